@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # cmake -D SOURCE=appliance/dashboard -D WORK=<folder> -D PLAIN=<page> -P build_dashboard.cmake
-# Builds the dashboard in a copy of its sources, WORK/dist. Where npm cannot fetch its packages the
-# program still builds: then dist has the plain page, and a warning says so.
-file(REMOVE_RECURSE ${WORK}/source ${WORK}/browser)  # of a file that is gone nothing must stay
+# Builds the dashboard from a copy of its sources into WORK/dist. If npm cannot fetch its packages,
+# dist contains a placeholder page and CMake prints a warning.
+file(REMOVE_RECURSE ${WORK}/source ${WORK}/browser)  # remove files that no longer exist in the sources
 file(COPY ${SOURCE}/source ${SOURCE}/browser ${SOURCE}/index.html ${SOURCE}/package.json ${SOURCE}/vite.config.ts
           ${SOURCE}/tsconfig.json ${SOURCE}/check_size.mjs DESTINATION ${WORK})
-set(installed ${WORK}/package-lock.json)  # what node_modules is of
+set(installed ${WORK}/package-lock.json)  # the lock file that node_modules was installed from
 file(SHA256 ${SOURCE}/package-lock.json wanted)
 set(there "")
 if(EXISTS ${installed} AND EXISTS ${WORK}/node_modules)
@@ -22,7 +22,7 @@ if(failed EQUAL 0)
   execute_process(COMMAND npm run --silent build WORKING_DIRECTORY ${WORK} RESULT_VARIABLE built
                   OUTPUT_VARIABLE said ERROR_VARIABLE said)
   if(NOT built EQUAL 0)
-    message(FATAL_ERROR "The dashboard does not build:\n${said}")
+    message(FATAL_ERROR "The dashboard build failed:\n${said}")
   endif()
 elseif(said MATCHES "EUSAGE")
   file(REMOVE ${installed})
@@ -31,7 +31,7 @@ else()
   file(REMOVE ${installed})
   message(WARNING "npm could not fetch the dashboard's packages, so the program is built without it. "
                   "Once npm reaches its registry (npm ping), remove ${WORK}/dist and build again; "
-                  "-D ROCESCOPE_DASHBOARD=OFF asks for no dashboard. npm said:\n${said}")
+                  "-D ROCESCOPE_DASHBOARD=OFF builds without a dashboard. npm output:\n${said}")
   file(MAKE_DIRECTORY ${WORK}/dist)
   configure_file(${PLAIN} ${WORK}/dist/index.html COPYONLY)
   file(WRITE ${WORK}/dist/app.js "")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # cmake -D "FILES=a/index.html;a/app.js" -D OUTPUT=page_files.cc -P embed_page.cmake
-# Writes the source of rocescope::PageFiles() (appliance/daemon/web/page_files.h), or with -D FUNCTION=NAME
-# of another one there.
+# Generates the source of rocescope::PageFiles() (appliance/daemon/web/page_files.h), or of the function that
+# -D FUNCTION=NAME selects.
 if(NOT FUNCTION)
   set(FUNCTION PageFiles)
 endif()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # cmake -D GENERATOR=openapi_generator -D DESCRIPTORS=... -D PROTO=... -D VERSION=... -D OUTPUT=... -P ...
-# What the generator prints becomes the file, whole or not at all.
+# Writes the generator's output to the file atomically.
 execute_process(COMMAND ${GENERATOR} ${DESCRIPTORS} ${PROTO} ${VERSION}
                 OUTPUT_VARIABLE text RESULT_VARIABLE code)
 if(NOT code EQUAL 0)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The four ways a folder adds something to the build. One folder, one library, sources by hand.
+# The four functions with which a folder adds targets. Each folder is one library with its sources
+# listed by hand.
 
 # rocescope_library(dataplane_wire SOURCES a.cc HEADERS a.h DEPENDS rocescope::base fmt::fmt
 #                   [ALONE a.cc])
 # ALONE: files that a unity build compiles on their own, because local names in them repeat others.
-# Makes the target rocescope_dataplane_wire with the alias rocescope::dataplane_wire; a static
-# library, or an interface one if there are no sources. Each header also gets a translation unit of
-# its own in the target `headers_alone`.
+# Creates the target rocescope_dataplane_wire with the alias rocescope::dataplane_wire: a static
+# library, or an interface library without sources. Each header is also compiled alone in the target
+# `headers_alone`.
 function(rocescope_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;DEPENDS;ALONE")
   _rocescope_refuse_unknown(${name} "${arg_UNPARSED_ARGUMENTS}")
@@ -52,7 +53,7 @@ function(rocescope_messages name proto)
   add_library(rocescope::${name} ALIAS rocescope_${name})
 endfunction()
 
-# What every test includes is compiled once.
+# Precompiles the headers that every test includes.
 function(_rocescope_test_headers name)
   if(NOT TARGET rocescope_test_headers)
     file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cc CONTENT "")
@@ -62,8 +63,8 @@ function(_rocescope_test_headers name)
     target_compile_options(rocescope_test_headers PRIVATE -pthread)
     target_precompile_headers(rocescope_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
   endif()
-  # -pthread, as some libraries ask for it: what it defines must be the same for precompiled headers.
-  # Out of those g++ 12 does not see any more that what it warns of is std::string's own code.
+  # -pthread, because some libraries require it, and its macros must match the precompiled headers.
+  # With precompiled headers, g++ 12 no longer recognises warnings about std::string's own code.
   target_compile_options(${name} PRIVATE -pthread
     $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow>)
   target_precompile_headers(${name} REUSE_FROM rocescope_test_headers)
@@ -71,7 +72,7 @@ endfunction()
 
 # rocescope_test(base_test SOURCES address_test.cc DEPENDS rocescope::base [LABEL fast|slow] [ALONE x_test.cc])
 # ALONE: files that a unity build compiles on their own, because they repeat local names of others.
-# One GoogleTest program; each of its tests is a ctest of its own under the label.
+# A GoogleTest program. Each of its tests is a separate ctest with the label.
 function(rocescope_test name)
   if(NOT ROCESCOPE_TESTS)
     return()
@@ -86,20 +87,20 @@ function(rocescope_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} GTest::gtest_main GTest::gmock
                                         rocescope_warnings)
-  if(NOT "PkgConfig::DPDK" IN_LIST arg_DEPENDS)  # which asks for another processor
+  if(NOT "PkgConfig::DPDK" IN_LIST arg_DEPENDS)  # which requires another instruction set
     _rocescope_test_headers(${name})
   endif()
   set(timeout 60)
   if(NOT arg_LABEL STREQUAL "fast")
     set(timeout 900)
   endif()
-  # PRE_TEST: the program is asked for its tests when ctest runs, so a build never runs anything.
+  # PRE_TEST: tests are discovered when ctest runs, so a build never runs programs.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
                        PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${timeout})
 endfunction()
 
 # rocescope_fuzz(fuzz_frame SOURCES frame_fuzz.cc CORPUS <folder> DEPENDS ... [MAX_LENGTH bytes])
-# A libFuzzer program; ctest replays the corpus under the label `fuzz`. Only with ROCESCOPE_FUZZ.
+# A libFuzzer program. ctest replays the corpus with the label `fuzz`. Requires ROCESCOPE_FUZZ.
 function(rocescope_fuzz name)
   if(NOT ROCESCOPE_FUZZ)
     return()
@@ -107,7 +108,7 @@ function(rocescope_fuzz name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "CORPUS;MAX_LENGTH" "SOURCES;DEPENDS")
   _rocescope_refuse_unknown(${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT arg_CORPUS OR NOT IS_DIRECTORY "${arg_CORPUS}")
-    message(FATAL_ERROR "rocescope_fuzz(${name}): CORPUS \"${arg_CORPUS}\" is not a folder; "
+    message(FATAL_ERROR "rocescope_fuzz(${name}): CORPUS \"${arg_CORPUS}\" is not a directory; "
                         "make it and put at least one seed there")
   endif()
   if(NOT arg_MAX_LENGTH)
@@ -124,8 +125,8 @@ function(rocescope_fuzz name)
 endfunction()
 
 # rocescope_benchmark(bench_decode SOURCES decode_bench.cc DEPENDS ...)
-# A Google Benchmark program, built with ROCESCOPE_BENCHMARKS only. ctest runs it under the label
-# `perf`, which no preset includes: long enough to see that it works, too short to measure.
+# A Google Benchmark program. Requires ROCESCOPE_BENCHMARKS. ctest runs it with the label `perf`, which
+# no preset includes. The run only checks that it works and is too short for measurements.
 function(rocescope_benchmark name)
   if(NOT ROCESCOPE_BENCHMARKS)
     return()
@@ -140,7 +141,7 @@ function(rocescope_benchmark name)
   set_tests_properties(${name} PROPERTIES LABELS perf TIMEOUT 300)
 endfunction()
 
-# A folder without a CMakeLists.txt is a misspelt one: its tests would be missing unseen.
+# A folder without a CMakeLists.txt is probably misspelt, and its tests would silently be missing.
 function(rocescope_add_folders)
   foreach(folder IN LISTS ARGN)
     if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
@@ -150,8 +151,9 @@ function(rocescope_add_folders)
   endforeach()
 endfunction()
 
-# One source per header that includes it twice: it must stand alone and guard itself. The object
-# libraries are not in ALL; `cmake --build <folder> --target headers_alone` compiles them.
+# Generates a source for each header that includes it twice, to check that it is self-contained and
+# guarded. `cmake --build <folder> --target headers_alone` compiles these object libraries; ALL does
+# not include them.
 function(_rocescope_headers_alone name target headers)
   set(sources)
   foreach(header IN LISTS headers)
@@ -173,7 +175,7 @@ function(_rocescope_headers_alone name target headers)
   endif()
 endfunction()
 
-# The headers that no library lists, those of programs and tests, with everything at hand. Call it
+# Adds the headers that no library lists (those of programs and tests), with all dependencies. Call it
 # once, at the end.
 function(rocescope_other_headers_alone)
   set(others)

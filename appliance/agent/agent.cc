@@ -21,7 +21,7 @@ namespace {
 
 using Clock = Collector::Clock;
 
-// Random, and never 0.
+// Returns a random nonzero session number.
 uint64_t NewSession() {
   std::random_device random;
   const uint64_t session = (uint64_t{random()} << 32) | random();
@@ -36,23 +36,26 @@ Result<std::string> ReadPem(const std::string& path) {
 Status CheckBox(const AgentConfig& config) {
   const size_t colon = config.box.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == config.box.size()) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("\"{}\" is not HOST:PORT, such as box.example:50051", config.box));
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "invalid appliance address \"{}\": expected HOST:PORT, for example box.example:50051",
+            config.box));
   }
   const AgentTlsConfig& tls = config.tls;
   const bool all = !tls.certificate.empty() && !tls.key.empty() && !tls.appliance_ca.empty();
   const bool none = tls.certificate.empty() && tls.key.empty() && tls.appliance_ca.empty();
   if (!all && !none) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     "tls: certificate, key and appliance_ca belong together: give all three");
-  }
-  if (none && !IsThisHost(std::string_view(config.box).substr(0, colon))) {
     return MakeError(
         ErrorCode::kInvalidArgument,
-        fmt::format("{} is not on this host (127.0.0.1, [::1], localhost), and without TLS anybody "
-                    "on the way could read along: give the keys `tls: {{certificate: ..., key: "
-                    "..., appliance_ca: ...}}` of the agent's configuration",
-                    config.box));
+        "incomplete TLS configuration: set all of tls.certificate, tls.key and tls.appliance_ca");
+  }
+  if (none && !IsThisHost(std::string_view(config.box).substr(0, colon))) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{} is not on this host (127.0.0.1, [::1], localhost), and "
+                                 "connections to other hosts require TLS: set `tls: {{certificate: "
+                                 "..., key: ..., appliance_ca: ...}}` in the agent configuration",
+                                 config.box));
   }
   return {};
 }
@@ -65,7 +68,7 @@ struct Agent::Parts {
 
   BatchBuffer buffer;
   Collector collector;
-  std::optional<AgentLink> link;  // ends before what it reads from
+  std::optional<AgentLink> link;  // destroyed before the buffer it reads from
 };
 
 Result<std::unique_ptr<Agent>> Agent::Begin(const AgentConfig& config, const std::string& version,
@@ -109,8 +112,9 @@ void Agent::Run(const std::function<bool()>& stopped) {
     const LogTail::Counts& logs = parts_->collector.logs();
     std::vector<std::string> problems = parts_->collector.Problems();
     if (const uint64_t lost = parts_->buffer.counts().too_large; lost > 0) {
-      problems.insert(problems.begin(),
-                      fmt::format("{} batches were larger than the box takes, and are lost", lost));
+      problems.insert(
+          problems.begin(),
+          fmt::format("{} batches exceeded the maximum message size and were dropped", lost));
     }
     parts_->link->SetCondition({.log_lines = logs.lines,
                                 .log_lines_cut = logs.too_long + logs.cut,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `rocescope agent`: looks at its host and tells the box.
+// `rocescope agent`: collects data on its host and sends it to the appliance.
 #pragma once
 
 #include <atomic>
@@ -15,15 +15,15 @@ namespace rocescope {
 
 class Agent {
  public:
-  // Reads certificates, begins to look for the box. The error says which of the configuration's
-  // words is wrong, or which file. `tell` is for sentences to people, by any thread.
+  // Reads the certificates and starts to connect. An error names the invalid setting or file.
+  // `tell` receives messages for the user; any thread may call it.
   static Result<std::unique_ptr<Agent>> Begin(const AgentConfig& config, const std::string& version,
                                               std::function<void(const std::string&)> tell,
                                               Collector::ReadQueuePairs read_queue_pairs);
-  // Brings away what there is, if the box answers; at most two seconds.
+  // Sends the remaining data if the appliance is connected. Takes at most two seconds.
   ~Agent();
 
-  // Looks at the host until `stopped` says so, which is asked at least every 100 ms.
+  // Collects data until `stopped` returns true. It is called at least every 100 ms.
   void Run(const std::function<bool()>& stopped);
 
   BatchBuffer::Counts counts() const;
@@ -35,7 +35,7 @@ class Agent {
   std::unique_ptr<Parts> parts_;
 };
 
-// What the kernel calls this host; a name of its own is better than "localhost".
+// The host name that the kernel reports, or "localhost" if it reports none.
 std::string OwnHostName();
 
 }  // namespace rocescope

@@ -33,9 +33,9 @@ std::shared_ptr<grpc::Channel> OpenChannel(const AgentLink::Options& options) {
                                         .pem_cert_chain = options.certificate});
   }
   grpc::ChannelArguments arguments;
-  // A try of ours is a try: gRPC's own pauses between them are not on top of ours.
+  // Each Connect makes one attempt: gRPC's own reconnect backoff must not add to ours.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // A host's way to the Internet is not the way to the box.
+  // The host's HTTP proxy is meant for the Internet, not for the appliance.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return grpc::CreateCustomChannel(options.box, credentials, arguments);
 }
@@ -45,7 +45,7 @@ std::shared_ptr<grpc::Channel> OpenChannel(const AgentLink::Options& options) {
 struct AgentLink::Parts {
   Parts(Options given, BatchBuffer& held) : options(std::move(given)), buffer(held) {}
 
-  // One connection, from hello to its end; why it ended.
+  // Runs one connection from hello to its end and returns why it ended.
   grpc::Status Connect();
   void Read(Stream& stream);
   void Send(Stream& stream);
@@ -58,10 +58,10 @@ struct AgentLink::Parts {
   BatchBuffer& buffer;
   std::atomic<bool> stop = false;
 
-  std::mutex mutex;  // of all below
+  std::mutex mutex;  // guards all members below
   std::condition_variable changed;
-  grpc::ClientContext* context = nullptr;  // of the connection that there is
-  Steady::time_point heard;                // the box, last
+  grpc::ClientContext* context = nullptr;  // of the current connection
+  Steady::time_point heard;                // when the last message arrived
   bool welcome = false;
   bool broken = false;
   uint64_t taken = 0;
@@ -72,7 +72,7 @@ struct AgentLink::Parts {
   std::thread watcher;
 };
 
-// The box's side of the stream.
+// Reads the appliance's messages.
 void AgentLink::Parts::Read(Stream& stream) {
   v1::ApplianceMessage message;
   while (stream.Read(&message)) {
@@ -107,7 +107,7 @@ v1::AgentMessage AgentLink::Parts::Pulse() {
   pulse.set_paused_bytes(counts.paused_bytes);
   pulse.set_log_lines(condition.log_lines);
   pulse.set_log_lines_cut(condition.log_lines_cut);
-  // As many, and of each as much, as the box keeps.
+  // The appliance keeps at most this many problems of at most this length.
   constexpr int kMaxProblems = 20;
   constexpr size_t kLongestProblem = 256;
   for (const std::string& trouble : condition.problems) {
@@ -130,14 +130,14 @@ void AgentLink::Parts::Send(Stream& stream) {
     changed.wait(lock, [&] { return welcome || broken || stop; });
     sent = taken;
   }
-  // Sizes of what is under way, by sequence.
+  // Sequence and size of each batch that is sent but not acknowledged.
   std::deque<std::pair<uint64_t, uint64_t>> under_way;
   uint64_t bytes = 0;
   Steady::time_point pulse_due = Steady::now();
   while (true) {
     {
       std::unique_lock lock(mutex);
-      // Not to fill gRPC's buffers with what may have to be said again.
+      // Do not fill gRPC's buffers with batches that may have to be sent again.
       changed.wait_until(lock, pulse_due, [&] {
         while (!under_way.empty() && under_way.front().first <= taken) {
           bytes -= under_way.front().second;
@@ -200,14 +200,14 @@ grpc::Status AgentLink::Parts::Connect() {
   return status;
 }
 
-// Ends a connection on which the box has said nothing for too long.
+// Cancels a connection on which the appliance has sent nothing for too long.
 void AgentLink::Parts::Watch() {
   while (!stop) {
     Sleep(kWatch);
     const std::lock_guard lock(mutex);
     if (context != nullptr && Steady::now() - heard > options.patience) context->TryCancel();
   }
-  // The last words of a box that answers at all take no longer.
+  // After a stop, waits this long for the stream to finish.
   constexpr auto kFarewell = std::chrono::seconds(2);
   std::unique_lock lock(mutex);
   if (!changed.wait_for(lock, kFarewell, [&] { return context == nullptr; })) {
@@ -215,7 +215,7 @@ void AgentLink::Parts::Watch() {
   }
 }
 
-// False: it is to stop.
+// Returns false if the link is stopping.
 bool AgentLink::Parts::Sleep(std::chrono::milliseconds time) {
   std::unique_lock lock(mutex);
   return !changed.wait_for(lock, time, [&] { return stop.load(); });
@@ -235,12 +235,15 @@ void AgentLink::Parts::Run() {
         told.clear();
       }
     }
-    const std::string why = status.ok() ? "it ended the connection" : status.error_message();
+    const std::string why =
+        status.ok() ? "the appliance closed the connection" : status.error_message();
     if (std::exchange(told, why) != why) {
-      options.tell(fmt::format("the box at {}: {}; trying again, with waits of up to {} s",
-                               options.box, why, options.longest_wait.count() / 1000));
+      options.tell(fmt::format(
+          "connection to the appliance at {} failed: {}; retrying with a backoff of up to {} s",
+          options.box, why, options.longest_wait.count() / 1000));
     }
-    // From half of it to all, or agents of a whole fabric would come back at once.
+    // Wait between half and all of the backoff: otherwise the agents of a whole fabric reconnect at
+    // the same time.
     std::uniform_int_distribution<int64_t> spread(wait.count() / 2, wait.count());
     if (!Sleep(std::chrono::milliseconds(spread(random)))) break;
     wait = std::min(2 * wait, options.longest_wait);

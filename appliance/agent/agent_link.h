@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connection to the box: brings it what the buffer holds, says how the agent is, begins anew
-// when it breaks, after ever longer waits.
+// The connection to the appliance: sends the buffered batches and the agent's state, and reconnects
+// with exponential backoff.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace rocescope {
 
-// What a pulse says beside the buffer's counts.
+// The agent state that a pulse reports in addition to the buffer's counts.
 struct AgentCondition {
   uint64_t log_lines = 0;
   uint64_t log_lines_cut = 0;
@@ -33,21 +33,21 @@ class AgentLink {
     std::string version;
     uint64_t session = 0;
     std::chrono::milliseconds pulse{2000};
-    std::chrono::milliseconds patience{15'000};  // without a word from the box
-    std::chrono::milliseconds first_wait{250};   // before a second try; doubles
+    std::chrono::milliseconds patience{15'000};  // without a message from the appliance
+    std::chrono::milliseconds first_wait{250};   // backoff before the first retry; doubles
     std::chrono::milliseconds longest_wait{30'000};
-    // Batches under way: more could not be taken faster.
+    // Limit of unacknowledged bytes: a larger window does not increase the throughput.
     uint64_t most_bytes_under_way = uint64_t{1} << 20;
-    // By any thread: sentences to people.
+    // Receives messages for the user. Any thread may call it.
     std::function<void(const std::string&)> tell;
   };
 
-  // Begins; `buffer` must outlive it.
+  // Starts the connection. `buffer` must outlive this object.
   AgentLink(Options options, BatchBuffer& buffer);
-  // Ends, with what the box has not taken.
+  // Stops. Batches that are not acknowledged stay in the buffer.
   ~AgentLink();
 
-  // Any thread.
+  // Both are thread-safe.
   void SetCondition(AgentCondition condition);
   bool IsConnected() const;
 

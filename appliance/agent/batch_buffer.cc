@@ -7,7 +7,7 @@
 namespace rocescope {
 namespace {
 
-constexpr uint64_t kOverhead = 64;  // of each batch, so that many small ones are bounded too
+constexpr uint64_t kOverhead = 64;  // for each batch, so that many small batches are bounded too
 
 bool IsState(BatchKind kind) {
   return kind == BatchKind::kInventory || kind == BatchKind::kQueuePairs ||
@@ -26,7 +26,7 @@ void BatchBuffer::Append(BatchKind kind, std::string bytes) {
     counts_.lost_bytes += bytes.size();
     return;
   }
-  if (IsState(kind)) {  // stands for the one before, taken or not
+  if (IsState(kind)) {  // replaces the previous state, acknowledged or not
     const auto before = std::ranges::find(batches_, kind, &HeldBatch::kind);
     if (before != batches_.end()) {
       counts_.paused_bytes -= WeightOf(*before);
@@ -39,7 +39,7 @@ void BatchBuffer::Append(BatchKind kind, std::string bytes) {
   changed_.notify_all();
 }
 
-// Readings are worth least when they are old, logs are what jobs are known by.
+// Counters go first because old readings are worth least. Logs go later because they identify jobs.
 void BatchBuffer::MakeRoom() {
   while (counts_.paused_bytes > most_bytes_ && batches_.size() > 1) {
     if (DropOldest([](BatchKind kind) { return kind == BatchKind::kCounters; })) continue;
@@ -48,7 +48,7 @@ void BatchBuffer::MakeRoom() {
   }
 }
 
-// Never the one that has just come.
+// Never drops the batch that was just appended.
 bool BatchBuffer::DropOldest(bool (*may_go)(BatchKind)) {
   const auto last = std::prev(batches_.end());
   const auto at = std::find_if(batches_.begin(), last,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Batches that the box has not taken yet, and what of those it has taken a box that begins anew is
-// told again. Bounded in octets: the oldest give way, and are counted.
+// Batches that the appliance has not acknowledged, and acknowledged batches that must be sent again
+// to an appliance that lost its state. The size is bounded: the oldest batches are evicted and
+// counted.
 #pragma once
 
 #include <chrono>
@@ -14,50 +15,54 @@
 namespace rocescope {
 
 enum class BatchKind : uint8_t {
-  kCounters,   // kept until taken
-  kLogs,       // kept while there is room
-  kInventory,  // the newest of each of these is kept
+  kCounters,   // kept until acknowledged
+  kLogs,       // kept until evicted
+  kInventory,  // only the newest of each state (inventory, queue pairs, processes) is kept
   kQueuePairs,
   kProcesses,
-  kMark,  // that all was told which was there at the beginning; kept as logs are
+  kMark,  // end of the initial data; kept like logs
 };
 
 struct HeldBatch {
   uint64_t sequence = 0;
   BatchKind kind = BatchKind::kCounters;
-  std::string bytes;  // an AgentBatch without its sequence
+  std::string bytes;  // a serialised AgentBatch without its sequence
 };
 
-// Any thread.
+// All functions are thread-safe.
 class BatchBuffer {
  public:
-  // Bytes of a batch: the box takes messages of a MiB, and there is something around it.
+  // Maximum size of a batch in bytes. The appliance accepts messages of 1 MiB, and the envelope
+  // needs some space.
   static constexpr size_t kLargest = (size_t{1} << 20) - 1024;
 
   struct Counts {
-    uint64_t lost_batches = 0;  // given up before they were taken
+    uint64_t lost_batches = 0;  // evicted before they were acknowledged
     uint64_t lost_bytes = 0;
-    uint64_t discarded_batches = 0;  // given up after that: another box will lack them
-    uint64_t too_large = 0;          // batches, of the lost ones: larger than kLargest
+    // Evicted afterwards: a restarted appliance will not get them again.
+    uint64_t discarded_batches = 0;
+    uint64_t too_large = 0;  // lost batches that were larger than kLargest
     uint64_t paused_bytes = 0;
-    uint64_t taken = 0;  // up to this sequence
+    uint64_t taken = 0;  // highest acknowledged sequence
   };
 
   explicit BatchBuffer(uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // Gives it the next sequence, from 1. One that the box would not take is lost at once, or it
-  // would be said again for ever.
+  // Assigns the next sequence, starting at 1. A batch larger than kLargest counts as lost at once,
+  // because the appliance would reject it each time.
   void Append(BatchKind kind, std::string bytes);
 
-  // The box says hello: it has the batches up to `taken`, maybe fewer than it had.
+  // Called on connection: the appliance has the batches up to `taken`, possibly fewer than it
+  // acknowledged before.
   void Begin(uint64_t taken);
-  // The box has those up to this one.
+  // The appliance acknowledges all batches up to `taken`.
   void Take(uint64_t taken);
 
-  // The first batch after `sequence`; waits so long for one. None also after Wake.
+  // Returns the first batch after `sequence`, waiting at most `wait` for one. Returns none after
+  // Wake.
   std::optional<HeldBatch> After(uint64_t sequence, std::chrono::milliseconds wait);
   void Wake();
-  // Waits until all is taken; false after so long.
+  // Waits until everything is acknowledged. Returns false on timeout.
   bool WaitUntilTaken(std::chrono::milliseconds wait);
 
   Counts counts() const;
@@ -70,8 +75,8 @@ class BatchBuffer {
   const uint64_t most_bytes_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<HeldBatch> batches_;  // by sequence
-  uint64_t last_ = 0;              // sequence given out
+  std::deque<HeldBatch> batches_;  // ordered by sequence
+  uint64_t last_ = 0;              // last sequence assigned
   bool woken_ = false;
   Counts counts_;
 };

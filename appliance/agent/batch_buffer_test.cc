@@ -33,7 +33,7 @@ TEST(BatchBuffer, HandsOutInOrder) {
   EXPECT_THAT(SentAfter(buffer, 1), ElementsAre("b"));
 }
 
-TEST(BatchBuffer, ABoxThatBeginsAnewIsToldLogsAndStatesAgain) {
+TEST(BatchBuffer, ResendsLogsAndStatesAfterARestart) {
   BatchBuffer buffer(kPlenty);
   buffer.Append(BatchKind::kLogs, "log");
   buffer.Append(BatchKind::kQueuePairs, "queue pairs");
@@ -54,11 +54,11 @@ TEST(BatchBuffer, KeepsTheNewestStateOfAKind) {
   buffer.Append(BatchKind::kInventory, "devices");
   buffer.Append(BatchKind::kQueuePairs, "new");
   EXPECT_THAT(SentAfter(buffer, 0), ElementsAre("devices", "new"));
-  EXPECT_EQ(buffer.counts().lost_batches, 0u) << "the new one says all";
+  EXPECT_EQ(buffer.counts().lost_batches, 0u) << "the new state replaces it";
 }
 
-TEST(BatchBuffer, TheOldestGiveWayCountersFirst) {
-  BatchBuffer buffer(4 * 164 + 10);  // four batches of 100 octets
+TEST(BatchBuffer, EvictsOldestCountersFirst) {
+  BatchBuffer buffer(4 * 164 + 10);  // four batches of 100 bytes
   const auto content = [](char letter) { return std::string(100, letter); };
   buffer.Append(BatchKind::kLogs, content('a'));
   buffer.Append(BatchKind::kCounters, content('b'));
@@ -77,7 +77,7 @@ TEST(BatchBuffer, TheOldestGiveWayCountersFirst) {
   EXPECT_LE(buffer.counts().paused_bytes, 4 * 164u);
 }
 
-TEST(BatchBuffer, WhatWasTakenIsForgottenNotLost) {
+TEST(BatchBuffer, AcknowledgedBatchesAreForgottenNotLost) {
   BatchBuffer buffer(2 * 164);
   buffer.Append(BatchKind::kLogs, std::string(100, 'a'));
   buffer.Take(1);
@@ -87,14 +87,14 @@ TEST(BatchBuffer, WhatWasTakenIsForgottenNotLost) {
   EXPECT_EQ(buffer.counts().lost_batches, 0u);
 }
 
-TEST(BatchBuffer, OneThatIsLargerThanAllRoomStillGoes) {
+TEST(BatchBuffer, SendsABatchLargerThanTheBuffer) {
   BatchBuffer buffer(100);
   buffer.Append(BatchKind::kCounters, "a");
   buffer.Append(BatchKind::kQueuePairs, std::string(500, 'q'));
   EXPECT_THAT(SentAfter(buffer, 0), ElementsAre(std::string(500, 'q')));
 }
 
-TEST(BatchBuffer, OneThatTheBoxWouldNotTakeIsLost) {
+TEST(BatchBuffer, DropsABatchAboveTheMessageLimit) {
   BatchBuffer buffer(16 * kPlenty);
   buffer.Append(BatchKind::kProcesses, "before");
   buffer.Append(BatchKind::kProcesses, std::string(BatchBuffer::kLargest + 1, 'p'));
@@ -105,7 +105,7 @@ TEST(BatchBuffer, OneThatTheBoxWouldNotTakeIsLost) {
   EXPECT_EQ(buffer.counts().lost_bytes, BatchBuffer::kLargest + 1);
 }
 
-TEST(BatchBuffer, BelievesNoBoxThatHasMoreThanThereIs) {
+TEST(BatchBuffer, IgnoresAcknowledgementsOfUnsentBatches) {
   BatchBuffer buffer(kPlenty);
   buffer.Append(BatchKind::kLogs, "a");
   buffer.Take(99);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By how much another clock is ahead of ours, from questions and their answers: the quickest of the
-// last few says most (RFC 5905, 10).
+// Estimates the offset of another clock from request/response pairs. Of the last few, the pair with
+// the shortest round trip is used (RFC 5905, section 10).
 #pragma once
 
 #include <array>
@@ -12,23 +12,24 @@
 namespace rocescope {
 
 struct ClockOffset {
-  Duration ahead{};  // the other clock less ours
-  Duration error{};  // at most so far from that
+  Duration ahead{};  // other clock minus own clock
+  Duration error{};  // bound of the estimation error
 
   friend bool operator==(const ClockOffset&, const ClockOffset&) = default;
 };
 
 class ClockEstimate {
  public:
-  // We asked at `sent` and heard at `heard`, by our clock; the other one said `answered`.
+  // The request left at `sent` and the response arrived at `heard`, both by our clock. The other
+  // clock read `answered`.
   void Add(Timestamp sent, Timestamp answered, Timestamp heard) {
-    if (heard < sent) return;  // our clock was set meanwhile
+    if (heard < sent) return;  // our clock was set back
     const Duration half = (heard - sent) / 2;
     last_[next_++ % last_.size()] = {.ahead = answered - (sent + half), .error = half};
     if (count_ < last_.size()) ++count_;
   }
 
-  // None: nothing was heard.
+  // None if there was no response yet.
   std::optional<ClockOffset> Best() const {
     std::optional<ClockOffset> best;
     for (size_t i = 0; i < count_; ++i) {

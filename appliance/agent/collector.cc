@@ -22,10 +22,10 @@
 namespace rocescope {
 namespace {
 
-constexpr size_t kMaxText = size_t{256} << 10;    // octets of logs or counters in a batch
-constexpr size_t kMaxState = size_t{900} << 10;   // likewise of queue pairs, of processes
-constexpr size_t kMaxMetrics = size_t{16} << 20;  // octets of an exporter's answer
-constexpr size_t kMaxCounters = 4096;             // samples of an exporter in a batch
+constexpr size_t kMaxText = size_t{256} << 10;    // bytes of logs or counters per batch
+constexpr size_t kMaxState = size_t{900} << 10;   // bytes of queue pairs or processes per batch
+constexpr size_t kMaxMetrics = size_t{16} << 20;  // bytes of an exporter's response
+constexpr size_t kMaxCounters = 4096;             // samples of an exporter per batch
 constexpr size_t kMaxProcesses = 4096;
 constexpr std::chrono::milliseconds kPatience{2000};
 
@@ -46,11 +46,11 @@ void Fill(const RdmaDeviceState& device, v1::RdmaDevice& out) {
   }
 }
 
-// In groups of those that have all but their numbers in common, each in the order of these. What
-// would make a message larger than the box takes is left out: how many.
+// Groups queue pairs that differ only in their numbers. Returns how many it leaves out because the
+// message would exceed the maximum size.
 size_t Fill(std::vector<RdmaQueuePair> queue_pairs, v1::QueuePairs& out) {
   constexpr size_t kBytesOfEach = 8;    // two numbers of 24 bits, packed
-  constexpr size_t kBytesOfGroup = 40;  // and its strings
+  constexpr size_t kBytesOfGroup = 40;  // without its strings
   size_t bytes = 0;
   const auto key = [](const RdmaQueuePair& one) {
     return std::tie(one.device, one.port, one.process_id, one.command, one.type, one.state);
@@ -92,7 +92,7 @@ v1::EntityCounters& AddNic(const std::string& name, v1::AgentBatch& batch) {
   return counters;
 }
 
-// What ethtool tells beside `known`, which the device tells itself.
+// Adds the ethtool statistics that are not in `known`, the device's own counters.
 void AddEthtool(const std::string& interface, const std::string& name,
                 const std::vector<MetricValue>& known, v1::AgentBatch& batch) {
   int priority = -1;
@@ -122,11 +122,10 @@ Status Collector::Check(const AgentConfig& config) {
     const Result<HttpUrl> where = ParseHttpUrl(url);
     if (!where) return tl::unexpected(where.error());
     if (!IsThisHost(where->host)) {
-      return MakeError(
-          ErrorCode::kInvalidArgument,
-          fmt::format("{}: not on this host (127.0.0.1, localhost): let the box ask it, "
-                      "key `scrape` of its configuration",
-                      url));
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("{}: not on this host (127.0.0.1, localhost): use key `scrape` "
+                                   "of the appliance configuration for exporters on other hosts",
+                                   url));
     }
   }
   return {};
@@ -147,7 +146,7 @@ Collector::Collector(const AgentConfig& config, BatchBuffer& buffer,
 Collector::Clock::time_point Collector::Look(Clock::time_point now, Timestamp wall) {
   const auto due = [now](Clock::time_point& at, Duration period) {
     if (now < at) return false;
-    // Multiples of the period, whatever a look took; none is made up for.
+    // Stay on multiples of the period, and skip the periods that were missed.
     at += period;
     if (at <= now) at = now + period;
     return true;
@@ -227,7 +226,7 @@ void Collector::TellState(Timestamp wall) {
   Result<std::vector<RdmaQueuePair>> queue_pairs = read_queue_pairs_();
   queue_pair_problem_.clear();
   if (!queue_pairs) {
-    // A host without RDMA has none, which is no trouble.
+    // A host without RDMA has no queue pairs. This is not an error.
     if (queue_pairs.error().code != ErrorCode::kUnimplemented) {
       queue_pair_problem_ = queue_pairs.error().message;
     }
@@ -243,9 +242,7 @@ void Collector::TellState(Timestamp wall) {
   if (const size_t left_out = Fill(*std::move(queue_pairs), *told.mutable_queue_pairs());
       left_out > 0) {
     queue_pair_problem_ = fmt::format(
-        "{} queue pairs are not told: there are too many for one "
-        "message",
-        left_out);
+        "{} queue pairs are not reported: the message would exceed its maximum size", left_out);
   }
   TellIfNew(BatchKind::kQueuePairs, told, wall);
 }
@@ -266,7 +263,7 @@ void Collector::TellProcesses(const std::vector<RdmaQueuePair>& queue_pairs, Tim
     const auto environment = ReadProcessEnvironment(config_.root, process_id);
     if (!environment && !command.empty()) ++unreadable;
     if (!environment || environment->IsEmpty()) continue;
-    constexpr size_t kBytesOfEach = 64;  // without its texts
+    constexpr size_t kBytesOfEach = 64;  // without its strings
     bytes += kBytesOfEach + command.size() + environment->visible_gpus.size();
     if (bytes > kMaxState) {
       ++left_out;
@@ -288,12 +285,12 @@ void Collector::TellProcesses(const std::vector<RdmaQueuePair>& queue_pairs, Tim
       unreadable == 0
           ? ""
           : fmt::format(
-                "the environment of {} with queue pairs cannot be read: their users are "
-                "others, which takes CAP_SYS_PTRACE",
+                "the environment of {} with queue pairs cannot be read: reading processes of other "
+                "users requires CAP_SYS_PTRACE",
                 unreadable == 1 ? "1 process" : fmt::format("{} processes", unreadable));
   if (left_out > 0) {
-    process_problem_ =
-        fmt::format("{} processes are not told: there are too many for one message", left_out);
+    process_problem_ = fmt::format(
+        "{} processes are not reported: the message would exceed its maximum size", left_out);
   }
   TellIfNew(BatchKind::kProcesses, batch, wall);
 }
@@ -310,13 +307,13 @@ void Collector::TellCounters(Timestamp wall) {
     for (const std::string& number : NamesIn(folder + "/ports")) {
       const auto port = ParseDecimal(number);
       if (!port) continue;
-      // The first port goes by the device's name, as everywhere.
+      // By convention, the device name stands for its first port.
       const std::string name = *port == 1 ? device : fmt::format("{}/{}", device, *port);
       const auto values = ReadRdmaCounters(config_.root, device, static_cast<uint32_t>(*port));
       if (values.empty()) continue;
       v1::EntityCounters& counters = AddNic(name, batch);
       for (const MetricValue& value : values) Add(value, counters);
-      // A made tree has no drivers behind it.
+      // There are no drivers behind a test tree.
       const std::vector<std::string> interfaces = NamesIn(folder + "/device/net");
       if (config_.root.empty() && *port == 1 && !interfaces.empty()) {
         AddEthtool(interfaces.front(), name, values, batch);
@@ -327,7 +324,7 @@ void Collector::TellCounters(Timestamp wall) {
   for (const std::string& interface : config_.interfaces) {
     const auto values = ReadInterfaceStatistics(config_.root, interface);
     if (values.empty()) {
-      file_problems_[interface] = fmt::format("{}: there is no such interface", interface);
+      file_problems_[interface] = fmt::format("{}: no such interface", interface);
       continue;
     }
     file_problems_.erase(interface);
@@ -346,7 +343,7 @@ void Collector::AskExporters() {
       file_problems_.erase(file);
       ReadMetrics(*text, WallClock());
     } else {
-      file_problems_[file] = fmt::format("{}: cannot be read", file);
+      file_problems_[file] = fmt::format("cannot read {}", file);
     }
   }
   for (Exporter& exporter : exporters_) {
@@ -361,10 +358,11 @@ void Collector::AskExporters() {
   }
 }
 
-// Whatever host a label names, it is this one's: dcgm-exporter's may be a container's.
+// Ignores node labels, because they may name a container (dcgm-exporter). All metrics belong to
+// this host.
 void Collector::ReadMetrics(const std::string& text, Timestamp wall) {
   v1::AgentBatch batch;
-  size_t bytes = 0;  // of labels, roughly
+  size_t bytes = 0;  // approximate size of the labels
   const auto tell = [&] {
     if (!batch.counters().empty()) Tell(BatchKind::kCounters, batch, wall);
     batch.Clear();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks at the host, each thing in its period, and makes batches for the box of what is new.
+// Reads each data source of the host at its interval and appends batches with the new data.
 #pragma once
 
 #include <chrono>
@@ -31,18 +31,18 @@ class Collector {
   using Clock = std::chrono::steady_clock;
   using ReadQueuePairs = std::function<Result<std::vector<RdmaQueuePair>>()>;
 
-  // Whose URLs are those of exporters on this host; the error names the one that is not.
+  // Checks that all exporter URLs refer to this host. The error names the offending URL.
   static Status Check(const AgentConfig& config);
 
-  // `config` has passed Check; `buffer` must outlive it. `read_queue_pairs` is ReadKernelQueuePairs
-  // but for tests.
+  // `config` must have passed Check, and `buffer` must outlive this object. `read_queue_pairs` is
+  // ReadKernelQueuePairs, except in tests.
   Collector(const AgentConfig& config, BatchBuffer& buffer, ReadQueuePairs read_queue_pairs);
 
-  // Does what is due; to be called again at the time that it returns, at the latest.
+  // Reads all sources that are due. Call it again no later than the time it returns.
   Clock::time_point Look(Clock::time_point now, Timestamp wall);
 
   const LogTail::Counts& logs() const { return tail_.counts(); }
-  // What cannot be read, as sentences, as of the last look.
+  // Problems of the last pass: one message for each source that cannot be read.
   std::vector<std::string> Problems() const;
 
  private:
@@ -60,7 +60,7 @@ class Collector {
   void AskExporters();
   void ReadMetrics(const std::string& text, Timestamp wall);
   void Tell(BatchKind kind, v1::AgentBatch& batch, Timestamp wall);
-  // Unless it is as it was told last.
+  // Appends the batch only if it differs from the previous one of its kind.
   void TellIfNew(BatchKind kind, v1::AgentBatch& batch, Timestamp wall);
 
   const AgentConfig config_;
@@ -70,12 +70,12 @@ class Collector {
   LogTail tail_;
   HttpFetcher fetcher_;
   std::vector<Exporter> exporters_;
-  std::map<BatchKind, std::string> told_;  // the newest state of each kind
+  std::map<BatchKind, std::string> told_;  // the last reported state of each kind
   Clock::time_point logs_due_;
   Clock::time_point state_due_;
   Clock::time_point counters_due_;
   bool caught_up_ = false;
-  // Of each part that can fail.
+  // The current problem of each source; empty: none.
   std::string queue_pair_problem_;
   std::string process_problem_;
   std::map<std::string, std::string> file_problems_;

@@ -42,7 +42,7 @@ class CollectorTest : public testing::Test {
     ASSERT_TRUE(Collector::Check(config_));
     collector_ = std::make_unique<Collector>(config_, buffer_, [this] { return queue_pairs_; });
   }
-  // What a look after so long makes.
+  // Returns the batches of a pass that starts `after` the previous one.
   std::vector<v1::AgentBatch> Look(milliseconds after = milliseconds(10'000)) {
     now_ += after;
     collector_->Look(now_, WallClock());
@@ -78,7 +78,7 @@ class CollectorTest : public testing::Test {
   uint64_t seen_ = 0;
 };
 
-TEST_F(CollectorTest, TellsStatesOnceAndWhenTheyChange) {
+TEST_F(CollectorTest, ReportsStatesWhenTheyChange) {
   queue_pairs_->push_back(KernelQp(20, 30, 4100));
   tree_.File("proc/4100/environ", "RANK=2\0SLURM_JOB_ID=77\0HOME=/root\0"s);
   tree_.File("proc/4100/comm", "python\n");
@@ -97,7 +97,7 @@ TEST_F(CollectorTest, TellsStatesOnceAndWhenTheyChange) {
   EXPECT_THAT(group.local_qpns(), ElementsAre(20));
   EXPECT_THAT(group.remote_qpns(), ElementsAre(30));
   EXPECT_THAT(Look(), IsEmpty());
-  // In another order, and with one more of the same process.
+  // In another order, and with one more queue pair of the same process.
   queue_pairs_->insert(queue_pairs_->begin(), KernelQp(21, 31, 4100));
   const auto more = Look();
   ASSERT_THAT(KindsOf(more), ElementsAre("queue pairs"));
@@ -105,18 +105,18 @@ TEST_F(CollectorTest, TellsStatesOnceAndWhenTheyChange) {
   EXPECT_THAT(more[0].queue_pairs().groups(0).local_qpns(), ElementsAre(20, 21));
 }
 
-TEST_F(CollectorTest, QueuePairsFitAMessageThatTheBoxTakes) {
+TEST_F(CollectorTest, QueuePairsFitTheMessageLimit) {
   for (uint32_t i = 1; i <= 200'000; ++i) queue_pairs_->push_back(KernelQp(i, i, 4100));
   config_.counters = false;
   Begin();
   for (const v1::AgentBatch& batch : Look()) EXPECT_LT(batch.ByteSizeLong(), 1u << 20);
-  EXPECT_THAT(collector_->Problems(), ElementsAre(HasSubstr("queue pairs are not told")));
+  EXPECT_THAT(collector_->Problems(), ElementsAre(HasSubstr("queue pairs are not reported")));
   queue_pairs_->resize(100'000);
   Look();
   EXPECT_THAT(collector_->Problems(), IsEmpty());
 }
 
-TEST_F(CollectorTest, ProcessesFitAMessageThatTheBoxTakes) {
+TEST_F(CollectorTest, ProcessesFitTheMessageLimit) {
   const std::string gpus = "GPU-" + std::string(1000, 'a');
   for (uint32_t i = 1; i <= 2000; ++i) {
     queue_pairs_->push_back(KernelQp(i, i, 4000 + i));
@@ -129,10 +129,10 @@ TEST_F(CollectorTest, ProcessesFitAMessageThatTheBoxTakes) {
   EXPECT_LT(batches[1].ByteSizeLong(), BatchBuffer::kLargest);
   EXPECT_GT(batches[1].processes().processes_size(), 800);
   EXPECT_THAT(collector_->Problems(),
-              ElementsAre(testing::MatchesRegex("1[0-9]+ processes are not told: .*")));
+              ElementsAre(testing::MatchesRegex("1[0-9]+ processes are not reported: .*")));
 }
 
-TEST_F(CollectorTest, MetricsAndLogsOfAnyNameFitMessagesThatTheBoxTakes) {
+TEST_F(CollectorTest, MetricsAndLogsOfAnyNameFitTheMessageLimit) {
   std::string metrics;
   for (int i = 0; i < 1000; ++i) {
     metrics += fmt::format("fabric_nic_rx_bytes{{node=\"a\",port=\"{}\"}} 1\n",
@@ -154,7 +154,7 @@ TEST_F(CollectorTest, MetricsAndLogsOfAnyNameFitMessagesThatTheBoxTakes) {
   EXPECT_EQ(told, 1000);
 }
 
-TEST_F(CollectorTest, TellsCountersInTheirPeriod) {
+TEST_F(CollectorTest, ReportsCountersAtTheirInterval) {
   Begin();
   Look();
   tree_.Counter("mlx5_0", "hw_counters/np_cnp_sent", 8);
@@ -169,17 +169,17 @@ TEST_F(CollectorTest, TellsCountersInTheirPeriod) {
   EXPECT_THAT(Look(milliseconds(10)), IsEmpty()) << "not due yet";
 }
 
-TEST_F(CollectorTest, TellsWhatLogsSayOfNccl) {
+TEST_F(CollectorTest, ReportsNcclLogLines) {
   tree_.File("log/a.log", "step 1\nnode0:1:1 [0] NCCL INFO one\n");
   config_.counters = false;
   Begin();
   const auto first = Look();
   ASSERT_THAT(KindsOf(first),
               ElementsAre("inventory", "processes", "queue pairs", "logs", "caught up"))
-      << "in this order: logs are there when they count";
+      << "queue pairs precede logs";
 }
 
-TEST_F(CollectorTest, TellsMetricsOfProgramsAsThisHosts) {
+TEST_F(CollectorTest, ReportsProgramMetricsAsThisHosts) {
   tree_.File("metrics.prom",
              "# TYPE DCGM_FI_DEV_GPU_UTIL gauge\n"
              "DCGM_FI_DEV_GPU_UTIL{gpu=\"3\",Hostname=\"container7\"} 93\n"
@@ -191,24 +191,24 @@ TEST_F(CollectorTest, TellsMetricsOfProgramsAsThisHosts) {
   std::vector<v1::AgentBatch> batches = Look();
   std::erase_if(batches, [](const auto& batch) { return KindOf(batch) != "counters"; });
   ASSERT_EQ(batches.size(), 1u);
-  ASSERT_EQ(batches[0].counters_size(), 1) << "a host tells of no switch";
+  ASSERT_EQ(batches[0].counters_size(), 1) << "a host reports no switch counters";
   EXPECT_EQ(batches[0].counters(0).kind(), "gpu");
-  EXPECT_EQ(batches[0].counters(0).index(), 4u) << "plus one";
+  EXPECT_EQ(batches[0].counters(0).index(), 4u) << "the wire value is the index plus one";
   EXPECT_THAT(batches[0].counters(0).metrics(), ElementsAre("gpu_utilisation"));
-  EXPECT_THAT(collector_->Problems(), ElementsAre(HasSubstr("none.prom: cannot be read")));
+  EXPECT_THAT(collector_->Problems(), ElementsAre(HasSubstr("none.prom")));
 }
 
-TEST_F(CollectorTest, SaysWhatItCannotRead) {
-  queue_pairs_ = MakeError(ErrorCode::kPermissionDenied, "the kernel does not tell");
+TEST_F(CollectorTest, ReportsUnreadableSources) {
+  queue_pairs_ = MakeError(ErrorCode::kPermissionDenied, "permission denied");
   Begin();
   Look();
-  EXPECT_THAT(collector_->Problems(), ElementsAre("the kernel does not tell"));
-  queue_pairs_ = MakeError(ErrorCode::kUnimplemented, "the kernel has no RDMA");
+  EXPECT_THAT(collector_->Problems(), ElementsAre("permission denied"));
+  queue_pairs_ = MakeError(ErrorCode::kUnimplemented, "the kernel has no RDMA support");
   Look();
   EXPECT_THAT(collector_->Problems(), IsEmpty());
 }
 
-TEST_F(CollectorTest, AsksOnlyExportersOfThisHost) {
+TEST_F(CollectorTest, AcceptsOnlyExportersOnThisHost) {
   for (const char* host : {"127.0.0.1", "127.8.9.10", "localhost"}) {
     config_.metrics.urls = {fmt::format("http://{}:9400/metrics", host)};
     EXPECT_TRUE(Collector::Check(config_)) << host;

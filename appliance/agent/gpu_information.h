@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GPUs as NVIDIA's driver lists them under /proc/driver/nvidia/gpus/*/information.
+// GPUs that NVIDIA's driver lists in /proc/driver/nvidia/gpus/*/information.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace rocescope {
 
 struct GpuInformation {
-  uint32_t minor = 0;  // of /dev/nvidiaMINOR
+  uint32_t minor = 0;  // number of /dev/nvidiaMINOR
   std::string pci;     // "0000:1b:00.0"
   std::string uuid;    // "GPU-..."
   std::string model;
@@ -19,10 +19,10 @@ struct GpuInformation {
   friend bool operator==(const GpuInformation&, const GpuInformation&) = default;
 };
 
-// One such file; none without a bus location.
+// Parses one such file. None if it has no bus location.
 std::optional<GpuInformation> ParseGpuInformation(std::string_view text);
 
-// By PCI address.
+// All GPUs, ordered by PCI address.
 std::vector<GpuInformation> ReadGpus(const std::string& root);
 
 }  // namespace rocescope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What /proc and drivers say: environments of processes, GPUs, statistics of interfaces.
+// Parsers of /proc and driver data: process environments, GPUs, interface statistics.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::IsEmpty;
 using namespace std::string_literals;
 using namespace std::string_view_literals;
 
-TEST(ProcessEnvironment, TakesWhatLaunchersSay) {
+TEST(ProcessEnvironment, ReadsLauncherVariables) {
   const auto read = ParseProcessEnvironment(
       "PATH=/bin\0SLURM_JOB_ID=4242\0SLURM_PROCID=3\0SLURM_LOCALID=1\0SLURM_NTASKS=8\0"
       "AWS_SECRET_ACCESS_KEY=x\0CUDA_VISIBLE_DEVICES=0,1\0"sv);
@@ -28,14 +28,14 @@ TEST(ProcessEnvironment, TakesWhatLaunchersSay) {
   EXPECT_EQ(read.visible_gpus, "0,1");
 }
 
-TEST(ProcessEnvironment, BelievesTheInnermostLauncher) {
-  // srun starts one process a node, torchrun one a GPU below it.
+TEST(ProcessEnvironment, PrefersTheInnermostLauncher) {
+  // srun starts one process per node, and torchrun starts one per GPU below it.
   EXPECT_EQ(ParseProcessEnvironment("RANK=11\0SLURM_PROCID=1\0"sv).rank, 11u);
   EXPECT_EQ(ParseProcessEnvironment("SLURM_PROCID=1\0RANK=11\0"sv).rank, 11u);
   EXPECT_EQ(ParseProcessEnvironment("SLURM_PROCID=1\0OMPI_COMM_WORLD_RANK=5\0"sv).rank, 5u);
 }
 
-TEST(ProcessEnvironment, PassesOverWhatIsNone) {
+TEST(ProcessEnvironment, IgnoresInvalidValues) {
   EXPECT_TRUE(ParseProcessEnvironment(
                   "RANK=\0LOCAL_RANK=-1\0WORLD_SIZE=99999999999\0SLURM_JOB_ID=4x\0RANKS=1\0=2\0"
                   "CUDA_VISIBLE_DEVICES=0;rm\0\xff\xfe"sv)
@@ -44,9 +44,9 @@ TEST(ProcessEnvironment, PassesOverWhatIsNone) {
   for (const auto list :
        {"RANK=1\0CUDA_VISIBLE_DEVICES=2, 3"sv, "RANK=1\0CUDA_VISIBLE_DEVICES="sv}) {
     EXPECT_EQ(ParseProcessEnvironment(list).visible_gpus, kNoKnownGpus)
-        << "not the same as no word of it";
+        << "differs from a missing variable";
   }
-  EXPECT_EQ(ParseProcessEnvironment("RANK=7"sv).rank, 7u) << "the last one may lack its NUL";
+  EXPECT_EQ(ParseProcessEnvironment("RANK=7"sv).rank, 7u) << "the last entry may lack its NUL";
 }
 
 TEST(ProcessEnvironment, IsReadFromProc) {
@@ -87,7 +87,7 @@ TEST(InterfaceCounters, AreReadFromSysfs) {
   EXPECT_THAT(ReadInterfaceStatistics(tree.root(), "eth3"), IsEmpty());
 }
 
-TEST(InterfaceCounters, OfPrioritiesComeByEthtool) {
+TEST(InterfaceCounters, ReadsPriorityCountersFromEthtool) {
   EXPECT_THAT(MetricsOfEthtool({{"rx_prio3_pause", 17},
                                 {"tx_prio3_pause_duration", 250},  // microseconds
                                 {"rx_prio8_pause", 1},
@@ -101,13 +101,13 @@ TEST(InterfaceCounters, OfPrioritiesComeByEthtool) {
   EXPECT_THAT(ReadEthtoolStatistics("no such interface here"), IsEmpty());
 }
 
-TEST(ClockEstimate, BelievesTheQuickestAnswer) {
+TEST(ClockEstimate, PrefersTheShortestRoundTrip) {
   const auto at = [](int64_t ns) { return FromNanoseconds(ns); };
   ClockEstimate clock;
   EXPECT_EQ(clock.Best(), std::nullopt);
   clock.Add(at(1000), at(51'500), at(2000));  // 50,000 ahead, 500 each way
   EXPECT_EQ(clock.Best(), (ClockOffset{.ahead = Duration(50'000), .error = Duration(500)}));
-  clock.Add(at(3000), at(60'000), at(13'000));  // held up on its way back
+  clock.Add(at(3000), at(60'000), at(13'000));  // delayed on the return path
   EXPECT_EQ(clock.Best()->ahead, Duration(50'000));
   clock.Add(at(20'000), at(70'110), at(20'200));
   EXPECT_EQ(clock.Best(), (ClockOffset{.ahead = Duration(50'010), .error = Duration(100)}));

@@ -37,8 +37,9 @@ constexpr std::array kStatistics = {
     StatisticRow{"carrier_down_count", Metric::kLinkFlaps},
 };
 
-// '#' stands for the priority. mlx5: Documentation/networking/device_drivers/ethernet/mellanox/
-// mlx5/counters.rst of the kernel (durations in microseconds); bnxt and ice: their drivers' tables.
+// '#' matches the priority. Sources: the kernel's
+// Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst (durations in
+// microseconds), and the tables of the bnxt and ice drivers.
 struct EthtoolRow {
   std::string_view name;
   Metric metric;
@@ -59,7 +60,8 @@ constexpr std::array kEthtool = {
     EthtoolRow{"tx_discards_phy", Metric::kTxDiscards, 1},
 };
 
-// The priority that stands for '#', or kAll where there is none; nothing: another name.
+// Returns the priority at '#', kAll for a pattern without '#', or nothing if the name does not
+// match.
 std::optional<uint8_t> Match(std::string_view pattern, std::string_view name) {
   const size_t at = pattern.find('#');
   if (at == std::string_view::npos) {
@@ -78,7 +80,7 @@ std::vector<MetricValue> ReadInterfaceStatistics(const std::string& root, const 
   const std::string folder = fmt::format("{}/sys/class/net/{}", root, name);
   std::map<Metric, uint64_t> values;
   for (const StatisticRow& row : kStatistics) {
-    // One counter stands beside the folder of the others.
+    // carrier_down_count is outside `statistics/`.
     const bool is_outside = row.metric == Metric::kLinkFlaps;
     const auto value =
         ReadNumberFile(fmt::format("{}/{}{}", folder, is_outside ? "" : "statistics/", row.file));
@@ -86,7 +88,7 @@ std::vector<MetricValue> ReadInterfaceStatistics(const std::string& root, const 
   }
   const auto state = ReadSmallFile(folder + "/operstate");
   if (state && *state != "unknown") values[Metric::kLinkUp] = *state == "up" ? 1 : 0;
-  // In Mbit/s; -1 where it is not known.
+  // The unit is Mbit/s. The file contains -1 if the speed is unknown.
   if (const auto speed = ReadNumberFile(folder + "/speed"); speed && *speed < 100'000'000) {
     values[Metric::kLinkSpeed] = *speed * 1'000'000;
   }
@@ -127,7 +129,8 @@ std::vector<std::pair<std::string, uint64_t>> ReadEthtoolStatistics(const std::s
   ethtool_drvinfo driver{};
   driver.cmd = ETHTOOL_GDRVINFO;
   const uint32_t count = ask(&driver) ? std::min(driver.n_stats, kMost) : 0;
-  // The kernel fills in no more than it said there were; more room, should there be more meanwhile.
+  // The kernel fills in no more than the requested count. The extra space allows for statistics
+  // that appear in between.
   const size_t room = count + size_t{1024};
   std::vector<uint64_t> names((sizeof(ethtool_gstrings) + room * ETH_GSTRING_LEN) / 8 + 1);
   std::vector<uint64_t> values((sizeof(ethtool_stats) + room * 8) / 8 + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of network interfaces: /sys/class/net/NAME/statistics, and what drivers tell by ethtool
-// of PFC and of broken frames, which stands nowhere else.
+// Counters of network interfaces: /sys/class/net/NAME/statistics, and driver statistics from
+// ethtool, the only source of PFC counters and FCS errors.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace rocescope {
 
-// Also the link's state and speed. Empty: there is no such interface.
+// Includes the link state and speed. Empty if there is no such interface.
 std::vector<MetricValue> ReadInterfaceStatistics(const std::string& root, const std::string& name);
 
 struct PriorityValue {
@@ -24,12 +24,13 @@ struct PriorityValue {
   friend bool operator==(const PriorityValue&, const PriorityValue&) = default;
 };
 
-// What `ethtool -S` names: rx_prio3_pause and its like (mlx5, bnxt, ice);
-// others are passed over. By priority and metric.
+// Maps `ethtool -S` names such as rx_prio3_pause (mlx5, bnxt, ice) to metrics and ignores all
+// others. Ordered by priority and metric.
 std::vector<PriorityValue> MetricsOfEthtool(
     const std::vector<std::pair<std::string, uint64_t>>& statistics);
 
-// Asks the driver (SIOCETHTOOL: ETHTOOL_GSTATS), which takes no rights. Empty: it tells nothing.
+// Queries the driver (SIOCETHTOOL: ETHTOOL_GSTATS), which requires no privileges. Empty if the
+// driver reports nothing.
 std::vector<std::pair<std::string, uint64_t>> ReadEthtoolStatistics(const std::string& name);
 
 }  // namespace rocescope

@@ -19,9 +19,9 @@ namespace rocescope {
 namespace {
 
 constexpr size_t kPiece = size_t{64} << 10;
-constexpr size_t kMark = 256;  // octets by which a place in a file is known again
-// A file that no pattern finds any more may still be written to by who has it open: that long after
-// it last was, it is forgotten.
+constexpr size_t kMark = 256;  // bytes that identify a position in a file
+// A writer may keep a file open that no longer matches a pattern. Such a file is forgotten this
+// long after its last write.
 constexpr Duration kLinger = std::chrono::minutes(10);
 constexpr size_t kMaxProblems = 20;
 
@@ -51,18 +51,18 @@ struct LogTail::Place {
 struct LogTail::File {
   uint64_t log = 0;
   std::string path;
-  int descriptor = -1;      // none: it was let go
+  int descriptor = -1;      // -1: the file is closed
   uint64_t offset = 0;      // read up to here
-  uint64_t size = 0;        // that it had when it was let go
-  std::string head;         // the first octets, at most kMark of them
-  std::string tail;         // the last before `offset`, likewise
-  std::string partial;      // of a line whose end has not come
-  bool skips_line = false;  // the rest of one that is too long
-  bool found = true;        // by a pattern, this time
-  Timestamp found_at;       // the last time
-  bool is_read = false;     // to its end, by the last look
+  uint64_t size = 0;        // when the file was closed
+  std::string head;         // the first bytes, at most kMark
+  std::string tail;         // the last bytes before `offset`, at most kMark
+  std::string partial;      // the start of an incomplete line
+  bool skips_line = false;  // ignore the rest of a line that is too long
+  bool found = true;        // matched a pattern in this pass
+  Timestamp found_at;       // last time it matched a pattern
+  bool is_read = false;     // to its end, in the last pass
   Timestamp written;
-  std::optional<Place> before;  // a truncation: where a copy that was made then is to be read on
+  std::optional<Place> before;  // position before a truncation, from which a copy continues
 
   Place place() const {
     return {
@@ -89,7 +89,8 @@ LogTail::~LogTail() = default;
 bool LogTail::Look(Timestamp now, const std::function<void(const Piece&)>& take) {
   problems_.clear();
   passed_over_new_ = false;
-  // Before new ones are looked for: a copy is known by how far its original was read.
+  // This precedes the search for new files, because a copy is recognised by how far its original
+  // was read.
   for (auto& [identity, file] : files_) NoticeTruncation(*file);
   Find(now);
   size_t budget = options_.bytes_a_look;
@@ -133,7 +134,7 @@ void LogTail::Open(const std::string& path, Timestamp now) {
   file->descriptor = OpenFile(path);
   if (!file->IsOpen() || fstat(file->descriptor, &about) != 0 || !S_ISREG(about.st_mode)) return;
   const Identity identity{about.st_dev, about.st_ino};
-  if (files_.contains(identity)) return;  // replaced between the two looks
+  if (files_.contains(identity)) return;  // replaced between stat and open
   file->log = ++last_log_;
   file->path = path;
   file->written = WrittenAt(about);
@@ -142,18 +143,18 @@ void LogTail::Open(const std::string& path, Timestamp now) {
   ++open_;
 }
 
-// Not to wait for what has become a pipe meanwhile. -1: it cannot be read.
+// Opens without blocking, in case the path became a FIFO. Returns -1 if it cannot be read.
 int LogTail::OpenFile(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0 && errno != ENOENT && problems_.size() < kMaxProblems) {
     problems_.push_back(
-        fmt::format("{}: {}; the agent must be able to read it", path, ReasonOf(errno)));
+        fmt::format("cannot read {}: {}; grant the agent read permission", path, ReasonOf(errno)));
   }
   return descriptor;
 }
 
-// For one more to be open: of those that were read to the end the one that was written longest ago
-// is let go.
+// Makes space for one more open file by closing the completely read file with the oldest write
+// time.
 bool LogTail::HasRoom(const std::string& path, bool is_new) {
   const bool has_place = !is_new || files_.size() < options_.most_places;
   if (has_place && open_ < options_.most_files) return true;
@@ -167,12 +168,13 @@ bool LogTail::HasRoom(const std::string& path, bool is_new) {
     return true;
   }
   ++counts_.files_refused;
-  // Those that are open are read by then, which is no longer so if there are no places.
+  // The next pass reads the new file, because the open files are completely read by then. This does
+  // not hold if the position table is full.
   if (is_new && has_place) passed_over_new_ = true;
   if (problems_.size() < kMaxProblems) {
-    problems_.push_back(fmt::format("{}: not read, {} logs are {} already: narrow the patterns",
-                                    path, has_place ? open_ : files_.size(),
-                                    has_place ? "open" : "remembered"));
+    problems_.push_back(
+        fmt::format("{} is not read because {} logs are {} already; narrow the patterns", path,
+                    has_place ? open_ : files_.size(), has_place ? "open" : "remembered"));
   }
   return false;
 }
@@ -186,13 +188,13 @@ void LogTail::LetGo(File& file) {
   --open_;
 }
 
-// One that was let go and is not as it was.
+// Reopens a file that changed since it was closed.
 void LogTail::ReadAgain(File& file, const Identity& identity, const std::string& path) {
   file.descriptor = OpenFile(path);
   if (!file.IsOpen()) return;
   struct stat about{};
   if (fstat(file.descriptor, &about) != 0 || Identity{about.st_dev, about.st_ino} != identity) {
-    return file.Close();  // replaced between the two looks
+    return file.Close();  // replaced between stat and open
   }
   ++open_;
   file.is_read = false;
@@ -200,7 +202,7 @@ void LogTail::ReadAgain(File& file, const Identity& identity, const std::string&
       static_cast<uint64_t>(about.st_size) >= file.offset &&
       ReadAt(file.descriptor, file.offset - file.tail.size(), file.tail.size()) == file.tail;
   if (path != file.path && !goes_on) {
-    // Another file, which was given the number of one that was removed.
+    // A different file that reuses the inode number of a removed one.
     if (!file.partial.empty()) ++counts_.cut;
     file.log = ++last_log_;
     file.path = path;
@@ -210,9 +212,10 @@ void LogTail::ReadAgain(File& file, const Identity& identity, const std::string&
   NoticeTruncation(file);
 }
 
-// What copytruncate leaves beside the original: nothing of it is read while the original is whole;
-// after that what the original lost unread. Looked at until the first octet of it is read, as a log
-// may begin like another one and go on by itself.
+// True while `file` looks like the copy that copytruncate makes: nothing of it is read while the
+// original is complete. Once the original is truncated, only the part that was unread is read from
+// the copy. This is checked until the first byte of the file is read, because two logs may start
+// alike and then differ.
 bool LogTail::IsHeldAsCopy(File& file) {
   if (file.offset > 0 || file.before) return false;
   struct stat about{};
@@ -241,7 +244,7 @@ bool LogTail::IsHeldAsCopy(File& file) {
     file.log = other->log;
     file.path = other->path;
     file.GoTo(*before);
-    other->before.reset();  // there is one copy
+    other->before.reset();  // there is only one copy
     return false;
   }
   return false;
@@ -265,12 +268,12 @@ void LogTail::NoticeTruncation(File& file) {
   file.GoTo({});
 }
 
-// False: there is more.
+// Returns false if there is more to read.
 bool LogTail::ReadOn(File& file, size_t& budget, const std::function<void(const Piece&)>& take) {
   if (IsHeldAsCopy(file)) return true;
   std::array<char, kPiece> bytes;
   while (budget > 0) {
-    // Who goes on writing where it was after a truncation leaves a hole in front.
+    // A writer that keeps its offset after a truncation leaves a hole at the start.
     const off_t data = lseek(file.descriptor, static_cast<off_t>(file.offset), SEEK_DATA);
     if (data > static_cast<off_t>(file.offset)) {
       file.offset = static_cast<uint64_t>(data);
@@ -296,8 +299,8 @@ bool LogTail::ReadOn(File& file, size_t& budget, const std::function<void(const 
 void LogTail::TakeLines(File& file, std::string_view bytes,
                         const std::function<void(const Piece&)>& take) {
   std::string wanted;
-  const auto end_line = [&](std::string_view line) {  // with its end
-    // What follows a hole, or a block that was never written.
+  const auto end_line = [&](std::string_view line) {  // including the line end
+    // Skip zero bytes after a hole or from a block that was never written.
     line.remove_prefix(std::min(line.find_first_not_of('\0'), line.size()));
     if (line.size() > options_.longest_line) {
       ++counts_.too_long;

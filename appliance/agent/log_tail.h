@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads logs while they grow, through every kind of rotation: renamed and begun anew, truncated,
-// copied and truncated. No line comes twice, and none is lost that stood in a file when it was
-// looked at. Files that are no longer written to are let go, and read on should they be written to
-// once more.
+// Follows growing logs through every kind of rotation: rename and create, truncate, copy and
+// truncate. It reports no line twice, and loses no line that was in a file when the file was read.
+// It closes files that are no longer written, and reopens them if they grow again.
 #pragma once
 
 #include <sys/types.h>
@@ -22,47 +21,49 @@ namespace rocescope {
 class LogTail {
  public:
   struct Options {
-    std::vector<std::string> patterns;                  // as glob(7) has them
-    Duration newest_age = std::chrono::hours(24 * 14);  // files not written for longer: not read
-    size_t most_files = 1024;     // held open; the one written longest ago makes room for another
-    size_t most_places = 16'384;  // of files, open or let go
-    // Lines that hold this; others are passed over. Empty: all.
+    std::vector<std::string> patterns;                  // glob(7) patterns
+    Duration newest_age = std::chrono::hours(24 * 14);  // files with older last writes are ignored
+    // Maximum number of open files; the one written longest ago is closed.
+    size_t most_files = 1024;
+    size_t most_places = 16'384;  // maximum number of remembered files, open or closed
+    // Only lines that contain this text are reported. Empty: all lines.
     std::string wanted = "NCCL";
-    size_t longest_line = 8192;              // longer ones are passed over, and counted
-    size_t bytes_a_look = size_t{1} << 20;  // of all files, so that a look ends soon
+    size_t longest_line = 8192;  // longer lines are dropped and counted
+    // Limit per pass over all files, so that a pass is short.
+    size_t bytes_a_look = size_t{1} << 20;
   };
-  // Lines of a file with their ends, at most 64 KiB of them unless one line is longer.
+  // Complete lines of a file, at most 64 KiB unless a single line is longer.
   struct Piece {
-    uint64_t log = 0;       // a number that the file keeps when it is renamed
-    std::string_view path;  // under which it was found first
+    uint64_t log = 0;       // identifies the file, and survives a rename
+    std::string_view path;  // path at which the file was first found
     std::string_view text;
   };
   struct Counts {
-    uint64_t lines = 0;        // handed on
-    uint64_t passed_over = 0;  // not wanted
+    uint64_t lines = 0;        // reported
+    uint64_t passed_over = 0;  // without the wanted text
     uint64_t too_long = 0;
-    uint64_t cut = 0;  // without an end when their file was truncated or went away
+    uint64_t cut = 0;  // incomplete lines of truncated or removed files
     uint64_t truncations = 0;
-    uint64_t files = 0;          // open now
-    uint64_t files_let_go = 0;   // whose place is remembered
-    uint64_t files_refused = 0;  // looks at which a file found no room
+    uint64_t files = 0;          // currently open
+    uint64_t files_let_go = 0;   // closed, but with a remembered position
+    uint64_t files_refused = 0;  // attempts to open a file that exceeded a limit
   };
 
   explicit LogTail(Options options);
   ~LogTail();
 
-  // Reads what is new. `now` is of the clock that files are stamped by. True if it came to the end
-  // of all files.
+  // Reads new lines. `now` must be from the clock that sets file times. Returns true if it reached
+  // the end of all files.
   bool Look(Timestamp now, const std::function<void(const Piece&)>& take);
 
   const Counts& counts() const { return counts_; }
-  // What cannot be read, as sentences.
+  // Problems of the last pass: one message for each file that cannot be read.
   const std::vector<std::string>& problems() const { return problems_; }
 
  private:
   struct Place;
   struct File;
-  using Identity = std::pair<dev_t, ino_t>;  // what a name does not tell
+  using Identity = std::pair<dev_t, ino_t>;  // identifies a file independently of its name
 
   void Find(Timestamp now);
   void Open(const std::string& path, Timestamp now);
@@ -79,8 +80,8 @@ class LogTail {
 
   const Options options_;
   std::map<Identity, std::unique_ptr<File>> files_;
-  size_t open_ = 0;               // of these
-  bool passed_over_new_ = false;  // in this look, for want of room
+  size_t open_ = 0;               // number of open files
+  bool passed_over_new_ = false;  // in this pass, because of the limits
   uint64_t last_log_ = 0;
   Counts counts_;
   std::vector<std::string> problems_;

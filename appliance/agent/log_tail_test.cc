@@ -41,13 +41,13 @@ class LogTailTest : public testing::Test {
   void Copy(const std::string& from, const std::string& to) const {
     fs::copy_file(folder_ / from, folder_ / to);
   }
-  // The lines that are new, without their ends.
+  // Returns the new lines without their line ends.
   std::vector<std::string> Look() {
     std::vector<std::string> lines;
     whole_ = tail_->Look(WallClock(), [&](const LogTail::Piece& piece) {
       logs_.push_back(piece.log);
       std::string_view text = piece.text;
-      EXPECT_TRUE(text.ends_with('\n')) << "pieces have whole lines";
+      EXPECT_TRUE(text.ends_with('\n')) << "pieces contain complete lines";
       while (!text.empty()) {
         lines.emplace_back(text.substr(0, text.find('\n')));
         text.remove_prefix(lines.back().size() + 1);
@@ -62,7 +62,7 @@ class LogTailTest : public testing::Test {
   std::vector<uint64_t> logs_;
 };
 
-// Long enough that places in it are known again; every line is another.
+// Long enough to identify a position in the file. All lines differ.
 std::string Lines(const std::string& name, int first, int count) {
   std::string text;
   for (int i = first; i < first + count; ++i) {
@@ -71,7 +71,7 @@ std::string Lines(const std::string& name, int first, int count) {
   return text;
 }
 
-TEST_F(LogTailTest, HandsOnWholeLinesAlone) {
+TEST_F(LogTailTest, ReportsOnlyCompleteLines) {
   Append("a.log", "NCCL one\nNCCL tw");
   EXPECT_THAT(Look(), ElementsAre("NCCL one"));
   EXPECT_THAT(Look(), IsEmpty());
@@ -82,7 +82,7 @@ TEST_F(LogTailTest, HandsOnWholeLinesAlone) {
   EXPECT_EQ(tail_->counts().lines, 3u);
 }
 
-TEST_F(LogTailTest, PassesOverWhatIsNotOfNccl) {
+TEST_F(LogTailTest, IgnoresLinesWithoutNccl) {
   Append("a.log", "loss 3.1\nNCCL one\n\n\xff\xfe\x01garbage\n");
   EXPECT_THAT(Look(), ElementsAre("NCCL one"));
   EXPECT_EQ(tail_->counts().passed_over, 3u);
@@ -94,7 +94,7 @@ TEST_F(LogTailTest, FindsNewFiles) {
   EXPECT_THAT(Look(), ElementsAre("NCCL b"));
 }
 
-TEST_F(LogTailTest, PassesOverLinesThatAreTooLong) {
+TEST_F(LogTailTest, DropsLinesThatAreTooLong) {
   Follow({.longest_line = 20});
   Append("a.log", "NCCL " + std::string(30, 'x') + "\nNCCL one\nNCCL " + std::string(30, 'y'));
   EXPECT_THAT(Look(), ElementsAre("NCCL one"));
@@ -105,19 +105,19 @@ TEST_F(LogTailTest, PassesOverLinesThatAreTooLong) {
   EXPECT_EQ(tail_->counts().too_long, 2u);
 }
 
-TEST_F(LogTailTest, FollowsAFileThatIsRenamedAndTheOneInItsPlace) {
+TEST_F(LogTailTest, FollowsARenamedFileAndItsSuccessor) {
   Append("a.log", "NCCL one\nNCCL t");
   EXPECT_THAT(Look(), ElementsAre("NCCL one"));
   Rename("a.log", "a.log.1");
-  Append("a.log.1", "wo\n");  // who has it open goes on
+  Append("a.log.1", "wo\n");  // the writer keeps the file open
   Append("a.log", "NCCL three\n");
   EXPECT_THAT(Look(), testing::UnorderedElementsAre("NCCL two", "NCCL three"));
   EXPECT_THAT(Look(), IsEmpty());
-  EXPECT_NE(logs_[1], logs_[2]) << "each file has a number";
-  EXPECT_TRUE(logs_[0] == logs_[1] || logs_[0] == logs_[2]) << "and keeps it";
+  EXPECT_NE(logs_[1], logs_[2]) << "each file has its own number";
+  EXPECT_TRUE(logs_[0] == logs_[1] || logs_[0] == logs_[2]) << "the renamed file keeps its number";
 }
 
-TEST_F(LogTailTest, FollowsAFileThatIsRenamedToWhereNoPatternFindsIt) {
+TEST_F(LogTailTest, FollowsAFileRenamedOutsideThePatterns) {
   Append("a.log", "NCCL one\n");
   Look();
   Rename("a.log", "gone");
@@ -125,7 +125,7 @@ TEST_F(LogTailTest, FollowsAFileThatIsRenamedToWhereNoPatternFindsIt) {
   EXPECT_THAT(Look(), ElementsAre("NCCL two"));
 }
 
-TEST_F(LogTailTest, FollowsAFileThatIsRemovedWhileItIsOpen) {
+TEST_F(LogTailTest, FollowsARemovedOpenFile) {
   std::ofstream open(folder_ / "a.log");
   open << "NCCL one\n" << std::flush;
   EXPECT_THAT(Look(), ElementsAre("NCCL one"));
@@ -134,7 +134,7 @@ TEST_F(LogTailTest, FollowsAFileThatIsRemovedWhileItIsOpen) {
   EXPECT_THAT(Look(), ElementsAre("NCCL two"));
 }
 
-TEST_F(LogTailTest, BeginsAnewAfterATruncation) {
+TEST_F(LogTailTest, RestartsAfterATruncation) {
   Append("a.log", "NCCL one\nNCCL two\nNCCL cu");
   Look();
   Truncate("a.log");
@@ -144,7 +144,7 @@ TEST_F(LogTailTest, BeginsAnewAfterATruncation) {
   EXPECT_EQ(tail_->counts().cut, 1u);
 }
 
-TEST_F(LogTailTest, NoticesATruncationThoughTheFileIsLongerThanBefore) {
+TEST_F(LogTailTest, DetectsATruncationOfAFileThatGrew) {
   Append("a.log", "NCCL one\n");
   Look();
   Truncate("a.log");
@@ -152,7 +152,7 @@ TEST_F(LogTailTest, NoticesATruncationThoughTheFileIsLongerThanBefore) {
   EXPECT_THAT(Look(), ElementsAre("NCCL three", "NCCL four"));
 }
 
-TEST_F(LogTailTest, SkipsTheHoleOfAWriterThatGoesOnWhereItWas) {
+TEST_F(LogTailTest, SkipsTheHoleOfAWriterThatKeepsItsOffset) {
   const int writer = open((folder_ / "a.log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   const std::string before = Lines("a", 0, 5000);
   ASSERT_EQ(write(writer, before.data(), before.size()), static_cast<ssize_t>(before.size()));
@@ -164,7 +164,7 @@ TEST_F(LogTailTest, SkipsTheHoleOfAWriterThatGoesOnWhereItWas) {
   EXPECT_THAT(Look(), IsEmpty());
 }
 
-TEST_F(LogTailTest, ReadsACopyOnWhereItsOriginalWasTruncatedUnread) {
+TEST_F(LogTailTest, ContinuesInTheCopyOfATruncatedLog) {
   Append("a.log", Lines("a", 0, 20) + "a NCCL INFO li");
   EXPECT_EQ(Look().size(), 20u);
   Append("a.log", "ne 20\n" + Lines("a", 21, 2));
@@ -177,27 +177,27 @@ TEST_F(LogTailTest, ReadsACopyOnWhereItsOriginalWasTruncatedUnread) {
   EXPECT_EQ(tail_->counts().cut, 0u) << "the copy has the rest";
 }
 
-TEST_F(LogTailTest, DoesNotReadACopyBesideItsOriginal) {
+TEST_F(LogTailTest, IgnoresACopyOfAnUntruncatedLog) {
   Append("a.log", Lines("a", 0, 20));
   EXPECT_EQ(Look().size(), 20u);
   Append("a.log", Lines("a", 20, 1));
   Copy("a.log", "a.log.1");
-  EXPECT_EQ(Look().size(), 1u) << "between copy and truncation";
+  EXPECT_EQ(Look().size(), 1u) << "between the copy and the truncation";
   Truncate("a.log");
   Append("a.log", Lines("a", 21, 1));
   EXPECT_THAT(Look(), ElementsAre("a NCCL INFO line 21"));
 }
 
-TEST_F(LogTailTest, TakesALogThatBeginsLikeAnotherForItself) {
+TEST_F(LogTailTest, ReadsALogThatStartsLikeAnother) {
   Append("a.log", "NCCL version 2.20.5\n");
   EXPECT_EQ(Look().size(), 1u);
   Append("b.log", "NCCL version 2.20.5\n");
-  EXPECT_THAT(Look(), IsEmpty()) << "so far it may be a copy";
+  EXPECT_THAT(Look(), IsEmpty()) << "it may still be a copy";
   Append("b.log", "NCCL b\n");
   EXPECT_THAT(Look(), ElementsAre("NCCL version 2.20.5", "NCCL b"));
 }
 
-TEST_F(LogTailTest, LooksEndSoon) {
+TEST_F(LogTailTest, LimitsTheBytesOfAPass) {
   Follow({.bytes_a_look = 100'000});
   Append("a.log", Lines("a", 0, 10'000));
   size_t lines = Look().size();
@@ -206,7 +206,7 @@ TEST_F(LogTailTest, LooksEndSoon) {
   EXPECT_EQ(lines, 10'000u);
 }
 
-TEST_F(LogTailTest, LeavesOldLogsAndOtherThingsAlone) {
+TEST_F(LogTailTest, IgnoresOldLogsAndNonRegularFiles) {
   Append("old.log", "NCCL old\n");
   fs::last_write_time(folder_ / "old.log",
                       fs::file_time_type::clock::now() - std::chrono::hours(24 * 30));
@@ -216,14 +216,14 @@ TEST_F(LogTailTest, LeavesOldLogsAndOtherThingsAlone) {
   EXPECT_EQ(tail_->counts().files, 0u);
 }
 
-TEST_F(LogTailTest, SaysThatThereAreTooMany) {
+TEST_F(LogTailTest, ReportsTooManyFiles) {
   Follow({.most_places = 1});
   Append("a.log", "NCCL a\n");
   Append("b.log", "NCCL b\n");
   EXPECT_EQ(Look().size(), 1u);
   ASSERT_EQ(tail_->problems().size(), 1u);
   EXPECT_THAT(tail_->problems()[0], testing::HasSubstr("narrow the patterns"));
-  EXPECT_TRUE(whole_) << "there will never be room";
+  EXPECT_TRUE(whole_) << "the limit does not change";
 }
 
 TEST_F(LogTailTest, ReadsMoreLogsThanItHoldsOpen) {
@@ -236,7 +236,7 @@ TEST_F(LogTailTest, ReadsMoreLogsThanItHoldsOpen) {
     }
   }
   std::vector<std::string> lines = Look();
-  EXPECT_FALSE(whole_) << "the others are yet to be read";
+  EXPECT_FALSE(whole_) << "the other files are not read yet";
   for (int looks = 0; !whole_ && looks < 10; ++looks) {
     for (std::string& line : Look()) lines.push_back(std::move(line));
   }
@@ -245,7 +245,7 @@ TEST_F(LogTailTest, ReadsMoreLogsThanItHoldsOpen) {
   EXPECT_EQ(tail_->counts().files_let_go, 3u);
   EXPECT_THAT(Look(), IsEmpty());
   EXPECT_THAT(tail_->problems(), IsEmpty());
-  // Whichever of them go on: all that is new comes, and nothing again.
+  // Whichever files grow, all new lines are reported, and none twice.
   for (const char* name : {"a", "b", "c", "d", "e"}) {
     Append(std::string(name) + ".log", Lines(name, 20, 1));
   }
@@ -258,7 +258,7 @@ TEST_F(LogTailTest, ReadsMoreLogsThanItHoldsOpen) {
                                                    "e NCCL INFO line 20"));
 }
 
-// A log that was read to its end and not written to for longer than logs are followed.
+// A completely read log that was closed because it was not written for longer than `newest_age`.
 class LogTailLetGoTest : public LogTailTest {
  protected:
   LogTailLetGoTest() {
@@ -275,7 +275,7 @@ class LogTailLetGoTest : public LogTailTest {
   }
 };
 
-TEST_F(LogTailLetGoTest, IsReadOnWhenItIsWrittenOnceMore) {
+TEST_F(LogTailLetGoTest, ResumesWhenItGrowsAgain) {
   EXPECT_THAT(Look(), IsEmpty());
   Append("a.log", "ne 20\n");
   EXPECT_THAT(Look(), ElementsAre("a NCCL INFO line 20"));
@@ -284,30 +284,30 @@ TEST_F(LogTailLetGoTest, IsReadOnWhenItIsWrittenOnceMore) {
   EXPECT_EQ(tail_->counts().cut, 0u);
 }
 
-TEST_F(LogTailLetGoTest, IsReadOnByAnotherName) {
+TEST_F(LogTailLetGoTest, ResumesUnderAnotherName) {
   Rename("a.log", "a.log.1");
   Append("a.log.1", "ne 20\n");
   EXPECT_THAT(Look(), ElementsAre("a NCCL INFO line 20"));
   EXPECT_EQ(logs_.front(), logs_.back());
 }
 
-TEST_F(LogTailLetGoTest, BeginsAnewAfterATruncation) {
+TEST_F(LogTailLetGoTest, RestartsAfterATruncation) {
   Truncate("a.log");
   Append("a.log", "NCCL next\n");
   EXPECT_THAT(Look(), ElementsAre("NCCL next"));
   EXPECT_EQ(tail_->counts().truncations, 1u);
 }
 
-TEST_F(LogTailLetGoTest, IsNotReadAgainInACopy) {
+TEST_F(LogTailLetGoTest, IgnoresItsCopy) {
   Copy("a.log", "a.log.1");
-  EXPECT_THAT(Look(), IsEmpty()) << "between copy and truncation";
+  EXPECT_THAT(Look(), IsEmpty()) << "between the copy and the truncation";
   Truncate("a.log");
   Append("a.log", Lines("b", 0, 1));
   EXPECT_THAT(Look(), ElementsAre("b NCCL INFO line 0"));
   EXPECT_THAT(Look(), IsEmpty());
 }
 
-TEST_F(LogTailLetGoTest, ACopyOfItIsReadOnWhereItWasTruncated) {
+TEST_F(LogTailLetGoTest, ContinuesInTheCopyAfterATruncation) {
   Append("a.log", "ne 20\n" + Lines("a", 21, 2));
   Copy("a.log", "a.log.1");
   Truncate("a.log");
@@ -315,8 +315,8 @@ TEST_F(LogTailLetGoTest, ACopyOfItIsReadOnWhereItWasTruncated) {
               ElementsAre("a NCCL INFO line 20", "a NCCL INFO line 21", "a NCCL INFO line 22"));
 }
 
-TEST_F(LogTailLetGoTest, AnotherFileWithItsNumberIsAnother) {
-  Rename("a.log", "b.log");  // as if it had been removed, and its inode taken again
+TEST_F(LogTailLetGoTest, TreatsAReusedInodeAsANewFile) {
+  Rename("a.log", "b.log");  // as if a.log had been removed and its inode reused
   Truncate("b.log");
   Append("b.log", Lines("b", 0, 1));
   EXPECT_THAT(Look(), ElementsAre("b NCCL INFO line 0"));

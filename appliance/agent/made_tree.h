@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests: a host's /sys and /proc in a folder. Test code only.
+// A test double of a host's /sys and /proc in a temporary directory.
 #pragma once
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ class MadeTree {
     return *this;
   }
 
-  // A RoCE device as mlx5 has it, with its address and some counters.
+  // Adds a RoCE device as mlx5 presents it, with its address and some counters.
   MadeTree& Device(const std::string& name, const std::string& gid) {
     const std::string device = "sys/class/infiniband/" + name;
     const std::string port = device + "/ports/1";
@@ -57,7 +57,7 @@ class MadeTree {
     Counter(name, "counters/port_rcv_packets", 7);
     Counter(name, "hw_counters/np_cnp_sent", 3);
     Counter(name, "hw_counters/out_of_sequence", 5);
-    Counter(name, "hw_counters/roce_adp_retrans", 9);  // which means nothing to us
+    Counter(name, "hw_counters/roce_adp_retrans", 9);  // not mapped to a metric
     return *this;
   }
   MadeTree& Counter(const std::string& device, const std::string& name, uint64_t value) {

@@ -12,8 +12,8 @@
 namespace rocescope {
 namespace {
 
-// In order of trust: torchrun and its like start one process a GPU under a launcher that may have
-// started one a node.
+// In descending order of trust: torchrun starts one process per GPU, possibly below a launcher that
+// starts one process per node.
 struct Variables {
   std::array<std::string_view, 4> names;
   std::optional<uint32_t> ProcessEnvironment::* member;
@@ -27,7 +27,7 @@ constexpr std::array<Variables, 3> kNumbers = {{
 }};
 
 std::optional<uint32_t> NumberOf(std::string_view text) {
-  constexpr uint64_t kMost = 1u << 24;  // ranks
+  constexpr uint64_t kMost = 1u << 24;  // maximum rank
   const auto number = ParseDecimal(text);
   if (!number || *number > kMost) return std::nullopt;
   return static_cast<uint32_t>(*number);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which job and rank a process is of, by the variables that launchers set. Nothing else of its
-// environment is kept or told.
+// Determines the job and rank of a process from the variables that launchers set. Nothing else of
+// its environment is kept or reported.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace rocescope {
 
-// Neither a GPU's number nor its UUID.
+// Neither a GPU index nor a UUID.
 inline constexpr std::string_view kNoKnownGpus = "none";
 
 struct ProcessEnvironment {
   std::optional<uint64_t> slurm_job_id;
-  std::optional<uint32_t> rank;  // torchrun's before MPI's before Slurm's: the innermost launcher's
+  std::optional<uint32_t> rank;  // from torchrun, else MPI, else Slurm: the innermost launcher
   std::optional<uint32_t> local_rank;
   std::optional<uint32_t> world_size;
-  // CUDA_VISIBLE_DEVICES; kNoKnownGpus where it is empty, which hides all of them, or its
-  // characters are not those of such lists.
+  // CUDA_VISIBLE_DEVICES. kNoKnownGpus if it is empty (which hides all GPUs) or contains invalid
+  // characters.
   std::string visible_gpus;
 
   bool IsEmpty() const {
@@ -29,13 +29,13 @@ struct ProcessEnvironment {
   friend bool operator==(const ProcessEnvironment&, const ProcessEnvironment&) = default;
 };
 
-// The content of /proc/PID/environ: NAME=VALUE, each ended by a NUL. Never fails.
+// Parses the content of /proc/PID/environ: NAME=VALUE entries that end with NUL. Never fails.
 ProcessEnvironment ParseProcessEnvironment(std::string_view text);
 
-// Of this process. None: it is gone, or another user's, which takes CAP_SYS_PTRACE to read.
+// None if the process is gone, or belongs to another user (which requires CAP_SYS_PTRACE).
 std::optional<ProcessEnvironment> ReadProcessEnvironment(const std::string& root,
                                                          uint64_t process_id);
-// /proc/PID/comm, which anybody may read; empty: it is gone.
+// Reads /proc/PID/comm, which requires no privileges. Empty if the process is gone.
 std::string ReadProcessCommand(const std::string& root, uint64_t process_id);
 
 }  // namespace rocescope

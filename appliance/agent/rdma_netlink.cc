@@ -23,7 +23,7 @@ constexpr uint16_t TypeOf(uint16_t command) {
 
 constexpr size_t Aligned(size_t bytes) { return (bytes + 3) & ~size_t{3}; }
 
-// Host byte order, at most as many octets as there are.
+// Reads a value in host byte order. None if there are too few bytes.
 template <typename T>
 std::optional<T> ReadAs(std::string_view bytes) {
   if (bytes.size() < sizeof(T)) return std::nullopt;
@@ -32,12 +32,13 @@ std::optional<T> ReadAs(std::string_view bytes) {
   return value;
 }
 
-// Up to the first NUL: strings have one at their end.
+// The text up to the first NUL: netlink strings end with one.
 std::string TextOf(std::string_view bytes) {
   return std::string(bytes.substr(0, bytes.find('\0')));
 }
 
-// Calls `take` with the type and content of each attribute; false if one runs out of its place.
+// Calls `take` with the type and content of each attribute. Returns false if an attribute exceeds
+// the data.
 template <typename Take>
 bool ForEachAttribute(std::string_view bytes, Take take) {
   while (bytes.size() >= NLA_HDRLEN) {
@@ -49,7 +50,7 @@ bool ForEachAttribute(std::string_view bytes, Take take) {
   return bytes.empty();
 }
 
-// ib_verbs.h, enum ib_qp_type, and iproute2's rdma/res-qp.c for the names.
+// Names of enum ib_qp_type (ib_verbs.h) as in iproute2's rdma/res-qp.c.
 std::string TypeName(uint8_t type) {
   constexpr std::array<std::string_view, 11> kNames = {
       "SMI",           "GSI",     "RC",         "UC",      "UD",     "RAW_IPV6",
@@ -59,14 +60,14 @@ std::string TypeName(uint8_t type) {
   return type == kDriver ? "DRIVER" : "UNKNOWN";
 }
 
-// Likewise enum ib_qp_state.
+// Names of enum ib_qp_state from the same sources.
 std::string StateName(uint8_t state) {
   constexpr std::array<std::string_view, 7> kNames = {"RESET", "INIT", "RTR", "RTS",
                                                       "SQD",   "SQE",  "ERR"};
   return state < kNames.size() ? std::string(kNames[state]) : "UNKNOWN";
 }
 
-// Nothing if it has no number.
+// None if the entry has no valid QPN.
 std::optional<RdmaQueuePair> ReadEntry(std::string_view bytes, const std::string& device,
                                        bool& is_whole) {
   RdmaQueuePair result;
@@ -151,7 +152,7 @@ RdmaNetlinkAnswer ParseRdmaNetlink(std::string_view datagram, uint32_t sequence)
     if (header->nlmsg_seq != sequence) continue;
     answer.interrupted = answer.interrupted || (header->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
     if (header->nlmsg_type == NLMSG_DONE || header->nlmsg_type == NLMSG_ERROR) {
-      // Both begin with a negative errno, or zero.
+      // Both messages start with a negative errno or zero.
       const int32_t code = ReadAs<int32_t>(content).value_or(0);
       if (code < 0 && code > INT32_MIN) answer.error = -code;
       answer.done = true;
@@ -195,7 +196,7 @@ class Socket {
   Socket& operator=(const Socket&) = delete;
   bool is_open() const { return descriptor_ >= 0; }
 
-  // errno, or 0.
+  // Returns an errno value or 0.
   int Dump(uint16_t command, std::optional<uint32_t> device, RdmaNetlinkAnswer& all) {
     const std::string request = RdmaNetlinkRequest(command, ++sequence_, device);
     sockaddr_nl kernel{};
@@ -216,7 +217,8 @@ class Socket {
                                    reinterpret_cast<sockaddr*>(&from), &size);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return errno;
-      if (from.nl_pid != 0) continue;  // anybody may send to us; the kernel is 0
+      // Any process may send to this socket; the kernel's port ID is 0.
+      if (from.nl_pid != 0) continue;
       if (static_cast<size_t>(got) > datagram.size()) return EMSGSIZE;
       RdmaNetlinkAnswer part = ParseRdmaNetlink(
           std::string_view(datagram).substr(0, static_cast<size_t>(got)), sequence_);
@@ -237,7 +239,7 @@ class Socket {
 tl::unexpected<Error> Failed(int error) {
   return MakeError(
       error == EPERM || error == EACCES ? ErrorCode::kPermissionDenied : ErrorCode::kUnavailable,
-      fmt::format("the kernel does not tell queue pairs over netlink: {}",
+      fmt::format("cannot read queue pairs over netlink: {}",
                   std::generic_category().message(error)));
 }
 
@@ -246,17 +248,18 @@ tl::unexpected<Error> Failed(int error) {
 Result<std::vector<RdmaQueuePair>> ReadKernelQueuePairs() {
   Socket socket;
   if (!socket.is_open()) {
-    return MakeError(ErrorCode::kUnimplemented,
-                     "the kernel has no RDMA (NETLINK_RDMA: is the module ib_core loaded?)");
+    return MakeError(
+        ErrorCode::kUnimplemented,
+        "the kernel has no RDMA support (NETLINK_RDMA): check that the module ib_core is loaded");
   }
-  constexpr int kTries = 3;  // queue pairs may come and go meanwhile
+  constexpr int kTries = 3;  // retries, because queue pairs may change during a dump
   for (int i = 0;; ++i) {
     RdmaNetlinkAnswer devices;
-    // Nobody listens there: ib_core is not loaded.
+    // The connection is refused if ib_core is not loaded.
     if (const int error = socket.Dump(RDMA_NLDEV_CMD_GET, std::nullopt, devices); error != 0) {
       if (error == ECONNREFUSED) {
         return MakeError(ErrorCode::kUnimplemented,
-                         "the kernel has no RDMA: is the module ib_core loaded?");
+                         "the kernel has no RDMA support: check that the module ib_core is loaded");
       }
       return Failed(error);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queue pairs as the kernel tells them over netlink, the way `rdma resource show qp` asks for them:
-// NETLINK_RDMA, RDMA_NL_NLDEV. Source: rdma/rdma_netlink.h and linux/netlink.h of the kernel's user
-// API; drivers/infiniband/core/nldev.c for what stands where.
+// Reads queue pairs from the kernel over netlink (NETLINK_RDMA, RDMA_NL_NLDEV), as `rdma resource
+// show qp` does. Sources: rdma/rdma_netlink.h and linux/netlink.h of the kernel's user API;
+// drivers/infiniband/core/nldev.c for the layout.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,24 @@
 
 namespace rocescope {
 
-// What a datagram from the kernel said.
+// The parsed content of a datagram from the kernel.
 struct RdmaNetlinkAnswer {
-  std::vector<uint32_t> devices;           // of RDMA_NLDEV_CMD_GET: their indices
-  std::vector<RdmaQueuePair> queue_pairs;  // of RDMA_NLDEV_CMD_RES_QP_GET; `line` is 0
-  bool done = false;                       // the dump is over
-  bool interrupted = false;                // it changed meanwhile: ask again
+  std::vector<uint32_t> devices;           // device indices from RDMA_NLDEV_CMD_GET
+  std::vector<RdmaQueuePair> queue_pairs;  // from RDMA_NLDEV_CMD_RES_QP_GET; `line` is 0
+  bool done = false;                       // the dump is complete
+  bool interrupted = false;                // the data changed during the dump: repeat it
   std::optional<int> error;                // errno
-  uint64_t malformed =
-      0;  // messages or attributes that run out of their place, or lack what all have
+  uint64_t malformed = 0;  // messages or attributes that are truncated or incomplete
 };
 
-// Messages of other dumps than `sequence` are passed over. Never fails.
+// Ignores messages of other dumps than `sequence`. Never fails.
 RdmaNetlinkAnswer ParseRdmaNetlink(std::string_view datagram, uint32_t sequence);
 
-// A request for a dump; of RES_QP_GET, `device` is its index.
+// Builds a dump request. `device` is the device index for RES_QP_GET.
 std::string RdmaNetlinkRequest(uint16_t command, uint32_t sequence, std::optional<uint32_t> device);
 
-// Asks the kernel. Queue pairs of other network namespaces are not told. The error says what to do;
-// kUnimplemented: the kernel has no RDMA.
+// Dumps the queue pairs of the caller's network namespace. An error says what to do; kUnimplemented
+// means that the kernel has no RDMA support.
 Result<std::vector<RdmaQueuePair>> ReadKernelQueuePairs();
 
 }  // namespace rocescope

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages are put together octet by octet, as linux/netlink.h and rdma/rdma_netlink.h of the
-// kernel's user API say; numbers of attributes are theirs, written out.
+// Messages are built byte by byte from linux/netlink.h and rdma/rdma_netlink.h of the kernel's user
+// API. Attribute numbers are literals.
 #include "appliance/agent/rdma_netlink.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ std::string Message(uint16_t type, const std::string& content, uint16_t flags = 
 
 std::string Text(const char* text) { return {text, std::strlen(text) + 1}; }
 
-// As an mlx5 tells of a process's connection.
+// A queue pair of a process as mlx5 reports it.
 std::string UserEntry() {
   return Attribute(kNested | 20,                                 // RES_QP_ENTRY
                    Attribute(3, Raw(uint32_t{1})) +              // PORT_INDEX
@@ -87,8 +87,8 @@ TEST(RdmaNetlink, ReadsQueuePairsOfProcessesAndOfTheKernel) {
   EXPECT_EQ(user.send_psn, 200u);
 }
 
-// What iproute2 prints of the same queue pair, read by the parser for its output.
-TEST(RdmaNetlink, MakesTheSameOfAQueuePairAsItsText) {
+// The output of iproute2 for the same queue pair, read by its own parser.
+TEST(RdmaNetlink, AgreesWithTheTextParser) {
   const auto answer = ParseRdmaNetlink(Table(UserEntry()), kSequence);
   const RdmaResource printed = ParseRdmaResource(
       "link mlx5_0/1 lqpn 4660 rqpn 11259375 type RC state RTS rq-psn 100 sq-psn 200 "
@@ -103,7 +103,7 @@ TEST(RdmaNetlink, MakesTheSameOfAQueuePairAsItsText) {
                      b.receive_psn, b.send_psn));
 }
 
-TEST(RdmaNetlink, ReadsIndicesOfDevices) {
+TEST(RdmaNetlink, ReadsDeviceIndices) {
   const std::string one =
       Message(kDevice, Attribute(1, Raw(uint32_t{0})) + Attribute(2, Text("mlx5_0")));
   const std::string two = Message(kDevice, Attribute(1, Raw(uint32_t{3})));
@@ -114,7 +114,7 @@ TEST(RdmaNetlink, ReadsIndicesOfDevices) {
   EXPECT_EQ(answer.error, std::nullopt);
 }
 
-TEST(RdmaNetlink, TellsErrorsAndInterruptions) {
+TEST(RdmaNetlink, ReportsErrorsAndInterruptions) {
   const auto refused = ParseRdmaNetlink(Message(2, Raw(int32_t{-1}) + std::string(16, '\0')), 7);
   EXPECT_EQ(refused.error, 1);
   EXPECT_TRUE(refused.done);
@@ -122,11 +122,11 @@ TEST(RdmaNetlink, TellsErrorsAndInterruptions) {
   EXPECT_TRUE(interrupted.interrupted);
 }
 
-TEST(RdmaNetlink, PassesOverOtherDumps) {
+TEST(RdmaNetlink, IgnoresOtherDumps) {
   EXPECT_TRUE(ParseRdmaNetlink(Table(UserEntry()), kSequence + 1).queue_pairs.empty());
 }
 
-TEST(RdmaNetlink, CountsWhatIsCut) {
+TEST(RdmaNetlink, CountsTruncatedMessages) {
   const std::string whole = Table(UserEntry());
   for (size_t size = 1; size < whole.size(); ++size) {
     const auto answer = ParseRdmaNetlink(std::string_view(whole).substr(0, size), kSequence);
@@ -134,18 +134,18 @@ TEST(RdmaNetlink, CountsWhatIsCut) {
     EXPECT_TRUE(answer.queue_pairs.empty()) << size;
   }
   std::string longer = whole;
-  longer[16 + 8 + 4 + 8] = '\xff';  // the table's length, behind index and name
+  longer[16 + 8 + 4 + 8] = '\xff';  // the table's length, after index and name
   EXPECT_GT(ParseRdmaNetlink(longer, kSequence).malformed, 0u);
 }
 
-TEST(RdmaNetlink, LeavesOutWhatHasNoNumber) {
+TEST(RdmaNetlink, IgnoresEntriesWithoutQpn) {
   const auto answer =
       ParseRdmaNetlink(Table(Attribute(kNested | 20, Attribute(26, Raw(uint8_t{2})))), kSequence);
   EXPECT_TRUE(answer.queue_pairs.empty());
   EXPECT_EQ(answer.malformed, 1u);
 }
 
-TEST(RdmaNetlink, AsksForADump) {
+TEST(RdmaNetlink, BuildsADumpRequest) {
   // NLM_F_REQUEST | NLM_F_ACK | NLM_F_DUMP
   EXPECT_EQ(RdmaNetlinkRequest(10, 9, 3),
             Raw(uint32_t{24}) + Raw(kQueuePair) + Raw(uint16_t{0x305}) + Raw(uint32_t{9}) +
@@ -153,7 +153,7 @@ TEST(RdmaNetlink, AsksForADump) {
   EXPECT_EQ(RdmaNetlinkRequest(1, 9, std::nullopt).size(), 16u);
 }
 
-TEST(RdmaNetlink, AKernelWithoutRdmaSaysSo) {
+TEST(RdmaNetlink, ReportsAKernelWithoutRdma) {
   const auto queue_pairs = ReadKernelQueuePairs();
   if (!queue_pairs) {
     EXPECT_NE(queue_pairs.error().message, "");

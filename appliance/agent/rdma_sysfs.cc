@@ -19,7 +19,7 @@ struct CounterRow {
   Metric metric;
   uint64_t scale;
 };
-// Of the port's `counters`. Data are counted in words of four octets.
+// Files in the port's `counters`. Data counters are in units of four bytes.
 constexpr std::array kPortCounters = {
     CounterRow{"port_rcv_data", Metric::kRxBytes, 4},
     CounterRow{"port_rcv_packets", Metric::kRxPackets, 1},
@@ -30,7 +30,7 @@ constexpr std::array kPortCounters = {
     CounterRow{"symbol_error", Metric::kSymbolErrors, 1},
     CounterRow{"link_downed", Metric::kLinkFlaps, 1},
 };
-// Of hw_counters: mlx5's names are the metrics' own, others have these. irdma, bnxt_re, rxe.
+// Files in `hw_counters` of irdma, bnxt_re and rxe. The names of mlx5 equal the metric names.
 constexpr std::array kHardwareCounters = {
     CounterRow{"cnpSent", Metric::kCnpSent, 1},
     CounterRow{"cnpHandled", Metric::kCnpHandled, 1},
@@ -59,13 +59,13 @@ std::string TextAt(const std::string& path) { return ReadSmallFile(path).value_o
 
 bool IsLinkLocal(const IpAddress& address) { return address.high >> 54 == 0xfe80ull >> 6; }
 
-// A GID of each interface with each of its addresses, and of each kind: the same address comes
-// often.
+// Each interface has a GID for each of its addresses and each RoCE version, so duplicates are
+// common.
 std::vector<IpAddress> ReadAddresses(const std::string& port) {
   std::vector<IpAddress> addresses;
   bool any_global = false;
   for (const std::string& index : NamesIn(port + "/gids")) {
-    // Where the kernel does not tell types, all count.
+    // If the kernel does not report GID types, all GIDs count.
     const auto type = ReadSmallFile(port + "/gid_attrs/types/" + index);
     if (type && *type != "RoCE v2") continue;
     const auto text = ReadSmallFile(port + "/gids/" + index);
@@ -108,7 +108,7 @@ uint64_t ParsePortRate(std::string_view text) {
 }
 
 std::optional<IpAddress> ParseGid(std::string_view text) {
-  constexpr size_t kLength = 39;  // eight groups of four digits
+  constexpr size_t kLength = 39;  // eight groups of four digits and seven colons
   if (text.size() != kLength) return std::nullopt;
   const auto address = ParseIpAddress(text);
   if (!address || address->IsUnspecified()) return std::nullopt;
@@ -122,7 +122,7 @@ std::vector<RdmaDeviceState> ReadRdmaDevices(const std::string& root) {
     const std::string folder = all + "/" + name;
     RdmaDeviceState& device = devices.emplace_back();
     device.name = name;
-    // Of software, such as rxe, there is no `device`, and its interface stands in `parent`.
+    // Software devices such as rxe have no `device`; `parent` contains their interface.
     device.pci = LinkName(folder + "/device");
     device.firmware = TextAt(folder + "/fw_ver");
     device.board = TextAt(folder + "/board_id");

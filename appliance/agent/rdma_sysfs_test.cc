@@ -31,7 +31,7 @@ TEST(RdmaSysfs, ReadsADevice) {
   EXPECT_EQ(device.ports[0].state, "ACTIVE");
   EXPECT_EQ(device.ports[0].bits_per_second, 400'000'000'000u);
   EXPECT_THAT(device.ports[0].addresses, ElementsAre(IpAddress::FromV4(0xc000020b)))
-      << "of the RoCEv2 GIDs, that which is no link-local one";
+      << "the RoCEv2 GID that is not link-local";
 }
 
 TEST(RdmaSysfs, ReadsCounters) {
@@ -39,19 +39,19 @@ TEST(RdmaSysfs, ReadsCounters) {
   tree.Device("mlx5_0", kGid);
   EXPECT_THAT(
       ReadRdmaCounters(tree.root(), "mlx5_0", 1),
-      ElementsAre(MetricValue{Metric::kRxBytes, 4000},  // counted in words
+      ElementsAre(MetricValue{Metric::kRxBytes, 4000},  // counted in 4-byte words
                   MetricValue{Metric::kRxPackets, 7}, MetricValue{Metric::kLinkUp, 1},
                   MetricValue{Metric::kLinkSpeed, 400'000'000'000},
                   MetricValue{Metric::kCnpSent, 3}, MetricValue{Metric::kOutOfSequence, 5}));
 }
 
-TEST(RdmaSysfs, IsEmptyWhereThereIsNoRdma) {
+TEST(RdmaSysfs, IsEmptyWithoutRdma) {
   test::MadeTree tree;
   EXPECT_THAT(ReadRdmaDevices(tree.root()), IsEmpty());
   EXPECT_THAT(ReadRdmaCounters(tree.root(), "mlx5_0", 1), IsEmpty());
 }
 
-TEST(RdmaSysfs, PassesOverWhatIsNoNumber) {
+TEST(RdmaSysfs, IgnoresInvalidNumbers) {
   test::MadeTree tree;
   tree.Device("mlx5_0", kGid);
   tree.File("sys/class/infiniband/mlx5_0/ports/1/hw_counters/np_cnp_sent", "N/A (no PMA)\n");

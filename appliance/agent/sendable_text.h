@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text from the host (names of files, interfaces, programs) as a message may carry it.
+// Makes text from the host (names of files, interfaces, programs) valid for protobuf messages.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@ class Message;
 
 namespace rocescope {
 
-inline constexpr size_t kLongestText = 1024;  // octets
+inline constexpr size_t kLongestText = 1024;  // bytes
 
-// At most so many octets, and UTF-8: others' octets become '?', or the whole message would be
-// refused wherever it came, again and again.
+// Truncates to `most` bytes and replaces invalid UTF-8 with '?'. Protobuf would reject the whole
+// message otherwise.
 std::string SendableText(std::string_view text, size_t most = kLongestText);
 
-// All `string` fields of a message, and of those in it.
+// Applies SendableText to all `string` fields of a message, recursively.
 void MakeSendable(google::protobuf::Message& message);
 
 }  // namespace rocescope

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fixed names and relative addresses: the box makes ETags itself, and a replay puts the same three
-// files into a single page.
+// File names are fixed and URLs relative: the appliance generates ETags, and a replay embeds the same
+// three files into a single page.
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""An agent and a box as two processes: what the box knows of a host, while logs are rotated and the
-box is killed and begins anew.
+"""Tests an agent and an appliance as two processes: the appliance's knowledge of a host while logs are
+rotated and the appliance is killed and restarted.
 
 usage: agent_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 """
@@ -26,7 +26,7 @@ RANKS = 4
 
 
 def nccl_lines(rank):
-    """What a rank prints of its communicator, as NCCL 2.20 does (init.cc)."""
+    """NCCL 2.20 log lines of a rank's communicator (init.cc)."""
     frame = f"gpu-7:{4100 + rank}:{4100 + rank} [{rank}] NCCL INFO "
     comm = (f"comm 0x10{rank} rank {rank} nranks {RANKS} cudaDev {rank} nvmlDev {rank} "
             f"busId {0x1b + rank:x}000 commId 0xabc - Init ")
@@ -84,11 +84,11 @@ class AgentAndBox(unittest.TestCase):
             with urllib.request.urlopen(f"{self.page}api/v1/{path}", timeout=DEADLINE) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
-            self.assertEqual(error.code, 503, path)  # nothing is known yet
+            self.assertEqual(error.code, 503, path)  # no answer yet
             return {}
 
     def wait_for(self, what):
-        """What is asked for comes to hold; or the last answer."""
+        """Polls until the function returns a true value. Returns the last value."""
         end = time.monotonic() + DEADLINE
         while True:
             value, holds = what()
@@ -123,13 +123,13 @@ class AgentAndBox(unittest.TestCase):
         self.assert_ranks([0, 1, 2])
         self.box.send_signal(signal.SIGKILL)
         self.box.wait(DEADLINE)
-        self.log.with_suffix(".log.1").unlink()  # what was in it, the agent has
+        self.log.with_suffix(".log.1").unlink()  # the agent has already read it
         self.log.write_text(nccl_lines(3))
         self.start_box()
         self.assert_ranks([0, 1, 2, 3])
         taken = self.host()["batches"]
         host = self.wait_for(lambda: (one := self.host(), int(one["batches"]) > int(taken)))
-        self.assertGreater(int(host["batches"]), int(taken), "counters go on")
+        self.assertGreater(int(host["batches"]), int(taken), "counters continue")
         self.assertEqual((host["host"], host["connected"], host["lost_batches"],
                           host["log_lines"], host["in_topology"]),
                          ("gpu-7", True, "0", str(2 * RANKS), False))
@@ -138,7 +138,7 @@ class AgentAndBox(unittest.TestCase):
         self.assertEqual(int(ledger["received"]), int(ledger["decoded"]))
         self.assertGreater(int(ledger["decoded"]), 0)
 
-    def test_silence_is_told_and_an_end_is_none(self):
+    def test_silence_is_reported_unless_announced(self):
         self.start_box()
         self.start_agent()
         self.wait_for(lambda: (one := self.host(), bool(one)))
@@ -152,10 +152,10 @@ class AgentAndBox(unittest.TestCase):
         self.agent.wait(DEADLINE)
         troubles = self.wait_for(
             lambda: (found := self.ask("health").get("external_problems", []), len(found) > 0))
-        self.assertRegex(" ".join(troubles), r"agent of gpu-7: not heard for \d+ s")
+        self.assertRegex(" ".join(troubles), r"agent of gpu-7: no message for \d+ s")
 
-    @unittest.skipIf(os.environ.get("ROCESCOPE_SANITIZE"), "sanitizers keep what was freed")
-    def test_it_is_small(self):
+    @unittest.skipIf(os.environ.get("ROCESCOPE_SANITIZE"), "sanitizers keep freed memory")
+    def test_it_uses_little_memory(self):
         self.start_box()
         self.log.write_text("".join(nccl_lines(0) for _ in range(2000)))
         self.start_agent()
@@ -164,8 +164,8 @@ class AgentAndBox(unittest.TestCase):
         anonymous, = re.findall(r"RssAnon:\s+(\d+) kB", status)
         self.assertLess(int(anonymous), 30_000, status)
 
-    def test_what_is_wrong_is_said(self):
-        for words, what in ((["--box", "nowhere"], '"nowhere" is not HOST:PORT'),
+    def test_errors_are_reported(self):
+        for words, what in ((["--box", "nowhere"], 'invalid appliance address "nowhere"'),
                             (["/nowhere/agent.yaml"], "/nowhere/agent.yaml")):
             done = subprocess.run([ROCESCOPE, "agent", *words], capture_output=True, text=True,
                                   timeout=DEADLINE)
@@ -177,7 +177,7 @@ class AgentAndBox(unittest.TestCase):
         self.assertIn('agent.yaml:1:1', done.stderr)
         self.assertIn('did you mean "nccl_logs"?', done.stderr)
 
-    def test_a_dump_reads_the_same(self):
+    def test_a_dump_round_trips(self):
         dump = subprocess.run([ROCESCOPE, "agent", "--dump"], capture_output=True, text=True,
                               check=True).stdout
         (self.folder / "agent.yaml").write_text(dump)
@@ -185,7 +185,7 @@ class AgentAndBox(unittest.TestCase):
                                capture_output=True, text=True, check=True).stdout
         self.assertEqual(again, dump)
 
-    def test_the_sample_can_be_read(self):
+    def test_the_example_configuration_is_valid(self):
         sample = pathlib.Path(__file__).parents[2] / "testbeds/agent.yaml"
         dump = subprocess.run([ROCESCOPE, "agent", "--dump", sample], capture_output=True,
                               text=True, check=True).stdout

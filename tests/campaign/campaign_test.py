@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A campaign of six drawn scenarios: it runs, can be resumed, and what it states is right.
+"""Tests a campaign of six drawn scenarios: it runs, can be resumed, and its statements are right.
 
     campaign_test.py CAMPAIGN BUILD
 
-Bars are for campaigns of many runs; of these few, what is stated must be right: no pair outside of
-its stripe, no path that is asserted and wrong but for what a change leaves open for a moment, and no
-fault other than the one that was simulated, which every view has to name with its place.
+The targets are for campaigns with many runs. For these few runs, all statements must be right: no pair
+outside its stripe, no path that is stated and wrong (except during a change), and no fault other than
+the simulated one, which every view must report with its place.
 """
 
 import json
@@ -45,7 +45,7 @@ def main():
         assert first.returncode in (0, 1), f"exit code {first.returncode}"
         files = sorted((directory / "scores").glob("*.score.json"))
         assert len(files) == COUNT, files
-        assert not list(directory.glob("run-*")), "runs are to be deleted"
+        assert not list(directory.glob("run-*")), "runs must be deleted"
         assert (directory / "summary.txt").read_text() in first.stdout
 
         scores = [json.loads(file.read_text()) for file in files]
@@ -61,7 +61,7 @@ def main():
         for score in scores:
             views = {one["view"]: one for one in score["views"]}
             for view in ("full", "leaf-switch-counters", "port-sets-counters"):
-                assert not views[view]["measures"], "it is about faults alone"
+                assert not views[view]["measures"], "this view is only about faults"
                 findings = views[view]["findings"]
                 where = f"{score['scenario']}, {view}"
                 assert len(findings["faults"]) == len(score["faults"]), where
@@ -71,20 +71,20 @@ def main():
                         continue
                     visible += 1
                     said = (fault["stated_kind"], fault["stated_place"])
-                    assert fault["kind_right"] and fault["place_right"], f"{where}: said {said}"
-        assert visible >= COUNT, "most of six drawn scenarios have a fault, in three views"
+                    assert fault["kind_right"] and fault["place_right"], f"{where}: found {said}"
+        assert visible >= COUNT, "too few of the drawn faults are detectable in the three views"
 
-        # Once more: one score is made anew, the others stay as they are.
+        # Runs it again: one score is regenerated, the others do not change.
         stamps = {file: file.stat().st_mtime_ns for file in files[1:]}
         text = files[0].read_text()
         files[0].unlink()
         again = run(campaign, build, directory)
         assert again.returncode == first.returncode and again.stdout == first.stdout
-        assert files[0].read_text() == text, "the same scenario gave another score"
+        assert files[0].read_text() == text, "the same scenario has another score"
         assert all(file.stat().st_mtime_ns == stamp for file, stamp in stamps.items())
         for other in (run(campaign, build, directory, SEED + 1),
                       run(campaign, build, directory, SEED, "--view", "diagnosis")):
-            assert other.returncode not in (0, 1) and "another one" in other.stderr
+            assert other.returncode not in (0, 1) and "other arguments" in other.stderr
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A campaign ends when it is told to, with what it runs, and goes on when started again. Scripts
-stand in for the simulator and the program.
+"""Tests that a campaign stops with its child processes on request, and resumes when restarted. Scripts
+replace the simulator and the program.
 
     stop_test.py CAMPAIGN
 """
@@ -41,7 +41,7 @@ class Stage:
         return path
 
     def stop(self, number):
-        """Stops a campaign when its first simulation runs; returns code, messages, that one's id."""
+        """Stops a campaign during its first simulation. Returns code, messages, process ID."""
         os.mkfifo(self.fifo)
         with subprocess.Popen(
                 self.command, stderr=subprocess.PIPE, text=True,
@@ -66,10 +66,10 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             stage = Stage(sys.argv[1], folder)
             code, errors, simulation = stage.stop(number)
-            assert code == 2 and "goes on" in errors, (code, errors)
-            assert not is_alive(simulation), "the simulation goes on without its campaign"
-            assert not list(stage.out.glob("run-*")), "runs are to be deleted"
-            assert not list(stage.out.glob("scores/*")), "what was stopped has no score"
+            assert code == 2 and "resume" in errors, (code, errors)
+            assert not is_alive(simulation), "the simulation outlives its campaign"
+            assert not list(stage.out.glob("run-*")), "runs must be deleted"
+            assert not list(stage.out.glob("scores/*")), "a stopped run must have no score"
             again = subprocess.run(stage.command, capture_output=True, text=True)
             assert again.returncode == 0, again.stderr
             assert len(list(stage.out.glob("scores/*.score.json"))) == 3

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The checks find what they are there to find, and nothing else."""
+"""Tests that the checks find violations, and nothing else."""
 import pathlib
 import tempfile
 import unittest
@@ -28,22 +28,22 @@ class Floors(unittest.TestCase):
         self.write(name, "".join(f"#include {include}\n" for include in includes))
         return floors.violations(self.root)
 
-    def test_an_include_of_a_lower_floor_is_fine(self):
+    def test_an_include_of_a_lower_layer_is_accepted(self):
         self.assertEqual(self.found("analytics/x.cc", '"base/time.h"', '"topology/fabric.h"'), [])
 
-    def test_an_include_of_a_higher_floor_is_found_with_its_line(self):
+    def test_an_include_of_a_higher_layer_is_found_with_its_line(self):
         found = self.found("dataplane/x.cc", "<vector>", '"analytics/job/job.h"')
         self.assertEqual(len(found), 1)
         self.assertTrue(found[0].startswith("dataplane/x.cc:2: "), found[0])
 
-    def test_an_include_of_the_sibling_floor_is_found(self):
+    def test_an_include_of_a_sibling_layer_is_found(self):
         self.assertEqual(len(self.found("topology/x.cc", '"dataplane/wire/roce.h"')), 1)
         self.assertEqual(len(self.found("dataplane/x.cc", '"topology/fabric.h"')), 2)
 
     def test_base_includes_nothing_but_base(self):
         self.assertEqual(len(self.found("base/x.cc", '"base/time.h"', '"topology/fabric.h"')), 1)
 
-    def test_sim_knows_of_the_dataplane_only_the_wire(self):
+    def test_sim_includes_only_the_wire_of_the_dataplane(self):
         self.assertEqual(self.found("sim/x.cc", '"dataplane/wire/roce.h"', "<ns3/node.h>"), [])
         self.assertEqual(len(self.found("sim/y.cc", '"dataplane/flow/table.h"')), 1)
 
@@ -55,22 +55,22 @@ class Floors(unittest.TestCase):
         self.write("analytics/x.cc", "auto t = std::chrono::steady_clock::now();\n")
         self.assertEqual(len(floors.violations(self.root)), 1)
 
-    def test_a_unit_test_may_use_the_test_support_and_code_may_not(self):
+    def test_only_unit_tests_may_use_the_test_support(self):
         self.assertEqual(self.found("dataplane/flow/x_test.cc", '"tests/support/frame.h"'), [])
         self.assertEqual(len(self.found("dataplane/flow/x.cc", '"tests/support/frame.h"')), 1)
 
-    def test_a_header_may_use_the_test_support_as_long_as_only_tests_include_it(self):
+    def test_a_header_that_only_tests_include_may_use_the_test_support(self):
         self.write("dataplane/flow/feeder.h", '#include "tests/support/frame.h"\n')
         self.assertEqual(self.found("dataplane/flow/x_test.cc", '"dataplane/flow/feeder.h"'), [])
         self.assertEqual(len(self.found("dataplane/flow/x.cc", '"dataplane/flow/feeder.h"')), 1)
 
-    def test_a_path_that_is_not_from_the_root_is_found(self):
+    def test_a_path_that_is_not_relative_to_the_root_is_found(self):
         self.assertEqual(len(self.found("dataplane/flow/x.cc", '"table.h"')), 1)
 
-    def test_folders_that_include_each_other_are_a_ring(self):
+    def test_folders_that_include_each_other_are_a_cycle(self):
         self.write("dataplane/flow/x.cc", '#include "dataplane/source/capture.h"\n')
         found = self.found("dataplane/source/x.cc", '"dataplane/flow/table.h"')
-        self.assertEqual(found, ["ring of folders: "
+        self.assertEqual(found, ["dependency cycle: "
                                  "dataplane/flow -> dataplane/source -> dataplane/flow"])
 
 
@@ -81,10 +81,10 @@ class Files(unittest.TestCase):
         self.assertEqual(len(list(files.check_text("base/x.h", "#pragma once\n"))), 1)
         self.assertEqual(len(list(files.check_text("tests/tool", "#!/bin/bash\n"))), 1)
 
-    def test_a_text_that_is_not_code_needs_none(self):
+    def test_other_text_files_need_no_licence_line(self):
         self.assertEqual(list(files.check_text("tests/x/README.md", "Hello\n")), [])
 
-    def test_800_lines_are_fine_and_801_are_not(self):
+    def test_the_limit_is_800_lines(self):
         self.assertEqual(list(files.check_text("x.cc", self.LICENCE + "\n" * 799)), [])
         self.assertEqual(len(list(files.check_text("x.cc", self.LICENCE + "\n" * 800))), 1)
 

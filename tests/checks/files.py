@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""House rules that hold for every file: a licence line and a bounded length.
+"""Checks that every file has a licence line and a bounded length.
 
     tests/checks/files.py
 
-Looks at the files that git tracks. Prints one line per violation; exit code 1 if there are any.
+Checks the files that git tracks. Prints one line per violation; exit code 1 if there are any.
 """
 import pathlib
 import subprocess
@@ -26,9 +26,9 @@ def check_text(name, text):
         return
     lines = text.splitlines()
     if not any(LICENCE in line for line in lines[:3]):
-        yield f"{name}: the first lines lack \"{LICENCE}\""
+        yield f"{name}: the first three lines must contain \"{LICENCE}\""
     if len(lines) > LINES_AT_MOST:
-        yield f"{name}: {len(lines)} lines; the house stops at {LINES_AT_MOST}"
+        yield f"{name}: {len(lines)} lines; the limit is {LINES_AT_MOST}"
 
 
 def main():
@@ -40,7 +40,7 @@ def main():
         try:
             found += check_text(name, (root / name).read_text())
         except (UnicodeDecodeError, FileNotFoundError):
-            continue  # a binary, or removed and not committed yet
+            continue  # a binary file, or a removal that is not committed yet
     for line in found:
         print(line)
     return 1 if found else 0

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dependencies point down only: finds includes that climb a floor, go to a sibling, or close a ring.
+"""Checks that lower layers never include higher ones, siblings do not include each other, and folders
+have no dependency cycles.
 
     tests/checks/layers.py [ROOT]
 
@@ -10,7 +11,7 @@ import pathlib
 import re
 import sys
 
-# What the code of a folder may include, by the start of the included path.
+# The include path prefixes that the code of each folder may include.
 ALLOWED = {
     "base": ["base"],
     "dataplane": ["base", "dataplane"],
@@ -23,16 +24,16 @@ ALLOWED = {
     "tests": ["base", "dataplane", "topology", "analytics", "appliance", "sim", "tests"],
     "testbeds": ["base", "dataplane", "topology", "analytics", "appliance", "sim", "testbeds"],
 }
-# Unit tests, fuzzers and benchmarks stand beside the code and use the test support; so do headers
+# Unit tests, fuzzers and benchmarks are next to the code and may use the test support. So may headers
 # that nothing else includes.
 BESIDE = re.compile(r"_(test|fuzz|bench)\.cc$")
-# System and library headers that a folder must do without, and why.
+# System and library headers that folders must not include, with the reason.
 REFUSED = [
     ("analytics", re.compile(r"(fstream|iostream|filesystem|thread|mutex|future|cstdio|stdio\.h"
                              r"|unistd\.h|sys/.*|net.*/.*|arpa/.*|spdlog/.*|pcap.*)$"),
-     "analytics is pure: no files, sockets, threads or logs"),
+     "analytics must not use files, sockets, threads or logs"),
     ("base topology dataplane/wire sim", re.compile(r"(absl|grpc|grpcpp|openssl)/"),
-     "Apache-2.0 code may not be linked beside ns-3"),
+     "Apache-2.0 code must not be linked with ns-3"),
     ("base dataplane topology analytics appliance", re.compile(r"ns3/"),
      "ns-3 is GPL-2.0: only sim links it"),
 ]
@@ -54,7 +55,7 @@ def sources(root):
 
 
 def find_beside(texts):
-    """The files that only tests, fuzzers and benchmarks use, and these themselves."""
+    """Returns the tests, fuzzers and benchmarks, and the files that only they include."""
     users = {}
     for file, text in texts.items():
         for _, target in INCLUDE.findall(text):
@@ -73,12 +74,12 @@ def check_quoted(root, file, target, beside):
         truth = target.endswith("/truth.pb.h")
         target = ("dataplane/run/truth/" if truth else "appliance/api/") + target
     elif not (root / target).is_file() and not target.endswith(".pb.h"):
-        return f'"{target}" is not a file from the repository\'s root'
+        return f'"{target}" is not a file relative to the repository root'
     allowed = ALLOWED[floor] + (["tests/support"] if beside else [])
     if beside and floor == "analytics":
-        allowed = allowed + ["dataplane/decode", "dataplane/flow"]  # to make records from frames
+        allowed = allowed + ["dataplane/decode", "dataplane/flow"]  # to convert frames to records
     if not any(within(target, folder) for folder in allowed):
-        return f'"{target}": {floor}/ may include {", ".join(allowed)} only'
+        return f'"{target}": {floor}/ may include only {", ".join(allowed)}'
     return None
 
 
@@ -90,7 +91,7 @@ def check_system(file, target):
 
 
 def find_rings(edges):
-    """Rings among folders, each once, as lists of folders."""
+    """Returns the dependency cycles among folders, each once, as lists of folders."""
     rings, done = [], set()
 
     def visit(node, trail):
@@ -128,8 +129,8 @@ def violations(root):
                 found.append(f"{file}:{line}: {complaint}")
         if file.startswith("analytics/") and not beside and (clock := CLOCK.search(text)):
             line = text.count("\n", 0, clock.start()) + 1
-            found.append(f"{file}:{line}: {clock[0]}: analytics has no clock; time is passed in")
-    found += ["ring of folders: " + " -> ".join(ring) for ring in find_rings(edges)]
+            found.append(f"{file}:{line}: {clock[0]}: analytics must not read a clock; pass the time in")
+    found += ["dependency cycle: " + " -> ".join(ring) for ring in find_rings(edges)]
     return found
 
 

@@ -92,7 +92,7 @@ class Run(unittest.TestCase):
             for words in (["config", "check"], ["run"]):
                 refused = self.done(*words, path)
                 self.assertEqual(refused.returncode, 3, words)
-                self.assertIn(f'"{url}" is not a URL', refused.stderr)
+                self.assertIn(f'invalid URL "{url}"', refused.stderr)
 
     def test_files_that_are_none_are_left_as_they_are(self):
         pipe = pathlib.Path(self.folder.name, "pipe")
@@ -111,12 +111,12 @@ class Run(unittest.TestCase):
         for key in ("topology: pipe", "host_files: {nccl_logs: [pipe]}"):
             run = self.done("run", self.config(f'udp: {{sflow: ["127.0.0.1:0"]}}\n{key}\n'))
             self.assertEqual(run.returncode, 3)
-            self.assertIn("pipe: is no regular file", run.stderr)
+            self.assertIn("pipe: not a regular file", run.stderr)
 
     def test_without_a_source_there_is_nothing_to_run(self):
         run = self.done("run", self.config("analysis_window: 1s\nhttp: none\n"))
         self.assertEqual(run.returncode, 3)
-        self.assertIn("names nothing to receive from", run.stderr)
+        self.assertIn("no sources are configured", run.stderr)
 
     def test_an_interface_that_is_not_there_is_told(self):
         run = self.done("run", self.config("interfaces: [{name: nosuch0}]\n"))
@@ -178,7 +178,7 @@ class Run(unittest.TestCase):
             slurm.unlink()
             os.mkfifo(slurm)
             box.write_text(text)
-            self.assertIn("slurm.json: is no regular file", reload())
+            self.assertIn("slurm.json: not a regular file", reload())
             slurm.unlink()
             slurm.write_text('{"jobs": []}')
             box.write_text("analysis_window: 2s\n")
@@ -423,7 +423,7 @@ class Run(unittest.TestCase):
         run = self.done("run", self.config('udp: {sflow: ["127.0.0.1:0"]}\nhttp: none\n'
                                            'grpc: {listen: ["0.0.0.0:0"]}\n'))
         self.assertEqual(run.returncode, 3)
-        self.assertIn("needs certificate, key and client_ca", run.stderr)
+        self.assertIn("requires certificate, key and client_ca", run.stderr)
 
 
 if __name__ == "__main__":

@@ -198,7 +198,7 @@ class RunDirectory(Ledgers):
             os.remove(os.path.join(run, name))
         report = self.report(run, expect=DAMAGED)
         self.assertEqual(len(report["notes"]), 3)
-        self.assertIn("mirror.pcap: run.json says that it was recorded", report["notes"][0])
+        self.assertIn("mirror.pcap: listed in run.json but missing", report["notes"][0])
         os.remove(os.path.join(run, "int.pcap"))
         self.assertEqual(self.report(run, expect=DAMAGED)["ledger"]["received"], "0")
 
@@ -242,7 +242,7 @@ class RunDirectory(Ledgers):
 
     def test_a_folder_without_a_manifest_is_no_run(self):
         refused = self.run_it("replay", self.scratch.name, expect=UNREADABLE)
-        self.assertIn("is a directory without a run.json", refused.stderr)
+        self.assertIn("directory without a run.json", refused.stderr)
 
     def test_a_run_is_given_alone(self):
         run = self.run_directory()

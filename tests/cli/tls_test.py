@@ -186,11 +186,11 @@ class Tls(unittest.TestCase):
 
     def test_a_box_for_others_without_tls_does_not_start(self):
         for text, why in (
-                ("http: 0.0.0.0:8080\n", 'needs TLS: `http: {listen: "0.0.0.0:8080", certificate'),
-                ('http: {listen: "[::]:8080"}\n', "[::]:8080 is not an address of loopback"),
+                ("http: 0.0.0.0:8080\n", 'requires TLS: `http: {listen: "0.0.0.0:8080", certificate'),
+                ('http: {listen: "[::]:8080"}\n', "[::]:8080 is not a loopback address"),
                 ('http: {listen: "0.0.0.0:8080", certificate: c.pem, key: k.pem}\n',
-                 "certificate, key and client_ca belong together"),
-                ('grpc: {listen: ["0.0.0.0:1"]}\n', "needs certificate, key and client_ca")):
+                 "incomplete TLS configuration: set all of certificate, key and client_ca"),
+                ('grpc: {listen: ["0.0.0.0:1"]}\n', "requires certificate, key and client_ca")):
             path = self.write('udp: {sflow: ["127.0.0.1:0"]}\n' + text, "bare.yaml")
             for command in (["run"], ["config", "check"]):
                 refused = self.done(ROCESCOPE, *command, path)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A build that cannot have its dashboard says so, and how to get it: with an npm and a dpkg of our own
-in front of the real ones.
+"""Tests that a build without its dashboard reports this and how to fix it. Stub programs replace npm
+and dpkg.
 
 usage: dashboard_build_test.py REPOSITORY [UNITTEST ARGUMENT...]
 """
@@ -49,16 +49,16 @@ class DashboardBuild(unittest.TestCase):
         self.assertIn("Once npm reaches its registry (npm ping), remove", said)
         dist = self.folder / "work/dist"
         self.assertIn("built without its dashboard", (dist / "index.html").read_text())
-        self.assertEqual((dist / "app.js").read_text(), "")  # by which testbeds/demo knows
+        self.assertEqual((dist / "app.js").read_text(), "")  # testbeds/demo checks this
 
-    def test_a_lock_file_that_does_not_fit_ends_the_build(self):
+    def test_a_mismatched_lock_file_fails_the_build(self):
         self.program("npm", "echo 'npm ERR! code EUSAGE' >&2; exit 1\n")
         built = self.build()
         self.assertNotEqual(built.returncode, 0)
         self.assertIn("do not agree", " ".join(built.stderr.split()))
 
     def missing(self, *here):
-        """What install_packages finds missing on a Debian with no package, and these programs."""
+        """The missing packages that install_packages reports on a Debian with only these programs."""
         self.program("dpkg-query", "exit 0\n")
         self.program("id", "echo 1000\n")
         for name in here:
@@ -70,10 +70,10 @@ class DashboardBuild(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         return done.stderr.splitlines()[1].split()
 
-    def test_debians_node_is_installed_where_there_is_none(self):
+    def test_debians_node_is_installed_if_there_is_none(self):
         self.assertEqual(self.missing(), ["ca-certificates", "nodejs", "npm"])
 
-    def test_a_node_from_elsewhere_is_left_alone(self):
+    def test_another_node_is_kept(self):
         self.assertEqual(self.missing("node", "npm"), ["ca-certificates"])
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Replays the demo's captures; what must come out follows from the generator's constants.
+"""Replays the demo's captures. The expected results follow from the generator's constants.
 
 usage: demo_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 """
@@ -28,8 +28,9 @@ def load_generator():
 
 
 MAKE = load_generator()
-TRANSFERS = MAKE.ITERATIONS * MAKE.STEPS  # over each connection
-# Clear-to-send, its ACK, the chunk, its ACK; once a CNP; once a NAK and the packets from 7 on again.
+TRANSFERS = MAKE.ITERATIONS * MAKE.STEPS  # per connection
+# Clear-to-send, its ACK, the chunk, its ACK; once a CNP; once a NAK with packets 7 and later
+# retransmitted.
 PACKETS = MAKE.RANKS * TRANSFERS * (3 + MAKE.PACKETS) + 1 + (1 + MAKE.PACKETS - 7)
 
 
@@ -57,7 +58,7 @@ class Demo(unittest.TestCase):
 
     def test_every_captured_frame_is_in_the_ledger(self):
         ledger = self.report["ledger"]
-        self.assertEqual(int(ledger["received"]), 2 * PACKETS - 1)  # at both hosts, one lost between
+        self.assertEqual(int(ledger["received"]), 2 * PACKETS - 1)  # at both hosts, one lost
         self.assertEqual(int(ledger["decoded"]), 2 * PACKETS - 1)
 
     def test_the_job_has_its_three_ranks_on_their_hosts(self):
@@ -79,7 +80,7 @@ class Demo(unittest.TestCase):
                  for key, edge in self.data_edges(self.report).items()}
         self.assertEqual(marks, {(0, 1): (0, 0), (1, 2): (3, 1), (2, 0): (0, 0)})
 
-    def test_only_the_lossy_edge_was_sent_again(self):
+    def test_only_the_lossy_edge_has_retransmissions(self):
         again = {key for key, edge in self.data_edges(self.report).items() if int(edge["retransmitted"])}
         self.assertEqual(again, {(2, 0)})
 

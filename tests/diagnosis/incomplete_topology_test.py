@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A topology that lacks links, one row after the other and all of them: what uses them is still
-replayed to the end, and nobody is accused of what the topology has left out.
+"""Tests a topology without links, removed one by one and all together: the run is replayed to the end,
+and no finding blames a node that is missing in the topology.
 
 usage: incomplete_topology_test.py PATH/rocescope-sim PATH/rocescope
 """
@@ -57,7 +57,7 @@ def main():
                 said = findings(rocescope, run, *only)
                 missing = set(re.findall(r"(?:leaf|spine|host)\d", row))
                 accused = [one for one in said if one[0] not in ("swapped_cables",)]
-                assert not accused, f"without {row.strip()} {only}: {said}; it names {missing}"
+                assert not accused, f"without {row.strip()} {only}: {said}; it blames {missing}"
         for links in ("links: []\n", ""):
             topology.write_text(re.sub(r"^links:\n(  - .*\n)+", links, whole, flags=re.M))
             findings(rocescope, run)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every scenario of the library, simulated and replayed: what the diagnosis names first, and
-alone, is the fault that the scenario has, at its place, when it was there; of healthy fabrics it
-names nothing. The kinds and places come from the scenarios and the runs' truth, read here.
+"""Simulates and replays every scenario of the library: the first and only finding is the fault of the
+scenario, with its place and time, and healthy fabrics have no finding. Kinds and places come from the
+scenarios and the ground truth of the runs.
 
 usage: library_test.py PATH/rocescope-sim PATH/rocescope SCENARIOS
 """
@@ -15,18 +15,18 @@ import subprocess
 import sys
 import tempfile
 
-# A fault of each kind that can be found has a scenario; a new kind needs one.
+# Each detectable fault kind has a scenario; a new kind needs one.
 KINDS = 23
-# What a finding may begin before its fault: the window that the fault begins in, and the reading
-# before that.
+# How much earlier than its fault a finding may start: the window in which the fault starts, and the
+# reading before it.
 EARLY_WINDOWS = 2
-# Again without some of the telemetry, where that makes the diagnosis go another way: without
-# counters of NICs, damage is told by whose packets were refused.
+# Scenarios that are repeated with less telemetry because it changes the diagnosis: without NIC
+# counters, corruption is diagnosed from rejected packets.
 LESS = {"corruption": "leaf-mirror,switch-counters,nccl"}
 
 
 def link(place):
-    """A link's two ends have no order."""
+    """The two ends of a link have no order."""
     return frozenset(place.split("-")) if place.count(":") == 2 and "-" in place else place
 
 
@@ -47,15 +47,15 @@ def is_right(finding, fault, window):
 
 
 def complaint(report, faults, window):
-    """None: it says what is so."""
+    """Returns None if the report is correct."""
     findings = report["findings"]
     if int(report["diagnosis_coverage"]["windows"]) == 0:
-        return "no counters were looked at"
+        return "no counters were evaluated"
     if len(findings) != len(faults) or not all(map(is_right, findings, faults, [window] * len(faults))):
         said = [(one["kind"], one["place"], one["direction"], one["from_ns"], one["detected_ns"])
                 for one in findings]
         true = [(one["kind"], one["place"], one["direction"], one["start_ns"]) for one in faults]
-        return f"said {said}, and true is {true}"
+        return f"found {said}, expected {true}"
     return None
 
 
@@ -66,7 +66,7 @@ def try_one(simulator, rocescope, scenario):
         subprocess.run([simulator, "run", scenario, "-d", run], capture_output=True, check=True)
         faults = json.loads((run / "truth.json").read_text())["faults"]
         window = json.loads((run / "run.json").read_text())["analysis_window_ns"]
-        assert [fault["kind"] for fault in faults] == kinds, f"{scenario.stem}: the truth differs"
+        assert [fault["kind"] for fault in faults] == kinds, f"{scenario.stem}: truth differs"
         errors = [complaint(replay(rocescope, run), faults, int(window))]
         if scenario.stem in LESS:
             report = replay(rocescope, run, "--only", LESS[scenario.stem])

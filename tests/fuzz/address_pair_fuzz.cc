@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The address pair that spreads frames, against the decoder's. The input is that of decode_fuzz.
+// Compares the address pair hash that spreads frames with the decoder's addresses. The input format
+// is that of decode_fuzz.
 #include <span>
 #include <vector>
 
@@ -14,19 +15,21 @@ namespace {
 
 // Returns true for RoCE.
 bool Compare(const RawFrame& raw, uint64_t hash) {
-  Require(hash == AddressPairHashGenerally(raw), "the short cuts agree with the walk");
+  Require(hash == AddressPairHashGenerally(raw), "the fast path agrees with the general path");
   ErspanMark mark;
   MirrorInfo mirror;
-  Require(hash == AddressPairHash(raw, mark, mirror), "the hash beside the mirror's header");
+  Require(hash == AddressPairHash(raw, mark, mirror),
+          "the hash agrees if the mirror header is returned too");
   DecodedFrame frame{};
   const DropReason reason = DecodeFrame(raw, frame);
   const MirrorKind kind = frame.mirror.kind;
   const bool erspan = kind >= MirrorKind::kErspan1 && kind <= MirrorKind::kErspan3;
   if (erspan && reason != DropReason::kTruncatedMirror && reason != DropReason::kBadMirror) {
-    Require(test::SameMirror(frame.mirror, FindMirror(raw)), "the decoder's mirror header");
+    Require(test::SameMirror(frame.mirror, FindMirror(raw)),
+            "the mirror header agrees with the decoder");
     Require(mark.who != 0 ? test::SameMirror(frame.mirror, mark)
                           : test::SameMirror(frame.mirror, mirror),
-            "the decoder's mirror header beside the hash");
+            "the mirror header of the hash function agrees with the decoder");
   }
   if (reason != DropReason::kNone || frame.kind != FrameKind::kRoce) return false;
   Require(hash == AddressPairHash(frame.source, frame.destination), "the decoder's addresses");
@@ -46,10 +49,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const uint64_t whole = AddressPairHash(raw);
   const bool decoded = Compare(raw, whole);
 
-  // In memory of its own, so that a read past the end shows; a cut copy meets the whole ones.
+  // Uses separate memory, so that AddressSanitizer detects reads past the end. Truncated copies are
+  // compared with the complete frame.
   const std::vector<uint8_t> part(bytes.begin(), bytes.end() - static_cast<long>(size / 4));
   raw.bytes = part;
   const uint64_t cut = AddressPairHash(raw);
-  if (Compare(raw, cut) && decoded) Require(cut == whole, "a cut copy has the same pair");
+  if (Compare(raw, cut) && decoded)
+    Require(cut == whole, "a truncated copy has the same address pair");
   return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a host's agent says, valid or not, as the box takes it.
+// Batches of a host's agent, valid or not, as the appliance processes them.
 #include <cstdint>
 #include <memory>
 
@@ -16,17 +16,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<CounterRecord> counters;
   builder.Add({.host = "a", .session = 1, .batch = std::move(batch), .arrival = kNow}, counters);
   for (const CounterRecord& record : counters) {
-    Require(record.entity.node == "a", "a host tells of itself");
-    Require(record.entity.kind != EntityKind::kPort, "and of no switch");
-    Require(record.event_time <= kNow, "nothing is yet to come");
+    Require(record.entity.node == "a", "a host reports only itself");
+    Require(record.entity.kind != EntityKind::kPort, "a host reports no switch ports");
+    Require(record.event_time <= kNow, "no event is in the future");
     Require(record.entity.priority < 8 || record.entity.priority == CounterEntity::kAllPriorities,
-            "there are 8 priorities");
+            "the priority is valid");
   }
   Require(counters.size() + builder.counts().malformed == builder.counts().readings,
-          "readings add up");
+          "the counts of readings add up");
   for (const RdmaDump& dump : builder.Facts().rdma) {
     for (const RdmaQueuePair& one : dump.queue_pairs) {
-      Require(one.local.value <= k24BitMask, "a queue pair number has 24 bits");
+      Require(one.local.value <= k24BitMask, "a QPN has 24 bits");
     }
   }
   return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A configuration that is taken is dumped, and what is dumped reads the same.
+// A valid configuration is dumped, and the dump parses to the same configuration.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto config = rocescope::ParseConfig(text, "fuzz");
   if (!config) return 0;
   const auto again = rocescope::ParseConfig(rocescope::DumpConfig(*config), "dump");
-  rocescope::Require(again.has_value(), "what is dumped can be read");
-  rocescope::Require(*again == *config, "and is the same");
+  rocescope::Require(again.has_value(), "the dump is valid");
+  rocescope::Require(*again == *config, "the dump is equivalent");
   return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A capture file of any content, read twice: whole, and in small blocks from a slow pipe. Both must
-// end, agree, and keep every span inside what was read (AddressSanitizer looks at the octets).
+// Reads a capture file of any content twice: at once, and in small blocks from a slow pipe. Both
+// must terminate and agree, and every span must stay inside the input (AddressSanitizer checks the
+// bytes).
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -15,7 +16,7 @@
 namespace rocescope {
 namespace {
 
-// Compressed input may hold a thousand times its size; that is time, not a defect.
+// Compressed input may expand a thousandfold. This takes time but is not a defect.
 constexpr uint64_t kMaxFrames = 20'000;
 
 class InputStream final : public ByteStream {

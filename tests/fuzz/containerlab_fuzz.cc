@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Topologies of containerlab.
+// containerlab topologies.
 #include "tests/fuzz/convert_fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What holds of every conversion of another program's file.
+// Properties of every conversion from another program's file format.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ inline int FuzzConversion(Format format, const uint8_t* data, size_t size) {
   }
   const std::string written = WriteFabric(conversion->fabric);
   const auto again = LoadFabric(written, "written");
-  Require(again.has_value(), "what was converted is a fabric's file");
-  Require(WriteFabric(*again) == written, "and stays the same");
+  Require(again.has_value(), "the converted topology is valid");
+  Require(WriteFabric(*again) == written, "the converted topology is stable");
   return 0;
 }
 

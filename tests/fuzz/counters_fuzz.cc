@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// counters.jsonl: the same records however its octets come, and lines that are written as they are
-// read. Byte 0: how many times 16 octets come at a time.
+// counters.jsonl: the records do not depend on how the bytes are split, and written lines parse to
+// the same records. Byte 0: the number of 16-byte units per read.
 #include <algorithm>
 #include <memory>
 #include <span>
@@ -36,14 +36,14 @@ struct Read {
 Read ReadAll(std::span<const uint8_t> bytes, size_t at_a_time) {
   CounterFile file(std::make_unique<SpanStream>(bytes, at_a_time), "counters.jsonl");
   Read read;
-  Require(file.TakeUntil(FromNanoseconds(1000), read.records).has_value(), "no error of reading");
-  Require(file.TakeUntil(Timestamp::max(), read.records).has_value(), "no error of reading");
+  Require(file.TakeUntil(FromNanoseconds(1000), read.records).has_value(), "no read error");
+  Require(file.TakeUntil(Timestamp::max(), read.records).has_value(), "no read error");
   read.ledger = file.ledger();
-  Require(read.ledger.Balances(), "every line has one fate");
+  Require(read.ledger.Balances(), "the ledger balances");
   Require(file.records() == read.records.counters.size(), "every record is counted");
   Require(file.notes().size() ==
               std::min<uint64_t>(read.ledger.DroppedTotal(), CounterFile::kMaxNotes),
-          "notes are bounded and tell of each line");
+          "the notes are bounded and count each line");
   return read;
 }
 
@@ -52,12 +52,12 @@ void RequireTheSameAgain(std::string_view text) {
   if (!line) return;
   std::string written;
   AppendCounterLine(*line, written);
-  Require(written.ends_with('\n'), "a line ends");
+  Require(written.ends_with('\n'), "a line ends with a newline");
   const auto again = ParseCounterLine(std::string_view(written).substr(0, written.size() - 1));
-  Require(again.has_value(), "what was written is read");
+  Require(again.has_value(), "the written line is valid");
   Require(
       again->time == line->time && again->entity == line->entity && again->metrics == line->metrics,
-      "and is the same");
+      "the written line is equivalent");
 }
 
 }  // namespace
@@ -69,8 +69,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const uint8_t> bytes(data + 1, size - 1);
   const Read whole = ReadAll(bytes, SIZE_MAX);
   const Read parts = ReadAll(bytes, (size_t{data[0]} + 1) * 16);
-  Require(whole.ledger == parts.ledger, "how octets come does not matter");
-  Require(whole.records.counters.size() == parts.records.counters.size(), "nor to records");
+  Require(whole.ledger == parts.ledger, "the ledger does not depend on the split");
+  Require(whole.records.counters.size() == parts.records.counters.size(),
+          "the records do not depend on the split");
   RequireTheSameAgain({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   return 0;
 }

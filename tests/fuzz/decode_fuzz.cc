@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The walk through a frame. The input's first octet chooses the link type (low three bits) and how
-// much longer than the capture the frame says it was; the rest is the frame.
+// The general frame decoder. The first byte of the input selects the link type (low three bits) and
+// by how much the original length exceeds the captured length. The rest is the frame.
 #include <cstdio>
 #include <span>
 
@@ -33,20 +33,23 @@ void RequireSane(const RawFrame& raw, const DecodedFrame& frame) {
   Require(frame.ip_version == 4 || frame.ip_version == 6, "IP version");
   Require(IsInside(frame.payload, raw.bytes), "payload inside the input");
   Require(IsInside(frame.network_packet, raw.bytes), "packet inside the input");
-  Require(frame.payload.size() <= frame.payload_length, "no more payload than the headers say");
+  Require(frame.payload.size() <= frame.payload_length,
+          "the payload does not exceed the length in the headers");
   Require(frame.cut || frame.payload_length < frame.wire_length, "payload within the frame");
-  Require(!frame.cut || frame.network_packet.empty(), "a cut packet is not whole");
-  Require(frame.cut || frame.payload.size() == frame.payload_length, "a whole packet's payload");
+  Require(!frame.cut || frame.network_packet.empty(), "a truncated packet is not complete");
+  Require(frame.cut || frame.payload.size() == frame.payload_length,
+          "the payload of a complete packet is complete");
   const bool whole = !frame.cut && !frame.network_packet.empty();
-  Require((CheckIcrc(frame) == IcrcResult::kUnknown) == !whole, "iCRC of whole packets");
+  Require((CheckIcrc(frame) == IcrcResult::kUnknown) == !whole,
+          "the iCRC is checked exactly for complete packets");
   Require(frame.int_stack.empty() || (!whole && IsInside(frame.int_stack, raw.bytes)),
-          "INT inside the input, and no iCRC beside it");
+          "INT is inside the input and excludes an iCRC check");
   Require((opcode.headers & wire::kHasReth) != 0 || !frame.Has(kPartReth), "RETH by opcode");
   if (const auto time = TimeOf(frame.mirror); frame.mirror.kind == MirrorKind::kErspan3 && time) {
     const Timestamp arrival = FromNanoseconds(1'700'000'000'000'000'000);
     const int64_t away = ToNanoseconds(Unwrap(*time, arrival)) - ToNanoseconds(arrival);
     Require(time->wrap == 0 || (away <= time->wrap / 2 && away >= -time->wrap / 2),
-            "an unwrapped time is the nearest");
+            "an unwrapped timestamp is the nearest one");
   }
 }
 
@@ -55,21 +58,22 @@ void RequireNone(const char* difference, const char* what) {
   Require(difference == nullptr, what);
 }
 
-// What the straight way knows, the walk knows too, and finds the same.
+// Frames that the fast path decodes must decode to the same result on the general path.
 void RequireAgreement(const RawFrame& raw, const DecodedFrame& frame, DropReason reason) {
   RocePacket packet{};
   ErspanMark mark;
   const bool decoded = reason == DropReason::kNone && frame.kind == FrameKind::kRoce;
-  if (decoded) RequireNone(test::PacketContradiction(frame), "a frame agrees with itself");
+  if (decoded)
+    RequireNone(test::PacketContradiction(frame), "the packet fields agree with the headers");
   if (!ReadPlainRoce(raw, packet, mark)) return;
   Require(decoded, "a plain frame is RoCE");
-  RequireNone(test::PacketDifference(frame, packet), "both ways agree on the packet");
-  Require(test::SameMirror(frame.mirror, mark), "both ways agree on the mirror");
+  RequireNone(test::PacketDifference(frame, packet), "both paths agree on the packet");
+  Require(test::SameMirror(frame.mirror, mark), "both paths agree on the mirror header");
 }
 
 DropReason Decode(const RawFrame& raw, DecodedFrame& frame) {
   const DropReason reason = DecodeFrame(raw, frame);
-  Require(reason <= DropReason::kNone, "drop reason in range");
+  Require(reason <= DropReason::kNone, "the drop reason is in range");
   if (reason == DropReason::kNone) RequireSane(raw, frame);
   RequireAgreement(raw, frame, reason);
   return reason;
@@ -88,16 +92,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   DecodedFrame whole{};
   const DropReason reason = Decode(raw, whole);
 
-  // A shorter capture of the same frame agrees with the longer one in what both read.
+  // A shorter capture of the same frame agrees with the longer one in the fields that both contain.
   raw.bytes = bytes.first(bytes.size() - bytes.size() / 4);
   DecodedFrame cut{};
   if (Decode(raw, cut) == DropReason::kNone && reason == DropReason::kNone) {
-    Require(cut.kind == whole.kind, "kind of a cut frame");
-    Require(cut.wire_length == whole.wire_length, "wire length of a cut frame");
+    Require(cut.kind == whole.kind, "the kind of a truncated frame agrees");
+    Require(cut.wire_length == whole.wire_length, "the wire length of a truncated frame agrees");
     if (cut.kind == FrameKind::kRoce) {
-      Require(cut.bth.psn == whole.bth.psn, "PSN of a cut frame");
-      Require(cut.payload_length == whole.payload_length, "payload length of a cut frame");
-      Require((cut.parts & ~whole.parts) == 0, "parts of a cut frame");
+      Require(cut.bth.psn == whole.bth.psn, "the PSN of a truncated frame agrees");
+      Require(cut.payload_length == whole.payload_length,
+              "the payload length of a truncated frame agrees");
+      Require((cut.parts & ~whole.parts) == 0, "a truncated frame has no additional parts");
     }
   }
   return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fabric's YAML: what loads is written as a text that loads as the same, and has paths.
+// The fabric YAML format: a valid file is written as a text that parses to the same fabric, and the
+// fabric has paths.
 #include <cstdint>
 #include <string_view>
 
@@ -40,8 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string written = topology::WriteFabric(*fabric);
   if (written.empty()) return 0;
   const auto again = topology::LoadFabric(written, "written");
-  Require(again.has_value(), "what is written loads");
-  Require(topology::WriteFabric(*again) == written, "and is the same");
+  Require(again.has_value(), "the written text is valid");
+  Require(topology::WriteFabric(*again) == written, "the written text is equivalent");
   topology::WalkPaths(*fabric);
   return 0;
 }

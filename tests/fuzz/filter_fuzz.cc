@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The words of --since, --until, --qp and --tap: what is accepted lies in the range promised.
+// The arguments of --since, --until, --qp and --tap: accepted values are in the documented range.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames with times, from several taps and through mirrors, up to the flow table's records.
+// Timestamped frames from several taps and mirrors, processed up to the flow table's records.
 //
-// Byte 0 holds the options: flows in the table (2 bits), iCRC check, QP filter, interval (2 bits),
-// frames at a time (2 bits). Then for each frame an octet: tap (2 bits), whether its time is
-// absolute, whether time advances before it, link type (3 bits), whether it repeats the last one's
-// octets; its time, 8 octets of nanoseconds or 2 of 10 us since the last; and unless it repeats,
-// its length in 2 octets and its octets. Most significant octets first.
+// Byte 0 contains the options: capacity of the flow table (2 bits), iCRC check, QP filter, interval
+// (2 bits), frames per batch (2 bits). Then for each frame: one byte with the tap (2 bits),
+// absolute time, time advance, link type (3 bits), and repeat flag; its time, as 8 bytes of
+// nanoseconds or 2 bytes in units of 10 us since the last frame; and unless it repeats the last
+// frame, its length in 2 bytes and its content. Big-endian.
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -117,8 +117,8 @@ Totals TotalsOf(const RecordBatch& batch) {
 
 void RequireBalance(const FrameProcessor& processor, size_t frames, const Totals& totals) {
   const FrameProcessor::Counters& counters = processor.counters();
-  Require(counters.ledger.received == frames, "every frame was received");
-  Require(counters.ledger.Balances(), "every frame has one fate");
+  Require(counters.ledger.received == frames, "every frame is counted as received");
+  Require(counters.ledger.Balances(), "the ledger balances");
   Require(
       counters.roce_frames + counters.pause_frames + counters.int_frames + counters.sflow_frames ==
           counters.ledger.decoded,
@@ -126,14 +126,16 @@ void RequireBalance(const FrameProcessor& processor, size_t frames, const Totals
   const TelemetryCounters& telemetry = counters.telemetry;
   Require(telemetry.int_reports.Balances() && telemetry.samples.Balances() &&
               telemetry.sflow_datagrams.Balances(),
-          "every report, datagram and sample has one fate");
-  Require(telemetry.sflow_datagrams.received == counters.sflow_frames, "one datagram a frame");
-  Require(counters.icrc_valid + counters.icrc_invalid <= counters.roce_frames, "iCRCs of frames");
-  Require(totals.packets == counters.roce_frames, "records tell every RoCE frame");
+          "the telemetry ledgers balance");
+  Require(telemetry.sflow_datagrams.received == counters.sflow_frames,
+          "there is one datagram per frame");
+  Require(counters.icrc_valid + counters.icrc_invalid <= counters.roce_frames,
+          "iCRC counts do not exceed the frames");
+  Require(totals.packets == counters.roce_frames, "the records contain every RoCE frame");
   Require(totals.hops == telemetry.hop_records && totals.samples == telemetry.sample_records &&
               totals.counters == telemetry.counter_records,
-          "records of telemetry are counted");
-  Require(totals.bytes <= counters.wire_bytes, "records tell no more octets than there were");
+          "telemetry records are counted");
+  Require(totals.bytes <= counters.wire_bytes, "the records do not exceed the received bytes");
   uint64_t frames_of_taps = 0;
   for (const Tap& tap : processor.taps().taps()) frames_of_taps += tap.frames;
   Require(frames_of_taps == counters.ledger.decoded, "a decoded frame has one tap");
@@ -158,7 +160,8 @@ Totals Run(const Input& input, size_t frames_at_a_time) {
   }
   processor.Process(batch, out);
   processor.Flush(out);
-  Require(processor.flows().size() <= input.options.flow_table.capacity, "the table is bounded");
+  Require(processor.flows().size() <= input.options.flow_table.capacity,
+          "the flow table is bounded");
   const Totals totals = TotalsOf(out);
   RequireBalance(processor, input.steps.size(), totals);
   return totals;
@@ -170,6 +173,7 @@ Totals Run(const Input& input, size_t frames_at_a_time) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocescope;
   const Input input = Parse({data, size});
-  Require(Run(input, input.frames_at_a_time) == Run(input, 1), "batches do not matter");
+  Require(Run(input, input.frames_at_a_time) == Run(input, 1),
+          "the result does not depend on the batch size");
   return 0;
 }

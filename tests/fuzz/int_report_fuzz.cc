@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datagrams of INT reports, up to records; and each report that can be read, written again.
+// INT report datagrams, up to records. Each valid report is written again.
 #include <algorithm>
 #include <vector>
 
@@ -9,7 +9,7 @@
 namespace rocescope {
 namespace {
 
-// What a report's writer makes of it reads the same, but for lengths that are as long as needed.
+// A written report must parse to the same report, except for lengths that exceed the minimum.
 void RequireTheSameAgain(const wire::IntReport& report) {
   std::vector<uint8_t> room(2048);
   wire::ByteWriter out(room);
@@ -17,15 +17,17 @@ void RequireTheSameAgain(const wire::IntReport& report) {
   Require(out.ok(), "a report fits into 255 words");
   wire::ByteReader in(std::span<const uint8_t>(room).first(out.offset()));
   wire::IntReport again;
-  Require(ReadIntReport(in, again) == wire::IntReportFault::kNone, "what was written is read");
-  Require(in.remaining() == 0, "all of it");
-  Require(again.metadata.present == report.metadata.present, "the same metadata is there");
+  Require(ReadIntReport(in, again) == wire::IntReportFault::kNone, "the written report is valid");
+  Require(in.remaining() == 0, "the written report is read completely");
+  Require(again.metadata.present == report.metadata.present,
+          "the same metadata fields are present");
   Require(again.metadata.ingress_timestamp == report.metadata.ingress_timestamp &&
               again.metadata.queue_occupancy == report.metadata.queue_occupancy &&
               again.metadata.egress_port == report.metadata.egress_port,
-          "the same metadata");
-  Require(again.domain_metadata.size() == report.domain_metadata.size(), "the same domain's");
-  Require(std::ranges::equal(again.inner, report.inner), "the same packet");
+          "the metadata is equal");
+  Require(again.domain_metadata.size() == report.domain_metadata.size(),
+          "the domain metadata is equal");
+  Require(std::ranges::equal(again.inner, report.inner), "the inner packet is equal");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job's nodes as a command line has them, and the file of registered jobs.
+// A job's nodes as written on the command line, and the file of registered jobs.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -19,16 +19,16 @@ bool IsSame(const AllocatedNode& a, const AllocatedNode& b) {
 
 void Nodes(std::string_view text) {
   const auto nodes = ParseJobNodes(text);
-  if (!nodes || nodes->size() > 4096) return;  // long lists are alike
+  if (!nodes || nodes->size() > 4096) return;  // long lists are not interesting
   std::vector<AllocatedNode> again;
   for (const std::string& part : WriteJobNodes(*nodes)) {
     const auto read = ParseJobNodes(part);
-    Require(read.has_value(), "what is written can be read");
+    Require(read.has_value(), "the written list is valid");
     again.insert(again.end(), read->begin(), read->end());
   }
-  Require(again.size() == nodes->size(), "and has as many nodes");
+  Require(again.size() == nodes->size(), "it has the same number of nodes");
   for (size_t i = 0; i < again.size(); ++i) {
-    Require(IsSame(again[i], (*nodes)[i]), "which are the same");
+    Require(IsSame(again[i], (*nodes)[i]), "the nodes are equal");
   }
 }
 
@@ -40,8 +40,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto jobs = ParseJobFile(text)) {
     const std::string written = WriteJobFile(*jobs);
     const auto again = ParseJobFile(written);
-    Require(again.has_value(), "a file that is written can be read");
-    Require(WriteJobFile(*again) == written, "and stays the same");
+    Require(again.has_value(), "the written file is valid");
+    Require(WriteJobFile(*again) == written, "the written file is stable");
   }
   return 0;
 }

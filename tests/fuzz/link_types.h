@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The link types of the fuzzers of frames, by the low three bits of an octet of their input.
+// The link types for the frame fuzzers, selected by the low three bits of an input byte.
 #pragma once
 
 #include "dataplane/decode/frame.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A log that comes in pieces gives the lines that it has as a whole. The first octet says how long
-// the pieces are.
+// A log that grows in pieces gives the same lines as the complete log. The first byte is the size
+// of the pieces.
 #include <stdlib.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace {
 
-// Gone when the program ends.
+// Removed at exit.
 struct Folder {
   Folder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "log_lines_XXXXXX").string();
@@ -52,7 +52,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::string whole = Read(text, std::max<size_t>(text.size(), 1));
-  rocescope::Require(Read(text, data[0] + size_t{1}) == whole, "pieces are as good as the whole");
-  rocescope::Require(whole.empty() || whole.back() == '\n', "lines are whole");
+  rocescope::Require(Read(text, data[0] + size_t{1}) == whole,
+                     "reading in pieces gives the same lines");
+  rocescope::Require(whole.empty() || whole.back() == '\n', "lines are complete");
   return 0;
 }

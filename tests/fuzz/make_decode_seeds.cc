@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes the seeds of decode_fuzz.cc into a folder: one frame of each kind that the decoder walks.
+// Writes the seeds of decode_fuzz.cc to a directory: one frame of each kind that the decoder
+// supports.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -127,6 +128,6 @@ int main(int argc, char** argv) {
   rocescope::test::AddPackets(seeds);
   rocescope::test::AddMirrors(seeds);
   if (!seeds.failed()) return 0;
-  fmt::print(stderr, "make_decode_seeds: cannot write into {}; does the folder exist?\n", argv[1]);
+  fmt::print(stderr, "make_decode_seeds: cannot write to {}; does the directory exist?\n", argv[1]);
   return 1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes the seeds of frames_fuzz.cc, which says how they are laid out, into a folder.
+// Writes the seeds of frames_fuzz.cc (which documents their format) to a directory.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -21,7 +21,7 @@ class Seed {
  public:
   explicit Seed(uint8_t options) { Number(options, 1); }
 
-  // `after` counts in 10 us since the last frame.
+  // `after` is in units of 10 us since the last frame.
   Seed& Add(const Bytes& frame, uint16_t after = 1, uint8_t what = 0) {
     Number(what, 1);
     Number(after, 2);
@@ -88,7 +88,7 @@ Bytes Mirrored(uint32_t psn, uint32_t sequence, int64_t time_ns) {
       {.platform_id = 5, .info = 17, .word = static_cast<uint32_t>(time_ns / 1'000'000'000)});
 }
 
-// Gaps, re-sends and a NAK, at two taps, into the next intervals.
+// Gaps, retransmissions and a NAK, at two taps, across intervals.
 Seed Connection() {
   Seed seed(0x03);
   for (const uint32_t psn : {0, 1, 3, 2, 4, 7, 5, 6, 7}) {
@@ -121,7 +121,7 @@ Seed Messages() {
   return seed;
 }
 
-// A sequence with a loss, a clock that jumps, and one that wraps.
+// A sequence with a loss, a clock that jumps, and a clock that wraps.
 Seed Mirrors() {
   constexpr int64_t kNow = 1'700'000'000'000'000'000;
   Seed seed(0x52);
@@ -134,7 +134,7 @@ Seed Mirrors() {
   return seed.Add(InErspan2(WriteOf(10), {.session = 5}, 9)).Add(InVxlan(WriteOf(11), 500));
 }
 
-// Times at both ends of what 64 bits hold.
+// Times at both ends of the 64-bit range.
 Seed FarTimes() {
   Seed seed(0x11);
   for (const int64_t time :
@@ -168,6 +168,6 @@ int main(int argc, char** argv) {
       Mixed().Write(folder / "mixed")) {
     return 0;
   }
-  fmt::print(stderr, "make_frames_seeds: cannot write into {}; does the folder exist?\n", argv[1]);
+  fmt::print(stderr, "make_frames_seeds: cannot write to {}; does the directory exist?\n", argv[1]);
   return 1;
 }

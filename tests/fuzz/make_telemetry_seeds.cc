@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes the seeds of int_report_fuzz.cc and sflow_fuzz.cc into FOLDER/int_report and FOLDER/sflow.
+// Writes the seeds of int_report_fuzz.cc and sflow_fuzz.cc to FOLDER/int_report and FOLDER/sflow.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -31,7 +31,7 @@ Bytes Packet() {
   return RoceFrame().Bth({.opcode = 0x07, .destination_qpn = {17}}).Payload(64).Snap(80).Build();
 }
 
-// A packet that carries one hop itself.
+// A packet that carries the metadata of one hop itself.
 Bytes StackedPacket() {
   const IntMdHeader header = {.hop_words = 2, .instructions = kIntNodeId | kIntQueue};
   Bytes stack(IntShim::kSize + IntMdHeader::kSize + 8);
@@ -118,6 +118,6 @@ int main(int argc, char** argv) {
   rocescope::test::SaveReports(folder / "int_report");
   rocescope::test::SaveSflow(folder / "sflow");
   if (!rocescope::test::failed) return 0;
-  fmt::print(stderr, "make_telemetry_seeds: cannot write into the folders in {}\n", argv[1]);
+  fmt::print(stderr, "make_telemetry_seeds: cannot write to the directories in {}\n", argv[1]);
   return 1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NCCL logs, up to the jobs they make. Byte 1 parts the input into logs of their own.
+// NCCL logs, up to the jobs that are derived. Bytes of value 1 separate the logs.
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -16,17 +16,18 @@ void RequireSane(const NcclProcess& process) {
             "a rank is below the number of ranks");
   }
   const std::vector<QueuePairPeer> peers = JoinQueuePairs(process);
-  Require(peers.size() == process.queue_pairs.size(), "each queue pair has an answer");
+  Require(peers.size() == process.queue_pairs.size(), "each queue pair has a result");
   for (const QueuePairPeer& peer : peers) {
     Require((peer.certainty == PeerCertainty::kAmbiguous) == (peer.candidates != nullptr),
-            "candidates go with ambiguity");
+            "candidates exist if and only if ambiguous");
     Require(peer.peer.communicator < static_cast<int>(process.communicators.size()),
             "a communicator exists");
   }
 }
 
 void RequireSane(const Job& job) {
-  Require(job.ranks_seen <= static_cast<int>(job.ranks.size()), "ranks seen are there");
+  Require(job.ranks_seen <= static_cast<int>(job.ranks.size()),
+          "observed ranks are among the ranks");
   for (const JobCommunicator& communicator : job.communicators) {
     for (const CommunicatorMember& member : communicator.members) {
       Require(member.job_rank < job.ranks.size(), "a member is a rank of the job");
@@ -67,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     RequireSane(job);
     for (const JobRank& rank : job.ranks) given += rank.queue_pairs.size();
   }
-  Require(given <= queue_pairs, "no queue pair is given twice");
+  Require(given <= queue_pairs, "no queue pair is assigned twice");
   KnownPairsOf(facts);
   Require(AttributeJobs(facts, {}, {}).jobs.size() == facts.jobs.size(), "jobs stay");
   return 0;

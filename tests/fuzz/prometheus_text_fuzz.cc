@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an exporter may say: samples, and what the rules make of them.
+// Metrics of exporters: samples, and their conversion by the rules.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -17,10 +17,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     ++samples;
     Require(!sample.name.empty(), "a sample has a name");
     if (const auto record = rules.Read(sample, "node")) {
-      Require(!record->entity.node.empty(), "a counter is somebody's");
+      Require(!record->entity.node.empty(), "a counter has a node");
     }
   });
-  Require(lines.samples == samples, "each sample is handed over");
-  Require(lines.first_broken.empty() == (lines.broken == 0), "the first broken line is shown");
+  Require(lines.samples == samples, "each sample is reported");
+  Require(lines.first_broken.empty() == (lines.broken == 0), "the first malformed line is shown");
   return 0;
 }

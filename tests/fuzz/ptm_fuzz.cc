@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cabling plans of PTM, in DOT.
+// PTM cabling plans in DOT.
 #include "tests/fuzz/convert_fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

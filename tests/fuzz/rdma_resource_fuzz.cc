@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `rdma resource show qp` prints, valid or not.
+// Output of `rdma resource show qp`, valid or not.
 #include <cstdint>
 #include <string_view>
 
@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Require(resource.notes.size() <= resource.malformed + resource.skipped, "notes are counted");
   for (const RdmaQueuePair& queue_pair : resource.queue_pairs) {
     Require(!queue_pair.device.empty(), "a queue pair has a device");
-    Require(queue_pair.local.value <= k24BitMask, "a queue pair number has 24 bits");
+    Require(queue_pair.local.value <= k24BitMask, "a QPN has 24 bits");
     Require(queue_pair.line > 0, "a queue pair has a line");
   }
   return 0;

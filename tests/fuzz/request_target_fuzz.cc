@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a stranger may put into a request: its target, its Host header, a page's token.
+// Untrusted parts of a request: its target, its Host header, a page token.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,12 +20,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             "a URL has all of its parts");
   }
   if (const auto target = ParseRequestTarget(text)) {
-    Require(!target->path.empty() && target->path.front() == '/', "a path begins with a slash");
-    Require(target->path.size() <= text.size(), "decoding makes nothing longer");
-    Require(target->path.find('\0') == std::string::npos, "no zero octet gets through");
+    Require(!target->path.empty() && target->path.front() == '/', "a path starts with a slash");
+    Require(target->path.size() <= text.size(), "decoding does not increase the length");
+    Require(target->path.find('\0') == std::string::npos, "no NUL byte is accepted");
   }
   if (const auto token = ParsePageToken(text)) {
-    Require(ParsePageToken(ToText(*token)) == token, "a token comes back as it was");
+    Require(ParsePageToken(ToText(*token)) == token, "a page token round-trips");
   }
   return 0;
 }

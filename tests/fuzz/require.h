@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a fuzzer says that something does not hold.
+// Assertions for fuzzers.
 #pragma once
 
 #include <cstdio>
@@ -9,7 +9,7 @@ namespace rocescope {
 
 inline void Require(bool holds, const char* what) {
   if (holds) return;
-  std::fprintf(stderr, "does not hold: %s\n", what);
+  std::fprintf(stderr, "requirement failed: %s\n", what);
   std::abort();
 }
 

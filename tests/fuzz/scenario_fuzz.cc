@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A scenario's YAML: it loads, with places and numbers that hold together, or there is an error
-// that names the file.
+// The scenario YAML format: a valid file has consistent places and numbers. Otherwise the error
+// names the file.
 #include <cstdint>
 #include <string_view>
 
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             "a stream has two ends");
   }
   for (const sim::FaultOptions& fault : scenario->faults) {
-    Require(fault.onset < scenario->duration, "a fault begins in the run");
+    Require(fault.onset < scenario->duration, "a fault starts within the run");
     Require(fault.probability >= 0 && fault.probability <= 1, "a probability");
     Require(fault.link == topology::kNone || fault.link < fabric.links().size(), "a link");
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The words of --eal: what was split and quoted again splits into the same words.
+// The argument of --eal: words that are split and quoted again split into the same words.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

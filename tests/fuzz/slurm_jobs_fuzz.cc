@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `squeue --json` prints, valid or not.
+// Output of `squeue --json`, valid or not.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A datagram of telemetry through the reader that makes records of it, for the fuzzers of INT and
-// sFlow. Byte 0: bit 0, whether the capture cut it; bit 1, whether a filter chooses a queue pair.
+// Passes a telemetry datagram through the reader that produces records, for the INT and sFlow
+// fuzzers. Byte 0: bit 0, the capture truncated it; bit 1, a filter selects a queue pair.
 #pragma once
 
 #include <span>
@@ -26,7 +26,7 @@ inline void ReadTelemetry(FrameKind kind, std::span<const uint8_t> input) {
   const TelemetryCounters& counters = reader.counters();
   Require(counters.int_reports.Balances() && counters.samples.Balances() &&
               counters.sflow_datagrams.Balances(),
-          "every report, datagram and sample has one fate");
+          "the telemetry ledgers balance");
   Require(counters.hop_records == out.hops.size() &&
               counters.sample_records == out.samples.size() &&
               counters.counter_records == out.counters.size(),
@@ -34,23 +34,25 @@ inline void ReadTelemetry(FrameKind kind, std::span<const uint8_t> input) {
   Require(
       frame.cut ||
           counters.int_reports.dropped[static_cast<size_t>(DropReason::kTruncatedTelemetry)] == 0,
-      "nothing was cut");
+      "nothing was truncated");
   for (const HopRecord& hop : out.hops) {
-    Require(hop.hop < hop.hop_count, "a hop is one of its path's");
+    Require(hop.hop < hop.hop_count, "the hop index is within the path");
     const Duration away = hop.event_time - arrival;
     Require(away <= std::chrono::seconds(1) && away >= std::chrono::seconds(-1),
             "an event is near its arrival");
-    Require(hop.event_time_told || away == Duration(0), "no time but those that are told");
-    Require(options.filter.qpns.empty() || hop.packet.known, "filters choose known packets");
+    Require(hop.event_time_told || away == Duration(0),
+            "a reported time is used if and only if present");
+    Require(options.filter.qpns.empty() || hop.packet.known, "filters select only known packets");
   }
   for (const SampleRecord& sample : out.samples) {
-    Require(sample.vlan <= 4094, "a VLAN that a tag can say");
-    Require(options.filter.qpns.empty() || sample.packet.known, "filters choose known packets");
+    Require(sample.vlan <= 4094, "the VLAN is valid");
+    Require(options.filter.qpns.empty() || sample.packet.known,
+            "filters select only known packets");
   }
   for (const CounterRecord& record : out.counters) {
-    Require(record.metric < Metric::kCount, "a metric of the table");
-    Require(record.bits == 64 || record.value >> record.bits == 0, "a value within its width");
-    Require(record.entity.node.size() <= 64, "a bounded name");
+    Require(record.metric < Metric::kCount, "the metric is in the table");
+    Require(record.bits == 64 || record.value >> record.bits == 0, "the value fits its width");
+    Require(record.entity.node.size() <= 64, "the name is bounded");
   }
 }
 

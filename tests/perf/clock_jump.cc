@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For LD_PRELOAD: the wall clock is off by as many nanoseconds as the first eight octets of the
-// file $CLOCK_JUMP say now. The monotonic clock stays as it is.
+// For LD_PRELOAD: offsets the wall clock by the number of nanoseconds in the first eight bytes of
+// the file $CLOCK_JUMP. The monotonic clock does not change.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Group `engine`: the analytics engine in steady state with 16,384 GPUs, by the number of queue
-pairs, as a table on standard error and as bars; and a fabric of 65,536 hosts, loaded."""
+"""Group `engine`: the analytics engine in steady state with 16,384 GPUs, by number of queue pairs, as
+a table on standard error and as targets; and loading a fabric of 65,536 hosts."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ QUEUE_PAIRS = [10_000, 100_000, 1_000_000]
 RECORDS_PER_SECOND = 2e6
 BYTES_PER_QUEUE_PAIR = 1024
 QUERY_MS = 1
-UNCHANGED_SHARE = 0.1  # of publishing all, where 1 % changed
+UNCHANGED_SHARE = 0.1  # of the time to publish everything, if 1 % changed
 FABRIC_SECONDS = 2
 FABRIC_MEGABYTES = 500
 
@@ -48,7 +48,7 @@ def say_table(runs):
 
 
 def scaled(found, key):
-    """A time, or a rate's inverse, as it would be at the reference speed."""
+    """Converts a time (or the inverse of a rate) to the reference speed."""
     return found[key] * found["gigahertz"] / REFERENCE_GHZ
 
 
@@ -71,17 +71,17 @@ def bars(settings):
     runs = [run(settings, "engine_scale", "--queue-pairs", count) for count in QUEUE_PAIRS]
     say_table(runs)
     least, most = runs[0], runs[-1]
-    # The same machine a minute apart may be half as fast, so both are put beside a plain hash
-    # table's growth, which pays for caches that no longer hold its keys.
+    # The machine's speed may change by half within a minute, so both are compared with the growth
+    # of a plain hash table, which has the same cache misses.
     growth = least["records_per_s"] / most["records_per_s"]
     found = [
         measure.Bar(name="engine_records", value=most["records_per_s"], unit="records/CPU-s",
                     goal=RECORDS_PER_SECOND, details=most,
                     reference={"name": "plain hash table, same keys", "unit": "records/CPU-s",
                                "value": most["reference_per_s"]}),
-        measure.Bar(name="engine_memory", value=most["state_bytes_per_qp"], unit="octets/QP",
+        measure.Bar(name="engine_memory", value=most["state_bytes_per_qp"], unit="bytes/QP",
                     goal=BYTES_PER_QUEUE_PAIR, at_most=True, details=most,
-                    reference={"name": "with a snapshot", "unit": "octets/QP",
+                    reference={"name": "with a snapshot", "unit": "bytes/QP",
                                "value": most["bytes_per_qp"]}),
         measure.Bar(name="engine_growth", value=growth, unit="x per record, 10^4 to 10^6",
                     goal=least["reference_per_s"] / most["reference_per_s"], at_most=True,

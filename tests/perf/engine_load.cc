@@ -21,10 +21,10 @@ constexpr uint32_t kLeaves = 256;
 constexpr uint32_t kGpus = kLeaves * kNicsPerLeaf;
 constexpr uint32_t kSpines = 64;
 constexpr uint32_t kJobs = kLeaves / 2;
-constexpr uint32_t kQueuePairsPerPeer = 4;  // NCCL's channels
+constexpr uint32_t kQueuePairsPerPeer = 4;  // one per NCCL channel
 constexpr uint32_t kPacketsPerInterval = 64;
 constexpr Duration kInterval =
-    std::chrono::seconds(1);  // so that the bar is faster than the traffic
+    std::chrono::seconds(1);  // so that the goal exceeds the traffic's record rate
 constexpr uint32_t kFirstQpn = 256;
 constexpr uint8_t kWriteLast = 0x08;  // IBTA vol. 1, table 38
 constexpr uint8_t kAcknowledge = 0x11;
@@ -76,7 +76,7 @@ FlowKey EngineLoad::FlowOf(uint32_t connection, bool back) const {
   const Ends ends = EndsOf(connection);
   const IpAddress near = fabric_->nic(ends.near).addresses.front().address;
   const IpAddress far = fabric_->nic(ends.far).addresses.front().address;
-  // Numbers are unique in a job, which is more than they must be.
+  // QPNs are unique within a job, which is more than required.
   return {.source = back ? far : near,
           .destination = back ? near : far,
           .destination_qpn = {kFirstQpn + (2 * connection + back) % (1u << 20)}};
@@ -147,7 +147,7 @@ void EngineLoad::AddObservation(uint32_t connection, bool is_request, uint32_t p
   record.arrival_time = time;
 }
 
-// What the far leaf's INT reports of data that goes there.
+// The INT report of the far leaf for incoming data.
 void EngineLoad::AddHop(uint32_t connection, Timestamp time, RecordBatch& batch) const {
   const PortIndex out = fabric_->Peer(fabric_->nic(EndsOf(connection).far).port);
   const topology::Node& leaf = fabric_->node(fabric_->port(out).node);
@@ -163,7 +163,7 @@ void EngineLoad::AddHop(uint32_t connection, Timestamp time, RecordBatch& batch)
   record.arrival_time = time;
 }
 
-// What the near leaf samples of it.
+// The sFlow sample of the near leaf for the same data.
 void EngineLoad::AddSample(uint32_t connection, Timestamp time, RecordBatch& batch) const {
   const PortIndex in = fabric_->Peer(fabric_->nic(EndsOf(connection).near).port);
   const topology::Node& leaf = fabric_->node(fabric_->port(in).node);
@@ -184,11 +184,11 @@ void EngineLoad::Fill(uint32_t interval, uint32_t first, uint32_t count, uint32_
   constexpr uint32_t kFlowsPerObservation = 3;
   constexpr uint32_t kFlowsPerHop = 100;
   constexpr Duration kSpacing = std::chrono::microseconds(2);
-  constexpr uint32_t kRoundTrip = 6;  // sightings
+  constexpr uint32_t kRoundTrip = 6;  // packet observations
   batch.Clear();
   const uint32_t sighted = count * 2 / kFlowsPerObservation / 2;
   const auto connection_at = [&](uint32_t i) { return first + i * stride; };
-  // Other connections from interval to interval: all are sighted in three.
+  // Alternates the connections between intervals: all are observed within three intervals.
   const auto sighted_at = [&](uint32_t i) {
     return connection_at((i * kFlowsPerObservation + interval) % count);
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an engine meets in a large fabric's steady state: 16,384 GPUs in jobs of 128, each job with
-// one rack on either side of the spines, and the mirror of every second leaf: both directions of
-// every queue pair at one place, as capacity.h reckons. Records are the same on every machine.
+// Input for an engine in the steady state of a large fabric: 16,384 GPUs in jobs of 128. Each job
+// has one rack on either side of the spines, and every second leaf mirrors both directions of every
+// queue pair (the assumption of capacity.h). The records are the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,21 @@ class EngineLoad {
 
   const std::shared_ptr<const topology::Fabric>& fabric() const { return fabric_; }
   const std::vector<TapLocation>& taps() const { return taps_; }
-  // Each has two queue pairs, and so two flows.
+  // Each connection has two queue pairs, and so two flows.
   uint32_t connections() const { return connections_; }
 
-  // Of an interval, for `count` connections from `first` on, or for as many that are spread evenly
-  // over all: a flow record for each direction, and as a live mix has them a sighting for each
-  // third flow record, and an INT hop and a sample for each hundredth.
+  // Generates an interval for `count` connections from `first` on, or for as many spread evenly
+  // over all: a flow record for each direction, a packet observation for each third flow record,
+  // and an INT hop and a sample for each hundredth, as in a live mix.
   void Fill(uint32_t interval, uint32_t first, uint32_t count, uint32_t stride,
             RecordBatch& batch) const;
 
   FlowKey FlowOf(uint32_t connection, bool back) const;
-  // The mirror that shows it.
+  // The tap that observes it.
   const TapLocation& PlaceOf(uint32_t connection, bool back) const;
-  // The INT switch id of the leaf there.
+  // The INT switch ID of the leaf there.
   uint32_t IntIdOf(uint32_t connection) const;
-  // Whether its data goes towards the mirrored leaf.
+  // True if its data goes towards the mirrored leaf.
   static bool DataGoesBack(uint32_t connection) { return connection % 2 == 1; }
 
  private:
@@ -51,7 +51,8 @@ class EngineLoad {
 
   std::shared_ptr<const topology::Fabric> fabric_;
   std::vector<TapLocation> taps_;
-  std::vector<TapId> tap_of_nic_;  // of its sending; the next one is of its receiving
+  // Tap of the sending direction; the receiving direction is the next one.
+  std::vector<TapId> tap_of_nic_;
   uint32_t connections_;
 };
 

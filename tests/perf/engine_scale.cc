@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the engine costs with so many queue pairs: CPU time per record and to publish, memory, and a
-// path query. Prints one JSON object; engine.py makes bars and a table of it.
+// Measures the engine by number of queue pairs: CPU time per record and per publication, memory,
+// and a path query. Prints one JSON object for engine.py.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -20,8 +20,8 @@
 namespace rocescope::perf {
 namespace {
 
-constexpr uint32_t kWarmUp = 6;                 // intervals: each flow is sighted in two
-constexpr uint64_t kFewestRecords = 4'000'000;  // timed
+constexpr uint32_t kWarmUp = 6;                 // intervals; each flow is observed within two
+constexpr uint64_t kFewestRecords = 4'000'000;  // records in the timed part
 constexpr uint32_t kConnectionsPerBatch = 2048;
 constexpr uint32_t kQueries = 10'000;
 
@@ -32,7 +32,7 @@ double Timed(Work work) {
   return CpuSeconds() - begin;
 }
 
-// The yardstick: what a plain hash table takes to find the same keys and add to two numbers.
+// The reference: a plain hash table that finds the same keys and adds to two numbers.
 class Reference {
  public:
   void Ingest(const RecordBatch& batch) {
@@ -51,7 +51,7 @@ class Reference {
   std::unordered_map<FlowKey, std::array<uint64_t, 2>, FlowKeyHash> sums_;
 };
 
-// One interval of all connections; CPU seconds of each of the two.
+// Generates one interval of all connections. Returns the CPU seconds of both.
 struct Spent {
   double engine = 0;
   double reference = 0;
@@ -144,9 +144,9 @@ int64_t Measure(uint32_t queue_pairs) {
 }  // namespace rocescope::perf
 
 int main(int argc, char** argv) {
-  CLI::App app("What the engine costs in steady state, with 16,384 GPUs");
+  CLI::App app("Measures the engine in steady state with 16,384 GPUs");
   uint32_t queue_pairs = 1'000'000;
-  app.add_option("--queue-pairs", queue_pairs, "two for each connection")
+  app.add_option("--queue-pairs", queue_pairs, "number of queue pairs, two per connection")
       ->check(CLI::Range(100u, 1u << 20))
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint8_t kDataDscp = 26;
 constexpr uint8_t kCnpDscp = 48;
-constexpr size_t kCnpReserved = 16;  // octets after a CNP's BTH (Annex A17.9.3)
+constexpr size_t kCnpReserved = 16;  // bytes after a CNP's BTH (Annex A17.9.3)
 constexpr uint32_t kBox = 0x0aff'00fe;
 constexpr uint64_t kSwitchMac = 0x0200'00ff'0001;
 constexpr uint64_t kBoxMac = 0x0200'00ff'00fe;
@@ -39,7 +39,7 @@ void WriteIpv4(wire::ByteWriter& out, wire::Ipv4Header header) {
   Write(out, header);
 }
 
-// Ethernet, IP and UDP around `length` octets.
+// Ethernet, IP and UDP headers for `length` bytes.
 void WriteOuter(wire::ByteWriter& out, const Packet& packet, size_t length) {
   const Endpoint& from = *packet.from;
   const Endpoint& to = *packet.to;
@@ -53,7 +53,7 @@ void WriteOuter(wire::ByteWriter& out, const Packet& packet, size_t length) {
     WriteIpv4(out, {.traffic_class = TrafficClassOf(packet),
                     .total_length = static_cast<uint16_t>(wire::Ipv4Header::kSize + datagram),
                     .identification = static_cast<uint16_t>(packet.bth.psn),
-                    .fragment = 0x4000,  // do not fragment
+                    .fragment = 0x4000,  // don't fragment
                     .ttl = from.ttl,
                     .protocol = wire::kIpProtocolUdp,
                     .source = from.address.V4(),
@@ -134,7 +134,7 @@ Frame FrameBuilder::Build(const Packet& packet) {
     if ((headers & wire::kHasAeth) != 0) Write(out, packet.aeth);
     if ((headers & wire::kHasImmDt) != 0) Write(out, packet.immediate);
   }
-  // No more of the payload is written than the capture keeps.
+  // Only the captured part of the payload is written.
   const size_t room = snap_ > out.offset() ? snap_ - out.offset() : 0;
   if (packet.granted_address != 0) {
     WriteGrant(out, packet);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns a workload's packet into the frame that a tap or a mirror would deliver.
+// Converts a workload packet to the frame that a tap or mirror delivers.
 #pragma once
 
 #include <array>
@@ -10,16 +10,16 @@
 
 namespace rocescope::perf {
 
-// Lengths in octets without FCS.
+// Lengths are in bytes without FCS.
 struct Frame {
   std::span<const uint8_t> bytes;  // at most the snap length; valid until the next Build
-  uint32_t length = 0;             // on the box's wire, with mirror headers
-  uint32_t original_length = 0;    // of the frame that the tap saw
+  uint32_t length = 0;             // on the appliance's link, with mirror headers
+  uint32_t original_length = 0;    // of the frame at the tap
 };
 
-// Where a mirror took the copy.
+// The place where a mirror took the copy.
 struct MirrorLocation {
-  uint32_t switch_address = 0x0aff'0001;  // IPv4, which its frames come from
+  uint32_t switch_address = 0x0aff'0001;  // IPv4 source of its frames
   uint16_t session = 7;
   bool egress = false;
   uint16_t port = 3;
@@ -27,14 +27,14 @@ struct MirrorLocation {
 
 class FrameBuilder {
  public:
-  // With `erspan`, frames come wrapped up as ERSPAN III, with sequence numbers.
+  // With `erspan`, frames are encapsulated in ERSPAN III with sequence numbers.
   FrameBuilder(uint32_t snap, bool erspan) : snap_(snap), erspan_(erspan) {}
 
-  // Of the frames that follow, which are of one session.
+  // Sets the mirror session of the following frames.
   void SetPlace(const MirrorLocation& place) { place_ = place; }
 
-  // The payload is a pattern and the iCRC zero: a snapped capture holds little of the one and none
-  // of the other.
+  // The payload is a pattern and the iCRC is zero, because a snapped capture contains little of the
+  // payload and no iCRC.
   Frame Build(const Packet& packet);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rocescope-generate: a synthetic RoCEv2 capture and, beside it, the truth about it. The same
-// parameters give the same octets.
+// rocescope-generate: writes a synthetic RoCEv2 capture and its ground truth. The same parameters
+// give the same bytes.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -41,22 +41,22 @@ Status Generate(const Arguments& arguments) {
 void Declare(CLI::App& app, Arguments& arguments) {
   WorkloadOptions& workload = arguments.workload;
   const CLI::Range ratio(0.0, 1.0);
-  app.add_option("FILE", arguments.path, "capture to write; FILE.truth.json goes beside it")
+  app.add_option("FILE", arguments.path,
+                 "capture to write; the ground truth goes to FILE.truth.json")
       ->required();
   app.add_option("--packets", workload.packets)->check(CLI::Range(1u, 1'000'000'000u));
-  app.add_option("--qps", workload.queue_pairs, "queue pairs, two to a connection")
+  app.add_option("--qps", workload.queue_pairs, "number of queue pairs, two per connection")
       ->check(CLI::Range(2u, 2'000'000u));
   app.add_option("--hosts", workload.hosts)->check(CLI::Range(2u, 4096u));
-  app.add_option("--zipf", workload.zipf_exponent, "exponent of the connections' popularity")
+  app.add_option("--zipf", workload.zipf_exponent, "Zipf exponent of the connection popularity")
       ->check(CLI::Range(0.0, 4.0));
-  app.add_option("--snap", arguments.snap, "octets kept of a frame")
-      ->check(CLI::Range(64u, 65535u));
-  app.add_option("--ce", workload.ce_ratio, "CE marks per packet with data")->check(ratio);
+  app.add_option("--snap", arguments.snap, "snap length in bytes")->check(CLI::Range(64u, 65535u));
+  app.add_option("--ce", workload.ce_ratio, "CE marks per data packet")->check(ratio);
   app.add_option("--cnp", workload.cnp_ratio, "CNPs per packet")->check(ratio);
-  app.add_option("--gap", workload.gap_ratio, "runs of missing PSNs per packet with data")
+  app.add_option("--gap", workload.gap_ratio, "runs of missing PSNs per data packet")
       ->check(CLI::Range(0.0, 0.5));
   app.add_option("--ipv6", workload.ipv6_ratio, "share of connections over IPv6")->check(ratio);
-  app.add_flag("--erspan", arguments.erspan, "wrap the frames up as ERSPAN III");
+  app.add_flag("--erspan", arguments.erspan, "encapsulate the frames in ERSPAN III");
   app.add_option("--seed", workload.seed);
   app.add_option("--duration-ns", workload.duration_ns, "event time that the capture spans")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 53));
@@ -68,7 +68,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
 
 int main(int argc, char** argv) {
   rocescope::perf::Arguments arguments;
-  CLI::App app("Writes a synthetic RoCEv2 capture and the truth about it.");
+  CLI::App app("Writes a synthetic RoCEv2 capture and its ground truth.");
   rocescope::perf::Declare(app, arguments);
   CLI11_PARSE(app, argc, argv);
   if (arguments.workload.queue_pairs % 2 != 0) {

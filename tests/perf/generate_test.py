@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Holds rocescope-generate's truth against what tshark reads in the same capture.
+"""Compares rocescope-generate's ground truth with what tshark reads in the same capture.
 
 usage: generate_test.py PATH/rocescope-generate [UNITTEST ARGUMENT...]
 """
@@ -41,8 +41,8 @@ def generate(folder, *arguments):
 
 
 def tshark(path, *arguments):
-    # tshark's guess that a SEND might be RPC-over-RDMA reads past the end of a SEND shorter than
-    # that protocol's header.
+    # tshark assumes that a SEND may be RPC-over-RDMA and reads past the end of a SEND that is
+    # shorter than that protocol's header.
     command = ["tshark", "-nr", str(path), "--disable-protocol", "rpcordma", *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
@@ -68,8 +68,8 @@ def packets_of(path):
 
 
 def skipped_psns(packets):
-    """Of requests and of READ responses: PSNs missing between two that are there."""
-    # A READ takes as many PSNs as its response has packets.
+    """The PSNs of requests and of READ responses that are missing between two captured ones."""
+    # A READ uses as many PSNs as its response has packets.
     response_start, read_size = {}, {}
     responses = 0
     response_expected = {}
@@ -142,13 +142,13 @@ class GenerateTest(unittest.TestCase):
         # Ethernet 14, IPv4 20, GRE with a sequence number 8, ERSPAN III 12, sub-header 8.
         self.expect_agreement("--snap", "192", "--erspan", "--ipv6", "0.4", mirror_size=62)
 
-    def test_has_what_was_asked_for(self):
+    def test_has_the_requested_properties(self):
         _, truth = generate(self.folder, "--packets", "200000", "--qps", "2000")
         totals = truth["totals"]
         data = totals["packets"] - totals["acks"] - totals["cnps"]
         self.assertAlmostEqual(totals["ce_marks"] / data, 0.05, delta=0.005)
         self.assertAlmostEqual(totals["cnps"] / totals["packets"], 0.01, delta=0.001)
-        # Runs of 1 to 4 PSNs, 2.5 in the mean, after one in a thousand.
+        # Runs of 1 to 4 PSNs (2.5 on average) after one in a thousand packets.
         self.assertAlmostEqual(totals["request_psns_skipped"] / data, 0.0025, delta=0.0007)
         # Zipf, exponent 1: the first of 1000 connections has 1 / H(1000) = 13.4 % of the packets.
         first = sum(flow["packets"] for flow in truth["top_flows"][:2])

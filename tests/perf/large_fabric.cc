@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a fabric of 8,192 or 65,536 hosts takes to load, with how much memory, and a set of
-// paths in it. Prints one JSON object; topology.py and engine.py make bars of it.
+// Measures loading a fabric of 8,192 or 65,536 hosts (time, memory) and computing path sets in it.
+// Prints one JSON object for topology.py and engine.py.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -33,7 +33,7 @@ Fabric Checked(Result<Fabric> fabric) {
   return *std::move(fabric);
 }
 
-// As somebody writes it who has an inventory: a line for each switch, host and link.
+// A file as generated from an inventory: one line for each switch, host and link.
 std::string List(const Fabric& fabric) {
   std::string text = "name: listed\ndefaults: {speed: 100G}\nswitches:\n";
   const auto out = std::back_inserter(text);
@@ -80,7 +80,7 @@ void FindPaths(const Fabric& fabric) {
   for (uint64_t i = 0; i < kPairs; ++i) {
     const auto from = static_cast<NicIndex>(Mix64(2 * i) % kHosts);
     const auto to = static_cast<NicIndex>(Mix64(2 * i + 1) % kHosts);
-    routes.SetFailed({});  // forgets what it knows
+    routes.SetFailed({});  // clears the cache
     const double begin = CpuSeconds();
     const PathSet set(routes, from, to);
     paths += set.Count();
@@ -96,13 +96,13 @@ void FindPaths(const Fabric& fabric) {
 }  // namespace rocescope::topology
 
 int main(int argc, char** argv) {
-  CLI::App app("CPU time of a large fabric, by case");
+  CLI::App app("Measures operations on a large fabric");
   std::string which;
   bool largest = false;
   app.add_option("CASE", which, "ranges, listed or paths")
       ->required()
       ->check(CLI::IsMember({"ranges", "listed", "paths"}));
-  app.add_flag("--largest", largest, "65,536 hosts, not 8,192; of ranges and listed");
+  app.add_flag("--largest", largest, "65,536 hosts instead of 8,192; for ranges and listed");
   CLI11_PARSE(app, argc, argv);
   using namespace rocescope::topology;
   if (which == "paths") {

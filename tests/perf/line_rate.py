@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Group `line_rate`: what one core takes, in packets per CPU second. Frames that lie in memory,
-with all state and records; the reference is reading them alone in the same run."""
+"""Group `line_rate`: packets per CPU second of one core. The frames are in memory, with all state and
+records; the reference only reads them, in the same run."""
 
 import json
 import subprocess

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one core does with frames that lie in memory: decoding alone, and decoding with all state
-// and records, in CPU time. Prints one JSON object; line_rate.py makes bars of it.
+// Measures one core with frames in memory: decoding only, and decoding with all state and records,
+// in CPU time. Prints one JSON object for line_rate.py.
 #include <time.h>
 
 #include <CLI/CLI.hpp>
@@ -30,8 +30,8 @@ struct Options {
   WorkloadOptions workload;
   bool erspan = false;
   uint32_t rounds = 5;
-  uint32_t laps = 2;  // of a round
-  std::string only;   // "decode" or "state": no other loop, once, for a profiler
+  uint32_t laps = 2;  // per round
+  std::string only;   // "decode" or "state": only this loop, once, for a profiler
 };
 
 double CpuSeconds() {
@@ -40,7 +40,7 @@ double CpuSeconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// One lap of frames, each in a place of its own; the next lap goes on where this one ended.
+// One lap of frames, each in separate memory. The next lap continues the sequences of this one.
 class Lap {
  public:
   explicit Lap(const Options& options)
@@ -73,7 +73,8 @@ class Lap {
 
   size_t size() const { return frames_.size(); }
 
-  // Every sequence goes on behind its furthest PSN; ERSPAN's numbers repeat, which costs nothing.
+  // Every sequence continues after its highest PSN. ERSPAN sequence numbers repeat, which costs
+  // nothing.
   void Advance() {
     uint8_t* at = bytes_.get();
     for (const Place& place : frames_) {
@@ -90,7 +91,7 @@ class Lap {
     }
   }
 
-  // Calls `take` with bursts of frames, as they would come off a port.
+  // Calls `take` with bursts of frames, as a port delivers them.
   template <typename Take>
   void Run(Take take) {
     std::array<RawFrame, kBurst> burst;
@@ -112,12 +113,12 @@ class Lap {
   struct Place {
     uint32_t space;
     uint16_t length;
-    uint16_t transport;  // octets before the BTH
+    uint16_t transport;  // bytes before the BTH
   };
   struct Space {
     bool seen = false;
     uint32_t first = 0;
-    uint32_t furthest = 0;  // from `first`
+    uint32_t furthest = 0;  // relative to `first`
   };
 
   static void Note(Space& space, uint32_t psn) {
@@ -153,7 +154,7 @@ struct Loop {
   }
 };
 
-// Those of the last lap, when the batch of records has grown to what an interval needs.
+// Allocations of the last lap, after the record batch has reached its final size.
 uint64_t last_allocations = 0;
 
 double State(Lap& lap, FrameProcessor& processor, RecordBatch& records, uint32_t laps) {
@@ -184,7 +185,7 @@ int Run(const Options& options) {
       FrameProcessor::Options{.captures = {std::string("memory")}});
   RecordBatch records;
   if (options.only == "decode") return loop.Decode(options.laps) < 0;
-  State(lap, *processor, records, 1);  // flows come into being
+  State(lap, *processor, records, 1);  // creates the flows
   if (options.only == "state") return State(lap, *processor, records, options.laps) < 0;
   std::vector<double> decode;
   std::vector<double> state;
@@ -200,7 +201,7 @@ int Run(const Options& options) {
       packets / Median(decode), packets / Median(state), processor->flows().size(),
       counters.ledger.received, counters.ledger.decoded, sizeof(FlowEntry), lap.size(),
       last_allocations);
-  // The reference counts for nothing unless it read every frame.
+  // The reference is valid only if it read every frame.
   const bool all_plain = loop.accepted == uint64_t{lap.size()} * options.laps * options.rounds;
   return counters.ledger.received == counters.ledger.decoded && all_plain ? 0 : 1;
 }
@@ -210,17 +211,17 @@ int Run(const Options& options) {
 
 int main(int argc, char** argv) {
   rocescope::perf::Options options;
-  CLI::App app("Decoding and flow state of frames in memory, in packets per CPU second");
+  CLI::App app("Measures decoding and flow state with frames in memory, in packets per CPU second");
   app.add_option("--qps", options.workload.queue_pairs, "queue pairs");
   app.add_option("--hosts", options.workload.hosts, "hosts");
-  app.add_option("--frames", options.workload.packets, "frames of a lap");
+  app.add_option("--frames", options.workload.packets, "frames per lap");
   int64_t rate = 30'000'000;
-  app.add_option("--rate", rate, "packets/s that the frames' times tell")
+  app.add_option("--rate", rate, "packets/s according to the frame timestamps")
       ->check(CLI::PositiveNumber);
-  app.add_option("--rounds", options.rounds, "medians are taken over these");
-  app.add_option("--laps", options.laps, "laps of a round");
-  app.add_flag("--erspan", options.erspan, "frames come wrapped up as ERSPAN III");
-  app.add_option("--only", options.only, "run this loop alone, once");
+  app.add_option("--rounds", options.rounds, "number of rounds; the median counts");
+  app.add_option("--laps", options.laps, "laps per round");
+  app.add_flag("--erspan", options.erspan, "encapsulate the frames in ERSPAN III");
+  app.add_option("--only", options.only, "run only this loop, once");
   CLI11_PARSE(app, argc, argv);
   options.workload.duration_ns =
       static_cast<int64_t>(options.workload.packets) * 1'000'000'000 / rate;

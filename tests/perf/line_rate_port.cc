@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lcores do with frames of DPDK ports, in CPU time: from a capture that repeats for ever, to
-// nothing and to records; from two of them by one lcore, and by two that share the work; and a
-// paced run that must lose nothing. Prints one JSON object; line_rate.py makes bars of it.
+// Measures lcores with frames of DPDK ports in CPU time: from an endlessly repeated capture,
+// without processing and with records; from two such ports with one lcore, and with two that share
+// the work; and a paced run that must lose nothing. Prints one JSON object for line_rate.py.
 #include <fmt/format.h>
 #include <rte_cycles.h>
 #include <rte_eth_ring.h>
@@ -42,9 +42,9 @@ struct Options {
   WorkloadOptions workload;
   bool erspan = false;
   uint32_t rounds = 5;
-  double seconds = 2;         // of a round of pcap, or of the soak
-  uint64_t rate = 2'000'000;  // frames/s of the soak
-  double share = 0;           // of the limit, which is then measured first, in place of a rate
+  double seconds = 2;         // of a round of pcap, or of the paced run
+  uint64_t rate = 2'000'000;  // frames/s of the paced run
+  double share = 0;           // share of the limit (measured first) to use instead of the rate
   uint32_t mbufs = 65'535;
 };
 
@@ -71,8 +71,8 @@ void MustStart(Port& port) {
   }
 }
 
-// Time that the hypervisor gave to others instead of this machine's processors, since it started:
-// what tells a lost frame from a lost millisecond. 0 where the system does not say.
+// Time that the hypervisor stole from this machine's processors since boot. It distinguishes lost
+// frames from stolen CPU time. 0 if the system does not report it.
 double StolenSeconds() {
   std::ifstream stat("/proc/stat");
   std::string cpu;
@@ -81,7 +81,7 @@ double StolenSeconds() {
   return stat ? static_cast<double>(stolen) / static_cast<double>(sysconf(_SC_CLK_TCK)) : 0;
 }
 
-// Takes records and throws them away, as long as it lives.
+// Discards records during its lifetime.
 class Reader {
  public:
   explicit Reader(std::vector<ReceiveLoop*> loops)
@@ -155,7 +155,7 @@ void RunPcap(const Options& options) {
   for (uint32_t round = 0; round <= options.rounds; ++round) {
     const double one = ReceiveOnly(*port, options.seconds);
     const double two = ToRecords(*port, options.seconds);
-    if (round == 0) continue;  // everything is touched for the first time
+    if (round == 0) continue;  // the first round is a warm-up
     receive.push_back(one);
     records.push_back(two);
   }
@@ -163,11 +163,11 @@ void RunPcap(const Options& options) {
              Median(records));
 }
 
-// Two ports that never end, by one lcore or by two that share the work. No frame is dropped: who
-// waits for the other's ring empties its own meanwhile.
+// Two endless ports, with one lcore or with two that share the work. No frame is dropped: an lcore
+// that waits for the other's ring drains its own meanwhile.
 struct Shared {
   double rate;
-  double largest_share;  // of the frames, one lcore's
+  double largest_share;  // of the frames, on one lcore
 };
 Shared Share(Eal& eal, const Port& first, const Port& second, uint32_t lcores, double seconds) {
   const auto taps = OneTap();
@@ -209,8 +209,8 @@ Shared Share(Eal& eal, const Port& first, const Port& second, uint32_t lcores, d
           .largest_share = static_cast<double>(largest) / static_cast<double>(frames)};
 }
 
-// The workload's packets in turn on two files, as spraying or a mirror's outer addresses deal them
-// out.
+// Deals the workload's packets alternately to two files, as packet spraying or a mirror's outer
+// addresses would.
 std::array<std::vector<uint8_t>, 2> TwoCaptures(const Options& options) {
   Workload workload(options.workload);
   FrameBuilder builder(options.erspan ? 190 : 128, options.erspan);
@@ -231,7 +231,7 @@ void RunShared(Eal& eal, const Options& options) {
   std::vector<std::unique_ptr<Port>> ports;
   const auto files = TwoCaptures(options);
   for (size_t i = 0; i < 2; ++i) {
-    // The device reads it whole while it is plugged in and started.
+    // The device reads the complete file when it is plugged in and started.
     const std::string path = fmt::format(
         "{}/rocescope_{}_{}.pcap", std::filesystem::temp_directory_path().string(), getpid(), i);
     std::ofstream(path, std::ios::binary)
@@ -262,13 +262,13 @@ void RunShared(Eal& eal, const Options& options) {
 
 // A ring that a generator fills at a steady rate, as a port.
 struct PacedWire {
-  static constexpr unsigned kRingSize = 16'384;  // mbufs: 8 ms of 2 M frames a second
+  static constexpr unsigned kRingSize = 16'384;  // mbufs: 8 ms at 2 M frames/s
 
   rte_ring* ring =
       rte_ring_create("paced", kRingSize, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
   std::unique_ptr<Port> port;
   uint64_t sent = 0;
-  uint64_t missed = 0;  // found the ring full
+  uint64_t missed = 0;  // dropped because the ring was full
 
   explicit PacedWire(uint32_t mbufs) {
     const int id = ring == nullptr ? -1 : rte_eth_from_ring(ring);
@@ -277,7 +277,7 @@ struct PacedWire {
     MustStart(*port);
   }
 
-  // Sends `frames` again and again until `stop`, which it sets itself after `seconds`.
+  // Sends `frames` repeatedly until `stop`, which it sets itself after `seconds`.
   void Generate(const std::vector<std::vector<uint8_t>>& frames, double rate, double seconds,
                 uint64_t sent_before, std::atomic<bool>& stop) {
     const uint64_t hz = rte_get_tsc_hz();
@@ -315,8 +315,8 @@ struct Paced {
   double stolen = 0;  // seconds
 };
 
-// Sends `rate` frames a second to one lcore for `seconds`, while another thread reads its
-// statistics each second.
+// Sends `rate` frames/s to one lcore for `seconds`, while another thread reads its statistics each
+// second.
 Paced Pace(Eal& eal, PacedWire& wire, const std::vector<std::vector<uint8_t>>& frames, double rate,
            double seconds) {
   const uint64_t sent_before = wire.sent;
@@ -362,7 +362,7 @@ void RunPaced(Eal& eal, const Options& options) {
   }
   double rate = static_cast<double>(options.rate);
   double limit = 0;
-  if (options.share > 0) {  // of what gets through when the wire is never idle
+  if (options.share > 0) {  // of the maximum throughput
     constexpr double kSeconds = 3;
     constexpr double kNeverIdle = 1e12;
     limit = static_cast<double>(Pace(eal, wire, frames, kNeverIdle, kSeconds).received) / kSeconds;
@@ -390,22 +390,24 @@ void Run(const Options& options) {
 int main(int argc, char** argv) {
   rocescope::perf::Options options;
   options.workload.packets = 500'000;
-  CLI::App app("What lcores do with frames of DPDK ports, in frames per CPU second");
+  CLI::App app("Measures lcores with frames of DPDK ports, in frames per CPU second");
   app.add_option("MODE", options.mode, "pcap, shared or paced")
       ->required()
       ->check(CLI::IsMember({"pcap", "shared", "paced"}));
-  app.add_option("--capture", options.capture, "of pcap: plain file, repeated for ever")
+  app.add_option("--capture", options.capture, "for pcap: uncompressed file, repeated endlessly")
       ->check(CLI::ExistingFile);
-  app.add_option("--seed", options.workload.seed, "of the workload");
+  app.add_option("--seed", options.workload.seed, "seed of the workload");
   app.add_option("--qps", options.workload.queue_pairs, "queue pairs");
-  app.add_option("--frames", options.workload.packets, "of a round on the rings, or paced");
-  app.add_flag("--erspan", options.erspan, "frames come wrapped up as ERSPAN III");
-  app.add_option("--rounds", options.rounds, "medians are taken over these");
-  app.add_option("--seconds", options.seconds, "of a round of pcap, or paced");
+  app.add_option("--frames", options.workload.packets, "frames per round on the rings, or paced");
+  app.add_flag("--erspan", options.erspan, "encapsulate the frames in ERSPAN III");
+  app.add_option("--rounds", options.rounds, "number of rounds; the median counts");
+  app.add_option("--seconds", options.seconds, "duration of a round of pcap, or of paced");
   app.add_option("--rate", options.rate, "frames/s, paced");
-  app.add_option("--share", options.share, "paced at this share of the limit, in place of --rate")
+  app.add_option("--share", options.share,
+                 "send this share of the measured limit instead of --rate")
       ->check(CLI::Range(0.0, 1.0));
-  app.add_option("--mbufs", options.mbufs, "of the pool; more than the capture has packets");
+  app.add_option("--mbufs", options.mbufs,
+                 "mbufs in the pool; must exceed the packets of the capture");
   CLI11_PARSE(app, argc, argv);
   try {
     rocescope::perf::Run(options);

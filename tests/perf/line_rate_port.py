@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Group `line_rate`, DPDK ports: virtual devices, without hugepages or rights."""
+"""Group `line_rate`, DPDK ports: virtual devices, without hugepages or privileges."""
 
 import json
 import subprocess
@@ -7,7 +7,7 @@ import subprocess
 import measure
 
 
-# A wire that did not send what it should says nothing about who receives.
+# If the generator did not send at its rate, the run says nothing about the receiver.
 LEAST_SENT = 0.99
 
 
@@ -22,10 +22,10 @@ def run(settings, *arguments):
 
 
 def not_held(paced, seconds):
-    """Why a paced run counts for nothing; None if it counts."""
+    """Returns why a paced run is invalid, or None."""
     due = paced["rate"] * seconds
     if paced["sent"] < LEAST_SENT * due:
-        return (f"the generator sent {paced['sent']} of {due:.0f} frames: it had too little of its "
+        return (f"the generator sent {paced['sent']} of {due:.0f} frames: it did not get enough of its "
                 "core. ")
     if not paced["balances"]:
         return "the ledger did not balance. "
@@ -34,14 +34,15 @@ def not_held(paced, seconds):
 
 def bars(settings, paced_seconds=10):
     if not (settings.build / "tests" / "perf" / "line_rate_port").exists():
-        measure.say("Built without DPDK: no bars of ports.")
+        measure.say("Built without DPDK: skipping the port benchmarks.")
         return []
     rounds = ["--rounds", str(settings.rounds)]
     capture, _ = measure.generated_capture(settings.build, "port",
                                            ["--packets", "20000", "--snap", "128"])
     pcap = run(settings, "pcap", "--capture", str(capture), "--seconds", "1", *rounds)
-    # How evenly the host pairs fall on two lcores is luck, since a pair cannot be divided and Zipf's
-    # first one has a large share: the median over workloads counts.
+    # The distribution of host pairs over two lcores is random, because a pair cannot be divided and
+    # the first pair of the Zipf distribution has a large share. So the median over workloads
+    # counts.
     lucks = [run(settings, "shared", "--frames", "40000", "--seed", str(seed), "--seconds", "0.5",
                  "--rounds", str(min(3, settings.rounds))) for seed in range(1, 8)]
     lucks.sort(key=lambda shared: shared["two_lcore_rate"] / shared["one_lcore_rate"])
@@ -56,7 +57,7 @@ def bars(settings, paced_seconds=10):
                     details={"record_rate": pcap["record_rate"]}),
         measure.Bar(name="two_lcores_ratio",
                     value=shared["two_lcore_rate"] / shared["one_lcore_rate"],
-                    unit="of one lcore", goal=1.7,
+                    unit="x of one lcore", goal=1.7,
                     reference={"name": "one lcore", "value": shared["one_lcore_rate"],
                                "unit": "packets/CPU-s"},
                     details={"two_lcore_rate": shared["two_lcore_rate"],
@@ -65,7 +66,7 @@ def bars(settings, paced_seconds=10):
                                      for luck in lucks]}),
         measure.Bar(name="paced_2m_loss", value=paced["missed"], unit="packets", goal=0,
                     exactly=True, not_held=not_held(paced, paced_seconds), details=paced),
-        # Sent, less what was received and what found the wire full.
+        # Sent minus received and minus dropped at the full ring.
         measure.Bar(name="paced_70_percent_unaccounted",
                     value=near["sent"] - near["received"] - near["missed"], unit="packets", goal=0,
                     exactly=True, not_held=not_held(near, paced_seconds), details=near),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every benchmark group needs: bars, programs timed by the CPU seconds that they use, and
-captures that are generated once."""
+"""Shared by all benchmark groups: targets (bars), programs measured in CPU seconds, and cached
+generated captures."""
 
 import dataclasses
 import hashlib
@@ -16,21 +16,21 @@ CACHE = REPOSITORY / "build" / "perf"
 
 
 class Unavailable(Exception):
-    """A measurement cannot be made: something is missing, or a program failed."""
+    """A measurement is impossible: something is missing, or a program failed."""
 
 
 @dataclasses.dataclass
 class Bar:
-    """One figure. Without a goal it informs only."""
+    """A measured value. Without a goal it is informational."""
 
     name: str
     value: float
     unit: str
     goal: float | None = None
-    exactly: bool = False  # the value must be the goal,
-    at_most: bool = False  # or not more than it; else at least the goal
-    not_held: str | None = None  # why the bar does not hold, whatever the value
-    reference: dict | None = None  # name, value, unit; from the same run
+    exactly: bool = False  # the value must equal the goal
+    at_most: bool = False  # the value must not exceed the goal (default: at least the goal)
+    not_held: str | None = None  # why the target is missed regardless of the value
+    reference: dict | None = None  # name, value and unit, from the same run
     details: dict | None = None
 
     @property
@@ -60,8 +60,8 @@ class Settings:
 
 @dataclasses.dataclass
 class Program:
-    """`check` gets standard output and error as text and raises Unavailable if the program did not
-    do all of the work; `prepare` runs before each round."""
+    """`check` receives standard output and standard error as text and raises Unavailable if the program
+    did not do all of the work. `prepare` runs before each round."""
 
     name: str
     command: list
@@ -74,7 +74,7 @@ def say(message):
 
 
 def built(build, name):
-    """A program of the build folder."""
+    """A program of the build directory."""
     for folder in (build, build / "appliance", build / "tests" / "perf", build / "bin"):
         if os.access(folder / name, os.X_OK) and (folder / name).is_file():
             return folder / name
@@ -83,7 +83,7 @@ def built(build, name):
 
 
 def installed(name, package):
-    """A program of the system; daemons live in sbin, which is not on every user's path."""
+    """A system program. Daemons are in sbin, which is not in every user's path."""
     path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if path is None:
         raise Unavailable(f"{name} is not installed: apt-get install {package} "
@@ -92,7 +92,7 @@ def installed(name, package):
 
 
 def generated_capture(build, label, arguments):
-    """A capture made by rocescope-generate, kept in build/perf until its maker changes."""
+    """A capture of rocescope-generate, cached in build/perf until the generator changes."""
     generate = built(build, "rocescope-generate")
     key = hashlib.sha256(generate.read_bytes() + repr(arguments).encode()).hexdigest()[:16]
     path = CACHE / f"{label}-{key}.pcap"
@@ -102,13 +102,13 @@ def generated_capture(build, label, arguments):
         for old in CACHE.glob(f"{label}-*.pcap*"):
             old.unlink()
         say(f"Generating {path.relative_to(REPOSITORY)}")
-        # The truth is written last: where it is, the capture is whole.
+        # The ground truth is written last: if it exists, the capture is complete.
         subprocess.run([str(generate), str(path), *arguments], check=True)
     return path, truth
 
 
 def cpu_seconds(program):
-    """Runs it once; user and system time of all of its threads."""
+    """Runs the program once. Returns the user and system time of all its threads."""
     if program.prepare:
         program.prepare()
     outputs = [CACHE / f"{program.name}.{stream}" for stream in ("stdout", "stderr")]
@@ -126,8 +126,8 @@ def cpu_seconds(program):
 
 
 def interleaved(programs, rounds):
-    """CPU seconds by program, in rounds ABCABC, so that a slow moment of the machine meets all of
-    them. A first round, which loads the page cache, is thrown away."""
+    """CPU seconds by program, in rounds ABCABC, so that load peaks affect all programs equally. The
+    first round warms up the page cache and is discarded."""
     seconds = {program.name: [] for program in programs}
     for round_number in range(rounds + 1):
         for program in programs:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much of this process is in memory: what the kernel says, so that what was reserved and never
-// touched does not count, and what the allocator keeps does.
+// The resident memory of this process according to the kernel, so that reserved but untouched
+// memory does not count, and memory that the allocator keeps does.
 #pragma once
 
 #include <malloc.h>
@@ -23,13 +23,13 @@ inline int64_t StatusKilobytes(const std::string& field) {
   return 0;
 }
 
-// Bytes, of now. What was freed goes back to the kernel first.
+// Current size in bytes. Returns freed memory to the kernel first.
 inline int64_t ResidentBytes() {
   malloc_trim(0);
   return StatusKilobytes("VmRSS:") * 1024;
 }
 
-// The most since ForgetPeak.
+// The maximum since ForgetPeak.
 inline int64_t PeakBytes() { return StatusKilobytes("VmHWM:") * 1024; }
 inline void ForgetPeak() { std::ofstream("/proc/self/clear_refs") << 5; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plays a large fabric's mirrors to a box, over memif, at a steady rate: a wire that waits for
-// nobody. Prints one JSON object when it is over; box.py makes bars of it.
+// Plays the mirror traffic of a large fabric to the appliance over memif at a steady rate, without
+// flow control. Prints one JSON object for box.py.
 #include <fmt/format.h>
 #include <pthread.h>
 #include <rte_ethdev.h>
@@ -28,16 +28,16 @@ namespace rocescope::perf {
 namespace {
 
 constexpr uint16_t kBurst = 64;
-// What a switch's buffer would hold back for: whatever is later than that is not sent at all, as a
-// burst of it would be nothing that a wire carries.
+// The buffer of a switch: frames that are later than this are not sent, because a link would not
+// carry such a burst.
 constexpr auto kLatest = std::chrono::milliseconds(2);
 
 struct Options {
   std::string socket;
   uint32_t queue_pairs = 100'000;
-  double rate = 2'000'000;  // frames/s; 0: as many as there is room for
+  double rate = 2'000'000;  // frames/s; 0: as fast as possible
   double seconds = 10;
-  double churn = 0;  // connections/s
+  double churn = 0;  // connections per second
 };
 
 std::atomic<bool> stopped = false;
@@ -54,7 +54,7 @@ int64_t Now(clockid_t clock) {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// Ticks of 10 ms that the hypervisor has given to others, of all cores (proc(5)); 0: not told.
+// Ticks of 10 ms that the hypervisor stole from all cores (proc(5)). 0: not reported.
 uint64_t Stolen() {
   std::ifstream stat("/proc/stat");
   std::string name;
@@ -65,13 +65,13 @@ uint64_t Stolen() {
 }
 
 struct Counts {
-  uint64_t sent = 0;           // put on the wire
-  uint64_t missed = 0;         // found the box's ring full
-  uint64_t missed_stolen = 0;  // of these, in seconds in which the machine's cores were others'
-  uint64_t late = 0;           // never sent: this program had not its core in time
+  uint64_t sent = 0;           // sent
+  uint64_t missed = 0;         // dropped because the appliance's ring was full
+  uint64_t missed_stolen = 0;  // of these, in seconds with stolen CPU time
+  uint64_t late = 0;           // not sent, because this program did not get its core in time
 };
 
-// As in <linux/sched/types.h>, which cannot stand beside glibc's <sched.h>.
+// As in <linux/sched/types.h>, which conflicts with glibc's <sched.h>.
 struct SchedulingAttributes {
   uint32_t size = sizeof(SchedulingAttributes);
   uint32_t policy = 0;
@@ -83,8 +83,8 @@ struct SchedulingAttributes {
   uint64_t period = 0;
 };
 
-// A thread that asks for little at a time goes before those that asked for more, when it wakes, not
-// once their time is over (Linux from 6.12; sched(7)). Older kernels take no notice.
+// Requests short time slices, so that the thread runs as soon as it wakes (Linux 6.12 or later;
+// sched(7)). Older kernels ignore this.
 void AskForShortTurns() {
   SchedulingAttributes wanted;
   if (syscall(SYS_sched_getattr, 0, &wanted, sizeof wanted, 0) != 0) return;
@@ -108,10 +108,10 @@ class Player {
     while (!stopped.load(std::memory_order_relaxed)) {
       const int64_t now = Now(CLOCK_MONOTONIC);
       if (now >= end) break;
-      if (now - told >= 1'000'000'000) {  // when it was that frames got lost
+      if (now - told >= 1'000'000'000) {  // reports when frames were lost
         const uint64_t stolen_now = Stolen();
         if (counts_.missed > missed) {
-          fmt::print(stderr, "second {:.0f}: {} missed, {} ms of the machine's time stolen\n",
+          fmt::print(stderr, "second {:.0f}: {} missed, {} ms of CPU time stolen\n",
                      1e-9 * static_cast<double>(now - begin), counts_.missed - missed,
                      10 * (stolen_now - stolen));
           if (stolen_now > stolen) counts_.missed_stolen += counts_.missed - missed;
@@ -164,7 +164,7 @@ void AwaitLink(const Port& port) {
       return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  throw std::runtime_error("no box took the memif for 30 s");
+  throw std::runtime_error("no appliance connected to the memif within 30 s");
 }
 
 void Run(const Options& options) {
@@ -176,7 +176,7 @@ void Run(const Options& options) {
       {"--no-huge", "--no-shconf", "-m", "128", "--no-pci", "--no-telemetry", "-l", "0",
        fmt::format("--vdev=net_memif0,role=client,socket={},socket-abstract=no,bsize=256,rsize=14",
                    options.socket)}));
-  // EAL has put this thread on a core of its own choice.
+  // The EAL has pinned this thread to a core.
   pthread_setaffinity_np(pthread_self(), sizeof given, &given);
   const auto port = Must(Port::Open(0, {.mbufs = 32'767, .data_room = 256}));
   if (const Status started = port->Start(); !started) {
@@ -201,12 +201,13 @@ void Run(const Options& options) {
 
 int main(int argc, char** argv) {
   rocescope::perf::Options options;
-  CLI::App app("Plays a large fabric's mirrors over memif");
-  app.add_option("SOCKET", options.socket, "of the box's net_memif, its server")->required();
-  app.add_option("--queue-pairs", options.queue_pairs, "two for each connection");
-  app.add_option("--rate", options.rate, "frames/s; 0: as many as there is room for");
+  CLI::App app("Plays the mirror traffic of a large fabric over memif");
+  app.add_option("SOCKET", options.socket, "socket of the appliance's net_memif (server)")
+      ->required();
+  app.add_option("--queue-pairs", options.queue_pairs, "number of queue pairs, two per connection");
+  app.add_option("--rate", options.rate, "frames/s; 0: as fast as possible");
   app.add_option("--seconds", options.seconds, "how long");
-  app.add_option("--churn", options.churn, "connections that begin anew, a second");
+  app.add_option("--churn", options.churn, "connections that are replaced per second");
   CLI11_PARSE(app, argc, argv);
   signal(SIGTERM, [](int) { rocescope::perf::stopped = true; });
   prctl(PR_SET_TIMERSLACK, 1000UL);

@@ -17,14 +17,14 @@
 namespace rocescope::perf {
 namespace {
 
-// Where the frames of FrameBuilder have what changes from one to the next.
+// Offsets of the fields that change between frames of FrameBuilder.
 constexpr size_t kGreSequence = 14 + 20 + 4;
 constexpr size_t kErspanTimestamp = 14 + 20 + 8 + 4;
 constexpr size_t kErspanSeconds = kErspanTimestamp + 12;
 constexpr size_t kBth = 62 + 14 + 20 + 8;
 constexpr size_t kPsn = kBth + 9;
 constexpr size_t kMessageSequence = kBth + 12 + 1;
-constexpr uint32_t kMarkedNics = 50;  // one of so many has a busy port
+constexpr uint32_t kMarkedNics = 50;  // one in this many has a busy port
 constexpr int64_t kSecond = 1'000'000'000;
 
 constexpr std::array<uint8_t, 4> kOpcodes = {0x06, 0x07, 0x08, 0x11};  // IBTA vol. 1, table 38
@@ -104,15 +104,14 @@ void MirrorTraffic::Replace(int64_t now_ns) {
   }
 }
 
-// A postcard of the leaf at which the mirror is, of the packet that was written last: the queue to
-// the NIC is long.
+// An INT postcard of the mirroring leaf for the last packet: the queue to the NIC is long.
 size_t MirrorTraffic::WriteReport(uint32_t index, int64_t now_ns, uint8_t* frame) {
   constexpr uint16_t kMetadata = wire::kIntPorts | wire::kIntHopLatency | wire::kIntQueue |
                                  wire::kIntIngressTimestamp | wire::kIntEgressTimestamp;
   constexpr size_t kMirror = 62;
   constexpr size_t kInner = 72;
   constexpr uint32_t kQueue = 2'000'000;
-  constexpr uint32_t kDelay = 160'000;  // ns: of so many octets at 100 Gb/s
+  constexpr uint32_t kDelay = 160'000;  // ns: the delay of the queued bytes at 100 Gb/s
   constexpr uint16_t kFromSpine = 65;
   const Connection& connection = connections_[index];
   const Template& packet = connection.frames[kMiddle];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the mirrors of a large fabric send, EngineLoad's, as frames that go on for ever: messages of
-// WRITEs and their ACKs, in sequence, many connections between each other. Some NICs are sent more
-// than they take: their packets are marked, and their leaves tell of the queue by INT.
+// An endless sequence of frames as the mirrors of a large fabric (that of EngineLoad) send them:
+// interleaved connections with messages of WRITEs and their ACKs, in sequence. Some NICs are
+// overloaded: their packets are CE-marked, and their leaves report the queue with INT.
 #pragma once
 
 #include <array>
@@ -16,19 +16,18 @@ namespace rocescope::perf {
 
 class MirrorTraffic {
  public:
-  static constexpr size_t kLongest = 192;  // octets of a frame
+  static constexpr size_t kLongest = 192;  // bytes of a frame
 
-  // Of `churn` connections a second each begins anew, with other queue pairs; a job after the
-  // other.
+  // `churn` connections per second are replaced by connections with other queue pairs, job by job.
   MirrorTraffic(const EngineLoad& load, double churn);
 
-  // Writes the next frame, as of `now_ns` (the switches' clocks), and returns its length.
+  // Writes the next frame at `now_ns` (the switch clocks) and returns its length.
   size_t Next(int64_t now_ns, uint8_t* frame);
 
  private:
   enum Kind : uint8_t { kFirst, kMiddle, kLast, kAcknowledge, kKinds };
-  static constexpr uint32_t kMessage = 16;   // packets
-  static constexpr uint32_t kTogether = 32;  // connections
+  static constexpr uint32_t kMessage = 16;   // packets per message
+  static constexpr uint32_t kTogether = 32;  // interleaved connections
 
   struct Template {
     uint8_t length = 0;
@@ -40,7 +39,7 @@ class MirrorTraffic {
     uint32_t message_sequence = 0;
     uint32_t generation = 0;
     bool marked = false;
-    uint32_t session = 0;  // index of sequences_
+    uint32_t session = 0;  // index into sequences_
   };
 
   void Make(uint32_t index);
@@ -50,12 +49,12 @@ class MirrorTraffic {
   const EngineLoad& load_;
   double churn_;
   std::vector<Connection> connections_;
-  std::vector<uint32_t> sequences_;  // of each switch's mirror
+  std::vector<uint32_t> sequences_;  // by switch mirror
   std::vector<uint32_t> report_sequences_;
-  std::optional<uint32_t> report_of_;  // the connection of the packet before
+  std::optional<uint32_t> report_of_;  // connection of the previous packet
   uint32_t group_ = 0;                 // its first connection
   uint32_t in_group_ = 0;
-  uint32_t packet_ = 0;  // of the message; kMessage: its ACK
+  uint32_t packet_ = 0;  // index in the message; kMessage: its ACK
   int64_t began_ns_ = 0;
   uint64_t replaced_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A packet as the workload means it, before it becomes octets.
+// A packet of the workload, before it is encoded.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Endpoint {
   uint64_t mac = 0;
   Qpn qpn;
   uint16_t udp_source_port = 0;
-  uint8_t ttl = 64;  // of what it sends, at the tap
+  uint8_t ttl = 64;  // of its packets, at the tap
 };
 
 struct Packet {
@@ -28,11 +28,11 @@ struct Packet {
   wire::Reth reth;  // each of these is written if the opcode has it
   wire::Aeth aeth;
   wire::ImmDt immediate;
-  uint32_t payload_length = 0;   // octets, without padding
-  uint64_t granted_address = 0;  // of a clear-to-send; 0: not one
+  uint32_t payload_length = 0;   // bytes, without padding
+  uint64_t granted_address = 0;  // of a clear-to-send; 0: none
   uint32_t granted_rkey = 0;
   bool congestion_experienced = false;
-  uint32_t skipped_before = 0;  // PSNs of this packet's space that are missing right before it
+  uint32_t skipped_before = 0;  // missing PSNs of this packet's PSN space directly before it
 };
 
 }  // namespace rocescope::perf

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes a pcap file of any length, with nanoseconds, as the frames come.
+// Writes a nanosecond pcap file of any length incrementally.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class PcapFile {
 
   void Append(int64_t time_ns, const Frame& frame);
 
-  // Must be called once, last: reports what could not be written.
+  // Call it once at the end: reports write errors.
   Status Close();
 
  private:
@@ -31,7 +31,7 @@ class PcapFile {
 
   std::string path_;
   std::unique_ptr<std::FILE, Closer> file_;
-  std::vector<uint8_t> bytes_;  // not yet written
+  std::vector<uint8_t> bytes_;  // not written yet
 };
 
 }  // namespace rocescope::perf

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The least that a program built on libpcap can do with a capture: the yardstick for
-// tests/perf/run.
+// The minimum work of a libpcap program for a capture: the reference for tests/perf/run.
 #include <fmt/format.h>
 #include <pcap/pcap.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CPU time, and how fast the processor is while it is taken: a shared machine's is now fast, now
-// slow.
+// CPU time, and the current speed of the processor, which varies on a shared machine.
 #pragma once
 
 #include <time.h>
@@ -9,14 +8,14 @@
 
 namespace rocescope {
 
-// Of this thread.
+// Of the calling thread.
 inline double CpuSeconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// At present: additions that wait for each other, one a cycle.
+// The current speed, measured with dependent additions (one per cycle).
 inline double Gigahertz() {
   constexpr uint64_t kAdditions = 200'000'000;
   const double begin = CpuSeconds();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random numbers that are the same on every machine. The standard fixes the engine's output but
-// not that of its distributions, so those are written out here.
+// Random numbers that are the same on every machine. The standard specifies the output of engines
+// but not of distributions, so the distributions are implemented here.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class Random {
     return static_cast<uint32_t>((engine_() >> 32) * uint64_t{bound} >> 32);
   }
 
-  // [0, 1) in steps of 2^-53, which a double holds exactly.
+  // [0, 1) in steps of 2^-53, which a double represents exactly.
   double Unit() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
 
   bool Chance(double probability) { return Unit() < probability; }
@@ -32,7 +32,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-// Index i of 0 to count-1 with a probability in proportion to 1 / (i+1)^exponent.
+// An index i from 0 to count-1 with probability proportional to 1 / (i+1)^exponent.
 class Zipf {
  public:
   Zipf(size_t count, double exponent) : cumulative_(count) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Group `replay`: `rocescope replay` against flow meters, each reading the same capture, in packets
-per CPU second; and its totals against the truth. The bars compare the programs as a user starts them;
-what a reference gains by tuning, and what our JSON costs, stand beside them."""
+"""Group `replay`: `rocescope replay` against flow meters that read the same capture, in packets per
+CPU second, and its totals against the ground truth. The targets compare the programs with default
+settings; the gain of tuning a reference, and the cost of our JSON output, are listed in addition."""
 
 import json
 import re
@@ -15,19 +15,19 @@ import report_totals
 VERSUS_NFPCAPD = 2.5
 VERSUS_SOFTFLOWD = 3.0
 
-# Room for all flows and no more: nfpcapd's default of 524288 nodes costs it a tenth of its speed,
-# which the row nfpcapd_tuned gives it back.
+# Capacity for exactly all flows. The default of 524288 nodes costs nfpcapd a tenth of its speed, so
+# the row nfpcapd_tuned uses this.
 FLOW_CACHE = 32768
 
 
 def processed(pattern, packets):
-    """A check that the program says that it processed all packets."""
+    """A check that the program reports that it processed all packets."""
 
     def check(out, err):
         found = re.search(pattern, out + err)
         if found is None or found.group(1) != str(packets):
-            raise measure.Unavailable(f"/{pattern}/ is not {packets}: a reference that leaves out "
-                                      f"packets is none\n{(out + err)[-2000:]}")
+            raise measure.Unavailable(f"/{pattern}/ is not {packets}: the reference did not process "
+                                      f"all packets\n{(out + err)[-2000:]}")
 
     return check
 
@@ -45,7 +45,7 @@ def nfpcapd(capture, packets, name, options):
 
 
 def softflowd(capture, packets, collector):
-    # It exports to a socket that somebody holds, else each datagram would bounce.
+    # It exports to an open socket. Otherwise each datagram would cause an ICMP error.
     host, port = collector.getsockname()
     command = [measure.installed("softflowd", "softflowd"), "-d", "-r", capture, "-m", FLOW_CACHE,
                "-n", f"{host}:{port}", "-c", "none", "-p", measure.CACHE / "softflowd.pid"]
@@ -53,7 +53,7 @@ def softflowd(capture, packets, collector):
 
 
 def flows_in(folder):
-    """What nfdump finds in the files that nfpcapd wrote: packets, flows."""
+    """The packets and flows in the files that nfpcapd wrote, according to nfdump."""
     command = [measure.installed("nfdump", "nfdump"), "-I", "-R", str(folder)]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return [int(re.search(rf"^{word}: (\d+)$", text, re.M).group(1))
@@ -106,6 +106,6 @@ def bars(settings):
                     unit="packets/CPU-s", details=rates["rocescope_json"]),
         measure.Bar(name="replay_differs_from_truth", value=len(wrong), unit="differences", goal=0,
                     exactly=True, details={"wrong": wrong},
-                    reference={"name": "flows that nfpcapd tells apart", "value": metered_flows,
+                    reference={"name": "flows that nfpcapd distinguishes", "value": metered_flows,
                                "unit": "flows"}),
     ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Holds `rocescope replay`'s totals, largest flows and pairs against generated captures' truth.
+"""Compares `rocescope replay`'s totals, largest flows and pairs with the ground truth of captures.
 
 usage: replay_truth_test.py PATH/rocescope-generate PATH/rocescope [UNITTEST ARGUMENT...]
 """
@@ -27,8 +27,8 @@ class ReplayTruthTest(unittest.TestCase):
                                     capture_output=True).stdout
         self.assertEqual(report_totals.differences(json.loads(report), truth), [])
 
-    def test_answers_do_not_depend_on_how_frames_are_handed_over(self):
-        """Read from a file in batches of 256, and as a port's in bursts of 64."""
+    def test_results_do_not_depend_on_the_input_path(self):
+        """Reads from a file in batches of 256, and from a port in bursts of 64."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "capture.pcap")
             subprocess.run([GENERATE, str(path), "--packets", "150000", "--qps", "300", "--gap",
@@ -63,7 +63,7 @@ class ReplayTruthTest(unittest.TestCase):
         self.expect_truth("--packets", "50000", "--qps", "400", "--hosts", "64", "--erspan",
                           "--ipv6", "0.4", "--snap", "192", "--seed", "3")
 
-    def test_flows_that_are_quiet_for_many_intervals(self):
+    def test_flows_that_are_idle_for_many_intervals(self):
         self.expect_truth("--packets", "20000", "--qps", "1000", "--duration-ns", "20000000000",
                           "--seed", "4")
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Holds a replay's report (appliance/api/rocescope/v1, as JSON) against a generated capture's
-truth."""
+"""Compares a replay's report (appliance/api/rocescope/v1, as JSON) with the ground truth of a generated
+capture."""
 
 
 def skipped(truth):
     return truth["request_psns_skipped"] + truth["response_psns_skipped"]
 
 
-# What the report says, and what the truth says.
+# Name of a total to its value in the report and in the ground truth.
 COMPARED = {
     "frames received": (lambda report: report["ledger"]["received"], lambda t: t["packets"]),
     "frames decoded": (lambda report: report["ledger"]["decoded"], lambda t: t["packets"]),
@@ -18,9 +18,9 @@ COMPARED = {
     "messages": (lambda report: report["totals"]["messages"], lambda t: t["messages"]),
     "CE marks": (lambda report: report["totals"]["ce_marked"], lambda t: t["ce_marks"]),
     "CNPs": (lambda report: report["totals"]["cnps"], lambda t: t["cnps"]),
-    "unseen PSNs": (lambda report: report["totals"]["missing"], skipped),
+    "missing PSNs": (lambda report: report["totals"]["missing"], skipped),
     "reordered": (lambda report: report["totals"]["reordered"], lambda t: 0),
-    "re-sent": (lambda report: report["totals"]["retransmitted"], lambda t: 0),
+    "retransmitted": (lambda report: report["totals"]["retransmitted"], lambda t: 0),
     "flows": (lambda report: report["totals"]["flows"], lambda t: t["flows"]),
     "flows evicted": (lambda report: report["coverage"]["flows_evicted"], lambda t: 0),
 }
@@ -33,7 +33,7 @@ COMPARED_OF_FLOW = {
     "CE marks": (lambda flow: flow["ce_marked"], lambda t: t["ce_marks"]),
     "CNPs": (lambda flow: flow["operations"]["cnp"], lambda t: t["cnps"]),
     "ACKs": (lambda flow: flow["operations"]["acknowledge"], lambda t: t["acks"]),
-    "unseen PSNs": (lambda flow: flow["loss"]["missing"], skipped),
+    "missing PSNs": (lambda flow: flow["loss"]["missing"], skipped),
 }
 
 
@@ -48,7 +48,7 @@ def differing(compared, report, truth, where=""):
 
 
 def paired_queue_pairs(report):
-    """(address, QPN) of one end to that of the other, of the connections that the report pairs."""
+    """For each connection that the report pairs: (address, QPN) of one end to that of the other."""
     partner = {}
     for connection in report["connections"]:
         if connection["state"] != "STATE_PAIRED":
@@ -68,7 +68,7 @@ def wrongly_paired(report, top_flows):
 
 
 def differences(report, truth):
-    """Sentences, one for each total, flow and pair on which report and truth differ."""
+    """Returns a sentence for each total, flow and pair that differs."""
     wrong = list(differing(COMPARED, report, truth["totals"]))
     flows = {(flow["source"], flow["destination"], int(flow["destination_qpn"])): flow
              for flow in report["flows"]}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A box that runs, a large fabric's mirrors that are played to it, and who asks it.
+"""A running appliance, the mirror traffic of a large fabric, and clients.
 
-The lcore has the machine's first core to itself, as it would in a rack; all else, the load too,
-shares the second one."""
+The lcore has the first core to itself, as in production. Everything else, including the load
+generators, shares the second core."""
 
 import json
 import os
@@ -25,17 +25,17 @@ QUEUE_PAIRS = 100_000
 
 def cores():
     if len(os.sched_getaffinity(0)) < 2:
-        raise measure.Unavailable("the group `box` needs two cores: one is the lcore's")
+        raise measure.Unavailable("the group `box` requires two cores, one of them for the lcore")
 
 
 def stolen_seconds():
-    """What the hypervisor gave to others since this machine started."""
+    """CPU time that the hypervisor stole since boot."""
     with open("/proc/stat", encoding="ascii") as stat:
         return int(stat.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
 class Box:
-    """rocescope run, in a folder of its own. `config` is added to the configuration."""
+    """rocescope run, in a separate directory. `config` is added to the configuration."""
 
     def __init__(self, settings, config=None, environment=None, folder=None, dpdk=True,
                  wrap=()):
@@ -81,7 +81,7 @@ class Box:
             if self.process.poll() is not None:
                 break
             time.sleep(0.02)
-        raise measure.Unavailable(f"the box did not begin: {self.said()[-2000:]}")
+        raise measure.Unavailable(f"the appliance did not start: {self.said()[-2000:]}")
 
     def get(self, path, timeout=20):
         with urllib.request.urlopen(self.page + path, timeout=timeout) as answer:
@@ -91,7 +91,7 @@ class Box:
         return next(s for s in self.get("/api/v1/sources")["sources"] if s["kind"] == kind)
 
     def resident(self):
-        """Bytes."""
+        """In bytes."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+) kB", status).group(1)) * 1024
 
@@ -112,11 +112,11 @@ class Box:
 
 
 class Program:
-    """A program of tests/perf that prints one JSON object at its end; on the second core."""
+    """A program of tests/perf that prints one JSON object at its end. It runs on the second core."""
 
     def __init__(self, settings, name, *words):
         self.name = name
-        # What stands for a wire must not wait for what it is to measure, nor for its other load.
+        # The traffic generator must not wait for the appliance or the other load.
         nice = {"mirror_player": "-10", "telemetry_load": "10"}.get(name)
         first = ["nice", "-n", nice] if nice and os.geteuid() == 0 else []
         self.process = subprocess.Popen(
@@ -131,7 +131,7 @@ class Program:
 
 
 class Reader(threading.Thread):
-    """Asks for what a dashboard and a scraper ask for, each two seconds; counts what fails."""
+    """Sends the requests of a dashboard and a scraper every two seconds, and counts failures."""
 
     PATHS = ["/api/v1/health", "/api/v1/sources", "/api/v1/jobs", "/api/v1/findings",
              "/api/v1/hotspots", "/metrics"]
@@ -163,8 +163,8 @@ class Reader(threading.Thread):
 
 
 def play(settings, box, rate, seconds, queries=0, churn=0, meanwhile=None):
-    """Plays the mirrors; what came of it. `queries`: calls a second over gRPC, once all queue pairs
-    have been seen; `meanwhile(box)` is done beside it."""
+    """Plays the mirror traffic and returns the result. `queries`: gRPC calls per second after all queue
+    pairs have been observed. `meanwhile(box)` runs in parallel."""
     stolen = stolen_seconds()
     before = box.source("dpdk")
     player = Program(settings, "mirror_player", box.socket, "--rate", rate, "--seconds", seconds,
@@ -189,7 +189,7 @@ def play(settings, box, rate, seconds, queries=0, churn=0, meanwhile=None):
 
 
 def received(box, before):
-    """Frames that the box counts since then, and what became of them."""
+    """The frames that the appliance has counted since then, by result."""
     end = time.monotonic() + 10
     last = None
     while (now := box.source("dpdk")) != last and time.monotonic() < end:

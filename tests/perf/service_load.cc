@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks a box over gRPC at a steady rate, whether it keeps up or not: paths of pairs of NICs and
-// hotspots, in turn. How long an answer takes counts from when it should have been asked for.
-// Prints one JSON object; box.py makes bars of it.
+// Calls the appliance over gRPC at a steady rate, even if it does not keep up: paths of NIC pairs
+// and hotspots, in turn. The latency of a call counts from its scheduled time. Prints one JSON
+// object for box.py.
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 
@@ -30,15 +30,15 @@ struct Options {
   double rate = 2'000;  // calls/s
   double seconds = 10;
   uint32_t threads = 8;
-  uint32_t stalled = 0;  // streams of events
+  uint32_t stalled = 0;  // event streams
 };
 
 struct Figures {
   std::vector<double> milliseconds;
   uint64_t errors = 0;
-  uint64_t paths = 0;     // in the answers
-  uint64_t hotspots = 0;  // likewise
-  std::string error;      // the last one
+  uint64_t paths = 0;     // in the responses
+  uint64_t hotspots = 0;  // in the responses
+  std::string error;      // the last error
 };
 
 void Ask(v1::Fabric::Stub& stub, const EngineLoad& load, uint64_t call, Figures& figures) {
@@ -101,8 +101,8 @@ Figures Load(const Options& options, const EngineLoad& load) {
   return all;
 }
 
-// Streams of events that are asked for, from the first one on, and never read; each with a
-// connection of its own, so that its windows fill up and no other's.
+// Event streams from the first event on that are never read. Each has its own connection, so that
+// only its own flow control windows fill up.
 class Stalled {
  public:
   Stalled(const std::string& box, uint32_t count) {
@@ -157,13 +157,13 @@ void Run(const Options& options) {
 
 int main(int argc, char** argv) {
   rocescope::perf::Options options;
-  CLI::App app("Asks a box for paths and hotspots at a steady rate");
-  app.add_option("--box", options.box, "ADDRESS:PORT of its gRPC");
-  app.add_option("--queue-pairs", options.queue_pairs, "as the player has them");
+  CLI::App app("Requests paths and hotspots from the appliance at a steady rate");
+  app.add_option("--box", options.box, "ADDRESS:PORT of the appliance's gRPC API");
+  app.add_option("--queue-pairs", options.queue_pairs, "number of queue pairs of mirror_player");
   app.add_option("--rate", options.rate, "calls/s");
   app.add_option("--seconds", options.seconds, "how long");
-  app.add_option("--threads", options.threads, "calls that wait at the same time, at most");
-  app.add_option("--stalled", options.stalled, "streams of events that nobody reads, beside them");
+  app.add_option("--threads", options.threads, "maximum number of concurrent calls");
+  app.add_option("--stalled", options.stalled, "additional event streams that are never read");
   CLI11_PARSE(app, argc, argv);
   rocescope::perf::Run(options);
   return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast the simulator is: the cases that public simulators are compared by. Prints one JSON
-// object; simulator.py makes bars of it.
+// Measures the simulator with the cases that public simulators are compared by. Prints one JSON
+// object for simulator.py.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -61,7 +61,7 @@ Case Permutation() {
           .end = kNever};
 }
 
-// 128 hosts at 100 Gb/s that send all the time, with full-length frames.
+// 128 hosts at 100 Gb/s that send continuously, with full-length frames.
 Case Busy() {
   NetworkOptions options;
   test::SetA(options);
@@ -75,13 +75,13 @@ Case Busy() {
 }  // namespace rocescope::sim
 
 int main(int argc, char** argv) {
-  CLI::App app("CPU time of the simulator, by case");
+  CLI::App app("Measures the CPU time of the simulator");
   std::string which;
   uint64_t seed = 1;
   app.add_option("CASE", which, "permutation or busy")
       ->required()
       ->check(CLI::IsMember({"permutation", "busy"}));
-  app.add_option("--seed", seed, "of hashes and who sends to whom");
+  app.add_option("--seed", seed, "seed of the hashes and of the permutation");
   CLI11_PARSE(app, argc, argv);
   using namespace rocescope::sim;
   Run(which == "busy" ? Busy() : Permutation(), seed);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Group `simulator`: CPU time, frame-hops and memory of the cases that simulators are compared by.
 
-CPU seconds are also told as they would be at REFERENCE_GHZ, since a shared machine's processors are
-now fast, now slow: the program times additions that wait for each other beside each run."""
+CPU seconds are also converted to REFERENCE_GHZ, because the speed of a shared machine varies: the
+program times dependent additions in each run."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def median(runs, key):
 
 
 def tap(settings):
-    """Nanoseconds that a whole frame of 4096 octets of payload takes, iCRC and all."""
+    """Nanoseconds for a complete frame with 4096 bytes of payload, including its iCRC."""
     program = settings.build / "sim" / "emit" / "sim_emit_bench"
     if not program.exists():
         return None
@@ -50,7 +50,7 @@ def tap(settings):
 
 def bars(settings):
     if not (settings.build / "tests" / "perf" / "simulator").exists():
-        measure.say("Built without the simulator: no bars of it.")
+        measure.say("Built without the simulator: skipping its benchmarks.")
         return []
     rounds = range(1, min(5, settings.rounds) + 1)
     permutation = [run(settings, "permutation", "--seed", str(seed)) for seed in rounds]

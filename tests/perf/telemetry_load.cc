@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// INT reports and sFlow, as datagrams: decoded into records in memory; sent to a UDP port as fast
-// as the kernel takes them, or at a rate; received by our loop. Prints one JSON object; box.py
-// makes bars of it.
+// INT reports and sFlow as datagrams: decoded to records in memory, sent to a UDP port at the
+// maximum or a given rate, or received by our loop. Prints one JSON object for box.py.
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -31,7 +30,7 @@
 namespace rocescope::perf {
 namespace {
 
-constexpr size_t kRoom = 1472;  // what an Ethernet frame of 1,500 octets leaves to UDP
+constexpr size_t kRoom = 1472;  // the maximum UDP payload with an MTU of 1,500 bytes
 constexpr size_t kLeast = 256;
 constexpr uint32_t kSources = 64;
 constexpr size_t kBurst = 64;
@@ -39,13 +38,13 @@ constexpr size_t kBurst = 64;
 struct Options {
   std::string mode = "memory";
   std::string kind = "int";
-  uint32_t datagrams = 20'000;  // of a lap
-  size_t bytes = kRoom;        // of a datagram, at most
+  uint32_t datagrams = 20'000;  // per lap
+  size_t bytes = kRoom;        // maximum size of a datagram
   uint32_t rounds = 7;
   uint16_t port = 0;
   double seconds = 5;
-  double rate = 0;       // datagrams/s; 0: as many as the kernel takes
-  bool garbled = false;  // octets at random, behind a beginning that is none
+  double rate = 0;       // datagrams/s; 0: maximum
+  bool garbled = false;  // random bytes after an invalid header
 };
 
 double CpuSeconds(clockid_t clock) {
@@ -54,7 +53,7 @@ double CpuSeconds(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Datagrams as exporters fill them; each lap goes on where the last one ended.
+// Datagrams as exporters fill them. Each lap continues the sequence numbers of the previous one.
 class Datagrams {
  public:
   explicit Datagrams(const Options& options)
@@ -72,10 +71,10 @@ class Datagrams {
   }
 
   size_t size() const { return lengths_.size(); }
-  uint64_t units() const { return units_; }  // reports or samples of a lap
+  uint64_t units() const { return units_; }  // reports or samples per lap
   std::span<uint8_t> operator[](size_t i) { return {&bytes_[i * kRoom], lengths_[i]}; }
 
-  // Numbers that go on.
+  // Sequence numbers.
   void Advance() {
     units_ = 0;
     for (uint32_t i = 0; i < lengths_.size(); ++i) Make(i);
@@ -87,11 +86,11 @@ class Datagrams {
     lengths_[i] = is_int_ ? MakeReports(i % kSources, room) : MakeSamples(i % kSources, room);
   }
 
-  // Postcards: ports, latency, queue, times, and the front of the packet.
+  // Postcards: ports, latency, queue, times, and the start of the packet.
   size_t MakeReports(uint32_t source, std::span<uint8_t> room) {
     constexpr uint16_t kMetadata = wire::kIntPorts | wire::kIntHopLatency | wire::kIntQueue |
                                    wire::kIntIngressTimestamp | wire::kIntEgressTimestamp;
-    constexpr size_t kInner = 80;  // as far as the BTH and what follows it
+    constexpr size_t kInner = 80;  // up to the header after the BTH
     constexpr size_t kReport = 150;
     wire::ByteWriter out(room);
     Write(out, wire::IntReportGroupHeader{
@@ -179,7 +178,7 @@ void RunMemory(const Options& options) {
     }
     const double used = CpuSeconds(CLOCK_THREAD_CPUTIME_ID) - begin;
     units += datagrams.units();
-    // The first one touches everything for the first time.
+    // The first lap is a warm-up.
     if (round > 0) rates.push_back(static_cast<double>(datagrams.units()) / used);
     datagrams.Advance();
   }
@@ -264,19 +263,19 @@ void RunReceive(const Options& options) {
 
 int main(int argc, char** argv) {
   rocescope::perf::Options options;
-  CLI::App app("INT reports and sFlow datagrams, decoded, sent or received");
+  CLI::App app("Decodes, sends or receives INT reports and sFlow datagrams");
   app.add_option("MODE", options.mode, "memory, send or receive")
       ->required()
       ->check(CLI::IsMember({"memory", "send", "receive"}));
   app.add_option("--kind", options.kind, "int or sflow")->check(CLI::IsMember({"int", "sflow"}));
-  app.add_option("--datagrams", options.datagrams, "of a lap");
-  app.add_option("--bytes", options.bytes, "of a datagram, at most")
+  app.add_option("--datagrams", options.datagrams, "datagrams per lap");
+  app.add_option("--bytes", options.bytes, "maximum size of a datagram in bytes")
       ->check(CLI::Range(rocescope::perf::kLeast, rocescope::perf::kRoom));
-  app.add_option("--rounds", options.rounds, "medians are taken over these");
+  app.add_option("--rounds", options.rounds, "number of rounds; the median counts");
   app.add_option("--port", options.port, "UDP, of 127.0.0.1");
   app.add_option("--seconds", options.seconds, "to send");
-  app.add_option("--rate", options.rate, "datagrams/s to send; 0: as many as the kernel takes");
-  app.add_flag("--garbled", options.garbled, "send what is neither");
+  app.add_option("--rate", options.rate, "datagrams/s to send; 0: maximum");
+  app.add_flag("--garbled", options.garbled, "send invalid datagrams");
   CLI11_PARSE(app, argc, argv);
   signal(SIGTERM, [](int) { rocescope::perf::stopped = true; });
   try {

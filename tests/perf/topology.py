@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Group `topology`: a fabric of 8,192 hosts in three tiers, loaded, and sets of paths in it."""
+"""Group `topology`: loading a fabric of 8,192 hosts in three tiers, and computing path sets in it."""
 
 import json
 import subprocess

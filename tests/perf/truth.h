@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a generated capture contains, counted from the workload's packets and not from their octets,
-// so that a reader of the capture can be held against it.
+// The ground truth of a generated capture, counted from the workload's packets instead of their
+// bytes, so that a reader of the capture can be checked against it.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@ namespace rocescope::perf {
 
 struct Counts {
   uint64_t packets = 0;
-  uint64_t wire_bytes = 0;     // original frames, without FCS and mirror headers
-  uint64_t payload_bytes = 0;  // of requests and read responses, without padding
-  uint64_t messages = 0;       // whose first request packet (FIRST, ONLY, READ request) is there
+  uint64_t wire_bytes = 0;     // of original frames, without FCS and mirror headers
+  uint64_t payload_bytes = 0;  // of requests and READ responses, without padding
+  // Messages whose first request packet (FIRST, ONLY, READ request) is captured.
+  uint64_t messages = 0;
   uint64_t ce_marks = 0;
   uint64_t cnps = 0;
   uint64_t acks = 0;
-  uint64_t request_psns_skipped = 0;  // missing between two that are there
+  uint64_t request_psns_skipped = 0;  // missing between two captured ones
   uint64_t response_psns_skipped = 0;
 };
 
@@ -32,7 +33,7 @@ class Truth {
 
   void Add(const Packet& packet, const Frame& frame);
 
-  // Totals, the parameters, and the flows with the most packets.
+  // Writes the totals, the parameters, and the flows with the most packets.
   Status WriteJson(const std::string& path, const WorkloadOptions& options) const;
 
  private:

@@ -13,8 +13,8 @@ constexpr uint8_t kAckWithoutCredits = 0x1f;
 constexpr uint32_t kClearToSendLength = 64;
 constexpr uint32_t kAckEvery = 16;  // packets of a long message
 constexpr uint32_t kHostsPerLeaf = 16;
-constexpr uint32_t kConnectionsPerPair = 4;  // NCCL's stripes
-constexpr uint32_t kFirstQpn = 0x48;         // each host counts from here: numbers repeat
+constexpr uint32_t kConnectionsPerPair = 4;  // as NCCL's channels
+constexpr uint32_t kFirstQpn = 0x48;  // QPNs of each host start here, so they repeat between hosts
 
 uint8_t OpcodeOf(uint8_t operation, bool first, bool last, bool immediate) {
   if (operation == wire::kOpcodeWriteFirst) {
@@ -80,7 +80,7 @@ void Workload::MakeConnections() {
                       .qpn = Qpn{next_qpn[hosts[side]]++},
                       .udp_source_port = static_cast<uint16_t>(0xc000 | random_.Below(0x4000)),
                       .ttl = static_cast<uint8_t>(one_leaf ? 64 : 63)};
-      // NCCL starts its queue pairs at PSN 0; others anywhere on the circle.
+      // NCCL starts its queue pairs at PSN 0; other connections start anywhere.
       end.next_psn = connection.habit == Habit::kGrantedWrite ? 0 : random_.Below(k24BitMask + 1);
     }
   }
@@ -103,7 +103,7 @@ Packet Workload::Next() {
   return packet;
 }
 
-// Moves one connection by one packet; false if that packet was not captured.
+// Advances one connection by one packet. Returns false if that packet is not captured.
 bool Workload::Step(uint32_t connection_index, Packet& packet) {
   Connection& connection = connections_[connection_index];
   auto& ends = connection.ends;
@@ -169,13 +169,14 @@ void Workload::StartMessage(Connection& connection, uint8_t side) {
   end.request = message;
 }
 
-// A third fits into one packet; the rest take 2 to `most_packets`, small counts more often.
+// A third of the messages have one packet. The others have 2 to `most_packets`, with a bias to
+// small counts.
 uint32_t Workload::DrawLength(uint32_t mtu, uint32_t most_packets) {
   if (random_.Below(3) == 0) return 1 + random_.Below(mtu);
   uint32_t limit = 2;
   while (limit < most_packets && random_.Chance(0.75)) limit *= 2;
   const uint32_t packets = limit / 2 + 1 + random_.Below(limit - limit / 2);
-  // Tensors are mostly whole pages; now and then a message ends inside a packet.
+  // Tensors mostly have a multiple of the page size; some messages end within a packet.
   const uint32_t tail = random_.Chance(0.7) ? mtu : 1 + random_.Below(mtu);
   return (packets - 1) * mtu + tail;
 }
@@ -196,7 +197,7 @@ bool Workload::SendRequest(Connection& connection, uint8_t side, Packet& packet)
     packet.skipped_before = from.request_space.skipped;
     from.request_space.skipped = 0;
     from.request_space.seen = true;
-    // Its response takes as many PSNs as it has packets, and acknowledges what came before.
+    // The response uses as many PSNs as it has packets, and acknowledges earlier requests.
     to.response = message;
     to.response.operation = wire::kOpcodeReadResponseFirst;
     to.ack_due = false;
@@ -254,7 +255,8 @@ bool Workload::SendResponse(Connection& connection, uint8_t side, Packet& packet
   message.psn = (message.psn + 1) & k24BitMask;
   if (last) message = {};
 
-  // Only MIDDLE packets go missing: a response's edges are seen, so the gap is certain.
+  // Only MIDDLE packets are omitted: the first and last packets of a response are captured, so each
+  // gap is detectable.
   if (!first && !last && Skip(from.response_space)) return false;
   from.response_space.seen = true;
   packet.skipped_before = from.response_space.skipped;
@@ -273,7 +275,7 @@ void Workload::SendAck(End& from, const End& to, Packet& packet) {
   from.ack_due = false;
 }
 
-// IBTA Annex A17.9.3: BECN set, PSN 0, to the sender of what was marked.
+// IBTA Annex A17.9.3: BECN set, PSN 0, to the sender of the marked packet.
 void Workload::SendCnp(End& from, const End& to, Packet& packet) {
   packet.from = &from.endpoint;
   packet.to = &to.endpoint;
@@ -282,8 +284,8 @@ void Workload::SendCnp(End& from, const End& to, Packet& packet) {
   from.marked = false;
 }
 
-// Whether the next packet of this space is one that the capture misses. The first one never is:
-// nothing before it would show the gap.
+// True if the capture omits the next packet of this PSN space. It never omits the first one,
+// because no earlier packet would show the gap.
 bool Workload::Skip(PsnSpace& space) {
   if (!space.seen) {
     space.seen = true;

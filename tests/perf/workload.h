@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traffic of a training cluster, one packet at a time: reliable connections between hosts, whose
-// share of the packets follows Zipf's law, each with a habit of its own (WRITEs, WRITEs granted by
-// NCCL's clear-to-send, SENDs, READs).
+// Traffic of a training cluster, packet by packet: reliable connections between hosts, whose share
+// of the packets follows Zipf's law. Each connection has one pattern (WRITEs, WRITEs after NCCL's
+// clear-to-send, SENDs, READs).
 #pragma once
 
 #include <array>
@@ -15,13 +15,14 @@ namespace rocescope::perf {
 
 struct WorkloadOptions {
   uint64_t packets = 3'000'000;
-  uint32_t queue_pairs = 10'000;  // two to a connection
+  uint32_t queue_pairs = 10'000;  // two per connection
   uint32_t hosts = 256;
   double zipf_exponent = 1.0;
-  double ce_ratio = 0.05;    // of packets with data
-  double cnp_ratio = 0.01;   // of all packets, as far as there are marks to answer
-  double gap_ratio = 0.001;  // that a run of 1 to 4 PSNs is not captured, per packet with data
-  double ipv6_ratio = 0;     // of connections
+  double ce_ratio = 0.05;   // of data packets
+  double cnp_ratio = 0.01;  // of all packets, as long as there are CE marks to respond to
+  // Probability per data packet that a run of 1 to 4 PSNs is not captured.
+  double gap_ratio = 0.001;
+  double ipv6_ratio = 0;  // share of connections
   uint64_t seed = 1;
   int64_t start_ns = 1'700'000'000'000'000'000;
   int64_t duration_ns = 1'000'000'000;
@@ -31,10 +32,10 @@ class Workload {
  public:
   explicit Workload(const WorkloadOptions& options);
 
-  // The next packet in time. Its pointers stay valid as long as the workload lives.
+  // The next packet in time. Its pointers stay valid during the workload's lifetime.
   Packet Next();
 
-  // The endpoints of flow `flow`: who sends, who receives.
+  // The endpoints of flow `flow`: sender, receiver.
   const Endpoint& Sender(uint32_t flow) const { return EndOf(flow).endpoint; }
   const Endpoint& Receiver(uint32_t flow) const { return EndOf(flow ^ 1).endpoint; }
   uint32_t flow_count() const { return static_cast<uint32_t>(connections_.size() * 2); }
@@ -42,16 +43,16 @@ class Workload {
  private:
   enum class Habit : uint8_t { kWrite, kGrantedWrite, kSend, kRead };
 
-  // PSNs that were sent but not captured, until a later packet of the same space shows the gap.
+  // PSNs that were sent but not captured, until a later packet of the same PSN space shows the gap.
   struct PsnSpace {
     bool seen = false;
     uint32_t run_left = 0;
     uint32_t skipped = 0;
   };
 
-  // A message, or a READ's response, on its way.
+  // A message, or a READ response, in progress.
   struct Message {
-    uint32_t length = 0;  // octets of the whole; 0: none on its way
+    uint32_t length = 0;  // bytes of the message; 0: none in progress
     uint32_t sent = 0;
     uint32_t psn = 0;       // of the next packet
     uint8_t operation = 0;  // opcode of its FIRST packet
@@ -62,27 +63,27 @@ class Workload {
 
   struct End {
     Endpoint endpoint;
-    // As requester.
+    // Requester state.
     uint32_t next_psn = 0;
     Message request;
     uint32_t since_ack_request = 0;
     PsnSpace request_space;
-    // As responder.
+    // Responder state.
     uint32_t message_sequence = 0;  // MSN: messages completed here
     bool ack_due = false;
     uint32_t ack_psn = 0;
     Message response;
     PsnSpace response_space;
-    bool marked = false;  // a CE mark arrived: a CNP may answer
+    bool marked = false;  // a CE mark arrived: a CNP may follow
   };
 
   struct Connection {
     std::array<End, 2> ends;
     Habit habit = Habit::kWrite;
     bool both_ways = false;
-    uint8_t turn = 0;  // whose message is next
+    uint8_t turn = 0;  // the end that sends the next message
     uint32_t mtu = 4096;
-    uint64_t granted_address = 0;  // by the last clear-to-send
+    uint64_t granted_address = 0;  // from the last clear-to-send
     uint32_t granted_rkey = 0;
   };
 
@@ -103,7 +104,7 @@ class Workload {
   std::vector<Connection> connections_;
   int64_t time_ns_;
   uint32_t most_step_ns_;
-  uint64_t cnps_owed_ = 0;  // until a connection with a mark is drawn
+  uint64_t cnps_owed_ = 0;  // until a connection with a mark is selected
 };
 
 }  // namespace rocescope::perf

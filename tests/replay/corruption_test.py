@@ -175,7 +175,7 @@ class BadInput(unittest.TestCase):
         outcome = self.check("swapped", replay(self.demo[0], "--nccl-logs", self.demo[1],
                                                "--rdma", self.demo[2]))
         self.assertEqual(outcome.code, SUCCESS)
-        self.assertIn(f"{self.demo[1]}: no NCCL messages in it",
+        self.assertIn(f"{self.demo[1]}: no NCCL messages found",
                       " ".join(json.loads(outcome.out)["notes"]))
 
     def test_a_log_given_as_a_capture(self):

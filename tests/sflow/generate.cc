@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prints sFlow datagrams as our writer makes them, one a line, in hexadecimal. The constants are
-// repeated in readers_test.py, which holds what others read against them.
+// Prints the sFlow datagrams of our writer, one per line, in hexadecimal. readers_test.py repeats
+// the constants and compares them with what other programs read.
 #include <fmt/format.h>
 
 #include <array>
@@ -17,7 +17,7 @@ namespace {
 using namespace wire;
 
 constexpr uint32_t kDatagrams = 10;
-constexpr uint32_t kSamples = 3;  // flow samples in each
+constexpr uint32_t kSamples = 3;  // flow samples in each datagram
 
 void AddFlowSample(uint32_t n, SflowWriter& writer) {
   const Bytes front = RoceFrame(fmt::format("10.0.0.{}", n + 1), fmt::format("10.0.1.{}", n + 1))
@@ -34,7 +34,7 @@ void AddFlowSample(uint32_t n, SflowWriter& writer) {
                                      .sample_pool = 1000 * (n + 1),
                                      .input = {.value = 100 + n},
                                      .output = {.value = 200 + n}});
-  // The order in which switches send them: the packet last.
+  // In the order of real switches: the packet record is last.
   writer.AddRecord(kSflowEgressQueue, SflowWordRecord{.value = 3});
   writer.AddRecord(kSflowQueueDepth, SflowWordRecord{.value = 4096});
   writer.AddRecord(kSflowTransitDelay, SflowWordRecord{.value = 800});
@@ -46,7 +46,7 @@ void AddFlowSample(uint32_t n, SflowWriter& writer) {
                    SflowSampledHeader{.frame_length = 1000 + n, .stripped = 4, .bytes = front});
 }
 
-// What the tools have no columns for, and must be able to step over.
+// Records that the tools do not support and must skip.
 void AddOthers(uint32_t sequence, SflowWriter& writer) {
   writer.BeginSample(kSflowCounterSample,
                      SflowCounterSample{.sequence = sequence, .source = {.index = 7}});

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Others read the sFlow that we write: nfdump's sfcapd and pmacct's sfacctd, over loopback.
+"""Tests that nfdump's sfcapd and pmacct's sfacctd read the sFlow of our writer, over loopback.
 
 usage: readers_test.py PATH/generate [UNITTEST ARGUMENT...]
 
-Exit code 77 where neither tool is installed; a test skips where its tool is missing.
+Exit code 77 if neither tool is installed. A test is skipped if its tool is missing.
 """
 
 import csv
@@ -19,14 +19,14 @@ import tempfile
 import time
 import unittest
 
-TOOLS = {"sfcapd": "nfdump-sflow", "nfdump": "nfdump", "sfacctd": "pmacct"}  # and their packages
+TOOLS = {"sfcapd": "nfdump-sflow", "nfdump": "nfdump", "sfacctd": "pmacct"}  # the tools and their packages
 RATE = 1000
 SAMPLES = 30
 generate = ""
 
 
 def expected():
-    """What generate.cc puts into its flow samples, by source address."""
+    """The flow samples of generate.cc, by source address."""
     return {f"10.0.0.{n + 1}": {"destination": f"10.0.1.{n + 1}", "input": 100 + n,
                                 "output": 200 + n, "frame_length": 1000 + n}
             for n in range(SAMPLES)}
@@ -48,7 +48,7 @@ def wait_until(holds, seconds=20):
 
 
 def listens(port):
-    """Whether somebody has bound the UDP port, as /proc tells."""
+    """True if a process has bound the UDP port, according to /proc."""
     tables = [pathlib.Path("/proc/net", name).read_text() for name in ("udp", "udp6")]
     return any(f":{port:04X} " in line.split("rem_address")[0] and f":{port:04X}" in line.split()[1]
                for table in tables for line in table.splitlines()[1:])
@@ -66,7 +66,7 @@ class Reader(unittest.TestCase):
                 self.skipTest(f"{tool} is missing: apt-get install {TOOLS[tool]}")
 
     def send_to(self, *command):
-        """Starts `command`, sends it all datagrams, ends it; returns its messages."""
+        """Starts `command`, sends it all datagrams, stops it, and returns its output."""
         datagrams = subprocess.run([generate], check=True, capture_output=True,
                                    text=True).stdout.split()
         log = pathlib.Path(self.folder.name, "log")
@@ -88,7 +88,7 @@ class Reader(unittest.TestCase):
             process.wait()
         return log.read_text()
 
-    def test_sfcapd_finds_every_sample(self):
+    def test_sfcapd_reads_every_sample(self):
         self.need("sfcapd", "nfdump")
         messages = self.send_to("sfcapd", "-b", "127.0.0.1", "-p", str(self.port), "-w",
                                 self.folder.name)
@@ -114,7 +114,7 @@ class Reader(unittest.TestCase):
             self.assertEqual(int(row["svln"]), 12)
             self.assertEqual(int(row["dvln"]), 34)
 
-    def test_sfacctd_finds_every_sample(self):
+    def test_sfacctd_reads_every_sample(self):
         self.need("sfacctd")
         output = pathlib.Path(self.folder.name, "flows.json")
         config = pathlib.Path(self.folder.name, "sfacctd.conf")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Swapped and missing cables of simulated runs are named as the truth has them, by each telemetry
-that can see them; those that cannot, and fabrics that are as declared, give no finding.
+"""Tests that swapped and missing cables of simulated runs are reported as in the ground truth by each
+sufficient kind of telemetry, and that other telemetry and correct fabrics give no finding.
 
 usage: cabling_test.py PATH/rocescope-sim PATH/rocescope SCENARIOS [UNITTEST ARGUMENT...]
 """
@@ -55,15 +55,15 @@ class Swapped(unittest.TestCase):
         real = [sorted([cable["a"], cable["b"]]) for cable in findings[0]["real"]]
         self.assertCountEqual(real, [sorted(link.split("-")) for link in self.truth["real_links"]])
 
-    def test_is_named_by_all_there_is(self):
+    def test_is_found_with_all_telemetry(self):
         self.expect_the_swap()
 
-    def test_is_named_by_each_telemetry_that_sees_it(self):
+    def test_is_found_with_each_sufficient_telemetry(self):
         for parts in ["port-mirror", "int", "sflow", "counters"]:
             with self.subTest(parts):
                 self.expect_the_swap("--only", parts)
 
-    def test_what_cannot_tell_says_nothing(self):
+    def test_insufficient_telemetry_gives_no_finding(self):
         for parts in ["leaf-mirror", "nccl"]:
             with self.subTest(parts):
                 self.assertEqual(replay(self.folder, "--only", parts)["cabling"]["findings"], [])
@@ -81,7 +81,7 @@ class AsDeclared(unittest.TestCase):
                         self.assertEqual(cabling["findings"], [])
                         self.assertGreater(int(cabling["confirmed"]), 0)
 
-    def test_a_cable_that_is_declared_and_not_there_is_missing(self):
+    def test_an_absent_declared_cable_is_missing(self):
         with tempfile.TemporaryDirectory() as folder:
             simulate(folder, "healthy.yaml", "{mirror: leaf}")
             topology = pathlib.Path(folder, "run/topology.yaml")
@@ -99,8 +99,8 @@ class AsDeclared(unittest.TestCase):
 
 
 class ReasonOfAChange(unittest.TestCase):
-    # Of all changes of ways, how many have a reason of these kinds; those that name a place name
-    # the truth's, or a link of it.
+    # How many of all path changes have a reason of these kinds. Reasons with a place must name the
+    # place of the ground truth, or a link of it.
     def expect_reasons(self, scenario, kinds):
         with tempfile.TemporaryDirectory() as folder:
             simulate(folder, scenario, "{mirror: leaf}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Clocks that a simulated run sets wrong are found to be so, within the uncertainty that is stated.
+"""Tests that wrong clocks of a simulated run are detected within the stated uncertainty.
 
 usage: clock_test.py PATH/rocescope-sim PATH/rocescope SCENARIO [UNITTEST ARGUMENT...]
 """
@@ -48,19 +48,19 @@ class Clocks(unittest.TestCase):
             known[clock["kind"]] += 1
             off = int(clock["offset_ns"]) - (truth[clock["name"]] - zero[clock["group"]])
             self.assertLessEqual(abs(off), int(clock["uncertainty_ns"]), clock)
-            # Two links and the frames on them, there and back, are less than 3 us without a queue.
+            # Without queues, the round trip over two links with their frames takes less than 3 us.
             self.assertLess(int(clock["uncertainty_ns"]), 3000, clock)
         self.assertEqual(known, {"mirror": len(truth) - 1, "int": len(truth) - 1})
         self.assertEqual(int(report["clocks"]["contradictions"]), 0)
         return report
 
-    def test_that_are_wrong_are_found_so(self):
+    def test_wrong_clocks_are_detected(self):
         report = self.check(ERROR_NS)
         states = collections.Counter(stretch["state"] for path in report["paths"]
                                      for stretch in path["intervals"])
         self.assertEqual(set(states), {"STATE_EXACT"})
 
-    def test_that_are_right_are_found_right(self):
+    def test_correct_clocks_are_reported_correct(self):
         self.check(0)
 
 

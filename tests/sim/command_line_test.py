@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""rocescope-sim's command line where the world is hard. command_line_test.py PROGRAM SCENARIOS"""
+"""Tests rocescope-sim's command line under adverse conditions. command_line_test.py PROGRAM SCENARIOS"""
 
 import os
 import subprocess
@@ -22,16 +22,16 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(done.returncode, 4)
             self.assertIn("standard output", done.stderr)
 
-    def test_a_full_disk_behind_standard_error_loses_messages_alone(self):
+    def test_a_full_disk_behind_standard_error_loses_only_messages(self):
         with open("/dev/full", "w", encoding="ascii") as full:
             self.assertEqual(run("run", "/nowhere.yaml", "-d", "x", stderr=full).returncode, 3)
 
-    def test_a_folder_is_no_scenario(self):
+    def test_a_directory_is_not_a_scenario(self):
         done = run("run", SCENARIOS, "-d", "x")
         self.assertEqual(done.returncode, 3)
         self.assertIn(f"{SCENARIOS}: cannot be read", done.stderr)
 
-    def test_what_never_ends_is_no_scenario(self):
+    def test_an_endless_file_is_not_a_scenario(self):
         done = run("run", "/dev/zero", "-d", "x")
         self.assertEqual(done.returncode, 3)
         self.assertIn("larger than", done.stderr)

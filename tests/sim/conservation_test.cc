@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every scenario of the library, with all of its telemetry on: what NICs sent was delivered, lost
-// for a cause, or is on its way; and mirrors, INT, sFlow and counters each tell of the same frames.
-// All expectations are sums: nothing here was computed by what is under test.
+// Runs every scenario of the library with all telemetry enabled. All frames that NICs sent are
+// delivered, lost for a known cause, or in flight, and mirrors, INT, sFlow and counters agree on
+// the frames. All expected values are sums, independent of the code under test.
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ using test::RunFiles;
 using topology::PortIndex;
 
 constexpr uint64_t kNoCollectorLoses = 100'000'000'000'000;  // bit/s
-constexpr uint64_t kFcs = 4;  // octets, which sFlow counts and counters.jsonl does not
+constexpr uint64_t kFcs = 4;  // bytes; sFlow counts them and counters.jsonl does not
 constexpr SimTime kBehindOnset = 3 * kMillisecond;
 
 std::string ReadAll(const std::filesystem::path& path) {
@@ -44,7 +44,7 @@ Scenario Load(const std::filesystem::path& path) {
   return *std::move(scenario);
 }
 
-// All that a fabric can tell, of frames cut behind their headers.
+// All telemetry of a fabric, with frames truncated after their headers.
 void TurnEverythingOn(TelemetryOptions& telemetry) {
   telemetry.mirrors = {MirrorPlan::kAll, MirrorPlan::kPortSets};
   telemetry.snap_length = 64;
@@ -54,8 +54,8 @@ void TurnEverythingOn(TelemetryOptions& telemetry) {
   telemetry.counter_period = kMillisecond;
 }
 
-// Until a while after the last fault began: a whole number of milliseconds, so that counters are
-// read at the end.
+// The end is some time after the last fault starts, at a whole number of milliseconds, so that
+// counters are read at the end.
 SimTime ShortEnough(const Scenario& scenario) {
   SimTime onset = 0;
   for (const FaultOptions& fault : scenario.faults) onset = std::max(onset, fault.onset);
@@ -94,10 +94,11 @@ class Conservation : public ::testing::Test {
     files_->ReadSflow(directory_ / "sflow.pcap");
     files_->ReadCounters(directory_ / "counters.jsonl");
     ASSERT_EQ(files_->strange, 0u);
-    ASSERT_EQ(files_->counters_read_ns, truth_.end_ns()) << "counters are not those of the end";
+    ASSERT_EQ(files_->counters_read_ns, truth_.end_ns()) << "counters were not read at the end";
     AskThoseWhoAreGone();
   }
-  // A NIC that is gone tells nothing any more: what it counted since is asked of itself.
+  // A NIC that is removed reports no more counters, so its later counts are taken from the NIC
+  // itself.
   void AskThoseWhoAreGone() {
     for (topology::NicIndex index = 0; index < fabric().nics().size(); ++index) {
       Nic& nic = simulation_->network().nic(index);
@@ -146,7 +147,7 @@ class Conservation : public ::testing::Test {
     ForEachSwitch([&](topology::NodeIndex node) { sum += CountOver(node, metric); });
     return sum;
   }
-  // By a switch without a word of it.
+  // Silent drops by a switch.
   uint64_t LostInSilence(topology::NodeIndex node) const {
     const Switch& at = simulation_->network().switch_at(node);
     return at.lost(LossCause::kBlackhole) + at.lost(LossCause::kSelective) +
@@ -238,7 +239,7 @@ void Conservation::LinksDeliverOrLoseWhatIsSentInto() {
       EXPECT_LE(sent - arrived, Lost("wire") + InFlight());
     }
   }
-  // On wires: what the truth has on its way is there, or waits in switches and NICs.
+  // Frames that the ground truth has in flight are on a wire, or in a queue of a switch or NIC.
   const uint64_t lost = Lost("wire") + Lost("link_down") + Lost("watchdog") - discarded;
   EXPECT_GE(vanished, lost);
   EXPECT_LE(vanished, lost + InFlight());
@@ -288,13 +289,14 @@ void Conservation::PostcardsTellOfWhatWasForwarded() {
   });
 }
 
-// Whoever skips 1 to 2N-1 frames between two samples, on average N, strays less than one who
-// chooses each frame by dice of 1 in N.
+// Skipping 1 to 2N-1 frames between samples (N on average) has a lower variance than sampling each
+// frame with probability 1 in N.
 void Conservation::SamplesAreTheShareAskedFor() {
   const uint64_t rate = simulation_->scenario().telemetry.sflow_rate;
   ForEachSwitch([&](topology::NodeIndex node) {
     const Switch& at = simulation_->network().switch_at(node);
-    // These end before a frame's way is known; one in the pool may still find the buffer full.
+    // These records end before a frame's path is known. A frame in the pool may still be dropped
+    // for a full buffer.
     const uint64_t early = LostInSilence(node) + at.lost(LossCause::kTtlExpired) +
                            at.lost(LossCause::kNoRoute) + at.lost(LossCause::kTooLong);
     uint64_t discards = 0;
@@ -326,7 +328,7 @@ void Conservation::SamplesAreTheShareAskedFor() {
   });
 }
 
-// Copies are taken before a switch marks, postcards after it.
+// Mirror copies are taken before a switch sets CE marks, INT postcards after it.
 void Conservation::MarksAreCountedWhereTheyAreMade() {
   ForEachSwitch([&](topology::NodeIndex node) {
     SCOPED_TRACE(fabric().node(node).name);
@@ -415,7 +417,8 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-// The way to the box is too narrow for all copies: what is missing is missing from its sequence.
+// The mirror path to the appliance cannot carry all copies. Lost copies are gaps in the mirror
+// sequence.
 TEST_F(Conservation, CopiesLostBeforeTheBoxAreGapsInTheirSessions) {
   Scenario scenario = Load(std::filesystem::path(ROCESCOPE_SCENARIOS) / "healthy.yaml");
   TurnEverythingOn(scenario.telemetry);
@@ -432,7 +435,7 @@ TEST_F(Conservation, CopiesLostBeforeTheBoxAreGapsInTheirSessions) {
     const test::Sequence& sequence = files_->sessions[{tap.node, tap.session}].sequence;
     EXPECT_EQ(sequence.backwards, 0u);
     EXPECT_LE(sequence.next, copied);
-    // Behind the last that came the sequence cannot tell.
+    // Losses after the last received copy do not show in the sequence.
     EXPECT_EQ(copied - sequence.arrived, sequence.Gaps() + (copied - sequence.next));
     missing += copied - sequence.arrived;
   }

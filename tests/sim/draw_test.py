@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`rocescope-sim draw`: the same seed writes the same files, bad input has its exit code, and `list`
-reads what was drawn.
+"""Tests `rocescope-sim draw`: the same seed writes the same files, bad input has its exit code, and
+`list` reads the drawn scenarios.
 
     draw_test.py ROCESCOPE_SIM
 """
@@ -31,7 +31,7 @@ def main():
         assert sum("healthy" in file for file in ten) == 3, sorted(ten)
         assert draw(directory / "again", "--count", 10, "--seed", 3) == ten
         four = draw(directory / "four", "--count", 4, "--seed", 3)
-        assert four.items() <= ten.items(), "a scenario depends on how many there are"
+        assert four.items() <= ten.items(), "a scenario depends on the count"
         other = draw(directory / "other", "--count", 10, "--seed", 4)
         assert not set(other.values()) & set(ten.values())
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What simulated hosts say of their jobs, read back by the readers of real hosts' files; and lines
-// put together by hand from the format strings of each NCCL release.
+// Reads the host files of simulated jobs with the parsers for real files, and compares lines with
+// the format strings of each NCCL release.
 #include "sim/emit/host_files.h"
 
 #include <gmock/gmock.h>
@@ -33,8 +33,9 @@ topology::Fabric MakeFabric() {
   return topology::Fabric::Make(std::move(parts)).value();
 }
 
-// Eight ranks, one a GPU, in a world and in two groups of four: the first GPUs of all hosts and the
-// second ones. A ring of each, two queue pairs a connection in the world.
+// Eight ranks with one GPU each, in a world communicator and in two groups of four: the first GPUs
+// and the second GPUs of all hosts. Each has one ring; the world has two queue pairs per
+// connection.
 LoggedJob MakeJob(const topology::Fabric& fabric, bool split) {
   LoggedJob job{
       .id = 4242, .name = "pretrain", .start = FromNanoseconds(1'750'000'000'000'000'000)};
@@ -77,7 +78,7 @@ LoggedJob MakeJob(const topology::Fabric& fabric, bool split) {
   return job;
 }
 
-// Of the FIFO that clear-to-sends go to.
+// The rkey of the clear-to-send FIFO.
 bool HasRkey(std::string_view release) { return release != "2.14" && release != "2.18"; }
 
 class HostFilesTest : public ::testing::Test {
@@ -107,8 +108,8 @@ TEST_F(HostFilesTest, EveryReleasesLogsMakeOneJobWithAllItsRanks) {
       const Job& job = jobs[0];
       EXPECT_EQ(job.rank_count, 8);
       EXPECT_EQ(job.ranks_seen, 8);
-      // Nothing names a communicator before 2.16: of two of one size, no log tells which of them a
-      // process is in, and each of the eight stays apart.
+      // Before 2.16, logs do not name communicators. With two communicators of the same size, no
+      // log shows which one a process is in, so all eight stay separate.
       EXPECT_EQ(job.communicators.size(), release == "2.14" ? 9u : 3u);
       EXPECT_THAT(job.nccl_version, HasSubstr(std::string(release) + "."));
       for (uint32_t rank = 0; rank < 8; ++rank) {
@@ -159,14 +160,15 @@ TEST_F(HostFilesTest, EveryReleasesLogsTellTheSendersQueuePairsAndTheirPeers) {
       }
     }
     EXPECT_EQ(senders.size(), expected);
-    // From 2.22 connections come when the communicators are ready: a line of ranks 0 and 1 may be
-    // of the world or of a group in which the sender is rank 0 too. In 2.14 groups look like one.
+    // From 2.22 on, connections are made after the communicators are ready: a line of ranks 0 and 1
+    // may belong to the world or to a group in which the sender is rank 0 too. In 2.14, groups look
+    // like one communicator.
     EXPECT_LE(ambiguous, release == "2.14" ? 8u : 1u);
   }
 }
 
-// Host 0 is the fifth node, behind the switches. The GID of 10.1.0.1 is ::ffff:a01:1; its lower
-// half, read little-endian: 0x0100010affff0000.
+// Host 0 is the fifth node, after the switches. The GID of 10.1.0.1 is ::ffff:a01:1. Its lower half
+// in little-endian order is 0x0100010affff0000.
 TEST_F(HostFilesTest, LinesAreThoseOfTheRelease) {
   EXPECT_THAT(Log("2.14", 1),
               HasSubstr("host0:5001:5020 [1] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE "

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A simulated run through the programs: its frames as a stream, and replayed in parts. Frames are
-counted here, from the captures' octets.
+"""Passes a simulated run through the programs: as a stream, and replayed in parts. The test counts the
+frames in the captures itself.
 
 usage: replay_run_test.py PATH/rocescope-sim PATH/rocescope SCENARIO [UNITTEST ARGUMENT...]
 """
@@ -22,8 +22,8 @@ SIMULATOR = ROCESCOPE = SCENARIO = ""
 USAGE = 2
 PCAP_HEADER = 24
 ETHERNET, IPV4, GRE, ERSPAN, SUBHEADER = 14, 20, 8, 12, 8
-FIRST_TTL = 64  # what a host sends: only its leaf sees it
-# 0.2 to this power is one in 250 million: longer runs of lost copies do not happen.
+FIRST_TTL = 64  # TTL of host frames: only the leaf sees it
+# 0.2 to this power is one in 250 million, so longer runs of lost copies do not occur.
 LONGEST_RUN = 12
 
 
@@ -46,7 +46,7 @@ def frames(capture):
 
 
 class Copies:
-    """Of mirror.pcap, by switch, session, and whether they name their port."""
+    """The frames of mirror.pcap by switch, session, and whether they name their port."""
 
     def __init__(self, capture):
         self.of = collections.Counter()
@@ -66,14 +66,14 @@ class Copies:
 
 
 class Stream(unittest.TestCase):
-    def test_a_run_without_a_place_to_go_is_a_wrong_command_line(self):
+    def test_a_run_without_output_is_a_usage_error(self):
         done = subprocess.run([SIMULATOR, "run", SCENARIO], capture_output=True, text=True)
         self.assertEqual(done.returncode, USAGE)
         self.assertIn("-d DIR or --stream", done.stderr)
 
     @unittest.skipUnless(shutil.which("capinfos") and shutil.which("editcap"),
                          "wireshark's tools are not installed")
-    def test_the_stream_is_a_pcapng_of_what_the_directory_would_have(self):
+    def test_the_stream_equals_the_directory_as_pcapng(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             (folder / "stream.pcapng").write_bytes(
@@ -86,13 +86,13 @@ class Stream(unittest.TestCase):
             self.assertRegex(told, r"Number of interfaces in file: +1\n")
             subprocess.run(["editcap", "-F", "nsecpcap", folder / "stream.pcapng",
                             folder / "stream.pcap"], check=True)
-            # Times and octets; the files' headers may tell other longest lengths.
+            # Compares times and bytes. The snap lengths in the file headers may differ.
             streamed = (folder / "stream.pcap").read_bytes()[PCAP_HEADER:]
             written = (folder / "run" / "mirror.pcap").read_bytes()[PCAP_HEADER:]
             self.assertGreater(len(written), 100_000)
             self.assertTrue(streamed == written)
 
-    def test_a_directory_beside_a_stream_has_all_but_frames(self):
+    def test_a_directory_with_a_stream_has_everything_except_frames(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             simulate(folder, "{mirror: all, int_exponent: 4}", "--stream", "-d", folder / "run")
@@ -129,13 +129,13 @@ class Parts(unittest.TestCase):
     def only(self, words):
         return self.replay("--only", words)[0]
 
-    def test_the_fabric_has_what_the_parts_are_told_from(self):
+    def test_the_fabric_declares_the_mirror_sessions(self):
         self.assertEqual(len(self.copies.leaves), 2)
         self.assertGreater(self.copies.count(lambda source, session, port: True), 10_000)
         self.assertGreater(self.int_datagrams, 100)
         self.assertGreater(self.sflow_datagrams, 10)
 
-    def test_each_choice_of_sessions_shows_their_copies_and_no_other_frame(self):
+    def test_each_session_selection_shows_only_their_copies(self):
         for word, chosen in (("mirror", lambda source, session, port: True),
                              ("port-mirror", lambda source, session, port: port),
                              ("leaf-mirror",
@@ -151,7 +151,7 @@ class Parts(unittest.TestCase):
                 self.assertEqual([row["lost"] for row in report["coverage"]["mirrors"]],
                                  ["0"] * len(shown))
 
-    def test_int_and_sflow_are_shown_alone(self):
+    def test_int_and_sflow_can_be_selected(self):
         report = self.only("int")
         self.assertEqual(int(report["telemetry"]["int_datagrams"]), self.int_datagrams)
         self.assertEqual(int(report["ledger"]["received"]), self.int_datagrams)
@@ -160,33 +160,33 @@ class Parts(unittest.TestCase):
                          self.sflow_datagrams)
         self.assertEqual(int(report["ledger"]["received"]), self.sflow_datagrams)
 
-    def test_counters_are_shown_alone(self):
+    def test_counters_can_be_selected(self):
         lines = (self.run_directory / "counters.jsonl").read_text().count("\n")
         report = self.only("counters")
         self.assertEqual(int(report["telemetry"]["counter_lines"]["received"]), lines)
         self.assertEqual(int(report["ledger"]["received"]), 0)
 
-    def test_counters_of_switches_are_shown_without_those_of_hosts(self):
+    def test_switch_counters_can_be_selected(self):
         text = (self.run_directory / "counters.jsonl").read_text()
         of_ports = [line for line in text.splitlines() if json.loads(line)["kind"] == "port"]
         self.assertGreater(text.count("\n"), len(of_ports))
         report = self.only("switch-counters")
         self.assertEqual(int(report["telemetry"]["counter_lines"]["received"]), len(of_ports))
 
-    def test_all_parts_together_are_the_whole(self):
+    def test_all_parts_equal_the_complete_run(self):
         whole = self.replay()[0]
         self.assertEqual(whole, self.only("mirror,int,sflow,counters,nccl,rdma,slurm"))
         self.assertEqual(int(whole["ledger"]["received"]),
                          self.copies.count(lambda source, session, port: True) +
                          self.int_datagrams + self.sflow_datagrams)
 
-    def test_ranks_are_known_by_the_logs_alone(self):
-        for job in self.only("leaf-mirror")["jobs"]:  # by the wire
+    def test_ranks_require_logs(self):
+        for job in self.only("leaf-mirror")["jobs"]:  # from traffic only
             self.assertEqual({rank["rank"] for rank in job["ranks"]}, {-1})
         job, = self.only("leaf-mirror,nccl")["jobs"]
         self.assertEqual(len(job["ranks"]), 4)  # four hosts, a GPU of each
 
-    def test_copies_lost_on_purpose_are_gaps_of_their_session(self):
+    def test_dropped_copies_are_gaps_of_their_session(self):
         share = 0.2
         report, told = self.replay("--only", "mirror", "--mirror-loss", str(share))
         everything = self.copies.count(lambda source, session, port: True)
@@ -195,7 +195,7 @@ class Parts(unittest.TestCase):
         self.assertLess(abs(lost - share * everything),
                         5 * math.sqrt(everything * share * (1 - share)))
         self.assertIn(f"{lost:,} mirrored frames were lost on purpose", told)
-        # What is lost before the first copy that came, or behind the last, leaves no gap.
+        # Losses before the first or after the last received copy leave no gap.
         gaps = sum(int(row["lost"]) for row in report["coverage"]["mirrors"])
         self.assertLessEqual(gaps, lost)
         self.assertGreaterEqual(gaps, lost - 2 * LONGEST_RUN * len(self.copies.of))

@@ -34,8 +34,8 @@ void ForEachFrame(const std::string& path, const Visit& visit) {
   }
 }
 
-// Of an Ethernet frame with IPv4 (RFC 791: service in octet 1, ECN its lower two bits; total length
-// in 2 and 3).
+// Fields of an Ethernet frame with IPv4 (RFC 791): traffic class in byte 1 with ECN in its low two
+// bits, total length in bytes 2 and 3.
 void AddFrame(std::span<const uint8_t> frame, FrameSums& sums) {
   if (frame.size() < kEthernet + kIpv4) return;
   ++sums.frames;
@@ -171,7 +171,7 @@ void RunFiles::ReadCounters(const std::string& path) {
     }
     counters_read_ns = ToNanoseconds(line->time);
     PortCounts& counts = counters[port];
-    if (read_at[port] != counters_read_ns) {  // its first line of this reading
+    if (read_at[port] != counters_read_ns) {  // first line of this reading
       read_at[port] = counters_read_ns;
       counts.last.fill(0);
     }

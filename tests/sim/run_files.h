@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of a simulated run say of its frames, summed up by port: the mirrored copies, the
-// INT postcards, the sFlow samples, the last reading of each counter. To hold one against the
-// other.
+// Sums up the files of a simulated run by port, for comparison with each other: mirrored copies,
+// INT postcards, sFlow samples, and the last reading of each counter.
 #pragma once
 
 #include <array>
@@ -18,14 +17,14 @@ namespace rocescope::sim::test {
 
 struct FrameSums {
   uint64_t frames = 0;
-  uint64_t bytes = 0;  // without FCS, as the frames' IP headers tell them
+  uint64_t bytes = 0;  // without FCS, from the frames' IP headers
   uint64_t ce_marked = 0;
 };
 
-// Numbered from 0 by who sends, in order; what is missing was lost on the way to the box.
+// A sender's sequence numbers from 0. Missing numbers were lost on the path to the appliance.
 struct Sequence {
   uint64_t arrived = 0;
-  uint64_t next = 0;  // the highest number, and one
+  uint64_t next = 0;  // the highest number plus one
   uint64_t backwards = 0;
 
   void Add(uint64_t number) {
@@ -36,34 +35,35 @@ struct Sequence {
   uint64_t Gaps() const { return next - arrived; }
 };
 
-struct MirrorSums {  // of a session that does not name its ports, and one that does
+struct MirrorSums {  // of the sessions without and with port information
   Sequence sequence;
   FrameSums sums;
 };
 
-struct SampleSums {       // of a port
-  Sequence samples;       // of packets; sFlow counts from 1, this from 0
-  uint64_t pool = 0;      // of the last one
-  Sequence discards;      // dropped packets, likewise
-  uint64_t missed = 0;    // of these, by the agent, until its last one
-  uint64_t readings = 0;  // of its counters, and what the last one said: frames, octets with FCS
+struct SampleSums {     // of a port
+  Sequence samples;     // packet samples; sFlow counts from 1, this from 0
+  uint64_t pool = 0;    // value in the last sample
+  Sequence discards;    // dropped packets, counted from 0
+  uint64_t missed = 0;  // discards that the agent missed, according to its last sample
+  // Counter readings; the next members hold the last one (frames, bytes with FCS).
+  uint64_t readings = 0;
   uint64_t received = 0;
   uint64_t received_bytes = 0;
 };
 
 struct PortCounts {
   std::array<uint64_t, kMetricCount> last{};     // of the port, or the sum over its priorities
-  std::array<uint64_t, kMetricCount> highest{};  // of any reading, of any priority
+  std::array<uint64_t, kMetricCount> highest{};  // maximum over all readings and priorities
   uint64_t operator[](Metric metric) const { return last[static_cast<size_t>(metric)]; }
 };
 
-// Places are those of the fabric.
+// Indices are those of the fabric.
 struct RunFiles {
   using Session = std::pair<topology::NodeIndex, uint32_t>;
 
   explicit RunFiles(const topology::Fabric& the_fabric);
 
-  // A capture that is not there has nothing. What cannot be read is counted in `strange`.
+  // A missing capture has no frames. Unreadable frames are counted in `strange`.
   void ReadMirror(const std::string& path);
   void ReadInt(const std::string& path);
   void ReadSflow(const std::string& path);
@@ -71,13 +71,13 @@ struct RunFiles {
 
   const topology::Fabric& fabric;
   std::map<Session, MirrorSums> sessions;
-  std::vector<FrameSums> mirrored;  // by port that they came in at, of sessions that name it
+  std::vector<FrameSums> mirrored;  // by input port, for sessions with port information
   std::map<topology::NodeIndex, Sequence> postcards;
   std::vector<uint64_t> reported_in;  // by ingress port
   std::vector<FrameSums> reported;    // by egress port
   std::vector<SampleSums> samples;    // by ingress port
-  std::vector<PortCounts> counters;   // of switches' ports and NICs'
-  int64_t counters_read_ns = 0;       // the last time
+  std::vector<PortCounts> counters;   // of switch ports and NICs
+  int64_t counters_read_ns = 0;       // time of the last reading
   uint64_t strange = 0;
 };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A simulated fabric's sFlow as tshark dissects it, and its INT reports read here by the
-specification's field widths.
+"""Tests a simulated fabric's sFlow against tshark, and its INT reports against the field widths of the
+specification.
 
     telemetry_test.py ROCESCOPE_SIM SCENARIO
 """
@@ -41,7 +41,7 @@ def check_sflow(capture):
             "sflow_245.header.frame_length", "infiniband.bth.opcode", "ip.len"):
         sequences[agent[0]].append(int(sequence[0]))
         of_packets = tags.count("1")
-        assert len(opcodes) == len(lengths) == of_packets, "a sampled packet is no RoCE to tshark"
+        assert len(opcodes) == len(lengths) == of_packets, "tshark does not decode a sampled packet as RoCE"
         # The first length is that of the datagram itself.
         for length, ip_length in zip(lengths, ip_lengths[1:], strict=True):
             assert int(length) == ETHERNET + int(ip_length) + FCS
@@ -52,7 +52,7 @@ def check_sflow(capture):
 
 
 def frames(capture):
-    """Of a capture with nanoseconds: when each came, and its octets."""
+    """Arrival time and bytes of each frame of a nanosecond capture."""
     data = capture.read_bytes()
     magic, = struct.unpack_from("<I", data)
     assert magic == 0xA1B23C4D
@@ -75,7 +75,7 @@ def check_int(capture):
         assert first >> 28 == 2, "version"
         assert first & 0x3FFFFF == sequences[node], "sequence"
         sequences[node] += 1
-        assert kinds == 1 << 4 | 3, "INT, with an Ethernet frame inside"
+        assert kinds == 1 << 4 | 3, "not INT with an inner Ethernet frame"
         assert 12 + 4 * words == len(report)
         assert bits == PORTS | LATENCY | QUEUE | INGRESS_TIME | EGRESS_TIME
         assert metadata_words == 3 + 2 + 2
@@ -84,13 +84,13 @@ def check_int(capture):
         assert latency == left - came or latency == left - came + 1 or latency == left - came - 1
         assert queue >> 24 in (3, 6)
         assert came <= left < time
-        assert report[48 + 12:48 + 14] == b"\x08\x00", "the frame inside is no IPv4"
+        assert report[48 + 12:48 + 14] == b"\x08\x00", "the inner frame is not IPv4"
     assert len(sequences) > 1 and sum(sequences.values()) > 100
 
 
 def main():
     if shutil.which("tshark") is None:
-        print("skipped: no tshark")
+        print("skipped: tshark is not installed")
         return SKIPPED
     program, scenario = sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:

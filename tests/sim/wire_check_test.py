@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A simulated fabric's frames, captured whole at every switch: tshark must dissect each cleanly,
-and see what the truth says was sent.
+"""Tests a simulated fabric's frames, captured completely at every switch: tshark must dissect all of
+them without errors, and they must agree with the ground truth.
 
     wire_check_test.py ROCESCOPE_SIM SCENARIO
 """
@@ -29,7 +29,7 @@ def fields(capture, *names, display_filter=None):
 
 def main():
     if shutil.which("tshark") is None:
-        print("skipped: no tshark")
+        print("skipped: tshark is not installed")
         return SKIPPED
     program, scenario = sys.argv[1:]
     with tempfile.TemporaryDirectory() as directory:
@@ -38,18 +38,18 @@ def main():
         truth = json.loads((pathlib.Path(directory) / "truth.json").read_text())
 
         broken = fields(capture, "frame.number", display_filter="_ws.malformed || _ws.expert")
-        assert not broken, f"tshark finds fault with frames {broken[:5]}"
+        assert not broken, f"tshark reports malformed frames {broken[:5]}"
         rows = fields(capture, "erspan.spanid", "ip.src", "ip.dst", "infiniband.bth.opcode",
                       "infiniband.bth.destqp", "infiniband.bth.psn")
-        assert rows and all(row[3] for row in rows), "a frame is no RoCE to tshark"
+        assert rows and all(row[3] for row in rows), "tshark does not decode a frame as RoCE"
 
-        # Every queue pair that received something is one of the truth's, at the right address.
+        # Every queue pair that received something is in the ground truth, with its address.
         known = {(end["address"], end["qpn"]) for connection in truth["connections"]
                  for end in (connection["first"], connection["second"])}
         seen = {(row[2].split(",")[-1], int(row[4], 16)) for row in rows}
-        assert seen == known, f"not in the truth: {seen - known}, not seen: {known - seen}"
+        assert seen == known, f"not in the ground truth: {seen - known}, not observed: {known - seen}"
 
-        # A frame is copied as it comes into each switch: once for each hop of its path.
+        # A frame is copied on ingress into each switch: once for each hop of its path.
         assert int(truth["frames"]["sent"]) == int(truth["frames"]["delivered"]) + int(
             truth["frames"]["in_flight"])
         hops = collections.Counter()
@@ -66,7 +66,7 @@ def main():
         whole = 0
         for (source, destination, qpn, _, _), count in copies.items():
             whole += count % hops[(source, destination, qpn)] == 0
-        # Only frames under way at the end have passed a part of their switches.
+        # Only frames that are in flight at the end have passed only some of their switches.
         assert len(copies) - whole <= int(truth["frames"]["in_flight"]), (len(copies), whole)
     print(f"{len(rows)} frames dissected")
     return 0

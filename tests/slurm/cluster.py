@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Slurm cluster on loopback, of real daemons: munged, slurmctld, and a slurmd for each node."""
+"""A Slurm cluster on loopback with real daemons: munged, slurmctld, and one slurmd per node."""
 
 import os
 import pathlib
@@ -9,16 +9,16 @@ import subprocess
 import time
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scontrol", "squeue")
-DEVICES = ("null", "zero", "full", "random")  # in place of GPUs: Slurm wants devices
-GPUS = len(DEVICES)  # of each node
+DEVICES = ("null", "zero", "full", "random")  # stand-ins for GPUs: Slurm needs device files
+GPUS = len(DEVICES)  # per node
 
 
 def missing():
-    """Why no cluster can be had; empty: it can."""
+    """Returns why no cluster can be started, or an empty string."""
     absent = [name for name in PROGRAMS if not shutil.which(name, path=search_path())]
     if absent:
-        return f"{', '.join(absent)} not there: Debian's slurm-wlm and munge bring them"
-    return "" if os.geteuid() == 0 else "slurmd takes root to run jobs"
+        return f"{', '.join(absent)} not installed (Debian: slurm-wlm, munge)"
+    return "" if os.geteuid() == 0 else "slurmd requires root to run jobs"
 
 
 def search_path():
@@ -113,7 +113,7 @@ class Cluster:
         return done
 
     def submit(self, script, *options):
-        """The job's number."""
+        """Returns the job ID."""
         said = self.run("sbatch", "--parsable", "-o", "/dev/null", *options, "--wrap", script,
                         check=True)
         return int(said.stdout)

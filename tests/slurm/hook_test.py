@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The scripts that slurmctld runs, without Slurm: what they call, in which order, and that they are
-done at once whatever becomes of it.
+"""Tests the slurmctld scripts without Slurm: the calls, their order, and that the scripts return at
+once whatever happens to the calls.
 
 usage: hook_test.py HOOKS [UNITTEST ARGUMENT...]
 """
@@ -16,8 +16,8 @@ import time
 import unittest
 
 HOOKS = None
-AT_ONCE = 1.5  # seconds, on a busy machine; the box would be given two
-# In place of rocescope: notes its words, after a while.
+AT_ONCE = 1.5  # seconds, on a busy machine; the timeout for the appliance is two seconds
+# Replaces rocescope: records its arguments after a pause.
 CALLED = """#!/bin/bash
 sleep ${PAUSE:-0}
 echo "$*" >>"$FOLDER/calls"
@@ -67,7 +67,7 @@ class Hook(unittest.TestCase):
             if path.exists() and len(lines := path.read_text().splitlines()) >= count:
                 return lines
             time.sleep(0.05)
-        self.fail(f"{name}: {path.read_text() if path.exists() else 'not there'}")
+        self.fail(f"{name}: {path.read_text() if path.exists() else 'missing'}")
 
     def test_a_job_is_registered_with_its_nodes(self):
         self.run_hook("prolog_slurmctld")
@@ -75,7 +75,7 @@ class Hook(unittest.TestCase):
                          ["job register 7 --nodes host[0-1] --name two words --user ada "
                           "--box box:1 --timeout 2s"])
 
-    def test_gpus_are_those_that_scontrol_tells(self):
+    def test_gpus_come_from_scontrol(self):
         self.program("scontrol", SCONTROL)
         self.run_hook("prolog_slurmctld", SLURM_JOB_START_TIME="100", TZ="UTC")
         self.assertEqual(self.lines_of("calls", 1),
@@ -83,22 +83,22 @@ class Hook(unittest.TestCase):
                           "--nodes host9 --start 100 "
                           "--limit 1795435230 --name two words --user ada --box box:1 --timeout 2s"])
 
-    def test_the_end_comes_after_the_beginning(self):
+    def test_the_end_follows_the_registration(self):
         self.run_hook("prolog_slurmctld", PAUSE="1")
         self.run_hook("epilog_slurmctld")
         first, second = self.lines_of("calls", 2)
         self.assertTrue(first.startswith("job register 7 "), first)
         self.assertRegex(second, r"^job end 7 --at \d+ --box box:1 --timeout 2s$")
 
-    def test_what_hangs_is_ended_and_told(self):
+    def test_a_hanging_call_is_killed_and_logged(self):
         self.run_hook("prolog_slurmctld", PAUSE="60")
         line, = self.lines_of("log", 1)
-        self.assertIn("job 7: rocescope job register ended with 124", line)
+        self.assertIn("job 7: rocescope job register failed with exit code 124", line)
         self.assertFalse((self.folder / "calls").exists())
 
-    def test_what_fails_is_told(self):
+    def test_a_failed_call_is_logged(self):
         self.run_hook("epilog_slurmctld", CODE="3")
-        self.assertIn("rocescope job end ended with 3", self.lines_of("log", 1)[0])
+        self.assertIn("rocescope job end failed with exit code 3", self.lines_of("log", 1)[0])
 
     def test_without_a_job_nothing_is_called(self):
         self.run_hook("prolog_slurmctld", SLURM_JOB_ID="")
@@ -106,12 +106,12 @@ class Hook(unittest.TestCase):
         time.sleep(0.3)
         self.assertFalse((self.folder / "calls").exists())
 
-    def test_a_locks_folder_of_somebody_else_is_not_used(self):
+    def test_a_lock_directory_of_another_user_is_not_used(self):
         (self.folder / "other").mkdir()
         (self.folder / "locks").symlink_to("other")
         self.run_hook("prolog_slurmctld")
         self.lines_of("calls", 1)
-        self.assertIn("no lock in", self.lines_of("log", 1)[0])
+        self.assertIn("cannot lock in", self.lines_of("log", 1)[0])
         self.assertEqual(list((self.folder / "other").iterdir()), [])
 
 

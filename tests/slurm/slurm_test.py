@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Slurm's daemons tell a box that runs of their jobs, and wait for it in no case; and slurmctld takes
-the topology.conf that we write.
+"""Tests that Slurm daemons register their jobs with a running appliance and never wait for it, and
+that slurmctld accepts our topology.conf.
 
 usage: slurm_test.py PATH/rocescope HOOKS [UNITTEST ARGUMENT...]
 """
@@ -24,8 +24,8 @@ ROCESCOPE = HOOKS = None
 # Four hosts, two at each pair of rail leaves.
 FABRIC = ["generate", "leaf-spine", "--hosts", "4", "--nics", "2", "--gpus", str(cluster.GPUS),
           "--rail-optimised", "--leaves", "4", "--spines", "2"]
-# A job with a box that does not answer takes so much longer at most than with one that does. The
-# scripts give the box two seconds: had a job to wait for that, it would show.
+# The maximum additional duration of a job with an unresponsive appliance. The scripts have a
+# timeout of two seconds for a call, so a job that waits for it would exceed this.
 LATER_AT_MOST = 1.0
 
 
@@ -54,7 +54,7 @@ class Box:
         self.process.communicate()
 
     def jobs(self):
-        """By number."""
+        """The appliance's jobs, by ID."""
         said = subprocess.run([ROCESCOPE, "job", "list", "--ended", "-o", "json", "--box",
                                self.address], capture_output=True, text=True, timeout=20)
         assert said.returncode == 0, said.stderr
@@ -88,7 +88,7 @@ class Slurm(unittest.TestCase):
 
     @classmethod
     def call(cls, address):
-        """From now on the scripts call this."""
+        """Sets the address that the scripts call."""
         cls.settings.write_text(f"ROCESCOPE={ROCESCOPE}\nROCESCOPE_BOX={address}\n"
                                 f"ROCESCOPE_LOG={cls.log}\nROCESCOPE_LOCKS={cls.log}.locks\n"
                                 f"export SLURM_CONF={cls.slurm.folder}/slurm.conf\n")
@@ -97,7 +97,7 @@ class Slurm(unittest.TestCase):
         self.call(self.box.address)
 
     def wait_until(self, condition, what):
-        self.slurm.wait_for(condition, f"{what}; the scripts said: {self.said()}")
+        self.slurm.wait_for(condition, f"{what}; output of the scripts: {self.said()}")
 
     def said(self):
         return self.log.read_text() if self.log.exists() else ""
@@ -105,7 +105,7 @@ class Slurm(unittest.TestCase):
     def test_the_box_lists_a_job_while_it_runs_and_as_ended_after(self):
         job = self.slurm.submit("sleep 4", "-N", "2", "--exclusive", "-J", "pre train",
                                 "--gres", f"gpu:{cluster.GPUS}")
-        self.wait_until(lambda: job in self.box.jobs(), "the box to know the job")
+        self.wait_until(lambda: job in self.box.jobs(), "the appliance to list the job")
         listed = self.box.jobs()[job]
         self.assertFalse(listed["ended"])
         self.assertEqual((listed["name"], listed["user"]), ("pre train", "root"))
@@ -118,59 +118,59 @@ class Slurm(unittest.TestCase):
         self.assertAlmostEqual(int(listed["limit_ns"]) / 1e9, int(listed["start_ns"]) / 1e9 + 60,
                                delta=5)
         self.assertEqual(self.slurm.state_of(job), "RUNNING")
-        self.wait_until(lambda: self.box.jobs()[job]["ended"], "the box to know of the end")
+        self.wait_until(lambda: self.box.jobs()[job]["ended"], "the appliance to list the job as ended")
         ended = self.box.jobs()[job]
         self.assertGreater(int(ended["end_ns"]), int(ended["start_ns"]))
         self.assertEqual(self.slurm.state_of(job), "COMPLETED")
 
     def test_a_job_has_the_gpus_that_slurm_gave_it(self):
         job = self.slurm.submit("sleep 3", "-w", "host1", "--gres", "gpu:2")
-        self.wait_until(lambda: job in self.box.jobs(), "the box to know the job")
+        self.wait_until(lambda: job in self.box.jobs(), "the appliance to list the job")
         node, = self.box.jobs()[job]["nodes"]
         given = self.slurm.run("scontrol", "-d", "show", "job", str(job), check=True).stdout
         self.assertIn(f"IDX:{node['gpus'][0]}-{node['gpus'][-1]}", given)
         self.assertEqual(len(node["gpus"]), 2)
 
-    def test_jobs_that_end_at_once_do_not_seem_to_run(self):
+    def test_short_jobs_are_listed_as_ended(self):
         jobs = [self.slurm.submit("true") for _ in range(5)]
         self.wait_until(lambda: all(self.box.jobs().get(job, {}).get("ended") for job in jobs),
                         "all to have ended")
 
-    def test_a_box_that_is_killed_knows_its_jobs_when_it_begins_anew(self):
+    def test_jobs_survive_a_restart_of_the_appliance(self):
         job = self.slurm.submit("sleep 5", "-w", "host3")
-        self.wait_until(lambda: job in self.box.jobs(), "the box to know the job")
-        time.sleep(1)  # at most the last second may be lost
+        self.wait_until(lambda: job in self.box.jobs(), "the appliance to list the job")
+        time.sleep(1)  # up to one second of changes may be lost
         self.box.kill()
         self.box.start()
         listed = self.box.jobs()[job]
         self.assertFalse(listed["ended"])
         self.assertEqual([node["name"] for node in listed["nodes"]], ["host3"])
-        self.wait_until(lambda: self.box.jobs()[job]["ended"], "the box to know of the end")
+        self.wait_until(lambda: self.box.jobs()[job]["ended"], "the appliance to list the job as ended")
 
     def seconds_of_a_job(self):
         begin = time.monotonic()
         self.slurm.run("srun", "-N", "1", "true", check=True)
         return time.monotonic() - begin
 
-    def test_no_job_waits_for_a_box_that_does_not_answer(self):
+    def test_no_job_waits_for_an_unresponsive_appliance(self):
         self.seconds_of_a_job()
         answered = min(self.seconds_of_a_job() for _ in range(3))
         self.box.process.send_signal(signal.SIGSTOP)
         try:
             stopped = min(self.seconds_of_a_job() for _ in range(3))
-            self.wait_until(lambda: "no answer within 2.0 s" in self.said(), "a word in the log")
+            self.wait_until(lambda: "no answer within 2.0 s" in self.said(), "a log message")
         finally:
             self.box.process.send_signal(signal.SIGCONT)
-        self.call("192.0.2.1:50051")  # nobody's (RFC 5737): packets go nowhere
+        self.call("192.0.2.1:50051")  # TEST-NET-1 (RFC 5737): packets are discarded
         nowhere = min(self.seconds_of_a_job() for _ in range(3))
         self.call("127.0.0.1:1")
         refused = min(self.seconds_of_a_job() for _ in range(3))
-        print(f"a job takes {answered:.2f} s; {stopped:.2f} s with the box stopped, {nowhere:.2f} s "
-              f"with one that packets do not reach, {refused:.2f} s without one")
+        print(f"a job takes {answered:.2f} s; {stopped:.2f} s with the appliance stopped, "
+              f"{nowhere:.2f} s with it unreachable, {refused:.2f} s without it")
         for seconds in (stopped, nowhere, refused):
             self.assertLess(seconds, answered + LATER_AT_MOST)
 
-    def test_slurmctld_has_the_tree_that_we_wrote(self):
+    def test_slurmctld_accepts_the_exported_tree(self):
         shown = self.slurm.run("scontrol", "show", "topology", check=True).stdout
         switches = {}
         for line in shown.splitlines():
@@ -178,7 +178,7 @@ class Slurm(unittest.TestCase):
             switches[words["SwitchName"]] = (int(words["Level"]), words["Nodes"])
         self.assertEqual(switches, {"rails-leaf0": (0, "host[0-1]"),
                                     "rails-leaf2": (0, "host[2-3]"), "spines": (1, "host[0-3]")})
-        # It is put to use: two nodes are taken that are neighbours.
+        # The tree is used: Slurm allocates two neighbouring nodes.
         job = self.slurm.submit("true", "-N", "2", "-w", "host2", "--switches=1")
         self.wait_until(lambda: self.slurm.state_of(job) == "COMPLETED", "the job")
         shown = self.slurm.run("scontrol", "show", "job", str(job), check=True).stdout

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Certificates for a test of TLS, made by the program openssl.
+// Certificates for TLS tests, created with the program openssl.
 #pragma once
 
 #include <filesystem>
@@ -7,13 +7,13 @@
 
 namespace rocescope::test {
 
-// A certification authority in a folder, and whom it signs: NAME.pem and NAME.key.
+// A certificate authority in a directory. Sign creates NAME.pem and NAME.key.
 class Certificates {
  public:
-  // Makes ca.pem and ca.key.
+  // Creates ca.pem and ca.key.
   explicit Certificates(std::filesystem::path folder);
 
-  // `more` are words of `openssl req`, such as "-addext subjectAltName=DNS:box".
+  // `more` contains arguments of `openssl req`, such as "-addext subjectAltName=DNS:box".
   void Sign(const std::string& name, const std::string& more, std::string common_name = "") const;
   std::string Path(const std::string& file) const { return (folder_ / file).string(); }
   std::string Read(const std::string& file) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replaces operator new for a whole program, to count: include it in one source of it.
+// Replaces operator new of the whole program by a counting version. Include it in only one source.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ inline void* CountedAllocation(std::size_t size) {
 
 }  // namespace rocescope::test
 
-// Inlined, one of them would let g++ see malloc or free meet the other's operator, and warn.
+// Not inlined: otherwise g++ would warn about malloc or free paired with the other operator.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   return rocescope::test::CountedAllocation(size);
 }

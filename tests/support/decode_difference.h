@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In what two readings of a frame differ.
+// Compares two decoded frames.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace rocescope::test {
 namespace internal {
 
-// Headers are equal if they are written the same.
+// Headers are equal if their encodings are equal.
 template <typename Header>
 bool Same(const Header& a, const Header& b) {
   std::array<uint8_t, Header::kSize> bytes_a{};
@@ -24,7 +24,7 @@ bool Same(const Header& a, const Header& b) {
   return bytes_a == bytes_b;
 }
 
-// The same octets of the same buffer.
+// True if both are the same bytes of the same buffer.
 inline bool SamePlace(std::span<const uint8_t> a, std::span<const uint8_t> b) {
   return a.size() == b.size() && (a.empty() || a.data() == b.data());
 }
@@ -44,7 +44,7 @@ inline bool SameMirror(const MirrorInfo& a, const MirrorInfo& b) {
           a.destination == b.destination);
 }
 
-// Whether `mark` says what `mirror` says of an ERSPAN III header, and nothing of any other.
+// True if `mark` agrees with `mirror` for an ERSPAN III header, and is empty for any other.
 inline bool SameMirror(const MirrorInfo& mirror, const ErspanMark& mark) {
   if (mark.who == 0) return mirror.kind != MirrorKind::kErspan3;
   const wire::ErspanPlatformSubheader platform{
@@ -67,7 +67,7 @@ inline bool SameMirror(const MirrorInfo& mirror, const ErspanMark& mark) {
          mirror.has_upper_timestamp == (has_platform && platform.HasUpperTimestamp());
 }
 
-// The first field of accounting that differs; null if none does.
+// Names the first accounting field that differs. Null if none does.
 inline const char* PacketDifference(const RocePacket& a, const RocePacket& b) {
   if (a.source != b.source || a.destination != b.destination) return "addresses";
   if (a.destination_qpn != b.destination_qpn) return "QPN";
@@ -87,8 +87,7 @@ inline const char* PacketDifference(const RocePacket& a, const RocePacket& b) {
   return a.cut != b.cut ? "cut" : nullptr;
 }
 
-// In what a decoded RoCE frame's headers differ from what it holds for accounting; null if in
-// nothing.
+// Compares a decoded RoCE frame's headers with its accounting fields. Null if they agree.
 inline const char* PacketContradiction(const DecodedFrame& frame) {
   if (frame.opcode != frame.bth.opcode || frame.psn != frame.bth.psn ||
       frame.destination_qpn != frame.bth.destination_qpn ||

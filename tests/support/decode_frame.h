@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decodes a built frame in one word.
+// Decodes a built frame in one call.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@ inline DropReason DropReasonOf(std::span<const uint8_t> bytes,
                      frame);
 }
 
-// The frame that `bytes` hold; fails the test if they hold none. Its spans point into `bytes`,
-// so of a temporary only the plain values may be used after the full expression.
+// Decodes the frame in `bytes`; fails the test if it is invalid. The result's spans point into
+// `bytes`, so for a temporary only plain values may be used after the full expression.
 inline DecodedFrame Decode(std::span<const uint8_t> bytes,
                            LinkType link_type = LinkType::kEthernet) {
   DecodedFrame frame{};

@@ -55,7 +55,7 @@ std::vector<CapturedFrame> ReadPcap(const std::filesystem::path& path) {
   if (!nanoseconds && u32(0) != 0xa1b2c3d4) fail("no pcap magic");
   std::vector<CapturedFrame> frames;
   for (size_t at = 24; at < file.size();) {
-    if (file.size() - at < 16 || file.size() - at - 16 < u32(at + 8)) fail("cut record");
+    if (file.size() - at < 16 || file.size() - at - 16 < u32(at + 8)) fail("truncated record");
     const auto begin = file.begin() + static_cast<std::ptrdiff_t>(at) + 16;
     const uint32_t size = u32(at + 8);
     frames.push_back({.time_ns = int64_t{u32(at)} * 1'000'000'000 +

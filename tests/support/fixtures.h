@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Captures that others made and that do not live in this repository: $ROCESCOPE_FIXTURES, else
-// ../shared/fixtures beside the repository. A test that wants one skips where it is absent.
+// Third-party captures outside this repository: $ROCESCOPE_FIXTURES, else ../shared/fixtures next
+// to the repository. Tests skip if they are absent.
 #pragma once
 
 #include <filesystem>
@@ -13,20 +13,20 @@
 
 namespace rocescope::test {
 
-// The folder that holds the fixtures, whether it exists or not.
+// The fixtures directory, which may not exist.
 std::filesystem::path FixtureFolder();
 
-// The file or folder `name` in it; nullopt where it is absent.
+// The file or directory `name` in it; nullopt if absent.
 std::optional<std::filesystem::path> Fixture(std::string_view name);
 
 // A file of this repository, by its path from the root.
 std::filesystem::path SourceFile(std::string_view path);
 
-// A file's text; throws std::runtime_error if it cannot be read.
+// Reads a text file; throws std::runtime_error if it cannot be read.
 std::string ReadText(const std::filesystem::path& path);
 
-// All frames of a pcap file (not pcapng), of either byte order; throws
-// std::runtime_error if it is none.
+// Reads all frames of a pcap file (not pcapng) in either byte order; throws std::runtime_error if
+// it is invalid.
 std::vector<CapturedFrame> ReadPcap(const std::filesystem::path& path);
 
 }  // namespace rocescope::test

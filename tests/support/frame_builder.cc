@@ -14,7 +14,8 @@ void PutU16(Bytes& bytes, size_t offset, size_t value) {
   bytes.at(offset + 1) = static_cast<uint8_t>(value);
 }
 
-// RFC 791: the complement of the one's complement sum of the header's words, its own field zero.
+// RFC 791: the complement of the one's complement sum of the header words, with the checksum field
+// zero.
 void FillIpv4Checksum(Bytes& bytes, size_t offset) {
   PutU16(bytes, offset + 10, 0);
   const size_t size = size_t{4} * (bytes.at(offset) & 0xf);
@@ -204,7 +205,7 @@ Frame& Frame::Cm(const wire::CmMessage& message) {
 Frame& Frame::Pause(const wire::PauseFrame& pause) {
   Begin(Kind::kOther, wire::kEtherTypeMacControl, 0);
   const size_t offset = bytes_.size();
-  bytes_.resize(offset + 46);  // least payload of an Ethernet frame
+  bytes_.resize(offset + 46);  // minimum payload of an Ethernet frame
   wire::ByteWriter out(std::span<uint8_t>(bytes_).subspan(offset));
   Write(out, pause);
   return *this;
@@ -254,7 +255,7 @@ void Frame::Finish(Bytes& bytes) const {
     bytes.resize(bytes.size() + pad_count + wire::kIcrcSize);
   }
 
-  // The trailer lies inside the packets that carry the innermost frame, behind its own.
+  // The trailer is inside the tunnels, after the innermost packet.
   const size_t packet_end = bytes.size();
   bytes.resize(packet_end + trailer_);
   size_t innermost_link = 0;

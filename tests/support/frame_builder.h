@@ -5,9 +5,8 @@
 //   Frame().Eth().Vlan(5).Ipv4("10.0.0.1", "10.0.0.2", {.ttl = 3}).Udp(49152).Bth({...}).Build()
 //   InErspan2(frame, {.session = 7})
 //
-// Build works out what follows from the rest: the type field of each header, lengths, the IPv4
-// checksum, the BTH's pad count, padding and iCRC. To make a frame wrong on purpose, change its
-// bytes afterwards.
+// Build computes the type field of each header, lengths, the IPv4 checksum, the BTH's pad count,
+// padding and iCRC. To build an invalid frame, modify its bytes afterwards.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +32,7 @@ struct MacPair {
   uint64_t destination = 0x020000000002;
 };
 
-// What an IPv4 or IPv6 header says beside its addresses.
+// Fields of an IPv4 or IPv6 header other than its addresses.
 struct Ip {
   uint8_t dscp = 26;
   uint8_t ecn = wire::kEcnEct0;
@@ -41,7 +40,7 @@ struct Ip {
   uint16_t identification = 0;  // IPv4
   uint16_t fragment = 0x4000;   // IPv4: flags and offset; the default is Don't Fragment
   uint32_t flow_label = 0;      // IPv6
-  Bytes options;                // IPv4: a multiple of four octets, at most 40
+  Bytes options;                // IPv4: a multiple of four bytes, at most 40
 };
 
 class Frame {
@@ -55,14 +54,15 @@ class Frame {
   // Network and transport.
   Frame& Ipv4(std::string_view source, std::string_view destination, const Ip& ip = {});
   Frame& Ipv6(std::string_view source, std::string_view destination, const Ip& ip = {});
-  // An IPv6 extension header of `size` octets, a multiple of eight, that holds only PadN options.
+  // An IPv6 extension header of `size` bytes (a multiple of eight) that contains only PadN options.
   Frame& Ipv6Extension(wire::IpProtocol kind, size_t size = 8);
   Frame& Ipv6Fragment(uint16_t offset, bool more);
-  // RoCEv1's network header; a Bth follows it at once.
+  // RoCEv1's network header. A Bth follows directly.
   Frame& Grh(std::string_view source, std::string_view destination, const Ip& ip = {});
   Frame& Udp(uint16_t source_port = 49152, uint16_t destination_port = wire::kUdpPortRoce);
 
-  // Tunnels; what they carry follows. Those over GRE include its header, those over UDP theirs.
+  // Tunnels, followed by their content. GRE tunnels include the GRE header, UDP tunnels the UDP
+  // header.
   Frame& Gre(const wire::GreHeader& gre = {});
   Frame& Erspan1();
   Frame& Erspan2(const wire::Erspan2Header& erspan, uint32_t sequence = 0);
@@ -72,7 +72,7 @@ class Frame {
   Frame& Vxlan(uint32_t network_id);
   Frame& Geneve(uint32_t network_id, std::span<const uint8_t> options = {});
 
-  // InfiniBand transport. The caller names the headers that his opcode has.
+  // InfiniBand transport. The caller adds the extended headers of the opcode.
   Frame& Bth(const wire::Bth& bth);
   Frame& Reth(const wire::Reth& h) { return Transport(h); }
   Frame& Aeth(const wire::Aeth& h) { return Transport(h); }
@@ -86,16 +86,16 @@ class Frame {
   // A CM datagram: the payload of UD SEND ONLY to QP 1 (opcode 0x64, after a Deth).
   Frame& Cm(const wire::CmMessage& message);
 
-  Frame& Pause(const wire::PauseFrame& pause);  // padded to the least Ethernet frame
+  Frame& Pause(const wire::PauseFrame& pause);  // padded to the minimum Ethernet frame
 
-  Frame& Payload(size_t size);  // octets 0, 1, 2, ... 255, 0, ...
+  Frame& Payload(size_t size);  // bytes 0, 1, 2, ... 255, 0, ...
   Frame& Payload(std::span<const uint8_t> bytes);
-  // A whole Ethernet frame inside a tunnel, built before.
+  // A complete Ethernet frame inside a tunnel.
   Frame& Encapsulated(std::span<const uint8_t> frame);
 
-  // Bytes behind the innermost packet that its IP length does not count: Ethernet padding.
+  // Bytes after the innermost packet that its IP length does not include: Ethernet padding.
   Frame& Trailer(size_t size);
-  // Keeps only the first `size` octets of what Build returns.
+  // Truncates the result of Build to `size` bytes.
   Frame& Snap(size_t size);
 
   Bytes Build() const;
@@ -119,7 +119,7 @@ class Frame {
     payload_offset_ = bytes_.size();
     return *this;
   }
-  // Starts a header: tells the one before it what follows.
+  // Starts a header and sets the type field of the previous one.
   void Begin(Kind kind, uint16_t ether_type, uint8_t ip_protocol);
   void NextIsAt(size_t offset, size_t width);
   void AppendIpv6(Kind kind, std::string_view source, std::string_view destination, const Ip& ip);
@@ -129,8 +129,8 @@ class Frame {
 
   Bytes bytes_;
   std::vector<Layer> layers_;
-  size_t next_offset_ = 0;  // where the last header names what follows it
-  size_t next_width_ = 0;   // 2: EtherType, 1: IP protocol, 0: nowhere
+  size_t next_offset_ = 0;  // offset of the last header's type field
+  size_t next_width_ = 0;   // 2: EtherType, 1: IP protocol, 0: none
   size_t payload_offset_ = 0;
   size_t trailer_ = 0;
   std::optional<size_t> snap_;
@@ -140,7 +140,8 @@ class Frame {
 Frame RoceFrame(std::string_view source = "10.0.0.1", std::string_view destination = "10.0.0.2",
                 const Ip& ip = {});
 
-// A copy of `frame` as a switch sends it to a collector, or an overlay to its peer.
+// Outer headers for a copy of `frame` that a switch sends to a collector, or an overlay to its
+// peer.
 struct Outer {
   std::string_view source = "192.0.2.1";
   std::string_view destination = "192.0.2.100";

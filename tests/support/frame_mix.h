@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a busy and dirty collector port sees, the same every time.
+// A deterministic mix of frames as on a busy collector port, with invalid frames.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace rocescope::test {
 
 class FrameMix {
  public:
-  // With `noise`, every frame also has octets changed at random or is cut.
+  // With `noise`, every frame also has randomly changed bytes or is truncated.
   explicit FrameMix(size_t count, bool noise = false) {
     bytes_.reserve(count);
     for (size_t i = 0; i < count; ++i) {
       bytes_.push_back(Make(i));
       if (noise) Spoil(bytes_.back());
-      bytes_.back().shrink_to_fit();  // a sanitizer sees a read past the end of a cut one
+      bytes_.back().shrink_to_fit();  // lets AddressSanitizer detect reads past the end
     }
     int64_t now = int64_t{1'700'000'000} * 1'000'000'000;
     for (const Bytes& bytes : bytes_) {

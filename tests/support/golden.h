@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Holds a header's writer and reader against octets assembled by hand.
+// Compares a header's writer and reader with bytes assembled by hand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,14 +32,14 @@ Header Decoded(std::span<const uint8_t> bytes) {
   return header;
 }
 
-// Writing `header` gives `golden`, and reading `golden` gives a header that writes the same.
+// Writing `header` gives `golden`, and reading `golden` gives a header that writes the same bytes.
 template <typename Header>
 void ExpectGolden(const Header& header, const std::vector<uint8_t>& golden) {
   EXPECT_EQ(Encoded(header), golden);
   EXPECT_EQ(Encoded(Decoded<Header>(golden)), golden);
 }
 
-// Every prefix of `golden` that is too short is noticed.
+// Every prefix of `golden` that is too short is rejected.
 template <typename Header>
 void ExpectShortReadsFail(const std::vector<uint8_t>& golden) {
   for (size_t size = 0; size < golden.size(); ++size) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records as text, every field but the hints, for tests that hold two ways to them against each
-// other.
+// Formats records as text (all fields except the hints), for tests that compare two ways to produce
+// them.
 #pragma once
 
 #include <fmt/format.h>
@@ -56,7 +56,7 @@ inline std::string Text(const ManagementRecord& m) {
                      m.message.transaction_id);
 }
 
-// A line for each record, ended by what `name` says of its tap.
+// A line for each record, with the name of its tap from `name`.
 template <typename Name>
 std::vector<std::string> Lines(const RecordBatch& batch, Name name) {
   std::vector<std::string> lines;
@@ -71,7 +71,7 @@ std::vector<std::string> Lines(const RecordBatch& batch, Name name) {
   return lines;
 }
 
-// All of it, in the order in which it came.
+// All records in order of arrival.
 inline std::string Text(const RecordBatch& batch) {
   return fmt::format("{}", fmt::join(Lines(batch, [](TapId tap) { return tap; }), "\n"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datagrams to a port of 127.0.0.1.
+// Sends datagrams to a port of 127.0.0.1.
 #pragma once
 
 #include <arpa/inet.h>
@@ -23,7 +23,7 @@ class UdpSender {
   UdpSender(const UdpSender&) = delete;
   UdpSender& operator=(const UdpSender&) = delete;
 
-  // False if the kernel did not take it whole.
+  // Returns false if the kernel did not accept the complete datagram.
   bool Send(std::span<const uint8_t> bytes) {
     return sendto(socket_, bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&to_),
                   sizeof to_) == static_cast<ssize_t>(bytes.size());

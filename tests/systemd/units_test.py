@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether systemd takes the units, and rocescope the command lines in them.
+"""Tests that systemd accepts the units, and that rocescope accepts the command lines in them.
 
 usage: units_test.py PATH/rocescope PATH/docker/systemd PATH/testbeds [UNITTEST ARGUMENT...]
 """
@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 ROCESCOPE, UNITS, TESTBEDS = "", pathlib.Path(), pathlib.Path()
-MOST_EXPOSED = 5.0  # systemd's own word for 4.9 and less is "OK" or better
+MOST_EXPOSED = 5.0  # systemd rates 4.9 and less as "OK" or better
 
 
 class Units(unittest.TestCase):
@@ -29,25 +29,25 @@ class Units(unittest.TestCase):
             self.units.append(self.folder / unit.name)
         self.assertEqual(len(self.units), 2)
 
-    def test_systemd_takes_every_line(self):
+    def test_systemd_accepts_every_line(self):
         for unit in self.units:
             done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], text=True,
                                   capture_output=True, timeout=30)
-            # Of other units it may complain, whose programs this machine lacks.
+            # Ignore complaints about other units whose programs are not installed.
             ours = [line for line in done.stderr.splitlines() if "rocescope" in line]
             self.assertEqual(ours, [])
 
-    def test_what_is_left_to_a_service_that_was_broken_into_is_little(self):
+    def test_the_units_are_sandboxed(self):
         for unit in self.units:
             done = subprocess.run(
                 ["systemd-analyze", "security", "--offline=true", "--no-pager",
                  f"--threshold={int(MOST_EXPOSED * 10)}", unit],
                 text=True, capture_output=True, timeout=30)
             if "unrecognized option" in done.stderr:
-                self.skipTest("this systemd-analyze cannot look at files")
+                self.skipTest("this version of systemd-analyze cannot check files")
             self.assertEqual(done.returncode, 0, done.stdout[-300:])
 
-    def test_each_command_is_one_of_the_program_s(self):
+    def test_each_command_line_is_valid(self):
         for unit in self.units:
             for line in re.findall(r"^Exec\w+=(?:-)?(\S+rocescope .*)$", unit.read_text(), re.M):
                 words = line.split()
@@ -58,7 +58,7 @@ class Units(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, line)
                 self.assertIn(" ".join(command), done.stdout)
 
-    def test_the_samples_are_configurations_of_theirs(self):
+    def test_the_example_configurations_are_valid(self):
         done = subprocess.run([ROCESCOPE, "config", "check", TESTBEDS / "appliance.yaml"],
                               capture_output=True, text=True, timeout=30)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -4,11 +4,11 @@
 import pathlib
 import struct
 
-MAGICS = {0xa1b2c3d4: 1000, 0xa1b23c4d: 1}  # nanoseconds of the fraction's unit
+MAGICS = {0xa1b2c3d4: 1000, 0xa1b23c4d: 1}  # nanoseconds per unit of the fraction
 
 
 def read(path):
-    """(link type, [(time in ns, octets)])"""
+    """Returns (link type, [(time in ns, bytes)])."""
     data = pathlib.Path(path).read_bytes()
     order = next(o for o in "<>" if struct.unpack_from(o + "I", data)[0] in MAGICS)
     magic, _, _, _, _, _, link = struct.unpack_from(order + "IHHiIII", data)

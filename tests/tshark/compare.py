@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Holds `rocescope decode` against tshark, field for field, in both directions.
+"""Compares `rocescope decode` with tshark, field by field, in both directions.
 
 usage: compare.py --rocescope FILE --generate FILE [UNITTEST ARGUMENT...]
 
-Captures: those of rocescope_tshark_captures, and where they are there the fixtures in
-$ROCESCOPE_FIXTURES (default: <repository>/../shared/fixtures). Differences that are tshark's own are
-listed in known.py. Exit code 77: a package is missing, nothing was compared.
+Captures: those of rocescope_tshark_captures, and the fixtures in $ROCESCOPE_FIXTURES (default:
+<repository>/../shared/fixtures) if present. Differences caused by tshark are listed in known.py. Exit
+code 77: a package is missing, nothing was compared.
 """
 
 import argparse
@@ -32,13 +32,13 @@ FIXTURES = pathlib.Path(os.environ.get("ROCESCOPE_FIXTURES") or
 GENERATED = ("transports", "other_transports", "networks", "management", "mirrors", "pause",
              "source_ports", "snapped", "unsnapped", "truncated", "short_sends", "refused")
 
-# Keys that tshark has no counterpart of: names that we give, and the check it does not make.
+# Keys without a counterpart in tshark: our own names, and checks that tshark does not make.
 OURS_ALONE = {"tap", "opcode_name", "cm.attribute_name", "icrc_ok"}
 INTEGER_TEXTS = {"ts_ns", "mirror.ts_ns", "reth.va", "atomic.va", "atomic.swap", "atomic.compare",
                  "atomic_ack", "cm.transaction_id", "cm.service_id"}
 
 rocescope_path = ""
-folder = None  # of the generated captures
+folder = None  # directory of the generated captures
 
 
 def flatten(value, prefix=""):
@@ -74,7 +74,7 @@ def known_opcode(opcode):
 
 
 def wrongly_dropped(frame, row):
-    """Why tshark's view contradicts a drop; None if it bears it out."""
+    """Returns why tshark contradicts a drop, or None if it confirms it."""
     drop, theirs = frame["drop"], tshark.describe(row.fields)
     if drop in ("not_roce", "later_fragment"):
         return "tshark sees RoCE or pause" if theirs else None
@@ -82,14 +82,14 @@ def wrongly_dropped(frame, row):
         return "the opcode is defined" if known_opcode(theirs["opcode"]) else None
     if drop == "bad_bth":
         possible = row.last("infiniband.bth.tver") == 0 and theirs["payload_len"] >= 0
-        return "tshark finds nothing wrong" if possible else None
+        return "tshark reports no error" if possible else None
     if drop.startswith("truncated_"):
-        return "tshark sees the whole BTH" if theirs and "psn" in theirs else None
-    return "no rule here bears it out"
+        return "tshark decodes the complete BTH" if theirs and "psn" in theirs else None
+    return "no rule confirms it"
 
 
 def differences(path, case):
-    """Every frame on which the two sides differ, and how often tshark was misled by a port."""
+    """Returns every frame on which the two differ, and how often a port misled tshark."""
     ours = decode(path)
     rows = [tshark.Row(fields) for fields in tshark.read(path)]
     case.assertEqual(len(ours), len(rows), "frames")
@@ -143,7 +143,7 @@ class Comparison(unittest.TestCase):
             with self.subTest(name):
                 self.agree(generated(name))
 
-    def test_what_was_captured_of_a_cut_frame_is_what_the_whole_one_says(self):
+    def test_truncated_frames_agree_with_complete_ones(self):
         whole = [tshark.describe(fields) for fields in tshark.read(generated("unsnapped"))]
         shown = collections.Counter()
         for frame, theirs in zip(decode(generated("snapped")), whole):
@@ -155,7 +155,7 @@ class Comparison(unittest.TestCase):
         self.assertLess(shown["reth.length"], shown["reth.rkey"])
         self.assertLess(shown["reth.rkey"], shown["reth.va"])
 
-    def test_generated_captures_hold_every_kind_of_frame(self):
+    def test_generated_captures_contain_every_kind_of_frame(self):
         keys = set()
         for name in GENERATED:
             for frame in decode(generated(name)):
@@ -165,13 +165,13 @@ class Comparison(unittest.TestCase):
                     "atomic_ack", "cm.starting_psn", "cm.remote_qpn", "cm.reason", "pause.quanta"}
         self.assertEqual(set(), expected - keys)
 
-    def test_the_readme_names_every_key(self):
+    def test_the_readme_documents_every_key(self):
         words = set(re.findall(r"`(\w+)`", README.read_text()))
         for name in GENERATED:
             for frame in decode(generated(name)):
                 self.assertLessEqual({word for key in frame for word in key.split(".")}, words)
 
-    def test_tshark_still_errs_where_we_say_so(self):
+    def test_known_tshark_differences_still_occur(self):
         for case in [*known.CASES, known.SOURCE_PORT]:
             with self.subTest(case.name):
                 self.assertGreater(self.agree(generated(case.capture))[case.name], 0, case.reason)
@@ -186,14 +186,14 @@ class Comparison(unittest.TestCase):
         for path in self.fixtures("roce/**/*.pcap"):
             with self.subTest(path.name):
                 self.agree(path)
-                self.assertTrue(any("opcode" in frame for frame in decode(path)), "no RoCE at all")
+                self.assertTrue(any("opcode" in frame for frame in decode(path)), "no RoCE frame")
 
     def test_mirror_fixtures_agree(self):
         for path in self.fixtures("mirror/*.pcap"):
             with self.subTest(path.name):
                 self.agree(path)
 
-    def test_roce_behind_the_mirror_headers_of_real_switches_agrees(self):
+    def test_roce_with_mirror_headers_of_real_switches_agrees(self):
         kinds = collections.Counter()
         roce = capture_file.read(generated("transports"))[1][0][1]
         for path in self.fixtures("mirror/*.pcap"):
@@ -207,7 +207,7 @@ class Comparison(unittest.TestCase):
 
 
 def splice(path, roce, target):
-    """Puts `roce` in place of each mirrored frame's content; returns how many have one."""
+    """Replaces the content of each mirrored frame by `roce`. Returns how many have one."""
     link, captured = capture_file.read(path)
     frames = []
     for (time, octets), layers in zip(captured, tshark.positions(path)):

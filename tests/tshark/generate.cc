@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes the captures that compare.py shows to tshark and to `rocescope decode`:
+// Writes the captures that compare.py passes to tshark and to `rocescope decode`:
 //   rocescope_tshark_captures FOLDER
-// Each frame has values of its own in every field, so that fields cannot be mixed up unseen.
+// Each frame has distinct values in all fields, so that swapped fields are detected.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -16,7 +16,7 @@
 namespace rocescope::test {
 namespace {
 
-// 2024-05-01T12:00:00Z; frames follow each other a millisecond and a nanosecond apart.
+// 2024-05-01T12:00:00Z. Frames are one millisecond and one nanosecond apart.
 constexpr int64_t kFirst = 1'714'564'800'000'000'000;
 constexpr int64_t kStep = 1'000'001;
 
@@ -47,7 +47,7 @@ class Capture {
   std::vector<CapturedFrame> frames_;
 };
 
-// The transport part for `opcode`; `n` makes its values differ from those of other frames.
+// The transport part for `opcode`; `n` makes its values distinct.
 Frame& AddTransport(Frame& frame, uint8_t opcode, uint32_t n) {
   const uint16_t headers = wire::InfoOf(opcode).headers;
   frame.Bth({.opcode = opcode,
@@ -98,9 +98,9 @@ Ip IpOf(uint32_t n) {
           .flow_label = n};
 }
 
-uint16_t PortOf(uint32_t n) { return static_cast<uint16_t>(0xc000 + n); }  // nobody's
+uint16_t PortOf(uint32_t n) { return static_cast<uint16_t>(0xc000 + n); }  // an unassigned port
 
-// Frames that announce an opcode without payload, and those that can carry one with each padding.
+// Opcodes without payload, and opcodes with payload for each pad count.
 void AddOpcodes(Capture& capture, const std::function<Frame(uint32_t)>& network,
                 const std::function<bool(wire::Transport)>& wanted) {
   uint32_t n = 0;
@@ -241,7 +241,7 @@ Capture Mirrors() {
       capture.Add(tagged().Gre().Encapsulated(frame).Build());
       capture.Add(tagged().Erspan2({.session = 11, .index = n}, n).Encapsulated(frame).Build());
     }
-    // GRE without an Ethernet header: nothing says that the original frame had a tag.
+    // GRE without an Ethernet header: nothing shows that the original frame had a tag.
     capture.Add(Packet(Frame()
                            .Eth()
                            .Vlan(static_cast<uint16_t>(2000 + n))
@@ -267,7 +267,7 @@ Capture Pause() {
   return capture;
 }
 
-// UDP source ports that tshark knows as other protocols': DNS, GTP-U, VXLAN, Geneve, sFlow.
+// UDP source ports that tshark assigns to other protocols: DNS, GTP-U, VXLAN, Geneve, sFlow.
 Capture SourcePorts() {
   Capture capture("source_ports");
   for (const uint16_t port : {53, 2152, 4789, 6081, 6343}) {
@@ -277,13 +277,13 @@ Capture SourcePorts() {
   return capture;
 }
 
-// Nothing, RETH, RETH and ImmDt, AETH, IETH, DETH behind the BTH.
+// Extended headers after the BTH: none, RETH, RETH and ImmDt, AETH, IETH, DETH.
 constexpr uint8_t kHeaderMix[] = {wire::kOpcodeSendOnly,           wire::kOpcodeWriteOnly,
                                   wire::kOpcodeWriteOnlyImmediate, wire::kOpcodeReadResponseFirst,
                                   wire::kOpcodeSendOnlyInvalidate, wire::kOpcodeUdSendOnly};
 
-// Whole headers and cut payloads, as snap lengths leave them; then every length down to the IP
-// header. With `whole`, the same frames uncut.
+// Complete headers with truncated payloads, as snap lengths leave them, then every length down to
+// the IP header. With `whole`, the same frames untruncated.
 Capture Snapped(bool whole) {
   Capture capture(whole ? "unsnapped" : "snapped");
   for (const uint8_t opcode : kHeaderMix) {
@@ -296,7 +296,8 @@ Capture Snapped(bool whole) {
   return capture;
 }
 
-// Copies that the switch cut before it wrapped them: the capture holds all that was sent to it.
+// Copies that the switch truncated before encapsulation: the capture contains everything that was
+// sent.
 Capture Truncated() {
   Capture capture("truncated");
   for (const uint8_t opcode : kHeaderMix) {
@@ -313,7 +314,7 @@ Capture Truncated() {
   return capture;
 }
 
-// SENDs too short for the protocols that tshark suspects inside.
+// SENDs that are shorter than the protocols that tshark assumes inside.
 Capture ShortSends() {
   Capture capture("short_sends");
   for (uint32_t size = 0; size < 20; ++size) {
@@ -323,8 +324,8 @@ Capture ShortSends() {
   return capture;
 }
 
-// What decode refuses though it is addressed to RoCE's port: reserved opcodes, another header
-// version, later fragments, lengths that cannot be.
+// Frames to the RoCE port that decode rejects: reserved opcodes, another header version, later
+// fragments, impossible lengths.
 Capture Refused() {
   Capture capture("refused");
   const auto frame = [](const Ip& ip = {}) {
@@ -354,7 +355,7 @@ int Run(const std::string& folder) {
        {Transports(), OtherTransports(), Networks(), Management(), Mirrors(), Pause(),
         SourcePorts(), Snapped(false), Snapped(true), Truncated(), ShortSends(), Refused()}) {
     if (!capture.Write(folder)) {
-      fmt::print(stderr, "cannot write into {}\n", folder);
+      fmt::print(stderr, "cannot write to {}\n", folder);
       return 1;
     }
   }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where tshark 4.0 is wrong or silent: the only differences that compare.py lets pass.
+"""Errors and omissions of tshark 4.0: the only differences that compare.py accepts.
 
-Each case names the generated capture in which it must still occur, so that the list cannot rot.
+Each case names the generated capture in which it must still occur, so that the list stays current.
 """
 
 import collections
@@ -16,12 +16,12 @@ UNDISSECTED_CM = (0x11, 0x17, 0x18, 0x19, 0x1a)
 
 @dataclass
 class Difference:
-    """What one frame is to each side."""
+    """The result of both programs for one frame."""
     ours: dict
     theirs: dict
     protocols: list  # tshark's, from the link layer up
-    malformed: bool  # tshark says so
-    keys: set = field(default_factory=set)  # whose values differ
+    malformed: bool  # according to tshark
+    keys: set = field(default_factory=set)  # keys whose values differ
 
     def __str__(self):
         values = {key: (self.ours.get(key), self.theirs.get(key)) for key in sorted(self.keys)}
@@ -36,7 +36,7 @@ class Difference:
 class Case:
     name: str
     reason: str
-    capture: str  # the generated one that shows it
+    capture: str  # the generated capture that shows it
     covers: Callable[[Difference], bool]
 
 
@@ -47,28 +47,28 @@ def was_cut(difference):
 
 CASES = [
     Case("snapped_frame_called_malformed",
-         "The switch cut the frame before it wrapped it, so the inner lengths exceed what the "
-         "capture says was sent; tshark takes that for a malformed packet. The fields agree.",
+         "The switch truncated the frame before encapsulation, so the inner lengths exceed the "
+         "captured length. tshark reports a malformed packet. The fields agree.",
          "truncated",
          lambda d: d.malformed and not d.keys and was_cut(d)),
     Case("cut_header_not_shown",
-         "tshark shows nothing of an extended header whose end was not captured; the fields in "
-         "front of the cut are in the frame, and compare.py holds them against the whole frame.",
+         "tshark does not show an extended header whose end was not captured. compare.py compares "
+         "these fields with the complete frame instead.",
          "snapped",
          lambda d: was_cut(d) and d.only_in(*EXTENDED_HEADERS) and
          all(key not in d.theirs for key in d.keys)),
     Case("send_taken_for_rpc_over_rdma",
-         "tshark guesses that the payload of a SEND is RPC-over-RDMA and reads its header past the "
-         "end of a shorter payload; the guess, not the packet, is malformed. The fields agree.",
+         "tshark assumes that the payload of a SEND is RPC-over-RDMA and reads its header past the "
+         "end of a shorter payload. The packet is not malformed, and the fields agree.",
          "short_sends",
          lambda d: d.malformed and not d.keys and "rpcordma" in d.protocols),
     Case("reliable_datagram_headers_read_late",
-         "tshark skips eight octets between the BTH and the RDETH of every RD packet; IBTA vol. 1 "
+         "tshark skips eight bytes between the BTH and the RDETH of every RD packet; IBTA vol. 1 "
          "has the RDETH behind the BTH (9.3.1, table 38). RD carries no RoCE traffic.",
          "other_transports",
          lambda d: d.ours["opcode"] >> 5 == RELIABLE_DATAGRAM and d.only_in(*EXTENDED_HEADERS)),
     Case("extended_connection_opcodes_unknown",
-         "tshark 4.0 has no XRC opcodes (Annex A14): it shows the BTH alone.",
+         "tshark 4.0 has no XRC opcodes (Annex A14) and shows only the BTH.",
          "other_transports",
          lambda d: d.ours["opcode"] >> 5 == EXTENDED_CONNECTION and not d.malformed and
          d.only_in(*EXTENDED_HEADERS) and
@@ -80,17 +80,17 @@ CASES = [
          d.only_in("cm.") and all(key not in d.theirs for key in d.keys)),
 ]
 
-# Not in CASES, because compare.py does more than excuse it: it asks again with the other protocol
-# disabled and compares every field.
+# Not in CASES, because compare.py decodes the frame again with the other protocol disabled and
+# compares every field.
 SOURCE_PORT = Case(
     "source_port_of_another_protocol",
-    "tshark offers a UDP packet to the protocol of either port; one that claims the source port "
-    "comes first if its number is lower. A packet to port 4791 is RoCE whatever its source port.",
+    "tshark offers a UDP packet to the protocols of both ports, the lower number first. So a "
+    "protocol may claim the source port. A packet to port 4791 is RoCE whatever its source port.",
     "source_ports", lambda d: False)
 
 
 def explain(differences):
-    """Splits into (unexplained, {name of the case: how many})."""
+    """Splits the differences into (unexplained, {name of the case: count})."""
     unexplained, explained = [], collections.Counter()
     for difference in differences:
         case = next((case for case in CASES if case.covers(difference)), None)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tshark (4.0) reads in a capture, under the keys of `rocescope decode`.
+"""The fields that tshark (4.0) reads from a capture, under the keys of `rocescope decode`.
 
-Values are kept as tshark prints them until `describe` turns them into numbers; nothing here is
-taken from rocescope's own code.
+Values stay as tshark prints them until `describe` converts them to numbers. Nothing here is derived
+from rocescope's code.
 """
 
 import decimal
@@ -52,7 +52,7 @@ NAK_CODES = ("psn_sequence_error", "invalid_request", "remote_access_error",
 
 
 def headers_size(opcode):
-    """Bytes of the extended headers behind the BTH (IBTA vol. 1, table 38)."""
+    """The bytes of the extended headers after the BTH (IBTA vol. 1, table 38)."""
     operation, transport = opcode & 31, opcode >> 5
     response = 13 <= operation <= 18
     if opcode == CNP:
@@ -79,7 +79,7 @@ def read(path, *options):
 
 
 def malformed(path):
-    """The numbers of the frames that tshark calls malformed."""
+    """The numbers of the frames that tshark reports as malformed."""
     command = ["tshark", "-nr", str(path), "-Y", "_ws.malformed", "-T", "fields",
                "-e", "frame.number"]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -87,7 +87,7 @@ def malformed(path):
 
 
 def positions(path):
-    """Per frame, where each Ethernet, IP and UDP header begins, outermost first."""
+    """For each frame, the offsets of its Ethernet, IP and UDP headers, outermost first."""
     command = ["tshark", "-nr", str(path), "-T", "json", "-x", "--no-duplicate-keys"]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     frames = []
@@ -95,7 +95,7 @@ def positions(path):
         layers = packet["_source"]["layers"]
         starts = {}
         for name in ("eth", "ip", "ipv6", "udp"):
-            raw = layers.get(name + "_raw", [])  # [octets, position, ...], or a list of such
+            raw = layers.get(name + "_raw", [])  # [bytes, position, ...], or a list of these
             starts[name] = [item[1] for item in (raw if raw and isinstance(raw[0], list) else [raw])
                             if item]
         frames.append(starts)
@@ -113,7 +113,7 @@ def address(text):
 
 
 class Row:
-    """One frame's fields; `last` is the innermost occurrence, `first` the outermost."""
+    """The fields of a frame; `last` is the innermost occurrence, `first` the outermost."""
 
     def __init__(self, fields):
         self.fields = fields
@@ -139,7 +139,7 @@ class Row:
 
 
 def describe(fields):
-    """A frame under the keys of `rocescope decode`, flattened; None if tshark sees no RoCE or pause."""
+    """A frame under the keys of `rocescope decode`, flattened; None if it is neither RoCE nor pause."""
     row = Row(fields)
     seconds = decimal.Decimal(fields["frame.time_epoch"][0])
     frame = {"frame": row.last("frame.number"), "ts_ns": int(seconds * 10**9),
@@ -159,16 +159,16 @@ TUNNELS = ("gre", "vxlan", "geneve")
 
 
 def link_of(protocols):
-    """The layers of the original frame's link: behind the last Ethernet header or tunnel."""
+    """The layers of the original frame: after the last Ethernet header or tunnel."""
     starts = [i for i, name in enumerate(protocols) if name in ("eth", *TUNNELS)]
     return protocols[starts[-1]:] if starts else protocols
 
 
 def add_tunnels(row, frame, protocols):
     tags = [name for name in link_of(protocols) if name in ("vlan", "ieee8021ad")]
-    if tags:  # the outermost is one of so many occurrences from the end
+    if tags:  # the outermost one, counted from the end
         frame["vlan"] = number(row.fields[tags[0] + ".id"][-tags.count(tags[0])])
-    # What is around ERSPAN carried the copy to its collector.
+    # The headers around ERSPAN carried the copy to its collector.
     if "erspan" in protocols:
         protocols = protocols[protocols.index("erspan") - 1:]
     overlays = [name for name in protocols if name in ("vxlan", "geneve")]
@@ -222,12 +222,12 @@ def mirror_time(row, arrival):
         if row.has(upper):
             return (row.first(upper) * 2**32 + value) * unit
     turn *= unit
-    base = arrival - (arrival - value * unit) % turn  # the last turn that is not after arrival
+    base = arrival - (arrival - value * unit) % turn  # the last wrap that is not after the arrival
     return min((base, base + turn), key=lambda t: abs(t - arrival))
 
 
 def add_network(row, frame):
-    """Adds the addresses; returns the octets from the BTH to the iCRC."""
+    """Adds the addresses and returns the bytes from the BTH to the iCRC."""
     protocols = row.before_roce()
     layers = link_of(protocols)
     link = 14 * (layers[0] == "eth") + 4 * sum(name in ("vlan", "ieee8021ad") for name in layers)
@@ -263,11 +263,12 @@ def add_transport(row, frame, size):
         frame[key] = bool(row.last(bth + field))
     for key, field in (("pad", "padcnt"), ("pkey", "p_key"), ("dest_qp", "destqp"), ("psn", "psn")):
         frame[key] = row.last(bth + field)
-    # tshark knows no congestion bits; it shows the octet that holds them as reserved.
+    # tshark does not decode the congestion bits and shows their byte as reserved.
     congestion = int(row.fields["infiniband.reserved"][0], 16)
     frame["fecn"], frame["becn"] = bool(congestion & 0x80), bool(congestion & 0x40)
 
-    # Of a snapped frame tshark shows fewer headers than it has, so their sizes come from the opcode.
+    # For a truncated frame tshark shows fewer headers than it has, so the opcode determines the
+    # sizes.
     frame["payload_len"] = (size - BTH_SIZE - headers_size(frame["opcode"]) - frame["pad"] -
                             ICRC_SIZE)
     if row.has("infiniband.atomiceth.cmpdt"):
@@ -324,7 +325,7 @@ def add_cm(row, frame):
     service = "infiniband.cm.req.serviceid"
     if row.has(service):
         frame["cm.service_id"] = row.last(service)
-    elif row.has(service + ".prefix"):  # of the IP CM service: shown in three parts
+    elif row.has(service + ".prefix"):  # the IP CM service ID is shown in three parts
         frame["cm.service_id"] = (int(row.text(service + ".prefix"), 16) << 24 |
                                   row.last(service + ".protocol") << 16 |
                                   row.last(service + ".dport"))

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `rocescope agent` is told in its YAML file. What each key means stands with it in
-// agent_config_keys.h.
+// The YAML configuration of `rocescope agent`. agent_config_keys.h documents each key.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace rocescope {
 
-// How the agent shows who it is, and knows the box. All three, or none: without TLS.
+// TLS files with which agent and appliance authenticate each other: all three, or none for no TLS.
 struct AgentTlsConfig {
   std::string certificate;
   std::string key;
@@ -50,7 +49,7 @@ struct AgentConfig {
   friend bool operator==(const AgentConfig&, const AgentConfig&) = default;
 };
 
-// As ParseConfig, LoadConfig and DumpConfig.
+// These work as ParseConfig, LoadConfig and DumpConfig do for the appliance.
 Result<AgentConfig> ParseAgentConfig(std::string_view text, std::string_view file);
 Result<AgentConfig> LoadAgentConfig(const std::string& path);
 std::string DumpAgentConfig(const AgentConfig& config);

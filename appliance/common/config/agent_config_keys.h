@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each key of the agent's configuration once, as config_keys.h has those of the box.
+// Declares each key of the agent's configuration once, as config_keys.h does for the appliance.
 #pragma once
 
 #include "appliance/common/config/agent_config.h"
@@ -10,48 +10,63 @@ namespace rocescope {
 template <typename Visitor>
 void VisitKeys(AgentTlsConfig& config, Visitor& visitor) {
   visitor.Key("certificate", config.certificate,
-              "PEM file of the host's certificate, which names the host");
-  visitor.Key("key", config.key, "PEM file of its key");
-  visitor.Key("appliance_ca", config.appliance_ca, "PEM file of who signs the box's certificate");
+              "PEM file with this host's certificate. It must name the host.");
+  visitor.Key("key", config.key, "PEM file with the certificate's private key.");
+  visitor.Key("appliance_ca", config.appliance_ca,
+              "PEM file with the CA that signs the appliance's certificate.");
 }
 
 template <typename Visitor>
 void VisitKeys(AgentMetricsConfig& config, Visitor& visitor) {
-  visitor.Key("urls", config.urls,
-              "exporters on this host, such as http://127.0.0.1:9400/metrics (dcgm-exporter)");
-  visitor.Key("files", config.files, "files that programs write in the same format");
-  visitor.Key("rules", config.rules, "what their metrics are, as in the box's `scrape`");
+  visitor.Key(
+      "urls", config.urls,
+      "URLs of exporters on this host, for example http://127.0.0.1:9400/metrics (dcgm-exporter).");
+  visitor.Key("files", config.files,
+              "Files that programs write in the Prometheus or OpenMetrics text format.");
+  visitor.Key("rules", config.rules,
+              "Mappings of exporter metrics to rocescope metrics, as in `scrape` of the appliance "
+              "configuration.");
 }
 
 template <typename Visitor>
 void VisitKeys(AgentConfig& config, Visitor& visitor) {
   constexpr Duration kOften = std::chrono::milliseconds(10);
   constexpr Duration kHour = std::chrono::hours(1);
-  visitor.Key("box", config.box, "where it listens for gRPC: HOST:PORT or ADDRESS:PORT");
+  visitor.Key("box", config.box, "gRPC address of the appliance: HOST:PORT or ADDRESS:PORT.");
   visitor.Key("tls", config.tls,
-              "give all three files; none: without TLS, which a box on this host alone may be");
+              "TLS files: either all three or none. Without TLS, the agent connects only to an "
+              "appliance on this host.");
   visitor.Key("host", config.host,
-              "what the topology or the scheduler calls this host; empty: as the kernel does");
+              "Name of this host in the topology or the scheduler. Default: the host name that the "
+              "kernel reports.");
   visitor.Key("nccl_logs", config.nccl_logs,
-              "what NCCL_DEBUG=INFO prints: files or patterns, such as /var/log/nccl/*.log*; also "
-              "what rotation makes of them");
+              "Files or glob patterns of logs with NCCL_DEBUG=INFO output, for example "
+              "/var/log/nccl/*.log*. The pattern should match rotated files too.");
   visitor.Key("log_age", Within<Duration>{config.log_age, kHour, std::chrono::hours(24 * 3650)},
-              "logs that were last written longer ago are passed over");
+              "Logs that were last written longer ago are ignored.");
   visitor.Key("log_period", Within<Duration>{config.log_period, kOften, kHour},
-              "between two looks at the logs");
+              "Interval at which logs are read.");
   visitor.Key("queue_pairs", config.queue_pairs,
-              "whether to tell queue pairs of all processes, and of the owners job and rank");
-  visitor.Key("queue_pair_period", Within<Duration>{config.queue_pair_period, kOften, kHour},
-              "between two looks at queue pairs, devices and GPUs; told when they change");
-  visitor.Key("counters", config.counters, "whether to tell counters of RDMA devices");
+              "Report the queue pairs of all processes, and the job and rank of the processes that "
+              "own them.");
+  visitor.Key(
+      "queue_pair_period", Within<Duration>{config.queue_pair_period, kOften, kHour},
+      "Interval at which queue pairs, devices and GPUs are read. Only changes are reported.");
+  visitor.Key("counters", config.counters, "Report the counters of RDMA devices.");
   visitor.Key("counter_period", Within<Duration>{config.counter_period, kOften, kHour},
-              "between two readings, of metrics too; no longer than the box's analysis_window");
-  visitor.Key("interfaces", config.interfaces,
-              "whose counters are told too though they have no RDMA device, such as [eth0]");
-  visitor.Key("metrics", config.metrics, "of programs, in Prometheus' or OpenMetrics' text format");
+              "Interval at which counters and metrics are read. It must not exceed analysis_window "
+              "of the appliance.");
+  visitor.Key(
+      "interfaces", config.interfaces,
+      "Interfaces without an RDMA device whose counters are reported too, for example [eth0].");
+  visitor.Key("metrics", config.metrics,
+              "Metrics of programs on this host, in the Prometheus or OpenMetrics text format.");
   visitor.Key("buffer", Bytes{config.buffer, uint64_t{64} << 10, uint64_t{1} << 30},
-              "octets kept for a box that is away, and of logs for one that begins anew");
-  visitor.Key("root", config.root, "in front of /sys and /proc; empty: as they are");
+              "Maximum size of the send buffer in bytes. It holds data while the appliance is "
+              "unreachable, and logs to send again if the appliance restarts.");
+  visitor.Key(
+      "root", config.root,
+      "Directory that is prefixed to /sys and /proc, for tests and containers. Default: none.");
 }
 
 }  // namespace rocescope

@@ -23,7 +23,7 @@ Result<uint64_t> ParseBytes(std::string_view text) {
   if (error != std::errc{} || !known || count == 0 ||
       count > std::numeric_limits<uint64_t>::max() >> shift) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("\"{}\" is not a number of octets such as 64M (units: K, M, G, T, "
+                     fmt::format("\"{}\" is not a size in bytes such as 64M (suffixes: K, M, G, T, "
                                  "powers of 1024)",
                                  text));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A number of octets as people write it.
+// Sizes in bytes as written on the command line and in configuration files.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,10 @@
 
 namespace rocescope {
 
-// A whole number, greater than zero, maybe with K, M, G or T behind it: powers of 1024, as tools
-// for files and memory have them.
+// Parses a positive whole number with an optional suffix K, M, G or T (powers of 1024).
 Result<uint64_t> ParseBytes(std::string_view text);
 
-// In the largest unit that makes it a whole number.
+// Formats it in the largest unit that gives a whole number.
 std::string FormatBytes(uint64_t bytes);
 
 }  // namespace rocescope

@@ -50,7 +50,7 @@ void Read(const YamlNode& node, Within<T> within, YamlErrors& errors) {
   }
 }
 
-// A quantity with its unit, between two others.
+// Reads a quantity with a unit and checks its bounds.
 template <typename Bounded, typename Parse, typename Format>
 void ReadBounded(const YamlNode& node, Bounded bounded, Parse parse, Format format,
                  YamlErrors& errors) {
@@ -120,7 +120,7 @@ void Read(const YamlNode& node, std::vector<T>& values, YamlErrors& errors,
   }
 }
 
-// Values of the keys that stand in a map; the others stay as they are.
+// Reads the values of the keys that are present in a map. The others keep their defaults.
 class Reader {
  public:
   Reader(const YamlMap& map, YamlErrors& errors) : map_(map), errors_(errors) {}
@@ -154,7 +154,7 @@ std::string Quoted(std::string_view text) {
   return quoted + '"';
 }
 
-// No two sockets have the same address; of port 0, each has another.
+// Each socket needs an address of its own. Port 0 may be repeated: the system chooses each port.
 void CheckListens(const UdpConfig& config, const YamlMap& map, YamlErrors& errors) {
   std::vector<ListenAddress> all;
   for (const auto& [key, addresses] :
@@ -163,7 +163,7 @@ void CheckListens(const UdpConfig& config, const YamlMap& map, YamlErrors& error
     if (node == nullptr) continue;
     for (const ListenAddress& address : *addresses) {
       if (address.port != 0 && std::ranges::find(all, address) != all.end()) {
-        errors.Add(*node, fmt::format("{} stands in `udp` twice", ToString(address)));
+        errors.Add(*node, fmt::format("duplicate address in `udp`: {}", ToString(address)));
         return;
       }
       all.push_back(address);
@@ -171,7 +171,7 @@ void CheckListens(const UdpConfig& config, const YamlMap& map, YamlErrors& error
   }
 }
 
-// Of a mapping with `listen` and the three files.
+// Checks a mapping with `listen` and the three TLS files.
 void CheckAccess(std::span<const ListenAddress> listen, const TlsConfig& tls, const YamlNode& node,
                  YamlErrors& errors) {
   if (const Status checked = CheckTls(listen, tls); !checked) {
@@ -183,16 +183,17 @@ void CheckNames(const HttpConfig& config, const YamlMap& map, YamlErrors& errors
   const YamlNode* const node = map.Find("names");
   for (const std::string& name : config.names) {
     if (node != nullptr && !IsHostName(name)) {
-      errors.Add(*node, fmt::format("{} is not a host's name such as box.example.org, without "
-                                    "scheme and port",
-                                    Quoted(name)));
+      errors.Add(*node,
+                 fmt::format("{} is not a host name: expected a name such as box.example.org, "
+                             "without scheme and port",
+                             Quoted(name)));
     }
   }
 }
 
 template <HasKeys T>
 void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view what) {
-  if (node.kind == YamlNode::Kind::kNull) return;  // all of its keys are left out
+  if (node.kind == YamlNode::Kind::kNull) return;  // all keys are omitted
   NamesOfKeys keys;
   VisitKeys(config, keys);
   const YamlMap map(node, what, keys.names, errors);
@@ -217,12 +218,12 @@ void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view 
   }
 }
 
-// An address alone is that of `listen`.
+// A scalar is the short form of `listen`.
 void Read(const YamlNode& node, HttpConfig& config, YamlErrors& errors, std::string_view what) {
   if (node.kind != YamlNode::Kind::kScalar) return Read<HttpConfig>(node, config, errors, what);
   Read(node, AddressOrNone{config.listen}, errors);
   if (!config.listen || config.listen->IsLoopback()) return;
-  errors.Add(node, fmt::format("{0} is not an address of loopback, and needs TLS: `http: {{listen: "
+  errors.Add(node, fmt::format("{0} is not a loopback address and requires TLS: `http: {{listen: "
                                "\"{0}\", certificate: FILE, key: FILE, client_ca: FILE}}`",
                                ToString(*config.listen)));
 }
@@ -261,7 +262,7 @@ class Writer {
   template <typename T>
   void Key(std::string_view name, T&& value, std::string_view meaning) {
     if (depth_ == 0 && !text_.empty()) text_ += '\n';
-    Line(fmt::format("# {}", meaning));
+    Comment(meaning);
     Value(name, value);
   }
 
@@ -270,6 +271,18 @@ class Writer {
  private:
   void Line(std::string_view line) {
     text_ += fmt::format("{}{:{}}{}\n", is_comment_ ? "# " : "", "", 2 * depth_, line);
+  }
+
+  // One or more lines of at most 100 columns, if the words allow that.
+  void Comment(std::string_view text) {
+    const size_t width = 98 - 2 * depth_ - (is_comment_ ? 2 : 0);
+    while (text.size() > width) {
+      const size_t space = text.rfind(' ', width);
+      if (space == std::string_view::npos) break;
+      Line(fmt::format("# {}", text.substr(0, space)));
+      text.remove_prefix(space + 1);
+    }
+    Line(fmt::format("# {}", text));
   }
 
   template <typename T>
@@ -282,7 +295,7 @@ class Writer {
     }
   }
 
-  // What is not there is shown as it would look, as a comment.
+  // An empty list is shown as a commented-out example.
   template <HasKeys T>
   void Value(std::string_view name, std::vector<T>& values) {
     const bool is_comment = std::exchange(is_comment_, is_comment_ || values.empty());
@@ -354,7 +367,7 @@ Result<ApplianceConfig> LoadConfig(const std::string& path, Pipes pipes) {
 }
 
 std::string DumpConfig(const ApplianceConfig& config) {
-  ApplianceConfig copy = config;  // visitors see what they may change
+  ApplianceConfig copy = config;  // visitors take mutable references
   Writer writer;
   VisitKeys(copy, writer);
   return writer.Take();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `rocescope run` is told in its YAML file. What each key means stands with it in
-// config_keys.h, from which reading, writing and `config dump` follow.
+// The YAML configuration of `rocescope run`. config_keys.h documents each key; reading, writing and
+// `config dump` derive from it.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace rocescope {
 
 struct InterfaceConfig {
   std::string name;
-  std::string tap;     // what its copies are called; empty: as the interface
-  std::string filter;  // libpcap's; empty: everything
+  std::string tap;     // tap name of received packets; empty: `name`
+  std::string filter;  // pcap filter; empty: no filter
   uint32_t snap = 256;
   bool promiscuous = true;
   uint64_t buffer = uint64_t{64} << 20;
@@ -39,9 +39,9 @@ struct UdpConfig {
 };
 
 struct DpdkConfig {
-  std::vector<std::string> eal;    // words; empty: no DPDK
-  std::vector<std::string> ports;  // empty: all that EAL found
-  uint16_t lcores = 0;             // 0: all of EAL's
+  std::vector<std::string> eal;    // EAL arguments; empty: DPDK is not started
+  std::vector<std::string> ports;  // empty: all ports that the EAL finds
+  uint16_t lcores = 0;             // 0: all lcores of the EAL
   SpreadBy spread = SpreadBy::kAuto;
   uint32_t mbufs = 0;
 
@@ -72,13 +72,13 @@ struct AgentsConfig {
 // An exporter of Prometheus metrics.
 struct ScrapeTarget {
   std::string url;
-  std::string node;  // whose metrics they are, where no label says so
+  std::string node;  // node of metrics without a node label
   Duration period = std::chrono::seconds(1);
 
   friend bool operator==(const ScrapeTarget&, const ScrapeTarget&) = default;
 };
 
-// What an exporter's metric is here, and which of its labels say whose it is.
+// Maps an exporter's metric to a rocescope metric, and names the labels that identify the entity.
 struct MetricRule {
   std::string from;
   Metric metric = Metric::kRxBytes;
@@ -117,7 +117,7 @@ struct HistoryConfig {
 };
 
 struct JobsConfig {
-  std::string file;  // empty: who is registered is forgotten with the process
+  std::string file;  // empty: registrations are lost on restart
 
   friend bool operator==(const JobsConfig&, const JobsConfig&) = default;
 };
@@ -126,16 +126,16 @@ inline constexpr ListenAddress kDefaultHttp = {.address = IpAddress::FromV4(0x7f
                                                .port = 8080};
 
 struct HttpConfig {
-  std::optional<ListenAddress> listen = kDefaultHttp;  // unset: not at all
+  std::optional<ListenAddress> listen = kDefaultHttp;  // unset: no HTTP server
   TlsConfig tls;
-  std::vector<std::string> names;  // of this host
+  std::vector<std::string> names;  // additional names accepted in the Host header
 
   friend bool operator==(const HttpConfig&, const HttpConfig&) = default;
 };
 
 struct ApplianceConfig {
   std::string topology;
-  std::string user;  // to become once devices and sockets are open; empty: who it was started as
+  std::string user;  // to switch to after devices and sockets are open; empty: no switch
   Duration record_interval = std::chrono::milliseconds(100);
   Duration analysis_window = std::chrono::seconds(1);
   std::vector<InterfaceConfig> interfaces;
@@ -152,14 +152,14 @@ struct ApplianceConfig {
   friend bool operator==(const ApplianceConfig&, const ApplianceConfig&) = default;
 };
 
-// All that is wrong is told at once: "FILE:LINE:COLUMN: what", one a line. Paths stay as written.
+// Reports all errors at once, one "FILE:LINE:COLUMN: message" per line. Does not resolve paths.
 Result<ApplianceConfig> ParseConfig(std::string_view text, std::string_view file);
 
-// The file at `path`; relative paths in it are taken from its folder.
+// Loads the file at `path`. Relative paths in it are relative to its directory.
 Result<ApplianceConfig> LoadConfig(const std::string& path, Pipes pipes = Pipes::kRead);
 
-// Every key with its value, those that were left out too, and what it means above it. ParseConfig
-// makes the same of it.
+// Every key with its value (defaults included), each below a comment that explains it. ParseConfig
+// of the result returns an equal configuration.
 std::string DumpConfig(const ApplianceConfig& config);
 
 }  // namespace rocescope

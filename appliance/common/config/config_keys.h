@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each key of the configuration once: its name, where its value goes, its bounds, what it means.
-// A visitor has Key(name, value, meaning) for all kinds of values.
+// Declares each configuration key once: its name, the member that holds its value, its bounds, and
+// the comment that `config dump` prints above it. A visitor has Key(name, value, meaning) for all
+// kinds of values.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@
 
 namespace rocescope {
 
-// A number or a length of time that has bounds.
+// A number or a duration with inclusive bounds.
 template <typename T>
 struct Within {
   T& value;
@@ -25,14 +26,14 @@ struct Within {
 template <typename T>
 Within(T&, T, T) -> Within<T>;
 
-// A number of octets, such as 64M.
+// A size in bytes, such as 64M, with inclusive bounds.
 struct Bytes {
   uint64_t& value;
   uint64_t least;
   uint64_t most;
 };
 
-// One of a few words.
+// An enumerator, written as one of the given words.
 template <typename T>
 struct OneOf {
   T& value;
@@ -44,7 +45,7 @@ inline constexpr std::array<std::pair<std::string_view, SpreadBy>, 4> kSpreadWor
      {"software", SpreadBy::kSoftware},
      {"none", SpreadBy::kNone}}};
 
-// The names of a table's rows as words for its enumerators.
+// Maps the names of a table's rows to the enumerators with the same index.
 template <typename T, typename Table>
 constexpr auto WordsOf(const Table& table) {
   std::array<std::pair<std::string_view, T>, std::tuple_size_v<Table>> words;
@@ -54,178 +55,220 @@ constexpr auto WordsOf(const Table& table) {
 inline constexpr auto kMetricWords = WordsOf<Metric>(kMetrics);
 inline constexpr auto kEntityWords = WordsOf<EntityKind>(kEntityKinds);
 
-// Where to listen, or the word `none`.
+// A listen address, or the word `none`.
 struct AddressOrNone {
   std::optional<ListenAddress>& value;
 };
 
 template <typename Visitor>
 void VisitKeys(InterfaceConfig& config, Visitor& visitor) {
-  visitor.Key("name", config.name, "of the interface, as `ip link` has it");
-  visitor.Key("tap", config.tap, "what copies from it are called; empty: as the interface");
-  visitor.Key("filter", config.filter, "as tcpdump takes it; empty: everything");
-  visitor.Key("snap", Within<uint32_t>{config.snap, 64, 65'535}, "octets taken of a frame");
-  visitor.Key("promiscuous", config.promiscuous, "also frames to other addresses: mirrors need it");
+  visitor.Key("name", config.name,
+              "Name of the network interface, as shown by `ip link`. Required.");
+  visitor.Key("tap", config.tap,
+              "Tap name of the packets received here. Default: the interface name.");
+  visitor.Key("filter", config.filter, "Capture filter in tcpdump syntax. Default: no filter.");
+  visitor.Key("snap", Within<uint32_t>{config.snap, 64, 65'535},
+              "Snapshot length in bytes: longer frames are truncated. Increase it if headers in "
+              "tunnels are cut off.");
+  visitor.Key("promiscuous", config.promiscuous,
+              "Receive frames for any destination MAC address. Mirrored packets require it.");
   visitor.Key("buffer", Bytes{config.buffer, uint64_t{1} << 20, uint64_t{1} << 30},
-              "octets in the kernel for frames that wait");
+              "Size of the kernel's receive buffer in bytes. Increase it if the kernel drops "
+              "frames in bursts.");
 }
 
 template <typename Visitor>
 void VisitKeys(DpdkConfig& config, Visitor& visitor) {
-  visitor.Key("eal", config.eal,
-              "EAL's words, such as [--no-huge, -l, \"0,2\", \"--vdev=net_pcap0,iface=eth1\"]; "
-              "empty: DPDK is not started");
-  visitor.Key("ports", config.ports, "names or numbers of its ports; empty: all that EAL found");
+  visitor.Key(
+      "eal", config.eal,
+      "EAL arguments, for example [--no-huge, -l, \"0,2\", \"--vdev=net_pcap0,iface=eth1\"]. "
+      "[]: DPDK is not started.");
+  visitor.Key(
+      "ports", config.ports,
+      "Names or numbers of the DPDK ports to receive from. Default: all ports that the EAL finds.");
   visitor.Key("lcores", Within<uint16_t>{config.lcores, 0, 64},
-              "that receive, each a core that never sleeps and some 630 MB; 0: all of EAL's");
+              "Number of receiving lcores. Each one polls (100 % of a core) and uses about 630 MB "
+              "of memory. 0: all lcores of the EAL.");
   visitor.Key("spread", OneOf<SpreadBy>{config.spread, kSpreadWords},
-              "how a host pair's frames come to one lcore: auto, rss, software or none");
+              "How both directions of a host pair reach the same lcore: rss (NIC hash of the outer "
+              "addresses), software (forwarding between lcores by the inner addresses), none, or "
+              "auto (software if several lcores receive).");
   visitor.Key("mbufs", Within<uint32_t>{config.mbufs, 0, 1u << 24},
-              "in the pool of each port; 0: enough for its queues");
+              "Number of mbufs in the pool of each port. 0: as many as its queues need. Increase "
+              "it if the port misses frames in bursts.");
 }
 
 template <typename Visitor>
 void VisitKeys(UdpConfig& config, Visitor& visitor) {
   visitor.Key("int", config.int_reports,
-              "where INT telemetry reports 2.0 arrive, such as 127.0.0.1:32766");
-  visitor.Key("sflow", config.sflow, "where sFlow v5 arrives, such as 127.0.0.1:6343");
+              "UDP addresses on which to receive INT telemetry reports (version 2.0), for example "
+              "127.0.0.1:32766.");
+  visitor.Key("sflow", config.sflow,
+              "UDP addresses on which to receive sFlow version 5, for example 127.0.0.1:6343.");
   visitor.Key("buffer", Bytes{config.buffer, uint64_t{1} << 16, uint64_t{1} << 30},
-              "octets in the kernel for datagrams that wait, for each of them");
+              "Size of the kernel's receive buffer in bytes, for each socket. Increase it if the "
+              "kernel drops datagrams in bursts.");
 }
 
-// They stand beside `listen`, in no map of their own.
+// These keys are siblings of `listen`; they have no map of their own.
 template <typename Visitor>
 void VisitKeys(TlsConfig& config, Visitor& visitor) {
-  visitor.Key("certificate", config.certificate, "PEM file of the box's own certificate");
-  visitor.Key("key", config.key, "PEM file of its key");
-  visitor.Key("client_ca", config.client_ca, "PEM file of who signs callers' certificates");
+  visitor.Key("certificate", config.certificate, "PEM file with the appliance's own certificate.");
+  visitor.Key("key", config.key, "PEM file with the certificate's private key.");
+  visitor.Key("client_ca", config.client_ca,
+              "PEM file with the CA that signs client certificates.");
 }
 
 template <typename Visitor>
 void VisitKeys(HttpConfig& config, Visitor& visitor) {
-  visitor.Key("listen", AddressOrNone{config.listen},
-              "an address, or none; one that is not of loopback needs the three files, and callers "
-              "a certificate whose name is among viewers, schedulers or operators of `grpc`");
+  visitor.Key(
+      "listen", AddressOrNone{config.listen},
+      "Address to listen on, or none. Any address other than loopback requires certificate, "
+      "key and client_ca, and clients need a certificate whose name is in viewers, "
+      "schedulers or operators of `grpc`.");
   VisitKeys(config.tls, visitor);
   visitor.Key("names", config.names,
-              "by which browsers and others ask for this host, such as box.example.org; its "
-              "addresses and localhost always do");
+              "Additional host names that are accepted in the Host header, for example "
+              "box.example.org. IP addresses of this host and localhost are always accepted.");
 }
 
 template <typename Visitor>
 void VisitKeys(GrpcConfig& config, Visitor& visitor) {
   visitor.Key("listen", config.listen,
-              "addresses; one that is not of loopback needs the three files; []: not at all");
+              "Addresses to listen on. Any address other than loopback requires certificate, key "
+              "and client_ca. []: disabled.");
   VisitKeys(config.tls, visitor);
   visitor.Key("viewers", config.viewers,
-              "names in certificates of those who may read (alternative names, or the common one)");
-  visitor.Key("schedulers", config.schedulers, "likewise of schedulers");
-  visitor.Key("operators", config.operators, "likewise of those who may do everything");
+              "Certificate names (DNS SANs, else the common name) that are granted the role "
+              "`viewer`: read access.");
+  visitor.Key(
+      "schedulers", config.schedulers,
+      "Certificate names that are granted the role `scheduler`: read access and job registration.");
+  visitor.Key("operators", config.operators,
+              "Certificate names that are granted the role `operator`: all calls.");
   visitor.Key("agents", config.agents,
-              "likewise of hosts' agents; \"*.gpu.example\" stands for any first label. An agent "
-              "reports for a host that its certificate names");
+              "Certificate names that are granted the role `agent`. \"*.gpu.example\" matches any "
+              "first label. An agent may report only for a host that its certificate names.");
 }
 
 template <typename Visitor>
 void VisitKeys(AgentsConfig& config, Visitor& visitor) {
   visitor.Key("any_host", config.any_host,
-              "names in certificates of agents that may report for any host");
-  visitor.Key("most", Within<uint32_t>{config.most, 1, 65'536}, "hosts that may report");
-  visitor.Key("bytes_per_second",
-              Bytes{config.bytes_per_second, uint64_t{16} << 10, uint64_t{1} << 30},
-              "taken of each; what is more waits on the host");
+              "Certificate names of agents that may report for any host.");
+  visitor.Key("most", Within<uint32_t>{config.most, 1, 65'536},
+              "Maximum number of hosts that report through an agent. Agents of further hosts are "
+              "rejected.");
+  visitor.Key(
+      "bytes_per_second", Bytes{config.bytes_per_second, uint64_t{16} << 10, uint64_t{1} << 30},
+      "Maximum ingest rate for each agent in bytes per second. Excess data is queued on the host.");
   visitor.Key("queue", Bytes{config.queue, uint64_t{4} << 20, uint64_t{16} << 30},
-              "octets of all that wait to be read; what is more waits on the hosts");
+              "Maximum size in bytes of the queue of batches from all agents. Excess data is "
+              "queued on the hosts.");
   visitor.Key("silent_after",
               Within<Duration>{config.silent_after, std::chrono::seconds(1), std::chrono::hours(1)},
-              "after so long an agent that said nothing is a problem");
+              "Time without a message after which an agent is reported as a problem.");
 }
 
 template <typename Visitor>
 void VisitKeys(ScrapeTarget& config, Visitor& visitor) {
-  visitor.Key("url", config.url, "such as http://10.0.0.7:9400/metrics");
-  visitor.Key("node", config.node, "whose metrics they are, where no label says so");
+  visitor.Key("url", config.url,
+              "URL of the exporter, for example http://10.0.0.7:9400/metrics. Required.");
+  visitor.Key("node", config.node, "Node that metrics without a node label belong to.");
   visitor.Key("period",
               Within<Duration>{config.period, std::chrono::milliseconds(10), std::chrono::hours(1)},
-              "between two readings; no longer than analysis_window");
+              "Scrape interval. It must not exceed analysis_window.");
 }
 
 template <typename Visitor>
 void VisitKeys(MetricRule& config, Visitor& visitor) {
-  visitor.Key("from", config.from, "the metric's name");
-  visitor.Key("metric", OneOf<Metric>{config.metric, kMetricWords}, "what it is here");
-  visitor.Key("entity", OneOf<EntityKind>{config.entity, kEntityWords}, "of what");
-  visitor.Key("node", config.node, "label with the switch's or host's name");
-  visitor.Key("port", config.port, "label with the port's or device's name");
-  visitor.Key("gpu", config.gpu, "label with the GPU's number");
-  visitor.Key("priority", config.priority, "label with the priority; where it is empty, of all");
+  visitor.Key("from", config.from, "Name of the exporter's metric. Required.");
+  visitor.Key("metric", OneOf<Metric>{config.metric, kMetricWords},
+              "rocescope metric to map it to. Required.");
+  visitor.Key("entity", OneOf<EntityKind>{config.entity, kEntityWords},
+              "Kind of entity that the metric describes.");
+  visitor.Key("node", config.node, "Label that contains the name of the switch or host.");
+  visitor.Key("port", config.port, "Label that contains the name of the port or device.");
+  visitor.Key("gpu", config.gpu, "Label that contains the GPU index.");
+  visitor.Key("priority", config.priority,
+              "Label that contains the priority. If the label is empty or missing, the value "
+              "covers all priorities.");
   visitor.Key("scale", Within<uint64_t>{config.scale, 1, 1'000'000'000'000},
-              "by which values are multiplied: 1000000000 makes ns of seconds");
+              "Factor by which values are multiplied, for example 1000000000 to convert seconds to "
+              "nanoseconds.");
 }
 
 template <typename Visitor>
 void VisitKeys(ScrapeConfig& config, Visitor& visitor) {
-  visitor.Key("targets", config.targets, "exporters of switches, hosts and GPUs");
+  visitor.Key("targets", config.targets, "Exporters of switches, hosts and GPUs to scrape.");
   visitor.Key("rules", config.rules,
-              "what their metrics are, beside what is known: fabric_ENTITY_METRIC with the labels "
-              "node, port, priority and gpu, and dcgm-exporter's");
+              "Mappings of exporter metrics to rocescope metrics. Built in: fabric_ENTITY_METRIC "
+              "with the labels node, port, priority and gpu, and the metrics of dcgm-exporter.");
 }
 
 template <typename Visitor>
 void VisitKeys(HostFilesConfig& config, Visitor& visitor) {
-  visitor.Key("nccl_logs", config.nccl_logs, "files or folders of what NCCL_DEBUG=INFO printed");
-  visitor.Key("rdma", config.rdma, "likewise of `rdma -j resource show qp`");
-  visitor.Key("slurm", config.slurm, "likewise of `squeue --json`");
+  visitor.Key("nccl_logs", config.nccl_logs, "Files or directories with NCCL_DEBUG=INFO output.");
+  visitor.Key("rdma", config.rdma,
+              "Files or directories with the output of `rdma -j resource show qp`.");
+  visitor.Key("slurm", config.slurm, "Files or directories with the output of `squeue --json`.");
 }
 
 template <typename Visitor>
 void VisitKeys(HistoryConfig& config, Visitor& visitor) {
   constexpr Duration kLeast = std::chrono::hours(1);
   constexpr Duration kMost = std::chrono::hours(24 * 3650);
-  visitor.Key("file", config.file, "an SQLite database of the box's own; empty: no history");
+  visitor.Key("file", config.file, "SQLite database file for history. Default: no history.");
   visitor.Key("keep_events", Within<Duration>{config.keep_events, kLeast, kMost},
-              "for how long faults and other events are kept");
-  visitor.Key("keep_series", Within<Duration>{config.keep_series, kLeast, kMost},
-              "for how long minutes of links and jobs are kept");
+              "Retention time of faults and other events. Older events are deleted.");
+  visitor.Key(
+      "keep_series", Within<Duration>{config.keep_series, kLeast, kMost},
+      "Retention time of the one-minute series of links and jobs. Older series are deleted.");
   visitor.Key("max_bytes", Bytes{config.max_bytes, uint64_t{16} << 20, uint64_t{1} << 40},
-              "octets on the disk: before there are more, the oldest minutes go, then events");
+              "Maximum size of the database on disk in bytes. When it is reached, the oldest "
+              "series are deleted first, then the oldest events.");
 }
 
 template <typename Visitor>
 void VisitKeys(JobsConfig& config, Visitor& visitor) {
   visitor.Key("file", config.file,
-              "where jobs that a scheduler registers are kept, for a box that begins anew; empty: "
-              "nowhere");
+              "File in which registered jobs survive a restart of the appliance. Default: none, "
+              "registrations are lost on restart.");
 }
 
 template <typename Visitor>
 void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
   visitor.Key("topology", config.topology,
-              "the fabric (`rocescope topology`); without it no paths and no diagnosis");
+              "Topology file of the fabric (see `rocescope topology`). Without it, there are no "
+              "paths and no diagnosis.");
   visitor.Key(
       "user", config.user,
-      "to become, of who starts it as root, once devices and ports to receive from are open");
-  visitor.Key("record_interval",
-              Within<Duration>{config.record_interval, std::chrono::milliseconds(1),
-                               std::chrono::seconds(4)},
-              "of flow records");
+      "Unprivileged user to switch to after devices and ports are open (only when started as "
+      "root). Default: keep the current user.");
+  visitor.Key(
+      "record_interval",
+      Within<Duration>{config.record_interval, std::chrono::milliseconds(1),
+                       std::chrono::seconds(4)},
+      "Interval of flow records. A shorter interval increases the time resolution and the load.");
   visitor.Key(
       "analysis_window",
       Within<Duration>{config.analysis_window, std::chrono::milliseconds(1), std::chrono::hours(1)},
-      "that congestion and faults are told by; answers are worked out anew at its end");
-  visitor.Key("interfaces", config.interfaces, "interfaces that the kernel receives from");
-  visitor.Key("dpdk", config.dpdk, "ports that DPDK receives from");
-  visitor.Key("udp", config.udp, "telemetry that is sent to this machine");
-  visitor.Key("scrape", config.scrape, "counters that Prometheus exporters tell");
+      "Time window over which congestion and faults are diagnosed. All answers are recomputed at "
+      "its end. It must be at least the polling interval of counters.");
+  visitor.Key("interfaces", config.interfaces,
+              "Network interfaces to capture from through the kernel.");
+  visitor.Key("dpdk", config.dpdk, "Ports to receive from through DPDK.");
+  visitor.Key("udp", config.udp, "Telemetry that switches send to this host over UDP.");
+  visitor.Key("scrape", config.scrape, "Prometheus exporters to scrape counters from.");
   visitor.Key("host_files", config.host_files,
-              "what hosts leave in files; read at the beginning, and anew at SIGHUP");
-  visitor.Key("http", config.http,
-              "where the page, the API and metrics are served: these keys, or `listen` alone as in "
-              "`http: 127.0.0.1:8080` or `http: none`");
-  visitor.Key("grpc", config.grpc, "where schedulers and others call");
-  visitor.Key("agents", config.agents, "what hosts' agents may tell over gRPC");
-  visitor.Key("history", config.history, "what is kept on the disk of events, links and jobs");
-  visitor.Key("jobs", config.jobs, "what schedulers register");
+              "Host data in files. They are read at startup and again on SIGHUP.");
+  visitor.Key(
+      "http", config.http,
+      "Server of the dashboard, the HTTP API and Prometheus metrics. Short form: the listen "
+      "address alone, `http: 127.0.0.1:8080` or `http: none`.");
+  visitor.Key("grpc", config.grpc, "gRPC API for schedulers, operators and agents.");
+  visitor.Key("agents", config.agents, "Limits for the data that host agents send over gRPC.");
+  visitor.Key("history", config.history, "History of events, links and jobs on disk.");
+  visitor.Key("jobs", config.jobs, "Jobs that schedulers register.");
 }
 
 }  // namespace rocescope

@@ -15,25 +15,25 @@ std::string ErrorOf(std::string_view text) {
   return config ? "" : config.error().message;
 }
 
-TEST(Config, NoTwoSocketsHaveTheSameAddress) {
+TEST(Config, RejectsDuplicateUdpAddresses) {
   EXPECT_EQ(ErrorOf("udp: {int: [\"127.0.0.1:1\", \"127.0.0.1:1\"]}"),
-            "box.yaml:1:12: 127.0.0.1:1 stands in `udp` twice");
+            "box.yaml:1:12: duplicate address in `udp`: 127.0.0.1:1");
   EXPECT_THAT(ErrorOf("udp: {int: [\"127.0.0.1:1\"], sflow: [\"[::1]:1\", \"127.0.0.1:1\"]}"),
-              HasSubstr("127.0.0.1:1 stands in `udp` twice"));
+              HasSubstr("duplicate address in `udp`: 127.0.0.1:1"));
   EXPECT_EQ(ErrorOf("udp: {int: [\"127.0.0.1:0\"], sflow: [\"127.0.0.1:0\"]}"), "");
 }
 
-TEST(Config, NoPageIsSaidByAWord) {
+TEST(Config, NoneDisablesHttp) {
   EXPECT_THAT(ErrorOf("http: \"\""), HasSubstr("or the word `none`"));
   EXPECT_EQ(ErrorOf("http: none"), "");
 }
 
-TEST(Config, NothingIsTheDefaults) {
+TEST(Config, EmptyFileGivesDefaults) {
   EXPECT_EQ(ParseConfig("", "box.yaml"), ApplianceConfig{});
-  EXPECT_EQ(ParseConfig("# all as it comes\n", "box.yaml"), ApplianceConfig{});
+  EXPECT_EQ(ParseConfig("# defaults\n", "box.yaml"), ApplianceConfig{});
 }
 
-TEST(Config, EachKeyGoesWhereItBelongs) {
+TEST(Config, ReadsEveryKey) {
   const Result<ApplianceConfig> config = ParseConfig(R"(
 topology: fabric.yaml
 record_interval: 50ms
@@ -104,28 +104,29 @@ TEST(Config, HistoryHasBounds) {
   EXPECT_THAT(DumpConfig({}), HasSubstr("  keep_events: 90d\n"));
 }
 
-TEST(Config, AWordIsOneOfThoseThereAre) {
+TEST(Config, RejectsUnknownEnumWords) {
   EXPECT_THAT(ErrorOf("dpdk: {spread: fast}\n"),
               HasSubstr("expected one of auto, rss, software, none; found fast"));
 }
 
-TEST(Config, TheWebIsElsewhereOnlyWithCertificates) {
+TEST(Config, HttpBeyondLoopbackRequiresTls) {
   EXPECT_EQ(ParseConfig("", "box.yaml")->http.listen, kDefaultHttp);
   EXPECT_EQ(ParseConfig("http: none\n", "box.yaml")->http.listen, std::nullopt);
   EXPECT_THAT(ErrorOf("http: 0.0.0.0:80\n"),
-              HasSubstr("box.yaml:1:7: 0.0.0.0:80 is not an address of loopback"));
+              HasSubstr("box.yaml:1:7: 0.0.0.0:80 is not a loopback address"));
   EXPECT_THAT(ErrorOf("http: 0.0.0.0:80\n"),
               HasSubstr("`http: {listen: \"0.0.0.0:80\", certificate: FILE, key: FILE, client_ca: "
                         "FILE}`"));
   EXPECT_THAT(ErrorOf("http: here\n"), HasSubstr("such as 127.0.0.1:8080"));
   EXPECT_EQ(ErrorOf("http: {listen: \"0.0.0.0:80\"}\n"),
-            "box.yaml:1:7: 0.0.0.0:80 is not an address of loopback, and needs certificate, key "
+            "box.yaml:1:7: 0.0.0.0:80 is not a loopback address and requires certificate, key "
             "and client_ca");
-  EXPECT_EQ(ErrorOf("http: {key: k.pem}\n"),
-            "box.yaml:1:7: certificate, key and client_ca belong together: give all three");
+  EXPECT_EQ(
+      ErrorOf("http: {key: k.pem}\n"),
+      "box.yaml:1:7: incomplete TLS configuration: set all of certificate, key and client_ca");
 }
 
-TEST(Config, TheWebHasKeysOfItsOwn) {
+TEST(Config, ReadsHttpKeys) {
   EXPECT_EQ(
       ParseConfig("http: {listen: \"0.0.0.0:80\", certificate: c, key: k, client_ca: a, names: "
                   "[box.example.org]}\n",
@@ -138,19 +139,19 @@ TEST(Config, TheWebHasKeysOfItsOwn) {
   EXPECT_EQ(ParseConfig("http:\n", "box.yaml")->http, HttpConfig{});
   for (const char* name : {"https://box", "box:80", "*.example.org", "", "a b"}) {
     EXPECT_THAT(ErrorOf(fmt::format("http: {{names: [\"{}\"]}}\n", name)),
-                HasSubstr("is not a host's name such as box.example.org"));
+                HasSubstr("is not a host name: expected a name such as box.example.org"));
   }
   EXPECT_THAT(ErrorOf("http: [127.0.0.1:80]\n"), HasSubstr("box.yaml:1:7: "));
 }
 
-TEST(Config, GrpcIsElsewhereOnlyWithCertificates) {
+TEST(Config, GrpcBeyondLoopbackRequiresTls) {
   EXPECT_EQ(ErrorOf("grpc: {listen: [\"127.0.0.1:1\", \"[::]:2\"]}\n"),
-            "box.yaml:1:7: [::]:2 is not an address of loopback, and needs certificate, key and "
+            "box.yaml:1:7: [::]:2 is not a loopback address and requires certificate, key and "
             "client_ca");
   EXPECT_EQ(ErrorOf("grpc: {listen: [\"[::]:2\"], certificate: c, key: k, client_ca: a}\n"), "");
 }
 
-TEST(Config, WhatIsDumpedReadsTheSame) {
+TEST(Config, DumpRoundTrips) {
   ApplianceConfig config = {.topology = "a \"b\"\\\n.yaml", .analysis_window = Duration(7'000'000)};
   EXPECT_EQ(ParseConfig(DumpConfig(config), "dump"), config);
   config.interfaces = {{.name = "eth1"}, {.name = "eth2", .tap = "spine", .buffer = 3u << 20}};
@@ -163,13 +164,13 @@ TEST(Config, WhatIsDumpedReadsTheSame) {
   EXPECT_EQ(ParseConfig(DumpConfig(config), "dump"), config) << DumpConfig(config);
 }
 
-TEST(Config, ADumpShowsWhatWasLeftOutAsAComment) {
+TEST(Config, DumpShowsEmptyListsAsComments) {
   const std::string dump = DumpConfig({});
-  EXPECT_THAT(dump, HasSubstr("# interfaces:\n#   -\n#     # of the interface"));
+  EXPECT_THAT(dump, HasSubstr("# interfaces:\n#   -\n#     # Name of the network interface"));
   EXPECT_THAT(dump, HasSubstr("\nrecord_interval: 100ms\n"));
 }
 
-TEST(Config, AnUnknownKeyGetsItsPlaceAndTheNearestKey) {
+TEST(Config, UnknownKeyReportsPositionAndNearestKey) {
   EXPECT_EQ(ErrorOf("topolgy: x\n"),
             "box.yaml:1:1: unknown key \"topolgy\" of the configuration; did you mean "
             "\"topology\"?");
@@ -177,13 +178,13 @@ TEST(Config, AnUnknownKeyGetsItsPlaceAndTheNearestKey) {
               HasSubstr("box.yaml:2:3: unknown key \"intt\" of udp"));
 }
 
-TEST(Config, MistakesAreToldAtOnce) {
+TEST(Config, ReportsAllErrorsAtOnce) {
   const std::string error = ErrorOf(
       "record_interval: 5s\nanalysis_window: 1\nudp: {buffer: 64X, sflow: [\"localhost:80\"]}\n"
       "interfaces: [{snap: 63}]\n");
   EXPECT_THAT(error, HasSubstr("box.yaml:1:18: expected 1ms to 4s, found 5s"));
   EXPECT_THAT(error, HasSubstr("box.yaml:2:18: \"1\" is not a duration"));
-  EXPECT_THAT(error, HasSubstr("box.yaml:3:15: \"64X\" is not a number of octets"));
+  EXPECT_THAT(error, HasSubstr("box.yaml:3:15: \"64X\" is not a size in bytes"));
   EXPECT_THAT(error, HasSubstr("box.yaml:3:28: \"localhost:80\" is not an address with a port"));
   EXPECT_THAT(error, HasSubstr("expected a whole number from 64 to 65535, found \"63\""));
   EXPECT_THAT(error, HasSubstr("the key \"name\" of interfaces is missing"));

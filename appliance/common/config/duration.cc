@@ -52,7 +52,7 @@ std::string FormatDuration(Duration duration) {
       return fmt::format("{}{}", duration.count() / unit.nanoseconds, unit.name);
     }
   }
-  return {};  // a nanosecond divides all
+  return {};  // unreachable: every duration is a whole number of nanoseconds
 }
 
 }  // namespace rocescope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A length of time as a command line or a configuration writes it.
+// Durations as written on the command line and in configuration files.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace rocescope {
 
-// A whole number and its unit, ns, us, ms, s, m, h or d ("100ms"); greater than zero.
+// Parses a positive whole number with a unit: ns, us, ms, s, m, h or d ("100ms").
 Result<Duration> ParseDuration(std::string_view text);
 
-// In the largest unit that makes it a whole number.
+// Formats it in the largest unit that gives a whole number.
 std::string FormatDuration(Duration duration);
 
 }  // namespace rocescope

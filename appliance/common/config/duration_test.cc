@@ -6,7 +6,7 @@
 namespace rocescope {
 namespace {
 
-TEST(Duration, IsANumberAndItsUnit) {
+TEST(Duration, ParsesNumberAndUnit) {
   EXPECT_EQ(ParseDuration("7ns"), Duration(7));
   EXPECT_EQ(ParseDuration("20us"), Duration(20'000));
   EXPECT_EQ(ParseDuration("100ms"), Duration(100'000'000));
@@ -16,19 +16,19 @@ TEST(Duration, IsANumberAndItsUnit) {
   EXPECT_EQ(ParseDuration("30d"), std::chrono::hours(720));
 }
 
-TEST(Duration, IsWrittenInTheLargestUnitThatMakesItWhole) {
+TEST(Duration, FormatsInTheLargestUnit) {
   for (const char* text : {"7ns", "1001ns", "100ms", "61s", "15m", "25h", "30d"}) {
     EXPECT_EQ(FormatDuration(*ParseDuration(text)), text);
   }
 }
 
-TEST(Duration, IsNeitherZeroNorNegativeNorBeyondAnInt64) {
+TEST(Duration, RejectsZeroNegativeAndOverflow) {
   for (const char* text : {"0ms", "-1s", "9223372037s", "99999999999999999999ns"}) {
     EXPECT_FALSE(ParseDuration(text)) << text;
   }
 }
 
-TEST(Duration, NeedsBothParts) {
+TEST(Duration, RequiresNumberAndUnit) {
   for (const char* text : {"", "100", "ms", "1w", "1 s", "1.5s", "1sx"}) {
     EXPECT_FALSE(ParseDuration(text)) << text;
   }

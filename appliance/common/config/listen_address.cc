@@ -53,7 +53,7 @@ Result<ListenAddress> ParseListenAddress(std::string_view text) {
   if (in_brackets) host = host.substr(1, host.size() - 2);
   const Result<IpAddress> address = ParseIpAddress(host);
   const std::optional<uint16_t> port = ReadPort(text.substr(colon + 1));
-  // Without the brackets nobody knows where an IPv6 address ends.
+  // Without brackets the end of an IPv6 address is ambiguous.
   if (!address || !port || in_brackets == (host.find(':') == std::string_view::npos)) {
     return wrong();
   }

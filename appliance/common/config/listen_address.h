@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a service listens: an address of this machine and a port.
+// The address and port that a service listens on.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,26 @@
 
 namespace rocescope {
 
-// 127.0.0.0/8 or ::1: nobody else can come by it.
+// 127.0.0.0/8 or ::1, which other hosts cannot reach.
 bool IsLoopback(const IpAddress& address);
-// Of a URL or target: such an address, with or without brackets, or "localhost".
+// True for the host part of a URL that is a loopback address, with or without brackets, or
+// "localhost".
 bool IsThisHost(std::string_view host);
 
-// Letters, digits, '-', '_' and '.', at most 253: what hosts are called.
+// True for at most 253 letters, digits, '-', '_' and '.', without a leading dot.
 bool IsHostName(std::string_view name);
 
 struct ListenAddress {
   IpAddress address;
-  uint16_t port = 0;  // 0: one that the system chooses
+  uint16_t port = 0;  // 0: the system chooses a port
 
   bool IsLoopback() const { return rocescope::IsLoopback(address); }
 
   friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
 };
 
-// "127.0.0.1:8080" or "[::1]:8080". A name is an error: it may stand for several addresses.
+// Parses "127.0.0.1:8080" or "[::1]:8080". A host name is an error: it may resolve to several
+// addresses.
 Result<ListenAddress> ParseListenAddress(std::string_view text);
 std::string ToString(const ListenAddress& where);
 

@@ -9,12 +9,12 @@ Status CheckTls(std::span<const ListenAddress> listen, const TlsConfig& config) 
   if (!config.certificate.empty() && !config.key.empty() && !config.client_ca.empty()) return {};
   if (config.IsThere()) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     "certificate, key and client_ca belong together: give all three");
+                     "incomplete TLS configuration: set all of certificate, key and client_ca");
   }
   for (const ListenAddress& where : listen) {
     if (where.IsLoopback()) continue;
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("{} is not an address of loopback, and needs certificate, key and "
+                     fmt::format("{} is not a loopback address and requires certificate, key and "
                                  "client_ca",
                                  ToString(where)));
   }

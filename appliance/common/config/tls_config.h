@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By which a service shows who it is, and knows who calls.
+// The TLS files with which a service authenticates itself and its clients.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace rocescope {
 
-// Paths of PEM files: all three, or none.
+// Paths of PEM files. Either all three are set or none.
 struct TlsConfig {
   std::string certificate;
   std::string key;
@@ -21,8 +21,8 @@ struct TlsConfig {
   friend bool operator==(const TlsConfig&, const TlsConfig&) = default;
 };
 
-// An error if some of the files are missing, or all, and an address is not of loopback: nobody is
-// served there who has not shown who they are.
+// Returns an error if only some of the files are set, or if none is set and an address is not
+// loopback: other addresses require authenticated clients.
 Status CheckTls(std::span<const ListenAddress> listen, const TlsConfig& config);
 
 }  // namespace rocescope

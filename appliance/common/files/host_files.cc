@@ -22,16 +22,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A box goes on with other work meanwhile, and with what memory there is left.
+// The appliance has other work and limited memory, so its limit is lower.
 uintmax_t LargestFile(Pipes pipes) { return uintmax_t{pipes == Pipes::kRead ? 4u : 1u} << 30; }
 constexpr uintmax_t kLargestSlurm = uintmax_t{1} << 30;
 
-// A folder may hold a job's captures beside its logs. What a compressed file holds its name tells.
+// A directory may contain captures next to logs. For compressed files, the name decides.
 bool IsCapture(const fs::path& path) {
   using namespace std::string_view_literals;
   constexpr std::array kCapture = {"\xa1\xb2\xc3\xd4"sv, "\xd4\xc3\xb2\xa1"sv, "\xa1\xb2\x3c\x4d"sv,
-                                   "\x4d\x3c\xb2\xa1"sv, "\x0a\x0d\x0d\x0a"sv};  // the last: pcapng
-  constexpr std::array kCompressed = {"\x1f\x8b"sv, "\x28\xb5\x2f\xfd"sv};       // gzip, zstd
+                                   // The last one is pcapng.
+                                   "\x4d\x3c\xb2\xa1"sv, "\x0a\x0d\x0d\x0a"sv};
+  constexpr std::array kCompressed = {"\x1f\x8b"sv, "\x28\xb5\x2f\xfd"sv};  // gzip, zstd
   char head[4] = {};
   std::ifstream file(path, std::ios::binary);
   file.read(head, sizeof head);
@@ -42,7 +43,7 @@ bool IsCapture(const fs::path& path) {
          path.filename().string().find("cap") != std::string::npos;
 }
 
-// Files to read, folders replaced by what is in them.
+// Replaces directories by their files.
 Result<std::vector<std::string>> Expand(const std::vector<std::string>& paths,
                                         std::string_view option, std::vector<std::string>& notes) {
   std::vector<std::string> files;
@@ -61,10 +62,10 @@ Result<std::vector<std::string>> Expand(const std::vector<std::string>& paths,
     }
     if (error) {
       return MakeError(ErrorCode::kPermissionDenied,
-                       fmt::format("{}: cannot be listed: {}", path, error.message()));
+                       fmt::format("{}: cannot list directory: {}", path, error.message()));
     }
     if (inside.empty()) {
-      notes.push_back(fmt::format("{}: the folder has no file that {} could read", path, option));
+      notes.push_back(fmt::format("{}: the directory has no file for {}", path, option));
     }
     std::sort(inside.begin(), inside.end());
     files.insert(files.end(), inside.begin(), inside.end());
@@ -72,7 +73,7 @@ Result<std::vector<std::string>> Expand(const std::vector<std::string>& paths,
   return files;
 }
 
-// "node0" of "/x/node0.json"; "10.0.0.5" of "10.0.0.5.json"; a simulated run's files are named
+// "node0" from "/x/node0.json", "10.0.0.5" from "10.0.0.5.json". Simulated runs name their files
 // HOST.NANOSECONDS.json.
 std::string HostOf(const std::string& path) {
   std::string name = fs::path(path).filename().string();
@@ -83,7 +84,7 @@ std::string HostOf(const std::string& path) {
     }
   }
   const size_t dot = name.rfind('.');
-  constexpr size_t kShortestNanoseconds = 10;  // what no octet of an address is as long as
+  constexpr size_t kShortestNanoseconds = 10;  // longer than any octet of an IPv4 address
   if (dot != std::string::npos && name.size() - dot - 1 >= kShortestNanoseconds &&
       name.find_first_not_of("0123456789", dot + 1) == std::string::npos) {
     name.resize(dot);
@@ -101,17 +102,17 @@ Status ReadLogs(const std::vector<std::string>& paths, Pipes pipes, HostFiles& r
         *result.logs.emplace_back(std::make_shared<const NcclLog>(ParseNcclLog(*text, path)));
     if (log.messages == 0) {
       result.notes.push_back(fmt::format(
-          "{}: no NCCL messages in it; run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET", path));
+          "{}: no NCCL messages found; run the job with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET",
+          path));
     }
     const bool has_communicator =
         std::any_of(log.processes.begin(), log.processes.end(),
                     [](const NcclProcess& process) { return !process.communicators.empty(); });
     if (log.messages > 0 && !has_communicator) {
-      result.notes.push_back(
-          fmt::format("{}: {} NCCL messages, but none that tells a rank (\"comm ... rank ... "
-                      "nranks ...\"); run "
-                      "with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET from the job's start",
-                      path, log.messages));
+      result.notes.push_back(fmt::format(
+          "{}: {} NCCL messages, but none contains a rank (\"comm ... rank ... nranks ...\"); run "
+          "the job with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET from its start",
+          path, log.messages));
     }
     for (const NcclLogNote& note : log.notes) {
       result.notes.push_back(fmt::format("{}:{}: expected {}", path, note.line, note.expected));
@@ -143,8 +144,8 @@ bool SameJob(const Allocation& a, const Allocation& b) {
          std::ranges::equal(a.nodes, b.nodes, {}, &AllocatedNode::name, &AllocatedNode::name);
 }
 
-// A job that several listings have, as those of one hour and the next, is one. Of what they say of
-// it, that it ended is the newest.
+// Merges a job that occurs in several listings, for example of consecutive hours. The state "ended"
+// takes precedence.
 void Merge(std::vector<Allocation> more, std::multimap<uint64_t, size_t>& by_id,
            std::vector<Allocation>& all) {
   for (Allocation& one : more) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What hosts and schedulers left in files: NCCL logs, the output of `rdma resource show qp`, and of
-// `squeue --json`.
+// Host and scheduler data in files: NCCL logs, output of `rdma resource show qp` and of `squeue
+// --json`.
 #pragma once
 
 #include <string>
@@ -20,15 +20,14 @@ struct HostFilePaths {
 
 struct HostFiles {
   HostFacts facts;
-  NcclLogs logs;                   // whence the jobs are, for whoever hears of more logs later
-  std::vector<std::string> notes;  // sentences about lines that could not be read
+  NcclLogs logs;                   // the source of the jobs, for regrouping with later logs
+  std::vector<std::string> notes;  // sentences about lines that could not be parsed
 };
 
-// Each path is a file or a folder, whose files are all read (not those of folders in it), by name,
-// but for captures. A folder without any other is noted.
-// An error names the path that is missing or unreadable. A file of more than 4 GiB is refused, of
-// more than 1 GiB if it is of Slurm. Where pipes are refused, as by a box, which has other work to
-// go on with, so is every file of more than 1 GiB.
+// Each path is a file, or a directory whose files are read in order of their names (without
+// subdirectories and captures). A directory without other files gives a note. An error names the
+// missing or unreadable path. The limit is 4 GiB per file, 1 GiB for Slurm files, and 1 GiB for all
+// files if pipes are refused, as in the appliance.
 Result<HostFiles> ReadHostFiles(const HostFilePaths& paths, Pipes pipes = Pipes::kRefused);
 
 }  // namespace rocescope

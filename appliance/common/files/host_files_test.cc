@@ -21,7 +21,7 @@ using testing::SizeIs;
 constexpr std::string_view kQueuePair =
     R"([{"ifname":"mlx5_0","port":1,"lqpn":37,"rqpn":38,"type":"RC","state":"RTS","pid":100}])";
 
-// What NCCL 2.20 prints of a rank's initialisation.
+// Output of NCCL 2.20 for a rank's initialisation.
 std::string LogOf(int rank) {
   const std::string frame = "node" + std::to_string(rank) + ":100:200 [0] NCCL INFO ";
   return frame + "comm 0x1 rank " + std::to_string(rank) +
@@ -51,7 +51,7 @@ class HostFilesTest : public testing::Test {
   }
   std::string Folder(const std::string& name) { return (folder_ / name).string(); }
 
-  // The host that a dump of this name is taken to be of.
+  // The host name that is derived from the name of a dump.
   std::string HostOf(const std::string& name) {
     const Result<HostFiles> files = ReadHostFiles({.rdma = {Write(name, kQueuePair)}});
     return files && files->facts.rdma.size() == 1 ? files->facts.rdma[0].host : "(none)";
@@ -71,7 +71,7 @@ TEST_F(HostFilesTest, GroupsTheLogsOfOneJob) {
   EXPECT_THAT(files->notes, IsEmpty());
 }
 
-TEST_F(HostFilesTest, ReadsTheFilesOfAFolderButNotOfFoldersInIt) {
+TEST_F(HostFilesTest, ReadsADirectoryWithoutSubdirectories) {
   Write("logs/a.log", LogOf(0));
   Write("logs/b.log", LogOf(1));
   Write("logs/old/c.log", LogOf(1));
@@ -82,7 +82,7 @@ TEST_F(HostFilesTest, ReadsTheFilesOfAFolderButNotOfFoldersInIt) {
   EXPECT_EQ(files->facts.jobs[0].ranks[1].source, Folder("logs/b.log"));
 }
 
-TEST_F(HostFilesTest, ReadsTheDumpsOfAFolderByName) {
+TEST_F(HostFilesTest, ReadsTheDumpsOfADirectoryByName) {
   Write("rdma/node2.json", kQueuePair);
   Write("rdma/node1.json", kQueuePair);
   const Result<HostFiles> files = ReadHostFiles({.rdma = {Folder("rdma")}});
@@ -102,12 +102,12 @@ TEST_F(HostFilesTest, TakesTheHostFromTheNameOfADump) {
   EXPECT_EQ(HostOf("fd00::5.log"), "fd00::5");
 }
 
-TEST_F(HostFilesTest, TakesTheTimeOffTheNameOfADump) {
+TEST_F(HostFilesTest, RemovesTheTimeFromTheNameOfADump) {
   EXPECT_EQ(HostOf("node0.1750000000000000000.json"), "node0");
   EXPECT_EQ(HostOf("10.0.0.5.1750000000000000000.json"), "10.0.0.5");
 }
 
-TEST_F(HostFilesTest, ReadsWhatTheSchedulerSays) {
+TEST_F(HostFilesTest, ReadsSchedulerListings) {
   const std::string slurm = Write(
       "slurm.json", R"({"jobs": [{"job_id": 7, "job_state": "RUNNING", "nodes": "n[1-2]"}]})");
   const std::string wrong = Write("wrong.json", "JOBID");
@@ -118,7 +118,7 @@ TEST_F(HostFilesTest, ReadsWhatTheSchedulerSays) {
   EXPECT_THAT(files->notes, ElementsAre(HasSubstr(wrong + ": no JSON")));
 }
 
-TEST_F(HostFilesTest, AJobOfSeveralListingsIsOne) {
+TEST_F(HostFilesTest, MergesAJobOfSeveralListings) {
   const auto job = [](const char* state, int start, const char* nodes) {
     return fmt::format(
         R"({{"jobs": [{{"job_id": 7, "job_state": "{}", "start_time": {}, "nodes": "{}"}}]}})",
@@ -127,7 +127,8 @@ TEST_F(HostFilesTest, AJobOfSeveralListingsIsOne) {
   const std::string ended = Write("1.json", job("COMPLETED", 100, "n[1-2]"));
   const std::string running = Write("2.json", job("RUNNING", 100, "n[1-2]"));
   const std::string again = Write("3.json", job("RUNNING", 200, "n[1-2]"));  // requeued
-  const std::string other = Write("4.json", job("RUNNING", 100, "n[3-4]"));  // another cluster's
+  // Another cluster's job.
+  const std::string other = Write("4.json", job("RUNNING", 100, "n[3-4]"));
   const auto states = [](const std::vector<std::string>& paths) {
     std::vector<AllocationState> result;
     const Result<HostFiles> files = ReadHostFiles({.slurm = paths});
@@ -153,7 +154,7 @@ TEST_F(HostFilesTest, NamesTheFileThatIsMissing) {
   }
 }
 
-TEST_F(HostFilesTest, SaysIfAFileIsNoNcclLog) {
+TEST_F(HostFilesTest, ReportsAFileWithoutNcclMessages) {
   const std::string path = Write("train.log", "epoch 1\nepoch 2\n");
   const Result<HostFiles> files = ReadHostFiles({.nccl_logs = {path}});
   ASSERT_TRUE(files) << files.error().message;
@@ -161,7 +162,7 @@ TEST_F(HostFilesTest, SaysIfAFileIsNoNcclLog) {
   EXPECT_THAT(files->notes, ElementsAre(HasSubstr(path + ": no NCCL messages")));
 }
 
-TEST_F(HostFilesTest, NamesFileAndLineOfWhatItCannotRead) {
+TEST_F(HostFilesTest, ReportsFileAndLineOfMalformedInput) {
   const std::string log =
       Write("a.log", LogOf(0) +
                          "node0:100:200 [0] NCCL INFO comm 0x2 rank 5 nranks 2 cudaDev 0 nvmlDev "
@@ -173,15 +174,16 @@ TEST_F(HostFilesTest, NamesFileAndLineOfWhatItCannotRead) {
               ElementsAre(HasSubstr(log + ":3: expected"), HasSubstr(dump + ": line 1")));
 }
 
-TEST_F(HostFilesTest, SaysIfALogTellsNoRank) {
+TEST_F(HostFilesTest, ReportsALogWithoutRanks) {
   const std::string path =
       Write("a.log", "node0:100:200 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.7<0>\n");
   const Result<HostFiles> files = ReadHostFiles({.nccl_logs = {path}});
   ASSERT_TRUE(files) << files.error().message;
-  EXPECT_THAT(files->notes, ElementsAre(HasSubstr(path + ": 1 NCCL messages, but none")));
+  EXPECT_THAT(files->notes,
+              ElementsAre(HasSubstr(path + ": 1 NCCL messages, but none contains a rank")));
 }
 
-TEST_F(HostFilesTest, PassesOverTheCapturesOfAFolder) {
+TEST_F(HostFilesTest, IgnoresCapturesInADirectory) {
   using namespace std::string_view_literals;
   Write("job/a.log", LogOf(0));
   Write("job/a.pcap", "\x4d\x3c\xb2\xa1\x02\x00"sv);
@@ -194,15 +196,16 @@ TEST_F(HostFilesTest, PassesOverTheCapturesOfAFolder) {
   EXPECT_THAT(files->notes, ElementsAre(HasSubstr("short: no NCCL messages")));
 }
 
-TEST_F(HostFilesTest, AnEmptyFolderIsNoErrorButNoted) {
+TEST_F(HostFilesTest, NotesAnEmptyDirectory) {
   fs::create_directories(Folder("empty"));
   const Result<HostFiles> files =
       ReadHostFiles({.nccl_logs = {Folder("empty")}, .rdma = {Folder("empty")}});
   ASSERT_TRUE(files) << files.error().message;
   EXPECT_THAT(files->facts.jobs, IsEmpty());
   EXPECT_THAT(files->facts.rdma, IsEmpty());
-  EXPECT_THAT(files->notes, ElementsAre(HasSubstr("empty: the folder has no file that --nccl-logs"),
-                                        HasSubstr("empty: the folder has no file that --rdma")));
+  EXPECT_THAT(files->notes,
+              ElementsAre(HasSubstr("empty: the directory has no file for --nccl-logs"),
+                          HasSubstr("empty: the directory has no file for --rdma")));
 }
 
 }  // namespace

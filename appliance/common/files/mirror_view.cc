@@ -57,7 +57,7 @@ size_t MirrorView::Keep(std::span<RawFrame> batch) {
       ++unsent_;
       continue;
     }
-    // 2^-53 of the hash's upper bits is a double in [0, 1).
+    // the upper 53 bits of the hash as a double in [0, 1)
     if (mirrored && static_cast<double>(Mix64(++sent_) >> 11) * 0x1p-53 < loss_) {
       ++lost_;
       continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Some of the mirrored frames of a capture, as if the fabric had fewer mirror sessions, or the way
-// from them to the box were overloaded.
+// Selects mirrored frames of a capture, to emulate a fabric with fewer mirror sessions or an
+// overloaded mirror path.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,20 @@ class MirrorView {
  public:
   struct Options {
     MirrorSessions sessions = MirrorSessions::kAll;
-    double loss = 0;                           // share of frames that never arrive: 0 to 1
-    const topology::Fabric* fabric = nullptr;  // asked once which leaves are; nullptr: none
+    double loss = 0;  // share of lost frames: 0 to 1
+    // To determine the leaves, in the constructor only; nullptr: no leaves.
+    const topology::Fabric* fabric = nullptr;
   };
   explicit MirrorView(const Options& options);
 
   bool ShowsAll() const { return sessions_ == MirrorSessions::kAll && loss_ == 0; }
 
-  // Moves what is seen to the front of `batch`, in its order, and returns how much that is; what no
-  // switch mirrored stays. The same frames are lost in every run over the same input.
+  // Moves the selected frames to the front of `batch`, in order, and returns their number. Frames
+  // that are not mirrored are kept. The same input always loses the same frames.
   size_t Keep(std::span<RawFrame> batch);
 
-  // Frames that the mirrors so far did not send, and that were lost on the way.
+  // The number of frames that were excluded by the selection, and that were lost on the mirror
+  // path.
   uint64_t unsent() const { return unsent_; }
   uint64_t lost() const { return lost_; }
 
@@ -38,13 +40,13 @@ class MirrorView {
 
   const MirrorSessions sessions_;
   const double loss_;
-  std::set<IpAddress> leaves_;  // by ERSPAN source
+  std::set<IpAddress> leaves_;  // by ERSPAN source address
   uint64_t sent_ = 0;
   uint64_t unsent_ = 0;
   uint64_t lost_ = 0;
 };
 
-// Whether each switch that `sessions` is about has such a session in the fabric's description.
+// True if each switch that `sessions` covers has such a session in the topology.
 bool HasSessions(const topology::Fabric& fabric, MirrorSessions sessions);
 
 }  // namespace rocescope

@@ -15,7 +15,7 @@
 namespace rocescope {
 namespace {
 
-// Of a fabric with one leaf and one spine, generated: their ERSPAN sources are 172.16.0.1 and .2.
+// A generated fabric with one leaf and one spine. Their ERSPAN sources are 172.16.0.1 and .2.
 constexpr const char* kLeaf = "172.16.0.1";
 constexpr const char* kSpine = "172.16.0.2";
 
@@ -34,7 +34,7 @@ class MirrorViewTest : public testing::Test {
     return Kept(
         test::InErspan3(test::RoceFrame().Bth({}).Build(), {.session = 11}, 0, {.source = source}));
   }
-  // What is seen of one frame of each kind, by their places.
+  // The indices of the selected frames, given one frame of each kind.
   std::vector<size_t> Seen(MirrorSessions sessions) {
     const auto fabric = topology::Generate({.hosts = 2, .leaves = 1, .spines = 1}).value();
     MirrorView view({.sessions = sessions, .fabric = &fabric});
@@ -53,7 +53,7 @@ class MirrorViewTest : public testing::Test {
 
 using Places = std::vector<size_t>;
 
-TEST_F(MirrorViewTest, AFabricHasSessionsWhereEachSwitchInQuestionHasOne) {
+TEST_F(MirrorViewTest, HasSessionsIfEachCoveredSwitchHasOne) {
   using enum MirrorSessions;
   const auto fabric = [](std::string_view mirrors) {
     return topology::LoadFabric(
@@ -70,7 +70,7 @@ TEST_F(MirrorViewTest, AFabricHasSessionsWhereEachSwitchInQuestionHasOne) {
   const auto leaf = fabric("{switch: leaf0, session: 1, direction: ingress}");
   EXPECT_TRUE(HasSessions(leaf, kAll));
   EXPECT_TRUE(HasSessions(leaf, kLeafPorts));
-  EXPECT_FALSE(HasSessions(leaf, kPorts)) << "nothing of spine0";
+  EXPECT_FALSE(HasSessions(leaf, kPorts)) << "spine0 has no session";
   EXPECT_FALSE(HasSessions(leaf, kPortSets));
   const auto sets = fabric(
       "{switch: leaf0, session: 1, direction: ingress, names_port: false},"
@@ -79,14 +79,14 @@ TEST_F(MirrorViewTest, AFabricHasSessionsWhereEachSwitchInQuestionHasOne) {
   EXPECT_FALSE(HasSessions(sets, kLeafPorts));
 }
 
-TEST_F(MirrorViewTest, ShowsTheSessionsThatAreAskedFor) {
+TEST_F(MirrorViewTest, SelectsTheRequestedSessions) {
   EXPECT_EQ(Seen(MirrorSessions::kAll), (Places{0, 1, 2, 3, 4}));
   EXPECT_EQ(Seen(MirrorSessions::kPorts), (Places{0, 1, 2}));
   EXPECT_EQ(Seen(MirrorSessions::kLeafPorts), (Places{0, 1}));
   EXPECT_EQ(Seen(MirrorSessions::kPortSets), (Places{0, 3, 4}));
 }
 
-TEST_F(MirrorViewTest, LosesAShareOfMirroredFramesAndNoOthers) {
+TEST_F(MirrorViewTest, LosesAShareOfMirroredFramesOnly) {
   constexpr size_t kFrames = 10'000;
   const auto run = [&] {
     MirrorView view({.loss = 0.2});

@@ -29,22 +29,21 @@ Result<RunDirectory> OpenRunDirectory(const std::string& path, const RunParts& p
   Result<RunManifest> manifest = ReadManifest((folder / "run.json").string());
   if (!manifest && manifest.error().code == ErrorCode::kNotFound) {
     return MakeError(ErrorCode::kNotFound,
-                     fmt::format("{}: is a directory without a run.json: name the capture files in "
-                                 "it, or a run's folder",
+                     fmt::format("{}: directory without a run.json: pass the capture files in it, "
+                                 "or the directory of a run",
                                  path));
   }
   if (!manifest) return tl::unexpected(manifest.error());
   RunDirectory run;
   run.manifest = *std::move(manifest);
-  // Where it is, or nothing.
+  // Returns the path of a part, or an empty string.
   const auto part = [&](bool wanted, bool expected, const char* name) -> std::string {
     if (!wanted) return {};
     const fs::path file = folder / name;
     std::error_code ignored;
     if (fs::exists(file, ignored)) return file.string();
     if (expected) {
-      run.notes.push_back(
-          fmt::format("{}: run.json says that it was recorded, but it is missing", file.string()));
+      run.notes.push_back(fmt::format("{}: listed in run.json but missing", file.string()));
     }
     return {};
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run directory holds (dataplane/run/README.md), to be replayed. The truth about a run is
-// not among it: truth.json is never opened.
+// The contents of a run directory (dataplane/run/README.md) for a replay. truth.json is never
+// opened.
 #pragma once
 
 #include <string>
@@ -14,16 +14,16 @@ namespace rocescope {
 
 struct RunDirectory {
   RunManifest manifest;
-  std::vector<std::string> captures;   // of mirror.pcap, int.pcap, sflow.pcap those that are there
-  std::string counters;                // counters.jsonl; empty if it is not there
-  std::vector<std::string> nccl_logs;  // the folder nccl/, likewise
-  std::vector<std::string> rdma;       // the folder rdma/
+  std::vector<std::string> captures;   // those of mirror.pcap, int.pcap and sflow.pcap that exist
+  std::string counters;                // counters.jsonl; empty if missing
+  std::vector<std::string> nccl_logs;  // the directory nccl/; empty if missing
+  std::vector<std::string> rdma;       // the directory rdma/
   std::vector<std::string> slurm;      // slurm.json
-  std::string topology;                // topology.yaml; empty if it is not there
-  std::vector<std::string> notes;      // what run.json lets expect and is not there
+  std::string topology;                // topology.yaml; empty if missing
+  std::vector<std::string> notes;      // parts that run.json lists but that are missing
 };
 
-// The error names the path: no run.json in it, or one that is wrong.
+// The error names a path without a run.json, or with an invalid one.
 Result<RunDirectory> OpenRunDirectory(const std::string& path, const RunParts& parts = {});
 
 }  // namespace rocescope

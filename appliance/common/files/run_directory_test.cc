@@ -47,7 +47,7 @@ class RunDirectoryTest : public testing::Test {
   RunManifest manifest_;
 };
 
-TEST_F(RunDirectoryTest, FindsWhatIsThere) {
+TEST_F(RunDirectoryTest, FindsExistingParts) {
   Write("int.pcap", "");
   Write("mirror.pcap", "");
   Write("counters.jsonl", "");
@@ -65,14 +65,15 @@ TEST_F(RunDirectoryTest, FindsWhatIsThere) {
   EXPECT_THAT(run->notes, IsEmpty());
 }
 
-TEST_F(RunDirectoryTest, NotesWhatShouldBeThere) {
+TEST_F(RunDirectoryTest, NotesMissingParts) {
   manifest_.telemetry.sflow = true;
   const auto run = Open();
   ASSERT_TRUE(run);
-  EXPECT_THAT(run->notes, ElementsAre(HasSubstr(PathOf("sflow.pcap") + ": run.json says")));
+  EXPECT_THAT(run->notes,
+              ElementsAre(HasSubstr(PathOf("sflow.pcap") + ": listed in run.json but missing")));
 }
 
-TEST_F(RunDirectoryTest, LeavesAloneWhatIsNotAskedFor) {
+TEST_F(RunDirectoryTest, IgnoresUnselectedParts) {
   manifest_.telemetry.sflow = true;
   Write("mirror.pcap", "");
   Write("int.pcap", "");
@@ -82,12 +83,12 @@ TEST_F(RunDirectoryTest, LeavesAloneWhatIsNotAskedFor) {
   EXPECT_THAT(run->notes, IsEmpty());
 }
 
-TEST_F(RunDirectoryTest, NamesTheManifestThatIsMissingOrWrong) {
+TEST_F(RunDirectoryTest, ReportsAMissingOrInvalidManifest) {
   const auto missing = OpenRunDirectory(folder_.string());
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(missing.error().message,
-              HasSubstr(folder_.string() + ": is a directory without a run.json"));
+              HasSubstr(folder_.string() + ": directory without a run.json"));
   Write("run.json", "{}");
   const auto wrong = OpenRunDirectory(folder_.string());
   ASSERT_FALSE(wrong);

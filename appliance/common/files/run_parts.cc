@@ -16,7 +16,7 @@ using Flag = decltype(&RunParts::sflow);
 
 struct Part {
   std::string_view word;
-  MirrorSessions mirror;  // kNone: the part is no mirror
+  MirrorSessions mirror;  // kNone: not a mirror part
   Flag flag;
 };
 
@@ -38,7 +38,7 @@ Error Unknown(std::string_view word) {
   std::vector<std::string_view> words;
   for (const Part& part : kParts) words.push_back(part.word);
   return {.code = ErrorCode::kInvalidArgument,
-          .message = fmt::format("\"{}\" is no part of a run{}; expected some of {}", word,
+          .message = fmt::format("unknown part of a run \"{}\"{}; expected one or more of {}", word,
                                  DidYouMean(word, words), fmt::join(words, ", "))};
 }
 
@@ -65,7 +65,7 @@ Result<RunParts> ParseRunParts(std::string_view text) {
     } else {
       return MakeError(
           ErrorCode::kInvalidArgument,
-          fmt::format("\"{}\": another choice of mirrored frames stands before it", word));
+          fmt::format("\"{}\" conflicts with an earlier selection of mirrored frames", word));
     }
     begin = end + 1;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of a run's telemetry to look at: `replay --only leaf-mirror,sflow` sees what a fabric with
-// nothing else would have shown.
+// Selects the telemetry of a run: `replay --only leaf-mirror,sflow` emulates a fabric that has no
+// other telemetry.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,28 @@
 
 namespace rocescope {
 
-// Of the mirrored frames.
+// The selected mirror sessions.
 enum class MirrorSessions : uint8_t {
   kNone,
   kAll,
-  kPorts,      // sessions whose frames name their port
-  kLeafPorts,  // the same, of leaves alone
+  kPorts,      // sessions whose frames contain port information
+  kLeafPorts,  // the same, on leaves only
   kPortSets,   // sessions whose frames do not
 };
 
-// What is off is left alone as if it had not been recorded.
+// Parts that are off are ignored, as if they were not recorded.
 struct RunParts {
   MirrorSessions mirror = MirrorSessions::kAll;
   bool int_reports = true;
   bool sflow = true;
   bool counters = true;
-  bool switch_counters = false;  // without `counters`: of these, what switches' ports count alone
+  bool switch_counters = false;  // without `counters`: only the counters of switch ports
   bool nccl_logs = true;
   bool rdma = true;
   bool slurm = true;
 };
 
-// Words with commas between them; the error names the one that is unknown, and those that are not.
+// Parses comma-separated words. The error names the unknown word and lists the known words.
 Result<RunParts> ParseRunParts(std::string_view text);
 
 }  // namespace rocescope

@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(RunParts, OnlyWhatIsNamedIsLookedAt) {
+TEST(RunParts, SelectsOnlyNamedParts) {
   const auto parts = ParseRunParts("leaf-mirror,sflow");
   ASSERT_TRUE(parts) << parts.error().message;
   EXPECT_EQ(parts->mirror, MirrorSessions::kLeafPorts);
@@ -18,33 +18,33 @@ TEST(RunParts, OnlyWhatIsNamedIsLookedAt) {
                parts->slurm);
 }
 
-TEST(RunParts, WithoutAMirrorThereIsNone) {
+TEST(RunParts, SelectsNoMirrorByDefault) {
   EXPECT_EQ(ParseRunParts("int,rdma")->mirror, MirrorSessions::kNone);
 }
 
-TEST(RunParts, CountersOfSwitchesAreAPartOfTheirOwn) {
+TEST(RunParts, SelectsSwitchCountersSeparately) {
   const auto parts = ParseRunParts("sflow,switch-counters");
   ASSERT_TRUE(parts) << parts.error().message;
   EXPECT_TRUE(parts->switch_counters);
   EXPECT_FALSE(parts->counters);
 }
 
-TEST(RunParts, AnUnknownWordIsNamedWithItsNeighbour) {
+TEST(RunParts, UnknownWordSuggestsTheNearest) {
   const auto parts = ParseRunParts("int,sflw");
   ASSERT_FALSE(parts);
-  EXPECT_THAT(parts.error().message, HasSubstr("\"sflw\" is no part of a run; did you mean"));
+  EXPECT_THAT(parts.error().message, HasSubstr("unknown part of a run \"sflw\"; did you mean"));
   EXPECT_THAT(parts.error().message, HasSubstr("leaf-mirror, port-sets, int"));
 }
 
-TEST(RunParts, NothingBetweenCommasIsAnError) {
+TEST(RunParts, RejectsEmptyWords) {
   EXPECT_FALSE(ParseRunParts(""));
   EXPECT_FALSE(ParseRunParts("int,"));
 }
 
-TEST(RunParts, TwoChoicesOfMirroredFramesAreOneTooMany) {
+TEST(RunParts, RejectsTwoMirrorSelections) {
   const auto parts = ParseRunParts("leaf-mirror,port-sets");
   ASSERT_FALSE(parts);
-  EXPECT_THAT(parts.error().message, HasSubstr("another choice"));
+  EXPECT_THAT(parts.error().message, HasSubstr("conflicts with an earlier selection"));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 tl::unexpected<Error> TooLarge(const std::string& path, uintmax_t most) {
   return MakeError(ErrorCode::kResourceExhausted,
-                   fmt::format("{}: more than {} MiB", path, most >> 20));
+                   fmt::format("{}: larger than {} MiB", path, most >> 20));
 }
 
 tl::unexpected<Error> CannotBeRead(const std::string& path, int error) {
@@ -53,7 +53,8 @@ Result<std::string> ReadToEnd(int descriptor, const std::string& name, std::stri
 }  // namespace
 
 Result<std::string> ReadTextFile(const std::string& path, uintmax_t most, Pipes pipes) {
-  const int wait = pipes == Pipes::kRead ? 0 : O_NONBLOCK;  // to open a pipe waits for its writer
+  // Opening a pipe blocks until it has a writer.
+  const int wait = pipes == Pipes::kRead ? 0 : O_NONBLOCK;
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | wait));
   struct stat found{};
   if (file.number() < 0 || fstat(file.number(), &found) != 0) {
@@ -62,7 +63,7 @@ Result<std::string> ReadTextFile(const std::string& path, uintmax_t most, Pipes 
         fmt::format("{}: cannot be opened: {}", path, std::generic_category().message(errno)));
   }
   if (S_ISDIR(found.st_mode)) {
-    return MakeError(ErrorCode::kInvalidArgument, fmt::format("{}: is a folder, no file", path));
+    return MakeError(ErrorCode::kInvalidArgument, fmt::format("{}: is a directory", path));
   }
   std::string text;
   if (S_ISREG(found.st_mode)) {
@@ -71,7 +72,7 @@ Result<std::string> ReadTextFile(const std::string& path, uintmax_t most, Pipes 
     text.reserve(static_cast<size_t>(size));
   } else if (pipes == Pipes::kRefused) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("{}: is no regular file, but a device, pipe or socket", path));
+                     fmt::format("{}: not a regular file (it is a device, pipe or socket)", path));
   }
   return ReadToEnd(file.number(), path, std::move(text), most);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file's whole text.
+// Reads complete text files.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace rocescope {
 
-// Pipes and devices are read where a person names them on the command line, as in
-// `--topology <(generate)`. What runs for long reads none: they may never give or never end.
+// Pipes and devices are read only if the user names them on the command line, as in `--topology
+// <(generate)`. Daemons refuse them, because they may block or never end.
 enum class Pipes : uint8_t { kRefused, kRead };
 
-// The error names the path. A file of more than `most` octets is refused before it is read; a pipe
-// as soon as it has given more. Where pipes are refused it never waits.
+// The error names the path. A file of more than `most` bytes is refused before reading, a pipe as
+// soon as it exceeds `most`. If pipes are refused, the call never blocks.
 Result<std::string> ReadTextFile(const std::string& path, uintmax_t most,
                                  Pipes pipes = Pipes::kRefused);
 
-// Standard input where `path` is "-"; else with pipes.
+// Reads standard input if `path` is "-"; otherwise allows pipes.
 Result<std::string> ReadTextFileOrStdin(const std::string& path, uintmax_t most);
 
 }  // namespace rocescope

@@ -34,29 +34,29 @@ class TextFileTest : public testing::Test {
   std::string path_;
 };
 
-TEST_F(TextFileTest, ReadsAFileUpToItsBound) {
+TEST_F(TextFileTest, ReadsAFileUpToItsLimit) {
   std::ofstream(path_) << "0123456789";
   EXPECT_EQ(ReadTextFile(path_, 10), "0123456789");
   std::ofstream(path_) << "0123456789A";
-  EXPECT_THAT(ErrorOf(path_), HasSubstr(path_ + ": more than"));
+  EXPECT_THAT(ErrorOf(path_), HasSubstr(path_ + ": larger than"));
 }
 
-TEST_F(TextFileTest, WhatIsNotThereIsAnErrorOfItsOwn) {
+TEST_F(TextFileTest, ReportsAMissingFile) {
   const auto text = ReadTextFile(path_, 10);
   ASSERT_FALSE(text);
   EXPECT_EQ(text.error().code, ErrorCode::kNotFound);
   EXPECT_EQ(text.error().message, path_ + ": cannot be opened: No such file or directory");
 }
 
-TEST_F(TextFileTest, DoesNotWaitForAPipeNorReadADevice) {
+TEST_F(TextFileTest, RefusesPipesAndDevices) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_THAT(ErrorOf(path_), HasSubstr(path_ + ": is no regular file"));
+  EXPECT_THAT(ErrorOf(path_), HasSubstr(path_ + ": not a regular file"));
   std::filesystem::create_symlink("/dev/zero", folder_ / "zero");
-  EXPECT_THAT(ErrorOf((folder_ / "zero").string()), HasSubstr("is no regular file"));
-  EXPECT_THAT(ErrorOf(folder_.string()), HasSubstr("is a folder"));
+  EXPECT_THAT(ErrorOf((folder_ / "zero").string()), HasSubstr("not a regular file"));
+  EXPECT_THAT(ErrorOf(folder_.string()), HasSubstr("is a directory"));
 }
 
-TEST_F(TextFileTest, ReadsAPipeWhereItIsLet) {
+TEST_F(TextFileTest, ReadsAPipeIfAllowed) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   for (const char* written : {"0123456789", "0123456789A"}) {
     std::thread writer([&] { std::ofstream(path_) << written; });

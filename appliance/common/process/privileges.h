@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From root to a user who may do nothing special, for good.
+// Drops root privileges permanently.
 #pragma once
 
 #include <string>
@@ -8,13 +8,12 @@
 
 namespace rocescope {
 
-// Whether this process runs as root, or with a capability (capabilities(7)).
+// True if this process runs as root or has a capability (capabilities(7)).
 bool IsPrivileged();
 
-// All threads of this process become `user`, with that user's groups, without capabilities, and
-// with no way back. Files and devices that are open stay so. Nothing if the process
-// is that user's already. The error says why it was not done; the process is as it was then, or it
-// is kInternal and the process must end.
+// Switches all threads of this process permanently to `user`, with that user's groups and without
+// capabilities. Open files and devices stay open. Has no effect if the process already runs as that
+// user. On error the process is unchanged, except for kInternal, after which it must exit.
 Status BecomeUser(const std::string& user);
 
 }  // namespace rocescope

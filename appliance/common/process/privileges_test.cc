@@ -16,22 +16,22 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Privileges, AUserThatIsNotThereIsAnError) {
+TEST(Privileges, RejectsAnUnknownUser) {
   const Status done = BecomeUser("nobody-of-this-name");
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(done.error().message, HasSubstr("nobody-of-this-name"));
 }
 
-TEST(Privileges, RootIsNoUserToBecome) {
+TEST(Privileges, RejectsRoot) {
   const Status done = BecomeUser("root");
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::kInvalidArgument);
 }
 
-// In a process of its own; its exit code says how far it came.
+// Runs in a child process. Its exit code shows which step failed.
 int InAChild() {
-  // A thread that began before must lose its rights too.
+  // A thread that started before must lose its privileges too.
   std::atomic<bool> changed = false;
   std::atomic<bool> other_is_root = true;
   std::thread other([&] {
@@ -49,8 +49,8 @@ int InAChild() {
   return nobody != nullptr && getuid() == nobody->pw_uid && getgid() == nobody->pw_gid ? 0 : 5;
 }
 
-TEST(Privileges, AllThreadsLoseThemForGood) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root has rights to give up";
+TEST(Privileges, AllThreadsLoseThemPermanently) {
+  if (geteuid() != 0) GTEST_SKIP() << "requires root";
   EXPECT_TRUE(IsPrivileged());
   const pid_t child = fork();
   ASSERT_GE(child, 0);
@@ -61,8 +61,8 @@ TEST(Privileges, AllThreadsLoseThemForGood) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-TEST(Privileges, WhoIsNotRootCannotChange) {
-  if (geteuid() == 0) GTEST_SKIP() << "root can";
+TEST(Privileges, OnlyRootCanSwitch) {
+  if (geteuid() == 0) GTEST_SKIP() << "requires an unprivileged user";
   const Status done = BecomeUser("daemon");
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::kPermissionDenied);

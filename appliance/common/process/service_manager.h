@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a service tells systemd by the socket that $NOTIFY_SOCKET names: sd_notify(3), whose
-// protocol is a datagram of lines and is stable.
+// Notifies systemd through the socket that $NOTIFY_SOCKET names (sd_notify(3), a stable protocol of
+// text datagrams).
 #pragma once
 
 #include <chrono>
@@ -12,21 +12,22 @@ namespace rocescope {
 
 class ServiceManager {
  public:
-  // As the environment says; it is read once. Without a manager all calls do nothing.
+  // Reads the environment once. Without a service manager, all calls have no effect.
   static ServiceManager OfEnvironment();
-  // `socket` as $NOTIFY_SOCKET has it: a path, or @name of an abstract one; empty: no manager.
+  // `socket` has the format of $NOTIFY_SOCKET: a path, or @name for an abstract socket. Empty: no
+  // service manager.
   ServiceManager(std::string socket, std::optional<std::chrono::microseconds> watchdog);
 
   void Ready(std::string_view status);
-  void Reloading();  // Ready ends it
+  void Reloading();  // Ready ends the reloading state
   void Stopping();
   void FeedWatchdog();
 
-  // The manager ends a service that has not fed it for so long; unset: it does not look.
+  // The service manager kills a service that does not notify it for this long. Unset: no watchdog.
   std::optional<std::chrono::microseconds> watchdog() const { return watchdog_; }
 
  private:
-  // Lost where the manager does not listen: it is told again, or has gone.
+  // A datagram that the service manager does not receive is lost. The state is sent again later.
   void Send(std::string_view text);
 
   std::string socket_;

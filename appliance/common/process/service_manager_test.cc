@@ -16,7 +16,7 @@ namespace {
 
 using testing::StartsWith;
 
-// A manager's end, at an abstract address.
+// The service manager's socket, at an abstract address.
 class Listener {
  public:
   Listener() : name_("@rocescope-test-" + std::to_string(getpid())) {
@@ -40,8 +40,8 @@ class Listener {
   const int socket_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 };
 
-// The words are sd_notify(3)'s.
-TEST(ServiceManager, SaysWhatSystemdUnderstands) {
+// The messages are those of sd_notify(3).
+TEST(ServiceManager, SendsSystemdNotifications) {
   Listener listener;
   ServiceManager manager(listener.name(), std::nullopt);
   manager.Ready("receives");
@@ -54,13 +54,13 @@ TEST(ServiceManager, SaysWhatSystemdUnderstands) {
   EXPECT_EQ(listener.Next(), "STOPPING=1");
 }
 
-TEST(ServiceManager, WithoutAManagerNothingHappens) {
+TEST(ServiceManager, DoesNothingWithoutAServiceManager) {
   ServiceManager("", std::nullopt).Ready("");
   ServiceManager("/nobody/listens/here", std::nullopt).Ready("");
   ServiceManager(std::string(200, 'x'), std::nullopt).Ready("");
 }
 
-TEST(ServiceManager, TheWatchdogIsThisProcessesOwn) {
+TEST(ServiceManager, UsesTheWatchdogOfThisProcessOnly) {
   setenv("NOTIFY_SOCKET", "@x", 1);
   setenv("WATCHDOG_USEC", "30000000", 1);
   setenv("WATCHDOG_PID", std::to_string(getpid()).c_str(), 1);

@@ -7,7 +7,7 @@
 namespace rocescope {
 namespace {
 
-// Linux has a priority for each thread, in spite of the name (setpriority(2)).
+// On Linux this sets the priority of the calling thread, despite the name (setpriority(2)).
 bool SetNice(int nice) { return setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice) == 0; }
 
 }  // namespace

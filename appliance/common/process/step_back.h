@@ -3,15 +3,15 @@
 
 namespace rocescope {
 
-// Of the calling thread: who receives and who answers go first, and it takes what is left of the
-// cores that they share.
+// Lowers the priority of the calling thread below receiving and serving threads that share its
+// cores.
 void LowerThreadPriority();
 
-// Likewise, but behind schedulers' calls alone: whoever looks at a page waits for them.
+// Lowers it less: below threads that serve schedulers, for threads that serve the dashboard.
 void StepAside();
 
-// Of the calling thread: it goes before all others, where the system lets it (root, CAP_SYS_NICE).
-// False: it does not let it.
+// Raises the priority of the calling thread above all others. Returns false if the system does not
+// permit it (requires root or CAP_SYS_NICE).
 bool StepForward();
 
 }  // namespace rocescope

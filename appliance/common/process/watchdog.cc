@@ -26,7 +26,7 @@ bool Watchdog::AllGoOn(Clock::time_point now, const Beats& beats) {
     if (still < period_ / 2) continue;
     all = false;
     if (std::exchange(worker.told, true)) continue;
-    tell_(fmt::format("{} has stood still for {} s: the watchdog is not fed any more", name,
+    tell_(fmt::format("thread {} has made no progress for {} s; watchdog notifications stop", name,
                       std::chrono::duration_cast<std::chrono::seconds>(still).count()));
   }
   return all;

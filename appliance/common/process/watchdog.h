@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Feeds the service manager's watchdog as long as every worker goes on.
+// Notifies the service manager's watchdog while all workers make progress.
 #pragma once
 
 #include <chrono>
@@ -16,16 +16,16 @@ namespace rocescope {
 class Watchdog {
  public:
   using Clock = std::chrono::steady_clock;
-  // Of each worker its name and a count that grows while it goes on; names may repeat, as long as
-  // their order stays. A worker that has ended is not among them.
+  // The name of each worker and a count that increases while it makes progress. Names may repeat if
+  // their order is stable. Workers that have ended are omitted.
   using Beats = std::vector<std::pair<std::string, uint64_t>>;
 
-  // `period`: after so long without being fed the manager acts.
+  // `period`: the service manager acts after this time without a notification.
   Watchdog(std::chrono::microseconds period, std::function<void()> feed,
            std::function<void(const std::string&)> tell);
 
-  // To be called some times a period. Feeds three times a period; not while a worker has stood
-  // still for half of one, which is told once.
+  // Call it several times per period. Notifies three times per period, but not while a worker has
+  // made no progress for half a period, which is reported once.
   void Look(Clock::time_point now, const Beats& beats);
 
  private:
@@ -40,7 +40,8 @@ class Watchdog {
   const std::chrono::microseconds period_;
   const std::function<void()> feed_;
   const std::function<void(const std::string&)> tell_;
-  std::map<std::pair<std::string, size_t>, Worker> workers_;  // by name, and which of that name
+  // By name, and index among equal names.
+  std::map<std::pair<std::string, size_t>, Worker> workers_;
   Clock::time_point fed_;
 };
 

@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 class WatchdogTest : public testing::Test {
  protected:
-  // At `second` since the beginning.
+  // Runs the watchdog at `second` since the start.
   void Look(int second, const Watchdog::Beats& beats) {
     watchdog_.Look(Watchdog::Clock::time_point(seconds(1000 + second)), beats);
   }
@@ -25,7 +25,7 @@ class WatchdogTest : public testing::Test {
                      [this](const std::string& text) { told_.push_back(text); }};
 };
 
-TEST_F(WatchdogTest, IsFedThreeTimesAPeriodWhileAllGoOn) {
+TEST_F(WatchdogTest, NotifiesThreeTimesAPeriod) {
   for (int second = 0; second < 60; ++second) {
     Look(second, {{"analysis", second}, {"dpdk", 20 * second}});
   }
@@ -33,22 +33,22 @@ TEST_F(WatchdogTest, IsFedThreeTimesAPeriodWhileAllGoOn) {
   EXPECT_THAT(told_, IsEmpty());
 }
 
-TEST_F(WatchdogTest, IsNotFedOnceAWorkerStandsStillForHalfAPeriod) {
+TEST_F(WatchdogTest, StopsWhenAWorkerHangsForHalfAPeriod) {
   for (int second = 0; second < 60; ++second) {
     Look(second, {{"analysis", second}, {"dpdk", std::min(second, 20)}});
   }
-  // At 0, 10, 20 and 30; the worker moved last at 20.
+  // Calls at 0, 10, 20 and 30 s. The worker's last progress is at 20 s.
   EXPECT_EQ(fed_, 4);
-  EXPECT_THAT(told_, ElementsAre(HasSubstr("dpdk has stood still for 15 s")));
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("dpdk has made no progress for 15 s")));
 }
 
-TEST_F(WatchdogTest, TellsTwoWorkersOfOneNameApart) {
+TEST_F(WatchdogTest, DistinguishesWorkersWithTheSameName) {
   for (int second = 0; second < 60; ++second) Look(second, {{"dpdk", second}, {"dpdk", 7}});
-  EXPECT_EQ(fed_, 2) << "at 0 and 10";
+  EXPECT_EQ(fed_, 2) << "at 0 and 10 s";
   EXPECT_EQ(told_.size(), 1u);
 }
 
-TEST_F(WatchdogTest, IsFedAgainWhenTheWorkerGoesOnOrHasEnded) {
+TEST_F(WatchdogTest, ResumesWhenTheWorkerContinuesOrEnds) {
   Look(0, {{"analysis", 1}, {"udp", 1}});
   Look(20, {{"analysis", 2}, {"udp", 1}});
   EXPECT_EQ(fed_, 1);

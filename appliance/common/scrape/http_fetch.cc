@@ -36,7 +36,7 @@ using ErrorOf = boost::system::error_code;
 using PlainStream = beast::tcp_stream;
 using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 
-// As a Host header has it.
+// The value of the Host header.
 std::string HostOf(const HttpUrl& url) {
   return url.host.find(':') == std::string::npos ? url.host : fmt::format("[{}]", url.host);
 }
@@ -73,7 +73,7 @@ class Fetch : public std::enable_shared_from_this<Fetch<Stream>> {
   }
   void ShakeHands() {
     if constexpr (std::is_same_v<Stream, TlsStream>) {
-      // A name, and no address, is told in the clear too, for servers with several (RFC 6066, 3).
+      // Set SNI for host names, but not for addresses (RFC 6066, section 3).
       if (!ParseIpAddress(url_.host)) {
         SSL_set_tlsext_host_name(stream_.native_handle(), url_.host.c_str());
       }
@@ -109,8 +109,9 @@ class Fetch : public std::enable_shared_from_this<Fetch<Stream>> {
     then_(std::move(parser_.get().body()));
   }
   void Fail(ErrorOf error) {
-    then_(MakeError(ErrorCode::kUnavailable,
-                    error == beast::error::timeout ? "no answer in time" : error.message()));
+    then_(MakeError(ErrorCode::kUnavailable, error == beast::error::timeout
+                                                 ? "no response before the timeout"
+                                                 : error.message()));
   }
 
   const HttpUrl url_;
@@ -126,8 +127,10 @@ class Fetch : public std::enable_shared_from_this<Fetch<Stream>> {
 
 Result<HttpUrl> ParseHttpUrl(const std::string& text, UrlSchemes schemes) {
   const auto wrong = [&] {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("\"{}\" is not a URL such as http://10.0.0.7:9400/metrics", text));
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("invalid URL \"{}\": expected a URL such as http://10.0.0.7:9400/metrics",
+                    text));
   };
   HttpUrl url;
   url.has_tls = schemes == UrlSchemes::kHttpAndHttps && text.starts_with("https://");
@@ -140,19 +143,20 @@ Result<HttpUrl> ParseHttpUrl(const std::string& text, UrlSchemes schemes) {
     rest.resize(slash);
   }
   size_t colon = rest.rfind(':');
-  if (!rest.empty() && rest.back() == ']') colon = std::string::npos;  // of an IPv6 address
+  // The colon is inside an IPv6 address.
+  if (!rest.empty() && rest.back() == ']') colon = std::string::npos;
   if (colon != std::string::npos) {
     url.port = rest.substr(colon + 1);
     rest.resize(colon);
     if (url.port.empty() || url.port.find_first_not_of("0123456789") != std::string::npos) {
       return wrong();
     }
-    // A resolver takes the number's last 16 bits.
+    // A resolver would use only the low 16 bits.
     uint16_t number = 0;
     const char* const end = url.port.data() + url.port.size();
     if (std::from_chars(url.port.data(), end, number).ec != std::errc{} || number == 0) {
       return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("\"{}\": ports are from 1 to 65535", text));
+                       fmt::format("invalid URL \"{}\": ports are from 1 to 65535", text));
     }
   }
   if (rest.size() > 2 && rest.front() == '[' && rest.back() == ']') {
@@ -170,7 +174,7 @@ Result<HttpUrl> ParseHttpUrl(const std::string& text, UrlSchemes schemes) {
 }
 
 struct HttpFetcher::Parts {
-  TlsContext tls;  // null: none
+  TlsContext tls;  // null: no TLS
   asio::io_context context{1};
 };
 
@@ -194,7 +198,7 @@ void HttpFetcher::Get(const HttpUrl& url, const Limits& limits,
                                          std::move(then))
         ->Begin();
   } else if (!parts_->tls) {
-    then(MakeError(ErrorCode::kInvalidArgument, "https needs certificates"));
+    then(MakeError(ErrorCode::kInvalidArgument, "https requires certificates"));
   } else {
     std::make_shared<Fetch<TlsStream>>(context, TlsStream(context, *parts_->tls), url, limits,
                                        std::move(then))

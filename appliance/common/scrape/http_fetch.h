@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GETs over HTTP/1.1, many at a time on one thread.
+// An HTTP/1.1 client for many concurrent GET requests on one thread.
 #pragma once
 
 #include <chrono>
@@ -20,28 +20,29 @@ struct HttpUrl {
   std::string target = "/";
   bool has_tls = false;
 };
-// Exporters seldom have TLS; boxes may.
+// Exporters rarely use TLS; appliances may.
 enum class UrlSchemes : uint8_t { kHttp, kHttpAndHttps };
 Result<HttpUrl> ParseHttpUrl(const std::string& text, UrlSchemes schemes = UrlSchemes::kHttp);
 
 class HttpFetcher {
  public:
   struct Limits {
-    std::chrono::milliseconds patience{5000};  // for all of it
-    size_t most_bytes = size_t{64} << 20;     // of a body
+    std::chrono::milliseconds patience{5000};  // timeout of the complete request
+    size_t most_bytes = size_t{64} << 20;     // maximum size of a body in bytes
   };
 
-  // Of URLs with TLS: shows these certificates, and lets nobody else answer than who has one of
-  // `peer_ca` with the URL's host in it. The error says which of them cannot be used.
+  // For https URLs: authenticates with these certificates, and accepts only servers whose
+  // certificate is signed by `peer_ca` and names the URL's host. The error names the invalid
+  // certificate.
   static Result<HttpFetcher> WithTls(const TlsTexts& tls);
   HttpFetcher();
   HttpFetcher(HttpFetcher&&) noexcept;
   ~HttpFetcher();
 
-  // Calls `then`, once, from Run: with the body of an answer 200, or with the error.
+  // Calls `then` once from Run, with the body of a 200 response or an error.
   void Get(const HttpUrl& url, const Limits& limits, std::function<void(Result<std::string>)> then);
 
-  // Goes on with what is under way, for so long or until all is done.
+  // Processes pending requests until all are done, for at most this long.
   void Run(std::chrono::milliseconds most);
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(HttpUrl, HasAHostAPortAndATarget) {
+TEST(HttpUrl, HasHostPortAndTarget) {
   const auto url = ParseHttpUrl("http://10.0.0.7:9400/metrics?a=b");
   ASSERT_TRUE(url);
   EXPECT_EQ(url->host, "10.0.0.7");
@@ -28,7 +28,7 @@ TEST(HttpUrl, HasAHostAPortAndATarget) {
   EXPECT_EQ(ParseHttpUrl("http://[::1]")->port, "80");
 }
 
-TEST(HttpUrl, APortIsNotTakenForAnother) {
+TEST(HttpUrl, RejectsInvalidPorts) {
   for (const char* text :
        {"http://a:0", "http://a:65536/", "http://a:99999", "http://a:4294967376"}) {
     const auto url = ParseHttpUrl(text);
@@ -38,7 +38,7 @@ TEST(HttpUrl, APortIsNotTakenForAnother) {
   EXPECT_EQ(ParseHttpUrl("http://a:65535")->port, "65535");
 }
 
-TEST(HttpUrl, MayBeHttpsWhereThatIsAskedFor) {
+TEST(HttpUrl, MayBeHttpsIfAllowed) {
   const auto url = ParseHttpUrl("https://box.example.org/", UrlSchemes::kHttpAndHttps);
   ASSERT_TRUE(url);
   EXPECT_TRUE(url->has_tls);
@@ -47,7 +47,7 @@ TEST(HttpUrl, MayBeHttpsWhereThatIsAskedFor) {
   EXPECT_FALSE(ParseHttpUrl("http://box", UrlSchemes::kHttpAndHttps)->has_tls);
 }
 
-TEST(HttpUrl, IsNotAnythingElse) {
+TEST(HttpUrl, RejectsAnythingElse) {
   for (const char* text :
        {"", "leaf0:9400", "https://leaf0", "http://", "http://:80", "http://a:b", "http://a:/",
         "http://a b/", "http://a/b c", "http://::1:80/", "http://user@a/", "http://a:123456"}) {
@@ -81,8 +81,8 @@ TEST_F(FetchTest, GetsABody) {
   EXPECT_EQ(*got, "for /m");
 }
 
-// RFC 9110, 7.2, and RFC 3986, 3.2.2.
-TEST_F(FetchTest, AnAddressOfIpv6StandsInBracketsInTheHostHeader) {
+// RFC 9110, section 7.2, and RFC 3986, section 3.2.2.
+TEST_F(FetchTest, PutsIpv6AddressesInBracketsInTheHostHeader) {
   auto server = HttpServer::Open({.address = {.low = 1}},
                                  [](const HttpRequest&) { return HttpResponse{.body = "here"}; });
   if (!server) GTEST_SKIP() << server.error().message;
@@ -112,7 +112,7 @@ class TlsFetchTest : public FetchTest {
             .key = certificates_.Read(name + ".key"),
             .peer_ca = certificates_.Read("ca.pem")};
   }
-  // Of a server with this one's certificate, at its address.
+  // A URL of this server, at its address.
   Result<std::string> GetFrom(const std::string& name) const {
     const auto server =
         HttpServer::Open({.address = IpAddress::FromV4(0x7f000001), .tls = TextsOf(name)},
@@ -130,28 +130,28 @@ class TlsFetchTest : public FetchTest {
   const test::Certificates certificates_;
 };
 
-TEST_F(TlsFetchTest, GetsABodyFromWhoHasTheHostsCertificate) {
+TEST_F(TlsFetchTest, AcceptsOnlyACertificateOfTheHost) {
   EXPECT_EQ(GetFrom("box"), "secret");
   const auto other = GetFrom("named");
   ASSERT_FALSE(other);
   EXPECT_THAT(other.error().message, HasSubstr("certificate verify failed"));
 }
 
-TEST_F(TlsFetchTest, WithoutCertificatesHttpsIsAnError) {
+TEST_F(TlsFetchTest, HttpsRequiresCertificates) {
   Result<std::string> got = MakeError(ErrorCode::kInternal, "nobody called back");
   HttpFetcher().Get({.host = "127.0.0.1", .has_tls = true}, {},
                     [&](Result<std::string> answer) { got = std::move(answer); });
   ASSERT_FALSE(got);
-  EXPECT_EQ(got.error().message, "https needs certificates");
+  EXPECT_EQ(got.error().message, "https requires certificates");
 }
 
-TEST_F(FetchTest, AnotherStatusIsAnError) {
+TEST_F(FetchTest, ReportsAnErrorStatus) {
   const auto got = Get([](const HttpRequest&) { return HttpResponse{.status = 404}; });
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().message, "HTTP status 404");
 }
 
-TEST_F(FetchTest, TooMuchIsAnError) {
+TEST_F(FetchTest, RejectsATooLargeBody) {
   const auto got =
       Get([](const HttpRequest&) { return HttpResponse{.body = std::string(5000, 'x')}; },
           {.most_bytes = 4096});
@@ -159,17 +159,17 @@ TEST_F(FetchTest, TooMuchIsAnError) {
   EXPECT_THAT(got.error().message, HasSubstr("body limit"));
 }
 
-TEST_F(FetchTest, WhoNeverEndsIsGivenUp) {
+TEST_F(FetchTest, TimesOut) {
   const auto got = Get(
       [](const HttpRequest&) {
         return HttpResponse{.body = "x", .stream = [] { return std::string("y"); }};
       },
       {.patience = std::chrono::milliseconds(300)});
   ASSERT_FALSE(got);
-  EXPECT_EQ(got.error().message, "no answer in time");
+  EXPECT_EQ(got.error().message, "no response before the timeout");
 }
 
-TEST_F(FetchTest, NobodyThereIsAnError) {
+TEST_F(FetchTest, ReportsARefusedConnection) {
   uint16_t port = 0;
   {
     auto server = HttpServer::Open({.address = IpAddress::FromV4(0x7f000001)},

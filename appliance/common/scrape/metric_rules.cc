@@ -16,7 +16,7 @@ struct DcgmRow {
   Metric metric;
   uint64_t scale;
 };
-// NVIDIA's dcgm-exporter, etc/default-counters.csv: units as its comments there say.
+// From etc/default-counters.csv of NVIDIA's dcgm-exporter; units as in its comments.
 constexpr std::array kDcgm = {
     DcgmRow{"DCGM_FI_DEV_GPU_UTIL", Metric::kGpuUtilisation, 1},
     DcgmRow{"DCGM_FI_DEV_SM_CLOCK", Metric::kGpuClock, 1'000'000},  // MHz
@@ -85,7 +85,7 @@ std::optional<CounterRecord> MetricRules::Read(const PrometheusSample& sample,
     }
   }
   const double value = std::round(sample.value * static_cast<double>(rule.scale));
-  constexpr double kMost = 18446744073709549568.0;  // the largest below 2^64
+  constexpr double kMost = 18446744073709549568.0;  // the largest double below 2^64
   if (!(value >= 0) || value > kMost) return std::nullopt;
   record.value = static_cast<uint64_t>(value);
   if (record.entity.node.empty() || !IsWhose(rule.entity, record.entity)) return std::nullopt;

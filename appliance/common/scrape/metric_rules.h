@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of an exporter's metrics are counters of ours, and whose.
+// Maps metrics of exporters to rocescope counters and their entities.
 #pragma once
 
 #include <optional>
@@ -14,18 +14,17 @@
 
 namespace rocescope {
 
-// Of many threads, once it is made.
+// Thread-safe after construction.
 class MetricRules {
  public:
-  // Those that are built in, and `more`, which stand before them. Built in are
-  // - fabric_ENTITY_METRIC, with names as in counters.jsonl and the labels node, port, priority,
-  // gpu:
-  //   for exporters that are written for rocescope;
-  // - DCGM_FI_DEV_..., as dcgm-exporter has them, with the labels gpu and Hostname.
+  // Rules in `more` take precedence over the built-in rules:
+  // - fabric_ENTITY_METRIC, with the names of counters.jsonl and the labels node, port, priority
+  // and gpu, for exporters that are written for rocescope;
+  // - DCGM_FI_DEV_... of dcgm-exporter, with the labels gpu and Hostname.
   explicit MetricRules(const std::vector<MetricRule>& more);
 
-  // What a sample says; times are left to the caller. None: no rule is about it, or its labels do
-  // not say whose it is, or it is not a number from 0 on. `node` is meant where no label names one.
+  // Converts a sample without its times. None if no rule matches, the labels do not identify the
+  // entity, or the value is not a nonnegative number. `node` applies if no label names a node.
   std::optional<CounterRecord> Read(const PrometheusSample& sample, const std::string& node) const;
 
  private:

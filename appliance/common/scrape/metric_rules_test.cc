@@ -19,7 +19,7 @@ std::optional<CounterRecord> Read(const std::string& line, const std::string& no
   return record;
 }
 
-TEST(MetricRules, KnowOurOwnNames) {
+TEST(MetricRules, MapFabricMetrics) {
   const auto record =
       Read("fabric_port_pfc_rx_time{node=\"leaf0\",port=\"Ethernet4\",priority=\"3\"} 1500\n");
   ASSERT_TRUE(record);
@@ -30,17 +30,17 @@ TEST(MetricRules, KnowOurOwnNames) {
   EXPECT_EQ(record->value, 1500u);
 }
 
-// The line is dcgm-exporter's documentation's.
-TEST(MetricRules, KnowDcgmExporters) {
+// The line is from dcgm-exporter's documentation.
+TEST(MetricRules, MapDcgmExporterMetrics) {
   const auto record =
       Read("DCGM_FI_DEV_SM_CLOCK{gpu=\"3\", UUID=\"GPU-604ac76c\",Hostname=\"gpu-7\"} 139\n");
   ASSERT_TRUE(record);
   EXPECT_EQ(record->entity, (CounterEntity{.kind = EntityKind::kGpu, .index = 3, .node = "gpu-7"}));
   EXPECT_EQ(record->metric, Metric::kGpuClock);
-  EXPECT_EQ(record->value, 139'000'000u) << "MHz there, Hz here";
+  EXPECT_EQ(record->value, 139'000'000u) << "converted from MHz to Hz";
 }
 
-TEST(MetricRules, AreThoseOfTheConfigurationFirst) {
+TEST(MetricRules, PreferConfiguredRules) {
   const MetricRule rule = {.from = "pfc_seconds",
                            .metric = Metric::kPfcRxTime,
                            .node = "switch",
@@ -55,8 +55,8 @@ TEST(MetricRules, AreThoseOfTheConfigurationFirst) {
   EXPECT_EQ(record->entity.priority, 4);
 }
 
-// As snmp_exporter answers for module if_mib: the names are IF-MIB's (RFC 2863), the labels those
-// of its lookups. Port and alias are a SONiC switch's.
+// A response of snmp_exporter for module if_mib: names from IF-MIB (RFC 2863), labels from its
+// lookups, port and alias of a SONiC switch.
 constexpr const char* kSnmpExporter = R"(# HELP ifHCInOctets The total number of bytes received
 # TYPE ifHCInOctets counter
 ifHCInOctets{ifAlias="to spine0",ifDescr="etp1",ifIndex="1",ifName="etp1"} 1.310822e+07
@@ -80,7 +80,7 @@ snmp_scrape_duration_seconds{module="if_mib"} 0.21
 sysUpTime 1.2345e+07
 )";
 
-TEST(MetricRules, OfTheSampleReadWhatSnmpExporterAnswers) {
+TEST(MetricRules, OfTheExampleMapSnmpExporterMetrics) {
   const Result<ApplianceConfig> config =
       LoadConfig(ROCESCOPE_SOURCE_FOLDER "/testbeds/snmp.yaml", Pipes::kRead);
   ASSERT_TRUE(config) << config.error().message;
@@ -106,15 +106,15 @@ TEST(MetricRules, OfTheSampleReadWhatSnmpExporterAnswers) {
   EXPECT_EQ(read, expected);
 }
 
-TEST(MetricRules, TheTargetsNodeIsMeantWhereNoLabelNamesOne) {
+TEST(MetricRules, UseTheTargetsNodeWithoutANodeLabel) {
   EXPECT_EQ(Read("fabric_nic_tx_bytes{port=\"mlx5_0\"} 1\n", "host3")->entity.node, "host3");
   EXPECT_FALSE(Read("fabric_nic_tx_bytes{port=\"mlx5_0\"} 1\n"));
 }
 
-TEST(MetricRules, ReadNothingIntoWhatIsNoCounterOfOurs) {
+TEST(MetricRules, IgnoreUnknownMetrics) {
   for (const char* line : {"up 1\n",
-                           "fabric_port_tx_bytes{node=\"leaf0\"} 1\n",    // of which port?
-                           "fabric_gpu_temperature{node=\"host0\"} 1\n",  // of which GPU?
+                           "fabric_port_tx_bytes{node=\"leaf0\"} 1\n",    // no port
+                           "fabric_gpu_temperature{node=\"host0\"} 1\n",  // no GPU
                            "fabric_gpu_temperature{node=\"host0\",gpu=\"x\"} 1\n",
                            "fabric_port_tx_bytes{node=\"a\",port=\"b\",priority=\"8\"} 1\n",
                            "fabric_port_tx_bytes{node=\"a\",port=\"b\"} -1\n",

@@ -14,7 +14,7 @@ namespace rocescope {
 namespace {
 
 constexpr auto kLongestWait = std::chrono::milliseconds(50);
-constexpr size_t kRecords = 4096;  // that a batch has room for at once
+constexpr size_t kRecords = 4096;  // initial capacity of a batch
 
 }  // namespace
 
@@ -48,12 +48,12 @@ void ScrapeLoop::Run(const std::atomic<bool>& stop) {
   published_.Publish(statistics_);
 }
 
-// One that is slow is asked again when it has answered, or was given up.
+// A slow target is not requested again before its response or timeout.
 void ScrapeLoop::AskThoseDue() {
   const Clock::time_point now = Clock::now();
   for (Target& target : targets_) {
     if (target.under_way || now < target.due) continue;
-    // Multiples of the period, whatever an answer took, so that readings stay as far apart.
+    // Stay on multiples of the period, so that readings are equidistant.
     target.due = std::max(target.due + target.config.period, now);
     target.under_way = true;
     fetcher_.Get(target.url, {}, [this, &target](const Result<std::string>& answer) {
@@ -80,7 +80,7 @@ void ScrapeLoop::Read(const Target& target, const std::string& text) {
     }
     ++ledger.decoded;
     record->arrival_time = now;
-    // Nothing has been read that is yet to come, nor before there were clocks.
+    // Clamp timestamps that are in the future or before the epoch.
     record->event_time = sample.time_ms ? std::clamp(FromNanoseconds(*sample.time_ms * 1'000'000),
                                                      FromNanoseconds(0), now)
                                         : now;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread's work: asks exporters for their metrics, each in its period, and makes records of them.
+// The thread that scrapes each exporter at its interval and produces records.
 #pragma once
 
 #include <atomic>
@@ -21,19 +21,19 @@ namespace rocescope {
 
 class ScrapeLoop {
  public:
-  // The error names the target whose URL is none.
+  // The error names a target with an invalid URL.
   static Result<std::unique_ptr<ScrapeLoop>> Make(const ScrapeConfig& config);
 
-  // Until `stop` is set; hands over all records, for which it waits.
+  // Runs until `stop` is set. Waits until all records are taken.
   void Run(const std::atomic<bool>& stop);
 
-  // The one thread that reads records, any time.
+  // For the only reader of records.
   RecordExchange& records() { return exchange_; }
-  // Any thread, any time. The ledger is of samples: decoded, filtered (no rule is about them), and
-  // lines that are none.
+  // Thread-safe. The ledger counts samples: decoded, filtered (no matching rule) and malformed
+  // lines.
   SourceStatistics Statistics() const { return published_.Read(); }
   uint64_t beats() const { return published_.count(); }
-  // Targets that did not answer the last time, as sentences.
+  // The targets whose last scrape failed, as sentences.
   std::vector<std::string> Problems() const;
 
  private:
@@ -54,7 +54,7 @@ class ScrapeLoop {
   const MetricRules rules_;
   HttpFetcher fetcher_;
   std::vector<Target> targets_;
-  mutable std::mutex mutex_;  // of the targets' troubles
+  mutable std::mutex mutex_;  // guards the targets' problems
   RecordExchange exchange_;
   SourceStatistics statistics_;
   Published<SourceStatistics> published_;

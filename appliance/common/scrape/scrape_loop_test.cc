@@ -30,7 +30,7 @@ ScrapeTarget TargetAt(uint16_t port) {
           .period = std::chrono::milliseconds(10)};
 }
 
-// So many, at least.
+// Waits for at least this many.
 std::vector<CounterRecord> RecordsOf(ScrapeLoop& loop, size_t least) {
   std::atomic<bool> stop = false;
   std::thread thread([&] { loop.Run(stop); });
@@ -50,7 +50,7 @@ std::vector<CounterRecord> RecordsOf(ScrapeLoop& loop, size_t least) {
   return records;
 }
 
-TEST(ScrapeLoop, MakesRecordsAndAccountsForAllSamples) {
+TEST(ScrapeLoop, ProducesRecordsAndCountsAllSamples) {
   const auto exporter = Exporter(
       "fabric_port_tx_bytes{node=\"leaf0\",port=\"Ethernet1\"} 7 1395066363000\n"
       "up 1\nnonsense\n");
@@ -68,7 +68,7 @@ TEST(ScrapeLoop, MakesRecordsAndAccountsForAllSamples) {
   EXPECT_THAT((*loop)->Problems(), ElementsAre());
 }
 
-TEST(ScrapeLoop, NothingWasReadThatIsYetToCome) {
+TEST(ScrapeLoop, ClampsTimesToNow) {
   const auto exporter =
       Exporter("fabric_port_tx_bytes{node=\"leaf0\",port=\"Ethernet1\"} 7 9000000000000\n");
   const auto loop = ScrapeLoop::Make({.targets = {TargetAt(exporter->port())}});
@@ -77,7 +77,7 @@ TEST(ScrapeLoop, NothingWasReadThatIsYetToCome) {
   EXPECT_EQ(record.event_time, record.arrival_time);
 }
 
-TEST(ScrapeLoop, SaysWhoDoesNotAnswer) {
+TEST(ScrapeLoop, ReportsFailedTargets) {
   uint16_t nobody = 0;
   {
     nobody = Exporter("")->port();
@@ -93,10 +93,10 @@ TEST(ScrapeLoop, SaysWhoDoesNotAnswer) {
   thread.join();
 }
 
-TEST(ScrapeLoop, RefusesWhatIsNoUrl) {
+TEST(ScrapeLoop, RejectsInvalidUrls) {
   const auto loop = ScrapeLoop::Make({.targets = {{.url = "leaf0:9400"}}});
   ASSERT_FALSE(loop);
-  EXPECT_THAT(loop.error().message, HasSubstr("\"leaf0:9400\" is not a URL"));
+  EXPECT_THAT(loop.error().message, HasSubstr("invalid URL \"leaf0:9400\""));
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ AnalysisLoop::AnalysisLoop(Engine& engine, std::vector<RecordExchange*> sources,
 void AnalysisLoop::Run(const std::atomic<bool>& ended) {
   constexpr auto kNap = std::chrono::milliseconds(2);
   while (true) {
-    // Looked at first: what was handed over before the end is then there to be taken.
+    // Read this flag before the records: everything that was handed over before the end is then
+    // visible.
     const bool is_last = ended.load(std::memory_order_acquire);
     const auto now = RecordTaker::Clock::now();
     beats_.fetch_add(1, std::memory_order_relaxed);
@@ -44,10 +45,10 @@ void AnalysisLoop::Advance(Timestamp reached) {
   engine_.Advance(reached);
 }
 
-// All that the engine knows has times that are still to come.
+// Restarts the engine, because all of its state is in the future.
 void AnalysisLoop::Restart(Timestamp reached) {
   options_.tell(
-      fmt::format("the clock was set back by {} s: analysis begins anew",
+      fmt::format("the clock was set back by {} s; the analysis restarts from scratch",
                   std::chrono::duration_cast<std::chrono::seconds>(reached_ - reached).count()));
   options_.restart();
   ++restarted_;
@@ -85,8 +86,8 @@ void AnalysisLoop::Ingest(const RecordBatch& records) {
   news_at_ = RecordTaker::Clock::now();
 }
 
-// When event time has come into another window, or stands still with something in it; and, where
-// answers take long, only after as long a time for records, which wait meanwhile.
+// Publishes when event time reaches another window, or when it stops with unpublished records.
+// After a slow pass, waits as long as the pass took so that records can be processed.
 void AnalysisLoop::PublishIfDue(RecordTaker::Clock::time_point now) {
   constexpr auto kStandsStill = std::chrono::seconds(1);
   if (reached_ == Timestamp{} || now < not_before_) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread that owns the engine: takes records from all sources, and works answers out at the end
-// of each window of analysis.
+// The thread that owns the engine: ingests the records of all sources and publishes answers at the
+// end of each analysis window.
 #pragma once
 
 #include <atomic>
@@ -25,23 +25,24 @@ class AnalysisLoop {
  public:
   struct Options {
     Duration window = std::chrono::seconds(1);
-    std::shared_ptr<TapRegistry> taps;  // that the records' sources share
-    std::function<void()> restart;   // makes the engine as it was in the beginning
+    std::shared_ptr<TapRegistry> taps;  // shared by the sources of the records
+    std::function<void()> restart;   // recreates the engine in its initial state
     std::function<void(const std::string&)> tell;
-    std::function<RecordCounts()> count_records;  // of all sources; none: nothing is given up
+    std::function<RecordCounts()> count_records;  // of all sources; none: no record is dropped
   };
 
-  // `engine`, `sources` and `answers` must outlive it.
+  // `engine`, `sources` and `answers` must outlive this object.
   AnalysisLoop(Engine& engine, std::vector<RecordExchange*> sources, Answers& answers,
                const Options& options);
 
-  // Until `ended` is set, which it may be once all sources have handed over all they had, and all
-  // of that is taken. Publishes once more then.
+  // Runs until `ended` is set and all records are ingested, then publishes once more. `ended` may
+  // be set once all sources have handed over their records.
   void Run(const std::atomic<bool>& ended);
 
-  // Any thread: what hosts say, from the next answer on.
+  // Thread-safe. Sets the host facts for the next answer.
   void SetHostFacts(HostFacts facts);
-  // Any thread: how often it has looked for records, which it does not while it works answers out.
+  // Thread-safe. Counts how often the loop polled for records. It does not increase while answers
+  // are computed.
   uint64_t beats() const { return beats_.load(std::memory_order_relaxed); }
 
  private:
@@ -56,17 +57,18 @@ class AnalysisLoop {
   Answers& answers_;
   const Options options_;
   RecordTaker taker_;
-  std::mutex mutex_;  // of the next two
+  std::mutex mutex_;  // guards the next two
   std::optional<HostFacts> host_facts_;
   std::atomic<bool> has_host_facts_ = false;
   std::atomic<uint64_t> beats_ = 0;
   size_t taps_learnt_ = 0;
   RecentLoss loss_;
   Timestamp reached_;
-  uint32_t restarted_ = 0;                  // times
-  std::optional<int64_t> published_window_;  // in which event time was when answers came out last
+  uint32_t restarted_ = 0;                  // number of restarts
+  std::optional<int64_t> published_window_;  // window of event time at the last publication
   RecordTaker::Clock::time_point not_before_;
-  std::optional<RecordTaker::Clock::time_point> news_at_;  // the last records came; unset: told
+  // Arrival of the last records; unset: published.
+  std::optional<RecordTaker::Clock::time_point> news_at_;
 };
 
 }  // namespace rocescope

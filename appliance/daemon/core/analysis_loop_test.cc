@@ -18,7 +18,7 @@ using testing::IsEmpty;
 
 class AnalysisLoopTest : public testing::Test {
  protected:
-  // A source has come so far; returns how far answers have.
+  // Advances a source and returns the time of the latest answer.
   Timestamp Reach(Timestamp now) {
     exchange_.HandOver(now, RecordExchange::WhenFull::kKeep);
     loop_.Run(ended_);
@@ -41,13 +41,13 @@ class AnalysisLoopTest : public testing::Test {
                       .count_records = [this] { return counts_; }}};
 };
 
-TEST_F(AnalysisLoopTest, GoesOnWhenTheClockIsSetAhead) {
+TEST_F(AnalysisLoopTest, ContinuesWhenTheClockIsSetAhead) {
   EXPECT_EQ(Reach(begin_), begin_);
   EXPECT_EQ(Reach(begin_ + hours(1)), begin_ + hours(1));
   EXPECT_EQ(restarted_, 0);
 }
 
-TEST_F(AnalysisLoopTest, BeginsAnewWhenTheClockIsSetBack) {
+TEST_F(AnalysisLoopTest, RestartsWhenTheClockIsSetBack) {
   EXPECT_EQ(Reach(begin_ + hours(1)), begin_ + hours(1));
   EXPECT_EQ(answers_.Latest()->restarted, 0u);
   EXPECT_EQ(Reach(begin_), begin_);
@@ -58,14 +58,14 @@ TEST_F(AnalysisLoopTest, BeginsAnewWhenTheClockIsSetBack) {
   EXPECT_EQ(restarted_, 1);
 }
 
-TEST_F(AnalysisLoopTest, ASourceThatIsALittleBehindIsNoClockSetBack) {
+TEST_F(AnalysisLoopTest, ASlightlyLateSourceDoesNotRestartIt) {
   EXPECT_EQ(Reach(begin_), begin_);
   EXPECT_EQ(Reach(begin_ - seconds(1)), begin_);
   EXPECT_EQ(restarted_, 0);
   EXPECT_THAT(told_, IsEmpty());
 }
 
-TEST_F(AnalysisLoopTest, AnAnswerSaysHowManyRecordsWereGivenUp) {
+TEST_F(AnalysisLoopTest, AnswersReportDroppedRecords) {
   Reach(begin_);
   EXPECT_EQ(answers_.Latest()->loss.records.given_up, 0u);
   counts_ = {.taken = 500, .given_up = 400};

@@ -7,7 +7,7 @@ namespace rocescope {
 
 void Answers::Publish(Answer answer) {
   auto next = std::make_shared<Answer>(std::move(answer));
-  std::shared_ptr<const Answer> last;  // freed outside of the lock
+  std::shared_ptr<const Answer> last;  // freed outside the lock
   {
     const std::lock_guard lock(mutex_);
     next->version = latest_ ? latest_->version + 1 : 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the box knows now: one thread publishes, any other reads, and nobody waits for the other.
+// The latest published answer. One thread publishes, and readers never block it.
 #pragma once
 
 #include <chrono>
@@ -16,30 +16,30 @@ namespace rocescope {
 
 struct Answer {
   std::shared_ptr<const Snapshot> snapshot;
-  uint64_t version = 0;    // counts from 1
+  uint64_t version = 0;    // starts at 1
   Timestamp reached;       // event time
-  Timestamp published_at;  // our clock
-  Duration took{};         // to work it out
-  // How often analysis had begun anew, as the clock was set back: where it differs from the answer
-  // before, that one's faults and times are of a clock that is not in force any more.
+  Timestamp published_at;  // by the appliance's clock
+  Duration took{};         // duration of the computation
+  // How often the analysis restarted because the clock was set back. If it differs from the
+  // previous answer, the faults and times of that answer are not comparable.
   uint32_t restarted = 0;
-  RecordLoss loss;  // lately
+  RecordLoss loss;  // in the last minute
 };
 
 class Answers {
  public:
   void Publish(Answer answer);
 
-  // Null: there is none yet.
+  // Null if there is none yet.
   std::shared_ptr<const Answer> Latest() const;
-  // The first one with another version; null after so long, or once they are closed.
+  // Waits for an answer with another version. Null on timeout or when closed.
   std::shared_ptr<const Answer> WaitForOther(uint64_t version, std::chrono::milliseconds wait);
 
-  // There will be no more: whoever waits stops.
+  // No more answers will come: wakes all waiting readers.
   void Close();
 
  private:
-  mutable std::mutex mutex_;  // held to copy or swap a pointer
+  mutable std::mutex mutex_;  // held only to copy or swap a pointer
   std::condition_variable changed_;
   std::shared_ptr<const Answer> latest_;
   bool closed_ = false;

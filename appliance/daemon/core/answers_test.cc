@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 Answer OneAnswer() { return {.snapshot = std::make_shared<const Snapshot>()}; }
 
-TEST(Answers, AreNoneAtFirst) {
+TEST(Answers, StartWithNone) {
   Answers answers;
   EXPECT_EQ(answers.Latest(), nullptr);
   EXPECT_EQ(answers.WaitForOther(0, milliseconds(0)), nullptr);
@@ -29,7 +29,7 @@ TEST(Answers, CountUp) {
   EXPECT_EQ(answers.WaitForOther(2, milliseconds(0)), nullptr);
 }
 
-TEST(Answers, WakeWhoWaits) {
+TEST(Answers, WakeWaitingReaders) {
   Answers answers;
   std::thread publisher([&] { answers.Publish(OneAnswer()); });
   const auto answer = answers.WaitForOther(0, milliseconds(20'000));
@@ -38,7 +38,7 @@ TEST(Answers, WakeWhoWaits) {
   EXPECT_EQ(answer->version, 1u);
 }
 
-TEST(Answers, LetGoOfWhoWaitsWhenTheyClose) {
+TEST(Answers, WakeWaitingReadersOnClose) {
   Answers answers;
   std::thread closer([&] { answers.Close(); });
   EXPECT_EQ(answers.WaitForOther(0, milliseconds(20'000)), nullptr);

@@ -32,7 +32,8 @@
 namespace rocescope {
 namespace {
 
-// What receives: a thread of its own, or DPDK's lcores. One of the five is there.
+// A source: either a thread of its own or the lcores of DPDK. Exactly one of the five members is
+// set.
 struct Source {
   std::string name;
   SourceKind kind = SourceKind::kInterface;
@@ -41,9 +42,9 @@ struct Source {
   std::unique_ptr<DpdkSource> dpdk;
   std::unique_ptr<ScrapeLoop> scrape;
   std::unique_ptr<AgentLoop> agents;
-  AgentIntake* intake = nullptr;  // of `agents`
-  std::thread thread;             // not of DPDK
-  mutable std::mutex mutex;       // of `error`
+  AgentIntake* intake = nullptr;  // for kind `agents`
+  std::thread thread;             // unused for DPDK
+  mutable std::mutex mutex;       // guards `error`
   std::string error;
 
   FrameWorker& worker() { return interface ? interface->worker() : udp->worker(); }
@@ -132,7 +133,8 @@ Result<std::shared_ptr<const topology::Fabric>> LoadTopology(const std::string& 
   return std::make_shared<const topology::Fabric>(*std::move(fabric));
 }
 
-// To look for jobs' rhythms is what takes longest in a large fabric; they last many windows.
+// In large fabrics, detecting iteration periods is the most expensive step, so it runs once in
+// several windows.
 EngineOptions OptionsOf(const ApplianceConfig& config, const topology::Fabric* fabric) {
   constexpr size_t kLargeFabric = 4096;  // NICs
   constexpr int kWindowsAIterationPattern = 10;
@@ -156,10 +158,10 @@ struct Box::Parts {
   std::function<void(const std::string&)> tell;
   Timestamp started_at;
   AgentIntake intake;
-  std::mutex facts_mutex;  // of the next one
+  std::mutex facts_mutex;  // guards the next member
   KnownFacts facts;
   std::shared_ptr<const topology::Fabric> fabric;
-  std::optional<Engine> engine;  // made anew where the clock was set back
+  std::optional<Engine> engine;  // recreated if the clock was set back
   Answers answers;
   std::vector<std::unique_ptr<Source>> sources;
   std::unique_ptr<AnalysisLoop> analysis;
@@ -174,15 +176,15 @@ struct Box::Parts {
   Status LoadFacts();
   RecordCounts CountRecords() const;
   Result<HostFiles> ReadHosts() const;
-  void TakeHosts(HostFiles hosts);  // with facts_mutex
+  void TakeHosts(HostFiles hosts);  // requires facts_mutex
   Status OpenSources();
-  // By the thread of analysis.
+  // Called by the analysis thread.
   void Restart();
   void SetAgentFacts(AgentFacts said);
-  // The host in the topology that goes by this name or a longer or shorter form of it; the name
-  // itself where there is none, which is told.
+  // The topology's name for this host, which may be a longer or shorter form. If there is none,
+  // reports that and returns the name unchanged.
   std::string NodeNamed(const std::string& host) const;
-  void TellFacts();  // to analysis; with facts_mutex
+  void TellFacts();  // to the analysis; requires facts_mutex
 
  private:
   Source& Add(SourceKind kind, std::string name) {
@@ -228,7 +230,7 @@ void Box::Parts::Restart() {
   engine->SetHostFacts(facts.All());
 }
 
-// Taps are numbered so: interfaces, sockets, DPDK's ports.
+// Tap IDs are assigned in this order: interfaces, sockets, DPDK ports.
 Status Box::Parts::OpenSources() {
   std::vector<std::string> names;
   for (const InterfaceConfig& interface : config.interfaces) {
@@ -248,15 +250,15 @@ Status Box::Parts::OpenSources() {
   }
   if (names.empty() && config.scrape.targets.empty()) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     "the configuration names nothing to receive from: give interfaces, dpdk, "
-                     "udp or scrape (`rocescope config dump` shows how)");
+                     "no sources are configured: set interfaces, dpdk, udp or scrape (`rocescope "
+                     "config dump` lists all keys)");
   }
   const auto taps = std::make_shared<TapRegistry>(names);
   FrameProcessor::Options processor;
   processor.taps = taps;
   processor.flow_table.interval = config.record_interval;
   const size_t threads = config.interfaces.size() + (dpdk ? dpdk->lcores() : 0);
-  if (threads > 1) {  // what the box may sight is theirs together
+  if (threads > 1) {  // limits of the observation are shared by all threads
     ObservationBudget::Options& sightings = processor.flow_table.sightings;
     sightings.rate = std::make_shared<ObservationRate>(ObservationRate::Options{});
     const auto count = static_cast<uint32_t>(threads);
@@ -342,10 +344,10 @@ std::string Box::Parts::NodeNamed(const std::string& host) const {
   for (const topology::Node& node : fabric->nodes()) {
     if (SameHost(node.name, host)) return node.name;
   }
-  // What it says is taken all the same: its queue pairs may be others' peers.
+  // The data is used anyway, because its queue pairs may be peers of known hosts.
   tell(
-      fmt::format("an agent reports for {}, which the topology does not have: is it spelt "
-                  "otherwise there? (`host` of the agent's configuration)",
+      fmt::format("agent host {} is not in the topology: set `host` in the agent configuration to "
+                  "the name in the topology",
                   host));
   return host;
 }
@@ -419,7 +421,7 @@ void Box::SetAllocations(std::vector<Allocation> allocations) {
 }
 
 Status Box::ReadHostFilesAgain() {
-  // Not with the lock, which calls and agents wait for.
+  // Read outside the lock, because calls and agents need it.
   Result<HostFiles> hosts = parts_->ReadHosts();
   if (!hosts) return tl::unexpected(hosts.error());
   const std::lock_guard lock(parts_->facts_mutex);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The appliance at work: sources, each on a thread of its own, the engine on another, and what they
-// know for whoever serves it.
+// The running appliance: a thread for each source, a thread for the engine, and their state for the
+// servers.
 #pragma once
 
 #include <atomic>
@@ -28,19 +28,19 @@ enum class SourceKind { kInterface, kUdp, kDpdk, kScrape, kAgents };
 // "interface", "udp", "dpdk", "scrape", "agents".
 std::string_view NameOf(SourceKind kind);
 
-// Where records come from.
+// The state of a record source.
 struct SourceState {
   std::string name;
   SourceKind kind = SourceKind::kInterface;
-  std::vector<ListenAddress> listens;  // on which sockets
-  SourceStatistics statistics;          // as of the last 50 ms; of DPDK, of all lcores
-  std::vector<PortFindings> ports;     // of DPDK
-  std::string error;                   // why it has ended; empty: it has not
-  std::vector<std::string> problems;   // what it cannot do now, as sentences
-  std::vector<AgentState> agents;      // of hosts, that report
+  std::vector<ListenAddress> listens;  // for sockets
+  SourceStatistics statistics;          // updated every 50 ms; for DPDK, the sum of all lcores
+  std::vector<PortFindings> ports;     // for DPDK
+  std::string error;                   // why the source stopped; empty: running
+  std::vector<std::string> problems;   // current problems, as sentences
+  std::vector<AgentState> agents;      // agents that report
 };
 
-// How often a thread of the box has come round so far: one that does not any more hangs.
+// Counts the iterations of a thread. If the count stops, the thread hangs.
 struct Heartbeat {
   std::string name;
   uint64_t beats = 0;
@@ -48,37 +48,38 @@ struct Heartbeat {
 
 class Box {
  public:
-  // Opens all that the configuration names: what cannot be opened is the error, which says what to
-  // do. `tell` is for sentences to people, by any thread.
+  // Opens everything that the configuration names. An error says what cannot be opened and what to
+  // do. `tell` receives messages for the user; any thread may call it.
   static Result<std::unique_ptr<Box>> Open(const ApplianceConfig& config,
                                            std::function<void(const std::string&)> tell);
-  // One that receives nothing and has this answer for ever: a replay's, to be served.
+  // An appliance without sources that serves this answer, for example from a replay.
   static std::unique_ptr<Box> Holding(Answer answer, std::shared_ptr<const topology::Fabric> fabric,
                                       Duration window);
   ~Box();
 
-  // Begins to receive.
+  // Starts receiving.
   void Start();
-  // Takes what has arrived, works out the last answers, ends all threads. Again is nothing.
+  // Processes what has arrived, publishes the last answer and joins all threads. Calling it again
+  // has no effect.
   void Stop();
 
-  // Any thread, any time. What a scheduler says now, beside what its files said.
+  // Thread-safe. The allocations that a scheduler registered, in addition to those in files.
   void SetAllocations(std::vector<Allocation> allocations);
-  // Reads host_files anew. The error leaves all as it was.
+  // Reads host_files again. On error, the previous data is kept.
   Status ReadHostFilesAgain();
 
-  // Any thread, any time.
+  // Thread-safe.
   Answers& answers();
   const Answers& answers() const;
-  // What agents say goes there; they are a source once the first one has said something.
+  // Receives the data of agents. They are listed as a source after the first message.
   AgentIntake& agents();
   std::vector<SourceState> Sources() const;
-  // Of all sources, as of the last second or so.
+  // The senders seen by all sources in about the last second.
   Senders LastSenders() const;
-  // Of sources that have not ended, and of analysis.
+  // Heartbeats of all running sources and of the analysis.
   std::vector<Heartbeat> Heartbeats() const;
   const ApplianceConfig& config() const;
-  // Null: none was given.
+  // Null if no topology is configured.
   const std::shared_ptr<const topology::Fabric>& fabric() const;
   Timestamp started_at() const;
 

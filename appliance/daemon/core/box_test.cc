@@ -31,20 +31,20 @@ std::string ErrorOf(const ApplianceConfig& config) {
   return box ? "" : box.error().message;
 }
 
-TEST(Box, NeedsASource) { EXPECT_THAT(ErrorOf({}), HasSubstr("names nothing to receive from")); }
+TEST(Box, NeedsASource) { EXPECT_THAT(ErrorOf({}), HasSubstr("no sources are configured")); }
 
-TEST(Box, SaysWhatCannotBeRead) {
+TEST(Box, ReportsUnreadableFiles) {
   EXPECT_THAT(ErrorOf({.topology = "/nowhere/fabric.yaml", .udp = {.sflow = {kAnyPort}}}),
               HasSubstr("/nowhere/fabric.yaml"));
   EXPECT_THAT(ErrorOf({.udp = {.sflow = {kAnyPort}}, .host_files = {.rdma = {"/nowhere/qp"}}}),
               HasSubstr("/nowhere/qp"));
 }
 
-TEST(Box, SaysWhichInterfaceIsNotThere) {
+TEST(Box, ReportsAMissingInterface) {
   EXPECT_THAT(ErrorOf({.interfaces = {{.name = "nosuch0"}}}), HasSubstr("interface nosuch0: "));
 }
 
-TEST(Box, WorksOutAnswersWindowByWindowThoughNothingComes) {
+TEST(Box, PublishesEachWindowWithoutInput) {
   const auto box =
       OpenBox({.analysis_window = std::chrono::milliseconds(50), .udp = {.sflow = {kAnyPort}}});
   EXPECT_EQ(box->answers().Latest(), nullptr);
@@ -58,12 +58,12 @@ TEST(Box, WorksOutAnswersWindowByWindowThoughNothingComes) {
   EXPECT_TRUE(second->snapshot->flows->empty());
 }
 
-TEST(Box, AccountsForWhatComesByItsSockets) {
+TEST(Box, CountsDatagramsOfItsSockets) {
   const auto box = OpenBox({.udp = {.int_reports = {kAnyPort}, .sflow = {kAnyPort}}});
   const std::vector<ListenAddress> listens = box->Sources().at(0).listens;
   ASSERT_EQ(listens.size(), 2u);
   UdpSender sflow(listens[1].port);
-  // Version 5, agent 192.0.2.1, no samples; and what is none.
+  // An sFlow version 5 datagram of agent 192.0.2.1 without samples, and an invalid datagram.
   ASSERT_TRUE(sflow.Send(
       Bytes{0, 0, 0, 5, 0, 0, 0, 1, 192, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0}));
   ASSERT_TRUE(sflow.Send(Bytes{1, 2, 3}));
@@ -78,10 +78,10 @@ TEST(Box, AccountsForWhatComesByItsSockets) {
   EXPECT_EQ(counters.telemetry.sflow_datagrams.received, 2u);
   EXPECT_EQ(counters.telemetry.sflow_datagrams.decoded, 1u);
   EXPECT_TRUE(counters.telemetry.sflow_datagrams.Balances());
-  ASSERT_NE(box->answers().Latest(), nullptr);  // the last ones
+  ASSERT_NE(box->answers().Latest(), nullptr);  // the final answer
 }
 
-// What hosts say, once it is so.
+// Waits for the condition on the host facts.
 template <typename Is>
 std::shared_ptr<const HostFacts> FactsThat(Box& box, Is is) {
   uint64_t version = 0;
@@ -93,7 +93,7 @@ std::shared_ptr<const HostFacts> FactsThat(Box& box, Is is) {
   return nullptr;
 }
 
-TEST(Box, JobsOfAgentsLogsStandBesideWhatIsRegisteredUntilTheLogsChange) {
+TEST(Box, KeepsJobsOfAgentLogsAndRegisteredJobs) {
   const auto box =
       OpenBox({.analysis_window = std::chrono::milliseconds(20), .udp = {.sflow = {kAnyPort}}});
   v1::AgentHello hello;

@@ -25,9 +25,10 @@ namespace {
 Result<uint16_t> LcoresOf(const DpdkConfig& config, const Eal& eal) {
   const size_t there = eal.lcore_count();
   if (config.lcores > there) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("dpdk.lcores is {}, and EAL has {}: name more by -l in dpdk.eal",
-                                 config.lcores, there));
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("dpdk.lcores is {}, but the EAL has only {}: add cores with -l in dpdk.eal",
+                    config.lcores, there));
   }
   return config.lcores == 0 ? static_cast<uint16_t>(there) : config.lcores;
 }
@@ -40,11 +41,12 @@ struct DpdkSource::Parts {
   uint16_t lcores = 0;
   std::optional<PortSet> set;
   std::atomic<bool> stop = false;
-  mutable std::mutex mutex;  // of the next two
+  mutable std::mutex mutex;  // guards the next two
   std::string error;
-  std::vector<uint32_t> mbufs_peaks;  // by port: most in use when somebody asked
+  std::vector<uint32_t> mbufs_peaks;  // by port: maximum number in use, sampled on each query
 
-  // The thread that is EAL's main lcore, and what it and its owner tell each other, in this order.
+  // The thread that is the EAL's main lcore. It synchronises with its owner through these promises,
+  // in this order.
   std::thread thread;
   std::promise<Status> opened;
   std::promise<bool> run;  // false: there is nothing to receive
@@ -61,7 +63,7 @@ struct DpdkSource::Parts {
     if (!is_ready) return;
     if (run.get_future().get()) Receive(**eal);
     received.set_value();
-    close.get_future().wait();  // until then somebody may look at counters
+    close.get_future().wait();  // counters stay readable until then
     set.reset();
   }
 
@@ -76,16 +78,15 @@ struct DpdkSource::Parts {
     return {};
   }
 
-  // One lcore that throws ends all: without its part of the frames the others' say little.
+  // If one lcore throws, all stop: without its frames, the results of the others are misleading.
   void Receive(Eal& eal) {
     try {
       eal.RunOnLcores(lcores, [&](size_t i) {
         try {
           if (!StepForward() && i == 0) {
             tell(
-                "DPDK: lcores have no priority over what else runs on their cores; "
-                "`LimitNICE=-20` in systemd's unit, or CAP_SYS_NICE, lets them (or give them cores "
-                "of their own)");
+                "DPDK: lcores run without elevated priority; set `LimitNICE=-20` in the systemd "
+                "unit, grant CAP_SYS_NICE, or dedicate cores to them");
           }
           set->loops()[i]->Run(stop);
         } catch (...) {
@@ -95,7 +96,7 @@ struct DpdkSource::Parts {
       });
     } catch (const std::exception& failure) {
       const std::lock_guard lock(mutex);
-      error = fmt::format("DPDK: an lcore failed, and all have ended: {}", failure.what());
+      error = fmt::format("DPDK: an lcore failed, so all lcores stopped: {}", failure.what());
     }
   }
 };

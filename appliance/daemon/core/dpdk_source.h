@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DPDK's ports as a source of the box: EAL, its lcores, and the ports that they receive from. EAL's
-// main lcore is a thread of its own, so that the box's other threads keep their cores.
+// DPDK ports as a source: the EAL, its lcores and its ports. The EAL's main lcore runs in a
+// separate thread, so that the appliance's other threads keep their CPU affinity.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@ namespace rocescope {
 
 class DpdkSource {
  public:
-  // Starts EAL and sets the ports up. Once a process. The error of a program that was built without
-  // DPDK is kUnimplemented.
+  // Initialises the EAL and the ports. Possible once per process. Returns kUnimplemented if the
+  // program was built without DPDK.
   static Result<std::unique_ptr<DpdkSource>> Open(const DpdkConfig& config,
                                                   std::function<void(const std::string&)> tell);
   ~DpdkSource();
@@ -29,24 +29,24 @@ class DpdkSource {
   std::vector<std::string> PortNames() const;
   uint16_t lcores() const;
 
-  // What each lcore does, and starts the ports. `processor.taps` has their names from `first_tap`
-  // on.
+  // Configures the lcores and starts the ports. `processor.taps` contains the port names from
+  // `first_tap` on.
   Status Prepare(const FrameProcessor::Options& processor, TapId first_tap);
   // One for each lcore.
   std::vector<RecordExchange*> Records();
 
-  // Receives from Start to Stop, which waits until all lcores have handed over all they had: the
-  // reader of records must go on until then. Once.
+  // Receives from Start to Stop. Stop waits until all lcores have handed over their records, so the
+  // reader must continue until then. Call each once.
   void Start();
   void Stop();
 
-  // Any thread, any time after Prepare.
+  // Thread-safe, after Prepare.
   SourceStatistics Statistics() const;
   Senders LastSenders() const;  // of all lcores
   std::vector<std::string> Problems() const;
-  std::vector<uint64_t> Beats() const;  // of each lcore: grows some times a second
+  std::vector<uint64_t> Beats() const;  // of each lcore: increases several times per second
   std::vector<PortFindings> Ports() const;
-  std::string Error() const;  // why it ended; empty: it did not
+  std::string Error() const;  // why it stopped; empty: running
 
  private:
   struct Parts;

@@ -15,7 +15,7 @@ void KnownFacts::SetAllocations(std::vector<Allocation> allocations) {
   allocations_ = std::move(allocations);
 }
 
-// To group many logs takes long, and facts are told for each job that a scheduler registers.
+// Cached, because grouping many logs is slow and facts are published for each registered job.
 const KnownFacts::Grouped& KnownFacts::GroupLogs() {
   NcclLogs logs = files_.logs;
   std::ranges::copy(agents_.logs, std::back_inserter(logs));

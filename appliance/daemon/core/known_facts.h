@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What files, agents and schedulers say of hosts, as one.
+// Merges the host facts from files, agents and schedulers.
 #pragma once
 
 #include <optional>
@@ -11,21 +11,21 @@
 
 namespace rocescope {
 
-// One thread at a time.
+// Not thread-safe.
 class KnownFacts {
  public:
-  // Each takes the place of what the same one said before.
+  // Each setter replaces the previous value from the same origin.
   void SetFiles(HostFiles files);
   void SetAgents(AgentFacts facts);
-  void SetAllocations(std::vector<Allocation> allocations);  // that a scheduler registered
+  void SetAllocations(std::vector<Allocation> allocations);  // registered by a scheduler
 
-  // What is said later, or of more certain knowledge, stands for the same thing said before: a
-  // scheduler's word for an agent's and a file's, an agent's for a file's. Logs are grouped into
-  // jobs where they have changed since the last time.
+  // Merges all facts. A later or more reliable statement replaces an earlier one about the same
+  // object: scheduler before agent before file. Logs are regrouped into jobs only if they changed.
   HostFacts All();
 
  private:
-  // The files' and the agents' logs and their jobs: the same for the same logs.
+  // The logs of files and agents, and the jobs derived from them. Cached while the logs do not
+  // change.
   struct Grouped {
     NcclLogs logs;
     std::vector<Job> jobs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program built without DPDK still knows what it lacks.
+// The stub for programs that are built without DPDK.
 #include "appliance/daemon/core/dpdk_source.h"
 
 namespace rocescope {
@@ -8,12 +8,13 @@ struct DpdkSource::Parts {};
 
 Result<std::unique_ptr<DpdkSource>> DpdkSource::Open(const DpdkConfig& /*config*/,
                                                      std::function<void(const std::string&)>) {
-  return MakeError(ErrorCode::kUnimplemented,
-                   "the configuration has dpdk, and this rocescope was built without: install "
-                   "libdpdk-dev and configure with -DROCESCOPE_DPDK=ON (cmake --preset release)");
+  return MakeError(
+      ErrorCode::kUnimplemented,
+      "the configuration uses dpdk, but this rocescope was built without DPDK: install "
+      "libdpdk-dev and configure with -DROCESCOPE_DPDK=ON (cmake --preset release)");
 }
 
-// None is ever made.
+// Never instantiated.
 DpdkSource::DpdkSource(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 DpdkSource::~DpdkSource() = default;
 std::vector<std::string> DpdkSource::PortNames() const { return {}; }

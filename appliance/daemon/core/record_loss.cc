@@ -13,14 +13,15 @@ std::string LossText(const RecordLoss& loss) {
   const uint64_t all = lost + loss.records.taken;
   if (lost == 0 || kOneOf * lost < all) return "";
   return fmt::format(
-      "analysis was behind and gave up {} of {} records in the last {} s: what is told is by the "
-      "others, and a fault may be missing",
+      "analysis fell behind and dropped {} of {} records in the last {} s; results are incomplete "
+      "and faults may be missed",
       WithThousands(lost), WithThousands(all),
       std::chrono::ceil<std::chrono::seconds>(loss.over).count());
 }
 
 RecordLoss RecentLoss::Note(const RecordCounts& counts, Clock::time_point now) {
-  if (noted_.empty()) noted_.push_back({.counts = {}, .at = now});  // all since the beginning
+  // Includes everything since the start.
+  if (noted_.empty()) noted_.push_back({.counts = {}, .at = now});
   noted_.push_back({.counts = counts, .at = now});
   while (noted_.size() > 2 && noted_[1].at <= now - kLately) noted_.pop_front();
   const Noted& before = noted_.front();

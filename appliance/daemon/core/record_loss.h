@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many records analysis has given up lately: an answer by half of them must say so.
+// Counts the records that the analysis dropped in the last minute, for inclusion in each answer.
 #pragma once
 
 #include <chrono>
@@ -11,19 +11,19 @@
 
 namespace rocescope {
 
-// Since the sources began.
+// Totals since the start of the sources.
 struct RecordCounts {
   uint64_t taken = 0;
   uint64_t given_up = 0;
 };
 
-// Of a while, the last one.
+// The loss in the last period.
 struct RecordLoss {
   RecordCounts records;
   Duration over{};
 };
 
-// A sentence; empty where fewer than one of a thousand were given up.
+// A sentence. Empty if less than 0.1 % of the records was dropped.
 std::string LossText(const RecordLoss& loss);
 
 class RecentLoss {
@@ -31,7 +31,7 @@ class RecentLoss {
   using Clock = std::chrono::steady_clock;
   static constexpr auto kLately = std::chrono::seconds(60);
 
-  // In order of time.
+  // Call it in chronological order.
   RecordLoss Note(const RecordCounts& counts, Clock::time_point now);
 
  private:
@@ -39,7 +39,7 @@ class RecentLoss {
     RecordCounts counts;
     Clock::time_point at;
   };
-  std::deque<Noted> noted_;  // the first a minute ago or, where there is one, a little more
+  std::deque<Noted> noted_;  // the first entry is at least a minute old, if there is one
 };
 
 }  // namespace rocescope

@@ -7,8 +7,8 @@
 namespace rocescope {
 namespace {
 
-// An lcore that has come no further for so long does not hold the others' time back. It still hands
-// over batches, but empty ones.
+// An lcore that makes no progress for this long does not hold back the time of the others. It still
+// hands over empty batches.
 constexpr auto kSilent = std::chrono::seconds(1);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes the records of several lcores in turn, and tells how far all of them have come.
+// Reads the records of several lcores in turn and tracks the time that all of them have reached.
 #pragma once
 
 #include <chrono>
@@ -18,21 +18,22 @@ class RecordTaker {
 
   struct Sink {
     std::function<void(const RecordBatch&)> ingest;
-    std::function<void(Timestamp)> advance;  // all lcores that still say something reached it
+    // Called with the time that all active lcores have reached.
+    std::function<void(Timestamp)> advance;
   };
 
-  // The exchanges must outlive it.
+  // The exchanges must outlive this object.
   RecordTaker(std::vector<RecordExchange*> lcores, Sink sink);
 
-  // At most one batch of each lcore, so that whoever is slow comes back to look at a clock, and no
-  // lcore waits for another's records; false if there was none. `now` is that of this round.
+  // Takes at most one batch of each lcore, so that a slow caller can check the time and no lcore
+  // starves. Returns false if there was none. `now` is the time of this round.
   bool TakeRound(Clock::time_point now);
 
-  // Takes no more: lcores need not wait for that.
+  // Stops taking records, so that lcores do not wait for it.
   void Abandon();
 
  private:
-  // How far an lcore has come (ExchangedBatch::reached), and when it last came further.
+  // The progress of an lcore (ExchangedBatch::reached), and when it last progressed.
   struct Lcore {
     RecordExchange* records;
     Timestamp reached;

@@ -15,7 +15,7 @@ constexpr Timestamp At(int64_t ms) {
   return FromNanoseconds(1'700'000'000'000'000'000 + ms * 1'000'000);
 }
 
-// What reaches the sink, of lcores that the test plays itself.
+// Collects what reaches the sink. The test acts as the lcores.
 struct Taken {
   RecordExchange a{16};
   RecordExchange b{16};
@@ -48,16 +48,16 @@ TEST(RecordTaker, TakesOneBatchOfEachLcoreInARound) {
   EXPECT_FALSE(taken.taker.TakeRound(kStart));
 }
 
-TEST(RecordTaker, ComesToTheOtherLcoresWhenOneIsAlwaysAhead) {
+TEST(RecordTaker, DoesNotStarveOtherLcores) {
   Taken taken;
-  taken.meanwhile = [&] { Taken::Hand(taken.a, At(1), 1); };  // as fast as it is read
+  taken.meanwhile = [&] { Taken::Hand(taken.a, At(1), 1); };  // produces as fast as it is read
   Taken::Hand(taken.a, At(1), 1);
   Taken::Hand(taken.b, At(1), 7);
   EXPECT_TRUE(taken.taker.TakeRound(kStart));
   EXPECT_THAT(taken.bytes, ElementsAre(1, 7));
 }
 
-TEST(RecordTaker, AdvancesToWhatAllLcoresHaveReached) {
+TEST(RecordTaker, AdvancesToTheTimeThatAllLcoresReached) {
   Taken taken;
   Taken::Hand(taken.a, At(30));
   Taken::Hand(taken.b, At(20));
@@ -73,8 +73,8 @@ TEST(RecordTaker, DoesNotWaitForAnLcoreThatHasDecodedNothing) {
   EXPECT_THAT(taken.times, ElementsAre(At(30)));
 }
 
-// It goes on handing over empty batches, many a second.
-TEST(RecordTaker, ForgetsAnLcoreThatComesNoFurtherForASecond) {
+// The lcore still hands over many empty batches per second.
+TEST(RecordTaker, IgnoresAnLcoreWithoutProgressForASecond) {
   Taken taken;
   for (const auto& [ms, expected] : {std::pair{0, 20}, {600, 20}, {1001, 1001}, {1600, 1600}}) {
     taken.times.clear();
@@ -84,13 +84,13 @@ TEST(RecordTaker, ForgetsAnLcoreThatComesNoFurtherForASecond) {
     if (ms == 0) continue;  // lcore a itself is at 0 ms
     EXPECT_THAT(taken.times, ElementsAre(At(expected))) << ms;
   }
-  Taken::Hand(taken.b, At(1300));  // it is back
+  Taken::Hand(taken.b, At(1300));  // it is active again
   taken.times.clear();
   taken.taker.TakeRound(kStart + std::chrono::milliseconds(1700));
   EXPECT_THAT(taken.times, ElementsAre(At(1300)));
 }
 
-TEST(RecordTaker, SaysNoTimeForNobody) {
+TEST(RecordTaker, HasNoTimeWithoutLcores) {
   Taken taken;
   EXPECT_FALSE(taken.taker.TakeRound(kStart));
   EXPECT_THAT(taken.times, IsEmpty());

@@ -196,10 +196,10 @@ TEST_F(GrpcTest, RequiresCertificatesOutsideLoopback) {
   const auto refused = GrpcServer::Start({.listen = {anywhere}}, *service_);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message,
-              HasSubstr("0.0.0.0:0 is not an address of loopback, and needs certificate"));
+              HasSubstr("0.0.0.0:0 is not a loopback address and requires certificate"));
   const auto half = GrpcServer::Start({.listen = {kAnyPort}, .tls = {.key = "k.pem"}}, *service_);
   ASSERT_FALSE(half);
-  EXPECT_THAT(half.error().message, HasSubstr("belong together"));
+  EXPECT_THAT(half.error().message, HasSubstr("incomplete TLS configuration"));
 }
 
 TEST_F(GrpcTest, ReportsAPortInUse) {

@@ -20,13 +20,13 @@ namespace {
 constexpr size_t kLongestName = 128;
 constexpr int kMaxDevices = 1024;
 constexpr Duration kLongestToCatchUp = std::chrono::seconds(60);
-constexpr uint64_t kLogOverhead = 1024;  // of each log, so that many small ones are bounded too
+constexpr uint64_t kLogOverhead = 1024;  // per log, so that many small logs are bounded too
 
 std::string Short(const std::string& text, size_t most = kLongestName) {
   return text.substr(0, most);
 }
 
-// MetricNamed by hash: hundreds of thousands of readings come in a second.
+// MetricNamed with a hash table, because there are hundreds of thousands of readings per second.
 std::optional<Metric> FindMetric(std::string_view name) {
   static const auto* const kByName = [] {
     auto* const by_name = new std::unordered_map<std::string_view, Metric>;
@@ -39,7 +39,7 @@ std::optional<Metric> FindMetric(std::string_view name) {
   return at == kByName->end() ? std::nullopt : std::optional(at->second);
 }
 
-// Groups of queue pairs, one by one; those whose numbers are none are left out.
+// Expands groups of queue pairs and skips invalid QPNs.
 std::vector<RdmaQueuePair> QueuePairsOf(const v1::QueuePairs& all, size_t most, uint64_t& refused) {
   std::vector<RdmaQueuePair> result;
   for (const v1::QueuePairGroup& group : all.groups()) {
@@ -84,13 +84,13 @@ std::vector<HostNic> NicsOf(const std::string& host, const v1::HostInventory& in
   return nics;
 }
 
-// Of a host's GPUs: by number, and what they call themselves.
+// The GPUs of a host, in order of their index.
 struct Gpus {
   std::vector<HostGpu> gpus;
-  std::vector<std::string> uuids;  // by number; empty: not told
+  std::vector<std::string> uuids;  // by index; empty: unknown
 };
 
-// nvidia-smi counts by PCI address.
+// Indices follow the PCI address, as in nvidia-smi.
 Gpus GpusOf(const std::string& host, const v1::HostInventory& inventory) {
   std::vector<const v1::GpuDevice*> devices;
   for (const v1::GpuDevice& gpu : inventory.gpus()) {
@@ -108,8 +108,8 @@ Gpus GpusOf(const std::string& host, const v1::HostInventory& inventory) {
   return all;
 }
 
-// As CUDA reads it ("CUDA Environment Variables" in its programming guide): the front of a UUID is
-// enough where it is one GPU's alone. -1: nobody's, or several'.
+// Matches a GPU UUID as CUDA does ("CUDA Environment Variables" in its programming guide): a prefix
+// suffices if it is unique. -1: no match or several.
 int GpuByUuid(const std::vector<std::string>& uuids, std::string_view front) {
   int number = -1;
   for (size_t i = 0; i < uuids.size(); ++i) {
@@ -120,7 +120,7 @@ int GpuByUuid(const std::vector<std::string>& uuids, std::string_view front) {
   return number;
 }
 
-// A number, or "GPU-..."; -1: neither, or not known.
+// Parses an index or "GPU-...". -1: invalid or unknown.
 int GpuNamed(std::string_view name, int most, const std::vector<std::string>& uuids) {
   constexpr std::string_view kUuid = "GPU-";
   if (name.size() > kUuid.size() && name.starts_with(kUuid)) return GpuByUuid(uuids, name);
@@ -129,14 +129,14 @@ int GpuNamed(std::string_view name, int most, const std::vector<std::string>& uu
   return read.ptr != name.data() + name.size() || number < 0 || number > most ? -1 : number;
 }
 
-// What a process's environment says of its GPUs: by UUID they have numbers only once the host's
-// inventory is there, which may come later, or anew.
+// The GPUs named in a process environment. UUIDs resolve to indices only with the host's inventory,
+// which may arrive or change later.
 struct VisibleGpus {
   std::string names;  // CUDA_VISIBLE_DEVICES
   int64_t local_rank = -1;
 };
 
-// A launcher gives a process one GPU, or all of its host's and a number among them.
+// A launcher gives a process either one GPU, or all GPUs of the host and a local rank.
 int GpuOf(const VisibleGpus& process, const std::vector<std::string>& uuids) {
   constexpr int kMost = 1024;
   const std::string_view visible = process.names;
@@ -186,16 +186,16 @@ std::vector<RankProcess> ProcessesOf(const std::string& host, const v1::HostProc
 struct AgentFactsBuilder::Log {
   explicit Log(const std::string& name) : reader(name) {}
   NcclLogReader reader;
-  std::shared_ptr<const NcclLog> read;  // null: more was read since it was made
+  std::shared_ptr<const NcclLog> read;  // null: outdated by newer text
   uint64_t bytes = kLogOverhead;
-  uint64_t written = 0;  // by log_pieces_
+  uint64_t written = 0;  // value of log_pieces_ at the last write
 };
 
 struct AgentFactsBuilder::Session {
   uint64_t number = 0;
   Timestamp began;
   std::map<uint64_t, Log> logs;
-  uint64_t log_bytes = 0;  // of these
+  uint64_t log_bytes = 0;  // bytes of all logs
   std::vector<RdmaQueuePair> queue_pairs;
   bool has_queue_pairs = false;
   std::vector<HostNic> nics;
@@ -204,10 +204,9 @@ struct AgentFactsBuilder::Session {
   std::set<uint64_t> slurm_jobs;
 };
 
-// What a new session says counts once it has said all that was there when it began, or after a
-// while; until then the one before does.
+// A new session replaces the previous one once it has sent its initial data, or after a timeout.
 struct AgentFactsBuilder::Host {
-  std::string node;     // in the topology
+  std::string node;     // name in the topology
   bool silent = false;  // its processes may have ended since
   Session now;
   std::unique_ptr<Session> next;
@@ -311,8 +310,8 @@ bool AgentFactsBuilder::AddLogs(const v1::AgentBatch& batch, const std::string& 
   return !batch.logs().empty();
 }
 
-// With room for these lines: the session's logs that were written longest ago give way. One that is
-// too long even alone begins anew.
+// Makes space for these lines by evicting the session's logs with the oldest writes. A log that is
+// too long by itself restarts.
 AgentFactsBuilder::Log& AgentFactsBuilder::LogOf(const v1::LogLines& lines, const std::string& host,
                                                  Session& session) {
   auto at = session.logs.find(lines.log());
@@ -344,9 +343,9 @@ void AgentFactsBuilder::ForgetLog(Session& session, uint64_t number) {
   ++counts_.forgotten;
 }
 
-// A sixteenth at once, since all logs are looked through for it.
+// Frees a sixteenth at once, because it scans all logs.
 void AgentFactsBuilder::MakeRoomAmongAll() {
-  std::vector<std::tuple<uint64_t, Session*, uint64_t>> logs;  // when written, whose, its number
+  std::vector<std::tuple<uint64_t, Session*, uint64_t>> logs;  // last write, session, log number
   for (const auto& [name, host] : hosts_) {
     for (Session* const session : {&host->now, host->next.get()}) {
       if (session == nullptr) continue;
@@ -370,7 +369,7 @@ void AgentFactsBuilder::AddCounters(const AgentDelivery& delivery, const std::st
     const int64_t read_ns = entity.event_ns() != 0 ? entity.event_ns() : delivery.batch->read_ns();
     constexpr uint32_t kPriorities = 8;
     constexpr int64_t kCentury = int64_t{3'155'760'000} * 1'000'000'000;
-    // A host tells of what is its own, which switches' ports are not.
+    // A host reports only its own counters, never those of switch ports.
     if (!kind || *kind == EntityKind::kPort || entity.priority() > kPriorities || read_ns <= 0 ||
         read_ns > kCentury || (*kind == EntityKind::kNic) == entity.port().empty() ||
         entity.metrics_size() != entity.values_size()) {
@@ -384,7 +383,7 @@ void AgentFactsBuilder::AddCounters(const AgentDelivery& delivery, const std::st
     if (entity.index() != 0) record.entity.index = entity.index() - 1;
     if (entity.priority() != 0)
       record.entity.priority = static_cast<uint8_t>(entity.priority() - 1);
-    // Nothing has been read that is yet to come.
+    // No reading is from the future.
     record.event_time = std::min(FromNanoseconds(read_ns) + delivery.clock_ahead, delivery.arrival);
     record.arrival_time = delivery.arrival;
     for (int i = 0; i < entity.metrics_size(); ++i) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What agents have said of their hosts, as analysis takes it: logs, queue pairs, addresses and GPUs
-// as facts that stand until something else is said or the agent falls silent, counters as records.
-// Everything here is somebody else's word and is checked.
+// Converts and validates the data of agents for the analysis: logs, queue pairs, addresses and GPUs
+// as facts that last until they change or the agent falls silent, and counters as records.
 #pragma once
 
 #include <cstdint>
@@ -19,41 +18,41 @@
 
 namespace rocescope {
 
-// Facts of all hosts that have an agent.
+// The facts of all hosts with an agent.
 struct AgentFacts {
   NcclLogs logs;
   std::vector<RdmaDump> rdma;
   std::vector<HostNic> nics;
   std::vector<HostGpu> gpus;
   std::vector<HostProcess> processes;
-  std::vector<Allocation> allocations;  // by id: of processes that say of which Slurm job they are
+  std::vector<Allocation> allocations;  // by ID: from processes that name their Slurm job
 };
 
-// One thread.
+// Not thread-safe.
 class AgentFactsBuilder {
  public:
   struct Counts {
-    uint64_t readings = 0;   // of counters
-    uint64_t malformed = 0;  // of these, with a name or number that means nothing
-    uint64_t refused = 0;    // queue pairs beyond what a host may have
-    uint64_t forgotten = 0;  // logs: there was no room for them beside those written since
+    uint64_t readings = 0;   // counter readings
+    uint64_t malformed = 0;  // readings with an unknown name or an invalid value
+    uint64_t refused = 0;    // queue pairs beyond the limit per host
+    uint64_t forgotten = 0;  // logs that were evicted for more recently written ones
   };
   struct Limits {
-    size_t logs = 4096;                           // of a host
-    size_t queue_pairs = 1u << 20;                // likewise
-    uint64_t log_bytes = uint64_t{256} << 20;    // likewise: of text that was read
-    uint64_t all_log_bytes = uint64_t{2} << 30;  // of all hosts
+    size_t logs = 4096;                           // per host
+    size_t queue_pairs = 1u << 20;                // per host
+    uint64_t log_bytes = uint64_t{256} << 20;    // per host: bytes of log text
+    uint64_t all_log_bytes = uint64_t{2} << 30;  // for all hosts
   };
 
-  // What the topology calls a host, whose counters go by that name; where there is none, as it
-  // calls itself.
+  // Maps a host's own name to its name in the topology, which its counters then use. Returns the
+  // name unchanged if there is none.
   using NameOf = std::function<std::string(const std::string& host)>;
 
   explicit AgentFactsBuilder(NameOf name_of) : AgentFactsBuilder(std::move(name_of), Limits{}) {}
   AgentFactsBuilder(NameOf name_of, const Limits& limits);
   ~AgentFactsBuilder();
 
-  // Appends its readings to `counters`. True: the facts have changed.
+  // Appends the batch's readings to `counters`. Returns true if the facts changed.
   bool Add(const AgentDelivery& delivery, std::vector<CounterRecord>& counters);
 
   AgentFacts Facts();
@@ -71,7 +70,7 @@ class AgentFactsBuilder {
   Log& LogOf(const v1::LogLines& lines, const std::string& host, Session& session);
   void ForgetLog(Session& session, uint64_t number);
   void MakeRoomAmongAll();
-  // The room that its logs took; the session is to go. Null: there is none.
+  // Releases the space of a session's logs before it is destroyed. The session may be null.
   void GiveBack(const Session* session);
   bool ForgetHost(const std::string& host);
   void AddCounters(const AgentDelivery& delivery, const std::string& node,
@@ -81,7 +80,7 @@ class AgentFactsBuilder {
   const Limits limits_;
   std::map<std::string, std::unique_ptr<Host>> hosts_;
   uint64_t log_bytes_ = 0;  // of all sessions
-  uint64_t log_pieces_ = 0;  // that were read: which log was written last
+  uint64_t log_pieces_ = 0;  // pieces received so far; orders the writes of logs
   Counts counts_;
 };
 

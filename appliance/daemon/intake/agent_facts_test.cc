@@ -44,13 +44,13 @@ class Facts {
     batch.set_caught_up(true);
     return Add(batch, session);
   }
-  // The rank that is known; -1: none.
+  // The known rank, or -1.
   int Rank() {
     const auto jobs = GroupJobs(builder.Facts().logs);
     return jobs.size() == 1 && jobs[0].ranks.size() == 1 ? jobs[0].ranks[0].rank : -1;
   }
 
-  // Which sessions' logs are there, by how many lines were read of each.
+  // The number of read lines of each session's logs.
   std::vector<size_t> LinesOfLogs() {
     std::vector<size_t> lines;
     for (const auto& log : builder.Facts().logs) lines.push_back(log->lines);
@@ -72,26 +72,26 @@ TEST(AgentFacts, LogsGrow) {
   EXPECT_TRUE(facts.Log(test::LogText("gpu-7").Complete(3, 8).text()));
   const AgentFacts all = facts.builder.Facts();
   facts.CaughtUp(1);
-  EXPECT_EQ(facts.builder.Facts().logs, all.logs) << "no line has come since";
+  EXPECT_EQ(facts.builder.Facts().logs, all.logs) << "no line has arrived since";
   ASSERT_EQ(all.logs.size(), 1u);
   EXPECT_EQ(all.logs[0]->source_name, "gpu-7:/var/log/nccl.log");
   EXPECT_EQ(all.logs[0]->lines, 2u);
   facts.Log(test::LogText("gpu-7").Complete(3, 8).text());
   EXPECT_THAT(facts.LinesOfLogs(), ElementsAre(3));
-  EXPECT_EQ(all.logs[0]->lines, 2u) << "what was told stays as it was";
+  EXPECT_EQ(all.logs[0]->lines, 2u) << "published facts do not change";
 }
 
-TEST(AgentFacts, AnotherSessionCountsOnceItHasCaughtUp) {
+TEST(AgentFacts, ANewSessionReplacesTheOldOnceItHasCaughtUp) {
   Facts facts;
   facts.Log(test::LogText("gpu-7").Begin(3, 8).text(), 1);
   facts.CaughtUp(1);
   facts.Log(test::LogText("gpu-7").Begin(5, 8).text(), 2);
-  EXPECT_EQ(facts.Rank(), 3) << "the new one has not said all yet";
+  EXPECT_EQ(facts.Rank(), 3) << "the new session has not caught up yet";
   EXPECT_TRUE(facts.CaughtUp(2));
   EXPECT_EQ(facts.Rank(), 5);
 }
 
-TEST(AgentFacts, AnotherSessionThatNeverCatchesUpCountsAfterAWhile) {
+TEST(AgentFacts, ANewSessionReplacesTheOldAfterATimeout) {
   Facts facts;
   facts.Log(test::LogText("gpu-7").Begin(3, 8).text(), 1);
   facts.Log(test::LogText("gpu-7").Begin(5, 8).text(), 2);
@@ -100,7 +100,7 @@ TEST(AgentFacts, AnotherSessionThatNeverCatchesUpCountsAfterAWhile) {
   EXPECT_EQ(facts.Rank(), 5);
 }
 
-// A process of a job with a queue pair on a device, and what it logs.
+// A process of a job with a queue pair on a device, and its log.
 void TellAll(Facts& facts, const std::string& host) {
   v1::AgentBatch batch;
   v1::QueuePairGroup& group = *batch.mutable_queue_pairs()->add_groups();
@@ -114,21 +114,21 @@ void TellAll(Facts& facts, const std::string& host) {
   facts.Log(test::LogText(host).Begin(3, 8).text(), 1, 1, host);
 }
 
-TEST(AgentFacts, ASilentHostsProcessesMayHaveEnded) {
+TEST(AgentFacts, IgnoresProcessesOfASilentHost) {
   Facts facts;
   TellAll(facts, "gpu-7");
   EXPECT_TRUE(facts.News(AgentNews::kSilent));
   const AgentFacts all = facts.builder.Facts();
   EXPECT_THAT(all.processes, IsEmpty());
-  EXPECT_THAT(all.allocations, IsEmpty()) << "nobody holds its GPUs";
+  EXPECT_THAT(all.allocations, IsEmpty()) << "its GPUs are not allocated";
   EXPECT_EQ(all.rdma.size(), 1u);
   EXPECT_EQ(all.gpus.size(), 1u);
   EXPECT_TRUE(facts.News(AgentNews::kHeard));
-  EXPECT_EQ(facts.builder.Facts().processes.size(), 1u) << "it is not told again";
+  EXPECT_EQ(facts.builder.Facts().processes.size(), 1u) << "it is not sent again";
   EXPECT_EQ(facts.builder.Facts().allocations.size(), 1u);
 }
 
-TEST(AgentFacts, AnotherSessionAfterSilenceCountsAtOnceWithItsProcesses) {
+TEST(AgentFacts, ANewSessionAfterSilenceReplacesTheOldAtOnce) {
   Facts facts;
   TellAll(facts, "gpu-7");
   facts.News(AgentNews::kSilent);
@@ -140,7 +140,7 @@ TEST(AgentFacts, AnotherSessionAfterSilenceCountsAtOnceWithItsProcesses) {
   EXPECT_EQ(facts.builder.Facts().allocations[0].id, 78u);
 }
 
-TEST(AgentFacts, OfAHostThatIsGoneNothingStays) {
+TEST(AgentFacts, DiscardsAllDataOfAGoneHost) {
   Facts facts;
   TellAll(facts, "gpu-7");
   TellAll(facts, "gpu-8");
@@ -163,7 +163,7 @@ std::string LogLinesOf(int rank, size_t count) {
   return text;
 }
 
-TEST(AgentFacts, TheLogWrittenLongestAgoMakesRoomForANewOne) {
+TEST(AgentFacts, EvictsTheLogWithTheOldestWrite) {
   Facts facts({.logs = 2});
   facts.Log(LogLinesOf(1, 1), 1, 1);
   facts.Log(LogLinesOf(2, 2), 1, 2);
@@ -173,9 +173,9 @@ TEST(AgentFacts, TheLogWrittenLongestAgoMakesRoomForANewOne) {
   EXPECT_EQ(facts.builder.counts().forgotten, 1u);
 }
 
-TEST(AgentFacts, LogsOfAHostHaveSoManyBytes) {
+TEST(AgentFacts, LimitsTheLogsOfAHost) {
   const size_t line = LogLinesOf(1, 1).size();
-  Facts facts({.log_bytes = 2 * 1024 + 40 * line});  // a KiB for each log beside its text
+  Facts facts({.log_bytes = 2 * 1024 + 40 * line});  // 1 KiB for each log in addition to its text
   facts.Log(LogLinesOf(1, 20), 1, 1);
   facts.Log(LogLinesOf(2, 19), 1, 2);
   facts.Log(LogLinesOf(3, 10), 1, 3);
@@ -183,11 +183,11 @@ TEST(AgentFacts, LogsOfAHostHaveSoManyBytes) {
   facts.Log(LogLinesOf(3, 29), 1, 3);
   EXPECT_THAT(facts.LinesOfLogs(), ElementsAre(39));
   facts.Log(LogLinesOf(3, 7), 1, 3);
-  EXPECT_THAT(facts.LinesOfLogs(), ElementsAre(7)) << "alone it begins anew";
+  EXPECT_THAT(facts.LinesOfLogs(), ElementsAre(7)) << "a log above the limit restarts";
   EXPECT_EQ(facts.builder.counts().forgotten, 3u);
 }
 
-TEST(AgentFacts, LogsOfAllHostsHaveSoManyBytes) {
+TEST(AgentFacts, LimitsTheLogsOfAllHosts) {
   const size_t line = LogLinesOf(1, 1).size();
   Facts facts({.all_log_bytes = 4 * (1024 + 10 * line)});
   for (const int host : {1, 2, 3, 4}) {
@@ -196,7 +196,7 @@ TEST(AgentFacts, LogsOfAllHostsHaveSoManyBytes) {
   EXPECT_EQ(facts.builder.Facts().logs.size(), 4u);
   facts.News(AgentNews::kGone, "gpu-4");
   facts.Log(LogLinesOf(1, 10), 1, 1, "gpu-5");
-  EXPECT_EQ(facts.builder.counts().forgotten, 0u) << "who is gone left room";
+  EXPECT_EQ(facts.builder.counts().forgotten, 0u) << "the host that is gone freed its space";
   facts.Log(LogLinesOf(1, 1), 1, 1, "gpu-1");
   EXPECT_EQ(facts.builder.counts().forgotten, 1u);
   const AgentFacts all = facts.builder.Facts();
@@ -205,8 +205,8 @@ TEST(AgentFacts, LogsOfAllHostsHaveSoManyBytes) {
   EXPECT_EQ(all.logs[1]->source_name, "gpu-3:/var/log/nccl.log") << "2's was the oldest";
 }
 
-// An agent that is killed again and again before it has said all.
-TEST(AgentFacts, SessionsThatNeverCaughtUpLeaveTheirRoomOnce) {
+// An agent that is killed repeatedly before it has caught up.
+TEST(AgentFacts, FreesTheSpaceOfUnfinishedSessionsOnce) {
   const size_t line = LogLinesOf(1, 1).size();
   Facts facts({.all_log_bytes = 3 * (1024 + 10 * line)});
   facts.Log(LogLinesOf(1, 10), 1, 1, "gpu-1");
@@ -217,7 +217,7 @@ TEST(AgentFacts, SessionsThatNeverCaughtUpLeaveTheirRoomOnce) {
   EXPECT_EQ(facts.builder.counts().forgotten, 1u) << "there is room for three";
 }
 
-TEST(AgentFacts, QueuePairsAndAddressesTakeThePlaceOfThoseBefore) {
+TEST(AgentFacts, NewQueuePairsAndAddressesReplaceOldOnes) {
   Facts facts;
   v1::AgentBatch batch;
   v1::QueuePairGroup& group = *batch.mutable_queue_pairs()->add_groups();
@@ -239,7 +239,7 @@ TEST(AgentFacts, QueuePairsAndAddressesTakeThePlaceOfThoseBefore) {
   const AgentFacts all = facts.builder.Facts();
   ASSERT_EQ(all.rdma.size(), 1u);
   EXPECT_EQ(all.rdma[0].host, "gpu-7");
-  ASSERT_EQ(all.rdma[0].queue_pairs.size(), 2u) << "a number has 24 bits";
+  ASSERT_EQ(all.rdma[0].queue_pairs.size(), 2u) << "QPNs have 24 bits";
   EXPECT_EQ(facts.builder.counts().refused, 1u);
   EXPECT_EQ(all.rdma[0].queue_pairs[0].remote, Qpn{30});
   EXPECT_EQ(all.rdma[0].queue_pairs[1].remote, std::nullopt);
@@ -254,7 +254,7 @@ TEST(AgentFacts, QueuePairsAndAddressesTakeThePlaceOfThoseBefore) {
   EXPECT_THAT(facts.builder.Facts().rdma.at(0).queue_pairs, IsEmpty());
 }
 
-TEST(AgentFacts, ProcessesTellWhichNodesAreAJobs) {
+TEST(AgentFacts, ProcessesDefineTheNodesOfAJob) {
   Facts facts;
   v1::AgentBatch batch;
   for (const uint64_t job : {77u, 77u, 0u}) {
@@ -269,7 +269,7 @@ TEST(AgentFacts, ProcessesTellWhichNodesAreAJobs) {
   EXPECT_EQ(allocations[0].nodes[1].name, "gpu-8");
 }
 
-TEST(AgentFacts, EnvironmentsTellRanksAndGpus) {
+TEST(AgentFacts, EnvironmentsDefineRanksAndGpus) {
   Facts facts;
   v1::AgentBatch batch;
   uint64_t id = 100;
@@ -281,20 +281,20 @@ TEST(AgentFacts, EnvironmentsTellRanksAndGpus) {
     process.set_world_size(world_size);
     process.set_visible_gpus(gpus);
   };
-  add(9, 1, 16, "");           // 101: all GPUs are there, it takes its own
+  add(9, 1, 16, "");           // 101: all GPUs visible, selected by local rank
   add(10, 2, 16, "4,5,6,7");   // 102
-  add(11, 3, 16, "7");         // 103: its launcher has chosen
-  add(12, 4, 16, "4,5,6,7");   // 104: none of those
-  add(13, 0, 16, "GPU-8a,1");  // 105: by the front of a UUID, of the third by PCI address
-  add(16, 0, 16, "");          // 106: more ranks than there are
-  add(-1, 0, 16, "");          // says nothing
+  add(11, 3, 16, "7");         // 103: one GPU selected by the launcher
+  add(12, 4, 16, "4,5,6,7");   // 104: local rank is out of range
+  add(13, 0, 16, "GPU-8a,1");  // 105: by UUID prefix, the third GPU by PCI address
+  add(16, 0, 16, "");          // 106: more local ranks than GPUs
+  add(-1, 0, 16, "");          // no information
   add(int64_t{1} << 40, 0, 16, "");
   add(14, 1, 16, "GPU-8a41c2f7,GPU-5bf7a990-1c2d-4e8b-b0a1-6d7c8e9f0a1b");
-  add(15, 0, 16, "GPU-5b");  // of two
-  add(15, 0, 16, "GPU-77");  // of none
+  add(15, 0, 16, "GPU-5b");  // ambiguous prefix
+  add(15, 0, 16, "GPU-77");  // unknown prefix
   add(15, 0, 16, "GPU-");
   add(15, 0, 16, "MIG-8a41c2f7");
-  add(15, 0, 16, "none");  // or not to be read: its first GPU is not the host's first
+  add(15, 0, 16, "none");  // GPUs hidden or unreadable: its first GPU is not the host's first
   add(15, 0, 16, "-5");
   facts.Add(batch, 1, "gpu-7");
   v1::AgentBatch inventory;
@@ -306,7 +306,7 @@ TEST(AgentFacts, EnvironmentsTellRanksAndGpus) {
     gpu.set_pci(pci);
     gpu.set_uuid(uuid);
   }
-  EXPECT_EQ(facts.builder.Facts().processes.at(4).gpu, -1) << "no GPU is known by name yet";
+  EXPECT_EQ(facts.builder.Facts().processes.at(4).gpu, -1) << "no GPU UUID is known yet";
   facts.Add(inventory, 1, "gpu-7");
   const auto processes = facts.builder.Facts().processes;
   std::vector<int> gpus;
@@ -334,7 +334,7 @@ TEST(AgentFacts, CountersBecomeRecordsOfThatHost) {
   batch.set_read_ns(ToNanoseconds(kNow) - 5'000'000'000);
   Nic(batch).set_priority(4);
   EXPECT_FALSE(facts.Add(batch, 1, "gpu-7.rack2.example", Duration(1'000'000'000)))
-      << "they are no facts";
+      << "counters are not facts";
   ASSERT_EQ(facts.counters.size(), 1u);
   const CounterRecord& record = facts.counters[0];
   EXPECT_EQ(record.entity, (CounterEntity{.kind = EntityKind::kNic,
@@ -344,11 +344,11 @@ TEST(AgentFacts, CountersBecomeRecordsOfThatHost) {
                                           .port = "mlx5_0"}));
   EXPECT_EQ(record.metric, Metric::kRxBytes);
   EXPECT_EQ(record.value, 1000u);
-  EXPECT_EQ(record.event_time, kNow - seconds(4)) << "by the box's clock";
+  EXPECT_EQ(record.event_time, kNow - seconds(4)) << "by the appliance's clock";
   EXPECT_EQ(record.arrival_time, kNow);
 }
 
-TEST(AgentFacts, CountersThatMeanNothingAreCounted) {
+TEST(AgentFacts, CountsInvalidCounters) {
   Facts facts;
   v1::AgentBatch batch;
   batch.set_read_ns(ToNanoseconds(kNow) + 9'000'000'000);
@@ -362,7 +362,7 @@ TEST(AgentFacts, CountersThatMeanNothingAreCounted) {
   Nic(batch);
   facts.Add(batch);
   ASSERT_EQ(facts.counters.size(), 1u);
-  EXPECT_EQ(facts.counters[0].event_time, kNow) << "nothing was read that is yet to come";
+  EXPECT_EQ(facts.counters[0].event_time, kNow) << "no reading is from the future";
   EXPECT_EQ(facts.builder.counts().readings, 9u);
   EXPECT_EQ(facts.builder.counts().malformed, 8u);
 }

@@ -32,16 +32,17 @@ double SecondsOf(Duration duration) { return static_cast<double>(duration.count(
 
 struct AgentIntake::Agent {
   AgentState state;
-  uint64_t session = 0;               // 0: what it told does not count any more
-  bool silent = false;                // and the reader knows
-  uint64_t last_session = 0;          // the one before
-  std::optional<Timestamp> in_turns;  // when that one came back, which has another one's name
-  std::string alternatives;                 // "PEER and PEER"
+  uint64_t session = 0;       // 0: its data is no longer valid
+  bool silent = false;        // the reader was notified
+  uint64_t last_session = 0;  // the previous session
+  // When the previous session came back: two agents use the same host name.
+  std::optional<Timestamp> in_turns;
+  std::string alternatives;  // "PEER and PEER"
   uint64_t taken = 0;
   uint64_t connection = 0;  // 0: none
 };
 
-// No session counts further, and the sum over all agents is exact as a double.
+// Caps each session's counts, so that the sum over all agents is exact as a double.
 uint64_t Believable(uint64_t count) { return std::min(count, uint64_t{1} << 40); }
 
 bool MayReportFor(std::string_view host, const std::vector<std::string>& names,
@@ -58,20 +59,21 @@ Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello, std
                                                 Timestamp now) {
   if (!IsHostName(hello.host())) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     "the hello names no host: give its name in letters, digits, '-' and '.'");
+                     "the hello message has no valid host: expected letters, digits, '-' and '.'");
   }
   if (hello.session() == 0) {
-    return MakeError(ErrorCode::kInvalidArgument, "the hello has no session: give a random number");
+    return MakeError(ErrorCode::kInvalidArgument,
+                     "the hello message has no session: expected a nonzero random number");
   }
   const std::lock_guard lock(mutex_);
-  if (closed_) return MakeError(ErrorCode::kUnavailable, "the box ends");
+  if (closed_) return MakeError(ErrorCode::kUnavailable, "the appliance is shutting down");
   const std::string key = Lower(hello.host());
   auto at = agents_.find(key);
   if (at == agents_.end()) {
     if (!MakeRoom(now)) {
       return MakeError(ErrorCode::kResourceExhausted,
-                       fmt::format("{} agents report already, and that is as many as may (key "
-                                   "`agents: {{most: ...}}` of the box's configuration)",
+                       fmt::format("{} agents report already, which is the configured maximum (key "
+                                   "`agents: {{most: ...}}` of the appliance configuration)",
                                    agents_.size()));
     }
     at = agents_.emplace(key, std::make_unique<Agent>()).first;
@@ -80,14 +82,14 @@ Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello, std
   Agent& agent = *at->second;
   connections_.erase(agent.connection);
   if (agent.session != hello.session()) {
-    // A session that ended does not come back: both of them live.
+    // An ended session never comes back, so both agents are running.
     if (agent.last_session == hello.session()) {
       agent.in_turns = now;
       agent.alternatives = fmt::format("{} and {}", agent.state.peer, peer);
     }
     agent.last_session = std::exchange(agent.session, hello.session());
     agent.taken = 0;
-    agent.silent = false;  // the reader knows by its first batches
+    agent.silent = false;  // the reader is notified by the next batches
     ++agent.state.sessions;
   }
   agent.connection = ++last_connection_;
@@ -108,7 +110,7 @@ void AgentIntake::Heard(Agent& agent, Timestamp now) {
   if (std::exchange(agent.silent, false)) Tell(agent, AgentNews::kHeard, now);
 }
 
-// Behind its batches, so that the reader knows what it is about. There are few of these.
+// Queued after the agent's batches, to keep the order. These messages are rare.
 void AgentIntake::Tell(const Agent& agent, AgentNews news, Timestamp now) {
   queue_.emplace_back(
       AgentDelivery{
@@ -116,7 +118,7 @@ void AgentIntake::Tell(const Agent& agent, AgentNews news, Timestamp now) {
       0);
 }
 
-// A connection on which it should yet say something ends by that.
+// Closes the agent's connection, so that it sends everything again.
 void AgentIntake::Forget(Agent& agent, Timestamp now) {
   if (agent.session != 0) Tell(agent, AgentNews::kGone, now);
   connections_.erase(agent.connection);
@@ -130,7 +132,7 @@ void AgentIntake::NoticeSilence(Timestamp now) {
   for (const auto& [key, agent] : agents_) {
     const Duration silent = now - agent->state.received_at;
     if (agent->session == 0 || silent <= bound) continue;
-    // Who is connected is there, whatever a clock that was set ahead says.
+    // A connected agent exists, even if the clock was set ahead.
     if (agent->state.left || (silent > kGoneAfter && !agent->state.connected)) {
       Forget(*agent, now);
     } else if (!std::exchange(agent->silent, true)) {
@@ -139,7 +141,7 @@ void AgentIntake::NoticeSilence(Timestamp now) {
   }
 }
 
-// One that has not been heard for an hour makes room for another.
+// Evicts the agent that is silent for longest, if that is at least an hour.
 bool AgentIntake::MakeRoom(Timestamp now) {
   if (agents_.size() < config_.most) return true;
   auto oldest = agents_.end();
@@ -171,7 +173,7 @@ AgentIntake::Taking AgentIntake::Take(uint64_t connection, std::unique_ptr<v1::A
     ++state.duplicates;
     return Taking::kTaken;
   }
-  // One alone always finds room.
+  // A batch larger than the limit is accepted if the queue is empty.
   if (!queue_.empty() && queued_bytes_ + bytes > config_.queue) return Taking::kFull;
   taken = agent->taken = batch->sequence();
   ++state.batches;
@@ -198,7 +200,7 @@ bool AgentIntake::Hear(uint64_t connection, const v1::AgentPulse& pulse, Timesta
   state.paused_bytes = Believable(pulse.paused_bytes());
   state.log_lines = Believable(pulse.log_lines());
   state.log_lines_cut = Believable(pulse.log_lines_cut());
-  // A clock that is further away than a century is none, and would overflow sums.
+  // Clock offsets above a century are invalid and would overflow sums.
   constexpr Duration kMost = std::chrono::hours(24 * 36'525);
   const Duration ahead(pulse.clock_ahead_ns());
   const Duration error(pulse.clock_error_ns());
@@ -266,20 +268,20 @@ std::vector<std::string> AgentIntake::Problems(Timestamp now) const {
     const AgentState& state = agent->state;
     const Duration silent = now - state.received_at;
     if (!state.left && silent > config_.silent_after) {
-      add(fmt::format("agent of {}: not heard for {:.0f} s", state.host, SecondsOf(silent)));
+      add(fmt::format("agent of {}: no message for {:.0f} s", state.host, SecondsOf(silent)));
     }
     constexpr Duration kRemembered = std::chrono::minutes(5);
     if (agent->in_turns && now - *agent->in_turns < kRemembered) {
-      add(fmt::format(
-          "agent of {}: two report by this name, in turns ({}): give each its host's own "
-          "(key `host` of an agent's configuration)",
-          state.host, agent->alternatives));
+      add(
+          fmt::format("agent of {}: two agents alternate with this host name ({}): give each the "
+                      "name of its own host (key `host` of the agent configuration)",
+                      state.host, agent->alternatives));
     }
     for (const std::string& trouble : state.problems) {
       add(fmt::format("agent of {}: {}", state.host, trouble));
     }
   }
-  if (more > 0) problems.push_back(fmt::format("and {} more about agents", more));
+  if (more > 0) problems.push_back(fmt::format("and {} more problems of agents", more));
   return problems;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where what agents say comes in: who reports for which host, up to where its batches are taken,
-// and a bounded queue of those that nobody has read yet. What finds no room there waits on the
-// hosts.
+// Entry point for agents: tracks which agent reports for which host and its last accepted batch,
+// and holds a bounded queue of unread batches. If the queue is full, batches stay on the hosts.
 #pragma once
 
 #include <cstdint>
@@ -28,50 +27,50 @@ class AgentPulse;
 class LogLines;
 }  // namespace v1
 
-// What is known of a host's agent.
+// The state of a host's agent.
 struct AgentState {
   std::string host;
   std::string version;
   std::string peer;  // ADDRESS:PORT
   bool connected = false;
-  bool left = false;  // it ended, and said so
+  bool left = false;  // it announced its end
   Timestamp connected_at;
   Timestamp received_at;
-  uint64_t sessions = 0;     // that began
-  uint64_t connections = 0;  // likewise, of all sessions
-  uint64_t batches = 0;      // taken
+  uint64_t sessions = 0;     // sessions started
+  uint64_t connections = 0;  // connections of all sessions
+  uint64_t batches = 0;      // batches accepted
   uint64_t bytes = 0;
-  uint64_t duplicates = 0;  // came again, and were not
-  // By the session's own word.
+  uint64_t duplicates = 0;  // batches that were repeated and ignored
+  // As reported by the current session.
   uint64_t lost_batches = 0;
   uint64_t lost_bytes = 0;
   uint64_t discarded_batches = 0;
   uint64_t paused_bytes = 0;
   uint64_t log_lines = 0;
   uint64_t log_lines_cut = 0;
-  std::optional<Duration> clock_ahead;  // the box's before the host's
+  std::optional<Duration> clock_ahead;  // the appliance's clock minus the host's clock
   Duration clock_error{};
   std::vector<std::string> problems;
 };
 
 enum class AgentNews : uint8_t {
   kBatch,
-  kSilent,  // it has said nothing for so long that what it told of the moment is no longer so
-  kHeard,   // again, after that
-  kGone,    // nothing that it told counts; should it come back, it tells all again
+  kSilent,  // no message for some time: its current state may be outdated
+  kHeard,   // messages resumed after kSilent
+  kGone,    // its data is no longer valid; if it returns, it sends everything again
 };
 
-// A batch, and whose it is; or that a host's agent fell silent.
+// A batch with its origin, or a change of an agent's availability.
 struct AgentDelivery {
   std::string host;
   uint64_t session = 0;
   AgentNews news = AgentNews::kBatch;
-  std::unique_ptr<v1::AgentBatch> batch;  // none: the news is another
-  Duration clock_ahead{};  // to be added to the host's times; 0 where that is within its error
+  std::unique_ptr<v1::AgentBatch> batch;  // null for other news
+  Duration clock_ahead{};  // to be added to the host's times; 0 if it is within its error
   Timestamp arrival;
 };
 
-// Any thread.
+// Thread-safe.
 class AgentIntake {
  public:
   explicit AgentIntake(const AgentsConfig& config);
@@ -81,37 +80,37 @@ class AgentIntake {
     uint64_t connection = 0;
     uint64_t taken = 0;
   };
-  // A connection begins. Of the same host another one ends by that: whoever says hello last is
-  // believed. Errors: kInvalidArgument, kResourceExhausted.
+  // Starts a connection. It replaces an existing connection of the same host: the last hello takes
+  // precedence. Errors: kInvalidArgument, kResourceExhausted.
   Result<Welcome> Begin(const v1::AgentHello& hello, std::string_view peer, Timestamp now);
 
   enum class Taking {
-    kTaken,  // also one that was taken before
-    kFull,   // try again later; the batch is still the caller's
-    kOver,   // another connection took this one's place, or the box ends
+    kTaken,  // accepted, now or before
+    kFull,   // retry later; the caller keeps the batch
+    kOver,   // another connection replaced this one, or the appliance is shutting down
   };
-  // `octets` as it came. Writes up to where batches are taken.
+  // `octets` is the encoded size. Sets the last accepted sequence.
   Taking Take(uint64_t connection, std::unique_ptr<v1::AgentBatch>& batch, size_t bytes,
               Timestamp now, uint64_t& taken);
-  // False: kOver.
+  // Returns false for kOver.
   bool Hear(uint64_t connection, const v1::AgentPulse& pulse, Timestamp now);
-  // The connection is no more; `said_so`: the agent ended it.
+  // Ends the connection. `said_so`: the agent announced its end.
   void End(uint64_t connection, bool said_so, Timestamp now);
 
-  // For the one reader: in the order in which they were taken; none: there is none.
+  // For the only reader: the next delivery in order of arrival, or none.
   std::optional<AgentDelivery> Next();
 
-  // To be called about every second: those of whom nothing was heard for `silent_after`, and at
-  // least a minute, are told as kSilent, or as kGone if they said that they end; after an hour all
-  // are kGone. So an agent that is begun anew within a minute takes nothing away.
+  // Call it about every second. An agent without a message for `silent_after` (at least a minute)
+  // is reported as kSilent, or as kGone if it announced its end. After an hour it is kGone. So a
+  // restart within a minute has no effect.
   void NoticeSilence(Timestamp now);
 
-  // No more is taken: kOver for all.
+  // Rejects everything from now on with kOver.
   void Close();
 
-  bool any() const;                        // agent has ever said hello
-  std::vector<AgentState> Agents() const;  // by name of host
-  // Of those that are silent, or say what they cannot do; at most 20 sentences.
+  bool any() const;                        // true once an agent has connected
+  std::vector<AgentState> Agents() const;  // by host name
+  // At most 20 sentences about agents that are silent or report problems.
   std::vector<std::string> Problems(Timestamp now) const;
 
  private:
@@ -125,7 +124,8 @@ class AgentIntake {
 
   const AgentsConfig config_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<Agent>, std::less<>> agents_;  // by HostKey-like lower name
+  // By lower-case name, as HostKey.
+  std::map<std::string, std::unique_ptr<Agent>, std::less<>> agents_;
   std::map<uint64_t, Agent*> connections_;
   uint64_t last_connection_ = 0;
   std::deque<std::pair<AgentDelivery, size_t>> queue_;
@@ -133,8 +133,8 @@ class AgentIntake {
   bool closed_ = false;
 };
 
-// Whether a certificate with these names may report for `host`: one of them is the host's, whole or
-// cut at a dot (SameHost), or stands in `any_host`.
+// True if a certificate with these names may report for `host`: one of them is the host name,
+// complete or cut at a dot (SameHost), or is in `any_host`.
 bool MayReportFor(std::string_view host, const std::vector<std::string>& names,
                   const std::vector<std::string>& any_host);
 

@@ -56,7 +56,7 @@ TEST(AgentIntake, TakesEachBatchOnce) {
   const auto first = box.Begin("gpu-7", 42);
   EXPECT_EQ(first.taken, 0u);
   EXPECT_EQ(box.Take(first.connection, 1), Taking::kTaken);
-  EXPECT_EQ(box.Take(first.connection, 3), Taking::kTaken) << "2 was given up";
+  EXPECT_EQ(box.Take(first.connection, 3), Taking::kTaken) << "batch 2 was dropped by the agent";
   const auto again = box.Begin("gpu-7", 42);
   EXPECT_EQ(again.taken, 3u);
   EXPECT_EQ(box.Take(again.connection, 3), Taking::kTaken);
@@ -70,39 +70,40 @@ TEST(AgentIntake, TakesEachBatchOnce) {
   EXPECT_EQ(state.connections, 2u);
 }
 
-TEST(AgentIntake, AnotherSessionBeginsAtItsFirstBatch) {
+TEST(AgentIntake, ANewSessionStartsAtItsFirstBatch) {
   Intake box;
   const auto first = box.Begin("gpu-7", 42);
   box.Take(first.connection, 9);
   const auto second = box.Begin("GPU-7", 43);
   EXPECT_EQ(second.taken, 0u);
   EXPECT_EQ(box.Take(second.connection, 1), Taking::kTaken);
-  EXPECT_EQ(box.Take(first.connection, 10), Taking::kOver) << "the newer one is believed";
+  EXPECT_EQ(box.Take(first.connection, 10), Taking::kOver) << "the newer session takes precedence";
   EXPECT_EQ(box.intake.Agents().size(), 1u);
 }
 
-TEST(AgentIntake, TwoAgentsOfOneNameAreTroubleAndOneThatBeginsAnewIsNone) {
+TEST(AgentIntake, ReportsTwoAgentsWithOneNameButNotARestart) {
   Intake box;
   for (const uint64_t session : {41, 42, 43}) box.Begin("gpu-7", session);
-  EXPECT_THAT(box.intake.Problems(kNow), IsEmpty()) << "an agent that was killed twice";
+  EXPECT_THAT(box.intake.Problems(kNow), IsEmpty()) << "an agent that restarted twice";
   box.Begin("gpu-7", 42);
   EXPECT_THAT(box.intake.Problems(kNow),
-              ElementsAre(HasSubstr("agent of gpu-7: two report by this name")));
+              ElementsAre(HasSubstr("agent of gpu-7: two agents alternate with this host name")));
   box.Begin("gpu-7", 42, kNow + std::chrono::minutes(6));
   EXPECT_THAT(box.intake.Problems(kNow + std::chrono::minutes(6)), IsEmpty());
 }
 
-TEST(AgentIntake, WhatFindsNoRoomWaitsOutside) {
+TEST(AgentIntake, RejectsBatchesWhenTheQueueIsFull) {
   Intake box({.queue = 1000});
   const auto host = box.Begin("gpu-7", 42);
-  EXPECT_EQ(box.Take(host.connection, 1, 5000), Taking::kTaken) << "one alone always finds room";
+  EXPECT_EQ(box.Take(host.connection, 1, 5000), Taking::kTaken)
+      << "a single batch is always accepted";
   EXPECT_EQ(box.Take(host.connection, 2, 10), Taking::kFull);
   EXPECT_EQ(box.taken, 1u);
   EXPECT_THAT(box.Queued(), ElementsAre(1));
   EXPECT_EQ(box.Take(host.connection, 2, 10), Taking::kTaken);
 }
 
-TEST(AgentIntake, HasRoomForSoManyHosts) {
+TEST(AgentIntake, LimitsTheNumberOfHosts) {
   Intake box({.most = 2});
   box.Begin("a", 1);
   const auto b = box.Begin("b", 1);
@@ -112,10 +113,11 @@ TEST(AgentIntake, HasRoomForSoManyHosts) {
   EXPECT_THAT(refused.error().message, HasSubstr("agents: {most: ...}"));
   box.intake.End(b.connection, true, kNow);
   EXPECT_FALSE(box.intake.Begin(Hello("c", 1), "", kNow + seconds(10)));
-  EXPECT_TRUE(box.intake.Begin(Hello("c", 1), "", kNow + hours(2))) << "b is long gone";
+  EXPECT_TRUE(box.intake.Begin(Hello("c", 1), "", kNow + hours(2)))
+      << "b is silent for more than an hour";
 }
 
-TEST(AgentIntake, RefusesWhatIsNoHello) {
+TEST(AgentIntake, RejectsInvalidHellos) {
   Intake box;
   for (const char* host : {"", ".", "a b", "a/b", "\x1b[31m", "h\xc3\xb6st"}) {
     EXPECT_FALSE(box.intake.Begin(Hello(host, 1), "", kNow)) << host;
@@ -125,7 +127,7 @@ TEST(AgentIntake, RefusesWhatIsNoHello) {
   EXPECT_FALSE(box.intake.any());
 }
 
-TEST(AgentIntake, AnAgentReportsForWhatItsCertificateNames) {
+TEST(AgentIntake, AnAgentMayReportForHostsInItsCertificate) {
   EXPECT_TRUE(MayReportFor("gpu-7", {"gpu-7"}, {}));
   EXPECT_TRUE(MayReportFor("gpu-7", {"GPU-7.rack2.example"}, {}));
   EXPECT_TRUE(MayReportFor("gpu-7.rack2.example", {"agent", "gpu-7"}, {}));
@@ -137,7 +139,7 @@ TEST(AgentIntake, AnAgentReportsForWhatItsCertificateNames) {
   EXPECT_FALSE(MayReportFor("gpu-7", {"eve"}, {"fleet"}));
 }
 
-TEST(AgentIntake, SilenceIsTroubleUnlessItWasSaid) {
+TEST(AgentIntake, ReportsSilenceUnlessAnnounced) {
   Intake box({.silent_after = seconds(30)});
   const auto a = box.Begin("a", 1);
   const auto b = box.Begin("b", 1);
@@ -145,10 +147,10 @@ TEST(AgentIntake, SilenceIsTroubleUnlessItWasSaid) {
   box.intake.End(a.connection, false, kNow);
   box.intake.End(b.connection, true, kNow);
   EXPECT_THAT(box.intake.Problems(kNow + seconds(40)),
-              ElementsAre("agent of a: not heard for 40 s"));
+              ElementsAre("agent of a: no message for 40 s"));
 }
 
-// News in order: 'b'atch, 's'ilent, 'h'eard, 'g'one.
+// The news in order: 'b'atch, 's'ilent, 'h'eard, 'g'one.
 std::string NewsOf(Intake& box) {
   std::string news;
   while (const auto delivery = box.intake.Next()) {
@@ -159,12 +161,12 @@ std::string NewsOf(Intake& box) {
   return news;
 }
 
-TEST(AgentIntake, SilenceIsToldOnceAndSoIsItsEnd) {
+TEST(AgentIntake, ReportsSilenceAndItsEndOnce) {
   Intake box({.silent_after = seconds(30)});
   const auto host = box.Begin("a", 1);
   box.Take(host.connection, 1);
   box.intake.NoticeSilence(kNow + seconds(60));
-  EXPECT_EQ(NewsOf(box), "b") << "a minute at least";
+  EXPECT_EQ(NewsOf(box), "b") << "the minimum is a minute";
   box.intake.NoticeSilence(kNow + seconds(61));
   box.intake.NoticeSilence(kNow + seconds(62));
   EXPECT_EQ(NewsOf(box), "s");
@@ -173,7 +175,7 @@ TEST(AgentIntake, SilenceIsToldOnceAndSoIsItsEnd) {
   EXPECT_EQ(NewsOf(box), "hb");
 }
 
-TEST(AgentIntake, ASessionThatWasAwayForAnHourTellsAllAgain) {
+TEST(AgentIntake, ASessionResendsEverythingAfterAnHour) {
   Intake box;
   const auto host = box.Begin("a", 1);
   box.Take(host.connection, 7);
@@ -182,20 +184,20 @@ TEST(AgentIntake, ASessionThatWasAwayForAnHourTellsAllAgain) {
   box.intake.NoticeSilence(kNow + hours(3));
   EXPECT_EQ(NewsOf(box), "bg");
   EXPECT_THAT(box.intake.Problems(kNow + hours(3)),
-              ElementsAre("agent of a: not heard for 10800 s"));
+              ElementsAre("agent of a: no message for 10800 s"));
   EXPECT_EQ(box.Begin("a", 1, kNow + hours(3)).taken, 0u);
 }
 
-TEST(AgentIntake, WhoIsConnectedIsNotForgottenByAClockThatIsSetAhead) {
+TEST(AgentIntake, KeepsConnectedAgentsWhenTheClockIsSetAhead) {
   Intake box;
   const auto host = box.Begin("a", 1);
   box.Take(host.connection, 7);
   box.intake.NoticeSilence(kNow + hours(2));
   EXPECT_EQ(box.Take(host.connection, 8), Taking::kTaken);
-  EXPECT_EQ(NewsOf(box), "bshb") << "silent until it is heard";
+  EXPECT_EQ(NewsOf(box), "bshb") << "silent until its next message";
 }
 
-TEST(AgentIntake, AnAgentThatEndsIsGoneUnlessItBeginsAnewSoon) {
+TEST(AgentIntake, AnAgentThatEndsIsGoneUnlessItRestartsSoon) {
   Intake box({.silent_after = seconds(90)});
   const auto first = box.Begin("a", 1);
   box.intake.End(first.connection, true, kNow);
@@ -209,7 +211,7 @@ TEST(AgentIntake, AnAgentThatEndsIsGoneUnlessItBeginsAnewSoon) {
   EXPECT_EQ(NewsOf(box), "g");
 }
 
-TEST(AgentIntake, WhoMakesRoomForAnotherIsGone) {
+TEST(AgentIntake, AnEvictedAgentIsGone) {
   Intake box({.most = 1});
   const auto host = box.Begin("a", 1);
   box.intake.End(host.connection, false, kNow);
@@ -217,7 +219,7 @@ TEST(AgentIntake, WhoMakesRoomForAnotherIsGone) {
   EXPECT_EQ(NewsOf(box), "g");
 }
 
-TEST(AgentIntake, PulsesSayHowAnAgentIs) {
+TEST(AgentIntake, PulsesReportTheAgentState) {
   Intake box;
   const auto host = box.Begin("a", 1);
   v1::AgentPulse pulse;
@@ -235,14 +237,14 @@ TEST(AgentIntake, PulsesSayHowAnAgentIs) {
   pulse.set_clock_error_ns(6'000'000);
   box.intake.Hear(host.connection, pulse, kNow);
   box.Take(host.connection, 2);
-  EXPECT_EQ(box.intake.Next()->clock_ahead, Duration(0)) << "that may be no difference at all";
+  EXPECT_EQ(box.intake.Next()->clock_ahead, Duration(0)) << "the offset is within its error";
   pulse.set_clock_ahead_ns(INT64_MIN);
   box.intake.Hear(host.connection, pulse, kNow);
   EXPECT_EQ(box.intake.Agents().at(0).clock_ahead, std::nullopt);
 }
 
-// So that sums over agents say something though one of them does not tell the truth.
-TEST(AgentIntake, CountsThatNoAgentReachesAreBounded) {
+// One agent with invalid counts must not make the sum over all agents meaningless.
+TEST(AgentIntake, CapsImplausibleCounts) {
   Intake box;
   const auto host = box.Begin("a", 1);
   v1::AgentPulse pulse;
@@ -256,7 +258,7 @@ TEST(AgentIntake, CountsThatNoAgentReachesAreBounded) {
   }
 }
 
-TEST(AgentIntake, TakesNothingOnceItIsClosed) {
+TEST(AgentIntake, AcceptsNothingAfterClose) {
   Intake box;
   const auto host = box.Begin("a", 1);
   box.intake.Close();
@@ -264,7 +266,7 @@ TEST(AgentIntake, TakesNothingOnceItIsClosed) {
   EXPECT_FALSE(box.intake.Begin(Hello("b", 1), "", kNow));
 }
 
-TEST(AgentLoop, HandsOverWhatThereIsBeforeItEnds) {
+TEST(AgentLoop, HandsOverRemainingDataBeforeItEnds) {
   Intake box;
   std::vector<AgentFacts> told;
   AgentLoop loop(
@@ -291,7 +293,7 @@ TEST(AgentLoop, HandsOverWhatThereIsBeforeItEnds) {
   EXPECT_TRUE(loop.Statistics().frames.ledger.Balances());
 }
 
-TEST(AgentLoop, SaysWhatFoundNoRoom) {
+TEST(AgentLoop, ReportsDataAboveItsLimits) {
   Intake box;
   AgentLoop loop(box.intake, [](const std::string& host) { return host; }, [](AgentFacts) {});
   const auto host = box.Begin("gpu-7", 1);
@@ -307,7 +309,7 @@ TEST(AgentLoop, SaysWhatFoundNoRoom) {
   tell(1, 20);
   EXPECT_THAT(loop.Problems(), IsEmpty());
   tell(2, 1u << 24);
-  EXPECT_THAT(loop.Problems(), ElementsAre(HasSubstr("1 queue pairs of hosts were not taken")));
+  EXPECT_THAT(loop.Problems(), ElementsAre(HasSubstr("1 queue pairs of hosts were ignored")));
 }
 
 }  // namespace

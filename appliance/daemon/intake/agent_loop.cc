@@ -14,7 +14,7 @@ namespace rocescope {
 namespace {
 
 constexpr auto kPace = std::chrono::milliseconds(50);
-constexpr size_t kRecords = 1;  // flow records that a batch has room for: there are none
+constexpr size_t kRecords = 1;  // capacity for flow records, of which there are none
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void AgentLoop::Run(const std::atomic<bool>& stop) {
     const bool more = Read();
     NoticeLosses(begin);
     TellFacts(begin);
-    // Event time is not held back by hosts that say nothing, nor moved on by none at all.
+    // Silent hosts do not hold back event time, and event time does not advance without data.
     if (statistics_.received_any) {
       exchange_.HandOver(WallClock(), RecordExchange::WhenFull::kKeep);
     }
@@ -48,7 +48,8 @@ void AgentLoop::Run(const std::atomic<bool>& stop) {
   Publish();
 }
 
-// At most so many at a time, so that records leave in between. True: there may be more.
+// Reads a bounded number of deliveries, so that records are handed over in between. Returns true if
+// there may be more.
 bool AgentLoop::Read() {
   constexpr int kMost = 256;
   for (int i = 0; i < kMost; ++i) {
@@ -82,15 +83,15 @@ void AgentLoop::NoticeLosses(Clock::time_point now) {
   problems_.clear();
   if (ends) return;
   if (counts.forgotten > 0) {
-    problems_.push_back(fmt::format(
-        "{} logs of hosts were forgotten, those written longest ago: there are too many or they "
-        "are too long (rotate them, or narrow an agent's `nccl_logs`)",
-        counts.forgotten));
+    problems_.push_back(
+        fmt::format("{} logs of hosts were evicted, starting with the oldest writes: there are too "
+                    "many or they are too long (rotate them, or narrow an agent's `nccl_logs`)",
+                    counts.forgotten));
   }
   if (counts.refused > 0) {
-    problems_.push_back(fmt::format(
-        "{} queue pairs of hosts were not taken: too many on a host, or no such numbers",
-        counts.refused));
+    problems_.push_back(
+        fmt::format("{} queue pairs of hosts were ignored: too many on a host, or invalid QPNs",
+                    counts.refused));
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread's work: reads what agents said, hands counters over as records and facts as a whole.
+// The thread that reads deliveries of agents, and hands over counters as records and facts as a
+// whole.
 #pragma once
 
 #include <atomic>
@@ -19,20 +20,21 @@ namespace rocescope {
 
 class AgentLoop {
  public:
-  // `intake` must outlive it. `set_facts` is called by the loop's thread, seldom enough that
-  // working the facts out takes a tenth of its time.
+  // `intake` must outlive this object. The loop's thread calls `set_facts`, rarely enough that
+  // computing the facts takes at most a tenth of its time.
   AgentLoop(AgentIntake& intake, AgentFactsBuilder::NameOf name_of,
             std::function<void(AgentFacts)> set_facts);
 
-  // Until `stop` is set; reads what is there then. Hands over all records, for which it waits.
+  // Runs until `stop` is set, then reads the remaining deliveries. Waits until all records are
+  // taken.
   void Run(const std::atomic<bool>& stop);
 
-  // The one thread that reads records, any time.
+  // For the only reader of records.
   RecordExchange& records() { return exchange_; }
-  // Any thread, any time. The ledger is of counters' readings.
+  // Thread-safe. The ledger counts counter readings.
   SourceStatistics Statistics() const { return published_.Read(); }
   uint64_t beats() const { return published_.count(); }
-  // What of the last minutes found no room among the facts, as sentences.
+  // Data of the last minutes that exceeded a limit, as sentences.
   std::vector<std::string> Problems() const;
 
  private:
@@ -49,10 +51,10 @@ class AgentLoop {
   bool changed_ = false;
   Clock::time_point not_before_;
   Clock::time_point silence_due_;
-  // Of the builder's counts, and when these last grew.
+  // The builder's counts, and when they last increased.
   uint64_t lost_ = 0;
   Clock::time_point lost_at_;
-  mutable std::mutex mutex_;  // of the troubles
+  mutable std::mutex mutex_;  // guards the problems
   std::vector<std::string> problems_;
   RecordExchange exchange_;
   SourceStatistics statistics_;

@@ -59,7 +59,7 @@ TEST_F(ServiceTest, DroppedRecordsAreAProblemAndPartOfTheCoverage) {
   v1::Health health;
   ASSERT_TRUE(service_->GetHealth({}, health));
   EXPECT_EQ(health.state(), v1::Health::STATE_DEGRADED);
-  EXPECT_THAT(health.problems(), ElementsAre(HasSubstr("gave up 5,000 of 10,000 records")));
+  EXPECT_THAT(health.problems(), ElementsAre(HasSubstr("dropped 5,000 of 10,000 records")));
   v1::ListFindingsResponse findings;
   ASSERT_TRUE(service_->ListFindings({}, findings));
   EXPECT_THAT(findings.findings(), IsEmpty());

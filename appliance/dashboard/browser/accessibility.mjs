@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What axe-core finds wrong with a page for those who do not see it, or use no mouse.
+// Checks the accessibility of a page with axe-core.
 
-// The page forbids scripts that are not its own: axe comes in by the debugger, which may.
+// The page's CSP forbids foreign scripts, so axe is injected through the debugger.
 export async function auditPage(page, axe, where, note) {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
   const { violations } = await page.evaluate(() =>

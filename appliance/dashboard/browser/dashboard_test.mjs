@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opens every view of a running box in Chromium, as somebody would who looks into a fault, and holds
-// the pages to what any run with a job and a fault must show. Screenshots are for eyes.
+// Opens every view of a running appliance in Chromium and checks the content that each run with a job
+// and a fault must have. The screenshots are for manual inspection.
 //
 //   node dashboard_test.mjs BASE_URL SCREENSHOT_DIR
 //
-// CHROMIUM says where the browser is, /usr/bin/chromium if it does not.
+// CHROMIUM: path of the browser (default: /usr/bin/chromium).
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ const check = (holds, sentence) => {
   if (!holds) note(sentence);
 };
 
-// An answer that the API documents as an error says why; a browser logs it as failed all the same.
+// True for documented error responses of the API, which the browser logs as failures too.
 async function isDocumented(response) {
   try {
     const { code, reason, message } = await response.json();
@@ -47,7 +47,7 @@ function watch(page, where) {
     if (message.type() === "error" && !expected) note(`${where}: console: ${message.text()}`);
   });
   page.on("requestfailed", (request) => {
-    // The event stream ends with its page, and so does what was under way.
+    // Closing a page aborts its event stream and its requests.
     if (request.failure()?.errorText !== "net::ERR_ABORTED") note(`${where}: ${request.url()} ${request.failure()?.errorText}`);
   });
   page.on("response", async (response) => {
@@ -55,7 +55,7 @@ function watch(page, where) {
     note(`${where}: ${response.status()} ${response.url()}`);
   });
   page.on("request", (request) => {
-    if (!request.url().startsWith(new URL(base).origin)) note(`${where}: asks elsewhere: ${request.url()}`);
+    if (!request.url().startsWith(new URL(base).origin)) note(`${where}: requests another origin: ${request.url()}`);
   });
 }
 
@@ -95,14 +95,14 @@ async function lookAtViews(page, label) {
 async function lookAtFabric(page) {
   await go(page, "#/fabric");
   for (const name of ["CE marks", "Pause time", "Queue", "Load"]) {
-    await page.getByRole("radio", { name, exact: true }).check({ force: true }); // its label lies above it
+    await page.getByRole("radio", { name, exact: true }).check({ force: true }); // its label covers it
   }
-  check((await page.locator(".strip, .strip-calm").count()) > 0, "fabric: does not say whether there are faults");
+  check((await page.locator(".strip, .strip-calm").count()) > 0, "fabric: does not show whether there are faults");
   const canvas = page.locator(".map canvas");
   await canvas.focus();
   await page.keyboard.press("ArrowRight");
   await page.waitForTimeout(100);
-  check((await page.locator(".panel h2").count()) === 1, "fabric: a node with the focus shows no numbers");
+  check((await page.locator(".panel h2").count()) === 1, "fabric: a focused node shows no details");
   const from = await canvas.evaluate((element) => {
     const context = element.getContext("2d");
     const { data } = context.getImageData(0, 0, element.width, element.height);
@@ -113,7 +113,7 @@ async function lookAtFabric(page) {
   await page.keyboard.press("Escape");
 }
 
-// Two hosts that talk are known from the flows of a job.
+// Takes two communicating hosts from the flows of a job.
 async function lookAtPaths(page, job) {
   await go(page, `#/paths?job=${encodeURIComponent(job)}`);
   const flow = page.locator("main details.card summary .name").first();
@@ -137,7 +137,7 @@ async function lookAtPaths(page, job) {
 async function lookAtJob(page) {
   await go(page, "#/jobs");
   const links = page.locator("main [data-item]");
-  check((await links.count()) > 0, "jobs: there is none");
+  check((await links.count()) > 0, "jobs: the list is empty");
   if ((await links.count()) === 0) return undefined;
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
@@ -152,9 +152,9 @@ async function lookAtJob(page) {
 async function lookAtFindings(page) {
   await go(page, "#/findings");
   const cards = page.locator("main details.finding");
-  check((await cards.count()) > 0, "findings: there is none");
+  check((await cards.count()) > 0, "findings: the list is empty");
   if ((await cards.count()) > 0) {
-    check((await cards.first().locator(".evidence li").count()) > 0, "findings: one has no evidence");
+    check((await cards.first().locator(".evidence li").count()) > 0, "findings: the first has no evidence");
     check((await page.locator("header .badge").count()) > 0 || (await page.locator(".finding-lasts").count()) === 0,
       "findings: the header does not count them");
   }
@@ -166,11 +166,11 @@ async function lookAtFindings(page) {
     await shoot(page, "desk-hotspot");
   }
   await page.keyboard.press("Shift+?");
-  await page.locator("dialog[open]").waitFor().catch(() => note("keys: ? does not show them"));
+  await page.locator("dialog[open]").waitFor().catch(() => note("keys: ? does not open the help"));
   await page.keyboard.press("Escape");
   await page.locator("dialog[open]").waitFor({ state: "detached" }).catch(() => note("keys: Escape does not close the help"));
   await go(page, "#/jobs/no-such-job");
-  check((await page.locator(".notice-refused, .notice-caution").count()) > 0, "job: an unknown one is not said to be unknown");
+  check((await page.locator(".notice-refused, .notice-caution").count()) > 0, "job: an unknown job is not reported as unknown");
 }
 
 const browser = await chromium.launch({
@@ -207,5 +207,5 @@ for (const colorScheme of ["light", "dark"]) {
   }
 }
 await browser.close();
-console.log(problems.length === 0 ? "all views hold" : `${problems.length} problems`);
+console.log(problems.length === 0 ? "all views passed" : `${problems.length} problems`);
 process.exit(problems.length === 0 ? 0 : 1);

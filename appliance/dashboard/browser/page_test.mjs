@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opens a page that `rocescope replay -o html` wrote, as a file: it must show every view that a file
-// can, and ask nobody for anything.
+// Opens a file that `rocescope replay -o html` wrote. It must show every view and make no network
+// request.
 //
 //   node page_test.mjs FILE SCREENSHOT_DIR
 import { mkdirSync } from "node:fs";
@@ -27,7 +27,7 @@ page.on("console", (message) => {
   if (message.type() === "error") problems.push(`console: ${message.text()}`);
 });
 page.on("request", (request) => {
-  if (!request.url().startsWith(url)) problems.push(`asks elsewhere: ${request.url()}`);
+  if (!request.url().startsWith(url)) problems.push(`requests another origin: ${request.url()}`);
 });
 await page.goto(url);
 await page.waitForSelector("main h1");
@@ -43,13 +43,13 @@ for (const [i, view] of ["fabric", "jobs", "paths", "hotspots", "findings"].entr
 await page.keyboard.press("2");
 await page.waitForTimeout(300);
 const job = page.locator("main [data-item]").first();
-if ((await job.count()) === 0) problems.push("jobs: there is none");
+if ((await job.count()) === 0) problems.push("jobs: the list is empty");
 else {
   await job.click();
   await page.waitForTimeout(400);
   await page.screenshot({ path: join(folder, "file-job.png"), fullPage: true });
-  if (/does not hold/.test(await page.locator("main").innerText())) {
-    problems.push("a job's page lacks what the file should hold");
+  if (/does not contain/.test(await page.locator("main").innerText())) {
+    problems.push("the job view lacks data that the file must contain");
   }
 }
 await browser.close();

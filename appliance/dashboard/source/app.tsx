@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frame around the views.
+// The page frame around the views.
 import { useEffect, useState } from "preact/hooks";
 import { Header } from "./parts/header";
 import { Guard } from "./parts/guard";
@@ -33,9 +33,9 @@ export function App() {
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => {
-        event.preventDefault(); // the address holds the view
+        event.preventDefault(); // the URL fragment is used for the view
         document.getElementById("main")?.focus();
-      }}>To the content</a>
+      }}>Skip to content</a>
       <Header route={route} theme={theme} onToggleTheme={toggleTheme} onHelp={() => setHelp(true)} />
       <main id="main" tabIndex={-1}>
         <Guard key={route.view}>

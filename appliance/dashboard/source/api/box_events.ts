@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The box's server-sent events. A browser reconnects by itself after a broken connection, but gives
-// up after an HTTP error such as a proxy's 502: then this begins anew, from the last cursor.
+// The appliance's server-sent events. A browser reconnects after a broken connection, but gives up
+// after an HTTP error such as a proxy's 502. This class then reconnects from the last cursor.
 import type { SourceListener } from "./data_source";
 import type { BoxEvent } from "./messages";
 
-// Events of kinds without a listener would be lost: EventSource has none for "any".
+// EventSource cannot listen to all kinds at once, so each kind needs a listener.
 export const kEventKinds = [
   "answer",
   "fault_started",
@@ -55,14 +55,14 @@ export class BoxEvents {
     try {
       event = JSON.parse(message.data) as BoxEvent;
     } catch {
-      return; // cut off by a proxy: the next answer brings what it told
+      return; // truncated by a proxy: the next answer contains the same data
     }
     try {
       const cursor = BigInt(event.cursor || message.lastEventId || "0");
-      // "gap" may lead back, to a box that began anew.
+      // After a restart of the appliance, "gap" moves the cursor back.
       if (cursor > this.cursor || (event.kind === "gap" && cursor > 0n)) this.cursor = cursor;
     } catch {
-      // Without a cursor a reconnection misses events, which is no reason to miss this one.
+      // An invalid cursor only affects reconnection, so still deliver this event.
     }
     this.listener.event(event);
   }

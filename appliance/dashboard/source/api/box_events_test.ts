@@ -35,13 +35,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("passes events on, and leaves out what is cut off", () => {
+it("forwards events and ignores truncated ones", () => {
   last().events.send("answer", JSON.stringify({ kind: "answer", cursor: "0" }));
   last().events.send("answer", '{"kind": "ans');
   expect(heard).toEqual(["answer"]);
 });
 
-it("leaves a browser's own retries alone", () => {
+it("does not interfere with the browser's own retries", () => {
   last().events.readyState = 0;
   last().events.onerror?.();
   vi.advanceTimersByTime(60_000);
@@ -49,7 +49,7 @@ it("leaves a browser's own retries alone", () => {
   expect(opened).toHaveLength(1);
 });
 
-it("begins anew from its cursor where the browser gave up", () => {
+it("reconnects from its cursor after the browser gave up", () => {
   last().events.send("fault_started", JSON.stringify({ kind: "fault_started", cursor: "18446744073709551610" }));
   last().events.readyState = 2;
   last().events.onerror?.();
@@ -59,7 +59,7 @@ it("begins anew from its cursor where the browser gave up", () => {
   expect(states).toEqual(["lost", "open"]);
 });
 
-it("goes back with a box that began anew", () => {
+it("moves its cursor back after a restart of the appliance", () => {
   last().events.send("fault_resolved", JSON.stringify({ kind: "fault_resolved", cursor: "900" }));
   last().events.send("gap", JSON.stringify({ kind: "gap", cursor: "3" }));
   last().events.readyState = 2;

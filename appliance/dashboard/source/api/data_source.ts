@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the pages get answers from: a running box, or the file that they stand in.
+// The dashboard's data source: a running appliance, or the HTML file that contains the dashboard.
 import type { ApiError, BoxEvent } from "./messages";
 
 export type Answer =
   | { kind: "answer"; value: unknown }
-  | { kind: "refused"; status: number; error: ApiError } // by the box, with its reasons
-  | { kind: "unreachable"; message: string } // nobody answered
-  | { kind: "not_stored"; message: string }; // the file does not have it, and never will
+  | { kind: "refused"; status: number; error: ApiError } // an error response of the appliance
+  | { kind: "unreachable"; message: string } // no response
+  | { kind: "not_stored"; message: string }; // the file does not contain it
 
-// "steady": there is no connection to lose.
+// "steady": recorded data, without a connection.
 export type ConnectionState = "connecting" | "open" | "lost" | "steady";
 
 export interface SourceListener {
@@ -17,9 +17,9 @@ export interface SourceListener {
 }
 
 export interface DataSource {
-  // False: answers never change.
+  // False: responses never change.
   readonly live: boolean;
   get(path: string): Promise<Answer>;
-  // Tells the listener of events until the function that it returns is called.
+  // Notifies the listener of events until the returned function is called.
   watch(listener: SourceListener): () => void;
 }

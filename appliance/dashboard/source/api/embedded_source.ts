@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers that the page itself holds, as `rocescope replay -o html` writes them: an object from
-// request path to response.
+// Responses that are embedded in the HTML file by `rocescope replay -o html`: an object that maps
+// request paths to responses.
 import type { Answer, DataSource, SourceListener } from "./data_source";
 import { findStoredPaths } from "./stored_paths";
 
 export const kDataElement = "rocescope-data";
 
-// Undefined: the page holds none.
+// Undefined if the page has no embedded data.
 export function readEmbedded(page: Document): Record<string, unknown> | undefined {
   const text = page.getElementById(kDataElement)?.textContent;
   if (!text) return undefined;
   return JSON.parse(text) as Record<string, unknown>;
 }
 
-// How much of a list comes at once does not matter to a file, which has what it has.
+// A file stores complete lists, so paging parameters do not matter.
 function withoutPaging(path: string): string {
   const [base = "", query = ""] = path.split("?");
   const kept = new URLSearchParams(query);
@@ -32,7 +32,7 @@ export class EmbeddedSource implements DataSource {
     const plain = withoutPaging(path);
     const value = this.stored[path] ?? this.stored[plain] ?? findStoredPaths(this.stored, plain);
     if (value !== undefined) return { kind: "answer", value };
-    return { kind: "not_stored", message: "This file does not hold an answer to that." };
+    return { kind: "not_stored", message: "This file does not contain the requested data." };
   }
 
   watch(listener: SourceListener): () => void {

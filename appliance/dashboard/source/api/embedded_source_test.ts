@@ -13,26 +13,26 @@ const stored = {
 };
 const source = new EmbeddedSource(stored);
 
-it("answers from the page, however much is asked for at a time", async () => {
+it("answers from the page regardless of paging", async () => {
   expect(await source.get("/api/v1/hotspots?page_size=100")).toEqual({ kind: "answer", value: { hotspots: [] } });
 });
 
-it("says of what the file does not have that it has it not", async () => {
+it("reports missing data as not stored", async () => {
   expect(await source.get("/api/v1/anomalies")).toMatchObject({ kind: "not_stored" });
   expect(await source.get("/api/v1/hotspots?job=other")).toMatchObject({ kind: "not_stored" });
 });
 
-it("chooses the paths of two ends among those of all jobs", async () => {
+it("selects the paths between two ends from all jobs", async () => {
   const answer = await source.get("/api/v1/paths?source=host0%3Agpu%3A0&destination=host2%3Amlx5_0&page_size=9");
   expect(answer).toMatchObject({ kind: "answer", value: { total: "1", paths: [{ source_nic: "host0:mlx5_0" }] } });
 });
 
-it("knows that two ends did not talk", async () => {
+it("returns no paths for two ends without traffic", async () => {
   const answer = await source.get("/api/v1/paths?source=host0%3Amlx5_0&destination=host1%3Amlx5_0");
   expect(answer).toMatchObject({ kind: "answer", value: { paths: [] } });
 });
 
-it("reads the element that a replay writes", () => {
+it("reads the data element of a replay", () => {
   expect(readEmbedded(document)).toBeUndefined();
   document.body.innerHTML = '<script type="application/json" id="rocescope-data">{"/a": "\\u003c/script>"}</script>';
   expect(readEmbedded(document)).toEqual({ "/a": "</script>" });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the box answers about jobs: Job and JobSummary of its API.
+// The API's messages about jobs: Job and JobSummary.
 import type { SnapshotMetadata, Int64 } from "./messages";
 
 export interface Allocation {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers of the box that served this page.
+// Responses of the appliance that served this page.
 import { BoxEvents } from "./box_events";
 import type { Answer, DataSource, SourceListener } from "./data_source";
 import type { ApiError } from "./messages";
@@ -15,13 +15,13 @@ async function refusal(response: Response): Promise<Answer> {
   let error: ApiError = {
     code: "",
     reason: `HTTP_${response.status}`,
-    message: `The box answered ${response.status} ${response.statusText}.`,
+    message: `The appliance responded with ${response.status} ${response.statusText}.`,
   };
   try {
     const value: unknown = JSON.parse(text);
     if (isApiError(value)) error = value;
   } catch {
-    // A proxy may have answered in place of the box: its page says nothing that fits here.
+    // The response is not from the appliance, for example a proxy's error page.
   }
   return { kind: "refused", status: response.status, error };
 }

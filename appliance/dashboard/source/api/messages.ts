@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the box answers, as JSON: appliance/api/rocescope/v1/service.proto says what each field
-// means. Of the messages of report.proto only what the pages show stands here.
+// The API's responses as JSON. appliance/api/rocescope/v1/service.proto documents each field. Of
+// report.proto, only the fields that the dashboard shows are declared here.
 
-// A 64-bit integer, which JSON has as a string: more digits than a number keeps.
+// A 64-bit integer. JSON has it as a string, because a number would lose digits.
 export type Int64 = string;
 
 export interface Age {
@@ -21,7 +21,7 @@ export interface ApiError {
 export interface Health {
   state: "STATE_UNSPECIFIED" | "STATE_SERVING" | "STATE_WAITING" | "STATE_DEGRADED";
   problems: string[];
-  external_problems: string[]; // of agents and exporters
+  external_problems: string[]; // problems of agents and exporters
   version: string;
   started_ns: Int64;
   now_ns: Int64;
@@ -259,7 +259,7 @@ export interface DiagnosisCoverage {
   addresses: number;
   addresses_known: number;
   reading_period_ns: Int64;
-  given_up?: string; // of boxes that are new enough
+  given_up?: string; // missing in responses of older appliances
 }
 
 export interface ListFindingsResponse {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file cannot hold the paths of every pair of ends that somebody may ask for: those of two ends
-// are chosen here among all that it holds, as the box would.
+// A file cannot store a response for every pair of ends. This selects the paths between two ends
+// from all stored paths, as the appliance does.
 import type { GetJobResponse } from "./job_messages";
 import type { FindPathsResponse, FlowPath, Topology } from "./messages";
 
@@ -35,7 +35,7 @@ function allStored(stored: Record<string, unknown>, job: string): FlowPath[] {
     .flatMap(([, value]) => (value as FindPathsResponse).paths);
 }
 
-// Undefined: it is no question about two ends, or the file has no paths.
+// Undefined if the request does not name two ends, or the file has no paths.
 export function findStoredPaths(
   stored: Record<string, unknown>,
   path: string,

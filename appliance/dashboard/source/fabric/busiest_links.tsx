@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The map's numbers as a table, for whoever cannot or does not want to point at lines, and the use of
-// the busiest links since the page was opened.
+// The link metrics as a table, an accessible alternative to the map, and the load of the busiest
+// links since the page was opened.
 import type { LinkLoad } from "../api/messages";
 import { bitRate, bytes, count, duration, percent } from "../format/quantities";
 import { Place } from "../parts/names";
@@ -24,7 +24,7 @@ interface Props {
 function columnsOf(fabric: Fabric): Column<LinkLoad>[] {
   const rate = (load: LinkLoad) => bitsPerSecond(fabric, load);
   return [
-    { title: "port that sends", cell: (load) => <Place name={load.port} />, sort: (load) => load.port },
+    { title: "sending port", cell: (load) => <Place name={load.port} />, sort: (load) => load.port },
     { title: "to", cell: (load) => otherEnd(fabric, load.port) ?? "–" },
     { title: "load", numeric: true, cell: (load) => (load.use < 0 ? "–" : percent(load.use)), sort: (load) => load.use },
     { title: "rate", numeric: true, cell: (load) => { const r = rate(load); return r === undefined ? "–" : bitRate(r); }, sort: (load) => rate(load) ?? -1 },
@@ -33,7 +33,7 @@ function columnsOf(fabric: Fabric): Column<LinkLoad>[] {
     { title: "paused", numeric: true, cell: (load) => duration(load.paused_ns), sort: (load) => Number(load.paused_ns) },
     { title: "peak queue", numeric: true, cell: (load) => (load.peak_bytes === "0" ? "–" : bytes(load.peak_bytes)), sort: (load) => Number(load.peak_bytes) },
     { title: "errors", numeric: true, cell: (load) => count(load.errors), sort: (load) => Number(load.errors) },
-    { title: "known by", cell: (load) => load.source || "–" },
+    { title: "source", cell: (load) => load.source || "–" },
   ];
 }
 
@@ -47,7 +47,7 @@ function UseOverTime({ ports, theme }: { ports: string[]; theme: string }) {
   }));
   return (
     <section aria-labelledby="use-title">
-      <h2 id="use-title">Load of the busiest since this page was opened</h2>
+      <h2 id="use-title">Load of the busiest links since this page was opened</h2>
       {windows.length < 2 ? (
         <p class="muted">Collecting: {windows.length} of at least 2 windows.</p>
       ) : (
@@ -69,7 +69,7 @@ export function BusiestLinks({ fabric, loads, metric, theme }: Props) {
         <h2 id="busiest-title">Links with the most {metric.title.replace(/^[LPQ]/, (first) => first.toLowerCase())}</h2>
         {rows.length === 0 ? (
           <p class="muted">
-            {loads.byPort.size === 0 ? "Nothing is known of any link in this window." : "None in this window."}
+            {loads.byPort.size === 0 ? "No link metrics are available for this window." : "None in this window."}
           </p>
         ) : (
           <Table caption="Busiest links" columns={columnsOf(fabric)} rows={rows} keyOf={(load) => load.port} />

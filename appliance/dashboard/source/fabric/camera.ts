@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which part of the map is on the screen: screen = map * scale + (x, y).
+// The visible part of the map: screen = map * scale + (x, y).
 import type { Layout } from "./layout";
 
 export interface Camera {
@@ -11,7 +11,7 @@ export interface Camera {
 const kMargin = { left: 54, right: 14, top: 22, bottom: 56 };
 const kMaxScale = 12;
 
-// What is left for the map beside the tiers' names and the labels below hosts.
+// The space for the map without the tier names and the labels below hosts.
 export function spaceFor(width: number, height: number): { across: number; down: number } {
   return {
     across: Math.max(1, width - kMargin.left - kMargin.right),
@@ -29,7 +29,7 @@ export function fit(layout: Layout, width: number, height: number): Camera {
   };
 }
 
-// What is under the point stays there.
+// Zooms around the given point.
 export function zoomAt(camera: Camera, x: number, y: number, factor: number, least: number): Camera {
   const scale = Math.min(kMaxScale, Math.max(least, camera.scale * factor));
   const ratio = scale / camera.scale;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Draws the map. What changes seldom, the lines of each colour, is kept as paths in map units: to pan
-// or zoom over thousands of links is to stroke a handful of paths.
+// Draws the map. The lines of each colour are cached as one path in map units, so that panning and
+// zooming over thousands of links strokes only a few paths.
 import type { Camera } from "./camera";
 import { toScreen } from "./camera";
 import { placeLabels, type Label } from "./labels";
@@ -12,7 +12,7 @@ import type { Palette } from "./palette";
 export interface Mark {
   element: Element;
   label: string;
-  fault: boolean; // else a hotspot
+  fault: boolean; // false: a hotspot
 }
 
 export interface Scene {
@@ -22,8 +22,8 @@ export interface Scene {
   marks: Mark[]; // the most important ones first
   hover?: Element;
   selected?: Element;
-  ends: number[]; // nodes between which paths are shown
-  path?: Map<number, number>; // links, and how much of the traffic takes each: 0 to 1
+  ends: number[]; // the two nodes whose paths are shown
+  path?: Map<number, number>; // link to its share of the traffic, 0 to 1
 }
 
 export interface Strokes {
@@ -62,7 +62,7 @@ function lineOf(scene: Scene, link: number): Line | undefined {
   return scene.layout.lines[scene.layout.lineOfLink[link] ?? -1];
 }
 
-// A link that is meant in a bundle goes to its own host, not to the box's edge.
+// A selected link of a bundle ends at its own host, not at the edge of the group.
 function strokeLink(context: CanvasRenderingContext2D, scene: Scene, link: number) {
   const line = lineOf(scene, link);
   const host = scene.layout.boxes[scene.fabric.links[link]?.a ?? -1];
@@ -80,7 +80,7 @@ function middleOf(scene: Scene, element: Element): { x: number; y: number } | un
   return line && { x: (line.x1 + line.x2) / 2, y: (line.y1 + line.y2) / 2 };
 }
 
-// Among thousands of lines the quiet ones make way for the others.
+// With thousands of lines, those with low values are drawn more transparent.
 const kAlphaOfMany = [0.25, 0.35, 0.5, 0.8, 1, 1];
 
 function drawLinks(c: CanvasRenderingContext2D, scene: Scene, strokes: Strokes, p: Palette, px: number) {
@@ -145,7 +145,7 @@ function drawHighlights(c: CanvasRenderingContext2D, scene: Scene, p: Palette, p
       c.strokeStyle = p.fault;
       drawElement(c, scene, mark.element, px, 4.5);
     } else {
-      // A hotspot keeps its link's colour, between two edges.
+      // A hotspot keeps the colour of its link and gets an outline.
       c.strokeStyle = p.text;
       drawElement(c, scene, mark.element, px, 6);
       const bin = mark.element.kind === "link" ? (scene.colouring.bins[mark.element.link] ?? -1) : -1;
@@ -207,7 +207,7 @@ function markLabels(scene: Scene, camera: Camera, p: Palette): Label[] {
   });
 }
 
-// At the left edge, wherever the map is moved to.
+// At the left edge, independent of the camera.
 function tierLabels(c: CanvasRenderingContext2D, scene: Scene, camera: Camera, p: Palette): Label[] {
   c.font = `11px ${p.font}`;
   return scene.layout.rows.map(({ tier, y }) => ({
@@ -247,15 +247,15 @@ function drawLabels(c: CanvasRenderingContext2D, labels: Label[], p: Palette, wi
 export interface Screen {
   width: number; // in CSS pixels
   height: number;
-  ratio: number; // pixels of the device to one of them
+  ratio: number; // device pixels per CSS pixel
 }
 
 function useMapUnits(c: CanvasRenderingContext2D, { scale, x, y }: Camera, ratio: number): number {
   c.setTransform(scale * ratio, 0, 0, scale * ratio, x * ratio, y * ratio);
-  return 1 / scale; // a pixel of the screen
+  return 1 / scale; // one screen pixel
 }
 
-// What stays while a pointer moves over the map.
+// The part of the map that does not change with the pointer.
 export function drawBase(
   c: CanvasRenderingContext2D, scene: Scene, strokes: Strokes, camera: Camera, p: Palette, screen: Screen,
 ) {

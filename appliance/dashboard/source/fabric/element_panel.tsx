@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The numbers of what is under the pointer, has the focus or was chosen: of a link both directions,
-// of a node its busiest ports.
+// The details of the hovered, focused or selected element: both directions of a link, or the busiest
+// ports of a node.
 import type { ComponentChildren } from "preact";
 import type { Finding, LinkLoad } from "../api/messages";
 import { bitRate, bytes, count, duration, percent } from "../format/quantities";
@@ -19,16 +19,16 @@ interface Props {
 type Figure = [string, (fabric: Fabric, load: LinkLoad, windowNs: number) => ComponentChildren];
 
 const kFigures: Figure[] = [
-  ["load", (_, load) => (load.use < 0 ? "not known" : percent(load.use))],
+  ["load", (_, load) => (load.use < 0 ? "unknown" : percent(load.use))],
   ["rate", (fabric, load) => {
     const rate = bitsPerSecond(fabric, load);
-    return rate === undefined ? "not known" : bitRate(rate);
+    return rate === undefined ? "unknown" : bitRate(rate);
   }],
-  ["by", (_, load) => load.source || "–"],
+  ["source", (_, load) => load.source || "–"],
   ["CE marks", (_, load) => count(load.marked)],
   ["dropped", (_, load) => count(load.dropped)],
   ["paused", (_, load) => duration(load.paused_ns)],
-  ["peak queue", (_, load) => (load.peak_bytes === "0" ? "not told" : bytes(load.peak_bytes))],
+  ["peak queue", (_, load) => (load.peak_bytes === "0" ? "not reported" : bytes(load.peak_bytes))],
   ["errors", (_, load) => count(load.errors)],
 ];
 
@@ -42,7 +42,7 @@ function LinkNumbers({ fabric, loads, link }: { fabric: Fabric; loads: Loads; li
       <table class="numbers">
         <thead>
           <tr>
-            <th scope="col"><span class="unseen">number</span></th>
+            <th scope="col"><span class="unseen">metric</span></th>
             <th scope="col" class="number">{portA} sends</th>
             <th scope="col" class="number">{portB} sends</th>
           </tr>
@@ -52,7 +52,7 @@ function LinkNumbers({ fabric, loads, link }: { fabric: Fabric; loads: Loads; li
             <tr key={title}>
               <th scope="row">{title}</th>
               {ends.map((load, i) => (
-                <td key={i} class="number">{load ? text(fabric, load, loads.windowNs) : "not known"}</td>
+                <td key={i} class="number">{load ? text(fabric, load, loads.windowNs) : "unknown"}</td>
               ))}
             </tr>
           ))}
@@ -88,7 +88,7 @@ function NodeNumbers({ fabric, loads, node }: { fabric: Fabric; loads: Loads; no
           <tr>
             <th scope="col">busiest ports</th>
             <th scope="col" class="number">sends</th>
-            <th scope="col" class="number">gets</th>
+            <th scope="col" class="number">receives</th>
           </tr>
         </thead>
         <tbody>
@@ -121,7 +121,7 @@ export function ElementPanel({ fabric, loads, findings, element, windowText }: P
         <p key={finding.sentence} class="fault-line"><a href={href("findings")}>{finding.sentence}</a></p>
       ))}
       <p class="muted">{windowText}</p>
-      <a href={href("fabric", { at: node?.name ?? (link ? linkName(link) : ""), who: "1" })}>Who needs it?</a>
+      <a href={href("fabric", { at: node?.name ?? (link ? linkName(link) : ""), who: "1" })}>Show dependents</a>
     </div>
   );
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fabrics for tests: hosts with a NIC for each of their leaves, all leaves linked with all spines.
+// Test fabrics: hosts with one NIC per leaf, and a full mesh between leaves and spines.
 import type { LinkLoad, Topology } from "../api/messages";
 
 interface Shape {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What of the map is under a point.
+// Finds the map element at a point.
 import type { Element } from "./model";
 import type { Layout } from "./layout";
 
-// Squared distance of a point to a line between two others.
+// The squared distance of a point to a line segment.
 export function distanceSquared(
   x: number, y: number, x1: number, y1: number, x2: number, y2: number,
 ): number {
@@ -15,7 +15,7 @@ export function distanceSquared(
   return ex * ex + ey * ey;
 }
 
-// `reach` in units of the map. Of a bundle, `preferred` says which link is meant.
+// `reach` is in map units. `preferred` selects the link within a bundle.
 export function elementAt(
   layout: Layout, x: number, y: number, reach: number, preferred: (links: number[]) => number,
 ): Element | undefined {

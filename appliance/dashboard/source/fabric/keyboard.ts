@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the arrow keys lead on the map: to the neighbour in the row, or to the nearest node of the
-// next row.
+// Arrow key navigation on the map: to the neighbour in the row, or to the nearest node of the next
+// row.
 import type { Element } from "./model";
 import type { Layout } from "./layout";
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which labels have room: the first ones win, so that callers put what matters most first.
+// Places labels without overlap. Earlier labels take precedence, so callers sort them by importance.
 
 export interface Label {
   text: string;
-  x: number; // centre, on the screen
+  x: number; // centre, in screen coordinates
   y: number;
   colour: string;
   bold?: boolean;
-  plate?: boolean; // on a plate, to be read over lines
-  nudge?: boolean; // may move up or down to find room
+  plate?: boolean; // with a background, to be readable over lines
+  nudge?: boolean; // may move up or down to avoid overlap
 }
 
 export interface PlacedLabel extends Label {
@@ -30,7 +30,7 @@ export function placeLabels(
     if (label.y < -kHeight || label.y > height + kHeight) continue;
     if (label.x < -40 || label.x > width + 40) continue;
     const w = measure(label) + (label.plate ? 8 : 0);
-    // A label that matters stays readable at the edge.
+    // Keep an important label inside the edge.
     const x = label.nudge ? Math.min(width - w / 2 - 3, Math.max(w / 2 + 3, label.x)) : label.x;
     const tries = label.nudge ? [0, 16, -16, 32, -32, 48] : [0];
     const dy = tries.find((offset) => free(x, label.y + offset, w));

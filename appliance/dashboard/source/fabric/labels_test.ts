@@ -8,19 +8,19 @@ import { buildFabric } from "./model";
 
 const measure = (label: Label) => label.text.length * 6;
 
-it("drops the later one of two labels in the same place", () => {
+it("drops the later of two overlapping labels", () => {
   const placed = placeLabels([{ text: "first", x: 50, y: 50, colour: "" }, { text: "second", x: 55, y: 52, colour: "" }], measure, 200, 200);
   expect(placed.map(({ text }) => text)).toEqual(["first"]);
 });
 
-it("moves a label that matters to where there is room", () => {
+it("moves an important label to free space", () => {
   const placed = placeLabels(
     [{ text: "first", x: 50, y: 50, colour: "" }, { text: "fault", x: 52, y: 50, colour: "", nudge: true }], measure, 200, 200,
   );
   expect(placed.map(({ y }) => y)).toEqual([50, 66]);
 });
 
-it("keeps what is under the pointer while it zooms", () => {
+it("zooms around the pointer", () => {
   const layout = layOut(buildFabric(leafSpine({ hosts: 4, hostsPerLeaf: 2, spines: 2 })), { aspect: 2, mostSingleHosts: 8 });
   const camera = fit(layout, 800, 400);
   const before = toMap(camera, 300, 200);

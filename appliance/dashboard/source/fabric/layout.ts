@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where everything stands on the map: a row for each tier, hosts at the bottom. Many hosts stand as
-// small cells in boxes, one for those with the same leaves, and their links are drawn as one bundle
-// for each leaf. Units are pixels at the scale of 1.
+// The layout of the map: one row for each tier, hosts at the bottom. In large fabrics, hosts with the
+// same leaves are small cells in one box, and their links are one bundle for each leaf. Units are
+// pixels at scale 1.
 import { naturally, type Fabric, type FabricLink, type FabricNode } from "./model";
 
 export interface Box {
@@ -16,9 +16,9 @@ export interface HostGroup extends Box {
   name: string;
 }
 
-// What is drawn as one line: a link, or all links of a group of hosts to a leaf.
+// A drawn line: a link, or all links between a group of hosts and a leaf.
 export interface Line {
-  x1: number; // the end nearer to hosts
+  x1: number; // the end closer to the hosts
   y1: number;
   x2: number;
   y2: number;
@@ -34,7 +34,7 @@ export interface Row {
 export interface Layout {
   boxes: Box[]; // by node
   rows: Row[];
-  groups: HostGroup[]; // none: hosts stand alone
+  groups: HostGroup[]; // empty: hosts are not grouped
   lines: Line[];
   lineOfLink: number[];
   width: number;
@@ -42,7 +42,7 @@ export interface Layout {
 }
 
 export interface LayoutOptions {
-  aspect: number; // of what it will be shown in: width over height
+  aspect: number; // width / height of the viewport
   mostSingleHosts: number;
 }
 
@@ -54,14 +54,14 @@ const kGap = 12;
 
 function orderOfTier(tier: string): number {
   const known = kTiers.indexOf(tier);
-  return known < 0 ? 0.5 : known; // a tier of another name stands above the spines
+  return known < 0 ? 0.5 : known; // unknown tiers are above the spines
 }
 
 function switchWidth(node: FabricNode): number {
   return Math.min(160, Math.max(34, node.links.length * 2.5));
 }
 
-// The nodes that a node's links lead up to, or undefined where the node is a switch.
+// The leaves that a host is connected to, or undefined for a switch.
 function leavesOf(fabric: Fabric, host: FabricNode): number[] {
   const leaves = new Set(host.links.map((at) => {
     const link = fabric.links[at] as FabricLink;
@@ -130,8 +130,8 @@ function groupName(fabric: Fabric, hosts: number[]): string {
   return hosts.length === 1 ? first : `${first} … ${last}`;
 }
 
-// Links leave a switch side by side, in the order of where they lead: few cross, and parallel links
-// stay apart.
+// Links leave a switch side by side in the order of their other ends. Few of them cross, and parallel
+// links stay distinct.
 function spreadEnds(fabric: Fabric, layout: Layout) {
   const ends = new Map<number, { line: Line; first: boolean; towards: number }[]>();
   const add = (node: number, line: Line, first: boolean) => {
@@ -215,7 +215,7 @@ export function layOut(fabric: Fabric, options: LayoutOptions): Layout {
     return nodes.reduce((sum, node) => sum + switchWidth(nodeOf(node)) + kGap, 0);
   });
   const width = Math.max(320, ...natural);
-  // Cells grow into the room that the widest row leaves, and switches with it.
+  // Cells and switches grow to use the width of the widest row.
   const cell = kMinCell * growth(least, width, width / options.aspect);
   const sizes = pending.map((group) => groupSize(group.hosts.length, cell));
   const hostHeight = grouped ? Math.max(...sizes.map((size) => size.height)) : kHostSize;

@@ -24,11 +24,11 @@ describe("a small fabric", () => {
   it("keeps boxes apart", () => {
     layout.boxes.forEach((a, i) => layout.boxes.slice(i + 1).forEach((b) => expect(overlaps(a, b)).toBe(false)));
   });
-  it("draws each link as a line of its own", () => {
+  it("draws each link as a separate line", () => {
     expect(layout.groups).toHaveLength(0);
     expect(layout.lines).toHaveLength(small.links.length);
   });
-  it("finds what it placed", () => {
+  it("finds placed elements", () => {
     const leaf = small.nodeByName.get("leaf1") as number;
     const { x, y } = layout.boxes[leaf] as Box;
     expect(elementAt(layout, x, y, 4, first)).toEqual({ kind: "node", node: leaf });
@@ -42,11 +42,11 @@ describe("a small fabric", () => {
 
 describe("a large fabric", () => {
   const layout = layOut(large, kOptions);
-  it("puts hosts of the same leaves into one box", () => {
+  it("groups hosts with the same leaves", () => {
     expect(layout.groups).toHaveLength(32);
     expect(layout.groups[0]?.hosts).toHaveLength(32);
   });
-  it("draws a box's links to a leaf as one line", () => {
+  it("draws a group's links to a leaf as one line", () => {
     expect(layout.lines).toHaveLength(32 + 32 * 16);
     expect(layout.lines.reduce((sum, line) => sum + line.links.length, 0)).toBe(large.links.length);
   });
@@ -61,22 +61,22 @@ describe("a large fabric", () => {
 
 describe("keys", () => {
   const layout = layOut(small, kOptions);
-  it("begin at the first node", () => {
+  it("starts at the first node", () => {
     expect(step(layout, undefined, "right")).toEqual({ kind: "node", node: layout.rows[0]?.nodes[0] });
   });
-  it("go along a row and stop at its end", () => {
+  it("moves along a row and stops at its end", () => {
     const [left, right] = layout.rows[0]?.nodes as [number, number];
     expect(step(layout, left, "right")).toEqual({ kind: "node", node: right });
     expect(step(layout, right, "right")).toEqual({ kind: "node", node: right });
   });
-  it("go to the nearest node of the row below", () => {
+  it("moves to the nearest node of the row below", () => {
     const spine = layout.rows[0]?.nodes[1] as number;
     const below = step(layout, spine, "down");
     expect(below?.kind === "node" && small.nodes[below.node]?.tier).toBe("leaf");
   });
 });
 
-it("takes tiers that it does not know, and fabrics without hosts", () => {
+it("accepts unknown tiers and fabrics without hosts", () => {
   const odd = leafSpine({ hosts: 1, hostsPerLeaf: 1, spines: 1 });
   odd.nodes = odd.nodes.filter((node) => node.tier !== "host").map((node) => ({ ...node, tier: `x${node.tier}` }));
   expect(layOut(buildFabric(odd), kOptions).rows).toHaveLength(2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The numbers of both directions of each link, and the colours that follow from them.
+// The load of both directions of each link, and the resulting colours.
 import type { LinkLoad, ListLinkLoadsResponse } from "../api/messages";
 import { nsBetween } from "../format/moments";
 import { binOf, type Metric } from "./metrics";
@@ -19,8 +19,8 @@ export function indexLoads(answer: ListLinkLoadsResponse | undefined): Loads {
 
 export interface Colouring {
   bounds: number[];
-  bins: Int8Array; // by link, of its worse direction; -1: not known
-  values: Float64Array; // likewise
+  bins: Int8Array; // by link, for its worse direction; -1: unknown
+  values: Float64Array; // by link, for its worse direction
   most: number;
 }
 
@@ -46,7 +46,7 @@ export function bitsPerSecond(fabric: Fabric, load: LinkLoad): number | undefine
   return speed === undefined || load.use < 0 ? undefined : load.use * speed;
 }
 
-// Directions with the largest values first; those without a value are left out.
+// Directions in descending order of their values, without those that have no value.
 export function busiest(loads: Loads, metric: Metric, most: number): LinkLoad[] {
   const ranked: { load: LinkLoad; value: number }[] = [];
   for (const load of loads.byPort.values()) {

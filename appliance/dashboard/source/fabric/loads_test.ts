@@ -20,41 +20,41 @@ it("colours a link by its worse direction", () => {
   expect(bins[linkOf("leaf0:up0")]).toBe(5);
 });
 
-it("tells what is not known from what is idle", () => {
+it("distinguishes unknown from idle", () => {
   const { bins } = colour(fabric, loads, metricNamed("load"));
   expect(bins[linkOf("leaf0:up1")]).toBe(-1);
   expect(bins[linkOf("leaf1:up1")]).toBe(-1);
   expect(colour(fabric, loads, metricNamed("pause")).bins[linkOf("leaf0:up0")]).toBe(0);
 });
 
-it("takes pause time as a share of the window", () => {
+it("converts pause time to a share of the window", () => {
   const { values } = colour(fabric, loads, metricNamed("pause"));
   expect(values[linkOf("leaf0:up1")]).toBeCloseTo(0.03);
 });
 
-it("gives 0 the first colour even where all bounds are 0", () => {
+it("gives 0 the first colour even if all bounds are 0", () => {
   expect(binOf(0, [0, 0, 0])).toBe(0);
   expect(binOf(0.3, [0.1, 0.25, 0.5])).toBe(2);
 });
 
-it("lists the busiest first and leaves out what is not known", () => {
+it("lists the busiest first without unknown loads", () => {
   expect(busiest(loads, metricNamed("load"), 9).map(({ port }) => port)).toEqual(["spine0:down0", "leaf0:up0"]);
 });
 
 const finding = { kind: "gray_loss", place: "leaf0:up1-spine1:down0", direction: "leaf0:up1" } as Finding;
 const hotspot = { port: "leaf0:up1", cause: "incast", until_ns: "50", lost: [] } as unknown as Hotspot;
 
-it("marks a place once, as a fault before a hotspot", () => {
+it("marks a place once, preferring a fault to a hotspot", () => {
   const marks = collectMarks(fabric, [{ ...finding, until_ns: "0" }], [hotspot], 0n, true);
   expect(marks).toEqual([{ element: { kind: "link", link: linkOf("leaf0:up1") }, label: "gray loss", fault: true }]);
 });
 
-it("does not mark what is over", () => {
+it("does not mark resolved faults and old hotspots", () => {
   expect(collectMarks(fabric, [{ ...finding, until_ns: "7" }], [hotspot], 51n, true)).toEqual([]);
   expect(collectMarks(fabric, [{ ...finding, until_ns: "7" }], [], 0n, false)).toHaveLength(1);
 });
 
-it("weighs links of paths by how sure they are", () => {
+it("weights links of paths by their probability", () => {
   const stretch = { ports: ["host0:mlx5_0", "leaf0:up1"], probability: 0.6, certain_ports: ["host0:mlx5_0"], shares: [] };
   const links = linksOfPaths(fabric, [{ intervals: [stretch] } as never]);
   expect(links.get(linkOf("host0:mlx5_0"))).toBe(1);

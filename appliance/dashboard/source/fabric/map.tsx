@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The canvas with the map, and what pointer and keys do to it. It draws when something changed, at
-// most once a frame.
+// The canvas with the map, and its pointer and keyboard handling. It redraws when something changed,
+// at most once per frame.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fit, pan, spaceFor, toMap, zoomAt, type Camera } from "./camera";
 import { buildStrokes, drawAbove, drawBase, type Mark, type Scene } from "./draw";
@@ -24,14 +24,14 @@ interface Props {
   onSelect(element: Element | undefined): void;
 }
 
-// Hosts beyond this stand in boxes: a row of more has no room for their links.
+// Larger fabrics group hosts into boxes, because the links of a longer row would overlap.
 const kMaxSingleHosts = 64;
 const kReachPx = 6;
 const kSteps: Record<string, Step> = {
   ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down",
 };
 
-// In steps: a map that is laid out anew at each pixel of a window's size would never rest.
+// Rounded, so that resizing the window does not recompute the layout for each pixel.
 function aspectOf(width: number, height: number): number {
   const { across, down } = spaceFor(width, height);
   return Math.max(0.5, Math.round((across / down) * 5) / 5);
@@ -39,7 +39,7 @@ function aspectOf(width: number, height: number): number {
 
 interface View {
   camera: Camera;
-  moved: boolean; // by somebody: a new size does not fit it anew
+  moved: boolean; // the user moved it, so a new size does not reset the camera
   width: number;
   height: number;
 }
@@ -64,7 +64,7 @@ export function FabricMap(props: Props) {
   const strokes = useMemo(() => buildStrokes(layout, props.colouring), [layout, props.colouring]);
   const palette = useRef<Palette | undefined>(undefined);
   const frame = useRef(0);
-  // Lines and boxes as drawn last, and from what: a pointer that moves changes neither.
+  // Cached lines and boxes, with the inputs they were drawn from. Pointer moves do not change them.
   const base = useRef({ canvas: document.createElement("canvas"), drawn: [] as unknown[] });
 
   const paint = useRef(() => {});
@@ -182,7 +182,7 @@ export function FabricMap(props: Props) {
     element.addEventListener("pointerup", up);
     element.addEventListener("pointercancel", up);
     element.addEventListener("pointerleave", leave);
-    // Not passive: the page must not scroll while the map zooms.
+    // Not passive, because the page must not scroll while the map zooms.
     element.addEventListener("wheel", wheel, { passive: false });
     return () => element.removeEventListener("wheel", wheel);
   }
@@ -207,7 +207,7 @@ export function FabricMap(props: Props) {
         ref={canvas}
         tabIndex={0}
         role="application"
-        aria-label="Map of the fabric. Arrow keys go from node to node, Enter chooses one, plus and minus zoom, 0 shows all. The table below has the numbers of the busiest links."
+        aria-label="Map of the fabric. Arrow keys move between nodes, Enter selects a node, plus and minus zoom, 0 shows all. The table below lists the busiest links."
         onKeyDown={key}
       />
       <div class="map-buttons">

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands out on the map: places of faults that last, and queues that were full lately.
+// The marks on the map: places of active faults, and recent hotspots.
 import type { Finding, Hotspot } from "../api/messages";
 import { duration } from "../format/quantities";
 import { words } from "../format/words";
@@ -17,7 +17,7 @@ function mostLost(hotspot: Hotspot): number {
   return Math.max(0, ...hotspot.lost.map((job) => Number(job.lost_ns)));
 }
 
-// `sinceNs`: hotspots that ended before are of the past; 0: none is.
+// Hotspots that ended before `sinceNs` are ignored; 0: none is ignored.
 export function collectMarks(
   fabric: Fabric, findings: Finding[], hotspots: Hotspot[], sinceNs: bigint, live: boolean,
 ): Mark[] {
@@ -27,7 +27,7 @@ export function collectMarks(
     const element = resolvePlace(fabric, place);
     if (!element) return;
     const key = JSON.stringify(element);
-    if (taken.has(key)) return; // a fault explains the full queue at its place
+    if (taken.has(key)) return; // a fault explains a hotspot at the same place
     taken.add(key);
     marks.push({ element, label, fault });
   };
@@ -39,8 +39,8 @@ export function collectMarks(
   recent.sort((a, b) => mostLost(b) - mostLost(a));
   for (const hotspot of recent.slice(0, kMaxHotspots)) {
     const lost = mostLost(hotspot);
-    const cost = lost > 0 ? `, costs ${duration(lost)}` : "";
-    const cause = hotspot.cause === "unknown" ? "full queue" : words(hotspot.cause);
+    const cost = lost > 0 ? `, delays jobs by ${duration(lost)}` : "";
+    const cause = hotspot.cause === "unknown" ? "congested queue" : words(hotspot.cause);
     add(hotspot.port, `${cause}${cost}`, false);
   }
   return marks;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What links can be coloured by. Each metric says what a direction's value is, and from which values
-// on the next colour begins.
+// The metrics for colouring links. Each metric defines the value of a link direction and the lower
+// bounds of the colours.
 import type { LinkLoad } from "../api/messages";
 import { bytes, count, percent } from "../format/quantities";
 
@@ -9,9 +9,9 @@ export type MetricName = "load" | "marks" | "pause" | "queue";
 export interface Metric {
   name: MetricName;
   title: string;
-  // Undefined: not known, which is not 0.
+  // Undefined: unknown, which differs from 0.
   value(load: LinkLoad, windowNs: number): number | undefined;
-  // Lower bounds of the colours after the first one, which is that of 0 or little.
+  // Lower bounds of the colours after the first one. The first colour is for 0 and small values.
   bounds(most: number): number[];
   text(value: number): string;
 }
@@ -54,7 +54,7 @@ export function metricNamed(name: string | undefined): Metric {
   return kMetrics.find((metric) => metric.name === name) ?? (kMetrics[0] as Metric);
 }
 
-// Number of the colour, from 0.
+// The index of the colour, from 0.
 export function binOf(value: number, bounds: number[]): number {
   let bin = 0;
   while (bin < bounds.length && value > 0 && value >= (bounds[bin] as number)) ++bin;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The declared fabric, by number: links know their nodes, ports their links, names their elements.
+// An index of the topology: nodes by name, links by port, elements by place name.
 import type { Topology, TopologyGpu, TopologyNic } from "../api/messages";
 
 export interface FabricNode {
@@ -14,14 +14,14 @@ export interface FabricNode {
 
 export interface FabricLink {
   index: number;
-  a: number; // node, nearer to hosts
+  a: number; // node, closer to the hosts
   b: number;
   portA: string;
   portB: string;
   bitsPerSecond: number;
 }
 
-// One direction of a link: the end that sends.
+// One direction of a link: the sending end.
 export interface Direction {
   link: number;
   fromA: boolean;
@@ -68,13 +68,13 @@ export function buildFabric(topology: Topology): Fabric {
 
 export type Element = { kind: "node"; node: number } | { kind: "link"; link: number };
 
-// What a place of a finding or hotspot is on the map: a port or NIC is its link, a GPU its host.
+// Maps the place of a finding or hotspot to a map element: a port or NIC to its link, a GPU to its host.
 export function resolvePlace(fabric: Fabric, place: string): Element | undefined {
   const node = fabric.nodeByName.get(place);
   if (node !== undefined) return { kind: "node", node };
   const direction = fabric.byPort.get(place);
   if (direction) return { kind: "link", link: direction.link };
-  // Names may have hyphens themselves.
+  // Names may contain hyphens.
   for (let at = place.indexOf("-"); at > 0; at = place.indexOf("-", at + 1)) {
     const known = fabric.byPort.get(place.slice(0, at));
     if (known && fabric.byPort.has(place.slice(at + 1))) return { kind: "link", link: known.link };
@@ -83,7 +83,7 @@ export function resolvePlace(fabric: Fabric, place: string): Element | undefined
   return host === undefined ? undefined : { kind: "node", node: host };
 }
 
-// The port at the other end; undefined: the topology has no such port.
+// The port at the other end. Undefined if the topology has no such port.
 export function otherEnd(fabric: Fabric, port: string): string | undefined {
   const direction = fabric.byPort.get(port);
   const link = direction && fabric.links[direction.link];

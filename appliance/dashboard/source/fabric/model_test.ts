@@ -13,15 +13,15 @@ describe("resolvePlace", () => {
     const link = fabric.byPort.get("leaf0:up1")?.link;
     expect(resolvePlace(fabric, "leaf0:up1-spine1:down0")).toEqual({ kind: "link", link });
   });
-  it("takes a NIC for its link and a GPU for its host", () => {
+  it("maps a NIC to its link and a GPU to its host", () => {
     expect(resolvePlace(fabric, "host2:mlx5_0")?.kind).toBe("link");
     expect(resolvePlace(fabric, "host2:gpu:0")).toEqual({ kind: "node", node: fabric.nodeByName.get("host2") });
   });
-  it("knows nothing of other names", () => {
+  it("finds nothing for unknown names", () => {
     expect(resolvePlace(fabric, "tor9")).toBeUndefined();
     expect(resolvePlace(fabric, "")).toBeUndefined();
   });
-  it("splits names that have hyphens themselves", () => {
+  it("splits names that contain hyphens", () => {
     const topology = leafSpine({ hosts: 1, hostsPerLeaf: 1, spines: 1 });
     const text = JSON.stringify(topology).replaceAll("leaf0", "pod-1-leaf0");
     const hyphens = buildFabric(JSON.parse(text));
@@ -34,12 +34,12 @@ it("names the port at the other end", () => {
   expect(otherEnd(fabric, "spine7:down0")).toBeUndefined();
 });
 
-it("leaves links out whose nodes are not declared", () => {
+it("ignores links of undeclared nodes", () => {
   const topology = leafSpine({ hosts: 1, hostsPerLeaf: 1, spines: 1 });
   topology.links.push({ a: "ghost:1", b: "spine0:9", bits_per_second: "1" });
   expect(buildFabric(topology).links).toHaveLength(2);
 });
 
-it("sorts names by their numbers", () => {
+it("sorts names numerically", () => {
   expect(["leaf10", "leaf2"].sort(naturally)).toEqual(["leaf2", "leaf10"]);
 });

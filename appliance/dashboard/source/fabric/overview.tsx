@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands beside the map while nothing is chosen: how large the fabric is, how much of it is
-// known, and a list of what is marked on it.
+// The panel while nothing is selected: the size of the fabric, how many loads are known, and the
+// marked elements.
 import { count, plural } from "../format/quantities";
 import { Place, Tag } from "../parts/names";
 import type { Mark } from "./draw";
@@ -30,10 +30,10 @@ export function Overview({ fabric, loads, marks, windowText }: Props) {
     <div>
       <h2>{fabric.name || "Fabric"}</h2>
       <p>{size(fabric)}</p>
-      <p>Load is known of {plural(known, "direction")} of {count(fabric.links.length * 2)}.</p>
+      <p>The load of {count(known)} of {plural(fabric.links.length * 2, "link direction")} is known.</p>
       <p class="muted">{windowText}</p>
       {marks.length > 0 && (
-        <ul class="mark-list" aria-label="Marked on the map">
+        <ul class="mark-list" aria-label="Marked elements">
           {marks.slice(0, kMarksShown).map((mark) => {
             const { element } = mark;
             const link = element.kind === "link" ? fabric.links[element.link] : undefined;
@@ -48,7 +48,7 @@ export function Overview({ fabric, loads, marks, windowText }: Props) {
         </ul>
       )}
       <p class="muted">
-        Point at a node or link for its numbers. Choose a host, then another one, for the paths between them.
+        Hover over a node or link to show its metrics. Select two hosts to show the paths between them.
       </p>
     </div>
   );

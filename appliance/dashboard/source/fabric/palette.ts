@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Colours of the map, from the style sheet, as a canvas cannot use its variables itself.
+// The colours of the map from the style sheet, because a canvas cannot use CSS variables.
 
 export interface Palette {
   bins: string[];

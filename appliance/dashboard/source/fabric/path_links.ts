@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which links of the map flows took last, and how much of their traffic, or how likely.
+// The links of the current paths of flows, with their share of the traffic or their probability.
 import type { FlowPath } from "../api/messages";
 import type { Fabric } from "./model";
 
@@ -20,7 +20,7 @@ export function linksOfPaths(fabric: Fabric, paths: FlowPath[]): Map<number, num
   return links;
 }
 
-// What of a host can be an end of a path: its GPUs, and its NICs.
+// The possible path ends of a host: its GPUs and NICs.
 export function endsOfHost(fabric: Fabric, node: number): string[] {
   const host = fabric.nodes[node];
   if (!host) return [];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two ends that were chosen on the map, and in a word what is known of the paths between them.
+// The two ends that are selected on the map, and a summary of the paths between them.
 import type { FindPathsResponse } from "../api/messages";
 import { count } from "../format/quantities";
 import { kStretchStates } from "../format/words";
@@ -32,7 +32,7 @@ function EndSelect({ label, fabric, value, onChange }: {
 }
 
 function summary(answer: FindPathsResponse): string {
-  if (answer.paths.length === 0) return "No flow between these two was seen: they did not talk.";
+  if (answer.paths.length === 0) return "No flow between these two ends was observed.";
   const states = new Map<string, number>();
   for (const path of answer.paths) {
     const state = kStretchStates[path.intervals.at(-1)?.state ?? ""]?.[0] ?? "unknown";
@@ -53,13 +53,13 @@ export function PathPanel({ fabric, from, to, paths, onChoose }: Props) {
           <button type="button" onClick={() => onChoose({ from: to, to: from })}>Swap</button>
         </>
       ) : (
-        <span class="muted">choose the other end on the map</span>
+        <span class="muted">Select the other end on the map</span>
       )}
       <button type="button" onClick={() => onChoose({ from: "", to: "" })}>Clear</button>
       {to && (
         <span role="status">
           {paths.value ? summary(paths.value) : <Absence resource={paths} what="paths" />}{" "}
-          <a href={href("paths", { source: from, destination: to })}>All stretches</a>
+          <a href={href("paths", { source: from, destination: to })}>All path periods</a>
         </span>
       )}
     </div>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The blast radius of what was chosen: the jobs, ranks and so on that use it.
+// The impact of the selected element: the jobs, ranks and other elements that depend on it.
 import type { GetDependenciesResponse } from "../api/messages";
 import { count } from "../format/quantities";
 import { Await } from "../parts/await";
@@ -13,7 +13,7 @@ export function WhoNeeds({ place }: { place: string }) {
   const answer = useResource<GetDependenciesResponse>(path);
   return (
     <section aria-labelledby="who-title" class="who">
-      <h2 id="who-title">Who needs {place}</h2>
+      <h2 id="who-title">Dependents of {place}</h2>
       <Await resource={answer} what="dependencies">
         {({ dependency, coverage }) => (
           <>
@@ -26,11 +26,11 @@ export function WhoNeeds({ place }: { place: string }) {
                 {elements.length > kNamesShown && "…"}
               </p>
             ))}
-            {dependency?.elements.length === 0 && <p>Nobody that is known.</p>}
+            {dependency?.elements.length === 0 && <p>No known dependents.</p>}
             {coverage && (
               <p class="muted">
-                The ways of {count(coverage.known)} of {count(coverage.flows)} flows are known, of{" "}
-                {count(coverage.partly)} in part; {count(coverage.unclaimed)} flows belong to no known job.
+                Paths are known for {count(coverage.known)} of {count(coverage.flows)} flows, and partly for{" "}
+                {count(coverage.partly)}. {count(coverage.unclaimed)} flows belong to no known job.
               </p>
             )}
           </>

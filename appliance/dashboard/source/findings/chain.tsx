@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From cause to harm: who causes it, where it is, what it made look broken, whom it hurts.
+// From cause to impact: the flows that cause the fault, its place, its symptoms, the affected jobs.
 import type { ComponentChildren } from "preact";
 import type { Finding } from "../api/messages";
 import { percent, plural } from "../format/quantities";
@@ -30,9 +30,9 @@ function Names({ items }: { items: ComponentChildren[] }) {
 export function Chain({ finding }: { finding: Finding }) {
   const { culprits, symptoms, victims, loop_ports, reach } = finding;
   return (
-    <ol class="chain" aria-label="From cause to harm">
+    <ol class="chain" aria-label="From cause to impact">
       {culprits.length > 0 && (
-        <Step title="culprits">
+        <Step title="causing flows">
           <Names items={culprits.map((culprit) => (
             <>
               {culprit.source} → {culprit.destination} QP {culprit.destination_qpn}
@@ -45,18 +45,18 @@ export function Chain({ finding }: { finding: Finding }) {
       )}
       <Step title={words(finding.kind)}>
         <Place name={finding.place} />
-        {finding.direction && <p class="muted">{finding.direction} sends</p>}
+        {finding.direction && <p class="muted">sent by {finding.direction}</p>}
         {loop_ports.length > 0 && <Names items={loop_ports.map((port) => <Place name={port} />)} />}
       </Step>
       {symptoms.length > 0 && (
-        <Step title="what looked like faults, and follows">
+        <Step title="symptoms of this fault">
           <Names items={symptoms.map((symptom) => (
             <>{words(symptom.kind)} at <Place name={symptom.place} /></>
           ))} />
         </Step>
       )}
-      <Step title="victims">
-        {victims.length === 0 ? <p class="muted">no job that is known</p> : (
+      <Step title="affected jobs">
+        {victims.length === 0 ? <p class="muted">no known job</p> : (
           <Names items={victims.map((job) => <JobLink id={job} />)} />
         )}
         {reach && (

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happened while the page was open.
+// Events since the page was opened.
 import type { Reference } from "../format/moments";
 import { words } from "../format/words";
 import { Moment, Tag } from "../parts/names";
@@ -12,12 +12,12 @@ export function EventList({ reference }: { reference: Reference }) {
   if (events.length === 0) return null;
   return (
     <section aria-labelledby="events-title">
-      <h2 id="events-title">What happened since this page was opened</h2>
+      <h2 id="events-title">Events since this page was opened</h2>
       <ul class="events">
         {events.slice(0, kShown).map((event) => (
           <li key={event.cursor}>
             <Moment ns={event.at_ns} reference={reference} />
-            <Tag kind={event.kind === "fault_started" ? "fault" : "over"} text={words(event.kind)} />
+            <Tag kind={event.kind === "fault_started" ? "fault" : "resolved"} text={words(event.kind)} />
             {event.sentence}
           </li>
         ))}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One fault: what a person who is called at night needs first stands first.
+// One fault, with the most urgent information first.
 import type { Finding, Suspect } from "../api/messages";
 import { nsBetween, type Reference } from "../format/moments";
 import { duration } from "../format/quantities";
@@ -15,7 +15,7 @@ interface Props {
 }
 
 const kRivalColumns: Column<Suspect>[] = [
-  { title: "what else it could be", cell: (rival) => words(rival.kind) },
+  { title: "alternative", cell: (rival) => words(rival.kind) },
   { title: "place", cell: (rival) => <Place name={rival.place} /> },
   { title: "direction", cell: (rival) => rival.direction || "–" },
   { title: "probability", numeric: true, cell: (rival) => <Share value={rival.probability} /> },
@@ -25,9 +25,9 @@ function Times({ finding, reference }: { finding: Finding; reference: Reference 
   const lasts = finding.until_ns === "0";
   return (
     <span class="muted">
-      began <Moment ns={finding.from_ns} reference={reference} />
+      started <Moment ns={finding.from_ns} reference={reference} />
       {!lasts && <>, for {duration(nsBetween(finding.from_ns, finding.until_ns))}</>}
-      {finding.detected_ns !== "0" && <>, could be told after {duration(nsBetween(finding.from_ns, finding.detected_ns))}</>}
+      {finding.detected_ns !== "0" && <>, detected after {duration(nsBetween(finding.from_ns, finding.detected_ns))}</>}
     </span>
   );
 }
@@ -38,25 +38,25 @@ export function FindingCard({ finding, reference, open }: Props) {
     <details class={`card finding${lasts ? " finding-lasts" : ""}`} open={open}>
       <summary data-item="">
         <span class="card-line">
-          <Tag kind={lasts ? "fault" : "over"} text={lasts ? "lasts" : "over"} />
+          <Tag kind={lasts ? "fault" : "over"} text={lasts ? "active" : "resolved"} />
           <strong>{finding.sentence}</strong>
         </span>
         <span class="card-line card-facts">
           <span>{words(finding.kind)}</span>
-          <Share value={finding.confidence} label="sure" />
+          <Share value={finding.confidence} label="confidence" />
           <Times finding={finding} reference={reference} />
         </span>
       </summary>
-      <p class="remedy"><strong>What to do:</strong> {finding.recommended_action}</p>
+      <p class="remedy"><strong>Recommended action:</strong> {finding.recommended_action}</p>
       <Chain finding={finding} />
-      <h2>Evidence, the strongest first</h2>
+      <h2>Evidence, strongest first</h2>
       <ol class="evidence">{finding.evidence.map((sentence) => <li key={sentence}>{sentence}</li>)}</ol>
       {finding.alternatives.length > 0 && (
-        <Table caption="Rival explanations" columns={kRivalColumns} rows={finding.alternatives}
+        <Table caption="Alternative explanations" columns={kRivalColumns} rows={finding.alternatives}
           keyOf={(rival) => `${rival.kind} ${rival.place} ${rival.direction}`} most={8} />
       )}
       {finding.further.length > 0 && (
-        <p>To tell them apart: {finding.further.join("; ")}.</p>
+        <p>To distinguish them: {finding.further.join("; ")}.</p>
       )}
     </details>
   );

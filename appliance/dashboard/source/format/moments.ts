@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moments: since the epoch in nanoseconds, which a number cannot hold to the last digit.
+// Timestamps in nanoseconds since the epoch. They are strings, because a number would lose digits.
 import type { Int64 } from "../api/messages";
 import { coarse, duration } from "./quantities";
 
@@ -7,7 +7,7 @@ export function nsBetween(from: Int64, until: Int64): number {
   return Number(BigInt(until) - BigInt(from));
 }
 
-// "06:55:03.120"; finer where the telemetry's stretches are short.
+// "06:55:03.120"; more digits for short periods.
 export function utcTime(ns: Int64, digits = 3): string {
   const value = BigInt(ns);
   const milliseconds = value / 1_000_000n;
@@ -27,7 +27,7 @@ export function utcFull(ns: Int64): string {
   return `${utcDate(ns)} ${utcTime(ns, 6)} UTC`;
 }
 
-// What moments are said in relation to: a replay's beginning, or now.
+// What timestamps are relative to: the start of a replay, or now.
 export interface Reference {
   zeroNs: Int64; // "0": none
   nowNs?: bigint;
@@ -40,6 +40,6 @@ export function relative(ns: Int64, reference: Reference): string {
   }
   if (reference.nowNs === undefined) return utcTime(ns);
   const ago = Number(reference.nowNs - BigInt(ns));
-  // Clocks of taps differ from the box's: slightly in the future is now.
+  // Tap clocks differ from the appliance's clock: slightly in the future counts as now.
   return ago < 1e9 ? "just now" : `${coarse(ago)} ago`;
 }

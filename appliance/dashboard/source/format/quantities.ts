@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Quantities as an engineer reads them: three digits, decimal prefixes, units with a space.
+// Formats quantities with three digits, decimal prefixes, and a space before the unit.
 import type { Int64 } from "../api/messages";
 
 export function toNumber(value: Int64 | number | undefined): number {
@@ -17,7 +17,7 @@ const kPrefixes = ["", "k", "M", "G", "T", "P"];
 export function scaled(value: number, unit: string): string {
   let rest = value;
   let step = 0;
-  // 999.6 would round to 1000 of the smaller prefix.
+  // 999.6 would round to 1000 with the smaller prefix.
   while (Math.abs(rest) >= 999.5 && step + 1 < kPrefixes.length) {
     rest /= 1000;
     ++step;
@@ -29,7 +29,7 @@ export const bytes = (value: Int64 | number) => scaled(toNumber(value), "B");
 export const bitRate = (value: Int64 | number) => scaled(toNumber(value), "b/s");
 export const perSecond = (value: number) => scaled(value, "/s");
 
-// All digits up to a million, then as many as matter.
+// All digits below ten million, three digits above.
 export function count(value: Int64 | number): string {
   const number = toNumber(value);
   if (Math.abs(number) >= 10_000_000) return scaled(number, "");
@@ -47,7 +47,7 @@ export function percent(ratio: number, digits = 0): string {
   return `${value.toFixed(digits)} %`;
 }
 
-// A value in a unit of a counter or an indicator, as the box names it.
+// Formats a value with a unit name of the API.
 export function inUnit(value: number, unit: string): string {
   if (unit === "ns") return duration(value);
   if (unit === "s" || unit === "seconds") return duration(value * 1e9);
@@ -58,7 +58,7 @@ export function inUnit(value: number, unit: string): string {
   return `${scaled(value, "")} ${unit}`.trimEnd();
 }
 
-// Of ages, of which tenths of a second mean nothing and only flicker.
+// Formats ages in whole seconds, because tenths would only flicker.
 export function coarse(ns: number): string {
   return ns < 60e9 ? `${Math.floor(ns / 1e9)} s` : duration(ns);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of the API in plain words. A name that is not listed, of a newer box, shows as it is.
+// Display texts for names of the API. An unlisted name (of a newer appliance) is shown unchanged.
 
 const kAbbreviations = /\b(gpu|nic|cnp|ce|ecn|pfc|mtu|qp|rdma|roce|icrc|rnr|udp|int|rx|tx)(s?)\b/g;
 
@@ -11,45 +11,45 @@ export function words(name: string): string {
 }
 
 export const kCauses: Record<string, string> = {
-  held: "held by pause frames from the other end",
-  incast: "many senders to one receiver at once",
-  one_sender: "one sender alone fills it",
-  collision: "hashing put several large flows on this link, while others have room",
-  overload: "all links of the group are full",
-  unknown: "cause not known",
+  held: "paused by PFC frames from the peer",
+  incast: "incast: many senders to one receiver at the same time",
+  one_sender: "a single sender fills the link",
+  collision: "ECMP hashing put several large flows on this link while other links have capacity",
+  overload: "all links of the group are congested",
+  unknown: "unknown cause",
 };
 
 export const kHotspotSources: Record<string, string> = {
-  counters: "the switch's counters",
-  int: "in-band telemetry",
-  marks: "CE marks that flows got there",
-  inferred: "inferred from the flows' paths and rates",
+  counters: "switch counters",
+  int: "in-band network telemetry (INT)",
+  marks: "CE marks of flows at this port",
+  inferred: "inferred from flow paths and rates",
 };
 
 export const kObstacles: Record<string, string> = {
   foreign_topology:
-    "No fault was looked for: most addresses that talk belong to no NIC of the given topology.",
+    "Fault diagnosis did not run: most observed addresses belong to no NIC in the topology.",
   sparse_readings:
-    "No fault was looked for: counters are read less often than once in an analysis window.",
-  other_time: "No fault was looked for: no counters were read while packets passed.",
-  few_windows: "There were too few analysis windows: that no fault was found says nothing.",
+    "Fault diagnosis did not run: the counter polling interval exceeds the analysis window.",
+  other_time: "Fault diagnosis did not run: no counters were read while packets were observed.",
+  few_windows: "There were too few analysis windows: the absence of findings is not meaningful.",
 };
 
 export const kStretchStates: Record<string, [string, string]> = {
-  STATE_EXACT: ["exact", "one path alone agrees with what was seen"],
-  STATE_LIKELY: ["likely", "another path is possible and not believed"],
-  STATE_AMBIGUOUS: ["ambiguous", "several paths agree with what was seen"],
-  STATE_SPREAD: ["spread", "packets take several paths at a time"],
-  STATE_STRAY: ["stray", "what was seen agrees with no path of the topology"],
-  STATE_UNKNOWN: ["unknown", "an address that the topology has not, or no way between the two"],
-  STATE_UNSPECIFIED: ["unknown", "the box does not say"],
+  STATE_EXACT: ["exact", "only one path is consistent with the observations"],
+  STATE_LIKELY: ["likely", "another path is possible but unlikely"],
+  STATE_AMBIGUOUS: ["ambiguous", "several paths are consistent with the observations"],
+  STATE_SPREAD: ["spread", "packets take several paths at the same time"],
+  STATE_STRAY: ["stray", "no path of the topology is consistent with the observations"],
+  STATE_UNKNOWN: ["unknown", "an address is not in the topology, or there is no path between the two"],
+  STATE_UNSPECIFIED: ["unknown", "the state is not reported"],
 };
 
 export const kIdentities: Record<string, string> = {
   nccl_log: "NCCL logs",
-  rdma_resource: "the hosts' kernels",
+  rdma_resource: "host kernels (RDMA resources)",
   scheduler: "the scheduler",
-  wire: "its traffic alone",
+  wire: "traffic only",
 };
 
 export const kServiceStates: Record<string, string> = {

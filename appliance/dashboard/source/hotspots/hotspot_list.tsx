@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A line for each hotspot, behind which its culprits and victims stand.
+// A card for each hotspot, with the flows that cause it and the jobs that it affects.
 import type { Culprit, Hotspot, LostTime } from "../api/messages";
 import { nsBetween, type Reference } from "../format/moments";
 import { bytes, count, duration, percent } from "../format/quantities";
@@ -8,20 +8,20 @@ import { JobLink, Moment, Place, Share, Tag } from "../parts/names";
 import { Table, type Column } from "../parts/table";
 
 const kCulpritColumns: Column<Culprit>[] = [
-  { title: "culprit", cell: (flow) => `${flow.source} → ${flow.destination} QP ${flow.destination_qpn}` },
-  { title: "job", cell: (flow) => (flow.job ? <JobLink id={flow.job} /> : "nobody’s that is known") },
+  { title: "causing flow", cell: (flow) => `${flow.source} → ${flow.destination} QP ${flow.destination_qpn}` },
+  { title: "job", cell: (flow) => (flow.job ? <JobLink id={flow.job} /> : "unknown") },
   { title: "rank", numeric: true, cell: (flow) => (flow.rank < 0 ? "–" : flow.rank), sort: (flow) => flow.rank },
-  { title: "through the queue", numeric: true, cell: (flow) => bytes(flow.bytes), sort: (flow) => Number(flow.bytes) },
+  { title: "bytes through the queue", numeric: true, cell: (flow) => bytes(flow.bytes), sort: (flow) => Number(flow.bytes) },
   { title: "share", numeric: true, cell: (flow) => <Share value={flow.share} />, sort: (flow) => flow.share },
 ];
 
 const kVictimColumns: Column<LostTime>[] = [
-  { title: "victim", cell: (lost) => <JobLink id={lost.job} /> },
-  { title: "lost at most", numeric: true, cell: (lost) => duration(lost.lost_ns), sort: (lost) => Number(lost.lost_ns) },
-  { title: "ranks that send by it", cell: (lost) => ranksText(lost.ranks) },
+  { title: "affected job", cell: (lost) => <JobLink id={lost.job} /> },
+  { title: "time lost (upper bound)", numeric: true, cell: (lost) => duration(lost.lost_ns), sort: (lost) => Number(lost.lost_ns) },
+  { title: "sending ranks", cell: (lost) => ranksText(lost.ranks) },
 ];
 
-// "0-3, 7": long lists of ranks are mostly rows of neighbours.
+// Formats ranks as ranges ("0-3, 7"), because long lists are mostly consecutive.
 export function ranksText(ranks: number[]): string {
   const sorted = [...ranks].sort((a, b) => a - b);
   const parts: string[] = [];
@@ -40,14 +40,14 @@ function worst(lost: LostTime[]): LostTime | undefined {
 
 function Facts({ hotspot }: { hotspot: Hotspot }) {
   const facts: [string, string][] = [
-    ["peak queue", hotspot.peak_bytes === "0" ? "nobody told" : bytes(hotspot.peak_bytes)],
+    ["peak queue", hotspot.peak_bytes === "0" ? "not reported" : bytes(hotspot.peak_bytes)],
     ["CE marks", count(hotspot.marked)],
     ["dropped", count(hotspot.dropped)],
-    ["held by pause", duration(hotspot.paused_ns)],
-    ["through it", `${bytes(hotspot.bytes)} of ${count(hotspot.flows)} flows`],
-    ["largest flow over the mean", hotspot.imbalance === 0 ? "not known" : `${hotspot.imbalance.toFixed(1)}×`],
-    ["its group of links", hotspot.group_links === 0 ? "not known" : `${hotspot.group_links}, used ${percent(hotspot.group_utilization)}`],
-    ["told by", kHotspotSources[hotspot.source] ?? hotspot.source],
+    ["paused by PFC", duration(hotspot.paused_ns)],
+    ["traffic", `${bytes(hotspot.bytes)} of ${count(hotspot.flows)} flows`],
+    ["largest flow / mean flow", hotspot.imbalance === 0 ? "unknown" : `${hotspot.imbalance.toFixed(1)}×`],
+    ["link group", hotspot.group_links === 0 ? "unknown" : `${hotspot.group_links} links, ${percent(hotspot.group_utilization)} utilisation`],
+    ["source", kHotspotSources[hotspot.source] ?? hotspot.source],
   ];
   return (
     <dl class="facts">
@@ -73,21 +73,21 @@ function HotspotCard({ hotspot, reference }: { hotspot: Hotspot; reference: Refe
         <span class="card-line card-facts">
           {first && (
             <span>
-              {hotspot.culprits.length} {hotspot.culprits.length === 1 ? "culprit" : "culprits"}, first{" "}
+              {hotspot.culprits.length} {hotspot.culprits.length === 1 ? "causing flow" : "causing flows"}, largest:{" "}
               {first.rank >= 0 ? `rank ${first.rank}` : first.source} with {percent(first.share)}
             </span>
           )}
-          {victim && victim.lost_ns !== "0" && <span>costs {victim.job} up to {duration(victim.lost_ns)}</span>}
+          {victim && victim.lost_ns !== "0" && <span>{victim.job} loses up to {duration(victim.lost_ns)}</span>}
         </span>
       </summary>
       <p>{kCauses[hotspot.cause] ?? hotspot.cause}. <Place name={hotspot.port} /> on the map</p>
       <Facts hotspot={hotspot} />
-      {hotspot.culprits.length === 0 ? <p class="muted">Whose traffic it was is not known.</p> : (
-        <Table caption={`Culprits at ${hotspot.port}`} columns={kCulpritColumns} rows={hotspot.culprits}
+      {hotspot.culprits.length === 0 ? <p class="muted">The flows that caused this hotspot are unknown.</p> : (
+        <Table caption={`Flows that cause congestion at ${hotspot.port}`} columns={kCulpritColumns} rows={hotspot.culprits}
           keyOf={(flow) => `${flow.source} ${flow.destination} ${flow.destination_qpn}`} most={12} />
       )}
       {hotspot.lost.length > 0 && (
-        <Table caption={`Victims of ${hotspot.port}`} columns={kVictimColumns} rows={hotspot.lost}
+        <Table caption={`Jobs affected at ${hotspot.port}`} columns={kVictimColumns} rows={hotspot.lost}
           keyOf={(lost) => lost.job} most={12} />
       )}
     </details>

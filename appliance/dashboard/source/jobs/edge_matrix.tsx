@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A heat map of the bytes from rank to rank, and the largest of them as a table.
+// A heat map of the bytes between ranks, and a table with the largest pairs.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Edge, Job } from "../api/job_messages";
 import { readPalette } from "../fabric/palette";
@@ -11,7 +11,7 @@ const kEdgesShown = 12;
 const kSidePx = 320;
 
 function processOf(rank: number): string {
-  return rank < 0 ? "a process without a number" : String(rank);
+  return rank < 0 ? "unknown rank" : String(rank);
 }
 
 const kColumns: Column<Edge>[] = [
@@ -20,11 +20,11 @@ const kColumns: Column<Edge>[] = [
   { title: "data", numeric: true, cell: (edge) => bytes(edge.bytes), sort: (edge) => Number(edge.bytes) },
   { title: "messages", numeric: true, cell: (edge) => count(edge.messages), sort: (edge) => Number(edge.messages) },
   { title: "CE marks", numeric: true, cell: (edge) => count(edge.ce_marked), sort: (edge) => Number(edge.ce_marked) },
-  { title: "re-sent", numeric: true, cell: (edge) => count(edge.retransmitted), sort: (edge) => Number(edge.retransmitted) },
-  { title: "sure", numeric: true, cell: (edge) => percent(edge.confidence), sort: (edge) => edge.confidence },
+  { title: "retransmitted", numeric: true, cell: (edge) => count(edge.retransmitted), sort: (edge) => Number(edge.retransmitted) },
+  { title: "confidence", numeric: true, cell: (edge) => percent(edge.confidence), sort: (edge) => edge.confidence },
 ];
 
-// Whole pixels for each cell, so that no cell looks larger than another.
+// Cells have a whole number of pixels, so that all have the same size.
 function paint(canvas: HTMLCanvasElement, matrix: Matrix) {
   const context = canvas.getContext("2d");
   if (!context) return;
@@ -57,7 +57,7 @@ export function EdgeMatrix({ job, theme }: { job: Job; theme: string }) {
   useEffect(() => {
     if (canvas.current) paint(canvas.current, matrix);
   }, [matrix, theme]);
-  if (job.edges.length === 0) return <p class="muted">No data between its ranks was seen.</p>;
+  if (job.edges.length === 0) return <p class="muted">No traffic between ranks of this job was observed.</p>;
   const point = (event: PointerEvent) => {
     const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
     const at = (place: number, length: number) =>
@@ -70,9 +70,9 @@ export function EdgeMatrix({ job, theme }: { job: Job; theme: string }) {
         <div class="matrix-top" aria-hidden="true"><span>0</span><span>to rank</span><span>{matrix.size * matrix.ranksPerCell - 1}</span></div>
         <canvas
           ref={canvas} role="img" onPointerMove={point} onPointerLeave={() => setPointed("")}
-          aria-label="Heat map of the data from rank to rank. The table beside it has the largest."
+          aria-label="Heat map of the bytes between ranks. The table next to it lists the largest pairs."
         />
-        <figcaption>{pointed || `Rows send, columns get, up to ${bytes(matrix.most)}; paler is less, by the logarithm.`}</figcaption>
+        <figcaption>{pointed || `Rows send, columns receive, up to ${bytes(matrix.most)}; logarithmic colour scale.`}</figcaption>
       </figure>
       <Table caption="Largest traffic between ranks" columns={kColumns} rows={largestEdges(job.edges, kEdgesShown)}
         keyOf={(edge) => `${edge.source_rank} ${edge.destination_rank} ${edge.bytes}`} />

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The collectives of an iteration as lanes over its time, as far as the wire tells.
+// A timeline of the collectives in an iteration, inferred from the traffic.
 import type { Collective, IterationPattern, IterationPatternMember } from "../api/job_messages";
 import { relative, utcFull, type Reference } from "../format/moments";
 import { bytes, count, duration, percent } from "../format/quantities";
@@ -24,7 +24,7 @@ function groupsText(collective: Collective): string {
 function Lane({ collective, period }: { collective: Collective; period: number }) {
   const offset = Number(collective.offset_ns) / period;
   const length = Number(collective.duration_ns) / period;
-  // One that goes on beyond the iteration's end comes in again at its beginning.
+  // A collective that extends beyond the iteration's end wraps around to its start.
   const over = Math.max(0, offset + length - 1);
   const span = `${duration(collective.offset_ns)} to ${duration(Number(collective.offset_ns) + Number(collective.duration_ns))}`;
   const bar = (left: number, width: number) => (
@@ -37,7 +37,7 @@ function Lane({ collective, period }: { collective: Collective; period: number }
         {collective.alternative && <span class="muted"> or {words(collective.alternative)}</span>}
         <p class="muted">
           {groupsText(collective)}, {bytes(collective.bytes)}, {duration(collective.duration_ns)},{" "}
-          {percent(collective.confidence)} sure
+          confidence {percent(collective.confidence)}
         </p>
       </div>
       <div class="lane">
@@ -48,15 +48,15 @@ function Lane({ collective, period }: { collective: Collective; period: number }
   );
 }
 
-export function IterationPatternLanes({ pattern, reference }: { iteration_pattern: IterationPattern; reference: Reference }) {
+export function IterationPatternLanes({ pattern, reference }: { pattern: IterationPattern; reference: Reference }) {
   const period = Number(pattern.period_ns) || 1;
   const waited = pattern.straggler;
   const ticks = Array.from({ length: kTicks + 1 }, (_, i) => i / kTicks);
   return (
     <>
       <p class="muted">
-        {duration(pattern.period_ns)} each, {count(pattern.iterations)} seen whole,{" "}
-        {count(pattern.members.length)} NICs; <Share value={pattern.strength} label="alike" />
+        Iteration period {duration(pattern.period_ns)}, {count(pattern.iterations)} complete iterations observed,{" "}
+        {count(pattern.members.length)} NICs; <Share value={pattern.strength} label="similarity" />
       </p>
       <div class="lanes">
         {pattern.collectives.map((collective, i) => <Lane key={i} collective={collective} period={period} />)}
@@ -66,10 +66,10 @@ export function IterationPatternLanes({ pattern, reference }: { iteration_patter
         </div>
       </div>
       {waited && (
-        <Notice kind="caution" title={`The others wait for ${memberName(rhythm.members[waited.member])}`}>
-          It enters {duration(waited.lateness_ns)} behind the median of the others, in {count(waited.iterations)} of{" "}
+        <Notice kind="caution" title={`Straggler: ${memberName(pattern.members[waited.member])}`}>
+          It starts {duration(waited.lateness_ns)} after the median of the other NICs in {count(waited.iterations)} of{" "}
           {count(waited.of)} iterations; <time title={utcFull(waited.from_ns)}>first {relative(waited.from_ns, reference)}</time>;{" "}
-          {percent(waited.confidence)} sure.
+          confidence {percent(waited.confidence)}.
         </Notice>
       )}
     </>

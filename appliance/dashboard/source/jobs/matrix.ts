@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The traffic of a job as a square of cells: rows send, columns get. Many ranks share a cell, so that
-// cells stay visible.
+// The traffic matrix of a job: rows send, columns receive. In large jobs several ranks share a cell,
+// so that cells stay visible.
 import type { Edge, Job } from "../api/job_messages";
 
 export interface Matrix {
@@ -22,7 +22,7 @@ export function buildMatrix(job: Job): Matrix {
   const bytes = new Float64Array(size * size);
   let most = 0;
   for (const edge of job.edges) {
-    if (edge.source_rank < 0 || edge.destination_rank < 0) continue; // of processes without a number
+    if (edge.source_rank < 0 || edge.destination_rank < 0) continue; // processes with an unknown rank
     const row = Math.floor(edge.source_rank / ranksPerCell);
     const column = Math.floor(edge.destination_rank / ranksPerCell);
     const at = row * size + column;
@@ -32,7 +32,7 @@ export function buildMatrix(job: Job): Matrix {
   return { size, ranksPerCell, bytes, most };
 }
 
-// By the logarithm: what a tree or a pipeline sends differs by orders of magnitude.
+// Logarithmic, because the traffic of trees and pipelines differs by orders of magnitude.
 export function shadeOf(value: number, most: number): number {
   if (value <= 0 || most <= 0) return 0;
   const decades = 4;

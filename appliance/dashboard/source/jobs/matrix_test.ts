@@ -7,26 +7,26 @@ import { buildMatrix, shadeOf } from "./matrix";
 const edge = (source_rank: number, destination_rank: number, bytes: string) => ({ source_rank, destination_rank, bytes });
 const job = (expected_ranks: number, edges: unknown[]) => ({ expected_ranks, edges }) as Job;
 
-it("adds up what a rank sends another one", () => {
+it("adds up the bytes between two ranks", () => {
   const matrix = buildMatrix(job(4, [edge(0, 1, "10"), edge(0, 1, "5"), edge(-1, 2, "99")]));
   expect(matrix).toMatchObject({ size: 4, ranksPerCell: 1, most: 15 });
   expect(matrix.bytes[1]).toBe(15);
 });
 
-it("lets many ranks share a cell", () => {
+it("shares cells between ranks of large jobs", () => {
   const matrix = buildMatrix(job(1024, [edge(1023, 3, "7")]));
   expect(matrix).toMatchObject({ size: 256, ranksPerCell: 4 });
   expect(matrix.bytes[255 * 256]).toBe(7);
 });
 
-it("shades by the logarithm, and shows little as more than nothing", () => {
+it("shades logarithmically, and shows small values as nonzero", () => {
   expect(shadeOf(100, 100)).toBe(1);
   expect(shadeOf(1, 100)).toBeCloseTo(0.5);
   expect(shadeOf(1, 1e9)).toBeGreaterThan(0);
   expect(shadeOf(0, 100)).toBe(0);
 });
 
-it("writes neighbouring ranks as a range", () => {
+it("writes consecutive ranks as a range", () => {
   expect(ranksText([3, 1, 0, 2, 7])).toBe("0-3, 7");
   expect(ranksText([])).toBe("–");
 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The job's processes, with what each sent and got.
+// The job's processes, with the bytes that each sent and received.
 import { useMemo } from "preact/hooks";
 import type { Job, Rank } from "../api/job_messages";
 import { bytes } from "../format/quantities";
@@ -29,7 +29,7 @@ function sumEdges(job: Job): Map<number, Sums> {
 }
 
 function isWaitedFor(job: Job, rank: Rank): boolean {
-  const { pattern } = job;
+  const { iteration_pattern: pattern } = job;
   const member = pattern?.straggler && pattern.members[pattern.straggler.member];
   return member !== undefined && rank.addresses.includes(member.address);
 }
@@ -43,15 +43,15 @@ export function RankTable({ job }: { job: Job }) {
     { title: "GPU", cell: (rank) => [rank.cuda_device >= 0 ? `cuda ${rank.cuda_device}` : "", rank.gpu_bus_id].filter(Boolean).join(", ") || "–" },
     { title: "NICs", cell: (rank) => rank.nics.slice(0, 2).join(", ") + (rank.nics.length > 2 ? ` and ${rank.nics.length - 2} more` : "") },
     { title: "address", cell: (rank) => rank.addresses.slice(0, 2).join(", ") || "–" },
-    { title: "QPs seen", numeric: true, cell: (rank) => `${rank.queue_pairs.filter((qp) => qp.seen).length} of ${rank.queue_pairs.length}` },
+    { title: "QPs observed", numeric: true, cell: (rank) => `${rank.queue_pairs.filter((qp) => qp.seen).length} of ${rank.queue_pairs.length}` },
     { title: "sent", numeric: true, cell: (rank) => bytes(sum(rank).sent), sort: (rank) => sum(rank).sent },
-    { title: "got", numeric: true, cell: (rank) => bytes(sum(rank).got), sort: (rank) => sum(rank).got },
-    { title: "re-sent packets", numeric: true, cell: (rank) => sum(rank).retransmitted, sort: (rank) => sum(rank).retransmitted },
+    { title: "received", numeric: true, cell: (rank) => bytes(sum(rank).got), sort: (rank) => sum(rank).got },
+    { title: "retransmitted packets", numeric: true, cell: (rank) => sum(rank).retransmitted, sort: (rank) => sum(rank).retransmitted },
     {
       title: "notes",
       cell: (rank) => (
         <>
-          {isWaitedFor(job, rank) && <Tag kind="at_risk" text="waited for" />}{" "}
+          {isWaitedFor(job, rank) && <Tag kind="at_risk" text="straggler" />}{" "}
           {rank.rank >= 0 && <a href={href("paths", { job: job.id, source: String(rank.rank) })}>paths</a>}
         </>
       ),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Service levels: by indicator, and of single entities.
+// Service levels by indicator and by entity.
 import type { GetServiceLevelsResponse, ServiceIndicator, ServiceLevel } from "../api/messages";
 import { count, inUnit, percent } from "../format/quantities";
 import { kServiceStates, words } from "../format/words";
@@ -19,7 +19,7 @@ const kIndicatorColumns: Column<ServiceIndicator>[] = [
 
 export function IndicatorTable({ answer }: { answer: GetServiceLevelsResponse }) {
   const value = answer.service_levels;
-  if (!value || value.indicators.length === 0) return <p class="muted">Nothing is measured that has a bound.</p>;
+  if (!value || value.indicators.length === 0) return <p class="muted">No service indicator with a bound is measured.</p>;
   return (
     <>
       <p class="muted">
@@ -36,7 +36,7 @@ function levelColumns(units: Map<string, ServiceIndicator>): Column<ServiceLevel
   const sign = (row: ServiceLevel) => (units.get(row.indicator)?.worse === "low" ? "≥" : "≤");
   return [
     { title: "indicator", cell: (row) => <span title={units.get(row.indicator)?.meaning}>{words(row.indicator)}</span>, sort: (row) => row.indicator },
-    { title: "of", cell: (row) => (row.entity.includes(":") ? <Place name={row.entity} /> : row.entity), sort: (row) => row.entity },
+    { title: "entity", cell: (row) => (row.entity.includes(":") ? <Place name={row.entity} /> : row.entity), sort: (row) => row.entity },
     { title: "state", cell: (row) => <Tag kind={row.state} text={kServiceStates[row.state] ?? row.state} />, sort: (row) => row.state },
     { title: "last", numeric: true, cell: (row) => inUnit(row.last, unit(row)), sort: (row) => row.last },
     { title: "bound", numeric: true, cell: (row) => `${sign(row)} ${inUnit(row.bound, unit(row))}${row.bound_learnt ? " (learnt)" : ""}`, sort: (row) => row.bound },
@@ -45,7 +45,7 @@ function levelColumns(units: Map<string, ServiceIndicator>): Column<ServiceLevel
   ];
 }
 
-// Of a job and of what it runs on.
+// The service levels of a job and of its hosts, GPUs and NICs.
 export function JobLevels({ answer, job, hosts }: {
   answer: GetServiceLevelsResponse; job: string; hosts: Set<string>;
 }) {
@@ -55,12 +55,12 @@ export function JobLevels({ answer, job, hosts }: {
     (level) => level.entity === job || hosts.has(level.entity.split(":")[0] ?? ""),
   );
   const measured = indicators.filter((indicator) => Number(indicator.no_data) === 0 || Number(indicator.met) > 0);
-  if (indicators.length === 0) return <p class="muted">Nothing is measured that has a bound.</p>;
+  if (indicators.length === 0) return <p class="muted">No service indicator with a bound is measured.</p>;
   if (rows.length === 0) {
     return (
       <p>
-        Nothing of the job, its GPUs or NICs is known to be out of bounds; measured are{" "}
-        {measured.map((indicator) => words(indicator.name)).join(", ") || "none so far"}.
+        The job, its GPUs and its NICs are within bounds. Measured indicators:{" "}
+        {measured.map((indicator) => words(indicator.name)).join(", ") || "none yet"}.
       </p>
     );
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands in place of an answer that is not there: each reason looks and reads different, and
-// none of them like an answer without elements.
+// Placeholders for missing data. Each reason looks different from the others and from an empty
+// result.
 import type { ComponentChildren } from "preact";
 import type { Resource } from "../store/use_store";
 
@@ -21,11 +21,11 @@ export function Notice({ kind, title, children }: NoticeProps) {
 
 const kRefusals: Record<string, string> = {
   NO_SNAPSHOT_YET: "Waiting for the first telemetry",
-  NO_TOPOLOGY: "No topology was given",
-  UNKNOWN_JOB: "There is no such job",
-  UNKNOWN_ELEMENT: "There is no such element",
-  TOO_MANY: "The box is asked too much at a time",
-  NOT_ALLOWED: "You may not see this",
+  NO_TOPOLOGY: "No topology is configured",
+  UNKNOWN_JOB: "Unknown job",
+  UNKNOWN_ELEMENT: "Unknown element",
+  TOO_MANY: "Too many concurrent requests",
+  NOT_ALLOWED: "Permission denied",
 };
 
 export function Absence({ resource, what }: { resource: Resource<unknown>; what: string }) {
@@ -34,14 +34,14 @@ export function Absence({ resource, what }: { resource: Resource<unknown>; what:
       const reason = resource.error?.reason ?? "";
       const kind = reason === "NO_SNAPSHOT_YET" ? "waiting" : "refused";
       return (
-        <Notice kind={kind} title={kRefusals[reason] ?? `No ${what}: the box refused`}>
+        <Notice kind={kind} title={kRefusals[reason] ?? `Cannot load ${what}: the appliance rejected the request`}>
           {resource.error?.message} <code>{reason}</code>
         </Notice>
       );
     }
     case "unreachable":
       return (
-        <Notice kind="lost" title={`No ${what}: the box does not answer`}>
+        <Notice kind="lost" title={`Cannot load ${what}: the appliance does not respond`}>
           Retrying. <code>{resource.message}</code>
         </Notice>
       );

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong, in a sentence each, above all else on the page that opens first.
+// The current faults, one sentence each, at the top of the start page.
 import type { ListFindingsResponse } from "../api/messages";
 import { percent } from "../format/quantities";
 import { useResource } from "../store/use_store";
@@ -12,18 +12,18 @@ const kShown = 3;
 export function FindingStrip() {
   const answer = useResource<ListFindingsResponse>("/api/v1/findings");
   const value = answer.value;
-  if (!value) return null; // the map below says why, and so does the header
+  if (!value) return null; // the map below and the header show why
   if (value.findings.length === 0) {
     const { title } = nothingFound(value.coverage);
-    return <p class="strip-calm">{title} <a href={href("findings")}>What was looked at</a></p>;
+    return <p class="strip-calm">{title} <a href={href("findings")}>Telemetry coverage</a></p>;
   }
   return (
     <section class="strip" aria-label="Faults">
       {value.findings.slice(0, kShown).map((finding) => (
         <a key={finding.sentence} href={href("findings")} data-item="">
-          <Tag kind={finding.until_ns === "0" ? "fault" : "over"} text={finding.until_ns === "0" ? "lasts" : "over"} />
+          <Tag kind={finding.until_ns === "0" ? "fault" : "over"} text={finding.until_ns === "0" ? "active" : "resolved"} />
           <span>{finding.sentence}</span>
-          <span class="muted">{percent(finding.confidence)} sure</span>
+          <span class="muted">confidence {percent(finding.confidence)}</span>
         </a>
       ))}
       {value.findings.length > kShown && (

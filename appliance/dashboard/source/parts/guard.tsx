@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A view that fails says so, and leaves the others usable.
+// Shows an error in place of a view that fails. The other views stay usable.
 import { Component, type ComponentChildren } from "preact";
 import { Notice } from "./await";
 
@@ -15,7 +15,7 @@ export class Guard extends Component<{ children: ComponentChildren }, { error?: 
     if (this.state.error === undefined) return this.props.children;
     return (
       <Notice kind="refused" title="This view failed">
-        It is a mistake in the page, not in what the box knows. <code>{this.state.error}</code>
+        This is a defect of the dashboard; the data is not affected. <code>{this.state.error}</code>
       </Notice>
     );
   }

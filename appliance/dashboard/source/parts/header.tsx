@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where one is, how many faults there are, and how old all of it is.
+// The navigation, the number of faults, and the age of the data.
 import type { Health, ListFindingsResponse, ListSourcesResponse } from "../api/messages";
 import { isLasting } from "../fabric/marks";
 import { utcFull } from "../format/moments";
@@ -17,28 +17,28 @@ interface Props {
   onHelp(): void;
 }
 
-// Answers older than so many windows are said to be old.
+// Data older than this many windows is highlighted as old.
 const kOldWindows = 5n;
 
 function Freshness() {
   const store = useStoreState();
   const health = useResource<Health>("/api/v1/health");
-  useResource<ListSourcesResponse>("/api/v1/sources"); // for its rates, which are collected over time
+  useResource<ListSourcesResponse>("/api/v1/sources"); // keeps collecting the sources' rates
   const now = useClock(1000);
-  if (!store.source.live) return <span class="fresh">recorded, from a file</span>;
+  if (!store.source.live) return <span class="fresh">recorded data (file)</span>;
   const lost = store.connection === "lost" || health.status === "unreachable" || health.status === "stale";
   const value = health.value;
-  if (!value) return <span class="fresh" role="status">{lost ? "The box does not answer, retrying" : "connecting …"}</span>;
+  if (!value) return <span class="fresh" role="status">{lost ? "The appliance does not respond; retrying" : "Connecting …"}</span>;
   const { age } = value;
   const boxNow = BigInt(now) * 1_000_000n + clockDifferenceNs(value, health.receivedMs);
   const old = age ? boxNow - BigInt(age.published_time_ns) : 0n;
   const tooOld = age && old > kOldWindows * BigInt(age.window_ns) && old > 5_000_000_000n;
   return (
-    <span class="fresh" title={age && `telemetry until ${utcFull(age.data_time_ns)}`}>
+    <span class="fresh" title={age && `data until ${utcFull(age.data_time_ns)}`}>
       {lost && <span role="alert"><Tag kind="fault" text="connection lost, retrying" /> </span>}
       {value.state === "STATE_DEGRADED" && <a href={href("sources")}><Tag kind="at_risk" text="degraded" /></a>}
       {value.state === "STATE_WAITING" && <Tag kind="waiting" text="waiting for telemetry" />}
-      {age && <span class={tooOld || lost ? "old" : ""}>answer {old < 1_000_000_000n ? "< 1 s" : coarse(Number(old))} old</span>}
+      {age && <span class={tooOld || lost ? "old" : ""}>Updated {old < 1_000_000_000n ? "< 1 s" : coarse(Number(old))} ago</span>}
     </span>
   );
 }

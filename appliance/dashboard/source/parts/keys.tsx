@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys that work everywhere. Lists mark what the arrows go through with `data-item`.
+// Global keyboard shortcuts. Lists mark the items for the arrow keys with `data-item`.
 import { useEffect, useRef } from "preact/hooks";
 import { href, kViews } from "./route";
 
@@ -43,12 +43,12 @@ export function useKeys({ showHelp, escape }: Actions) {
 
 const kKeys: [string, string][] = [
   ["1 – 6", "Fabric, Jobs, Paths, Hotspots, Findings, Sources"],
-  ["↑ ↓", "go through a list"],
-  ["Enter", "open what has the focus"],
-  ["Esc", "close, or take back what was chosen"],
-  ["← → ↑ ↓", "on the map: from node to node"],
+  ["↑ ↓", "move through a list"],
+  ["Enter", "open the focused item"],
+  ["Esc", "close, or clear the selection"],
+  ["← → ↑ ↓", "on the map: move between nodes"],
   ["+ − 0", "on the map: zoom, show all"],
-  ["?", "these keys"],
+  ["?", "show this help"],
 ];
 
 export function KeyHelp({ open, onClose }: { open: boolean; onClose(): void }) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of things as links to where they are shown, and small marks that recur.
+// Names as links to the view that shows them, and other small shared components.
 import { percent } from "../format/quantities";
 import { relative, utcFull, type Reference } from "../format/moments";
 import type { Int64 } from "../api/messages";
@@ -13,7 +13,7 @@ export function JobLink({ id, label }: { id: string; label?: string }) {
   return <a class="name" href={hrefOfJob(id)}>{label ?? id}</a>;
 }
 
-// The number says it, the bar shows it.
+// A percentage with a bar.
 export function Share({ value, label }: { value: number; label?: string }) {
   return (
     <span class="share">
@@ -27,11 +27,11 @@ export function Share({ value, label }: { value: number; label?: string }) {
 }
 
 export function Moment({ ns, reference }: { ns: Int64; reference: Reference }) {
-  if (ns === "0") return <span class="muted">not known</span>;
+  if (ns === "0") return <span class="muted">unknown</span>;
   return <time title={utcFull(ns)}>{relative(ns, reference)}</time>;
 }
 
-// State by a word in a frame: colour alone says nothing to some.
+// A state as text in a coloured frame: colour alone is not accessible to everybody.
 export function Tag({ kind, text, hint }: { kind: string; text: string; hint?: string }) {
   return <span class={`tag tag-${kind}`} title={hint}>{text}</span>;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plot over time by uPlot, in the colours of the page.
+// A time series plot (uPlot) in the colours of the dashboard.
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 
@@ -11,7 +11,7 @@ export interface Series {
 const kMinSpanS = 30;
 
 interface Props {
-  label: string; // what it shows, for those who do not see it
+  label: string; // text alternative for screen readers
   times: number[]; // seconds since the epoch
   series: Series[];
   height: number;
@@ -39,7 +39,7 @@ function options(props: Props, element: HTMLElement, width: number): uPlot.Optio
     legend: { show: !props.bare, live: true },
     padding: props.bare ? [2, 0, 2, 0] : [8, 8, 0, 0],
     scales: {
-      // A few seconds would be spread so wide that every label said the same.
+      // A span of a few seconds would repeat the same label.
       x: { time: true, range: (_, least, most) => [Math.min(least, most - kMinSpanS), most] },
       y: { range: (_, __, most) => [0, Math.max(props.most ?? 0, most > 0 ? most * 1.08 : 1)] },
     },
@@ -85,7 +85,7 @@ export function Plot(props: Props) {
       made.destroy();
       plot.current = undefined;
     };
-    // New values go into the plot that is there: only another shape needs a new one.
+    // setData updates an existing plot; only a change of its shape requires a new one.
   }, [shape]);
   useEffect(() => plot.current?.setData(data));
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What times are said in relation to: in a file, its beginning; of a box, now.
+// The reference of relative times: the start of a recording, or now for a running appliance.
 import type { SnapshotMetadata, Health, ListFindingsResponse } from "../api/messages";
 import type { Reference } from "../format/moments";
 import { useClock, useResource, useShared } from "../store/use_store";
 
-// The box's clock less this browser's.
+// The appliance's clock minus the browser's clock.
 export function clockDifferenceNs(health: Health, receivedMs: number): bigint {
   return BigInt(health.now_ns) - BigInt(Math.round(receivedMs)) * 1_000_000n;
 }
 
-// What time it is where the telemetry comes from: not the box's, if that is fed with a recording.
+// The current event time. It differs from the appliance's clock if a recording is replayed into it.
 export function eventNow(age: SnapshotMetadata, boxNowNs: bigint): bigint {
   return BigInt(age.data_time_ns) + boxNowNs - BigInt(age.published_time_ns);
 }
@@ -22,7 +22,7 @@ function useBoxNow(): { health?: Health; nowNs: bigint } {
   return { health: health.value, nowNs: BigInt(now) * 1_000_000n + difference };
 }
 
-// For what telemetry tells.
+// For times in telemetry.
 export function useReference(): Reference {
   const { store } = useShared();
   const findings = useResource<ListFindingsResponse>("/api/v1/findings");
@@ -31,7 +31,7 @@ export function useReference(): Reference {
   return { zeroNs: "0", nowNs: health?.age ? eventNow(health.age, nowNs) : nowNs };
 }
 
-// For what the box tells of itself.
+// For times in the appliance's own state.
 export function useBoxReference(): Reference {
   const { store } = useShared();
   const { nowNs } = useBoxNow();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is shown stands in the address behind "#", so that it can be sent to somebody: the view, at
-// most one name, and what was chosen in it.
+// The URL fragment contains the view, an optional name and the selection, so that links can be
+// shared.
 import { useEffect, useState } from "preact/hooks";
 
 export const kViews = [
@@ -15,7 +15,7 @@ export type ViewName = (typeof kViews)[number]["name"];
 
 export interface Route {
   view: ViewName;
-  name: string; // of a job; empty: none
+  name: string; // job name; empty: none
   query: Record<string, string>;
 }
 
@@ -27,7 +27,7 @@ export function parseRoute(hash: string): Route {
   try {
     name = decodeURIComponent(second);
   } catch {
-    // Cut off while it was copied: then no job has that name, and the view says so.
+    // A truncated link: the view reports an unknown job.
   }
   return { view, name, query: Object.fromEntries(new URLSearchParams(query)) };
 }
@@ -41,7 +41,7 @@ export function href(view: ViewName, query: Record<string, string> = {}, name = 
 export const hrefOfPlace = (place: string) => href("fabric", { at: place });
 export const hrefOfJob = (id: string) => href("jobs", {}, id);
 
-// Choices within a view leave no trail of addresses to go back through.
+// Selections within a view do not add to the browser history.
 export function choose(route: Route, changes: Record<string, string>) {
   const next = href(route.view, { ...route.query, ...changes }, route.name);
   history.replaceState(null, "", next);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table that sorts by a click on a heading and shows a part of many rows.
+// A table with sortable columns that shows the first rows and a button for more.
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { naturally } from "../fabric/model";
@@ -14,7 +14,7 @@ export interface Column<Row> {
 }
 
 interface Props<Row> {
-  caption: string; // what it is a table of, for those who do not see where it stands
+  caption: string; // the accessible name
   columns: Column<Row>[];
   rows: Row[];
   keyOf: (row: Row) => string;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Light or dark: as the system says, until somebody chooses.
+// The light or dark theme: the system setting unless the user selects one.
 import { useEffect, useState } from "preact/hooks";
 
 export type Theme = "light" | "dark";
@@ -11,7 +11,7 @@ function stored(): Theme | undefined {
     const value = localStorage.getItem(kKey);
     return value === "light" || value === "dark" ? value : undefined;
   } catch {
-    return undefined; // a file may have no storage
+    return undefined; // storage may be unavailable for local files
   }
 }
 
@@ -32,7 +32,7 @@ export function useTheme(): [Theme, () => void] {
     try {
       localStorage.setItem(kKey, next);
     } catch {
-      // It holds as long as the page is open.
+      // The selection then lasts until the page is closed.
     }
   };
   return [theme, toggle];

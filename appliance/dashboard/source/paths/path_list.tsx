@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways of flows as stretches of time: which ports sent, and how sure that is.
+// The paths of flows over time: the sending ports in each period, with the confidence.
 import type { FlowPath, PathInterval } from "../api/messages";
 import { nsBetween, type Reference } from "../format/moments";
 import { bytes, count, duration, percent } from "../format/quantities";
@@ -10,7 +10,7 @@ function Shares({ stretch }: { stretch: PathInterval }) {
   if (stretch.shares.length === 0) return null;
   const shares = [...stretch.shares].sort((a, b) => b.share - a.share);
   return (
-    <ul class="shares" aria-label="Where its packets were seen">
+    <ul class="shares" aria-label="Ports that observed its packets">
       {shares.slice(0, 12).map(({ port, share }) => (
         <li key={port}><Place name={port} /> <Share value={share} /></li>
       ))}
@@ -26,7 +26,7 @@ function Stretch({ stretch, reference }: { stretch: PathInterval; reference: Ref
     <li class="stretch">
       <div class="card-line">
         <Tag kind={`path-${state}`} text={state} hint={meaning} />
-        {stretch.probability > 0 && <Share value={stretch.probability} label="sure" />}
+        {stretch.probability > 0 && <Share value={stretch.probability} label="confidence" />}
         {Number(stretch.candidates) > 1 && <span>{count(stretch.candidates)} paths fit</span>}
         <span class="muted">
           {words(stretch.began)} <Moment ns={stretch.from_ns} reference={reference} />, for{" "}
@@ -35,10 +35,10 @@ function Stretch({ stretch, reference }: { stretch: PathInterval; reference: Ref
         </span>
       </div>
       {stretch.reason && (
-        <p>Came here as: {words(stretch.reason)} {stretch.reason_place && <Place name={stretch.reason_place} />}</p>
+        <p>Reason: {words(stretch.reason)} {stretch.reason_place && <Place name={stretch.reason_place} />}</p>
       )}
       {stretch.ports.length > 0 && (
-        <ol class="ports" aria-label="Ports that sent">
+        <ol class="ports" aria-label="Sending ports">
           {stretch.ports.map((port) => (
             <li key={port} class={stretch.candidates !== "1" && !certain.has(port) ? "port-guess" : ""}>
               <Place name={port} />
@@ -67,8 +67,8 @@ export function PathList({ paths, reference }: { paths: FlowPath[]; reference: R
                 </strong>
                 <span>QP {path.destination_qpn}</span>
                 <span class="muted">
-                  {path.intervals.length} {path.intervals.length === 1 ? "stretch" : "stretches"}
-                  {last && last.probability > 0 && `, ${percent(last.probability)} sure`}
+                  {path.intervals.length} {path.intervals.length === 1 ? "path period" : "path periods"}
+                  {last && last.probability > 0 && `, confidence ${percent(last.probability)}`}
                 </span>
               </span>
             </summary>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What became of all that a source received: every frame stands in one line.
+// The ledger of a source: every received frame is counted in exactly one line.
 import type { Ledger } from "../api/messages";
 
 export interface LedgerLine {
@@ -11,8 +11,8 @@ export interface LedgerLine {
 
 export function linesOf(ledger: Ledger): LedgerLine[] {
   const lines: LedgerLine[] = [
-    { name: "decoded", meaning: "Read, and handed on.", count: BigInt(ledger.decoded), kind: "decoded" },
-    { name: "filtered", meaning: "Left out, as was asked for.", count: BigInt(ledger.filtered), kind: "filtered" },
+    { name: "decoded", meaning: "Decoded and forwarded to the analysis.", count: BigInt(ledger.decoded), kind: "decoded" },
+    { name: "filtered", meaning: "Excluded by the configured filter.", count: BigInt(ledger.filtered), kind: "filtered" },
     ...ledger.dropped.map((drop): LedgerLine => ({
       name: drop.reason, meaning: drop.meaning, count: BigInt(drop.frames), kind: "dropped",
     })),
@@ -20,8 +20,8 @@ export function linesOf(ledger: Ledger): LedgerLine[] {
   const sum = lines.reduce((total, line) => total + line.count, 0n);
   const rest = BigInt(ledger.received) - sum;
   if (rest !== 0n) {
-    // Counters are read one after the other while frames arrive; more than a few is a defect.
-    lines.push({ name: "under way", meaning: "Received, and not yet in another line.", count: rest, kind: "missing" });
+    // Counters are not read at the same instant, so a few frames are in flight. More is a defect.
+    lines.push({ name: "in flight", meaning: "Received, but not yet counted in another line.", count: rest, kind: "missing" });
   }
   return lines.filter((line) => line.count !== 0n || line.kind === "decoded");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A source: its ledger, its losses, and its rates while this page is open.
+// A source: its ledger, its losses, and its rates since this page was opened.
 import type { Ledger, Source } from "../api/messages";
 import { bitRate, bytes, count, perSecond } from "../format/quantities";
 import { words } from "../format/words";
@@ -14,7 +14,7 @@ import { linesOf, shareOf, type LedgerLine } from "./ledger";
 
 function ledgerColumns(received: bigint): Column<LedgerLine>[] {
   return [
-    { title: "of the received", cell: (line) => words(line.name), sort: (line) => line.name },
+    { title: "result", cell: (line) => words(line.name), sort: (line) => line.name },
     { title: "frames", numeric: true, cell: (line) => count(String(line.count)), sort: (line) => Number(line.count) },
     { title: "share", numeric: true, cell: (line) => <Share value={shareOf(line.count, received)} /> },
     { title: "meaning", cell: (line) => <span class="muted">{line.meaning}</span> },
@@ -23,7 +23,7 @@ function ledgerColumns(received: bigint): Column<LedgerLine>[] {
 
 function LedgerTable({ ledger, name }: { ledger: Ledger; name: string }) {
   return (
-    <Table caption={`What became of the frames of ${name}`} columns={ledgerColumns(BigInt(ledger.received))}
+    <Table caption={`Ledger of ${name}`} columns={ledgerColumns(BigInt(ledger.received))}
       rows={linesOf(ledger)} keyOf={(line) => line.name} />
   );
 }
@@ -36,7 +36,7 @@ interface Spark {
 
 const kSparks: Spark[] = [
   { title: "received", value: (rates) => rates.frames, text: perSecond },
-  { title: "octets", value: (rates) => rates.bits, text: bitRate },
+  { title: "bit rate", value: (rates) => rates.bits, text: bitRate },
   { title: "records", value: (rates) => rates.records, text: perSecond },
   { title: "lost", value: (rates) => rates.lost, text: perSecond },
 ];
@@ -46,7 +46,7 @@ function Rates({ name, theme }: { name: string; theme: string }) {
   if (!store.source.live) return null;
   const rates = histories.sources.get(name) ?? [];
   const last = rates.at(-1);
-  if (!last) return <p class="muted">Rates come with the next answer.</p>;
+  if (!last) return <p class="muted">Rates appear after the next update.</p>;
   return (
     <div class="sparks">
       {kSparks.map((spark) => (
@@ -64,16 +64,16 @@ function Rates({ name, theme }: { name: string; theme: string }) {
 
 export function SourceCard({ source, theme }: { source: Source; theme: string }) {
   const reference = useBoxReference();
-  const id = `source-${source.name.replace(/\W/g, "-")}`; // a name may have spaces, which end an id
+  const id = `source-${source.name.replace(/\W/g, "-")}`; // ids must not contain spaces
   const lost = Number(source.missed) + Number(source.records_dropped);
   return (
     <section class="card" aria-labelledby={id}>
       <h2 id={id}>{source.name} <span class="muted">{source.kind} {source.listens.join(", ")}</span></h2>
-      {source.error && <Notice kind="refused" title="It has ended">{source.error}</Notice>}
+      {source.error && <Notice kind="refused" title="This source has stopped">{source.error}</Notice>}
       {lost > 0 && (
-        <Notice kind="caution" title="What was lost here is missing from all answers.">
-          {source.missed !== "0" && <p>{count(source.missed)} frames, as the kernel or NIC had no room.</p>}
-          {source.records_dropped !== "0" && <p>{count(source.records_dropped)} records, as analysis was slow.</p>}
+        <Notice kind="caution" title="Lost telemetry is missing from all results.">
+          {source.missed !== "0" && <p>{count(source.missed)} frames were dropped because a kernel or NIC buffer was full.</p>}
+          {source.records_dropped !== "0" && <p>{count(source.records_dropped)} records were dropped because the analysis did not keep up.</p>}
         </Notice>
       )}
       <dl class="facts">
@@ -82,7 +82,7 @@ export function SourceCard({ source, theme }: { source: Source; theme: string })
         <div><dt>records</dt><dd>{count(source.records)}</dd></div>
         <div><dt>records dropped</dt><dd>{count(source.records_dropped)}</dd></div>
         <div><dt>open flows</dt><dd>{count(source.flows_open)}</dd></div>
-        <div><dt>last arrival</dt><dd>{source.last_arrival_ns === "0" ? "nothing came" : <Moment ns={source.last_arrival_ns} reference={reference} />}</dd></div>
+        <div><dt>last arrival</dt><dd>{source.last_arrival_ns === "0" ? "none" : <Moment ns={source.last_arrival_ns} reference={reference} />}</dd></div>
       </dl>
       <Rates name={source.name} theme={theme} />
       {source.ledger && <LedgerTable ledger={source.ledger} name={source.name} />}

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the box said while this page was open. What its history file has of the time before is for
-// whoever asks for it.
+// Time series collected since this page was opened. The appliance's history database is not used.
 import type { ListLinkLoadsResponse, ListSourcesResponse, Source } from "../api/messages";
 import type { Store } from "./store";
 
 const kLinkWindows = 240;
 const kSourcePolls = 240;
-const kSetBackS = 2; // so much earlier than before, and the clock was set back
+const kSetBackS = 2; // a time this much earlier means that the clock was set back
 
 export interface SourceRates {
   timeS: number;
-  frames: number; // received, a second
-  bits: number; // a second
-  records: number; // a second
-  lost: number; // frames missed and records dropped, a second
+  frames: number; // received per second
+  bits: number; // per second
+  records: number; // per second
+  lost: number; // frames missed and records dropped, per second
 }
 
 interface Poll {
@@ -34,7 +33,7 @@ function pollOf(source: Source, timeMs: number): Poll {
   };
 }
 
-// Undefined: no time has passed, or the box began anew and counts from zero.
+// Undefined if no time has passed, or the counters restarted with the appliance.
 export function ratesBetween(before: Poll, after: Poll): SourceRates | undefined {
   const seconds = (after.timeMs - before.timeMs) / 1000;
   if (seconds <= 0 || after.received < before.received) return undefined;
@@ -50,7 +49,7 @@ export function ratesBetween(before: Poll, after: Poll): SourceRates | undefined
 
 export interface LinkWindow {
   untilS: number;
-  use: Map<string, number>; // by sending port; those that are known
+  use: Map<string, number>; // by sending port; unknown loads are absent
 }
 
 export class Histories {
@@ -71,7 +70,7 @@ export class Histories {
   private addLinks(answer: ListLinkLoadsResponse) {
     const untilS = Number(answer.until_ns) / 1e9;
     const lastS = this.links.at(-1)?.untilS ?? 0;
-    // What is here has times that are still to come.
+    // The clock was set back: the collected times are in the future.
     if (untilS + kSetBackS < lastS && untilS !== 0) this.links.length = 0;
     else if (untilS <= lastS) return;
     const use = new Map<string, number>();

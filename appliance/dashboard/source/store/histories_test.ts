@@ -5,12 +5,12 @@ import { Histories, ratesBetween } from "./histories";
 
 const kBefore = { timeMs: 1000, received: 100n, bytes: 1000n, records: 10n, lost: 0n };
 
-it("works rates out from two polls", () => {
+it("computes rates from two polls", () => {
   const after = { timeMs: 3000, received: 300n, bytes: 251_000n, records: 30n, lost: 4n };
   expect(ratesBetween(kBefore, after)).toEqual({ timeS: 3, frames: 100, bits: 1_000_000, records: 10, lost: 2 });
 });
 
-it("has none across a restart of the box, or without time between", () => {
+it("has no rates across a restart of the appliance, or without elapsed time", () => {
   expect(ratesBetween(kBefore, { ...kBefore, timeMs: 2000, received: 7n })).toBeUndefined();
   expect(ratesBetween(kBefore, kBefore)).toBeUndefined();
 });
@@ -37,13 +37,13 @@ it("keeps each window of links once, in order", () => {
   expect(histories.links.map(({ untilS }) => untilS)).toEqual([100, 101, 102]);
 });
 
-it("begins anew where the box's clock was set back", () => {
+it("restarts when the appliance's clock is set back", () => {
   const { histories, window } = collected();
   for (const untilS of [3700, 3701, 0, 100, 101]) window(untilS);
   expect(histories.links.map(({ untilS }) => untilS)).toEqual([100, 101]);
 });
 
-it("begins sources' rates anew where the browser's clock was set back", () => {
+it("restarts the source rates when the browser's clock is set back", () => {
   const { histories, at, poll } = collected();
   for (const [ms, received] of [[50_000, 1], [51_000, 2], [10_000, 3], [11_000, 4]] as const) {
     at(ms);

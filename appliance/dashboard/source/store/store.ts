@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of each request path, kept fresh for the views that look at it. A box under load is
-// asked for one thing of a kind at a time: a slow answer delays the next question, and questions
-// that came up meanwhile are asked once.
+// Caches the last response of each request path and refreshes it while a view uses it. There is at
+// most one request in flight per kind of path: a slow response delays the next request, and
+// repeated requests are merged.
 import type { Answer, ConnectionState, DataSource } from "../api/data_source";
 import type { ApiError, BoxEvent } from "../api/messages";
 
 export interface Entry {
-  // "stale": `value` is of before the box stopped to answer.
+  // "stale": the appliance stopped responding after `value` was received.
   status: "waiting" | "ready" | "stale" | "refused" | "unreachable" | "not_stored";
   value?: unknown;
   error?: ApiError;
@@ -21,12 +21,12 @@ interface Slot {
   listeners: Set<Listener>;
 }
 
-export const kMinBetweenMs = 1000; // answers may come many times a second
-export const kMaxBetweenMs = 5000; // when no answer comes: sources and health go on
+export const kMinBetweenMs = 1000; // the appliance may publish several times per second
+export const kMaxBetweenMs = 5000; // without events, because sources and health still change
 const kKeptWithoutListener = 40;
 const kEventsKept = 200;
 
-// The fabric as declared does not change while the page is open; all else may.
+// The configured topology does not change while the page is open. Everything else may.
 const kFixed = new Set(["/api/v1/topology"]);
 
 export function kindOf(path: string): string {
@@ -40,7 +40,7 @@ export class Store {
 
   private readonly slots = new Map<string, Slot>();
   private readonly wanted = new Map<string, Set<string>>(); // by kind
-  private readonly busy = new Set<string>(); // kinds under way
+  private readonly busy = new Set<string>(); // kinds with a request in flight
   private readonly stateListeners = new Set<Listener>();
   private readonly valueListeners = new Set<(path: string, value: unknown) => void>();
   private refreshedMs = 0;
@@ -59,7 +59,7 @@ export class Store {
       event: (event) => this.hear(event),
       connection: (state) => {
         if (state === this.connection) return;
-        // What happened while nobody listened is in the next answers.
+        // The next responses contain what changed while the connection was down.
         if (state === "open" && this.connection === "lost") this.scheduleRefresh();
         this.connection = state;
         this.tellState();
@@ -89,19 +89,19 @@ export class Store {
     };
   }
 
-  // Of connection and events.
+  // Notifies of changes to the connection and the events.
   subscribeState(listener: Listener): () => void {
     this.stateListeners.add(listener);
     return () => this.stateListeners.delete(listener);
   }
 
-  // Of each new answer, for what is collected over time.
+  // Notifies of each new response, for time series.
   onValue(listener: (path: string, value: unknown) => void): () => void {
     this.valueListeners.add(listener);
     return () => this.valueListeners.delete(listener);
   }
 
-  // Asks again for all that somebody looks at.
+  // Requests everything again that a view uses.
   refresh() {
     this.refreshedMs = this.now();
     if (!this.hidden()) {
@@ -124,7 +124,7 @@ export class Store {
   private scheduleRefresh(afterMs = kMinBetweenMs) {
     clearTimeout(this.timer);
     const due = this.refreshedMs + afterMs - this.now();
-    // Not later than that, also where the clock was set back meanwhile.
+    // Bounded even if the clock was set back.
     this.timer = setTimeout(() => this.refresh(), Math.min(Math.max(0, due), afterMs));
   }
 
@@ -149,7 +149,7 @@ export class Store {
     this.busy.add(kind);
     for (const path of queue) {
       queue.delete(path);
-      if (this.slot(path).listeners.size === 0) continue; // whoever asked has gone elsewhere
+      if (this.slot(path).listeners.size === 0) continue; // no view uses it any more
       this.settle(path, await this.source.get(path));
     }
     this.busy.delete(kind);

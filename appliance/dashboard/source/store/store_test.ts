@@ -44,7 +44,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("asks for one thing of a kind at a time", async () => {
+it("has one request of a kind in flight", async () => {
   store.subscribe("/api/v1/hotspots?job=a", nothing);
   store.subscribe("/api/v1/hotspots", nothing);
   store.subscribe("/api/v1/jobs", nothing);
@@ -53,7 +53,7 @@ it("asks for one thing of a kind at a time", async () => {
   expect(source.asked.at(-1)).toBe("/api/v1/hotspots");
 });
 
-it("asks once for what came up many times meanwhile", async () => {
+it("merges repeated requests", async () => {
   store.subscribe("/api/v1/findings", nothing);
   store.refresh();
   store.refresh();
@@ -61,7 +61,7 @@ it("asks once for what came up many times meanwhile", async () => {
   expect(source.asked).toHaveLength(2);
 });
 
-it("asks again when the box has another answer, not more often than once a second", async () => {
+it("refreshes after an event, at most once per second", async () => {
   store.subscribe("/api/v1/findings", nothing);
   await source.answer({});
   for (let i = 0; i < 20; ++i) source.listener?.event(kAnswerEvent);
@@ -69,14 +69,14 @@ it("asks again when the box has another answer, not more often than once a secon
   expect(source.asked).toHaveLength(2);
 });
 
-it("asks now and then even if no answer is announced", async () => {
+it("refreshes periodically without events", async () => {
   store.subscribe("/api/v1/sources", nothing);
   await source.answer({});
   await vi.advanceTimersByTimeAsync(kMaxBetweenMs);
   expect(source.asked).toHaveLength(2);
 });
 
-it("asks for the topology once, and for nothing that nobody looks at", async () => {
+it("requests the topology once, and nothing that no view uses", async () => {
   store.subscribe("/api/v1/topology", nothing);
   const leave = store.subscribe("/api/v1/links", nothing);
   await source.answer({});
@@ -91,13 +91,13 @@ describe("what is shown", () => {
   beforeEach(() => {
     store.subscribe(path, nothing);
   });
-  it("is the last answer, said to be stale, when the box does not answer", async () => {
+  it("is the last response, marked stale, when the appliance does not respond", async () => {
     await source.answer({ jobs: [] });
     store.refresh();
     await source.give({ kind: "unreachable", message: "refused" });
     expect(store.entry(path)).toMatchObject({ status: "stale", value: { jobs: [] } });
   });
-  it("is the reason when the box refuses, and no older answer", async () => {
+  it("is the error, not an older response, when the appliance rejects a request", async () => {
     await source.answer({ jobs: [] });
     store.refresh();
     const error = { code: "UNAVAILABLE", reason: "NO_SNAPSHOT_YET", message: "wait" };
@@ -117,18 +117,18 @@ it("refreshes when a lost connection is back", async () => {
   expect(source.asked).toHaveLength(2);
 });
 
-it("keeps what happened, the latest first", () => {
+it("keeps events, the latest first", () => {
   source.listener?.event({ kind: "fault_started", cursor: "1" } as BoxEvent);
   source.listener?.event({ kind: "fault_resolved", cursor: "2" } as BoxEvent);
   source.listener?.event(kAnswerEvent);
   expect(store.events.map(({ cursor }) => cursor)).toEqual(["2", "1"]);
 });
 
-it("tells kinds by their path", () => {
+it("derives kinds from paths", () => {
   expect(kindOf("/api/v1/jobs/a%2Fb")).toBe(kindOf("/api/v1/jobs?page_size=5"));
 });
 
-it("goes on where the browser's clock is set back", async () => {
+it("keeps refreshing when the browser's clock is set back", async () => {
   store.subscribe("/api/v1/jobs", nothing);
   await source.answer({});
   const asked = source.asked.length;

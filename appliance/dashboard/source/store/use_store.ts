@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The store as components see it.
+// React-style hooks for the store.
 import { createContext } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
 import type { Entry, Store } from "./store";
@@ -14,7 +14,7 @@ export const SharedContext = createContext<Shared | undefined>(undefined);
 
 export function useShared(): Shared {
   const shared = useContext(SharedContext);
-  if (!shared) throw new Error("a component that needs the store stands outside of it");
+  if (!shared) throw new Error("useShared is called outside of SharedContext.Provider");
   return shared;
 }
 
@@ -25,7 +25,7 @@ export interface Resource<T> extends Entry {
 
 const kNothing: Entry = { status: "waiting", receivedMs: 0 };
 
-// An empty path asks for nothing.
+// An empty path makes no request.
 export function useResource<T>(path: string): Resource<T> {
   const { store } = useShared();
   const [, redraw] = useState(0);
@@ -37,7 +37,7 @@ export function useResource<T>(path: string): Resource<T> {
   return { ...entry, path } as Resource<T>;
 }
 
-// Redraws when the connection changes or something happened.
+// Redraws when the connection changes or an event arrives.
 export function useStoreState(): Store {
   const { store } = useShared();
   const [, redraw] = useState(0);
@@ -45,7 +45,7 @@ export function useStoreState(): Store {
   return store;
 }
 
-// Redraws every so often: for what is said in relation to now.
+// Redraws periodically, for times that are relative to now.
 export function useClock(everyMs: number): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

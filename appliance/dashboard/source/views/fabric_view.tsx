@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fabric as a map, with the paths between two ends, and what is wrong above it.
+// The map of the fabric with the paths between two ends, below the list of faults.
 import { useMemo, useState } from "preact/hooks";
 import type {
   FindPathsResponse, ListFindingsResponse, ListHotspotsResponse, ListLinkLoadsResponse, Topology,
@@ -28,7 +28,7 @@ interface Props {
   theme: string;
 }
 
-// Of a box: a queue that was full longer ago is no longer marked.
+// On a running appliance, hotspots that ended earlier than this are not marked.
 const kHotspotMarkNs = 60_000_000_000n;
 
 function pathOfEnds(from: string, to: string): string {
@@ -66,7 +66,7 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
   );
   const selected = useMemo(() => resolvePlace(fabric, at), [fabric, at]);
   const shown = hover ?? selected;
-  // To look through all directions takes longer than a frame: not at each move of the pointer.
+  // Memoised: a scan of all link directions takes longer than a frame.
   const tables = useMemo(
     () => <BusiestLinks fabric={fabric} loads={loads} metric={metric} theme={theme} />,
     [fabric, loads, metric, theme],
@@ -101,15 +101,15 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
         </fieldset>
         <Legend colouring={colouring} metric={metric} />
       </div>
-      {links.value === undefined && <Absence resource={links} what="loads of links" />}
-      {at && !selected && <Notice kind="caution" title={`The topology has no ${at}`} />}
+      {links.value === undefined && <Absence resource={links} what="link loads" />}
+      {at && !selected && <Notice kind="caution" title={`${at} is not in the topology`} />}
       <PathPanel fabric={fabric} from={from} to={to} paths={paths} onChoose={(changes) => choose(route, changes)} />
       <div class="map-and-panel">
         <FabricMap
           fabric={fabric} colouring={colouring} marks={marks} ends={ends} path={path} theme={theme}
           hover={hover} selected={selected} onHover={setHover} onSelect={select}
         />
-        <aside class="panel" aria-label="Numbers of what is chosen" aria-live="polite">
+        <aside class="panel" aria-label="Details of the selected element" aria-live="polite">
           {shown ? (
             <ElementPanel
               fabric={fabric} loads={loads} findings={findings.value?.findings ?? []}

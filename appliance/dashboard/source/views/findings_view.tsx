@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults, and how much it means where there is none.
+// The faults, or how meaningful their absence is.
 import type { ListAnomaliesResponse, ListFindingsResponse } from "../api/messages";
 import { AnomalyList } from "../findings/anomaly_list";
 import { CoveragePanel } from "../findings/coverage_panel";
@@ -42,7 +42,7 @@ export function FindingsView() {
         )}
       </Await>
       <section aria-labelledby="odd-title">
-        <h2 id="odd-title">Odd behaviour</h2>
+        <h2 id="odd-title">Anomalies</h2>
         <Await resource={anomalies} what="anomalies">
           {(value) => <AnomalyList answer={value} reference={reference} />}
         </Await>

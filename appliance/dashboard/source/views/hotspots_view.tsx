@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queues that were full: observations, by whose traffic, and what they cost whom.
+// Congested queues: observations, causing flows, and affected jobs.
 import { useState } from "preact/hooks";
 import type { ListHotspotsResponse } from "../api/messages";
 import { HotspotList } from "../hotspots/hotspot_list";
@@ -10,7 +10,7 @@ import { choose, type Route } from "../parts/route";
 import { useResource } from "../store/use_store";
 
 const kFirst = 100;
-const kMost = 1000; // of a page of the API
+const kMost = 1000; // maximum page size of the API
 
 export function HotspotsView({ route }: { route: Route }) {
   const [most, setMost] = useState(kFirst);
@@ -23,7 +23,7 @@ export function HotspotsView({ route }: { route: Route }) {
       <h1>Hotspots</h1>
       {job && (
         <p>
-          Those that cost job <span class="name">{job}</span> time.{" "}
+          Hotspots that delay job <span class="name">{job}</span>.{" "}
           <button type="button" onClick={() => choose(route, { job: "" })}>Show all</button>
         </p>
       )}
@@ -31,8 +31,8 @@ export function HotspotsView({ route }: { route: Route }) {
         {(value) => (
           <>
             {value.hotspots.length === 0 && (
-              <Notice kind="empty" title="No queue was seen full.">
-                Of switches without counters or in-band telemetry, only marked and delayed flows tell.
+              <Notice kind="empty" title="No congested queue was observed.">
+                On switches without counters or INT, congestion is detectable only from CE marks and delays of flows.
               </Notice>
             )}
             <HotspotList hotspots={value.hotspots} reference={reference} />

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page of a job.
+// The details of a job.
 import type { GetJobResponse, Job, JobSummary } from "../api/job_messages";
 import type {
   FindPathsResponse, GetServiceLevelsResponse, ListHotspotsResponse,
@@ -25,15 +25,15 @@ function JobHead({ job, summary }: { job: Job; summary?: JobSummary }) {
       <h1>{summary?.allocation?.name || job.id}</h1>
       <dl class="facts">
         <div><dt>id</dt><dd class="name">{job.id}</dd></div>
-        <div><dt>known by</dt><dd>{kIdentities[job.identity] ?? job.identity}</dd></div>
-        {job.allocation && <div><dt>scheduler’s number, user</dt><dd>{job.allocation.id}, {job.allocation.user || "–"}</dd></div>}
-        <div><dt>ranks seen</dt><dd>{job.expected_ranks === 0 ? "none are numbered" : `${count(job.ranks_with_log)} of ${count(job.expected_ranks)}`}</dd></div>
+        <div><dt>identified by</dt><dd>{kIdentities[job.identity] ?? job.identity}</dd></div>
+        {job.allocation && <div><dt>scheduler job ID, user</dt><dd>{job.allocation.id}, {job.allocation.user || "–"}</dd></div>}
+        <div><dt>ranks observed</dt><dd>{job.expected_ranks === 0 ? "ranks unknown" : `${count(job.ranks_with_log)} of ${count(job.expected_ranks)}`}</dd></div>
         {summary && (
           <>
             <div><dt>hosts</dt><dd>{count(summary.hosts)}</dd></div>
             <div><dt>data</dt><dd>{bytes(summary.bytes)}</dd></div>
-            <div><dt>iteration</dt><dd>{summary.period_ns === "0" ? "none to be seen" : `${duration(summary.period_ns)}, ${count(summary.iterations)} seen`}</dd></div>
-            <div><dt>waits for</dt><dd>{summary.straggler || "nobody"}</dd></div>
+            <div><dt>iteration</dt><dd>{summary.period_ns === "0" ? "not detected" : `${duration(summary.period_ns)}, ${count(summary.iterations)} observed`}</dd></div>
+            <div><dt>straggler</dt><dd>{summary.straggler || "none"}</dd></div>
             <div><dt>service</dt><dd><Tag kind={summary.service} text={kServiceStates[summary.service] ?? summary.service} /></dd></div>
             <div><dt>last data</dt><dd><Moment ns={summary.last_seen_ns} reference={reference} /></dd></div>
           </>
@@ -64,14 +64,14 @@ export function JobView({ id, theme }: { id: string; theme: string }) {
         {({ job: found, summary }) => found && (
           <>
             <JobHead job={found} summary={summary} />
-            <section aria-labelledby="rhythm-title">
-              <h2 id="rhythm-title">An iteration</h2>
+            <section aria-labelledby="iteration-title">
+              <h2 id="iteration-title">Iteration</h2>
               {found.iteration_pattern ? <IterationPatternLanes pattern={found.iteration_pattern} reference={reference} /> : (
-                <p class="muted">No rhythm is to be seen: too few iterations, or none that are alike.</p>
+                <p class="muted">No iteration period detected: there are too few iterations, or they are not similar.</p>
               )}
             </section>
             <section aria-labelledby="edges-title">
-              <h2 id="edges-title">Who sends to whom</h2>
+              <h2 id="edges-title">Traffic between ranks</h2>
               <EdgeMatrix job={found} theme={theme} />
             </section>
             <section aria-labelledby="ranks-title">
@@ -90,9 +90,9 @@ export function JobView({ id, theme }: { id: string; theme: string }) {
       {answer.value && (
         <>
           <section aria-labelledby="hotspots-title">
-            <h2 id="hotspots-title">Hotspots that cost it time</h2>
+            <h2 id="hotspots-title">Hotspots that delay this job</h2>
             <Await resource={hotspots} what="hotspots">
-              {(value) => value.hotspots.length === 0 ? <p>None is known.</p> : (
+              {(value) => value.hotspots.length === 0 ? <p>No known hotspots.</p> : (
                 <>
                   <HotspotList hotspots={value.hotspots.slice(0, kHotspotsShown)} reference={reference} />
                   {kHotspotsShown < Number(value.total) && (
@@ -103,7 +103,7 @@ export function JobView({ id, theme }: { id: string; theme: string }) {
             </Await>
           </section>
           <section aria-labelledby="paths-title">
-            <h2 id="paths-title">Paths of its flows</h2>
+            <h2 id="paths-title">Flow paths</h2>
             <Await resource={paths} what="paths">
               {(value) => (
                 <>

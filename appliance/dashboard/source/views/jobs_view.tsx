@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All jobs, a line each; with a name in the address, the page of one.
+// The table of all jobs, or the details of the job that the URL names.
 import type { JobSummary, ListJobsResponse } from "../api/job_messages";
 import type { GetServiceLevelsResponse } from "../api/messages";
 import type { Reference } from "../format/moments";
@@ -27,21 +27,21 @@ function columnsOf(reference: Reference): Column<JobSummary>[] {
       sort: (job) => job.allocation?.name || job.id,
     },
     {
-      title: "faults that hurt it",
+      title: "faults that affect it",
       cell: (job) => (job.findings.length === 0 ? <span class="muted">none known</span> : (
         job.findings.map((sentence) => <p key={sentence} class="fault-line">{sentence}</p>)
       )),
       sort: (job) => -job.findings.length,
     },
-    { title: "waits for", cell: (job) => (job.straggler ? <span class="name">{job.straggler}</span> : <span class="muted">nobody</span>), sort: (job) => job.straggler },
+    { title: "straggler", cell: (job) => (job.straggler ? <span class="name">{job.straggler}</span> : <span class="muted">none</span>), sort: (job) => job.straggler },
     { title: "service", cell: (job) => <Tag kind={job.service} text={kServiceStates[job.service] ?? job.service} />, sort: (job) => job.service },
-    { title: "ranks", numeric: true, cell: (job) => (job.ranks === 0 ? "–" : job.ranks_with_log < job.ranks ? `${job.ranks_with_log} of ${job.ranks}` : count(job.ranks)), sort: (job) => job.ranks, hint: "seen, and of how many" },
+    { title: "ranks", numeric: true, cell: (job) => (job.ranks === 0 ? "–" : job.ranks_with_log < job.ranks ? `${job.ranks_with_log} of ${job.ranks}` : count(job.ranks)), sort: (job) => job.ranks, hint: "observed ranks, of all ranks" },
     { title: "hosts", numeric: true, cell: (job) => count(job.hosts), sort: (job) => job.hosts },
-    { title: "iteration", numeric: true, cell: (job) => (job.period_ns === "0" ? "–" : duration(job.period_ns)), sort: (job) => Number(job.period_ns), hint: "period, by the wire alone" },
+    { title: "iteration", numeric: true, cell: (job) => (job.period_ns === "0" ? "–" : duration(job.period_ns)), sort: (job) => Number(job.period_ns), hint: "iteration period, inferred from traffic" },
     { title: "collectives", cell: (job) => job.collectives.map(words).join(", ") || "–" },
     { title: "data", numeric: true, cell: (job) => bytes(job.bytes), sort: (job) => Number(job.bytes) },
     { title: "last seen", cell: (job) => <Moment ns={job.last_seen_ns} reference={reference} />, sort: (job) => Number(job.last_seen_ns) },
-    { title: "known by", cell: (job) => kIdentities[job.identity] ?? job.identity },
+    { title: "identified by", cell: (job) => kIdentities[job.identity] ?? job.identity },
   ];
 }
 
@@ -54,19 +54,19 @@ function JobList() {
       <h1>Jobs</h1>
       <Await resource={jobs} what="jobs">
         {(value) => value.jobs.length === 0 ? (
-          <Notice kind="empty" title="No job is known.">
-            Neither logs nor the scheduler tell of one, and no NICs talk in step.
+          <Notice kind="empty" title="No known jobs.">
+            Neither logs nor the scheduler report a job, and no NICs send synchronised traffic.
           </Notice>
         ) : (
           <>
             <Table caption="Jobs" columns={columnsOf(reference)} rows={value.jobs} keyOf={(job) => job.id}
               rowClass={(job) => (job.findings.length > 0 ? "row-fault" : "")} />
-            {value.next_page_token && <p>These are the first {count(value.jobs.length)}.</p>}
+            {value.next_page_token && <p>Only the first {count(value.jobs.length)} jobs are shown.</p>}
           </>
         )}
       </Await>
       <section aria-labelledby="service-title">
-        <h2 id="service-title">Service levels of all</h2>
+        <h2 id="service-title">Service levels of all jobs</h2>
         <Await resource={levels} what="service levels">
           {(value) => <IndicatorTable answer={value} />}
         </Await>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The paths between two ends that somebody names.
+// The paths between two ends that the user enters.
 import { useMemo, useState } from "preact/hooks";
 import type { ListJobsResponse } from "../api/job_messages";
 import type { FindPathsResponse, Topology } from "../api/messages";
@@ -11,8 +11,8 @@ import { PathList } from "../paths/path_list";
 import { useResource } from "../store/use_store";
 
 const kFirst = 100;
-const kMost = 1000; // of a page of the API
-const kEndsOffered = 5000; // more make the browser's list slow
+const kMost = 1000; // maximum page size of the API
+const kEndsOffered = 5000; // more would make the browser's list slow
 
 function endsOf(topology: Topology | undefined): string[] {
   return (topology?.nodes ?? []).flatMap((node) => [
@@ -39,7 +39,7 @@ function PathForm({ route }: { route: Route }) {
       <label>of job <input name="job" list="path-jobs" defaultValue={job} key={`j${job}`} placeholder="any" autocomplete="off" /></label>
       <button type="submit">Show paths</button>
       <p class="muted">
-        An end is a GPU HOST:gpu:NUMBER, a NIC HOST:DEVICE or an IP address; with a job, also a rank. A job alone: all of its flows.
+        An end is a GPU (HOST:gpu:NUMBER), a NIC (HOST:DEVICE), an IP address, or a rank if a job is given. A job without ends shows all of its flows.
       </p>
       <datalist id="path-ends">{ends.map((end) => <option key={end} value={end} />)}</datalist>
       <datalist id="path-jobs">
@@ -67,8 +67,8 @@ export function PathsView({ route }: { route: Route }) {
       <h1>Paths</h1>
       <PathForm route={route} />
       {!asked && (
-        <Notice kind="empty" title={source || destination ? "Name the other end too." : "Name two ends, or a job."}>
-          Or choose two hosts on the <a href={href("fabric")}>map</a>.
+        <Notice kind="empty" title={source || destination ? "Enter the other end too." : "Enter two ends, or a job."}>
+          Or select two hosts on the <a href={href("fabric")}>map</a>.
         </Notice>
       )}
       {asked && (
@@ -76,7 +76,7 @@ export function PathsView({ route }: { route: Route }) {
           {(value) => (
             <>
               {value.paths.length === 0 && (
-                <Notice kind="empty" title="No flow between these two was seen: they did not talk." />
+                <Notice kind="empty" title="No flow between these two ends was observed." />
               )}
               {value.paths.length > 0 && (
                 <p>
@@ -84,7 +84,7 @@ export function PathsView({ route }: { route: Route }) {
                   {source && destination && (
                     <>
                       <a href={href("fabric", { from: source, to: destination })}>On the map</a>{" "}
-                      <a href={href("paths", { source: destination, destination: source, job })}>The other way</a>
+                      <a href={href("paths", { source: destination, destination: source, job })}>Reverse direction</a>
                     </>
                   )}
                 </p>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where telemetry comes from, and what became of it: the box's own health.
+// The telemetry sources with their ledgers, and the health of the appliance.
 import type { Health, ListSourcesResponse } from "../api/messages";
 import { relative, utcFull } from "../format/moments";
 import { duration } from "../format/quantities";
@@ -13,7 +13,7 @@ export const kHealthWords: Record<Health["state"], [string, string]> = {
   STATE_SERVING: ["met", "serving"],
   STATE_WAITING: ["waiting", "waiting for the first telemetry"],
   STATE_DEGRADED: ["at_risk", "degraded"],
-  STATE_UNSPECIFIED: ["no_data", "not known"],
+  STATE_UNSPECIFIED: ["no_data", "unknown"],
 };
 
 function HealthFacts({ health }: { health: Health }) {
@@ -25,12 +25,12 @@ function HealthFacts({ health }: { health: Health }) {
       <dl class="facts">
         <div><dt>state</dt><dd><Tag kind={kind} text={text} /></dd></div>
         <div><dt>version</dt><dd>{health.version}</dd></div>
-        <div><dt>runs since</dt><dd title={utcFull(health.started_ns)}>{relative(health.started_ns, reference)}</dd></div>
-        <div><dt>last answer took</dt><dd>{health.age ? duration(health.analysis_duration_ns) : "there is none yet"}</dd></div>
-        <div><dt>answers so far</dt><dd>{health.age?.version ?? "0"}</dd></div>
-        <div><dt>telemetry until</dt><dd>{health.age ? utcFull(health.age.data_time_ns) : "–"}</dd></div>
+        <div><dt>started</dt><dd title={utcFull(health.started_ns)}>{relative(health.started_ns, reference)}</dd></div>
+        <div><dt>last analysis pass</dt><dd>{health.age ? duration(health.analysis_duration_ns) : "none yet"}</dd></div>
+        <div><dt>snapshot version</dt><dd>{health.age?.version ?? "0"}</dd></div>
+        <div><dt>data until</dt><dd>{health.age ? utcFull(health.age.data_time_ns) : "–"}</dd></div>
         <div><dt>analysis window</dt><dd>{health.age ? duration(health.age.window_ns) : "–"}</dd></div>
-        <div><dt>topology</dt><dd>{health.has_topology ? "given" : "none given: no places, no paths"}</dd></div>
+        <div><dt>topology</dt><dd>{health.has_topology ? "configured" : "not configured: no paths, no diagnosis"}</dd></div>
       </dl>
     </>
   );
@@ -45,7 +45,7 @@ export function SourcesView({ theme }: { theme: string }) {
       <Await resource={health} what="health">{(value) => <HealthFacts health={value} />}</Await>
       <Await resource={sources} what="sources">
         {(value) => value.sources.length === 0 ? (
-          <Notice kind="caution" title="The box has no sources: nothing will ever come." />
+          <Notice kind="caution" title="No sources are configured, so the appliance receives no telemetry." />
         ) : (
           <div class="cards">
             {value.sources.map((source) => <SourceCard key={source.name} source={source} theme={theme} />)}
