@@ -70,7 +70,7 @@ TEST_F(MarkTrackerTest, NotificationsMakeAFlowWorthKeeping) {
   record.class_packets[static_cast<size_t>(OperationClass::kCnp)] = 2;
   Add({record});
   ASSERT_EQ(tracker_.flows().size(), 1u);
-  EXPECT_EQ(tracker_.flows().begin()->second[0].sights[0].notices, 2u);
+  EXPECT_EQ(tracker_.flows().begin()->second[0].sights[0].cnps, 2u);
 }
 
 // Of a copy behind the queue one cannot say whether the mark is older than it.

@@ -14,7 +14,7 @@ namespace rocescope {
 
 enum class DelayKind : uint8_t {
   kTransit,     // from the ingress of a switch to the ingress of a later one, queues included
-  kNotice,      // the same, of congestion notifications
+  kCnp,         // the same, of congestion notifications
   kWire,        // from leaving a switch to coming to the next one, by INT
   kTurnaround,  // from the ingress of a NIC's switch to the ingress of its answer there
 };
@@ -48,7 +48,7 @@ using Delays = std::map<DelayKey, std::vector<DelayWindow>>;
 // What a switch put into one of its queues, by INT.
 struct QueueCount {
   uint8_t queue = 0;
-  uint32_t notices = 0;
+  uint32_t cnps = 0;
   uint32_t data = 0;
 
   friend bool operator==(const QueueCount&, const QueueCount&) = default;

@@ -110,7 +110,7 @@ void DelayTracker::AddNotice(const ObservationRecord& record, const Trails::Seen
     return is_gone;
   });
   // It may be the one that was taken for late further on.
-  std::erase_if(late_notices_, [&](const LateNotice& late) {
+  std::erase_if(late_cnps_, [&](const LateCnp& late) {
     return late.flow == flow && late.from.where == seen.where && late.from.ttl == seen.ttl &&
            late.from.time < seen.time && seen.time < late.to.time;
   });
@@ -140,20 +140,20 @@ void DelayTracker::MatchNotice(uint64_t flow, const Trails::Seen& from, const Tr
   if (nodes.size() < kMaxNodes && std::ranges::find(nodes, from.where.node) == nodes.end()) {
     nodes.push_back(from.where.node);
   }
-  const auto way = ways_.find(KeyOf(DelayKind::kNotice, from, to));
+  const auto way = ways_.find(KeyOf(DelayKind::kCnp, from, to));
   const bool is_late =
       way != ways_.end() && (to.time - from.time).count() > way->second.quickest + way->second.late;
-  if (is_late && late_notices_.size() < kMaxLate) {
-    late_notices_.push_back({.flow = flow, .from = from, .to = to});
+  if (is_late && late_cnps_.size() < kMaxLate) {
+    late_cnps_.push_back({.flow = flow, .from = from, .to = to});
   } else {
-    AddTransit(DelayKind::kNotice, from, to);
+    AddTransit(DelayKind::kCnp, from, to);
   }
 }
 
 void DelayTracker::SettleNotices(Timestamp now) {
-  while (!late_notices_.empty() && now - late_notices_.front().to.arrival > options_.apart) {
-    AddTransit(DelayKind::kNotice, late_notices_.front().from, late_notices_.front().to);
-    late_notices_.pop_front();
+  while (!late_cnps_.empty() && now - late_cnps_.front().to.arrival > options_.apart) {
+    AddTransit(DelayKind::kCnp, late_cnps_.front().from, late_cnps_.front().to);
+    late_cnps_.pop_front();
   }
 }
 
@@ -229,7 +229,7 @@ void DelayTracker::CountQueue(NodeIndex node, const HopRecord& record) {
     }
     at = use->queues.insert(at, {.queue = queue});
   }
-  ++(is_notice ? at->notices : at->data);
+  ++(is_notice ? at->cnps : at->data);
 }
 
 void DelayTracker::Add(const HopRecord& record) {

@@ -66,7 +66,7 @@ class DelayTracker {
   };
   // One that seems late is another one if a mirror's copies are missing or come in another order:
   // it waits until all copies have come.
-  struct LateNotice {
+  struct LateCnp {
     uint64_t flow = 0;
     Trails::Seen from;
     Trails::Seen to;
@@ -108,7 +108,7 @@ class DelayTracker {
   std::vector<Request> requests_;
   std::unordered_map<uint64_t, Notices> notices_;  // by flow
   Delays delays_;
-  std::deque<LateNotice> late_notices_;                         // in order of arrival
+  std::deque<LateCnp> late_cnps_;                               // in order of arrival
   std::unordered_map<FlowKey, Partner, FlowKeyHash> partners_;  // by the flow of the ACKs
   std::map<DelayKey, Way> ways_;
   QueueUses queues_;

@@ -15,6 +15,7 @@
 #include "analytics/congestion/queue_tracker.h"
 #include "analytics/connection/connection_tracker.h"
 #include "analytics/delay/delay_tracker.h"
+#include "analytics/diagnosis/thresholds.h"
 #include "analytics/engine/snapshot.h"
 #include "analytics/job/attribution.h"
 #include "analytics/loss/loss_tracker.h"
@@ -33,6 +34,7 @@ struct EngineOptions {
   // Jobs' rhythms are looked for at most once in so much event time; 0: for each snapshot.
   Duration iteration_pattern_pace{};
   Duration window = std::chrono::seconds(1);  // of analysis: metrics, hotspots, anomalies
+  Thresholds thresholds;                      // of the diagnosis
 };
 
 class Engine {

@@ -54,10 +54,10 @@ std::string_view NameOf(PlacementReasonKind kind);
 
 struct PlacementReason {
   PlacementReasonKind kind = PlacementReasonKind::kInUse;
-  double cost = 0;                     // of the score, 0 to 1
-  std::string place;                   // empty: the node
-  std::optional<FindingKind> finding;  // of faults
-  std::vector<uint64_t> jobs;          // of kInUse: the scheduler's numbers
+  double cost = 0;                   // of the score, 0 to 1
+  std::string place;                 // empty: the node
+  std::optional<FaultKind> finding;  // of faults
+  std::vector<uint64_t> jobs;        // of kInUse: the scheduler's numbers
   double value = 0;  // busy: use of the link; paused: share of the time; faults: how sure
   std::string sentence;
 };

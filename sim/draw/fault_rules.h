@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Draws a fault: where, when and how bad, so that it is one that could be seen.
+// Draws the place, time and severity of a fault such that telemetry can show it.
 #pragma once
 
 #include "sim/draw/dice.h"
@@ -10,16 +10,16 @@
 
 namespace rocescope::sim {
 
-// What the workload must be like for the kind to matter.
+// Properties that the workload needs so that the fault has an effect.
 WorkloadNeeds NeedsOf(FaultKind kind);
 
-struct Scene {
+struct DrawContext {
   const topology::Fabric& fabric;
-  const Outline& outline;  // its workload
+  const Outline& outline;  // the workload
   const Traffic& traffic;
   const Priors& priors;
 };
-// False: nothing here has a place for it.
-bool DrawFault(FaultKind kind, const Scene& scene, RandomSource& dice, FaultOptions& fault);
+// False: the workload has no suitable place for this kind.
+bool DrawFault(FaultKind kind, const DrawContext& context, RandomSource& dice, FaultOptions& fault);
 
 }  // namespace rocescope::sim

@@ -537,7 +537,7 @@ void Loader::ReadFault(const YamlNode& node) {
   const YamlNode* kind = map.Require("kind");
   if (kind == nullptr) return;
   std::array<std::string_view, kFaultKinds> names;
-  for (size_t i = 0; i < kFaultKinds; ++i) names[i] = kFaults[i].name;
+  for (size_t i = 0; i < kFaultKinds; ++i) names[i] = kFaultInfos[i].name;
   const auto choice = ReadChoice(*kind, names, errors_);
   if (!choice) return;
   fault.kind = static_cast<FaultKind>(*choice);
@@ -576,29 +576,23 @@ void Loader::CheckMagnitude(const YamlMap& map, const FaultOptions& fault) {
   const auto refuse = [&](std::string_view why) {
     errors_.Add(map.node(), fmt::format("{}: {}", InfoOf(fault.kind).name, why));
   };
-  switch (fault.kind) {
-    case FaultKind::kFlap:
-      if (fault.period < 2 * kShortestPeriod) refuse("period must be 2us at least");
-      break;
-    case FaultKind::kDegradedRate:
-      if (fault.factor >= 1) refuse("factor is the share of the rate that is left: less than 1");
-      break;
-    case FaultKind::kStraggler:
-      if (map.Find("factor") != nullptr && fault.factor <= 1) {
-        refuse("factor is how much longer the GPU computes: more than 1");
-      }
-      break;
-    case FaultKind::kAddedLatency:
-      if (fault.delay <= 0) refuse("needs a delay that is longer than 0");
-      break;
-    case FaultKind::kMisconfiguredEcn:
-      if (fault.ecn_minimum > fault.ecn_maximum) refuse("ecn_minimum lies above ecn_maximum");
-      break;
-    case FaultKind::kPolarisation:
-      if (scenario_.network.switches.spray) refuse("switches that spray do not hash");
-      break;
-    default:
-      break;
+  if (fault.kind == FaultKind::kFlap && fault.period < 2 * kShortestPeriod) {
+    refuse("period must be 2us at least");
+  }
+  if (fault.kind == FaultKind::kDegradedRate && fault.factor >= 1) {
+    refuse("factor is the share of the rate that is left: less than 1");
+  }
+  if (fault.kind == FaultKind::kStraggler && map.Find("factor") != nullptr && fault.factor <= 1) {
+    refuse("factor is how much longer the GPU computes: more than 1");
+  }
+  if (fault.kind == FaultKind::kAddedLatency && fault.delay <= 0) {
+    refuse("needs a delay that is longer than 0");
+  }
+  if (fault.kind == FaultKind::kMisconfiguredEcn && fault.ecn_minimum > fault.ecn_maximum) {
+    refuse("ecn_minimum lies above ecn_maximum");
+  }
+  if (fault.kind == FaultKind::kPolarisation && scenario_.network.switches.spray) {
+    refuse("switches that spray do not hash");
   }
 }
 

@@ -3,6 +3,8 @@
 // A visitor has Key(name, value, meaning) for all kinds of values.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -11,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analytics/diagnosis/thresholds.h"
 #include "appliance/common/config/config.h"
 
 namespace rocescope {
@@ -199,6 +202,16 @@ void VisitKeys(JobsConfig& config, Visitor& visitor) {
 }
 
 template <typename Visitor>
+void VisitKeys(Thresholds& thresholds, Visitor& visitor) {
+  VisitThresholds(
+      thresholds, [&]<typename T>(std::string_view name, T& value, std::string_view unit, T least,
+                                  T most, std::string_view help) {
+        visitor.Key(name, Within<T>{value, least, most},
+                    fmt::format("{} Unit: {}. Range: {} to {}.", help, unit, least, most));
+      });
+}
+
+template <typename Visitor>
 void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
   visitor.Key("topology", config.topology,
               "the fabric (`rocescope topology`); without it no paths and no diagnosis");
@@ -226,6 +239,10 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
   visitor.Key("agents", config.agents, "what hosts' agents may tell over gRPC");
   visitor.Key("history", config.history, "what is kept on the disk of events, links and jobs");
   visitor.Key("jobs", config.jobs, "what schedulers register");
+  visitor.Key(
+      "diagnosis", config.diagnosis,
+      "Thresholds by which faults are detected. Change one only to suppress false alarms or "
+      "to detect weaker faults.");
 }
 
 }  // namespace rocescope
