@@ -187,7 +187,9 @@ int List(const std::string& directory) {
     Print("{:<28} {}\n", file.filename().string(), scenario->about);
   }
   Print("\nFault types:\n");
-  for (const FaultInfo& fault : kFaults) Print("{:<28} {}\n", fault.name, fault.sentence);
+  for (const FaultInfo& fault : kFaultInfos) {
+    Print("{:<28} {}: {}\n", fault.name, NameOf(fault.place), fault.sentence);
+  }
   return 0;
 }
 

@@ -80,7 +80,7 @@ void MarkTracker::Add(const FlowRecord& record) {
   }
   sight->packets += record.packets;
   sight->marked += record.ce_marked;
-  sight->notices += NoticesIn(record);
+  sight->cnps += NoticesIn(record);
 }
 
 }  // namespace rocescope

@@ -21,7 +21,7 @@ struct MarkObservation {
   uint8_t ttl = 0;
   uint64_t packets = 0;
   uint64_t marked = 0;
-  uint64_t notices = 0;  // CNPs among the packets
+  uint64_t cnps = 0;  // CNPs among the packets
 
   friend bool operator==(const MarkObservation&, const MarkObservation&) = default;
 };

@@ -70,7 +70,7 @@ TEST_F(MarkTrackerTest, KeepsFlowsWithCnps) {
   record.class_packets[static_cast<size_t>(OperationClass::kCnp)] = 2;
   Add({record});
   ASSERT_EQ(tracker_.flows().size(), 1u);
-  EXPECT_EQ(tracker_.flows().begin()->second[0].sights[0].notices, 2u);
+  EXPECT_EQ(tracker_.flows().begin()->second[0].sights[0].cnps, 2u);
 }
 
 // An egress copy does not show whether the mark was set before or after the queue.

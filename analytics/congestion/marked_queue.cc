@@ -115,7 +115,7 @@ void AddFlow(const FlowPath& path, const std::vector<MarkWindow>& windows, Durat
 
 uint64_t MostNotices(const MarkWindow& window) {
   uint64_t most = 0;
-  for (const MarkObservation& sight : window.sights) most = std::max(most, sight.notices);
+  for (const MarkObservation& sight : window.sights) most = std::max(most, sight.cnps);
   return most;
 }
 

@@ -33,7 +33,7 @@ class MarkedQueueTest : public CongestionTest {
     return flow;
   }
   void Sees(std::string_view node, uint8_t ttl, const FlowKey& flow, int64_t window,
-            uint64_t packets, uint32_t marked, uint32_t notices = 0) {
+            uint64_t packets, uint32_t marked, uint32_t cnps = 0) {
     FlowRecord record;
     record.flow = flow;
     record.tap = static_cast<TapId>(fabric_.FindNode(node));
@@ -41,7 +41,7 @@ class MarkedQueueTest : public CongestionTest {
     record.interval_start = Timestamp(window * kWindow);
     record.packets = packets;
     record.ce_marked = marked;
-    record.class_packets[static_cast<size_t>(OperationClass::kCnp)] = notices;
+    record.class_packets[static_cast<size_t>(OperationClass::kCnp)] = cnps;
     batch_.flows.push_back(record);
   }
   static FlowKey Back(const FlowKey& flow) {

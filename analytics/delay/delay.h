@@ -14,7 +14,7 @@ namespace rocescope {
 
 enum class DelayKind : uint8_t {
   kTransit,  // from the ingress of a switch to the ingress of a later one, including queueing
-  kNotice,   // the same for CNPs
+  kCnp,   // the same for CNPs
   kWire,     // from the egress of a switch to the ingress of the next one, by INT
   // From the ingress of a request at the NIC's switch to the ingress of its response there.
   kTurnaround,
@@ -52,7 +52,7 @@ using Delays = std::map<DelayKey, std::vector<DelayWindow>>;
 // Packets that a switch put into one of its queues, by INT.
 struct QueueCount {
   uint8_t queue = 0;
-  uint32_t notices = 0;
+  uint32_t cnps = 0;
   uint32_t data = 0;
 
   friend bool operator==(const QueueCount&, const QueueCount&) = default;

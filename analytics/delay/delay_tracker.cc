@@ -99,7 +99,7 @@ void DelayTracker::AddNotice(const ObservationRecord& record, const Trails::Seen
   SettleNotices(seen.arrival);
   const uint64_t flow = FlowKeyHash()(record.flow);
   if (!notices_.contains(flow) && !HasRoom(notices_, seen.arrival, notices_swept_)) return;
-  Notices& notices = notices_[flow];
+  Notices& cnps = notices_[flow];
   notices.last = std::max(notices.last, seen.arrival);
   std::vector<Trails::Seen>& under_way = notices.under_way;
   std::erase_if(under_way, [&](const Trails::Seen& other) {
@@ -112,7 +112,7 @@ void DelayTracker::AddNotice(const ObservationRecord& record, const Trails::Seen
     return is_gone;
   });
   // This may be the CNP that was considered late further on.
-  std::erase_if(late_notices_, [&](const LateNotice& late) {
+  std::erase_if(late_cnps_, [&](const LateCnp& late) {
     return late.flow == flow && late.from.where == seen.where && late.from.ttl == seen.ttl &&
            late.from.time < seen.time && seen.time < late.to.time;
   });
@@ -122,7 +122,7 @@ void DelayTracker::AddNotice(const ObservationRecord& record, const Trails::Seen
   const auto before = std::ranges::find_if(under_way, is_before);
   if (before != under_way.end()) {
     if (std::ranges::count_if(under_way, is_before) == 1) {
-      MatchNotice(flow, *before, seen, notices);
+      MatchNotice(flow, *before, seen, cnps);
     }
     // One of them has arrived; remove the oldest.
     under_way.erase(before);
@@ -135,27 +135,27 @@ void DelayTracker::AddNotice(const ObservationRecord& record, const Trails::Seen
 }
 
 void DelayTracker::MatchNotice(uint64_t flow, const Trails::Seen& from, const Trails::Seen& to,
-                               Notices& notices) {
+                               Notices& cnps) {
   constexpr size_t kMaxNodes = 8;
   constexpr size_t kMaxLate = 1u << 12;
   std::vector<NodeIndex>& nodes = notices.goes_on_at;
   if (nodes.size() < kMaxNodes && std::ranges::find(nodes, from.where.node) == nodes.end()) {
     nodes.push_back(from.where.node);
   }
-  const auto way = ways_.find(KeyOf(DelayKind::kNotice, from, to));
+  const auto way = ways_.find(KeyOf(DelayKind::kCnp, from, to));
   const bool is_late =
       way != ways_.end() && (to.time - from.time).count() > way->second.quickest + way->second.late;
-  if (is_late && late_notices_.size() < kMaxLate) {
-    late_notices_.push_back({.flow = flow, .from = from, .to = to});
+  if (is_late && late_cnps_.size() < kMaxLate) {
+    late_cnps_.push_back({.flow = flow, .from = from, .to = to});
   } else {
-    AddTransit(DelayKind::kNotice, from, to);
+    AddTransit(DelayKind::kCnp, from, to);
   }
 }
 
 void DelayTracker::SettleNotices(Timestamp now) {
-  while (!late_notices_.empty() && now - late_notices_.front().to.arrival > options_.apart) {
-    AddTransit(DelayKind::kNotice, late_notices_.front().from, late_notices_.front().to);
-    late_notices_.pop_front();
+  while (!late_cnps_.empty() && now - late_cnps_.front().to.arrival > options_.apart) {
+    AddTransit(DelayKind::kCnp, late_cnps_.front().from, late_cnps_.front().to);
+    late_cnps_.pop_front();
   }
 }
 
@@ -231,7 +231,7 @@ void DelayTracker::CountQueue(NodeIndex node, const HopRecord& record) {
     }
     at = use->queues.insert(at, {.queue = queue});
   }
-  ++(is_notice ? at->notices : at->data);
+  ++(is_notice ? at->cnps : at->data);
 }
 
 void DelayTracker::Add(const HopRecord& record) {

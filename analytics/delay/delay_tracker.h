@@ -68,7 +68,7 @@ class DelayTracker {
   };
   // A CNP that seems late may be a different one if copies are missing or reordered. It waits here
   // until all copies have arrived.
-  struct LateNotice {
+  struct LateCnp {
     uint64_t flow = 0;
     Trails::Seen from;
     Trails::Seen to;
@@ -89,7 +89,7 @@ class DelayTracker {
   void Add(const HopRecord& record);
   void AddNotice(const ObservationRecord& record, const Trails::Seen& seen);
   void MatchNotice(uint64_t flow, const Trails::Seen& from, const Trails::Seen& to,
-                   Notices& notices);
+                   Notices& cnps);
   void SettleNotices(Timestamp now);
   void AddTurnaround(const ObservationRecord& record, topology::NodeIndex node);
   bool AreKnownPartners(const FlowKey& ack, const FlowKey& request, Timestamp now);
@@ -111,7 +111,7 @@ class DelayTracker {
   std::vector<Request> requests_;
   std::unordered_map<uint64_t, Notices> notices_;  // indexed by flow
   Delays delays_;
-  std::deque<LateNotice> late_notices_;                         // sorted in order of arrival
+  std::deque<LateCnp> late_cnps_;                         // sorted in order of arrival
   std::unordered_map<FlowKey, Partner, FlowKeyHash> partners_;  // indexed by flow of the ACKs
   std::map<DelayKey, Way> ways_;
   QueueUses queues_;

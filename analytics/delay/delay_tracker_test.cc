@@ -224,7 +224,7 @@ TEST_F(DelayTrackerTest, CountsADelayedCnpAsLate) {
   See(spine_, leaf1_, 8'000'000, Notice(63));  // all copies have arrived by then
   uint32_t late = 0;
   uint32_t all = 0;
-  for (const DelayWindow& window : WindowsOf(DelayKind::kNotice)) {
+  for (const DelayWindow& window : WindowsOf(DelayKind::kCnp)) {
     late += window.late;
     all += window.count;
   }
@@ -241,7 +241,7 @@ TEST_F(DelayTrackerTest, DoesNotCountACnpAsLateWhoseCopyArrivesLater) {
   See(spine_, leaf1_, 2'051'000, Notice(63));
   See(leaf1_, host, 2'050'000, Notice(64));
   See(spine_, leaf1_, 8'000'000, Notice(63));
-  const auto windows = WindowsOf(DelayKind::kNotice);
+  const auto windows = WindowsOf(DelayKind::kCnp);
   ASSERT_EQ(windows.size(), 1u);
   EXPECT_EQ(windows[0].count, 1u);
   EXPECT_EQ(windows[0].most, 1000);
@@ -302,7 +302,7 @@ TEST_F(DelayTrackerTest, DoesNotMatchAmbiguousCnps) {
   See(leaf1_, host, 0, Notice(64));
   See(leaf1_, host, 50'000, Notice(64));
   See(spine_, leaf1_, 51'000, Notice(63));
-  EXPECT_TRUE(WindowsOf(DelayKind::kNotice).empty());
+  EXPECT_TRUE(WindowsOf(DelayKind::kCnp).empty());
 }
 
 HopRecord Postcard(const Fabric& fabric, NodeIndex node, const FlowKey& flow, uint8_t opcode,
@@ -327,13 +327,13 @@ TEST_F(DelayTrackerTest, CountsQueuesOfCnpsByInt) {
   later.arrival_time += milliseconds(2);
   batch.hops.push_back(later);
   tracker_.Add(batch);
-  EXPECT_THAT(tracker_.queues().at(leaf0_),
-              testing::ElementsAre(
-                  QueueUse{.window = 1000, .queues = {{.queue = 3, .notices = 1, .data = 1}}},
-                  QueueUse{.window = 1002, .queues = {{.queue = 3, .notices = 1}}}));
+  EXPECT_THAT(
+      tracker_.queues().at(leaf0_),
+      testing::ElementsAre(QueueUse{.window = 1000, .queues = {{.queue = 3, .cnps = 1, .data = 1}}},
+                           QueueUse{.window = 1002, .queues = {{.queue = 3, .cnps = 1}}}));
   EXPECT_THAT(tracker_.queues().at(spine_),
               testing::ElementsAre(QueueUse{
-                  .window = 1000, .queues = {{.queue = 3, .data = 1}, {.queue = 6, .notices = 1}}}))
+                  .window = 1000, .queues = {{.queue = 3, .data = 1}, {.queue = 6, .cnps = 1}}}))
       << "ACKs carry no data";
 }
 

@@ -20,7 +20,7 @@ using topology::kNone;
 using topology::NicIndex;
 using topology::PortIndex;
 
-// The NIC by which a GPU talks.
+// The NIC that a GPU uses.
 NicIndex NicNear(const Fabric& fabric, topology::GpuIndex index) {
   const topology::Gpu& gpu = fabric.gpu(index);
   if (gpu.nic != kNone) return gpu.nic;
@@ -30,20 +30,20 @@ NicIndex NicNear(const Fabric& fabric, topology::GpuIndex index) {
   return kNone;
 }
 
-// What a finding hurts, and when.
+// The jobs that a finding affects.
 class Harm {
  public:
-  Harm(const Scene& scene, Finding& finding)
-      : fabric_(scene.fabric()),
+  Harm(const DiagnosisInput& input, Finding& finding)
+      : fabric_(input.fabric()),
         finding_(&finding),
-        // Who stops at once was last seen a little before.
-        from_(finding.from - scene.parts().metrics.window()),
+        // Flows that stop at once were last seen shortly before.
+        from_(finding.from - input.parts().metrics.window()),
         until_(finding.until.value_or(Timestamp::max())) {
     const Place& place = finding.place;
     if (place.kind == PlaceKind::kNic) nic_ = place.index;
     if (place.kind == PlaceKind::kGpu) {
       nic_ = NicNear(fabric_, place.index);
-      AddRanksOn(scene.parts().attribution);
+      AddRanksOn(input.parts().attribution);
     }
   }
 
@@ -72,7 +72,7 @@ class Harm {
     });
   }
 
-  // A port that sends.
+  // `port` is a sending port.
   bool IsPlace(PortIndex port) const {
     const Place& place = finding_->place;
     if (std::ranges::find(finding_->loop, port) != finding_->loop.end()) return true;
@@ -97,21 +97,21 @@ class Harm {
   Finding* finding_;
   Timestamp from_;
   Timestamp until_;
-  NicIndex nic_ = kNone;  // whose flows are hurt, whichever way they take
+  NicIndex nic_ = kNone;  // all of its flows are affected, on any path
   std::set<uint32_t> jobs_;
 };
 
 }  // namespace
 
-void FillVictims(const Scene& scene, Findings& findings) {
+void FillVictims(const DiagnosisInput& input, Findings& findings) {
   std::vector<Harm> harms;
   for (Finding& finding : findings) {
-    if (finding.affected_jobs.empty()) harms.emplace_back(scene, finding);
+    if (finding.affected_jobs.empty()) harms.emplace_back(input, finding);
   }
   if (harms.empty()) return;
-  const auto& claims = scene.parts().attribution.endpoints;
+  const auto& claims = input.parts().attribution.endpoints;
   size_t at = 0;
-  for (const Connection& connection : scene.parts().connections) {
+  for (const Connection& connection : input.parts().connections) {
     if (at == claims.size()) break;
     const EndClaims& ends = claims[at++];
     std::vector<uint32_t> jobs;
@@ -122,11 +122,11 @@ void FillVictims(const Scene& scene, Findings& findings) {
     const std::array flows = {FlowFrom(0, connection), FlowFrom(1, connection)};
     std::array<const FlowPath*, 2> paths{};
     for (size_t end = 0; end < 2; ++end) {
-      if (flows[end]) paths[end] = scene.parts().paths.Find(*flows[end], &FlowPath::flow);
+      if (flows[end]) paths[end] = input.parts().paths.Find(*flows[end], &FlowPath::flow);
     }
     const Timestamp until = connection.valid_until.value_or(Timestamp::max());
     for (Harm& harm : harms) {
-      // Nor is who answers a culprit.
+      // The reverse flow of a culprit is no victim either.
       const bool culprit = std::ranges::any_of(
           flows, [&](const auto& flow) { return flow && harm.IsCulprit(*flow); });
       if (culprit) continue;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whom a fault hurts: the jobs whose packets passed the place while it lasted.
+// The jobs that a fault affects: those whose packets passed its place while it lasted.
 #pragma once
 
+#include "analytics/diagnosis/diagnosis_input.h"
 #include "analytics/diagnosis/finding.h"
-#include "analytics/diagnosis/scene.h"
 
 namespace rocescope {
 
-// For findings that name no victims. A finding's own culprits are none. Takes connections and
-// their stretches times findings, and nothing if there are no findings.
-void FillVictims(const Scene& scene, Findings& findings);
+// Fills in the victims of findings that have none. Flows that cause a finding are not its victims.
+// The time is proportional to the path segments of all connections times the findings.
+void FillVictims(const DiagnosisInput& input, Findings& findings);
 
 }  // namespace rocescope

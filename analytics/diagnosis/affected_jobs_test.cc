@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 // Job 0 goes from host0 by spine0 to host4, job 1 from host1 by spine1 to host5.
-class VictimsTest : public SceneTest {
+class VictimsTest : public DiagnosisTest {
  protected:
   VictimsTest() {
     attribution_.jobs.resize(2);
@@ -36,9 +36,9 @@ class VictimsTest : public SceneTest {
     return {.place = place, .from = Begin(first), .until = End(last)};
   }
   std::vector<uint32_t> HurtBy(const Finding& finding) {
-    return In([&](const Scene& scene) {
+    return In([&](const DiagnosisInput& input) {
       Findings findings = {finding};
-      FillVictims(scene, findings);
+      FillVictims(input, findings);
       return findings[0].affected_jobs;
     });
   }

@@ -8,8 +8,8 @@
 namespace rocescope {
 namespace {
 
-// What is missing never comes back below what was lost: the least from a moment on had gone by
-// then.
+// Missing frames never fall below the lost frames. The least value from a window on is therefore an
+// upper limit for the frames that were lost until then.
 std::vector<int64_t> LeastFromHereOn(const Balance& place) {
   std::vector<int64_t> least = place.missing;
   auto unknown = place.unknown.rbegin();
@@ -28,19 +28,19 @@ Balances::Balances(std::vector<Balance> places) : places_(std::move(places)) {
     lost_.push_back(LeastFromHereOn(place));
     for (size_t i = 0; i < place.missing.size(); ++i) {
       if (place.missing[i] != Balance::kUnread) {
-        under_way_.push_back(place.missing[i] - lost_.back()[i]);
+        in_flight_.push_back(place.missing[i] - lost_.back()[i]);
       }
     }
   }
-  std::ranges::sort(under_way_);
+  std::ranges::sort(in_flight_);
 }
 
-// Of one reading that finds so many frames under way: minus the logarithm of how often that is so.
+// Returns -log10 of the probability that a reading finds this many frames in flight.
 double Balances::SurpriseAt(const Balance& place, size_t window, int64_t frames) const {
-  const auto as_many = under_way_.end() - std::ranges::lower_bound(under_way_, frames);
+  const auto as_many = in_flight_.end() - std::ranges::lower_bound(in_flight_, frames);
   const double anywhere =
-      (static_cast<double>(as_many) + 1) / (static_cast<double>(under_way_.size()) + 1);
-  // So many on average; by Markov's inequality that bounds how often there are more.
+      (static_cast<double>(as_many) + 1) / (static_cast<double>(in_flight_.size()) + 1);
+  // Markov's inequality limits how often more frames than the mean are in flight.
   const auto full = static_cast<double>(place.full[window]);
   const auto found = static_cast<double>(frames);
   const double here = found > full ? 0 : 2 * place.busy[window] * full / found;
@@ -51,29 +51,31 @@ std::optional<Loss> Balances::LossWithin(size_t place, size_t from, size_t until
   const std::vector<int64_t>& missing = places_[place].missing;
   const std::vector<int64_t>& lost = lost_[place];
   if (from >= until || lost[from] == Balance::kUnread) return std::nullopt;
-  // Readings in a row that find as many frames missing: by chance, in one of a hundred fabrics.
+  // Consecutive readings that find this many frames missing occur by chance in one of a hundred
+  // fabrics.
   const double beyond_doubt = std::log10(static_cast<double>(places_.size() * missing.size())) + 2;
-  Loss loss{.last = from, .verdict = until};
+  Loss loss{.last = from, .detected_at = until};
   for (size_t begin = from; begin < until; ++begin) {
     if (lost[begin] <= 0 || missing[begin] == Balance::kUnread) continue;
     int64_t least = missing[begin];
-    for (size_t end = begin; end < until && end < loss.verdict; ++end) {
+    for (size_t end = begin; end < until && end < loss.detected_at; ++end) {
       if (missing[end] != Balance::kUnread) least = std::min(least, missing[end]);
       double surprise = 0;
       for (size_t i = begin; i <= end; ++i) {
         if (missing[i] != Balance::kUnread) surprise += SurpriseAt(places_[place], i, least);
       }
-      // A workload may keep time with the readings: then what one of them meets all do.
+      // A workload can be synchronised with the readings. Then all readings find the same frames in
+      // flight.
       const bool small = least <= places_[place].full[end];
-      if (surprise >= (small ? 2 : 1) * beyond_doubt) loss.verdict = end;
+      if (surprise >= (small ? 2 : 1) * beyond_doubt) loss.detected_at = end;
     }
   }
-  if (loss.verdict == until) return std::nullopt;
-  // A frame that something has been under way behind ever since had not gone yet: the first sign is
-  // the first reading that finds as many gone as are under way once in ten times.
+  if (loss.detected_at == until) return std::nullopt;
+  // The first sign is the first reading at which the lost frames exceed what is in flight at nine
+  // of ten readings.
   constexpr double kSign = 1;
   loss.first = from;
-  while (loss.first < loss.verdict &&
+  while (loss.first < loss.detected_at &&
          (lost[loss.first] <= 0 || lost[loss.first] == Balance::kUnread ||
           SurpriseAt(places_[place], loss.first, lost[loss.first]) < kSign)) {
     ++loss.first;
@@ -82,7 +84,7 @@ std::optional<Loss> Balances::LossWithin(size_t place, size_t from, size_t until
     loss.frames = static_cast<uint64_t>(std::max<int64_t>(lost[i], 0));
     if (i > from && lost[i] > lost[i - 1]) loss.last = i;
   }
-  // What looks like a first sign only then had been going on.
+  // The first sign cannot be later than the last increase.
   loss.first = std::min(loss.first, loss.last);
   return loss;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What went in and did not come out. Between two counters that are read at one moment there is what
-// was lost, which stays, and what is under way, which comes and goes: how much of the latter is
-// usual, the place's load and all places of the fabric say together.
+// Frames that went into a place and did not come out. The difference of two counters that are read
+// at the same time consists of lost frames, which accumulate, and frames in flight, which do not.
+// The load of the place and the differences at all places show how many frames are usually in
+// flight.
 #pragma once
 
 #include <cstddef>
@@ -15,24 +16,24 @@ namespace rocescope {
 struct Balance {
   static constexpr int64_t kUnread = INT64_MAX;
 
-  // Frames in less frames out since the beginning, at the window's end; kUnread where that says
-  // nothing. None at all: the two are not read at one moment.
+  // Frames in minus frames out since the start, at the end of the window; kUnread where this is
+  // unknown. Empty: the two counters are not read at the same time.
   std::vector<int64_t> missing;
-  // Windows in which one of the counters did nobody knows what, ascending: `missing` there is
-  // kUnread, and begins anew behind them. What was under way then is not known either, so that
-  // nothing that stands before them tells of what comes after.
+  // Windows in which a counter's increase is unknown, ascending. `missing` is kUnread there and
+  // starts again from 0 afterwards. The frames in flight are unknown too, so that the values before
+  // and after such a window cannot be compared.
   std::vector<size_t> unknown;
-  // Of the window, the part in which as many as `full` are under way at any moment: 0 to 1.
+  // Fraction of the window, 0 to 1, in which up to `full` frames are in flight.
   std::vector<double> busy;
   std::vector<int64_t> full;
 };
 
 struct Loss {
   uint64_t frames = 0;
-  size_t first = 0;    // window of the first sign
-  size_t last = 0;     // and of the last one
-  size_t verdict = 0;  // when it was beyond doubt
-  bool small = false;  // no more than may be under way at a moment: all readings may have met that
+  size_t first = 0;        // window of the first sign
+  size_t last = 0;         // and of the last one
+  size_t detected_at = 0;  // window
+  bool small = false;      // no more than can be in flight, which every reading may have met
 };
 
 class Balances {
@@ -40,7 +41,7 @@ class Balances {
   explicit Balances(std::vector<Balance> places);
 
   const Balance& At(size_t place) const { return places_[place]; }
-  // Nothing, if what is missing may still be under way.
+  // Empty if the missing frames may still be in flight.
   std::optional<Loss> LossAt(size_t place) const;
 
  private:
@@ -48,8 +49,8 @@ class Balances {
   std::optional<Loss> LossWithin(size_t place, size_t from, size_t until) const;
 
   std::vector<Balance> places_;
-  std::vector<std::vector<int64_t>> lost_;  // of each: what had gone for good by then
-  std::vector<int64_t> under_way_;          // of all readings, ascending
+  std::vector<std::vector<int64_t>> lost_;  // by place and window: frames lost until then
+  std::vector<int64_t> in_flight_;          // frames in flight at each reading, ascending
 };
 
 }  // namespace rocescope

@@ -31,7 +31,7 @@ TEST(Balances, WhatStaysMissingIsLostAndTheSecondReadingSettlesIt) {
   EXPECT_EQ(loss->frames, 20u);
   EXPECT_EQ(loss->first, 8u);
   EXPECT_EQ(loss->last, 8u);
-  EXPECT_EQ(loss->verdict, 9u);
+  EXPECT_EQ(loss->detected_at, 9u);
   EXPECT_FALSE(balances.LossAt(1));
 }
 
@@ -65,13 +65,13 @@ TEST(Balances, WhatComesAfterAllWasUnderWay) {
   EXPECT_FALSE(Balances(places).LossAt(0));
 }
 
-TEST(Balances, AWindowThatSaysNothingPutsTheVerdictOff) {
+TEST(Balances, AWindowThatSaysNothingPutsTheDetectionOff) {
   std::vector<Balance> places = Quiet();
   Misses(places[0], 8, kWindows, 20);
   places[0].missing[9] = Balance::kUnread;
   const auto loss = Balances(places).LossAt(0);
   ASSERT_TRUE(loss);
-  EXPECT_EQ(loss->verdict, 10u);
+  EXPECT_EQ(loss->detected_at, 10u);
 }
 
 // Elsewhere as many are missing at every other reading and come back: (90 + 1) of (200 + 1), twelve
@@ -110,7 +110,7 @@ TEST(Balances, WhatMayBeUnderWayIsDoubtedForLonger) {
   ASSERT_TRUE(small);
   EXPECT_FALSE(large->small);
   EXPECT_TRUE(small->small);
-  EXPECT_LT(large->verdict, small->verdict);
+  EXPECT_LT(large->detected_at, small->detected_at);
 }
 
 TEST(Balances, APlaceThatIsNotReadAtOneMomentHasNoLoss) {
@@ -130,7 +130,7 @@ TEST(Balances, WhatWentBeforeAnUnknownWindowStillCounts) {
   ASSERT_TRUE(loss);
   EXPECT_EQ(loss->frames, 50u);
   EXPECT_EQ(loss->first, 8u);
-  EXPECT_EQ(loss->verdict, 9u);
+  EXPECT_EQ(loss->detected_at, 9u);
   EXPECT_EQ(loss->last, 16u);
 }
 

@@ -6,25 +6,24 @@
 
 namespace rocescope {
 
-void DetectCables(const Scene& scene, Findings& found) {
-  for (const CableFinding& cable : scene.parts().cabling.findings) {
+void DetectCables(const DiagnosisInput& input, Findings& found) {
+  for (const CableFinding& cable : input.parts().cabling.findings) {
     if (cable.kind != CableFindingKind::kSwapped || cable.declared.empty()) continue;
-    Finding finding = {.kind = FindingKind::kSwappedCables,
+    Finding finding = {.kind = FaultKind::kSwappedCables,
                        .place = {.kind = PlaceKind::kLink, .index = cable.declared.front()},
                        .confidence = cable.confidence,
                        .from = cable.since,
-                       .verdict = cable.since};
+                       .detected_at = cable.since};
     for (const Cable& real : cable.real) {
-      finding.evidence.push_back(fmt::format("{} is connected with {}",
-                                             scene.fabric().NameOf(real[0]),
-                                             scene.fabric().NameOf(real[1])));
+      finding.evidence.push_back(fmt::format(
+          "{} is connected to {}", input.fabric().NameOf(real[0]), input.fabric().NameOf(real[1])));
     }
     if (cable.flows > 0) {
-      finding.evidence.push_back(fmt::format("{} passed as the declared links do not let them",
-                                             Counted(cable.flows, "flow")));
+      finding.evidence.push_back(fmt::format(
+          "{} took paths that do not exist with the declared links", Counted(cable.flows, "flow")));
     }
     for (size_t i = 1; i < cable.declared.size(); ++i) {
-      finding.symptoms.push_back({.kind = FindingKind::kSwappedCables,
+      finding.symptoms.push_back({.kind = FaultKind::kSwappedCables,
                                   .place = {.kind = PlaceKind::kLink, .index = cable.declared[i]},
                                   .probability = cable.confidence});
     }

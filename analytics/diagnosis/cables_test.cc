@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
 
-class CablesTest : public SceneTest {
+class CablesTest : public DiagnosisTest {
  protected:
   CableFinding Swap(CableFindingKind kind) const {
     return {.kind = kind,
@@ -16,14 +16,14 @@ class CablesTest : public SceneTest {
             .flows = 14,
             .since = Begin(2)};
   }
-  Findings Found() { return SceneTest::Found(DetectCables); }
+  Findings Found() { return DiagnosisTest::Found(DetectCables); }
 };
 
 TEST_F(CablesTest, ASwapIsAFaultOfItsFirstLinkAndShowsAtTheOther) {
   cabling_.findings = {Swap(CableFindingKind::kSwapped)};
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kSwappedCables);
+  EXPECT_EQ(found[0].kind, FaultKind::kSwappedCables);
   EXPECT_EQ(found[0].place, Link("leaf0", "spine0"));
   EXPECT_EQ(found[0].confidence, 0.98);
   EXPECT_EQ(found[0].from, Begin(2));
@@ -33,9 +33,11 @@ TEST_F(CablesTest, ASwapIsAFaultOfItsFirstLinkAndShowsAtTheOther) {
 
 TEST_F(CablesTest, CountsFlowsThatToldIfAnyDid) {
   cabling_.findings = {Swap(CableFindingKind::kSwapped)};
-  EXPECT_EQ(Found()[0].evidence.back(), "14 flows passed as the declared links do not let them");
+  EXPECT_EQ(Found()[0].evidence.back(),
+            "14 flows took paths that do not exist with the declared links");
   cabling_.findings[0].flows = 1;
-  EXPECT_EQ(Found()[0].evidence.back(), "1 flow passed as the declared links do not let them");
+  EXPECT_EQ(Found()[0].evidence.back(),
+            "1 flow took paths that do not exist with the declared links");
   cabling_.findings[0].flows = 0;
   EXPECT_EQ(Found()[0].evidence.size(), 1u);
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
 
 // spine0 leads to host8, host9 and host12, spine1 to host10 and host13; half comes from leaf0,
 // half from leaf1.
-class CorruptionTest : public SceneTest {
+class CorruptionTest : public DiagnosisTest {
  protected:
   CorruptionTest() {
     Goes({"host0", "leaf0", "spine0", "leaf2", "host8"}, 1);
@@ -20,7 +20,7 @@ class CorruptionTest : public SceneTest {
   void Damaged(std::string_view host, size_t window, uint64_t packets) {
     Grows(OfNic(NicOf(host)), Metric::kIcrcErrors, window, packets);
   }
-  Findings Found() { return SceneTest::Found(DetectCorruption); }
+  Findings Found() { return DiagnosisTest::Found(DetectCorruption); }
 };
 
 TEST_F(CorruptionTest, IsAtTheSwitchThatAllWhoAreHitHaveInCommon) {
@@ -29,11 +29,11 @@ TEST_F(CorruptionTest, IsAtTheSwitchThatAllWhoAreHitHaveInCommon) {
   }
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kCorruption);
+  EXPECT_EQ(found[0].kind, FaultKind::kCorruption);
   EXPECT_EQ(found[0].place, Switch("spine0"));
   EXPECT_NEAR(found[0].confidence, 0.9, 1e-3) << "somebody else may be to blame";
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_EQ(found[0].verdict, End(8)) << "the fifth packet was there";
+  EXPECT_EQ(found[0].detected_at, End(8)) << "the fifth packet was there";
   EXPECT_EQ(found[0].until, End(10));
 }
 
@@ -56,7 +56,7 @@ TEST_F(CorruptionTest, WhereOneNicAloneIsHurtItIsTheNic) {
   Damaged("host8", 8, 10);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kCorruption);
+  EXPECT_EQ(found[0].kind, FaultKind::kCorruption);
   EXPECT_EQ(found[0].place, Nic("host8"));
   EXPECT_NEAR(found[0].confidence, 0.9, 1e-3);
 }

@@ -6,23 +6,23 @@
 
 #include <algorithm>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
 
 using testing::Contains;
 using testing::Not;
-using enum FindingKind;
+using enum FaultKind;
 
-class DiagnosisCoverageTest : public SceneTest {
+class DiagnosisCoverageTest : public DiagnosisTest {
  protected:
   void TellsOfItsClock(topology::GpuIndex gpu) {
     for (const Metric metric : {Metric::kGpuClock, Metric::kMemoryTotal, Metric::kMemoryFree}) {
       Says(OfGpu(gpu), metric, 3, 1'000'000'000);
     }
   }
-  bool CouldBeSeen(FindingKind kind) {
+  bool CouldBeSeen(FaultKind kind) {
     const DiagnosisCoverage coverage = In(CoverageOf);
     return std::ranges::find(coverage.not_seen, kind) == coverage.not_seen.end();
   }
@@ -134,11 +134,11 @@ TEST_F(DiagnosisCoverageTest, PausesOfANicShowAtItsLinkAlone) {
   EXPECT_TRUE(CouldBeSeen(kSlowReceiver));
 }
 
-TEST_F(DiagnosisCoverageTest, NotificationsBehindDataTakeMoreThanDelaysOfData) {
+TEST_F(DiagnosisCoverageTest, CnpsBehindDataTakeMoreThanDelaysOfData) {
   Takes(Way(DelayKind::kTransit, {"leaf0", "spine0"}), 3, 3, {.least = 1000, .count = 10});
   EXPECT_TRUE(CouldBeSeen(kAddedLatency));
   EXPECT_FALSE(CouldBeSeen(kDeprioritisedCnps));
-  Takes(Way(DelayKind::kNotice, {"leaf0", "spine0"}), 3, 3, {.least = 1000, .count = 10});
+  Takes(Way(DelayKind::kCnp, {"leaf0", "spine0"}), 3, 3, {.least = 1000, .count = 10});
   EXPECT_TRUE(CouldBeSeen(kDeprioritisedCnps));
 }
 

@@ -5,13 +5,13 @@
 #include <set>
 #include <vector>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
 
 // Each link carries as many frames of 1000 octets as no other does, each way.
-class CrossedLinksTest : public SceneTest {
+class CrossedLinksTest : public DiagnosisTest {
  protected:
   CrossedLinksTest() : to_(fabric_.ports().size()) {
     for (topology::PortIndex port = 0; port < to_.size(); ++port) to_[port] = fabric_.Peer(port);
@@ -33,7 +33,7 @@ class CrossedLinksTest : public SceneTest {
     Grows(port, Metric::kTxBytes, window, frames * 1000);
     Grows(to_[port], Metric::kRxPackets, window, frames - lost);
   }
-  Findings Found() { return SceneTest::Found(DetectCrossedLinks); }
+  Findings Found() { return DiagnosisTest::Found(DetectCrossedLinks); }
 
   std::vector<topology::PortIndex> to_;
   std::set<topology::PortIndex> silent_;
@@ -52,10 +52,10 @@ TEST_F(CrossedLinksTest, TwoWhoseFarEndsAreExchangedAreOneFinding) {
   Carry();
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kSwappedCables);
+  EXPECT_EQ(found[0].kind, FaultKind::kSwappedCables);
   EXPECT_EQ(found[0].place, Link("leaf0", "spine0"));
   EXPECT_FALSE(found[0].until);
-  EXPECT_GT(found[0].verdict, found[0].from);
+  EXPECT_GT(found[0].detected_at, found[0].from);
   ASSERT_EQ(found[0].symptoms.size(), 1u);
   EXPECT_EQ(found[0].symptoms[0].place, Link("leaf1", "spine0"));
   const std::string& evidence = found[0].evidence[0];

@@ -1,59 +1,91 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One function for each thing that can be looked for. Each adds what it suspects, without regard to
-// the others: diagnose.h weighs them.
+// The registry of detectors. Each detector adds the faults that it suspects, without regard to the
+// findings of the others; diagnose.h weighs them. CONTRIBUTING.md says how to add a detector.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "analytics/diagnosis/diagnosis_input.h"
 #include "analytics/diagnosis/finding.h"
-#include "analytics/diagnosis/scene.h"
+#include "topology/fault/fault_kind.h"
 
 namespace rocescope {
 
-// Links that are down, flap or are slow, by what both ends say of them; switches and NICs of which
-// nothing is up. link_state.cc
-void DetectLinkState(const Scene& scene, Findings& found);
+// Each row has the function, which is in the file NAME.cc, and the fields of Detector.
+#define ROCESCOPE_DETECTORS(ROW)                                                                 \
+  /* Link state, flaps and speed as both ends report them; switches and NICs with no link up. */ \
+  ROW(DetectLinkState, .name = "link_state",                                                     \
+      .kinds = {kLinkDown, kFlap, kDegradedRate, kSwitchCrash, kNicCrash})                       \
+  /* Frames that one end of a link sent and the other did not receive, or received errored. */   \
+  ROW(DetectLinkLoss, .name = "link_loss", .kinds = {kGrayLoss, kBitErrors})                     \
+  /* Two links whose counters agree if their cables are exchanged. */                            \
+  ROW(DetectCrossedLinks, .name = "crossed_links", .kinds = {kSwappedCables})                    \
+  /* Frames that a switch received and neither sent nor counted as dropped; MTU drops. */        \
+  ROW(DetectSwitchLoss, .name = "switch_loss", .kinds = {kBlackhole, kLostCnps, kMtuMismatch})   \
+  /* ICRC errors that NICs count although the frames had a valid FCS. */                         \
+  ROW(DetectCorruption, .name = "corruption", .kinds = {kCorruption})                            \
+  /* NAKs of receivers, where no counter of NICs shows a loss. */                                \
+  ROW(DetectUncountedLoss, .name = "loss_votes", .kinds = {kGrayLoss, kBitErrors, kCorruption})  \
+  /* NICs that pause their switch; ports that wait for each other in a cycle. */                 \
+  ROW(DetectPauses, .name = "pause", .kinds = {kPfcStorm, kSlowReceiver, kPfcDeadlock})          \
+  /* Switches that pause or mark at other queue lengths than the rest. */                        \
+  ROW(DetectThresholds, .name = "threshold", .kinds = {kMisconfiguredEcn, kMisconfiguredAlpha})  \
+  /* NICs that receive too much traffic from new senders. */                                     \
+  ROW(DetectOverload, .name = "overload", .kinds = {kIncast, kNoisyNeighbour})                   \
+  /* Switches that send flows between two NICs over one of several equal-cost links. */          \
+  ROW(DetectHashing, .name = "hashing", .kinds = {kPolarisation})                                \
+  /* Links whose delay is longer than before. */                                                 \
+  ROW(DetectLongerLinks, .name = "longer_links", .kinds = {kAddedLatency})                       \
+  /* NICs that respond later than before, or whose link has become longer. */                    \
+  ROW(DetectLateAnswers, .name = "late_answers", .kinds = {kAddedLatency, kSlowReceiver})        \
+  /* Switches in which CNPs wait behind data. */                                                 \
+  ROW(DetectLateCnps, .name = "late_cnps", .kinds = {kDeprioritisedCnps})                        \
+  /* GPUs with a low clock, and GPUs that others wait for. */                                    \
+  ROW(DetectStragglers, .name = "straggler", .kinds = {kStraggler}, .needs_windows = false)      \
+  /* Cables that are not where the topology declares them. */                                    \
+  ROW(DetectCables, .name = "cables", .kinds = {kSwappedCables}, .needs_windows = false)
 
-// Frames that a link's one end sent and the other did not get, or got broken. link_loss.cc
-void DetectLinkLoss(const Scene& scene, Findings& found);
+#define ROW(function, ...) void function(const DiagnosisInput& input, Findings& found);
+ROCESCOPE_DETECTORS(ROW)
+#undef ROW
 
-// Two links whose ends sent and received as if their cables were exchanged. crossed_links.cc
-void DetectCrossedLinks(const Scene& scene, Findings& found);
+struct Detector {
+  void (*run)(const DiagnosisInput& input, Findings& found);
+  std::string_view name;
+  // Kinds that it can report. Each is detectable if the need in its registry row is met.
+  FaultKindSet kinds;
+  // It compares counters over several windows, and does not run without any.
+  bool needs_windows = true;
+};
 
-// Frames that went into a switch and did not come out, though it counts no drop; frames that it
-// finds too long. switch_loss.cc
-void DetectSwitchLoss(const Scene& scene, Findings& found);
+#define ROW(function, ...) +1
+inline constexpr size_t kDetectorCount = 0 ROCESCOPE_DETECTORS(ROW);
+#undef ROW
 
-// Packets that NICs find damaged though their frames were whole. corruption.cc
-void DetectCorruption(const Scene& scene, Findings& found);
+inline constexpr std::array<Detector, kDetectorCount> kDetectors = [] {
+  using enum FaultKind;
+  return std::array<Detector, kDetectorCount>{{
+#define ROW(function, ...) {.run = function, __VA_ARGS__},
+      ROCESCOPE_DETECTORS(ROW)
+#undef ROW
+  }};
+}();
 
-// Packets that receivers refused though nobody counts a loss: where NICs tell nothing.
-// loss_votes.cc
-void DetectUncountedLoss(const Scene& scene, Findings& found);
+inline bool CanRun(const Detector& detector, const DiagnosisInput& input) {
+  return !detector.needs_windows || input.windows() > 0;
+}
 
-// NICs that pause their switch, and ports that wait for each other in a loop. pause.cc
-void DetectPauses(const Scene& scene, Findings& found);
-
-// Switches that pause or mark at other fillings than the rest. threshold.cc
-void DetectThresholds(const Scene& scene, Findings& found);
-
-// NICs that get too much, from senders that were not there before. overload.cc
-void DetectOverload(const Scene& scene, Findings& found);
-
-// Links that take longer than before. longer_links.cc
-void DetectLongerLinks(const Scene& scene, Findings& found);
-
-// NICs that answer later than before, or their links. late_answers.cc
-void DetectLateAnswers(const Scene& scene, Findings& found);
-
-// Switches whose congestion notifications wait behind data. late_notices.cc
-void DetectLateNotices(const Scene& scene, Findings& found);
-
-// Switches that send what belongs together by one link. hashing.cc
-void DetectHashing(const Scene& scene, Findings& found);
-
-// GPUs that others wait for. straggler.cc
-void DetectStragglers(const Scene& scene, Findings& found);
-
-// Cables that are not where they were declared. cables.cc
-void DetectCables(const Scene& scene, Findings& found);
+static_assert(
+    [] {
+      FaultKindSet kinds;
+      for (const Detector& detector : kDetectors) kinds.Add(detector.kinds);
+      for (size_t i = 0; i < kFaultKinds; ++i) {
+        if (!kinds.Contains(static_cast<FaultKind>(i))) return false;
+      }
+      return true;
+    }(),
+    "each fault kind needs a detector");
 
 }  // namespace rocescope

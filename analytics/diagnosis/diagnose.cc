@@ -17,103 +17,6 @@ using topology::Fabric;
 using topology::kNone;
 using topology::NodeIndex;
 
-// Where a symptom is, seen from its cause.
-enum class Nearness : uint8_t {
-  kThere,     // the same element, or one that it touches: a link's ends, a switch's links
-  kAnywhere,  // the fabric carries it on
-};
-
-struct Rule {
-  FindingKind cause;
-  FindingKind symptom;
-  Nearness nearness;
-};
-
-using enum FindingKind;
-using enum Nearness;
-
-// What makes what look like a fault. A cause may be a symptom in turn.
-constexpr auto kRules = std::to_array<Rule>({
-    {kSwitchCrash, kLinkDown, kThere},
-    {kSwitchCrash, kFlap, kThere},
-    {kSwitchCrash, kNicCrash, kThere},
-    {kSwitchCrash, kGrayLoss, kThere},
-    {kSwitchCrash, kBlackhole, kThere},
-    {kLinkDown, kGrayLoss, kThere},
-    {kLinkDown, kBlackhole, kThere},
-    {kLinkDown, kDegradedRate, kThere},
-    {kFlap, kGrayLoss, kThere},
-    {kFlap, kBlackhole, kThere},
-    {kFlap, kLinkDown, kThere},
-    {kFlap, kDegradedRate, kThere},
-    {kLinkDown, kSlowReceiver, kThere},
-    {kLinkDown, kAddedLatency, kThere},
-    {kFlap, kSlowReceiver, kThere},
-    {kFlap, kAddedLatency, kThere},
-    {kNicCrash, kSlowReceiver, kThere},
-    {kNicCrash, kAddedLatency, kThere},
-    {kDegradedRate, kAddedLatency, kThere},
-    {kDegradedRate, kSlowReceiver, kThere},
-    {kGrayLoss, kSlowReceiver, kThere},
-    {kBitErrors, kSlowReceiver, kThere},
-    {kCorruption, kSlowReceiver, kThere},
-    {kSwappedCables, kAddedLatency, kThere},
-    {kIncast, kSlowReceiver, kThere},
-    {kNoisyNeighbour, kSlowReceiver, kThere},
-    {kLostCnps, kDeprioritisedCnps, kAnywhere},
-    {kAddedLatency, kDeprioritisedCnps, kAnywhere},
-    {kDegradedRate, kDeprioritisedCnps, kAnywhere},
-    {kGrayLoss, kDeprioritisedCnps, kThere},
-    {kBitErrors, kDeprioritisedCnps, kThere},
-    {kPfcDeadlock, kDeprioritisedCnps, kAnywhere},
-    {kPfcStorm, kDeprioritisedCnps, kAnywhere},
-    {kPfcStorm, kAddedLatency, kAnywhere},
-    {kPfcStorm, kSlowReceiver, kAnywhere},
-    {kPfcDeadlock, kAddedLatency, kAnywhere},
-    {kPfcDeadlock, kSlowReceiver, kAnywhere},
-    {kNicCrash, kGrayLoss, kThere},
-    {kNicCrash, kBlackhole, kThere},
-    {kBitErrors, kGrayLoss, kThere},
-    {kMtuMismatch, kBlackhole, kThere},
-    {kSwappedCables, kGrayLoss, kThere},
-    {kSwappedCables, kBitErrors, kThere},
-    {kSwappedCables, kLinkDown, kThere},
-    {kPfcDeadlock, kMisconfiguredEcn, kAnywhere},
-    {kPfcDeadlock, kMisconfiguredAlpha, kAnywhere},
-    {kPfcDeadlock, kBlackhole, kAnywhere},
-    {kPfcDeadlock, kIncast, kAnywhere},
-    {kPfcDeadlock, kNoisyNeighbour, kAnywhere},
-    // The route that goes down and up again sends flows by few links.
-    {kPfcDeadlock, kPolarisation, kThere},
-    {kPfcStorm, kPfcDeadlock, kAnywhere},
-    {kPfcStorm, kMisconfiguredEcn, kAnywhere},
-    {kPfcStorm, kMisconfiguredAlpha, kAnywhere},
-    {kPfcStorm, kBlackhole, kAnywhere},
-    {kSlowReceiver, kMisconfiguredEcn, kAnywhere},
-    {kSlowReceiver, kMisconfiguredAlpha, kAnywhere},
-});
-
-// What makes packets be sent again.
-bool LosesPackets(const Finding& finding) {
-  switch (finding.kind) {
-    case kLinkDown:
-    case kFlap:
-    case kGrayLoss:
-    case kBitErrors:
-    case kCorruption:
-    case kBlackhole:
-    case kSwitchCrash:
-    case kPfcStorm:
-    case kPfcDeadlock:
-    case kNicCrash:
-    case kMtuMismatch:
-    case kSwappedCables:
-      return finding.basis == Basis::kItself;
-    default:
-      return false;
-  }
-}
-
 std::vector<NodeIndex> NodesOf(const Fabric& fabric, const Place& place) {
   switch (place.kind) {
     case PlaceKind::kLink: {
@@ -148,50 +51,60 @@ bool AreLinked(const Fabric& fabric, const Place& a, const Place& b) {
       nodes, [&](NodeIndex node) { return std::ranges::find(others, node) != others.end(); });
 }
 
-constexpr int kAfter = 10;  // windows within which an effect shows
+struct Limits {
+  Duration before;  // by which a symptom may start before its cause
+  Duration after;   // by which it may start after the last sign of its cause
+};
 
-// A symptom cannot be there long before its cause, nor begin long after it.
-bool MayFollow(const Finding& cause, const Finding& symptom, Duration window) {
-  constexpr int kBefore = 2;
-  return symptom.from >= cause.from - kBefore * window &&
-         (!cause.until || symptom.from <= *cause.until + kAfter * window);
+// A symptom neither starts long before its cause nor long after it.
+bool MayFollow(const Finding& cause, const Finding& symptom, const Limits& limits) {
+  return symptom.from >= cause.from - limits.before &&
+         (!cause.until || symptom.from <= *cause.until + limits.after);
 }
 
-// They hurt the same job. What a fault does to others, by way of queues and of paths that change,
-// it does as it begins: of what comes long after, it is no cause.
-bool MayHurtTheSame(const Finding& cause, const Finding& symptom, Duration window) {
-  return symptom.from <= cause.from + kAfter * window ||
+// Both affect the same job. A fault affects other jobs, through queues and changed paths, only when
+// it starts: it does not explain what happens to them long afterwards.
+bool MayAffectTheSameJobs(const Finding& cause, const Finding& symptom, const Limits& limits) {
+  return symptom.from <= cause.from + limits.after ||
          std::ranges::any_of(symptom.affected_jobs, [&](uint32_t job) {
            return std::ranges::binary_search(cause.affected_jobs, job);
          });
 }
 
-bool Explains(const Fabric& fabric, const Finding& cause, const Finding& symptom, Duration window) {
-  if (!MayFollow(cause, symptom, window)) return false;
+// The place touches the cause's place, that of one of its symptoms, or a link of its loop.
+bool IsNear(const Fabric& fabric, const Finding& cause, const Place& place) {
+  return AreLinked(fabric, cause.place, place) ||
+         std::ranges::any_of(
+             cause.symptoms,
+             [&](const Suspect& other) { return AreLinked(fabric, other.place, place); }) ||
+         std::ranges::any_of(cause.loop, [&](topology::PortIndex port) {
+           const Place link{.kind = PlaceKind::kLink, .index = fabric.port(port).link};
+           return AreLinked(fabric, link, place);
+         });
+}
+
+// Which kinds explain which is in the registry of fault kinds. A cause may itself be a symptom.
+bool Explains(const Fabric& fabric, const Finding& cause, const Finding& symptom,
+              const Limits& limits) {
+  if (!MayFollow(cause, symptom, limits)) return false;
   if (symptom.basis == Basis::kWaiting) {
-    return cause.basis != Basis::kWaiting && MayHurtTheSame(cause, symptom, window);
+    return cause.basis != Basis::kWaiting && MayAffectTheSameJobs(cause, symptom, limits);
   }
-  if (symptom.basis == Basis::kVotes && LosesPackets(cause) &&
-      MayHurtTheSame(cause, symptom, window)) {
+  const FaultInfo& info = InfoOf(cause.kind);
+  if (symptom.basis == Basis::kVotes && info.loses_packets && cause.basis == Basis::kItself &&
+      MayAffectTheSameJobs(cause, symptom, limits)) {
     return true;
   }
-  return std::ranges::any_of(kRules, [&](const Rule& rule) {
-    return rule.cause == cause.kind && rule.symptom == symptom.kind &&
-           (rule.nearness == kAnywhere || AreLinked(fabric, cause.place, symptom.place) ||
-            std::ranges::any_of(cause.symptoms,
-                                [&](const Suspect& also) {
-                                  return AreLinked(fabric, also.place, symptom.place);
-                                }) ||
-            std::ranges::any_of(cause.loop, [&](topology::PortIndex port) {
-              const Place link{.kind = PlaceKind::kLink, .index = fabric.port(port).link};
-              return AreLinked(fabric, link, symptom.place);
-            }));
-  });
+  return info.explains_anywhere.Contains(symptom.kind) ||
+         (info.explains_nearby.Contains(symptom.kind) && IsNear(fabric, cause, symptom.place));
 }
 
 }  // namespace
 
-Findings FoldSymptoms(const Fabric& fabric, Findings found, Duration window) {
+Findings GroupByRootCause(const Fabric& fabric, Findings found, Duration window,
+                          const Thresholds& thresholds) {
+  const Limits limits = {.before = thresholds.cause_delay_windows * window,
+                         .after = thresholds.effect_windows * window};
   std::ranges::sort(found, {}, [](const Finding& finding) {
     return std::tuple(finding.from, finding.kind, finding.place);
   });
@@ -201,9 +114,9 @@ Findings FoldSymptoms(const Fabric& fabric, Findings found, Duration window) {
     double best = 0;
     for (size_t j = 0; j < found.size(); ++j) {
       if (j == i || found[j].confidence <= best) continue;
-      if (!Explains(fabric, found[j], found[i], window)) continue;
-      // Two that would explain each other: the earlier one does.
-      if (j > i && Explains(fabric, found[i], found[j], window)) continue;
+      if (!Explains(fabric, found[j], found[i], limits)) continue;
+      // If both explain each other, the earlier one is the cause.
+      if (j > i && Explains(fabric, found[i], found[j], limits)) continue;
       best = found[j].confidence;
       cause[i] = j;
     }
@@ -227,29 +140,16 @@ Findings FoldSymptoms(const Fabric& fabric, Findings found, Duration window) {
   return roots;
 }
 
-Findings Diagnose(const Scene& scene) {
-  const Obstacle obstacle = HindranceTo(scene).obstacle;
+Findings Diagnose(const DiagnosisInput& input) {
+  const Obstacle obstacle = HindranceTo(input).obstacle;
   if (obstacle != Obstacle::kNone && obstacle != Obstacle::kFewWindows) return {};
   Findings found;
-  if (scene.windows() > 0) {
-    DetectLinkState(scene, found);
-    DetectLinkLoss(scene, found);
-    DetectCrossedLinks(scene, found);
-    DetectSwitchLoss(scene, found);
-    DetectCorruption(scene, found);
-    DetectUncountedLoss(scene, found);
-    DetectPauses(scene, found);
-    DetectThresholds(scene, found);
-    DetectOverload(scene, found);
-    DetectHashing(scene, found);
-    DetectLongerLinks(scene, found);
-    DetectLateAnswers(scene, found);
-    DetectLateNotices(scene, found);
+  for (const Detector& detector : kDetectors) {
+    if (CanRun(detector, input)) detector.run(input, found);
   }
-  DetectStragglers(scene, found);
-  DetectCables(scene, found);
-  FillVictims(scene, found);
-  return FoldSymptoms(scene.fabric(), std::move(found), scene.parts().metrics.window());
+  FillVictims(input, found);
+  return GroupByRootCause(input.fabric(), std::move(found), input.parts().metrics.window(),
+                          input.thresholds());
 }
 
 }  // namespace rocescope

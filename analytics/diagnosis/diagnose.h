@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From suspicions to root causes: what follows from another one folds under it.
+// Runs the detectors and reduces what they suspect to root causes.
 #pragma once
 
+#include "analytics/diagnosis/diagnosis_input.h"
 #include "analytics/diagnosis/finding.h"
-#include "analytics/diagnosis/scene.h"
 
 namespace rocescope {
 
-// Runs all detectors. Root causes in order of time, with their symptoms and victims.
-Findings Diagnose(const Scene& scene);
+// Runs all detectors. Returns root causes in order of time, with their symptoms and affected jobs.
+Findings Diagnose(const DiagnosisInput& input);
 
-// The second half of it, by itself.
-Findings FoldSymptoms(const topology::Fabric& fabric, Findings found, Duration window);
+// Moves each suspected fault that another one explains to the symptoms of that root cause.
+Findings GroupByRootCause(const topology::Fabric& fabric, Findings found, Duration window,
+                          const Thresholds& thresholds = {});
 
 }  // namespace rocescope

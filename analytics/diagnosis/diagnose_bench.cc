@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/diagnose.h"
-#include "analytics/diagnosis/scene.h"
+#include "analytics/diagnosis/diagnosis_input.h"
 #include "topology/generate.h"
 
 namespace rocescope {
@@ -44,18 +44,18 @@ struct Large {
     FillFlows();
   }
 
-  Scene MakeScene() {
-    return Scene({.fabric = fabric,
-                  .metrics = metrics,
-                  .paths = all_paths,
-                  .flows = all_flows,
-                  .connections = connections,
-                  .attribution = attribution,
-                  .iteration_patterns = iteration_patterns,
-                  .cabling = cabling,
-                  .delays = delays,
-                  .queue_uses = queues,
-                  .losses = losses});
+  DiagnosisInput MakeScene() {
+    return DiagnosisInput({.fabric = fabric,
+                           .metrics = metrics,
+                           .paths = all_paths,
+                           .flows = all_flows,
+                           .connections = connections,
+                           .attribution = attribution,
+                           .iteration_patterns = iteration_patterns,
+                           .cabling = cabling,
+                           .delays = delays,
+                           .queue_uses = queues,
+                           .losses = losses});
   }
 
  private:
@@ -185,8 +185,8 @@ void DiagnoseLargeFabric(benchmark::State& state) {
   Large large(static_cast<uint32_t>(state.range(0)) / 8, state.range(1) != 0);
   size_t findings = 0;
   for (auto _ : state) {
-    const Scene scene = large.MakeScene();
-    findings = Diagnose(scene).size();
+    const DiagnosisInput input = large.MakeScene();
+    findings = Diagnose(input).size();
   }
   state.counters["findings"] = static_cast<double>(findings);
   state.counters["ports"] = static_cast<double>(large.fabric.ports().size());

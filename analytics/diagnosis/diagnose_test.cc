@@ -5,28 +5,30 @@
 
 #include <string>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
 
-using enum FindingKind;
+using enum FaultKind;
 
-class FoldSymptomsTest : public SceneTest {
+class GroupByRootCauseTest : public DiagnosisTest {
  protected:
-  static Finding Seen(FindingKind kind, const Place& place, size_t from, double confidence = 0.9) {
+  static Finding Seen(FaultKind kind, const Place& place, size_t from, double confidence = 0.9) {
     return {.kind = kind,
             .place = place,
             .confidence = confidence,
             .from = Begin(from),
-            .verdict = End(from)};
+            .detected_at = End(from)};
   }
-  Findings Roots(Findings found) const { return FoldSymptoms(fabric_, std::move(found), kWindow); }
+  Findings Roots(Findings found) const {
+    return GroupByRootCause(fabric_, std::move(found), kWindow);
+  }
 };
 
-TEST_F(FoldSymptomsTest, NothingFoldsIntoNothing) { EXPECT_TRUE(Roots({}).empty()); }
+TEST_F(GroupByRootCauseTest, NothingFoldsIntoNothing) { EXPECT_TRUE(Roots({}).empty()); }
 
-TEST_F(FoldSymptomsTest, LinksThatGoDownWithTheirSwitchAreItsSymptoms) {
+TEST_F(GroupByRootCauseTest, LinksThatGoDownWithTheirSwitchAreItsSymptoms) {
   const Findings roots =
       Roots({Seen(kLinkDown, Link("leaf0", "spine1"), 8), Seen(kSwitchCrash, Switch("spine1"), 8),
              Seen(kLinkDown, Link("leaf2", "spine1"), 9)});
@@ -37,26 +39,26 @@ TEST_F(FoldSymptomsTest, LinksThatGoDownWithTheirSwitchAreItsSymptoms) {
   EXPECT_EQ(roots[0].symptoms[1].place, Link("leaf2", "spine1"));
 }
 
-TEST_F(FoldSymptomsTest, ALinkElsewhereIsAFaultOfItsOwn) {
+TEST_F(GroupByRootCauseTest, ALinkElsewhereIsAFaultOfItsOwn) {
   const Findings roots =
       Roots({Seen(kSwitchCrash, Switch("spine1"), 8), Seen(kLinkDown, Link("leaf2", "spine0"), 9)});
   EXPECT_EQ(roots.size(), 2u);
 }
 
-TEST_F(FoldSymptomsTest, WhatBeganLongBeforeIsNoSymptom) {
+TEST_F(GroupByRootCauseTest, WhatBeganLongBeforeIsNoSymptom) {
   const Findings roots =
       Roots({Seen(kLinkDown, Link("leaf0", "spine1"), 2), Seen(kSwitchCrash, Switch("spine1"), 8)});
   EXPECT_EQ(roots.size(), 2u);
 }
 
-TEST_F(FoldSymptomsTest, WhatBeginsLongAfterItsEndIsNoSymptom) {
+TEST_F(GroupByRootCauseTest, WhatBeginsLongAfterItsEndIsNoSymptom) {
   Finding crash = Seen(kSwitchCrash, Switch("spine1"), 2);
   crash.until = End(3);
   EXPECT_EQ(Roots({crash, Seen(kLinkDown, Link("leaf0", "spine1"), 15)}).size(), 2u);
   EXPECT_EQ(Roots({crash, Seen(kLinkDown, Link("leaf0", "spine1"), 13)}).size(), 1u);
 }
 
-TEST_F(FoldSymptomsTest, ACauseMayBeASymptomInTurn) {
+TEST_F(GroupByRootCauseTest, ACauseMayBeASymptomInTurn) {
   const Findings roots =
       Roots({Seen(kSwitchCrash, Switch("spine1"), 8), Seen(kLinkDown, Link("leaf0", "spine1"), 8),
              Seen(kGrayLoss, Link("leaf0", "spine1"), 8)});
@@ -66,14 +68,14 @@ TEST_F(FoldSymptomsTest, ACauseMayBeASymptomInTurn) {
 }
 
 // A storm's pauses reach the whole fabric.
-TEST_F(FoldSymptomsTest, AStormMakesSwitchesAnywhereLookMisconfigured) {
+TEST_F(GroupByRootCauseTest, AStormMakesSwitchesAnywhereLookMisconfigured) {
   const Findings roots =
       Roots({Seen(kPfcStorm, Nic("host0"), 8), Seen(kMisconfiguredEcn, Switch("leaf3"), 9)});
   ASSERT_EQ(roots.size(), 1u);
   EXPECT_EQ(roots[0].kind, kPfcStorm);
 }
 
-TEST_F(FoldSymptomsTest, WhoeverIsOnlyWaitedForFoldsUnderAnyOtherFault) {
+TEST_F(GroupByRootCauseTest, WhoeverIsOnlyWaitedForFoldsUnderAnyOtherFault) {
   Finding waiting = Seen(kStraggler, Gpu("host5"), 8);
   waiting.basis = Basis::kWaiting;
   EXPECT_EQ(Roots({Seen(kDegradedRate, Link("host9", "leaf2"), 7), waiting}).size(), 1u);
@@ -85,7 +87,7 @@ TEST_F(FoldSymptomsTest, WhoeverIsOnlyWaitedForFoldsUnderAnyOtherFault) {
 }
 
 // Of four ports, one of which is its place.
-TEST_F(FoldSymptomsTest, AllSwitchesOfALoopAreWhereTheDeadlockIs) {
+TEST_F(GroupByRootCauseTest, AllSwitchesOfALoopAreWhereTheDeadlockIs) {
   Finding deadlock = Seen(kPfcDeadlock, OneWay("leaf0", "spine0"), 9);
   deadlock.loop = {Port("leaf0", "spine0"), Port("spine0", "leaf1"), Port("leaf1", "spine1"),
                    Port("spine1", "leaf0")};
@@ -94,7 +96,7 @@ TEST_F(FoldSymptomsTest, AllSwitchesOfALoopAreWhereTheDeadlockIs) {
 }
 
 // A link that has been down for long, and that the job does not use, keeps nobody waiting.
-TEST_F(FoldSymptomsTest, WhoeverIsWaitedForLongAfterAnotherFaultIsNotItsSymptom) {
+TEST_F(GroupByRootCauseTest, WhoeverIsWaitedForLongAfterAnotherFaultIsNotItsSymptom) {
   Finding waiting = Seen(kStraggler, Gpu("host5"), 19);
   waiting.basis = Basis::kWaiting;
   waiting.affected_jobs = {3};
@@ -105,7 +107,7 @@ TEST_F(FoldSymptomsTest, WhoeverIsWaitedForLongAfterAnotherFaultIsNotItsSymptom)
   EXPECT_EQ(Roots({down, waiting}).size(), 1u);
 }
 
-TEST_F(FoldSymptomsTest, LossThatIsVotedForLongAfterAFaultOfOthersIsNotItsSymptom) {
+TEST_F(GroupByRootCauseTest, LossThatIsVotedForLongAfterAFaultOfOthersIsNotItsSymptom) {
   Finding voted = Seen(kGrayLoss, Link("leaf0", "spine1"), 19);
   voted.basis = Basis::kVotes;
   voted.affected_jobs = {3};
@@ -115,7 +117,7 @@ TEST_F(FoldSymptomsTest, LossThatIsVotedForLongAfterAFaultOfOthersIsNotItsSympto
   EXPECT_EQ(Roots({Seen(kLinkDown, Link("host9", "leaf2"), 17), voted}).size(), 1u);
 }
 
-TEST_F(FoldSymptomsTest, RootsAreInOrderOfTime) {
+TEST_F(GroupByRootCauseTest, RootsAreInOrderOfTime) {
   const Findings roots =
       Roots({Seen(kNicCrash, Nic("host9"), 12), Seen(kLinkDown, Link("leaf0", "spine1"), 3)});
   ASSERT_EQ(roots.size(), 2u);
@@ -123,10 +125,15 @@ TEST_F(FoldSymptomsTest, RootsAreInOrderOfTime) {
   EXPECT_EQ(roots[1].from, Begin(12));
 }
 
-// One scene for each of detectors.h: what this detector alone can tell.
-class DiagnoseTest : public SceneTest {
+// One input for each of detectors.h: what this detector alone can tell.
+class DiagnoseTest : public DiagnosisTest {
  protected:
-  testing::AssertionResult FindsOnly(FindingKind kind, const Place& place) {
+  testing::AssertionResult FindsOnly(FaultKind kind, const Place& place) {
+    for (const Detector& detector : kDetectors) {
+      for (const Finding& finding : Found(detector.run)) {
+        EXPECT_TRUE(detector.kinds.Contains(finding.kind)) << detector.name;
+      }
+    }
     const Findings found = In(Diagnose);
     if (found.size() == 1 && found[0].kind == kind && found[0].place == place) {
       return testing::AssertionSuccess();
@@ -304,9 +311,9 @@ TEST_F(DiagnoseTest, AsksForLateAnswers) {
   EXPECT_TRUE(FindsOnly(kSlowReceiver, Nic("host5")));
 }
 
-TEST_F(DiagnoseTest, AsksForLateNotices) {
+TEST_F(DiagnoseTest, AsksForLateCnps) {
   for (const size_t w : {6, 7, 9, 11}) {
-    Takes(Way(DelayKind::kNotice, {"leaf0", "spine0"}), w, w, {.count = 10, .late = 1});
+    Takes(Way(DelayKind::kCnp, {"leaf0", "spine0"}), w, w, {.count = 10, .late = 1});
   }
   EXPECT_TRUE(FindsOnly(kDeprioritisedCnps, Switch("leaf0")));
 }

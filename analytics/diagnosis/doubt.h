@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When what usually happens no longer does: how often in a row is beyond chance. And how much
-// single events say.
+// Statistics of events that stop happening, and of the confidence that single events give.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +10,8 @@
 
 namespace rocescope {
 
-// How likely it does not happen, by how often it did and did not (Krichevsky and Trofimov's
-// estimate). However often it did, one in a hundred is an accident.
+// Probability that an event does not happen, from how often it did and did not happen before
+// (estimate of Krichevsky and Trofimov). It is never below 1 in 100, for accidents.
 inline double ChanceOfNone(size_t happened, size_t did_not) {
   constexpr double kAccident = 0.01;
   return std::max(
@@ -20,38 +19,39 @@ inline double ChanceOfNone(size_t happened, size_t did_not) {
       kAccident);
 }
 
-// How sure so many events make: one alone is as likely an accident that says nothing of what comes,
-// and each further one halves what is left.
+// Confidence from a number of events, at most `most`. One event is as likely an accident as a
+// fault; each further event halves the remaining doubt.
 inline double ConfidenceFromCount(uint64_t events, double most) {
   return most * (1 - std::exp2(-static_cast<double>(events)));
 }
 
-// Windows in a row in which it did not. Beyond doubt if that comes by chance less than once in ten
-// thousand, and not in one window alone.
+// Consecutive windows in which an expected event did not happen. The run is detected if its
+// probability by chance is below 1 in 10,000 and it has more than one window.
 class DoubtRun {
  public:
-  // Windows ascend; one may be added several times.
+  // Windows must be ascending; a window may be added several times.
   void Add(size_t window, double chance) {
     constexpr double kImpossible = -9.2;  // the natural logarithm of 1 / 10,000
     if (windows_ == 0) first_ = window;
     if (windows_ == 0 || window != last_) ++windows_;
     last_ = window;
     doubt_ += std::log(chance);
-    if (!verdict_ && doubt_ <= kImpossible && windows_ > 1) verdict_ = window;
+    if (!detected_at_ && doubt_ <= kImpossible && windows_ > 1) detected_at_ = window;
   }
 
   size_t windows() const { return windows_; }
   size_t first() const { return first_; }
   size_t last() const { return last_; }
-  double doubt() const { return doubt_; }                     // 0 and less
-  std::optional<size_t> verdict() const { return verdict_; }  // unset: it may be chance
+  double doubt() const { return doubt_; }  // logarithm of the probability by chance, <= 0
+  // The window of the detection; unset while it may be chance.
+  std::optional<size_t> detected_at() const { return detected_at_; }
 
  private:
   size_t windows_ = 0;
   size_t first_ = 0;
   size_t last_ = 0;
   double doubt_ = 0;
-  std::optional<size_t> verdict_;
+  std::optional<size_t> detected_at_;
 };
 
 }  // namespace rocescope

@@ -38,28 +38,28 @@ TEST(DoubtRun, OfNoWindowSaysNothing) {
   const DoubtRun run;
   EXPECT_EQ(run.windows(), 0u);
   EXPECT_EQ(run.doubt(), 0);
-  EXPECT_EQ(run.verdict(), std::nullopt);
+  EXPECT_EQ(run.detected_at(), std::nullopt);
 }
 
 TEST(DoubtRun, OneWindowNeverSuffices) {
   DoubtRun run;
   for (int i = 0; i < 10; ++i) run.Add(5, 0.01);
   EXPECT_EQ(run.windows(), 1u);
-  EXPECT_EQ(run.verdict(), std::nullopt);
+  EXPECT_EQ(run.detected_at(), std::nullopt);
   run.Add(6, 0.99);
-  EXPECT_EQ(run.verdict(), 6u) << "the first had left no doubt";
+  EXPECT_EQ(run.detected_at(), 6u) << "the first had left no doubt";
 }
 
 // 1 / 50 * 1 / 10 * 1 / 20 is one in ten thousand.
-TEST(DoubtRun, TheVerdictIsTheWindowInWhichItWasPassed) {
+TEST(DoubtRun, TheDetectionIsTheWindowInWhichItWasPassed) {
   DoubtRun run;
   run.Add(3, 0.02);
   run.Add(4, 0.1);
-  EXPECT_EQ(run.verdict(), std::nullopt);
+  EXPECT_EQ(run.detected_at(), std::nullopt);
   run.Add(9, 0.05);
-  EXPECT_EQ(run.verdict(), 9u);
+  EXPECT_EQ(run.detected_at(), 9u);
   run.Add(10, 0.01);
-  EXPECT_EQ(run.verdict(), 9u) << "and stays so";
+  EXPECT_EQ(run.detected_at(), 9u) << "and stays so";
   EXPECT_EQ(run.first(), 3u);
   EXPECT_EQ(run.last(), 10u);
   EXPECT_EQ(run.windows(), 4u);
@@ -70,7 +70,7 @@ TEST(DoubtRun, ALittleMoreThanOneInTenThousandIsChance) {
   DoubtRun run;
   run.Add(3, 0.01);
   run.Add(4, 0.0102);
-  EXPECT_EQ(run.verdict(), std::nullopt);
+  EXPECT_EQ(run.detected_at(), std::nullopt);
 }
 
 TEST(ConfidenceFromCount, EachEventHalvesTheDoubt) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The answer of the diagnosis: what is broken, where, since when, whom it hurts, and how sure that
-// is. Hotspots are observations; findings are faults.
+// The answer of the diagnosis: each finding is a fault with its place, time, affected jobs and
+// confidence.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 #include <string>
 #include <vector>
 
-#include "analytics/diagnosis/finding_kind.h"
 #include "base/time.h"
 #include "dataplane/record/record.h"
 #include "topology/fabric.h"
+#include "topology/fault/fault_kind.h"
 
 namespace rocescope {
 
 struct Place {
   PlaceKind kind = PlaceKind::kLink;
   uint32_t index = topology::kNone;  // LinkIndex, NodeIndex, NicIndex, GpuIndex
-  // Of a link: the port that sends, if one direction alone is meant.
+  // Sending port, if one direction of a link is meant.
   topology::PortIndex sender = topology::kNone;
 
   friend auto operator<=>(const Place&, const Place&) = default;
@@ -27,15 +27,15 @@ struct Place {
 // "leaf0:Ethernet4-spine1:Ethernet2", "leaf0", "host3:mlx5_1", "host3:gpu:5".
 std::string NameOf(const topology::Fabric& fabric, const Place& place);
 
-// What a finding stands on.
+// The kind of evidence for a finding.
 enum class Basis : uint8_t {
-  kItself,   // signs of the place itself
-  kVotes,    // whose packets were lost: another loss would cast the same votes
-  kWaiting,  // who waits for whom: whatever is wrong elsewhere makes somebody wait
+  kItself,   // telemetry of the place itself
+  kVotes,    // which flows lost packets; a loss elsewhere can give the same evidence
+  kWaiting,  // which rank waits for which; any other fault can make a rank wait
 };
 
 struct Suspect {
-  FindingKind kind = FindingKind::kLinkDown;
+  FaultKind kind = FaultKind::kLinkDown;
   Place place;
   double probability = 0;
 
@@ -43,22 +43,22 @@ struct Suspect {
 };
 
 struct Finding {
-  FindingKind kind = FindingKind::kLinkDown;
+  FaultKind kind = FaultKind::kLinkDown;
   Place place;
   Basis basis = Basis::kItself;
-  double confidence = 0;        // that kind and place are right, 0 to 1
-  std::vector<Suspect> alternatives;  // what else would explain it, the likeliest first
+  double confidence = 0;        // probability that kind and place are correct, 0 to 1
+  std::vector<Suspect> alternatives;  // alternative explanations, the most likely first
 
   Timestamp from;                  // first sign
-  std::optional<Timestamp> until;  // last sign; unset: it goes on
-  Timestamp verdict;               // from when on what had been seen sufficed
+  std::optional<Timestamp> until;  // last sign; unset while the fault is active
+  Timestamp detected_at;           // time of detection: the evidence sufficed from then on
 
-  std::vector<std::string> evidence;      // sentences, the strongest first
-  std::vector<std::string> further;       // telemetry that would tell rivals apart
-  std::vector<FlowKey> culprits;          // flows that cause it, ascending
+  std::vector<std::string> evidence;      // the strongest first
+  std::vector<std::string> further;       // missing telemetry that would exclude alternatives
+  std::vector<FlowKey> culprits;          // flows that cause the fault, ascending
   std::vector<uint32_t> affected_jobs;          // indices into Attribution::jobs, ascending
-  std::vector<topology::PortIndex> loop;  // of a deadlock: each waits for the next one
-  std::vector<Suspect> symptoms;          // what looked like a fault and follows from this one
+  std::vector<topology::PortIndex> loop;  // pfc_deadlock: each port waits for the next one
+  std::vector<Suspect> symptoms;          // other suspected faults that this one explains
 
   friend bool operator==(const Finding&, const Finding&) = default;
 };

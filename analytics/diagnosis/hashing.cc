@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A switch that hashes addresses alone sends all queue pairs of two NICs by one link. With the
-// usual hash, n of them share one of k links by chance with probability k^(1-n): over all pairs of
-// NICs that becomes as unlikely as one pleases.
+// A switch that hashes addresses only sends all queue pairs between two NICs over one link. With a
+// hash of the five-tuple, n queue pairs share one of k links by chance with probability k^(1-n).
+// The product over all pairs of NICs is the probability of chance.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using topology::NicIndex;
 using topology::NodeIndex;
 using topology::PortIndex;
 
-// A choice that a switch made for a flow, and for how long.
+// The link that a switch chose for a flow, and the time of that choice.
 struct Choice {
   NicIndex source = kNone;
   NicIndex destination = kNone;
@@ -34,14 +34,14 @@ struct Choice {
   double ways = 0;     // among so many
 };
 
-// A link that carries nothing, or not what the topology says.
+// A link that is down or not connected as declared.
 struct Failure {
   topology::LinkIndex link = kNone;
   Timestamp from = Timestamp::min();
   Timestamp until = Timestamp::max();
 };
 
-// In order of their beginnings, those that overlap as one.
+// Joins overlapping failures; in order of time.
 std::vector<Failure> SpansOf(std::vector<Failure> failures) {
   std::ranges::sort(failures, {}, &Failure::from);
   std::vector<Failure> spans;
@@ -55,44 +55,43 @@ std::vector<Failure> SpansOf(std::vector<Failure> failures) {
   return spans;
 }
 
-std::vector<Failure> FailuresIn(const Scene& scene) {
-  // Routes come back some time after the link does.
-  constexpr int kLater = 2;
+std::vector<Failure> FailuresIn(const DiagnosisInput& input) {
   std::vector<Failure> failures;
-  for (topology::LinkIndex link = 0; link < scene.fabric().links().size(); ++link) {
-    size_t first = scene.windows();
+  for (topology::LinkIndex link = 0; link < input.fabric().links().size(); ++link) {
+    size_t first = input.windows();
     size_t last = 0;
-    for (const PortIndex port : scene.fabric().link(link).ends) {
-      const Row up = scene.Levels(scene.EntityOf(port), Metric::kLinkUp);
-      const Row falls = scene.Growth(scene.EntityOf(port), Metric::kLinkFlaps);
-      for (size_t w = 0; w < scene.windows(); ++w) {
+    for (const PortIndex port : input.fabric().link(link).ends) {
+      const Row up = input.Levels(input.EntityOf(port), Metric::kLinkUp);
+      const Row falls = input.Growth(input.EntityOf(port), Metric::kLinkFlaps);
+      for (size_t w = 0; w < input.windows(); ++w) {
         if (falls[w] == 0 && (up.empty() || up[w] != 0)) continue;
         first = std::min(first, w);
         last = std::max(last, w);
       }
     }
-    if (first == scene.windows()) continue;
+    if (first == input.windows()) continue;
     failures.push_back({.link = link,
-                        .from = scene.BeginOf(first),
-                        .until = scene.EndOf(last) + kLater * scene.parts().metrics.window()});
+                        .from = input.BeginOf(first),
+                        .until = input.EndOf(last) + input.thresholds().reroute_windows *
+                                                         input.parts().metrics.window()});
   }
-  for (const CableFinding& cable : scene.parts().cabling.findings) {
+  for (const CableFinding& cable : input.parts().cabling.findings) {
     for (const topology::LinkIndex link : cable.declared) failures.push_back({.link = link});
   }
   return failures;
 }
 
-// By switch: of flows that had a choice. A link that failed meanwhile was none.
-std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const Scene& scene) {
-  topology::Routes whole(scene.fabric());
-  topology::Routes left(scene.fabric());
-  const std::vector<Failure> failures = FailuresIn(scene);
-  std::vector<bool> failed(scene.fabric().links().size());
+// By switch: the choices for flows with several next hops. A failed link is not a next hop.
+std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const DiagnosisInput& input) {
+  topology::Routes whole(input.fabric());
+  topology::Routes left(input.fabric());
+  const std::vector<Failure> failures = FailuresIn(input);
+  std::vector<bool> failed(input.fabric().links().size());
   for (const Failure& failure : failures) failed[failure.link] = true;
   left.SetFailed(std::move(failed));
   const std::vector<Failure> spans = SpansOf(failures);
   std::map<NodeIndex, std::vector<Choice>> choices;
-  for (const FlowPath& flow : scene.parts().paths) {
+  for (const FlowPath& flow : input.parts().paths) {
     if (flow.source == kNone || flow.destination == kNone) continue;
     for (const PathInterval& stretch : flow.intervals) {
       if (stretch.state != PathState::kExact && stretch.state != PathState::kLikely) continue;
@@ -102,7 +101,7 @@ std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const Scene& scene) {
       topology::Routes& routes = span != spans.end() && span->from <= stretch.until ? left : whole;
       const auto hops = stretch.path.hops();
       for (size_t i = 1; i + 1 < hops.size(); ++i) {
-        const NodeIndex node = scene.fabric().port(hops[i]).node;
+        const NodeIndex node = input.fabric().port(hops[i]).node;
         const size_t ways = routes.NextHops(node, flow.destination).size();
         if (ways < 2) continue;
         choices[node].push_back({.source = flow.source,
@@ -118,7 +117,7 @@ std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const Scene& scene) {
   return choices;
 }
 
-struct Verdict {
+struct Judgement {
   double surprise = 0;  // logarithm of how unlikely it is by chance
   size_t pairs = 0;     // of NICs, with several flows
   size_t flows = 0;
@@ -126,37 +125,37 @@ struct Verdict {
   size_t moved = 0;  // flows that came there though no link went or came
 };
 
-// The choices of one switch in a window after the other: what came and what went makes the next
-// window's of the one before. All sums are whole numbers, so that none of it drifts.
+// The choices of a switch in the current window, updated from window to window. All sums are
+// integers, so that they do not drift.
 class ChoicesNow {
  public:
   void Add(const Choice& choice) { Change(choice, 1); }
   void Remove(const Choice& choice) { Change(choice, -1); }
 
-  Verdict Judge() const {
-    // Paths are wrong now and then, and a flow that moves in the window is in two places.
+  Judgement Judge() const {
+    // Some paths are wrong, and a flow that moves during the window has two.
     constexpr double kWrong = 0.02;
-    Verdict verdict{.pairs = static_cast<size_t>(pairs_),
-                    .flows = static_cast<size_t>(flows_),
-                    .apart = static_cast<size_t>(apart_),
-                    .moved = static_cast<size_t>(moved_)};
-    verdict.surprise = static_cast<double>(elsewhere_) * std::log(kWrong);
+    Judgement judgement{.pairs = static_cast<size_t>(pairs_),
+                        .flows = static_cast<size_t>(flows_),
+                        .apart = static_cast<size_t>(apart_),
+                        .moved = static_cast<size_t>(moved_)};
+    judgement.surprise = static_cast<double>(elsewhere_) * std::log(kWrong);
     for (const auto& [ways, together] : together_) {
-      verdict.surprise += static_cast<double>(together) * std::log(ways * (1 - kWrong));
+      judgement.surprise += static_cast<double>(together) * std::log(ways * (1 - kWrong));
     }
-    // Flows that move together without a link's doing are a sign of another hash by themselves.
+    // Flows that move to the same link without a link failure also indicate a different hash.
     constexpr double kMoved = 3;  // one in twenty such moves at one switch, each
     constexpr size_t kMaxMoved = 3;
-    if (verdict.apart == 0) {
-      verdict.surprise += kMoved * static_cast<double>(std::min(verdict.moved, kMaxMoved));
+    if (judgement.apart == 0) {
+      judgement.surprise += kMoved * static_cast<double>(std::min(judgement.moved, kMaxMoved));
     }
-    return verdict;
+    return judgement;
   }
 
  private:
   struct Group {
     std::map<PortIndex, int64_t> by_port;
-    // By how many ways each of them had: fewer while links had failed.
+    // By number of next hops, which is smaller while links are down.
     std::map<double, int64_t> by_ways;
     int64_t moved = 0;
   };
@@ -204,19 +203,18 @@ class ChoicesNow {
   int64_t elsewhere_ = 0;
 };
 
-// Numbers of choices by the window from which on they are there, and by that from which on they
-// are not any more.
+// Indices of choices by the window in which they start, and by the window after their end.
 struct Turns {
   std::vector<std::vector<size_t>> come;
   std::vector<std::vector<size_t>> gone;
 };
 
-Turns TurnsOf(const Scene& scene, const std::vector<Choice>& choices) {
-  Turns turns{.come = std::vector<std::vector<size_t>>(scene.windows()),
-              .gone = std::vector<std::vector<size_t>>(scene.windows())};
-  const auto windows = static_cast<int64_t>(scene.windows());
+Turns TurnsOf(const DiagnosisInput& input, const std::vector<Choice>& choices) {
+  Turns turns{.come = std::vector<std::vector<size_t>>(input.windows()),
+              .gone = std::vector<std::vector<size_t>>(input.windows())};
+  const auto windows = static_cast<int64_t>(input.windows());
   const auto place_of = [&](Timestamp time) {
-    return static_cast<int64_t>(scene.PlaceOf(scene.parts().metrics.WindowOf(time)));
+    return static_cast<int64_t>(input.PlaceOf(input.parts().metrics.WindowOf(time)));
   };
   for (size_t i = 0; i < choices.size(); ++i) {
     const int64_t first = std::max<int64_t>(place_of(choices[i].from), 0);
@@ -230,33 +228,32 @@ Turns TurnsOf(const Scene& scene, const std::vector<Choice>& choices) {
 
 }  // namespace
 
-void DetectHashing(const Scene& scene, Findings& found) {
-  // One switch in a thousand fabrics of a thousand switches, by chance.
-  constexpr double kEnough = 13.8;
-  for (const auto& [node, choices] : ChoicesOf(scene)) {
-    size_t first = scene.windows();
+void DetectHashing(const DiagnosisInput& input, Findings& found) {
+  const double enough = input.thresholds().polarisation_evidence;
+  for (const auto& [node, choices] : ChoicesOf(input)) {
+    size_t first = input.windows();
     size_t last = 0;
-    Verdict best;
-    const Turns turns = TurnsOf(scene, choices);
+    Judgement best;
+    const Turns turns = TurnsOf(input, choices);
     ChoicesNow now;
-    for (size_t w = 0; w < scene.windows(); ++w) {
+    for (size_t w = 0; w < input.windows(); ++w) {
       for (const size_t i : turns.gone[w]) now.Remove(choices[i]);
       for (const size_t i : turns.come[w]) now.Add(choices[i]);
-      const Verdict verdict = now.Judge();
-      if (verdict.surprise < kEnough) continue;
+      const Judgement judgement = now.Judge();
+      if (judgement.surprise < enough) continue;
       first = std::min(first, w);
       last = w;
-      if (verdict.surprise > best.surprise) best = verdict;
+      if (judgement.surprise > best.surprise) best = judgement;
     }
-    if (first == scene.windows()) continue;
-    Finding finding = {.kind = FindingKind::kPolarisation,
+    if (first == input.windows()) continue;
+    Finding finding = {.kind = FaultKind::kPolarisation,
                        .place = {.kind = PlaceKind::kSwitch, .index = node},
                        .confidence = 0.95,
-                       .from = scene.BeginOf(first),
-                       .verdict = scene.EndOf(first)};
-    finding.until = scene.Until(last);
+                       .from = input.BeginOf(first),
+                       .detected_at = input.EndOf(first)};
+    finding.until = input.Until(last);
     finding.evidence.push_back(fmt::format(
-        "of {} with {} in all, {} all of theirs on one link",
+        "of {} with {} in total, {} all of their flows on one link",
         best.pairs == 1 ? "1 pair of NICs" : WithThousands(best.pairs) + " pairs of NICs",
         Counted(best.flows, "flow"),
         best.pairs - best.apart == 1 ? "1 has" : WithThousands(best.pairs - best.apart) + " have"));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
 
 // Of leaf0's hosts to those of leaf1 and leaf2: of two ways each, with four flows a pair.
-class HashingTest : public SceneTest {
+class HashingTest : public DiagnosisTest {
  protected:
   static constexpr uint32_t kFlows = 4;
 
@@ -23,7 +23,7 @@ class HashingTest : public SceneTest {
       }
     }
   }
-  Findings Found() { return SceneTest::Found(DetectHashing); }
+  Findings Found() { return DiagnosisTest::Found(DetectHashing); }
 };
 
 // By chance 2^-3 for each of eight pairs: one in sixteen million.
@@ -31,7 +31,7 @@ TEST_F(HashingTest, PairsThatHaveAllTheirFlowsOnOneLinkArePolarised) {
   Spread(8, [](size_t pair, uint32_t) { return pair; });
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kPolarisation);
+  EXPECT_EQ(found[0].kind, FaultKind::kPolarisation);
   EXPECT_EQ(found[0].place, Switch("leaf0"));
   EXPECT_EQ(found[0].from, Begin(0));
 }
@@ -41,7 +41,7 @@ TEST_F(HashingTest, IsThereFromTheTimeThatFlowsGoSo) {
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].from, Begin(9));
-  EXPECT_EQ(found[0].verdict, End(9));
+  EXPECT_EQ(found[0].detected_at, End(9));
 }
 
 // Each window is judged by the flows that are there in it.
@@ -98,9 +98,9 @@ TEST_F(HashingTest, ASwitchWithoutAChoiceCannotPolarise) {
   EXPECT_TRUE(Found().empty());
 }
 
-class WideHashingTest : public SceneTest {
+class WideHashingTest : public DiagnosisTest {
  protected:
-  WideHashingTest() : SceneTest(4) {}
+  WideHashingTest() : DiagnosisTest(4) {}
 };
 
 // Eight pairs of one flow each by one of four spines, until a link is down from window 10 to 12:
@@ -117,7 +117,7 @@ TEST_F(WideHashingTest, EndsWhereFlowsSpreadThoughALinkFailsMeanwhile) {
       Goes({from, "leaf0", spine(n), "leaf1", to}, 300 + n, 15, kWindows - 1);
     }
   }
-  const Findings found = SceneTest::Found(DetectHashing);
+  const Findings found = DiagnosisTest::Found(DetectHashing);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].from, Begin(0));
   EXPECT_EQ(found[0].until, End(8));

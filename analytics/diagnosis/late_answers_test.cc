@@ -2,13 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
 
 // From leaf1 to host5's NIC and back takes 2 us, and 3 us on average.
-class LateAnswersTest : public SceneTest {
+class LateAnswersTest : public DiagnosisTest {
  protected:
   LateAnswersTest() {
     Takes(0, kWindows - 1, {.least = 2000, .next_most = 4000}, 3000);
@@ -21,15 +21,16 @@ class LateAnswersTest : public SceneTest {
     told.count = count;
     told.sum = mean * count;
     told.most = std::max(told.most, told.next_most);
-    SceneTest::Takes({.kind = DelayKind::kTurnaround, .from = Node("leaf1"), .to = NicOf("host5")},
-                     first, last, told);
+    DiagnosisTest::Takes(
+        {.kind = DelayKind::kTurnaround, .from = Node("leaf1"), .to = NicOf("host5")}, first, last,
+        told);
   }
   void Queues(std::string_view from, std::string_view to, uint64_t bytes) {
     for (size_t w = 8; w < 15; ++w) {
       Says(Port(from, to), Metric::kQueueWatermark, w, bytes, kRoce);
     }
   }
-  Findings Found() { return SceneTest::Found(DetectLateAnswers); }
+  Findings Found() { return DiagnosisTest::Found(DetectLateAnswers); }
 };
 
 TEST_F(LateAnswersTest, NobodyIsLateWhoAnswersAsBefore) { EXPECT_TRUE(Found().empty()); }
@@ -39,10 +40,10 @@ TEST_F(LateAnswersTest, WhereAllTakesEquallyLongerTheLinkIsLonger) {
   Takes(8, 14, {.least = 7000, .next_most = 9000}, 8000);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kAddedLatency);
+  EXPECT_EQ(found[0].kind, FaultKind::kAddedLatency);
   EXPECT_EQ(found[0].place, Link("leaf1", "host5"));
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_EQ(found[0].verdict, End(9));
+  EXPECT_EQ(found[0].detected_at, End(9));
   EXPECT_EQ(found[0].until, End(14));
   EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("5.0 us longer"));
 }
@@ -52,7 +53,7 @@ TEST_F(LateAnswersTest, WhereTheMeanTakesMuchLongerThanTheQuickestTheReceiverIsS
   Takes(8, 14, {.least = 7000, .next_most = 40'000}, 14'000);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kSlowReceiver);
+  EXPECT_EQ(found[0].kind, FaultKind::kSlowReceiver);
   EXPECT_EQ(found[0].place, Nic("host5"));
   EXPECT_EQ(found[0].from, Begin(8));
   EXPECT_EQ(found[0].until, End(14));
@@ -62,17 +63,17 @@ TEST_F(LateAnswersTest, WhereTheMeanTakesLessThanTwiceAsMuchMoreTheLinkIsLonger)
   Takes(8, 14, {.least = 7000, .next_most = 40'000}, 12'000);  // 5 us and 9 us
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kAddedLatency);
+  EXPECT_EQ(found[0].kind, FaultKind::kAddedLatency);
 }
 
 TEST_F(LateAnswersTest, WhereOnlySomeAreLateTheReceiverIsSlow) {
   Takes(8, kWindows - 1, {.least = 2000, .next_most = 30'000}, 9000);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kSlowReceiver);
+  EXPECT_EQ(found[0].kind, FaultKind::kSlowReceiver);
   EXPECT_EQ(found[0].place, Nic("host5"));
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_EQ(found[0].verdict, End(9));
+  EXPECT_EQ(found[0].detected_at, End(9));
   EXPECT_FALSE(found[0].until);
   EXPECT_LT(found[0].confidence, 0.95) << "than of what delays even the quickest";
 }
@@ -86,7 +87,7 @@ TEST_F(LateAnswersTest, WhereNobodyReadsTheQueueNobodyIsSlow) {
   Takes(8, 14, {.least = 7000, .next_most = 40'000}, 14'000);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kAddedLatency);
+  EXPECT_EQ(found[0].kind, FaultKind::kAddedLatency);
 }
 
 TEST_F(LateAnswersTest, WindowsThatNobodyReadSayNothing) {
@@ -146,7 +147,7 @@ TEST_F(LateAnswersTest, ALateWindowFarAwayIsNotTheBeginning) {
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].from, Begin(10));
-  EXPECT_EQ(found[0].verdict, End(11));
+  EXPECT_EQ(found[0].detected_at, End(11));
 }
 
 // Four in a row, and one long after: less than half of the windows between.

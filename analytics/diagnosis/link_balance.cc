@@ -10,31 +10,33 @@
 
 namespace rocescope {
 
-int64_t MostUnderWay(const Scene& scene, topology::PortIndex sender, double frames, double bytes) {
-  const topology::Link& link = scene.fabric().link(scene.fabric().port(sender).link);
+int64_t MaxInFlight(const DiagnosisInput& input, topology::PortIndex sender, double frames,
+                    double bytes) {
+  const topology::Link& link = input.fabric().link(input.fabric().port(sender).link);
   const double on_the_way = static_cast<double>(link.delay.count()) * 1e-9 *
                             static_cast<double>(link.bits_per_second) / 8;
   return static_cast<int64_t>(std::ceil(on_the_way / (bytes / frames))) + 2;
 }
 
-Balance LinkBalance(const Scene& scene, topology::PortIndex sender, topology::PortIndex receiver) {
-  const Entity from = scene.EntityOf(sender);
-  const Entity to = scene.EntityOf(receiver);
-  if (!scene.AreSimultaneous(from, Metric::kTxPackets, to, Metric::kRxPackets)) return {};
-  const Row sent = scene.Growth(from, Metric::kTxPackets);
-  const Row bytes = scene.Growth(from, Metric::kTxBytes);
-  const Row received = scene.Growth(to, Metric::kRxPackets);
-  const Row broken = scene.Growth(to, Metric::kFcsErrors);
-  Balance balance{.missing = std::vector<int64_t>(scene.windows()),
-                  .busy = std::vector<double>(scene.windows())};
+Balance LinkBalance(const DiagnosisInput& input, topology::PortIndex sender,
+                    topology::PortIndex receiver) {
+  const Entity from = input.EntityOf(sender);
+  const Entity to = input.EntityOf(receiver);
+  if (!input.AreSimultaneous(from, Metric::kTxPackets, to, Metric::kRxPackets)) return {};
+  const Row sent = input.Growth(from, Metric::kTxPackets);
+  const Row bytes = input.Growth(from, Metric::kTxBytes);
+  const Row received = input.Growth(to, Metric::kRxPackets);
+  const Row errored = input.Growth(to, Metric::kFcsErrors);
+  Balance balance{.missing = std::vector<int64_t>(input.windows()),
+                  .busy = std::vector<double>(input.windows())};
   const SumWindows windows = SumWindowsOf(
-      scene, std::array{Counter(from, Metric::kTxPackets), Counter(to, Metric::kRxPackets)});
-  const double bytes_a_window = scene.BytesAWindow(sender);
+      input, std::array{Counter(from, Metric::kTxPackets), Counter(to, Metric::kRxPackets)});
+  const double bytes_a_window = input.BytesPerWindow(sender);
   int64_t sum = 0;
   double frames = 0;
   double bytes = 0;
   for (size_t i = 0; i < sent.size(); ++i) {
-    sum += static_cast<int64_t>(sent[i]) - static_cast<int64_t>(received[i] + broken[i]);
+    sum += static_cast<int64_t>(sent[i]) - static_cast<int64_t>(received[i] + errored[i]);
     balance.missing[i] = windows.read[i] ? sum : Balance::kUnread;
     if (!windows.known[i]) {
       balance.missing[i] = Balance::kUnread;
@@ -46,28 +48,28 @@ Balance LinkBalance(const Scene& scene, topology::PortIndex sender, topology::Po
     bytes += static_cast<double>(bytes[i]);
   }
   if (frames == 0 || bytes == 0) return {};
-  balance.full.assign(scene.windows(), MostUnderWay(scene, sender, frames, bytes));
+  balance.full.assign(input.windows(), MaxInFlight(input, sender, frames, bytes));
   return balance;
 }
 
-Balances LinkBalances(const Scene& scene) {
+Balances LinkBalances(const DiagnosisInput& input) {
   std::vector<Balance> ways;
-  for (const topology::Link& link : scene.fabric().links()) {
+  for (const topology::Link& link : input.fabric().links()) {
     for (size_t end = 0; end < 2; ++end) {
-      ways.push_back(LinkBalance(scene, link.ends[end], link.ends[1 - end]));
+      ways.push_back(LinkBalance(input, link.ends[end], link.ends[1 - end]));
     }
   }
   return Balances(std::move(ways));
 }
 
-std::vector<bool> SharedByMost(const Scene& scene, const Balances& ways,
+std::vector<bool> SharedByMost(const DiagnosisInput& input, const Balances& ways,
                                const std::vector<bool>& marked) {
-  constexpr size_t kFew = 4;  // may have the same fault at once
+  const size_t few = input.thresholds().shared_mismatch_links;
   struct Count {
     size_t marked = 0;
     size_t told = 0;
   };
-  const topology::Fabric& fabric = scene.fabric();
+  const topology::Fabric& fabric = input.fabric();
   std::map<std::pair<topology::Tier, topology::Tier>, Count> counts;
   const auto count_of = [&](topology::LinkIndex link, size_t end) -> Count& {
     const auto tier_of = [&](size_t of) {
@@ -77,7 +79,7 @@ std::vector<bool> SharedByMost(const Scene& scene, const Balances& ways,
   };
   const auto for_each = [&](auto visit) {
     for (topology::LinkIndex link = 0; link < fabric.links().size(); ++link) {
-      for (size_t end = 0; end < 2; ++end) visit(PathOf(link, end), count_of(link, end));
+      for (size_t end = 0; end < 2; ++end) visit(DirectionOf(link, end), count_of(link, end));
     }
   };
   for_each([&](size_t way, Count& count) {
@@ -86,7 +88,7 @@ std::vector<bool> SharedByMost(const Scene& scene, const Balances& ways,
   });
   std::vector<bool> shared(marked.size());
   for_each([&](size_t way, const Count& count) {
-    shared[way] = marked[way] && count.marked > kFew && count.marked * 2 > count.told;
+    shared[way] = marked[way] && count.marked > few && count.marked * 2 > count.told;
   });
   return shared;
 }

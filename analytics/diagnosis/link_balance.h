@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one port sent against what another received, of one link and of all.
+// Compares the frames that one port sent with those that another received.
 #pragma once
 
 #include <cstddef>
@@ -7,30 +7,32 @@
 #include <vector>
 
 #include "analytics/diagnosis/balance.h"
-#include "analytics/diagnosis/scene.h"
+#include "analytics/diagnosis/diagnosis_input.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
 
-// Frames that `sender` counted and `receiver` did not, either way or as broken. One is under way
-// from the beginning of its transmission to its arrival. The receiver may be any port: what the
-// cable plan says the other end is, or what it is in truth. Empty: they are not read at one moment,
-// nothing was sent, or nobody says how many octets.
-Balance LinkBalance(const Scene& scene, topology::PortIndex sender, topology::PortIndex receiver);
+// Frames that `sender` counted and `receiver` counted neither as received nor as errors. A frame is
+// in flight from the start of its transmission to its arrival. The receiver may be any port, not
+// only the declared other end. Empty: the counters are not read at the same time, nothing was sent,
+// or bytes are not counted.
+Balance LinkBalance(const DiagnosisInput& input, topology::PortIndex sender,
+                    topology::PortIndex receiver);
 
-// Frames that are under way at most from a port that sent so many with so many octets in all.
-int64_t MostUnderWay(const Scene& scene, topology::PortIndex sender, double frames, double bytes);
+// Upper limit of the frames in flight, for a port that sent this many frames and bytes.
+int64_t MaxInFlight(const DiagnosisInput& input, topology::PortIndex sender, double frames,
+                    double bytes);
 
-// Of all links as they are declared, either way: that of what end e of link l sends is at
-// PathOf(l, e).
-Balances LinkBalances(const Scene& scene);
+// Balances of both directions of all declared links. The balance of what end e of link l sends is
+// at DirectionOf(l, e).
+Balances LinkBalances(const DiagnosisInput& input);
 
-inline size_t PathOf(topology::LinkIndex link, size_t end) { return size_t{2} * link + end; }
+inline size_t DirectionOf(topology::LinkIndex link, size_t end) { return size_t{2} * link + end; }
 
-// Where a mismatch is not of the link but of how devices count: a kind of NIC that leaves MAC
-// control frames out makes the same one of all its links. Of `ways`, those that are marked, if most
-// are of all with the same tiers at either end, in the same direction, whose counters are told.
-std::vector<bool> SharedByMost(const Scene& scene, const Balances& ways,
+// Finds mismatches that are due to how devices count: for example, NICs that do not count MAC
+// control frames cause the same mismatch on all of their links. Returns the marked directions for
+// which most directions between the same two tiers are marked too.
+std::vector<bool> SharedByMost(const DiagnosisInput& input, const Balances& ways,
                                const std::vector<bool>& marked);
 
 }  // namespace rocescope

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
 
 // Every link carries 1000 frames of 1000 octets a window each way: 8 % of what it can.
-class LinkLossTest : public SceneTest {
+class LinkLossTest : public DiagnosisTest {
  protected:
   LinkLossTest() {
     for (topology::PortIndex port = 0; port < fabric_.ports().size(); ++port) {
@@ -17,7 +17,7 @@ class LinkLossTest : public SceneTest {
   void Loses(topology::PortIndex sender, size_t window, uint64_t frames) {
     Carries(sender, window, frames, frames);
   }
-  Findings Found() { return SceneTest::Found(DetectLinkLoss); }
+  Findings Found() { return DiagnosisTest::Found(DetectLinkLoss); }
 };
 
 TEST_F(LinkLossTest, NothingIsMissingWhereEverythingArrives) { EXPECT_TRUE(Found().empty()); }
@@ -27,11 +27,11 @@ TEST_F(LinkLossTest, FramesThatNeverComeAreGrayLossInTheirDirection) {
   Loses(Port("leaf0", "spine1"), 8, 20);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kGrayLoss);
+  EXPECT_EQ(found[0].kind, FaultKind::kGrayLoss);
   EXPECT_EQ(found[0].place, OneWay("leaf0", "spine1"));
   EXPECT_EQ(found[0].from, Begin(8));
   EXPECT_EQ(found[0].until, End(8));
-  EXPECT_GE(found[0].verdict, End(8));
+  EXPECT_GE(found[0].detected_at, End(8));
 }
 
 TEST_F(LinkLossTest, LossBothWaysIsOneFindingOfTheLink) {
@@ -77,9 +77,9 @@ TEST_F(LinkLossTest, FramesWithAWrongCheckSequenceAreBitErrorsOfTheSenderSide) {
   Grows(fabric_.Peer(sender), Metric::kFcsErrors, 8, 30);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kBitErrors);
+  EXPECT_EQ(found[0].kind, FaultKind::kBitErrors);
   EXPECT_EQ(found[0].place, OneWay("spine0", "leaf2"));
-  EXPECT_EQ(found[0].verdict, End(8));
+  EXPECT_EQ(found[0].detected_at, End(8));
 }
 
 // A kind of NIC that leaves MAC control frames out: each port sent 20 that no NIC counts.

@@ -17,27 +17,28 @@ using topology::LinkIndex;
 using topology::NodeIndex;
 using topology::PortIndex;
 
-// What the windows say of one link.
-struct LinkStory {
-  size_t first = 0;              // windows from the first sign
-  size_t behind = 0;             // to behind the last one
-  uint64_t times = 0;            // that it went down, by the end that saw more
-  std::optional<size_t> second;  // window in which it did so for the second time
+// History of one link over the windows.
+struct LinkHistory {
+  size_t first = 0;              // window of the first sign
+  size_t behind = 0;             // window after the last sign
+  uint64_t times = 0;            // times that it went down; the larger number of both ends
+  std::optional<size_t> second;  // window in which it went down for the second time
   bool any = false;
-  bool was_up = false;  // ever, as an end says
+  bool was_up = false;  // at any time, as an end reports
   bool is_told = false;
 };
 
-// How often it went down in each window, as an end counts it, and as its readings show.
-void AddFalls(const Row& falls, LinkStory& story) {
+// Adds how often the link went down in each window, from the flap counter or the readings of one
+// end.
+void AddFalls(const Row& falls, LinkHistory& history) {
   uint64_t times = 0;
   for (size_t i = 0; i < falls.size(); ++i) {
     if (falls[i] == 0) continue;
     times += falls[i];
     if (times < 2 || times - falls[i] >= 2) continue;
-    story.second = std::min(story.second.value_or(i), i);
+    history.second = std::min(history.second.value_or(i), i);
   }
-  story.times = std::max(story.times, times);
+  history.times = std::max(history.times, times);
 }
 
 Row FallsOf(const Row& up) {
@@ -46,101 +47,103 @@ Row FallsOf(const Row& up) {
   return falls;
 }
 
-LinkStory StoryOf(const Scene& scene, LinkIndex index) {
-  LinkStory story;
-  // An end says so at the window's end, or went down in it.
-  std::vector<bool> down(scene.windows());
-  for (const PortIndex port : scene.fabric().link(index).ends) {
-    const Entity entity = scene.EntityOf(port);
-    const Row flaps = scene.Growth(entity, Metric::kLinkFlaps);
-    const Row up = scene.Levels(entity, Metric::kLinkUp);
-    const MetricSeries* told = scene.parts().metrics.Find(entity, Metric::kLinkUp);
-    // One that was never up is a cable that is not there: cabling tells of it.
+LinkHistory HistoryOf(const DiagnosisInput& input, LinkIndex index) {
+  LinkHistory history;
+  // By window: an end is down at the end of the window or went down during it.
+  std::vector<bool> down(input.windows());
+  for (const PortIndex port : input.fabric().link(index).ends) {
+    const Entity entity = input.EntityOf(port);
+    const Row flaps = input.Growth(entity, Metric::kLinkFlaps);
+    const Row up = input.Levels(entity, Metric::kLinkUp);
+    const MetricSeries* told = input.parts().metrics.Find(entity, Metric::kLinkUp);
+    // A link that was never up is a missing cable, which the cabling analysis reports.
     const bool ever = told != nullptr && told->was_ever_nonzero();
-    story.is_told |= told != nullptr;
-    story.was_up |= ever;
-    for (size_t i = 0; i < scene.windows(); ++i) {
+    history.is_told |= told != nullptr;
+    history.was_up |= ever;
+    for (size_t i = 0; i < input.windows(); ++i) {
       if (flaps[i] > 0 || (ever && !up.empty() && up[i] == 0)) down[i] = true;
     }
-    AddFalls(flaps, story);
-    if (ever) AddFalls(FallsOf(up), story);
+    AddFalls(flaps, history);
+    if (ever) AddFalls(FallsOf(up), history);
   }
-  for (size_t i = 0; i < scene.windows(); ++i) {
+  for (size_t i = 0; i < input.windows(); ++i) {
     if (!down[i]) continue;
-    if (!story.any) story.first = i;
-    story.any = true;
-    story.behind = i + 1;
+    if (!history.any) history.first = i;
+    history.any = true;
+    history.behind = i + 1;
   }
-  return story;
+  return history;
 }
 
-std::optional<Timestamp> EndOfTrouble(const Scene& scene, size_t behind) {
-  if (behind >= scene.windows()) return std::nullopt;
-  return scene.EndOf(behind - 1);
+std::optional<Timestamp> EndOfFault(const DiagnosisInput& input, size_t behind) {
+  if (behind >= input.windows()) return std::nullopt;
+  return input.EndOf(behind - 1);
 }
 
-// Whoever is gone tells nothing, while the other end says that the link is down.
-bool IsSilent(const Scene& scene, topology::NicIndex nic, const LinkStory& story) {
+// A NIC that is down reports no counters, while the switch reports that the link is down.
+bool IsSilent(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history) {
   const Entity entity{.kind = EntityKind::kNic, .index = nic};
-  const Row up = scene.Levels(scene.EntityOf(scene.fabric().Peer(scene.fabric().nic(nic).port)),
+  const Row up = input.Levels(input.EntityOf(input.fabric().Peer(input.fabric().nic(nic).port)),
                               Metric::kLinkUp);
   bool looked = false;
-  for (size_t i = story.first; i < story.behind && i < up.size(); ++i) {
+  for (size_t i = history.first; i < history.behind && i < up.size(); ++i) {
     if (up[i] != 0) continue;
-    if (scene.HasReading(entity, Metric::kLinkUp, i)) return false;
+    if (input.HasReading(entity, Metric::kLinkUp, i)) return false;
     looked = true;
   }
   return looked;
 }
 
-Finding OfStory(const Scene& scene, const LinkStory& story, FindingKind kind, Place place) {
+Finding FindingOf(const DiagnosisInput& input, const LinkHistory& history, FaultKind kind,
+                  Place place) {
   return {.kind = kind,
           .place = place,
-          .from = scene.BeginOf(story.first),
-          .until = EndOfTrouble(scene, story.behind),
-          .verdict = scene.EndOf(story.first)};
+          .from = input.BeginOf(history.first),
+          .until = EndOfFault(input, history.behind),
+          .detected_at = input.EndOf(history.first)};
 }
 
-// All cables of the node went down in one window or two.
-bool IsGone(const Scene& scene, NodeIndex node, const std::vector<LinkStory>& stories,
-            size_t& links, LinkStory& whole) {
+// Whether all links of the node went down within two windows.
+bool IsGone(const DiagnosisInput& input, NodeIndex node, const std::vector<LinkHistory>& histories,
+            size_t& links, LinkHistory& whole) {
   links = 0;
   std::vector<PortIndex> untold;
-  for (const topology::Port& port : scene.fabric().PortsOf(node)) {
+  for (const topology::Port& port : input.fabric().PortsOf(node)) {
     if (port.link == kNone) continue;
-    const LinkStory& story = stories[port.link];
-    const auto own = static_cast<PortIndex>(&port - scene.fabric().ports().data());
-    // Of a link whose other end tells nothing there is only the word of whoever is gone.
-    if (!story.any && !scene.Tells(scene.EntityOf(scene.fabric().Peer(own)), Metric::kLinkUp)) {
+    const LinkHistory& history = histories[port.link];
+    const auto own = static_cast<PortIndex>(&port - input.fabric().ports().data());
+    // The other end has no counters, so that only the crashed node itself could report this link.
+    if (!history.any &&
+        !input.HasMetric(input.EntityOf(input.fabric().Peer(own)), Metric::kLinkUp)) {
       untold.push_back(own);
       continue;
     }
-    // A cable that is declared and not there.
-    if (!story.any && story.is_told && !story.was_up) continue;
-    if (!story.any || story.second) return false;
+    // A declared cable that does not exist.
+    if (!history.any && history.is_told && !history.was_up) continue;
+    if (!history.any || history.second) return false;
     if (links++ == 0) {
-      whole = story;
+      whole = history;
       continue;
     }
-    const auto [low, high] = std::minmax(whole.first, story.first);
+    const auto [low, high] = std::minmax(whole.first, history.first);
     if (high - low > 1) return false;
     whole.first = low;
-    whole.behind = std::max(whole.behind, story.behind);
+    whole.behind = std::max(whole.behind, history.behind);
   }
   if (links < 2) return false;
   return std::ranges::none_of(untold, [&](PortIndex port) {
-    return scene.HasReading(scene.EntityOf(port), Metric::kLinkUp, whole.first);
+    return input.HasReading(input.EntityOf(port), Metric::kLinkUp, whole.first);
   });
 }
 
-void DetectSpeed(const Scene& scene, LinkIndex index, Findings& found) {
-  const topology::Link& link = scene.fabric().link(index);
+void DetectSpeed(const DiagnosisInput& input, LinkIndex index, Findings& found) {
+  const topology::Link& link = input.fabric().link(index);
   std::array<bool, 2> slow{};
-  size_t first = scene.windows();
+  size_t first = input.windows();
   size_t behind = 0;
   uint64_t least = link.bits_per_second;
   for (size_t end = 0; end < 2; ++end) {
-    const Row speed = scene.Levels(scene.EntityOf(link.ends[end]), Metric::kLinkSpeed);
+    const Row speed = input.Levels(input.EntityOf(link.ends[end]), Metric::kLinkSpeed);
     for (size_t i = 0; i < speed.size(); ++i) {
       if (speed[i] == 0 || speed[i] >= link.bits_per_second) continue;
       slow[end] = true;
@@ -150,61 +153,62 @@ void DetectSpeed(const Scene& scene, LinkIndex index, Findings& found) {
     }
   }
   if (!slow[0] && !slow[1]) return;
-  Finding finding = {.kind = FindingKind::kDegradedRate,
+  Finding finding = {.kind = FaultKind::kDegradedRate,
                      .place = {.kind = PlaceKind::kLink,
                                .index = index,
                                .sender = slow[0] == slow[1] ? kNone : link.ends[slow[0] ? 0 : 1]},
                      .confidence = 0.99,
-                     .from = scene.BeginOf(first),
-                     .until = EndOfTrouble(scene, behind),
-                     .verdict = scene.EndOf(first)};
-  finding.evidence.push_back(fmt::format("its port says {:.1f} Gb/s, and the topology {:.0f}",
-                                         static_cast<double>(least) / 1e9,
-                                         static_cast<double>(link.bits_per_second) / 1e9));
+                     .from = input.BeginOf(first),
+                     .until = EndOfFault(input, behind),
+                     .detected_at = input.EndOf(first)};
+  finding.evidence.push_back(fmt::format(
+      "its port reports {:.1f} Gb/s, and the topology declares {:.0f} Gb/s",
+      static_cast<double>(least) / 1e9, static_cast<double>(link.bits_per_second) / 1e9));
   found.push_back(std::move(finding));
 }
 
-// As down, at the end of a window.
-bool WasRead(const Scene& scene, LinkIndex index, const LinkStory& story) {
-  return std::ranges::any_of(scene.fabric().link(index).ends, [&](PortIndex port) {
-    const Row up = scene.Levels(scene.EntityOf(port), Metric::kLinkUp);
-    if (up.empty()) return true;  // it does not tell
-    return std::any_of(up.begin() + static_cast<ptrdiff_t>(story.first),
-                       up.begin() + static_cast<ptrdiff_t>(story.behind),
+// Whether a reading at the end of a window showed the link down.
+bool WasRead(const DiagnosisInput& input, LinkIndex index, const LinkHistory& history) {
+  return std::ranges::any_of(input.fabric().link(index).ends, [&](PortIndex port) {
+    const Row up = input.Levels(input.EntityOf(port), Metric::kLinkUp);
+    if (up.empty()) return true;  // no readings
+    return std::any_of(up.begin() + static_cast<ptrdiff_t>(history.first),
+                       up.begin() + static_cast<ptrdiff_t>(history.behind),
                        [](uint64_t value) { return value == 0; });
   });
 }
 
-void DetectOneLink(const Scene& scene, LinkIndex index, const LinkStory& story, Findings& found) {
+void DetectOneLink(const DiagnosisInput& input, LinkIndex index, const LinkHistory& history,
+                   Findings& found) {
   const Place place{.kind = PlaceKind::kLink, .index = index};
-  if (story.second) {
-    Finding finding = OfStory(scene, story, FindingKind::kFlap, place);
-    finding.verdict = scene.EndOf(*story.second);
+  if (history.second) {
+    Finding finding = FindingOf(input, history, FaultKind::kFlap, place);
+    finding.detected_at = input.EndOf(*history.second);
     finding.confidence = 0.99;
-    finding.evidence.push_back(fmt::format("it went down {}", Counted(story.times, "time")));
+    finding.evidence.push_back(fmt::format("it went down {}", Counted(history.times, "time")));
     found.push_back(std::move(finding));
     return;
   }
-  Finding finding = OfStory(scene, story, FindingKind::kLinkDown, place);
-  finding.evidence.push_back("by one of its ends or both it went down, once");
-  // Up at every reading it was down for a moment, or an end has miscounted.
-  finding.confidence = WasRead(scene, index, story) ? 0.98 : ConfidenceFromCount(1, 0.98);
-  for (const PortIndex port : scene.fabric().link(index).ends) {
-    const topology::NicIndex nic = scene.fabric().NicOf(port);
+  Finding finding = FindingOf(input, history, FaultKind::kLinkDown, place);
+  finding.evidence.push_back("one or both ends report that it went down once");
+  // If every reading shows the link up, it was down for a moment, or a counter is wrong.
+  finding.confidence = WasRead(input, index, history) ? 0.98 : ConfidenceFromCount(1, 0.98);
+  for (const PortIndex port : input.fabric().link(index).ends) {
+    const topology::NicIndex nic = input.fabric().NicOf(port);
     if (nic == kNone) continue;
     const Place at_nic{.kind = PlaceKind::kNic, .index = nic};
     const Entity entity{.kind = EntityKind::kNic, .index = nic};
-    if (!scene.Tells(entity, Metric::kLinkUp)) {
-      // The switch sees the same of both; cables and transceivers fail more often.
+    if (!input.HasMetric(entity, Metric::kLinkUp)) {
+      // A failed NIC and a failed cable look the same to the switch. Cables and transceivers fail
+      // more often.
       finding.confidence = 0.6;
-      finding.alternatives.push_back(
-          {.kind = FindingKind::kNicCrash, .place = at_nic, .probability = 0.4});
-      finding.further.push_back("the NIC's own counters: a dead one tells nothing");
-    } else if (IsSilent(scene, nic, story)) {
-      finding.kind = FindingKind::kNicCrash;
+      finding.alternatives.push_back({.kind = FaultKind::kNicCrash, .place = at_nic, .probability = 0.4});
+      finding.further.push_back("counters of the NIC: a NIC that is down reports none");
+    } else if (IsSilent(input, nic, history)) {
+      finding.kind = FaultKind::kNicCrash;
       finding.place = at_nic;
       finding.confidence = 0.95;
-      finding.evidence.push_back("the NIC tells nothing any more, and others do");
+      finding.evidence.push_back("the NIC no longer reports counters, and other NICs do");
     }
   }
   found.push_back(std::move(finding));
@@ -212,31 +216,31 @@ void DetectOneLink(const Scene& scene, LinkIndex index, const LinkStory& story, 
 
 }  // namespace
 
-void DetectLinkState(const Scene& scene, Findings& found) {
-  const topology::Fabric& fabric = scene.fabric();
-  std::vector<LinkStory> stories;
+void DetectLinkState(const DiagnosisInput& input, Findings& found) {
+  const topology::Fabric& fabric = input.fabric();
+  std::vector<LinkHistory> histories;
   for (LinkIndex link = 0; link < fabric.links().size(); ++link) {
-    stories.push_back(StoryOf(scene, link));
-    DetectSpeed(scene, link, found);
+    histories.push_back(HistoryOf(input, link));
+    DetectSpeed(input, link, found);
   }
-  std::vector<bool> explained(stories.size());
+  std::vector<bool> explained(histories.size());
   for (NodeIndex node = 0; node < fabric.nodes().size(); ++node) {
     if (!fabric.node(node).IsSwitch()) continue;
     size_t links = 0;
-    LinkStory whole;
-    if (!IsGone(scene, node, stories, links, whole)) continue;
-    Finding finding = OfStory(scene, whole, FindingKind::kSwitchCrash,
-                              {.kind = PlaceKind::kSwitch, .index = node});
+    LinkHistory whole;
+    if (!IsGone(input, node, histories, links, whole)) continue;
+    Finding finding = FindingOf(input, whole, FaultKind::kSwitchCrash,
+                                {.kind = PlaceKind::kSwitch, .index = node});
     finding.confidence = 0.99;
     finding.evidence.push_back(
-        fmt::format("all of its {} went down at once", Counted(links, "link")));
+        fmt::format("all of its {} went down at the same time", Counted(links, "link")));
     for (const topology::Port& port : fabric.PortsOf(node)) {
       if (port.link != kNone) explained[port.link] = true;
     }
     found.push_back(std::move(finding));
   }
-  for (LinkIndex link = 0; link < stories.size(); ++link) {
-    if (stories[link].any && !explained[link]) DetectOneLink(scene, link, stories[link], found);
+  for (LinkIndex link = 0; link < histories.size(); ++link) {
+    if (histories[link].any && !explained[link]) DetectOneLink(input, link, histories[link], found);
   }
 }
 

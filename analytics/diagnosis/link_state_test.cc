@@ -2,12 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
 
-class LinkStateTest : public SceneTest {
+class LinkStateTest : public DiagnosisTest {
  protected:
   void SaysDown(topology::PortIndex port, size_t first, size_t last) {
     for (size_t w = first; w <= last; ++w) Says(port, Metric::kLinkUp, w, 0);
@@ -16,7 +16,7 @@ class LinkStateTest : public SceneTest {
     SaysDown(Port(a, b), first, last);
     SaysDown(Port(b, a), first, last);
   }
-  Findings Found() { return SceneTest::Found(DetectLinkState); }
+  Findings Found() { return DiagnosisTest::Found(DetectLinkState); }
 };
 
 TEST_F(LinkStateTest, NothingIsWrongWhereAllIsUp) { EXPECT_TRUE(Found().empty()); }
@@ -25,15 +25,15 @@ TEST_F(LinkStateTest, ALinkWhoseEndsSayDownIsDown) {
   IsDown("leaf0", "spine1", 8, 11);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kLinkDown);
+  EXPECT_EQ(found[0].kind, FaultKind::kLinkDown);
   EXPECT_EQ(found[0].place, Link("leaf0", "spine1"));
   EXPECT_EQ(found[0].from, Begin(8));
   EXPECT_EQ(found[0].until, End(11));
-  EXPECT_EQ(found[0].verdict, End(8));
+  EXPECT_EQ(found[0].detected_at, End(8));
 }
 
 // Between two readings that find it up.
-TEST_F(LinkStateTest, ALinkThatFellForAMomentIsHalfSure) {
+TEST_F(LinkStateTest, ALinkThatFellForAMomentIsHalfConfident) {
   const topology::PortIndex port = Port("leaf0", "spine1");
   for (size_t w = 0; w < kWindows; ++w) {
     Says(port, Metric::kLinkUp, w, 1);
@@ -42,7 +42,7 @@ TEST_F(LinkStateTest, ALinkThatFellForAMomentIsHalfSure) {
   Grows(port, Metric::kLinkFlaps, 8, 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kLinkDown);
+  EXPECT_EQ(found[0].kind, FaultKind::kLinkDown);
   EXPECT_DOUBLE_EQ(found[0].confidence, 0.49);
 }
 
@@ -59,9 +59,9 @@ TEST_F(LinkStateTest, ASecondFallMakesItAFlap) {
   Grows(port, Metric::kLinkFlaps, 9, 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kFlap);
+  EXPECT_EQ(found[0].kind, FaultKind::kFlap);
   EXPECT_EQ(found[0].from, Begin(5));
-  EXPECT_EQ(found[0].verdict, End(9));
+  EXPECT_EQ(found[0].detected_at, End(9));
 }
 
 // Both ends count the one fall, in neighbouring windows: they are read at other moments.
@@ -71,7 +71,7 @@ TEST_F(LinkStateTest, OneFallThatBothEndsCountIsNoFlap) {
   Grows(Port("spine1", "leaf0"), Metric::kLinkFlaps, 9, 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kLinkDown);
+  EXPECT_EQ(found[0].kind, FaultKind::kLinkDown);
 }
 
 // sFlow has no counter of falls.
@@ -80,8 +80,8 @@ TEST_F(LinkStateTest, ReadingsThatFallTwiceMakeItAFlapToo) {
   IsDown("leaf0", "spine1", 9, 9);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kFlap);
-  EXPECT_EQ(found[0].verdict, End(9));
+  EXPECT_EQ(found[0].kind, FaultKind::kFlap);
+  EXPECT_EQ(found[0].detected_at, End(9));
   EXPECT_EQ(found[0].evidence, std::vector<std::string>{"it went down 2 times"});
 }
 
@@ -90,7 +90,7 @@ TEST_F(LinkStateTest, ACableThatIsNotThereDoesNotKeepASwitchAlive) {
   IsDown("leaf3", "spine1", 0, kWindows - 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kSwitchCrash);
+  EXPECT_EQ(found[0].kind, FaultKind::kSwitchCrash);
 }
 
 TEST_F(LinkStateTest, ALinkThatWasNeverUpIsNoFaultOfItsOwn) {
@@ -105,7 +105,7 @@ TEST_F(LinkStateTest, ASwitchWithoutAnyLinkIsGone) {
   }
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kSwitchCrash);
+  EXPECT_EQ(found[0].kind, FaultKind::kSwitchCrash);
   EXPECT_EQ(found[0].place, Switch("spine1"));
   EXPECT_EQ(found[0].from, Begin(8));
 }
@@ -114,7 +114,7 @@ TEST_F(LinkStateTest, ASwitchWithOneLinkLeftIsNotGone) {
   for (const char* leaf : {"leaf0", "leaf1", "leaf2"}) IsDown(leaf, "spine1", 8, kWindows - 1);
   const Findings found = Found();
   EXPECT_EQ(found.size(), 3u);
-  for (const Finding& finding : found) EXPECT_EQ(finding.kind, FindingKind::kLinkDown);
+  for (const Finding& finding : found) EXPECT_EQ(finding.kind, FaultKind::kLinkDown);
 }
 
 TEST_F(LinkStateTest, ANicThatTellsNothingAnyMoreIsGone) {
@@ -122,7 +122,7 @@ TEST_F(LinkStateTest, ANicThatTellsNothingAnyMoreIsGone) {
   FallsSilent(OfNic(NicOf("host5")), 8);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kNicCrash);
+  EXPECT_EQ(found[0].kind, FaultKind::kNicCrash);
   EXPECT_EQ(found[0].place, Nic("host5"));
   EXPECT_TRUE(found[0].alternatives.empty());
 }
@@ -131,7 +131,7 @@ TEST_F(LinkStateTest, ANicThatSaysItsLinkIsDownIsNotGone) {
   IsDown("leaf1", "host5", 8, kWindows - 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kLinkDown);
+  EXPECT_EQ(found[0].kind, FaultKind::kLinkDown);
 }
 
 TEST_F(LinkStateTest, ANicThatWasNeverUpIsNoCrash) {
@@ -146,10 +146,10 @@ TEST_F(LinkStateTest, WhereNicsTellNothingALinkThatIsDownMayBeEither) {
   NeverTells(OfNic(NicOf("host5")), Metric::kLinkUp);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kLinkDown);
+  EXPECT_EQ(found[0].kind, FaultKind::kLinkDown);
   EXPECT_EQ(found[0].place, Link("leaf1", "host5"));
   EXPECT_DOUBLE_EQ(found[0].confidence, 0.6);
-  const Suspect crash = {.kind = FindingKind::kNicCrash, .place = Nic("host5"), .probability = 0.4};
+  const Suspect crash = {.kind = FaultKind::kNicCrash, .place = Nic("host5"), .probability = 0.4};
   EXPECT_THAT(found[0].alternatives, testing::ElementsAre(crash));
   EXPECT_FALSE(found[0].further.empty());
 }
@@ -159,7 +159,7 @@ TEST_F(LinkStateTest, APortBelowItsSpeedIsSlowInItsDirection) {
     Says(Port("spine0", "leaf2"), Metric::kLinkSpeed, w, 25'000'000'000);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kDegradedRate);
+  EXPECT_EQ(found[0].kind, FaultKind::kDegradedRate);
   EXPECT_EQ(found[0].place, OneWay("spine0", "leaf2"));
   EXPECT_EQ(found[0].from, Begin(8));
   EXPECT_EQ(found[0].until, End(11));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Links that take longer than they did, from one switch to the next.
+// Finds links whose delay from one switch to the next is longer than before.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,12 +19,12 @@ using topology::LinkIndex;
 using topology::NodeIndex;
 using topology::PortIndex;
 
-// A link that would explain why some pairs are longer.
+// A link that can explain longer delays of some pairs of taps.
 struct Candidate {
   LinkIndex link = kNone;
-  PortIndex sender = kNone;   // of one of them
-  std::vector<size_t> pairs;  // by number, ascending
-  size_t innocent = 0;        // ways over it that are not longer
+  PortIndex sender = kNone;   // of one direction
+  std::vector<size_t> pairs;  // indices, ascending
+  size_t innocent = 0;        // paths over it that are not longer
 };
 
 struct Longer {
@@ -33,10 +33,10 @@ struct Longer {
   std::vector<Candidate> alternatives;
 };
 
-// By link and sender; the larger of what several sources say.
+// By link and sender; the shift with the most windows if there are several.
 using Shifts = std::map<std::pair<LinkIndex, PortIndex>, Longer>;
 
-// The port of `from` that leads to `to`; kNone if several do.
+// The port of `from` that is connected to `to`; kNone if there are several.
 PortIndex OnlyPort(const topology::Fabric& fabric, NodeIndex from, NodeIndex to) {
   PortIndex found = kNone;
   for (uint32_t i = 0; i < fabric.node(from).port_count; ++i) {
@@ -48,7 +48,7 @@ PortIndex OnlyPort(const topology::Fabric& fabric, NodeIndex from, NodeIndex to)
   return found;
 }
 
-// Sending ports between the two places, in order; empty if they are not known.
+// Sending ports between the two taps in order; empty if they are unknown.
 std::vector<PortIndex> PathOf(const topology::Fabric& fabric, const DelayKey& key) {
   if (key.hops == 1 && key.to_node) {
     const PortIndex port = OnlyPort(fabric, key.from, key.to);
@@ -64,20 +64,21 @@ std::vector<PortIndex> PathOf(const topology::Fabric& fabric, const DelayKey& ke
   return first == kNone ? std::vector<PortIndex>() : std::vector{first, last};
 }
 
-// Of short frames the quickest is ahead of long ones by the time that those take on each link:
-// where no short one came for a window, the way is not longer.
-int64_t MarginOf(const topology::Fabric& fabric, const std::vector<PortIndex>& way) {
-  constexpr int64_t kGrain = 500;            // ns, of clocks
-  constexpr uint64_t kFrameBits = 8 * 4178;  // of one with 4096 octets of data
+// Short frames are faster than long frames by the transmission time on each link. A window without
+// short frames must not look like a longer path.
+int64_t MarginOf(const DiagnosisInput& input, const std::vector<PortIndex>& way) {
+  constexpr uint64_t kFrameBits = 8 * 4178;  // bits of a frame with 4096 bytes of payload
   uint64_t frames = 0;
   for (const PortIndex port : way) {
-    frames += kFrameBits * 1'000'000'000 / std::max<uint64_t>(fabric.SpeedOf(port), 1);
+    frames += kFrameBits * 1'000'000'000 / std::max<uint64_t>(input.fabric().SpeedOf(port), 1);
   }
-  return std::max(kLongerMargin, static_cast<int64_t>(frames) + kGrain);
+  const Thresholds& thresholds = input.thresholds();
+  return std::max<int64_t>(thresholds.added_latency_ns,
+                           static_cast<int64_t>(frames) + thresholds.clock_resolution_ns);
 }
 
-void Note(const Scene& scene, PortIndex sender, const Longer& longer, Shifts& shifts) {
-  const auto [at, is_new] = shifts.try_emplace({scene.fabric().port(sender).link, sender}, longer);
+void Note(const DiagnosisInput& input, PortIndex sender, const Longer& longer, Shifts& shifts) {
+  const auto [at, is_new] = shifts.try_emplace({input.fabric().port(sender).link, sender}, longer);
   if (!is_new && longer.shift.windows > at->second.shift.windows) at->second = longer;
 }
 
@@ -86,10 +87,11 @@ struct Pair {
   Shift shift;
 };
 
-// Of two links in a row either may be the longer one. The fewest cables that explain all: the one
-// first that most ways are over, if most of its own ways are longer. Whoever explains the same ways
-// is its rival.
-void NoteFewest(const Scene& scene, const std::map<PortIndex, std::pair<size_t, size_t>>& ways_of,
+// Either of two links in a row may be the longer one. Greedily chooses the fewest links that
+// explain all longer paths: first the link that most of them share, if most paths over it are
+// longer. A link that explains the same paths is an alternative.
+void NoteFewest(const DiagnosisInput& input,
+                const std::map<PortIndex, std::pair<size_t, size_t>>& ways_of,
                 std::vector<Pair> pairs, Shifts& shifts) {
   const auto is_likely = [&](PortIndex port) {
     const auto& [longer, all] = ways_of.at(port);
@@ -100,7 +102,7 @@ void NoteFewest(const Scene& scene, const std::map<PortIndex, std::pair<size_t, 
     for (size_t i = 0; i < pairs.size(); ++i) {
       for (const PortIndex port : pairs[i].way) {
         if (!is_likely(port)) continue;
-        const LinkIndex link = scene.fabric().port(port).link;
+        const LinkIndex link = input.fabric().port(port).link;
         Candidate& candidate = candidates[link];
         if (candidate.link == kNone) candidate = {.link = link, .sender = port};
         candidate.pairs.push_back(i);
@@ -118,8 +120,8 @@ void NoteFewest(const Scene& scene, const std::map<PortIndex, std::pair<size_t, 
     }
     for (const size_t i : best.pairs) {
       for (const PortIndex port : pairs[i].way) {
-        if (scene.fabric().port(port).link != best.link) continue;
-        Note(scene, port, {.shift = pairs[i].shift, .innocent = best.innocent, .alternatives = alternatives},
+        if (input.fabric().port(port).link != best.link) continue;
+        Note(input, port, {.shift = pairs[i].shift, .innocent = best.innocent, .alternatives = alternatives},
              shifts);
       }
     }
@@ -131,7 +133,7 @@ void NoteFewest(const Scene& scene, const std::map<PortIndex, std::pair<size_t, 
   }
 }
 
-// What each would be worth, by how many ways over it are not longer.
+// Divides the confidence among the alternatives. A link with more unchanged paths gets less.
 void AddRivals(const Longer& longer, Finding& finding) {
   const auto weight = [](size_t innocent) { return 1 / (1 + static_cast<double>(innocent)); };
   double sum = weight(longer.innocent);
@@ -151,12 +153,12 @@ void AddRivals(const Longer& longer, Finding& finding) {
   finding.further.push_back("mirror sessions or INT of the switch between the two links");
 }
 
-// Of the two directions of one link: what else explains both, one link explains too.
+// Joins the two directions of a link. An alternative must explain both directions.
 Longer Joined(const Longer& a, const Longer& b) {
   Longer both = a;
   both.shift.first = std::min(a.shift.first, b.shift.first);
   both.shift.last = std::max(a.shift.last, b.shift.last);
-  both.shift.verdict = std::min(a.shift.verdict, b.shift.verdict);
+  both.shift.detected_at = std::min(a.shift.detected_at, b.shift.detected_at);
   both.innocent = std::max(a.innocent, b.innocent);
   both.alternatives.clear();
   for (Candidate rival : a.alternatives) {
@@ -171,47 +173,48 @@ Longer Joined(const Longer& a, const Longer& b) {
 
 }  // namespace
 
-void DetectLongerLinks(const Scene& scene, Findings& found) {
-  const topology::Fabric& fabric = scene.fabric();
-  Waits waits(scene);
+void DetectLongerLinks(const DiagnosisInput& input, Findings& found) {
+  const topology::Fabric& fabric = input.fabric();
+  Waits waits(input);
   Shifts shifts;
   std::vector<Pair> pairs;
-  std::map<PortIndex, std::pair<size_t, size_t>> ways_of;  // ways over it: longer, and all
-  for (const auto& [key, windows] : scene.parts().delays) {
+  std::map<PortIndex, std::pair<size_t, size_t>>
+      ways_of;  // paths over a port: longer ones, and all
+  for (const auto& [key, windows] : input.parts().delays) {
     if (key.kind != DelayKind::kTransit && key.kind != DelayKind::kWire) continue;
     const std::vector<PortIndex> way = PathOf(fabric, key);
     if (way.empty()) continue;
-    const Wait wait = key.kind == DelayKind::kTransit ? waits.Over(way) : Wait(scene.windows());
-    const auto shift = ShiftOf(scene, windows, wait, Of::kLeast, MarginOf(fabric, way));
+    const Wait wait = key.kind == DelayKind::kTransit ? waits.Over(way) : Wait(input.windows());
+    const auto shift = ShiftOf(input, windows, wait, Of::kLeast, MarginOf(input, way));
     for (const PortIndex port : way) {
       ways_of[port].first += shift.has_value();
       ++ways_of[port].second;
     }
     if (!shift) continue;
     if (way.size() == 1) {
-      Note(scene, way[0], {.shift = *shift}, shifts);
+      Note(input, way[0], {.shift = *shift}, shifts);
     } else {
       pairs.push_back({way, *shift});
     }
   }
-  NoteFewest(scene, ways_of, std::move(pairs), shifts);
+  NoteFewest(input, ways_of, std::move(pairs), shifts);
   for (auto at = shifts.begin(); at != shifts.end(); ++at) {
     const LinkIndex link = at->first.first;
     const auto next = std::next(at);
     const bool both = next != shifts.end() && next->first.first == link;
     const Longer longer = both ? Joined(at->second, next->second) : at->second;
     Finding finding = FindingOf(
-        scene, FindingKind::kAddedLatency,
+        input, FaultKind::kAddedLatency,
         {.kind = PlaceKind::kLink, .index = link, .sender = both ? kNone : at->first.second},
         longer.shift);
     AddRivals(longer, finding);
     finding.evidence.push_back(fmt::format(
-        "what {} sends takes {:.1f} us longer than it did, even the quickest of {} in {}",
+        "packets from {} take {:.1f} us longer than before, even the fastest of {} in {}",
         fabric.NameOf(at->first.second), at->second.shift.by / 1000,
         Counted(at->second.shift.packets, "packet"), Counted(at->second.shift.windows, "window")));
     if (both) {
       finding.evidence.push_back(
-          fmt::format("and so does what {} sends", fabric.NameOf(next->first.second)));
+          fmt::format("packets from {} also take longer", fabric.NameOf(next->first.second)));
       at = next;
     }
     found.push_back(std::move(finding));

@@ -2,16 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
 
 using testing::HasSubstr;
 
-class LongerLinksTest : public SceneTest {
+class LongerLinksTest : public DiagnosisTest {
  protected:
-  using SceneTest::SceneTest;
+  using DiagnosisTest::DiagnosisTest;
 
   using Nodes = std::vector<std::string>;
 
@@ -20,8 +20,8 @@ class LongerLinksTest : public SceneTest {
     Takes(Way(DelayKind::kTransit, nodes), longer, first, last);
   }
   void Takes(const DelayKey& key, int64_t longer, size_t first = 8, size_t last = 14) {
-    SceneTest::Takes(key, 0, kWindows - 1, {.least = 1000, .count = 10});
-    SceneTest::Takes(key, first, last, {.least = 1000 + longer, .count = 10});
+    DiagnosisTest::Takes(key, 0, kWindows - 1, {.least = 1000, .count = 10});
+    DiagnosisTest::Takes(key, first, last, {.least = 1000 + longer, .count = 10});
   }
   // All ways from a leaf by a spine to another leaf; those over one link take so much longer.
   void AllPairsTake(std::string_view from, std::string_view to, int64_t longer) {
@@ -36,7 +36,7 @@ class LongerLinksTest : public SceneTest {
       }
     }
   }
-  Findings Found() { return SceneTest::Found(DetectLongerLinks); }
+  Findings Found() { return DiagnosisTest::Found(DetectLongerLinks); }
 };
 
 TEST_F(LongerLinksTest, NothingIsLongerThatTakesWhatItTook) {
@@ -50,11 +50,11 @@ TEST_F(LongerLinksTest, ALinkThatTakesLongerThanItDidHasAddedLatency) {
   Takes({"spine1", "leaf0"});
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kAddedLatency);
+  EXPECT_EQ(found[0].kind, FaultKind::kAddedLatency);
   EXPECT_EQ(found[0].place, OneWay("leaf0", "spine1"));
   EXPECT_EQ(found[0].basis, Basis::kItself);
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_EQ(found[0].verdict, End(9)) << "the second window says the same";
+  EXPECT_EQ(found[0].detected_at, End(9)) << "the second window says the same";
   EXPECT_EQ(found[0].until, End(14));
   EXPECT_THAT(found[0].evidence[0], HasSubstr("5.0 us longer"));
   EXPECT_THAT(found[0].evidence[0], HasSubstr("70 packets in 7 windows"));
@@ -98,7 +98,7 @@ TEST_F(LongerLinksTest, BothDirectionsLastFromTheFirstToTheLast) {
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_EQ(found[0].verdict, End(9));
+  EXPECT_EQ(found[0].detected_at, End(9));
   EXPECT_EQ(found[0].until, End(12));
 }
 
@@ -116,14 +116,14 @@ TEST_F(LongerLinksTest, RivalsAreThoseThatExplainBothDirections) {
 }
 
 // Two packets of the second window make no five with the two of the first.
-TEST_F(LongerLinksTest, TheVerdictIsWhereFivePacketsAndTwoWindowsHadSaidIt) {
+TEST_F(LongerLinksTest, TheDetectionIsWhereFivePacketsAndTwoWindowsHadSaidIt) {
   const DelayKey key = Way(DelayKind::kTransit, {"leaf0", "spine1"});
   Takes(key, 0);
-  SceneTest::Takes(key, 8, 12, {.least = 6000, .count = 2});
+  DiagnosisTest::Takes(key, 8, 12, {.least = 6000, .count = 2});
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_EQ(found[0].verdict, End(10));
+  EXPECT_EQ(found[0].detected_at, End(10));
 }
 
 TEST_F(LongerLinksTest, TwoLinksOfOneSwitchAreTwo) {
@@ -172,12 +172,12 @@ TEST_F(LongerLinksTest, AQueueThatExplainsTheDelayIsNoLongerLink) {
 TEST_F(LongerLinksTest, WhoeverWaitsBehindAQueueThatStandsIsNoLongerOnHisWay) {
   const DelayKey key = Way(DelayKind::kTransit, {"leaf0", "spine1"});
   Takes(key, 0);
-  SceneTest::Takes(key, 8, 14, {.least = 61'000, .next_most = 101'500, .count = 10});
+  DiagnosisTest::Takes(key, 8, 14, {.least = 61'000, .next_most = 101'500, .count = 10});
   for (size_t w = 8; w < 15; ++w) {  // 100 us
     Says(Port("leaf0", "spine1"), Metric::kQueueWatermark, w, 1'250'000, kRoce);
   }
   EXPECT_TRUE(Found().empty());
-  SceneTest::Takes(key, 8, 14, {.least = 61'000, .next_most = 161'000, .count = 10});
+  DiagnosisTest::Takes(key, 8, 14, {.least = 61'000, .next_most = 161'000, .count = 10});
   EXPECT_EQ(Found().size(), 1u) << "60 us longer for all";
 }
 
@@ -216,9 +216,9 @@ TEST_F(LongerLinksTest, OneLateWindowIsNothing) {
 TEST_F(LongerLinksTest, FourPacketsAreTooFew) {
   const DelayKey key = Way(DelayKind::kTransit, {"leaf0", "spine1"});
   Takes(key, 0);
-  SceneTest::Takes(key, 8, 9, {.least = 6000, .count = 2});
+  DiagnosisTest::Takes(key, 8, 9, {.least = 6000, .count = 2});
   EXPECT_TRUE(Found().empty());
-  SceneTest::Takes(key, 9, 9, {.least = 6000, .count = 3});
+  DiagnosisTest::Takes(key, 9, 9, {.least = 6000, .count = 3});
   EXPECT_EQ(Found().size(), 1u);
 }
 
@@ -226,7 +226,7 @@ TEST_F(LongerLinksTest, FourPacketsAreTooFew) {
 TEST_F(LongerLinksTest, PacketsThatSeemToComeTooEarlyMakeNobodyLate) {
   const DelayKey key = Way(DelayKind::kTransit, {"leaf0", "spine1"});
   Takes(key, 0);
-  SceneTest::Takes(key, 0, 1, {.least = -20'000, .count = 10});
+  DiagnosisTest::Takes(key, 0, 1, {.least = -20'000, .count = 10});
   EXPECT_TRUE(Found().empty());
 }
 
@@ -234,7 +234,7 @@ TEST_F(LongerLinksTest, PacketsThatSeemToComeTooEarlyMakeNobodyLate) {
 TEST_F(LongerLinksTest, ADelayThatComesAndGoesIsNoLongerLink) {
   const DelayKey key = Way(DelayKind::kTransit, {"leaf0", "spine1"});
   Takes(key, 5000);
-  SceneTest::Takes(key, 11, 11, {.least = 1000, .count = 10});
+  DiagnosisTest::Takes(key, 11, 11, {.least = 1000, .count = 10});
   EXPECT_TRUE(Found().empty());
 }
 
@@ -255,7 +255,7 @@ TEST_F(LongerLinksTest, OfTwoLinksInARowTheOneThatAllLongerWaysShareIsIt) {
   AllPairsTake("leaf0", "spine0", 5000);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kAddedLatency);
+  EXPECT_EQ(found[0].kind, FaultKind::kAddedLatency);
   EXPECT_EQ(found[0].place, OneWay("leaf0", "spine0"));
 }
 

@@ -4,14 +4,14 @@
 
 #include <cmath>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
 
 // Four flows with the same traffic; what the first two have in common, and nobody else, is the
 // link from leaf0 to spine0. Each of leaf0 and spine0 has passed a third one, too.
-class LossVotesTest : public SceneTest {
+class LossVotesTest : public DiagnosisTest {
  protected:
   LossVotesTest() {
     Flows({"host0", "leaf0", "spine0", "leaf2", "host8"}, 1);
@@ -48,7 +48,7 @@ class LossVotesTest : public SceneTest {
   void SaysNothing(std::string_view from, std::string_view to) {
     NeverTells(EntityOf(Port(from, to)), Metric::kTxPackets);
   }
-  Findings Found() { return SceneTest::Found(DetectUncountedLoss); }
+  Findings Found() { return DiagnosisTest::Found(DetectUncountedLoss); }
 };
 
 TEST_F(LossVotesTest, NobodyIsToBlameWhereNothingIsRefused) { EXPECT_TRUE(Found().empty()); }
@@ -59,17 +59,17 @@ TEST_F(LossVotesTest, AnUncountedLinkThatOnlyTheHurtOnesTakeIsLikeliest) {
   for (size_t w = 8; w < 11; ++w) RefusesOfBoth(w, 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kGrayLoss);
+  EXPECT_EQ(found[0].kind, FaultKind::kGrayLoss);
   EXPECT_EQ(found[0].place, OneWay("leaf0", "spine0"));
   EXPECT_EQ(found[0].basis, Basis::kVotes);
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_EQ(found[0].verdict, End(10)) << "the fifth came in the third window";
+  EXPECT_EQ(found[0].detected_at, End(10)) << "the fifth came in the third window";
   EXPECT_EQ(found[0].until, End(10));
   const double odds = std::pow(2.0 / 3, 6);  // of a switch against the link
   EXPECT_NEAR(found[0].confidence, 0.9 / (1 + 2 * odds), 1e-3);
   ASSERT_EQ(found[0].alternatives.size(), 2u);
   for (const Suspect& rival : found[0].alternatives) {
-    EXPECT_EQ(rival.kind, FindingKind::kCorruption);
+    EXPECT_EQ(rival.kind, FaultKind::kCorruption);
     EXPECT_THAT(rival.place, testing::AnyOf(Switch("leaf0"), Switch("spine0")));
     EXPECT_NEAR(rival.probability, 0.9 * odds / (1 + 2 * odds), 1e-3);
   }
@@ -80,10 +80,10 @@ TEST_F(LossVotesTest, ALinkWhoseCountersProveThatItLostNothingIsNone) {
   RefusesOfBoth(8, 5);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kCorruption);
+  EXPECT_EQ(found[0].kind, FaultKind::kCorruption);
   EXPECT_NEAR(found[0].confidence, 0.45, 1e-3);
   ASSERT_EQ(found[0].alternatives.size(), 1u);
-  EXPECT_EQ(found[0].alternatives[0].kind, FindingKind::kCorruption);
+  EXPECT_EQ(found[0].alternatives[0].kind, FaultKind::kCorruption);
 }
 
 // Both explain it as well: what is damaged on a link is the usual, what vanishes there the rare.
@@ -92,11 +92,11 @@ TEST_F(LossVotesTest, WhereDamageIsNotToldABadCableIsLikelierThanSilentLoss) {
   RefusesOfBoth(8, 30);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kBitErrors);
+  EXPECT_EQ(found[0].kind, FaultKind::kBitErrors);
   EXPECT_EQ(found[0].place, OneWay("leaf0", "spine0"));
   EXPECT_NEAR(found[0].confidence, 0.9 * 2 / 3, 1e-6);
   ASSERT_EQ(found[0].alternatives.size(), 1u);
-  EXPECT_EQ(found[0].alternatives[0].kind, FindingKind::kGrayLoss);
+  EXPECT_EQ(found[0].alternatives[0].kind, FaultKind::kGrayLoss);
   EXPECT_NEAR(found[0].alternatives[0].probability, 0.9 / 3, 1e-6);
 }
 
@@ -112,7 +112,7 @@ TEST_F(LossVotesTest, TapsSayBetweenWhichSwitchesThePacketsWereLost) {
   Sees("leaf2", flow, 10, 90);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kGrayLoss);
+  EXPECT_EQ(found[0].kind, FaultKind::kGrayLoss);
   EXPECT_EQ(found[0].place, OneWay("spine0", "leaf2"));
   EXPECT_TRUE(found[0].alternatives.empty()) << "a damaged packet would have come by leaf2";
 }
@@ -168,10 +168,10 @@ TEST_F(LossVotesTest, TheSwitchThatAllWhoAreHurtHaveInCommonIsLikeliest) {
   Refuses("host4", "host13", 4, 8, 3);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kCorruption);
+  EXPECT_EQ(found[0].kind, FaultKind::kCorruption);
   EXPECT_EQ(found[0].place, Switch("spine0"));
   EXPECT_NEAR(found[0].confidence, 0.9, 1e-3);
-  EXPECT_EQ(found[0].verdict, End(8));
+  EXPECT_EQ(found[0].detected_at, End(8));
 }
 
 // A flow counts with what it sent while packets were lost: before, two more took the link.
@@ -192,7 +192,7 @@ TEST_F(LossVotesTest, LossThatGoesOnHasNoEnd) {
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_FALSE(found[0].until);
-  EXPECT_EQ(found[0].verdict, End(10));
+  EXPECT_EQ(found[0].detected_at, End(10));
 }
 
 TEST_F(LossVotesTest, FourAreTooFew) {

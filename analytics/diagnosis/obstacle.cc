@@ -5,28 +5,28 @@
 #include <set>
 #include <vector>
 
-#include "analytics/diagnosis/scene.h"
+#include "analytics/diagnosis/diagnosis_input.h"
 
 namespace rocescope {
 namespace {
 
-void CountAddresses(const Scene& scene, Hindrance& hindrance) {
+void CountAddresses(const DiagnosisInput& input, Hindrance& hindrance) {
   std::set<topology::NicAddress> addresses;
-  for (const FlowSummary& flow : scene.parts().flows) {
+  for (const FlowSummary& flow : input.parts().flows) {
     addresses.insert({.segment = flow.flow.segment, .address = flow.flow.source});
     addresses.insert({.segment = flow.flow.segment, .address = flow.flow.destination});
   }
   hindrance.addresses = static_cast<uint32_t>(addresses.size());
   hindrance.addresses_known =
       static_cast<uint32_t>(std::ranges::count_if(addresses, [&](const auto& address) {
-        return scene.fabric().FindNic(address) != topology::kNone;
+        return input.fabric().FindNic(address) != topology::kNone;
       }));
 }
 
-// Of the counters, the median's: some are read once, or by somebody else. At least a window, and at
-// most as many as are remembered.
-Duration ReadingPeriodIn(const Scene& scene) {
-  const MetricStore& metrics = scene.parts().metrics;
+// The median over all counters, because a few may be read only once or by another collector. At
+// least one window, and at most the number of stored windows.
+Duration ReadingPeriodIn(const DiagnosisInput& input) {
+  const MetricStore& metrics = input.parts().metrics;
   std::vector<Duration> periods;
   for (const auto& [entity, of] : metrics.entities()) {
     for (const auto& [metric, series] : of.series) {
@@ -46,35 +46,35 @@ Duration ReadingPeriodIn(const Scene& scene) {
   return *middle;
 }
 
-// Packets and readings do not overlap anywhere.
-bool AreOfOtherTimes(const Scene& scene) {
-  if (scene.windows() == 0 || scene.parts().flows.empty()) return false;
+// Whether packets and counter readings do not overlap in time.
+bool AreOfOtherTimes(const DiagnosisInput& input) {
+  if (input.windows() == 0 || input.parts().flows.empty()) return false;
   Timestamp first = Timestamp::max();
   Timestamp last = Timestamp::min();
-  for (const FlowSummary& flow : scene.parts().flows) {
+  for (const FlowSummary& flow : input.parts().flows) {
     first = std::min(first, flow.total.first_seen);
     last = std::max(last, flow.total.last_seen);
   }
-  return last < scene.BeginOf(0) || first > scene.EndOf(scene.windows() - 1);
+  return last < input.BeginOf(0) || first > input.EndOf(input.windows() - 1);
 }
 
 }  // namespace
 
-Hindrance HindranceTo(const Scene& scene) {
+Hindrance HindranceTo(const DiagnosisInput& input) {
   Hindrance hindrance;
-  CountAddresses(scene, hindrance);
-  hindrance.reading_period = ReadingPeriodIn(scene);
-  const auto nics = scene.fabric().nics();
+  CountAddresses(input, hindrance);
+  hindrance.reading_period = ReadingPeriodIn(input);
+  const auto nics = input.fabric().nics();
   const auto with_address =
       std::ranges::count_if(nics, [](const topology::Nic& nic) { return !nic.addresses.empty(); });
   const bool says_addresses = 2 * static_cast<size_t>(with_address) > nics.size();
   if (says_addresses && 2 * hindrance.addresses_known < hindrance.addresses) {
     hindrance.obstacle = Obstacle::kForeignTopology;
-  } else if (2 * hindrance.reading_period > 3 * scene.parts().metrics.window()) {
+  } else if (2 * hindrance.reading_period > 3 * input.parts().metrics.window()) {
     hindrance.obstacle = Obstacle::kSparseReadings;
-  } else if (AreOfOtherTimes(scene)) {
+  } else if (AreOfOtherTimes(input)) {
     hindrance.obstacle = Obstacle::kOtherTime;
-  } else if (scene.windows() > 0 && scene.windows() < kEnoughWindows) {
+  } else if (input.windows() > 0 && input.windows() < kEnoughWindows) {
     hindrance.obstacle = Obstacle::kFewWindows;
   }
   return hindrance;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why what a diagnosis would say is not worth saying: it would be about the input, not the fabric.
+// Reasons for which the input does not allow a diagnosis.
 #pragma once
 
 #include <array>
@@ -10,38 +10,38 @@
 
 namespace rocescope {
 
-class Scene;
+class DiagnosisInput;
 
 enum class Obstacle : uint8_t {
   kNone,
-  // Most addresses that talk are of no NIC that the topology has, though it has addresses: nothing
-  // is looked for.
+  // Most addresses in the traffic are not addresses of NICs in the topology, although the topology
+  // has addresses. No detector runs.
   kForeignTopology,
-  // Counters are read less often than once a window, so that most windows have a share of what they
-  // did over several, and begin and end where nobody looked: likewise.
+  // Counters are read less often than once per window, so that most windows have no reading of
+  // their own. No detector runs.
   kSparseReadings,
-  // No counter was read while packets passed: likewise.
+  // Counter readings and packets do not overlap in time. No detector runs.
   kOtherTime,
-  // A fault is told from what was before it, and once is an accident: what is found in so few
-  // windows stands, what is not says nothing.
+  // A fault is detected by comparison with the time before it, which takes more windows. Findings
+  // are valid; the absence of findings means nothing.
   kFewWindows,
 };
 inline constexpr std::array<std::string_view, 5> kObstacleNames = {
     "", "foreign_topology", "sparse_readings", "other_time", "few_windows"};
 
-// The least that says something.
+// The least number of windows for a meaningful diagnosis.
 inline constexpr size_t kEnoughWindows = 4;
 
 struct Hindrance {
   Obstacle obstacle = Obstacle::kNone;
-  uint32_t addresses = 0;        // that talk, and of those
-  uint32_t addresses_known = 0;  // the topology's
-  Duration reading_period{};     // of counters, a window or more; 0: nobody told any twice
+  uint32_t addresses = 0;        // in the traffic
+  uint32_t addresses_known = 0;  // of these, in the topology
+  Duration reading_period{};     // of counters, at least one window; 0: no counter was read twice
 
   friend bool operator==(const Hindrance&, const Hindrance&) = default;
 };
 
-// Takes the time of going over all flows and series once.
-Hindrance HindranceTo(const Scene& scene);
+// The time is proportional to the number of flows and counter series.
+Hindrance HindranceTo(const DiagnosisInput& input);
 
 }  // namespace rocescope

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "analytics/diagnosis/diagnose.h"
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
 
-class ObstacleTest : public SceneTest {
+class ObstacleTest : public DiagnosisTest {
  protected:
   static CounterEntity Port1() {
     return {.kind = EntityKind::kPort, .node = "leaf0", .port = "Ethernet1"};
@@ -34,7 +34,7 @@ class ObstacleTest : public SceneTest {
   }
 };
 
-TEST_F(ObstacleTest, NothingHindersAnOrdinaryScene) {
+TEST_F(ObstacleTest, NothingHindersAnOrdinaryInput) {
   EXPECT_EQ(In(HindranceTo).obstacle, Obstacle::kNone);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A NIC whose last link fills up because of senders that were not there before, or are of no job,
-// and that send to nobody else: a collective's flows go both ways and to many.
+// Finds NICs whose link is congested by new senders, or by senders of no job that send to this NIC
+// only. Flows of collectives go in both directions and to many NICs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,29 +23,26 @@ struct Foreign {
   const FlowSummary* flow = nullptr;
   NicIndex source = kNone;
   NicIndex destination = kNone;
-  bool is_alone = false;  // its sender sends to nobody else, and gets nothing
+  bool is_alone = false;  // its sender sends to no other NIC and receives nothing
 };
 
-// Windows at the beginning in which a job's flows are new.
-constexpr size_t kWarmUp = 3;
-
-// Flows such as no job has, and those that were not there before.
-std::vector<Foreign> ForeignFlows(const Scene& scene) {
+// Flows that do not look like flows of a job, and new flows.
+std::vector<Foreign> ForeignFlows(const DiagnosisInput& input) {
   std::vector<Foreign> all;
   std::map<NicIndex, std::set<NicIndex>> sends_to;
   std::set<NicIndex> gets;
-  for (const FlowSummary& flow : scene.parts().flows) {
+  for (const FlowSummary& flow : input.parts().flows) {
     if (flow.DataBytes() == 0) continue;
     const NicIndex source =
-        scene.fabric().FindNic({.segment = flow.flow.segment, .address = flow.flow.source});
+        input.fabric().FindNic({.segment = flow.flow.segment, .address = flow.flow.source});
     const NicIndex destination =
-        scene.fabric().FindNic({.segment = flow.flow.segment, .address = flow.flow.destination});
+        input.fabric().FindNic({.segment = flow.flow.segment, .address = flow.flow.destination});
     if (source == kNone || destination == kNone) continue;
     all.push_back({.flow = &flow, .source = source, .destination = destination});
     sends_to[source].insert(destination);
     gets.insert(destination);
   }
-  const Timestamp settled = scene.EndOf(kWarmUp);
+  const Timestamp settled = input.EndOf(input.thresholds().warm_up_windows);
   std::erase_if(all, [&](Foreign& flow) {
     flow.is_alone = sends_to[flow.source].size() == 1 && !gets.contains(flow.source);
     return !flow.is_alone && flow.flow->total.first_seen < settled;
@@ -53,39 +50,38 @@ std::vector<Foreign> ForeignFlows(const Scene& scene) {
   return all;
 }
 
-// Windows from `from` on in which the port's queue shows that it is too full.
-std::vector<size_t> FullFrom(const Scene& scene, PortIndex port, Timestamp from) {
-  constexpr double kFull = 0.9;
-  const Row sent = scene.Growth(scene.EntityOf(port), Metric::kTxBytes);
-  const double line = scene.BytesAWindow(port);
-  std::vector<bool> signs(scene.windows());
+// Windows from `from` on in which the port is congested.
+std::vector<size_t> FullFrom(const DiagnosisInput& input, PortIndex port, Timestamp from) {
+  const Row sent = input.Growth(input.EntityOf(port), Metric::kTxBytes);
+  const double line = input.BytesPerWindow(port);
+  std::vector<bool> signs(input.windows());
   for (uint8_t priority = 0; priority < kPriorities; ++priority) {
-    const Row marked = scene.Growth(scene.EntityOf(port, priority), Metric::kEcnMarked);
+    const Row marked = input.Growth(input.EntityOf(port, priority), Metric::kEcnMarked);
     for (size_t w = 0; w < marked.size(); ++w) {
       if (marked[w] > 0) signs[w] = true;
     }
   }
   std::vector<size_t> full;
-  for (size_t w = 0; w < scene.windows(); ++w) {
-    if (scene.EndOf(w) <= from) continue;
-    if (signs[w] || static_cast<double>(sent[w]) > kFull * line) full.push_back(w);
+  for (size_t w = 0; w < input.windows(); ++w) {
+    if (input.EndOf(w) <= from) continue;
+    if (signs[w] || static_cast<double>(sent[w]) > input.thresholds().congested_link_ratio * line)
+      full.push_back(w);
   }
   return full;
 }
 
-// What all of the senders have in common, for the evidence.
+// Describes the senders for the evidence.
 std::string_view HowForeign(size_t alone, size_t senders) {
-  if (alone == senders) return ", and to nobody else";
-  return alone == 0 ? ", which were not there before" : "";
+  if (alone == senders) return ", and to no other NIC";
+  return alone == 0 ? ", which started recently" : "";
 }
 
 }  // namespace
 
-void DetectOverload(const Scene& scene, Findings& found) {
-  if (scene.windows() <= kWarmUp) return;
-  // A line drawn here: a few senders are somebody's neighbours, more are many to one.
-  constexpr size_t kMany = 5;
-  const std::vector<Foreign> flows = ForeignFlows(scene);
+void DetectOverload(const DiagnosisInput& input, Findings& found) {
+  if (input.windows() <= input.thresholds().warm_up_windows) return;
+  const size_t many = input.thresholds().incast_senders;
+  const std::vector<Foreign> flows = ForeignFlows(input);
   std::map<NicIndex, std::vector<const Foreign*>> to;
   std::map<NicIndex, std::set<NicIndex>> sends_to;
   std::set<NicIndex> gets;
@@ -104,7 +100,7 @@ void DetectOverload(const Scene& scene, Findings& found) {
     Finding finding = {.place = {.kind = PlaceKind::kNic, .index = nic}, .from = Timestamp::max()};
     Timestamp last = Timestamp::min();
     for (const Foreign* flow : arriving) {
-      // Somebody who answers, or talks to many, is of a job.
+      // A NIC that also receives, or that sends to several NICs, belongs to a job.
       if (!flow->is_alone && (sends_to.contains(nic) || sends_to[flow->source].size() > 1 ||
                               gets.contains(flow->source))) {
         continue;
@@ -114,29 +110,30 @@ void DetectOverload(const Scene& scene, Findings& found) {
       last = std::max(last, flow->flow->total.last_seen);
       finding.culprits.push_back(flow->flow->flow);
     }
-    // A few that were there when the capture began may be what the NIC is for.
-    const size_t enough = finding.from < scene.EndOf(0) ? kMany : 2;
+    // A few senders from the start of the capture on may be normal for this NIC.
+    const size_t enough = finding.from < input.EndOf(0) ? many : 2;
     if (senders.size() < enough) continue;
-    const PortIndex port = scene.fabric().Peer(scene.fabric().nic(nic).port);
+    const PortIndex port = input.fabric().Peer(input.fabric().nic(nic).port);
     if (port == kNone) continue;
-    const std::vector<size_t> full = FullFrom(scene, port, finding.from);
-    // Once is a queue as there are many.
+    const std::vector<size_t> full = FullFrom(input, port, finding.from);
+    // A single congested window is normal.
     if (full.size() < 2) continue;
-    finding.kind = senders.size() >= kMany ? FindingKind::kIncast : FindingKind::kNoisyNeighbour;
+    finding.kind = senders.size() >= many ? FaultKind::kIncast : FaultKind::kNoisyNeighbour;
     finding.confidence = 0.9;
-    finding.verdict = std::max({scene.EndOf(full[1]), finding.from, scene.EndOf(kWarmUp)});
-    constexpr int kCalm = 4;
-    if (last + kCalm * scene.parts().metrics.window() < scene.EndOf(scene.windows() - 1)) {
+    finding.detected_at = std::max(
+        {input.EndOf(full[1]), finding.from, input.EndOf(input.thresholds().warm_up_windows)});
+    if (last + input.thresholds().quiet_windows * input.parts().metrics.window() <
+        input.EndOf(input.windows() - 1)) {
       finding.until = last;
     }
     const auto alone = static_cast<size_t>(std::ranges::count_if(
         senders, [&](NicIndex sender) { return alone_senders.contains(sender); }));
     finding.evidence.push_back(fmt::format(
-        "{} to it by {}{}; {} has been full since, in {} of {}",
+        "{} to it with {}{}; {} has been congested since, in {} of {}",
         senders.size() == 1 ? "1 NIC sends" : WithThousands(senders.size()) + " NICs send",
         Counted(finding.culprits.size(), "flow"), HowForeign(alone, senders.size()),
-        scene.fabric().NameOf(port), WithThousands(full.size()),
-        Counted(scene.windows() - full.front(), "window")));
+        input.fabric().NameOf(port), WithThousands(full.size()),
+        Counted(input.windows() - full.front(), "window")));
     found.push_back(std::move(finding));
   }
 }

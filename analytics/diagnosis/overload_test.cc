@@ -2,14 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
 
 constexpr const char* kSenders[] = {"host4", "host5", "host6", "host8", "host9", "host12"};
 
-class OverloadTest : public SceneTest {
+class OverloadTest : public DiagnosisTest {
  protected:
   // The last link to host0 runs at 95 % of its rate from window 8 on.
   void FillLink() {
@@ -17,7 +17,7 @@ class OverloadTest : public SceneTest {
       Grows(Port("leaf0", "host0"), Metric::kTxBytes, w, kLine * 95 / 100);
     }
   }
-  Findings Found() { return SceneTest::Found(DetectOverload); }
+  Findings Found() { return DiagnosisTest::Found(DetectOverload); }
 };
 
 TEST_F(OverloadTest, ManyNewSendersThatFillALinkAreAnIncast) {
@@ -25,11 +25,11 @@ TEST_F(OverloadTest, ManyNewSendersThatFillALinkAreAnIncast) {
   for (const char* sender : kSenders) Sends(sender, "host0", 17, 8);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kIncast);
+  EXPECT_EQ(found[0].kind, FaultKind::kIncast);
   EXPECT_EQ(found[0].place, Nic("host0"));
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_EQ(found[0].verdict, End(9));
-  EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("and to nobody else"));
+  EXPECT_EQ(found[0].detected_at, End(9));
+  EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("and to no other NIC"));
   EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("in 12 of 12 windows"));
   std::vector<FlowKey> culprits;
   for (const char* sender : kSenders) culprits.push_back(Flow(sender, "host0"));
@@ -44,7 +44,7 @@ TEST_F(OverloadTest, MarksAtTheLastPortSayThatItIsFullToo) {
   Grows(Port("leaf0", "host0"), Metric::kEcnMarked, 12, 5, kRoce);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].verdict, End(12));
+  EXPECT_EQ(found[0].detected_at, End(12));
 }
 
 // What they did before is seen: they have not come for this alone.
@@ -56,7 +56,7 @@ TEST_F(OverloadTest, SendersWhoAlsoSendToOthersAreNotSaidToSendToNobodyElse) {
   Sends("host8", "host13", 18, 0);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("which were not there before"));
+  EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("which started recently"));
 }
 
 TEST_F(OverloadTest, AFewNewSendersAreNoisyNeighbours) {
@@ -65,7 +65,7 @@ TEST_F(OverloadTest, AFewNewSendersAreNoisyNeighbours) {
   Sends("host8", "host0", 17, 8);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kNoisyNeighbour);
+  EXPECT_EQ(found[0].kind, FaultKind::kNoisyNeighbour);
   EXPECT_EQ(found[0].place, Nic("host0"));
 }
 
@@ -79,9 +79,9 @@ TEST_F(OverloadTest, ManyThatAreThereFromTheBeginningAreAnIncastIfTheySendToNobo
   for (const char* sender : kSenders) Sends(sender, "host0", 17, 0);
   Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kIncast);
+  EXPECT_EQ(found[0].kind, FaultKind::kIncast);
   EXPECT_EQ(found[0].culprits.size(), 6u);
-  EXPECT_EQ(found[0].verdict, End(9)) << "the link was not full before";
+  EXPECT_EQ(found[0].detected_at, End(9)) << "the link was not full before";
 }
 
 TEST_F(OverloadTest, AFewThatAreThereFromTheBeginningMayBeWhatTheNicIsFor) {

@@ -2,12 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
 
-class PauseTest : public SceneTest {
+class PauseTest : public DiagnosisTest {
  protected:
   // The port is held by its peer for a part of each window.
   void IsPaused(topology::PortIndex port, size_t first, size_t last, double part) {
@@ -39,7 +39,7 @@ class PauseTest : public SceneTest {
                       .destination = NicOf("host4"),
                       .intervals = {stretch}});
   }
-  Findings Found() { return SceneTest::Found(DetectPauses); }
+  Findings Found() { return DiagnosisTest::Found(DetectPauses); }
 };
 
 TEST_F(PauseTest, NobodyIsToBlameWhereNobodyPauses) { EXPECT_TRUE(Found().empty()); }
@@ -49,11 +49,11 @@ TEST_F(PauseTest, ANicThatHoldsItsSwitchAllOfTheTimeMakesAStorm) {
   IsPaused(Port("leaf0", "host1"), 8, 14, 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kPfcStorm);
+  EXPECT_EQ(found[0].kind, FaultKind::kPfcStorm);
   EXPECT_EQ(found[0].place, Nic("host1"));
   EXPECT_EQ(found[0].from, Begin(8));
   EXPECT_EQ(found[0].until, End(14));
-  EXPECT_EQ(found[0].verdict, End(9));
+  EXPECT_EQ(found[0].detected_at, End(9));
 }
 
 TEST_F(PauseTest, ANicThatTakesLessThanComesIsASlowReceiver) {
@@ -61,10 +61,10 @@ TEST_F(PauseTest, ANicThatTakesLessThanComesIsASlowReceiver) {
   IsPaused(Port("leaf0", "host1"), 8, kWindows - 1, 0.6);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kSlowReceiver);
+  EXPECT_EQ(found[0].kind, FaultKind::kSlowReceiver);
   EXPECT_EQ(found[0].place, Nic("host1"));
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_EQ(found[0].verdict, End(8));
+  EXPECT_EQ(found[0].detected_at, End(8));
   EXPECT_FALSE(found[0].until);
 }
 
@@ -73,11 +73,19 @@ TEST_F(PauseTest, APauseNowAndThenIsWhatPfcIsFor) {
   EXPECT_TRUE(Found().empty());
 }
 
-TEST_F(PauseTest, OneWindowWithPausesIsHalfSure) {
+TEST_F(PauseTest, ALowerThresholdReportsShorterPauses) {
+  thresholds_.pause_ratio = 0.005;
+  for (size_t w = 0; w < kWindows; w += 2) IsPaused(Port("leaf0", "host1"), w, w, 0.01);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kSlowReceiver);
+}
+
+TEST_F(PauseTest, OneWindowWithPausesIsHalfConfident) {
   IsPaused(Port("leaf0", "host1"), 8, 8, 0.3);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kSlowReceiver);
+  EXPECT_EQ(found[0].kind, FaultKind::kSlowReceiver);
   EXPECT_DOUBLE_EQ(found[0].confidence, 0.97 / 2);
 }
 
@@ -87,9 +95,9 @@ TEST_F(PauseTest, AStormLongAfterAPauseIsAStorm) {
   IsPaused(Port("leaf0", "host1"), 10, 16, 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].kind, FindingKind::kSlowReceiver);
+  EXPECT_EQ(found[0].kind, FaultKind::kSlowReceiver);
   EXPECT_EQ(found[0].until, End(1));
-  EXPECT_EQ(found[1].kind, FindingKind::kPfcStorm);
+  EXPECT_EQ(found[1].kind, FaultKind::kPfcStorm);
   EXPECT_EQ(found[1].from, Begin(10));
 }
 
@@ -100,7 +108,7 @@ TEST_F(PauseTest, SeveralPrioritiesAtOnceAreOneStory) {
   }
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kPfcStorm);
+  EXPECT_EQ(found[0].kind, FaultKind::kPfcStorm);
 }
 
 // It begins at a twentieth of window 8, until which the link was full.
@@ -110,7 +118,7 @@ TEST_F(PauseTest, WhatWasSentBeforeAStormBeganSaysNothingOfIt) {
   IsPaused(Port("leaf0", "host1"), 9, 14, 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kPfcStorm);
+  EXPECT_EQ(found[0].kind, FaultKind::kPfcStorm);
 }
 
 // Held for nearly all of the time, and yet a tenth of the line rate goes through.
@@ -119,7 +127,7 @@ TEST_F(PauseTest, WhoeverStillTakesSomethingMakesNoStorm) {
   IsPaused(Port("leaf0", "host1"), 8, 14, 0.97);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kSlowReceiver);
+  EXPECT_EQ(found[0].kind, FaultKind::kSlowReceiver);
 }
 
 TEST_F(PauseTest, ANicThatItsSwitchHoldsIsNotToBlame) {
@@ -134,7 +142,7 @@ TEST_F(PauseTest, TheNicsOwnCountersSayItWhereTheSwitchDoesNot) {
   }
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kPfcStorm);
+  EXPECT_EQ(found[0].kind, FaultKind::kPfcStorm);
 }
 
 TEST_F(PauseTest, PortsThatWaitForEachOtherInALoopAreADeadlock) {
@@ -143,7 +151,7 @@ TEST_F(PauseTest, PortsThatWaitForEachOtherInALoopAreADeadlock) {
   for (const topology::PortIndex port : loop) IsPaused(port, 8, kWindows - 1, 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kPfcDeadlock);
+  EXPECT_EQ(found[0].kind, FaultKind::kPfcDeadlock);
   EXPECT_THAT(found[0].loop, testing::UnorderedElementsAreArray(loop));
   // Each is held by the node that has the next one.
   for (size_t i = 0; i < found[0].loop.size(); ++i) {
@@ -151,7 +159,7 @@ TEST_F(PauseTest, PortsThatWaitForEachOtherInALoopAreADeadlock) {
     EXPECT_EQ(fabric_.PeerNode(found[0].loop[i]), fabric_.port(next).node);
   }
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_EQ(found[0].verdict, End(8));
+  EXPECT_EQ(found[0].detected_at, End(8));
   EXPECT_FALSE(found[0].until);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 constexpr uint64_t kUsual = 1'980'000'000;  // Hz
 constexpr uint64_t kMemory = 80'000'000'000;
 
-class StragglerTest : public SceneTest {
+class StragglerTest : public DiagnosisTest {
  protected:
   void Runs(topology::GpuIndex gpu, size_t first, size_t last, uint64_t hz,
             uint64_t free = kMemory / 10) {
@@ -24,7 +24,7 @@ class StragglerTest : public SceneTest {
       Runs(gpu, first, kWindows - 1, hz);
     }
   }
-  Findings Found() { return SceneTest::Found(DetectStragglers); }
+  Findings Found() { return DiagnosisTest::Found(DetectStragglers); }
 };
 
 TEST_F(StragglerTest, AGpuWhoseClockFallsBehindItsPeersIsSlow) {
@@ -32,11 +32,11 @@ TEST_F(StragglerTest, AGpuWhoseClockFallsBehindItsPeersIsSlow) {
   Runs(GpuOf("host5"), 8, 13, 1'260'000'000);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kStraggler);
+  EXPECT_EQ(found[0].kind, FaultKind::kStraggler);
   EXPECT_EQ(found[0].place, Gpu("host5"));
   EXPECT_EQ(found[0].from, Begin(8));
   EXPECT_EQ(found[0].until, End(13));
-  EXPECT_EQ(found[0].verdict, End(8));
+  EXPECT_EQ(found[0].detected_at, End(8));
 }
 
 TEST_F(StragglerTest, ATenthLessIsUsualAmongBoostClocks) {
@@ -108,7 +108,7 @@ TEST_F(WaitingTest, WithoutGpuCountersItIsTheOneWhoEntersLast) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].place, Gpu("host5"));
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_EQ(found[0].verdict, Begin(10)) << "two periods later";
+  EXPECT_EQ(found[0].detected_at, Begin(10)) << "two periods later";
   EXPECT_FALSE(found[0].until);
   EXPECT_EQ(found[0].affected_jobs, std::vector<uint32_t>{3});
   EXPECT_FALSE(found[0].further.empty()) << "clocks would tell";

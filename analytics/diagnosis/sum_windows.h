@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows in which counters of several entities, added up and taken from each other, mean
-// something.
+// Windows in which sums and differences of counters of several entities are valid.
 #pragma once
 
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "analytics/diagnosis/scene.h"
+#include "analytics/diagnosis/diagnosis_input.h"
 
 namespace rocescope {
 
-// By window. All that holds of counters that are read at the same moments, each window.
+// By window. The counters must be read at the same times.
 struct SumWindows {
-  // How much each grew is known: none of its entity's counters began anew in it or showed what
-  // cannot be, and all were there from its beginning.
+  // The increase of each counter is known: no counter of its entity restarted or had an impossible
+  // value in the window, and all of them existed at the start of the window.
   std::vector<bool> known;
-  // All were read at its end, or all in the middle of the same longer step.
+  // All counters were read at the end of the window, or none was because all missed that reading.
   std::vector<bool> read;
 };
 
 using Counter = std::pair<Entity, Metric>;
 
-SumWindows SumWindowsOf(const Scene& scene, std::span<const Counter> counters);
+SumWindows SumWindowsOf(const DiagnosisInput& input, std::span<const Counter> counters);
 
 }  // namespace rocescope

@@ -6,8 +6,8 @@
 
 #include <array>
 
+#include "analytics/diagnosis/diagnosis_fixture.h"
 #include "analytics/diagnosis/link_balance.h"
-#include "analytics/diagnosis/scene_fixture.h"
 
 namespace rocescope {
 namespace {
@@ -24,12 +24,12 @@ std::vector<size_t> NotIn(const std::vector<bool>& of) {
   return windows;
 }
 
-class SumWindowsTest : public SceneTest {
+class SumWindowsTest : public DiagnosisTest {
  protected:
   SumWindows OfLink() {
     const std::array counters = {Counter(EntityOf(sender_), Metric::kTxPackets),
                                  Counter(EntityOf(receiver_), Metric::kRxPackets)};
-    return In([&](const Scene& scene) { return SumWindowsOf(scene, counters); });
+    return In([&](const DiagnosisInput& input) { return SumWindowsOf(input, counters); });
   }
 
   const topology::PortIndex sender_ = Port("leaf0", "spine1");
@@ -70,7 +70,7 @@ TEST_F(SumWindowsTest, NothingIsMissingBehindAGap) {
   Carries(sender_, 6, 9000);
   SkipsReadings(EntityOf(receiver_), 5, 7);
   const Balance balance =
-      In([&](const Scene& scene) { return LinkBalance(scene, sender_, receiver_); });
+      In([&](const DiagnosisInput& input) { return LinkBalance(input, sender_, receiver_); });
   for (const size_t w : {5u, 6u, 7u}) EXPECT_EQ(balance.missing[w], Balance::kUnread);
   for (const size_t w : {4u, 8u, 19u}) EXPECT_EQ(balance.missing[w], 0);
 }

@@ -7,7 +7,7 @@
 
 namespace rocescope {
 
-std::vector<Suspect> RankByHurts(std::span<const Exposed> places, const Hurts& hurts) {
+std::vector<Suspect> RankSuspects(std::span<const Exposed> places, const AffectedPackets& hurts) {
   constexpr double kElsewhere = 1e-2;
   constexpr double kAnyone = 1e-3;
   std::vector<Suspect> ranked;
@@ -27,7 +27,7 @@ std::vector<Suspect> RankByHurts(std::span<const Exposed> places, const Hurts& h
   std::ranges::sort(ranked, {}, [](const Suspect& suspect) {
     return std::tuple(-suspect.probability, suspect.place, suspect.kind);
   });
-  // From logarithms to shares.
+  // Converts log likelihoods to probabilities.
   const double best = ranked[0].probability;
   double sum = 0;
   for (Suspect& suspect : ranked) {
@@ -38,7 +38,7 @@ std::vector<Suspect> RankByHurts(std::span<const Exposed> places, const Hurts& h
   return ranked;
 }
 
-void Accuse(std::span<const Suspect> ranked, Finding& finding) {
+void SetSuspects(std::span<const Suspect> ranked, Finding& finding) {
   constexpr size_t kMaxRivals = 4;
   constexpr double kLeast = 0.01;
   finding.kind = ranked[0].kind;

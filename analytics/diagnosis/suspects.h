@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who did it, by whom it hurt: a place through whose traffic the hurt ones' share goes as their
-// hurts do is the likeliest.
+// Ranks the places that may be the cause of lost or corrupted packets. The most likely place is the
+// one where each flow's share of the traffic fits best its share of the affected packets.
 #pragma once
 
 #include <map>
@@ -12,25 +12,25 @@
 
 namespace rocescope {
 
-// What a place passed on, in octets, by whoever it may have hurt: a NIC's or a flow's number.
+// Bytes that passed a place, by NIC index or flow number.
 using Passed = std::map<uint32_t, double>;
 
 struct Exposed {
-  FindingKind kind = FindingKind::kCorruption;  // what it would be
+  FaultKind kind = FaultKind::kCorruption;  // of the fault at this place
   Place place;
   Passed passed;
-  double prior = 1;  // how likely it is before anybody is hurt, against the others
+  double prior = 1;  // relative probability before any packet is affected
 };
 
-// How often each was hurt, by its number.
-using Hurts = std::map<uint32_t, double>;
+// Affected packets, by NIC index or flow number.
+using AffectedPackets = std::map<uint32_t, double>;
 
-// The likeliest first, probabilities adding up to 1. Hurts are Poisson counts in proportion to what
-// passed; what a place does not explain comes from elsewhere, which is a hundred times less likely.
-// Places that passed nothing are none.
-std::vector<Suspect> RankByHurts(std::span<const Exposed> places, const Hurts& hurts);
+// Returns the most likely place first; the probabilities add up to 1. Affected packets are Poisson
+// counts, in proportion to the traffic. Packets that a place does not explain have another cause,
+// which is a hundred times less likely. Places without traffic are left out.
+std::vector<Suspect> RankSuspects(std::span<const Exposed> places, const AffectedPackets& hurts);
 
-// Makes the first one the finding and the next few its rivals.
-void Accuse(std::span<const Suspect> ranked, Finding& finding);
+// Makes the first suspect the finding and the next few its alternatives.
+void SetSuspects(std::span<const Suspect> ranked, Finding& finding);
 
 }  // namespace rocescope

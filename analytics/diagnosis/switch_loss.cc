@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a switch received in all is what it sent, dropped and counted, or what still waits in it.
+// Frames that a switch received were sent, counted as dropped, or are still queued. The rest is
+// lost.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,32 +25,32 @@ using topology::NodeIndex;
 constexpr Metric kCountedDrops[] = {Metric::kRxDiscards, Metric::kTxDiscards, Metric::kTtlDrops,
                                     Metric::kNoRouteDrops, Metric::kMtuDrops};
 
-// Received, neither sent nor counted as lost, nor waiting in its queues.
-Balance BalanceOf(const Scene& scene, NodeIndex node) {
-  const topology::Node& of = scene.fabric().node(node);
-  if (scene.HasUndeclaredTraffic(node)) return {};
-  Balance balance{.missing = std::vector<int64_t>(scene.windows()),
-                  .busy = std::vector<double>(scene.windows()),
-                  .full = std::vector<int64_t>(scene.windows())};
+// Frames that were received but neither sent, nor counted as dropped, nor queued.
+Balance BalanceOf(const DiagnosisInput& input, NodeIndex node) {
+  const topology::Node& of = input.fabric().node(node);
+  if (input.HasUndeclaredTraffic(node)) return {};
+  Balance balance{.missing = std::vector<int64_t>(input.windows()),
+                  .busy = std::vector<double>(input.windows()),
+                  .full = std::vector<int64_t>(input.windows())};
   std::vector<int64_t>& difference = balance.missing;
-  Row waiting(scene.windows());
-  double longest = 0;  // octets: the mean of a port that sends full frames
+  Row waiting(input.windows());
+  double longest = 0;  // largest mean frame length of a port, in bytes
   std::optional<Entity> first;
   bool is_queue_told = false;
   std::vector<Counter> counters;
   for (uint32_t i = 0; i < of.port_count; ++i) {
-    if (scene.fabric().port(of.first_port + i).link == kNone) continue;
-    const Entity entity = scene.EntityOf(of.first_port + i);
+    if (input.fabric().port(of.first_port + i).link == kNone) continue;
+    const Entity entity = input.EntityOf(of.first_port + i);
     if (!first) first = entity;
-    if (!scene.AreSimultaneous(*first, Metric::kRxPackets, entity, Metric::kTxPackets)) return {};
+    if (!input.AreSimultaneous(*first, Metric::kRxPackets, entity, Metric::kTxPackets)) return {};
     counters.emplace_back(entity, Metric::kRxPackets);
     counters.emplace_back(entity, Metric::kTxPackets);
     const auto add = [&](Metric metric, int64_t sign) {
-      const Row row = scene.Growth(entity, metric);
+      const Row row = input.Growth(entity, metric);
       for (size_t w = 0; w < row.size(); ++w) difference[w] += sign * static_cast<int64_t>(row[w]);
     };
-    const Row frames = scene.Growth(entity, Metric::kTxPackets);
-    const Row bytes = scene.Growth(entity, Metric::kTxBytes);
+    const Row frames = input.Growth(entity, Metric::kTxPackets);
+    const Row bytes = input.Growth(entity, Metric::kTxBytes);
     for (size_t w = 0; w < frames.size(); ++w) {
       if (frames[w] == 0) continue;
       longest = std::max(longest, static_cast<double>(bytes[w]) / static_cast<double>(frames[w]));
@@ -59,23 +60,23 @@ Balance BalanceOf(const Scene& scene, NodeIndex node) {
     for (const Metric metric : kCountedDrops) add(metric, -1);
     for (uint8_t priority = 0; priority < kPriorities; ++priority) {
       const Row queue =
-          scene.Levels(scene.EntityOf(of.first_port + i, priority), Metric::kQueueBytes);
+          input.Levels(input.EntityOf(of.first_port + i, priority), Metric::kQueueBytes);
       is_queue_told |= !queue.empty();
       for (size_t w = 0; w < queue.size(); ++w) waiting[w] += queue[w];
     }
   }
-  if (!is_queue_told) return {};  // all that is missing may wait
-  const SumWindows windows = SumWindowsOf(scene, counters);
+  if (!is_queue_told) return {};  // all missing frames may be queued
+  const SumWindows windows = SumWindowsOf(input, counters);
   for (size_t w = 0; w < difference.size(); ++w) {
     if (!windows.known[w]) {
       balance.unknown.push_back(w);
-      difference[w] = 0;  // and so begins anew
+      difference[w] = 0;  // the sum starts again
     } else if (w > 0) {
       difference[w] += difference[w - 1];
     }
   }
-  // What waits is known in octets. Most of it is of full length; where it is not, more frames wait.
-  constexpr double kUnsure = 0.5;
+  // Queues are known in bytes. Most queued frames have full length; otherwise more frames are
+  // queued.
   for (size_t w = 0; w < difference.size(); ++w) {
     if (!windows.known[w] || !windows.read[w]) {
       difference[w] = Balance::kUnread;
@@ -89,15 +90,16 @@ Balance BalanceOf(const Scene& scene, NodeIndex node) {
     const double frames = static_cast<double>(waiting[w]) / longest;
     difference[w] -= static_cast<int64_t>(frames);
     balance.busy[w] = 1;
-    balance.full[w] = 2 + static_cast<int64_t>(kUnsure * frames);
+    balance.full[w] =
+        2 + static_cast<int64_t>(input.thresholds().queued_frames_uncertainty * frames);
   }
   return balance;
 }
 
-// NICs that may have sent or got notifications: those that somebody saw, or that say so themselves.
-std::vector<bool> NicsThatTalk(const Scene& scene) {
-  std::vector<bool> talk(scene.fabric().nics().size());
-  for (const FlowPath& path : scene.parts().paths) {
+// NICs that may have sent or received CNPs: those with a known path or with non-zero counters.
+std::vector<bool> ActiveNics(const DiagnosisInput& input) {
+  std::vector<bool> talk(input.fabric().nics().size());
+  for (const FlowPath& path : input.parts().paths) {
     for (const topology::NicIndex nic : {path.source, path.destination}) {
       if (nic != kNone) talk[nic] = true;
     }
@@ -106,29 +108,29 @@ std::vector<bool> NicsThatTalk(const Scene& scene) {
     const Entity entity{.kind = EntityKind::kNic, .index = nic};
     for (const Metric metric :
          {Metric::kTxPackets, Metric::kRxPackets, Metric::kCnpSent, Metric::kCnpHandled}) {
-      const Row row = scene.Growth(entity, metric);
+      const Row row = input.Growth(entity, metric);
       if (std::ranges::any_of(row, [](uint64_t packets) { return packets > 0; })) talk[nic] = true;
     }
   }
   return talk;
 }
 
-// Congestion notifications that left their senders and reached nobody, over the whole fabric and
-// from a window on: fewer than 0 if more were heeded than were sent since. Unset where a NIC that
-// talks does not tell both.
-std::optional<int64_t> LostNotifications(const Scene& scene, size_t from) {
+// CNPs that were sent and not handled, over the whole fabric from a window on. Negative if more
+// CNPs were handled than sent since then. Unset if an active NIC does not report both counters.
+std::optional<int64_t> LostCnps(const DiagnosisInput& input, size_t from) {
   int64_t lost = 0;
   bool told = false;
-  const std::vector<bool> talk = NicsThatTalk(scene);
+  const std::vector<bool> talk = ActiveNics(input);
   for (topology::NicIndex nic = 0; nic < talk.size(); ++nic) {
     const Entity entity{.kind = EntityKind::kNic, .index = nic};
     if (!talk[nic]) continue;
-    if (!scene.Tells(entity, Metric::kCnpSent) || !scene.Tells(entity, Metric::kCnpHandled)) {
+    if (!input.HasMetric(entity, Metric::kCnpSent) ||
+        !input.HasMetric(entity, Metric::kCnpHandled)) {
       return std::nullopt;
     }
     told = true;
-    const Row sent = scene.Growth(entity, Metric::kCnpSent);
-    const Row handled = scene.Growth(entity, Metric::kCnpHandled);
+    const Row sent = input.Growth(entity, Metric::kCnpSent);
+    const Row handled = input.Growth(entity, Metric::kCnpHandled);
     for (size_t w = from; w < sent.size(); ++w) {
       lost += static_cast<int64_t>(sent[w]) - static_cast<int64_t>(handled[w]);
     }
@@ -136,13 +138,13 @@ std::optional<int64_t> LostNotifications(const Scene& scene, size_t from) {
   return told ? std::optional(lost) : std::nullopt;
 }
 
-using SentAgain = std::map<std::pair<Segment, IpAddress>, uint64_t>;
+using Retransmitted = std::map<std::pair<Segment, IpAddress>, uint64_t>;
 
-// Packets sent again by flows whose way leads by the node, by where they go; of those that were.
-SentAgain SentAgainBy(const Scene& scene, NodeIndex node) {
-  SentAgain again;
-  const FlowSummaries& flows = scene.parts().flows;
-  const FlowPaths& paths = scene.parts().paths;
+// Retransmitted packets of flows that pass the node, by destination.
+Retransmitted RetransmittedThrough(const DiagnosisInput& input, NodeIndex node) {
+  Retransmitted again;
+  const FlowSummaries& flows = input.parts().flows;
+  const FlowPaths& paths = input.parts().paths;
   size_t at = 0;
   for (size_t i = 0; i < flows.size(); ++i) {
     while (at < paths.size() && paths[at].flow < flows[i].flow) ++at;
@@ -152,7 +154,7 @@ SentAgain SentAgainBy(const Scene& scene, NodeIndex node) {
     if (packets == 0 || paths[at].flow != flow) continue;
     const bool passes = std::ranges::any_of(paths[at].intervals, [&](const PathInterval& stretch) {
       return std::ranges::any_of(stretch.certain, [&](topology::PortIndex port) {
-        return scene.fabric().port(port).node == node;
+        return input.fabric().port(port).node == node;
       });
     });
     if (passes) again[{flow.segment, flow.destination}] += packets;
@@ -160,19 +162,19 @@ SentAgain SentAgainBy(const Scene& scene, NodeIndex node) {
   return again;
 }
 
-// "host4:mlx5_0, host4:mlx5_1, host5:mlx5_0 and 2 more": where most of them go, most first. Those
-// to whom few go lost them otherwise, as answers that did not come back.
-std::string DestinationsOf(const Scene& scene, const SentAgain& again) {
-  constexpr uint64_t kFew = 20;  // times less than to the first
+// "host4:mlx5_0, host4:mlx5_1, host5:mlx5_0 and 2 more": the destinations of most packets, the most
+// frequent first. Destinations of very few packets are left out, as these were lost elsewhere.
+std::string DestinationsOf(const DiagnosisInput& input, const Retransmitted& again) {
+  constexpr uint64_t kFew = 20;  // times fewer packets than the first destination
   constexpr size_t kMost = 3;
   std::vector<std::pair<uint64_t, std::string>> order;
   for (const auto& [end, packets] : again) {
     const topology::NicIndex nic =
-        scene.fabric().FindNic({.segment = end.first, .address = end.second});
+        input.fabric().FindNic({.segment = end.first, .address = end.second});
     order.emplace_back(packets,
                        nic == topology::kNone
                            ? ToString(end.second)
-                           : NameOf(scene.fabric(), {.kind = PlaceKind::kNic, .index = nic}));
+                           : NameOf(input.fabric(), {.kind = PlaceKind::kNic, .index = nic}));
   }
   std::ranges::sort(order, [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first > b.first : a.second < b.second;
@@ -187,43 +189,42 @@ std::string DestinationsOf(const Scene& scene, const SentAgain& again) {
   return text;
 }
 
-void AddSilentLoss(const Scene& scene, NodeIndex node, const Loss& loss, Findings& found) {
+void AddSilentLoss(const DiagnosisInput& input, NodeIndex node, const Loss& loss, Findings& found) {
   const auto frames = static_cast<int64_t>(loss.frames);
   const size_t first = loss.first;
-  Finding finding = {.kind = FindingKind::kBlackhole,
+  Finding finding = {.kind = FaultKind::kBlackhole,
                      .place = {.kind = PlaceKind::kSwitch, .index = node},
                      .confidence = 0.95,
-                     .from = scene.BeginOf(first),
-                     .verdict = scene.EndOf(loss.verdict)};
-  finding.until = scene.Until(loss.last);
+                     .from = input.BeginOf(first),
+                     .detected_at = input.EndOf(loss.detected_at)};
+  finding.until = input.Until(loss.last);
   finding.evidence.push_back(
-      fmt::format("{} went into it and never came out, and it counts no drops",
+      fmt::format("it received {} that it neither sent nor counted as dropped",
                   Counted(static_cast<uint64_t>(frames), "frame")));
-  const std::optional<int64_t> notifications = LostNotifications(scene, first);
-  const SentAgain again = SentAgainBy(scene, node);
-  const bool are_notifications = notifications ? *notifications * 2 > frames : again.empty();
-  if (are_notifications) {
-    finding.kind = FindingKind::kLostCnps;
-    if (notifications) {
-      finding.evidence.push_back(
-          fmt::format("{} that NICs sent meanwhile reached no NIC",
-                      Counted(static_cast<uint64_t>(*notifications), "congestion notification")));
+  const std::optional<int64_t> cnps = LostCnps(input, first);
+  const Retransmitted again = RetransmittedThrough(input, node);
+  const bool are_cnps = cnps ? *cnps * 2 > frames : again.empty();
+  if (are_cnps) {
+    finding.kind = FaultKind::kLostCnps;
+    if (cnps) {
+      finding.evidence.push_back(fmt::format("{} that NICs sent in this time reached no NIC",
+                                             Counted(static_cast<uint64_t>(*cnps), "CNP")));
     } else {
       finding.confidence = 0.8;
-      finding.evidence.push_back("no flow by way of it had to send anything again");
+      finding.evidence.push_back("no flow through it retransmitted packets");
     }
   } else if (!again.empty()) {
-    finding.evidence.push_back(fmt::format(
-        "packets to {} that go by way of it had to be sent again", DestinationsOf(scene, again)));
+    finding.evidence.push_back(fmt::format("packets to {} that pass through it were retransmitted",
+                                           DestinationsOf(input, again)));
   }
   found.push_back(std::move(finding));
 }
 
-void DetectTooLong(const Scene& scene, NodeIndex node, Findings& found) {
-  Row dropped(scene.windows());
-  const topology::Node& of = scene.fabric().node(node);
+void DetectTooLong(const DiagnosisInput& input, NodeIndex node, Findings& found) {
+  Row dropped(input.windows());
+  const topology::Node& of = input.fabric().node(node);
   for (uint32_t i = 0; i < of.port_count; ++i) {
-    const Row row = scene.Growth(scene.EntityOf(of.first_port + i), Metric::kMtuDrops);
+    const Row row = input.Growth(input.EntityOf(of.first_port + i), Metric::kMtuDrops);
     for (size_t w = 0; w < row.size(); ++w) dropped[w] += row[w];
   }
   const auto is_some = [](uint64_t value) { return value > 0; };
@@ -232,30 +233,31 @@ void DetectTooLong(const Scene& scene, NodeIndex node, Findings& found) {
   const auto last = std::find_if(dropped.rbegin(), dropped.rend(), is_some).base();
   uint64_t all = 0;
   for (const uint64_t value : dropped) all += value;
-  Finding finding = {.kind = FindingKind::kMtuMismatch,
+  Finding finding = {.kind = FaultKind::kMtuMismatch,
                      .place = {.kind = PlaceKind::kSwitch, .index = node},
                      .confidence = ConfidenceFromCount(all, 0.99),
-                     .from = scene.BeginOf(static_cast<size_t>(first - dropped.begin())),
-                     .verdict = scene.EndOf(static_cast<size_t>(first - dropped.begin()))};
-  finding.evidence.push_back(fmt::format("it dropped {} as too long", Counted(all, "packet")));
-  finding.until = scene.Until(static_cast<size_t>(last - dropped.begin()) - 1);
+                     .from = input.BeginOf(static_cast<size_t>(first - dropped.begin())),
+                     .detected_at = input.EndOf(static_cast<size_t>(first - dropped.begin()))};
+  finding.evidence.push_back(
+      fmt::format("it dropped {} as larger than its MTU", Counted(all, "packet")));
+  finding.until = input.Until(static_cast<size_t>(last - dropped.begin()) - 1);
   found.push_back(std::move(finding));
 }
 
 }  // namespace
 
-void DetectSwitchLoss(const Scene& scene, Findings& found) {
+void DetectSwitchLoss(const DiagnosisInput& input, Findings& found) {
   std::vector<NodeIndex> switches;
   std::vector<Balance> places;
-  for (NodeIndex node = 0; node < scene.fabric().nodes().size(); ++node) {
-    if (!scene.fabric().node(node).IsSwitch()) continue;
-    DetectTooLong(scene, node, found);
+  for (NodeIndex node = 0; node < input.fabric().nodes().size(); ++node) {
+    if (!input.fabric().node(node).IsSwitch()) continue;
+    DetectTooLong(input, node, found);
     switches.push_back(node);
-    places.push_back(BalanceOf(scene, node));
+    places.push_back(BalanceOf(input, node));
   }
   const Balances balances(std::move(places));
   for (size_t i = 0; i < switches.size(); ++i) {
-    if (const auto loss = balances.LossAt(i)) AddSilentLoss(scene, switches[i], *loss, found);
+    if (const auto loss = balances.LossAt(i)) AddSilentLoss(input, switches[i], *loss, found);
   }
 }
 

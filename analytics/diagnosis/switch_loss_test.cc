@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
 
 // 1000 frames a window from host0 by spine0 to host4, and as many from host8 to host12.
-class SwitchLossTest : public SceneTest {
+class SwitchLossTest : public DiagnosisTest {
  protected:
   SwitchLossTest() {
     for (size_t w = 0; w < kWindows; ++w) {
@@ -31,7 +31,7 @@ class SwitchLossTest : public SceneTest {
     Grows(OfNic(NicOf("host4")), Metric::kCnpSent, window, sent);
     Grows(OfNic(NicOf("host0")), Metric::kCnpHandled, window, handled);
   }
-  Findings Found() { return SceneTest::Found(DetectSwitchLoss); }
+  Findings Found() { return DiagnosisTest::Found(DetectSwitchLoss); }
 };
 
 TEST_F(SwitchLossTest, WhatGoesInComesOut) { EXPECT_TRUE(Found().empty()); }
@@ -41,7 +41,7 @@ TEST_F(SwitchLossTest, FramesThatVanishInASwitchAreABlackhole) {
   for (size_t w = 8; w < kWindows; ++w) Send({"host0", "leaf0", "spine0"}, w, 100);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kBlackhole);
+  EXPECT_EQ(found[0].kind, FaultKind::kBlackhole);
   EXPECT_EQ(found[0].place, Switch("spine0"));
   EXPECT_EQ(found[0].from, Begin(8));
   EXPECT_FALSE(found[0].until);
@@ -61,10 +61,10 @@ TEST_F(SwitchLossTest, ABlackholeNamesWhomItKeepsPacketsFrom) {
   ASSERT_EQ(found.size(), 1u);
   // 100 in each of 12 windows.
   EXPECT_EQ(found[0].evidence[0],
-            "1,200 frames went into it and never came out, and it counts no drops");
+            "it received 1,200 frames that it neither sent nor counted as dropped");
   EXPECT_EQ(found[0].evidence[1], "packets to " + NameOf(fabric_, Nic("host5")) + " and " +
                                       NameOf(fabric_, Nic("host4")) +
-                                      " that go by way of it had to be sent again");
+                                      " that pass through it were retransmitted");
 }
 
 TEST_F(SwitchLossTest, WhereNobodyTellsWhatWaitsNothingIsKnownToBeLost) {
@@ -74,24 +74,24 @@ TEST_F(SwitchLossTest, WhereNobodyTellsWhatWaitsNothingIsKnownToBeLost) {
   EXPECT_TRUE(Found().empty());
 }
 
-TEST_F(SwitchLossTest, NotificationsThatVanishAreLostCnps) {
+TEST_F(SwitchLossTest, CnpsThatVanishAreLostCnps) {
   for (size_t w = 8; w < kWindows; ++w) {
     Send({"host4", "leaf1", "spine0"}, w, 100);
     Notifies(w, 100, 0);
   }
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kLostCnps);
+  EXPECT_EQ(found[0].kind, FaultKind::kLostCnps);
   EXPECT_EQ(found[0].place, Switch("spine0"));
 }
 
 // Two that were on their way when packets began to vanish.
-TEST_F(SwitchLossTest, WhereMoreNotificationsAreHeededThanSentNoneAreLost) {
+TEST_F(SwitchLossTest, WhereMoreCnpsAreHeededThanSentNoneAreLost) {
   for (size_t w = 0; w < kWindows; ++w) Notifies(w, 10, w == 8 ? 12 : 10);
   for (size_t w = 8; w < kWindows; ++w) Send({"host0", "leaf0", "spine0"}, w, 100);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kBlackhole);
+  EXPECT_EQ(found[0].kind, FaultKind::kBlackhole);
   EXPECT_EQ(found[0].confidence, 0.95);
 }
 
@@ -99,7 +99,7 @@ TEST_F(SwitchLossTest, OneHeededMoreThanWasSentIsNotTheSameAsNobodyTelling) {
   for (size_t w = 0; w < kWindows; ++w) Notifies(w, 10, w == 8 ? 11 : 10);
   for (size_t w = 8; w < kWindows; ++w) Send({"host0", "leaf0", "spine0"}, w, 100);
   ASSERT_EQ(Found().size(), 1u);
-  EXPECT_EQ(Found()[0].kind, FindingKind::kBlackhole);
+  EXPECT_EQ(Found()[0].kind, FaultKind::kBlackhole);
 }
 
 // Who sent those that others heeded, or heeded those that others sent, is not known then.
@@ -113,7 +113,7 @@ TEST_F(SwitchLossTest, WhereANicThatTalksTellsOnlyHalfNobodyKnowsHowManyAreLost)
   Sends("host0", "host4", 17).total.retransmitted = 300;
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kBlackhole);
+  EXPECT_EQ(found[0].kind, FaultKind::kBlackhole);
 }
 
 TEST_F(SwitchLossTest, DropsThatItCountsAreNoBlackhole) {
@@ -137,10 +137,10 @@ TEST_F(SwitchLossTest, PacketsThatAreTooLongAreAnMtuMismatchAtOnce) {
   for (size_t w = 8; w < 11; ++w) Grows(Port("leaf2", "host8"), Metric::kMtuDrops, w, 3);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kMtuMismatch);
+  EXPECT_EQ(found[0].kind, FaultKind::kMtuMismatch);
   EXPECT_EQ(found[0].place, Switch("leaf2"));
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_EQ(found[0].verdict, End(8));
+  EXPECT_EQ(found[0].detected_at, End(8));
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
 namespace {
 
-class ThresholdTest : public SceneTest {
+class ThresholdTest : public DiagnosisTest {
  protected:
   void Queue(topology::PortIndex port, size_t window, uint64_t bytes, uint64_t marked) {
     Says(port, Metric::kQueueWatermark, window, bytes, kRoce);
@@ -16,7 +16,7 @@ class ThresholdTest : public SceneTest {
     Says(port, Metric::kBufferWatermark, window, bytes, kRoce);
     Grows(port, Metric::kPfcTx, window, pauses, kRoce);
   }
-  Findings Found() { return SceneTest::Found(DetectThresholds); }
+  Findings Found() { return DiagnosisTest::Found(DetectThresholds); }
 };
 
 // All mark from 100 kB on: sixty long queues, each with marks.
@@ -39,11 +39,11 @@ TEST_F(LateMarksTest, ASwitchThatMarksNoneOfItsLongQueuesMarksTooLate) {
   for (size_t w = 8; w < 14; ++w) Queue(Port("leaf0", "spine0"), w, 400'000, 0);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kMisconfiguredEcn);
+  EXPECT_EQ(found[0].kind, FaultKind::kMisconfiguredEcn);
   EXPECT_EQ(found[0].place, Switch("leaf0"));
   EXPECT_EQ(found[0].from, Begin(8));
   EXPECT_EQ(found[0].until, End(13));
-  EXPECT_EQ(found[0].verdict, End(9));
+  EXPECT_EQ(found[0].detected_at, End(9));
 }
 
 TEST_F(LateMarksTest, AQueueHeldByPfcGoesUnmarkedAsNothingLeavesIt) {
@@ -83,7 +83,7 @@ TEST_F(ThresholdTest, ASwitchThatMarkedBeforeIsHeldAgainstItself) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].place, Switch("leaf0"));
   EXPECT_EQ(found[0].from, Begin(10));
-  EXPECT_EQ(found[0].verdict, End(12));
+  EXPECT_EQ(found[0].detected_at, End(12));
   EXPECT_EQ(found[0].until, End(15));
 }
 
@@ -123,10 +123,10 @@ TEST_F(EarlyPausesTest, ASwitchThatPausesAtATenthOfThatPausesTooEarly) {
   for (size_t w = 8; w < 14; ++w) Buffer(Port("leaf0", "host1"), w, 100'000, 3);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kMisconfiguredAlpha);
+  EXPECT_EQ(found[0].kind, FaultKind::kMisconfiguredAlpha);
   EXPECT_EQ(found[0].place, Switch("leaf0"));
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_EQ(found[0].verdict, End(9));
+  EXPECT_EQ(found[0].detected_at, End(9));
   EXPECT_EQ(found[0].until, End(13));
 }
 

@@ -213,19 +213,20 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
   auto findings = std::make_shared<Findings>();
   auto coverage = std::make_shared<DiagnosisCoverage>();
   if (metrics_) {
-    const Scene scene({.fabric = *fabric_,
-                       .metrics = *metrics_,
-                       .paths = *paths,
-                       .flows = *flows,
-                       .connections = *connections,
-                       .attribution = *attribution,
-                       .iteration_patterns = *iteration_patterns,
-                       .cabling = *cabling,
-                       .delays = delays_->delays(),
-                       .queue_uses = delays_->queues(),
-                       .losses = *losses_});
-    *findings = Diagnose(scene);
-    *coverage = CoverageOf(scene);
+    const DiagnosisInput input({.fabric = *fabric_,
+                                .metrics = *metrics_,
+                                .paths = *paths,
+                                .flows = *flows,
+                                .connections = *connections,
+                                .attribution = *attribution,
+                                .iteration_patterns = *iteration_patterns,
+                                .cabling = *cabling,
+                                .delays = delays_->delays(),
+                                .queue_uses = delays_->queues(),
+                                .losses = *losses_,
+                                .thresholds = options_.thresholds});
+    *findings = Diagnose(input);
+    *coverage = CoverageOf(input);
   }
   if (anomalies_) anomalies_->Update(*metrics_);
   auto anomalies =

@@ -16,6 +16,7 @@
 #include "analytics/congestion/queue_tracker.h"
 #include "analytics/connection/connection_tracker.h"
 #include "analytics/delay/delay_tracker.h"
+#include "analytics/diagnosis/thresholds.h"
 #include "analytics/engine/snapshot.h"
 #include "analytics/job/attribution.h"
 #include "analytics/loss/loss_tracker.h"
@@ -35,6 +36,7 @@ struct EngineOptions {
   Duration iteration_pattern_pace{};
   // Length of an analysis window for metrics, hotspots and anomalies.
   Duration window = std::chrono::seconds(1);
+  Thresholds thresholds;  // thresholds of the diagnosis
 };
 
 class Engine {

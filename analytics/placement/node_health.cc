@@ -50,11 +50,11 @@ NodeHealth::NodeHealth(const topology::Fabric& fabric, const topology::LeafGroup
     const double weight = finding.until ? kOverCounts : 1;
     Spread({.finding = &finding,
             .suspect = {finding.kind, finding.place, finding.confidence},
-            .cost = weight * finding.confidence * CostOf(finding.kind)});
+            .cost = weight * finding.confidence * InfoOf(finding.kind).placement_cost});
     for (const Suspect& rival : finding.alternatives) {
       Spread({.finding = &finding,
               .suspect = rival,
-              .cost = weight * rival.probability * CostOf(rival.kind)});
+              .cost = weight * rival.probability * InfoOf(rival.kind).placement_cost});
     }
   }
   LookAbove();
@@ -115,8 +115,8 @@ uint32_t NodeHealth::UplinksOf(NodeIndex node) const {
 
 void NodeHealth::AddAbove(NodeIndex below, const Problem& trouble) {
   Problem here = trouble;
-  here.cost *=
-      IsRoutedAround(trouble.suspect.kind) ? 1.0 / std::max(1u, UplinksOf(below)) : kAboveCounts;
+  here.cost *= InfoOf(trouble.suspect.kind).is_routed_around ? 1.0 / std::max(1u, UplinksOf(below))
+                                                             : kAboveCounts;
   above_[below].push_back(here);
 }
 
@@ -175,7 +175,7 @@ PlacementReason NodeHealth::ReasonOf(const Problem& trouble, bool above, double 
       .place = place,
       .finding = suspect.kind,
       .value = suspect.probability,
-      .sentence = fmt::format("{} {}{}; confidence {:.2f}", place, InfoOf(suspect.kind).sentence,
+      .sentence = fmt::format("{}: {}{}; confidence {:.2f}", place, InfoOf(suspect.kind).sentence,
                               trouble.finding->until ? " (resolved, or no longer observed)" : "",
                               std::floor(suspect.probability * 100) / 100)};
 }

@@ -57,7 +57,7 @@ struct PlacementReason {
   PlacementReasonKind kind = PlacementReasonKind::kInUse;
   double cost = 0;                     // reduction of the score, 0 to 1
   std::string place;                   // empty: the node itself
-  std::optional<FindingKind> finding;  // kind of a fault
+  std::optional<FaultKind> finding;  // kind of a fault
   std::vector<uint64_t> jobs;          // scheduler's job numbers, for kInUse
   double value = 0;  // busy: utilisation; paused: share of the time; faults: confidence
   std::string sentence;

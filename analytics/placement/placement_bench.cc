@@ -36,7 +36,7 @@ struct Large {
     }
     for (uint32_t link = 0; link < fabric.links().size(); link += 97) {
       findings.push_back(
-          {.kind = FindingKind::kGrayLoss, .place = {PlaceKind::kLink, link}, .confidence = 0.9});
+          {.kind = FaultKind::kGrayLoss, .place = {PlaceKind::kLink, link}, .confidence = 0.9});
     }
   }
 };

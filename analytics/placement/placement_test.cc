@@ -40,7 +40,7 @@ class PlacementTest : public testing::Test {
     return fabric_.FindPort(Node(node), port);
   }
 
-  void Break(FindingKind kind, const std::string& node, const std::string& port,
+  void Break(FaultKind kind, const std::string& node, const std::string& port,
              double confidence = 1) {
     Place place;
     switch (InfoOf(kind).place) {
@@ -105,7 +105,7 @@ TEST_F(PlacementTest, PlacesAJobBelowOneLeafOfAnIdleFabric) {
 }
 
 TEST_F(PlacementTest, ALostRailRulesANodeOut) {
-  Break(FindingKind::kGrayLoss, "host1", "mlx5_1", 0.9);
+  Break(FaultKind::kGrayLoss, "host1", "mlx5_1", 0.9);
   const Placement placement = Ask({.nodes = 4});
   EXPECT_THAT(Chosen(placement), ElementsAre("host4", "host5", "host6", "host7"));
   const NodeRank& rank = RankOf(placement, "host1");
@@ -115,16 +115,15 @@ TEST_F(PlacementTest, ALostRailRulesANodeOut) {
   EXPECT_NEAR(rank.score, 0.1, 1e-9) << "1 minus the confidence of 0.9";
   ASSERT_THAT(rank.reasons, SizeIs(1));
   EXPECT_EQ(rank.reasons[0].kind, PlacementReasonKind::kFault);
-  EXPECT_EQ(rank.reasons[0].finding, FindingKind::kGrayLoss);
+  EXPECT_EQ(rank.reasons[0].finding, FaultKind::kGrayLoss);
   EXPECT_THAT(rank.reasons[0].place, HasSubstr("host1:mlx5_1"));
   EXPECT_THAT(rank.reasons[0].sentence, HasSubstr("loses packets"));
 }
 
 TEST_F(PlacementTest, EveryKindOfFaultOfANodeCounts) {
-  for (const FindingKind kind :
-       {FindingKind::kLinkDown, FindingKind::kFlap, FindingKind::kDegradedRate,
-        FindingKind::kBitErrors, FindingKind::kSlowReceiver, FindingKind::kPfcStorm,
-        FindingKind::kNicCrash, FindingKind::kStraggler}) {
+  for (const FaultKind kind : {FaultKind::kLinkDown, FaultKind::kFlap, FaultKind::kDegradedRate,
+                               FaultKind::kBitErrors, FaultKind::kSlowReceiver,
+                               FaultKind::kPfcStorm, FaultKind::kNicCrash, FaultKind::kStraggler}) {
     findings_.clear();
     Break(kind, "host5", "mlx5_0");
     EXPECT_FALSE(RankOf(Ask({.nodes = 1}), "host5").suits) << InfoOf(kind).name;
@@ -133,7 +132,7 @@ TEST_F(PlacementTest, EveryKindOfFaultOfANodeCounts) {
 }
 
 TEST_F(PlacementTest, ABrokenLeafRulesOutWhatIsBelow) {
-  Break(FindingKind::kSwitchCrash, "leaf0", "");
+  Break(FaultKind::kSwitchCrash, "leaf0", "");
   const Placement placement = Ask({.nodes = 5});
   EXPECT_EQ(placement.offered, 8u);
   EXPECT_EQ(RankOf(placement, "host3").healthy_rails, 0u);
@@ -142,8 +141,8 @@ TEST_F(PlacementTest, ABrokenLeafRulesOutWhatIsBelow) {
 }
 
 TEST_F(PlacementTest, UnlikelyOrResolvedFaultsDoNotRuleANodeOut) {
-  Break(FindingKind::kGrayLoss, "host0", "mlx5_0", 0.3);
-  Break(FindingKind::kGrayLoss, "host4", "mlx5_0");
+  Break(FaultKind::kGrayLoss, "host0", "mlx5_0", 0.3);
+  Break(FaultKind::kGrayLoss, "host4", "mlx5_0");
   findings_.back().until = FromNanoseconds(1);
   const Placement placement = Ask({.nodes = 4});
   EXPECT_TRUE(RankOf(placement, "host0").suits);
@@ -154,9 +153,9 @@ TEST_F(PlacementTest, UnlikelyOrResolvedFaultsDoNotRuleANodeOut) {
 }
 
 TEST_F(PlacementTest, AlternativesOfAFindingCountWithTheirProbability) {
-  Break(FindingKind::kGrayLoss, "host0", "mlx5_0", 0.6);
+  Break(FaultKind::kGrayLoss, "host0", "mlx5_0", 0.6);
   const topology::PortIndex other = Port("host4", "mlx5_0");
-  findings_[0].alternatives = {{.kind = FindingKind::kGrayLoss,
+  findings_[0].alternatives = {{.kind = FaultKind::kGrayLoss,
                           .place = {PlaceKind::kLink, fabric_.port(other).link, other},
                           .probability = 0.4}};
   EXPECT_NEAR(RankOf(Ask({.nodes = 1}), "host4").score, 0.6, 1e-9);
@@ -180,7 +179,7 @@ TEST_F(PlacementTest, NodesOnBusyLinksComeLast) {
 
 TEST_F(PlacementTest, ProblemsAboveALeafAffectJobsThatLeaveIt) {
   Break(
-      FindingKind::kGrayLoss, "leaf0",
+      FaultKind::kGrayLoss, "leaf0",
       fabric_
           .port(fabric_.PortsOf(Node("leaf0")).size() - 1 + fabric_.node(Node("leaf0")).first_port)
           .name);
@@ -239,7 +238,7 @@ TEST_F(PlacementTest, GpusAreCountedAndNodesAreTakenWhole) {
 
 TEST_F(PlacementTest, ChoosesNothingAndExplainsWhyIfTooFewNodesAreSuitable) {
   Use("host0", 7);
-  Break(FindingKind::kLinkDown, "host1", "mlx5_0");
+  Break(FaultKind::kLinkDown, "host1", "mlx5_0");
   const Placement placement = Ask({.nodes = 11});
   EXPECT_THAT(placement.chosen, IsEmpty());
   EXPECT_EQ(placement.distance, PlacementDistance::kNone);
@@ -287,7 +286,7 @@ class RailPlacementTest : public PlacementTest {
 };
 
 TEST_F(RailPlacementTest, AFaultyLeafOfOneRailAffectsAllOfItsHosts) {
-  Break(FindingKind::kBlackhole, "leaf1", "");
+  Break(FaultKind::kBlackhole, "leaf1", "");
   const Placement placement = Ask({.nodes = 3});
   EXPECT_THAT(Chosen(placement), ElementsAre("host4", "host5", "host6"));
   EXPECT_EQ(placement.sentence, "3 nodes below leaf[2-3]: no known problems");

@@ -69,10 +69,10 @@ Result<DrawnScenario> DrawScenario(const DrawOptions& options, uint32_t number) 
       const auto traffic = Traffic::Of(outline, WriteOutline(outline, *fabric));
       if (!traffic) return tl::unexpected(traffic.error());
       RandomSource faults(seed, "fault", 0);
-      const Scene scene = {
+      const DrawContext context = {
           .fabric = *fabric, .outline = outline, .traffic = *traffic, .priors = options.priors};
       FaultOptions fault;
-      if (!DrawFault(*kind, scene, faults, fault)) continue;
+      if (!DrawFault(*kind, context, faults, fault)) continue;
       outline.fault = std::move(fault);
     }
     return DrawnScenario{

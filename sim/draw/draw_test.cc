@@ -116,7 +116,7 @@ TEST_F(DrawTest, WeightedKindsFollowTheirPriors) {
   for (size_t i = 0; i < kFaultKinds; ++i) {
     const double expected = kCount * priors_.kinds[i] / sum;
     if (expected == 0) {
-      EXPECT_EQ(seen[i], 0) << kFaults[i].name;
+      EXPECT_EQ(seen[i], 0) << kFaultInfos[i].name;
       continue;
     }
     chi_square += (seen[i] - expected) * (seen[i] - expected) / expected;

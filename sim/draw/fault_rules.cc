@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "sim/draw/loss_rate.h"
 #include "sim/fault/cables.h"
@@ -18,34 +19,34 @@ using topology::PortIndex;
 // Draws one fault.
 class Drawer {
  public:
-  Drawer(const Scene& scene, RandomSource& dice, FaultOptions& fault)
-      : scene_(scene), dice_(dice), fault_(fault) {}
+  Drawer(const DrawContext& context, RandomSource& dice, FaultOptions& fault)
+      : context_(context), dice_(dice), fault_(fault) {}
 
-  // The fault starts after the first third of the run, which serves as the healthy baseline. Half
-  // of the faults last until the end of the run.
+  // After about a third of the run, which shows the healthy state. Half of the faults last until
+  // the run ends.
   void Time() {
-    const SimTime run = scene_.outline.duration;
+    const SimTime run = context_.outline.duration;
     fault_.onset = dice_.Time(run * 3 / 10, run / 2);
     fault_.duration = dice_.Chance(0.5) ? kNever : dice_.Time(run / 5, run * 2 / 5);
   }
   double Seconds() const {
-    const SimTime left = scene_.outline.duration - fault_.onset;
+    const SimTime left = context_.outline.duration - fault_.onset;
     return static_cast<double>(std::min(left, fault_.duration)) / kSecond;
   }
 
   // Prefers busy flows.
   const Flow& PickFlow() {
     std::vector<double> weights;
-    for (const Flow& flow : scene_.traffic.flows()) weights.push_back(flow.frames);
-    return scene_.traffic.flows()[dice_.Weighted(weights)];
+    for (const Flow& flow : context_.traffic.flows()) weights.push_back(flow.frames);
+    return context_.traffic.flows()[dice_.Weighted(weights)];
   }
-  NodeIndex NodeAt(PortIndex port) const { return scene_.fabric.port(port).node; }
+  NodeIndex NodeAt(PortIndex port) const { return context_.fabric.port(port).node; }
   NodeIndex LeafOf(NicIndex nic) const {
-    return scene_.fabric.PeerNode(scene_.fabric.nic(nic).port);
+    return context_.fabric.PeerNode(context_.fabric.nic(nic).port);
   }
 
-  // Mostly picks a link between switches, otherwise a host link. If the fault can affect a single
-  // direction, half of the faults do so.
+  // Mostly a link between switches, else a host's link. With `one_way`, half of the faults affect
+  // one direction only.
   bool Link(bool one_way) {
     const Flow& flow = PickFlow();
     std::vector<PortIndex> between;
@@ -55,13 +56,13 @@ class Drawer {
     const PortIndex port = !host               ? dice_.Pick(between)
                            : dice_.Chance(0.5) ? flow.ports.front()
                                                : flow.ports.back();
-    fault_.link = scene_.fabric.port(port).link;
+    fault_.link = context_.fabric.port(port).link;
     if (one_way && dice_.Chance(0.5)) fault_.sender = port;
-    frames_ = scene_.traffic.FramesBy(port) * Seconds();
+    frames_ = context_.traffic.FramesBy(port) * Seconds();
     return true;
   }
 
-  // Picks any switch on the path of a busy flow.
+  // Any switch on the path of a busy flow.
   bool Switch() {
     const Flow& flow = PickFlow();
     if (flow.ports.size() < 2) return false;
@@ -71,88 +72,97 @@ class Drawer {
   bool SwitchAt(NodeIndex node) {
     fault_.node = node;
     frames_ = 0;
-    for (PortIndex port = 0; port < scene_.fabric.ports().size(); ++port) {
-      if (NodeAt(port) == node) frames_ += scene_.traffic.FramesBy(port) * Seconds();
+    for (PortIndex port = 0; port < context_.fabric.ports().size(); ++port) {
+      if (NodeAt(port) == node) frames_ += context_.traffic.FramesBy(port) * Seconds();
     }
     return true;
   }
-  // Picks a switch where flows have several uplinks to choose from.
+  // A switch where flows have several uplinks to choose from.
   bool HashingSwitch() {
     const Flow& flow = PickFlow();
     std::vector<NodeIndex> nodes;
     for (size_t i = 1; i + 1 < flow.ports.size(); ++i) {
-      const NodeIndex next = scene_.fabric.PeerNode(flow.ports[i]);
-      if (scene_.fabric.node(next).tier > scene_.fabric.node(NodeAt(flow.ports[i])).tier) {
+      const NodeIndex next = context_.fabric.PeerNode(flow.ports[i]);
+      if (context_.fabric.node(next).tier > context_.fabric.node(NodeAt(flow.ports[i])).tier) {
         nodes.push_back(NodeAt(flow.ports[i]));
       }
     }
     return !nodes.empty() && SwitchAt(dice_.Pick(nodes));
   }
-  // Picks the leaf of the NIC that the workload's streams overload: the last hop builds the queue,
-  // sets CE marks and sends PFC pause frames, and all CNPs of that NIC pass through it.
+  // The leaf of the NIC that the workload's streams overload. Its port to the NIC queues, marks and
+  // pauses, and all CNPs of the NIC pass it.
   bool CongestedLeaf() {
-    if (scene_.outline.streams.empty()) return false;
-    const Outline::Stream& stream = scene_.outline.streams.front();
+    if (context_.outline.streams.empty()) return false;
+    const Outline::Stream& stream = context_.outline.streams.front();
     return SwitchAt(LeafOf(NicAt(stream.to_host, stream.to_nic))) && frames_ > 0;
   }
 
-  // Picks the leaf of the first sender of those streams: its CNPs arrive through the overloaded
-  // port too.
-  bool SenderLeaf() {
-    if (scene_.outline.streams.empty()) return false;
-    const Outline::Stream& stream = scene_.outline.streams.front();
+  // The leaf of the first stream's sender: its CNPs pass the overloaded port too.
+  bool AnsweredLeaf() {
+    if (context_.outline.streams.empty()) return false;
+    const Outline::Stream& stream = context_.outline.streams.front();
     return SwitchAt(LeafOf(NicAt(stream.from_host, stream.from_nic))) && frames_ > 0;
   }
-  // Picks uplinks of two leaves in the same pod.
+  // Uplinks of two leaves of one pod.
   bool SwappedCables() {
     const Flow& flow = PickFlow();
     if (flow.ports.size() < 3) return false;
     const PortIndex first = flow.ports[1];
     std::vector<PortIndex> others;
-    for (PortIndex port = 0; port < scene_.fabric.ports().size(); ++port) {
-      const topology::Node& node = scene_.fabric.node(NodeAt(port));
-      if (node.tier != topology::Tier::kLeaf || scene_.fabric.Peer(port) == topology::kNone ||
-          scene_.fabric.node(scene_.fabric.PeerNode(port)).tier != topology::Tier::kSpine ||
-          node.pod != scene_.fabric.node(NodeAt(first)).pod) {
+    for (PortIndex port = 0; port < context_.fabric.ports().size(); ++port) {
+      const topology::Node& node = context_.fabric.node(NodeAt(port));
+      if (node.tier != topology::Tier::kLeaf || context_.fabric.Peer(port) == topology::kNone ||
+          context_.fabric.node(context_.fabric.PeerNode(port)).tier != topology::Tier::kSpine ||
+          node.pod != context_.fabric.node(NodeAt(first)).pod) {
         continue;
       }
       const std::array<PortIndex, 2> swapped = {first, port};
-      if (NodeAt(port) != NodeAt(first) && SwapCables(scene_.fabric, swapped)) {
+      if (NodeAt(port) != NodeAt(first) && SwapCables(context_.fabric, swapped)) {
         others.push_back(port);
       }
     }
     if (others.empty()) return false;
     fault_.swapped = {first, dice_.Pick(others)};
-    fault_.link = scene_.fabric.port(first).link;
+    fault_.link = context_.fabric.port(first).link;
     fault_.onset = 0;
     fault_.duration = kNever;
     return true;
   }
-  // Picks a leaf-to-spine link over which a cyclic buffer dependency can form.
+  // A link between a leaf and a spine on which a cycle of pauses can close.
   bool Loop() {
     std::vector<topology::LinkIndex> links;
-    for (topology::LinkIndex link = 0; link < scene_.fabric.links().size(); ++link) {
-      if (FindValleyLoop(scene_.fabric, link)) links.push_back(link);
+    for (topology::LinkIndex link = 0; link < context_.fabric.links().size(); ++link) {
+      if (FindValleyLoop(context_.fabric, link)) links.push_back(link);
     }
     if (links.empty()) return false;
     fault_.link = dice_.Pick(links);
     return true;
   }
 
+  // A GPU of the job of a busy flow.
+  bool JobGpu() {
+    const uint32_t number = PickFlow().job;
+    const Outline::Job& job = context_.outline.jobs[number];
+    const NicIndex nic = NicAt(dice_.Pick(job.hosts), 0);
+    const auto gpus = context_.fabric.GpusOf(context_.fabric.nic(nic).host);
+    fault_.gpu = gpus[dice_.Between(0, job.gpus - 1)];
+    return true;
+  }
+
   NicIndex NicAt(uint32_t host, uint32_t nic) const {
-    return host * scene_.outline.fabric.nics_per_host + nic;
+    return host * context_.outline.fabric.nics_per_host + nic;
   }
   bool ReceivingNic() {
     fault_.nic = PickFlow().to;
     return true;
   }
-  // Picks senders on hosts other than the NIC's host.
+  // NICs of other hosts than the host of the fault's NIC.
   bool Senders(const std::vector<uint32_t>& hosts, uint64_t least, uint64_t most) {
-    const NodeIndex victim = scene_.fabric.nic(fault_.nic).host;
-    const uint32_t nics = scene_.outline.fabric.nics_per_host;
+    const NodeIndex victim = context_.fabric.nic(fault_.nic).host;
+    const uint32_t nics = context_.outline.fabric.nics_per_host;
     std::vector<NicIndex> choices;
     for (const uint32_t host : hosts) {
-      if (scene_.fabric.nic(NicAt(host, 0)).host == victim) continue;
+      if (context_.fabric.nic(NicAt(host, 0)).host == victim) continue;
       for (uint32_t nic = 0; nic < nics; ++nic) choices.push_back(NicAt(host, nic));
     }
     if (choices.size() < least) return false;
@@ -165,12 +175,12 @@ class Drawer {
   }
   std::vector<uint32_t> AllHosts() const {
     std::vector<uint32_t> hosts;
-    const size_t nics = scene_.outline.fabric.nics_per_host;
-    for (uint32_t i = 0; i < scene_.fabric.nics().size() / nics; ++i) hosts.push_back(i);
+    const size_t nics = context_.outline.fabric.nics_per_host;
+    for (uint32_t i = 0; i < context_.fabric.nics().size() / nics; ++i) hosts.push_back(i);
     return hosts;
   }
   std::vector<uint32_t> HostsOutsideOf(uint32_t job) const {
-    const std::vector<uint32_t>& own = scene_.outline.jobs[job].hosts;
+    const std::vector<uint32_t>& own = context_.outline.jobs[job].hosts;
     std::vector<uint32_t> hosts = AllHosts();
     std::erase_if(
         hosts, [&](uint32_t host) { return std::find(own.begin(), own.end(), host) != own.end(); });
@@ -178,26 +188,23 @@ class Drawer {
   }
 
   void Loss() {
-    const double rate = DrawLossRate(scene_.priors.loss_rates, dice_);
+    const double rate = DrawLossRate(context_.priors.loss_rates, dice_);
     fault_.probability = LiftedLossRate(rate, frames_, fault_.burst);
   }
 
-  const Scene& scene_;
+  const DrawContext& context_;
   RandomSource& dice_;
   FaultOptions& fault_;
-  double frames_ = 0;  // expected number of frames at the location during the fault
+  double frames_ = 0;  // expected at the place while the fault lasts
 };
 
-struct Rule {
-  FaultKind kind;
-  WorkloadNeeds needs;
-  bool (*draw)(Drawer& drawer);  // draws the location and the magnitude
-};
+// Draws the place and the severity. False: the workload has no suitable place.
+using DrawFunction = bool (*)(Drawer& drawer);
 
 bool GrayLoss(Drawer& drawer) {
   if (!drawer.Link(true)) return false;
   if (drawer.dice_.Chance(0.3)) drawer.fault_.burst = drawer.dice_.LogUniform(2, 8);
-  constexpr uint32_t kLongFrames = 1024;  // size-dependent loss: acknowledgements pass
+  constexpr uint32_t kLongFrames = 1024;  // bytes: acknowledgements are not affected
   if (drawer.dice_.Chance(0.2)) drawer.fault_.least_length = kLongFrames;
   drawer.Loss();
   return true;
@@ -251,12 +258,7 @@ bool LostCnps(Drawer& drawer) {
   return drawer.CongestedLeaf();
 }
 bool Straggler(Drawer& drawer) {
-  const uint32_t number = drawer.PickFlow().job;
-  const Outline::Job& job = drawer.scene_.outline.jobs[number];
-  const topology::Fabric& fabric = drawer.scene_.fabric;
-  const NicIndex nic = drawer.NicAt(drawer.dice_.Pick(job.hosts), 0);
-  const auto gpus = fabric.GpusOf(fabric.nic(nic).host);
-  drawer.fault_.gpu = gpus[drawer.dice_.Between(0, job.gpus - 1)];
+  if (!drawer.JobGpu()) return false;
   drawer.fault_.factor = drawer.dice_.LogUniform(1.5, 4);
   return true;
 }
@@ -265,58 +267,78 @@ bool MtuMismatch(Drawer& drawer) {
   return drawer.Switch();
 }
 
-// One row for each kind, in the order of the enum. A kind without a rule does not compile.
-constexpr std::array<Rule, kFaultKinds> kRules = {{
-    {FaultKind::kLinkDown, {}, [](Drawer& drawer) { return drawer.Link(false); }},
-    {FaultKind::kFlap, {}, Flap},
-    {FaultKind::kDegradedRate, {}, DegradedRate},
-    {FaultKind::kAddedLatency, {}, AddedLatency},
-    {FaultKind::kGrayLoss, {}, GrayLoss},
-    {FaultKind::kBitErrors, {}, BitErrors},
-    {FaultKind::kCorruption, {}, Corruption},
-    // The fault affects load balancing between the queue pairs of one NIC pair.
-    {FaultKind::kPolarisation,
-     {.least_queue_pairs = 3},
-     [](Drawer& drawer) { return drawer.HashingSwitch(); }},
-    {FaultKind::kBlackhole, {}, Blackhole},
-    {FaultKind::kSwitchCrash, {}, [](Drawer& drawer) { return drawer.Switch(); }},
-    {FaultKind::kIncast, {}, Incast},
-    {FaultKind::kSlowReceiver, {}, SlowReceiver},
-    {FaultKind::kPfcStorm, {}, [](Drawer& drawer) { return drawer.ReceivingNic(); }},
-    {FaultKind::kMisconfiguredEcn,
-     {.congestion = true},
-     [](Drawer& drawer) { return drawer.CongestedLeaf(); }},
-    {FaultKind::kMisconfiguredAlpha, {.congestion = true}, MisconfiguredAlpha},
-    {FaultKind::kStraggler, {}, Straggler},
-    {FaultKind::kNoisyNeighbour, {}, NoisyNeighbour},
-    {FaultKind::kNicCrash, {}, [](Drawer& drawer) { return drawer.ReceivingNic(); }},
-    {FaultKind::kMtuMismatch, {}, MtuMismatch},
-    {FaultKind::kLostCnps, {.congestion = true}, LostCnps},
-    {FaultKind::kDeprioritisedCnps,
-     {.congestion = true, .both_ways = true},
-     [](Drawer& drawer) { return drawer.SenderLeaf(); }},
-    {FaultKind::kPfcDeadlock, {.full_buffers = true}, [](Drawer& drawer) { return drawer.Loop(); }},
-    {FaultKind::kSwappedCables, {}, [](Drawer& drawer) { return drawer.SwappedCables(); }},
-}};
-static_assert(
-    [] {
-      for (size_t i = 0; i < kFaultKinds; ++i) {
-        if (kRules[i].draw == nullptr || kRules[i].kind != static_cast<FaultKind>(i)) return false;
-      }
-      return true;
-    }(),
-    "each fault kind needs a rule that draws it, in the order of the enum");
+struct Rule {
+  FaultKind kind;
+  DrawFunction draw;
+  WorkloadNeeds needs = {};
+};
+
+using enum FaultKind;
+
+// Other kinds get a random place on the path of a busy flow, and the default parameters.
+constexpr Rule kRules[] = {
+    {kFlap, Flap},
+    {kDegradedRate, DegradedRate},
+    {kAddedLatency, AddedLatency},
+    {kGrayLoss, GrayLoss},
+    {kBitErrors, BitErrors},
+    {kCorruption, Corruption},
+    // Several queue pairs between the same two NICs no longer spread.
+    {kPolarisation,
+     [](Drawer& drawer) { return drawer.HashingSwitch(); },
+     {.least_queue_pairs = 3}},
+    {kBlackhole, Blackhole},
+    {kIncast, Incast},
+    {kSlowReceiver, SlowReceiver},
+    {kMisconfiguredEcn,
+     [](Drawer& drawer) { return drawer.CongestedLeaf(); },
+     {.congestion = true}},
+    {kMisconfiguredAlpha, MisconfiguredAlpha, {.congestion = true}},
+    {kStraggler, Straggler},
+    {kNoisyNeighbour, NoisyNeighbour},
+    {kMtuMismatch, MtuMismatch},
+    {kLostCnps, LostCnps, {.congestion = true}},
+    {kDeprioritisedCnps,
+     [](Drawer& drawer) { return drawer.AnsweredLeaf(); },
+     {.congestion = true, .both_ways = true}},
+    {kPfcDeadlock, [](Drawer& drawer) { return drawer.Loop(); }, {.full_buffers = true}},
+    {kSwappedCables, [](Drawer& drawer) { return drawer.SwappedCables(); }},
+};
+
+const Rule* FindRule(FaultKind kind) {
+  const auto* const rule = std::find_if(std::begin(kRules), std::end(kRules),
+                                        [&](const Rule& one) { return one.kind == kind; });
+  return rule == std::end(kRules) ? nullptr : rule;
+}
+
+bool DrawPlace(PlaceKind place, Drawer& drawer) {
+  switch (place) {
+    case PlaceKind::kLink:
+      return drawer.Link(false);
+    case PlaceKind::kSwitch:
+      return drawer.Switch();
+    case PlaceKind::kNic:
+      return drawer.ReceivingNic();
+    case PlaceKind::kGpu:
+      return drawer.JobGpu();
+  }
+  return false;
+}
 
 }  // namespace
 
-WorkloadNeeds NeedsOf(FaultKind kind) { return kRules[static_cast<size_t>(kind)].needs; }
+WorkloadNeeds NeedsOf(FaultKind kind) {
+  const Rule* const rule = FindRule(kind);
+  return rule == nullptr ? WorkloadNeeds{} : rule->needs;
+}
 
-bool DrawFault(FaultKind kind, const Scene& scene, RandomSource& dice, FaultOptions& fault) {
+bool DrawFault(FaultKind kind, const DrawContext& context, RandomSource& dice, FaultOptions& fault) {
   fault = {.kind = kind};
-  if (scene.traffic.flows().empty()) return false;
-  Drawer drawer(scene, dice, fault);
+  if (context.traffic.flows().empty()) return false;
+  Drawer drawer(context, dice, fault);
   drawer.Time();
-  return kRules[static_cast<size_t>(kind)].draw(drawer);
+  const Rule* const rule = FindRule(kind);
+  return rule == nullptr ? DrawPlace(InfoOf(kind).place, drawer) : rule->draw(drawer);
 }
 
 }  // namespace rocescope::sim

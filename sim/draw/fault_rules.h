@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Draws the location, time and magnitude of a fault so that the fault is observable.
+// Draws the place, time and severity of a fault such that telemetry can show it.
 #pragma once
 
 #include "sim/draw/dice.h"
@@ -10,16 +10,16 @@
 
 namespace rocescope::sim {
 
-// Returns the workload properties without which the fault kind has no effect.
+// Properties that the workload needs so that the fault has an effect.
 WorkloadNeeds NeedsOf(FaultKind kind);
 
-struct Scene {
+struct DrawContext {
   const topology::Fabric& fabric;
-  const Outline& outline;  // contains the workload
+  const Outline& outline;  // the workload
   const Traffic& traffic;
   const Priors& priors;
 };
-// Returns false if the scenario has no suitable location for this kind.
-bool DrawFault(FaultKind kind, const Scene& scene, RandomSource& dice, FaultOptions& fault);
+// False: the workload has no suitable place for this kind.
+bool DrawFault(FaultKind kind, const DrawContext& context, RandomSource& dice, FaultOptions& fault);
 
 }  // namespace rocescope::sim

@@ -37,10 +37,10 @@ void ReadKinds(const YamlNode& node, YamlErrors& errors, Priors& priors) {
   }
   std::vector<std::string_view> names;
   names.reserve(kFaultKinds);
-  for (const FaultInfo& fault : kFaults) names.push_back(fault.name);
+  for (const FaultInfo& fault : kFaultInfos) names.push_back(fault.name);
   for (size_t i = 0; i + 1 < node.items.size(); i += 2) {
     const YamlNode& key = node.items[i];
-    const auto kind = FindFault(key.text);
+    const auto kind = FindFaultKind(key.text);
     if (!kind) {
       errors.Add(
           key, fmt::format("\"{}\" is not a fault type{}", key.text, DidYouMean(key.text, names)));

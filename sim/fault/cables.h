@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fabric that is cabled otherwise than its operator believes.
+// A fabric whose cables differ from the declared topology.
 #pragma once
 
 #include <array>
@@ -9,9 +9,10 @@
 
 namespace rocescope::sim {
 
-// The fabric with the cables of these two ports in each other's place: each port's link ends where
-// the other's did. Nothing else differs, and all indexes hold: a link's is that of the port which
-// is named. kInvalidArgument: they are one link, differ in speed, or would end on one node.
+// Returns the fabric with the cables of these two ports exchanged: the link of each port ends where
+// the link of the other ended. All indices stay valid; a link keeps the index of the named port.
+// kInvalidArgument: both ports are of one link, the links differ in speed, or an exchanged link
+// would connect a node with itself.
 Result<topology::Fabric> SwapCables(const topology::Fabric& fabric,
                                     const std::array<topology::PortIndex, 2>& ports);
 

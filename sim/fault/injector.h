@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes faults happen in a network, and notes when each could first be seen.
+// Injects faults into a simulated network and records when each becomes visible.
 #pragma once
 
 #include <cstdint>
@@ -18,67 +18,93 @@ namespace rocescope::sim {
 class Injector {
  public:
   struct Options {
-    SimTime reroute_delay = 200 * kMicrosecond;  // from a link's change to new routes
+    SimTime reroute_delay = 200 * kMicrosecond;  // from a change of a link's state to new routes
     uint64_t seed = 1;
   };
-  // Both must outlive it; so must `jobs`' jobs.
+  // `network` and the jobs must outlive the injector.
   Injector(Network& network, std::vector<Job*> jobs, const Options& options);
   ~Injector();
 
-  // kInvalidArgument: the place is none for this kind.
+  // kInvalidArgument: the place does not suit the kind.
   Status Add(const FaultOptions& options);
 
   struct Happened {
     FaultOptions options;
-    // From the fifth frame that it touched, or the first step of a counter; kNever: it never
-    // showed. To within kLook.
+    // Time of the fifth affected frame or of the first increment of a counter, to within kLook.
+    // kNever: the fault never became visible.
     SimTime visible = kNever;
-    uint64_t affected = 0;           // frames that it touched, where they can be told; exact once
-                                     // it has ended, or behind Finish
-    std::vector<uint32_t> culprits;  // queue pairs that it made, by number
-    // pfc_deadlock: the loop's, each of which waits for the next one.
+    // Affected frames, for kinds that count them. Exact after the fault's end or after Finish().
+    uint64_t affected = 0;
+    std::vector<uint32_t> culprits;  // numbers of the queue pairs that the fault created
+    // pfc_deadlock: the ports of the cycle. Each port waits for the next one.
     std::vector<topology::PortIndex> ports;
   };
   const std::vector<Happened>& happened() const { return happened_; }
-  void Finish();  // the run is over
+  // Call once when the run is over.
+  void Finish();
 
   static constexpr SimTime kLook = 10 * kMicrosecond;
 
  private:
+  // What a fault does to the network, and how the injector notices that it is visible.
   struct Effect {
     std::function<void()> begin;
     std::function<void()> end;
-    std::function<uint64_t()> affected;  // frames touched so far; empty: a counter steps at once
-    uint64_t visible_from = 5;           // of them; 1 where it is a counter's step
-    std::function<bool()> shows;         // instead: whether it does now
-    bool trails = false;                 // what it began goes on behind its end, and is its doing
+    // Number of frames affected so far. Empty: the fault is visible as soon as it begins.
+    std::function<uint64_t()> affected;
+    uint64_t visible_from = 5;    // affected frames; 1 if a counter shows the first one
+    std::function<bool()> shows;  // replaces the comparison with visible_from
+    bool trails = false;          // effects that appear after its end also belong to the fault
   };
+
+  // effects.cc: one function for each kind, or for kinds that have nearly everything in common.
   Result<Effect> MakeEffect(const FaultOptions& options, Happened& happened);
-  Effect OfLink(const FaultOptions& options);
-  Effect OfWire(const FaultOptions& options);
-  Result<Effect> OfValley(const FaultOptions& options, Happened& happened);
-  Effect OfCables(const FaultOptions& options);
-  Effect OfSwitch(const FaultOptions& options);
-  Effect OfNic(const FaultOptions& options, Happened& happened);
-  Result<Effect> OfGpu(const FaultOptions& options);
+  Effect LinkDown(const FaultOptions& options);
+  Effect Flap(const FaultOptions& options);
+  Effect DegradedRate(const FaultOptions& options);
+  Effect AddedLatency(const FaultOptions& options);
+  Effect LossyLink(const FaultOptions& options, bool bit_errors);
+  Result<Effect> PfcDeadlock(const FaultOptions& options, Happened& happened);
+  Effect SwappedCables(const FaultOptions& options);
+  Effect Corruption(const FaultOptions& options);
+  Effect LostCnps(const FaultOptions& options);
+  Effect DeprioritisedCnps(const FaultOptions& options);
+  Effect Polarisation(const FaultOptions& options);
+  Effect Blackhole(const FaultOptions& options);
+  Effect MtuMismatch(const FaultOptions& options);
+  Effect MisconfiguredEcn(const FaultOptions& options);
+  Effect MisconfiguredAlpha(const FaultOptions& options);
+  Effect SwitchCrash(const FaultOptions& options);
+  Effect SlowReceiver(const FaultOptions& options);
+  Effect PfcStorm(const FaultOptions& options);
+  Effect NicCrash(const FaultOptions& options);
+  Effect AddedTraffic(const FaultOptions& options, Happened& happened);
+  Result<Effect> Straggler(const FaultOptions& options);
+
+  // Helpers of these functions.
+  void SetLink(topology::LinkIndex link, bool up);
+  void SetFlap(const FaultOptions& options, bool up);
+  void ChangeRoutes();
+  std::vector<topology::PortIndex> Senders(const FaultOptions& options) const;
+  std::function<uint64_t()> FramesSentBy(std::vector<topology::PortIndex> ports);
+
   void Begin(size_t number);
   void End(size_t number);
   void Look(size_t number);
   void Watch(size_t number);
-  void SetLink(topology::LinkIndex link, bool up);
-  void Flap(const FaultOptions& options, bool up);
-  void ChangeRoutes();
-  std::vector<topology::PortIndex> Senders(const FaultOptions& options) const;
 
   Network& network_;
   const std::vector<Job*> jobs_;
   const Options options_;
   std::vector<bool> failed_links_;
   std::vector<Happened> happened_;
-  std::vector<Effect> effects_;  // of happened_
-  std::vector<size_t> watched_;  // of happened_: under way, and what they touch is counted
+  std::vector<Effect> effects_;  // by index in happened_
+  std::vector<size_t> watched_;  // indices of active faults whose affected frames are counted
   std::vector<std::unique_ptr<LossyWire>> wires_;
   std::vector<std::unique_ptr<Stream>> streams_;
 };
+
+// The time at which the fault ends; kNever if it lasts until the run ends.
+SimTime EndOf(const FaultOptions& options);
 
 }  // namespace rocescope::sim

@@ -361,9 +361,9 @@ TEST_F(InjectorTest, AStragglerThatNoJobUsesIsRefused) {
 
 TEST(FaultTest, NamesAndKindsMatch) {
   for (size_t i = 0; i < kFaultKinds; ++i) {
-    EXPECT_EQ(FindFault(kFaults[i].name), static_cast<FaultKind>(i));
+    EXPECT_EQ(FindFaultKind(kFaultInfos[i].name), static_cast<FaultKind>(i));
   }
-  EXPECT_EQ(FindFault("gray"), std::nullopt);
+  EXPECT_EQ(FindFaultKind("gray"), std::nullopt);
 }
 
 TEST(CablesTest, SwappedOnesDifferInTwoLinksAlone) {

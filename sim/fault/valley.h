@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routes with a valley. Up-down routing has no cyclic buffer dependency; switches that bounce
-// frames up again make one, as local rerouting around failed links does (Hu et al., Tagger, CoNEXT
-// 2017).
+// Valley routes. Up-down routing has no cyclic buffer dependency. Switches that send frames up
+// again after they came down create one, as local rerouting around failed links does (Hu et al.,
+// Tagger, CoNEXT 2017).
 #pragma once
 
 #include <array>
@@ -12,22 +12,23 @@
 
 namespace rocescope::sim {
 
-// Two lower switches A and B, two upper ones S and T, all four pairs cabled. S sends what is for
-// some edge switches down to B, which sends it up to T, which knows the way; T sends what is for
-// some others down to A, which sends it up to S. So what A queues for S waits for room that S has
-// once its queue to B moves, that waits for B's queue to T, that for T's to A, that for A's to S.
+// Two lower switches A and B and two upper switches S and T, with links between all four pairs. S
+// sends packets for some edge switches down to B, which sends them up to T; T has the correct
+// route. T sends packets for some other edge switches down to A, which sends them up to S. A's
+// queue to S therefore waits for S's queue to B, which waits for B's queue to T, which waits for
+// T's queue to A, which waits for A's queue to S.
 struct ValleyLoop {
   struct Detour {
     topology::NodeIndex at = topology::kNone;
-    topology::NodeIndex edge = topology::kNone;  // the edge switch of the destinations
+    topology::NodeIndex edge = topology::kNone;  // edge switch of the affected destinations
     topology::PortIndex out = topology::kNone;
   };
-  std::array<topology::PortIndex, 4> ports;  // that send, in the loop's order: A's, S's, B's, T's
+  std::array<topology::PortIndex, 4> ports;  // sending ports in order: A's, S's, B's, T's
   std::vector<Detour> detours;
 };
 
-// With A and S at the ends of `link`. kInvalidArgument, with what is missing, if there is no such
-// loop: it takes two more edge switches that both S and T reach by going down.
+// Returns the loop with A and S at the ends of `link`. kInvalidArgument: there is no such loop, for
+// the reason in the message; it needs two more edge switches below both S and T.
 Result<ValleyLoop> FindValleyLoop(const topology::Fabric& fabric, topology::LinkIndex link);
 
 }  // namespace rocescope::sim

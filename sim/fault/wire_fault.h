@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes wrong on one direction of a link, frame by frame.
+// Frame loss and bit errors on one direction of a link.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace rocescope::sim {
 
-// Loses a share of the frames: each by dice; or in bursts; or the long ones alone. With bit errors
-// the next MAC sees a bad FCS, else nobody sees anything (gray).
+// Loses a fraction of the frames: independently, in bursts, or only long frames. With bit errors
+// the next MAC counts a wrong FCS; without them the loss is silent (gray).
 class LossyWire final : public WireFault {
  public:
   struct Options {
-    double probability = 0;     // of a frame to be lost, on average
-    double burst = 1;           // frames that are lost in a row, on average; 1: each by itself
-    uint32_t least_length = 0;  // octets: shorter frames pass
+    double probability = 0;     // mean fraction of frames that are lost
+    double burst = 1;           // mean number of consecutive lost frames; 1: independent losses
+    uint32_t least_length = 0;  // bytes; shorter frames always pass
     bool bit_errors = false;
     uint64_t seed = 0;
   };
@@ -33,8 +33,8 @@ class LossyWire final : public WireFault {
   uint64_t lost() const { return lost_; }
 
  private:
-  // Gilbert's model with everything lost in its bad state: that ends with 1/burst, and begins so
-  // often that the average holds.
+  // Gilbert's model. All frames are lost in the bad state, which ends with probability 1/burst and
+  // begins with the probability that gives the mean loss.
   bool Strikes() {
     const double p = options_.probability;
     if (options_.burst <= 1 || p >= 1) return random_.Chance(p);

@@ -43,7 +43,7 @@ TEST(LibraryTest, HasEachFaultKind) {
     for (const FaultOptions& fault : scenario.faults) kinds.insert(fault.kind);
   }
   for (size_t i = 0; i < kFaultKinds; ++i) {
-    EXPECT_TRUE(kinds.contains(static_cast<FaultKind>(i))) << kFaults[i].name;
+    EXPECT_TRUE(kinds.contains(static_cast<FaultKind>(i))) << kFaultInfos[i].name;
   }
 }
 

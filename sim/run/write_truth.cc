@@ -146,18 +146,18 @@ bool Writer::Passes(const Recorder::Path& path, const Injector::Happened& happen
     return sender.nic().number() == nic || sender.peer().nic().number() == nic;
   };
   switch (InfoOf(fault.kind).place) {
-    case FaultPlace::kNic:
+    case PlaceKind::kNic:
       return at_nic(fault.nic);
-    case FaultPlace::kGpu:
+    case PlaceKind::kGpu:
       return false;
-    case FaultPlace::kSwitch:
+    case PlaceKind::kSwitch:
       if (fault.kind == FaultKind::kBlackhole && sender.peer().nic().number() != fault.nic) {
         return false;
       }
       return std::any_of(path.ports.begin(), path.ports.end(), [&](topology::PortIndex port) {
         return fabric_.port(port).node == fault.node;
       });
-    case FaultPlace::kLink:
+    case PlaceKind::kLink:
       break;
   }
   const topology::PortIndex first = fabric_.nic(sender.nic().number()).port;
@@ -183,17 +183,17 @@ void Writer::WriteFault(const Injector::Happened& happened, v1::Truth& truth) {
   v1::TruthFault& out = *truth.add_faults();
   out.set_kind(std::string(InfoOf(options.kind).name));
   switch (InfoOf(options.kind).place) {
-    case FaultPlace::kLink:
+    case PlaceKind::kLink:
       out.set_place(fabric_.NameOfLink(options.link));
       if (options.sender != topology::kNone) out.set_direction(fabric_.NameOf(options.sender));
       break;
-    case FaultPlace::kSwitch:
+    case PlaceKind::kSwitch:
       out.set_place(fabric_.node(options.node).name);
       break;
-    case FaultPlace::kNic:
+    case PlaceKind::kNic:
       out.set_place(NicName(options.nic));
       break;
-    case FaultPlace::kGpu: {
+    case PlaceKind::kGpu: {
       const topology::Gpu& gpu = fabric_.gpu(options.gpu);
       out.set_place(fmt::format("{}:gpu:{}", fabric_.node(gpu.host).name, gpu.number));
       break;

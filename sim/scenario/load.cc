@@ -539,7 +539,7 @@ void Loader::ReadFault(const YamlNode& node) {
   const YamlNode* kind = map.Require("kind");
   if (kind == nullptr) return;
   std::array<std::string_view, kFaultKinds> names;
-  for (size_t i = 0; i < kFaultKinds; ++i) names[i] = kFaults[i].name;
+  for (size_t i = 0; i < kFaultKinds; ++i) names[i] = kFaultInfos[i].name;
   const auto choice = ReadChoice(*kind, names, errors_);
   if (!choice) return;
   fault.kind = static_cast<FaultKind>(*choice);
@@ -578,32 +578,23 @@ void Loader::CheckMagnitude(const YamlMap& map, const FaultOptions& fault) {
   const auto refuse = [&](std::string_view why) {
     errors_.Add(map.node(), fmt::format("{}: {}", InfoOf(fault.kind).name, why));
   };
-  switch (fault.kind) {
-    case FaultKind::kFlap:
-      if (fault.period < 2 * kShortestPeriod) refuse("period must be at least 2us");
-      break;
-    case FaultKind::kDegradedRate:
-      if (fault.factor >= 1)
-        refuse("factor is the remaining fraction of the rate and must be below 1");
-      break;
-    case FaultKind::kStraggler:
-      if (map.Find("factor") != nullptr && fault.factor <= 1) {
-        refuse("factor multiplies the compute time and must be above 1");
-      }
-      break;
-    case FaultKind::kAddedLatency:
-      if (fault.delay <= 0) refuse("delay must be above 0");
-      break;
-    case FaultKind::kMisconfiguredEcn:
-      if (fault.ecn_minimum > fault.ecn_maximum)
-        refuse("ecn_minimum must not be above ecn_maximum");
-      break;
-    case FaultKind::kPolarisation:
-      if (scenario_.network.switches.spray)
-        refuse("this fault has no effect because the switches spray packets (network: spray)");
-      break;
-    default:
-      break;
+  if (fault.kind == FaultKind::kFlap && fault.period < 2 * kShortestPeriod) {
+    refuse("period must be at least 2us");
+  }
+  if (fault.kind == FaultKind::kDegradedRate && fault.factor >= 1) {
+    refuse("factor is the remaining fraction of the rate and must be below 1");
+  }
+  if (fault.kind == FaultKind::kStraggler && map.Find("factor") != nullptr && fault.factor <= 1) {
+    refuse("factor multiplies the compute time and must be above 1");
+  }
+  if (fault.kind == FaultKind::kAddedLatency && fault.delay <= 0) {
+    refuse("delay must be above 0");
+  }
+  if (fault.kind == FaultKind::kMisconfiguredEcn && fault.ecn_minimum > fault.ecn_maximum) {
+    refuse("ecn_minimum must not be above ecn_maximum");
+  }
+  if (fault.kind == FaultKind::kPolarisation && scenario_.network.switches.spray) {
+    refuse("this fault has no effect because the switches spray packets (network: spray)");
   }
 }
 

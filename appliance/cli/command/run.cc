@@ -54,8 +54,8 @@ std::string TextOf(const v1::Event& event) {
       fmt::format("{} {} {}", UtcDayAndTime(event.at_ns()), word, Visible(event.sentence()));
   if (event.kind() == "fault_started") {
     const v1::Finding& finding = event.finding();
-    line +=
-        fmt::format("; {} sure. {}", SureText(finding.confidence()), Capitalised(finding.recommended_action()));
+    line += fmt::format("; {} sure. {}", ConfidenceText(finding.confidence()),
+                        Capitalised(finding.recommended_action()));
   }
   return line + ".\n";
 }

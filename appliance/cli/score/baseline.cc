@@ -7,12 +7,12 @@
 #include <tuple>
 #include <utility>
 
-#include "analytics/diagnosis/finding_kind.h"
 #include "appliance/cli/score/place.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/score.pb.h"
 #include "rocescope/v1/truth.pb.h"
 #include "topology/fabric.h"
+#include "topology/fault/fault_kind.h"
 
 namespace rocescope {
 namespace {
@@ -34,8 +34,8 @@ const v1::PathInterval* MainStretch(const v1::FlowPath& path) {
 
 bool IsAt(const v1::TruthFault& fault, std::string_view link) {
   if (IsRightPlace(fault, link, "")) return true;
-  const auto* const kind = std::ranges::find(kFindingInfos, fault.kind(), &FindingInfo::name);
-  if (kind == kFindingInfos.end() || kind->place == PlaceKind::kLink) return false;
+  const auto* const kind = std::ranges::find(kFaultInfos, fault.kind(), &FaultInfo::name);
+  if (kind == kFaultInfos.end() || kind->place == PlaceKind::kLink) return false;
   const std::string_view element = fault.place();
   return Touches(link, element.substr(0, element.find(":gpu:")));
 }

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "analytics/diagnosis/finding_kind.h"
 #include "appliance/common/report/table.h"
 #include "appliance/cli/score/view.h"
 #include "base/median.h"
 #include "rocescope/v1/score.pb.h"
+#include "topology/fault/fault_kind.h"
 
 namespace rocescope {
 namespace {
@@ -81,7 +81,7 @@ std::string TooFew(std::span<const RunFindings> runs) {
   const auto healthy = kinds.find("");
   const uint64_t of_healthy = healthy == kinds.end() ? 0 : healthy->second.runs;
   std::vector<std::string> few;
-  for (const FindingInfo& info : kFindingInfos) {
+  for (const FaultInfo& info : kFaultInfos) {
     const auto at = kinds.find(std::string(info.name));
     const uint64_t visible = at == kinds.end() ? 0 : at->second.visible;
     if (visible < kVisible) few.push_back(fmt::format("{} {}", info.name, visible));
@@ -157,7 +157,7 @@ void AppendMisses(const RunFindings& run, std::string& text) {
   }
   for (const v1::FalseFinding& wrong : run.score->false_findings()) {
     line(fmt::format("{} ({}) is false: the run {}", At(wrong.kind(), wrong.place()),
-                     SureText(wrong.confidence()),
+                     ConfidenceText(wrong.confidence()),
                      run.kind.empty() ? "is healthy" : "has a " + run.kind));
   }
 }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "analytics/diagnosis/finding_kind.h"
 #include "base/nearest.h"
+#include "topology/fault/fault_kind.h"
 #include "base/text/yaml_fields.h"
 
 namespace rocescope {
@@ -35,8 +35,8 @@ void ReadKinds(const YamlNode& node, YamlErrors& errors, KindWeights& weights) {
     return;
   }
   std::vector<std::string_view> names;
-  names.reserve(kFindingKinds);
-  for (const FindingInfo& kind : kFindingInfos) names.push_back(kind.name);
+  names.reserve(kFaultKinds);
+  for (const FaultInfo& kind : kFaultInfos) names.push_back(kind.name);
   for (size_t i = 0; i + 1 < node.items.size(); i += 2) {
     const YamlNode& key = node.items[i];
     if (std::ranges::find(names, key.text) == names.end()) {

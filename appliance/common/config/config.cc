@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <span>
 #include <type_traits>
@@ -70,6 +72,20 @@ void Read(const YamlNode& node, Within<Duration> within, YamlErrors& errors) {
 
 void Read(const YamlNode& node, Bytes bytes, YamlErrors& errors) {
   ReadBounded(node, bytes, ParseBytes, FormatBytes, errors);
+}
+
+Result<double> ParseReal(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && std::isfinite(value)) {
+    return value;
+  }
+  return MakeError(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is not a number", text));
+}
+
+void Read(const YamlNode& node, Within<double> within, YamlErrors& errors) {
+  ReadBounded(
+      node, within, ParseReal, [](double value) { return fmt::format("{}", value); }, errors);
 }
 
 void Read(const YamlNode& node, ListenAddress& value, YamlErrors& errors) {

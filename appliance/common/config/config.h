@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analytics/diagnosis/thresholds.h"
 #include "appliance/common/config/listen_address.h"
 #include "appliance/common/config/tls_config.h"
 #include "appliance/common/files/text_file.h"
@@ -148,6 +149,7 @@ struct ApplianceConfig {
   AgentsConfig agents;
   HistoryConfig history;
   JobsConfig jobs;
+  Thresholds diagnosis;
 
   friend bool operator==(const ApplianceConfig&, const ApplianceConfig&) = default;
 };

@@ -4,6 +4,8 @@
 // kinds of values.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -12,6 +14,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analytics/diagnosis/thresholds.h"
 #include "appliance/common/config/config.h"
 
 namespace rocescope {
@@ -236,6 +239,16 @@ void VisitKeys(JobsConfig& config, Visitor& visitor) {
 }
 
 template <typename Visitor>
+void VisitKeys(Thresholds& thresholds, Visitor& visitor) {
+  VisitThresholds(
+      thresholds, [&]<typename T>(std::string_view name, T& value, std::string_view unit, T least,
+                                  T most, std::string_view help) {
+        visitor.Key(name, Within<T>{value, least, most},
+                    fmt::format("{} Unit: {}. Range: {} to {}.", help, unit, least, most));
+      });
+}
+
+template <typename Visitor>
 void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
   visitor.Key("topology", config.topology,
               "Topology file of the fabric (see `rocescope topology`). Without it, there are no "
@@ -269,6 +282,10 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
   visitor.Key("agents", config.agents, "Limits for the data that host agents send over gRPC.");
   visitor.Key("history", config.history, "History of events, links and jobs on disk.");
   visitor.Key("jobs", config.jobs, "Jobs that schedulers register.");
+  visitor.Key(
+      "diagnosis", config.diagnosis,
+      "Thresholds by which faults are detected. Change one only to suppress false alarms or "
+      "to detect weaker faults.");
 }
 
 }  // namespace rocescope

@@ -164,6 +164,23 @@ TEST(Config, DumpRoundTrips) {
   EXPECT_EQ(ParseConfig(DumpConfig(config), "dump"), config) << DumpConfig(config);
 }
 
+TEST(Config, ThresholdsOfTheDiagnosisHaveRanges) {
+  EXPECT_EQ(ParseConfig("", "box.yaml")->diagnosis, Thresholds{});
+  const auto config =
+      ParseConfig("diagnosis: {pause_ratio: 0.05, incast_senders: 8}\n", "box.yaml");
+  EXPECT_EQ(config->diagnosis, (Thresholds{.pause_ratio = 0.05, .incast_senders = 8}));
+  EXPECT_EQ(ParseConfig(DumpConfig(*config), "dump"), *config);
+  EXPECT_THAT(ErrorOf("diagnosis: {pause_ratio: 2}\n"),
+              HasSubstr("box.yaml:1:26: expected 0 to 1, found 2"));
+  EXPECT_THAT(ErrorOf("diagnosis: {pause_ratio: nan}\n"), HasSubstr("\"nan\" is not a number"));
+  EXPECT_THAT(ErrorOf("diagnosis: {incast_senders: 1}\n"),
+              HasSubstr("expected a whole number from 2 to 1000"));
+  EXPECT_THAT(ErrorOf("diagnosis: {pause_ratios: 1}\n"),
+              HasSubstr("did you mean \"pause_ratio\"?"));
+  EXPECT_THAT(DumpConfig({}), HasSubstr("Unit: fraction of a window. Range: 0 to 1.\n"
+                                        "  pause_ratio: 0.02\n"));
+}
+
 TEST(Config, DumpShowsEmptyListsAsComments) {
   const std::string dump = DumpConfig({});
   EXPECT_THAT(dump, HasSubstr("# interfaces:\n#   -\n#     # Name of the network interface"));

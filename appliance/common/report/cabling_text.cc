@@ -93,7 +93,7 @@ void AppendCabling(const v1::ReplayReport& report, std::string& text) {
     if (rows++ == kMaxRows) break;
     table.Add({std::string(WordOf(finding.kind())), PlaceOf(finding), SeenOf(finding),
                finding.since_ns() == 0 ? "" : OffsetText(report, finding.since_ns()),
-               SureText(finding.confidence())});
+               ConfidenceText(finding.confidence())});
   }
   text += table.Render(2);
   AppendMore(cabling.findings_size(), "finding", text);

@@ -102,7 +102,7 @@ void AppendIterationPattern(const v1::IterationPattern& iteration_pattern, std::
     if (!step.alternative().empty()) kind += " or " + step.alternative();
     steps.Add({std::to_string(i + 1), kind, GroupsText(step), "+" + HumanDuration(step.offset_ns()),
                HumanDuration(step.duration_ns()), HumanBytes(step.bytes()),
-               SureText(step.confidence())});
+               ConfidenceText(step.confidence())});
   }
   if (!steps.empty()) text += "\n" + steps.Render(2);
   AppendMore(iteration_pattern.collectives_size(), "step", text);

@@ -53,7 +53,7 @@ std::string BecauseText(const v1::Connection& connection) {
       return fmt::format(
           "{} ({}{})",
           Counted(static_cast<uint64_t>(connection.candidates_size()), "possible queue pair"),
-          SureText(connection.candidates(0).posterior()),
+          ConfidenceText(connection.candidates(0).posterior()),
           connection.candidates_size() > 1 ? " the likeliest" : "");
     case v1::Connection::STATE_ONE_SIDED:
       return "nothing tells the other end";
@@ -96,7 +96,7 @@ void AppendConnections(const v1::ReplayReport& report, std::string& text) {
     table.Add({EndpointText(c.a()), RankText(c.a().rank(), ProcessText(c.a())), EndpointText(c.b()),
                RankText(c.b().rank(), ProcessText(c.b())), WithThousands(c.a_to_b().data_bytes()),
                WithThousands(c.b_to_a().data_bytes()),
-               c.state() == v1::Connection::STATE_PAIRED ? SureText(c.confidence()) : "-",
+               c.state() == v1::Connection::STATE_PAIRED ? ConfidenceText(c.confidence()) : "-",
                BecauseText(c)});
   }
   if (!table.empty()) text += table.Render(2);

@@ -30,8 +30,8 @@ void FillFinding(const Snapshot& snapshot, const Finding& finding, v1::Finding& 
   out.set_confidence(finding.confidence);
   out.set_from_ns(ToNanoseconds(finding.from));
   if (finding.until) out.set_until_ns(ToNanoseconds(*finding.until));
-  out.set_detected_ns(ToNanoseconds(finding.verdict));
-  out.set_recommended_action(std::string(InfoOf(finding.kind).recommended_action));
+  out.set_detected_ns(ToNanoseconds(finding.detected_at));
+  out.set_recommended_action(std::string(InfoOf(finding.kind).action));
   for (const std::string& sentence : finding.evidence) out.add_evidence(sentence);
   for (const Suspect& rival : finding.alternatives) FillSuspect(fabric, rival, *out.add_alternatives());
   for (const std::string& sentence : finding.further) out.add_further(sentence);
@@ -79,7 +79,7 @@ void FillDiagnosisCoverage(const Snapshot& snapshot, v1::DiagnosisCoverage& out)
   out.set_addresses(hindrance.addresses);
   out.set_addresses_known(hindrance.addresses_known);
   out.set_reading_period_ns(hindrance.reading_period.count());
-  for (const FindingKind kind : coverage.not_seen) {
+  for (const FaultKind kind : coverage.not_seen) {
     out.add_not_seen(std::string(InfoOf(kind).name));
   }
 }

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include "analytics/diagnosis/finding_kind.h"
 #include "appliance/common/report/table.h"
 #include "appliance/common/report/text_section.h"
 #include "appliance/common/report/utc_text.h"
 #include "appliance/common/report/visible_text.h"
 #include "rocescope/v1/report.pb.h"
+#include "topology/fault/fault_kind.h"
 
 namespace rocescope {
 namespace {
@@ -28,17 +28,17 @@ std::string PlaceText(PlaceKind kind, std::string_view place, std::string_view d
   switch (kind) {
     case PlaceKind::kLink: {
       const std::string_view other = OtherEnd(place, direction);
-      if (direction.empty() || other.empty()) return fmt::format("the link {}", place);
-      return fmt::format("the link from {} to {}", direction, other);
+      if (direction.empty() || other.empty()) return fmt::format("link {}", place);
+      return fmt::format("link from {} to {}", direction, other);
     }
     case PlaceKind::kSwitch:
-      return fmt::format("the switch {}", place);
+      break;
     case PlaceKind::kNic:
-      return fmt::format("the NIC {}", place);
+      return fmt::format("NIC {}", place);
     case PlaceKind::kGpu:
       break;
   }
-  return std::string(place);  // HOST:gpu:NUMBER
+  return std::string(place);
 }
 
 std::string NameOfJob(const v1::ReplayReport& report, const std::string& id) {
@@ -49,9 +49,9 @@ std::string NameOfJob(const v1::ReplayReport& report, const std::string& id) {
 }  // namespace
 
 std::string FaultText(std::string_view kind, std::string_view place, std::string_view direction) {
-  const auto info = std::ranges::find(kFindingInfos, kind, &FindingInfo::name);
-  if (info == kFindingInfos.end()) return fmt::format("{} at {}", kind, place);
-  return fmt::format("{} {}", PlaceText(info->place, place, direction), info->sentence);
+  const auto info = std::ranges::find(kFaultInfos, kind, &FaultInfo::name);
+  if (info == kFaultInfos.end()) return fmt::format("{} at {}", kind, place);
+  return fmt::format("{}: {}", PlaceText(info->place, place, direction), info->sentence);
 }
 
 std::string WhenText(const v1::ReplayReport& report, int64_t from_ns, int64_t until_ns) {
@@ -94,8 +94,8 @@ std::string SentenceOf(const v1::ReplayReport& report, const v1::Finding& findin
                   WhenText(report, finding.from_ns(), finding.until_ns()),
                   jobs.empty() ? "it hurts no job that is known"
                                : fmt::format("it hurts {}", ListText(jobs, "other jobs")));
-  // Names of places keep their letters.
-  if (text.starts_with("the ")) text[0] = 'T';
+  // Names of nodes keep their case.
+  if (text.starts_with("link ")) text[0] = 'L';
   return text;
 }
 

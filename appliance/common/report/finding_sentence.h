@@ -14,9 +14,9 @@ class Finding;
 class ReplayReport;
 }  // namespace v1
 
-// "the switch leaf0 is gone, with all of its links"; of a link one way, "the link from leaf0:E1 to
-// spine0:E2 ...". `kind` as finding_kind.h names it, `place` and `direction` as v1::Finding has
-// them. A kind that is not in the table is told by its name.
+// "leaf0: switch down, with all of its links". For one direction of a link, "link from leaf0:E1 to
+// spine0:E2: ...". `kind` is a name in topology/fault/fault_kind.h; `place` and `direction` are
+// those of v1::Finding. An unknown kind is written by its name.
 std::string FaultText(std::string_view kind, std::string_view place, std::string_view direction);
 
 // "since 12:00:04.000 UTC (+4.00 s)", "from ... to ... UTC (+4.00 s, for 2.00 s)": how long after

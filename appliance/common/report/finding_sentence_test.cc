@@ -20,20 +20,19 @@ v1::ReplayReport Report(const std::string& jobs = "") {
 }
 
 TEST(FindingSentence, NamesPlacesByWhatTheyAre) {
-  EXPECT_EQ(FaultText("switch_crash", "leaf0", ""),
-            "the switch leaf0 is gone, with all of its links");
-  EXPECT_EQ(FaultText("nic_crash", "host3:mlx5_1", ""), "the NIC host3:mlx5_1 is gone");
+  EXPECT_EQ(FaultText("switch_crash", "leaf0", ""), "leaf0: switch down, with all of its links");
+  EXPECT_EQ(FaultText("nic_crash", "host3:mlx5_1", ""), "NIC host3:mlx5_1: down");
   EXPECT_EQ(FaultText("straggler", "host3:gpu:5", ""),
-            "host3:gpu:5 computes more slowly than its peers, who wait for it");
+            "host3:gpu:5: straggler (computes more slowly than the job's other GPUs, which wait)");
   EXPECT_EQ(FaultText("degraded_rate", "leaf0:E1-spine0:E2", ""),
-            "the link leaf0:E1-spine0:E2 is slower than it should be");
+            "link leaf0:E1-spine0:E2: runs below its nominal speed");
 }
 
 TEST(FindingSentence, NamesTheSenderOfALinkFirst) {
   EXPECT_EQ(FaultText("degraded_rate", "leaf-0:E1-spine-0:E2", "leaf-0:E1"),
-            "the link from leaf-0:E1 to spine-0:E2 is slower than it should be");
+            "link from leaf-0:E1 to spine-0:E2: runs below its nominal speed");
   EXPECT_EQ(FaultText("degraded_rate", "leaf-0:E1-spine-0:E2", "spine-0:E2"),
-            "the link from spine-0:E2 to leaf-0:E1 is slower than it should be");
+            "link from spine-0:E2 to leaf-0:E1: runs below its nominal speed");
 }
 
 TEST(FindingSentence, TellsAnUnknownKindByItsName) {
@@ -78,12 +77,12 @@ TEST(FindingSentence, SaysWhatWhereSinceWhenAndWhomItHurts) {
   finding.set_place("host3:mlx5_1");
   finding.set_from_ns(kNoon + 4'000'000'000);
   EXPECT_EQ(SentenceOf(report, finding),
-            "The NIC host3:mlx5_1 is gone; since 12:00:04.000 UTC (+4.00 s); it hurts no job that "
+            "NIC host3:mlx5_1: down; since 12:00:04.000 UTC (+4.00 s); it hurts no job that "
             "is known");
   finding.add_affected_jobs("nccl-1");
   finding.add_affected_jobs("b");
   EXPECT_EQ(SentenceOf(report, finding),
-            "The NIC host3:mlx5_1 is gone; since 12:00:04.000 UTC (+4.00 s); it hurts nccl-1 "
+            "NIC host3:mlx5_1: down; since 12:00:04.000 UTC (+4.00 s); it hurts nccl-1 "
             "[slurm 7 \"pretrain\"] and b");
 }
 

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "analytics/diagnosis/finding_kind.h"
 #include "analytics/diagnosis/obstacle.h"
 #include "appliance/common/report/dependency_report.h"
 #include "appliance/common/report/finding_sentence.h"
@@ -17,6 +16,7 @@
 #include "appliance/common/report/unseen_faults.h"
 #include "appliance/common/report/visible_text.h"
 #include "rocescope/v1/report.pb.h"
+#include "topology/fault/fault_kind.h"
 
 namespace rocescope {
 namespace {
@@ -89,7 +89,7 @@ void AppendSymptoms(const v1::Finding& finding, std::string& text) {
 
 void AppendFinding(int number, const v1::Finding& finding, std::string& text) {
   text += fmt::format("{:>3}. {}; {} sure. {}.\n", number, Visible(finding.sentence()),
-                      SureText(finding.confidence()), Capitalised(finding.recommended_action()));
+                      ConfidenceText(finding.confidence()), Capitalised(finding.recommended_action()));
   if (finding.loop_ports_size() > 0) {
     std::string loop;
     for (const std::string& port : finding.loop_ports()) loop += port + " > ";
@@ -99,7 +99,7 @@ void AppendFinding(int number, const v1::Finding& finding, std::string& text) {
   for (const v1::Suspect& rival : finding.alternatives()) {
     AppendDetail("or else",
                  fmt::format("{} ({})", FaultText(rival.kind(), rival.place(), rival.direction()),
-                             SureText(rival.probability())),
+                             ConfidenceText(rival.probability())),
                  text);
   }
   for (const std::string& sentence : finding.further()) AppendDetail("would tell", sentence, text);
@@ -198,7 +198,7 @@ void AppendFindings(const v1::ReplayReport& report, std::string& text) {
   const v1::DiagnosisCoverage& coverage = report.diagnosis_coverage();
   const std::string looked_at = LookedAt(coverage);
   const size_t seen =
-      kFindingKinds - std::min(kFindingKinds, static_cast<size_t>(coverage.not_seen_size()));
+      kFaultKinds - std::min(kFaultKinds, static_cast<size_t>(coverage.not_seen_size()));
   if (report.findings_size() > 0) {
     text += fmt::format("FAULTS: {} found\n\n", report.findings_size());
     int number = 0;
@@ -215,9 +215,9 @@ void AppendFindings(const v1::ReplayReport& report, std::string& text) {
     text += "FAULTS: unknown; there are no counters and no flows' ways to look at\n\n";
   } else if (seen == 0) {
     text += fmt::format("FAULTS: unknown; {} would show none\n\n", looked_at);
-  } else if (seen < kFindingKinds) {
+  } else if (seen < kFaultKinds) {
     text += fmt::format("FAULTS: none of the {} that could be seen, of {}; by {}\n\n",
-                        Counted(seen, "kind"), kFindingKinds, looked_at);
+                        Counted(seen, "kind"), kFaultKinds, looked_at);
   } else {
     text += fmt::format("FAULTS: none found, by {}\n\n", looked_at);
   }

@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
-#include "analytics/diagnosis/finding_kind.h"
 #include "appliance/common/report/replay_report.h"
 #include "appliance/common/report/text_section.h"
 #include "rocescope/v1/report.pb.h"
+#include "topology/fault/fault_kind.h"
 
 namespace rocescope {
 namespace {
@@ -103,23 +103,23 @@ TEST(FindingText, WhatCouldNotBeSeenIsNotFoundHealthy) {
              "not_seen: 'straggler' not_seen: 'corruption' }"),
       "FAULTS: none of the 21 kinds that could be seen, of 23; by counters of 1 switch over 3 "
       "windows of 1.00 s\n\n"
-      "  Not looked for, as nothing at hand would show it. What would, and which faults:\n"
-      "    counters of NICs, with the ways of flows (mirrors, INT, sFlow): switches that damage "
+      "  Not detectable for lack of telemetry. Missing telemetry, and the faults it would show:\n"
+      "    counters of NICs, and paths of flows (mirrors, INT, sFlow): switches that corrupt "
       "packets\n"
-      "    GPUs' clocks and memory, or mirrors of iterations: GPUs that are slower than their "
-      "peers\n\n");
+      "    clocks and memory use of GPUs, or mirrored packets of several iterations: "
+      "stragglers\n\n");
 }
 
 TEST(FindingText, WhatWasFoundSaysNothingOfWhatCouldNotBeSeen) {
   const std::string text =
       TextOf("diagnosis_coverage { windows: 3 not_seen: 'flap' } findings { sentence: 'S' }");
   EXPECT_THAT(text, StartsWith("FAULTS: 1 found\n"));
-  EXPECT_THAT(text, HasSubstr("counters of switches or of NICs: links that flap\n"));
+  EXPECT_THAT(text, HasSubstr("counters of switches or NICs: flapping links\n"));
 }
 
 std::string AllKindsBut(std::initializer_list<std::string_view> seen) {
   std::string fields;
-  for (const FindingInfo& info : kFindingInfos) {
+  for (const FaultInfo& info : kFaultInfos) {
     if (std::ranges::find(seen, info.name) != seen.end()) continue;
     fields += " not_seen: '" + std::string(info.name) + "'";
   }
@@ -171,12 +171,11 @@ TEST(FindingText, PutsEvidenceRivalsAndWhatWouldTellThemApartBelow) {
                  evidence: "it went down" evidence: "nobody answers"
                  alternatives { kind: "link_down" place: "a:E1-b:E2" probability: 0.5 }
                  further: "the NIC's own counters" })");
-  EXPECT_THAT(text,
-              HasSubstr("sure. R.\n"
-                        "     seen       it went down\n"
-                        "     seen       nobody answers\n"
-                        "     or else    the link a:E1-b:E2 carries nothing: it is down (0.50)\n"
-                        "     would tell the NIC's own counters\n"));
+  EXPECT_THAT(text, HasSubstr("sure. R.\n"
+                              "     seen       it went down\n"
+                              "     seen       nobody answers\n"
+                              "     or else    link a:E1-b:E2: down, carries no traffic (0.50)\n"
+                              "     would tell the NIC's own counters\n"));
 }
 
 TEST(FindingText, SaysWhoCausesIt) {

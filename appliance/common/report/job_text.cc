@@ -124,7 +124,7 @@ void AppendJob(const v1::Job& job, std::string& text) {
                WithThousands(edge.bytes()), WithThousands(edge.messages()),
                list(edge.source_qpns()), list(edge.destination_qpns()), CountOrBlank(edge.missing()),
                CountOrBlank(edge.retransmitted()), CountOrBlank(edge.ce_marked()),
-               CountOrBlank(edge.cnps()), SureText(edge.confidence())});
+               CountOrBlank(edge.cnps()), ConfidenceText(edge.confidence())});
   }
   if (!edges.empty()) text += "\n" + edges.Render(2);
   AppendMore(job.edges_size(), "edge", text);

@@ -82,7 +82,7 @@ std::string SignedDuration(int64_t nanoseconds) {
          HumanDuration(nanoseconds < 0 ? -nanoseconds : nanoseconds);
 }
 
-std::string SureText(double confidence) {
+std::string ConfidenceText(double confidence) {
   constexpr double kNothing = 1e-9;  // 0.29 * 100 is a little less than 29
   if (confidence > 0.99 + kNothing) return ">0.99";
   return fmt::format("{:.2f}", std::floor(confidence * 100 + kNothing) / 100);

@@ -44,6 +44,6 @@ std::string HumanDuration(int64_t nanoseconds);
 std::string SignedDuration(int64_t nanoseconds);
 
 // A confidence of 0 to 1 with two digits, never rounded up: "0.99" for 0.9899..., ">0.99" above.
-std::string SureText(double confidence);
+std::string ConfidenceText(double confidence);
 
 }  // namespace rocescope

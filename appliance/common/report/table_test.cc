@@ -78,14 +78,14 @@ TEST(SignedDuration, HasOneSign) {
   EXPECT_EQ(SignedDuration(-20'769), "-20.8 us");
 }
 
-TEST(SureText, NeverRoundsUp) {
-  EXPECT_EQ(SureText(0), "0.00");
-  EXPECT_EQ(SureText(0.5), "0.50");
-  EXPECT_EQ(SureText(0.29), "0.29") << "though a double of 0.29 times 100 is less than 29";
-  EXPECT_EQ(SureText(0.989'9), "0.98");
-  EXPECT_EQ(SureText(0.99), "0.99");
-  EXPECT_EQ(SureText(0.998), ">0.99");
-  EXPECT_EQ(SureText(1), ">0.99") << "nothing here is beyond doubt";
+TEST(ConfidenceText, NeverRoundsUp) {
+  EXPECT_EQ(ConfidenceText(0), "0.00");
+  EXPECT_EQ(ConfidenceText(0.5), "0.50");
+  EXPECT_EQ(ConfidenceText(0.29), "0.29") << "though a double of 0.29 times 100 is less than 29";
+  EXPECT_EQ(ConfidenceText(0.989'9), "0.98");
+  EXPECT_EQ(ConfidenceText(0.99), "0.99");
+  EXPECT_EQ(ConfidenceText(0.998), ">0.99");
+  EXPECT_EQ(ConfidenceText(1), ">0.99") << "nothing here is beyond doubt";
 }
 
 TEST(TextTable, LetsNoCellSteerTheTerminal) {

@@ -7,19 +7,18 @@
 #include <string_view>
 #include <vector>
 
-#include "analytics/diagnosis/finding_kind.h"
-#include "analytics/diagnosis/need.h"
 #include "rocescope/v1/report.pb.h"
+#include "topology/fault/fault_kind.h"
 
 namespace rocescope {
 namespace {
 
 constexpr size_t kWidth = 98;
 
-// "    takes: name, name,", and as many lines further in as it needs.
-std::string Paragraph(std::string_view takes, const std::vector<std::string_view>& names) {
+// "    TELEMETRY: name, name,", wrapped with a further indent.
+std::string Paragraph(std::string_view telemetry, const std::vector<std::string_view>& names) {
   std::string text;
-  std::string line = fmt::format("    {}:", takes);
+  std::string line = fmt::format("    {}:", telemetry);
   for (const std::string_view& name : names) {
     if (line.size() + 2 + name.size() > kWidth) {
       text += line + "\n";
@@ -35,22 +34,21 @@ std::string Paragraph(std::string_view takes, const std::vector<std::string_view
 std::string UnseenFaultsText(const v1::DiagnosisCoverage& coverage) {
   if (coverage.not_seen().empty()) return {};
   struct Group {
-    std::string_view takes;
+    std::string_view telemetry;
     std::vector<std::string_view> names;
   };
   std::vector<Group> groups;  // in the order of the table
-  for (const KindNeed& need : kKindNeeds) {
-    const std::string_view kind = InfoOf(need.kind).name;
-    if (std::ranges::find(coverage.not_seen(), kind) == coverage.not_seen().end()) continue;
-    const std::string_view takes = WordsOf(need.need);
-    auto group = std::ranges::find(groups, takes, &Group::takes);
-    if (group == groups.end()) group = groups.insert(group, {takes, {}});
-    group->names.push_back(need.several);
+  for (const FaultInfo& info : kFaultInfos) {
+    if (std::ranges::find(coverage.not_seen(), info.name) == coverage.not_seen().end()) continue;
+    const std::string_view telemetry = TelemetryFor(info.need);
+    auto group = std::ranges::find(groups, telemetry, &Group::telemetry);
+    if (group == groups.end()) group = groups.insert(group, {telemetry, {}});
+    group->names.push_back(info.plural);
   }
   std::string text =
-      "  Not looked for, as nothing at hand would show it. What would, and which faults:\n";
+      "  Not detectable for lack of telemetry. Missing telemetry, and the faults it would show:\n";
   for (const Group& group : groups) {
-    text += Paragraph(group.takes, group.names);
+    text += Paragraph(group.telemetry, group.names);
   }
   return text + "\n";
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which faults a replay could not have found, for want of what telemetry.
+// Faults that a replay could not detect, and the telemetry that was missing.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace v1 {
 class DiagnosisCoverage;
 }
 
-// One paragraph for each telemetry that would show some, indented by two, of lines that fit a
-// terminal; ends with an empty line. "" if all faults could have been found.
+// One paragraph for each kind of missing telemetry, indented by two, in lines that fit a terminal.
+// Ends with an empty line. Empty if all fault kinds were detectable.
 std::string UnseenFaultsText(const v1::DiagnosisCoverage& coverage);
 
 }  // namespace rocescope

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <string>
 
-#include "analytics/diagnosis/finding_kind.h"
 #include "rocescope/v1/report.pb.h"
+#include "topology/fault/fault_kind.h"
 
 namespace rocescope {
 namespace {
@@ -16,11 +16,11 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(UnseenFaults, AreNoneWhereAllCouldBeFound) { EXPECT_EQ(UnseenFaultsText({}), ""); }
+TEST(UnseenFaults, AreNoneIfAllAreDetectable) { EXPECT_EQ(UnseenFaultsText({}), ""); }
 
-TEST(UnseenFaults, EachKindHasAnotherNameAndStandsOnce) {
+TEST(UnseenFaults, EachKindHasItsOwnNameAndIsListedOnce) {
   std::string all;
-  for (const FindingInfo& info : kFindingInfos) {
+  for (const FaultInfo& info : kFaultInfos) {
     v1::DiagnosisCoverage one;
     one.add_not_seen(std::string(info.name));
     const std::string text = UnseenFaultsText(one);
@@ -30,14 +30,13 @@ TEST(UnseenFaults, EachKindHasAnotherNameAndStandsOnce) {
   }
 }
 
-TEST(UnseenFaults, OfOneTelemetryStandTogetherOnLinesThatFit) {
+TEST(UnseenFaults, AreGroupedByTelemetryOnLinesThatFit) {
   v1::DiagnosisCoverage coverage;
-  for (const FindingInfo& info : kFindingInfos) coverage.add_not_seen(std::string(info.name));
+  for (const FaultInfo& info : kFaultInfos) coverage.add_not_seen(std::string(info.name));
   const std::string text = UnseenFaultsText(coverage);
   EXPECT_THAT(text,
-              HasSubstr("    counters of switches or of NICs: links that are down, links that "
-                        "flap, "));
-  EXPECT_THAT(text, Not(HasSubstr("_"))) << "names of the program's own";
+              HasSubstr("    counters of switches or NICs: links that are down, flapping links, "));
+  EXPECT_THAT(text, Not(HasSubstr("_"))) << "internal names of kinds";
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = text.find('\n', begin);
     EXPECT_LE(end - begin, 98u) << text.substr(begin, end - begin);

@@ -138,7 +138,7 @@ Result<std::shared_ptr<const topology::Fabric>> LoadTopology(const std::string& 
 EngineOptions OptionsOf(const ApplianceConfig& config, const topology::Fabric* fabric) {
   constexpr size_t kLargeFabric = 4096;  // NICs
   constexpr int kWindowsAIterationPattern = 10;
-  EngineOptions options = {.window = config.analysis_window};
+  EngineOptions options = {.window = config.analysis_window, .thresholds = config.diagnosis};
   if (fabric != nullptr && fabric->nics().size() > kLargeFabric) {
     options.iteration_pattern_pace = kWindowsAIterationPattern * config.analysis_window;
   }

@@ -20,8 +20,8 @@ class EventWatchTest : public ServiceTest {
     const topology::Fabric& fabric = *box_->fabric();
     const topology::NicIndex nic = fabric.FindNicByDevice(fabric.FindNode("host0"), "mlx5_0");
     Snapshot snapshot;
-    snapshot.findings = std::make_shared<const Findings>(Findings{
-        {.kind = FindingKind::kNicCrash, .place = {PlaceKind::kNic, nic}, .confidence = 1}});
+    snapshot.findings = std::make_shared<const Findings>(
+        Findings{{.kind = FaultKind::kNicCrash, .place = {PlaceKind::kNic, nic}, .confidence = 1}});
     return snapshot;
   }
   // Returns the kinds of the events.

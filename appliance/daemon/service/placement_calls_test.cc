@@ -132,7 +132,7 @@ TEST_F(PlacementCallsTest, FindingsOfTheSnapshotCount) {
   const topology::Fabric& fabric = *box_->fabric();
   const topology::NicIndex nic = fabric.FindNicByDevice(fabric.FindNode("host0"), "mlx5_0");
   snapshot.findings = std::make_shared<const Findings>(
-      Findings{{.kind = FindingKind::kNicCrash, .place = {PlaceKind::kNic, nic}, .confidence = 1}});
+      Findings{{.kind = FaultKind::kNicCrash, .place = {PlaceKind::kNic, nic}, .confidence = 1}});
   Publish(std::move(snapshot));
   v1::RankNodesRequest request = Nodes(1);
   request.set_max_nodes(1);

@@ -22,14 +22,14 @@ namespace rocescope {
 
 // 16 hosts with one NIC and GPU each: host0 to host3 at leaf0, and so on; two spines. 100 Gb/s, so
 // that a window of 1 ms has room for 12.5 MB.
-class SceneTest : public testing::Test {
+class DiagnosisTest : public testing::Test {
  protected:
   static constexpr Duration kWindow = std::chrono::milliseconds(1);
   static constexpr size_t kWindows = 20;
   static constexpr uint64_t kLine = 12'500'000;  // octets a window
   static constexpr uint8_t kRoce = 3;            // the priority of RoCE
 
-  explicit SceneTest(uint32_t spines = 2, uint64_t bits_per_second = 100'000'000'000)
+  explicit DiagnosisTest(uint32_t spines = 2, uint64_t bits_per_second = 100'000'000'000)
       : fabric_(topology::Generate({.hosts = 16,
                                     .leaves = 4,
                                     .spines = spines,
@@ -230,7 +230,7 @@ class SceneTest : public testing::Test {
             .hops = static_cast<uint8_t>(nodes.size() - 1)};
   }
 
-  // What `run` finds in a scene of all that was said.
+  // What `run` finds in a input of all that was said.
   template <typename Run>
   auto In(Run run) {
     MetricStore metrics(fabric_, {.window = kWindow});
@@ -252,22 +252,23 @@ class SceneTest : public testing::Test {
           {.tap = static_cast<TapId>(node), .switch_address = fabric_.node(node).erspan_source});
     }
     for (const FlowRecord& record : lossy_) losses.Add(record);
-    return run(Scene({.fabric = fabric_,
-                      .metrics = metrics,
-                      .paths = paths,
-                      .flows = flows,
-                      .connections = connections,
-                      .attribution = attribution_,
-                      .iteration_patterns = iteration_patterns_,
-                      .cabling = cabling_,
-                      .delays = delays_,
-                      .queue_uses = queues_,
-                      .losses = losses}));
+    return run(DiagnosisInput({.fabric = fabric_,
+                               .metrics = metrics,
+                               .paths = paths,
+                               .flows = flows,
+                               .connections = connections,
+                               .attribution = attribution_,
+                               .iteration_patterns = iteration_patterns_,
+                               .cabling = cabling_,
+                               .delays = delays_,
+                               .queue_uses = queues_,
+                               .losses = losses,
+                               .thresholds = thresholds_}));
   }
-  Findings Found(void (*detect)(const Scene&, Findings&)) {
-    return In([&](const Scene& scene) {
+  Findings Found(void (*detect)(const DiagnosisInput&, Findings&)) {
+    return In([&](const DiagnosisInput& input) {
       Findings found;
-      detect(scene, found);
+      detect(input, found);
       return found;
     });
   }
@@ -276,6 +277,7 @@ class SceneTest : public testing::Test {
   std::vector<FlowPath> paths_;
   std::vector<FlowSummary> flows_;
   std::vector<Connection> connections_;
+  Thresholds thresholds_;
   Attribution attribution_;
   std::vector<JobIterationPattern> iteration_patterns_;
   CablingAnswer cabling_;

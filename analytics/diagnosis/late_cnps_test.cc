@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "analytics/diagnosis/scene_fixture.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
 #include "base/window_row.h"
 
 namespace rocescope {
 namespace {
 
-class LateNoticesTest : public SceneTest {
+class LateCnpsTest : public DiagnosisTest {
  protected:
-  // Ten notifications in the window, of which so many were late.
+  // Ten CNPs in the window, of which so many were late.
   void AreLate(const std::vector<std::string>& nodes, size_t window, uint32_t late) {
-    Takes(Way(DelayKind::kNotice, nodes), window, window, {.count = 10, .late = late});
+    Takes(Way(DelayKind::kCnp, nodes), window, window, {.count = 10, .late = late});
   }
-  // INT saw notifications in a queue of their own.
-  void KeepsApart(std::string_view node) { Queues(node, 0, {{.queue = 6, .notices = 9}}); }
+  // INT saw CNPs in a queue of their own.
+  void KeepsApart(std::string_view node) { Queues(node, 0, {{.queue = 6, .cnps = 9}}); }
   void PutsAmongData(std::string_view node, size_t first, size_t last) {
     for (size_t w = first; w <= last; ++w) {
-      Queues(node, w, {{.queue = 3, .notices = 9, .data = 500}});
+      Queues(node, w, {{.queue = 3, .cnps = 9, .data = 500}});
     }
   }
   // Instead of what was said of the window before. Windows ascend.
   void Queues(std::string_view node, size_t window, std::vector<QueueCount> queues) {
     EntryOf(queues_[Node(node)], NumberOf(window))->queues = std::move(queues);
   }
-  Findings Found() { return SceneTest::Found(DetectLateNotices); }
+  Findings Found() { return DiagnosisTest::Found(DetectLateCnps); }
 };
 
-TEST_F(LateNoticesTest, NoSwitchIsToBlameWhereNoneIsLate) {
+TEST_F(LateCnpsTest, NoSwitchIsToBlameWhereNoneIsLate) {
   AreLate({"leaf0", "spine0"}, 8, 0);
   KeepsApart("leaf0");
   EXPECT_TRUE(Found().empty());
 }
 
-TEST_F(LateNoticesTest, ASwitchWhoseNotificationsAreLateQueuesThemBehindData) {
+TEST_F(LateCnpsTest, ASwitchWhoseCnpsAreLateQueuesThemBehindData) {
   AreLate({"leaf0", "spine0"}, 6, 1);
   AreLate({"leaf0", "spine1"}, 7, 1);  // by way of another port
   AreLate({"leaf0", "spine0"}, 8, 0);
@@ -42,16 +42,16 @@ TEST_F(LateNoticesTest, ASwitchWhoseNotificationsAreLateQueuesThemBehindData) {
   AreLate({"leaf2", "spine0"}, 8, 2);  // too few
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kDeprioritisedCnps);
+  EXPECT_EQ(found[0].kind, FaultKind::kDeprioritisedCnps);
   EXPECT_EQ(found[0].place, Switch("leaf0"));
   EXPECT_EQ(found[0].from, Begin(6));
-  EXPECT_EQ(found[0].verdict, End(9)) << "the third one came then";
+  EXPECT_EQ(found[0].detected_at, End(9)) << "the third one came then";
   EXPECT_EQ(found[0].until, End(11));
 }
 
-// What is queued, or held back, makes packets late and not only notifications; a longer way makes
+// What is queued, or held back, makes packets late and not only CNPs; a longer way makes
 // even the quickest packet late.
-TEST_F(LateNoticesTest, NotificationsOnAWayThatIsLongerForAllAreNotLateByTheSwitch) {
+TEST_F(LateCnpsTest, CnpsOnALongerPathAreNotLate) {
   for (size_t w = 6; w < 12; ++w) AreLate({"leaf0", "spine0"}, w, 5);
   ASSERT_EQ(Found().size(), 1u);
   const DelayKey way = Way(DelayKind::kTransit, {"leaf0", "spine0"});
@@ -62,7 +62,7 @@ TEST_F(LateNoticesTest, NotificationsOnAWayThatIsLongerForAllAreNotLateByTheSwit
 }
 
 // A mirror that loses copies makes one notification look like another.
-TEST_F(LateNoticesTest, AsManyAsMirrorsLostSightOfMayBeOthers) {
+TEST_F(LateCnpsTest, AsManyAsMirrorsLostSightOfMayBeOthers) {
   for (size_t w = 6; w < 12; ++w) AreLate({"leaf0", "spine0"}, w, 2);  // 12
   queues_[Node("leaf0")] = {{.window = NumberOf(3), .unmatched = 4},
                             {.window = NumberOf(4), .unmatched = 5}};
@@ -73,10 +73,10 @@ TEST_F(LateNoticesTest, AsManyAsMirrorsLostSightOfMayBeOthers) {
   EXPECT_EQ(Found().size(), 1u);
 }
 
-// In the queue of priority 6, in windows with notifications: 74 octets, or nothing.
-class NoticeQueueTest : public LateNoticesTest {
+// In the queue of priority 6, in windows with CNPs: 74 octets, or nothing.
+class CnpQueueTest : public LateCnpsTest {
  protected:
-  NoticeQueueTest() {
+  CnpQueueTest() {
     for (const char* leaf : {"leaf0", "leaf1", "leaf2"}) {
       for (size_t w = 0; w < kWindows; ++w) Passes(leaf, w, 74);
     }
@@ -88,132 +88,132 @@ class NoticeQueueTest : public LateNoticesTest {
   }
 };
 
-TEST_F(NoticeQueueTest, AQueueThatIsUsedAllAlongIsWell) { EXPECT_TRUE(Found().empty()); }
+TEST_F(CnpQueueTest, AQueueThatIsUsedAllAlongIsWell) { EXPECT_TRUE(Found().empty()); }
 
 // Of 40 windows of others and 8 of its own before none was empty: half a one of 49 is the chance.
 // Twice in a row is 1.04 of ten thousand, just not beyond doubt; three times is.
-TEST_F(NoticeQueueTest, WhereTheQueueStaysEmptyWhileNotificationsPassTheyAreInAnother) {
+TEST_F(CnpQueueTest, WhereTheQueueStaysEmptyWhileCnpsPassTheyAreInAnother) {
   for (size_t w = 8; w < 14; ++w) Passes("leaf1", w, 0);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kDeprioritisedCnps);
+  EXPECT_EQ(found[0].kind, FaultKind::kDeprioritisedCnps);
   EXPECT_EQ(found[0].place, Switch("leaf1"));
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_EQ(found[0].verdict, End(10));
+  EXPECT_EQ(found[0].detected_at, End(10));
   EXPECT_EQ(found[0].until, End(13));
 }
 
 // One window more before: half a one of 50, and twice in a row is one in ten thousand.
-TEST_F(NoticeQueueTest, TwoEmptyWindowsSufficeIfFortyNineWereNot) {
+TEST_F(CnpQueueTest, TwoEmptyWindowsSufficeIfFortyNineWereNot) {
   for (size_t w = 9; w < 14; ++w) Passes("leaf1", w, 0);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].from, Begin(9));
-  EXPECT_EQ(found[0].verdict, End(10));
+  EXPECT_EQ(found[0].detected_at, End(10));
 }
 
-TEST_F(NoticeQueueTest, OneEmptyWindowIsChance) {
+TEST_F(CnpQueueTest, OneEmptyWindowIsChance) {
   Passes("leaf1", 8, 0);
   EXPECT_TRUE(Found().empty());
 }
 
-TEST_F(NoticeQueueTest, WhereNoNotificationsPassTheQueueMayBeEmpty) {
+TEST_F(CnpQueueTest, WhereNoCnpsPassTheQueueMayBeEmpty) {
   for (size_t w = 8; w < 14; ++w) {
-    Takes(Way(DelayKind::kNotice, {"leaf1", "spine0"}), w, w, {});
+    Takes(Way(DelayKind::kCnp, {"leaf1", "spine0"}), w, w, {});
     Says(Port("leaf1", "spine1"), Metric::kQueueWatermark, w, 0, 6);
   }
   EXPECT_TRUE(Found().empty());
 }
 
 // Who stops telling of its queues has no empty ones.
-TEST_F(NoticeQueueTest, AQueueThatNobodyReadIsNotEmpty) {
+TEST_F(CnpQueueTest, AQueueThatNobodyReadIsNotEmpty) {
   FallsSilent(EntityOf(Port("leaf1", "spine1"), 6), 8);
   EXPECT_TRUE(Found().empty());
 }
 
 // Nobody has a class for them.
-TEST_F(NoticeQueueTest, AQueueThatIsEmptyEverywhereIsNotThatOfNotifications) {
+TEST_F(CnpQueueTest, AQueueThatIsEmptyEverywhereIsNotThatOfCnps) {
   for (const char* leaf : {"leaf0", "leaf1", "leaf2"}) {
     for (size_t w = 0; w < kWindows; ++w) Passes(leaf, w, 0);
   }
   EXPECT_TRUE(Found().empty());
 }
 
-TEST_F(LateNoticesTest, TwoAreTooFew) {
+TEST_F(LateCnpsTest, TwoAreTooFew) {
   AreLate({"leaf0", "spine0"}, 8, 2);
   EXPECT_TRUE(Found().empty());
 }
 
 // Over three links and more it may have waited at any switch.
-TEST_F(LateNoticesTest, FarAwayNobodyKnowsWhereTheyWaited) {
-  DelayKey key = Way(DelayKind::kNotice, {"leaf0", "spine0"});
+TEST_F(LateCnpsTest, FarAwayNobodyKnowsWhereTheyWaited) {
+  DelayKey key = Way(DelayKind::kCnp, {"leaf0", "spine0"});
   key.hops = 3;
   Takes(key, 8, 12, {.count = 10, .late = 5});
   EXPECT_TRUE(Found().empty());
 }
 
 // Those have to wait for each other.
-TEST_F(LateNoticesTest, LateDataAreNoLateNotifications) {
+TEST_F(LateCnpsTest, LateDataAreNoLateCnps) {
   Takes(Way(DelayKind::kTransit, {"leaf0", "spine0"}), 0, kWindows - 1,
         {.least = 1000, .count = 10, .late = 10});
   EXPECT_TRUE(Found().empty());
 }
 
-TEST_F(LateNoticesTest, ASwitchThatPutsThemAmongDataUnlikeOthersIsSeenByInt) {
+TEST_F(LateCnpsTest, ASwitchThatPutsThemAmongDataUnlikeOthersIsSeenByInt) {
   KeepsApart("leaf1");
   PutsAmongData("leaf0", 7, 12);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, FindingKind::kDeprioritisedCnps);
+  EXPECT_EQ(found[0].kind, FaultKind::kDeprioritisedCnps);
   EXPECT_EQ(found[0].place, Switch("leaf0"));
   EXPECT_EQ(found[0].from, Begin(7));
-  EXPECT_EQ(found[0].verdict, End(7));
+  EXPECT_EQ(found[0].detected_at, End(7));
   EXPECT_EQ(found[0].until, End(12));
 }
 
-TEST_F(LateNoticesTest, WhereAllPutThemAmongDataThatIsHowTheFabricIsMeant) {
+TEST_F(LateCnpsTest, WhereAllPutThemAmongDataThatIsHowTheFabricIsMeant) {
   for (const char* node : {"leaf0", "leaf1", "spine0"}) PutsAmongData(node, 0, kWindows - 1);
   EXPECT_TRUE(Found().empty());
 }
 
 // One that never had a notification keeps nothing apart.
-TEST_F(LateNoticesTest, ASwitchWithoutNotificationsIsNoExampleForOthers) {
+TEST_F(LateCnpsTest, ASwitchWithoutCnpsIsNoExampleForOthers) {
   PutsAmongData("leaf0", 7, 12);
   Queues("leaf1", 0, {{.queue = 3, .data = 500}});
   EXPECT_TRUE(Found().empty());
 }
 
-// A host that sends a few of its packets with the notifications' DSCP.
-TEST_F(LateNoticesTest, AFewPacketsOfDataInTheQueueOfNotificationsDoNotMakeItOneOfData) {
+// A host that sends a few of its packets with the CNPs' DSCP.
+TEST_F(LateCnpsTest, AFewPacketsOfDataInTheQueueOfCnpsDoNotMakeItOneOfData) {
   KeepsApart("leaf1");
   for (size_t w = 7; w <= 12; ++w) {
-    Queues("leaf0", w, {{.queue = 3, .data = 500}, {.queue = 6, .notices = 9, .data = 10}});
+    Queues("leaf0", w, {{.queue = 3, .data = 500}, {.queue = 6, .cnps = 9, .data = 10}});
   }
   EXPECT_TRUE(Found().empty());
 }
 
-// One of the hosts sends its notifications with the DSCP of data.
-TEST_F(LateNoticesTest, ASwitchThatKeepsMostOfThemApartPutsNoneAmongData) {
+// One of the hosts sends its CNPs with the DSCP of data.
+TEST_F(LateCnpsTest, ASwitchThatKeepsMostOfThemApartPutsNoneAmongData) {
   KeepsApart("leaf1");
   for (size_t w = 7; w <= 12; ++w) {
-    Queues("leaf0", w, {{.queue = 3, .notices = 2, .data = 500}, {.queue = 6, .notices = 7}});
+    Queues("leaf0", w, {{.queue = 3, .cnps = 2, .data = 500}, {.queue = 6, .cnps = 7}});
   }
   EXPECT_TRUE(Found().empty());
 }
 
-TEST_F(LateNoticesTest, OneAmongDataIsAnAccidentAndTheSecondIsTheVerdict) {
+TEST_F(LateCnpsTest, OneAmongDataIsAnAccidentAndTheSecondIsTheDetection) {
   KeepsApart("leaf1");
-  Queues("leaf0", 7, {{.queue = 3, .notices = 1, .data = 500}});
+  Queues("leaf0", 7, {{.queue = 3, .cnps = 1, .data = 500}});
   EXPECT_TRUE(Found().empty());
-  Queues("leaf0", 9, {{.queue = 3, .notices = 1, .data = 500}});
+  Queues("leaf0", 9, {{.queue = 3, .cnps = 1, .data = 500}});
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].from, Begin(7));
-  EXPECT_EQ(found[0].verdict, End(9));
+  EXPECT_EQ(found[0].detected_at, End(9));
   EXPECT_NEAR(found[0].confidence, 0.98 * 3 / 4, 1e-6) << "two are few yet";
 }
 
-TEST_F(LateNoticesTest, IntIsSurerThanTimes) {
+TEST_F(LateCnpsTest, IntGivesMoreConfidenceThanDelays) {
   AreLate({"leaf0", "spine0"}, 8, 3);
   KeepsApart("leaf1");
   const Findings by_times = Found();

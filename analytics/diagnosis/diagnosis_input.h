@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What detectors look at: the answers of all other rooms at one moment, and counters as rows of
-// windows.
+// The input of all detectors: the answers of the other analyses at one time, and counters as rows
+// of windows.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@
 #include "analytics/connection/connection.h"
 #include "analytics/delay/delay.h"
 #include "analytics/diagnosis/balance.h"
+#include "analytics/diagnosis/thresholds.h"
 #include "analytics/job/attribution.h"
 #include "analytics/loss/loss_tracker.h"
 #include "analytics/metric/metric_store.h"
@@ -23,8 +24,8 @@
 
 namespace rocescope {
 
-// All must outlive the scene.
-struct SceneParts {
+// All references must outlive the DiagnosisInput.
+struct DiagnosisParts {
   const topology::Fabric& fabric;
   const MetricStore& metrics;
   const FlowPaths& paths;
@@ -36,64 +37,68 @@ struct SceneParts {
   const Delays& delays;
   const QueueUses& queue_uses;
   const LossTracker& losses;
+  Thresholds thresholds = {};
 };
 
-// Of PFC and of queues.
+// Priorities of PFC and of queues.
 inline constexpr uint8_t kPriorities = 8;
 
-// By how much a counter grew in each window, or what a gauge said at its end.
+// By window: the increase of a counter, or the value of a gauge at the end of the window.
 using Row = std::vector<uint64_t>;
 
-class Scene {
+class DiagnosisInput {
  public:
-  explicit Scene(const SceneParts& parts);
+  explicit DiagnosisInput(const DiagnosisParts& parts);
 
-  const SceneParts& parts() const { return parts_; }
+  const DiagnosisParts& parts() const { return parts_; }
   const topology::Fabric& fabric() const { return parts_.fabric; }
+  const Thresholds& thresholds() const { return parts_.thresholds; }
 
-  // Windows that counters tell of: from 0 up to this.
+  // Windows with counters have the places 0 to windows() - 1.
   size_t windows() const { return windows_; }
   Timestamp BeginOf(size_t window) const {
     return parts_.metrics.StartOf(first_ + static_cast<int64_t>(window));
   }
-  // Where a window with this number since the epoch is; at least windows() if it is not.
+  // The place of a window with this number since the epoch; windows() or more if it has none.
   size_t PlaceOf(int64_t window) const { return static_cast<size_t>(window - first_); }
   Timestamp EndOf(size_t window) const { return BeginOf(window + 1); }
 
-  // The end of what was seen last in the window; unset while it may go on.
+  // The end of a fault that was last visible in the window; unset while it may still be active.
   std::optional<Timestamp> Until(size_t last) const;
-  // Most that the port can send in a window.
-  double BytesAWindow(topology::PortIndex port) const;
+  // Bytes that the port can send in a window at line rate.
+  double BytesPerWindow(topology::PortIndex port) const;
 
-  // A switch's port itself, a host's as its NIC.
+  // The port itself for a switch, the NIC for a port of a host.
   Entity EntityOf(topology::PortIndex port, uint8_t priority = CounterEntity::kAllPriorities) const;
-  bool Tells(const Entity& entity, Metric metric) const {
+  bool HasMetric(const Entity& entity, Metric metric) const {
     return parts_.metrics.Find(entity, metric) != nullptr;
   }
-  // Zeros if nobody tells.
+  // Zeros if the metric is missing.
   Row Growth(const Entity& entity, Metric metric) const;
-  // Windows without a reading have the one before; those before the first, the first. Empty if
-  // nobody tells.
+  // Windows without a reading have the previous reading; windows before the first reading have the
+  // first. Empty if the metric is missing.
   Row Levels(const Entity& entity, Metric metric) const;
-  // Zeros in windows without a reading: what a watermark said is of that window alone.
+  // Zeros in windows without a reading: a watermark applies to its own window only.
   Row Readings(const Entity& entity, Metric metric) const { return Growth(entity, metric); }
-  // Whether what it did in the window is known: told at all, and no counter that began anew then.
+  // Whether the metric exists and did not restart in the window.
   bool IsKnown(const Entity& entity, Metric metric, size_t window) const;
-  // Of a gauge: whether anybody read it in the window.
+  // Whether a gauge was read in the window.
   bool HasReading(const Entity& entity, Metric metric, size_t window) const;
 
-  // Of a port to which no link is declared: what a switch gets and sends is not what its links do.
+  // Whether a port without a declared link has traffic. The sums over the links of such a switch
+  // are incomplete.
   bool HasUndeclaredTraffic(topology::NodeIndex node) const;
 
-  // Both counters are read at the same moments, so that sums over them mean something.
-  Duration ReadingSlack() const;  // so much apart, they still are
+  // Readings at most this far apart count as simultaneous.
+  Duration ReadingSlack() const;
+  // Whether both counters are read at the same times, so that their sums can be compared.
   bool AreSimultaneous(const Entity& a, Metric of_a, const Entity& b, Metric of_b) const;
 
-  // link_balance.h; worked out when first asked for. A scene is one thread's.
+  // See link_balance.h. Computed on first use, so that the object belongs to one thread.
   const Balances& link_balances() const;
 
  private:
-  const SceneParts parts_;
+  const DiagnosisParts parts_;
   int64_t first_ = 0;
   size_t windows_ = 0;
   mutable std::shared_ptr<const Balances> link_balances_;
