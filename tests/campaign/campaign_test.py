@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A campaign of six drawn scenarios: it runs, can be resumed, and what it states is right.
+"""A campaign of six random scenarios runs, can be resumed, and gives right answers.
 
     campaign_test.py CAMPAIGN BUILD
 
-Bars are for campaigns of many runs; of these few, what is stated must be right: no pair outside of
-its stripe, no path that is asserted and wrong but for what a change leaves open for a moment, and no
-fault other than the one that was simulated, which every view has to name with its place.
+Thresholds are for campaigns of many runs. For these few runs, all stated answers must be right: no
+pair outside of its stripe, no wrong path except shortly after a path change, and exactly the
+simulated fault with its place in every view.
 """
 
 import json
@@ -74,7 +74,7 @@ def main():
                     assert fault["kind_right"] and fault["place_right"], f"{where}: said {said}"
         assert visible >= COUNT, "most of six drawn scenarios have a fault, in three views"
 
-        # Once more: one score is made anew, the others stay as they are.
+        # Resume: one missing score is recreated, and the others are unchanged.
         stamps = {file: file.stat().st_mtime_ns for file in files[1:]}
         text = files[0].read_text()
         files[0].unlink()

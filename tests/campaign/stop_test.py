@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A campaign ends when it is told to, with what it runs, and goes on when started again. Scripts
-stand in for the simulator and the program.
+"""A signal ends a campaign and its child processes, and the campaign can be resumed. Scripts
+replace the simulator and the program.
 
     stop_test.py CAMPAIGN
 """
@@ -41,7 +41,7 @@ class Stage:
         return path
 
     def stop(self, number):
-        """Stops a campaign when its first simulation runs; returns code, messages, that one's id."""
+        """Stops a campaign during its first simulation; returns code, messages, simulation's ID."""
         os.mkfifo(self.fifo)
         with subprocess.Popen(
                 self.command, stderr=subprocess.PIPE, text=True,

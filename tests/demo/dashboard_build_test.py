@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A build that cannot have its dashboard says so, and how to get it: with an npm and a dpkg of our own
-in front of the real ones.
+"""A build without its dashboard prints a warning with instructions. The tests use fake npm and dpkg
+programs.
 
 usage: dashboard_build_test.py REPOSITORY [UNITTEST ARGUMENT...]
 """
@@ -49,7 +49,7 @@ class DashboardBuild(unittest.TestCase):
         self.assertIn("Once npm reaches its registry (npm ping), remove", said)
         dist = self.folder / "work/dist"
         self.assertIn("built without its dashboard", (dist / "index.html").read_text())
-        self.assertEqual((dist / "app.js").read_text(), "")  # by which testbeds/demo knows
+        self.assertEqual((dist / "app.js").read_text(), "")  # testbeds/demo checks this
 
     def test_a_lock_file_that_does_not_fit_ends_the_build(self):
         self.program("npm", "echo 'npm ERR! code EUSAGE' >&2; exit 1\n")
@@ -58,7 +58,7 @@ class DashboardBuild(unittest.TestCase):
         self.assertIn("do not agree", " ".join(built.stderr.split()))
 
     def missing(self, *here):
-        """What install_packages finds missing on a Debian with no package, and these programs."""
+        """The packages that install_packages finds missing on a Debian with these programs only."""
         self.program("dpkg-query", "exit 0\n")
         self.program("id", "echo 1000\n")
         for name in here:

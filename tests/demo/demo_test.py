@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Replays the demo's captures; what must come out follows from the generator's constants.
+"""Replays the demo's captures; the expected results follow from the generator's constants.
 
 usage: demo_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 """
@@ -29,7 +29,7 @@ def load_generator():
 
 MAKE = load_generator()
 TRANSFERS = MAKE.ITERATIONS * MAKE.STEPS  # over each connection
-# Clear-to-send, its ACK, the chunk, its ACK; once a CNP; once a NAK and the packets from 7 on again.
+# Clear-to-send, its ACK, the chunk, its ACK; one CNP; one NAK and the packets retransmitted from 7.
 PACKETS = MAKE.RANKS * TRANSFERS * (3 + MAKE.PACKETS) + 1 + (1 + MAKE.PACKETS - 7)
 
 
@@ -57,7 +57,7 @@ class Demo(unittest.TestCase):
 
     def test_every_captured_frame_is_in_the_ledger(self):
         ledger = self.report["ledger"]
-        self.assertEqual(int(ledger["received"]), 2 * PACKETS - 1)  # at both hosts, one lost between
+        self.assertEqual(int(ledger["received"]), 2 * PACKETS - 1)  # at both hosts, except one loss
         self.assertEqual(int(ledger["decoded"]), 2 * PACKETS - 1)
 
     def test_the_job_has_its_three_ranks_on_their_hosts(self):

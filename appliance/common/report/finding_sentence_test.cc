@@ -19,7 +19,7 @@ v1::ReplayReport Report(const std::string& jobs = "") {
   return report;
 }
 
-TEST(FindingSentence, NamesPlacesByWhatTheyAre) {
+TEST(FindingSentence, NamesPlacesByTheirKind) {
   EXPECT_EQ(FaultText("switch_crash", "leaf0", ""),
             "the switch leaf0 is gone, with all of its links");
   EXPECT_EQ(FaultText("nic_crash", "host3:mlx5_1", ""), "the NIC host3:mlx5_1 is gone");
@@ -36,17 +36,17 @@ TEST(FindingSentence, NamesTheSenderOfALinkFirst) {
             "the link from spine-0:E2 to leaf-0:E1 is slower than it should be");
 }
 
-TEST(FindingSentence, TellsAnUnknownKindByItsName) {
+TEST(FindingSentence, PrintsAnUnknownKindByItsName) {
   EXPECT_EQ(FaultText("gremlins", "leaf0", ""), "gremlins at leaf0");
 }
 
-TEST(FindingSentence, SaysSinceWhenAndHowLongAfterTheBeginning) {
+TEST(FindingSentence, PrintsTimeAndOffset) {
   EXPECT_EQ(WhenText(Report(), kNoon + 9'000'000, 0), "since 12:00:00.009 UTC (+9.0 ms)");
   EXPECT_EQ(WhenText(Report(), kNoon - 1'000'000, kNoon + 18'000'000),
             "from 11:59:59.999 to 12:00:00.018 UTC (-1.0 ms, for 19.0 ms)");
 }
 
-TEST(FindingSentence, TellsMicrosecondsWhereWindowsAreShort) {
+TEST(FindingSentence, PrintsMicrosecondsForShortWindows) {
   v1::ReplayReport report = Report();
   report.mutable_diagnosis_coverage()->set_window_ns(1'000'000);
   EXPECT_EQ(WhenText(report, kNoon + 1'851'000, 0), "since 12:00:00.001851 UTC (+1.9 ms)");
@@ -54,7 +54,7 @@ TEST(FindingSentence, TellsMicrosecondsWhereWindowsAreShort) {
   EXPECT_EQ(WhenText(report, kNoon + 1'851'000, 0), "since 12:00:00.001 UTC (+1.9 ms)");
 }
 
-TEST(FindingSentence, SaysTheDayWhereItIsAnotherOne) {
+TEST(FindingSentence, PrintsADifferentDay) {
   constexpr int64_t kDay = 86'400'000'000'000;
   EXPECT_EQ(WhenText(Report(), kNoon + kDay, 0), "since 2024-05-02 12:00:00.000 UTC (+1 d 0 h)");
   EXPECT_EQ(WhenText({}, kNoon, 0), "since 2024-05-01 12:00:00.000 UTC");
@@ -70,7 +70,7 @@ TEST(FindingSentence, ListsAFew) {
   EXPECT_EQ(ListText({"a", "b", "c", "d", "e"}, "others"), "a, b, c and 2 others");
 }
 
-TEST(FindingSentence, SaysWhatWhereSinceWhenAndWhomItHurts) {
+TEST(FindingSentence, StatesFaultPlaceTimeAndAffectedJobs) {
   const v1::ReplayReport report =
       Report(R"(jobs { id: "nccl-1" allocation { id: 7 name: "pretrain" } } jobs { id: "b" })");
   v1::Finding finding;
@@ -78,12 +78,12 @@ TEST(FindingSentence, SaysWhatWhereSinceWhenAndWhomItHurts) {
   finding.set_place("host3:mlx5_1");
   finding.set_from_ns(kNoon + 4'000'000'000);
   EXPECT_EQ(SentenceOf(report, finding),
-            "The NIC host3:mlx5_1 is gone; since 12:00:04.000 UTC (+4.00 s); it hurts no job that "
-            "is known");
+            "The NIC host3:mlx5_1 is gone; since 12:00:04.000 UTC (+4.00 s); affects no known "
+            "job");
   finding.add_affected_jobs("nccl-1");
   finding.add_affected_jobs("b");
   EXPECT_EQ(SentenceOf(report, finding),
-            "The NIC host3:mlx5_1 is gone; since 12:00:04.000 UTC (+4.00 s); it hurts nccl-1 "
+            "The NIC host3:mlx5_1 is gone; since 12:00:04.000 UTC (+4.00 s); affects nccl-1 "
             "[slurm 7 \"pretrain\"] and b");
 }
 

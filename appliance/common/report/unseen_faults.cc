@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 #include <vector>
 
 #include "analytics/diagnosis/finding_kind.h"
 #include "analytics/diagnosis/need.h"
+#include "appliance/common/report/table.h"
 #include "rocescope/v1/report.pb.h"
 
 namespace rocescope {
@@ -16,7 +18,7 @@ namespace {
 
 constexpr size_t kWidth = 98;
 
-// "    takes: name, name,", and as many lines further in as it needs.
+// Appends "    FEED: name, name," and continuation lines with a deeper indent.
 std::string Paragraph(std::string_view takes, const std::vector<std::string_view>& names) {
   std::string text;
   std::string line = fmt::format("    {}:", takes);
@@ -30,15 +32,14 @@ std::string Paragraph(std::string_view takes, const std::vector<std::string_view
   return text + line + "\n";
 }
 
-}  // namespace
+struct Group {
+  std::string_view takes;
+  std::vector<std::string_view> names;
+};
 
-std::string UnseenFaultsText(const v1::DiagnosisCoverage& coverage) {
-  if (coverage.not_seen().empty()) return {};
-  struct Group {
-    std::string_view takes;
-    std::vector<std::string_view> names;
-  };
-  std::vector<Group> groups;  // in the order of the table
+// Missing telemetry in the order of kKindNeeds, with the fault types that need it.
+std::vector<Group> GroupsOf(const v1::DiagnosisCoverage& coverage) {
+  std::vector<Group> groups;
   for (const KindNeed& need : kKindNeeds) {
     const std::string_view kind = InfoOf(need.kind).name;
     if (std::ranges::find(coverage.not_seen(), kind) == coverage.not_seen().end()) continue;
@@ -47,11 +48,33 @@ std::string UnseenFaultsText(const v1::DiagnosisCoverage& coverage) {
     if (group == groups.end()) group = groups.insert(group, {takes, {}});
     group->names.push_back(need.several);
   }
+  return groups;
+}
+
+}  // namespace
+
+std::string UnseenFaultsText(const v1::DiagnosisCoverage& coverage) {
+  const std::vector<Group> groups = GroupsOf(coverage);
+  if (groups.empty()) return {};
+  std::string text = "  Missing telemetry, and the fault types that it would make detectable:\n";
+  for (const Group& group : groups) text += Paragraph(group.takes, group.names);
+  return text + "\n";
+}
+
+std::string MissingTelemetryText(const v1::DiagnosisCoverage& coverage) {
+  constexpr size_t kMost = 3;
+  std::vector<Group> groups = GroupsOf(coverage);
+  if (groups.empty()) return {};
+  std::ranges::stable_sort(groups, std::greater<>(),
+                           [](const Group& group) { return group.names.size(); });
   std::string text =
-      "  Not looked for, as nothing at hand would show it. What would, and which faults:\n";
-  for (const Group& group : groups) {
-    text += Paragraph(group.takes, group.names);
+      fmt::format("  Missing telemetry: {} of {} fault types are not detectable without\n",
+                  coverage.not_seen_size(), kFindingKinds);
+  for (size_t i = 0; i < std::min(groups.size(), kMost); ++i) {
+    text += fmt::format("    {} ({})\n", groups[i].takes,
+                        Counted(groups[i].names.size(), "fault type"));
   }
+  if (groups.size() > kMost) text += fmt::format("    and {} more\n", groups.size() - kMost);
   return text + "\n";
 }
 

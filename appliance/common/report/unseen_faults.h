@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which faults a replay could not have found, for want of what telemetry.
+// The fault types that were not detectable, and the missing telemetry.
 #pragma once
 
 #include <string>
@@ -10,8 +10,13 @@ namespace v1 {
 class DiagnosisCoverage;
 }
 
-// One paragraph for each telemetry that would show some, indented by two, of lines that fit a
-// terminal; ends with an empty line. "" if all faults could have been found.
+// Lists the undetectable fault types, one paragraph for each kind of missing telemetry, indented by
+// two spaces and wrapped for a terminal, followed by an empty line. Returns "" if all fault types
+// are detectable.
 std::string UnseenFaultsText(const v1::DiagnosisCoverage& coverage);
+
+// Like UnseenFaultsText, but one line for each kind of missing telemetry, with the number of fault
+// types.
+std::string MissingTelemetryText(const v1::DiagnosisCoverage& coverage);
 
 }  // namespace rocescope

@@ -16,9 +16,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(UnseenFaults, AreNoneWhereAllCouldBeFound) { EXPECT_EQ(UnseenFaultsText({}), ""); }
+TEST(UnseenFaults, AreEmptyIfAllAreDetectable) { EXPECT_EQ(UnseenFaultsText({}), ""); }
 
-TEST(UnseenFaults, EachKindHasAnotherNameAndStandsOnce) {
+TEST(UnseenFaults, EachFaultTypeIsListedOnceWithADistinctName) {
   std::string all;
   for (const FindingInfo& info : kFindingInfos) {
     v1::DiagnosisCoverage one;
@@ -30,7 +30,7 @@ TEST(UnseenFaults, EachKindHasAnotherNameAndStandsOnce) {
   }
 }
 
-TEST(UnseenFaults, OfOneTelemetryStandTogetherOnLinesThatFit) {
+TEST(UnseenFaults, AreGroupedByTelemetryOnLinesThatFit) {
   v1::DiagnosisCoverage coverage;
   for (const FindingInfo& info : kFindingInfos) coverage.add_not_seen(std::string(info.name));
   const std::string text = UnseenFaultsText(coverage);
