@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line; what each subcommand takes stands in command/*_arguments.cc.
+// The command line; the options of each subcommand are in command/*_arguments.cc.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -24,18 +24,18 @@ namespace {
 
 constexpr const char* kExitCodes =
     "Results go to standard output, messages to standard error. The first SIGINT (Ctrl-C) or\n"
-    "SIGTERM ends the input, and what was read is printed; a second one ends rocescope.\n"
+    "SIGTERM ends the input, and the results so far are printed; a second one terminates "
+    "rocescope.\n"
     "Exit codes:\n"
-    "  0  success, also when the reader of the output left early (| head) or a signal ended\n"
+    "  0  success, also if the reader of the output closed the pipe (| head) or a signal ended\n"
     "     standard input\n"
-    "  1  an input is damaged, a run lacks what its run.json tells of, or a signal ended the "
-    "reading\n"
-    "     of a file: what could be read is printed, the message says what is wrong\n"
-    "  2  the command line is wrong; nothing was read\n"
-    "  3  an input is missing or is nothing that rocescope reads; nothing is printed\n"
-    "  4  the output could not be written, memory ran out, or rocescope itself failed\n";
+    "  1  an input is damaged, a run lacks data that its run.json lists, or a signal ended the\n"
+    "     reading of a file: the results for the readable part are printed\n"
+    "  2  the command line is invalid; nothing was read\n"
+    "  3  an input is missing or has an unknown format; nothing is printed\n"
+    "  4  output failed, out of memory, or an internal error";
 
-// The usual slip, a mistyped command, deserves better than "a subcommand is required".
+// A mistyped command deserves a better message than CLI11's "a subcommand is required".
 std::string DescribeError(const CLI::ParseError& error, const std::vector<Command>& commands,
                           const std::vector<std::string>& words) {
   const bool none_chosen = std::none_of(commands.begin(), commands.end(),
@@ -43,7 +43,7 @@ std::string DescribeError(const CLI::ParseError& error, const std::vector<Comman
   if (!none_chosen || words.empty() || words[0].starts_with("-")) return error.what();
   std::string names;
   for (const Command& command : commands) names += " " + command.app->get_name();
-  return fmt::format("there is no command \"{}\"; the commands are:{}", words[0], names);
+  return fmt::format("unknown command \"{}\"; commands:{}", words[0], names);
 }
 
 int PrintAndExit(const std::string& text) {
@@ -52,11 +52,11 @@ int PrintAndExit(const std::string& text) {
 
 int Main(int argc, char** argv) {
   CLI::App app(
-      "rocescope reads captures of RoCEv2 traffic and says who talks to whom, and how well.",
+      "RoCEv2 telemetry and diagnosis: captures, mirrors, INT, sFlow, counters and host data.",
       "rocescope");
-  app.footer(std::string("rocescope COMMAND --help describes one command.\n\n") + kExitCodes);
+  app.footer(std::string("`rocescope COMMAND --help` describes one command.\n\n") + kExitCodes);
   app.set_version_flag("--version", "rocescope " ROCESCOPE_VERSION, "Print the version and exit");
-  app.set_help_flag("-h,--help", "Print this text and exit");
+  app.set_help_flag("-h,--help", "Print this help and exit");
   app.get_formatter()->column_width(26);
   app.require_subcommand(1);
   const std::vector<Command> commands = {AddDecode(app),      AddReplay(app), AddCapture(app),
@@ -71,7 +71,7 @@ int Main(int argc, char** argv) {
     for (const CLI::App* part = &at; part != nullptr; part = part->get_parent()) {
       words = part->get_name() + (words.empty() ? "" : " ") + words;
     }
-    (void)WriteAll(STDERR_FILENO, fmt::format("Run `{} --help` for what can be given.\n", words));
+    (void)WriteAll(STDERR_FILENO, fmt::format("Run `{} --help` for usage.\n", words));
     return kExitUsage;
   };
   const auto chosen = [&]() -> const CLI::App& {
@@ -101,16 +101,16 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   rocescope::HoldStandardStreams();
-  // An agent shares its host with the job that it tells of, and has no large tables. In a box that
-  // runs, threads that receive must not wait for one that frees what it worked out.
+  // The agent shares its host with the job that it monitors, and has no large tables. In a running
+  // appliance, receive threads must not wait for a thread that frees its results.
   const std::string_view command = argc < 2 ? "" : argv[1];
   if (command != "agent" && command != "run") rocescope::PrepareHeap();
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then an error that write() returns
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then reported by write()
   try {
     return rocescope::Main(argc, argv);
   } catch (const std::bad_alloc&) {
     rocescope::Message(
-        "out of memory: give fewer captures or logs at once, less of a capture (replay's --since "
+        "out of memory: use fewer captures or logs, a shorter part of a capture (replay's --since "
         "and --until), or fewer mbufs");
     return rocescope::kExitOutput;
   } catch (const std::exception& error) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`rocescope capture` on virtual devices: no NIC, no hugepages, no rights.
+"""`rocescope capture` on virtual devices, without a NIC, hugepages or privileges.
 
 usage: capture_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 """
@@ -24,7 +24,7 @@ MICROSECOND_HEADER = bytes.fromhex("d4c3b2a1") + captures.header()[4:]
 
 
 def microseconds(count):
-    """A microsecond capture of acknowledges, 1 ms apart."""
+    """A microsecond capture of ACKs, 1 ms apart."""
     def record(n):
         octets = captures.record(captures.FIRST_NS + n * 1_000_000, captures.acknowledge(n))
         return octets[:4] + (n % 1000 * 1000).to_bytes(4, "little") + octets[8:]
@@ -110,8 +110,8 @@ class Capture(CommandLine):
     def test_says_where_a_cut_file_ends(self):
         path = self.file("cut.pcap", microseconds(10)[:-1])
         run = self.capture(f"--vdev net_pcap0,rx_pcap={path}", expect=DAMAGED)
-        self.assertIn("cut or damaged", run.stderr)
-        self.assertIn("LEDGER: 9 received", run.stdout)
+        self.assertIn("truncated or corrupt", run.stderr)
+        self.assertIn("LEDGER: 9 frames received", run.stdout)
 
     def test_runs_for_so_long_and_tells_each_second(self):
         begin = time.monotonic()
@@ -120,7 +120,7 @@ class Capture(CommandLine):
         self.assertGreaterEqual(elapsed, 2.5)
         lines = re.findall(r"frames/s.* received ([\d,]+) = decoded ([\d,]+) \+ filtered ([\d,]+) "
                            r"\+ not RoCE ([\d,]+) \+ dropped ([\d,]+);", run.stderr)
-        # At most one a second; a busy machine may be late with each of them, and with the end.
+        # At most one per second; on a busy machine, each of them and the end may be late.
         self.assertTrue(1 <= len(lines) <= elapsed, run.stderr)
         for line in lines:
             received, *others = (int(word.replace(",", "")) for word in line)
@@ -156,10 +156,10 @@ class Capture(CommandLine):
             process = subprocess.Popen(
                 [command_line.rocescope, "capture", "--eal", f"{EAL} --vdev net_null0,copy=0"],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                # A shell's background job ignores SIGINT, and so would its children.
+                # Children of a shell's background job ignore SIGINT.
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
             self.addCleanup(process.kill)
-            process.stderr.readline()  # it counts
+            process.stderr.readline()  # the first live counts
             process.send_signal(number)
             output, _ = process.communicate(timeout=30)
             self.assertEqual(process.returncode, SUCCESS)
@@ -182,7 +182,7 @@ class Capture(CommandLine):
                 (("--vdev crypto_null0",), USAGE, "crypto_null0"),
                 (("--bogus",), USAGE, "'--bogus'"),
                 (("--help",), USAGE, "EAL parameters"),
-                (("'--vdev",), USAGE, "is not closed"),
+                (("'--vdev",), USAGE, "unterminated quote"),
                 (("stray",), USAGE, '"stray"'),
                 (("",), UNREADABLE, "EAL found no port"),
                 (("--vdev net_null0", "--port", "eth7"), UNREADABLE, "unknown port eth7"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Small captures for tests of the command line, assembled octet by octet."""
+"""Small captures for tests of the command line."""
 
 import struct
 
@@ -13,7 +13,7 @@ def header(link_type=ETHERNET):
 
 
 def record(time_ns, octets, length=0):
-    """`length`: octets on the wire, if more than were captured."""
+    """`length`: bytes on the wire, if more than were captured."""
     return struct.pack("<IIII", time_ns // 10**9, time_ns % 10**9, len(octets),
                        max(length, len(octets))) + octets
 
@@ -32,6 +32,6 @@ def arp():
 
 
 def capture(count=3, start=FIRST_NS, step=2_000_000_000, **fields):
-    """`count` acknowledges with PSNs from 0, `step` nanoseconds apart."""
+    """`count` ACKs with PSNs from 0, `step` nanoseconds apart."""
     return header() + b"".join(record(start + n * step, acknowledge(n, **fields))
                                for n in range(count))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the command line behaves: exit codes, what goes where, bad input, vanished readers.
+"""Tests the command line: exit codes, output streams, invalid input, closed pipes.
 
 usage: cli_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 """
@@ -32,7 +32,7 @@ class Help(CommandLine):
     def test_names_every_option_of_replay(self):
         text = self.run_it("replay", "--help", expect=SUCCESS).stdout
         for option in ("--tap", "--nccl-logs", "--rdma", "--output", "--since", "--until", "--host",
-                       "--qp", "--interval", "--window", "--icrc"):
+                       "--qp", "--interval", "--window", "--icrc", "--details", "--section"):
             self.assertIn(option, text)
 
     def test_version_is_one_line(self):
@@ -50,8 +50,8 @@ class Usage(CommandLine):
     def test_a_capture_behind_the_logs_is_not_taken_for_one_in_silence(self):
         path = self.file("a.pcap", captures.capture())
         log = self.file("a.log", b"")
-        self.refused("replay", "--nccl-logs", log, path, mentions="--nccl-logs took all words")
-        self.refused("replay", "--rdma", log, path, mentions="--rdma took all words")
+        self.refused("replay", "--nccl-logs", log, path, mentions="--nccl-logs consumed all arguments")
+        self.refused("replay", "--rdma", log, path, mentions="--rdma consumed all arguments")
         self.run_it("replay", "--nccl-logs", log, "--", path, expect=SUCCESS)
 
     def test_needs_a_command(self):
@@ -202,7 +202,7 @@ class Streams(CommandLine):
 
 class Replay(CommandLine):
     def cut_at(self, octets):
-        """A report of three frames, each of them captured up to there."""
+        """A report of three frames, each truncated to `octets` bytes."""
         frames = (captures.acknowledge(n) + bytes(100) for n in range(3))
         return self.report(self.file("cut.pcap", captures.header() + b"".join(
             captures.record(captures.FIRST_NS + n, frame[:octets], length=200)
@@ -211,13 +211,40 @@ class Replay(CommandLine):
     def test_says_that_frames_were_cut_too_short(self):
         report = self.cut_at(60)
         self.assertEqual((report["totals"]["cut_frames"], report["coverage"]["cut_at"]), ("3", 60))
-        self.assertIn("3 of 3 frames were cut at 60 octets: capture at least 96", report["notes"][0])
+        self.assertIn("3 of 3 frames were truncated at 60 bytes: capture at least 96", report["notes"][0])
 
     def test_says_when_the_captures_were_taken_if_the_filters_leave_nothing(self):
         path = self.file("a.pcap", captures.capture(count=3))  # at 0, 2 and 4 s
         run = self.run_it("replay", path, "--qp", "99", expect=SUCCESS)
         self.assertIn("No frame passed the filters; the capture spans 2024-05-01 12:00:00.000 to "
                       "12:00:04.000 UTC", run.stdout)
+
+    def test_the_text_is_short_unless_details_or_sections_are_requested(self):
+        path = self.file("a.pcap", captures.capture(count=3))
+        brief = self.run_it("replay", path, expect=SUCCESS).stdout
+        self.assertLessEqual(len(brief.splitlines()), 40)
+        self.assertTrue(brief.startswith("FAULTS: not diagnosed: no topology"), brief)
+        self.assertIn("LEDGER: 3 frames received = 3 decoded + 0 filtered + 0 dropped", brief)
+        self.assertIn("--details", brief)
+        self.assertNotIn("FLOWS", brief)
+        details = self.run_it("replay", path, "--details", expect=SUCCESS).stdout
+        for heading in ("FAULTS", "LOSS AND CONGESTION", "CONNECTIONS", "FLOWS", "LEDGER"):
+            self.assertIn(f"{heading}", details)
+        flows = self.run_it("replay", path, "--section", "flows", expect=SUCCESS).stdout
+        self.assertTrue(flows.startswith("FLOWS: "), flows)
+        self.assertIn(flows.rstrip(), details)
+        both = self.run_it("replay", path, "--section", "ledger", "--section", "flows",
+                           expect=SUCCESS).stdout
+        self.assertIn("\nLEDGER: ", both)
+        self.assertTrue(both.startswith(flows.rstrip()), both)
+
+    def test_an_unknown_section_is_refused_with_the_names(self):
+        path = self.file("a.pcap", captures.capture(count=1))
+        refused = self.run_it("replay", path, "--section", "flow", expect=USAGE)
+        self.assertEqual(refused.stdout, "")
+        self.assertIn('unknown section "flow"; sections: faults, summary, jobs, ', refused.stderr)
+        for words in (["-o", "json"], ["--details"], ["--faults"]):
+            self.run_it("replay", path, "--section", "flows", *words, expect=USAGE)
 
     def test_tells_the_extent_of_what_a_window_leaves_out(self):
         report = self.report(self.file("a.pcap", captures.capture(count=3)), "--since", "+100")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs rocescope and checks what every run must keep to."""
+"""Runs rocescope and checks its exit code and ledger."""
 
 import json
 import pathlib
@@ -32,7 +32,7 @@ class CommandLine(unittest.TestCase):
         return run
 
     def decode(self, *words, expect=SUCCESS, **options):
-        """The frames, and standard error; the ledger must balance."""
+        """Returns the frames and standard error; the ledger must balance."""
         run = self.run_it("decode", *words, expect=expect, **options)
         ledger = re.search(r"ledger: received (\d+) = decoded (\d+) \+ filtered (\d+) \+ dropped (\d+)",
                            run.stderr)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A box that receives from an interface of the kernel, by libpcap, and sFlow beside it: one end of
-a pair of virtual interfaces is the mirror port, frames are sent into the other.
+"""An appliance that receives mirrored packets from a network interface through libpcap, and sFlow:
+one end of a veth pair is the mirror port, and the test sends frames to the other.
 
-Only root can make such a pair: to others the test is skipped.
+Only root can create a veth pair; the test is skipped for other users.
 
 usage: interface_test.py PATH/rocescope
 """
@@ -32,7 +32,7 @@ ROCESCOPE = None
 SKIPPED = 77
 FLOWS, PACKETS = 5, 200  # packets of each flow
 SFLOWS = 40
-SECONDS = 3  # of traffic; the box's windows are 1 s
+SECONDS = 3  # of traffic; the analysis window is 1 s
 FROM, TO = "10.0.0.1", "10.0.0.2"  # as captures.acknowledge has them
 FABRIC = f"""
 defaults: {{speed: 100G}}
@@ -46,7 +46,7 @@ mirrors: [{{switch: leaf, session: 3, direction: ingress}}]
 
 
 def send_only(psn, qpn):
-    """An RC SEND of 4 octets: an acknowledge but for its opcode."""
+    """An RC SEND of 4 bytes: an ACK with another opcode."""
     frame = bytearray(captures.acknowledge(psn, qpn))
     frame[42] = 0x04
     return bytes(frame)
@@ -65,12 +65,12 @@ class Interface(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        # Names of this process's own: 15 octets are a kernel's longest.
+        # Unique names with at most 15 bytes, the limit of the kernel.
         self.switch, self.mirror = (f"{end}{os.getpid()}" for end in ("rss", "rsm"))
         self.ip("link", "add", self.switch, "type", "veth", "peer", "name", self.mirror)
         self.addCleanup(lambda: self.ip("link", "del", self.switch, check=False))
         for end in (self.switch, self.mirror):
-            # Else the kernel's own neighbour discovery were among the frames.
+            # Otherwise, the kernel's neighbour discovery would be among the frames.
             pathlib.Path(f"/proc/sys/net/ipv6/conf/{end}/disable_ipv6").write_text("1")
             self.ip("link", "set", end, "up")
 
@@ -80,7 +80,7 @@ class Interface(unittest.TestCase):
 
     @contextlib.contextmanager
     def box(self, interface_filter=""):
-        """The process, once its page is there."""
+        """Yields the process when its dashboard is available."""
         (self.folder / "fabric.yaml").write_text(FABRIC)
         config = self.folder / "box.yaml"
         config.write_text(
@@ -104,7 +104,7 @@ class Interface(unittest.TestCase):
         return {source["name"]: source for source in self.ask("sources")["sources"]}
 
     def send(self):
-        """Mirrored packets of several flows, and sFlow, in turns."""
+        """Sends mirrored packets of several flows and sFlow, alternating."""
         host, port = self.sources()["udp"]["listens"][0].split(":")
         with (socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as wire,
               socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as agent):
@@ -132,9 +132,9 @@ class Interface(unittest.TestCase):
         return out + err
 
     def flows_told(self):
-        """Of those between the two hosts, by queue pair: who told, and how many packets."""
+        """The flows between the two hosts, by queue pair: their sources and packets."""
         flows = {}
-        with contextlib.suppress(urllib.error.HTTPError):  # no answer yet
+        with contextlib.suppress(urllib.error.HTTPError):  # no snapshot yet
             for path in self.ask(f"paths?source={FROM}&destination={TO}")["paths"]:
                 stretch, = path["intervals"]
                 flows[path["destination_qpn"]] = (stretch["sources"], int(stretch["packets"]))
@@ -145,7 +145,7 @@ class Interface(unittest.TestCase):
             self.send()
             for name, sent in ((self.mirror, FLOWS * PACKETS), ("udp", SFLOWS)):
                 self.assertEqual(self.await_received(name, sent), (sent, sent, [], "0"))
-            # A sample stands for a hundred packets.
+            # A sample represents a hundred packets.
             wanted = {17: (["sflow"], SFLOWS * 100)}
             wanted |= {100 + flow: (["mirror"], PACKETS) for flow in range(FLOWS)}
             until = time.monotonic() + 60

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""rocescope plan: what it prints and writes, and that both can be used.
+"""rocescope plan: its output and files, and that they are valid.
 
 usage: plan_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 """
@@ -58,7 +58,7 @@ class Plan(CommandLine):
             folder = pathlib.Path(self.scratch.name, vendor)
             run = self.plan("--vendor", vendor, "-d", str(folder))
             self.assertIn("24 switch configurations", run.stderr)
-            self.assertNotIn("INTO THE SWITCHES", run.stdout)
+            self.assertNotIn("SWITCH CONFIGURATION", run.stdout)
             names = {path.name for path in folder.iterdir()}
             self.assertEqual(names, {"topology.yaml", "appliance.yaml"}
                              | {f"leaf{i}{end}" for i in range(8)}
@@ -76,7 +76,7 @@ class Plan(CommandLine):
         folder = pathlib.Path(self.file("plan/leaf0.cfg", b"mine")).parent
         run = self.plan("--vendor", "eos", "-d", str(folder), expect=USAGE)
         self.assertEqual(run.stdout, "")
-        self.assertIn("not an empty folder", run.stderr)
+        self.assertIn("not an empty directory", run.stderr)
         self.assertEqual((folder / "leaf0.cfg").read_bytes(), b"mine")
 
     def test_a_folder_that_cannot_be_made_is_an_error(self):
@@ -84,10 +84,10 @@ class Plan(CommandLine):
         self.assertIn("/proc/none/plan", run.stderr)
 
     def test_mistakes_name_what_to_change(self):
-        for words, says in ((["--truncate", "40"], "70 octets"),
-                            (["--vendor", "nxos", "--sample", "2"], "leave --sample out"),
-                            (["--vendor", "eos", "--erspan", "3"], "leave --erspan out"),
-                            (["--utilisation", "2"], "up to 1"),
+        for words, says in ((["--truncate", "40"], "70 bytes"),
+                            (["--vendor", "nxos", "--sample", "2"], "remove --sample"),
+                            (["--vendor", "eos", "--erspan", "3"], "remove --erspan"),
+                            (["--utilisation", "2"], "at most 1"),
                             (["--collector", "x=1G@leaf0"], "NAME=SPEED@SWITCH:PORT,ADDRESS"),
                             (["--collector", "x=1G@leaf9:Ethernet1,10.0.0.1"], "leaf9"),
                             (["--collector", "x=1G@leaf1:Ethernet1,10.0.0.1"], "host16:mlx5_0"),

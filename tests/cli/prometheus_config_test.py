@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What compose.yaml gives Prometheus, its configuration and our alerts, is what promtool takes.
+"""promtool accepts the Prometheus configuration and alerts of compose.yaml.
 
 usage: prometheus_config_test.py REPOSITORY
 """
@@ -17,7 +17,7 @@ if not promtool:
     sys.exit(77)
 repository = pathlib.Path(sys.argv[1])
 with tempfile.TemporaryDirectory() as folder:
-    # Side by side, as in the container: the one names the other.
+    # In one directory, as in the container: one refers to the other.
     shutil.copy(repository / "docker/prometheus.yaml", folder)
     shutil.copy(repository / "appliance/daemon/metrics/alerts.yaml", folder)
     checked = subprocess.run([promtool, "check", "config", "prometheus.yaml"], cwd=folder,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`rocescope run` and `rocescope config` as their users see them.
+"""End-to-end tests of `rocescope run` and the commands for a running appliance.
 
 usage: run_test.py PATH/rocescope
 """
@@ -43,15 +43,15 @@ class Run(unittest.TestCase):
 
     @contextlib.contextmanager
     def box(self, text, environment=None):
-        """A box with this configuration, serving on ports of its choice: the process, and what
-        it says that it listens on, by the words before it."""
+        """Runs an appliance with this configuration on ephemeral ports. Yields the process and
+        its addresses, by the names in its log."""
         path = self.config(text + 'http: "127.0.0.1:0"\ngrpc: {listen: ["127.0.0.1:0"]}\n')
         with subprocess.Popen([ROCESCOPE, "run", path], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True,
                               env={**os.environ, **(environment or {})}) as run:
             try:
                 heard = hear(self, run, "gRPC on")
-                yield run, dict(re.findall(r"(sFlow|page|gRPC) .*?(\d+\.[\d.]+:\d+)", heard))
+                yield run, dict(re.findall(r"(sFlow|dashboard|gRPC) .*?(\d+\.[\d.]+:\d+)", heard))
             finally:
                 run.kill()
 
@@ -133,7 +133,7 @@ class Run(unittest.TestCase):
         self.assertEqual(out, "")
         self.assertIn("udp: received 3 = decoded 2 + filtered 0 + dropped 1; 0 missed", err)
 
-    # The words are sd_notify(3)'s.
+    # The messages are those of sd_notify(3).
     def test_tells_the_service_manager_how_it_is(self):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
             manager.bind("")  # the kernel chooses an abstract name
@@ -156,7 +156,7 @@ class Run(unittest.TestCase):
                 until("READY=1")
                 _, err = self.end(run)
                 until("STOPPING=1")
-        self.assertIn("host_files were read anew", err)
+        self.assertIn("host_files were reloaded", err)
 
     def test_a_reload_reads_host_files_and_keeps_what_is_broken_out(self):
         slurm = self.config('{"jobs": []}', "slurm.json")
@@ -166,12 +166,12 @@ class Run(unittest.TestCase):
                 run.send_signal(signal.SIGHUP)
                 return run.stderr.readline() + run.stderr.readline()
             slurm.unlink()
-            self.assertIn("what they said before is still in force", reload())
+            self.assertIn("the previous contents stay in effect", reload())
             slurm.write_text('{"jobs": []}')
             box = self.config("", "box.yaml")
             box.write_text("nonsense: 1\n")
-            self.assertIn("nothing was reloaded", reload())
-            health = json.load(urllib.request.urlopen(f"http://{at['page']}/api/v1/health",
+            self.assertIn("reload failed: ", reload())
+            health = json.load(urllib.request.urlopen(f"http://{at['dashboard']}/api/v1/health",
                                                       timeout=20))
             self.assertEqual(health["state"], "STATE_DEGRADED")
             self.assertIn("the last reload failed", health["problems"][0])
@@ -183,13 +183,13 @@ class Run(unittest.TestCase):
             slurm.write_text('{"jobs": []}')
             box.write_text("analysis_window: 2s\n")
             run.send_signal(signal.SIGHUP)
-            self.assertIn("the configuration has changed, which needs a restart",
+            self.assertIn("the configuration has changed and needs a restart",
                           run.stderr.readline())
             self.end(run)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
     def test_gives_its_rights_up(self):
-        # The configuration is read, and sockets are opened, before.
+        # The configuration is read and sockets are opened before.
         with self.box('udp: {sflow: ["127.0.0.1:0"]}\nuser: nobody\n') as (run, at):
             status = pathlib.Path(f"/proc/{run.pid}/status").read_text()
             nobody = str(pwd.getpwnam("nobody").pw_uid)
@@ -197,7 +197,7 @@ class Run(unittest.TestCase):
             self.assertIn("CapEff:\t0000000000000000", status)
             for task in pathlib.Path(f"/proc/{run.pid}/task").iterdir():
                 self.assertIn("CapEff:\t0000000000000000", (task / "status").read_text())
-            with urllib.request.urlopen(f"http://{at['page']}/api/v1/health", timeout=20) as page:
+            with urllib.request.urlopen(f"http://{at['dashboard']}/api/v1/health", timeout=20) as page:
                 self.assertEqual(page.status, 200)
             self.end(run)
         run = self.done("run", self.config("user: no-such-user\nudp: {}\n"))
@@ -205,7 +205,7 @@ class Run(unittest.TestCase):
 
     def test_serves_the_page_the_api_and_metrics(self):
         with self.box('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
-            root = f"http://{at['page']}"
+            root = f"http://{at['dashboard']}"
             with urllib.request.urlopen(f"{root}/", timeout=20) as page:
                 self.assertIn("rocescope", page.read().decode())
                 self.assertIn("default-src 'none'", page.headers["Content-Security-Policy"])
@@ -228,20 +228,20 @@ class Run(unittest.TestCase):
 
     def test_says_how_it_is(self):
         with self.box('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
-            health = self.done("healthcheck", f"http://{at['page']}/")
+            health = self.done("healthcheck", f"http://{at['dashboard']}/")
             self.assertEqual(health.returncode, 0)
             self.assertEqual(health.stdout, "WAITING\n")
             host, port = at["sFlow"].split(":")
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
                 sender.sendto(SFLOW, (host, int(port)))
             for _ in range(100):
-                health = self.done("healthcheck", f"http://{at['page']}/")
+                health = self.done("healthcheck", f"http://{at['dashboard']}/")
                 if health.stdout != "WAITING\n":
                     break
                 time.sleep(0.1)
             self.assertEqual((health.returncode, health.stdout), (0, "SERVING\n"))
             self.end(run)
-        gone = self.done("healthcheck", f"http://{at['page']}/")
+        gone = self.done("healthcheck", f"http://{at['dashboard']}/")
         self.assertEqual((gone.returncode, gone.stdout), (3, ""))
         self.assertIn("Connection refused", gone.stderr)
 
@@ -257,7 +257,7 @@ class Run(unittest.TestCase):
             health = self.done("healthcheck", f"http://127.0.0.1:{server.getsockname()[1]}/")
             other.join()
         self.assertEqual((health.returncode, health.stdout), (3, ""))
-        self.assertIn("what answers there is no rocescope", health.stderr)
+        self.assertIn("the server is not rocescope", health.stderr)
         wrong = self.done("healthcheck", "http://127.0.0.1:99999/")
         self.assertEqual((wrong.returncode, wrong.stdout), (3, ""))
         self.assertIn("ports are from 1 to 65535", wrong.stderr)
@@ -265,9 +265,9 @@ class Run(unittest.TestCase):
     def test_the_doctor_has_a_remedy(self):
         with self.box('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
             host, port = at["sFlow"].split(":")
-            page = f"http://{at['page']}/"
+            page = f"http://{at['dashboard']}/"
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-                for _ in range(60):  # that all have the same number
+                for _ in range(60):  # all with the same sequence number
                     sender.sendto(SFLOW, (host, int(port)))
             for _ in range(100):
                 doctor = self.done("doctor", page)
@@ -278,7 +278,7 @@ class Run(unittest.TestCase):
             self.assertIn("topology: the configuration names no topology", doctor.stdout)
             self.assertIn("sFlow agent 192.0.2.1: all datagrams have the same sequence number",
                           doctor.stdout)
-            self.assertEqual(doctor.stdout.count("Remedy: "), 2)
+            self.assertEqual(doctor.stdout.count("Action: "), 2)
             self.end(run)
         gone = self.done("doctor", page)
         self.assertEqual((gone.returncode, gone.stdout), (3, ""))
@@ -294,14 +294,14 @@ class Run(unittest.TestCase):
             self.assertIn("7  pre train  ada   running  2023-11-14 22:13:20.000", listed.stdout)
             self.assertIn("gpu-[1-2] gpu-3:0-1,3", listed.stdout)
             self.assertEqual(self.done("job", "end", "7", "--at", "1700000060", *box).returncode, 0)
-            self.assertEqual(self.done("job", "list", *box).stdout, "No job is registered.\n")
+            self.assertEqual(self.done("job", "list", *box).stdout, "No jobs are registered.\n")
             job, = json.loads(self.done("job", "list", "--ended", "-o", "json", *box).stdout)["jobs"]
             self.assertEqual((job["id"], job["ended"], job["end_ns"]),
                              ("7", True, "1700000060000000000"))
             self.assertEqual([node["name"] for node in job["nodes"]], ["gpu-1", "gpu-2", "gpu-3"])
             self.assertEqual(job["nodes"][2]["gpus"], [0, 1, 3])
             shown = self.done("job", "show", "7", *box)
-            self.assertIn("none of its packets was seen", shown.stdout)
+            self.assertIn("no packets of this job were observed", shown.stdout)
             shown = json.loads(self.done("job", "show", "7", "-o", "json", *box).stdout)
             self.assertEqual(shown["registered"], job)
             for words in (["end", "8"], ["show", "8"]):
@@ -337,7 +337,7 @@ class Run(unittest.TestCase):
         for words in (["end", "7", "--at", "4611686019"], ["place", "--nodes", "4294967296"]):
             wrong = self.done("job", *words)
             self.assertEqual(wrong.returncode, 2, words)
-            self.assertIn("expected a whole number from 1 to", wrong.stderr)
+            self.assertIn("expected an integer from 1 to", wrong.stderr)
         with self.box('udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
             box = ["--box", at["gRPC"], "--timeout", "20s"]
             for number in ("010", "18446744073709551615"):
@@ -355,7 +355,7 @@ class Run(unittest.TestCase):
                       'udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
             box = ["--box", at["gRPC"], "--timeout", "20s"]
             self.done("job", "register", "7", "--nodes", "host[0-1]", *box)
-            for _ in range(200):  # until there is an answer at all
+            for _ in range(200):  # until there is a snapshot
                 early = self.done("job", "place", "--nodes", "4", *box)
                 if "no telemetry of the links" in early.stderr:
                     break
@@ -383,7 +383,7 @@ class Run(unittest.TestCase):
                 f'jobs: {{file: "{self.folder.name}/jobs.json"}}\n')
         with self.box(text) as (run, at):
             self.done("job", "register", "7", "--nodes", "gpu-[1-2]", "--box", at["gRPC"])
-            run.kill()  # what was answered is on the disk
+            run.kill()  # acknowledged registrations are on disk
             run.wait()
         with self.box(text) as (run, at):
             job, = json.loads(self.done("job", "list", "-o", "json", "--box",
@@ -400,7 +400,7 @@ class Run(unittest.TestCase):
                       'scrape: {targets: [{url: "http://127.0.0.1:1/metrics", period: 10ms}]}\n'
                       ) as (run, at):
             for _ in range(100):
-                health = self.done("healthcheck", f"http://{at['page']}")
+                health = self.done("healthcheck", f"http://{at['dashboard']}")
                 if "refused" in health.stdout:
                     break
                 time.sleep(0.1)
@@ -411,7 +411,7 @@ class Run(unittest.TestCase):
 
     def test_a_port_that_is_taken_is_told(self):
         with self.box('udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
-            for key, text in (("page", f'http: "{at["page"]}"\ngrpc: {{listen: []}}\n'),
+            for key, text in (("page", f'http: "{at["dashboard"]}"\ngrpc: {{listen: []}}\n'),
                               ("gRPC", f'http: none\ngrpc: {{listen: ["{at["gRPC"]}"]}}\n')):
                 second = self.done("run", self.config('udp: {sflow: ["127.0.0.1:0"]}\n' + text,
                                                       "second.yaml"))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A box that runs, for tests of what it says."""
+"""A running appliance, for tests."""
 
 
 def hear(test, run, words):
-    """What it says on standard error up to the line with these words."""
+    """Returns its standard error up to the line with these words."""
     heard = ""
     while words not in heard:
         line = run.stderr.readline()

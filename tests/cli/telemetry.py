@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""INT reports, sFlow and run directories for tests of the command line, octet by octet from the
+"""INT reports, sFlow and run directories for tests of the command line, encoded according to the
 specifications (P4.org's Telemetry Report Format 2.0; sflow.org's sFlow version 5)."""
 
 import json
@@ -18,7 +18,7 @@ def udp(port, payload, source="c0000201", destination="c0000264"):
 
 
 def postcard(sequence, psn, time_ns, node=1001):
-    """Ports 7 to 9, queue 3 with 4096 octets, ingress timestamp, and the front of an ACK."""
+    """Ports 7 to 9, queue 3 with 4096 bytes, ingress timestamp, and the headers of an ACK."""
     inner = captures.acknowledge(psn)
     inner += bytes(-len(inner) % 4)
     main = struct.pack(">HHHH", 0x5800, 0, 0, 0)  # bits 1, 3 and 4
@@ -29,7 +29,7 @@ def postcard(sequence, psn, time_ns, node=1001):
 
 
 def sflow(sequence, psn, frame_length=66):
-    """A flow sample of an ACK, one in 100, from interface 5 to 6; agent 192.0.2.7."""
+    """A flow sample of an ACK, sampling rate 100, from interface 5 to 6; agent 192.0.2.7."""
     front = captures.acknowledge(psn)
     header = struct.pack(">IIII", 1, frame_length, 4, len(front)) + front + bytes(-len(front) % 4)
     record = struct.pack(">II", 1, len(header)) + header
@@ -39,7 +39,7 @@ def sflow(sequence, psn, frame_length=66):
 
 
 def capture(frames):
-    """Of (time, octets)."""
+    """Takes (time, bytes)."""
     return captures.header() + b"".join(captures.record(*frame) for frame in frames)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""INT reports, sFlow and run directories: what replay counts and decode prints.
+"""INT reports, sFlow and run directories: counts of replay and output of decode.
 
 usage: telemetry_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 """
@@ -76,7 +76,7 @@ class Telemetry(Ledgers):
                          {"bad_int": "1", "truncated_telemetry": "1"})
         self.assertEqual(self.closed(told["sflow_datagrams"]), (2, 1, 0, 1))
         self.assertEqual(self.closed(told["samples"]), (2, 1, 0, 1))
-        text = self.run_it("replay", path, expect=SUCCESS).stdout
+        text = self.run_it("replay", path, "--details", expect=SUCCESS).stdout
         self.assertRegex(text, r"3 +1 +2 +INT reports +1 truncated_telemetry, 1 bad_int|"
                                r"3 +1 +2 +INT reports +1 bad_int, 1 truncated_telemetry")
 
@@ -124,7 +124,7 @@ class RunDirectory(Ledgers):
         run = self.run_directory()
         truth = self.file("run/truth.json", b"{}")
         os.remove(truth)
-        os.mkfifo(truth)  # opening it would wait for ever
+        os.mkfifo(truth)  # opening it would block forever
         self.report(run)
 
     def test_a_score_is_of_the_run_and_of_telemetry_that_it_has(self):
@@ -137,9 +137,9 @@ class RunDirectory(Ledgers):
         words = ("score", run, "--view", "all-ports", "--report")
         self.run_it(*words, own, expect=SUCCESS)
         refused = self.run_it(*words, other, expect=USAGE)
-        self.assertIn("other.json: is no report of the run", refused.stderr)
+        self.assertIn("other.json: not a report of the run", refused.stderr)
         lacks = self.run_it("score", run, "--view", "leaves", expect=USAGE)
-        self.assertIn("has not all of its telemetry (leaf-mirror,nccl)", lacks.stderr)
+        self.assertIn("does not have all of its telemetry (leaf-mirror,nccl)", lacks.stderr)
 
     def test_a_run_that_suits_no_view_is_scored_by_what_it_has(self):
         run = self.run_directory(telemetry={
@@ -149,17 +149,17 @@ class RunDirectory(Ledgers):
             "schema_version": 1, "start_ns": FIRST, "end_ns": FIRST + 10**9}).encode())
         for words in ((), ("--view", "diagnosis")):
             refused = self.run_it("score", run, *words, expect=USAGE)
-            self.assertIn("nothing to score: it has counters, and no view", refused.stderr)
-            self.assertIn("\nrocescope:   full takes port-mirror,int,sflow,", refused.stderr)
+            self.assertIn("nothing to score: it has counters, which is not enough", refused.stderr)
+            self.assertIn("\nrocescope:   full requires port-mirror,int,sflow,", refused.stderr)
         told = self.run_it("score", run, "--view", "all", expect=SUCCESS).stdout
-        self.assertIn("FAULTS, all (all that the run has), in 1 run", told)
+        self.assertIn("FAULTS, all (all telemetry in the run), in 1 run", told)
         self.assertNotIn("at most", told)
 
     def test_faults_are_printed_alone(self):
         run = self.run_directory()
         told = self.run_it("replay", run, "--faults", expect=SUCCESS).stdout
         self.assertEqual(told.splitlines()[0],
-                         "FAULTS: not looked for, as there is no topology to find them in")
+                         "FAULTS: not diagnosed: no topology")
         self.assertNotIn("LEDGER", told)
         self.assertEqual(self.run_it("replay", run, expect=SUCCESS).stdout.splitlines()[0],
                          told.splitlines()[0])
@@ -181,10 +181,10 @@ class RunDirectory(Ledgers):
         }).encode()))
         words = ("score", scores, "--priors")
         told = self.run_it(*words, self.file("p.yaml", b"kinds: {flap: 1}\n"), expect=1).stdout
-        self.assertIn("BY PRIORS", told)
+        self.assertIn("WEIGHTED", told)
         self.assertIn("0001-flap: flap at leaf0:E1-spine0:E2 was missed", told)
         wrong = self.run_it(*words, self.file("w.yaml", b"kinds: {flop: 1}\n"), expect=USAGE)
-        self.assertIn('w.yaml:1:9: "flop" is no kind of fault; did you mean "flap"?', wrong.stderr)
+        self.assertIn('w.yaml:1:9: "flop" is not a fault type; did you mean "flap"?', wrong.stderr)
         other = self.run_it("score", scores, "--view", "everything", expect=USAGE)
         self.assertIn("expected one of paths, diagnosis, all-ports", other.stderr)
 
@@ -218,7 +218,7 @@ class RunDirectory(Ledgers):
         self.assertEqual(report["telemetry"]["int_reports"]["received"], "3")
         run = self.run_directory(record_interval_ns=1000, analysis_window_ns=1000)
         refused = self.run_it("replay", run, expect=UNREADABLE)
-        self.assertIn("run.json: record_interval_ns: expected 1 ms", refused.stderr)
+        self.assertIn("run.json: record_interval_ns must be from 1 ms", refused.stderr)
         self.report(run, "--interval", "1ms")
 
     def test_of_a_long_capture_the_end_is_looked_at_or_longer_windows(self):
@@ -229,10 +229,10 @@ class RunDirectory(Ledgers):
         self.file("run/counters.jsonl", "".join(
             telemetry.counter_line(FIRST + n * 10**6, n).replace("Ethernet4", "Ethernet3")
             for n in range(301)).encode())
-        self.assertRegex(" ".join(self.report(run)["notes"]), "in the last 256 of 30[01] windows")
+        self.assertRegex(" ".join(self.report(run)["notes"]), "only the last 256 of 30[01] windows")
         whole = self.report(run, "--window", "2ms")
         self.assertIn(whole["diagnosis_coverage"]["windows"], ("150", "151"))
-        self.assertNotIn("in the last", " ".join(whole["notes"]))
+        self.assertNotIn("only the last", " ".join(whole["notes"]))
 
     def test_a_wrong_manifest_is_named_with_its_key(self):
         run = self.run_directory(sead=1)
@@ -247,7 +247,7 @@ class RunDirectory(Ledgers):
     def test_a_run_is_given_alone(self):
         run = self.run_directory()
         refused = self.run_it("replay", run, "a.pcap", expect=USAGE)
-        self.assertIn("a run's folder is given alone", refused.stderr)
+        self.assertIn("a run directory cannot be combined", refused.stderr)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A box that serves the page, the API and metrics to other machines: over TLS, to who has a role.
+"""An appliance that serves the dashboard, the API and metrics to other machines with mutual TLS.
 
-The clients are others' programs: Python's ssl, curl and Prometheus. Certificates are openssl's.
+The clients are Python's ssl, curl and Prometheus. openssl creates the certificates.
 
 usage: tls_test.py PATH/rocescope
 """
@@ -69,7 +69,8 @@ class Tls(unittest.TestCase):
 
     @contextlib.contextmanager
     def box(self):
-        """A box for all machines: the process and its port. Paths count from the file's folder."""
+        """Runs an appliance for all machines. Yields the process and its port. Paths are relative to
+        the configuration file."""
         path = self.write(
             'analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n'
             'http: {listen: "0.0.0.0:0", certificate: ours/box.pem, key: ours/box.key,\n'
@@ -90,7 +91,7 @@ class Tls(unittest.TestCase):
         return subprocess.run(words, capture_output=True, text=True, timeout=50)
 
     def context(self, name, authority=None):
-        """Of a client; without a certificate if there is no name."""
+        """The TLS context of a client; without a certificate if there is no name."""
         context = ssl.create_default_context(cafile=self.ours / "ca.pem")
         if name:
             folder = authority or self.ours
@@ -98,7 +99,7 @@ class Tls(unittest.TestCase):
         return context
 
     def get(self, port, path, context, host="box.example.org"):
-        """Status and body."""
+        """Returns status and body."""
         connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=20)
         with contextlib.closing(connection):
             connection.request("GET", path, headers={"Host": host})
@@ -175,14 +176,14 @@ class Tls(unittest.TestCase):
             self.assertIn("topology: the configuration names none", doctor.stdout, doctor.stderr)
             for words, why in ((files("nobody"), "HTTP status 403"),
                                (files("viewer1", self.theirs), ""),
-                               ([], "https takes --ca, --cert and --key"),
-                               (["--ca", self.ours / "ca.pem"], "https takes --ca"),
+                               ([], "https requires --ca, --cert and --key"),
+                               (["--ca", self.ours / "ca.pem"], "https requires --ca"),
                                (["--ca", "none.pem", *files("viewer1")[2:]], "none.pem")):
                 refused = self.done(ROCESCOPE, "healthcheck", page, *words)
                 self.assertEqual((refused.returncode, refused.stdout), (3, ""), words)
                 self.assertIn(why, refused.stderr)
             plain = self.done(ROCESCOPE, "healthcheck", "http://127.0.0.1:1/", *files("viewer1"))
-            self.assertIn("and http none of them", plain.stderr)
+            self.assertIn("http accepts none of them", plain.stderr)
 
     def test_a_box_for_others_without_tls_does_not_start(self):
         for text, why in (
@@ -238,7 +239,7 @@ class Tls(unittest.TestCase):
             self.assertEqual((target["health"], target["lastError"]), ("up", ""))
 
     def scraped(self, url):
-        """Prometheus' only target, once it has been asked."""
+        """Returns Prometheus' only target after it has been scraped."""
         for _ in range(200):
             with contextlib.suppress(OSError):
                 with urllib.request.urlopen(url, timeout=20) as answer:

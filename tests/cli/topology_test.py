@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""rocescope topology: exit codes, what goes where, and that its forms agree.
+"""rocescope topology: exit codes, output streams, and consistency of its formats.
 
 usage: topology_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 """
@@ -79,10 +79,10 @@ class Topology(CommandLine):
         path = self.fabric()
         run = self.topology("show", path, "--from", "hots0:mlx5_0", "--to", "host1:mlx5_0",
                             expect=USAGE)
-        self.assertIn('there is no node "hots0"; did you mean "host0"?', run.stderr)
+        self.assertIn('unknown node "hots0"; did you mean "host0"?', run.stderr)
         run = self.topology("show", path, "--from", "host0:mlx5_7", "--to", "host1:mlx5_0",
                             expect=USAGE)
-        self.assertIn('host0 has no NIC "mlx5_7"; it has mlx5_0, mlx5_1', run.stderr)
+        self.assertIn('host0 has no NIC "mlx5_7"; its NICs: mlx5_0, mlx5_1', run.stderr)
 
     def test_each_mistake_of_a_file_is_a_line_with_its_place(self):
         path = self.file("bad.yaml", b"nam: x\nhosts:\n  - {name: a, nics: 1}\n")

@@ -70,7 +70,7 @@ def bars(settings):
     program = measure.built(settings.build, "rocescope")
     grouped = f"{packets:,}"
     rocescope = measure.Program("rocescope", [program, "replay", capture],
-                                processed(rf"LEDGER: ({grouped}) received", grouped))
+                                processed(rf"LEDGER: ({grouped}) frames received", grouped))
     as_json = measure.Program("rocescope_json", [program, "replay", "-o", "json", capture],
                               processed(r'"received": ?"?(\d+)', packets))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as collector:

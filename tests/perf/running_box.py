@@ -67,7 +67,7 @@ class Box:
             [*wrap, "taskset", "-c", REST, self.program, "run", "box.yaml", "-o", "json"],
             cwd=self.folder, stdout=self.events, stderr=self.errors,
             env={**os.environ, **(environment or {})})
-        self.page = self.await_said(r"page is at (http://[0-9.:]+)/")
+        self.page = self.await_said(r"dashboard at (http://[0-9.:]+)/")
         self.grpc = self.await_said(r"gRPC on ([0-9.:]+)")
 
     def said(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Running rocescope, and where captures come from."""
+"""Runs rocescope, and locates captures."""
 
 import json
 import os
@@ -12,13 +12,13 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 FIXTURES = pathlib.Path(os.environ.get("ROCESCOPE_FIXTURES") or
                         REPOSITORY.parent / "shared" / "fixtures")
 NCCL_TREE = FIXTURES / "roce" / "linlinw5-cc-by-sa-4.0" / "nccl-tree"
-SKIPPED = 77  # what ctest knows as "nothing was tested"
+SKIPPED = 77  # ctest's code for skipped tests
 
 rocescope = ""
 
 
 def replay(*words, stdin=None):
-    """The JSON report as it was printed."""
+    """Returns the printed JSON report."""
     run = subprocess.run([rocescope, "replay", *map(str, words), "-o", "json"], input=stdin,
                          capture_output=True, timeout=60)
     if run.returncode != 0:
@@ -31,14 +31,14 @@ def report(*words):
 
 
 def make_demo(folder):
-    """The demo's three captures and logs: node0.pcap, node0.log, ..."""
+    """Creates the demo's three captures and logs: node0.pcap, node0.log, ..."""
     subprocess.run([REPOSITORY / "testbeds" / "make_demo_capture", folder], check=True,
                    stdout=subprocess.DEVNULL)
     return [pathlib.Path(folder, f"node{n}.pcap") for n in range(3)]
 
 
 def skip_unless(condition, reason):
-    """Ends the program so that ctest reports the test as skipped."""
+    """Ends the program such that ctest reports the test as skipped."""
     if not condition:
         print(f"skipped: {reason}")
         sys.exit(SKIPPED)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Spoilt captures and logs: an exit code that is documented, no crash, no hang, bounded memory, and
+"""Corrupted captures and logs give a documented exit code, no crash, no hang, bounded memory, and
 a ledger that balances whenever there is output.
 
 usage: corruption_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 
-Spoils every capture and log of the fixtures where they are there, and of the demo. Each case is the
-same in every run; the failure names it.
+Corrupts every capture and log of the demo and, if available, of the fixtures. The cases are
+deterministic, and a failure names its case.
 """
 
 import concurrent.futures
@@ -29,13 +29,13 @@ import damage
 SUCCESS, DAMAGED, USAGE, UNREADABLE = range(4)
 SECONDS = 10
 MEMORY_KIB = 500 * 1024
-CASES = 700  # of a kind of file, at least: each way to spoil each file as often as that takes
+CASES = 700  # minimum for each kind of file; each kind of corruption is repeated as needed
 CAPTURE_SUFFIXES = {".pcap", ".pcapng", ".cap"}
 LEDGER = re.compile(r"ledger: received (\d+) = decoded (\d+) \+ filtered (\d+) \+ dropped (\d+)")
 
 
 class Outcome:
-    """One run of rocescope to its end, or to its time limit."""
+    """One run of rocescope until its end or its time limit."""
 
     def __init__(self, *words):
         self.words = words
@@ -44,7 +44,7 @@ class Outcome:
                                        stderr=err, stdin=subprocess.DEVNULL)
             killer = threading.Timer(SECONDS, process.kill)
             killer.start()
-            # The only call that tells the memory of this child alone.
+            # The only call that returns the memory of this child only.
             _, status, usage = os.wait4(process.pid, 0)
             killer.cancel()
             process.returncode = self.code = os.waitstatus_to_exitcode(status)
@@ -53,7 +53,7 @@ class Outcome:
             self.out, self.err = out.read(), err.read().decode(errors="replace")
 
     def faults(self):
-        """Sentences about what must not be."""
+        """Returns sentences about violations."""
         if self.code < 0:
             yield f"ended by signal {-self.code} (9: after {SECONDS} s)"
         elif self.code not in (SUCCESS, DAMAGED, UNREADABLE):
@@ -117,7 +117,7 @@ class BadInput(unittest.TestCase):
 
     @staticmethod
     def shortened(path):
-        """The first frames: the way through the decoder is the same for the others."""
+        """Returns the first frames; the others take the same path through the decoder."""
         octets, size = path.read_bytes(), 24
         while size < 50_000:
             size += 16 + struct.unpack_from("<I", octets, size + 8)[0]
@@ -134,7 +134,7 @@ class BadInput(unittest.TestCase):
         return outcome
 
     def spoil_all(self, files, run):
-        """`run(path)` of every file spoilt in every way gives outcomes; two run at a time."""
+        """Checks the outcomes of `run(path)` for every corruption of every file; two run in parallel."""
         names = sorted(files)
         codes = []
 
@@ -158,7 +158,7 @@ class BadInput(unittest.TestCase):
 
     def test_spoilt_captures(self):
         codes = self.spoil_all(self.captures, lambda path, _: (replay(path), decode(path)))
-        self.assertEqual(set(codes), {SUCCESS, DAMAGED, UNREADABLE})  # it did reach all of them
+        self.assertEqual(set(codes), {SUCCESS, DAMAGED, UNREADABLE})  # all of them were reached
 
     def test_spoilt_logs(self):
         codes = self.spoil_all(self.logs,
@@ -186,11 +186,11 @@ class BadInput(unittest.TestCase):
     def test_a_log_cut_anywhere_in_its_lines(self):
         whole = self.demo[0].with_suffix(".log").read_bytes()
         capture = self.file("short.pcap", self.captures["demo"][:20_000])
-        for size in range(0, len(whole), 29):  # falls on every kind of place in a line
+        for size in range(0, len(whole), 29):  # covers every kind of position in a line
             path = self.file("cut.log", whole[:size])
             outcome = self.check(f"cut at {size}", replay(capture, "--nccl-logs", path))
-            self.assertEqual(outcome.code, DAMAGED)  # the capture is cut as well
-            # What the cut log no longer claims may show by the wire.
+            self.assertEqual(outcome.code, DAMAGED)  # the capture is truncated as well
+            # The truncated log no longer claims these; they may be inferred from traffic.
             logged = [job for job in json.loads(outcome.out)["jobs"]
                       if job["identity"] == "nccl_log"]
             self.assertLessEqual(len(logged), 1)
@@ -231,7 +231,7 @@ class BadInput(unittest.TestCase):
                 self.check(f"a frame of {size} octets", outcome)
 
     def test_a_file_of_packed_zeros_is_no_bomb(self):
-        """256 MiB in some 250 kB: octets are unpacked as they are needed."""
+        """256 MiB in about 250 kB: data is unpacked on demand."""
         packer = zlib.compressobj(9, zlib.DEFLATED, 31)
         octets = packer.compress(self.captures["demo"][:24])
         for _ in range(64):
@@ -249,7 +249,7 @@ def in_record(frame):
 
 
 def in_vxlan(frame):
-    """The frame behind Ethernet, IPv4, UDP to 4789 and VXLAN with VNI 7."""
+    """The frame after Ethernet, IPv4, UDP to 4789 and VXLAN with VNI 7."""
     vxlan = struct.pack(">II", 0x08000000, 7 << 8) + frame
     udp = struct.pack(">HHHH", 49152, 4789, 8 + len(vxlan), 0) + vxlan
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0, bytes([10, 0, 0, 1]),

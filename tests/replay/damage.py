@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ways to spoil a file. The same generator state spoils it in the same way."""
+"""Kinds of file corruption. The same generator state gives the same result."""
 
 
 def flip(octets, random, _):
-    """Up to 16 octets become others."""
+    """Changes up to 16 bytes."""
     spoilt = bytearray(octets)
     for _ in range(random.randint(1, 16)):
         spoilt[random.randrange(len(spoilt))] ^= random.randint(1, 255)
@@ -11,31 +11,31 @@ def flip(octets, random, _):
 
 
 def flip_ahead(octets, random, other):
-    """The same among the first octets, where the lengths and types of files stand."""
+    """Changes bytes at the beginning, which contains the lengths and types of files."""
     size = min(len(octets), 64)
     return flip(octets[:size], random, other) + octets[size:]
 
 
 def cut(octets, random, _):
-    """The end is missing."""
+    """Truncates the file."""
     return octets[:random.randrange(len(octets))]
 
 
 def cut_out(octets, random, _):
-    """A piece is missing; what follows stands in its place."""
+    """Removes a part."""
     begin = random.randrange(len(octets))
     return octets[:begin] + octets[begin + random.randint(1, 200):]
 
 
 def splice(octets, random, other):
-    """A piece of another file stands in between."""
+    """Inserts a part of another file."""
     at = random.randrange(len(octets))
     begin = random.randrange(len(other))
     return octets[:at] + other[begin:begin + random.randint(1, 2000)] + octets[at:]
 
 
 def overwrite(octets, random, other):
-    """A piece of another file stands over the octets."""
+    """Overwrites bytes with a part of another file."""
     at = random.randrange(len(octets))
     begin = random.randrange(len(other))
     piece = other[begin:begin + random.randint(1, 500)]
@@ -43,7 +43,7 @@ def overwrite(octets, random, other):
 
 
 def extreme(octets, random, _):
-    """A number of four octets becomes one at the edge of its range."""
+    """Sets a four-byte number to a limit of its range."""
     at = random.randrange(max(1, len(octets) - 4))
     value = random.choice((0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffff0))
     return octets[:at] + value.to_bytes(4, random.choice(("little", "big"))) + octets[at + 4:]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who needs what, of the demo's job at one switch: text and JSON agree with its topology, and
-questions that cannot be answered are told.
+"""Dependencies of the demo's job at one switch: text and JSON agree with its topology, and
+invalid queries give errors.
 
 usage: dependency_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 """
@@ -15,7 +15,7 @@ import unittest
 
 import command
 
-# The demo's three hosts have a GPU and a NIC each; node3 has nothing to do.
+# The demo's three hosts have a GPU and a NIC each; node3 is idle.
 FABRIC = """
 name: demo
 defaults: {speed: 25G}
@@ -60,7 +60,7 @@ class Dependency(unittest.TestCase):
         return run.stdout.decode()
 
     def answers(self, *words):
-        """By kind the names, of each answer."""
+        """Returns the names by kind, for each answer."""
         told = json.loads(self.ask(*words, "-o", "json"))
         return [{row["kind"]: [element["name"] for element in row["elements"]]
                  for row in answer["elements"]} for answer in told["answers"]]
@@ -86,7 +86,7 @@ class Dependency(unittest.TestCase):
     def test_what_has_nothing_to_do_hits_nobody(self):
         self.assertEqual(self.answers("--blast-radius", "node3:gpu:0"), [{}])
         text = self.ask("--blast-radius", "node3:gpu:0")
-        self.assertTrue(text.startswith("BLAST RADIUS of node3:gpu:0 (gpu): nothing that is known"))
+        self.assertTrue(text.startswith("BLAST RADIUS of node3:gpu:0 (gpu): no known element"))
 
     def test_a_rank_needs_its_way_down_to_the_switch(self):
         needs, = self.answers("--needs", f"{JOB}:rank:2")
@@ -105,7 +105,7 @@ class Dependency(unittest.TestCase):
         text = self.ask("--blast-radius", "tor", "--needs", JOB)
         self.assertTrue(text.startswith(
             "BLAST RADIUS of tor (switch): 3 ranks of 1 job, on 3 GPUs of 3 hosts\n"), text)
-        self.assertIn(f"NEEDS of {JOB} (job): 1 communicator, 3 ranks, 3 GPUs, 3 hosts, 3 NICs, "
+        self.assertIn(f"DEPENDENCIES of {JOB} (job): 1 communicator, 3 ranks, 3 GPUs, 3 hosts, 3 NICs, "
                       "6 ports, 3 links, 1 switch\n", text)
         self.assertIn(f"{JOB}:rank:[0-2]", text)
 
@@ -116,22 +116,22 @@ class Dependency(unittest.TestCase):
 
     def test_without_jobs_nobody_is_called_hit(self):
         text = self.ask("--blast-radius", "tor:E1", "--host", "192.0.2.99", logs=False)
-        self.assertTrue(text.startswith("BLAST RADIUS of tor:E1 (port): no job that is known\n"),
+        self.assertTrue(text.startswith("BLAST RADIUS of tor:E1 (port): no known job\n"),
                         text)
-        self.assertIn("no traffic of a job was seen", text)
+        self.assertIn("no job traffic was observed", text)
 
     def test_an_element_that_is_not_there_is_told_with_the_nearest(self):
         told = self.ask("--blast-radius", "tro", "--needs", "node1:gpu:7", expect=USAGE)
-        self.assertIn('--blast-radius: there is no element "tro"; did you mean "tor"?', told)
-        self.assertIn('--needs: there is no element "node1:gpu:7"; did you mean "node1:gpu:0"?',
+        self.assertIn('--blast-radius: unknown element "tro"; did you mean "tor"?', told)
+        self.assertIn('--needs: unknown element "node1:gpu:7"; did you mean "node1:gpu:0"?',
                       told)
         self.assertIn("HOST:gpu:NUMBER", told)
-        self.assertIn(f"jobs are {JOB}", told)
+        self.assertIn(f"known jobs: {JOB}", told)
         self.ask("--blast-radius", "", expect=USAGE)
 
     def test_without_a_topology_there_is_nothing_to_ask_about(self):
         told = self.ask("--needs", "tor", topology=False, expect=USAGE)
-        self.assertIn("--needs: there is no topology to look in: give --topology FILE", told)
+        self.assertIn("--needs: requires a topology: use --topology FILE", told)
 
 
 if __name__ == "__main__":

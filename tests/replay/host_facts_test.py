@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What hosts say of their queue pairs, on the packets of a real NCCL run: kernels' lists, GPUs that
-share a NIC, communicators that fit alike, copies of a mirror in VXLAN.
+"""Host data about queue pairs with packets of a real NCCL run: kernel lists, GPUs that share a NIC,
+ambiguous communicators, mirrored copies in VXLAN.
 
 usage: host_facts_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 
-Captures are real, logs and lists are written here as NCCL and iproute2 print them. Exit code 77: the
+The captures are real; the logs and lists follow the formats of NCCL and iproute2. Exit code 77: the
 captures are missing, nothing was compared.
 """
 
@@ -25,11 +25,11 @@ import pcap
 NODES = (0, 1, 2)
 CAPTURES = [command.NCCL_TREE / f"tree2_node{node}.pcap" for node in NODES]
 LOGS = [command.NCCL_TREE / f"tree2_node{node}.log" for node in NODES]
-OUT_OF_BAND = "eth0:10.9.0.{}<0>"  # a network of its own
+OUT_OF_BAND = "eth0:10.9.0.{}<0>"  # a separate network
 
 
 def gid(address):
-    """The lower half of an IPv4 address's GID as NCCL prints it."""
+    """The lower half of an IPv4 address's GID, as printed by NCCL."""
     octets = b"\0\0\xff\xff" + ipaddress.IPv4Address(address).packed
     return f"0/{int.from_bytes(octets, 'little'):X}"
 
@@ -48,7 +48,7 @@ class Process:
         return self
 
     def on(self, thread):
-        """What follows is said by another thread."""
+        """The following lines are from another thread."""
         self.frame = re.sub(r":\d+ \[", f":{thread} [", self.frame)
         return self
 
@@ -78,7 +78,7 @@ class HostFacts(unittest.TestCase):
     def setUpClass(cls):
         cls.logs = {log.rank: log for log in map(nccl_log.read, LOGS)}
         cls.connections = [c for log in cls.logs.values() for c in log.connections]
-        # Those that carried data, as the report has it without any help.
+        # Those with data, as reported without host data.
         plain = command.report(*CAPTURES)
         cls.carried = {(c[way]["address"], int(c[way]["qpn"])) for c in plain["connections"]
                        for way in "ab"}
@@ -108,7 +108,7 @@ class HostFacts(unittest.TestCase):
                 "pid": process_id or self.logs[rank].process_id, "comm": "all_reduce_perf"}
 
     def lists(self, of_name):
-        """One list a host, named by `of_name(rank)`, with all its queue pairs."""
+        """One list for each host, named `of_name(rank)`, with all its queue pairs."""
         queue_pairs = {rank: [] for rank in self.logs}
         for c in self.connections:
             queue_pairs[c.source].append(
@@ -118,7 +118,7 @@ class HostFacts(unittest.TestCase):
         return {f"{of_name(rank)}.json": json.dumps(rows) for rank, rows in queue_pairs.items()}
 
     def logs_without_queue_pairs(self):
-        """Which processes hold which ranks, and nothing of the network."""
+        """The processes and their ranks, without any network data."""
         return self.files("logs", {
             path.name: "".join(line for line in path.read_text().splitlines(keepends=True)
                                if "qpn" not in line and "Channel" not in line)
@@ -172,7 +172,7 @@ class HostFacts(unittest.TestCase):
             self.assertIn("rdma_resource", kinds)
 
     def test_two_gpus_of_a_host_that_share_its_nic_keep_their_edges(self):
-        """A ring of two hosts: it enters a host at one GPU and leaves it at the other."""
+        """A ring of two hosts, which enters a host at one GPU and leaves it at the other."""
         a, b = self.address(0), self.address(2)
         begin = lambda host, pid, number, rank: Process(host, pid, number, rank % 2).communicator(
             f"0xa{rank}", rank, 4, "START")
@@ -193,7 +193,7 @@ class HostFacts(unittest.TestCase):
 
     def lazy(self, with_receiver):
         """Rank 0 connects after the initialisation: to rank 1 of the world, or of a split, which is
-        rank 2 of the world. The receiver, if any, is on that split and tells its NIC."""
+        rank 2 of the world. The receiver, if any, is in that split, and its log names its NIC."""
         def process(rank):
             log = Process(f"h{rank}", 100 + rank, rank)
             log.on(110).communicator("0xa0", rank, 4, "START").communicator(
@@ -201,7 +201,7 @@ class HostFacts(unittest.TestCase):
             return log.on(111).split("0xa1", "0xa0", rank // 2, 2, rank % 2)
         logs = [process(rank) for rank in range(4)]
         logs[0].on(120).channel(0, 1, "send").on(121).connect(39, self.address(0))
-        if with_receiver:  # and it sends over the same port
+        if with_receiver:  # it sends over the same port
             logs[2].on(120).channel(0, 1, "receive").channel(1, 0, "send")
             logs[2].on(121).connect(43, self.address(2))
             logs[1].on(120).channel(1, 0, "send").on(121).connect(77, self.address(1))
@@ -244,7 +244,7 @@ class HostFacts(unittest.TestCase):
         alone = self.edges(command.report(copies, "--nccl-logs", *LOGS))
         self.assertEqual(alone, self.edges(command.report(CAPTURES[2], "--nccl-logs", *LOGS)))
         both = command.report(CAPTURES[0], copies, "--nccl-logs", *LOGS)
-        # Both segments show what goes between ranks 0 and 2, and nothing tells which of them the
+        # Both segments contain the traffic between ranks 0 and 2, and it is unknown which of them the
         # logs mean; the rest is in one.
         self.assertEqual(self.edges(both), {pair: edge for pair, edge in alone.items()
                                             if 0 not in pair})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the logs of a NCCL run state, read line by line and nothing inferred.
+"""The connections in the logs of an NCCL run, read line by line without inference.
 
-Holds for logs in which one thread prints a connection's lines in this order: the channel, the
+This works for logs in which one thread prints a connection's lines in this order: the channel, the
 sender's queue pair, and the number that the peer answered with (set_ece, NCCL 2.20 to 2.26).
 """
 
@@ -35,7 +35,7 @@ class Log:
 
 
 def address_of(interface_id):
-    """The IPv4 address in the lower half of a GID, which NCCL prints octet-reversed in hex."""
+    """The IPv4 address in the lower half of a GID, which NCCL prints byte-reversed in hex."""
     octets = int(interface_id, 16).to_bytes(8, "little")
     assert octets[:4] == b"\0\0\xff\xff", interface_id
     return str(ipaddress.IPv4Address(octets[4:]))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A real NCCL run of three hosts, a tree: who sent how much to whom, from any of the captures.
+"""A real NCCL run of three hosts with a tree: the traffic matrix from any subset of the captures.
 
 usage: nccl_tree_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 
-Expected are the edges that the logs state and the totals that tshark counts. Exit code 77: the
+The expected values are the edges in the logs and the totals of tshark. Exit code 77: the
 captures or tshark are missing, nothing was compared.
 """
 
@@ -37,7 +37,7 @@ def counted(nodes):
 
 @functools.cache
 def stated():
-    """What the three logs say, by rank."""
+    """The contents of the three logs, by rank."""
     logs = (nccl_log.read(log(node)) for node in NODES)
     return {log.rank: log for log in logs}
 
@@ -71,7 +71,7 @@ def that_carried_data(nodes):
 
 
 def incident(nodes):
-    """The connections among all that touch a captured host, whether its capture shows them or not."""
+    """The connections of a captured host, even if its capture does not contain them."""
     hosts = {f"node{node}" for node in nodes}
     return [connection for connection in that_carried_data(NODES)
             if {stated()[connection.source].host, stated()[connection.destination].host} & hosts]
@@ -82,7 +82,7 @@ def integers(message, *keys):
 
 
 def each(*logs_of):
-    """The test runs for every subset of the captures, with the logs that each function chooses."""
+    """Runs the test for every subset of the captures, with the logs that each function selects."""
     def decorate(test):
         @functools.wraps(test)
         def run(self):
@@ -133,7 +133,7 @@ class NcclTree(unittest.TestCase):
     def test_edges_carry_what_tshark_counts(self, nodes, report):
         edges = {(e["source_rank"], e["destination_rank"]): e
                  for e in report["jobs"][0]["edges"]}
-        # Data goes one way over a connection; the other way goes what asks for it.
+        # Data flows in one direction of a connection, and requests for it in the other.
         asking = {(c.destination, c.source): counted(nodes)[flow_back(c)]
                   for c in that_carried_data(nodes)}
         for connection in that_carried_data(nodes):
@@ -178,7 +178,7 @@ class NcclTree(unittest.TestCase):
             self.assertGreater(connection["confidence"], 0.9)
 
     def test_the_fixtures_clear_to_send_grants_what_the_next_write_uses(self):
-        """QP 39 of node 0 and QP 46 of its peer, as the issue says."""
+        """QP 39 of node 0 and QP 46 of its peer, according to the issue."""
         pair = next(c for c in reported((0,), ())["connections"]
                     if {int(c["a"]["qpn"]), int(c["b"]["qpn"])} == {39, 46})
         self.assertIn("reth_echo", [evidence["kind"] for evidence in pair["evidence"]])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Queue pair numbers that come back an hour later with other memory: each owner has its own bytes.
+"""Queue pair numbers that are reused an hour later with other memory: each owner has its own bytes.
 
 usage: number_reuse_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 
@@ -48,7 +48,7 @@ class NumberReuse(unittest.TestCase):
         closed = self.paired(closed=True)
         self.assertEqual(len(closed), len(self.once["connections"]))
         self.assertEqual(direction_sums(closed), direction_sums(self.once["connections"]))
-        for connection in closed:  # when the numbers came back, give or take a record's length
+        for connection in closed:  # at the reuse, within one record interval
             self.assertAlmostEqual(int(connection["valid_until_ns"]) / 1e9,
                                    int(self.once["captured"]["start_ns"]) / 1e9 + 3600, delta=30)
 
@@ -60,7 +60,7 @@ class NumberReuse(unittest.TestCase):
                 self.assertIn(int(connection[way]["data_bytes"]), (0, 24577))
 
     def test_a_job_has_the_bytes_of_one_owner_at_most(self):
-        """One log fits both; it is one process, so at most one of them is its."""
+        """One log fits both; it is from one process, which owns at most one of them."""
         for edge in self.twice["jobs"][0]["edges"]:
             self.assertEqual(int(edge["bytes"]), 24577, edge)
 

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Captures taken apart and put together: little-endian microsecond pcap over Ethernet, as tcpdump
-writes it."""
+"""Reads and writes captures: little-endian microsecond pcap over Ethernet (tcpdump)."""
 
 import dataclasses
 import struct
 
 HEADER = struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1)
 ROCE_PORT = 4791
-# Bytes of Ethernet, IPv4 without options and UDP, then the BTH's PSN and the RETH behind the BTH
+# Bytes of Ethernet, IPv4 without options and UDP, then the BTH's PSN and the RETH after the BTH
 # (IBTA vol. 1, 9.2, 9.3).
 ETHERNET, IP_UDP, BTH = 14, 28, 12
 RETH_BEGINS = {6, 10, 11}  # RC: WRITE FIRST, ONLY, ONLY with immediate
@@ -32,7 +31,7 @@ class Frame:
         return dataclasses.replace(self, time_us=self.time_us + microseconds)
 
     def with_other_memory(self):
-        """The same packet; if it names memory, another address and another key."""
+        """The same packet; a memory address and key are replaced by others."""
         if not self.is_roce() or self.opcode() not in RETH_BEGINS:
             return self
         octets = bytearray(self.octets)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The same capture gives the same report, octet for octet, however it is packed and handed over.
+"""The same capture gives the same report, byte for byte, however it is compressed and passed.
 
 usage: same_input_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 
-Uses the real captures where they are there, and those that the demo generates. Packers that are not
-installed are skipped by name.
+Uses the demo's captures and, if available, the real ones. Compressors that are not installed are
+skipped by name.
 """
 
 import gzip
@@ -26,18 +26,18 @@ class SameInput(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
-        cls.runs = [command.make_demo(cls.folder)]  # captures; each with its log beside it
+        cls.runs = [command.make_demo(cls.folder)]  # captures, each with its log next to it
         if command.NCCL_TREE.is_dir():
             cls.runs.append(sorted(command.NCCL_TREE.glob("*.pcap")))
 
     def with_logs(self, captures, files, **options):
-        """A report in which the n-th tap is called tap<n>."""
+        """Returns a report in which the n-th tap is called tap<n>."""
         logs = [path.with_suffix(".log") for path in captures]
         taps = [word for n, path in enumerate(files) for word in ("--tap", f"tap{n}={path}")]
         return command.replay(*taps, "--nccl-logs", *logs, **options)
 
     def packed(self, captures, suffix, pack):
-        """The captures packed by `pack(path, packed path)`."""
+        """Returns the captures compressed by `pack(path, packed path)`."""
         files = []
         for n, path in enumerate(captures):
             files.append(self.folder / f"packed{n}{suffix}")
@@ -77,7 +77,7 @@ class SameInput(unittest.TestCase):
     def test_pcapng(self):
         self.packed_by(".pcapng", "editcap", "-F", "pcapng", "{path}", "{to}")
 
-    def test_nanosecond_pcap(self):  # the demo's are such already
+    def test_nanosecond_pcap(self):  # the demo's captures already have this format
         self.packed_by(".nsec.pcap", "editcap", "-F", "nsecpcap", "{path}", "{to}")
 
     def test_standard_input(self):
@@ -99,7 +99,7 @@ class SameInput(unittest.TestCase):
             there = command.report(*captures, "--nccl-logs", *logs)
             back = command.report(*reversed(captures), "--nccl-logs", *logs)
             for edge in there["jobs"][0]["edges"] + back["jobs"][0]["edges"]:
-                del edge["first_seen_ns"], edge["last_seen_ns"]  # by the clock of one of the taps
+                del edge["first_seen_ns"], edge["last_seen_ns"]  # according to the clock of one tap
             for key in ("ledger", "jobs"):
                 self.assertEqual(there[key], back[key])
 

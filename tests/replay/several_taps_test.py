@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A capture of a real NCCL run cut into files, dealt out to taps or copied with another clock gives
-the same counts as the whole one.
+"""A capture of a real NCCL run that is divided into files, distributed to taps or copied with
+another clock gives the same counts as the complete one.
 
 usage: several_taps_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 

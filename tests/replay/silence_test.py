@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was paired stays paired, however long the captures go on without it.
+"""Paired connections stay paired, however long the captures continue without them.
 
 usage: silence_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 """
@@ -14,7 +14,7 @@ import unittest
 import command
 
 HOURS_NS = 3600 * 10**9
-# An RC ACKNOWLEDGE from 203.0.113.1 to 203.0.113.2, queue pair 17: nobody's of the job.
+# An RC ACKNOWLEDGE from 203.0.113.1 to 203.0.113.2, queue pair 17: not in the job.
 STRANGER = bytes.fromhex("0200000000020200000000010800"                # Ethernet
                          "456800300000400040110000cb007101cb007102"    # IPv4
                          "c00012b7001c0000"                            # UDP

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packets, messages and octets of each flow as tshark shows them, every packet once however many
-captures show it. For captures without re-sent packets."""
+"""Packets, messages and bytes of each flow according to tshark. A packet in several captures counts
+once. For captures without retransmissions."""
 
 import collections
 import dataclasses
@@ -10,7 +10,7 @@ import subprocess
 FIELDS = ("ip.src ip.dst infiniband.bth.destqp infiniband.bth.psn infiniband.bth.opcode "
           "infiniband.bth.padcnt udp.length frame.len").split()
 
-# RC: octets behind the BTH (IBTA vol. 1, table 38).
+# RC: bytes after the BTH (IBTA vol. 1, table 38).
 WRITE_HEADERS = {6: 16, 7: 0, 8: 0, 9: 4, 10: 16, 11: 20}
 WRITE_BEGINS = {6, 10, 11}  # FIRST, ONLY, ONLY with immediate
 ACKNOWLEDGE = 17
@@ -29,7 +29,7 @@ class Count:
 
 @functools.cache
 def packets(path):
-    """[(what tells a packet from others, padding, UDP length, frame length)]"""
+    """[(packet identity, padding, UDP length, frame length)]"""
     command = ["tshark", "-nr", str(path), "-Y", "infiniband.bth", "-T", "fields"]
     for field in FIELDS:
         command += ["-e", field]

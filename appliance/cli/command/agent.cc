@@ -44,13 +44,14 @@ int RunAgent(const AgentRunOptions& options) {
     MessageLines(agent.error().message);
     return kExitUnreadable;
   }
-  Message(fmt::format("reporting to the box at {} for {}", config->box,
+  Message(fmt::format("reporting to the appliance at {} for {}", config->box,
                       config->host.empty() ? OwnHostName() : config->host));
   (*agent)->Run(InputEndedBySignal);
   const BatchBuffer::Counts counts = (*agent)->counts();
   if (counts.lost_batches > 0) {
-    Message(fmt::format("{} given up, {} octets: the box was away too long for the buffer",
-                        Counted(counts.lost_batches, "batch"), WithThousands(counts.lost_bytes)));
+    Message(fmt::format(
+        "{} dropped ({} bytes): the appliance was unreachable for longer than the buffer covers",
+        Counted(counts.lost_batches, "batch"), WithThousands(counts.lost_bytes)));
   }
   return kExitSuccess;
 }

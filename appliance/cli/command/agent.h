@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `rocescope agent`: on a host with GPUs, tells the box what only the host knows.
+// `rocescope agent`: reports data of a GPU host to the appliance.
 #pragma once
 
 #include <string>
@@ -8,16 +8,17 @@
 namespace rocescope {
 
 struct AgentRunOptions {
-  std::string config;  // a file; empty: the defaults
-  // What the command line says beside it, and stands before it; empty: nothing.
+  std::string config;  // a file; empty: use the defaults
+  // Values from the command line, which override the file's; empty: none.
   std::string box;
   std::string host;
   std::vector<std::string> nccl_logs;
-  bool dump = false;  // print the configuration that results, and do nothing
+  bool dump = false;  // print the resulting configuration and exit
 };
 
-// Until a signal. Returns an ExitCode: kExitUnreadable where something that the configuration names
-// cannot be read; kExitSuccess though the box may never have answered, which messages told.
+// Runs until a signal. Returns an ExitCode: kExitUnreadable if something that the configuration
+// names cannot be read, else kExitSuccess, even if the appliance never answered (messages report
+// that).
 int RunAgent(const AgentRunOptions& options);
 
 }  // namespace rocescope

@@ -30,13 +30,13 @@ Status CheckAnalysis(const AnalysisOptions& options) {
   if (interval > FlowTable::kMaximumInterval || interval < std::chrono::milliseconds(1)) {
     return MakeError(
         ErrorCode::kInvalidArgument,
-        fmt::format("--interval {}: a flow record covers 1 ms to 4 s", FormatDuration(interval)));
+        fmt::format("--interval {}: must be from 1 ms to 4 s", FormatDuration(interval)));
   }
   if (options.window &&
       (*options.window < std::chrono::microseconds(1) || *options.window > std::chrono::hours(1))) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("--window {}: one of analysis lasts 1 us to 1 h",
-                                 FormatDuration(*options.window)));
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("--window {}: must be from 1 us to 1 h", FormatDuration(*options.window)));
   }
   return {};
 }
@@ -45,7 +45,7 @@ FrameProcessor::Options ProcessorOptions(const AnalysisOptions& options,
                                          std::vector<std::string> captures) {
   FrameProcessor::Options result;
   result.flow_table.interval = options.interval.value_or(kDefaultInterval);
-  // As many packets are looked at singly in a second of life.
+  // Packet budget of the detailed analysis for each second of run time.
   ObservationBudget::Options& sightings = result.flow_table.sightings;
   constexpr double kMost = 1u << 24;
   const double factor = 1 / std::clamp(options.time_scale, 1e-3, 1.0);
@@ -79,9 +79,9 @@ Result<Analysis> Analysis::Begin(const AnalysisOptions& options) {
   return analysis;
 }
 
-// What was paired in the first hour still counts in the last.
+// Connections found at the beginning of a capture stay valid until its end.
 Analysis::Analysis(const AnalysisOptions& options)
-    : format_(options.format),
+    : options_(options),
       window_(options.window.value_or(std::chrono::seconds(1))),
       engine_({.connections = {.forget_after = Duration::max()}, .window = window_}) {}
 
@@ -120,14 +120,19 @@ const v1::ReplayReport& Analysis::Build(const Seen& seen, google::protobuf::Aren
                            arena);
 }
 
-bool PrintReport(const v1::ReplayReport& report, ReportFormat format) {
-  const std::string text = format == ReportFormat::kJson ? RenderJson(report) : RenderText(report);
-  return WriteToStdout(text) != OutputState::kFailed;
+bool PrintReport(const v1::ReplayReport& report, const AnalysisOptions& options) {
+  const auto text = [&] {
+    if (options.format == ReportFormat::kJson) return RenderJson(report);
+    if (!options.sections.empty()) return RenderSections(report, options.sections);
+    return options.details ? RenderText(report) : RenderBriefText(report);
+  };
+  return WriteToStdout(text()) != OutputState::kFailed;
 }
 
 bool Analysis::Report(const Seen& seen) {
-  google::protobuf::Arena arena;  // a report of many flows is tens of thousands of messages
-  return PrintReport(Build(seen, arena), format_);
+  google::protobuf::Arena
+      arena;  // a report of many flows consists of tens of thousands of messages
+  return PrintReport(Build(seen, arena), options_);
 }
 
 }  // namespace rocescope

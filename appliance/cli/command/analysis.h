@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What replay and capture have in common: what hosts say, the engine, and the report at the end.
+// The common part of replay and capture: host files, the engine, and the report at the end.
 #pragma once
 
 #include <memory>
@@ -18,61 +18,63 @@
 
 namespace rocescope {
 
-enum class ReportFormat { kText, kJson, kHtml };  // kHtml: of replay alone
+enum class ReportFormat { kText, kJson, kHtml };  // kHtml: replay only
 
 struct AnalysisOptions {
-  std::vector<std::string> nccl_logs;  // files, or folders of them
-  std::vector<std::string> rdma;       // output of `rdma -j resource show qp`, likewise
-  std::vector<std::string> slurm;      // output of `squeue --json`, likewise
+  std::vector<std::string> nccl_logs;  // files or directories
+  std::vector<std::string> rdma;       // output of `rdma -j resource show qp`: files or directories
+  std::vector<std::string> slurm;      // output of `squeue --json`: files or directories
   std::string topology;                // YAML; empty: none
   FrameFilter filter;
-  // Of flow records, aligned to the epoch; a run's own, or 100 ms, if not given.
+  // Interval of a flow record, aligned to the epoch. Default: that of the run, or 100 ms.
   std::optional<Duration> interval;
-  // Of analysis: what congestion is told by. A run's own, or 1 s, if not given.
+  // Analysis window for the diagnosis. Default: that of the run, or 1 s.
   std::optional<Duration> window;
-  double time_scale = 1;  // a second of the input stands for 1 / time_scale
+  double time_scale = 1;  // one second of input corresponds to 1 / time_scale seconds
   TelemetryPorts ports;
-  std::optional<uint16_t> int_port;  // of INT reports, in place of what `ports` or a run says
+  std::optional<uint16_t> int_port;  // UDP port of INT reports, overrides `ports` and the run
   bool check_icrc = false;
   ReportFormat format = ReportFormat::kText;
+  bool details = false;               // text: the complete report
+  std::vector<std::string> sections;  // text: only these sections (SectionNames)
 };
 
-// An error, of the command line, if the options cannot be.
+// Returns a usage error if the options are invalid.
 Status CheckAnalysis(const AnalysisOptions& options);
 
-// To standard output; false if that failed, which has been said then.
-bool PrintReport(const v1::ReplayReport& report, ReportFormat format);
+// Prints to standard output. Returns false if that fails, after a message.
+bool PrintReport(const v1::ReplayReport& report, const AnalysisOptions& options);
 
-// For frames whose taps have these names.
+// Options for frames whose taps have these names.
 FrameProcessor::Options ProcessorOptions(const AnalysisOptions& options,
                                          std::vector<std::string> captures);
 
 class Analysis {
  public:
-  // Reads what hosts left in files; the error names the one that cannot be read.
+  // Reads the host files. The error names the file that cannot be read.
   static Result<Analysis> Begin(const AnalysisOptions& options);
 
-  // Records of taps that this one numbers.
+  // Ingests records of taps that are numbered by `taps`.
   void Follow(std::shared_ptr<TapRegistry> taps) { taps_ = std::move(taps); }
 
   void Ingest(const RecordBatch& records);
 
-  // Event time has reached `now`.
+  // Advances the event time to `now`.
   void Advance(Timestamp now) { engine_.Advance(now); }
 
-  // A sentence for the report, and now on standard error.
+  // Adds a note to the report and prints it to standard error.
   void Note(std::string note);
-  // For the report alone.
+  // Adds a note to the report only.
   void NoteQuietly(std::string note) { notes_.push_back(std::move(note)); }
 
-  // What `options.topology` said; null without.
+  // The fabric of `options.topology`, or null.
   const topology::Fabric* fabric() const { return fabric_.get(); }
 
-  // All that is known by now.
+  // Returns a snapshot of the current state.
   std::shared_ptr<const Snapshot> Publish() { return engine_.Publish(); }
   Duration window() const { return window_; }
 
-  // `findings` need no snapshot and no notes.
+  // Input of BuildReplayReport, except for the snapshot and the notes.
   struct Seen {
     DataplaneTotals dataplane;
     CaptureExtent extent;
@@ -80,15 +82,16 @@ class Analysis {
     LcoreFindings lcores;
     CounterFindings counters;
   };
-  // Lives in `arena`.
+  // Returns a report that is allocated in `arena`.
   const v1::ReplayReport& Build(const Seen& seen, google::protobuf::Arena& arena);
-  // The same, printed to standard output; false if that failed, which has been said then.
+  // Builds the report and prints it to standard output. Returns false if that fails, after a
+  // message.
   bool Report(const Seen& seen);
 
  private:
   explicit Analysis(const AnalysisOptions& options);
 
-  ReportFormat format_;
+  AnalysisOptions options_;
   Duration window_;
   std::shared_ptr<const topology::Fabric> fabric_;
   Engine engine_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line's subcommands: what each takes, as help for people and as a struct for its code.
-// CLI11 costs seconds to compile: only main.cc and the files *_arguments.cc include this.
+// The subcommands of the command line: their options, help and entry points. CLI11 takes seconds to
+// compile: only main.cc and the files *_arguments.cc include this.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,11 +19,11 @@
 
 namespace rocescope {
 
-// A subcommand's options and what runs it.
+// A subcommand: its options and its entry point.
 struct Command {
   CLI::App* app = nullptr;
   std::function<int()> run;
-  bool ends_input_itself = false;  // calls EndInputOnSignal when it can look at it
+  bool ends_input_itself = false;  // calls EndInputOnSignal itself, when it is able to stop
 };
 
 Command AddDecode(CLI::App& parent);
@@ -39,8 +39,8 @@ Command AddDoctor(CLI::App& parent);
 Command AddHealthcheck(CLI::App& parent);
 Command AddJob(CLI::App& parent);
 
-// An option whose text `parse` turns into a value; `store` keeps it. A text that cannot be parsed
-// is a usage error with the parser's message.
+// Adds an option whose text is parsed by `parse` and stored by `store`. A parser error is a usage
+// error with the parser's message.
 template <typename Parse, typename Store>
 CLI::Option* AddParsed(CLI::App& app, const std::string& name, const std::string& value_name,
                        const std::string& help, Parse parse, Store store) {
@@ -55,8 +55,8 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& name, const std::string
   return app.add_option(name, take, help)->type_name(value_name);
 }
 
-// A whole number from `least` to `most`, in decimal digits alone: CLI11 itself takes "010" for 8,
-// "0x10" for 16, and the largest number for one that is too large.
+// Adds an integer option with a range, in decimal digits only: CLI11 reads "010" as 8 and "0x10" as
+// 16, and clamps numbers that are too large.
 inline CLI::Option* AddWhole(CLI::App& app, const std::string& name, const std::string& value_name,
                              const std::string& help, uint64_t least, uint64_t most,
                              const std::function<void(uint64_t)>& store) {
@@ -67,26 +67,26 @@ inline CLI::Option* AddWhole(CLI::App& app, const std::string& name, const std::
     if (error != std::errc{} || stop != end || number < least || number > most) {
       return MakeError(
           ErrorCode::kInvalidArgument,
-          fmt::format("expected a whole number from {} to {}, found \"{}\"", least, most, text));
+          fmt::format("expected an integer from {} to {}, found \"{}\"", least, most, text));
     }
     return number;
   };
   return AddParsed(app, name, value_name, help, parse, store);
 }
 
-// Takes one value each time it is given, so that what follows is not swallowed.
+// Each occurrence takes exactly one value, so that following arguments are not consumed.
 inline CLI::Option* Repeatable(CLI::Option* option) {
   return option->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
 }
 
-// "-o text" and "-o json"; `one` is what the JSON is: "one object".
+// Adds "-o text" and "-o json"; `one` describes the JSON: "one object".
 inline void AddOutputFormat(CLI::App& app, std::string& format, const std::string& one,
                             bool has_html = false) {
   std::vector<std::string> formats = {"text", "json"};
   if (has_html) formats.emplace_back("html");
   app.add_option("-o,--output", format,
-                 "text: to be read; json: " + one +
-                     (has_html ? ";\nhtml: the dashboard, a page that needs no box" : ""))
+                 "Output format. text: human-readable; json: " + one +
+                     (has_html ? ";\nhtml: the dashboard as a self-contained page" : ""))
       ->type_name("FORMAT")
       ->check(CLI::IsMember(formats))
       ->capture_default_str();

@@ -17,10 +17,10 @@ Result<HttpFetcher> FetcherOf(const HttpUrl& url, const BoxPage& page) {
   const TlsConfig files = {.certificate = page.certificate, .key = page.key, .client_ca = page.ca};
   const bool all = !page.ca.empty() && !page.certificate.empty() && !page.key.empty();
   if (url.has_tls ? !all : files.IsThere()) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("{}: https takes --ca, --cert and --key, all three, and http none "
-                                 "of them",
-                                 page.url));
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: https requires --ca, --cert and --key; http accepts none of them",
+                    page.url));
   }
   if (!url.has_tls) return HttpFetcher();
   const Result<TlsTexts> texts = ReadTls(files, "");
@@ -37,7 +37,7 @@ Result<nlohmann::json> AskBox(const BoxPage& page, std::string_view path) {
   url->target = path;
   Result<HttpFetcher> fetcher = FetcherOf(*url, page);
   if (!fetcher) return tl::unexpected(fetcher.error());
-  Result<std::string> answer = MakeError(ErrorCode::kUnavailable, "no answer in time");
+  Result<std::string> answer = MakeError(ErrorCode::kUnavailable, "timed out");
   fetcher->Get(*url, {.patience = kPatience},
                [&](Result<std::string> got) { answer = std::move(got); });
   fetcher->Run(kPatience + std::chrono::seconds(1));
@@ -47,7 +47,7 @@ Result<nlohmann::json> AskBox(const BoxPage& page, std::string_view path) {
   nlohmann::json object = nlohmann::json::parse(*answer, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("{}: what answers there is no rocescope", page.url));
+                     fmt::format("{}: the server is not rocescope", page.url));
   }
   return object;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A box that runs, asked over HTTP.
+// HTTP requests to a running appliance.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,17 +12,17 @@ namespace rocescope {
 
 struct BoxPage {
   std::string url = "http://127.0.0.1:8080/";
-  // PEM files, for https: all three, or none.
-  std::string ca;  // who signs the box's certificate
+  // PEM files for https: all three or none.
+  std::string ca;  // CA that signs the appliance's certificate
   std::string certificate;
   std::string key;
 };
 
-// What the box whose page that is answers at `path` ("/api/v1/health"): an object. The error names
-// the page.
+// Returns the JSON object that the appliance at `page` answers for `path` ("/api/v1/health"). The
+// error names the URL.
 Result<nlohmann::json> AskBox(const BoxPage& page, std::string_view path);
 
-// What stands there as text, for people; empty if it does not.
+// Returns the member `name` as text for people, or "" if it is missing.
 std::string TextAt(const nlohmann::json& object, const char* key);
 
 }  // namespace rocescope

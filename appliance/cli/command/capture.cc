@@ -21,14 +21,14 @@
 namespace rocescope {
 namespace {
 
-// The cores that the process may use, which EAL narrows to its main lcore's for this thread.
+// The cores that the process may use; EAL restricts this thread to its main core.
 class Affinity {
  public:
   Affinity() { known_ = sched_getaffinity(0, sizeof cores_, &cores_) == 0; }
   void Restore() const {
     if (known_) sched_setaffinity(0, sizeof cores_, &cores_);
   }
-  // Those that lcores, which never sleep, leave to others; all of them if they leave none.
+  // The cores that the polling worker cores leave free, or all cores if there are none.
   void RestoreBeside(const std::vector<int>& taken) const {
     cpu_set_t left = cores_;
     for (const int core : taken) CPU_CLR(core, &left);
@@ -40,47 +40,47 @@ class Affinity {
   bool known_ = false;
 };
 
-// Notes what was wrong with a capture file as a port; true if nothing was.
+// Notes errors of a capture file that is read as a port. Returns true if there are none.
 bool LookAtFile(const Port& port, const PortCounters& counters, bool ended, Analysis& analysis) {
   if (counters.failed_reads > 0) {
-    analysis.Note(fmt::format(
-        "port {}: its file is cut or damaged, or its pool too small for a frame (--mbufs): the "
-        "report covers the {} frames before that",
-        port.name(), counters.delivered));
+    analysis.Note(
+        fmt::format("port {}: the file is truncated or corrupt, or a frame does not fit the memory "
+                    "pool (--mbufs); the report covers the {} frames before that",
+                    port.name(), counters.delivered));
   } else if (!ended) {
-    analysis.Note(fmt::format(
-        "port {}: its file had not come to its end: the report covers the first {} frames",
-        port.name(), counters.delivered));
+    analysis.Note(
+        fmt::format("port {}: the capture ended before the end of its file; the report covers the "
+                    "first {} frames",
+                    port.name(), counters.delivered));
   }
   if (counters.no_mbuf > 0) {
-    analysis.Note(fmt::format("port {}: {} frames of its file found no mbuf: give more (--mbufs)",
+    analysis.Note(fmt::format("port {}: {} frames of the file found no free mbuf; increase --mbufs",
                               port.name(), counters.no_mbuf));
   }
   return counters.failed_reads == 0 && ended && counters.no_mbuf == 0;
 }
 
-// Notes what a wire lost.
+// Notes the losses of a live port.
 void LookAtWire(const Port& port, const PortCounters& counters, Analysis& analysis) {
   const uint64_t lost = counters.missed + counters.no_mbuf + counters.errors;
   if (lost > 0) {
     analysis.Note(
-        fmt::format("port {}: lost {} frames before rocescope saw them ({} missed, {} "
-                    "without an mbuf, {} broken)",
+        fmt::format("port {}: {} frames were lost before rocescope received them ({} missed, {} "
+                    "without an mbuf, {} with errors)",
                     port.name(), lost, counters.missed, counters.no_mbuf, counters.errors));
   }
   if (counters.failed_reads > 0) {
-    analysis.Note(fmt::format("port {}: its interface could not be read: was it down, or gone?",
-                              port.name()));
+    analysis.Note(
+        fmt::format("port {}: cannot read the interface; it may be down or removed", port.name()));
   }
   if (!port.counts_losses()) {
     analysis.Note(
-        fmt::format("port {}: its driver ({}) does not count what it loses; net_pcap with "
-                    "rx_iface= does",
+        fmt::format("port {}: the driver ({}) does not count losses; net_pcap with rx_iface= does",
                     port.name(), port.driver()));
   }
 }
 
-// What the ports counted; notes what was wrong with them. True if all was well.
+// Adds the ports' counters to the report and notes their errors. Returns true if there are none.
 bool LookAtPorts(const Ports& ports, const Loops& loops, const std::vector<uint32_t>& mbufs_peaks,
                  Analysis& analysis, std::vector<PortFindings>& findings) {
   std::vector<const Port*> unfinished;
@@ -117,7 +117,7 @@ Analysis::Seen Sum(const Loops& loops) {
   return seen;
 }
 
-// One that throws must not leave the others running, nor the reader waiting.
+// If one loop throws, stop the others and the reader.
 void RunLoops(Eal& eal, const Loops& loops, LiveRun& control) {
   try {
     eal.RunOnLcores(loops.size(), [&](size_t i) {
@@ -160,10 +160,10 @@ int RunCapture(const CaptureRunOptions& options) {
     return Fail(eal.error(),
                 eal.error().code == ErrorCode::kUnavailable ? kExitUnreadable : kExitUsage);
   }
-  EndInputOnSignal();  // not before: nobody would look at it while EAL starts
+  EndInputOnSignal();  // not earlier: EAL would not react to the signal while it starts
   const size_t there = (*eal)->lcore_count();
   if (options.lcores > there) {
-    return Fail({.message = fmt::format("--lcores {}: EAL has {}: name more by -l in --eal",
+    return Fail({.message = fmt::format("--lcores {}: EAL has {}; add cores to -l in --eal",
                                         options.lcores, there)},
                 kExitUsage);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `rocescope capture`: DPDK ports in, live counts while it runs, the report of a replay at the end.
+// `rocescope capture`: receives from DPDK ports, prints live counts, and reports at the end.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,18 @@
 namespace rocescope {
 
 struct CaptureRunOptions {
-  std::string eal;                  // EAL's words, quoted as a shell takes them
-  std::vector<std::string> ports;   // device names or numbers; none: all that EAL found
-  std::optional<Duration> seconds;  // none: until a signal, or until all ports are files that ended
-  uint16_t lcores = 0;              // that receive; 0: all of EAL's
+  std::string eal;                 // EAL options, quoted as for a shell
+  std::vector<std::string> ports;  // device names or numbers; empty: all ports that EAL finds
+  std::optional<Duration>
+      seconds;          // unset: until a signal, or until all ports are capture files and end
+  uint16_t lcores = 0;  // receiving cores; 0: all of EAL's
   SpreadBy spread = SpreadBy::kAuto;
-  uint32_t mbufs = 0;  // of each port's pool; 0: enough for its queues
+  uint32_t mbufs = 0;  // mbufs in the pool of each port; 0: as many as its queues need
   AnalysisOptions analysis;
 };
 
-// Prints to standard output; live counts and messages go to standard error. Returns an ExitCode.
+// Prints the report to standard output, and live counts and messages to standard error. Returns an
+// ExitCode.
 int RunCapture(const CaptureRunOptions& options);
 
 }  // namespace rocescope

@@ -20,7 +20,7 @@
 namespace rocescope {
 namespace {
 
-constexpr size_t kWriteSize = size_t{64} << 10;  // octets gathered before a write
+constexpr size_t kWriteSize = size_t{64} << 10;  // bytes to collect before a write
 
 // "received 5 = decoded 3 + filtered 1 + dropped 1 (not_roce 1)"
 std::string LedgerLine(const Ledger& ledger) {
@@ -38,7 +38,7 @@ std::string LedgerLine(const Ledger& ledger) {
   return line;
 }
 
-// Turns frames into lines and keeps the ledger.
+// Converts frames to lines and keeps the ledger.
 class FramePrinter {
  public:
   explicit FramePrinter(const DecodeOptions& options)
@@ -46,7 +46,7 @@ class FramePrinter {
         chooses_(!options.filter.hosts.empty() || !options.filter.qpns.empty()),
         numbers_(options.captures.names.size()) {}
 
-  // The window of --since and --until; a relative one begins at the first frame.
+  // The window of --since and --until; a relative one starts at the first frame.
   Status OpenWindow(Timestamp first_frame) {
     const auto window = options_.filter.WindowFrom(first_frame);
     if (!window) return tl::unexpected(window.error());
@@ -64,7 +64,7 @@ class FramePrinter {
     const DropReason drop = DecodeFrame(raw, frame_, options_.ports);
     if (drop != DropReason::kNone) {
       ++ledger_.dropped[static_cast<size_t>(drop)];
-      if (chooses_) return;  // it may be anybody's
+      if (chooses_) return;  // addresses are unknown, so the filter cannot decide
     } else if (chooses_ && !options_.filter.Keeps(frame_)) {
       ++ledger_.filtered;
       return;
@@ -92,7 +92,7 @@ class FramePrinter {
  private:
   const DecodeOptions& options_;
   const bool chooses_;             // by host or queue pair
-  std::vector<uint64_t> numbers_;  // frames of each tap so far
+  std::vector<uint64_t> numbers_;  // frames so far, for each tap
   TimeWindow window_;
   Ledger ledger_;
   DecodedFrame frame_{};
@@ -126,7 +126,7 @@ int RunDecode(const DecodeOptions& options) {
       first = false;
     }
     for (const RawFrame& raw : std::span(batch).first(*count)) printer.Print(raw);
-    // A live pipe pauses after a short batch: its reader should not wait for 64 KiB.
+    // After a short batch, a live pipe pauses: write what there is instead of waiting for 64 KiB.
     if (printer.WorthWriting() || *count < batch.size()) {
       const OutputState state = printer.Write();
       if (state == OutputState::kReaderGone) return kExitSuccess;

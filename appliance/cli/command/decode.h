@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `rocescope decode`: captures in, one JSON object a frame out.
+// `rocescope decode`: prints each frame of captures as one JSON object.
 #pragma once
 
 #include "dataplane/decode/telemetry_ports.h"
@@ -10,12 +10,13 @@ namespace rocescope {
 
 struct DecodeOptions {
   CaptureTaps captures;  // merged by time
-  FrameFilter filter;    // frames that it leaves out are counted, not printed
+  FrameFilter filter;    // frames that do not match are counted but not printed
   bool check_icrc = false;
   TelemetryPorts ports;
 };
 
-// Prints to standard output; messages and the ledger go to standard error. Returns an ExitCode.
+// Prints frames to standard output, and messages and the ledger to standard error. Returns an
+// ExitCode.
 int RunDecode(const DecodeOptions& options);
 
 }  // namespace rocescope

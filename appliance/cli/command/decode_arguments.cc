@@ -15,21 +15,24 @@ Command AddDecode(CLI::App& parent) {
     std::string format = "jsonl";
   };
   auto state = std::make_shared<State>();
-  CLI::App* app = parent.add_subcommand("decode", "Print every frame as one JSON object a line");
+  CLI::App* app = parent.add_subcommand("decode", "Print each frame as one JSON object per line");
   app->footer(
-      "The keys and their units are listed in appliance/README.md; 64-bit integers are strings.\n"
-      "The last line on standard error is the ledger: where every frame went.\n\n"
+      "The keys and their units are documented in appliance/README.md; 64-bit integers are "
+      "strings.\n"
+      "The last line on standard error is the ledger, which accounts for every frame.\n"
+      "\n"
       "Examples:\n"
       "  rocescope decode capture.pcap -o jsonl\n"
       "  rocescope decode --icrc --qp 46 leaf1.pcapng leaf2.pcapng.zst | jq .psn\n"
       "  tcpdump -i eth1 -w - udp port 4791 | rocescope decode -");
   state->captures.AddTo(*app);
-  app->add_option("-o,--output", state->format, "jsonl: one JSON object a frame")
+  app->add_option("-o,--output", state->format,
+                  "Output format. jsonl: one JSON object for each frame.")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"jsonl"}))
       ->capture_default_str();
   app->add_flag("--icrc", state->options.check_icrc,
-                "compute the invariant CRC of uncut frames (key icrc_ok)");
+                "Compute the ICRC of frames that are not truncated (key icrc_ok).");
   AddIntPort(*app, [state](uint16_t port) { state->options.ports.int_reports = port; });
   AddTimeFilter(*app, state->options.filter);
   AddPacketFilter(*app, state->options.filter);

@@ -23,11 +23,11 @@ constexpr uint32_t kSchemaVersion = 1;
 void TellMissing(const DependencyRequest& request, const Elements& elements) {
   const std::vector<std::string> names = elements.Names();
   const std::vector<std::string_view> known(names.begin(), names.end());
-  Message(fmt::format("{}: there is no element \"{}\"{}", OptionOf(request.question),
-                      request.element, DidYouMean(request.element, known)));
+  Message(fmt::format("{}: unknown element \"{}\"{}", OptionOf(request.question), request.element,
+                      DidYouMean(request.element, known)));
 }
 
-// Jobs' ids cannot be guessed.
+// The IDs of jobs are not guessable, so list them.
 void TellForms(const Elements& elements) {
   std::vector<std::string> jobs;
   for (const auto& [job, edges] : elements.attribution().jobs) {
@@ -35,12 +35,12 @@ void TellForms(const Elements& elements) {
     if (job.allocation) FillAllocation(*job.allocation, allocation);
     jobs.push_back(job.allocation ? JobName(job.id, allocation) : job.id);
   }
-  Message(fmt::format(
-      "an element is a switch or host by its name, NODE:PORT, HOST:NIC, HOST:gpu:NUMBER, a link "
-      "NODE:PORT-NODE:PORT, a NIC's address, a job by its id or the scheduler's number or name, a "
-      "communicator, "
-      "or JOB:rank:NUMBER; {}",
-      jobs.empty() ? "no job is known" : fmt::format("jobs are {}", ListText(jobs, "others"))));
+  Message(
+      fmt::format("an element is a switch or host name, NODE:PORT, HOST:NIC, HOST:gpu:NUMBER, a "
+                  "link NODE:PORT-NODE:PORT, a NIC's address, a job (ID, or scheduler's number or "
+                  "name), a communicator, or JOB:rank:NUMBER; {}",
+                  jobs.empty() ? "no jobs are known"
+                               : fmt::format("known jobs: {}", ListText(jobs, "others"))));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `rocescope replay --blast-radius ELEMENT` and `--needs ELEMENT`: who needs what.
+// `rocescope replay --blast-radius ELEMENT` and `--needs ELEMENT`: dependencies between elements.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ struct DependencyRequest {
   std::string element;  // by name
 };
 
-// "--blast-radius", "--needs".
+// Returns "--blast-radius" or "--needs".
 std::string_view OptionOf(DependencyQuestion question);
 
-// To standard output, in this order. The snapshot has a fabric. Returns an ExitCode:
-// kExitUsage, with nothing printed and messages on standard error, where there is no such element.
+// Prints the answers to standard output in this order. The snapshot must have a fabric. Returns an
+// ExitCode: kExitUsage, after a message and without output, if an element does not exist.
 int PrintDependencies(const std::vector<DependencyRequest>& requests, const Snapshot& snapshot,
                       ReportFormat format);
 

@@ -19,21 +19,21 @@ int RunDoctor(const BoxPage& page) {
   }
   const auto problems = answer->find("problems");
   if (problems == answer->end() || !problems->is_array()) {
-    Message(fmt::format("{}: what answers there is no rocescope, or an older one", page.url));
+    Message(fmt::format("{}: the server is not rocescope, or an older version", page.url));
     return kExitUnreadable;
   }
   std::string text;
   for (const auto& one : *problems) {
     const std::string recommended_action = TextAt(one, "recommended_action");
-    text += fmt::format("{}: {}\n    Remedy: {}{}\n", TextAt(one, "place"), TextAt(one, "sentence"),
+    text += fmt::format("{}: {}\n    Action: {}{}\n", TextAt(one, "place"), TextAt(one, "sentence"),
                         recommended_action, recommended_action.ends_with('?') ? "" : ".");
   }
   if (!answer->contains("age") || (*answer)["age"].is_null()) {
     text +=
-        "No analysis window has ended yet: topology, hosts and clocks were not looked at. Ask "
-        "again in a moment.\n";
+        "No analysis window is complete yet, so topology, hosts and clocks were not checked. Try "
+        "again later.\n";
   }
-  if (problems->empty()) text += "Sources, topology, hosts and clocks: nothing to complain of.\n";
+  if (problems->empty()) text += "No problems with sources, topology, hosts and clocks.\n";
   if (WriteToStdout(text) == OutputState::kFailed) return kExitOutput;
   return problems->empty() ? kExitSuccess : kExitDamaged;
 }

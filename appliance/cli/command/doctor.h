@@ -5,8 +5,8 @@
 
 namespace rocescope {
 
-// What keeps the box that serves at `page` from seeing what it should, each with its remedy. The
-// process's exit code: 0 nothing, 1 something, 3 nobody answers.
+// Prints the problems of the appliance at `page`, with a recommended action each. Returns the exit
+// code: 0 without problems, 1 with problems, 3 if the appliance does not answer.
 int RunDoctor(const BoxPage& page);
 
 }  // namespace rocescope

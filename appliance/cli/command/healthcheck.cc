@@ -28,9 +28,9 @@ int RunHealthcheck(const BoxPage& page) {
     return kExitUnreadable;
   }
   const std::string state = TextAt(*health, "state");
-  // What another program says is not for a terminal, and no box's state.
+  // The answer may come from another program: do not print it to a terminal.
   if (std::ranges::find(kStates, state) == kStates.end()) {
-    Message(fmt::format("{}: what answers there is no rocescope", page.url));
+    Message(fmt::format("{}: the server is not rocescope", page.url));
     return kExitUnreadable;
   }
   std::string text = fmt::format("{}\n", state.substr(state.find('_') + 1));

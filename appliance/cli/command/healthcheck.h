@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `rocescope healthcheck`: asks a running box how it is, for containers and watchdogs.
+// `rocescope healthcheck`: checks the state of a running appliance, for containers and watchdogs.
 #pragma once
 
 #include "appliance/cli/command/box_page.h"
 
 namespace rocescope {
 
-// `page` is where it serves: "http://127.0.0.1:8080/". Prints its state, and its problems, a line
-// each. Returns an ExitCode: kExitSuccess where it serves or waits for its first telemetry,
-// kExitDamaged where it has problems, kExitUnreadable where nobody answers.
+// Prints the state and the problems of the appliance at `page` ("http://127.0.0.1:8080/"), one line
+// each. Returns an ExitCode: kExitSuccess if it is serving or waits for its first telemetry,
+// kExitDamaged if it is degraded, kExitUnreadable if it does not answer.
 int RunHealthcheck(const BoxPage& page);
 
 }  // namespace rocescope

@@ -16,8 +16,8 @@ void PrepareHeap() {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   const auto begin = reinterpret_cast<uintptr_t>(sbrk(0));
-  // More than the start-up left makes the heap take its first step; only what is touched counts.
-  // `volatile`, or the compiler would leave out the pair.
+  // The heap grows only when this much is allocated at once; untouched memory costs nothing.
+  // `volatile` keeps the compiler from removing the pair of calls.
   void* volatile memory = std::malloc(kStep / 2);
   std::free(memory);
   constexpr uintptr_t kLargePage = uintptr_t{2} << 20;

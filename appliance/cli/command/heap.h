@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the process takes memory from the kernel.
+// Heap settings of the process.
 #pragma once
 
 namespace rocescope {
 
-// Call first in main. A run's tables grow by doubling and live until its end; a page fault costs
-// microseconds on a virtual machine, several times what the page's contents cost. So the heap grows
-// in large steps, on large pages where the kernel has them, and gives nothing back meanwhile.
+// Call this first in main. The tables of a run grow by doubling and live until its end, and a page
+// fault on a virtual machine costs several times as much as filling the page. So the heap grows in
+// large steps, uses huge pages if the kernel has them, and returns no memory to the kernel.
 void PrepareHeap();
 
 }  // namespace rocescope

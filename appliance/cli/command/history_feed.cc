@@ -10,8 +10,8 @@
 namespace rocescope {
 namespace {
 
-// Of event time. Summaries are made of all the connections of all jobs, which costs too much for
-// every answer where nobody else asks for them.
+// Event time. A job summary reads all connections of all jobs, which is too expensive for every
+// snapshot.
 constexpr Duration kJobsEvery = std::chrono::seconds(5);
 
 }  // namespace
@@ -34,7 +34,7 @@ void HistoryFeed::LookAt(const AnswerView& answer) {
   store_->SetLate(links_.late() + jobs_.late());
 }
 
-// The clock was set back, and what comes next is earlier than what is here.
+// The clock was set back, and new data is older than stored data.
 void HistoryFeed::Restart() {
   links_.Restart();
   jobs_.Restart();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What of events and answers goes into the history.
+// Writes events and snapshots to the history store.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,13 @@ namespace rocescope {
 
 class HistoryFeed {
  public:
-  // Nothing happens without a store, which else must outlive it. Of one thread.
+  // Writes snapshots to the history store. Does nothing if the store is null; else the store must
+  // outlive it. Not thread-safe.
   HistoryFeed(HistoryStore* store, std::shared_ptr<const topology::Fabric> fabric);
 
   void Keep(const v1::Event& event);
   void LookAt(const AnswerView& answer);
-  // Minutes that are not over are written as far as they have come.
+  // Writes incomplete minutes as far as they are known.
   void End();
 
  private:
@@ -29,7 +30,7 @@ class HistoryFeed {
   LinkRollUp links_;
   JobRollUp jobs_;
   Timestamp jobs_reached_;
-  uint32_t restarted_ = 0;  // by the last answer
+  uint32_t restarted_ = 0;  // of the last snapshot
 };
 
 }  // namespace rocescope

@@ -16,7 +16,7 @@ using testing::SizeIs;
 
 class HistoryFeedTest : public HistoryTest {
  protected:
-  // With a job, and 1,000 octets by the first port in the window before.
+  // Returns a snapshot with a job, and with 1,000 bytes at the first port in the previous window.
   AnswerView AnswerAt(Timestamp reached, uint32_t restarted = 0) const {
     auto snapshot = std::make_shared<Snapshot>();
     snapshot->fabric = fabric_;
@@ -64,7 +64,7 @@ TEST_F(HistoryFeedTest, GoesOnAfterTheClockWasSetBack) {
   EXPECT_EQ((*store)->counts().late, 0u);
 }
 
-TEST_F(HistoryFeedTest, TellsHowMuchCameTooLate) {
+TEST_F(HistoryFeedTest, CountsLateData) {
   const auto store = Open(Options());
   ASSERT_TRUE(store);
   HistoryFeed feed(store->get(), fabric_);

@@ -8,6 +8,7 @@
 
 #include "appliance/cli/command/arguments.h"
 #include "appliance/common/config/duration.h"
+#include "appliance/common/report/replay_report.h"
 
 namespace rocescope {
 namespace {
@@ -19,11 +20,11 @@ constexpr const char* kFilters = "Filters";
 void CaptureArguments::AddTo(CLI::App& app) {
   app.add_option("CAPTURE", files,
                  "pcap or pcapng files, plain, gzip or zstd; - reads standard input.\n"
-                 "Several are merged by time; each is a tap named after its file")
+                 "Several files are merged by time; each is a tap named after its file")
       ->type_name("");
   Repeatable(AddParsed(app, "--tap", "NAME=FILE",
-                       "one more capture and the name of its tap; may be repeated, with the same\n"
-                       "name for the files of one port: --tap leaf1=a.pcap0 --tap leaf1=a.pcap1",
+                       "Additional capture with a tap name. Repeatable; use the same name for\n"
+                       "all files of one port: --tap leaf1=a.pcap0 --tap leaf1=a.pcap1",
                        ParseTapSpec, [this](TapSpec tap) { taps.push_back(std::move(tap)); }));
 }
 
@@ -36,7 +37,8 @@ std::string CaptureArguments::RunDirectory() const {
   if (folder == files.end()) return {};
   if (files.size() == 1 && taps.empty()) return *folder;
   throw CLI::ValidationError(
-      "CAPTURE", fmt::format("{}: a run's folder is given alone, without captures", *folder));
+      "CAPTURE",
+      fmt::format("{}: a run directory cannot be combined with other captures", *folder));
 }
 
 CaptureTaps CaptureArguments::Take() const {
@@ -48,48 +50,51 @@ CaptureTaps CaptureArguments::Take() const {
 void AddIntPort(CLI::App& app, const std::function<void(uint16_t)>& store) {
   app.add_option_function<uint16_t>(
          "--int-port", store,
-         "UDP destination port of INT reports; 32766, or what a run says, if not given.\n"
-         "sFlow's is 6343")
+         "UDP destination port of INT reports. Default: that of the run, or 32766.\n"
+         "The sFlow port is 6343")
       ->type_name("PORT")
       ->check([](const std::string& text) {
         uint16_t port = 0;
         const bool read = CLI::detail::lexical_cast(text, port);
         const bool taken = port == 0 || port == 4789 || port == 4791 || port == 6081;
-        return read && !taken ? std::string()
-                              : text + ": expected 1 to 65535, and no port of RoCE or tunnels";
+        return read && !taken
+                   ? std::string()
+                   : text + ": expected a port from 1 to 65535 that is not used by RoCE or tunnels";
       });
 }
 
 void AddTimeFilter(CLI::App& app, FrameFilter& filter) {
   AddParsed(app, "--since", "TIME",
-            "frames captured at TIME or later: seconds since the epoch (1714564800.25),\n"
+            "Only frames captured at TIME or later: seconds since the epoch (1714564800.25),\n"
             "RFC 3339 (2024-05-01T12:00:00Z), or seconds after the first frame (+2.5)",
             ParseTimeBound, [&filter](TimeBound bound) { filter.since = bound; })
       ->group(kFilters);
-  AddParsed(app, "--until", "TIME", "frames captured before TIME, written likewise", ParseTimeBound,
-            [&filter](TimeBound bound) { filter.until = bound; })
+  AddParsed(app, "--until", "TIME", "Only frames captured before TIME (same formats)",
+            ParseTimeBound, [&filter](TimeBound bound) { filter.until = bound; })
       ->group(kFilters);
 }
 
 void AddPacketFilter(CLI::App& app, FrameFilter& filter, const std::string& host_costs,
                      const std::string& qp_costs) {
   Repeatable(AddParsed(app, "--host", "ADDRESS",
-                       "packets from or to this IPv4 or IPv6 address; may be repeated" + host_costs,
+                       "Only packets from or to this IPv4 or IPv6 address. Repeatable" + host_costs,
                        ParseIpAddress, [&filter](IpAddress host) { filter.hosts.push_back(host); }))
       ->group(kFilters);
-  Repeatable(AddParsed(app, "--qp", "NUMBER",
-                       "packets to this queue pair, and datagrams from or about it: decimal, or\n"
-                       "hexadecimal as 0x11; may be repeated" +
-                           qp_costs,
-                       ParseQpn, [&filter](Qpn qpn) { filter.qpns.push_back(qpn); }))
+  Repeatable(
+      AddParsed(app, "--qp", "NUMBER",
+                "Only packets to this queue pair, and UD packets and CM messages that name it.\n"
+                "Decimal, or hexadecimal like 0x11. Repeatable" +
+                    qp_costs,
+                ParseQpn, [&filter](Qpn qpn) { filter.qpns.push_back(qpn); }))
       ->group(kFilters);
 }
 
 void AddPairingFilter(CLI::App& app, FrameFilter& filter) {
   AddPacketFilter(app, filter,
-                  ".\nApplied before pairing: what is left out is evidence for nothing",
-                  ".\nApplied before pairing: a connection is found only if the numbers of both "
-                  "its\nends are given, and NAKs and CNPs go to the sender's");
+                  ".\nApplied before pairing: filtered packets are not used as evidence",
+                  ".\n"
+                  "Applied before pairing: a connection is found only if the numbers of both of\n"
+                  "its queue pairs are given; NAKs and CNPs are addressed to the sender's");
 }
 
 void CheckFilter(const FrameFilter& filter) {
@@ -106,39 +111,61 @@ void CheckSwallowed(
   for (const auto& [option, words] : taken) {
     if (words->size() < 2) continue;
     throw CLI::ValidationError(
-        "CAPTURE", fmt::format("no capture was given; {0} took all words behind it, up to \"{1}\": "
-                               "name the captures before {0}, or put -- in front of them",
+        "CAPTURE", fmt::format("no capture given: {0} consumed all arguments up to \"{1}\"; put "
+                               "the captures before {0}, or insert -- before them",
                                option, words->back()));
   }
 }
 
 void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format, bool has_html) {
   app.add_option("--nccl-logs", options.nccl_logs,
-                 "NCCL_DEBUG=INFO logs: files, or folders of them; takes all words up to\nthe "
-                 "next option or --")
+                 "NCCL_DEBUG=INFO logs: files or directories. Takes all arguments up to\n"
+                 "the next option or --")
       ->type_name("FILE|DIR");
   app.add_option("--rdma", options.rdma,
-                 "output of `rdma -j resource show qp`: files, or folders of them")
+                 "Output of `rdma -j resource show qp`: files or directories")
       ->type_name("FILE|DIR");
   app.add_option("--slurm", options.slurm,
-                 "output of `squeue --json`: whose nodes are whose; files, or folders of\nthem")
+                 "Output of `squeue --json`, for the nodes of jobs: files or directories")
       ->type_name("FILE|DIR");
   AddOutputFormat(app, format, "one object", has_html);
-  app.add_option("--topology", options.topology,
-                 "the fabric, in YAML (see `rocescope topology`): paths are worked out")
+  CLI::Option* details =
+      app.add_flag("--details", options.details, "Print all sections of the text report in full");
+  Repeatable(
+      app.add_option("--section", options.sections,
+                     "Print only this section of the text report. Repeatable. An unknown name\n"
+                     "lists the sections")
+          ->type_name("NAME")
+          ->check(CLI::Validator(
+              [](const std::string& name) {
+                const std::vector<std::string_view> known = SectionNames();
+                return std::ranges::find(known, name) != known.end()
+                           ? std::string()
+                           : fmt::format("unknown section \"{}\"; sections: {}", name,
+                                         fmt::join(known, ", "));
+              },
+              "")))
+      ->excludes(details);
+  app.add_option(
+         "--topology", options.topology,
+         "Fabric file (YAML, see `rocescope topology`). Required for paths and the diagnosis")
       ->type_name("FILE");
   AddParsed(app, "--interval", "TIME",
-            "length of a flow record, 1ms to 4s (units: ns, us, ms, s), aligned\nto the epoch; "
-            "100ms if not given",
+            "Interval of flow records, 1ms to 4s (units: ns, us, ms, s), aligned\n"
+            "to the epoch. Default: 100ms",
             ParseDuration, [&options](Duration interval) { options.interval = interval; });
-  AddParsed(
-      app, "--window", "TIME",
-      "length of a window of analysis, 1us to 1h, aligned to the epoch: faults are\nlooked for "
-      "in the last 256. The run's own, or 1s, if not given",
-      ParseDuration, [&options](Duration window) { options.window = window; });
+  AddParsed(app, "--window", "TIME",
+            "Analysis window, 1us to 1h, aligned to the epoch. The diagnosis covers the\n"
+            "last 256 windows. Default: that of the run, or 1s",
+            ParseDuration, [&options](Duration window) { options.window = window; });
   app.add_flag("--icrc", options.check_icrc,
-               "compute the invariant CRC of uncut frames and count the wrong ones");
+               "Compute the ICRC of frames that are not truncated, and count invalid ones");
   AddIntPort(app, [&options](uint16_t port) { options.int_port = port; });
+}
+
+void CheckSections(const AnalysisOptions& options) {
+  if (options.sections.empty() || options.format == ReportFormat::kText) return;
+  throw CLI::ValidationError("--section", "requires -o text");
 }
 
 }  // namespace rocescope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What subcommands that read traffic have in common on the command line.
+// Options that several subcommands with captures as input have in common.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,13 +15,13 @@
 
 namespace rocescope {
 
-// CAPTURE... and --tap NAME=FILE, in whatever mix.
+// CAPTURE... and --tap NAME=FILE, in any combination.
 struct CaptureArguments {
   std::vector<std::string> files;
   std::vector<TapSpec> taps;
 
   void AddTo(CLI::App& app);
-  // The folder that was given in place of captures, or nothing.
+  // Returns the run directory if one was given instead of captures, or "".
   std::string RunDirectory() const;
   CaptureTaps Take() const;
 };
@@ -29,21 +29,24 @@ struct CaptureArguments {
 void AddIntPort(CLI::App& app, const std::function<void(uint16_t)>& store);
 
 void AddTimeFilter(CLI::App& app, FrameFilter& filter);
-// `host_costs` and `qp_costs` end the options' help.
+// `host_costs` and `qp_costs` are appended to the options' help.
 void AddPacketFilter(CLI::App& app, FrameFilter& filter, const std::string& host_costs = {},
                      const std::string& qp_costs = {});
-// Where what is left out is missing from the evidence.
+// For commands in which filtered packets are missing from the evidence.
 void AddPairingFilter(CLI::App& app, FrameFilter& filter);
-// What can be told before the first frame is known; a usage error if the filter cannot be.
+// Checks the filter as far as possible before the first frame; throws a usage error.
 void CheckFilter(const FrameFilter& filter);
 
-// `--nccl-logs LOG CAPTURE` gives two logs and no capture; `taken` holds such options' words.
+// `--nccl-logs LOG CAPTURE` gives two logs and no capture; `taken` holds the values of such
+// options.
 void CheckSwallowed(
     const CaptureArguments& captures,
     std::initializer_list<std::pair<const char*, const std::vector<std::string>*>> taken);
 
-// What replay and capture both take; replay alone makes HTML.
+// Adds the common options of replay and capture; only replay supports HTML.
 void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format,
                  bool has_html = false);
+// Throws a usage error if --section is combined with another format than text.
+void CheckSections(const AnalysisOptions& options);
 
 }  // namespace rocescope

@@ -30,7 +30,7 @@ int Fail(const CallError& error) {
   return error.is_refused ? kExitDamaged : kExitUnreadable;
 }
 
-// Null after a message.
+// Returns null after a message.
 std::unique_ptr<JobsClient> Open(const JobsClientOptions& options) {
   auto client = JobsClient::Open(options);
   if (client) return *std::move(client);
@@ -54,15 +54,15 @@ std::string NodesOf(const v1::RegisteredJob& job) {
 std::string TimeText(int64_t ns) { return ns == 0 ? "" : UtcDayAndTime(ns); }
 
 std::string ListText(const v1::ListRegisteredJobsResponse& listed) {
-  if (listed.jobs().empty()) return "No job is registered.\n";
+  if (listed.jobs().empty()) return "No jobs are registered.\n";
   TextTable table({{.title = "JOB", .align = Align::kRight},
                    {.title = "NAME"},
                    {.title = "USER"},
                    {.title = "STATE"},
-                   {.title = "FROM (UTC)"},
-                   {.title = "UNTIL"},
+                   {.title = "START (UTC)"},
+                   {.title = "END"},
                    {.title = "NODES"},
-                   {.title = "SEEN AS"}});
+                   {.title = "DETECTED AS"}});
   for (const v1::RegisteredJob& job : listed.jobs()) {
     table.Add({fmt::format("{}", job.id()), job.name(), job.user(),
                job.ended() ? "ended" : "running", TimeText(job.start_ns()), TimeText(job.end_ns()),
@@ -78,15 +78,15 @@ std::string ShowText(const v1::RegisteredJob& job, const v1::JobSummary* summary
       Counted(static_cast<uint64_t>(job.nodes_size()), "node"), NodesOf(job));
   text += fmt::format("from {} UTC{}\n", UtcDayAndTime(job.start_ns()),
                       job.ended() ? fmt::format(" until {}", UtcDayAndTime(job.end_ns())) : "");
-  if (summary == nullptr) return text + "none of its packets was seen\n";
-  text += fmt::format("seen as {}: {} of {} ranks on {}, {}\n", Visible(summary->id()),
+  if (summary == nullptr) return text + "no packets of this job were observed\n";
+  text += fmt::format("detected as {}: {} of {} ranks on {}, {}\n", Visible(summary->id()),
                       summary->ranks_with_log(), summary->ranks(), Counted(summary->hosts(), "host"),
                       HumanBytes(summary->bytes()));
   if (summary->period_ns() > 0) {
-    text += fmt::format("repeats every {}\n", HumanDuration(summary->period_ns()));
+    text += fmt::format("iteration period {}\n", HumanDuration(summary->period_ns()));
   }
   if (!summary->straggler().empty()) {
-    text += fmt::format("the others wait for {}\n", Visible(summary->straggler()));
+    text += fmt::format("straggler: {}\n", Visible(summary->straggler()));
   }
   for (const std::string& finding : summary->findings()) {
     text += fmt::format("FAULT {}\n", Visible(finding));
@@ -117,8 +117,9 @@ int RunJobRegister(const JobRegisterOptions& options) {
                                            response.unknown_nodes().end());
     std::vector<AllocatedNode> nodes;
     for (const std::string& name : unknown) nodes.push_back({.name = name});
-    Message(fmt::format("the box's topology has no {}: that part of job {} will not be seen",
-                        fmt::join(WriteJobNodes(nodes), " "), options.id));
+    Message(
+        fmt::format("the appliance's topology has no {}: this part of job {} cannot be observed",
+                    fmt::join(WriteJobNodes(nodes), " "), options.id));
   }
   return kExitSuccess;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `rocescope job`: what a scheduler's scripts tell a running box of its jobs, and ask of it.
+// `rocescope job`: registers jobs of a scheduler at a running appliance, and queries them.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@
 
 namespace rocescope {
 
-// All return an ExitCode: kExitDamaged where the box refuses, as it knows no such job; kExitUsage
-// where a file of TLS cannot be used, kExitUnreadable where nobody answers in time.
+// All functions return an ExitCode: kExitDamaged if the appliance refuses the request or does not
+// know the job, kExitUsage if a TLS file is not usable, kExitUnreadable if the appliance does not
+// answer in time.
 
 struct JobRegisterOptions {
   JobsClientOptions client;
@@ -21,8 +22,8 @@ struct JobRegisterOptions {
   std::vector<AllocatedNode> nodes;
   std::string name;
   std::string user;
-  uint64_t start_seconds = 0;  // since the epoch, up to kLatestTime; 0: now
-  uint64_t limit_seconds = 0;  // likewise; 0: not told
+  uint64_t start_seconds = 0;  // since the epoch, at most kLatestTime; 0: now
+  uint64_t limit_seconds = 0;  // since the epoch; 0: unknown
 };
 int RunJobRegister(const JobRegisterOptions& options);
 
@@ -46,13 +47,13 @@ struct JobShowOptions {
   uint64_t id = 0;
   ReportFormat format = ReportFormat::kText;
 };
-// JSON: an object with `registered`, a RegisteredJob, and `summary`, a JobSummary, if any of its
-// packets were seen.
+// JSON: an object with `registered` (a RegisteredJob) and, if packets of the job were observed,
+// `summary` (a JobSummary).
 int RunJobShow(const JobShowOptions& options);
 
 struct JobPlaceOptions {
   JobsClientOptions client;
-  uint32_t nodes = 0;  // either this or `gpus`
+  uint32_t nodes = 0;  // exclusive with `gpus`
   uint32_t gpus = 0;
   uint32_t gpus_per_node = 0;
   std::vector<std::string> candidates;  // host lists
@@ -61,8 +62,8 @@ struct JobPlaceOptions {
   bool missing = false;
   ReportFormat format = ReportFormat::kText;
 };
-// The chosen nodes as one host list, and why as a message; kExitDamaged where too few suit. JSON: a
-// RankNodesResponse.
+// Prints the recommended nodes as a host list, and the reasons as a message. Returns kExitDamaged
+// if there are not enough suitable nodes. JSON: a RankNodesResponse.
 int RunJobPlace(const JobPlaceOptions& options);
 
 }  // namespace rocescope

@@ -18,32 +18,33 @@
 namespace rocescope {
 namespace {
 
-// Longer ones would not end before the clock's own numbers do.
+// A longer timeout could overflow the clock.
 Result<Duration> ParseTimeout(std::string_view text) {
   constexpr Duration kMost = std::chrono::hours(24);
   const Result<Duration> timeout = ParseDuration(text);
   if (!timeout || *timeout <= kMost) return timeout;
-  return MakeError(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is more than a day", text));
+  return MakeError(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is longer than one day", text));
 }
 
 void AddClient(CLI::App& app, JobsClientOptions& client) {
-  app.add_option("--box", client.box, "where the box's gRPC listens")
+  app.add_option("--box", client.box, "gRPC address of the appliance")
       ->type_name("HOST:PORT")
       ->capture_default_str();
-  AddParsed(app, "--timeout", "TIME", "for all of it; 2s if not given", ParseTimeout,
+  AddParsed(app, "--timeout", "TIME", "Timeout for the request. Default: 2s", ParseTimeout,
             [&client](Duration timeout) {
               client.timeout = std::chrono::ceil<std::chrono::milliseconds>(timeout);
             });
-  app.add_option("--ca", client.ca, "PEM file of who signs the box's certificate: calls by TLS")
+  app.add_option("--ca", client.ca,
+                 "CA certificate (PEM) that signs the appliance's certificate; enables TLS")
       ->type_name("FILE");
-  app.add_option("--cert", client.certificate, "PEM file of one's own certificate")
+  app.add_option("--cert", client.certificate, "Client certificate (PEM)")->type_name("FILE");
+  app.add_option("--key", client.key, "Private key of the client certificate (PEM)")
       ->type_name("FILE");
-  app.add_option("--key", client.key, "PEM file of its key")->type_name("FILE");
 }
 
 void AddId(CLI::App& app, uint64_t& id) {
-  AddWhole(app, "ID", "", "the scheduler's number of the job", 1,
-           std::numeric_limits<uint64_t>::max(), [&id](uint64_t number) { id = number; })
+  AddWhole(app, "ID", "", "Job number of the scheduler", 1, std::numeric_limits<uint64_t>::max(),
+           [&id](uint64_t number) { id = number; })
       ->required();
 }
 
@@ -62,36 +63,38 @@ CLI::Option* AddCount(CLI::App& app, const std::string& name, uint32_t& count,
 
 Command AddJobRegister(CLI::App& parent) {
   auto options = std::make_shared<JobRegisterOptions>();
-  CLI::App* app = parent.add_subcommand("register", "Say that a job has begun, and on which nodes");
+  CLI::App* app = parent.add_subcommand("register", "Register the start of a job and its nodes");
   app->footer(
-      "Said twice is said once. What is registered again with the start of a job that has ended\n"
-      "is that job, and stays ended.\n\n"
+      "Registration is idempotent: registering an ended job again with the same start time has no "
+      "effect.\n"
+      "\n"
       "Examples:\n"
       "  rocescope job register 4711 --nodes 'gpu-[1-32]' --name pretrain --user ada\n"
       "  rocescope job register 4712 --nodes gpu-33:0-3 --nodes gpu-34:4-7 --box box:50051");
   AddId(*app, options->id);
   Repeatable(AddParsed(*app, "--nodes", "LIST",
-                       "host list of its nodes; with :GPUS where not all of their GPUs are\nthe "
-                       "job's: gpu-[1-4]:0-3,7; may be repeated",
+                       "Host list of the job's nodes; add :GPUS if the job does not use all GPUs\n"
+                       "of them: gpu-[1-4]:0-3,7. Repeatable",
                        ParseJobNodes,
                        [options](std::vector<AllocatedNode> nodes) {
                          std::ranges::move(nodes, std::back_inserter(options->nodes));
                        }))
       ->required();
-  app->add_option("--name", options->name, "of the job")->type_name("NAME");
-  app->add_option("--user", options->user, "whose it is")->type_name("NAME");
+  app->add_option("--name", options->name, "Name of the job")->type_name("NAME");
+  app->add_option("--user", options->user, "User of the job")->type_name("NAME");
   AddSeconds(*app, "--start", options->start_seconds,
-             "when it began, since 1970; now if not given");
-  AddSeconds(*app, "--limit", options->limit_seconds, "when its time limit is over, likewise");
+             "Start time, in seconds since 1970. Default: now");
+  AddSeconds(*app, "--limit", options->limit_seconds,
+             "End of the time limit, in seconds since 1970");
   AddClient(*app, options->client);
   return {.app = app, .run = [options] { return RunJobRegister(*options); }};
 }
 
 Command AddJobEnd(CLI::App& parent) {
   auto options = std::make_shared<JobEndOptions>();
-  CLI::App* app = parent.add_subcommand("end", "Say that a job has ended");
+  CLI::App* app = parent.add_subcommand("end", "Register the end of a job");
   AddId(*app, options->id);
-  AddSeconds(*app, "--at", options->end_seconds, "when, since 1970; now if not given");
+  AddSeconds(*app, "--at", options->end_seconds, "End time, in seconds since 1970. Default: now");
   AddClient(*app, options->client);
   return {.app = app, .run = [options] { return RunJobEnd(*options); }};
 }
@@ -102,8 +105,8 @@ Command AddJobList(CLI::App& parent) {
     std::string format = "text";
   };
   auto state = std::make_shared<State>();
-  CLI::App* app = parent.add_subcommand("list", "Print the jobs that are registered");
-  app->add_flag("--ended", state->options.ended_too, "also those that have ended");
+  CLI::App* app = parent.add_subcommand("list", "List registered jobs");
+  app->add_flag("--ended", state->options.ended_too, "Include ended jobs");
   AddOutputFormat(*app, state->format, "one object");
   AddClient(*app, state->options.client);
   return {.app = app, .run = [state] {
@@ -118,8 +121,7 @@ Command AddJobShow(CLI::App& parent) {
     std::string format = "text";
   };
   auto state = std::make_shared<State>();
-  CLI::App* app =
-      parent.add_subcommand("show", "Print a job that is registered, and how it is doing");
+  CLI::App* app = parent.add_subcommand("show", "Print a registered job and its condition");
   AddId(*app, state->options.id);
   AddOutputFormat(*app, state->format, "one object");
   AddClient(*app, state->options.client);
@@ -136,31 +138,32 @@ Command AddJobPlace(CLI::App& parent) {
   };
   auto state = std::make_shared<State>();
   JobPlaceOptions& options = state->options;
-  CLI::App* app = parent.add_subcommand(
-      "place", "Ask where a job had best run: prints free, well nodes near each other");
+  CLI::App* app = parent.add_subcommand("place", "Recommend healthy, idle nodes for a job");
   app->footer(
-      "Prints the nodes as a host list, and why to standard error; -o json: all candidates, each "
-      "with\nits score and reasons. Exit code 1 where too few suit.\n\n"
+      "Prints the recommended nodes as a host list, and the reasons to standard error. -o json "
+      "prints all\n"
+      "candidates with score and reasons. Exit code 1: not enough suitable nodes.\n"
+      "\n"
       "Examples:\n"
       "  rocescope job place --gpus 64\n"
       "  sbatch -N 4 -w \"$(rocescope job place --nodes 4 --candidates 'gpu-[1-32]')\" train.sh");
   CLI::Option_group* const size = app->add_option_group("size");
-  AddCount(*size, "--nodes", options.nodes, "that the job wants, each whole");
-  CLI::Option* gpus = AddCount(*size, "--gpus", options.gpus, "that the job wants");
+  AddCount(*size, "--nodes", options.nodes, "Number of whole nodes that the job needs");
+  CLI::Option* gpus = AddCount(*size, "--gpus", options.gpus, "Number of GPUs that the job needs");
   size->require_option(1);
-  AddCount(*app, "--gpus-per-node", options.gpus_per_node, "all that a node has if not given")
+  AddCount(*app, "--gpus-per-node", options.gpus_per_node, "GPUs to use on each node. Default: all")
       ->needs(gpus);
   const auto lists = [app](const std::string& name, std::vector<std::string>& to,
                            const std::string& help) {
-    Repeatable(app->add_option(name, to, help + "; may be repeated")->type_name("LIST"));
+    Repeatable(app->add_option(name, to, help + ". Repeatable")->type_name("LIST"));
   };
-  lists("--candidates", options.candidates, "host list; all hosts if not given");
-  lists("--exclude", options.exclude, "host list of those that are not to be looked at");
-  AddWhole(*app, "--job", "ID", "number of the job that asks: its nodes are free for it", 1,
+  lists("--candidates", options.candidates, "Host list of candidates. Default: all hosts");
+  lists("--exclude", options.exclude, "Host list of nodes to exclude");
+  AddWhole(*app, "--job", "ID", "Number of the requesting job: its own nodes count as idle", 1,
            std::numeric_limits<uint64_t>::max(),
            [&options](uint64_t number) { options.job = number; });
   app->add_flag("--missing", options.missing,
-                "an answer is wanted even if nothing was seen of the fabric");
+                "Recommend nodes even without any telemetry of the fabric");
   AddOutputFormat(*app, state->format, "one object");
   AddClient(*app, options.client);
   return {.app = app, .run = [state] {
@@ -172,13 +175,15 @@ Command AddJobPlace(CLI::App& parent) {
 }  // namespace
 
 Command AddJob(CLI::App& parent) {
-  CLI::App* app = parent.add_subcommand("job", "Tell a box that runs of jobs, and ask for them");
+  CLI::App* app =
+      parent.add_subcommand("job", "Register jobs at a running appliance, and query them");
   app->require_subcommand(1);
   app->footer(
-      "rocescope job COMMAND --help describes one command.\n"
-      "Exit codes: 0 done, 1 the box refuses, knows no such job or no place for it, 2 the command "
-      "line or a file "
-      "of\nTLS is wrong, 3 nobody answers in time.");
+      "`rocescope job COMMAND --help` describes one command.\n"
+      "Exit codes: 0 success, 1 the appliance refused the request, does not know the job, or has "
+      "no\n"
+      "suitable nodes, 2 invalid command line or TLS file, 3 the appliance did not answer in "
+      "time.");
   const std::vector<Command> commands = {AddJobRegister(*app), AddJobEnd(*app), AddJobList(*app),
                                          AddJobShow(*app), AddJobPlace(*app)};
   for (const Command& command : commands) command.app->get_formatter()->column_width(26);

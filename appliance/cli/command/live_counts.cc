@@ -10,7 +10,7 @@
 namespace rocescope {
 namespace {
 
-// "1.20 M", "950 k", "12 ": a unit follows.
+// "1.20 M", "950 k", "12 ": followed by a unit.
 std::string Short(double value) {
   if (value >= 1e9) return fmt::format("{:.2f} G", value / 1e9);
   if (value >= 1e6) return fmt::format("{:.2f} M", value / 1e6);
@@ -47,9 +47,9 @@ std::string LiveLine(const LiveCounts& before, const LiveCounts& now, Duration b
       WithThousands(now.records), now.mbufs_in_use * 100);
   AddLoss(now.missed, "missed by the NIC", line);
   AddLoss(now.no_mbuf, "without an mbuf", line);
-  AddLoss(now.errors, "broken", line);
+  AddLoss(now.errors, "with errors", line);
   AddLoss(ledger.dropped[static_cast<size_t>(DropReason::kLostBetweenLcores)],
-          "of these between lcores", line);
+          "dropped between cores", line);
   AddLoss(now.records_dropped, "records lost", line);
   return line;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a live run counts, from one second to the next, as a line for people.
+// The counts of a live run as one line per second.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace rocescope {
 
-// Sums over lcores and ports since the start.
+// Sums over all cores and ports since the start.
 struct LiveCounts {
   FrameProcessor::Counters frames;
   uint64_t bytes = 0;  // of all frames
@@ -23,9 +23,8 @@ struct LiveCounts {
   double mbufs_in_use = 0;  // ratio, of the fullest pool
 };
 
-// "1.20 M frames/s, 5.1 Gbit/s; received 12 = decoded 9 + filtered 0 + not RoCE 1 + dropped
-// 2; ..." with what
-// was lost only where something was.
+// Returns "1.20 M frames/s, 5.1 Gbit/s; received 12 = decoded 9 + filtered 0 + not RoCE 1 + dropped
+// 2; ...". Losses are listed only if there are any.
 std::string LiveLine(const LiveCounts& before, const LiveCounts& now, Duration between);
 
 }  // namespace rocescope

@@ -13,7 +13,7 @@ LiveCounts Received(uint64_t frames, uint64_t bytes) {
   return counts;
 }
 
-TEST(LiveLine, TellsRatesAndTheLedger) {
+TEST(LiveLine, PrintsRatesAndTheLedger) {
   LiveCounts now = Received(3'000'000, 2'500'000'000);
   now.frames.ledger.decoded -= 6;
   now.frames.ledger.filtered = 1;
@@ -28,7 +28,7 @@ TEST(LiveLine, TellsRatesAndTheLedger) {
             "not RoCE 3 + dropped 2; 12 flows, 34,567 records; mbufs 12 %");
 }
 
-TEST(LiveLine, TellsLossesOnlyWhereThereAreSome) {
+TEST(LiveLine, PrintsLossesOnlyIfThereAreAny) {
   LiveCounts now = Received(10, 0);
   now.missed = 1'234;
   now.records_dropped = 7;

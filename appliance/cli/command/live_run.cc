@@ -56,7 +56,7 @@ void LiveRun::Run() {
   try {
     TakeUntilTheEnd();
   } catch (...) {
-    // Nobody takes records any more: the lcores must not wait for that.
+    // Records are no longer consumed: the receiving cores must not wait.
     Stop();
     taker_.Abandon();
     throw;
@@ -67,7 +67,8 @@ void LiveRun::TakeUntilTheEnd() {
   const Clock::time_point begin = Clock::now();
   told_at_ = begin;
   while (true) {
-    // Looked at first: what the lcores handed over before they ended is then there to be taken.
+    // Read the flag first: everything that the receiving cores handed over before is then
+    // available.
     const bool ended = ended_.load(std::memory_order_acquire);
     const Clock::time_point now = Clock::now();
     const bool took = taker_.TakeRound(now);
@@ -107,9 +108,9 @@ void LiveRun::LookAtLinks() {
     if (link == links_[i]) continue;
     links_[i] = link;
     Message(fmt::format("port {}: {}", ports_[i]->name(),
-                        link == Port::Link::kUp     ? "its link is up"
-                        : link == Port::Link::kDown ? "its link is down"
-                                                    : "its device is gone"));
+                        link == Port::Link::kUp     ? "link up"
+                        : link == Port::Link::kDown ? "link down"
+                                                    : "device removed"));
   }
 }
 

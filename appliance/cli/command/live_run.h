@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread beside the lcores of a live run: takes their records into the engine, tells counts
-// once a second, and says when to stop.
+// The control thread of a live run: passes records of the worker cores to the engine, prints counts
+// once a second, and decides when to stop.
 #pragma once
 
 #include <atomic>
@@ -24,23 +24,23 @@ class LiveRun {
  public:
   struct Sink {
     RecordTaker::Sink records;
-    std::function<void(std::string)> note;  // for the report too
+    std::function<void(std::string)> note;  // for the report, too
   };
 
   LiveRun(const Ports& ports, const Loops& loops, Sink sink, std::optional<Duration> length);
 
-  // For the loops to look at: set at a signal, when `length` is over, and by Stop, which any thread
-  // may call.
+  // The receive loops poll this flag. It is set by a signal, when `length` has elapsed, and by
+  // Stop, which any thread may call.
   const std::atomic<bool>& stop() const { return stop_; }
   void Stop() { stop_.store(true, std::memory_order_relaxed); }
 
-  // All loops have returned.
+  // To be called when all loops have returned.
   void LcoresEnded() { ended_.store(true, std::memory_order_release); }
 
-  // Until all records are in after LcoresEnded. What it throws ends the loops too.
+  // Runs until all records have been consumed after LcoresEnded. An exception ends the loops, too.
   void Run();
 
-  // After Run: the most mbufs of each port's pool that were in use at once, as far as it saw.
+  // After Run: the highest observed number of mbufs in use, for each port.
   const std::vector<uint32_t>& mbufs_peaks() const { return mbufs_peaks_; }
 
  private:
@@ -58,7 +58,7 @@ class LiveRun {
   std::function<void(std::string)> note_;
   std::vector<uint32_t> mbufs_peaks_;  // by port
   std::vector<RdmaTrapDetector> traps_;       // by port
-  std::vector<Port::Link> links_;      // by port, as told last
+  std::vector<Port::Link> links_;      // by port, as of the last message
   const std::optional<Duration> length_;
   std::atomic<bool> stop_ = false;
   std::atomic<bool> ended_ = false;

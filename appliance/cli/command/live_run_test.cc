@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread beside the lcores, which this test plays itself: no port, no EAL.
+// Tests the control thread with simulated worker cores, without ports and EAL.
 #include "appliance/cli/command/live_run.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST(LiveRun, EndsInTimeWhenItsReaderIsAlwaysBehind) {
   const std::atomic<bool>* stop = nullptr;
   int batches = 0;
   LiveRun run(none, loops,
-              SinkOf([&] {  // the next batch comes before this one is done
+              SinkOf([&] {  // the next batch arrives before this one is processed
                 ++batches;
                 if (!*stop) HandOver(loops);
               }),
@@ -57,14 +57,14 @@ TEST(LiveRun, TakesAllThatLcoresHandedOverBeforeTheyEnded) {
   EXPECT_EQ(batches, 5);
 }
 
-TEST(LiveRun, StopsTheLcoresWhenRecordsCannotBeTaken) {
+TEST(LiveRun, StopsTheLoopsOnAnException) {
   const Ports none;
   const Loops loops = OneLoop();
   LiveRun run(none, loops, SinkOf([] { throw std::bad_alloc(); }), {});
   HandOver(loops);
   EXPECT_THROW(run.Run(), std::bad_alloc);
   EXPECT_TRUE(run.stop());
-  // An lcore that waits for the reader would hang here.
+  // A receiving core that waits for the reader would hang here.
   for (size_t i = 0; i < RecordExchange::kBatches; ++i) {
     loops[0]->records().HandOver(Timestamp{}, RecordExchange::WhenFull::kWait);
   }

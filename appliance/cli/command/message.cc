@@ -16,7 +16,7 @@ void Message(std::string_view text) {
   try {
     (void)WriteAll(STDERR_FILENO, fmt::format("rocescope: {}\n", Visible(WithShortQuotes(text))));
   } catch (const std::bad_alloc&) {
-    // It may be what the message was to say.
+    // The message may be about standard error itself.
   }
 }
 
@@ -29,8 +29,8 @@ void MessageLines(std::string_view text) {
 }
 
 void HoldStandardStreams() {
-  // open() takes the lowest free number. Standard input may only be written to and the others only
-  // read, so using them is an error still.
+  // open() returns the lowest free number. Standard input is opened write-only and the others
+  // read-only, so that using them is still an error.
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) >= 0) continue;
     (void)open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);

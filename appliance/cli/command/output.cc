@@ -18,7 +18,7 @@ OutputState WriteAll(int file_descriptor, std::string_view text) {
     if (written >= 0) {
       text.remove_prefix(static_cast<size_t>(written));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      // Somebody shares the pipe and set it to non-blocking.
+      // Another process shares the pipe and made it non-blocking.
       pollfd ready = {.fd = file_descriptor, .events = POLLOUT, .revents = 0};
       poll(&ready, 1, -1);
     } else if (errno == EPIPE) {

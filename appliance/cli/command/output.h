@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Standard output, written in large pieces and checked: a full disk is an error, a reader that left
-// (`rocescope decode x.pcap | head`) is not.
+// Checked writes to standard output: a full disk is an error, a closed pipe (`rocescope decode
+// x.pcap | head`) is not.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@ namespace rocescope {
 
 enum class OutputState : uint8_t {
   kOpen,
-  kReaderGone,  // EPIPE: nobody wants the rest
+  kReaderGone,  // EPIPE: the reader closed the pipe
   kFailed,
 };
 
 // Writes all of `text` to the file descriptor. SIGPIPE must be ignored (main does that). On
-// kFailed errno tells why.
+// kFailed, errno has the reason.
 OutputState WriteAll(int file_descriptor, std::string_view text);
 
-// The same to standard output; a failure is reported on standard error.
+// Writes to standard output; reports a failure on standard error.
 OutputState WriteToStdout(std::string_view text);
 
 }  // namespace rocescope

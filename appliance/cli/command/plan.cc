@@ -25,9 +25,9 @@ namespace {
 
 using topology::Fabric;
 
-constexpr uintmax_t kLargestDescription = uintmax_t{64} << 20;  // as ParseYaml takes
+constexpr uintmax_t kLargestDescription = uintmax_t{64} << 20;  // as ParseYaml accepts
 
-// Nothing of an earlier plan, maybe completed by hand since, is written over.
+// Never overwrite an earlier plan, which may have been edited since.
 bool IsNewOrEmpty(const std::string& folder) {
   std::error_code error;
   if (!std::filesystem::exists(folder, error)) return true;
@@ -39,11 +39,11 @@ bool WriteFile(const std::filesystem::path& path, const std::string& text) {
   file << text;
   file.close();
   if (file) return true;
-  Message(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
+  Message(fmt::format("{}: cannot write: {}", path.string(), std::strerror(errno)));
   return false;
 }
 
-// A switch's name may hold what is a folder in a path.
+// A switch name may contain a path separator.
 std::string FileOf(std::string name, plan::Vendor vendor) {
   std::ranges::replace(name, '/', '_');
   return name + (vendor == plan::Vendor::kSonic ? ".sh" : ".cfg");
@@ -53,7 +53,7 @@ int WriteFolder(const Fabric& fabric, const plan::Plan& plan, const std::filesys
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
-    Message(fmt::format("{}: cannot be made: {}", folder.string(), error.message()));
+    Message(fmt::format("{}: cannot create: {}", folder.string(), error.message()));
     return kExitOutput;
   }
   const Result<Fabric> planned = PlannedFabric(fabric, plan);
@@ -78,8 +78,7 @@ int WriteFolder(const Fabric& fabric, const plan::Plan& plan, const std::filesys
 
 int RunPlan(const PlanRunOptions& options) {
   if (!options.folder.empty() && !IsNewOrEmpty(options.folder)) {
-    Message(
-        fmt::format("{} is there and not an empty folder; give one that is new", options.folder));
+    Message(fmt::format("{} exists and is not an empty directory; use a new one", options.folder));
     return kExitUsage;
   }
   const Result<std::string> text = ReadTextFileOrStdin(options.fabric, kLargestDescription);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `rocescope plan`: which mirrors and samples to set so that the appliance sees a fabric.
+// `rocescope plan`: plans mirror sessions and sampling for a fabric.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace rocescope {
 
 struct PlanRunOptions {
   std::string fabric;  // a file; "-" is standard input
-  std::string folder;  // for what is to be pasted, one file each; empty: printed
+  std::string folder;  // output directory for the configuration files; empty: print them
   plan::PlanOptions plan;
   ReportFormat format = ReportFormat::kText;
 };
 
-// Prints to standard output, messages to standard error, and returns an ExitCode: kExitUsage where
-// options do not fit the fabric or the folder is not empty, kExitUnreadable where the file is no
-// fabric, kExitOutput where nothing can be written.
+// Prints the plan to standard output and messages to standard error. Returns an ExitCode:
+// kExitUsage if the options do not fit the fabric or the directory is not empty, kExitUnreadable if
+// the file is not a fabric, kExitOutput if writing fails.
 int RunPlan(const PlanRunOptions& options);
 
 }  // namespace rocescope

@@ -28,7 +28,7 @@
 namespace rocescope {
 namespace {
 
-// The captures' way through the dataplane into the engine.
+// Passes the frames of the captures through the dataplane into the engine.
 class ReplayRun {
  public:
   // `counters` may be null.
@@ -46,7 +46,7 @@ class ReplayRun {
   const CaptureExtent& extent() const { return extent_; }
   const MirrorView& view() const { return view_; }
 
-  // The error is one of the command line: a time window that nothing can fall into.
+  // A time window that cannot contain any frame is a usage error.
   Status Take(std::span<RawFrame> batch) {
     if (!view_.ShowsAll()) batch = batch.first(view_.Keep(batch));
     if (batch.empty()) return {};
@@ -69,7 +69,7 @@ class ReplayRun {
 
   void Finish() {
     processor_.Flush(records_);
-    // Without a frame there is no window that begins with one.
+    // A relative window needs a first frame.
     if (!opened_) (void)OpenWindow(Timestamp{});
     TakeCounters(Timestamp::max());
     Ingest();
@@ -79,8 +79,8 @@ class ReplayRun {
   std::optional<Timestamp> first_reading() const { return first_reading_; }
 
  private:
-  // Between two steps of the engine: counted from the input's first frame, so that answers do not
-  // depend on how a source cuts it into batches.
+  // Event time between two steps of the engine. It is counted from the first frame, so that the
+  // result does not depend on how a source batches frames.
   static constexpr size_t kFramesAtOnce = 16'384;
 
   void Account(std::span<RawFrame> batch) {
@@ -135,13 +135,13 @@ class ReplayRun {
   FrameProcessor processor_;
   CaptureExtent extent_;
   RecordBatch records_;
-  RecordBatch counter_records_;  // apart, as they come by time and not by frames
+  RecordBatch counter_records_;  // separate because counters are read by time, not by frames
   size_t frames_ = 0;
   TimeWindow window_;
   bool opened_ = false;
 };
 
-// What a run directory adds to what was given. The error names its path.
+// Adds the defaults of a run directory to the options. The error names its path.
 Status Adopt(const RunDirectory& run, ReplayOptions& options) {
   AnalysisOptions& analysis = options.analysis;
   if (!run.captures.empty()) {
@@ -165,45 +165,45 @@ Status Adopt(const RunDirectory& run, ReplayOptions& options) {
   analysis.interval = run.manifest.record_interval;
   if (CheckAnalysis(analysis)) return {};
   return MakeError(ErrorCode::kInvalidArgument,
-                   fmt::format("{}/run.json: record_interval_ns: expected 1 ms to 4 s, in "
-                               "nanoseconds; --interval can stand in for it",
+                   fmt::format("{}/run.json: record_interval_ns must be from 1 ms to 4 s, in "
+                               "nanoseconds; override it by --interval",
                                options.run_directory));
 }
 
-// What was looked at, where that is not all.
+// Notes what the options excluded.
 void NoteView(const MirrorView& view, bool aloud, Analysis& analysis) {
   const auto note = [&](std::string text) {
     aloud ? analysis.Note(std::move(text)) : analysis.NoteQuietly(std::move(text));
   };
   if (view.unsent() > 0) {
-    note(fmt::format("{} mirrored frames are of sessions that --only leaves out",
+    note(fmt::format("{} mirrored frames belong to sessions that --only excludes",
                      WithThousands(view.unsent())));
   }
   if (view.lost() > 0) {
-    note(fmt::format("{} mirrored frames were lost on purpose (--mirror-loss)",
+    note(fmt::format("{} mirrored frames were dropped by --mirror-loss",
                      WithThousands(view.lost())));
   }
 }
 
-// What counters.jsonl was; true if all of it could be read.
+// Fills in the statistics of counters.jsonl. Returns true if all lines were valid.
 bool LookAtCounters(const CounterFile& counters, Analysis& analysis, CounterFindings& findings) {
   findings = {.lines = counters.ledger(), .records = counters.records()};
   for (const std::string& note : counters.notes()) analysis.Note(note);
   if (counters.left_out() > 0) {
     analysis.NoteQuietly(
-        fmt::format("{} lines of counters.jsonl are of NICs or GPUs, which --only leaves out",
+        fmt::format("{} lines of counters.jsonl are about NICs or GPUs, which --only excludes",
                     WithThousands(counters.left_out())));
   }
   const uint64_t refused = counters.ledger().DroppedTotal();
   if (refused > counters.notes().size()) {
-    analysis.Note(
-        fmt::format("counters.jsonl: {} lines more are wrong", refused - counters.notes().size()));
+    analysis.Note(fmt::format("counters.jsonl: {} more lines are invalid",
+                              refused - counters.notes().size()));
   }
   return refused == 0;
 }
 
-// Ends with `finish`, if there is something to finish, and returns an ExitCode: kExitDamaged where
-// an input could not be read to its end.
+// Calls `finish` with the result, if there is one. Returns an ExitCode: kExitDamaged if an input
+// could not be read completely.
 int ReplayInto(const ReplayOptions& given,
                const std::function<void(Analysis&, const Analysis::Seen&)>& finish) {
   ReplayOptions options = given;
@@ -224,8 +224,8 @@ int ReplayInto(const ReplayOptions& given,
     if (const Status adopted = Adopt(run, options); !adopted) return unreadable(adopted.error());
     if (options.parts.mirror == MirrorSessions::kLeafPorts && run.topology.empty()) {
       Message(
-          fmt::format("{}/topology.yaml: is missing, so nobody says which switches are leaves: "
-                      "use --only port-mirror, or add it",
+          fmt::format("{}/topology.yaml is missing, so leaf switches are unknown: use --only "
+                      "port-mirror, or add the file",
                       options.run_directory));
       return kExitUnreadable;
     }
@@ -238,8 +238,8 @@ int ReplayInto(const ReplayOptions& given,
   }
   if (!options.requests.empty() && options.analysis.topology.empty()) {
     Message(
-        fmt::format("{}: there is no topology to look in: give --topology FILE (see `rocescope "
-                    "topology`), or a run's folder with its topology.yaml",
+        fmt::format("{}: requires a topology: use --topology FILE (see `rocescope topology`), or "
+                    "add topology.yaml to the run directory",
                     OptionOf(options.requests[0].question)));
     return kExitUsage;
   }
@@ -248,7 +248,7 @@ int ReplayInto(const ReplayOptions& given,
     MessageLines(analysis.error().message);
     return kExitUnreadable;
   }
-  // Of what the run's manifest promises, what is not there.
+  // Files that the run's manifest lists and that are missing.
   for (const std::string& note : run.notes) analysis->Note(note);
   auto source =
       options.via_dpdk ? OpenViaDpdk(options.captures) : OpenCaptures(options.captures.files);
@@ -279,7 +279,7 @@ int ReplayInto(const ReplayOptions& given,
   const CaptureStatistics statistics = (*source)->Statistics();
   for (const std::string& note : statistics.notes) analysis->Note(note);
   if (InputEndedBySignal()) {
-    analysis->Note("a signal ended the input: the report covers what came before");
+    analysis->Note("a signal ended the input; the report covers the frames before it");
   }
   NoteView(replay.view(), options.says_view, *analysis);
   Analysis::Seen seen = {.extent = replay.extent()};
@@ -316,12 +316,13 @@ int RunReplay(const ReplayOptions& options) {
     });
     return printed == kExitSuccess ? code : printed;
   }
-  google::protobuf::Arena arena;  // a report of many flows is tens of thousands of messages
+  google::protobuf::Arena
+      arena;  // a report of many flows consists of tens of thousands of messages
   const v1::ReplayReport* report = nullptr;
   const int code = Replay(options, arena, report);
   if (report == nullptr) return code;
   if (!options.faults_alone) {
-    return PrintReport(*report, options.analysis.format) ? code : kExitOutput;
+    return PrintReport(*report, options.analysis) ? code : kExitOutput;
   }
   const std::string faults = options.analysis.format == ReportFormat::kJson
                                  ? RenderFaultsJson(*report)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `rocescope replay`: captures and what hosts say about their queue pairs in, or a run directory
-// that has it all; one report out.
+// `rocescope replay`: reports on captures with host files, or on a run directory.
 #pragma once
 
 #include <string>
@@ -23,23 +22,24 @@ class ReplayReport;
 
 struct ReplayOptions {
   CaptureTaps captures;       // merged by time
-  std::string run_directory;  // in place of captures; its run.json says what is not given here
-  RunParts parts;             // of it
-  double mirror_loss = 0;     // share of its mirrored frames that are to be lost: 0 to 1
-  bool says_view = true;      // on standard error too, what the two above left out
-  bool via_dpdk = false;      // as ports of net_pcap
-  bool faults_alone = false;  // print these in place of the report
-  std::vector<DependencyRequest> requests;  // answered in place of the report; need a topology
+  std::string run_directory;  // instead of captures; its run.json has defaults for the options
+  RunParts parts;             // parts of the run to read
+  double mirror_loss = 0;     // share of the run's mirrored frames to drop: 0 to 1
+  bool says_view = true;      // also report on standard error what the two options above left out
+  bool via_dpdk = false;      // read captures through DPDK's net_pcap ports
+  bool faults_alone = false;  // print only the faults instead of the report
+  std::vector<DependencyRequest>
+      requests;  // queries to answer instead of printing the report; they need a topology
   AnalysisOptions analysis;
 };
 
-// The report of a replay, whatever `requests` say, in `arena`, and the ExitCode that it ends with:
-// kExitSuccess, or kExitDamaged where an input could not be read to its end. With any other there
-// is no report. Messages go to standard error.
+// Replays the input and stores the report, allocated in `arena`, in `report`. Ignores `requests`.
+// Returns kExitSuccess, or kExitDamaged if an input could not be read completely; with any other
+// code there is no report. Messages go to standard error.
 int Replay(const ReplayOptions& options, google::protobuf::Arena& arena,
            const v1::ReplayReport*& report);
 
-// Prints to standard output; messages go to standard error. Returns an ExitCode.
+// Prints the report to standard output and messages to standard error. Returns an ExitCode.
 int RunReplay(const ReplayOptions& options);
 
 }  // namespace rocescope

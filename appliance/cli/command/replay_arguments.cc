@@ -40,60 +40,66 @@ Command AddReplay(CLI::App& parent) {
   };
   auto state = std::make_shared<State>();
   CLI::App* app = parent.add_subcommand(
-      "replay", "Read captures or a run, and report faults, jobs, paths, traffic, loss and marks");
+      "replay",
+      "Analyse captures or a run: report faults, jobs, paths, traffic, losses and ECN marks");
   app->footer(
-      "Without logs the report has connections, flows, operations, loss and marks, and NICs that\n"
-      "send in step as a job, inferred. NCCL logs and rdma output add which rank, GPU and host "
-      "each\n"
-      "queue pair belongs to; a topology adds paths, cables and the diagnosis, and the hosts that\n"
-      "--slurm names.\n\n"
-      "The report begins with FAULTS: what is broken, where, since when, which jobs it hurts, "
-      "what\n"
-      "to do, and how sure that is, from 0 to 1. They are looked for with a topology, in "
-      "counters,\n"
-      "mirrors, INT, sFlow and logs alike; what nothing given could have shown is listed. "
-      "HOTSPOTS\n"
-      "(queues that filled up), ANOMALIES (counters unlike their past and their peers) and "
-      "SERVICE\n"
-      "LEVELS (shares of time within bounds) are observations: healthy runs have them too.\n\n"
+      "The report begins with FAULTS: each fault with its place, time, affected jobs, recommended "
+      "action\n"
+      "and confidence (0 to 1), followed by the missing telemetry. The diagnosis requires a "
+      "topology; it\n"
+      "uses counters, mirrored packets, INT, sFlow and logs. By default, the report fits on one "
+      "screen;\n"
+      "--details prints all sections. HOTSPOTS (congested queues), ANOMALIES (counters outside the "
+      "range\n"
+      "of their history and peers) and SERVICE LEVELS (share of time within bounds) also occur in "
+      "healthy\n"
+      "fabrics.\n"
+      "\n"
+      "NCCL logs and rdma output map queue pairs to ranks, GPUs and hosts; without them, jobs are\n"
+      "inferred from synchronised traffic. A topology adds paths, the cabling check, the "
+      "diagnosis, and\n"
+      "the hosts of --slurm.\n"
+      "\n"
       "Examples:\n"
       "  rocescope replay capture.pcap\n"
       "  rocescope replay node*.pcap --nccl-logs logs/ -o json > report.json\n"
+      "  rocescope replay node*.pcap --nccl-logs logs/ --section flows\n"
       "  rocescope replay --tap leaf1=a.pcap --tap leaf2=b.pcap --since 2024-05-01T12:00:00Z\n"
-      "  rocescope replay run/        (a folder with run.json: dataplane/run/README.md)\n"
+      "  rocescope replay run/        (a directory with run.json: dataplane/run/README.md)\n"
       "  rocescope replay run/ --faults\n"
       "  rocescope replay run/ --blast-radius leaf0 --needs host3\n"
       "  tcpdump -i eth1 -w - udp port 4791 | rocescope replay -");
   state->captures.AddTo(*app);
   AddAnalysis(*app, state->options.analysis, state->format, /*has_html=*/true);
-  app->add_option(
-         "--via", state->via,
-         "how frames come in; dpdk: by net_pcap, as those of a port do (plain\nmicrosecond "
-         "pcap files, no pcapng)")
-      ->type_name("WAY")
+  app->add_option("--via", state->via,
+                  "How to read captures. file: directly; dpdk: through net_pcap ports (plain\n"
+                  "microsecond pcap files only)")
+      ->type_name("METHOD")
       ->check(CLI::IsMember({"file", "dpdk"}))
       ->capture_default_str();
   CLI::Option* only =
       AddParsed(*app, "--only", "PARTS",
-                "of a run's telemetry, with commas between: mirror, port-mirror,\nleaf-mirror or "
-                "port-sets, int, sflow, counters or switch-counters,\nnccl, rdma, slurm",
+                "Parts of the run's telemetry to use, separated by commas: mirror, port-mirror,\n"
+                "leaf-mirror or port-sets, int, sflow, counters or switch-counters,\n"
+                "nccl, rdma, slurm",
                 ParseRunParts, [state](const RunParts& parts) { state->options.parts = parts; });
   CLI::Option* loss =
       app->add_option("--mirror-loss", state->options.mirror_loss,
-                      "lose this share of a run's mirrored frames, 0 to 1, as an\noverloaded "
-                      "mirror port would; the same ones each time")
+                      "Drop this share of a run's mirrored frames, 0 to 1, like an\n"
+                      "overloaded mirror port. The selection is deterministic")
           ->type_name("SHARE")
           ->check(CLI::Range(0.0, 1.0).description(""));
   app->add_flag("--faults", state->options.faults_alone,
-                "in place of the report, its FAULTS alone, with what each rests on");
+                "Print only the section FAULTS, with all evidence, and the notes");
+  app->get_option("--faults")->excludes(app->get_option("--section"));
   AddRequest(*app, DependencyQuestion::kBlastRadius,
-             "in place of the report, who needs this element and is hit if it fails: a\n"
-             "switch, host, NODE:PORT, HOST:NIC, HOST:gpu:NUMBER, a link\n"
-             "NODE:PORT-NODE:PORT, a job by its id or the scheduler's number or name, a\n"
-             "communicator or JOB:rank:NUMBER; with a topology; may be repeated",
+             "Print what depends on this element and is affected if it fails, instead of the\n"
+             "report. ELEMENT: a switch, host, NODE:PORT, HOST:NIC, HOST:gpu:NUMBER, a link\n"
+             "NODE:PORT-NODE:PORT, a job (ID, or scheduler's number or name), a\n"
+             "communicator or JOB:rank:NUMBER. Requires a topology. Repeatable",
              state->options.requests);
-  AddRequest(*app, DependencyQuestion::kNeeds, "likewise, what this element needs",
-             state->options.requests);
+  AddRequest(*app, DependencyQuestion::kNeeds,
+             "Print what this element depends on, instead of the report", state->options.requests);
   AddTimeFilter(*app, state->options.analysis.filter);
   AddPairingFilter(*app, state->options.analysis.filter);
   return {.app = app, .run = [state, only, loss] {
@@ -107,20 +113,20 @@ Command AddReplay(CLI::App& parent) {
               for (const CLI::Option* option : {only, loss}) {
                 if (option->empty()) continue;
                 throw CLI::ValidationError(option->get_name(),
-                                           "it is about a run's folder, not captures");
+                                           "requires a run directory instead of captures");
               }
             }
             if (!(options.mirror_loss >= 0)) {
-              throw CLI::ValidationError("--mirror-loss", "is no number");
+              throw CLI::ValidationError("--mirror-loss", "is not a number");
             }
             CheckFilter(options.analysis.filter);
             if (state->format == "html" && (options.faults_alone || !options.requests.empty())) {
-              throw CLI::ValidationError("--output",
-                                         "html is the whole: without --faults, "
-                                         "--blast-radius and --needs");
+              throw CLI::ValidationError(
+                  "--output", "html cannot be combined with --faults, --blast-radius or --needs");
             }
             options.via_dpdk = state->via == "dpdk";
             options.analysis.format = FormatOf(state->format);
+            CheckSections(options.analysis);
             return RunReplay(options);
           }};
 }
@@ -134,42 +140,44 @@ Command AddCapture(CLI::App& parent) {
   };
   auto state = std::make_shared<State>();
   CLI::App* app = parent.add_subcommand(
-      "capture", "Receive from DPDK ports, say what comes, and report as replay does");
+      "capture", "Receive from DPDK ports, print live counts, and report like replay");
   app->footer(
-      "Runs until --seconds are over, SIGINT or SIGTERM comes, or all ports are files that ended;\n"
-      "then prints the report. Live counts are a line a second on standard error. What a port's\n"
-      "NIC lost stands beside the ledger, which is about the frames that it delivered.\n\n"
+      "Runs until --seconds have elapsed, SIGINT or SIGTERM arrives, or all ports are capture "
+      "files and\n"
+      "end; then prints the report. Live counts are printed to standard error once a second. "
+      "Losses of a\n"
+      "port's NIC are listed after the ledger, which accounts for the frames that the NIC "
+      "delivered.\n"
+      "\n"
       "Examples:\n"
       "  rocescope capture --eal '-l 2-5 -a 0000:3b:00.0' --seconds 60\n"
-      "  rocescope capture --eal '--no-huge -m 512 --no-pci -l 0 "
-      "--vdev net_pcap0,rx_pcap=a.pcap'");
+      "  rocescope capture --eal '--no-huge -m 512 --no-pci -l 0 --vdev net_pcap0,rx_pcap=a.pcap'");
   CaptureRunOptions& options = state->options;
-  app->add_option("--eal", options.eal,
-                  "DPDK's own options in one argument, quoted as a shell takes them")
-      ->type_name("'WORD...'")
+  app->add_option("--eal", options.eal, "DPDK EAL options in one argument, quoted as for a shell")
+      ->type_name("'OPTIONS'")
       ->required();
   Repeatable(
       app->add_option("--port", options.ports,
-                      "a port by its device's name or number; may be repeated; all that EAL\n"
-                      "finds if not given")
+                      "Port to receive from, by device name or number. Repeatable. Default: all\n"
+                      "ports that EAL finds")
           ->type_name("NAME|N"));
-  app->add_option("--seconds", state->seconds, "how long to run")
+  app->add_option("--seconds", state->seconds, "Duration of the capture in seconds")
       ->type_name("N")
       ->check(CLI::Range(0.001, 1e9));
-  app->add_option("--lcores", options.lcores, "how many of EAL's lcores receive; all if not given")
+  app->add_option("--lcores", options.lcores, "Number of EAL lcores that receive. Default: all")
       ->type_name("N")
       ->check(CLI::Range(1, 128));
   app->add_option(
          "--spread", state->spread,
-         "how both directions of a host pair come to one lcore. software: an lcore passes\n"
-         "frames on by their inner addresses; rss: the NIC's hash of the outer ones, the\n"
-         "same on all ports; none: they do not; auto: software where more than one\n"
+         "How both directions of a host pair reach the same lcore. software: lcores forward\n"
+         "frames by their inner addresses; rss: by the NIC's hash of the outer addresses,\n"
+         "equal on all ports; none: they may not; auto: software if more than one\n"
          "lcore receives")
-      ->type_name("WAY")
+      ->type_name("METHOD")
       ->check(CLI::IsMember({"auto", "rss", "software", "none"}))
       ->capture_default_str();
   app->add_option("--mbufs", options.mbufs,
-                  "size of each port's memory pool, in mbufs; enough for its queues if not\ngiven")
+                  "Memory pool of each port, in mbufs. Default: as many as its queues need")
       ->type_name("N")
       ->check(CLI::Range(64u, 1u << 26));
   AddAnalysis(*app, options.analysis, state->format);
@@ -178,12 +186,13 @@ Command AddCapture(CLI::App& parent) {
           .run =
               [state] {
                 if (std::isnan(state->seconds))
-                  throw CLI::ValidationError("--seconds", "is no number");
+                  throw CLI::ValidationError("--seconds", "is not a number");
                 if (state->seconds > 0) {
                   state->options.seconds = std::chrono::duration_cast<Duration>(
                       std::chrono::duration<double>(state->seconds));
                 }
                 state->options.analysis.format = FormatOf(state->format);
+                CheckSections(state->options.analysis);
                 state->options.spread = SpreadOf(state->spread);
                 return RunCapture(state->options);
               },

@@ -8,8 +8,8 @@
 
 namespace rocescope {
 
-// Prints what a replay found out, as a page, to standard output; `reached` is the input's last
-// moment. Returns an ExitCode.
+// Prints the result of a replay as an HTML page to standard output; `reached` is the end of the
+// input. Returns an ExitCode.
 int PrintReplayPage(std::shared_ptr<const Snapshot> snapshot, Duration window, Timestamp reached);
 
 }  // namespace rocescope

@@ -43,18 +43,18 @@ namespace {
 
 std::string_view WordOf(const v1::Event& event) {
   if (event.kind() == "fault_started") return "FAULT";
-  if (event.kind() == "fault_resolved") return "OVER";
-  return event.kind() == "fault_withdrawn" ? "TAKEN BACK" : "";
+  if (event.kind() == "fault_resolved") return "RESOLVED";
+  return event.kind() == "fault_withdrawn" ? "WITHDRAWN" : "";
 }
 
 std::string TextOf(const v1::Event& event) {
   const std::string_view word = WordOf(event);
-  if (word.empty()) return "";  // a source that failed has said so itself
+  if (word.empty()) return "";  // a failed source has logged its own error
   std::string line =
       fmt::format("{} {} {}", UtcDayAndTime(event.at_ns()), word, Visible(event.sentence()));
   if (event.kind() == "fault_started") {
     const v1::Finding& finding = event.finding();
-    line += fmt::format("; {} sure. {}", ConfidenceText(finding.confidence()),
+    line += fmt::format("; confidence {}. {}", ConfidenceText(finding.confidence()),
                         Capitalised(finding.recommended_action()));
   }
   return line + ".\n";
@@ -66,7 +66,7 @@ std::string JsonOf(const v1::Event& event) {
   return line + '\n';
 }
 
-// Looks at answers as they come: what is new goes to those who listen, and to standard output.
+// Compares successive snapshots and sends changes to subscribers and standard output.
 class EventPublisher {
  public:
   EventPublisher(Service& service, ReportFormat format, HistoryStore* history)
@@ -80,7 +80,7 @@ class EventPublisher {
     history_.LookAt(*answer);
     return Tell(watch_.LookAt(*answer));
   }
-  // Nothing is looked at any more.
+  // Stops comparing.
   void End() { history_.End(); }
   uint64_t version() const { return version_; }
 
@@ -102,7 +102,7 @@ class EventPublisher {
   uint64_t version_ = 0;
 };
 
-// Null: the configuration wants none.
+// Null if the configuration does not enable it.
 Result<std::unique_ptr<HistoryStore>> OpenHistoryStore(const HistoryConfig& config) {
   if (config.file.empty()) return nullptr;
   return HistoryStore::Open({.file = config.file,
@@ -112,13 +112,13 @@ Result<std::unique_ptr<HistoryStore>> OpenHistoryStore(const HistoryConfig& conf
                             [](const std::string& text) { Message(text); });
 }
 
-// Likewise.
+// Null if the configuration does not enable it.
 Result<std::unique_ptr<JobFile>> OpenJobFile(const JobsConfig& config) {
   if (config.file.empty()) return nullptr;
   return JobFile::Open(config.file, [](const std::string& text) { Message(text); });
 }
 
-// Likewise.
+// Null if the configuration does not enable it.
 Result<std::unique_ptr<HttpServer>> OpenWeb(const ApplianceConfig& config, TlsTexts tls,
                                             Service& service) {
   if (!config.http.listen) return nullptr;
@@ -132,16 +132,16 @@ Result<std::unique_ptr<HttpServer>> OpenWeb(const ApplianceConfig& config, TlsTe
                                  WebHandler(service));
   if (server) {
     const ListenAddress where = {.address = config.http.listen->address, .port = (*server)->port()};
-    // No other machine goes to "all addresses".
+    // "All addresses" is not a usable destination address.
     const bool has_name = where.address.IsUnspecified() && !config.http.names.empty();
     const std::string host =
         has_name ? fmt::format("{}:{}", config.http.names.front(), where.port) : ToString(where);
-    Message(fmt::format("the page is at {}://{}/, metrics at /metrics", scheme, host));
+    Message(fmt::format("serving the dashboard at {}://{}/ and metrics at /metrics", scheme, host));
   }
   return server;
 }
 
-// Likewise.
+// Null if the configuration does not enable it.
 Result<std::unique_ptr<GrpcServer>> OpenGrpc(const GrpcConfig& config, const TlsTexts& tls,
                                              Service& service) {
   if (config.listen.empty()) return nullptr;
@@ -159,7 +159,7 @@ void TellBegin(const Box& box) {
       Message(fmt::format("receiving from interface {}", source.name));
     }
     if (source.kind == SourceKind::kScrape) {
-      Message(fmt::format("asking {}", Counted(box.config().scrape.targets.size(), "exporter")));
+      Message(fmt::format("scraping {}", Counted(box.config().scrape.targets.size(), "exporter")));
     }
     for (const PortFindings& port : source.ports) {
       Message(fmt::format("receiving from DPDK port {} ({})", port.name, port.driver));
@@ -171,7 +171,7 @@ void TellBegin(const Box& box) {
     }
   }
   if (box.config().topology.empty()) {
-    Message("the configuration names no topology: faults and paths are not looked for");
+    Message("the configuration has no topology: faults and paths are not diagnosed");
   }
 }
 
@@ -179,30 +179,29 @@ Status GiveRightsUp(const ApplianceConfig& config) {
   if (!config.user.empty()) return BecomeUser(config.user);
   if (IsPrivileged()) {
     Message(
-        "runs with special rights; `user` in the configuration gives them up once devices and "
-        "ports are open");
+        "running with elevated privileges; set `user` in the configuration to drop them after "
+        "devices and ports are open");
   }
   return {};
 }
 
-// What can change while the box runs is taken; the rest is named. The error is why all is as it
-// was.
+// Applies changes that do not need a restart, and names the others. On an error, nothing changes.
 Status TryReload(const std::string& path, Box& box) {
   const Result<ApplianceConfig> config = LoadConfig(path, Pipes::kRefused);
   if (!config) {
     MessageLines(config.error().message);
-    Message("nothing was reloaded: the configuration as it was is still in force");
+    Message("reload failed: the previous configuration stays in effect");
     return tl::unexpected(config.error());
   }
   const Status read = box.ReadHostFilesAgain();
   if (!read) {
     MessageLines(read.error().message);
-    Message("host files were not read anew: what they said before is still in force");
+    Message("reload of host_files failed: the previous contents stay in effect");
     return read;
   }
   Message(*config == box.config()
-              ? "host_files were read anew"
-              : "host_files were read anew; the configuration has changed, which needs a restart");
+              ? "host_files were reloaded"
+              : "host_files were reloaded; the configuration has changed and needs a restart");
   return {};
 }
 
@@ -211,11 +210,11 @@ void Reload(const std::string& path, Service& service, Box& box) {
   try {
     if (const Status done = TryReload(path, box); !done) problem = done.error().message;
   } catch (const std::bad_alloc&) {
-    problem = "there is not enough memory for host_files as large as those";
-    Message(fmt::format("nothing was reloaded: {}", problem));
+    problem = "not enough memory to reload host_files";
+    Message(fmt::format("reload failed: {}", problem));
   } catch (const std::exception& error) {
     problem = error.what();
-    Message(fmt::format("nothing was reloaded: {}", problem));
+    Message(fmt::format("reload failed: {}", problem));
   }
   service.SetReloadProblem(std::move(problem));
 }
@@ -235,14 +234,14 @@ void TellEnd(const HistoryStore& history) {
                       Counted(counts.added, "row")));
 }
 
-// True if all sources lasted to the end.
+// Returns true if all sources ran until the end.
 bool TellEnd(const Box& box) {
   bool well = true;
   for (const SourceState& source : box.Sources()) {
     const Ledger& ledger = source.statistics.frames.ledger;
     Message(
         fmt::format("{}: received {} = decoded {} + filtered {} + dropped {}; {} missed before "
-                    "that, {} given up",
+                    "that, {} dropped",
                     source.name, WithThousands(ledger.received), WithThousands(ledger.decoded),
                     WithThousands(ledger.filtered), WithThousands(ledger.DroppedTotal()),
                     WithThousands(source.statistics.missed),
@@ -281,7 +280,7 @@ int RunBox(const BoxRunOptions& options) {
     MessageLines(history.error().message);
     return kExitUnreadable;
   }
-  EndInputOnSignal();  // not before: nobody would look at it while files are read
+  EndInputOnSignal();  // not earlier: the signal would not be noticed while files are read
   TakeReloadSignal();
   TellBegin(**box);
   const auto jobs = OpenJobFile(config->jobs);
@@ -316,7 +315,7 @@ int RunBox(const BoxRunOptions& options) {
         *manager.watchdog(), [&] { manager.FeedWatchdog(); },
         [](const std::string& text) { Message(text); });
   }
-  LowerThreadPriority();  // what others ask for comes before what is told here
+  LowerThreadPriority();  // keep the cores free for API requests
   constexpr std::string_view kReceives = "receives";
   manager.Ready(kReceives);
   while (output == OutputState::kOpen && !ended()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `rocescope run`: the appliance until a signal; `rocescope config`: what it would be told.
+// `rocescope run`: runs the appliance until a signal. `rocescope config`: checks and prints its
+// configuration.
 #pragma once
 
 #include <string>
@@ -9,18 +10,18 @@
 namespace rocescope {
 
 struct BoxRunOptions {
-  std::string config;  // a file
+  std::string config;  // path
   ReportFormat format = ReportFormat::kText;
 };
 
-// A line for each fault that begins, is over or is taken back goes to standard output, messages go
-// to standard error. Returns an ExitCode: kExitUnreadable where something that the configuration
-// names cannot be opened, kExitDamaged where a source failed meanwhile.
+// Runs the appliance. Prints one line to standard output for each fault that starts, is resolved or
+// is withdrawn, and messages to standard error. Returns an ExitCode: kExitUnreadable if something
+// that the configuration names cannot be opened, kExitDamaged if a source fails.
 int RunBox(const BoxRunOptions& options);
 
-// Whether the file can be read; says what is wrong with it.
+// Validates the file and prints its errors.
 int RunConfigCheck(const std::string& path);
-// The file with all keys, or without one (empty) the defaults.
+// Prints the file with all keys, or the defaults if the path is empty.
 int RunConfigDump(const std::string& path);
 
 }  // namespace rocescope

@@ -43,16 +43,16 @@ int Fail(const Error& error) {
   return kError;
 }
 
-constexpr double kFullFrame = 4170;  // octets
+constexpr double kFullFrame = 4170;  // bytes
 
-// A flow of so many octets has ten samples in a switch, at full frames.
+// A flow of this many bytes has ten samples in a switch, with full frames.
 double ElephantBytes(const v1::Truth& truth) {
   constexpr double kSamples = 10;
   return kSamples * truth.sflow_rate() * kFullFrame;
 }
 
-// Between leaves of different pods the spine below the core, the core switch and the spine behind
-// it each tell which core switch it is.
+// Between leaves of different pods, the spine below the core, the core switch and the spine above
+// the destination each identify the core switch.
 double SamplesPerByte(const v1::Truth& truth) {
   constexpr double kTellingSwitches = 3;
   if (truth.switch_tiers() < 3 || truth.sflow_rate() == 0) return 0;
@@ -68,7 +68,7 @@ bool HasAll(const RunDirectory& run, const RunParts& parts) {
          (!parts.slurm || !run.slurm.empty());
 }
 
-// In the words of --only, with commas between.
+// In the syntax of --only.
 std::string PartsOf(const RunDirectory& run) {
   const RunManifest::Telemetry& on = run.manifest.telemetry;
   std::vector<std::string_view> parts;
@@ -82,7 +82,7 @@ std::string PartsOf(const RunDirectory& run) {
   return fmt::format("{}", fmt::join(parts, ","));
 }
 
-// Without a description that can be read, all mirror sessions may be there: a replay will tell.
+// Without a readable topology, assume all mirror sessions exist; the replay will show it.
 bool MayMirror(const std::optional<topology::Fabric>& fabric, const RunParts& parts) {
   return !fabric || HasSessions(*fabric, parts.mirror);
 }
@@ -96,20 +96,20 @@ std::optional<topology::Fabric> ReadFabricOf(const RunDirectory& run) {
   return *std::move(fabric);
 }
 
-// Whether it has packets of the run's time.
+// Returns whether the capture has packets within the run's time.
 bool IsOfRun(const v1::ReplayReport& report, const v1::Truth& truth) {
   return report.extent().end_ns() >= truth.start_ns() &&
          report.extent().start_ns() <= truth.end_ns();
 }
 
-// What is the same for each of a run's views.
+// Data that is the same for all views of a run.
 struct RunContext {
   RunDirectory run;
   std::optional<topology::Fabric> fabric;
   v1::Truth truth;
 };
 
-// A threshold on link utilisation, by the counters that the view shows.
+// A bound on the link utilisation, from the counters of the view.
 Result<std::vector<Alarm>> FindBusyLinks(const RunContext& context, const RunParts& parts,
                                          const LinkOfPort& links) {
   if (context.run.counters.empty() || !(parts.counters || parts.switch_counters)) return {};
@@ -139,7 +139,7 @@ Status ScoreBaselines(const RunContext& context, const RunParts& parts,
   return {};
 }
 
-// Replays the run as the view has it, or reads the report that was given, and scores it.
+// Replays the run with the view's telemetry, or reads the given report, and scores it.
 Status ScoreOne(const ScoreRunOptions& options, const View& view, const RunContext& context,
                 std::string_view parts, v1::Score& score) {
   const v1::Truth& truth = context.truth;
@@ -153,7 +153,7 @@ Status ScoreOne(const ScoreRunOptions& options, const View& view, const RunConte
     replay.says_view = false;
     if (Replay(replay, arena, report) != kExitSuccess) {
       return MakeError(ErrorCode::kUnavailable,
-                       fmt::format("{}: could not be replayed whole, so a score would say nothing",
+                       fmt::format("{}: could not be replayed completely, so it cannot be scored",
                                    options.path));
     }
   } else {
@@ -163,13 +163,13 @@ Status ScoreOne(const ScoreRunOptions& options, const View& view, const RunConte
     const auto status = google::protobuf::util::JsonStringToMessage(*text, read);
     if (!status.ok()) {
       return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("{}: is no report of `rocescope replay -o json`: {}",
+                       fmt::format("{}: not a report of `rocescope replay -o json`: {}",
                                    options.report, std::string(status.message())));
     }
     report = read;
     if (!IsOfRun(*report, truth)) {
       return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("{}: is no report of the run in {}: its extent ({} to {} ns) is "
+                       fmt::format("{}: not a report of the run in {}: its extent ({} to {} ns) is "
                                    "not within that of the run ({} to {} ns)",
                                    options.report, options.path, report->extent().start_ns(),
                                    report->extent().end_ns(), truth.start_ns(), truth.end_ns()));
@@ -190,7 +190,7 @@ Status ScoreOne(const ScoreRunOptions& options, const View& view, const RunConte
   return ScoreBaselines(context, ParseRunParts(parts).value(), *report, *out.mutable_findings());
 }
 
-// By its name or its group's; all are where none is named.
+// Selects views by name or group; all if no name is given.
 bool IsWanted(const View& view, std::span<const std::string> names) {
   if (names.empty()) return !view.when_named;
   return std::ranges::any_of(names, [&](const std::string& name) {
@@ -202,8 +202,9 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
   Result<RunDirectory> run = OpenRunDirectory(options.path);
   if (!run) return tl::unexpected(run.error());
   if (!run->notes.empty()) {
-    return MakeError(ErrorCode::kNotFound,
-                     fmt::format("{}; a score of the rest would say nothing", run->notes.front()));
+    return MakeError(
+        ErrorCode::kNotFound,
+        fmt::format("{}; the remaining scores are not representative", run->notes.front()));
   }
   const std::string file = options.path + "/truth.json";
   const Result<std::string> text = ReadTextFile(file, kLargestFile, Pipes::kRead);
@@ -231,12 +232,12 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
     if (parts.empty()) parts = of_run;
     const Result<RunParts> needed = ParseRunParts(parts);
     if (!(needed && HasAll(context.run, *needed) && MayMirror(context.fabric, *needed))) {
-      lacking += fmt::format("\n  {} takes {}", view.name, parts);
+      lacking += fmt::format("\n  {} requires {}", view.name, parts);
       if (!asked) continue;
       return MakeError(
           ErrorCode::kNotFound,
-          fmt::format("--view {}: {} has not all of its telemetry ({}), but {}; --view all takes "
-                      "what there is",
+          fmt::format("--view {}: {} does not have all of its telemetry ({}), but {}; --view all "
+                      "uses whatever the run has",
                       view.name, options.path, parts, of_run.empty() ? "none" : of_run));
     }
     if (const Status scored = ScoreOne(options, view, context, parts, score); !scored) {
@@ -245,30 +246,31 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
   }
   if (score.views().empty()) {
     return MakeError(ErrorCode::kNotFound,
-                     fmt::format("{}: nothing to score: it has {}, and no view that was asked for "
-                                 "can do with that; --view all takes what there is{}",
+                     fmt::format("{}: nothing to score: it has {}, which is not enough for any "
+                                 "requested view; --view all uses whatever the run has{}",
                                  options.path, of_run.empty() ? "no telemetry" : of_run, lacking));
   }
   return score;
 }
 
-// The scores that a campaign left in a folder, by name.
+// The scores in a directory, sorted by name.
 Result<std::vector<v1::Score>> ReadScores(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    return MakeError(ErrorCode::kNotFound,
-                     fmt::format("{}: is no folder: expected a run's, or one of scores", folder));
+    return MakeError(
+        ErrorCode::kNotFound,
+        fmt::format("{}: not a directory: expected a run directory or a directory of scores",
+                    folder));
   }
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().string().ends_with(kScoreSuffix)) files.push_back(entry.path().string());
   }
   if (files.empty()) {
-    return MakeError(
-        ErrorCode::kNotFound,
-        fmt::format("{}: has neither a run.json nor files *{}: expected a run's folder, "
-                    "or the scores/ of a campaign's",
-                    folder, kScoreSuffix));
+    return MakeError(ErrorCode::kNotFound,
+                     fmt::format("{}: has neither a run.json nor *{} files: expected a run "
+                                 "directory, or the scores/ directory of a campaign",
+                                 folder, kScoreSuffix));
   }
   std::ranges::sort(files);
   std::vector<v1::Score> scores;
@@ -296,7 +298,9 @@ int RunScore(const ScoreRunOptions& options) {
   }
   if (!options.report.empty() &&
       (options.views.size() != 1 || FindView(options.views[0]) == nullptr)) {
-    return Fail({.message = "--report: say by one --view what the report was made from"});
+    return Fail(
+        {.message =
+             "--report: requires exactly one --view, the one that the report was made with"});
   }
   KindWeights weights;
   if (!options.priors.empty()) {
@@ -332,7 +336,7 @@ int RunScore(const ScoreRunOptions& options) {
     }
   }
   if (WriteToStdout(text) == OutputState::kFailed) return kError;
-  // One run is no measure of how often what is stated is right.
+  // A single run is too small to judge the calibration of confidences.
   return table.all_hold && (is_run || table.is_calibrated) ? kExitSuccess : kBarMissed;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `rocescope score`: a simulated run's answers against its truth, or the sum of many scores.
+// `rocescope score`: scores a simulated run against its ground truth, or summarises many scores.
 #pragma once
 
 #include <string>
@@ -10,15 +10,16 @@
 namespace rocescope {
 
 struct ScoreRunOptions {
-  std::string path;                // a run directory, or a folder of scores
-  std::vector<std::string> views;  // by name, or a group's; empty: all whose telemetry the run has
-  std::string priors;  // YAML: how often kinds of faults occur; empty: no figures by them
-  std::string report;  // of a replay, as JSON, in place of one; of one view
+  std::string path;  // a run directory, or a directory of scores
+  std::vector<std::string>
+      views;           // names of views or groups; empty: all views for which the run has telemetry
+  std::string priors;  // YAML with the frequency of each fault type; empty: no weighted figures
+  std::string report;  // JSON report of a replay, to score instead of replaying; for one view
   ReportFormat format = ReportFormat::kText;
 };
 
-// Prints to standard output; messages go to standard error. 0: every bar holds, 1: one is missed,
-// 2: an error.
+// Prints to standard output; messages go to standard error. Returns 0 if all thresholds are met, 1
+// if one is missed, 2 on an error.
 int RunScore(const ScoreRunOptions& options);
 
 }  // namespace rocescope

@@ -13,39 +13,46 @@ Command AddScore(CLI::App& parent) {
     std::string format = "text";
   };
   auto state = std::make_shared<State>();
-  CLI::App* app =
-      parent.add_subcommand("score", "Hold the answers about a simulated run against its truth");
+  CLI::App* app = parent.add_subcommand(
+      "score", "Score the diagnosis of a simulated run against its ground truth");
   app->footer(
-      "A run's folder is replayed once for each view, that is with some of its telemetry; a "
-      "folder\n"
-      "of scores, as testbeds/campaign leaves them, is summed up.\n\n"
-      "Exit codes: 0 every bar holds, 1 one is missed, 2 an error.\n\n"
-      "Columns are in per cent: P of what is stated is right (precision), R of what there is is\n"
-      "stated and right (recall); JOBS ARI is the adjusted Rand index of who is in which job;\n"
-      "PATH is of octets, IN REACH what of them samples can be expected to tell. ! is a bar\n"
-      "missed, \"few\" a confidence of too few answers to judge. Views about faults (full,\n"
-      "leaf-switch-counters, port-sets-counters) have tables of their own.\n\n"
+      "Replays a run directory once for each view, which is a subset of its telemetry. A directory "
+      "of\n"
+      "scores, as written by testbeds/campaign, is summarised.\n"
+      "\n"
+      "Exit codes: 0 all thresholds are met, 1 one is missed, 2 an error.\n"
+      "\n"
+      "All columns are percentages: P is precision, R is recall; JOBS ARI is the adjusted Rand "
+      "index of\n"
+      "the assignment to jobs; PATH is weighted by bytes, IN REACH is the share of bytes that "
+      "samples can\n"
+      "be expected to resolve. ! marks a missed threshold, \"few\" a confidence with too few "
+      "samples to\n"
+      "judge. Views for faults (full, leaf-switch-counters, port-sets-counters) have separate "
+      "tables.\n"
+      "\n"
       "Examples:\n"
       "  rocescope score run/\n"
       "  rocescope score run/ --view leaves -o json > 0001.score.json\n"
       "  rocescope score campaign/scores/ --priors sim/draw/priors.yaml");
-  app->add_option("PATH", state->options.path, "a run's folder, or one of files *.score.json")
+  app->add_option("PATH", state->options.path, "Run directory, or directory of *.score.json files")
       ->type_name("")
       ->required();
-  Repeatable(app->add_option(
-                    "--view", state->options.views,
-                    "one view alone, or paths, or diagnosis: all that are about those; all: what\n"
-                    "there is, for faults, without bars; may be repeated; all views whose\n"
-                    "telemetry the run has if not given")
-                 ->type_name("NAME"));
+  Repeatable(
+      app->add_option(
+             "--view", state->options.views,
+             "View to score: a name, paths or diagnosis for all views of that group, or all\n"
+             "(faults only, with whatever telemetry the run has, without thresholds).\n"
+             "Repeatable. Default: all views for which the run has telemetry")
+          ->type_name("NAME"));
   app->add_option("--report", state->options.report,
-                  "what `rocescope replay -o json` printed, in place of a replay")
+                  "Score this output of `rocescope replay -o json` instead of replaying")
       ->type_name("FILE");
   app->add_option("--priors", state->options.priors,
-                  "how often each kind of fault occurs, as sim/draw/priors.yaml: figures\nby them "
-                  "stand beside those of the runs")
+                  "Frequency of each fault type (sim/draw/priors.yaml); adds figures\n"
+                  "weighted by it")
       ->type_name("FILE");
-  AddOutputFormat(*app, state->format, "one object a run");
+  AddOutputFormat(*app, state->format, "one object for each run");
   return {.app = app, .run = [state] {
             state->options.format = FormatOf(state->format);
             return RunScore(state->options);

@@ -8,8 +8,8 @@ namespace {
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
-// Where in `text` the quoted part that begins behind `at` ends, appending it to `word`; npos if it
-// does not.
+// Appends the quoted part that starts after `at` to `word`. Returns its end, or npos if it is not
+// terminated.
 size_t TakeQuoted(std::string_view text, size_t at, std::string& word) {
   const char quote = text[at];
   for (++at; at < text.size(); ++at) {
@@ -42,7 +42,7 @@ Result<std::vector<std::string>> SplitWords(std::string_view text) {
       if (end == std::string_view::npos) {
         return MakeError(
             ErrorCode::kInvalidArgument,
-            fmt::format("the quote {} at character {} of \"{}\" is not closed", c, at + 1, text));
+            fmt::format("unterminated quote {} at character {} of \"{}\"", c, at + 1, text));
       }
       at = end;
     } else if (c == '\\' && at + 1 < text.size()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One argument that holds several words, as --eal does.
+// Splits one argument into several words, for --eal.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace rocescope {
 
-// Splits at blanks as a POSIX shell does: 'single quotes' keep all, "double quotes" all but
-// backslashes before " and \, a backslash elsewhere keeps the next character. Nothing is expanded.
-// The error names the quote that is not closed.
+// Splits at blanks like a POSIX shell: 'single quotes' keep everything; in "double quotes", a
+// backslash escapes " and \ only; elsewhere, a backslash keeps the next character. Nothing is
+// expanded. The error names the unterminated quote.
 Result<std::vector<std::string>> SplitWords(std::string_view text);
 
 }  // namespace rocescope

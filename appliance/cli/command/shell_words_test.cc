@@ -23,7 +23,7 @@ TEST(SplitWords, KeepsWhatIsQuoted) {
               ElementsAre("--vdev=net_pcap0,rx_pcap=my file.pcap", "a \"b\" \\c", "", "d e"));
 }
 
-TEST(SplitWords, NamesTheQuoteThatIsNotClosed) {
+TEST(SplitWords, NamesTheUnterminatedQuote) {
   EXPECT_THAT(SplitWords("-l '0").error().message, HasSubstr("quote ' at character 4"));
   EXPECT_THAT(SplitWords("-l \"0\\\"").error().message, HasSubstr("quote \" at character 4"));
 }

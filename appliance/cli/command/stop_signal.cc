@@ -18,7 +18,7 @@ constexpr std::array kSignals = {SIGINT, SIGTERM};
 
 volatile std::sig_atomic_t signalled = 0;
 volatile std::sig_atomic_t reload = 0;
-int wake_up = -1;  // the write end of a pipe: a flag alone could come just before a read blocks
+int wake_up = -1;  // Write end of a pipe: a flag alone could be set just before a read blocks.
 
 void TakeFirstSignal(int /*number*/) {
   const int error = errno;
@@ -32,7 +32,8 @@ void TakeFirstSignal(int /*number*/) {
 
 void EndInputOnSignal() {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;  // signals then end the process, as ever
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+    return;  // signals then end the process as by default
   wake_up = ends[1];
   EndInputsWhenReadable(ends[0]);
   for (const int number : kSignals) {

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ctrl-C, and what systemd or timeout(1) send: the first SIGINT or SIGTERM ends the input, so that
-// `tcpdump -w - | rocescope replay -` prints its report; a second one ends the process at once.
+// The first SIGINT or SIGTERM ends the input, so that `tcpdump -w - | rocescope replay -` prints
+// its report; a second one ends the process immediately.
 #pragma once
 
 #include "dataplane/source/tap.h"
 
 namespace rocescope {
 
-// Once, before the inputs are opened. A signal that the caller ignores (nohup, a shell's background
-// job) stays ignored.
+// Call this once, before opening the inputs. A signal that the caller ignores (nohup, a shell's
+// background job) stays ignored.
 void EndInputOnSignal();
 
-// Whether one has come.
+// Returns whether a signal was received.
 bool InputEndedBySignal();
 
-// SIGHUP, which ends a process else, asks from now on to read anew what can be.
+// Makes SIGHUP request a reload instead of ending the process.
 void TakeReloadSignal();
-// Whether one has come since the last call.
+// Returns whether SIGHUP was received since the last call.
 bool ReloadAskedFor();
 
-// Whether one ended a capture that came by standard input alone: the way to end it, and no damage,
-// though the last packet may be cut.
+// Returns whether a signal ended a capture that was read from standard input only. That is the
+// regular way to end it, even if the last packet is truncated.
 bool LiveInputEndedBySignal(const CaptureTaps& captures);
 
 }  // namespace rocescope

@@ -22,7 +22,7 @@ namespace {
 using topology::Fabric;
 using topology::kNone;
 
-constexpr uintmax_t kLargestTopology = uintmax_t{64} << 20;  // as ParseYaml takes
+constexpr uintmax_t kLargestTopology = uintmax_t{64} << 20;  // as ParseYaml accepts
 
 std::string NameOfFile(const std::string& file) { return file == "-" ? "standard input" : file; }
 
@@ -57,14 +57,14 @@ std::optional<Fabric> LoadFile(const std::string& file) {
   return std::nullopt;
 }
 
-// "host0:mlx5_0", by the NIC's port or device; kNone after a message.
+// Resolves "host0:mlx5_0" by the NIC's port or device. Returns kNone after a message.
 topology::NicIndex FindNic(const Fabric& fabric, std::string_view name) {
   const size_t colon = name.find(':');
   const topology::NodeIndex host = fabric.FindNode(name.substr(0, colon));
   if (host == kNone) {
     std::vector<std::string_view> names;
     for (const topology::Node& node : fabric.nodes()) names.push_back(node.name);
-    Message(fmt::format("there is no node \"{}\"{}", name.substr(0, colon),
+    Message(fmt::format("unknown node \"{}\"{}", name.substr(0, colon),
                         DidYouMean(name.substr(0, colon), names)));
     return kNone;
   }
@@ -78,7 +78,7 @@ topology::NicIndex FindNic(const Fabric& fabric, std::string_view name) {
     }
     known += (known.empty() ? "" : ", ") + fabric.nic(nic).device;
   }
-  Message(fmt::format("{} has no NIC \"{}\"; it has {}", fabric.node(host).name, port,
+  Message(fmt::format("{} has no NIC \"{}\"; its NICs: {}", fabric.node(host).name, port,
                       known.empty() ? "none" : known));
   return kNone;
 }
@@ -103,10 +103,9 @@ int RunTopologyValidate(const std::string& file, TopologyFormat format) {
 int RunTopologyConvert(const TopologyConvertOptions& options, TopologyFormat format) {
   const auto from = options.from ? options.from : topology::FormatOfName(options.file);
   if (!from) {
-    Message(
-        fmt::format("{}: the name does not tell the format; say it by --from slurm, "
-                    "containerlab or ptm",
-                    NameOfFile(options.file)));
+    Message(fmt::format(
+        "{}: cannot derive the format from the file name; use --from slurm, containerlab or ptm",
+        NameOfFile(options.file)));
     return kExitUsage;
   }
   const Result<std::string> text = ReadTextFileOrStdin(options.file, kLargestTopology);

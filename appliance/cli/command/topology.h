@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `rocescope topology`: what a fabric is, made, checked, converted and shown.
+// `rocescope topology`: generates, validates, converts and shows fabrics.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@ namespace rocescope {
 
 enum class TopologyFormat : uint8_t { kYaml, kText, kJson, kDot };
 
-// All print to standard output, messages to standard error, and return an ExitCode: kExitUsage
-// where numbers do not make a fabric, kExitUnreadable where a file does not. A file named "-" is
-// standard input.
+// All functions print to standard output and messages to standard error. They return an ExitCode:
+// kExitUsage if numbers do not describe a fabric, kExitUnreadable if a file does not. A file named
+// "-" is standard input.
 int RunTopologyGenerate(const topology::Blueprint& plan, TopologyFormat format);
 
 int RunTopologyValidate(const std::string& file, TopologyFormat format);
 
 struct TopologyConvertOptions {
   std::string file;
-  std::optional<topology::Format> from;  // by the file's name if not said
+  std::optional<topology::Format> from;  // default: derived from the file name
   topology::ConvertOptions assume;
 };
 int RunTopologyConvert(const TopologyConvertOptions& options, TopologyFormat format);
 
-// Slurm's topology.conf.
+// Prints Slurm's topology.conf.
 int RunTopologyExport(const std::string& file);
 
 struct TopologyShowOptions {

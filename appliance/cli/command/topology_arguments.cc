@@ -21,10 +21,10 @@ TopologyFormat TopologyFormatOf(std::string_view name) {
 }
 
 void AddTopologyFormat(CLI::App& app, std::string& format, std::vector<std::string> formats) {
-  const bool all = formats.size() > 2;  // not of `validate`
+  const bool all = formats.size() > 2;  // not for `validate`
   app.add_option("-o,--output", format,
-                 std::string("text: to be read; json: one object") +
-                     (all ? "; dot: for Graphviz;\nyaml: the fabric's file" : ""))
+                 std::string("Output format. text: human-readable; json: one object") +
+                     (all ? "; dot: for Graphviz;\nyaml: the fabric file" : ""))
       ->type_name("FORMAT")
       ->check(CLI::IsMember(formats))
       ->capture_default_str();
@@ -47,14 +47,14 @@ Command AddTopologyGenerate(CLI::App& parent) {
   };
   auto state = std::make_shared<State>();
   topology::Blueprint& plan = state->plan;
-  CLI::App* app = parent.add_subcommand("generate", "Make a fabric from a few numbers");
+  CLI::App* app = parent.add_subcommand("generate", "Generate a fabric from a few parameters");
   app->footer(
       "Examples:\n"
       "  rocescope topology generate leaf-spine --hosts 128 --leaves 8 --spines 16\n"
       "  rocescope topology generate fat-tree --k 16 --nics 8 --rail-optimised\n"
       "  rocescope topology generate star --hosts 16 -o dot | dot -Tsvg > star.svg");
   app->add_option("SHAPE", state->shape,
-                  "star: one switch; leaf-spine: each leaf linked to each spine;\n"
+                  "star: one switch; leaf-spine: every leaf is linked to every spine;\n"
                   "fat-tree: k pods of k/2 leaves and k/2 spines, (k/2)^2 cores")
       ->type_name("")
       ->required()
@@ -62,24 +62,24 @@ Command AddTopologyGenerate(CLI::App& parent) {
   const auto number = [app](const std::string& name, uint32_t& value, const std::string& help) {
     return app->add_option(name, value, help)->type_name("N");
   };
-  number("--hosts", plan.hosts, "hosts; of a fat tree, as many as fit if not given");
+  number("--hosts", plan.hosts, "Number of hosts. Default for a fat tree: as many as fit");
   number("--nics", plan.nics_per_host, "NICs of each host")->capture_default_str();
-  CLI::Option* gpus =
-      number("--gpus", state->gpus, "GPUs of each host; as many as NICs if not given");
+  CLI::Option* gpus = number("--gpus", state->gpus, "GPUs of each host. Default: as many as NICs");
   app->add_flag("--rail-optimised", plan.rail_optimised,
-                "NIC n of a group of hosts goes to leaf n of the group; else all\nNICs of a host "
-                "go to one leaf");
-  number("--leaves", plan.leaves, "leaf switches of leaf-spine");
-  number("--spines", plan.spines, "spine switches of leaf-spine");
-  number("--parallel-links", plan.parallel_links, "links between a leaf and a spine of leaf-spine")
+                "Connect NIC n of a group of hosts to leaf n of the group. Default: connect\n"
+                "all NICs of a host to one leaf");
+  number("--leaves", plan.leaves, "Leaf switches (leaf-spine)");
+  number("--spines", plan.spines, "Spine switches (leaf-spine)");
+  number("--parallel-links", plan.parallel_links, "Links between each leaf and spine (leaf-spine)")
       ->capture_default_str();
-  number("--k", plan.k, "ports of a fat tree's switches, even");
-  AddSpeed(*app, "--host-speed", "of links to hosts; 100G if not given", plan.host_bits_per_second);
-  AddSpeed(*app, "--fabric-speed", "of links between switches; 100G if not given",
+  number("--k", plan.k, "Ports of each switch of a fat tree; even");
+  AddSpeed(*app, "--host-speed", "Speed of host links. Default: 100G", plan.host_bits_per_second);
+  AddSpeed(*app, "--fabric-speed", "Speed of links between switches. Default: 100G",
            plan.fabric_bits_per_second);
-  AddDelay(*app, "--host-delay", "of propagation to hosts, one way; 1us if not given",
+  AddDelay(*app, "--host-delay", "Propagation delay of host links, one way. Default: 1us",
            plan.host_delay);
-  AddDelay(*app, "--fabric-delay", "between switches; 1us if not given", plan.fabric_delay);
+  AddDelay(*app, "--fabric-delay", "Propagation delay of links between switches. Default: 1us",
+           plan.fabric_delay);
   AddTopologyFormat(*app, state->format, {"yaml", "text", "json", "dot"});
   return {.app = app, .run = [state, gpus] {
             using topology::Shape;
@@ -91,7 +91,7 @@ Command AddTopologyGenerate(CLI::App& parent) {
           }};
 }
 
-constexpr const char* kFabricFile = "a fabric's file (topology/README.md); - reads standard input";
+constexpr const char* kFabricFile = "Fabric file (topology/README.md); - reads standard input";
 
 Command AddTopologyValidate(CLI::App& parent) {
   struct State {
@@ -100,11 +100,13 @@ Command AddTopologyValidate(CLI::App& parent) {
   };
   auto state = std::make_shared<State>();
   CLI::App* app =
-      parent.add_subcommand("validate", "Check a fabric's file, and say what may be overlooked");
+      parent.add_subcommand("validate", "Check a fabric file for errors and likely mistakes");
   app->footer(
-      "Each mistake is a line FILE:LINE:COLUMN on standard error, and the exit code 3. A fabric\n"
-      "that hangs together is counted by tier, with notes on what is odd: NICs that are not\n"
-      "plugged in, switches that telemetry does not name, leaves without a way between them.");
+      "Each error is printed as FILE:LINE:COLUMN to standard error, with exit code 3. For a valid "
+      "fabric,\n"
+      "prints the number of nodes in each tier, and notes: unconnected NICs, switches that "
+      "telemetry\n"
+      "cannot identify, and leaves without a path between them.");
   app->add_option("FABRIC", state->file, kFabricFile)->type_name("")->required();
   AddTopologyFormat(*app, state->format, {"text", "json"});
   return {.app = app, .run = [state] {
@@ -121,34 +123,36 @@ Command AddTopologyConvert(CLI::App& parent) {
   auto state = std::make_shared<State>();
   topology::ConvertOptions& assume = state->options.assume;
   CLI::App* app = parent.add_subcommand(
-      "convert", "Make a fabric from Slurm's topology.conf, containerlab or PTM");
+      "convert", "Convert Slurm's topology.conf, containerlab or PTM to a fabric file");
   app->footer(
-      "What was assumed is said on standard error; none of the formats has speeds, addresses or\n"
-      "GPUs. Complete the YAML by hand, then check it with `rocescope topology validate`.\n\n"
+      "Assumptions are printed to standard error. None of these formats contains speeds, addresses "
+      "or\n"
+      "GPUs: complete the YAML file, and check it with `rocescope topology validate`.\n"
+      "\n"
       "Examples:\n"
       "  rocescope topology convert /etc/slurm/topology.conf --nics 8 --speed 400G > fabric.yaml\n"
       "  rocescope topology convert lab.clab.yml\n"
       "  rocescope topology convert topology.dot --leaf 'tor*' --spine 'agg*' --core 'br*'");
-  app->add_option("FILE", state->options.file, "what is to be converted; - reads standard input")
+  app->add_option("FILE", state->options.file, "Input file; - reads standard input")
       ->type_name("")
       ->required();
   app->add_option("--from", state->from,
-                  "slurm, containerlab or ptm (DOT of Cumulus and SONiC); by the name's\n"
-                  "end if not given: .conf, .clab.yml, .dot")
+                  "Input format: slurm, containerlab or ptm (DOT of Cumulus and SONiC).\n"
+                  "Default: by the file name (.conf, .clab.yml, .dot)")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"slurm", "containerlab", "ptm"}));
-  AddSpeed(*app, "--speed", "of all links; 100G if not given", assume.bits_per_second);
-  AddDelay(*app, "--delay", "of propagation on all links; 1us if not given", assume.delay);
+  AddSpeed(*app, "--speed", "Speed of all links. Default: 100G", assume.bits_per_second);
+  AddDelay(*app, "--delay", "Propagation delay of all links. Default: 1us", assume.delay);
   app->add_option("--gpus", assume.gpus_per_host, "GPUs of each host")
       ->type_name("N")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
-  app->add_option("--nics", assume.nics_per_host, "of Slurm: NICs of each node")
+  app->add_option("--nics", assume.nics_per_host, "NICs of each node (slurm)")
       ->type_name("N")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   app->add_option("--parallel-links", assume.parallel_links,
-                  "of Slurm: links from a switch to the one above")
+                  "Links from a switch to the one above (slurm)")
       ->type_name("N")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
@@ -157,7 +161,7 @@ Command AddTopologyConvert(CLI::App& parent) {
     Repeatable(
         app->add_option(
                "--" + std::string(NameOf(tier)), assume.names_of_tier[static_cast<size_t>(tier)],
-               fmt::format("nodes of tier {}, by name with * and ?; may be repeated", NameOf(tier)))
+               fmt::format("Names of the nodes of tier {}, with * and ?. Repeatable", NameOf(tier)))
             ->type_name("NAME"));
   }
   AddTopologyFormat(*app, state->format, {"yaml", "text", "json", "dot"});
@@ -178,15 +182,17 @@ Command AddTopologyExport(CLI::App& parent) {
     std::string format;
   };
   auto state = std::make_shared<State>();
-  CLI::App* app = parent.add_subcommand("export", "Print a fabric as Slurm's topology.conf");
+  CLI::App* app = parent.add_subcommand("export", "Export a fabric as Slurm's topology.conf");
   app->footer(
-      "For TopologyPlugin=topology/tree, in which a node is below one switch alone: a line stands "
-      "for\nall leaves that the rails of the same hosts go to, one above for the spines of a "
-      "pod.\n\n"
+      "For TopologyPlugin=topology/tree, in which each node belongs to exactly one switch: all "
+      "leaves of\n"
+      "the rails of the same hosts become one line, and the spines of a pod become one line "
+      "above.\n"
+      "\n"
       "Example:\n"
       "  rocescope topology export fabric.yaml --format slurm > /etc/slurm/topology.conf");
   app->add_option("FABRIC", state->file, kFabricFile)->type_name("")->required();
-  app->add_option("--format", state->format, "slurm: topology.conf")
+  app->add_option("--format", state->format, "Output format. slurm: topology.conf")
       ->type_name("FORMAT")
       ->required()
       ->check(CLI::IsMember({"slurm"}));
@@ -199,19 +205,20 @@ Command AddTopologyShow(CLI::App& parent) {
     std::string format = "text";
   };
   auto state = std::make_shared<State>();
-  CLI::App* app = parent.add_subcommand("show", "Print a fabric, and the paths between two NICs");
+  CLI::App* app = parent.add_subcommand("show", "Print a fabric, or the paths between two NICs");
   app->footer(
       "Examples:\n"
       "  rocescope topology show fabric.yaml\n"
       "  rocescope topology show fabric.yaml --from host0:mlx5_0 --to host9:mlx5_0\n"
       "  rocescope topology show fabric.yaml -o dot | dot -Tsvg > fabric.svg");
   app->add_option("FABRIC", state->options.file, kFabricFile)->type_name("")->required();
-  CLI::Option* from = app->add_option("--from", state->options.from,
-                                      "a NIC, HOST:DEVICE; with --to, counts the paths that ECMP "
-                                      "may\ntake and lists the first of them (text and json)")
-                          ->type_name("NIC");
+  CLI::Option* from =
+      app->add_option("--from", state->options.from,
+                      "NIC as HOST:DEVICE. With --to, counts the possible ECMP paths and lists\n"
+                      "the first ones (text and json)")
+          ->type_name("NIC");
   CLI::Option* to =
-      app->add_option("--to", state->options.to, "the NIC at the other end")->type_name("NIC");
+      app->add_option("--to", state->options.to, "NIC at the other end")->type_name("NIC");
   from->needs(to);
   to->needs(from);
   AddTopologyFormat(*app, state->format, {"text", "json", "dot", "yaml"});
@@ -223,10 +230,10 @@ Command AddTopologyShow(CLI::App& parent) {
 }  // namespace
 
 Command AddTopology(CLI::App& parent) {
-  CLI::App* app = parent.add_subcommand(
-      "topology", "Make, check, convert and show the description of a fabric");
+  CLI::App* app =
+      parent.add_subcommand("topology", "Generate, validate, convert and show fabric files");
   app->require_subcommand(1);
-  app->footer("rocescope topology COMMAND --help describes one command.");
+  app->footer("`rocescope topology COMMAND --help` describes one command.");
   const std::vector<Command> commands = {AddTopologyGenerate(*app), AddTopologyValidate(*app),
                                          AddTopologyConvert(*app), AddTopologyExport(*app),
                                          AddTopologyShow(*app)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `replay --via dpdk`: the captures as ports.
+// `replay --via dpdk`: reads captures as DPDK ports.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace rocescope {
 
-// kUnimplemented in a program built without DPDK.
+// Returns kUnimplemented if the program was built without DPDK.
 Result<std::unique_ptr<CaptureSource>> OpenViaDpdk(const CaptureTaps& captures);
 
 }  // namespace rocescope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program built without DPDK still knows what it lacks.
+// Error messages of a build without DPDK.
 #include "appliance/cli/command/capture.h"
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/message.h"
@@ -9,8 +9,8 @@ namespace rocescope {
 namespace {
 
 constexpr const char* kMissing =
-    "this rocescope was built without DPDK: install libdpdk-dev and configure with "
-    "-DROCESCOPE_DPDK=ON (cmake --preset release)";
+    "this build has no DPDK support: install libdpdk-dev and configure with -DROCESCOPE_DPDK=ON "
+    "(cmake --preset release)";
 
 }  // namespace
 

@@ -11,7 +11,7 @@ namespace {
 
 using topology::kNone;
 
-// What an interface or a PCI address consists of; anything else would not survive YAML unquoted.
+// Characters of interface names and PCI addresses; others would need quotes in YAML.
 bool IsName(std::string_view text) {
   constexpr std::string_view kLetters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-";
@@ -31,17 +31,17 @@ Result<Collector> ParseCollector(std::string_view text) {
   const size_t at = text.find('@', equals == std::string_view::npos ? 0 : equals);
   const size_t colon = text.find(':', at == std::string_view::npos ? 0 : at);
   const size_t comma = text.rfind(',');
-  if (equals == std::string_view::npos) return wrong("there is no =");
-  if (at == std::string_view::npos) return wrong("there is no @ behind the speed");
-  if (colon == std::string_view::npos) return wrong("the switch has no port");
+  if (equals == std::string_view::npos) return wrong("expected = after the name");
+  if (at == std::string_view::npos) return wrong("expected @ after the speed");
+  if (colon == std::string_view::npos) return wrong("expected SWITCH:PORT");
   if (comma == std::string_view::npos || comma < colon) {
-    return wrong("the address that copies are sent to is missing");
+    return wrong("the destination address of the copies is missing");
   }
   Collector collector = {.interface = std::string(text.substr(0, equals)),
                          .node = std::string(text.substr(at + 1, colon - at - 1)),
                          .port = std::string(text.substr(colon + 1, comma - colon - 1))};
-  if (!IsName(collector.interface)) return wrong("NAME is not an interface's");
-  if (collector.node.empty() || collector.port.empty()) return wrong("the switch has no port");
+  if (!IsName(collector.interface)) return wrong("NAME is not a valid interface name");
+  if (collector.node.empty() || collector.port.empty()) return wrong("expected SWITCH:PORT");
   const auto speed = topology::ParseSpeed(text.substr(equals + 1, at - equals - 1));
   if (!speed) return wrong(speed.error().message);
   const auto address = ParseIpAddress(text.substr(comma + 1));
@@ -62,8 +62,7 @@ Status CheckCollectors(const topology::Fabric& fabric, const std::vector<Collect
       if (other.interface == collector.interface || other.address == collector.address ||
           (other.node == collector.node && other.port == collector.port)) {
         return wrong(
-            fmt::format("two collectors share an interface, an address or a switch's port: "
-                        "{} and {}",
+            fmt::format("two collectors share an interface, an address or a switch port: {} and {}",
                         other.interface, collector.interface));
       }
     }
@@ -71,18 +70,18 @@ Status CheckCollectors(const topology::Fabric& fabric, const std::vector<Collect
     if (node == kNone) {
       std::vector<std::string_view> names;
       for (const topology::Node& each : fabric.nodes()) names.push_back(each.name);
-      return wrong(fmt::format("collector {}: there is no node \"{}\"{}", collector.interface,
+      return wrong(fmt::format("collector {}: unknown node \"{}\"{}", collector.interface,
                                collector.node, DidYouMean(collector.node, names)));
     }
     if (!fabric.node(node).IsSwitch()) {
-      return wrong(
-          fmt::format("collector {}: {} is a host; give the switch that it is plugged into",
-                      collector.interface, collector.node));
+      return wrong(fmt::format(
+          "collector {}: {} is a host; expected the switch that the collector is connected to",
+          collector.interface, collector.node));
     }
-    // A port that the file does not know is fine: files list what the job's traffic uses.
+    // A port that the file does not contain is accepted: files list the ports of the job network.
     const topology::PortIndex port = fabric.FindPort(node, collector.port);
     if (port != kNone && fabric.Peer(port) != kNone) {
-      return wrong(fmt::format("collector {}: {} goes to {}; give a port that is free",
+      return wrong(fmt::format("collector {}: {} is connected to {}; use a free port",
                                collector.interface, fabric.NameOf(port),
                                fabric.NameOf(fabric.Peer(port))));
     }

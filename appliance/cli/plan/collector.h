@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the appliance's ports are, as a command line says it.
+// Parses the appliance's ports from the command line.
 #pragma once
 
 #include <string_view>
@@ -10,12 +10,12 @@
 
 namespace rocescope::plan {
 
-// "ens1f0=100G@leaf0:Ethernet33,172.31.0.1": the appliance's interface (or PCI address), the
-// cable's speed, the switch and its port, the interface's address.
+// Parses "ens1f0=100G@leaf0:Ethernet33,172.31.0.1": the appliance's interface (or PCI address), the
+// speed of the link, the switch and its port, and the interface's address.
 Result<Collector> ParseCollector(std::string_view text);
 
-// Whether the fabric has the switch, and nothing else on the port; whether names and addresses are
-// those of one collector each.
+// Checks that the switches exist, that their ports are free, and that names and addresses are
+// unique.
 Status CheckCollectors(const topology::Fabric& fabric, const std::vector<Collector>& collectors);
 
 }  // namespace rocescope::plan

@@ -6,7 +6,7 @@
 namespace rocescope::plan {
 namespace {
 
-TEST(CollectorTest, SaysWhereItIs) {
+TEST(CollectorTest, ParsesInterfaceSpeedPortAndAddress) {
   const auto collector = ParseCollector("ens1f0=1.6T@leaf-3:Ethernet1/9,172.31.0.1");
 
   ASSERT_TRUE(collector.has_value()) << collector.error().message;
@@ -29,7 +29,7 @@ TEST(CollectorTest, MayBeAPciAddressAndHaveAnIpv6One) {
 
 class BadCollector : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
-TEST_P(BadCollector, IsToldWithWhatIsMissing) {
+TEST_P(BadCollector, NamesTheMissingPart) {
   const auto collector = ParseCollector(GetParam().first);
 
   ASSERT_FALSE(collector.has_value());
@@ -39,8 +39,9 @@ TEST_P(BadCollector, IsToldWithWhatIsMissing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BadCollector,
-                         testing::Values(std::pair("eth0", "no ="), std::pair("eth0=1G", "no @"),
-                                         std::pair("eth0=1G@leaf0", "no port"),
+                         testing::Values(std::pair("eth0", "expected ="),
+                                         std::pair("eth0=1G", "expected @"),
+                                         std::pair("eth0=1G@leaf0", "expected SWITCH:PORT"),
                                          std::pair("eth0=1G@leaf0:Ethernet1", "address"),
                                          std::pair("eth0=fast@leaf0:Ethernet1,10.0.0.1", "fast"),
                                          std::pair("a b=1G@leaf0:Ethernet1,10.0.0.1", "NAME"),
@@ -51,17 +52,16 @@ std::string MistakeOf(const PlanOptions& options) {
   return status ? "" : status.error().message;
 }
 
-TEST(CollectorTest, IsPluggedIntoAFreePortOfASwitch) {
+TEST(CollectorTest, IsConnectedToAFreeSwitchPort) {
   PlanOptions options = CollectorsOf(kGigabit);
   EXPECT_EQ(MistakeOf(options), "");
   options.collectors[0].port = "Ethernet1";
   EXPECT_EQ(MistakeOf(options),
-            "collector eth0: leaf0:Ethernet1 goes to host0:mlx5_0; give a port that is free");
+            "collector eth0: leaf0:Ethernet1 is connected to host0:mlx5_0; use a free port");
   options.collectors[0].node = "host0";
   EXPECT_NE(MistakeOf(options).find("host0 is a host"), std::string::npos);
   options.collectors[0].node = "laef0";
-  EXPECT_EQ(MistakeOf(options),
-            "collector eth0: there is no node \"laef0\"; did you mean \"leaf0\"?");
+  EXPECT_EQ(MistakeOf(options), "collector eth0: unknown node \"laef0\"; did you mean \"leaf0\"?");
 }
 
 TEST(CollectorTest, SharesNothingWithAnother) {

@@ -17,7 +17,7 @@ double Share(size_t part, size_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// By port: whether what enters or leaves there is copied.
+// By port: whether ingress or egress is mirrored.
 struct Watched {
   std::vector<bool> entering;
   std::vector<bool> leaving;
@@ -35,7 +35,7 @@ Watched WatchedPorts(const Fabric& fabric, const MirrorPlan& plan) {
   return watched;
 }
 
-// Whether all that comes down to a leaf is copied as it enters there.
+// Returns whether all traffic to a leaf is mirrored at the ingress of its uplinks.
 std::vector<bool> WatchedFromAbove(const Fabric& fabric, const Watched& watched) {
   std::vector<bool> all(fabric.nodes().size());
   for (NodeIndex node = 0; node < fabric.nodes().size(); ++node) {
@@ -59,18 +59,18 @@ Coverage CoverageOf(const Fabric& fabric, const MirrorPlan& plan) {
   const Watched watched = WatchedPorts(fabric, plan);
   const std::vector<bool> from_above = WatchedFromAbove(fabric, watched);
 
-  // A pair is unseen if its sender's port and its receiver's are not watched, nor the way down
-  // between them, which a pair of one leaf does not take.
+  // A pair is not observed if neither its sender's nor its receiver's port is mirrored, nor the
+  // downlinks between them, which are not used within a leaf.
   struct OfLeaf {
     size_t senders = 0;
     size_t receivers = 0;
   };
-  std::map<NodeIndex, OfLeaf> unseen_of_leaf;  // receivers: only where the way down is watched
+  std::map<NodeIndex, OfLeaf> unseen_of_leaf;  // receivers behind mirrored downlinks only
   size_t nics = 0;
   size_t sending = 0;
   size_t receiving = 0;
-  size_t unseen_receivers = 0;  // of leaves where it is not
-  size_t selves = 0;            // NICs that would count as a pair with themselves
+  size_t unseen_receivers = 0;  // leaves without mirrored downlinks
+  size_t selves = 0;            // NICs that would form a pair with themselves
   for (const topology::Nic& nic : fabric.nics()) {
     const PortIndex port = fabric.Peer(nic.port);
     if (port == kNone) continue;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arista EOS, by the EOS User Manual, "Port Mirroring" ("monitor session NAME source INTERFACE
-// DIRECTION", "destination tunnel mode gre
-// source ... destination ...", "truncate", "sample") and
-// "sFlow"; EOS Central, "Advanced Mirroring Features".
+// Arista EOS, according to the EOS User Manual, "Port Mirroring" ("monitor session NAME source
+// INTERFACE DIRECTION", "destination tunnel mode gre source ... destination ...", "truncate",
+// "sample") and "sFlow"; EOS Central, "Advanced Mirroring Features".
 #include <fmt/format.h>
 
 #include "appliance/cli/plan/switch_config.h"
@@ -22,8 +21,8 @@ std::string EosConfig(const SwitchTask& task) {
     }
     if (shape.truncation != 0) {
       text += fmt::format(
-          "! Where this is refused: `truncate` without a size; then plan again with what it "
-          "keeps.\n"
+          "! If this is rejected, use `truncate` without a size, and plan again with the length "
+          "that the platform keeps.\n"
           "monitor session rocescope truncate size {}\n",
           shape.truncation);
     }

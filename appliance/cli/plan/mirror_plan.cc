@@ -19,11 +19,11 @@ struct ChoiceText {
   std::string_view meaning;
 };
 constexpr std::array<ChoiceText, kChoiceCount> kChoices = {{
-    {"nics-both", "ports to NICs, what enters and what leaves"},
-    {"nics", "ports to NICs, what enters"},
-    {"second-leaves", "ports to NICs of every second leaf, what enters"},
-    {"some-nics", "as many ports to NICs of each leaf as fit, what enters"},
-    {"uplinks", "ports of leaves to spines, what comes down"},
+    {"nics-both", "ports to NICs, ingress and egress"},
+    {"nics", "ports to NICs, ingress"},
+    {"second-leaves", "ports to NICs of every second leaf, ingress"},
+    {"some-nics", "as many ports to NICs of each leaf as fit, ingress"},
+    {"uplinks", "ports of leaves to spines, ingress"},
 }};
 
 Load CopiesOf(const Fabric& fabric, const topology::Tap& tap, const PacketShape& shape) {
@@ -35,8 +35,8 @@ Load CopiesOf(const Fabric& fabric, const topology::Tap& tap, const PacketShape&
   return load;
 }
 
-// A port to a NIC is told by the packets' own addresses, an uplink by its session alone: then all
-// sessions that there are share the ports, one behind the other.
+// A port to a NIC is identified by the packets' addresses, an uplink only by its session: then the
+// available sessions share the ports in order.
 std::vector<topology::Tap> SessionsOf(const MirroredSwitch& mirrored, const PlanOptions& options,
                                       const Settings& settings, MirrorChoice choice) {
   topology::Tap tap = {.node = mirrored.node,
@@ -60,8 +60,8 @@ std::vector<topology::Tap> SessionsOf(const MirroredSwitch& mirrored, const Plan
   return taps;
 }
 
-// Heaviest switch first to the collector that is the least full then. A switch stays whole: many
-// know one destination only.
+// Assign the switch with the highest load to the least loaded collector. A switch is not divided:
+// many platforms support one destination only.
 void Assign(const Fabric& fabric, const PlanOptions& options, MirrorPlan& plan) {
   struct Group {
     size_t first = 0;
@@ -132,7 +132,7 @@ MirrorPlan PlanMirrors(const Fabric& fabric, const PlanOptions& options, const S
   }
   MirrorPlan plan = PlanPorts(fabric, options, settings, choice, part);
   while (choice == MirrorChoice::kSomeNics && part.leaves > 0 && !plan.Fits()) {
-    // Fewer leaves only where not even a port of each fits.
+    // Use fewer leaves only if not even one port of each leaf fits.
     --(part.ports > 1 ? part.ports : part.leaves);
     plan = PlanPorts(fabric, options, settings, choice, part);
   }

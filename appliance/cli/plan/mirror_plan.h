@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which sessions a choice of ports makes, where their copies go, and what they weigh.
+// The sessions of a choice of ports, their collectors, and the resulting load.
 #pragma once
 
 #include <string_view>
@@ -12,22 +12,22 @@
 
 namespace rocescope::plan {
 
-// A collector's port is full above this share of its speed: bursts need the rest.
+// Maximum load of a collector port as a share of its speed; the rest is headroom for bursts.
 inline constexpr double kFullShare = 0.9;
 
-// "nics-both", as the command line has it; and what it is, in words.
+// The name on the command line ("nics-both"), and a description.
 std::string_view WordOf(MirrorChoice choice);
 std::string_view MeaningOf(MirrorChoice choice);
 
-// Options with the platform's values where nothing was asked for.
+// Returns the options with the platform's defaults.
 struct Settings {
   const Platform* platform = nullptr;
   PacketShape shape;
   bool names_port = false;
-  bool tells_direction = false;  // ERSPAN type III alone
+  bool tells_direction = false;  // ERSPAN type III only
   bool has_sessions = false;     // types II and III
 };
-// The error says which options the platform cannot do.
+// The error names the options that the platform does not support.
 Result<Settings> SettingsOf(const PlanOptions& options);
 
 struct MirrorSession {
@@ -39,15 +39,16 @@ struct MirrorSession {
 struct CollectorLoad {
   size_t sessions = 0;
   Load line_rate;
-  double foreign_bits_per_second = 0;  // of it, from other switches than the collector's
+  double foreign_bits_per_second =
+      0;  // part of the load that comes from other switches than the collector's
 };
 
-// How much is seen, 0 to 1, were every pair of NICs to talk alike.
+// Coverage, 0 to 1, for uniform all-to-all traffic.
 struct Coverage {
-  double nics_sending = 0;    // NICs of which what they send is seen
-  double nics_receiving = 0;  // likewise what reaches them
-  double pairs = 0;           // of ordered pairs of NICs, those whose packets are seen
-  double fabric_links = 0;    // of links between switches and their directions, those watched
+  double nics_sending = 0;    // NICs whose sent packets are all observed
+  double nics_receiving = 0;  // NICs whose received packets are all observed
+  double pairs = 0;           // ordered pairs of NICs whose packets are observed
+  double fabric_links = 0;    // links between switches that are observed, counted by direction
 };
 
 struct MirrorPlan {
@@ -56,16 +57,16 @@ struct MirrorPlan {
   std::vector<CollectorLoad> collectors;
   Coverage coverage;
   size_t ports = 0;    // mirrored
-  double fullest = 0;  // share of its speed that the fullest collector gets, at the utilisation
+  double fullest = 0;  // load of the fullest collector as a share of its speed, at the utilisation
 
   bool Fits() const { return !sessions.empty() && fullest <= kFullShare; }
 };
 
-// Of kSomeNics: with as many ports as fit, maybe none.
+// For kSomeNics: with as many ports as fit, maybe none.
 MirrorPlan PlanMirrors(const topology::Fabric& fabric, const PlanOptions& options,
                        const Settings& settings, MirrorChoice choice);
 
-// What the sessions of `plan` see.
+// Returns what the sessions of `plan` observe.
 Coverage CoverageOf(const topology::Fabric& fabric, const MirrorPlan& plan);
 
 }  // namespace rocescope::plan

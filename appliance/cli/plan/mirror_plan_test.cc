@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Expectations are counts over a fabric of 8 leaves with 16 NICs and 16 uplinks each.
+// The expected values are counts over a fabric of 8 leaves with 16 NICs and 16 uplinks each.
 #include "appliance/cli/plan/mirror_plan.h"
 
 #include <set>
@@ -69,7 +69,7 @@ TEST(MirrorPlanTest, SomeNicsAreAsManyAsFit) {
   const MirrorPlan plan = PlanOf(options, MirrorChoice::kSomeNics);
   EXPECT_EQ(plan.ports, 8 * most);
   EXPECT_TRUE(plan.Fits());
-  // Of five ports' copies, one of each of five leaves.
+  // The copies of five ports, one on each of five leaves.
   const auto five = static_cast<uint64_t>(5.5 * one / kFullShare);
   EXPECT_EQ(PlanOf(CollectorsOf(five), MirrorChoice::kSomeNics).sessions.size(), 5u);
   EXPECT_EQ(PlanOf(CollectorsOf(five), MirrorChoice::kSomeNics).ports, 5u);
@@ -113,7 +113,7 @@ TEST(CoverageTest, HalfTheSendersAreHalfThePairs) {
   EXPECT_EQ(seen.pairs, 0.5);
 }
 
-// Unseen: 127 senders to each of leaf0's 16 NICs, and 16 * 15 pairs within each other leaf.
+// Not observed: 127 senders to each of leaf0's 16 NICs, and 16 * 15 pairs within each other leaf.
 TEST(CoverageTest, UplinksMissWhatStaysWithinALeaf) {
   const Coverage seen = PlanOf(CollectorsOf(kGigabit), MirrorChoice::kUplinks).coverage;
   EXPECT_DOUBLE_EQ(seen.pairs, 1 - (127 * 16 + 7 * 16 * 15) / (128 * 127.0));
@@ -126,20 +126,21 @@ std::string MistakeOf(PlanOptions options) {
   return settings ? "" : settings.error().message;
 }
 
-TEST(SettingsTest, WhatAPlatformCannotDoIsRefused) {
+TEST(SettingsTest, UnsupportedOptionsAreRefused) {
   PlanOptions options = CollectorsOf(kGigabit);
   options.vendor = Vendor::kSonic;
   EXPECT_EQ(SettingsOf(options)->shape.truncation, 0u);
   options.truncation = 128;
-  EXPECT_NE(MistakeOf(options).find("SONiC cuts only sampled copies short"), std::string::npos);
+  EXPECT_NE(MistakeOf(options).find("SONiC truncates only sampled copies"), std::string::npos);
   options.one_in = 8;
   EXPECT_EQ(MistakeOf(options), "");
   options.erspan = 3;
-  EXPECT_NE(MistakeOf(options).find("leave --erspan out"), std::string::npos);
+  EXPECT_NE(MistakeOf(options).find("remove --erspan"), std::string::npos);
   options = CollectorsOf(kGigabit);
   options.vendor = Vendor::kNxos;
   options.one_in = 8;
-  EXPECT_NE(MistakeOf(options).find("Cisco NX-OS does not sample"), std::string::npos);
+  EXPECT_NE(MistakeOf(options).find("Cisco NX-OS does not support sampled mirroring"),
+            std::string::npos);
 }
 
 TEST(SettingsTest, HeadersOfRoceMustStay) {
@@ -147,7 +148,7 @@ TEST(SettingsTest, HeadersOfRoceMustStay) {
   options.truncation = kMinTruncation;
   EXPECT_EQ(MistakeOf(options), "");
   options.truncation = kMinTruncation - 1;
-  EXPECT_NE(MistakeOf(options).find("are 70 octets"), std::string::npos);
+  EXPECT_NE(MistakeOf(options).find("need 70 bytes"), std::string::npos);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ using topology::Fabric;
 namespace {
 
 constexpr size_t kMaxRows = 20;
-constexpr double kMaxOfKernel = 1e6;  // frames a second; a rule of thumb for packet sockets
+constexpr double kMaxOfKernel = 1e6;  // frames per second; a rule of thumb for packet sockets
 
 std::string PortsOf(const Fabric& fabric, const topology::Tap& tap) {
   std::vector<std::string> names;
@@ -33,10 +33,10 @@ std::string ChoicesText(const Plan& plan) {
                    {"PORTS", Align::kRight},
                    {"COPIES", Align::kRight},
                    {"AT LINE RATE", Align::kRight},
-                   {"FULLEST", Align::kRight},
-                   {"NICS SEEN", Align::kRight},
-                   {"PAIRS SEEN", Align::kRight},
-                   {"LINKS SEEN", Align::kRight},
+                   {"MAX LOAD", Align::kRight},
+                   {"NICS OBSERVED", Align::kRight},
+                   {"PAIRS OBSERVED", Align::kRight},
+                   {"LINKS OBSERVED", Align::kRight},
                    {""}});
   for (const MirrorPlan& each : plan.choices) {
     double bits = 0;
@@ -49,18 +49,17 @@ std::string ChoicesText(const Plan& plan) {
                : each.Fits()         ? "fits"
                                      : "does not fit"});
   }
-  return "\nWHAT COULD BE MIRRORED (--mirror); > is what this plan does\n\n" + table.Render(2) +
+  return "\nMIRROR OPTIONS (--mirror); > is the selected one\n\n" + table.Render(2) +
          fmt::format(
-             "\n  COPIES at {} of line rate. FULLEST: what the fullest collector gets of its "
-             "speed; "
-             "above {} it loses some.\n"
-             "  NICS SEEN: all that they send. PAIRS SEEN: of every two NICs, one sending to the "
-             "other.\n"
-             "  LINKS SEEN: between switches, each direction by itself.\n"
-             "  nics-both sees what was lost or delayed between two NICs; nics sees each packet "
-             "once; "
-             "uplinks sees by which\n"
-             "  spine packets came, but nothing within a leaf.\n",
+             "\n"
+             "  COPIES: at {} of line rate. MAX LOAD: load of the fullest collector; above {} it "
+             "drops copies.\n"
+             "  NICS OBSERVED: all packets that they send. PAIRS OBSERVED: traffic from one NIC to "
+             "another.\n"
+             "  LINKS OBSERVED: between switches, each direction separately.\n"
+             "  nics-both shows losses and delays between two NICs; nics shows each packet once; "
+             "uplinks shows the spine\n"
+             "  of each packet, but no traffic within a leaf.\n",
              PerCent(plan.options.utilisation), PerCent(kFullShare));
 }
 
@@ -74,9 +73,9 @@ std::string CollectorsText(const Plan& plan) {
                    {"SESSIONS", Align::kRight},
                    {"COPIES", Align::kRight},
                    {"", Align::kRight},
-                   {"OF SPEED", Align::kRight},
+                   {"LOAD", Align::kRight},
                    {"AT LINE RATE", Align::kRight},
-                   {"OVER THE FABRIC", Align::kRight}});
+                   {"FROM OTHER SWITCHES", Align::kRight}});
   bool is_too_much = false;
   for (size_t i = 0; i < plan.options.collectors.size(); ++i) {
     const Collector& collector = plan.options.collectors[i];
@@ -93,12 +92,13 @@ std::string CollectorsText(const Plan& plan) {
   }
   std::string text = "\nCOLLECTORS\n\n" + table.Render(2);
   text +=
-      "\n  Whether the box takes in so many a second is not in the plan: it counts what its NICs "
-      "lose.\n";
+      "\n"
+      "  The plan does not consider the packet rate that the appliance can process; it counts what "
+      "its NICs drop.\n";
   if (is_too_much) {
     text +=
-        "  The kernel hardly takes more than a million: give DPDK the port (its PCI address as "
-        "NAME).\n";
+        "  The kernel processes about one million packets/s: use DPDK for this port (its PCI "
+        "address as NAME).\n";
   }
   return text;
 }
@@ -125,7 +125,8 @@ std::string SessionsText(const Fabric& fabric, const Plan& plan) {
   }
   std::string text = "\nMIRROR SESSIONS\n\n" + table.Render(2);
   if (shown < mirrors->sessions.size()) {
-    text += fmt::format("  ... and {} more; -o json has all\n", mirrors->sessions.size() - shown);
+    text +=
+        fmt::format("  ... and {} more; use -o json for all\n", mirrors->sessions.size() - shown);
   }
   return text;
 }

@@ -15,23 +15,23 @@ struct MirroredSwitch {
   std::vector<topology::PortIndex> ports;
 };
 
-// Switches that have ports to NICs, in their order.
+// Switches with ports to NICs, in their order.
 std::vector<topology::NodeIndex> LeavesOf(const topology::Fabric& fabric);
-// A switch's ports whose links go to hosts, or to switches of a higher tier.
+// Ports of a switch with links to hosts, or to switches of a higher tier.
 std::vector<topology::PortIndex> NicPortsOf(const topology::Fabric& fabric,
                                             topology::NodeIndex node);
 std::vector<topology::PortIndex> UplinksOf(const topology::Fabric& fabric,
                                            topology::NodeIndex node);
 
-// How much of the fabric kSomeNics takes.
+// The part of the fabric that kSomeNics mirrors.
 struct Part {
-  size_t ports = 0;   // of each leaf, the first
-  size_t leaves = 0;  // the first
+  size_t ports = 0;   // the first ports of each leaf
+  size_t leaves = 0;  // the first leaves
 };
 
-// Of kSomeNics, the first ports of each leaf: where hosts are cabled in order these are the same
-// hosts everywhere, so that what is seen is seen as a whole. Of kUplinks, no port of a switch
-// with a collector: copies from elsewhere come down there, and would be copied again.
+// For kSomeNics, the first ports of each leaf: if hosts are cabled in order, they are the same
+// hosts on all leaves, so that their traffic is observed completely. For kUplinks, no port of a
+// switch with a collector: copies of other switches arrive there and would be mirrored again.
 std::vector<MirroredSwitch> MirroredPorts(const topology::Fabric& fabric,
                                           const PlanOptions& options, MirrorChoice choice,
                                           Part part);

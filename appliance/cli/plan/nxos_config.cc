@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cisco NX-OS, by the Cisco Nexus 9000 Series NX-OS System Management Configuration Guide,
-// "Configuring ERSPAN" (monitor erspan origin, monitor session type erspan-source, erspan-id,
-// header-type, mtu) and "Configuring sFlow" (feature sflow, one collector, one rate).
+// Cisco NX-OS, according to the Cisco Nexus 9000 Series NX-OS System Management Configuration
+// Guide, "Configuring ERSPAN" (monitor erspan origin, monitor session type erspan-source,
+// erspan-id, header-type, mtu) and "Configuring sFlow" (feature sflow, one collector, one rate).
 #include <fmt/format.h>
 
 #include "appliance/cli/plan/switch_config.h"
@@ -20,7 +20,7 @@ void AddNxosMirrors(const SwitchTask& task, std::string& text) {
     text += "  description rocescope\n";
     if (shape.erspan == 3) text += "  header-type 3\n";
     text += fmt::format("  erspan-id {}\n", session->tap.session);
-    // vrf: in which the collector's address is reached.
+    // vrf: the one in which the collector's address is reachable.
     text += "  vrf default\n";
     text += fmt::format("  destination ip {}\n", ToString(task.CollectorOf(*session).address));
     text += "  ip ttl 64\n  ip dscp 0\n";

@@ -11,7 +11,7 @@ uint32_t CopyOf(uint32_t frame, const PacketShape& shape) {
   return MirrorHeaders(shape.erspan) + kept;
 }
 
-// Data packets a second; for each of them 1 / packets_per_ack ACKs share the link.
+// Data packets per second; 1 / packets_per_ack ACKs share the link with each of them.
 double DataRate(uint64_t link_bits_per_second, const PacketShape& shape) {
   const double ack = static_cast<double>(kAckFrame + kOnTheWire) / shape.packets_per_ack;
   return static_cast<double>(link_bits_per_second) /

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Expectations are sums of header lengths from the specifications, worked out by hand.
+// The expected values are sums of header lengths from the specifications, calculated by hand.
 #include "appliance/cli/plan/packet_load.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@ namespace rocescope::plan {
 namespace {
 
 TEST(PacketLoadTest, FramesAreAsLongAsOnTheWire) {
-  EXPECT_EQ(DataFrame(1024), 1082u);  // 1086 with FCS, as RoCEv2 of MTU 1024 shows in captures
+  EXPECT_EQ(DataFrame(1024), 1082u);  // 1086 with FCS, as in captures of RoCEv2 with MTU 1024
   EXPECT_EQ(DataFrame(4096), 4154u);
   EXPECT_EQ(kAckFrame, 62u);
   EXPECT_EQ(kMinTruncation, 70u);
@@ -20,19 +20,19 @@ TEST(PacketLoadTest, EachErspanTypeHasItsHeaders) {
   EXPECT_EQ(MirrorHeaders(3), 62u);  // ERSPAN 12, sub-header 8
 }
 
-TEST(PacketLoadTest, ACopyIsCutAndGetsHeaders) {
+TEST(PacketLoadTest, ACopyIsTruncatedAndGetsHeaders) {
   EXPECT_EQ(CopyFrame({.path_mtu = 4096, .truncation = 128, .erspan = 3}), 190u);
   EXPECT_EQ(CopyFrame({.path_mtu = 4096, .truncation = 0, .erspan = 1}), 4192u);
   EXPECT_EQ(CopyFrame({.path_mtu = 256, .truncation = 1000, .erspan = 2}), 364u);  // 314 + 50
 }
 
-// At one ACK a packet, 4154 + 24 + 62 + 24 = 4264 octets carry two packets.
+// With one ACK per packet, 4154 + 24 + 62 + 24 = 4264 bytes carry two packets.
 TEST(PacketLoadTest, AFullLinkCarriesDataAndAcks) {
   const Load load = TrafficAtLineRate(4264ull * 8 * 1000, {.packets_per_ack = 1});
   EXPECT_DOUBLE_EQ(load.per_second, 2000);
 }
 
-// Of these two packets the copies take 62 + 128 + 24 and 62 + 62 + 24 octets.
+// The copies of these two packets take 62 + 128 + 24 and 62 + 62 + 24 bytes.
 TEST(PacketLoadTest, CopiesTakeWhatTheirHeadersTake) {
   const Load load = CopiesAtLineRate(4264ull * 8 * 1000, {.packets_per_ack = 1});
   EXPECT_DOUBLE_EQ(load.per_second, 2000);

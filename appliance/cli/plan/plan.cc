@@ -13,8 +13,8 @@ namespace {
 
 using topology::Fabric;
 
-// What to try, from the most that is seen. Copies without a direction of ports that are mirrored
-// both ways cannot be told apart: there the choice is left to who asks for it.
+// The choices to try, in order of coverage. Copies without a direction from ports that are mirrored
+// in both directions are ambiguous; this choice must be requested.
 std::optional<size_t> FirstThatFits(const std::vector<MirrorPlan>& choices,
                                     const Settings& settings) {
   for (const MirrorChoice choice : {MirrorChoice::kNicsBoth, MirrorChoice::kNics,
@@ -25,7 +25,7 @@ std::optional<size_t> FirstThatFits(const std::vector<MirrorPlan>& choices,
   return std::nullopt;
 }
 
-// Switches whose copies nobody could tell from others'.
+// Returns the switches whose copies cannot be identified.
 std::string WithoutErspanSource(const Fabric& fabric, const MirrorPlan& plan) {
   std::string names;
   size_t count = 0;
@@ -44,64 +44,64 @@ void AddNotes(const Fabric& fabric, Plan& plan) {
   const PlanOptions& options = plan.options;
   if (mirrors == nullptr) {
     plan.notes.push_back(
-        "Nothing fits, not even one port. Give faster collectors or more of them, a "
-        "lower --utilisation, or --truncate and --sample where the switches can.");
+        "No choice fits, not even one port. Use faster or more collectors, a lower --utilisation, "
+        "or --truncate and --sample if the switches support them.");
   } else if (!mirrors->Fits() && !mirrors->sessions.empty()) {
-    plan.notes.push_back(
-        fmt::format("It does not fit: at {:.0f} % utilisation the fullest collector gets {:.0f} % "
-                    "of its speed, "
-                    "and copies are lost at random. Give more collectors, or a choice that fits.",
-                    100 * options.utilisation, 100 * mirrors->fullest));
+    plan.notes.push_back(fmt::format(
+        "The choice does not fit: at {:.0f} % utilisation, the fullest collector gets {:.0f} % of "
+        "its speed, and copies are dropped at random. Use more collectors, or a choice that fits.",
+        100 * options.utilisation, 100 * mirrors->fullest));
   }
   if (plan.nics_fit_sampled > 1 && options.one_in == 1) {
-    plan.notes.push_back(fmt::format(
-        "--mirror nics --sample {} would take in all ports to NICs: all traffic would be counted, "
-        "but "
-        "loss and latency need every packet of a flow. Fewer ports with all of their packets show "
-        "both, of these alone.",
-        plan.nics_fit_sampled));
+    plan.notes.push_back(
+        fmt::format("--mirror nics --sample {} would fit all ports to NICs and count all traffic, "
+                    "but the detection of loss and latency needs every packet of a flow. Mirroring "
+                    "fewer ports without sampling shows both, for these ports only.",
+                    plan.nics_fit_sampled));
   }
   if (options.one_in > 1) {
     plan.notes.push_back(
-        "Sampled copies say who talks to whom, over which ports, and how much. Loss and latency "
-        "need every packet: sequence gaps are then the sampling's.");
+        "Sampled copies show sources, destinations, ports and volumes. The detection of loss and "
+        "latency needs every packet: sampling causes PSN gaps.");
   }
   if (mirrors != nullptr && !mirrors->sessions.empty()) {
     plan.notes.push_back(
-        "Copies share the fabric's links on their way to the collector, unless its address is "
-        "reached elsewhere. Keep them out of RoCE's class: DSCP 0, a queue without PFC and ECN "
-        "that is served last.");
+        "Copies use the fabric's links on the path to the collector, unless its address is in "
+        "another network. Keep them out of the RoCE class: DSCP 0, a lossy queue without ECN and "
+        "with the lowest priority.");
   }
   if (std::ranges::any_of(options.collectors, &Collector::IsPci)) {
     plan.notes.push_back(
-        "A port of DPDK answers no ARP: give the switch that it is plugged into a static entry for "
-        "the collector's address.");
+        "A DPDK port does not answer ARP requests: add a static ARP entry for the collector's "
+        "address on the switch that it is connected to.");
   }
   if (mirrors != nullptr && mirrors->choice == MirrorChoice::kUplinks &&
       !plan.settings.names_port) {
     plan.notes.push_back(
-        "The copies do not name the uplink: a packet is placed on one of its session's ports.");
+        "The copies do not identify the uplink: a packet is assigned to one of the ports of its "
+        "session.");
   }
   if (!fabric.taps().empty()) {
-    plan.notes.push_back(fmt::format("The fabric's file has {}, which the plan replaces.",
+    plan.notes.push_back(fmt::format("The fabric file contains {}, which the plan replaces.",
                                      Counted(fabric.taps().size(), "mirror session")));
   }
   if (plan.settings.shape.erspan == 2) {
     plan.notes.push_back(
-        "ERSPAN type II does not tell direction, and what it has as index is taken for the port's "
-        "ifIndex: where the switch puts something else there, give --erspan 3.");
+        "ERSPAN type II does not contain the direction, and its index is interpreted as the port's "
+        "ifIndex: if the switch uses another value, use --erspan 3.");
   }
   if (plan.settings.shape.truncation != 0 && plan.settings.shape.truncation < kGoodTruncation) {
-    plan.notes.push_back(fmt::format(
-        "--truncate {} keeps headers but not the grants of NCCL's buffers; those need {} octets.",
-        plan.settings.shape.truncation, kGoodTruncation));
+    plan.notes.push_back(
+        fmt::format("--truncate {} keeps the headers but not NCCL's clear-to-send messages; those "
+                    "need {} bytes.",
+                    plan.settings.shape.truncation, kGoodTruncation));
   }
   for (const std::string_view limit : plan.settings.platform->limits) {
     plan.notes.emplace_back(limit);
   }
 }
 
-// Powers of two; a platform may cut copies short only where it samples.
+// Powers of two; some platforms truncate copies only if they sample.
 uint64_t LeastSampling(const Fabric& fabric, PlanOptions options) {
   for (; options.one_in <= 1u << 20; options.one_in *= 2) {
     const Result<Settings> settings = SettingsOf(options);
@@ -111,7 +111,7 @@ uint64_t LeastSampling(const Fabric& fabric, PlanOptions options) {
   return 0;
 }
 
-// Where the kernel listens: DPDK takes its ports away from it.
+// The kernel's sockets: DPDK takes its ports away from the kernel.
 IpAddress TelemetryAddress(const PlanOptions& options) {
   if (!options.telemetry.IsUnspecified()) return options.telemetry;
   const auto found = std::ranges::find_if_not(options.collectors, &Collector::IsPci);
@@ -123,12 +123,13 @@ Status CheckNumbers(const PlanOptions& options) {
     return MakeError(ErrorCode::kInvalidArgument, std::move(message));
   };
   if (!(options.utilisation > 0 && options.utilisation <= 1)) {
-    return wrong(fmt::format("a utilisation of {} is not possible: give a share above 0, up to 1",
+    return wrong(fmt::format("invalid --utilisation {}: must be above 0 and at most 1",
                              options.utilisation));
   }
   if (options.path_mtu == 0 || options.packets_per_ack == 0 || options.one_in == 0 ||
       options.sessions == 0) {
-    return wrong("MTU, packets for an ACK, sampling and sessions are 1 or more");
+    return wrong(
+        "MTU, packets per ACK, sampling divisor and number of sessions must be at least 1");
   }
   return {};
 }
@@ -148,8 +149,8 @@ Result<Plan> MakePlan(const Fabric& fabric, const PlanOptions& options) {
   plan.options.telemetry = TelemetryAddress(options);
   if (plan.options.telemetry.IsUnspecified()) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     "all collectors are DPDK's, where no socket listens: give --telemetry the "
-                     "address of another interface for sFlow and INT");
+                     "all collectors use DPDK, which has no sockets for sFlow and INT: use "
+                     "--telemetry with the address of another interface");
   }
   for (size_t i = 0; i < kChoiceCount; ++i) {
     plan.choices.push_back(PlanMirrors(fabric, options, *settings, static_cast<MirrorChoice>(i)));
@@ -158,18 +159,17 @@ Result<Plan> MakePlan(const Fabric& fabric, const PlanOptions& options) {
                                : FirstThatFits(plan.choices, *settings);
   if (plan.chosen && plan.mirrors()->sessions.empty()) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("--mirror {}: the fabric has no such port that could be mirrored, "
+                     fmt::format("--mirror {}: the fabric has no such port that can be mirrored, "
                                  "or not one of them fits",
                                  WordOf(plan.mirrors()->choice)));
   }
   if (const MirrorPlan* mirrors = plan.mirrors()) {
     const std::string unnamed = WithoutErspanSource(fabric, *mirrors);
     if (!unnamed.empty()) {
-      return MakeError(
-          ErrorCode::kInvalidArgument,
-          fmt::format("the fabric's file has no erspan_source for {}: give each switch "
-                      "the address that its copies come from",
-                      unnamed));
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("the fabric file has no erspan_source for {}: add the source "
+                                   "address of the copies to each switch",
+                                   unnamed));
     }
   }
   plan.nics_fit_sampled = LeastSampling(fabric, options);

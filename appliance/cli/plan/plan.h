@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan as a whole: what to mirror, what to sample, and what of it will be seen. Pure: a fabric
-// and options in, a struct out; rendered by plan_report.h, written for switches by switch_config.h.
+// The complete plan: what to mirror, what to sample, and the resulting coverage. Pure function of a
+// fabric and options; plan_report.h renders it, switch_config.h writes switch configuration.
 #pragma once
 
 #include <optional>
@@ -18,26 +18,27 @@ namespace rocescope::plan {
 struct Plan {
   PlanOptions options;
   Settings settings;
-  std::vector<MirrorPlan> choices;  // one of each, in MirrorChoice's order
-  std::optional<size_t> chosen;     // of them; none if nothing fits and nothing was asked for
+  std::vector<MirrorPlan> choices;  // one of each, in the order of MirrorChoice
+  std::optional<size_t>
+      chosen;  // the selected one; unset if nothing fits and no choice was requested
   SflowPlan sflow;
-  size_t int_switches = 0;  // that have an INT id in the fabric
-  // Sample one packet in so many, and all ports to NICs fit: 1 if they do without, 0 if the
-  // platform does not sample.
+  size_t int_switches = 0;  // switches with an INT ID in the fabric
+  // The sampling divisor with which all ports to NICs fit: 1 without sampling, 0 if the platform
+  // does not sample.
   uint64_t nics_fit_sampled = 1;
-  std::vector<std::string> notes;  // what else its operator must know, a sentence or two each
+  std::vector<std::string> notes;  // notes for the operator
 
   const MirrorPlan* mirrors() const { return chosen ? &choices[*chosen] : nullptr; }
 };
 
-// The error says which option or which switch's line in the fabric is to be changed.
+// The error names the option, or the switch in the fabric file, to change.
 Result<Plan> MakePlan(const topology::Fabric& fabric, const PlanOptions& options);
 
-// The fabric with the planned mirrors in place of those that it had.
+// Returns the fabric with the planned mirror sessions instead of its own.
 Result<topology::Fabric> PlannedFabric(const topology::Fabric& fabric, const Plan& plan);
-// Its section `mirrors`, to be pasted into the fabric's file; empty without mirrors.
+// The section `mirrors` for the fabric file; empty without mirror sessions.
 Result<std::string> MirrorsSection(const topology::Fabric& fabric, const Plan& plan);
-// What `rocescope run` takes, with the fabric in `topology_file`.
+// The configuration for `rocescope run`, with the fabric in `topology_file`.
 std::string ApplianceYaml(const Plan& plan, std::string_view topology_file);
 
 }  // namespace rocescope::plan

@@ -12,17 +12,17 @@
 
 namespace rocescope::plan {
 
-// 128 hosts on 8 leaves with 16 spines, all links of 100 Gbit/s.
+// 128 hosts on 8 leaves with 16 spines; all links have 100 Gbit/s.
 inline topology::Fabric LeafSpine() {
   return *topology::Generate({.hosts = 128, .leaves = 8, .spines = 16});
 }
 
-// One leaf with two hosts: 172.16.0.1 is its address for all telemetry.
+// One leaf with two hosts; 172.16.0.1 is its address for all telemetry.
 inline topology::Fabric TwoHosts() {
   return *topology::Generate({.shape = topology::Shape::kStar, .hosts = 2});
 }
 
-// Collectors of this speed, the first at leaf0.
+// Collectors of this speed; the first one is connected to leaf0.
 inline PlanOptions CollectorsOf(uint64_t bits_per_second, size_t count = 1) {
   PlanOptions options;
   for (size_t i = 0; i < count; ++i) {

@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using topology::Fabric;
 
-// 64-bit integers are strings, as in all our JSON.
+// 64-bit integers are strings, as in all JSON output.
 std::string Text64(double value) { return fmt::format("{:.0f}", std::round(value)); }
 
 Json LoadJson(const Load& line_rate, double utilisation) {

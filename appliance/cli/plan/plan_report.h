@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plan as a person or a program reads it.
+// A plan as text or JSON.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace rocescope::plan {
 
-// The answer first, then what was weighed against it, then what is to be pasted. `pasted` says
-// whether files and configuration stand below; else they are in a folder already.
+// The plan, the alternatives, and the configuration. `pasted` says whether the files are printed,
+// too; otherwise they are in a directory.
 Result<std::string> PlanText(const topology::Fabric& fabric, const Plan& plan, bool pasted);
 
-// One object with all there is; appliance/README.md lists the keys.
+// One JSON object with the complete plan; appliance/README.md lists the keys.
 Result<std::string> PlanJson(const topology::Fabric& fabric, const Plan& plan);
 
-// "5.12 Gbit/s", three digits.
+// "5.12 Gbit/s", with three digits.
 std::string BitRate(double bits_per_second);
-// "2.99 M/s", likewise.
+// "2.99 M/s", with three digits.
 std::string PacketRate(double per_second);
-// "12.5 %"; what is not quite all is not rounded to it, nor a little to nothing.
+// "12.5 %". Values near 100 % or 0 % are not rounded to it.
 std::string PerCent(double share);
 
 }  // namespace rocescope::plan

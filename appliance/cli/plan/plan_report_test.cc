@@ -34,9 +34,9 @@ TEST(PlanReportTest, SharesAreNotRoundedToAllOrNothing) {
 TEST(PlanReportTest, TextHasTheAnswerFirst) {
   const Plan plan = *MakePlan(LeafSpine(), CollectorsOf(1'000 * kGigabit));
   const std::string text = *PlanText(LeafSpine(), plan, true);
-  EXPECT_THAT(text, StartsWith("MIRRORS: nics-both (ports to NICs, what enters and what leaves): "
+  EXPECT_THAT(text, StartsWith("MIRRORS: nics-both (ports to NICs, ingress and egress): "
                                "128 ports of leaf[0-7] in 8 sessions;"));
-  EXPECT_THAT(text, HasSubstr("a full packet of 4154 octets is copied as 190"));
+  EXPECT_THAT(text, HasSubstr("a full packet of 4154 bytes gives a copy of 190"));
   EXPECT_THAT(text, HasSubstr("  >  nics-both "));
   EXPECT_THAT(text, HasSubstr("    mirrors:\n"));
   EXPECT_THAT(*PlanText(LeafSpine(), plan, false), Not(HasSubstr("mirrors:\n")));
@@ -45,7 +45,7 @@ TEST(PlanReportTest, TextHasTheAnswerFirst) {
 TEST(PlanReportTest, TextSaysWhereNothingFits) {
   const Plan plan = *MakePlan(LeafSpine(), CollectorsOf(kGigabit));
   const std::string text = *PlanText(LeafSpine(), plan, true);
-  EXPECT_THAT(text, StartsWith("MIRRORS: none, for nothing fits\n"));
+  EXPECT_THAT(text, StartsWith("MIRRORS: none; no choice fits\n"));
   EXPECT_THAT(text, HasSubstr("0 % of NICs"));
 }
 

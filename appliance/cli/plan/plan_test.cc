@@ -22,8 +22,9 @@ MirrorChoice ChosenOf(const PlanOptions& options) {
   return MakePlan(LeafSpine(), options)->mirrors()->choice;
 }
 
-// All ports both ways need 765 Gbit/s at half of line rate, 850 at nine tenths of a collector.
-TEST(PlanTest, TakesWhatShowsMostOfWhatFits) {
+// All ports in both directions need 765 Gbit/s at half of line rate, which is 850 at nine tenths of
+// a collector.
+TEST(PlanTest, SelectsTheBestCoverageThatFits) {
   EXPECT_EQ(ChosenOf(CollectorsOf(851 * kGigabit)), MirrorChoice::kNicsBoth);
   EXPECT_EQ(ChosenOf(CollectorsOf(849 * kGigabit)), MirrorChoice::kNics);
   EXPECT_EQ(ChosenOf(CollectorsOf(400 * kGigabit)), MirrorChoice::kSecondLeaves);
@@ -42,17 +43,17 @@ TEST(PlanTest, CopiesWithoutADirectionAreTakenOneWay) {
 TEST(PlanTest, NothingFitsIsAnAnswer) {
   const Plan plan = *MakePlan(LeafSpine(), CollectorsOf(kGigabit));
   EXPECT_EQ(plan.mirrors(), nullptr);
-  EXPECT_THAT(plan.notes, Contains(HasSubstr("Nothing fits")));
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("No choice fits")));
   EXPECT_EQ(*MirrorsSection(LeafSpine(), plan), "");
 }
 
-TEST(PlanTest, WhatIsAskedForIsPlannedAndToldIfItDoesNotFit) {
+TEST(PlanTest, ARequestedChoiceThatDoesNotFitIsNoted) {
   PlanOptions options = CollectorsOf(100 * kGigabit);
   options.choice = MirrorChoice::kNics;
   const Plan plan = *MakePlan(LeafSpine(), options);
   EXPECT_EQ(plan.mirrors()->choice, MirrorChoice::kNics);
-  EXPECT_THAT(plan.notes, Contains(HasSubstr("It does not fit")));
-  // 383 Gbit/s in 90 take one in 5, the next power of two.
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("The choice does not fit")));
+  // 383 Gbit/s fit into 90 with a divisor of 5, rounded up to a power of two.
   EXPECT_EQ(plan.nics_fit_sampled, 8u);
   options.one_in = 8;
   EXPECT_TRUE(MakePlan(LeafSpine(), options)->mirrors()->Fits());
@@ -100,7 +101,7 @@ TEST(PlanTest, TheAppliancesFileIsWhatItReads) {
   EXPECT_EQ(config->topology, "fabric.yaml");
   ASSERT_EQ(config->interfaces.size(), 1u);
   EXPECT_EQ(config->interfaces[0].name, "eth0");
-  EXPECT_EQ(config->interfaces[0].snap, 256u);  // of 62 + 128 octets, and tags
+  EXPECT_EQ(config->interfaces[0].snap, 256u);  // 62 + 128 bytes, and tags
   EXPECT_EQ(config->dpdk.eal,
             (std::vector<std::string>{"-a", "0000:3b:00.0", "-a", "0000:3b:00.1"}));
   ASSERT_EQ(config->udp.sflow.size(), 1u);
@@ -119,7 +120,7 @@ TEST(PlanTest, TelemetryGoesWhereTheKernelListens) {
   options.collectors[0].interface = "0000:3b:00.0";
   EXPECT_EQ(ToString(MakePlan(LeafSpine(), options)->options.telemetry), "172.31.0.2");
   options.collectors.resize(1);
-  EXPECT_THAT(MistakeOf(LeafSpine(), options), HasSubstr("give --telemetry"));
+  EXPECT_THAT(MistakeOf(LeafSpine(), options), HasSubstr("use --telemetry"));
 }
 
 TEST(PlanTest, ASwitchWithoutAnAddressForItsCopiesIsToldByName) {
@@ -135,7 +136,7 @@ TEST(PlanTest, ImpossibleNumbersAreRefused) {
   EXPECT_THAT(MistakeOf(LeafSpine(), options), HasSubstr("1.5"));
   EXPECT_THAT(MistakeOf(LeafSpine(), PlanOptions{}), HasSubstr("no collector"));
   options = CollectorsOf(1'000 * kGigabit);
-  options.choice = MirrorChoice::kUplinks;  // of a star
+  options.choice = MirrorChoice::kUplinks;  // for a star topology
   EXPECT_THAT(MistakeOf(TwoHosts(), options), HasSubstr("--mirror uplinks"));
 }
 

@@ -22,27 +22,28 @@ namespace {
 
 std::string AnswerText(const Fabric& fabric, const Plan& plan) {
   const MirrorPlan* mirrors = plan.mirrors();
-  if (mirrors == nullptr) return "MIRRORS: none, for nothing fits\n";
+  if (mirrors == nullptr) return "MIRRORS: none; no choice fits\n";
   std::vector<NodeIndex> nodes;
   for (const MirrorSession& session : mirrors->sessions) {
     if (nodes.empty() || nodes.back() != session.tap.node) nodes.push_back(session.tap.node);
   }
   std::string text =
-      fmt::format("MIRRORS: {} ({}): {} of {} in {}; the fullest collector gets {} of its speed\n",
+      fmt::format("MIRRORS: {} ({}): {} of {} in {}; the fullest collector is loaded to {}\n",
                   WordOf(mirrors->choice), MeaningOf(mirrors->choice),
                   Counted(mirrors->ports, "port"), NamesOf(fabric, nodes),
                   Counted(mirrors->sessions.size(), "session"), PerCent(mirrors->fullest));
   const PacketShape& shape = plan.settings.shape;
   text += fmt::format(
-      "\n  each packet's copy: {}, behind {} octets of ERSPAN type {}; "
-      "a full packet of {} octets is copied as {}\n",
-      shape.truncation == 0 ? std::string("all of it")
-                            : fmt::format("its first {} octets", shape.truncation),
+      "\n"
+      "  size of copies: {}, after {} bytes of ERSPAN type {} headers; a full packet of {} bytes "
+      "gives a copy of {}\n",
+      shape.truncation == 0 ? std::string("complete packets")
+                            : fmt::format("the first {} bytes", shape.truncation),
       MirrorHeaders(shape.erspan), std::string(shape.erspan, 'I'), DataFrame(shape.path_mtu),
       CopyFrame(shape));
   text += fmt::format(
-      "  taken as true: every link {} used each way, full RoCE packets of MTU {}, an ACK for every "
-      "{}{}\n",
+      "  assumptions: every link {} utilised in each direction, full RoCE packets with MTU {}, one "
+      "ACK for every {}{}\n",
       PerCent(plan.options.utilisation), shape.path_mtu, Counted(shape.packets_per_ack, "packet"),
       shape.one_in > 1 ? fmt::format(", one packet in {} mirrored", shape.one_in) : "");
   return text;
@@ -63,14 +64,14 @@ Result<std::string> PastedText(const Fabric& fabric, const Plan& plan) {
   if (!mirrors) return mirrors;
   std::string text;
   if (!mirrors->empty()) {
-    text += "\nINTO THE FABRIC'S FILE, in place of mirrors that it has\n\n" + Indented(*mirrors);
+    text += "\nFABRIC FILE: replace the section mirrors with\n\n" + Indented(*mirrors);
   }
-  text += "\nINTO appliance.yaml\n\n" + Indented(ApplianceYaml(plan, "fabric.yaml"));
+  text += "\nappliance.yaml\n\n" + Indented(ApplianceYaml(plan, "fabric.yaml"));
   const std::vector<SwitchConfig> configs = SwitchConfigs(fabric, plan);
   if (configs.empty()) {
-    return text + "\nFor what to type at the switches, give --vendor sonic, eos or nxos.\n";
+    return text + "\nUse --vendor sonic, eos or nxos to generate the switch configuration.\n";
   }
-  text += fmt::format("\nINTO THE SWITCHES, first {}; -d DIR writes a file for each of the {}\n\n",
+  text += fmt::format("\nSWITCH CONFIGURATION of {}; -d DIR writes a file for each of the {}\n\n",
                       fabric.node(configs.front().node).name, configs.size());
   return text + Indented(configs.front().text);
 }
@@ -80,7 +81,7 @@ Result<std::string> PastedText(const Fabric& fabric, const Plan& plan) {
 Result<std::string> PlanText(const Fabric& fabric, const Plan& plan, bool pasted) {
   std::string text = AnswerText(fabric, plan) + ChoicesText(plan) + CollectorsText(plan) +
                      SessionsText(fabric, plan) + SeenText(plan) + SflowText(fabric, plan) +
-                     IntText(plan) + "\nBEFORE YOU BEGIN\n\n";
+                     IntText(plan) + "\nNOTES\n\n";
   for (const std::string& note : plan.notes) text += fmt::format("  - {}\n", note);
   if (!pasted) return text;
   Result<std::string> below = PastedText(fabric, plan);

@@ -19,44 +19,45 @@ namespace {
 using std::string_view;
 
 constexpr std::array<string_view, 1> kNoneLimits = {
-    "No --vendor is given: the plan takes ERSPAN type III with the port in its header, which few "
-    "switches have. See what yours can do, or give --vendor.",
+    "Without --vendor, the plan uses ERSPAN type III with the port in its header, which few "
+    "switches support. Check your switches, or use --vendor.",
 };
 constexpr std::array<string_view, 5> kSonicLimits = {
-    "SONiC's copies are ERSPAN type I (GRE 0x88be): no session, direction, port or time in them. A "
-    "switch has one mirror in the topology, session 0, and only one direction can be told.",
-    "SONiC cuts copies short only in sampled sessions (--sample with --truncate), in releases and "
-    "on chips that can: `redis-cli -n 6 hgetall 'SWITCH_CAPABILITY|switch'` says "
-    "SAMPLEPACKET_TRUNCATION_CAPABLE. Elsewhere whole packets are copied.",
-    "Some chips do not mirror egress, or to GRE type 0x88be: the same table has "
-    "PORT_EGRESS_MIRROR_CAPABLE; on NVIDIA Spectrum look with tcpdump whether an Ethernet header "
-    "follows GRE's.",
-    "The session becomes active once the switch knows the way to the collector's address "
-    "(`show mirror_session`).",
-    "SONiC sends sFlow to two collectors at most.",
+    "SONiC sends ERSPAN type I (GRE 0x88be), without session, direction, port or time. A switch "
+    "has one mirror session in the topology, session 0, and only one direction is distinguishable.",
+    "SONiC truncates copies only in sampled sessions (--sample with --truncate), in releases and "
+    "on chips that support it: `redis-cli -n 6 hgetall 'SWITCH_CAPABILITY|switch'` lists "
+    "SAMPLEPACKET_TRUNCATION_CAPABLE. Otherwise, complete packets are copied.",
+    "Some chips do not support mirroring of egress, or GRE type 0x88be: the same table lists "
+    "PORT_EGRESS_MIRROR_CAPABLE; on NVIDIA Spectrum, use tcpdump to check that an Ethernet header "
+    "follows the GRE header.",
+    "The session becomes active when the switch has a route to the collector's address (`show "
+    "mirror_session`).",
+    "SONiC supports at most two sFlow collectors.",
 };
 constexpr std::array<string_view, 4> kEosLimits = {
-    "EOS mirrors into plain GRE: no session, direction or time; what it may put into GRE's key is "
-    "not read. A switch has one mirror in the topology, session 0, and only one direction can be "
-    "told.",
-    "Not all EOS platforms cut copies short, and some only to one length (`truncate` without a "
-    "size): look at what `show monitor session` says afterwards.",
-    "GRE's type must be 0x88be (ERSPAN) or 0x6558 (Ethernet): see with tcpdump on the collector "
-    "what your platform sends.",
-    "EOS has one sFlow rate for all ports, which must be 16384 or more; below that it asks for "
-    "`sflow sample dangerous`, for the switch's CPU makes the samples.",
+    "EOS mirrors with plain GRE, without session, direction or time; the GRE key is ignored. A "
+    "switch has one mirror session in the topology, session 0, and only one direction is "
+    "distinguishable.",
+    "Not all EOS platforms truncate copies, and some only to a fixed length (`truncate` without a "
+    "size): check the output of `show monitor session`.",
+    "The GRE type must be 0x88be (ERSPAN) or 0x6558 (Ethernet): use tcpdump on the collector to "
+    "check what your platform sends.",
+    "EOS has one sFlow rate for all ports, which must be at least 16384; a lower one requires "
+    "`sflow sample dangerous` because the switch's CPU processes the samples.",
 };
 constexpr std::array<string_view, 5> kNxosLimits = {
-    "NX-OS does not put ifIndex into ERSPAN: a session is a set of ports. Type III (header-type 3) "
-    "tells direction and time; a Nexus that has only type II tells neither.",
-    "Nexus 9300-EX, and 9500 with -EX and -FX line cards, cut copies to no less than 320 octets: "
-    "there give --truncate 320. The guide has the bounds of `mtu` for each.",
-    "At most four sessions are up at a time; where three of them mirror both directions, the "
-    "fourth can mirror rx alone.",
-    "A Nexus 9000 does not bring up a mirror session beside an sFlow data source (configuration "
-    "guide, sFlow, limitations): sFlow is planned for switches without mirrors alone.",
-    "NX-OS has one sFlow rate and one collector for the switch; it samples what enters and what "
-    "leaves.",
+    "NX-OS does not write the ifIndex to ERSPAN headers: a session is a set of ports. Type III "
+    "(header-type 3) contains direction and time; a Nexus that supports only type II provides "
+    "neither.",
+    "Nexus 9300-EX, and 9500 with -EX and -FX line cards, truncate copies to at least 320 bytes: "
+    "use --truncate 320. The configuration guide lists the range of `mtu` for each.",
+    "At most four sessions can be up at the same time; if three of them mirror both directions, "
+    "the fourth can only mirror rx.",
+    "A Nexus 9000 does not bring up a mirror session in addition to an sFlow data source "
+    "(configuration guide, sFlow, limitations): sFlow is planned only for switches without mirror "
+    "sessions.",
+    "NX-OS has one sFlow rate and one collector for each switch; it samples ingress and egress.",
 };
 
 constexpr std::array<Platform, 4> kPlatforms = {{

@@ -10,7 +10,7 @@
 namespace rocescope::plan {
 namespace {
 
-// Three digits, with the unit's prefix: "5.12 G".
+// Three digits and the prefix of the unit: "5.12 G".
 std::string Prefixed(double value) {
   constexpr std::array<const char*, 5> kPrefixes = {"", "k", "M", "G", "T"};
   size_t prefix = 0;

@@ -12,7 +12,7 @@ namespace {
 using topology::Fabric;
 using topology::NodeIndex;
 
-// Rounded up, so that samples get fewer and not more.
+// Rounded up, so that there are fewer samples and not more.
 uint64_t RoundedRate(double one_in, const Platform& platform) {
   const auto most = static_cast<double>(platform.sflow_most);
   const auto whole = static_cast<uint64_t>(std::ceil(std::clamp(one_in, 1.0, most)));

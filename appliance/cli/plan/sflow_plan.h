@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// At which rate each port is sampled so that the appliance gets no more samples than it is given.
+// Sampling rates of ports such that the appliance gets at most the requested number of samples.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +9,30 @@
 
 namespace rocescope::plan {
 
-inline constexpr uint16_t kSflowPort = 6343;       // IANA
-inline constexpr uint16_t kIntReportPort = 32766;  // as rocescope listens by default
+inline constexpr uint16_t kSflowPort = 6343;       // assigned by IANA
+inline constexpr uint16_t kIntReportPort = 32766;  // default port of rocescope
 
 struct SflowRate {
   uint64_t port_bits_per_second = 0;
   size_t ports = 0;
-  uint64_t one_in = 0;            // packets of which one is sampled; a power of two, or a bound
+  uint64_t one_in = 0;            // one of this many packets is sampled; a power of two, or a bound
   double samples_per_second = 0;  // from these ports, at the utilisation
 };
 
 struct SflowPlan {
-  std::vector<SflowRate> rates;                // by speed of port
-  std::vector<topology::NodeIndex> switches;   // that sample
-  std::vector<topology::NodeIndex> mirroring;  // that do not, because they mirror
-  std::vector<topology::NodeIndex> unnamed;  // that do not, as the fabric has no sflow_agent there
+  std::vector<SflowRate> rates;                // by port speed
+  std::vector<topology::NodeIndex> switches;   // switches that sample
+  std::vector<topology::NodeIndex> mirroring;  // switches that do not sample because they mirror
+  std::vector<topology::NodeIndex>
+      unnamed;  // switches that do not sample because the fabric has no sflow_agent for them
   double samples_per_second = 0;
 
-  // 0 if no port has that speed.
+  // Returns 0 if no port has that speed.
   uint64_t RateOf(uint64_t port_bits_per_second) const;
 };
 
-// Rates in proportion to speed give each port equally many samples, however fast it is; where a
-// switch has one rate for all its ports, it is one for the fabric.
+// Rates are proportional to the speed, so that each port gives equally many samples. If a switch
+// has one rate for all ports, there is one rate for the fabric.
 SflowPlan PlanSflow(const topology::Fabric& fabric, const PlanOptions& options,
                     const Settings& settings, const MirrorPlan& mirrors);
 

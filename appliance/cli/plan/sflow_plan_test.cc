@@ -12,7 +12,7 @@ SflowPlan PlanOf(const topology::Fabric& fabric, const PlanOptions& options) {
                    PlanMirrors(fabric, options, settings, MirrorChoice::kNics));
 }
 
-// 128 + 2 * 128 ports with 1.25 packets for each 4154 + 24 + 86 / 4 octets, half the time.
+// 128 + 2 * 128 ports with 1.25 packets for each 4154 + 24 + 86 / 4 bytes, half the time.
 TEST(SflowPlanTest, SamplesStayWithinTheBudget) {
   const SflowPlan plan = PlanOf(LeafSpine(), CollectorsOf(kGigabit));
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SONiC's command line, by sonic-net/sonic-utilities doc/Command-Reference.md: "config
+// SONiC's command line, according to sonic-net/sonic-utilities doc/Command-Reference.md: "config
 // mirror_session erspan add <name> <src_ip> <dst_ip> <dscp> <ttl> [gre_type] [queue] [src_port]
 // [direction]", src_port a list with commas; "config sflow ...". --sample_rate and --truncate_size
-// by sonic-net/SONiC doc/SONiC_Port_Mirroring_HLD.md.
+// according to sonic-net/SONiC doc/SONiC_Port_Mirroring_HLD.md.
 #include <fmt/format.h>
 
 #include "appliance/cli/plan/switch_config.h"
@@ -22,12 +22,12 @@ void AddSonicMirrors(const SwitchTask& task, std::string& text) {
   const PacketShape& shape = task.plan->settings.shape;
   if (shape.one_in > 1) {
     text +=
-        "# These must say \"true\": PORT_INGRESS_SAMPLE_MIRROR_CAPABLE, and for what leaves\n"
-        "# PORT_EGRESS_SAMPLE_MIRROR_CAPABLE; with --truncate_size "
+        "# The following must be \"true\": PORT_INGRESS_SAMPLE_MIRROR_CAPABLE, for egress\n"
+        "# PORT_EGRESS_SAMPLE_MIRROR_CAPABLE, and with --truncate_size "
         "SAMPLEPACKET_TRUNCATION_CAPABLE.\n"
         "redis-cli -n 6 hgetall 'SWITCH_CAPABILITY|switch'\n";
   } else {
-    text += "# Whole packets: SONiC cuts sampled copies alone.\n";
+    text += "# Complete packets: SONiC truncates only sampled copies.\n";
   }
   for (const MirrorSession* session : task.sessions) {
     text += fmt::format(
@@ -46,7 +46,7 @@ void AddSonicSflow(const SwitchTask& task, std::string& text) {
       "sudo config feature state sflow enabled\n"
       "sudo config sflow collector add rocescope {} --port {}\n"
       "sudo config sflow polling-interval {}\n"
-      "# The interface that has {}; Loopback0 on most switches.\n"
+      "# The interface with the address {}; Loopback0 on most switches.\n"
       "sudo config sflow agent-id add Loopback0\n"
       "sudo config sflow enable\n",
       ToString(options.telemetry), kSflowPort, options.polling_seconds,
@@ -64,7 +64,7 @@ std::string SonicConfig(const SwitchTask& task) {
   std::string text = fmt::format("# {}: SONiC\n", task.owner().name);
   if (!task.sessions.empty()) AddSonicMirrors(task, text);
   if (task.samples) AddSonicSflow(task, text);
-  text += "# When `show mirror_session` and `show sflow` say what they should:\n";
+  text += "# After checking `show mirror_session` and `show sflow`:\n";
   text += "sudo config save -y\n";
   return text;
 }

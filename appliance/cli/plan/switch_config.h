@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Configuration to paste into a switch, in its vendor's own words.
+// Switch configuration in the vendor's syntax.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ struct SwitchConfig {
   std::string text;
 };
 
-// Of each switch that mirrors or samples, in the fabric's order; none without a vendor.
+// One entry for each switch that mirrors or samples, in the fabric's order; empty without a vendor.
 std::vector<SwitchConfig> SwitchConfigs(const topology::Fabric& fabric, const Plan& plan);
 
-// What one switch is to do.
+// The configuration of one switch.
 struct SwitchTask {
   const topology::Fabric* fabric = nullptr;
   const Plan* plan = nullptr;
@@ -29,7 +29,7 @@ struct SwitchTask {
   const Collector& CollectorOf(const MirrorSession& session) const {
     return plan->options.collectors[session.collector];
   }
-  // Of its ports that are plugged in, those that sFlow is for.
+  // The connected ports with sFlow.
   std::vector<topology::PortIndex> SampledPorts() const;
 };
 

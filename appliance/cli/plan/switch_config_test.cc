@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Expectations are typed after the vendors' examples.
+// The expected values follow the vendors' examples.
 #include "appliance/cli/plan/switch_config.h"
 
 #include "appliance/cli/plan/plan_fixture.h"
@@ -18,17 +18,17 @@ std::string ConfigOf(Vendor vendor, PlanOptions options = CollectorsOf(1'000 * k
 TEST(SwitchConfigTest, Sonic) {
   EXPECT_EQ(ConfigOf(Vendor::kSonic),
             R"(# leaf0: SONiC
-# Whole packets: SONiC cuts sampled copies alone.
+# Complete packets: SONiC truncates only sampled copies.
 sudo config mirror_session erspan add rocescope 172.16.0.1 172.31.0.1 0 64 0x88be 0 Ethernet1,Ethernet2 rx
 sudo config feature state sflow enabled
 sudo config sflow collector add rocescope 172.31.0.1 --port 6343
 sudo config sflow polling-interval 20
-# The interface that has 172.16.0.1; Loopback0 on most switches.
+# The interface with the address 172.16.0.1; Loopback0 on most switches.
 sudo config sflow agent-id add Loopback0
 sudo config sflow enable
 sudo config sflow interface sample-rate Ethernet1 512
 sudo config sflow interface sample-rate Ethernet2 512
-# When `show mirror_session` and `show sflow` say what they should:
+# After checking `show mirror_session` and `show sflow`:
 sudo config save -y
 )");
 }
@@ -46,7 +46,7 @@ TEST(SwitchConfigTest, Eos) {
             R"(! leaf0: Arista EOS
 monitor session rocescope source Ethernet1 rx
 monitor session rocescope source Ethernet2 rx
-! Where this is refused: `truncate` without a size; then plan again with what it keeps.
+! If this is rejected, use `truncate` without a size, and plan again with the length that the platform keeps.
 monitor session rocescope truncate size 128
 monitor session rocescope destination tunnel mode gre source 172.16.0.1 destination 172.31.0.1
 sflow sample 16384

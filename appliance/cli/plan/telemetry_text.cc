@@ -14,49 +14,51 @@ std::string SeenText(const Plan& plan) {
   const MirrorPlan* mirrors = plan.mirrors();
   const Coverage seen = mirrors == nullptr ? Coverage{} : mirrors->coverage;
   std::string text = fmt::format(
-      "\nSEEN\n\n"
-      "  {} of NICs: every packet that they send; {}: every packet that reaches them, with CE "
-      "marks\n"
-      "  {} of pairs of NICs, were all to talk alike: who sends how much to whom, re-sends, "
-      "NAKs, CNPs\n"
-      "  {} of links between switches: by which of them packets went\n",
+      "\n"
+      "OBSERVED\n"
+      "\n"
+      "  {} of NICs: all packets that they send; {}: all packets that they receive, with CE marks\n"
+      "  {} of pairs of NICs, for uniform traffic: volumes, retransmissions, NAKs, CNPs\n"
+      "  {} of links between switches: the packets on them\n",
       PerCent(seen.nics_sending), PerCent(seen.nics_receiving), PerCent(seen.pairs),
       PerCent(seen.fabric_links));
-  text += "\nNOT SEEN\n\n";
+  text += "\nNOT OBSERVED\n\n";
   if (seen.fabric_links < 1) {
     text +=
-        "  by mirrors, the way between leaves: sFlow shows it in time for flows that send much, "
-        "INT for each packet\n";
+        "  by mirrors, the path between leaves: sFlow shows it eventually for large flows, INT for "
+        "each packet\n";
   }
   if (seen.nics_receiving < 1) {
     text +=
-        "  CE marks and losses on the way to a NIC, but by its CNPs and NAKs and the sender's "
-        "re-sends\n";
+        "  CE marks and losses on the path to a NIC, except by its CNPs and NAKs and the sender's "
+        "retransmissions\n";
   }
   if (seen.pairs < 1) {
-    text += fmt::format("  {} of pairs of NICs, but for sFlow\n", PerCent(1 - seen.pairs));
+    text += fmt::format("  {} of pairs of NICs, except by sFlow\n", PerCent(1 - seen.pairs));
   }
-  text += "  PFC frames, which no mirror carries, and queues: counters and INT tell of them\n";
+  text += "  PFC frames, which are never mirrored, and queues: counters and INT report them\n";
   return text;
 }
 
 std::string SflowText(const Fabric& fabric, const Plan& plan) {
-  if (plan.options.samples_per_second <= 0) return "\nSFLOW: not asked for (--samples 0)\n";
+  if (plan.options.samples_per_second <= 0) return "\nSFLOW: disabled (--samples 0)\n";
   const SflowPlan& sflow = plan.sflow;
   std::string text;
   if (sflow.rates.empty()) {
     text = "\nSFLOW: no switch\n\n";
   } else {
     text = fmt::format(
-        "\nSFLOW: {} samples/s ({} asked for; rates are rounded up) from {} to {}:{}; counters "
-        "every {} s\n\n",
+        "\n"
+        "SFLOW: {} samples/s ({} requested; sampling rates are rounded up) from {} to {}:{}; "
+        "counters every {} s\n"
+        "\n",
         WithThousands(static_cast<uint64_t>(sflow.samples_per_second)),
         WithThousands(static_cast<uint64_t>(plan.options.samples_per_second)),
         NamesOf(fabric, sflow.switches), ToString(plan.options.telemetry), kSflowPort,
         plan.options.polling_seconds);
     TextTable table({{"PORTS OF"},
                      {"PORTS", Align::kRight},
-                     {"ONE PACKET IN", Align::kRight},
+                     {"SAMPLING RATE", Align::kRight},
                      {"SAMPLES/S", Align::kRight}});
     for (const SflowRate& rate : sflow.rates) {
       table.Add({topology::FormatSpeed(rate.port_bits_per_second), WithThousands(rate.ports),
@@ -66,11 +68,12 @@ std::string SflowText(const Fabric& fabric, const Plan& plan) {
     text += table.Render(2);
   }
   if (!sflow.mirroring.empty()) {
-    text += fmt::format("  not from {}: {} does not sample beside mirrors\n",
-                        NamesOf(fabric, sflow.mirroring), plan.settings.platform->title);
+    text +=
+        fmt::format("  excluded: {}: {} does not support sFlow in addition to mirror sessions\n",
+                    NamesOf(fabric, sflow.mirroring), plan.settings.platform->title);
   }
   if (!sflow.unnamed.empty()) {
-    text += fmt::format("  not from {}: the fabric's file has no sflow_agent there\n",
+    text += fmt::format("  excluded: {}: the fabric file has no sflow_agent for them\n",
                         NamesOf(fabric, sflow.unnamed));
   }
   return text;
@@ -78,11 +81,12 @@ std::string SflowText(const Fabric& fabric, const Plan& plan) {
 
 std::string IntText(const Plan& plan) {
   if (plan.int_switches == 0) {
-    return "\nINT: no switch has an int_switch_id in the fabric's file\n";
+    return "\nINT: no switch has an int_switch_id in the fabric file\n";
   }
   return fmt::format(
-      "\nINT: {} in the fabric's file; where they can report (INT-XD, telemetry report 2.0), send "
-      "to {}:{}\n",
+      "\n"
+      "INT: {} in the fabric file; if supported (INT-XD, telemetry report 2.0), send reports to "
+      "{}:{}\n",
       Counted(plan.int_switches, "switch id"), ToString(plan.options.telemetry), kIntReportPort);
 }
 

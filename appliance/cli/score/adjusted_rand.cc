@@ -8,7 +8,7 @@
 namespace rocescope {
 namespace {
 
-// Pairs among n.
+// Number of pairs among n items.
 double Pairs(uint64_t n) { return static_cast<double>(n) * (static_cast<double>(n) - 1) / 2; }
 
 template <typename Counts>

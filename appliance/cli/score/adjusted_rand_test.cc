@@ -10,24 +10,24 @@ namespace {
 
 using Labels = std::vector<uint32_t>;
 
-TEST(AdjustedRandIndex, IsOneForTheSamePartitionWhateverItsLabels) {
+TEST(AdjustedRandIndex, IsOneForIdenticalPartitions) {
   EXPECT_DOUBLE_EQ(AdjustedRandIndex(Labels{0, 0, 1, 1, 2}, Labels{7, 7, 3, 3, 9}), 1);
 }
 
-// Of 6 pairs 2 are together in the first, 1 in the second, 1 in both: expected 2 * 1 / 6 = 1/3, at
-// most 3/2; (1 - 1/3) / (3/2 - 1/3) = 4/7.
-TEST(AdjustedRandIndex, OfAClusterThatIsSplitIsByHandFourSevenths) {
+// Of 6 pairs, 2 are together in the first partition, 1 in the second, 1 in both: expected 2 * 1 / 6
+// = 1/3, at most 3/2; (1 - 1/3) / (3/2 - 1/3) = 4/7.
+TEST(AdjustedRandIndex, IsFourSeventhsForASplitCluster) {
   EXPECT_DOUBLE_EQ(AdjustedRandIndex(Labels{0, 0, 1, 1}, Labels{0, 0, 1, 2}), 4.0 / 7);
 }
 
-// None of the pairs together: (0 - 2/3) / (2 - 2/3) = -1/2.
+// No pair is together in both: (0 - 2/3) / (2 - 2/3) = -1/2.
 TEST(AdjustedRandIndex, IsBelowZeroForAnswersWorseThanChance) {
   EXPECT_DOUBLE_EQ(AdjustedRandIndex(Labels{0, 0, 1, 1}, Labels{0, 1, 0, 1}), -0.5);
 }
 
 // A 3 x 3 table of 15 items, rows (4 1 0), (1 4 0), (0 1 4): together in both 6 + 6 + 6 = 18 pairs,
 // in rows 3 * 10 = 30, in columns 10 + 15 + 6 = 31; expected 30 * 31 / 105 = 62/7, at most 61/2.
-TEST(AdjustedRandIndex, OfATableIsItsClosedForm) {
+TEST(AdjustedRandIndex, MatchesTheClosedForm) {
   Labels rows;
   Labels columns;
   const std::vector<std::vector<int>> table = {{4, 1, 0}, {1, 4, 0}, {0, 1, 4}};
@@ -42,13 +42,13 @@ TEST(AdjustedRandIndex, OfATableIsItsClosedForm) {
   EXPECT_DOUBLE_EQ(AdjustedRandIndex(rows, columns), (18 - 62.0 / 7) / (61.0 / 2 - 62.0 / 7));
 }
 
-TEST(AdjustedRandIndex, OfOneTrueClusterIsAllOrNothing) {
+TEST(AdjustedRandIndex, IsZeroOrOneForOneTrueCluster) {
   EXPECT_DOUBLE_EQ(AdjustedRandIndex(Labels{0, 0, 0}, Labels{5, 5, 5}), 1);
   EXPECT_DOUBLE_EQ(AdjustedRandIndex(Labels{0, 0, 0}, Labels{5, 5, 6}), 0);
   EXPECT_DOUBLE_EQ(AdjustedRandIndex(Labels{0, 0, 0}, Labels{5, 6, 7}), 0);
 }
 
-TEST(AdjustedRandIndex, OfNothingToTellApartIsOne) {
+TEST(AdjustedRandIndex, IsOneForTrivialPartitions) {
   EXPECT_DOUBLE_EQ(AdjustedRandIndex(Labels{}, Labels{}), 1);
   EXPECT_DOUBLE_EQ(AdjustedRandIndex(Labels{3}, Labels{4}), 1);
   EXPECT_DOUBLE_EQ(AdjustedRandIndex(Labels{0, 1, 2}, Labels{9, 8, 7}), 1);

@@ -20,7 +20,7 @@ namespace {
 constexpr double kBusy = 0.9;
 constexpr double kMinVotes = 0.01;
 
-// By which most of its octets went, of those that are asserted.
+// The path with most of its bytes, among asserted paths.
 const v1::PathInterval* MainStretch(const v1::FlowPath& path) {
   const v1::PathInterval* main = nullptr;
   for (const v1::PathInterval& stretch : path.intervals()) {
@@ -109,7 +109,7 @@ std::vector<Alarm> VotingAlarms(const v1::ReplayReport& report, const LinkOfPort
   for (const v1::FlowPath& path : report.paths()) {
     paths[{path.segment(), path.source(), path.destination(), path.destination_qpn()}] = &path;
   }
-  std::map<std::string, double> votes;  // by the port that sends
+  std::map<std::string, double> votes;  // by egress port
   double all = 0;
   for (const v1::Flow& flow : report.flows()) {
     if (flow.loss().retransmitted() == 0 && flow.loss().missing() == 0) continue;

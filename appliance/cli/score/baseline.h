@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What rules without a model would have said of a run, to hold the diagnosis against: whether
-// something is wrong, and at which link. They know no kinds of faults.
+// Baselines for the diagnosis: simple rules that detect whether there is a fault, and at which
+// link. They do not distinguish fault types.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ class Truth;
 }  // namespace v1
 
 inline constexpr std::string_view kUtilisationBaseline = "link utilisation above 90 %";
-inline constexpr std::string_view kVotingBaseline = "votes of flows that lost packets (007)";
+inline constexpr std::string_view kVotingBaseline = "loss votes (007)";
 
-// NODE:PORT-NODE:PORT, by each of its two.
+// NODE:PORT-NODE:PORT, addressed by either of its ports.
 using LinkOfPort = std::map<std::string, std::string>;
 LinkOfPort LinksByPort(const topology::Fabric& fabric);
 
@@ -34,17 +34,17 @@ struct Alarm {
   std::string link;
   int64_t from_ns = 0;
   int64_t until_ns = 0;
-  double strength = 0;  // comparable within one baseline
+  double strength = 0;  // comparable within one baseline only
 };
 
-// A threshold over what ports count: an alarm for each window in which a port sent more than 0.9 of
-// what its link carries. Ports without a link, or without counters of octets and speed, are let be.
+// A threshold on port counters: raises an alarm for each window in which a port sent more than 0.9
+// of its link's capacity. Ports without a link, or without byte counters and speed, are ignored.
 class UtilisationBaseline {
  public:
-  // Readings that are nearer to each other than a window are taken together.
+  // Readings with an interval shorter than one window are combined.
   explicit UtilisationBaseline(int64_t window_ns) : window_ns_(window_ns) {}
 
-  // Of switches' ports and NICs, by time.
+  // Counters of switch ports and NICs, by time.
   void Take(std::span<const CounterRecord> records);
   std::vector<Alarm> Alarms(const LinkOfPort& links) const;
 
@@ -57,7 +57,7 @@ class UtilisationBaseline {
     bool has_reading = false;
     Reading last;
     uint64_t bits_per_second = 0;
-    std::vector<Alarm> alarms;  // without a link yet
+    std::vector<Alarm> alarms;  // includes ports without a link
   };
   void TakeBytes(const CounterRecord& record, PortState& port) const;
 
@@ -66,14 +66,15 @@ class UtilisationBaseline {
 };
 
 // Arzani et al., 007: Democratically finding the cause of packet drops, NSDI 2018, algorithm 1:
-// each flow with packets that were lost or sent again gives each of the h links on its path 1/h of
-// a vote. The link with most is to blame if it has 1 % of all votes. A link's two directions are
-// voted for apart. The alarm is about the whole run: reports do not say when losses were.
+// each flow with lost or retransmitted packets gives each of the h links on its path 1/h of a vote.
+// The link with the most votes is reported if it has at least 1 % of all votes. The two directions
+// of a link are counted separately. The alarm covers the whole run because reports do not contain
+// the time of losses.
 std::vector<Alarm> VotingAlarms(const v1::ReplayReport& report, const LinkOfPort& links);
 
-// Adds how the strongest alarm did. In a run with visible faults it is that of the time from the
-// first effect on; it is at the right place if at the faulty link, whichever direction, or at a
-// link of the faulty switch or NIC, or of a faulty GPU's host.
+// Adds the result of the strongest alarm. In a run with visible faults, alarms before the first
+// effect are ignored. The place is right if it is the faulty link (in either direction), or a link
+// of the faulty switch or NIC, or of the faulty GPU's host.
 void ScoreBaseline(const v1::Truth& truth, std::string_view name, std::span<const Alarm> alarms,
                    v1::FindingScore& score);
 

@@ -17,7 +17,7 @@ const LinkOfPort kLinks = {{"leaf0:E1", "leaf0:E1-spine0:E2"},
                            {"host0:mlx5_0", "host0:mlx5_0-leaf0:E3"},
                            {"host1:mlx5_0", "host1:mlx5_0-leaf1:E3"}};
 
-// A reading of leaf0:E1, whose link carries 100 Gbit/s: 12.5 MB a window.
+// A reading of leaf0:E1, whose link has 100 Gbit/s: 12.5 MB per window.
 std::vector<CounterRecord> Reading(int64_t time_ns, uint64_t bytes) {
   CounterRecord sent;
   sent.entity = {.kind = EntityKind::kPort, .node = "leaf0", .port = "E1"};
@@ -43,15 +43,15 @@ TEST(UtilisationBaseline, AnAlarmIsAWindowAboveNineTenths) {
   EXPECT_DOUBLE_EQ(alarms[0].strength, 0.95);
 }
 
-TEST(UtilisationBaseline, ShortPeaksWithinAWindowAreNone) {
+TEST(UtilisationBaseline, ShortPeaksRaiseNoAlarm) {
   UtilisationBaseline baseline(kWindow);
   baseline.Take(Reading(0, 0));
-  baseline.Take(Reading(kWindow / 2, 6'250'000));  // all that it carries, for half a window
+  baseline.Take(Reading(kWindow / 2, 6'250'000));  // full rate, for half a window
   baseline.Take(Reading(kWindow, 6'250'000));
   EXPECT_TRUE(baseline.Alarms(kLinks).empty());
 }
 
-TEST(UtilisationBaseline, ACounterThatBeginsAnewTellsNothing) {
+TEST(UtilisationBaseline, ACounterResetRaisesNoAlarm) {
   UtilisationBaseline baseline(kWindow);
   baseline.Take(Reading(0, 20'000'000));
   baseline.Take(Reading(kWindow, 0));
@@ -71,11 +71,11 @@ void AddFlow(v1::ReplayReport& report, uint32_t qpn, uint64_t retransmitted,
   for (const char* port : ports) stretch.add_ports(port);
 }
 
-// leaf0:E1 gets 1/2 + 1/2, leaf0:E3 1/2 + 1/3: by flows alone they would be even.
+// leaf0:E1 gets 1/2 + 1/2, leaf0:E3 1/2 + 1/3; both have equally many flows.
 TEST(VotingBaseline, AFlowsVoteIsSharedByTheLinksOfItsPath) {
   v1::ReplayReport report;
   AddFlow(report, 1, 1, {"host1:mlx5_0", "leaf0:E1"});
-  AddFlow(report, 2, 7, {"leaf0:E1", "leaf0:E3"});  // however much it lost
+  AddFlow(report, 2, 7, {"leaf0:E1", "leaf0:E3"});  // independent of the number of lost packets
   AddFlow(report, 3, 1, {"host0:mlx5_0", "spine0:E2", "leaf0:E3"});
   AddFlow(report, 4, 0, {"leaf0:E3"});  // lost nothing
   const auto alarms = VotingAlarms(report, kLinks);
@@ -84,7 +84,7 @@ TEST(VotingBaseline, AFlowsVoteIsSharedByTheLinksOfItsPath) {
   EXPECT_DOUBLE_EQ(alarms[0].strength, 1);
 }
 
-TEST(VotingBaseline, WithoutLossesNobodyVotes) {
+TEST(VotingBaseline, WithoutLossesThereAreNoVotes) {
   v1::ReplayReport report;
   AddFlow(report, 1, 0, {"host1:mlx5_0", "leaf0:E1"});
   EXPECT_TRUE(VotingAlarms(report, kLinks).empty());

@@ -33,10 +33,10 @@ struct Count {
   double Gap() const { return (right - confidence) / answers; }
 };
 
-// By run, those that have answers in the bin. A run without any is drawn too, and adds nothing.
+// The runs with answers in the bin. A run without answers is drawn, too, and adds nothing.
 using Runs = std::map<size_t, Count>;
 
-std::pair<double, double> Interval(const Runs& runs, size_t all) {
+std::pair<double, double> BootstrapInterval(const Runs& runs, size_t all) {
   std::vector<Count> of_run(all);
   for (const auto& [run, count] : runs) of_run[run] = count;
   std::vector<double> gaps;
@@ -128,7 +128,7 @@ std::string RenderCalibration(std::span<const CalibrationBin> bins) {
   TextTable table({{"ANSWER"},
                    {"STATED %", Align::kRight},
                    {"RIGHT %", Align::kRight},
-                   {"OFF, 95 % OF RUNS DRAWN", Align::kRight},
+                   {"DIFFERENCE, 95 % BOOTSTRAP", Align::kRight},
                    {"OF", Align::kRight},
                    {""},
                    {"0 % ... 100 %"}});
@@ -138,7 +138,7 @@ std::string RenderCalibration(std::span<const CalibrationBin> bins) {
                fmt::format("{:+.1f} to {:+.1f}", 100 * bin.low, 100 * bin.high),
                WithThousands(bin.answers), std::string(MarkOf(bin.state)), DiagramOf(bin)});
   }
-  return "\nSTATED CONFIDENCE (|), and how often it was right (*)\n\n" + table.Render(2);
+  return "\nSTATED CONFIDENCE (|) AND OBSERVED SHARE (*)\n\n" + table.Render(2);
 }
 
 }  // namespace rocescope

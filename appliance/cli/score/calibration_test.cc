@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-// A run with so many answers of confidence 0.9, of which so many are right.
+// A run with this many answers of confidence 0.9, of which this many are right.
 v1::Score Scored(uint64_t answers, uint64_t right) {
   v1::Score score;
   v1::ViewScore& view = *score.add_views();
@@ -34,7 +34,7 @@ CalibrationBin Only(const std::vector<v1::Score>& scores) {
   return bins.size() == 1 ? bins[0] : CalibrationBin{};
 }
 
-TEST(Calibration, OfRunsThatAreAlikeIsCertain) {
+TEST(Calibration, IntervalOfIdenticalRunsIsAPoint) {
   const CalibrationBin bin = Only(std::vector<v1::Score>(10, Scored(100, 91)));
   EXPECT_EQ(bin.answers, 1000u);
   EXPECT_NEAR(bin.stated, 0.9, 1e-12);
@@ -44,9 +44,9 @@ TEST(Calibration, OfRunsThatAreAlikeIsCertain) {
   EXPECT_EQ(bin.state, BinState::kHolds);
 }
 
-// Of two runs one of four samples is twice the first, one is twice the second: both are in the
-// middle 95 %.
-TEST(Calibration, OfTwoRunsThatDifferIsAnywhereBetweenThem) {
+// With two runs, one of four resamples is twice the first, one is twice the second: both are within
+// the middle 95 %.
+TEST(Calibration, IntervalOfTwoRunsSpansBoth) {
   const CalibrationBin bin = Only({Scored(500, 500), Scored(500, 400)});
   EXPECT_NEAR(bin.right, 0.9, 1e-12);
   EXPECT_NEAR(bin.low, -0.1, 1e-12);
@@ -54,9 +54,9 @@ TEST(Calibration, OfTwoRunsThatDifferIsAnywhereBetweenThem) {
   EXPECT_EQ(bin.state, BinState::kUnsure);
 }
 
-// The mean of 400 runs, a tenth of them all wrong: a standard error of sqrt(0.09 / 400) = 0.015,
-// 95 % of a normal distribution within 1.96 of it.
-TEST(Calibration, OfManyRunsIsAsWideAsTheirStandardError) {
+// The mean of 400 runs, a tenth of them all wrong: the standard error is sqrt(0.09 / 400) = 0.015,
+// and 95 % of a normal distribution are within 1.96 of it.
+TEST(Calibration, IntervalOfManyRunsMatchesTheStandardError) {
   std::vector<v1::Score> runs;
   for (int i = 0; i < 400; ++i) runs.push_back(Scored(10, i % 10 == 0 ? 0 : 10));
   const CalibrationBin bin = Only(runs);
@@ -64,7 +64,7 @@ TEST(Calibration, OfManyRunsIsAsWideAsTheirStandardError) {
   EXPECT_NEAR(bin.high, 1.96 * 0.015, 0.004);
 }
 
-TEST(Calibration, IsTheSameForTheSameScores) {
+TEST(Calibration, IsDeterministic) {
   const std::vector<v1::Score> runs = {Scored(300, 280), Scored(300, 250), Scored(300, 300)};
   EXPECT_EQ(Only(runs).low, Only(runs).low);
   EXPECT_EQ(Only(runs).high, Only(runs).high);
@@ -76,7 +76,7 @@ TEST(Calibration, MissesMoreThanThreePointsOff) {
   EXPECT_EQ(Only({Scored(1000, 869)}).state, BinState::kMisses);
 }
 
-TEST(Calibration, SaysNothingOfFewAnswers) {
+TEST(Calibration, DoesNotJudgeFewAnswers) {
   EXPECT_EQ(Only({Scored(499, 0)}).state, BinState::kFew);
   EXPECT_EQ(Only({Scored(500, 0)}).state, BinState::kMisses);
 }
@@ -86,7 +86,7 @@ TEST(Calibration, CountsARunOnceOverItsViews) {
   *both.add_views() = Scored(500, 400).views(0);
   const CalibrationBin bin = Only({both});
   EXPECT_EQ(bin.answers, 1000u);
-  EXPECT_NEAR(bin.low, 0, 1e-12);  // the one run is all that can be drawn
+  EXPECT_NEAR(bin.low, 0, 1e-12);  // there is only one run to draw
   EXPECT_NEAR(bin.high, 0, 1e-12);
 }
 

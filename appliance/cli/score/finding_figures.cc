@@ -14,24 +14,24 @@ using enum FindingMeasure;
 
 struct MeasureRow {
   std::string_view title;
-  double full = -1;     // goal where all telemetry is on; -1: none
-  double partial = -1;  // where some is
+  double full = -1;     // threshold with all telemetry; -1: none
+  double partial = -1;  // threshold with partial telemetry
 };
 
 constexpr std::array<MeasureRow, kFindingMeasures> kRows = {{
     {.title = "detection precision", .full = 0.99, .partial = 0.95},
     {.title = "detection recall", .full = 0.995, .partial = 0.97},
-    {.title = "fault kind right", .full = 0.97},
-    {.title = "right element first", .full = 0.98, .partial = 0.9},
-    {.title = "PFC verdicts, precision", .full = 0.97},
-    {.title = "PFC verdicts, recall", .full = 1},
+    {.title = "fault type right", .full = 0.97},
+    {.title = "first element right", .full = 0.98, .partial = 0.9},
+    {.title = "PFC findings, precision", .full = 0.97},
+    {.title = "PFC findings, recall", .full = 1},
     {.title = "culprit flows, precision", .full = 0.95},
     {.title = "culprit flows, recall", .full = 0.95},
-    {.title = "windows to the verdict, median", .full = 1},
-    {.title = "windows to the verdict, worst", .full = 5},
+    {.title = "detection delay in windows, median", .full = 1},
+    {.title = "detection delay in windows, worst", .full = 5},
     {.title = "findings in healthy runs", .full = 0},
-    {.title = "victim jobs, precision"},
-    {.title = "victim jobs, recall"},
+    {.title = "affected jobs, precision"},
+    {.title = "affected jobs, recall"},
     {.title = "hotspots, precision"},
     {.title = "congested queues, recall"},
     {.title = "anomalous windows, stable", .full = 0.92},
@@ -39,7 +39,7 @@ constexpr std::array<MeasureRow, kFindingMeasures> kRows = {{
 
 std::optional<double> GoalOf(FindingMeasure measure, std::string_view view) {
   const MeasureRow& row = kRows[static_cast<size_t>(measure)];
-  if (view == "all") return std::nullopt;  // it may be little
+  if (view == "all") return std::nullopt;  // empty if unknown
   const double goal = view == "full" ? row.full : row.partial;
   return goal < 0 ? std::nullopt : std::optional(goal);
 }
@@ -104,7 +104,7 @@ class Figures {
   void AddHealthy();
   std::optional<double> Weighted(uint64_t KindCounts::* count) const;
   std::optional<double> WeightedPrecision() const;
-  // Of kinds with runs to judge by.
+  // Weights of the types that have runs.
   double WeightOf(const std::string& kind, const KindCounts& counts) const {
     const auto at = weights_.find(kind);
     return at == weights_.end() || counts.visible == 0 ? 0 : at->second;

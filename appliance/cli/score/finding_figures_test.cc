@@ -19,7 +19,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// Scores of runs, each seen through the view "full".
+// Scores of runs for the view "full".
 class FindingFiguresTest : public testing::Test {
  protected:
   v1::FindingScore& Run(const std::string& name, const std::string& kind) {
@@ -108,7 +108,8 @@ TEST_F(FindingFiguresTest, OneFindingInAHealthyRunIsTooMany) {
   EXPECT_FALSE(figure.Holds());
 }
 
-// flap weighs 3 and is always found, incast weighs 1 and is found in one run of two: (3 + 1/2) / 4.
+// flap has weight 3 and is always found; incast has weight 1 and is found in one of two runs: (3 +
+// 1/2) / 4.
 TEST_F(FindingFiguresTest, WeightsAreOfKindsAndNotOfRuns) {
   Found("1", "flap", 0);
   Found("2", "incast", 0);
@@ -119,8 +120,8 @@ TEST_F(FindingFiguresTest, WeightsAreOfKindsAndNotOfRuns) {
   EXPECT_FALSE(FigureOf(FindingMeasure::kRecall).weighted);
 }
 
-// Right: 3 + 1. Wrong: half a finding in each flap, so 3/2, and 2 in one of the healthy runs, which
-// are a third of those with a fault: 4 * 2/3.
+// Right: 3 + 1. Wrong: half a finding in each flap, which is 3/2, and 2 in one of the healthy runs,
+// which are a third of the number of faulty ones: 4 * 2/3.
 TEST_F(FindingFiguresTest, HealthyRunsKeepTheirPartInTheWeightedPrecision) {
   Found("1", "flap", 0);
   Found("2", "flap", 0);
@@ -158,17 +159,18 @@ TEST_F(FindingFiguresTest, TheTablesNameEachMissByItsScenario) {
   AddFalse(Run("0004-healthy", ""), "polarisation");
   const ScoreTable table = RenderScores(scores_);
   EXPECT_FALSE(table.all_hold);
-  EXPECT_THAT(table.text,
-              AllOf(HasSubstr("0002-incast: incast at leaf0:E1-spine0:E2 was missed; what was said "
-                              "instead: flap at leaf9"),
-                    HasSubstr("0003-gray_loss: gray_loss at leaf0:E1-spine0:E2 was placed at leaf5 "
-                              "(the right place is number 2)"),
-                    HasSubstr("0004-healthy: polarisation at leaf9 (0.75) is false: the run is "
-                              "healthy"),
-                    Not(HasSubstr("0001-flap")), HasSubstr("66.66")));
+  EXPECT_THAT(
+      table.text,
+      AllOf(HasSubstr("0002-incast: incast at leaf0:E1-spine0:E2 was missed; reported "
+                      "instead: flap at leaf9"),
+            HasSubstr("0003-gray_loss: gray_loss at leaf0:E1-spine0:E2 was located at leaf5 "
+                      "(the right place is number 2)"),
+            HasSubstr("0004-healthy: polarisation at leaf9 (0.75) is false: the run is "
+                      "healthy"),
+            Not(HasSubstr("0001-flap")), HasSubstr("66.66")));
 }
 
-TEST_F(FindingFiguresTest, TheTablesSayOfWhichRunsThereAreTooFew) {
+TEST_F(FindingFiguresTest, TheTablesListFaultTypesWithTooFewRuns) {
   for (int i = 0; i < 12; ++i) Found("1", "flap", 0);
   for (int i = 0; i < 11; ++i) Found("2", "incast", 0);
   for (int i = 0; i < 119; ++i) Run("3", "");
@@ -177,7 +179,7 @@ TEST_F(FindingFiguresTest, TheTablesSayOfWhichRunsThereAreTooFew) {
                           HasSubstr("healthy runs 119"), Not(HasSubstr("flap 12, "))));
 }
 
-TEST_F(FindingFiguresTest, BaselinesStandBeside) {
+TEST_F(FindingFiguresTest, BaselinesArePrinted) {
   for (const uint64_t right : {1u, 0u}) {
     v1::BaselineScore& baseline = *Run("1", "flap").add_baselines();
     baseline.set_name("votes");
@@ -187,7 +189,7 @@ TEST_F(FindingFiguresTest, BaselinesStandBeside) {
   EXPECT_THAT(RenderScores(scores_).text, HasSubstr("50.00 (1 of 2)"));
 }
 
-TEST_F(FindingFiguresTest, AllBarsHoldWhereAllIsRight) {
+TEST_F(FindingFiguresTest, PerfectScoresMeetAllThresholds) {
   Found("1", "flap", 1);
   Run("2", "");
   EXPECT_TRUE(RenderScores(scores_).all_hold);

@@ -18,7 +18,7 @@
 namespace rocescope {
 namespace {
 
-// Rounded so that a miss never looks like a hit.
+// Rounded away from the threshold, so that a miss never looks like a hit.
 std::string Percent(double share) {
   return fmt::format("{:.2f}", std::floor(share * 1e4 + 1e-6) / 100);
 }
@@ -26,7 +26,7 @@ std::string Percent(const Interval& share) {
   return fmt::format("{:.1f} to {:.1f}", 100 * share.low, 100 * share.high);
 }
 std::string Windows(double delay) {
-  // Not max: of -0 and 0 that has no opinion.
+  // std::max does not distinguish -0 from 0.
   const double tenths = std::ceil(delay * 10 - 1e-6);
   return fmt::format("{:.1f}", tenths > 0 ? tenths / 10 : 0.0);
 }
@@ -56,12 +56,12 @@ std::string CountText(const Figure& figure) {
 
 std::string RenderBars(std::span<const Figure> figures) {
   TextTable table({{"BAR"},
-                   {"GOAL", Align::kRight},
+                   {"THRESHOLD", Align::kRight},
                    {"FIGURE", Align::kRight},
                    {"COUNTS", Align::kRight},
                    {"95 % (WILSON)", Align::kRight},
-                   {"BY PRIORS", Align::kRight},
-                   {"HOLDS"}});
+                   {"WEIGHTED", Align::kRight},
+                   {"MET"}});
   for (const Figure& figure : figures) {
     table.Add({std::string(TitleOf(figure.measure)), GoalText(figure), ValueText(figure),
                CountText(figure), figure.interval ? Percent(*figure.interval) : "",
@@ -73,7 +73,7 @@ std::string RenderBars(std::span<const Figure> figures) {
   return table.Render(2);
 }
 
-// What the bars are meant for: else chance decides.
+// Below these counts, the result is mostly chance.
 std::string TooFew(std::span<const RunFindings> runs) {
   constexpr uint64_t kVisible = 12;
   constexpr uint64_t kHealthy = 120;
@@ -89,20 +89,22 @@ std::string TooFew(std::span<const RunFindings> runs) {
   if (of_healthy < kHealthy) few.push_back(fmt::format("healthy runs {}", of_healthy));
   if (few.empty()) return "";
   return fmt::format(
-      "\n  The bars are meant for {} visible faults of each kind and {} healthy "
-      "runs or more; here are fewer:\n    {}\n",
+      "\n"
+      "  The thresholds are meant for at least {} visible faults of each type and {} healthy runs; "
+      "there are fewer:\n"
+      "    {}\n",
       kVisible, kHealthy, fmt::join(few, ", "));
 }
 
 std::string RenderKinds(std::span<const RunFindings> runs) {
-  TextTable table({{"KIND"},
+  TextTable table({{"TYPE"},
                    {"FAULTS", Align::kRight},
                    {"VISIBLE", Align::kRight},
                    {"DETECTED", Align::kRight},
-                   {"KIND RIGHT", Align::kRight},
+                   {"TYPE RIGHT", Align::kRight},
                    {"PLACE RIGHT", Align::kRight},
-                   {"PLACE NAMED", Align::kRight},
-                   {"WINDOWS, MEDIAN", Align::kRight},
+                   {"PLACE LISTED", Align::kRight},
+                   {"DELAY (WINDOWS), MEDIAN", Align::kRight},
                    {"WORST", Align::kRight},
                    {"FALSE FINDINGS", Align::kRight}});
   for (const auto& [kind, counts] : CountKinds(runs)) {
@@ -121,7 +123,7 @@ std::string RenderKinds(std::span<const RunFindings> runs) {
 }
 
 std::string RenderConfusion(std::span<const RunFindings> runs) {
-  TextTable table({{"TRULY"}, {"SAID, runs"}});
+  TextTable table({{"TRUE TYPE"}, {"REPORTED, runs"}});
   for (const auto& [kind, row] : CountConfusion(runs)) {
     std::vector<std::string> said;
     for (const auto& [other, count] : row) said.push_back(fmt::format("{} {}", other, count));
@@ -134,7 +136,7 @@ std::string At(std::string_view kind, std::string_view place) {
   return place.empty() ? std::string(kind) : fmt::format("{} at {}", kind, place);
 }
 
-// One run's, a line each.
+// One run, with one line for each miss.
 void AppendMisses(const RunFindings& run, std::string& text) {
   const auto line = [&](const std::string& what) {
     text += fmt::format("    {}: {}\n", run.scenario, what);
@@ -145,11 +147,11 @@ void AppendMisses(const RunFindings& run, std::string& text) {
     const std::string said =
         fault.stated_kind().empty() ? "nothing" : At(fault.stated_kind(), fault.stated_place());
     if (!fault.detected()) {
-      line(fmt::format("{} was missed; what was said instead: {}", truth, said));
+      line(fmt::format("{} was missed; reported instead: {}", truth, said));
     } else if (fault.place_right()) {
-      line(fmt::format("{} was taken for {}", truth, fault.stated_kind()));
+      line(fmt::format("{} was reported as {}", truth, fault.stated_kind()));
     } else {
-      line(fmt::format("{} was placed at {}{}", truth, fault.stated_place(),
+      line(fmt::format("{} was located at {}{}", truth, fault.stated_place(),
                        fault.place_rank() > 0
                            ? fmt::format(" (the right place is number {})", fault.place_rank())
                            : ""));
@@ -165,7 +167,7 @@ void AppendMisses(const RunFindings& run, std::string& text) {
 std::string RenderMisses(std::span<const RunFindings> runs) {
   std::string text;
   for (const RunFindings& run : runs) AppendMisses(run, text);
-  return text.empty() ? "" : "\n  WHAT WAS MISSED OR FALSE\n" + text;
+  return text.empty() ? "" : "\n  MISSED AND FALSE FINDINGS\n" + text;
 }
 
 std::string RenderBaselines(std::span<const RunFindings> runs) {
@@ -183,7 +185,7 @@ std::string RenderBaselines(std::span<const RunFindings> runs) {
   TextTable table({{"BASELINE"},
                    {"DETECTION PRECISION", Align::kRight},
                    {"DETECTION RECALL", Align::kRight},
-                   {"RIGHT ELEMENT FIRST", Align::kRight},
+                   {"FIRST ELEMENT RIGHT", Align::kRight},
                    {"HEALTHY RUNS WITH AN ALARM", Align::kRight}});
   const auto share = [](uint64_t right, uint64_t of) {
     if (of == 0) return std::string();
@@ -207,7 +209,7 @@ FindingTables RenderFindings(std::span<const v1::Score> scores, const KindWeight
     if (runs.empty()) continue;
     const std::vector<Figure> figures = FiguresOf(runs, view.name, weights);
     for (const Figure& figure : figures) out.all_hold &= figure.Holds();
-    out.text += fmt::format("\nFAULTS, {} ({}), in {}; shares in per cent\n\n", view.name,
+    out.text += fmt::format("\nFAULTS, {} ({}), in {}; shares in percent\n\n", view.name,
                             view.title, Counted(runs.size(), "run"));
     out.text += RenderBars(figures) + (runs.size() > 1 ? TooFew(runs) : "") + RenderKinds(runs) +
                 RenderConfusion(runs) + RenderBaselines(runs) + RenderMisses(runs);

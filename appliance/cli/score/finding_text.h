@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tables about faults that `rocescope score` prints.
+// The tables about faults of `rocescope score`.
 #pragma once
 
 #include <span>
@@ -10,12 +10,12 @@
 namespace rocescope {
 
 struct FindingTables {
-  std::string text;      // empty: no view about faults was scored
-  bool all_hold = true;  // every bar for which anything was counted
+  std::string text;      // empty: no view for faults was scored
+  bool all_hold = true;  // all figures with at least one count meet their thresholds
 };
 
-// For each view about faults: its bars, counts by kind, which kind was taken for which, baselines,
-// and everything that was missed, by scenario.
+// For each view for faults: its figures, counts by type, the confusion matrix, baselines, and all
+// misses by scenario.
 FindingTables RenderFindings(std::span<const v1::Score> scores, const KindWeights& weights);
 
 }  // namespace rocescope

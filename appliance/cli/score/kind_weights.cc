@@ -26,12 +26,12 @@ Result<double> ParseWeight(std::string_view text) {
   const bool is_whole = error == std::errc() && end == text.data() + text.size();
   if (is_whole && value >= 0 && value <= kMost) return value;
   return MakeError(ErrorCode::kInvalidArgument,
-                   fmt::format("\"{}\" is no number from 0 to {}", text, kMost));
+                   fmt::format("\"{}\" is not a number from 0 to {}", text, kMost));
 }
 
 void ReadKinds(const YamlNode& node, YamlErrors& errors, KindWeights& weights) {
   if (node.kind != YamlNode::Kind::kMap) {
-    errors.Add(node, "expected kinds of faults, each with its weight, such as flap: 30");
+    errors.Add(node, "expected fault types with a weight each, such as flap: 30");
     return;
   }
   std::vector<std::string_view> names;
@@ -41,14 +41,14 @@ void ReadKinds(const YamlNode& node, YamlErrors& errors, KindWeights& weights) {
     const YamlNode& key = node.items[i];
     if (std::ranges::find(names, key.text) == names.end()) {
       errors.Add(
-          key, fmt::format("\"{}\" is no kind of fault{}", key.text, DidYouMean(key.text, names)));
+          key, fmt::format("\"{}\" is not a fault type{}", key.text, DidYouMean(key.text, names)));
       continue;
     }
     weights[key.text] = ReadParsed(node.items[i + 1], ParseWeight, errors).value_or(0);
   }
   const auto is_zero = [](const auto& weight) { return weight.second == 0; };
   if (errors.empty() && std::ranges::all_of(weights, is_zero)) {
-    errors.Add(node, "no kind of fault has a weight above 0");
+    errors.Add(node, "no fault type has a weight above 0");
   }
 }
 

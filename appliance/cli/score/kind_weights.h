@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How often kinds of faults occur in life, for figures that a stratified campaign cannot give.
+// Frequency of fault types in production, for figures that a stratified campaign does not give.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace rocescope {
 
-// Of YAML as sim/draw/priors.yaml: `kinds` with a weight each; `loss_rates` is let be. `file` names
-// the text in errors, which tell each mistake with its line and column.
+// Reads YAML like sim/draw/priors.yaml: `kinds` with one weight each; ignores `loss_rates`. `file`
+// is the name in errors, which have a line and a column.
 Result<KindWeights> LoadKindWeights(std::string_view text, std::string_view file);
 
 }  // namespace rocescope

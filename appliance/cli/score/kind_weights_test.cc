@@ -19,7 +19,7 @@ std::string Message(std::string_view text) {
   return weights ? "" : weights.error().message;
 }
 
-TEST(KindWeights, AreReadWithWhatElseTheFileHas) {
+TEST(KindWeights, AreReadFromAFileWithOtherKeys) {
   const auto weights = LoadKindWeights(
       "kinds: {flap: 30, pfc_storm: 0.5}\nloss_rates: [{least: 1e-5, most: 1e-4, share: 1}]\n",
       "p.yaml");
@@ -31,7 +31,7 @@ TEST(KindWeights, AnUnknownKindNamesTheNearest) {
   EXPECT_THAT(Message("kinds: {flop: 30}\n"), AllOf(HasSubstr("p.yaml:1:9"), HasSubstr("flap")));
 }
 
-TEST(KindWeights, WhatIsNoWeightIsAnError) {
+TEST(KindWeights, AnInvalidWeightIsAnError) {
   EXPECT_THAT(Message("kinds: {flap: 0}\n"), HasSubstr("weight above 0"));
   EXPECT_THAT(Message("kinds: {flap: -1}\n"), HasSubstr("\"-1\""));
   EXPECT_THAT(Message("kinds: {flap: nan}\n"), HasSubstr("\"nan\""));

@@ -8,7 +8,7 @@
 
 namespace rocescope {
 
-// Names of nodes may have hyphens themselves: what decides is the other link's text.
+// Node names may contain hyphens, so compare with the other link's text.
 bool IsSameLink(std::string_view a, std::string_view b) {
   if (a == b) return true;
   if (a.size() != b.size()) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a finding is where a fault is. Internal to this folder.
+// Compares the place of a finding with the place of a fault. Internal to this folder.
 #pragma once
 
 #include <string_view>
@@ -10,18 +10,18 @@ namespace v1 {
 class TruthFault;
 }
 
-// NODE:PORT-NODE:PORT, whichever end stands first.
+// Compares NODE:PORT-NODE:PORT in either order.
 bool IsSameLink(std::string_view a, std::string_view b);
 
-// Whether NODE:PORT is one of a link's ends.
+// Returns whether NODE:PORT is one of the link's ends.
 bool IsEndOf(std::string_view port, std::string_view link);
 
-// Whether an end of the link is that NIC (HOST:DEVICE), or a port of that switch or host.
+// Returns whether one end of the link is this NIC (HOST:DEVICE), or a port of this switch or host.
 bool Touches(std::string_view link, std::string_view element);
 
-// A link by its two ports; any link of a deadlock's loop; either of two swapped ones; all others by
-// name. Of a fault in one direction a finding that names the other one is wrong, and one that names
-// none is right.
+// Compares places: a link by its two ports; any link of a deadlock's loop; either of two swapped
+// links; all others by name. For a fault in one direction, a finding with the other direction is
+// wrong, and one without a direction is right.
 bool IsRightPlace(const v1::TruthFault& fault, std::string_view place, std::string_view direction);
 
 }  // namespace rocescope

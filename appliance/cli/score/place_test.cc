@@ -55,7 +55,7 @@ TEST(Place, SwappedCablesAreAtEitherOfTheTwo) {
   fault.add_declared_links("leaf24:E8-spine27:E1");
   fault.add_declared_links("leaf25:E5-spine24:E2");
   EXPECT_TRUE(IsRightPlace(fault, "spine24:E2-leaf25:E5", ""));
-  EXPECT_FALSE(IsRightPlace(fault, "leaf24:E8-spine24:E2", ""));  // as they really are
+  EXPECT_FALSE(IsRightPlace(fault, "leaf24:E8-spine24:E2", ""));  // the actual connections
 }
 
 TEST(Place, ALinkTouchesItsEnds) {

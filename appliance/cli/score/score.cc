@@ -48,10 +48,10 @@ struct TrueEnd {
   bool second = false;
 };
 
-// Of what connections one rank pair spreads its messages over.
+// The connections that one rank pair spreads its messages over.
 using Stripe = std::tuple<std::string, uint32_t, uint32_t, uint32_t, uint32_t>;
 
-// A job's end may be known by its NIC alone.
+// The end of a job may be known by its NIC only.
 bool NamesProcess(const v1::Endpoint& end) {
   return end.rank() >= 0 || (!end.host().empty() && end.process_id() != 0);
 }
@@ -132,7 +132,7 @@ class Scorer {
     return BytesOf(connection.forward()) + BytesOf(connection.backward()) > 0;
   }
   static Stripe StripeOf(const v1::TruthConnection& connection, int number) {
-    // Background traffic has no stripes: each is its own.
+    // Background traffic has no stripes: each connection is its own stripe.
     if (connection.job().empty()) return {"", static_cast<uint32_t>(number), 0, 0, 0};
     return {connection.job(), connection.phase(), connection.group(), connection.from_rank(),
             connection.to_rank()};
@@ -184,10 +184,10 @@ void Scorer::ScoreConnections() {
     exact += pair;
     within_stripe += stripe;
     if (!pair) {
-      Miss(fmt::format("{} qp {} and {} qp {} are stated to be a pair ({:.3f}){}",
+      Miss(fmt::format("{} qp {} and {} qp {} are wrongly stated to be a pair ({:.3f}){}",
                        connection.a().address(), connection.a().qpn(), connection.b().address(),
                        connection.b().qpn(), connection.confidence(),
-                       stripe ? ", and are of one stripe" : ""));
+                       stripe ? ", but are in one stripe" : ""));
     }
   }
   double all = 0;
@@ -205,7 +205,7 @@ const v1::TruthRank* Scorer::RankOf(const TrueEnd& end) const {
   return rank < job->second->ranks_size() ? &job->second->ranks(rank) : nullptr;
 }
 
-// An end is right if its process is: by the rank's number where the logs gave one, else by host and
+// An end is right if its process is: by the rank number if the logs contain one, else by host and
 // process.
 void Scorer::ScoreRanks() {
   std::map<End, const v1::Endpoint*> stated;
@@ -215,7 +215,7 @@ void Scorer::ScoreRanks() {
       stated[{end->address(), static_cast<uint32_t>(end->qpn())}] = end;
     }
   }
-  // Which job of the report is which of the truth's: where most of its ends are.
+  // Maps each job of the report to the true job that most of its ends belong to.
   std::map<std::string, std::map<std::string, uint64_t>> votes;
   for (const auto& [end, claim] : stated) {
     const auto at = ends_.find(end);
@@ -243,15 +243,15 @@ void Scorer::ScoreRanks() {
                   : claim.host() == rank->host() && claim.process_id() == rank->process_id();
       AddAnswer("rank", claim.rank_confidence(), right);
       if (!right) {
-        Miss(fmt::format("{} qp {} is given to rank {} of {} and belongs to rank {}", end.address,
-                         end.qpn, claim.rank(), claim.job(), number));
+        Miss(fmt::format("{} qp {} is assigned to rank {} of {} but belongs to rank {}",
+                         end.address, end.qpn, claim.rank(), claim.job(), number));
       }
     }
     Add(MeasureKind::kRanks, right, 1);
   }
 }
 
-// That a connection is of a job is an answer by itself where no rank is stated.
+// Without a rank, the assignment of a connection to a job is an answer of its own.
 void Scorer::ScoreJobs() {
   const JobAgreement agreement = CompareJobs(truth_, report_);
   Add(MeasureKind::kJobs, agreement.adjusted_rand * agreement.nics, agreement.nics);
@@ -294,7 +294,7 @@ void Scorer::ScorePaths() {
   }
 }
 
-// Sampled one by one and at random, a path is told with probability 1 - exp(-expected samples).
+// With independent random samples, a path is revealed with probability 1 - exp(-expected samples).
 void Scorer::AddReach(const v1::TruthPath& path) {
   constexpr int kPortsOverCore = 5;
   if (options_.samples_per_byte == 0) return;
@@ -304,8 +304,8 @@ void Scorer::AddReach(const v1::TruthPath& path) {
   Add(MeasureKind::kPathReach, told * bytes, bytes);
 }
 
-// The truth's octets are taken to lie evenly over the time for which its path held and the flow was
-// seen.
+// The true bytes are assumed to be distributed evenly over the time during which the path was valid
+// and the flow was observed.
 void Scorer::ScorePath(const google::protobuf::RepeatedPtrField<v1::TruthPath>& truth,
                        const v1::FlowPath* found) {
   for (const v1::TruthPath& path : truth) {
@@ -313,7 +313,7 @@ void Scorer::ScorePath(const google::protobuf::RepeatedPtrField<v1::TruthPath>& 
     if (bytes == 0) continue;
     double right = 0;
     double wrong = 0;
-    // Of the time from the first to the last packet seen while this path held.
+    // Part of the time from the first to the last packet observed while this path was valid.
     int64_t begin = path.end_ns();
     int64_t end = path.start_ns();
     struct Part {
@@ -349,7 +349,7 @@ void Scorer::ScorePath(const google::protobuf::RepeatedPtrField<v1::TruthPath>& 
     Add(MeasureKind::kPathWrong, wrong, bytes);
     AddReach(path);
     if (wrong > bytes * 0.01) {
-      Miss(fmt::format("{} to {} qp {}: a path is asserted for {:.0f} octets that is not {}",
+      Miss(fmt::format("{} to {} qp {}: {:.0f} bytes are asserted on a wrong path; right: {}",
                        found->source(), found->destination(), found->destination_qpn(), wrong,
                        fmt::join(path.ports(), " > ")));
     }

@@ -27,7 +27,7 @@ struct Match {
   int finding = 0;
   bool kind = false;
   bool place = false;
-  bool rival = false;  // one of its rivals has both
+  bool rival = false;  // an alternative has both
 
   int Grade() const {
     if (kind && place) return 4;
@@ -36,7 +36,7 @@ struct Match {
   }
 };
 
-// What cannot be told apart with the telemetry at hand is answered as a set.
+// A finding with indistinguishable alternatives answers with a set.
 bool IsAmongRivals(const v1::TruthFault& fault, const v1::Finding& finding) {
   return std::ranges::any_of(finding.alternatives(), [&](const v1::Suspect& rival) {
     return rival.kind() == fault.kind() && IsRightPlace(fault, rival.place(), rival.direction());
@@ -77,27 +77,27 @@ class FindingScorer {
   }
 
  private:
-  // Windows by which a finding may begin before its fault: that in which the fault begins, and one
-  // more whose reading a counter's growth is reckoned from.
+  // Number of windows that a finding may start before its fault: the window in which the fault
+  // starts, and the previous one, whose reading the counter's increment refers to.
   static constexpr int64_t kEarly = 2;
 
   int64_t EndOf(const v1::Finding& finding) const {
     return finding.until_ns() == 0 ? std::max(truth_.end_ns(), finding.from_ns())
                                    : finding.until_ns();
   }
-  // Who does not say when he knew, knew at the end.
+  // Without a detection time, use the end of the run.
   int64_t VerdictOf(const v1::Finding& finding) const {
     return finding.detected_ns() == 0 ? truth_.end_ns() : finding.detected_ns();
   }
   bool LastsInto(const v1::Finding& finding, int64_t from_ns) const {
     return EndOf(finding) >= from_ns && finding.from_ns() <= truth_.end_ns();
   }
-  // It may be of the fault: it begins with it, or later, and nobody knew of it before.
+  // A finding can match if it starts with the fault or later and was not detected before it.
   bool MayBeOf(const v1::Finding& finding, const v1::TruthFault& fault) const {
     return finding.from_ns() >= fault.start_ns() - kEarly * window_ns_ &&
            VerdictOf(finding) >= fault.start_ns() && LastsInto(finding, fault.start_ns());
   }
-  // That has shown by then.
+  // Faults that were visible by then.
   bool IsOfVisible(const v1::Finding& finding, const v1::TruthFault& fault) const {
     return fault.visible_ns() != 0 && LastsInto(finding, fault.visible_ns());
   }
@@ -123,7 +123,7 @@ class FindingScorer {
   std::map<FlowKey, int> connections_;
   std::vector<int> finding_of_;  // by fault; -1: none
   std::vector<StatedFinding> stated_;
-  std::vector<bool> is_spoken_for_;  // by finding: it is not false
+  std::vector<bool> is_spoken_for_;  // by finding: not false
 };
 
 // The best ones first.
@@ -160,7 +160,7 @@ void FindingScorer::Assign(const std::vector<Match>& matches) {
   }
 }
 
-// What was said in its stead: the surest of what is of no fault.
+// What was reported instead: the most confident finding that matches no fault.
 void FindingScorer::AddSaid(const v1::TruthFault& fault, v1::FaultScore& out) const {
   double surest = -1;
   for (int i = 0; i < report_.findings_size(); ++i) {
@@ -241,7 +241,7 @@ void FindingScorer::AddVictims(const v1::TruthFault& fault, const v1::Finding* f
   const std::set<std::string> truly(fault.affected_jobs().begin(), fault.affected_jobs().end());
   hits.set_of(truly.size());
   if (finding == nullptr) return;
-  std::set<std::string> stated;  // by the truth's names; those that are nobody's by their own
+  std::set<std::string> stated;  // by the true names; unassigned ones keep their own
   for (const std::string& id : finding->affected_jobs()) {
     const auto at = jobs_.find(id);
     stated.insert(at == jobs_.end() || at->second.empty() ? " " + id : at->second);
@@ -272,7 +272,7 @@ void FindingScorer::AddRest(const std::vector<Match>& matches) {
   }
 }
 
-// By kind and place together; a further right one is right too: a deadlock has several links.
+// By type and place together; a further right one is right, too: a deadlock has several links.
 void FindingScorer::AddVerdicts() {
   v1::Hits& pfc = *score_.mutable_pfc_verdicts();
   for (const v1::Finding& finding : report_.findings()) {

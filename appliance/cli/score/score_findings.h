@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Holds the faults and hotspots that a report tells of against those that a run had.
+// Scores the faults and hotspots of a report against those of the run.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@ class ReplayReport;
 class Truth;
 }  // namespace v1
 
-// Whether a fault of that name is about who pauses whom.
+// Returns whether this fault type is about PFC.
 bool IsPfcKind(std::string_view kind);
 
-// A finding that is right or wrong: its confidence against whether kind and place both are right.
+// A finding's confidence, and whether both its type and its place are right.
 struct StatedFinding {
   double confidence = 0;
   bool right = false;
 };
 
-// Appends to `score`, of one run. A finding is of a fault if its kind or place is right and its
-// time can be: it begins at most two windows before the fault does, its verdict comes when the
-// fault was there, and it lasts into the time from the fault's first effect to the run's end (what
-// a fault did to others goes on behind it). An alarm that was there before is none of the fault.
-// Each fault has one finding: of those of it the one with kind and place right, else with the
-// place, else with the kind, the surer first. A further one is false unless its place is right.
-// Findings of a fault that never showed are neither right nor false.
+// Appends to the `score` of one run. A finding matches a fault if its type or its place is right
+// and its time is possible: it starts at most two windows before the fault, it is detected while
+// the fault is present, and it lasts into the time between the fault's first effect and the run's
+// end (effects on other elements last longer than the fault). An alarm from before the fault never
+// matches. Each fault has one finding: the best match by type and place, then by place, then by
+// type, then by confidence. A further match is false unless its place is right. Findings that match
+// a fault without any visible effect are neither right nor false.
 std::vector<StatedFinding> ScoreFindings(const v1::Truth& truth, const v1::ReplayReport& report,
                                          int64_t window_ns, v1::FindingScore& score);
 

@@ -94,7 +94,7 @@ TEST_F(ScoreFindingsTest, AFaultIsDetectedByKindOrPlaceAlone) {
   EXPECT_FALSE(stated_[0].right);
 }
 
-TEST_F(ScoreFindingsTest, WhatIsOfNoFaultIsFalseAndSaysWhatWasSaidInstead) {
+TEST_F(ScoreFindingsTest, AnUnmatchedFindingIsFalseAndReportedInstead) {
   Fault("gray_loss", kLink);
   Finding("incast", "host0:mlx5_0", 0.6);
   Finding("flap", "leaf7:E1-spine0:E9", 0.7);
@@ -118,11 +118,11 @@ TEST_F(ScoreFindingsTest, AFindingThatEndsBeforeTheFaultIsFalse) {
   EXPECT_EQ(score.false_findings_size(), 1);
 }
 
-// The fault begins at 9,000 ns: a window's bound and one reading before that are 7,000.
+// The fault starts at 9,000 ns; the start of its window minus one reading is 7,000.
 TEST_F(ScoreFindingsTest, AnAlarmFromLongBeforeTheFaultIsFalseAndDetectsNothing) {
   Fault("gray_loss", kLink);
   v1::Finding& finding = Finding("gray_loss", kLink);
-  finding.set_until_ns(0);  // it goes on
+  finding.set_until_ns(0);  // still present
   finding.set_from_ns(7'000);
   EXPECT_TRUE(Score().faults(0).detected());
   finding.set_from_ns(6'999);
@@ -171,10 +171,10 @@ TEST_F(ScoreFindingsTest, OfTwoFaultsOneAfterTheOtherAnAlarmIsOfTheFirst) {
   EXPECT_TRUE(score.faults(1).detected());
 }
 
-TEST_F(ScoreFindingsTest, WhatAFaultLeavesBehindIsOfIt) {
+TEST_F(ScoreFindingsTest, AftereffectsBelongToTheFault) {
   Fault("gray_loss", kLink);
   Finding("gray_loss", kLink).set_from_ns(17'000);
-  report_.mutable_findings(0)->set_until_ns(0);  // it goes on
+  report_.mutable_findings(0)->set_until_ns(0);  // still present
   EXPECT_TRUE(Score().faults(0).detected());
 }
 
@@ -189,9 +189,9 @@ TEST_F(ScoreFindingsTest, FindingsOfAFaultThatNeverShowedAreNeither) {
   EXPECT_EQ(score.false_findings(0).kind(), "flap");
 }
 
-TEST_F(ScoreFindingsTest, TheBestFindingCountsAndNotTheSurest) {
+TEST_F(ScoreFindingsTest, TheBestMatchCountsInsteadOfTheMostConfidentFinding) {
   Fault("gray_loss", kLink);
-  Finding("gray_loss", "leaf7:E1-spine0:E9", 0.99);  // a second episode that there is not
+  Finding("gray_loss", "leaf7:E1-spine0:E9", 0.99);  // a second episode that does not exist
   Finding("gray_loss", kLink, 0.5);
   Finding("bit_errors", kLink, 0.9);
   const v1::FindingScore score = Score();
@@ -236,7 +236,7 @@ TEST_F(ScoreFindingsTest, AFaultIsDetectedIfARivalIsRightInBoth) {
   EXPECT_EQ(score.false_findings_size(), 0);
 }
 
-TEST_F(ScoreFindingsTest, AVerdictThatTellsNoTimeCameAtTheEnd) {
+TEST_F(ScoreFindingsTest, WithoutADetectionTimeTheEndOfTheRunCounts) {
   Fault("gray_loss", kLink);
   Finding("gray_loss", kLink).set_detected_ns(0);
   EXPECT_EQ(Score().faults(0).delay_windows(), 10);
@@ -247,9 +247,9 @@ TEST_F(ScoreFindingsTest, CulpritsAreFlowsInEitherDirection) {
   for (const uint32_t connection : {0u, 1u}) fault.add_culprits(connection);
   v1::Finding& finding = Finding("incast", "host2:mlx5_0");
   AddCulprit(finding, "10.0.0.1", "10.0.0.2", 20);
-  AddCulprit(finding, "10.0.0.2", "10.0.0.1", 10);  // the same one, backward
+  AddCulprit(finding, "10.0.0.2", "10.0.0.1", 10);  // the same one, in the reverse direction
   AddCulprit(finding, "10.0.0.1", "10.0.0.2", 22);  // no culprit
-  AddCulprit(finding, "10.9.9.9", "10.0.0.2", 22);  // no flow
+  AddCulprit(finding, "10.9.9.9", "10.0.0.2", 22);  // not a flow
   const v1::Hits hits = Score().faults(0).culprits();
   EXPECT_EQ(hits.stated(), 3u);
   EXPECT_EQ(hits.right(), 1u);
@@ -273,7 +273,7 @@ TEST_F(ScoreFindingsTest, VictimsAreTheTruthsJobsByTheirConnections) {
   connection.mutable_b()->set_qpn(-1);
   v1::Finding& finding = Finding("gray_loss", kLink);
   finding.add_affected_jobs("nccl-1");
-  finding.add_affected_jobs("nccl-2");  // nobody's
+  finding.add_affected_jobs("nccl-2");  // without a job
   const v1::Hits hits = Score().faults(0).affected_jobs();
   EXPECT_EQ(hits.stated(), 2u);
   EXPECT_EQ(hits.right(), 1u);
@@ -284,9 +284,9 @@ TEST_F(ScoreFindingsTest, APfcVerdictIsKindAndPlaceTogether) {
   v1::TruthFault& fault = Fault("pfc_deadlock", kLink);
   for (const char* port : {"leaf0:E1", "spine0:E5"}) fault.add_loop_ports(port);
   Finding("pfc_deadlock", kLink);
-  Finding("pfc_deadlock", "leaf1:E1-spine0:E5");  // the loop's other link
+  Finding("pfc_deadlock", "leaf1:E1-spine0:E5");  // the other link of the loop
   Finding("pfc_storm", "host0:mlx5_0");
-  Finding("flap", kLink);  // not about pauses
+  Finding("flap", kLink);  // not about PFC
   const v1::Hits hits = Score().pfc_verdicts();
   EXPECT_EQ(hits.stated(), 3u);
   EXPECT_EQ(hits.right(), 2u);

@@ -26,7 +26,7 @@ bool CarriedAny(const v1::TruthConnection& connection) {
   return any(connection.forward()) || any(connection.backward());
 }
 
-// Kinds of the job's phases that crossed the fabric.
+// Types of the job's phases that crossed the fabric.
 std::multiset<std::string> KindsOf(const v1::Truth& truth, const v1::TruthJob& job) {
   std::set<uint32_t> crossed;
   for (const v1::TruthConnection& connection : truth.connections()) {
@@ -56,10 +56,10 @@ double MatchesOf(std::multiset<std::string> kinds, const v1::IterationPattern& i
   return matches;
 }
 
-// The mean over as many iterations as the report saw, and at least as many as count, from the one
-// that began before it saw any; nothing if there are not as many. The first of all does not count:
-// all ranks begin to compute together, and later each when it is done, so that it takes less time
-// from beginning to beginning than from data to data, which is what telemetry can see.
+// The mean over as many iterations as the report observed, and at least the required number, from
+// the one that started before the first observation; empty if there are too few. The first
+// iteration is excluded: all ranks start to compute together, but later each when it is done, so
+// that its duration differs from the interval between data, which is what telemetry observes.
 std::optional<double> TruePeriod(const v1::TruthJob& job, const v1::IterationPattern& iteration_pattern) {
   int first = job.iterations_size() > kFewestIterations + 1 ? 1 : 0;
   while (first + 1 < job.iterations_size() &&
@@ -73,7 +73,7 @@ std::optional<double> TruePeriod(const v1::TruthJob& job, const v1::IterationPat
          (last - first);
 }
 
-// The report's job that most of its NICs are in; nullptr: none.
+// The report's job that most of the true job's NICs belong to, or nullptr.
 const v1::Job* Find(const v1::ReplayReport& report, const std::string& name,
                     const std::map<std::string, std::string>& true_job) {
   const v1::Job* best = nullptr;
@@ -89,7 +89,7 @@ std::string_view HostOf(std::string_view place) { return place.substr(0, place.f
 
 void CompareWaiting(const v1::Truth& truth, const v1::ReplayReport& report,
                     IterationPatternAgreement& agreement) {
-  std::map<std::string, bool> stragglers;  // by host: named
+  std::map<std::string, bool> stragglers;  // by host: reported
   for (const v1::TruthFault& fault : truth.faults()) {
     if (fault.kind() != "straggler" || fault.visible_ns() == 0) continue;
     stragglers.emplace(HostOf(fault.place()), false);
@@ -105,12 +105,13 @@ void CompareWaiting(const v1::Truth& truth, const v1::ReplayReport& report,
       continue;
     }
     ++agreement.of_waited_for;
-    agreement.misses.push_back(fmt::format("{} is said to wait for {}", job.id(), host));
+    agreement.misses.push_back(
+        fmt::format("{}: {} is wrongly reported as the straggler", job.id(), host));
   }
   for (const auto& [host, named] : stragglers) {
     ++agreement.of_waited_for;
     agreement.straggler += named;
-    if (!named) agreement.misses.push_back(fmt::format("nobody is said to wait for {}", host));
+    if (!named) agreement.misses.push_back(fmt::format("the straggler {} is not reported", host));
   }
 }
 
@@ -133,14 +134,14 @@ IterationPatternAgreement CompareIterationPatterns(const v1::Truth& truth, const
       std::vector<std::string> told;
       for (const v1::Collective& one : iteration_pattern.collectives()) told.push_back(one.kind());
       agreement.misses.push_back(
-          fmt::format("{} does {}, and is told to do {}", job.name(), fmt::join(kinds, " and "),
+          fmt::format("{} does {}, reported as {}", job.name(), fmt::join(kinds, " and "),
                       told.empty() ? "nothing" : fmt::format("{}", fmt::join(told, " and "))));
     }
     if (iteration_pattern.period_ns() == 0) {
       if (job.iterations_size() > kFewestIterations) {
         ++agreement.of_periods;
         agreement.period_errors += 1;
-        agreement.misses.push_back(fmt::format("{} has no period", job.name()));
+        agreement.misses.push_back(fmt::format("{} has no iteration period", job.name()));
       }
       continue;
     }
@@ -151,9 +152,9 @@ IterationPatternAgreement CompareIterationPatterns(const v1::Truth& truth, const
     agreement.periods += error <= kGoodPeriod;
     agreement.period_errors += error;
     if (error > kGoodPeriod) {
-      agreement.misses.push_back(fmt::format("{} repeats every {:.1f} us, told {:.1f} us",
-                                             job.name(), *period / 1e3,
-                                             static_cast<double>(iteration_pattern.period_ns()) / 1e3));
+      agreement.misses.push_back(
+          fmt::format("{} has an iteration period of {:.1f} us, reported as {:.1f} us", job.name(),
+                      *period / 1e3, static_cast<double>(iteration_pattern.period_ns()) / 1e3));
     }
   }
   CompareWaiting(truth, report, agreement);

@@ -49,7 +49,7 @@ JobAgreement CompareJobs(const v1::Truth& truth, const v1::ReplayReport& report)
         static_cast<double>(connection.a_to_b().data_bytes() + connection.b_to_a().data_bytes());
     for (const v1::Endpoint* end : {&connection.a(), &connection.b()}) {
       if (end->job().empty()) continue;
-      in_report[end->address()][end->job()] += bytes + 1;  // some carry answers alone
+      in_report[end->address()][end->job()] += bytes + 1;  // some carry acknowledgements only
       if (end->qpn() < 0) continue;
       const auto at = job_of_end.find({end->address(), static_cast<uint32_t>(end->qpn())});
       if (at != job_of_end.end()) ++true_jobs[end->job()][at->second];
@@ -65,7 +65,7 @@ JobAgreement CompareJobs(const v1::Truth& truth, const v1::ReplayReport& report)
     truly.push_back(true_label.try_emplace(MostOf(votes), static_cast<uint32_t>(true_label.size()))
                         .first->second);
     const auto at = in_report.find(address);
-    // No job's id has a space: whom nobody claims is alone.
+    // A job ID never contains a space, so this is a cluster of its own.
     const std::string job = at == in_report.end() ? " " + address : MostOf(at->second);
     said.push_back(label.try_emplace(job, static_cast<uint32_t>(label.size())).first->second);
   }

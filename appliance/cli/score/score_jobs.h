@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which NICs work for one job, in a report and in truth. Internal to this folder.
+// The assignment of NICs to jobs, in a report and in truth. Internal to this folder.
 #pragma once
 
 #include <map>
@@ -13,11 +13,13 @@ class Truth;
 }  // namespace v1
 
 struct JobAgreement {
-  // Over the NICs that carried traffic of a job in truth. Each is of the job most of whose octets
-  // it carried; in the report likewise, and by itself where the report gives it to none.
+  // Scores the NICs that carried a job's traffic in truth. Each NIC belongs to the job with most of
+  // its bytes, in truth and in the report; a NIC without a job in the report is a cluster of its
+  // own.
   double adjusted_rand = 1;
   double nics = 0;
-  // By the report's job: the truth's that has most of its ends; empty: of background traffic.
+  // Returns, for each job of the report, the true job that most of its ends belong to; "" is
+  // background traffic.
   std::map<std::string, std::string> true_job;
 };
 

@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 
 // Two ranks with a stripe of two connections: 10.0.0.1 qp 11 and 12, 10.0.0.2 qp 21 and 22. The
-// first one's data takes path "A" for 1000 octets, then "B" for 3000.
+// first connection's data takes path "A" for 1000 bytes, then "B" for 3000.
 class ScoreTest : public testing::Test {
  protected:
   ScoreTest() {
@@ -108,7 +108,7 @@ TEST_F(ScoreTest, APermutationWithinAStripeIsRightForTheStripeAlone) {
   EXPECT_EQ(Share(MeasureKind::kStripeRecall), 1);
 }
 
-TEST_F(ScoreTest, WhatIsNotStatedLacksInTheRecall) {
+TEST_F(ScoreTest, UnstatedPairsReduceTheRecall) {
   Pair(11, 21);
   EXPECT_EQ(Share(MeasureKind::kPairPrecision), 1);
   EXPECT_EQ(Share(MeasureKind::kPairRecall), 0.5);
@@ -152,7 +152,7 @@ TEST_F(ScoreTest, ANodeOfTheSchedulerIsNoRank) {
   EXPECT_EQ(score.bins(0).right(), 2u);
 }
 
-// Two NICs in truth of one job: one cluster, of which any other answer has an index of 0.
+// Two NICs, in truth of one job: one cluster, for which any other answer has an index of 0.
 TEST_F(ScoreTest, NicsThatNoJobHasAreAlone) {
   Pair(11, 21).mutable_a()->set_job("a");
   EXPECT_EQ(Share(MeasureKind::kJobs), 0);
@@ -182,7 +182,7 @@ TEST_F(ScoreTest, NicsAreOfTheJobThatHasMostOfTheirBytes) {
   EXPECT_EQ(Share(MeasureKind::kJobs), 1);
 }
 
-// A job of the truth with two collectives and 31 iterations of 1000 ns, and the report's of it.
+// A true job with two collectives and 31 iterations of 1000 ns, and the same job in the report.
 class IterationPatternTest : public ScoreTest {
  protected:
   IterationPatternTest() {
@@ -201,7 +201,7 @@ class IterationPatternTest : public ScoreTest {
       told.set_id("wire-1");
       return told.mutable_iteration_pattern();
     }();
-    iteration_pattern_->set_first_ns(600);  // it computes first
+    iteration_pattern_->set_first_ns(600);  // the first iteration starts with computation
     iteration_pattern_->set_iterations(25);
     iteration_pattern_->set_period_ns(1002);
     iteration_pattern_->add_members()->set_host("host0");
@@ -233,7 +233,7 @@ TEST_F(IterationPatternTest, TheFirstIterationDoesNotCount) {
   EXPECT_EQ(Share(MeasureKind::kPeriodError), 0);
 }
 
-// Else who tells of few could not be wrong.
+// Otherwise, an incomplete report could not be wrong.
 TEST_F(IterationPatternTest, APeriodOfFewIterationsIsHeldAgainstTwenty) {
   iteration_pattern_->set_iterations(3);
   iteration_pattern_->set_period_ns(1010);
@@ -253,14 +253,14 @@ TEST_F(IterationPatternTest, AStragglerIsNamedByItsHost) {
   EXPECT_EQ(Share(MeasureKind::kWaitedFor), 0);
   iteration_pattern_->mutable_straggler()->set_member(0);
   EXPECT_EQ(Share(MeasureKind::kWaitedFor), 1);
-  iteration_pattern_->mutable_members(0)->set_host("host7");  // another one, that nobody waits for
+  iteration_pattern_->mutable_members(0)->set_host("host7");  // another one that is not a straggler
   EXPECT_EQ(Share(MeasureKind::kWaitedFor), 0);
 }
 
 TEST_F(ScoreTest, APathIsRightForTheBytesOfItsTime) {
   Stretch(10, 90, "leaf0:A");
   Stretch(110, 190, "leaf0:B");
-  // Of 5000 octets in all; the second connection's 1000 are not asserted.
+  // Of 5000 bytes in total, the second connection's 1000 are not asserted.
   EXPECT_DOUBLE_EQ(Share(MeasureKind::kPath), 0.8);
   EXPECT_EQ(Share(MeasureKind::kPathWrong), 0);
 }
@@ -271,7 +271,7 @@ TEST_F(ScoreTest, AChangeThatIsMissedIsWrongForItsBytes) {
   EXPECT_DOUBLE_EQ(Share(MeasureKind::kPathWrong), 0.6);
 }
 
-TEST_F(ScoreTest, WhatIsNotAssertedIsNotWrong) {
+TEST_F(ScoreTest, UnassertedPathsAreNotWrong) {
   Stretch(10, 190, "leaf0:A", v1::PathInterval::STATE_AMBIGUOUS);
   EXPECT_EQ(Share(MeasureKind::kPath), 0);
   EXPECT_EQ(Share(MeasureKind::kPathWrong), 0);
@@ -283,8 +283,8 @@ TEST_F(ScoreTest, ElephantsAloneAreThoseOfSoManyBytes) {
   EXPECT_DOUBLE_EQ(Share(MeasureKind::kPath, {.elephant_bytes = 2000}), 1);
 }
 
-// Poisson: of a way that no sample was taken of, nothing tells it.
-TEST_F(ScoreTest, WhatSamplesCanTellIsInReach) {
+// Poisson: a path without any sample is not revealed.
+TEST_F(ScoreTest, PathsWithExpectedSamplesAreInReach) {
   v1::TruthPath& over_core = *truth_.mutable_connections(0)->mutable_forward(0);
   const double bytes = static_cast<double>(over_core.bytes());
   double all = 0;
@@ -315,7 +315,7 @@ TEST_F(ScoreTest, ScoresAddUpInCountsAndNotInShares) {
   EXPECT_EQ(one.measures(0).of(), 4);
 }
 
-TEST_F(ScoreTest, ATableSaysWhichBarIsMissed) {
+TEST_F(ScoreTest, ATableListsMissedThresholds) {
   v1::Score score;
   v1::ViewScore& view = *score.add_views();
   view.set_view("leaves");
@@ -326,12 +326,12 @@ TEST_F(ScoreTest, ATableSaysWhichBarIsMissed) {
   const ScoreTable two_tiers = RenderScores(std::span(&score, 1));
   EXPECT_FALSE(two_tiers.all_hold);
   EXPECT_THAT(two_tiers.text, HasSubstr("98.90 !"));
-  EXPECT_THAT(two_tiers.text, HasSubstr("path is 98.900 %, and should be at least 99.00 %"));
-  score.set_switch_tiers(3);  // where 95 % are enough
+  EXPECT_THAT(two_tiers.text, HasSubstr("path is 98.900 %; the threshold is at least 99.00 %"));
+  score.set_switch_tiers(3);  // for which 95 % are sufficient
   EXPECT_TRUE(RenderScores(std::span(&score, 1)).all_hold);
 }
 
-TEST_F(ScoreTest, ATextThatIsNoTruthIsNamed) {
+TEST_F(ScoreTest, AnInvalidTruthIsNamed) {
   v1::Truth truth;
   const Status status = ParseTruth("{", "run/truth.json", truth);
   ASSERT_FALSE(status);

@@ -86,13 +86,13 @@ bool IsShownAnyway(MeasureKind kind) {
   }
 }
 
-// "99.95", and "99.95 !" where the bar is missed.
+// "99.95", or "99.95 !" if the threshold is missed.
 std::string Cell(const Row& row, MeasureKind kind) {
   const std::optional<double> share = ShareOf(row.sum, kind);
   if (!share) return "";
   const std::optional<double> bound = BoundOf(*row.view, kind, row.three_tiers);
   if (!bound && !IsShownAnyway(kind)) return "";
-  // Rounded so that a miss never looks like a hit.
+  // Rounded away from the threshold, so that a miss never looks like a hit.
   const double percent =
       (IsAtMost(kind) ? std::ceil(*share * 1e4) : std::floor(*share * 1e4)) / 100;
   return fmt::format("{:.2f}{}", percent, !bound || Holds(kind, *share, *bound) ? "" : " !");
@@ -115,19 +115,19 @@ std::vector<std::string> MissedBars(const v1::ViewScore& score, bool three_tiers
     const std::optional<double> bound = BoundOf(*view, kind, three_tiers);
     const std::optional<double> share = ShareOf(score, kind);
     if (!bound || !share || Holds(kind, *share, *bound)) continue;
-    // Rounded so that a miss never looks like a hit.
+    // Rounded away from the threshold, so that a miss never looks like a hit.
     const double percent =
         (IsAtMost(kind) ? std::ceil(*share * 1e5) : std::floor(*share * 1e5)) / 1000;
-    missed.push_back(fmt::format("{}{}: {} is {:.3f} %, and should be at {} {:.2f} %", view->title,
-                                 three_tiers ? " (three tiers)" : "", WordsOf(kind), percent,
-                                 IsAtMost(kind) ? "most" : "least", 100 * *bound));
+    missed.push_back(fmt::format("{}{}: {} is {:.3f} %; the threshold is at {} {:.2f} %",
+                                 view->title, three_tiers ? " (three tiers)" : "", WordsOf(kind),
+                                 percent, IsAtMost(kind) ? "most" : "least", 100 * *bound));
   }
   return missed;
 }
 
 namespace {
 
-// A row for each view that is about connections, jobs and paths, and the bars that it misses.
+// One row for each view about connections, jobs and paths, and the missed thresholds.
 void AppendViews(std::span<const Row> rows, ScoreTable& out, std::string& misses) {
   TextTable table({{"VIEW"},
                    {"TELEMETRY"},
@@ -141,7 +141,7 @@ void AppendViews(std::span<const Row> rows, ScoreTable& out, std::string& misses
                    {"COLLECTIVES", Align::kRight},
                    {"PERIODS", Align::kRight},
                    {"PERIOD ERROR", Align::kRight},
-                   {"WAITED FOR", Align::kRight},
+                   {"STRAGGLERS", Align::kRight},
                    {"PATH", Align::kRight},
                    {"PATH WRONG", Align::kRight},
                    {"IN REACH", Align::kRight}});
@@ -158,9 +158,9 @@ void AppendViews(std::span<const Row> rows, ScoreTable& out, std::string& misses
       misses += fmt::format("  {}: {}\n", row.view->name, miss);
     }
   }
-  out.text = "PER CENT of what the bars are about (!: missed)\n\n" + table.Render(2);
+  out.text = "PERCENT (!: threshold missed)\n\n" + table.Render(2);
   out.all_hold = missed.empty();
-  if (!missed.empty()) out.text += "\nBARS MISSED\n\n" + missed;
+  if (!missed.empty()) out.text += "\nMISSED THRESHOLDS\n\n" + missed;
 }
 
 }  // namespace
@@ -170,7 +170,7 @@ ScoreTable RenderScores(std::span<const v1::Score> scores, const KindWeights& we
   const FindingTables faults = RenderFindings(scores, weights);
   ScoreTable out;
   if (rows.empty() && faults.text.empty()) {
-    out.text = "Nothing to score: no view has its telemetry in the run.\n";
+    out.text = "Nothing to score: the run does not have the telemetry of any view.\n";
     return out;
   }
   std::string misses;
@@ -179,7 +179,7 @@ ScoreTable RenderScores(std::span<const v1::Score> scores, const KindWeights& we
   out.is_calibrated = std::ranges::none_of(
       bins, [](const CalibrationBin& bin) { return bin.state == BinState::kMisses; });
   out.text += RenderCalibration(bins);
-  if (!misses.empty()) out.text += "\nWHAT WAS WRONG, the first of each view\n\n" + misses;
+  if (!misses.empty()) out.text += "\nERRORS (first of each view)\n\n" + misses;
   out.text += faults.text;
   out.all_hold &= faults.all_hold;
   if (out.text.starts_with('\n')) out.text.erase(0, 1);

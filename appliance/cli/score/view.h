@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run is looked at through, and how well its answers must then be: the rows of the table
-// that a campaign prints.
+// Views: subsets of a run's telemetry, and the thresholds that answers must meet with each.
 #pragma once
 
 #include <cstdint>
@@ -11,58 +10,59 @@
 
 namespace rocescope {
 
-// What is measured, in the order of the table's columns. NameOf gives the names that reports have.
+// The figures, in the order of the table's columns. NameOf returns the names that reports use.
 enum class MeasureKind : uint8_t {
-  kStripePrecision,  // of pairs stated, those within the right stripe
-  kStripeRecall,     // of connections with traffic, those stated so
-  kPairPrecision,    // of pairs stated, those of the right two queue pairs
+  kStripePrecision,  // stated pairs within the right stripe
+  kStripeRecall,     // connections with traffic that are stated correctly
+  kPairPrecision,    // stated pairs with the right two queue pairs
   kPairRecall,
-  kRanks,        // of the ends of jobs' connections, those given to the right process
-  kJobs,         // which NICs are of one job: adjusted Rand index, weighted by NICs over runs
-  kCollectives,  // of jobs' collectives, those told by their kind
-  kPeriods,      // of jobs seen for twenty iterations, those whose period is within 0.3 %
-  kPeriodError,  // how far off these periods are, on average
-  kWaitedFor,    // of stragglers, those that their job is said to wait for
-  kPath,         // of octets, those whose path is asserted and right
-  kPathWrong,    // of octets, those whose path is asserted and wrong
-  kPathReach,    // of octets, those that samples can be expected to tell the path of
+  kRanks,        // ends of the jobs' connections that are assigned to the right process
+  kJobs,         // assignment of NICs to jobs: adjusted Rand index, weighted by NICs over runs
+  kCollectives,  // collectives of jobs with the right type
+  kPeriods,      // jobs with at least twenty observed iterations whose period is within 0.3 %
+  kPeriodError,  // mean relative error of these periods
+  kWaitedFor,    // stragglers reported correctly
+  kPath,         // bytes with an asserted path that is right
+  kPathWrong,    // bytes with an asserted path that is wrong
+  kPathReach,    // bytes whose path samples can be expected to reveal
   kCount,
 };
 inline constexpr size_t kMeasures = static_cast<size_t>(MeasureKind::kCount);
 std::string_view NameOf(MeasureKind kind);
 
-// Whether less is better.
+// Returns whether lower is better.
 constexpr bool IsAtMost(MeasureKind kind) {
   return kind == MeasureKind::kPathWrong || kind == MeasureKind::kPeriodError;
 }
 
-// At most, or at least: see IsAtMost.
+// A maximum or a minimum: see IsAtMost.
 struct Bar {
   MeasureKind measure;
   double bound;
-  bool three_tiers = false;  // in fabrics of three tiers this holds in place of the one before
+  bool three_tiers = false;  // overrides the previous row in fabrics with three tiers
 };
 
 struct View {
   std::string_view name;
   std::string_view title;
-  std::string_view parts;              // as --only takes them; empty: all that a run has
-  std::string_view three_tiers_parts;  // in fabrics of three tiers; empty: the same
+  std::string_view parts;              // as for --only; empty: everything in the run
+  std::string_view three_tiers_parts;  // in fabrics with three tiers; empty: the same
   double mirror_loss = 0;
-  bool elephants_alone = false;  // only flows of which ten samples are to be expected count
-  // In fabrics of three tiers, samples alone tell by which way a flow goes between the taps.
+  bool elephants_alone = false;  // only flows with at least ten expected samples are scored
+  // In fabrics with three tiers, only samples reveal the path of a flow between the taps.
   bool samples_close_gaps = false;
-  bool has_activity = true;   // when each flow sends is seen: what collectives are found from
-  bool about_faults = false;  // what is wrong and where it is congested counts, and nothing else
-  bool when_named = false;    // not one of those that a run is scored by if none is asked for
-  std::vector<Bar> bars;      // finding_bars.h has those about faults
+  bool has_activity = true;  // the time of every flow's packets is observed, which the detection of
+                             // collectives needs
+  bool about_faults = false;  // only findings and hotspots are scored
+  bool when_named = false;    // only used if named explicitly
+  std::vector<Bar> bars;      // thresholds for faults are in finding_bars.h
 };
 
 std::span<const View> Views();
-// What a view's name, or "paths" or "diagnosis", stands for: itself, the views that are not about
-// faults, and those that are, but for those that must be named. Empty if there is none of the name.
+// Resolves a view's name, "paths" (all views that are not about faults) or "diagnosis" (those about
+// faults, except views that must be named). Returns an empty list if the name is unknown.
 std::vector<const View*> ViewsNamed(std::string_view name);
-// nullptr if there is none of the name.
+// Returns nullptr if the name is unknown.
 const View* FindView(std::string_view name);
 
 }  // namespace rocescope

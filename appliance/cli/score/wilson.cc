@@ -7,7 +7,7 @@
 namespace rocescope {
 
 Interval WilsonInterval(double right, double of) {
-  constexpr double kZ = 1.959963984540054;  // the normal distribution's 97.5 % quantile
+  constexpr double kZ = 1.959963984540054;  // 97.5 % quantile of the normal distribution
   if (of <= 0) return {};
   const double share = right / of;
   const double centre = share + kZ * kZ / (2 * of);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How sure a share is that was counted.
+// Confidence interval of a counted share.
 #pragma once
 
 namespace rocescope {
@@ -9,9 +9,9 @@ struct Interval {
   double high = 1;
 };
 
-// In which a share lies with 95 % that was seen as `right` of `of`: Wilson, Probable inference, the
-// law of succession, and statistical inference, JASA 22 (1927), equation of p. 209 solved for the
-// share. All of [0, 1] where nothing was counted.
+// The 95 % interval of the share `right` / `of`: Wilson, Probable inference, the law of succession,
+// and statistical inference, JASA 22 (1927), equation of p. 209 solved for the share. Returns [0,
+// 1] if nothing was counted.
 Interval WilsonInterval(double right, double of);
 
 }  // namespace rocescope

@@ -6,8 +6,9 @@
 namespace rocescope {
 namespace {
 
-// As statsmodels' proportion_confint(method="wilson") and R's prop.test(correct = FALSE) have them;
-// 81 of 263 and 15 of 148 are Newcombe's, Statistics in Medicine 17 (1998), 857, table I, method 3.
+// Reference values of statsmodels' proportion_confint(method="wilson") and R's prop.test(correct =
+// FALSE); 81 of 263 and 15 of 148 are from Newcombe, Statistics in Medicine 17 (1998), 857, table
+// I, method 3.
 struct Case {
   double right, of, low, high;
 };
@@ -22,7 +23,7 @@ TEST(Wilson, IntervalsAreAsPublished) {
   }
 }
 
-TEST(Wilson, NothingCountedTellsNothing) {
+TEST(Wilson, WithoutCountsTheIntervalIsEverything) {
   EXPECT_EQ(WilsonInterval(0, 0).low, 0);
   EXPECT_EQ(WilsonInterval(0, 0).high, 1);
 }

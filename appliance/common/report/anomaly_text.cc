@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kFew = 5;
 
-// "tx_discards 812 frames instead of 0": what is oddest about it, and its runner-up if that has a
-// good part in it.
+// Returns "tx_discards 812 frames (expected 0)": the metric that deviates most, and the second one
+// if it contributes at least kGoodPart.
 std::string WhatOf(const v1::Anomaly& anomaly) {
   constexpr double kGoodPart = 0.25;
   std::string what;
@@ -25,7 +25,7 @@ std::string WhatOf(const v1::Anomaly& anomaly) {
     const v1::MetricDeviation& metric = anomaly.metrics(i);
     if (i > 0 && metric.share() < kGoodPart) break;
     what +=
-        fmt::format("{}{} {:.0f} instead of {:.0f} {}", i > 0 ? ", " : "", Visible(metric.metric()),
+        fmt::format("{}{} {:.0f} (expected {:.0f}) {}", i > 0 ? ", " : "", Visible(metric.metric()),
                     metric.observed(), metric.expected(), Visible(metric.unit()));
   }
   return what;
@@ -48,16 +48,17 @@ void AppendAnomalies(const v1::ReplayReport& report, std::string& text) {
     return std::tuple(one->probability(), one->from_ns(), one->place(), one->priority());
   });
   text += fmt::format(
-      "ANOMALIES: {} unlike the past and unlike the peers; the oddest first\n\n"
-      "  odd is not broken: what is, FAULTS says; CHANCE is how likely a window so odd is, by "
-      "those "
-      "before\n\n",
-      Counted(anomalies.size(), "time"));
+      "ANOMALIES: {} outside the history and the peers' range; most unlikely first\n"
+      "\n"
+      "  An anomaly is not a fault; see FAULTS. CHANCE is the probability of such a window, "
+      "estimated from history.\n"
+      "\n",
+      Counted(anomalies.size(), "period"));
   TextTable table({{"WHERE"},
                    {"SINCE", Align::kRight},
-                   {"FOR", Align::kRight},
+                   {"DURATION", Align::kRight},
                    {"CHANCE", Align::kRight},
-                   {"WHAT, IN THE ODDEST WINDOW"}});
+                   {"DEVIATION IN THE MOST UNLIKELY WINDOW"}});
   int rows = 0;
   for (const v1::Anomaly* anomaly : anomalies) {
     if (rows++ == kFew) break;

@@ -22,11 +22,11 @@ std::string TextOf(const std::string& anomalies) {
   return text;
 }
 
-TEST(AnomalyText, IsNoneWhereNothingWasOdd) {
+TEST(AnomalyText, IsEmptyWithoutAnomalies) {
   EXPECT_EQ(TextOf("anomalies { judged: 100 unstable: 3 }"), "");
 }
 
-TEST(AnomalyText, SaysWhatWhereByHowMuchAndSinceWhen) {
+TEST(AnomalyText, ListsPlaceDeviationAndTime) {
   const std::string text = TextOf(R"(
       zero_ns: 1000000000
       anomalies { anomalies {
@@ -35,15 +35,15 @@ TEST(AnomalyText, SaysWhatWhereByHowMuchAndSinceWhen) {
           metrics { metric: "queue_drops" unit: "frames" observed: 812 expected: 0 share: 0.7 }
           metrics { metric: "pfc_tx" unit: "frames" observed: 40 expected: 3 share: 0.26 }
           metrics { metric: "pfc_rx" unit: "frames" observed: 1 expected: 0 share: 0.04 } } })");
-  EXPECT_THAT(text, HasSubstr("ANOMALIES: 1 time unlike the past"));
+  EXPECT_THAT(text, HasSubstr("ANOMALIES: 1 period outside the history"));
   EXPECT_THAT(text, HasSubstr("port leaf0:Ethernet1 priority 3"));
   EXPECT_THAT(text, HasSubstr("+2.00 s"));
   EXPECT_THAT(text,
-              HasSubstr("queue_drops 812 instead of 0 frames, pfc_tx 40 instead of 3 frames"));
+              HasSubstr("queue_drops 812 (expected 0) frames, pfc_tx 40 (expected 3) frames"));
   EXPECT_THAT(text, Not(HasSubstr("pfc_rx")));
 }
 
-TEST(AnomalyText, HasTheOddestFirstAndAFewAlone) {
+TEST(AnomalyText, ListsTheFewMostUnlikelyFirst) {
   std::string anomalies;
   for (int i = 0; i < 7; ++i) {
     anomalies += "anomalies { kind: \"nic\" place: \"host" + std::to_string(i) +

@@ -33,20 +33,20 @@ std::string Joined(const Names& names) {
   return text;
 }
 
-// Which ports to look at.
+// Describes the ports to inspect.
 std::string PlaceOf(const CableFinding& finding) {
   if (finding.kind() == CableFinding::KIND_UNEXPECTED) {
     return finding.place() + " has no link in the topology";
   }
   std::string text;
   for (const v1::Cable& cable : finding.real()) {
-    text += fmt::format("{}{} goes to {}, not {}", text.empty() ? "" : "; ", cable.a(), cable.b(),
-                        cable.b_declared());
+    text += fmt::format("{}{} is connected to {}, not to {}", text.empty() ? "" : "; ", cable.a(),
+                        cable.b(), cable.b_declared());
   }
   if (!text.empty()) return text;
   std::string declared = Joined(finding.declared_links());
   if (!finding.sender().empty()) {
-    return fmt::format("{} gets what {} sends, not {}", finding.receiver(), finding.sender(),
+    return fmt::format("{} receives what {} sends, not {}", finding.receiver(), finding.sender(),
                        declared);
   }
   return declared;
@@ -58,9 +58,9 @@ std::string SeenOf(const CableFinding& finding) {
   const bool unexpected = finding.kind() == CableFinding::KIND_UNEXPECTED;
   if (finding.kind() == CableFinding::KIND_MISSING) {
     return finding.readings() > 0 ? "down and idle at both ends"
-                                  : "neither switch counts anything there";
+                                  : "no traffic counted at either switch";
   }
-  if (finding.state_differs()) add("one end is up, the other down");
+  if (finding.state_differs()) add("up at one end, down at the other");
   if (finding.packets() > 0) add(Counted(finding.packets(), "packet"));
   if (finding.flows() > 0) {
     add(Counted(finding.flows(), "flow") +
@@ -70,7 +70,7 @@ std::string SeenOf(const CableFinding& finding) {
   }
   if (finding.bytes() > 0) {
     add(HumanBytes(finding.bytes()) +
-        (unexpected ? " received" : " received that the declared ends did not send"));
+        (unexpected ? " received" : " received but not sent by the declared peers"));
   }
   return text;
 }
@@ -80,14 +80,14 @@ std::string SeenOf(const CableFinding& finding) {
 void AppendCabling(const v1::ReplayReport& report, std::string& text) {
   const v1::Cabling& cabling = report.cabling();
   if (cabling.links() == 0) return;
-  text += fmt::format("CABLES: {} of {} seen as the topology has them",
+  text += fmt::format("CABLING: {} of {} confirmed to match the topology",
                       WithThousands(cabling.confirmed()), Counted(cabling.links(), "link"));
   if (cabling.contradicted() > 0) {
-    text += fmt::format(", {} not", WithThousands(cabling.contradicted()));
+    text += fmt::format(", {} contradicted", WithThousands(cabling.contradicted()));
   }
   text += "\n\n";
   if (cabling.findings().empty()) return;
-  TextTable table({{"WHAT"}, {"LOOK AT"}, {"SEEN"}, {"SINCE", Align::kRight}, {"SURE"}});
+  TextTable table({{"WHAT"}, {"PORTS"}, {"OBSERVED"}, {"SINCE", Align::kRight}, {"CONFIDENCE"}});
   int rows = 0;
   for (const CableFinding& finding : cabling.findings()) {
     if (rows++ == kMaxRows) break;

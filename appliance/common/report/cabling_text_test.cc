@@ -24,12 +24,12 @@ std::string TextOf(const std::string& cabling) {
 
 TEST(CablingText, IsNoneWithoutATopology) { EXPECT_EQ(TextOf(""), ""); }
 
-TEST(CablingText, SaysHowMuchIsConfirmed) {
+TEST(CablingText, CountsConfirmedLinks) {
   EXPECT_EQ(TextOf("links: 80 confirmed: 64"),
-            "CABLES: 64 of 80 links seen as the topology has them\n\n");
+            "CABLING: 64 of 80 links confirmed to match the topology\n\n");
 }
 
-TEST(CablingText, NamesThePortsOfASwapAndWhatWasSeen) {
+TEST(CablingText, NamesThePortsAndObservationsOfASwap) {
   const std::string text = TextOf(R"(
       links: 80 confirmed: 78 contradicted: 2
       findings {
@@ -39,28 +39,28 @@ TEST(CablingText, NamesThePortsOfASwapAndWhatWasSeen) {
         real { a: "leaf1:E18" b: "spine0:E1" b_declared: "spine1:E2" }
         confidence: 0.98 flows: 14 flows_against: 1 bytes: 52000000 since_ns: 1001000000
       })");
-  EXPECT_THAT(text, HasSubstr("78 of 80 links seen as the topology has them, 2 not\n"));
-  EXPECT_THAT(text, HasSubstr("swapped  leaf0:E17 goes to spine1:E2, not spine0:E1; "
-                              "leaf1:E18 goes to spine0:E1, not spine1:E2"));
-  EXPECT_THAT(text, HasSubstr("14 flows, 1 as declared; 52.0 MB received that the declared ends "
-                              "did not send"));
+  EXPECT_THAT(text, HasSubstr("78 of 80 links confirmed to match the topology, 2 contradicted\n"));
+  EXPECT_THAT(text, HasSubstr("swapped  leaf0:E17 is connected to spine1:E2, not to spine0:E1; "
+                              "leaf1:E18 is connected to spine0:E1, not to spine1:E2"));
+  EXPECT_THAT(text, HasSubstr("14 flows, 1 as declared; 52.0 MB received but not sent by the "
+                              "declared peers"));
   EXPECT_THAT(text, HasSubstr("+1.0 ms"));
   EXPECT_THAT(text, HasSubstr("0.98\n"));
 }
 
-TEST(CablingText, TellsALinkThatIsDownFromOneThatNobodyCounts) {
+TEST(CablingText, DistinguishesALinkThatIsDownFromOneWithoutTraffic) {
   const std::string link = R"(kind: KIND_MISSING declared_links: "leaf0:E1-spine0:E1")";
   EXPECT_THAT(TextOf("links: 1 findings { readings: 5 " + link + "}"),
               HasSubstr("leaf0:E1-spine0:E1  down and idle at both ends"));
   EXPECT_THAT(TextOf("links: 1 findings {" + link + "}"),
-              HasSubstr("leaf0:E1-spine0:E1  neither switch counts anything there"));
+              HasSubstr("leaf0:E1-spine0:E1  no traffic counted at either switch"));
 }
 
-TEST(CablingText, SaysWhoSendsWhereTheOtherEndIsNotKnown) {
+TEST(CablingText, NamesTheSenderIfThePeerPortIsUnknown) {
   EXPECT_THAT(TextOf(R"(links: 1 findings {
                 kind: KIND_DISAGREES declared_links: "leaf0:E1-spine0:E1"
                 receiver: "spine0:E1" sender: "leaf3" flows: 3 })"),
-              HasSubstr("disagrees  spine0:E1 gets what leaf3 sends, not leaf0:E1-spine0:E1"));
+              HasSubstr("disagrees  spine0:E1 receives what leaf3 sends, not leaf0:E1-spine0:E1"));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ bool IsOff(const v1::Clock& clock) {
 }  // namespace
 
 void AppendClocks(const v1::ReplayReport& report, std::string& text) {
-  std::map<uint32_t, std::string> references;  // by group
+  std::map<uint32_t, std::string> references;  // grouped by kind
   std::vector<const v1::Clock*> off;
   uint64_t known = 0;
   for (const v1::Clock& clock : report.clocks().clocks()) {
@@ -32,7 +32,7 @@ void AppendClocks(const v1::ReplayReport& report, std::string& text) {
   }
   if (off.empty()) return;
   text += fmt::format(
-      "CLOCKS: {} of {} that packets tie together are off by more than is uncertain\n\n",
+      "CLOCKS: {} of {} with packets in common have an offset beyond its uncertainty\n\n",
       WithThousands(off.size()), WithThousands(known));
   const auto key = [](const v1::Clock* clock) {
     return std::tuple(-std::max(clock->offset_ns(), -clock->offset_ns()), clock->kind(),
@@ -41,9 +41,9 @@ void AppendClocks(const v1::ReplayReport& report, std::string& text) {
   std::ranges::sort(off, {}, key);
   TextTable table({{"CLOCK"},
                    {"OFFSET", Align::kRight},
-                   {"GIVE OR TAKE", Align::kRight},
+                   {"UNCERTAINTY", Align::kRight},
                    {"DRIFT", Align::kRight},
-                   {"FROM"},
+                   {"REFERENCE"},
                    {"PACKETS", Align::kRight}});
   int rows = 0;
   for (const v1::Clock* clock : off) {

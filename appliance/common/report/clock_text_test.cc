@@ -32,7 +32,7 @@ TEST(ClockText, IsNoneWhereClocksAgree) {
   EXPECT_EQ(TextOf(R"(clocks { kind: "mirror" name: "leaf1" })"), "");
 }
 
-TEST(ClockText, HasThoseThatAreOffAndByWhichClock) {
+TEST(ClockText, ListsClocksWithAnOffsetAndTheirReference) {
   const std::string text = TextOf(R"(
       clocks { kind: "mirror" name: "leaf1" known: true offset_ns: -26800 uncertainty_ns: 1000
                drifts: true drift_ppb: 12300 packets: 1234 }

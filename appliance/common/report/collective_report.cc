@@ -32,7 +32,7 @@ std::string_view NameOf(CollectiveKind kind) {
   return "unknown";
 }
 
-// "4 NICs", "8 groups of 4 NICs", "8 groups of 2 to 4 NICs".
+// Returns "4 NICs", "8 groups of 4 NICs" or "8 groups of 2 to 4 NICs".
 std::string GroupsText(const v1::Collective& collective) {
   int least = INT32_MAX;
   int most = 0;
@@ -85,17 +85,18 @@ void FillIterationPattern(const JobIterationPattern& iteration_pattern, v1::Iter
 
 void AppendIterationPattern(const v1::IterationPattern& iteration_pattern, std::string& text) {
   text += fmt::format(
-      "\n  repeats every {}, {} seen from beginning to end; alike to {:.2f} (1: each as the "
-      "next)\n",
+      "\n"
+      "  iteration period {}, {} observed completely; similarity {:.2f} (1: identical "
+      "iterations)\n",
       HumanDuration(iteration_pattern.period_ns()), Counted(iteration_pattern.iterations(), "iteration"),
       iteration_pattern.strength());
   TextTable steps({{"STEP", Align::kRight},
                    {"COLLECTIVE"},
-                   {"AMONG"},
-                   {"BEGINS", Align::kRight},
-                   {"TAKES", Align::kRight},
-                   {"CARRIES", Align::kRight},
-                   {"SURE", Align::kRight}});
+                   {"PARTICIPANTS"},
+                   {"START", Align::kRight},
+                   {"DURATION", Align::kRight},
+                   {"BYTES", Align::kRight},
+                   {"CONFIDENCE", Align::kRight}});
   for (int i = 0; i < std::min(iteration_pattern.collectives_size(), kMaxRows); ++i) {
     const v1::Collective& step = iteration_pattern.collectives(i);
     std::string kind = step.kind();
@@ -112,10 +113,10 @@ void AppendIterationPattern(const v1::IterationPattern& iteration_pattern, std::
   const v1::IterationPatternMember& member = iteration_pattern.members(static_cast<int>(waited.member()));
   const std::string name =
       member.device().empty() ? member.host() : member.host() + "/" + member.device();
-  text += fmt::format(
-      "\n  the others wait for {} ({}): it enters {} after them in {} of {} iterations\n",
-      Visible(name), Visible(member.address()), HumanDuration(waited.lateness_ns()),
-      waited.iterations(), waited.of());
+  text +=
+      fmt::format("\n  straggler: {} ({}) starts {} after the other ranks in {} of {} iterations\n",
+                  Visible(name), Visible(member.address()), HumanDuration(waited.lateness_ns()),
+                  waited.iterations(), waited.of());
 }
 
 }  // namespace rocescope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a job does again and again, in the report.
+// A job's iteration pattern in the report.
 #pragma once
 
 #include <string>

@@ -37,11 +37,12 @@ std::string ExampleOf(const ConnectionEvidence& evidence) {
     case EvidenceKind::kNcclLog:
       return "the NCCL log names both queue pair numbers";
     case EvidenceKind::kRethEcho:
-      return fmt::format("a WRITE used address {:#x} with rkey {:#x}, granted the other way",
-                         evidence.address, evidence.rkey);
+      return fmt::format(
+          "a WRITE used address {:#x} with rkey {:#x}, granted in the other direction",
+          evidence.address, evidence.rkey);
     case EvidenceKind::kPsnEcho:
       return fmt::format(
-          "PSN {} was answered after {:.1f} us", evidence.psn,
+          "PSN {} was acknowledged after {:.1f} us", evidence.psn,
           static_cast<double>((evidence.echo_time - evidence.cause_time).count()) / 1000.0);
   }
   return "";
@@ -75,7 +76,7 @@ const FlowReference* FindFlow(const ConnectionEndpoint& from, const ConnectionEn
   return at == flows.end() ? nullptr : &at->second;
 }
 
-// What went from one end to the other while the connection held its queue pair numbers.
+// Traffic from one end to the other while the connection owned its queue pair numbers.
 const FlowCounts* CarriedBy(const Connection& connection, const FlowReference* flow) {
   return flow == nullptr ? nullptr : flow->summary->Of(connection.valid_until);
 }
@@ -101,7 +102,7 @@ void FillDirection(const Connection& connection, size_t from, const FlowIds& flo
   out.set_control_messages(data.control_messages);
 }
 
-// Which direction the echo itself went.
+// The direction in which the echo itself travelled.
 void FillSide(const ConnectionEvidence& evidence, const Connection& connection,
               const FlowIds& flows, v1::Evidence& out) {
   if (evidence.kind != EvidenceKind::kRethEcho && evidence.kind != EvidenceKind::kPsnEcho) return;

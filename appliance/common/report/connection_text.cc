@@ -27,11 +27,11 @@ std::string WhyThereAreNone(const v1::ReplayReport& report) {
   const bool all_datagrams = std::all_of(
       report.flows().begin(), report.flows().end(),
       [](const v1::Flow& flow) { return flow.operations().datagram() == flow.packets(); });
-  if (report.flows().empty() || !all_datagrams) return "none found";
-  return "none to find: datagrams (UD) go from any queue pair to any, so a flow is all there is";
+  if (report.flows().empty() || !all_datagrams) return "no peer found";
+  return "not applicable: UD queue pairs have no peer; see FLOWS";
 }
 
-// What was found both ways stands together: "psn_echo A>B 2/2, B>A 1/1".
+// Joins the evidence of both directions: "psn_echo A>B 2/2, B>A 1/1".
 std::string EvidenceText(const v1::Connection& connection) {
   std::string text;
   std::string_view last;
@@ -54,9 +54,9 @@ std::string BecauseText(const v1::Connection& connection) {
           "{} ({}{})",
           Counted(static_cast<uint64_t>(connection.candidates_size()), "possible queue pair"),
           ConfidenceText(connection.candidates(0).posterior()),
-          connection.candidates_size() > 1 ? " the likeliest" : "");
+          connection.candidates_size() > 1 ? " most likely" : "");
     case v1::Connection::STATE_ONE_SIDED:
-      return "nothing tells the other end";
+      return "no evidence of the peer";
     default:
       return EvidenceText(connection);
   }
@@ -75,8 +75,9 @@ void AppendConnections(const v1::ReplayReport& report, std::string& text) {
                   [](const v1::Connection& c) { return c.transport() == "UC"; });
   if (all_unreliable && totals.connections_paired() + totals.connections_ambiguous() == 0) {
     text +=
-        "CONNECTIONS: none to find: nothing answers over unreliable connections (UC), so no "
-        "traffic tells their other end\n\n";
+        "CONNECTIONS: none can be paired: unreliable connections (UC) have no acknowledgements to "
+        "identify the peer\n"
+        "\n";
   } else {
     text += fmt::format("CONNECTIONS: {} paired, {} ambiguous, {} with one side unknown\n\n",
                         WithThousands(totals.connections_paired()),
@@ -89,8 +90,8 @@ void AppendConnections(const v1::ReplayReport& report, std::string& text) {
                    {"RANK", Align::kRight},
                    {"A->B DATA BYTES", Align::kRight},
                    {"B->A DATA BYTES", Align::kRight},
-                   {"SURE", Align::kRight},
-                   {"BECAUSE"}});
+                   {"CONFIDENCE", Align::kRight},
+                   {"EVIDENCE"}});
   for (int i = 0; i < std::min(report.connections_size(), kMaxRows); ++i) {
     const v1::Connection& c = report.connections(i);
     table.Add({EndpointText(c.a()), RankText(c.a().rank(), ProcessText(c.a())), EndpointText(c.b()),

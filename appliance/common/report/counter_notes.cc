@@ -15,7 +15,7 @@ namespace {
 void AddNote(const OddReadings& odd, std::string_view what, std::vector<std::string>& notes) {
   if (odd.count == 0) return;
   notes.push_back(
-      fmt::format("{} {} (the first: {})", Counted(odd.count, "counter value"), what, odd.example));
+      fmt::format("{} {} (first: {})", Counted(odd.count, "counter value"), what, odd.example));
 }
 
 void AddImpossible(const ReadingProblem& trouble, std::vector<std::string>& notes) {
@@ -34,12 +34,12 @@ void AddImpossible(const ReadingProblem& trouble, std::vector<std::string>& note
       rest += odd.count;
       continue;
     }
-    notes.push_back(fmt::format("{} of {}: impossible, and left out (the first: {})",
+    notes.push_back(fmt::format("{} of {} were implausible and ignored (first: {})",
                                 Counted(odd.count, "value"), kMetrics[metrics[i]].name,
                                 odd.example));
   }
   if (rest > 0) {
-    notes.push_back(fmt::format("{} of {}: impossible, and left out", Counted(rest, "value"),
+    notes.push_back(fmt::format("{} of {} were implausible and ignored", Counted(rest, "value"),
                                 Counted(metrics.size() - kMaxMetrics, "other metric")));
   }
 }
@@ -49,27 +49,28 @@ void AddImpossible(const ReadingProblem& trouble, std::vector<std::string>& note
 std::vector<std::string> NotesOnCounters(const ReadingProblem& trouble,
                                          const DiagnosisCoverage& coverage) {
   std::vector<std::string> notes;
-  AddNote(trouble.unknown, "of ports and devices that the topology does not have: left out", notes);
-  AddNote(trouble.strayed, "of times far from all others': left out", notes);
-  AddNote(trouble.late, "out of order, behind later ones: left out", notes);
-  AddNote(trouble.backwards, "below those before: what these counters did meanwhile is not known",
+  AddNote(trouble.unknown, "for ports and devices that are not in the topology were ignored",
           notes);
+  AddNote(trouble.strayed, "with outlying timestamps were ignored", notes);
+  AddNote(trouble.late, "older than values already received were ignored", notes);
+  AddNote(trouble.backwards,
+          "decreased (counter reset); the increments between the readings are unknown", notes);
   AddImpossible(trouble, notes);
   if (coverage.no_window) {
-    notes.push_back("all counters are of one moment: they tell of no time");
+    notes.push_back("all counter values have the same timestamp, so no rates can be computed");
   }
   if (coverage.windows_before > 0) {
-    notes.push_back(fmt::format(
-        "faults were looked for in the last {} of {} windows: of those that were over before "
-        "nothing is said; --window makes them longer, --until looks at an earlier part",
-        WithThousands(coverage.windows),
-        WithThousands(coverage.windows_before + coverage.windows)));
+    notes.push_back(
+        fmt::format("only the last {} of {} windows were diagnosed; faults that ended before are "
+                    "not reported: use a longer --window, or --until to diagnose an earlier part",
+                    WithThousands(coverage.windows),
+                    WithThousands(coverage.windows_before + coverage.windows)));
   }
   if (coverage.links_balanced > 0 && coverage.links_balanced < coverage.links) {
-    notes.push_back(fmt::format(
-        "frames sent and received can be compared on {} of {} links: of the others, whose ends are "
-        "not read at one moment or not both, counters show no silent loss",
-        WithThousands(coverage.links_balanced), WithThousands(coverage.links)));
+    notes.push_back(
+        fmt::format("counters can detect silent loss on {} of {} links only; the ends of the other "
+                    "links are not both read, or not at the same time",
+                    WithThousands(coverage.links_balanced), WithThousands(coverage.links)));
   }
   return notes;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sentences about readings of counters that nothing was made of, and about what those that were
-// used leave open.
+// Notes about counter readings that were ignored, and about the limits of those that were used.
 #pragma once
 
 #include <string>

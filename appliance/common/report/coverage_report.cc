@@ -12,7 +12,7 @@ namespace rocescope {
 namespace {
 
 struct Row {
-  std::string_view name;  // of the table, and what of it
+  std::string_view name;  // the limited resource and the count
   std::string_view meaning;
   uint64_t (*count)(const ReplayFindings&);
 };
@@ -27,93 +27,102 @@ const FlowTable::Statistics& Flows(const ReplayFindings& findings) {
   return findings.dataplane.flows;
 }
 
-// Name, meaning and source of each count stand here alone; the meanings follow a number in the
-// text.
+// Name, meaning and source of each count are defined only here. Each meaning follows a number in
+// the text.
 constexpr Row kRows[] = {
-    {"flows.evicted", "flows gave way in the full flow table; their later packets count anew",
+    {"flows.evicted",
+     "flows were evicted from the full flow table; their later packets are counted as new flows",
      [](const ReplayFindings& f) { return Flows(f).flows_evicted; }},
-    {"flows.late_packets", "packets came after their interval had closed and count in a later one",
+    {"flows.late_packets",
+     "packets arrived after the end of their interval and are counted in a later one",
      [](const ReplayFindings& f) { return Flows(f).late_packets; }},
-    {"flows.observations_capped", "packets were not looked at singly, beyond the budget of the moment",
+    {"flows.observations_capped",
+     "packet observations were skipped because the per-packet budget was exceeded",
      [](const ReplayFindings& f) { return Flows(f).observations_capped; }},
-    {"lcore.records_dropped", "records were lost: what reads them was too slow",
+    {"lcore.records_dropped", "records were dropped because the analysis was too slow",
      [](const ReplayFindings& f) { return f.lcores.records_dropped; }},
     {"telemetry.untracked",
-     "datagrams of INT or sFlow came from senders too many to follow their losses",
+     "INT or sFlow datagrams came from too many senders to track their losses",
      [](const ReplayFindings& f) { return f.dataplane.counters.telemetry.untracked; }},
-    {"traffic.evicted", "flows are in the totals only, the table of flows was full",
+    {"traffic.evicted", "flows are included in the totals only because the flow table was full",
      [](const ReplayFindings& f) { return Traffic(f).flows_evicted; }},
-    {"traffic.late_records", "flow records came late and count for their own tap only",
+    {"traffic.late_records", "flow records arrived late and are counted for their own tap only",
      [](const ReplayFindings& f) { return Traffic(f).late_records; }},
     {"traffic.incarnations_merged",
-     "owners of queue pair numbers are counted together with their successors",
+     "owners of reused queue pair numbers are counted together with their successors",
      [](const ReplayFindings& f) { return Traffic(f).incarnations_merged; }},
     {"connections.flows_refused",
-     "packets and records found no place: too many flows, of all or of one host pair",
+     "packets and records were ignored because there were too many flows, in all or for one host "
+     "pair",
      [](const ReplayFindings& f) { return Connections(f).flows_refused; }},
-    {"connections.requests_evicted", "outstanding requests gave way to others: fewer PSN echoes",
+    {"connections.requests_evicted",
+     "outstanding requests were evicted; fewer PSN echoes were found",
      [](const ReplayFindings& f) { return Connections(f).requests_evicted; }},
     {"connections.responses_tied",
-     "responses say nothing: too many flows had their PSN outstanding",
+     "responses were ambiguous: their PSN was outstanding on too many flows",
      [](const ReplayFindings& f) { return Connections(f).responses_tied; }},
-    {"connections.candidates_dropped", "candidate partners gave way to better ones",
+    {"connections.candidates_dropped", "peer candidates were evicted by more likely ones",
      [](const ReplayFindings& f) { return Connections(f).candidates_dropped; }},
-    {"connections.grants_dropped", "clear-to-sends were overwritten before anybody used them",
+    {"connections.grants_dropped", "clear-to-send messages were overwritten before they were used",
      [](const ReplayFindings& f) { return Connections(f).grants_dropped; }},
-    {"connections.grants_ambiguous", "WRITEs went to buffers that several flows had granted",
+    {"connections.grants_ambiguous", "WRITEs used buffers that several flows had granted",
      [](const ReplayFindings& f) { return Connections(f).grants_ambiguous; }},
-    {"connections.restarts_ignored", "signs of a restart were taken for a gap or for one known",
+    {"connections.restarts_ignored",
+     "restarts of a queue pair were counted as gaps or as known restarts",
      [](const ReplayFindings& f) { return Connections(f).restarts_ignored; }},
     {"connections.management_unmatched", "CM messages had no counterpart",
      [](const ReplayFindings& f) { return Connections(f).management_unmatched; }},
-    {"connections.closed_dropped", "closed connections are not listed, there were too many",
+    {"connections.closed_dropped", "closed connections are not listed because there were too many",
      [](const ReplayFindings& f) { return Connections(f).closed_dropped; }},
     {"connections.flows_evicted",
-     "times that a silent flow gave way to another and is not listed until it speaks",
+     "evictions of idle flows, which are not listed until they send again",
      [](const ReplayFindings& f) { return Connections(f).flows_evicted; }},
-    {"connections.flows_expired", "flows were silent for long and are not listed",
+    {"connections.flows_expired", "idle flows expired and are not listed",
      [](const ReplayFindings& f) { return Connections(f).flows_expired; }},
     {"connections.known_refused",
-     "pairs from dumps and logs were left out, too many in all or for one number",
+     "queue pair entries of dumps and logs were ignored: too many in all or for one number",
      [](const ReplayFindings& f) { return Connections(f).known_refused; }},
     {"connections.known_ambiguous",
-     "pairs from dumps and logs fit the packets of several segments and were not used",
+     "queue pair entries of dumps and logs matched several segments and were ignored",
      [](const ReplayFindings& f) { return Connections(f).known_ambiguous; }},
     {"paths.flows_refused",
-     "records are of flows of which no path is followed, there were too many",
+     "records belong to flows without path tracking because there were too many flows",
      [](const ReplayFindings& f) { return f.snapshot.path_statistics.flows_refused; }},
-    {"paths.flows_evicted", "paths of flows that were silent gave way to others and are not listed",
+    {"paths.flows_evicted", "paths of idle flows were evicted and are not listed",
      [](const ReplayFindings& f) { return f.snapshot.path_statistics.flows_evicted; }},
     {"paths.stretches_dropped",
-     "stretches of flows that changed their ways very often are left out",
+     "path segments of flows with very frequent path changes were dropped",
      [](const ReplayFindings& f) { return f.snapshot.path_statistics.stretches_dropped; }},
-    {"delays.impossible", "packets took longer by their stamps than any can, and say no delay",
+    {"delays.impossible", "packets have impossible timestamps and give no delay",
      [](const ReplayFindings& f) { return f.snapshot.impossible_delays; }},
     {"delays.places_refused",
-     "delays of packets count nowhere: too many places, or flows of CNPs or ACKs",
+     "packet delays were ignored: too many places, or too many flows of CNPs or ACKs",
      [](const ReplayFindings& f) { return f.snapshot.refused.delays; }},
-    {"losses.flows_refused", "records of lost packets accuse nobody: too many flows had lost some",
+    {"losses.flows_refused",
+     "records of lost packets were ignored because too many flows had losses",
      [](const ReplayFindings& f) { return f.snapshot.refused.losses; }},
-    {"marks.flows_refused", "records of marked packets tell of no queue: of too many flows",
+    {"marks.flows_refused",
+     "records of CE-marked packets were ignored because there were too many flows",
      [](const ReplayFindings& f) { return f.snapshot.refused.marks; }},
-    {"marks.flows_evicted", "flows that had marks long ago gave way to others that have some",
+    {"marks.flows_evicted", "flows with old CE marks were evicted by flows with recent ones",
      [](const ReplayFindings& f) { return f.snapshot.refused.marks_evicted; }},
-    {"queues.refused", "reports of INT tell of no queue: there were too many",
+    {"queues.refused", "INT reports were ignored because there were too many queues",
      [](const ReplayFindings& f) { return f.snapshot.refused.queues; }},
     {"counters.entities_refused",
-     "counter values are of ports and devices beyond those that are followed",
+     "counter values were ignored because there are too many ports and devices",
      [](const ReplayFindings& f) { return f.snapshot.refused.metrics.entities_refused; }},
     {"counters.unknown_entities",
-     "counter values are of ports and devices that the topology does not have",
+     "counter values are for ports and devices that are not in the topology",
      [](const ReplayFindings& f) { return f.snapshot.refused.metrics.unknown_entities; }},
     {"counters.told_twice",
-     "counter values of sFlow agents were not used: others tell the same at better times",
+     "sFlow counter values were ignored: another source reports them with better timestamps",
      [](const ReplayFindings& f) { return f.snapshot.refused.metrics.told_twice; }},
-    {"cabling.flows_refused", "records of flows say nothing of cables, there were too many flows",
+    {"cabling.flows_refused",
+     "flow records were not used to verify cabling because there were too many flows",
      [](const ReplayFindings& f) {
        return f.snapshot.cabling ? f.snapshot.cabling->flows_refused : 0;
      }},
-    {"cabling.flows_evicted", "flows that were silent gave way to others that say more of cables",
+    {"cabling.flows_evicted", "idle flows were evicted from the cabling check",
      [](const ReplayFindings& f) {
        return f.snapshot.cabling ? f.snapshot.cabling->flows_evicted : 0;
      }},
@@ -146,8 +155,8 @@ void FillCoverage(const ReplayFindings& findings, v1::Coverage& out) {
 void AppendCoverage(const v1::Coverage& coverage, std::string& text) {
   for (const v1::MirrorCoverage& mirror : coverage.mirrors()) {
     if (mirror.lost() == 0) continue;
-    text += fmt::format("  mirror session {} of {} lost {} {} on the way here\n", mirror.session(),
-                        mirror.switch_address(), WithThousands(mirror.lost()),
+    text += fmt::format("  mirror session {} of {} lost {} {} between switch and collector\n",
+                        mirror.session(), mirror.switch_address(), WithThousands(mirror.lost()),
                         mirror.lost() == 1 ? "copy" : "copies");
   }
   for (const v1::CoverageCount& row : coverage.counts()) {
@@ -155,7 +164,7 @@ void AppendCoverage(const v1::Coverage& coverage, std::string& text) {
     text += fmt::format("  {:>12}  {}\n", WithThousands(row.count()), row.meaning());
   }
   if (coverage.observation_exponent() > 0) {
-    text += fmt::format("  single packets were sampled, at the least 1 of {}\n",
+    text += fmt::format("  packet observations were sampled, at worst 1 in {}\n",
                         WithThousands(uint64_t{1} << coverage.observation_exponent()));
   }
 }

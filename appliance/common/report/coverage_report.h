@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known to be missing from the answer: a row for each table that can be full and each rule
-// that leaves something out.
+// Known gaps of the result: one row for each table that can be full and each rule that omits
+// something.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class Coverage;
 
 void FillCoverage(const ReplayFindings& findings, v1::Coverage& out);
 
-// A line for each thing that is missing; nothing for the rest.
+// Appends one line for each kind of missing data.
 void AppendCoverage(const v1::Coverage& coverage, std::string& text);
 
 }  // namespace rocescope

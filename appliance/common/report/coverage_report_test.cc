@@ -28,7 +28,7 @@ std::string TextOf(const v1::Coverage& coverage) {
   return text;
 }
 
-TEST(CoverageReport, ListsEveryCountOnceAlsoWhereItIsZero) {
+TEST(CoverageReport, ListsEveryCountOnceEvenIfZero) {
   std::set<std::string> names;
   const v1::Coverage coverage = CoverageOf({});
   for (const v1::CoverageCount& row : coverage.counts()) {
@@ -64,27 +64,26 @@ TEST(CoverageReport, ListsEveryCountOnceAlsoWhereItIsZero) {
   }
 }
 
-TEST(CoverageReport, TextOfAnAnswerThatMissesNothingIsEmpty) {
-  EXPECT_EQ(TextOf(CoverageOf({})), "");
-}
+TEST(CoverageReport, TextWithoutGapsIsEmpty) { EXPECT_EQ(TextOf(CoverageOf({})), ""); }
 
-TEST(CoverageReport, TextSaysWhichTableWasFull) {
+TEST(CoverageReport, TextNamesFullTables) {
   EXPECT_THAT(TextOf(CoverageOf({.flows_refused = 1234})),
-              HasSubstr("1,234  packets and records found no place"));
+              HasSubstr("1,234  packets and records were ignored"));
   EXPECT_THAT(TextOf(CoverageOf({.closed_dropped = 7})),
               HasSubstr("7  closed connections are not listed"));
 }
 
-TEST(CoverageReport, TextSaysWhatThePathsLack) {
+TEST(CoverageReport, TextListsGapsOfPaths) {
   const DataplaneTotals dataplane;
   const Snapshot snapshot{.path_statistics = {.flows_refused = 5, .stretches_dropped = 1200}};
   v1::Coverage coverage;
   FillCoverage({.dataplane = dataplane, .snapshot = snapshot, .notes = {}}, coverage);
-  EXPECT_THAT(TextOf(coverage), HasSubstr("5  records are of flows of which no path is followed"));
-  EXPECT_THAT(TextOf(coverage), HasSubstr("1,200  stretches of flows that changed their ways"));
+  EXPECT_THAT(TextOf(coverage), HasSubstr("5  records belong to flows without path tracking"));
+  EXPECT_THAT(TextOf(coverage),
+              HasSubstr("1,200  path segments of flows with very frequent path changes"));
 }
 
-TEST(CoverageReport, TextSaysWhatCountsNowhere) {
+TEST(CoverageReport, TextListsIgnoredRecords) {
   const DataplaneTotals dataplane;
   const Snapshot snapshot{
       .refused = {.losses = 3,
@@ -96,9 +95,10 @@ TEST(CoverageReport, TextSaysWhatCountsNowhere) {
   FillCoverage({.dataplane = dataplane, .snapshot = snapshot, .notes = {}}, coverage);
   const std::string text = TextOf(coverage);
   for (const char* line :
-       {"3  records of lost packets", "4  records of marked packets", "5  reports of INT",
-        "6  delays of packets", "7  counter values are of ports and devices that the topology",
-        "8  counter values of sFlow agents", "9  counter values are of ports and devices beyond"}) {
+       {"3  records of lost packets", "4  records of CE-marked packets", "5  INT reports",
+        "6  packet delays",
+        "7  counter values are for ports and devices that are not in the topology",
+        "8  sFlow counter values", "9  counter values were ignored because there are too many"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }
@@ -125,7 +125,7 @@ std::string TextOf(const v1::Connection& connection) {
   return RenderText(report);
 }
 
-TEST(ConnectionText, EchoesOfBothDirectionsAreToldApart) {
+TEST(ConnectionText, EchoesAreCountedByDirection) {
   v1::Connection connection = Paired();
   AddPsnEcho(v1::Evidence::DIRECTION_A_TO_B, 9, connection);
   AddPsnEcho(v1::Evidence::DIRECTION_B_TO_A, 7, connection);
@@ -147,7 +147,7 @@ TEST(ConnectionReport, EvidenceNamesTheFlowThatCarriedTheEcho) {
   std::vector<FlowSummary> flows = {
       {.flow = {.source = a, .destination = b, .destination_qpn = Qpn{38}}},
       {.flow = {.source = b, .destination = a, .destination_qpn = Qpn{37}}}};
-  flows[0].total.bytes = 2;  // the first of the report
+  flows[0].total.bytes = 2;  // the first value in the report
   Connection connection;
   connection.endpoints = {{{.address = a, .qpn = Qpn{37}}, {.address = b, .qpn = Qpn{38}}}};
   connection.state = ConnectionState::kPaired;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who sends a flow: address, job and rank.
+// The sender of a flow: address, job and rank.
 #pragma once
 
 #include "analytics/engine/snapshot.h"
@@ -13,10 +13,10 @@ class Culprit;
 
 class FlowSenders {
  public:
-  // The snapshot must outlive it.
+  // The snapshot must outlive this object.
   explicit FlowSenders(const Snapshot& snapshot);
 
-  // The flow and, where a job claims the end that sends it, job and rank.
+  // Fills in the flow and, if a job owns the sending endpoint, the job and the rank.
   void Fill(const FlowKey& flow, v1::Culprit& out) const;
 
  private:

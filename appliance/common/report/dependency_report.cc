@@ -10,7 +10,7 @@
 namespace rocescope {
 namespace {
 
-// Name, and of a job its allocation.
+// Fills in the name and, for a job, its allocation.
 template <typename Message>
 void FillElement(const Elements& elements, const Element& element, Message& out) {
   out.set_name(elements.NameOf(element));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who needs what, as a message, and as a person or a program reads it.
+// Dependencies between elements, as a message, as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ class Reach;
 
 enum class DependencyQuestion : uint8_t { kBlastRadius, kNeeds };
 
-// `element` is one of the graph's.
+// `element` must belong to the graph.
 void FillDependency(const DependencyGraph& graph, const Element& element,
                     DependencyQuestion question, v1::Dependency& out);
 void FillReach(const Reach& reach, v1::Reach& out);
 void FillDependencyCoverage(const FlowCoverage& coverage, v1::DependencyCoverage& out);
 
-// "36 ranks of 2 jobs, on 36 GPUs of 5 hosts"; nothing where there is no job.
+// Returns "36 ranks of 2 jobs, on 36 GPUs of 5 hosts", or "" if no job uses the element.
 std::string ReachText(const v1::Reach& reach);
-// Of each answer a sentence and a table with a row for each kind, however many there are of it.
+// For each answer: one sentence, and a table with one row for each kind of element.
 std::string RenderText(const v1::Dependencies& dependencies);
-// As that of a ReplayReport.
+// The same JSON mapping as for a ReplayReport.
 std::string RenderJson(const v1::Dependencies& dependencies);
 
 }  // namespace rocescope

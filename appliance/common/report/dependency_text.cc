@@ -17,7 +17,7 @@
 namespace rocescope {
 namespace {
 
-// "1 GPU", "56 GPUs", "12 switches".
+// Returns "1 GPU", "56 GPUs" or "12 switches".
 std::string CountText(std::string_view kind, int count) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kCapitals = {
       {{"gpu", "GPU"}, {"nic", "NIC"}}};
@@ -33,7 +33,7 @@ std::string NameText(const Message& element) {
                                   : Visible(element.name());
 }
 
-// "host[0-7], host9 and 12 others", as many as fit a line.
+// Returns "host[0-7], host9 and 12 others", limited to one line.
 std::string NamesText(const v1::ElementsOfKind& row) {
   constexpr size_t kWidth = 80;
   std::vector<std::string> names;
@@ -44,7 +44,7 @@ std::string NamesText(const v1::ElementsOfKind& row) {
     topology::NameRun run(names[i]);
     while (i + run.count() < names.size() && run.Extend(names[i + run.count()])) {
     }
-    // Two names may be a run by chance.
+    // A range needs at least three names; two consecutive names may be a coincidence.
     if (run.count() == 2 && !run.by_ones()) run = topology::NameRun(names[i]);
     const std::string next = run.Text();
     if (i > 0 && text.size() + next.size() > kWidth) {
@@ -65,16 +65,15 @@ std::string HeadlineOf(const v1::Dependency& answer) {
     }
     std::string needed = fmt::format("{}", fmt::join(counts, ", "));
     if (counts.empty()) {
-      needed = answer.kind() == "switch"
-                   ? "nothing: a switch works without any other element; ask --blast-radius for "
-                     "who needs it"
-                   : "nothing that is known";
+      needed = answer.kind() == "switch" ? "nothing: a switch depends on no other element; use "
+                                           "--blast-radius to list what depends on it"
+                                         : "no known element";
     }
-    return fmt::format("NEEDS {}: {}", of, needed);
+    return fmt::format("DEPENDENCIES {}: {}", of, needed);
   }
   std::string work = ReachText(answer.reach());
   if (work.empty()) {
-    work = answer.elements_size() == 0 ? "nothing that is known" : "no job that is known";
+    work = answer.elements_size() == 0 ? "no known element" : "no known job";
   }
   return fmt::format("BLAST RADIUS {}: {}", of, work);
 }
@@ -82,16 +81,16 @@ std::string HeadlineOf(const v1::Dependency& answer) {
 std::string CoverageText(const v1::DependencyCoverage& coverage) {
   std::string text =
       coverage.flows() == 0
-          ? "no traffic of a job was seen: this goes by where its ranks' NICs are plugged in, and "
-            "links and switches between these count for nobody"
-          : fmt::format("by the ways of flows, {} of {} of which are known{}",
+          ? "no job traffic was observed: the result is based on where the ranks' NICs are "
+            "connected; links and switches in between are not counted"
+          : fmt::format("based on the paths of flows, {} of {} known{}",
                         WithThousands(coverage.known()), WithThousands(coverage.flows()),
                         coverage.partly() == 0
                             ? ""
-                            : fmt::format(", and {} in part", WithThousands(coverage.partly())));
+                            : fmt::format(", {} partly known", WithThousands(coverage.partly())));
   if (coverage.unclaimed() > 0) {
-    text += fmt::format("; {} {} no job that is known", Counted(coverage.unclaimed(), "other flow"),
-                        coverage.unclaimed() == 1 ? "is of" : "are of");
+    text += fmt::format("; {} {} no known job", Counted(coverage.unclaimed(), "other flow"),
+                        coverage.unclaimed() == 1 ? "belongs to" : "belong to");
   }
   return text;
 }

@@ -22,7 +22,7 @@ v1::Dependencies Answer(const std::string& fields) {
 
 std::string TextOf(const std::string& fields) { return RenderText(Answer(fields)); }
 
-// Elements PREFIX0 up to PREFIX<count - 1>.
+// Appends the elements PREFIX0 to PREFIX<count - 1>.
 std::string Row(const std::string& kind, const std::string& prefix, int count) {
   std::string row = "elements { kind: '" + kind + "' ";
   for (int i = 0; i < count; ++i) {
@@ -31,7 +31,7 @@ std::string Row(const std::string& kind, const std::string& prefix, int count) {
   return row + "} ";
 }
 
-TEST(DependencyText, ABlastRadiusBeginsWithTheWorkThatHangsOnTheElement) {
+TEST(DependencyText, ABlastRadiusBeginsWithTheAffectedJobs) {
   EXPECT_EQ(
       TextOf("answers { question: QUESTION_BLAST_RADIUS kind: 'switch' name: 'leaf0' "
              "reach { jobs: 1 ranks: 12 gpus: 12 hosts: 2 } "
@@ -43,37 +43,38 @@ TEST(DependencyText, ABlastRadiusBeginsWithTheWorkThatHangsOnTheElement) {
       "  KIND  COUNT  NAMES\n"
       "  job       1  nccl-7 [slurm 4711 \"pretrain\"]\n"
       "  rank     12  nccl-7:rank:[0-11]\n\n"
-      "  by the ways of flows, 20 of 24 of which are known, and 3 in part; 1 other flow is of "
-      "no job that is known\n");
+      "  based on the paths of flows, 20 of 24 known, 3 partly known; 1 other flow belongs to no "
+      "known job\n");
 }
 
-TEST(DependencyText, NeedsBeginWithHowMuchThatIs) {
+TEST(DependencyText, DependenciesBeginWithCounts) {
   EXPECT_THAT(
       TextOf("answers { question: QUESTION_NEEDS kind: 'nic' name: 'h:mlx5_0' " +
              Row("gpu", "h:gpu:", 2) + Row("nic", "h:mlx5_", 1) + Row("switch", "leaf", 2) + "}"),
-      HasSubstr("NEEDS of h:mlx5_0 (nic): 2 GPUs, 1 NIC, 2 switches\n"));
+      HasSubstr("DEPENDENCIES of h:mlx5_0 (nic): 2 GPUs, 1 NIC, 2 switches\n"));
 }
 
-TEST(DependencyText, WhatNobodyIsKnownToUseIsNotCalledUnused) {
+TEST(DependencyText, AnElementWithoutKnownUsersIsNotReportedAsUnused) {
   EXPECT_EQ(TextOf("answers { question: QUESTION_BLAST_RADIUS kind: 'gpu' name: 'h:gpu:0' "
                    "reach {} } coverage { unclaimed: 1200 }"),
-            "BLAST RADIUS of h:gpu:0 (gpu): nothing that is known\n\n"
-            "  no traffic of a job was seen: this goes by where its ranks' NICs are plugged in, "
-            "and links "
-            "and switches between these count for nobody; 1,200 other flows are of no job that is "
-            "known\n");
+            "BLAST RADIUS of h:gpu:0 (gpu): no known element\n\n"
+            "  no job traffic was observed: the result is based on where the ranks' NICs are "
+            "connected; links and switches in between are not counted; 1,200 other flows belong to "
+            "no known job\n");
   EXPECT_THAT(TextOf("answers { question: QUESTION_BLAST_RADIUS kind: 'link' name: 'l' reach {} " +
                      Row("port", "E", 2) + "}"),
-              HasSubstr("BLAST RADIUS of l (link): no job that is known\n"));
-  EXPECT_THAT(TextOf("answers { question: QUESTION_NEEDS kind: 'switch' name: 's' }"),
-              HasSubstr("NEEDS of s (switch): nothing: a switch works without any other element"));
+              HasSubstr("BLAST RADIUS of l (link): no known job\n"));
+  EXPECT_THAT(
+      TextOf("answers { question: QUESTION_NEEDS kind: 'switch' name: 's' }"),
+      HasSubstr("DEPENDENCIES of s (switch): nothing: a switch depends on no other element"));
 }
 
-TEST(DependencyText, HoweverManyThereAreARowIsALine) {
+TEST(DependencyText, EachRowFitsOnOneLine) {
   EXPECT_THAT(TextOf("answers { question: QUESTION_NEEDS kind: 'job' name: 'j' " +
                      Row("port", "spine", 3000) + "}"),
               HasSubstr("  port  3,000  spine[0-2999]\n"));
-  // Squares are no run. Seven names of ten octets, with commas between them, fill 82.
+  // Square numbers are not consecutive, so they form no range. Seven names of ten characters with
+  // commas fill 82 columns.
   std::string links;
   for (int i = 0; i < 100; ++i) {
     links += "elements { name: 'l" + std::to_string(1000 + 7 * i * i) + "-E123' } ";
@@ -84,13 +85,13 @@ TEST(DependencyText, HoweverManyThereAreARowIsALine) {
               HasSubstr(", l1252-E123 and 93 more\n"));
 }
 
-TEST(DependencyText, NamesCannotSteerATerminal) {
+TEST(DependencyText, NamesAreEscaped) {
   EXPECT_THAT(TextOf("answers { question: QUESTION_NEEDS kind: 'job' name: 'j\\033[2J' " +
                      Row("host", "h\\n", 1) + "}"),
               Not(testing::AnyOf(HasSubstr("\x1b"), HasSubstr("h\n0"))));
 }
 
-TEST(DependencyText, ReachNamesWhatIsKnown) {
+TEST(DependencyText, ImpactOmitsUnknownCounts) {
   const auto reach = [](uint32_t jobs, uint32_t ranks, uint32_t gpus, uint32_t hosts) {
     v1::Reach message;
     message.set_jobs(jobs);

@@ -8,7 +8,8 @@
 
 namespace rocescope {
 
-// A port NODE:PORT, a NIC HOST:DEVICE, HOST:gpu:NUMBER, a host; without the priority.
+// Returns NODE:PORT for a port, HOST:DEVICE for a NIC, HOST:gpu:NUMBER for a GPU, or the host's
+// name; without the priority.
 std::string PlaceOf(const topology::Fabric& fabric, const Entity& entity);
 
 }  // namespace rocescope

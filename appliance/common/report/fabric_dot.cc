@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Graphviz (graphviz.org/doc/info/lang.html). Names hold no quote and no control
-// (topology/check.h), so a backslash is all that must be escaped.
+// Graphviz (graphviz.org/doc/info/lang.html). Names contain neither quotes nor control characters
+// (topology/check.h), so only backslashes need escaping.
 #include <fmt/format.h>
 
 #include "appliance/common/report/fabric_report.h"

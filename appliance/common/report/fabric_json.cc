@@ -14,7 +14,7 @@ using topology::Fabric;
 using topology::kNone;
 using topology::Survey;
 
-// 64-bit integers are strings, as in all our JSON.
+// 64-bit integers are strings, as in all JSON output.
 std::string Text64(uint64_t value) { return fmt::format("{}", value); }
 
 Json PortsOf(const Fabric& fabric, const topology::Node& node) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fabric as a person, a program or Graphviz reads it.
+// A fabric as text, JSON or Graphviz.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace rocescope {
 
-// The paths between two NICs, to be shown beside the fabric.
+// The paths between two NICs, printed after the fabric.
 struct FabricPaths {
   topology::NicIndex from = topology::kNone;
   topology::NicIndex to = topology::kNone;
@@ -19,18 +19,18 @@ struct FabricPaths {
 };
 inline constexpr uint64_t kMaxShownPaths = 16;
 
-// The survey and at most 20 rows of a kind.
+// The fabric survey, and at most 20 rows of each kind of element.
 std::string FabricText(const topology::Fabric& fabric, const topology::Survey& survey,
                        const std::optional<FabricPaths>& paths);
-// The survey alone, as `validate` says it.
+// The fabric survey alone, for `rocescope topology validate`.
 std::string SurveyText(const topology::Fabric& fabric, const topology::Survey& survey);
 
-// One object with all there is; appliance/README.md lists the keys.
+// One JSON object with the complete fabric; appliance/README.md lists the keys.
 std::string FabricJson(const topology::Fabric& fabric, const topology::Survey& survey,
                        const std::optional<FabricPaths>& paths);
 std::string SurveyJson(const topology::Fabric& fabric, const topology::Survey& survey);
 
-// An undirected graph with a rank for each tier, port names at the ends of its edges.
+// An undirected Graphviz graph with one rank for each tier and port names at the ends of the edges.
 std::string FabricDot(const topology::Fabric& fabric);
 
 }  // namespace rocescope

@@ -27,7 +27,7 @@ std::string AddressText(const IpAddress& address) {
 
 std::string More(size_t count) {
   return count <= kMaxRows ? ""
-                            : fmt::format("  ... and {} more; -o json has all\n",
+                            : fmt::format("  ... and {} more; use -o json for all\n",
                                           WithThousands(count - kMaxRows));
 }
 
@@ -57,7 +57,7 @@ std::string NicRows(const Fabric& fabric) {
                    {"RAIL", Align::kRight},
                    {"ADDRESS"},
                    {"SEGMENT", Align::kRight},
-                   {"PLUGGED INTO"},
+                   {"SWITCH PORT"},
                    {"SPEED", Align::kRight},
                    {"GPUS"}});
   for (size_t i = 0; i < std::min(kMaxRows, fabric.nics().size()); ++i) {
@@ -73,7 +73,7 @@ std::string NicRows(const Fabric& fabric) {
     table.Add({fabric.node(nic.host).name, nic.device, fmt::format("{}", nic.rail),
                AddressText(first.address) + (nic.addresses.size() > 1 ? ", ..." : ""),
                first.segment == 0 ? "" : fmt::format("{}", first.segment - 1),
-               peer == kNone ? "nothing" : fabric.NameOf(peer),
+               peer == kNone ? "not connected" : fabric.NameOf(peer),
                peer == kNone ? "" : Speed(fabric.link(fabric.port(peer).link).bits_per_second),
                gpus});
   }
@@ -85,7 +85,7 @@ std::string MirrorRows(const Fabric& fabric) {
                    {"SESSION", Align::kRight},
                    {"DIRECTION"},
                    {"PORTS", Align::kRight},
-                   {"NAMES PORT"},
+                   {"PORT INFO"},
                    {"EGRESS COPY"}});
   for (size_t i = 0; i < std::min(kMaxRows, fabric.taps().size()); ++i) {
     const topology::Tap& tap = fabric.tap(static_cast<topology::TapIndex>(i));
@@ -124,7 +124,7 @@ std::string SurveyText(const Fabric& fabric, const Survey& survey) {
   TextTable table({{"TIER"},
                    {"NODES", Align::kRight},
                    {"PORTS", Align::kRight},
-                   {"PLUGGED IN", Align::kRight},
+                   {"ATTACHED NICS", Align::kRight},
                    {"DOWN", Align::kRight},
                    {"UP", Align::kRight}});
   for (size_t i = 0; i < survey.tiers.size(); ++i) {

@@ -15,7 +15,7 @@
 namespace rocescope {
 namespace {
 
-// The other end of a link that is named A-B: names may have hyphens of their own.
+// Returns the other end of a link named A-B. Names may contain hyphens.
 std::string_view OtherEnd(std::string_view link, std::string_view end) {
   if (link.size() <= end.size() + 1) return {};
   if (link.starts_with(end) && link[end.size()] == '-') return link.substr(end.size() + 1);
@@ -70,7 +70,7 @@ std::string WhenText(const v1::ReplayReport& report, int64_t from_ns, int64_t un
 }
 
 std::string ListText(const std::vector<std::string>& names, std::string_view others) {
-  constexpr size_t kMost = 3;  // one more is no longer than to say so
+  constexpr size_t kMost = 3;  // printing one more name is no longer than "1 other"
   const size_t shown = names.size() > kMost + 1 ? kMost : names.size();
   std::string text;
   for (size_t i = 0; i < shown; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of a fault, in words: for a report's findings, rivals and symptoms alike.
+// Sentences about faults, for a report's findings, alternatives and related findings.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ class ReplayReport;
 // those of v1::Finding. An unknown kind is written by its name.
 std::string FaultText(std::string_view kind, std::string_view place, std::string_view direction);
 
-// "since 12:00:04.000 UTC (+4.00 s)", "from ... to ... UTC (+4.00 s, for 2.00 s)": how long after
-// the report's zero, if it has one.
+// Returns "since 12:00:04.000 UTC (+4.00 s)" or "from ... to ... UTC (+4.00 s, for 2.00 s)". The
+// offset is relative to the report's zero_ns, if it is set.
 std::string WhenText(const v1::ReplayReport& report, int64_t from_ns, int64_t until_ns);
 
-// "a", "a and b", "a, b and 3 others".
+// Returns "a", "a and b", or "a, b and 3 others".
 std::string ListText(const std::vector<std::string>& names, std::string_view others);
 
-// With its first letter a capital, as at the beginning of a sentence.
+// Returns the sentence with its first letter in upper case.
 std::string Capitalised(std::string sentence);
 
-// What, where, since when, whom it hurts. Jobs are named as the report has them.
+// States the fault, its place, its time and the affected jobs. Jobs are named as in the report.
 std::string SentenceOf(const v1::ReplayReport& report, const v1::Finding& finding);
 
 }  // namespace rocescope

@@ -35,17 +35,17 @@ TEST(FindingSentence, NamesTheSenderOfALinkFirst) {
             "link from spine-0:E2 to leaf-0:E1: runs below its nominal speed");
 }
 
-TEST(FindingSentence, TellsAnUnknownKindByItsName) {
+TEST(FindingSentence, PrintsAnUnknownKindByItsName) {
   EXPECT_EQ(FaultText("gremlins", "leaf0", ""), "gremlins at leaf0");
 }
 
-TEST(FindingSentence, SaysSinceWhenAndHowLongAfterTheBeginning) {
+TEST(FindingSentence, PrintsTimeAndOffset) {
   EXPECT_EQ(WhenText(Report(), kNoon + 9'000'000, 0), "since 12:00:00.009 UTC (+9.0 ms)");
   EXPECT_EQ(WhenText(Report(), kNoon - 1'000'000, kNoon + 18'000'000),
             "from 11:59:59.999 to 12:00:00.018 UTC (-1.0 ms, for 19.0 ms)");
 }
 
-TEST(FindingSentence, TellsMicrosecondsWhereWindowsAreShort) {
+TEST(FindingSentence, PrintsMicrosecondsForShortWindows) {
   v1::ReplayReport report = Report();
   report.mutable_diagnosis_coverage()->set_window_ns(1'000'000);
   EXPECT_EQ(WhenText(report, kNoon + 1'851'000, 0), "since 12:00:00.001851 UTC (+1.9 ms)");
@@ -53,7 +53,7 @@ TEST(FindingSentence, TellsMicrosecondsWhereWindowsAreShort) {
   EXPECT_EQ(WhenText(report, kNoon + 1'851'000, 0), "since 12:00:00.001 UTC (+1.9 ms)");
 }
 
-TEST(FindingSentence, SaysTheDayWhereItIsAnotherOne) {
+TEST(FindingSentence, PrintsADifferentDay) {
   constexpr int64_t kDay = 86'400'000'000'000;
   EXPECT_EQ(WhenText(Report(), kNoon + kDay, 0), "since 2024-05-02 12:00:00.000 UTC (+1 d 0 h)");
   EXPECT_EQ(WhenText({}, kNoon, 0), "since 2024-05-01 12:00:00.000 UTC");
@@ -69,7 +69,7 @@ TEST(FindingSentence, ListsAFew) {
   EXPECT_EQ(ListText({"a", "b", "c", "d", "e"}, "others"), "a, b, c and 2 others");
 }
 
-TEST(FindingSentence, SaysWhatWhereSinceWhenAndWhomItHurts) {
+TEST(FindingSentence, StatesFaultPlaceTimeAndAffectedJobs) {
   const v1::ReplayReport report =
       Report(R"(jobs { id: "nccl-1" allocation { id: 7 name: "pretrain" } } jobs { id: "b" })");
   v1::Finding finding;

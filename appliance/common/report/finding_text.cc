@@ -22,10 +22,10 @@ namespace rocescope {
 namespace {
 
 void AppendDetail(std::string_view label, const std::string& detail, std::string& text) {
-  text += fmt::format("     {:<11}{}\n", label, Visible(detail));
+  text += fmt::format("     {:<13}{}\n", label, Visible(detail));
 }
 
-// "12 flows of train, from rank 3, rank 5 and rank 7".
+// Lists the senders that cause the congestion: "12 flows of train, from rank 3, rank 5 and rank 7".
 void AppendCulprits(const v1::Finding& finding, std::string& text) {
   struct Sender {
     uint64_t flows = 0;
@@ -58,7 +58,7 @@ void AppendCulprits(const v1::Finding& finding, std::string& text) {
     if (names.empty()) names.assign(sender.addresses.begin(), sender.addresses.end());
     AppendDetail("caused by",
                  fmt::format("{} of {}, from {}", Counted(sender.flows, "flow"),
-                             job.empty() ? "no job that is known" : job, ListText(names, "others")),
+                             job.empty() ? "no known job" : job, ListText(names, "others")),
                  text);
   }
   if (others > 0) {
@@ -69,7 +69,7 @@ void AppendCulprits(const v1::Finding& finding, std::string& text) {
   }
 }
 
-// "link_down of leaf0:E1-spine0:E1; blackhole of leaf0, leaf1, leaf2 and 4 others".
+// Returns "link_down of leaf0:E1-spine0:E1; blackhole of leaf0, leaf1, leaf2 and 4 others".
 void AppendSymptoms(const v1::Finding& finding, std::string& text) {
   using Places = std::pair<std::string, std::vector<std::string>>;
   std::vector<Places> kinds;
@@ -84,54 +84,63 @@ void AppendSymptoms(const v1::Finding& finding, std::string& text) {
   for (const auto& [kind, places] : kinds) {
     all += fmt::format("{}{} of {}", all.empty() ? "" : "; ", kind, ListText(places, "others"));
   }
-  if (!all.empty()) AppendDetail("with it", all, text);
+  if (!all.empty()) AppendDetail("related", all, text);
+}
+
+void AppendHeadline(int number, const v1::Finding& finding, std::string& text) {
+  text += fmt::format("{:>3}. {}; confidence {}.\n", number, Visible(finding.sentence()),
+                      ConfidenceText(finding.confidence()));
+  if (!finding.recommended_action().empty()) {
+    AppendDetail("action", Capitalised(finding.recommended_action()) + ".", text);
+  }
 }
 
 void AppendFinding(int number, const v1::Finding& finding, std::string& text) {
-  text += fmt::format("{:>3}. {}; {} sure. {}.\n", number, Visible(finding.sentence()),
-                      ConfidenceText(finding.confidence()), Capitalised(finding.recommended_action()));
+  AppendHeadline(number, finding, text);
   if (finding.loop_ports_size() > 0) {
     std::string loop;
     for (const std::string& port : finding.loop_ports()) loop += port + " > ";
     AppendDetail("loop", loop + finding.loop_ports(0), text);
   }
-  for (const std::string& sentence : finding.evidence()) AppendDetail("seen", sentence, text);
+  for (const std::string& sentence : finding.evidence()) AppendDetail("evidence", sentence, text);
   for (const v1::Suspect& rival : finding.alternatives()) {
-    AppendDetail("or else",
+    AppendDetail("alternative",
                  fmt::format("{} ({})", FaultText(rival.kind(), rival.place(), rival.direction()),
                              ConfidenceText(rival.probability())),
                  text);
   }
-  for (const std::string& sentence : finding.further()) AppendDetail("would tell", sentence, text);
+  for (const std::string& sentence : finding.further()) AppendDetail("to confirm", sentence, text);
   AppendCulprits(finding, text);
-  // Of one rank the jobs that it hurts say as much.
-  if (finding.reach().ranks() > 1) AppendDetail("used by", ReachText(finding.reach()), text);
+  // For a single rank, the list of affected jobs is enough.
+  if (finding.reach().ranks() > 1) AppendDetail("impact", ReachText(finding.reach()), text);
   AppendSymptoms(finding, text);
 }
 
-// "8 switches", or "7 of 8 switches" where the others told nothing.
+// Returns "8 switches", or "7 of 8 switches" if the others reported nothing.
 std::string SomeOf(uint64_t told, uint64_t all, std::string_view one, std::string_view many) {
   if (told < all) return fmt::format("{} of {} {}", WithThousands(told), WithThousands(all), many);
   return fmt::format("{} {}", WithThousands(told), told == 1 ? one : many);
 }
 
-// "; leaf0 was silent in 4 of them, leaf1 in 2 and 3 others in no more".
+// Returns "; leaf0 did not report in 4 of them, leaf1 in 2 and 3 others in at most as many".
 std::string SilenceText(const v1::DiagnosisCoverage& coverage) {
   constexpr int kMaxNames = 3;
   std::string text;
   for (int i = 0; i < std::min(kMaxNames, coverage.silences_size()); ++i) {
     const v1::Silence& silence = coverage.silences(i);
-    text += i == 0 ? fmt::format("; {} was silent in {} of them", Visible(silence.node()),
+    text += i == 0 ? fmt::format("; {} did not report in {} of them", Visible(silence.node()),
                                  silence.windows())
                    : fmt::format(", {} in {}", Visible(silence.node()), silence.windows());
   }
   if (const int more = coverage.silences_size() - kMaxNames; more > 0) {
-    text += fmt::format(" and {} in no more", Counted(static_cast<uint64_t>(more), "other"));
+    text +=
+        fmt::format(" and {} in at most as many", Counted(static_cast<uint64_t>(more), "other"));
   }
   return text;
 }
 
-// "counters of 40 switches and 128 NICs over 22 windows of 1.0 ms, and the ways of 600 flows".
+// Returns "counters of 40 switches and 128 NICs over 22 windows of 1.0 ms, and the paths of 600
+// flows".
 std::string LookedAt(const v1::DiagnosisCoverage& coverage) {
   std::vector<std::string> told;
   if (coverage.switches() > 0) {
@@ -150,56 +159,90 @@ std::string LookedAt(const v1::DiagnosisCoverage& coverage) {
                        SilenceText(coverage));
   }
   if (coverage.flows() > 0) {
-    text += fmt::format("{}the ways of {}", text.empty() ? "" : ", and ",
+    text += fmt::format("{}the paths of {}", text.empty() ? "" : ", and ",
                         Counted(coverage.flows(), "flow"));
   }
   return text;
 }
 
-// Why what was there says nothing, and what to do.
+// Says why the telemetry is not usable for the diagnosis, and what to do.
 std::string ObstacleText(const v1::DiagnosisCoverage& coverage) {
   if (coverage.obstacle() == "foreign_topology") {
     return fmt::format(
-        "FAULTS: not looked for, as the topology is of another fabric: of {} that talk it has "
-        "{}\n\n"
-        "  give the --topology of where this was captured\n\n",
+        "FAULTS: not diagnosed: the topology describes another fabric: of {} with traffic it "
+        "contains {}\n"
+        "\n"
+        "  Use --topology with the topology of the captured fabric.\n"
+        "\n",
         Counted(coverage.addresses(), "address"), WithThousands(coverage.addresses_known()));
   }
   if (coverage.obstacle() == "sparse_readings") {
     return fmt::format(
-        "FAULTS: not looked for, as counters are read no more often than every {}, and windows "
-        "last {}\n\n"
-        "  give a --window of {} or more\n\n",
+        "FAULTS: not diagnosed: counters are read at most every {}, but the analysis window is {}\n"
+        "\n"
+        "  Use a --window of {} or longer.\n"
+        "\n",
         HumanDuration(coverage.reading_period_ns()), HumanDuration(coverage.window_ns()),
         HumanDuration(coverage.reading_period_ns()));
   }
   if (coverage.obstacle() == "other_time") {
-    return "FAULTS: not looked for, as no counter was read while packets passed\n\n"
-           "  look at the clocks of those that read counters, and of those that capture\n\n";
+    return "FAULTS: not diagnosed: no counter was read during the capture\n"
+           "\n"
+           "  Compare the clock of the counter collector with the clock of the capture host.\n"
+           "\n";
   }
   return fmt::format(
-      "FAULTS: unknown; {} of {} {} too few to tell them by, {} are the least\n\n"
-      "  give a shorter --window, but none shorter than the time between two readings of counters"
-      "\n\n",
+      "FAULTS: not diagnosed: {} of {} {} too few; at least {} are required\n"
+      "\n"
+      "  Use a shorter --window, but not shorter than the interval at which counters are read.\n"
+      "\n",
       Counted(coverage.windows(), "window"), HumanDuration(coverage.window_ns()),
       coverage.windows() == 1 ? "is" : "are", kEnoughWindows);
 }
 
 }  // namespace
 
-void AppendFindings(const v1::ReplayReport& report, std::string& text) {
-  if (!report.has_diagnosis_coverage()) {
-    text +=
-        "FAULTS: not looked for, as there is no topology to find them in\n\n"
-        "  give --topology FILE (`rocescope topology --help` says how to make one), or a run's "
-        "folder its topology.yaml\n\n";
-    return;
-  }
+namespace {
+
+constexpr int kMaxBriefFindings = 4;
+
+// Appends the headline if there are no findings; false if there are some.
+bool AppendNoFindings(const v1::ReplayReport& report, std::string& text) {
+  if (report.findings_size() > 0) return false;
   const v1::DiagnosisCoverage& coverage = report.diagnosis_coverage();
   const std::string looked_at = LookedAt(coverage);
-  const size_t seen =
+  const size_t detectable =
       kFaultKinds - std::min(kFaultKinds, static_cast<size_t>(coverage.not_seen_size()));
-  if (report.findings_size() > 0) {
+  if (!report.has_diagnosis_coverage()) {
+    text +=
+        "FAULTS: not diagnosed: no topology\n\n"
+        "  Use --topology FILE (see `rocescope topology --help`), or add topology.yaml to the run "
+        "directory.\n\n";
+  } else if (!coverage.obstacle().empty()) {
+    text += ObstacleText(coverage);
+  } else if (looked_at.empty()) {
+    text += "FAULTS: unknown: there are no counters and no flow paths to analyse\n\n";
+  } else if (detectable == 0) {
+    text += fmt::format("FAULTS: unknown: {} cannot show any fault\n\n", looked_at);
+  } else if (detectable < kFaultKinds) {
+    text += fmt::format(
+        "FAULTS: none found; only {} of {} fault types are detectable with this telemetry: {}\n\n",
+        detectable, kFaultKinds, looked_at);
+  } else {
+    text += fmt::format("FAULTS: none found in {}\n\n", looked_at);
+  }
+  return true;
+}
+
+// The undetectable fault types are only of interest if the diagnosis ran.
+bool HasMissingTelemetry(const v1::ReplayReport& report) {
+  return report.findings_size() > 0 || report.diagnosis_coverage().obstacle().empty();
+}
+
+}  // namespace
+
+void AppendFindings(const v1::ReplayReport& report, std::string& text) {
+  if (!AppendNoFindings(report, text)) {
     text += fmt::format("FAULTS: {} found\n\n", report.findings_size());
     int number = 0;
     for (const v1::Finding& finding : report.findings()) {
@@ -208,20 +251,26 @@ void AppendFindings(const v1::ReplayReport& report, std::string& text) {
     }
     AppendMore(report.findings_size(), "fault", text);
     text += "\n";
-  } else if (!coverage.obstacle().empty()) {
-    text += ObstacleText(coverage);
-    return;
-  } else if (looked_at.empty()) {
-    text += "FAULTS: unknown; there are no counters and no flows' ways to look at\n\n";
-  } else if (seen == 0) {
-    text += fmt::format("FAULTS: unknown; {} would show none\n\n", looked_at);
-  } else if (seen < kFaultKinds) {
-    text += fmt::format("FAULTS: none of the {} that could be seen, of {}; by {}\n\n",
-                        Counted(seen, "kind"), kFaultKinds, looked_at);
-  } else {
-    text += fmt::format("FAULTS: none found, by {}\n\n", looked_at);
   }
-  text += UnseenFaultsText(coverage);
+  if (HasMissingTelemetry(report)) text += UnseenFaultsText(report.diagnosis_coverage());
+}
+
+void AppendBriefFindings(const v1::ReplayReport& report, std::string& text) {
+  if (!AppendNoFindings(report, text)) {
+    text += fmt::format("FAULTS: {} found\n\n", report.findings_size());
+    const int shown = std::min(report.findings_size(), kMaxBriefFindings);
+    for (int i = 0; i < shown; ++i) {
+      const v1::Finding& finding = report.findings(i);
+      AppendHeadline(i + 1, finding, text);
+      if (finding.evidence_size() > 0) AppendDetail("evidence", finding.evidence(0), text);
+    }
+    if (report.findings_size() > shown) {
+      text += fmt::format("  and {} more\n",
+                          Counted(static_cast<uint64_t>(report.findings_size() - shown), "fault"));
+    }
+    text += "\n";
+  }
+  if (HasMissingTelemetry(report)) text += MissingTelemetryText(report.diagnosis_coverage());
 }
 
 }  // namespace rocescope

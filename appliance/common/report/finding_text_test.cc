@@ -36,46 +36,45 @@ constexpr const char* kAll =
     "diagnosis_coverage { windows: 22 window_ns: 1000000 switches: 40 nics: 128 gpus: 1 flows: 600 "
     "} ";
 
-TEST(FindingText, WithoutATopologySaysThatNobodyLookedAndWhatToGive) {
+TEST(FindingText, WithoutATopologyNamesTheOption) {
   EXPECT_EQ(TextOf(""),
-            "FAULTS: not looked for, as there is no topology to find them in\n\n"
-            "  give --topology FILE (`rocescope topology --help` says how to make one), or a run's "
-            "folder its topology.yaml\n\n");
+            "FAULTS: not diagnosed: no topology\n\n"
+            "  Use --topology FILE (see `rocescope topology --help`), or add topology.yaml to the "
+            "run directory.\n\n");
 }
 
-TEST(FindingText, SaysWhyWhatIsThereSaysNothingAndWhatToDo) {
+TEST(FindingText, ExplainsWhyTelemetryIsNotUsable) {
   EXPECT_EQ(TextOf("diagnosis_coverage { windows: 22 obstacle: 'foreign_topology' addresses: 1128 "
                    "addresses_known: 16 not_seen: 'flap' }"),
-            "FAULTS: not looked for, as the topology is of another fabric: of 1,128 addresses that "
-            "talk it has 16\n\n"
-            "  give the --topology of where this was captured\n\n");
+            "FAULTS: not diagnosed: the topology describes another fabric: of 1,128 addresses with "
+            "traffic it contains 16\n\n"
+            "  Use --topology with the topology of the captured fabric.\n\n");
   EXPECT_EQ(
       TextOf("diagnosis_coverage { windows: 22 window_ns: 1000000 obstacle: 'sparse_readings' "
              "reading_period_ns: 15000000 not_seen: 'flap' }"),
-      "FAULTS: not looked for, as counters are read no more often than every 15.0 ms, and "
-      "windows last 1.0 ms\n\n"
-      "  give a --window of 15.0 ms or more\n\n");
-  EXPECT_THAT(
-      TextOf("diagnosis_coverage { windows: 22 obstacle: 'other_time' }"),
-      StartsWith("FAULTS: not looked for, as no counter was read while packets passed\n\n"));
+      "FAULTS: not diagnosed: counters are read at most every 15.0 ms, but the analysis window "
+      "is 1.0 ms\n\n"
+      "  Use a --window of 15.0 ms or longer.\n\n");
+  EXPECT_THAT(TextOf("diagnosis_coverage { windows: 22 obstacle: 'other_time' }"),
+              StartsWith("FAULTS: not diagnosed: no counter was read during the capture\n\n"));
   EXPECT_THAT(
       TextOf("diagnosis_coverage { windows: 1 window_ns: 1000000 obstacle: 'few_windows' }"),
-      StartsWith("FAULTS: unknown; 1 window of 1.0 ms is too few to tell them by, 4 are "
-                 "the least\n\n  give a shorter --window"));
+      StartsWith("FAULTS: not diagnosed: 1 window of 1.0 ms is too few; at least 4 are "
+                 "required\n\n  Use a shorter --window"));
 }
 
-TEST(FindingText, WhatIsFoundInFewWindowsIsTold) {
+TEST(FindingText, FindingsInFewWindowsAreReported) {
   EXPECT_THAT(TextOf("diagnosis_coverage { windows: 1 obstacle: 'few_windows' } "
                      "findings { sentence: 'S' }"),
               StartsWith("FAULTS: 1 found\n"));
 }
 
-TEST(FindingText, WhatHardlyFollowsFromAFaultIsNotToldWithIt) {
+TEST(FindingText, UnlikelySymptomsAreOmitted) {
   const std::string text = TextOf(
       "diagnosis_coverage { } findings { sentence: 'S' "
       "symptoms { kind: 'flap' place: 'a-b' probability: 0.9 } "
       "symptoms { kind: 'gray_loss' place: 'c-d' probability: 0.02 } }");
-  EXPECT_THAT(text, HasSubstr("with it    flap of a-b\n"));
+  EXPECT_THAT(text, HasSubstr("related      flap of a-b\n"));
   EXPECT_THAT(text, Not(HasSubstr("c-d")));
 }
 
@@ -83,34 +82,34 @@ TEST(FindingText, LeadsTheReport) {
   EXPECT_THAT(RenderText(Report(kAll)), StartsWith("FAULTS: none found"));
 }
 
-TEST(FindingText, ThatNoneWasFoundSaysWhatWasLookedAt) {
+TEST(FindingText, WithoutFindingsListsTheTelemetry) {
   EXPECT_EQ(TextOf(kAll),
-            "FAULTS: none found, by counters of 40 switches, 128 NICs and 1 GPU over 22 windows of "
-            "1.0 ms, and the ways of 600 flows\n\n");
+            "FAULTS: none found in counters of 40 switches, 128 NICs and 1 GPU over 22 windows of "
+            "1.0 ms, and the paths of 600 flows\n\n");
 }
 
-TEST(FindingText, SaysWhoToldNothingAndWhoWasSilentForAWhile) {
+TEST(FindingText, CountsMissingAndSilentNodes) {
   EXPECT_EQ(TextOf("diagnosis_coverage { windows: 10 window_ns: 1000000 switches: 7 "
                    "switches_of: 8 nics: 64 nics_of: 64 gpus: 1 gpus_of: 64 "
                    "silences { node: 'leaf0' windows: 4 } silences { node: 'host1' windows: 3 } }"),
-            "FAULTS: none found, by counters of 7 of 8 switches, 64 NICs and 1 of 64 GPUs over 10 "
-            "windows of 1.0 ms; leaf0 was silent in 4 of them, host1 in 3\n\n");
+            "FAULTS: none found in counters of 7 of 8 switches, 64 NICs and 1 of 64 GPUs over 10 "
+            "windows of 1.0 ms; leaf0 did not report in 4 of them, host1 in 3\n\n");
 }
 
-TEST(FindingText, WhatCouldNotBeSeenIsNotFoundHealthy) {
+TEST(FindingText, UndetectableFaultTypesAreListed) {
   EXPECT_EQ(
       TextOf("diagnosis_coverage { windows: 3 window_ns: 1000000000 switches: 1 "
              "not_seen: 'straggler' not_seen: 'corruption' }"),
-      "FAULTS: none of the 21 kinds that could be seen, of 23; by counters of 1 switch over 3 "
-      "windows of 1.00 s\n\n"
-      "  Not detectable for lack of telemetry. Missing telemetry, and the faults it would show:\n"
-      "    counters of NICs, and paths of flows (mirrors, INT, sFlow): switches that corrupt "
+      "FAULTS: none found; only 21 of 23 fault types are detectable with this telemetry: "
+      "counters of 1 switch over 3 windows of 1.00 s\n\n"
+      "  Missing telemetry, and the fault types that it would make detectable:\n"
+      "    counters of NICs, with the ways of flows (mirrors, INT, sFlow): switches that damage "
       "packets\n"
       "    clocks and memory use of GPUs, or mirrored packets of several iterations: "
       "stragglers\n\n");
 }
 
-TEST(FindingText, WhatWasFoundSaysNothingOfWhatCouldNotBeSeen) {
+TEST(FindingText, FindingsDoNotHideUndetectableFaultTypes) {
   const std::string text =
       TextOf("diagnosis_coverage { windows: 3 not_seen: 'flap' } findings { sentence: 'S' }");
   EXPECT_THAT(text, StartsWith("FAULTS: 1 found\n"));
@@ -128,18 +127,18 @@ std::string AllKindsBut(std::initializer_list<std::string_view> seen) {
 
 TEST(FindingText, OneKindIsCountedAsOne) {
   EXPECT_THAT(TextOf("diagnosis_coverage { flows: 1" + AllKindsBut({"straggler"}) + " }"),
-              StartsWith("FAULTS: none of the 1 kind that could be seen, of 23; by the ways of 1 "
-                         "flow\n"));
+              StartsWith("FAULTS: none found; only 1 of 23 fault types are detectable with this "
+                         "telemetry: the paths of 1 flow\n"));
 }
 
-TEST(FindingText, NothingToLookAtIsNotHealthy) {
+TEST(FindingText, WithoutTelemetryFaultsAreUnknown) {
   EXPECT_THAT(TextOf("diagnosis_coverage {" + AllKindsBut({}) + " }"),
-              StartsWith("FAULTS: unknown; there are no counters and no flows' ways to look at\n"));
+              StartsWith("FAULTS: unknown: there are no counters and no flow paths to analyse\n"));
   EXPECT_THAT(TextOf("diagnosis_coverage { flows: 2" + AllKindsBut({}) + " }"),
-              StartsWith("FAULTS: unknown; the ways of 2 flows would show none\n"));
+              StartsWith("FAULTS: unknown: the paths of 2 flows cannot show any fault\n"));
 }
 
-TEST(FindingText, StandsAloneWhereNothingElseIsWanted) {
+TEST(FindingText, CanBePrintedAlone) {
   const v1::ReplayReport report =
       Report(std::string(kAll) + "findings { sentence: 'S' } notes: 'a line was cut'");
   const std::string text = RenderFaultsText(report);
@@ -152,67 +151,71 @@ TEST(FindingText, StandsAloneWhereNothingElseIsWanted) {
   EXPECT_THAT(json, Not(HasSubstr("\"ledger\"")));
 }
 
-TEST(FindingText, HasOneLineForEachFaultWithWhatToDo) {
+TEST(FindingText, HasHeadlineAndActionForEachFault) {
   const std::string text = TextOf(std::string(kAll) + R"(
       findings { kind: "nic_crash" place: "host3:mlx5_1" confidence: 0.958
-                 sentence: "The NIC host3:mlx5_1 is gone; since noon; it hurts a"
+                 sentence: "The NIC host3:mlx5_1 is gone; since noon; affects a"
                  recommended_action: "reset the NIC" }
       findings { kind: "straggler" place: "host3:gpu:5" confidence: 0.8
-                 sentence: "host3:gpu:5 is slow; since noon; it hurts b" recommended_action: "move the rank" })");
+                 sentence: "host3:gpu:5 is slow; since noon; affects b" recommended_action: "move the rank" })");
   EXPECT_EQ(text,
             "FAULTS: 2 found\n\n"
-            "  1. The NIC host3:mlx5_1 is gone; since noon; it hurts a; 0.95 sure. Reset the NIC.\n"
-            "  2. host3:gpu:5 is slow; since noon; it hurts b; 0.80 sure. Move the rank.\n\n");
+            "  1. The NIC host3:mlx5_1 is gone; since noon; affects a; confidence 0.95.\n"
+            "     action       Reset the NIC.\n"
+            "  2. host3:gpu:5 is slow; since noon; affects b; confidence 0.80.\n"
+            "     action       Move the rank.\n\n");
 }
 
-TEST(FindingText, PutsEvidenceRivalsAndWhatWouldTellThemApartBelow) {
+TEST(FindingText, ListsEvidenceAndAlternatives) {
   const std::string text = TextOf(std::string(kAll) + R"(
       findings { sentence: "S" recommended_action: "r" confidence: 0.5
                  evidence: "it went down" evidence: "nobody answers"
                  alternatives { kind: "link_down" place: "a:E1-b:E2" probability: 0.5 }
                  further: "the NIC's own counters" })");
-  EXPECT_THAT(text, HasSubstr("sure. R.\n"
-                              "     seen       it went down\n"
-                              "     seen       nobody answers\n"
-                              "     or else    link a:E1-b:E2: down, carries no traffic (0.50)\n"
-                              "     would tell the NIC's own counters\n"));
+  EXPECT_THAT(text,
+              HasSubstr("confidence 0.50.\n"
+                        "     action       R.\n"
+                        "     evidence     it went down\n"
+                        "     evidence     nobody answers\n"
+                        "     alternative  the link a:E1-b:E2 carries nothing: it is down (0.50)\n"
+                        "     to confirm   the NIC's own counters\n"));
 }
 
-TEST(FindingText, SaysWhoCausesIt) {
+TEST(FindingText, ListsCulprits) {
   const std::string text = TextOf(std::string(kAll) + R"(
       findings { culprits { source: "10.0.0.1" rank: -1 } culprits { source: "10.0.0.1" rank: -1 }
                  culprits { source: "10.0.0.9" job: "train" rank: 7 }
                  culprits { source: "10.0.0.8" job: "train" rank: 3 } })");
-  EXPECT_THAT(text, HasSubstr("caused by  2 flows of no job that is known, from 10.0.0.1\n"));
-  EXPECT_THAT(text, HasSubstr("caused by  2 flows of train, from rank 3 and rank 7\n"));
+  EXPECT_THAT(text, HasSubstr("caused by    2 flows of no known job, from 10.0.0.1\n"));
+  EXPECT_THAT(text, HasSubstr("caused by    2 flows of train, from rank 3 and rank 7\n"));
 }
 
-TEST(FindingText, OfManyJobsThatCauseItSaysWhoHasMostFlows) {
+TEST(FindingText, ListsTheJobsWithMostCulpritFlows) {
   std::string culprits;
   for (const char* job : {"a", "b", "c", "d", "e", "e"}) {
     culprits += std::string(" culprits { rank: 0 job: '") + job + "' }";
   }
   const std::string text = TextOf(std::string(kAll) + "findings {" + culprits + "}");
-  EXPECT_THAT(text, HasSubstr("     caused by  2 flows of e, from rank 0\n"
-                              "     caused by  1 flow of a, from rank 0\n"
-                              "     caused by  1 flow of b, from rank 0\n"
-                              "     caused by  2 flows of 2 other jobs\n"));
+  EXPECT_THAT(text, HasSubstr("     caused by    2 flows of e, from rank 0\n"
+                              "     caused by    1 flow of a, from rank 0\n"
+                              "     caused by    1 flow of b, from rank 0\n"
+                              "     caused by    2 flows of 2 other jobs\n"));
 }
 
-TEST(FindingText, SaysHowMuchWorkUsesThePlace) {
+TEST(FindingText, ReportsTheImpact) {
   EXPECT_THAT(
       TextOf(std::string(kAll) + "findings { reach { jobs: 2 ranks: 36 gpus: 36 hosts: 5 } }"),
-      HasSubstr("     used by    36 ranks of 2 jobs, on 36 GPUs of 5 hosts\n"));
+      HasSubstr("     impact       36 ranks of 2 jobs, on 36 GPUs of 5 hosts\n"));
   EXPECT_THAT(TextOf(std::string(kAll) + "findings { reach { jobs: 1 ranks: 1 } }"),
-              Not(HasSubstr("used by")));
+              Not(HasSubstr("impact")));
 }
 
-TEST(FindingText, ALoopEndsWhereItBegan) {
+TEST(FindingText, ALoopIsPrintedClosed) {
   EXPECT_THAT(TextOf(std::string(kAll) + "findings { loop_ports: 'a:E1' loop_ports: 'b:E2' }"),
-              HasSubstr("loop       a:E1 > b:E2 > a:E1\n"));
+              HasSubstr("loop         a:E1 > b:E2 > a:E1\n"));
 }
 
-TEST(FindingText, FoldsSymptomsByTheirKinds) {
+TEST(FindingText, GroupsSymptomsByKind) {
   const std::string text = TextOf(std::string(kAll) + R"(
       findings { symptoms { kind: "flap" place: "a" probability: 1 }
                  symptoms { kind: "blackhole" place: "leaf0" probability: 0.9 }
@@ -220,10 +223,10 @@ TEST(FindingText, FoldsSymptomsByTheirKinds) {
                  symptoms { kind: "flap" place: "c" probability: 1 }
                  symptoms { kind: "flap" place: "d" probability: 1 }
                  symptoms { kind: "flap" place: "e" probability: 0.5 } })");
-  EXPECT_THAT(text, HasSubstr("with it    flap of a, b, c and 2 others; blackhole of leaf0\n"));
+  EXPECT_THAT(text, HasSubstr("related      flap of a, b, c and 2 others; blackhole of leaf0\n"));
 }
 
-TEST(FindingText, ShowsAScreenAndSaysHowManyMoreThereAre) {
+TEST(FindingText, LimitsTheListAndCountsTheRest) {
   std::string fields = kAll;
   for (int i = 0; i < 23; ++i) fields += "findings { sentence: 'S' }";
   const std::string text = TextOf(fields);
@@ -233,8 +236,8 @@ TEST(FindingText, ShowsAScreenAndSaysHowManyMoreThereAre) {
   EXPECT_THAT(text, HasSubstr("and 3 faults more"));
 }
 
-// Names come from files.
-TEST(FindingText, LetsNoNameSteerTheTerminal) {
+// Names come from input files.
+TEST(FindingText, EscapesControlCharacters) {
   const std::string text =
       TextOf(std::string(kAll) + "findings { sentence: 'S\\033[2J' evidence: 'e\\nFAULTS: none' }");
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));

@@ -43,7 +43,7 @@ void FindingWatch::Look(const v1::ReplayReport& report, const Tell& tell) {
   std::erase_if(known_, [&](const auto& entry) {
     const Known& known = entry.second;
     if (known.seen == looks_) return false;
-    // One that is over is forgotten some day: there is no news in that.
+    // A resolved finding expires eventually, which is not a change.
     if (!known.over) tell(FindingChange::kWithdrawn, Withdrawn(entry.first, known.sentence));
     return true;
   });
@@ -53,7 +53,7 @@ void FindingWatch::Look(const v1::ReplayReport& report, const Tell& tell) {
     known.seen = looks_;
     known.sentence = finding.sentence();
     const bool over = finding.until_ns() != 0;
-    // It may come back.
+    // A resolved finding may come back.
     if (is_new || (known.over && !over)) tell(FindingChange::kBegun, finding);
     if (over && !known.over) tell(FindingChange::kOver, finding);
     known.over = over;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From one answer to the next: which faults are new, which are over, and which were taken back.
+// Compares successive reports: new, resolved and withdrawn findings.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,22 @@ class ReplayReport;
 }  // namespace v1
 
 enum class FindingChange : uint8_t {
-  kBegun,      // is found, and was not before
-  kOver,       // is not there any more: it has an end
-  kWithdrawn,  // is not found any more: what has come since explains it otherwise, or it is
-               // forgotten
+  kBegun,      // newly found
+  kOver,       // resolved: the finding has an end
+  kWithdrawn,  // withdrawn: newer data explains it otherwise, or it expired
 };
 std::string_view NameOf(FindingChange change);  // "begun", "over", "withdrawn"
 
 class FindingWatch {
  public:
-  // Of what was taken back the finding has its kind, place and direction, and the sentence that
-  // stood when it was found last.
+  // For a withdrawn finding, `finding` contains only its kind, place and direction, and its last
+  // sentence.
   using Tell = std::function<void(FindingChange change, const v1::Finding& finding)>;
 
-  // Tells what has changed since the last time: what was taken back first, then in the order of
-  // the report. A fault is the same one as long as its kind, place and direction are.
+  // Reports the changes since the last call: withdrawn findings first, then the others in the order
+  // of the report. Two findings are the same if kind, place and direction are equal.
   void Look(const v1::ReplayReport& report, const Tell& tell);
-  // Nothing is known, and nothing is told of that: what is found next is new.
+  // Clears the state without reporting any change; every finding of the next report is new.
   void Forget() { known_.clear(); }
 
  private:
@@ -41,7 +40,7 @@ class FindingWatch {
   struct Known {
     std::string sentence;
     bool over = false;
-    uint64_t seen = 0;  // at which look
+    uint64_t seen = 0;  // the last call that contained it
   };
   std::map<Key, Known> known_;
   uint64_t looks_ = 0;

@@ -17,7 +17,7 @@ using testing::IsEmpty;
 
 class FindingWatchTest : public testing::Test {
  protected:
-  // "begun S", and so on.
+  // Records "begun S" and so on.
   std::vector<std::string> Look(const std::string& fields) {
     v1::ReplayReport report;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(fields, &report));
@@ -34,7 +34,7 @@ class FindingWatchTest : public testing::Test {
   FindingWatch watch_;
 };
 
-TEST_F(FindingWatchTest, TellsAFaultOnce) {
+TEST_F(FindingWatchTest, ReportsAFaultOnce) {
   EXPECT_THAT(Look(""), IsEmpty());
   EXPECT_THAT(Look(kFlap), ElementsAre("begun F"));
   EXPECT_THAT(Look(kFlap), IsEmpty());
@@ -49,7 +49,7 @@ TEST_F(FindingWatchTest, AnotherPlaceKindOrDirectionIsAnotherFault) {
               ElementsAre("begun G", "begun H", "begun I"));
 }
 
-TEST_F(FindingWatchTest, TellsThatItIsOverAndThenForgetsItSilently) {
+TEST_F(FindingWatchTest, ReportsItAsResolvedAndExpiresItSilently) {
   Look(kFlap);
   const std::string over = "findings { kind: 'flap' place: 'a-b' sentence: 'F was' until_ns: 7 }";
   EXPECT_THAT(Look(over), ElementsAre("over F was"));
@@ -58,20 +58,20 @@ TEST_F(FindingWatchTest, TellsThatItIsOverAndThenForgetsItSilently) {
   EXPECT_THAT(Look(over), ElementsAre("begun F was", "over F was"));
 }
 
-TEST_F(FindingWatchTest, TellsThatItCameBack) {
+TEST_F(FindingWatchTest, ReportsThatItCameBack) {
   Look(kFlap);
   Look("findings { kind: 'flap' place: 'a-b' sentence: 'F was' until_ns: 7 }");
   EXPECT_THAT(Look(kFlap), ElementsAre("begun F"));
 }
 
-TEST_F(FindingWatchTest, WhatItHasForgottenIsNotTakenBack) {
+TEST_F(FindingWatchTest, ForgottenFaultsAreNotWithdrawn) {
   Look(kFlap);
   watch_.Forget();
   EXPECT_THAT(Look(""), IsEmpty());
   EXPECT_THAT(Look(kFlap), ElementsAre("begun F"));
 }
 
-TEST_F(FindingWatchTest, TellsWhatWasTakenBackBeforeWhatStandsInItsPlace) {
+TEST_F(FindingWatchTest, ReportsWithdrawnFaultsBeforeNewOnes) {
   Look(kFlap);
   EXPECT_THAT(Look("findings { kind: 'link_down' place: 'a-b' sentence: 'D' }"),
               ElementsAre("withdrawn F", "begun D"));

@@ -62,7 +62,7 @@ std::string_view NakCodeName(uint8_t code) {
   }
 }
 
-// The messages of IBTA vol. 1, 12.6, in its spelling.
+// The messages of IBTA vol. 1, section 12.6, as spelled there.
 std::string_view NameOf(wire::CmAttribute attribute) {
   switch (attribute) {
     case wire::CmAttribute::kConnectRequest:
@@ -94,7 +94,7 @@ std::string_view NameOf(wire::CmAttribute attribute) {
 void WriteMirror(JsonLine& json, const MirrorInfo& mirror, Timestamp arrival) {
   json.BeginObject("mirror");
   json.Text("kind", NameOf(mirror.kind));
-  // Type I has no header of its own, the other tunnels know no sessions.
+  // ERSPAN type I has no header of its own; the other tunnels have no sessions.
   if (mirror.kind == MirrorKind::kErspan2 || mirror.kind == MirrorKind::kErspan3) {
     json.Number("session", mirror.session);
     json.Bool("truncated", mirror.truncated);
@@ -110,7 +110,7 @@ void WriteMirror(JsonLine& json, const MirrorInfo& mirror, Timestamp arrival) {
   json.EndObject();
 }
 
-// Each message has other fields; those that it lacks are left out.
+// Each message type has other fields; missing ones are omitted.
 void WriteCm(JsonLine& json, const wire::CmMessage& cm) {
   using enum wire::CmAttribute;
   const auto is = [&cm](auto... attributes) { return ((cm.attribute == attributes) || ...); };
@@ -155,7 +155,8 @@ void WritePause(JsonLine& json, const wire::PauseFrame& pause) {
   json.EndObject();
 }
 
-// Parts that the capture cut are written as far as it goes: a field needs all of its octets.
+// A header that the capture truncated is written as far as it is complete: a field needs all of its
+// bytes.
 void WriteReth(JsonLine& json, const DecodedFrame& frame) {
   if (!frame.HasUpTo(kPartReth, 8)) return;
   json.BeginObject("reth");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One frame as one line of JSON: what `rocescope decode -o jsonl` prints. The keys, their units and
-// when each is there stand in appliance/README.md; they are an interface, tests hold them.
+// One frame as one line of JSON, for `rocescope decode -o jsonl`. The keys are a stable interface:
+// appliance/README.md documents them, and tests verify them.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,20 +12,20 @@
 
 namespace rocescope {
 
-// A frame, and what the walk through it said.
+// A frame and the results of its decoding.
 struct FrameLine {
-  uint64_t number = 0;   // 1-based, in its capture, as Wireshark counts
-  std::string_view tap;  // where the copy was taken
+  uint64_t number = 0;   // 1-based within its capture, as in Wireshark
+  std::string_view tap;  // the tap on which the copy was captured
   const RawFrame& raw;
   DropReason drop = DropReason::kNone;
-  const DecodedFrame& decoded;  // read only if drop is kNone
+  const DecodedFrame& decoded;  // valid only if drop is kNone
   IcrcResult icrc = IcrcResult::kUnknown;
-  TelemetryPorts ports = {};  // by which INT inside the packets of reports and samples is known
+  TelemetryPorts ports = {};  // identifies INT inside the packets of reports and samples
 };
 
 class JsonLine;
 
-// The keys of a RoCE packet, from the IP addresses on.
+// Appends the keys of a RoCE packet, starting with the IP addresses.
 void WritePacketJson(JsonLine& json, const DecodedFrame& frame);
 
 // Appends the object and a line feed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The expected lines are written from the table of keys in appliance/README.md.
+// The expected lines are derived from the table of keys in appliance/README.md.
 #include "appliance/common/report/frame_json.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(FrameJson, PrintsAnAcknowledgeAsOneLine) {
             "\n");
 }
 
-TEST(FrameJson, PrintsOfADroppedFrameOnlyWhatTheCaptureSays) {
+TEST(FrameJson, PrintsOnlyCaptureDataOfADroppedFrame) {
   EXPECT_EQ(Line(Raw(), DecodedFrame{}, DropReason::kTruncatedBth),
             R"({"frame":7,"ts_ns":"1714564800000000001","tap":"leaf1","caplen":80,"wirelen":90,)"
             R"("drop":"truncated_bth"})"
@@ -73,7 +73,7 @@ TEST(FrameJson, NamesTheKindOfEachSyndrome) {
     frame.aeth = {.syndrome = syndrome, .msn = 0};
     return Json(frame)["aeth"];
   };
-  // IBTA vol. 1, tables 45 and 46: bits 6 and 5 are the kind, the low five its value.
+  // IBTA vol. 1, tables 45 and 46: bits 6 and 5 are the kind, the low five bits its value.
   EXPECT_EQ(aeth(0x00)["kind"], "ack");
   EXPECT_EQ(aeth(0x2e)["kind"], "rnr_nak");
   EXPECT_EQ(aeth(0x40)["kind"], "reserved");
@@ -110,7 +110,7 @@ TEST(FrameJson, PrintsDatagramImmediateAndInvalidateHeaders) {
   EXPECT_EQ(json["ieth_rkey"], 0x1234);
 }
 
-TEST(FrameJson, PrintsOfACmMessageTheFieldsThatItHas) {
+TEST(FrameJson, PrintsTheFieldsOfACmMessage) {
   DecodedFrame frame = Acknowledge();
   frame.parts = kPartCm;
   frame.cm = {.attribute = wire::CmAttribute::kReadyToUse,
@@ -124,7 +124,7 @@ TEST(FrameJson, PrintsOfACmMessageTheFieldsThatItHas) {
           "local_comm_id":5,"remote_comm_id":6})"));
 }
 
-TEST(FrameJson, PrintsThePrioritiesThatAPfcFrameMeans) {
+TEST(FrameJson, PrintsThePrioritiesOfAPfcFrame) {
   DecodedFrame frame{};
   frame.kind = FrameKind::kPause;
   frame.wire_length = 60;
@@ -141,15 +141,15 @@ TEST(FrameJson, PrintsTheNetworkIdentifierAsOnTheWire) {
   DecodedFrame frame = Acknowledge();
   frame.segment = 5001;  // VNI 5000 + 1
   frame.vlan_count = 1;
-  frame.vlan_id = 0;  // a priority tag is a tag
+  frame.vlan_id = 0;  // a priority tag counts as a tag
   const nlohmann::json json = Json(frame);
   EXPECT_EQ(json["segment"], 5000);
   EXPECT_EQ(json["vlan"], 0);
 }
 
-TEST(FrameJson, PutsTheMirrorsTimeNearTheCapturesTime) {
+TEST(FrameJson, ExtendsTheMirrorTimeToTheCaptureTime) {
   DecodedFrame frame = Acknowledge();
-  // 100 ns units: the low 32 bits of 17145647999999999 x 100 ns, a hundred nanoseconds before the
+  // Units of 100 ns: the low 32 bits of 17145647999999999 x 100 ns, which is 100 ns before the
   // capture's time.
   frame.mirror = {.kind = MirrorKind::kErspan3,
                   .direction = MirrorDirection::kEgress,
@@ -166,7 +166,7 @@ TEST(FrameJson, PutsTheMirrorsTimeNearTheCapturesTime) {
           "ts_ns":"1714564799999999900"})"));
 }
 
-TEST(FrameJson, SaysWhetherTheIcrcHoldsOnlyWhenItWasComputed) {
+TEST(FrameJson, PrintsIcrcValidityOnlyIfComputed) {
   EXPECT_NE(
       Line(Raw(), Acknowledge(), DropReason::kNone, IcrcResult::kValid).find(R"("icrc_ok":true})"),
       std::string::npos);

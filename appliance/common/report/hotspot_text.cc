@@ -17,7 +17,7 @@
 namespace rocescope {
 namespace {
 
-// "nccl-1 70 %, wire-2 10 %": whose flows fill it.
+// Returns "nccl-1 70 %, wire-2 10 %": the jobs whose flows fill the queue.
 std::string JobsOf(const v1::Hotspot& hotspot) {
   std::map<std::string, double> shares;
   for (const v1::Culprit& culprit : hotspot.culprits()) shares[culprit.job()] += culprit.share();
@@ -38,7 +38,7 @@ std::string CauseOf(const v1::Hotspot& hotspot) {
     return fmt::format(", {} links {:.0f} % used", hotspot.group_links(),
                        100 * hotspot.group_utilization());
   };
-  if (hotspot.cause() == "held") return "held by PFC";
+  if (hotspot.cause() == "held") return "paused by PFC";
   if (hotspot.cause() == "incast") return "incast";
   if (hotspot.cause() == "one_sender") return "one sender";
   if (hotspot.cause() == "collision") return "hash collision" + group();
@@ -46,7 +46,7 @@ std::string CauseOf(const v1::Hotspot& hotspot) {
   return "";
 }
 
-// Whom it cost most; null if nobody.
+// Returns the job with the highest cost, or null.
 const v1::LostTime* MostLost(const v1::Hotspot& hotspot) {
   const v1::LostTime* most = nullptr;
   for (const v1::LostTime& lost : hotspot.lost()) {
@@ -55,14 +55,14 @@ const v1::LostTime* MostLost(const v1::Hotspot& hotspot) {
   return most;
 }
 
-// "train 1.2 ms".
+// Returns "train 1.2 ms".
 std::string CostsOf(const v1::Hotspot& hotspot) {
   const v1::LostTime* most = MostLost(hotspot);
   if (most == nullptr) return "";
   return fmt::format("{} {}", Visible(most->job()), HumanDuration(most->lost_ns()));
 }
 
-// What hurts more comes first.
+// Orders hotspots with the highest cost first.
 bool IsWorse(const v1::Hotspot* a, const v1::Hotspot* b) {
   const auto key = [](const v1::Hotspot* one) {
     const v1::LostTime* most = MostLost(*one);
@@ -89,26 +89,27 @@ void AppendHotspots(const v1::ReplayReport& report, std::string& text) {
   const bool any_lost = std::ranges::any_of(
       hotspots, [](const v1::Hotspot* hotspot) { return MostLost(*hotspot) != nullptr; });
   text += fmt::format(
-      "HOTSPOTS: queues of {} filled up, {} in all, which is no fault: healthy collectives fill "
-      "queues too\n\n"
-      "  what dropped packets or cost a job most comes first; PEAK is the most in the queue, "
-      "MARKED "
-      "are its CE marks{}{}\n\n",
+      "HOTSPOTS: {} with congested queues, {} in all (not a fault: healthy collectives congest "
+      "queues, too)\n"
+      "\n"
+      "  Hotspots that dropped packets or delayed a job most come first.\n"
+      "  PEAK is the maximum queue occupancy, CE the number of CE marks.{}{}\n"
+      "\n",
       Counted(ports.size(), "port"), Counted(hotspots.size(), "time"),
-      any_paused ? ",\n  PAUSED is how long its neighbour held it by PFC" : "",
-      any_lost ? ",\n  COSTS AT MOST how long a job waited at worst" : "");
-  TextTable table({{"QUEUE OF"},
+      any_paused ? "\n  PAUSED is how long the neighbour paused the queue by PFC." : "",
+      any_lost ? "\n  MAX JOB DELAY is an upper bound of the delay of a job." : "");
+  TextTable table({{"QUEUE"},
                    {"PRIORITY", Align::kRight},
                    {"SINCE", Align::kRight},
-                   {"FOR", Align::kRight},
+                   {"DURATION", Align::kRight},
                    {"PEAK", Align::kRight},
-                   {"MARKED", Align::kRight},
+                   {"CE", Align::kRight},
                    {"DROPPED", Align::kRight},
                    {"PAUSED", Align::kRight},
-                   {"FLOWS", Align::kRight},
+                   {"TRAFFIC", Align::kRight},
                    {"OF"},
-                   {"COSTS AT MOST"},
-                   {"BECAUSE"}});
+                   {"MAX JOB DELAY"},
+                   {"CAUSE"}});
   int rows = 0;
   for (const v1::Hotspot* hotspot : hotspots) {
     if (rows++ == kMaxRows) break;

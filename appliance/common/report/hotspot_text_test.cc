@@ -22,15 +22,15 @@ std::string TextOf(const std::string& hotspots) {
   return text;
 }
 
-TEST(HotspotText, IsNoneWhereNoQueueFilledUp) { EXPECT_EQ(TextOf(""), ""); }
+TEST(HotspotText, IsEmptyWithoutCongestedQueues) { EXPECT_EQ(TextOf(""), ""); }
 
-TEST(HotspotText, HasWhatHurtsMostFirst) {
+TEST(HotspotText, ListsTheMostHarmfulFirst) {
   const std::string text = TextOf(R"(
       hotspots { port: "leaf0:Ethernet1" priority: 3 from_ns: 1000000 until_ns: 2000000 marked: 5 }
       hotspots { port: "leaf1:Ethernet2" priority: -1 from_ns: 0 until_ns: 1000000 dropped: 1 }
       hotspots { port: "leaf1:Ethernet2" priority: -1 from_ns: 5000000 until_ns: 6000000
                  paused_ns: 400000 peak_bytes: 1500000 })");
-  EXPECT_THAT(text, HasSubstr("HOTSPOTS: queues of 2 ports filled up, 3 times in all"));
+  EXPECT_THAT(text, HasSubstr("HOTSPOTS: 2 ports with congested queues, 3 times in all"));
   const size_t dropped = text.find("leaf1:Ethernet2");
   const size_t marked = text.find("leaf0:Ethernet1");
   ASSERT_NE(marked, std::string::npos);
@@ -40,12 +40,12 @@ TEST(HotspotText, HasWhatHurtsMostFirst) {
   EXPECT_THAT(text, Not(HasSubstr("-1")));
 }
 
-TEST(HotspotText, SaysThatAFullQueueIsNoFault) {
+TEST(HotspotText, StatesThatACongestedQueueIsNotAFault) {
   EXPECT_THAT(TextOf("hotspots { port: 'leaf0:Ethernet1' marked: 5 }"),
-              HasSubstr("1 time in all, which is no fault: healthy collectives fill queues too"));
+              HasSubstr("1 time in all (not a fault: healthy collectives congest queues, too)"));
 }
 
-TEST(HotspotText, PutsWhatCostsJobsBeforeWhatWasMarkedAlone) {
+TEST(HotspotText, ListsJobDelaysBeforeMarks) {
   const std::string text = TextOf(R"(
       hotspots { port: "marked" marked: 5000 }
       hotspots { port: "costly" marked: 5 lost { job: "a" lost_ns: 1000 } }
@@ -54,13 +54,13 @@ TEST(HotspotText, PutsWhatCostsJobsBeforeWhatWasMarkedAlone) {
   EXPECT_LT(text.find("costly"), text.find("marked "));
 }
 
-TEST(HotspotText, CountsFromTheReportsZero) {
+TEST(HotspotText, PrintsTimesRelativeToZero) {
   EXPECT_THAT(TextOf("zero_ns: 1000000000000 hotspots { port: 'a' from_ns: 1000002000000 until_ns: "
                      "1000003000000 marked: 1 }"),
               HasSubstr("+2.0 ms"));
 }
 
-TEST(HotspotText, SaysWhoseFlowsTheyAre) {
+TEST(HotspotText, NamesTheJobsOfTheFlows) {
   const std::string text = TextOf(R"(
       hotspots { port: "leaf0:Ethernet1" until_ns: 1000000 marked: 5
                  culprits { share: 0.5 job: "train" }
@@ -69,7 +69,7 @@ TEST(HotspotText, SaysWhoseFlowsTheyAre) {
   EXPECT_THAT(text, HasSubstr("train 62 %, no job 30 %"));
 }
 
-TEST(HotspotText, SaysWhyAndWhomItCostsMost) {
+TEST(HotspotText, NamesTheCauseAndTheMostDelayedJob) {
   const std::string text = TextOf(R"(
       hotspots { port: "leaf0:Ethernet1" until_ns: 1000000 marked: 5 flows: 12
                  cause: "collision" group_links: 4 group_utilization: 0.454

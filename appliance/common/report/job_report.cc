@@ -38,7 +38,7 @@ bool IsSeen(const SeenQps& seen, const JobRank& rank, const JobQueuePair& qp) {
   return rank.oob_address && seen.contains({*rank.oob_address, qp.local});
 }
 
-// A connection's end that was attributed to a rank.
+// An end of a connection that is attributed to a rank.
 struct FoundQp {
   Qpn qpn;
   uint32_t connection = 0;
@@ -46,7 +46,7 @@ struct FoundQp {
 
   friend auto operator<=>(const FoundQp&, const FoundQp&) = default;
 };
-using FoundQps = std::vector<std::vector<FoundQp>>;  // by index into Job::ranks
+using FoundQps = std::vector<std::vector<FoundQp>>;  // indexed like Job::ranks
 
 std::vector<FoundQps> FoundIn(const Snapshot& snapshot) {
   const Attribution& attribution = *snapshot.attribution;
@@ -70,7 +70,7 @@ std::vector<FoundQps> FoundIn(const Snapshot& snapshot) {
 std::string ProcessText(const Job& job, int member) {
   if (member < 0) return "";
   const JobRank& rank = job.ranks[static_cast<size_t>(member)];
-  if (rank.process_id == 0) {  // that nobody tells: what is known is the NIC
+  if (rank.process_id == 0) {  // without a known rank: only the NIC is known
     return fmt::format("{}/{}", rank.host,
                        rank.devices.empty() ? ToString(rank.addresses[0]) : rank.devices[0].name);
   }
@@ -86,7 +86,7 @@ void SetPeer(const Job& job, int rank, int member, std::string_view source, doub
   out.set_peer_confidence(confidence);
 }
 
-// What the log alone says, of a queue pair that was not seen.
+// Fills in what the log alone contains, for a queue pair without observed traffic.
 void SetStatedPeer(const Job& job, const JobQueuePair& qp, v1::RankQp& out) {
   const bool is_exact = qp.certainty == PeerCertainty::kExact;
   SetPeer(job, qp.peer.peer_rank, qp.peer.peer_member, NameOf(RankSource::kNcclLog),
@@ -101,7 +101,7 @@ void SetCandidates(const JobQueuePair& qp, v1::RankQp& out) {
   }
 }
 
-// One rank's queue pairs.
+// Fills in the queue pairs of one rank.
 class RankQps {
  public:
   RankQps(const Snapshot& snapshot, const SeenQps& seen, const Job& job,
@@ -117,14 +117,14 @@ class RankQps {
       v1::RankQp& row =
           Add(qp.local, NameOf(RankSource::kNcclLog), found || IsSeen(seen_, rank, qp));
       if (found != nullptr && SetFoundPeer(*found, row)) continue;
-      // Seen, and still without a peer: the address does not agree with what the log says.
+      // Observed but without a peer: its address contradicts the log.
       if (found != nullptr || qp.certainty == PeerCertainty::kAmbiguous) {
         SetCandidates(qp, row);
       } else {
         SetStatedPeer(job_, qp, row);
       }
     }
-    // Queue pairs that no log of the rank names, found through the peer or the kernel's list.
+    // Queue pairs that no log of the rank contains, found through the peer or the kernel's list.
     for (const FoundQp& found : found_) {
       if (!listed.insert(found.qpn).second) continue;
       const RankSource source =
@@ -163,11 +163,11 @@ class RankQps {
   const Snapshot& snapshot_;
   const SeenQps& seen_;
   const Job& job_;
-  const std::vector<FoundQp>& found_;  // by number
+  const std::vector<FoundQp>& found_;  // ordered by number
   v1::Rank& out_;
 };
 
-// Of a rank that only receives the log names no address: then where its queue pairs were seen.
+// The log of a rank that only receives contains no address; use the address of its queue pairs.
 std::vector<IpAddress> AddressesOf(const Snapshot& snapshot, const JobRank& rank,
                                    const std::vector<FoundQp>& found) {
   if (!rank.addresses.empty()) return rank.addresses;
@@ -178,7 +178,8 @@ std::vector<IpAddress> AddressesOf(const Snapshot& snapshot, const JobRank& rank
   return {seen.begin(), seen.end()};
 }
 
-// NCCL's log lists all devices that it may use; the rank's own, by the fabric, come first.
+// NCCL's log lists all devices that it may use; the rank's own devices, from the fabric, come
+// first.
 void FillNics(const JobRank& rank, const std::vector<IpAddress>& addresses,
               const topology::Fabric* fabric, v1::Rank& out) {
   std::set<std::string_view> own;

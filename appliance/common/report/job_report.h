@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts of the report that say who talked to whom.
+// The parts of the report about jobs, connections and paths.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ class ReplayReport;
 }  // namespace v1
 
 struct FlowReference {
-  uint32_t id = 0;  // in the report
+  uint32_t id = 0;  // index in the report
   const FlowSummary* summary = nullptr;
 };
 using FlowIds = std::unordered_map<FlowKey, FlowReference, FlowKeyHash>;
 
-// As Endpoint.rank_source has it.
+// Returns the value of Endpoint.rank_source.
 std::string_view NameOf(RankSource source);
 
 void FillAllocation(const JobAllocation& allocation, v1::Allocation& out);
 void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayReport& report);
 void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report);
-// Of all jobs the id, and what the scheduler says: what sentences name them by.
+// Fills in the ID and the scheduler's allocation of each job; sentences name jobs by these.
 void FillJobNames(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillPath(const topology::Fabric& fabric, const FlowPath& path, v1::FlowPath& out);
 void FillPaths(const Snapshot& snapshot, v1::ReplayReport& report);

@@ -13,7 +13,7 @@
 namespace rocescope {
 namespace {
 
-// Processes that are in smaller communicators only.
+// Counts the processes that belong to smaller communicators only.
 std::string Outsiders(const v1::Job& job) {
   const auto count =
       std::ranges::count_if(job.ranks(), [](const v1::Rank& rank) { return rank.rank() < 0; });
@@ -24,16 +24,17 @@ std::string Outsiders(const v1::Job& job) {
 std::string WhoText(const v1::Job& job) {
   if (job.identity() == "scheduler") {
     return Counted(static_cast<uint64_t>(job.ranks_size()), "NIC") +
-           " of its nodes, by the scheduler";
+           " on its nodes, from the scheduler";
   }
   if (job.identity() == "wire") {
-    return Counted(static_cast<uint64_t>(job.ranks_size()), "NIC") + " in step, by the wire alone";
+    return Counted(static_cast<uint64_t>(job.ranks_size()), "NIC") +
+           " inferred from synchronised traffic";
   }
   if (job.expected_ranks() != 0) {
     return fmt::format("{} of {} known{}", job.ranks_with_log(), Counted(job.expected_ranks(), "rank"),
                        Outsiders(job));
   }
-  return Counted(static_cast<uint64_t>(job.ranks_size()), "process") + " without a log";
+  return Counted(static_cast<uint64_t>(job.ranks_size()), "process") + " without an NCCL log";
 }
 
 std::string QpText(const v1::RankQp& qp) {
@@ -41,33 +42,21 @@ std::string QpText(const v1::RankQp& qp) {
   return fmt::format("{} ({})", qp.qpn(), peer.empty() ? "?" : peer);
 }
 
-}  // namespace
-
-std::string RankText(int rank, std::string process) {
-  return rank < 0 ? std::move(process) : std::to_string(rank);
-}
-
-std::string JobName(const v1::Job& job) {
-  return job.has_allocation() ? JobName(job.id(), job.allocation()) : Visible(job.id());
-}
-
-std::string JobName(std::string_view id, const v1::Allocation& allocation) {
-  const std::string name = Visible(allocation.name());
-  return fmt::format("{} [slurm {}{}]", Visible(id), allocation.id(),
-                     name.empty() ? "" : fmt::format(" \"{}\"", name));
-}
-
-void AppendJob(const v1::Job& job, std::string& text) {
+// "nccl-42: 8 of 8 ranks known; 16 edges with 1,000 bytes in 10 messages".
+std::string JobLine(const v1::Job& job) {
   uint64_t bytes = 0;
   uint64_t messages = 0;
   for (const v1::Edge& edge : job.edges()) {
     bytes += edge.bytes();
     messages += edge.messages();
   }
-  const std::string who = WhoText(job);
-  text += fmt::format("JOB {}: {}; {} carried {} bytes in {}\n", JobName(job), who,
-                      Counted(static_cast<uint64_t>(job.edges_size()), "edge"),
-                      WithThousands(bytes), Counted(messages, "message"));
+  return fmt::format("{}: {}; {} with {} bytes in {}", JobName(job), WhoText(job),
+                     Counted(static_cast<uint64_t>(job.edges_size()), "edge"), WithThousands(bytes),
+                     Counted(messages, "message"));
+}
+
+void AppendJob(const v1::Job& job, std::string& text) {
+  text += "JOB " + JobLine(job) + "\n";
   if (job.has_iteration_pattern()) AppendIterationPattern(job.iteration_pattern(), text);
   TextTable ranks({{"RANK", Align::kRight},
                    {"HOST"},
@@ -104,11 +93,11 @@ void AppendJob(const v1::Job& job, std::string& text) {
                    {"MESSAGES", Align::kRight},
                    {"QP FROM"},
                    {"QP TO"},
-                   {"UNSEEN", Align::kRight},
-                   {"RE-SENT", Align::kRight},
+                   {"MISSING", Align::kRight},
+                   {"RETRANS", Align::kRight},
                    {"CE", Align::kRight},
                    {"CNP", Align::kRight},
-                   {"SURE", Align::kRight}});
+                   {"CONFIDENCE", Align::kRight}});
   rows = 0;
   for (const v1::Edge& edge : job.edges()) {
     if (++rows > kMaxRows) break;
@@ -129,6 +118,49 @@ void AppendJob(const v1::Job& job, std::string& text) {
   if (!edges.empty()) text += "\n" + edges.Render(2);
   AppendMore(job.edges_size(), "edge", text);
   for (const std::string& note : job.notes()) text += "  note: " + Visible(note) + "\n";
+  text += "\n";
+}
+
+}  // namespace
+
+std::string RankText(int rank, std::string process) {
+  return rank < 0 ? std::move(process) : std::to_string(rank);
+}
+
+std::string JobName(const v1::Job& job) {
+  return job.has_allocation() ? JobName(job.id(), job.allocation()) : Visible(job.id());
+}
+
+std::string JobName(std::string_view id, const v1::Allocation& allocation) {
+  const std::string name = Visible(allocation.name());
+  return fmt::format("{} [slurm {}{}]", Visible(id), allocation.id(),
+                     name.empty() ? "" : fmt::format(" \"{}\"", name));
+}
+
+void AppendJobs(const v1::ReplayReport& report, std::string& text) {
+  for (const v1::Job& job : report.jobs()) AppendJob(job, text);
+}
+
+void AppendBriefJobs(const v1::ReplayReport& report, std::string& text) {
+  constexpr int kMaxJobs = 4;
+  if (report.jobs_size() == 0) return;
+  text += "JOBS\n";
+  for (int i = 0; i < std::min(report.jobs_size(), kMaxJobs); ++i) {
+    const v1::Job& job = report.jobs(i);
+    const auto faults =
+        std::ranges::count_if(report.findings(), [&job](const v1::Finding& finding) {
+          return std::ranges::find(finding.affected_jobs(), job.id()) != finding.affected_jobs().end();
+        });
+    text += "  " + JobLine(job);
+    if (faults > 0) {
+      text += "; affected by " + Counted(static_cast<uint64_t>(faults), "fault");
+    }
+    text += "\n";
+  }
+  if (report.jobs_size() > kMaxJobs) {
+    text += fmt::format("  and {} more\n",
+                        Counted(static_cast<uint64_t>(report.jobs_size() - kMaxJobs), "job"));
+  }
   text += "\n";
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes one JSON object into a buffer, key by key, without building a tree first: what `decode`
-// needs to print a capture as fast as it can read it.
+// Writes one JSON object into a buffer, key by key, without building a tree first, so that `decode`
+// can print captures as fast as it reads them.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,14 +12,14 @@
 
 namespace rocescope {
 
-// Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 (file names and
-// damaged logs may hold them) become U+FFFD, so the output stays valid JSON; controls, those of the
-// upper half too, are written as \u001b is.
+// Appends `text` as a quoted JSON string. Bytes that are not valid UTF-8 (from file names or
+// damaged logs) become U+FFFD, so the output stays valid JSON. All control characters, including
+// C1, are written as escapes such as \u001b.
 void AppendJsonString(fmt::memory_buffer& out, std::string_view text);
 void AppendJsonString(std::string& out, std::string_view text);
 
-// Keys are literals of ours and are not escaped. 64-bit values go through Text64: JSON numbers lose
-// digits beyond 2^53 in most readers.
+// Keys are literals in this program and are not escaped. Write 64-bit values with Text64: most JSON
+// readers lose digits beyond 2^53.
 class JsonLine {
  public:
   explicit JsonLine(fmt::memory_buffer& out) : out_(out) { Open('{'); }
@@ -34,7 +34,7 @@ class JsonLine {
     Open('[');
   }
   void EndArray() { Close(']'); }
-  // An object in an array; EndObject closes it.
+  // Begins an object in an array; EndObject closes it.
   void BeginElement() {
     Separate();
     Open('{');
@@ -95,7 +95,7 @@ class JsonLine {
   }
 
   fmt::memory_buffer& out_;
-  bool first_ = true;  // the next member is the first of its object or array
+  bool first_ = true;  // The next member is the first of its object or array.
 };
 
 }  // namespace rocescope

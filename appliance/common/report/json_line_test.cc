@@ -15,9 +15,7 @@ std::string Quoted(std::string_view text) {
   return fmt::to_string(out);
 }
 
-TEST(JsonLine, KeepsTextThatNeedsNoEscape) {
-  EXPECT_EQ(Quoted("tap 1/é/漢/🙂"), "\"tap 1/é/漢/🙂\"");
-}
+TEST(JsonLine, KeepsPlainText) { EXPECT_EQ(Quoted("tap 1/é/漢/🙂"), "\"tap 1/é/漢/🙂\""); }
 
 TEST(JsonLine, EscapesQuotesBackslashesAndControls) {
   EXPECT_EQ(Quoted("a\"b\\c\n\x01\x7f"), R"("a\"b\\c\u000a\u0001\u007f")");
@@ -25,7 +23,7 @@ TEST(JsonLine, EscapesQuotesBackslashesAndControls) {
 }
 
 // Overlong slash, lone continuation, surrogate, beyond U+10FFFF, cut sequence.
-TEST(JsonLine, ReplacesWhatIsNotUtf8) {
+TEST(JsonLine, ReplacesInvalidUtf8) {
   for (const std::string_view text :
        {"\xc0\xaf", "\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe6\xbc"}) {
     const std::string quoted = Quoted(text);

@@ -150,7 +150,7 @@ class Writer {
     }
   }
 
-  // An enumerator that this build does not know is printed as its number, as the mapping says.
+  // An unknown enumerator is printed as its number, as the JSON mapping requires.
   void AppendEnumerator(const FieldDescriptor& field, int number) {
     const auto* value = field.enum_type()->FindValueByNumber(number);
     if (value == nullptr) return AppendInteger(number, out_);

@@ -28,7 +28,7 @@ constexpr std::array<StateWord, 6> kWords = {{{PathInterval::STATE_EXACT, "exact
                                               {PathInterval::STATE_STRAY, "stray"},
                                               {PathInterval::STATE_UNKNOWN, "unknown"}}};
 
-// The ranks of queue pairs, as the connections have them.
+// Looks up the ranks of queue pairs in the connections.
 class Ranks {
  public:
   explicit Ranks(const v1::ReplayReport& report) {
@@ -38,7 +38,7 @@ class Ranks {
     }
   }
 
-  // "host0:mlx5_0 (rank 3)", or the address where the topology has none.
+  // Returns "host0:mlx5_0 (rank 3)", or the address if it is not in the topology.
   std::string Source(const v1::FlowPath& path) const {
     return Text(path.source_nic(), path.source(), RankOf(path, true));
   }
@@ -47,7 +47,8 @@ class Ranks {
   }
 
  private:
-  using Key = std::tuple<std::string, std::string, int>;  // source, destination, its queue pair
+  using Key =
+      std::tuple<std::string, std::string, int>;  // source, destination, destination's queue pair
   struct Pair {
     int source = -1;
     int destination = -1;
@@ -72,7 +73,7 @@ class Ranks {
   std::map<Key, Pair> pairs_;
 };
 
-// The switches' ports; where several paths agree, what they have in common.
+// Returns the switch ports of the path or, if several paths match, their common ports.
 std::string PathOf(const PathInterval& stretch) {
   const auto join = [](const auto& ports) {
     std::string text;
@@ -84,7 +85,7 @@ std::string PathOf(const PathInterval& stretch) {
     case PathInterval::STATE_LIKELY:
       return join(stretch.ports());
     case PathInterval::STATE_AMBIGUOUS:
-      return fmt::format("one of {}, all by {}", Counted(stretch.candidates(), "path"),
+      return fmt::format("one of {}, all through {}", Counted(stretch.candidates(), "path"),
                          join(stretch.certain_ports()));
     case PathInterval::STATE_SPREAD:
     case PathInterval::STATE_STRAY: {
@@ -100,14 +101,14 @@ std::string PathOf(const PathInterval& stretch) {
   }
 }
 
-// Why it came here, if it came from elsewhere.
+// Returns the reason for the path change.
 std::string ReasonOf(const PathInterval& stretch) {
   const std::string& reason = stretch.reason();
   if (reason == "link_down" || reason == "switch_down")
     return stretch.reason_place() + " went down";
   if (reason == "link_up") return stretch.reason_place() + " came up";
-  if (reason == "link_silent") return "nobody on " + stretch.reason_place() + " since";
-  if (reason == "rehashed") return "dealt anew with " + stretch.reason_place();
+  if (reason == "link_silent") return "no traffic on " + stretch.reason_place() + " afterwards";
+  if (reason == "rehashed") return "rehashed together with " + stretch.reason_place();
   if (reason == "new_source_port") return "new source port";
   return reason;
 }
@@ -125,7 +126,7 @@ std::string SumText(const v1::ReplayReport& report) {
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", WithThousands(flows[state]), word);
     }
   }
-  if (changed > 0) text += fmt::format("; {} changed on the way", WithThousands(changed));
+  if (changed > 0) text += fmt::format("; {} changed path", WithThousands(changed));
   return text;
 }
 
@@ -135,7 +136,7 @@ void AppendPaths(const v1::ReplayReport& report, std::string& text) {
   if (report.paths().empty()) return;
   text += fmt::format("PATHS of {}: {}\n\n",
                       Counted(static_cast<uint64_t>(report.paths_size()), "flow"), SumText(report));
-  // Those that changed first, then the largest.
+  // Flows that changed path first, then the largest.
   std::vector<const v1::FlowPath*> order;
   for (const v1::FlowPath& path : report.paths()) order.push_back(&path);
   const auto weight = [](const v1::FlowPath* path) {
@@ -150,9 +151,9 @@ void AppendPaths(const v1::ReplayReport& report, std::string& text) {
                    {"QP", Align::kRight},
                    {"SINCE", Align::kRight},
                    {"BYTES", Align::kRight},
-                   {"SURE"},
-                   {"WHY"},
-                   {"BY (PORTS THAT SEND)"}});
+                   {"CONFIDENCE"},
+                   {"REASON"},
+                   {"PATH (EGRESS PORTS)"}});
   int rows = 0;
   int shown = 0;
   for (const v1::FlowPath* path : order) {

@@ -97,7 +97,7 @@ void FillFlow(const FlowSummary& flow, const std::vector<Tap>& taps, v1::Flow& o
 
 void FillTotals(const ReplayFindings& findings, v1::Totals& out) {
   const FrameProcessor::Counters& counters = findings.dataplane.counters;
-  // Flows that gave way to others in a full table are in it.
+  // Includes flows that were evicted from a full table.
   FlowCounts sum = findings.snapshot.traffic_statistics.evicted;
   for (const FlowSummary& flow : *findings.snapshot.flows) sum += flow.total;
   out.set_flows(findings.snapshot.flows->size());
@@ -126,20 +126,21 @@ void FillTotals(const ReplayFindings& findings, v1::Totals& out) {
   out.set_sflow_frames(counters.sflow_frames);
 }
 
-// A clear-to-send shows in the octets behind its WRITE's header: 18 (Ethernet and a VLAN tag), 20
-// (IPv4), 8 (UDP), 12 (BTH), 16 (RETH) and the first 20 of its own; ERSPAN adds 62 at most.
+// A clear-to-send is recognised by the bytes after its WRITE's headers: 18 (Ethernet and a VLAN
+// tag), 20 (IPv4), 8 (UDP), 12 (BTH), 16 (RETH) and the first 20 of its own; ERSPAN adds at most
+// 62.
 std::string NoteOnCutting(const v1::ReplayReport& report) {
   const uint32_t enough = report.coverage().mirrors_size() > 0 ? 160 : 96;
   const uint64_t cut = report.totals().cut_frames();
   if (cut == 0 || report.coverage().cut_at() >= enough) return {};
   return fmt::format(
-      "{} of {} frames were cut at {} octets: capture at least {} octets to tell clear-to-sends "
-      "from data",
+      "{} of {} frames were truncated at {} bytes: capture at least {} bytes to distinguish "
+      "clear-to-send messages from data",
       WithThousands(cut), WithThousands(report.ledger().decoded()), report.coverage().cut_at(),
       enough);
 }
 
-// Of all frames: the decoded ones are among them.
+// The extent of all frames, including the decoded ones.
 void FillExtent(const ReplayFindings& findings, v1::TimeRange& out) {
   const FrameProcessor::Counters& counters = findings.dataplane.counters;
   if (!findings.extent.first) return;
@@ -153,7 +154,7 @@ void FillExtent(const ReplayFindings& findings, v1::TimeRange& out) {
   out.set_end_ns(ToNanoseconds(last));
 }
 
-// What sentences about faults count from.
+// Sets the time that sentences about faults are relative to.
 void FillZero(const ReplayFindings& findings, v1::ReplayReport& report) {
   if (report.extent().start_ns() != 0) {
     report.set_zero_ns(report.extent().start_ns());
@@ -190,7 +191,7 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   const std::vector<Tap>& taps = findings.dataplane.taps;
   for (size_t i = 0; i < taps.size(); ++i) {
     const Tap& tap = taps[i];
-    // A mirror of other traffic than RoCE.
+    // A mirror of traffic other than RoCE.
     if (tap.frames == 0 && tap.capture != i) continue;
     v1::Tap& out = *report.add_taps();
     out.set_name(tap.name);
@@ -198,7 +199,7 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   }
   FillTotals(findings, *report.mutable_totals());
 
-  // The largest flows first; equal ones stay in the order of their keys.
+  // The largest flows first; flows of equal size in the order of their keys.
   std::vector<const FlowSummary*> order;
   order.reserve(findings.snapshot.flows->size());
   for (const FlowSummary& flow : *findings.snapshot.flows) order.push_back(&flow);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From what the dataplane counted and the engine inferred to the report message, and from there to
-// what a person or a program reads.
+// Builds the report message from the dataplane's counters and the engine's snapshot, and renders it
+// as text or JSON.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analytics/engine/snapshot.h"
@@ -26,10 +27,10 @@ class Port;
 class ReplayReport;
 }  // namespace v1
 
-// When the captures begin and end, before any filter. Looked at once a batch: where a clock steps
-// back within one, a frame may lie outside.
+// First and last timestamp of the captures, before any filter. It is updated once for each batch:
+// if a clock steps back within a batch, a frame may lie outside.
 struct CaptureExtent {
-  std::optional<Timestamp> first;  // unset: there are no frames
+  std::optional<Timestamp> first;  // unset if there are no frames
   Timestamp last;
 
   void Add(std::span<const RawFrame> batch) {
@@ -39,16 +40,16 @@ struct CaptureExtent {
   }
 };
 
-// What lcores could not pass on.
+// Records that worker cores could not pass on.
 struct LcoreFindings {
-  uint64_t records_dropped = 0;  // the reader was slow
+  uint64_t records_dropped = 0;  // dropped because the consumer was too slow
 };
 
-// What was in counters.jsonl.
+// The contents of counters.jsonl.
 struct CounterFindings {
   Ledger lines;
   uint64_t records = 0;
-  std::optional<Timestamp> first;  // reading; unset: there is none
+  std::optional<Timestamp> first;  // first reading; unset if there is none
 };
 
 struct ReplayFindings {
@@ -63,17 +64,25 @@ struct ReplayFindings {
 
 void FillPort(const PortFindings& port, v1::Port& out);
 
-// Lives in `arena`.
+// Returns a report that is allocated in `arena`.
 const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
                                           google::protobuf::Arena& arena);
 
-// The answer first, aligned, at most a screen or two whatever the capture's size.
+// The complete text report (`--details`), with at most kMaxRows rows in each table.
 std::string RenderText(const v1::ReplayReport& report);
 
-// FAULTS alone, with what each rests on, and the notes.
+// The default text report, about one screen: findings with their actions, missing telemetry,
+// affected jobs, and one line each for losses and the ledger.
+std::string RenderBriefText(const v1::ReplayReport& report);
+
+// The sections with these names, in the order of the report; see SectionNames.
+std::string RenderSections(const v1::ReplayReport& report, std::span<const std::string> names);
+std::vector<std::string_view> SectionNames();
+
+// The section "faults" with all evidence, and the notes.
 std::string RenderFaultsText(const v1::ReplayReport& report);
 
-// The standard JSON mapping with proto field names, all fields printed; ends with a line end.
+// The standard JSON mapping with proto field names; all fields are printed. Ends with a line feed.
 std::string RenderJson(const v1::ReplayReport& report);
 std::string RenderFaultsJson(const v1::ReplayReport& report);
 

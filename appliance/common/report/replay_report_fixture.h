@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small replay's findings, for tests of the report.
+// The findings of a small replay, for tests of the report.
 #pragma once
 
 #include <google/protobuf/arena.h>
@@ -28,7 +28,7 @@ inline FlowSummary Flow(const char* source, const char* destination, uint32_t qp
   return flow;
 }
 
-// Rank 0 on node0 (QP 37) sends 2^53 octets to rank 1 on node1 (QP 38).
+// Rank 0 on node0 (QP 37) sends 2^53 bytes to rank 1 on node1 (QP 38).
 class ReplayReportTest : public testing::Test {
  protected:
   ReplayReportTest() {

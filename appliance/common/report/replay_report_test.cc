@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 Json AsJson(const v1::ReplayReport& report) { return Json::parse(RenderJson(report)); }
 
-TEST_F(ReplayReportTest, JsonHasTheKeysThatOthersBuildOn) {
+TEST_F(ReplayReportTest, JsonHasTheDocumentedKeys) {
   const Json report = AsJson(Build());
   for (const char* key : {"ledger", "captured", "taps", "totals", "jobs", "connections", "flows",
                           "coverage", "notes"}) {
@@ -52,7 +52,7 @@ TEST_F(ReplayReportTest, JsonPrintsFieldsThatAreZeroOrEmpty) {
   EXPECT_EQ(report["jobs"][0]["ranks"][1]["gpu_bus_id"], "");
 }
 
-TEST_F(ReplayReportTest, JsonStaysValidWhateverBytesALogHolds) {
+TEST_F(ReplayReportTest, JsonIsValidForArbitraryBytes) {
   attribution_.jobs[0].job.ranks[0].host =
       "no\xc0"
       "de\x01\"\\";
@@ -61,7 +61,7 @@ TEST_F(ReplayReportTest, JsonStaysValidWhateverBytesALogHolds) {
             "de\x01\"\\");
 }
 
-TEST_F(ReplayReportTest, ARankWhoseLogNamesNoAddressHasThatOfItsQueuePairs) {
+TEST_F(ReplayReportTest, ARankWithoutAnAddressGetsThatOfItsQueuePairs) {
   attribution_.jobs[0].job.ranks[1].oob_address = *ParseIpAddress("192.168.0.2");
   EXPECT_THAT(Build().jobs(0).ranks(1).addresses(), testing::ElementsAre("10.0.0.2"));
   attribution_.endpoints = {{}};
@@ -88,7 +88,7 @@ TEST_F(ReplayReportTest, FlowsComeLargestFirstAndConnectionsReferToThem) {
   EXPECT_EQ(connection.b_to_a().control_messages(), 3u);
 }
 
-TEST_F(ReplayReportTest, FlowsTellOperationsSizesAndTrouble) {
+TEST_F(ReplayReportTest, FlowsHaveOperationsSizesAndLosses) {
   const v1::ReplayReport& report = Build();
   const v1::Flow& flow = report.flows(0);
   EXPECT_EQ(flow.operations().write(), 10u);
@@ -104,14 +104,14 @@ TEST_F(ReplayReportTest, FlowsTellOperationsSizesAndTrouble) {
   EXPECT_EQ(report.totals().connections_paired(), 1u);
 }
 
-TEST_F(ReplayReportTest, EndpointsTellJobRankAndHost) {
+TEST_F(ReplayReportTest, EndpointsHaveJobRankAndHost) {
   const v1::Connection& connection = Build().connections(0);
   EXPECT_EQ(connection.a().job(), "nccl-abc");
   EXPECT_EQ(connection.a().rank(), 0);
   EXPECT_EQ(connection.b().host(), "node1");
 }
 
-TEST_F(ReplayReportTest, RanksComeWithTheirSourceAndHowSureTheyAre) {
+TEST_F(ReplayReportTest, RanksHaveSourceAndConfidence) {
   const v1::ReplayReport& report = Build();
   EXPECT_EQ(report.connections(0).a().rank_source(), "nccl_log");
   EXPECT_DOUBLE_EQ(report.connections(0).a().rank_confidence(), 0.99);
@@ -123,11 +123,11 @@ TEST_F(ReplayReportTest, RanksComeWithTheirSourceAndHowSureTheyAre) {
   EXPECT_DOUBLE_EQ(queue_pair.peer_confidence(), 0.75);
 }
 
-// NCCL's log lists all devices of the host that it may use, the same for all ranks.
+// NCCL's log lists all devices of the host that it may use, identically for all ranks.
 TEST_F(ReplayReportTest, ARanksOwnNicComesFirst) {
   JobRank& rank = attribution_.jobs[0].job.ranks[0];
   rank.devices = {{.name = "mlx5_0"}, {.name = "mlx5_1"}};
-  rank.addresses = {*ParseIpAddress("10.1.0.1")};  // generate.h: of the second NIC
+  rank.addresses = {*ParseIpAddress("10.1.0.1")};  // from generate.h: an address of the second NIC
   EXPECT_THAT(Build().jobs(0).ranks(0).nics(), testing::ElementsAre("mlx5_0", "mlx5_1"));
   fabric_ = std::make_shared<const topology::Fabric>(
       topology::Generate({.hosts = 1, .nics_per_host = 2, .leaves = 1, .spines = 1}).value());
@@ -135,11 +135,11 @@ TEST_F(ReplayReportTest, ARanksOwnNicComesFirst) {
 }
 
 TEST_F(ReplayReportTest, ARanksQueuePairHasThePeerThatItsConnectionHas) {
-  attribution_.jobs[0].job.ranks[0].queue_pairs[0].peer.peer_rank = 7;  // the order misled
+  attribution_.jobs[0].job.ranks[0].queue_pairs[0].peer.peer_rank = 7;  // the order was wrong
   EXPECT_EQ(Build().jobs(0).ranks(0).queue_pairs(0).peer_rank(), 1);
 }
 
-TEST_F(ReplayReportTest, AQueuePairWhosePeerTheAddressContradictsHasCandidatesAlone) {
+TEST_F(ReplayReportTest, AQueuePairWithAContradictedPeerHasCandidatesOnly) {
   JobQueuePair& queue_pair = attribution_.jobs[0].job.ranks[0].queue_pairs[0];
   queue_pair.certainty = PeerCertainty::kOrdered;
   queue_pair.candidates = std::make_shared<const std::vector<JobPeer>>(

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
 #include "appliance/common/report/replay_report.h"
 #include "appliance/common/report/table.h"
 #include "appliance/common/report/text_section.h"
@@ -19,13 +25,74 @@ TimeDigits DigitsOf(const v1::ReplayReport& report) {
 
 namespace {
 
-void AppendNotes(const v1::ReplayReport& report, std::string& text) {
-  if (report.notes_size() > 0) text += "\nNOTES\n\n";
-  for (const std::string& note : report.notes())
-    text += "  " + Visible(WithShortQuotes(note)) + "\n";
+using Append = void (*)(const v1::ReplayReport& report, std::string& text);
+
+bool HasRoce(const v1::ReplayReport& report) {
+  const uint64_t telemetry = report.totals().int_frames() + report.totals().sflow_frames();
+  return report.ledger().decoded() > telemetry;
+}
+
+// Sections about packets, which a capture of telemetry does not have.
+template <Append append>
+void IfRoce(const v1::ReplayReport& report, std::string& text) {
+  if (HasRoce(report)) append(report, text);
+}
+
+struct Section {
+  std::string_view name;  // of --section
+  Append append;
+  Append append_brief;  // in the default report; null: omitted
+};
+
+constexpr std::array<Section, 15> kSections = {{
+    {"faults", AppendFindings, AppendBriefFindings},
+    {"summary", AppendSummary, AppendSummary},
+    {"jobs", AppendJobs, AppendBriefJobs},
+    {"paths", AppendPaths, nullptr},
+    {"hotspots", AppendHotspots, nullptr},
+    {"anomalies", AppendAnomalies, nullptr},
+    {"service-levels", AppendServiceLevels, nullptr},
+    {"cabling", AppendCabling, nullptr},
+    {"clocks", AppendClocks, nullptr},
+    {"loss", IfRoce<AppendTrouble>, IfRoce<AppendBriefTrouble>},
+    {"connections", IfRoce<AppendConnections>, nullptr},
+    {"flows", IfRoce<AppendFlows>, nullptr},
+    {"telemetry", AppendTelemetry, nullptr},
+    {"ledger", AppendLedger, AppendBriefLedger},
+    {"notes", AppendNotes, AppendBriefNotes},
+}};
+
+void AppendFirstNotes(const v1::ReplayReport& report, int most, std::string& text) {
+  for (int i = 0; i < std::min(report.notes_size(), most); ++i) {
+    text += "  " + Visible(WithShortQuotes(report.notes(i))) + "\n";
+  }
+  if (report.notes_size() > most) {
+    text += fmt::format("  and {} more\n",
+                        Counted(static_cast<uint64_t>(report.notes_size() - most), "note"));
+  }
 }
 
 }  // namespace
+
+void AppendNotes(const v1::ReplayReport& report, std::string& text) {
+  if (report.notes_size() == 0) return;
+  while (text.ends_with("\n\n")) text.pop_back();
+  text += text.empty() ? "NOTES\n\n" : "\nNOTES\n\n";
+  AppendFirstNotes(report, std::numeric_limits<int>::max(), text);
+}
+
+void AppendBriefNotes(const v1::ReplayReport& report, std::string& text) {
+  constexpr int kMaxNotes = 3;
+  if (report.notes_size() == 0) return;
+  text += "NOTES\n";
+  AppendFirstNotes(report, kMaxNotes, text);
+}
+
+std::vector<std::string_view> SectionNames() {
+  std::vector<std::string_view> names;
+  for (const Section& section : kSections) names.push_back(section.name);
+  return names;
+}
 
 std::string RenderFaultsText(const v1::ReplayReport& report) {
   std::string text;
@@ -37,25 +104,29 @@ std::string RenderFaultsText(const v1::ReplayReport& report) {
 
 std::string RenderText(const v1::ReplayReport& report) {
   std::string text;
-  AppendFindings(report, text);
-  AppendSummary(report, text);
-  for (const v1::Job& job : report.jobs()) AppendJob(job, text);
-  AppendPaths(report, text);
-  AppendHotspots(report, text);
-  AppendAnomalies(report, text);
-  AppendServiceLevels(report, text);
-  AppendCabling(report, text);
-  AppendClocks(report, text);
-  const uint64_t telemetry = report.totals().int_frames() + report.totals().sflow_frames();
-  if (report.ledger().decoded() > telemetry) {
-    AppendTrouble(report, text);
-    AppendConnections(report, text);
-    AppendFlows(report, text);
+  for (const Section& section : kSections) section.append(report, text);
+  return VisibleLines(text);  // escapes what a section may have missed
+}
+
+std::string RenderSections(const v1::ReplayReport& report, std::span<const std::string> names) {
+  std::string text;
+  for (const Section& section : kSections) {
+    if (std::ranges::find(names, section.name) != names.end()) section.append(report, text);
   }
-  AppendTelemetry(report, text);
-  AppendLedger(report, text);
-  AppendNotes(report, text);
-  return VisibleLines(text);  // whatever the sections may have let through
+  while (text.ends_with("\n\n")) text.pop_back();
+  return VisibleLines(text);
+}
+
+std::string RenderBriefText(const v1::ReplayReport& report) {
+  std::string text;
+  for (const Section& section : kSections) {
+    if (section.append_brief != nullptr) section.append_brief(report, text);
+  }
+  while (text.ends_with("\n\n")) text.pop_back();
+  text +=
+      "\nUse --details for the complete report, --section NAME for one section, -o json for all "
+      "data.\n";
+  return VisibleLines(text);
 }
 
 }  // namespace rocescope

@@ -14,7 +14,7 @@ using testing::Not;
 
 using ReportTextTest = ReplayReportTest;
 
-TEST_F(ReportTextTest, AProcessWithoutARankGoesByItsName) {
+TEST_F(ReportTextTest, AProcessWithoutARankIsPrintedByItsName) {
   JobRank& receiver = attribution_.jobs[0].job.ranks[1];
   receiver.rank = -1;
   receiver.process_id = 300;
@@ -33,22 +33,23 @@ TEST_F(ReportTextTest, AProcessWithoutARankGoesByItsName) {
   EXPECT_THAT(text, HasSubstr("     0  node1:300  9,007,199,254,740,993"));
 }
 
-// What a READ fetches travels from the one who is asked, and is counted there.
-TEST_F(ReportTextTest, TextOfNoTrafficSaysSoAndKeepsTheJobAndTheNotes) {
+// The payload of a READ travels from the responder to the requester and is counted in that
+// direction.
+TEST_F(ReportTextTest, TextWithoutTrafficHasJobAndNotes) {
   flows_.clear();
   connections_.clear();
   attribution_.endpoints.clear();
   const std::string text = RenderText(Build({"a.log:3: expected a rank"}));
   EXPECT_THAT(text, HasSubstr("No RoCE in this capture"));
   EXPECT_THAT(text, HasSubstr("JOB nccl-abc: 2 of 2 ranks known"));
-  EXPECT_THAT(text, HasSubstr("0 received = 0 decoded + 0 filtered + 0 dropped"));
+  EXPECT_THAT(text, HasSubstr("0 frames received = 0 decoded + 0 filtered + 0 dropped"));
   EXPECT_THAT(text, HasSubstr("a.log:3: expected a rank"));
 }
 
-TEST_F(ReportTextTest, TextNeverSaysMoreCertaintyThanThereIs) {
+TEST_F(ReportTextTest, TextNeverOverstatesConfidence) {
   attribution_.jobs[0].edges[0].confidence = 0.998;
   EXPECT_THAT(RenderText(Build()), HasSubstr("0.99\n"));
-  attribution_.jobs[0].edges[0].confidence = 0.29;  // of which a double falls short
+  attribution_.jobs[0].edges[0].confidence = 0.29;  // not representable as a double
   EXPECT_THAT(RenderText(Build()), HasSubstr("0.29\n"));
 }
 
@@ -58,8 +59,8 @@ TEST_F(ReportTextTest, TextPutsTheJobBeforeConnectionsFlowsAndLedger) {
   report.mutable_ledger()->set_decoded(20);
   const std::string text = RenderText(report);
   size_t last = 0;
-  for (const char* heading :
-       {"JOB ", "TROUBLE", "CONNECTIONS: 1 paired", "FLOWS: 2 flows", "LEDGER: 20 received"}) {
+  for (const char* heading : {"JOB ", "LOSS AND CONGESTION", "CONNECTIONS: 1 paired",
+                              "FLOWS: 2 flows", "LEDGER: 20 frames received"}) {
     const size_t at = text.find(heading);
     ASSERT_NE(at, std::string::npos) << heading;
     EXPECT_GE(at, last) << heading;
@@ -68,7 +69,7 @@ TEST_F(ReportTextTest, TextPutsTheJobBeforeConnectionsFlowsAndLedger) {
   EXPECT_THAT(text, HasSubstr("9,007,199,254,740,993"));
 }
 
-TEST_F(ReportTextTest, TroubleNamesTheFlowThatAloneHasIt) {
+TEST_F(ReportTextTest, LossesNameTheOnlyAffectedFlow) {
   flows_[0].total.ce_marked = 3;
   flows_[1].total.ce_marked = 2;
   flows_[1].total.reordered = 1;
@@ -77,13 +78,14 @@ TEST_F(ReportTextTest, TroubleNamesTheFlowThatAloneHasIt) {
   report.mutable_ledger()->set_decoded(20);
   const std::string text = RenderText(report);
   EXPECT_THAT(text, HasSubstr("2  NAKs: 10.0.0.1 > 10.0.0.2 qp 38\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("4  packets unseen .*: 10.0.0.1 > 10.0.0.2 qp 38\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("5  packets marked CE .*, on 2 flows\n"));
-  EXPECT_THAT(text, testing::ContainsRegex("1  packet came late .*: 10.0.0.2 > 10.0.0.1 qp 37\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("4  packets missing .*: 10.0.0.1 > 10.0.0.2 qp 38\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("5  packets CE-marked, on 2 flows\n"));
+  EXPECT_THAT(text,
+              testing::ContainsRegex("1  packet out of order .*: 10.0.0.2 > 10.0.0.1 qp 37\n"));
   EXPECT_THAT(text, testing::ContainsRegex("1  CNP .*: 10.0.0.2 > 10.0.0.1 qp 37\n"));
 }
 
-TEST_F(ReportTextTest, TextTellsCopiesFromPackets) {
+TEST_F(ReportTextTest, TextDistinguishesCopiesFromPackets) {
   v1::ReplayReport report = Build();
   report.mutable_ledger()->set_decoded(43);
   report.mutable_totals()->set_pause_frames(3);
@@ -92,12 +94,12 @@ TEST_F(ReportTextTest, TextTellsCopiesFromPackets) {
   report.mutable_captured()->set_start_ns(1'714'564'800'000'000'000);
   report.mutable_captured()->set_end_ns(1'714'564'804'500'000'000);
   EXPECT_THAT(RenderText(report),
-              HasSubstr("\n\n20 packets, seen 40 times in 2 captures, and 3 PAUSE or PFC "
+              HasSubstr("\n\n20 packets, captured 40 times in 2 captures, and 3 PAUSE or PFC "
                         "frames, from 2024-05-01 12:00:00.000 to 12:00:04.500 UTC "
                         "(4.50 s)\n"));
 }
 
-TEST_F(ReportTextTest, TextSaysThatTheFiltersLeftNothing) {
+TEST_F(ReportTextTest, TextReportsThatNoFramePassedTheFilters) {
   flows_.clear();
   connections_.clear();
   attribution_ = {};
@@ -111,7 +113,7 @@ TEST_F(ReportTextTest, TextSaysThatTheFiltersLeftNothing) {
                         "12:00:00.000 to 2024-05-02 12:00:00.000 UTC.\n"));
 }
 
-TEST_F(ReportTextTest, TextTellsOtherTrafficFromBrokenFrames) {
+TEST_F(ReportTextTest, TextDistinguishesOtherTrafficFromDrops) {
   v1::ReplayReport report = Build();
   report.mutable_ledger()->set_received(20);
   for (const auto& [reason, frames] : {std::pair("not_roce", 18), std::pair("bad_ip", 2)}) {
@@ -120,7 +122,7 @@ TEST_F(ReportTextTest, TextTellsOtherTrafficFromBrokenFrames) {
     row.set_frames(static_cast<uint64_t>(frames));
   }
   EXPECT_THAT(RenderText(report),
-              HasSubstr("20 received = 0 decoded + 0 filtered + 18 other traffic, not RoCE + 2 "
+              HasSubstr("20 frames received = 0 decoded + 0 filtered + 18 non-RoCE + 2 "
                         "dropped\n\n  DROPPED  REASON"));
 }
 
@@ -132,7 +134,7 @@ TEST_F(ReportTextTest, ASingleCandidateIsAPossibility) {
   EXPECT_THAT(RenderText(report), HasSubstr("1 possible queue pair (0.42)"));
 }
 
-TEST_F(ReportTextTest, DatagramsHaveNoConnectionsToFind) {
+TEST_F(ReportTextTest, DatagramsHaveNoConnections) {
   connections_.clear();
   attribution_ = {};
   for (FlowSummary& flow : flows_) {
@@ -141,10 +143,11 @@ TEST_F(ReportTextTest, DatagramsHaveNoConnectionsToFind) {
   }
   v1::ReplayReport report = Build();
   report.mutable_ledger()->set_decoded(20);
-  EXPECT_THAT(RenderText(report), HasSubstr("CONNECTIONS: none to find: datagrams (UD)"));
+  EXPECT_THAT(RenderText(report),
+              HasSubstr("CONNECTIONS: not applicable: UD queue pairs have no peer"));
 }
 
-TEST_F(ReportTextTest, TextShowsAScreenAndSaysHowMuchMoreThereIs) {
+TEST_F(ReportTextTest, TextLimitsTablesAndCountsTheRest) {
   for (uint32_t n = 0; n < 30; ++n) {
     flows_.push_back(Flow("10.0.1.1", "10.0.1.2", 1000 + n, 100 - n));
   }
@@ -156,6 +159,49 @@ TEST_F(ReportTextTest, TextShowsAScreenAndSaysHowMuchMoreThereIs) {
   EXPECT_THAT(text, testing::ContainsRegex("and 12 .*more")) << "32 less the 20 shown";
   EXPECT_THAT(text, HasSubstr(" 1017 "));
   EXPECT_THAT(text, Not(HasSubstr(" 1018 ")));
+}
+
+TEST_F(ReportTextTest, TheBriefTextFitsOneScreenAndNamesTheOptionsForMore) {
+  v1::ReplayReport report = Build(std::vector<std::string>(9, "a.log:3: expected a rank"));
+  report.mutable_ledger()->set_received(20);
+  report.mutable_ledger()->set_decoded(20);
+  report.mutable_diagnosis_coverage()->add_not_seen("flap");
+  for (int i = 0; i < 7; ++i) {
+    v1::Finding& finding = *report.add_findings();
+    finding.set_sentence("S");
+    finding.set_recommended_action("reset it");
+    finding.add_evidence("E1");
+    finding.add_evidence("E2");
+    finding.add_affected_jobs("nccl-abc");
+  }
+  const std::string text = RenderBriefText(report);
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 40) << text;
+  for (const char* part :
+       {"FAULTS: 7 found\n", "  1. S; confidence 0.00.\n     action       Reset it.\n",
+        "evidence     E1\n", "and 3 faults more\n", "Missing telemetry: 1 of 23 fault types",
+        "nccl-abc: 2 of 2 ranks known", "affected by 7 faults\n",
+        "LOSS AND CONGESTION (packets): 4 missing", "LEDGER: 20 frames received = 20 decoded",
+        "and 6 notes more\n", "--details", "--section NAME"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  for (const char* detail : {"E2", "FLOWS", "CONNECTIONS", "QUEUE PAIRS"}) {
+    EXPECT_THAT(text, Not(HasSubstr(detail)));
+  }
+}
+
+TEST_F(ReportTextTest, SectionsAreSelectedByName) {
+  v1::ReplayReport report = Build({"a.log:3: expected a rank"});
+  report.mutable_ledger()->set_received(20);
+  report.mutable_ledger()->set_decoded(20);
+  EXPECT_THAT(RenderSections(report, std::vector<std::string>{"ledger", "flows"}),
+              testing::AllOf(testing::StartsWith("FLOWS: 2 flows"), HasSubstr("\n\nLEDGER: 20"),
+                             Not(HasSubstr("NOTES"))));
+  EXPECT_EQ(RenderSections(report, std::vector<std::string>{"notes"}),
+            "NOTES\n\n  a.log:3: expected a rank\n");
+  // Together, the sections are the complete report.
+  std::vector<std::string> all;
+  for (const std::string_view name : SectionNames()) all.emplace_back(name);
+  EXPECT_EQ(RenderSections(report, all), RenderText(report));
 }
 
 }  // namespace

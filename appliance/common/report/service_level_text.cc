@@ -23,7 +23,7 @@ std::string ValueText(double value, std::string_view unit) {
   return fmt::format("{:.4g} {}", value, Visible(std::string(unit)));
 }
 
-// Ports count what they drop and what comes broken, and nothing that is lost otherwise.
+// Ports count their own drops and broken frames only; other losses are not included.
 std::string NameOf(const v1::ServiceIndicator& indicator) {
   return Visible(indicator.name()) + (indicator.name() == "frames_lost" ? " (counted drops)" : "");
 }
@@ -44,15 +44,17 @@ void AppendServiceLevels(const v1::ReplayReport& report, std::string& text) {
   }
   if (all.indicators().empty()) return;
   if (told == 0) {
-    text += "SERVICE LEVELS: no data to tell them by\n\n";
+    text += "SERVICE LEVELS: no data\n\n";
     return;
   }
   text += fmt::format(
-      "SERVICE LEVELS: of {}, {} missed and {} at risk\n\n"
-      "  met: within BOUND in {:.0f} % of windows; missed: in fewer, of the last {} (SHORT) and of "
-      "the last {} (LONG);\n"
-      "  at risk: of the short ones alone; LAST is the value of the last window, all three of the "
-      "WORST\n\n",
+      "SERVICE LEVELS: {}: {} missed, {} at risk\n"
+      "\n"
+      "  met: within BOUND in at least {:.0f} % of the windows.\n"
+      "  missed: not met in both the last {} (SHORT) and the last {} (LONG). at risk: not met in "
+      "SHORT only.\n"
+      "  LAST is the value of the last window. SHORT, LONG and LAST are those of WORST.\n"
+      "\n",
       Counted(told, "level"), WithThousands(missed), WithThousands(at_risk), 100 * all.objective(),
       all.short_windows(), all.long_windows());
   TextTable table({{"LAYER"},

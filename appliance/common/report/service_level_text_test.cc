@@ -23,18 +23,18 @@ std::string TextOf(const std::string& levels) {
   return text;
 }
 
-TEST(ServiceLevelText, IsNoneWhereNothingIsMeasured) {
+TEST(ServiceLevelText, IsEmptyWithoutIndicators) {
   EXPECT_EQ(TextOf("service_levels { objective: 0.95 }"), "");
 }
 
-TEST(ServiceLevelText, SaysThatThereIsNoDataYet) {
+TEST(ServiceLevelText, ReportsMissingData) {
   const std::string text =
       TextOf("service_levels { indicators { name: 'iteration_time' no_data: 2 } }");
-  EXPECT_THAT(text, HasSubstr("no data to tell them by"));
+  EXPECT_THAT(text, HasSubstr("SERVICE LEVELS: no data"));
   EXPECT_THAT(text, Not(HasSubstr("iteration_time")));
 }
 
-TEST(ServiceLevelText, HasARowForEachIndicatorWithItsWorst) {
+TEST(ServiceLevelText, HasARowForEachIndicatorWithTheWorstEntity) {
   const std::string text = TextOf(R"(service_levels {
       objective: 0.95 short_windows: 5 long_windows: 60
       indicators { name: 'bus_bandwidth' layer: 'collective' unit: 'bit/s' worse: 'low' met: 2
@@ -44,9 +44,9 @@ TEST(ServiceLevelText, HasARowForEachIndicatorWithItsWorst) {
           at_risk: 1 no_data: 3 worst { entity: 'leaf0:Ethernet1' bound: 0.1 last: 0.5
               within_short: 0.8 within_long: 0.9 } }
       indicators { name: 'resends' layer: 'nic' unit: 'packets' worse: 'high' met: 16 } })");
-  EXPECT_THAT(text, HasSubstr("of 1,220 levels, 1 missed and 1 at risk\n"));
-  EXPECT_THAT(text, HasSubstr("95 % of windows"));
-  EXPECT_THAT(text, HasSubstr("the last 5 (SHORT) and of the last 60 (LONG)"));
+  EXPECT_THAT(text, HasSubstr("1,220 levels: 1 missed, 1 at risk\n"));
+  EXPECT_THAT(text, HasSubstr("95 % of the windows"));
+  EXPECT_THAT(text, HasSubstr("the last 5 (SHORT) and the last 60 (LONG)"));
   EXPECT_THAT(text, ContainsRegex("collective +bus_bandwidth +2 +- +1 +- +job7 +0 % +25 % +"
                                   "25 Gbit/s +at least 90 Gbit/s .learnt."));
   EXPECT_THAT(text, ContainsRegex("fabric +ce_share +1,200 +1 +- +3 +leaf0:Ethernet1 +80 % +90 % +"
@@ -54,12 +54,12 @@ TEST(ServiceLevelText, HasARowForEachIndicatorWithItsWorst) {
   EXPECT_THAT(text, ContainsRegex("nic +resends +16 +- +- +- +-"));
 }
 
-TEST(ServiceLevelText, WhatPortsDoNotCountIsNotSaidToBeThere) {
+TEST(ServiceLevelText, LossesThatPortsDoNotCountAreNotClaimed) {
   EXPECT_THAT(TextOf("service_levels { indicators { name: 'frames_lost' met: 3 } }"),
               HasSubstr("frames_lost (counted drops)"));
 }
 
-TEST(ServiceLevelText, ShowsNoControlCharactersOfNames) {
+TEST(ServiceLevelText, EscapesNames) {
   EXPECT_THAT(TextOf("service_levels { indicators { name: 'resends' missed: 1 "
                      "worst { entity: 'a\\033[2J' } } }"),
               Not(HasSubstr("\033")));

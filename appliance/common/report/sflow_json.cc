@@ -30,7 +30,7 @@ std::optional<Record> ReadAs(std::span<const uint8_t> body) {
   return record;
 }
 
-// Of records that list their fields.
+// Records that list their fields.
 template <typename Record>
 void WriteFields(JsonLine& json, std::string_view kind, std::span<const uint8_t> body) {
   const std::optional<Record> record = ReadAs<Record>(body);

@@ -11,7 +11,7 @@
 namespace rocescope {
 namespace {
 
-// "2024-05-01 12:00:00.000 to 12:00:04.000 UTC".
+// Returns "2024-05-01 12:00:00.000 to 12:00:04.000 UTC".
 std::string RangeText(const v1::TimeRange& range, TimeDigits digits) {
   return fmt::format("{} to {} UTC", UtcDayAndTime(range.start_ns(), digits),
                      IsSameUtcDay(range.start_ns(), range.end_ns())
@@ -19,7 +19,7 @@ std::string RangeText(const v1::TimeRange& range, TimeDigits digits) {
                          : UtcDayAndTime(range.end_ns(), digits));
 }
 
-// "124 packets, seen 248 times in 3 captures".
+// Returns "124 packets, captured 248 times in 3 captures".
 std::string PacketsText(const v1::ReplayReport& report) {
   const v1::Totals& totals = report.totals();
   const uint64_t pauses = totals.pause_frames();
@@ -30,16 +30,16 @@ std::string PacketsText(const v1::ReplayReport& report) {
     const auto places =
         static_cast<uint64_t>(std::count_if(report.taps().begin(), report.taps().end(),
                                             [](const v1::Tap& tap) { return tap.frames() > 0; }));
-    // A mirror's header splits a capture into the places where its copies were taken.
-    text += fmt::format(", seen {} in {}", Counted(copies, "time"),
+    // A mirror's header divides a capture into one tap for each mirror source.
+    text += fmt::format(", captured {} in {}", Counted(copies, "time"),
                         Counted(places, report.coverage().mirrors_size() > 0 ? "tap" : "capture"));
   }
   if (pauses > 0) text += fmt::format(", and {}", Counted(pauses, "PAUSE or PFC frame"));
   if (totals.int_frames() > 0) {
-    text += fmt::format(", and {} of INT reports", Counted(totals.int_frames(), "frame"));
+    text += fmt::format(", and {} with INT reports", Counted(totals.int_frames(), "frame"));
   }
   if (totals.sflow_frames() > 0) {
-    text += fmt::format(", and {} of sFlow", Counted(totals.sflow_frames(), "frame"));
+    text += fmt::format(", and {} with sFlow", Counted(totals.sflow_frames(), "frame"));
   }
   return text;
 }
@@ -58,15 +58,15 @@ void AppendSummary(const v1::ReplayReport& report, std::string& text) {
     text += fmt::format("No frame passed the filters; the capture spans {}.\n\n",
                         RangeText(report.extent(), digits));
   } else if (ledger.received() > 0) {
-    text += "No RoCE in this capture; the ledger below says what its frames were.\n\n";
+    text += "No RoCE in this capture; the ledger lists why its frames were dropped.\n\n";
   } else if (counters_alone) {
-    text += "No packets: all that follows is by counters.\n\n";
+    text += "No packets; the results are based on counters only.\n\n";
   } else {
-    text += "No RoCE in this capture: it has no frames.\n\n";
+    text += "No RoCE in this capture: it contains no frames.\n\n";
   }
   if (report.zero_ns() != 0 && report.has_diagnosis_coverage()) {
-    text += fmt::format("Times with + or - count from {}, at {} UTC.\n\n",
-                        counters_alone ? "the first reading of counters" : "the first frame",
+    text += fmt::format("Times with + or - are relative to {}, at {} UTC.\n\n",
+                        counters_alone ? "the first counter reading" : "the first frame",
                         UtcDayAndTime(report.zero_ns(), digits));
   }
 }

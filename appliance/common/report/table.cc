@@ -64,7 +64,7 @@ std::string HumanBytes(uint64_t bytes) {
 
 std::string HumanDuration(int64_t nanoseconds) {
   const auto value = static_cast<double>(nanoseconds);
-  // One digit is shown, so what rounds up to a thousand is one of the next unit.
+  // One digit is shown: round up to the next unit.
   if (nanoseconds < 1'000) return fmt::format("{} ns", nanoseconds);
   if (nanoseconds < 999'950) return fmt::format("{:.1f} us", value / 1e3);
   if (nanoseconds < 999'950'000) return fmt::format("{:.1f} ms", value / 1e6);
@@ -83,7 +83,7 @@ std::string SignedDuration(int64_t nanoseconds) {
 }
 
 std::string ConfidenceText(double confidence) {
-  constexpr double kNothing = 1e-9;  // 0.29 * 100 is a little less than 29
+  constexpr double kNothing = 1e-9;  // 0.29 * 100 is slightly less than 29
   if (confidence > 0.99 + kNothing) return ">0.99";
   return fmt::format("{:.2f}", std::floor(confidence * 100 + kNothing) / 100);
 }

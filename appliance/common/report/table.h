@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Columns that line up, for reports that people read.
+// Tables with aligned columns for text reports.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ class TextTable {
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // Cells may hold what files say: they are printed as Visible makes them.
+  // Cells may contain text from input files; it is escaped by Visible.
   void Add(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
 
-  // Each line starts with `indent` spaces; columns whose cells are all empty are left out.
+  // Indents each line by `indent` spaces and omits columns without content.
   std::string Render(size_t indent) const;
 
  private:
@@ -34,16 +34,17 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "98.3 kB", decimal units.
+// Returns "98.3 kB" (decimal units).
 std::string HumanBytes(uint64_t bytes);
 
-// "12.3 us", "10.02 s", "2 min 5 s", "1 h 0 min".
+// Returns "12.3 us", "10.02 s", "2 min 5 s" or "1 h 0 min".
 std::string HumanDuration(int64_t nanoseconds);
 
-// The same, before or after something: "+12.3 us", "-5.1 us".
+// Returns a signed duration: "+12.3 us" or "-5.1 us".
 std::string SignedDuration(int64_t nanoseconds);
 
-// A confidence of 0 to 1 with two digits, never rounded up: "0.99" for 0.9899..., ">0.99" above.
+// Returns a confidence from 0 to 1 with two digits, rounded down: "0.99" for 0.989, ">0.99" for
+// more than 0.99.
 std::string ConfidenceText(double confidence);
 
 }  // namespace rocescope

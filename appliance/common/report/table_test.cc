@@ -27,7 +27,7 @@ TEST(TextTable, ATitleMayBeTheWidest) {
 }
 
 TEST(TextTable, LeavesOutColumnsWithoutContent) {
-  TextTable table({{"A"}, {"RE-SENT", Align::kRight}, {"B"}});
+  TextTable table({{"A"}, {"RETRANS", Align::kRight}, {"B"}});
   table.Add({"x", "", "y"});
   EXPECT_EQ(table.Render(0), "A  B\nx  y\n");
 }
@@ -57,12 +57,12 @@ TEST(HumanDuration, PicksTheUnit) {
   EXPECT_EQ(HumanDuration(10'020'000'000), "10.02 s");
 }
 
-TEST(HumanDuration, NeverSaysAThousandOfAUnit) {
+TEST(HumanDuration, RoundsUpToTheNextUnit) {
   EXPECT_EQ(HumanDuration(999'999), "1.0 ms");
   EXPECT_EQ(HumanDuration(999'999'999), "1.00 s");
 }
 
-TEST(HumanDuration, CountsLongTimesAsPeopleDo) {
+TEST(HumanDuration, PrintsMinutesHoursAndDays) {
   constexpr int64_t kSecond = 1'000'000'000;
   EXPECT_EQ(HumanDuration(59 * kSecond), "59.00 s");
   EXPECT_EQ(HumanDuration(60 * kSecond - 1), "1 min 0 s") << "never 60.00 s";
@@ -88,7 +88,7 @@ TEST(ConfidenceText, NeverRoundsUp) {
   EXPECT_EQ(ConfidenceText(1), ">0.99") << "nothing here is beyond doubt";
 }
 
-TEST(TextTable, LetsNoCellSteerTheTerminal) {
+TEST(TextTable, EscapesCells) {
   TextTable table({{"HOST"}, {"NIC"}});
   table.Add({"no\nde\x1b[2J", "mlx5_0"});
   EXPECT_EQ(table.Render(0),

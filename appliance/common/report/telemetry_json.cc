@@ -132,7 +132,7 @@ void WriteIntStackJson(JsonLine& json, std::span<const uint8_t> stack) {
   json.Number("remaining_hops", header.remaining_hops);
   json.Bool("hops_exceeded", header.hops_exceeded);
   json.Bool("mtu_exceeded", header.mtu_exceeded);
-  json.BeginArray("hops");  // as they lie there: the last one first
+  json.BeginArray("hops");  // in wire order: the last hop first
   const uint32_t hops =
       header.version == 2 ? IntHopsIn(header, static_cast<uint32_t>(in.remaining() / 4)) : 0;
   for (uint32_t i = 0; i < hops && in.ok(); ++i) {

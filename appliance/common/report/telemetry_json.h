@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// INT reports and sFlow datagrams, field by field: what `rocescope decode` prints of them. Keys and
-// units stand in appliance/README.md. What is wrong ends the walk, with its reason as "error".
+// INT reports and sFlow datagrams field by field, for `rocescope decode`. appliance/README.md
+// documents the keys and units. An error ends the output, with its reason as "error".
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,11 @@ namespace rocescope {
 void WriteIntReportJson(JsonLine& json, const DecodedFrame& frame, const TelemetryPorts& ports);
 void WriteSflowJson(JsonLine& json, const DecodedFrame& frame, const TelemetryPorts& ports);
 
-// INT's metadata header and stack, as DecodedFrame::int_stack has them.
+// Writes INT's metadata header and stack from DecodedFrame::int_stack.
 void WriteIntStackJson(JsonLine& json, std::span<const uint8_t> stack);
 
-// The packet whose front a report or sample holds, under "packet"; nothing if it is no RoCE.
+// Writes the key "packet" for the packet header in a report or sample; writes nothing if it is not
+// RoCE.
 void WriteInnerPacketJson(JsonLine& json, LinkType link_type, std::span<const uint8_t> bytes,
                           const TelemetryPorts& ports);
 

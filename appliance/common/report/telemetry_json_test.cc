@@ -88,7 +88,7 @@ TEST(TelemetryJson, PrintsAReportFieldByField) {
   EXPECT_EQ(report["packet"]["psn"], 77);
 }
 
-TEST(TelemetryJson, SaysWhereAReportEnds) {
+TEST(TelemetryJson, ReportsTruncation) {
   const Bytes packet = Packet();
   const Bytes bytes = ReportOf(Postcard(packet));
   EXPECT_EQ(LineOf(32766, bytes, 100)["int"]["reports"][0]["error"], "truncated_telemetry");
@@ -128,7 +128,7 @@ TEST(TelemetryJson, PrintsSflowFieldByField) {
   EXPECT_EQ(counters["in_discards"], 4);
 }
 
-TEST(TelemetryJson, PrintsTheHopsThatAPacketCarriesItself) {
+TEST(TelemetryJson, PrintsEmbeddedHops) {
   const wire::IntMdHeader header = {.hop_words = 2,
                                     .instructions = wire::kIntNodeId | wire::kIntHopLatency};
   Bytes bytes(wire::IntMdHeader::kSize + 16);

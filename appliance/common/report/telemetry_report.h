@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report's part about INT, sFlow and counters; and ledgers, which it has four of.
+// The parts of the report about INT, sFlow and counters, with their ledgers.
 #pragma once
 
 #include "appliance/common/report/replay_report.h"

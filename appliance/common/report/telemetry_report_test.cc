@@ -65,7 +65,7 @@ TEST_F(TelemetryReportTest, NamesEverySender) {
   EXPECT_EQ(report.telemetry().sources(2).agent(), "192.0.2.7");
 }
 
-TEST_F(TelemetryReportTest, TextHasARowForEachUnitThatCame) {
+TEST_F(TelemetryReportTest, TextHasARowForEachUnit) {
   std::string text;
   AppendTelemetry(Report(), text);
   EXPECT_THAT(text, HasSubstr("TELEMETRY: 1,400 hops of 2 INT senders, 2 sampled packets of 1 "
@@ -73,10 +73,11 @@ TEST_F(TelemetryReportTest, TextHasARowForEachUnitThatCame) {
   EXPECT_THAT(text, testing::ContainsRegex("1,500 +1,400 +90 +10 +INT reports +10 bad_int"));
   EXPECT_THAT(text, testing::ContainsRegex("5 +5 +counter lines"));
   EXPECT_THAT(text, testing::Not(HasSubstr("sFlow datagrams")));
-  EXPECT_THAT(text, HasSubstr("5  datagrams of 2 INT senders did not come, by their numbers\n"));
+  EXPECT_THAT(text,
+              HasSubstr("5  datagrams of 2 INT senders lost (gaps in their sequence numbers)\n"));
 }
 
-TEST_F(TelemetryReportTest, TextSaysNothingWhereThereIsNone) {
+TEST_F(TelemetryReportTest, TextIsEmptyWithoutTelemetry) {
   std::string text;
   AppendTelemetry(v1::ReplayReport(), text);
   EXPECT_EQ(text, "");

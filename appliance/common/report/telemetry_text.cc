@@ -40,7 +40,7 @@ void AddRow(std::string_view unit, const v1::Ledger& ledger, TextTable& table) {
 
 void AppendLosses(std::string_view noun, const Sent& sent, std::string& text) {
   if (sent.lost == 0) return;
-  text += fmt::format("  {:>12}  datagrams of {} did not come, by their numbers\n",
+  text += fmt::format("  {:>12}  datagrams of {} lost (gaps in their sequence numbers)\n",
                       WithThousands(sent.lost), Counted(sent.senders, noun));
 }
 
@@ -53,7 +53,7 @@ void AppendTelemetry(const v1::ReplayReport& report, std::string& text) {
                    {"FILTERED", Align::kRight},
                    {"DROPPED", Align::kRight},
                    {"UNIT"},
-                   {"WHY"}});
+                   {"REASON"}});
   AddRow("INT reports", telemetry.int_reports(), table);
   AddRow("sFlow datagrams", telemetry.sflow_datagrams(), table);
   AddRow("sFlow samples", telemetry.samples(), table);
@@ -70,7 +70,7 @@ void AppendTelemetry(const v1::ReplayReport& report, std::string& text) {
   AppendLosses("INT sender", nodes, text);
   AppendLosses("sFlow agent", agents, text);
   if (telemetry.int_stacks() > 0) {
-    text += fmt::format("  {:>12}  RoCE packets carried INT themselves\n",
+    text += fmt::format("  {:>12}  RoCE packets with embedded INT metadata\n",
                         WithThousands(telemetry.int_stacks()));
   }
   text += "\n";

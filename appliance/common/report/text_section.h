@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sections of the text report, and what they share. Names and notes come from files: they are
-// put into tables, or through Visible.
+// The sections of the text report and their common helpers. Names and notes come from input files:
+// print them in tables or through Visible.
 #pragma once
 
 #include <cstdint>
@@ -17,45 +17,51 @@ class Job;
 class ReplayReport;
 }  // namespace v1
 
-// A person reads a screen; a program reads JSON, which has them all.
+// Maximum number of table rows in the text report; JSON contains all rows.
 inline constexpr int kMaxRows = 20;
 
-// "and 12 flows more", if there are.
+// Appends "and 12 flows more" if `total` exceeds kMaxRows.
 void AppendMore(int total, std::string_view noun, std::string& text);
 
-// "" for 0: columns without content are left out.
+// Returns "" for 0; columns without content are omitted.
 std::string CountOrBlank(uint64_t count);
 
-// A process without a rank is called by its name, if that is known.
+// Returns the rank or, if there is none, the name of the process if it is known.
 std::string RankText(int rank, std::string process = "");
 
-// "+1.2 ms": how long after the report's zero. "" where that is not known.
+// Returns the time since the report's zero_ns ("+1.2 ms"), or "" if zero_ns is not set.
 std::string OffsetText(const v1::ReplayReport& report, int64_t ns);
 
-// Microseconds where the analysis looked at windows that are not much longer.
+// Returns microseconds if the analysis window is short.
 TimeDigits DigitsOf(const v1::ReplayReport& report);
 
-// Faults, or that there are none as far as there was something to look at.
-void AppendFindings(const v1::ReplayReport& report, std::string& text);
-// How much was seen, and when; or why nothing was.
-void AppendSummary(const v1::ReplayReport& report, std::string& text);
-void AppendJob(const v1::Job& job, std::string& text);
-// "nccl-42 [slurm 4711 \"pretrain\"]".
+// Returns "nccl-42 [slurm 4711 \"pretrain\"]".
 std::string JobName(const v1::Job& job);
 std::string JobName(std::string_view id, const v1::Allocation& allocation);
+
+// The sections of the report. A section without data appends nothing, except faults, summary and
+// ledger.
+void AppendFindings(const v1::ReplayReport& report, std::string& text);
+void AppendSummary(const v1::ReplayReport& report, std::string& text);
+void AppendJobs(const v1::ReplayReport& report, std::string& text);
+void AppendPaths(const v1::ReplayReport& report, std::string& text);
+void AppendHotspots(const v1::ReplayReport& report, std::string& text);
+void AppendAnomalies(const v1::ReplayReport& report, std::string& text);
+void AppendServiceLevels(const v1::ReplayReport& report, std::string& text);
+void AppendCabling(const v1::ReplayReport& report, std::string& text);
+void AppendClocks(const v1::ReplayReport& report, std::string& text);
 void AppendTrouble(const v1::ReplayReport& report, std::string& text);
 void AppendConnections(const v1::ReplayReport& report, std::string& text);
 void AppendFlows(const v1::ReplayReport& report, std::string& text);
-void AppendPaths(const v1::ReplayReport& report, std::string& text);     // likewise
-void AppendHotspots(const v1::ReplayReport& report, std::string& text);  // likewise
-void AppendAnomalies(const v1::ReplayReport& report, std::string& text);
-// One row an indicator.
-void AppendServiceLevels(const v1::ReplayReport& report, std::string& text);
-void AppendCabling(const v1::ReplayReport& report, std::string& text);  // likewise
-// Nothing where no clock is off.
-void AppendClocks(const v1::ReplayReport& report, std::string& text);
-void AppendTelemetry(const v1::ReplayReport& report,
-                     std::string& text);  // nothing if there is none
+void AppendTelemetry(const v1::ReplayReport& report, std::string& text);
 void AppendLedger(const v1::ReplayReport& report, std::string& text);
+void AppendNotes(const v1::ReplayReport& report, std::string& text);
+
+// Short forms for the default report.
+void AppendBriefFindings(const v1::ReplayReport& report, std::string& text);
+void AppendBriefJobs(const v1::ReplayReport& report, std::string& text);
+void AppendBriefTrouble(const v1::ReplayReport& report, std::string& text);
+void AppendBriefLedger(const v1::ReplayReport& report, std::string& text);
+void AppendBriefNotes(const v1::ReplayReport& report, std::string& text);
 
 }  // namespace rocescope

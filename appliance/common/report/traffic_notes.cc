@@ -12,7 +12,7 @@
 namespace rocescope {
 namespace {
 
-// The flows about which the taps agreed in this way, and the taps that showed them.
+// Lists the flows for which the taps agreed in this way, and these taps.
 struct Concerned {
   uint64_t flows = 0;
   std::set<TapId> taps;
@@ -39,7 +39,7 @@ std::string NamesOf(const std::set<TapId>& numbers, const std::vector<Tap>& taps
   return names;
 }
 
-// Another fabric's description explains nothing of this one.
+// The notes are useless if the topology describes another fabric.
 std::string NoteOnTopology(const Snapshot& snapshot) {
   if (!snapshot.fabric) return {};
   std::set<IpAddress> unknown;
@@ -50,7 +50,7 @@ std::string NoteOnTopology(const Snapshot& snapshot) {
     }
   }
   if (unknown.empty()) return {};
-  return fmt::format("the topology has no NIC with {}{}: paths from and to there are not known",
+  return fmt::format("the topology has no NIC with {}{}: paths to and from there are unknown",
                      ToString(*unknown.begin()),
                      unknown.size() == 1
                          ? std::string()
@@ -60,7 +60,7 @@ std::string NoteOnTopology(const Snapshot& snapshot) {
 std::string NoteOnStrangers(const UnknownNodes& strangers, std::string_view what,
                             std::string_view whom) {
   if (strangers.records == 0) return {};
-  return fmt::format("{} of {} that the topology does not name: {}{}",
+  return fmt::format("{} of {} that the topology does not contain: {}{}",
                      Counted(strangers.records, what), whom, fmt::join(strangers.examples, ", "),
                      strangers.more ? " and others" : "");
 }
@@ -71,7 +71,7 @@ std::vector<std::string> NotesOnTraffic(const Snapshot& snapshot, const std::vec
   std::vector<std::string> notes;
   if (const auto [flows, at] = ConcernedBy(TapAgreement::kJoined, *snapshot.flows); flows > 0) {
     notes.push_back(
-        fmt::format("no single tap shows all of {}: their counts are put together from {}",
+        fmt::format("no single tap shows all packets of {}: their counts are combined from {}",
                     Counted(flows, "flow"), NamesOf(at, taps)));
   }
   if (std::string note = NoteOnTopology(snapshot); !note.empty()) notes.push_back(std::move(note));
@@ -83,20 +83,19 @@ std::vector<std::string> NotesOnTraffic(const Snapshot& snapshot, const std::vec
     }
   }
   if (const auto [flows, at] = ConcernedBy(TapAgreement::kDisagree, *snapshot.flows); flows > 0) {
-    notes.push_back(fmt::format(
-        "taps contradict each other about {} ({}): one shows fewer packets, and no gaps for the "
-        "others; the one that shows most is counted",
-        Counted(flows, "flow"), NamesOf(at, taps)));
+    notes.push_back(
+        fmt::format("taps disagree about {} ({}): one shows fewer packets without gaps for the "
+                    "missing ones; the tap with the most packets is counted",
+                    Counted(flows, "flow"), NamesOf(at, taps)));
   }
   const TrafficStatistics& statistics = snapshot.traffic_statistics;
   if (statistics.flows_evicted > 0) {
-    notes.push_back(fmt::format("{} gave way to others in a full table: only the totals have them",
+    notes.push_back(fmt::format("{} evicted from the full flow table: only the totals include them",
                                 Counted(statistics.flows_evicted, "flow")));
   }
   if (statistics.incarnations_merged > 0) {
-    notes.push_back(
-        fmt::format("{} of queue pair numbers that came back are no longer counted apart",
-                    Counted(statistics.incarnations_merged, "owner")));
+    notes.push_back(fmt::format("{} of reused queue pair numbers are no longer counted separately",
+                                Counted(statistics.incarnations_merged, "owner")));
   }
   return notes;
 }

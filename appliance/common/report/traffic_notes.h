@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sentences about how far the taps agreed.
+// Notes about contradictions between taps.
 #pragma once
 
 #include <string>

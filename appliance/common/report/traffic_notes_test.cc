@@ -27,16 +27,16 @@ FlowSummary FlowAt(std::vector<TapId> taps, TapAgreement agreement) {
   return flow;
 }
 
-TEST(NotesOnTraffic, AreNoneWhereAllIsWell) {
+TEST(NotesOnTraffic, AreEmptyWithoutProblems) {
   EXPECT_THAT(NotesOn({FlowAt({0, 1}, TapAgreement::kAgree)}), IsEmpty());
 }
 
-TEST(NotesOnTraffic, TellOfCountsThatWerePutTogether) {
+TEST(NotesOnTraffic, ReportCombinedCounts) {
   EXPECT_THAT(NotesOn({FlowAt({0, 1}, TapAgreement::kJoined), FlowAt({0}, TapAgreement::kAgree)}),
               ElementsAre(AllOf(HasSubstr("1 flow:"), HasSubstr("from a, b"))));
 }
 
-TEST(NotesOnTraffic, TellOfContradictions) {
+TEST(NotesOnTraffic, ReportContradictions) {
   EXPECT_THAT(
       NotesOn({FlowAt({0, 1}, TapAgreement::kDisagree), FlowAt({1, 2}, TapAgreement::kDisagree)}),
       ElementsAre(AllOf(HasSubstr("about 2 flows"), HasSubstr("(a, b, c)"))));
@@ -47,12 +47,12 @@ TEST(NotesOnTraffic, NameAFewTapsOnly) {
               ElementsAre(HasSubstr("from a, b, c, d and 2 more")));
 }
 
-TEST(NotesOnTraffic, TellWhatNoLongerHasARow) {
+TEST(NotesOnTraffic, ReportEvictedFlows) {
   EXPECT_THAT(NotesOn({}, {.flows_evicted = 3, .incarnations_merged = 1}),
-              ElementsAre(HasSubstr("3 flows gave way"), HasSubstr("1 owner")));
+              ElementsAre(HasSubstr("3 flows evicted"), HasSubstr("1 owner")));
 }
 
-TEST(NotesOnTraffic, NameNodesThatTheTopologyDoesNot) {
+TEST(NotesOnTraffic, NameNodesMissingFromTheTopology) {
   const Snapshot snapshot{
       .flows = std::make_shared<const FlowSummaries>(),
       .cabling = std::make_shared<const CablingAnswer>(
@@ -60,9 +60,9 @@ TEST(NotesOnTraffic, NameNodesThatTheTopologyDoesNot) {
                         .switches = {.records = 1, .examples = {"INT node 7"}}})};
   EXPECT_THAT(
       NotesOnTraffic(snapshot, {}),
-      ElementsAre("1,234 counter values of nodes that the topology does not name: leaf8, leaf9 "
+      ElementsAre("1,234 counter values of nodes that the topology does not contain: leaf8, leaf9 "
                   "and others",
-                  "1 report of switches (INT, sFlow, mirrors) that the topology does not name: "
+                  "1 report of switches (INT, sFlow, mirrors) that the topology does not contain: "
                   "INT node 7"));
 }
 

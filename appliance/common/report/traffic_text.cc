@@ -43,18 +43,18 @@ void AppendTaps(const v1::ReplayReport& report, std::string& text) {
 void AppendCutting(const v1::ReplayReport& report, std::string& text) {
   const uint64_t cut = report.totals().cut_frames();
   if (cut == 0) return;
-  text += fmt::format("  {} of {} decoded frames {} cut, at {} octets\n", WithThousands(cut),
+  text += fmt::format("  {} of {} decoded frames {} truncated, at {} bytes\n", WithThousands(cut),
                       WithThousands(report.ledger().decoded()), cut == 1 ? "was" : "were",
                       report.coverage().cut_at());
 }
 
-// What a port lost before anything here could see it.
+// Packets that a port lost before the collector received them.
 void AppendPorts(const v1::ReplayReport& report, std::string& text) {
   if (report.ports_size() == 0) return;
   TextTable table({{"RECEIVED", Align::kRight},
                    {"MISSED", Align::kRight},
                    {"NO MBUF", Align::kRight},
-                   {"BROKEN", Align::kRight},
+                   {"ERRORS", Align::kRight},
                    {"MBUFS", Align::kRight},
                    {"PEAK", Align::kRight},
                    {"PORT"},
@@ -71,11 +71,15 @@ void AppendPorts(const v1::ReplayReport& report, std::string& text) {
   text += "\n" + table.Render(2);
 }
 
+bool IsOtherTraffic(const v1::DropCount& row) {
+  return row.reason() == kDropReasons[static_cast<size_t>(DropReason::kNotRoce)].name;
+}
+
 }  // namespace
 
 void AppendMore(int total, std::string_view noun, std::string& text) {
   if (total <= kMaxRows) return;
-  text += fmt::format("  and {} more; -o json lists all\n",
+  text += fmt::format("  and {} more; use -o json for all\n",
                       Counted(static_cast<uint64_t>(total - kMaxRows), noun));
 }
 
@@ -90,11 +94,11 @@ void AppendFlows(const v1::ReplayReport& report, std::string& text) {
                    {"WIRE BYTES", Align::kRight},
                    {"MESSAGES", Align::kRight},
                    {"PACKETS"},
-                   {"UNSEEN", Align::kRight},
-                   {"RE-SENT", Align::kRight},
+                   {"MISSING", Align::kRight},
+                   {"RETRANS", Align::kRight},
                    {"CE", Align::kRight},
-                   // Stands with the flow that carries the ACKs.
-                   {"ANSWERS AFTER", Align::kRight}});
+                   // Printed for the flow that carries the ACKs.
+                   {"ACK RTT", Align::kRight}});
   for (int i = 0; i < std::min(report.flows_size(), kMaxRows); ++i) {
     const v1::Flow& flow = report.flows(i);
     table.Add(
@@ -109,24 +113,28 @@ void AppendFlows(const v1::ReplayReport& report, std::string& text) {
   text += "\n";
 }
 
-void AppendLedger(const v1::ReplayReport& report, std::string& text) {
+void AppendBriefLedger(const v1::ReplayReport& report, std::string& text) {
   const v1::Ledger& ledger = report.ledger();
   uint64_t other = 0;
   uint64_t dropped = 0;
-  TextTable table({{"DROPPED", Align::kRight}, {"REASON"}, {"MEANING"}});
   for (const v1::DropCount& row : ledger.dropped()) {
-    if (row.reason() == kDropReasons[static_cast<size_t>(DropReason::kNotRoce)].name) {
-      other += row.frames();
-      continue;
-    }
-    dropped += row.frames();
-    table.Add({WithThousands(row.frames()), row.reason(), row.meaning()});
+    (IsOtherTraffic(row) ? other : dropped) += row.frames();
   }
-  text += fmt::format("LEDGER: {} received = {} decoded + {} filtered + {}{} dropped\n\n",
-                      WithThousands(ledger.received()), WithThousands(ledger.decoded()),
-                      WithThousands(ledger.filtered()),
-                      other == 0 ? "" : WithThousands(other) + " other traffic, not RoCE + ",
-                      WithThousands(dropped));
+  text +=
+      fmt::format("LEDGER: {} received = {} decoded + {} filtered + {}{} dropped\n\n",
+                  Counted(ledger.received(), "frame"), WithThousands(ledger.decoded()),
+                  WithThousands(ledger.filtered()),
+                  other == 0 ? "" : WithThousands(other) + " non-RoCE + ", WithThousands(dropped));
+}
+
+void AppendLedger(const v1::ReplayReport& report, std::string& text) {
+  AppendBriefLedger(report, text);
+  TextTable table({{"DROPPED", Align::kRight}, {"REASON"}, {"MEANING"}});
+  for (const v1::DropCount& row : report.ledger().dropped()) {
+    if (!IsOtherTraffic(row)) {
+      table.Add({WithThousands(row.frames()), row.reason(), row.meaning()});
+    }
+  }
   if (!table.empty()) text += table.Render(2) + "\n";
   AppendTaps(report, text);
   AppendPorts(report, text);

@@ -17,7 +17,8 @@ uint64_t NaksOf(const v1::Flow& flow) {
          naks.remote_access() + naks.remote_operation() + naks.other();
 }
 
-// The flow, if one alone has it: ": 10.0.0.12 > 10.0.0.13 qp 38"; else on how many it is.
+// Returns the flow if only one is affected (": 10.0.0.12 > 10.0.0.13 qp 38"), or the number of
+// flows.
 template <typename CountOf>
 std::string PlaceOf(const v1::ReplayReport& report, CountOf count_of) {
   const v1::Flow* place = nullptr;
@@ -27,7 +28,7 @@ std::string PlaceOf(const v1::ReplayReport& report, CountOf count_of) {
     place = &flow;
     ++flows;
   }
-  if (flows == 0) return "";  // that flow gave way in a full table
+  if (flows == 0) return "";  // that flow was evicted from a full table
   if (flows > 1) return fmt::format(", on {} flows", WithThousands(flows));
   return fmt::format(": {} > {} qp {}", Visible(place->source()), Visible(place->destination()),
                      place->destination_qpn());
@@ -37,7 +38,7 @@ std::string PlaceOf(const v1::ReplayReport& report, CountOf count_of) {
 
 void AppendTrouble(const v1::ReplayReport& report, std::string& text) {
   const v1::Totals& totals = report.totals();
-  text += "TROUBLE\n\n";
+  text += "LOSS AND CONGESTION\n\n";
   const size_t before = text.size();
   const auto line = [&text](uint64_t count, std::string_view noun, std::string_view what,
                             const std::string& place) {
@@ -49,25 +50,42 @@ void AppendTrouble(const v1::ReplayReport& report, std::string& text) {
                             auto count_of) {
     line(count, noun, what, count == 0 ? std::string() : PlaceOf(report, count_of));
   };
-  on_flows(totals.missing(), "packet",
-           " unseen (gaps in the sequence numbers: lost in the fabric or before the tap)",
+  on_flows(totals.missing(), "packet", " missing (PSN gaps: lost in the fabric or before the tap)",
            [](const v1::Flow& flow) { return flow.loss().missing(); });
-  on_flows(totals.retransmitted(), "packet", " re-sent",
+  on_flows(totals.retransmitted(), "packet", " retransmitted",
            [](const v1::Flow& flow) { return flow.loss().retransmitted(); });
   on_flows(totals.naks(), "NAK", "", NaksOf);
   on_flows(totals.reordered(), "packet",
-           " came late (out of order, or lost before the tap and re-sent)",
+           " out of order (reordered, or lost before the tap and retransmitted)",
            [](const v1::Flow& flow) { return flow.loss().reordered(); });
-  on_flows(totals.ce_marked(), "packet", " marked CE (congestion experienced)",
+  on_flows(totals.ce_marked(), "packet", " CE-marked",
            [](const v1::Flow& flow) { return flow.ce_marked(); });
   on_flows(totals.cnps(), "CNP", " (congestion notification)",
            [](const v1::Flow& flow) { return flow.operations().cnp(); });
   line(totals.pause_frames(), "PAUSE or PFC frame", "", "");
-  line(totals.icrc_invalid(), "packet", " with a wrong invariant CRC", "");
+  line(totals.icrc_invalid(), "packet", " with an invalid ICRC", "");
   if (text.size() == before) {
-    text += "  none seen: no gaps, re-sends, NAKs, CE marks, CNPs or pauses\n";
+    text += "  none: no PSN gaps, retransmissions, NAKs, CE marks, CNPs or PAUSE frames\n";
   }
   text += "\n";
+}
+
+void AppendBriefTrouble(const v1::ReplayReport& report, std::string& text) {
+  const v1::Totals& totals = report.totals();
+  std::string counts;
+  const auto add = [&counts](uint64_t count, std::string_view what) {
+    if (count == 0) return;
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", WithThousands(count), what);
+  };
+  add(totals.missing(), "missing");
+  add(totals.retransmitted(), "retransmitted");
+  add(totals.naks(), "NAK");
+  add(totals.reordered(), "out of order");
+  add(totals.ce_marked(), "CE-marked");
+  add(totals.cnps(), "CNP");
+  add(totals.pause_frames(), "PAUSE");
+  add(totals.icrc_invalid(), "invalid ICRC");
+  text += fmt::format("LOSS AND CONGESTION (packets): {}\n", counts.empty() ? "none" : counts);
 }
 
 }  // namespace rocescope

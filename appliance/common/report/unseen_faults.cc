@@ -4,18 +4,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 #include <vector>
 
-#include "rocescope/v1/report.pb.h"
 #include "topology/fault/fault_kind.h"
+#include "appliance/common/report/table.h"
+#include "rocescope/v1/report.pb.h"
 
 namespace rocescope {
 namespace {
 
 constexpr size_t kWidth = 98;
 
-// "    TELEMETRY: name, name,", wrapped with a further indent.
+// Appends "    FEED: name, name," and continuation lines with a deeper indent.
 std::string Paragraph(std::string_view telemetry, const std::vector<std::string_view>& names) {
   std::string text;
   std::string line = fmt::format("    {}:", telemetry);
@@ -29,15 +31,14 @@ std::string Paragraph(std::string_view telemetry, const std::vector<std::string_
   return text + line + "\n";
 }
 
-}  // namespace
+struct Group {
+  std::string_view telemetry;
+  std::vector<std::string_view> names;
+};
 
-std::string UnseenFaultsText(const v1::DiagnosisCoverage& coverage) {
-  if (coverage.not_seen().empty()) return {};
-  struct Group {
-    std::string_view telemetry;
-    std::vector<std::string_view> names;
-  };
-  std::vector<Group> groups;  // in the order of the table
+// Missing telemetry in the order of the fault kinds, with the fault types that need it.
+std::vector<Group> GroupsOf(const v1::DiagnosisCoverage& coverage) {
+  std::vector<Group> groups;
   for (const FaultInfo& info : kFaultInfos) {
     if (std::ranges::find(coverage.not_seen(), info.name) == coverage.not_seen().end()) continue;
     const std::string_view telemetry = TelemetryFor(info.need);
@@ -45,11 +46,33 @@ std::string UnseenFaultsText(const v1::DiagnosisCoverage& coverage) {
     if (group == groups.end()) group = groups.insert(group, {telemetry, {}});
     group->names.push_back(info.plural);
   }
+  return groups;
+}
+
+}  // namespace
+
+std::string UnseenFaultsText(const v1::DiagnosisCoverage& coverage) {
+  const std::vector<Group> groups = GroupsOf(coverage);
+  if (groups.empty()) return {};
+  std::string text = "  Missing telemetry, and the fault types that it would make detectable:\n";
+  for (const Group& group : groups) text += Paragraph(group.telemetry, group.names);
+  return text + "\n";
+}
+
+std::string MissingTelemetryText(const v1::DiagnosisCoverage& coverage) {
+  constexpr size_t kMost = 3;
+  std::vector<Group> groups = GroupsOf(coverage);
+  if (groups.empty()) return {};
+  std::ranges::stable_sort(groups, std::greater<>(),
+                           [](const Group& group) { return group.names.size(); });
   std::string text =
-      "  Not detectable for lack of telemetry. Missing telemetry, and the faults it would show:\n";
-  for (const Group& group : groups) {
-    text += Paragraph(group.telemetry, group.names);
+      fmt::format("  Missing telemetry: {} of {} fault types are not detectable without\n",
+                  coverage.not_seen_size(), kFaultKinds);
+  for (size_t i = 0; i < std::min(groups.size(), kMost); ++i) {
+    text += fmt::format("    {} ({})\n", groups[i].telemetry,
+                        Counted(groups[i].names.size(), "fault type"));
   }
+  if (groups.size() > kMost) text += fmt::format("    and {} more\n", groups.size() - kMost);
   return text + "\n";
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Faults that a replay could not detect, and the telemetry that was missing.
+// The fault types that were not detectable, and the missing telemetry.
 #pragma once
 
 #include <string>
@@ -10,8 +10,13 @@ namespace v1 {
 class DiagnosisCoverage;
 }
 
-// One paragraph for each kind of missing telemetry, indented by two, in lines that fit a terminal.
-// Ends with an empty line. Empty if all fault kinds were detectable.
+// Lists the undetectable fault types, one paragraph for each kind of missing telemetry, indented by
+// two spaces and wrapped for a terminal, followed by an empty line. Returns "" if all fault types
+// are detectable.
 std::string UnseenFaultsText(const v1::DiagnosisCoverage& coverage);
+
+// Like UnseenFaultsText, but one line for each kind of missing telemetry, with the number of fault
+// types.
+std::string MissingTelemetryText(const v1::DiagnosisCoverage& coverage);
 
 }  // namespace rocescope

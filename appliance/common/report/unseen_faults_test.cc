@@ -16,9 +16,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(UnseenFaults, AreNoneIfAllAreDetectable) { EXPECT_EQ(UnseenFaultsText({}), ""); }
+TEST(UnseenFaults, AreEmptyIfAllAreDetectable) { EXPECT_EQ(UnseenFaultsText({}), ""); }
 
-TEST(UnseenFaults, EachKindHasItsOwnNameAndIsListedOnce) {
+TEST(UnseenFaults, EachFaultTypeIsListedOnceWithADistinctName) {
   std::string all;
   for (const FaultInfo& info : kFaultInfos) {
     v1::DiagnosisCoverage one;

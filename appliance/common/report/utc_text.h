@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Times of the day and dates, of nanoseconds since the epoch.
+// Formats nanoseconds since the epoch as UTC times and dates.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@ namespace rocescope {
 
 enum class TimeDigits : uint8_t { kMilliseconds, kMicroseconds };
 
-// "12:00:04.000", "12:00:04.000250".
+// Returns "12:00:04.000" or "12:00:04.000250".
 std::string UtcTime(int64_t ns, TimeDigits digits = TimeDigits::kMilliseconds);
 
-// "2024-05-01 12:00:04.000".
+// Returns "2024-05-01 12:00:04.000".
 std::string UtcDayAndTime(int64_t ns, TimeDigits digits = TimeDigits::kMilliseconds);
 
 bool IsSameUtcDay(int64_t a_ns, int64_t b_ns);

@@ -9,7 +9,7 @@ namespace {
 // `date -u -d @1714564800`: Wed May  1 12:00:00 UTC 2024.
 constexpr int64_t kNoon = 1'714'564'800'000'000'000;
 
-TEST(UtcText, IsCutAtTheDigitsThatAreWanted) {
+TEST(UtcText, IsTruncatedToTheRequestedDigits) {
   EXPECT_EQ(UtcTime(kNoon + 4'000'250'999), "12:00:04.000");
   EXPECT_EQ(UtcTime(kNoon + 4'000'250'999, TimeDigits::kMicroseconds), "12:00:04.000250");
   EXPECT_EQ(UtcDayAndTime(kNoon + 9'000, TimeDigits::kMicroseconds), "2024-05-01 12:00:00.000009");

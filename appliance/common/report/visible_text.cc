@@ -31,7 +31,7 @@ void AppendEscape(uint16_t control, std::string& out) {
   }
 }
 
-// The code point of what is well-formed and has so many octets, 2 or 3; else 0.
+// Returns the code point of a well-formed sequence of 2 or 3 bytes, or 0.
 uint16_t SmallCodePoint(std::string_view text, uint8_t length) {
   const auto bits = [&](size_t i, unsigned mask) { return static_cast<uint8_t>(text[i]) & mask; };
   if (length == 2) return static_cast<uint16_t>(bits(0, 0x1f) << 6 | bits(1, 0x3f));
@@ -102,7 +102,7 @@ std::string WithShortQuotes(std::string_view text) {
       size_t shown = 0;
       while (shown < kShown) shown += FirstCharacter(text.substr(open + 1 + shown)).length;
       out.append(text.substr(0, open + 1 + shown));
-      out += fmt::format("...\" ({} octets)", length);
+      out += fmt::format("...\" ({} bytes)", length);
     }
     text.remove_prefix(close + 1);
   }

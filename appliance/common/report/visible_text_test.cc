@@ -10,27 +10,27 @@ namespace {
 
 using namespace std::string_view_literals;
 
-TEST(VisibleText, LeavesWhatPeopleWrite) {
+TEST(VisibleText, KeepsPlainText) {
   for (const std::string_view text :
        {"node0 \"leaf\\1\" ~"sv, "gr\xc3\xbc\xc3\x9f"sv, "\xe2\x82\xac \xf0\x9f\x90\xa2"sv, ""sv}) {
     EXPECT_EQ(Visible(text), text);
   }
 }
 
-TEST(VisibleText, ShowsControlsInsteadOfSendingThem) {
+TEST(VisibleText, EscapesControls) {
   EXPECT_EQ(Visible("a\nb\tc\rd"), "a\\nb\\tc\\rd");
   EXPECT_EQ(Visible("\x1b[2J"), "\\x1b[2J");
   EXPECT_EQ(Visible("\0\a\x7f"sv), "\\x00\\x07\\x7f");
 }
 
-// U+009B is CSI, the two octets of ESC [ in one character (ECMA-48, 8.3.16).
-TEST(VisibleText, ShowsTheControlsOfTheUpperHalf) {
+// U+009B is CSI: the two bytes of ESC [ in one character (ECMA-48, 8.3.16).
+TEST(VisibleText, EscapesC1Controls) {
   EXPECT_EQ(Visible("\xc2\x80\xc2\x9b\xc2\x9f"), "\\x80\\x9b\\x9f");
   EXPECT_EQ(Visible("\xc2\xa0"), "\xc2\xa0") << "U+00A0 is a space";
 }
 
-// "leaf0" and U+202E would show what follows from right to left.
-TEST(VisibleText, ShowsWhatTurnsTheOrderOfText) {
+// U+202E makes a terminal show the following text from right to left.
+TEST(VisibleText, EscapesBidirectionalControls) {
   EXPECT_EQ(Visible("leaf0\xe2\x80\xae"
                     "1"),
             "leaf0\\u202e1");
@@ -43,7 +43,7 @@ TEST(VisibleText, ShowsWhatTurnsTheOrderOfText) {
   EXPECT_EQ(VisibleLines("\xe2\x80\xae\n"), "\\u202e\n");
 }
 
-TEST(VisibleText, ReplacesWhatIsNotUtf8) {
+TEST(VisibleText, ReplacesInvalidUtf8) {
   const std::string mark(kReplacementCharacter);
   EXPECT_EQ(Visible("a\x9b"
                     "b"),
@@ -59,26 +59,26 @@ TEST(VisibleText, KeepsTheLinesOfALayoutOnly) {
   EXPECT_EQ(VisibleLines("a\nb\r\n\x1b\xff"), "a\nb\\r\n\\x1b\xef\xbf\xbd");
 }
 
-TEST(VisibleText, SaysTheSameTwice) {
+TEST(VisibleText, IsIdempotent) {
   std::string every_byte;
   for (int octet = 0; octet < 256; ++octet) every_byte += static_cast<char>(octet);
   const std::string once = Visible(every_byte);
   EXPECT_EQ(Visible(once), once);
 }
 
-TEST(WithShortQuotes, LeavesWhatAPersonCanRead) {
+TEST(WithShortQuotes, KeepsShortQuotes) {
   EXPECT_EQ(WithShortQuotes("\"a\" cannot be; \"b"), "\"a\" cannot be; \"b");
   const std::string path = "/" + std::string(500, 'p') + ": is missing";
   EXPECT_EQ(WithShortQuotes(path), path) << "nobody quotes a path";
 }
 
-TEST(WithShortQuotes, CutsWhatIsQuotedBetweenCharacters) {
+TEST(WithShortQuotes, TruncatesQuotesBetweenCharacters) {
   EXPECT_EQ(WithShortQuotes("a.yaml:1: \"" + std::string(2'000'000, 'x') + "\" cannot be"),
-            "a.yaml:1: \"" + std::string(80, 'x') + "...\" (2000000 octets) cannot be");
-  // U+00FC has two octets, of which the 80th and 81st belong together.
+            "a.yaml:1: \"" + std::string(80, 'x') + "...\" (2000000 bytes) cannot be");
+  // U+00FC has two bytes; here, byte 80 is its first and byte 81 its second.
   std::string name = "n";
   for (int i = 0; i < 100; ++i) name += "\xc3\xbc";
-  EXPECT_EQ(WithShortQuotes("\"" + name + "\""), "\"" + name.substr(0, 81) + "...\" (201 octets)");
+  EXPECT_EQ(WithShortQuotes("\"" + name + "\""), "\"" + name.substr(0, 81) + "...\" (201 bytes)");
 }
 
 }  // namespace
