@@ -34,7 +34,7 @@ Balance LinkBalance(const DiagnosisInput& input, topology::PortIndex sender,
   const double bytes_a_window = input.BytesPerWindow(sender);
   int64_t sum = 0;
   double frames = 0;
-  double bytes = 0;
+  double sent_bytes = 0;
   for (size_t i = 0; i < sent.size(); ++i) {
     sum += static_cast<int64_t>(sent[i]) - static_cast<int64_t>(received[i] + errored[i]);
     balance.missing[i] = windows.read[i] ? sum : Balance::kUnread;
@@ -45,10 +45,10 @@ Balance LinkBalance(const DiagnosisInput& input, topology::PortIndex sender,
     }
     balance.busy[i] = static_cast<double>(bytes[i]) / bytes_a_window;
     frames += static_cast<double>(sent[i]);
-    bytes += static_cast<double>(bytes[i]);
+    sent_bytes += static_cast<double>(bytes[i]);
   }
-  if (frames == 0 || bytes == 0) return {};
-  balance.full.assign(input.windows(), MaxInFlight(input, sender, frames, bytes));
+  if (frames == 0 || sent_bytes == 0) return {};
+  balance.full.assign(input.windows(), MaxInFlight(input, sender, frames, sent_bytes));
   return balance;
 }
 

@@ -117,7 +117,7 @@ std::vector<CalibrationBin> Calibrate(std::span<const v1::Score> scores) {
     bin.answers = static_cast<uint64_t>(sum.answers);
     bin.stated = sum.confidence / sum.answers;
     bin.right = sum.right / sum.answers;
-    std::tie(bin.low, bin.high) = Interval(runs, scores.size());
+    std::tie(bin.low, bin.high) = BootstrapInterval(runs, scores.size());
     bin.state = StateOf(bin);
   }
   return bins;

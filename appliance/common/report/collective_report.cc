@@ -88,8 +88,8 @@ void AppendIterationPattern(const v1::IterationPattern& iteration_pattern, std::
       "\n"
       "  iteration period {}, {} observed completely; similarity {:.2f} (1: identical "
       "iterations)\n",
-      HumanDuration(iteration_pattern.period_ns()), Counted(iteration_pattern.iterations(), "iteration"),
-      iteration_pattern.strength());
+      HumanDuration(iteration_pattern.period_ns()),
+      Counted(iteration_pattern.iterations(), "iteration"), iteration_pattern.strength());
   TextTable steps({{"STEP", Align::kRight},
                    {"COLLECTIVE"},
                    {"PARTICIPANTS"},
@@ -110,7 +110,8 @@ void AppendIterationPattern(const v1::IterationPattern& iteration_pattern, std::
   if (!iteration_pattern.has_straggler()) return;
   const v1::Straggler& waited = iteration_pattern.straggler();
   if (waited.member() >= static_cast<uint32_t>(iteration_pattern.members_size())) return;
-  const v1::IterationPatternMember& member = iteration_pattern.members(static_cast<int>(waited.member()));
+  const v1::IterationPatternMember& member =
+      iteration_pattern.members(static_cast<int>(waited.member()));
   const std::string name =
       member.device().empty() ? member.host() : member.host() + "/" + member.device();
   text +=

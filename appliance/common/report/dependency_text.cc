@@ -11,8 +11,8 @@
 #include "appliance/common/report/table.h"
 #include "appliance/common/report/text_section.h"
 #include "appliance/common/report/visible_text.h"
-#include "rocescope/v1/report.pb.h"
 #include "base/text/name_range.h"
+#include "rocescope/v1/report.pb.h"
 
 namespace rocescope {
 namespace {

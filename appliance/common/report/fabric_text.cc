@@ -27,8 +27,8 @@ std::string AddressText(const IpAddress& address) {
 
 std::string More(size_t count) {
   return count <= kMaxRows ? ""
-                            : fmt::format("  ... and {} more; use -o json for all\n",
-                                          WithThousands(count - kMaxRows));
+                           : fmt::format("  ... and {} more; use -o json for all\n",
+                                         WithThousands(count - kMaxRows));
 }
 
 std::string SwitchRows(const Fabric& fabric) {

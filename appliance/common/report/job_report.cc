@@ -297,7 +297,9 @@ void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report) {
     for (const std::string& note : job.notes) out.add_notes(note);
   }
   for (const JobIterationPattern& iteration_pattern : *snapshot.iteration_patterns) {
-    FillIterationPattern(iteration_pattern, *report.mutable_jobs(static_cast<int>(iteration_pattern.job))->mutable_iteration_pattern());
+    FillIterationPattern(
+        iteration_pattern,
+        *report.mutable_jobs(static_cast<int>(iteration_pattern.job))->mutable_iteration_pattern());
   }
   for (const std::string& note : snapshot.attribution->notes) report.add_notes(note);
 }

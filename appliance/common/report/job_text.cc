@@ -31,8 +31,8 @@ std::string WhoText(const v1::Job& job) {
            " inferred from synchronised traffic";
   }
   if (job.expected_ranks() != 0) {
-    return fmt::format("{} of {} known{}", job.ranks_with_log(), Counted(job.expected_ranks(), "rank"),
-                       Outsiders(job));
+    return fmt::format("{} of {} known{}", job.ranks_with_log(),
+                       Counted(job.expected_ranks(), "rank"), Outsiders(job));
   }
   return Counted(static_cast<uint64_t>(job.ranks_size()), "process") + " without an NCCL log";
 }
@@ -111,9 +111,10 @@ void AppendJob(const v1::Job& job, std::string& text) {
     edges.Add({RankText(edge.source_rank(), edge.source_process()),
                RankText(edge.destination_rank(), edge.destination_process()),
                WithThousands(edge.bytes()), WithThousands(edge.messages()),
-               list(edge.source_qpns()), list(edge.destination_qpns()), CountOrBlank(edge.missing()),
-               CountOrBlank(edge.retransmitted()), CountOrBlank(edge.ce_marked()),
-               CountOrBlank(edge.cnps()), ConfidenceText(edge.confidence())});
+               list(edge.source_qpns()), list(edge.destination_qpns()),
+               CountOrBlank(edge.missing()), CountOrBlank(edge.retransmitted()),
+               CountOrBlank(edge.ce_marked()), CountOrBlank(edge.cnps()),
+               ConfidenceText(edge.confidence())});
   }
   if (!edges.empty()) text += "\n" + edges.Render(2);
   AppendMore(job.edges_size(), "edge", text);
@@ -149,7 +150,8 @@ void AppendBriefJobs(const v1::ReplayReport& report, std::string& text) {
     const v1::Job& job = report.jobs(i);
     const auto faults =
         std::ranges::count_if(report.findings(), [&job](const v1::Finding& finding) {
-          return std::ranges::find(finding.affected_jobs(), job.id()) != finding.affected_jobs().end();
+          return std::ranges::find(finding.affected_jobs(), job.id()) !=
+                 finding.affected_jobs().end();
         });
     text += "  " + JobLine(job);
     if (faults > 0) {

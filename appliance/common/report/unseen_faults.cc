@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "topology/fault/fault_kind.h"
 #include "appliance/common/report/table.h"
 #include "rocescope/v1/report.pb.h"
+#include "topology/fault/fault_kind.h"
 
 namespace rocescope {
 namespace {
