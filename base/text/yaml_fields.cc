@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <tuple>
+#include <utility>
 
 #include "base/nearest.h"
 
@@ -58,6 +59,27 @@ Error YamlErrors::Take() {
   return {.code = ErrorCode::kInvalidArgument, .message = std::move(message)};
 }
 
+namespace {
+
+// Keys of configurations that were written before version 0.1.0, with their present names.
+constexpr std::pair<std::string_view, std::string_view> kRenamedKeys[] = {
+    {"most", "max_hosts"},
+    {"octets_per_second", "max_bytes_per_second"},
+    {"most_bytes", "max_bytes"},
+    {"box", "appliance"},
+    {"box_ca", "appliance_ca"},
+};
+
+// The present name of a renamed key, if it is one of `keys`; otherwise empty.
+std::string_view PresentName(std::string_view key, std::span<const std::string_view> keys) {
+  for (const auto& [old_name, name] : kRenamedKeys) {
+    if (key == old_name && std::ranges::find(keys, name) != keys.end()) return name;
+  }
+  return {};
+}
+
+}  // namespace
+
 YamlMap::YamlMap(const YamlNode& node, std::string_view what,
                  std::span<const std::string_view> keys, YamlErrors& errors)
     : node_(node), what_(what), errors_(errors) {
@@ -69,6 +91,10 @@ YamlMap::YamlMap(const YamlNode& node, std::string_view what,
   for (size_t i = 0; i < node.items.size(); i += 2) {
     const YamlNode& key = node.items[i];
     if (std::find(keys.begin(), keys.end(), key.text) != keys.end()) continue;
+    if (const std::string_view name = PresentName(key.text, keys); !name.empty()) {
+      errors.Add(key, fmt::format("key {} of {} was renamed: use \"{}\"", Describe(key), what, name));
+      continue;
+    }
     const std::string hint = DidYouMean(key.text, keys);
     errors.Add(key, fmt::format("unknown key {} of {}{}{}", Describe(key), what,
                                 hint.empty() ? "; expected one of " : hint,

@@ -4,7 +4,7 @@
 #
 # Settings are read from rocescope.conf next to the scripts (or $ROCESCOPE_SLURM_CONF), in shell syntax:
 #   ROCESCOPE        the program (default: rocescope)
-#   ROCESCOPE_BOX    HOST:PORT of the appliance's gRPC API (default: 127.0.0.1:50051)
+#   ROCESCOPE_APPLIANCE    HOST:PORT of the appliance's gRPC API (default: 127.0.0.1:50051)
 #   ROCESCOPE_TLS    "--ca FILE --cert FILE --key FILE" (default: no TLS)
 #   ROCESCOPE_LOG    a file for errors (default: syslog)
 #   SLURM_CONF       exported, for scontrol, if slurm.conf is not in its usual place
@@ -14,7 +14,7 @@ hook_folder=$(dirname -- "$(readlink -f -- "$0")")
 hook_settings=${ROCESCOPE_SLURM_CONF:-$hook_folder/rocescope.conf}
 # shellcheck source=/dev/null
 [ -r "$hook_settings" ] && . "$hook_settings"
-: "${ROCESCOPE:=rocescope}" "${ROCESCOPE_BOX:=127.0.0.1:50051}" "${ROCESCOPE_TLS:=}"
+: "${ROCESCOPE:=rocescope}" "${ROCESCOPE_APPLIANCE:=127.0.0.1:50051}" "${ROCESCOPE_TLS:=}"
 : "${ROCESCOPE_LOG:=}" "${ROCESCOPE_LOCKS:=${TMPDIR:-/tmp}/rocescope-slurm-$(id -u)}"
 
 # Timeout of a call in seconds. The call is killed half a second later.
@@ -33,7 +33,7 @@ hook_call() {
   local said code=0
   # $ROCESCOPE_TLS contains several words.
   # shellcheck disable=SC2086
-  said=$(timeout -k 0.5 "$hook_patience.5" "$ROCESCOPE" job "$@" --box "$ROCESCOPE_BOX" \
+  said=$(timeout -k 0.5 "$hook_patience.5" "$ROCESCOPE" job "$@" --appliance "$ROCESCOPE_APPLIANCE" \
     --timeout "${hook_patience}s" $ROCESCOPE_TLS 2>&1) || code=$?
   [ -z "$said" ] && [ "$code" -ne 0 ] && said="rocescope job $1 failed with exit code $code"
   [ -n "$said" ] && hook_say "$said"
@@ -60,7 +60,7 @@ hook_detach() {
     hook_say "cannot lock in $ROCESCOPE_LOCKS: a job that ends immediately may be reported as running"
   fi
   export -f "$1" hook_run hook_say hook_call
-  export ROCESCOPE ROCESCOPE_BOX ROCESCOPE_TLS ROCESCOPE_LOG ROCESCOPE_LOCKS
+  export ROCESCOPE ROCESCOPE_APPLIANCE ROCESCOPE_TLS ROCESCOPE_LOG ROCESCOPE_LOCKS
   export hook_held hook_patience
   setsid --fork bash -c "hook_run $1" </dev/null >/dev/null 2>&1
 }

@@ -58,7 +58,7 @@ class AgentAndBox(unittest.TestCase):
             "analysis_window": "50ms", "http": "127.0.0.1:0", "grpc": {"listen": [self.grpc]},
             "udp": {"sflow": ["127.0.0.1:0"]}, "agents": {"silent_after": "1s"}}))
         (self.folder / "agent.yaml").write_text(json.dumps({
-            "box": self.grpc, "host": "gpu-7", "nccl_logs": ["log/*.log*"], "root": ".",
+            "appliance": self.grpc, "host": "gpu-7", "nccl_logs": ["log/*.log*"], "root": ".",
             "log_period": "50ms", "counter_period": "100ms", "queue_pair_period": "100ms"}))
 
     def start(self, *words, until):
@@ -165,7 +165,7 @@ class AgentAndBox(unittest.TestCase):
         self.assertLess(int(anonymous), 30_000, status)
 
     def test_errors_are_reported(self):
-        for words, what in ((["--box", "nowhere"], 'invalid appliance address "nowhere"'),
+        for words, what in ((["--appliance", "nowhere"], 'invalid appliance address "nowhere"'),
                             (["/nowhere/agent.yaml"], "/nowhere/agent.yaml")):
             done = subprocess.run([ROCESCOPE, "agent", *words], capture_output=True, text=True,
                                   timeout=DEADLINE)

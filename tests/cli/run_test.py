@@ -285,7 +285,7 @@ class Run(unittest.TestCase):
 
     def test_jobs_are_registered_ended_and_listed(self):
         with self.box('udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
-            box = ["--box", at["gRPC"], "--timeout", "20s"]
+            box = ["--appliance", at["gRPC"], "--timeout", "20s"]
             registered = self.done("job", "register", "7", "--nodes", "gpu-[1-2]", "--nodes",
                                    "gpu-3:0-1,3", "--name", "pre train", "--user", "ada", "--start",
                                    "1700000000", *box)
@@ -339,7 +339,7 @@ class Run(unittest.TestCase):
             self.assertEqual(wrong.returncode, 2, words)
             self.assertIn("expected an integer from 1 to", wrong.stderr)
         with self.box('udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
-            box = ["--box", at["gRPC"], "--timeout", "20s"]
+            box = ["--appliance", at["gRPC"], "--timeout", "20s"]
             for number in ("010", "18446744073709551615"):
                 done = self.done("job", "register", number, "--nodes", "a", *box)
                 self.assertEqual(done.returncode, 0, done.stderr)
@@ -353,7 +353,7 @@ class Run(unittest.TestCase):
         self.config(made.stdout, "fabric.yaml")
         with self.box('topology: fabric.yaml\nanalysis_window: 50ms\n'
                       'udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
-            box = ["--box", at["gRPC"], "--timeout", "20s"]
+            box = ["--appliance", at["gRPC"], "--timeout", "20s"]
             self.done("job", "register", "7", "--nodes", "host[0-1]", *box)
             for _ in range(200):  # until there is a snapshot
                 early = self.done("job", "place", "--nodes", "4", *box)
@@ -382,11 +382,11 @@ class Run(unittest.TestCase):
         text = ('udp: {sflow: ["127.0.0.1:0"]}\n'
                 f'jobs: {{file: "{self.folder.name}/jobs.json"}}\n')
         with self.box(text) as (run, at):
-            self.done("job", "register", "7", "--nodes", "gpu-[1-2]", "--box", at["gRPC"])
+            self.done("job", "register", "7", "--nodes", "gpu-[1-2]", "--appliance", at["gRPC"])
             run.kill()  # acknowledged registrations are on disk
             run.wait()
         with self.box(text) as (run, at):
-            job, = json.loads(self.done("job", "list", "-o", "json", "--box",
+            job, = json.loads(self.done("job", "list", "-o", "json", "--appliance",
                                         at["gRPC"]).stdout)["jobs"]
             self.assertEqual([node["name"] for node in job["nodes"]], ["gpu-1", "gpu-2"])
             second = self.done("run", self.config(text + "http: none\ngrpc: {listen: []}\n",

@@ -199,7 +199,7 @@ def stalled_clients(settings):
             sockets.ask(box.page, "/api/v1/events", 20)
             sockets.ask(box.page, "/api/v1/topology", 20)
             sockets.ask(box.page, "/api/v1/jobs", 20)
-            Program(settings, "service_load", "--box", box.grpc, "--rate", 100, "--seconds",
+            Program(settings, "service_load", "--appliance", box.grpc, "--rate", 100, "--seconds",
                     DISTURBED_SECONDS * 0.5, "--stalled", 20).result()
         return play(settings, box, RATE, DISTURBED_SECONDS, meanwhile=stall)
 
@@ -269,7 +269,7 @@ def begin_agent(box, folder, host):
     own = folder / host
     own.mkdir(exist_ok=True)
     (own / "agent.yaml").write_text(json.dumps({
-        "box": box.grpc, "host": host, "nccl_logs": [str(own / "nccl-*.log")], "root": str(own),
+        "appliance": box.grpc, "host": host, "nccl_logs": [str(own / "nccl-*.log")], "root": str(own),
         "queue_pairs": False}))
     with open(own / "said", "ab") as said:
         return subprocess.Popen(["nice", "-n", "10", "taskset", "-c", REST, box.program, "agent",
@@ -349,7 +349,7 @@ def slope(points):
 def job(box, *words):
     """The output of `rocescope job`."""
     done = subprocess.run(["nice", "-n", "10", "taskset", "-c", REST, box.program, "job",
-                           *map(str, words), "--box", box.grpc], capture_output=True, text=True,
+                           *map(str, words), "--appliance", box.grpc], capture_output=True, text=True,
                           timeout=60)
     if done.returncode != 0:
         raise measure.Unavailable(f"rocescope job {words[0]}: {done.stderr}")

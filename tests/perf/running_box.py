@@ -173,7 +173,7 @@ def play(settings, box, rate, seconds, queries=0, churn=0, meanwhile=None):
     reader.start()
     warm = min(10, seconds / 3)
     time.sleep(warm)
-    asker = Program(settings, "service_load", "--box", box.grpc, "--rate", queries, "--seconds",
+    asker = Program(settings, "service_load", "--appliance", box.grpc, "--rate", queries, "--seconds",
                     seconds - warm - 1, "--queue-pairs", QUEUE_PAIRS) if queries else None
     if meanwhile:
         meanwhile(box)

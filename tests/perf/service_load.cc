@@ -158,7 +158,7 @@ void Run(const Options& options) {
 int main(int argc, char** argv) {
   rocescope::perf::Options options;
   CLI::App app("Requests paths and hotspots from the appliance at a steady rate");
-  app.add_option("--box", options.box, "ADDRESS:PORT of the appliance's gRPC API");
+  app.add_option("--appliance", options.box, "ADDRESS:PORT of the appliance's gRPC API");
   app.add_option("--queue-pairs", options.queue_pairs, "number of queue pairs of mirror_player");
   app.add_option("--rate", options.rate, "calls/s");
   app.add_option("--seconds", options.seconds, "how long");

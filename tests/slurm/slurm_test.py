@@ -55,7 +55,7 @@ class Box:
 
     def jobs(self):
         """The appliance's jobs, by ID."""
-        said = subprocess.run([ROCESCOPE, "job", "list", "--ended", "-o", "json", "--box",
+        said = subprocess.run([ROCESCOPE, "job", "list", "--ended", "-o", "json", "--appliance",
                                self.address], capture_output=True, text=True, timeout=20)
         assert said.returncode == 0, said.stderr
         return {int(job["id"]): job for job in json.loads(said.stdout)["jobs"]}

@@ -27,7 +27,7 @@ Result<Duration> ParseTimeout(std::string_view text) {
 }
 
 void AddClient(CLI::App& app, JobsClientOptions& client) {
-  app.add_option("--box", client.box, "gRPC address of the appliance")
+  app.add_option("--appliance", client.box, "gRPC address of the appliance")
       ->type_name("HOST:PORT")
       ->capture_default_str();
   AddParsed(app, "--timeout", "TIME", "Timeout for the request. Default: 2s", ParseTimeout,
@@ -70,7 +70,7 @@ Command AddJobRegister(CLI::App& parent) {
       "\n"
       "Examples:\n"
       "  rocescope job register 4711 --nodes 'gpu-[1-32]' --name pretrain --user ada\n"
-      "  rocescope job register 4712 --nodes gpu-33:0-3 --nodes gpu-34:4-7 --box box:50051");
+      "  rocescope job register 4712 --nodes gpu-33:0-3 --nodes gpu-34:4-7 --appliance box:50051");
   AddId(*app, options->id);
   Repeatable(AddParsed(*app, "--nodes", "LIST",
                        "Host list of the job's nodes; add :GPUS if the job does not use all GPUs\n"

@@ -158,11 +158,11 @@ template <typename Visitor>
 void VisitKeys(AgentsConfig& config, Visitor& visitor) {
   visitor.Key("any_host", config.any_host,
               "Certificate names of agents that may report for any host.");
-  visitor.Key("most", Within<uint32_t>{config.most, 1, 65'536},
+  visitor.Key("max_hosts", Within<uint32_t>{config.most, 1, 65'536},
               "Maximum number of hosts that report through an agent. Agents of further hosts are "
               "rejected.");
   visitor.Key(
-      "bytes_per_second", Bytes{config.bytes_per_second, uint64_t{16} << 10, uint64_t{1} << 30},
+      "max_bytes_per_second", Bytes{config.bytes_per_second, uint64_t{16} << 10, uint64_t{1} << 30},
       "Maximum ingest rate for each agent in bytes per second. Excess data is queued on the host.");
   visitor.Key("queue", Bytes{config.queue, uint64_t{4} << 20, uint64_t{16} << 30},
               "Maximum size in bytes of the queue of batches from all agents. Excess data is "

@@ -164,6 +164,12 @@ TEST(Config, DumpRoundTrips) {
   EXPECT_EQ(ParseConfig(DumpConfig(config), "dump"), config) << DumpConfig(config);
 }
 
+TEST(Config, ARenamedKeyGetsItsPresentName) {
+  EXPECT_THAT(ErrorOf("agents: {most: 3}\n"),
+              HasSubstr("key \"most\" of agents was renamed: use \"max_hosts\""));
+  EXPECT_THAT(ErrorOf("history: {most_bytes: 1 GB}\n"), HasSubstr("use \"max_bytes\""));
+}
+
 TEST(Config, ThresholdsOfTheDiagnosisHaveRanges) {
   EXPECT_EQ(ParseConfig("", "box.yaml")->diagnosis, Thresholds{});
   const auto config =

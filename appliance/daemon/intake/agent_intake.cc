@@ -73,7 +73,7 @@ Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello, std
     if (!MakeRoom(now)) {
       return MakeError(ErrorCode::kResourceExhausted,
                        fmt::format("{} agents report already, which is the configured maximum (key "
-                                   "`agents: {{most: ...}}` of the appliance configuration)",
+                                   "`agents: {{max_hosts: ...}}` of the appliance configuration)",
                                    agents_.size()));
     }
     at = agents_.emplace(key, std::make_unique<Agent>()).first;

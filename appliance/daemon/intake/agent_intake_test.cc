@@ -110,7 +110,7 @@ TEST(AgentIntake, LimitsTheNumberOfHosts) {
   const auto refused = box.intake.Begin(Hello("c", 1), "", kNow);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
-  EXPECT_THAT(refused.error().message, HasSubstr("agents: {most: ...}"));
+  EXPECT_THAT(refused.error().message, HasSubstr("agents: {max_hosts: ...}"));
   box.intake.End(b.connection, true, kNow);
   EXPECT_FALSE(box.intake.Begin(Hello("c", 1), "", kNow + seconds(10)));
   EXPECT_TRUE(box.intake.Begin(Hello("c", 1), "", kNow + hours(2)))
