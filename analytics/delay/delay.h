@@ -14,7 +14,7 @@ namespace rocescope {
 
 enum class DelayKind : uint8_t {
   kTransit,  // from the ingress of a switch to the ingress of a later one, including queueing
-  kCnp,   // the same for CNPs
+  kCnp,      // the same for CNPs
   kWire,     // from the egress of a switch to the ingress of the next one, by INT
   // From the ingress of a request at the NIC's switch to the ingress of its response there.
   kTurnaround,

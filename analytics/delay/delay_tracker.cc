@@ -63,7 +63,7 @@ void DelayTracker::Add(const ObservationRecord& record) {
                              .time = record.event_time,
                              .arrival = record.arrival_time};
   if (record.kind == ObservationKind::kCnp) {
-    AddNotice(record, seen);
+    AddCnp(record, seen);
     return;
   }
   if (record.kind == ObservationKind::kNak) return;
@@ -94,17 +94,17 @@ QueueUse* DelayTracker::UseOf(NodeIndex node, Timestamp when) {
 
 // CNPs of a flow are indistinguishable: if two of them are possible, none is matched. A lost CNP
 // blocks matching for a while.
-void DelayTracker::AddNotice(const ObservationRecord& record, const Trails::Seen& seen) {
+void DelayTracker::AddCnp(const ObservationRecord& record, const Trails::Seen& seen) {
   constexpr size_t kMost = 16;
-  SettleNotices(seen.arrival);
+  SettleCnps(seen.arrival);
   const uint64_t flow = FlowKeyHash()(record.flow);
-  if (!notices_.contains(flow) && !HasRoom(notices_, seen.arrival, notices_swept_)) return;
-  Notices& cnps = notices_[flow];
-  notices.last = std::max(notices.last, seen.arrival);
-  std::vector<Trails::Seen>& under_way = notices.under_way;
+  if (!cnp_trails_.contains(flow) && !HasRoom(cnp_trails_, seen.arrival, cnps_swept_)) return;
+  CnpTrail& cnps = cnp_trails_[flow];
+  cnps.last = std::max(cnps.last, seen.arrival);
+  std::vector<Trails::Seen>& under_way = cnps.under_way;
   std::erase_if(under_way, [&](const Trails::Seen& other) {
     const bool is_gone = seen.arrival - other.arrival > options_.apart;
-    const auto& nodes = notices.goes_on_at;
+    const auto& nodes = cnps.goes_on_at;
     if (is_gone && std::ranges::find(nodes, other.where.node) != nodes.end()) {
       QueueUse* const use = UseOf(other.where.node, other.arrival);
       if (use != nullptr) ++use->unmatched;
@@ -122,7 +122,7 @@ void DelayTracker::AddNotice(const ObservationRecord& record, const Trails::Seen
   const auto before = std::ranges::find_if(under_way, is_before);
   if (before != under_way.end()) {
     if (std::ranges::count_if(under_way, is_before) == 1) {
-      MatchNotice(flow, *before, seen, cnps);
+      MatchCnp(flow, *before, seen, cnps);
     }
     // One of them has arrived; remove the oldest.
     under_way.erase(before);
@@ -134,11 +134,11 @@ void DelayTracker::AddNotice(const ObservationRecord& record, const Trails::Seen
   if (!twice && under_way.size() < kMost) under_way.push_back(seen);
 }
 
-void DelayTracker::MatchNotice(uint64_t flow, const Trails::Seen& from, const Trails::Seen& to,
-                               Notices& cnps) {
+void DelayTracker::MatchCnp(uint64_t flow, const Trails::Seen& from, const Trails::Seen& to,
+                            CnpTrail& cnps) {
   constexpr size_t kMaxNodes = 8;
   constexpr size_t kMaxLate = 1u << 12;
-  std::vector<NodeIndex>& nodes = notices.goes_on_at;
+  std::vector<NodeIndex>& nodes = cnps.goes_on_at;
   if (nodes.size() < kMaxNodes && std::ranges::find(nodes, from.where.node) == nodes.end()) {
     nodes.push_back(from.where.node);
   }
@@ -152,7 +152,7 @@ void DelayTracker::MatchNotice(uint64_t flow, const Trails::Seen& from, const Tr
   }
 }
 
-void DelayTracker::SettleNotices(Timestamp now) {
+void DelayTracker::SettleCnps(Timestamp now) {
   while (!late_cnps_.empty() && now - late_cnps_.front().to.arrival > options_.apart) {
     AddTransit(DelayKind::kCnp, late_cnps_.front().from, late_cnps_.front().to);
     late_cnps_.pop_front();

@@ -60,7 +60,7 @@ class DelayTracker {
     bool ambiguous = false;  // a request of another queue pair was in flight, too
   };
   // CNPs of one flow.
-  struct Notices {
+  struct CnpTrail {
     std::vector<Trails::Seen> under_way;  // CNPs that passed here and were not observed further on
     // Nodes where other CNPs were observed, here and further on.
     std::vector<topology::NodeIndex> goes_on_at;
@@ -87,10 +87,9 @@ class DelayTracker {
 
   void Add(const ObservationRecord& record);
   void Add(const HopRecord& record);
-  void AddNotice(const ObservationRecord& record, const Trails::Seen& seen);
-  void MatchNotice(uint64_t flow, const Trails::Seen& from, const Trails::Seen& to,
-                   Notices& cnps);
-  void SettleNotices(Timestamp now);
+  void AddCnp(const ObservationRecord& record, const Trails::Seen& seen);
+  void MatchCnp(uint64_t flow, const Trails::Seen& from, const Trails::Seen& to, CnpTrail& cnps);
+  void SettleCnps(Timestamp now);
   void AddTurnaround(const ObservationRecord& record, topology::NodeIndex node);
   bool AreKnownPartners(const FlowKey& ack, const FlowKey& request, Timestamp now);
   template <typename Flows>
@@ -109,13 +108,13 @@ class DelayTracker {
   Trails trails_;
   Trails int_trails_;
   std::vector<Request> requests_;
-  std::unordered_map<uint64_t, Notices> notices_;  // indexed by flow
+  std::unordered_map<uint64_t, CnpTrail> cnp_trails_;  // indexed by flow
   Delays delays_;
-  std::deque<LateCnp> late_cnps_;                         // sorted in order of arrival
+  std::deque<LateCnp> late_cnps_;                               // sorted in order of arrival
   std::unordered_map<FlowKey, Partner, FlowKeyHash> partners_;  // indexed by flow of the ACKs
   std::map<DelayKey, Way> ways_;
   QueueUses queues_;
-  Timestamp notices_swept_;
+  Timestamp cnps_swept_;
   Timestamp partners_swept_;
   uint64_t places_refused_ = 0;
   uint64_t flows_refused_ = 0;

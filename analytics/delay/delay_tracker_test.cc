@@ -46,11 +46,11 @@ class DelayTrackerTest : public testing::Test {
   TapId TapAt(NodeIndex node, NodeIndex from) {
     const PortIndex port = PortTo(node, from);
     const TapLocation place{.tap = static_cast<TapId>(port),
-                         .switch_address = fabric_.node(node).erspan_source,
-                         .session = 1,
-                         .side = TapSide::kIngress,
-                         .has_port = true,
-                         .port = fabric_.port(port).number};
+                            .switch_address = fabric_.node(node).erspan_source,
+                            .session = 1,
+                            .side = TapSide::kIngress,
+                            .has_port = true,
+                            .port = fabric_.port(port).number};
     tracker_.LearnTap(place);
     small_.LearnTap(place);
     return static_cast<TapId>(port);
