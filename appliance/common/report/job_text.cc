@@ -65,7 +65,7 @@ void AppendJob(const v1::Job& job, std::string& text) {
                    {"NIC"},
                    {"ADDRESS"},
                    {"QUEUE PAIRS (PEER RANK)"}});
-  int rows = 0;
+  size_t rows = 0;
   for (const v1::Rank& rank : job.ranks()) {
     if (++rows > kMaxRows) break;
     std::string queue_pairs;
