@@ -38,7 +38,9 @@ add_executable(rocescope-agent
   appliance/cli/command/message.cc appliance/cli/command/output.cc
   appliance/cli/command/stop_signal.cc appliance/common/report/visible_text.cc)
 set_target_properties(rocescope-agent PROPERTIES
-  UNITY_BUILD OFF RUNTIME_OUTPUT_DIRECTORY ${packaging_out}/agent)
+  UNITY_BUILD OFF RUNTIME_OUTPUT_DIRECTORY ${packaging_out}/agent
+  # GPU hosts need no libraries of gRPC.
+  RULE_LAUNCH_LINK "${Python3_EXECUTABLE} -B ${packaging}/link_statically.py")
 target_compile_definitions(rocescope-agent PRIVATE ROCESCOPE_VERSION="${ROCESCOPE_VERSION}")
 target_include_directories(rocescope-agent PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(rocescope-agent PRIVATE

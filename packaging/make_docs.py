@@ -44,6 +44,9 @@ def split_help(text):
     description, usage, sections, footer = [], "", {}, []
     entries = None
     state = "description"
+    # All texts start in the same column, also those of subcommands.
+    option = re.search(r"^ +-h,--help +(?=\S)", text, re.M)
+    column = option.end() - option.start() if option else 30
     for line in text.splitlines():
         if line.startswith("Usage:") and not usage:
             usage = pathlib.PurePath(line.removeprefix("Usage:").strip().split()[0]).name
@@ -64,17 +67,13 @@ def split_help(text):
                 entries[-1][1].append(line.strip())
                 continue
             if entries is not None and ENTRY.match(line):
-                name, *words = re.split(r"(?<=\S) {2,}", line.strip(), maxsplit=1)
-                entries.append((name, words))
+                if line[column - 1:column] == " " and line[column:column + 1].strip():
+                    entries.append((line[:column].strip(), [line[column:].strip()]))
+                else:
+                    entries.append((line.strip(), []))
                 continue
             state = "footer"
         footer.append(line)
-    # The column for the text starts after a fixed width: a long name ends with a single space.
-    for found in sections.values():
-        for i, (name, words) in enumerate(found):
-            if not words and not name.startswith("-") and " " in name:
-                head, rest = name.split(" ", 1)
-                found[i] = (head, [rest])
     return description, usage, sections, footer
 
 
