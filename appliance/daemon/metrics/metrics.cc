@@ -120,7 +120,7 @@ void AddSources(Service& service, Families& out) {
     out.Gauge("source_flows", "Flows in the flow table of this source.", counted.flows_open,
               labels);
     if (counted.received_any) {
-      out.Gauge("source_last_arrival_time_seconds",
+      out.Gauge("source_last_arrival_timestamp_seconds",
                 "Time of the last frame of this source, in seconds since the Unix epoch.",
                 Seconds(ToNanoseconds(counted.last_arrival)), labels);
     }
@@ -136,7 +136,7 @@ void AddHistory(const HistoryStore& history, Families& out) {
       "history_dropped_rows_total",
       "Rows not written to the history file because the disk was slow or full or the file damaged.",
       counts.dropped);
-  out.Counter("history_late_total",
+  out.Counter("history_late_windows_total",
               "Analysis windows and snapshots left out of the history because their minute was "
               "already written.",
               counts.late);
@@ -147,16 +147,16 @@ void AddHistory(const HistoryStore& history, Families& out) {
 
 void AddAnswer(const AnswerView& view, Families& out) {
   const Answer& answer = view.answer();
-  out.Counter("answers_total", "Snapshots published by the analysis since the appliance started.",
+  out.Counter("snapshots_total", "Snapshots published by the analysis since the appliance started.",
               answer.version);
-  out.Gauge("answer_time_seconds",
+  out.Gauge("snapshot_published_timestamp_seconds",
             "Publication time of the last snapshot, in seconds since the Unix epoch.",
             Seconds(ToNanoseconds(answer.published_at)));
   out.Gauge(
-      "answer_reached_time_seconds",
+      "snapshot_data_timestamp_seconds",
       "Event time up to which the last snapshot contains data, in seconds since the Unix epoch.",
       Seconds(ToNanoseconds(answer.reached)));
-  out.Gauge("answer_duration_seconds", "Duration of the last analysis pass in seconds.",
+  out.Gauge("analysis_duration_seconds", "Duration of the last analysis pass in seconds.",
             Seconds(answer.took.count()));
   const Snapshot& snapshot = view.snapshot();
   out.Gauge("flows", "Flows (queue pair directions) in the last snapshot.",
@@ -185,7 +185,7 @@ void AddJobs(const AnswerView& view, Families& out) {
     out.Counter("job_payload_bytes_total", "Payload bytes sent between the ranks of this job.",
                 job.bytes(), labels);
     if (job.period_ns() > 0) {
-      out.Gauge("job_iteration_seconds", "Iteration period of this job in seconds.",
+      out.Gauge("job_iteration_period_seconds", "Iteration period of this job in seconds.",
                 Seconds(job.period_ns()), labels);
     }
     out.Gauge("job_findings", "Current faults that affect this job.", job.findings_size(), labels);
@@ -210,11 +210,11 @@ void AddLinks(const AnswerView& view, const topology::Fabric& fabric, Families& 
     const Labels labels = {{"port", fabric.NameOf(load.port)}};
     if (load.source != LoadSource::kNone) {
       out.Gauge(
-          "link_use_ratio",
+          "link_utilization_ratio",
           "Utilisation of this link direction in the last analysis window; busiest links only.",
           use(load), labels);
     }
-    out.Gauge("link_marked_packets",
+    out.Gauge("link_ce_marked_packets",
               "Packets CE-marked at this port in the last analysis window; busiest links only.",
               static_cast<double>(load.marked), labels);
     out.Gauge("link_dropped_packets",
