@@ -11,18 +11,18 @@ namespace {
 constexpr uint64_t kAddress = 0x7f1234567890;
 constexpr uint32_t kRkey = 0xdeadbeef;
 
-void PutLittleEndian(Bytes& bytes, uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) bytes.push_back(static_cast<uint8_t>(value >> 8 * i));
+void PutLittleEndian(Bytes& bytes, uint64_t value, int size) {
+  for (int i = 0; i < size; ++i) bytes.push_back(static_cast<uint8_t>(value >> 8 * i));
 }
 
 // One element of NCCL's FIFO in the sender's layout: address, size, rkey, then the rest.
 Bytes Element(uint64_t address = kAddress, uint32_t size = 65536, uint32_t rkey = kRkey,
-              size_t bytes = 32) {
+              size_t length = 32) {
   Bytes bytes;
   PutLittleEndian(bytes, address, 8);
   PutLittleEndian(bytes, size, 4);
   PutLittleEndian(bytes, rkey, 4);
-  bytes.resize(bytes);
+  bytes.resize(length);
   return bytes;
 }
 

@@ -151,9 +151,9 @@ TEST(ReceiveLoop, DoesNotCopyFramesThatFitIntoAnMbuf) {
 }
 
 TEST(ReceiveLoop, SupportsFramesThatExceedTheCopyBuffer) {
-  std::vector<Bytes> bytes(70, Bytes(60'000));  // 64 of them exceed the copy buffer
+  std::vector<Bytes> payloads(70, Bytes(60'000));  // 64 of them exceed the copy buffer
   std::vector<RawFrame> frames;
-  for (const Bytes& bytes : bytes) {
+  for (const Bytes& bytes : payloads) {
     frames.push_back({.bytes = bytes,
                       .original_length = 60'000,
                       .timestamp = FromNanoseconds(1'700'000'000'000'000'000)});
@@ -167,9 +167,9 @@ TEST(ReceiveLoop, SupportsFramesThatExceedTheCopyBuffer) {
 }
 
 TEST(ReceiveLoop, EndsFileAtFrameLargerThanThePool) {
-  std::vector<Bytes> bytes(200, Bytes(3000));  // three mbufs each
+  std::vector<Bytes> payloads(200, Bytes(3000));  // three mbufs each
   std::vector<RawFrame> frames;
-  for (const Bytes& bytes : bytes) {
+  for (const Bytes& bytes : payloads) {
     frames.push_back({.bytes = bytes, .original_length = 3000});
   }
   const TemporaryFile file(PcapOf(frames));
