@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/text/yaml_fields.h"
 #include "sim/draw/draw.h"
 #include "sim/run/simulation.h"
 #include "sim/scenario/scenario.h"
-#include "base/text/yaml_fields.h"
 
 namespace rocescope::sim {
 namespace {

@@ -11,10 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/text/yaml_fields.h"
 #include "topology/builder.h"
 #include "topology/check.h"
 #include "topology/fabric.h"
-#include "base/text/yaml_fields.h"
 
 namespace rocescope::topology {
 

@@ -8,10 +8,10 @@
 #include <chrono>
 #include <utility>
 
-#include "topology/check.h"
 #include "base/text/name_range.h"
 #include "base/text/quantity.h"
 #include "base/text/yaml_tree.h"
+#include "topology/check.h"
 #include "topology/yaml_reader.h"
 
 namespace rocescope::topology {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "topology/fabric.h"
 #include "base/text/yaml_tree.h"
+#include "topology/fabric.h"
 
 namespace rocescope::topology {
 

@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
-#include "topology/check.h"
 #include "base/text/quantity.h"
+#include "topology/check.h"
 #include "topology/yaml_reader.h"
 
 namespace rocescope::topology {

@@ -6,9 +6,9 @@
 #include <array>
 #include <utility>
 
-#include "topology/check.h"
 #include "base/text/name_range.h"
 #include "base/text/quantity.h"
+#include "topology/check.h"
 #include "topology/yaml_reader.h"
 
 namespace rocescope::topology {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/yaml_fields.h"
 #include "topology/draft.h"
 #include "topology/generate.h"
-#include "base/text/yaml_fields.h"
 
 namespace rocescope::topology {
 

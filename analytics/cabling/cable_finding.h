@@ -56,8 +56,8 @@ struct CablingAnswer {
   uint64_t links = 0;
   uint64_t confirmed = 0;
   uint64_t contradicted = 0;
-  UnknownNodes counters;          // counter readings of unknown nodes
-  UnknownNodes switches;          // INT hops, sFlow samples and mirrors from unknown switches
+  UnknownNodes counters;       // counter readings of unknown nodes
+  UnknownNodes switches;       // INT hops, sFlow samples and mirrors from unknown switches
   uint64_t flows_refused = 0;  // records dropped because the table was full
   uint64_t flows_evicted = 0;  // idle flows evicted because the table was full
 };

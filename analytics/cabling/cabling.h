@@ -21,9 +21,9 @@ struct CablingOptions {
   uint64_t least_flows = 2;   // minimum number of flows that contradict a cable
   double clear_share = 0.9;   // minimum share of the flows at a port that must agree on the sender
   uint64_t least_states = 3;  // minimum number of link state readings at each end
-  uint64_t least_packets = 16;       // minimum number of packets at a port without a declared link,
+  uint64_t least_packets = 16;      // minimum number of packets at a port without a declared link,
   uint64_t least_bytes = 1u << 20;  // or minimum number of bytes that it received
-  FitTolerance named;                // tolerance for counters read by name
+  FitTolerance named;               // tolerance for counters read by name
   FitTolerance sflow = {.periods = 1};  // an sFlow agent can send a reading one second late
 };
 

@@ -21,7 +21,7 @@ struct LinkClaim {
   Sender sender;          // node kNone: the sender is unknown
   uint64_t flows = 0;     // flows that show this sender
   uint64_t against = 0;   // flows that show the declared sender
-  uint64_t bytes = 0;    // according to counters: bytes received but not sent by the declared peer
+  uint64_t bytes = 0;     // according to counters: bytes received but not sent by the declared peer
   uint64_t readings = 0;  // counter readings
   bool by_counters = false;
   Timestamp since;

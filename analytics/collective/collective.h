@@ -40,8 +40,8 @@ struct Collective {
   // halving-doubling of two.
   std::optional<CollectiveKind> alternative;
   double confidence = 0;
-  // Indices into JobIterationPattern::members; the groups run independently. One NIC may represent the other
-  // NICs of its host, because NVLink traffic is not visible.
+  // Indices into JobIterationPattern::members; the groups run independently. One NIC may represent
+  // the other NICs of its host, because NVLink traffic is not visible.
   std::vector<std::vector<uint32_t>> groups;
   Duration offset{};    // start, relative to the start of the iteration
   Duration duration{};  // time until the last packet

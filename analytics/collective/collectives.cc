@@ -111,9 +111,11 @@ class Inference {
 
 }  // namespace
 
-std::vector<JobIterationPattern> FindCollectives(const HostFacts& facts, const ConnectionList& connections,
-                                       const FlowSummaries& flows, const ActivityTracker& activity,
-                                       Attribution& attribution) {
+std::vector<JobIterationPattern> FindCollectives(const HostFacts& facts,
+                                                 const ConnectionList& connections,
+                                                 const FlowSummaries& flows,
+                                                 const ActivityTracker& activity,
+                                                 Attribution& attribution) {
   const TimeLine line = activity.Line();
   if (line.length == 0) return {};
   const std::vector<FlowActivity> active = activity.Flows();
@@ -148,7 +150,8 @@ std::vector<JobIterationPattern> FindCollectives(const HostFacts& facts, const C
   std::vector<JobIterationPattern> iteration_patterns;
   for (uint32_t job = 0; job < of_job.size(); ++job) {
     if (of_job[job].empty()) continue;
-    if (std::optional<JobIterationPattern> iteration_pattern = IterationPatternOf(channels, of_job[job], line)) {
+    if (std::optional<JobIterationPattern> iteration_pattern =
+            IterationPatternOf(channels, of_job[job], line)) {
       iteration_pattern->job = job;
       iteration_patterns.push_back(*std::move(iteration_pattern));
     }
@@ -223,7 +226,8 @@ void CollectiveFinder::Repeat(const ConnectionList& connections, const FlowSumma
     iteration_patterns.push_back(at->second);
     iteration_patterns.back().job = job;
   }
-  iteration_patterns_ = std::make_shared<const std::vector<JobIterationPattern>>(std::move(iteration_patterns));
+  iteration_patterns_ =
+      std::make_shared<const std::vector<JobIterationPattern>>(std::move(iteration_patterns));
 }
 
 }  // namespace rocescope

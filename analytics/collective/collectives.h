@@ -19,11 +19,13 @@
 namespace rocescope {
 
 // Adds the inferred jobs to `attribution`, which must belong to these connections and flows.
-// Returns one JobIterationPattern per job; a job without a period, or with fewer than three observed periods,
-// has none.
-std::vector<JobIterationPattern> FindCollectives(const HostFacts& facts, const ConnectionList& connections,
-                                       const FlowSummaries& flows, const ActivityTracker& activity,
-                                       Attribution& attribution);
+// Returns one JobIterationPattern per job; a job without a period, or with fewer than three
+// observed periods, has none.
+std::vector<JobIterationPattern> FindCollectives(const HostFacts& facts,
+                                                 const ConnectionList& connections,
+                                                 const FlowSummaries& flows,
+                                                 const ActivityTracker& activity,
+                                                 Attribution& attribution);
 
 // Calls FindCollectives for successive states of the traffic. A search visits all connections while
 // an iteration takes seconds, so the finder repeats the last result until `pace` has passed.
@@ -33,10 +35,10 @@ class CollectiveFinder {
   explicit CollectiveFinder(Duration pace = {}) : pace_(pace) {}
 
   std::shared_ptr<const std::vector<JobIterationPattern>> Find(const HostFacts& facts,
-                                                     const ConnectionList& connections,
-                                                     const FlowSummaries& flows,
-                                                     const ActivityTracker& activity,
-                                                     Attribution& attribution);
+                                                               const ConnectionList& connections,
+                                                               const FlowSummaries& flows,
+                                                               const ActivityTracker& activity,
+                                                               Attribution& attribution);
 
  private:
   using Ends = std::array<ConnectionEndpoint, 2>;
@@ -50,7 +52,7 @@ class CollectiveFinder {
   std::vector<std::string> notes_;  // notes of the last search
   std::vector<Job> wire_jobs_;
   std::vector<std::pair<Ends, EndClaims>> of_wire_;  // sorted by ends; job numbers index wire_jobs_
-  std::map<std::string, JobIterationPattern> by_job_;          // indexed by job ID
+  std::map<std::string, JobIterationPattern> by_job_;  // indexed by job ID
   std::shared_ptr<const std::vector<JobIterationPattern>> iteration_patterns_;
 };
 

@@ -57,14 +57,16 @@ class World {
 
   Attribution Find(Attribution attribution = {}) {
     attribution.endpoints.resize(connections_.size());
-    iteration_patterns_ = FindCollectives(facts_, connections_, *traffic_.Summaries(), activity_, attribution);
+    iteration_patterns_ =
+        FindCollectives(facts_, connections_, *traffic_.Summaries(), activity_, attribution);
     return attribution;
   }
   Attribution FindBy(CollectiveFinder& finder,
                      std::shared_ptr<const std::vector<JobIterationPattern>>& iteration_patterns) {
     Attribution attribution;
     attribution.endpoints.resize(connections_.size());
-    iteration_patterns = finder.Find(facts_, connections_, *traffic_.Summaries(), activity_, attribution);
+    iteration_patterns =
+        finder.Find(facts_, connections_, *traffic_.Summaries(), activity_, attribution);
     return attribution;
   }
   const std::vector<JobIterationPattern>& iteration_patterns() const { return iteration_patterns_; }
@@ -202,7 +204,8 @@ TEST(FindCollectives, SeparatesTwoJobsOnInterleavedHosts) {
   EXPECT_EQ(HostsByJob(attribution), (std::set<std::set<uint32_t>>{{1, 3, 5, 7}, {2, 4, 6, 8}}));
   ASSERT_EQ(world.iteration_patterns().size(), 2u);
   for (const JobIterationPattern& iteration_pattern : world.iteration_patterns()) {
-    const double expected = iteration_pattern.members[0].address == HostAddress(1) ? 1000e3 : 1130e3;
+    const double expected =
+        iteration_pattern.members[0].address == HostAddress(1) ? 1000e3 : 1130e3;
     EXPECT_NEAR(static_cast<double>(iteration_pattern.period.count()), expected, 0.003 * expected);
     ASSERT_EQ(iteration_pattern.collectives.size(), 1u);
     EXPECT_EQ(iteration_pattern.collectives[0].kind, CollectiveKind::kRing);

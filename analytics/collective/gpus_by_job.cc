@@ -38,9 +38,9 @@ GpuIndex GpuNextTo(const topology::Fabric& fabric, NicIndex nic) {
   return kNone;
 }
 
-std::vector<std::vector<GpuIndex>> GpusByJob(const topology::Fabric& fabric,
-                                             const Attribution& attribution,
-                                             const std::vector<JobIterationPattern>& iteration_patterns) {
+std::vector<std::vector<GpuIndex>> GpusByJob(
+    const topology::Fabric& fabric, const Attribution& attribution,
+    const std::vector<JobIterationPattern>& iteration_patterns) {
   std::vector<std::vector<GpuIndex>> by_job(attribution.jobs.size());
   std::vector<bool> taken(fabric.gpus().size());
   const auto take = [&](uint32_t job, GpuIndex gpu) {

@@ -16,8 +16,8 @@ topology::GpuIndex GpuNextTo(const topology::Fabric& fabric, topology::NicIndex 
 
 // Returns the GPUs of each job in the attribution: those that its ranks report, otherwise those
 // next to the participating NICs. A GPU is listed once, for the first job that has it.
-std::vector<std::vector<topology::GpuIndex>> GpusByJob(const topology::Fabric& fabric,
-                                                       const Attribution& attribution,
-                                                       const std::vector<JobIterationPattern>& iteration_patterns);
+std::vector<std::vector<topology::GpuIndex>> GpusByJob(
+    const topology::Fabric& fabric, const Attribution& attribution,
+    const std::vector<JobIterationPattern>& iteration_patterns);
 
 }  // namespace rocescope

@@ -15,7 +15,7 @@
 namespace rocescope {
 namespace {
 
-constexpr size_t kMaxSeries = 64;  // the largest channels are sufficient to find the period
+constexpr size_t kMaxSeries = 64;   // the largest channels are sufficient to find the period
 constexpr double kClear = 0.3;      // strength of a period that needs no further check
 constexpr double kAboutOne = 0.25;  // iterations
 // Probability that a member is the last one in an iteration by chance.
@@ -116,8 +116,8 @@ class Analyst {
         most = std::max(most, part->active.CountBefore(end) - part->active.CountBefore(begin));
       }
       iteration_pattern.spans.push_back({.begin = TimeAt(iterations.begins[k]),
-                              .end = TimeAt(iterations.begins[k + 1]),
-                              .sending = Length(static_cast<double>(most))});
+                                         .end = TimeAt(iterations.begins[k + 1]),
+                                         .sending = Length(static_cast<double>(most))});
     }
   }
 
@@ -223,7 +223,8 @@ class Analyst {
       for (const uint32_t member : step.members) group.push_back(number_of_.at(member));
       std::ranges::sort(group);
     }
-    for (Collective& collective : iteration_pattern.collectives) std::ranges::sort(collective.groups);
+    for (Collective& collective : iteration_pattern.collectives)
+      std::ranges::sort(collective.groups);
     DropRest(iteration_pattern.collectives);
     std::ranges::stable_sort(iteration_pattern.collectives, {}, &Collective::offset);
   }
@@ -254,8 +255,9 @@ class Analyst {
 
 }  // namespace
 
-std::optional<JobIterationPattern> IterationPatternOf(const Channels& channels, std::span<const uint32_t> of_job,
-                                  const TimeLine& line) {
+std::optional<JobIterationPattern> IterationPatternOf(const Channels& channels,
+                                                      std::span<const uint32_t> of_job,
+                                                      const TimeLine& line) {
   return Analyst(channels, of_job, line).Run();
 }
 

@@ -12,7 +12,8 @@ namespace rocescope {
 
 // `of_job` are the indices of the job's channels. Returns nothing without a detectable period. Does
 // not set `job`.
-std::optional<JobIterationPattern> IterationPatternOf(const Channels& channels, std::span<const uint32_t> of_job,
-                                  const TimeLine& line);
+std::optional<JobIterationPattern> IterationPatternOf(const Channels& channels,
+                                                      std::span<const uint32_t> of_job,
+                                                      const TimeLine& line);
 
 }  // namespace rocescope

@@ -8,8 +8,8 @@
 namespace rocescope {
 namespace {
 
-constexpr size_t kShortest = 6;      // slots: shorter periods are indistinguishable from noise
-constexpr size_t kFewest = 3;        // repetitions
+constexpr size_t kShortest = 6;    // slots: shorter periods are indistinguishable from noise
+constexpr size_t kFewest = 3;      // repetitions
 constexpr double kMinPeak = 0.2;   // minimum correlation at a period
 constexpr double kMinMean = 0.15;  // minimum correlation over its multiples
 constexpr double kNotMuchWeaker = 0.6;

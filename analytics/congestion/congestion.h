@@ -45,9 +45,9 @@ struct HotspotTraffic {
   uint32_t flows = 0;    // number of all flows
   double imbalance = 0;  // bytes of the largest flow divided by the mean; 1 if all are equal
   HotspotCause cause = HotspotCause::kUnknown;
-  double group_utilization = 0;        // utilisation of the parallel links, as far as known: 0 to 1
-  uint32_t group_links = 0;    // number of parallel links, including this one
-  std::vector<LostTime> lost;  // indexed by job
+  double group_utilization = 0;  // utilisation of the parallel links, as far as known: 0 to 1
+  uint32_t group_links = 0;      // number of parallel links, including this one
+  std::vector<LostTime> lost;    // indexed by job
 
   friend bool operator==(const HotspotTraffic&, const HotspotTraffic&) = default;
 };

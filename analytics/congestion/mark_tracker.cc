@@ -71,8 +71,9 @@ void MarkTracker::Add(const FlowRecord& record) {
   MarkWindow* const window = EntryOf(at->second, WindowOf(record));
   if (window == nullptr) return;
   std::vector<MarkObservation>& sights = window->sights;
-  auto sight = std::ranges::find_if(
-      sights, [&](const MarkObservation& one) { return one.node == node && one.ttl == record.ttl; });
+  auto sight = std::ranges::find_if(sights, [&](const MarkObservation& one) {
+    return one.node == node && one.ttl == record.ttl;
+  });
   if (sight == sights.end()) {
     constexpr size_t kMost = 16;  // more switches than on any path
     if (sights.size() == kMost) return;

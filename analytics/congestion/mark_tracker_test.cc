@@ -62,7 +62,8 @@ TEST_F(MarkTrackerTest, AddsIntervalsOfAWindowByTtl) {
   EXPECT_THAT(windows[0].sights,
               ElementsAre(MarkObservation{.node = leaf_, .ttl = 64, .packets = 150},
                           MarkObservation{.node = leaf_, .ttl = 62, .packets = 90, .marked = 3}));
-  EXPECT_THAT(windows[1].sights, ElementsAre(MarkObservation{.node = leaf_, .ttl = 62, .packets = 10}));
+  EXPECT_THAT(windows[1].sights,
+              ElementsAre(MarkObservation{.node = leaf_, .ttl = 62, .packets = 10}));
 }
 
 TEST_F(MarkTrackerTest, KeepsFlowsWithCnps) {

@@ -133,7 +133,8 @@ size_t LastSeen(const topology::Path& way, const MarkTracker& marks,
 bool IsMarkedAround(const std::vector<MarkWindow>& windows, int64_t number) {
   return std::ranges::any_of(windows, [&](const MarkWindow& window) {
     return (window.window == number || window.window == number - 1) &&
-           std::ranges::any_of(window.sights, [](const MarkObservation& one) { return one.marked > 0; });
+           std::ranges::any_of(window.sights,
+                               [](const MarkObservation& one) { return one.marked > 0; });
   });
 }
 

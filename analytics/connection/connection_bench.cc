@@ -13,7 +13,7 @@ namespace rocescope {
 namespace {
 
 std::vector<ObservationRecord> MakeObservations(uint32_t connections, uint32_t hosts, size_t count,
-                                          bool lock_step) {
+                                                bool lock_step) {
   std::mt19937 random(1);
   std::vector<TrueConnection> truth;
   std::vector<uint32_t> psn;

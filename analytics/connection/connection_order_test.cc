@@ -127,7 +127,8 @@ TEST_F(ConnectionOrder, ToleratesTwentyPercentMirrorLoss) {
     for (size_t i = 0; i < kStripes; ++i) {
       if (lost(dice_)) continue;
       Add(2, 62,
-          Observation(stripes_[i].ToB(), psn * 100 + static_cast<int64_t>(i)).Request(kSendOnly, psn));
+          Observation(stripes_[i].ToB(), psn * 100 + static_cast<int64_t>(i))
+              .Request(kSendOnly, psn));
     }
     for (size_t i = 0; i < kStripes; ++i) {
       if (lost(dice_)) continue;

@@ -116,11 +116,13 @@ TEST(ConnectionTracker, RethEchoPairsTheTreesConnections) {
                   .Reth(0x74265001f100, 0x7c8d, 64)
                   .Grants(0x7b1139b30000, 0x80000, 0x6753));
   tracker.Add(Observation(to_43.ToA(), 8206).Ack(0));
-  tracker.Add(
-      Observation(to_43.ToA(), 8228).Request(kWriteOnlyImmediate, 0).Reth(0x7b1139b30000, 0x6753, 1));
+  tracker.Add(Observation(to_43.ToA(), 8228)
+                  .Request(kWriteOnlyImmediate, 0)
+                  .Reth(0x7b1139b30000, 0x6753, 1));
   tracker.Add(Observation(to_43.ToB(), 8240).Ack(0));
-  tracker.Add(
-      Observation(to_46.ToB(), 8272).Request(kWriteOnlyImmediate, 0).Reth(0x742640f30000, 0x8f09, 1));
+  tracker.Add(Observation(to_46.ToB(), 8272)
+                  .Request(kWriteOnlyImmediate, 0)
+                  .Reth(0x742640f30000, 0x8f09, 1));
   tracker.Add(Observation(to_46.ToA(), 8512).Ack(0));
   // The second round: 24 packets in each direction after a clear-to-send each.
   tracker.Add(Observation(to_46.ToA(), 10020000)
@@ -249,7 +251,8 @@ TEST(ConnectionTracker, OnePsnEchoAmongOthersIsNotCertain) {
 void LockStepRound(ConnectionTracker& tracker, const std::vector<TrueConnection>& truth,
                    uint32_t psn, int64_t time) {
   for (size_t i = 0; i < truth.size(); ++i) {
-    tracker.Add(Observation(truth[i].ToB(), time + static_cast<int64_t>(i)).Request(kSendOnly, psn));
+    tracker.Add(
+        Observation(truth[i].ToB(), time + static_cast<int64_t>(i)).Request(kSendOnly, psn));
   }
   for (size_t i = 0; i < truth.size(); ++i) {
     tracker.Add(Observation(truth[i].ToA(), time + 20 + static_cast<int64_t>(i)).Ack(psn));

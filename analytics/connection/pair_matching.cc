@@ -181,8 +181,8 @@ class PairMatcher {
       if (place == kNoFlow) continue;
       const double uses = std::min(use->count, kMaximumUses);
       if (users.size() == 1) {
-        AddToBoth(side, member, place, std::log(kOneQueuePairOdds * alternatives) + uses * std::log(2.0),
-                  2 * uses);
+        AddToBoth(side, member, place,
+                  std::log(kOneQueuePairOdds * alternatives) + uses * std::log(2.0), 2 * uses);
       } else {  // one of the stripes is the partner, but the grant does not identify it
         const double evidence =
             std::log(kStripeOdds * std::max(1.0, alternatives / static_cast<double>(users.size())));

@@ -43,7 +43,8 @@ void PsnEcho::AddRequest(const FlowStore& store, const FlowAtTap& at_tap,
   requests_.Insert(at_tap.channel, record.psn, store.IndexOf(at_tap), record.event_time);
 }
 
-void PsnEcho::AddResponse(const FlowStore& store, FlowAtTap& at_tap, const ObservationRecord& record) {
+void PsnEcho::AddResponse(const FlowStore& store, FlowAtTap& at_tap,
+                          const ObservationRecord& record) {
   if (!RepeatsRequest(record) || store.requesters(at_tap.reverse_channel) == 0) return;
   if (at_tap.responded && PsnDistance(at_tap.furthest_response, record.psn) <= 0) return;
   at_tap.responded = true;

@@ -51,7 +51,7 @@ class DependencyTest : public testing::Test {
   }
   // Adds a path by node names.
   PathInterval& AddWay(const std::vector<std::string>& nodes, uint32_t qpn,
-                      PathState state = PathState::kExact) {
+                       PathState state = PathState::kExact) {
     PathInterval stretch{.state = state};
     for (size_t i = 0; i + 1 < nodes.size(); ++i) {
       stretch.certain.push_back(Port(nodes[i], nodes[i + 1]));

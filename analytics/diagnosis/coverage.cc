@@ -139,8 +139,8 @@ void MeetByPackets(const DiagnosisParts& parts, const CounterSummary& summary, N
     needs.Meet(Need::kCnpDelays, told);
   }
   const bool ways = std::ranges::any_of(parts.paths, [](const FlowPath& flow) {
-    return std::ranges::any_of(flow.intervals,
-                               [](const PathInterval& stretch) { return !stretch.certain.empty(); });
+    return std::ranges::any_of(
+        flow.intervals, [](const PathInterval& stretch) { return !stretch.certain.empty(); });
   });
   const bool pairs = std::ranges::any_of(parts.connections, [](const Connection& connection) {
     return connection.endpoints[0].qpn && connection.endpoints[1].qpn;

@@ -6,9 +6,9 @@
 #include <tuple>
 #include <vector>
 
+#include "analytics/diagnosis/affected_jobs.h"
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/obstacle.h"
-#include "analytics/diagnosis/affected_jobs.h"
 
 namespace rocescope {
 namespace {

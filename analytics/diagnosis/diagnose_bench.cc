@@ -123,12 +123,12 @@ struct Large {
                       .source = source,
                       .destination = destination};
         PathInterval stretch{.from = Timestamp(Duration(0)),
-                            .until = Timestamp(kWindows * kWindow),
-                            .state = PathState::kExact,
-                            .probability = 1,
-                            .candidates = 1,
-                            .packets = 1'000'000,
-                            .bytes = 4'000'000'000};
+                             .until = Timestamp(kWindows * kWindow),
+                             .state = PathState::kExact,
+                             .probability = 1,
+                             .candidates = 1,
+                             .packets = 1'000'000,
+                             .bytes = 4'000'000'000};
         const auto go = [&](PortIndex port) {
           stretch.path.ports[stretch.path.length++] = port;
           stretch.certain.push_back(port);

@@ -159,12 +159,12 @@ class DiagnosisTest : public testing::Test {
                   .source = NicOf(nodes.front()),
                   .destination = NicOf(nodes.back())};
     PathInterval stretch{.from = Begin(first),
-                        .until = End(last) - Duration(1),
-                        .state = PathState::kExact,
-                        .probability = 1,
-                        .candidates = 1,
-                        .packets = 1000,
-                        .bytes = 1'000'000};
+                         .until = End(last) - Duration(1),
+                         .state = PathState::kExact,
+                         .probability = 1,
+                         .candidates = 1,
+                         .packets = 1000,
+                         .bytes = 1'000'000};
     for (size_t i = 0; i + 1 < nodes.size(); ++i) {
       stretch.certain.push_back(Port(nodes[i], nodes[i + 1]));
       stretch.path.ports[stretch.path.length++] = stretch.certain.back();

@@ -46,7 +46,7 @@ struct Finding {
   FaultKind kind = FaultKind::kLinkDown;
   Place place;
   Basis basis = Basis::kItself;
-  double confidence = 0;        // probability that kind and place are correct, 0 to 1
+  double confidence = 0;              // probability that kind and place are correct, 0 to 1
   std::vector<Suspect> alternatives;  // alternative explanations, the most likely first
 
   Timestamp from;                  // first sign
@@ -56,7 +56,7 @@ struct Finding {
   std::vector<std::string> evidence;      // the strongest first
   std::vector<std::string> further;       // missing telemetry that would exclude alternatives
   std::vector<FlowKey> culprits;          // flows that cause the fault, ascending
-  std::vector<uint32_t> affected_jobs;          // indices into Attribution::jobs, ascending
+  std::vector<uint32_t> affected_jobs;    // indices into Attribution::jobs, ascending
   std::vector<topology::PortIndex> loop;  // pfc_deadlock: each port waits for the next one
   std::vector<Suspect> symptoms;          // other suspected faults that this one explains
 

@@ -202,7 +202,8 @@ void DetectOneLink(const DiagnosisInput& input, LinkIndex index, const LinkHisto
       // A failed NIC and a failed cable look the same to the switch. Cables and transceivers fail
       // more often.
       finding.confidence = 0.6;
-      finding.alternatives.push_back({.kind = FaultKind::kNicCrash, .place = at_nic, .probability = 0.4});
+      finding.alternatives.push_back(
+          {.kind = FaultKind::kNicCrash, .place = at_nic, .probability = 0.4});
       finding.further.push_back("counters of the NIC: a NIC that is down reports none");
     } else if (IsSilent(input, nic, history)) {
       finding.kind = FaultKind::kNicCrash;

@@ -121,7 +121,8 @@ void NoteFewest(const DiagnosisInput& input,
     for (const size_t i : best.pairs) {
       for (const PortIndex port : pairs[i].way) {
         if (input.fabric().port(port).link != best.link) continue;
-        Note(input, port, {.shift = pairs[i].shift, .innocent = best.innocent, .alternatives = alternatives},
+        Note(input, port,
+             {.shift = pairs[i].shift, .innocent = best.innocent, .alternatives = alternatives},
              shifts);
       }
     }

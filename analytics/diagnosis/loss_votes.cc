@@ -64,7 +64,8 @@ Between BetweenTaps(const DiagnosisInput& input, const std::vector<PortIndex>& w
     const auto late = static_cast<double>(sight->late);
     if (late >= input.thresholds().lost_before_tap_ratio * refused) {
       between.end = std::min(between.end, i);
-    } else if (late <= input.thresholds().lost_behind_tap_ratio * refused && sight->retransmitted > 0) {
+    } else if (late <= input.thresholds().lost_behind_tap_ratio * refused &&
+               sight->retransmitted > 0) {
       between.first = i;
     }
   }

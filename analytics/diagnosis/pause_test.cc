@@ -27,10 +27,10 @@ class PauseTest : public DiagnosisTest {
   // What was seen of a flow agrees with no path of the fabric.
   void Strays(const std::vector<std::string>& nodes, uint32_t qpn, size_t first, size_t last) {
     PathInterval stretch{.from = Begin(first),
-                        .until = End(last) - Duration(1),
-                        .state = PathState::kStray,
-                        .packets = 1000,
-                        .bytes = 1'000'000};
+                         .until = End(last) - Duration(1),
+                         .state = PathState::kStray,
+                         .packets = 1000,
+                         .bytes = 1'000'000};
     for (size_t i = 0; i + 1 < nodes.size(); ++i) {
       stretch.shares.push_back({.port = Port(nodes[i], nodes[i + 1]), .share = 1});
     }

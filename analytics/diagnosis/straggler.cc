@@ -136,10 +136,11 @@ void DetectWaiting(const DiagnosisInput& input, const std::set<GpuIndex>& told, 
                        .detected_at = waited.from + 2 * iteration_pattern.period};
     for (const GpuIndex rival : alternatives) {
       finding.alternatives.push_back({.kind = FaultKind::kStraggler,
-                                .place = {.kind = PlaceKind::kGpu, .index = rival},
-                                .probability = share});
+                                      .place = {.kind = PlaceKind::kGpu, .index = rival},
+                                      .probability = share});
     }
-    if (waited.until + 3 * iteration_pattern.period < iteration_pattern.last) finding.until = waited.until;
+    if (waited.until + 3 * iteration_pattern.period < iteration_pattern.last)
+      finding.until = waited.until;
     finding.affected_jobs.push_back(iteration_pattern.job);
     finding.evidence.push_back(
         fmt::format("it was the last to enter {} of {}, {:.0f} us after the others",

@@ -89,15 +89,16 @@ TEST_F(StragglerTest, GpusOfNoJobArePeersIfTheyHaveAsMuchMemory) {
 class WaitingTest : public StragglerTest {
  protected:
   WaitingTest() {
-    JobIterationPattern iteration_pattern{.job = 3, .period = std::chrono::milliseconds(1), .last = End(kWindows - 1)};
+    JobIterationPattern iteration_pattern{
+        .job = 3, .period = std::chrono::milliseconds(1), .last = End(kWindows - 1)};
     iteration_pattern.members = {{.address = AddressOf("host1")}, {.address = AddressOf("host5")}};
     iteration_pattern.straggler = {.member = 1,
-                         .iterations = 9,
-                         .of = 10,
-                         .lateness = std::chrono::microseconds(300),
-                         .from = Begin(8),
-                         .until = End(kWindows - 1),
-                         .confidence = 0.9};
+                                   .iterations = 9,
+                                   .of = 10,
+                                   .lateness = std::chrono::microseconds(300),
+                                   .from = Begin(8),
+                                   .until = End(kWindows - 1),
+                                   .confidence = 0.9};
     iteration_patterns_ = {iteration_pattern};
     attribution_.jobs.resize(4);
   }

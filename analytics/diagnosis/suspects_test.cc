@@ -84,7 +84,8 @@ TEST(SetSuspects, TheFirstIsTheFindingAndTheNextAreItsRivals) {
   EXPECT_EQ(finding.kind, FaultKind::kGrayLoss);
   EXPECT_EQ(finding.place.index, 1u);
   EXPECT_EQ(finding.confidence, 0.6);
-  EXPECT_THAT(finding.alternatives, ElementsAre(ranked[1])) << "less than one in a hundred is no rival";
+  EXPECT_THAT(finding.alternatives, ElementsAre(ranked[1]))
+      << "less than one in a hundred is no rival";
 }
 
 TEST(SetSuspects, FourRivalsAreEnough) {

@@ -29,7 +29,7 @@ struct FillLevel {
   uint8_t priority = 0;
   size_t window = 0;
   uint64_t bytes = 0;  // highest fill level in bytes
-  bool acted = false;   // the switch marked or paused
+  bool acted = false;  // the switch marked or paused
 };
 
 // Fill levels of queues that report both metrics, in windows in which both are known.
@@ -192,8 +192,8 @@ class Marking {
     // Index of the first queue that is not longer than this.
     size_t FirstOf(uint64_t most) const {
       return static_cast<size_t>(
-          std::ranges::partition_point(
-              levels_, [&](const FillLevel& level) { return level.bytes > most; }) -
+          std::ranges::partition_point(levels_,
+                                       [&](const FillLevel& level) { return level.bytes > most; }) -
           levels_.begin());
     }
     const std::vector<FillLevel>& levels() const { return levels_; }

@@ -207,7 +207,8 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
   auto congestion = CongestionOn(*paths, *connections, *attribution);
   auto link_loads = std::make_shared<const LinkLoads>(
       metrics_ ? LinkLoadsOf(*fabric_, *metrics_, *paths) : LinkLoads());
-  auto iteration_patterns = collectives_.Find(*host_facts_, *connections, *flows, activity_, *attribution);
+  auto iteration_patterns =
+      collectives_.Find(*host_facts_, *connections, *flows, activity_, *attribution);
   auto cabling =
       std::make_shared<const CablingAnswer>(cabling_ ? cabling_->Answer() : CablingAnswer());
   auto findings = std::make_shared<Findings>();

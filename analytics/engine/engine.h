@@ -42,7 +42,9 @@ struct EngineOptions {
 class Engine {
  public:
   explicit Engine(const EngineOptions& options = {})
-      : options_(options), connections_(options.connections), collectives_(options.iteration_pattern_pace) {
+      : options_(options),
+        connections_(options.connections),
+        collectives_(options.iteration_pattern_pace) {
     activity_.SetClocks(clocks_.get());
   }
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "dataplane/host/nccl_log.h"
 #include "analytics/job/qp_peer.h"
+#include "dataplane/host/nccl_log.h"
 
 namespace rocescope {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "dataplane/host/allocation.h"
 #include "analytics/job/communicator.h"
+#include "dataplane/host/allocation.h"
 #include "dataplane/host/rdma_resource.h"
 
 namespace rocescope {

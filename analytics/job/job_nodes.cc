@@ -7,8 +7,8 @@
 #include <charconv>
 #include <set>
 
-#include "topology/check.h"
 #include "base/text/name_range.h"
+#include "topology/check.h"
 
 namespace rocescope {
 namespace {

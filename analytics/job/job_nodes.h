@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dataplane/host/allocation.h"
 #include "base/result.h"
+#include "dataplane/host/allocation.h"
 
 namespace rocescope {
 

@@ -42,7 +42,7 @@ void LossTracker::LearnTap(const TapLocation& place) {
 }
 
 std::vector<LossObservation> LossTracker::ObservationsOf(const FlowKey& flow, int64_t from,
-                                             int64_t until) const {
+                                                         int64_t until) const {
   std::vector<LossObservation> sights;
   const auto at = sights_.find(flow);
   if (at == sights_.end()) return sights;

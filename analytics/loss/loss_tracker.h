@@ -16,7 +16,7 @@
 namespace rocescope {
 
 struct LossWindow {
-  int64_t window = 0;   // window number since the epoch
+  int64_t window = 0;          // window number since the epoch
   uint64_t retransmitted = 0;  // retransmitted packets of the flow
   uint64_t refused =
       0;  // sequence error NAKs carried by the flow; they refer to the opposite direction
@@ -55,7 +55,8 @@ class LossTracker {
   const std::map<FlowKey, std::vector<LossWindow>>& losses() const { return losses_; }
   // Returns the observations of a flow's retransmitted or reordered packets in the windows [from,
   // until), unordered. Empty: no tap with a known location observed the flow.
-  std::vector<LossObservation> ObservationsOf(const FlowKey& flow, int64_t from, int64_t until) const;
+  std::vector<LossObservation> ObservationsOf(const FlowKey& flow, int64_t from,
+                                              int64_t until) const;
   // Records dropped because the table was full of flows with loss or reordering in recent windows.
   uint64_t refused() const { return refused_; }
 

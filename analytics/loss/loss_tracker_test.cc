@@ -47,10 +47,11 @@ TEST(LossTrackerTest, CountsOneLossShownByTwoTapsOnce) {
   tracker.Add(record);
   record.interval_start += kWindow;
   tracker.Add(record);
-  EXPECT_THAT(tracker.losses(),
-              ElementsAre(Pair(record.flow,
-                               ElementsAre(LossWindow{.window = 2, .retransmitted = 5, .refused = 1},
-                                           LossWindow{.window = 3, .retransmitted = 5, .refused = 1}))));
+  EXPECT_THAT(
+      tracker.losses(),
+      ElementsAre(Pair(record.flow,
+                       ElementsAre(LossWindow{.window = 2, .retransmitted = 5, .refused = 1},
+                                   LossWindow{.window = 3, .retransmitted = 5, .refused = 1}))));
 }
 
 TEST(LossTrackerTest, IgnoresReceiverNotReadyNaks) {
@@ -115,9 +116,10 @@ TEST(LossTrackerTest, AddsTenIntervalsOfOneTap) {
       tracker.Add(record);
     }
   }
-  EXPECT_THAT(tracker.losses(),
-              ElementsAre(Pair(Record(1, 0, 0).flow,
-                               ElementsAre(LossWindow{.window = 3, .retransmitted = 40, .refused = 10}))));
+  EXPECT_THAT(
+      tracker.losses(),
+      ElementsAre(Pair(Record(1, 0, 0).flow,
+                       ElementsAre(LossWindow{.window = 3, .retransmitted = 40, .refused = 10}))));
 }
 
 TEST(LossTrackerTest, CountsALateRecordSeparately) {
@@ -128,8 +130,9 @@ TEST(LossTrackerTest, CountsALateRecordSeparately) {
   record = Record(1, 0, 100);
   record.requests.retransmitted = 2;
   tracker.Add(record);
-  EXPECT_THAT(tracker.losses().at(record.flow), ElementsAre(LossWindow{.window = 1, .retransmitted = 2},
-                                                            LossWindow{.window = 2, .retransmitted = 5}));
+  EXPECT_THAT(tracker.losses().at(record.flow),
+              ElementsAre(LossWindow{.window = 1, .retransmitted = 2},
+                          LossWindow{.window = 2, .retransmitted = 5}));
 }
 
 // A packet is lost after the first switch: it passed there twice. It passed the second switch late,
@@ -148,9 +151,11 @@ TEST(LossTrackerTest, TapsShowWhetherALostPacketHadPassed) {
   tracker.Add(record);
   record.tap = 2;  // a tap with an unknown location
   tracker.Add(record);
-  EXPECT_THAT(tracker.ObservationsOf(record.flow, 0, 1),
-              ElementsAre(LossObservation{.node = Fabric().FindNode("leaf0"), .late = 0, .retransmitted = 3},
-                          LossObservation{.node = Fabric().FindNode("spine1"), .late = 1, .retransmitted = 2}));
+  EXPECT_THAT(
+      tracker.ObservationsOf(record.flow, 0, 1),
+      ElementsAre(
+          LossObservation{.node = Fabric().FindNode("leaf0"), .late = 0, .retransmitted = 3},
+          LossObservation{.node = Fabric().FindNode("spine1"), .late = 1, .retransmitted = 2}));
   EXPECT_TRUE(tracker.ObservationsOf(Record(2, 0, 0).flow, 0, 1).empty());
 }
 

@@ -22,7 +22,7 @@ class ChangeReasonTest : public testing::Test {
     return fabric_.port(PortBetween(fabric_, a, b)).link;
   }
   PathInterval By(std::initializer_list<std::string_view> nodes, int64_t from, int64_t until,
-                 PathChange began = PathChange::kRerouted) const {
+                  PathChange began = PathChange::kRerouted) const {
     PathInterval stretch = {.from = At(from), .until = At(until), .began = began};
     const std::vector<std::string_view> names(nodes);
     for (size_t i = 1; i < names.size(); ++i) {

@@ -35,7 +35,7 @@ enum class PathReason : uint8_t {
   kSwitchDown,     // all links of a switch on the old path went down at that time
   kLinkDown,       // a link on the old path went down
   kLinkUp,         // a link on the new path came up
-  kRehashed,      // a link of an alternative path went down or came up, so ECMP rehashed
+  kRehashed,       // a link of an alternative path went down or came up, so ECMP rehashed
   kLinkSilent,     // all flows left a link of the old path, and nothing was observed on it since
   kNewSourcePort,  // ECMP hashed the new source port to another path
 };

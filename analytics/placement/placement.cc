@@ -219,8 +219,8 @@ std::string_view NameOf(PlacementDistance distance) {
 }
 
 Placement PlaceJob(const topology::Fabric& fabric, const topology::LeafGroups& groups,
-                   const Findings& findings, const LinkLoads& loads, std::span<const NodeUsage> uses,
-                   const PlacementRequest& request) {
+                   const Findings& findings, const LinkLoads& loads,
+                   std::span<const NodeUsage> uses, const PlacementRequest& request) {
   const NodeHealth health(fabric, groups, findings, loads);
   return Placer(fabric, groups, request).Run(health, HeldBy(fabric, uses));
 }

@@ -55,10 +55,10 @@ std::string_view NameOf(PlacementReasonKind kind);
 
 struct PlacementReason {
   PlacementReasonKind kind = PlacementReasonKind::kInUse;
-  double cost = 0;                     // reduction of the score, 0 to 1
-  std::string place;                   // empty: the node itself
+  double cost = 0;                   // reduction of the score, 0 to 1
+  std::string place;                 // empty: the node itself
   std::optional<FaultKind> finding;  // kind of a fault
-  std::vector<uint64_t> jobs;          // scheduler's job numbers, for kInUse
+  std::vector<uint64_t> jobs;        // scheduler's job numbers, for kInUse
   double value = 0;  // busy: utilisation; paused: share of the time; faults: confidence
   std::string sentence;
 };
@@ -80,8 +80,8 @@ struct NodeRank {
   uint32_t gpus = 0;
   uint32_t free_gpus = 0;
   uint32_t rails = 0;                    // NICs with a link
-  uint32_t healthy_rails = 0;               // rails without a fault that makes a node unsuitable
-  uint32_t monitored_rails = 0;               // rails with load telemetry
+  uint32_t healthy_rails = 0;            // rails without a fault that makes a node unsuitable
+  uint32_t monitored_rails = 0;          // rails with load telemetry
   std::vector<PlacementReason> reasons;  // worst first
 };
 
@@ -104,7 +104,7 @@ struct Placement {
 // The result depends only on the arguments, not on the order of `uses`. Takes time linear in the
 // ports of the fabric plus about one hundred times the candidates.
 Placement PlaceJob(const topology::Fabric& fabric, const topology::LeafGroups& groups,
-                   const Findings& findings, const LinkLoads& loads, std::span<const NodeUsage> uses,
-                   const PlacementRequest& request);
+                   const Findings& findings, const LinkLoads& loads,
+                   std::span<const NodeUsage> uses, const PlacementRequest& request);
 
 }  // namespace rocescope

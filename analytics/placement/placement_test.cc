@@ -156,8 +156,8 @@ TEST_F(PlacementTest, AlternativesOfAFindingCountWithTheirProbability) {
   Break(FaultKind::kGrayLoss, "host0", "mlx5_0", 0.6);
   const topology::PortIndex other = Port("host4", "mlx5_0");
   findings_[0].alternatives = {{.kind = FaultKind::kGrayLoss,
-                          .place = {PlaceKind::kLink, fabric_.port(other).link, other},
-                          .probability = 0.4}};
+                                .place = {PlaceKind::kLink, fabric_.port(other).link, other},
+                                .probability = 0.4}};
   EXPECT_NEAR(RankOf(Ask({.nodes = 1}), "host4").score, 0.6, 1e-9);
 }
 

@@ -53,7 +53,8 @@ std::vector<Entity> EntitiesOf(const topology::Fabric& fabric, ServiceLayer laye
 
 ServiceLevels ServiceLevelWatch::Update(const topology::Fabric* fabric, const MetricStore* metrics,
                                         const Attribution& attribution,
-                                        const std::vector<JobIterationPattern>& iteration_patterns, Duration window) {
+                                        const std::vector<JobIterationPattern>& iteration_patterns,
+                                        Duration window) {
   ServiceLevels answer{.options = options_, .levels = {}};
   AddJobs(attribution, iteration_patterns, metrics, window, answer);
   if (fabric != nullptr && metrics != nullptr) {
@@ -77,12 +78,14 @@ std::optional<double> ServiceLevelWatch::BoundOf(ServiceIndicator indicator,
 }
 
 void ServiceLevelWatch::AddJobs(const Attribution& attribution,
-                                const std::vector<JobIterationPattern>& iteration_patterns, const MetricStore* metrics,
-                                Duration window, ServiceLevels& answer) {
+                                const std::vector<JobIterationPattern>& iteration_patterns,
+                                const MetricStore* metrics, Duration window,
+                                ServiceLevels& answer) {
   std::map<std::string, JobPast> jobs;
   std::vector<JobPast*> pasts;
   std::vector<const JobIterationPattern*> iteration_pattern_of(attribution.jobs.size(), nullptr);
-  for (const JobIterationPattern& iteration_pattern : iteration_patterns) iteration_pattern_of[iteration_pattern.job] = &iteration_pattern;
+  for (const JobIterationPattern& iteration_pattern : iteration_patterns)
+    iteration_pattern_of[iteration_pattern.job] = &iteration_pattern;
   int64_t until = std::numeric_limits<int64_t>::min();
   for (const AttributedJob& job : attribution.jobs) {
     const size_t number = pasts.size();
@@ -103,12 +106,14 @@ void ServiceLevelWatch::AddJobs(const Attribution& attribution,
     if (!IsOfAJob(indicator)) continue;
     for (uint32_t job = 0; job < pasts.size(); ++job) {
       ServiceLevel level{.indicator = indicator, .job = job};
-      if (pasts[job] != nullptr && iteration_pattern_of[job] != nullptr && !pasts[job]->spans.empty()) {
+      if (pasts[job] != nullptr && iteration_pattern_of[job] != nullptr &&
+          !pasts[job]->spans.empty()) {
         JobPast& past = *pasts[job];
         const int64_t first = NumberOfWindow(past.spans.front().begin, window);
         const int64_t most = std::max<int64_t>(kMaxIterationSpans, options_.long_windows);
-        const std::vector<double> values = IterationValues(
-            *iteration_pattern_of[job], past.spans, indicator, window, std::max(first, until - most), until);
+        const std::vector<double> values =
+            IterationValues(*iteration_pattern_of[job], past.spans, indicator, window,
+                            std::max(first, until - most), until);
         Judge(values, BoundOf(indicator, values, past.learnt), options_, level);
       }
       answer.levels.push_back(level);
@@ -119,7 +124,8 @@ void ServiceLevelWatch::AddJobs(const Attribution& attribution,
 
 void ServiceLevelWatch::AddEntities(const topology::Fabric& fabric, const MetricStore& metrics,
                                     const Attribution& attribution,
-                                    const std::vector<JobIterationPattern>& iteration_patterns, ServiceLevels& answer) {
+                                    const std::vector<JobIterationPattern>& iteration_patterns,
+                                    ServiceLevels& answer) {
   const auto read = metrics.WindowsRead().value_or(std::pair<int64_t, int64_t>(0, 0));
   const auto from_of = [&](int64_t most) { return std::max(read.first, read.second - most); };
   const int64_t from = from_of(options_.long_windows);
@@ -132,8 +138,9 @@ void ServiceLevelWatch::AddEntities(const topology::Fabric& fabric, const Metric
     const bool is_gap = indicator == ServiceIndicator::kGpuUtilisationGap;
     const int64_t begin = IsLearnt(indicator) ? from_first : from;
     if (is_gap) {
-      gaps = UtilisationGaps(metrics, fabric.gpus().size(), GpusByJob(fabric, attribution, iteration_patterns),
-                             begin, read.second);
+      gaps =
+          UtilisationGaps(metrics, fabric.gpus().size(),
+                          GpusByJob(fabric, attribution, iteration_patterns), begin, read.second);
     }
     for (const Entity& entity : EntitiesOf(fabric, InfoOf(indicator).layer)) {
       ServiceLevel level{.indicator = indicator, .entity = entity};

@@ -26,8 +26,8 @@ class ServiceLevelWatch {
   // `fabric` and `metrics` are both null without a topology; then only jobs are covered. `rhythms`
   // is sorted by job. Takes time linear in entities and windows.
   ServiceLevels Update(const topology::Fabric* fabric, const MetricStore* metrics,
-                       const Attribution& attribution, const std::vector<JobIterationPattern>& iteration_patterns,
-                       Duration window);
+                       const Attribution& attribution,
+                       const std::vector<JobIterationPattern>& iteration_patterns, Duration window);
 
  private:
   using LearntBounds = std::map<ServiceIndicator, double>;
@@ -38,10 +38,12 @@ class ServiceLevelWatch {
     LearntBounds learnt;
   };
 
-  void AddJobs(const Attribution& attribution, const std::vector<JobIterationPattern>& iteration_patterns,
+  void AddJobs(const Attribution& attribution,
+               const std::vector<JobIterationPattern>& iteration_patterns,
                const MetricStore* metrics, Duration window, ServiceLevels& answer);
   void AddEntities(const topology::Fabric& fabric, const MetricStore& metrics,
-                   const Attribution& attribution, const std::vector<JobIterationPattern>& iteration_patterns,
+                   const Attribution& attribution,
+                   const std::vector<JobIterationPattern>& iteration_patterns,
                    ServiceLevels& answer);
   // `values` start at the first remembered window.
   std::optional<double> BoundOf(ServiceIndicator indicator, std::span<const double> values,

@@ -24,7 +24,8 @@ JobIterationPattern IterationPattern(double begin, const std::vector<double>& le
   JobIterationPattern iteration_pattern{.job = 0, .period = kWindow};
   iteration_pattern.collectives.push_back({.groups = {{0, 1}}, .bytes = 1000});
   for (const double length : lengths) {
-    iteration_pattern.spans.push_back({.begin = At(begin), .end = At(begin + length), .sending = kWindow / 4});
+    iteration_pattern.spans.push_back(
+        {.begin = At(begin), .end = At(begin + length), .sending = kWindow / 4});
     begin += length;
   }
   return iteration_pattern;
@@ -55,12 +56,12 @@ TEST(ServiceLevelWatch, AJobWithoutAPeriodHasNoData) {
 
 TEST(ServiceLevelWatch, AJobThatBecomesSlowerMissesItsLevel) {
   std::vector<double> lengths(40, 0.5);
-  const ServiceLevels before =
-      ServiceLevelWatch().Update(nullptr, nullptr, OneJob(), {IterationPattern(0, lengths)}, kWindow);
+  const ServiceLevels before = ServiceLevelWatch().Update(nullptr, nullptr, OneJob(),
+                                                          {IterationPattern(0, lengths)}, kWindow);
   EXPECT_EQ(LevelOf(before, ServiceIndicator::kIterationTime).state, ServiceState::kMet);
   lengths.insert(lengths.end(), 10, 1);
-  const ServiceLevels after =
-      ServiceLevelWatch().Update(nullptr, nullptr, OneJob(), {IterationPattern(0, lengths)}, kWindow);
+  const ServiceLevels after = ServiceLevelWatch().Update(nullptr, nullptr, OneJob(),
+                                                         {IterationPattern(0, lengths)}, kWindow);
   const ServiceLevel time = LevelOf(after, ServiceIndicator::kIterationTime);
   EXPECT_EQ(time.state, ServiceState::kMissed);
   EXPECT_DOUBLE_EQ(time.bound.value(), 1.25 * 0.5e9);
@@ -73,9 +74,10 @@ TEST(ServiceLevelWatch, AJobThatBecomesSlowerMissesItsLevel) {
 
 TEST(ServiceLevelWatch, LearntBoundsOutliveTheTimeLine) {
   ServiceLevelWatch watch;
-  watch.Update(nullptr, nullptr, OneJob(), {IterationPattern(0, std::vector<double>(25, 1))}, kWindow);
-  const ServiceLevels later =
-      watch.Update(nullptr, nullptr, OneJob(), {IterationPattern(25, std::vector<double>(100, 2))}, kWindow);
+  watch.Update(nullptr, nullptr, OneJob(), {IterationPattern(0, std::vector<double>(25, 1))},
+               kWindow);
+  const ServiceLevels later = watch.Update(
+      nullptr, nullptr, OneJob(), {IterationPattern(25, std::vector<double>(100, 2))}, kWindow);
   const ServiceLevel time = LevelOf(later, ServiceIndicator::kIterationTime);
   EXPECT_DOUBLE_EQ(time.bound.value(), 1.25e9);
   EXPECT_EQ(time.state, ServiceState::kMissed);
@@ -84,9 +86,10 @@ TEST(ServiceLevelWatch, LearntBoundsOutliveTheTimeLine) {
 
 TEST(ServiceLevelWatch, AnOverlappingSearchReplacesTheOneBefore) {
   ServiceLevelWatch watch;
-  watch.Update(nullptr, nullptr, OneJob(), {IterationPattern(0, std::vector<double>(20, 1))}, kWindow);
-  const ServiceLevels again = watch.Update(nullptr, nullptr, OneJob(),
-                                           {IterationPattern(10.001, std::vector<double>(20, 1))}, kWindow);
+  watch.Update(nullptr, nullptr, OneJob(), {IterationPattern(0, std::vector<double>(20, 1))},
+               kWindow);
+  const ServiceLevels again = watch.Update(
+      nullptr, nullptr, OneJob(), {IterationPattern(10.001, std::vector<double>(20, 1))}, kWindow);
   const ServiceLevel time = LevelOf(again, ServiceIndicator::kIterationTime);
   EXPECT_EQ(time.windows, 30u);
   EXPECT_EQ(time.within_long, 1);

@@ -93,7 +93,8 @@ FlowCounts CountsOf(const FlowRecord& record) {
   counts.control_messages = record.control_messages;
   counts.control_bytes = record.control_bytes;
   counts.hop_copies = record.hop_copies;
-  counts.missing = static_cast<uint64_t>(int64_t{record.requests.missing} + record.responses.missing);
+  counts.missing =
+      static_cast<uint64_t>(int64_t{record.requests.missing} + record.responses.missing);
   counts.reordered = uint64_t{record.requests.reordered} + record.responses.reordered;
   counts.retransmitted = uint64_t{record.requests.retransmitted} + record.responses.retransmitted;
   counts.restarts = uint64_t{record.requests.restarts} + record.responses.restarts;

@@ -71,7 +71,7 @@ size_t Fill(std::vector<RdmaQueuePair> queue_pairs, v1::QueuePairs& out) {
       group.set_type(one.type);
       group.set_state(one.state);
       bytes += kBytesOfGroup + one.device.size() + one.command.size() + one.type.size() +
-                one.state.size();
+               one.state.size();
     }
     v1::QueuePairGroup& group = *out.mutable_groups(out.groups_size() - 1);
     group.add_local_qpns(one.local.value);

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "dataplane/host/rdma_resource.h"
 #include "appliance/agent/batch_buffer.h"
 #include "appliance/agent/log_tail.h"
 #include "appliance/common/config/agent_config.h"
@@ -17,6 +16,7 @@
 #include "appliance/common/scrape/metric_rules.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "dataplane/host/rdma_resource.h"
 
 namespace rocescope {
 

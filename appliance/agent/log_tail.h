@@ -74,8 +74,7 @@ class LogTail {
   bool IsHeldAsCopy(File& file);
   void NoticeTruncation(File& file);
   bool ReadOn(File& file, size_t& budget, const std::function<void(const Piece&)>& take);
-  void TakeLines(File& file, std::string_view bytes,
-                 const std::function<void(const Piece&)>& take);
+  void TakeLines(File& file, std::string_view bytes, const std::function<void(const Piece&)>& take);
   void Forget(Timestamp now);
 
   const Options options_;

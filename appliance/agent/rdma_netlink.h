@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dataplane/host/rdma_resource.h"
 #include "base/result.h"
+#include "dataplane/host/rdma_resource.h"
 
 namespace rocescope {
 

@@ -63,10 +63,8 @@ namespace {
 
 // Keys of configurations that were written before version 0.1.0, with their present names.
 constexpr std::pair<std::string_view, std::string_view> kRenamedKeys[] = {
-    {"most", "max_hosts"},
-    {"octets_per_second", "max_bytes_per_second"},
-    {"most_bytes", "max_bytes"},
-    {"box", "appliance"},
+    {"most", "max_hosts"},       {"octets_per_second", "max_bytes_per_second"},
+    {"most_bytes", "max_bytes"}, {"box", "appliance"},
     {"box_ca", "appliance_ca"},
 };
 
@@ -92,7 +90,8 @@ YamlMap::YamlMap(const YamlNode& node, std::string_view what,
     const YamlNode& key = node.items[i];
     if (std::find(keys.begin(), keys.end(), key.text) != keys.end()) continue;
     if (const std::string_view name = PresentName(key.text, keys); !name.empty()) {
-      errors.Add(key, fmt::format("key {} of {} was renamed: use \"{}\"", Describe(key), what, name));
+      errors.Add(key,
+                 fmt::format("key {} of {} was renamed: use \"{}\"", Describe(key), what, name));
       continue;
     }
     const std::string hint = DidYouMean(key.text, keys);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A compact copy of an ERSPAN III header. It suffices to recognise a mirror session that was seen
-// before (TapTable in dataplane/pipeline), which is much cheaper than parsing the header. Copies with
-// equal `who` and `where` have the same capture, switch, session, direction and clock granularity,
-// and also the same port unless HasLongPort().
+// before (TapTable in dataplane/pipeline), which is much cheaper than parsing the header. Copies
+// with equal `who` and `where` have the same capture, switch, session, direction and clock
+// granularity, and also the same port unless HasLongPort().
 #pragma once
 
 #include <cstdint>

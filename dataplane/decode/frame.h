@@ -178,10 +178,10 @@ struct DecodedFrame : RocePacket {
   uint8_t ip_version;  // 4 or 6; 0 for a pause frame
   uint8_t vlan_count;  // number of VLAN tags on the original frame
   bool roce_v1;
-  uint16_t parts;          // PartBit
-  PartBit partial;         // the part at which the capture was cut, if partial_bytes > 0
+  uint16_t parts;         // PartBit
+  PartBit partial;        // the part at which the capture was cut, if partial_bytes > 0
   uint8_t partial_bytes;  // number of captured bytes of that part; fields after them are zero
-  uint16_t vlan_id;        // outermost VLAN tag of the original frame; valid if vlan_count > 0
+  uint16_t vlan_id;       // outermost VLAN tag of the original frame; valid if vlan_count > 0
   MirrorInfo mirror;
   uint64_t source_mac;  // MAC addresses of the original frame
   uint64_t destination_mac;

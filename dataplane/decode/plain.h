@@ -97,7 +97,7 @@ inline uint64_t Strangeness(const uint8_t* ip, uint8_t protocol) {
   packet.wire_length = static_cast<uint32_t>(link) + ip_length;
   packet.payload_length = udp_length - around;
   packet.extended_bytes = std::min(static_cast<uint32_t>(size - link - kHeaders),
-                                    traits.header_bytes + packet.payload_length);
+                                   traits.header_bytes + packet.payload_length);
   packet.udp_source_port = static_cast<uint16_t>(udp >> 48);
   packet.mac_signature = FoldMacs(ethernet.Raw32<8>(), ethernet.Raw32<2>());
   packet.opcode = opcode;

@@ -135,22 +135,22 @@ void ClearInterval(FlowEntry& entry) {
 }
 
 ObservationRecord MakeObservation(const FlowEntry& entry, uint32_t number, const RocePacket& packet,
-                            const ClearToSend* grant, uint8_t exponent, Timestamp event,
-                            Timestamp arrival) {
+                                  const ClearToSend* grant, uint8_t exponent, Timestamp event,
+                                  Timestamp arrival) {
   const wire::OpcodeTraits& opcode = packet.Traits();
   ObservationRecord sighting{.flow = entry.Key(),
-                          .hint = number,
-                          .tap = entry.Tap(),
-                          .kind = KindOfObservation(packet, opcode),
-                          .opcode = packet.opcode,
-                          .ttl = packet.ttl,
-                          .rate_exponent = exponent,
-                          .congestion_experienced = packet.Ecn() == wire::kEcnCe,
-                          .ack_request = packet.ack_request,
-                          .psn = packet.psn,
-                          .payload_length = packet.payload_length,
-                          .event_time = event,
-                          .arrival_time = arrival};
+                             .hint = number,
+                             .tap = entry.Tap(),
+                             .kind = KindOfObservation(packet, opcode),
+                             .opcode = packet.opcode,
+                             .ttl = packet.ttl,
+                             .rate_exponent = exponent,
+                             .congestion_experienced = packet.Ecn() == wire::kEcnCe,
+                             .ack_request = packet.ack_request,
+                             .psn = packet.psn,
+                             .payload_length = packet.payload_length,
+                             .event_time = event,
+                             .arrival_time = arrival};
   if (packet.HasAeth()) {
     const wire::Aeth aeth = packet.GetAeth();
     sighting.syndrome = aeth.syndrome;

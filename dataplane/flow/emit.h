@@ -34,7 +34,7 @@ void ClearInterval(FlowEntry& entry);
 
 // `grant` is nullptr unless the packet is a clear-to-send.
 ObservationRecord MakeObservation(const FlowEntry& entry, uint32_t number, const RocePacket& packet,
-                            const ClearToSend* grant, uint8_t exponent, Timestamp event,
-                            Timestamp arrival);
+                                  const ClearToSend* grant, uint8_t exponent, Timestamp event,
+                                  Timestamp arrival);
 
 }  // namespace rocescope

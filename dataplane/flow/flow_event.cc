@@ -88,8 +88,8 @@ inline bool FlowTable::AccountPsn(FlowEntry& entry, const RocePacket& packet,
     return true;
   }
   const PsnResult verdict = from_responder
-                                 ? ObserveResponse(entry, psn, opcode.Is(wire::kOpcodeStarts))
-                                 : ObserveRequest(entry, packet, opcode, now_ns);
+                                ? ObserveResponse(entry, psn, opcode.Is(wire::kOpcodeStarts))
+                                : ObserveRequest(entry, packet, opcode, now_ns);
   if (verdict == PsnResult::kRetransmitted) {
     CountHopCopy(entry, packet, tracker);
     return false;
@@ -115,7 +115,7 @@ PsnResult FlowTable::ObserveResponse(FlowEntry& entry, uint32_t psn, bool starts
 }
 
 PsnResult FlowTable::ObserveRequest(FlowEntry& entry, const RocePacket& packet,
-                                     const wire::OpcodeTraits& opcode, int64_t now_ns) {
+                                    const wire::OpcodeTraits& opcode, int64_t now_ns) {
   const uint32_t psn = packet.psn;
   if ((entry.flags & kFlowRequestSeen) == 0) {
     entry.flags |= kFlowRequestSeen;
@@ -264,7 +264,7 @@ inline bool FlowTable::IsSightedOtherwise(const RocePacket& packet, const ClearT
 void FlowTable::Sight(const FlowEntry& entry, const RocePacket& packet, const ClearToSend* grant,
                       Timestamp event, Timestamp arrival, RecordBatch& out) const {
   out.sightings.push_back(MakeObservation(entry, NumberOf(entry), packet, grant,
-                                       observation_budget_.exponent(), event, arrival));
+                                          observation_budget_.exponent(), event, arrival));
 }
 
 void FlowTable::ProcessEvent(FlowEntry& entry, const RocePacket& packet, const Place& place,

@@ -12,8 +12,8 @@
 #include "dataplane/flow/flow_entry.h"
 #include "dataplane/flow/flow_index.h"
 #include "dataplane/flow/gap_store.h"
-#include "dataplane/flow/round_trip.h"
 #include "dataplane/flow/observation_budget.h"
+#include "dataplane/flow/round_trip.h"
 #include "dataplane/flow/zeroed_array.h"
 #include "dataplane/record/capacity.h"
 #include "dataplane/record/record.h"
@@ -169,7 +169,7 @@ class FlowTable {
                                                 const wire::OpcodeTraits& opcode, int64_t now_ns);
   PsnResult ObserveResponse(FlowEntry& entry, uint32_t psn, bool starts);
   PsnResult ObserveRequest(FlowEntry& entry, const RocePacket& packet,
-                            const wire::OpcodeTraits& opcode, int64_t now_ns);
+                           const wire::OpcodeTraits& opcode, int64_t now_ns);
   [[gnu::always_inline]] inline void AccountMessage(FlowEntry& entry, const RocePacket& packet,
                                                     const wire::OpcodeTraits& opcode,
                                                     int64_t now_ns);

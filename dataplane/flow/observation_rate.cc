@@ -35,8 +35,9 @@ constexpr bool IsOf(uint64_t decision, int64_t epoch) {
 }  // namespace
 
 ObservationRate::ObservationRate(Options options)
-    : options_{.chosen_per_interval = options.chosen_per_interval,
-               .minimum_exponent = std::min(options.minimum_exponent, kMaximumObservationExponent)} {
+    : options_{
+          .chosen_per_interval = options.chosen_per_interval,
+          .minimum_exponent = std::min(options.minimum_exponent, kMaximumObservationExponent)} {
   for (std::atomic<uint64_t>& decision : decisions_) decision.store(kNoDecision, kRelaxed);
 }
 
@@ -44,7 +45,9 @@ ObservationRate::Member ObservationRate::Join() {
   return {*this, std::min(joined_.fetch_add(1, kRelaxed), kMaximumLcores - 1)};
 }
 
-uint32_t ObservationRate::Lcores() const { return std::min(joined_.load(kRelaxed), kMaximumLcores); }
+uint32_t ObservationRate::Lcores() const {
+  return std::min(joined_.load(kRelaxed), kMaximumLcores);
+}
 
 uint64_t ObservationRate::TotalIn(int64_t epoch) const {
   uint64_t total = 0;

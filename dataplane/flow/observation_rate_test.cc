@@ -114,9 +114,9 @@ TEST(ObservationRate, RequestsPublicationBeforeTheSumIsInaccurate) {
 TEST(ObservationRate, OfOneLcoreEqualsAnUnsharedBudget) {
   std::mt19937 random(3);
   ObservationBudget alone({.chosen_per_interval = 64});
-  ObservationBudget sharing(
-      {.chosen_per_interval = 64,
-       .rate = std::make_shared<ObservationRate>(ObservationRate::Options{.chosen_per_interval = 64})});
+  ObservationBudget sharing({.chosen_per_interval = 64,
+                             .rate = std::make_shared<ObservationRate>(
+                                 ObservationRate::Options{.chosen_per_interval = 64})});
   uint8_t largest = 0;
   int64_t epoch = kEpoch;
   for (int interval = 0; interval < 300; ++interval) {

@@ -90,10 +90,10 @@ TEST(Observation, ReportsKind) {
       .Feed(Packet(kUdSendOnly, 6).Deth({}).Payload(4));
   std::vector<ObservationKind> kinds;
   for (const ObservationRecord& sighting : feeder.out().sightings) kinds.push_back(sighting.kind);
-  EXPECT_THAT(
-      kinds, testing::ElementsAre(ObservationKind::kRequest, ObservationKind::kResponse,
-                                  ObservationKind::kAcknowledge, ObservationKind::kNak,
-                                  ObservationKind::kNak, ObservationKind::kCnp, ObservationKind::kDatagram));
+  EXPECT_THAT(kinds, testing::ElementsAre(ObservationKind::kRequest, ObservationKind::kResponse,
+                                          ObservationKind::kAcknowledge, ObservationKind::kNak,
+                                          ObservationKind::kNak, ObservationKind::kCnp,
+                                          ObservationKind::kDatagram));
 }
 
 TEST(Observation, MeetsBudgetFromTheNextInterval) {

@@ -16,8 +16,8 @@ enum class PsnResult : uint8_t {
   kInOrder,  // the next PSN, or a PSN after a gap
   // A first copy that arrived after a later PSN: reordered, or lost upstream and retransmitted.
   kReordered,
-  kRetransmitted,   // seen before, or too old to decide
-  kRestart,  // too far away to belong to the same sequence
+  kRetransmitted,  // seen before, or too old to decide
+  kRestart,        // too far away to belong to the same sequence
 };
 
 // The last 64 PSNs are a bitmap. `Gaps` (gap_store.h) stores older missing PSNs. It is shared by

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "dataplane/source/wall_clock.h"
 #include "dataplane/live/pace.h"
+#include "dataplane/source/wall_clock.h"
 
 namespace rocescope {
 

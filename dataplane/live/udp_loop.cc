@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "dataplane/source/wall_clock.h"
 #include "dataplane/live/pace.h"
+#include "dataplane/source/wall_clock.h"
 
 namespace rocescope {
 

@@ -29,8 +29,8 @@ bool IsSame(const TelemetrySource& a, const TelemetrySource& b) {
 uint64_t HeardOf(const MirrorStream& stream) { return stream.frames; }
 uint64_t HeardOf(const TelemetrySource& sender) { return sender.datagrams; }
 
-// Updates last_received of the senders that sent something since the previous copy. Both copies have
-// the same order, and no packet bears a cost.
+// Updates last_received of the senders that sent something since the previous copy. Both copies
+// have the same order, and no packet bears a cost.
 template <typename Sender>
 void NoteWhoIsHeard(const std::vector<Sender>& before, Timestamp now, std::vector<Sender>& fresh) {
   auto rest = before.begin();

@@ -11,10 +11,10 @@
 
 #include "base/time.h"
 #include "dataplane/pipeline/frame_processor.h"
-#include "dataplane/pipeline/source_statistics.h"
 #include "dataplane/pipeline/mirror_stream.h"
 #include "dataplane/pipeline/published.h"
 #include "dataplane/pipeline/record_exchange.h"
+#include "dataplane/pipeline/source_statistics.h"
 
 namespace rocescope {
 

@@ -21,12 +21,12 @@ FrameWorker::Options OptionsOf(bool our_clock) {
 // One RoCE packet.
 struct OnePacket {
   Bytes bytes = Frame()
-                     .Eth()
-                     .Ipv4("192.0.2.1", "192.0.2.2")
-                     .Udp(50000, 4791)
-                     .Bth({.opcode = 0x04, .destination_qpn = {7}, .psn = 1})
-                     .Payload(64)
-                     .Build();
+                    .Eth()
+                    .Ipv4("192.0.2.1", "192.0.2.2")
+                    .Udp(50000, 4791)
+                    .Bth({.opcode = 0x04, .destination_qpn = {7}, .psn = 1})
+                    .Payload(64)
+                    .Build();
   RawFrame frame = {
       .bytes = bytes, .original_length = static_cast<uint32_t>(bytes.size()), .timestamp = At(0)};
 };
@@ -99,8 +99,7 @@ TEST(FrameWorker, HandlesClockThatIsSetBack) {
 
 // One mirrored copy of a packet in this session.
 struct OneCopy {
-  explicit OneCopy(uint16_t session)
-      : bytes(InErspan2(OnePacket().bytes, {.session = session})) {}
+  explicit OneCopy(uint16_t session) : bytes(InErspan2(OnePacket().bytes, {.session = session})) {}
   Bytes bytes;
   RawFrame frame = {
       .bytes = bytes, .original_length = static_cast<uint32_t>(bytes.size()), .timestamp = At(0)};

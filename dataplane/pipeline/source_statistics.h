@@ -15,7 +15,7 @@ struct SourceStatistics {
   FrameProcessor::Counters frames;
   FlowTable::Statistics flows;
   uint32_t flows_open = 0;  // entries of the flow table in use
-  uint64_t bytes = 0;      // received bytes, whatever happened to the frames
+  uint64_t bytes = 0;       // received bytes, whatever happened to the frames
   // Frames of several segments that were copied into contiguous memory.
   uint64_t linearised = 0;
   uint64_t records = 0;          // handed over to the reader

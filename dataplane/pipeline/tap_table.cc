@@ -9,7 +9,7 @@ TapTable::TapTable(std::shared_ptr<TapRegistry> registry)
     : registry_(std::move(registry)), frames_(std::max(kMaximumTaps, registry_->Taps().size())) {}
 
 TapTable::Resolution TapTable::LocateMirror(TapId capture, const MirrorInfo& mirror,
-                                         Timestamp capture_time) {
+                                            Timestamp capture_time) {
   const TapCache::Slot* known = cache_.Find(capture, mirror);
   if (known == nullptr) [[unlikely]]
     return LocateNew(capture, mirror, capture_time);
@@ -31,7 +31,7 @@ TapTable::Resolution TapTable::LocateMark(const RawFrame& raw, const ErspanMark&
 
 // The first copy of a place, or any copy of a place without a number.
 TapTable::Resolution TapTable::LocateNew(TapId capture, const MirrorInfo& mirror,
-                                      Timestamp capture_time) {
+                                         Timestamp capture_time) {
   const StreamKey key{capture, mirror.source, mirror.session, mirror.kind};
   auto stream = stream_numbers_.find(key);
   if (stream == stream_numbers_.end()) {

@@ -8,7 +8,8 @@
 namespace rocescope {
 namespace {
 
-TapTable::Resolution Resolve(TapTable& taps, TapId capture, const MirrorInfo& mirror, Timestamp at) {
+TapTable::Resolution Resolve(TapTable& taps, TapId capture, const MirrorInfo& mirror,
+                             Timestamp at) {
   return taps.Resolve({.timestamp = at, .tap = capture}, mirror);
 }
 

@@ -189,7 +189,7 @@ struct CoverageRecord {
   TapId tap = 0;
   Timestamp interval_start;
   Duration interval_width{};
-  uint64_t mirror_lost = 0;       // lost copies according to gaps in the mirror's sequence numbers
+  uint64_t mirror_lost = 0;  // lost copies according to gaps in the mirror's sequence numbers
   uint64_t observations_capped = 0;  // packet observations that the rate limit dropped
   uint64_t flows_evicted = 0;
   uint64_t late_packets = 0;  // packets with an event time before the open interval

@@ -38,7 +38,7 @@ constexpr std::array kLibpcapMagics = {
 constexpr std::array kForeignMagics = {
     Magic{.bytes = "BZh"sv, .meaning = "is compressed with bzip2: pipe it through `bzip2 -dc`"},
     Magic{.bytes = "\xfd"
-                    "7zXZ"sv,
+                   "7zXZ"sv,
           .meaning = "is compressed with xz: pipe it through `xz -dc`"},
     Magic{.bytes = "\x04\x22\x4d\x18"sv,
           .meaning = "is compressed with lz4: pipe it through `lz4 -dc`"},

@@ -17,7 +17,8 @@ namespace rocescope::sim {
 
 class RandomSource {
  public:
-  RandomSource(uint64_t seed, std::string_view purpose, uint64_t number) : random_(seed, purpose, number) {}
+  RandomSource(uint64_t seed, std::string_view purpose, uint64_t number)
+      : random_(seed, purpose, number) {}
 
   bool Chance(double probability) { return random_.Chance(probability); }
   // Returns a number in [least, most], including both ends.

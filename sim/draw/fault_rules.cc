@@ -332,7 +332,8 @@ WorkloadNeeds NeedsOf(FaultKind kind) {
   return rule == nullptr ? WorkloadNeeds{} : rule->needs;
 }
 
-bool DrawFault(FaultKind kind, const DrawContext& context, RandomSource& dice, FaultOptions& fault) {
+bool DrawFault(FaultKind kind, const DrawContext& context, RandomSource& dice,
+               FaultOptions& fault) {
   fault = {.kind = kind};
   if (context.traffic.flows().empty()) return false;
   Drawer drawer(context, dice, fault);

@@ -183,8 +183,8 @@ std::vector<std::vector<uint32_t>> Allocate(uint32_t hosts, bool interleaved, Ra
 }
 
 // Two or three hosts send to one NIC, together more than its link can carry.
-void DrawCongestion(uint32_t hosts, uint32_t nics, uint32_t to_host, uint32_t to_nic, RandomSource& dice,
-                    Outline& outline) {
+void DrawCongestion(uint32_t hosts, uint32_t nics, uint32_t to_host, uint32_t to_nic,
+                    RandomSource& dice, Outline& outline) {
   Outline::Stream stream;
   stream.to_host = to_host;
   stream.to_nic = to_nic;

@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "sim/draw/outline.h"
 #include "base/text/name_range.h"
+#include "sim/draw/outline.h"
 
 namespace rocescope::sim {
 namespace {

@@ -27,7 +27,7 @@ class CollectorPort {
  public:
   struct Counts {
     uint64_t frames = 0;  // frames that arrived
-    uint64_t bytes = 0;  // bytes without FCS, before truncation for the file
+    uint64_t bytes = 0;   // bytes without FCS, before truncation for the file
     uint64_t lost = 0;    // frames
   };
 

@@ -15,10 +15,10 @@
 namespace rocescope::sim {
 
 struct IntOptions {
-  uint32_t shift = 8;                   // one packet in 2^shift is selected
-  uint16_t udp_port = 32766;            // of the collector
+  uint32_t shift = 8;                  // one packet in 2^shift is selected
+  uint16_t udp_port = 32766;           // of the collector
   uint32_t inner_bytes = 128;          // bytes from the start of the packet
-  std::vector<Duration> clock_errors;   // as in MirrorOptions
+  std::vector<Duration> clock_errors;  // as in MirrorOptions
   uint64_t congested_bytes = 100'000;  // bytes; a longer queue is reported as congested
 };
 

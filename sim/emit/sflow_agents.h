@@ -19,7 +19,7 @@ namespace rocescope::sim {
 
 struct SflowOptions {
   uint32_t rate = 4096;  // sampling rate: one in this many packets of a port on average; at least 1
-  uint32_t header_bytes = 128;           // bytes of a sampled packet, at most 512
+  uint32_t header_bytes = 128;            // bytes of a sampled packet, at most 512
   SimTime counter_period = 20 * kSecond;  // 0: no counter samples
   SimTime longest_wait = kSecond;         // maximum delay of a sample in an unfinished datagram
   // Maximum number of dropped packets that an agent reports in each span of longest_wait; further

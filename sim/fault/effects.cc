@@ -234,10 +234,10 @@ Injector::Effect Injector::LostCnps(const FaultOptions& options) {
 
 Injector::Effect Injector::DeprioritisedCnps(const FaultOptions& options) {
   Switch& at = network_.switch_at(options.node);
-  return {.begin = [this,
-                    &at] { at.faults().cnp_priority = network_.nic(0).options().data_priority; },
-          .end = [&at] { at.faults().cnp_priority.reset(); },
-          .affected = [&at] { return at.held_up_cnps(); }};
+  return {
+      .begin = [this, &at] { at.faults().cnp_priority = network_.nic(0).options().data_priority; },
+      .end = [&at] { at.faults().cnp_priority.reset(); },
+      .affected = [&at] { return at.held_up_cnps(); }};
 }
 
 Injector::Effect Injector::Polarisation(const FaultOptions& options) {

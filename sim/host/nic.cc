@@ -30,9 +30,8 @@ void FrameSizes::Set(Frame& frame) const {
     return;
   }
   const uint32_t padded = (frame.payload + 3) & ~3u;
-  const uint32_t extended = frame.kind == FrameKind::kCnp
-                                ? kCnpReservedBytes
-                                : wire::TraitsOf(frame.opcode).header_bytes;
+  const uint32_t extended =
+      frame.kind == FrameKind::kCnp ? kCnpReservedBytes : wire::TraitsOf(frame.opcode).header_bytes;
   frame.length =
       static_cast<uint32_t>(wire::EthernetHeader::kSize + wire::Ipv4Header::kSize +
                             wire::UdpHeader::kSize + wire::Bth::kSize + wire::kIcrcSize) +

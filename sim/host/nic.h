@@ -21,7 +21,7 @@ class QueuePair;
 struct FrameSizes {
   uint32_t wire_overhead = 24;    // FCS, preamble and gap: only on the link
   uint32_t payload_overhead = 0;  // if not 0: overhead in bytes of each frame with a payload
-  uint32_t control_bytes = 0;    // if not 0: size in bytes of an ACK, NAK or CNP
+  uint32_t control_bytes = 0;     // if not 0: size in bytes of an ACK, NAK or CNP
 
   // Sets both lengths of a frame from its opcode and payload.
   void Set(Frame& frame) const;

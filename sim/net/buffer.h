@@ -101,7 +101,7 @@ class SharedBuffer {
 
  private:
   struct Place {
-    uint64_t bytes = 0;    // usage of the reserve and the shared buffer
+    uint64_t bytes = 0;     // usage of the reserve and the shared buffer
     uint64_t headroom = 0;  // usage of the headroom
     uint64_t peak = 0;      // maximum of the sum
   };

@@ -30,7 +30,7 @@ struct alignas(64) Frame {
   uint32_t queue_pair = 0;   // sender's queue pair: index in Network
   uint32_t destination = 0;  // NicIndex
   uint32_t length = 0;       // bytes without FCS
-  uint32_t wire_bytes = 0;  // with FCS, preamble and gap: occupancy of the link
+  uint32_t wire_bytes = 0;   // with FCS, preamble and gap: occupancy of the link
   uint32_t payload = 0;
   uint16_t ingress = 0;  // ingress port number in the current switch, from 0
   FrameKind kind = FrameKind::kRequest;

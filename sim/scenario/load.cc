@@ -11,14 +11,14 @@
 #include <utility>
 
 #include "base/nearest.h"
+#include "base/text/name_range.h"
+#include "base/text/quantity.h"
+#include "base/text/yaml_fields.h"
 #include "dataplane/run/manifest.h"
 #include "sim/emit/host_files.h"
 #include "sim/fault/cables.h"
 #include "sim/fault/valley.h"
 #include "sim/scenario/scenario.h"
-#include "base/text/name_range.h"
-#include "base/text/quantity.h"
-#include "base/text/yaml_fields.h"
 #include "topology/yaml.h"
 
 namespace rocescope::sim {

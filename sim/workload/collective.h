@@ -56,7 +56,7 @@ class Plan {
 struct CollectiveOptions {
   CollectiveKind kind = CollectiveKind::kRing;
   uint32_t ranks = 2;
-  uint64_t bytes = 0;        // buffer size of each rank
+  uint64_t bytes = 0;         // buffer size of each rank
   uint32_t chunks = 8;        // of a tree: number of pipelined chunks
   uint32_t at_once = 4;       // of all-to-all: concurrent sends of a rank
   uint32_t microbatches = 8;  // of a pipeline

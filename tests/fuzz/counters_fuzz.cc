@@ -41,9 +41,9 @@ Read ReadAll(std::span<const uint8_t> bytes, size_t at_a_time) {
   read.ledger = file.ledger();
   Require(read.ledger.Balances(), "the ledger balances");
   Require(file.records() == read.records.counters.size(), "every record is counted");
-  Require(file.notes().size() ==
-              std::min<uint64_t>(read.ledger.DroppedTotal(), CounterFile::kMaxNotes),
-          "the notes are bounded and count each line");
+  Require(
+      file.notes().size() == std::min<uint64_t>(read.ledger.DroppedTotal(), CounterFile::kMaxNotes),
+      "the notes are bounded and count each line");
   return read;
 }
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "appliance/common/scrape/http_fetch.h"
 #include "appliance/daemon/http/host_name.h"
 #include "appliance/daemon/http/request_target.h"
-#include "appliance/common/scrape/http_fetch.h"
 #include "appliance/daemon/service/page.h"
 #include "tests/fuzz/require.h"
 

@@ -130,7 +130,7 @@ void EngineLoad::AddFlow(uint32_t interval, uint32_t connection, bool back,
 }
 
 void EngineLoad::AddObservation(uint32_t connection, bool is_request, uint32_t psn, Timestamp time,
-                             RecordBatch& batch) const {
+                                RecordBatch& batch) const {
   const bool back = DataGoesBack(connection) == is_request;
   ObservationRecord& record = batch.sightings.emplace_back();
   record.flow = FlowOf(connection, back);

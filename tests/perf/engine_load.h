@@ -45,7 +45,7 @@ class EngineLoad {
   Ends EndsOf(uint32_t connection) const;
   void AddFlow(uint32_t interval, uint32_t connection, bool back, RecordBatch& batch) const;
   void AddObservation(uint32_t connection, bool is_request, uint32_t psn, Timestamp time,
-                   RecordBatch& batch) const;
+                      RecordBatch& batch) const;
   void AddHop(uint32_t connection, Timestamp time, RecordBatch& batch) const;
   void AddSample(uint32_t connection, Timestamp time, RecordBatch& batch) const;
 

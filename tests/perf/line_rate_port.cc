@@ -88,7 +88,8 @@ class Reader {
       : thread_([this, loops = std::move(loops)] {
           while (!stop_.load(std::memory_order_relaxed)) {
             for (ReceiveLoop* loop : loops) {
-              while (ExchangedBatch* batch = loop->records().Take()) loop->records().GiveBack(batch);
+              while (ExchangedBatch* batch = loop->records().Take())
+                loop->records().GiveBack(batch);
             }
             std::this_thread::sleep_for(std::chrono::microseconds(500));
           }

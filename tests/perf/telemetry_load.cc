@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "dataplane/pipeline/frame_processor.h"
 #include "dataplane/live/udp_loop.h"
+#include "dataplane/pipeline/frame_processor.h"
 #include "dataplane/wire/int_report.h"
 #include "dataplane/wire/sflow_flow_record.h"
 #include "dataplane/wire/sflow_writer.h"
@@ -39,7 +39,7 @@ struct Options {
   std::string mode = "memory";
   std::string kind = "int";
   uint32_t datagrams = 20'000;  // per lap
-  size_t bytes = kRoom;        // maximum size of a datagram
+  size_t bytes = kRoom;         // maximum size of a datagram
   uint32_t rounds = 7;
   uint16_t port = 0;
   double seconds = 5;

@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/text/yaml_fields.h"
 #include "topology/convert/convert.h"
 #include "topology/draft.h"
-#include "base/text/yaml_fields.h"
 
 namespace rocescope::topology {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads topology.conf of Slurm's topology/tree plugin (slurm.schedmd.com/topology.conf.html): lines
-// of KEY=VALUE words. Keys are case-insensitive, values are host lists, # starts a comment, and a backslash
-// at the end of a line continues it.
+// of KEY=VALUE words. Keys are case-insensitive, values are host lists, # starts a comment, and a
+// backslash at the end of a line continues it.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -80,8 +80,8 @@ std::string ShowText(const v1::RegisteredJob& job, const v1::JobSummary* summary
                       job.ended() ? fmt::format(" until {}", UtcDayAndTime(job.end_ns())) : "");
   if (summary == nullptr) return text + "no packets of this job were observed\n";
   text += fmt::format("detected as {}: {} of {} ranks on {}, {}\n", Visible(summary->id()),
-                      summary->ranks_with_log(), summary->ranks(), Counted(summary->hosts(), "host"),
-                      HumanBytes(summary->bytes()));
+                      summary->ranks_with_log(), summary->ranks(),
+                      Counted(summary->hosts(), "host"), HumanBytes(summary->bytes()));
   if (summary->period_ns() > 0) {
     text += fmt::format("iteration period {}\n", HumanDuration(summary->period_ns()));
   }

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "dataplane/host/allocation.h"
 #include "appliance/cli/command/analysis.h"
 #include "appliance/daemon/grpc/jobs_client.h"
+#include "dataplane/host/allocation.h"
 
 namespace rocescope {
 

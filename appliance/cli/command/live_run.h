@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "appliance/daemon/core/record_taker.h"
 #include "appliance/cli/command/live_counts.h"
+#include "appliance/daemon/core/record_taker.h"
 #include "base/time.h"
 #include "dataplane/port/port_set.h"
 #include "dataplane/port/trap.h"
@@ -56,9 +56,9 @@ class LiveRun {
   const Loops& loops_;
   RecordTaker taker_;
   std::function<void(std::string)> note_;
-  std::vector<uint32_t> mbufs_peaks_;  // by port
-  std::vector<RdmaTrapDetector> traps_;       // by port
-  std::vector<Port::Link> links_;      // by port, as of the last message
+  std::vector<uint32_t> mbufs_peaks_;    // by port
+  std::vector<RdmaTrapDetector> traps_;  // by port
+  std::vector<Port::Link> links_;        // by port, as of the last message
   const std::optional<Duration> length_;
   std::atomic<bool> stop_ = false;
   std::atomic<bool> ended_ = false;

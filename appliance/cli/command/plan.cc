@@ -13,10 +13,10 @@
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/message.h"
 #include "appliance/cli/command/output.h"
-#include "appliance/common/files/text_file.h"
 #include "appliance/cli/plan/plan.h"
 #include "appliance/cli/plan/plan_report.h"
 #include "appliance/cli/plan/switch_config.h"
+#include "appliance/common/files/text_file.h"
 #include "base/count_text.h"
 #include "topology/yaml.h"
 

@@ -5,11 +5,11 @@
 
 #include <utility>
 
-#include "appliance/daemon/core/box.h"
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/message.h"
 #include "appliance/cli/command/output.h"
 #include "appliance/common/report/utc_text.h"
+#include "appliance/daemon/core/box.h"
 #include "appliance/daemon/service/service.h"
 #include "appliance/daemon/web/stored_page.h"
 #include "dataplane/source/wall_clock.h"

@@ -10,16 +10,12 @@
 #include <optional>
 #include <utility>
 
-#include "appliance/daemon/core/box.h"
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/history_feed.h"
 #include "appliance/cli/command/message.h"
 #include "appliance/cli/command/output.h"
 #include "appliance/cli/command/stop_signal.h"
 #include "appliance/common/config/config.h"
-#include "appliance/daemon/grpc/grpc_server.h"
-#include "appliance/daemon/history/history_store.h"
-#include "appliance/daemon/http/http_server.h"
 #include "appliance/common/process/privileges.h"
 #include "appliance/common/process/service_manager.h"
 #include "appliance/common/process/step_back.h"
@@ -30,6 +26,10 @@
 #include "appliance/common/report/utc_text.h"
 #include "appliance/common/report/visible_text.h"
 #include "appliance/common/scrape/http_fetch.h"
+#include "appliance/daemon/core/box.h"
+#include "appliance/daemon/grpc/grpc_server.h"
+#include "appliance/daemon/history/history_store.h"
+#include "appliance/daemon/http/http_server.h"
 #include "appliance/daemon/service/event_watch.h"
 #include "appliance/daemon/service/job_file.h"
 #include "appliance/daemon/service/service.h"

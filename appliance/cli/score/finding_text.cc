@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "appliance/common/report/table.h"
 #include "appliance/cli/score/view.h"
+#include "appliance/common/report/table.h"
 #include "base/median.h"
 #include "rocescope/v1/score.pb.h"
 #include "topology/fault/fault_kind.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/nearest.h"
-#include "topology/fault/fault_kind.h"
 #include "base/text/yaml_fields.h"
+#include "topology/fault/fault_kind.h"
 
 namespace rocescope {
 namespace {

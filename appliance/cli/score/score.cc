@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "appliance/cli/score/score_findings.h"
-#include "appliance/cli/score/score_jobs.h"
 #include "appliance/cli/score/score_iteration_pattern.h"
+#include "appliance/cli/score/score_jobs.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/score.pb.h"
 #include "rocescope/v1/truth.pb.h"
@@ -269,7 +269,8 @@ void Scorer::ScoreJobs() {
 }
 
 void Scorer::ScoreIterationPatterns(const std::map<std::string, std::string>& true_job) {
-  IterationPatternAgreement iteration_patterns = CompareIterationPatterns(truth_, report_, true_job);
+  IterationPatternAgreement iteration_patterns =
+      CompareIterationPatterns(truth_, report_, true_job);
   Add(MeasureKind::kCollectives, iteration_patterns.collectives, iteration_patterns.of_collectives);
   Add(MeasureKind::kPeriods, iteration_patterns.periods, iteration_patterns.of_periods);
   Add(MeasureKind::kPeriodError, iteration_patterns.period_errors, iteration_patterns.of_periods);

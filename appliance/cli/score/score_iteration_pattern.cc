@@ -60,7 +60,8 @@ double MatchesOf(std::multiset<std::string> kinds, const v1::IterationPattern& i
 // the one that started before the first observation; empty if there are too few. The first
 // iteration is excluded: all ranks start to compute together, but later each when it is done, so
 // that its duration differs from the interval between data, which is what telemetry observes.
-std::optional<double> TruePeriod(const v1::TruthJob& job, const v1::IterationPattern& iteration_pattern) {
+std::optional<double> TruePeriod(const v1::TruthJob& job,
+                                 const v1::IterationPattern& iteration_pattern) {
   int first = job.iterations_size() > kFewestIterations + 1 ? 1 : 0;
   while (first + 1 < job.iterations_size() &&
          job.iterations(first + 1).start_ns() <= iteration_pattern.first_ns()) {
@@ -80,7 +81,9 @@ const v1::Job* Find(const v1::ReplayReport& report, const std::string& name,
   for (const v1::Job& job : report.jobs()) {
     const auto at = true_job.find(job.id());
     if (at == true_job.end() || at->second != name) continue;
-    if (best == nullptr || job.iteration_pattern().members_size() > best->iteration_pattern().members_size()) best = &job;
+    if (best == nullptr ||
+        job.iteration_pattern().members_size() > best->iteration_pattern().members_size())
+      best = &job;
   }
   return best;
 }
@@ -117,17 +120,19 @@ void CompareWaiting(const v1::Truth& truth, const v1::ReplayReport& report,
 
 }  // namespace
 
-IterationPatternAgreement CompareIterationPatterns(const v1::Truth& truth, const v1::ReplayReport& report,
-                               const std::map<std::string, std::string>& true_job) {
+IterationPatternAgreement CompareIterationPatterns(
+    const v1::Truth& truth, const v1::ReplayReport& report,
+    const std::map<std::string, std::string>& true_job) {
   IterationPatternAgreement agreement;
   for (const v1::TruthJob& job : truth.jobs()) {
     const std::multiset<std::string> kinds = KindsOf(truth, job);
     if (kinds.empty()) continue;
     const v1::Job* const found = Find(report, job.name(), true_job);
-    const v1::IterationPattern iteration_pattern = found == nullptr ? v1::IterationPattern() : found->iteration_pattern();
+    const v1::IterationPattern iteration_pattern =
+        found == nullptr ? v1::IterationPattern() : found->iteration_pattern();
     const double matches = MatchesOf(kinds, iteration_pattern);
-    const auto of =
-        static_cast<double>(std::max(kinds.size(), static_cast<size_t>(iteration_pattern.collectives_size())));
+    const auto of = static_cast<double>(
+        std::max(kinds.size(), static_cast<size_t>(iteration_pattern.collectives_size())));
     agreement.collectives += matches;
     agreement.of_collectives += of;
     if (matches < of) {

@@ -20,13 +20,14 @@ struct IterationPatternAgreement {
   double periods = 0;  // within 0.3 % of the true mean over the same iterations
   double period_errors = 0;  // sum of the relative errors
   double of_periods = 0;     // jobs with at least twenty observed iterations
-  double straggler = 0;     // stragglers reported correctly, by host
+  double straggler = 0;      // stragglers reported correctly, by host
   double of_waited_for = 0;  // stragglers that were visible, plus those reported wrongly
   std::vector<std::string> misses;
 };
 
 // `true_job`: indexed by the report's job.
-IterationPatternAgreement CompareIterationPatterns(const v1::Truth& truth, const v1::ReplayReport& report,
-                               const std::map<std::string, std::string>& true_job);
+IterationPatternAgreement CompareIterationPatterns(
+    const v1::Truth& truth, const v1::ReplayReport& report,
+    const std::map<std::string, std::string>& true_job);
 
 }  // namespace rocescope

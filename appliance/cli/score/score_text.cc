@@ -9,11 +9,11 @@
 #include <optional>
 #include <utility>
 
-#include "appliance/common/report/table.h"
 #include "appliance/cli/score/calibration.h"
 #include "appliance/cli/score/finding_text.h"
 #include "appliance/cli/score/score.h"
 #include "appliance/cli/score/view.h"
+#include "appliance/common/report/table.h"
 #include "rocescope/v1/score.pb.h"
 
 namespace rocescope {

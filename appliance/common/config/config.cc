@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "appliance/common/config/agent_config_keys.h"
+#include "appliance/common/config/byte_size.h"
 #include "appliance/common/config/config_keys.h"
 #include "appliance/common/config/duration.h"
-#include "appliance/common/config/byte_size.h"
 #include "appliance/common/files/text_file.h"
 #include "base/text/yaml_fields.h"
 

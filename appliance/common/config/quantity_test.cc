@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "appliance/common/config/listen_address.h"
 #include "appliance/common/config/byte_size.h"
+#include "appliance/common/config/listen_address.h"
 
 namespace rocescope {
 namespace {

@@ -12,10 +12,10 @@
 #include <string_view>
 
 #include "analytics/job/communicator.h"
+#include "appliance/common/files/text_file.h"
 #include "dataplane/host/nccl_log.h"
 #include "dataplane/host/rdma_resource.h"
 #include "dataplane/host/slurm_jobs.h"
-#include "appliance/common/files/text_file.h"
 
 namespace rocescope {
 namespace {

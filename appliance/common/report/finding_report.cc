@@ -33,7 +33,8 @@ void FillFinding(const Snapshot& snapshot, const Finding& finding, v1::Finding& 
   out.set_detected_ns(ToNanoseconds(finding.detected_at));
   out.set_recommended_action(std::string(InfoOf(finding.kind).action));
   for (const std::string& sentence : finding.evidence) out.add_evidence(sentence);
-  for (const Suspect& rival : finding.alternatives) FillSuspect(fabric, rival, *out.add_alternatives());
+  for (const Suspect& rival : finding.alternatives)
+    FillSuspect(fabric, rival, *out.add_alternatives());
   for (const std::string& sentence : finding.further) out.add_further(sentence);
   for (const uint32_t job : finding.affected_jobs) {
     out.add_affected_jobs(snapshot.attribution->jobs[job].job.id);

@@ -63,7 +63,8 @@ std::string_view NameOf(PathReason reason) {
   return "unknown";
 }
 
-void FillReason(const topology::Fabric& fabric, const PathInterval& stretch, v1::PathInterval& out) {
+void FillReason(const topology::Fabric& fabric, const PathInterval& stretch,
+                v1::PathInterval& out) {
   if (stretch.began == PathChange::kFirstSeen || stretch.began == PathChange::kNewOwner) return;
   out.set_reason(std::string(NameOf(stretch.reason)));
   if (stretch.reason_node != topology::kNone) {
@@ -83,7 +84,8 @@ std::string NicName(const topology::Fabric& fabric, topology::NicIndex index) {
   return fmt::format("{}:{}", fabric.node(nic.host).name, nic.device);
 }
 
-void FillStretch(const topology::Fabric& fabric, const PathInterval& stretch, v1::PathInterval& out) {
+void FillStretch(const topology::Fabric& fabric, const PathInterval& stretch,
+                 v1::PathInterval& out) {
   out.set_from_ns(ToNanoseconds(stretch.from));
   out.set_until_ns(ToNanoseconds(stretch.until));
   out.set_began(std::string(NameOf(stretch.began)));

@@ -28,7 +28,7 @@ class HttpFetcher {
  public:
   struct Limits {
     std::chrono::milliseconds patience{5000};  // timeout of the complete request
-    size_t most_bytes = size_t{64} << 20;     // maximum size of a body in bytes
+    size_t most_bytes = size_t{64} << 20;      // maximum size of a body in bytes
   };
 
   // For https URLs: authenticates with these certificates, and accepts only servers whose

@@ -13,9 +13,9 @@
 #include "appliance/common/scrape/http_fetch.h"
 #include "appliance/common/scrape/metric_rules.h"
 #include "base/result.h"
-#include "dataplane/pipeline/source_statistics.h"
 #include "dataplane/pipeline/published.h"
 #include "dataplane/pipeline/record_exchange.h"
+#include "dataplane/pipeline/source_statistics.h"
 
 namespace rocescope {
 

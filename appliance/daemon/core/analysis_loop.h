@@ -26,7 +26,7 @@ class AnalysisLoop {
   struct Options {
     Duration window = std::chrono::seconds(1);
     std::shared_ptr<TapRegistry> taps;  // shared by the sources of the records
-    std::function<void()> restart;   // recreates the engine in its initial state
+    std::function<void()> restart;      // recreates the engine in its initial state
     std::function<void(const std::string&)> tell;
     std::function<RecordCounts()> count_records;  // of all sources; none: no record is dropped
   };
@@ -64,7 +64,7 @@ class AnalysisLoop {
   size_t taps_learnt_ = 0;
   RecentLoss loss_;
   Timestamp reached_;
-  uint32_t restarted_ = 0;                  // number of restarts
+  uint32_t restarted_ = 0;                   // number of restarts
   std::optional<int64_t> published_window_;  // window of event time at the last publication
   RecordTaker::Clock::time_point not_before_;
   // Arrival of the last records; unset: published.

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "dataplane/host/allocation.h"
-#include "appliance/daemon/core/answers.h"
 #include "appliance/common/config/config.h"
+#include "appliance/daemon/core/answers.h"
 #include "appliance/daemon/intake/agent_intake.h"
 #include "base/result.h"
+#include "dataplane/host/allocation.h"
 #include "dataplane/pipeline/frame_worker.h"
 #include "dataplane/pipeline/source_statistics.h"
 #include "dataplane/port/port_findings.h"
@@ -33,7 +33,7 @@ struct SourceState {
   std::string name;
   SourceKind kind = SourceKind::kInterface;
   std::vector<ListenAddress> listens;  // for sockets
-  SourceStatistics statistics;          // updated every 50 ms; for DPDK, the sum of all lcores
+  SourceStatistics statistics;         // updated every 50 ms; for DPDK, the sum of all lcores
   std::vector<PortFindings> ports;     // for DPDK
   std::string error;                   // why the source stopped; empty: running
   std::vector<std::string> problems;   // current problems, as sentences

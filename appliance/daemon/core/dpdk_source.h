@@ -12,8 +12,8 @@
 #include "base/result.h"
 #include "dataplane/pipeline/frame_processor.h"
 #include "dataplane/pipeline/frame_worker.h"
-#include "dataplane/pipeline/source_statistics.h"
 #include "dataplane/pipeline/record_exchange.h"
+#include "dataplane/pipeline/source_statistics.h"
 #include "dataplane/port/port_findings.h"
 
 namespace rocescope {

@@ -11,12 +11,12 @@
 #include <map>
 #include <thread>
 
-#include "dataplane/host/nccl_log_builder.h"
 #include "appliance/agent/agent.h"
 #include "appliance/agent/agent_link.h"
 #include "appliance/agent/made_tree.h"
 #include "appliance/daemon/core/box.h"
 #include "appliance/daemon/grpc/grpc_server.h"
+#include "dataplane/host/nccl_log_builder.h"
 #include "rocescope/v1/agent.grpc.pb.h"
 
 namespace rocescope {

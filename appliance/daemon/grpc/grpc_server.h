@@ -2,8 +2,8 @@
 // gRPC server of service.proto, with health checks (grpc.health.v1) and reflection.
 //
 // On loopback, clients are not authenticated. Elsewhere, clients must present a certificate signed
-// by `client_ca`. A name in it determines their role; appliance/common/access/role.h lists the calls of
-// each role.
+// by `client_ca`. A name in it determines their role; appliance/common/access/role.h lists the
+// calls of each role.
 #pragma once
 
 #include <cstdint>

@@ -28,8 +28,8 @@
 
 #include "appliance/common/access/tls_context.h"
 #include "appliance/common/config/listen_address.h"
-#include "appliance/daemon/http/host_name.h"
 #include "appliance/common/process/step_back.h"
+#include "appliance/daemon/http/host_name.h"
 #include "base/thread_name.h"
 
 namespace rocescope {

@@ -72,7 +72,8 @@ TEST(HttpServer, RefusesTwoHostHeaders) {
   const auto server = Serve(Echo);
   Socket client(server->port());
   client.Say("GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n");
-  EXPECT_THAT(client.ReceiveAll(), AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("one Host header")));
+  EXPECT_THAT(client.ReceiveAll(),
+              AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("one Host header")));
 }
 
 TEST(HttpServer, RefuserFormatsTheBody) {
@@ -194,7 +195,7 @@ TEST(HttpServer, RefusesStreamsOverTheLimitButServesRequests) {
     Socket three(server->port());
     three.Say(kEvents);
     EXPECT_THAT(three.ReceiveAll(), AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Retry-After: "),
-                                       HasSubstr("try again later"), Not(HasSubstr("first"))));
+                                          HasSubstr("try again later"), Not(HasSubstr("first"))));
     Socket page(server->port());
     page.Say("GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_THAT(page.ReceiveUntil("GET /page"), StartsWith("HTTP/1.1 200 "));

@@ -168,8 +168,7 @@ std::vector<RankProcess> ProcessesOf(const std::string& host, const v1::HostProc
   for (const v1::HostProcess& process : processes.processes()) {
     if (result.size() >= kMaxProcesses) break;
     if (process.rank() < 0 || process.rank() >= kMaxRanks) continue;
-    const bool counted =
-        process.world_size() > process.rank() && process.world_size() <= kMaxRanks;
+    const bool counted = process.world_size() > process.rank() && process.world_size() <= kMaxRanks;
     RankProcess& one = result.emplace_back();
     one.process = {.host = host,
                    .process_id = process.process_id(),

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "analytics/job/host_facts.h"
-#include "dataplane/host/nccl_log.h"
 #include "appliance/daemon/intake/agent_intake.h"
+#include "dataplane/host/nccl_log.h"
 #include "dataplane/record/record.h"
 
 namespace rocescope {
@@ -38,8 +38,8 @@ class AgentFactsBuilder {
     uint64_t forgotten = 0;  // logs that were evicted for more recently written ones
   };
   struct Limits {
-    size_t logs = 4096;                           // per host
-    size_t queue_pairs = 1u << 20;                // per host
+    size_t logs = 4096;                          // per host
+    size_t queue_pairs = 1u << 20;               // per host
     uint64_t log_bytes = uint64_t{256} << 20;    // per host: bytes of log text
     uint64_t all_log_bytes = uint64_t{2} << 30;  // for all hosts
   };
@@ -79,7 +79,7 @@ class AgentFactsBuilder {
   const NameOf name_of_;
   const Limits limits_;
   std::map<std::string, std::unique_ptr<Host>> hosts_;
-  uint64_t log_bytes_ = 0;  // of all sessions
+  uint64_t log_bytes_ = 0;   // of all sessions
   uint64_t log_pieces_ = 0;  // pieces received so far; orders the writes of logs
   Counts counts_;
 };

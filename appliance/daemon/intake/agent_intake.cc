@@ -148,7 +148,8 @@ bool AgentIntake::MakeRoom(Timestamp now) {
   for (auto at = agents_.begin(); at != agents_.end(); ++at) {
     const AgentState& state = at->second->state;
     if (state.connected || now - state.received_at < kGoneAfter) continue;
-    if (oldest == agents_.end() || state.received_at < oldest->second->state.received_at) oldest = at;
+    if (oldest == agents_.end() || state.received_at < oldest->second->state.received_at)
+      oldest = at;
   }
   if (oldest == agents_.end()) return false;
   Forget(*oldest->second, now);

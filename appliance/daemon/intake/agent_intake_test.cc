@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dataplane/host/nccl_log_builder.h"
 #include "appliance/daemon/intake/agent_loop.h"
+#include "dataplane/host/nccl_log_builder.h"
 #include "rocescope/v1/agent.pb.h"
 
 namespace rocescope {

@@ -12,9 +12,9 @@
 
 #include "appliance/daemon/intake/agent_facts.h"
 #include "appliance/daemon/intake/agent_intake.h"
-#include "dataplane/pipeline/source_statistics.h"
 #include "dataplane/pipeline/published.h"
 #include "dataplane/pipeline/record_exchange.h"
+#include "dataplane/pipeline/source_statistics.h"
 
 namespace rocescope {
 

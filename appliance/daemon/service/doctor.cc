@@ -254,7 +254,8 @@ std::vector<Expected> ExpectedMirrors(const Senders& senders, const topology::Fa
   for (const MirrorStream& mirror : senders.mirrors) {
     if (!HasSession(mirror)) continue;
     const auto at = sessions.find({fabric.FindSwitchByErspan(mirror.source), mirror.session});
-    if (at != sessions.end()) at->second = std::max(at->second, std::optional(mirror.last_received));
+    if (at != sessions.end())
+      at->second = std::max(at->second, std::optional(mirror.last_received));
   }
   std::vector<Expected> expected;
   for (const auto& [key, heard] : sessions) {
@@ -315,7 +316,8 @@ void CheckSenders(const DoctorInput& input, std::vector<Problem>& out) {
   CheckExpected(input, ExpectedAgents(input.senders, fabric), silent);
 }
 
-void Add(const UnknownNodes& strangers, std::string_view what, std::string recommended_action, OfKind& out) {
+void Add(const UnknownNodes& strangers, std::string_view what, std::string recommended_action,
+         OfKind& out) {
   if (strangers.records == 0) return;
   out.Add(fmt::format("{}", fmt::join(strangers.examples, ", ")),
           fmt::format("{} of {} come from these senders, which are not in the topology{}",

@@ -15,10 +15,10 @@
 namespace rocescope {
 
 struct Problem {
-  std::string kind;      // machine-readable, for example "silent_source"
-  std::string place;     // source, switch, address, host or clock
-  std::string sentence;  // description
-  std::string recommended_action;    // recommended action
+  std::string kind;                // machine-readable, for example "silent_source"
+  std::string place;               // source, switch, address, host or clock
+  std::string sentence;            // description
+  std::string recommended_action;  // recommended action
 };
 
 struct DoctorInput {

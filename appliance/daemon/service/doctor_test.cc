@@ -156,7 +156,7 @@ TEST_F(DoctorTest, ReportsConstantSequenceNumbers) {
       {.is_sflow = true, .agent = IpAddress::FromV4(0xc0000202), .datagrams = 60, .repeats = 59},
       {.node_id = 7, .datagrams = 20, .repeats = 19}};
   EXPECT_THAT(Doctor(input_), ElementsAre(Is("constant_sequence", "192.0.2.1 session 3"),
-                                           Is("constant_sequence", "sFlow agent 192.0.2.2")))
+                                          Is("constant_sequence", "sFlow agent 192.0.2.2")))
       << "20 are too few to judge";
 }
 
@@ -226,7 +226,7 @@ TEST_F(SessionsTest, SenderThatNeverSentIsSilentAfterPatience) {
   ReceiveAgent(kLeaf1, seconds(1));
   const auto problems = WithAnswer();
   ASSERT_THAT(problems, ElementsAre(Is("silent_session", "leaf1 session 3"),
-                                      Is("silent_session", "leaf0 sFlow agent 192.0.2.1")));
+                                    Is("silent_session", "leaf0 sFlow agent 192.0.2.1")));
   EXPECT_THAT(problems[0].sentence, HasSubstr("nothing received since start (100 s ago)"));
   input_.started = input_.now - seconds(10);
   EXPECT_THAT(WithAnswer(), IsEmpty()) << "too early to judge";

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "appliance/daemon/core/box.h"
 #include "appliance/common/report/finding_watch.h"
+#include "appliance/daemon/core/box.h"
 #include "appliance/daemon/service/answer_view.h"
 
 namespace rocescope {
@@ -28,7 +28,7 @@ class EventWatch {
 
  private:
   FindingWatch findings_;
-  uint32_t restarted_ = 0;       // number of analysis restarts in the last snapshot
+  uint32_t restarted_ = 0;        // number of analysis restarts in the last snapshot
   std::set<std::string> failed_;  // names of stopped sources
 };
 

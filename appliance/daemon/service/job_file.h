@@ -17,9 +17,9 @@
 #include <thread>
 #include <vector>
 
-#include "dataplane/host/allocation.h"
 #include "appliance/daemon/history/file_lock.h"
 #include "base/result.h"
+#include "dataplane/host/allocation.h"
 
 namespace rocescope {
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataplane/host/allocation.h"
 #include "base/time.h"
+#include "dataplane/host/allocation.h"
 
 namespace rocescope {
 

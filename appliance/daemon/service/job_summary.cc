@@ -30,10 +30,10 @@ void FillIterationPattern(const v1::IterationPattern& iteration_pattern, v1::Job
     out.add_collectives(collective.kind());
   }
   if (!iteration_pattern.has_straggler()) return;
-  const v1::IterationPatternMember& member = iteration_pattern.members(static_cast<int>(iteration_pattern.straggler().member()));
-  out.set_straggler(member.device().empty()
-                         ? member.host()
-                         : fmt::format("{}:{}", member.host(), member.device()));
+  const v1::IterationPatternMember& member =
+      iteration_pattern.members(static_cast<int>(iteration_pattern.straggler().member()));
+  out.set_straggler(member.device().empty() ? member.host()
+                                            : fmt::format("{}:{}", member.host(), member.device()));
 }
 
 std::string_view WorstService(const ServiceLevels& levels, size_t job) {
@@ -60,7 +60,8 @@ void FillJobSummary(const AnswerView& answer, size_t index, v1::JobSummary& out)
   if (job.has_iteration_pattern()) FillIterationPattern(job.iteration_pattern(), out);
   for (const v1::Finding& finding : answer.findings().findings()) {
     if (finding.until_ns() != 0) continue;
-    if (std::ranges::find(finding.affected_jobs(), job.id()) == finding.affected_jobs().end()) continue;
+    if (std::ranges::find(finding.affected_jobs(), job.id()) == finding.affected_jobs().end())
+      continue;
     out.add_findings(finding.sentence());
   }
   out.set_service(std::string(WorstService(*answer.snapshot().service_levels, index)));

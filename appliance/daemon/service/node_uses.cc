@@ -39,8 +39,8 @@ void AddRanks(const RankPlaces& places, const topology::Fabric& fabric, const Jo
 }  // namespace
 
 std::vector<NodeUsage> NodeUses(const RankPlaces& places, const Snapshot& snapshot,
-                              std::span<const Allocation> allocations, Timestamp now,
-                              uint64_t own) {
+                                std::span<const Allocation> allocations, Timestamp now,
+                                uint64_t own) {
   std::vector<NodeUsage> uses;
   std::set<uint64_t> told;  // ids of jobs that the scheduler reports
   for (const Allocation& job : allocations) {

@@ -9,9 +9,9 @@
 
 #include "analytics/dependency/rank_places.h"
 #include "analytics/engine/snapshot.h"
-#include "dataplane/host/allocation.h"
 #include "analytics/placement/placement.h"
 #include "base/time.h"
+#include "dataplane/host/allocation.h"
 
 namespace rocescope {
 
@@ -26,6 +26,7 @@ inline constexpr Duration kOverLimit = std::chrono::minutes(10);
 // `now` is event time. The nodes of job number `own` (0: none) are left out. The snapshot must have
 // a fabric.
 std::vector<NodeUsage> NodeUses(const RankPlaces& places, const Snapshot& snapshot,
-                              std::span<const Allocation> allocations, Timestamp now, uint64_t own);
+                                std::span<const Allocation> allocations, Timestamp now,
+                                uint64_t own);
 
 }  // namespace rocescope

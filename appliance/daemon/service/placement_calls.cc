@@ -10,10 +10,10 @@
 #include "appliance/daemon/service/node_uses.h"
 #include "appliance/daemon/service/service.h"
 #include "base/nearest.h"
+#include "base/text/name_range.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/service.pb.h"
 #include "topology/leaf_groups.h"
-#include "base/text/name_range.h"
 
 namespace rocescope {
 namespace {
@@ -161,7 +161,7 @@ ServiceStatus Service::RankNodes(const v1::RankNodesRequest& request, v1::RankNo
         "later, or set `unseen` for a recommendation by distance and running jobs only");
   }
   const std::vector<NodeUsage> uses = NodeUses(near.places, snapshot, Allocations(snapshot),
-                                             (*answer)->answer().reached, request.job());
+                                               (*answer)->answer().reached, request.job());
   const Placement placement =
       PlaceJob(fabric, near.groups, *snapshot.findings, *snapshot.link_loads, uses, *read);
   (*answer)->FillAge(*out.mutable_age());

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "analytics/job/host_name.h"
-#include "appliance/daemon/history/history_store.h"
 #include "appliance/common/report/replay_report.h"
 #include "appliance/common/report/telemetry_report.h"
+#include "appliance/daemon/history/history_store.h"
 #include "appliance/daemon/service/doctor.h"
 #include "appliance/daemon/service/job_file.h"
 #include "appliance/daemon/service/page.h"
@@ -245,10 +245,10 @@ ServiceStatus Service::Doctor(const v1::DoctorRequest&, v1::DoctorResponse& out)
   if (answer) answer->FillAge(*out.mutable_age());
   for (const Problem& complaint :
        rocescope::Doctor({.sources = box_.Sources(),
-                           .senders = box_.LastSenders(),
-                           .answer = answer ? &answer->snapshot() : nullptr,
-                           .started = box_.started_at(),
-                           .now = WallClock()})) {
+                          .senders = box_.LastSenders(),
+                          .answer = answer ? &answer->snapshot() : nullptr,
+                          .started = box_.started_at(),
+                          .now = WallClock()})) {
     v1::Problem& one = *out.add_problems();
     one.set_kind(complaint.kind);
     one.set_place(complaint.place);

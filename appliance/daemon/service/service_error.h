@@ -13,7 +13,7 @@ namespace rocescope {
 
 // Columns: enumerator, reason, gRPC status code and its number, HTTP status (RFC 9110).
 #define ROCESCOPE_SERVICE_FAULTS(ROW)                           \
-  ROW(NoAnswerYet, "NO_SNAPSHOT_YET", "UNAVAILABLE", 14, 503)     \
+  ROW(NoAnswerYet, "NO_SNAPSHOT_YET", "UNAVAILABLE", 14, 503)   \
   ROW(NoDataYet, "NO_DATA_YET", "UNAVAILABLE", 14, 503)         \
   ROW(NoTopology, "NO_TOPOLOGY", "FAILED_PRECONDITION", 9, 412) \
   ROW(NoHistory, "NO_HISTORY", "FAILED_PRECONDITION", 9, 412)   \
