@@ -70,20 +70,19 @@ function(_rocescope_test_headers name)
   target_precompile_headers(${name} REUSE_FROM rocescope_test_headers)
 endfunction()
 
-# rocescope_test(base_test SOURCES address_test.cc DEPENDS rocescope::base [LABEL fast|slow] [ALONE x_test.cc])
-# ALONE: files that a unity build compiles on their own, because they repeat local names of others.
+# rocescope_test(base_test SOURCES address_test.cc DEPENDS rocescope::base [LABEL fast|slow])
 # A GoogleTest program. Each of its tests is a separate ctest with the label.
 function(rocescope_test name)
   if(NOT ROCESCOPE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "SOURCES;DEPENDS;ALONE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "SOURCES;DEPENDS")
   _rocescope_refuse_unknown(${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT arg_LABEL)
     set(arg_LABEL fast)
   endif()
   add_executable(${name} ${arg_SOURCES})
-  set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)  # local names repeat across test files
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} GTest::gtest_main GTest::gmock
                                         rocescope_warnings)
