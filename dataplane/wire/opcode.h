@@ -104,7 +104,7 @@ struct OpcodeTraits {
   static constexpr uint8_t kNowhere = UINT8_MAX;
   uint8_t flags = 0;  // OpcodeFlag
   Operation operation = Operation::kUnknown;
-  uint8_t header_bytes = 0;   // of all extended headers
+  uint8_t header_bytes = 0;   // total size of all extended headers
   uint8_t reth_at = kNowhere;  // offset in bytes from the end of the BTH
   uint8_t aeth_at = kNowhere;
   uint8_t reserved[3] = {};

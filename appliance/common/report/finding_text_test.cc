@@ -103,7 +103,7 @@ TEST(FindingText, UndetectableFaultTypesAreListed) {
       "FAULTS: none found; only 21 of 23 fault types are detectable with this telemetry: "
       "counters of 1 switch over 3 windows of 1.00 s\n\n"
       "  Missing telemetry, and the fault types that it would make detectable:\n"
-      "    counters of NICs, with the ways of flows (mirrors, INT, sFlow): switches that damage "
+      "    counters of NICs, and paths of flows (mirrors, INT, sFlow): switches that corrupt "
       "packets\n"
       "    clocks and memory use of GPUs, or mirrored packets of several iterations: "
       "stragglers\n\n");
