@@ -12,7 +12,7 @@ endif()
 set(packaging ${PROJECT_SOURCE_DIR}/packaging)
 set(packaging_out ${PROJECT_BINARY_DIR}/packaging)
 
-# The date of the changelog and of the man pages: SOURCE_DATE_EPOCH, or else the last commit.
+# The date of the changelog and of the man pages: SOURCE_DATE_EPOCH, otherwise the last commit.
 set(package_epoch "$ENV{SOURCE_DATE_EPOCH}")
 if(NOT package_epoch)
   execute_process(COMMAND git log -1 --format=%ct WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}

@@ -36,7 +36,7 @@ inline constexpr size_t kTierCount = 4;
 struct Node {
   std::string name;  // unique; without spaces and colons
   Tier tier = Tier::kHost;
-  uint32_t pod = kNone;      // of a leaf or spine with three tiers, from 0
+  uint32_t pod = kNone;      // pod of a leaf or spine with three tiers, from 0
   PortIndex first_port = 0;  // the ports of a node are consecutive
   uint32_t port_count = 0;
   // Identifiers of switches in telemetry; each one is unique. Unspecified or kNone: not used.

@@ -39,11 +39,11 @@ struct Blueprint {
   // scalable unit).
   bool rail_optimised = false;
 
-  uint32_t leaves = 0;  // of leaf-spine
+  uint32_t leaves = 0;  // for leaf-spine
   uint32_t spines = 0;
   uint32_t parallel_links = 1;  // between a leaf and a spine
 
-  uint32_t k = 0;  // of a fat tree; even
+  uint32_t k = 0;  // for a fat tree; even
 
   // Names instead of host0...: one for each host, or none.
   std::vector<std::string> host_names;

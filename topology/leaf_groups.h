@@ -24,7 +24,7 @@ struct LeafGroups {
   // By node: the group of a host; kNone for a switch or an unconnected host.
   std::vector<uint32_t> group_of;
   std::vector<uint32_t>
-      // By pod: its part, that is, the set of pods connected through cores; numbered from 0.
+      // For each pod: its part, that is, the set of pods connected through cores; numbered from 0.
       part_of_pod;
   uint32_t parts = 0;
 };

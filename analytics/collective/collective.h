@@ -15,7 +15,7 @@
 
 namespace rocescope {
 
-// Communication pattern: who sends to whom, and in which order.
+// Communication pattern: the sender and the receiver of each transfer, and their order.
 enum class CollectiveKind : uint8_t {
   kUnknown,
   kRing,

@@ -12,7 +12,7 @@
 
 namespace rocescope {
 
-// By window.
+// The balance of the counters of a place, for each window.
 struct Balance {
   static constexpr int64_t kUnread = INT64_MAX;
 

@@ -20,7 +20,7 @@ void Misses(Balance& place, size_t first, size_t behind, int64_t frames) {
   for (size_t w = first; w < behind; ++w) place.missing[w] += frames;
 }
 
-// Of 200 readings none had as many under way: each by itself has a chance of 1/201, and two in a
+// None of 200 readings had as many frames in flight. The chance of one is 1/201, and two in a
 // row are beyond one in a hundred fabrics of 200 readings (201^2 > 200 * 100).
 TEST(Balances, WhatStaysMissingIsLostAndTheSecondReadingSettlesIt) {
   std::vector<Balance> places = Quiet();
@@ -119,7 +119,7 @@ TEST(Balances, APlaceThatIsNotReadAtOneMomentHasNoLoss) {
   EXPECT_FALSE(Balances(places).LossAt(0));
 }
 
-// Behind a window of which nobody knows anything it begins anew; what had gone before is gone.
+// After a window without data the balance starts from scratch; earlier windows still count.
 TEST(Balances, WhatWentBeforeAnUnknownWindowStillCounts) {
   std::vector<Balance> places = Quiet();
   Misses(places[0], 8, 12, 20);

@@ -27,7 +27,7 @@ Notices NoticesOf(const DiagnosisInput& input) {
   return notices;
 }
 
-// By window: the longest queue of the switch in a priority, and whether all of its reported queues
+// For each window: the longest queue of the switch in a priority, and whether all reported queues
 // were read. Empty if it reports no queue.
 struct Longest {
   Row bytes;

@@ -19,7 +19,7 @@ struct EmptyQueue {
   uint32_t cnps = 0;
 };
 
-// By switch. The priority of CNPs is one in which other switches, or this one before, had packets
+// For each switch. The CNP priority is one in which other switches, or this one before, had packets
 // queued whenever CNPs passed. How often its queues were empty then gives the chance level.
 std::map<topology::NodeIndex, EmptyQueue> EmptyCnpQueues(const DiagnosisInput& input);
 

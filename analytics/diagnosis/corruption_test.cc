@@ -51,7 +51,7 @@ TEST_F(CorruptionTest, SwitchesThatCannotBeToldApartAreRivals) {
   EXPECT_NEAR(found[0].alternatives[0].probability, 0.45, 1e-6);
 }
 
-// Of what leaf2 passed on it got a third, of what spine0 did likewise; others got none at all.
+// The NIC received a third of the packets that leaf2 and spine0 forwarded; others received none.
 TEST_F(CorruptionTest, WhereOneNicAloneIsHurtItIsTheNic) {
   Damaged("host8", 8, 10);
   const Findings found = Found();

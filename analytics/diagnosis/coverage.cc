@@ -176,7 +176,7 @@ Needs NeedsMet(const DiagnosisInput& input, DiagnosisCoverage& coverage) {
   return needs;
 }
 
-// By node: the windows in which its counters were read. Counters from sFlow agents are left out,
+// For each node: windows in which its counters were read. Counters from sFlow agents are left out,
 // because agents choose their own times.
 std::map<topology::NodeIndex, std::vector<bool>> WindowsRead(const DiagnosisInput& input) {
   const MetricStore& metrics = input.parts().metrics;

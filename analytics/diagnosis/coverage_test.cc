@@ -79,7 +79,7 @@ TEST_F(DiagnosisCoverageTest, CountsLinksWhoseEndsAreReadAtOneMoment) {
   }
   EXPECT_EQ(In(CoverageOf).links_balanced, 23u);
   NeverTells(EntityOf(Port("leaf0", "spine1")), Metric::kTxPackets);
-  EXPECT_EQ(In(CoverageOf).links_balanced, 23u) << "the other direction is told";
+  EXPECT_EQ(In(CoverageOf).links_balanced, 23u) << "the other direction is reported";
 }
 
 // Each link has one end at a leaf.

@@ -130,7 +130,7 @@ std::optional<size_t> CrossedWith(const DiagnosisInput& input, const topology::L
 struct Totals {
   int64_t sent = 0;
   int64_t received = 0;
-  int64_t in_flight = 0;  // of what it sends, at most
+  int64_t in_flight = 0;  // maximum of the frames that it sends
   bool sure = false;      // it is known of all windows
 };
 
@@ -217,7 +217,7 @@ class ByTotals {
 
   std::vector<std::array<Totals, 2>> ends_;
   std::vector<size_t> unsure_;
-  std::vector<std::pair<int64_t, size_t>> received_;  // by whom, ascending
+  std::vector<std::pair<int64_t, size_t>> received_;  // frames, index of the receiver; ascending
 };
 
 bool IsKnown(const DiagnosisInput& input, LinkIndex link) {

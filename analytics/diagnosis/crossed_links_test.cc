@@ -10,7 +10,7 @@
 namespace rocescope {
 namespace {
 
-// Each link carries as many frames of 1000 octets as no other does, each way.
+// Each link carries its own number of frames of 1000 bytes in each direction.
 class CrossedLinksTest : public DiagnosisTest {
  protected:
   CrossedLinksTest() : to_(fabric_.ports().size()) {
@@ -100,7 +100,7 @@ TEST_F(CrossedLinksTest, ThoseThatPathsHaveToldOfAreNotToldTwice) {
   EXPECT_TRUE(Found().empty());
 }
 
-// Of a reboot nobody knows what was sent meanwhile; before and behind it all is told.
+// The frames sent during a reboot are unknown; the counters before and after it are complete.
 TEST_F(CrossedLinksTest, OneWhoseCountersBeganAnewIsFoundToo) {
   Connects(Port("leaf0", "spine0"), Port("spine0", "leaf1"));
   Connects(Port("leaf1", "spine0"), Port("spine0", "leaf0"));

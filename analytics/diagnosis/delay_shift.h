@@ -15,7 +15,7 @@
 
 namespace rocescope {
 
-// By window: the longest time in ns that a frame can have waited according to the counters, and
+// For each window: the longest time in ns that a frame can have waited (by the counters), and
 // whether the queues were read. A wait in a switch that was not read is unknown.
 struct Wait {
   explicit Wait(size_t windows) : longest(windows), is_known(windows, true) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a diagnosis of a large fabric costs: all ports told, in windows as a snapshot has them, and
-// flows on all of them. Healthy; and with NICs whose counters leave out a frame now and then, so
-// that no host's link balances.
+// Measures a diagnosis of a large fabric: all ports report counters, in the windows of a snapshot,
+// and carry flows. The fabric is healthy, or NIC counters omit a frame now and then, so that the
+// counters of no host's link balance.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Large {
   std::vector<FlowPath> paths;
   std::vector<FlowSummary> flows;
 
-  // Of eight NICs and GPUs a host; rails, and 64 hosts to a leaf.
+  // Each host has eight NICs and GPUs; rail-optimised, with 64 hosts per leaf.
   Large(uint32_t hosts, bool nics_leave_frames_out)
       : fabric(topology::Generate({.hosts = hosts,
                                    .nics_per_host = 8,

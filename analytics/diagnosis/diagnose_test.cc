@@ -86,7 +86,7 @@ TEST_F(GroupByRootCauseTest, WhoeverIsOnlyWaitedForFoldsUnderAnyOtherFault) {
   EXPECT_EQ(Roots({Seen(kDegradedRate, Link("host9", "leaf2"), 7), waiting}).size(), 2u);
 }
 
-// Of four ports, one of which is its place.
+// A loop of four ports; one of them is the place of the deadlock.
 TEST_F(GroupByRootCauseTest, AllSwitchesOfALoopAreWhereTheDeadlockIs) {
   Finding deadlock = Seen(kPfcDeadlock, OneWay("leaf0", "spine0"), 9);
   deadlock.loop = {Port("leaf0", "spine0"), Port("spine0", "leaf1"), Port("leaf1", "spine1"),
@@ -125,7 +125,7 @@ TEST_F(GroupByRootCauseTest, RootsAreInOrderOfTime) {
   EXPECT_EQ(roots[1].from, Begin(12));
 }
 
-// One input for each of detectors.h: what this detector alone can tell.
+// Has one input for each detector of detectors.h: a fault that only this detector finds.
 class DiagnoseTest : public DiagnosisTest {
  protected:
   testing::AssertionResult FindsOnly(FaultKind kind, const Place& place) {
@@ -277,7 +277,7 @@ TEST_F(DiagnoseTest, AsksWhoGetsTooMuch) {
   EXPECT_TRUE(FindsOnly(kIncast, Nic("host0")));
 }
 
-// By chance 2^-3 for each of eight pairs of hosts.
+// The chance level is 2^-3 for each of eight pairs of hosts.
 TEST_F(DiagnoseTest, AsksForHashing) {
   for (size_t pair = 0; pair < 8; ++pair) {
     const std::string from = "host" + std::to_string(pair % 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests of this folder: a small fabric whose ports all tell what a healthy one tells, window
-// by window, until a test says otherwise.
+// For tests of this folder: a small fabric whose ports report the metrics of a healthy fabric in
+// each window, until a test changes them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,12 +21,12 @@
 namespace rocescope {
 
 // 16 hosts with one NIC and GPU each: host0 to host3 at leaf0, and so on; two spines. 100 Gb/s, so
-// that a window of 1 ms has room for 12.5 MB.
+// that a link carries at most 12.5 MB in a window of 1 ms.
 class DiagnosisTest : public testing::Test {
  protected:
   static constexpr Duration kWindow = std::chrono::milliseconds(1);
   static constexpr size_t kWindows = 20;
-  static constexpr uint64_t kLine = 12'500'000;  // octets a window
+  static constexpr uint64_t kLine = 12'500'000;  // bytes per window
   static constexpr uint8_t kRoce = 3;            // the priority of RoCE
 
   explicit DiagnosisTest(uint32_t spines = 2, uint64_t bits_per_second = 100'000'000'000)
@@ -140,7 +140,7 @@ class DiagnosisTest : public testing::Test {
   }
   void NeverTells(const Entity& entity, Metric metric) { told_.erase({entity, metric}); }
 
-  // Frames of 1000 octets from a port to its peer, of which some do not arrive.
+  // A port sends frames of 1000 bytes to its peer; some of them do not arrive.
   void Carries(topology::PortIndex sender, size_t window, uint64_t frames, uint64_t lost = 0) {
     const topology::PortIndex peer = fabric_.Peer(sender);
     Grows(sender, Metric::kTxPackets, window, frames);
@@ -200,7 +200,7 @@ class DiagnosisTest : public testing::Test {
     record.naks[static_cast<size_t>(NakKind::kSequenceError)] = refused;
     lossy_.push_back(record);
   }
-  // Of the flow, the tap at a switch saw packets behind later ones, and packets again.
+  // The tap at a switch saw late packets (behind later PSNs) and retransmitted ones of the flow.
   void Sees(std::string_view node, const FlowKey& flow, uint32_t late, uint32_t retransmitted) {
     FlowRecord record{
         .flow = flow, .tap = static_cast<TapId>(Node(node)), .interval_start = Begin(0)};

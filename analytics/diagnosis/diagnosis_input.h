@@ -43,7 +43,7 @@ struct DiagnosisParts {
 // Priorities of PFC and of queues.
 inline constexpr uint8_t kPriorities = 8;
 
-// By window: the increase of a counter, or the value of a gauge at the end of the window.
+// One value per window: the increase of a counter, or the value of a gauge at the window's end.
 using Row = std::vector<uint64_t>;
 
 class DiagnosisInput {

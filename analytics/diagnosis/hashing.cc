@@ -81,7 +81,7 @@ std::vector<Failure> FailuresIn(const DiagnosisInput& input) {
   return failures;
 }
 
-// By switch: the choices for flows with several next hops. A failed link is not a next hop.
+// For each switch: its choices for flows with several next hops. A failed link is not a next hop.
 std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const DiagnosisInput& input) {
   topology::Routes whole(input.fabric());
   topology::Routes left(input.fabric());
@@ -121,7 +121,7 @@ struct Judgement {
   double surprise = 0;  // logarithm of how unlikely it is by chance
   size_t pairs = 0;     // of NICs, with several flows
   size_t flows = 0;
-  size_t apart = 0;  // of these pairs, not all by one link
+  size_t apart = 0;  // pairs whose flows take more than one link
   size_t moved = 0;  // flows that came there though no link went or came
 };
 
@@ -155,7 +155,7 @@ class ChoicesNow {
  private:
   struct Group {
     std::map<PortIndex, int64_t> by_port;
-    // By number of next hops, which is smaller while links are down.
+    // The key is the number of next hops, which is smaller while links are down.
     std::map<double, int64_t> by_ways;
     int64_t moved = 0;
   };

@@ -6,7 +6,7 @@
 namespace rocescope {
 namespace {
 
-// Of leaf0's hosts to those of leaf1 and leaf2: of two ways each, with four flows a pair.
+// Flows from leaf0's hosts to those of leaf1 and leaf2: two paths and four flows for each pair.
 class HashingTest : public DiagnosisTest {
  protected:
   static constexpr uint32_t kFlows = 4;
@@ -26,7 +26,7 @@ class HashingTest : public DiagnosisTest {
   Findings Found() { return DiagnosisTest::Found(DetectHashing); }
 };
 
-// By chance 2^-3 for each of eight pairs: one in sixteen million.
+// The chance is 2^-3 for each of eight pairs: one in sixteen million.
 TEST_F(HashingTest, PairsThatHaveAllTheirFlowsOnOneLinkArePolarised) {
   Spread(8, [](size_t pair, uint32_t) { return pair; });
   const Findings found = Found();

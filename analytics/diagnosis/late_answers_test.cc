@@ -79,7 +79,7 @@ TEST_F(LateAnswersTest, WhereOnlySomeAreLateTheReceiverIsSlow) {
 }
 
 // One that was sent again is answered late by the first one's time; two in a window are not.
-// It may have stood in the queue, or been held, for any time.
+// The packet may have waited in the queue, or been paused, for any time.
 TEST_F(LateAnswersTest, WhereNobodyReadsTheQueueNobodyIsSlow) {
   NeverTells(EntityOf(Port("leaf1", "host5"), kRoce), Metric::kQueueWatermark);
   Takes(8, 14, {.least = 2000, .next_most = 40'000}, 14'000);
@@ -101,7 +101,7 @@ TEST_F(LateAnswersTest, ARetransmissionAWindowMakesNobodySlow) {
   EXPECT_TRUE(Found().empty());
 }
 
-// 125,000 octets at 100 Gb/s are 10 us.
+// 125,000 bytes at 100 Gb/s take 10 us.
 TEST_F(LateAnswersTest, AQueueBeforeTheNicExplainsLateAnswers) {
   Takes(8, 14, {.least = 2000, .next_most = 14'000}, 9000);
   EXPECT_EQ(Found().size(), 1u);

@@ -73,7 +73,7 @@ TEST_F(LateCnpsTest, AsManyAsMirrorsLostSightOfMayBeOthers) {
   EXPECT_EQ(Found().size(), 1u);
 }
 
-// In the queue of priority 6, in windows with CNPs: 74 octets, or nothing.
+// The queue of priority 6 has 74 bytes, or none, in windows with CNPs.
 class CnpQueueTest : public LateCnpsTest {
  protected:
   CnpQueueTest() {
@@ -90,8 +90,8 @@ class CnpQueueTest : public LateCnpsTest {
 
 TEST_F(CnpQueueTest, AQueueThatIsUsedAllAlongIsWell) { EXPECT_TRUE(Found().empty()); }
 
-// Of 40 windows of others and 8 of its own before none was empty: half a one of 49 is the chance.
-// Twice in a row is 1.04 of ten thousand, just not beyond doubt; three times is.
+// None of 40 windows of others and 8 earlier ones of its own was empty: the chance is 0.5 of 49.
+// Twice in a row is 1.04 in ten thousand, just too many for a finding; three times is enough.
 TEST_F(CnpQueueTest, WhereTheQueueStaysEmptyWhileCnpsPassTheyAreInAnother) {
   for (size_t w = 8; w < 14; ++w) Passes("leaf1", w, 0);
   const Findings found = Found();
@@ -125,7 +125,7 @@ TEST_F(CnpQueueTest, WhereNoCnpsPassTheQueueMayBeEmpty) {
   EXPECT_TRUE(Found().empty());
 }
 
-// Who stops telling of its queues has no empty ones.
+// A switch that stops reporting its queues has no empty queues.
 TEST_F(CnpQueueTest, AQueueThatNobodyReadIsNotEmpty) {
   FallsSilent(EntityOf(Port("leaf1", "spine1"), 6), 8);
   EXPECT_TRUE(Found().empty());

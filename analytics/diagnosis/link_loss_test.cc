@@ -6,7 +6,7 @@
 namespace rocescope {
 namespace {
 
-// Every link carries 1000 frames of 1000 octets a window each way: 8 % of what it can.
+// Every link carries 1000 frames of 1000 bytes per window and direction: 8 % of its capacity.
 class LinkLossTest : public DiagnosisTest {
  protected:
   LinkLossTest() {
@@ -22,7 +22,7 @@ class LinkLossTest : public DiagnosisTest {
 
 TEST_F(LinkLossTest, NothingIsMissingWhereEverythingArrives) { EXPECT_TRUE(Found().empty()); }
 
-// At 100 Gb/s and 1 us, 12.5 frames of 1000 octets are on the wire: 20 cannot be.
+// At 100 Gb/s and 1 us, at most 12.5 frames of 1000 bytes are in flight: 20 are impossible.
 TEST_F(LinkLossTest, FramesThatNeverComeAreGrayLossInTheirDirection) {
   Loses(Port("leaf0", "spine1"), 8, 20);
   const Findings found = Found();

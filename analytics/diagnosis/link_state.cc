@@ -49,7 +49,7 @@ Row FallsOf(const Row& up) {
 
 LinkHistory HistoryOf(const DiagnosisInput& input, LinkIndex index) {
   LinkHistory history;
-  // By window: an end is down at the end of the window or went down during it.
+  // For each window: an end is down at the end of the window or went down during it.
   std::vector<bool> down(input.windows());
   for (const PortIndex port : input.fabric().link(index).ends) {
     const Entity entity = input.EntityOf(port);

@@ -173,7 +173,7 @@ TEST_F(LinkStateTest, BothEndsBelowItsSpeedAreTheLink) {
   EXPECT_EQ(found[0].place, Link("leaf2", "spine0"));
 }
 
-// Of a link that is down, some say a speed of 0.
+// Some exporters report a speed of 0 for a link that is down.
 TEST_F(LinkStateTest, NoSpeedIsNotASlowLink) {
   Says(Port("spine0", "leaf2"), Metric::kLinkSpeed, 8, 0);
   EXPECT_TRUE(Found().empty());

@@ -22,7 +22,7 @@ using topology::PortIndex;
 // A link that can explain longer delays of some pairs of taps.
 struct Candidate {
   LinkIndex link = kNone;
-  PortIndex sender = kNone;   // of one direction
+  PortIndex sender = kNone;   // sender of the direction
   std::vector<size_t> pairs;  // indices, ascending
   size_t innocent = 0;        // paths over it that are not longer
 };
@@ -33,7 +33,7 @@ struct Longer {
   std::vector<Candidate> alternatives;
 };
 
-// By link and sender; the shift with the most windows if there are several.
+// The key is link and sender; the shift is the one with the most windows if there are several.
 using Shifts = std::map<std::pair<LinkIndex, PortIndex>, Longer>;
 
 // The port of `from` that is connected to `to`; kNone if there are several.

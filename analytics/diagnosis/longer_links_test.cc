@@ -67,7 +67,7 @@ TEST_F(LongerLinksTest, ALinkThatStaysLongerGoesOn) {
   EXPECT_FALSE(found[0].until);
 }
 
-// At 10 Gb/s a frame of 4178 octets takes 3.3 us.
+// At 10 Gb/s a frame of 4178 bytes takes 3.3 us.
 class SlowLinksTest : public LongerLinksTest {
  protected:
   SlowLinksTest() : LongerLinksTest(2, 10'000'000'000) {}
@@ -135,7 +135,7 @@ TEST_F(LongerLinksTest, TwoLinksOfOneSwitchAreTwo) {
   EXPECT_EQ(found[1].place, OneWay("leaf0", "spine1"));
 }
 
-// A mirror that tells no port: there is one cable between the two.
+// The mirror session has no port information, but there is only one cable between the switches.
 TEST_F(LongerLinksTest, AnOnlyCableIsKnownWithoutAPort) {
   Takes({.kind = DelayKind::kTransit,
          .from = Node("leaf0"),
@@ -154,7 +154,7 @@ TEST_F(LongerLinksTest, AMicrosecondIsNothing) {
   EXPECT_TRUE(Found().empty());
 }
 
-// 62,500 octets at 100 Gb/s are 5 us.
+// 62,500 bytes at 100 Gb/s take 5 us.
 TEST_F(LongerLinksTest, AQueueThatExplainsTheDelayIsNoLongerLink) {
   Takes({"leaf0", "spine1"}, 5000);
   const auto queue = [&](uint64_t bytes) {
@@ -230,7 +230,7 @@ TEST_F(LongerLinksTest, PacketsThatSeemToComeTooEarlyMakeNobodyLate) {
   EXPECT_TRUE(Found().empty());
 }
 
-// A way that is longer stays so; what comes and goes is a queue that nobody told of.
+// A longer path stays longer; a delay that comes and goes is a queue that no counter reports.
 TEST_F(LongerLinksTest, ADelayThatComesAndGoesIsNoLongerLink) {
   const DelayKey key = Way(DelayKind::kTransit, {"leaf0", "spine1"});
   Takes(key, 5000);
@@ -238,7 +238,7 @@ TEST_F(LongerLinksTest, ADelayThatComesAndGoesIsNoLongerLink) {
   EXPECT_TRUE(Found().empty());
 }
 
-// Nor does the next one, into which what stood in the queue may come.
+// The next window says nothing either: packets of the queue may arrive in it.
 TEST_F(LongerLinksTest, AWindowWhoseQueueHidesItSaysNothingEitherWay) {
   Takes({"leaf0", "spine1"}, 5000);
   Says(Port("leaf0", "spine1"), Metric::kQueueWatermark, 11, 62'500, kRoce);
@@ -293,7 +293,7 @@ TEST_F(LongerLinksTest, BothDirectionsOfTheFirstAndSecondLinkAreOneLink) {
   EXPECT_EQ(found[0].place, Link("leaf0", "spine0"));
 }
 
-// Most of the ways over either of its cables are as they were.
+// Most of the paths over either of its cables have their previous delay.
 TEST_F(LongerLinksTest, AWayThatAloneIsLongerBlamesNoCable) {
   AllPairsTake("", "", 0);
   Takes({"leaf0", "spine0", "leaf1"}, 5000);

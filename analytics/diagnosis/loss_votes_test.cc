@@ -23,7 +23,7 @@ class LossVotesTest : public DiagnosisTest {
     Goes(nodes, qpn);
     const FlowKey there = Flow(nodes.front(), nodes.back(), qpn);
     const FlowKey back = Flow(nodes.back(), nodes.front(), 100 + qpn);
-    // A connection's ends stand in no order that says who sends.
+    // The order of a connection's ends does not say which of them sends.
     if (qpn % 2 == 0) {
       Connects(there, back);
     } else {
@@ -53,7 +53,7 @@ class LossVotesTest : public DiagnosisTest {
 
 TEST_F(LossVotesTest, NobodyIsToBlameWhereNothingIsRefused) { EXPECT_TRUE(Found().empty()); }
 
-// Six hurts: each half of the traffic of the link, a third of that of either switch.
+// Six affected flows: each is half of the traffic of the link and a third of that of each switch.
 TEST_F(LossVotesTest, AnUncountedLinkThatOnlyTheHurtOnesTakeIsLikeliest) {
   DoesNotCount("leaf0", "spine0");
   for (size_t w = 8; w < 11; ++w) RefusesOfBoth(w, 1);
@@ -65,7 +65,7 @@ TEST_F(LossVotesTest, AnUncountedLinkThatOnlyTheHurtOnesTakeIsLikeliest) {
   EXPECT_EQ(found[0].from, Begin(8));
   EXPECT_EQ(found[0].detected_at, End(10)) << "the fifth came in the third window";
   EXPECT_EQ(found[0].until, End(10));
-  const double odds = std::pow(2.0 / 3, 6);  // of a switch against the link
+  const double odds = std::pow(2.0 / 3, 6);  // the odds are those of a switch against the link
   EXPECT_NEAR(found[0].confidence, 0.9 / (1 + 2 * odds), 1e-3);
   ASSERT_EQ(found[0].alternatives.size(), 2u);
   for (const Suspect& rival : found[0].alternatives) {
@@ -100,7 +100,7 @@ TEST_F(LossVotesTest, WhereDamageIsNotToldABadCableIsLikelierThanSilentLoss) {
   EXPECT_NEAR(found[0].alternatives[0].probability, 0.9 / 3, 1e-6);
 }
 
-// One flow alone was hurt: by votes, each place of its way may have done it.
+// Only one flow was affected: by the votes, each place on its path may be the cause.
 TEST_F(LossVotesTest, TapsSayBetweenWhichSwitchesThePacketsWereLost) {
   const std::vector<std::string> way = {"host0", "leaf0", "spine0", "leaf2", "host8"};
   for (size_t i = 0; i + 1 < way.size(); ++i) DoesNotCount(way[i], way[i + 1]);
@@ -117,7 +117,7 @@ TEST_F(LossVotesTest, TapsSayBetweenWhichSwitchesThePacketsWereLost) {
   EXPECT_TRUE(found[0].alternatives.empty()) << "a damaged packet would have come by leaf2";
 }
 
-// Of leaf2's traffic it is a half, of the other switches' a third.
+// The flow is half of leaf2's traffic and a third of the other switches' traffic.
 TEST_F(LossVotesTest, WhatCameByAllTapsWasLostBehindThemOrDamagedAnywhere) {
   const std::vector<std::string> way = {"host0", "leaf0", "spine0", "leaf2", "host8"};
   for (size_t i = 0; i + 1 < way.size(); ++i) DoesNotCount(way[i], way[i + 1]);
@@ -215,7 +215,7 @@ TEST_F(LossVotesTest, WhatWasSentAgainAndNotRefusedIsNoVote) {
   EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("of 2 flows 9 times"));
 }
 
-// NAKs tell of the other way, and which that is nobody knows here.
+// NAKs report losses of the opposite direction, and no connection says here which flow that is.
 TEST_F(LossVotesTest, WithoutConnectionsThereAreNoVotes) {
   connections_.clear();
   RefusesOfBoth(8, 5);

@@ -307,7 +307,7 @@ void DetectDeadlock(const DiagnosisInput& input, Findings& found) {
   const WaitGraph graph(input, all);
   struct Deadlock {
     std::vector<size_t> loop;
-    std::set<NodeIndex> nodes;  // of all its windows
+    std::set<NodeIndex> nodes;  // nodes of all its windows
     size_t first = 0;
     size_t behind = 0;
   };

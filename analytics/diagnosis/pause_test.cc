@@ -187,7 +187,7 @@ TEST_F(PauseTest, WhatStrayedIntoTheLoopMustBeLongerThanAnAcknowledgement) {
   for (const uint32_t qpn : {1u, 2u, 3u}) {
     Strays({"leaf0", "spine0", "leaf1", "spine1"}, qpn, 6, 19);
     for (PathShare& share : paths_.back().intervals[0].shares) {
-      share.bytes = qpn == 1 ? 62 : qpn == 2 ? 138 : 0;  // of the third it is not known
+      share.bytes = qpn == 1 ? 62 : qpn == 2 ? 138 : 0;  // the third one's bytes are unknown
     }
   }
   const Findings found = Found();

@@ -112,7 +112,7 @@ TEST_F(WaitingTest, WithoutGpuCountersItIsTheOneWhoEntersLast) {
   EXPECT_EQ(found[0].detected_at, Begin(10)) << "two periods later";
   EXPECT_FALSE(found[0].until);
   EXPECT_EQ(found[0].affected_jobs, std::vector<uint32_t>{3});
-  EXPECT_FALSE(found[0].further.empty()) << "clocks would tell";
+  EXPECT_FALSE(found[0].further.empty()) << "GPU clocks are missing telemetry";
   EXPECT_EQ(found[0].basis, Basis::kWaiting);
 }
 
@@ -134,7 +134,7 @@ TEST_F(WaitingTest, WhereClocksSayThatAllAreFastNobodyIsSlow) {
   EXPECT_TRUE(Found().empty());
 }
 
-// Three of sixteen tell their clocks: of host5 it is not known.
+// Three of sixteen GPUs report their clocks; the clock of host5 is unknown.
 TEST_F(WaitingTest, ClocksOfOthersSayNothingOfIt) {
   for (const char* host : {"host0", "host8", "host9"}) Runs(GpuOf(host), 0, kWindows - 1, kUsual);
   EXPECT_EQ(Found().size(), 1u);

@@ -10,7 +10,7 @@
 
 namespace rocescope {
 
-// By window. The counters must be read at the same times.
+// Sums of counters for each window. The counters must be read at the same times.
 struct SumWindows {
   // The increase of each counter is known: no counter of its entity restarted or had an impossible
   // value in the window, and all of them existed at the start of the window.

@@ -16,7 +16,7 @@ namespace rocescope {
 using Passed = std::map<uint32_t, double>;
 
 struct Exposed {
-  FaultKind kind = FaultKind::kCorruption;  // of the fault at this place
+  FaultKind kind = FaultKind::kCorruption;  // kind of the fault at this place
   Place place;
   Passed passed;
   double prior = 1;  // relative probability before any packet is affected

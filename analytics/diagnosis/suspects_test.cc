@@ -15,15 +15,15 @@ Exposed At(uint32_t node, Passed passed) {
   return {.place = {.kind = PlaceKind::kSwitch, .index = node}, .passed = std::move(passed)};
 }
 
-// Who, in order.
+// Returns the suspected nodes in the order of their rank.
 std::vector<uint32_t> NodesOf(const std::vector<Suspect>& ranked) {
   std::vector<uint32_t> nodes;
   for (const Suspect& suspect : ranked) nodes.push_back(suspect.place.index);
   return nodes;
 }
 
-// Each hurt is a draw from those whose traffic passed: place 1 gives (1/2)^4, place 2 gives
-// (1/4)^2 (3/4)^2, which is 9/16 of that. What comes from elsewhere changes 1 in 10,000.
+// Each affected packet is a draw from the traffic that passed: place 1 gives (1/2)^4, place 2 gives
+// (1/4)^2 (3/4)^2, which is 9/16 of that. Losses elsewhere change 1 in 10,000.
 TEST(RankSuspects, SharesGoAsTheLikelihoodsOfTheDraws) {
   const auto ranked =
       RankSuspects({{At(1, {{7, 1}, {8, 1}}), At(2, {{7, 1}, {8, 3}})}}, {{7, 2}, {8, 2}});
@@ -55,7 +55,7 @@ TEST(RankSuspects, OneHurtFromElsewhereDoesNotClearAPlaceThatExplainsAllOthers) 
   EXPECT_EQ(NodesOf(RankSuspects(places, {{7, 10}, {8, 1}})), (std::vector<uint32_t>{2, 1}));
   EXPECT_EQ(NodesOf(RankSuspects(places, {{7, 20}, {8, 1}})), (std::vector<uint32_t>{1, 2}));
   const auto ranked = RankSuspects(places, {{7, 16}, {8, 1}});
-  const double odds = 0.495 / 1e-5 / std::pow(2, 16);  // of place 2 against place 1
+  const double odds = 0.495 / 1e-5 / std::pow(2, 16);  // the odds of place 2 against place 1
   EXPECT_NEAR(ranked[0].probability, 1 / (1 + odds), 1e-4);
 }
 

@@ -102,7 +102,7 @@ TEST_F(SwitchLossTest, OneHeededMoreThanWasSentIsNotTheSameAsNobodyTelling) {
   EXPECT_EQ(Found()[0].kind, FaultKind::kBlackhole);
 }
 
-// Who sent those that others heeded, or heeded those that others sent, is not known then.
+// The NIC may have sent CNPs that others handled, or handled CNPs of others: both are unknown.
 TEST_F(SwitchLossTest, WhereANicThatTalksTellsOnlyHalfNobodyKnowsHowManyAreLost) {
   for (size_t w = 8; w < kWindows; ++w) {
     Send({"host0", "leaf0", "spine0"}, w, 100);

@@ -2,7 +2,7 @@
 // The thresholds by which detectors decide. Each row of the table yields a member of Thresholds, a
 // key of the configuration, its range and its help. The defaults are chosen such that simulated
 // campaigns (testbeds/campaign) without faults give no findings; a row names its source if it has
-// another one. Constants of a statistical model are beside its formula: balance.cc, doubt.h,
+// another one. Constants of a statistical model are next to its formula: balance.cc, doubt.h,
 // hashing.cc and suspects.cc.
 #pragma once
 

@@ -17,7 +17,7 @@ double BusBandwidth(const JobIterationPattern& iteration_pattern, const Iteratio
 
 // Returns one value per window in [from, until): the mean over the iterations that overlap the
 // window, weighted by the overlap; NaN if they cover less than half of the window. `spans` is
-// ascending and may contain more iterations than the rhythm still remembers.
+// ascending and may contain more iterations than the iteration pattern still has.
 std::vector<double> IterationValues(const JobIterationPattern& iteration_pattern,
                                     std::span<const IterationSpan> spans,
                                     ServiceIndicator indicator, Duration window, int64_t from,

@@ -60,7 +60,7 @@ struct AgentLink::Parts {
 
   std::mutex mutex;  // guards all members below
   std::condition_variable changed;
-  grpc::ClientContext* context = nullptr;  // of the current connection
+  grpc::ClientContext* context = nullptr;  // context of the current connection
   Steady::time_point heard;                // when the last message arrived
   bool welcome = false;
   bool broken = false;

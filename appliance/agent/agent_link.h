@@ -15,7 +15,7 @@
 
 namespace rocescope {
 
-// The agent state that a pulse reports in addition to the buffer's counts.
+// The agent state that a heartbeat reports in addition to the buffer's counts.
 struct AgentCondition {
   uint64_t log_lines = 0;
   uint64_t log_lines_cut = 0;

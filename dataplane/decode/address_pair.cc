@@ -77,7 +77,7 @@ class PairWalk {
 
   ByteReader in_;
   MirrorInfo* mirror_;
-  IpAddress source_;  // of the last IP header
+  IpAddress source_;  // source of the last IP header
   IpAddress destination_;
   int tunnels_ = 0;
 };

@@ -50,7 +50,7 @@ Agreed CountAgreements(std::span<const RawFrame> frames) {
   return agreed;
 }
 
-// Of sixteen frames, seven are plain and complete. The others are tagged, mirrored, truncated, or
+// Seven of sixteen frames are plain and complete. The others are tagged, mirrored, truncated, or
 // not RoCE over IPv4.
 TEST(PlainRoce, AgreesWithTheGeneralPath) {
   const Agreed agreed = CountAgreements(test::FrameMix(10'000).frames());

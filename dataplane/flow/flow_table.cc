@@ -131,7 +131,7 @@ void FlowTable::OpenInterval(int64_t index) {
 }
 
 void FlowTable::CloseInterval(RecordBatch& out) {
-  CloseRest(out);  // of the previous interval
+  CloseRest(out);  // closes the previous interval
   std::swap(open_, closing_);
   closing_start_ns_ = interval_start_ns_;
   next_closed_ = 0;

@@ -28,7 +28,7 @@ class LineScanner {
   uint64_t Hex();
   // Requires at least one character; reads up to the first of `stops` or the end.
   std::string_view Until(std::string_view stops);
-  // Fails unless `holds`; for values that are well formed but invalid.
+  // Fails unless `holds`; for values with valid syntax that are out of range.
   void Require(bool holds, std::string_view what);
 
   bool ok() const { return ok_; }

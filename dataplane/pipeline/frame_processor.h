@@ -41,7 +41,7 @@ class FrameProcessor {
     uint32_t cut_at = 0;      // captured bytes of the longest truncated frame
     uint64_t icrc_valid = 0;
     uint64_t icrc_invalid = 0;
-    uint64_t wire_bytes = 0;  // of decoded frames
+    uint64_t wire_bytes = 0;  // sum over decoded frames
     Timestamp first;          // capture time of the earliest decoded frame
     // Capture time of the latest decoded frame; both are the epoch if there are none.
     Timestamp last;
@@ -124,7 +124,7 @@ class FrameProcessor {
   TelemetryReader telemetry_;
   RecordBatch* out_ = nullptr;  // output of the current call of Process
   Counters counters_;
-  ErspanMark mark_;       // of the current frame
+  ErspanMark mark_;       // mark of the current frame
   DecodedFrame frame_{};  // the last frame that took the general decoding path
   std::array<Group, 2> groups_;
 };

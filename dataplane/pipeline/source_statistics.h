@@ -24,7 +24,7 @@ struct SourceStatistics {
   uint64_t missed = 0;
   uint64_t passed_on = 0;  // frames put on the ring of the lcore that owns them
   bool received_any = false;
-  Timestamp first_arrival;  // of all frames before any filter; valid if received_any
+  Timestamp first_arrival;  // first of all frames before any filter; valid if received_any
   Timestamp last_arrival;
 
   // Adds the counters of another lcore.

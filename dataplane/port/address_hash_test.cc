@@ -50,7 +50,7 @@ TEST(AddressHash, IsSymmetric) {
     ASSERT_EQ(hash, rte_softrss(back, 2, kSymmetricKey.data()));
     different += hash % 2;
   }
-  EXPECT_GT(different, 400u);  // of 1000: pairs are distributed over both halves
+  EXPECT_GT(different, 400u);  // out of 1000: pairs are distributed over both halves
   EXPECT_LT(different, 600u);
 }
 

@@ -17,7 +17,7 @@ namespace {
 struct Sign {
   const char* name;
   uint8_t opcode;
-  uint8_t syndrome_mask;  // of the first AETH byte; 0: the packet has no AETH
+  uint8_t syndrome_mask;  // mask of the first AETH byte; 0: the packet has no AETH
   uint8_t syndrome;
 };
 // IBTA vol. 1, 9.7.5.2.8: bits 6 and 5 of a NAK's syndrome are 11.

@@ -30,8 +30,8 @@ struct Outcome {
   std::vector<std::string> records;  // sorted, with names of taps
 };
 
-// Runs `count` lcores on these queues, assigned in turn. With `wait`, full rings are waited for as
-// with files.
+// Runs `count` lcores on these queues, assigned in turn. With `wait`, the reader blocks on full
+// rings, as it does with files.
 class Lcores {
  public:
   Lcores(size_t count, const std::vector<ReceiveQueue>& queues, std::vector<std::string> names,

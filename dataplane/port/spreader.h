@@ -39,7 +39,7 @@ class SpreadRings {
   // Offset in the mbuf at which the receiver stores its results.
   int note_offset() const { return note_offset_; }
 
-  // Each lcore calls this once per run when it will push no more frames. The run is over when all
+  // Each lcore calls this once per run when it will push no more frames. The run ends when all
   // have called it.
   void LcoreEnded() { ended_.fetch_add(1, std::memory_order_release); }
   bool AllEnded(uint64_t run) const {  // the first run is 1

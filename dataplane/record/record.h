@@ -97,9 +97,9 @@ struct FlowRecord {
   uint32_t hint = kNoFlowHint;
   TapId tap = 0;
   uint8_t ttl = 0;
-  uint8_t dscp = 0;  // of the last packet
+  uint8_t dscp = 0;  // DSCP of the last packet
   bool dscp_changed = false;
-  // Of the last packet; more than one value means path entropy or packet spraying.
+  // Value of the last packet; more than one value means path entropy or packet spraying.
   uint16_t udp_source_port = 0;
   uint16_t udp_source_port_changes = 0;  // saturates at 65535
   Timestamp interval_start;

@@ -26,7 +26,7 @@ inline constexpr size_t kBatchFrames = 256;
 
 struct CaptureStatistics {
   uint64_t frames = 0;
-  uint64_t captured_bytes = 0;     // of the frames, without the file's own headers
+  uint64_t captured_bytes = 0;     // bytes of the frames, without the file's own headers
   uint64_t damaged_tails = 0;      // files with a truncated end whose preceding frames are all good
   std::vector<std::string> notes;  // one sentence per truncated file, with the file's name
 };

@@ -20,7 +20,7 @@ enum MacControlOpcode : uint16_t { kPauseOpcode = 0x0001, kPfcOpcode = 0x0101 };
 
 // The content after EtherType 0x8808. A quantum is 512 bit times of the link.
 struct PauseFrame {
-  static constexpr size_t kSize = 20;  // of PFC; PAUSE has 4 and padding
+  static constexpr size_t kSize = 20;  // size of PFC; PAUSE has 4 and padding
   uint16_t opcode = kPfcOpcode;
   uint16_t class_enable = 0;         // PFC: bit p means that quanta[p] is valid
   std::array<uint16_t, 8> quanta{};  // PAUSE uses only quanta[0]; 0 resumes

@@ -2,7 +2,7 @@
 // Builds an sFlow datagram. The numbers of samples and records and all lengths follow from what is
 // added.
 //
-//   SflowWriter writer(room, {.agent = agent, .sequence = 7});
+//   SflowWriter writer(buffer, {.agent = agent, .sequence = 7});
 //   writer.BeginSample(kSflowFlowSample, SflowFlowSample{.sequence = 1, .sampling_rate = 4096});
 //   writer.AddRecord(kSflowSampledHeader,
 //                    SflowSampledHeader{.frame_length = 1514, .octets = front});

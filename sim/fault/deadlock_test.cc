@@ -87,7 +87,7 @@ class DeadlockTest : public ::testing::Test {
     NetworkOptions options;
     options.switches.buffer.alpha = 1.0 / 32;
     options.switches.watchdog = watchdog;
-    // NCCL's 18 (1.07 s) beside a watchdog's 200 ms, all a hundredth: longer than it takes.
+    // NCCL's timeout 18 (1.07 s) and the watchdog's 200 ms, both scaled by 1/100.
     options.nics.ack_timeout = 10'700 * kMicrosecond;
     network_ = std::make_unique<Network>(fabric_, options);
     JobOptions job = {
@@ -125,7 +125,7 @@ class DeadlockTest : public ::testing::Test {
     }
     return bounced;
   }
-  // Of all queue pairs, as routes are now.
+  // Returns the paths of all queue pairs with the current routes.
   std::vector<Way> Ways() {
     std::vector<Way> ways;
     for (uint32_t number = 0; number < network_->queue_pair_count(); ++number) {
@@ -133,7 +133,7 @@ class DeadlockTest : public ::testing::Test {
     }
     return ways;
   }
-  // By a port of the loop down to a lower switch, and by its next one up again.
+  // The path goes down through a port of the loop to a lower switch, and up through the next port.
   bool HasValley(const Way& way) const {
     const std::array<std::array<topology::PortIndex, 2>, 2> valleys = {
         {{Loop()[1], Loop()[2]}, {Loop()[3], Loop()[0]}}};
@@ -182,7 +182,7 @@ TEST_F(DeadlockTest, TheFramesOfTheLoopStandForEver) {
   EXPECT_TRUE(job_->failed());  // all retries are used up
 }
 
-// Nobody holds a port without a reason: whom it would send to has its octets beyond XON.
+// No port is paused without a reason: the buffer of its peer is above the XON threshold.
 TEST_F(DeadlockTest, EachPauseOfTheLoopComesFromABufferThatIsHeld) {
   Start({});
   Run(20 * kMillisecond);

@@ -42,7 +42,7 @@ struct FaultOptions {
   // Bytes. By default far above the usual thresholds, so that the switch marks too late.
   uint64_t ecn_minimum = 8u << 20;
   uint64_t ecn_maximum = 9u << 20;
-  std::vector<topology::NicIndex> senders;  // of the traffic that the fault adds
+  std::vector<topology::NicIndex> senders;  // senders of the traffic that the fault adds
   uint64_t message = 1u << 20;              // bytes; size of their messages
 };
 

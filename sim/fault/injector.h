@@ -40,7 +40,7 @@ class Injector {
     std::vector<topology::PortIndex> ports;
   };
   const std::vector<Happened>& happened() const { return happened_; }
-  // Call once when the run is over.
+  // Call once at the end of the run.
   void Finish();
 
   static constexpr SimTime kLook = 10 * kMicrosecond;

@@ -167,8 +167,8 @@ TEST_F(InjectorTest, AStormHoldsItsPortShut) {
               10.0 * kMicrosecond);
 }
 
-// With a port that is held, whom else its switch holds is let go again; once the storm is over, the
-// port forwards.
+// With a watchdog on the paused port, its switch resumes the other senders; after the storm, the
+// port forwards again.
 TEST_F(InjectorTest, AWatchdogSparesTheOthersAStorm) {
   const auto held = [this] {
     int nics = 0;
@@ -208,7 +208,7 @@ TEST_F(InjectorTest, AShutPortKeepsNothingOfTheBuffer) {
 }
 
 TEST_F(InjectorTest, DeprioritisedCnpsWaitBehindData) {
-  // A marked stream of host0's comes back as CNPs through a switch whose data stand.
+  // host0 receives CNPs for its CE-marked stream through a switch whose data are blocked.
   const auto run = [this](bool fault) {
     Start();
     std::vector<std::unique_ptr<Stream>> streams;

@@ -25,7 +25,7 @@ PortIndex PortTowards(const Fabric& fabric, NodeIndex from, NodeIndex to) {
   return kNone;
 }
 
-// Switches of this tier beside `node`, in the order of its ports, but for one.
+// Returns the switches of this tier next to `node`, except `but`, in the order of its ports.
 std::vector<NodeIndex> Neighbours(const Fabric& fabric, NodeIndex node, topology::Tier tier,
                                   NodeIndex but) {
   std::vector<NodeIndex> found;
@@ -99,7 +99,7 @@ Result<ValleyLoop> FindValleyLoop(const Fabric& fabric, topology::LinkIndex link
       ValleyLoop loop = {
           .ports = {up, PortTowards(fabric, s, b), from_b, PortTowards(fabric, t, a)},
           .detours = {}};
-      // By turns: over S, B and T; over T, A and S.
+      // Detours alternate: over S, B and T; over T, A and S.
       for (size_t i = 0; i < edges.size(); ++i) {
         const size_t bounces = i % 2 == 0 ? 1 : 3;
         for (const size_t at : {bounces, (bounces + 1) % 4}) {

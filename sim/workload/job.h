@@ -131,7 +131,7 @@ class Job final : public QueuePairObserver {
     std::vector<uint32_t> members;
     std::vector<uint32_t> place;  // by rank of the job
     Plan plan;
-    // By transfer: index in `lanes`; kWithinHost for a transfer between GPUs of one host.
+    // One per transfer: index in `lanes`; kWithinHost for a transfer between GPUs of one host.
     std::vector<uint32_t> lane_of;
     std::vector<uint32_t> lanes;                     // channel numbers
     std::vector<std::vector<uint32_t>> sends_of;     // by member: transfers

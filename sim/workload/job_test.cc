@@ -128,7 +128,7 @@ TEST_F(JobTest, GpuComputeTimeMatchesItsPhases) {
   job.SetSlowdown(3, 2);
   Run(150 * kMicrosecond);
   EXPECT_EQ(job.ComputedFor(0), 100 * kMicrosecond);
-  EXPECT_EQ(job.ComputedFor(3), 150 * kMicrosecond);  // of 200
+  EXPECT_EQ(job.ComputedFor(3), 150 * kMicrosecond);  // instead of 200
   Run(kSecond);
   EXPECT_EQ(job.ComputedFor(0), 3 * 100 * kMicrosecond);
   EXPECT_EQ(job.ComputedFor(3), 3 * 200 * kMicrosecond);

@@ -32,7 +32,7 @@ ROCESCOPE = None
 SKIPPED = 77
 FLOWS, PACKETS = 5, 200  # packets of each flow
 SFLOWS = 40
-SECONDS = 3  # of traffic; the analysis window is 1 s
+SECONDS = 3  # duration of the traffic; the analysis window is 1 s
 FROM, TO = "10.0.0.1", "10.0.0.2"  # as captures.acknowledge has them
 FABRIC = f"""
 defaults: {{speed: 100G}}

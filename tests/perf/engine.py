@@ -12,7 +12,7 @@ QUEUE_PAIRS = [10_000, 100_000, 1_000_000]
 RECORDS_PER_SECOND = 2e6
 BYTES_PER_QUEUE_PAIR = 1024
 QUERY_MS = 1
-UNCHANGED_SHARE = 0.1  # of the time to publish everything, if 1 % changed
+UNCHANGED_SHARE = 0.1  # share of the time to publish everything, if 1 % changed
 FABRIC_SECONDS = 2
 FABRIC_MEGABYTES = 500
 

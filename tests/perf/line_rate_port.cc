@@ -42,7 +42,7 @@ struct Options {
   WorkloadOptions workload;
   bool erspan = false;
   uint32_t rounds = 5;
-  double seconds = 2;         // of a round of pcap, or of the paced run
+  double seconds = 2;         // duration of a pcap round or of the paced run
   uint64_t rate = 2'000'000;  // frames/s of the paced run
   double share = 0;           // share of the limit (measured first) to use instead of the rate
   uint32_t mbufs = 65'535;
@@ -168,7 +168,7 @@ void RunPcap(const Options& options) {
 // that waits for the other's ring drains its own meanwhile.
 struct Shared {
   double rate;
-  double largest_share;  // of the frames, on one lcore
+  double largest_share;  // largest share of the frames on one lcore
 };
 Shared Share(Eal& eal, const Port& first, const Port& second, uint32_t lcores, double seconds) {
   const auto taps = OneTap();
@@ -363,7 +363,7 @@ void RunPaced(Eal& eal, const Options& options) {
   }
   double rate = static_cast<double>(options.rate);
   double limit = 0;
-  if (options.share > 0) {  // of the maximum throughput
+  if (options.share > 0) {  // share of the maximum throughput
     constexpr double kSeconds = 3;
     constexpr double kNeverIdle = 1e12;
     limit = static_cast<double>(Pace(eal, wire, frames, kNeverIdle, kSeconds).received) / kSeconds;

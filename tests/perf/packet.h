@@ -16,7 +16,7 @@ struct Endpoint {
   uint64_t mac = 0;
   Qpn qpn;
   uint16_t udp_source_port = 0;
-  uint8_t ttl = 64;  // of its packets, at the tap
+  uint8_t ttl = 64;  // TTL of its packets at the tap
 };
 
 struct Packet {

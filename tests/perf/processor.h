@@ -8,7 +8,7 @@
 
 namespace rocescope {
 
-// Of the calling thread.
+// Returns the CPU time of the calling thread.
 inline double CpuSeconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

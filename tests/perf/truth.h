@@ -16,7 +16,7 @@ namespace rocescope::perf {
 
 struct Counts {
   uint64_t packets = 0;
-  uint64_t wire_bytes = 0;     // of original frames, without FCS and mirror headers
+  uint64_t wire_bytes = 0;     // bytes of original frames, without FCS and mirror headers
   uint64_t payload_bytes = 0;  // of requests and READ responses, without padding
   // Messages whose first request packet (FIRST, ONLY, READ request) is captured.
   uint64_t messages = 0;

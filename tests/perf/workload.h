@@ -18,7 +18,7 @@ struct WorkloadOptions {
   uint32_t queue_pairs = 10'000;  // two per connection
   uint32_t hosts = 256;
   double zipf_exponent = 1.0;
-  double ce_ratio = 0.05;   // of data packets
+  double ce_ratio = 0.05;   // ratio of data packets
   double cnp_ratio = 0.01;  // of all packets, as long as there are CE marks to respond to
   // Probability per data packet that a run of 1 to 4 PSNs is not captured.
   double gap_ratio = 0.001;
@@ -54,7 +54,7 @@ class Workload {
   struct Message {
     uint32_t length = 0;  // bytes of the message; 0: none in progress
     uint32_t sent = 0;
-    uint32_t psn = 0;       // of the next packet
+    uint32_t psn = 0;       // PSN of the next packet
     uint8_t operation = 0;  // opcode of its FIRST packet
     bool with_immediate = false;
     uint64_t address = 0;

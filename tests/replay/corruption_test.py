@@ -228,7 +228,7 @@ class BadInput(unittest.TestCase):
         for size in (0, 1, 0x7fffffff, 0xffffffff, 262145):
             path = self.file("long.pcap", header + struct.pack("<IIII", 0, 0, size, size) + frame)
             for outcome in (replay(path), decode(path)):
-                self.check(f"a frame of {size} octets", outcome)
+                self.check(f"a frame of {size} bytes", outcome)
 
     def test_a_file_of_packed_zeros_is_no_bomb(self):
         """256 MiB in about 250 kB: data is unpacked on demand."""

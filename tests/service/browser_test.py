@@ -20,7 +20,7 @@ DASHBOARD = SHOTS = None
 
 class Browser(played_run.PlayedRun):
     def test_every_view_works(self):
-        # By then the fault has been detected. The rest of the run is played while the views are checked.
+        # The fault is detected at that time. The rest of the run is played while the views are checked.
         time.sleep(max(0, self.epoch + played_run.FAULT[0] + 6 - time.time()))
         looked = subprocess.run(
             ["node", DASHBOARD / "browser" / "dashboard_test.mjs", self.page, SHOTS],

@@ -35,12 +35,12 @@ struct Sequence {
   uint64_t Gaps() const { return next - arrived; }
 };
 
-struct MirrorSums {  // of the sessions without and with port information
+struct MirrorSums {  // sums over sessions without and with port information
   Sequence sequence;
   FrameSums sums;
 };
 
-struct SampleSums {     // of a port
+struct SampleSums {     // sums of a port
   Sequence samples;     // packet samples; sFlow counts from 1, this from 0
   uint64_t pool = 0;    // value in the last sample
   Sequence discards;    // dropped packets, counted from 0
@@ -52,7 +52,7 @@ struct SampleSums {     // of a port
 };
 
 struct PortCounts {
-  std::array<uint64_t, kMetricCount> last{};     // of the port, or the sum over its priorities
+  std::array<uint64_t, kMetricCount> last{};     // value of the port, or sum over priorities
   std::array<uint64_t, kMetricCount> highest{};  // maximum over all readings and priorities
   uint64_t operator[](Metric metric) const { return last[static_cast<size_t>(metric)]; }
 };

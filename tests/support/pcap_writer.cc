@@ -87,7 +87,7 @@ void AppendPcapngHeader(std::vector<uint8_t>& file, const CaptureFormat& format)
   out.U32(28);
 }
 
-// 4.2: type 1; option 9, if_tsresol, is one octet: a negative power of ten.
+// 4.2: type 1; option 9, if_tsresol, is one byte: a negative power of ten.
 void AppendPcapngInterface(std::vector<uint8_t>& file, const CaptureFormat& format) {
   Appender out(file, format.big_endian);
   out.U32(1);

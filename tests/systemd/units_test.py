@@ -33,7 +33,7 @@ class Units(unittest.TestCase):
         for unit in self.units:
             done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], text=True,
                                   capture_output=True, timeout=30)
-            # Ignore complaints about other units whose programs are not installed.
+            # Ignore warnings about other units whose programs are not installed.
             ours = [line for line in done.stderr.splitlines() if "rocescope" in line]
             self.assertEqual(ours, [])
 

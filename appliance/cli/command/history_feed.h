@@ -30,7 +30,7 @@ class HistoryFeed {
   LinkRollUp links_;
   JobRollUp jobs_;
   Timestamp jobs_reached_;
-  uint32_t restarted_ = 0;  // of the last snapshot
+  uint32_t restarted_ = 0;  // restarts by the last snapshot
 };
 
 }  // namespace rocescope

@@ -13,7 +13,7 @@ namespace rocescope {
 // Sums over all cores and ports since the start.
 struct LiveCounts {
   FrameProcessor::Counters frames;
-  uint64_t bytes = 0;  // of all frames
+  uint64_t bytes = 0;  // sum over all frames
   uint64_t flows = 0;
   uint64_t records = 0;
   uint64_t records_dropped = 0;

@@ -130,7 +130,7 @@ class ReplayRun {
   Analysis& analysis_;
   CounterFile* const counters_;
   bool counters_damaged_ = false;
-  std::optional<Timestamp> first_reading_;  // of counters
+  std::optional<Timestamp> first_reading_;  // first reading of counters
   MirrorView view_;
   FrameProcessor processor_;
   CaptureExtent extent_;

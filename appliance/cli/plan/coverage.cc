@@ -17,7 +17,7 @@ double Share(size_t part, size_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// By port: whether ingress or egress is mirrored.
+// For each port: whether ingress or egress is mirrored.
 struct Watched {
   std::vector<bool> entering;
   std::vector<bool> leaving;

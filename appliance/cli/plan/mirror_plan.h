@@ -33,7 +33,7 @@ Result<Settings> SettingsOf(const PlanOptions& options);
 struct MirrorSession {
   topology::Tap tap;
   size_t collector = 0;
-  Load line_rate;  // of its copies
+  Load line_rate;  // line rate of its copies
 };
 
 struct CollectorLoad {

@@ -21,7 +21,7 @@ inline constexpr uint32_t kOnTheWire = 4 + 8 + 12;
 inline constexpr uint32_t kMinTruncation = kEthernet + kIpv4 + kUdp + kBth + kReth;
 // Sufficient for NCCL's clear-to-send messages, and for headers with VLAN or IPv6.
 inline constexpr uint32_t kGoodTruncation = 96;
-// All data that rocescope reads, with room for tags and tunnels.
+// All data that rocescope reads, with space for tags and tunnels.
 inline constexpr uint32_t kUsualTruncation = 128;
 
 // A full packet of a message; 4096 bytes of payload give 4154.

@@ -38,7 +38,7 @@ std::string ApplianceYaml(const Plan& plan, std::string_view topology_file) {
       eal += fmt::format("{}-a, \"{}\"", eal.empty() ? "" : ", ", collector.interface);
       continue;
     }
-    // Keep only as much of a copy as is read, with room for the switches' own tags, in steps of 64.
+    // Keep only as much of a copy as is read, plus space for the switches' tags, in steps of 64.
     const PacketShape& shape = plan.settings.shape;
     const uint32_t kept =
         shape.truncation == 0 ? kUsualTruncation : std::max(shape.truncation, kUsualTruncation);

@@ -14,7 +14,7 @@ TEST(AdjustedRandIndex, IsOneForIdenticalPartitions) {
   EXPECT_DOUBLE_EQ(AdjustedRandIndex(Labels{0, 0, 1, 1, 2}, Labels{7, 7, 3, 3, 9}), 1);
 }
 
-// Of 6 pairs, 2 are together in the first partition, 1 in the second, 1 in both: expected 2 * 1 / 6
+// 2 of 6 pairs are together in the first partition, 1 in the second, 1 in both: expected 2 * 1 / 6
 // = 1/3, at most 3/2; (1 - 1/3) / (3/2 - 1/3) = 4/7.
 TEST(AdjustedRandIndex, IsFourSeventhsForASplitCluster) {
   EXPECT_DOUBLE_EQ(AdjustedRandIndex(Labels{0, 0, 1, 1}, Labels{0, 0, 1, 2}), 4.0 / 7);

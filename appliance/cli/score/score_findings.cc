@@ -272,7 +272,7 @@ void FindingScorer::AddRest(const std::vector<Match>& matches) {
   }
 }
 
-// By type and place together; a further right one is right, too: a deadlock has several links.
+// Matches by type and place; several correct findings may match: a deadlock has several links.
 void FindingScorer::AddVerdicts() {
   v1::Hits& pfc = *score_.mutable_pfc_verdicts();
   for (const v1::Finding& finding : report_.findings()) {

@@ -260,7 +260,7 @@ TEST_F(IterationPatternTest, AStragglerIsNamedByItsHost) {
 TEST_F(ScoreTest, APathIsRightForTheBytesOfItsTime) {
   Stretch(10, 90, "leaf0:A");
   Stretch(110, 190, "leaf0:B");
-  // Of 5000 bytes in total, the second connection's 1000 are not asserted.
+  // 1000 of 5000 bytes in total, those of the second connection, are not asserted.
   EXPECT_DOUBLE_EQ(Share(MeasureKind::kPath), 0.8);
   EXPECT_EQ(Share(MeasureKind::kPathWrong), 0);
 }

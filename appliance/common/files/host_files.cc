@@ -84,7 +84,7 @@ std::string HostOf(const std::string& path) {
     }
   }
   const size_t dot = name.rfind('.');
-  constexpr size_t kShortestNanoseconds = 10;  // longer than any octet of an IPv4 address
+  constexpr size_t kShortestNanoseconds = 10;  // longer than any number of an IPv4 address
   if (dot != std::string::npos && name.size() - dot - 1 >= kShortestNanoseconds &&
       name.find_first_not_of("0123456789", dot + 1) == std::string::npos) {
     name.resize(dot);

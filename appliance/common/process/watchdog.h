@@ -40,7 +40,7 @@ class Watchdog {
   const std::chrono::microseconds period_;
   const std::function<void()> feed_;
   const std::function<void(const std::string&)> tell_;
-  // By name, and index among equal names.
+  // The key is the name, and the index among equal names.
   std::map<std::pair<std::string, size_t>, Worker> workers_;
   Clock::time_point fed_;
 };

@@ -92,8 +92,8 @@ std::string SentenceOf(const v1::ReplayReport& report, const v1::Finding& findin
   std::string text =
       fmt::format("{}; {}; {}", FaultText(finding.kind(), finding.place(), finding.direction()),
                   WhenText(report, finding.from_ns(), finding.until_ns()),
-                  jobs.empty() ? "it hurts no job that is known"
-                               : fmt::format("it hurts {}", ListText(jobs, "other jobs")));
+                  jobs.empty() ? "it affects no known job"
+                               : fmt::format("it affects {}", ListText(jobs, "other jobs")));
   // Names of nodes keep their case.
   if (text.starts_with("link ")) text[0] = 'L';
   return text;

@@ -77,12 +77,12 @@ TEST(FindingSentence, StatesFaultPlaceTimeAndAffectedJobs) {
   finding.set_place("host3:mlx5_1");
   finding.set_from_ns(kNoon + 4'000'000'000);
   EXPECT_EQ(SentenceOf(report, finding),
-            "NIC host3:mlx5_1: down; since 12:00:04.000 UTC (+4.00 s); it hurts no job that "
-            "is known");
+            "NIC host3:mlx5_1: down; since 12:00:04.000 UTC (+4.00 s); it affects no known "
+            "job");
   finding.add_affected_jobs("nccl-1");
   finding.add_affected_jobs("b");
   EXPECT_EQ(SentenceOf(report, finding),
-            "NIC host3:mlx5_1: down; since 12:00:04.000 UTC (+4.00 s); it hurts nccl-1 "
+            "NIC host3:mlx5_1: down; since 12:00:04.000 UTC (+4.00 s); it affects nccl-1 "
             "[slurm 7 \"pretrain\"] and b");
 }
 

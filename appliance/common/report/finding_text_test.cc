@@ -97,16 +97,15 @@ TEST(FindingText, CountsMissingAndSilentNodes) {
 }
 
 TEST(FindingText, UndetectableFaultTypesAreListed) {
-  EXPECT_EQ(
-      TextOf("diagnosis_coverage { windows: 3 window_ns: 1000000000 switches: 1 "
-             "not_seen: 'straggler' not_seen: 'corruption' }"),
-      "FAULTS: none found; only 21 of 23 fault types are detectable with this telemetry: "
-      "counters of 1 switch over 3 windows of 1.00 s\n\n"
-      "  Missing telemetry, and the fault types that it would make detectable:\n"
-      "    counters of NICs, with the ways of flows (mirrors, INT, sFlow): switches that damage "
-      "packets\n"
-      "    clocks and memory use of GPUs, or mirrored packets of several iterations: "
-      "stragglers\n\n");
+  EXPECT_EQ(TextOf("diagnosis_coverage { windows: 3 window_ns: 1000000000 switches: 1 "
+                   "not_seen: 'straggler' not_seen: 'corruption' }"),
+            "FAULTS: none found; only 21 of 23 fault types are detectable with this telemetry: "
+            "counters of 1 switch over 3 windows of 1.00 s\n\n"
+            "  Missing telemetry, and the fault types that it would make detectable:\n"
+            "    counters of NICs, and paths of flows (mirrors, INT, sFlow): switches that corrupt "
+            "packets\n"
+            "    clocks and memory use of GPUs, or mirrored packets of several iterations: "
+            "stragglers\n\n");
 }
 
 TEST(FindingText, FindingsDoNotHideUndetectableFaultTypes) {

@@ -26,9 +26,9 @@ v1::Finding Withdrawn(const Key& key, const std::string& sentence) {
 std::string_view NameOf(FindingChange change) {
   switch (change) {
     case FindingChange::kBegun:
-      return "begun";
+      return "started";
     case FindingChange::kOver:
-      return "over";
+      return "resolved";
     case FindingChange::kWithdrawn:
       break;
   }

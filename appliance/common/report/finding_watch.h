@@ -21,7 +21,7 @@ enum class FindingChange : uint8_t {
   kOver,       // resolved: the finding has an end
   kWithdrawn,  // withdrawn: newer data explains it otherwise, or it expired
 };
-std::string_view NameOf(FindingChange change);  // "begun", "over", "withdrawn"
+std::string_view NameOf(FindingChange change);  // "started", "resolved", "withdrawn"
 
 class FindingWatch {
  public:

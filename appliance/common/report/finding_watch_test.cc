@@ -17,7 +17,7 @@ using testing::IsEmpty;
 
 class FindingWatchTest : public testing::Test {
  protected:
-  // Records "begun S" and so on.
+  // Records "started S" and so on.
   std::vector<std::string> Look(const std::string& fields) {
     v1::ReplayReport report;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(fields, &report));
@@ -36,7 +36,7 @@ class FindingWatchTest : public testing::Test {
 
 TEST_F(FindingWatchTest, ReportsAFaultOnce) {
   EXPECT_THAT(Look(""), IsEmpty());
-  EXPECT_THAT(Look(kFlap), ElementsAre("begun F"));
+  EXPECT_THAT(Look(kFlap), ElementsAre("started F"));
   EXPECT_THAT(Look(kFlap), IsEmpty());
 }
 
@@ -46,35 +46,35 @@ TEST_F(FindingWatchTest, AnotherPlaceKindOrDirectionIsAnotherFault) {
                    "findings { kind: 'flap' place: 'c-d' sentence: 'G' }"
                    "findings { kind: 'gray_loss' place: 'a-b' sentence: 'H' }"
                    "findings { kind: 'flap' place: 'a-b' direction: 'a' sentence: 'I' }"),
-              ElementsAre("begun G", "begun H", "begun I"));
+              ElementsAre("started G", "started H", "started I"));
 }
 
 TEST_F(FindingWatchTest, ReportsItAsResolvedAndExpiresItSilently) {
   Look(kFlap);
   const std::string over = "findings { kind: 'flap' place: 'a-b' sentence: 'F was' until_ns: 7 }";
-  EXPECT_THAT(Look(over), ElementsAre("over F was"));
+  EXPECT_THAT(Look(over), ElementsAre("resolved F was"));
   EXPECT_THAT(Look(over), IsEmpty());
   EXPECT_THAT(Look(""), IsEmpty());
-  EXPECT_THAT(Look(over), ElementsAre("begun F was", "over F was"));
+  EXPECT_THAT(Look(over), ElementsAre("started F was", "resolved F was"));
 }
 
 TEST_F(FindingWatchTest, ReportsThatItCameBack) {
   Look(kFlap);
   Look("findings { kind: 'flap' place: 'a-b' sentence: 'F was' until_ns: 7 }");
-  EXPECT_THAT(Look(kFlap), ElementsAre("begun F"));
+  EXPECT_THAT(Look(kFlap), ElementsAre("started F"));
 }
 
 TEST_F(FindingWatchTest, ForgottenFaultsAreNotWithdrawn) {
   Look(kFlap);
   watch_.Forget();
   EXPECT_THAT(Look(""), IsEmpty());
-  EXPECT_THAT(Look(kFlap), ElementsAre("begun F"));
+  EXPECT_THAT(Look(kFlap), ElementsAre("started F"));
 }
 
 TEST_F(FindingWatchTest, ReportsWithdrawnFaultsBeforeNewOnes) {
   Look(kFlap);
   EXPECT_THAT(Look("findings { kind: 'link_down' place: 'a-b' sentence: 'D' }"),
-              ElementsAre("withdrawn F", "begun D"));
+              ElementsAre("withdrawn F", "started D"));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ void IfRoce(const v1::ReplayReport& report, std::string& text) {
 }
 
 struct Section {
-  std::string_view name;  // of --section
+  std::string_view name;  // name for --section
   Append append;
   Append append_brief;  // in the default report; null: omitted
 };

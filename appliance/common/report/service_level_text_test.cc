@@ -43,7 +43,7 @@ TEST(ServiceLevelText, HasARowForEachIndicatorWithTheWorstEntity) {
       indicators { name: 'ce_share' layer: 'fabric' unit: 'ratio' worse: 'high' met: 1200
           at_risk: 1 no_data: 3 worst { entity: 'leaf0:Ethernet1' bound: 0.1 last: 0.5
               within_short: 0.8 within_long: 0.9 } }
-      indicators { name: 'resends' layer: 'nic' unit: 'packets' worse: 'high' met: 16 } })");
+      indicators { name: 'naks' layer: 'nic' unit: 'packets' worse: 'high' met: 16 } })");
   EXPECT_THAT(text, HasSubstr("1,220 levels: 1 missed, 1 at risk\n"));
   EXPECT_THAT(text, HasSubstr("95 % of the windows"));
   EXPECT_THAT(text, HasSubstr("the last 5 (SHORT) and the last 60 (LONG)"));
@@ -51,7 +51,7 @@ TEST(ServiceLevelText, HasARowForEachIndicatorWithTheWorstEntity) {
                                   "25 Gbit/s +at least 90 Gbit/s .learnt."));
   EXPECT_THAT(text, ContainsRegex("fabric +ce_share +1,200 +1 +- +3 +leaf0:Ethernet1 +80 % +90 % +"
                                   "50.0 % +at most 10.0 %"));
-  EXPECT_THAT(text, ContainsRegex("nic +resends +16 +- +- +- +-"));
+  EXPECT_THAT(text, ContainsRegex("nic +naks +16 +- +- +- +-"));
 }
 
 TEST(ServiceLevelText, LossesThatPortsDoNotCountAreNotClaimed) {
@@ -60,7 +60,7 @@ TEST(ServiceLevelText, LossesThatPortsDoNotCountAreNotClaimed) {
 }
 
 TEST(ServiceLevelText, EscapesNames) {
-  EXPECT_THAT(TextOf("service_levels { indicators { name: 'resends' missed: 1 "
+  EXPECT_THAT(TextOf("service_levels { indicators { name: 'naks' missed: 1 "
                      "worst { entity: 'a\\033[2J' } } }"),
               Not(HasSubstr("\033")));
 }

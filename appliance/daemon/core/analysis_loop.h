@@ -28,7 +28,7 @@ class AnalysisLoop {
     std::shared_ptr<TapRegistry> taps;  // shared by the sources of the records
     std::function<void()> restart;      // recreates the engine in its initial state
     std::function<void(const std::string&)> tell;
-    std::function<RecordCounts()> count_records;  // of all sources; none: no record is dropped
+    std::function<RecordCounts()> count_records;  // in all sources; none: no record is dropped
   };
 
   // `engine`, `sources` and `answers` must outlive this object.

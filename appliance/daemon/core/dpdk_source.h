@@ -42,9 +42,9 @@ class DpdkSource {
 
   // Thread-safe, after Prepare.
   SourceStatistics Statistics() const;
-  Senders LastSenders() const;  // of all lcores
+  Senders LastSenders() const;  // senders of all lcores
   std::vector<std::string> Problems() const;
-  std::vector<uint64_t> Beats() const;  // of each lcore: increases several times per second
+  std::vector<uint64_t> Beats() const;  // one per lcore: increases several times per second
   std::vector<PortFindings> Ports() const;
   std::string Error() const;  // why it stopped; empty: running
 

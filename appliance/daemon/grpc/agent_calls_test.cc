@@ -365,7 +365,7 @@ TEST(AgentCalls, LimitTheNumberOfStreams) {
                                 testing::Pair(grpc::StatusCode::RESOURCE_EXHAUSTED, 3)));
   Client agent(box.Options());
   agent.Say(Client::Hello("a", 1));
-  EXPECT_NE(agent.Hear(), std::nullopt) << "there is room again";
+  EXPECT_NE(agent.Hear(), std::nullopt) << "there is space again";
 }
 
 TEST(AgentCalls, StoppingTheServerEndsAllCalls) {

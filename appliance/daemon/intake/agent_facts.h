@@ -79,7 +79,7 @@ class AgentFactsBuilder {
   const NameOf name_of_;
   const Limits limits_;
   std::map<std::string, std::unique_ptr<Host>> hosts_;
-  uint64_t log_bytes_ = 0;   // of all sessions
+  uint64_t log_bytes_ = 0;   // sum over all sessions
   uint64_t log_pieces_ = 0;  // pieces received so far; orders the writes of logs
   Counts counts_;
 };

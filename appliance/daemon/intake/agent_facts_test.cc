@@ -214,7 +214,7 @@ TEST(AgentFacts, FreesTheSpaceOfUnfinishedSessionsOnce) {
   EXPECT_EQ(facts.builder.counts().forgotten, 0u);
   EXPECT_EQ(facts.builder.Facts().logs.size(), 2u);
   facts.Log(LogLinesOf(3, 1), 1, 1, "gpu-3");
-  EXPECT_EQ(facts.builder.counts().forgotten, 1u) << "there is room for three";
+  EXPECT_EQ(facts.builder.counts().forgotten, 1u) << "there is space for three";
 }
 
 TEST(AgentFacts, NewQueuePairsAndAddressesReplaceOldOnes) {

@@ -124,7 +124,7 @@ class AgentIntake {
 
   const AgentsConfig config_;
   mutable std::mutex mutex_;
-  // By lower-case name, as HostKey.
+  // The key is the lower-case name, as in HostKey.
   std::map<std::string, std::unique_ptr<Agent>, std::less<>> agents_;
   std::map<uint64_t, Agent*> connections_;
   uint64_t last_connection_ = 0;

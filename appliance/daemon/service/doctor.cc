@@ -239,7 +239,7 @@ void CheckSessions(const DoctorInput& input, const topology::Fabric& fabric,
   }
 }
 
-// A sender that the topology declares, and the time at which it was last heard.
+// A sender that the topology declares, and the time of its last message.
 struct Expected {
   std::string place;
   std::optional<Timestamp> heard;

@@ -246,7 +246,7 @@ TEST_F(SessionsTest, NoSenderIsReportedIfAllAreSilent) {
   EXPECT_THAT(WithAnswer(), IsEmpty()) << "the source is silent instead";
 }
 
-// Agents send a pulse every second; an idle host has no data to report.
+// Agents send a heartbeat every second; an idle host has no data to report.
 TEST_F(DoctorTest, IdleAgentsAreNoProblem) {
   SourceState& source = AddSource(SourceKind::kAgents, 10, 10);
   source.statistics.last_arrival = input_.now - std::chrono::minutes(5);

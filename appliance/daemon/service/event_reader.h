@@ -27,7 +27,7 @@ class EventReader {
  private:
   Service& service_;
   uint64_t cursor_;
-  uint64_t version_ = 0;  // of the last announced snapshot
+  uint64_t version_ = 0;  // version of the last announced snapshot
 };
 
 }  // namespace rocescope

@@ -185,7 +185,7 @@ ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
   if (!registry_.Register(std::move(job))) {
     return Refuse(ServiceFault::kTooMany,
                   fmt::format("the maximum of {} registered jobs is reached, and none of them has "
-                              "ended: call EndJob for jobs that are over",
+                              "ended: call EndJob for jobs that have ended",
                               JobRegistry::kMost));
   }
   TellAllocations();

@@ -24,7 +24,7 @@ class JobRegistry {
   static constexpr size_t kMost = 65'536;
   // Maximum number of nodes of all jobs together, with the same policy.
   static constexpr size_t kMaxNodes = size_t{1} << 20;
-  // Number of ended jobs, the latest ones, that Told() returns.
+  // Number of ended jobs, the latest ones, that `Told` returns.
   static constexpr size_t kMaxEndedTold = 1000;
 
   // Returns false if the registry is full. A job replaces an earlier one of the same number, unless

@@ -49,7 +49,7 @@ it("does not interfere with the browser's own retries", () => {
   expect(opened).toHaveLength(1);
 });
 
-it("reconnects from its cursor after the browser gave up", () => {
+it("reconnects from its cursor after the browser closed the connection", () => {
   last().events.send("fault_started", JSON.stringify({ kind: "fault_started", cursor: "18446744073709551610" }));
   last().events.readyState = 2;
   last().events.onerror?.();
