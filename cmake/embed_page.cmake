@@ -18,10 +18,10 @@ foreach(file IN LISTS FILES)
   get_filename_component(name ${file} NAME)
   get_filename_component(extension ${file} LAST_EXT)
   string(SUBSTRING ${extension} 1 -1 extension)
-  string(APPEND arrays "constexpr unsigned char kFile${number}[] = {${octets}};\n")
+  string(APPEND arrays "constexpr unsigned char k${FUNCTION}${number}[] = {${octets}};\n")
   string(APPEND rows
     "      {\"/${name}\", \"${types_${extension}}\", "
-    "{reinterpret_cast<const char*>(kFile${number}), sizeof kFile${number}}},\n")
+    "{reinterpret_cast<const char*>(k${FUNCTION}${number}), sizeof k${FUNCTION}${number}}},\n")
   math(EXPR number "${number} + 1")
 endforeach()
 file(WRITE ${OUTPUT} "// Generated.
