@@ -76,8 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"NoSpeed",
                 "---\nswitches: [{name: a, tier: leaf}, {name: b, tier: leaf}]\n"
                 "links:\n  - [\"a:1\", \"b:1\"]\n",
-                "f.yaml:4:5: the link has no speed; give it one (speed: 400G), or all of them by "
-                "defaults: {speed: 400G}"}),
+                "f.yaml:4:5: the link has no speed; add \"speed: 400G\" here, or "
+                "\"defaults: {speed: 400G}\" for all links"}),
     [](const auto& mistake) { return mistake.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(

@@ -117,7 +117,7 @@ TEST_F(PlacementTest, ALostRailRulesANodeOut) {
   EXPECT_EQ(rank.reasons[0].kind, PlacementReasonKind::kFault);
   EXPECT_EQ(rank.reasons[0].finding, FaultKind::kGrayLoss);
   EXPECT_THAT(rank.reasons[0].place, HasSubstr("host1:mlx5_1"));
-  EXPECT_THAT(rank.reasons[0].sentence, HasSubstr("loses packets"));
+  EXPECT_THAT(rank.reasons[0].sentence, HasSubstr("silent packet loss"));
 }
 
 TEST_F(PlacementTest, EveryKindOfFaultOfANodeCounts) {

@@ -79,7 +79,7 @@ TEST(YamlTreeTest, DepthAndSizeAreLimited) {
   EXPECT_EQ(ErrorOf("[[[[1]]]]", {.depth = 3}), "f.yaml:1:4: more than 3 nested levels");
   EXPECT_NE(ErrorOf(std::string(100'000, '[')), "none");
   EXPECT_EQ(ErrorOf("[1, 2, 3]", {.nodes = 3}), "f.yaml:1:8: more than 3 values");
-  EXPECT_NE(ErrorOf("[1, 2, 3]", {.bytes = 8}).find("too many"), std::string::npos);
+  EXPECT_NE(ErrorOf("[1, 2, 3]", {.bytes = 8}).find("too large"), std::string::npos);
 }
 
 }  // namespace

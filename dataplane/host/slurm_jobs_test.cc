@@ -139,7 +139,7 @@ TEST(SlurmJobs, WithInvalidFieldsAreCountedAndReported) {
   ASSERT_THAT(jobs.allocations, SizeIs(1));
   EXPECT_EQ(jobs.allocations[0].id, 6u);
   EXPECT_THAT(jobs.notes, ElementsAre(HasSubstr("job_id"), HasSubstr("job_id"),
-                                      HasSubstr("job 4: nodes: \"a[1\" lacks a ]"),
+                                      HasSubstr("job 4: nodes: \"a[1\" has no closing ]"),
                                       HasSubstr("more than 65536 names")));
 }
 

@@ -144,7 +144,7 @@ TEST(CaptureDamageTest, OtherFileFormatsAreRejected) {
       ReadFile(Text("GET / HTTP/1.1\r\n")).error,
       HasSubstr(
           "is not a capture: expected pcap or pcapng, uncompressed or compressed with gzip or "
-          "zstd, but it begins with 47 45 54 20"));
+          "zstd, found leading bytes 47 45 54 20"));
   EXPECT_THAT(ReadFile(Text("BZh91AY")).error, HasSubstr("bzip2 -dc"));
   EXPECT_THAT(ReadFile({0xfd, '7', 'z', 'X', 'Z', 0}).error, HasSubstr("xz -dc"));
   EXPECT_THAT(ReadFile({0xa1}).error, HasSubstr("is not a capture"));

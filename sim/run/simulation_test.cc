@@ -244,7 +244,7 @@ TEST_F(SimulationTest, TruthContainsFaultLocationAndVictim) {
   const std::string truth = RenderTruth(*simulation);
   EXPECT_THAT(truth, HasSubstr("\"kind\": \"gray_loss\""));
   EXPECT_THAT(truth, HasSubstr("\"direction\": \"leaf0:Ethernet3\""));
-  EXPECT_THAT(truth, HasSubstr("\"victims\": [\n    \"train\""));
+  EXPECT_THAT(truth, HasSubstr("\"affected_jobs\": [\n    \"train\""));
 }
 
 // Traffic to other destinations through the switch has no loss.
@@ -254,7 +254,7 @@ TEST_F(SimulationTest, BlackholeVictimsAreTheSendersToItsDestination) {
         Make("faults: [{kind: blackhole, switch: leaf0, nic: " + std::string(nic) + "}]\n");
     auto simulation = Simulation::Make(scenario, {}).value();
     ASSERT_TRUE(simulation->Run({}).has_value());
-    EXPECT_EQ(RenderTruth(*simulation).find("\"victims\": []") == std::string::npos, is_victim)
+    EXPECT_EQ(RenderTruth(*simulation).find("\"affected_jobs\": []") == std::string::npos, is_victim)
         << nic;
   }
 }

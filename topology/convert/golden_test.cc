@@ -96,7 +96,7 @@ TEST(FixtureConversionTest, BlockTopologyIsRejected) {
   }
 
   ASSERT_FALSE(conversion.has_value());
-  EXPECT_NE(conversion.error().message.find(":2:1: this is a block topology"), std::string::npos)
+  EXPECT_NE(conversion.error().message.find(":2:1: block topologies are not supported"), std::string::npos)
       << conversion.error().message;
 }
 
