@@ -254,7 +254,8 @@ TEST_F(SimulationTest, BlackholeVictimsAreTheSendersToItsDestination) {
         Make("faults: [{kind: blackhole, switch: leaf0, nic: " + std::string(nic) + "}]\n");
     auto simulation = Simulation::Make(scenario, {}).value();
     ASSERT_TRUE(simulation->Run({}).has_value());
-    EXPECT_EQ(RenderTruth(*simulation).find("\"affected_jobs\": []") == std::string::npos, is_victim)
+    EXPECT_EQ(RenderTruth(*simulation).find("\"affected_jobs\": []") == std::string::npos,
+              is_victim)
         << nic;
   }
 }

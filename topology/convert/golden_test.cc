@@ -96,7 +96,8 @@ TEST(FixtureConversionTest, BlockTopologyIsRejected) {
   }
 
   ASSERT_FALSE(conversion.has_value());
-  EXPECT_NE(conversion.error().message.find(":2:1: block topologies are not supported"), std::string::npos)
+  EXPECT_NE(conversion.error().message.find(":2:1: block topologies are not supported"),
+            std::string::npos)
       << conversion.error().message;
 }
 

@@ -183,8 +183,8 @@ TEST(Config, ThresholdsOfTheDiagnosisHaveRanges) {
               HasSubstr("expected a whole number from 2 to 1000"));
   EXPECT_THAT(ErrorOf("diagnosis: {pause_ratios: 1}\n"),
               HasSubstr("did you mean \"pause_ratio\"?"));
-  EXPECT_THAT(DumpConfig({}), HasSubstr("Unit: fraction of a window. Range: 0 to 1.\n"
-                                        "  pause_ratio: 0.02\n"));
+  EXPECT_THAT(DumpConfig({}),
+              HasSubstr("fraction of a window. Range: 0 to 1.\n  pause_ratio: 0.02\n"));
 }
 
 TEST(Config, DumpShowsEmptyListsAsComments) {
