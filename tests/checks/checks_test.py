@@ -6,7 +6,7 @@ import tempfile
 import unittest
 
 import files
-import floors
+import layers
 
 
 class Floors(unittest.TestCase):
@@ -26,7 +26,7 @@ class Floors(unittest.TestCase):
 
     def found(self, name, *includes):
         self.write(name, "".join(f"#include {include}\n" for include in includes))
-        return floors.violations(self.root)
+        return layers.violations(self.root)
 
     def test_an_include_of_a_lower_layer_is_accepted(self):
         self.assertEqual(self.found("analytics/x.cc", '"base/time.h"', '"topology/fabric.h"'), [])
@@ -53,7 +53,7 @@ class Floors(unittest.TestCase):
     def test_analytics_has_no_files_threads_or_clock(self):
         self.assertEqual(len(self.found("analytics/x.cc", "<fstream>", "<thread>")), 2)
         self.write("analytics/x.cc", "auto t = std::chrono::steady_clock::now();\n")
-        self.assertEqual(len(floors.violations(self.root)), 1)
+        self.assertEqual(len(layers.violations(self.root)), 1)
 
     def test_only_unit_tests_may_use_the_test_support(self):
         self.assertEqual(self.found("dataplane/flow/x_test.cc", '"tests/support/frame.h"'), [])

@@ -44,7 +44,7 @@ class Hook(unittest.TestCase):
         self.program("scontrol", "#!/bin/bash\nexit 1\n")
         shutil.copytree(HOOKS, self.folder / "hooks")
         (self.folder / "hooks" / "rocescope.conf").write_text(
-            f"ROCESCOPE={self.folder}/rocescope\nROCESCOPE_BOX=box:1\n"
+            f"ROCESCOPE={self.folder}/rocescope\nROCESCOPE_APPLIANCE=box:1\n"
             f"ROCESCOPE_LOG={self.folder}/log\nROCESCOPE_LOCKS={self.folder}/locks\n")
 
     def program(self, name, text):

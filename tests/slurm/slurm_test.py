@@ -89,7 +89,7 @@ class Slurm(unittest.TestCase):
     @classmethod
     def call(cls, address):
         """Sets the address that the scripts call."""
-        cls.settings.write_text(f"ROCESCOPE={ROCESCOPE}\nROCESCOPE_BOX={address}\n"
+        cls.settings.write_text(f"ROCESCOPE={ROCESCOPE}\nROCESCOPE_APPLIANCE={address}\n"
                                 f"ROCESCOPE_LOG={cls.log}\nROCESCOPE_LOCKS={cls.log}.locks\n"
                                 f"export SLURM_CONF={cls.slurm.folder}/slurm.conf\n")
 
