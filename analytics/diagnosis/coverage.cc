@@ -32,40 +32,41 @@ bool HasMetric(const Metrics& metrics, Metric metric) {
 
 // Metrics with usable data. A single reading of a counter is not usable, as it shows no increase.
 Metrics MetricsOf(const MetricStore::OfEntity& of) {
-  Metrics told;
+  Metrics reported;
   for (const auto& [metric, series] : of.series) {
     const bool counter = InfoOf(metric).kind == MetricKind::kCounter;
     if (counter ? series.last_reading() > series.first_reading() : !series.windows().empty()) {
-      told.set(static_cast<size_t>(metric));
+      reported.set(static_cast<size_t>(metric));
     }
   }
-  return told;
+  return reported;
 }
 
 // Needs that the counters of one end of a link meet, a port of a switch or a NIC.
-void MeetByEnd(const Metrics& told, Needs& needs) {
+void MeetByEnd(const Metrics& reported, Needs& needs) {
   needs.Meet(Need::kLinkStates,
-             HasMetric(told, Metric::kLinkUp) || HasMetric(told, Metric::kLinkFlaps));
-  needs.Meet(Need::kLinkSpeeds, HasMetric(told, Metric::kLinkSpeed));
-  needs.Meet(Need::kFrameErrors, HasMetric(told, Metric::kFcsErrors));
+             HasMetric(reported, Metric::kLinkUp) || HasMetric(reported, Metric::kLinkFlaps));
+  needs.Meet(Need::kLinkSpeeds, HasMetric(reported, Metric::kLinkSpeed));
+  needs.Meet(Need::kFrameErrors, HasMetric(reported, Metric::kFcsErrors));
 }
 
 // Pauses and queue lengths are reported by priority.
-void MeetByPort(const topology::Fabric& fabric, const Entity& port, const Metrics& told,
+void MeetByPort(const topology::Fabric& fabric, const Entity& port, const Metrics& reported,
                 Needs& needs) {
   const topology::PortIndex peer = fabric.Peer(port.index);
   const bool leads_to_nic = peer != topology::kNone && fabric.NicOf(peer) != topology::kNone;
-  needs.Meet(Need::kMtuDrops, HasMetric(told, Metric::kMtuDrops));
-  needs.Meet(Need::kSenders, leads_to_nic && (HasMetric(told, Metric::kTxBytes) ||
-                                              HasMetric(told, Metric::kEcnMarked)));
+  needs.Meet(Need::kMtuDrops, HasMetric(reported, Metric::kMtuDrops));
+  needs.Meet(Need::kSenders, leads_to_nic && (HasMetric(reported, Metric::kTxBytes) ||
+                                              HasMetric(reported, Metric::kEcnMarked)));
   if (port.priority == CounterEntity::kAllPriorities) return;
-  const bool is_held = HasMetric(told, Metric::kPfcRxTime);
-  needs.Meet(Need::kNicPauses, leads_to_nic && is_held);
-  needs.Meet(Need::kLoopPauses, !leads_to_nic && (is_held || HasMetric(told, Metric::kPfcTxTime)));
-  needs.Meet(Need::kMarks,
-             HasMetric(told, Metric::kQueueWatermark) && HasMetric(told, Metric::kEcnMarked));
+  const bool is_paused = HasMetric(reported, Metric::kPfcRxTime);
+  needs.Meet(Need::kNicPauses, leads_to_nic && is_paused);
+  needs.Meet(Need::kLoopPauses,
+             !leads_to_nic && (is_paused || HasMetric(reported, Metric::kPfcTxTime)));
+  needs.Meet(Need::kMarks, HasMetric(reported, Metric::kQueueWatermark) &&
+                               HasMetric(reported, Metric::kEcnMarked));
   needs.Meet(Need::kEarlyPauses,
-             HasMetric(told, Metric::kBufferWatermark) && HasMetric(told, Metric::kPfcTx));
+             HasMetric(reported, Metric::kBufferWatermark) && HasMetric(reported, Metric::kPfcTx));
 }
 
 // What the counters contain, for needs that several entities meet together.
@@ -79,23 +80,23 @@ struct CounterSummary {
 CounterSummary MeetByCounters(const DiagnosisInput& input, Needs& needs) {
   CounterSummary summary;
   for (const auto& [entity, of] : input.parts().metrics.entities()) {
-    const Metrics told = MetricsOf(of);
+    const Metrics reported = MetricsOf(of);
     if (entity.kind == EntityKind::kPort) {
-      MeetByEnd(told, needs);
-      MeetByPort(input.fabric(), entity, told, needs);
-      summary.queues |= HasMetric(told, Metric::kQueueWatermark);
-      if (HasMetric(told, Metric::kQueueBytes)) {
+      MeetByEnd(reported, needs);
+      MeetByPort(input.fabric(), entity, reported, needs);
+      summary.queues |= HasMetric(reported, Metric::kQueueWatermark);
+      if (HasMetric(reported, Metric::kQueueBytes)) {
         summary.depths.insert(input.fabric().port(entity.index).node);
       }
     } else if (entity.kind == EntityKind::kNic) {
-      MeetByEnd(told, needs);
+      MeetByEnd(reported, needs);
       needs.Meet(Need::kNicPauses, entity.priority != CounterEntity::kAllPriorities &&
-                                       HasMetric(told, Metric::kPfcTxTime));
-      summary.nics_count_damage |= HasMetric(told, Metric::kIcrcErrors);
+                                       HasMetric(reported, Metric::kPfcTxTime));
+      summary.nics_count_damage |= HasMetric(reported, Metric::kIcrcErrors);
     } else if (entity.kind == EntityKind::kGpu && !entity.all_gpus) {
-      summary.gpus_with_clock += HasMetric(told, Metric::kGpuClock) &&
-                                 HasMetric(told, Metric::kMemoryTotal) &&
-                                 HasMetric(told, Metric::kMemoryFree);
+      summary.gpus_with_clock += HasMetric(reported, Metric::kGpuClock) &&
+                                 HasMetric(reported, Metric::kMemoryTotal) &&
+                                 HasMetric(reported, Metric::kMemoryFree);
     }
   }
   return summary;
@@ -132,11 +133,11 @@ void MeetByPackets(const DiagnosisParts& parts, const CounterSummary& summary, N
     needs.Meet(Need::kSlowAnswers, key.kind == DelayKind::kTurnaround && summary.queues);
   }
   for (const auto& [node, windows] : parts.queue_uses) {
-    const bool told = std::ranges::any_of(windows, [](const QueueUse& use) {
+    const bool reported = std::ranges::any_of(windows, [](const QueueUse& use) {
       return std::ranges::any_of(use.queues,
                                  [](const QueueCount& queue) { return queue.cnps > 0; });
     });
-    needs.Meet(Need::kCnpDelays, told);
+    needs.Meet(Need::kCnpDelays, reported);
   }
   const bool ways = std::ranges::any_of(parts.paths, [](const FlowPath& flow) {
     return std::ranges::any_of(
