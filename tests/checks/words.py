@@ -34,8 +34,8 @@ HASH_LIKE = {".sh", ".yaml", ".yml", ".cmake", ".service"}
 # (name, pattern, suggestion). The name is what words_allowed.txt refers to.
 WORDS = [
     ("re-sent", r"\bre-sen[dt]s?\b|\bresen[dt]s?\b|\bresending\b", "retransmitted"),
-    ("bytes", r"\boctets?\b", "bytes"),
-    ("missing", r"\bunseen\b", "missing (PSN gap)"),
+    ("octets", r"\boctets?\b", "bytes"),
+    ("unseen", r"\bunseen\b", "missing (PSN gap)"),
     ("sureness", r"\bsureness\b|\bsurest\b|\bhow sure\b|\b[\d.]+ sure\b", "confidence"),
     ("would tell", r"\bwould tell\b", "missing telemetry"),
     ("tell", r"\b(?:un)?told\b|\btells?\b|\btelling\b", "report, export, contain, show, distinguish"),
@@ -43,7 +43,7 @@ WORDS = [
     ("box", r"\b(?:the|a|an|this|that|our|your|another|running|each|no) box\b|\bbox's\b",
      "the appliance"),
     ("mend", r"\bmend(?:s|ed|ing)?\b", "fix"),
-    ("recommended_action", r"\bremed(?:y|ies)\b", "recommended action"),
+    ("remedy", r"\bremed(?:y|ies)\b", "recommended action"),
     ("trouble", r"\btroubles?\b", "problem"),
     ("complaint", r"\bcomplaints?\b|\bcomplains?\b", "problem; reports"),
     ("sight", r"\bsight(?:s|ings?)?\b", "observation, packet observation"),
@@ -55,7 +55,7 @@ WORDS = [
     ("taken back", r"\btak(?:en|es?) back\b|\btook back\b", "withdrawn"),
     ("hangs on", r"\bhangs? on\b", "depends on; impact"),
     ("or else", r"\bor else\b", "otherwise; alternative"),
-    ("iteration_pattern", r"\brhythms?\b", "iteration period"),
+    ("rhythm", r"\brhythms?\b", "iteration period"),
     ("in step", r"\bin step\b(?! \d| [A-Z`])", "synchronised"),
     ("waited for", r"\b(?:is|are|was|were|be|been) waited for\b", "the straggler"),
     ("notice", r"\bnotices? of congestion\b|\b(?:late|lost) notices?\b", "CNP"),

@@ -12,18 +12,18 @@ def found(name, source):
 
 class CppAndProto(unittest.TestCase):
     def test_a_comment_is_checked_and_its_line_is_reported(self):
-        self.assertEqual(found("x.cc", "int a;\nint b;  // octets\n"), [(2, "bytes")])
+        self.assertEqual(found("x.cc", "int a;\nint b;  // octets\n"), [(2, "octets")])
         self.assertEqual(found("x.proto", "/* a\n   the box */\n"), [(2, "box")])
 
     def test_names_inside_a_comment_are_not_checked(self):
-        for name in ["`octets`", "flow/sighting.h", "IterationPattern.members", "the tell.cc file"]:
+        for name in ["`octets`", "flow/sighting.h", "Rhythm.members", "the tell.cc file"]:
             self.assertEqual(found("x.cc", f"// Reads {name} again.\n"), [], name)
 
     def test_code_is_not_checked(self):
         self.assertEqual(found("x.cc", "int octets = tell(box);\n"), [])
 
     def test_a_literal_with_a_space_is_checked_and_a_key_is_not(self):
-        self.assertEqual(found("x.cc", 'f("bytes");\nf("ten octets");\n'), [(2, "bytes")])
+        self.assertEqual(found("x.cc", 'f("octets");\nf("ten octets");\n'), [(2, "octets")])
 
     def test_a_comment_mark_inside_a_literal_starts_no_comment(self):
         self.assertEqual(found("x.cc", 'f("http://x"); int octets;\n'), [])
@@ -38,7 +38,7 @@ class CppAndProto(unittest.TestCase):
         self.assertEqual(found("x.cc", '#include "the box/x.h"\n'), [])
 
     def test_a_raw_literal_is_checked_line_by_line(self):
-        self.assertEqual(found("x.cc", 'f(R"(one\ntwo octets)");\n'), [(2, "bytes")])
+        self.assertEqual(found("x.cc", 'f(R"(one\ntwo octets)");\n'), [(2, "octets")])
 
 
 class Starts(unittest.TestCase):
@@ -65,18 +65,18 @@ class OtherLanguages(unittest.TestCase):
         self.assertEqual(found("tool", "#!/usr/bin/env python3\n# the box\n"), [(2, "box")])
 
     def test_shell_and_yaml(self):
-        self.assertEqual(found("x.sh", "a=${#tell}  # octets\n"), [(1, "bytes")])
+        self.assertEqual(found("x.sh", "a=${#tell}  # octets\n"), [(1, "octets")])
         self.assertEqual(found("x.yaml", "tell: 1\n# the box\n"), [(2, "box")])
 
     def test_typescript_templates_and_quotes(self):
         self.assertEqual(found("x.ts", "f(`${tell} of octets`); g('a b'); h('the box');\n"),
-                         [(1, "bytes"), (1, "box")])
+                         [(1, "octets"), (1, "box")])
 
 
 class Markdown(unittest.TestCase):
     def test_prose_is_checked_and_code_is_not(self):
         text = "The box.\n\n```\nthe box\n```\n\n    the box\n\nIt has `octets` and octets.\n"
-        self.assertEqual(found("x.md", text), [(1, "box"), (9, "bytes")])
+        self.assertEqual(found("x.md", text), [(1, "box"), (9, "octets")])
 
     def test_link_targets_are_not_checked(self):
         self.assertEqual(found("x.md", "See [this](the box.md).\n"), [])
@@ -91,7 +91,7 @@ class Precision(unittest.TestCase):
 
 
 class Lists(unittest.TestCase):
-    HITS = [words.Hit("a/x.cc", 1, "bytes", "bytes", ""), words.Hit("a/x.cc", 2, "box", "the box", ""),
+    HITS = [words.Hit("a/x.cc", 1, "octets", "octets", ""), words.Hit("a/x.cc", 2, "box", "the box", ""),
             words.Hit("b/y.cc", 1, "tell", "tells", "")]
 
     def test_the_baseline_can_be_read_back(self):
