@@ -5,7 +5,7 @@
 // A 64-bit integer. JSON has it as a string, because a number would lose digits.
 export type Int64 = string;
 
-export interface Age {
+export interface SnapshotMetadata {
   version: Int64;
   data_time_ns: Int64;
   published_time_ns: Int64;

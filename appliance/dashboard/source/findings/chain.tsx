@@ -28,7 +28,7 @@ function Names({ items }: { items: ComponentChildren[] }) {
 }
 
 export function Chain({ finding }: { finding: Finding }) {
-  const { culprits, symptoms, victims, loop_ports, reach } = finding;
+  const { culprits, symptoms, affected_jobs, loop_ports, reach } = finding;
   return (
     <ol class="chain" aria-label="From cause to impact">
       {culprits.length > 0 && (
@@ -56,8 +56,8 @@ export function Chain({ finding }: { finding: Finding }) {
         </Step>
       )}
       <Step title="affected jobs">
-        {victims.length === 0 ? <p class="muted">no known job</p> : (
-          <Names items={victims.map((job) => <JobLink id={job} />)} />
+        {affected_jobs.length === 0 ? <p class="muted">no known job</p> : (
+          <Names items={affected_jobs.map((job) => <JobLink id={job} />)} />
         )}
         {reach && (
           <p class="muted">
