@@ -115,7 +115,7 @@ TEST_F(HostFilesTest, ReadsSchedulerListings) {
   ASSERT_TRUE(files) << files.error().message;
   ASSERT_EQ(files->facts.allocations.size(), 1u);
   EXPECT_EQ(files->facts.allocations[0].nodes.size(), 2u);
-  EXPECT_THAT(files->notes, ElementsAre(HasSubstr(wrong + ": no JSON")));
+  EXPECT_THAT(files->notes, ElementsAre(HasSubstr(wrong + ": invalid JSON at byte 1")));
 }
 
 TEST_F(HostFilesTest, MergesAJobOfSeveralListings) {

@@ -176,7 +176,7 @@ TEST(FindingText, ListsEvidenceAndAlternatives) {
                         "     action       R.\n"
                         "     evidence     it went down\n"
                         "     evidence     nobody answers\n"
-                        "     alternative  the link a:E1-b:E2 carries nothing: it is down (0.50)\n"
+                        "     alternative  link a:E1-b:E2: down, carries no traffic (0.50)\n"
                         "     to confirm   the NIC's own counters\n"));
 }
 
