@@ -543,7 +543,7 @@ TEST_F(BoxAndAgent, ReportsConfigurationErrors) {
   EXPECT_THAT(error_of({.box = "box"}), HasSubstr("invalid appliance address \"box\""));
   for (const char* box :
        {"box.example:50051", "192.0.2.1:50051", "[2001:db8::1]:50051", "127.evil.example:50051"}) {
-    EXPECT_THAT(error_of({.box = box}), HasSubstr("give the keys `tls: {certificate: ..."));
+    EXPECT_THAT(error_of({.box = box}), HasSubstr("set `tls: {certificate: ..."));
   }
   for (const char* box : {"localhost:1", "127.9.9.9:1", "[::1]:1"}) {
     EXPECT_EQ(error_of({.box = box}), "");
