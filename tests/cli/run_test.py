@@ -362,7 +362,7 @@ class Run(unittest.TestCase):
                 self.assertIn("no snapshot yet", early.stderr)
                 time.sleep(0.05)
             self.assertEqual((early.returncode, early.stdout), (1, ""))
-            box.append("--unseen")
+            box.append("--without-telemetry")
             placed = self.done("job", "place", "--nodes", "4", *box)
             self.assertEqual((placed.returncode, placed.stdout), (0, "host[4-7]\n"), placed.stderr)
             self.assertIn("4 nodes below leaf1", placed.stderr)

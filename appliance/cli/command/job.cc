@@ -150,7 +150,7 @@ int RunJobPlace(const JobPlaceOptions& options) {
   request.set_gpus(options.gpus);
   request.set_gpus_per_node(options.gpus_per_node);
   request.set_job(options.job);
-  request.set_missing(options.missing);
+  request.set_allow_missing_telemetry(options.without_telemetry);
   for (const std::string& list : options.candidates) request.add_candidates(list);
   for (const std::string& list : options.exclude) request.add_exclude(list);
   if (options.format == ReportFormat::kText) request.set_max_nodes(1);

@@ -59,7 +59,7 @@ struct JobPlaceOptions {
   std::vector<std::string> candidates;  // host lists
   std::vector<std::string> exclude;
   uint64_t job = 0;
-  bool missing = false;
+  bool without_telemetry = false;
   ReportFormat format = ReportFormat::kText;
 };
 // Prints the recommended nodes as a host list, and the reasons as a message. Returns kExitDamaged

@@ -162,7 +162,7 @@ Command AddJobPlace(CLI::App& parent) {
   AddWhole(*app, "--job", "ID", "Number of the requesting job: its own nodes count as idle", 1,
            std::numeric_limits<uint64_t>::max(),
            [&options](uint64_t number) { options.job = number; });
-  app->add_flag("--missing", options.missing,
+  app->add_flag("--without-telemetry", options.without_telemetry,
                 "Recommend nodes even without any telemetry of the fabric");
   AddOutputFormat(*app, state->format, "one object");
   AddClient(*app, options.client);

@@ -88,7 +88,7 @@ TEST_F(PlacementCallsTest, UnknownLinkLoadIsAnErrorUnlessAllowed) {
   Publish({});
   EXPECT_EQ(ErrorOf(Nodes(1)).fault, ServiceFault::kNoDataYet);
   v1::RankNodesRequest request = Nodes(1);
-  request.set_missing(true);
+  request.set_allow_missing_telemetry(true);
   const v1::RankNodesResponse response = Ask(request);
   EXPECT_THAT(response.chosen(), ElementsAre("host0"));
   EXPECT_THAT(response.sentence(), HasSubstr("no telemetry about the load of 1 of its 1 links"));
