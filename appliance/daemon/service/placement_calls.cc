@@ -154,11 +154,13 @@ ServiceStatus Service::RankNodes(const v1::RankNodesRequest& request, v1::RankNo
   const auto answer = Answered();
   if (!answer) return tl::unexpected(answer.error());
   const Snapshot& snapshot = (*answer)->snapshot();
-  if (!request.allow_missing_telemetry() && snapshot.link_loads->loads.empty() && snapshot.findings->empty()) {
+  if (!request.allow_missing_telemetry() && snapshot.link_loads->loads.empty() &&
+      snapshot.findings->empty()) {
     return Refuse(
         ServiceFault::kNoDataYet,
         "no telemetry of the links has arrived, so no node is known to be healthy: try again "
-        "later, or set `allow_missing_telemetry` for a recommendation by distance and running jobs only");
+        "later, or set `allow_missing_telemetry` for a recommendation by distance and running jobs "
+        "only");
   }
   const std::vector<NodeUsage> uses = NodeUses(near.places, snapshot, Allocations(snapshot),
                                                (*answer)->answer().reached, request.job());
