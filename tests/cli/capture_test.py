@@ -76,7 +76,7 @@ class Capture(CommandLine):
                 (self.file("x.pcap.gz", gzip.compress(microseconds(1))), "not a plain pcap"),
                 (self.file("x.pcapng", bytes.fromhex("0a0d0d0a1c000000")), "not a plain pcap"),
                 (self.file("wifi.pcap", captures.header(105)), "link"),
-                ("-", "standard input"), (self.scratch.name, "is a directory"),
+                ("-", "standard input"), (self.scratch.name, "directory without a run.json"),
                 (self.fifo("pipe"), "is not a regular file"), ("/dev/null", "is not a regular file")):
             run = self.run_it("replay", "--via", "dpdk", path, expect=UNREADABLE)
             self.assertEqual(run.stdout, "")
@@ -173,7 +173,7 @@ class Capture(CommandLine):
                 ((f"--vdev net_pcap0,rx_pcap={garbage}",), UNREADABLE, "unknown file format"),
                 (("--vdev net_pcap0,rx_pcap=/nonexistent",), UNREADABLE, "No such file"),
                 ((f"--vdev net_pcap0,rx_pcap={empty}",), UNREADABLE, "truncated dump file"),
-                ((f"--vdev net_pcap0,rx_pcap={raw}",), UNREADABLE, "link layer"),
+                ((f"--vdev net_pcap0,rx_pcap={raw}",), UNREADABLE, "link type 101"),
                 (("--proc-type=secondary",), USAGE, "--proc-type"),
                 (("--vdev net_null0 --vdev net_null0",), USAGE, "given twice"),
                 (("--vdev net_null0", "--seconds", "nan"), USAGE, "--seconds"),

@@ -48,7 +48,7 @@ class DashboardBuild(unittest.TestCase):
         self.assertIn("npm could not fetch the dashboard's packages", said)
         self.assertIn("Once npm reaches its registry (npm ping), remove", said)
         dist = self.folder / "work/dist"
-        self.assertIn("built without its dashboard", (dist / "index.html").read_text())
+        self.assertIn("built without the dashboard", (dist / "index.html").read_text())
         self.assertEqual((dist / "app.js").read_text(), "")  # testbeds/demo checks this
 
     def test_a_mismatched_lock_file_fails_the_build(self):

@@ -194,7 +194,7 @@ class Parts(unittest.TestCase):
         lost = everything - received
         self.assertLess(abs(lost - share * everything),
                         5 * math.sqrt(everything * share * (1 - share)))
-        self.assertIn(f"{lost:,} mirrored frames were lost on purpose", told)
+        self.assertIn(f"{lost:,} mirrored frames were dropped by --mirror-loss", told)
         # Losses before the first or after the last received copy leave no gap.
         gaps = sum(int(row["lost"]) for row in report["coverage"]["mirrors"])
         self.assertLessEqual(gaps, lost)
