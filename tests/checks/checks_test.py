@@ -9,7 +9,7 @@ import files
 import layers
 
 
-class Floors(unittest.TestCase):
+class Layers(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

@@ -48,8 +48,8 @@ def within(path, folder):
 
 
 def sources(root):
-    for floor in ALLOWED:
-        for path in sorted((root / floor).rglob("*")):
+    for layer in ALLOWED:
+        for path in sorted((root / layer).rglob("*")):
             if path.suffix in SOURCES and path.is_file():
                 yield path.relative_to(root).as_posix()
 
@@ -68,18 +68,18 @@ def find_beside(texts):
 
 
 def check_quoted(root, file, target, beside):
-    floor = file.split("/")[0]
+    layer = file.split("/")[0]
     if target.startswith("rocescope/") and target.endswith(".pb.h"):
         # generated, included from the proto root
         truth = target.endswith("/truth.pb.h")
         target = ("dataplane/run/truth/" if truth else "appliance/api/") + target
     elif not (root / target).is_file() and not target.endswith(".pb.h"):
         return f'"{target}" is not a file relative to the repository root'
-    allowed = ALLOWED[floor] + (["tests/support"] if beside else [])
-    if beside and floor == "analytics":
+    allowed = ALLOWED[layer] + (["tests/support"] if beside else [])
+    if beside and layer == "analytics":
         allowed = allowed + ["dataplane/decode", "dataplane/flow"]  # to convert frames to records
     if not any(within(target, folder) for folder in allowed):
-        return f'"{target}": {floor}/ may include only {", ".join(allowed)}'
+        return f'"{target}": {layer}/ may include only {", ".join(allowed)}'
     return None
 
 
