@@ -117,7 +117,7 @@ std::vector<double> CounterValues(const MetricStore& metrics, const Entity& enti
       return Divided(read.Of(Metric::kMemoryFree), read.Of(Metric::kMemoryTotal), 1);
     case ServiceIndicator::kCnpShare:
       return Divided(read.Of(Metric::kCnpHandled), read.Of(Metric::kTxPackets), kFewestPackets);
-    case ServiceIndicator::kResends:
+    case ServiceIndicator::kRetransmissions:
       return read.Sum(
           {Metric::kPacketSequenceError, Metric::kLocalAckTimeout, Metric::kOutOfSequence});
     case ServiceIndicator::kNicDiscards:

@@ -44,7 +44,7 @@ enum class BoundKind : uint8_t { kFixed, kLearnt };
   ROW(GpuMemoryFree, "gpu_memory_free", Gpu, "ratio", Low, Fixed, 0.01,                        \
       "fraction of GPU memory that is free")                                                   \
   ROW(CnpShare, "cnp_share", Nic, "ratio", High, Fixed, 0.05, "CNPs handled per packet sent")  \
-  ROW(Resends, "resends", Nic, "packets", High, Fixed, 0,                                      \
+  ROW(Retransmissions, "retransmissions", Nic, "packets", High, Fixed, 0,                      \
       "sequence errors sent and received, and ACK timeouts")                                   \
   ROW(NicDiscards, "nic_discards", Nic, "frames", High, Fixed, 0,                              \
       "received frames that the NIC discarded: intact frames and frames with errors")          \

@@ -122,8 +122,8 @@ TEST_F(WithFabric, ANicWithPermanentRetransmissionsMissesItsLevel) {
   Reads(Metric::kPacketSequenceError,
         [](uint32_t nic, int64_t window) { return nic == 1 ? static_cast<uint64_t>(window) : 7; });
   const ServiceLevels levels = Levels();
-  EXPECT_EQ(LevelOf(levels, ServiceIndicator::kResends, 0).state, ServiceState::kMet);
-  EXPECT_EQ(LevelOf(levels, ServiceIndicator::kResends, 1).state, ServiceState::kMissed);
+  EXPECT_EQ(LevelOf(levels, ServiceIndicator::kRetransmissions, 0).state, ServiceState::kMet);
+  EXPECT_EQ(LevelOf(levels, ServiceIndicator::kRetransmissions, 1).state, ServiceState::kMissed);
   EXPECT_EQ(LevelOf(levels, ServiceIndicator::kNicPaused, 1).state, ServiceState::kNoData);
   EXPECT_EQ(LevelOf(levels, ServiceIndicator::kFramesLost,
                     fabric_.node(fabric_.FindNode("leaf0")).first_port)
@@ -138,12 +138,12 @@ TEST_F(WithFabric, ABoundMayBeLearnt) {
     return static_cast<uint64_t>(std::max<int64_t>(0, window - since));
   });
   ServiceLevelOptions options;
-  options.bounds[static_cast<size_t>(ServiceIndicator::kResends)] = {.kind = BoundKind::kLearnt,
+  options.bounds[static_cast<size_t>(ServiceIndicator::kRetransmissions)] = {.kind = BoundKind::kLearnt,
                                                                      .number = 0.5};
   const ServiceLevels levels = Levels(options);
-  EXPECT_EQ(LevelOf(levels, ServiceIndicator::kResends, 1).state, ServiceState::kMet);
-  EXPECT_DOUBLE_EQ(LevelOf(levels, ServiceIndicator::kResends, 1).bound.value(), 1.5);
-  EXPECT_EQ(LevelOf(levels, ServiceIndicator::kResends, 2).state, ServiceState::kMissed);
+  EXPECT_EQ(LevelOf(levels, ServiceIndicator::kRetransmissions, 1).state, ServiceState::kMet);
+  EXPECT_DOUBLE_EQ(LevelOf(levels, ServiceIndicator::kRetransmissions, 1).bound.value(), 1.5);
+  EXPECT_EQ(LevelOf(levels, ServiceIndicator::kRetransmissions, 2).state, ServiceState::kMissed);
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ export function IndicatorTable({ answer }: { answer: GetServiceLevelsResponse })
   return (
     <>
       <p class="muted">
-        {percent(value.objective, 1)} of windows are to be within bounds, of the last {value.short_windows} and{" "}
-        {value.long_windows}.
+        Objective: {percent(value.objective, 1)} of the last {value.short_windows} windows, and of the last{" "}
+        {value.long_windows}, are within bounds.
       </p>
       <Table caption="Service indicators" columns={kIndicatorColumns} rows={value.indicators} keyOf={(row) => row.name} />
     </>
