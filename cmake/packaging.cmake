@@ -92,8 +92,14 @@ function(_rocescope_package component name target)
     VERBATIM)
   set(package_outputs ${package_outputs} ${out}/stamp PARENT_SCOPE)
   set(package_components ${package_components} ${component} PARENT_SCOPE)
+  # The package rocescope-agent has the page rocescope-agent(1) of its own program, and both packages
+  # can be installed on one host.
+  set(not_here)
+  if(NOT name STREQUAL "rocescope-agent")
+    set(not_here PATTERN "rocescope-agent.1.gz" EXCLUDE)
+  endif()
   install(DIRECTORY ${out}/man/ DESTINATION /usr/share/man/man1 COMPONENT ${component}
-          EXCLUDE_FROM_ALL)
+          EXCLUDE_FROM_ALL ${not_here})
   install(DIRECTORY ${out}/completions/ DESTINATION /usr/share/bash-completion/completions
           COMPONENT ${component} EXCLUDE_FROM_ALL)
   _rocescope_package_file(${component} /usr/share/doc/${name} ${out}/changelog.gz)

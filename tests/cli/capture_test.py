@@ -82,7 +82,7 @@ class Capture(CommandLine):
             self.assertEqual(run.stdout, "")
             self.assertIn(said, run.stderr)
         nanoseconds = self.file("ns.pcap", captures.capture(count=2))
-        self.assertIn("keeps microseconds",
+        self.assertIn("truncates timestamps to microseconds",
                       self.run_it("replay", "--via", "dpdk", nanoseconds, expect=SUCCESS).stderr)
 
     def test_reads_several_ports_and_the_ones_that_are_named(self):

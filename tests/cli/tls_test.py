@@ -173,7 +173,7 @@ class Tls(unittest.TestCase):
                 self.assertEqual((health.returncode, health.stdout), (0, "WAITING\n"),
                                  health.stderr)
             doctor = self.done(ROCESCOPE, "doctor", page, *files("viewer1"))
-            self.assertIn("topology: the configuration names none", doctor.stdout, doctor.stderr)
+            self.assertIn("topology: the configuration names no topology", doctor.stdout, doctor.stderr)
             for words, why in ((files("nobody"), "HTTP status 403"),
                                (files("viewer1", self.theirs), ""),
                                ([], "https requires --ca, --cert and --key"),
