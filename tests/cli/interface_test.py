@@ -90,7 +90,7 @@ class Interface(unittest.TestCase):
         with subprocess.Popen([ROCESCOPE, "run", config], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as run:
             try:
-                said = hear(self, run, "page")
+                said = hear(self, run, "dashboard")
                 self.page = said.split("http://")[1].split("/")[0]
                 yield run
             finally:
