@@ -162,9 +162,9 @@ class Installed(unittest.TestCase):
         text = self.path(f"/lib/systemd/system/{unit}.service").read_text()
         return [line.split() for line in re.findall(rf"^{key}=(.*)$", text, re.M)]
 
-    def start(self, user, words):
+    def start(self, user, group, words):
         process = subprocess.Popen(
-            ["chroot", str(self.root), "setpriv", f"--reuid={user}", f"--regid={user}",
+            ["chroot", str(self.root), "setpriv", f"--reuid={user}", f"--regid={group}",
              "--clear-groups", "--inh-caps=-all", "--no-new-privs", *words],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=QUIET)
         self.addCleanup(lambda: process.poll() is None and process.kill())
@@ -201,7 +201,7 @@ class Installed(unittest.TestCase):
             self.inside("setpriv", "--reuid=rocescope", "--regid=rocescope", "--clear-groups",
                         *words)
         words, = self.unit_commands("rocescope", "ExecStart")
-        appliance = self.start("rocescope", words)
+        appliance = self.start("rocescope", "rocescope", words)
         health = ["/usr/bin/rocescope", "healthcheck", "http://127.0.0.1:8080/"]
         deadline = time.monotonic() + 30
         while self.inside(*health, code=None).returncode != 0:
@@ -209,7 +209,7 @@ class Installed(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline, "the appliance does not become healthy")
             time.sleep(0.2)
         words, = self.unit_commands("rocescope-agent", "ExecStart")
-        agent = self.start("nobody", words)
+        agent = self.start("nobody", "nogroup", words)
         time.sleep(2)
         self.assertIsNone(agent.poll(), "the agent ended")
         self.inside(*health)
