@@ -4,10 +4,10 @@
 
 # rocescope_library(dataplane_wire SOURCES a.cc HEADERS a.h DEPENDS rocescope::base fmt::fmt
 #                   [ALONE a.cc])
-# ALONE: files that a unity build compiles on their own, because local names in them repeat others.
 # Creates the target rocescope_dataplane_wire with the alias rocescope::dataplane_wire: a static
 # library, or an interface library without sources. Each header is also compiled alone in the target
-# `headers_alone`.
+# `headers_alone`. ALONE lists sources that a unity build compiles on their own, because local names in them
+# repeat those of other files.
 function(rocescope_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;DEPENDS;ALONE")
   _rocescope_refuse_unknown(${name} "${arg_UNPARSED_ARGUMENTS}")
