@@ -42,9 +42,9 @@ FrameProcessor::Options OptionsOf(uint8_t bits) {
   return options;
 }
 
-Input Parse(std::span<const uint8_t> bytes) {
+Input Parse(std::span<const uint8_t> data) {
   constexpr size_t kFramesAtATime[] = {2, 5, 16, kMaxFrames};
-  wire::ByteReader in(bytes);
+  wire::ByteReader in(data);
   const uint8_t bits = in.U8();
   Input input{
       .options = OptionsOf(bits), .frames_at_a_time = kFramesAtATime[bits >> 6], .steps = {}};
