@@ -51,8 +51,9 @@ target_link_options(rocescope-agent PRIVATE -Wl,--gc-sections -Wl,--as-needed)
 # rocescope-sim with the paths of the installed scenarios instead of those in the source tree.
 if(TARGET rocescope-sim)
   add_executable(rocescope-sim-installed EXCLUDE_FROM_ALL sim/main.cc)
+  # Not OUTPUT_NAME rocescope-sim: `ninja rocescope-sim` would then build this target.
   set_target_properties(rocescope-sim-installed PROPERTIES
-    OUTPUT_NAME rocescope-sim RUNTIME_OUTPUT_DIRECTORY ${packaging_out}/simulator)
+    RUNTIME_OUTPUT_DIRECTORY ${packaging_out}/simulator)
   target_include_directories(rocescope-sim-installed PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(rocescope-sim-installed PRIVATE
     ROCESCOPE_SCENARIOS="/usr/share/rocescope/scenarios"
@@ -140,7 +141,8 @@ _rocescope_package_file(agent /lib/systemd/system ${packaging_out}/rocescope-age
 
 if(TARGET rocescope-sim)
   _rocescope_package(simulator rocescope-sim rocescope-sim-installed)
-  install(TARGETS rocescope-sim-installed RUNTIME COMPONENT simulator EXCLUDE_FROM_ALL)
+  install(PROGRAMS $<TARGET_FILE:rocescope-sim-installed> DESTINATION ${CMAKE_INSTALL_BINDIR}
+          RENAME rocescope-sim COMPONENT simulator EXCLUDE_FROM_ALL)
   install(DIRECTORY sim/scenarios/ DESTINATION /usr/share/rocescope/scenarios COMPONENT simulator
           EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.yaml")
   _rocescope_package_file(simulator /usr/share/rocescope sim/draw/priors.yaml)

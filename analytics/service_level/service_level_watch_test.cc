@@ -138,8 +138,8 @@ TEST_F(WithFabric, ABoundMayBeLearnt) {
     return static_cast<uint64_t>(std::max<int64_t>(0, window - since));
   });
   ServiceLevelOptions options;
-  options.bounds[static_cast<size_t>(ServiceIndicator::kRetransmissions)] = {.kind = BoundKind::kLearnt,
-                                                                     .number = 0.5};
+  options.bounds[static_cast<size_t>(ServiceIndicator::kRetransmissions)] = {
+      .kind = BoundKind::kLearnt, .number = 0.5};
   const ServiceLevels levels = Levels(options);
   EXPECT_EQ(LevelOf(levels, ServiceIndicator::kRetransmissions, 1).state, ServiceState::kMet);
   EXPECT_DOUBLE_EQ(LevelOf(levels, ServiceIndicator::kRetransmissions, 1).bound.value(), 1.5);

@@ -263,10 +263,13 @@ class RdmaParser {
         list_line_ = line_;
       }
     } else if (c == ']') {
-      if (value_arrays_ > 0 && --value_arrays_ == 0) {
-        if (key_ == "lqpn") is_other_ = true;  // the ranges of a shared receive queue
-        EndPair();
-      } else if (value_arrays_ == 0 && !is_open_) {
+      if (value_arrays_ > 0) {
+        --value_arrays_;
+        if (value_arrays_ == 0) {
+          if (key_ == "lqpn") is_other_ = true;  // the ranges of a shared receive queue
+          EndPair();
+        }
+      } else if (!is_open_) {
         is_list_open_ = false;
       }
     } else if (c == ':') {

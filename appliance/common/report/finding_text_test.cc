@@ -171,13 +171,12 @@ TEST(FindingText, ListsEvidenceAndAlternatives) {
                  evidence: "it went down" evidence: "nobody answers"
                  alternatives { kind: "link_down" place: "a:E1-b:E2" probability: 0.5 }
                  further: "the NIC's own counters" })");
-  EXPECT_THAT(text,
-              HasSubstr("confidence 0.50.\n"
-                        "     action       R.\n"
-                        "     evidence     it went down\n"
-                        "     evidence     nobody answers\n"
-                        "     alternative  link a:E1-b:E2: down, carries no traffic (0.50)\n"
-                        "     to confirm   the NIC's own counters\n"));
+  EXPECT_THAT(text, HasSubstr("confidence 0.50.\n"
+                              "     action       R.\n"
+                              "     evidence     it went down\n"
+                              "     evidence     nobody answers\n"
+                              "     alternative  link a:E1-b:E2: down, carries no traffic (0.50)\n"
+                              "     to confirm   the NIC's own counters\n"));
 }
 
 TEST(FindingText, ListsCulprits) {

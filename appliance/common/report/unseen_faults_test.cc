@@ -34,8 +34,8 @@ TEST(UnseenFaults, AreGroupedByTelemetryOnLinesThatFit) {
   v1::DiagnosisCoverage coverage;
   for (const FaultInfo& info : kFaultInfos) coverage.add_not_seen(std::string(info.name));
   const std::string text = UnseenFaultsText(coverage);
-  EXPECT_THAT(text,
-              HasSubstr("    counters of switches or NICs: links that are down, flapping links,\n"));
+  EXPECT_THAT(
+      text, HasSubstr("    counters of switches or NICs: links that are down, flapping links,\n"));
   EXPECT_THAT(text, Not(HasSubstr("_"))) << "internal names of kinds";
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = text.find('\n', begin);

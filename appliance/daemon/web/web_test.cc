@@ -44,8 +44,9 @@ TEST_F(WebTest, EveryCallAnswers) {
 TEST_F(WebTest, PlacementAcceptsHostLists) {
   OpenBox(kFabric);
   Publish(TwoJobs());
-  const auto ranked =
-      Json("/api/v1/rank-nodes?nodes=1&allow_missing_telemetry=true&candidates=host[1-3]&exclude=host1,host3");
+  const auto ranked = Json(
+      "/api/v1/"
+      "rank-nodes?nodes=1&allow_missing_telemetry=true&candidates=host[1-3]&exclude=host1,host3");
   EXPECT_EQ(ranked["chosen"], nlohmann::json({"host2"}));
   EXPECT_EQ(ranked["nodes"].size(), 1u);
   EXPECT_EQ(Json("/api/v1/rank-nodes?nodes=1&candidates=host7", 404)["reason"], "UNKNOWN_NODE");
