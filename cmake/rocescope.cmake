@@ -5,9 +5,8 @@
 # rocescope_library(dataplane_wire SOURCES a.cc HEADERS a.h DEPENDS rocescope::base fmt::fmt
 #                   [ALONE a.cc])
 # Creates the target rocescope_dataplane_wire with the alias rocescope::dataplane_wire: a static
-# library, or an interface library without sources. Each header is also compiled alone in the target
-# `headers_alone`. ALONE lists sources that a unity build compiles on their own, because local names in them
-# repeat those of other files.
+# library, or an interface library without sources. ALONE lists sources that a unity build compiles on
+# their own, because local names in them repeat those of other files.
 function(rocescope_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;DEPENDS;ALONE")
   _rocescope_refuse_unknown(${name} "${arg_UNPARSED_ARGUMENTS}")
@@ -23,8 +22,6 @@ function(rocescope_library name)
     target_link_libraries(${target} INTERFACE ${arg_DEPENDS})
   endif()
   add_library(rocescope::${name} ALIAS ${target})
-  set_property(GLOBAL APPEND PROPERTY ROCESCOPE_LIBRARIES ${target})
-  _rocescope_headers_alone(${name} ${target} "${arg_HEADERS}")
 endfunction()
 
 # Generated code is compiled without sanitizers, which triple its compile time.
@@ -148,51 +145,6 @@ function(rocescope_add_folders)
     endif()
     add_subdirectory(${folder})
   endforeach()
-endfunction()
-
-# Generates a source for each header that includes it twice, to check that it is self-contained and
-# guarded. `cmake --build <folder> --target headers_alone` compiles these object libraries; ALL does
-# not include them.
-function(_rocescope_headers_alone name target headers)
-  set(sources)
-  foreach(header IN LISTS headers)
-    file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${header})
-    if(IS_ABSOLUTE ${header})
-      continue()  # generated
-    endif()
-    string(REPLACE "." "_" stem ${path})
-    set(source ${PROJECT_BINARY_DIR}/headers_alone/${stem}.cc)
-    file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${path}\"\n#include \"${path}\"\n")
-    list(APPEND sources ${source})
-    set_property(GLOBAL APPEND PROPERTY ROCESCOPE_HEADERS ${path})
-  endforeach()
-  if(sources)
-    add_library(headers_alone_${name} OBJECT EXCLUDE_FROM_ALL ${sources})
-    set_target_properties(headers_alone_${name} PROPERTIES UNITY_BUILD OFF)
-    target_link_libraries(headers_alone_${name} PRIVATE ${target} rocescope_warnings)
-    add_dependencies(headers_alone headers_alone_${name})
-  endif()
-endfunction()
-
-# Adds the headers that no library lists (those of programs and tests), with all dependencies. Call it
-# once, at the end.
-function(rocescope_other_headers_alone)
-  set(others)
-  foreach(folder base dataplane topology analytics appliance sim tests testbeds)
-    file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${folder}/*.h)
-    list(APPEND others ${headers})
-  endforeach()
-  get_property(listed GLOBAL PROPERTY ROCESCOPE_HEADERS)
-  list(REMOVE_ITEM others ${listed})
-  if(NOT ROCESCOPE_DPDK)
-    list(FILTER others EXCLUDE REGEX "^dataplane/port/|^appliance/cli/command/live_run.h")
-  endif()
-  get_property(libraries GLOBAL PROPERTY ROCESCOPE_LIBRARIES)
-  if(ROCESCOPE_TESTS AND others)
-    add_library(rocescope_everything INTERFACE)
-    target_link_libraries(rocescope_everything INTERFACE ${libraries} GTest::gtest GTest::gmock)
-    _rocescope_headers_alone(others rocescope_everything "${others}")
-  endif()
 endfunction()
 
 function(_rocescope_refuse_unknown name arguments)

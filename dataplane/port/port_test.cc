@@ -148,7 +148,8 @@ TEST(Port, StartsAndStopsAHundredTimesWithoutALeak) {
     TestPort port("net_pcap9", "rx_pcap=" + file.path(), {.mbufs = 2047});
     for (int again = 0; again < 2; ++again) {  // a port can also restart without being reopened
       ReceiveLoop loop({.queues = {{.port = &*port}},
-                        .processor = {.flow_table = {.capacity = 64}, .captures = {"port"}}});
+                        .processor = {.flow_table = {.capacity = 64}, .captures = {"port"}},
+                        .batch_records = 64});
       ASSERT_TRUE(port->Start());
       const std::atomic<bool> never = false;
       loop.Run(never);

@@ -203,12 +203,13 @@ class HistoryStore::Writer {
     for (int step = 0; step < kStepsForRoom && IsFull(written) && Retain(); ++step) {
       written = TryWrite(batch);
     }
-    (written ? written_ : dropped_) += batch.size();
+    // The problem comes first: Flush returns as soon as the rows are counted.
     if (written) {
       Well();
     } else {
       Failed(written.error());
     }
+    (written ? written_ : dropped_) += batch.size();
     Settle();
   }
 
