@@ -67,19 +67,20 @@ function(_rocescope_test_headers name)
   target_precompile_headers(${name} REUSE_FROM rocescope_test_headers)
 endfunction()
 
-# rocescope_test(base_test SOURCES address_test.cc DEPENDS rocescope::base [LABEL fast|slow])
-# A GoogleTest program. Each of its tests is a separate ctest with the label.
+# rocescope_test(base_test SOURCES address_test.cc DEPENDS rocescope::base [LABEL fast|slow] [ALONE a_test.cc])
+# A GoogleTest program. Each of its tests is a separate ctest with the label, but with sanitizers the
+# whole program is one. ALONE as above.
 function(rocescope_test name)
   if(NOT ROCESCOPE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "SOURCES;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "SOURCES;DEPENDS;ALONE")
   _rocescope_refuse_unknown(${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT arg_LABEL)
     set(arg_LABEL fast)
   endif()
   add_executable(${name} ${arg_SOURCES})
-  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)  # local names repeat across test files
+  set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} GTest::gtest_main GTest::gmock
                                         rocescope_warnings)
@@ -89,6 +90,11 @@ function(rocescope_test name)
   set(timeout 60)
   if(NOT arg_LABEL STREQUAL "fast")
     set(timeout 900)
+  endif()
+  if(ROCESCOPE_SANITIZE)  # where starting a process takes longer than most tests
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 900)
+    return()
   endif()
   # PRE_TEST: tests are discovered when ctest runs, so a build never runs programs.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string TextOf(const std::string& anomalies) {
+std::string AnomalyText(const std::string& anomalies) {
   v1::ReplayReport report;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(anomalies, &report));
   std::string text;
@@ -23,11 +23,11 @@ std::string TextOf(const std::string& anomalies) {
 }
 
 TEST(AnomalyText, IsEmptyWithoutAnomalies) {
-  EXPECT_EQ(TextOf("anomalies { judged: 100 unstable: 3 }"), "");
+  EXPECT_EQ(AnomalyText("anomalies { judged: 100 unstable: 3 }"), "");
 }
 
 TEST(AnomalyText, ListsPlaceDeviationAndTime) {
-  const std::string text = TextOf(R"(
+  const std::string text = AnomalyText(R"(
       zero_ns: 1000000000
       anomalies { anomalies {
           kind: "port" place: "leaf0:Ethernet1" priority: 3 from_ns: 3000000000
@@ -49,7 +49,7 @@ TEST(AnomalyText, ListsTheFewMostUnlikelyFirst) {
     anomalies += "anomalies { kind: \"nic\" place: \"host" + std::to_string(i) +
                  ":mlx5_0\" priority: -1 probability: 1e-" + std::to_string(7 + i) + " }";
   }
-  const std::string text = TextOf("anomalies {" + anomalies + "}");
+  const std::string text = AnomalyText("anomalies {" + anomalies + "}");
   EXPECT_LT(text.find("host6"), text.find("host5"));
   EXPECT_THAT(text, Not(HasSubstr("host1:")));
   EXPECT_THAT(text, Not(HasSubstr("priority")));

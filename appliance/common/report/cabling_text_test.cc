@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string TextOf(const std::string& cabling) {
+std::string CablingText(const std::string& cabling) {
   v1::ReplayReport report;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(cabling, report.mutable_cabling()));
   report.set_zero_ns(1'000'000'000);
@@ -22,15 +22,15 @@ std::string TextOf(const std::string& cabling) {
   return text;
 }
 
-TEST(CablingText, IsNoneWithoutATopology) { EXPECT_EQ(TextOf(""), ""); }
+TEST(CablingText, IsNoneWithoutATopology) { EXPECT_EQ(CablingText(""), ""); }
 
 TEST(CablingText, CountsConfirmedLinks) {
-  EXPECT_EQ(TextOf("links: 80 confirmed: 64"),
+  EXPECT_EQ(CablingText("links: 80 confirmed: 64"),
             "CABLING: 64 of 80 links confirmed to match the topology\n\n");
 }
 
 TEST(CablingText, NamesThePortsAndObservationsOfASwap) {
-  const std::string text = TextOf(R"(
+  const std::string text = CablingText(R"(
       links: 80 confirmed: 78 contradicted: 2
       findings {
         kind: KIND_SWAPPED
@@ -50,14 +50,14 @@ TEST(CablingText, NamesThePortsAndObservationsOfASwap) {
 
 TEST(CablingText, DistinguishesALinkThatIsDownFromOneWithoutTraffic) {
   const std::string link = R"(kind: KIND_MISSING declared_links: "leaf0:E1-spine0:E1")";
-  EXPECT_THAT(TextOf("links: 1 findings { readings: 5 " + link + "}"),
+  EXPECT_THAT(CablingText("links: 1 findings { readings: 5 " + link + "}"),
               HasSubstr("leaf0:E1-spine0:E1  down and idle at both ends"));
-  EXPECT_THAT(TextOf("links: 1 findings {" + link + "}"),
+  EXPECT_THAT(CablingText("links: 1 findings {" + link + "}"),
               HasSubstr("leaf0:E1-spine0:E1  no traffic counted at either switch"));
 }
 
 TEST(CablingText, NamesTheSenderIfThePeerPortIsUnknown) {
-  EXPECT_THAT(TextOf(R"(links: 1 findings {
+  EXPECT_THAT(CablingText(R"(links: 1 findings {
                 kind: KIND_DISAGREES declared_links: "leaf0:E1-spine0:E1"
                 receiver: "spine0:E1" sender: "leaf3" flows: 3 })"),
               HasSubstr("disagrees  spine0:E1 receives what leaf3 sends, not leaf0:E1-spine0:E1"));

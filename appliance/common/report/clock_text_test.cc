@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string TextOf(const std::string& clocks) {
+std::string ClockText(const std::string& clocks) {
   const std::string reference =
       R"(clocks { kind: "mirror" name: "leaf0" reference: true known: true })";
   v1::ReplayReport report;
@@ -26,14 +26,14 @@ std::string TextOf(const std::string& clocks) {
 }
 
 TEST(ClockText, IsNoneWhereClocksAgree) {
-  EXPECT_EQ(TextOf(R"(clocks { kind: "mirror" name: "leaf1" known: true
+  EXPECT_EQ(ClockText(R"(clocks { kind: "mirror" name: "leaf1" known: true
                                offset_ns: 400 uncertainty_ns: 500 })"),
             "");
-  EXPECT_EQ(TextOf(R"(clocks { kind: "mirror" name: "leaf1" })"), "");
+  EXPECT_EQ(ClockText(R"(clocks { kind: "mirror" name: "leaf1" })"), "");
 }
 
 TEST(ClockText, ListsClocksWithAnOffsetAndTheirReference) {
-  const std::string text = TextOf(R"(
+  const std::string text = ClockText(R"(
       clocks { kind: "mirror" name: "leaf1" known: true offset_ns: -26800 uncertainty_ns: 1000
                drifts: true drift_ppb: 12300 packets: 1234 }
       clocks { kind: "mirror" name: "leaf2" known: true offset_ns: 10 uncertainty_ns: 1000 })");

@@ -20,15 +20,15 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-v1::ReplayReport Report(const std::string& fields) {
+v1::ReplayReport FindingReport(const std::string& fields) {
   v1::ReplayReport report;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(fields, &report));
   return report;
 }
 
-std::string TextOf(const std::string& fields) {
+std::string FindingText(const std::string& fields) {
   std::string text;
-  AppendFindings(Report(fields), text);
+  AppendFindings(FindingReport(fields), text);
   return text;
 }
 
@@ -37,40 +37,41 @@ constexpr const char* kAll =
     "} ";
 
 TEST(FindingText, WithoutATopologyNamesTheOption) {
-  EXPECT_EQ(TextOf(""),
+  EXPECT_EQ(FindingText(""),
             "FAULTS: not diagnosed: no topology\n\n"
             "  Use --topology FILE (see `rocescope topology --help`), or add topology.yaml to the "
             "run directory.\n\n");
 }
 
 TEST(FindingText, ExplainsWhyTelemetryIsNotUsable) {
-  EXPECT_EQ(TextOf("diagnosis_coverage { windows: 22 obstacle: 'foreign_topology' addresses: 1128 "
-                   "addresses_known: 16 not_seen: 'flap' }"),
-            "FAULTS: not diagnosed: the topology describes another fabric: of 1,128 addresses with "
-            "traffic it contains 16\n\n"
-            "  Use --topology with the topology of the captured fabric.\n\n");
   EXPECT_EQ(
-      TextOf("diagnosis_coverage { windows: 22 window_ns: 1000000 obstacle: 'sparse_readings' "
-             "reading_period_ns: 15000000 not_seen: 'flap' }"),
+      FindingText("diagnosis_coverage { windows: 22 obstacle: 'foreign_topology' addresses: 1128 "
+                  "addresses_known: 16 not_seen: 'flap' }"),
+      "FAULTS: not diagnosed: the topology describes another fabric: of 1,128 addresses with "
+      "traffic it contains 16\n\n"
+      "  Use --topology with the topology of the captured fabric.\n\n");
+  EXPECT_EQ(
+      FindingText("diagnosis_coverage { windows: 22 window_ns: 1000000 obstacle: 'sparse_readings' "
+                  "reading_period_ns: 15000000 not_seen: 'flap' }"),
       "FAULTS: not diagnosed: counters are read at most every 15.0 ms, but the analysis window "
       "is 1.0 ms\n\n"
       "  Use a --window of 15.0 ms or longer.\n\n");
-  EXPECT_THAT(TextOf("diagnosis_coverage { windows: 22 obstacle: 'other_time' }"),
+  EXPECT_THAT(FindingText("diagnosis_coverage { windows: 22 obstacle: 'other_time' }"),
               StartsWith("FAULTS: not diagnosed: no counter was read during the capture\n\n"));
   EXPECT_THAT(
-      TextOf("diagnosis_coverage { windows: 1 window_ns: 1000000 obstacle: 'few_windows' }"),
+      FindingText("diagnosis_coverage { windows: 1 window_ns: 1000000 obstacle: 'few_windows' }"),
       StartsWith("FAULTS: not diagnosed: 1 window of 1.0 ms is too few; at least 4 are "
                  "required\n\n  Use a shorter --window"));
 }
 
 TEST(FindingText, FindingsInFewWindowsAreReported) {
-  EXPECT_THAT(TextOf("diagnosis_coverage { windows: 1 obstacle: 'few_windows' } "
-                     "findings { sentence: 'S' }"),
+  EXPECT_THAT(FindingText("diagnosis_coverage { windows: 1 obstacle: 'few_windows' } "
+                          "findings { sentence: 'S' }"),
               StartsWith("FAULTS: 1 found\n"));
 }
 
 TEST(FindingText, UnlikelySymptomsAreOmitted) {
-  const std::string text = TextOf(
+  const std::string text = FindingText(
       "diagnosis_coverage { } findings { sentence: 'S' "
       "symptoms { kind: 'flap' place: 'a-b' probability: 0.9 } "
       "symptoms { kind: 'gray_loss' place: 'c-d' probability: 0.02 } }");
@@ -83,22 +84,23 @@ TEST(FindingText, LeadsTheReport) {
 }
 
 TEST(FindingText, WithoutFindingsListsTheTelemetry) {
-  EXPECT_EQ(TextOf(kAll),
+  EXPECT_EQ(FindingText(kAll),
             "FAULTS: none found in counters of 40 switches, 128 NICs and 1 GPU over 22 windows of "
             "1.0 ms, and the paths of 600 flows\n\n");
 }
 
 TEST(FindingText, CountsMissingAndSilentNodes) {
-  EXPECT_EQ(TextOf("diagnosis_coverage { windows: 10 window_ns: 1000000 switches: 7 "
-                   "switches_of: 8 nics: 64 nics_of: 64 gpus: 1 gpus_of: 64 "
-                   "silences { node: 'leaf0' windows: 4 } silences { node: 'host1' windows: 3 } }"),
-            "FAULTS: none found in counters of 7 of 8 switches, 64 NICs and 1 of 64 GPUs over 10 "
-            "windows of 1.0 ms; leaf0 did not report in 4 of them, host1 in 3\n\n");
+  EXPECT_EQ(
+      FindingText("diagnosis_coverage { windows: 10 window_ns: 1000000 switches: 7 "
+                  "switches_of: 8 nics: 64 nics_of: 64 gpus: 1 gpus_of: 64 "
+                  "silences { node: 'leaf0' windows: 4 } silences { node: 'host1' windows: 3 } }"),
+      "FAULTS: none found in counters of 7 of 8 switches, 64 NICs and 1 of 64 GPUs over 10 "
+      "windows of 1.0 ms; leaf0 did not report in 4 of them, host1 in 3\n\n");
 }
 
 TEST(FindingText, UndetectableFaultTypesAreListed) {
-  EXPECT_EQ(TextOf("diagnosis_coverage { windows: 3 window_ns: 1000000000 switches: 1 "
-                   "not_seen: 'straggler' not_seen: 'corruption' }"),
+  EXPECT_EQ(FindingText("diagnosis_coverage { windows: 3 window_ns: 1000000000 switches: 1 "
+                        "not_seen: 'straggler' not_seen: 'corruption' }"),
             "FAULTS: none found; only 21 of 23 fault types are detectable with this telemetry: "
             "counters of 1 switch over 3 windows of 1.00 s\n\n"
             "  Missing telemetry, and the fault types that it would make detectable:\n"
@@ -110,7 +112,7 @@ TEST(FindingText, UndetectableFaultTypesAreListed) {
 
 TEST(FindingText, FindingsDoNotHideUndetectableFaultTypes) {
   const std::string text =
-      TextOf("diagnosis_coverage { windows: 3 not_seen: 'flap' } findings { sentence: 'S' }");
+      FindingText("diagnosis_coverage { windows: 3 not_seen: 'flap' } findings { sentence: 'S' }");
   EXPECT_THAT(text, StartsWith("FAULTS: 1 found\n"));
   EXPECT_THAT(text, HasSubstr("counters of switches or NICs: flapping links\n"));
 }
@@ -125,15 +127,15 @@ std::string AllKindsBut(std::initializer_list<std::string_view> seen) {
 }
 
 TEST(FindingText, OneKindIsCountedAsOne) {
-  EXPECT_THAT(TextOf("diagnosis_coverage { flows: 1" + AllKindsBut({"straggler"}) + " }"),
+  EXPECT_THAT(FindingText("diagnosis_coverage { flows: 1" + AllKindsBut({"straggler"}) + " }"),
               StartsWith("FAULTS: none found; only 1 of 23 fault types are detectable with this "
                          "telemetry: the paths of 1 flow\n"));
 }
 
 TEST(FindingText, WithoutTelemetryFaultsAreUnknown) {
-  EXPECT_THAT(TextOf("diagnosis_coverage {" + AllKindsBut({}) + " }"),
+  EXPECT_THAT(FindingText("diagnosis_coverage {" + AllKindsBut({}) + " }"),
               StartsWith("FAULTS: unknown: there are no counters and no flow paths to analyse\n"));
-  EXPECT_THAT(TextOf("diagnosis_coverage { flows: 2" + AllKindsBut({}) + " }"),
+  EXPECT_THAT(FindingText("diagnosis_coverage { flows: 2" + AllKindsBut({}) + " }"),
               StartsWith("FAULTS: unknown: the paths of 2 flows cannot show any fault\n"));
 }
 
@@ -151,7 +153,7 @@ TEST(FindingText, CanBePrintedAlone) {
 }
 
 TEST(FindingText, HasHeadlineAndActionForEachFault) {
-  const std::string text = TextOf(std::string(kAll) + R"(
+  const std::string text = FindingText(std::string(kAll) + R"(
       findings { kind: "nic_crash" place: "host3:mlx5_1" confidence: 0.958
                  sentence: "The NIC host3:mlx5_1 is gone; since noon; affects a"
                  recommended_action: "reset the NIC" }
@@ -166,7 +168,7 @@ TEST(FindingText, HasHeadlineAndActionForEachFault) {
 }
 
 TEST(FindingText, ListsEvidenceAndAlternatives) {
-  const std::string text = TextOf(std::string(kAll) + R"(
+  const std::string text = FindingText(std::string(kAll) + R"(
       findings { sentence: "S" recommended_action: "r" confidence: 0.5
                  evidence: "it went down" evidence: "nobody answers"
                  alternatives { kind: "link_down" place: "a:E1-b:E2" probability: 0.5 }
@@ -180,7 +182,7 @@ TEST(FindingText, ListsEvidenceAndAlternatives) {
 }
 
 TEST(FindingText, ListsCulprits) {
-  const std::string text = TextOf(std::string(kAll) + R"(
+  const std::string text = FindingText(std::string(kAll) + R"(
       findings { culprits { source: "10.0.0.1" rank: -1 } culprits { source: "10.0.0.1" rank: -1 }
                  culprits { source: "10.0.0.9" job: "train" rank: 7 }
                  culprits { source: "10.0.0.8" job: "train" rank: 3 } })");
@@ -193,7 +195,7 @@ TEST(FindingText, ListsTheJobsWithMostCulpritFlows) {
   for (const char* job : {"a", "b", "c", "d", "e", "e"}) {
     culprits += std::string(" culprits { rank: 0 job: '") + job + "' }";
   }
-  const std::string text = TextOf(std::string(kAll) + "findings {" + culprits + "}");
+  const std::string text = FindingText(std::string(kAll) + "findings {" + culprits + "}");
   EXPECT_THAT(text, HasSubstr("     caused by    2 flows of e, from rank 0\n"
                               "     caused by    1 flow of a, from rank 0\n"
                               "     caused by    1 flow of b, from rank 0\n"
@@ -202,19 +204,19 @@ TEST(FindingText, ListsTheJobsWithMostCulpritFlows) {
 
 TEST(FindingText, ReportsTheImpact) {
   EXPECT_THAT(
-      TextOf(std::string(kAll) + "findings { reach { jobs: 2 ranks: 36 gpus: 36 hosts: 5 } }"),
+      FindingText(std::string(kAll) + "findings { reach { jobs: 2 ranks: 36 gpus: 36 hosts: 5 } }"),
       HasSubstr("     impact       36 ranks of 2 jobs, on 36 GPUs of 5 hosts\n"));
-  EXPECT_THAT(TextOf(std::string(kAll) + "findings { reach { jobs: 1 ranks: 1 } }"),
+  EXPECT_THAT(FindingText(std::string(kAll) + "findings { reach { jobs: 1 ranks: 1 } }"),
               Not(HasSubstr("impact")));
 }
 
 TEST(FindingText, ALoopIsPrintedClosed) {
-  EXPECT_THAT(TextOf(std::string(kAll) + "findings { loop_ports: 'a:E1' loop_ports: 'b:E2' }"),
+  EXPECT_THAT(FindingText(std::string(kAll) + "findings { loop_ports: 'a:E1' loop_ports: 'b:E2' }"),
               HasSubstr("loop         a:E1 > b:E2 > a:E1\n"));
 }
 
 TEST(FindingText, GroupsSymptomsByKind) {
-  const std::string text = TextOf(std::string(kAll) + R"(
+  const std::string text = FindingText(std::string(kAll) + R"(
       findings { symptoms { kind: "flap" place: "a" probability: 1 }
                  symptoms { kind: "blackhole" place: "leaf0" probability: 0.9 }
                  symptoms { kind: "flap" place: "b" probability: 1 }
@@ -227,7 +229,7 @@ TEST(FindingText, GroupsSymptomsByKind) {
 TEST(FindingText, LimitsTheListAndCountsTheRest) {
   std::string fields = kAll;
   for (int i = 0; i < 23; ++i) fields += "findings { sentence: 'S' }";
-  const std::string text = TextOf(fields);
+  const std::string text = FindingText(fields);
   EXPECT_THAT(text, HasSubstr("FAULTS: 23 found"));
   EXPECT_THAT(text, HasSubstr(" 20. S"));
   EXPECT_THAT(text, Not(HasSubstr(" 21. S")));
@@ -236,8 +238,8 @@ TEST(FindingText, LimitsTheListAndCountsTheRest) {
 
 // Names come from input files.
 TEST(FindingText, EscapesControlCharacters) {
-  const std::string text =
-      TextOf(std::string(kAll) + "findings { sentence: 'S\\033[2J' evidence: 'e\\nFAULTS: none' }");
+  const std::string text = FindingText(
+      std::string(kAll) + "findings { sentence: 'S\\033[2J' evidence: 'e\\nFAULTS: none' }");
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, Not(HasSubstr("e\nFAULTS")));
 }

@@ -47,7 +47,9 @@ std::string Line(const RawFrame& raw, const DecodedFrame& frame,
   return fmt::to_string(out);
 }
 
-nlohmann::json Json(const DecodedFrame& frame) { return nlohmann::json::parse(Line(Raw(), frame)); }
+nlohmann::json FrameJson(const DecodedFrame& frame) {
+  return nlohmann::json::parse(Line(Raw(), frame));
+}
 
 TEST(FrameJson, PrintsAnAcknowledgeAsOneLine) {
   EXPECT_EQ(Line(Raw(), Acknowledge()),
@@ -71,7 +73,7 @@ TEST(FrameJson, NamesTheKindOfEachSyndrome) {
   const auto aeth = [](uint8_t syndrome) {
     DecodedFrame frame = Acknowledge();
     frame.aeth = {.syndrome = syndrome, .msn = 0};
-    return Json(frame)["aeth"];
+    return FrameJson(frame)["aeth"];
   };
   // IBTA vol. 1, tables 45 and 46: bits 6 and 5 are the kind, the low five bits its value.
   EXPECT_EQ(aeth(0x00)["kind"], "ack");
@@ -89,7 +91,7 @@ TEST(FrameJson, PrintsSixtyFourBitValuesAsStrings) {
   frame.reth = {.virtual_address = ~0ull, .rkey = 0xffffffff, .dma_length = 0x80000000};
   frame.atomic = {.virtual_address = 1, .rkey = 2, .swap_or_add = 1ull << 53, .compare = 4};
   frame.atomic_ack = {.original_data = 0x8000000000000000};
-  const nlohmann::json json = Json(frame);
+  const nlohmann::json json = FrameJson(frame);
   EXPECT_EQ(json["reth"],
             nlohmann::json::parse(
                 R"({"va":"18446744073709551615","rkey":4294967295,"length":2147483648})"));
@@ -104,7 +106,7 @@ TEST(FrameJson, PrintsDatagramImmediateAndInvalidateHeaders) {
   frame.deth = {.queue_key = 0x80010000, .source_qpn = {1}};
   frame.immediate = {.data = 0xdeadbeef};
   frame.ieth = {.rkey = 0x1234};
-  const nlohmann::json json = Json(frame);
+  const nlohmann::json json = FrameJson(frame);
   EXPECT_EQ(json["deth"], nlohmann::json::parse(R"({"qkey":2147549184,"source_qp":1})"));
   EXPECT_EQ(json["imm"], 0xdeadbeef);
   EXPECT_EQ(json["ieth_rkey"], 0x1234);
@@ -118,7 +120,7 @@ TEST(FrameJson, PrintsTheFieldsOfACmMessage) {
               .local_comm_id = 5,
               .remote_comm_id = 6};
   EXPECT_EQ(
-      Json(frame)["cm"],
+      FrameJson(frame)["cm"],
       nlohmann::json::parse(
           R"({"attribute":20,"attribute_name":"ReadyToUse","transaction_id":"1152921504606846976",
           "local_comm_id":5,"remote_comm_id":6})"));
@@ -130,7 +132,7 @@ TEST(FrameJson, PrintsThePrioritiesOfAPfcFrame) {
   frame.wire_length = 60;
   frame.pause = {
       .opcode = wire::kPfcOpcode, .class_enable = 0x18, .quanta = {0, 0, 0, 65535, 1, 0, 0, 0}};
-  const nlohmann::json json = Json(frame);
+  const nlohmann::json json = FrameJson(frame);
   EXPECT_EQ(json["pause"], nlohmann::json::parse(
                                R"({"opcode":257,"classes":[3,4],"quanta":[0,0,0,65535,1,0,0,0]})"));
   EXPECT_FALSE(json.contains("src_ip"));
@@ -142,7 +144,7 @@ TEST(FrameJson, PrintsTheNetworkIdentifierAsOnTheWire) {
   frame.segment = 5001;  // VNI 5000 + 1
   frame.vlan_count = 1;
   frame.vlan_id = 0;  // a priority tag counts as a tag
-  const nlohmann::json json = Json(frame);
+  const nlohmann::json json = FrameJson(frame);
   EXPECT_EQ(json["segment"], 5000);
   EXPECT_EQ(json["vlan"], 0);
 }
@@ -160,7 +162,7 @@ TEST(FrameJson, ExtendsTheMirrorTimeToTheCaptureTime) {
                   .sequence = 44,
                   .timestamp = static_cast<uint32_t>(17'145'647'999'999'999)};
   EXPECT_EQ(
-      Json(frame)["mirror"],
+      FrameJson(frame)["mirror"],
       nlohmann::json::parse(
           R"({"kind":"erspan3","session":9,"truncated":false,"sequence":44,"direction":"egress",
           "ts_ns":"1714564799999999900"})"));

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string TextOf(const std::string& hotspots) {
+std::string HotspotText(const std::string& hotspots) {
   v1::ReplayReport report;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(hotspots, &report));
   std::string text;
@@ -22,10 +22,10 @@ std::string TextOf(const std::string& hotspots) {
   return text;
 }
 
-TEST(HotspotText, IsEmptyWithoutCongestedQueues) { EXPECT_EQ(TextOf(""), ""); }
+TEST(HotspotText, IsEmptyWithoutCongestedQueues) { EXPECT_EQ(HotspotText(""), ""); }
 
 TEST(HotspotText, ListsTheMostHarmfulFirst) {
-  const std::string text = TextOf(R"(
+  const std::string text = HotspotText(R"(
       hotspots { port: "leaf0:Ethernet1" priority: 3 from_ns: 1000000 until_ns: 2000000 marked: 5 }
       hotspots { port: "leaf1:Ethernet2" priority: -1 from_ns: 0 until_ns: 1000000 dropped: 1 }
       hotspots { port: "leaf1:Ethernet2" priority: -1 from_ns: 5000000 until_ns: 6000000
@@ -41,12 +41,12 @@ TEST(HotspotText, ListsTheMostHarmfulFirst) {
 }
 
 TEST(HotspotText, StatesThatACongestedQueueIsNotAFault) {
-  EXPECT_THAT(TextOf("hotspots { port: 'leaf0:Ethernet1' marked: 5 }"),
+  EXPECT_THAT(HotspotText("hotspots { port: 'leaf0:Ethernet1' marked: 5 }"),
               HasSubstr("1 time in all (not a fault: healthy collectives congest queues, too)"));
 }
 
 TEST(HotspotText, ListsJobDelaysBeforeMarks) {
-  const std::string text = TextOf(R"(
+  const std::string text = HotspotText(R"(
       hotspots { port: "marked" marked: 5000 }
       hotspots { port: "costly" marked: 5 lost { job: "a" lost_ns: 1000 } }
       hotspots { port: "dropping" dropped: 1 })");
@@ -55,13 +55,14 @@ TEST(HotspotText, ListsJobDelaysBeforeMarks) {
 }
 
 TEST(HotspotText, PrintsTimesRelativeToZero) {
-  EXPECT_THAT(TextOf("zero_ns: 1000000000000 hotspots { port: 'a' from_ns: 1000002000000 until_ns: "
-                     "1000003000000 marked: 1 }"),
-              HasSubstr("+2.0 ms"));
+  EXPECT_THAT(
+      HotspotText("zero_ns: 1000000000000 hotspots { port: 'a' from_ns: 1000002000000 until_ns: "
+                  "1000003000000 marked: 1 }"),
+      HasSubstr("+2.0 ms"));
 }
 
 TEST(HotspotText, NamesTheJobsOfTheFlows) {
-  const std::string text = TextOf(R"(
+  const std::string text = HotspotText(R"(
       hotspots { port: "leaf0:Ethernet1" until_ns: 1000000 marked: 5
                  culprits { share: 0.5 job: "train" }
                  culprits { share: 0.3 }
@@ -70,7 +71,7 @@ TEST(HotspotText, NamesTheJobsOfTheFlows) {
 }
 
 TEST(HotspotText, NamesTheCauseAndTheMostDelayedJob) {
-  const std::string text = TextOf(R"(
+  const std::string text = HotspotText(R"(
       hotspots { port: "leaf0:Ethernet1" until_ns: 1000000 marked: 5 flows: 12
                  cause: "collision" group_links: 4 group_utilization: 0.454
                  lost { job: "small" lost_ns: 900000 } lost { job: "train" lost_ns: 1200000 } }

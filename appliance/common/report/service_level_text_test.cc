@@ -15,7 +15,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string TextOf(const std::string& levels) {
+std::string ServiceLevelText(const std::string& levels) {
   v1::ReplayReport report;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(levels, &report));
   std::string text;
@@ -24,18 +24,18 @@ std::string TextOf(const std::string& levels) {
 }
 
 TEST(ServiceLevelText, IsEmptyWithoutIndicators) {
-  EXPECT_EQ(TextOf("service_levels { objective: 0.95 }"), "");
+  EXPECT_EQ(ServiceLevelText("service_levels { objective: 0.95 }"), "");
 }
 
 TEST(ServiceLevelText, ReportsMissingData) {
   const std::string text =
-      TextOf("service_levels { indicators { name: 'iteration_time' no_data: 2 } }");
+      ServiceLevelText("service_levels { indicators { name: 'iteration_time' no_data: 2 } }");
   EXPECT_THAT(text, HasSubstr("SERVICE LEVELS: no data"));
   EXPECT_THAT(text, Not(HasSubstr("iteration_time")));
 }
 
 TEST(ServiceLevelText, HasARowForEachIndicatorWithTheWorstEntity) {
-  const std::string text = TextOf(R"(service_levels {
+  const std::string text = ServiceLevelText(R"(service_levels {
       objective: 0.95 short_windows: 5 long_windows: 60
       indicators { name: 'bus_bandwidth' layer: 'collective' unit: 'bit/s' worse: 'low' met: 2
           missed: 1 worst { entity: 'job7' bound: 9e10 bound_learnt: true last: 2.5e10
@@ -55,13 +55,13 @@ TEST(ServiceLevelText, HasARowForEachIndicatorWithTheWorstEntity) {
 }
 
 TEST(ServiceLevelText, LossesThatPortsDoNotCountAreNotClaimed) {
-  EXPECT_THAT(TextOf("service_levels { indicators { name: 'frames_lost' met: 3 } }"),
+  EXPECT_THAT(ServiceLevelText("service_levels { indicators { name: 'frames_lost' met: 3 } }"),
               HasSubstr("frames_lost (counted drops)"));
 }
 
 TEST(ServiceLevelText, EscapesNames) {
-  EXPECT_THAT(TextOf("service_levels { indicators { name: 'naks' missed: 1 "
-                     "worst { entity: 'a\\033[2J' } } }"),
+  EXPECT_THAT(ServiceLevelText("service_levels { indicators { name: 'naks' missed: 1 "
+                               "worst { entity: 'a\\033[2J' } } }"),
               Not(HasSubstr("\033")));
 }
 

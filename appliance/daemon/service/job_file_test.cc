@@ -21,7 +21,7 @@ using testing::SizeIs;
 
 constexpr auto kLong = std::chrono::seconds(20);
 
-Timestamp At(int64_t seconds) { return Timestamp(std::chrono::seconds(seconds)); }
+Timestamp At(int64_t time) { return Timestamp(std::chrono::seconds(time)); }
 
 Allocation Job(uint64_t id) {
   return {.id = id,

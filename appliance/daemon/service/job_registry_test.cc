@@ -12,7 +12,7 @@ namespace {
 using testing::SizeIs;
 
 Allocation Job(uint64_t id, std::string name = "") { return {.id = id, .name = std::move(name)}; }
-Timestamp At(int64_t seconds) { return Timestamp(std::chrono::seconds(seconds)); }
+Timestamp At(int64_t time) { return Timestamp(std::chrono::seconds(time)); }
 
 TEST(JobRegistry, FindsAJobByNumberAndName) {
   JobRegistry registry;
