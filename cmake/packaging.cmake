@@ -60,6 +60,7 @@ if(TARGET rocescope-sim)
     ROCESCOPE_PRIORS="/usr/share/rocescope/priors.yaml")
   target_link_libraries(rocescope-sim-installed PRIVATE
     rocescope::sim_draw rocescope::sim_run CLI11::CLI11 rocescope_warnings)
+  target_link_options(rocescope-sim-installed PRIVATE -s)  # CPack strips only installed TARGETS
 endif()
 
 # The units contain the directory of the installed programs.

@@ -77,6 +77,7 @@ class EventPublisher {
     const auto answer = service_.views().Prepare();
     if (!answer || answer->answer().version == version_) return output;
     version_ = answer->answer().version;
+    service_.traffic().AddLinks(*answer->snapshot().link_loads, answer->answer().restarted);
     history_.LookAt(*answer);
     return Tell(watch_.LookAt(*answer));
   }

@@ -117,6 +117,14 @@ struct HistoryConfig {
   friend bool operator==(const HistoryConfig&, const HistoryConfig&) = default;
 };
 
+// Limits the series of the Prometheus metrics.
+struct MetricsConfig {
+  uint32_t max_links = 10'000;
+  uint32_t max_jobs = 1'000;
+
+  friend bool operator==(const MetricsConfig&, const MetricsConfig&) = default;
+};
+
 struct JobsConfig {
   std::string file;  // empty: registrations are lost on restart
 
@@ -149,6 +157,7 @@ struct ApplianceConfig {
   AgentsConfig agents;
   HistoryConfig history;
   JobsConfig jobs;
+  MetricsConfig metrics;
   Thresholds diagnosis;
 
   friend bool operator==(const ApplianceConfig&, const ApplianceConfig&) = default;

@@ -232,6 +232,16 @@ void VisitKeys(HistoryConfig& config, Visitor& visitor) {
 }
 
 template <typename Visitor>
+void VisitKeys(MetricsConfig& config, Visitor& visitor) {
+  visitor.Key(
+      "max_links", Within<uint32_t>{config.max_links, 0, 1'000'000},
+      "Maximum number of link directions with series of their own, six for each. The first ones "
+      "with traffic have them until the appliance stops.");
+  visitor.Key("max_jobs", Within<uint32_t>{config.max_jobs, 0, 100'000},
+              "Maximum number of jobs with series of their own, five for each.");
+}
+
+template <typename Visitor>
 void VisitKeys(JobsConfig& config, Visitor& visitor) {
   visitor.Key("file", config.file,
               "File in which registered jobs survive a restart of the appliance. Default: none, "
@@ -282,6 +292,7 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
   visitor.Key("agents", config.agents, "Limits for the data that host agents send over gRPC.");
   visitor.Key("history", config.history, "History of events, links and jobs on disk.");
   visitor.Key("jobs", config.jobs, "Jobs that schedulers register.");
+  visitor.Key("metrics", config.metrics, "Limits of the metrics for Prometheus.");
   visitor.Key(
       "diagnosis", config.diagnosis,
       "Thresholds by which faults are detected. Change one only to suppress false alarms or "

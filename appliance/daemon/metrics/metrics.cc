@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -34,8 +37,10 @@ class Families {
     Add(name, help, MetricType::Gauge, std::move(labels)).gauge.value = value;
   }
   void Counter(const std::string& name, const char* help, uint64_t value, Labels labels = {}) {
-    Add(name, help, MetricType::Counter, std::move(labels)).counter.value =
-        static_cast<double>(value);
+    Counter(name, help, static_cast<double>(value), std::move(labels));
+  }
+  void Counter(const std::string& name, const char* help, double value, Labels labels = {}) {
+    Add(name, help, MetricType::Counter, std::move(labels)).counter.value = value;
   }
   const std::vector<MetricFamily>& families() const { return families_; }
 
@@ -65,14 +70,14 @@ void AddBox(Service& service, Families& out) {
 }
 
 // Sums over all hosts, because a series for each host would be too many.
-void AddAgents(const std::vector<AgentState>& agents, Families& out) {
+void AddAgents(const std::vector<AgentState>& agents, TrafficCounters& traffic, Families& out) {
   double connected = 0;
   double left = 0;
-  double lost = 0;
+  std::map<std::string, uint64_t> dropped;
   for (const AgentState& agent : agents) {
     connected += agent.connected ? 1 : 0;
     left += agent.left ? 1 : 0;
-    lost += static_cast<double>(agent.lost_batches);
+    dropped[agent.host] = agent.lost_batches;
   }
   const auto total = static_cast<double>(agents.size());
   constexpr const char* kHelp =
@@ -80,7 +85,10 @@ void AddAgents(const std::vector<AgentState>& agents, Families& out) {
   out.Gauge("agents", kHelp, connected, {{"state", "connected"}});
   out.Gauge("agents", kHelp, left, {{"state", "left"}});
   out.Gauge("agents", kHelp, total - connected - left, {{"state", "away"}});
-  out.Gauge("agents_lost_batches", "Batches dropped by agents in their current sessions.", lost);
+  traffic.AddAgents(std::move(dropped));
+  out.Counter("agent_dropped_batches_total",
+              "Batches that agents dropped because their buffers were full.",
+              traffic.agent_lost_batches());
 }
 
 void AddSources(Service& service, Families& out) {
@@ -124,7 +132,7 @@ void AddSources(Service& service, Families& out) {
                 "Time of the last frame of this source, in seconds since the Unix epoch.",
                 Seconds(ToNanoseconds(counted.last_arrival)), labels);
     }
-    if (source.kind == SourceKind::kAgents) AddAgents(source.agents, out);
+    if (source.kind == SourceKind::kAgents) AddAgents(source.agents, service.traffic(), out);
   }
 }
 
@@ -172,18 +180,27 @@ void AddAnswer(const AnswerView& view, Families& out) {
   }
 }
 
-void AddJobs(const AnswerView& view, Families& out) {
+void AddJobs(const AnswerView& view, TrafficCounters& traffic, Families& out) {
   const auto count = view.snapshot().attribution->jobs.size();
   out.Gauge("jobs", "Jobs in the last snapshot.", static_cast<double>(count));
   std::vector<v1::JobSummary> jobs(count);
-  for (size_t i = 0; i < count; ++i) FillJobSummary(view, i, jobs[i]);
-  std::ranges::stable_sort(jobs, std::greater(), &v1::JobSummary::bytes);
-  for (size_t i = 0; i < std::min(count, kMaxJobsTold); ++i) {
-    const v1::JobSummary& job = jobs[i];
+  std::set<std::string> current;
+  for (size_t i = 0; i < count; ++i) {
+    FillJobSummary(view, i, jobs[i]);
+    current.insert(jobs[i].id());
+  }
+  traffic.KeepJobs(current);
+  size_t omitted = 0;
+  for (const v1::JobSummary& job : jobs) {
+    const auto bytes = traffic.AddJob(job.id(), job.bytes());
+    if (!bytes) {
+      ++omitted;
+      continue;
+    }
     const Labels labels = {{"job", job.id()}, {"name", job.allocation().name()}};
     out.Gauge("job_ranks", "Expected number of ranks of this job.", job.ranks(), labels);
     out.Counter("job_payload_bytes_total", "Payload bytes sent between the ranks of this job.",
-                job.bytes(), labels);
+                *bytes, labels);
     if (job.period_ns() > 0) {
       out.Gauge("job_iteration_period_seconds", "Iteration period of this job in seconds.",
                 Seconds(job.period_ns()), labels);
@@ -193,38 +210,54 @@ void AddJobs(const AnswerView& view, Families& out) {
               "Whether this job misses one of its service levels (1) or not (0).",
               job.service() == "missed" ? 1 : 0, labels);
   }
+  out.Gauge("jobs_without_series",
+            "Jobs without series of their own because the limit metrics.max_jobs is reached.",
+            static_cast<double>(omitted));
 }
 
-void AddLinks(const AnswerView& view, const topology::Fabric& fabric, Families& out) {
-  const LinkLoads& loads = *view.snapshot().link_loads;
-  std::vector<LinkLoad> busiest = loads.loads;
-  const auto use = [&](const LinkLoad& load) {
-    const double bits =
-        static_cast<double>(fabric.SpeedOf(load.port)) * Seconds(loads.window.count());
-    // The readings of a window can span slightly more than the nominal window.
-    return bits == 0 ? 0 : std::min(1.0, static_cast<double>(load.bytes) * 8 / bits);
-  };
-  std::ranges::stable_sort(busiest, std::greater(), use);
-  if (busiest.size() > kMaxLinksTold) busiest.resize(kMaxLinksTold);
-  for (const LinkLoad& load : busiest) {
-    const Labels labels = {{"port", fabric.NameOf(load.port)}};
-    if (load.source != LoadSource::kNone) {
-      out.Gauge(
-          "link_utilization_ratio",
-          "Utilisation of this link direction in the last analysis window; busiest links only.",
-          use(load), labels);
-    }
-    out.Gauge("link_ce_marked_packets",
-              "Packets CE-marked at this port in the last analysis window; busiest links only.",
-              static_cast<double>(load.marked), labels);
-    out.Gauge("link_dropped_packets",
-              "Packets dropped from the full queue of this port in the last analysis window.",
-              static_cast<double>(load.dropped), labels);
-    out.Gauge(
-        "link_paused_seconds",
-        "Time for which PFC paused this port in the last analysis window, summed over priorities.",
-        Seconds(load.paused.count()), labels);
+// Utilisation of the link direction in the last window; nullopt: unknown.
+std::optional<double> UseOf(const topology::Fabric& fabric, const LinkLoad& load, Duration window) {
+  const double bits = static_cast<double>(fabric.SpeedOf(load.port)) * Seconds(window.count());
+  if (load.source == LoadSource::kNone || bits == 0) return std::nullopt;
+  // The readings of a window can span slightly more than the nominal window.
+  return std::min(1.0, static_cast<double>(load.bytes) * 8 / bits);
+}
+
+void AddLinks(const AnswerView& view, const topology::Fabric& fabric, TrafficCounters& traffic,
+              Families& out) {
+  const auto links = traffic.Links();
+  for (const auto& [port, link] : links) {
+    const Labels labels = {{"port", fabric.NameOf(port)}};
+    out.Counter("link_transmitted_bytes_total", "Bytes sent by this port, including headers.",
+                link.bytes, labels);
+    out.Counter("link_ce_marked_packets_total", "Packets CE-marked in the queues of this port.",
+                link.marked, labels);
+    out.Counter("link_dropped_packets_total", "Packets dropped from full queues of this port.",
+                link.dropped, labels);
+    out.Counter("link_error_frames_total",
+                "Frames of this port that the port at the other end received with errors.",
+                link.errors, labels);
+    out.Counter("link_paused_seconds_total",
+                "Time for which PFC paused this port in seconds, summed over priorities.",
+                Seconds(link.paused.count()), labels);
   }
+  const LinkLoads& loads = *view.snapshot().link_loads;
+  for (const LinkLoad& load : loads.loads) {
+    if (!links.contains(load.port)) continue;
+    if (const auto use = UseOf(fabric, load, loads.window)) {
+      out.Gauge("link_utilization_ratio",
+                "Utilisation of this link direction in the last analysis window, from 0 to 1.",
+                *use, {{"port", fabric.NameOf(load.port)}});
+    }
+  }
+  out.Gauge("links_without_series",
+            "Link directions without series of their own because the limit metrics.max_links is "
+            "reached.",
+            static_cast<double>(traffic.omitted_links()));
+  out.Counter("link_missed_windows_total",
+              "Analysis windows that the link counters do not include because the analysis was too "
+              "slow to publish a snapshot for each window.",
+              traffic.missed_windows());
 }
 
 void AddFaults(const AnswerView& view, Families& out) {
@@ -264,10 +297,10 @@ std::string MetricsText(Service& service) {
   if (service.history() != nullptr) AddHistory(*service.history(), out);
   if (const auto view = service.views().Latest()) {
     AddAnswer(*view, out);
-    AddJobs(*view, out);
+    AddJobs(*view, service.traffic(), out);
     AddServiceLevels(*view, out);
     if (service.box().fabric()) {
-      AddLinks(*view, *service.box().fabric(), out);
+      AddLinks(*view, *service.box().fabric(), service.traffic(), out);
       AddFaults(*view, out);
     }
   }

@@ -10,10 +10,8 @@
 
 namespace rocescope {
 
-// Maximum number of links, jobs and findings with series of their own: the busiest links, the jobs
-// with the most bytes, and the first ongoing findings.
-inline constexpr size_t kMaxLinksTold = 256;
-inline constexpr size_t kMaxJobsTold = 100;
+// Maximum number of ongoing findings with series of their own. The section `metrics` of the
+// configuration limits links and jobs.
 inline constexpr size_t kMaxFindingsTold = 100;
 
 // Returns all metrics in the Prometheus text format 0.0.4.

@@ -126,7 +126,9 @@ Service::Service(Box& box, std::string version, HistoryStore* history, JobFile* 
       job_file_(jobs),
       views_(box.answers(), box.config().analysis_window),
       began_(FirstCursorOf(WallClock())),
-      events_(began_) {
+      events_(began_),
+      traffic_({.max_links = box.config().metrics.max_links,
+                .max_jobs = box.config().metrics.max_jobs}) {
   if (job_file_ == nullptr || job_file_->found().empty()) return;
   for (const Allocation& job : job_file_->found()) registry_.Register(job);
   TellAllocations();

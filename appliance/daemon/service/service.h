@@ -15,6 +15,7 @@
 #include "appliance/daemon/service/event_log.h"
 #include "appliance/daemon/service/job_registry.h"
 #include "appliance/daemon/service/service_error.h"
+#include "appliance/daemon/service/traffic_counters.h"
 
 namespace rocescope {
 
@@ -115,6 +116,8 @@ class Service {
   // For WatchEvents, which each transport implements, and for the producers of events.
   EventLog& events() { return events_; }
   AnswerViews& views() { return views_; }
+  // For metrics.
+  TrafficCounters& traffic() { return traffic_; }
   // Receives the messages of agents.
   AgentIntake& agents() { return box_.agents(); }
   const Box& box() const { return box_; }
@@ -162,6 +165,7 @@ class Service {
   AnswerViews views_;
   const uint64_t began_;  // first cursor and page version of this process
   EventLog events_;
+  TrafficCounters traffic_;
 };
 
 // Computes the end of the page that starts at `first` in a list of `elements`, and the token of the
