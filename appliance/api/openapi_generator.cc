@@ -121,12 +121,7 @@ class Generator {
          {{"200",
            {{"description", "OpenAPI 3.1"},
             {"content", {{"application/json", {{"schema", {{"type", "object"}}}}}}}}}}}};
-    const Descriptor* const error = file_.FindMessageTypeByName("ApiError");
-    if (error == nullptr) {
-      std::cerr << "message ApiError not found\n";
-      return false;
-    }
-    AddSchema(*error);
+    schemas_["Error"] = ErrorSchema();
     document_["components"]["schemas"] = std::move(schemas_);
     return is_well_;
   }
@@ -134,6 +129,38 @@ class Generator {
   const Json& document() const { return document_; }
 
  private:
+  // Returns the schema of the body of an error response (Google AIP-193).
+  static Json ErrorSchema() {
+    const auto text = [](const char* description) {
+      return Json{{"type", "string"}, {"description", description}};
+    };
+    const Json violation = {{"type", "object"},
+                            {"required", {"field", "description"}},
+                            {"properties",
+                             {{"field", text("Name of the query parameter or field.")},
+                              {"description", text("Why it is invalid, and what is valid.")}}}};
+    const Json detail = {
+        {"type", "object"},
+        {"required", {"@type"}},
+        {"properties",
+         {{"@type", text("type.googleapis.com/google.rpc.ErrorInfo, BadRequest or RetryInfo.")},
+          {"reason", text("ErrorInfo: machine-readable reason, for example UNKNOWN_JOB.")},
+          {"domain", text("ErrorInfo: always rocescope.")},
+          {"field_violations",
+           {{"type", "array"},
+            {"description", "BadRequest: the invalid parameters."},
+            {"items", violation}}},
+          {"retry_delay", text("RetryInfo: delay before a retry, for example 1s.")}}}};
+    const Json error = {{"type", "object"},
+                        {"required", {"code", "message", "status", "details"}},
+                        {"properties",
+                         {{"code", {{"type", "integer"}, {"description", "HTTP status."}}},
+                          {"message", text("What failed and what to do.")},
+                          {"status", text("gRPC status code, for example NOT_FOUND.")},
+                          {"details", {{"type", "array"}, {"items", detail}}}}}};
+    return {{"type", "object"}, {"required", {"error"}}, {"properties", {{"error", error}}}};
+  }
+
   void AddCall(const MethodDescriptor& method) {
     std::string comment = CommentOf(method);
     static const std::regex kPath("GET (/[A-Za-z0-9_/{}-]+)[:.]? ?");
@@ -158,7 +185,7 @@ class Generator {
                           {"content", {{"application/json", body}}}};
     }
     responses["default"] = {{"description", "Error"},
-                            {"content", {{"application/json", {{"schema", RefTo("ApiError")}}}}}};
+                            {"content", {{"application/json", {{"schema", RefTo("Error")}}}}}};
     if (document_["paths"].contains(path)) {
       std::cerr << path << ": two calls have this path\n";
       is_well_ = false;

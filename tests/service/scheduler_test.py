@@ -215,7 +215,7 @@ class Scheduler(unittest.TestCase):
             asked += 1
         self.assertGreater(asked, 15)
         self.assertEqual(self.get("jobs/nobody")[0], 404)
-        self.check(document, {"$ref": "#/components/schemas/ApiError"},
+        self.check(document, {"$ref": "#/components/schemas/Error"},
                    self.get("jobs/nobody")[1], "an error")
 
     def get(self, path):

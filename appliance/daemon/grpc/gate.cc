@@ -52,11 +52,20 @@ grpc::Status Gate::ToStatus(const ServiceError& error) {
   const ServiceFaultInfo& info = InfoOf(error.fault);
   v1::ErrorInfo details;
   details.set_reason(std::string(info.reason));
-  details.set_domain("rocescope");
+  details.set_domain(std::string(kErrorDomain));
   v1::RpcStatus status;
   status.set_code(info.grpc_number);
   status.set_message(message);
   AddDetail("ErrorInfo", details, status);
+  if (!error.violations.empty()) {
+    v1::BadRequest request;
+    for (const FieldViolation& violation : error.violations) {
+      v1::FieldViolation& to = *request.add_field_violations();
+      to.set_field(WithShortQuotes(violation.field));
+      to.set_description(WithShortQuotes(violation.description));
+    }
+    AddDetail("BadRequest", request, status);
+  }
   if (IsOverSoon(error.fault)) {
     v1::RetryInfo retry;
     retry.mutable_retry_delay()->set_seconds(kRetryAfterSeconds);

@@ -59,6 +59,31 @@ TEST_F(GrpcTest, ErrorsHaveAMachineReadableReason) {
   EXPECT_EQ(info.reason(), "UNKNOWN_JOB");
 }
 
+// BadRequest { field_violations { field: "page_token" description: "..." } } in the wire format of
+// google.rpc.
+TEST_F(GrpcTest, InvalidFieldsAreNamed) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  Serve({.listen = {kAnyPort}});
+  grpc::ClientContext context;
+  v1::ListJobsRequest request;
+  request.set_page_token("x");
+  v1::ListJobsResponse response;
+  const grpc::Status status = v1::Jobs::NewStub(Open())->ListJobs(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  v1::RpcStatus details;
+  ASSERT_TRUE(details.ParseFromString(status.error_details()));
+  ASSERT_EQ(details.details_size(), 2);
+  EXPECT_EQ(details.details(1).type_url(), "type.googleapis.com/google.rpc.BadRequest");
+  constexpr std::string_view kDescription =
+      "not a token of this appliance; leave it empty for the first page";
+  std::string violation =
+      "\x0a\x0apage_token\x12" + std::string(1, static_cast<char>(kDescription.size()));
+  violation += kDescription;
+  EXPECT_EQ(details.details(1).value(),
+            "\x0a" + std::string(1, static_cast<char>(violation.size())) + violation);
+}
+
 // RetryInfo { retry_delay { seconds: 1 } } in the wire format of google.rpc.
 TEST_F(GrpcTest, UnavailableHasARetryDelay) {
   OpenBox(kFabric);

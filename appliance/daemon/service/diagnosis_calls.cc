@@ -58,8 +58,7 @@ ServiceStatus Service::GetDependencies(const v1::GetDependenciesRequest& request
                                        v1::GetDependenciesResponse& out) {
   if (request.question() != v1::Dependency::QUESTION_BLAST_RADIUS &&
       request.question() != v1::Dependency::QUESTION_NEEDS) {
-    return Refuse(ServiceFault::kBadRequest,
-                  "question: expected QUESTION_BLAST_RADIUS or QUESTION_NEEDS");
+    return RefuseFields({"question"}, "expected QUESTION_BLAST_RADIUS or QUESTION_NEEDS");
   }
   const auto answer = AnsweredWithTopology();
   if (!answer) return tl::unexpected(answer.error());

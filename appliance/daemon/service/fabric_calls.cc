@@ -202,8 +202,8 @@ ServiceStatus Service::ListNodeSwitches(const v1::ListNodeSwitchesRequest& reque
   if (!request.page_token().empty()) {
     const auto token = ParsePageToken(request.page_token());
     if (!token || token->version != 0) {
-      return Refuse(ServiceFault::kBadRequest,
-                    "page_token: not a token of this appliance; leave it empty for the first page");
+      return RefuseFields({"page_token"},
+                          "not a token of this appliance; leave it empty for the first page");
     }
     first = token->offset;
   }

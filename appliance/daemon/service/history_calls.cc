@@ -33,15 +33,14 @@ ServiceError Unreadable(const Error& error) {
 template <typename Request, typename Query>
 ServiceStatus SetRange(const Request& request, Query& query) {
   if (request.from_ns() < 0 || request.until_ns() < 0) {
-    return Refuse(ServiceFault::kBadRequest,
-                  "from_ns, until_ns: expected nanoseconds since the Unix epoch, 0 or greater");
+    return RefuseFields({"from_ns", "until_ns"},
+                        "expected nanoseconds since the Unix epoch, 0 or greater");
   }
   query.from = WithinBounds(FromNanoseconds(request.from_ns()));
   if (request.until_ns() > 0) query.until = WithinBounds(FromNanoseconds(request.until_ns()));
   if (query.from < query.until) return {};
-  return Refuse(ServiceFault::kBadRequest,
-                fmt::format("until_ns: {} must be greater than from_ns ({})", request.until_ns(),
-                            request.from_ns()));
+  return RefuseFields({"until_ns"}, fmt::format("{} must be greater than from_ns ({})",
+                                                request.until_ns(), request.from_ns()));
 }
 
 template <typename Request>
@@ -49,8 +48,7 @@ ServiceResult<SeriesQuery> SeriesQueryOf(const Request& request, const std::stri
   SeriesQuery query = {.name = name, .max_points = request.max_points()};
   if (const auto set = SetRange(request, query); !set) return tl::unexpected(set.error());
   if (request.step_ns() < 0) {
-    return Refuse(ServiceFault::kBadRequest,
-                  "step_ns: expected a duration in nanoseconds, 0 or greater");
+    return RefuseFields({"step_ns"}, "expected a duration in nanoseconds, 0 or greater");
   }
   // A step longer than the whole history is one step.
   query.step = std::min<Duration>(Duration(request.step_ns()), std::chrono::hours(24 * 3660));
@@ -99,8 +97,8 @@ ServiceStatus Service::ListPastEvents(const v1::ListPastEventsRequest& request,
   if (!request.page_token().empty()) {
     query.after = ParseCursor(request.page_token());
     if (!query.after) {
-      return Refuse(ServiceFault::kBadRequest,
-                    "page_token: not a token of this appliance; leave it empty for the first page");
+      return RefuseFields({"page_token"},
+                          "not a token of this appliance; leave it empty for the first page");
     }
   }
   const auto page = history_->Events(query);

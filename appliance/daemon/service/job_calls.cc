@@ -29,10 +29,9 @@ Timestamp TimeOrNow(int64_t ns) { return ns == 0 ? WallClock() : FromNanoseconds
 
 ServiceStatus CheckTime(std::string_view field, int64_t ns) {
   if (ns >= 0 && FromNanoseconds(ns) <= kLatestTime) return {};
-  return Refuse(
-      ServiceFault::kBadRequest,
-      fmt::format("{}: invalid time {}: expected nanoseconds since the Unix epoch, 0 to {}", field,
-                  ns, ToNanoseconds(kLatestTime)));
+  return RefuseFields(
+      {field}, fmt::format("invalid time {}: expected nanoseconds since the Unix epoch, 0 to {}",
+                           ns, ToNanoseconds(kLatestTime)));
 }
 
 // Checks that the time `over` of `field` is not before the start of the job. One minute of
@@ -40,9 +39,8 @@ ServiceStatus CheckTime(std::string_view field, int64_t ns) {
 ServiceStatus CheckOver(std::string_view field, Timestamp over, Timestamp start) {
   constexpr Duration kApart = std::chrono::minutes(1);
   if (over >= start - kApart) return {};
-  return Refuse(ServiceFault::kBadRequest,
-                fmt::format("{}: {} is before the start of the job ({})", field,
-                            ToNanoseconds(over), ToNanoseconds(start)));
+  return RefuseFields({field}, fmt::format("{} is before the start of the job ({})",
+                                           ToNanoseconds(over), ToNanoseconds(start)));
 }
 
 // Returns the nodes without duplicates. A node that occurs twice gets the GPUs of both entries.
@@ -79,27 +77,25 @@ bool HasHost(const topology::Fabric& fabric, const std::string& name) {
 ServiceStatus CheckJob(const v1::RegisterJobRequest& request) {
   constexpr size_t kLongestText = 4096;
   if (request.id() == 0 || request.nodes().empty()) {
-    return Refuse(ServiceFault::kBadRequest,
-                  "id, nodes: expected a job number greater than 0 and at least one node");
+    return RefuseFields({"id", "nodes"},
+                        "expected a job number greater than 0 and at least one node");
   }
   if (static_cast<size_t>(request.nodes_size()) > kMaxJobNodes ||
       std::max(request.name().size(), request.user().size()) > kLongestText) {
-    return Refuse(ServiceFault::kBadRequest,
-                  fmt::format("nodes, name, user: expected at most {} nodes, and a name and a user "
-                              "of at most {} bytes",
-                              kMaxJobNodes, kLongestText));
+    return RefuseFields({"nodes", "name", "user"},
+                        fmt::format("expected at most {} nodes, and a name and a user "
+                                    "of at most {} bytes",
+                                    kMaxJobNodes, kLongestText));
   }
   for (const v1::JobNode& node : request.nodes()) {
     if (!topology::IsNodeName(node.name())) {
-      return Refuse(
-          ServiceFault::kBadRequest,
-          fmt::format("nodes: invalid node name \"{}\"; expand host lists before registration",
-                      node.name()));
+      return RefuseFields(
+          {"nodes"}, fmt::format("invalid node name \"{}\"; expand host lists before registration",
+                                 node.name()));
     }
     if (std::ranges::any_of(node.gpus(), [](uint32_t gpu) { return gpu >= kMaxGpuNumber; })) {
-      return Refuse(
-          ServiceFault::kBadRequest,
-          fmt::format("nodes: {}: GPU numbers must be less than {}", node.name(), kMaxGpuNumber));
+      return RefuseFields({"nodes"}, fmt::format("{}: GPU numbers must be less than {}",
+                                                 node.name(), kMaxGpuNumber));
     }
   }
   if (const auto sound = CheckTime("start_ns", request.start_ns()); !sound) return sound;
@@ -231,8 +227,8 @@ ServiceStatus Service::ListRegisteredJobs(const v1::ListRegisteredJobsRequest& r
   if (!request.page_token().empty()) {
     const auto token = ParsePageToken(request.page_token());
     if (!token || token->version != 0) {
-      return Refuse(ServiceFault::kBadRequest,
-                    "page_token: not a token of this appliance; leave it empty for the first page");
+      return RefuseFields({"page_token"},
+                          "not a token of this appliance; leave it empty for the first page");
     }
     after = token->offset;
   }

@@ -132,16 +132,15 @@ ServiceResult<std::vector<const FlowPath*>> QueryPaths(const Snapshot& snapshot,
       if (name->empty()) continue;
       *rank = Number(*name);
       if (!*rank) {
-        return Refuse(ServiceFault::kBadRequest,
-                      fmt::format("{}: expected a rank number, because `job` is set; found \"{}\"",
-                                  key, *name));
+        return RefuseFields(
+            {key},
+            fmt::format("expected a rank number, because `job` is set; found \"{}\"", *name));
       }
     }
     paths = OfJob(snapshot, ends);
   } else {
     if (request.source().empty() || request.destination().empty()) {
-      return Refuse(ServiceFault::kBadRequest,
-                    "source, destination: both are required unless `job` is set");
+      return RefuseFields({"source", "destination"}, "both are required unless `job` is set");
     }
     const std::vector<NicIndex> from = NicsNamed(*snapshot.fabric, request.source());
     if (from.empty()) return NoSuchEnd("source", request.source());

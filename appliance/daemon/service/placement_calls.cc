@@ -69,15 +69,13 @@ ServiceResult<std::vector<NodeIndex>> HostsOf(
 ServiceResult<PlacementRequest> Read(const Fabric& fabric, const RankPlaces& places,
                                      const v1::RankNodesRequest& request) {
   if ((request.nodes() == 0) == (request.gpus() == 0)) {
-    return Refuse(ServiceFault::kBadRequest,
-                  "nodes, gpus: exactly one of them must be greater than 0");
+    return RefuseFields({"nodes", "gpus"}, "exactly one of them must be greater than 0");
   }
   if (request.gpus_per_node() > 0 && request.gpus() == 0) {
-    return Refuse(ServiceFault::kBadRequest, "gpus_per_node: requires gpus");
+    return RefuseFields({"gpus_per_node"}, "requires gpus");
   }
   if (request.gpus() > 0 && fabric.gpus().empty()) {
-    return Refuse(ServiceFault::kBadRequest,
-                  "gpus: the topology contains no GPUs; request nodes instead");
+    return RefuseFields({"gpus"}, "the topology contains no GPUs; request nodes instead");
   }
   auto candidates = HostsOf(fabric, places, request.candidates());
   if (!candidates) return tl::unexpected(candidates.error());

@@ -161,8 +161,8 @@ ServiceResult<Service::Paged> Service::Page(const std::string& token) {
   }
   const auto parsed = ParsePageToken(token);
   if (!parsed) {
-    return Refuse(ServiceFault::kBadRequest,
-                  "page_token: not a token of this appliance; leave it empty for the first page");
+    return RefuseFields({"page_token"},
+                        "not a token of this appliance; leave it empty for the first page");
   }
   auto answer = parsed->version > began_ ? views_.Of(parsed->version - began_) : nullptr;
   if (!answer) {

@@ -4,10 +4,12 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <utility>
+#include <vector>
 
 namespace rocescope {
 
@@ -20,7 +22,7 @@ namespace rocescope {
   ROW(UnknownJob, "UNKNOWN_JOB", "NOT_FOUND", 5, 404)           \
   ROW(UnknownElement, "UNKNOWN_ELEMENT", "NOT_FOUND", 5, 404)   \
   ROW(UnknownNode, "UNKNOWN_NODE", "NOT_FOUND", 5, 404)         \
-  ROW(UnknownPath, "UNKNOWN_PATH", "UNIMPLEMENTED", 12, 404)    \
+  ROW(UnknownPath, "UNKNOWN_PATH", "NOT_FOUND", 5, 404)         \
   ROW(WrongMethod, "WRONG_METHOD", "UNIMPLEMENTED", 12, 405)    \
   ROW(BadRequest, "BAD_REQUEST", "INVALID_ARGUMENT", 3, 400)    \
   ROW(HasBody, "HAS_BODY", "INVALID_ARGUMENT", 3, 413)          \
@@ -56,10 +58,18 @@ constexpr const ServiceFaultInfo& InfoOf(ServiceFault fault) {
 // Returns whether a retry can succeed: the same call works once the analysis has progressed.
 constexpr bool IsOverSoon(ServiceFault fault) { return InfoOf(fault).http_status == 503; }
 inline constexpr int kRetryAfterSeconds = 1;
+inline constexpr std::string_view kErrorDomain = "rocescope";
+
+// An invalid field of a request.
+struct FieldViolation {
+  std::string field;        // name in the request message, or of a query parameter
+  std::string description;  // why it is invalid, and what is valid
+};
 
 struct ServiceError {
   ServiceFault fault = ServiceFault::kBadRequest;
   std::string message;  // human-readable: what failed and what to do
+  std::vector<FieldViolation> violations = {};
 };
 
 using ServiceStatus = tl::expected<void, ServiceError>;
@@ -68,6 +78,18 @@ using ServiceResult = tl::expected<T, ServiceError>;
 
 inline tl::unexpected<ServiceError> Refuse(ServiceFault fault, std::string message) {
   return tl::unexpected<ServiceError>(ServiceError{.fault = fault, .message = std::move(message)});
+}
+
+// Refuses a request because these fields are invalid, for the same reason.
+inline tl::unexpected<ServiceError> RefuseFields(std::initializer_list<std::string_view> fields,
+                                                 const std::string& description) {
+  ServiceError error;
+  for (const std::string_view field : fields) {
+    error.message += (error.message.empty() ? "" : ", ") + std::string(field);
+    error.violations.push_back({.field = std::string(field), .description = description});
+  }
+  error.message += ": " + description;
+  return tl::unexpected<ServiceError>(std::move(error));
 }
 
 }  // namespace rocescope

@@ -39,8 +39,9 @@ class ServiceTest : public testing::Test {
   }
 
   // `topology` is a file in folder_; empty: no topology.
-  void OpenBox(const std::string& topology) {
+  void OpenBox(const std::string& topology, const MetricsConfig& metrics = {}) {
     ApplianceConfig config;
+    config.metrics = metrics;
     if (!topology.empty()) config.topology = (folder_ / topology).string();
     config.udp.sflow = {{.address = IpAddress::FromV4(0x7f000001)}};
     auto box = Box::Open(config, [](const std::string&) {});

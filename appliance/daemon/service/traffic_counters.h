@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traffic of links and jobs since the appliance started, as counters for Prometheus. Snapshots report
-// links by analysis window and may attribute fewer bytes to a job than earlier snapshots did; these
-// totals never decrease.
+// Traffic of links and jobs since the appliance started, as counters for Prometheus. Snapshots
+// report links by analysis window and may attribute fewer bytes to a job than earlier snapshots
+// did; these totals never decrease.
 #pragma once
 
 #include <cstddef>
@@ -36,22 +36,22 @@ class TrafficCounters {
  public:
   explicit TrafficCounters(SeriesLimits limits = {}) : limits_(limits) {}
 
-  // Adds the window of a snapshot, unless it was added before. `restarted` is Answer::restarted: after a
-  // restart, windows older than the last one are new.
+  // Adds the window of a snapshot, unless it was added before. `restarted` is Answer::restarted:
+  // after a restart, windows older than the last one are new.
   void AddLinks(const LinkLoads& loads, uint32_t restarted);
-  // Adds what this job has sent since the last call and returns its total; nullopt if max_jobs other
-  // jobs have series. `bytes` is what the newest snapshot attributes to the job.
+  // Adds what this job has sent since the last call and returns its total; nullopt if max_jobs
+  // other jobs have series. `bytes` is what the newest snapshot attributes to the job.
   std::optional<uint64_t> AddJob(const std::string& job, uint64_t bytes);
   // Forgets the jobs that are not among `current`, so that their series end.
   void KeepJobs(const std::set<std::string>& current);
-  // Adds what agents have dropped since the last call. `dropped` has a count for each known host, which
-  // starts at zero with each session.
+  // Adds what agents have dropped since the last call. `dropped` has a count for each known host,
+  // which starts at zero with each session.
   void AddAgents(std::map<std::string, uint64_t> dropped);
 
   // The first max_links ports with data, which keep their places.
   std::map<topology::PortIndex, LinkTotals> Links() const;
-  uint64_t omitted_links() const;     // ports with data beyond max_links
-  uint64_t missed_windows() const;    // no snapshot contained them
+  uint64_t omitted_links() const;   // ports with data beyond max_links
+  uint64_t missed_windows() const;  // no snapshot contained them
   uint64_t agent_lost_batches() const;
 
  private:

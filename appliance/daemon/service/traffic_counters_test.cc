@@ -6,9 +6,9 @@
 namespace rocescope {
 namespace {
 
+using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::Key;
-using std::chrono::seconds;
 
 LinkLoads Window(int64_t second, std::vector<LinkLoad> loads) {
   return {.from = Timestamp(seconds(second)), .window = seconds(1), .loads = std::move(loads)};
@@ -16,7 +16,8 @@ LinkLoads Window(int64_t second, std::vector<LinkLoad> loads) {
 
 TEST(TrafficCounters, AddsEachWindowOnce) {
   TrafficCounters totals;
-  const LinkLoad load = {.port = 7, .bytes = 100, .marked = 3, .dropped = 2, .paused = seconds(1), .errors = 1};
+  const LinkLoad load = {
+      .port = 7, .bytes = 100, .marked = 3, .dropped = 2, .paused = seconds(1), .errors = 1};
   for (const int64_t second : {10, 10, 11, 10}) totals.AddLinks(Window(second, {load}), 0);
   const auto links = totals.Links();
   ASSERT_THAT(links, ElementsAre(Key(7u)));

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -78,8 +79,11 @@ bool SetField(const FieldDescriptor& field, const std::string& text, Message& re
 }
 
 ServiceError UnknownParameter(const std::string& name, const std::vector<std::string_view>& known) {
+  const std::string message =
+      fmt::format("unknown parameter \"{}\"{}", name, DidYouMean(name, known));
   return {.fault = ServiceFault::kBadRequest,
-          .message = fmt::format("unknown parameter \"{}\"{}", name, DidYouMean(name, known))};
+          .message = message,
+          .violations = {{.field = name, .description = message}}};
 }
 
 ServiceStatus CheckParameters(const RequestTarget& target,
@@ -103,12 +107,11 @@ ServiceStatus FillRequest(const RequestTarget& target, Message& request) {
       return tl::unexpected(UnknownParameter(name, known));
     }
     if (!SetField(*field, value, request)) {
-      return Refuse(
-          ServiceFault::kBadRequest,
-          fmt::format("{}: expected {}, found \"{}\"", name,
-                      field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL ? "true or false"
-                                                                         : "a whole number",
-                      value));
+      return RefuseFields(
+          {name}, fmt::format("expected {}, found \"{}\"",
+                              field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL ? "true or false"
+                                                                                 : "a whole number",
+                              value));
     }
   }
   return {};
@@ -193,8 +196,8 @@ HttpResponse Events(Service& service, const HttpRequest& request, const RequestT
   }
   if (!text.empty() && !Parse(text, cursor)) {
     return JsonError(
-        {.fault = ServiceFault::kBadRequest,
-         .message = fmt::format("cursor: expected the cursor of an event, found \"{}\"", text)});
+        RefuseFields({"cursor"}, fmt::format("expected the cursor of an event, found \"{}\"", text))
+            .value());
   }
   return StreamEvents(service, cursor);
 }
@@ -210,14 +213,38 @@ std::vector<std::string> JsonPaths() {
   return paths;
 }
 
-HttpResponse JsonError(const ServiceError& error) {
+HttpResponse JsonError(const ServiceError& error, std::optional<unsigned> status) {
   const ServiceFaultInfo& info = InfoOf(error.fault);
-  v1::ApiError message;
-  message.set_code(std::string(info.grpc_code));
-  message.set_reason(std::string(info.reason));
-  message.set_message(error.message);
-  HttpResponse response = Json(message);
-  response.status = info.http_status;
+  const auto detail = [](std::string_view type) {
+    return nlohmann::ordered_json{
+        {"@type", fmt::format("type.googleapis.com/google.rpc.{}", type)}};
+  };
+  nlohmann::ordered_json reason = detail("ErrorInfo");
+  reason["reason"] = info.reason;
+  reason["domain"] = kErrorDomain;
+  auto details = nlohmann::ordered_json::array({std::move(reason)});
+  if (!error.violations.empty()) {
+    nlohmann::ordered_json& request = details.emplace_back(detail("BadRequest"));
+    for (const FieldViolation& violation : error.violations) {
+      request["field_violations"].push_back(
+          {{"field", violation.field}, {"description", violation.description}});
+    }
+  }
+  if (IsOverSoon(error.fault)) {
+    details.emplace_back(detail("RetryInfo"))["retry_delay"] =
+        fmt::format("{}s", kRetryAfterSeconds);
+  }
+  const nlohmann::ordered_json body = {{"error",
+                                        {{"code", status.value_or(info.http_status)},
+                                         {"message", error.message},
+                                         {"status", info.grpc_code},
+                                         {"details", std::move(details)}}}};
+  // Requests may contain bytes that are not valid UTF-8.
+  HttpResponse response = {
+      .status = status.value_or(info.http_status),
+      .content_type = kJson,
+      .body = body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n'};
+  response.headers.emplace_back("Cache-Control", "no-store");
   if (error.fault == ServiceFault::kWrongMethod)
     response.headers.emplace_back("Allow", "GET, HEAD");
   if (IsOverSoon(error.fault)) {

@@ -3,6 +3,7 @@
 // the request; the body is the response in the standard JSON mapping.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ HttpResponse AnswerJson(Service& service, const HttpRequest& request, const Requ
 // Returns all paths that AnswerJson handles, in OpenAPI notation: "/api/v1/jobs/{id}".
 std::vector<std::string> JsonPaths();
 
-HttpResponse JsonError(const ServiceError& error);
+// `status`: the HTTP status instead of that of the error.
+HttpResponse JsonError(const ServiceError& error, std::optional<unsigned> status = std::nullopt);
 
 }  // namespace rocescope

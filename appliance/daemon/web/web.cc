@@ -89,9 +89,7 @@ HttpResponse WebRefusal(const HttpRefusal& refusal) {
             .content_type = "text/plain; charset=utf-8",
             .body = refusal.why + "\n"};
   }
-  HttpResponse response = JsonError({.fault = FaultOf(refusal.status), .message = refusal.why});
-  response.status = refusal.status;
-  return response;
+  return JsonError({.fault = FaultOf(refusal.status), .message = refusal.why}, refusal.status);
 }
 
 HttpGate WebGate(const GrpcConfig& config) {

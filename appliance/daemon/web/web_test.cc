@@ -28,6 +28,17 @@ class WebTest : public ServiceTest {
     EXPECT_EQ(response.content_type, "application/json");
     return nlohmann::json::parse(response.body);
   }
+  nlohmann::json ErrorOf(const std::string& target, unsigned status) {
+    const nlohmann::json error = Json(target, status)["error"];
+    EXPECT_EQ(error["code"], status);
+    return error;
+  }
+  std::string ReasonOf(const std::string& target, unsigned status) {
+    return ErrorOf(target, status)["details"][0]["reason"];
+  }
+  std::string MessageOf(const std::string& target, unsigned status) {
+    return ErrorOf(target, status)["message"];
+  }
 };
 
 TEST_F(WebTest, EveryCallAnswers) {
@@ -49,13 +60,13 @@ TEST_F(WebTest, PlacementAcceptsHostLists) {
       "rank-nodes?nodes=1&allow_missing_telemetry=true&candidates=host[1-3]&exclude=host1,host3");
   EXPECT_EQ(ranked["chosen"], nlohmann::json({"host2"}));
   EXPECT_EQ(ranked["nodes"].size(), 1u);
-  EXPECT_EQ(Json("/api/v1/rank-nodes?nodes=1&candidates=host7", 404)["reason"], "UNKNOWN_NODE");
-  EXPECT_EQ(Json("/api/v1/rank-nodes?nodes=1", 503)["reason"], "NO_DATA_YET");
-  EXPECT_EQ(Json("/api/v1/rank-nodes", 400)["reason"], "BAD_REQUEST");
+  EXPECT_EQ(ReasonOf("/api/v1/rank-nodes?nodes=1&candidates=host7", 404), "UNKNOWN_NODE");
+  EXPECT_EQ(ReasonOf("/api/v1/rank-nodes?nodes=1", 503), "NO_DATA_YET");
+  EXPECT_EQ(ReasonOf("/api/v1/rank-nodes", 400), "BAD_REQUEST");
   EXPECT_EQ(Json("/api/v1/registered-jobs?ended=true")["jobs"].size(), 0u);
-  EXPECT_THAT(Json("/api/v1/registered-jobs?ended=1", 400)["message"],
+  EXPECT_THAT(MessageOf("/api/v1/registered-jobs?ended=1", 400),
               HasSubstr("ended: expected true or false, found \"1\""));
-  EXPECT_EQ(Json("/api/v1/registered-jobs?id=7", 404)["reason"], "UNKNOWN_JOB");
+  EXPECT_EQ(ReasonOf("/api/v1/registered-jobs?id=7", 404), "UNKNOWN_JOB");
 }
 
 // Each path with each parameter of the document is answered, or refused for another reason than an
@@ -89,45 +100,54 @@ TEST_F(WebTest, HistoryAcceptsTimeRanges) {
   for (const char* path :
        {"events?from_ns=1700000000000000000&until_ns=1800000000000000000",
         "links?port=leaf0:Ethernet1&step_ns=60000000000&max_points=9", "jobs?job=4711"}) {
-    EXPECT_EQ(Json(std::string("/api/v1/history/") + path, 412)["reason"], "NO_HISTORY") << path;
+    EXPECT_EQ(ReasonOf(std::string("/api/v1/history/") + path, 412), "NO_HISTORY") << path;
   }
-  EXPECT_THAT(Json("/api/v1/history/events?from_ns=9223372036854775808", 400)["message"],
+  EXPECT_THAT(MessageOf("/api/v1/history/events?from_ns=9223372036854775808", 400),
               HasSubstr("from_ns: expected a whole number"));
-  EXPECT_THAT(Json("/api/v1/history/link", 404)["message"],
-              HasSubstr("did you mean \"history/links\"?"));
+  EXPECT_THAT(MessageOf("/api/v1/history/link", 404), HasSubstr("did you mean \"history/links\"?"));
 }
 
-TEST_F(WebTest, ErrorsHaveCodeReasonAndMessage) {
+TEST_F(WebTest, ErrorsFollowTheApiGuideOfGoogle) {
   OpenBox(kFabric);
-  const auto early = Json("/api/v1/jobs", 503);
-  EXPECT_EQ(early["code"], "UNAVAILABLE");
-  EXPECT_EQ(early["reason"], "NO_SNAPSHOT_YET");
+  EXPECT_EQ(
+      Get("/api/v1/jobs").body,
+      R"({"error":{"code":503,"message":"no snapshot yet: the first analysis window is not complete; )"
+      R"(try again in a few seconds",)"
+      R"("status":"UNAVAILABLE","details":[)"
+      R"({"@type":"type.googleapis.com/google.rpc.ErrorInfo",)"
+      R"("reason":"NO_SNAPSHOT_YET","domain":"rocescope"},)"
+      R"({"@type":"type.googleapis.com/google.rpc.RetryInfo","retry_delay":"1s"}]}})"
+      "\n");
   Publish(TwoJobs());
-  EXPECT_EQ(Json("/api/v1/jobs/nobody", 404)["reason"], "UNKNOWN_JOB");
-  EXPECT_THAT(Json("/api/v1/hotspot", 404)["message"], HasSubstr("did you mean \"hotspots\"?"));
-  EXPECT_THAT(Json("/api/v1/jobs?page_sise=3", 400)["message"],
+  EXPECT_EQ(ReasonOf("/api/v1/jobs/nobody", 404), "UNKNOWN_JOB");
+  EXPECT_THAT(MessageOf("/api/v1/hotspot", 404), HasSubstr("did you mean \"hotspots\"?"));
+  EXPECT_THAT(MessageOf("/api/v1/jobs?page_sise=3", 400),
               HasSubstr("unknown parameter \"page_sise\"; did you mean \"page_size\"?"));
   for (const char* path : {"jobs/nobody?typo=1", "openapi.json?typo=1", "events?typo=1"}) {
-    EXPECT_THAT(Json(std::string("/api/v1/") + path, 400)["message"],
+    EXPECT_THAT(MessageOf(std::string("/api/v1/") + path, 400),
                 HasSubstr("unknown parameter \"typo\""));
   }
-  EXPECT_THAT(Json("/api/v1/jobs?page_size=-3", 400)["message"], HasSubstr("whole number"));
-  EXPECT_EQ(Json("/api/v1/jobs?page_token=x", 400)["reason"], "BAD_REQUEST");
-  EXPECT_EQ(Json("/api/v1/dependencies", 400)["reason"], "BAD_REQUEST");
-  EXPECT_EQ(Json("/api/v1/%zz", 400)["reason"], "BAD_REQUEST");
-  EXPECT_EQ(Json("/nowhere", 404)["reason"], "UNKNOWN_PATH");
+  const auto violation =
+      ErrorOf("/api/v1/jobs?page_size=-3", 400)["details"][1]["field_violations"][0];
+  EXPECT_EQ(violation["field"], "page_size");
+  EXPECT_EQ(violation["description"], "expected a whole number, found \"-3\"");
+  EXPECT_EQ(ReasonOf("/api/v1/jobs?page_token=x", 400), "BAD_REQUEST");
+  EXPECT_EQ(ReasonOf("/api/v1/dependencies", 400), "BAD_REQUEST");
+  EXPECT_EQ(ReasonOf("/api/v1/%zz", 400), "BAD_REQUEST");
+  EXPECT_EQ(ReasonOf("/nowhere", 404), "UNKNOWN_PATH");
   EXPECT_EQ(Ask({.method = "POST", .target = "/api/v1/jobs"}).status, 405u);
 }
 
-TEST_F(WebTest, RefusalOfAnApiPathIsAnApiError) {
+TEST_F(WebTest, RefusalOfAnApiPathIsAnErrorOfTheApi) {
   for (const auto& [status, reason] :
        {std::pair(400u, "BAD_REQUEST"), std::pair(403u, "NOT_ALLOWED"), std::pair(413u, "HAS_BODY"),
         std::pair(421u, "OTHER_HOST"), std::pair(503u, "TOO_MANY")}) {
     const HttpRefusal refusal = {.status = status, .target = "/api/v1/jobs?a", .why = "no"};
     const HttpResponse response = WebRefusal(refusal);
     EXPECT_EQ(response.status, status);
-    const auto error = nlohmann::json::parse(response.body);
-    EXPECT_EQ(error["reason"], reason);
+    const auto error = nlohmann::json::parse(response.body)["error"];
+    EXPECT_EQ(error["code"], status);
+    EXPECT_EQ(error["details"][0]["reason"], reason);
     EXPECT_EQ(error["message"], "no");
   }
   const HttpResponse page = WebRefusal({.status = 421, .target = "/", .why = "no"});
@@ -191,7 +211,7 @@ TEST_F(WebTest, EventsResumeAfterTheLastEventId) {
 }
 
 TEST_F(WebTest, NumberOfMetricSeriesIsLimited) {
-  OpenBox(kFabric);
+  OpenBox(kFabric, {.max_jobs = 100});
   Snapshot snapshot;
   Attribution attribution;
   for (int i = 0; i < 150; ++i) {
@@ -202,7 +222,8 @@ TEST_F(WebTest, NumberOfMetricSeriesIsLimited) {
   const std::string text = Get("/metrics").body;
   EXPECT_THAT(text, AllOf(HasSubstr("# TYPE rocescope_source_received_frames_total counter\n"),
                           HasSubstr("rocescope_build_info{version=\"1.2.3\"} 1\n"),
-                          HasSubstr("\nrocescope_jobs 150\n")));
+                          HasSubstr("\nrocescope_jobs 150\n"),
+                          HasSubstr("\nrocescope_jobs_without_series 50\n")));
   size_t series = 0;
   for (size_t at = 0; (at = text.find("\nrocescope_job_ranks{", at)) != std::string::npos; ++at) {
     ++series;

@@ -2,24 +2,34 @@
 // Responses of the appliance that served this page.
 import { BoxEvents } from "./box_events";
 import type { Answer, DataSource, SourceListener } from "./data_source";
-import type { ApiError } from "./messages";
+import type { ApiError, ErrorBody } from "./messages";
 
 const kTimeoutMs = 20_000;
 
-function isApiError(value: unknown): value is ApiError {
-  return typeof value === "object" && value !== null && "message" in value && "reason" in value;
+function isErrorBody(value: unknown): value is ErrorBody {
+  if (typeof value !== "object" || value === null || !("error" in value)) return false;
+  const { error } = value;
+  return (
+    typeof error === "object" &&
+    error !== null &&
+    "message" in error &&
+    "details" in error &&
+    Array.isArray(error.details)
+  );
 }
 
 async function refusal(response: Response): Promise<Answer> {
   const text = await response.text().catch(() => "");
   let error: ApiError = {
-    code: "",
     reason: `HTTP_${response.status}`,
     message: `The appliance responded with ${response.status} ${response.statusText}.`,
   };
   try {
     const value: unknown = JSON.parse(text);
-    if (isApiError(value)) error = value;
+    if (isErrorBody(value)) {
+      const { message, details, status } = value.error;
+      error = { message, reason: details.find((detail) => detail.reason)?.reason ?? status };
+    }
   } catch {
     // The response is not from the appliance, for example a proxy's error page.
   }

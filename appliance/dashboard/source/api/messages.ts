@@ -12,8 +12,18 @@ export interface SnapshotMetadata {
   window_ns: Int64;
 }
 
+// The body of an error response (Google AIP-193).
+export interface ErrorBody {
+  error: {
+    code: number;
+    message: string;
+    status: string;
+    details: { "@type": string; reason?: string }[];
+  };
+}
+
+// An error response, or what stands for one.
 export interface ApiError {
-  code: string;
   reason: string;
   message: string;
 }

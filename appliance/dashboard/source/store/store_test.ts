@@ -100,7 +100,7 @@ describe("what is shown", () => {
   it("is the error, not an older response, when the appliance rejects a request", async () => {
     await source.answer({ jobs: [] });
     store.refresh();
-    const error = { code: "UNAVAILABLE", reason: "NO_SNAPSHOT_YET", message: "wait" };
+    const error = { reason: "NO_SNAPSHOT_YET", message: "wait" };
     await source.give({ kind: "refused", status: 503, error });
     expect(store.entry(path)).toMatchObject({ status: "refused", error });
     expect(store.entry(path).value).toBeUndefined();
