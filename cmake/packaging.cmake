@@ -35,8 +35,8 @@ set(PACKAGE_MAINTAINER "The rocescope authors <rocescope@users.noreply.github.co
 add_executable(rocescope-agent
   ${packaging}/agent_main.cc
   appliance/cli/command/agent.cc appliance/cli/command/agent_arguments.cc
-  appliance/cli/command/message.cc appliance/cli/command/output.cc
-  appliance/cli/command/stop_signal.cc appliance/common/report/visible_text.cc)
+  appliance/cli/command/log.cc appliance/cli/command/message.cc appliance/cli/command/output.cc
+  appliance/cli/command/stop_signal.cc appliance/common/report/json_line.cc appliance/common/report/visible_text.cc)
 set_target_properties(rocescope-agent PROPERTIES
   UNITY_BUILD OFF RUNTIME_OUTPUT_DIRECTORY ${packaging_out}/agent
   # GPU hosts need no libraries of gRPC.
@@ -44,7 +44,7 @@ set_target_properties(rocescope-agent PROPERTIES
 target_compile_definitions(rocescope-agent PRIVATE ROCESCOPE_VERSION="${ROCESCOPE_VERSION}")
 target_include_directories(rocescope-agent PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(rocescope-agent PRIVATE
-  rocescope::appliance_agent rocescope::dataplane_source rocescope::base_text CLI11::CLI11 fmt::fmt
+  rocescope::appliance_agent rocescope::dataplane_source rocescope::base_text CLI11::CLI11 fmt::fmt spdlog::spdlog_header_only
   rocescope_warnings)
 target_link_options(rocescope-agent PRIVATE -Wl,--gc-sections -Wl,--as-needed)
 

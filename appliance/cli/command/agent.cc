@@ -6,7 +6,7 @@
 #include "appliance/agent/agent.h"
 #include "appliance/agent/rdma_netlink.h"
 #include "appliance/cli/command/exit_code.h"
-#include "appliance/cli/command/message.h"
+#include "appliance/cli/command/log.h"
 #include "appliance/cli/command/output.h"
 #include "appliance/cli/command/stop_signal.h"
 #include "base/count_text.h"
@@ -27,9 +27,10 @@ Result<AgentConfig> ConfigOf(const AgentRunOptions& options) {
 }  // namespace
 
 int RunAgent(const AgentRunOptions& options) {
+  SetLogFormat(options.log_format);
   const Result<AgentConfig> config = ConfigOf(options);
   if (!config) {
-    MessageLines(config.error().message);
+    LogFatal(config.error().message);
     return kExitUnreadable;
   }
   if (options.dump) {
@@ -38,20 +39,23 @@ int RunAgent(const AgentRunOptions& options) {
   }
   EndInputOnSignal();
   const auto agent = Agent::Begin(
-      *config, ROCESCOPE_VERSION, [](const std::string& text) { Message(text); },
+      *config, ROCESCOPE_VERSION,
+      [](const std::string& text) { Log(Severity::kWarning, "agent", text); },
       ReadKernelQueuePairs);
   if (!agent) {
-    MessageLines(agent.error().message);
+    LogFatal(agent.error().message);
     return kExitUnreadable;
   }
-  Message(fmt::format("reporting to the appliance at {} for {}", config->box,
-                      config->host.empty() ? OwnHostName() : config->host));
+  Log(Severity::kInfo, "agent",
+      fmt::format("reporting to the appliance at {} for {}", config->box,
+                  config->host.empty() ? OwnHostName() : config->host));
   (*agent)->Run(InputEndedBySignal);
   const BatchBuffer::Counts counts = (*agent)->counts();
   if (counts.lost_batches > 0) {
-    Message(fmt::format(
-        "{} dropped ({} bytes): the appliance was unreachable for longer than the buffer covers",
-        Counted(counts.lost_batches, "batch"), WithThousands(counts.lost_bytes)));
+    Log(Severity::kWarning, "agent",
+        fmt::format("{} dropped ({} bytes): the appliance was unreachable for longer than the "
+                    "buffer covers",
+                    Counted(counts.lost_batches, "batch"), WithThousands(counts.lost_bytes)));
   }
   return kExitSuccess;
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "appliance/cli/command/log.h"
+
 namespace rocescope {
 
 struct AgentRunOptions {
@@ -13,6 +15,7 @@ struct AgentRunOptions {
   std::string box;
   std::string host;
   std::vector<std::string> nccl_logs;
+  LogFormat log_format = LogFormat::kText;
   bool dump = false;  // print the resulting configuration and exit
 };
 

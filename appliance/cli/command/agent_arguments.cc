@@ -32,6 +32,7 @@ Command AddAgent(CLI::App& parent) {
   Repeatable(app->add_option("--nccl-logs", options->nccl_logs,
                              "Files or glob patterns of NCCL_DEBUG=INFO logs."))
       ->type_name("PATTERN");
+  AddLogFormat(*app, options->log_format);
   app->add_flag("--dump", options->dump,
                 "Print the configuration with every key and its description, and exit.");
   return {.app = app, .run = [options] { return RunAgent(*options); }, .ends_input_itself = true};

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "appliance/cli/command/analysis.h"
+#include "appliance/cli/command/log.h"
 #include "base/result.h"
 
 namespace rocescope {
@@ -90,6 +91,20 @@ inline void AddOutputFormat(CLI::App& app, std::string& format, const std::strin
       ->type_name("FORMAT")
       ->check(CLI::IsMember(formats))
       ->capture_default_str();
+}
+
+// Adds "--log-format text" and "--log-format json".
+inline void AddLogFormat(CLI::App& app, LogFormat& format) {
+  const auto set = [&format](const std::string& name) {
+    format = name == "json" ? LogFormat::kJson : LogFormat::kText;
+  };
+  app.add_option_function<std::string>("--log-format", set,
+                                       "Format of the log on standard error. text: human-readable; "
+                                       "json: one object per line with\n"
+                                       "time, severity, component and message")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->default_str("text");
 }
 
 inline ReportFormat FormatOf(std::string_view name) {

@@ -12,6 +12,7 @@
 
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/history_feed.h"
+#include "appliance/cli/command/log.h"
 #include "appliance/cli/command/message.h"
 #include "appliance/cli/command/output.h"
 #include "appliance/cli/command/stop_signal.h"
@@ -106,17 +107,19 @@ class EventPublisher {
 // Null if the configuration does not enable it.
 Result<std::unique_ptr<HistoryStore>> OpenHistoryStore(const HistoryConfig& config) {
   if (config.file.empty()) return nullptr;
-  return HistoryStore::Open({.file = config.file,
-                             .retention = {.keep_events = config.keep_events,
-                                           .keep_series = config.keep_series,
-                                           .max_bytes = config.max_bytes}},
-                            [](const std::string& text) { Message(text); });
+  return HistoryStore::Open(
+      {.file = config.file,
+       .retention = {.keep_events = config.keep_events,
+                     .keep_series = config.keep_series,
+                     .max_bytes = config.max_bytes}},
+      [](const std::string& text) { Log(Severity::kWarning, "history", text); });
 }
 
 // Null if the configuration does not enable it.
 Result<std::unique_ptr<JobFile>> OpenJobFile(const JobsConfig& config) {
   if (config.file.empty()) return nullptr;
-  return JobFile::Open(config.file, [](const std::string& text) { Message(text); });
+  return JobFile::Open(config.file,
+                       [](const std::string& text) { Log(Severity::kWarning, "jobs", text); });
 }
 
 // Null if the configuration does not enable it.
@@ -137,7 +140,8 @@ Result<std::unique_ptr<HttpServer>> OpenWeb(const ApplianceConfig& config, TlsTe
     const bool has_name = where.address.IsUnspecified() && !config.http.names.empty();
     const std::string host =
         has_name ? fmt::format("{}:{}", config.http.names.front(), where.port) : ToString(where);
-    Message(fmt::format("serving the dashboard at {}://{}/ and metrics at /metrics", scheme, host));
+    Log(Severity::kInfo, "http",
+        fmt::format("serving the dashboard at {}://{}/ and metrics at /metrics", scheme, host));
   }
   return server;
 }
@@ -149,7 +153,7 @@ Result<std::unique_ptr<GrpcServer>> OpenGrpc(const GrpcConfig& config, const Tls
   auto server = GrpcServer::Start(config, tls, service);
   if (!server) return server;
   for (const ListenAddress& where : (*server)->listens()) {
-    Message(fmt::format("listening for gRPC on {}", ToString(where)));
+    Log(Severity::kInfo, "grpc", fmt::format("listening for gRPC on {}", ToString(where)));
   }
   return server;
 }
@@ -157,29 +161,33 @@ Result<std::unique_ptr<GrpcServer>> OpenGrpc(const GrpcConfig& config, const Tls
 void TellBegin(const Box& box) {
   for (const SourceState& source : box.Sources()) {
     if (source.kind == SourceKind::kInterface) {
-      Message(fmt::format("receiving from interface {}", source.name));
+      Log(Severity::kInfo, "source", fmt::format("receiving from interface {}", source.name));
     }
     if (source.kind == SourceKind::kScrape) {
-      Message(fmt::format("scraping {}", Counted(box.config().scrape.targets.size(), "exporter")));
+      Log(Severity::kInfo, "source",
+          fmt::format("scraping {}", Counted(box.config().scrape.targets.size(), "exporter")));
     }
     for (const PortFindings& port : source.ports) {
-      Message(fmt::format("receiving from DPDK port {} ({})", port.name, port.driver));
+      Log(Severity::kInfo, "source",
+          fmt::format("receiving from DPDK port {} ({})", port.name, port.driver));
     }
     const size_t int_sockets = box.config().udp.int_reports.size();
     for (size_t i = 0; i < source.listens.size(); ++i) {
-      Message(fmt::format("listening for {} on UDP {}", i < int_sockets ? "INT reports" : "sFlow",
-                          ToString(source.listens[i])));
+      Log(Severity::kInfo, "source",
+          fmt::format("listening for {} on UDP {}", i < int_sockets ? "INT reports" : "sFlow",
+                      ToString(source.listens[i])));
     }
   }
   if (box.config().topology.empty()) {
-    Message("the configuration has no topology: faults and paths are not diagnosed");
+    Log(Severity::kWarning, "appliance",
+        "the configuration has no topology: faults and paths are not diagnosed");
   }
 }
 
 Status GiveRightsUp(const ApplianceConfig& config) {
   if (!config.user.empty()) return BecomeUser(config.user);
   if (IsPrivileged()) {
-    Message(
+    Log(Severity::kWarning, "appliance",
         "running with elevated privileges; set `user` in the configuration to drop them after "
         "devices and ports are open");
   }
@@ -190,19 +198,21 @@ Status GiveRightsUp(const ApplianceConfig& config) {
 Status TryReload(const std::string& path, Box& box) {
   const Result<ApplianceConfig> config = LoadConfig(path, Pipes::kRefused);
   if (!config) {
-    MessageLines(config.error().message);
-    Message("reload failed: the previous configuration stays in effect");
+    Log(Severity::kError, "reload", config.error().message);
+    Log(Severity::kError, "reload", "reload failed: the previous configuration stays in effect");
     return tl::unexpected(config.error());
   }
   const Status read = box.ReadHostFilesAgain();
   if (!read) {
-    MessageLines(read.error().message);
-    Message("reload of host_files failed: the previous contents stay in effect");
+    Log(Severity::kError, "reload", read.error().message);
+    Log(Severity::kError, "reload",
+        "reload of host_files failed: the previous contents stay in effect");
     return read;
   }
-  Message(*config == box.config()
-              ? "host_files were reloaded"
-              : "host_files were reloaded; the configuration has changed and needs a restart");
+  Log(Severity::kInfo, "reload",
+      *config == box.config()
+          ? "host_files were reloaded"
+          : "host_files were reloaded; the configuration has changed and needs a restart");
   return {};
 }
 
@@ -212,10 +222,10 @@ void Reload(const std::string& path, Service& service, Box& box) {
     if (const Status done = TryReload(path, box); !done) problem = done.error().message;
   } catch (const std::bad_alloc&) {
     problem = "not enough memory to reload host_files";
-    Message(fmt::format("reload failed: {}", problem));
+    Log(Severity::kError, "reload", fmt::format("reload failed: {}", problem));
   } catch (const std::exception& error) {
     problem = error.what();
-    Message(fmt::format("reload failed: {}", problem));
+    Log(Severity::kError, "reload", fmt::format("reload failed: {}", problem));
   }
   service.SetReloadProblem(std::move(problem));
 }
@@ -231,8 +241,9 @@ Watchdog::Beats BeatsOf(const Box& box, const HttpServer* web, const GrpcServer*
 void TellEnd(const HistoryStore& history) {
   const HistoryCounts counts = history.counts();
   if (counts.dropped == 0) return;
-  Message(fmt::format("history: {} of {} were dropped", WithThousands(counts.dropped),
-                      Counted(counts.added, "row")));
+  Log(Severity::kWarning, "history",
+      fmt::format("{} of {} were dropped", WithThousands(counts.dropped),
+                  Counted(counts.added, "row")));
 }
 
 // Returns true if all sources ran until the end.
@@ -240,7 +251,7 @@ bool TellEnd(const Box& box) {
   bool well = true;
   for (const SourceState& source : box.Sources()) {
     const Ledger& ledger = source.statistics.frames.ledger;
-    Message(
+    Log(Severity::kInfo, "source",
         fmt::format("{}: received {} = decoded {} + filtered {} + dropped {}; {} missed before "
                     "that, {} dropped",
                     source.name, WithThousands(ledger.received), WithThousands(ledger.decoded),
@@ -255,30 +266,32 @@ bool TellEnd(const Box& box) {
 }  // namespace
 
 int RunBox(const BoxRunOptions& options) {
+  SetLogFormat(options.log_format);
   const Result<ApplianceConfig> config = LoadConfig(options.config);
   if (!config) {
-    MessageLines(config.error().message);
+    LogFatal(config.error().message);
     return kExitUnreadable;
   }
-  const auto box = Box::Open(*config, [](const std::string& text) { Message(text); });
+  const auto box =
+      Box::Open(*config, [](const std::string& text) { Log(Severity::kWarning, "source", text); });
   if (!box) {
-    MessageLines(box.error().message);
+    LogFatal(box.error().message);
     return kExitUnreadable;
   }
   const Result<TlsTexts> grpc_tls = ReadTls(config->grpc.tls, "grpc");
   const Result<TlsTexts> http_tls = ReadTls(config->http.tls, "http");
   for (const Result<TlsTexts>* const read : {&grpc_tls, &http_tls}) {
     if (*read) continue;
-    MessageLines(read->error().message);
+    LogFatal(read->error().message);
     return kExitUnreadable;
   }
   if (const Status given_up = GiveRightsUp(*config); !given_up) {
-    MessageLines(given_up.error().message);
+    LogFatal(given_up.error().message);
     return kExitUnreadable;
   }
   const auto history = OpenHistoryStore(config->history);
   if (!history) {
-    MessageLines(history.error().message);
+    LogFatal(history.error().message);
     return kExitUnreadable;
   }
   EndInputOnSignal();  // not earlier: the signal would not be noticed while files are read
@@ -286,18 +299,18 @@ int RunBox(const BoxRunOptions& options) {
   TellBegin(**box);
   const auto jobs = OpenJobFile(config->jobs);
   if (!jobs) {
-    MessageLines(jobs.error().message);
+    LogFatal(jobs.error().message);
     return kExitUnreadable;
   }
   Service service(**box, ROCESCOPE_VERSION, history->get(), jobs->get());
   const auto web = OpenWeb(*config, *http_tls, service);
   if (!web) {
-    MessageLines(web.error().message);
+    LogFatal(web.error().message);
     return kExitUnreadable;
   }
   const auto grpc = OpenGrpc(config->grpc, *grpc_tls, service);
   if (!grpc) {
-    MessageLines(grpc.error().message);
+    LogFatal(grpc.error().message);
     return kExitUnreadable;
   }
   (*box)->Start();
@@ -314,7 +327,7 @@ int RunBox(const BoxRunOptions& options) {
   if (manager.watchdog()) {
     watchdog.emplace(
         *manager.watchdog(), [&] { manager.FeedWatchdog(); },
-        [](const std::string& text) { Message(text); });
+        [](const std::string& text) { Log(Severity::kError, "watchdog", text); });
   }
   LowerThreadPriority();  // keep the cores free for API requests
   constexpr std::string_view kReceives = "receives";

@@ -6,16 +6,18 @@
 #include <string>
 
 #include "appliance/cli/command/analysis.h"
+#include "appliance/cli/command/log.h"
 
 namespace rocescope {
 
 struct BoxRunOptions {
   std::string config;  // path
   ReportFormat format = ReportFormat::kText;
+  LogFormat log_format = LogFormat::kText;
 };
 
 // Runs the appliance. Prints one line to standard output for each fault that starts, is resolved or
-// is withdrawn, and messages to standard error. Returns an ExitCode: kExitUnreadable if something
+// is withdrawn, and the log to standard error. Returns an ExitCode: kExitUnreadable if something
 // that the configuration names cannot be opened, kExitDamaged if a source fails.
 int RunBox(const BoxRunOptions& options);
 

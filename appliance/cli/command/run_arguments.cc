@@ -41,6 +41,7 @@ Command AddRun(CLI::App& parent) {
       ->type_name("")
       ->required();
   AddOutputFormat(*app, state->format, "one object a line");
+  AddLogFormat(*app, state->options.log_format);
   return {.app = app,
           .run =
               [state] {
