@@ -132,7 +132,7 @@ TEST(Port, ReportsLackOfMemory) {
 uint64_t ResidentPages() {
   std::ifstream statm("/proc/self/statm");
   uint64_t size = 0;
-  uint64_t resident = 0;
+  [[maybe_unused]] uint64_t resident = 0;
   statm >> size >> resident;
   return resident;
 }
@@ -142,7 +142,7 @@ TEST(Port, StartsAndStopsAHundredTimesWithoutALeak) {
   std::vector<RawFrame> frames(mix.frames().begin(), mix.frames().end());
   for (RawFrame& frame : frames) frame.tap = 0;
   const TemporaryFile file(PcapOf(frames));
-  uint64_t resident = 0;
+  [[maybe_unused]] uint64_t resident = 0;
   for (int round = 0; round < 100; ++round) {
     if (round == 10) resident = ResidentPages();
     TestPort port("net_pcap9", "rx_pcap=" + file.path(), {.mbufs = 2047});
@@ -158,7 +158,9 @@ TEST(Port, StartsAndStopsAHundredTimesWithoutALeak) {
       ASSERT_EQ(port->MbufsInUse(), 0u) << round;
     }
   }
+#ifdef NDEBUG  // builds with sanitizers are debug builds, and there freed memory stays resident
   EXPECT_LT(ResidentPages(), resident + 1000);  // 4 MB
+#endif
 }
 
 }  // namespace
