@@ -17,9 +17,10 @@ constexpr const char* kDescription =
     "appliance until SIGINT or SIGTERM.";
 
 constexpr const char* kFooter =
-    "The agent follows growing NCCL logs and reads the queue pairs of all processes, the job and\n"
+    "The agent reads new lines of NCCL logs, the queue pairs of all processes, the job and\n"
     "rank of their owners, the addresses and counters of RDMA devices, GPUs, and Prometheus\n"
-    "metrics of other programs. It needs read access to the logs. Reading the job and rank of\n"
+    "metrics that local programs export. It needs read access to the logs. Reading the job and "
+    "rank of\n"
     "other users' processes needs CAP_SYS_PTRACE. While the appliance is unreachable, the agent\n"
     "buffers data and reconnects. `rocescope-agent --dump` prints all configuration keys with\n"
     "their meaning.\n\n"

@@ -11,15 +11,14 @@ Command AddAgent(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand(
       "agent", "Run the host agent: report NCCL logs, queue pairs, NICs and GPUs to the appliance");
   app->footer(
-      "Reports growing NCCL logs, the queue pairs of all processes with the job and rank of their "
-      "owners,\n"
-      "RDMA devices with addresses and counters, GPUs, and metrics of programs. It needs no "
-      "privileges\n"
-      "except read access to the logs; job and rank of other users' processes need CAP_SYS_PTRACE. "
-      "While\n"
-      "the appliance is unreachable, the agent buffers data and reconnects. `rocescope agent "
-      "--dump`\n"
-      "prints the configuration reference.\n"
+      "Reports new lines of NCCL logs, the queue pairs of all processes with the job and rank of "
+      "their\n"
+      "owners, RDMA devices with addresses and counters, GPUs, and metrics that local programs "
+      "export. It\n"
+      "needs no privileges except read access to the logs; job and rank of other users' processes "
+      "need\n"
+      "CAP_SYS_PTRACE. While the appliance is unreachable, the agent buffers data and reconnects.\n"
+      "`rocescope agent --dump` prints the configuration reference.\n"
       "\n"
       "Example:\n"
       "  rocescope agent --nccl-logs '/var/log/nccl/*.log'  # appliance on this host\n"

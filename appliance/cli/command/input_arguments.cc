@@ -91,10 +91,10 @@ void AddPacketFilter(CLI::App& app, FrameFilter& filter, const std::string& host
 
 void AddPairingFilter(CLI::App& app, FrameFilter& filter) {
   AddPacketFilter(app, filter,
-                  ".\nApplied before pairing: filtered packets are not used as evidence",
+                  ".\nApplied before connections are identified: excluded packets are not evidence",
                   ".\n"
-                  "Applied before pairing: a connection is found only if the numbers of both of\n"
-                  "its queue pairs are given; NAKs and CNPs are addressed to the sender's");
+                  "Applied before connections are identified: give the numbers of both queue\n"
+                  "pairs of a connection. NAKs and CNPs are addressed to the sender's queue pair");
 }
 
 void CheckFilter(const FrameFilter& filter) {
@@ -148,7 +148,7 @@ void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format, b
       ->excludes(details);
   app.add_option(
          "--topology", options.topology,
-         "Fabric file (YAML, see `rocescope topology`). Required for paths and the diagnosis")
+         "Topology file (YAML, see `rocescope topology`). Required for paths and the diagnosis")
       ->type_name("FILE");
   AddParsed(app, "--interval", "TIME",
             "Interval of flow records, 1ms to 4s (units: ns, us, ms, s), aligned\n"

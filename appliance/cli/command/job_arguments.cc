@@ -43,7 +43,7 @@ void AddClient(CLI::App& app, JobsClientOptions& client) {
 }
 
 void AddId(CLI::App& app, uint64_t& id) {
-  AddWhole(app, "ID", "", "Job number of the scheduler", 1, std::numeric_limits<uint64_t>::max(),
+  AddWhole(app, "ID", "", "Job ID in the scheduler", 1, std::numeric_limits<uint64_t>::max(),
            [&id](uint64_t number) { id = number; })
       ->required();
 }
@@ -73,8 +73,8 @@ Command AddJobRegister(CLI::App& parent) {
       "  rocescope job register 4712 --nodes gpu-33:0-3 --nodes gpu-34:4-7 --appliance box:50051");
   AddId(*app, options->id);
   Repeatable(AddParsed(*app, "--nodes", "LIST",
-                       "Host list of the job's nodes; add :GPUS if the job does not use all GPUs\n"
-                       "of them: gpu-[1-4]:0-3,7. Repeatable",
+                       "Host list of the job's nodes; add :GPUS if the job uses only some of\n"
+                       "their GPUs: gpu-[1-4]:0-3,7. Repeatable",
                        ParseJobNodes,
                        [options](std::vector<AllocatedNode> nodes) {
                          std::ranges::move(nodes, std::back_inserter(options->nodes));
@@ -85,7 +85,7 @@ Command AddJobRegister(CLI::App& parent) {
   AddSeconds(*app, "--start", options->start_seconds,
              "Start time, in seconds since 1970. Default: now");
   AddSeconds(*app, "--limit", options->limit_seconds,
-             "End of the time limit, in seconds since 1970");
+             "Time at which the time limit expires, in seconds since 1970");
   AddClient(*app, options->client);
   return {.app = app, .run = [options] { return RunJobRegister(*options); }};
 }
@@ -121,7 +121,7 @@ Command AddJobShow(CLI::App& parent) {
     std::string format = "text";
   };
   auto state = std::make_shared<State>();
-  CLI::App* app = parent.add_subcommand("show", "Print a registered job and its condition");
+  CLI::App* app = parent.add_subcommand("show", "Print a registered job and its status");
   AddId(*app, state->options.id);
   AddOutputFormat(*app, state->format, "one object");
   AddClient(*app, state->options.client);
@@ -159,7 +159,7 @@ Command AddJobPlace(CLI::App& parent) {
   };
   lists("--candidates", options.candidates, "Host list of candidates. Default: all hosts");
   lists("--exclude", options.exclude, "Host list of nodes to exclude");
-  AddWhole(*app, "--job", "ID", "Number of the requesting job: its own nodes count as idle", 1,
+  AddWhole(*app, "--job", "ID", "ID of the requesting job: its own nodes count as idle", 1,
            std::numeric_limits<uint64_t>::max(),
            [&options](uint64_t number) { options.job = number; });
   app->add_flag("--without-telemetry", options.without_telemetry,

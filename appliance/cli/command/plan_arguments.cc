@@ -76,7 +76,7 @@ Command AddPlan(CLI::App& parent) {
       "  rocescope plan fabric.yaml --collector ens1f0=400G@leaf0:Ethernet33,172.31.0.1 \\\n"
       "      --vendor nxos -d plan/");
   app->add_option("FABRIC", state->options.fabric,
-                  "Fabric file (topology/README.md); - reads standard input")
+                  "Topology file (topology/README.md); - reads standard input")
       ->type_name("")
       ->required();
   AddCollectors(*app, plan);
@@ -101,7 +101,7 @@ Command AddPlan(CLI::App& parent) {
                       "Default: 128 if the vendor's switches support it")
           ->type_name("N")
           ->check(CLI::Range(0, 9216));
-  app->add_option("--sample", plan.one_in, "Mirror one of this many packets")
+  app->add_option("--sample", plan.one_in, "Mirror one in N packets")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();

@@ -39,9 +39,9 @@ Command AddReplay(CLI::App& parent) {
     std::string via = "file";
   };
   auto state = std::make_shared<State>();
-  CLI::App* app = parent.add_subcommand(
-      "replay",
-      "Analyse captures or a run: report faults, jobs, paths, traffic, losses and ECN marks");
+  CLI::App* app = parent.add_subcommand("replay",
+                                        "Analyse captures or a run directory: report faults, jobs, "
+                                        "paths, traffic, losses, ECN marks");
   app->footer(
       "The report begins with FAULTS: each fault with its place, time, affected jobs, recommended "
       "action\n"
@@ -49,16 +49,17 @@ Command AddReplay(CLI::App& parent) {
       "topology; it\n"
       "uses counters, mirrored packets, INT, sFlow and logs. By default, the report fits on one "
       "screen;\n"
-      "--details prints all sections. HOTSPOTS (congested queues), ANOMALIES (counters outside the "
-      "range\n"
-      "of their history and peers) and SERVICE LEVELS (share of time within bounds) also occur in "
-      "healthy\n"
-      "fabrics.\n"
+      "--details prints all sections. HOTSPOTS (congested queues) and ANOMALIES (counters outside "
+      "the\n"
+      "range of their history and peers) also occur in healthy fabrics. SERVICE LEVELS shows the "
+      "share "
+      "of\n"
+      "time within bounds.\n"
       "\n"
       "NCCL logs and rdma output map queue pairs to ranks, GPUs and hosts; without them, jobs are\n"
-      "inferred from synchronised traffic. A topology adds paths, the cabling check, the "
-      "diagnosis, and\n"
-      "the hosts of --slurm.\n"
+      "inferred from synchronised traffic. A topology adds paths, the cabling check and the "
+      "diagnosis,\n"
+      "and assigns the nodes of --slurm to hosts.\n"
       "\n"
       "Examples:\n"
       "  rocescope replay capture.pcap\n"
@@ -79,9 +80,9 @@ Command AddReplay(CLI::App& parent) {
       ->capture_default_str();
   CLI::Option* only =
       AddParsed(*app, "--only", "PARTS",
-                "Parts of the run's telemetry to use, separated by commas: mirror, port-mirror,\n"
-                "leaf-mirror or port-sets, int, sflow, counters or switch-counters,\n"
-                "nccl, rdma, slurm",
+                "Use only these parts of the run's telemetry, separated by commas. Mirrored\n"
+                "frames: at most one of mirror, port-mirror, leaf-mirror and port-sets.\n"
+                "Counters: counters or switch-counters. Others: int, sflow, nccl, rdma, slurm",
                 ParseRunParts, [state](const RunParts& parts) { state->options.parts = parts; });
   CLI::Option* loss =
       app->add_option("--mirror-loss", state->options.mirror_loss,
@@ -140,14 +141,15 @@ Command AddCapture(CLI::App& parent) {
   };
   auto state = std::make_shared<State>();
   CLI::App* app = parent.add_subcommand(
-      "capture", "Receive from DPDK ports, print live counts, and report like replay");
+      "capture", "Receive from DPDK ports, print live counts, and then the same report as replay");
   app->footer(
-      "Runs until --seconds have elapsed, SIGINT or SIGTERM arrives, or all ports are capture "
-      "files and\n"
-      "end; then prints the report. Live counts are printed to standard error once a second. "
-      "Losses of a\n"
-      "port's NIC are listed after the ledger, which accounts for the frames that the NIC "
-      "delivered.\n"
+      "Runs until --seconds have elapsed, SIGINT or SIGTERM arrives, or all ports read capture "
+      "files that\n"
+      "have ended; then prints the report. Live counts are printed to standard error once a "
+      "second. "
+      "The\n"
+      "ledger accounts for the frames that the NICs delivered; frames that a NIC lost are listed "
+      "after it.\n"
       "\n"
       "Examples:\n"
       "  rocescope capture --eal '-l 2-5 -a 0000:3b:00.0' --seconds 60\n"
@@ -171,8 +173,8 @@ Command AddCapture(CLI::App& parent) {
          "--spread", state->spread,
          "How both directions of a host pair reach the same lcore. software: lcores forward\n"
          "frames by their inner addresses; rss: by the NIC's hash of the outer addresses,\n"
-         "equal on all ports; none: they may not; auto: software if more than one\n"
-         "lcore receives")
+         "which must be equal on all ports; none: not ensured; auto: software if more\n"
+         "than one lcore receives")
       ->type_name("METHOD")
       ->check(CLI::IsMember({"auto", "rss", "software", "none"}))
       ->capture_default_str();

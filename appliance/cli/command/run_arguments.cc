@@ -16,7 +16,7 @@ Command AddRun(CLI::App& parent) {
   };
   auto state = std::make_shared<State>();
   CLI::App* app = parent.add_subcommand("run",
-                                        "Run the collector daemon: receive telemetry, diagnose "
+                                        "Run the appliance: receive telemetry, diagnose "
                                         "continuously, and serve the APIs and the dashboard");
   app->footer(
       "Receives mirrored packets from DPDK ports and network interfaces, INT reports and sFlow on "
@@ -31,16 +31,17 @@ Command AddRun(CLI::App& parent) {
       "API at 127.0.0.1:50051. Access from other machines requires mutual TLS. `rocescope config "
       "dump`\n"
       "prints the configuration reference.\n"
-      "Exit codes: 0 ended by a signal, 1 a source failed, 3 the configuration or something that "
-      "it names\n"
-      "is not usable, 4 standard output cannot be written.\n"
+      "Exit codes: 0 ended by a signal, 1 a source failed, 3 the configuration, or a file, device "
+      "or "
+      "address\n"
+      "that it names, cannot be used, 4 standard output cannot be written.\n"
       "\n"
       "Example:\n"
       "  rocescope run /etc/rocescope/appliance.yaml");
   app->add_option("CONFIG", state->options.config, "Configuration file (YAML)")
       ->type_name("")
       ->required();
-  AddOutputFormat(*app, state->format, "one object a line");
+  AddOutputFormat(*app, state->format, "one object per line");
   AddLogFormat(*app, state->options.log_format);
   return {.app = app,
           .run =
@@ -68,8 +69,9 @@ void AddPage(CLI::App& app, BoxPage& page) {
 
 Command AddHealthcheck(CLI::App& parent) {
   auto page = std::make_shared<BoxPage>();
-  CLI::App* app = parent.add_subcommand("healthcheck",
-                                        "Check the state of a running appliance, for containers");
+  CLI::App* app = parent.add_subcommand(
+      "healthcheck",
+      "Check the state of a running appliance, for example as a container health check");
   app->footer(
       "Prints the state (SERVING, WAITING for the first telemetry, or DEGRADED) and one line for "
       "each\n"
@@ -88,7 +90,7 @@ Command AddDoctor(CLI::App& parent) {
   app->footer(
       "Finds silent sources, ports without RoCE, losses, switches and hosts missing from the "
       "topology,\n"
-      "clock offsets and stuck counters, with a recommended action each. Faults of the fabric are "
+      "clock offsets and stuck counters, each with a recommended action. Faults of the fabric are "
       "shown\n"
       "on the dashboard.\n"
       "Exit codes: 0 no problems, 1 problems, 3 no answer.");

@@ -24,11 +24,12 @@ Command AddScore(CLI::App& parent) {
       "\n"
       "All columns are percentages: P is precision, R is recall; JOBS ARI is the adjusted Rand "
       "index of\n"
-      "the assignment to jobs; PATH is weighted by bytes, IN REACH is the share of bytes that "
-      "samples can\n"
-      "be expected to resolve. ! marks a missed threshold, \"few\" a confidence with too few "
-      "samples to\n"
-      "judge. Views for faults (full, leaf-switch-counters, port-sets-counters) have separate "
+      "the assignment to jobs; PATH is weighted by bytes. IN REACH is the share of bytes on "
+      "flows for\n"
+      "which an sFlow sample can be expected. \"!\" marks a missed threshold; \"few\" marks a "
+      "confidence\n"
+      "level with too few findings to judge. Views for faults (full, leaf-switch-counters, "
+      "port-sets-counters) have separate "
       "tables.\n"
       "\n"
       "Examples:\n"
@@ -38,19 +39,19 @@ Command AddScore(CLI::App& parent) {
   app->add_option("PATH", state->options.path, "Run directory, or directory of *.score.json files")
       ->type_name("")
       ->required();
-  Repeatable(
-      app->add_option(
-             "--view", state->options.views,
-             "View to score: a name, paths or diagnosis for all views of that group, or all\n"
-             "(faults only, with whatever telemetry the run has, without thresholds).\n"
-             "Repeatable. Default: all views for which the run has telemetry")
-          ->type_name("NAME"));
+  Repeatable(app->add_option(
+                    "--view", state->options.views,
+                    "View (subset of the telemetry) to score: the name of one view; \"paths\" or\n"
+                    "\"diagnosis\" for all views of that group; or \"all\" for one view with all\n"
+                    "telemetry of the run, which scores only faults and has no thresholds.\n"
+                    "Repeatable. Default: all views for which the run has telemetry")
+                 ->type_name("NAME"));
   app->add_option("--report", state->options.report,
                   "Score this output of `rocescope replay -o json` instead of replaying")
       ->type_name("FILE");
   app->add_option("--priors", state->options.priors,
-                  "Frequency of each fault type (sim/draw/priors.yaml); adds figures\n"
-                  "weighted by it")
+                  "File with the frequency of each fault type (like sim/draw/priors.yaml);\n"
+                  "adds figures that are weighted by these frequencies")
       ->type_name("FILE");
   AddOutputFormat(*app, state->format, "one object for each run");
   return {.app = app, .run = [state] {

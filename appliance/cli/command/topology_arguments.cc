@@ -24,7 +24,7 @@ void AddTopologyFormat(CLI::App& app, std::string& format, std::vector<std::stri
   const bool all = formats.size() > 2;  // not for `validate`
   app.add_option("-o,--output", format,
                  std::string("Output format. text: human-readable; json: one object") +
-                     (all ? "; dot: for Graphviz;\nyaml: the fabric file" : ""))
+                     (all ? "; dot: for Graphviz;\nyaml: the topology file" : ""))
       ->type_name("FORMAT")
       ->check(CLI::IsMember(formats))
       ->capture_default_str();
@@ -91,7 +91,7 @@ Command AddTopologyGenerate(CLI::App& parent) {
           }};
 }
 
-constexpr const char* kFabricFile = "Fabric file (topology/README.md); - reads standard input";
+constexpr const char* kFabricFile = "Topology file (topology/README.md); - reads standard input";
 
 Command AddTopologyValidate(CLI::App& parent) {
   struct State {
@@ -100,7 +100,7 @@ Command AddTopologyValidate(CLI::App& parent) {
   };
   auto state = std::make_shared<State>();
   CLI::App* app =
-      parent.add_subcommand("validate", "Check a fabric file for errors and likely mistakes");
+      parent.add_subcommand("validate", "Check a topology file for errors and likely mistakes");
   app->footer(
       "Each error is printed as FILE:LINE:COLUMN to standard error, with exit code 3. For a valid "
       "fabric,\n"
@@ -123,7 +123,7 @@ Command AddTopologyConvert(CLI::App& parent) {
   auto state = std::make_shared<State>();
   topology::ConvertOptions& assume = state->options.assume;
   CLI::App* app = parent.add_subcommand(
-      "convert", "Convert Slurm's topology.conf, containerlab or PTM to a fabric file");
+      "convert", "Convert Slurm's topology.conf, containerlab or PTM to a topology file");
   app->footer(
       "Assumptions are printed to standard error. None of these formats contains speeds, addresses "
       "or\n"
@@ -137,8 +137,8 @@ Command AddTopologyConvert(CLI::App& parent) {
       ->type_name("")
       ->required();
   app->add_option("--from", state->from,
-                  "Input format: slurm, containerlab or ptm (DOT of Cumulus and SONiC).\n"
-                  "Default: by the file name (.conf, .clab.yml, .dot)")
+                  "Input format: slurm, containerlab or ptm (topology files of Cumulus Linux\n"
+                  "and SONiC in DOT). Default: by the file name (.conf, .clab.yml, .dot)")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"slurm", "containerlab", "ptm"}));
   AddSpeed(*app, "--speed", "Speed of all links. Default: 100G", assume.bits_per_second);
@@ -161,7 +161,8 @@ Command AddTopologyConvert(CLI::App& parent) {
     Repeatable(
         app->add_option(
                "--" + std::string(NameOf(tier)), assume.names_of_tier[static_cast<size_t>(tier)],
-               fmt::format("Names of the nodes of tier {}, with * and ?. Repeatable", NameOf(tier)))
+               fmt::format("Names of the nodes of tier {}; * and ? are wildcards. Repeatable",
+                           NameOf(tier)))
             ->type_name("NAME"));
   }
   AddTopologyFormat(*app, state->format, {"yaml", "text", "json", "dot"});
@@ -184,10 +185,12 @@ Command AddTopologyExport(CLI::App& parent) {
   auto state = std::make_shared<State>();
   CLI::App* app = parent.add_subcommand("export", "Export a fabric as Slurm's topology.conf");
   app->footer(
-      "For TopologyPlugin=topology/tree, in which each node belongs to exactly one switch: all "
-      "leaves of\n"
-      "the rails of the same hosts become one line, and the spines of a pod become one line "
-      "above.\n"
+      "The output is for TopologyPlugin=topology/tree, in which each node belongs to exactly one "
+      "switch.\n"
+      "Therefore, all leaves that connect the same hosts become one SwitchName line, and the "
+      "spines "
+      "of a\n"
+      "pod become one SwitchName line above them.\n"
       "\n"
       "Example:\n"
       "  rocescope topology export fabric.yaml --format slurm > /etc/slurm/topology.conf");
@@ -231,7 +234,7 @@ Command AddTopologyShow(CLI::App& parent) {
 
 Command AddTopology(CLI::App& parent) {
   CLI::App* app =
-      parent.add_subcommand("topology", "Generate, validate, convert and show fabric files");
+      parent.add_subcommand("topology", "Generate, validate, convert and show topology files");
   app->require_subcommand(1);
   app->footer("`rocescope topology COMMAND --help` describes one command.");
   const std::vector<Command> commands = {AddTopologyGenerate(*app), AddTopologyValidate(*app),

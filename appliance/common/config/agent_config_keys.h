@@ -43,7 +43,7 @@ void VisitKeys(AgentConfig& config, Visitor& visitor) {
               "Files or glob patterns of logs with NCCL_DEBUG=INFO output, for example "
               "/var/log/nccl/*.log*. The pattern should match rotated files too.");
   visitor.Key("log_age", Within<Duration>{config.log_age, kHour, std::chrono::hours(24 * 3650)},
-              "Logs that were last written longer ago are ignored.");
+              "Maximum age of logs: logs that have not been written to for longer are ignored.");
   visitor.Key("log_period", Within<Duration>{config.log_period, kOften, kHour},
               "Interval at which logs are read.");
   visitor.Key("queue_pairs", config.queue_pairs,
@@ -59,8 +59,9 @@ void VisitKeys(AgentConfig& config, Visitor& visitor) {
   visitor.Key(
       "interfaces", config.interfaces,
       "Interfaces without an RDMA device whose counters are reported too, for example [eth0].");
-  visitor.Key("metrics", config.metrics,
-              "Metrics of programs on this host, in the Prometheus or OpenMetrics text format.");
+  visitor.Key(
+      "metrics", config.metrics,
+      "Metrics that programs on this host export, in the Prometheus or OpenMetrics text format.");
   visitor.Key("buffer", Bytes{config.buffer, uint64_t{64} << 10, uint64_t{1} << 30},
               "Maximum size of the send buffer in bytes. It holds data while the appliance is "
               "unreachable, and logs to send again if the appliance restarts.");

@@ -159,7 +159,7 @@ void VisitKeys(AgentsConfig& config, Visitor& visitor) {
   visitor.Key("any_host", config.any_host,
               "Certificate names of agents that may report for any host.");
   visitor.Key("max_hosts", Within<uint32_t>{config.most, 1, 65'536},
-              "Maximum number of hosts that report through an agent. Agents of further hosts are "
+              "Maximum number of hosts whose agents may report. Agents of further hosts are "
               "rejected.");
   visitor.Key(
       "max_bytes_per_second", Bytes{config.bytes_per_second, uint64_t{16} << 10, uint64_t{1} << 30},
@@ -235,10 +235,10 @@ template <typename Visitor>
 void VisitKeys(MetricsConfig& config, Visitor& visitor) {
   visitor.Key(
       "max_links", Within<uint32_t>{config.max_links, 0, 1'000'000},
-      "Maximum number of link directions with series of their own, six for each. The first ones "
-      "with traffic have them until the appliance stops.");
+      "Maximum number of link directions that have time series of their own (six each). The link "
+      "directions that carry traffic first keep their series until the appliance stops.");
   visitor.Key("max_jobs", Within<uint32_t>{config.max_jobs, 0, 100'000},
-              "Maximum number of jobs with series of their own, five for each.");
+              "Maximum number of jobs that have time series of their own (five each).");
 }
 
 template <typename Visitor>
@@ -275,8 +275,8 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
   visitor.Key(
       "analysis_window",
       Within<Duration>{config.analysis_window, std::chrono::milliseconds(1), std::chrono::hours(1)},
-      "Time window over which congestion and faults are diagnosed. All answers are recomputed at "
-      "its end. It must be at least the polling interval of counters.");
+      "Time window over which congestion and faults are diagnosed. All results are recomputed at "
+      "the end of each window. It must be at least the polling interval of counters.");
   visitor.Key("interfaces", config.interfaces,
               "Network interfaces to capture from through the kernel.");
   visitor.Key("dpdk", config.dpdk, "Ports to receive from through DPDK.");

@@ -116,10 +116,10 @@ void AddSources(Service& service, Families& out) {
                   "Frames and datagrams of this source that were not decoded, by reason.",
                   ledger.dropped[i], std::move(with_reason));
     }
-    out.Counter(
-        "source_missed_frames_total",
-        "Frames and datagrams of this source that the kernel or NIC dropped on a full buffer.",
-        counted.missed, labels);
+    out.Counter("source_missed_frames_total",
+                "Frames and datagrams of this source that the kernel or NIC dropped because a "
+                "buffer was full.",
+                counted.missed, labels);
     out.Counter("source_records_total", "Records of this source passed to the analysis.",
                 counted.records, labels);
     out.Counter("source_records_dropped_total",
@@ -139,7 +139,7 @@ void AddSources(Service& service, Families& out) {
 void AddHistory(const HistoryStore& history, Families& out) {
   const HistoryCounts counts = history.counts();
   out.Counter("history_written_rows_total",
-              "Rows (events and minutes) written to the history file.", counts.written);
+              "Rows (events and one-minute values) written to the history file.", counts.written);
   out.Counter(
       "history_dropped_rows_total",
       "Rows not written to the history file because the disk was slow or full or the file damaged.",
@@ -167,7 +167,7 @@ void AddAnswer(const AnswerView& view, Families& out) {
   out.Gauge("analysis_duration_seconds", "Duration of the last analysis pass in seconds.",
             Seconds(answer.took.count()));
   const Snapshot& snapshot = view.snapshot();
-  out.Gauge("flows", "Flows (queue pair directions) in the last snapshot.",
+  out.Gauge("flows", "Flows (one for each direction of a connection) in the last snapshot.",
             static_cast<double>(snapshot.flows->size()));
   std::array<size_t, 3> by_state{};
   for (const Connection& connection : *snapshot.connections) {
@@ -238,7 +238,7 @@ void AddLinks(const AnswerView& view, const topology::Fabric& fabric, TrafficCou
                 "Frames of this port that the port at the other end received with errors.",
                 link.errors, labels);
     out.Counter("link_paused_seconds_total",
-                "Time for which PFC paused this port in seconds, summed over priorities.",
+                "Time in seconds during which PFC paused this port, summed over priorities.",
                 Seconds(link.paused.count()), labels);
   }
   const LinkLoads& loads = *view.snapshot().link_loads;
@@ -268,11 +268,12 @@ void AddFaults(const AnswerView& view, Families& out) {
     ++active;
     if (told++ >= kMaxFindingsTold) continue;
     out.Gauge(
-        "finding_confidence_ratio", "Confidence of this ongoing fault.", finding.confidence(),
+        "finding_confidence_ratio", "Confidence of the finding about this ongoing fault.",
+        finding.confidence(),
         {{"kind", finding.kind()}, {"place", finding.place()}, {"direction", finding.direction()}});
   }
   out.Gauge("findings", "Ongoing faults.", static_cast<double>(active));
-  out.Gauge("hotspots", "Congested queues that the analysis currently remembers.",
+  out.Gauge("hotspots", "Ongoing and recent hotspots (congested queues) in the last snapshot.",
             static_cast<double>(view.snapshot().congestion->hotspots.size()));
 }
 
