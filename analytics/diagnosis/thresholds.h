@@ -44,9 +44,9 @@ namespace rocescope {
       "Minimum number of windows that must agree on the minimum delay of a path before it is "     \
       "used as the baseline.")                                                                     \
   ROW(latency_windows, uint32_t, 2, "windows", 1, 64,                                              \
-      "Minimum number of windows with a longer delay before it is reported.")                      \
+      "Minimum number of windows with a longer delay before the delay is reported.")               \
   ROW(latency_packets, uint32_t, 5, "packets", 1, 10000,                                           \
-      "Minimum number of packets with a longer delay before it is reported.")                      \
+      "Minimum number of packets with a longer delay before the delay is reported.")               \
   /* Switches: switch_loss, threshold, late_cnps, hashing. */                                      \
   ROW(queued_frames_uncertainty, double, 0.5, "fraction", 0, 1,                                    \
       "Uncertainty of the number of queued frames, which is computed from queued bytes.")          \
@@ -63,9 +63,9 @@ namespace rocescope {
       "If even the fastest data packet on the same path is delayed by more than this, CNPs do "    \
       "not count as late. The default is the time of two frames of 4 kB at 100 Gb/s.")             \
   ROW(late_cnps, uint32_t, 3, "packets", 1, 10000,                                                 \
-      "Minimum number of late CNPs at a switch before late CNPs are reported.")                    \
+      "Minimum number of CNPs that a switch delays before late CNPs are reported.")                \
   ROW(cnps_in_data_queue, uint32_t, 2, "packets", 1, 10000,                                        \
-      "Minimum number of CNPs in a data queue, according to INT, before it is reported.")          \
+      "Minimum number of CNPs in a data queue, according to INT, before this is reported.")        \
   ROW(data_queue_packets, uint32_t, 20, "packets", 1, 1000000,                                     \
       "Minimum number of data packets in a queue for it to count as a data queue.")                \
   ROW(data_queue_ratio, double, 0.1, "fraction", 0, 1,                                             \

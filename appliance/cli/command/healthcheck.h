@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `rocescope healthcheck`: checks the state of a running appliance, for containers and watchdogs.
+// `rocescope healthcheck`: checks the state of a running appliance, for container health checks and
+// watchdogs.
 #pragma once
 
 #include "appliance/cli/command/box_page.h"

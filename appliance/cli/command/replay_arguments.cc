@@ -41,7 +41,7 @@ Command AddReplay(CLI::App& parent) {
   auto state = std::make_shared<State>();
   CLI::App* app = parent.add_subcommand("replay",
                                         "Analyse captures or a run directory: report faults, jobs, "
-                                        "paths, traffic, losses, ECN marks");
+                                        "paths, traffic, losses and ECN marks");
   app->footer(
       "The report begins with FAULTS: each fault with its place, time, affected jobs, recommended "
       "action\n"
@@ -51,10 +51,9 @@ Command AddReplay(CLI::App& parent) {
       "screen;\n"
       "--details prints all sections. HOTSPOTS (congested queues) and ANOMALIES (counters outside "
       "the\n"
-      "range of their history and peers) also occur in healthy fabrics. SERVICE LEVELS shows the "
-      "share "
-      "of\n"
-      "time within bounds.\n"
+      "range of their history and peers) also occur in healthy fabrics. SERVICE LEVELS shows "
+      "the\n"
+      "share of time within bounds.\n"
       "\n"
       "NCCL logs and rdma output map queue pairs to ranks, GPUs and hosts; without them, jobs are\n"
       "inferred from synchronised traffic. A topology adds paths, the cabling check and the "
@@ -141,14 +140,14 @@ Command AddCapture(CLI::App& parent) {
   };
   auto state = std::make_shared<State>();
   CLI::App* app = parent.add_subcommand(
-      "capture", "Receive from DPDK ports, print live counts, and then the same report as replay");
+      "capture", "Receive from DPDK ports, print live counts, and then the report of replay");
   app->footer(
       "Runs until --seconds have elapsed, SIGINT or SIGTERM arrives, or all ports read capture "
       "files that\n"
       "have ended; then prints the report. Live counts are printed to standard error once a "
-      "second. "
-      "The\n"
-      "ledger accounts for the frames that the NICs delivered; frames that a NIC lost are listed "
+      "second.\n"
+      "The ledger accounts for the frames that the NICs delivered; frames that a NIC lost are "
+      "listed\n"
       "after it.\n"
       "\n"
       "Examples:\n"

@@ -32,9 +32,8 @@ Command AddRun(CLI::App& parent) {
       "dump`\n"
       "prints the configuration reference.\n"
       "Exit codes: 0 ended by a signal, 1 a source failed, 3 the configuration, or a file, device "
-      "or "
-      "address\n"
-      "that it names, cannot be used, 4 standard output cannot be written.\n"
+      "or\n"
+      "address that it names, cannot be used, 4 standard output cannot be written.\n"
       "\n"
       "Example:\n"
       "  rocescope run /etc/rocescope/appliance.yaml");
@@ -70,8 +69,7 @@ void AddPage(CLI::App& app, BoxPage& page) {
 Command AddHealthcheck(CLI::App& parent) {
   auto page = std::make_shared<BoxPage>();
   CLI::App* app = parent.add_subcommand(
-      "healthcheck",
-      "Check the state of a running appliance, for example as a container health check");
+      "healthcheck", "Check the state of a running appliance (for container health checks)");
   app->footer(
       "Prints the state (SERVING, WAITING for the first telemetry, or DEGRADED) and one line for "
       "each\n"

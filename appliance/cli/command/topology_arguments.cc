@@ -188,9 +188,8 @@ Command AddTopologyExport(CLI::App& parent) {
       "The output is for TopologyPlugin=topology/tree, in which each node belongs to exactly one "
       "switch.\n"
       "Therefore, all leaves that connect the same hosts become one SwitchName line, and the "
-      "spines "
-      "of a\n"
-      "pod become one SwitchName line above them.\n"
+      "spines\n"
+      "of a pod become one SwitchName line above them.\n"
       "\n"
       "Example:\n"
       "  rocescope topology export fabric.yaml --format slurm > /etc/slurm/topology.conf");

@@ -82,7 +82,7 @@ void AddNotes(const Fabric& fabric, Plan& plan) {
         "session.");
   }
   if (!fabric.taps().empty()) {
-    plan.notes.push_back(fmt::format("The fabric file contains {}, which the plan replaces.",
+    plan.notes.push_back(fmt::format("The topology file contains {}, which the plan replaces.",
                                      Counted(fabric.taps().size(), "mirror session")));
   }
   if (plan.settings.shape.erspan == 2) {
@@ -167,7 +167,7 @@ Result<Plan> MakePlan(const Fabric& fabric, const PlanOptions& options) {
     const std::string unnamed = WithoutErspanSource(fabric, *mirrors);
     if (!unnamed.empty()) {
       return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("the fabric file has no erspan_source for {}: add the source "
+                       fmt::format("the topology file has no erspan_source for {}: add the source "
                                    "address of the copies to each switch",
                                    unnamed));
     }

@@ -31,12 +31,12 @@ struct Plan {
   const MirrorPlan* mirrors() const { return chosen ? &choices[*chosen] : nullptr; }
 };
 
-// The error names the option, or the switch in the fabric file, to change.
+// The error names the option, or the switch in the topology file, to change.
 Result<Plan> MakePlan(const topology::Fabric& fabric, const PlanOptions& options);
 
 // Returns the fabric with the planned mirror sessions instead of its own.
 Result<topology::Fabric> PlannedFabric(const topology::Fabric& fabric, const Plan& plan);
-// The section `mirrors` for the fabric file; empty without mirror sessions.
+// The section `mirrors` for the topology file; empty without mirror sessions.
 Result<std::string> MirrorsSection(const topology::Fabric& fabric, const Plan& plan);
 // The configuration for `rocescope run`, with the fabric in `topology_file`.
 std::string ApplianceYaml(const Plan& plan, std::string_view topology_file);

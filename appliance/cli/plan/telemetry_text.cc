@@ -73,7 +73,7 @@ std::string SflowText(const Fabric& fabric, const Plan& plan) {
                     NamesOf(fabric, sflow.mirroring), plan.settings.platform->title);
   }
   if (!sflow.unnamed.empty()) {
-    text += fmt::format("  excluded: {}: the fabric file has no sflow_agent for them\n",
+    text += fmt::format("  excluded: {}: the topology file has no sflow_agent for them\n",
                         NamesOf(fabric, sflow.unnamed));
   }
   return text;
@@ -81,11 +81,11 @@ std::string SflowText(const Fabric& fabric, const Plan& plan) {
 
 std::string IntText(const Plan& plan) {
   if (plan.int_switches == 0) {
-    return "\nINT: no switch has an int_switch_id in the fabric file\n";
+    return "\nINT: no switch has an int_switch_id in the topology file\n";
   }
   return fmt::format(
       "\n"
-      "INT: {} in the fabric file; if supported (INT-XD, telemetry report 2.0), send reports to "
+      "INT: {} in the topology file; if supported (INT-XD, telemetry report 2.0), send reports to "
       "{}:{}\n",
       Counted(plan.int_switches, "switch id"), ToString(plan.options.telemetry), kIntReportPort);
 }
