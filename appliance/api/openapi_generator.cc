@@ -5,7 +5,7 @@
 // --include_source_info. The fields of a request become parameters. Response bodies follow the JSON
 // mapping of AppendJson: proto field names, all fields except unset messages, 64-bit integers as
 // strings. Comments become descriptions. "GET /PATH" in the comment of a call gives its path; calls
-// without it are gRPC only. "in JSON: ?NAME=..." in the comment of a request field gives query
+// without it are gRPC only. "over HTTP: ?NAME=..." in the comment of a request field gives query
 // parameters that replace the fields.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
@@ -116,7 +116,7 @@ class Generator {
     }
     document_["paths"]["/api/v1/openapi.json"]["get"] = {
         {"operationId", "OpenApi"},
-        {"description", "This document."},
+        {"description", "Returns the OpenAPI description of this API."},
         {"responses",
          {{"200",
            {{"description", "OpenAPI 3.1"},
@@ -200,7 +200,7 @@ class Generator {
     for (int i = 0; i < request.field_count(); ++i) {
       const FieldDescriptor& field = *request.field(i);
       const std::string comment = CommentOf(field);
-      const size_t other = comment.find("in JSON: ?");
+      const size_t other = comment.find("over HTTP: ?");
       if (other == std::string::npos) {
         parameters.push_back(ParameterOf(path, field, comment));
         continue;
@@ -211,7 +211,11 @@ class Generator {
            at != std::sregex_iterator(); ++at) {
         parameters.push_back({{"name", (*at)[1].str()},
                               {"in", "query"},
-                              {"description", "Exactly one of these parameters is required."},
+                              {"description",
+                               "Exactly one of blast_radius and needs is required. blast_radius "
+                               "returns the elements that depend on the given element; needs "
+                               "returns the elements on which it depends. The element is a node, "
+                               "port NODE:PORT, NIC HOST:NIC, GPU HOST:gpu:NUMBER, link, or job."},
                               {"schema", {{"type", "string"}}}});
       }
       return parameters;
