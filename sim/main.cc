@@ -186,7 +186,7 @@ int List(const std::string& directory) {
     if (!scenario) return Fail(scenario.error(), kExitInput);
     Print("{:<28} {}\n", file.filename().string(), scenario->about);
   }
-  Print("\nFault types:\n");
+  Print("\nFault kinds:\n");
   for (const FaultInfo& fault : kFaultInfos) {
     Print("{:<28} {}: {}\n", fault.name, NameOf(fault.place), fault.sentence);
   }

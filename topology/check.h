@@ -26,11 +26,11 @@ struct Fault {
   std::string message;
 };
 
-// Returns the first inconsistency; if two parts contradict each other, the later one. Examples are
-// a duplicate or invalid name, a port outside its node's range, a link without two ends on two
-// nodes or without a speed, a host port that does not belong to exactly one NIC, a duplicate
-// address in a segment, a GPU with a NIC of another host, and a tap on a host or on ports of
-// another switch.
+// Returns the first inconsistency. If two parts contradict each other, the error is reported for
+// the later one. Examples are a duplicate or invalid name, a port outside its node's range, a link
+// without two ends on two nodes or without a speed, a host port that does not belong to exactly one
+// NIC, a duplicate address in a segment, a GPU with a NIC of another host, and a tap on a host or
+// on ports of another switch.
 std::optional<Fault> FindFault(const Fabric::Parts& parts);
 
 // Returns whether `name` is valid for a node: 1 to 255 printable ASCII characters without spaces,

@@ -23,7 +23,8 @@ struct Survey {
   std::array<TierSurvey, kTierCount> tiers;  // by Tier
   size_t switches = 0;
   size_t rails = 0;
-  // Sentences about unusual but consistent properties. They name a few parts and count all.
+  // Sentences about unusual but consistent properties. Each names a few of the
+  // affected parts and gives their total number.
   std::vector<std::string> notes;
 };
 

@@ -26,7 +26,7 @@ struct AnomalyOptions {
   int64_t shortest_past = 8;  // windows
   int64_t longest_past = 64;  // windows; older windows are forgotten, including anomalous ones
   int64_t calm = 2;  // normal windows after which a further anomalous window starts a new anomaly
-  double refit_each = 1.0 / 8;  // refit the models after the past has changed by this share
+  double refit_each = 1.0 / 8;  // refit the models after this fraction of the past was replaced
   size_t most_anomalies = 4096;
 };
 

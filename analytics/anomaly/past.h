@@ -19,7 +19,8 @@ struct PastOptions {
   size_t fewest_rows = 24;    // minimum rows of all entities together
   // Rows used to fit models; if there are more, an evenly spaced sample is used.
   size_t most_rows = 4096;
-  double least_spread = 0.3;  // minimum spread of a stretched metric: 30 %, or 0.3 grains near 0
+  // Minimum spread of a value as returned by Stretched (panel.h): 30 %, or 0.3 grains near 0.
+  double least_spread = 0.3;
 };
 
 // Probabilities, by model, that a normal window of the entity is at least this unusual.

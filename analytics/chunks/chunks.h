@@ -90,7 +90,7 @@ class Chunks {
 
   Chunks() = default;
   // `all` must be sorted; it becomes one chunk.
-  Chunks(std::vector<T> all) {  // NOLINT(google-explicit-constructor): a vector is one version
+  Chunks(std::vector<T> all) {  // NOLINT(google-explicit-constructor): a vector is one chunk
     if (!all.empty()) Append(std::make_shared<const Chunk>(std::move(all)));
   }
 

@@ -27,8 +27,9 @@ std::vector<JobIterationPattern> FindCollectives(const HostFacts& facts,
                                                  const ActivityTracker& activity,
                                                  Attribution& attribution);
 
-// Calls FindCollectives for successive states of the traffic. A search visits all connections while
-// an iteration takes seconds, so the finder repeats the last result until `pace` has passed.
+// Calls FindCollectives for successive states of the traffic. A search visits all connections,
+// but an iteration takes seconds. Therefore the finder returns its last result until `pace` has
+// passed.
 class CollectiveFinder {
  public:
   // Searches at most once per `pace` of event time; 0: at each call.

@@ -28,8 +28,8 @@ struct Shape {
   double confidence = 0;
 };
 
-// `arcs` connect one group, with at most one arc per ordered pair. `host_of` is by member; members
-// of the same host are not expected to use the fabric between each other.
+// `arcs` connect one group, with at most one arc per ordered pair. `host_of` is indexed by
+// member. Members on the same host are not expected to send to each other over the fabric.
 Shape ShapeOf(std::span<const Arc> arcs, std::span<const uint32_t> host_of);
 
 }  // namespace rocescope

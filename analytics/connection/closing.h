@@ -14,8 +14,9 @@ namespace rocescope {
 
 class ClosingAnswers {
  public:
-  // Returns the connection of an active flow from a recent matching. A pair is matched again only
-  // after it had one record per kFlowsPerRecord of its flows, which bounds the work per record.
+  // Returns the connection of an active flow from a recent matching. A host pair is matched
+  // again only after one record for every kFlowsPerRecord of its flows has arrived. This bounds the
+  // work per record.
   PairConnection Of(const FlowStore& store, const KnownPairs& known, uint32_t flow);
 
   void Forget(uint32_t pair) { answers_.erase(pair); }

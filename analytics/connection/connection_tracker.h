@@ -33,7 +33,7 @@ namespace rocescope {
 
 struct ConnectionOptions {
   FlowStoreLimits limits;
-  // Sets of the request table, 128 bytes each; a power of two.
+  // Number of sets in the request table (128 bytes each). Must be a power of two.
   size_t request_sets = size_t{1} << 16;
   Duration maximum_response_time = std::chrono::milliseconds(50);
   size_t grants_per_direction = 256;   // per direction of a host pair

@@ -24,13 +24,13 @@ struct PartnerClaim {
   uint32_t trials = 0;   // responses since the partner became visible
   // Log odds of other evidence (RETH echo, known pair), compared with any other partner.
   double log_evidence = 0;
-  double observations = 0;  // number of independent observations of that other evidence
+  double observations = 0;  // number of independent observations behind `log_evidence`
 };
 
 struct MatchRow {
   uint32_t tap = 0;      // source of the claims; only rows of the same tap are comparable
   uint32_t trials = 0;   // responses observed there
-  uint32_t visible = 0;  // flows of the other side whose requests that tap observed
+  uint32_t visible = 0;  // number of flows of the other side whose requests the tap observed
   // Flows of the other side that the tap did not observe, but whose PSNs elsewhere are close to
   // this row's. They may be the partner, in lock step with an observed flow.
   uint32_t suspects = 0;

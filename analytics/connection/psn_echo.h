@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PSN echo: a response repeats the PSN of a request that its partner has outstanding at the same
-// tap. For each responding flow, this class counts whose requests its responses match.
+// PSN echo: a response repeats the PSN of a request of its partner that the same tap observed and
+// that is still outstanding. For each responding flow, this class counts how many of its responses
+// match the requests of each possible partner.
 //
 // Queue pairs in lock step have the same PSNs outstanding. At the responder's own switch, packet
 // order distinguishes them: all requests to a NIC pass there one after the other, the NIC answers

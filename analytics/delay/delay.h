@@ -40,7 +40,8 @@ struct DelayWindow {
   int64_t next_most = 0;
   int64_t sum = 0;
   uint32_t count = 0;
-  // Packets that were slower than the fastest by more than frames ahead of them explain.
+  // Packets whose delay exceeds that of the fastest packet by more than the frames queued ahead of
+  // them can explain.
   uint32_t late = 0;
 
   int64_t Mean() const { return sum / static_cast<int64_t>(count); }

@@ -52,7 +52,7 @@ class DelayTracker {
     friend bool operator==(const Where& a, const Where& b) { return a.node == b.node; }
   };
   using Trails = PacketTrails<Where>;
-  // The latest request between two hosts with this PSN that reached the switch of its NIC.
+  // The latest request with this PSN between two hosts that reached the sending NIC's switch.
   struct Request {
     uint64_t key = 0;
     FlowKey flow;

@@ -44,9 +44,9 @@ class DependencyGraph {
  public:
   // All arguments must outlive the graph and belong to one snapshot. A job needs its communicators,
   // and they need their ranks. A rank needs its host, its GPU, its NICs and the links last used by
-  // the flows that it sends or receives. If a claim names no rank with a log, the job needs these
-  // links. A GPU and a NIC need their host, a NIC its port, a switch port its switch, and a port
-  // and its link each other.
+  // the flows that it sends or receives. If a flow is attributed to a job but to no rank with a
+  // log, the job itself needs these links. A GPU needs its host. A NIC needs its host and its port.
+  // A switch port needs its switch. A port and its link need each other.
   //
   // Construction takes O(n log n) for n = flows times hops, well below one second for 100,000 flows
   // of 10,000 GPUs. Each dependency is stored once.

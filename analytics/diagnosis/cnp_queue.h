@@ -19,8 +19,10 @@ struct EmptyQueue {
   uint32_t cnps = 0;
 };
 
-// For each switch. The CNP priority is one in which other switches, or this one before, had packets
-// queued whenever CNPs passed. How often its queues were empty then gives the chance level.
+// Returns an entry for each switch whose CNP queues were empty although CNPs passed. A priority is
+// taken to carry CNPs if other switches, or this one earlier, had packets queued in it when CNPs
+// passed. The windows in which its queues were empty nevertheless give the probability of a chance
+// observation.
 std::map<topology::NodeIndex, EmptyQueue> EmptyCnpQueues(const DiagnosisInput& input);
 
 }  // namespace rocescope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the switch or NIC that corrupts packets. NICs count packets with a wrong ICRC. The culprit
+// Finds the switch or NIC that corrupts packets. NICs count packets with a wrong iCRC. The culprit
 // is the switch, or the NIC itself, whose share of each NIC's traffic explains the counts best.
 #include <fmt/format.h>
 
@@ -98,7 +98,7 @@ void DetectCorruption(const DiagnosisInput& input, Findings& found) {
   finding.confidence *= certain;
   for (Suspect& rival : finding.alternatives) rival.probability *= certain;
   finding.evidence.push_back(fmt::format(
-      "{} received {} with a valid FCS and a wrong ICRC; the distribution of these packets fits "
+      "{} received {} with a valid FCS and a wrong iCRC; the distribution of these packets fits "
       "best {}",
       Counted(damage.at.size(), "NIC"),
       Counted(static_cast<uint64_t>(std::llround(damage.all)), "packet"),

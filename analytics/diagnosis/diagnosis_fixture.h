@@ -131,7 +131,7 @@ class DiagnosisTest : public testing::Test {
       }
     }
   }
-  // A counter shows 0 at the window's end. Behind all that it grows.
+  // Makes a counter read 0 at the end of the window. In later windows it grows from 0.
   void FallsToZero(topology::PortIndex port, Metric metric, size_t window) {
     Told& row = RowOf(EntityOf(port), metric);
     uint64_t before = 0;
@@ -152,7 +152,8 @@ class DiagnosisTest : public testing::Test {
   FlowKey Flow(std::string_view from, std::string_view to, uint32_t qpn = 17) const {
     return {.source = AddressOf(from), .destination = AddressOf(to), .destination_qpn = {qpn}};
   }
-  // Certain, and seen from the beginning of a window to the end of another.
+  // Returns a path that is known with certainty and was observed from the start of window `first`
+  // to the end of window `last`.
   FlowPath PathVia(const std::vector<std::string>& nodes, uint32_t qpn, size_t first = 0,
                    size_t last = kWindows - 1) const {
     FlowPath path{.flow = Flow(nodes.front(), nodes.back(), qpn),

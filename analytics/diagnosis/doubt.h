@@ -25,8 +25,8 @@ inline double ConfidenceFromCount(uint64_t events, double most) {
   return most * (1 - std::exp2(-static_cast<double>(events)));
 }
 
-// Consecutive windows in which an expected event did not happen. The run is detected if its
-// probability by chance is below 1 in 10,000 and it has more than one window.
+// Consecutive windows in which an expected event did not happen. The sequence is detected if
+// its probability by chance is below 1 in 10,000 and it has more than one window.
 class DoubtRun {
  public:
   // Windows must be ascending; a window may be added several times.

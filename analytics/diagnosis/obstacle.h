@@ -29,7 +29,7 @@ enum class Obstacle : uint8_t {
 inline constexpr std::array<std::string_view, 5> kObstacleNames = {
     "", "foreign_topology", "sparse_readings", "other_time", "few_windows"};
 
-// The least number of windows for a meaningful diagnosis.
+// The minimum number of windows for a meaningful diagnosis.
 inline constexpr size_t kEnoughWindows = 4;
 
 struct Hindrance {

@@ -18,8 +18,9 @@ std::vector<AllocationAnswer> AllocationsOf(const ConnectionList& connections,
                                             const AllocationIndex& index);
 
 // Adds claims to `ends` for connections without a claim at either end; `ends` and `answers` are
-// parallel to the connections. The participants are NICs: members of `jobs` without a rank and
-// process, in the job that has the allocation, or in a new job if none or several have it.
+// parallel to the connections. The participants are NICs. They are added, without rank and process,
+// to the job in `jobs` that has the allocation. If no job or several jobs have it, they are added
+// to a new job.
 void ClaimByAllocation(const HostFacts& facts, const AllocationIndex& index,
                        const ConnectionList& connections,
                        const std::vector<AllocationAnswer>& answers, std::vector<Job>& jobs,

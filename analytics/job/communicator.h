@@ -20,7 +20,7 @@
 namespace rocescope {
 
 // Ranks in the job's numbering; -1: unknown, or not in the job's largest communicator. For a rank
-// outside the largest communicator that has a log, the member is its index in Job::ranks.
+// that has a log but is not in the largest communicator, the member is its index in Job::ranks.
 struct JobPeer {
   int own_rank = -1;
   int peer_rank = -1;

@@ -19,8 +19,8 @@ struct SizedLink {
 };
 
 // Returns one link per queue pair for which the log states the peer's rank (or several candidates)
-// and whose packets go to an address of a process with that rank. There are several peers if they
-// share a NIC. `meetings` are ascending.
+// and whose packets go to an address of a process with that rank. If several ranks share a NIC,
+// a link has several peers. `meetings` must be sorted in ascending order.
 std::vector<SizedLink> LinksOf(std::span<const LoggedProcess> processes,
                                std::span<const SizedClass> classes,
                                std::span<const QueuePairMeeting> meetings);

@@ -37,7 +37,7 @@ struct LossObservation {
 struct LossTrackerOptions {
   Duration window = std::chrono::seconds(1);  // length of an analysis window
   size_t flows = size_t{1} << 17;             // flows with any loss
-  size_t sights = size_t{1} << 22;            // total number of windows of flows at switches
+  size_t sights = size_t{1} << 22;  // maximum number of entries: one per flow, switch and window
 };
 
 class LossTracker {

@@ -80,8 +80,8 @@ class MetricSeries {
     Timestamp time;
     uint64_t value = 0;
   };
-  // The value before a decrease, and the number of readings for which it may still turn out to be
-  // an error.
+  // The value before a decrease, and the number of further readings within which the decrease may
+  // still prove to be a reading error.
   struct Fall {
     uint64_t from = 0;
     Timestamp time;

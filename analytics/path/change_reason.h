@@ -21,8 +21,9 @@ struct ChangeReasonOptions {
   uint32_t leavers = 3;
 };
 
-// Returns the paths with a reason for each stretch except a flow's first one; flows without changes
-// are shared. `changes` are sorted by link; `paths` must contain all flows.
+// Returns the paths with a reason for each path interval except the first one of each flow. Flows
+// with a single interval are shared with `paths`. `changes` are sorted by link; `paths` must
+// contain all flows.
 std::shared_ptr<const FlowPaths> ExplainChanges(const topology::Fabric& fabric,
                                                 std::span<const LinkChange> changes,
                                                 std::shared_ptr<const FlowPaths> paths,

@@ -12,8 +12,8 @@
 
 namespace rocescope {
 
-// Asks for the paths from one NIC to another in an intact fabric that include one port of each
-// crossing.
+// Describes a query for the paths between two NICs in a fabric without faults. A path must include
+// a port of each crossing (a set of sending ports; see crossing.h).
 struct PathQuestion {
   topology::NicIndex source = topology::kNone;
   topology::NicIndex destination = topology::kNone;

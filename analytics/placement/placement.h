@@ -72,8 +72,8 @@ struct NodeRank {
   topology::NodeIndex node = topology::kNone;
   bool chosen = false;
   bool suits = false;
-  // 1 reduced by the costs of the node's reasons; by those above its leaves as well; by those above
-  // its pod as well.
+  // `score` is 1 reduced by the costs of the node's own reasons. `beyond_leaf` is reduced by those
+  // above its leaves, too, and `beyond_pod` also by those above its pod.
   double score = 0;
   double beyond_leaf = 0;
   double beyond_pod = 0;

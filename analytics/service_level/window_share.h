@@ -12,10 +12,10 @@ namespace rocescope {
 // NaN means that the window has no value.
 bool HasValue(double value);
 
-// Returns the median of the first windows with a value, moved in the bad direction by six spreads
-// or by the share `slack` of the median, whichever is larger. The spread is 1.4826 times the median
-// absolute deviation, as for a normal distribution, so that fewer than half of the windows may be
-// faulty without effect.
+// Returns the bound: the median of the first windows with a value, shifted towards worse values by
+// six spreads or by `slack` times the median, whichever is larger. The spread is 1.4826 times the
+// median absolute deviation, as for a normal distribution. Faulty windows therefore have no effect
+// while they are fewer than half of the windows.
 std::optional<double> LearntBound(std::span<const double> values, Worse worse, double slack,
                                   const ServiceLevelOptions& options);
 

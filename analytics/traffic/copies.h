@@ -46,8 +46,9 @@ FlowCounts BestOf(std::span<const CopyView> views);
 
 FlowCounts SumOf(std::span<const CopyView> views);
 
-// Returns the counts of one interval: the sum of views that show parts, or the best of views that
-// are copies. Sets `copies` if two views showed the same packet.
+// Returns the counts of one interval: SumOf(views) if the views show different parts of the
+// traffic, BestOf(views) if they show copies of it. Sets `copies` if two views showed the same
+// packet.
 FlowCounts CountsOfInterval(std::span<const CopyView> views, bool& copies);
 
 enum class TapAgreement : uint8_t {

@@ -66,7 +66,8 @@ using FlowSummaries = Chunks<FlowSummary>;  // sorted by key
 // files of one port) or copies.
 class TapVotes {
  public:
-  // `streams` are sorted by tap. A positive vote is for parts, a negative one for copies.
+  // `streams` are sorted by tap. A positive vote means that the taps show different
+  // parts of the traffic, a negative one that they show copies of it.
   void Add(const std::vector<FlowStream>& streams, int vote);
   bool ForParts(const std::vector<FlowStream>& streams) const;
   // Whether the result changed for any two taps since the last call.
@@ -131,11 +132,11 @@ class TrafficTotals {
     uint8_t ttl = 0;
     uint32_t flow = kNone;
     uint32_t next = kNone;  // next stream of the same flow
-    // The open interval, for comparison with other streams. Null while the flow had at least one
-    // interval with this stream only and no other stream exists: then counts are added immediately,
-    // and the memory is halved.
+    // The open interval, for comparison with other streams. Null if this is the flow's only
+    // stream and has been so for at least one interval. Counts are then added immediately, which
+    // halves the memory.
     std::unique_ptr<Interval> now;
-    // For the current incarnation, without `now`:
+    // The members below describe the current incarnation and do not include `now`.
     PsnSpans spans;
     int64_t skipped = 0;
     PackedCounts counts;

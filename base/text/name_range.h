@@ -14,7 +14,7 @@ namespace rocescope::topology {
 
 // Expands `text` to its names, in order. Commas separate parts. Brackets contain numbers and
 // ranges, which keep the leading zeros of the lower end and may have steps as in ClusterShell
-// ("[0-12/4]"). With several brackets the last one counts fastest. Returns at most `most` names.
+// ("[0-12/4]"). With several brackets, the last one varies fastest. Returns at most `most` names.
 // The error quotes the invalid text, without a file position.
 Result<std::vector<std::string>> ExpandNames(std::string_view text, size_t most);
 

@@ -12,8 +12,8 @@
 
 namespace rocescope {
 
-// Hash of two hosts; `pair` is the sum of their addresses' folds. The factors differ from those of
-// HashPair, so that the packets chosen for observation are spread evenly over the lcores.
+// Hash of two hosts; `pair` is the sum of FoldAddress of both addresses. The factors differ from
+// those of HashPair, so that the packets chosen for observation are spread evenly over the lcores.
 constexpr uint64_t AddressPairHash(uint64_t pair) {
   return MultiplyAndFold(pair ^ 0xd6e8feb86659fd93ull, 0x9e3779b97f4a7c15ull);
 }

@@ -24,7 +24,8 @@ struct ErspanMark {
   uint32_t timestamp = 0;
   uint32_t sequence = 0;
 
-  // The subheader's second word holds the port as well, and no upper half of the timestamp.
+  // Whether the subheader's second word also contains the port, instead of the upper half of the
+  // timestamp.
   bool HasLongPort() const { return where >> 26 == 1; }
 };
 

@@ -60,8 +60,8 @@ class ObservationBudget {
     Review();
   }
 
-  // Sets k according to the interval's traffic, unless it is shared: then it is set when the next
-  // interval begins. Returns the number of observations that the rate limit dropped.
+  // Sets k according to the interval's traffic. A k that several lcores share is set only when the
+  // next interval begins. Returns the number of observations that the rate limit dropped.
   uint64_t EndInterval() {
     if (member_) {
       member_->Publish(eligible_);

@@ -122,7 +122,7 @@ struct NcclQueuePair {
 };
 
 // `set_ece`: the sender's data about its peer, one line per queue pair of a connection. Releases
-// 2.20 to 2.26 print the remote QPN, before and after the local one.
+// 2.20 to 2.26 print the remote QPN; earlier and later releases print the local QPN.
 struct NcclEce {
   size_t line = 0;
   uint64_t thread_id = 0;

@@ -78,9 +78,9 @@ class MirrorFollower {
  private:
   static constexpr int64_t kStrayedNs = 100'000'000;
 
-  // A previously converted timestamp. Another timestamp of the same kind and upper half is
-  // converted from it by one multiplication, unless the lower half wrapped, which looks like a
-  // drifting clock.
+  // A previously converted timestamp. Another timestamp of the same clock kind and upper half
+  // is converted relative to it with one multiplication. If the lower half has wrapped, the result
+  // is far from the capture time, and EventTime converts the timestamp instead.
   struct Told {
     static constexpr ClockKind kNever = UINT8_MAX;
 

@@ -45,8 +45,8 @@ class RecordExchange {
 
   // Exchanges the current batch for an empty one; `reached` is described in ExchangedBatch. If the
   // reader has returned no batch, kWait waits until it returns one or abandons the exchange. kKeep
-  // continues with the current batch, whose records are all dropped when it is full. The last half
-  // of the batches is reserved for full ones.
+  // continues with the current batch, whose records are all dropped when it is full. kKeep
+  // hands over a batch that is not full only while the reader holds fewer than half of all batches.
   void HandOver(Timestamp reached, WhenFull when_full);
   uint64_t handed_over() const { return handed_over_; }  // number of records
   uint64_t dropped() const { return dropped_; }

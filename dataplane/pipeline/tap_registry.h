@@ -54,7 +54,7 @@ class TapRegistry {
   // All taps by number, without frame counts.
   std::vector<Tap> Taps() const;
   std::map<MirrorLocation, TapId> Places() const;
-  // Places of the taps from `number` on, without captures and ports.
+  // Locations of the taps with numbers of at least `number`, except captures and ports.
   std::vector<TapLocation> PlacesFrom(size_t number) const;
   size_t count() const;
 

@@ -171,7 +171,7 @@ Injector::Effect Injector::LossyLink(const FaultOptions& options, bool bit_error
                 for (const LossyWire* wire : wires) lost += wire->lost();
                 return lost;
               },
-          // The next MAC counts bit errors. Nothing counts frames that are lost silently.
+          // The receiving port counts bit errors. Nothing counts frames that are lost silently.
           .visible_from = bit_errors ? uint64_t{1} : uint64_t{5}};
 }
 

@@ -23,7 +23,7 @@ struct ValleyLoop {
     topology::NodeIndex edge = topology::kNone;  // edge switch of the affected destinations
     topology::PortIndex out = topology::kNone;
   };
-  std::array<topology::PortIndex, 4> ports;  // sending ports in order: A's, S's, B's, T's
+  std::array<topology::PortIndex, 4> ports;  // sending ports of A, S, B and T, in this order
   std::vector<Detour> detours;
 };
 

@@ -10,7 +10,7 @@
 namespace rocescope::sim {
 
 // Loses a fraction of the frames: independently, in bursts, or only long frames. With bit errors
-// the next MAC counts a wrong FCS; without them the loss is silent (gray).
+// the receiving port counts a wrong FCS; without them the loss is silent (gray).
 class LossyWire final : public WireFault {
  public:
   struct Options {

@@ -45,8 +45,8 @@ struct SwitchOptions {
 struct SwitchFaults {
   double corrupts = 0;    // probability that it damages a frame
   double loses_cnps = 0;  // probability that it drops a CNP
-  // The queue for CNPs in this switch instead of the regular one; the next switch uses their DSCP
-  // again.
+  // The queue to which this switch assigns CNPs instead of the queue for their DSCP. The next
+  // switch selects the queue by DSCP again.
   std::optional<uint8_t> cnp_priority;
   std::optional<EcnOptions> ecn;  // thresholds used instead of the configured ones
 };

@@ -60,7 +60,7 @@ class Simulation {
   const Scenario& scenario_;
   // Declared: the scenario's fabric with the mirror sessions of its telemetry.
   const topology::Fabric fabric_;
-  const topology::Fabric real_;  // as cabled: this one is simulated; all indices are the same
+  const topology::Fabric real_;  // as actually cabled and simulated; same indices as fabric_
   const Output output_;
   std::unique_ptr<Network> network_;
   std::vector<std::unique_ptr<Job>> jobs_;

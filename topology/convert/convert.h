@@ -41,8 +41,8 @@ struct Conversion {
 //   PTM           a node's attribute `function`, then the name; all others are hosts
 // A name that contains leaf, tor or edge means leaf; spine or agg means spine; superspine,
 // super-spine or core means core. NICs have the names of the host's ports, have the rails 0, 1...
-// in the order of mention, and have no addresses. If there are cores, leaves and spines that are
-// connected without them form a pod.
+// in the order of mention, and have no addresses. If the fabric has cores, each set of leaves and
+// spines that is connected without the cores forms a pod.
 //
 // Errors have the form "FILE:LINE:COLUMN: what is wrong", one per line.
 Result<Conversion> ConvertSlurm(std::string_view text, std::string_view file,

@@ -56,7 +56,9 @@ constexpr std::string_view NameOf(PlaceKind place) {
       .explains_anywhere = {kDeprioritisedCnps}, .parameters = "factor")                           \
   ROW(AddedLatency, .name = "added_latency", .place = kLink,                                       \
       .sentence = "latency higher than before (not explained by queues or pauses)",                \
-      .action = "check FEC and retimers at both ends, and whether an optical layer rerouted it",   \
+      .action =                                                                                    \
+          "check FEC and retimers at both ends, and whether the optical transport network "        \
+          "rerouted the link",                                                                     \
       .plural = "links with added latency", .need = Need::kDelays, .placement_cost = 0.4,          \
       .explains_anywhere = {kDeprioritisedCnps}, .parameters = "delay")                            \
   ROW(GrayLoss, .name = "gray_loss", .place = kLink,                                               \
@@ -74,13 +76,15 @@ constexpr std::string_view NameOf(PlaceKind place) {
       .explains_nearby = {kGrayLoss, kSlowReceiver, kDeprioritisedCnps},                           \
       .parameters = "probability, burst, least_length")                                            \
   ROW(Corruption, .name = "corruption", .place = kSwitch,                                          \
-      .sentence = "corrupts packets internally (valid FCS, wrong ICRC)",                           \
+      .sentence = "corrupts packets internally (valid FCS, wrong iCRC)",                           \
       .action = "drain it, test its memory and internal links, and replace it",                    \
       .plural = "switches that corrupt packets", .need = Need::kDamage, .loses_packets = true,     \
       .explains_nearby = {kSlowReceiver}, .parameters = "probability")                             \
   ROW(Polarisation, .name = "polarisation", .place = kSwitch,                                      \
       .sentence = "hash polarisation (flows use only a few of the equal-cost links)",              \
-      .action = "include the UDP ports in its ECMP hash, with a seed of its own",                  \
+      .action =                                                                                    \
+          "include the UDP source port in the switch's ECMP hash, and give each tier its own "     \
+          "hash seed",                                                                             \
       .plural = "hash polarisation", .need = Need::kPaths, .placement_cost = 0.4)                  \
   ROW(Blackhole, .name = "blackhole", .place = kSwitch,                                            \
       .sentence = "blackhole (silently drops all packets to some destinations)",                   \
@@ -149,14 +153,14 @@ constexpr std::string_view NameOf(PlaceKind place) {
   ROW(PfcDeadlock, .name = "pfc_deadlock", .place = kLink,                                         \
       .sentence = "part of a PFC deadlock (a cycle of ports that pause each other)",               \
       .action =                                                                                    \
-          "break the cycle: shut one of its links; then find the route that goes down and "        \
-          "up again",                                                                              \
+          "break the cycle: shut one of its links; then find the valley route (down to a lower "   \
+          "tier and up again)",                                                                    \
       .plural = "PFC deadlocks", .need = Need::kLoopPauses, .loses_packets = true,                 \
       .explains_nearby = {kPolarisation}, /* A route that goes down and up uses few links. */      \
       .explains_anywhere = {kDeprioritisedCnps, kAddedLatency, kSlowReceiver, kMisconfiguredEcn,   \
                             kMisconfiguredAlpha, kBlackhole, kIncast, kNoisyNeighbour})            \
   ROW(SwappedCables, .name = "swapped_cables", .place = kLink,                                     \
-      .sentence = "connected to another port than the topology declares",                          \
+      .sentence = "connected to a different port than the topology declares",                      \
       .action = "connect the cables as declared, or correct the topology",                         \
       .plural = "swapped cables", .need = Need::kCables, .placement_cost = 0.4,                    \
       .loses_packets = true, .explains_nearby = {kAddedLatency, kGrayLoss, kBitErrors, kLinkDown}, \
@@ -208,8 +212,8 @@ struct FaultInfo {
   bool loses_packets = false;     // senders retransmit because of it
   bool is_routed_around = false;  // routing avoids it: it costs capacity, not packets
 
-  // Kinds that the diagnosis takes for consequences of this one: at the same place or one that it
-  // touches (the ends of a link, the links of a switch), or anywhere in the fabric.
+  // Fault kinds that the diagnosis treats as consequences of this one: at the same place or an
+  // adjacent place (the ends of a link, the links of a switch), or anywhere in the fabric.
   FaultKindSet explains_nearby = {};
   FaultKindSet explains_anywhere = {};
 

@@ -5,7 +5,7 @@
 
 namespace rocescope {
 
-// Prints the problems of the appliance at `page`, with a recommended action each. Returns the exit
+// Prints the problems of the appliance at `page`, each with a recommended action. Returns the exit
 // code: 0 without problems, 1 with problems, 3 if the appliance does not answer.
 int RunDoctor(const BoxPage& page);
 

@@ -21,8 +21,8 @@ std::string EosConfig(const SwitchTask& task) {
     }
     if (shape.truncation != 0) {
       text += fmt::format(
-          "! If this is rejected, use `truncate` without a size, and plan again with the length "
-          "that the platform keeps.\n"
+          "! If this is rejected, use `truncate` without a size, and run `rocescope plan` again "
+          "with --truncate set to the length to which the platform truncates.\n"
           "monitor session rocescope truncate size {}\n",
           shape.truncation);
     }

@@ -19,7 +19,7 @@ struct Platform {
   bool erspan_is_fixed = true;
   bool names_port = false;          // whether the header contains the port
   uint32_t truncation = 128;        // default number of bytes to keep; 0: all
-  bool truncates_unsampled = true;  // otherwise only if it samples, too
+  bool truncates_unsampled = true;  // false: truncates only sampled copies
   bool samples_mirrors = false;
   bool sflow_rate_per_port = false;
   bool sflow_beside_mirrors = true;

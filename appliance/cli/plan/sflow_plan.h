@@ -31,8 +31,8 @@ struct SflowPlan {
   uint64_t RateOf(uint64_t port_bits_per_second) const;
 };
 
-// Rates are proportional to the speed, so that each port gives equally many samples. If a switch
-// has one rate for all ports, there is one rate for the fabric.
+// Sampling rates are proportional to the port speed, so that each port yields the same number of
+// samples. If any switch supports only one rate for all its ports, the whole fabric has one rate.
 SflowPlan PlanSflow(const topology::Fabric& fabric, const PlanOptions& options,
                     const Settings& settings, const MirrorPlan& mirrors);
 

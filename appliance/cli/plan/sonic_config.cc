@@ -27,7 +27,7 @@ void AddSonicMirrors(const SwitchTask& task, std::string& text) {
         "SAMPLEPACKET_TRUNCATION_CAPABLE.\n"
         "redis-cli -n 6 hgetall 'SWITCH_CAPABILITY|switch'\n";
   } else {
-    text += "# Complete packets: SONiC truncates only sampled copies.\n";
+    text += "# Packets are mirrored in full: SONiC can truncate only sampled copies.\n";
   }
   for (const MirrorSession* session : task.sessions) {
     text += fmt::format(

@@ -18,7 +18,7 @@ std::string ConfigOf(Vendor vendor, PlanOptions options = CollectorsOf(1'000 * k
 TEST(SwitchConfigTest, Sonic) {
   EXPECT_EQ(ConfigOf(Vendor::kSonic),
             R"(# leaf0: SONiC
-# Complete packets: SONiC truncates only sampled copies.
+# Packets are mirrored in full: SONiC can truncate only sampled copies.
 sudo config mirror_session erspan add rocescope 172.16.0.1 172.31.0.1 0 64 0x88be 0 Ethernet1,Ethernet2 rx
 sudo config feature state sflow enabled
 sudo config sflow collector add rocescope 172.31.0.1 --port 6343
@@ -46,7 +46,7 @@ TEST(SwitchConfigTest, Eos) {
             R"(! leaf0: Arista EOS
 monitor session rocescope source Ethernet1 rx
 monitor session rocescope source Ethernet2 rx
-! If this is rejected, use `truncate` without a size, and plan again with the length that the platform keeps.
+! If this is rejected, use `truncate` without a size, and run `rocescope plan` again with --truncate set to the length to which the platform truncates.
 monitor session rocescope truncate size 128
 monitor session rocescope destination tunnel mode gre source 172.16.0.1 destination 172.31.0.1
 sflow sample 16384

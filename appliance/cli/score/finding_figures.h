@@ -84,7 +84,7 @@ constexpr bool IsAmount(FindingMeasure measure) {
 struct Figure {
   FindingMeasure measure = FindingMeasure::kPrecision;
   std::optional<double> goal;  // minimum of a share, or maximum of an amount
-  double value = 0;            // right / of, or the amount
+  double value = 0;            // `right` divided by `of`; for an amount: the amount
   uint64_t right = 0;          // runs without a finding, for an amount in healthy runs
   uint64_t of = 0;             // detected faults, for a delay
   std::optional<Interval>

@@ -12,9 +12,9 @@ namespace rocescope {
 
 // The figures, in the order of the table's columns. NameOf returns the names that reports use.
 enum class MeasureKind : uint8_t {
-  kStripePrecision,  // stated pairs within the right stripe
-  kStripeRecall,     // connections with traffic that are stated correctly
-  kPairPrecision,    // stated pairs with the right two queue pairs
+  kStripePrecision,  // reported pairs whose two queue pairs belong to the same rank pair
+  kStripeRecall,     // connections with traffic that are reported correctly
+  kPairPrecision,    // reported pairs whose two queue pairs are both correct
   kPairRecall,
   kRanks,        // ends of the jobs' connections that are assigned to the right process
   kJobs,         // assignment of NICs to jobs: adjusted Rand index, weighted by NICs over runs

@@ -48,7 +48,8 @@ void AppendAnomalies(const v1::ReplayReport& report, std::string& text) {
     return std::tuple(one->probability(), one->from_ns(), one->place(), one->priority());
   });
   text += fmt::format(
-      "ANOMALIES: {} outside the history and the peers' range; most unlikely first\n"
+      "ANOMALIES: {} with metrics outside the range of both their history and their peers; least "
+      "likely first\n"
       "\n"
       "  An anomaly is not a fault; see FAULTS. CHANCE is the probability of such a window, "
       "estimated from history.\n"

@@ -35,7 +35,7 @@ TEST(AnomalyText, ListsPlaceDeviationAndTime) {
           metrics { metric: "queue_drops" unit: "frames" observed: 812 expected: 0 share: 0.7 }
           metrics { metric: "pfc_tx" unit: "frames" observed: 40 expected: 3 share: 0.26 }
           metrics { metric: "pfc_rx" unit: "frames" observed: 1 expected: 0 share: 0.04 } } })");
-  EXPECT_THAT(text, HasSubstr("ANOMALIES: 1 period outside the history"));
+  EXPECT_THAT(text, HasSubstr("ANOMALIES: 1 period with metrics outside the range"));
   EXPECT_THAT(text, HasSubstr("port leaf0:Ethernet1 priority 3"));
   EXPECT_THAT(text, HasSubstr("+2.00 s"));
   EXPECT_THAT(text,

@@ -86,10 +86,10 @@ void FillIterationPattern(const JobIterationPattern& iteration_pattern, v1::Iter
 void AppendIterationPattern(const v1::IterationPattern& iteration_pattern, std::string& text) {
   text += fmt::format(
       "\n"
-      "  iteration period {}, {} observed completely; similarity {:.2f} (1: identical "
+      "  iteration period {}, {} observed; similarity {:.2f} (1: identical "
       "iterations)\n",
       HumanDuration(iteration_pattern.period_ns()),
-      Counted(iteration_pattern.iterations(), "iteration"), iteration_pattern.strength());
+      Counted(iteration_pattern.iterations(), "complete iteration"), iteration_pattern.strength());
   TextTable steps({{"STEP", Align::kRight},
                    {"COLLECTIVE"},
                    {"PARTICIPANTS"},

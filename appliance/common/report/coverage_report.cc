@@ -56,7 +56,7 @@ constexpr Row kRows[] = {
      "pair",
      [](const ReplayFindings& f) { return Connections(f).flows_refused; }},
     {"connections.requests_evicted",
-     "outstanding requests were evicted; fewer PSN echoes were found",
+     "unanswered requests were evicted from a full table, so that there is less psn_echo evidence",
      [](const ReplayFindings& f) { return Connections(f).requests_evicted; }},
     {"connections.responses_tied",
      "responses were ambiguous: their PSN was outstanding on too many flows",

@@ -35,7 +35,7 @@ std::string JobsOf(const v1::Hotspot& hotspot) {
 
 std::string CauseOf(const v1::Hotspot& hotspot) {
   const auto group = [&] {
-    return fmt::format(", {} links {:.0f} % used", hotspot.group_links(),
+    return fmt::format(" ({} parallel links, together {:.0f} % utilised)", hotspot.group_links(),
                        100 * hotspot.group_utilization());
   };
   if (hotspot.cause() == "held") return "paused by PFC";
@@ -89,13 +89,15 @@ void AppendHotspots(const v1::ReplayReport& report, std::string& text) {
   const bool any_lost = std::ranges::any_of(
       hotspots, [](const v1::Hotspot* hotspot) { return MostLost(*hotspot) != nullptr; });
   text += fmt::format(
-      "HOTSPOTS: {} with congested queues, {} in all (not a fault: healthy collectives congest "
-      "queues, too)\n"
+      "HOTSPOTS: {} with congested queues, {} in total (hotspots are not faults: healthy "
+      "collectives congest queues, too)\n"
       "\n"
-      "  Hotspots that dropped packets or delayed a job most come first.\n"
+      "  Hotspots are sorted by dropped packets, then by the delay of a job (largest first).\n"
+      "  FLOWS is the number of flows through the port. JOBS shows each job's share of the bytes "
+      "(largest flows only).\n"
       "  PEAK is the maximum queue occupancy, CE the number of CE marks.{}{}\n"
       "\n",
-      Counted(ports.size(), "port"), Counted(hotspots.size(), "time"),
+      Counted(ports.size(), "port"), Counted(hotspots.size(), "hotspot"),
       any_paused ? "\n  PAUSED is how long the neighbour paused the queue by PFC." : "",
       any_lost ? "\n  MAX JOB DELAY is an upper bound of the delay of a job." : "");
   TextTable table({{"QUEUE"},
@@ -106,8 +108,8 @@ void AppendHotspots(const v1::ReplayReport& report, std::string& text) {
                    {"CE", Align::kRight},
                    {"DROPPED", Align::kRight},
                    {"PAUSED", Align::kRight},
-                   {"TRAFFIC", Align::kRight},
-                   {"OF"},
+                   {"FLOWS", Align::kRight},
+                   {"JOBS"},
                    {"MAX JOB DELAY"},
                    {"CAUSE"}});
   int rows = 0;

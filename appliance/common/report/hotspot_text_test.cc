@@ -30,7 +30,7 @@ TEST(HotspotText, ListsTheMostHarmfulFirst) {
       hotspots { port: "leaf1:Ethernet2" priority: -1 from_ns: 0 until_ns: 1000000 dropped: 1 }
       hotspots { port: "leaf1:Ethernet2" priority: -1 from_ns: 5000000 until_ns: 6000000
                  paused_ns: 400000 peak_bytes: 1500000 })");
-  EXPECT_THAT(text, HasSubstr("HOTSPOTS: 2 ports with congested queues, 3 times in all"));
+  EXPECT_THAT(text, HasSubstr("HOTSPOTS: 2 ports with congested queues, 3 hotspots in total"));
   const size_t dropped = text.find("leaf1:Ethernet2");
   const size_t marked = text.find("leaf0:Ethernet1");
   ASSERT_NE(marked, std::string::npos);
@@ -41,8 +41,10 @@ TEST(HotspotText, ListsTheMostHarmfulFirst) {
 }
 
 TEST(HotspotText, StatesThatACongestedQueueIsNotAFault) {
-  EXPECT_THAT(HotspotText("hotspots { port: 'leaf0:Ethernet1' marked: 5 }"),
-              HasSubstr("1 time in all (not a fault: healthy collectives congest queues, too)"));
+  EXPECT_THAT(
+      HotspotText("hotspots { port: 'leaf0:Ethernet1' marked: 5 }"),
+      HasSubstr(
+          "1 hotspot in total (hotspots are not faults: healthy collectives congest queues, too)"));
 }
 
 TEST(HotspotText, ListsJobDelaysBeforeMarks) {
@@ -77,7 +79,7 @@ TEST(HotspotText, NamesTheCauseAndTheMostDelayedJob) {
                  lost { job: "small" lost_ns: 900000 } lost { job: "train" lost_ns: 1200000 } }
       hotspots { port: "leaf1:Ethernet1" until_ns: 1000000 marked: 4 cause: "incast"
                  lost { job: "alone" lost_ns: 0 } })");
-  EXPECT_THAT(text, HasSubstr("hash collision, 4 links 45 % used"));
+  EXPECT_THAT(text, HasSubstr("hash collision (4 parallel links, together 45 % utilised)"));
   EXPECT_THAT(text, HasSubstr("train 1.2 ms"));
   EXPECT_THAT(text, Not(HasSubstr("small")));
   EXPECT_THAT(text, Not(HasSubstr("alone")));

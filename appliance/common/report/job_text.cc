@@ -42,7 +42,7 @@ std::string QpText(const v1::RankQp& qp) {
   return fmt::format("{} ({})", qp.qpn(), peer.empty() ? "?" : peer);
 }
 
-// "nccl-42: 8 of 8 ranks known; 16 edges with 1,000 bytes in 10 messages".
+// "nccl-42: 8 of 8 ranks known; 16 rank pairs exchanged 1,000 bytes in 10 messages".
 std::string JobLine(const v1::Job& job) {
   uint64_t bytes = 0;
   uint64_t messages = 0;
@@ -50,9 +50,9 @@ std::string JobLine(const v1::Job& job) {
     bytes += edge.bytes();
     messages += edge.messages();
   }
-  return fmt::format("{}: {}; {} with {} bytes in {}", JobName(job), WhoText(job),
-                     Counted(static_cast<uint64_t>(job.edges_size()), "edge"), WithThousands(bytes),
-                     Counted(messages, "message"));
+  return fmt::format("{}: {}; {} exchanged {} bytes in {}", JobName(job), WhoText(job),
+                     Counted(static_cast<uint64_t>(job.edges_size()), "rank pair"),
+                     WithThousands(bytes), Counted(messages, "message"));
 }
 
 void AppendJob(const v1::Job& job, std::string& text) {
@@ -117,7 +117,7 @@ void AppendJob(const v1::Job& job, std::string& text) {
                ConfidenceText(edge.confidence())});
   }
   if (!edges.empty()) text += "\n" + edges.Render(2);
-  AppendMore(job.edges_size(), "edge", text);
+  AppendMore(job.edges_size(), "rank pair", text);
   for (const std::string& note : job.notes()) text += "  note: " + Visible(note) + "\n";
   text += "\n";
 }

@@ -94,7 +94,7 @@ TEST_F(ReportTextTest, TextDistinguishesCopiesFromPackets) {
   report.mutable_captured()->set_start_ns(1'714'564'800'000'000'000);
   report.mutable_captured()->set_end_ns(1'714'564'804'500'000'000);
   EXPECT_THAT(RenderText(report),
-              HasSubstr("\n\n20 packets, captured 40 times in 2 captures, and 3 PAUSE or PFC "
+              HasSubstr("\n\n20 packets, captured as 40 copies in 2 captures, and 3 PAUSE or PFC "
                         "frames, from 2024-05-01 12:00:00.000 to 12:00:04.500 UTC "
                         "(4.50 s)\n"));
 }

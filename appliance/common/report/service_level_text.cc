@@ -51,9 +51,10 @@ void AppendServiceLevels(const v1::ReplayReport& report, std::string& text) {
       "SERVICE LEVELS: {}: {} missed, {} at risk\n"
       "\n"
       "  met: within BOUND in at least {:.0f} % of the windows.\n"
-      "  missed: not met in both the last {} (SHORT) and the last {} (LONG). at risk: not met in "
-      "SHORT only.\n"
-      "  LAST is the value of the last window. SHORT, LONG and LAST are those of WORST.\n"
+      "  missed: below this share in the last {} windows (SHORT) and also in the last {} (LONG). "
+      "at risk: below it in SHORT only.\n"
+      "  WORST is the entity with the worst level. SHORT, LONG and LAST (the value in the last "
+      "window) refer to it.\n"
       "\n",
       Counted(told, "level"), WithThousands(missed), WithThousands(at_risk), 100 * all.objective(),
       all.short_windows(), all.long_windows());

@@ -46,7 +46,7 @@ TEST(ServiceLevelText, HasARowForEachIndicatorWithTheWorstEntity) {
       indicators { name: 'naks' layer: 'nic' unit: 'packets' worse: 'high' met: 16 } })");
   EXPECT_THAT(text, HasSubstr("1,220 levels: 1 missed, 1 at risk\n"));
   EXPECT_THAT(text, HasSubstr("95 % of the windows"));
-  EXPECT_THAT(text, HasSubstr("the last 5 (SHORT) and the last 60 (LONG)"));
+  EXPECT_THAT(text, HasSubstr("the last 5 windows (SHORT) and also in the last 60 (LONG)"));
   EXPECT_THAT(text, ContainsRegex("collective +bus_bandwidth +2 +- +1 +- +job7 +0 % +25 % +"
                                   "25 Gbit/s +at least 90 Gbit/s .learnt."));
   EXPECT_THAT(text, ContainsRegex("fabric +ce_share +1,200 +1 +- +3 +leaf0:Ethernet1 +80 % +90 % +"

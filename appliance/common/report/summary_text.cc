@@ -19,7 +19,7 @@ std::string RangeText(const v1::TimeRange& range, TimeDigits digits) {
                          : UtcDayAndTime(range.end_ns(), digits));
 }
 
-// Returns "124 packets, captured 248 times in 3 captures".
+// Returns "124 packets, captured as 248 copies in 3 captures".
 std::string PacketsText(const v1::ReplayReport& report) {
   const v1::Totals& totals = report.totals();
   const uint64_t pauses = totals.pause_frames();
@@ -31,8 +31,9 @@ std::string PacketsText(const v1::ReplayReport& report) {
         static_cast<uint64_t>(std::count_if(report.taps().begin(), report.taps().end(),
                                             [](const v1::Tap& tap) { return tap.frames() > 0; }));
     // A mirror's header divides a capture into one tap for each mirror source.
-    text += fmt::format(", captured {} in {}", Counted(copies, "time"),
-                        Counted(places, report.coverage().mirrors_size() > 0 ? "tap" : "capture"));
+    text += fmt::format(", captured as {} {}", Counted(copies, "copy"),
+                        report.coverage().mirrors_size() > 0 ? "at " + Counted(places, "tap")
+                                                             : "in " + Counted(places, "capture"));
   }
   if (pauses > 0) text += fmt::format(", and {}", Counted(pauses, "PAUSE or PFC frame"));
   if (totals.int_frames() > 0) {

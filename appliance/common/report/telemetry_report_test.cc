@@ -68,8 +68,9 @@ TEST_F(TelemetryReportTest, NamesEverySender) {
 TEST_F(TelemetryReportTest, TextHasARowForEachUnit) {
   std::string text;
   AppendTelemetry(Report(), text);
-  EXPECT_THAT(text, HasSubstr("TELEMETRY: 1,400 hops of 2 INT senders, 2 sampled packets of 1 "
-                              "sFlow agent, 29 counter values\n"));
+  EXPECT_THAT(text,
+              HasSubstr("TELEMETRY: 1,400 hop records from 2 INT senders, 2 sampled packets from 1 "
+                        "sFlow agent, 29 counter values\n"));
   EXPECT_THAT(text, testing::ContainsRegex("1,500 +1,400 +90 +10 +INT reports +10 bad_int"));
   EXPECT_THAT(text, testing::ContainsRegex("5 +5 +counter lines"));
   EXPECT_THAT(text, testing::Not(HasSubstr("sFlow datagrams")));

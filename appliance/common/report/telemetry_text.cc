@@ -61,11 +61,11 @@ void AppendTelemetry(const v1::ReplayReport& report, std::string& text) {
   if (table.empty() && telemetry.int_stacks() == 0) return;
   const Sent nodes = SentBy("int", telemetry);
   const Sent agents = SentBy("sflow", telemetry);
-  text += fmt::format("TELEMETRY: {} of {}, {} of {}, {}\n\n",
-                      Counted(telemetry.hop_records(), "hop"), Counted(nodes.senders, "INT sender"),
-                      Counted(telemetry.sample_records(), "sampled packet"),
-                      Counted(agents.senders, "sFlow agent"),
-                      Counted(telemetry.counter_records(), "counter value"));
+  text += fmt::format(
+      "TELEMETRY: {} from {}, {} from {}, {}\n\n", Counted(telemetry.hop_records(), "hop record"),
+      Counted(nodes.senders, "INT sender"), Counted(telemetry.sample_records(), "sampled packet"),
+      Counted(agents.senders, "sFlow agent"),
+      Counted(telemetry.counter_records(), "counter value"));
   if (!table.empty()) text += table.Render(2);
   AppendLosses("INT sender", nodes, text);
   AppendLosses("sFlow agent", agents, text);

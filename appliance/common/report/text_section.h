@@ -20,7 +20,7 @@ class ReplayReport;
 // Maximum number of table rows in the text report; JSON contains all rows.
 inline constexpr int kMaxRows = 20;
 
-// Appends "and 12 flows more" if `total` exceeds kMaxRows.
+// Appends "and 12 more flows" if `total` exceeds kMaxRows.
 void AppendMore(int total, std::string_view noun, std::string& text);
 
 // Returns "" for 0; columns without content are omitted.

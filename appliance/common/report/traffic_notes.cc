@@ -54,7 +54,7 @@ std::string NoteOnTopology(const Snapshot& snapshot) {
                      ToString(*unknown.begin()),
                      unknown.size() == 1
                          ? std::string()
-                         : fmt::format(" and {} addresses more", unknown.size() - 1));
+                         : fmt::format(" and {} more addresses", unknown.size() - 1));
 }
 
 std::string NoteOnStrangers(const UnknownNodes& strangers, std::string_view what,
@@ -70,9 +70,9 @@ std::string NoteOnStrangers(const UnknownNodes& strangers, std::string_view what
 std::vector<std::string> NotesOnTraffic(const Snapshot& snapshot, const std::vector<Tap>& taps) {
   std::vector<std::string> notes;
   if (const auto [flows, at] = ConcernedBy(TapAgreement::kJoined, *snapshot.flows); flows > 0) {
-    notes.push_back(
-        fmt::format("no single tap shows all packets of {}: their counts are combined from {}",
-                    Counted(flows, "flow"), NamesOf(at, taps)));
+    notes.push_back(fmt::format(
+        "for {}, each tap shows only some of the packets: their counts are combined from {}",
+        Counted(flows, "flow"), NamesOf(at, taps)));
   }
   if (std::string note = NoteOnTopology(snapshot); !note.empty()) notes.push_back(std::move(note));
   if (snapshot.cabling) {

@@ -33,7 +33,7 @@ TEST(NotesOnTraffic, AreEmptyWithoutProblems) {
 
 TEST(NotesOnTraffic, ReportCombinedCounts) {
   EXPECT_THAT(NotesOn({FlowAt({0, 1}, TapAgreement::kJoined), FlowAt({0}, TapAgreement::kAgree)}),
-              ElementsAre(AllOf(HasSubstr("1 flow:"), HasSubstr("from a, b"))));
+              ElementsAre(AllOf(HasSubstr("for 1 flow,"), HasSubstr("from a, b"))));
 }
 
 TEST(NotesOnTraffic, ReportContradictions) {

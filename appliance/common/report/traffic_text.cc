@@ -43,9 +43,9 @@ void AppendTaps(const v1::ReplayReport& report, std::string& text) {
 void AppendCutting(const v1::ReplayReport& report, std::string& text) {
   const uint64_t cut = report.totals().cut_frames();
   if (cut == 0) return;
-  text += fmt::format("  {} of {} decoded frames {} truncated, at {} bytes\n", WithThousands(cut),
-                      WithThousands(report.ledger().decoded()), cut == 1 ? "was" : "were",
-                      report.coverage().cut_at());
+  text += fmt::format("  {} of {} decoded frames {} truncated to at most {} bytes\n",
+                      WithThousands(cut), WithThousands(report.ledger().decoded()),
+                      cut == 1 ? "was" : "were", report.coverage().cut_at());
 }
 
 // Packets that a port lost before the collector received them.
@@ -79,8 +79,9 @@ bool IsOtherTraffic(const v1::DropCount& row) {
 
 void AppendMore(int total, std::string_view noun, std::string& text) {
   if (total <= kMaxRows) return;
-  text += fmt::format("  and {} more; use -o json for all\n",
-                      Counted(static_cast<uint64_t>(total - kMaxRows), noun));
+  text +=
+      fmt::format("  and {}; use -o json for all\n",
+                  Counted(static_cast<uint64_t>(total - kMaxRows), fmt::format("more {}", noun)));
 }
 
 std::string CountOrBlank(uint64_t count) { return count == 0 ? "" : WithThousands(count); }

@@ -50,7 +50,7 @@ void AppendTrouble(const v1::ReplayReport& report, std::string& text) {
                             auto count_of) {
     line(count, noun, what, count == 0 ? std::string() : PlaceOf(report, count_of));
   };
-  on_flows(totals.missing(), "packet", " missing (PSN gaps: lost in the fabric or before the tap)",
+  on_flows(totals.missing(), "packet", " missing (PSN gaps: lost in the fabric, or not captured)",
            [](const v1::Flow& flow) { return flow.loss().missing(); });
   on_flows(totals.retransmitted(), "packet", " retransmitted",
            [](const v1::Flow& flow) { return flow.loss().retransmitted(); });
@@ -63,7 +63,7 @@ void AppendTrouble(const v1::ReplayReport& report, std::string& text) {
   on_flows(totals.cnps(), "CNP", " (congestion notification)",
            [](const v1::Flow& flow) { return flow.operations().cnp(); });
   line(totals.pause_frames(), "PAUSE or PFC frame", "", "");
-  line(totals.icrc_invalid(), "packet", " with an invalid ICRC", "");
+  line(totals.icrc_invalid(), "packet", " with an invalid iCRC", "");
   if (text.size() == before) {
     text += "  none: no PSN gaps, retransmissions, NAKs, CE marks, CNPs or PAUSE frames\n";
   }
@@ -84,7 +84,7 @@ void AppendBriefTrouble(const v1::ReplayReport& report, std::string& text) {
   add(totals.ce_marked(), "CE-marked");
   add(totals.cnps(), "CNP");
   add(totals.pause_frames(), "PAUSE");
-  add(totals.icrc_invalid(), "invalid ICRC");
+  add(totals.icrc_invalid(), "invalid iCRC");
   text += fmt::format("LOSS AND CONGESTION (packets): {}\n", counts.empty() ? "none" : counts);
 }
 

@@ -66,7 +66,7 @@ struct AgentDelivery {
   uint64_t session = 0;
   AgentNews news = AgentNews::kBatch;
   std::unique_ptr<v1::AgentBatch> batch;  // null for other news
-  Duration clock_ahead{};  // to be added to the host's times; 0 if it is within its error
+  Duration clock_ahead{};  // to be added to the host's timestamps; 0 if below its uncertainty
   Timestamp arrival;
 };
 
@@ -100,9 +100,10 @@ class AgentIntake {
   // For the only reader: the next delivery in order of arrival, or none.
   std::optional<AgentDelivery> Next();
 
-  // Call it about every second. An agent without a message for `silent_after` (at least a minute)
-  // is reported as kSilent, or as kGone if it announced its end. After an hour it is kGone. So a
-  // restart within a minute has no effect.
+  // Call it about every second. An agent that has sent no message for `silent_after`, but at
+  // least for a minute (even if `silent_after` is shorter, as by default), is reported as kSilent,
+  // or as kGone if it announced its end. After an hour it is reported as kGone. Therefore the
+  // restart of an agent within a minute is not reported. Problems() uses `silent_after` as it is.
   void NoticeSilence(Timestamp now);
 
   // Rejects everything from now on with kOver.
