@@ -201,7 +201,7 @@ class FlowTable {
   uint32_t expiry_hand_ = 0;
   int64_t closing_start_ns_ = 0;
   int64_t interval_start_ns_ = 0;
-  // Number of packets that were far too late, since such packets last opened an interval.
+  // Number of successive late packets that are far too late; enough of them open an interval.
   uint32_t far_late_ = 0;
   int64_t interval_end_ns_;  // until the first packet opens an interval, no packet is before it
   Statistics statistics_;

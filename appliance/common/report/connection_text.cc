@@ -82,8 +82,8 @@ void AppendConnections(const v1::ReplayReport& report, std::string& text) {
     text += fmt::format(
         "CONNECTIONS: {} paired, {} ambiguous, {} with one side unknown\n"
         "\n"
-        "  EVIDENCE reth_echo: WRITEs to a buffer that the peer granted. psn_echo "
-        "n/m: n of m responses repeat the PSN of a request of the peer.\n"
+        "  EVIDENCE: reth_echo n is the number of WRITEs to a buffer that the peer granted.\n"
+        "  psn_echo n/m: n of m responses repeat the PSN of a request of the peer.\n"
         "\n",
         WithThousands(totals.connections_paired()), WithThousands(totals.connections_ambiguous()),
         WithThousands(totals.connections_one_sided()));
