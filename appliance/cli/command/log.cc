@@ -36,8 +36,8 @@ class LineFormatter : public spdlog::formatter {
       line = fmt::format("{} {} {}: {}", time, NameOf(message.level), component,
                          Visible(WithShortQuotes(text)));
     } else {
-      line = fmt::format(R"({{"time":"{}","severity":"{}","component":)", time,
-                         NameOf(message.level));
+      line =
+          fmt::format(R"({{"time":"{}","severity":"{}","component":)", time, NameOf(message.level));
       AppendJsonString(line, component);
       line += R"(,"message":)";
       AppendJsonString(line, text);

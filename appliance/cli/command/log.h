@@ -18,12 +18,12 @@ enum class Severity : uint8_t { kInfo, kWarning, kError };
 // Call it once, before other threads log. Until then, the format is text.
 void SetLogFormat(LogFormat format);
 
-// Times are UTC with milliseconds. Control characters are escaped. A prefix "COMPONENT: " of the text is
-// not repeated. Thread-safe.
+// Times are UTC with milliseconds. Control characters are escaped. A prefix "COMPONENT: " of the
+// text is not repeated. Thread-safe.
 void Log(Severity severity, std::string_view component, std::string_view text);
 
-// Reports why the command ends, one line of `text` at a time: in the format JSON as errors of the log,
-// otherwise like all commands (message.h).
+// Reports why the command ends, one line of `text` at a time: in the format JSON as errors of the
+// log, otherwise like all commands (message.h).
 void LogFatal(std::string_view text);
 
 }  // namespace rocescope
