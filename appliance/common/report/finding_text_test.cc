@@ -233,7 +233,7 @@ TEST(FindingText, LimitsTheListAndCountsTheRest) {
   EXPECT_THAT(text, HasSubstr("FAULTS: 23 found"));
   EXPECT_THAT(text, HasSubstr(" 20. S"));
   EXPECT_THAT(text, Not(HasSubstr(" 21. S")));
-  EXPECT_THAT(text, HasSubstr("and 3 faults more"));
+  EXPECT_THAT(text, HasSubstr("and 3 more faults"));
 }
 
 // Names come from input files.
