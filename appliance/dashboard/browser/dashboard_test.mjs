@@ -33,8 +33,8 @@ const check = (holds, sentence) => {
 // True for documented error responses of the API, which the browser logs as failures too.
 async function isDocumented(response) {
   try {
-    const { code, reason, message } = await response.json();
-    return Boolean(code && reason && message);
+    const { code, message, status, details } = (await response.json()).error;
+    return Boolean(code === response.status() && message && status && details[0].reason);
   } catch {
     return false;
   }
