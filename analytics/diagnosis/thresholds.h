@@ -19,8 +19,8 @@ namespace rocescope {
   ROW(simultaneous_ratio, double, 0.01, "fraction of a window", 0, 0.5,                            \
       "Counters whose readings are at most this far apart count as read at the same time.")        \
   ROW(cause_delay_windows, uint32_t, 2, "windows", 0, 64,                                          \
-      "Maximum time by which the first sign of a cause may follow the symptom for the two to "     \
-      "be grouped.")                                                                               \
+      "If the first sign of a cause follows the symptom by at most this time, the two "            \
+      "are still grouped.")                                                                        \
   ROW(effect_windows, uint32_t, 10, "windows", 1, 64,                                              \
       "Maximum time from the last sign of a cause to the start of a symptom for the two to be "    \
       "grouped.")                                                                                  \
@@ -51,9 +51,10 @@ namespace rocescope {
   ROW(queued_frames_uncertainty, double, 0.5, "fraction", 0, 1,                                    \
       "Uncertainty of the number of queued frames, which is computed from queued bytes.")          \
   ROW(early_pause_ratio, double, 0.3, "fraction", 0.01, 1,                                         \
-      "A PFC pause is reported as too early if the switch buffers less than this fraction of "     \
-      "what comparable queues buffer without a pause. A healthy dynamic threshold can fall to "    \
-      "a third, with sixteen congested ports and an alpha of 1/8 (Choudhury and Hahne, 1998).")    \
+      "A PFC pause is reported as too early if the paused queue holds less than this "             \
+      "fraction of what comparable queues hold without a pause. A healthy dynamic "                \
+      "threshold can fall to a third of its maximum, with sixteen congested ports and "            \
+      "an alpha of 1/8 (Choudhury and Hahne, 1998).")                                              \
   ROW(similar_queue_ratio, double, 0.8, "fraction", 0.1, 1,                                        \
       "Queues are comparable if the shorter one has at least this fraction of the other's bytes.") \
   ROW(similar_queues, uint32_t, 5, "queues", 1, 1000,                                              \
@@ -82,8 +83,9 @@ namespace rocescope {
   ROW(blocked_ratio, double, 0.95, "fraction of a window", 0.5, 1,                                 \
       "A queue that is paused for at least this long is blocked.")                                 \
   ROW(storm_throughput_ratio, double, 0.02, "fraction of the line rate", 0, 0.5,                   \
-      "A blocked link with a lower throughput counts as carrying no traffic. The rest are "        \
-      "frames that were in flight and packets of priorities that are not paused.")                 \
+      "A blocked link with a lower throughput than this counts as carrying no traffic. "           \
+      "The remaining throughput is frames that were in flight and packets of priorities "          \
+      "that are not paused.")                                                                      \
   ROW(deadlock_lead_windows, uint32_t, 10, "windows", 0, 64,                                       \
       "Flows that went down a tier and up again (valley route) up to this long before a "          \
       "deadlock are reported as its cause.")                                                       \
@@ -93,7 +95,8 @@ namespace rocescope {
   ROW(small_packet_bytes, uint32_t, 256, "bytes", 1, 9216,                                         \
       "Maximum mean packet size of a flow that counts as a flow of ACKs.")                         \
   ROW(warm_up_windows, uint32_t, 3, "windows", 0, 64,                                              \
-      "Number of windows at the start of the data in which new flows of jobs are expected.")       \
+      "New flows of jobs in this number of windows at the start of the data are normal "           \
+      "and not a sign of a fault.")                                                                \
   ROW(congested_link_ratio, double, 0.9, "fraction of the line rate", 0.1, 1,                      \
       "Minimum throughput for a link to count as congested, unless CE marks show congestion "      \
       "earlier.")                                                                                  \
@@ -101,9 +104,10 @@ namespace rocescope {
       "Minimum number of senders for an overload to be reported as incast. Fewer senders are "     \
       "reported as noisy neighbours.")                                                             \
   ROW(answer_frames, uint32_t, 3, "frames", 1, 1000,                                               \
-      "Number of frames, including the response itself, that an immediate response may wait "      \
-      "for. A NIC's minimum response time must increase by more than the time of these frames "    \
-      "before it is reported.")                                                                    \
+      "Number of frames, including the response itself, that a NIC may have to send "              \
+      "before a response is on the wire, although it generated the response without "              \
+      "delay. A NIC's minimum response time must increase by more than the time of "               \
+      "these frames before it is reported.")                                                       \
   ROW(late_answer_frames, uint32_t, 20, "frames", 1, 10000,                                        \
       "Minimum delay of a NIC's responses, beyond what queues explain, before it is reported "     \
       "as a slow receiver. The unit is the time of a 4 kB frame at line rate; the default is "     \

@@ -48,10 +48,10 @@ CaptureTaps CaptureArguments::Take() const {
 }
 
 void AddIntPort(CLI::App& app, const std::function<void(uint16_t)>& store) {
-  app.add_option_function<uint16_t>(
-         "--int-port", store,
-         "UDP destination port of INT reports. Default: that of the run, or 32766.\n"
-         "The sFlow port is 6343")
+  app.add_option_function<uint16_t>("--int-port", store,
+                                    "UDP destination port of INT reports. Default: the port that "
+                                    "run.json of a run directory names, or 32766.\n"
+                                    "The sFlow port is 6343")
       ->type_name("PORT")
       ->check([](const std::string& text) {
         uint16_t port = 0;
@@ -156,7 +156,7 @@ void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format, b
             ParseDuration, [&options](Duration interval) { options.interval = interval; });
   AddParsed(app, "--window", "TIME",
             "Analysis window, 1us to 1h, aligned to the epoch. The diagnosis covers the\n"
-            "last 256 windows. Default: that of the run, or 1s",
+            "last 256 windows. Default: the window of a run directory, or 1s",
             ParseDuration, [&options](Duration window) { options.window = window; });
   app.add_flag("--icrc", options.check_icrc,
                "Compute the ICRC of frames that are not truncated, and count invalid ones");

@@ -80,7 +80,8 @@ Command AddReplay(CLI::App& parent) {
   CLI::Option* only =
       AddParsed(*app, "--only", "PARTS",
                 "Use only these parts of the run's telemetry, separated by commas. Mirrored\n"
-                "frames: at most one of mirror, port-mirror, leaf-mirror and port-sets.\n"
+                "frames: at most one of mirror (all), port-mirror (all, with the ingress port),\n"
+                "leaf-mirror (leaves only) and port-sets (some ports of each leaf).\n"
                 "Counters: counters or switch-counters. Others: int, sflow, nccl, rdma, slurm",
                 ParseRunParts, [state](const RunParts& parts) { state->options.parts = parts; });
   CLI::Option* loss =
@@ -142,9 +143,10 @@ Command AddCapture(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand(
       "capture", "Receive from DPDK ports, print live counts, and then the report of replay");
   app->footer(
-      "Runs until --seconds have elapsed, SIGINT or SIGTERM arrives, or all ports read capture "
-      "files that\n"
-      "have ended; then prints the report. Live counts are printed to standard error once a "
+      "Runs until --seconds have elapsed, SIGINT or SIGTERM arrives, or, if all ports read capture "
+      "files,\n"
+      "these files have ended; then prints the report. Live counts are printed to standard error "
+      "once a "
       "second.\n"
       "The ledger accounts for the frames that the NICs delivered; frames that a NIC lost are "
       "listed\n"
@@ -172,7 +174,7 @@ Command AddCapture(CLI::App& parent) {
          "--spread", state->spread,
          "How both directions of a host pair reach the same lcore. software: lcores forward\n"
          "frames by their inner addresses; rss: by the NIC's hash of the outer addresses,\n"
-         "which must be equal on all ports; none: not ensured; auto: software if more\n"
+         "with the same hash on all ports; none: not ensured; auto: software if more\n"
          "than one lcore receives")
       ->type_name("METHOD")
       ->check(CLI::IsMember({"auto", "rss", "software", "none"}))

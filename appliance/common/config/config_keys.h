@@ -235,8 +235,9 @@ template <typename Visitor>
 void VisitKeys(MetricsConfig& config, Visitor& visitor) {
   visitor.Key(
       "max_links", Within<uint32_t>{config.max_links, 0, 1'000'000},
-      "Maximum number of link directions that have time series of their own (six each). The link "
-      "directions that carry traffic first keep their series until the appliance stops.");
+      "Maximum number of link directions that have time series of their own (six each). Link "
+      "directions get series in the order in which they first carry traffic, and keep them until "
+      "the appliance stops.");
   visitor.Key("max_jobs", Within<uint32_t>{config.max_jobs, 0, 100'000},
               "Maximum number of jobs that have time series of their own (five each).");
 }
@@ -276,7 +277,8 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
       "analysis_window",
       Within<Duration>{config.analysis_window, std::chrono::milliseconds(1), std::chrono::hours(1)},
       "Time window over which congestion and faults are diagnosed. All results are recomputed at "
-      "the end of each window. It must be at least the polling interval of counters.");
+      "the end of each window. It must be at least the polling interval of counters: with SNMP or "
+      "sFlow often 20 s or more.");
   visitor.Key("interfaces", config.interfaces,
               "Network interfaces to capture from through the kernel.");
   visitor.Key("dpdk", config.dpdk, "Ports to receive from through DPDK.");
