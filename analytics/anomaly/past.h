@@ -38,10 +38,11 @@ struct Oddness {
 
 class Past {
  public:
-  // `counts` selects the windows, or the entities in a window, that belong to this part.
-  // by window and entity; an empty row: the window is not in this part
+  // Selects entities in windows: indexed by window, then by entity. An empty row excludes the
+  // window.
   using Choice = std::vector<std::vector<bool>>;
-  // `others` selects the rest of the past, which also calibrates the scores.
+  // `counts` selects the windows to which the models are fitted. `others` selects the other windows
+  // of the past; they also calibrate the scores.
   Past(const Panel& panel, const Choice& counts, const Choice& others, const PastOptions& options);
 
   bool fitted() const { return fitted_; }

@@ -81,7 +81,7 @@ class ActivityTracker {
   struct Flow {
     FlowKey key;
     uint8_t ttl = 0;        // TTL at the tap nearest to the source
-    bool is_known = false;  // known since the queue pair has its current owner
+    bool is_known = false;  // active since the queue pair got its current owner
     uint64_t newest = 0;    // slot; bits of later slots are stale
     Bits bits;              // a ring: slot modulo Bits::kCount
     MessageLengths lengths;

@@ -43,7 +43,8 @@ struct KnownPair {
   KnownEnd a;
   KnownEnd b;
   KnownPairSource source = KnownPairSource::kRdmaResource;
-  // Unset: the first packet with PSN 0, otherwise the first packet observed.
+  // If unset, the connection starts with the first packet with PSN 0 or, if there is none, with the
+  // first packet observed.
   std::optional<Timestamp> valid_from;
 };
 

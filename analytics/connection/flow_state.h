@@ -134,7 +134,8 @@ struct HostPair {
   std::vector<uint32_t> flows[2];
   // Buffers granted by packets of each side.
   std::unique_ptr<GrantRing> grants[2];
-  // Taps that observed the pair, with the first of its two channels there.
+  // Taps that observed the host pair, each with the index of the first of the pair's two channels
+  // (one per direction) at that tap.
   std::vector<std::pair<TapId, uint32_t>> channels;
   bool changed = false;  // changed since the last answer
 

@@ -32,7 +32,8 @@ struct MatchRow {
   uint32_t trials = 0;   // responses observed there
   uint32_t visible = 0;  // number of flows of the other side whose requests the tap observed
   // Flows of the other side that the tap did not observe, but whose PSNs elsewhere are close to
-  // this row's. They may be the partner, in lock step with an observed flow.
+  // this row's. One of them may be the true partner: an observed flow that advances in lock step
+  // with it shows the same PSNs and only seems to match.
   uint32_t suspects = 0;
   // The PSNs start at 0, as with NCCL: any two flows may be in lock step.
   bool zero_based = false;

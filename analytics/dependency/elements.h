@@ -23,8 +23,8 @@ class Elements {
   const topology::Fabric& fabric() const { return fabric_; }
   const Attribution& attribution() const { return attribution_; }
 
-  // Numbers start at 0 and are ordered by kind and index. Hosts and switches each reserve one
-  // number per node, including nodes of the other kind.
+  // Numbers start at 0 and are ordered by kind and index. Hosts and switches have separate ranges.
+  // Each of the two ranges has a number for every node, so some numbers are unused.
   uint32_t count() const { return first_[kElementKinds]; }
   uint32_t NumberOf(const Element& element) const {
     return first_[static_cast<size_t>(element.kind)] + element.index;

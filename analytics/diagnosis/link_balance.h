@@ -30,8 +30,9 @@ Balances LinkBalances(const DiagnosisInput& input);
 inline size_t DirectionOf(topology::LinkIndex link, size_t end) { return size_t{2} * link + end; }
 
 // Finds mismatches that are due to how devices count: for example, NICs that do not count MAC
-// control frames cause the same mismatch on all of their links. Returns the marked directions for
-// which most directions between the same two tiers are marked too.
+// control frames cause the same mismatch on all of their links. `marked` contains the link
+// directions with a mismatch. Returns those for which most link directions between the same two
+// tiers have a mismatch too.
 std::vector<bool> SharedByMost(const DiagnosisInput& input, const Balances& ways,
                                const std::vector<bool>& marked);
 

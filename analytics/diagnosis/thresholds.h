@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The thresholds by which detectors decide. Each row of the table yields a member of Thresholds, a
 // key of the configuration, its range and its help. The defaults are chosen such that simulated
-// campaigns (testbeds/campaign) without faults give no findings; a row names its source if it has
-// another one. Constants of a statistical model are next to its formula: balance.cc, doubt.h,
-// hashing.cc and suspects.cc.
+// campaigns (testbeds/campaign) without faults give no findings. If a default has a different
+// origin, its row names it. Constants of a statistical model are next to its formula: balance.cc,
+// doubt.h, hashing.cc and suspects.cc.
 #pragma once
 
 #include <cstdint>

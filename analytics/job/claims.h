@@ -37,10 +37,10 @@ class Claims {
   Claims(const HostFacts& facts, const HostIndex& hosts, const JobIndex& index,
          const ConnectionList& connections, const FlowSummaries& flows);
 
-  // Null: no statement, or contradicting ones.
+  // Null: no source states the rank of this end, or sources contradict each other.
   const Claim* At(size_t connection, size_t end) const;
 
-  // Whether any statement exists, however uncertain.
+  // Whether any source states the owner or the peer of this end, however uncertain.
   bool IsNamed(size_t connection, size_t end) const;
 
   // A process that its host's kernel reports as the owner and that no log contains.

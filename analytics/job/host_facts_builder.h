@@ -41,7 +41,7 @@ inline JobQueuePair Sender(uint32_t qpn, int own_rank, int peer_rank,
   return result;
 }
 
-// A sender whose peer follows from the order of connections to all of `peers`.
+// A sender whose peer can be derived only from the order in which the rank connected to `peers`.
 inline JobQueuePair OrderedSender(uint32_t qpn, int own_rank, int peer_rank,
                                   const std::vector<int>& peers) {
   JobQueuePair result = Sender(qpn, own_rank, peer_rank, PeerCertainty::kOrdered);

@@ -31,7 +31,7 @@ class JobIndex {
   // Keeps references to the arguments.
   JobIndex(const std::vector<Job>& jobs, const HostIndex& hosts);
 
-  // Returns the name with the member filled in if the rank has a log.
+  // Returns `name`, with its `member` set if it is missing and the rank has a log.
   RankName Complete(uint32_t job, RankName name) const;
   static RankName NameOf(const Job& job, uint32_t member);
 

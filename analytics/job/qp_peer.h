@@ -46,8 +46,8 @@ struct QueuePairPeer {
   // The certainty if all candidates turn out to be one rank, because several communicators have the
   // same ranks in the same order.
   PeerCertainty if_one = PeerCertainty::kAmbiguous;
-  // The peer and all ranks that a different order could mean; null if the log may not contain all
-  // of them.
+  // The peer, and all ranks that it could be if the connections were made in a different order.
+  // Null if the log may not contain all of these ranks.
   std::shared_ptr<const std::vector<PeerCandidate>> everyone;
 };
 

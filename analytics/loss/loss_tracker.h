@@ -29,7 +29,7 @@ struct LossObservation {
   topology::NodeIndex node = topology::kNone;
   uint64_t late = 0;  // first copies that arrived after later packets: lost upstream, or reordered
   uint64_t retransmitted =
-      0;  // packets that had passed here before: lost downstream, or sent again with others
+      0;  // packets that had passed here before: lost downstream, or retransmitted by go-back-N
 
   friend bool operator==(const LossObservation&, const LossObservation&) = default;
 };

@@ -21,14 +21,14 @@ class TimeGate {
   enum class Verdict : uint8_t {
     kNear,     // close to the previous readings
     kStrange,  // no other node confirms the time
-    // Far from the previous readings, but confirmed by another node; held readings near it are
-    // valid.
+    // The time is far from the previous readings, but another node or a packet confirms it, or only
+    // one node reports. Readings that were held back and have a similar time are valid too.
     kLeaps,
   };
   // If only one node reports anything, its leaps are accepted.
   Verdict Judge(topology::NodeIndex node, Timestamp time);
 
-  // Reports the latest event time of packets; returns true if that confirms a held reading.
+  // Reports the latest event time of packets; returns true if that confirms a reading held back.
   bool Advance(Timestamp packets);
 
   // Whether a reading that was held is close to later readings.

@@ -95,7 +95,7 @@ using FlowPaths = Chunks<FlowPath>;  // sorted by flow
 struct PathStatistics {
   uint64_t flows_refused = 0;  // records dropped because the table was full
   uint64_t flows_evicted = 0;  // idle flows evicted for new ones
-  // Stretches dropped from flows that changed their paths very often.
+  // Path intervals dropped from flows that changed their paths very often.
   uint64_t stretches_dropped = 0;
   uint64_t stray = 0;  // records inconsistent with every declared path
 };

@@ -87,8 +87,8 @@ class PathTracker {
     bool settled = false;  // only times and counts can have changed since the last answer
     bool waits = false;    // a relevant tap may not have been active in this time
     std::vector<Seen> seen;
-    // Observations inconsistent with every path, which are ignored for the others. Rare; null:
-    // none.
+    // Observations that agree with no path. They are ignored when paths are derived from the other
+    // observations. Null if there are none, which is usual.
     std::unique_ptr<std::vector<Seen>> strays;
 
     std::span<Seen> Strays() { return strays ? std::span<Seen>(*strays) : std::span<Seen>(); }

@@ -48,7 +48,7 @@ struct FlowSummary {
   FlowCounts total;                           // over all incarnations
   std::vector<FlowIncarnation> incarnations;  // sorted by time; empty if `total` is the only one
   std::vector<FlowStream> streams;            // sorted by tap, then descending TTL
-  // Agreement of the taps in the current incarnation.
+  // Whether the taps agree on the packets of the current incarnation.
   TapAgreement agreement = TapAgreement::kAgree;
 
   // Returns what was carried during the connection with this valid_until; nullptr: nothing.
@@ -106,8 +106,8 @@ class TrafficTotals {
   // Prefetches the entry for a record. Call it a few records before Add.
   void Approach(const FlowRecord& record) const;
 
-  // Starts a new incarnation of the flow at `time`: a record that ends before counts for the old
-  // incarnation, any other for the new one. Records of the flow may arrive later.
+  // Starts a new incarnation of the flow at `time`: a record that ends before `time` counts for the
+  // old incarnation, any other for the new one. The call may precede the records of the flow.
   void Cut(const FlowKey& flow, Timestamp time);
 
   // Recomputes the flows that changed since the last call and shares all others with the previous
@@ -121,7 +121,7 @@ class TrafficTotals {
 
   // What a stream showed in the flow's open interval.
   struct Interval {
-    bool open = false;  // whether it showed anything
+    bool open = false;  // whether the stream has shown a packet in this interval
     PsnSpans spans;
     int64_t skipped = 0;
     FlowCounts counts;
@@ -144,7 +144,7 @@ class TrafficTotals {
   // Rarely needed data.
   struct History {
     Timestamp begins = Timestamp::min();  // start of the current incarnation
-    std::vector<Timestamp> cuts;          // future cuts
+    std::vector<Timestamp> cuts;          // times at which later incarnations start
     std::vector<FlowIncarnation> ended;
     std::unique_ptr<FlowCounts> merged;  // older incarnations, merged
     // For the current incarnation, if there are several streams:
@@ -197,7 +197,7 @@ class TrafficTotals {
   std::vector<Flow> flows_;
   std::vector<uint32_t> free_streams_;
   std::vector<uint32_t> free_flows_;
-  // Cuts of flows without a record yet.
+  // Start times of new incarnations (see Cut) of flows that have no record yet.
   std::unordered_map<FlowKey, std::vector<Timestamp>, FlowKeyHash> early_cuts_;
   std::deque<uint32_t> ended_order_;  // flows, one entry per ended incarnation
   uint32_t hand_ = 0;

@@ -20,7 +20,7 @@ enum class BatchKind : uint8_t {
   kInventory,  // only the newest of each state (inventory, queue pairs, processes) is kept
   kQueuePairs,
   kProcesses,
-  kMark,  // end of the initial data; kept like logs
+  kMark,  // marks the end of the initial data; never evicted
 };
 
 struct HeldBatch {

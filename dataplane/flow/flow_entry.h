@@ -41,7 +41,7 @@ constexpr uint64_t IdentityOf(Qpn qpn, uint8_t ttl, TapId tap, uint8_t dscp) {
 inline constexpr uint64_t kDscpInIdentity = uint64_t{0x3f} << 48;
 
 struct alignas(64) FlowEntry {
-  // Line 0: identity, volume, times. Counters cover the open interval.
+  // Cache line 0: identity, volume, times. Counters cover the open interval.
   IpAddress source;
   IpAddress destination;
   uint64_t identity;
@@ -51,14 +51,14 @@ struct alignas(64) FlowEntry {
   uint64_t bytes;
   int64_t last_seen_ns;
 
-  // Line 1: requests.
+  // Cache line 1: requests.
   PsnTracker requests;
   uint64_t payload_bytes;
   std::array<uint32_t, kOperationClassCount - 1> class_packets;  // UD shares the counter of SEND
   uint16_t udp_source_port;
   uint16_t mac_signature;  // MAC signature of the latest first copy
 
-  // Line 2: messages and CE marks.
+  // Cache line 2: messages and CE marks.
   uint32_t first_request_psn : 24;
   uint32_t zero_memory : 8;  // eight bits derived from the rkey of the message that began at PSN 0
   uint32_t messages;
@@ -72,7 +72,7 @@ struct alignas(64) FlowEntry {
   uint32_t ce_marked;
   uint32_t first_seen_offset_ns;  // offset from the start of the open interval; saturates at 4.29 s
 
-  // Line 3: responses, ACKs and NAKs.
+  // Cache line 3: responses, ACKs and NAKs.
   PsnTracker responses;
   uint32_t round_trip_count;
   uint32_t round_trip_minimum_ns;

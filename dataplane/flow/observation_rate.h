@@ -82,7 +82,8 @@ constexpr uint8_t ExponentFor(uint64_t eligible, uint32_t chosen, uint8_t minimu
   return exponent;
 }
 
-// Number of eligible packets at which k is far too small.
+// Number of eligible packets in an epoch from which the exponent k (`exponent`) is far too small:
+// k then selects more than twice `chosen` packets.
 constexpr uint64_t OverrunOf(uint8_t exponent, uint32_t chosen) {
   constexpr uint64_t kOverrun = 2;
   return exponent >= kMaximumObservationExponent ? UINT64_MAX : (kOverrun * chosen + 1) << exponent;

@@ -112,7 +112,7 @@ class PsnTracker {
       leaving &= ~(uint64_t{1} << place);
     }
     if (skipped > 63) gaps.Add((highest_ + 1 + reserved) & k24BitMask, skipped - 63);
-    // Reserved PSNs count as seen because no packet will fill them.
+    // PSNs that a READ reserves for its responses count as seen, because no request will use them.
     const uint64_t from_reserved = OnesFrom(ahead - reserved);
     window_ = (ahead < 64 ? window_ << ahead : 0) | (from_reserved & ~OnesFrom(ahead)) | 1;
     known_ = static_cast<uint8_t>(std::min<uint32_t>(64, known_ + std::min(ahead, 64u)));

@@ -35,8 +35,9 @@ struct MirrorStream {
 // Adds the sessions that another core tracked. The same session in both becomes one.
 void MergeMirrorStreams(std::vector<MirrorStream>& into, const std::vector<MirrorStream>& from);
 
-// Unit and layout of a timestamp. Timestamps of one kind and with the same upper half are linear in
-// their lower half. 0: no timestamp.
+// Unit and layout of a timestamp; 0: no timestamp. Two timestamps of the same kind and with the
+// same upper half of their bits differ in time by the difference of their lower halves times the
+// unit.
 using ClockKind = uint8_t;
 constexpr ClockKind ClockKindOf(const MirrorInfo& mirror) {
   if (!mirror.has_timestamp || wire::NanosecondsOf(mirror.granularity) == 0) return 0;

@@ -47,7 +47,8 @@ struct Scenario {
   uint32_t dilation = 1;  // factor by which times grow and speeds shrink (sim/emit/wall_clock.h)
   Duration record_interval = std::chrono::milliseconds(1);
   Duration analysis_window = std::chrono::milliseconds(1);
-  // Scale of timers and polling periods, which are configured as in production.
+  // Factor by which timers and polling periods are multiplied in the simulation. They are
+  // configured with the values used in production.
   double time_scale = 0.01;
   SimTime reroute_delay = 20 * kMillisecond;
   std::optional<topology::Fabric> fabric;  // always set after loading

@@ -85,8 +85,8 @@ struct Figure {
   FindingMeasure measure = FindingMeasure::kPrecision;
   std::optional<double> goal;  // minimum of a share, or maximum of an amount
   double value = 0;            // `right` divided by `of`; for an amount: the amount
-  uint64_t right = 0;          // runs without a finding, for an amount in healthy runs
-  uint64_t of = 0;             // detected faults, for a delay
+  uint64_t right = 0;          // numerator; for kHealthyFindings: runs without a finding
+  uint64_t of = 0;             // denominator; for a delay: detected faults
   std::optional<Interval>
       interval;  // interval of the share, or of the healthy runs without a finding
   std::optional<double> weighted;  // share weighted by the fault types' frequency in production

@@ -25,7 +25,7 @@ struct IterationPatternAgreement {
   std::vector<std::string> misses;
 };
 
-// `true_job`: indexed by the report's job.
+// `true_job` maps the ID of each job in the report to the name of the true job.
 IterationPatternAgreement CompareIterationPatterns(
     const v1::Truth& truth, const v1::ReplayReport& report,
     const std::map<std::string, std::string>& true_job);

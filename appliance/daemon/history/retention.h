@@ -15,8 +15,8 @@ struct Retention {
   uint64_t max_bytes = 0;  // size limit of the file with its write-ahead log
 };
 
-// Maximum number of rows that one step deletes from a table; of events, which are larger, if the
-// file is full; and of pages that one step returns to the file system.
+// Limits of one step: rows deleted from a table; events deleted because the file is nearly full
+// (fewer, because events are larger); and pages returned to the file system.
 inline constexpr int64_t kRowsAStep = 1000;
 inline constexpr int64_t kEventsAStep = 100;
 inline constexpr int64_t kPagesAStep = 256;
