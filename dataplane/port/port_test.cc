@@ -132,7 +132,7 @@ TEST(Port, ReportsLackOfMemory) {
 uint64_t ResidentPages() {
   std::ifstream statm("/proc/self/statm");
   uint64_t size = 0;
-  [[maybe_unused]] uint64_t resident = 0;
+  uint64_t resident = 0;
   statm >> size >> resident;
   return resident;
 }

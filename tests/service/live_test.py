@@ -49,7 +49,7 @@ class Live(played_run.PlayedRun):
         """Checks the metrics of an appliance with data of all kinds."""
         with urllib.request.urlopen(f"{self.page}metrics", timeout=20) as answer:
             metrics = answer.read().decode()
-        for said in ("link_utilization_ratio{", "job_ranks{", "findings ", "agents{", "history_file_bytes ",
+        for said in ("link_utilization_ratio{", "link_transmitted_bytes_total{", "job_ranks{", "findings ", "agents{", "history_file_bytes ",
                      'source_up{source="dpdk'):
             self.assertIn("\nrocescope_" + said, metrics)
         if shutil.which("promtool"):

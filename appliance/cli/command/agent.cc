@@ -30,7 +30,7 @@ int RunAgent(const AgentRunOptions& options) {
   SetLogFormat(options.log_format);
   const Result<AgentConfig> config = ConfigOf(options);
   if (!config) {
-    LogFatal(config.error().message);
+    LogFatal("agent", config.error().message);
     return kExitUnreadable;
   }
   if (options.dump) {
@@ -43,7 +43,7 @@ int RunAgent(const AgentRunOptions& options) {
       [](const std::string& text) { Log(Severity::kWarning, "agent", text); },
       ReadKernelQueuePairs);
   if (!agent) {
-    LogFatal(agent.error().message);
+    LogFatal("agent", agent.error().message);
     return kExitUnreadable;
   }
   Log(Severity::kInfo, "agent",

@@ -95,13 +95,17 @@ void Log(Severity severity, std::string_view component, std::string_view text) {
   }
 }
 
-void LogFatal(std::string_view text) {
-  if (log_format == LogFormat::kText) return MessageLines(text);
+void LogLines(Severity severity, std::string_view component, std::string_view text) {
   while (!text.empty()) {
     const size_t end = text.find('\n');
-    Log(Severity::kError, "appliance", text.substr(0, end));
+    Log(severity, component, text.substr(0, end));
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
+}
+
+void LogFatal(std::string_view component, std::string_view text) {
+  if (log_format == LogFormat::kText) return MessageLines(text);
+  LogLines(Severity::kError, component, text);
 }
 
 }  // namespace rocescope

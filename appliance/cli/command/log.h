@@ -22,8 +22,10 @@ void SetLogFormat(LogFormat format);
 // text is not repeated. Thread-safe.
 void Log(Severity severity, std::string_view component, std::string_view text);
 
-// Reports why the command ends, one line of `text` at a time: in the format JSON as errors of the
-// log, otherwise like all commands (message.h).
-void LogFatal(std::string_view text);
+// Logs each line of `text`, such as the errors in a configuration file.
+void LogLines(Severity severity, std::string_view component, std::string_view text);
+
+// Reports why the command ends: in JSON as errors of the log, otherwise as messages (message.h).
+void LogFatal(std::string_view component, std::string_view text);
 
 }  // namespace rocescope

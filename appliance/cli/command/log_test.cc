@@ -47,12 +47,12 @@ TEST_F(LogTest, JsonIsOneObjectALine) {
 
 TEST_F(LogTest, FatalErrorsArePlainInTextAndErrorsInJson) {
   testing::internal::CaptureStderr();
-  LogFatal("a.yaml:1:1: x\na.yaml:2:1: y");
+  LogFatal("appliance", "a.yaml:1:1: x\na.yaml:2:1: y");
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "rocescope: a.yaml:1:1: x\nrocescope: a.yaml:2:1: y\n");
   SetLogFormat(LogFormat::kJson);
   testing::internal::CaptureStderr();
-  LogFatal("a.yaml:1:1: x\na.yaml:2:1: y");
+  LogFatal("appliance", "a.yaml:1:1: x\na.yaml:2:1: y");
   const std::string lines = testing::internal::GetCapturedStderr();
   EXPECT_EQ(nlohmann::json::parse(lines.substr(0, lines.find('\n')))["message"], "a.yaml:1:1: x");
   EXPECT_EQ(nlohmann::json::parse(lines.substr(lines.find('\n') + 1))["message"], "a.yaml:2:1: y");

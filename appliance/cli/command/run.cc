@@ -198,13 +198,13 @@ Status GiveRightsUp(const ApplianceConfig& config) {
 Status TryReload(const std::string& path, Box& box) {
   const Result<ApplianceConfig> config = LoadConfig(path, Pipes::kRefused);
   if (!config) {
-    Log(Severity::kError, "reload", config.error().message);
+    LogLines(Severity::kError, "reload", config.error().message);
     Log(Severity::kError, "reload", "reload failed: the previous configuration stays in effect");
     return tl::unexpected(config.error());
   }
   const Status read = box.ReadHostFilesAgain();
   if (!read) {
-    Log(Severity::kError, "reload", read.error().message);
+    LogLines(Severity::kError, "reload", read.error().message);
     Log(Severity::kError, "reload",
         "reload of host_files failed: the previous contents stay in effect");
     return read;
@@ -269,29 +269,29 @@ int RunBox(const BoxRunOptions& options) {
   SetLogFormat(options.log_format);
   const Result<ApplianceConfig> config = LoadConfig(options.config);
   if (!config) {
-    LogFatal(config.error().message);
+    LogFatal("appliance", config.error().message);
     return kExitUnreadable;
   }
   const auto box =
       Box::Open(*config, [](const std::string& text) { Log(Severity::kWarning, "source", text); });
   if (!box) {
-    LogFatal(box.error().message);
+    LogFatal("appliance", box.error().message);
     return kExitUnreadable;
   }
   const Result<TlsTexts> grpc_tls = ReadTls(config->grpc.tls, "grpc");
   const Result<TlsTexts> http_tls = ReadTls(config->http.tls, "http");
   for (const Result<TlsTexts>* const read : {&grpc_tls, &http_tls}) {
     if (*read) continue;
-    LogFatal(read->error().message);
+    LogFatal("appliance", read->error().message);
     return kExitUnreadable;
   }
   if (const Status given_up = GiveRightsUp(*config); !given_up) {
-    LogFatal(given_up.error().message);
+    LogFatal("appliance", given_up.error().message);
     return kExitUnreadable;
   }
   const auto history = OpenHistoryStore(config->history);
   if (!history) {
-    LogFatal(history.error().message);
+    LogFatal("appliance", history.error().message);
     return kExitUnreadable;
   }
   EndInputOnSignal();  // not earlier: the signal would not be noticed while files are read
@@ -299,18 +299,18 @@ int RunBox(const BoxRunOptions& options) {
   TellBegin(**box);
   const auto jobs = OpenJobFile(config->jobs);
   if (!jobs) {
-    LogFatal(jobs.error().message);
+    LogFatal("appliance", jobs.error().message);
     return kExitUnreadable;
   }
   Service service(**box, ROCESCOPE_VERSION, history->get(), jobs->get());
   const auto web = OpenWeb(*config, *http_tls, service);
   if (!web) {
-    LogFatal(web.error().message);
+    LogFatal("appliance", web.error().message);
     return kExitUnreadable;
   }
   const auto grpc = OpenGrpc(config->grpc, *grpc_tls, service);
   if (!grpc) {
-    LogFatal(grpc.error().message);
+    LogFatal("appliance", grpc.error().message);
     return kExitUnreadable;
   }
   (*box)->Start();

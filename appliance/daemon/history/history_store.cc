@@ -43,7 +43,7 @@ struct FileIdentity {
 
 // Returns nullopt if the file cannot be examined.
 std::optional<FileIdentity> IdentityOf(const std::string& path) {
-  struct stat found{};
+  struct stat found = {};
   if (stat(path.c_str(), &found) != 0) {
     return errno == ENOENT ? std::optional(FileIdentity{}) : std::nullopt;
   }
@@ -288,9 +288,9 @@ class HistoryStore::Writer {
   }
 
   void Settle() {
-    {
-      const std::lock_guard lock(mutex_);
-    }
+    // Flush may be between its check of the counters and its wait, with the mutex locked.
+    std::unique_lock lock(mutex_);
+    lock.unlock();
     settled_.notify_all();
   }
 

@@ -245,17 +245,17 @@ ServiceStatus Service::ListSources(const v1::ListSourcesRequest&, v1::ListSource
 ServiceStatus Service::Doctor(const v1::DoctorRequest&, v1::DoctorResponse& out) {
   const auto answer = views_.Latest();
   if (answer) answer->FillAge(*out.mutable_age());
-  for (const Problem& complaint :
-       rocescope::Doctor({.sources = box_.Sources(),
-                          .senders = box_.LastSenders(),
-                          .answer = answer ? &answer->snapshot() : nullptr,
-                          .started = box_.started_at(),
-                          .now = WallClock()})) {
+  const DoctorInput input = {.sources = box_.Sources(),
+                             .senders = box_.LastSenders(),
+                             .answer = answer ? &answer->snapshot() : nullptr,
+                             .started = box_.started_at(),
+                             .now = WallClock()};
+  for (const Problem& problem : rocescope::Doctor(input)) {
     v1::Problem& one = *out.add_problems();
-    one.set_kind(complaint.kind);
-    one.set_place(complaint.place);
-    one.set_sentence(complaint.sentence);
-    one.set_recommended_action(complaint.recommended_action);
+    one.set_kind(problem.kind);
+    one.set_place(problem.place);
+    one.set_sentence(problem.sentence);
+    one.set_recommended_action(problem.recommended_action);
   }
   return {};
 }
