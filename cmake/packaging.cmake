@@ -21,9 +21,12 @@ endif()
 if(NOT package_epoch)
   string(TIMESTAMP package_epoch "%s" UTC)
 endif()
+string(CONCAT print_dates
+  "import email.utils, time\n"
+  "print(email.utils.formatdate(${package_epoch}))\n"
+  "print(time.strftime('%Y-%m-%d', time.gmtime(${package_epoch})))")
 execute_process(
-  COMMAND ${Python3_EXECUTABLE} -c
-          "import email.utils, time; print(email.utils.formatdate(${package_epoch})); print(time.strftime('%Y-%m-%d', time.gmtime(${package_epoch})))"
+  COMMAND ${Python3_EXECUTABLE} -c "${print_dates}"
   OUTPUT_VARIABLE package_dates OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\n" ";" package_dates "${package_dates}")
 list(GET package_dates 0 PACKAGE_DATE_RFC)
@@ -36,7 +39,8 @@ add_executable(rocescope-agent
   ${packaging}/agent_main.cc
   appliance/cli/command/agent.cc appliance/cli/command/agent_arguments.cc
   appliance/cli/command/log.cc appliance/cli/command/message.cc appliance/cli/command/output.cc
-  appliance/cli/command/stop_signal.cc appliance/common/report/json_line.cc appliance/common/report/visible_text.cc)
+  appliance/cli/command/stop_signal.cc
+  appliance/common/report/json_line.cc appliance/common/report/visible_text.cc)
 set_target_properties(rocescope-agent PROPERTIES
   UNITY_BUILD OFF RUNTIME_OUTPUT_DIRECTORY ${packaging_out}/agent
   # GPU hosts need no libraries of gRPC.
@@ -44,8 +48,8 @@ set_target_properties(rocescope-agent PROPERTIES
 target_compile_definitions(rocescope-agent PRIVATE ROCESCOPE_VERSION="${ROCESCOPE_VERSION}")
 target_include_directories(rocescope-agent PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(rocescope-agent PRIVATE
-  rocescope::appliance_agent rocescope::dataplane_source rocescope::base_text CLI11::CLI11 fmt::fmt spdlog::spdlog_header_only
-  rocescope_warnings)
+  rocescope::appliance_agent rocescope::dataplane_source rocescope::base_text
+  CLI11::CLI11 fmt::fmt spdlog::spdlog_header_only rocescope_warnings)
 target_link_options(rocescope-agent PRIVATE -Wl,--gc-sections -Wl,--as-needed)
 
 # rocescope-sim with the paths of the installed scenarios instead of those in the source tree.
