@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Debian packages: `cmake --build BUILD --target packages` writes *.deb into BUILD/packages.
-# packaging/README.md describes their contents.
+# packaging/README.md describes their contents. With ROCESCOPE_AGENT_ONLY, there is only rocescope-agent.
 include(GNUInstallDirs)
 find_package(Python3 COMPONENTS Interpreter)
 find_program(GZIP_PROGRAM gzip)
-if(NOT Python3_Interpreter_FOUND OR NOT GZIP_PROGRAM OR NOT TARGET rocescope)
+if(NOT Python3_Interpreter_FOUND OR NOT GZIP_PROGRAM)
   message(STATUS "No python3 or gzip: building without the target `packages`")
   return()
 endif()
@@ -34,6 +34,13 @@ list(GET package_dates 1 package_date)
 
 set(PACKAGE_MAINTAINER "The rocescope authors <rocescope@users.noreply.github.com>")
 
+# cmake/arm64.cmake sets the environment of pkg-config and dpkg-shlibdeps, and an emulator.
+set(cross)
+if(ROCESCOPE_CROSS_ENVIRONMENT)
+  set(cross ${CMAKE_COMMAND} -E env ${ROCESCOPE_CROSS_ENVIRONMENT})
+endif()
+list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)
+
 # rocescope-agent: `rocescope agent` alone, so that GPU hosts need no appliance.
 add_executable(rocescope-agent
   ${packaging}/agent_main.cc
@@ -41,10 +48,12 @@ add_executable(rocescope-agent
   appliance/cli/command/log.cc appliance/cli/command/message.cc appliance/cli/command/output.cc
   appliance/cli/command/stop_signal.cc
   appliance/common/report/json_line.cc appliance/common/report/visible_text.cc)
+set(link_launcher ${cross} ${Python3_EXECUTABLE} -B ${packaging}/link_statically.py)
+list(JOIN link_launcher " " link_launcher)
 set_target_properties(rocescope-agent PROPERTIES
   UNITY_BUILD OFF RUNTIME_OUTPUT_DIRECTORY ${packaging_out}/agent
   # GPU hosts need no libraries of gRPC.
-  RULE_LAUNCH_LINK "${Python3_EXECUTABLE} -B ${packaging}/link_statically.py")
+  RULE_LAUNCH_LINK "${link_launcher}")
 target_compile_definitions(rocescope-agent PRIVATE ROCESCOPE_VERSION="${ROCESCOPE_VERSION}")
 target_include_directories(rocescope-agent PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(rocescope-agent PRIVATE
@@ -91,7 +100,7 @@ function(_rocescope_package component name target)
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${out}/man ${out}/completions
     COMMAND Python3::Interpreter -B ${packaging}/make_docs.py --program $<TARGET_FILE:${target}>
             --name ${name} --version ${ROCESCOPE_VERSION} --date ${package_date}
-            --man ${out}/man --completions ${out}/completions
+            --man ${out}/man --completions ${out}/completions --emulator "${emulator}"
     COMMAND ${GZIP_PROGRAM} -9nkf ${out}/changelog
     COMMAND ${CMAKE_COMMAND} -E touch ${out}/stamp
     DEPENDS ${target} ${packaging}/make_docs.py ${out}/changelog
@@ -133,11 +142,13 @@ function(_rocescope_package component name target)
   set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA "${control}" PARENT_SCOPE)
 endfunction()
 
-_rocescope_package(appliance rocescope rocescope /etc/rocescope/appliance.yaml)
-_rocescope_package_file(appliance /etc/rocescope ${packaging}/appliance.yaml)
-_rocescope_package_file(appliance /lib/systemd/system ${packaging_out}/rocescope.service)
-_rocescope_package_file(appliance /usr/share/rocescope
-  appliance/daemon/metrics/alerts.yaml appliance/daemon/metrics/grafana.json)
+if(TARGET rocescope)
+  _rocescope_package(appliance rocescope rocescope /etc/rocescope/appliance.yaml)
+  _rocescope_package_file(appliance /etc/rocescope ${packaging}/appliance.yaml)
+  _rocescope_package_file(appliance /lib/systemd/system ${packaging_out}/rocescope.service)
+  _rocescope_package_file(appliance /usr/share/rocescope
+    appliance/daemon/metrics/alerts.yaml appliance/daemon/metrics/grafana.json)
+endif()
 
 _rocescope_package(agent rocescope-agent rocescope-agent /etc/rocescope/agent.yaml)
 install(TARGETS rocescope-agent RUNTIME COMPONENT agent)
@@ -154,9 +165,12 @@ if(TARGET rocescope-sim)
 endif()
 
 add_custom_target(package_files DEPENDS ${package_outputs})
-add_dependencies(package_files rocescope rocescope-agent)
+add_dependencies(package_files rocescope-agent)
+if(TARGET rocescope)
+  add_dependencies(package_files rocescope)
+endif()
 add_custom_target(packages
-  COMMAND ${CMAKE_CPACK_COMMAND} --config ${PROJECT_BINARY_DIR}/CPackConfig.cmake
+  COMMAND ${cross} ${CMAKE_CPACK_COMMAND} --config ${PROJECT_BINARY_DIR}/CPackConfig.cmake
           -B ${PROJECT_BINARY_DIR}/packages
   DEPENDS package_files
   WORKING_DIRECTORY ${PROJECT_BINARY_DIR}

@@ -24,10 +24,11 @@ def main():
                           capture_output=True, text=True)
     wanted = {match[1] for word in done.stdout.split() if (match := SHARED.match(word))}
     wanted |= {match[1] for word in command if (match := SHARED.match(word))}
+    sysroot = [word for word in command if word.startswith("--sysroot=")]
     archives = []
     for name in sorted(wanted):
-        found = subprocess.run([command[0], f"-print-file-name=lib{name}.a"], capture_output=True,
-                               text=True).stdout.strip()
+        found = subprocess.run([command[0], *sysroot, f"-print-file-name=lib{name}.a"],
+                               capture_output=True, text=True).stdout.strip()
         if not pathlib.Path(found).is_absolute():
             print(f"lib{name}.a is missing: linking gRPC as shared libraries", file=sys.stderr)
             break

@@ -3,9 +3,10 @@
 """Writes man pages and bash completion of a program from its own --help.
 
 usage: make_docs.py --program PATH --version VERSION --date YYYY-MM-DD --man DIR --completions DIR
+                    [--emulator COMMAND]
 
 DIR of --man receives NAME.1.gz and NAME-COMMAND.1.gz for each subcommand. DIR of --completions
-receives the file NAME. The script expects the format of CLI11: a description, a usage line,
+receives the file NAME. COMMAND runs a program of another architecture. The script expects the format of CLI11: a description, a usage line,
 sections with indented entries, and a footer.
 """
 
@@ -13,6 +14,7 @@ import argparse
 import gzip
 import pathlib
 import re
+import shlex
 import subprocess
 
 SECTION = re.compile(r"^(Positionals|Options|Subcommands|\[Option Group: [^]]*\]):?\s*$", re.I)
@@ -25,8 +27,9 @@ class Help:
     """The --help of a program or of one of its subcommands."""
 
     def __init__(self, program, words):
+        """`program` is the command line without arguments; `words` starts with the program's name."""
         self.words = words
-        text = subprocess.run([program, *words[1:], "--help"], check=True, capture_output=True,
+        text = subprocess.run([*program, *words[1:], "--help"], check=True, capture_output=True,
                               text=True, timeout=60).stdout
         self.description, self.usage, self.sections, self.footer = split_help(text)
         self.commands = [Help(program, [*words, entry[0].split()[0]])
@@ -256,8 +259,9 @@ def main():
     parser.add_argument("--date", required=True)
     parser.add_argument("--man", required=True, type=pathlib.Path)
     parser.add_argument("--completions", required=True, type=pathlib.Path)
+    parser.add_argument("--emulator", default="")
     options = parser.parse_args()
-    root = Help(options.program, [options.name or options.program.name])
+    root = Help([*shlex.split(options.emulator), options.program], [options.name or options.program.name])
     for folder in (options.man, options.completions):
         folder.mkdir(parents=True, exist_ok=True)
     for page in (root, *root.commands):
