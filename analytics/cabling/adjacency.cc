@@ -50,90 +50,54 @@ PortIndex Adjacency::PortOf(NodeIndex node, uint32_t number, Timestamp time) {
   return kNone;
 }
 
-void Adjacency::Add(const FlowRecord& record) {
+void Adjacency::Add(FlowId flow, const FlowRecord& record) {
   if (record.tap >= ingress_of_tap_.size() || record.packets == 0) return;
   const PortIndex port = ingress_of_tap_[record.tap];
   if (port == kNone) return;
-  Add(record.flow, record.hint,
-      {.source = Source::kMirror,
-       .ttl = record.ttl,
-       .node = fabric_.port(port).node,
-       .in = port,
-       .first = record.first_seen,
-       .last = record.last_seen});
+  Add(flow, {.source = Source::kMirror,
+             .ttl = record.ttl,
+             .node = fabric_.port(port).node,
+             .in = port,
+             .first = record.first_seen,
+             .last = record.last_seen});
 }
 
-void Adjacency::Add(const HopRecord& record) {
+void Adjacency::Add(FlowId flow, const HopRecord& record) {
   const NodeIndex node = fabric_.FindSwitchByInt(record.node_id);
   if (node == kNone) strangers_.Add("INT node " + std::to_string(record.node_id));
   if (node == kNone || !record.packet.known || !record.metadata.Has(wire::kIntPorts)) return;
   const bool alone = record.hop_count == 1;
-  Add(record.packet.flow, kNoFlowHint,
-      {.source = alone ? Source::kPostcard : Source::kStack,
-       .ttl = alone ? record.packet.ttl
-                    : static_cast<uint8_t>(kFirstHop - std::min(record.hop, kFirstHop)),
-       .node = node,
-       .in = PortOf(node, record.metadata.ingress_port, record.event_time),
-       .out = PortOf(node, record.metadata.egress_port, record.event_time),
-       .first = record.event_time,
-       .last = record.event_time});
+  Add(flow, {.source = alone ? Source::kPostcard : Source::kStack,
+             .ttl = alone ? record.packet.ttl
+                          : static_cast<uint8_t>(kFirstHop - std::min(record.hop, kFirstHop)),
+             .node = node,
+             .in = PortOf(node, record.metadata.ingress_port, record.event_time),
+             .out = PortOf(node, record.metadata.egress_port, record.event_time),
+             .first = record.event_time,
+             .last = record.event_time});
 }
 
-void Adjacency::Add(const SampleRecord& record) {
+void Adjacency::Add(FlowId flow, const SampleRecord& record) {
   const NodeIndex node = fabric_.FindSwitchBySflow(record.agent);
   if (node == kNone && record.packet.known) strangers_.Add(ToString(record.agent));
   if (node == kNone || !record.packet.known || record.discarded) return;
-  Add(record.packet.flow, kNoFlowHint,
-      {.source = Source::kSample,
-       .ttl = record.packet.ttl,
-       .node = node,
-       .in = PortOf(node, record.input_port, record.event_time),
-       .out = PortOf(node, record.output_port, record.event_time),
-       .first = record.event_time,
-       .last = record.event_time});
+  Add(flow, {.source = Source::kSample,
+             .ttl = record.packet.ttl,
+             .node = node,
+             .in = PortOf(node, record.input_port, record.event_time),
+             .out = PortOf(node, record.output_port, record.event_time),
+             .first = record.event_time,
+             .last = record.event_time});
 }
 
-Adjacency::Flow* Adjacency::FindOrAdd(const FlowKey& key, uint32_t hint) {
-  const auto key_of = [this](uint32_t i) -> const FlowKey& { return flows_[i].key; };
-  uint32_t index = hints_.Guess(hint);
-  if (index >= flows_.size() || flows_[index].key != key) {
-    index = index_.Find(key, key_of);
-    if (index == FlowSlotIndex::kNone) {
-      index = TakePlace();
-      if (index == FlowSlotIndex::kNone) {
-        ++flows_refused_;
-        return nullptr;
-      }
-      Flow& flow = flows_[index];
-      flow.key = key;
-      flow.source = fabric_.FindNic({.segment = key.segment, .address = key.source});
-      flow.destination = fabric_.FindNic({.segment = key.segment, .address = key.destination});
-      index_.Insert(key, index);
-    }
-    hints_.Remember(hint, index);
-  }
-  flows_[index].heard = now_;
-  return &flows_[index];
-}
-
-// Evicts a flow that has been idle for long if the table is full.
-uint32_t Adjacency::TakePlace() {
-  if (flows_.size() < kMaxFlows) {
-    flows_.emplace_back();
-    return static_cast<uint32_t>(flows_.size() - 1);
-  }
-  const uint32_t quiet = hand_.Find(kMaxFlows, now_ - kQuietForLong,
-                                    [this](uint32_t flow) { return flows_[flow].heard; });
-  if (quiet == FlowSlotIndex::kNone) return FlowSlotIndex::kNone;
-  ++flows_evicted_;
-  index_.Erase(flows_[quiet].key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
-  flows_[quiet] = {};
-  return quiet;
-}
-
-void Adjacency::Add(const FlowKey& key, uint32_t hint, const Place& place) {
-  Flow* flow = FindOrAdd(key, hint);
+void Adjacency::Add(FlowId id, const Place& place) {
+  Flow* const flow = flows_.FindOrAdd(id);
   if (flow == nullptr) return;
+  if (flow->places.empty()) {
+    const FlowKey& key = registry_.key(id);
+    flow->source = fabric_.FindNic({.segment = key.segment, .address = key.source});
+    flow->destination = fabric_.FindNic({.segment = key.segment, .address = key.destination});
+  }
   bool several = false;
   for (Place& known : flow->places) {
     if (known.source != place.source || known.ttl != place.ttl) continue;
@@ -172,7 +136,7 @@ void Adjacency::CountEnds(const Flow& flow, const Place& place,
 std::map<PortIndex, Arrivals> Adjacency::ByReceiver() const {
   std::map<PortIndex, Arrivals> all;
   std::vector<Place> places;
-  for (const Flow& flow : flows_) {
+  flows_.ForEach([&](FlowId, const Flow& flow) {
     places = flow.places;
     std::ranges::sort(places, [](const Place& a, const Place& b) {
       return std::tuple(a.source, b.ttl, a.node, a.in, a.out) <
@@ -192,7 +156,7 @@ std::map<PortIndex, Arrivals> Adjacency::ByReceiver() const {
       Count(all, next.in, {.node = place.node, .port = place.out},
             std::max(place.first, next.first));
     }
-  }
+  });
   return all;
 }
 

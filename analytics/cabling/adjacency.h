@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "analytics/cabling/unknown_node_log.h"
+#include "analytics/flow/flow_registry.h"
+#include "analytics/flow/flow_states.h"
 #include "base/time.h"
-#include "dataplane/record/flow_slot_index.h"
-#include "dataplane/record/hint_cache.h"
-#include "dataplane/record/idle_evictor.h"
 #include "dataplane/record/record.h"
 #include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
@@ -45,16 +44,15 @@ class Adjacency {
   static constexpr size_t kMaxFlows = 1u << 17;
   static constexpr size_t kMaxPlaces = 16;  // per flow
 
-  // `fabric` must outlive this object.
-  explicit Adjacency(const topology::Fabric& fabric) : fabric_(fabric) {}
+  // `flows` and `fabric` must outlive this object.
+  Adjacency(FlowRegistry& flows, const topology::Fabric& fabric)
+      : fabric_(fabric), registry_(flows), flows_(flows, kMaxFlows) {}
 
   void LearnTap(const TapLocation& place);
-  // Sets the current event time. When the table is full, flows that have been idle are evicted.
-  void SetTime(Timestamp now) { now_ = std::max(now_, now); }
 
-  void Add(const FlowRecord& record);
-  void Add(const HopRecord& record);
-  void Add(const SampleRecord& record);
+  void Add(FlowId flow, const FlowRecord& record);
+  void Add(FlowId flow, const HopRecord& record);
+  void Add(FlowId flow, const SampleRecord& record);
 
   // Keyed by the receiving port.
   std::map<topology::PortIndex, Arrivals> ByReceiver() const;
@@ -68,8 +66,8 @@ class Adjacency {
   }
   // Switches that are not in the topology.
   UnknownNodes strangers() const { return strangers_.Answer(); }
-  uint64_t flows_refused() const { return flows_refused_; }
-  uint64_t flows_evicted() const { return flows_evicted_; }  // idle flows evicted for new ones
+  uint64_t flows_refused() const { return flows_.refused(); }
+  uint64_t flows_evicted() const { return flows_.evicted(); }  // idle flows evicted for new ones
 
  private:
   static constexpr size_t kMaxUnexpected = 256;
@@ -88,16 +86,12 @@ class Adjacency {
     Timestamp last;
   };
   struct Flow {
-    FlowKey key;
     topology::NicIndex source = topology::kNone;
     topology::NicIndex destination = topology::kNone;
     std::vector<Place> places;
-    Timestamp heard;  // last activity, in SetTime's clock
   };
 
-  void Add(const FlowKey& key, uint32_t hint, const Place& place);
-  Flow* FindOrAdd(const FlowKey& key, uint32_t hint);
-  uint32_t TakePlace();
+  void Add(FlowId flow, const Place& place);
   topology::PortIndex PortOf(topology::NodeIndex node, uint32_t number, Timestamp time);
   void CountEnds(const Flow& flow, const Place& place,
                  std::map<topology::PortIndex, Arrivals>& all) const;
@@ -105,15 +99,10 @@ class Adjacency {
   const topology::Fabric& fabric_;
   // kNone: the tap does not identify an ingress port
   std::vector<topology::PortIndex> ingress_of_tap_;
-  FlowSlotIndex index_;
-  HintCache hints_;
-  std::vector<Flow> flows_;
-  IdleEvictor<Timestamp> hand_;
-  Timestamp now_;
+  const FlowRegistry& registry_;
+  FlowStates<Flow> flows_;
   std::map<std::pair<topology::NodeIndex, uint32_t>, Unexpected> unexpected_;
   UnknownNodeLog strangers_;
-  uint64_t flows_refused_ = 0;
-  uint64_t flows_evicted_ = 0;
 };
 
 }  // namespace rocescope

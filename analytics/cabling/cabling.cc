@@ -245,10 +245,12 @@ class StateCheck {
 
 }  // namespace
 
-void Cabling::Add(const RecordBatch& batch) {
-  for (const FlowRecord& record : batch.flows) adjacency_.Add(record);
-  for (const HopRecord& record : batch.hops) adjacency_.Add(record);
-  for (const SampleRecord& record : batch.samples) adjacency_.Add(record);
+void Cabling::Add(const RecordBatch& batch, const BatchFlows& flows) {
+  for (size_t i = 0; i < batch.flows.size(); ++i) adjacency_.Add(flows.flows[i], batch.flows[i]);
+  for (size_t i = 0; i < batch.hops.size(); ++i) adjacency_.Add(flows.hops[i], batch.hops[i]);
+  for (size_t i = 0; i < batch.samples.size(); ++i) {
+    adjacency_.Add(flows.samples[i], batch.samples[i]);
+  }
   for (const CounterRecord& record : batch.counters) counters_.Add(record);
 }
 

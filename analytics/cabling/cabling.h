@@ -11,6 +11,7 @@
 #include "analytics/cabling/counter_fit.h"
 #include "analytics/cabling/fabric_counters.h"
 #include "analytics/cabling/link_change.h"
+#include "analytics/flow/flow_registry.h"
 #include "dataplane/record/record.h"
 #include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
@@ -29,16 +30,14 @@ struct CablingOptions {
 
 class Cabling {
  public:
-  // `fabric` must outlive this object.
-  explicit Cabling(const topology::Fabric& fabric, const CablingOptions& options = {})
-      : fabric_(fabric), options_(options), adjacency_(fabric), counters_(fabric) {}
+  // `flows` and `fabric` must outlive this object.
+  Cabling(FlowRegistry& flows, const topology::Fabric& fabric, const CablingOptions& options = {})
+      : fabric_(fabric), options_(options), adjacency_(flows, fabric), counters_(fabric) {}
   Cabling(const Cabling&) = delete;
   Cabling& operator=(const Cabling&) = delete;
 
-  // Sets the current event time.
-  void SetTime(Timestamp now) { adjacency_.SetTime(now); }
   void LearnTap(const TapLocation& place) { adjacency_.LearnTap(place); }
-  void Add(const RecordBatch& batch);
+  void Add(const RecordBatch& batch, const BatchFlows& flows);
 
   CablingAnswer Answer() const;
 

@@ -6,6 +6,7 @@
 
 #include "analytics/cabling/cabling_fixture.h"
 #include "analytics/cabling/link_claims.h"
+#include "analytics/flow/with_own_flows.h"
 
 namespace rocescope {
 namespace {
@@ -73,7 +74,7 @@ class CablingTest : public testing::Test {
   }
 
   CablingWorld world_;
-  Cabling cabling_{world_.declared()};
+  WithOwnFlows<Cabling> cabling_{world_.declared()};
 };
 
 TEST_F(CablingTest, ReportsAndConfirmsNothingWithoutRecords) {
@@ -191,7 +192,7 @@ TEST_F(CablingTest, IdentifiesAnUndeclaredHostAtAnotherPort) {
   }
   parts.links.pop_back();
   const topology::Fabric fabric = topology::Fabric::Make(std::move(parts)).value();
-  Cabling cabling(fabric);
+  WithOwnFlows<Cabling> cabling(fabric);
   const PortIndex out = Port("leaf0", "spine0");
   for (uint32_t qpn = 1; qpn <= 4; ++qpn) {
     for (const auto& [from, to] : {std::pair("host1", "host4"), std::pair("host4", "host1")}) {

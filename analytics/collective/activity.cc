@@ -19,39 +19,6 @@ void MessageLengths::Add(uint32_t length, uint32_t count) {
   others += count;
 }
 
-uint32_t ActivityTracker::TakePlace() {
-  if (flows_.size() < options_.flows) {
-    flows_.emplace_back();
-    return static_cast<uint32_t>(flows_.size() - 1);
-  }
-  // Find a flow that has been idle for the whole time line, with a short search.
-  const uint32_t quiet = hand_.Find(static_cast<uint32_t>(flows_.size()), Oldest(),
-                                    [this](uint32_t place) { return flows_[place].newest; });
-  if (quiet == kNone) return kNone;
-  ++statistics_.flows_evicted;
-  index_.Erase(flows_[quiet].key,
-               [this](uint32_t place) -> const FlowKey& { return KeyOf(place); });
-  flows_[quiet] = {};
-  return quiet;
-}
-
-ActivityTracker::Flow* ActivityTracker::FindOrAdd(const FlowKey& key, uint32_t hint) {
-  const uint32_t guess = hints_.Guess(hint);
-  if (guess < flows_.size() && flows_[guess].key == key) return &flows_[guess];
-  uint32_t place = Find(key);
-  if (place == kNone) {
-    place = TakePlace();
-    if (place == kNone) {
-      ++statistics_.flows_refused;
-      return nullptr;
-    }
-    flows_[place].key = key;
-    index_.Insert(key, place);
-  }
-  hints_.Remember(hint, place);
-  return &flows_[place];
-}
-
 void ActivityTracker::Begin(Timestamp time) {
   if (begun_) return;
   begun_ = true;
@@ -62,14 +29,14 @@ void ActivityTracker::Begin(Timestamp time) {
 
 // Merges pairs of slots. The time line has not started to slide yet.
 void ActivityTracker::Widen() {
-  for (Flow& flow : flows_) {
+  flows_.ForEach([](FlowId, Flow& flow) {
     Bits halved;
     for (size_t i = flow.bits.FirstFrom(0); i < Bits::kCount; i = flow.bits.FirstFrom(i + 1)) {
       halved.Set(i / 2);
     }
     flow.bits = halved;
     flow.newest /= 2;
-  }
+  });
   newest_ /= 2;
   ++width_;
 }
@@ -78,7 +45,7 @@ void ActivityTracker::Mark(Flow& flow, Timestamp time) {
   Begin(time);
   const int64_t since = (time - origin_).count();
   if (since < 0) {
-    ++statistics_.late;
+    ++late_;
     return;
   }
   while (since >> width_ >= static_cast<int64_t>(Bits::kCount) && width_ < options_.last_width) {
@@ -87,7 +54,7 @@ void ActivityTracker::Mark(Flow& flow, Timestamp time) {
   const auto stretch = static_cast<uint64_t>(since) >> width_;
   newest_ = std::max(newest_, stretch);
   if (stretch < Oldest()) {
-    ++statistics_.late;
+    ++late_;
     return;
   }
   if (stretch > flow.newest) {
@@ -107,23 +74,18 @@ void ActivityTracker::Mark(Flow& flow, Timestamp time) {
   flow.is_known = true;
 }
 
-void ActivityTracker::Approach(const FlowRecord& record) const {
-  const uint32_t guess = hints_.Guess(record.hint);
-  if (guess < flows_.size()) PrefetchLines<2>(&flows_[guess]);
-}
-
 Duration ActivityTracker::Ahead(TapId tap) const {
   return clocks_ == nullptr ? Duration(0) : clocks_->OfTap(tap);
 }
 
 // Only the ends of an interval are known; if it contains responses to the other direction, not even
 // these.
-void ActivityTracker::Add(const FlowRecord& record) {
+void ActivityTracker::Add(FlowId id, const FlowRecord& record) {
   if (record.messages == 0 && record.payload_bytes == 0) return;
   for (const OperationClass answer : {OperationClass::kAcknowledge, OperationClass::kCnp}) {
     if (record.class_packets[static_cast<size_t>(answer)] > 0) return;
   }
-  Flow* const flow = FindOrAdd(record.flow, record.hint);
+  Flow* const flow = flows_.FindOrAdd(id);
   if (flow == nullptr || record.ttl < flow->ttl) return;
   flow->ttl = record.ttl;
   const Duration ahead = Ahead(record.tap);
@@ -131,11 +93,11 @@ void ActivityTracker::Add(const FlowRecord& record) {
   Mark(*flow, record.last_seen - ahead);
 }
 
-void ActivityTracker::Add(const ObservationRecord& record) {
+void ActivityTracker::Add(FlowId id, const ObservationRecord& record) {
   const bool request = record.kind == ObservationKind::kRequest;
   const bool response = record.kind == ObservationKind::kResponse && record.payload_length > 0;
   if (!request && !response) return;
-  Flow* const flow = FindOrAdd(record.flow, record.hint);
+  Flow* const flow = flows_.FindOrAdd(id);
   if (flow == nullptr || record.ttl < flow->ttl) return;
   if (record.ttl > flow->ttl) flow->lengths = {};
   flow->ttl = record.ttl;
@@ -145,10 +107,8 @@ void ActivityTracker::Add(const ObservationRecord& record) {
   Mark(*flow, record.event_time - Ahead(record.tap));
 }
 
-void ActivityTracker::Cut(const FlowKey& flow) {
-  const uint32_t place = Find(flow);
-  if (place == kNone) return;
-  flows_[place] = {.key = flow, .newest = flows_[place].newest};
+void ActivityTracker::Cut(FlowId id) {
+  if (Flow* const flow = flows_.Find(id); flow != nullptr) *flow = {.newest = flow->newest};
 }
 
 TimeLine ActivityTracker::Line() const {
@@ -162,20 +122,19 @@ TimeLine ActivityTracker::Line() const {
 std::vector<FlowActivity> ActivityTracker::Flows() const {
   const uint64_t oldest = Oldest();
   std::vector<FlowActivity> all;
-  all.reserve(flows_.size());
-  for (const Flow& flow : flows_) {
-    if (!flow.is_known || flow.newest < oldest) continue;
+  flows_.ForEach([&](FlowId id, const Flow& flow) {
+    if (!flow.is_known || flow.newest < oldest) return;
     FlowActivity& one = all.emplace_back();
-    one.flow = flow.key;
+    one.flow = registry_.key(id);
     one.lengths = flow.lengths;
     if (oldest == 0) {
       one.active = flow.bits;
-      continue;
+      return;
     }
     for (uint64_t stretch = oldest; stretch <= flow.newest; ++stretch) {
       if (flow.bits.Test(stretch % Bits::kCount)) one.active.Set(stretch - oldest);
     }
-  }
+  });
   std::ranges::sort(all, {}, &FlowActivity::flow);
   return all;
 }

@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "analytics/collective/bits.h"
+#include "analytics/flow/flow_registry.h"
+#include "analytics/flow/flow_states.h"
 #include "base/time.h"
-#include "dataplane/record/flow_slot_index.h"
-#include "dataplane/record/hint_cache.h"
-#include "dataplane/record/idle_evictor.h"
 #include "dataplane/record/record.h"
 
 namespace rocescope {
@@ -51,35 +50,29 @@ struct TimeLine {
   size_t length = 0;  // slots, up to the last one with any activity
 };
 
-struct ActivityStatistics {
-  uint64_t flows_evicted = 0;  // idle flows evicted for new ones
-  // Records dropped because the table was full of recently active flows.
-  uint64_t flows_refused = 0;
-  uint64_t late = 0;  // observations and records older than the start of the time line
-};
-
 class ActivityTracker {
  public:
-  explicit ActivityTracker(const ActivityOptions& options = {}) : options_(options) {}
+  // `flows` must outlive this object.
+  explicit ActivityTracker(FlowRegistry& flows, const ActivityOptions& options = {})
+      : options_(options), registry_(flows), flows_(flows, options.flows) {}
 
   // Clock estimates for correcting times; must outlive this object. Null: no correction.
   void SetClocks(const ClockOffsets* clocks) { clocks_ = clocks; }
 
-  void Add(const FlowRecord& record);
-  void Add(const ObservationRecord& record);
-  // Prefetches the entry for a record. Call it a few records before Add.
-  void Approach(const FlowRecord& record) const;
+  void Add(FlowId flow, const FlowRecord& record);
+  void Add(FlowId flow, const ObservationRecord& record);
+  // Prefetches the state of a flow. Call it a few records before Add.
+  void Approach(FlowId flow) const { flows_.Approach(flow); }
   // Discards what the flow carried so far, because the queue pair has a new owner.
-  void Cut(const FlowKey& flow);
+  void Cut(FlowId flow);
 
   TimeLine Line() const;
-  std::vector<FlowActivity> Flows() const;  // sorted by key
-  const ActivityStatistics& Statistics() const { return statistics_; }
+  std::vector<FlowActivity> Flows() const;                     // sorted by key
+  uint64_t flows_refused() const { return flows_.refused(); }  // records
+  uint64_t late() const { return late_; }  // records older than the start of the time line
 
  private:
-  static constexpr uint32_t kNone = UINT32_MAX;
   struct Flow {
-    FlowKey key;
     uint8_t ttl = 0;        // TTL at the tap nearest to the source
     bool is_known = false;  // active since the queue pair got its current owner
     uint64_t newest = 0;    // slot; bits of later slots are stale
@@ -88,12 +81,6 @@ class ActivityTracker {
   };
 
   Duration Ahead(TapId tap) const;  // offset of the tap's clock from the reference clock
-  Flow* FindOrAdd(const FlowKey& key, uint32_t hint);
-  const FlowKey& KeyOf(uint32_t place) const { return flows_[place].key; }
-  uint32_t Find(const FlowKey& key) const {
-    return index_.Find(key, [this](uint32_t place) -> const FlowKey& { return KeyOf(place); });
-  }
-  uint32_t TakePlace();
   void Begin(Timestamp time);
   void Mark(Flow& flow, Timestamp time);
   void Widen();
@@ -105,11 +92,9 @@ class ActivityTracker {
   Timestamp origin_;
   int width_ = 0;        // a slot is 2^width_ ns long
   uint64_t newest_ = 0;  // slot
-  FlowSlotIndex index_;
-  HintCache hints_;
-  std::vector<Flow> flows_;
-  IdleEvictor<uint64_t> hand_;
-  ActivityStatistics statistics_;
+  const FlowRegistry& registry_;
+  FlowStates<Flow> flows_;
+  uint64_t late_ = 0;
 };
 
 }  // namespace rocescope

@@ -5,12 +5,17 @@
 
 #include <chrono>
 
+#include "analytics/flow/with_own_flows.h"
+
 namespace rocescope {
 namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+using TestTracker = WithOwnFlows<ActivityTracker>;
 
 constexpr Timestamp kStart = FromNanoseconds(1'700'000'000'000'000'000);
 
@@ -29,13 +34,13 @@ ObservationRecord Request(uint32_t qpn, Timestamp time, uint8_t ttl = 64) {
 }
 
 TEST(ActivityTracker, IsEmptyAtFirst) {
-  const ActivityTracker tracker;
+  const TestTracker tracker;
   EXPECT_EQ(tracker.Line().length, 0u);
   EXPECT_TRUE(tracker.Flows().empty());
 }
 
 TEST(ActivityTracker, RecordsWhenAFlowSent) {
-  ActivityTracker tracker;
+  TestTracker tracker;
   tracker.Add(Request(7, kStart));
   tracker.Add(Request(7, kStart + microseconds(100)));
   const auto flows = tracker.Flows();
@@ -49,7 +54,7 @@ TEST(ActivityTracker, RecordsWhenAFlowSent) {
 }
 
 TEST(ActivityTracker, WidensSlotsUntilTheyCoverTheRun) {
-  ActivityTracker tracker;
+  TestTracker tracker;
   for (int i = 0; i < 1000; ++i) tracker.Add(Request(7, kStart + microseconds(50 * i)));
   const TimeLine line = tracker.Line();
   EXPECT_LE(line.length, Bits::kCount);
@@ -62,7 +67,7 @@ TEST(ActivityTracker, WidensSlotsUntilTheyCoverTheRun) {
 }
 
 TEST(ActivityTracker, SlidesOnceSlotsHaveMaximumLength) {
-  ActivityTracker tracker({.first_width = 10, .last_width = 12});
+  TestTracker tracker(ActivityOptions{.first_width = 10, .last_width = 12});
   const nanoseconds stretch(1 << 12);
   tracker.Add(Request(7, kStart));
   tracker.Add(Request(8, kStart + stretch * 1000));
@@ -78,7 +83,7 @@ TEST(ActivityTracker, SlidesOnceSlotsHaveMaximumLength) {
 }
 
 TEST(ActivityTracker, ForgetsActivityBeforeTheTimeLine) {
-  ActivityTracker tracker({.first_width = 10, .last_width = 10});
+  TestTracker tracker(ActivityOptions{.first_width = 10, .last_width = 10});
   const nanoseconds stretch(1 << 10);
   constexpr int kSpacing = 100;
   for (int i = 0; i < 75; ++i) tracker.Add(Request(7, kStart + stretch * kSpacing * i));
@@ -90,14 +95,14 @@ TEST(ActivityTracker, ForgetsActivityBeforeTheTimeLine) {
 }
 
 TEST(ActivityTracker, CountsLateRecords) {
-  ActivityTracker tracker({.first_width = 10, .last_width = 10});
+  TestTracker tracker(ActivityOptions{.first_width = 10, .last_width = 10});
   tracker.Add(Request(7, kStart + milliseconds(100)));
   tracker.Add(Request(7, kStart));
-  EXPECT_EQ(tracker.Statistics().late, 1u);
+  EXPECT_EQ(tracker.late(), 1u);
 }
 
 TEST(ActivityTracker, RecordsMessageLengths) {
-  ActivityTracker tracker;
+  TestTracker tracker;
   ObservationRecord first = Request(7, kStart);
   first.has_reth = true;
   for (const uint32_t length : {524288u, 524288u, 4096u}) {
@@ -111,7 +116,7 @@ TEST(ActivityTracker, RecordsMessageLengths) {
 }
 
 TEST(ActivityTracker, TakesLengthsFromTheTapNearestTheSource) {
-  ActivityTracker tracker;
+  TestTracker tracker;
   for (const uint8_t ttl : {62, 64, 63, 64}) {
     ObservationRecord first = Request(7, kStart, ttl);
     first.has_reth = true;
@@ -122,7 +127,7 @@ TEST(ActivityTracker, TakesLengthsFromTheTapNearestTheSource) {
 }
 
 TEST(ActivityTracker, RecordsTheEndsOfAnIntervalWithOnlyRequests) {
-  ActivityTracker tracker;
+  TestTracker tracker;
   FlowRecord record{.flow = FlowTo(7), .ttl = 64, .packets = 10, .payload_bytes = 1000};
   record.messages = 1;
   record.first_seen = kStart;
@@ -136,7 +141,7 @@ TEST(ActivityTracker, RecordsTheEndsOfAnIntervalWithOnlyRequests) {
 }
 
 TEST(ActivityTracker, ForgetsThePreviousOwnerOfAQueuePairNumber) {
-  ActivityTracker tracker;
+  TestTracker tracker;
   tracker.Add(Request(7, kStart));
   tracker.Cut(FlowTo(7));
   EXPECT_TRUE(tracker.Flows().empty());
@@ -145,16 +150,22 @@ TEST(ActivityTracker, ForgetsThePreviousOwnerOfAQueuePairNumber) {
 }
 
 TEST(ActivityTracker, EvictsIdleFlowsForNewOnes) {
-  ActivityTracker tracker({.flows = 2, .first_width = 10, .last_width = 10});
-  const nanoseconds stretch(1 << 10);
-  tracker.Add(Request(1, kStart));
-  tracker.Add(Request(2, kStart));
-  tracker.Add(Request(3, kStart + stretch));  // both were active recently
-  EXPECT_EQ(tracker.Statistics().flows_refused, 1u);
-  tracker.Add(Request(2, kStart + stretch * 3000));
-  tracker.Add(Request(3, kStart + stretch * 3000));
-  EXPECT_EQ(tracker.Statistics().flows_refused, 1u);
-  EXPECT_EQ(tracker.Flows().size(), 2u);
+  TestTracker tracker(ActivityOptions{.flows = 2});
+  const auto add = [&](uint32_t qpn, int64_t second) {
+    tracker.SetTime(kStart + seconds(second));
+    tracker.Add(Request(qpn, kStart + seconds(second)));
+  };
+  add(1, 0);
+  add(2, 0);
+  add(3, 5);  // both were active recently
+  EXPECT_EQ(tracker.flows_refused(), 1u);
+  add(2, 15);
+  add(3, 15);
+  EXPECT_EQ(tracker.flows_refused(), 1u);
+  const std::vector<FlowActivity> flows = tracker.Flows();
+  ASSERT_EQ(flows.size(), 2u);
+  EXPECT_EQ(flows[0].flow, FlowTo(2));
+  EXPECT_EQ(flows[1].flow, FlowTo(3));
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <set>
 #include <string>
 
+#include "analytics/flow/with_own_flows.h"
+
 namespace rocescope {
 namespace {
 
@@ -99,8 +101,8 @@ class World {
 
   std::vector<Connection> connections_;
   std::vector<bool> granted_;
-  ActivityTracker activity_;
-  TrafficTotals traffic_;
+  WithOwnFlows<ActivityTracker> activity_;
+  WithOwnFlows<TrafficTotals> traffic_;
   HostFacts facts_;
   std::vector<JobIterationPattern> iteration_patterns_;
 };

@@ -156,13 +156,6 @@ class StripeNumbers {
   std::unordered_map<uint32_t, uint32_t> numbers_;
 };
 
-// From `time` on, packets of the flow belong to a new owner of the queue pair number. A connection
-// that ended at this point has the same time in valid_until.
-struct FlowCut {
-  FlowKey flow;
-  Timestamp time;
-};
-
 // Counts of data that was ignored or dropped, which may weaken an answer.
 struct ConnectionStatistics {
   uint64_t datagrams = 0;  // UD and QP1 packets, which have no connection

@@ -40,7 +40,7 @@ std::vector<ObservationRecord> MakeObservations(uint32_t connections, uint32_t h
 void AddObservations(benchmark::State& state) {
   const auto sightings =
       MakeObservations(5000, static_cast<uint32_t>(state.range(0)), 1'000'000, state.range(1) != 0);
-  ConnectionTracker tracker;
+  TestTracker tracker;
   for (const ObservationRecord& sighting : sightings) tracker.Add(sighting);
   int64_t added = 0;
   for (auto _ : state) {
@@ -57,7 +57,7 @@ BENCHMARK(AddObservations)
     ->Unit(benchmark::kMillisecond);
 
 void Answer(benchmark::State& state) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   for (const ObservationRecord& sighting :
        MakeObservations(5000, static_cast<uint32_t>(state.range(0)), 200'000, false)) {
     tracker.Add(sighting);

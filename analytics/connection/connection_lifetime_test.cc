@@ -19,8 +19,8 @@ const TrueConnection kFirst{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20
 const TrueConnection kSecondUser{
     .a = Host(1), .b = Host(2), .a_qpn = 11, .b_qpn = 20, .segment = 0};
 
-void Exchanges(ConnectionTracker& tracker, const TrueConnection& c, uint32_t first_psn,
-               int64_t time, uint32_t rkey) {
+void Exchanges(TestTracker& tracker, const TrueConnection& c, uint32_t first_psn, int64_t time,
+               uint32_t rkey) {
   for (uint32_t i = 0; i < 10; ++i) {
     tracker.Add(Observation(c.ToB(), time + i * 20)
                     .Request(kWriteOnly, first_psn + i)
@@ -29,7 +29,7 @@ void Exchanges(ConnectionTracker& tracker, const TrueConnection& c, uint32_t fir
   }
 }
 
-void Connect(ConnectionTracker& tracker, const TrueConnection& c, uint32_t comm_id, int64_t time) {
+void Connect(TestTracker& tracker, const TrueConnection& c, uint32_t comm_id, int64_t time) {
   ManagementRecord request = Management(wire::CmAttribute::kConnectRequest, c.a, c.b, time);
   request.message.local_comm_id = comm_id;
   request.message.local_qpn = {c.a_qpn};
@@ -41,14 +41,14 @@ void Connect(ConnectionTracker& tracker, const TrueConnection& c, uint32_t comm_
   tracker.Add(reply);
 }
 
-void Disconnect(ConnectionTracker& tracker, const TrueConnection& c, int64_t time) {
+void Disconnect(TestTracker& tracker, const TrueConnection& c, int64_t time) {
   ManagementRecord request = Management(wire::CmAttribute::kDisconnectRequest, c.a, c.b, time);
   request.message.remote_qpn = {c.b_qpn};
   tracker.Add(request);
 }
 
 TEST(ConnectionLifetime, DisconnectEndsAConnectionAndTheNumberIsReused) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   Connect(tracker, kFirst, 1, 0);
   Exchanges(tracker, kFirst, 5'000'000, 200, 1);
   Disconnect(tracker, kFirst, 10 * kSecond);
@@ -69,7 +69,7 @@ TEST(ConnectionLifetime, DisconnectEndsAConnectionAndTheNumberIsReused) {
 }
 
 TEST(ConnectionLifetime, DisconnectsOfBothSidesAndTheirCopiesEndOnce) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   Connect(tracker, kFirst, 1, 0);
   Exchanges(tracker, kFirst, 5'000'000, 200, 1);
   Disconnect(tracker, kFirst, kSecond);
@@ -93,7 +93,7 @@ TEST(ConnectionLifetime, BatchAppliesDisconnectAfterEarlierPackets) {
       Management(wire::CmAttribute::kDisconnectRequest, Host(1), Host(2), kSecond);
   request.message.remote_qpn = {20};
   batch.management.push_back(request);
-  ConnectionTracker tracker;
+  TestTracker tracker;
   tracker.Add(batch);
 
   const std::vector<Connection> all = tracker.Connections();
@@ -106,7 +106,7 @@ TEST(ConnectionLifetime, BatchAppliesDisconnectAfterEarlierPackets) {
 // Without another pair to compare with, a pair that starts at PSN 0 would not be reported.
 TEST(ConnectionLifetime, PsnZeroWithAnotherTargetIsARestart) {
   const TrueConnection apart{.a = Host(1), .b = Host(2), .a_qpn = 40, .b_qpn = 41, .segment = 0};
-  ConnectionTracker tracker;
+  TestTracker tracker;
   Exchanges(tracker, apart, 3'000'000, -1000, 0xcccc);
   Exchanges(tracker, kFirst, 0, 0, 0xaaaa);
   Exchanges(tracker, kSecondUser, 0, 30 * kSecond, 0xbbbb);
@@ -125,7 +125,7 @@ TEST(ConnectionLifetime, PsnZeroWithAnotherTargetIsARestart) {
 }
 
 TEST(ConnectionLifetime, RetransmittedFirstPacketIsNoRestart) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   tracker.SetKnown({KnownTo(kFirst, KnownPairSource::kNcclLog)});
   Exchanges(tracker, kFirst, 0, 0, 0xaaaa);
   tracker.Add(
@@ -151,7 +151,7 @@ FlowRecord RequestsIn(const FlowKey& flow, int64_t start, uint32_t last_psn, uin
 }
 
 TEST(ConnectionLifetime, FlowRecordsOfBothDirectionsRestartTheConnectionOnce) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   Exchanges(tracker, kFirst, 7'000'000, 0, 1);
   tracker.Add(RequestsIn(kFirst.ToB(), 0, 7'000'009, 0));
   tracker.Add(RequestsIn(kFirst.ToA(), 0, 12, 0));
@@ -169,7 +169,7 @@ TEST(ConnectionLifetime, FlowRecordsOfBothDirectionsRestartTheConnectionOnce) {
 // linearly with the number of queue pairs, not quadratically.
 TEST(ConnectionLifetime, RestartOfManyQueuePairsTakesLinearWork) {
   for (const uint32_t count : {100u, 200u, 400u}) {
-    ConnectionTracker tracker;
+    TestTracker tracker;
     std::vector<TrueConnection> all;
     for (uint32_t i = 0; i < count; ++i) {
       all.push_back({.a = Host(1), .b = Host(2), .a_qpn = 2 * i + 2, .b_qpn = 2 * i + 3});
@@ -196,7 +196,7 @@ TEST(ConnectionLifetime, RestartOfManyQueuePairsTakesLinearWork) {
 }
 
 TEST(ConnectionLifetime, MirrorGapIsNoRestart) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   tracker.Add(RequestsIn(kFirst.ToB(), 0, 7'000'009, 0));
   tracker.Add(RequestsIn(kFirst.ToB(), kSecond, 7'000'009 + 200'000, 1));
 
@@ -205,9 +205,7 @@ TEST(ConnectionLifetime, MirrorGapIsNoRestart) {
 }
 
 TEST(ConnectionLifetime, IdleFlowsAreForgottenAndTheirSlotsReused) {
-  ConnectionOptions options;
-  options.limits.flows = 4;
-  ConnectionTracker tracker(options);
+  TestTracker tracker(FlowCapacity{4});
   Exchanges(tracker, kFirst, 7'000'000, 0, 1);
   tracker.Advance(At(0));
   tracker.Advance(At(2 * 3600 * kSecond));
@@ -225,7 +223,7 @@ TEST(ConnectionLifetime, IdleFlowsAreForgottenAndTheirSlotsReused) {
 // Two jobs share two hosts; the first one's queue pairs become idle for good, the other continues.
 TEST(ConnectionLifetime, IdleFlowsOfActiveHostsAreForgotten) {
   const TrueConnection other{.a = Host(1), .b = Host(2), .a_qpn = 40, .b_qpn = 41, .segment = 0};
-  ConnectionTracker tracker;
+  TestTracker tracker;
   Exchanges(tracker, kFirst, 7'000'000, 0, 1);
   Exchanges(tracker, other, 3'000'000, 100, 1);
   for (int64_t minute = 0; minute <= 120; ++minute) {
@@ -243,9 +241,7 @@ TEST(ConnectionLifetime, IdleFlowsOfActiveHostsAreForgotten) {
 TEST(ConnectionLifetime, FullTableEvictsIdleFlows) {
   constexpr uint32_t kAtOnce = 8;
   constexpr uint32_t kGenerations = 40;
-  ConnectionOptions options;
-  options.limits.flows = 4 * 2 * kAtOnce;
-  ConnectionTracker tracker(options);
+  TestTracker tracker(FlowCapacity{4 * 2 * kAtOnce});
   std::vector<TrueConnection> now;
   for (uint32_t generation = 0; generation < kGenerations; ++generation) {
     now.clear();
@@ -278,7 +274,7 @@ TEST(ConnectionLifetime, FullTableEvictsIdleFlows) {
 TEST(ConnectionLifetime, FullHostPairEvictsItsIdleFlows) {
   ConnectionOptions options;
   options.limits.flows_per_side = 1;
-  ConnectionTracker tracker(options);
+  TestTracker tracker(options);
   tracker.Advance(At(0));
   Exchanges(tracker, kFirst, 7'000'000, 0, 1);
   tracker.Advance(At(5 * kSecond));
@@ -293,9 +289,7 @@ TEST(ConnectionLifetime, FullHostPairEvictsItsIdleFlows) {
 
 // Whether a flow is idle depends on the event time, not on another switch's clock.
 TEST(ConnectionLifetime, WrongClockEvictsNothing) {
-  ConnectionOptions options;
-  options.limits.flows = 2;
-  ConnectionTracker tracker(options);
+  TestTracker tracker(FlowCapacity{2});
   tracker.Advance(At(0));
   Exchanges(tracker, kFirst, 7'000'000, 0, 1);
   Exchanges(tracker, kSecondUser, 9'000'000, 3600 * kSecond, 2);
@@ -309,9 +303,7 @@ TEST(ConnectionLifetime, WrongClockEvictsNothing) {
 // The number of the replier's end belongs to an old, idle flow: it must not be evicted for the
 // other end.
 TEST(ConnectionLifetime, BothEndsOfAnExchangeFitIntoAFullTable) {
-  ConnectionOptions options;
-  options.limits.flows = 4;
-  ConnectionTracker tracker(options);
+  TestTracker tracker(FlowCapacity{4});
   tracker.Advance(At(0));
   const TrueConnection other{.a = Host(7), .b = Host(8), .a_qpn = 70, .b_qpn = 80, .segment = 0};
   Exchanges(tracker, kFirst, 7'000'000, 0, 1);
@@ -328,9 +320,7 @@ TEST(ConnectionLifetime, BothEndsOfAnExchangeFitIntoAFullTable) {
 
 // Recent results for the pair remain valid for the remaining flows.
 TEST(ConnectionLifetime, ConnectionEndingAfterAnEvictionKeepsItsPartner) {
-  ConnectionOptions options;
-  options.limits.flows = 6;
-  ConnectionTracker tracker(options);
+  TestTracker tracker(FlowCapacity{6});
   tracker.Advance(At(0));
   const auto connection = [](uint32_t number) {
     return TrueConnection{
@@ -359,9 +349,7 @@ TEST(ConnectionLifetime, ConnectionEndingAfterAnEvictionKeepsItsPartner) {
 }
 
 TEST(ConnectionLifetime, FullTableRefusesAndCounts) {
-  ConnectionOptions options;
-  options.limits.flows = 2;
-  ConnectionTracker tracker(options);
+  TestTracker tracker(FlowCapacity{2});
   Exchanges(tracker, kFirst, 7'000'000, 0, 1);
   tracker.Add(Observation(kSecondUser.ToA(), 400).Ack(5));
 

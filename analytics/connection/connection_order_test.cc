@@ -87,7 +87,7 @@ class ConnectionOrder : public testing::Test {
     return {right, stated};
   }
 
-  ConnectionTracker tracker_;
+  TestTracker tracker_;
   std::vector<TrueConnection> stripes_;
   std::mt19937 dice_{1};
 };
@@ -147,7 +147,7 @@ TEST_F(ConnectionOrder, NeedsFewMessagesDespiteTwentyPercentMirrorLoss) {
   constexpr int kRuns = 40;
   for (int run = 0; run < kRuns; ++run) {
     SCOPED_TRACE(run);
-    ConnectionTracker tracker;
+    TestTracker tracker;
     tracker.SetFabric(TwoLeaves());
     for (const uint32_t tap : {1u, 2u}) tracker.LearnTap(PortOf(tap, 1, tap));
     dice_.seed(static_cast<uint32_t>(run));

@@ -160,7 +160,7 @@ class HostPairTraffic {
   std::set<std::pair<uint32_t, TapId>> passes_;  // destination QPN, tap
   std::vector<ObservationRecord> records_;
   // A small request table, because these runs need little memory and there are many of them.
-  ConnectionTracker tracker_{[] {
+  TestTracker tracker_{[] {
     ConnectionOptions options;
     options.request_sets = 1024;
     return options;
@@ -294,7 +294,7 @@ TEST(ConnectionProperty, ConfidenceIsCalibratedForPartiallyObservedGroups) {
 
 // Records that match only by chance, from a few hosts, numbers and PSNs, to exercise all paths of
 // opening, closing and forgetting.
-void AddNonsense(ConnectionTracker& tracker, std::mt19937_64& random, int64_t time) {
+void AddNonsense(TestTracker& tracker, std::mt19937_64& random, int64_t time) {
   const auto below = [&](uint32_t bound) { return static_cast<uint32_t>(random() % bound); };
   const FlowKey flow{.source = Host(below(3)),
                      .destination = Host(below(3)),
@@ -356,12 +356,12 @@ TEST(ConnectionProperty, AnswerIsConsistentForRandomRecords) {
   std::mt19937_64 random(7);
   for (int run = 0; run < 20; ++run) {
     ConnectionOptions options;
-    options.limits = {.flows = 60, .flows_per_side = 6, .taps_per_pair = 2};
+    options.limits = {.flows_per_side = 6, .taps_per_pair = 2};
     options.request_sets = 4;
     options.grants_per_direction = 3;
     options.pending_management = 4;
     options.closed_connections = 10;
-    ConnectionTracker tracker(options);
+    TestTracker tracker(FlowCapacity{60}, options);
     int64_t time = 0;
     for (int i = 0; i < 3000; ++i) {
       AddNonsense(tracker, random, time += static_cast<int64_t>(random() % 100'000));

@@ -16,19 +16,26 @@ bool CarriesConnection(const FlowKey& key) { return key.destination_qpn > kManag
 
 }  // namespace
 
-ConnectionTracker::ConnectionTracker(const ConnectionOptions& options)
+ConnectionTracker::ConnectionTracker(FlowRegistry& flows, const ConnectionOptions& options)
     : options_(options),
-      store_(options.limits),
+      registry_(flows),
+      store_(flows, options.limits),
       known_(options.known_pairs),
       psn_echo_(options.request_sets, options.maximum_response_time),
       reth_echo_(options.grants_per_direction),
-      connect_requests_(options.pending_management) {}
+      connect_requests_(options.pending_management) {
+  flows.OnEviction([this](FlowId flow) {
+    if (!store_.Has(flow)) return;
+    std::erase_if(cuts_, [&](const FlowCut& cut) { return cut.flow == flow; });
+    Forget(flow);
+    ++statistics_.flows_evicted;
+  });
+}
 
-template <typename Record>
-void ConnectionTracker::Approach(const std::vector<Record>& records, size_t now) const {
+void ConnectionTracker::Approach(const std::vector<FlowId>& flows, size_t now) const {
   constexpr size_t kState = 8, kTap = 4;  // records ahead
-  if (now + kState < records.size()) store_.Approach(records[now + kState].hint);
-  if (now + kTap < records.size()) store_.ApproachTap(records[now + kTap].hint);
+  if (now + kState < flows.size()) store_.Approach(flows[now + kState]);
+  if (now + kTap < flows.size()) store_.ApproachTap(flows[now + kTap]);
 }
 
 void ConnectionTracker::LearnTap(const TapLocation& place) {
@@ -54,68 +61,65 @@ std::optional<bool> ConnectionTracker::IsNearSource(const FlowKey& flow, TapId o
   return fabric_->PeerNode(fabric_->nic(nic).port) == observer_nodes_[observer];
 }
 
-void ConnectionTracker::Add(const RecordBatch& batch) {
+void ConnectionTracker::Add(const RecordBatch& batch, const BatchFlows& flows) {
   // A CM exchange precedes the packets of its connection, a disconnect follows them.
   auto management = batch.management.begin();
   for (size_t i = 0; i < batch.sightings.size(); ++i) {
-    Approach(batch.sightings, i);
+    Approach(flows.sightings, i);
     const ObservationRecord& sighting = batch.sightings[i];
     while (management != batch.management.end() && management->event_time <= sighting.event_time) {
       Add(*management++);
     }
-    Add(sighting);
+    Add(flows.sightings[i], sighting);
   }
   while (management != batch.management.end()) Add(*management++);
   for (size_t i = 0; i < batch.flows.size(); ++i) {
-    Approach(batch.flows, i);
-    Add(batch.flows[i]);
+    Approach(flows.flows, i);
+    Add(flows.flows[i], batch.flows[i]);
   }
-  for (const HopRecord& hop : batch.hops) {
-    if (hop.packet.known) AddSeen(hop.packet.flow, hop.packet.opcode, hop.event_time);
-  }
-  for (const SampleRecord& sample : batch.samples) {
-    if (sample.packet.known) AddSeen(sample.packet.flow, sample.packet.opcode, sample.event_time);
-  }
+  const auto add_seen = [&](FlowId flow, const auto& record) {
+    if (record.packet.known) AddSeen(flow, record.packet, record.event_time);
+  };
+  for (size_t i = 0; i < batch.hops.size(); ++i) add_seen(flows.hops[i], batch.hops[i]);
+  for (size_t i = 0; i < batch.samples.size(); ++i) add_seen(flows.samples[i], batch.samples[i]);
 }
 
-// If the table is full, an idle flow is evicted.
-uint32_t ConnectionTracker::FindOrAdd(const FlowKey& key, uint32_t hint) {
-  if (const uint32_t number = store_.FindOrAdd(key, hint); number != kNoFlow) return number;
-  const uint32_t quiet = store_.FindQuiet(key);
+// Creates the flow's state if necessary. If its host pair is full, an idle flow of the pair is
+// evicted. Returns false if the flow cannot be tracked.
+bool ConnectionTracker::HasState(FlowId number) {
+  if (number != kNoFlow && store_.Add(number)) return true;
+  const FlowId quiet = number == kNoFlow ? kNoFlow : store_.FindQuiet(number);
   if (quiet == kNoFlow) {
     ++statistics_.flows_refused;
-    return kNoFlow;
+    return false;
   }
   Forget(quiet);
   ++statistics_.flows_evicted;
-  const uint32_t number = store_.FindOrAdd(key, hint);
-  statistics_.flows_refused += number == kNoFlow;  // its host pair is full, too
-  return number;
+  return store_.Add(number);
 }
 
-// Returns the flow with updated times, or kNoFlow if the record is to be ignored.
-uint32_t ConnectionTracker::Touch(const FlowKey& key, Timestamp time, uint32_t hint) {
-  const uint32_t number = FindOrAdd(key, hint);
-  if (number == kNoFlow) return kNoFlow;
+// Updates the flow's times. Returns false if the record is to be ignored.
+bool ConnectionTracker::Touch(FlowId number, Timestamp time) {
+  if (!HasState(number)) return false;
   FlowState& state = store_.flow(number);
   if (state.disconnected) {
-    if (time < *state.disconnected + options_.disconnect_grace) return kNoFlow;
+    if (time < *state.disconnected + options_.disconnect_grace) return false;
     state.disconnected.reset();
   }
   if (!state.active) {
     state.active = true;
     state.first_seen = time;
     state.last_seen = time;
-    if (!state.known_outdated) state.known = known_.Attach(key);
+    if (!state.known_outdated) state.known = known_.Attach(registry_.key(number));
     if (known_.TakeBecameAmbiguous()) store_.MarkAllChanged();
   }
   store_.MarkChanged(state.pair);
   state.last_seen = std::max(state.last_seen, time);
   ++store_.pair(state.pair).records;
-  return number;
+  return true;
 }
 
-void ConnectionTracker::Add(const FlowRecord& record) {
+void ConnectionTracker::Add(FlowId number, const FlowRecord& record) {
   const auto count = [&](OperationClass c) {
     return uint64_t{record.class_packets[static_cast<size_t>(c)]};
   };
@@ -124,8 +128,7 @@ void ConnectionTracker::Add(const FlowRecord& record) {
     statistics_.datagrams += record.packets;
     return;
   }
-  uint32_t number = Touch(record.flow, record.last_seen, record.hint);
-  if (number == kNoFlow) return;
+  if (!Touch(number, record.last_seen)) return;
   RestartSign sign = RestartSign::kNone;
   if (FlowAtTap* const at_tap = store_.AtTap(number, ObserverOf(record.tap)); at_tap != nullptr) {
     sign = RestartSignOf(store_.flow(number), *at_tap, record);
@@ -133,8 +136,7 @@ void ConnectionTracker::Add(const FlowRecord& record) {
   statistics_.restarts_ignored += sign == RestartSign::kMirrorGap;
   if (sign == RestartSign::kRestart) {
     Restart(number, record.interval_start);
-    number = Touch(record.flow, record.last_seen, record.hint);
-    if (number == kNoFlow) return;
+    if (!Touch(number, record.last_seen)) return;
   }
   FlowState& state = store_.flow(number);
   if (!state.restarted || record.first_seen >= state.last_restart) {
@@ -143,18 +145,16 @@ void ConnectionTracker::Add(const FlowRecord& record) {
   }
 }
 
-void ConnectionTracker::Add(const ObservationRecord& record) {
+void ConnectionTracker::Add(FlowId number, const ObservationRecord& record) {
   if (record.kind == ObservationKind::kDatagram || !CarriesConnection(record.flow)) {
     ++statistics_.datagrams;
     return;
   }
-  uint32_t number = Touch(record.flow, record.event_time, record.hint);
-  if (number == kNoFlow) return;
+  if (!Touch(number, record.event_time)) return;
   if (record.kind == ObservationKind::kCnp || record.kind == ObservationKind::kNak) return;
   if (record.kind == ObservationKind::kRequest && Restarts(store_.flow(number), record)) {
     Restart(number, record.event_time);
-    number = Touch(record.flow, record.event_time, record.hint);
-    if (number == kNoFlow) return;
+    if (!Touch(number, record.event_time)) return;
   }
   bool is_new = false;
   FlowAtTap* const at_tap = store_.AtTap(number, ObserverOf(record.tap), &is_new);
@@ -169,7 +169,7 @@ void ConnectionTracker::Add(const ObservationRecord& record) {
   }
 }
 
-void ConnectionTracker::AddRequest(uint32_t number, FlowAtTap& at_tap,
+void ConnectionTracker::AddRequest(FlowId number, FlowAtTap& at_tap,
                                    const ObservationRecord& record) {
   const wire::OpcodeInfo& info = wire::InfoOf(record.opcode);
   FlowState& state = store_.flow(number);
@@ -195,18 +195,21 @@ void ConnectionTracker::AddRequest(uint32_t number, FlowAtTap& at_tap,
   }
 }
 
-void ConnectionTracker::AddSeen(const FlowKey& flow, uint8_t opcode, Timestamp time) {
-  if (!CarriesConnection(flow) || wire::InfoOf(opcode).transport == wire::Transport::kUd) return;
-  Touch(flow, time, kNoFlowHint);
+void ConnectionTracker::AddSeen(FlowId flow, const TelemetryPacket& packet, Timestamp time) {
+  if (!CarriesConnection(packet.flow) ||
+      wire::InfoOf(packet.opcode).transport == wire::Transport::kUd) {
+    return;
+  }
+  Touch(flow, time);
 }
 
 void ConnectionTracker::SetKnown(const std::vector<KnownPair>& pairs,
                                  const std::vector<KnownQueuePair>& queue_pairs) {
   known_.Set(pairs, queue_pairs);
-  for (uint32_t number = 0; number < store_.flow_slots(); ++number) {
+  for (FlowId number = 0; number < store_.flow_slots(); ++number) {
     FlowState& state = store_.flow(number);
     state.known_outdated = false;
-    state.known = state.active ? known_.Attach(state.key) : std::vector<uint32_t>();
+    state.known = state.active ? known_.Attach(registry_.key(number)) : std::vector<uint32_t>();
   }
   known_.TakeBecameAmbiguous();
   store_.MarkAllChanged();
@@ -233,21 +236,21 @@ void ConnectionTracker::Reply(const ManagementRecord& record) {
     ++statistics_.management_unmatched;
     return;
   }
-  const uint32_t to_replier = FindOrAdd({.source = record.destination,
-                                         .destination = record.source,
-                                         .destination_qpn = message.local_qpn,
-                                         .segment = record.segment});
-  const uint32_t to_requester = FindOrAdd({.source = record.source,
-                                           .destination = record.destination,
-                                           .destination_qpn = request->qpn,
-                                           .segment = record.segment});
-  if (to_replier == kNoFlow || to_requester == kNoFlow) return;
+  const FlowId to_replier = registry_.Intern({.source = record.destination,
+                                              .destination = record.source,
+                                              .destination_qpn = message.local_qpn,
+                                              .segment = record.segment});
+  const FlowId to_requester = registry_.Intern({.source = record.source,
+                                                .destination = record.destination,
+                                                .destination_qpn = request->qpn,
+                                                .segment = record.segment});
+  if (!HasState(to_replier) || !HasState(to_requester)) return;
   const ManagementLink* const old = store_.flow(to_replier).management.get();
   if (old != nullptr && old->partner == to_requester &&
       old->comm_ids[0] == message.remote_comm_id && old->comm_ids[1] == message.local_comm_id) {
     return;  // another tap's copy, or a repeated reply
   }
-  for (const uint32_t number : {to_replier, to_requester}) {
+  for (const FlowId number : {to_replier, to_requester}) {
     const FlowState& state = store_.flow(number);
     // Packets that arrived close to this exchange belong to it, whatever the order of the records.
     const bool older = state.active && state.first_seen + options_.restart_spacing < request->time;
@@ -269,10 +272,10 @@ void ConnectionTracker::Reply(const ManagementRecord& record) {
 }
 
 void ConnectionTracker::Disconnect(const ManagementRecord& record) {
-  const uint32_t number = store_.Find({.source = record.source,
-                                       .destination = record.destination,
-                                       .destination_qpn = record.message.remote_qpn,
-                                       .segment = record.segment});
+  const FlowId number = store_.Find({.source = record.source,
+                                     .destination = record.destination,
+                                     .destination_qpn = record.message.remote_qpn,
+                                     .segment = record.segment});
   if (number == kNoFlow) {
     ++statistics_.management_unmatched;
     return;
@@ -287,7 +290,7 @@ void ConnectionTracker::Disconnect(const ManagementRecord& record) {
   if (partner != kNoFlow) store_.flow(partner).disconnected = record.event_time;
 }
 
-void ConnectionTracker::Restart(uint32_t number, Timestamp time) {
+void ConnectionTracker::Restart(FlowId number, Timestamp time) {
   FlowState& state = store_.flow(number);
   if (IsKnownRestart(state, time, options_.restart_spacing)) {
     state.partner_restarted = false;
@@ -302,8 +305,8 @@ void ConnectionTracker::Restart(uint32_t number, Timestamp time) {
   ++statistics_.restarts;
 }
 
-void ConnectionTracker::Close(uint32_t number, Timestamp time) {
-  uint32_t partner = kNoFlow;
+void ConnectionTracker::Close(FlowId number, Timestamp time) {
+  FlowId partner = kNoFlow;
   const FlowState& closed = store_.flow(number);
   if (closed.active || closed.management) {
     PairConnection found = closings_.Of(store_, known_, number);
@@ -311,10 +314,10 @@ void ConnectionTracker::Close(uint32_t number, Timestamp time) {
     partner = found.flows[found.flows[0] == number ? 1 : 0];  // kNoFlow unless paired
     KeepClosed(std::move(found.connection));
   }
-  cuts_.push_back({.flow = store_.flow(number).key, .time = time});
+  cuts_.push_back({.flow = number, .time = time});
   store_.Reset(number);
   if (partner == kNoFlow || partner == number) return;
-  cuts_.push_back({.flow = store_.flow(partner).key, .time = time});
+  cuts_.push_back({.flow = partner, .time = time});
   store_.Reset(partner);
   FlowState& state = store_.flow(partner);
   state.restarted = true;
@@ -333,22 +336,21 @@ void ConnectionTracker::KeepClosed(Connection connection) {
 }
 
 void ConnectionTracker::Advance(Timestamp now) {
-  store_.SetTime(now);
   psn_echo_.Settle(store_, now);
   if (options_.forget_after == Duration::max()) return;
   if (last_sweep_ && now < *last_sweep_ + options_.forget_after / 8) return;
   last_sweep_ = now;
   closings_.ForgetAll();
-  for (uint32_t number = 0; number < store_.flow_slots(); ++number) {
+  for (FlowId number = 0; number < store_.flow_slots(); ++number) {
     const FlowState& flow = store_.flow(number);
     if (flow.pair == kNoFlow || flow.last_seen + options_.forget_after >= now) continue;
-    cuts_.push_back({.flow = flow.key, .time = now});
+    cuts_.push_back({.flow = number, .time = now});
     Forget(number);
     ++statistics_.flows_expired;
   }
 }
 
-void ConnectionTracker::Forget(uint32_t number) {
+void ConnectionTracker::Forget(FlowId number) {
   const FlowState& flow = store_.flow(number);
   if (const HostPair& pair = store_.pair(flow.pair); pair.flow_count() == 1) {
     reth_echo_.Forget(pair);

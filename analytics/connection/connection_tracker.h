@@ -25,6 +25,7 @@
 #include "analytics/connection/management.h"
 #include "analytics/connection/psn_echo.h"
 #include "analytics/connection/reth_echo.h"
+#include "analytics/flow/flow_registry.h"
 #include "dataplane/record/record.h"
 #include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
@@ -49,9 +50,19 @@ struct ConnectionOptions {
   Duration disconnect_grace = std::chrono::milliseconds(100);
 };
 
+// From `time` on, packets of the flow belong to a new owner of the queue pair number. A connection
+// that ended at this point has the same time in valid_until.
+struct FlowCut {
+  FlowId flow = kNoFlow;
+  Timestamp time;
+};
+
 class ConnectionTracker {
  public:
-  explicit ConnectionTracker(const ConnectionOptions& options = {});
+  // `flows` must outlive this object.
+  explicit ConnectionTracker(FlowRegistry& flows, const ConnectionOptions& options = {});
+  ConnectionTracker(const ConnectionTracker&) = delete;
+  ConnectionTracker& operator=(const ConnectionTracker&) = delete;
 
   // Sets the topology, which must outlive the tracker. Call it before LearnTap.
   void SetFabric(const topology::Fabric& fabric) { fabric_ = &fabric; }
@@ -60,20 +71,17 @@ class ConnectionTracker {
   // directions together. Call it before the tap's first record.
   void LearnTap(const TapLocation& place);
 
-  void Add(const FlowRecord& record);
-  void Add(const ObservationRecord& record);
+  void Add(FlowId flow, const FlowRecord& record);
+  void Add(FlowId flow, const ObservationRecord& record);
   void Add(const ManagementRecord& record);
-  // Reports only that a flow has traffic. This is sufficient if hosts report its partner.
-  void AddSeen(const FlowKey& flow, uint8_t opcode, Timestamp time);
-  void Add(const RecordBatch& batch);
+  void Add(const RecordBatch& batch, const BatchFlows& flows);
 
   // Replaces the known pairs and queue pairs. They refer to the current owners of the numbers.
   // Pairs without traffic do not occupy the flow table.
   void SetKnown(const std::vector<KnownPair>& pairs,
                 const std::vector<KnownQueuePair>& queue_pairs = {});
 
-  // Sets the event time. Flows that have been idle for too long are forgotten. This clock, which
-  // belongs to no tap, also determines which flows are idle when the table is full.
+  // Sets the event time. Flows that have been idle for too long are forgotten.
   void Advance(Timestamp now);
 
   // Returns open and closed connections. A flow without a partner is a separate connection, so an
@@ -92,23 +100,25 @@ class ConnectionTracker {
   std::vector<FlowCut> TakeCuts() { return std::exchange(cuts_, {}); }
 
  private:
-  template <typename Record>
-  void Approach(const std::vector<Record>& records, size_t now) const;
+  void Approach(const std::vector<FlowId>& flows, size_t now) const;
   // Returns the tap that represents all taps of its switch: the first of them.
   TapId ObserverOf(TapId tap) const { return tap < observers_.size() ? observers_[tap] : tap; }
   std::optional<bool> IsNearSource(const FlowKey& flow, TapId observer) const;
-  uint32_t FindOrAdd(const FlowKey& key, uint32_t hint = kNoFlowHint);
-  uint32_t Touch(const FlowKey& key, Timestamp time, uint32_t hint = kNoFlowHint);
-  void AddRequest(uint32_t flow, FlowAtTap& at_tap, const ObservationRecord& record);
-  void Restart(uint32_t flow, Timestamp time);
-  void Close(uint32_t flow, Timestamp time);
+  // Only shows that the flow has traffic, which is sufficient if hosts report its partner.
+  void AddSeen(FlowId flow, const TelemetryPacket& packet, Timestamp time);
+  bool HasState(FlowId flow);
+  bool Touch(FlowId flow, Timestamp time);
+  void AddRequest(FlowId flow, FlowAtTap& at_tap, const ObservationRecord& record);
+  void Restart(FlowId flow, Timestamp time);
+  void Close(FlowId flow, Timestamp time);
   void KeepClosed(Connection connection);
-  void Forget(uint32_t flow);
+  void Forget(FlowId flow);
   std::vector<Connection> AnswerOf(const std::vector<HostPairKey>& pairs) const;
   void Reply(const ManagementRecord& record);
   void Disconnect(const ManagementRecord& record);
 
   ConnectionOptions options_;
+  FlowRegistry& registry_;
   FlowStore store_;
   KnownPairs known_;
   PsnEcho psn_echo_;

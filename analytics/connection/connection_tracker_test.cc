@@ -43,7 +43,7 @@ const ConnectionEvidence* EvidenceOf(const Connection& c, EvidenceKind kind) {
 }
 
 // A SEND from a to b, acknowledged 5 µs later.
-void Exchange(ConnectionTracker& tracker, const TrueConnection& c, uint32_t psn, int64_t time,
+void Exchange(TestTracker& tracker, const TrueConnection& c, uint32_t psn, int64_t time,
               TapId tap = 0) {
   tracker.Add(Observation(c.ToB(), time).AtTap(tap).Request(kSendOnly, psn));
   tracker.Add(Observation(c.ToA(), time + 5).AtTap(tap).Ack(psn));
@@ -59,7 +59,7 @@ std::vector<TrueConnection> BetweenTwoHosts(size_t count) {
 }
 
 TEST(ConnectionTracker, CmExchangeIdentifiesBothEnds) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   ManagementRecord request = Management(wire::CmAttribute::kConnectRequest, Host(1), Host(2), 0);
   request.message.local_comm_id = 77;
   request.message.local_qpn = {0x2b};
@@ -84,7 +84,7 @@ TEST(ConnectionTracker, CmExchangeIdentifiesBothEnds) {
 }
 
 TEST(ConnectionTracker, ReplyToAnotherHostsRequestIsIgnored) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   ManagementRecord request = Management(wire::CmAttribute::kConnectRequest, Host(1), Host(2), 0);
   request.message.local_comm_id = 77;
   request.message.local_qpn = {0x2b};
@@ -105,7 +105,7 @@ TEST(ConnectionTracker, RethEchoPairsTheTreesConnections) {
   const IpAddress b = IpAddress::FromV4(0xac1e000c);  // 172.30.0.12
   const TrueConnection to_46{.a = a, .b = b, .a_qpn = 39, .b_qpn = 46};
   const TrueConnection to_43{.a = a, .b = b, .a_qpn = 38, .b_qpn = 43};
-  ConnectionTracker tracker;
+  TestTracker tracker;
   tracker.Add(Observation(to_46.ToA(), 0)
                   .Request(kWriteOnly, 0)
                   .Reth(0x7b112407e100, 0x68b6, 64)
@@ -169,7 +169,7 @@ TEST(ConnectionTracker, RethEchoPairsTheTreesConnections) {
 
 TEST(ConnectionTracker, OneRethEchoIsNotCertain) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
-  ConnectionTracker tracker;
+  TestTracker tracker;
   tracker.Add(Observation(c.ToA(), 0)
                   .Request(kWriteOnly, 5)
                   .Reth(0x1000, 1, 64)
@@ -185,7 +185,7 @@ TEST(ConnectionTracker, OneRethEchoIsNotCertain) {
 
 TEST(ConnectionTracker, SameAddressWithAnotherKeyIsNoRethEcho) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
-  ConnectionTracker tracker;
+  TestTracker tracker;
   tracker.Add(Observation(c.ToA(), 0)
                   .Request(kWriteOnly, 5)
                   .Reth(0x1000, 1, 64)
@@ -199,7 +199,7 @@ TEST(ConnectionTracker, SameAddressWithAnotherKeyIsNoRethEcho) {
 
 TEST(ConnectionTracker, PsnEchoPairsEightConnectionsWithRandomStarts) {
   const std::vector<TrueConnection> truth = BetweenTwoHosts(8);
-  ConnectionTracker tracker;
+  TestTracker tracker;
   int64_t time = 0;
   for (uint32_t round = 0; round < 10; ++round) {
     for (size_t i = 0; i < truth.size(); ++i) {
@@ -225,7 +225,7 @@ TEST(ConnectionTracker, PsnEchoPairsEightConnectionsWithRandomStarts) {
 
 TEST(ConnectionTracker, PsnWrapDoesNotDisturbTheEcho) {
   const std::vector<TrueConnection> truth = BetweenTwoHosts(2);
-  ConnectionTracker tracker;
+  TestTracker tracker;
   for (uint32_t i = 0; i < 20; ++i) {
     Exchange(tracker, truth[0], (0xfffff6 + i) & k24BitMask, i * 20);
     Exchange(tracker, truth[1], 500 + i, i * 20 + 7);
@@ -240,7 +240,7 @@ TEST(ConnectionTracker, PsnWrapDoesNotDisturbTheEcho) {
 
 TEST(ConnectionTracker, OnePsnEchoAmongOthersIsNotCertain) {
   const std::vector<TrueConnection> truth = BetweenTwoHosts(4);
-  ConnectionTracker tracker;
+  TestTracker tracker;
   for (uint32_t i = 0; i < 4; ++i) Exchange(tracker, truth[i], 1000 * i, 10 * i);
 
   for (const Connection& found : tracker.Connections()) EXPECT_LT(found.confidence, 0.9);
@@ -248,8 +248,8 @@ TEST(ConnectionTracker, OnePsnEchoAmongOthersIsNotCertain) {
 
 // All requests of a round are sent before the first acknowledgement: PSNs cannot distinguish the
 // four stripes.
-void LockStepRound(ConnectionTracker& tracker, const std::vector<TrueConnection>& truth,
-                   uint32_t psn, int64_t time) {
+void LockStepRound(TestTracker& tracker, const std::vector<TrueConnection>& truth, uint32_t psn,
+                   int64_t time) {
   for (size_t i = 0; i < truth.size(); ++i) {
     tracker.Add(
         Observation(truth[i].ToB(), time + static_cast<int64_t>(i)).Request(kSendOnly, psn));
@@ -261,7 +261,7 @@ void LockStepRound(ConnectionTracker& tracker, const std::vector<TrueConnection>
 
 TEST(ConnectionTracker, LockStepStripesStayAmbiguousWithTheTruthAmongTheCandidates) {
   const std::vector<TrueConnection> truth = BetweenTwoHosts(4);
-  ConnectionTracker tracker;
+  TestTracker tracker;
   for (uint32_t psn = 0; psn < 200; ++psn) LockStepRound(tracker, truth, psn, psn * 100);
 
   const std::vector<Connection> all = tracker.Connections();
@@ -282,7 +282,7 @@ TEST(ConnectionTracker, LockStepStripesStayAmbiguousWithTheTruthAmongTheCandidat
 TEST(ConnectionTracker, LonePairFromPsnZeroIsNotReportedFromPsnEchoAlone) {
   const TrueConnection seen{.a = Host(1), .b = Host(2), .a_qpn = 202, .b_qpn = 101};
   for (const uint32_t messages : {3u, 10u, 1000u}) {
-    ConnectionTracker tracker;
+    TestTracker tracker;
     for (uint32_t psn = 0; psn < messages; ++psn) {
       Exchange(tracker, seen, psn, psn * 50);
       Exchange(tracker, seen.Reversed(), psn, psn * 50 + 20);
@@ -300,7 +300,7 @@ TEST(ConnectionTracker, LonePairFromPsnZeroIsNotReportedFromPsnEchoAlone) {
 
 TEST(ConnectionTracker, EvidenceContainsTheEchoingEnd) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
-  ConnectionTracker tracker;
+  TestTracker tracker;
   for (uint32_t psn = 0; psn < 5; ++psn) Exchange(tracker, c, 7'000'000 + psn, psn * 50);
 
   const std::vector<Connection> all = tracker.Connections();
@@ -312,7 +312,7 @@ TEST(ConnectionTracker, EvidenceContainsTheEchoingEnd) {
 
 TEST(ConnectionTracker, RethEchoResolvesLockStepStripes) {
   const std::vector<TrueConnection> truth = BetweenTwoHosts(4);
-  ConnectionTracker tracker;
+  TestTracker tracker;
   for (uint32_t psn = 0; psn < 50; ++psn) LockStepRound(tracker, truth, psn, psn * 100);
   for (uint32_t round = 0; round < 3; ++round) {
     for (uint32_t i = 0; i < 4; ++i) {
@@ -341,7 +341,7 @@ TEST(ConnectionTracker, RethEchoResolvesLockStepStripes) {
 // One clear-to-send is sent on the first stripe; the data is spread over all four at offsets.
 TEST(ConnectionTracker, GrantUsedByManyMakesAStripeGroupAndPsnEchoDecidesInside) {
   const std::vector<TrueConnection> truth = BetweenTwoHosts(5);
-  ConnectionTracker tracker;
+  TestTracker tracker;
   for (uint32_t round = 0; round < 12; ++round) {
     const int64_t time = round * 1000;
     const uint64_t buffer = 0x7f0000000000 + 0x8000 * round;
@@ -373,7 +373,7 @@ TEST(ConnectionTracker, GrantUsedByManyMakesAStripeGroupAndPsnEchoDecidesInside)
 // Tap 1's clock is two seconds ahead: across taps an acknowledgement would precede its request.
 TEST(ConnectionTracker, TapsWithSkewedClocksAgree) {
   const std::vector<TrueConnection> truth = BetweenTwoHosts(3);
-  ConnectionTracker tracker;
+  TestTracker tracker;
   for (uint32_t round = 0; round < 10; ++round) {
     for (uint32_t i = 0; i < 3; ++i) {
       const uint32_t psn = 3'000'000 * i + round;
@@ -392,7 +392,7 @@ TEST(ConnectionTracker, TapsWithSkewedClocksAgree) {
 // Requests at one tap and responses at the other: PSNs prove nothing.
 TEST(ConnectionTracker, ResponsesAtAnotherTapThanTheRequestsAreNoEvidence) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
-  ConnectionTracker tracker;
+  TestTracker tracker;
   for (uint32_t psn = 0; psn < 20; ++psn) {
     tracker.Add(Observation(c.ToB(), psn * 10).AtTap(0).Request(kSendOnly, psn));
     tracker.Add(Observation(c.ToA(), psn * 10 + 5).AtTap(1).Ack(psn));
@@ -406,7 +406,7 @@ TEST(ConnectionTracker, ResponsesAtAnotherTapThanTheRequestsAreNoEvidence) {
 
 TEST(ConnectionTracker, OneDirectionAloneIsOneSided) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
-  ConnectionTracker tracker;
+  TestTracker tracker;
   for (uint32_t psn = 0; psn < 20; ++psn) {
     tracker.Add(Observation(c.ToB(), psn * 10).Request(kSendOnly, psn));
   }
@@ -425,7 +425,7 @@ TEST(ConnectionTracker, OneDirectionAloneIsOneSided) {
 // READ: request PSN p reserves p to p+3; the responses use them, but only p belongs to a request.
 TEST(ConnectionTracker, ReadResponsesEchoTheirRequests) {
   const std::vector<TrueConnection> truth = BetweenTwoHosts(4);
-  ConnectionTracker tracker;
+  TestTracker tracker;
   for (uint32_t round = 0; round < 10; ++round) {
     for (uint32_t i = 0; i < 4; ++i) {
       const uint32_t psn = 2'000'000 * i + 4 * round;
@@ -452,7 +452,7 @@ TEST(ConnectionTracker, ReadResponsesEchoTheirRequests) {
 }
 
 TEST(ConnectionTracker, SameNumbersOnOtherHostsAndSegmentsStaySeparate) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   std::vector<TrueConnection> truth;
   for (uint32_t host = 0; host < 20; ++host) {
     for (Segment segment = 0; segment < 2; ++segment) {
@@ -500,11 +500,11 @@ TEST(ConnectionTracker, OrderAcrossHostPairsDoesNotMatter) {
       }
     }
   }
-  ConnectionTracker one_by_one;
+  TestTracker one_by_one;
   for (const auto& records : pairs) {
     for (const ObservationRecord& record : records) one_by_one.Add(record);
   }
-  ConnectionTracker interleaved;
+  TestTracker interleaved;
   for (size_t i = 0; i < pairs[0].size(); ++i) {
     for (size_t pair = pairs.size(); pair-- > 0;) interleaved.Add(pairs[pair][i]);
   }
@@ -525,7 +525,7 @@ TEST(ConnectionTracker, OrderAcrossHostPairsDoesNotMatter) {
 TEST(ConnectionTracker, KnownPairJoinsFlowsWithoutOtherEvidence) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
   const TrueConnection wrong_hosts{.a = Host(3), .b = Host(4), .a_qpn = 10, .b_qpn = 20};
-  ConnectionTracker tracker;
+  TestTracker tracker;
   tracker.SetKnown({KnownTo(c, KnownPairSource::kRdmaResource),
                     KnownTo(wrong_hosts, KnownPairSource::kRdmaResource)});
   tracker.Add(Observation(c.ToB(), 0).Request(kSendOnly, 77));
@@ -541,7 +541,7 @@ TEST(ConnectionTracker, KnownPairJoinsFlowsWithoutOtherEvidence) {
 
 TEST(ConnectionTracker, KnownPairContradictedByTrafficHasLowConfidence) {
   const std::vector<TrueConnection> truth = BetweenTwoHosts(2);
-  ConnectionTracker tracker;
+  TestTracker tracker;
   TrueConnection wrong = truth[0];
   wrong.b_qpn = truth[1].b_qpn;
   tracker.SetKnown({KnownTo(wrong, KnownPairSource::kNcclLog)});
@@ -556,7 +556,7 @@ TEST(ConnectionTracker, KnownPairContradictedByTrafficHasLowConfidence) {
 }
 
 TEST(ConnectionTracker, DatagramsAndManagementPacketsAreNoConnections) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   ObservationRecord datagram = Observation(
       {.source = Host(1), .destination = Host(2), .destination_qpn = {99}, .segment = 0}, 0);
   datagram.kind = ObservationKind::kDatagram;
@@ -572,7 +572,7 @@ TEST(ConnectionTracker, DatagramsAndManagementPacketsAreNoConnections) {
 
 TEST(ConnectionTracker, UnreliableConnectionIsReportedAsSuch) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
-  ConnectionTracker tracker;
+  TestTracker tracker;
   tracker.Add(Observation(c.ToB(), 0).Request(kUcWriteOnly, 5).Reth(0x1000, 1, 64));
 
   const std::vector<Connection> all = tracker.Connections();
@@ -582,7 +582,7 @@ TEST(ConnectionTracker, UnreliableConnectionIsReportedAsSuch) {
 }
 
 TEST(ConnectionTracker, FlowRecordAloneMakesAOneSidedConnection) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   FlowRecord flow;
   flow.flow = {.source = Host(1), .destination = Host(2), .destination_qpn = {50}, .segment = 0};
   flow.packets = 3;

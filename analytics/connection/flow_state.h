@@ -10,12 +10,11 @@
 
 #include "analytics/connection/connection.h"
 #include "analytics/connection/grant_ring.h"
+#include "analytics/flow/flow_registry.h"
 #include "base/hash.h"
 #include "dataplane/record/record.h"
 
 namespace rocescope {
-
-inline constexpr uint32_t kNoFlow = UINT32_MAX;
 
 struct TrackedFlowHash {
   size_t operator()(const FlowKey& key) const {
@@ -92,11 +91,10 @@ struct ManagementLink {
 };
 
 struct FlowState {
-  FlowKey key;
-  uint32_t pair = kNoFlow;
-  uint32_t position = 0;  // index among the pair's flows of its side
+  uint32_t pair = kNoFlow;  // kNoFlow: the entry is unused
+  uint32_t position = 0;    // index among the pair's flows of its side
   uint32_t first_at_tap = kNoFlow;
-  uint32_t incarnation = 0;  // never reused, not even by the next flow in this slot
+  uint32_t incarnation = 0;  // never reused, not even by the next flow with this id
 
   // Valid across incarnations:
   Timestamp last_restart;
@@ -118,7 +116,6 @@ struct FlowState {
   uint64_t zero_address = 0;
   Timestamp first_seen;
   Timestamp last_seen;
-  Timestamp heard;  // last activity by FlowStore's clock, which is common to all taps
   std::optional<Timestamp> began;  // first packet, if it was observed: PSN 0 or a restart
   std::unique_ptr<ManagementLink> management;  // null: no CM exchange was observed
   // Indices into KnownPairs of the pairs that contain this flow's number.

@@ -20,72 +20,48 @@ uint32_t Take(std::vector<T>& items, std::vector<uint32_t>& free) {
 
 }  // namespace
 
-uint32_t FlowStore::Find(const FlowKey& key) const {
-  return index_.Find(key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
+FlowId FlowStore::Find(const FlowKey& key) const {
+  const FlowId flow = registry_.Find(key);
+  return Has(flow) ? flow : kNoFlow;
 }
 
-void FlowStore::Approach(uint32_t hint) const {
-  const uint32_t guess = hints_.Guess(hint);
-  if (guess < flows_.size()) PrefetchLines<3>(&flows_[guess]);
+void FlowStore::Approach(FlowId flow) const {
+  if (flow < flows_.size()) PrefetchLines<3>(&flows_[flow]);
 }
 
-void FlowStore::ApproachTap(uint32_t hint) const {
-  const uint32_t guess = hints_.Guess(hint);
-  if (guess >= flows_.size()) return;
-  const FlowState& state = flows_[guess];
+void FlowStore::ApproachTap(FlowId flow) const {
+  if (flow >= flows_.size()) return;
+  const FlowState& state = flows_[flow];
   if (state.pair < pairs_.size()) PrefetchLines<1>(&pairs_[state.pair]);
   if (state.first_at_tap < at_taps_.size()) PrefetchLines<2>(&at_taps_[state.first_at_tap]);
 }
 
-uint32_t FlowStore::FindOrAdd(const FlowKey& key, uint32_t hint) {
-  uint32_t number = hints_.Guess(hint);
-  if (number >= flows_.size() || flows_[number].key != key) {
-    number = FindOrAddByKey(key);
-    if (number == kNoFlow) return kNoFlow;
-    hints_.Remember(hint, number);
-  }
-  flows_[number].heard = now_;
-  return number;
-}
-
-uint32_t FlowStore::FindOrAddByKey(const FlowKey& key) {
-  if (const uint32_t found = Find(key); found != kNoFlow) return found;
-  if (index_.size() >= limits_.flows) return kNoFlow;
+bool FlowStore::Add(FlowId flow) {
+  if (Has(flow)) return true;
+  const FlowKey& key = registry_.key(flow);
   const uint32_t pair_number = PairOf(key);
   HostPair& pair = pairs_[pair_number];
   const uint8_t side = pair.SideOf(key);
-  if (pair.flows[side].size() >= limits_.flows_per_side) return kNoFlow;
-  const uint32_t number = Take(flows_, free_flows_);
-  FlowState& state = flows_[number];
-  state.key = key;
+  if (pair.flows[side].size() >= limits_.flows_per_side) return false;
+  FlowState& state = StateOf(flows_, flow);
   state.pair = pair_number;
   state.side = side;
   state.position = static_cast<uint32_t>(pair.flows[side].size());
-  pair.flows[side].push_back(number);
-  index_.Insert(key, number);
-  return number;
+  pair.flows[side].push_back(flow);
+  return true;
 }
 
-uint32_t FlowStore::FindQuiet(const FlowKey& key) {
-  const Timestamp since = now_ - kQuietForLong;
-  const auto heard = [this](uint32_t flow) {
-    const FlowState& state = flows_[flow];
-    return state.pair == kNoFlow ? Timestamp::max() : state.heard;
-  };
-  const uint32_t number = FindPair(HostPairKey{.segment = key.segment,
-                                               .low = std::min(key.source, key.destination),
-                                               .high = std::max(key.source, key.destination)});
-  if (number != kNoFlow) {
-    const HostPair& pair = pairs_[number];
-    const std::vector<uint32_t>& side = pair.flows[pair.SideOf(key)];
-    const auto count = static_cast<uint32_t>(side.size());
-    if (count >= limits_.flows_per_side) {
-      IdleEvictor<Timestamp> hand(static_cast<uint32_t>(pair.records % count));
-      const uint32_t at = hand.Find(count, since, [&](uint32_t i) { return heard(side[i]); });
-      return at == kNoFlow ? kNoFlow : side[at];
-    }
-  }
-  return hand_.Find(static_cast<uint32_t>(flows_.size()), since, heard);
+FlowId FlowStore::FindQuiet(FlowId flow) const {
+  const FlowKey& key = registry_.key(flow);
+  const HostPair& pair = pairs_[FindPair({.segment = key.segment,
+                                          .low = std::min(key.source, key.destination),
+                                          .high = std::max(key.source, key.destination)})];
+  const std::vector<FlowId>& side = pair.flows[pair.SideOf(key)];
+  const auto count = static_cast<uint32_t>(side.size());
+  IdleEvictor<Timestamp> hand(static_cast<uint32_t>(pair.records % count));
+  const uint32_t at =
+      hand.Find(count, registry_.IdleSince(), [&](uint32_t i) { return registry_.last(side[i]); });
+  return at == IdleEvictor<Timestamp>::kNone ? kNoFlow : side[at];
 }
 
 uint32_t FlowStore::PairOf(const FlowKey& key) {
@@ -115,7 +91,7 @@ uint32_t FlowStore::ChannelOf(HostPair& pair, TapId tap) {
   return channel;
 }
 
-FlowAtTap* FlowStore::AtTap(uint32_t flow_number, TapId tap, bool* is_new) {
+FlowAtTap* FlowStore::AtTap(FlowId flow_number, TapId tap, bool* is_new) {
   FlowState& state = flows_[flow_number];
   for (uint32_t i = state.first_at_tap; i != kNoFlow; i = at_taps_[i].next) {
     if (at_taps_[i].tap == tap) return &at_taps_[i];
@@ -157,7 +133,7 @@ std::vector<HostPairKey> FlowStore::TakeChanged() {
   return std::exchange(changed_, {});
 }
 
-void FlowStore::Reset(uint32_t number) {
+void FlowStore::Reset(FlowId number) {
   FlowState& state = flows_[number];
   MarkChanged(state.pair);
   HostPair& pair = pairs_[state.pair];
@@ -179,14 +155,12 @@ void FlowStore::Reset(uint32_t number) {
     flows_[partner].management.reset();
   }
   FlowState fresh;
-  fresh.key = state.key;
   fresh.pair = state.pair;
   fresh.side = state.side;
   fresh.position = state.position;
   fresh.first_at_tap = state.first_at_tap;
   fresh.incarnation = state.incarnation + 1;
   fresh.last_seen = state.last_seen;
-  fresh.heard = state.heard;
   fresh.known_outdated = true;
   fresh.restarted = state.restarted;
   fresh.last_restart = state.last_restart;
@@ -195,7 +169,7 @@ void FlowStore::Reset(uint32_t number) {
   state = std::move(fresh);
 }
 
-void FlowStore::Free(uint32_t number) {
+void FlowStore::Free(FlowId number) {
   Reset(number);
   FlowState& state = flows_[number];
   for (uint32_t i = state.first_at_tap; i != kNoFlow;) {
@@ -204,7 +178,6 @@ void FlowStore::Free(uint32_t number) {
     free_at_taps_.push_back(i);
     i = next;
   }
-  index_.Erase(state.key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
   const uint32_t pair_number = state.pair;
   HostPair& pair = pairs_[pair_number];
   // The last flow of its side takes its position.
@@ -215,7 +188,6 @@ void FlowStore::Free(uint32_t number) {
   const uint32_t incarnation = state.incarnation;
   state = {};
   state.incarnation = incarnation;
-  free_flows_.push_back(number);
   if (pair.flow_count() == 0) FreePair(pair_number);
 }
 

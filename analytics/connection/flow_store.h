@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stores flows, their states at taps, and host pairs. The store is bounded; entries are found by
-// key and reused after an idle time.
+// Stores the state of flows, their states at taps, and host pairs. A flow's state is found by its
+// id; the registry bounds their number.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "analytics/connection/flow_state.h"
+#include "analytics/flow/flow_registry.h"
 #include "dataplane/record/capacity.h"
-#include "dataplane/record/flow_slot_index.h"
-#include "dataplane/record/hint_cache.h"
-#include "dataplane/record/idle_evictor.h"
 
 namespace rocescope {
 
 struct FlowStoreLimits {
-  size_t flows = kFlowCapacity;
   // Limit per host pair, because the answer of a pair is computed in one step.
   size_t flows_per_side = kFlowCapacity / 64;
   size_t taps_per_pair = 64;
@@ -26,29 +22,30 @@ struct FlowStoreLimits {
 
 class FlowStore {
  public:
-  explicit FlowStore(const FlowStoreLimits& limits) : limits_(limits) {}
+  // `flows` must outlive this object.
+  FlowStore(const FlowRegistry& flows, const FlowStoreLimits& limits)
+      : registry_(flows), limits_(limits) {}
 
-  // Sets the current event time.
-  void SetTime(Timestamp now) { now_ = std::max(now_, now); }
-
-  // Returns the flow's index and marks it active, or returns kNoFlow if it is new and the table is
-  // full. `hint` from the record saves the lookup if it led to the same flow before.
-  uint32_t FindOrAdd(const FlowKey& key, uint32_t hint = kNoFlowHint);
-  // Returns an idle flow that can be evicted for this one, or kNoFlow if a short search finds none.
-  uint32_t FindQuiet(const FlowKey& key);
+  // Creates the flow's state unless it exists. Returns false if its host pair is full.
+  bool Add(FlowId flow);
+  // Returns an idle flow of a full host pair that can be evicted for this one, or kNoFlow if a
+  // short search finds none.
+  FlowId FindQuiet(FlowId flow) const;
   // Consecutive records belong to different flows in different places in memory. Call Approach a
   // few records ahead to prefetch a flow's state, and ApproachTap to prefetch what that state
   // refers to.
-  void Approach(uint32_t hint) const;
-  void ApproachTap(uint32_t hint) const;
-  uint32_t Find(const FlowKey& key) const;
+  void Approach(FlowId flow) const;
+  void ApproachTap(FlowId flow) const;
+  bool Has(FlowId flow) const { return flow < flows_.size() && flows_[flow].pair != kNoFlow; }
+  FlowId Find(const FlowKey& key) const;  // kNoFlow: the flow has no state
+  const FlowKey& key(FlowId flow) const { return registry_.key(flow); }
 
   // Returns the flow's state at the tap, or nullptr if it is new and the pair has too many taps.
   // `is_new`, if not null, reports whether this call created the state.
-  FlowAtTap* AtTap(uint32_t flow, TapId tap, bool* is_new = nullptr);
+  FlowAtTap* AtTap(FlowId flow, TapId tap, bool* is_new = nullptr);
 
-  FlowState& flow(uint32_t index) { return flows_[index]; }
-  const FlowState& flow(uint32_t index) const { return flows_[index]; }
+  FlowState& flow(FlowId flow) { return flows_[flow]; }
+  const FlowState& flow(FlowId flow) const { return flows_[flow]; }
   FlowAtTap& at_tap(uint32_t index) { return at_taps_[index]; }
   const FlowAtTap& at_tap(uint32_t index) const { return at_taps_[index]; }
   uint32_t IndexOf(const FlowAtTap& state) const {
@@ -56,7 +53,7 @@ class FlowStore {
   }
   HostPair& pair(uint32_t index) { return pairs_[index]; }
   const HostPair& pair(uint32_t index) const { return pairs_[index]; }
-  size_t flow_slots() const { return flows_.size(); }  // freed slots are inactive
+  size_t flow_slots() const { return flows_.size(); }  // includes unused entries
   size_t pair_slots() const { return pairs_.size(); }  // freed slots have no flows
 
   // Number of flows that sent requests on the channel.
@@ -64,15 +61,15 @@ class FlowStore {
   uint32_t requesters(uint32_t channel) const { return requesters_[channel]; }
 
   // Returns the current incarnation of the flow, for use as a reference.
-  FlowVersion VersionOf(uint32_t index) const { return {index, flows_[index].incarnation}; }
+  FlowVersion VersionOf(FlowId flow) const { return {flow, flows_[flow].incarnation}; }
   bool IsCurrent(const FlowVersion& version) const {
     return flows_[version.flow].incarnation == version.incarnation;
   }
 
   // Starts a new incarnation and invalidates all knowledge about the flow.
-  void Reset(uint32_t flow);
-  // Frees the flow's slots, and those of its pair if the pair has no other flow.
-  void Free(uint32_t flow);
+  void Reset(FlowId flow);
+  // Frees the flow's state, and that of its pair if the pair has no other flow.
+  void Free(FlowId flow);
 
   // Pairs whose answer may differ from the last one.
   void MarkChanged(uint32_t pair) {
@@ -86,7 +83,6 @@ class FlowStore {
   uint32_t FindPair(const HostPairKey& pair) const;  // kNoFlow: unknown pair
 
  private:
-  uint32_t FindOrAddByKey(const FlowKey& key);
   void FreePair(uint32_t pair);
   struct PairKeyHash {
     size_t operator()(const HostPairKey& key) const {
@@ -97,21 +93,17 @@ class FlowStore {
   uint32_t PairOf(const FlowKey& key);
   uint32_t ChannelOf(HostPair& pair, TapId tap);
 
+  const FlowRegistry& registry_;
   FlowStoreLimits limits_;
-  FlowSlotIndex index_;
-  HintCache hints_;
   std::unordered_map<HostPairKey, uint32_t, PairKeyHash> pair_index_;
-  std::vector<FlowState> flows_;
+  std::vector<FlowState> flows_;  // indexed by id
   std::vector<FlowAtTap> at_taps_;
   std::vector<HostPair> pairs_;
   std::vector<uint32_t> requesters_;  // indexed by channel
-  std::vector<uint32_t> free_flows_;
   std::vector<uint32_t> free_at_taps_;
   std::vector<uint32_t> free_pairs_;
   std::vector<uint32_t> free_channels_;  // the first of two
   std::vector<HostPairKey> changed_;
-  Timestamp now_;
-  IdleEvictor<Timestamp> hand_;
 };
 
 }  // namespace rocescope

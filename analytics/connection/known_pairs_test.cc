@@ -23,9 +23,17 @@ TrueConnection InSegment(TrueConnection c, Segment segment) {
 }
 
 // Packets of both directions at different taps: only known pairs can connect them.
-void Show(ConnectionTracker& tracker, const TrueConnection& c, int64_t time = 0) {
+void Show(TestTracker& tracker, const TrueConnection& c, int64_t time = 0) {
   tracker.Add(Observation(c.ToB(), time).AtTap(0).Request(kSendOnly, 5'000'000));
   tracker.Add(Observation(c.ToA(), time + 9).AtTap(1).Ack(5'000'000));
+}
+
+// Reports that a flow has traffic, by the INT hop of one of its packets.
+void ShowHop(TestTracker& tracker, const FlowKey& flow, Timestamp time) {
+  RecordBatch batch;
+  batch.hops.push_back(
+      {.packet = {.known = true, .flow = flow, .opcode = kSendOnly}, .event_time = time});
+  tracker.Add(batch);
 }
 
 size_t PairedIn(const ConnectionTracker& tracker) {
@@ -36,7 +44,7 @@ size_t PairedIn(const ConnectionTracker& tracker) {
 }
 
 TEST(KnownPairsOfATracker, BelongToTheSegmentOfTheirPackets) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   tracker.SetKnown({KnownTo(kPair, KnownPairSource::kRdmaResource)});
   Show(tracker, InSegment(kPair, 7));
 
@@ -51,14 +59,14 @@ TEST(KnownPairsOfATracker, BelongToTheSegmentOfTheirPackets) {
 // Hosts use the same numbers: two pairs of four kernels report the same, and traffic shows which
 // belong together.
 TEST(KnownPairsOfATracker, MutualKernelReportsAreMatchedByTraffic) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   tracker.SetKnown({}, {{.address = Host(1), .local = {10}, .remote = {20}},
                         {.address = Host(2), .local = {20}, .remote = {10}},
                         {.address = Host(3), .local = {10}, .remote = {20}},
                         {.address = Host(4), .local = {20}, .remote = {10}}});
-  tracker.AddSeen(kPair.ToB(), kSendOnly, At(0));
-  tracker.AddSeen(TrueConnection{.a = Host(3), .b = Host(4), .a_qpn = 10, .b_qpn = 20}.ToB(),
-                  kSendOnly, At(0));
+  ShowHop(tracker, kPair.ToB(), At(0));
+  ShowHop(tracker, TrueConnection{.a = Host(3), .b = Host(4), .a_qpn = 10, .b_qpn = 20}.ToB(),
+          At(0));
 
   const std::vector<Connection> all = tracker.Connections();
 
@@ -71,15 +79,15 @@ TEST(KnownPairsOfATracker, MutualKernelReportsAreMatchedByTraffic) {
 }
 
 TEST(KnownPairsOfATracker, UnconfirmedKernelReportsAreIgnored) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   tracker.SetKnown({}, {{.address = Host(1), .local = {10}, .remote = {20}},
                         {.address = Host(2), .local = {20}, .remote = {11}}});
-  tracker.AddSeen(kPair.ToB(), kSendOnly, At(0));
+  ShowHop(tracker, kPair.ToB(), At(0));
   EXPECT_EQ(PairedIn(tracker), 0u);
 }
 
 TEST(KnownPairsOfATracker, AreUnusedIfSeveralSegmentsShowTheirPackets) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   tracker.SetKnown({KnownTo(kPair, KnownPairSource::kRdmaResource)});
   Show(tracker, InSegment(kPair, 7));
   Show(tracker, InSegment(kPair, 8));
@@ -90,9 +98,7 @@ TEST(KnownPairsOfATracker, AreUnusedIfSeveralSegmentsShowTheirPackets) {
 
 // This happens if two hosts with eight NICs are reported as all combinations of their addresses.
 TEST(KnownPairsOfATracker, DoNotOccupyTheFlowTable) {
-  ConnectionOptions options;
-  options.limits.flows = 2;
-  ConnectionTracker tracker(options);
+  TestTracker tracker(FlowCapacity{2});
   std::vector<KnownPair> known;
   for (uint32_t a = 0; a < 8; ++a) {
     for (uint32_t b = 0; b < 8; ++b) {
@@ -110,7 +116,7 @@ TEST(KnownPairsOfATracker, DoNotOccupyTheFlowTable) {
 }
 
 TEST(KnownPairsOfATracker, IdentifyAnUnobservedEnd) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   tracker.SetKnown({KnownTo(kPair, KnownPairSource::kNcclLog)});
   tracker.Add(Observation(kPair.ToB(), 0).Request(kSendOnly, 77));
 
@@ -123,7 +129,7 @@ TEST(KnownPairsOfATracker, IdentifyAnUnobservedEnd) {
 }
 
 TEST(KnownPairsOfATracker, MayArriveAfterTheTrafficAndReplaceEarlierPairs) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   TrueConnection old = kPair;
   old.a_qpn = 99;
   tracker.SetKnown({KnownTo(old, KnownPairSource::kNcclLog)});
@@ -137,7 +143,7 @@ TEST(KnownPairsOfATracker, MayArriveAfterTheTrafficAndReplaceEarlierPairs) {
 }
 
 TEST(KnownPairsOfATracker, EndWithTheOwnerOfTheNumber) {
-  ConnectionTracker tracker;
+  TestTracker tracker;
   tracker.SetKnown({KnownTo(kPair, KnownPairSource::kNcclLog)});
   const auto first_packet = [&](int64_t time, uint32_t rkey) {
     tracker.Add(Observation(kPair.ToB(), time).Request(kWriteOnly, 0).Reth(0x1000, rkey, 64));
@@ -156,7 +162,7 @@ TEST(KnownPairsOfATracker, EndWithTheOwnerOfTheNumber) {
 TEST(KnownPairsOfATracker, BeyondTheLimitAreCounted) {
   ConnectionOptions options;
   options.known_pairs = 1;
-  ConnectionTracker tracker(options);
+  TestTracker tracker(options);
   TrueConnection more = kPair;
   more.a_qpn = 11;
   tracker.SetKnown(

@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <utility>
 
-#include "analytics/connection/connection.h"
+#include "analytics/connection/connection_tracker.h"
+#include "analytics/flow/with_own_flows.h"
 #include "dataplane/record/record.h"
 
 namespace rocescope {
+
+using TestTracker = WithOwnFlows<ConnectionTracker>;
 
 inline constexpr uint8_t kSendOnly = 0x04;  // IBTA vol. 1, table 38
 inline constexpr uint8_t kWriteFirst = 0x06;

@@ -14,14 +14,12 @@ namespace {
 
 constexpr double kManagementConfidence = 0.999;
 
-ConnectionEndpoint End(const FlowState& flow) {
-  return {.segment = flow.key.segment,
-          .address = flow.key.destination,
-          .qpn = flow.key.destination_qpn};
+ConnectionEndpoint End(const FlowKey& key) {
+  return {.segment = key.segment, .address = key.destination, .qpn = key.destination_qpn};
 }
 
-ConnectionEndpoint OtherEnd(const FlowState& flow, std::optional<Qpn> qpn) {
-  return {.segment = flow.key.segment, .address = flow.key.source, .qpn = qpn};
+ConnectionEndpoint OtherEnd(const FlowKey& key, std::optional<Qpn> qpn) {
+  return {.segment = key.segment, .address = key.source, .qpn = qpn};
 }
 
 // Returns the start of the flow's incarnation, and whether it was observed.
@@ -43,7 +41,7 @@ class Writer {
     found.flows[swapped ? 1 : 0] = a;
     found.flows[swapped ? 0 : 1] = b;
     Connection& c = found.connection;
-    c.endpoints = {End(flow), OtherEnd(flow, number_of_b)};
+    c.endpoints = {End(store_.key(a)), OtherEnd(store_.key(a), number_of_b)};
     const bool b_first = c.endpoints[1] < c.endpoints[0];
     if (b_first) std::swap(c.endpoints[0], c.endpoints[1]);
     c.state = ConnectionState::kPaired;
@@ -55,7 +53,7 @@ class Writer {
       c.last_seen = std::max(c.last_seen, other->last_seen);
     }
     SetBeginning(flow, other, c);
-    AddEvidence(flow, number_of_b, c);
+    AddEvidence(a, number_of_b, c);
     // The source of `b`'s packets is the destination of `a`'s packets.
     const uint8_t end_of_a = b_first ? 1 : 0;
     if (other != nullptr) {
@@ -76,7 +74,7 @@ class Writer {
     PairConnection found;
     found.flows[flow.side] = number;
     Connection& c = found.connection;
-    c.endpoints = {End(flow), OtherEnd(flow, {})};
+    c.endpoints = {End(store_.key(number)), OtherEnd(store_.key(number), {})};
     c.transport = flow.transport;
     c.last_seen = flow.last_seen;
     std::tie(c.valid_from, c.beginning_seen) = BeginOf(flow);
@@ -108,7 +106,8 @@ class Writer {
   }
 
   // Adds the evidence for the pair as a whole.
-  void AddEvidence(const FlowState& flow, Qpn partner, Connection& c) const {
+  void AddEvidence(FlowId number, Qpn partner, Connection& c) const {
+    const FlowState& flow = store_.flow(number);
     if (flow.management) {
       const ManagementLink& link = *flow.management;
       c.evidence.push_back({.kind = EvidenceKind::kManagement,
@@ -119,7 +118,7 @@ class Writer {
                             .comm_ids = {link.comm_ids[0], link.comm_ids[1]}});
     }
     for (const uint32_t index : flow.known) {
-      const std::optional<KnownPairs::Statement> known = known_.For(flow.key, index);
+      const std::optional<KnownPairs::Statement> known = known_.For(store_.key(number), index);
       if (!known || known->partner != partner) continue;
       c.evidence.push_back({.kind = known->source == KnownPairSource::kRdmaResource
                                         ? EvidenceKind::kRdmaResource
@@ -230,8 +229,8 @@ std::vector<PairConnection> AnswerPair(const FlowStore& store, const KnownPairs&
       const uint32_t partner = store.flow(number).managed_partner();
       // Report each pair once: from side 0, or in a loopback pair from the lower number.
       if (partner == kNoFlow || (pair.IsLoopback() ? partner < number : side == 1)) continue;
-      result.push_back(writer.Pair(number, partner, store.flow(partner).key.destination_qpn,
-                                   kManagementConfidence));
+      result.push_back(
+          writer.Pair(number, partner, store.key(partner).destination_qpn, kManagementConfidence));
     }
   }
   const PairMatching matching = MatchPair(store, known, pair_number);
@@ -257,8 +256,7 @@ PairConnection AnswerFlow(const FlowStore& store, const KnownPairs& known,
   const FlowState& flow = store.flow(number);
   const Writer writer(store, known);
   if (const uint32_t partner = flow.managed_partner(); partner != kNoFlow) {
-    return writer.Pair(number, partner, store.flow(partner).key.destination_qpn,
-                       kManagementConfidence);
+    return writer.Pair(number, partner, store.key(partner).destination_qpn, kManagementConfidence);
   }
   const std::vector<PairMember>& others = matching.sides[1 - flow.side];
   const std::vector<PairMember>& own = matching.sides[flow.side];

@@ -70,8 +70,9 @@ class PairMatcher {
       const FlowState& flow = FlowOf(number);
       if (flow.management || !flow.active) continue;
       result_.places[side][flow.position] = static_cast<uint32_t>(Members(side).size());
-      Members(side).push_back(
-          {.version = store_.VersionOf(number), .qpn = flow.key.destination_qpn, .match = {}});
+      Members(side).push_back({.version = store_.VersionOf(number),
+                               .qpn = store_.key(number).destination_qpn,
+                               .match = {}});
     }
   }
 
@@ -79,11 +80,12 @@ class PairMatcher {
   void NameUnseen(int side) {
     const size_t seen = Members(side).size();
     for (uint32_t place = 0; place < seen && Members(side)[place].flow() != kNoFlow; ++place) {
-      const FlowState& flow = FlowOf(Members(side)[place].flow());
-      for (const uint32_t index : flow.known) {
-        const std::optional<KnownPairs::Statement> known = known_.For(flow.key, index);
+      const FlowId number = Members(side)[place].flow();
+      const FlowKey& key = store_.key(number);
+      for (const uint32_t index : FlowOf(number).known) {
+        const std::optional<KnownPairs::Statement> known = known_.For(key, index);
         if (!known) continue;
-        const uint32_t partner = PlaceNamed(1 - side, flow, known->partner);
+        const uint32_t partner = PlaceNamed(1 - side, key, known->partner);
         if (partner == kNoFlow) continue;
         Stated stated{.place = {place, partner}, .source = known->source};
         if (side == 1) std::swap(stated.place[0], stated.place[1]);
@@ -95,11 +97,11 @@ class PairMatcher {
   // Returns the member of the side with this number, created if no flow has it. Returns kNoFlow if
   // its flow does not take part: it is paired by a CM exchange, or of a later incarnation than the
   // known pair.
-  uint32_t PlaceNamed(int side, const FlowState& from, Qpn qpn) {
-    const uint32_t flow = store_.Find({.source = from.key.destination,
-                                       .destination = from.key.source,
-                                       .destination_qpn = qpn,
-                                       .segment = from.key.segment});
+  uint32_t PlaceNamed(int side, const FlowKey& from, Qpn qpn) {
+    const FlowId flow = store_.Find({.source = from.destination,
+                                     .destination = from.source,
+                                     .destination_qpn = qpn,
+                                     .segment = from.segment});
     if (flow != kNoFlow) {
       const FlowState& state = FlowOf(flow);
       if (state.known_outdated || state.management) return kNoFlow;

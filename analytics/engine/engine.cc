@@ -81,8 +81,8 @@ void Engine::SetHostFacts(HostFacts facts) {
 
 void Engine::SetFabric(std::shared_ptr<const topology::Fabric> fabric) {
   fabric_ = std::move(fabric);
-  paths_ = std::make_unique<PathTracker>(*fabric_);
-  cabling_ = std::make_unique<Cabling>(*fabric_);
+  paths_ = std::make_unique<PathTracker>(registry_, *fabric_);
+  cabling_ = std::make_unique<Cabling>(registry_, *fabric_);
   metrics_ = std::make_unique<MetricStore>(*fabric_, MetricOptions{.window = options_.window});
   delays_ = std::make_unique<DelayTracker>(*fabric_, DelayOptions{.window = options_.window});
   anomalies_ = std::make_unique<AnomalyDetector>(*fabric_);
@@ -110,31 +110,40 @@ void Engine::LearnTap(const TapLocation& told) {
 
 void Engine::Ingest(const RecordBatch& batch) {
   if (batch.empty()) return;
-  connections_.Add(batch);
+  registry_.Intern(batch, batch_flows_);
+  connections_.Add(batch, batch_flows_);
   ApplyCuts();
+  const std::vector<FlowId>& flows = batch_flows_.flows;
   constexpr size_t kAhead = 4;
-  for (size_t i = 0; i < batch.flows.size(); ++i) {
-    if (i + kAhead < batch.flows.size()) traffic_.Approach(batch.flows[i + kAhead]);
-    traffic_.Add(batch.flows[i]);
+  for (size_t i = 0; i < flows.size(); ++i) {
+    if (i + 2 * kAhead < flows.size()) traffic_.Approach(flows[i + 2 * kAhead]);
+    if (i + kAhead < flows.size()) traffic_.ApproachStream(flows[i + kAhead]);
+    traffic_.Add(flows[i], batch.flows[i]);
   }
   clocks_->Add(batch);
   constexpr uint64_t kSettleEach = 64;
   ++batches_;
   if (std::has_single_bit(batches_) || batches_ % kSettleEach == 0) clocks_->Settle();
-  for (size_t i = 0; i < batch.flows.size(); ++i) {
-    if (i + kAhead < batch.flows.size()) activity_.Approach(batch.flows[i + kAhead]);
-    activity_.Add(batch.flows[i]);
+  for (size_t i = 0; i < flows.size(); ++i) {
+    if (i + kAhead < flows.size()) activity_.Approach(flows[i + kAhead]);
+    activity_.Add(flows[i], batch.flows[i]);
   }
-  for (const ObservationRecord& record : batch.sightings) activity_.Add(record);
+  for (size_t i = 0; i < batch.sightings.size(); ++i) {
+    activity_.Add(batch_flows_.sightings[i], batch.sightings[i]);
+  }
   if (paths_) {
-    for (size_t i = 0; i < batch.flows.size(); ++i) {
-      if (i + kAhead < batch.flows.size()) paths_->Approach(batch.flows[i + kAhead]);
-      paths_->Add(batch.flows[i]);
+    for (size_t i = 0; i < flows.size(); ++i) {
+      if (i + kAhead < flows.size()) paths_->Approach(flows[i + kAhead]);
+      paths_->Add(flows[i], batch.flows[i]);
     }
-    for (const HopRecord& record : batch.hops) paths_->Add(record);
-    for (const SampleRecord& record : batch.samples) paths_->Add(record);
+    for (size_t i = 0; i < batch.hops.size(); ++i) {
+      paths_->Add(batch_flows_.hops[i], batch.hops[i]);
+    }
+    for (size_t i = 0; i < batch.samples.size(); ++i) {
+      paths_->Add(batch_flows_.samples[i], batch.samples[i]);
+    }
   }
-  if (cabling_) cabling_->Add(batch);
+  if (cabling_) cabling_->Add(batch, batch_flows_);
   if (delays_) delays_->Add(batch);
   if (losses_) {
     for (const FlowRecord& record : batch.flows) losses_->Add(record);
@@ -153,9 +162,8 @@ void Engine::Ingest(const RecordBatch& batch) {
 }
 
 void Engine::Advance(Timestamp now) {
+  registry_.SetTime(now);
   connections_.Advance(now);
-  if (paths_) paths_->SetTime(now);
-  if (cabling_) cabling_->SetTime(now);
   if (metrics_) metrics_->Advance(now);
   ApplyCuts();
   changed_ |= connections_.HasNews();

@@ -18,6 +18,7 @@
 #include "analytics/delay/delay_tracker.h"
 #include "analytics/diagnosis/thresholds.h"
 #include "analytics/engine/snapshot.h"
+#include "analytics/flow/flow_registry.h"
 #include "analytics/job/attribution.h"
 #include "analytics/loss/loss_tracker.h"
 #include "analytics/metric/metric_store.h"
@@ -31,6 +32,7 @@
 namespace rocescope {
 
 struct EngineOptions {
+  size_t flows = kFlowCapacity;  // capacity of the flow registry
   ConnectionOptions connections;
   // Minimum event time between two searches for iteration patterns; 0: search for each snapshot.
   Duration iteration_pattern_pace{};
@@ -43,7 +45,10 @@ class Engine {
  public:
   explicit Engine(const EngineOptions& options = {})
       : options_(options),
-        connections_(options.connections),
+        registry_(options.flows),
+        traffic_(registry_),
+        connections_(registry_, options.connections),
+        activity_(registry_),
         collectives_(options.iteration_pattern_pace) {
     activity_.SetClocks(clocks_.get());
   }
@@ -76,6 +81,8 @@ class Engine {
 
   EngineOptions options_;
   std::shared_ptr<const HostFacts> host_facts_ = std::make_shared<const HostFacts>();
+  FlowRegistry registry_;   // shared by all trackers
+  BatchFlows batch_flows_;  // the flows of the batch that is ingested
   TrafficTotals traffic_;
   ConnectionTracker connections_;
   ActivityTracker activity_;

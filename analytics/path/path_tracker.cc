@@ -26,10 +26,17 @@ constexpr uint64_t kMany = 5;  // packets; more packets do not lower the probabi
 
 }  // namespace
 
-PathTracker::PathTracker(const topology::Fabric& fabric, const PathOptions& options)
-    : options_(options), routes_(fabric), crossings_(fabric), finder_(routes_, crossings_) {}
+PathTracker::PathTracker(FlowRegistry& flows, const topology::Fabric& fabric,
+                         const PathOptions& options)
+    : options_(options),
+      routes_(fabric),
+      crossings_(fabric),
+      finder_(routes_, crossings_),
+      registry_(flows) {
+  flows.OnEviction([this](FlowId flow) { Forget(flow); });
+}
 
-void PathTracker::Add(const FlowRecord& record) {
+void PathTracker::Add(FlowId id, const FlowRecord& record) {
   const CrossingId crossing = crossings_.OfTap(record.tap);
   if (crossing == kNoCrossing || record.packets == 0) return;
   const Duration ahead = clocks_ == nullptr ? Duration(0) : clocks_->OfTap(record.tap);
@@ -39,9 +46,9 @@ void PathTracker::Add(const FlowRecord& record) {
   Activity& active = active_[crossing];
   active.first = std::min(active.first, first_seen);
   active.last = std::max(active.last, last_seen);
-  const uint32_t index = FindOrAdd(record.flow, record.hint);
-  if (index == kNoFlow) return;
-  Flow& flow = flows_[index];
+  Flow* const known = FindOrAdd(id);
+  if (known == nullptr) return;
+  Flow& flow = *known;
   if (flow.history && flow.history->cut && last_seen >= *flow.history->cut) {
     flow.history->cut.reset();
     Begin(flow, PathChange::kNewOwner);
@@ -61,29 +68,29 @@ void PathTracker::Add(const FlowRecord& record) {
   }
 }
 
-void PathTracker::Add(const HopRecord& record) {
+void PathTracker::Add(FlowId id, const HopRecord& record) {
   if (!record.packet.known) return;
   const NodeIndex node = crossings_.fabric().FindSwitchByInt(record.node_id);
   if (node == kNone || !record.metadata.Has(wire::kIntPorts)) return;
   const bool by_clock = clocks_ != nullptr && record.event_time_told;
   const Timestamp time =
       record.event_time - (by_clock ? clocks_->OfIntNode(record.node_id) : Duration(0));
-  const uint32_t index = FindOrAdd(record.packet.flow);
-  if (index == kNoFlow) return;
+  Flow* const flow = FindOrAdd(id);
+  if (flow == nullptr) return;
   Seen seen = {.sources = kFromInt, .first = time, .last = time, .packets = 1};
   for (const CrossingId crossing : {crossings_.Entering(node, record.metadata.ingress_port),
                                     crossings_.Leaving(node, record.metadata.egress_port)}) {
     seen.crossing = crossing;
-    if (crossing != kNoCrossing) Add(flows_[index], seen);
+    if (crossing != kNoCrossing) Add(*flow, seen);
   }
 }
 
-void PathTracker::Add(const SampleRecord& record) {
+void PathTracker::Add(FlowId id, const SampleRecord& record) {
   if (!record.packet.known || record.discarded) return;
   const NodeIndex node = crossings_.fabric().FindSwitchBySflow(record.agent);
   if (node == kNone) return;
-  const uint32_t index = FindOrAdd(record.packet.flow);
-  if (index == kNoFlow) return;
+  Flow* const flow = FindOrAdd(id);
+  if (flow == nullptr) return;
   Seen seen = {.sources = kFromSflow,
                .first = record.event_time,
                .last = record.event_time,
@@ -92,70 +99,46 @@ void PathTracker::Add(const SampleRecord& record) {
   for (const CrossingId crossing : {crossings_.Entering(node, record.input_port),
                                     crossings_.Leaving(node, record.output_port)}) {
     seen.crossing = crossing;
-    if (crossing != kNoCrossing) Add(flows_[index], seen);
+    if (crossing != kNoCrossing) Add(*flow, seen);
   }
 }
 
-void PathTracker::Cut(const FlowKey& flow, Timestamp time) {
-  const uint32_t number = Find(flow);
-  if (number != kNoFlow) flows_[number].MakeHistory().cut = time;
+void PathTracker::Cut(FlowId id, Timestamp time) {
+  if (id < flows_.size() && flows_[id].known) flows_[id].MakeHistory().cut = time;
 }
 
-void PathTracker::Approach(const FlowRecord& record) const {
-  const uint32_t guess = hints_.Guess(record.hint);
-  if (guess < flows_.size()) PrefetchLines<2>(&flows_[guess]);
+void PathTracker::Approach(FlowId id) const {
+  if (id < flows_.size()) PrefetchLines<2>(&flows_[id]);
 }
 
-void PathTracker::MarkChanged(uint32_t flow) {
-  if (!std::exchange(flows_[flow].changed, true)) changed_.push_back(flow);
+void PathTracker::MarkChanged(FlowId id) {
+  if (!std::exchange(flows_[id].changed, true)) changed_.push_back(id);
 }
 
 // The caller is about to change the flow.
-uint32_t PathTracker::FindOrAdd(const FlowKey& key, uint32_t hint) {
-  uint32_t number = hints_.Guess(hint);
-  if (number >= flows_.size() || flows_[number].key != key) {
-    number = FindOrAddByKey(key);
-    if (number == kNoFlow) return kNoFlow;
-    hints_.Remember(hint, number);
-  }
-  flows_[number].heard = now_;
-  MarkChanged(number);
-  return number;
-}
-
-uint32_t PathTracker::FindOrAddByKey(const FlowKey& key) {
-  if (const uint32_t known = Find(key); known != kNoFlow) return known;
-  const uint32_t index = TakePlace();
-  if (index == kNoFlow) {
+PathTracker::Flow* PathTracker::FindOrAdd(FlowId id) {
+  if (id == kNoFlow) {
     ++statistics_.flows_refused;
-    return kNoFlow;
+    return nullptr;
   }
-  const topology::Fabric& fabric = crossings_.fabric();
-  Flow& flow = flows_[index];
-  flow.key = key;
-  flow.source = fabric.FindNic({.segment = key.segment, .address = key.source});
-  flow.destination = fabric.FindNic({.segment = key.segment, .address = key.destination});
-  index_.Insert(key, index);
-  return index;
+  Flow& flow = StateOf(flows_, id);
+  if (!std::exchange(flow.known, true)) {
+    const topology::Fabric& fabric = crossings_.fabric();
+    const FlowKey& key = registry_.key(id);
+    flow.source = fabric.FindNic({.segment = key.segment, .address = key.source});
+    flow.destination = fabric.FindNic({.segment = key.segment, .address = key.destination});
+  }
+  MarkChanged(id);
+  return &flow;
 }
 
-// Evicts a flow that has been idle for long if the table is full.
-uint32_t PathTracker::TakePlace() {
-  if (flows_.size() < options_.flows) {
-    flows_.emplace_back();
-    return static_cast<uint32_t>(flows_.size() - 1);
-  }
-  const uint32_t quiet = hand_.Find(static_cast<uint32_t>(flows_.size()), now_ - kQuietForLong,
-                                    [this](uint32_t flow) { return flows_[flow].heard; });
-  if (quiet == kNoFlow) return kNoFlow;
+void PathTracker::Forget(FlowId id) {
+  if (id >= flows_.size() || !flows_[id].known) return;
   ++statistics_.flows_evicted;
-  Flow& flow = flows_[quiet];
-  gone_.push_back(flow.key);
-  index_.Erase(flow.key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
-  const bool changed = flow.changed;  // it is already in the list of changed flows
-  flow = {};
-  flow.changed = changed;
-  return quiet;
+  gone_.push_back(registry_.key(id));
+  const bool changed = flows_[id].changed;  // it is already in the list of changed flows
+  flows_[id] = {};
+  flows_[id].changed = changed;
 }
 
 PathTracker::History& PathTracker::Flow::MakeHistory() {
@@ -296,30 +279,32 @@ bool PathTracker::AddToEarlier(Flow& flow, const Seen& seen) {
 
 std::shared_ptr<const FlowPaths> PathTracker::Paths() {
   if (std::exchange(tap_learnt_, false)) {
-    for (uint32_t i = 0; i < flows_.size(); ++i) {
+    for (FlowId i = 0; i < flows_.size(); ++i) {
+      if (!flows_[i].known) continue;
       for (Stretch& stretch : flows_[i].Earlier()) stretch.settled = false;
       flows_[i].now.settled = false;
       MarkChanged(i);
     }
   }
   if (changed_.empty() && gone_.empty()) return paths_;
-  std::ranges::sort(changed_,
-                    [this](uint32_t a, uint32_t b) { return flows_[a].key < flows_[b].key; });
+  const auto key_of = [this](FlowId i) -> const FlowKey& { return registry_.key(i); };
+  std::ranges::sort(changed_, {}, key_of);
   std::ranges::sort(gone_);
   std::vector<FlowKey> keys;
   std::vector<FlowPath> fresh;
-  std::vector<uint32_t> open;
+  std::vector<FlowId> open;
   keys.reserve(gone_.size() + changed_.size());
   fresh.reserve(changed_.size());
-  for (const uint32_t i : changed_) {
+  for (const FlowId i : changed_) {
     Flow& flow = flows_[i];
-    const bool is_anew = std::ranges::binary_search(gone_, flow.key);
-    const FlowPath* const before = is_anew ? nullptr : paths_->Find(flow.key, &FlowPath::flow);
-    FlowPath path = PathOf(flow, before);
+    const FlowKey& key = key_of(i);
+    const bool is_anew = std::ranges::binary_search(gone_, key);
+    const FlowPath* const before = is_anew ? nullptr : paths_->Find(key, &FlowPath::flow);
+    FlowPath path = PathOf(i, before);
     flow.changed = flow.now.waits || std::ranges::any_of(flow.Earlier(), &Stretch::waits);
     if (flow.changed) open.push_back(i);
     if (path.intervals.empty() || (before != nullptr && *before == path)) continue;
-    keys.push_back(flow.key);
+    keys.push_back(key);
     fresh.push_back(std::move(path));
   }
   changed_ = std::move(open);
@@ -332,8 +317,10 @@ std::shared_ptr<const FlowPaths> PathTracker::Paths() {
   return paths_;
 }
 
-FlowPath PathTracker::PathOf(Flow& flow, const FlowPath* before) {
-  FlowPath path = {.flow = flow.key, .source = flow.source, .destination = flow.destination};
+FlowPath PathTracker::PathOf(FlowId id, const FlowPath* before) {
+  Flow& flow = flows_[id];
+  FlowPath path = {
+      .flow = registry_.key(id), .source = flow.source, .destination = flow.destination};
   // While the stretch is the same, the previous answer still applies to it.
   const bool one = flow.Earlier().empty() && before != nullptr && before->intervals.size() == 1;
   const Stretch* last = nullptr;

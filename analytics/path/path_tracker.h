@@ -12,20 +12,16 @@
 #include <vector>
 
 #include "analytics/clock/clock_offsets.h"
+#include "analytics/flow/flow_registry.h"
 #include "analytics/path/crossing.h"
 #include "analytics/path/path.h"
 #include "analytics/path/path_finder.h"
-#include "dataplane/record/capacity.h"
-#include "dataplane/record/flow_slot_index.h"
-#include "dataplane/record/hint_cache.h"
-#include "dataplane/record/idle_evictor.h"
 #include "dataplane/record/record.h"
 #include "topology/route.h"
 
 namespace rocescope {
 
 struct PathOptions {
-  size_t flows = kFlowCapacity;
   size_t intervals = 64;  // kept per flow
   // Packets on the old path may be observed this long after the first packet on the new path,
   // because of different queueing delays.
@@ -37,8 +33,8 @@ struct PathOptions {
 
 class PathTracker {
  public:
-  // `fabric` must outlive this object.
-  explicit PathTracker(const topology::Fabric& fabric, const PathOptions& options = {});
+  // `flows` and `fabric` must outlive this object.
+  PathTracker(FlowRegistry& flows, const topology::Fabric& fabric, const PathOptions& options = {});
   PathTracker(const PathTracker&) = delete;
   PathTracker& operator=(const PathTracker&) = delete;
 
@@ -49,19 +45,15 @@ class PathTracker {
   // Clock estimates for correcting times; must outlive this object. Null: no correction.
   void SetClocks(const ClockOffsets* clocks) { clocks_ = clocks; }
 
-  // Sets the event time. This clock, which belongs to no tap, determines which flows are idle when
-  // the table is full.
-  void SetTime(Timestamp now) { now_ = std::max(now_, now); }
+  // Prefetches the state of a flow. Call it a few records before Add.
+  void Approach(FlowId flow) const;
 
-  // Prefetches the entry for a record. Call it a few records before Add.
-  void Approach(const FlowRecord& record) const;
-
-  void Add(const FlowRecord& record);
-  void Add(const HopRecord& record);
-  void Add(const SampleRecord& record);
+  void Add(FlowId flow, const FlowRecord& record);
+  void Add(FlowId flow, const HopRecord& record);
+  void Add(FlowId flow, const SampleRecord& record);
 
   // Packets of the flow from `time` on belong to another incarnation.
-  void Cut(const FlowKey& flow, Timestamp time);
+  void Cut(FlowId flow, Timestamp time);
 
   // Recomputes the flows that changed since the last call and shares all others with the previous
   // result; without any change it returns the same object.
@@ -69,8 +61,6 @@ class PathTracker {
   const PathStatistics& Statistics() const { return statistics_; }
 
  private:
-  static constexpr uint32_t kNoFlow = UINT32_MAX;
-
   // Packets of a flow observed at one crossing.
   struct Seen {
     CrossingId crossing = kNoCrossing;
@@ -100,12 +90,11 @@ class PathTracker {
     std::vector<Stretch> earlier;  // before the open stretch
   };
   struct Flow {
-    FlowKey key;
     topology::NicIndex source = topology::kNone;
     topology::NicIndex destination = topology::kNone;
     uint16_t udp_source_port = 0;
+    bool known = false;    // a record was added; otherwise the entry is unused
     bool changed = false;  // changed since the last answer
-    Timestamp heard;       // last activity, in the tracker's clock
     Stretch now;           // the open stretch
     std::unique_ptr<History> history;
 
@@ -122,13 +111,9 @@ class PathTracker {
   static bool Merge(const Seen& seen, Stretch& stretch);
   static void Append(const Seen& seen, Stretch& stretch);
   static void CountAt(Seen& known, const Seen& seen);
-  uint32_t FindOrAdd(const FlowKey& key, uint32_t hint = kNoFlowHint);
-  uint32_t Find(const FlowKey& key) const {
-    return index_.Find(key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
-  }
-  uint32_t FindOrAddByKey(const FlowKey& key);
-  uint32_t TakePlace();
-  void MarkChanged(uint32_t flow);
+  Flow* FindOrAdd(FlowId id);
+  void Forget(FlowId id);
+  void MarkChanged(FlowId id);
   void Add(Flow& flow, const Seen& seen);
   void AddNew(Flow& flow, const Seen& seen);
   bool AddToEarlier(Flow& flow, const Seen& seen);
@@ -138,7 +123,7 @@ class PathTracker {
   Duration SlackOf(const Seen& a, const Seen& b) const;
   void PartAt(const Flow& flow, const Stretch& before, const Stretch& after, PathInterval& left,
               PathInterval& right);
-  FlowPath PathOf(Flow& flow, const FlowPath* before);
+  FlowPath PathOf(FlowId id, const FlowPath* before);
   PathInterval AnswerOf(const Flow& flow, Stretch& stretch, const PathInterval* before);
   void Weigh(Stretch& stretch, std::span<const topology::Path> paths, PathInterval& answer);
   double Believable(Stretch& stretch, const topology::Path& path, uint64_t mirrored) const;
@@ -149,19 +134,16 @@ class PathTracker {
   CrossingTable crossings_;
   PathFinder finder_;
   const ClockOffsets* clocks_ = nullptr;
-  FlowSlotIndex index_;
-  HintCache hints_;
-  std::vector<Flow> flows_;
-  IdleEvictor<Timestamp> hand_;
-  Timestamp now_;
+  const FlowRegistry& registry_;
+  std::vector<Flow> flows_;        // indexed by id
   std::vector<Activity> active_;   // indexed by crossing
   std::vector<CrossingId> asked_;  // crossings of the current search
   PathStatistics statistics_;
 
   std::shared_ptr<const FlowPaths> paths_ = std::make_shared<const FlowPaths>();
-  std::vector<uint32_t> changed_;  // flows
-  std::vector<FlowKey> gone_;      // evicted since the last answer
-  bool tap_learnt_ = false;  // a tap was added since the last answer and may rule out any path
+  std::vector<FlowId> changed_;
+  std::vector<FlowKey> gone_;  // evicted since the last answer
+  bool tap_learnt_ = false;    // a tap was added since the last answer and may rule out any path
 };
 
 }  // namespace rocescope

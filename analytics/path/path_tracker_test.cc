@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analytics/flow/with_own_flows.h"
 #include "analytics/path/path_fixture.h"
 
 namespace rocescope {
@@ -74,7 +75,7 @@ class PathTrackerTest : public testing::Test {
   std::string NodesIn(const PathInterval& stretch) const { return NodesOf(fabric_, stretch.path); }
 
   const topology::Fabric fabric_ = SmallFatTree();
-  PathTracker tracker_{fabric_};
+  WithOwnFlows<PathTracker> tracker_{fabric_};
   TapId next_tap_ = 1;
 };
 
@@ -299,7 +300,7 @@ TEST(PathTrackerPortSets, SessionsWithoutPortInformationNarrowThePath) {
   };
   add("core1", {PortBetween(plain, "core1", "spine0"), PortBetween(plain, "core1", "spine6")});
   const topology::Fabric fabric = topology::Fabric::Make(std::move(parts)).value();
-  PathTracker tracker(fabric);
+  WithOwnFlows<PathTracker> tracker(fabric);
   tracker.LearnTap({.tap = 1,
                     .switch_address = fabric.node(fabric.FindNode("core1")).erspan_source,
                     .session = 3,
@@ -321,7 +322,7 @@ TEST(PathTrackerPortSets, SessionsWithoutPortInformationNarrowThePath) {
 
 // Queue pairs are replaced continuously, without any sign of their end.
 TEST_F(PathTrackerTest, EvictsIdleFlowsForNewOnes) {
-  PathTracker tracker(fabric_, {.flows = 2});
+  WithOwnFlows<PathTracker> tracker(FlowCapacity{2}, fabric_);
   const topology::Port& port = fabric_.port(PortBetween(fabric_, "leaf0", "host0"));
   tracker.LearnTap({.tap = 1,
                     .switch_address = fabric_.node(port.node).erspan_source,

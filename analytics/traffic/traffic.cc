@@ -9,7 +9,6 @@ namespace {
 
 constexpr uint32_t kEvictionCandidates = 16;
 constexpr size_t kMaxCuts = 256;  // pending cuts of one flow
-constexpr size_t kMaxEarlyCuts = 65536;
 int64_t Unwrap(int64_t near, uint32_t psn) {
   return near + PsnDistance(static_cast<uint32_t>(near) & k24BitMask, psn);
 }
@@ -61,18 +60,33 @@ bool TapVotes::TakeChange() {
   return changed;
 }
 
-void TrafficTotals::Approach(const FlowRecord& record) const {
-  const uint32_t guess = hints_.Guess(record.hint);
-  if (guess < streams_.size()) PrefetchLines<sizeof(Stream) / 64>(&streams_[guess]);
+TrafficTotals::TrafficTotals(FlowRegistry& flows, const TrafficLimits& limits)
+    : registry_(flows), limits_(limits) {
+  flows.OnEviction([this](FlowId flow) {
+    if (flow < flows_.size()) Evict(flow);
+  });
 }
 
-void TrafficTotals::Add(const FlowRecord& record) {
-  Stream& stream = streams_[FindOrAdd(record)];
-  Flow& flow = flows_[stream.flow];
-  MarkChanged(stream.flow);
-  while (HasCut(flow) && record.last_seen >= flow.history->cuts.front()) {
-    EndIncarnation(stream.flow);
+void TrafficTotals::Approach(FlowId flow) const {
+  if (flow < flows_.size()) PrefetchLines<1>(&flows_[flow]);
+}
+
+void TrafficTotals::ApproachStream(FlowId flow) const {
+  if (flow >= flows_.size()) return;
+  const uint32_t stream = flows_[flow].first_stream;
+  if (stream < streams_.size()) PrefetchLines<sizeof(Stream) / 64>(&streams_[stream]);
+}
+
+void TrafficTotals::Add(FlowId id, const FlowRecord& record) {
+  // The flow is not listed, and copies at several taps cannot be recognised.
+  if (id == kNoFlow) {
+    statistics_.evicted += CountsOf(record);
+    return;
   }
+  Stream& stream = FindOrAdd(id, record);
+  Flow& flow = flows_[id];
+  MarkChanged(id);
+  while (HasCut(flow) && record.last_seen >= flow.history->cuts.front()) EndIncarnation(id);
   if (record.interval_start < flow.interval) return AddLate(stream, flow, record);
   if (record.interval_start > flow.interval) {
     CloseInterval(flow);
@@ -169,25 +183,22 @@ void TrafficTotals::CloseInterval(Flow& flow) {
   }
 }
 
-void TrafficTotals::Cut(const FlowKey& key, Timestamp time) {
-  const uint32_t flow = Find(key);
-  // Cuts of flows that never send a record would remain forever.
-  if (flow == kNone && early_cuts_.size() >= kMaxEarlyCuts) early_cuts_.clear();
-  std::vector<Timestamp>& cuts = flow == kNone ? early_cuts_[key] : HistoryOf(flows_[flow]).cuts;
+void TrafficTotals::Cut(FlowId flow, Timestamp time) {
+  std::vector<Timestamp>& cuts = HistoryOf(StateOf(flows_, flow)).cuts;
   if (std::find(cuts.begin(), cuts.end(), time) != cuts.end()) return;
   if (cuts.size() >= kMaxCuts) {
     ++statistics_.incarnations_merged;
     return;
   }
   cuts.insert(std::upper_bound(cuts.begin(), cuts.end(), time), time);
-  if (flow != kNone) MarkChanged(flow);
+  if (flows_[flow].first_stream != kNone) MarkChanged(flow);
 }
 
-void TrafficTotals::MarkChanged(uint32_t flow) {
+void TrafficTotals::MarkChanged(FlowId flow) {
   if (!std::exchange(flows_[flow].changed, true)) changed_.push_back(flow);
 }
 
-void TrafficTotals::EndIncarnation(uint32_t number) {
+void TrafficTotals::EndIncarnation(FlowId number) {
   Flow& flow = flows_[number];
   CloseInterval(flow);
   const FlowCounts counts = PresentOf(flow).counts;
@@ -217,41 +228,18 @@ void TrafficTotals::EndIncarnation(uint32_t number) {
   ++statistics_.incarnations_merged;
 }
 
-uint32_t TrafficTotals::FindOrAdd(const FlowRecord& record) {
-  const auto is_it = [&](uint32_t number) {
-    const Stream& stream = streams_[number];
-    return stream.tap == record.tap && stream.ttl == record.ttl && stream.key == record.flow &&
-           stream.flow != kNone;
-  };
-  const uint32_t guess = hints_.Guess(record.hint);
-  if (guess < streams_.size() && is_it(guess)) return guess;
-  uint32_t flow = Find(record.flow);
-  const bool is_new = flow == kNone;
-  if (is_new) {
-    if (free_flows_.empty()) {
-      flow = static_cast<uint32_t>(flows_.size());
-      flows_.emplace_back();
-    } else {
-      flow = free_flows_.back();
-      free_flows_.pop_back();
-    }
-    flows_[flow].interval = record.interval_start;
-    if (const auto early = early_cuts_.find(record.flow); early != early_cuts_.end()) {
-      HistoryOf(flows_[flow]).cuts = std::move(early->second);
-      early_cuts_.erase(early);
-    }
+TrafficTotals::Stream& TrafficTotals::FindOrAdd(FlowId id, const FlowRecord& record) {
+  Flow& flow = StateOf(flows_, id);
+  if (flow.first_stream == kNone) flow.interval = record.interval_start;
+  for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
+    if (streams_[i].tap == record.tap && streams_[i].ttl == record.ttl) return streams_[i];
   }
-  uint32_t number = flows_[flow].first_stream;
-  while (number != kNone && !is_it(number)) number = streams_[number].next;
-  if (number == kNone) number = AddStream(flow, record);
-  if (is_new) index_.Insert(record.flow, flow);  // after its key is set
-  hints_.Remember(record.hint, number);
-  return number;
+  return AddStream(id, record);
 }
 
-uint32_t TrafficTotals::AddStream(uint32_t flow_number, const FlowRecord& record) {
-  const uint32_t number = TakeStream(flow_number);
-  Flow& flow = flows_[flow_number];
+TrafficTotals::Stream& TrafficTotals::AddStream(FlowId id, const FlowRecord& record) {
+  const uint32_t number = TakeStream(id);
+  Flow& flow = flows_[id];
   // So far the only stream was the best one.
   if (flow.stream_count == 1) {
     Stream& only = streams_[flow.first_stream];
@@ -265,16 +253,14 @@ uint32_t TrafficTotals::AddStream(uint32_t flow_number, const FlowRecord& record
   Stream& stream = streams_[number];
   stream = {};
   stream.now = std::make_unique<Interval>();
-  stream.key = record.flow;
   stream.tap = record.tap;
   stream.ttl = record.ttl;
-  stream.flow = flow_number;
   stream.next = std::exchange(flow.first_stream, number);
   ++flow.stream_count;
-  return number;
+  return stream;
 }
 
-uint32_t TrafficTotals::TakeStream(uint32_t kept_flow) {
+uint32_t TrafficTotals::TakeStream(FlowId kept_flow) {
   if (free_streams_.empty() && streams_.size() >= limits_.streams) {
     uint32_t victim = kNone;
     for (uint32_t seen = 0; seen < flows_.size(); ++seen) {
@@ -295,19 +281,16 @@ uint32_t TrafficTotals::TakeStream(uint32_t kept_flow) {
   return number;
 }
 
-void TrafficTotals::Evict(uint32_t number) {
-  Flow& flow = flows_[number];
-  statistics_.evicted += SummaryOf(flow, PresentOf(flow)).total;
-  ++statistics_.flows_evicted;
-  TakeVoteBack(flow);
-  gone_.push_back(KeyOf(flow));
-  index_.Erase(KeyOf(flow), [this](uint32_t i) -> const FlowKey& { return KeyOf(flows_[i]); });
-  for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
-    streams_[i].flow = kNone;
-    free_streams_.push_back(i);
+void TrafficTotals::Evict(FlowId id) {
+  Flow& flow = flows_[id];
+  if (flow.first_stream != kNone) {
+    statistics_.evicted += SummaryOf(id, PresentOf(flow)).total;
+    ++statistics_.flows_evicted;
+    TakeVoteBack(id);
+    gone_.push_back(registry_.key(id));
   }
+  for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) free_streams_.push_back(i);
   flow = {};
-  free_flows_.push_back(number);
 }
 
 FlowCounts TrafficTotals::SumOf(const Stream& stream) {
@@ -352,8 +335,9 @@ FlowCounts TrafficTotals::SumOfStreams(const Flow& flow) const {
   return sum;
 }
 
-FlowSummary TrafficTotals::SummaryOf(const Flow& flow, const JoinedView& present) const {
-  FlowSummary summary{.flow = KeyOf(flow), .agreement = present.agreement};
+FlowSummary TrafficTotals::SummaryOf(FlowId id, const JoinedView& present) const {
+  const Flow& flow = flows_[id];
+  FlowSummary summary{.flow = registry_.key(id), .agreement = present.agreement};
   const History none;
   const History& history = flow.history != nullptr ? *flow.history : none;
   if (history.merged != nullptr) summary.total = *history.merged;
@@ -378,17 +362,19 @@ FlowSummary TrafficTotals::SummaryOf(const Flow& flow, const JoinedView& present
 }
 
 // Undoes the flow's vote, with the streams of its last answer.
-void TrafficTotals::TakeVoteBack(Flow& flow) {
+void TrafficTotals::TakeVoteBack(FlowId id) {
+  Flow& flow = flows_[id];
   if (flow.vote == 0) return;
-  votes_.Add(summaries_->Find(KeyOf(flow), &FlowSummary::flow)->streams, -flow.vote);
+  votes_.Add(summaries_->Find(registry_.key(id), &FlowSummary::flow)->streams, -flow.vote);
   flow.vote = 0;
 }
 
 // Call this before counting the votes: determines the flow's own vote.
-FlowSummary TrafficTotals::Summarize(Flow& flow) {
-  TakeVoteBack(flow);
+FlowSummary TrafficTotals::Summarize(FlowId id) {
+  TakeVoteBack(id);
+  Flow& flow = flows_[id];
   const JoinedView present = PresentOf(flow);
-  FlowSummary summary = SummaryOf(flow, present);
+  FlowSummary summary = SummaryOf(id, present);
   const bool one_tap = summary.streams.front().tap == summary.streams.back().tap;
   flow.untold = !one_tap && !present.told;  // ACKs and CNPs have no sequence numbers
   if (!one_tap && present.told) {
@@ -400,29 +386,26 @@ FlowSummary TrafficTotals::Summarize(Flow& flow) {
 
 std::shared_ptr<const FlowSummaries> TrafficTotals::Summaries() {
   if (changed_.empty() && gone_.empty()) return summaries_;
-  const auto by_key = [this](uint32_t a, uint32_t b) {
-    return KeyOf(flows_[a]) < KeyOf(flows_[b]);
-  };
-  // A freed slot may be used by another flow now and appear twice.
-  const auto order = [&](std::vector<uint32_t>& flows) {
-    std::erase_if(flows, [this](uint32_t i) { return flows_[i].first_stream == kNone; });
-    std::ranges::sort(flows, by_key);
+  // An id may belong to another flow now and appear twice.
+  const auto order = [&](std::vector<FlowId>& flows) {
+    std::erase_if(flows, [this](FlowId i) { return flows_[i].first_stream == kNone; });
+    std::ranges::sort(flows, {}, [this](FlowId i) -> const FlowKey& { return registry_.key(i); });
     flows.erase(std::ranges::unique(flows).begin(), flows.end());
   };
   order(changed_);
   std::vector<FlowSummary> fresh;
   fresh.reserve(changed_.size());
-  for (const uint32_t i : changed_) fresh.push_back(Summarize(flows_[i]));
+  for (const FlowId i : changed_) fresh.push_back(Summarize(i));
   if (votes_.TakeChange()) {
-    for (uint32_t i = 0; i < flows_.size(); ++i) {
+    for (FlowId i = 0; i < flows_.size(); ++i) {
       if (flows_[i].untold) MarkChanged(i);
     }
     order(changed_);
     std::vector<FlowSummary> all;
     size_t next = 0;
-    for (const uint32_t i : changed_) {
-      const bool is_there = next < fresh.size() && fresh[next].flow == KeyOf(flows_[i]);
-      all.push_back(is_there ? std::move(fresh[next++]) : Summarize(flows_[i]));
+    for (const FlowId i : changed_) {
+      const bool is_there = next < fresh.size() && fresh[next].flow == registry_.key(i);
+      all.push_back(is_there ? std::move(fresh[next++]) : Summarize(i));
     }
     fresh = std::move(all);
   }
@@ -430,9 +413,10 @@ std::shared_ptr<const FlowSummaries> TrafficTotals::Summaries() {
   for (size_t i = 0; i < changed_.size(); ++i) {
     Flow& flow = flows_[changed_[i]];
     flow.changed = false;
-    keys.push_back(KeyOf(flow));
+    keys.push_back(registry_.key(changed_[i]));
     if (!flow.untold || !votes_.ForParts(fresh[i].streams)) continue;
-    fresh[i] = SummaryOf(flow, {.counts = SumOfStreams(flow), .agreement = TapAgreement::kJoined});
+    fresh[i] =
+        SummaryOf(changed_[i], {.counts = SumOfStreams(flow), .agreement = TapAgreement::kJoined});
   }
   changed_.clear();
   std::ranges::sort(keys);

@@ -10,18 +10,15 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "analytics/chunks/chunks.h"
+#include "analytics/flow/flow_registry.h"
 #include "analytics/traffic/copies.h"
 #include "analytics/traffic/flow_counts.h"
 #include "analytics/traffic/packed_counts.h"
 #include "dataplane/record/capacity.h"
-#include "dataplane/record/flow_key_hash.h"
-#include "dataplane/record/flow_slot_index.h"
-#include "dataplane/record/hint_cache.h"
 #include "dataplane/record/record.h"
 
 namespace rocescope {
@@ -89,26 +86,28 @@ struct TrafficLimits {
 
 struct TrafficStatistics {
   uint64_t flows_evicted = 0;
-  FlowCounts evicted;  // traffic of the evicted flows
+  FlowCounts evicted;  // traffic of the evicted flows, and of records without a flow id
   // Records older than the flow's open interval: counted only for their own tap.
   uint64_t late_records = 0;
   uint64_t incarnations_merged = 0;  // incarnations merged because of the limit
 };
 
 // When the table of streams is full, a new stream replaces the flow that has been idle longest
-// among a few candidates (clock algorithm). The counts of the evicted flow remain in the
-// statistics.
+// among a few candidates (clock algorithm). The counts of evicted flows, including those that the
+// registry evicts, remain in the statistics.
 class TrafficTotals {
  public:
-  explicit TrafficTotals(const TrafficLimits& limits = {}) : limits_(limits) {}
+  // `flows` must outlive this object.
+  explicit TrafficTotals(FlowRegistry& flows, const TrafficLimits& limits = {});
 
-  void Add(const FlowRecord& record);
-  // Prefetches the entry for a record. Call it a few records before Add.
-  void Approach(const FlowRecord& record) const;
+  void Add(FlowId flow, const FlowRecord& record);
+  // Prefetch the state of a flow, then of its first stream. Call them a few records before Add.
+  void Approach(FlowId flow) const;
+  void ApproachStream(FlowId flow) const;
 
   // Starts a new incarnation of the flow at `time`: a record that ends before `time` counts for the
   // old incarnation, any other for the new one. The call may precede the records of the flow.
-  void Cut(const FlowKey& flow, Timestamp time);
+  void Cut(FlowId flow, Timestamp time);
 
   // Recomputes the flows that changed since the last call and shares all others with the previous
   // result; without any change it returns the same object.
@@ -127,10 +126,8 @@ class TrafficTotals {
     FlowCounts counts;
   };
   struct Stream {
-    FlowKey key;
     TapId tap = 0;
     uint8_t ttl = 0;
-    uint32_t flow = kNone;
     uint32_t next = kNone;  // next stream of the same flow
     // The open interval, for comparison with other streams. Null if this is the flow's only
     // stream and has been so for at least one interval. Counts are then added immediately, which
@@ -153,7 +150,7 @@ class TrafficTotals {
     std::array<int64_t, 2> furthest = {PsnSpan::kNone, PsnSpan::kNone};
   };
   struct Flow {
-    uint32_t first_stream = kNone;  // kNone: the slot is free
+    uint32_t first_stream = kNone;  // kNone: no record yet
     uint32_t stream_count = 0;
     Timestamp interval;       // start of the open interval
     bool has_copies = false;  // two streams showed the same packet of the current incarnation
@@ -164,48 +161,40 @@ class TrafficTotals {
     int8_t vote = 0;       // vote about its taps in the last answer
     std::unique_ptr<History> history;
   };
-  const FlowKey& KeyOf(const Flow& flow) const { return streams_[flow.first_stream].key; }
-  uint32_t Find(const FlowKey& key) const {
-    return index_.Find(key, [this](uint32_t i) -> const FlowKey& { return KeyOf(flows_[i]); });
-  }
   static History& HistoryOf(Flow& flow);
   static bool HasCut(const Flow& flow) {
     return flow.history != nullptr && !flow.history->cuts.empty();
   }
-  void MarkChanged(uint32_t flow);
-  void TakeVoteBack(Flow& flow);
-  FlowSummary Summarize(Flow& flow);
-  uint32_t FindOrAdd(const FlowRecord& record);
-  uint32_t AddStream(uint32_t flow, const FlowRecord& record);
-  uint32_t TakeStream(uint32_t kept_flow);
-  void Evict(uint32_t flow);
+  void MarkChanged(FlowId flow);
+  void TakeVoteBack(FlowId flow);
+  FlowSummary Summarize(FlowId flow);
+  Stream& FindOrAdd(FlowId flow, const FlowRecord& record);
+  Stream& AddStream(FlowId flow, const FlowRecord& record);
+  uint32_t TakeStream(FlowId kept_flow);
+  void Evict(FlowId flow);
   static PsnSpans SpansOf(const Stream& stream);
   static void Follow(Stream& stream, Flow& flow, const FlowRecord& record);
   void AddLate(Stream& stream, Flow& flow, const FlowRecord& record);
   void CloseInterval(Flow& flow);
-  void EndIncarnation(uint32_t flow);
+  void EndIncarnation(FlowId flow);
   FlowCounts ByInterval(const Flow& flow, bool& copies) const;
   JoinedView PresentOf(const Flow& flow) const;
   static FlowCounts SumOf(const Stream& stream);
   FlowCounts SumOfStreams(const Flow& flow) const;
-  FlowSummary SummaryOf(const Flow& flow, const JoinedView& present) const;
+  FlowSummary SummaryOf(FlowId flow, const JoinedView& present) const;
 
+  const FlowRegistry& registry_;
   TrafficLimits limits_;
-  FlowSlotIndex index_;
-  HintCache hints_;  // stream hints
   std::vector<Stream> streams_;
-  std::vector<Flow> flows_;
+  std::vector<Flow> flows_;  // indexed by id
   std::vector<uint32_t> free_streams_;
-  std::vector<uint32_t> free_flows_;
-  // Start times of new incarnations (see Cut) of flows that have no record yet.
-  std::unordered_map<FlowKey, std::vector<Timestamp>, FlowKeyHash> early_cuts_;
-  std::deque<uint32_t> ended_order_;  // flows, one entry per ended incarnation
+  std::deque<FlowId> ended_order_;  // one entry per ended incarnation
   uint32_t hand_ = 0;
   TrafficStatistics statistics_;
 
   std::shared_ptr<const FlowSummaries> summaries_ = std::make_shared<const FlowSummaries>();
-  std::vector<uint32_t> changed_;  // flows
-  std::vector<FlowKey> gone_;      // evicted since the last answer
+  std::vector<FlowId> changed_;
+  std::vector<FlowKey> gone_;  // evicted since the last answer
   TapVotes votes_;
 };
 

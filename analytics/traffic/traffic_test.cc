@@ -5,8 +5,12 @@
 
 #include <vector>
 
+#include "analytics/flow/with_own_flows.h"
+
 namespace rocescope {
 namespace {
+
+using TestTotals = WithOwnFlows<TrafficTotals>;
 
 constexpr auto kWrites = static_cast<size_t>(OperationClass::kWrite);
 constexpr auto kAcks = static_cast<size_t>(OperationClass::kAcknowledge);
@@ -31,14 +35,14 @@ FlowRecord RecordOf(size_t operation, uint32_t packets, TapId tap = 0, uint8_t t
 }
 
 FlowSummary SummaryOf(const std::vector<FlowRecord>& records) {
-  TrafficTotals totals;
+  TestTotals totals;
   for (const FlowRecord& record : records) totals.Add(record);
   const FlowSummaries summaries = *totals.Summaries();
   EXPECT_EQ(summaries.size(), 1u);
   return summaries.at(0);
 }
 
-TEST(TrafficTotals, AreEmptyAtFirst) { EXPECT_TRUE(TrafficTotals().Summaries()->empty()); }
+TEST(TrafficTotals, AreEmptyAtFirst) { EXPECT_TRUE(TestTotals().Summaries()->empty()); }
 
 TEST(TrafficTotals, AddUpTheIntervalsOfAStream) {
   const FlowSummary summary = SummaryOf({RecordOf(kWrites, 3), RecordOf(kWrites, 4)});
@@ -178,7 +182,7 @@ TEST(TrafficTotals, DetectADscpChangeBetweenIntervals) {
 }
 
 TEST(TrafficTotals, ListFlowsByKeyAndStreamsByTap) {
-  TrafficTotals totals;
+  TestTotals totals;
   FlowRecord other = RecordOf(kWrites, 1);
   other.flow = FlowTo(16);
   totals.Add(RecordOf(kWrites, 1, 1, 63));
@@ -247,7 +251,7 @@ TEST(Parts, OfLossyMirrorsAreTheBetterOnesOfEachInterval) {
 }
 
 TEST(Parts, OfAcknowledgementsAddUpWhereTheirTapsShowPartsOfOtherFlows) {
-  TrafficTotals totals;
+  TestTotals totals;
   for (const TapId tap : {TapId{0}, TapId{1}}) {
     totals.Add(Shown(tap, tap, tap * 100, tap * 100 + 99));
     FlowRecord acks = RecordOf(kAcks, 10, tap);
@@ -271,7 +275,7 @@ TEST(Copies, CountOnceIfBothLackTheSamePackets) {
 }
 
 TEST(Copies, OfAcknowledgementsCountOnceWhereTheirTapsShowCopiesOfOtherFlows) {
-  TrafficTotals totals;
+  TestTotals totals;
   for (const TapId tap : {TapId{0}, TapId{1}}) {
     totals.Add(Shown(tap, 1, 0, 99));
     FlowRecord acks = RecordOf(kAcks, 10, tap);
@@ -309,7 +313,7 @@ TEST(Records, OfOneIntervalAddUp) {  // the flow table creates several if a coun
 }
 
 TEST(Records, ThatArriveLateCountForTheirOwnTap) {
-  TrafficTotals totals;
+  TestTotals totals;
   totals.Add(Shown(0, 2, 100, 199));
   totals.Add(Shown(0, 1, 0, 99));
   EXPECT_EQ((*totals.Summaries())[0].total.packets, 200u);
@@ -325,7 +329,7 @@ TEST(Records, MayFillAGapOfAnEarlierInterval) {
 constexpr Timestamp kChange = Timestamp(std::chrono::milliseconds(250));
 
 TEST(Incarnations, AreCountedSeparately) {
-  TrafficTotals totals;
+  TestTotals totals;
   totals.Add(Shown(0, 1, 0, 99));
   totals.Cut(FlowTo(17), kChange);
   totals.Add(Shown(0, 2, 0, 9));
@@ -339,7 +343,7 @@ TEST(Incarnations, AreCountedSeparately) {
 }
 
 TEST(Incarnations, AreCountedSeparatelyForLaterRecords) {
-  TrafficTotals totals;
+  TestTotals totals;
   totals.Cut(FlowTo(17), kChange);
   totals.Add(Shown(0, 1, 0, 99));
   totals.Add(Shown(0, 2, 0, 9));
@@ -349,7 +353,7 @@ TEST(Incarnations, AreCountedSeparatelyForLaterRecords) {
 }
 
 TEST(Incarnations, WithoutTrafficAreIgnored) {
-  TrafficTotals totals;
+  TestTotals totals;
   totals.Add(Shown(0, 1, 0, 99));
   totals.Cut(FlowTo(17), kChange);
   const FlowSummary summary = (*totals.Summaries())[0];
@@ -362,7 +366,7 @@ TEST(Incarnations, WithoutAChangeAreOne) {
 }
 
 TEST(Incarnations, CountEachPacketOnceHoweverManyTapsShowIt) {
-  TrafficTotals totals;
+  TestTotals totals;
   totals.Cut(FlowTo(17), kChange);
   for (const int64_t interval : {1, 2}) {
     for (const TapId tap : {TapId{0}, TapId{1}}) totals.Add(Shown(tap, interval, 0, 99));
@@ -373,7 +377,7 @@ TEST(Incarnations, CountEachPacketOnceHoweverManyTapsShowIt) {
 }
 
 TEST(Incarnations, BeyondTheLimitAreMergedAndCounted) {
-  TrafficTotals totals({.closed_incarnations = 1});
+  TestTotals totals(TrafficLimits{.closed_incarnations = 1});
   for (int64_t interval = 1; interval <= 3; ++interval) {
     totals.Add(Shown(0, interval, 0, 99));
     totals.Cut(FlowTo(17), Timestamp((interval + 1) * std::chrono::milliseconds(100)));
@@ -386,7 +390,7 @@ TEST(Incarnations, BeyondTheLimitAreMergedAndCounted) {
 }
 
 TEST(Streams, BeyondTheLimitReplaceTheQuietestFlow) {
-  TrafficTotals totals({.streams = 2});
+  TestTotals totals(TrafficLimits{.streams = 2});
   for (const uint32_t qpn : {11u, 12u, 13u}) {
     FlowRecord record = Shown(0, qpn, 0, 99);
     record.flow = FlowTo(qpn);
@@ -402,7 +406,7 @@ TEST(Streams, BeyondTheLimitReplaceTheQuietestFlow) {
 
 // Although a record's hint refers to it.
 TEST(Streams, OfAnEvictedFlowAreNotUsedForTheNext) {
-  TrafficTotals totals({.streams = 1});
+  TestTotals totals(TrafficLimits{.streams = 1});
   for (const uint32_t qpn : {11u, 12u, 11u}) {
     FlowRecord record = RecordOf(kWrites, 10);
     record.flow = FlowTo(qpn);

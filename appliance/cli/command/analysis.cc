@@ -72,9 +72,9 @@ Result<Analysis> Analysis::Begin(const AnalysisOptions& options) {
     Result<topology::Fabric> fabric = topology::LoadFabric(*text, options.topology);
     if (!fabric) return tl::unexpected(fabric.error());
     analysis.fabric_ = std::make_shared<const topology::Fabric>(*std::move(fabric));
-    analysis.engine_.SetFabric(analysis.fabric_);
+    analysis.engine_->SetFabric(analysis.fabric_);
   }
-  analysis.engine_.SetHostFacts(std::move(hosts->facts));
+  analysis.engine_->SetHostFacts(std::move(hosts->facts));
   analysis.notes_ = std::move(hosts->notes);
   return analysis;
 }
@@ -83,16 +83,17 @@ Result<Analysis> Analysis::Begin(const AnalysisOptions& options) {
 Analysis::Analysis(const AnalysisOptions& options)
     : options_(options),
       window_(options.window.value_or(std::chrono::seconds(1))),
-      engine_({.connections = {.forget_after = Duration::max()}, .window = window_}) {}
+      engine_(std::make_unique<Engine>(
+          EngineOptions{.connections = {.forget_after = Duration::max()}, .window = window_})) {}
 
 void Analysis::Ingest(const RecordBatch& records) {
   if (taps_ && taps_->count() > taps_learnt_) {
     for (const TapLocation& place : taps_->PlacesFrom(taps_learnt_)) {
-      engine_.LearnTap(place);
+      engine_->LearnTap(place);
       taps_learnt_ = size_t{place.tap} + 1;
     }
   }
-  engine_.Ingest(records);
+  engine_->Ingest(records);
 }
 
 void Analysis::Note(std::string note) {
@@ -101,7 +102,7 @@ void Analysis::Note(std::string note) {
 }
 
 const v1::ReplayReport& Analysis::Build(const Seen& seen, google::protobuf::Arena& arena) {
-  const std::shared_ptr<const Snapshot> snapshot = engine_.Publish();
+  const std::shared_ptr<const Snapshot> snapshot = engine_->Publish();
   std::vector<std::string> notes = notes_;
   for (std::string& note : NotesOnTraffic(*snapshot, seen.dataplane.taps)) {
     notes.push_back(std::move(note));

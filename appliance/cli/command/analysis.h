@@ -60,7 +60,7 @@ class Analysis {
   void Ingest(const RecordBatch& records);
 
   // Advances the event time to `now`.
-  void Advance(Timestamp now) { engine_.Advance(now); }
+  void Advance(Timestamp now) { engine_->Advance(now); }
 
   // Adds a note to the report and prints it to standard error.
   void Note(std::string note);
@@ -71,7 +71,7 @@ class Analysis {
   const topology::Fabric* fabric() const { return fabric_.get(); }
 
   // Returns a snapshot of the current state.
-  std::shared_ptr<const Snapshot> Publish() { return engine_.Publish(); }
+  std::shared_ptr<const Snapshot> Publish() { return engine_->Publish(); }
   Duration window() const { return window_; }
 
   // Input of BuildReplayReport, except for the snapshot and the notes.
@@ -94,7 +94,7 @@ class Analysis {
   AnalysisOptions options_;
   Duration window_;
   std::shared_ptr<const topology::Fabric> fabric_;
-  Engine engine_;
+  std::unique_ptr<Engine> engine_;
   std::shared_ptr<TapRegistry> taps_;
   size_t taps_learnt_ = 0;
   std::vector<std::string> notes_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dataplane/record/idle_evictor.h"
+#include "analytics/flow/idle_evictor.h"
 
 #include <gtest/gtest.h>
 
