@@ -17,6 +17,12 @@
 namespace rocescope {
 namespace {
 
+constexpr size_t kAhead = 4;  // records; distance of prefetches
+
+std::shared_ptr<const topology::Fabric> EmptyFabric() {
+  return std::make_shared<const topology::Fabric>(*topology::Fabric::Make({}));
+}
+
 std::vector<HostNic> NicsOf(const topology::Fabric& fabric) {
   std::vector<HostNic> nics;
   for (const topology::Nic& nic : fabric.nics()) {
@@ -69,43 +75,48 @@ TapLocation AsDeclared(TapLocation place, const topology::Fabric& fabric) {
 
 }  // namespace
 
+Engine::Engine(const EngineOptions& options, std::shared_ptr<const topology::Fabric> fabric)
+    : options_(options),
+      has_fabric_(fabric != nullptr),
+      fabric_(has_fabric_ ? std::move(fabric) : EmptyFabric()),
+      registry_(options.flows),
+      traffic_(registry_),
+      connections_(registry_, options.connections),
+      activity_(registry_),
+      collectives_(options.iteration_pattern_pace),
+      paths_(registry_, *fabric_),
+      cabling_(registry_, *fabric_),
+      metrics_(*fabric_, {.window = options.window}),
+      delays_(*fabric_, {.window = options.window}),
+      losses_(*fabric_, {.window = options.window}),
+      marks_(*fabric_, {.window = options.window}),
+      queues_(*fabric_, {.window = options.window}),
+      anomalies_(*fabric_) {
+  clocks_.SetFabric(fabric_.get());
+  activity_.SetClocks(&clocks_);
+  paths_.SetClocks(&clocks_);
+  connections_.SetFabric(*fabric_);
+  SetHostFacts({});
+}
+
 void Engine::SetHostFacts(HostFacts facts) {
-  if (fabric_) {
-    facts.nics = NicsOf(*fabric_);
-    facts.gpus = GpusOf(*fabric_);
-  }
+  facts.nics = NicsOf(*fabric_);
+  facts.gpus = GpusOf(*fabric_);
   host_facts_ = std::make_shared<const HostFacts>(std::move(facts));
   connections_.SetKnown(KnownPairsOf(*host_facts_), KnownQueuePairsOf(*host_facts_));
   changed_ = true;
 }
 
-void Engine::SetFabric(std::shared_ptr<const topology::Fabric> fabric) {
-  fabric_ = std::move(fabric);
-  paths_ = std::make_unique<PathTracker>(registry_, *fabric_);
-  cabling_ = std::make_unique<Cabling>(registry_, *fabric_);
-  metrics_ = std::make_unique<MetricStore>(*fabric_, MetricOptions{.window = options_.window});
-  delays_ = std::make_unique<DelayTracker>(*fabric_, DelayOptions{.window = options_.window});
-  anomalies_ = std::make_unique<AnomalyDetector>(*fabric_);
-  losses_ = std::make_unique<LossTracker>(*fabric_, LossTrackerOptions{.window = options_.window});
-  marks_ = std::make_unique<MarkTracker>(*fabric_, MarkTrackerOptions{.window = options_.window});
-  queues_ =
-      std::make_unique<QueueTracker>(*fabric_, QueueTrackerOptions{.window = options_.window});
-  clocks_->SetFabric(fabric_.get());
-  paths_->SetClocks(clocks_.get());
-  connections_.SetFabric(*fabric_);
-  SetHostFacts(HostFacts(*host_facts_));
-  changed_ = true;
-}
-
 void Engine::LearnTap(const TapLocation& told) {
-  const TapLocation place = fabric_ ? AsDeclared(told, *fabric_) : told;
+  const TapLocation place = AsDeclared(told, *fabric_);
   connections_.LearnTap(place);
-  if (paths_) paths_->LearnTap(place);
-  if (cabling_) cabling_->LearnTap(place);
-  clocks_->LearnTap(place);
-  if (delays_) delays_->LearnTap(place);
-  if (losses_) losses_->LearnTap(place);
-  if (marks_) marks_->LearnTap(place);
+  clocks_.LearnTap(place);
+  if (!has_fabric_) return;
+  paths_.LearnTap(place);
+  cabling_.LearnTap(place);
+  delays_.LearnTap(place);
+  losses_.LearnTap(place);
+  marks_.LearnTap(place);
 }
 
 void Engine::Ingest(const RecordBatch& batch) {
@@ -114,16 +125,15 @@ void Engine::Ingest(const RecordBatch& batch) {
   connections_.Add(batch, batch_flows_);
   ApplyCuts();
   const std::vector<FlowId>& flows = batch_flows_.flows;
-  constexpr size_t kAhead = 4;
   for (size_t i = 0; i < flows.size(); ++i) {
     if (i + 2 * kAhead < flows.size()) traffic_.Approach(flows[i + 2 * kAhead]);
     if (i + kAhead < flows.size()) traffic_.ApproachStream(flows[i + kAhead]);
     traffic_.Add(flows[i], batch.flows[i]);
   }
-  clocks_->Add(batch);
+  clocks_.Add(batch);
   constexpr uint64_t kSettleEach = 64;
   ++batches_;
-  if (std::has_single_bit(batches_) || batches_ % kSettleEach == 0) clocks_->Settle();
+  if (std::has_single_bit(batches_) || batches_ % kSettleEach == 0) clocks_.Settle();
   for (size_t i = 0; i < flows.size(); ++i) {
     if (i + kAhead < flows.size()) activity_.Approach(flows[i + kAhead]);
     activity_.Add(flows[i], batch.flows[i]);
@@ -131,40 +141,35 @@ void Engine::Ingest(const RecordBatch& batch) {
   for (size_t i = 0; i < batch.sightings.size(); ++i) {
     activity_.Add(batch_flows_.sightings[i], batch.sightings[i]);
   }
-  if (paths_) {
-    for (size_t i = 0; i < flows.size(); ++i) {
-      if (i + kAhead < flows.size()) paths_->Approach(flows[i + kAhead]);
-      paths_->Add(flows[i], batch.flows[i]);
-    }
-    for (size_t i = 0; i < batch.hops.size(); ++i) {
-      paths_->Add(batch_flows_.hops[i], batch.hops[i]);
-    }
-    for (size_t i = 0; i < batch.samples.size(); ++i) {
-      paths_->Add(batch_flows_.samples[i], batch.samples[i]);
-    }
-  }
-  if (cabling_) cabling_->Add(batch, batch_flows_);
-  if (delays_) delays_->Add(batch);
-  if (losses_) {
-    for (const FlowRecord& record : batch.flows) losses_->Add(record);
-  }
-  if (marks_) marks_->Add(batch);
-  if (queues_) {
-    for (const HopRecord& record : batch.hops) queues_->Add(record);
-  }
-  if (metrics_) {
-    for (const CounterRecord& record : batch.counters) metrics_->Add(record);
-  }
+  if (has_fabric_) IngestOnFabric(batch);
   for (const ObservationRecord& record : batch.sightings) {
     largest_observation_exponent_ = std::max(largest_observation_exponent_, record.rate_exponent);
   }
   changed_ = true;
 }
 
+void Engine::IngestOnFabric(const RecordBatch& batch) {
+  const std::vector<FlowId>& flows = batch_flows_.flows;
+  for (size_t i = 0; i < flows.size(); ++i) {
+    if (i + kAhead < flows.size()) paths_.Approach(flows[i + kAhead]);
+    paths_.Add(flows[i], batch.flows[i]);
+  }
+  for (size_t i = 0; i < batch.hops.size(); ++i) paths_.Add(batch_flows_.hops[i], batch.hops[i]);
+  for (size_t i = 0; i < batch.samples.size(); ++i) {
+    paths_.Add(batch_flows_.samples[i], batch.samples[i]);
+  }
+  cabling_.Add(batch, batch_flows_);
+  delays_.Add(batch);
+  for (const FlowRecord& record : batch.flows) losses_.Add(record);
+  marks_.Add(batch);
+  for (const HopRecord& record : batch.hops) queues_.Add(record);
+  for (const CounterRecord& record : batch.counters) metrics_.Add(record);
+}
+
 void Engine::Advance(Timestamp now) {
   registry_.SetTime(now);
   connections_.Advance(now);
-  if (metrics_) metrics_->Advance(now);
+  metrics_.Advance(now);
   ApplyCuts();
   changed_ |= connections_.HasNews();
 }
@@ -173,34 +178,27 @@ void Engine::ApplyCuts() {
   for (const FlowCut& cut : connections_.TakeCuts()) {
     traffic_.Cut(cut.flow, cut.time);
     activity_.Cut(cut.flow);
-    if (paths_) paths_->Cut(cut.flow, cut.time);
+    paths_.Cut(cut.flow, cut.time);
     changed_ = true;
   }
 }
 
 RefusedRecords Engine::Refused() const {
-  if (!fabric_) return {};
-  return {.losses = losses_->refused(),
-          .marks = marks_->flows_refused(),
-          .marks_evicted = marks_->flows_evicted(),
-          .queues = queues_->queues_refused(),
-          .delays = delays_->places_refused() + delays_->flows_refused(),
-          .metrics = metrics_->Statistics()};
-}
-
-std::shared_ptr<const FlowPaths> Engine::ExplainedPaths() {
-  if (!paths_) return std::make_shared<const FlowPaths>();
-  return ExplainChanges(*fabric_, cabling_->LinkChanges(), paths_->Paths());
+  return {.losses = losses_.refused(),
+          .marks = marks_.flows_refused(),
+          .marks_evicted = marks_.flows_evicted(),
+          .queues = queues_.queues_refused(),
+          .delays = delays_.places_refused() + delays_.flows_refused(),
+          .metrics = metrics_.Statistics()};
 }
 
 std::shared_ptr<const Congestion> Engine::CongestionOn(const FlowPaths& paths,
                                                        const ConnectionList& connections,
                                                        const Attribution& attribution) const {
-  if (!metrics_) return std::make_shared<const Congestion>();
   std::vector<Hotspot> hotspots =
-      HotspotsOf(*metrics_, queues_->queues(), MarkedQueues(*marks_, paths, connections, *fabric_));
+      HotspotsOf(metrics_, queues_.queues(), MarkedQueues(marks_, paths, connections, *fabric_));
   std::vector<HotspotTraffic> traffic =
-      TrafficOf(hotspots, paths, FlowOwners(connections, attribution), *metrics_, *fabric_);
+      TrafficOf(hotspots, paths, FlowOwners(connections, attribution), metrics_, *fabric_);
   return std::make_shared<const Congestion>(
       Congestion{.hotspots = std::move(hotspots), .traffic = std::move(traffic)});
 }
@@ -211,37 +209,35 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
   auto connections = connections_.Answer();
   auto attribution =
       std::make_shared<Attribution>(AttributeJobs(*host_facts_, *connections, *flows));
-  auto paths = ExplainedPaths();
+  auto paths = ExplainChanges(*fabric_, cabling_.LinkChanges(), paths_.Paths());
   auto congestion = CongestionOn(*paths, *connections, *attribution);
-  auto link_loads = std::make_shared<const LinkLoads>(
-      metrics_ ? LinkLoadsOf(*fabric_, *metrics_, *paths) : LinkLoads());
+  auto link_loads = std::make_shared<const LinkLoads>(LinkLoadsOf(*fabric_, metrics_, *paths));
   auto iteration_patterns =
       collectives_.Find(*host_facts_, *connections, *flows, activity_, *attribution);
-  auto cabling =
-      std::make_shared<const CablingAnswer>(cabling_ ? cabling_->Answer() : CablingAnswer());
+  auto cabling = std::make_shared<const CablingAnswer>(cabling_.Answer());
   auto findings = std::make_shared<Findings>();
   auto coverage = std::make_shared<DiagnosisCoverage>();
-  if (metrics_) {
+  if (has_fabric_) {
     const DiagnosisInput input({.fabric = *fabric_,
-                                .metrics = *metrics_,
+                                .metrics = metrics_,
                                 .paths = *paths,
                                 .flows = *flows,
                                 .connections = *connections,
                                 .attribution = *attribution,
                                 .iteration_patterns = *iteration_patterns,
                                 .cabling = *cabling,
-                                .delays = delays_->delays(),
-                                .queue_uses = delays_->queues(),
-                                .losses = *losses_,
+                                .delays = delays_.delays(),
+                                .queue_uses = delays_.queues(),
+                                .losses = losses_,
                                 .thresholds = options_.thresholds});
     *findings = Diagnose(input);
     *coverage = CoverageOf(input);
   }
-  if (anomalies_) anomalies_->Update(*metrics_);
-  auto anomalies =
-      std::make_shared<const Anomalies>(anomalies_ ? anomalies_->Answer() : Anomalies());
-  auto service_levels = std::make_shared<const ServiceLevels>(service_levels_.Update(
-      fabric_.get(), metrics_.get(), *attribution, *iteration_patterns, options_.window));
+  anomalies_.Update(metrics_);
+  auto anomalies = std::make_shared<const Anomalies>(anomalies_.Answer());
+  auto service_levels = std::make_shared<const ServiceLevels>(
+      service_levels_.Update(has_fabric_ ? fabric_.get() : nullptr, &metrics_, *attribution,
+                             *iteration_patterns, options_.window));
   last_ = std::make_shared<const Snapshot>(
       Snapshot{.host_facts = host_facts_,
                .flows = std::move(flows),
@@ -250,7 +246,7 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                .connection_statistics = connections_.Statistics(),
                .attribution = std::move(attribution),
                .iteration_patterns = std::move(iteration_patterns),
-               .fabric = fabric_,
+               .fabric = has_fabric_ ? fabric_ : nullptr,
                .paths = std::move(paths),
                .congestion = std::move(congestion),
                .link_loads = std::move(link_loads),
@@ -259,10 +255,10 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                .findings = std::move(findings),
                .diagnosis_coverage = std::move(coverage),
                .cabling = std::move(cabling),
-               .clocks = std::make_shared<const ClockAnswer>(clocks_->Answer()),
-               .path_statistics = paths_ ? paths_->Statistics() : PathStatistics(),
-               .impossible_delays = delays_ ? delays_->impossible() : 0,
-               .reading_problem = metrics_ ? metrics_->trouble() : ReadingProblem(),
+               .clocks = std::make_shared<const ClockAnswer>(clocks_.Answer()),
+               .path_statistics = paths_.Statistics(),
+               .impossible_delays = delays_.impossible(),
+               .reading_problem = metrics_.trouble(),
                .refused = Refused(),
                .largest_observation_exponent = largest_observation_exponent_});
   changed_ = false;

@@ -43,21 +43,12 @@ struct EngineOptions {
 
 class Engine {
  public:
-  explicit Engine(const EngineOptions& options = {})
-      : options_(options),
-        registry_(options.flows),
-        traffic_(registry_),
-        connections_(registry_, options.connections),
-        activity_(registry_),
-        collectives_(options.iteration_pattern_pace) {
-    activity_.SetClocks(clocks_.get());
-  }
+  // Without a topology, answers that need one stay empty.
+  explicit Engine(const EngineOptions& options = {},
+                  std::shared_ptr<const topology::Fabric> fabric = nullptr);
 
   // Replaces the facts that hosts reported about themselves.
   void SetHostFacts(HostFacts facts);
-
-  // Sets the topology, which enables path analysis. Call it at most once, before any record.
-  void SetFabric(std::shared_ptr<const topology::Fabric> fabric);
 
   // Sets the location of a tap. Call it before the first record of that tap.
   void LearnTap(const TapLocation& place);
@@ -73,32 +64,34 @@ class Engine {
   // Applies the ownership changes of queue pair numbers. Only the connection tracker decides on
   // them.
   void ApplyCuts();
+  // Adds the records to the trackers that need a topology.
+  void IngestOnFabric(const RecordBatch& batch);
   RefusedRecords Refused() const;
-  std::shared_ptr<const FlowPaths> ExplainedPaths();
   std::shared_ptr<const Congestion> CongestionOn(const FlowPaths& paths,
                                                  const ConnectionList& connections,
                                                  const Attribution& attribution) const;
 
   EngineOptions options_;
   std::shared_ptr<const HostFacts> host_facts_ = std::make_shared<const HostFacts>();
-  FlowRegistry registry_;   // shared by all trackers
-  BatchFlows batch_flows_;  // the flows of the batch that is ingested
+  bool has_fabric_;
+  std::shared_ptr<const topology::Fabric> fabric_;  // empty if no topology was given
+  FlowRegistry registry_;                           // shared by all trackers
+  BatchFlows batch_flows_;                          // the flows of the batch that is ingested
   TrafficTotals traffic_;
   ConnectionTracker connections_;
   ActivityTracker activity_;
   CollectiveFinder collectives_;
-  std::shared_ptr<const topology::Fabric> fabric_;
-  std::unique_ptr<PathTracker> paths_;          // null without a topology
-  std::unique_ptr<Cabling> cabling_;            // null without a topology
-  std::unique_ptr<MetricStore> metrics_;        // null without a topology
-  std::unique_ptr<DelayTracker> delays_;        // null without a topology
-  std::unique_ptr<LossTracker> losses_;         // null without a topology
-  std::unique_ptr<MarkTracker> marks_;          // null without a topology
-  std::unique_ptr<QueueTracker> queues_;        // null without a topology
-  std::unique_ptr<AnomalyDetector> anomalies_;  // null without a topology
+  ClockOffsets clocks_;
+  // The following need a topology.
+  PathTracker paths_;
+  Cabling cabling_;
+  MetricStore metrics_;
+  DelayTracker delays_;
+  LossTracker losses_;
+  MarkTracker marks_;
+  QueueTracker queues_;
+  AnomalyDetector anomalies_;
   ServiceLevelWatch service_levels_;
-  // On the heap, because the path tracker keeps its address and an engine may be moved.
-  std::unique_ptr<ClockOffsets> clocks_ = std::make_unique<ClockOffsets>();
   uint64_t batches_ = 0;  // non-empty batches
   uint8_t largest_observation_exponent_ = 0;
   bool changed_ = true;

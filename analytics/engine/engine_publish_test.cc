@@ -120,9 +120,8 @@ ConnectionStatistics EnginePublish::ExpectTheSame(const EngineOptions& options, 
   const auto fabric = std::make_shared<const topology::Fabric>(SmallFatTree());
   Traffic traffic(*fabric, GetParam());
   const std::vector<TapLocation> taps = traffic.Taps();
-  Engine often(options);
-  Engine once(options);
-  for (Engine* engine : {&often, &once}) engine->SetFabric(fabric);
+  Engine often(options, fabric);
+  Engine once(options, fabric);
   size_t learnt = 0;
   for (int count = 1; count <= 60; ++count) {
     const int interval = count * each;
@@ -173,8 +172,7 @@ size_t SharedBy(const Chunks<T>& a, const Chunks<T>& b) {
 
 TEST(EngineSnapshot, SharesUnchangedChunks) {
   const auto fabric = std::make_shared<const topology::Fabric>(SmallFatTree());
-  Engine engine;
-  engine.SetFabric(fabric);
+  Engine engine({}, fabric);
   engine.LearnTap({.tap = 0,
                    .switch_address = fabric->node(fabric->FindNode("leaf0")).erspan_source,
                    .session = 1,

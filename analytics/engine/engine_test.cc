@@ -47,9 +47,8 @@ TEST(Engine, HasAnAnswerBeforeAnyRecord) {
 }
 
 TEST(Engine, ReportsRefusedCounters) {
-  Engine engine;
-  engine.SetFabric(std::make_shared<const topology::Fabric>(
-      topology::Generate({.hosts = 2, .leaves = 1, .spines = 1}).value()));
+  Engine engine({}, std::make_shared<const topology::Fabric>(
+                        topology::Generate({.hosts = 2, .leaves = 1, .spines = 1}).value()));
   EXPECT_EQ(engine.Publish()->refused.metrics.unknown_entities, 0u);
   engine.Ingest({.counters = {{.entity = {.kind = EntityKind::kPort, .node = "leaf9", .port = "1"},
                                .metric = Metric::kRxBytes,

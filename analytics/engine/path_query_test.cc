@@ -15,7 +15,6 @@ namespace {
 class PathQuery : public testing::Test {
  protected:
   PathQuery() {
-    engine_.SetFabric(fabric_);
     const topology::NodeIndex leaf = fabric_->FindNode("leaf0");
     engine_.LearnTap({.tap = 3,
                       .switch_address = fabric_->node(leaf).erspan_source,
@@ -53,7 +52,7 @@ class PathQuery : public testing::Test {
 
   const std::shared_ptr<const topology::Fabric> fabric_ =
       std::make_shared<const topology::Fabric>(SmallFatTree());
-  Engine engine_;
+  Engine engine_{{}, fabric_};
   std::shared_ptr<const Snapshot> snapshot_;
 };
 
@@ -90,8 +89,7 @@ void ExpectPathByCore1(topology::TapDirection declared, TapSide told, std::strin
        .ports = {PortBetween(plain, "core1", first), PortBetween(plain, "core1", second)}});
   const auto fabric =
       std::make_shared<const topology::Fabric>(topology::Fabric::Make(std::move(parts)).value());
-  Engine engine;
-  engine.SetFabric(fabric);
+  Engine engine({}, fabric);
   engine.LearnTap({.tap = 1,
                    .switch_address = fabric->node(fabric->FindNode("core1")).erspan_source,
                    .session = 3,

@@ -78,9 +78,8 @@ int64_t Measure(uint32_t queue_pairs) {
   load.Fill(0, 0, std::min(kConnectionsPerBatch, load.connections()), 1, batch);
 
   const int64_t before = ResidentBytes();
-  auto engine =
-      std::make_unique<Engine>(EngineOptions{.iteration_pattern_pace = std::chrono::seconds(10)});
-  engine->SetFabric(load.fabric());
+  auto engine = std::make_unique<Engine>(
+      EngineOptions{.iteration_pattern_pace = std::chrono::seconds(10)}, load.fabric());
   for (const TapLocation& tap : load.taps()) engine->LearnTap(tap);
   const int64_t empty = ResidentBytes();
   Spent warm;

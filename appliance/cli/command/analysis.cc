@@ -64,27 +64,29 @@ Result<Analysis> Analysis::Begin(const AnalysisOptions& options) {
   Result<HostFiles> hosts = ReadHostFiles(
       {.nccl_logs = options.nccl_logs, .rdma = options.rdma, .slurm = options.slurm}, Pipes::kRead);
   if (!hosts) return tl::unexpected(hosts.error());
-  Analysis analysis(options);
+  std::shared_ptr<const topology::Fabric> fabric;
   if (!options.topology.empty()) {
     constexpr uintmax_t kLargest = uintmax_t{1} << 30;
     const Result<std::string> text = ReadTextFile(options.topology, kLargest, Pipes::kRead);
     if (!text) return tl::unexpected(text.error());
-    Result<topology::Fabric> fabric = topology::LoadFabric(*text, options.topology);
-    if (!fabric) return tl::unexpected(fabric.error());
-    analysis.fabric_ = std::make_shared<const topology::Fabric>(*std::move(fabric));
-    analysis.engine_->SetFabric(analysis.fabric_);
+    Result<topology::Fabric> loaded = topology::LoadFabric(*text, options.topology);
+    if (!loaded) return tl::unexpected(loaded.error());
+    fabric = std::make_shared<const topology::Fabric>(*std::move(loaded));
   }
+  Analysis analysis(options, std::move(fabric));
   analysis.engine_->SetHostFacts(std::move(hosts->facts));
   analysis.notes_ = std::move(hosts->notes);
   return analysis;
 }
 
 // Connections found at the beginning of a capture stay valid until its end.
-Analysis::Analysis(const AnalysisOptions& options)
+Analysis::Analysis(const AnalysisOptions& options, std::shared_ptr<const topology::Fabric> fabric)
     : options_(options),
       window_(options.window.value_or(std::chrono::seconds(1))),
+      fabric_(std::move(fabric)),
       engine_(std::make_unique<Engine>(
-          EngineOptions{.connections = {.forget_after = Duration::max()}, .window = window_})) {}
+          EngineOptions{.connections = {.forget_after = Duration::max()}, .window = window_},
+          fabric_)) {}
 
 void Analysis::Ingest(const RecordBatch& records) {
   if (taps_ && taps_->count() > taps_learnt_) {

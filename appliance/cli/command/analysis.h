@@ -89,7 +89,7 @@ class Analysis {
   bool Report(const Seen& seen);
 
  private:
-  explicit Analysis(const AnalysisOptions& options);
+  Analysis(const AnalysisOptions& options, std::shared_ptr<const topology::Fabric> fabric);
 
   AnalysisOptions options_;
   Duration window_;

@@ -202,8 +202,7 @@ Status Box::Parts::LoadFacts() {
     auto loaded = LoadTopology(config.topology);
     if (!loaded) return tl::unexpected(loaded.error());
     fabric = *std::move(loaded);
-    engine.emplace(OptionsOf(config, fabric.get()));
-    engine->SetFabric(fabric);
+    engine.emplace(OptionsOf(config, fabric.get()), fabric);
   }
   Result<HostFiles> hosts = ReadHosts();
   if (!hosts) return tl::unexpected(hosts.error());
@@ -224,8 +223,7 @@ void Box::Parts::TakeHosts(HostFiles hosts) {
 }
 
 void Box::Parts::Restart() {
-  engine.emplace(OptionsOf(config, fabric.get()));
-  if (fabric) engine->SetFabric(fabric);
+  engine.emplace(OptionsOf(config, fabric.get()), fabric);
   const std::lock_guard lock(facts_mutex);
   engine->SetHostFacts(facts.All());
 }
