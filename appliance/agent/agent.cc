@@ -72,7 +72,7 @@ struct Agent::Parts {
 };
 
 Result<std::unique_ptr<Agent>> Agent::Begin(const AgentConfig& config, const std::string& version,
-                                            std::function<void(const std::string&)> tell,
+                                            Notify notify,
                                             Collector::ReadQueuePairs read_queue_pairs) {
   for (const Status& checked : {CheckBox(config), Collector::Check(config)}) {
     if (!checked) return tl::unexpected(checked.error());
@@ -92,7 +92,7 @@ Result<std::unique_ptr<Agent>> Agent::Begin(const AgentConfig& config, const std
                                          .host = config.host.empty() ? OwnHostName() : config.host,
                                          .version = version,
                                          .session = NewSession(),
-                                         .tell = std::move(tell)},
+                                         .notify = std::move(notify)},
                       parts->buffer);
   return std::unique_ptr<Agent>(new Agent(std::move(parts)));
 }

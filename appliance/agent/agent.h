@@ -9,6 +9,7 @@
 
 #include "appliance/agent/collector.h"
 #include "appliance/common/config/agent_config.h"
+#include "appliance/common/process/notice.h"
 #include "base/result.h"
 
 namespace rocescope {
@@ -16,9 +17,8 @@ namespace rocescope {
 class Agent {
  public:
   // Reads the certificates and starts to connect. An error names the invalid setting or file.
-  // `tell` receives messages for the user; any thread may call it.
   static Result<std::unique_ptr<Agent>> Begin(const AgentConfig& config, const std::string& version,
-                                              std::function<void(const std::string&)> tell,
+                                              Notify notify,
                                               Collector::ReadQueuePairs read_queue_pairs);
   // Sends the remaining data if the appliance is connected. Takes at most two seconds.
   ~Agent();

@@ -128,8 +128,10 @@ void AgentLink::Parts::Send(Stream& stream) {
   {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return welcome || broken || stop; });
+    if (!welcome) return;
     sent = taken;
   }
+  options.notify(Severity::kInfo, fmt::format("connected to the appliance at {}", options.box));
   // Sequence and size of each batch that is sent but not acknowledged.
   std::deque<std::pair<uint64_t, uint64_t>> under_way;
   uint64_t bytes = 0;
@@ -238,9 +240,11 @@ void AgentLink::Parts::Run() {
     const std::string why =
         status.ok() ? "the appliance closed the connection" : status.error_message();
     if (std::exchange(told, why) != why) {
-      options.tell(fmt::format(
-          "connection to the appliance at {} failed: {}; retrying with a backoff of up to {} s",
-          options.box, why, options.longest_wait.count() / 1000));
+      options.notify(
+          Severity::kWarning,
+          fmt::format(
+              "connection to the appliance at {} failed: {}; retrying with a backoff of up to {} s",
+              options.box, why, options.longest_wait.count() / 1000));
     }
     // Wait between half and all of the backoff: otherwise the agents of a whole fabric reconnect at
     // the same time.

@@ -5,12 +5,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "appliance/agent/batch_buffer.h"
+#include "appliance/common/process/notice.h"
 #include "base/result.h"
 
 namespace rocescope {
@@ -38,8 +38,7 @@ class AgentLink {
     std::chrono::milliseconds longest_wait{30'000};
     // Limit of unacknowledged bytes: a larger window does not increase the throughput.
     uint64_t most_bytes_under_way = uint64_t{1} << 20;
-    // Receives messages for the user. Any thread may call it.
-    std::function<void(const std::string&)> tell;
+    Notify notify;
   };
 
   // Starts the connection. `buffer` must outlive this object.

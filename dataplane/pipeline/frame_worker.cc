@@ -45,6 +45,11 @@ void NoteWhoIsHeard(const std::vector<Sender>& before, Timestamp now, std::vecto
 
 }  // namespace
 
+void Senders::Merge(const Senders& others) {
+  MergeMirrorStreams(mirrors, others.mirrors);
+  telemetry.insert(telemetry.end(), others.telemetry.begin(), others.telemetry.end());
+}
+
 FrameWorker::FrameWorker(const Options& options)
     : when_full_(options.when_full),
       our_clock_(options.our_clock),

@@ -22,6 +22,9 @@ namespace rocescope {
 struct Senders {
   std::vector<MirrorStream> mirrors;
   std::vector<TelemetrySource> telemetry;
+
+  // Adds the senders that another worker has seen.
+  void Merge(const Senders& others);
 };
 
 // Belongs to the thread of its loop. Other threads may call only the functions marked below.

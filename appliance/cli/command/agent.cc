@@ -38,10 +38,7 @@ int RunAgent(const AgentRunOptions& options) {
     return WriteToStdout(text) == OutputState::kFailed ? kExitOutput : kExitSuccess;
   }
   EndInputOnSignal();
-  const auto agent = Agent::Begin(
-      *config, ROCESCOPE_VERSION,
-      [](const std::string& text) { Log(Severity::kWarning, "agent", text); },
-      ReadKernelQueuePairs);
+  const auto agent = Agent::Begin(*config, ROCESCOPE_VERSION, LogAs("agent"), ReadKernelQueuePairs);
   if (!agent) {
     LogFatal("agent", agent.error().message);
     return kExitUnreadable;

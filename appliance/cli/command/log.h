@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+
+#include "appliance/common/process/notice.h"
 
 namespace rocescope {
 
@@ -13,14 +16,15 @@ enum class LogFormat : uint8_t {
   kJson,  // one object per line: time, severity, component, message
 };
 
-enum class Severity : uint8_t { kInfo, kWarning, kError };
-
 // Call it once, before other threads log. Until then, the format is text.
 void SetLogFormat(LogFormat format);
 
 // Times are UTC with milliseconds. Control characters are escaped. A prefix "COMPONENT: " of the
 // text is not repeated. Thread-safe.
 void Log(Severity severity, std::string_view component, std::string_view text);
+
+// Returns a callback that logs messages of the component.
+Notify LogAs(std::string component);
 
 // Logs each line of `text`, such as the errors in a configuration file.
 void LogLines(Severity severity, std::string_view component, std::string_view text);

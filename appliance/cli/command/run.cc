@@ -107,19 +107,17 @@ class EventPublisher {
 // Null if the configuration does not enable it.
 Result<std::unique_ptr<HistoryStore>> OpenHistoryStore(const HistoryConfig& config) {
   if (config.file.empty()) return nullptr;
-  return HistoryStore::Open(
-      {.file = config.file,
-       .retention = {.keep_events = config.keep_events,
-                     .keep_series = config.keep_series,
-                     .max_bytes = config.max_bytes}},
-      [](const std::string& text) { Log(Severity::kWarning, "history", text); });
+  return HistoryStore::Open({.file = config.file,
+                             .retention = {.keep_events = config.keep_events,
+                                           .keep_series = config.keep_series,
+                                           .max_bytes = config.max_bytes}},
+                            LogAs("history"));
 }
 
 // Null if the configuration does not enable it.
 Result<std::unique_ptr<JobFile>> OpenJobFile(const JobsConfig& config) {
   if (config.file.empty()) return nullptr;
-  return JobFile::Open(config.file,
-                       [](const std::string& text) { Log(Severity::kWarning, "jobs", text); });
+  return JobFile::Open(config.file, LogAs("jobs"));
 }
 
 // Null if the configuration does not enable it.
@@ -272,8 +270,7 @@ int RunBox(const BoxRunOptions& options) {
     LogFatal("appliance", config.error().message);
     return kExitUnreadable;
   }
-  const auto box =
-      Box::Open(*config, [](const std::string& text) { Log(Severity::kWarning, "source", text); });
+  const auto box = Box::Open(*config, LogAs("source"));
   if (!box) {
     LogFatal("appliance", box.error().message);
     return kExitUnreadable;
@@ -325,9 +322,7 @@ int RunBox(const BoxRunOptions& options) {
   ServiceManager manager = ServiceManager::OfEnvironment();
   std::optional<Watchdog> watchdog;
   if (manager.watchdog()) {
-    watchdog.emplace(
-        *manager.watchdog(), [&] { manager.FeedWatchdog(); },
-        [](const std::string& text) { Log(Severity::kError, "watchdog", text); });
+    watchdog.emplace(*manager.watchdog(), [&] { manager.FeedWatchdog(); }, LogAs("watchdog"));
   }
   LowerThreadPriority();  // keep the cores free for API requests
   constexpr std::string_view kReceives = "receives";

@@ -5,9 +5,8 @@
 
 namespace rocescope {
 
-Watchdog::Watchdog(std::chrono::microseconds period, std::function<void()> feed,
-                   std::function<void(const std::string&)> tell)
-    : period_(period), feed_(std::move(feed)), tell_(std::move(tell)) {}
+Watchdog::Watchdog(std::chrono::microseconds period, std::function<void()> feed, Notify notify)
+    : period_(period), feed_(std::move(feed)), notify_(std::move(notify)) {}
 
 void Watchdog::Look(Clock::time_point now, const Beats& beats) {
   if (!AllGoOn(now, beats) || now - fed_ < period_ / 3) return;
@@ -26,8 +25,9 @@ bool Watchdog::AllGoOn(Clock::time_point now, const Beats& beats) {
     if (still < period_ / 2) continue;
     all = false;
     if (std::exchange(worker.told, true)) continue;
-    tell_(fmt::format("thread {} has made no progress for {} s; watchdog notifications stop", name,
-                      std::chrono::duration_cast<std::chrono::seconds>(still).count()));
+    notify_(Severity::kError,
+            fmt::format("thread {} has made no progress for {} s; watchdog notifications stop",
+                        name, std::chrono::duration_cast<std::chrono::seconds>(still).count()));
   }
   return all;
 }

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "appliance/common/process/notice.h"
+
 namespace rocescope {
 
 class Watchdog {
@@ -21,8 +23,7 @@ class Watchdog {
   using Beats = std::vector<std::pair<std::string, uint64_t>>;
 
   // `period`: the service manager acts after this time without a notification.
-  Watchdog(std::chrono::microseconds period, std::function<void()> feed,
-           std::function<void(const std::string&)> tell);
+  Watchdog(std::chrono::microseconds period, std::function<void()> feed, Notify notify);
 
   // Call it several times per period. Notifies three times per period, but not while a worker has
   // made no progress for half a period, which is reported once.
@@ -39,7 +40,7 @@ class Watchdog {
 
   const std::chrono::microseconds period_;
   const std::function<void()> feed_;
-  const std::function<void(const std::string&)> tell_;
+  const Notify notify_;
   // The key is the name, and the index among equal names.
   std::map<std::pair<std::string, size_t>, Worker> workers_;
   Clock::time_point fed_;

@@ -22,7 +22,7 @@ class WatchdogTest : public testing::Test {
   int fed_ = 0;
   std::vector<std::string> told_;
   Watchdog watchdog_{seconds(30), [this] { ++fed_; },
-                     [this](const std::string& text) { told_.push_back(text); }};
+                     [this](Severity, const std::string& text) { told_.push_back(text); }};
 };
 
 TEST_F(WatchdogTest, NotifiesThreeTimesAPeriod) {

@@ -47,7 +47,8 @@ void AnalysisLoop::Advance(Timestamp reached) {
 
 // Restarts the engine, because all of its state is in the future.
 void AnalysisLoop::Restart(Timestamp reached) {
-  options_.tell(
+  options_.notify(
+      Severity::kWarning,
       fmt::format("the clock was set back by {} s; the analysis restarts from scratch",
                   std::chrono::duration_cast<std::chrono::seconds>(reached_ - reached).count()));
   options_.restart();

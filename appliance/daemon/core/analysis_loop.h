@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analytics/engine/engine.h"
+#include "appliance/common/process/notice.h"
 #include "appliance/daemon/core/answers.h"
 #include "appliance/daemon/core/record_loss.h"
 #include "appliance/daemon/core/record_taker.h"
@@ -27,7 +28,7 @@ class AnalysisLoop {
     Duration window = std::chrono::seconds(1);
     std::shared_ptr<TapRegistry> taps;  // shared by the sources of the records
     std::function<void()> restart;      // recreates the engine in its initial state
-    std::function<void(const std::string&)> tell;
+    Notify notify;
     std::function<RecordCounts()> count_records;  // in all sources; none: no record is dropped
   };
 

@@ -33,12 +33,13 @@ class AnalysisLoopTest : public testing::Test {
   std::vector<std::string> told_;
   RecordCounts counts_;
   const std::atomic<bool> ended_ = true;
-  AnalysisLoop loop_{engine_,
-                     {&exchange_},
-                     answers_,
-                     {.restart = [this] { ++restarted_; },
-                      .tell = [this](const std::string& text) { told_.push_back(text); },
-                      .count_records = [this] { return counts_; }}};
+  AnalysisLoop loop_{
+      engine_,
+      {&exchange_},
+      answers_,
+      {.restart = [this] { ++restarted_; },
+       .notify = [this](Severity, const std::string& text) { told_.push_back(text); },
+       .count_records = [this] { return counts_; }}};
 };
 
 TEST_F(AnalysisLoopTest, ContinuesWhenTheClockIsSetAhead) {

@@ -4,41 +4,23 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "analytics/engine/engine.h"
 #include "appliance/common/config/config.h"
+#include "appliance/daemon/core/analysis_loop.h"
 #include "appliance/daemon/core/answers.h"
+#include "appliance/daemon/core/known_facts.h"
+#include "appliance/daemon/core/record_source.h"
 #include "appliance/daemon/intake/agent_intake.h"
 #include "base/result.h"
-#include "dataplane/host/allocation.h"
-#include "dataplane/pipeline/frame_worker.h"
-#include "dataplane/pipeline/source_statistics.h"
-#include "dataplane/port/port_findings.h"
 
 namespace rocescope {
-
-namespace topology {
-class Fabric;
-}
-
-enum class SourceKind { kInterface, kUdp, kDpdk, kScrape, kAgents };
-// "interface", "udp", "dpdk", "scrape", "agents".
-std::string_view NameOf(SourceKind kind);
-
-// The state of a record source.
-struct SourceState {
-  std::string name;
-  SourceKind kind = SourceKind::kInterface;
-  std::vector<ListenAddress> listens;  // for sockets
-  SourceStatistics statistics;         // updated every 50 ms; for DPDK, the sum of all lcores
-  std::vector<PortFindings> ports;     // for DPDK
-  std::string error;                   // why the source stopped; empty: running
-  std::vector<std::string> problems;   // current problems, as sentences
-  std::vector<AgentState> agents;      // agents that report
-};
 
 // Counts the iterations of a thread. If the count stops, the thread hangs.
 struct Heartbeat {
@@ -49,9 +31,8 @@ struct Heartbeat {
 class Box {
  public:
   // Opens everything that the configuration names. An error says what cannot be opened and what to
-  // do. `tell` receives messages for the user; any thread may call it.
-  static Result<std::unique_ptr<Box>> Open(const ApplianceConfig& config,
-                                           std::function<void(const std::string&)> tell);
+  // do.
+  static Result<std::unique_ptr<Box>> Open(const ApplianceConfig& config, Notify notify);
   // An appliance without sources that serves this answer, for example from a replay.
   static std::unique_ptr<Box> Holding(Answer answer, std::shared_ptr<const topology::Fabric> fabric,
                                       Duration window);
@@ -69,25 +50,51 @@ class Box {
   Status ReadHostFilesAgain();
 
   // Thread-safe.
-  Answers& answers();
-  const Answers& answers() const;
+  Answers& answers() { return answers_; }
+  const Answers& answers() const { return answers_; }
   // Receives the data of agents. They are listed as a source after the first message.
-  AgentIntake& agents();
+  AgentIntake& agents() { return intake_; }
   std::vector<SourceState> Sources() const;
   // The senders seen by all sources in about the last second.
   Senders LastSenders() const;
   // Heartbeats of all running sources and of the analysis.
   std::vector<Heartbeat> Heartbeats() const;
-  const ApplianceConfig& config() const;
+  const ApplianceConfig& config() const { return config_; }
   // Null if no topology is configured.
-  const std::shared_ptr<const topology::Fabric>& fabric() const;
-  Timestamp started_at() const;
+  const std::shared_ptr<const topology::Fabric>& fabric() const { return fabric_; }
+  Timestamp started_at() const { return started_at_; }
 
  private:
-  struct Parts;
-  explicit Box(std::unique_ptr<Parts> parts);
+  Box(const ApplianceConfig& config, Notify notify);
 
-  std::unique_ptr<Parts> parts_;
+  Status LoadFacts();
+  Status OpenSources();
+  Status Add(SourceResult opened);
+  RecordCounts CountRecords() const;
+  void MakeEngine();
+  Result<HostFiles> ReadHosts() const;
+  void SetAgentFacts(AgentFacts facts);
+  // The topology's name for this host, which may be a longer or shorter form. If there is none,
+  // reports that and returns the name unchanged.
+  std::string NodeNamed(const std::string& host) const;
+  // Both require facts_mutex_.
+  void TakeHosts(HostFiles hosts);
+  void TellFacts();  // to the analysis
+
+  const ApplianceConfig config_;
+  const Notify notify_;
+  Timestamp started_at_;
+  AgentIntake intake_;
+  std::mutex facts_mutex_;  // guards the next member
+  KnownFacts facts_;
+  std::shared_ptr<const topology::Fabric> fabric_;
+  std::optional<Engine> engine_;  // recreated by the analysis if the clock was set back
+  Answers answers_;
+  std::vector<std::unique_ptr<RecordSource>> sources_;
+  std::unique_ptr<AnalysisLoop> analysis_;
+  std::thread analyst_;
+  std::atomic<bool> sources_ended_ = false;
+  bool runs_ = false;
 };
 
 }  // namespace rocescope

@@ -21,13 +21,13 @@ using testing::HasSubstr;
 constexpr ListenAddress kAnyPort = {.address = IpAddress::FromV4(0x7f000001)};
 
 std::unique_ptr<Box> OpenBox(const ApplianceConfig& config) {
-  auto box = Box::Open(config, [](const std::string&) {});
+  auto box = Box::Open(config, [](Severity, const std::string&) {});
   EXPECT_TRUE(box) << box.error().message;
   return *std::move(box);
 }
 
 std::string ErrorOf(const ApplianceConfig& config) {
-  const auto box = Box::Open(config, [](const std::string&) {});
+  const auto box = Box::Open(config, [](Severity, const std::string&) {});
   return box ? "" : box.error().message;
 }
 

@@ -75,7 +75,7 @@ class Listener {
             .pulse = milliseconds(20),
             .first_wait = milliseconds(5),
             .longest_wait = milliseconds(20),
-            .tell = [](const std::string&) {}};
+            .notify = [](Severity, const std::string&) {}};
   }
   AgentState State() const { return intake.Agents().at(0); }
 
@@ -411,7 +411,7 @@ class BoxAndAgent : public testing::Test {
 
   void BeginBox() {
     auto box = Box::Open({.analysis_window = milliseconds(20), .udp = {.sflow = {kAnyPort}}},
-                         [](const std::string&) {});
+                         [](Severity, const std::string&) {});
     ASSERT_TRUE(box) << box.error().message;
     box_ = *std::move(box);
     box_->Start();
@@ -429,8 +429,8 @@ class BoxAndAgent : public testing::Test {
   }
   void BeginAgent() {
     config_.box = ToString(listen_);
-    auto agent =
-        Agent::Begin(config_, "1.2.3", [](const std::string&) {}, [this] { return queue_pairs_; });
+    auto agent = Agent::Begin(
+        config_, "1.2.3", [](Severity, const std::string&) {}, [this] { return queue_pairs_; });
     ASSERT_TRUE(agent) << agent.error().message;
     agent_ = *std::move(agent);
     stop_ = false;
@@ -537,7 +537,8 @@ TEST_F(BoxAndAgent, RestartedAgentReplacesThePreviousOne) {
 TEST_F(BoxAndAgent, ReportsConfigurationErrors) {
   const auto error_of = [](const AgentConfig& config) {
     const auto agent = Agent::Begin(
-        config, "", [](const std::string&) {}, [] { return Result<std::vector<RdmaQueuePair>>(); });
+        config, "", [](Severity, const std::string&) {},
+        [] { return Result<std::vector<RdmaQueuePair>>(); });
     return agent ? "" : agent.error().message;
   };
   EXPECT_THAT(error_of({.box = "box"}), HasSubstr("invalid appliance address \"box\""));

@@ -192,7 +192,7 @@ Result<std::string> MoveAside(const std::string& path, Timestamp now) {
   return aside;
 }
 
-Result<Database> OpenHistory(const std::string& path, Timestamp now, const Tell& tell) {
+Result<Database> OpenHistory(const std::string& path, Timestamp now, const Notify& notify) {
   for (int attempt = 0;; ++attempt) {
     const Mark mark = MarkOf(path);
     if (mark == Mark::kNoDatabase) return NotOurs(path, "not an SQLite database");
@@ -216,7 +216,8 @@ Result<Database> OpenHistory(const std::string& path, Timestamp now, const Tell&
     *database = Database();  // close it before it is moved
     const Result<std::string> aside = MoveAside(path, now);
     if (!aside) return tl::unexpected(aside.error());
-    tell(fmt::format("{}; moved the file to {}, and started a new history", found->why, *aside));
+    notify(Severity::kError,
+           fmt::format("{}; moved the file to {}, and started a new history", found->why, *aside));
   }
 }
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
+#include "appliance/common/process/notice.h"
 #include "appliance/daemon/history/database.h"
 #include "base/time.h"
 
@@ -16,12 +16,10 @@ inline constexpr int32_t kHistoryApplication = 0x526f4345;  // "RoCE"
 // Schema version of the tables. A file with a later version is refused.
 inline constexpr int32_t kHistorySchema = 1;
 
-using Tell = std::function<void(const std::string&)>;
-
 // Opens the file for writing and creates it if needed. A damaged history is moved aside, which
-// `tell` reports, and a new file is created. A file without our application id is an error and is
+// `notify` reports, and a new file is created. A file without our application id is an error and is
 // not changed. The error says what to do.
-Result<Database> OpenHistory(const std::string& path, Timestamp now, const Tell& tell);
+Result<Database> OpenHistory(const std::string& path, Timestamp now, const Notify& notify);
 
 // Moves the file and its SQLite side files to FILE.broken-TIME and returns the new path. No process
 // may have it open. Returns an error if the file cannot be examined or moved. Does not throw.

@@ -31,8 +31,8 @@ class HistoryTest : public testing::Test {
   HistoryOptions Options() const {
     return {.file = file_, .retention = kForEver, .pace = std::chrono::milliseconds(1)};
   }
-  Tell EventPublisher() {
-    return [this](const std::string& text) { told_.push_back(text); };
+  Notify EventPublisher() {
+    return [this](Severity, const std::string& text) { told_.push_back(text); };
   }
   Result<std::unique_ptr<HistoryStore>> Open(const HistoryOptions& options) {
     return HistoryStore::Open(options, EventPublisher());

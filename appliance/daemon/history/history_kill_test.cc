@@ -28,7 +28,7 @@ struct Said {
 
 // Adds rows `first`, `first` + 1, ... until the process is killed.
 [[noreturn]] void Child(const HistoryOptions& options, int64_t first, int pipe) {
-  const auto store = HistoryStore::Open(options, [](const std::string&) {});
+  const auto store = HistoryStore::Open(options, [](Severity, const std::string&) {});
   if (!store) _exit(2);
   for (int64_t number = first;; ++number) {
     (*store)->Add(PastEvent{.at_ns = number,

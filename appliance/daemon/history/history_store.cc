@@ -55,9 +55,9 @@ std::optional<FileIdentity> IdentityOf(const std::string& path) {
 // The writer thread, and the state that it shares with others.
 class HistoryStore::Writer {
  public:
-  Writer(HistoryOptions options, Tell tell, FileLock lock)
+  Writer(HistoryOptions options, Notify notify, FileLock lock)
       : options_(std::move(options)),
-        tell_(std::move(tell)),
+        notify_(std::move(notify)),
         lock_(std::move(lock)),
         queue_(options_.queue) {}
 
@@ -144,7 +144,7 @@ class HistoryStore::Writer {
   }
 
   Status OpenFile() {
-    auto database = OpenHistory(options_.file, WallClock(), tell_);
+    auto database = OpenHistory(options_.file, WallClock(), notify_);
     if (!database) return tl::unexpected(database.error());
     database_ = std::make_unique<Database>(*std::move(database));
     if (const Status bound = BoundFile(*database_, options_.retention); !bound) return bound;
@@ -184,7 +184,7 @@ class HistoryStore::Writer {
       ++errors_;
       const std::string what = options_.file + ": the file was removed or replaced";
       SetProblem(what);
-      tell_(fmt::format("history: {}; starting a new history", what));
+      notify_(Severity::kWarning, fmt::format("{}; starting a new history", what));
     }
     // Symbolic links have been resolved already.
     const auto own = OwnFile(options_.file, "history.file");
@@ -238,12 +238,13 @@ class HistoryStore::Writer {
     if (std::exchange(has_begun_anew_, true)) return false;
     const Result<std::string> aside = MoveAside(options_.file, WallClock());
     if (!aside) {
-      tell_(fmt::format("history: {}; no more data is stored until rocescope is restarted",
-                        aside.error().message));
+      notify_(Severity::kError,
+              fmt::format("{}; no more data is stored until rocescope is restarted",
+                          aside.error().message));
       return false;
     }
-    tell_(
-        fmt::format("{}; moved the file to {}, and started a new history", damage.message, *aside));
+    notify_(Severity::kError, fmt::format("{}; moved the file to {}, and started a new history",
+                                          damage.message, *aside));
     if (OpenFile()) return true;
     CloseFile();
     return false;
@@ -274,8 +275,8 @@ class HistoryStore::Writer {
       if (!problem_.empty()) return;
       problem_ = error.message;
     }
-    tell_(fmt::format("history: {}; rows are dropped until the file is writable again",
-                      error.message));
+    notify_(Severity::kError,
+            fmt::format("{}; rows are dropped until the file is writable again", error.message));
   }
 
   void Well() {
@@ -284,7 +285,7 @@ class HistoryStore::Writer {
       if (problem_.empty()) return;
       problem_.clear();
     }
-    tell_(fmt::format("history: {} is writable again", options_.file));
+    notify_(Severity::kInfo, fmt::format("{} is writable again", options_.file));
   }
 
   void Settle() {
@@ -295,7 +296,7 @@ class HistoryStore::Writer {
   }
 
   const HistoryOptions options_;
-  const Tell tell_;
+  const Notify notify_;
   const FileLock lock_;
   mutable std::shared_mutex file_;      // exclusive: while the file is replaced
   std::unique_ptr<Database> database_;  // rows_ refers to it; null: it was damaged twice
@@ -317,14 +318,15 @@ class HistoryStore::Writer {
   std::thread thread_;
 };
 
-Result<std::unique_ptr<HistoryStore>> HistoryStore::Open(const HistoryOptions& options, Tell tell) {
+Result<std::unique_ptr<HistoryStore>> HistoryStore::Open(const HistoryOptions& options,
+                                                         Notify notify) {
   HistoryOptions own = options;
   auto file = OwnFile(options.file, "history.file");
   if (!file) return tl::unexpected(file.error());
   own.file = *std::move(file);
   auto lock = FileLock::Take(own.file);
   if (!lock) return tl::unexpected(lock.error());
-  auto writer = std::make_unique<Writer>(std::move(own), std::move(tell), *std::move(lock));
+  auto writer = std::make_unique<Writer>(std::move(own), std::move(notify), *std::move(lock));
   if (const Status begun = writer->Begin(); !begun) return tl::unexpected(begun.error());
   return std::unique_ptr<HistoryStore>(new HistoryStore(std::move(writer)));
 }

@@ -40,9 +40,8 @@ struct HistoryCounts {
 // Thread-safe.
 class HistoryStore {
  public:
-  // `tell` receives messages for the log, from any thread. The file is locked: a second process
-  // gets an error.
-  static Result<std::unique_ptr<HistoryStore>> Open(const HistoryOptions& options, Tell tell);
+  // The file is locked: a second process gets an error.
+  static Result<std::unique_ptr<HistoryStore>> Open(const HistoryOptions& options, Notify notify);
   // Writes the waiting rows first, for at most five seconds.
   ~HistoryStore();
 

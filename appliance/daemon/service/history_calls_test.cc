@@ -27,7 +27,7 @@ class HistoryCalls : public ServiceTest {
                                                    .keep_series = long_enough,
                                                    .max_bytes = uint64_t{16} << 20},
                                      .longest_question = longest_question},
-                                    [](const std::string&) {});
+                                    [](Severity, const std::string&) {});
     ASSERT_TRUE(store) << store.error().message;
     store_ = *std::move(store);
     service_ = std::make_unique<Service>(*box_, "1.2.3", store_.get());

@@ -86,8 +86,7 @@ std::string WriteWhole(const std::string& path, std::string_view text) {
 
 }  // namespace
 
-Result<std::unique_ptr<JobFile>> JobFile::Open(
-    const std::string& given, const std::function<void(const std::string&)>& tell) {
+Result<std::unique_ptr<JobFile>> JobFile::Open(const std::string& given, const Notify& notify) {
   const Result<std::string> own = OwnFile(given, kKey);
   if (!own) return tl::unexpected(own.error());
   const std::string& path = *own;
@@ -119,8 +118,8 @@ Result<std::unique_ptr<JobFile>> JobFile::Open(
     } else {
       const Result<std::string> aside = MoveAside(path, WallClock());
       if (!aside) return tl::unexpected(aside.error());
-      tell(fmt::format("{}: {}; moved the file to {}; no jobs are registered", path,
-                       jobs.error().message, *aside));
+      notify(Severity::kError, fmt::format("{}: {}; moved the file to {}; no jobs are registered",
+                                           path, jobs.error().message, *aside));
     }
   }
   return std::unique_ptr<JobFile>(new JobFile(path, *std::move(lock), std::move(found)));

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "appliance/common/process/notice.h"
 #include "appliance/daemon/history/file_lock.h"
 #include "base/result.h"
 #include "dataplane/host/allocation.h"
@@ -25,11 +25,10 @@ namespace rocescope {
 
 class JobFile {
  public:
-  // Opens and reads the file. A damaged job file is moved to FILE.broken-TIME, which `tell`
+  // Opens and reads the file. A damaged job file is moved to FILE.broken-TIME, which `notify`
   // reports. A file that is not a job file, a file of a newer version, or a file that another
   // process has locked is an error and is not changed.
-  static Result<std::unique_ptr<JobFile>> Open(const std::string& path,
-                                               const std::function<void(const std::string&)>& tell);
+  static Result<std::unique_ptr<JobFile>> Open(const std::string& path, const Notify& notify);
   // Writes pending changes first.
   ~JobFile();
 

@@ -42,12 +42,12 @@ class JobFileTest : public testing::Test {
   ~JobFileTest() override { std::filesystem::remove_all(folder_); }
 
   std::unique_ptr<JobFile> Open() {
-    auto file = JobFile::Open(path_, [&](const std::string& text) { told_ += text; });
+    auto file = JobFile::Open(path_, [&](Severity, const std::string& text) { told_ += text; });
     EXPECT_TRUE(file) << file.error().message;
     return file ? *std::move(file) : nullptr;
   }
   std::string ErrorOfOpening() {
-    const auto file = JobFile::Open(path_, [](const std::string&) {});
+    const auto file = JobFile::Open(path_, [](Severity, const std::string&) {});
     return file ? "" : file.error().message;
   }
   void Write(const std::string& text) { std::ofstream(path_) << text; }

@@ -272,7 +272,7 @@ TEST_F(PlacementCallsTest, DuplicateNodeCountsOnce) {
 TEST_F(PlacementCallsTest, RegisteredJobsSurviveARestart) {
   OpenBox(kFabric);
   const std::string path = (folder_ / "jobs.json").string();
-  const auto tell = [](const std::string& text) { FAIL() << text; };
+  const auto tell = [](Severity, const std::string& text) { FAIL() << text; };
   {
     auto file = JobFile::Open(path, tell);
     ASSERT_TRUE(file) << file.error().message;

@@ -44,7 +44,7 @@ class ServiceTest : public testing::Test {
     config.metrics = metrics;
     if (!topology.empty()) config.topology = (folder_ / topology).string();
     config.udp.sflow = {{.address = IpAddress::FromV4(0x7f000001)}};
-    auto box = Box::Open(config, [](const std::string&) {});
+    auto box = Box::Open(config, [](Severity, const std::string&) {});
     ASSERT_TRUE(box) << box.error().message;
     box_ = *std::move(box);
     service_ = std::make_unique<Service>(*box_, "1.2.3");

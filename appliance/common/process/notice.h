@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages for the log. Components receive a callback for them, so that they do not depend on it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace rocescope {
+
+enum class Severity : uint8_t {
+  kInfo,
+  kWarning,  // needs attention
+  kError,    // something stopped
+};
+
+// Receives a message for the log. Any thread may call it.
+using Notify = std::function<void(Severity, const std::string&)>;
+
+}  // namespace rocescope
