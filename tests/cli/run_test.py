@@ -380,7 +380,7 @@ class Run(unittest.TestCase):
 
     def test_registered_jobs_outlive_the_box(self):
         text = ('udp: {sflow: ["127.0.0.1:0"]}\n'
-                f'jobs: {{file: "{self.folder.name}/jobs.json"}}\n')
+                f'jobs: {{file: "{self.folder.name}/jobs.db"}}\n')
         with self.box(text) as (run, at):
             self.done("job", "register", "7", "--nodes", "gpu-[1-2]", "--appliance", at["gRPC"])
             run.kill()  # acknowledged registrations are on disk

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job's nodes as written on the command line, and the file of registered jobs.
+// A job's nodes as written on the command line.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "analytics/job/job_nodes.h"
-#include "appliance/daemon/service/job_file_text.h"
 #include "tests/fuzz/require.h"
 
 namespace {
@@ -37,11 +36,5 @@ void Nodes(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   Nodes(text);
-  if (const auto jobs = ParseJobFile(text)) {
-    const std::string written = WriteJobFile(*jobs);
-    const auto again = ParseJobFile(written);
-    Require(again.has_value(), "the written file is valid");
-    Require(WriteJobFile(*again) == written, "the written file is stable");
-  }
   return 0;
 }

@@ -52,7 +52,7 @@ scrape:
 host_files: {nccl_logs: [a, b], rdma: [c], slurm: [d]}
 http: "[::1]:80"
 history: {file: history.db, keep_events: 30d, keep_series: 36h, max_bytes: 256M}
-jobs: {file: jobs.json}
+jobs: {file: jobs.db}
 )",
                                                      "box.yaml");
   ASSERT_TRUE(config) << config.error().message;
@@ -90,7 +90,7 @@ jobs: {file: jobs.json}
   EXPECT_EQ(config->host_files,
             (HostFilesConfig{.nccl_logs = {"a", "b"}, .rdma = {"c"}, .slurm = {"d"}}));
   EXPECT_EQ(config->http, (HttpConfig{.listen = ListenAddress{.address = {.low = 1}, .port = 80}}));
-  EXPECT_EQ(config->jobs, (JobsConfig{.file = "jobs.json"}));
+  EXPECT_EQ(config->jobs, (JobsConfig{.file = "jobs.db"}));
   EXPECT_EQ(config->history, (HistoryConfig{.file = "history.db",
                                             .keep_events = std::chrono::hours(720),
                                             .keep_series = std::chrono::hours(36),

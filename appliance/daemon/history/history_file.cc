@@ -40,7 +40,6 @@ CREATE TABLE job_minutes (job INTEGER NOT NULL, minute INTEGER NOT NULL, looks I
 CREATE INDEX job_minutes_by_time ON job_minutes (minute, job);
 )";
 
-// Each probe reads one end of a table or index, which is lost in a truncated file.
 constexpr std::array kProbes = {
     "SELECT min(at_ns) + max(at_ns) FROM events",
     "SELECT max(length(message)) FROM (SELECT message FROM events ORDER BY id DESC LIMIT 10)",
@@ -52,6 +51,17 @@ constexpr std::array kProbes = {
     "SELECT max(job) FROM job_minutes",
     "SELECT max(minute) FROM job_minutes"};
 
+constexpr DatabaseKind kHistoryKind = {
+    .name = "history",
+    .key = "history.file",
+    .application = 0x526f4345,  // "RoCE"
+    .schema = kHistorySchema,
+    .tables = kTables,
+    .pragmas =
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; "
+        "PRAGMA journal_size_limit = 4194304",
+    .probes = kProbes};
+
 // Owner of a file according to its header (https://www.sqlite.org/fileformat.html, 1.3).
 enum class Mark {
   kUnsaid,  // no file, an empty one, or the answer may be in its log
@@ -62,7 +72,7 @@ enum class Mark {
 
 // Must be called before SQLite opens the file, because closing a file releases the locks of the
 // process on it.
-Mark MarkOf(const std::string& path) {
+Mark MarkOf(const std::string& path, int32_t ours) {
   constexpr std::string_view kMagic("SQLite format 3", 16);  // with its terminating NUL
   constexpr size_t kApplicationAt = 68;
   constexpr size_t kHeader = 100;
@@ -82,81 +92,34 @@ Mark MarkOf(const std::string& path) {
     application = application << 8 | static_cast<uint8_t>(header[kApplicationAt + i]);
   }
   if (application == 0) return Mark::kUnsaid;
-  return application == static_cast<uint32_t>(kHistoryApplication) ? Mark::kOurs : Mark::kOthers;
+  return application == static_cast<uint32_t>(ours) ? Mark::kOurs : Mark::kOthers;
 }
 
-tl::unexpected<Error> NotOurs(const std::string& path, std::string_view what) {
-  return MakeError(ErrorCode::kInvalidArgument,
-                   fmt::format("{}: {}, not a history file of rocescope; the file was not changed; "
-                               "use another file (key `history.file`)",
-                               path, what));
-}
-constexpr std::string_view kOtherProgram = "a database of another program";
+// What the file contains.
+enum class Content { kNothing, kOurs, kForeign, kNewer };
 
-enum class Kind { kNew, kHistory, kForeign, kDamaged };
-
-struct Found {
-  Kind kind = Kind::kNew;
-  std::string why;  // error, for kDamaged
-};
-
-Result<Found> Look(Database& database) {
-  const auto failed = [&](const Error& error) -> Result<Found> {
-    if (database.fault() == DatabaseFault::kDamaged) {
-      return Found{.kind = Kind::kDamaged, .why = error.message};
-    }
-    return tl::unexpected(error);
-  };
-  const auto tables = database.Value("SELECT count(*) FROM sqlite_schema");
-  if (!tables) return failed(tables.error());
-  const auto application = database.Value("PRAGMA application_id");
-  if (!application) return failed(application.error());
-  if (*tables == 0 && *application == 0) return Found{};
-  if (*application != kHistoryApplication) return Found{.kind = Kind::kForeign};
-  const auto version = database.Value("PRAGMA user_version");
-  if (!version) return failed(version.error());
-  if (*version > kHistorySchema) {
-    return MakeError(ErrorCode::kUnimplemented,
-                     fmt::format("schema {} of a newer rocescope (this one supports up to {}): "
-                                 "update rocescope, or use another file (key `history.file`)",
-                                 *version, kHistorySchema));
-  }
-  for (const char* probe : kProbes) {
-    if (const auto value = database.Value(probe); !value) return failed(value.error());
-  }
-  return Found{.kind = Kind::kHistory};
+Content ContentOf(SQLite::Database& database, const DatabaseKind& kind, int& schema) {
+  const int tables = database.execAndGet("SELECT count(*) FROM sqlite_schema");
+  const int application = database.execAndGet("PRAGMA application_id");
+  if (tables == 0 && application == 0) return Content::kNothing;
+  if (application != kind.application) return Content::kForeign;
+  schema = database.execAndGet("PRAGMA user_version");
+  if (schema > kind.schema) return Content::kNewer;
+  for (const char* probe : kind.probes) database.execAndGet(probe);
+  return Content::kOurs;
 }
 
 // The order matters: the first two pragmas must precede any write.
-Status Prepare(Database& database, bool is_new) {
-  if (is_new) {
-    for (const char* sql : {"PRAGMA page_size = 4096", "PRAGMA auto_vacuum = INCREMENTAL"}) {
-      if (const auto done = database.Execute(sql); !done) return done;
-    }
-  }
-  for (const char* sql : {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL",
-                          "PRAGMA journal_size_limit = 4194304"}) {
-    if (const auto done = database.Execute(sql); !done) return done;
-  }
-  if (!is_new) return {};
+void Prepare(SQLite::Database& database, const DatabaseKind& kind, bool is_new) {
+  if (is_new) database.exec("PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL");
+  database.exec(kind.pragmas);
+  if (!is_new) return;
   // In one transaction: if the process is killed meanwhile, the file stays empty and counts as new.
-  const Status made = database.Execute(
+  // The checkpoint writes the application id to the file itself, not only to its log.
+  database.exec(
       fmt::format("BEGIN IMMEDIATE; {} PRAGMA application_id = {}; PRAGMA user_version = {}; "
-                  "COMMIT",
-                  kTables, kHistoryApplication, kHistorySchema)
-          .c_str());
-  if (!made) return made;
-  // Writes the application id to the file itself, not only to its log.
-  return database.Execute("PRAGMA wal_checkpoint(TRUNCATE)");
-}
-
-Error Described(const std::string& path, const Error& error) {
-  std::string message =
-      error.message.starts_with(path) ? error.message : fmt::format("{}: {}", path, error.message);
-  if (error.code == ErrorCode::kNotFound || error.code == ErrorCode::kPermissionDenied) {
-    message += "; check that the folder exists and is writable (key `history.file`)";
-  }
-  return {.code = error.code, .message = std::move(message)};
+                  "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)",
+                  kind.tables, kind.application, kind.schema));
 }
 
 std::string UtcStamp(Timestamp t) {
@@ -181,8 +144,10 @@ Result<std::string> MoveAside(const std::string& path, Timestamp now) {
   }
   // Move the log first: it is useless without the file, and SQLite would apply it to a new file of
   // the same name.
-  const bool has_log = !error && fs::exists(path + "-wal", error);
-  if (!error && has_log) fs::rename(path + "-wal", aside + "-wal", error);
+  for (const char* log : {"-wal", "-journal"}) {
+    const bool has_log = !error && fs::exists(path + log, error);
+    if (!error && has_log) fs::rename(path + log, aside + log, error);
+  }
   if (!error) fs::rename(path, aside, error);
   if (error) {
     return MakeError(ErrorCode::kPermissionDenied,
@@ -192,33 +157,63 @@ Result<std::string> MoveAside(const std::string& path, Timestamp now) {
   return aside;
 }
 
-Result<Database> OpenHistory(const std::string& path, Timestamp now, const Notify& notify) {
-  for (int attempt = 0;; ++attempt) {
-    const Mark mark = MarkOf(path);
-    if (mark == Mark::kNoDatabase) return NotOurs(path, "not an SQLite database");
-    if (mark == Mark::kOthers) return NotOurs(path, kOtherProgram);
-    auto database = Database::Open(path, Database::Access::kWrite);
-    if (!database) return tl::unexpected(Described(path, database.error()));
-    const Result<Found> found = Look(*database);
-    if (!found) return tl::unexpected(Described(path, found.error()));
-    if (found->kind == Kind::kNew || found->kind == Kind::kHistory) {
-      const Status prepared = Prepare(*database, found->kind == Kind::kNew);
-      if (!prepared) return tl::unexpected(Described(path, prepared.error()));
-      return database;
+Result<SQLite::Database> OpenOwnDatabase(const DatabaseKind& kind, const std::string& path,
+                                         Timestamp now, const Notify& notify) {
+  const auto not_ours = [&](std::string_view what) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: {}, not a {} file of rocescope; the file was not changed; "
+                                 "use another file (key `{}`)",
+                                 path, what, kind.name, kind.key));
+  };
+  const auto failed = [&](Error error) {
+    if (error.code == ErrorCode::kNotFound || error.code == ErrorCode::kPermissionDenied) {
+      error.message +=
+          fmt::format("; check that the folder exists and is writable (key `{}`)", kind.key);
     }
+    return tl::unexpected(std::move(error));
+  };
+  constexpr std::string_view kOtherProgram = "a database of another program";
+  for (int attempt = 0;; ++attempt) {
+    const Mark mark = MarkOf(path, kind.application);
+    if (mark == Mark::kNoDatabase) return not_ours("not an SQLite database");
+    if (mark == Mark::kOthers) return not_ours(kOtherProgram);
+    auto database = OpenDatabase(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    if (!database) return failed(database.error());
+    int schema = 0;
+    const auto content = Caught(*database, [&] {
+      const Content found = ContentOf(*database, kind, schema);
+      if (found == Content::kNothing || found == Content::kOurs) {
+        Prepare(*database, kind, found == Content::kNothing);
+      }
+      return found;
+    });
     // Without the application id, a damaged file may belong to another program.
-    if (found->kind == Kind::kForeign) return NotOurs(path, kOtherProgram);
-    if (mark != Mark::kOurs) return NotOurs(path, "a damaged database");
+    if (content == Content::kForeign) return not_ours(kOtherProgram);
+    if (content == Content::kNewer) {
+      return MakeError(
+          ErrorCode::kUnimplemented,
+          fmt::format("{}: schema {} of a newer rocescope (this one supports up to {}): "
+                      "update rocescope, or use another file (key `{}`)",
+                      path, schema, kind.schema, kind.key));
+    }
+    if (content) return *std::move(database);
+    if (content.error().fault != DatabaseFault::kDamaged) return failed(content.error());
+    if (mark != Mark::kOurs) return not_ours("a damaged database");
+    const std::string& why = content.error().message;
     if (attempt > 0) {
       return MakeError(ErrorCode::kUnavailable,
-                       fmt::format("{}: {}, although the file was just created", path, found->why));
+                       fmt::format("{}, although the file was just created", why));
     }
-    *database = Database();  // close it before it is moved
+    database = tl::unexpected(content.error());  // closes it before it is moved
     const Result<std::string> aside = MoveAside(path, now);
     if (!aside) return tl::unexpected(aside.error());
     notify(Severity::kError,
-           fmt::format("{}; moved the file to {}, and started a new history", found->why, *aside));
+           fmt::format("{}; moved the file to {}, and started a new {}", why, *aside, kind.name));
   }
+}
+
+Result<SQLite::Database> OpenHistory(const std::string& path, Timestamp now, const Notify& notify) {
+  return OpenOwnDatabase(kHistoryKind, path, now, notify);
 }
 
 uint64_t HistoryBytes(const std::string& path) {

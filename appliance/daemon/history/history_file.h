@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The history file: its tables, how it is opened, and what happens to a damaged one.
+// The database files of rocescope: how they are opened, and what happens to a damaged one; the
+// tables of the history.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "appliance/common/process/notice.h"
 #include "appliance/daemon/history/database.h"
@@ -11,15 +14,25 @@
 
 namespace rocescope {
 
-// Application id in the file header, which `file` displays. The default of SQLite is 0.
-inline constexpr int32_t kHistoryApplication = 0x526f4345;  // "RoCE"
-// Schema version of the tables. A file with a later version is refused.
+struct DatabaseKind {
+  std::string_view name;
+  std::string_view key;  // configuration key of the file
+  int32_t application;   // in the file header, `file` displays it; the default of SQLite is 0
+  int32_t schema;        // version of the tables; a file with a later version is refused
+  const char* tables;    // creates them
+  const char* pragmas;   // for each connection
+  // Each reads one end of a table or index, which is lost in a truncated file.
+  std::span<const char* const> probes;
+};
+
 inline constexpr int32_t kHistorySchema = 1;
 
-// Opens the file for writing and creates it if needed. A damaged history is moved aside, which
+// Opens the file for writing and creates it if needed. A damaged file is moved aside, which
 // `notify` reports, and a new file is created. A file without our application id is an error and is
 // not changed. The error says what to do.
-Result<Database> OpenHistory(const std::string& path, Timestamp now, const Notify& notify);
+Result<SQLite::Database> OpenOwnDatabase(const DatabaseKind& kind, const std::string& path,
+                                         Timestamp now, const Notify& notify);
+Result<SQLite::Database> OpenHistory(const std::string& path, Timestamp now, const Notify& notify);
 
 // Moves the file and its SQLite side files to FILE.broken-TIME and returns the new path. No process
 // may have it open. Returns an error if the file cannot be examined or moved. Does not throw.

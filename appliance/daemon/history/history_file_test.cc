@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "appliance/daemon/history/database.h"
 #include "appliance/daemon/history/history_fixture.h"
 
 namespace rocescope {
@@ -21,7 +22,7 @@ constexpr Timestamp kNow = FromNanoseconds((int64_t{20'455} * 86'400 + 11'045) *
 
 class HistoryFile : public HistoryTest {
  protected:
-  Result<Database> OpenFile() { return OpenHistory(file_, kNow, EventPublisher()); }
+  Result<SQLite::Database> OpenFile() { return OpenHistory(file_, kNow, EventPublisher()); }
   std::string ErrorOfOpening() {
     const auto opened = OpenFile();
     return opened ? "" : opened.error().message;
@@ -31,10 +32,9 @@ class HistoryFile : public HistoryTest {
     return {std::istreambuf_iterator<char>(file), {}};
   }
   void Execute(const char* sql) {
-    auto database = Database::Open(file_, Database::Access::kWrite);
+    auto database = OpenDatabase(file_, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     ASSERT_TRUE(database);
-    const Status done = database->Execute(sql);
-    ASSERT_TRUE(done) << done.error().message;
+    database->exec(sql);
   }
 };
 
@@ -43,9 +43,9 @@ TEST_F(HistoryFile, IsCreatedAndReopened) {
   Execute("INSERT INTO ports (name) VALUES ('leaf0:Ethernet1')");
   auto again = OpenFile();
   ASSERT_TRUE(again);
-  EXPECT_EQ(again->Value("SELECT count(*) FROM ports").value(), 1);
-  EXPECT_EQ(again->Value("PRAGMA user_version").value(), kHistorySchema);
-  EXPECT_EQ(again->Value("PRAGMA auto_vacuum").value(), 2) << "incremental";
+  EXPECT_EQ(again->execAndGet("SELECT count(*) FROM ports").getInt64(), 1);
+  EXPECT_EQ(again->execAndGet("PRAGMA user_version").getInt64(), kHistorySchema);
+  EXPECT_EQ(again->execAndGet("PRAGMA auto_vacuum").getInt64(), 2) << "incremental";
   EXPECT_THAT(told_, IsEmpty());
 }
 

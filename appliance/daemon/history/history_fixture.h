@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "appliance/daemon/history/history_file.h"
 #include "appliance/daemon/history/history_store.h"
 
 namespace rocescope {

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <thread>
 
+#include "appliance/daemon/history/database.h"
 #include "appliance/daemon/history/history_fixture.h"
 #include "appliance/daemon/history/history_store.h"
 
@@ -80,14 +81,14 @@ class HistoryKill : public HistoryTest {
     EXPECT_TRUE(database);
     if (!database) return 0;
     EXPECT_EQ(database
-                  ->Value("SELECT count(*) FROM pragma_quick_check "
-                          "WHERE quick_check != 'ok'")
-                  .value(),
+                  ->execAndGet("SELECT count(*) FROM pragma_quick_check "
+                               "WHERE quick_check != 'ok'")
+                  .getInt64(),
               0);
-    const int64_t rows = database->Value("SELECT count(*) FROM events").value();
-    EXPECT_EQ(database->Value("SELECT max(at_ns) FROM events").value(), rows);
-    EXPECT_EQ(database->Value("SELECT count(DISTINCT at_ns) FROM events").value(), rows);
-    EXPECT_EQ(database->Value("SELECT count(*) FROM event_jobs").value(), 2 * rows);
+    const int64_t rows = database->execAndGet("SELECT count(*) FROM events").getInt64();
+    EXPECT_EQ(database->execAndGet("SELECT max(at_ns) FROM events").getInt64(), rows);
+    EXPECT_EQ(database->execAndGet("SELECT count(DISTINCT at_ns) FROM events").getInt64(), rows);
+    EXPECT_EQ(database->execAndGet("SELECT count(*) FROM event_jobs").getInt64(), 2 * rows);
     return rows;
   }
 };

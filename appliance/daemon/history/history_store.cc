@@ -17,7 +17,9 @@
 #include <thread>
 #include <utility>
 
+#include "appliance/daemon/history/database.h"
 #include "appliance/daemon/history/file_lock.h"
+#include "appliance/daemon/history/history_file.h"
 #include "appliance/daemon/history/row_writer.h"
 #include "base/thread_name.h"
 #include "dataplane/source/wall_clock.h"
@@ -106,13 +108,15 @@ class HistoryStore::Writer {
 
   // Runs a query on a connection of its own.
   template <typename Answer, typename Query>
-  Answer Read(Answer (*find)(Database&, const Query&), const Query& query) const {
+  Result<Answer> Read(Answer (*find)(SQLite::Database&, const Query&), const Query& query) const {
     const std::shared_lock lock(file_);
-    auto database = Database::Open(options_.file, Database::Access::kRead);
+    const Clock::time_point end = Clock::now() + options_.longest_question;
+    auto database = OpenDatabase(options_.file, SQLite::OPEN_READONLY);
     if (!database) return tl::unexpected(database.error());
-    database->LimitTo(options_.longest_question);
-    Answer answer = find(*database, query);
-    if (answer || !database->ran_out()) return answer;
+    LimitTo(*database, end);
+    auto answer = Caught(*database, [&] { return find(*database, query); });
+    if (answer) return *std::move(answer);
+    if (answer.error().fault != DatabaseFault::kInterrupted) return tl::unexpected(answer.error());
     return MakeError(ErrorCode::kResourceExhausted,
                      fmt::format("the history query was cancelled after {:.1f} s",
                                  std::chrono::duration<double>(options_.longest_question).count()));
@@ -146,11 +150,12 @@ class HistoryStore::Writer {
   Status OpenFile() {
     auto database = OpenHistory(options_.file, WallClock(), notify_);
     if (!database) return tl::unexpected(database.error());
-    database_ = std::make_unique<Database>(*std::move(database));
-    if (const Status bound = BoundFile(*database_, options_.retention); !bound) return bound;
-    auto rows = RowWriter::Make(*database_);
-    if (!rows) return tl::unexpected(rows.error());
-    rows_ = *std::move(rows);
+    database_ = *std::move(database);
+    const auto prepared = Caught(*database_, [&] {
+      BoundFile(*database_, options_.retention);
+      rows_.emplace(*database_);
+    });
+    if (!prepared) return tl::unexpected(prepared.error());
     for (size_t i = 0; i < kParts.size(); ++i) parts_[i] = IdentityOf(options_.file + kParts[i]);
     return {};
   }
@@ -196,11 +201,10 @@ class HistoryStore::Writer {
   }
 
   void Write(std::span<const HistoryRow> batch, bool too_late) {
-    Status written =
-        too_late ? Status(MakeError(ErrorCode::kUnavailable,
-                                    options_.file + ": writing takes too long during shutdown"))
-                 : TryWrite(batch);
-    for (int step = 0; step < kStepsForRoom && IsFull(written) && Retain(); ++step) {
+    DatabaseResult<void> written =
+        too_late ? Failure(": writing takes too long during shutdown") : TryWrite(batch);
+    const auto is_full = [&] { return !written && written.error().fault == DatabaseFault::kFull; };
+    for (int step = 0; step < kStepsForRoom && is_full() && Retain(); ++step) {
       written = TryWrite(batch);
     }
     // The problem comes first: Flush returns as soon as the rows are counted.
@@ -213,20 +217,19 @@ class HistoryStore::Writer {
     Settle();
   }
 
-  bool IsFull(const Status& written) const {
-    return !written && rows_ && rows_->fault() == DatabaseFault::kFull;
+  tl::unexpected<DatabaseError> Failure(std::string_view what) const {
+    return tl::unexpected(DatabaseError{
+        {.code = ErrorCode::kUnavailable, .message = fmt::format("{}{}", options_.file, what)}});
   }
 
-  Status TryWrite(std::span<const HistoryRow> batch) {
+  DatabaseResult<void> TryWrite(std::span<const HistoryRow> batch) {
     if (!database_) {
-      return MakeError(
-          ErrorCode::kUnavailable,
-          options_.file + (is_gone_ ? ": the file does not exist" : ": the file is damaged again"));
+      return Failure(is_gone_ ? ": the file does not exist" : ": the file is damaged again");
     }
-    Status written = rows_->Write(batch);
-    if (written || rows_->fault() != DatabaseFault::kDamaged) return written;
-    if (!Restart(written.error())) return written;
-    return rows_->Write(batch);
+    const auto write = [&] { rows_->Write(batch); };
+    auto written = Caught(*database_, write);
+    if (written || written.error().fault != DatabaseFault::kDamaged) return written;
+    return Restart(written.error()) ? Caught(*database_, write) : written;
   }
 
   // Replaces a damaged file, but only once, so that a faulty disk does not fill up with damaged
@@ -253,7 +256,8 @@ class HistoryStore::Writer {
   // Returns true if there is more to delete.
   bool Retain() {
     if (!database_) return false;
-    const auto more = rocescope::Retain(*database_, options_.retention, WallClock());
+    const auto more = Caught(
+        *database_, [&] { return rocescope::Retain(*database_, options_.retention, WallClock()); });
     rows_->ForgetNames();
     if (more) return *more;
     if (more.error().fault == DatabaseFault::kDamaged && Restart(more.error())) return false;
@@ -298,8 +302,8 @@ class HistoryStore::Writer {
   const HistoryOptions options_;
   const Notify notify_;
   const FileLock lock_;
-  mutable std::shared_mutex file_;      // exclusive: while the file is replaced
-  std::unique_ptr<Database> database_;  // rows_ refers to it; null: it was damaged twice
+  mutable std::shared_mutex file_;            // exclusive: while the file is replaced
+  std::optional<SQLite::Database> database_;  // rows_ refers to it; none: it was damaged twice
   std::optional<RowWriter> rows_;
   bool has_begun_anew_ = false;
   static constexpr std::array kParts = {"", "-wal", "-shm"};

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "appliance/daemon/history/history_file.h"
+#include "appliance/common/process/notice.h"
 #include "appliance/daemon/history/queries.h"
 #include "appliance/daemon/history/retention.h"
 #include "appliance/daemon/history/row_queue.h"

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <thread>
 
+#include "appliance/daemon/history/database.h"
 #include "appliance/daemon/history/history_fixture.h"
 
 namespace rocescope {
@@ -204,13 +205,12 @@ TEST_F(HistoryStoreTest, DeletesTheOldestEventsAtTheSizeLimit) {
 
 // Simulates a misdirected write: the table of events starts beyond the end of the file.
 void Break(const std::string& file) {
-  auto database = Database::Open(file, Database::Access::kWrite);
+  auto database = OpenDatabase(file, SQLite::OPEN_READWRITE);
   ASSERT_TRUE(database);
   for (const char* sql : {"PRAGMA writable_schema = ON",
                           "UPDATE sqlite_schema SET rootpage = 1000000 WHERE name = 'events'",
                           "PRAGMA schema_version = 1000"}) {
-    const Status done = database->Execute(sql);
-    ASSERT_TRUE(done) << done.error().message;
+    database->exec(sql);
   }
 }
 

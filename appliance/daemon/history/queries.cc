@@ -2,9 +2,8 @@
 #include "appliance/daemon/history/queries.h"
 
 #include <algorithm>
-#include <string_view>
-#include <utility>
 
+#include "appliance/daemon/history/database.h"
 #include "appliance/daemon/history/rows.h"
 
 namespace rocescope {
@@ -51,86 +50,70 @@ struct Range {
 int64_t RoundedUp(int64_t value, int64_t unit) { return value / unit + (value % unit > 0 ? 1 : 0); }
 
 // Returns the requested range, restricted to the minutes in the table.
-Result<Range> RangeOf(Database& database, const SeriesQuery& query, const std::string& table) {
-  const auto first = database.Value("SELECT ifnull(min(minute), 0) FROM " + table);
-  if (!first) return tl::unexpected(first.error());
-  const auto last = database.Value("SELECT ifnull(max(minute), -1) FROM " + table);
-  if (!last) return tl::unexpected(last.error());
+Range RangeOf(SQLite::Database& database, const SeriesQuery& query, const std::string& table) {
+  const int64_t first = database.execAndGet("SELECT ifnull(min(minute), 0) FROM " + table);
+  const int64_t last = database.execAndGet("SELECT ifnull(max(minute), -1) FROM " + table);
   Range range;
-  range.first = std::max(*first, IntervalIndex(query.from, kMinute));
-  range.end = std::min(*last + 1, RoundedUp(ToNanoseconds(query.until), kMinute.count()));
+  range.first = std::max(first, IntervalIndex(query.from, kMinute));
+  range.end = std::min(last + 1, RoundedUp(ToNanoseconds(query.until), kMinute.count()));
   range.end = std::max(range.first, range.end);
   range.step = StepMinutes(range.first, range.end, RoundedUp(query.step.count(), kMinute.count()),
                            query.max_points);
   return range;
 }
 
-template <typename Count>
-Count CountAt(const Statement& row, int column) {
-  return static_cast<Count>(row.Integer(column));
+int64_t Integer(const SQLite::Statement& row, int column) { return row.getColumn(column); }
+uint64_t Count(const SQLite::Statement& row, int column) {
+  return static_cast<uint64_t>(Integer(row, column));
+}
+uint32_t SmallCount(const SQLite::Statement& row, int column) {
+  return static_cast<uint32_t>(Integer(row, column));
 }
 
-Timestamp StartOf(const Statement& row) {
-  return FromNanoseconds(row.Integer(0) * kMinute.count());
+Timestamp StartOf(const SQLite::Statement& row) {
+  return FromNanoseconds(Integer(row, 0) * kMinute.count());
 }
 
-LinkPoint LinkPointOf(const Statement& row) {
+LinkPoint LinkPointOf(const SQLite::Statement& row) {
   return {.from = StartOf(row),
-          .windows = CountAt<uint32_t>(row, 1),
-          .use_windows = CountAt<uint32_t>(row, 2),
-          .use_sum = row.Real(3),
-          .use_most = row.Real(4),
-          .bytes = row.Count(5),
-          .marked = row.Count(6),
-          .dropped = row.Count(7),
-          .paused_ns = row.Count(8),
-          .peak_bytes = row.Count(9),
-          .errors = row.Count(10)};
+          .windows = SmallCount(row, 1),
+          .use_windows = SmallCount(row, 2),
+          .use_sum = row.getColumn(3).getDouble(),
+          .use_most = row.getColumn(4).getDouble(),
+          .bytes = Count(row, 5),
+          .marked = Count(row, 6),
+          .dropped = Count(row, 7),
+          .paused_ns = Count(row, 8),
+          .peak_bytes = Count(row, 9),
+          .errors = Count(row, 10)};
 }
 
-JobPoint JobPointOf(const Statement& row) {
+JobPoint JobPointOf(const SQLite::Statement& row) {
   return {.from = StartOf(row),
-          .looks = CountAt<uint32_t>(row, 1),
-          .bytes = row.Count(2),
-          .iterations = row.Real(3),
-          .period_looks = CountAt<uint32_t>(row, 4),
-          .period_sum_ns = row.Count(5),
-          .findings = CountAt<uint32_t>(row, 6),
-          .service = CountAt<uint32_t>(row, 7)};
+          .looks = SmallCount(row, 1),
+          .bytes = Count(row, 2),
+          .iterations = row.getColumn(3).getDouble(),
+          .period_looks = SmallCount(row, 4),
+          .period_sum_ns = Count(row, 5),
+          .findings = SmallCount(row, 6),
+          .service = SmallCount(row, 7)};
 }
 
-template <typename Visit>
-Status ForEachRow(Statement& statement, Visit visit) {
-  while (true) {
-    const Result<bool> row = statement.Step();
-    if (!row) return tl::unexpected(row.error());
-    if (!*row) return {};
-    visit(statement);
-  }
-}
-
-template <typename Point, typename Key, typename Make>
-Result<Series<Point>> Points(Database& database, std::string_view sql, const Range& range, Key key,
-                             Make make) {
-  auto statement = database.Prepare(sql);
-  if (!statement) return tl::unexpected(statement.error());
-  statement->Begin(range.step, range.first, range.end, key);
+template <typename Point, typename Key>
+Series<Point> Points(SQLite::Database& database, const std::string& sql, const Range& range,
+                     const Key& key, Point (*make)(const SQLite::Statement&)) {
+  SQLite::Statement statement(database, sql);
+  Bound(statement, range.step, range.first, range.end, key);
   Series<Point> series = {.is_known = true, .step = range.step * kMinute};
-  const Status read =
-      ForEachRow(*statement, [&](const Statement& row) { series.points.push_back(make(row)); });
-  if (!read) return tl::unexpected(read.error());
+  while (statement.executeStep()) series.points.push_back(make(statement));
   return series;
 }
 
 // Returns nullopt if there is no such row.
-Result<std::optional<int64_t>> IdOf(Database& database, std::string_view sql,
-                                    const std::string& name) {
-  auto statement = database.Prepare(sql);
-  if (!statement) return tl::unexpected(statement.error());
-  statement->Begin(int64_t{0}, int64_t{0}, int64_t{0}, std::string_view(name));
-  const Result<bool> row = statement->Step();
-  if (!row) return tl::unexpected(row.error());
-  return *row ? std::optional(statement->Integer(0)) : std::nullopt;
+std::optional<int64_t> IdOf(SQLite::Database& database, const char* sql, const std::string& name) {
+  SQLite::Statement statement(database, sql);
+  if (!Bound(statement, 0, 0, 0, name).executeStep()) return std::nullopt;
+  return Integer(statement, 0);
 }
 
 }  // namespace
@@ -147,44 +130,35 @@ int64_t StepMinutes(int64_t first, int64_t end, int64_t asked, uint32_t most) {
   return units * unit;
 }
 
-Result<EventPage> FindEvents(Database& database, const EventQuery& query) {
-  auto statement = database.Prepare(kEvents);
-  if (!statement) return tl::unexpected(statement.error());
+EventPage FindEvents(SQLite::Database& database, const EventQuery& query) {
   const EventCursor after = query.after.value_or(EventCursor{.at_ns = INT64_MAX, .id = INT64_MAX});
-  statement->Begin(ToNanoseconds(query.from), ToNanoseconds(query.until), after.at_ns, after.id,
-                   std::string_view(query.kind), std::string_view(query.place),
-                   std::string_view(query.job), int64_t{query.most} + 1);
+  SQLite::Statement row(database, kEvents);
+  Bound(row, ToNanoseconds(query.from), ToNanoseconds(query.until), after.at_ns, after.id,
+        query.kind, query.place, query.job, int64_t{query.most} + 1);
   EventPage page;
   EventCursor last;
-  const Status read = ForEachRow(*statement, [&](const Statement& row) {
+  while (row.executeStep()) {
     if (page.messages.size() == query.most) {
       page.next = last;
-      return;
+      break;
     }
-    page.messages.push_back(row.Bytes(0));
-    last = {.at_ns = row.Integer(1), .id = row.Integer(2)};
-  });
-  if (!read) return tl::unexpected(read.error());
+    page.messages.push_back(row.getColumn(0).getString());
+    last = {.at_ns = Integer(row, 1), .id = Integer(row, 2)};
+  }
   return page;
 }
 
-Result<Series<LinkPoint>> FindLinkSeries(Database& database, const SeriesQuery& query) {
+Series<LinkPoint> FindLinkSeries(SQLite::Database& database, const SeriesQuery& query) {
   const auto port = IdOf(database, "SELECT id FROM ports WHERE name = ?4", query.name);
-  if (!port) return tl::unexpected(port.error());
-  if (!*port) return Series<LinkPoint>{};
-  const auto range = RangeOf(database, query, "link_minutes");
-  if (!range) return tl::unexpected(range.error());
-  return Points<LinkPoint>(database, kLinkPoints, *range, **port, LinkPointOf);
+  if (!port) return {};
+  return Points(database, kLinkPoints, RangeOf(database, query, "link_minutes"), *port,
+                LinkPointOf);
 }
 
-Result<Series<JobPoint>> FindJobSeries(Database& database, const SeriesQuery& query) {
-  const auto job = IdOf(database, kJobIds, query.name);
-  if (!job) return tl::unexpected(job.error());
-  if (!*job) return Series<JobPoint>{};
-  const auto range = RangeOf(database, query, "job_minutes");
-  if (!range) return tl::unexpected(range.error());
+Series<JobPoint> FindJobSeries(SQLite::Database& database, const SeriesQuery& query) {
+  if (!IdOf(database, kJobIds, query.name)) return {};
   const std::string sql = std::string(kJobPoints) + kJobIds + ") GROUP BY point ORDER BY point";
-  return Points<JobPoint>(database, sql, *range, std::string_view(query.name), JobPointOf);
+  return Points(database, sql, RangeOf(database, query, "job_minutes"), query.name, JobPointOf);
 }
 
 }  // namespace rocescope

@@ -7,8 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "appliance/daemon/history/database.h"
 #include "base/time.h"
+
+namespace SQLite {
+class Database;
+}
 
 namespace rocescope {
 
@@ -35,7 +38,8 @@ struct EventPage {
   std::optional<EventCursor> next;    // nullopt: this is the last page
 };
 
-Result<EventPage> FindEvents(Database& database, const EventQuery& query);
+// All queries throw SQLite::Exception.
+EventPage FindEvents(SQLite::Database& database, const EventQuery& query);
 
 struct SeriesQuery {
   std::string name;  // port name; or job id, or the number or name of the job in the scheduler
@@ -79,8 +83,8 @@ struct Series {
   std::vector<Point> points;  // in ascending time; steps without data have no point
 };
 
-Result<Series<LinkPoint>> FindLinkSeries(Database& database, const SeriesQuery& query);
-Result<Series<JobPoint>> FindJobSeries(Database& database, const SeriesQuery& query);
+Series<LinkPoint> FindLinkSeries(SQLite::Database& database, const SeriesQuery& query);
+Series<JobPoint> FindJobSeries(SQLite::Database& database, const SeriesQuery& query);
 
 // Returns the step in minutes: the smallest multiple of `asked` (at least 1) that divides the
 // minutes from `first` to before `end` into at most `most` (at least 2) intervals that start at

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "appliance/daemon/history/database.h"
 #include "appliance/daemon/history/history_fixture.h"
 #include "appliance/daemon/history/row_writer.h"
 
@@ -19,19 +20,12 @@ class Queries : public HistoryTest {
  protected:
   Queries() : database_(OpenHistory(file_, FromNanoseconds(0), EventPublisher()).value()) {}
 
-  void Write(const std::vector<HistoryRow>& rows) {
-    auto writer = RowWriter::Make(database_);
-    ASSERT_TRUE(writer) << writer.error().message;
-    const Status written = writer->Write(rows);
-    ASSERT_TRUE(written) << written.error().message;
-  }
+  void Write(const std::vector<HistoryRow>& rows) { RowWriter(database_).Write(rows); }
   std::vector<std::string> EventsOf(const EventQuery& query) {
-    const auto page = FindEvents(database_, query);
-    EXPECT_TRUE(page) << page.error().message;
-    return page->messages;
+    return FindEvents(database_, query).messages;
   }
 
-  Database database_;
+  SQLite::Database database_;
 };
 
 TEST_F(Queries, EventsAreFoundByTimeKindPlaceAndJob) {
@@ -60,10 +54,9 @@ TEST_F(Queries, PagesContainEachEventOnce) {
   EventQuery query = {.most = 3};
   do {
     const auto page = FindEvents(database_, query);
-    ASSERT_TRUE(page);
-    EXPECT_LE(page->messages.size(), 3u);
-    all.insert(all.end(), page->messages.begin(), page->messages.end());
-    query.after = page->next;
+    EXPECT_LE(page.messages.size(), 3u);
+    all.insert(all.end(), page.messages.begin(), page.messages.end());
+    query.after = page.next;
     Write({EventAt(1000, "new")});
   } while (query.after);
   EXPECT_THAT(all, ElementsAre("9", "8", "7", "6", "5", "4", "3", "2", "1", "0"));
@@ -81,40 +74,37 @@ TEST_F(Queries, SeriesAggregatesSumsAndMaxima) {
   }
   Write(rows);
   const auto fine = FindLinkSeries(database_, {.name = "p"});
-  ASSERT_TRUE(fine) << fine.error().message;
-  EXPECT_EQ(fine->step, kMinute);
-  ASSERT_THAT(fine->points, SizeIs(59));
-  EXPECT_EQ(fine->points.front().from, Minute(100));
-  EXPECT_EQ(fine->points.front().bytes, 10u);
+  EXPECT_EQ(fine.step, kMinute);
+  ASSERT_THAT(fine.points, SizeIs(59));
+  EXPECT_EQ(fine.points.front().from, Minute(100));
+  EXPECT_EQ(fine.points.front().bytes, 10u);
   // 105 to 140 in steps of 15: 105-119, 120-134, 135-139.
   const auto coarse = FindLinkSeries(database_, {.name = "p",
                                                  .from = Minute(105),
                                                  .until = Minute(140),
                                                  .step = std::chrono::seconds(14 * 60 + 1),
                                                  .max_points = 3});
-  ASSERT_TRUE(coarse);
-  EXPECT_EQ(coarse->step, 15 * kMinute);
-  ASSERT_THAT(coarse->points, SizeIs(3));
-  EXPECT_EQ(coarse->points[0].from, Minute(105));
-  EXPECT_EQ(coarse->points[0].bytes, 150u);
-  EXPECT_EQ(coarse->points[1].bytes, 140u);
-  EXPECT_EQ(coarse->points[1].use_windows, 14u);
-  EXPECT_DOUBLE_EQ(coarse->points[1].use_sum, 7.0);
-  EXPECT_DOUBLE_EQ(coarse->points[1].use_most, 0.134);
-  EXPECT_EQ(coarse->points[1].peak_bytes, 880u);
-  EXPECT_EQ(coarse->points[2].bytes, 50u);
+  EXPECT_EQ(coarse.step, 15 * kMinute);
+  ASSERT_THAT(coarse.points, SizeIs(3));
+  EXPECT_EQ(coarse.points[0].from, Minute(105));
+  EXPECT_EQ(coarse.points[0].bytes, 150u);
+  EXPECT_EQ(coarse.points[1].bytes, 140u);
+  EXPECT_EQ(coarse.points[1].use_windows, 14u);
+  EXPECT_DOUBLE_EQ(coarse.points[1].use_sum, 7.0);
+  EXPECT_DOUBLE_EQ(coarse.points[1].use_most, 0.134);
+  EXPECT_EQ(coarse.points[1].peak_bytes, 880u);
+  EXPECT_EQ(coarse.points[2].bytes, 50u);
   const auto empty = FindLinkSeries(database_, {.name = "p", .from = Minute(500)});
-  EXPECT_TRUE(empty->is_known);
-  EXPECT_THAT(empty->points, IsEmpty());
-  EXPECT_FALSE(FindLinkSeries(database_, {.name = "nobody"})->is_known);
+  EXPECT_TRUE(empty.is_known);
+  EXPECT_THAT(empty.points, IsEmpty());
+  EXPECT_FALSE(FindLinkSeries(database_, {.name = "nobody"}).is_known);
 }
 
 TEST_F(Queries, MinuteOfAWrongClockTakesNoTime) {
   Write({LinkAt(0, "p", 1), LinkAt(29'000'000, "p", 2), LinkAt(58'000'000, "p", 3)});
   const auto series = FindLinkSeries(database_, {.name = "p"});
-  ASSERT_TRUE(series);
-  ASSERT_THAT(series->points, SizeIs(3));
-  EXPECT_EQ(series->step, 58'001 * kMinute) << "1,000 of them are the least that cover 58,000,001";
+  ASSERT_THAT(series.points, SizeIs(3));
+  EXPECT_EQ(series.step, 58'001 * kMinute) << "1,000 of them are the least that cover 58,000,001";
 }
 
 TEST_F(Queries, FindsAJobByIdNumberAndName) {
@@ -129,19 +119,18 @@ TEST_F(Queries, FindsAJobByIdNumberAndName) {
                    .service = 3},
          JobMinute{.minute = 6, .job = "nccl-2", .looks = 1, .bytes = 50}});
   const auto by_id = FindJobSeries(database_, {.name = "nccl-1", .step = 10 * kMinute});
-  ASSERT_TRUE(by_id) << by_id.error().message;
-  ASSERT_THAT(by_id->points, SizeIs(1));
-  EXPECT_EQ(by_id->points[0].from, Minute(0));
-  EXPECT_EQ(by_id->points[0].bytes, 3u) << "before and after the scheduler registered it";
-  EXPECT_EQ(by_id->points[0].findings, 2u);
-  EXPECT_EQ(by_id->points[0].service, 3u);
+  ASSERT_THAT(by_id.points, SizeIs(1));
+  EXPECT_EQ(by_id.points[0].from, Minute(0));
+  EXPECT_EQ(by_id.points[0].bytes, 3u) << "before and after the scheduler registered it";
+  EXPECT_EQ(by_id.points[0].findings, 2u);
+  EXPECT_EQ(by_id.points[0].service, 3u);
   for (const char* name : {"4711", "pretrain"}) {
     const auto series = FindJobSeries(database_, {.name = name});
-    ASSERT_THAT(series->points, SizeIs(1)) << name;
-    EXPECT_EQ(series->points[0].bytes, 2u);
+    ASSERT_THAT(series.points, SizeIs(1)) << name;
+    EXPECT_EQ(series.points[0].bytes, 2u);
   }
-  EXPECT_FALSE(FindJobSeries(database_, {.name = ""})->is_known);
-  EXPECT_FALSE(FindJobSeries(database_, {.name = "0"})->is_known);
+  EXPECT_FALSE(FindJobSeries(database_, {.name = ""}).is_known);
+  EXPECT_FALSE(FindJobSeries(database_, {.name = "0"}).is_known);
 }
 
 TEST(StepMinutes, IsTheSmallestMultipleWithinTheLimit) {

@@ -4,29 +4,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
+#include "appliance/daemon/history/database.h"
 #include "appliance/daemon/history/rows.h"
 
 namespace rocescope {
 namespace {
 
 // Delete the oldest rows of a table before ?1, at most ?2.
-constexpr std::string_view kEventJobs =
+constexpr const char* kEventJobs =
     "DELETE FROM event_jobs WHERE event IN "
     "(SELECT id FROM events WHERE at_ns < ?1 ORDER BY at_ns, id LIMIT ?2)";
-constexpr std::string_view kRetainedEvents =
+constexpr const char* kRetainedEvents =
     "DELETE FROM events WHERE id IN "
     "(SELECT id FROM events WHERE at_ns < ?1 ORDER BY at_ns, id LIMIT ?2)";
-constexpr std::string_view kLinkMinutes =
+constexpr const char* kLinkMinutes =
     "DELETE FROM link_minutes WHERE (minute, port) IN "
     "(SELECT minute, port FROM link_minutes WHERE minute < ?1 ORDER BY minute, port LIMIT ?2)";
-constexpr std::string_view kJobMinutes =
+constexpr const char* kJobMinutes =
     "DELETE FROM job_minutes WHERE (job, minute) IN "
     "(SELECT job, minute FROM job_minutes WHERE minute < ?1 ORDER BY minute, job LIMIT ?2)";
 // Delete jobs without minutes, whose names are no longer needed.
-constexpr std::string_view kJobs =
+constexpr const char* kJobs =
     "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE NOT EXISTS "
     "(SELECT 1 FROM job_minutes WHERE job_minutes.job = jobs.id) LIMIT ?1)";
 
@@ -46,95 +45,68 @@ struct Pages {
   bool IsMostlyFree() const { return all > most || free > all / 4; }
 };
 
-class Step {
- public:
-  explicit Step(Database& database) : database_(database) {}
+Pages CountPages(SQLite::Database& database, const Retention& retention) {
+  const int64_t page_bytes = database.execAndGet("PRAGMA page_size");
+  return {.all = database.execAndGet("PRAGMA page_count"),
+          .free = database.execAndGet("PRAGMA freelist_count"),
+          .most = MostPages(retention, page_bytes)};
+}
 
-  // Returns the number of deleted rows; 0 after the first error.
-  template <typename... Values>
-  int64_t Delete(std::string_view sql, const Values&... values) {
-    if (!status_) return 0;
-    auto statement = database_.Prepare(sql);
-    if (!statement) {
-      status_ = tl::unexpected(statement.error());
-      return 0;
-    }
-    status_ = statement->Run(values...);
-    return status_ ? database_.changes() : 0;
-  }
-  int64_t Value(std::string_view sql) {
-    if (!status_) return 0;
-    const auto value = database_.Value(sql);
-    if (!value) status_ = tl::unexpected(value.error());
-    return value.value_or(0);
-  }
-  void Execute(const char* sql) {
-    if (status_) status_ = database_.Execute(sql);
-  }
+// Returns the number of deleted rows.
+template <typename... Values>
+int64_t Delete(SQLite::Database& database, const char* sql, const Values&... values) {
+  SQLite::Statement statement(database, sql);
+  return Bound(statement, values...).exec();
+}
 
-  int64_t DeleteEvents(int64_t before_ns, int64_t most) {
-    Delete(kEventJobs, before_ns, most);
-    return Delete(kRetainedEvents, before_ns, most);
-  }
-  // Deletes minutes of links and jobs before this one.
-  int64_t DeleteMinutes(int64_t before) {
-    const int64_t jobs = Delete(kJobMinutes, before, kRowsAStep);
-    if (jobs > 0) Delete(kJobs, kRowsAStep);
-    return std::max(jobs, Delete(kLinkMinutes, before, kRowsAStep));
-  }
-  // Deletes as many of the oldest minutes of links as fit into a step, and the minutes of jobs of
-  // the same time; without links, minutes of jobs only.
-  int64_t DeleteOldestMinutes() {
-    for (const std::string_view rows :
-         {"link_minutes ORDER BY minute, port", "job_minutes ORDER BY minute, job"}) {
-      const int64_t end = Value(
-          fmt::format("SELECT ifnull(max(minute) + 1, -1) FROM (SELECT minute FROM {} LIMIT {})",
-                      rows, kRowsAStep));
-      if (end >= 0) return DeleteMinutes(end);
-    }
-    return 0;
-  }
-  Pages CountPages(const Retention& retention) {
-    return {.all = Value("PRAGMA page_count"),
-            .free = Value("PRAGMA freelist_count"),
-            .most = MostPages(retention, std::max<int64_t>(Value("PRAGMA page_size"), 512))};
-  }
-  const Status& status() const { return status_; }
+int64_t DeleteEvents(SQLite::Database& database, int64_t before_ns, int64_t most) {
+  Delete(database, kEventJobs, before_ns, most);
+  return Delete(database, kRetainedEvents, before_ns, most);
+}
 
- private:
-  Database& database_;
-  Status status_;
-};
+// Deletes minutes of links and jobs before this one.
+int64_t DeleteMinutes(SQLite::Database& database, int64_t before) {
+  const int64_t jobs = Delete(database, kJobMinutes, before, kRowsAStep);
+  if (jobs > 0) Delete(database, kJobs, kRowsAStep);
+  return std::max(jobs, Delete(database, kLinkMinutes, before, kRowsAStep));
+}
+
+// Deletes as many of the oldest minutes of links as fit into a step, and the minutes of jobs of the
+// same time; without links, minutes of jobs only.
+int64_t DeleteOldestMinutes(SQLite::Database& database) {
+  for (const char* rows :
+       {"link_minutes ORDER BY minute, port", "job_minutes ORDER BY minute, job"}) {
+    const int64_t end = database.execAndGet(
+        fmt::format("SELECT ifnull(max(minute) + 1, -1) FROM (SELECT minute FROM {} LIMIT {})",
+                    rows, kRowsAStep));
+    if (end >= 0) return DeleteMinutes(database, end);
+  }
+  return 0;
+}
 
 }  // namespace
 
-Status BoundFile(Database& database, const Retention& retention) {
-  const auto page_bytes = database.Value("PRAGMA page_size");
-  if (!page_bytes) return tl::unexpected(page_bytes.error());
-  return database.Execute(
-      fmt::format("PRAGMA max_page_count = {}", MostPages(retention, *page_bytes)).c_str());
+void BoundFile(SQLite::Database& database, const Retention& retention) {
+  const int64_t page_bytes = database.execAndGet("PRAGMA page_size");
+  database.exec(fmt::format("PRAGMA max_page_count = {}", MostPages(retention, page_bytes)));
 }
 
-tl::expected<bool, DatabaseError> Retain(Database& database, const Retention& retention,
-                                         Timestamp now) {
-  Step step(database);
-  step.Execute("BEGIN IMMEDIATE");
-  const int64_t events = step.DeleteEvents(ToNanoseconds(now - retention.keep_events), kRowsAStep);
-  const int64_t minutes = step.DeleteMinutes(IntervalIndex(now - retention.keep_series, kMinute));
+bool Retain(SQLite::Database& database, const Retention& retention, Timestamp now) {
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  const int64_t events =
+      DeleteEvents(database, ToNanoseconds(now - retention.keep_events), kRowsAStep);
+  const int64_t minutes =
+      DeleteMinutes(database, IntervalIndex(now - retention.keep_series, kMinute));
   bool more = std::max(events, minutes) == kRowsAStep;
-  if (!more && step.CountPages(retention).IsNearlyFull()) {
-    more = step.DeleteOldestMinutes() > 0 || step.DeleteEvents(INT64_MAX, kEventsAStep) > 0;
+  if (!more && CountPages(database, retention).IsNearlyFull()) {
+    more = DeleteOldestMinutes(database) > 0 || DeleteEvents(database, INT64_MAX, kEventsAStep) > 0;
   }
-  step.Execute("COMMIT");
-  if (step.CountPages(retention).IsMostlyFree()) {
-    const int64_t before = step.Value("PRAGMA page_count");
-    step.Execute(fmt::format("PRAGMA incremental_vacuum({})", kPagesAStep).c_str());
-    more = more || step.Value("PRAGMA page_count") < before;
+  transaction.commit();
+  if (const Pages pages = CountPages(database, retention); pages.IsMostlyFree()) {
+    database.exec(fmt::format("PRAGMA incremental_vacuum({})", kPagesAStep));
+    more = more || CountPages(database, retention).all < pages.all;
   }
-  if (step.status()) return more;
-  const DatabaseFault fault = database.fault();
-  if (database.is_in_transaction()) (void)database.Execute("ROLLBACK");
-  return tl::unexpected(DatabaseError{step.status().error(), fault});
+  return more;
 }
 
 }  // namespace rocescope

@@ -4,8 +4,11 @@
 
 #include <cstdint>
 
-#include "appliance/daemon/history/database.h"
 #include "base/time.h"
+
+namespace SQLite {
+class Database;
+}
 
 namespace rocescope {
 
@@ -21,13 +24,14 @@ inline constexpr int64_t kRowsAStep = 1000;
 inline constexpr int64_t kEventsAStep = 100;
 inline constexpr int64_t kPagesAStep = 256;
 
+// Both throw SQLite::Exception.
+
 // Sets the size limit of the file. A write beyond it fails with DatabaseFault::kFull.
-Status BoundFile(Database& database, const Retention& retention);
+void BoundFile(SQLite::Database& database, const Retention& retention);
 
 // Deletes rows that are too old at `now`. While the file is nearly full, also deletes the oldest
 // minutes or, if there are none, the oldest events. Unused names of jobs may be deleted too.
 // Returns true if there is more to delete.
-tl::expected<bool, DatabaseError> Retain(Database& database, const Retention& retention,
-                                         Timestamp now);
+bool Retain(SQLite::Database& database, const Retention& retention, Timestamp now);
 
 }  // namespace rocescope

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "appliance/daemon/history/database.h"
 #include "appliance/daemon/history/history_fixture.h"
 #include "appliance/daemon/history/row_writer.h"
 
@@ -26,23 +27,20 @@ class RetentionTest : public HistoryTest {
       rows.emplace_back(LinkAt(hour * 60, "q", 1));
       rows.emplace_back(JobMinute{.minute = hour * 60, .job = "j" + std::to_string(hour)});
     }
-    auto writer = RowWriter::Make(database_);
-    ASSERT_TRUE(writer->Write(rows));
+    RowWriter(database_).Write(rows);
   }
   int64_t Count(const std::string& table) {
-    return database_.Value("SELECT count(*) FROM " + table).value();
+    return database_.execAndGet("SELECT count(*) FROM " + table).getInt64();
   }
   int RetainAll(const Retention& retention, Timestamp now) {
     int steps = 1;
     while (true) {
-      const auto more = Retain(database_, retention, now);
-      EXPECT_TRUE(more) << more.error().message;
-      if (!more.value_or(false) || steps > 1000) return steps;
+      if (!Retain(database_, retention, now) || steps > 1000) return steps;
       ++steps;
     }
   }
 
-  Database database_;
+  SQLite::Database database_;
 };
 
 TEST_F(RetentionTest, DeletesOldMinutesAndKeepsEventsLonger) {
@@ -56,7 +54,7 @@ TEST_F(RetentionTest, DeletesOldMinutesAndKeepsEventsLonger) {
   EXPECT_EQ(Count("link_minutes"), 20) << "two links in the hours 90 to 99";
   EXPECT_EQ(Count("job_minutes"), 10);
   EXPECT_EQ(Count("jobs"), 10) << "names of other jobs are deleted";
-  EXPECT_EQ(database_.Value("SELECT min(minute) FROM link_minutes").value(), 90 * 60);
+  EXPECT_EQ(database_.execAndGet("SELECT min(minute) FROM link_minutes").getInt64(), 90 * 60);
 }
 
 TEST_F(RetentionTest, DeletesNothingWithinTheRetentionTime) {
@@ -79,15 +77,15 @@ TEST_F(RetentionTest, StepDeletesALimitedNumberOfRows) {
 
 TEST_F(RetentionTest, LargeFileLosesMinutesFirstAndShrinks) {
   WriteHours(2000);
-  const int64_t pages = database_.Value("PRAGMA page_count").value();
+  const int64_t pages = database_.execAndGet("PRAGMA page_count").getInt64();
   Retention retention = kForEver;
   retention.max_bytes = static_cast<uint64_t>(pages) * 4096 * 3 / 4;
   RetainAll(retention, Hours(2000));
   EXPECT_EQ(Count("events"), 2000);
   EXPECT_GT(Count("link_minutes"), 0);
   EXPECT_LT(Count("link_minutes"), 4000);
-  EXPECT_EQ(database_.Value("SELECT max(minute) FROM link_minutes").value(), 1999 * 60);
-  EXPECT_LT(database_.Value("PRAGMA page_count").value() * 4096,
+  EXPECT_EQ(database_.execAndGet("SELECT max(minute) FROM link_minutes").getInt64(), 1999 * 60);
+  EXPECT_LT(database_.execAndGet("PRAGMA page_count").getInt64() * 4096,
             static_cast<int64_t>(retention.max_bytes));
 }
 
@@ -101,20 +99,23 @@ TEST_F(RetentionTest, DeletesTheOldestEventsWithoutMinutes) {
   // events, minus the indexes and the excess of one step.
   EXPECT_LE(Count("events"), 840);
   EXPECT_GE(Count("events"), 600);
-  EXPECT_EQ(database_.Value("SELECT max(at_ns) FROM events").value(), ToNanoseconds(Hours(2999)));
+  EXPECT_EQ(database_.execAndGet("SELECT max(at_ns) FROM events").getInt64(),
+            ToNanoseconds(Hours(2999)));
 }
 
 TEST_F(RetentionTest, FileIsFullAtItsLimit) {
   Retention retention = kForEver;
   retention.max_bytes = 100'000;
-  ASSERT_TRUE(BoundFile(database_, retention));
-  auto writer = RowWriter::Make(database_);
+  BoundFile(database_, retention);
+  RowWriter writer(database_);
   std::vector<HistoryRow> rows;
   for (int i = 0; i < 200; ++i) rows.emplace_back(EventAt(i, std::string(1000, 'x')));
-  EXPECT_FALSE(writer->Write(rows));
-  EXPECT_EQ(writer->fault(), DatabaseFault::kFull);
+  const auto written = Caught(database_, [&] { writer.Write(rows); });
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().fault, DatabaseFault::kFull);
   EXPECT_EQ(Count("events"), 0) << "all or nothing";
-  EXPECT_TRUE(writer->Write(std::span(rows).first(10)));
+  writer.Write(std::span(rows).first(10));
+  EXPECT_EQ(Count("events"), 10);
 }
 
 }  // namespace

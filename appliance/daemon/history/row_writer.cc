@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
 #include <variant>
 
 namespace rocescope {
@@ -42,39 +41,26 @@ ON CONFLICT DO UPDATE SET
 
 }  // namespace
 
-Result<RowWriter> RowWriter::Make(Database& database) {
-  RowWriter writer(database);
-  for (const auto& [statement, sql] :
-       {std::pair(&writer.begin_, "BEGIN IMMEDIATE"), std::pair(&writer.commit_, "COMMIT"),
-        std::pair(&writer.rollback_, "ROLLBACK"),
-        std::pair(&writer.event_,
-                  "INSERT INTO events (at_ns, kind, place, message) VALUES (?1, ?2, ?3, ?4)"),
-        std::pair(&writer.event_job_,
-                  "INSERT OR IGNORE INTO event_jobs (event, job) VALUES (?1, ?2)"),
-        std::pair(&writer.port_, kPort), std::pair(&writer.link_, kLink),
-        std::pair(&writer.job_, kJob), std::pair(&writer.job_minute_, kJobMinute)}) {
-    auto prepared = database.Prepare(sql);
-    if (!prepared) return tl::unexpected(prepared.error());
-    *statement = *std::move(prepared);
-  }
-  return writer;
-}
+RowWriter::RowWriter(SQLite::Database& database)
+    : database_(database),
+      event_(database, "INSERT INTO events (at_ns, kind, place, message) VALUES (?1, ?2, ?3, ?4)"),
+      event_job_(database, "INSERT OR IGNORE INTO event_jobs (event, job) VALUES (?1, ?2)"),
+      port_(database, kPort),
+      link_(database, kLink),
+      job_(database, kJob),
+      job_minute_(database, kJobMinute) {}
 
-Status RowWriter::Write(std::span<const HistoryRow> rows) {
-  const Status written = InTransaction(rows);
-  fault_ = written ? DatabaseFault::kNone : database_->fault();
-  if (!written) {
-    // Some errors have rolled back the transaction already.
-    if (database_->is_in_transaction()) (void)rollback_.Run();
+void RowWriter::Write(std::span<const HistoryRow> rows) {
+  try {
+    SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
+    for (const HistoryRow& row : rows) {
+      std::visit([this](const auto& of_kind) { Put(of_kind); }, row);
+    }
+    transaction.commit();
+  } catch (const SQLite::Exception&) {
     ForgetNames();
+    throw;
   }
-  return written;
-}
-
-Status RowWriter::InTransaction(std::span<const HistoryRow> rows) {
-  if (const Status begun = begin_.Run(); !begun) return begun;
-  if (const Status put = WriteRows(rows); !put) return put;
-  return commit_.Run();
 }
 
 void RowWriter::ForgetNames() {
@@ -82,54 +68,37 @@ void RowWriter::ForgetNames() {
   jobs_.clear();
 }
 
-Status RowWriter::WriteRows(std::span<const HistoryRow> rows) {
-  for (const HistoryRow& row : rows) {
-    const Status put = std::visit([this](const auto& of_kind) { return Put(of_kind); }, row);
-    if (!put) return put;
-  }
-  return {};
-}
-
 template <typename... Values>
-Result<int64_t> RowWriter::IdOf(Ids& ids, const std::string& key, Statement& make,
-                                const Values&... values) {
+int64_t RowWriter::IdOf(Ids& ids, const std::string& key, SQLite::Statement& make,
+                        const Values&... values) {
   if (const auto known = ids.find(key); known != ids.end()) return known->second;
-  make.Begin(values...);
-  const Result<bool> row = make.Step();
-  if (!row) return tl::unexpected(row.error());
-  const int64_t id = make.Integer(0);
-  make.Reset();
+  Bound(make, values...).executeStep();
+  const int64_t id = make.getColumn(0);
+  make.reset();  // otherwise the transaction cannot end
   if (ids.size() >= kMaxNames) ids.clear();
   ids.emplace(key, id);
   return id;
 }
 
-Status RowWriter::Put(const PastEvent& event) {
-  const Status put = event_.Run(event.at_ns, std::string_view(event.kind),
-                                std::string_view(event.place), Blob{event.message});
-  if (!put) return put;
-  const int64_t id = database_->last_row();
-  for (const std::string& job : event.jobs) {
-    if (const Status one = event_job_.Run(id, std::string_view(job)); !one) return one;
-  }
-  return {};
+void RowWriter::Put(const PastEvent& event) {
+  Bound(event_, event.at_ns, event.kind, event.place, Blob{event.message}).exec();
+  const int64_t id = database_.getLastInsertRowid();
+  for (const std::string& job : event.jobs) Bound(event_job_, id, job).exec();
 }
 
-Status RowWriter::Put(const LinkMinute& link) {
-  const auto port = IdOf(ports_, link.port, port_, std::string_view(link.port));
-  if (!port) return tl::unexpected(port.error());
-  return link_.Run(link.minute, *port, link.windows, link.use_windows, link.use_sum, link.use_most,
-                   link.bytes, link.marked, link.dropped, link.paused_ns, link.peak_bytes,
-                   link.errors);
+void RowWriter::Put(const LinkMinute& link) {
+  const int64_t port = IdOf(ports_, link.port, port_, link.port);
+  Bound(link_, link.minute, port, link.windows, link.use_windows, link.use_sum, link.use_most,
+        link.bytes, link.marked, link.dropped, link.paused_ns, link.peak_bytes, link.errors)
+      .exec();
 }
 
-Status RowWriter::Put(const JobMinute& job) {
+void RowWriter::Put(const JobMinute& job) {
   const std::string key = fmt::format("{}\n{}\n{}", job.job, job.allocation, job.name);
-  const auto id =
-      IdOf(jobs_, key, job_, std::string_view(job.job), job.allocation, std::string_view(job.name));
-  if (!id) return tl::unexpected(id.error());
-  return job_minute_.Run(*id, job.minute, job.looks, job.bytes, job.iterations, job.period_looks,
-                         job.period_sum_ns, job.findings, job.service);
+  const int64_t id = IdOf(jobs_, key, job_, job.job, job.allocation, job.name);
+  Bound(job_minute_, id, job.minute, job.looks, job.bytes, job.iterations, job.period_looks,
+        job.period_sum_ns, job.findings, job.service)
+      .exec();
 }
 
 }  // namespace rocescope

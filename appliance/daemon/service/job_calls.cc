@@ -12,7 +12,7 @@
 
 #include "analytics/job/host_name.h"
 #include "analytics/job/job_nodes.h"
-#include "appliance/daemon/service/job_file.h"
+#include "appliance/daemon/history/job_file.h"
 #include "appliance/daemon/service/job_summary.h"
 #include "appliance/daemon/service/page.h"
 #include "appliance/daemon/service/service.h"

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <limits>
 
-#include "appliance/daemon/service/job_file.h"
+#include "appliance/daemon/history/job_file.h"
 #include "appliance/daemon/service/service_fixture.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/service.pb.h"
@@ -271,7 +271,7 @@ TEST_F(PlacementCallsTest, DuplicateNodeCountsOnce) {
 
 TEST_F(PlacementCallsTest, RegisteredJobsSurviveARestart) {
   OpenBox(kFabric);
-  const std::string path = (folder_ / "jobs.json").string();
+  const std::string path = (folder_ / "jobs.db").string();
   const auto tell = [](Severity, const std::string& text) { FAIL() << text; };
   {
     auto file = JobFile::Open(path, tell);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registered jobs on disk, so that they survive a restart. A separate thread writes the small file
-// completely to a temporary file and renames it.
+// Registered jobs on disk, so that they survive a restart. A separate thread writes all of them in
+// one transaction to a database file of their own.
 //
-// The jobs are not stored in the history database: the history is optional, drops rows when the
-// disk is slow, and deletes old rows. The registered jobs must be complete, and are small.
+// The jobs are not stored in the history: the history is optional, drops rows when the disk is
+// slow, and deletes old rows. The registered jobs must be complete, and are small.
 #pragma once
 
 #include <chrono>
@@ -36,7 +36,8 @@ class JobFile {
   const std::vector<Allocation>& found() const { return found_; }
 
   // Saves the jobs asynchronously. Thread-safe. If several versions are saved during a write, only
-  // the newest is written next. Returns the version for WaitFor, counted from 1.
+  // the newest is written next. Returns the version for WaitFor, counted from 1. Node names must
+  // fulfil topology::IsNodeName.
   uint64_t Save(std::vector<Allocation> jobs);
   // Waits until `version` or a later one is on disk. Returns false if that takes longer than `most`
   // or if the file cannot be written; see `problem`.
@@ -48,11 +49,12 @@ class JobFile {
   std::string problem() const;
 
  private:
-  JobFile(std::string path, FileLock lock, std::vector<Allocation> found);
+  JobFile(std::string path, const Notify& notify, FileLock lock, std::vector<Allocation> found);
 
   void Run();
 
   const std::string path_;
+  const Notify notify_;
   const FileLock lock_;
   const std::vector<Allocation> found_;
   mutable std::mutex mutex_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "appliance/daemon/service/job_file.h"
+#include "appliance/daemon/history/job_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,12 +9,13 @@
 #include <filesystem>
 #include <fstream>
 
-#include "appliance/daemon/service/job_file_text.h"
+#include "appliance/daemon/history/database.h"
 
 namespace rocescope {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -36,7 +37,7 @@ class JobFileTest : public testing::Test {
   JobFileTest()
       : folder_(std::filesystem::temp_directory_path() /
                 ("rocescope-jobs-" + std::to_string(getpid()))),
-        path_((folder_ / "jobs.json").string()) {
+        path_((folder_ / "jobs.db").string()) {
     std::filesystem::create_directories(folder_);
   }
   ~JobFileTest() override { std::filesystem::remove_all(folder_); }
@@ -51,6 +52,20 @@ class JobFileTest : public testing::Test {
     return file ? "" : file.error().message;
   }
   void Write(const std::string& text) { std::ofstream(path_) << text; }
+  void Execute(const char* sql) {
+    auto database = OpenDatabase(path_, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    ASSERT_TRUE(database) << database.error().message;
+    database->exec(sql);
+  }
+  // The ids in the file, as another process sees them.
+  std::vector<uint64_t> IdsInFile() {
+    std::vector<uint64_t> ids;
+    const auto database = OpenDatabase(path_, SQLite::OPEN_READONLY);
+    if (!database) return ids;
+    SQLite::Statement row(*database, "SELECT id FROM registered_jobs ORDER BY id");
+    while (row.executeStep()) ids.push_back(row.getColumn(0).getInt64());
+    return ids;
+  }
 
   std::filesystem::path folder_;
   std::string path_;
@@ -83,23 +98,22 @@ TEST_F(JobFileTest, WritesTheNewestVersionWhileOpen) {
   const auto file = Open();
   for (uint64_t id = 1; id <= 50; ++id) file->Save({Job(id)});
   ASSERT_TRUE(file->Flush(kLong));
-  std::ifstream text(path_);
-  const auto jobs = ParseJobFile(std::string(std::istreambuf_iterator<char>(text), {}));
-  ASSERT_TRUE(jobs);
-  ASSERT_THAT(*jobs, SizeIs(1));
-  EXPECT_EQ(jobs->front().id, 50u);
-  EXPECT_FALSE(std::filesystem::exists(path_ + ".new"));
+  EXPECT_THAT(IdsInFile(), ElementsAre(50));
 }
 
 TEST_F(JobFileTest, WaitForReturnsWhenTheVersionIsOnDisk) {
   const auto file = Open();
   for (uint64_t id = 1; id <= 20; ++id) {
     ASSERT_TRUE(file->WaitFor(file->Save({Job(id)}), kLong));
-    std::ifstream text(path_);
-    const auto jobs = ParseJobFile(std::string(std::istreambuf_iterator<char>(text), {}));
-    ASSERT_TRUE(jobs);
-    EXPECT_EQ(jobs->front().id, id);
+    EXPECT_THAT(IdsInFile(), ElementsAre(id));
   }
+}
+
+TEST_F(JobFileTest, KeepsLargeIdsApart) {
+  Open()->Save({Job(UINT64_MAX), Job(UINT64_MAX - 1)});
+  const auto file = Open();
+  ASSERT_THAT(file->found(), SizeIs(2));
+  EXPECT_EQ(file->found()[0].id + file->found()[1].id, UINT64_MAX + (UINT64_MAX - 1));
 }
 
 TEST_F(JobFileTest, NonRegularFileIsAnErrorAndUnchanged) {
@@ -132,12 +146,28 @@ TEST_F(JobFileTest, ReplacementOfTheFileIsUnchanged) {
   EXPECT_TRUE(std::filesystem::is_fifo(path_));
 }
 
+TEST_F(JobFileTest, RemovedFileIsWrittenAgain) {
+  const auto file = Open();
+  ASSERT_TRUE(file->WaitFor(file->Save({Job(7)}), kLong));
+  std::filesystem::remove(path_);
+  ASSERT_TRUE(file->WaitFor(file->Save({Job(7), Job(8)}), kLong));
+  EXPECT_THAT(IdsInFile(), ElementsAre(7, 8));
+}
+
 TEST_F(JobFileTest, DamagedFileIsMovedAsideAndReported) {
-  Write("{\"rocescope_jobs\":1}\n{\"id\":7,\"na");
+  Open()->Save({Job(7)});
+  std::filesystem::resize_file(path_, 4096 + 100);
   EXPECT_THAT(Open()->found(), IsEmpty());
-  EXPECT_THAT(told_, HasSubstr("jobs.json: line 2: expected a job"));
-  EXPECT_THAT(told_, HasSubstr(".broken-"));
-  EXPECT_FALSE(std::filesystem::exists(path_));
+  EXPECT_THAT(told_, AllOf(HasSubstr(path_), HasSubstr(".broken-")));
+}
+
+TEST_F(JobFileTest, InvalidJobIsReportedAndOthersAreRestored) {
+  Open()->Save({Job(7), Job(8)});
+  Execute("UPDATE registered_jobs SET nodes = 'host[' WHERE id = 7");
+  const auto file = Open();
+  ASSERT_THAT(file->found(), SizeIs(1));
+  EXPECT_EQ(file->found()[0].id, 8u);
+  EXPECT_THAT(told_, HasSubstr("job 7 is not restored"));
 }
 
 TEST_F(JobFileTest, OtherFileFormatIsAnErrorAndUnchanged) {
@@ -146,6 +176,14 @@ TEST_F(JobFileTest, OtherFileFormatIsAnErrorAndUnchanged) {
     EXPECT_THAT(ErrorOfOpening(), AllOf(HasSubstr(path_), HasSubstr("(key `jobs.file`)")));
     std::ifstream file(path_);
     EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+  }
+}
+
+TEST_F(JobFileTest, DatabaseOfAnotherProgramIsAnErrorAndUnchanged) {
+  Execute("CREATE TABLE music (title TEXT)");
+  for (const char* mark : {"PRAGMA application_id = 0", "PRAGMA application_id = 0x526f4345"}) {
+    Execute(mark);
+    EXPECT_THAT(ErrorOfOpening(), HasSubstr("another program"));
   }
 }
 
@@ -161,10 +199,10 @@ TEST_F(JobFileTest, InaccessibleFileIsAnError) {
 }
 
 TEST_F(JobFileTest, NewerVersionIsUnchanged) {
-  Write("{\"rocescope_jobs\":2}\n");
-  EXPECT_THAT(ErrorOfOpening(),
-              HasSubstr("unsupported format version 2 (this rocescope supports 1)"));
-  EXPECT_TRUE(std::filesystem::exists(path_));
+  Open()->Save({Job(7)});
+  Execute("PRAGMA user_version = 2");
+  EXPECT_THAT(ErrorOfOpening(), HasSubstr("schema 2 of a newer rocescope"));
+  EXPECT_THAT(IdsInFile(), ElementsAre(7));
 }
 
 TEST_F(JobFileTest, IsLockedByOneProcess) {
@@ -174,11 +212,11 @@ TEST_F(JobFileTest, IsLockedByOneProcess) {
 
 TEST_F(JobFileTest, WriteFailureIsAProblemUntilAWriteSucceeds) {
   const auto file = Open();
-  std::filesystem::create_directories(path_ + ".new");  // blocks the temporary file
+  std::filesystem::create_directories(path_);
   file->Save({Job(7)});
   EXPECT_FALSE(file->Flush(std::chrono::milliseconds(300)));
-  EXPECT_THAT(file->problem(), HasSubstr("jobs.json.new: "));
-  std::filesystem::remove(path_ + ".new");
+  EXPECT_THAT(file->problem(), HasSubstr("jobs.db: is a folder"));
+  std::filesystem::remove(path_);
   EXPECT_TRUE(file->Flush(kLong));
   EXPECT_EQ(file->problem(), "");
 }

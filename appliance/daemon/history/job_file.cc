@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/history/job_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <iterator>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "analytics/job/job_nodes.h"
+#include "appliance/daemon/history/database.h"
+#include "appliance/daemon/history/history_file.h"
+#include "base/thread_name.h"
+#include "dataplane/source/wall_clock.h"
+
+namespace rocescope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kLongestPause = std::chrono::milliseconds(100);
+constexpr auto kLate = std::chrono::seconds(1);
+constexpr auto kRetryWrite = std::chrono::seconds(1);
+
+// Reads all rows.
+constexpr std::array kJobProbes = {
+    "SELECT sum(length(name) + length(user) + length(nodes)) FROM registered_jobs"};
+
+// The journal is deleted after each transaction, so that reading needs no space on the disk.
+constexpr DatabaseKind kJobFileKind = {
+    .name = "job",
+    .key = "jobs.file",
+    .application = 0x526f4a46,  // "RoJF"
+    .schema = 1,
+    .tables =
+        "CREATE TABLE registered_jobs (id INTEGER PRIMARY KEY, name TEXT NOT NULL, "
+        "user TEXT NOT NULL, ended INTEGER NOT NULL, start_ns INTEGER, end_ns INTEGER, "
+        "nodes TEXT NOT NULL);",
+    .pragmas = "PRAGMA synchronous = EXTRA",
+    .probes = kJobProbes};
+
+std::optional<int64_t> NanosecondsOf(const std::optional<Timestamp>& time) {
+  return time ? std::optional(ToNanoseconds(*time)) : std::nullopt;
+}
+
+std::optional<Timestamp> TimeOf(const SQLite::Column& column) {
+  if (column.isNull()) return std::nullopt;
+  return WithinBounds(FromNanoseconds(column.getInt64()));
+}
+
+// Reads lines of WriteJobNodes.
+Result<std::vector<AllocatedNode>> NodesOf(const std::string& text) {
+  std::vector<AllocatedNode> nodes;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    auto some = ParseJobNodes(line);
+    if (!some) return some;
+    std::ranges::move(*some, std::back_inserter(nodes));
+  }
+  return nodes;
+}
+
+std::vector<Allocation> ReadJobs(SQLite::Database& database, const Notify& notify) {
+  std::vector<Allocation> jobs;
+  SQLite::Statement row(
+      database, "SELECT id, name, user, ended, start_ns, end_ns, nodes FROM registered_jobs");
+  while (row.executeStep()) {
+    const auto id = static_cast<uint64_t>(row.getColumn(0).getInt64());
+    const bool is_ended = row.getColumn(3).getInt() != 0;
+    auto nodes = NodesOf(row.getColumn(6));
+    if (!nodes) {
+      notify(Severity::kError, fmt::format("{}: job {} is not restored: {}", database.getFilename(),
+                                           id, nodes.error().message));
+      continue;
+    }
+    jobs.push_back({.id = id,
+                    .name = row.getColumn(1),
+                    .user = row.getColumn(2),
+                    .state = is_ended ? AllocationState::kEnded : AllocationState::kHeld,
+                    .state_text = is_ended ? "COMPLETED" : "RUNNING",
+                    .nodes = *std::move(nodes),
+                    .start = TimeOf(row.getColumn(4)),
+                    .end = TimeOf(row.getColumn(5))});
+  }
+  return jobs;
+}
+
+void WriteJobs(SQLite::Database& database, const std::vector<Allocation>& jobs) {
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  database.exec("DELETE FROM registered_jobs");
+  SQLite::Statement insert(database,
+                           "INSERT INTO registered_jobs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+  for (const Allocation& job : jobs) {
+    // Ids above INT64_MAX are stored as negative numbers.
+    Bound(insert, static_cast<int64_t>(job.id), job.name, job.user,
+          job.state == AllocationState::kEnded ? 1 : 0, NanosecondsOf(job.start),
+          NanosecondsOf(job.end), fmt::format("{}", fmt::join(WriteJobNodes(job.nodes), "\n")))
+        .exec();
+  }
+  transaction.commit();
+}
+
+// The file is opened for each write, because it may have been removed or replaced.
+Status Write(const std::string& path, const std::vector<Allocation>& jobs, const Notify& notify) {
+  const Result<std::string> own = OwnFile(path, kJobFileKind.key);
+  if (!own) return tl::unexpected(own.error());
+  if (*own != path) {
+    return MakeError(
+        ErrorCode::kUnavailable,
+        fmt::format("{}: the path is now a symbolic link; the file was not changed", path));
+  }
+  auto database = OpenOwnDatabase(kJobFileKind, path, WallClock(), notify);
+  if (!database) return tl::unexpected(database.error());
+  const auto written = Caught(*database, [&] { WriteJobs(*database, jobs); });
+  return written ? Status() : tl::unexpected(written.error());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<JobFile>> JobFile::Open(const std::string& given, const Notify& notify) {
+  const Result<std::string> own = OwnFile(given, kJobFileKind.key);
+  if (!own) return tl::unexpected(own.error());
+  Result<FileLock> lock = FileLock::Take(*own, kJobFileKind.key);
+  if (!lock) return tl::unexpected(lock.error());
+  std::vector<Allocation> found;
+  // A new file is created by the first write, so that a full disk does not prevent the start.
+  std::error_code error;
+  if (std::filesystem::exists(*own, error)) {
+    auto database = OpenOwnDatabase(kJobFileKind, *own, WallClock(), notify);
+    if (!database) return tl::unexpected(database.error());
+    auto jobs = Caught(*database, [&] { return ReadJobs(*database, notify); });
+    if (!jobs) return tl::unexpected(jobs.error());
+    found = *std::move(jobs);
+  }
+  return std::unique_ptr<JobFile>(new JobFile(*own, notify, *std::move(lock), std::move(found)));
+}
+
+JobFile::JobFile(std::string path, const Notify& notify, FileLock lock,
+                 std::vector<Allocation> found)
+    : path_(std::move(path)), notify_(notify), lock_(std::move(lock)), found_(std::move(found)) {
+  thread_ = std::thread([this] {
+    NameThread("jobs");
+    Run();
+  });
+}
+
+JobFile::~JobFile() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+uint64_t JobFile::Save(std::vector<Allocation> jobs) {
+  uint64_t version = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    next_ = std::move(jobs);
+    version = ++saved_;
+  }
+  changed_.notify_all();
+  return version;
+}
+
+bool JobFile::WaitFor(uint64_t version, std::chrono::milliseconds most) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, most, [&] { return written_ >= version || !problem_.empty(); });
+  return written_ >= version;
+}
+
+bool JobFile::Flush(std::chrono::milliseconds most) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, most, [&] { return !next_ && !writing_; }) && problem_.empty();
+}
+
+std::string JobFile::problem() const {
+  const std::lock_guard lock(mutex_);
+  if (!problem_.empty() || !writing_ || Clock::now() - writing_since_ < kLate) return problem_;
+  return fmt::format("{}: writing takes more than a second; check the disk", path_);
+}
+
+void JobFile::Run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return next_ || ending_; });
+    std::optional<std::vector<Allocation>> taken = std::exchange(next_, std::nullopt);
+    if (!taken) return;
+    const uint64_t version = saved_;
+    const Clock::time_point begin = Clock::now();
+    writing_ = true;
+    writing_since_ = begin;
+    lock.unlock();
+    const Status status = Write(path_, *taken, notify_);
+    lock.lock();
+    writing_ = false;
+    problem_ = status ? "" : status.error().message;
+    if (problem_.empty()) written_ = version;
+    if (!problem_.empty() && !next_ && !ending_) next_ = std::move(taken);
+    changed_.notify_all();
+    // Changes that arrive during the pause share one write. Many jobs take long to write; the pause
+    // limits writing to half of the time.
+    const Clock::duration pause =
+        problem_.empty() ? std::min<Clock::duration>(Clock::now() - begin, kLongestPause)
+                         : kRetryWrite;
+    changed_.wait_for(lock, pause, [&] { return ending_; });
+  }
+}
+
+}  // namespace rocescope
