@@ -33,14 +33,14 @@ Result<std::string> ReadPem(const std::string& path) {
   return path.empty() ? std::string() : ReadTextFile(path, kLargest);
 }
 
-Status CheckBox(const AgentConfig& config) {
-  const size_t colon = config.box.rfind(':');
-  if (colon == std::string::npos || colon == 0 || colon + 1 == config.box.size()) {
+Status CheckAppliance(const AgentConfig& config) {
+  const size_t colon = config.appliance.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == config.appliance.size()) {
     return MakeError(
         ErrorCode::kInvalidArgument,
         fmt::format(
             "invalid appliance address \"{}\": expected HOST:PORT, for example box.example:50051",
-            config.box));
+            config.appliance));
   }
   const AgentTlsConfig& tls = config.tls;
   const bool all = !tls.certificate.empty() && !tls.key.empty() && !tls.appliance_ca.empty();
@@ -50,12 +50,12 @@ Status CheckBox(const AgentConfig& config) {
         ErrorCode::kInvalidArgument,
         "incomplete TLS configuration: set all of tls.certificate, tls.key and tls.appliance_ca");
   }
-  if (none && !IsThisHost(std::string_view(config.box).substr(0, colon))) {
+  if (none && !IsThisHost(std::string_view(config.appliance).substr(0, colon))) {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("{} is not on this host (127.0.0.1, [::1], localhost), and "
                                  "connections to other hosts require TLS: set `tls: {{certificate: "
                                  "..., key: ..., appliance_ca: ...}}` in the agent configuration",
-                                 config.box));
+                                 config.appliance));
   }
   return {};
 }
@@ -74,7 +74,7 @@ struct Agent::Parts {
 Result<std::unique_ptr<Agent>> Agent::Begin(const AgentConfig& config, const std::string& version,
                                             Notify notify,
                                             Collector::ReadQueuePairs read_queue_pairs) {
-  for (const Status& checked : {CheckBox(config), Collector::Check(config)}) {
+  for (const Status& checked : {CheckAppliance(config), Collector::Check(config)}) {
     if (!checked) return tl::unexpected(checked.error());
   }
   std::array<std::string, 3> pems;
@@ -85,7 +85,7 @@ Result<std::unique_ptr<Agent>> Agent::Begin(const AgentConfig& config, const std
     pems[i] = *std::move(pem);
   }
   auto parts = std::make_unique<Parts>(config, std::move(read_queue_pairs));
-  parts->link.emplace(AgentLink::Options{.box = config.box,
+  parts->link.emplace(AgentLink::Options{.appliance = config.appliance,
                                          .certificate = pems[0],
                                          .key = pems[1],
                                          .appliance_ca = pems[2],

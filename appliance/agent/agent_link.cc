@@ -37,7 +37,7 @@ std::shared_ptr<grpc::Channel> OpenChannel(const AgentLink::Options& options) {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // The host's HTTP proxy is meant for the Internet, not for the appliance.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(options.box, credentials, arguments);
+  return grpc::CreateCustomChannel(options.appliance, credentials, arguments);
 }
 
 }  // namespace
@@ -131,7 +131,8 @@ void AgentLink::Parts::Send(Stream& stream) {
     if (!welcome) return;
     sent = taken;
   }
-  options.notify(Severity::kInfo, fmt::format("connected to the appliance at {}", options.box));
+  options.notify(Severity::kInfo,
+                 fmt::format("connected to the appliance at {}", options.appliance));
   // Sequence and size of each batch that is sent but not acknowledged.
   std::deque<std::pair<uint64_t, uint64_t>> under_way;
   uint64_t bytes = 0;
@@ -244,7 +245,7 @@ void AgentLink::Parts::Run() {
           Severity::kWarning,
           fmt::format(
               "connection to the appliance at {} failed: {}; retrying with a backoff of up to {} s",
-              options.box, why, options.longest_wait.count() / 1000));
+              options.appliance, why, options.longest_wait.count() / 1000));
     }
     // Wait between half and all of the backoff: otherwise the agents of a whole fabric reconnect at
     // the same time.

@@ -25,7 +25,7 @@ struct AgentCondition {
 class AgentLink {
  public:
   struct Options {
-    std::string box;          // HOST:PORT
+    std::string appliance;    // HOST:PORT
     std::string certificate;  // PEM texts; all three, or none
     std::string key;
     std::string appliance_ca;

@@ -18,7 +18,7 @@ Result<AgentConfig> ConfigOf(const AgentRunOptions& options) {
   Result<AgentConfig> config = AgentConfig{};
   if (!options.config.empty()) config = LoadAgentConfig(options.config);
   if (!config) return config;
-  if (!options.box.empty()) config->box = options.box;
+  if (!options.appliance.empty()) config->appliance = options.appliance;
   if (!options.host.empty()) config->host = options.host;
   if (!options.nccl_logs.empty()) config->nccl_logs = options.nccl_logs;
   return config;
@@ -44,7 +44,7 @@ int RunAgent(const AgentRunOptions& options) {
     return kExitUnreadable;
   }
   Log(Severity::kInfo, "agent",
-      fmt::format("reporting to the appliance at {} for {}", config->box,
+      fmt::format("reporting to the appliance at {} for {}", config->appliance,
                   config->host.empty() ? OwnHostName() : config->host));
   (*agent)->Run(InputEndedBySignal);
   const BatchBuffer::Counts counts = (*agent)->counts();

@@ -12,7 +12,7 @@ namespace rocescope {
 struct AgentRunOptions {
   std::string config;  // a file; empty: use the defaults
   // Values from the command line, which override the file's; empty: none.
-  std::string box;
+  std::string appliance;
   std::string host;
   std::vector<std::string> nccl_logs;
   LogFormat log_format = LogFormat::kText;

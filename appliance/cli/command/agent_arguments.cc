@@ -24,7 +24,7 @@ Command AddAgent(CLI::App& parent) {
       "  rocescope agent --nccl-logs '/var/log/nccl/*.log'  # appliance on this host\n"
       "  rocescope agent /etc/rocescope/agent.yaml");
   app->add_option("CONFIG", options->config, "Configuration file (YAML).")->type_name("");
-  app->add_option("--appliance", options->box,
+  app->add_option("--appliance", options->appliance,
                   "gRPC address of the appliance (default 127.0.0.1:50051).")
       ->type_name("HOST:PORT");
   app->add_option("--host", options->host, "Name of this host in the topology.")->type_name("NAME");

@@ -11,8 +11,8 @@
 
 namespace rocescope {
 
-int RunDoctor(const BoxPage& page) {
-  const auto answer = AskBox(page, "/api/v1/doctor");
+int RunDoctor(const DaemonPage& page) {
+  const auto answer = AskDaemon(page, "/api/v1/doctor");
   if (!answer) {
     Message(answer.error().message);
     return kExitUnreadable;

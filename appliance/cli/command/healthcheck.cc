@@ -21,8 +21,8 @@ constexpr std::array<std::string_view, 3> kStates = {"STATE_SERVING", "STATE_WAI
 
 }  // namespace
 
-int RunHealthcheck(const BoxPage& page) {
-  const auto health = AskBox(page, "/api/v1/health");
+int RunHealthcheck(const DaemonPage& page) {
+  const auto health = AskDaemon(page, "/api/v1/health");
   if (!health) {
     Message(health.error().message);
     return kExitUnreadable;

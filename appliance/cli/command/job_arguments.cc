@@ -27,7 +27,7 @@ Result<Duration> ParseTimeout(std::string_view text) {
 }
 
 void AddClient(CLI::App& app, JobsClientOptions& client) {
-  app.add_option("--appliance", client.box, "gRPC address of the appliance")
+  app.add_option("--appliance", client.appliance, "gRPC address of the appliance")
       ->type_name("HOST:PORT")
       ->capture_default_str();
   AddParsed(app, "--timeout", "TIME", "Timeout for the request. Default: 2s", ParseTimeout,

@@ -9,7 +9,7 @@
 #include "appliance/cli/command/message.h"
 #include "appliance/cli/command/output.h"
 #include "appliance/common/report/utc_text.h"
-#include "appliance/daemon/core/box.h"
+#include "appliance/daemon/core/daemon.h"
 #include "appliance/daemon/service/service.h"
 #include "appliance/daemon/web/stored_page.h"
 #include "dataplane/source/wall_clock.h"
@@ -18,10 +18,10 @@ namespace rocescope {
 
 int PrintReplayPage(std::shared_ptr<const Snapshot> snapshot, Duration window, Timestamp reached) {
   const auto fabric = snapshot->fabric;
-  const auto box = Box::Holding(
+  const auto daemon = Daemon::Holding(
       {.snapshot = std::move(snapshot), .reached = reached, .published_at = WallClock()}, fabric,
       window);
-  Service service(*box, ROCESCOPE_VERSION);
+  Service service(*daemon, ROCESCOPE_VERSION);
   const Result<std::string> page = StoredPage(
       service, fmt::format("rocescope replay {}", UtcDayAndTime(ToNanoseconds(reached))));
   if (!page) {

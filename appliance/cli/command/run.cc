@@ -27,7 +27,7 @@
 #include "appliance/common/report/utc_text.h"
 #include "appliance/common/report/visible_text.h"
 #include "appliance/common/scrape/http_fetch.h"
-#include "appliance/daemon/core/box.h"
+#include "appliance/daemon/core/daemon.h"
 #include "appliance/daemon/grpc/grpc_server.h"
 #include "appliance/daemon/history/history_store.h"
 #include "appliance/daemon/history/job_file.h"
@@ -71,10 +71,10 @@ std::string JsonOf(const v1::Event& event) {
 class EventPublisher {
  public:
   EventPublisher(Service& service, ReportFormat format, HistoryStore* history)
-      : service_(service), format_(format), history_(history, service.box().fabric()) {}
+      : service_(service), format_(format), history_(history, service.daemon().fabric()) {}
 
   OutputState Look() {
-    OutputState output = Tell(watch_.LookAt(service_.box().Sources(), WallClock()));
+    OutputState output = Tell(watch_.LookAt(service_.daemon().Sources(), WallClock()));
     const auto answer = service_.views().Prepare();
     if (!answer || answer->answer().version == version_) return output;
     version_ = answer->answer().version;
@@ -156,27 +156,27 @@ Result<std::unique_ptr<GrpcServer>> OpenGrpc(const GrpcConfig& config, const Tls
   return server;
 }
 
-void TellBegin(const Box& box) {
-  for (const SourceState& source : box.Sources()) {
+void TellBegin(const Daemon& daemon) {
+  for (const SourceState& source : daemon.Sources()) {
     if (source.kind == SourceKind::kInterface) {
       Log(Severity::kInfo, "source", fmt::format("receiving from interface {}", source.name));
     }
     if (source.kind == SourceKind::kScrape) {
       Log(Severity::kInfo, "source",
-          fmt::format("scraping {}", Counted(box.config().scrape.targets.size(), "exporter")));
+          fmt::format("scraping {}", Counted(daemon.config().scrape.targets.size(), "exporter")));
     }
     for (const PortFindings& port : source.ports) {
       Log(Severity::kInfo, "source",
           fmt::format("receiving from DPDK port {} ({})", port.name, port.driver));
     }
-    const size_t int_sockets = box.config().udp.int_reports.size();
+    const size_t int_sockets = daemon.config().udp.int_reports.size();
     for (size_t i = 0; i < source.listens.size(); ++i) {
       Log(Severity::kInfo, "source",
           fmt::format("listening for {} on UDP {}", i < int_sockets ? "INT reports" : "sFlow",
                       ToString(source.listens[i])));
     }
   }
-  if (box.config().topology.empty()) {
+  if (daemon.config().topology.empty()) {
     Log(Severity::kWarning, "appliance",
         "the configuration has no topology: faults and paths are not diagnosed");
   }
@@ -193,14 +193,14 @@ Status GiveRightsUp(const ApplianceConfig& config) {
 }
 
 // Applies changes that do not need a restart, and names the others. On an error, nothing changes.
-Status TryReload(const std::string& path, Box& box) {
+Status TryReload(const std::string& path, Daemon& daemon) {
   const Result<ApplianceConfig> config = LoadConfig(path, Pipes::kRefused);
   if (!config) {
     LogLines(Severity::kError, "reload", config.error().message);
     Log(Severity::kError, "reload", "reload failed: the previous configuration stays in effect");
     return tl::unexpected(config.error());
   }
-  const Status read = box.ReadHostFilesAgain();
+  const Status read = daemon.ReadHostFilesAgain();
   if (!read) {
     LogLines(Severity::kError, "reload", read.error().message);
     Log(Severity::kError, "reload",
@@ -208,16 +208,16 @@ Status TryReload(const std::string& path, Box& box) {
     return read;
   }
   Log(Severity::kInfo, "reload",
-      *config == box.config()
+      *config == daemon.config()
           ? "host_files were reloaded"
           : "host_files were reloaded; the configuration has changed and needs a restart");
   return {};
 }
 
-void Reload(const std::string& path, Service& service, Box& box) {
+void Reload(const std::string& path, Service& service, Daemon& daemon) {
   std::string problem;
   try {
-    if (const Status done = TryReload(path, box); !done) problem = done.error().message;
+    if (const Status done = TryReload(path, daemon); !done) problem = done.error().message;
   } catch (const std::bad_alloc&) {
     problem = "not enough memory to reload host_files";
     Log(Severity::kError, "reload", fmt::format("reload failed: {}", problem));
@@ -228,9 +228,9 @@ void Reload(const std::string& path, Service& service, Box& box) {
   service.SetReloadProblem(std::move(problem));
 }
 
-Watchdog::Beats BeatsOf(const Box& box, const HttpServer* web, const GrpcServer* grpc) {
+Watchdog::Beats BeatsOf(const Daemon& daemon, const HttpServer* web, const GrpcServer* grpc) {
   Watchdog::Beats beats;
-  for (Heartbeat& one : box.Heartbeats()) beats.emplace_back(std::move(one.name), one.beats);
+  for (Heartbeat& one : daemon.Heartbeats()) beats.emplace_back(std::move(one.name), one.beats);
   if (web != nullptr) beats.emplace_back("http", web->beats());
   if (grpc != nullptr) beats.emplace_back("agents over gRPC", grpc->beats());
   return beats;
@@ -245,9 +245,9 @@ void TellEnd(const HistoryStore& history) {
 }
 
 // Returns true if all sources ran until the end.
-bool TellEnd(const Box& box) {
+bool TellEnd(const Daemon& daemon) {
   bool well = true;
-  for (const SourceState& source : box.Sources()) {
+  for (const SourceState& source : daemon.Sources()) {
     const Ledger& ledger = source.statistics.frames.ledger;
     Log(Severity::kInfo, "source",
         fmt::format("{}: received {} = decoded {} + filtered {} + dropped {}; {} missed before "
@@ -263,16 +263,16 @@ bool TellEnd(const Box& box) {
 
 }  // namespace
 
-int RunBox(const BoxRunOptions& options) {
+int RunDaemon(const DaemonRunOptions& options) {
   SetLogFormat(options.log_format);
   const Result<ApplianceConfig> config = LoadConfig(options.config);
   if (!config) {
     LogFatal("appliance", config.error().message);
     return kExitUnreadable;
   }
-  const auto box = Box::Open(*config, LogAs("source"));
-  if (!box) {
-    LogFatal("appliance", box.error().message);
+  const auto daemon = Daemon::Open(*config, LogAs("source"));
+  if (!daemon) {
+    LogFatal("appliance", daemon.error().message);
     return kExitUnreadable;
   }
   const Result<TlsTexts> grpc_tls = ReadTls(config->grpc.tls, "grpc");
@@ -293,13 +293,13 @@ int RunBox(const BoxRunOptions& options) {
   }
   EndInputOnSignal();  // not earlier: the signal would not be noticed while files are read
   TakeReloadSignal();
-  TellBegin(**box);
+  TellBegin(**daemon);
   const auto jobs = OpenJobFile(config->jobs);
   if (!jobs) {
     LogFatal("appliance", jobs.error().message);
     return kExitUnreadable;
   }
-  Service service(**box, ROCESCOPE_VERSION, history->get(), jobs->get());
+  Service service(**daemon, ROCESCOPE_VERSION, history->get(), jobs->get());
   const auto web = OpenWeb(*config, *http_tls, service);
   if (!web) {
     LogFatal("appliance", web.error().message);
@@ -310,13 +310,13 @@ int RunBox(const BoxRunOptions& options) {
     LogFatal("appliance", grpc.error().message);
     return kExitUnreadable;
   }
-  (*box)->Start();
+  (*daemon)->Start();
   if (*web) (*web)->Start();
   EventPublisher event_publisher(service, options.format, history->get());
   OutputState output = OutputState::kOpen;
   const auto ended = [&] {
     return InputEndedBySignal() ||
-           std::ranges::none_of((*box)->Sources(),
+           std::ranges::none_of((*daemon)->Sources(),
                                 [](const SourceState& source) { return source.error.empty(); });
   };
   ServiceManager manager = ServiceManager::OfEnvironment();
@@ -329,16 +329,17 @@ int RunBox(const BoxRunOptions& options) {
   manager.Ready(kReceives);
   while (output == OutputState::kOpen && !ended()) {
     constexpr auto kLookForSignals = std::chrono::milliseconds(200);
-    (*box)->answers().WaitForOther(event_publisher.version(), kLookForSignals);
+    (*daemon)->answers().WaitForOther(event_publisher.version(), kLookForSignals);
     output = event_publisher.Look();
-    if (watchdog) watchdog->Look(Watchdog::Clock::now(), BeatsOf(**box, web->get(), grpc->get()));
+    if (watchdog)
+      watchdog->Look(Watchdog::Clock::now(), BeatsOf(**daemon, web->get(), grpc->get()));
     if (!ReloadAskedFor()) continue;
     manager.Reloading();
-    Reload(options.config, service, **box);
+    Reload(options.config, service, **daemon);
     manager.Ready(kReceives);
   }
   manager.Stopping();
-  (*box)->Stop();
+  (*daemon)->Stop();
   if (output == OutputState::kOpen) output = event_publisher.Look();
   event_publisher.End();
   if (*web) (*web)->Stop();
@@ -347,7 +348,7 @@ int RunBox(const BoxRunOptions& options) {
     (*history)->Flush(std::chrono::seconds(5));
     TellEnd(**history);
   }
-  const bool well = TellEnd(**box);
+  const bool well = TellEnd(**daemon);
   if (output == OutputState::kFailed) return kExitOutput;
   return well ? kExitSuccess : kExitDamaged;
 }

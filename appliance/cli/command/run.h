@@ -10,7 +10,7 @@
 
 namespace rocescope {
 
-struct BoxRunOptions {
+struct DaemonRunOptions {
   std::string config;  // path
   ReportFormat format = ReportFormat::kText;
   LogFormat log_format = LogFormat::kText;
@@ -19,7 +19,7 @@ struct BoxRunOptions {
 // Runs the appliance. Prints one line to standard output for each fault that starts, is resolved or
 // is withdrawn, and the log to standard error. Returns an ExitCode: kExitUnreadable if something
 // that the configuration names cannot be opened, kExitDamaged if a source fails.
-int RunBox(const BoxRunOptions& options);
+int RunDaemon(const DaemonRunOptions& options);
 
 // Validates the file and prints its errors.
 int RunConfigCheck(const std::string& path);

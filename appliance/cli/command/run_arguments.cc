@@ -11,7 +11,7 @@ namespace rocescope {
 
 Command AddRun(CLI::App& parent) {
   struct State {
-    BoxRunOptions options;
+    DaemonRunOptions options;
     std::string format = "text";
   };
   auto state = std::make_shared<State>();
@@ -46,14 +46,14 @@ Command AddRun(CLI::App& parent) {
           .run =
               [state] {
                 state->options.format = FormatOf(state->format);
-                return RunBox(state->options);
+                return RunDaemon(state->options);
               },
           .ends_input_itself = true};
 }
 
 namespace {
 
-void AddPage(CLI::App& app, BoxPage& page) {
+void AddPage(CLI::App& app, DaemonPage& page) {
   app.add_option("PAGE", page.url, "URL of the dashboard")->type_name("URL")->capture_default_str();
   app.add_option("--ca", page.ca,
                  "CA certificate (PEM) that signs the appliance's certificate, for https")
@@ -67,7 +67,7 @@ void AddPage(CLI::App& app, BoxPage& page) {
 }  // namespace
 
 Command AddHealthcheck(CLI::App& parent) {
-  auto page = std::make_shared<BoxPage>();
+  auto page = std::make_shared<DaemonPage>();
   CLI::App* app = parent.add_subcommand(
       "healthcheck", "Check the state of a running appliance (for container health checks)");
   app->footer(
@@ -82,7 +82,7 @@ Command AddHealthcheck(CLI::App& parent) {
 }
 
 Command AddDoctor(CLI::App& parent) {
-  auto page = std::make_shared<BoxPage>();
+  auto page = std::make_shared<DaemonPage>();
   CLI::App* app =
       parent.add_subcommand("doctor", "Check a running appliance for missing or faulty telemetry");
   app->footer(

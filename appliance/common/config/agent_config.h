@@ -31,7 +31,7 @@ struct AgentMetricsConfig {
 };
 
 struct AgentConfig {
-  std::string box = "127.0.0.1:50051";
+  std::string appliance = "127.0.0.1:50051";
   AgentTlsConfig tls;
   std::string host;
   std::vector<std::string> nccl_logs;

@@ -32,7 +32,8 @@ template <typename Visitor>
 void VisitKeys(AgentConfig& config, Visitor& visitor) {
   constexpr Duration kOften = std::chrono::milliseconds(10);
   constexpr Duration kHour = std::chrono::hours(1);
-  visitor.Key("appliance", config.box, "gRPC address of the appliance: HOST:PORT or ADDRESS:PORT.");
+  visitor.Key("appliance", config.appliance,
+              "gRPC address of the appliance: HOST:PORT or ADDRESS:PORT.");
   visitor.Key("tls", config.tls,
               "TLS files: either all three or none. Without TLS, the agent connects only to an "
               "appliance on this host.");

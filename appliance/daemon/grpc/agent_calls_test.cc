@@ -14,7 +14,7 @@
 #include "appliance/agent/agent.h"
 #include "appliance/agent/agent_link.h"
 #include "appliance/agent/made_tree.h"
-#include "appliance/daemon/core/box.h"
+#include "appliance/daemon/core/daemon.h"
 #include "appliance/daemon/grpc/grpc_server.h"
 #include "dataplane/host/nccl_log_builder.h"
 #include "rocescope/v1/agent.grpc.pb.h"
@@ -68,7 +68,7 @@ class Listener {
     server_.reset();
   }
   AgentLink::Options Options() const {
-    return {.box = "127.0.0.1:" + std::to_string(port_),
+    return {.appliance = "127.0.0.1:" + std::to_string(port_),
             .host = "gpu-7",
             .version = "1.2.3",
             .session = 42,
@@ -102,16 +102,16 @@ std::string Reading(uint64_t value, size_t bytes = 0) {
 }
 
 TEST(AgentCalls, DeliverEachBatchOnceDespiteDisconnects) {
-  Listener box;
+  Listener daemon;
   BatchBuffer buffer(1 << 20);
   constexpr uint64_t kBatches = 2000;
   {
-    AgentLink link(box.Options(), buffer);
+    AgentLink link(daemon.Options(), buffer);
     std::thread breaker([&] {
       for (int i = 0; i < 5; ++i) {
         std::this_thread::sleep_for(milliseconds(40));
-        box.Close();
-        box.Open();
+        daemon.Close();
+        daemon.Open();
       }
     });
     for (uint64_t i = 1; i <= kBatches; ++i) {
@@ -122,20 +122,20 @@ TEST(AgentCalls, DeliverEachBatchOnceDespiteDisconnects) {
     EXPECT_TRUE(buffer.WaitUntilTaken(kSoon));
   }
   for (uint64_t i = 1; i <= kBatches; ++i) {
-    const auto delivery = box.intake.Next();
+    const auto delivery = daemon.intake.Next();
     ASSERT_TRUE(delivery) << i;
     ASSERT_EQ(delivery->batch->sequence(), i);
     ASSERT_EQ(delivery->batch->counters(0).values(0), i);
   }
-  EXPECT_FALSE(box.intake.Next());
-  EXPECT_GE(box.State().connections, 3u) << "connections did break";
-  EXPECT_EQ(box.State().lost_batches, 0u);
+  EXPECT_FALSE(daemon.intake.Next());
+  EXPECT_GE(daemon.State().connections, 3u) << "connections did break";
+  EXPECT_EQ(daemon.State().lost_batches, 0u);
 }
 
 TEST(AgentCalls, RestartedApplianceReceivesLogsAndStatesAgain) {
   BatchBuffer buffer(1 << 20);
-  auto box = std::make_unique<Listener>();
-  AgentLink::Options options = box->Options();
+  auto daemon = std::make_unique<Listener>();
+  AgentLink::Options options = daemon->Options();
   // Two servers, one after the other, at the same address.
   const auto names_of = [](Listener& from) {
     std::vector<std::string> names;
@@ -151,9 +151,9 @@ TEST(AgentCalls, RestartedApplianceReceivesLogsAndStatesAgain) {
     const AgentLink link(options, buffer);
     ASSERT_TRUE(buffer.WaitUntilTaken(kSoon));
   }
-  EXPECT_THAT(names_of(*box), ElementsAre("x", "xx", "xxx"));
-  EXPECT_TRUE(box->State().left);
-  box.reset();
+  EXPECT_THAT(names_of(*daemon), ElementsAre("x", "xx", "xxx"));
+  EXPECT_TRUE(daemon->State().left);
+  daemon.reset();
   buffer.Append(BatchKind::kCounters, Reading(4, 4));
   Listener other;
   const AgentLink link(other.Options(), buffer);
@@ -162,9 +162,9 @@ TEST(AgentCalls, RestartedApplianceReceivesLogsAndStatesAgain) {
 }
 
 TEST(AgentCalls, ServerThatDoesNotReadIsNotFlooded) {
-  Listener box({.queue = 100'000});
+  Listener daemon({.queue = 100'000});
   BatchBuffer buffer(200'000);
-  AgentLink link(box.Options(), buffer);
+  AgentLink link(daemon.Options(), buffer);
   constexpr uint64_t kBatches = 100;
   for (uint64_t i = 1; i <= kBatches; ++i) {
     buffer.Append(BatchKind::kCounters, Reading(i, 10'000));
@@ -175,7 +175,7 @@ TEST(AgentCalls, ServerThatDoesNotReadIsNotFlooded) {
   uint64_t last = 0;
   uint64_t came = 0;
   const auto read = [&] {
-    while (const auto delivery = box.intake.Next()) {
+    while (const auto delivery = daemon.intake.Next()) {
       EXPECT_GT(delivery->batch->counters(0).values(0), last) << "the order stays";
       last = delivery->batch->counters(0).values(0);
       ++came;
@@ -183,16 +183,16 @@ TEST(AgentCalls, ServerThatDoesNotReadIsNotFlooded) {
     return last == kBatches;
   };
   ASSERT_TRUE(WaitFor(read)) << "the newest batches arrive";
-  EXPECT_TRUE(WaitFor([&] { return box.State().lost_batches == buffer.counts().lost_batches; }))
+  EXPECT_TRUE(WaitFor([&] { return daemon.State().lost_batches == buffer.counts().lost_batches; }))
       << "the server knows the number of dropped batches";
   // The batch in flight when it was dropped arrived anyway.
   EXPECT_GE(came + buffer.counts().lost_batches, kBatches);
 }
 
 TEST(AgentCalls, LimitTheRateOfAnAgent) {
-  Listener box({.bytes_per_second = 100'000});
+  Listener daemon({.bytes_per_second = 100'000});
   BatchBuffer buffer(1 << 20);
-  const AgentLink link(box.Options(), buffer);
+  const AgentLink link(daemon.Options(), buffer);
   const auto begin = std::chrono::steady_clock::now();
   for (uint64_t i = 0; i < 50; ++i) buffer.Append(BatchKind::kCounters, Reading(i, 10'000));
   ASSERT_TRUE(buffer.WaitUntilTaken(kSoon));
@@ -201,11 +201,12 @@ TEST(AgentCalls, LimitTheRateOfAnAgent) {
 }
 
 TEST(AgentCalls, PulsesMeasureTheClockOffset) {
-  Listener box;
+  Listener daemon;
   BatchBuffer buffer(1 << 20);
-  const AgentLink link(box.Options(), buffer);
-  ASSERT_TRUE(WaitFor([&] { return box.intake.any() && box.State().clock_ahead.has_value(); }));
-  const AgentState state = box.State();
+  const AgentLink link(daemon.Options(), buffer);
+  ASSERT_TRUE(
+      WaitFor([&] { return daemon.intake.any() && daemon.State().clock_ahead.has_value(); }));
+  const AgentState state = daemon.State();
   EXPECT_LE(std::chrono::abs(*state.clock_ahead), state.clock_error) << "both use the same clock";
   EXPECT_EQ(state.version, "1.2.3");
 }
@@ -214,7 +215,7 @@ class Client {
  public:
   explicit Client(const AgentLink::Options& options)
       : stub_(v1::Agents::NewStub(
-            grpc::CreateChannel(options.box, grpc::InsecureChannelCredentials()))),
+            grpc::CreateChannel(options.appliance, grpc::InsecureChannelCredentials()))),
         stream_(stub_->Report(&context_)) {}
 
   bool Say(const v1::AgentMessage& message) { return stream_->Write(message); }
@@ -252,16 +253,16 @@ class Client {
 };
 
 TEST(AgentCalls, RefuseUnexpectedMessages) {
-  Listener box;
-  Client early(box.Options());
+  Listener daemon;
+  Client early(daemon.Options());
   early.Say(Client::Batch(1));
   EXPECT_EQ(early.Hear(), std::nullopt);
   EXPECT_EQ(early.End().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  Client nobody(box.Options());
+  Client nobody(daemon.Options());
   nobody.Say(Client::Hello("no host", 1));
   EXPECT_EQ(nobody.Hear(), std::nullopt);
   EXPECT_EQ(nobody.End().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  Client twice(box.Options());
+  Client twice(daemon.Options());
   twice.Say(Client::Hello("a", 1));
   EXPECT_NE(twice.Hear(), std::nullopt);
   twice.Say(Client::Hello("a", 1));
@@ -270,11 +271,11 @@ TEST(AgentCalls, RefuseUnexpectedMessages) {
 }
 
 TEST(AgentCalls, NewestSessionOfAHostReplacesOthers) {
-  Listener box;
-  Client first(box.Options());
+  Listener daemon;
+  Client first(daemon.Options());
   first.Say(Client::Hello("a", 1));
   EXPECT_NE(first.Hear(), std::nullopt);
-  Client second(box.Options());
+  Client second(daemon.Options());
   second.Say(Client::Hello("a", 2));
   EXPECT_NE(second.Hear(), std::nullopt);
   v1::AgentMessage pulse;
@@ -287,61 +288,61 @@ TEST(AgentCalls, NewestSessionOfAHostReplacesOthers) {
 }
 
 // One batch is accepted; the next one was tried and the queue was full.
-void FillUp(Listener& box, Client& agent) {
+void FillUp(Listener& daemon, Client& agent) {
   agent.Say(Client::Hello("a", 1));
   agent.Say(Client::Batch(1));
   ASSERT_TRUE(agent.ReceiveTaken(1));
-  const Timestamp heard = box.State().received_at;
+  const Timestamp heard = daemon.State().received_at;
   agent.Say(Client::Batch(2));
-  ASSERT_TRUE(WaitFor([&] { return box.State().received_at > heard; }));
+  ASSERT_TRUE(WaitFor([&] { return daemon.State().received_at > heard; }));
 }
 
 TEST(AgentCalls, BatchIsAcceptedWhenTheQueueHasSpace) {
-  Listener box({.queue = 1});
-  Client agent(box.Options());
-  FillUp(box, agent);
-  EXPECT_EQ(box.intake.Next()->batch->sequence(), 1u);
+  Listener daemon({.queue = 1});
+  Client agent(daemon.Options());
+  FillUp(daemon, agent);
+  EXPECT_EQ(daemon.intake.Next()->batch->sequence(), 1u);
   ASSERT_TRUE(agent.ReceiveTaken(2));
-  EXPECT_EQ(box.intake.Next()->batch->sequence(), 2u);
+  EXPECT_EQ(daemon.intake.Next()->batch->sequence(), 2u);
   agent.Say(Client::Batch(3));
   EXPECT_TRUE(agent.ReceiveTaken(3)) << "and it is read again";
 }
 
 TEST(AgentCalls, ManyAgentsReportAtOnce) {
   constexpr uint64_t kAgents = 500;
-  Listener box;
+  Listener daemon;
   std::vector<std::unique_ptr<Client>> agents;
   for (uint64_t i = 0; i < kAgents; ++i) {
-    agents.push_back(std::make_unique<Client>(box.Options()));
+    agents.push_back(std::make_unique<Client>(daemon.Options()));
     agents.back()->Say(Client::Hello("gpu-" + std::to_string(i), 1));
   }
   for (const uint64_t sequence : {1, 2, 3}) {
     for (const auto& agent : agents) agent->Say(Client::Batch(sequence));
   }
   for (const auto& agent : agents) ASSERT_TRUE(agent->ReceiveTaken(3));
-  const std::vector<AgentState> states = box.intake.Agents();
+  const std::vector<AgentState> states = daemon.intake.Agents();
   ASSERT_EQ(states.size(), kAgents);
   for (const AgentState& state : states) EXPECT_EQ(state.batches, 3u) << state.host;
 }
 
 TEST(AgentCalls, VanishedPeerIsDisconnected) {
-  Listener box;
-  Client first(box.Options());
+  Listener daemon;
+  Client first(daemon.Options());
   first.Say(Client::Hello("a", 1));
   ASSERT_NE(first.Hear(), std::nullopt);
-  EXPECT_TRUE(box.State().connected);
+  EXPECT_TRUE(daemon.State().connected);
   first.Vanish();
-  EXPECT_TRUE(WaitFor([&] { return !box.State().connected; }));
-  EXPECT_FALSE(box.State().left);
-  Client again(box.Options());
+  EXPECT_TRUE(WaitFor([&] { return !daemon.State().connected; }));
+  EXPECT_FALSE(daemon.State().left);
+  Client again(daemon.Options());
   again.Say(Client::Hello("a", 1));
   EXPECT_NE(again.Hear(), std::nullopt);
 }
 
 TEST(AgentCalls, ClientWithoutHelloIsDisconnected) {
-  Listener box({}, milliseconds(50));
-  Client silent(box.Options());
-  Client agent(box.Options());
+  Listener daemon({}, milliseconds(50));
+  Client silent(daemon.Options());
+  Client agent(daemon.Options());
   agent.Say(Client::Hello("a", 1));
   ASSERT_NE(agent.Hear(), std::nullopt);
   EXPECT_EQ(silent.Hear(), std::nullopt);
@@ -353,9 +354,9 @@ TEST(AgentCalls, ClientWithoutHelloIsDisconnected) {
 
 TEST(AgentCalls, LimitTheNumberOfStreams) {
   constexpr int kMost = 2 * 1 + 64;
-  Listener box({.most = 1}, std::chrono::seconds(2));
+  Listener daemon({.most = 1}, std::chrono::seconds(2));
   std::vector<std::unique_ptr<Client>> silent;
-  for (int i = 0; i < kMost + 3; ++i) silent.push_back(std::make_unique<Client>(box.Options()));
+  for (int i = 0; i < kMost + 3; ++i) silent.push_back(std::make_unique<Client>(daemon.Options()));
   std::map<grpc::StatusCode, int> ends;
   for (const auto& client : silent) {
     EXPECT_EQ(client->Hear(), std::nullopt);
@@ -363,72 +364,72 @@ TEST(AgentCalls, LimitTheNumberOfStreams) {
   }
   EXPECT_THAT(ends, ElementsAre(testing::Pair(grpc::StatusCode::CANCELLED, kMost),
                                 testing::Pair(grpc::StatusCode::RESOURCE_EXHAUSTED, 3)));
-  Client agent(box.Options());
+  Client agent(daemon.Options());
   agent.Say(Client::Hello("a", 1));
   EXPECT_NE(agent.Hear(), std::nullopt) << "there is space again";
 }
 
 TEST(AgentCalls, StoppingTheServerEndsAllCalls) {
-  Listener box;
+  Listener daemon;
   std::vector<std::unique_ptr<Client>> agents;
   for (int i = 0; i < 20; ++i) {
-    agents.push_back(std::make_unique<Client>(box.Options()));
+    agents.push_back(std::make_unique<Client>(daemon.Options()));
     agents.back()->Say(Client::Hello("gpu-" + std::to_string(i), 1));
     ASSERT_NE(agents.back()->Hear(), std::nullopt);
   }
-  box.Close();
+  daemon.Close();
   for (const auto& agent : agents) {
     EXPECT_EQ(agent->Hear(), std::nullopt);
     EXPECT_EQ(agent->End().error_code(), grpc::StatusCode::UNAVAILABLE);
   }
-  for (const AgentState& state : box.intake.Agents()) EXPECT_FALSE(state.connected);
+  for (const AgentState& state : daemon.intake.Agents()) EXPECT_FALSE(state.connected);
 }
 
 TEST(AgentCalls, StoppingTheServerDoesNotWaitForQueueSpace) {
-  Listener box({.queue = 1});
-  Client agent(box.Options());
-  FillUp(box, agent);
-  box.Close();
+  Listener daemon({.queue = 1});
+  Client agent(daemon.Options());
+  FillUp(daemon, agent);
+  daemon.Close();
   EXPECT_FALSE(agent.ReceiveTaken(2));
-  EXPECT_FALSE(box.State().connected);
+  EXPECT_FALSE(daemon.State().connected);
 }
 
 // --- An agent and an appliance ---
 
-class BoxAndAgent : public testing::Test {
+class DaemonAndAgent : public testing::Test {
  protected:
-  BoxAndAgent() {
+  DaemonAndAgent() {
     tree_.Device("mlx5_0", "0000:0000:0000:0000:0000:ffff:c000:020b");
     config_.host = "node0";
     config_.nccl_logs = {tree_.root() + "/log/*.log*"};
     config_.log_period = config_.counter_period = config_.queue_pair_period = milliseconds(20);
     config_.root = tree_.root();
   }
-  ~BoxAndAgent() override {
+  ~DaemonAndAgent() override {
     EndAgent();
-    EndBox();
+    EndDaemon();
   }
 
-  void BeginBox() {
-    auto box = Box::Open({.analysis_window = milliseconds(20), .udp = {.sflow = {kAnyPort}}},
-                         [](Severity, const std::string&) {});
-    ASSERT_TRUE(box) << box.error().message;
-    box_ = *std::move(box);
-    box_->Start();
-    service_ = std::make_unique<Service>(*box_, "1.2.3");
+  void BeginDaemon() {
+    auto daemon = Daemon::Open({.analysis_window = milliseconds(20), .udp = {.sflow = {kAnyPort}}},
+                               [](Severity, const std::string&) {});
+    ASSERT_TRUE(daemon) << daemon.error().message;
+    daemon_ = *std::move(daemon);
+    daemon_->Start();
+    service_ = std::make_unique<Service>(*daemon_, "1.2.3");
     auto server = GrpcServer::Start({.listen = {listen_}}, *service_);
     ASSERT_TRUE(server) << server.error().message;
     server_ = *std::move(server);
     listen_ = server_->listens().at(0);
   }
   // Stops the appliance; its state is lost.
-  void EndBox() {
+  void EndDaemon() {
     server_.reset();
     service_.reset();
-    box_.reset();
+    daemon_.reset();
   }
   void BeginAgent() {
-    config_.box = ToString(listen_);
+    config_.appliance = ToString(listen_);
     auto agent = Agent::Begin(
         config_, "1.2.3", [](Severity, const std::string&) {}, [this] { return queue_pairs_; });
     ASSERT_TRUE(agent) << agent.error().message;
@@ -445,7 +446,7 @@ class BoxAndAgent : public testing::Test {
 
   // Returns the ranks in the last snapshot.
   std::vector<int> Ranks() const {
-    const auto answer = box_->answers().Latest();
+    const auto answer = daemon_->answers().Latest();
     std::vector<int> ranks;
     if (!answer) return ranks;
     for (const Job& job : answer->snapshot->host_facts->jobs) {
@@ -460,13 +461,13 @@ class BoxAndAgent : public testing::Test {
         .Complete(rank, 4)
         .text();
   }
-  AgentState State() const { return box_->agents().Agents().at(0); }
+  AgentState State() const { return daemon_->agents().Agents().at(0); }
 
   test::MadeTree tree_;
   AgentConfig config_;
   ListenAddress listen_ = kAnyPort;
   Result<std::vector<RdmaQueuePair>> queue_pairs_;
-  std::unique_ptr<Box> box_;
+  std::unique_ptr<Daemon> daemon_;
   std::unique_ptr<Service> service_;
   std::unique_ptr<GrpcServer> server_;
   std::unique_ptr<Agent> agent_;
@@ -474,7 +475,7 @@ class BoxAndAgent : public testing::Test {
   std::thread runs_;
 };
 
-TEST_F(BoxAndAgent, DeliverRanksQueuePairsAndCountersDespiteRotationAndRestart) {
+TEST_F(DaemonAndAgent, DeliverRanksQueuePairsAndCountersDespiteRotationAndRestart) {
   RdmaQueuePair one;
   one.device = "mlx5_0";
   one.local = Qpn{100};
@@ -483,7 +484,7 @@ TEST_F(BoxAndAgent, DeliverRanksQueuePairsAndCountersDespiteRotationAndRestart) 
   one.process_id = 4100;
   queue_pairs_->push_back(one);
   tree_.File("log/nccl.log", LogOf(0));
-  BeginBox();
+  BeginDaemon();
   BeginAgent();
   EXPECT_TRUE(WaitFor([&] { return Ranks() == std::vector{0}; }));
   // Rotates the log while it grows.
@@ -491,7 +492,7 @@ TEST_F(BoxAndAgent, DeliverRanksQueuePairsAndCountersDespiteRotationAndRestart) 
   std::filesystem::rename(tree_.root() + "/log/nccl.log", tree_.root() + "/log/nccl.log.1");
   tree_.File("log/nccl.log", LogOf(2));
   EXPECT_TRUE(WaitFor([&] { return Ranks() == std::vector{0, 1, 2}; }));
-  const auto facts = box_->answers().Latest()->snapshot->host_facts;
+  const auto facts = daemon_->answers().Latest()->snapshot->host_facts;
   ASSERT_EQ(facts->jobs.size(), 1u) << "nothing twice";
   EXPECT_EQ(facts->jobs[0].ranks[1].process_id, 4101u);
   EXPECT_THAT(facts->jobs[0].notes, ElementsAre("no NCCL log for rank 3 of 4"));
@@ -500,18 +501,18 @@ TEST_F(BoxAndAgent, DeliverRanksQueuePairsAndCountersDespiteRotationAndRestart) 
   ASSERT_EQ(facts->nics.size(), 1u);
   EXPECT_EQ(facts->nics[0].device, "mlx5_0");
 
-  EndBox();
+  EndDaemon();
   std::filesystem::remove(tree_.root() + "/log/nccl.log.1");  // the log can no longer be read
   tree_.Append("log/nccl.log", LogOf(3));
-  BeginBox();
+  BeginDaemon();
   EXPECT_TRUE(WaitFor([&] { return Ranks() == std::vector{0, 1, 2, 3}; }));
-  const auto again = box_->answers().Latest()->snapshot->host_facts;
+  const auto again = daemon_->answers().Latest()->snapshot->host_facts;
   ASSERT_EQ(again->jobs.size(), 1u);
   EXPECT_EQ(again->jobs[0].ranks_seen, 4);
   EXPECT_THAT(again->jobs[0].notes, testing::IsEmpty());
   EXPECT_EQ(again->rdma.size(), 1u);
   EXPECT_TRUE(WaitFor([&] { return State().batches > 20; })) << "and counters go on";
-  const std::vector<SourceState> sources = box_->Sources();
+  const std::vector<SourceState> sources = daemon_->Sources();
   ASSERT_EQ(sources.size(), 2u);
   EXPECT_EQ(sources[1].kind, SourceKind::kAgents);
   EXPECT_GT(sources[1].statistics.frames.ledger.decoded, 20u);
@@ -520,9 +521,9 @@ TEST_F(BoxAndAgent, DeliverRanksQueuePairsAndCountersDespiteRotationAndRestart) 
   EXPECT_EQ(State().lost_batches, 0u);
 }
 
-TEST_F(BoxAndAgent, RestartedAgentReplacesThePreviousOne) {
+TEST_F(DaemonAndAgent, RestartedAgentReplacesThePreviousOne) {
   tree_.File("log/a.log", LogOf(0));
-  BeginBox();
+  BeginDaemon();
   BeginAgent();
   EXPECT_TRUE(WaitFor([&] { return Ranks() == std::vector{0}; }));
   EndAgent();
@@ -530,24 +531,24 @@ TEST_F(BoxAndAgent, RestartedAgentReplacesThePreviousOne) {
   tree_.Append("log/a.log", LogOf(1));
   BeginAgent();
   EXPECT_TRUE(WaitFor([&] { return Ranks() == std::vector{0, 1}; }));
-  EXPECT_EQ(box_->answers().Latest()->snapshot->host_facts->jobs.size(), 1u);
+  EXPECT_EQ(daemon_->answers().Latest()->snapshot->host_facts->jobs.size(), 1u);
   EXPECT_EQ(State().sessions, 2u);
 }
 
-TEST_F(BoxAndAgent, ReportsConfigurationErrors) {
+TEST_F(DaemonAndAgent, ReportsConfigurationErrors) {
   const auto error_of = [](const AgentConfig& config) {
     const auto agent = Agent::Begin(
         config, "", [](Severity, const std::string&) {},
         [] { return Result<std::vector<RdmaQueuePair>>(); });
     return agent ? "" : agent.error().message;
   };
-  EXPECT_THAT(error_of({.box = "box"}), HasSubstr("invalid appliance address \"box\""));
-  for (const char* box :
+  EXPECT_THAT(error_of({.appliance = "box"}), HasSubstr("invalid appliance address \"box\""));
+  for (const char* daemon :
        {"box.example:50051", "192.0.2.1:50051", "[2001:db8::1]:50051", "127.evil.example:50051"}) {
-    EXPECT_THAT(error_of({.box = box}), HasSubstr("set `tls: {certificate: ..."));
+    EXPECT_THAT(error_of({.appliance = daemon}), HasSubstr("set `tls: {certificate: ..."));
   }
-  for (const char* box : {"localhost:1", "127.9.9.9:1", "[::1]:1"}) {
-    EXPECT_EQ(error_of({.box = box}), "");
+  for (const char* daemon : {"localhost:1", "127.9.9.9:1", "[::1]:1"}) {
+    EXPECT_EQ(error_of({.appliance = daemon}), "");
   }
   EXPECT_THAT(error_of({.tls = {.key = "k.pem"}}), HasSubstr("incomplete TLS configuration"));
   EXPECT_THAT(error_of({.tls = {.certificate = "/nowhere/c.pem", .key = "k", .appliance_ca = "b"}}),

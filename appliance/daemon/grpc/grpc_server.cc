@@ -247,7 +247,7 @@ struct GrpcServer::Parts {
         fabric(service, gate),
         diagnosis(service, gate),
         history(service, gate),
-        agents(service.agents(), gate, service.box().config().agents) {}
+        agents(service.agents(), gate, service.daemon().config().agents) {}
 
   const Gate gate;
   ApplianceCalls appliance;

@@ -23,7 +23,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST_F(GrpcTest, AnswersAsTheServiceDoes) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Serve({.listen = {kAnyPort}});
   const auto stub = v1::Jobs::NewStub(Open());
   v1::ListJobsResponse response;
@@ -39,7 +39,7 @@ TEST_F(GrpcTest, AnswersAsTheServiceDoes) {
 }
 
 TEST_F(GrpcTest, ErrorsHaveAMachineReadableReason) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(TwoJobs());
   Serve({.listen = {kAnyPort}});
   grpc::ClientContext context;
@@ -62,7 +62,7 @@ TEST_F(GrpcTest, ErrorsHaveAMachineReadableReason) {
 // BadRequest { field_violations { field: "page_token" description: "..." } } in the wire format of
 // google.rpc.
 TEST_F(GrpcTest, InvalidFieldsAreNamed) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(TwoJobs());
   Serve({.listen = {kAnyPort}});
   grpc::ClientContext context;
@@ -86,7 +86,7 @@ TEST_F(GrpcTest, InvalidFieldsAreNamed) {
 
 // RetryInfo { retry_delay { seconds: 1 } } in the wire format of google.rpc.
 TEST_F(GrpcTest, UnavailableHasARetryDelay) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Serve({.listen = {kAnyPort}});
   grpc::ClientContext context;
   v1::ListJobsResponse response;
@@ -100,7 +100,7 @@ TEST_F(GrpcTest, UnavailableHasARetryDelay) {
 }
 
 TEST_F(GrpcTest, LongQuotationsInErrorsAreShortened) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(TwoJobs());
   Serve({.listen = {kAnyPort}});
   grpc::ClientContext context;
@@ -114,7 +114,7 @@ TEST_F(GrpcTest, LongQuotationsInErrorsAreShortened) {
 
 // Texts of clients must not reach our log either; Protobuf would log a line of its own.
 TEST_F(GrpcTest, InvalidUtf8IsRefusedWithAReasonAndNotLogged) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(TwoJobs());
   Serve({.listen = {kAnyPort}});
   grpc::ClientContext context;
@@ -132,7 +132,7 @@ TEST_F(GrpcTest, InvalidUtf8IsRefusedWithAReasonAndNotLogged) {
 }
 
 TEST_F(GrpcTest, StreamsEventsAfterTheCursor) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Serve({.listen = {kAnyPort}});
   v1::Event event;
   for (const char* kind : {"one", "two", "three"}) {
@@ -180,7 +180,7 @@ class Watcher {
 };
 
 TEST_F(GrpcTest, AStreamEndsAtItsDeadline) {
-  OpenBox("");
+  OpenDaemon("");
   Serve({.listen = {kAnyPort}});
   Watcher watcher(Open(), std::chrono::seconds(2));
   EXPECT_TRUE(watcher.Hears());
@@ -189,7 +189,7 @@ TEST_F(GrpcTest, AStreamEndsAtItsDeadline) {
 
 // A stream occupies a thread, which must be released when its client is gone.
 TEST_F(GrpcTest, CancelledStreamsReleaseTheirThreads) {
-  OpenBox("");
+  OpenDaemon("");
   Serve({.listen = {kAnyPort}});
   constexpr int kAsManyAsMay = 64;
   constexpr auto kLong = std::chrono::seconds(60);
@@ -216,7 +216,7 @@ TEST_F(GrpcTest, CancelledStreamsReleaseTheirThreads) {
 }
 
 TEST_F(GrpcTest, RequiresCertificatesOutsideLoopback) {
-  OpenBox("");
+  OpenDaemon("");
   const ListenAddress anywhere = {.address = IpAddress::FromV4(0)};
   const auto refused = GrpcServer::Start({.listen = {anywhere}}, *service_);
   ASSERT_FALSE(refused);
@@ -228,7 +228,7 @@ TEST_F(GrpcTest, RequiresCertificatesOutsideLoopback) {
 }
 
 TEST_F(GrpcTest, ReportsAPortInUse) {
-  OpenBox("");
+  OpenDaemon("");
   Serve({.listen = {kAnyPort}});
   const auto second = GrpcServer::Start({.listen = server_->listens()}, *service_);
   ASSERT_FALSE(second);
@@ -237,7 +237,7 @@ TEST_F(GrpcTest, ReportsAPortInUse) {
 }
 
 TEST_F(TlsTest, CertificateNameDeterminesTheRole) {
-  OpenBox("");
+  OpenDaemon("");
   MakeCertificates({"eve", "agent7", "viewer1"});
   GrpcConfig config = Config();
   config.viewers = {"viewer1"};
@@ -252,7 +252,7 @@ TEST_F(TlsTest, CertificateNameDeterminesTheRole) {
 }
 
 TEST_F(TlsTest, CommonNameCountsWithoutAlternativeNames) {
-  OpenBox("");
+  OpenDaemon("");
   MakeCertificates({});
   Sign("old", "", "viewer1");
   Sign("gpu7", "-addext subjectAltName=DNS:gpu7", "viewer1");
@@ -264,14 +264,14 @@ TEST_F(TlsTest, CommonNameCountsWithoutAlternativeNames) {
 }
 
 TEST_F(TlsTest, SchedulerClientPresentsItsCertificate) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   MakeCertificates({"slurm", "viewer1"});
   GrpcConfig config = Config();
   config.schedulers = {"slurm"};
   config.viewers = {"viewer1"};
   Serve(config);
   const auto register_as = [&](const std::string& name) {
-    const auto client = JobsClient::Open({.box = Target(),
+    const auto client = JobsClient::Open({.appliance = Target(),
                                           .timeout = std::chrono::seconds(20),
                                           .ca = (folder_ / "ca.pem").string(),
                                           .certificate = (folder_ / (name + ".pem")).string(),
@@ -287,13 +287,13 @@ TEST_F(TlsTest, SchedulerClientPresentsItsCertificate) {
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().is_refused);
   EXPECT_EQ(refused.error().reason, "NOT_ALLOWED");
-  const auto in_the_clear = JobsClient::Open({.box = Target()}).value()->End(7, 0);
+  const auto in_the_clear = JobsClient::Open({.appliance = Target()}).value()->End(7, 0);
   ASSERT_FALSE(in_the_clear);
   EXPECT_FALSE(in_the_clear.error().is_refused);
 }
 
 TEST_F(TlsTest, AgentReportsForTheHostInItsCertificate) {
-  OpenBox("");
+  OpenDaemon("");
   MakeCertificates({"node7.gpu.example", "viewer1"});
   GrpcConfig config = Config();
   config.viewers = {"viewer1"};
@@ -319,18 +319,18 @@ TEST_F(TlsTest, AgentReportsForTheHostInItsCertificate) {
   EXPECT_EQ(other.error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_THAT(other.error_message(), HasSubstr("does not contain the name of the host \"node8\""));
   EXPECT_EQ(report("viewer1", "viewer1").error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  ASSERT_EQ(box_->agents().Agents().size(), 2u) << "with the spelling of the agents";
+  ASSERT_EQ(daemon_->agents().Agents().size(), 2u) << "with the spelling of the agents";
 }
 
 TEST_F(TlsTest, AgentPresentsItsCertificate) {
-  OpenBox("");
+  OpenDaemon("");
   MakeCertificates({"node7"});
   GrpcConfig config = Config();
   config.agents = {"node7"};
   Serve(config);
   BatchBuffer buffer(1 << 20);
   buffer.Append(BatchKind::kLogs, "");
-  const AgentLink link({.box = Target(),
+  const AgentLink link({.appliance = Target(),
                         .certificate = Read("node7.pem"),
                         .key = Read("node7.key"),
                         .appliance_ca = Read("ca.pem"),

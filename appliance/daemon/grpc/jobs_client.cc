@@ -48,7 +48,7 @@ std::string ReasonOf(const grpc::Status& status) {
 }  // namespace
 
 struct JobsClient::Parts {
-  std::string box;
+  std::string appliance;
   std::chrono::milliseconds timeout;
   std::chrono::system_clock::time_point deadline;
   std::unique_ptr<v1::Jobs::Stub> jobs;
@@ -67,11 +67,11 @@ struct JobsClient::Parts {
     if (error.is_refused) {
       error.message = status.error_message();
     } else if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
-      error.message = fmt::format("{}: no answer within {:.1f} s", box,
+      error.message = fmt::format("{}: no answer within {:.1f} s", appliance,
                                   static_cast<double>(timeout.count()) / 1e3);
     } else {
-      error.message = fmt::format("{}: {}; check that rocescope serves gRPC at this address", box,
-                                  status.error_message());
+      error.message = fmt::format("{}: {}; check that rocescope serves gRPC at this address",
+                                  appliance, status.error_message());
     }
     return tl::unexpected(std::move(error));
   }
@@ -89,10 +89,10 @@ Result<std::unique_ptr<JobsClient>> JobsClient::Open(const JobsClientOptions& op
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(kLargestAnswer);
   auto parts = std::make_unique<Parts>();
-  parts->box = options.box;
+  parts->appliance = options.appliance;
   parts->timeout = options.timeout;
   parts->deadline = deadline;
-  const auto channel = grpc::CreateCustomChannel(options.box, *credentials, arguments);
+  const auto channel = grpc::CreateCustomChannel(options.appliance, *credentials, arguments);
   parts->jobs = v1::Jobs::NewStub(channel);
   parts->fabric = v1::Fabric::NewStub(channel);
   return std::unique_ptr<JobsClient>(new JobsClient(std::move(parts)));

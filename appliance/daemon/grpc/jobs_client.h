@@ -23,7 +23,7 @@ class RegisterJobResponse;
 }  // namespace v1
 
 struct JobsClientOptions {
-  std::string box = "127.0.0.1:50051";  // HOST:PORT
+  std::string appliance = "127.0.0.1:50051";  // HOST:PORT
   std::chrono::milliseconds timeout{2000};
   // PEM files, all three or none. Without them the connection is not encrypted.
   std::string ca;  // CA that signs the certificate of the appliance

@@ -22,12 +22,12 @@ class JobsClientTest : public ServiceTest {
   ~JobsClientTest() override { server_.reset(); }
 
   void Serve() {
-    OpenBox(kFabric);
+    OpenDaemon(kFabric);
     auto server =
         GrpcServer::Start({.listen = {{.address = IpAddress::FromV4(0x7f000001)}}}, *service_);
     ASSERT_TRUE(server) << server.error().message;
     server_ = *std::move(server);
-    options_.box = ToString(server_->listens().at(0));
+    options_.appliance = ToString(server_->listens().at(0));
     options_.timeout = std::chrono::seconds(20);
   }
   std::unique_ptr<JobsClient> Open() {
@@ -94,7 +94,7 @@ TEST_F(JobsClientTest, FailsImmediatelyIfNothingListens) {
   const auto ended = Open()->End(7, 0);
   ASSERT_FALSE(ended);
   EXPECT_FALSE(ended.error().is_refused);
-  EXPECT_THAT(ended.error().message, HasSubstr(options_.box));
+  EXPECT_THAT(ended.error().message, HasSubstr(options_.appliance));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, options_.timeout);
 }
 
@@ -106,7 +106,7 @@ TEST_F(JobsClientTest, TimesOutIfThereIsNoAnswer) {
   ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&where), sizeof where), 0);
   ASSERT_EQ(listen(listener, 8), 0);
   ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&where), &length), 0);
-  options_ = {.box = "127.0.0.1:" + std::to_string(ntohs(where.sin_port)),
+  options_ = {.appliance = "127.0.0.1:" + std::to_string(ntohs(where.sin_port)),
               .timeout = std::chrono::milliseconds(300)};
   const auto begin = std::chrono::steady_clock::now();
   const auto ended = Open()->End(7, 0);

@@ -114,7 +114,7 @@ std::string RequestOf(std::string_view call) {
 }
 
 TEST_F(TlsTest, EachRoleMayUseOnlyItsCalls) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   MakeCertificates({"viewer1", "slurm", "root1", "agent7", "eve"});
   GrpcConfig config = Config();
   config.viewers = {"viewer1"};

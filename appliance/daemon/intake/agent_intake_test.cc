@@ -52,18 +52,19 @@ class Intake {
 };
 
 TEST(AgentIntake, TakesEachBatchOnce) {
-  Intake box;
-  const auto first = box.Begin("gpu-7", 42);
+  Intake appliance;
+  const auto first = appliance.Begin("gpu-7", 42);
   EXPECT_EQ(first.taken, 0u);
-  EXPECT_EQ(box.Take(first.connection, 1), Taking::kTaken);
-  EXPECT_EQ(box.Take(first.connection, 3), Taking::kTaken) << "batch 2 was dropped by the agent";
-  const auto again = box.Begin("gpu-7", 42);
+  EXPECT_EQ(appliance.Take(first.connection, 1), Taking::kTaken);
+  EXPECT_EQ(appliance.Take(first.connection, 3), Taking::kTaken)
+      << "batch 2 was dropped by the agent";
+  const auto again = appliance.Begin("gpu-7", 42);
   EXPECT_EQ(again.taken, 3u);
-  EXPECT_EQ(box.Take(again.connection, 3), Taking::kTaken);
-  EXPECT_EQ(box.taken, 3u);
-  EXPECT_EQ(box.Take(again.connection, 4), Taking::kTaken);
-  EXPECT_THAT(box.Queued(), ElementsAre(1, 3, 4));
-  const AgentState state = box.intake.Agents().at(0);
+  EXPECT_EQ(appliance.Take(again.connection, 3), Taking::kTaken);
+  EXPECT_EQ(appliance.taken, 3u);
+  EXPECT_EQ(appliance.Take(again.connection, 4), Taking::kTaken);
+  EXPECT_THAT(appliance.Queued(), ElementsAre(1, 3, 4));
+  const AgentState state = appliance.intake.Agents().at(0);
   EXPECT_EQ(state.duplicates, 1u);
   EXPECT_EQ(state.batches, 3u);
   EXPECT_EQ(state.sessions, 1u);
@@ -71,60 +72,61 @@ TEST(AgentIntake, TakesEachBatchOnce) {
 }
 
 TEST(AgentIntake, ANewSessionStartsAtItsFirstBatch) {
-  Intake box;
-  const auto first = box.Begin("gpu-7", 42);
-  box.Take(first.connection, 9);
-  const auto second = box.Begin("GPU-7", 43);
+  Intake appliance;
+  const auto first = appliance.Begin("gpu-7", 42);
+  appliance.Take(first.connection, 9);
+  const auto second = appliance.Begin("GPU-7", 43);
   EXPECT_EQ(second.taken, 0u);
-  EXPECT_EQ(box.Take(second.connection, 1), Taking::kTaken);
-  EXPECT_EQ(box.Take(first.connection, 10), Taking::kOver) << "the newer session takes precedence";
-  EXPECT_EQ(box.intake.Agents().size(), 1u);
+  EXPECT_EQ(appliance.Take(second.connection, 1), Taking::kTaken);
+  EXPECT_EQ(appliance.Take(first.connection, 10), Taking::kOver)
+      << "the newer session takes precedence";
+  EXPECT_EQ(appliance.intake.Agents().size(), 1u);
 }
 
 TEST(AgentIntake, ReportsTwoAgentsWithOneNameButNotARestart) {
-  Intake box;
-  for (const uint64_t session : {41, 42, 43}) box.Begin("gpu-7", session);
-  EXPECT_THAT(box.intake.Problems(kNow), IsEmpty()) << "an agent that restarted twice";
-  box.Begin("gpu-7", 42);
-  EXPECT_THAT(box.intake.Problems(kNow),
+  Intake appliance;
+  for (const uint64_t session : {41, 42, 43}) appliance.Begin("gpu-7", session);
+  EXPECT_THAT(appliance.intake.Problems(kNow), IsEmpty()) << "an agent that restarted twice";
+  appliance.Begin("gpu-7", 42);
+  EXPECT_THAT(appliance.intake.Problems(kNow),
               ElementsAre(HasSubstr("agent of gpu-7: two agents alternate with this host name")));
-  box.Begin("gpu-7", 42, kNow + std::chrono::minutes(6));
-  EXPECT_THAT(box.intake.Problems(kNow + std::chrono::minutes(6)), IsEmpty());
+  appliance.Begin("gpu-7", 42, kNow + std::chrono::minutes(6));
+  EXPECT_THAT(appliance.intake.Problems(kNow + std::chrono::minutes(6)), IsEmpty());
 }
 
 TEST(AgentIntake, RejectsBatchesWhenTheQueueIsFull) {
-  Intake box({.queue = 1000});
-  const auto host = box.Begin("gpu-7", 42);
-  EXPECT_EQ(box.Take(host.connection, 1, 5000), Taking::kTaken)
+  Intake appliance({.queue = 1000});
+  const auto host = appliance.Begin("gpu-7", 42);
+  EXPECT_EQ(appliance.Take(host.connection, 1, 5000), Taking::kTaken)
       << "a single batch is always accepted";
-  EXPECT_EQ(box.Take(host.connection, 2, 10), Taking::kFull);
-  EXPECT_EQ(box.taken, 1u);
-  EXPECT_THAT(box.Queued(), ElementsAre(1));
-  EXPECT_EQ(box.Take(host.connection, 2, 10), Taking::kTaken);
+  EXPECT_EQ(appliance.Take(host.connection, 2, 10), Taking::kFull);
+  EXPECT_EQ(appliance.taken, 1u);
+  EXPECT_THAT(appliance.Queued(), ElementsAre(1));
+  EXPECT_EQ(appliance.Take(host.connection, 2, 10), Taking::kTaken);
 }
 
 TEST(AgentIntake, LimitsTheNumberOfHosts) {
-  Intake box({.most = 2});
-  box.Begin("a", 1);
-  const auto b = box.Begin("b", 1);
-  const auto refused = box.intake.Begin(Hello("c", 1), "", kNow);
+  Intake appliance({.most = 2});
+  appliance.Begin("a", 1);
+  const auto b = appliance.Begin("b", 1);
+  const auto refused = appliance.intake.Begin(Hello("c", 1), "", kNow);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
   EXPECT_THAT(refused.error().message, HasSubstr("agents: {max_hosts: ...}"));
-  box.intake.End(b.connection, true, kNow);
-  EXPECT_FALSE(box.intake.Begin(Hello("c", 1), "", kNow + seconds(10)));
-  EXPECT_TRUE(box.intake.Begin(Hello("c", 1), "", kNow + hours(2)))
+  appliance.intake.End(b.connection, true, kNow);
+  EXPECT_FALSE(appliance.intake.Begin(Hello("c", 1), "", kNow + seconds(10)));
+  EXPECT_TRUE(appliance.intake.Begin(Hello("c", 1), "", kNow + hours(2)))
       << "b is silent for more than an hour";
 }
 
 TEST(AgentIntake, RejectsInvalidHellos) {
-  Intake box;
+  Intake appliance;
   for (const char* host : {"", ".", "a b", "a/b", "\x1b[31m", "h\xc3\xb6st"}) {
-    EXPECT_FALSE(box.intake.Begin(Hello(host, 1), "", kNow)) << host;
+    EXPECT_FALSE(appliance.intake.Begin(Hello(host, 1), "", kNow)) << host;
   }
-  EXPECT_FALSE(box.intake.Begin(Hello(std::string(300, 'a'), 1), "", kNow));
-  EXPECT_FALSE(box.intake.Begin(Hello("a", 0), "", kNow));
-  EXPECT_FALSE(box.intake.any());
+  EXPECT_FALSE(appliance.intake.Begin(Hello(std::string(300, 'a'), 1), "", kNow));
+  EXPECT_FALSE(appliance.intake.Begin(Hello("a", 0), "", kNow));
+  EXPECT_FALSE(appliance.intake.any());
 }
 
 TEST(AgentIntake, AnAgentMayReportForHostsInItsCertificate) {
@@ -140,20 +142,20 @@ TEST(AgentIntake, AnAgentMayReportForHostsInItsCertificate) {
 }
 
 TEST(AgentIntake, ReportsSilenceUnlessAnnounced) {
-  Intake box({.silent_after = seconds(30)});
-  const auto a = box.Begin("a", 1);
-  const auto b = box.Begin("b", 1);
-  EXPECT_THAT(box.intake.Problems(kNow + seconds(29)), IsEmpty());
-  box.intake.End(a.connection, false, kNow);
-  box.intake.End(b.connection, true, kNow);
-  EXPECT_THAT(box.intake.Problems(kNow + seconds(40)),
+  Intake appliance({.silent_after = seconds(30)});
+  const auto a = appliance.Begin("a", 1);
+  const auto b = appliance.Begin("b", 1);
+  EXPECT_THAT(appliance.intake.Problems(kNow + seconds(29)), IsEmpty());
+  appliance.intake.End(a.connection, false, kNow);
+  appliance.intake.End(b.connection, true, kNow);
+  EXPECT_THAT(appliance.intake.Problems(kNow + seconds(40)),
               ElementsAre("agent of a: no message for 40 s"));
 }
 
 // The news in order: 'b'atch, 's'ilent, 'h'eard, 'g'one.
-std::string NewsOf(Intake& box) {
+std::string NewsOf(Intake& appliance) {
   std::string news;
-  while (const auto delivery = box.intake.Next()) {
+  while (const auto delivery = appliance.intake.Next()) {
     news += "bshg"[static_cast<size_t>(delivery->news)];
     EXPECT_EQ(delivery->batch != nullptr, delivery->news == AgentNews::kBatch);
     EXPECT_EQ(delivery->host, "a");
@@ -162,117 +164,117 @@ std::string NewsOf(Intake& box) {
 }
 
 TEST(AgentIntake, ReportsSilenceAndItsEndOnce) {
-  Intake box({.silent_after = seconds(30)});
-  const auto host = box.Begin("a", 1);
-  box.Take(host.connection, 1);
-  box.intake.NoticeSilence(kNow + seconds(60));
-  EXPECT_EQ(NewsOf(box), "b") << "the minimum is a minute";
-  box.intake.NoticeSilence(kNow + seconds(61));
-  box.intake.NoticeSilence(kNow + seconds(62));
-  EXPECT_EQ(NewsOf(box), "s");
-  EXPECT_TRUE(box.intake.Hear(host.connection, {}, kNow + seconds(63)));
-  box.Take(host.connection, 2);
-  EXPECT_EQ(NewsOf(box), "hb");
+  Intake appliance({.silent_after = seconds(30)});
+  const auto host = appliance.Begin("a", 1);
+  appliance.Take(host.connection, 1);
+  appliance.intake.NoticeSilence(kNow + seconds(60));
+  EXPECT_EQ(NewsOf(appliance), "b") << "the minimum is a minute";
+  appliance.intake.NoticeSilence(kNow + seconds(61));
+  appliance.intake.NoticeSilence(kNow + seconds(62));
+  EXPECT_EQ(NewsOf(appliance), "s");
+  EXPECT_TRUE(appliance.intake.Hear(host.connection, {}, kNow + seconds(63)));
+  appliance.Take(host.connection, 2);
+  EXPECT_EQ(NewsOf(appliance), "hb");
 }
 
 TEST(AgentIntake, ASessionResendsEverythingAfterAnHour) {
-  Intake box;
-  const auto host = box.Begin("a", 1);
-  box.Take(host.connection, 7);
-  box.intake.End(host.connection, false, kNow);
-  box.intake.NoticeSilence(kNow + hours(2));
-  box.intake.NoticeSilence(kNow + hours(3));
-  EXPECT_EQ(NewsOf(box), "bg");
-  EXPECT_THAT(box.intake.Problems(kNow + hours(3)),
+  Intake appliance;
+  const auto host = appliance.Begin("a", 1);
+  appliance.Take(host.connection, 7);
+  appliance.intake.End(host.connection, false, kNow);
+  appliance.intake.NoticeSilence(kNow + hours(2));
+  appliance.intake.NoticeSilence(kNow + hours(3));
+  EXPECT_EQ(NewsOf(appliance), "bg");
+  EXPECT_THAT(appliance.intake.Problems(kNow + hours(3)),
               ElementsAre("agent of a: no message for 10800 s"));
-  EXPECT_EQ(box.Begin("a", 1, kNow + hours(3)).taken, 0u);
+  EXPECT_EQ(appliance.Begin("a", 1, kNow + hours(3)).taken, 0u);
 }
 
 TEST(AgentIntake, KeepsConnectedAgentsWhenTheClockIsSetAhead) {
-  Intake box;
-  const auto host = box.Begin("a", 1);
-  box.Take(host.connection, 7);
-  box.intake.NoticeSilence(kNow + hours(2));
-  EXPECT_EQ(box.Take(host.connection, 8), Taking::kTaken);
-  EXPECT_EQ(NewsOf(box), "bshb") << "silent until its next message";
+  Intake appliance;
+  const auto host = appliance.Begin("a", 1);
+  appliance.Take(host.connection, 7);
+  appliance.intake.NoticeSilence(kNow + hours(2));
+  EXPECT_EQ(appliance.Take(host.connection, 8), Taking::kTaken);
+  EXPECT_EQ(NewsOf(appliance), "bshb") << "silent until its next message";
 }
 
 TEST(AgentIntake, AnAgentThatEndsIsGoneUnlessItRestartsSoon) {
-  Intake box({.silent_after = seconds(90)});
-  const auto first = box.Begin("a", 1);
-  box.intake.End(first.connection, true, kNow);
-  const auto second = box.Begin("a", 2, kNow + seconds(30));
-  box.intake.NoticeSilence(kNow + seconds(91));
-  EXPECT_EQ(NewsOf(box), "");
-  box.intake.End(second.connection, true, kNow + seconds(100));
-  box.intake.NoticeSilence(kNow + seconds(190));
-  EXPECT_EQ(NewsOf(box), "");
-  box.intake.NoticeSilence(kNow + seconds(191));
-  EXPECT_EQ(NewsOf(box), "g");
+  Intake appliance({.silent_after = seconds(90)});
+  const auto first = appliance.Begin("a", 1);
+  appliance.intake.End(first.connection, true, kNow);
+  const auto second = appliance.Begin("a", 2, kNow + seconds(30));
+  appliance.intake.NoticeSilence(kNow + seconds(91));
+  EXPECT_EQ(NewsOf(appliance), "");
+  appliance.intake.End(second.connection, true, kNow + seconds(100));
+  appliance.intake.NoticeSilence(kNow + seconds(190));
+  EXPECT_EQ(NewsOf(appliance), "");
+  appliance.intake.NoticeSilence(kNow + seconds(191));
+  EXPECT_EQ(NewsOf(appliance), "g");
 }
 
 TEST(AgentIntake, AnEvictedAgentIsGone) {
-  Intake box({.most = 1});
-  const auto host = box.Begin("a", 1);
-  box.intake.End(host.connection, false, kNow);
-  box.Begin("b", 1, kNow + hours(2));
-  EXPECT_EQ(NewsOf(box), "g");
+  Intake appliance({.most = 1});
+  const auto host = appliance.Begin("a", 1);
+  appliance.intake.End(host.connection, false, kNow);
+  appliance.Begin("b", 1, kNow + hours(2));
+  EXPECT_EQ(NewsOf(appliance), "g");
 }
 
 TEST(AgentIntake, PulsesReportTheAgentState) {
-  Intake box;
-  const auto host = box.Begin("a", 1);
+  Intake appliance;
+  const auto host = appliance.Begin("a", 1);
   v1::AgentPulse pulse;
   pulse.set_lost_batches(3);
   pulse.set_has_clock(true);
   pulse.set_clock_ahead_ns(5'000'000);
   pulse.set_clock_error_ns(1'000'000);
   pulse.add_problems("cannot read");
-  EXPECT_TRUE(box.intake.Hear(host.connection, pulse, kNow));
-  EXPECT_EQ(box.intake.Agents().at(0).lost_batches, 3u);
-  EXPECT_EQ(box.intake.Agents().at(0).clock_ahead, Duration(5'000'000));
-  EXPECT_THAT(box.intake.Problems(kNow), ElementsAre("agent of a: cannot read"));
-  box.Take(host.connection, 1);
-  EXPECT_EQ(box.intake.Next()->clock_ahead, Duration(5'000'000));
+  EXPECT_TRUE(appliance.intake.Hear(host.connection, pulse, kNow));
+  EXPECT_EQ(appliance.intake.Agents().at(0).lost_batches, 3u);
+  EXPECT_EQ(appliance.intake.Agents().at(0).clock_ahead, Duration(5'000'000));
+  EXPECT_THAT(appliance.intake.Problems(kNow), ElementsAre("agent of a: cannot read"));
+  appliance.Take(host.connection, 1);
+  EXPECT_EQ(appliance.intake.Next()->clock_ahead, Duration(5'000'000));
   pulse.set_clock_error_ns(6'000'000);
-  box.intake.Hear(host.connection, pulse, kNow);
-  box.Take(host.connection, 2);
-  EXPECT_EQ(box.intake.Next()->clock_ahead, Duration(0)) << "the offset is within its error";
+  appliance.intake.Hear(host.connection, pulse, kNow);
+  appliance.Take(host.connection, 2);
+  EXPECT_EQ(appliance.intake.Next()->clock_ahead, Duration(0)) << "the offset is within its error";
   pulse.set_clock_ahead_ns(INT64_MIN);
-  box.intake.Hear(host.connection, pulse, kNow);
-  EXPECT_EQ(box.intake.Agents().at(0).clock_ahead, std::nullopt);
+  appliance.intake.Hear(host.connection, pulse, kNow);
+  EXPECT_EQ(appliance.intake.Agents().at(0).clock_ahead, std::nullopt);
 }
 
 // One agent with invalid counts must not make the sum over all agents meaningless.
 TEST(AgentIntake, CapsImplausibleCounts) {
-  Intake box;
-  const auto host = box.Begin("a", 1);
+  Intake appliance;
+  const auto host = appliance.Begin("a", 1);
   v1::AgentPulse pulse;
   pulse.set_lost_batches(UINT64_MAX);
   pulse.set_log_lines(uint64_t{1} << 40);
   pulse.set_paused_bytes(uint64_t{1} << 63);
-  EXPECT_TRUE(box.intake.Hear(host.connection, pulse, kNow));
-  const AgentState state = box.intake.Agents().at(0);
+  EXPECT_TRUE(appliance.intake.Hear(host.connection, pulse, kNow));
+  const AgentState state = appliance.intake.Agents().at(0);
   for (const uint64_t count : {state.lost_batches, state.log_lines, state.paused_bytes}) {
     EXPECT_EQ(count, uint64_t{1} << 40);
   }
 }
 
 TEST(AgentIntake, AcceptsNothingAfterClose) {
-  Intake box;
-  const auto host = box.Begin("a", 1);
-  box.intake.Close();
-  EXPECT_EQ(box.Take(host.connection, 1), Taking::kOver);
-  EXPECT_FALSE(box.intake.Begin(Hello("b", 1), "", kNow));
+  Intake appliance;
+  const auto host = appliance.Begin("a", 1);
+  appliance.intake.Close();
+  EXPECT_EQ(appliance.Take(host.connection, 1), Taking::kOver);
+  EXPECT_FALSE(appliance.intake.Begin(Hello("b", 1), "", kNow));
 }
 
 TEST(AgentLoop, HandsOverRemainingDataBeforeItEnds) {
-  Intake box;
+  Intake appliance;
   std::vector<AgentFacts> told;
   AgentLoop loop(
-      box.intake, [](const std::string& host) { return host; },
+      appliance.intake, [](const std::string& host) { return host; },
       [&](AgentFacts facts) { told.push_back(std::move(facts)); });
-  const auto host = box.Begin("gpu-7", 1);
+  const auto host = appliance.Begin("gpu-7", 1);
   auto batch = std::make_unique<v1::AgentBatch>();
   batch->set_sequence(1);
   batch->set_read_ns(ToNanoseconds(kNow));
@@ -282,7 +284,8 @@ TEST(AgentLoop, HandsOverRemainingDataBeforeItEnds) {
   counters.add_metrics("rx_bytes");
   counters.add_values(1000);
   batch->add_logs()->set_text(test::LogText("gpu-7").Begin(3, 8).text());
-  ASSERT_EQ(box.intake.Take(host.connection, batch, 100, kNow, box.taken), Taking::kTaken);
+  ASSERT_EQ(appliance.intake.Take(host.connection, batch, 100, kNow, appliance.taken),
+            Taking::kTaken);
   loop.Run(std::atomic<bool>(true));
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].logs.size(), 1u);
@@ -294,16 +297,16 @@ TEST(AgentLoop, HandsOverRemainingDataBeforeItEnds) {
 }
 
 TEST(AgentLoop, ReportsDataAboveItsLimits) {
-  Intake box;
-  AgentLoop loop(box.intake, [](const std::string& host) { return host; }, [](AgentFacts) {});
-  const auto host = box.Begin("gpu-7", 1);
+  Intake appliance;
+  AgentLoop loop(appliance.intake, [](const std::string& host) { return host; }, [](AgentFacts) {});
+  const auto host = appliance.Begin("gpu-7", 1);
   const auto tell = [&](uint64_t sequence, uint32_t number) {
     auto batch = std::make_unique<v1::AgentBatch>();
     batch->set_sequence(sequence);
     v1::QueuePairGroup& group = *batch->mutable_queue_pairs()->add_groups();
     group.set_device("mlx5_0");
     group.add_local_qpns(number);
-    box.intake.Take(host.connection, batch, 100, kNow, box.taken);
+    appliance.intake.Take(host.connection, batch, 100, kNow, appliance.taken);
     loop.Run(std::atomic<bool>(true));
   };
   tell(1, 20);

@@ -59,11 +59,11 @@ class Families {
   std::map<std::string, size_t> index_;
 };
 
-void AddBox(Service& service, Families& out) {
+void AddDaemon(Service& service, Families& out) {
   out.Gauge("build_info", "Version of rocescope, as a label; always 1.", 1,
             {{"version", service.version()}});
   out.Gauge("start_time_seconds", "Start time of the appliance, in seconds since the Unix epoch.",
-            Seconds(ToNanoseconds(service.box().started_at())));
+            Seconds(ToNanoseconds(service.daemon().started_at())));
   out.Counter("events_total",
               "Events published: faults started, resolved or withdrawn, and failed sources.",
               service.events().told());
@@ -92,7 +92,7 @@ void AddAgents(const std::vector<AgentState>& agents, TrafficCounters& traffic, 
 }
 
 void AddSources(Service& service, Families& out) {
-  for (const SourceState& source : service.box().Sources()) {
+  for (const SourceState& source : service.daemon().Sources()) {
     const Labels labels = {{"source", source.name}, {"kind", std::string(NameOf(source.kind))}};
     const SourceStatistics& counted = source.statistics;
     const Ledger& ledger = counted.frames.ledger;
@@ -293,15 +293,15 @@ void AddServiceLevels(const AnswerView& view, Families& out) {
 
 std::string MetricsText(Service& service) {
   Families out;
-  AddBox(service, out);
+  AddDaemon(service, out);
   AddSources(service, out);
   if (service.history() != nullptr) AddHistory(*service.history(), out);
   if (const auto view = service.views().Latest()) {
     AddAnswer(*view, out);
     AddJobs(*view, service.traffic(), out);
     AddServiceLevels(*view, out);
-    if (service.box().fabric()) {
-      AddLinks(*view, *service.box().fabric(), service.traffic(), out);
+    if (service.daemon().fabric()) {
+      AddLinks(*view, *service.daemon().fabric(), service.traffic(), out);
       AddFaults(*view, out);
     }
   }

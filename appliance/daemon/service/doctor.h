@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analytics/engine/snapshot.h"
-#include "appliance/daemon/core/box.h"
+#include "appliance/daemon/core/daemon.h"
 #include "base/time.h"
 
 namespace rocescope {

@@ -15,7 +15,7 @@ using testing::SizeIs;
 
 class EventReaderTest : public ServiceTest {
  protected:
-  EventReaderTest() { OpenBox(kFabric); }
+  EventReaderTest() { OpenDaemon(kFabric); }
 
   void Happen(const std::string& kind) {
     v1::Event event;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "appliance/common/report/finding_watch.h"
-#include "appliance/daemon/core/box.h"
+#include "appliance/daemon/core/daemon.h"
 #include "appliance/daemon/service/answer_view.h"
 
 namespace rocescope {

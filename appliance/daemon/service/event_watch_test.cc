@@ -14,10 +14,10 @@ using testing::IsEmpty;
 
 class EventWatchTest : public ServiceTest {
  protected:
-  EventWatchTest() { OpenBox(kFabric); }
+  EventWatchTest() { OpenDaemon(kFabric); }
 
   Snapshot ACrash() const {
-    const topology::Fabric& fabric = *box_->fabric();
+    const topology::Fabric& fabric = *daemon_->fabric();
     const topology::NicIndex nic = fabric.FindNicByDevice(fabric.FindNode("host0"), "mlx5_0");
     Snapshot snapshot;
     snapshot.findings = std::make_shared<const Findings>(

@@ -125,7 +125,7 @@ void FillSwitches(const Fabric& fabric, NodeIndex host, v1::NodeSwitches& out) {
 
 ServiceStatus Service::GetTopology(const v1::GetTopologyRequest&, v1::Topology& out) {
   if (const auto there = NeedTopology(); !there) return there;
-  const Fabric& fabric = *box_.fabric();
+  const Fabric& fabric = *daemon_.fabric();
   out.set_name(fabric.name());
   for (NodeIndex i = 0; i < fabric.nodes().size(); ++i) FillNode(fabric, i, *out.add_nodes());
   for (const topology::Link& link : fabric.links()) FillLink(fabric, link, *out.add_links());
@@ -142,7 +142,7 @@ ServiceStatus Service::ListLinkLoads(const v1::ListLinkLoadsRequest&,
   out.set_from_ns(ToNanoseconds(*loads.from));
   out.set_until_ns(ToNanoseconds(*loads.from + loads.window));
   for (const LinkLoad& load : loads.loads) {
-    FillLoad(*box_.fabric(), load, loads.window, *out.add_loads());
+    FillLoad(*daemon_.fabric(), load, loads.window, *out.add_loads());
   }
   return {};
 }
@@ -160,7 +160,7 @@ ServiceStatus Service::FindPaths(const v1::FindPathsRequest& request, v1::FindPa
   const PageEnd end =
       EndOfPage(page->first, request.page_size(), found->size(), PageVersion(*page->answer));
   for (uint64_t i = page->first; i < end.end; ++i) {
-    FillPath(*box_.fabric(), *(*found)[i], *out.add_paths());
+    FillPath(*daemon_.fabric(), *(*found)[i], *out.add_paths());
   }
   out.set_total(found->size());
   out.set_next_page_token(end.next);
@@ -197,7 +197,7 @@ ServiceStatus Service::ListHotspots(const v1::ListHotspotsRequest& request,
 ServiceStatus Service::ListNodeSwitches(const v1::ListNodeSwitchesRequest& request,
                                         v1::ListNodeSwitchesResponse& out) {
   if (const auto there = NeedTopology(); !there) return there;
-  const Fabric& fabric = *box_.fabric();
+  const Fabric& fabric = *daemon_.fabric();
   uint64_t first = 0;
   if (!request.page_token().empty()) {
     const auto token = ParsePageToken(request.page_token());

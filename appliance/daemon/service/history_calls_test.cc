@@ -17,7 +17,7 @@ constexpr int64_t kMinuteNs = 60'000'000'000;
 
 class HistoryCalls : public ServiceTest {
  protected:
-  HistoryCalls() { OpenBox(kFabric); }
+  HistoryCalls() { OpenDaemon(kFabric); }
   ~HistoryCalls() override { service_.reset(); }
 
   void OpenHistory(std::chrono::milliseconds longest_question = std::chrono::seconds(20)) {
@@ -30,7 +30,7 @@ class HistoryCalls : public ServiceTest {
                                     [](Severity, const std::string&) {});
     ASSERT_TRUE(store) << store.error().message;
     store_ = *std::move(store);
-    service_ = std::make_unique<Service>(*box_, "1.2.3", store_.get());
+    service_ = std::make_unique<Service>(*daemon_, "1.2.3", store_.get());
   }
   void Add(const HistoryRow& row) {
     store_->Add(row);

@@ -153,7 +153,7 @@ void Service::TellAllocations() {
   {
     const std::lock_guard lock(telling_);
     std::vector<Allocation> told = registry_.Told();
-    box_.SetAllocations(told);
+    daemon_.SetAllocations(told);
     if (job_file_ != nullptr) version = job_file_->Save(std::move(told));
   }
   // Wait without the lock, so that concurrent callers share one write.
@@ -173,7 +173,7 @@ ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
     if (const auto sound = CheckOver("limit_ns", limit, *job.start); !sound) return sound;
     job.end = std::max(limit, *job.start);
   }
-  const topology::Fabric* const fabric = box_.fabric().get();
+  const topology::Fabric* const fabric = daemon_.fabric().get();
   job.nodes = NodesOf(request);
   for (const AllocatedNode& node : job.nodes) {
     if (fabric != nullptr && !HasHost(*fabric, node.name)) out.add_unknown_nodes(node.name);

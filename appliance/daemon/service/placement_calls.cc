@@ -127,7 +127,7 @@ struct Service::Neighbourhood {
 
 const Service::Neighbourhood& Service::Neighbours() {
   std::call_once(neighbours_made_,
-                 [&] { neighbours_ = std::make_shared<const Neighbourhood>(*box_.fabric()); });
+                 [&] { neighbours_ = std::make_shared<const Neighbourhood>(*daemon_.fabric()); });
   return *neighbours_;
 }
 
@@ -145,7 +145,7 @@ std::vector<Allocation> Service::Allocations(const Snapshot& snapshot) const {
 
 ServiceStatus Service::RankNodes(const v1::RankNodesRequest& request, v1::RankNodesResponse& out) {
   if (const auto there = NeedTopology(); !there) return there;
-  const Fabric& fabric = *box_.fabric();
+  const Fabric& fabric = *daemon_.fabric();
   const Neighbourhood& near = Neighbours();
   const auto read = Read(fabric, near.places, request);
   if (!read) return tl::unexpected(read.error());

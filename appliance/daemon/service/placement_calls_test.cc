@@ -42,7 +42,7 @@ class PlacementCallsTest : public ServiceTest {
     Snapshot snapshot;
     auto loads = std::make_shared<LinkLoads>();
     loads->window = std::chrono::seconds(1);
-    loads->loads = {{.port = box_->fabric()->nic(0).port, .source = LoadSource::kCounters}};
+    loads->loads = {{.port = daemon_->fabric()->nic(0).port, .source = LoadSource::kCounters}};
     snapshot.link_loads = loads;
     return snapshot;
   }
@@ -67,10 +67,10 @@ class PlacementCallsTest : public ServiceTest {
 };
 
 TEST_F(PlacementCallsTest, DistinguishesMissingTopologySnapshotAndNode) {
-  OpenBox("");
+  OpenDaemon("");
   EXPECT_EQ(ErrorOf(Nodes(1)).fault, ServiceFault::kNoTopology);
   service_.reset();
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   EXPECT_EQ(ErrorOf(Nodes(1)).fault, ServiceFault::kNoAnswerYet);
   v1::RankNodesRequest request = Nodes(1);
   request.add_candidates("hots1");
@@ -84,7 +84,7 @@ TEST_F(PlacementCallsTest, DistinguishesMissingTopologySnapshotAndNode) {
 }
 
 TEST_F(PlacementCallsTest, UnknownLinkLoadIsAnErrorUnlessAllowed) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish({});
   EXPECT_EQ(ErrorOf(Nodes(1)).fault, ServiceFault::kNoDataYet);
   v1::RankNodesRequest request = Nodes(1);
@@ -95,7 +95,7 @@ TEST_F(PlacementCallsTest, UnknownLinkLoadIsAnErrorUnlessAllowed) {
 }
 
 TEST_F(PlacementCallsTest, RequiresExactlyOneJobSize) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(Seen());
   EXPECT_EQ(ErrorOf({}).fault, ServiceFault::kBadRequest);
   v1::RankNodesRequest both = Nodes(1);
@@ -107,7 +107,7 @@ TEST_F(PlacementCallsTest, RequiresExactlyOneJobSize) {
 }
 
 TEST_F(PlacementCallsTest, RegisteredJobIsInUseImmediately) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(Seen());
   EXPECT_THAT(Ask(Nodes(1)).chosen(), ElementsAre("host0")) << "its link is known to be healthy";
   Register(7, "host1.rack1.example");
@@ -127,9 +127,9 @@ TEST_F(PlacementCallsTest, RegisteredJobIsInUseImmediately) {
 }
 
 TEST_F(PlacementCallsTest, FindingsOfTheSnapshotCount) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Snapshot snapshot;
-  const topology::Fabric& fabric = *box_->fabric();
+  const topology::Fabric& fabric = *daemon_->fabric();
   const topology::NicIndex nic = fabric.FindNicByDevice(fabric.FindNode("host0"), "mlx5_0");
   snapshot.findings = std::make_shared<const Findings>(
       Findings{{.kind = FaultKind::kNicCrash, .place = {PlaceKind::kNic, nic}, .confidence = 1}});
@@ -148,7 +148,7 @@ TEST_F(PlacementCallsTest, FindingsOfTheSnapshotCount) {
 }
 
 TEST_F(PlacementCallsTest, RegisteredJobsAreListedWithoutAnyPacket) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   for (const uint64_t id : {7, 8, 9}) Register(id, "host1");
   v1::EndJobRequest end;
   end.set_id(8);
@@ -169,7 +169,7 @@ TEST_F(PlacementCallsTest, RegisteredJobsAreListedWithoutAnyPacket) {
 }
 
 TEST_F(PlacementCallsTest, RefusesJobsThatTheFileCannotStore) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   const auto fault_of = [&](const auto& change) {
     v1::RegisterJobRequest job;
     job.set_id(7);
@@ -195,7 +195,7 @@ TEST_F(PlacementCallsTest, RefusesJobsThatTheFileCannotStore) {
 constexpr int64_t kSecond = 1'000'000'000;
 
 TEST_F(PlacementCallsTest, InvalidTimeIsRefusedWithTheFieldName) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   const auto said = [&](int64_t start_ns, int64_t limit_ns) {
     v1::RegisterJobRequest job;
     job.set_id(7);
@@ -231,7 +231,7 @@ TEST_F(PlacementCallsTest, InvalidTimeIsRefusedWithTheFieldName) {
 }
 
 TEST_F(PlacementCallsTest, JobWithAStartInTheFutureCanBeEnded) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   v1::RegisterJobRequest job;
   job.set_id(7);
   job.add_nodes()->set_name("host1");
@@ -246,7 +246,7 @@ TEST_F(PlacementCallsTest, JobWithAStartInTheFutureCanBeEnded) {
 }
 
 TEST_F(PlacementCallsTest, DuplicateNodeCountsOnce) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   v1::RegisterJobRequest job;
   job.set_id(7);
   const auto add = [&](const char* name, std::initializer_list<uint32_t> gpus) {
@@ -270,13 +270,13 @@ TEST_F(PlacementCallsTest, DuplicateNodeCountsOnce) {
 }
 
 TEST_F(PlacementCallsTest, RegisteredJobsSurviveARestart) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   const std::string path = (folder_ / "jobs.db").string();
   const auto tell = [](Severity, const std::string& text) { FAIL() << text; };
   {
     auto file = JobFile::Open(path, tell);
     ASSERT_TRUE(file) << file.error().message;
-    service_ = std::make_unique<Service>(*box_, "1.2.3", nullptr, file->get());
+    service_ = std::make_unique<Service>(*daemon_, "1.2.3", nullptr, file->get());
     Register(7, "host1");
     Register(8, "host2");
     v1::EndJobRequest end;
@@ -287,7 +287,7 @@ TEST_F(PlacementCallsTest, RegisteredJobsSurviveARestart) {
   }
   auto file = JobFile::Open(path, tell);
   ASSERT_TRUE(file) << file.error().message;
-  service_ = std::make_unique<Service>(*box_, "1.2.3", nullptr, file->get());
+  service_ = std::make_unique<Service>(*daemon_, "1.2.3", nullptr, file->get());
   ASSERT_THAT(Listed(false).jobs(), SizeIs(1));
   EXPECT_EQ(Listed(false).jobs(0).id(), 7u);
   EXPECT_THAT(Listed(true).jobs(), SizeIs(2));

@@ -119,16 +119,16 @@ void FindProblems(const std::vector<SourceState>& sources, const Answer* answer,
 
 }  // namespace
 
-Service::Service(Box& box, std::string version, HistoryStore* history, JobFile* jobs)
-    : box_(box),
+Service::Service(Daemon& daemon, std::string version, HistoryStore* history, JobFile* jobs)
+    : daemon_(daemon),
       version_(std::move(version)),
       history_(history),
       job_file_(jobs),
-      views_(box.answers(), box.config().analysis_window),
+      views_(daemon.answers(), daemon.config().analysis_window),
       began_(FirstCursorOf(WallClock())),
       events_(began_),
-      traffic_({.max_links = box.config().metrics.max_links,
-                .max_jobs = box.config().metrics.max_jobs}) {
+      traffic_({.max_links = daemon.config().metrics.max_links,
+                .max_jobs = daemon.config().metrics.max_jobs}) {
   if (job_file_ == nullptr || job_file_->found().empty()) return;
   for (const Allocation& job : job_file_->found()) registry_.Register(job);
   TellAllocations();
@@ -148,7 +148,7 @@ ServiceResult<std::shared_ptr<const AnswerView>> Service::AnsweredWithTopology()
 }
 
 ServiceStatus Service::NeedTopology() const {
-  if (box_.fabric()) return {};
+  if (daemon_.fabric()) return {};
   return Refuse(ServiceFault::kNoTopology,
                 "the appliance has no topology: set the key `topology` in its configuration");
 }
@@ -202,9 +202,9 @@ void Service::SetReloadProblem(std::string problem) {
 ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
   const Timestamp now = WallClock();
   const auto answer = views_.Latest();
-  const std::vector<SourceState> sources = box_.Sources();
-  FindProblems(sources, answer ? &answer->answer() : nullptr, box_.config().analysis_window,
-               box_.started_at(), now, out);
+  const std::vector<SourceState> sources = daemon_.Sources();
+  FindProblems(sources, answer ? &answer->answer() : nullptr, daemon_.config().analysis_window,
+               daemon_.started_at(), now, out);
   if (history_ != nullptr) {
     if (const std::string problem = history_->counts().problem; !problem.empty()) {
       out.add_problems(fmt::format("the history is not written: {}", problem));
@@ -225,19 +225,19 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
                 : answer && HasReceivedAny(sources) ? v1::Health::STATE_SERVING
                                                     : v1::Health::STATE_WAITING);
   out.set_version(version_);
-  out.set_started_ns(ToNanoseconds(box_.started_at()));
+  out.set_started_ns(ToNanoseconds(daemon_.started_at()));
   out.set_now_ns(ToNanoseconds(now));
   if (answer) {
     answer->FillAge(*out.mutable_age());
     out.set_analysis_duration_ns(answer->answer().took.count());
   }
-  out.set_has_topology(box_.fabric() != nullptr);
+  out.set_has_topology(daemon_.fabric() != nullptr);
   return {};
 }
 
 ServiceStatus Service::ListSources(const v1::ListSourcesRequest&, v1::ListSourcesResponse& out) {
-  for (const SourceState& source : box_.Sources()) {
-    FillSource(source, box_.fabric().get(), *out.add_sources());
+  for (const SourceState& source : daemon_.Sources()) {
+    FillSource(source, daemon_.fabric().get(), *out.add_sources());
   }
   return {};
 }
@@ -245,10 +245,10 @@ ServiceStatus Service::ListSources(const v1::ListSourcesRequest&, v1::ListSource
 ServiceStatus Service::Doctor(const v1::DoctorRequest&, v1::DoctorResponse& out) {
   const auto answer = views_.Latest();
   if (answer) answer->FillAge(*out.mutable_age());
-  const DoctorInput input = {.sources = box_.Sources(),
-                             .senders = box_.LastSenders(),
+  const DoctorInput input = {.sources = daemon_.Sources(),
+                             .senders = daemon_.LastSenders(),
                              .answer = answer ? &answer->snapshot() : nullptr,
-                             .started = box_.started_at(),
+                             .started = daemon_.started_at(),
                              .now = WallClock()};
   for (const Problem& problem : rocescope::Doctor(input)) {
     v1::Problem& one = *out.add_problems();

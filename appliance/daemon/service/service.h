@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "appliance/daemon/core/box.h"
+#include "appliance/daemon/core/daemon.h"
 #include "appliance/daemon/service/answer_view.h"
 #include "appliance/daemon/service/event_log.h"
 #include "appliance/daemon/service/job_registry.h"
@@ -69,9 +69,10 @@ class JobFile;
 
 class Service {
  public:
-  // `box`, `history` and `jobs` must outlive the service. `history` may be null (no history), and
-  // so may `jobs` (registered jobs are not saved). `version` is the version of rocescope.
-  Service(Box& box, std::string version, HistoryStore* history = nullptr, JobFile* jobs = nullptr);
+  // `daemon`, `history` and `jobs` must outlive the service. `history` may be null (no history),
+  // and so may `jobs` (registered jobs are not saved). `version` is the version of rocescope.
+  Service(Daemon& daemon, std::string version, HistoryStore* history = nullptr,
+          JobFile* jobs = nullptr);
 
   ServiceStatus GetHealth(const v1::GetHealthRequest& request, v1::Health& out);
   ServiceStatus ListSources(const v1::ListSourcesRequest& request, v1::ListSourcesResponse& out);
@@ -119,8 +120,8 @@ class Service {
   // For metrics.
   TrafficCounters& traffic() { return traffic_; }
   // Receives the messages of agents.
-  AgentIntake& agents() { return box_.agents(); }
-  const Box& box() const { return box_; }
+  AgentIntake& agents() { return daemon_.agents(); }
+  const Daemon& daemon() const { return daemon_; }
   const std::string& version() const { return version_; }
   const HistoryStore* history() const { return history_; }
 
@@ -152,7 +153,7 @@ class Service {
   // Returns all jobs of schedulers, including ended ones.
   std::vector<Allocation> Allocations(const Snapshot& snapshot) const;
 
-  Box& box_;
+  Daemon& daemon_;
   std::mutex telling_;
   std::mutex reload_mutex_;
   std::string reload_problem_;

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "appliance/daemon/core/box.h"
+#include "appliance/daemon/core/daemon.h"
 #include "appliance/daemon/service/service.h"
 #include "topology/fabric.h"
 #include "topology/generate.h"
@@ -34,20 +34,20 @@ class ServiceTest : public testing::Test {
   }
   ~ServiceTest() override {
     service_.reset();
-    box_.reset();
+    daemon_.reset();
     std::filesystem::remove_all(folder_);
   }
 
   // `topology` is a file in folder_; empty: no topology.
-  void OpenBox(const std::string& topology, const MetricsConfig& metrics = {}) {
+  void OpenDaemon(const std::string& topology, const MetricsConfig& metrics = {}) {
     ApplianceConfig config;
     config.metrics = metrics;
     if (!topology.empty()) config.topology = (folder_ / topology).string();
     config.udp.sflow = {{.address = IpAddress::FromV4(0x7f000001)}};
-    auto box = Box::Open(config, [](Severity, const std::string&) {});
-    ASSERT_TRUE(box) << box.error().message;
-    box_ = *std::move(box);
-    service_ = std::make_unique<Service>(*box_, "1.2.3");
+    auto daemon = Daemon::Open(config, [](Severity, const std::string&) {});
+    ASSERT_TRUE(daemon) << daemon.error().message;
+    daemon_ = *std::move(daemon);
+    service_ = std::make_unique<Service>(*daemon_, "1.2.3");
   }
 
   // Publishes a snapshot with the topology, with this number of analysis restarts and dropped
@@ -58,11 +58,11 @@ class ServiceTest : public testing::Test {
     if (!snapshot.connections) snapshot.connections = std::make_shared<const ConnectionList>();
     if (!snapshot.attribution) snapshot.attribution = std::make_shared<const Attribution>();
     if (!snapshot.paths) snapshot.paths = std::make_shared<const FlowPaths>();
-    snapshot.fabric = box_->fabric();
-    box_->answers().Publish({.snapshot = std::make_shared<const Snapshot>(std::move(snapshot)),
-                             .reached = FromNanoseconds(5'000'000'000),
-                             .restarted = restarted,
-                             .loss = loss});
+    snapshot.fabric = daemon_->fabric();
+    daemon_->answers().Publish({.snapshot = std::make_shared<const Snapshot>(std::move(snapshot)),
+                                .reached = FromNanoseconds(5'000'000'000),
+                                .restarted = restarted,
+                                .loss = loss});
   }
 
   // Two jobs: nccl-1, which is job 4711 "pretrain" of the scheduler, and nccl-2.
@@ -93,12 +93,12 @@ class ServiceTest : public testing::Test {
   }
 
   std::filesystem::path folder_;
-  std::unique_ptr<Box> box_;
+  std::unique_ptr<Daemon> daemon_;
   std::unique_ptr<Service> service_;
 
  private:
   const topology::Nic& NicOf(const std::string& host) const {
-    const topology::Fabric& fabric = *box_->fabric();
+    const topology::Fabric& fabric = *daemon_->fabric();
     return fabric.nic(fabric.NicsOf(fabric.FindNode(host)).front());
   }
 };

@@ -24,7 +24,7 @@ ServiceFault FaultOf(Service& service, ServiceStatus (Service::*call)(const Requ
 }
 
 TEST_F(ServiceTest, MissingSnapshotIsAnError) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, v1::ListJobsRequest()),
             ServiceFault::kNoAnswerYet);
   EXPECT_EQ(FaultOf(*service_, &Service::ListFindings, v1::ListFindingsRequest()),
@@ -37,7 +37,7 @@ TEST_F(ServiceTest, MissingSnapshotIsAnError) {
 }
 
 TEST_F(ServiceTest, IsWaitingUntilTelemetryArrives) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish({});
   v1::Health health;
   ASSERT_TRUE(service_->GetHealth({}, health));
@@ -47,7 +47,7 @@ TEST_F(ServiceTest, IsWaitingUntilTelemetryArrives) {
 
 // If half of the records were dropped, the absence of findings proves nothing.
 TEST_F(ServiceTest, DroppedRecordsAreAProblemAndPartOfTheCoverage) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   const auto snapshot = [] {
     Snapshot one;
     one.findings = std::make_shared<const Findings>();
@@ -74,7 +74,7 @@ TEST_F(ServiceTest, DroppedRecordsAreAProblemAndPartOfTheCoverage) {
 }
 
 TEST_F(ServiceTest, FailedReloadIsAProblemUntilOneSucceeds) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   service_->SetReloadProblem("box.yaml:1:1: wrong\nbox.yaml:2:1: wrong too");
   v1::Health health;
   ASSERT_TRUE(service_->GetHealth({}, health));
@@ -88,7 +88,7 @@ TEST_F(ServiceTest, FailedReloadIsAProblemUntilOneSucceeds) {
 }
 
 TEST_F(ServiceTest, MissingTopologyIsAnError) {
-  OpenBox("");
+  OpenDaemon("");
   Publish({});
   EXPECT_EQ(FaultOf(*service_, &Service::ListFindings, v1::ListFindingsRequest()),
             ServiceFault::kNoTopology);
@@ -98,7 +98,7 @@ TEST_F(ServiceTest, MissingTopologyIsAnError) {
 }
 
 TEST_F(ServiceTest, UnknownJobIsAnError) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(TwoJobs());
   v1::GetJobRequest request;
   request.set_id("nobody");
@@ -109,7 +109,7 @@ TEST_F(ServiceTest, UnknownJobIsAnError) {
 }
 
 TEST_F(ServiceTest, FindsAJobByIdNumberAndName) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(TwoJobs());
   for (const char* name : {"nccl-1", "4711", "pretrain"}) {
     v1::GetJobRequest request;
@@ -123,7 +123,7 @@ TEST_F(ServiceTest, FindsAJobByIdNumberAndName) {
 }
 
 TEST_F(ServiceTest, RegisteredJobWithoutPacketsHasNoDataYet) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(TwoJobs());
   v1::RegisterJobRequest job;
   EXPECT_EQ(FaultOf(*service_, &Service::RegisterJob, job), ServiceFault::kBadRequest);
@@ -145,7 +145,7 @@ TEST_F(ServiceTest, RegisteredJobWithoutPacketsHasNoDataYet) {
 }
 
 TEST_F(ServiceTest, AllPagesComeFromTheSnapshotOfTheFirst) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(TwoJobs());
   v1::ListJobsRequest request;
   request.set_page_size(1);
@@ -164,7 +164,7 @@ TEST_F(ServiceTest, AllPagesComeFromTheSnapshotOfTheFirst) {
 }
 
 TEST_F(ServiceTest, PageOfADroppedSnapshotIsAnError) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(TwoJobs());
   v1::ListJobsRequest request;
   request.set_page_size(1);
@@ -184,7 +184,7 @@ TEST_F(ServiceTest, PageOfADroppedSnapshotIsAnError) {
 }
 
 TEST_F(ServiceTest, ListsSwitchesAboveEachNodeInPages) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   v1::ListNodeSwitchesRequest request;
   request.set_page_size(3);
   std::vector<std::string> names;
@@ -203,7 +203,7 @@ TEST_F(ServiceTest, ListsSwitchesAboveEachNodeInPages) {
 }
 
 TEST_F(ServiceTest, FindsPathsBetweenEndpoints) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(OneFlow("host0", "host2"));
   const auto count = [&](const char* source, const char* destination) {
     v1::FindPathsRequest request;
@@ -221,7 +221,7 @@ TEST_F(ServiceTest, FindsPathsBetweenEndpoints) {
 }
 
 TEST_F(ServiceTest, UnknownEndpointIsAnError) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish({});
   v1::FindPathsRequest request;
   EXPECT_EQ(FaultOf(*service_, &Service::FindPaths, request), ServiceFault::kBadRequest);
@@ -235,12 +235,12 @@ TEST_F(ServiceTest, UnknownEndpointIsAnError) {
 }
 
 TEST_F(ServiceTest, LinkLoadsAreUtilisations) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Snapshot snapshot;
   auto loads = std::make_shared<LinkLoads>();
   loads->from = FromNanoseconds(1'000'000'000);
   loads->window = std::chrono::seconds(1);
-  const topology::Fabric& fabric = *box_->fabric();
+  const topology::Fabric& fabric = *daemon_->fabric();
   const topology::PortIndex port = fabric.nic(0).port;
   const uint64_t quarter = fabric.SpeedOf(port) / 8 / 4;
   loads->loads = {{.port = port, .source = LoadSource::kCounters, .bytes = quarter},
@@ -257,7 +257,7 @@ TEST_F(ServiceTest, LinkLoadsAreUtilisations) {
 }
 
 TEST_F(ServiceTest, BlastRadiusOfASwitchIsItsSenders) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(TwoJobs());
   v1::GetDependenciesRequest request;
   request.set_element("spine0");

@@ -42,7 +42,7 @@ class WebTest : public ServiceTest {
 };
 
 TEST_F(WebTest, EveryCallAnswers) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(TwoJobs());
   for (const char* path : {"health", "sources", "jobs", "jobs/4711", "topology", "links",
                            "paths?source=host0&destination=host1", "hotspots?page_size=3",
@@ -53,7 +53,7 @@ TEST_F(WebTest, EveryCallAnswers) {
 }
 
 TEST_F(WebTest, PlacementAcceptsHostLists) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(TwoJobs());
   const auto ranked = Json(
       "/api/v1/"
@@ -72,7 +72,7 @@ TEST_F(WebTest, PlacementAcceptsHostLists) {
 // Each path with each parameter of the document is answered, or refused for another reason than an
 // unknown path or parameter.
 TEST_F(WebTest, TheOpenApiDocumentHasEveryPathAndParameter) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(TwoJobs());
   const auto document = Json("/api/v1/openapi.json");
   EXPECT_EQ(document["openapi"], "3.1.0");
@@ -96,7 +96,7 @@ TEST_F(WebTest, TheOpenApiDocumentHasEveryPathAndParameter) {
 }
 
 TEST_F(WebTest, HistoryAcceptsTimeRanges) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   for (const char* path :
        {"events?from_ns=1700000000000000000&until_ns=1800000000000000000",
         "links?port=leaf0:Ethernet1&step_ns=60000000000&max_points=9", "jobs?job=4711"}) {
@@ -108,7 +108,7 @@ TEST_F(WebTest, HistoryAcceptsTimeRanges) {
 }
 
 TEST_F(WebTest, ErrorsFollowTheApiGuideOfGoogle) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   EXPECT_EQ(
       Get("/api/v1/jobs").body,
       R"({"error":{"code":503,"message":"no snapshot yet: the first analysis window is not complete; )"
@@ -156,7 +156,7 @@ TEST_F(WebTest, RefusalOfAnApiPathIsAnErrorOfTheApi) {
 }
 
 TEST_F(WebTest, SixtyFourBitNumbersAreStringsAndAllFieldsArePrinted) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   Publish(TwoJobs());
   const auto jobs = Json("/api/v1/jobs");
   EXPECT_EQ(jobs["age"]["version"], "1");
@@ -165,7 +165,7 @@ TEST_F(WebTest, SixtyFourBitNumbersAreStringsAndAllFieldsArePrinted) {
 }
 
 TEST_F(WebTest, PageAllowsNoExternalContent) {
-  OpenBox("");
+  OpenDaemon("");
   const HttpResponse page = Get("/");
   EXPECT_EQ(page.status, 200u);
   EXPECT_THAT(page.content_type, StartsWith("text/html"));
@@ -182,7 +182,7 @@ TEST_F(WebTest, PageAllowsNoExternalContent) {
 }
 
 TEST_F(WebTest, EventsResumeAfterTheLastEventId) {
-  OpenBox(kFabric);
+  OpenDaemon(kFabric);
   v1::Event event;
   for (const char* sentence : {"one", "two"}) {
     event.set_kind("fault_started");
@@ -211,7 +211,7 @@ TEST_F(WebTest, EventsResumeAfterTheLastEventId) {
 }
 
 TEST_F(WebTest, NumberOfMetricSeriesIsLimited) {
-  OpenBox(kFabric, {.max_jobs = 100});
+  OpenDaemon(kFabric, {.max_jobs = 100});
   Snapshot snapshot;
   Attribution attribution;
   for (int i = 0; i < 150; ++i) {

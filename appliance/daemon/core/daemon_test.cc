@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "appliance/daemon/core/box.h"
+#include "appliance/daemon/core/daemon.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,56 +20,56 @@ using testing::HasSubstr;
 
 constexpr ListenAddress kAnyPort = {.address = IpAddress::FromV4(0x7f000001)};
 
-std::unique_ptr<Box> OpenBox(const ApplianceConfig& config) {
-  auto box = Box::Open(config, [](Severity, const std::string&) {});
-  EXPECT_TRUE(box) << box.error().message;
-  return *std::move(box);
+std::unique_ptr<Daemon> OpenDaemon(const ApplianceConfig& config) {
+  auto daemon = Daemon::Open(config, [](Severity, const std::string&) {});
+  EXPECT_TRUE(daemon) << daemon.error().message;
+  return *std::move(daemon);
 }
 
 std::string ErrorOf(const ApplianceConfig& config) {
-  const auto box = Box::Open(config, [](Severity, const std::string&) {});
-  return box ? "" : box.error().message;
+  const auto daemon = Daemon::Open(config, [](Severity, const std::string&) {});
+  return daemon ? "" : daemon.error().message;
 }
 
-TEST(Box, NeedsASource) { EXPECT_THAT(ErrorOf({}), HasSubstr("no sources are configured")); }
+TEST(Daemon, NeedsASource) { EXPECT_THAT(ErrorOf({}), HasSubstr("no sources are configured")); }
 
-TEST(Box, ReportsUnreadableFiles) {
+TEST(Daemon, ReportsUnreadableFiles) {
   EXPECT_THAT(ErrorOf({.topology = "/nowhere/fabric.yaml", .udp = {.sflow = {kAnyPort}}}),
               HasSubstr("/nowhere/fabric.yaml"));
   EXPECT_THAT(ErrorOf({.udp = {.sflow = {kAnyPort}}, .host_files = {.rdma = {"/nowhere/qp"}}}),
               HasSubstr("/nowhere/qp"));
 }
 
-TEST(Box, ReportsAMissingInterface) {
+TEST(Daemon, ReportsAMissingInterface) {
   EXPECT_THAT(ErrorOf({.interfaces = {{.name = "nosuch0"}}}), HasSubstr("interface nosuch0: "));
 }
 
-TEST(Box, PublishesEachWindowWithoutInput) {
-  const auto box =
-      OpenBox({.analysis_window = std::chrono::milliseconds(50), .udp = {.sflow = {kAnyPort}}});
-  EXPECT_EQ(box->answers().Latest(), nullptr);
-  box->Start();
-  const auto first = box->answers().WaitForOther(0, std::chrono::seconds(20));
+TEST(Daemon, PublishesEachWindowWithoutInput) {
+  const auto daemon =
+      OpenDaemon({.analysis_window = std::chrono::milliseconds(50), .udp = {.sflow = {kAnyPort}}});
+  EXPECT_EQ(daemon->answers().Latest(), nullptr);
+  daemon->Start();
+  const auto first = daemon->answers().WaitForOther(0, std::chrono::seconds(20));
   ASSERT_NE(first, nullptr);
-  const auto second = box->answers().WaitForOther(first->version, std::chrono::seconds(20));
+  const auto second = daemon->answers().WaitForOther(first->version, std::chrono::seconds(20));
   ASSERT_NE(second, nullptr);
   EXPECT_GT(second->version, first->version);
   EXPECT_GE(second->reached - first->reached, std::chrono::milliseconds(1));
   EXPECT_TRUE(second->snapshot->flows->empty());
 }
 
-TEST(Box, CountsDatagramsOfItsSockets) {
-  const auto box = OpenBox({.udp = {.int_reports = {kAnyPort}, .sflow = {kAnyPort}}});
-  const std::vector<ListenAddress> listens = box->Sources().at(0).listens;
+TEST(Daemon, CountsDatagramsOfItsSockets) {
+  const auto daemon = OpenDaemon({.udp = {.int_reports = {kAnyPort}, .sflow = {kAnyPort}}});
+  const std::vector<ListenAddress> listens = daemon->Sources().at(0).listens;
   ASSERT_EQ(listens.size(), 2u);
   UdpSender sflow(listens[1].port);
   // An sFlow version 5 datagram of agent 192.0.2.1 without samples, and an invalid datagram.
   ASSERT_TRUE(sflow.Send(
       Bytes{0, 0, 0, 5, 0, 0, 0, 1, 192, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0}));
   ASSERT_TRUE(sflow.Send(Bytes{1, 2, 3}));
-  box->Start();
-  box->Stop();
-  const std::vector<SourceState> sources = box->Sources();
+  daemon->Start();
+  daemon->Stop();
+  const std::vector<SourceState> sources = daemon->Sources();
   ASSERT_EQ(sources.size(), 1u);
   EXPECT_EQ(sources[0].kind, SourceKind::kUdp);
   EXPECT_EQ(sources[0].error, "");
@@ -78,14 +78,14 @@ TEST(Box, CountsDatagramsOfItsSockets) {
   EXPECT_EQ(counters.telemetry.sflow_datagrams.received, 2u);
   EXPECT_EQ(counters.telemetry.sflow_datagrams.decoded, 1u);
   EXPECT_TRUE(counters.telemetry.sflow_datagrams.Balances());
-  ASSERT_NE(box->answers().Latest(), nullptr);  // the final answer
+  ASSERT_NE(daemon->answers().Latest(), nullptr);  // the final answer
 }
 
 // Waits for the condition on the host facts.
 template <typename Is>
-std::shared_ptr<const HostFacts> FactsThat(Box& box, Is is) {
+std::shared_ptr<const HostFacts> FactsThat(Daemon& daemon, Is is) {
   uint64_t version = 0;
-  while (const auto answer = box.answers().WaitForOther(version, std::chrono::seconds(20))) {
+  while (const auto answer = daemon.answers().WaitForOther(version, std::chrono::seconds(20))) {
     version = answer->version;
     if (is(*answer->snapshot->host_facts)) return answer->snapshot->host_facts;
     if (version > 200) break;
@@ -93,13 +93,13 @@ std::shared_ptr<const HostFacts> FactsThat(Box& box, Is is) {
   return nullptr;
 }
 
-TEST(Box, KeepsJobsOfAgentLogsAndRegisteredJobs) {
-  const auto box =
-      OpenBox({.analysis_window = std::chrono::milliseconds(20), .udp = {.sflow = {kAnyPort}}});
+TEST(Daemon, KeepsJobsOfAgentLogsAndRegisteredJobs) {
+  const auto daemon =
+      OpenDaemon({.analysis_window = std::chrono::milliseconds(20), .udp = {.sflow = {kAnyPort}}});
   v1::AgentHello hello;
   hello.set_host("gpu-7");
   hello.set_session(1);
-  const auto agent = box->agents().Begin(hello, "ipv4:10.0.0.7:1234", WallClock());
+  const auto agent = daemon->agents().Begin(hello, "ipv4:10.0.0.7:1234", WallClock());
   ASSERT_TRUE(agent) << agent.error().message;
   uint64_t sequence = 0;
   uint64_t taken = 0;
@@ -109,7 +109,7 @@ TEST(Box, KeepsJobsOfAgentLogsAndRegisteredJobs) {
     batch->set_caught_up(true);
     batch->add_logs()->set_text(
         LogText("gpu-7", 100u + static_cast<uint64_t>(rank)).Begin(rank, 8).text());
-    ASSERT_EQ(box->agents().Take(agent->connection, batch, 100, WallClock(), taken),
+    ASSERT_EQ(daemon->agents().Take(agent->connection, batch, 100, WallClock(), taken),
               AgentIntake::Taking::kTaken);
   };
   const auto ranks_are = [](const HostFacts& facts, int ranks) {
@@ -117,29 +117,30 @@ TEST(Box, KeepsJobsOfAgentLogsAndRegisteredJobs) {
            std::ranges::count_if(facts.jobs[0].ranks,
                                  [](const JobRank& rank) { return !rank.host.empty(); }) == ranks;
   };
-  box->Start();
+  daemon->Start();
   say(3);
-  ASSERT_NE(FactsThat(*box, [&](const auto& facts) { return ranks_are(facts, 1); }), nullptr);
-  box->SetAllocations({{.id = 9, .nodes = {{.name = "a"}}}, {.id = 7, .nodes = {{.name = "b"}}}});
+  ASSERT_NE(FactsThat(*daemon, [&](const auto& facts) { return ranks_are(facts, 1); }), nullptr);
+  daemon->SetAllocations(
+      {{.id = 9, .nodes = {{.name = "a"}}}, {.id = 7, .nodes = {{.name = "b"}}}});
   const auto registered =
-      FactsThat(*box, [](const HostFacts& facts) { return facts.allocations.size() == 2; });
+      FactsThat(*daemon, [](const HostFacts& facts) { return facts.allocations.size() == 2; });
   ASSERT_NE(registered, nullptr);
   EXPECT_EQ(registered->allocations[0].id, 7u);
   EXPECT_TRUE(ranks_are(*registered, 1));
   say(4);
-  const auto grown = FactsThat(*box, [&](const auto& facts) { return ranks_are(facts, 2); });
+  const auto grown = FactsThat(*daemon, [&](const auto& facts) { return ranks_are(facts, 2); });
   ASSERT_NE(grown, nullptr);
   EXPECT_EQ(grown->allocations.size(), 2u);
-  ASSERT_TRUE(box->ReadHostFilesAgain());
-  box->Stop();
-  EXPECT_TRUE(ranks_are(*box->answers().Latest()->snapshot->host_facts, 2));
+  ASSERT_TRUE(daemon->ReadHostFilesAgain());
+  daemon->Stop();
+  EXPECT_TRUE(ranks_are(*daemon->answers().Latest()->snapshot->host_facts, 2));
 }
 
-TEST(Box, StopsTwice) {
-  const auto box = OpenBox({.udp = {.sflow = {kAnyPort}}});
-  box->Start();
-  box->Stop();
-  box->Stop();
+TEST(Daemon, StopsTwice) {
+  const auto daemon = OpenDaemon({.udp = {.sflow = {kAnyPort}}});
+  daemon->Start();
+  daemon->Stop();
+  daemon->Stop();
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace rocescope {
 
-struct BoxPage {
+struct DaemonPage {
   std::string url = "http://127.0.0.1:8080/";
   // PEM files for https: all three or none.
   std::string ca;  // CA that signs the appliance's certificate
@@ -20,7 +20,7 @@ struct BoxPage {
 
 // Returns the JSON object that the appliance at `page` answers for `path` ("/api/v1/health"). The
 // error names the URL.
-Result<nlohmann::json> AskBox(const BoxPage& page, std::string_view path);
+Result<nlohmann::json> AskDaemon(const DaemonPage& page, std::string_view path);
 
 // Returns the member `name` as text for people, or "" if it is missing.
 std::string TextAt(const nlohmann::json& object, const char* key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "appliance/cli/command/box_page.h"
+#include "appliance/cli/command/daemon_page.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace rocescope {
 
 namespace {
 
-Result<HttpFetcher> FetcherOf(const HttpUrl& url, const BoxPage& page) {
+Result<HttpFetcher> FetcherOf(const HttpUrl& url, const DaemonPage& page) {
   const TlsConfig files = {.certificate = page.certificate, .key = page.key, .client_ca = page.ca};
   const bool all = !page.ca.empty() && !page.certificate.empty() && !page.key.empty();
   if (url.has_tls ? !all : files.IsThere()) {
@@ -30,7 +30,7 @@ Result<HttpFetcher> FetcherOf(const HttpUrl& url, const BoxPage& page) {
 
 }  // namespace
 
-Result<nlohmann::json> AskBox(const BoxPage& page, std::string_view path) {
+Result<nlohmann::json> AskDaemon(const DaemonPage& page, std::string_view path) {
   constexpr std::chrono::seconds kPatience{5};
   Result<HttpUrl> url = ParseHttpUrl(page.url, UrlSchemes::kHttpAndHttps);
   if (!url) return tl::unexpected(url.error());

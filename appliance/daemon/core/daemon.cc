@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "appliance/daemon/core/box.h"
+#include "appliance/daemon/core/daemon.h"
 
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ EngineOptions OptionsOf(const ApplianceConfig& config, const topology::Fabric* f
 
 }  // namespace
 
-Status Box::LoadFacts() {
+Status Daemon::LoadFacts() {
   if (!config_.topology.empty()) {
     auto loaded = LoadTopology(config_.topology);
     if (!loaded) return tl::unexpected(loaded.error());
@@ -55,25 +55,25 @@ Status Box::LoadFacts() {
   return {};
 }
 
-Result<HostFiles> Box::ReadHosts() const {
+Result<HostFiles> Daemon::ReadHosts() const {
   return ReadHostFiles({.nccl_logs = config_.host_files.nccl_logs,
                         .rdma = config_.host_files.rdma,
                         .slurm = config_.host_files.slurm});
 }
 
-void Box::TakeHosts(HostFiles hosts) {
+void Daemon::TakeHosts(HostFiles hosts) {
   for (const std::string& note : hosts.notes) notify_(Severity::kWarning, note);
   facts_.SetFiles(std::move(hosts));
 }
 
-void Box::MakeEngine() {
+void Daemon::MakeEngine() {
   engine_.emplace(OptionsOf(config_, fabric_.get()), fabric_);
   const std::lock_guard lock(facts_mutex_);
   engine_->SetHostFacts(facts_.All());
 }
 
 // Tap IDs are assigned in this order: interfaces, sockets, DPDK ports.
-Status Box::OpenSources() {
+Status Daemon::OpenSources() {
   std::vector<std::string> names;
   for (const InterfaceConfig& interface : config_.interfaces) {
     names.push_back(interface.tap.empty() ? interface.name : interface.tap);
@@ -140,7 +140,7 @@ Status Box::OpenSources() {
   return {};
 }
 
-RecordCounts Box::CountRecords() const {
+RecordCounts Daemon::CountRecords() const {
   RecordCounts all;
   for (const auto& source : sources_) {
     const SourceStatistics counted = source->Statistics();
@@ -150,19 +150,19 @@ RecordCounts Box::CountRecords() const {
   return all;
 }
 
-Status Box::Add(SourceResult opened) {
+Status Daemon::Add(SourceResult opened) {
   if (!opened) return tl::unexpected(opened.error());
   sources_.push_back(*std::move(opened));
   return {};
 }
 
-void Box::SetAgentFacts(AgentFacts said) {
+void Daemon::SetAgentFacts(AgentFacts said) {
   const std::lock_guard lock(facts_mutex_);
   facts_.SetAgents(std::move(said));
   TellFacts();
 }
 
-std::string Box::NodeNamed(const std::string& host) const {
+std::string Daemon::NodeNamed(const std::string& host) const {
   if (!fabric_) return host;
   for (const topology::Node& node : fabric_->nodes()) {
     if (SameHost(node.name, host)) return node.name;
@@ -176,33 +176,34 @@ std::string Box::NodeNamed(const std::string& host) const {
   return host;
 }
 
-void Box::TellFacts() {
+void Daemon::TellFacts() {
   if (analysis_) analysis_->SetHostFacts(facts_.All());
 }
 
-Result<std::unique_ptr<Box>> Box::Open(const ApplianceConfig& config, Notify notify) {
-  std::unique_ptr<Box> box(new Box(config, std::move(notify)));
-  if (const Status loaded = box->LoadFacts(); !loaded) return tl::unexpected(loaded.error());
-  if (const Status opened = box->OpenSources(); !opened) return tl::unexpected(opened.error());
-  return box;
+Result<std::unique_ptr<Daemon>> Daemon::Open(const ApplianceConfig& config, Notify notify) {
+  std::unique_ptr<Daemon> daemon(new Daemon(config, std::move(notify)));
+  if (const Status loaded = daemon->LoadFacts(); !loaded) return tl::unexpected(loaded.error());
+  if (const Status opened = daemon->OpenSources(); !opened) return tl::unexpected(opened.error());
+  return daemon;
 }
 
-std::unique_ptr<Box> Box::Holding(Answer answer, std::shared_ptr<const topology::Fabric> fabric,
-                                  Duration window) {
+std::unique_ptr<Daemon> Daemon::Holding(Answer answer,
+                                        std::shared_ptr<const topology::Fabric> fabric,
+                                        Duration window) {
   ApplianceConfig config;
   config.analysis_window = window;
-  std::unique_ptr<Box> box(new Box(config, {}));
-  box->fabric_ = std::move(fabric);
-  box->answers_.Publish(std::move(answer));
-  return box;
+  std::unique_ptr<Daemon> daemon(new Daemon(config, {}));
+  daemon->fabric_ = std::move(fabric);
+  daemon->answers_.Publish(std::move(answer));
+  return daemon;
 }
 
-Box::Box(const ApplianceConfig& config, Notify notify)
+Daemon::Daemon(const ApplianceConfig& config, Notify notify)
     : config_(config), notify_(std::move(notify)), intake_(config.agents) {}
 
-Box::~Box() { Stop(); }
+Daemon::~Daemon() { Stop(); }
 
-void Box::Start() {
+void Daemon::Start() {
   runs_ = true;
   started_at_ = WallClock();
   analyst_ = std::thread([this] {
@@ -213,7 +214,7 @@ void Box::Start() {
   for (const auto& source : sources_) source->Start();
 }
 
-void Box::Stop() {
+void Daemon::Stop() {
   if (!std::exchange(runs_, false)) return;
   intake_.Close();
   for (const auto& source : sources_) source->Stop();
@@ -223,13 +224,13 @@ void Box::Stop() {
   answers_.Close();
 }
 
-void Box::SetAllocations(std::vector<Allocation> allocations) {
+void Daemon::SetAllocations(std::vector<Allocation> allocations) {
   const std::lock_guard lock(facts_mutex_);
   facts_.SetAllocations(std::move(allocations));
   TellFacts();
 }
 
-Status Box::ReadHostFilesAgain() {
+Status Daemon::ReadHostFilesAgain() {
   // Read outside the lock, because calls and agents need it.
   Result<HostFiles> hosts = ReadHosts();
   if (!hosts) return tl::unexpected(hosts.error());
@@ -239,7 +240,7 @@ Status Box::ReadHostFilesAgain() {
   return {};
 }
 
-std::vector<Heartbeat> Box::Heartbeats() const {
+std::vector<Heartbeat> Daemon::Heartbeats() const {
   std::vector<Heartbeat> beats;
   if (analysis_) beats.push_back({.name = "analysis", .beats = analysis_->beats()});
   for (const auto& source : sources_) {
@@ -252,13 +253,13 @@ std::vector<Heartbeat> Box::Heartbeats() const {
   return beats;
 }
 
-Senders Box::LastSenders() const {
+Senders Daemon::LastSenders() const {
   Senders all;
   for (const auto& source : sources_) all.Merge(source->LastSenders());
   return all;
 }
 
-std::vector<SourceState> Box::Sources() const {
+std::vector<SourceState> Daemon::Sources() const {
   std::vector<SourceState> states;
   for (const auto& source : sources_) {
     if (source->IsListed()) states.push_back(source->State());

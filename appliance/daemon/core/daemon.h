@@ -28,15 +28,16 @@ struct Heartbeat {
   uint64_t beats = 0;
 };
 
-class Box {
+class Daemon {
  public:
   // Opens everything that the configuration names. An error says what cannot be opened and what to
   // do.
-  static Result<std::unique_ptr<Box>> Open(const ApplianceConfig& config, Notify notify);
+  static Result<std::unique_ptr<Daemon>> Open(const ApplianceConfig& config, Notify notify);
   // An appliance without sources that serves this answer, for example from a replay.
-  static std::unique_ptr<Box> Holding(Answer answer, std::shared_ptr<const topology::Fabric> fabric,
-                                      Duration window);
-  ~Box();
+  static std::unique_ptr<Daemon> Holding(Answer answer,
+                                         std::shared_ptr<const topology::Fabric> fabric,
+                                         Duration window);
+  ~Daemon();
 
   // Starts receiving.
   void Start();
@@ -65,7 +66,7 @@ class Box {
   Timestamp started_at() const { return started_at_; }
 
  private:
-  Box(const ApplianceConfig& config, Notify notify);
+  Daemon(const ApplianceConfig& config, Notify notify);
 
   Status LoadFacts();
   Status OpenSources();
