@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Authorisation table: one row for each call of service.proto and agent.proto.
+// Authorisation table: one row for each call of service.proto and agent.proto, from the option
+// `call` of the call.
 #pragma once
 
 #include <array>
@@ -18,11 +19,12 @@ using Roles = uint8_t;
 constexpr Roles Of(CallerRole role) {
   return static_cast<Roles>(1u << static_cast<unsigned>(role));
 }
-inline constexpr Roles kReaders =
+// The values of Access in call_options.proto.
+inline constexpr Roles kReadAccess =
     Of(CallerRole::kViewer) | Of(CallerRole::kScheduler) | Of(CallerRole::kOperator);
-inline constexpr Roles kPlacers = Of(CallerRole::kScheduler) | Of(CallerRole::kOperator);
-inline constexpr Roles kAllRoles = kReaders | Of(CallerRole::kAgent);
-inline constexpr Roles kReporters = Of(CallerRole::kAgent) | Of(CallerRole::kOperator);
+inline constexpr Roles kRegisterAccess = Of(CallerRole::kScheduler) | Of(CallerRole::kOperator);
+inline constexpr Roles kAnyAccess = kReadAccess | Of(CallerRole::kAgent);
+inline constexpr Roles kReportAccess = Of(CallerRole::kAgent) | Of(CallerRole::kOperator);
 
 struct CallRoles {
   std::string_view method;  // "/rocescope.v1.Jobs/GetJob"
@@ -30,32 +32,13 @@ struct CallRoles {
 };
 
 inline constexpr std::array kCallRoles = {
-    CallRoles{"/rocescope.v1.Appliance/GetHealth", kAllRoles},
-    CallRoles{"/rocescope.v1.Appliance/ListSources", kReaders},
-    CallRoles{"/rocescope.v1.Appliance/Doctor", kReaders},
-    CallRoles{"/rocescope.v1.Appliance/WatchEvents", kReaders},
-    CallRoles{"/rocescope.v1.Jobs/ListJobs", kReaders},
-    CallRoles{"/rocescope.v1.Jobs/GetJob", kReaders},
-    CallRoles{"/rocescope.v1.Jobs/RegisterJob", kPlacers},
-    CallRoles{"/rocescope.v1.Jobs/EndJob", kPlacers},
-    CallRoles{"/rocescope.v1.Jobs/ListRegisteredJobs", kReaders},
-    CallRoles{"/rocescope.v1.Fabric/GetTopology", kReaders},
-    CallRoles{"/rocescope.v1.Fabric/ListLinkLoads", kReaders},
-    CallRoles{"/rocescope.v1.Fabric/FindPaths", kReaders},
-    CallRoles{"/rocescope.v1.Fabric/ListHotspots", kReaders},
-    CallRoles{"/rocescope.v1.Fabric/ListNodeSwitches", kReaders},
-    CallRoles{"/rocescope.v1.Fabric/RankNodes", kReaders},
-    CallRoles{"/rocescope.v1.Diagnosis/ListFindings", kReaders},
-    CallRoles{"/rocescope.v1.Diagnosis/ListAnomalies", kReaders},
-    CallRoles{"/rocescope.v1.Diagnosis/GetServiceLevels", kReaders},
-    CallRoles{"/rocescope.v1.Diagnosis/GetDependencies", kReaders},
-    CallRoles{"/rocescope.v1.History/ListPastEvents", kReaders},
-    CallRoles{"/rocescope.v1.History/GetLinkHistory", kReaders},
-    CallRoles{"/rocescope.v1.History/GetJobHistory", kReaders},
-    CallRoles{"/rocescope.v1.Agents/Report", kReporters},
+#define ROCESCOPE_CALL(service, name, request, response, path, access) \
+  CallRoles{"/rocescope.v1." #service "/" #name, access},
+#define ROCESCOPE_STREAM ROCESCOPE_CALL
+#include "rocescope/v1/calls.inc"
 };
 
-// Returns nullopt if the method has no row: nobody may call it.
+// Returns nullopt for an unknown method; no client may call it.
 constexpr std::optional<Roles> RolesOf(std::string_view method) {
   for (const CallRoles& row : kCallRoles) {
     if (row.method == method) return row.roles;
