@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages for the log. Components receive a callback for them, so that they do not depend on it.
+// Callback for log messages. Components report through it, so that they do not depend on the
+// logging library.
 #pragma once
 
 #include <cstdint>

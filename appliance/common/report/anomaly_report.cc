@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/entity_place.h"
 #include "appliance/common/report/job_report.h"
 #include "rocescope/v1/report.pb.h"
@@ -10,18 +11,18 @@ namespace {
 
 void FillAnomaly(const topology::Fabric& fabric, const Anomaly& anomaly, v1::Anomaly& out) {
   const Entity& entity = anomaly.entity;
-  out.set_kind(std::string(InfoOf(entity.kind).name));
+  out.set_kind(EnumOf<v1::Anomaly::Kind>(InfoOf(entity.kind).name));
   out.set_place(PlaceOf(fabric, entity));
   out.set_priority(entity.priority == CounterEntity::kAllPriorities ? -1 : entity.priority);
-  out.set_from_ns(ToNanoseconds(anomaly.from));
-  out.set_until_ns(ToNanoseconds(anomaly.until));
+  *out.mutable_start_time() = TimestampMessage(anomaly.from);
+  *out.mutable_end_time() = TimestampMessage(anomaly.until);
   out.set_windows(anomaly.windows);
   out.set_peers(anomaly.peers);
-  out.set_peak_ns(ToNanoseconds(anomaly.peak));
+  *out.mutable_peak_time() = TimestampMessage(anomaly.peak);
   out.set_score(anomaly.Score());
   out.set_probability(anomaly.probability);
   for (size_t i = 0; i < kAnomalyModels; ++i) {
-    if (anomaly.models[i]) out.add_models(std::string(kAnomalyModelNames[i]));
+    if (anomaly.models[i]) out.add_models(EnumOf<v1::Anomaly::Model>(kAnomalyModelNames[i]));
   }
   for (const MetricDeviation& deviation : anomaly.metrics) {
     v1::MetricDeviation& metric = *out.add_metrics();
@@ -45,18 +46,19 @@ void FillAnomalies(const Snapshot& snapshot, v1::ReplayReport& report) {
   for (const PhaseChange& change : all.phase_changes) {
     v1::PhaseChange& one = *out.add_phase_changes();
     one.set_role(NameOf(change.role));
-    one.set_from_ns(ToNanoseconds(change.from));
-    one.set_until_ns(ToNanoseconds(change.until));
+    *one.mutable_start_time() = TimestampMessage(change.from);
+    *one.mutable_end_time() = TimestampMessage(change.until);
     one.set_entities(change.entities);
-    one.set_of(change.of);
+    one.set_total_entities(change.of);
   }
-  out.set_judged(all.statistics.judged);
-  out.set_unjudged(all.statistics.unjudged);
-  out.set_stable(all.statistics.stable);
-  out.set_unstable(all.statistics.unstable);
-  out.set_shared(all.statistics.shared);
-  out.set_refused(all.statistics.refused);
-  out.set_fits(all.statistics.fits);
+  v1::AnomalyStatistics& statistics = *out.mutable_statistics();
+  statistics.set_evaluated(all.statistics.judged);
+  statistics.set_not_evaluated(all.statistics.unjudged);
+  statistics.set_stable(all.statistics.stable);
+  statistics.set_unstable(all.statistics.unstable);
+  statistics.set_shared(all.statistics.shared);
+  statistics.set_refused(all.statistics.refused);
+  statistics.set_fits(all.statistics.fits);
 }
 
 }  // namespace rocescope

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/table.h"
 #include "appliance/common/report/text_section.h"
 #include "appliance/common/report/visible_text.h"
@@ -32,7 +33,7 @@ std::string WhatOf(const v1::Anomaly& anomaly) {
 }
 
 std::string PlaceOf(const v1::Anomaly& anomaly) {
-  const std::string place = anomaly.kind() + " " + anomaly.place();
+  const std::string place = WordOf(anomaly.kind()) + " " + anomaly.place();
   if (anomaly.priority() < 0) return place;
   return fmt::format("{} priority {}", place, anomaly.priority());
 }
@@ -45,7 +46,8 @@ void AppendAnomalies(const v1::ReplayReport& report, std::string& text) {
   std::vector<const v1::Anomaly*> anomalies;
   for (const v1::Anomaly& anomaly : all.anomalies()) anomalies.push_back(&anomaly);
   std::ranges::sort(anomalies, {}, [](const v1::Anomaly* one) {
-    return std::tuple(one->probability(), one->from_ns(), one->place(), one->priority());
+    return std::tuple(one->probability(), Nanoseconds(one->start_time()), one->place(),
+                      one->priority());
   });
   text += fmt::format(
       "ANOMALIES: {} with metrics outside the range of both their history and their peers; least "
@@ -63,8 +65,8 @@ void AppendAnomalies(const v1::ReplayReport& report, std::string& text) {
   int rows = 0;
   for (const v1::Anomaly* anomaly : anomalies) {
     if (rows++ == kFew) break;
-    table.Add({PlaceOf(*anomaly), OffsetText(report, anomaly->from_ns()),
-               HumanDuration(anomaly->until_ns() - anomaly->from_ns()),
+    table.Add({PlaceOf(*anomaly), OffsetText(report, Nanoseconds(anomaly->start_time())),
+               HumanDuration(Nanoseconds(anomaly->end_time()) - Nanoseconds(anomaly->start_time())),
                fmt::format("{:.0e}", anomaly->probability()), WhatOf(*anomaly)});
   }
   text += table.Render(2);

@@ -23,15 +23,15 @@ std::string AnomalyText(const std::string& anomalies) {
 }
 
 TEST(AnomalyText, IsEmptyWithoutAnomalies) {
-  EXPECT_EQ(AnomalyText("anomalies { judged: 100 unstable: 3 }"), "");
+  EXPECT_EQ(AnomalyText("anomalies { statistics { evaluated: 100 unstable: 3 } }"), "");
 }
 
 TEST(AnomalyText, ListsPlaceDeviationAndTime) {
   const std::string text = AnomalyText(R"(
-      zero_ns: 1000000000
+      reference_time { seconds: 1 }
       anomalies { anomalies {
-          kind: "port" place: "leaf0:Ethernet1" priority: 3 from_ns: 3000000000
-          until_ns: 5000000000 probability: 1e-9
+          kind: KIND_PORT place: "leaf0:Ethernet1" priority: 3 start_time { seconds: 3 }
+          end_time { seconds: 5 } probability: 1e-9
           metrics { metric: "queue_drops" unit: "frames" observed: 812 expected: 0 share: 0.7 }
           metrics { metric: "pfc_tx" unit: "frames" observed: 40 expected: 3 share: 0.26 }
           metrics { metric: "pfc_rx" unit: "frames" observed: 1 expected: 0 share: 0.04 } } })");
@@ -46,7 +46,7 @@ TEST(AnomalyText, ListsPlaceDeviationAndTime) {
 TEST(AnomalyText, ListsTheFewMostUnlikelyFirst) {
   std::string anomalies;
   for (int i = 0; i < 7; ++i) {
-    anomalies += "anomalies { kind: \"nic\" place: \"host" + std::to_string(i) +
+    anomalies += "anomalies { kind: KIND_NIC place: \"host" + std::to_string(i) +
                  ":mlx5_0\" priority: -1 probability: 1e-" + std::to_string(7 + i) + " }";
   }
   const std::string text = AnomalyText("anomalies {" + anomalies + "}");

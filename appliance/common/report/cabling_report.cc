@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/job_report.h"
 #include "rocescope/v1/report.pb.h"
 
@@ -41,7 +42,9 @@ void FillFinding(const topology::Fabric& fabric, const CableFinding& finding,
   out.set_bytes(finding.bytes);
   out.set_readings(finding.readings);
   out.set_state_differs(finding.state_differs);
-  out.set_since_ns(ToNanoseconds(finding.since));
+  if (finding.since != Timestamp()) {
+    *out.mutable_first_seen_time() = TimestampMessage(finding.since);
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/table.h"
 #include "appliance/common/report/text_section.h"
 #include "rocescope/v1/report.pb.h"
@@ -92,7 +93,9 @@ void AppendCabling(const v1::ReplayReport& report, std::string& text) {
   for (const CableFinding& finding : cabling.findings()) {
     if (rows++ == kMaxRows) break;
     table.Add({std::string(WordOf(finding.kind())), PlaceOf(finding), SeenOf(finding),
-               finding.since_ns() == 0 ? "" : OffsetText(report, finding.since_ns()),
+               !finding.has_first_seen_time()
+                   ? ""
+                   : OffsetText(report, Nanoseconds(finding.first_seen_time())),
                ConfidenceText(finding.confidence())});
   }
   text += table.Render(2);

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/text_section.h"
 #include "rocescope/v1/report.pb.h"
 
@@ -16,7 +17,7 @@ using testing::HasSubstr;
 std::string CablingText(const std::string& cabling) {
   v1::ReplayReport report;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(cabling, report.mutable_cabling()));
-  report.set_zero_ns(1'000'000'000);
+  *report.mutable_reference_time() = TimestampMessage(1'000'000'000);
   std::string text;
   AppendCabling(report, text);
   return text;
@@ -37,7 +38,7 @@ TEST(CablingText, NamesThePortsAndObservationsOfASwap) {
         declared_links: "leaf0:E17-spine0:E1" declared_links: "leaf1:E18-spine1:E2"
         real { a: "leaf0:E17" b: "spine1:E2" b_declared: "spine0:E1" }
         real { a: "leaf1:E18" b: "spine0:E1" b_declared: "spine1:E2" }
-        confidence: 0.98 flows: 14 flows_against: 1 bytes: 52000000 since_ns: 1001000000
+        confidence: 0.98 flows: 14 flows_against: 1 bytes: 52000000 first_seen_time { seconds: 1 nanos: 1000000 }
       })");
   EXPECT_THAT(text, HasSubstr("78 of 80 links confirmed to match the topology, 2 contradicted\n"));
   EXPECT_THAT(text, HasSubstr("swapped  leaf0:E17 is connected to spine1:E2, not to spine0:E1; "

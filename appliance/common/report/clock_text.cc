@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/table.h"
 #include "appliance/common/report/text_section.h"
 #include "rocescope/v1/report.pb.h"
@@ -15,8 +16,9 @@ namespace rocescope {
 namespace {
 
 bool IsOff(const v1::Clock& clock) {
-  return clock.drifts() || (clock.known() && std::max(clock.offset_ns(), -clock.offset_ns()) >
-                                                 clock.uncertainty_ns());
+  return clock.drifts() ||
+         (clock.known() && std::max(Nanoseconds(clock.offset()), -Nanoseconds(clock.offset())) >
+                               Nanoseconds(clock.uncertainty()));
 }
 
 }  // namespace
@@ -26,7 +28,7 @@ void AppendClocks(const v1::ReplayReport& report, std::string& text) {
   std::vector<const v1::Clock*> off;
   uint64_t known = 0;
   for (const v1::Clock& clock : report.clocks().clocks()) {
-    if (clock.reference()) references[clock.group()] = clock.kind() + " " + clock.name();
+    if (clock.reference()) references[clock.group()] = WordOf(clock.kind()) + " " + clock.name();
     known += clock.known();
     if (IsOff(clock)) off.push_back(&clock);
   }
@@ -35,8 +37,8 @@ void AppendClocks(const v1::ReplayReport& report, std::string& text) {
       "CLOCKS: {} of {} with packets in common have an offset beyond its uncertainty\n\n",
       WithThousands(off.size()), WithThousands(known));
   const auto key = [](const v1::Clock* clock) {
-    return std::tuple(-std::max(clock->offset_ns(), -clock->offset_ns()), clock->kind(),
-                      clock->name());
+    return std::tuple(-std::max(Nanoseconds(clock->offset()), -Nanoseconds(clock->offset())),
+                      clock->kind(), clock->name());
   };
   std::ranges::sort(off, {}, key);
   TextTable table({{"CLOCK"},
@@ -48,8 +50,9 @@ void AppendClocks(const v1::ReplayReport& report, std::string& text) {
   int rows = 0;
   for (const v1::Clock* clock : off) {
     if (rows++ == kMaxRows) break;
-    table.Add({clock->kind() + " " + clock->name(), SignedDuration(clock->offset_ns()),
-               HumanDuration(clock->uncertainty_ns()),
+    table.Add({WordOf(clock->kind()) + " " + clock->name(),
+               SignedDuration(Nanoseconds(clock->offset())),
+               HumanDuration(Nanoseconds(clock->uncertainty())),
                clock->drifts() ? fmt::format("{:+.1f} ppm", clock->drift_ppb() / 1000) : "",
                references[clock->group()], WithThousands(clock->packets())});
   }

@@ -16,7 +16,7 @@ using testing::Not;
 
 std::string ClockText(const std::string& clocks) {
   const std::string reference =
-      R"(clocks { kind: "mirror" name: "leaf0" reference: true known: true })";
+      R"(clocks { kind: KIND_MIRROR name: "leaf0" reference: true known: true })";
   v1::ReplayReport report;
   EXPECT_TRUE(
       google::protobuf::TextFormat::ParseFromString(reference + clocks, report.mutable_clocks()));
@@ -26,17 +26,17 @@ std::string ClockText(const std::string& clocks) {
 }
 
 TEST(ClockText, IsNoneWhereClocksAgree) {
-  EXPECT_EQ(ClockText(R"(clocks { kind: "mirror" name: "leaf1" known: true
-                               offset_ns: 400 uncertainty_ns: 500 })"),
+  EXPECT_EQ(ClockText(R"(clocks { kind: KIND_MIRROR name: "leaf1" known: true
+                               offset { nanos: 400 } uncertainty { nanos: 500 } })"),
             "");
-  EXPECT_EQ(ClockText(R"(clocks { kind: "mirror" name: "leaf1" })"), "");
+  EXPECT_EQ(ClockText(R"(clocks { kind: KIND_MIRROR name: "leaf1" })"), "");
 }
 
 TEST(ClockText, ListsClocksWithAnOffsetAndTheirReference) {
   const std::string text = ClockText(R"(
-      clocks { kind: "mirror" name: "leaf1" known: true offset_ns: -26800 uncertainty_ns: 1000
+      clocks { kind: KIND_MIRROR name: "leaf1" known: true offset { nanos: -26800 } uncertainty { nanos: 1000 }
                drifts: true drift_ppb: 12300 packets: 1234 }
-      clocks { kind: "mirror" name: "leaf2" known: true offset_ns: 10 uncertainty_ns: 1000 })");
+      clocks { kind: KIND_MIRROR name: "leaf2" known: true offset { nanos: 10 } uncertainty { nanos: 1000 } })");
   EXPECT_THAT(text, HasSubstr("CLOCKS: 1 of 3 "));
   EXPECT_THAT(text, HasSubstr("mirror leaf1"));
   EXPECT_THAT(text, HasSubstr("-26.8 us"));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/table.h"
 #include "appliance/common/report/text_section.h"
 #include "appliance/common/report/visible_text.h"
@@ -14,22 +15,22 @@
 namespace rocescope {
 namespace {
 
-std::string_view NameOf(CollectiveKind kind) {
+v1::Collective::Kind MessageOf(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::kUnknown:
-      return "unknown";
+      return v1::Collective::KIND_UNKNOWN;
     case CollectiveKind::kRing:
-      return "ring";
+      return v1::Collective::KIND_RING;
     case CollectiveKind::kTree:
-      return "tree";
+      return v1::Collective::KIND_TREE;
     case CollectiveKind::kAllToAll:
-      return "all_to_all";
+      return v1::Collective::KIND_ALL_TO_ALL;
     case CollectiveKind::kHalvingDoubling:
-      return "halving_doubling";
+      return v1::Collective::KIND_HALVING_DOUBLING;
     case CollectiveKind::kPipeline:
-      return "pipeline";
+      return v1::Collective::KIND_PIPELINE;
   }
-  return "unknown";
+  return v1::Collective::KIND_UNKNOWN;
 }
 
 // Returns "4 NICs", "8 groups of 4 NICs" or "8 groups of 2 to 4 NICs".
@@ -48,11 +49,11 @@ std::string GroupsText(const v1::Collective& collective) {
 }  // namespace
 
 void FillIterationPattern(const JobIterationPattern& iteration_pattern, v1::IterationPattern& out) {
-  out.set_period_ns(iteration_pattern.period.count());
+  *out.mutable_period() = DurationMessage(iteration_pattern.period);
   out.set_strength(iteration_pattern.strength);
   out.set_iterations(iteration_pattern.iterations);
-  out.set_first_ns(ToNanoseconds(iteration_pattern.first));
-  out.set_last_ns(ToNanoseconds(iteration_pattern.last));
+  *out.mutable_start_time() = TimestampMessage(iteration_pattern.first);
+  *out.mutable_end_time() = TimestampMessage(iteration_pattern.last);
   for (const CollectiveMember& member : iteration_pattern.members) {
     v1::IterationPatternMember& one = *out.add_members();
     one.set_address(ToString(member.address));
@@ -61,25 +62,27 @@ void FillIterationPattern(const JobIterationPattern& iteration_pattern, v1::Iter
   }
   for (const Collective& collective : iteration_pattern.collectives) {
     v1::Collective& one = *out.add_collectives();
-    one.set_kind(std::string(NameOf(collective.kind)));
-    if (collective.alternative) one.set_alternative(std::string(NameOf(*collective.alternative)));
+    one.set_kind(MessageOf(collective.kind));
+    if (collective.alternative) {
+      one.set_alternative(MessageOf(*collective.alternative));
+    }
     one.set_confidence(collective.confidence);
     for (const std::vector<uint32_t>& group : collective.groups) {
       v1::Group& members = *one.add_groups();
       for (const uint32_t member : group) members.add_members(member);
     }
-    one.set_offset_ns(collective.offset.count());
-    one.set_duration_ns(collective.duration.count());
+    *one.mutable_offset() = DurationMessage(collective.offset);
+    *one.mutable_duration() = DurationMessage(collective.duration);
     one.set_bytes(collective.bytes);
   }
   if (!iteration_pattern.straggler) return;
   v1::Straggler& waited = *out.mutable_straggler();
   waited.set_member(iteration_pattern.straggler->member);
-  waited.set_lateness_ns(iteration_pattern.straggler->lateness.count());
+  *waited.mutable_delay() = DurationMessage(iteration_pattern.straggler->lateness);
   waited.set_iterations(iteration_pattern.straggler->iterations);
-  waited.set_of(iteration_pattern.straggler->of);
-  waited.set_from_ns(ToNanoseconds(iteration_pattern.straggler->from));
-  waited.set_until_ns(ToNanoseconds(iteration_pattern.straggler->until));
+  waited.set_total_iterations(iteration_pattern.straggler->of);
+  *waited.mutable_start_time() = TimestampMessage(iteration_pattern.straggler->from);
+  *waited.mutable_end_time() = TimestampMessage(iteration_pattern.straggler->until);
   waited.set_confidence(iteration_pattern.straggler->confidence);
 }
 
@@ -88,7 +91,7 @@ void AppendIterationPattern(const v1::IterationPattern& iteration_pattern, std::
       "\n"
       "  iteration period {}, {} observed; similarity {:.2f} (1: identical "
       "iterations)\n",
-      HumanDuration(iteration_pattern.period_ns()),
+      HumanDuration(Nanoseconds(iteration_pattern.period())),
       Counted(iteration_pattern.iterations(), "complete iteration"), iteration_pattern.strength());
   TextTable steps({{"STEP", Align::kRight},
                    {"COLLECTIVE"},
@@ -99,10 +102,13 @@ void AppendIterationPattern(const v1::IterationPattern& iteration_pattern, std::
                    {"CONFIDENCE", Align::kRight}});
   for (int i = 0; i < std::min(iteration_pattern.collectives_size(), kMaxRows); ++i) {
     const v1::Collective& step = iteration_pattern.collectives(i);
-    std::string kind = step.kind();
-    if (!step.alternative().empty()) kind += " or " + step.alternative();
-    steps.Add({std::to_string(i + 1), kind, GroupsText(step), "+" + HumanDuration(step.offset_ns()),
-               HumanDuration(step.duration_ns()), HumanBytes(step.bytes()),
+    std::string kind = WordOf(step.kind());
+    if (step.alternative() != v1::Collective::KIND_UNSPECIFIED) {
+      kind += " or " + WordOf(step.alternative());
+    }
+    steps.Add({std::to_string(i + 1), kind, GroupsText(step),
+               "+" + HumanDuration(Nanoseconds(step.offset())),
+               HumanDuration(Nanoseconds(step.duration())), HumanBytes(step.bytes()),
                ConfidenceText(step.confidence())});
   }
   if (!steps.empty()) text += "\n" + steps.Render(2);
@@ -114,10 +120,10 @@ void AppendIterationPattern(const v1::IterationPattern& iteration_pattern, std::
       iteration_pattern.members(static_cast<int>(waited.member()));
   const std::string name =
       member.device().empty() ? member.host() : member.host() + "/" + member.device();
-  text +=
-      fmt::format("\n  straggler: {} ({}) starts {} after the other ranks in {} of {} iterations\n",
-                  Visible(name), Visible(member.address()), HumanDuration(waited.lateness_ns()),
-                  waited.iterations(), waited.of());
+  text += fmt::format(
+      "\n  straggler: {} ({}) starts {} after the other ranks in {} of {} iterations\n",
+      Visible(name), Visible(member.address()), HumanDuration(Nanoseconds(waited.delay())),
+      waited.iterations(), waited.total_iterations());
 }
 
 }  // namespace rocescope

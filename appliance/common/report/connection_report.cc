@@ -5,26 +5,27 @@
 #include <string_view>
 #include <vector>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/job_report.h"
 #include "rocescope/v1/report.pb.h"
 
 namespace rocescope {
 namespace {
 
-std::string_view NameOf(EvidenceKind kind) {
+v1::Evidence::Kind MessageOf(EvidenceKind kind) {
   switch (kind) {
     case EvidenceKind::kManagement:
-      return "cm";
+      return v1::Evidence::KIND_CM;
     case EvidenceKind::kRdmaResource:
-      return "rdma_resource";
+      return v1::Evidence::KIND_RDMA_RESOURCE;
     case EvidenceKind::kNcclLog:
-      return "nccl_log";
+      return v1::Evidence::KIND_NCCL_LOG;
     case EvidenceKind::kRethEcho:
-      return "reth_echo";
+      return v1::Evidence::KIND_RETH_ECHO;
     case EvidenceKind::kPsnEcho:
-      return "psn_echo";
+      return v1::Evidence::KIND_PSN_ECHO;
   }
-  return "";
+  return v1::Evidence::KIND_UNSPECIFIED;
 }
 
 std::string ExampleOf(const ConnectionEvidence& evidence) {
@@ -58,7 +59,7 @@ void FillEndpoint(const ConnectionEndpoint& endpoint, const std::optional<RankCl
   const Job& job = attribution.jobs[claim->job].job;
   out.set_job(job.id);
   out.set_rank(claim->rank);
-  out.set_rank_source(std::string(NameOf(claim->source)));
+  out.set_rank_source(MessageOf(claim->source));
   out.set_rank_confidence(claim->confidence);
   if (claim->member < 0) return;
   const JobRank& rank = job.ranks[static_cast<size_t>(claim->member)];
@@ -151,13 +152,15 @@ void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayR
     out.set_state(StateOf(connection.state));
     FillEndpoint(connection.endpoints[0], claims[0], *snapshot.attribution, *out.mutable_a());
     FillEndpoint(connection.endpoints[1], claims[1], *snapshot.attribution, *out.mutable_b());
-    out.set_transport(connection.transport == ConnectionTransport::kReliable ? "RC" : "UC");
+    out.set_transport(connection.transport == ConnectionTransport::kReliable
+                          ? v1::Connection::TRANSPORT_RC
+                          : v1::Connection::TRANSPORT_UC);
     out.set_confidence(connection.confidence);
     for (const ConnectionEvidence& evidence : connection.evidence) {
       v1::Evidence& e = *out.add_evidence();
-      e.set_kind(std::string(NameOf(evidence.kind)));
+      e.set_kind(MessageOf(evidence.kind));
       e.set_count(evidence.count);
-      e.set_of(evidence.of);
+      e.set_checked(evidence.of);
       e.set_example(ExampleOf(evidence));
       FillSide(evidence, connection, flows, e);
     }
@@ -167,9 +170,11 @@ void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayR
       c.set_posterior(candidate.posterior);
     }
     out.set_stripe_group(stripes.Of(connection));
-    out.set_valid_from_ns(ToNanoseconds(connection.valid_from));
-    out.set_beginning_seen(connection.beginning_seen);
-    out.set_valid_until_ns(connection.valid_until ? ToNanoseconds(*connection.valid_until) : 0);
+    *out.mutable_valid_start_time() = TimestampMessage(connection.valid_from);
+    out.set_start_seen(connection.beginning_seen);
+    if (connection.valid_until) {
+      *out.mutable_valid_end_time() = TimestampMessage(*connection.valid_until);
+    }
     FillDirection(connection, 0, flows, *out.mutable_a_to_b());
     FillDirection(connection, 1, flows, *out.mutable_b_to_a());
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/table.h"
 #include "appliance/common/report/text_section.h"
 #include "rocescope/v1/report.pb.h"
@@ -34,14 +35,15 @@ std::string WhyThereAreNone(const v1::ReplayReport& report) {
 // Joins the evidence of both directions: "psn_echo A>B 2/2, B>A 1/1".
 std::string EvidenceText(const v1::Connection& connection) {
   std::string text;
-  std::string_view last;
+  v1::Evidence::Kind last = v1::Evidence::KIND_UNSPECIFIED;
   for (const v1::Evidence& e : connection.evidence()) {
     if (!text.empty()) text += ", ";
-    if (e.kind() != last) text += e.kind() + " ";
+    if (e.kind() != last) text += WordOf(e.kind()) + " ";
     last = e.kind();
     if (e.direction() == v1::Evidence::DIRECTION_A_TO_B) text += "A>B ";
     if (e.direction() == v1::Evidence::DIRECTION_B_TO_A) text += "B>A ";
-    text += e.of() > 0 ? fmt::format("{}/{}", e.count(), e.of()) : std::to_string(e.count());
+    text +=
+        e.checked() > 0 ? fmt::format("{}/{}", e.count(), e.checked()) : std::to_string(e.count());
   }
   return text;
 }
@@ -70,9 +72,9 @@ void AppendConnections(const v1::ReplayReport& report, std::string& text) {
     text += "CONNECTIONS: " + WhyThereAreNone(report) + "\n\n";
     return;
   }
-  const bool all_unreliable =
-      std::all_of(report.connections().begin(), report.connections().end(),
-                  [](const v1::Connection& c) { return c.transport() == "UC"; });
+  const bool all_unreliable = std::all_of(
+      report.connections().begin(), report.connections().end(),
+      [](const v1::Connection& c) { return c.transport() == v1::Connection::TRANSPORT_UC; });
   if (all_unreliable && totals.connections_paired() + totals.connections_ambiguous() == 0) {
     text +=
         "CONNECTIONS: none can be paired: unreliable connections (UC) have no acknowledgements to "

@@ -112,9 +112,9 @@ v1::Connection Paired() {
 
 void AddPsnEcho(v1::Evidence::Direction direction, uint64_t count, v1::Connection& connection) {
   v1::Evidence& evidence = *connection.add_evidence();
-  evidence.set_kind("psn_echo");
+  evidence.set_kind(v1::Evidence::KIND_PSN_ECHO);
   evidence.set_count(count);
-  evidence.set_of(9);
+  evidence.set_checked(9);
   evidence.set_direction(direction);
 }
 

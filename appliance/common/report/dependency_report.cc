@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/job_report.h"
 #include "appliance/common/report/message_json.h"
 #include "rocescope/v1/report.pb.h"
@@ -40,16 +41,17 @@ void FillDependency(const DependencyGraph& graph, const Element& element,
   const bool is_radius = question == DependencyQuestion::kBlastRadius;
   out.set_question(is_radius ? v1::Dependency::QUESTION_BLAST_RADIUS
                              : v1::Dependency::QUESTION_NEEDS);
-  out.set_kind(std::string(NameOf(element.kind)));
+  out.set_kind(EnumOf<v1::ElementKind>(NameOf(element.kind)));
   FillElement(graph.elements(), element, out);
   const std::vector<Element> others =
       is_radius ? graph.BlastRadiusOf(element) : graph.NeedsOf(element);
   if (is_radius) FillReach(graph.ReachOf(others), *out.mutable_reach());
   v1::ElementsOfKind* row = nullptr;
   for (const Element& other : others) {
-    if (row == nullptr || row->kind() != NameOf(other.kind)) {
+    const auto kind = EnumOf<v1::ElementKind>(NameOf(other.kind));
+    if (row == nullptr || row->kind() != kind) {
       row = out.add_elements();
-      row->set_kind(std::string(NameOf(other.kind)));
+      row->set_kind(kind);
     }
     FillElement(graph.elements(), other, *row->add_elements());
   }

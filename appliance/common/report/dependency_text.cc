@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/dependency_report.h"
 #include "appliance/common/report/finding_sentence.h"
 #include "appliance/common/report/table.h"
@@ -57,17 +58,18 @@ std::string NamesText(const v1::ElementsOfKind& row) {
 }
 
 std::string HeadlineOf(const v1::Dependency& answer) {
-  const std::string of = fmt::format("of {} ({})", NameText(answer), answer.kind());
+  const std::string of = fmt::format("of {} ({})", NameText(answer), WordOf(answer.kind()));
   if (answer.question() == v1::Dependency::QUESTION_NEEDS) {
     std::vector<std::string> counts;
     for (const v1::ElementsOfKind& row : answer.elements()) {
-      counts.push_back(CountText(row.kind(), row.elements_size()));
+      counts.push_back(CountText(WordOf(row.kind()), row.elements_size()));
     }
     std::string needed = fmt::format("{}", fmt::join(counts, ", "));
     if (counts.empty()) {
-      needed = answer.kind() == "switch" ? "nothing: a switch depends on no other element; use "
-                                           "--blast-radius to list what depends on it"
-                                         : "no known element";
+      needed = answer.kind() == v1::ELEMENT_KIND_SWITCH
+                   ? "nothing: a switch depends on no other element; use "
+                     "--blast-radius to list what depends on it"
+                   : "no known element";
     }
     return fmt::format("DEPENDENCIES {}: {}", of, needed);
   }
@@ -117,8 +119,8 @@ std::string RenderText(const v1::Dependencies& dependencies) {
     text += HeadlineOf(answer) + "\n\n";
     TextTable table({{"KIND"}, {"COUNT", Align::kRight}, {"NAMES"}});
     for (const v1::ElementsOfKind& row : answer.elements()) {
-      table.Add(
-          {row.kind(), WithThousands(static_cast<uint64_t>(row.elements_size())), NamesText(row)});
+      table.Add({WordOf(row.kind()), WithThousands(static_cast<uint64_t>(row.elements_size())),
+                 NamesText(row)});
     }
     if (!table.empty()) text += table.Render(2) + "\n";
   }

@@ -24,7 +24,7 @@ std::string DependencyText(const std::string& fields) { return RenderText(Answer
 
 // Appends the elements PREFIX0 to PREFIX<count - 1>.
 std::string Row(const std::string& kind, const std::string& prefix, int count) {
-  std::string row = "elements { kind: '" + kind + "' ";
+  std::string row = "elements { kind: ELEMENT_KIND_" + kind + " ";
   for (int i = 0; i < count; ++i) {
     row += "elements { name: '" + prefix + std::to_string(i) + "' } ";
   }
@@ -33,12 +33,13 @@ std::string Row(const std::string& kind, const std::string& prefix, int count) {
 
 TEST(DependencyText, ABlastRadiusBeginsWithTheAffectedJobs) {
   EXPECT_EQ(
-      DependencyText("answers { question: QUESTION_BLAST_RADIUS kind: 'switch' name: 'leaf0' "
-                     "reach { jobs: 1 ranks: 12 gpus: 12 hosts: 2 } "
-                     "elements { kind: 'job' elements { name: 'nccl-7' "
-                     "allocation { id: 4711 name: 'pretrain' } } } " +
-                     Row("rank", "nccl-7:rank:", 12) +
-                     "} coverage { flows: 24 known: 20 partly: 3 unclaimed: 1 }"),
+      DependencyText(
+          "answers { question: QUESTION_BLAST_RADIUS kind: ELEMENT_KIND_SWITCH name: 'leaf0' "
+          "reach { jobs: 1 ranks: 12 gpus: 12 hosts: 2 } "
+          "elements { kind: ELEMENT_KIND_JOB elements { name: 'nccl-7' "
+          "allocation { id: 4711 name: 'pretrain' } } } " +
+          Row("RANK", "nccl-7:rank:", 12) +
+          "} coverage { flows: 24 known: 20 partly: 3 unclaimed: 1 }"),
       "BLAST RADIUS of leaf0 (switch): 12 ranks of 1 job, on 12 GPUs of 2 hosts\n\n"
       "  KIND  COUNT  NAMES\n"
       "  job       1  nccl-7 [slurm 4711 \"pretrain\"]\n"
@@ -48,32 +49,36 @@ TEST(DependencyText, ABlastRadiusBeginsWithTheAffectedJobs) {
 }
 
 TEST(DependencyText, DependenciesBeginWithCounts) {
-  EXPECT_THAT(DependencyText("answers { question: QUESTION_NEEDS kind: 'nic' name: 'h:mlx5_0' " +
-                             Row("gpu", "h:gpu:", 2) + Row("nic", "h:mlx5_", 1) +
-                             Row("switch", "leaf", 2) + "}"),
-              HasSubstr("DEPENDENCIES of h:mlx5_0 (nic): 2 GPUs, 1 NIC, 2 switches\n"));
+  EXPECT_THAT(
+      DependencyText("answers { question: QUESTION_NEEDS kind: ELEMENT_KIND_NIC name: 'h:mlx5_0' " +
+                     Row("GPU", "h:gpu:", 2) + Row("NIC", "h:mlx5_", 1) + Row("SWITCH", "leaf", 2) +
+                     "}"),
+      HasSubstr("DEPENDENCIES of h:mlx5_0 (nic): 2 GPUs, 1 NIC, 2 switches\n"));
 }
 
 TEST(DependencyText, AnElementWithoutKnownUsersIsNotReportedAsUnused) {
-  EXPECT_EQ(DependencyText("answers { question: QUESTION_BLAST_RADIUS kind: 'gpu' name: 'h:gpu:0' "
-                           "reach {} } coverage { unclaimed: 1200 }"),
+  EXPECT_EQ(DependencyText(
+                "answers { question: QUESTION_BLAST_RADIUS kind: ELEMENT_KIND_GPU name: 'h:gpu:0' "
+                "reach {} } coverage { unclaimed: 1200 }"),
             "BLAST RADIUS of h:gpu:0 (gpu): no known element\n\n"
             "  no job traffic was observed: the result is based on where the ranks' NICs are "
             "connected; links and switches in between are not counted; 1,200 other flows belong to "
             "no known job\n");
   EXPECT_THAT(
-      DependencyText("answers { question: QUESTION_BLAST_RADIUS kind: 'link' name: 'l' reach {} " +
-                     Row("port", "E", 2) + "}"),
+      DependencyText(
+          "answers { question: QUESTION_BLAST_RADIUS kind: ELEMENT_KIND_LINK name: 'l' reach {} " +
+          Row("PORT", "E", 2) + "}"),
       HasSubstr("BLAST RADIUS of l (link): no known job\n"));
   EXPECT_THAT(
-      DependencyText("answers { question: QUESTION_NEEDS kind: 'switch' name: 's' }"),
+      DependencyText("answers { question: QUESTION_NEEDS kind: ELEMENT_KIND_SWITCH name: 's' }"),
       HasSubstr("DEPENDENCIES of s (switch): nothing: a switch depends on no other element"));
 }
 
 TEST(DependencyText, EachRowFitsOnOneLine) {
-  EXPECT_THAT(DependencyText("answers { question: QUESTION_NEEDS kind: 'job' name: 'j' " +
-                             Row("port", "spine", 3000) + "}"),
-              HasSubstr("  port  3,000  spine[0-2999]\n"));
+  EXPECT_THAT(
+      DependencyText("answers { question: QUESTION_NEEDS kind: ELEMENT_KIND_JOB name: 'j' " +
+                     Row("PORT", "spine", 3000) + "}"),
+      HasSubstr("  port  3,000  spine[0-2999]\n"));
   // Square numbers are not consecutive, so they form no range. Seven names of ten characters with
   // commas fill 82 columns.
   std::string links;
@@ -81,15 +86,17 @@ TEST(DependencyText, EachRowFitsOnOneLine) {
     links += "elements { name: 'l" + std::to_string(1000 + 7 * i * i) + "-E123' } ";
   }
   EXPECT_THAT(
-      DependencyText("answers { question: QUESTION_NEEDS kind: 'job' name: 'j' elements { kind: "
-                     "'link' " +
-                     links + "} }"),
+      DependencyText(
+          "answers { question: QUESTION_NEEDS kind: ELEMENT_KIND_JOB name: 'j' elements { kind: "
+          "ELEMENT_KIND_LINK " +
+          links + "} }"),
       HasSubstr(", l1252-E123 and 93 more\n"));
 }
 
 TEST(DependencyText, NamesAreEscaped) {
-  EXPECT_THAT(DependencyText("answers { question: QUESTION_NEEDS kind: 'job' name: 'j\\033[2J' " +
-                             Row("host", "h\\n", 1) + "}"),
+  EXPECT_THAT(DependencyText(
+                  "answers { question: QUESTION_NEEDS kind: ELEMENT_KIND_JOB name: 'j\\033[2J' " +
+                  Row("HOST", "h\\n", 1) + "}"),
               Not(testing::AnyOf(HasSubstr("\x1b"), HasSubstr("h\n0"))));
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "analytics/dependency/dependency_graph.h"
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/culprit_report.h"
 #include "appliance/common/report/dependency_report.h"
 #include "appliance/common/report/finding_sentence.h"
@@ -28,14 +29,14 @@ void FillFinding(const Snapshot& snapshot, const Finding& finding, v1::Finding& 
     out.set_direction(fabric.NameOf(finding.place.sender));
   }
   out.set_confidence(finding.confidence);
-  out.set_from_ns(ToNanoseconds(finding.from));
-  if (finding.until) out.set_until_ns(ToNanoseconds(*finding.until));
-  out.set_detected_ns(ToNanoseconds(finding.detected_at));
+  *out.mutable_start_time() = TimestampMessage(finding.from);
+  if (finding.until) *out.mutable_end_time() = TimestampMessage(*finding.until);
+  *out.mutable_detection_time() = TimestampMessage(finding.detected_at);
   out.set_recommended_action(std::string(InfoOf(finding.kind).action));
   for (const std::string& sentence : finding.evidence) out.add_evidence(sentence);
   for (const Suspect& rival : finding.alternatives)
     FillSuspect(fabric, rival, *out.add_alternatives());
-  for (const std::string& sentence : finding.further) out.add_further(sentence);
+  for (const std::string& sentence : finding.further) out.add_missing_telemetry(sentence);
   for (const uint32_t job : finding.affected_jobs) {
     out.add_affected_jobs(snapshot.attribution->jobs[job].job.id);
   }
@@ -62,26 +63,29 @@ Element ElementAt(const Place& place) {
 void FillDiagnosisCoverage(const Snapshot& snapshot, v1::DiagnosisCoverage& out) {
   const DiagnosisCoverage& coverage = *snapshot.diagnosis_coverage;
   out.set_windows(coverage.windows);
-  out.set_window_ns(coverage.window.count());
+  *out.mutable_window_duration() = DurationMessage(coverage.window);
   out.set_switches(coverage.switches);
   out.set_nics(coverage.nics);
   out.set_gpus(coverage.gpus);
   out.set_flows(coverage.flows);
-  out.set_switches_of(coverage.switches_of);
-  out.set_nics_of(coverage.nics_of);
-  out.set_gpus_of(coverage.gpus_of);
+  out.set_total_switches(coverage.switches_of);
+  out.set_total_nics(coverage.nics_of);
+  out.set_total_gpus(coverage.gpus_of);
   for (const Silence& silence : coverage.silences) {
     v1::Silence& one = *out.add_silences();
     one.set_node(snapshot.fabric->node(silence.node).name);
     one.set_windows(silence.windows);
   }
   const Hindrance& hindrance = coverage.hindrance;
-  out.set_obstacle(std::string(kObstacleNames[static_cast<size_t>(hindrance.obstacle)]));
+  out.set_obstacle(EnumOf<v1::DiagnosisCoverage::Obstacle>(
+      kObstacleNames[static_cast<size_t>(hindrance.obstacle)]));
   out.set_addresses(hindrance.addresses);
   out.set_addresses_known(hindrance.addresses_known);
-  out.set_reading_period_ns(hindrance.reading_period.count());
+  if (hindrance.reading_period > Duration(0)) {
+    *out.mutable_polling_interval() = DurationMessage(hindrance.reading_period);
+  }
   for (const FaultKind kind : coverage.not_seen) {
-    out.add_not_seen(std::string(InfoOf(kind).name));
+    out.add_undetectable_kinds(std::string(InfoOf(kind).name));
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/table.h"
 #include "appliance/common/report/text_section.h"
 #include "appliance/common/report/utc_text.h"
@@ -55,7 +56,7 @@ std::string FaultText(std::string_view kind, std::string_view place, std::string
 }
 
 std::string WhenText(const v1::ReplayReport& report, int64_t from_ns, int64_t until_ns) {
-  const int64_t zero = report.zero_ns();
+  const int64_t zero = Nanoseconds(report.reference_time());
   const auto clock = [&](int64_t ns) {
     return zero != 0 && IsSameUtcDay(zero, ns) ? UtcTime(ns, DigitsOf(report))
                                                : UtcDayAndTime(ns, DigitsOf(report));
@@ -89,11 +90,11 @@ std::string Capitalised(std::string sentence) {
 std::string SentenceOf(const v1::ReplayReport& report, const v1::Finding& finding) {
   std::vector<std::string> jobs;
   for (const std::string& id : finding.affected_jobs()) jobs.push_back(NameOfJob(report, id));
-  std::string text =
-      fmt::format("{}; {}; {}", FaultText(finding.kind(), finding.place(), finding.direction()),
-                  WhenText(report, finding.from_ns(), finding.until_ns()),
-                  jobs.empty() ? "it affects no known job"
-                               : fmt::format("it affects {}", ListText(jobs, "other jobs")));
+  std::string text = fmt::format(
+      "{}; {}; {}", FaultText(finding.kind(), finding.place(), finding.direction()),
+      WhenText(report, Nanoseconds(finding.start_time()), Nanoseconds(finding.end_time())),
+      jobs.empty() ? "it affects no known job"
+                   : fmt::format("it affects {}", ListText(jobs, "other jobs")));
   // Names of nodes keep their case.
   if (text.starts_with("link ")) text[0] = 'L';
   return text;

@@ -4,6 +4,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include "appliance/api/message_value.h"
 #include "rocescope/v1/report.pb.h"
 
 namespace rocescope {
@@ -15,7 +16,7 @@ constexpr int64_t kNoon = 1'714'564'800'000'000'000;
 v1::ReplayReport Report(const std::string& jobs = "") {
   v1::ReplayReport report;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(jobs, &report));
-  report.set_zero_ns(kNoon);
+  *report.mutable_reference_time() = TimestampMessage(kNoon);
   return report;
 }
 
@@ -47,9 +48,9 @@ TEST(FindingSentence, PrintsTimeAndOffset) {
 
 TEST(FindingSentence, PrintsMicrosecondsForShortWindows) {
   v1::ReplayReport report = Report();
-  report.mutable_diagnosis_coverage()->set_window_ns(1'000'000);
+  *report.mutable_diagnosis_coverage()->mutable_window_duration() = DurationMessage(1'000'000);
   EXPECT_EQ(WhenText(report, kNoon + 1'851'000, 0), "since 12:00:00.001851 UTC (+1.9 ms)");
-  report.mutable_diagnosis_coverage()->set_window_ns(1'000'000'000);
+  *report.mutable_diagnosis_coverage()->mutable_window_duration() = DurationMessage(1'000'000'000);
   EXPECT_EQ(WhenText(report, kNoon + 1'851'000, 0), "since 12:00:00.001 UTC (+1.9 ms)");
 }
 
@@ -75,7 +76,7 @@ TEST(FindingSentence, StatesFaultPlaceTimeAndAffectedJobs) {
   v1::Finding finding;
   finding.set_kind("nic_crash");
   finding.set_place("host3:mlx5_1");
-  finding.set_from_ns(kNoon + 4'000'000'000);
+  *finding.mutable_start_time() = TimestampMessage(kNoon + 4'000'000'000);
   EXPECT_EQ(SentenceOf(report, finding),
             "NIC host3:mlx5_1: down; since 12:00:04.000 UTC (+4.00 s); it affects no known "
             "job");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/obstacle.h"
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/dependency_report.h"
 #include "appliance/common/report/finding_sentence.h"
 #include "appliance/common/report/table.h"
@@ -109,7 +110,8 @@ void AppendFinding(int number, const v1::Finding& finding, std::string& text) {
                              ConfidenceText(rival.probability())),
                  text);
   }
-  for (const std::string& sentence : finding.further()) AppendDetail("to confirm", sentence, text);
+  for (const std::string& sentence : finding.missing_telemetry())
+    AppendDetail("to confirm", sentence, text);
   AppendCulprits(finding, text);
   // For a single rank, the list of affected jobs is enough.
   if (finding.reach().ranks() > 1) AppendDetail("impact", ReachText(finding.reach()), text);
@@ -144,19 +146,20 @@ std::string SilenceText(const v1::DiagnosisCoverage& coverage) {
 std::string LookedAt(const v1::DiagnosisCoverage& coverage) {
   std::vector<std::string> told;
   if (coverage.switches() > 0) {
-    told.push_back(SomeOf(coverage.switches(), coverage.switches_of(), "switch", "switches"));
+    told.push_back(SomeOf(coverage.switches(), coverage.total_switches(), "switch", "switches"));
   }
   if (coverage.nics() > 0) {
-    told.push_back(SomeOf(coverage.nics(), coverage.nics_of(), "NIC", "NICs"));
+    told.push_back(SomeOf(coverage.nics(), coverage.total_nics(), "NIC", "NICs"));
   }
   if (coverage.gpus() > 0) {
-    told.push_back(SomeOf(coverage.gpus(), coverage.gpus_of(), "GPU", "GPUs"));
+    told.push_back(SomeOf(coverage.gpus(), coverage.total_gpus(), "GPU", "GPUs"));
   }
   std::string text;
   if (!told.empty()) {
-    text = fmt::format("counters of {} over {} of {}{}", ListText(told, "others"),
-                       Counted(coverage.windows(), "window"), HumanDuration(coverage.window_ns()),
-                       SilenceText(coverage));
+    text =
+        fmt::format("counters of {} over {} of {}{}", ListText(told, "others"),
+                    Counted(coverage.windows(), "window"),
+                    HumanDuration(Nanoseconds(coverage.window_duration())), SilenceText(coverage));
   }
   if (coverage.flows() > 0) {
     text += fmt::format("{}the paths of {}", text.empty() ? "" : ", and ",
@@ -167,7 +170,7 @@ std::string LookedAt(const v1::DiagnosisCoverage& coverage) {
 
 // Says why the telemetry is not usable for the diagnosis, and what to do.
 std::string ObstacleText(const v1::DiagnosisCoverage& coverage) {
-  if (coverage.obstacle() == "foreign_topology") {
+  if (coverage.obstacle() == v1::DiagnosisCoverage::OBSTACLE_FOREIGN_TOPOLOGY) {
     return fmt::format(
         "FAULTS: not diagnosed: the topology describes another fabric: of {} with traffic it "
         "contains {}\n"
@@ -176,16 +179,17 @@ std::string ObstacleText(const v1::DiagnosisCoverage& coverage) {
         "\n",
         Counted(coverage.addresses(), "address"), WithThousands(coverage.addresses_known()));
   }
-  if (coverage.obstacle() == "sparse_readings") {
+  if (coverage.obstacle() == v1::DiagnosisCoverage::OBSTACLE_SPARSE_READINGS) {
     return fmt::format(
         "FAULTS: not diagnosed: counters are read at most every {}, but the analysis window is {}\n"
         "\n"
         "  Use a --window of {} or longer.\n"
         "\n",
-        HumanDuration(coverage.reading_period_ns()), HumanDuration(coverage.window_ns()),
-        HumanDuration(coverage.reading_period_ns()));
+        HumanDuration(Nanoseconds(coverage.polling_interval())),
+        HumanDuration(Nanoseconds(coverage.window_duration())),
+        HumanDuration(Nanoseconds(coverage.polling_interval())));
   }
-  if (coverage.obstacle() == "other_time") {
+  if (coverage.obstacle() == v1::DiagnosisCoverage::OBSTACLE_OTHER_TIME) {
     return "FAULTS: not diagnosed: no counter was read during the capture\n"
            "\n"
            "  Compare the clock of the counter collector with the clock of the capture host.\n"
@@ -196,7 +200,7 @@ std::string ObstacleText(const v1::DiagnosisCoverage& coverage) {
       "\n"
       "  Use a shorter --window, but not shorter than the interval at which counters are read.\n"
       "\n",
-      Counted(coverage.windows(), "window"), HumanDuration(coverage.window_ns()),
+      Counted(coverage.windows(), "window"), HumanDuration(Nanoseconds(coverage.window_duration())),
       coverage.windows() == 1 ? "is" : "are", kEnoughWindows);
 }
 
@@ -212,13 +216,13 @@ bool AppendNoFindings(const v1::ReplayReport& report, std::string& text) {
   const v1::DiagnosisCoverage& coverage = report.diagnosis_coverage();
   const std::string looked_at = LookedAt(coverage);
   const size_t detectable =
-      kFaultKinds - std::min(kFaultKinds, static_cast<size_t>(coverage.not_seen_size()));
+      kFaultKinds - std::min(kFaultKinds, static_cast<size_t>(coverage.undetectable_kinds_size()));
   if (!report.has_diagnosis_coverage()) {
     text +=
         "FAULTS: not diagnosed: no topology\n\n"
         "  Use --topology FILE (see `rocescope topology --help`), or add topology.yaml to the run "
         "directory.\n\n";
-  } else if (!coverage.obstacle().empty()) {
+  } else if (coverage.obstacle() != v1::DiagnosisCoverage::OBSTACLE_UNSPECIFIED) {
     text += ObstacleText(coverage);
   } else if (looked_at.empty()) {
     text += "FAULTS: unknown: there are no counters and no flow paths to analyse\n\n";
@@ -236,7 +240,8 @@ bool AppendNoFindings(const v1::ReplayReport& report, std::string& text) {
 
 // The undetectable fault types are only of interest if the diagnosis ran.
 bool HasMissingTelemetry(const v1::ReplayReport& report) {
-  return report.findings_size() > 0 || report.diagnosis_coverage().obstacle().empty();
+  return report.findings_size() > 0 ||
+         report.diagnosis_coverage().obstacle() == v1::DiagnosisCoverage::OBSTACLE_UNSPECIFIED;
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ std::string FindingText(const std::string& fields) {
 }
 
 constexpr const char* kAll =
-    "diagnosis_coverage { windows: 22 window_ns: 1000000 switches: 40 nics: 128 gpus: 1 flows: 600 "
+    "diagnosis_coverage { windows: 22 window_duration { nanos: 1000000 } switches: 40 nics: 128 "
+    "gpus: 1 flows: 600 "
     "} ";
 
 TEST(FindingText, WithoutATopologyNamesTheOption) {
@@ -45,27 +46,29 @@ TEST(FindingText, WithoutATopologyNamesTheOption) {
 
 TEST(FindingText, ExplainsWhyTelemetryIsNotUsable) {
   EXPECT_EQ(
-      FindingText("diagnosis_coverage { windows: 22 obstacle: 'foreign_topology' addresses: 1128 "
-                  "addresses_known: 16 not_seen: 'flap' }"),
+      FindingText(
+          "diagnosis_coverage { windows: 22 obstacle: OBSTACLE_FOREIGN_TOPOLOGY addresses: 1128 "
+          "addresses_known: 16 undetectable_kinds: 'flap' }"),
       "FAULTS: not diagnosed: the topology describes another fabric: of 1,128 addresses with "
       "traffic it contains 16\n\n"
       "  Use --topology with the topology of the captured fabric.\n\n");
   EXPECT_EQ(
-      FindingText("diagnosis_coverage { windows: 22 window_ns: 1000000 obstacle: 'sparse_readings' "
-                  "reading_period_ns: 15000000 not_seen: 'flap' }"),
+      FindingText("diagnosis_coverage { windows: 22 window_duration { nanos: 1000000 } obstacle: "
+                  "OBSTACLE_SPARSE_READINGS "
+                  "polling_interval { nanos: 15000000 } undetectable_kinds: 'flap' }"),
       "FAULTS: not diagnosed: counters are read at most every 15.0 ms, but the analysis window "
       "is 1.0 ms\n\n"
       "  Use a --window of 15.0 ms or longer.\n\n");
-  EXPECT_THAT(FindingText("diagnosis_coverage { windows: 22 obstacle: 'other_time' }"),
+  EXPECT_THAT(FindingText("diagnosis_coverage { windows: 22 obstacle: OBSTACLE_OTHER_TIME }"),
               StartsWith("FAULTS: not diagnosed: no counter was read during the capture\n\n"));
-  EXPECT_THAT(
-      FindingText("diagnosis_coverage { windows: 1 window_ns: 1000000 obstacle: 'few_windows' }"),
-      StartsWith("FAULTS: not diagnosed: 1 window of 1.0 ms is too few; at least 4 are "
-                 "required\n\n  Use a shorter --window"));
+  EXPECT_THAT(FindingText("diagnosis_coverage { windows: 1 window_duration { nanos: 1000000 } "
+                          "obstacle: OBSTACLE_FEW_WINDOWS }"),
+              StartsWith("FAULTS: not diagnosed: 1 window of 1.0 ms is too few; at least 4 are "
+                         "required\n\n  Use a shorter --window"));
 }
 
 TEST(FindingText, FindingsInFewWindowsAreReported) {
-  EXPECT_THAT(FindingText("diagnosis_coverage { windows: 1 obstacle: 'few_windows' } "
+  EXPECT_THAT(FindingText("diagnosis_coverage { windows: 1 obstacle: OBSTACLE_FEW_WINDOWS } "
                           "findings { sentence: 'S' }"),
               StartsWith("FAULTS: 1 found\n"));
 }
@@ -80,7 +83,7 @@ TEST(FindingText, UnlikelySymptomsAreOmitted) {
 }
 
 TEST(FindingText, LeadsTheReport) {
-  EXPECT_THAT(RenderText(Report(kAll)), StartsWith("FAULTS: none found"));
+  EXPECT_THAT(RenderText(FindingReport(kAll)), StartsWith("FAULTS: none found"));
 }
 
 TEST(FindingText, WithoutFindingsListsTheTelemetry) {
@@ -91,28 +94,29 @@ TEST(FindingText, WithoutFindingsListsTheTelemetry) {
 
 TEST(FindingText, CountsMissingAndSilentNodes) {
   EXPECT_EQ(
-      FindingText("diagnosis_coverage { windows: 10 window_ns: 1000000 switches: 7 "
-                  "switches_of: 8 nics: 64 nics_of: 64 gpus: 1 gpus_of: 64 "
+      FindingText("diagnosis_coverage { windows: 10 window_duration { nanos: 1000000 } switches: 7 "
+                  "total_switches: 8 nics: 64 total_nics: 64 gpus: 1 total_gpus: 64 "
                   "silences { node: 'leaf0' windows: 4 } silences { node: 'host1' windows: 3 } }"),
       "FAULTS: none found in counters of 7 of 8 switches, 64 NICs and 1 of 64 GPUs over 10 "
       "windows of 1.0 ms; leaf0 did not report in 4 of them, host1 in 3\n\n");
 }
 
 TEST(FindingText, UndetectableFaultTypesAreListed) {
-  EXPECT_EQ(FindingText("diagnosis_coverage { windows: 3 window_ns: 1000000000 switches: 1 "
-                        "not_seen: 'straggler' not_seen: 'corruption' }"),
-            "FAULTS: none found; only 21 of 23 fault types are detectable with this telemetry: "
-            "counters of 1 switch over 3 windows of 1.00 s\n\n"
-            "  Missing telemetry, and the fault types that it would make detectable:\n"
-            "    counters of NICs, and paths of flows (mirrors, INT, sFlow): switches that corrupt "
-            "packets\n"
-            "    clocks and memory use of GPUs, or mirrored packets of several iterations: "
-            "stragglers\n\n");
+  EXPECT_EQ(
+      FindingText("diagnosis_coverage { windows: 3 window_duration { seconds: 1 } switches: 1 "
+                  "undetectable_kinds: 'straggler' undetectable_kinds: 'corruption' }"),
+      "FAULTS: none found; only 21 of 23 fault types are detectable with this telemetry: "
+      "counters of 1 switch over 3 windows of 1.00 s\n\n"
+      "  Missing telemetry, and the fault types that it would make detectable:\n"
+      "    counters of NICs, and paths of flows (mirrors, INT, sFlow): switches that corrupt "
+      "packets\n"
+      "    clocks and memory use of GPUs, or mirrored packets of several iterations: "
+      "stragglers\n\n");
 }
 
 TEST(FindingText, FindingsDoNotHideUndetectableFaultTypes) {
-  const std::string text =
-      FindingText("diagnosis_coverage { windows: 3 not_seen: 'flap' } findings { sentence: 'S' }");
+  const std::string text = FindingText(
+      "diagnosis_coverage { windows: 3 undetectable_kinds: 'flap' } findings { sentence: 'S' }");
   EXPECT_THAT(text, StartsWith("FAULTS: 1 found\n"));
   EXPECT_THAT(text, HasSubstr("counters of switches or NICs: flapping links\n"));
 }
@@ -121,7 +125,7 @@ std::string AllKindsBut(std::initializer_list<std::string_view> seen) {
   std::string fields;
   for (const FaultInfo& info : kFaultInfos) {
     if (std::ranges::find(seen, info.name) != seen.end()) continue;
-    fields += " not_seen: '" + std::string(info.name) + "'";
+    fields += " undetectable_kinds: '" + std::string(info.name) + "'";
   }
   return fields;
 }
@@ -141,7 +145,7 @@ TEST(FindingText, WithoutTelemetryFaultsAreUnknown) {
 
 TEST(FindingText, CanBePrintedAlone) {
   const v1::ReplayReport report =
-      Report(std::string(kAll) + "findings { sentence: 'S' } notes: 'a line was cut'");
+      FindingReport(std::string(kAll) + "findings { sentence: 'S' } notes: 'a line was cut'");
   const std::string text = RenderFaultsText(report);
   EXPECT_THAT(text, StartsWith("FAULTS: 1 found\n"));
   EXPECT_THAT(text, testing::EndsWith("\nNOTES\n\n  a line was cut\n"));
@@ -172,7 +176,7 @@ TEST(FindingText, ListsEvidenceAndAlternatives) {
       findings { sentence: "S" recommended_action: "r" confidence: 0.5
                  evidence: "it went down" evidence: "nobody answers"
                  alternatives { kind: "link_down" place: "a:E1-b:E2" probability: 0.5 }
-                 further: "the NIC's own counters" })");
+                 missing_telemetry: "the NIC's own counters" })");
   EXPECT_THAT(text, HasSubstr("confidence 0.50.\n"
                               "     action       R.\n"
                               "     evidence     it went down\n"

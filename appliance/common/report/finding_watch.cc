@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/common/report/finding_watch.h"
 
+#include "appliance/api/message_value.h"
 #include "rocescope/v1/report.pb.h"
 
 namespace rocescope {
@@ -52,7 +53,7 @@ void FindingWatch::Look(const v1::ReplayReport& report, const Tell& tell) {
     Known& known = at->second;
     known.seen = looks_;
     known.sentence = finding.sentence();
-    const bool over = finding.until_ns() != 0;
+    const bool over = finding.has_end_time();
     // A resolved finding may come back.
     if (is_new || (known.over && !over)) tell(FindingChange::kBegun, finding);
     if (over && !known.over) tell(FindingChange::kOver, finding);

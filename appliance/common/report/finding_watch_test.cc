@@ -51,7 +51,8 @@ TEST_F(FindingWatchTest, AnotherPlaceKindOrDirectionIsAnotherFault) {
 
 TEST_F(FindingWatchTest, ReportsItAsResolvedAndExpiresItSilently) {
   Look(kFlap);
-  const std::string over = "findings { kind: 'flap' place: 'a-b' sentence: 'F was' until_ns: 7 }";
+  const std::string over =
+      "findings { kind: 'flap' place: 'a-b' sentence: 'F was' end_time { nanos: 7 } }";
   EXPECT_THAT(Look(over), ElementsAre("resolved F was"));
   EXPECT_THAT(Look(over), IsEmpty());
   EXPECT_THAT(Look(""), IsEmpty());
@@ -60,7 +61,7 @@ TEST_F(FindingWatchTest, ReportsItAsResolvedAndExpiresItSilently) {
 
 TEST_F(FindingWatchTest, ReportsThatItCameBack) {
   Look(kFlap);
-  Look("findings { kind: 'flap' place: 'a-b' sentence: 'F was' until_ns: 7 }");
+  Look("findings { kind: 'flap' place: 'a-b' sentence: 'F was' end_time { nanos: 7 } }");
   EXPECT_THAT(Look(kFlap), ElementsAre("started F"));
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/culprit_report.h"
 #include "appliance/common/report/job_report.h"
 #include "rocescope/v1/report.pb.h"
@@ -10,20 +11,41 @@
 namespace rocescope {
 namespace {
 
-std::string_view NameOf(HotspotSource source) {
-  constexpr std::array<std::string_view, 4> kNames = {"counters", "int", "marks", "inferred"};
-  return kNames[static_cast<size_t>(source)];
+v1::Hotspot::Source MessageOf(HotspotSource source) {
+  switch (source) {
+    case HotspotSource::kCounters:
+      return v1::Hotspot::SOURCE_COUNTERS;
+    case HotspotSource::kInt:
+      return v1::Hotspot::SOURCE_INT;
+    case HotspotSource::kMarks:
+      return v1::Hotspot::SOURCE_MARKS;
+    case HotspotSource::kInferred:
+      return v1::Hotspot::SOURCE_INFERRED;
+  }
+  return v1::Hotspot::SOURCE_UNSPECIFIED;
 }
 
-std::string_view NameOf(HotspotCause cause) {
-  constexpr std::array<std::string_view, 6> kNames = {"unknown",    "held",      "incast",
-                                                      "one_sender", "collision", "overload"};
-  return kNames[static_cast<size_t>(cause)];
+v1::Hotspot::Cause MessageOf(HotspotCause cause) {
+  switch (cause) {
+    case HotspotCause::kUnknown:
+      return v1::Hotspot::CAUSE_UNKNOWN;
+    case HotspotCause::kHeld:
+      return v1::Hotspot::CAUSE_PAUSED;
+    case HotspotCause::kIncast:
+      return v1::Hotspot::CAUSE_INCAST;
+    case HotspotCause::kOneSender:
+      return v1::Hotspot::CAUSE_ONE_SENDER;
+    case HotspotCause::kCollision:
+      return v1::Hotspot::CAUSE_COLLISION;
+    case HotspotCause::kOverload:
+      return v1::Hotspot::CAUSE_OVERLOAD;
+  }
+  return v1::Hotspot::CAUSE_UNSPECIFIED;
 }
 
 void FillTraffic(const Snapshot& snapshot, const FlowSenders& senders,
                  const HotspotTraffic& traffic, v1::Hotspot& out) {
-  out.set_cause(std::string(NameOf(traffic.cause)));
+  out.set_cause(MessageOf(traffic.cause));
   out.set_bytes(traffic.bytes);
   out.set_flows(traffic.flows);
   out.set_imbalance(traffic.imbalance);
@@ -38,7 +60,7 @@ void FillTraffic(const Snapshot& snapshot, const FlowSenders& senders,
   for (const LostTime& lost : traffic.lost) {
     v1::LostTime& one = *out.add_lost();
     one.set_job(snapshot.attribution->jobs[lost.job].job.id);
-    one.set_lost_ns(lost.time.count());
+    *one.mutable_lost_duration() = DurationMessage(lost.time);
     for (const int rank : lost.ranks) one.add_ranks(rank);
   }
 }
@@ -54,13 +76,13 @@ void FillHotspots(const Snapshot& snapshot, v1::ReplayReport& report) {
     v1::Hotspot& out = *report.add_hotspots();
     out.set_port(snapshot.fabric->NameOf(hotspot.port));
     out.set_priority(hotspot.priority == CounterEntity::kAllPriorities ? -1 : hotspot.priority);
-    out.set_source(std::string(NameOf(hotspot.source)));
-    out.set_from_ns(ToNanoseconds(hotspot.from));
-    out.set_until_ns(ToNanoseconds(hotspot.until));
+    out.set_source(MessageOf(hotspot.source));
+    *out.mutable_start_time() = TimestampMessage(hotspot.from);
+    *out.mutable_end_time() = TimestampMessage(hotspot.until);
     out.set_peak_bytes(hotspot.peak_bytes);
-    out.set_marked(hotspot.marked);
+    out.set_ce_marked(hotspot.marked);
     out.set_dropped(hotspot.dropped);
-    out.set_paused_ns(hotspot.paused.count());
+    *out.mutable_paused_duration() = DurationMessage(hotspot.paused);
     FillTraffic(snapshot, senders, congestion.traffic[i], out);
   }
 }

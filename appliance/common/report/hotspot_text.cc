@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/table.h"
 #include "appliance/common/report/text_section.h"
 #include "appliance/common/report/visible_text.h"
@@ -38,11 +39,11 @@ std::string CauseOf(const v1::Hotspot& hotspot) {
     return fmt::format(" ({} parallel links, together {:.0f} % utilised)", hotspot.group_links(),
                        100 * hotspot.group_utilization());
   };
-  if (hotspot.cause() == "held") return "paused by PFC";
-  if (hotspot.cause() == "incast") return "incast";
-  if (hotspot.cause() == "one_sender") return "one sender";
-  if (hotspot.cause() == "collision") return "hash collision" + group();
-  if (hotspot.cause() == "overload") return "overload" + group();
+  if (hotspot.cause() == v1::Hotspot::CAUSE_PAUSED) return "paused by PFC";
+  if (hotspot.cause() == v1::Hotspot::CAUSE_INCAST) return "incast";
+  if (hotspot.cause() == v1::Hotspot::CAUSE_ONE_SENDER) return "one sender";
+  if (hotspot.cause() == v1::Hotspot::CAUSE_COLLISION) return "hash collision" + group();
+  if (hotspot.cause() == v1::Hotspot::CAUSE_OVERLOAD) return "overload" + group();
   return "";
 }
 
@@ -50,7 +51,9 @@ std::string CauseOf(const v1::Hotspot& hotspot) {
 const v1::LostTime* MostLost(const v1::Hotspot& hotspot) {
   const v1::LostTime* most = nullptr;
   for (const v1::LostTime& lost : hotspot.lost()) {
-    if (lost.lost_ns() > (most == nullptr ? 0 : most->lost_ns())) most = &lost;
+    if (Nanoseconds(lost.lost_duration()) >
+        (most == nullptr ? 0 : Nanoseconds(most->lost_duration())))
+      most = &lost;
   }
   return most;
 }
@@ -59,19 +62,20 @@ const v1::LostTime* MostLost(const v1::Hotspot& hotspot) {
 std::string CostsOf(const v1::Hotspot& hotspot) {
   const v1::LostTime* most = MostLost(hotspot);
   if (most == nullptr) return "";
-  return fmt::format("{} {}", Visible(most->job()), HumanDuration(most->lost_ns()));
+  return fmt::format("{} {}", Visible(most->job()),
+                     HumanDuration(Nanoseconds(most->lost_duration())));
 }
 
 // Orders hotspots with the highest cost first.
 bool IsWorse(const v1::Hotspot* a, const v1::Hotspot* b) {
   const auto key = [](const v1::Hotspot* one) {
     const v1::LostTime* most = MostLost(*one);
-    return std::tuple(one->dropped(), most == nullptr ? 0 : most->lost_ns(), one->paused_ns(),
-                      one->marked());
+    return std::tuple(one->dropped(), most == nullptr ? 0 : Nanoseconds(most->lost_duration()),
+                      Nanoseconds(one->paused_duration()), one->ce_marked());
   };
   if (key(a) != key(b)) return key(a) > key(b);
-  return std::tuple(a->from_ns(), a->port(), a->priority()) <
-         std::tuple(b->from_ns(), b->port(), b->priority());
+  return std::tuple(Nanoseconds(a->start_time()), a->port(), a->priority()) <
+         std::tuple(Nanoseconds(b->start_time()), b->port(), b->priority());
 }
 
 }  // namespace
@@ -85,7 +89,9 @@ void AppendHotspots(const v1::ReplayReport& report, std::string& text) {
     ports.insert(hotspot.port());
   }
   std::ranges::sort(hotspots, IsWorse);
-  const bool any_paused = std::ranges::any_of(hotspots, &v1::Hotspot::paused_ns);
+  const bool any_paused = std::ranges::any_of(hotspots, [](const v1::Hotspot* hotspot) {
+    return Nanoseconds(hotspot->paused_duration()) > 0;
+  });
   const bool any_lost = std::ranges::any_of(
       hotspots, [](const v1::Hotspot* hotspot) { return MostLost(*hotspot) != nullptr; });
   text += fmt::format(
@@ -117,11 +123,13 @@ void AppendHotspots(const v1::ReplayReport& report, std::string& text) {
   for (const v1::Hotspot* hotspot : hotspots) {
     if (rows++ == kMaxRows) break;
     table.Add({hotspot->port(), hotspot->priority() < 0 ? "" : std::to_string(hotspot->priority()),
-               OffsetText(report, hotspot->from_ns()),
-               HumanDuration(hotspot->until_ns() - hotspot->from_ns()),
+               OffsetText(report, Nanoseconds(hotspot->start_time())),
+               HumanDuration(Nanoseconds(hotspot->end_time()) - Nanoseconds(hotspot->start_time())),
                hotspot->peak_bytes() == 0 ? "" : HumanBytes(hotspot->peak_bytes()),
-               CountOrBlank(hotspot->marked()), CountOrBlank(hotspot->dropped()),
-               hotspot->paused_ns() == 0 ? "" : HumanDuration(hotspot->paused_ns()),
+               CountOrBlank(hotspot->ce_marked()), CountOrBlank(hotspot->dropped()),
+               Nanoseconds(hotspot->paused_duration()) == 0
+                   ? ""
+                   : HumanDuration(Nanoseconds(hotspot->paused_duration())),
                CountOrBlank(hotspot->flows()), JobsOf(*hotspot), CostsOf(*hotspot),
                CauseOf(*hotspot)});
   }

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/collective_report.h"
 #include "rocescope/v1/report.pb.h"
 #include "topology/fabric.h"
@@ -77,19 +78,19 @@ std::string ProcessText(const Job& job, int member) {
   return fmt::format("{}:{}", rank.host, rank.process_id);
 }
 
-void SetPeer(const Job& job, int rank, int member, std::string_view source, double confidence,
+void SetPeer(const Job& job, int rank, int member, v1::RankSource source, double confidence,
              v1::RankQp& out) {
   out.set_peer_rank(rank);
   if (rank < 0 && member < 0) return;
   if (rank < 0) out.set_peer_process(ProcessText(job, member));
-  out.set_peer_source(std::string(source));
+  out.set_peer_source(source);
   out.set_peer_confidence(confidence);
 }
 
 // Fills in what the log alone contains, for a queue pair without observed traffic.
 void SetStatedPeer(const Job& job, const JobQueuePair& qp, v1::RankQp& out) {
   const bool is_exact = qp.certainty == PeerCertainty::kExact;
-  SetPeer(job, qp.peer.peer_rank, qp.peer.peer_member, NameOf(RankSource::kNcclLog),
+  SetPeer(job, qp.peer.peer_rank, qp.peer.peer_member, v1::RANK_SOURCE_NCCL_LOG,
           is_exact ? kPeerExact : kPeerOrdered, out);
 }
 
@@ -114,8 +115,7 @@ class RankQps {
       if (qp.role == NcclQueuePairRole::kFlush) continue;  // loopback: never on the wire
       listed.insert(qp.local);
       const FoundQp* found = Find(qp);
-      v1::RankQp& row =
-          Add(qp.local, NameOf(RankSource::kNcclLog), found || IsSeen(seen_, rank, qp));
+      v1::RankQp& row = Add(qp.local, v1::RANK_SOURCE_NCCL_LOG, found || IsSeen(seen_, rank, qp));
       if (found != nullptr && SetFoundPeer(*found, row)) continue;
       // Observed but without a peer: its address contradicts the log.
       if (found != nullptr || qp.certainty == PeerCertainty::kAmbiguous) {
@@ -130,16 +130,17 @@ class RankQps {
       const RankSource source =
           snapshot_.attribution->endpoints[found.connection][found.end]->source;
       const bool is_own = source == RankSource::kRdmaResource || source == RankSource::kNcclLog;
-      v1::RankQp& row = Add(found.qpn, is_own ? NameOf(source) : "connection", true);
+      v1::RankQp& row =
+          Add(found.qpn, is_own ? MessageOf(source) : v1::RANK_SOURCE_CONNECTION, true);
       if (!SetFoundPeer(found, row)) row.set_peer_rank(-1);
     }
   }
 
  private:
-  v1::RankQp& Add(Qpn qpn, std::string_view source, bool is_seen) {
+  v1::RankQp& Add(Qpn qpn, v1::RankSource source, bool is_seen) {
     v1::RankQp& row = *out_.add_queue_pairs();
     row.set_qpn(qpn.value);
-    row.set_source(std::string(source));
+    row.set_source(source);
     row.set_seen(is_seen);
     return row;
   }
@@ -156,7 +157,7 @@ class RankQps {
   bool SetFoundPeer(const FoundQp& found, v1::RankQp& row) const {
     const auto& peer = snapshot_.attribution->endpoints[found.connection][1 - found.end];
     if (!peer) return false;
-    SetPeer(job_, peer->rank, peer->member, NameOf(peer->source), peer->confidence, row);
+    SetPeer(job_, peer->rank, peer->member, MessageOf(peer->source), peer->confidence, row);
     return true;
   }
 
@@ -208,18 +209,18 @@ void FillRank(const Snapshot& snapshot, const JobRank& rank, const std::vector<F
   if (addresses.empty() && rank.oob_address) out.add_addresses(ToString(*rank.oob_address));
 }
 
-std::string_view NameOf(JobIdentity identity) {
+v1::Job::Identity MessageOf(JobIdentity identity) {
   switch (identity) {
     case JobIdentity::kNcclLog:
-      return "nccl_log";
+      return v1::Job::IDENTITY_NCCL_LOG;
     case JobIdentity::kKernel:
-      return "rdma_resource";
+      return v1::Job::IDENTITY_RDMA_RESOURCE;
     case JobIdentity::kWire:
-      return "wire";
+      return v1::Job::IDENTITY_WIRE;
     case JobIdentity::kScheduler:
-      return "scheduler";
+      return v1::Job::IDENTITY_SCHEDULER;
   }
-  return "";
+  return v1::Job::IDENTITY_UNSPECIFIED;
 }
 
 void FillEdge(const Job& job, const RankEdge& edge, v1::Edge& out) {
@@ -236,30 +237,30 @@ void FillEdge(const Job& job, const RankEdge& edge, v1::Edge& out) {
   out.set_retransmitted(edge.retransmitted);
   out.set_ce_marked(edge.ce_marked);
   out.set_cnps(edge.cnps);
-  out.set_first_seen_ns(ToNanoseconds(edge.first_seen));
-  out.set_last_seen_ns(ToNanoseconds(edge.last_seen));
+  *out.mutable_first_seen_time() = TimestampMessage(edge.first_seen);
+  *out.mutable_last_seen_time() = TimestampMessage(edge.last_seen);
   out.set_source_process(ProcessText(job, edge.source_member));
   out.set_destination_process(ProcessText(job, edge.destination_member));
 }
 
 }  // namespace
 
-std::string_view NameOf(RankSource source) {
+v1::RankSource MessageOf(RankSource source) {
   switch (source) {
     case RankSource::kNcclLog:
-      return "nccl_log";
+      return v1::RANK_SOURCE_NCCL_LOG;
     case RankSource::kRdmaResource:
-      return "rdma_resource";
+      return v1::RANK_SOURCE_RDMA_RESOURCE;
     case RankSource::kPeer:
-      return "peer";
+      return v1::RANK_SOURCE_PEER;
     case RankSource::kReceiver:
-      return "receiver";
+      return v1::RANK_SOURCE_RECEIVER;
     case RankSource::kWire:
-      return "wire";
+      return v1::RANK_SOURCE_WIRE;
     case RankSource::kScheduler:
-      return "scheduler";
+      return v1::RANK_SOURCE_SCHEDULER;
   }
-  return "";
+  return v1::RANK_SOURCE_UNSPECIFIED;
 }
 
 void FillAllocation(const JobAllocation& allocation, v1::Allocation& out) {
@@ -284,7 +285,7 @@ void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report) {
     const Job& job = jobs[j].job;
     v1::Job& out = *report.add_jobs();
     out.set_id(job.id);
-    out.set_identity(std::string(NameOf(job.identity)));
+    out.set_identity(MessageOf(job.identity));
     if (job.allocation) FillAllocation(*job.allocation, *out.mutable_allocation());
     out.set_expected_ranks(static_cast<uint32_t>(job.rank_count));
     out.set_ranks_with_log(static_cast<uint32_t>(job.ranks_seen));

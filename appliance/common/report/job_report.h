@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +16,7 @@ namespace v1 {
 class Allocation;
 class FlowPath;
 class ReplayReport;
+enum RankSource : int;
 }  // namespace v1
 
 struct FlowReference {
@@ -25,8 +25,7 @@ struct FlowReference {
 };
 using FlowIds = std::unordered_map<FlowKey, FlowReference, FlowKeyHash>;
 
-// Returns the value of Endpoint.rank_source.
-std::string_view NameOf(RankSource source);
+v1::RankSource MessageOf(RankSource source);
 
 void FillAllocation(const JobAllocation& allocation, v1::Allocation& out);
 void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayReport& report);

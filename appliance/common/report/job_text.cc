@@ -22,11 +22,11 @@ std::string Outsiders(const v1::Job& job) {
 }
 
 std::string WhoText(const v1::Job& job) {
-  if (job.identity() == "scheduler") {
+  if (job.identity() == v1::Job::IDENTITY_SCHEDULER) {
     return Counted(static_cast<uint64_t>(job.ranks_size()), "NIC") +
            " on its nodes, from the scheduler";
   }
-  if (job.identity() == "wire") {
+  if (job.identity() == v1::Job::IDENTITY_WIRE) {
     return Counted(static_cast<uint64_t>(job.ranks_size()), "NIC") +
            " inferred from synchronised traffic";
   }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/json_line.h"
 
 namespace rocescope {
@@ -80,6 +81,17 @@ class Writer {
     out_.append(static_cast<size_t>(depth_), ' ');
   }
 
+  void AppendMessage(const Message& message) {
+    using google::protobuf::DynamicCastToGenerated;
+    if (const auto* time = DynamicCastToGenerated<google::protobuf::Timestamp>(&message)) {
+      return AppendJsonString(out_, ToText(*time));
+    }
+    if (const auto* duration = DynamicCastToGenerated<google::protobuf::Duration>(&message)) {
+      return AppendJsonString(out_, ToText(*duration));
+    }
+    Append(message);
+  }
+
   void AppendSingle(const Message& message, const Reflection& reflection,
                     const FieldDescriptor& field) {
     switch (field.cpp_type()) {
@@ -103,7 +115,7 @@ class Writer {
       case FieldDescriptor::CPPTYPE_STRING:
         return AppendJsonString(out_, reflection.GetStringReference(message, &field, &scratch_));
       case FieldDescriptor::CPPTYPE_MESSAGE:
-        return Append(reflection.GetMessage(message, &field));
+        return AppendMessage(reflection.GetMessage(message, &field));
     }
   }
 
@@ -146,7 +158,7 @@ class Writer {
         return AppendJsonString(
             out_, reflection.GetRepeatedStringReference(message, &field, i, &scratch_));
       case FieldDescriptor::CPPTYPE_MESSAGE:
-        return Append(reflection.GetRepeatedMessage(message, &field, i));
+        return AppendMessage(reflection.GetRepeatedMessage(message, &field, i));
     }
   }
 

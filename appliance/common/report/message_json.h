@@ -13,9 +13,9 @@ class Message;
 namespace rocescope {
 
 // Appends `message` in the standard JSON mapping: proto field names, all primitive fields, 64-bit
-// integers as strings, enumerators by name, unset messages omitted. `indented` uses two spaces for
-// each level. Maps, oneofs, bytes, extensions and well-known types are not supported; no report has
-// them.
+// integers as strings, enumerators by name, timestamps and durations as text, unset messages
+// omitted. `indented` uses two spaces for each level. Maps, oneofs, bytes, extensions and other
+// well-known types are not supported; no report has them.
 void AppendJson(const google::protobuf::Message& message, bool indented, std::string& out);
 
 }  // namespace rocescope

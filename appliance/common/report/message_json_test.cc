@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "appliance/api/message_value.h"
 #include "rocescope/v1/report.pb.h"
 
 namespace rocescope {
@@ -25,7 +26,12 @@ v1::ReplayReport Filled() {
   v1::ReplayReport report;
   report.set_schema_version(1);
   report.mutable_ledger()->set_received(18446744073709551615u);
-  report.mutable_captured()->set_start_ns(-5);
+  *report.mutable_captured()->mutable_start_time() = TimestampMessage(-5);
+  *report.mutable_captured()->mutable_end_time() = TimestampMessage(1'714'564'800'120'000'000);
+  *report.mutable_extent()->mutable_end_time() = TimestampMessage(int64_t{0});
+  for (const int64_t ns : {int64_t{0}, int64_t{-1}, int64_t{125'000}, int64_t{-2'500'000'000}}) {
+    *report.mutable_clocks()->add_clocks()->mutable_offset() = DurationMessage(ns);
+  }
   report.add_notes("a \"quoted\" \\ path\nwith a line end, \x01 and \xc3\xa9 < & >");
   v1::Connection& connection = *report.add_connections();
   connection.set_state(v1::Connection::STATE_PAIRED);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/job_report.h"
 #include "rocescope/v1/report.pb.h"
 
@@ -29,54 +30,58 @@ v1::PathInterval::State StateOf(PathState state) {
   return v1::PathInterval::STATE_UNKNOWN;
 }
 
-std::string_view NameOf(PathChange change) {
+v1::PathInterval::StartReason MessageOf(PathChange change) {
   switch (change) {
     case PathChange::kFirstSeen:
-      return "first_seen";
+      return v1::PathInterval::START_REASON_FIRST_SEEN;
     case PathChange::kRerouted:
-      return "rerouted";
+      return v1::PathInterval::START_REASON_REROUTED;
     case PathChange::kNewSourcePort:
-      return "new_source_port";
+      return v1::PathInterval::START_REASON_NEW_SOURCE_PORT;
     case PathChange::kNewOwner:
       break;
   }
-  return "new_owner";
+  return v1::PathInterval::START_REASON_NEW_OWNER;
 }
 
-std::string_view NameOf(PathReason reason) {
+v1::PathInterval::ChangeCause MessageOf(PathReason reason) {
   switch (reason) {
     case PathReason::kSwitchDown:
-      return "switch_down";
+      return v1::PathInterval::CHANGE_CAUSE_SWITCH_DOWN;
     case PathReason::kLinkDown:
-      return "link_down";
+      return v1::PathInterval::CHANGE_CAUSE_LINK_DOWN;
     case PathReason::kLinkUp:
-      return "link_up";
+      return v1::PathInterval::CHANGE_CAUSE_LINK_UP;
     case PathReason::kRehashed:
-      return "rehashed";
+      return v1::PathInterval::CHANGE_CAUSE_REHASHED;
     case PathReason::kLinkSilent:
-      return "link_silent";
+      return v1::PathInterval::CHANGE_CAUSE_LINK_SILENT;
     case PathReason::kNewSourcePort:
-      return "new_source_port";
+      return v1::PathInterval::CHANGE_CAUSE_NEW_SOURCE_PORT;
     case PathReason::kUnknown:
       break;
   }
-  return "unknown";
+  return v1::PathInterval::CHANGE_CAUSE_UNKNOWN;
 }
 
 void FillReason(const topology::Fabric& fabric, const PathInterval& stretch,
                 v1::PathInterval& out) {
   if (stretch.began == PathChange::kFirstSeen || stretch.began == PathChange::kNewOwner) return;
-  out.set_reason(std::string(NameOf(stretch.reason)));
+  out.set_change_cause(MessageOf(stretch.reason));
   if (stretch.reason_node != topology::kNone) {
-    out.set_reason_place(fabric.node(stretch.reason_node).name);
+    out.set_change_place(fabric.node(stretch.reason_node).name);
   } else if (stretch.reason_link != topology::kNone) {
-    out.set_reason_place(fabric.NameOfLink(stretch.reason_link));
+    out.set_change_place(fabric.NameOfLink(stretch.reason_link));
   }
-  out.set_reason_ns(ToNanoseconds(stretch.reason_time));
+  if (stretch.reason_time != Timestamp()) {
+    *out.mutable_change_time() = TimestampMessage(stretch.reason_time);
+  }
 }
 
-constexpr std::array<std::pair<PathSource, std::string_view>, 3> kSources = {
-    {{kFromMirror, "mirror"}, {kFromInt, "int"}, {kFromSflow, "sflow"}}};
+constexpr std::array<std::pair<PathSource, v1::PathInterval::Source>, 3> kSources = {
+    {{kFromMirror, v1::PathInterval::SOURCE_MIRROR},
+     {kFromInt, v1::PathInterval::SOURCE_INT},
+     {kFromSflow, v1::PathInterval::SOURCE_SFLOW}}};
 
 std::string NicName(const topology::Fabric& fabric, topology::NicIndex index) {
   if (index == topology::kNone) return "";
@@ -86,9 +91,9 @@ std::string NicName(const topology::Fabric& fabric, topology::NicIndex index) {
 
 void FillStretch(const topology::Fabric& fabric, const PathInterval& stretch,
                  v1::PathInterval& out) {
-  out.set_from_ns(ToNanoseconds(stretch.from));
-  out.set_until_ns(ToNanoseconds(stretch.until));
-  out.set_began(std::string(NameOf(stretch.began)));
+  *out.mutable_start_time() = TimestampMessage(stretch.from);
+  *out.mutable_end_time() = TimestampMessage(stretch.until);
+  out.set_start_reason(MessageOf(stretch.began));
   out.set_state(StateOf(stretch.state));
   out.set_probability(stretch.probability);
   for (const topology::PortIndex port : stretch.path.hops()) out.add_ports(fabric.NameOf(port));
@@ -101,8 +106,8 @@ void FillStretch(const topology::Fabric& fabric, const PathInterval& stretch,
     one.set_port(fabric.NameOf(share.port));
     one.set_share(share.share);
   }
-  for (const auto& [source, name] : kSources) {
-    if ((stretch.sources & source) != 0) out.add_sources(std::string(name));
+  for (const auto& [source, message] : kSources) {
+    if ((stretch.sources & source) != 0) out.add_sources(message);
   }
   FillReason(fabric, stretch, out);
   out.set_packets(stretch.packets);

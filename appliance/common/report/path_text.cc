@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/table.h"
 #include "appliance/common/report/text_section.h"
 #include "rocescope/v1/report.pb.h"
@@ -103,14 +104,21 @@ std::string PathOf(const PathInterval& stretch) {
 
 // Returns the reason for the path change.
 std::string ReasonOf(const PathInterval& stretch) {
-  const std::string& reason = stretch.reason();
-  if (reason == "link_down" || reason == "switch_down")
-    return stretch.reason_place() + " went down";
-  if (reason == "link_up") return stretch.reason_place() + " came up";
-  if (reason == "link_silent") return "no traffic on " + stretch.reason_place() + " afterwards";
-  if (reason == "rehashed") return "rehashed together with " + stretch.reason_place();
-  if (reason == "new_source_port") return "new source port";
-  return reason;
+  switch (stretch.change_cause()) {
+    case PathInterval::CHANGE_CAUSE_LINK_DOWN:
+    case PathInterval::CHANGE_CAUSE_SWITCH_DOWN:
+      return stretch.change_place() + " went down";
+    case PathInterval::CHANGE_CAUSE_LINK_UP:
+      return stretch.change_place() + " came up";
+    case PathInterval::CHANGE_CAUSE_LINK_SILENT:
+      return "no traffic on " + stretch.change_place() + " afterwards";
+    case PathInterval::CHANGE_CAUSE_REHASHED:
+      return "rehashed together with " + stretch.change_place();
+    case PathInterval::CHANGE_CAUSE_NEW_SOURCE_PORT:
+      return "new source port";
+    default:
+      return WordOf(stretch.change_cause());
+  }
 }
 
 std::string SumText(const v1::ReplayReport& report) {
@@ -164,7 +172,8 @@ void AppendPaths(const v1::ReplayReport& report, std::string& text) {
       const auto* word = std::ranges::find(kWords, stretch.state(), &StateWord::state);
       table.Add({first ? ranks.Source(*path) : "", first ? ranks.Destination(*path) : "",
                  first ? std::to_string(path->destination_qpn()) : "",
-                 OffsetText(report, stretch.from_ns()), WithThousands(stretch.bytes()),
+                 OffsetText(report, Nanoseconds(stretch.start_time())),
+                 WithThousands(stretch.bytes()),
                  word == kWords.end() ? "" : std::string(word->word), ReasonOf(stretch),
                  PathOf(stretch)});
       ++rows;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/coverage_report.h"
 #include "appliance/common/report/job_report.h"
 #include "appliance/common/report/table.h"
@@ -44,17 +45,25 @@ void FillTrouble(const FlowCounts& counts, v1::Flow& out) {
   out.set_ce_marked(counts.ce_marked);
 }
 
+Duration MeanOf(const DurationSummary& summary) {
+  return summary.sum / static_cast<int64_t>(summary.count);
+}
+
 void FillTiming(const FlowCounts& counts, v1::Flow& out) {
   const DurationSummary& trip = counts.ack_round_trip;
   v1::RoundTrip& round_trip = *out.mutable_ack_round_trip();
   round_trip.set_count(trip.count);
-  round_trip.set_mean_ns(trip.count == 0 ? 0 : trip.sum.count() / trip.count);
-  round_trip.set_minimum_ns(trip.minimum.count());
-  round_trip.set_maximum_ns(trip.maximum.count());
+  if (trip.count > 0) {
+    *round_trip.mutable_mean_duration() = DurationMessage(MeanOf(trip));
+    *round_trip.mutable_minimum_duration() = DurationMessage(trip.minimum);
+    *round_trip.mutable_maximum_duration() = DurationMessage(trip.maximum);
+  }
   const DurationSummary& gap = counts.message_gap;
   out.mutable_message_gap()->set_count(gap.count);
-  out.mutable_message_gap()->set_mean_ns(gap.count == 0 ? 0 : gap.sum.count() / gap.count);
-  out.mutable_message_gap()->set_maximum_ns(gap.maximum.count());
+  if (gap.count > 0) {
+    *out.mutable_message_gap()->mutable_mean_duration() = DurationMessage(MeanOf(gap));
+    *out.mutable_message_gap()->mutable_maximum_duration() = DurationMessage(gap.maximum);
+  }
 }
 
 void FillFlow(const FlowSummary& flow, const std::vector<Tap>& taps, v1::Flow& out) {
@@ -68,8 +77,8 @@ void FillFlow(const FlowSummary& flow, const std::vector<Tap>& taps, v1::Flow& o
     if (i > 0 && flow.streams[i].tap == flow.streams[i - 1].tap) continue;
     out.add_taps(taps[flow.streams[i].tap].name);
   }
-  out.set_first_seen_ns(ToNanoseconds(total.first_seen));
-  out.set_last_seen_ns(ToNanoseconds(total.last_seen));
+  *out.mutable_first_seen_time() = TimestampMessage(total.first_seen);
+  *out.mutable_last_seen_time() = TimestampMessage(total.last_seen);
   out.set_packets(total.packets);
   out.set_bytes(total.bytes);
   out.set_payload_bytes(total.payload_bytes);
@@ -150,16 +159,16 @@ void FillExtent(const ReplayFindings& findings, v1::TimeRange& out) {
     first = std::min(first, counters.first);
     last = std::max(last, counters.last);
   }
-  out.set_start_ns(ToNanoseconds(first));
-  out.set_end_ns(ToNanoseconds(last));
+  *out.mutable_start_time() = TimestampMessage(first);
+  *out.mutable_end_time() = TimestampMessage(last);
 }
 
 // Sets the time that sentences about faults are relative to.
 void FillZero(const ReplayFindings& findings, v1::ReplayReport& report) {
-  if (report.extent().start_ns() != 0) {
-    report.set_zero_ns(report.extent().start_ns());
+  if (report.extent().has_start_time()) {
+    *report.mutable_reference_time() = report.extent().start_time();
   } else if (findings.counters.first) {
-    report.set_zero_ns(ToNanoseconds(*findings.counters.first));
+    *report.mutable_reference_time() = TimestampMessage(*findings.counters.first);
   }
 }
 
@@ -184,8 +193,12 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   v1::ReplayReport& report = *google::protobuf::Arena::CreateMessage<v1::ReplayReport>(&arena);
   report.set_schema_version(kSchemaVersion);
   FillLedger(findings.dataplane.counters.ledger, *report.mutable_ledger());
-  report.mutable_captured()->set_start_ns(ToNanoseconds(findings.dataplane.counters.first));
-  report.mutable_captured()->set_end_ns(ToNanoseconds(findings.dataplane.counters.last));
+  const FrameProcessor::Counters& counters = findings.dataplane.counters;
+  v1::TimeRange& captured = *report.mutable_captured();
+  if (counters.ledger.decoded > 0) {
+    *captured.mutable_start_time() = TimestampMessage(counters.first);
+    *captured.mutable_end_time() = TimestampMessage(counters.last);
+  }
   FillExtent(findings, *report.mutable_extent());
   FillZero(findings, report);
   const std::vector<Tap>& taps = findings.dataplane.taps;

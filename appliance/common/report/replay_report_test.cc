@@ -113,13 +113,13 @@ TEST_F(ReplayReportTest, EndpointsHaveJobRankAndHost) {
 
 TEST_F(ReplayReportTest, RanksHaveSourceAndConfidence) {
   const v1::ReplayReport& report = Build();
-  EXPECT_EQ(report.connections(0).a().rank_source(), "nccl_log");
+  EXPECT_EQ(report.connections(0).a().rank_source(), v1::RANK_SOURCE_NCCL_LOG);
   EXPECT_DOUBLE_EQ(report.connections(0).a().rank_confidence(), 0.99);
-  EXPECT_EQ(report.connections(0).b().rank_source(), "peer");
+  EXPECT_EQ(report.connections(0).b().rank_source(), v1::RANK_SOURCE_PEER);
   EXPECT_DOUBLE_EQ(report.connections(0).b().rank_confidence(), 0.75);
   const v1::RankQp& queue_pair = report.jobs(0).ranks(0).queue_pairs(0);
   EXPECT_EQ(queue_pair.peer_rank(), 1);
-  EXPECT_EQ(queue_pair.peer_source(), "peer");
+  EXPECT_EQ(queue_pair.peer_source(), v1::RANK_SOURCE_PEER);
   EXPECT_DOUBLE_EQ(queue_pair.peer_confidence(), 0.75);
 }
 
@@ -147,7 +147,7 @@ TEST_F(ReplayReportTest, AQueuePairWithAContradictedPeerHasCandidatesOnly) {
   attribution_.endpoints[0][1].reset();
   const v1::RankQp& row = Build().jobs(0).ranks(0).queue_pairs(0);
   EXPECT_EQ(row.peer_rank(), -1);
-  EXPECT_EQ(row.peer_source(), "");
+  EXPECT_EQ(row.peer_source(), v1::RANK_SOURCE_UNSPECIFIED);
   EXPECT_THAT(row.candidate_peer_ranks(), testing::ElementsAre(1, 3));
 }
 
@@ -184,12 +184,12 @@ TEST_F(ReplayReportTest, AnUnknownEndIsNotRankZeroNorQueuePairZero) {
 TEST_F(ReplayReportTest, RanksListTheirQueuePairsFromLogsAndFromThePeer) {
   const v1::Job& job = Build().jobs(0);
   ASSERT_EQ(job.ranks(0).queue_pairs_size(), 1);
-  EXPECT_EQ(job.ranks(0).queue_pairs(0).source(), "nccl_log");
+  EXPECT_EQ(job.ranks(0).queue_pairs(0).source(), v1::RANK_SOURCE_NCCL_LOG);
   EXPECT_TRUE(job.ranks(0).queue_pairs(0).seen());
   ASSERT_EQ(job.ranks(1).queue_pairs_size(), 1);
   EXPECT_EQ(job.ranks(1).queue_pairs(0).qpn(), 38u);
   EXPECT_EQ(job.ranks(1).queue_pairs(0).peer_rank(), 0);
-  EXPECT_EQ(job.ranks(1).queue_pairs(0).source(), "connection");
+  EXPECT_EQ(job.ranks(1).queue_pairs(0).source(), v1::RANK_SOURCE_CONNECTION);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/message_json.h"
 #include "appliance/common/report/replay_report.h"
 #include "rocescope/v1/report.pb.h"
@@ -16,7 +17,7 @@ std::string RenderFaultsJson(const v1::ReplayReport& report) {
   v1::Faults faults;
   faults.set_schema_version(report.schema_version());
   *faults.mutable_extent() = report.extent();
-  faults.set_zero_ns(report.zero_ns());
+  if (report.has_reference_time()) *faults.mutable_reference_time() = report.reference_time();
   *faults.mutable_findings() = report.findings();
   if (report.has_diagnosis_coverage()) {
     *faults.mutable_diagnosis_coverage() = report.diagnosis_coverage();

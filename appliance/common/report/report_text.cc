@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/replay_report.h"
 #include "appliance/common/report/table.h"
 #include "appliance/common/report/text_section.h"
@@ -14,12 +15,13 @@
 namespace rocescope {
 
 std::string OffsetText(const v1::ReplayReport& report, int64_t ns) {
-  return report.zero_ns() == 0 ? "" : SignedDuration(ns - report.zero_ns());
+  return !report.has_reference_time() ? ""
+                                      : SignedDuration(ns - Nanoseconds(report.reference_time()));
 }
 
 TimeDigits DigitsOf(const v1::ReplayReport& report) {
   constexpr int64_t kShort = 100'000'000;
-  const int64_t window = report.diagnosis_coverage().window_ns();
+  const int64_t window = Nanoseconds(report.diagnosis_coverage().window_duration());
   return window > 0 && window < kShort ? TimeDigits::kMicroseconds : TimeDigits::kMilliseconds;
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/replay_report_fixture.h"
 #include "rocescope/v1/report.pb.h"
 
@@ -91,8 +92,8 @@ TEST_F(ReportTextTest, TextDistinguishesCopiesFromPackets) {
   report.mutable_totals()->set_pause_frames(3);
   report.add_taps()->set_frames(23);
   report.mutable_taps(0)->set_frames(20);
-  report.mutable_captured()->set_start_ns(1'714'564'800'000'000'000);
-  report.mutable_captured()->set_end_ns(1'714'564'804'500'000'000);
+  *report.mutable_captured()->mutable_start_time() = TimestampMessage(1'714'564'800'000'000'000);
+  *report.mutable_captured()->mutable_end_time() = TimestampMessage(1'714'564'804'500'000'000);
   EXPECT_THAT(RenderText(report),
               HasSubstr("\n\n20 packets, captured as 40 copies in 2 captures, and 3 PAUSE or PFC "
                         "frames, from 2024-05-01 12:00:00.000 to 12:00:04.500 UTC "
@@ -106,8 +107,8 @@ TEST_F(ReportTextTest, TextReportsThatNoFramePassedTheFilters) {
   v1::ReplayReport report = Build();
   report.mutable_ledger()->set_received(5);
   report.mutable_ledger()->set_filtered(4);
-  report.mutable_extent()->set_start_ns(1'714'564'800'000'000'000);
-  report.mutable_extent()->set_end_ns(1'714'651'200'000'000'000);
+  *report.mutable_extent()->mutable_start_time() = TimestampMessage(1'714'564'800'000'000'000);
+  *report.mutable_extent()->mutable_end_time() = TimestampMessage(1'714'651'200'000'000'000);
   EXPECT_THAT(RenderText(report),
               HasSubstr("\n\nNo frame passed the filters; the capture spans 2024-05-01 "
                         "12:00:00.000 to 2024-05-02 12:00:00.000 UTC.\n"));
@@ -165,7 +166,7 @@ TEST_F(ReportTextTest, TheBriefTextFitsOneScreenAndNamesTheOptionsForMore) {
   v1::ReplayReport report = Build(std::vector<std::string>(9, "a.log:3: expected a rank"));
   report.mutable_ledger()->set_received(20);
   report.mutable_ledger()->set_decoded(20);
-  report.mutable_diagnosis_coverage()->add_not_seen("flap");
+  report.mutable_diagnosis_coverage()->add_undetectable_kinds("flap");
   for (int i = 0; i < 7; ++i) {
     v1::Finding& finding = *report.add_findings();
     finding.set_sentence("S");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analytics/service_level/service_level.h"
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/entity_place.h"
 #include "appliance/common/report/job_report.h"
 #include "rocescope/v1/report.pb.h"
@@ -17,10 +18,11 @@ constexpr size_t kMaxOfAState = 256;
 void FillLevel(const Snapshot& snapshot, const ServiceLevel& level, v1::ServiceLevel& out) {
   const ServiceIndicatorInfo& info = InfoOf(level.indicator);
   out.set_indicator(std::string(info.name));
-  out.set_layer(std::string(NameOf(info.layer)));
+  out.set_layer(EnumOf<v1::ServiceLayer>(NameOf(info.layer)));
   out.set_entity(level.job != ServiceLevel::kNoJob ? snapshot.attribution->jobs[level.job].job.id
                                                    : PlaceOf(*snapshot.fabric, level.entity));
-  out.set_state(std::string(kServiceStateNames[static_cast<size_t>(level.state)]));
+  out.set_state(
+      EnumOf<v1::ServiceLevel::State>(kServiceStateNames[static_cast<size_t>(level.state)]));
   out.set_bound(level.bound.value_or(0));
   const auto& bounds = snapshot.service_levels->options.bounds;
   out.set_bound_learnt(bounds[static_cast<size_t>(level.indicator)].kind == BoundKind::kLearnt);
@@ -39,9 +41,10 @@ void FillIndicator(const Snapshot& snapshot, ServiceIndicator indicator,
                    const std::vector<const ServiceLevel*>& levels, v1::ServiceIndicator& out) {
   const ServiceIndicatorInfo& info = InfoOf(indicator);
   out.set_name(std::string(info.name));
-  out.set_layer(std::string(NameOf(info.layer)));
+  out.set_layer(EnumOf<v1::ServiceLayer>(NameOf(info.layer)));
   out.set_unit(std::string(info.unit));
-  out.set_worse(info.worse == Worse::kHigh ? "high" : "low");
+  out.set_violation(info.worse == Worse::kHigh ? v1::ServiceIndicator::VIOLATION_ABOVE
+                                               : v1::ServiceIndicator::VIOLATION_BELOW);
   out.set_meaning(std::string(info.sentence));
   std::array<uint64_t, kServiceStateNames.size()> counts{};
   const ServiceLevel* worst = nullptr;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/table.h"
 #include "appliance/common/report/text_section.h"
 #include "appliance/common/report/visible_text.h"
@@ -70,7 +71,7 @@ void AppendServiceLevels(const v1::ReplayReport& report, std::string& text) {
                    {"LAST", Align::kRight},
                    {"BOUND"}});
   for (const v1::ServiceIndicator& one : all.indicators()) {
-    std::vector<std::string> row = {Visible(one.layer()),    NameOf(one),
+    std::vector<std::string> row = {WordOf(one.layer()),     NameOf(one),
                                     CountText(one.met()),    CountText(one.at_risk()),
                                     CountText(one.missed()), CountText(one.no_data())};
     if (one.has_worst()) {
@@ -79,9 +80,10 @@ void AppendServiceLevels(const v1::ReplayReport& report, std::string& text) {
           row.end(),
           {Visible(worst.entity()), fmt::format("{:.0f} %", 100 * worst.within_short()),
            fmt::format("{:.0f} %", 100 * worst.within_long()), ValueText(worst.last(), one.unit()),
-           fmt::format("{} {}{}", one.worse() == "low" ? "at least" : "at most",
-                       ValueText(worst.bound(), one.unit()),
-                       worst.bound_learnt() ? " (learnt)" : "")});
+           fmt::format(
+               "{} {}{}",
+               one.violation() == v1::ServiceIndicator::VIOLATION_BELOW ? "at least" : "at most",
+               ValueText(worst.bound(), one.unit()), worst.bound_learnt() ? " (learnt)" : "")});
     } else {
       row.insert(row.end(), {"-", "", "", "", ""});
     }

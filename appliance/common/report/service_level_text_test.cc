@@ -37,13 +37,13 @@ TEST(ServiceLevelText, ReportsMissingData) {
 TEST(ServiceLevelText, HasARowForEachIndicatorWithTheWorstEntity) {
   const std::string text = ServiceLevelText(R"(service_levels {
       objective: 0.95 short_windows: 5 long_windows: 60
-      indicators { name: 'bus_bandwidth' layer: 'collective' unit: 'bit/s' worse: 'low' met: 2
+      indicators { name: 'bus_bandwidth' layer: SERVICE_LAYER_COLLECTIVE unit: 'bit/s' violation: VIOLATION_BELOW met: 2
           missed: 1 worst { entity: 'job7' bound: 9e10 bound_learnt: true last: 2.5e10
               within_short: 0 within_long: 0.25 } }
-      indicators { name: 'ce_share' layer: 'fabric' unit: 'ratio' worse: 'high' met: 1200
+      indicators { name: 'ce_share' layer: SERVICE_LAYER_FABRIC unit: 'ratio' violation: VIOLATION_ABOVE met: 1200
           at_risk: 1 no_data: 3 worst { entity: 'leaf0:Ethernet1' bound: 0.1 last: 0.5
               within_short: 0.8 within_long: 0.9 } }
-      indicators { name: 'naks' layer: 'nic' unit: 'packets' worse: 'high' met: 16 } })");
+      indicators { name: 'naks' layer: SERVICE_LAYER_NIC unit: 'packets' violation: VIOLATION_ABOVE met: 16 } })");
   EXPECT_THAT(text, HasSubstr("1,220 levels: 1 missed, 1 at risk\n"));
   EXPECT_THAT(text, HasSubstr("95 % of the windows"));
   EXPECT_THAT(text, HasSubstr("the last 5 windows (SHORT) and also in the last 60 (LONG)"));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/table.h"
 #include "appliance/common/report/text_section.h"
 #include "appliance/common/report/utc_text.h"
@@ -13,10 +14,10 @@ namespace {
 
 // Returns "2024-05-01 12:00:00.000 to 12:00:04.000 UTC".
 std::string RangeText(const v1::TimeRange& range, TimeDigits digits) {
-  return fmt::format("{} to {} UTC", UtcDayAndTime(range.start_ns(), digits),
-                     IsSameUtcDay(range.start_ns(), range.end_ns())
-                         ? UtcTime(range.end_ns(), digits)
-                         : UtcDayAndTime(range.end_ns(), digits));
+  return fmt::format("{} to {} UTC", UtcDayAndTime(Nanoseconds(range.start_time()), digits),
+                     IsSameUtcDay(Nanoseconds(range.start_time()), Nanoseconds(range.end_time()))
+                         ? UtcTime(Nanoseconds(range.end_time()), digits)
+                         : UtcDayAndTime(Nanoseconds(range.end_time()), digits));
 }
 
 // Returns "124 packets, captured as 248 copies in 3 captures".
@@ -53,8 +54,9 @@ void AppendSummary(const v1::ReplayReport& report, std::string& text) {
   const bool counters_alone = ledger.received() == 0 && report.diagnosis_coverage().windows() > 0;
   if (ledger.decoded() > 0) {
     const v1::TimeRange& captured = report.captured();
-    text += fmt::format("{}, from {} ({})\n\n", PacketsText(report), RangeText(captured, digits),
-                        HumanDuration(captured.end_ns() - captured.start_ns()));
+    text += fmt::format(
+        "{}, from {} ({})\n\n", PacketsText(report), RangeText(captured, digits),
+        HumanDuration(Nanoseconds(captured.end_time()) - Nanoseconds(captured.start_time())));
   } else if (ledger.filtered() > 0) {
     text += fmt::format("No frame passed the filters; the capture spans {}.\n\n",
                         RangeText(report.extent(), digits));
@@ -65,10 +67,10 @@ void AppendSummary(const v1::ReplayReport& report, std::string& text) {
   } else {
     text += "No RoCE in this capture: it contains no frames.\n\n";
   }
-  if (report.zero_ns() != 0 && report.has_diagnosis_coverage()) {
+  if (report.has_reference_time() && report.has_diagnosis_coverage()) {
     text += fmt::format("Times with + or - are relative to {}, at {} UTC.\n\n",
                         counters_alone ? "the first counter reading" : "the first frame",
-                        UtcDayAndTime(report.zero_ns(), digits));
+                        UtcDayAndTime(Nanoseconds(report.reference_time()), digits));
   }
 }
 

@@ -35,7 +35,7 @@ void FillTelemetry(const ReplayFindings& findings, v1::Telemetry& out) {
   out.set_records_skipped(counters.records_skipped);
   for (const TelemetrySource& source : findings.dataplane.telemetry) {
     v1::TelemetrySource& row = *out.add_sources();
-    row.set_kind(source.is_sflow ? "sflow" : "int");
+    row.set_kind(source.is_sflow ? v1::TelemetrySource::KIND_SFLOW : v1::TelemetrySource::KIND_INT);
     row.set_tap(findings.dataplane.taps.at(source.tap).name);
     row.set_node_id(source.node_id);
     row.set_hardware_id(source.hardware_id);

@@ -57,7 +57,7 @@ TEST_F(TelemetryReportTest, NamesEverySender) {
   const v1::ReplayReport report = Report();
   ASSERT_EQ(report.telemetry().sources_size(), 3);
   const v1::TelemetrySource& node = report.telemetry().sources(0);
-  EXPECT_EQ(node.kind(), "int");
+  EXPECT_EQ(node.kind(), v1::TelemetrySource::KIND_INT);
   EXPECT_EQ(node.tap(), "int");
   EXPECT_EQ(node.node_id(), 7u);
   EXPECT_EQ(node.hardware_id(), 1u);

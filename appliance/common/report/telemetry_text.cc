@@ -15,7 +15,7 @@ struct Sent {
   uint64_t lost = 0;
 };
 
-Sent SentBy(std::string_view kind, const v1::Telemetry& telemetry) {
+Sent SentBy(v1::TelemetrySource::Kind kind, const v1::Telemetry& telemetry) {
   Sent sent;
   for (const v1::TelemetrySource& source : telemetry.sources()) {
     if (source.kind() != kind) continue;
@@ -59,8 +59,8 @@ void AppendTelemetry(const v1::ReplayReport& report, std::string& text) {
   AddRow("sFlow samples", telemetry.samples(), table);
   AddRow("counter lines", telemetry.counter_lines(), table);
   if (table.empty() && telemetry.int_stacks() == 0) return;
-  const Sent nodes = SentBy("int", telemetry);
-  const Sent agents = SentBy("sflow", telemetry);
+  const Sent nodes = SentBy(v1::TelemetrySource::KIND_INT, telemetry);
+  const Sent agents = SentBy(v1::TelemetrySource::KIND_SFLOW, telemetry);
   text += fmt::format(
       "TELEMETRY: {} from {}, {} from {}, {}\n\n", Counted(telemetry.hop_records(), "hop record"),
       Counted(nodes.senders, "INT sender"), Counted(telemetry.sample_records(), "sampled packet"),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/coverage_report.h"
 #include "appliance/common/report/table.h"
 #include "appliance/common/report/text_section.h"
@@ -102,12 +103,13 @@ void AppendFlows(const v1::ReplayReport& report, std::string& text) {
                    {"ACK RTT", Align::kRight}});
   for (int i = 0; i < std::min(report.flows_size(), kMaxRows); ++i) {
     const v1::Flow& flow = report.flows(i);
-    table.Add(
-        {flow.source(), flow.destination(), std::to_string(flow.destination_qpn()),
-         WithThousands(flow.bytes()), WithThousands(flow.messages()), KindsOf(flow.operations()),
-         CountOrBlank(flow.loss().missing()), CountOrBlank(flow.loss().retransmitted()),
-         CountOrBlank(flow.ce_marked()),
-         flow.ack_round_trip().count() == 0 ? "" : HumanDuration(flow.ack_round_trip().mean_ns())});
+    table.Add({flow.source(), flow.destination(), std::to_string(flow.destination_qpn()),
+               WithThousands(flow.bytes()), WithThousands(flow.messages()),
+               KindsOf(flow.operations()), CountOrBlank(flow.loss().missing()),
+               CountOrBlank(flow.loss().retransmitted()), CountOrBlank(flow.ce_marked()),
+               flow.ack_round_trip().count() == 0
+                   ? ""
+                   : HumanDuration(Nanoseconds(flow.ack_round_trip().mean_duration()))});
   }
   if (!table.empty()) text += table.Render(2);
   AppendMore(report.flows_size(), "flow", text);

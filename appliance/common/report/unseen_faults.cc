@@ -40,7 +40,9 @@ struct Group {
 std::vector<Group> GroupsOf(const v1::DiagnosisCoverage& coverage) {
   std::vector<Group> groups;
   for (const FaultInfo& info : kFaultInfos) {
-    if (std::ranges::find(coverage.not_seen(), info.name) == coverage.not_seen().end()) continue;
+    if (std::ranges::find(coverage.undetectable_kinds(), info.name) ==
+        coverage.undetectable_kinds().end())
+      continue;
     const std::string_view telemetry = TelemetryFor(info.need);
     auto group = std::ranges::find(groups, telemetry, &Group::telemetry);
     if (group == groups.end()) group = groups.insert(group, {telemetry, {}});
@@ -67,7 +69,7 @@ std::string MissingTelemetryText(const v1::DiagnosisCoverage& coverage) {
                            [](const Group& group) { return group.names.size(); });
   std::string text =
       fmt::format("  Missing telemetry: {} of {} fault types are not detectable without\n",
-                  coverage.not_seen_size(), kFaultKinds);
+                  coverage.undetectable_kinds_size(), kFaultKinds);
   for (size_t i = 0; i < std::min(groups.size(), kMost); ++i) {
     text += fmt::format("    {} ({})\n", groups[i].telemetry,
                         Counted(groups[i].names.size(), "fault type"));

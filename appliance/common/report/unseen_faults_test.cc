@@ -22,7 +22,7 @@ TEST(UnseenFaults, EachFaultTypeIsListedOnceWithADistinctName) {
   std::string all;
   for (const FaultInfo& info : kFaultInfos) {
     v1::DiagnosisCoverage one;
-    one.add_not_seen(std::string(info.name));
+    one.add_undetectable_kinds(std::string(info.name));
     const std::string text = UnseenFaultsText(one);
     EXPECT_EQ(std::ranges::count(text, '\n'), 3) << info.name << ":\n" << text;
     EXPECT_THAT(all, Not(HasSubstr(text.substr(text.rfind(':') + 2)))) << info.name;
@@ -32,7 +32,7 @@ TEST(UnseenFaults, EachFaultTypeIsListedOnceWithADistinctName) {
 
 TEST(UnseenFaults, AreGroupedByTelemetryOnLinesThatFit) {
   v1::DiagnosisCoverage coverage;
-  for (const FaultInfo& info : kFaultInfos) coverage.add_not_seen(std::string(info.name));
+  for (const FaultInfo& info : kFaultInfos) coverage.add_undetectable_kinds(std::string(info.name));
   const std::string text = UnseenFaultsText(coverage);
   EXPECT_THAT(
       text, HasSubstr("    counters of switches or NICs: links that are down, flapping links,\n"));
