@@ -41,7 +41,7 @@ class RecordSource {
  public:
   virtual ~RecordSource() = default;
 
-  // One for each thread that makes records. Call it before Start.
+  // Returns one exchange for each thread that produces records. Call it before Start.
   virtual std::vector<RecordExchange*> Records() = 0;
 
   // Starts to receive. Call it once.
@@ -55,9 +55,9 @@ class RecordSource {
   // Thread-safe, as are all functions below.
   virtual SourceState State() const = 0;
   virtual SourceStatistics Statistics() const = 0;
-  // The senders seen in about the last second.
+  // Returns the senders observed in the last second.
   virtual Senders LastSenders() const { return {}; }
-  // One count for each thread; it increases several times per second.
+  // Returns a counter for each thread; each counter increases several times per second.
   virtual std::vector<uint64_t> Beats() const = 0;
   // Whether the list of sources contains this source.
   virtual bool IsListed() const { return true; }
@@ -73,7 +73,7 @@ SourceResult OpenInterfaceSource(const InterfaceConfig& config,
 SourceResult OpenUdpSource(const UdpConfig& config, const FrameProcessor::Options& processor,
                            TapId first_tap);
 SourceResult OpenScrapeSource(const ScrapeConfig& config);
-// Listed after the first message of an agent. `intake` must outlive the source.
+// The source is listed only after an agent has sent its first message. `intake` must outlive it.
 std::unique_ptr<RecordSource> MakeAgentSource(AgentIntake& intake, std::unique_ptr<AgentLoop> loop);
 
 }  // namespace rocescope

@@ -33,46 +33,13 @@ constexpr int kMaxPollers = 16;
 constexpr int kMaxStreams = 64;  // each occupies a thread
 constexpr auto kStreamPace = std::chrono::milliseconds(100);
 
-// Base of the generated services: authorises and executes calls.
-class Calls {
+// Streams of events. Each occupies a thread.
+class EventStreams {
  public:
-  Calls(Service& service, const Gate& gate) : service_(service), gate_(gate) {}
+  explicit EventStreams(Service& service) : service_(service) {}
 
- protected:
-  template <typename Request, typename Response>
-  grpc::Status Run(const grpc::ServerContext& context, const char* method,
-                   ServiceStatus (::rocescope::Service::*call)(const Request&, Response&),
-                   const Request& request, Response& response) {
-    if (grpc::Status admitted = gate_.Admit(context, method); !admitted.ok()) return admitted;
-    const ServiceStatus answered = (service_.*call)(request, response);
-    return answered ? grpc::Status::OK : Gate::ToStatus(answered.error());
-  }
-
-  Service& service_;
-  const Gate& gate_;
-};
-
-// Defines a method of a generated service that calls the function of Service of the same name.
-#define ROCESCOPE_CALL(service, name, Response)                                            \
-  grpc::Status name(grpc::ServerContext* context, const v1::name##Request* request,        \
-                    v1::Response* response) override {                                     \
-    return Run(*context, "/rocescope.v1." #service "/" #name, &::rocescope::Service::name, \
-               *request, *response);                                                       \
-  }
-
-class ApplianceCalls final : public v1::Appliance::Service, Calls {
- public:
-  using Calls::Calls;
-  ROCESCOPE_CALL(Appliance, GetHealth, Health)
-  ROCESCOPE_CALL(Appliance, ListSources, ListSourcesResponse)
-  ROCESCOPE_CALL(Appliance, Doctor, DoctorResponse)
-
-  grpc::Status WatchEvents(grpc::ServerContext* context, const v1::WatchEventsRequest* request,
-                           grpc::ServerWriter<v1::Event>* writer) override {
-    if (grpc::Status admitted = gate_.Admit(*context, "/rocescope.v1.Appliance/WatchEvents");
-        !admitted.ok()) {
-      return admitted;
-    }
+  grpc::Status Run(const grpc::ServerContext& context, uint64_t cursor,
+                   grpc::ServerWriter<v1::Event>& writer) {
     const Place place(streams_);
     if (streams_ > kMaxStreams) {
       return Gate::ToStatus(
@@ -80,7 +47,15 @@ class ApplianceCalls final : public v1::Appliance::Service, Calls {
            .message = fmt::format("the maximum of {} event streams is reached: try again later",
                                   kMaxStreams)});
     }
-    Stream(*context, request->cursor(), *writer);
+    EventReader reader(service_, cursor);
+    // A client that does not read blocks only its own stream, in Write.
+    while (!ended_ && !context.IsCancelled()) {
+      const auto events = reader.Next();
+      for (const auto& event : events) {
+        if (!writer.Write(*event)) return grpc::Status::OK;
+      }
+      if (events.empty()) std::this_thread::sleep_for(kStreamPace);
+    }
     return grpc::Status::OK;
   }
 
@@ -95,61 +70,57 @@ class ApplianceCalls final : public v1::Appliance::Service, Calls {
     std::atomic<int>& count;
   };
 
-  // A client that does not read blocks only its own stream, in Write.
-  void Stream(const grpc::ServerContext& context, uint64_t cursor,
-              grpc::ServerWriter<v1::Event>& writer) {
-    EventReader reader(service_, cursor);
-    while (!ended_ && !context.IsCancelled()) {
-      const auto events = reader.Next();
-      for (const auto& event : events) {
-        if (!writer.Write(*event)) return;
-      }
-      if (events.empty()) std::this_thread::sleep_for(kStreamPace);
-    }
-  }
-
+  Service& service_;
   std::atomic<int> streams_ = 0;
   std::atomic<bool> ended_ = false;
 };
 
-class JobsCalls final : public v1::Jobs::Service, Calls {
+// Base of the generated services: authorises and executes calls.
+class Calls {
  public:
-  using Calls::Calls;
-  ROCESCOPE_CALL(Jobs, ListJobs, ListJobsResponse)
-  ROCESCOPE_CALL(Jobs, GetJob, GetJobResponse)
-  ROCESCOPE_CALL(Jobs, RegisterJob, RegisterJobResponse)
-  ROCESCOPE_CALL(Jobs, EndJob, EndJobResponse)
-  ROCESCOPE_CALL(Jobs, ListRegisteredJobs, ListRegisteredJobsResponse)
+  Calls(Service& service, EventStreams& streams, const Gate& gate)
+      : service_(service), streams_(streams), gate_(gate) {}
+
+ protected:
+  template <typename Request, typename Response>
+  grpc::Status Run(const grpc::ServerContext& context, const char* method,
+                   ServiceStatus (::rocescope::Service::*call)(const Request&, Response&),
+                   const Request& request, Response& response) {
+    if (grpc::Status admitted = gate_.Admit(context, method); !admitted.ok()) return admitted;
+    const ServiceStatus answered = (service_.*call)(request, response);
+    return answered ? grpc::Status::OK : Gate::ToStatus(answered.error());
+  }
+
+  Service& service_;
+  EventStreams& streams_;
+  const Gate& gate_;
 };
 
-class FabricCalls final : public v1::Fabric::Service, Calls {
- public:
-  using Calls::Calls;
-  ROCESCOPE_CALL(Fabric, GetTopology, Topology)
-  ROCESCOPE_CALL(Fabric, ListLinkLoads, ListLinkLoadsResponse)
-  ROCESCOPE_CALL(Fabric, FindPaths, FindPathsResponse)
-  ROCESCOPE_CALL(Fabric, ListHotspots, ListHotspotsResponse)
-  ROCESCOPE_CALL(Fabric, ListNodeSwitches, ListNodeSwitchesResponse)
-  ROCESCOPE_CALL(Fabric, RankNodes, RankNodesResponse)
-};
-
-class DiagnosisCalls final : public v1::Diagnosis::Service, Calls {
- public:
-  using Calls::Calls;
-  ROCESCOPE_CALL(Diagnosis, ListFindings, ListFindingsResponse)
-  ROCESCOPE_CALL(Diagnosis, ListAnomalies, ListAnomaliesResponse)
-  ROCESCOPE_CALL(Diagnosis, GetServiceLevels, GetServiceLevelsResponse)
-  ROCESCOPE_CALL(Diagnosis, GetDependencies, GetDependenciesResponse)
-};
-
-class HistoryCalls final : public v1::History::Service, Calls {
- public:
-  using Calls::Calls;
-  ROCESCOPE_CALL(History, ListPastEvents, ListPastEventsResponse)
-  ROCESCOPE_CALL(History, GetLinkHistory, GetLinkHistoryResponse)
-  ROCESCOPE_CALL(History, GetJobHistory, GetJobHistoryResponse)
-};
-#undef ROCESCOPE_CALL
+// Implements the generated services: each call checks the client's role and calls the function of
+// Service of the same name.
+#define ROCESCOPE_SERVICE_BEGIN(service)                            \
+  class service##Calls final : public v1::service::Service, Calls { \
+   public:                                                          \
+    using Calls::Calls;
+#define ROCESCOPE_CALL(service, name, request, response, path, access)                          \
+  grpc::Status name(grpc::ServerContext* context, const v1::request* in, v1::response* out)     \
+      override {                                                                                \
+    return Run(*context, "/rocescope.v1." #service "/" #name, &::rocescope::Service::name, *in, \
+               *out);                                                                           \
+  }
+#define ROCESCOPE_STREAM(service, name, request, response, path, access)                    \
+  grpc::Status name(grpc::ServerContext* context, const v1::request* in,                    \
+                    grpc::ServerWriter<v1::response>* writer) override {                    \
+    if (grpc::Status admitted = gate_.Admit(*context, "/rocescope.v1." #service "/" #name); \
+        !admitted.ok()) {                                                                   \
+      return admitted;                                                                      \
+    }                                                                                       \
+    return streams_.Run(*context, in->cursor(), *writer);                                   \
+  }
+#define ROCESCOPE_SERVICE_END(service) \
+  }                                    \
+  ;
+#include "rocescope/v1/service_calls.inc"
 
 std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const TlsTexts& tls) {
   if (!tls.IsThere()) return grpc::InsecureServerCredentials();
@@ -209,10 +180,10 @@ class UnreadRequest final : public grpc::experimental::Interceptor {
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
       const grpc::Status status = methods->GetSendStatus();
       if (status.error_code() == grpc::StatusCode::INTERNAL && status.error_message().empty()) {
-        methods->ModifySendStatus(Gate::ToStatus(
-            {.fault = ServiceFault::kBadRequest,
-             .message = "malformed request: expected the request message of this call in "
-                        "service.proto, but a field is invalid or a string is not valid UTF-8"}));
+        methods->ModifySendStatus(
+            Gate::ToStatus({.fault = ServiceFault::kBadRequest,
+                            .message = "malformed request: cannot decode it; check that it matches "
+                                       "service.proto and that all strings are valid UTF-8"}));
       }
     }
     methods->Proceed();
@@ -242,19 +213,16 @@ Error CannotListen(const ListenAddress& where) {
 struct GrpcServer::Parts {
   Parts(Service& service, const GrpcConfig& config)
       : gate(config.tls.IsThere(), CallerRoles(config)),
-        appliance(service, gate),
-        jobs(service, gate),
-        fabric(service, gate),
-        diagnosis(service, gate),
-        history(service, gate),
-        agents(service.agents(), gate, service.daemon().config().agents) {}
+        streams(service),
+#define ROCESCOPE_SERVICE_BEGIN(name) name(service, streams, gate),
+#include "rocescope/v1/service_calls.inc"
+        agents(service.agents(), gate, service.daemon().config().agents) {
+  }
 
   const Gate gate;
-  ApplianceCalls appliance;
-  JobsCalls jobs;
-  FabricCalls fabric;
-  DiagnosisCalls diagnosis;
-  HistoryCalls history;
+  EventStreams streams;
+#define ROCESCOPE_SERVICE_BEGIN(name) name##Calls name;
+#include "rocescope/v1/service_calls.inc"
   AgentCalls agents;
   std::vector<ListenAddress> listens;
   std::unique_ptr<grpc::Server> server;
@@ -299,11 +267,8 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   for (size_t i = 0; i < ports.size(); ++i) {
     builder.AddListeningPort(ToString(config.listen[i]), credentials, &ports[i]);
   }
-  builder.RegisterService(&parts->appliance);
-  builder.RegisterService(&parts->jobs);
-  builder.RegisterService(&parts->fabric);
-  builder.RegisterService(&parts->diagnosis);
-  builder.RegisterService(&parts->history);
+#define ROCESCOPE_SERVICE_BEGIN(name) builder.RegisterService(&parts->name);
+#include "rocescope/v1/service_calls.inc"
   parts->agents.AddTo(builder);
   parts->server = builder.BuildAndStart();
   if (parts->server) parts->agents.Begin();
@@ -324,7 +289,7 @@ GrpcServer::~GrpcServer() { Stop(); }
 
 void GrpcServer::Stop() {
   if (!parts_->server) return;
-  parts_->appliance.End();
+  parts_->streams.End();
   parts_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
   parts_->server->Wait();
   parts_->agents.End();

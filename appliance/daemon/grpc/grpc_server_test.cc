@@ -125,7 +125,7 @@ TEST_F(GrpcTest, InvalidUtf8IsRefusedWithAReasonAndNotLogged) {
   const grpc::Status status = v1::Jobs::NewStub(Open())->GetJob(&context, request, &response);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), HasSubstr("not valid UTF-8"));
+  EXPECT_THAT(status.error_message(), HasSubstr("all strings are valid UTF-8"));
   v1::RpcStatus details;
   ASSERT_TRUE(details.ParseFromString(status.error_details()));
   EXPECT_EQ(details.code(), 3);
@@ -135,22 +135,22 @@ TEST_F(GrpcTest, StreamsEventsAfterTheCursor) {
   OpenDaemon(kFabric);
   Serve({.listen = {kAnyPort}});
   v1::Event event;
-  for (const char* kind : {"one", "two", "three"}) {
-    event.set_kind(kind);
+  for (const char* sentence : {"one", "two", "three"}) {
+    event.set_sentence(sentence);
     service_->events().Append(event);
   }
   grpc::ClientContext context;
   v1::WatchEventsRequest request;
   request.set_cursor(service_->events().last() - 2);  // cursor of the first event
   const auto reader = v1::Appliance::NewStub(Open())->WatchEvents(&context, request);
-  for (const char* kind : {"two", "three"}) {
+  for (const char* sentence : {"two", "three"}) {
     ASSERT_TRUE(reader->Read(&event));
-    EXPECT_EQ(event.kind(), kind);
+    EXPECT_EQ(event.sentence(), sentence);
   }
   Publish(TwoJobs());
   ASSERT_TRUE(reader->Read(&event));
-  EXPECT_EQ(event.kind(), "answer");
-  EXPECT_EQ(event.age().version(), 1u);
+  EXPECT_EQ(event.kind(), v1::Event::KIND_SNAPSHOT);
+  EXPECT_EQ(event.snapshot().version(), 1u);
   server_->Stop();
   EXPECT_FALSE(reader->Read(&event)) << "stopping the server ends the stream";
 }

@@ -8,6 +8,7 @@
 
 #include <utility>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/files/text_file.h"
 #include "rocescope/v1/error_details.pb.h"
 #include "rocescope/v1/service.grpc.pb.h"
@@ -110,7 +111,7 @@ CallResult<void> JobsClient::Register(const v1::RegisterJobRequest& request,
 CallResult<void> JobsClient::End(uint64_t id, int64_t end_ns) {
   v1::EndJobRequest request;
   request.set_id(id);
-  request.set_end_ns(end_ns);
+  if (end_ns != 0) *request.mutable_end_time() = TimestampMessage(end_ns);
   v1::EndJobResponse out;
   return parts_->Call(*parts_->jobs, &v1::Jobs::Stub::EndJob, request, out);
 }
@@ -140,8 +141,9 @@ CallResult<void> JobsClient::Get(const std::string& id, v1::GetJobResponse& out)
   return parts_->Call(*parts_->jobs, &v1::Jobs::Stub::GetJob, request, out);
 }
 
-CallResult<void> JobsClient::Rank(const v1::RankNodesRequest& request, v1::RankNodesResponse& out) {
-  return parts_->Call(*parts_->fabric, &v1::Fabric::Stub::RankNodes, request, out);
+CallResult<void> JobsClient::Rank(const v1::RecommendNodesRequest& request,
+                                  v1::RecommendNodesResponse& out) {
+  return parts_->Call(*parts_->fabric, &v1::Fabric::Stub::RecommendNodes, request, out);
 }
 
 }  // namespace rocescope

@@ -16,8 +16,8 @@ namespace rocescope {
 namespace v1 {
 class GetJobResponse;
 class ListRegisteredJobsResponse;
-class RankNodesRequest;
-class RankNodesResponse;
+class RecommendNodesRequest;
+class RecommendNodesResponse;
 class RegisterJobRequest;
 class RegisterJobResponse;
 }  // namespace v1
@@ -52,7 +52,7 @@ class JobsClient {
   // Lists one job, or all jobs if `id` is 0, however many there are.
   CallResult<void> ListRegistered(uint64_t id, bool ended_too, v1::ListRegisteredJobsResponse& out);
   CallResult<void> Get(const std::string& id, v1::GetJobResponse& out);
-  CallResult<void> Rank(const v1::RankNodesRequest& request, v1::RankNodesResponse& out);
+  CallResult<void> Rank(const v1::RecommendNodesRequest& request, v1::RecommendNodesResponse& out);
 
  private:
   struct Parts;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analytics/service_level/service_level.h"
+#include "appliance/api/message_value.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/service.pb.h"
 #include "topology/fabric.h"
@@ -110,15 +111,16 @@ void JobRollUp::AddJob(const v1::JobSummary& job, Duration since, uint64_t bytes
   // A decrease means that connections were attributed differently.
   const uint64_t bytes = job.bytes() > bytes_before ? job.bytes() - bytes_before : 0;
   to.bytes += bytes;
-  if (job.period_ns() > 0) {
+  if (Nanoseconds(job.iteration_period()) > 0) {
     ++to.period_looks;
-    to.period_sum_ns += static_cast<uint64_t>(job.period_ns());
+    to.period_sum_ns += static_cast<uint64_t>(Nanoseconds(job.iteration_period()));
     if (bytes > 0) {
-      to.iterations += static_cast<double>(since.count()) / static_cast<double>(job.period_ns());
+      to.iterations += static_cast<double>(since.count()) /
+                       static_cast<double>(Nanoseconds(job.iteration_period()));
     }
   }
   to.findings = std::max(to.findings, static_cast<uint32_t>(job.findings_size()));
-  to.service = std::max(to.service, ServiceOf(job.service()));
+  to.service = std::max(to.service, ServiceOf(WordOf(job.service_level_state())));
 }
 
 void JobRollUp::EndMinute() {

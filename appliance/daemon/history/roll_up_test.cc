@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "appliance/api/message_value.h"
 #include "rocescope/v1/service.pb.h"
 #include "topology/fabric.h"
 #include "topology/generate.h"
@@ -124,14 +125,15 @@ TEST(LinkRollUp, IsEmptyWithoutAWindowOrAFabric) {
   EXPECT_THAT(blind.Take(true), IsEmpty());
 }
 
-v1::JobSummary Job(uint64_t bytes, int64_t period_ms, const char* service, int findings) {
+v1::JobSummary Job(uint64_t bytes, int64_t period_ms, v1::ServiceLevel::State service,
+                   int findings) {
   v1::JobSummary job;
   job.set_id("nccl-1");
   job.mutable_allocation()->set_id(4711);
   job.mutable_allocation()->set_name("pretrain");
   job.set_bytes(bytes);
-  job.set_period_ns(period_ms * 1'000'000);
-  job.set_service(service);
+  *job.mutable_iteration_period() = DurationMessage(period_ms * 1'000'000);
+  job.set_service_level_state(service);
   for (int i = 0; i < findings; ++i) job.add_findings("a fault");
   return job;
 }
@@ -139,15 +141,15 @@ v1::JobSummary Job(uint64_t bytes, int64_t period_ms, const char* service, int f
 TEST(JobRollUp, BytesAreDifferencesAndIterationsTimeByThePeriod) {
   JobRollUp jobs;
   const auto at = [](int second) { return kStart + std::chrono::seconds(second); };
-  jobs.Add(at(10), std::vector{Job(1000, 0, "no_data", 0)});
-  jobs.Add(at(20), std::vector{Job(4000, 200, "met", 1)});
-  jobs.Add(at(30), std::vector{Job(4000, 300, "missed", 3)});  // no traffic
-  jobs.Add(at(20), std::vector{Job(9999, 200, "met", 0)});     // late
-  jobs.Add(at(40),
-           std::vector{Job(3500, 200, "at_risk", 0)});  // connections attributed differently
-  jobs.Add(at(50), std::vector{Job(3600, 400, "met", 0)});
+  jobs.Add(at(10), std::vector{Job(1000, 0, v1::ServiceLevel::STATE_NO_DATA, 0)});
+  jobs.Add(at(20), std::vector{Job(4000, 200, v1::ServiceLevel::STATE_MET, 1)});
+  jobs.Add(at(30), std::vector{Job(4000, 300, v1::ServiceLevel::STATE_MISSED, 3)});  // no traffic
+  jobs.Add(at(20), std::vector{Job(9999, 200, v1::ServiceLevel::STATE_MET, 0)});     // late
+  jobs.Add(at(40), std::vector{Job(3500, 200, v1::ServiceLevel::STATE_AT_RISK,
+                                   0)});  // connections attributed differently
+  jobs.Add(at(50), std::vector{Job(3600, 400, v1::ServiceLevel::STATE_MET, 0)});
   EXPECT_THAT(jobs.Take(), IsEmpty());
-  jobs.Add(at(60), std::vector{Job(3700, 200, "met", 0)});
+  jobs.Add(at(60), std::vector{Job(3700, 200, v1::ServiceLevel::STATE_MET, 0)});
   EXPECT_EQ(jobs.late(), 1u);
   const auto rows = jobs.Take();
   ASSERT_THAT(rows, SizeIs(1));
@@ -172,10 +174,10 @@ TEST(JobRollUp, BytesAreDifferencesAndIterationsTimeByThePeriod) {
 TEST(JobRollUp, ContinuesAfterTheClockWasSetBack) {
   JobRollUp jobs;
   const auto at = [](int second) { return kStart + std::chrono::seconds(second); };
-  jobs.Add(at(3600), std::vector{Job(1000, 0, "met", 0)});
+  jobs.Add(at(3600), std::vector{Job(1000, 0, v1::ServiceLevel::STATE_MET, 0)});
   jobs.Restart();
-  jobs.Add(at(10), std::vector{Job(300, 0, "met", 0)});  // after the restart
-  jobs.Add(at(20), std::vector{Job(400, 0, "met", 0)});
+  jobs.Add(at(10), std::vector{Job(300, 0, v1::ServiceLevel::STATE_MET, 0)});  // after the restart
+  jobs.Add(at(20), std::vector{Job(400, 0, v1::ServiceLevel::STATE_MET, 0)});
   EXPECT_EQ(jobs.late(), 0u);
   const auto rows = jobs.Take(true);
   ASSERT_THAT(rows, SizeIs(2));

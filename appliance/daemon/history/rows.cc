@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/daemon/history/rows.h"
 
+#include "appliance/api/message_value.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/service.pb.h"
 
@@ -20,8 +21,8 @@ size_t TextOf(const JobMinute& job) { return job.job.size() + job.name.size(); }
 PastEvent ToPastEvent(const v1::Event& event) {
   v1::Event stored = event;
   stored.clear_cursor();
-  return {.at_ns = event.at_ns(),
-          .kind = event.kind(),
+  return {.at_ns = Nanoseconds(event.event_time()),
+          .kind = WordOf(event.kind()),
           .place = event.finding().place(),
           .jobs = {event.finding().affected_jobs().begin(), event.finding().affected_jobs().end()},
           .message = stored.SerializeAsString()};

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "appliance/api/message_value.h"
 #include "appliance/daemon/history/history_store.h"
 #include "appliance/daemon/service/job_summary.h"
 #include "dataplane/source/wall_clock.h"
@@ -201,14 +202,14 @@ void AddJobs(const AnswerView& view, TrafficCounters& traffic, Families& out) {
     out.Gauge("job_ranks", "Expected number of ranks of this job.", job.ranks(), labels);
     out.Counter("job_payload_bytes_total", "Payload bytes sent between the ranks of this job.",
                 *bytes, labels);
-    if (job.period_ns() > 0) {
+    if (Nanoseconds(job.iteration_period()) > 0) {
       out.Gauge("job_iteration_period_seconds", "Iteration period of this job in seconds.",
-                Seconds(job.period_ns()), labels);
+                Seconds(Nanoseconds(job.iteration_period())), labels);
     }
     out.Gauge("job_findings", "Current faults that affect this job.", job.findings_size(), labels);
     out.Gauge("job_service_missed",
               "Whether this job misses one of its service levels (1) or not (0).",
-              job.service() == "missed" ? 1 : 0, labels);
+              job.service_level_state() == v1::ServiceLevel::STATE_MISSED ? 1 : 0, labels);
   }
   out.Gauge("jobs_without_series",
             "Jobs without series of their own because the limit metrics.max_jobs is reached.",
@@ -264,7 +265,7 @@ void AddFaults(const AnswerView& view, Families& out) {
   size_t told = 0;
   size_t active = 0;
   for (const v1::Finding& finding : view.findings().findings()) {
-    if (finding.until_ns() != 0) continue;
+    if (finding.has_end_time()) continue;
     ++active;
     if (told++ >= kMaxFindingsTold) continue;
     out.Gauge(

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/job_report.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/service.pb.h"
@@ -16,8 +17,8 @@ namespace {
 template <typename Rows, typename Lasts>
 void SortByTime(Rows& rows, Lasts lasts) {
   std::stable_sort(rows.pointer_begin(), rows.pointer_end(), [&](const auto* a, const auto* b) {
-    return std::tuple(!lasts(*a), -a->until_ns(), -a->from_ns()) <
-           std::tuple(!lasts(*b), -b->until_ns(), -b->from_ns());
+    return std::tuple(!lasts(*a), -Nanoseconds(a->end_time()), -Nanoseconds(a->start_time())) <
+           std::tuple(!lasts(*b), -Nanoseconds(b->end_time()), -Nanoseconds(b->start_time()));
   });
 }
 
@@ -28,11 +29,11 @@ AnswerView::AnswerView(std::shared_ptr<const Answer> answer, Duration window)
 
 AnswerView::~AnswerView() = default;
 
-void AnswerView::FillAge(v1::SnapshotMetadata& out) const {
+void AnswerView::FillMetadata(v1::SnapshotMetadata& out) const {
   out.set_version(answer_->version);
-  out.set_data_time_ns(ToNanoseconds(answer_->reached));
-  out.set_published_time_ns(ToNanoseconds(answer_->published_at));
-  out.set_window_ns(window_.count());
+  *out.mutable_data_time() = TimestampMessage(answer_->reached);
+  *out.mutable_publish_time() = TimestampMessage(answer_->published_at);
+  *out.mutable_window_duration() = DurationMessage(window_);
 }
 
 template <typename Fill>
@@ -53,9 +54,10 @@ const v1::ReplayReport& AnswerView::hotspots() const {
     FillHotspots(snapshot(), out);
     // A hotspot that reaches into the last evaluated window is ongoing.
     int64_t last = 0;
-    for (const v1::Hotspot& hotspot : out.hotspots()) last = std::max(last, hotspot.until_ns());
+    for (const v1::Hotspot& hotspot : out.hotspots())
+      last = std::max(last, Nanoseconds(hotspot.end_time()));
     SortByTime(*out.mutable_hotspots(),
-               [&](const v1::Hotspot& hotspot) { return hotspot.until_ns() == last; });
+               [&](const v1::Hotspot& hotspot) { return Nanoseconds(hotspot.end_time()) == last; });
   });
 }
 
@@ -64,10 +66,10 @@ const v1::ReplayReport& AnswerView::findings() const {
     FillJobNames(snapshot(), out);
     FillFindings(snapshot(), out);
     if (out.has_diagnosis_coverage()) {
-      out.mutable_diagnosis_coverage()->set_given_up(LossText(answer_->loss));
+      out.mutable_diagnosis_coverage()->set_records_dropped(LossText(answer_->loss));
     }
     SortByTime(*out.mutable_findings(),
-               [](const v1::Finding& finding) { return finding.until_ns() == 0; });
+               [](const v1::Finding& finding) { return !finding.has_end_time(); });
   });
 }
 

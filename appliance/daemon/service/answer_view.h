@@ -29,7 +29,7 @@ class AnswerView {
 
   const Answer& answer() const { return *answer_; }
   const Snapshot& snapshot() const { return *answer_->snapshot; }
-  void FillAge(v1::SnapshotMetadata& out) const;
+  void FillMetadata(v1::SnapshotMetadata& out) const;
 
   // Each function returns a report in which only that part is filled.
   const v1::ReplayReport& jobs() const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/dependency_report.h"
 #include "appliance/daemon/service/job_summary.h"
 #include "appliance/daemon/service/service.h"
@@ -13,43 +14,48 @@
 
 namespace rocescope {
 
-ServiceStatus Service::ListFindings(const v1::ListFindingsRequest& request,
+ServiceStatus Service::ListFindings(const v1::ListFindingsRequest& in,
                                     v1::ListFindingsResponse& out) {
-  const auto answer = AnsweredWithTopology();
-  if (!answer) return tl::unexpected(answer.error());
-  const Snapshot& snapshot = (*answer)->snapshot();
-  std::string job;
-  if (!request.job().empty()) {
-    const auto found = FindJob(snapshot, request.job());
-    if (!found) return tl::unexpected(NoSuchJob(request.job()));
-    job = snapshot.attribution->jobs[*found].job.id;
-  }
-  (*answer)->FillAge(*out.mutable_age());
-  const v1::ReplayReport& report = (*answer)->findings();
+  if (const auto there = NeedTopology(); !there) return there;
+  const auto page = Page(in);
+  if (!page) return tl::unexpected(page.error());
+  const auto job = JobIdOf(page->answer->snapshot(), in.job());
+  if (!job) return tl::unexpected(job.error());
+  const v1::ReplayReport& report = page->answer->findings();
+  std::vector<const v1::Finding*> findings;
   for (const v1::Finding& finding : report.findings()) {
     const auto& affected_jobs = finding.affected_jobs();
-    if (!job.empty() && std::ranges::find(affected_jobs, job) == affected_jobs.end()) continue;
-    *out.add_findings() = finding;
+    if (!job->empty() && std::ranges::find(affected_jobs, *job) == affected_jobs.end()) continue;
+    findings.push_back(&finding);
   }
+  page->answer->FillMetadata(*out.mutable_snapshot());
   *out.mutable_coverage() = report.diagnosis_coverage();
-  out.set_zero_ns(report.zero_ns());
-  return {};
+  const auto fill = [&](uint64_t i, v1::Finding& finding) { finding = *findings[i]; };
+  return FillPage(page->list, PageVersion(*page->answer), findings.size(), fill,
+                  *out.mutable_findings(), out);
 }
 
-ServiceStatus Service::ListAnomalies(const v1::ListAnomaliesRequest&,
+ServiceStatus Service::ListAnomalies(const v1::ListAnomaliesRequest& in,
                                      v1::ListAnomaliesResponse& out) {
-  const auto answer = AnsweredWithTopology();
-  if (!answer) return tl::unexpected(answer.error());
-  (*answer)->FillAge(*out.mutable_age());
-  *out.mutable_anomalies() = (*answer)->anomalies().anomalies();
-  return {};
+  if (const auto there = NeedTopology(); !there) return there;
+  const auto page = Page(in);
+  if (!page) return tl::unexpected(page.error());
+  const v1::Anomalies& all = page->answer->anomalies().anomalies();
+  page->answer->FillMetadata(*out.mutable_snapshot());
+  *out.mutable_phase_changes() = all.phase_changes();
+  *out.mutable_statistics() = all.statistics();
+  const auto fill = [&](uint64_t i, v1::Anomaly& anomaly) {
+    anomaly = all.anomalies(static_cast<int>(i));
+  };
+  return FillPage(page->list, PageVersion(*page->answer),
+                  static_cast<uint64_t>(all.anomalies_size()), fill, *out.mutable_anomalies(), out);
 }
 
 ServiceStatus Service::GetServiceLevels(const v1::GetServiceLevelsRequest&,
                                         v1::GetServiceLevelsResponse& out) {
   const auto answer = Answered();
   if (!answer) return tl::unexpected(answer.error());
-  (*answer)->FillAge(*out.mutable_age());
+  (*answer)->FillMetadata(*out.mutable_snapshot());
   *out.mutable_service_levels() = (*answer)->service_levels().service_levels();
   return {};
 }
@@ -72,7 +78,7 @@ ServiceStatus Service::GetDependencies(const v1::GetDependenciesRequest& request
                               "HOST:NIC, HOST:gpu:NUMBER, a link, the address of a NIC, or a job",
                               request.element(), DidYouMean(request.element(), known)));
   }
-  (*answer)->FillAge(*out.mutable_age());
+  (*answer)->FillMetadata(*out.mutable_snapshot());
   const auto question = request.question() == v1::Dependency::QUESTION_NEEDS
                             ? DependencyQuestion::kNeeds
                             : DependencyQuestion::kBlastRadius;

@@ -12,7 +12,7 @@ namespace {
 std::shared_ptr<const v1::Event> Gap(uint64_t cursor, const char* sentence) {
   auto gap = std::make_shared<v1::Event>();
   gap->set_cursor(cursor);
-  gap->set_kind("gap");
+  gap->set_kind(v1::Event::KIND_GAP);
   gap->set_sentence(sentence);
   return gap;
 }

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "appliance/api/message_value.h"
 #include "base/time.h"
 
 namespace rocescope {
@@ -35,7 +36,7 @@ class EventLog {
   // Number of events since the process started.
   uint64_t told() const { return last() - began_; }
   // Returns at most `most` events after `cursor`; 0: from the start of the process. If some of them
-  // are no longer stored, the first returned event is of the kind "gap" and has the cursor of the
+  // are no longer stored, the first returned event is of KIND_GAP and has the cursor of the
   // last one that is missing. The same holds for a cursor of another process, which is smaller than
   // the first cursor or larger than the last one.
   std::vector<std::shared_ptr<const v1::Event>> After(uint64_t cursor, size_t most) const;

@@ -15,25 +15,26 @@ using testing::SizeIs;
 
 v1::Event Of(const std::string& kind) {
   v1::Event event;
-  event.set_kind(kind);
+  event.set_sentence(kind);
   return event;
 }
 
-std::vector<std::string> KindsAfter(const EventLog& log, uint64_t cursor, size_t most = 100) {
-  std::vector<std::string> kinds;
-  for (const auto& event : log.After(cursor, most)) kinds.push_back(event->kind());
-  return kinds;
+std::vector<std::string> SentencesAfter(const EventLog& log, uint64_t cursor, size_t most = 100) {
+  std::vector<std::string> sentences;
+  for (const auto& event : log.After(cursor, most))
+    sentences.push_back(event->kind() == v1::Event::KIND_GAP ? "gap" : event->sentence());
+  return sentences;
 }
 
 TEST(EventLog, ReturnsEventsAfterACursor) {
   EventLog log;
-  EXPECT_THAT(KindsAfter(log, 0), IsEmpty());
+  EXPECT_THAT(SentencesAfter(log, 0), IsEmpty());
   for (const char* kind : {"a", "b", "c"}) log.Append(Of(kind));
   EXPECT_EQ(log.last(), 3u);
-  EXPECT_THAT(KindsAfter(log, 0), ElementsAre("a", "b", "c"));
-  EXPECT_THAT(KindsAfter(log, 1), ElementsAre("b", "c"));
-  EXPECT_THAT(KindsAfter(log, 1, 1), ElementsAre("b"));
-  EXPECT_THAT(KindsAfter(log, 3), IsEmpty());
+  EXPECT_THAT(SentencesAfter(log, 0), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(SentencesAfter(log, 1), ElementsAre("b", "c"));
+  EXPECT_THAT(SentencesAfter(log, 1, 1), ElementsAre("b"));
+  EXPECT_THAT(SentencesAfter(log, 3), IsEmpty());
   EXPECT_EQ(log.After(2, 1)[0]->cursor(), 3u);
 }
 
@@ -42,10 +43,10 @@ TEST(EventLog, ReportsAGapForDroppedEvents) {
   for (size_t i = 0; i < EventLog::kKept + 5; ++i) log.Append(Of("e"));
   const auto events = log.After(2, 2);
   ASSERT_THAT(events, SizeIs(3));
-  EXPECT_EQ(events[0]->kind(), "gap");
+  EXPECT_EQ(events[0]->kind(), v1::Event::KIND_GAP);
   EXPECT_EQ(events[0]->cursor(), 5u);
   EXPECT_EQ(events[1]->cursor(), 6u);
-  EXPECT_EQ(log.After(5, 1)[0]->kind(), "e") << "all later events are available";
+  EXPECT_EQ(log.After(5, 1)[0]->sentence(), "e") << "all later events are available";
 }
 
 TEST(EventLog, CursorOfAnotherProcessIsAGap) {
@@ -53,7 +54,7 @@ TEST(EventLog, CursorOfAnotherProcessIsAGap) {
   log.Append(Of("a"));
   const auto events = log.After(900, 10);
   ASSERT_THAT(events, SizeIs(1));
-  EXPECT_EQ(events[0]->kind(), "gap");
+  EXPECT_EQ(events[0]->kind(), v1::Event::KIND_GAP);
   EXPECT_EQ(events[0]->cursor(), 1u);
 }
 
@@ -62,16 +63,17 @@ TEST(EventLog, CursorOfAnEarlierProcessIsAGapFollowedByAllEvents) {
   EventLog before(FirstCursorOf(kFirstLife));
   for (int i = 0; i < 5; ++i) before.Append(Of("old"));
   EventLog log(FirstCursorOf(kFirstLife + std::chrono::seconds(1)));
-  EXPECT_THAT(KindsAfter(log, before.last()), ElementsAre("gap")) << "even before the first event";
-  EXPECT_THAT(KindsAfter(log, log.last()), IsEmpty());
+  EXPECT_THAT(SentencesAfter(log, before.last()), ElementsAre("gap"))
+      << "even before the first event";
+  EXPECT_THAT(SentencesAfter(log, log.last()), IsEmpty());
   for (int i = 0; i < 10; ++i) log.Append(Of("new"));
   const auto events = log.After(before.last(), 2);
   ASSERT_THAT(events, SizeIs(3));
   EXPECT_EQ(log.told(), 10u) << "the counter starts at 0 in each process";
-  EXPECT_EQ(events[0]->kind(), "gap");
+  EXPECT_EQ(events[0]->kind(), v1::Event::KIND_GAP);
   EXPECT_THAT(events[0]->sentence(), testing::HasSubstr("the appliance restarted"));
   EXPECT_EQ(events[1]->cursor(), events[0]->cursor() + 1);
-  EXPECT_THAT(KindsAfter(log, 0, 1), ElementsAre("new")) << "0 belongs to no process";
+  EXPECT_THAT(SentencesAfter(log, 0, 1), ElementsAre("new")) << "0 belongs to no process";
 }
 
 TEST(EventLog, CursorsAreExactAsDoubles) {

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "appliance/api/message_value.h"
 #include "rocescope/v1/service.pb.h"
 
 namespace rocescope {
@@ -19,9 +20,10 @@ std::vector<std::shared_ptr<const v1::Event>> EventReader::Next() {
     return events;
   }
   auto event = std::make_shared<v1::Event>();
-  event->set_kind("answer");
-  event->set_at_ns(ToNanoseconds(answer->answer().reached));
-  answer->FillAge(*event->mutable_age());
+  event->set_cursor(cursor_);  // a client can resume after this event
+  event->set_kind(v1::Event::KIND_SNAPSHOT);
+  *event->mutable_event_time() = TimestampMessage(answer->answer().reached);
+  answer->FillMetadata(*event->mutable_snapshot());
   events.push_back(std::move(event));
   return events;
 }

@@ -17,15 +17,16 @@ class EventReaderTest : public ServiceTest {
  protected:
   EventReaderTest() { OpenDaemon(kFabric); }
 
-  void Happen(const std::string& kind) {
+  void Happen(const std::string& sentence) {
     v1::Event event;
-    event.set_kind(kind);
+    event.set_sentence(sentence);
     service_->events().Append(event);
   }
-  static std::vector<std::string> Kinds(EventReader& reader) {
-    std::vector<std::string> kinds;
-    for (const auto& event : reader.Next()) kinds.push_back(event->kind());
-    return kinds;
+  static std::vector<std::string> Sentences(EventReader& reader) {
+    std::vector<std::string> sentences;
+    for (const auto& event : reader.Next())
+      sentences.push_back(event->kind() == v1::Event::KIND_GAP ? "gap" : event->sentence());
+    return sentences;
   }
 };
 
@@ -35,11 +36,11 @@ TEST_F(EventReaderTest, ReturnsEachEventAfterItsCursorOnce) {
   Happen("two");
   EventReader reader(*service_, first);
   EventReader from_now_on(*service_, 0);
-  EXPECT_THAT(Kinds(reader), ElementsAre("two"));
-  EXPECT_THAT(Kinds(reader), IsEmpty());
+  EXPECT_THAT(Sentences(reader), ElementsAre("two"));
+  EXPECT_THAT(Sentences(reader), IsEmpty());
   Happen("three");
-  EXPECT_THAT(Kinds(reader), ElementsAre("three"));
-  EXPECT_THAT(Kinds(from_now_on), ElementsAre("three"));
+  EXPECT_THAT(Sentences(reader), ElementsAre("three"));
+  EXPECT_THAT(Sentences(from_now_on), ElementsAre("three"));
 }
 
 TEST_F(EventReaderTest, AnnouncesEachSnapshotOnceAfterTheEvents) {
@@ -48,19 +49,19 @@ TEST_F(EventReaderTest, AnnouncesEachSnapshotOnceAfterTheEvents) {
   Happen("one");
   const auto events = reader.Next();
   ASSERT_THAT(events, SizeIs(2));
-  EXPECT_EQ(events[0]->kind(), "one");
-  EXPECT_EQ(events[1]->kind(), "answer");
-  EXPECT_EQ(events[1]->cursor(), 0u);
-  EXPECT_EQ(events[1]->age().version(), 1u);
-  EXPECT_THAT(Kinds(reader), IsEmpty());
+  EXPECT_EQ(events[0]->sentence(), "one");
+  EXPECT_EQ(events[1]->kind(), v1::Event::KIND_SNAPSHOT);
+  EXPECT_EQ(events[1]->cursor(), events[0]->cursor()) << "a client can resume after it";
+  EXPECT_EQ(events[1]->snapshot().version(), 1u);
+  EXPECT_THAT(Sentences(reader), IsEmpty());
   Happen("two");
-  EXPECT_THAT(Kinds(reader), ElementsAre("two")) << "the snapshot has not changed the cursor";
+  EXPECT_THAT(Sentences(reader), ElementsAre("two")) << "the snapshot has not changed the cursor";
 }
 
 TEST_F(EventReaderTest, ReportsARestart) {
   EventReader reader(*service_, 7);  // a cursor of an earlier process
   Happen("one");
-  EXPECT_THAT(Kinds(reader), ElementsAre("gap", "one"));
+  EXPECT_THAT(Sentences(reader), ElementsAre("gap", "one"));
 }
 
 TEST_F(EventReaderTest, ReturnsManyEventsInSeveralCalls) {

@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/daemon/service/event_watch.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
+#include "appliance/api/message_value.h"
 #include "rocescope/v1/service.pb.h"
 
 namespace rocescope {
+namespace {
+
+v1::Event::Kind KindOf(FindingChange change) {
+  switch (change) {
+    case FindingChange::kBegun:
+      return v1::Event::KIND_FAULT_STARTED;
+    case FindingChange::kOver:
+      return v1::Event::KIND_FAULT_RESOLVED;
+    case FindingChange::kWithdrawn:
+      return v1::Event::KIND_FAULT_WITHDRAWN;
+  }
+  return v1::Event::KIND_UNSPECIFIED;
+}
+
+}  // namespace
 
 std::vector<v1::Event> EventWatch::LookAt(const AnswerView& answer) {
   std::vector<v1::Event> events;
@@ -15,8 +29,8 @@ std::vector<v1::Event> EventWatch::LookAt(const AnswerView& answer) {
   if (std::exchange(restarted_, restarted) != restarted) findings_.Forget();
   findings_.Look(answer.findings(), [&](FindingChange change, const v1::Finding& finding) {
     v1::Event& event = events.emplace_back();
-    event.set_at_ns(ToNanoseconds(answer.answer().reached));
-    event.set_kind(fmt::format("fault_{}", NameOf(change)));
+    *event.mutable_event_time() = TimestampMessage(answer.answer().reached);
+    event.set_kind(KindOf(change));
     event.set_sentence(finding.sentence());
     *event.mutable_finding() = finding;
   });
@@ -28,8 +42,8 @@ std::vector<v1::Event> EventWatch::LookAt(const std::vector<SourceState>& source
   for (const SourceState& source : sources) {
     if (source.error.empty() || !failed_.insert(source.name).second) continue;
     v1::Event& event = events.emplace_back();
-    event.set_at_ns(ToNanoseconds(now));
-    event.set_kind("source_failed");
+    *event.mutable_event_time() = TimestampMessage(now);
+    event.set_kind(v1::Event::KIND_SOURCE_FAILED);
     event.set_sentence(source.error);
   }
   return events;

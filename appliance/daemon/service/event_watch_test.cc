@@ -25,9 +25,9 @@ class EventWatchTest : public ServiceTest {
     return snapshot;
   }
   // Returns the kinds of the events.
-  std::vector<std::string> Look(Snapshot snapshot, uint32_t restarted) {
+  std::vector<v1::Event::Kind> Look(Snapshot snapshot, uint32_t restarted) {
     Publish(std::move(snapshot), restarted);
-    std::vector<std::string> kinds;
+    std::vector<v1::Event::Kind> kinds;
     for (const v1::Event& event : watch_.LookAt(*service_->views().Latest())) {
       kinds.push_back(event.kind());
     }
@@ -38,16 +38,17 @@ class EventWatchTest : public ServiceTest {
 };
 
 TEST_F(EventWatchTest, FaultThatDisappearsIsWithdrawn) {
-  EXPECT_THAT(Look(ACrash(), 0), ElementsAre("fault_started"));
+  EXPECT_THAT(Look(ACrash(), 0), ElementsAre(v1::Event::KIND_FAULT_STARTED));
   EXPECT_THAT(Look(ACrash(), 0), IsEmpty());
-  EXPECT_THAT(Look({}, 0), ElementsAre("fault_withdrawn"));
+  EXPECT_THAT(Look({}, 0), ElementsAre(v1::Event::KIND_FAULT_WITHDRAWN));
 }
 
 TEST_F(EventWatchTest, NothingIsWithdrawnWhenTheAnalysisRestarts) {
-  EXPECT_THAT(Look(ACrash(), 0), ElementsAre("fault_started"));
+  EXPECT_THAT(Look(ACrash(), 0), ElementsAre(v1::Event::KIND_FAULT_STARTED));
   EXPECT_THAT(Look({}, 1), IsEmpty());
-  EXPECT_THAT(Look(ACrash(), 1), ElementsAre("fault_started"));
-  EXPECT_THAT(Look({}, 1), ElementsAre("fault_withdrawn")) << "without a restart in between";
+  EXPECT_THAT(Look(ACrash(), 1), ElementsAre(v1::Event::KIND_FAULT_STARTED));
+  EXPECT_THAT(Look({}, 1), ElementsAre(v1::Event::KIND_FAULT_WITHDRAWN))
+      << "without a restart in between";
 }
 
 }  // namespace

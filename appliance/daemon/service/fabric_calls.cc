@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/job_report.h"
 #include "appliance/daemon/service/job_summary.h"
-#include "appliance/daemon/service/page.h"
 #include "appliance/daemon/service/path_query.h"
 #include "appliance/daemon/service/service.h"
 #include "rocescope/v1/report.pb.h"
@@ -25,7 +25,7 @@ using topology::Tier;
 void FillNode(const Fabric& fabric, NodeIndex index, v1::TopologyNode& out) {
   const topology::Node& node = fabric.node(index);
   out.set_name(node.name);
-  out.set_tier(std::string(NameOf(node.tier)));
+  out.set_tier(EnumOf<v1::TopologyNode::Tier>(NameOf(node.tier)));
   out.set_pod(node.pod == kNone ? -1 : static_cast<int32_t>(node.pod));
   for (const topology::NicIndex i : fabric.NicsOf(index)) {
     const topology::Nic& nic = fabric.nic(i);
@@ -65,14 +65,15 @@ double UseOf(const Fabric& fabric, const LinkLoad& load, Duration window) {
 
 void FillLoad(const Fabric& fabric, const LinkLoad& load, Duration window, v1::LinkLoad& out) {
   out.set_port(fabric.NameOf(load.port));
-  out.set_use(UseOf(fabric, load, window));
+  out.set_utilization(UseOf(fabric, load, window));
   if (load.source != LoadSource::kNone) {
-    out.set_source(load.source == LoadSource::kCounters ? "counters" : "paths");
+    out.set_source(load.source == LoadSource::kCounters ? v1::LinkLoad::SOURCE_COUNTERS
+                                                        : v1::LinkLoad::SOURCE_PATHS);
   }
   out.set_bytes(load.bytes);
-  out.set_marked(load.marked);
+  out.set_ce_marked(load.marked);
   out.set_dropped(load.dropped);
-  out.set_paused_ns(load.paused.count());
+  *out.mutable_paused_duration() = DurationMessage(load.paused);
   out.set_peak_bytes(load.peak_bytes);
   out.set_errors(load.errors);
 }
@@ -132,90 +133,76 @@ ServiceStatus Service::GetTopology(const v1::GetTopologyRequest&, v1::Topology& 
   return {};
 }
 
-ServiceStatus Service::ListLinkLoads(const v1::ListLinkLoadsRequest&,
+ServiceStatus Service::ListLinkLoads(const v1::ListLinkLoadsRequest& in,
                                      v1::ListLinkLoadsResponse& out) {
-  const auto answer = AnsweredWithTopology();
-  if (!answer) return tl::unexpected(answer.error());
-  (*answer)->FillAge(*out.mutable_age());
-  const LinkLoads& loads = *(*answer)->snapshot().link_loads;
-  if (!loads.from) return {};
-  out.set_from_ns(ToNanoseconds(*loads.from));
-  out.set_until_ns(ToNanoseconds(*loads.from + loads.window));
-  for (const LinkLoad& load : loads.loads) {
-    FillLoad(*daemon_.fabric(), load, loads.window, *out.add_loads());
+  if (const auto there = NeedTopology(); !there) return there;
+  const auto page = Page(in);
+  if (!page) return tl::unexpected(page.error());
+  page->answer->FillMetadata(*out.mutable_snapshot());
+  const LinkLoads& loads = *page->answer->snapshot().link_loads;
+  if (loads.from) {
+    *out.mutable_start_time() = TimestampMessage(*loads.from);
+    *out.mutable_end_time() = TimestampMessage(*loads.from + loads.window);
   }
-  return {};
+  const auto fill = [&](uint64_t i, v1::LinkLoad& load) {
+    FillLoad(*daemon_.fabric(), loads.loads[i], loads.window, load);
+  };
+  return FillPage(page->list, PageVersion(*page->answer), loads.from ? loads.loads.size() : 0, fill,
+                  *out.mutable_loads(), out);
 }
 
-ServiceStatus Service::FindPaths(const v1::FindPathsRequest& request, v1::FindPathsResponse& out) {
+ServiceStatus Service::FindPaths(const v1::FindPathsRequest& in, v1::FindPathsResponse& out) {
   if (const auto there = NeedTopology(); !there) return there;
-  const auto page = Page(request.page_token());
+  const auto page = Page(in);
   if (!page) return tl::unexpected(page.error());
   const Snapshot& snapshot = page->answer->snapshot();
-  const auto job = request.job().empty() ? std::nullopt : FindJob(snapshot, request.job());
-  if (!job && !request.job().empty()) return tl::unexpected(NoSuchJob(request.job()));
-  const auto found = QueryPaths(snapshot, job, request);
+  const auto job = in.job().empty() ? std::nullopt : FindJob(snapshot, in.job());
+  if (!job && !in.job().empty()) return tl::unexpected(NoSuchJob(in.job()));
+  const auto found = QueryPaths(snapshot, job, in);
   if (!found) return tl::unexpected(found.error());
-  page->answer->FillAge(*out.mutable_age());
-  const PageEnd end =
-      EndOfPage(page->first, request.page_size(), found->size(), PageVersion(*page->answer));
-  for (uint64_t i = page->first; i < end.end; ++i) {
-    FillPath(*daemon_.fabric(), *(*found)[i], *out.add_paths());
-  }
-  out.set_total(found->size());
-  out.set_next_page_token(end.next);
-  return {};
+  page->answer->FillMetadata(*out.mutable_snapshot());
+  const auto fill = [&](uint64_t i, v1::FlowPath& path) {
+    FillPath(*daemon_.fabric(), *(*found)[i], path);
+  };
+  return FillPage(page->list, PageVersion(*page->answer), found->size(), fill, *out.mutable_paths(),
+                  out);
 }
 
-ServiceStatus Service::ListHotspots(const v1::ListHotspotsRequest& request,
+ServiceStatus Service::ListHotspots(const v1::ListHotspotsRequest& in,
                                     v1::ListHotspotsResponse& out) {
   if (const auto there = NeedTopology(); !there) return there;
-  const auto page = Page(request.page_token());
+  const auto page = Page(in);
   if (!page) return tl::unexpected(page.error());
   const AnswerView& answer = *page->answer;
-  std::string job;
-  if (!request.job().empty()) {
-    const auto found = FindJob(answer.snapshot(), request.job());
-    if (!found) return tl::unexpected(NoSuchJob(request.job()));
-    job = answer.snapshot().attribution->jobs[*found].job.id;
-  }
+  const auto job = JobIdOf(answer.snapshot(), in.job());
+  if (!job) return tl::unexpected(job.error());
   std::vector<const v1::Hotspot*> hotspots;
   for (const v1::Hotspot& hotspot : answer.hotspots().hotspots()) {
     const auto& lost = hotspot.lost();
-    if (!job.empty() && std::ranges::find(lost, job, &v1::LostTime::job) == lost.end()) continue;
+    if (!job->empty() && std::ranges::find(lost, *job, &v1::LostTime::job) == lost.end()) continue;
     hotspots.push_back(&hotspot);
   }
-  answer.FillAge(*out.mutable_age());
-  const PageEnd end =
-      EndOfPage(page->first, request.page_size(), hotspots.size(), PageVersion(answer));
-  for (uint64_t i = page->first; i < end.end; ++i) *out.add_hotspots() = *hotspots[i];
-  out.set_total(hotspots.size());
-  out.set_next_page_token(end.next);
-  return {};
+  answer.FillMetadata(*out.mutable_snapshot());
+  const auto fill = [&](uint64_t i, v1::Hotspot& hotspot) { hotspot = *hotspots[i]; };
+  return FillPage(page->list, PageVersion(answer), hotspots.size(), fill, *out.mutable_hotspots(),
+                  out);
 }
 
-ServiceStatus Service::ListNodeSwitches(const v1::ListNodeSwitchesRequest& request,
+ServiceStatus Service::ListNodeSwitches(const v1::ListNodeSwitchesRequest& in,
                                         v1::ListNodeSwitchesResponse& out) {
   if (const auto there = NeedTopology(); !there) return there;
+  const auto list = ReadListRequest(in);
+  if (!list) return tl::unexpected(list.error());
   const Fabric& fabric = *daemon_.fabric();
-  uint64_t first = 0;
-  if (!request.page_token().empty()) {
-    const auto token = ParsePageToken(request.page_token());
-    if (!token || token->version != 0) {
-      return RefuseFields({"page_token"},
-                          "not a token of this appliance; leave it empty for the first page");
-    }
-    first = token->offset;
-  }
   std::vector<NodeIndex> hosts;
   for (NodeIndex i = 0; i < fabric.nodes().size(); ++i) {
     if (!fabric.node(i).IsSwitch()) hosts.push_back(i);
   }
   std::ranges::sort(hosts, {}, [&](NodeIndex i) { return fabric.node(i).name; });
-  const PageEnd end = EndOfPage(first, request.page_size(), hosts.size(), 0);
-  for (uint64_t i = first; i < end.end; ++i) FillSwitches(fabric, hosts[i], *out.add_nodes());
-  out.set_next_page_token(end.next);
-  return {};
+  const auto fill = [&](uint64_t i, v1::NodeSwitches& node) {
+    FillSwitches(fabric, hosts[i], node);
+  };
+  return FillPage(*list, 0, hosts.size(), fill, *out.mutable_nodes(), out);
 }
 
 }  // namespace rocescope

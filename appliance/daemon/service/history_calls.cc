@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "appliance/api/message_value.h"
 #include "appliance/daemon/history/history_store.h"
 #include "appliance/daemon/service/history_point.h"
 #include "appliance/daemon/service/page.h"
@@ -18,12 +20,13 @@ namespace {
 
 constexpr uint32_t kDefaultPoints = 1000;
 constexpr uint32_t kMaxPoints = 10'000;
+constexpr Duration kLongestStep = std::chrono::hours(24 * 3660);  // ten years
 
 ServiceError Unreadable(const Error& error) {
   if (error.code == ErrorCode::kResourceExhausted) {
     return {.fault = ServiceFault::kTooLong,
-            .message =
-                fmt::format("{}: request a shorter time range (from_ns, until_ns)", error.message)};
+            .message = fmt::format("{}: request a shorter time range (start_time, end_time)",
+                                   error.message)};
   }
   return {.fault = ServiceFault::kNoDataYet,
           .message = fmt::format("{}: the history cannot be read at the moment; try again later",
@@ -32,33 +35,32 @@ ServiceError Unreadable(const Error& error) {
 
 template <typename Request, typename Query>
 ServiceStatus SetRange(const Request& request, Query& query) {
-  if (request.from_ns() < 0 || request.until_ns() < 0) {
-    return RefuseFields({"from_ns", "until_ns"},
-                        "expected nanoseconds since the Unix epoch, 0 or greater");
-  }
-  query.from = WithinBounds(FromNanoseconds(request.from_ns()));
-  if (request.until_ns() > 0) query.until = WithinBounds(FromNanoseconds(request.until_ns()));
+  if (const auto checked = CheckTime("start_time", request.start_time()); !checked) return checked;
+  if (const auto checked = CheckTime("end_time", request.end_time()); !checked) return checked;
+  query.from = TimeOf(request.start_time());
+  if (request.has_end_time()) query.until = TimeOf(request.end_time());
   if (query.from < query.until) return {};
-  return RefuseFields({"until_ns"}, fmt::format("{} must be greater than from_ns ({})",
-                                                request.until_ns(), request.from_ns()));
+  return RefuseFields({"end_time"},
+                      fmt::format("{} must be after start_time ({})", ToText(request.end_time()),
+                                  ToText(request.start_time())));
 }
 
 template <typename Request>
 ServiceResult<SeriesQuery> SeriesQueryOf(const Request& request, const std::string& name) {
   SeriesQuery query = {.name = name, .max_points = request.max_points()};
   if (const auto set = SetRange(request, query); !set) return tl::unexpected(set.error());
-  if (request.step_ns() < 0) {
-    return RefuseFields({"step_ns"}, "expected a duration in nanoseconds, 0 or greater");
+  if (Nanoseconds(request.step()) < 0) {
+    return RefuseFields({"step"}, "expected a duration of 0 s or longer");
   }
   // A step longer than the whole history is one step.
-  query.step = std::min<Duration>(Duration(request.step_ns()), std::chrono::hours(24 * 3660));
+  query.step = std::min<Duration>(Duration(Nanoseconds(request.step())), kLongestStep);
   if (query.max_points == 0) query.max_points = kDefaultPoints;
   query.max_points = std::clamp(query.max_points, 2u, kMaxPoints);
   return query;
 }
 
 // Formats the cursor as "AT_NS.ID", which is opaque to clients.
-std::string ToText(const EventCursor& cursor) {
+std::string CursorText(const EventCursor& cursor) {
   return fmt::format("{}.{}", cursor.at_ns, cursor.id);
 }
 
@@ -74,7 +76,7 @@ std::optional<EventCursor> ParseCursor(std::string_view text) {
 
 template <typename Point, typename Response>
 void FillSeries(const Series<Point>& series, Response& out) {
-  out.set_step_ns(series.step.count());
+  *out.mutable_step() = DurationMessage(series.step);
   for (const Point& point : series.points) FillPoint(point, *out.add_points());
 }
 
@@ -89,7 +91,12 @@ ServiceStatus Service::NeedHistory() const {
 ServiceStatus Service::ListPastEvents(const v1::ListPastEventsRequest& request,
                                       v1::ListPastEventsResponse& out) {
   if (const auto there = NeedHistory(); !there) return there;
-  EventQuery query = {.kind = request.kind(),
+  const auto filter = ListFilter::Parse(request.filter(), *v1::Event::descriptor());
+  if (!filter) return tl::unexpected(filter.error());
+  if (request.kind() != v1::Event::KIND_UNSPECIFIED && WordOf(request.kind()).empty()) {
+    return RefuseFields({"kind"}, "expected a value of Event.Kind");
+  }
+  EventQuery query = {.kind = WordOf(request.kind()),
                       .place = request.place(),
                       .job = request.job(),
                       .most = PageSize(request.page_size())};
@@ -104,10 +111,12 @@ ServiceStatus Service::ListPastEvents(const v1::ListPastEventsRequest& request,
   const auto page = history_->Events(query);
   if (!page) return tl::unexpected(Unreadable(page.error()));
   for (const std::string& message : page->messages) {
-    // Unknown fields of a newer version are ignored.
-    (void)out.add_events()->ParseFromString(message);
+    v1::Event event;
+    // An event that a newer version has written may have unknown fields, which are ignored.
+    if (event.ParseFromString(message) && filter->Matches(event))
+      *out.add_events() = std::move(event);
   }
-  if (page->next) out.set_next_page_token(ToText(*page->next));
+  if (page->next) out.set_next_page_token(CursorText(*page->next));
   return {};
 }
 

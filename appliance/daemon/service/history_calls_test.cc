@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "appliance/api/message_value.h"
 #include "appliance/daemon/history/history_store.h"
 #include "appliance/daemon/service/service_fixture.h"
 #include "rocescope/v1/report.pb.h"
@@ -65,7 +66,7 @@ TEST_F(HistoryCalls, SlowQueryAsksForAShorterRange) {
   const ServiceStatus status = service_->GetLinkHistory(request, response);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().fault, ServiceFault::kTooLong);
-  EXPECT_THAT(status.error().message, HasSubstr("shorter time range (from_ns, until_ns)"));
+  EXPECT_THAT(status.error().message, HasSubstr("shorter time range (start_time, end_time)"));
 }
 
 TEST_F(HistoryCalls, EventsAreReturnedUnchangedInPages) {
@@ -73,8 +74,8 @@ TEST_F(HistoryCalls, EventsAreReturnedUnchangedInPages) {
   v1::Event event;
   for (int i = 0; i < 3; ++i) {
     event.set_cursor(static_cast<uint64_t>(i) + 1);
-    event.set_at_ns(i * 1000);
-    event.set_kind("fault_started");
+    *event.mutable_event_time() = TimestampMessage(i * 1000);
+    event.set_kind(v1::Event::KIND_FAULT_STARTED);
     event.mutable_finding()->set_place("leaf" + std::to_string(i));
     Add(ToPastEvent(event));
   }
@@ -89,7 +90,7 @@ TEST_F(HistoryCalls, EventsAreReturnedUnchangedInPages) {
   v1::ListPastEventsResponse second;
   ASSERT_TRUE(service_->ListPastEvents(request, second));
   ASSERT_THAT(second.events(), SizeIs(1));
-  EXPECT_EQ(second.events(0).at_ns(), 0);
+  EXPECT_EQ(Nanoseconds(second.events(0).event_time()), 0);
   EXPECT_EQ(second.next_page_token(), "");
   for (const char* token : {"x", "1", "1.", ".1", "1.2x"}) {
     request.set_page_token(token);
@@ -112,13 +113,13 @@ TEST_F(HistoryCalls, LinkUtilisationIsTheMeanOrUnknown) {
   request.set_port("leaf0:Ethernet1");
   v1::GetLinkHistoryResponse response;
   ASSERT_TRUE(service_->GetLinkHistory(request, response));
-  EXPECT_EQ(response.step_ns(), kMinuteNs);
+  EXPECT_EQ(Nanoseconds(response.step()), kMinuteNs);
   ASSERT_THAT(response.points(), SizeIs(2)) << "minute 11 has no data";
-  EXPECT_EQ(response.points(0).from_ns(), 10 * kMinuteNs);
+  EXPECT_EQ(Nanoseconds(response.points(0).start_time()), 10 * kMinuteNs);
   EXPECT_EQ(response.points(0).mean_utilization(), 0.25);
   EXPECT_EQ(response.points(0).max_utilization(), 0.7);
   EXPECT_EQ(response.points(1).mean_utilization(), -1);
-  EXPECT_EQ(response.points(1).marked(), 9u);
+  EXPECT_EQ(response.points(1).ce_marked(), 9u);
   request.set_port("leaf9:Ethernet1");
   const ServiceStatus unknown = service_->GetLinkHistory(request, response);
   ASSERT_FALSE(unknown);
@@ -143,10 +144,10 @@ TEST_F(HistoryCalls, JobPeriodIsTheMeanAndServiceTheWorst) {
   v1::GetJobHistoryResponse response;
   ASSERT_TRUE(service_->GetJobHistory(request, response));
   ASSERT_THAT(response.points(), SizeIs(1));
-  EXPECT_EQ(response.points(0).mean_period_ns(), 250);
+  EXPECT_EQ(Nanoseconds(response.points(0).mean_iteration_period()), 250);
   EXPECT_EQ(response.points(0).iterations(), 300);
-  EXPECT_EQ(response.points(0).service(), "missed");
-  EXPECT_EQ(response.points(0).answers(), 12u);
+  EXPECT_EQ(response.points(0).service_level_state(), v1::ServiceLevel::STATE_MISSED);
+  EXPECT_EQ(response.points(0).snapshots(), 12u);
   request.set_job("nobody");
   const ServiceStatus unknown = service_->GetJobHistory(request, response);
   ASSERT_FALSE(unknown);
@@ -158,16 +159,19 @@ TEST_F(HistoryCalls, InvalidRangeIsAnError) {
   v1::GetLinkHistoryRequest request;
   v1::GetLinkHistoryResponse response;
   const auto fault = [&](int64_t from, int64_t until, int64_t step) {
-    request.set_from_ns(from);
-    request.set_until_ns(until);
-    request.set_step_ns(step);
+    *request.mutable_start_time() = TimestampMessage(from);
+    request.clear_end_time();
+    if (until != 0) *request.mutable_end_time() = TimestampMessage(until);
+    *request.mutable_step() = DurationMessage(step);
     const ServiceStatus status = service_->GetLinkHistory(request, response);
     return status ? ServiceFault::kCount : status.error().fault;
   };
   EXPECT_EQ(fault(20, 10, 0), ServiceFault::kBadRequest);
   EXPECT_EQ(fault(-1, 10, 0), ServiceFault::kBadRequest);
   EXPECT_EQ(fault(0, 0, -1), ServiceFault::kBadRequest);
-  EXPECT_EQ(fault(0, INT64_MAX, INT64_MAX), ServiceFault::kUnknownElement) << "this range is valid";
+  EXPECT_EQ(fault(0, INT64_MAX, 0), ServiceFault::kBadRequest) << "after the latest time";
+  EXPECT_EQ(fault(0, ToNanoseconds(kLatestTime), INT64_MAX), ServiceFault::kUnknownElement)
+      << "this range is valid";
 }
 
 }  // namespace

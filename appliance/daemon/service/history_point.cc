@@ -5,35 +5,37 @@
 #include <string>
 
 #include "analytics/service_level/service_level.h"
+#include "appliance/api/message_value.h"
 #include "rocescope/v1/service.pb.h"
 
 namespace rocescope {
 
 void FillPoint(const LinkPoint& point, v1::LinkPoint& out) {
   const bool is_known = point.use_windows > 0;
-  out.set_from_ns(ToNanoseconds(point.from));
+  *out.mutable_start_time() = TimestampMessage(point.from);
   out.set_mean_utilization(is_known ? point.use_sum / point.use_windows : -1);
   out.set_max_utilization(is_known ? point.use_most : -1);
   out.set_bytes(point.bytes);
-  out.set_marked(point.marked);
+  out.set_ce_marked(point.marked);
   out.set_dropped(point.dropped);
-  out.set_paused_ns(static_cast<int64_t>(point.paused_ns));
+  *out.mutable_paused_duration() = DurationMessage(static_cast<int64_t>(point.paused_ns));
   out.set_peak_bytes(point.peak_bytes);
   out.set_errors(point.errors);
   out.set_windows(point.windows);
 }
 
 void FillPoint(const JobPoint& point, v1::JobPoint& out) {
-  out.set_from_ns(ToNanoseconds(point.from));
+  *out.mutable_start_time() = TimestampMessage(point.from);
   out.set_bytes(point.bytes);
   out.set_iterations(point.iterations);
   if (point.period_looks > 0) {
-    out.set_mean_period_ns(static_cast<int64_t>(point.period_sum_ns / point.period_looks));
+    *out.mutable_mean_iteration_period() =
+        DurationMessage(static_cast<int64_t>(point.period_sum_ns / point.period_looks));
   }
   out.set_findings(point.findings);
   const size_t state = std::min<size_t>(point.service, kServiceStateNames.size() - 1);
-  out.set_service(std::string(kServiceStateNames[state]));
-  out.set_answers(point.looks);
+  out.set_service_level_state(EnumOf<v1::ServiceLevel::State>(kServiceStateNames[state]));
+  out.set_snapshots(point.looks);
 }
 
 }  // namespace rocescope

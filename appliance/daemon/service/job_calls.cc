@@ -12,9 +12,9 @@
 
 #include "analytics/job/host_name.h"
 #include "analytics/job/job_nodes.h"
+#include "appliance/api/message_value.h"
 #include "appliance/daemon/history/job_file.h"
 #include "appliance/daemon/service/job_summary.h"
-#include "appliance/daemon/service/page.h"
 #include "appliance/daemon/service/service.h"
 #include "dataplane/source/wall_clock.h"
 #include "rocescope/v1/report.pb.h"
@@ -25,22 +25,14 @@
 namespace rocescope {
 namespace {
 
-Timestamp TimeOrNow(int64_t ns) { return ns == 0 ? WallClock() : FromNanoseconds(ns); }
-
-ServiceStatus CheckTime(std::string_view field, int64_t ns) {
-  if (ns >= 0 && FromNanoseconds(ns) <= kLatestTime) return {};
-  return RefuseFields(
-      {field}, fmt::format("invalid time {}: expected nanoseconds since the Unix epoch, 0 to {}",
-                           ns, ToNanoseconds(kLatestTime)));
-}
-
 // Checks that the time `over` of `field` is not before the start of the job. One minute of
 // tolerance allows for clock differences and for scripts with a resolution of seconds.
 ServiceStatus CheckOver(std::string_view field, Timestamp over, Timestamp start) {
   constexpr Duration kApart = std::chrono::minutes(1);
   if (over >= start - kApart) return {};
-  return RefuseFields({field}, fmt::format("{} is before the start of the job ({})",
-                                           ToNanoseconds(over), ToNanoseconds(start)));
+  return RefuseFields(
+      {field}, fmt::format("{} is before the start of the job ({})", ToText(TimestampMessage(over)),
+                           ToText(TimestampMessage(start))));
 }
 
 // Returns the nodes without duplicates. A node that occurs twice gets the GPUs of both entries.
@@ -98,8 +90,8 @@ ServiceStatus CheckJob(const v1::RegisterJobRequest& request) {
                                                  node.name(), kMaxGpuNumber));
     }
   }
-  if (const auto sound = CheckTime("start_ns", request.start_ns()); !sound) return sound;
-  return CheckTime("limit_ns", request.limit_ns());
+  if (const auto sound = CheckTime("start_time", request.start_time()); !sound) return sound;
+  return CheckTime("limit_time", request.limit_time());
 }
 
 void FillRegistered(const Allocation& job, v1::RegisteredJob& out) {
@@ -112,27 +104,25 @@ void FillRegistered(const Allocation& job, v1::RegisteredJob& out) {
     one.mutable_gpus()->Add(node.gpus.begin(), node.gpus.end());
   }
   out.set_ended(job.state == AllocationState::kEnded);
-  if (job.start) out.set_start_ns(ToNanoseconds(*job.start));
+  if (job.start) *out.mutable_start_time() = TimestampMessage(*job.start);
   if (!job.end) return;
   if (out.ended()) {
-    out.set_end_ns(ToNanoseconds(*job.end));
+    *out.mutable_end_time() = TimestampMessage(*job.end);
   } else {
-    out.set_limit_ns(ToNanoseconds(*job.end));
+    *out.mutable_limit_time() = TimestampMessage(*job.end);
   }
 }
 
 }  // namespace
 
-ServiceStatus Service::ListJobs(const v1::ListJobsRequest& request, v1::ListJobsResponse& out) {
-  const auto page = Page(request.page_token());
+ServiceStatus Service::ListJobs(const v1::ListJobsRequest& in, v1::ListJobsResponse& out) {
+  const auto page = Page(in);
   if (!page) return tl::unexpected(page.error());
   const AnswerView& answer = *page->answer;
-  answer.FillAge(*out.mutable_age());
-  const PageEnd end = EndOfPage(page->first, request.page_size(),
-                                answer.snapshot().attribution->jobs.size(), PageVersion(answer));
-  for (uint64_t i = page->first; i < end.end; ++i) FillJobSummary(answer, i, *out.add_jobs());
-  out.set_next_page_token(end.next);
-  return {};
+  answer.FillMetadata(*out.mutable_snapshot());
+  const auto fill = [&](uint64_t i, v1::JobSummary& job) { FillJobSummary(answer, i, job); };
+  return FillPage(page->list, PageVersion(answer), answer.snapshot().attribution->jobs.size(), fill,
+                  *out.mutable_jobs(), out);
 }
 
 ServiceStatus Service::GetJob(const v1::GetJobRequest& request, v1::GetJobResponse& out) {
@@ -140,7 +130,7 @@ ServiceStatus Service::GetJob(const v1::GetJobRequest& request, v1::GetJobRespon
   if (!answer) return tl::unexpected(answer.error());
   const auto job = FindJob((*answer)->snapshot(), request.id());
   if (!job) return tl::unexpected(NoSuchJob(request.id()));
-  (*answer)->FillAge(*out.mutable_age());
+  (*answer)->FillMetadata(*out.mutable_snapshot());
   *out.mutable_job() = (*answer)->jobs().jobs(static_cast<int>(*job));
   FillJobSummary(**answer, *job, *out.mutable_summary());
   return {};
@@ -163,14 +153,19 @@ void Service::TellAllocations() {
 ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
                                    v1::RegisterJobResponse& out) {
   if (const auto sound = CheckJob(request); !sound) return sound;
-  Allocation job = {.id = request.id(),
-                    .name = request.name(),
-                    .user = request.user(),
-                    .state_text = "RUNNING",
-                    .start = TimeOrNow(request.start_ns())};
-  if (request.limit_ns() > 0) {
-    const Timestamp limit = FromNanoseconds(request.limit_ns());
-    if (const auto sound = CheckOver("limit_ns", limit, *job.start); !sound) return sound;
+  // A retry without start_time keeps the start of the running job.
+  const auto known = registry_.Find(request.id());
+  const bool is_running = known && known->start && known->state != AllocationState::kEnded;
+  const Timestamp default_start = is_running ? *known->start : WallClock();
+  Allocation job = {
+      .id = request.id(),
+      .name = request.name(),
+      .user = request.user(),
+      .state_text = "RUNNING",
+      .start = request.has_start_time() ? TimeOf(request.start_time()) : default_start};
+  if (request.has_limit_time()) {
+    const Timestamp limit = TimeOf(request.limit_time());
+    if (const auto sound = CheckOver("limit_time", limit, *job.start); !sound) return sound;
     job.end = std::max(limit, *job.start);
   }
   const topology::Fabric* const fabric = daemon_.fabric().get();
@@ -189,12 +184,12 @@ ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
 }
 
 ServiceStatus Service::EndJob(const v1::EndJobRequest& request, v1::EndJobResponse&) {
-  if (const auto sound = CheckTime("end_ns", request.end_ns()); !sound) return sound;
-  Timestamp end = TimeOrNow(request.end_ns());
+  if (const auto sound = CheckTime("end_time", request.end_time()); !sound) return sound;
+  Timestamp end = request.has_end_time() ? TimeOf(request.end_time()) : WallClock();
   const auto job = registry_.Find(request.id());
   if (job && job->start) {
-    const auto sound = CheckOver("end_ns", end, *job->start);
-    if (!sound && request.end_ns() != 0) return sound;
+    const auto sound = CheckOver("end_time", end, *job->start);
+    if (!sound && request.has_end_time()) return sound;
     end = std::max(end, *job->start);
   }
   if (!registry_.End(request.id(), end)) {
@@ -204,38 +199,41 @@ ServiceStatus Service::EndJob(const v1::EndJobRequest& request, v1::EndJobRespon
   return {};
 }
 
-ServiceStatus Service::ListRegisteredJobs(const v1::ListRegisteredJobsRequest& request,
+ServiceStatus Service::ListRegisteredJobs(const v1::ListRegisteredJobsRequest& in,
                                           v1::ListRegisteredJobsResponse& out) {
+  const auto list = ReadListRequest(in);
+  if (!list) return tl::unexpected(list.error());
   const auto answer = views_.Latest();
-  const auto add = [&](const Allocation& job) {
-    v1::RegisteredJob& one = *out.add_jobs();
+  const auto fill_job = [&](const Allocation& job, v1::RegisteredJob& one) {
     FillRegistered(job, one);
     if (!answer) return;
     const auto seen = FindJob(answer->snapshot(), fmt::format("{}", job.id));
-    if (seen) one.set_seen_as(answer->snapshot().attribution->jobs[*seen].job.id);
+    if (seen) one.set_observed_job_id(answer->snapshot().attribution->jobs[*seen].job.id);
   };
-  if (request.id() != 0) {
-    const auto job = registry_.Find(request.id());
+  if (in.id() != 0) {
+    const auto job = registry_.Find(in.id());
     if (!job) {
-      return Refuse(ServiceFault::kUnknownJob,
-                    fmt::format("job {} is not registered", request.id()));
+      return Refuse(ServiceFault::kUnknownJob, fmt::format("job {} is not registered", in.id()));
     }
-    add(*job);
+    fill_job(*job, *out.add_jobs());
+    out.set_total_size(1);
     return {};
   }
-  uint64_t after = 0;  // a job id, so that the position stays valid when jobs are added or removed
-  if (!request.page_token().empty()) {
-    const auto token = ParsePageToken(request.page_token());
-    if (!token || token->version != 0) {
-      return RefuseFields({"page_token"},
-                          "not a token of this appliance; leave it empty for the first page");
-    }
-    after = token->offset;
+  if (!in.filter().empty() || !in.order_by().empty()) {
+    const std::vector<Allocation> jobs = in.ended() ? registry_.All() : registry_.Held();
+    const auto fill = [&](uint64_t i, v1::RegisteredJob& job) { fill_job(jobs[i], job); };
+    return FillPage(*list, 0, jobs.size(), fill, *out.mutable_jobs(), out);
   }
-  const uint32_t size = PageSize(request.page_size());
-  const std::vector<Allocation> jobs = registry_.After(after, request.ended(), size + 1);
-  for (size_t i = 0; i < std::min<size_t>(size, jobs.size()); ++i) add(jobs[i]);
-  if (jobs.size() > size) out.set_next_page_token(ToText({.offset = jobs[size - 1].id}));
+  // The offset is a job id, so that the position stays valid when jobs are added or removed.
+  const uint32_t size = PageSize(in.page_size());
+  const std::vector<Allocation> jobs = registry_.After(list->first(), in.ended(), size + 1);
+  for (size_t i = 0; i < std::min<size_t>(size, jobs.size()); ++i) {
+    fill_job(jobs[i], *out.add_jobs());
+  }
+  out.set_total_size(static_cast<uint32_t>(registry_.Count(in.ended())));
+  if (jobs.size() > size) {
+    out.set_next_page_token(ToText({.offset = jobs[size - 1].id, .request = list->hash}));
+  }
   return {};
 }
 

@@ -112,6 +112,11 @@ std::optional<Allocation> JobRegistry::Find(uint64_t id) const {
   return at->second;
 }
 
+size_t JobRegistry::Count(bool ended_too) const {
+  const std::lock_guard lock(mutex_);
+  return ended_too ? jobs_.size() : held_.size();
+}
+
 std::vector<Allocation> JobRegistry::After(uint64_t after, bool ended_too, size_t most) const {
   std::vector<Allocation> found;
   const std::lock_guard lock(mutex_);

@@ -45,6 +45,8 @@ class JobRegistry {
   // Returns the jobs that have not ended, in the order of ids.
   std::vector<Allocation> Held() const;
   std::optional<Allocation> Find(uint64_t id) const;
+  // Returns the number of jobs.
+  size_t Count(bool ended_too) const;
   // Returns at most `most` jobs with ids above `after`, in the order of ids.
   std::vector<Allocation> After(uint64_t after, bool ended_too, size_t most) const;
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "appliance/api/message_value.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/service.pb.h"
 
@@ -16,15 +17,18 @@ namespace {
 void FillTraffic(const v1::Job& job, v1::JobSummary& out) {
   for (const v1::Edge& edge : job.edges()) {
     out.set_bytes(out.bytes() + edge.bytes());
-    if (out.first_seen_ns() == 0 || edge.first_seen_ns() < out.first_seen_ns()) {
-      out.set_first_seen_ns(edge.first_seen_ns());
+    if (!out.has_first_seen_time() ||
+        Nanoseconds(edge.first_seen_time()) < Nanoseconds(out.first_seen_time())) {
+      *out.mutable_first_seen_time() = edge.first_seen_time();
     }
-    out.set_last_seen_ns(std::max(out.last_seen_ns(), edge.last_seen_ns()));
+    if (Nanoseconds(edge.last_seen_time()) > Nanoseconds(out.last_seen_time())) {
+      *out.mutable_last_seen_time() = edge.last_seen_time();
+    }
   }
 }
 
 void FillIterationPattern(const v1::IterationPattern& iteration_pattern, v1::JobSummary& out) {
-  out.set_period_ns(iteration_pattern.period_ns());
+  *out.mutable_iteration_period() = iteration_pattern.period();
   out.set_iterations(iteration_pattern.iterations());
   for (const v1::Collective& collective : iteration_pattern.collectives()) {
     out.add_collectives(collective.kind());
@@ -36,12 +40,12 @@ void FillIterationPattern(const v1::IterationPattern& iteration_pattern, v1::Job
                                             : fmt::format("{}:{}", member.host(), member.device()));
 }
 
-std::string_view WorstService(const ServiceLevels& levels, size_t job) {
+v1::ServiceLevel::State WorstService(const ServiceLevels& levels, size_t job) {
   ServiceState worst = ServiceState::kNoData;
   for (const ServiceLevel& level : levels.levels) {
     if (level.job == job) worst = std::max(worst, level.state);
   }
-  return kServiceStateNames[static_cast<size_t>(worst)];
+  return EnumOf<v1::ServiceLevel::State>(kServiceStateNames[static_cast<size_t>(worst)]);
 }
 
 }  // namespace
@@ -59,12 +63,12 @@ void FillJobSummary(const AnswerView& answer, size_t index, v1::JobSummary& out)
   FillTraffic(job, out);
   if (job.has_iteration_pattern()) FillIterationPattern(job.iteration_pattern(), out);
   for (const v1::Finding& finding : answer.findings().findings()) {
-    if (finding.until_ns() != 0) continue;
+    if (finding.has_end_time()) continue;
     if (std::ranges::find(finding.affected_jobs(), job.id()) == finding.affected_jobs().end())
       continue;
     out.add_findings(finding.sentence());
   }
-  out.set_service(std::string(WorstService(*answer.snapshot().service_levels, index)));
+  out.set_service_level_state(WorstService(*answer.snapshot().service_levels, index));
 }
 
 std::optional<size_t> FindJob(const Snapshot& snapshot, std::string_view name) {

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
+
+#include "appliance/api/message_value.h"
 
 namespace rocescope {
 namespace {
@@ -18,16 +21,35 @@ std::optional<uint64_t> PageNumber(std::string_view text) {
 }  // namespace
 
 std::string ToText(const PageToken& token) {
-  return fmt::format("{}.{}", token.version, token.offset);
+  return fmt::format("{}.{}.{}", token.version, token.offset, token.request);
 }
 
 std::optional<PageToken> ParsePageToken(std::string_view text) {
-  const size_t dot = text.find('.');
-  if (dot == std::string_view::npos) return std::nullopt;
-  const auto version = PageNumber(text.substr(0, dot));
-  const auto offset = PageNumber(text.substr(dot + 1));
-  if (!version || !offset || *offset == 0) return std::nullopt;
-  return PageToken{.version = *version, .offset = *offset};
+  std::array<uint64_t, 3> numbers{};
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const bool is_last = i + 1 == numbers.size();
+    const size_t dot = is_last ? text.size() : text.find('.');
+    if (dot == std::string_view::npos) return std::nullopt;
+    const auto number = PageNumber(text.substr(0, dot));
+    if (!number) return std::nullopt;
+    numbers[i] = *number;
+    text.remove_prefix(is_last ? dot : dot + 1);
+  }
+  if (numbers[1] == 0) return std::nullopt;
+  return PageToken{.version = numbers[0], .offset = numbers[1], .request = numbers[2]};
+}
+
+ServiceStatus CheckTime(std::string_view field, const google::protobuf::Timestamp& time) {
+  if (WithinBounds(TimeOf(time)) == TimeOf(time)) return {};
+  return RefuseFields({field}, fmt::format("expected a time from 1970 to {}",
+                                           ToText(TimestampMessage(kLatestTime))));
+}
+
+// FNV-1a.
+uint64_t HashOf(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
 }
 
 }  // namespace rocescope

@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Paging of long lists. A token identifies the snapshot of the first page and the start of the next
-// page.
+// Pages of lists (Google AIP-158), with filter and sort order. A token identifies the snapshot of
+// the first page, the request, and the start of the next page.
 #pragma once
 
+#include <google/protobuf/repeated_field.h>
+#include <google/protobuf/timestamp.pb.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "appliance/daemon/service/list_filter.h"
+#include "appliance/daemon/service/service_error.h"
 
 namespace rocescope {
 
 struct PageToken {
   uint64_t version = 0;  // identifies the snapshot across restarts; 0: the list has no snapshot
-  uint64_t offset = 0;   // index of the first element of the page; at least 1
+  // Index of the first element of the page, or id of the job before it; at least 1.
+  uint64_t offset = 0;
+  uint64_t request = 0;  // hash of the request without the fields that may differ between pages
 
   friend bool operator==(const PageToken&, const PageToken&) = default;
 };
@@ -27,6 +37,76 @@ inline constexpr uint32_t kDefaultPage = 100;
 inline constexpr uint32_t kMaxPage = 1000;
 constexpr uint32_t PageSize(uint32_t asked) {
   return asked == 0 ? kDefaultPage : asked < kMaxPage ? asked : kMaxPage;
+}
+
+uint64_t HashOf(std::string_view text);
+
+// The fields that the requests of all lists have.
+struct ListRequest {
+  uint32_t page_size = 0;
+  std::string filter;
+  std::string order_by;
+  uint64_t hash = 0;               // as PageToken::request
+  std::optional<PageToken> token;  // nullopt: first page
+
+  uint64_t first() const { return token ? token->offset : 0; }
+};
+
+// Fails if the token is invalid or belongs to another request.
+template <typename Request>
+ServiceResult<ListRequest> ReadListRequest(const Request& request) {
+  Request rest = request;
+  rest.clear_page_size();
+  rest.clear_page_token();
+  ListRequest list = {
+      .page_size = request.page_size(),
+      .filter = request.filter(),
+      .order_by = request.order_by(),
+      .hash = HashOf(Request::descriptor()->full_name() + rest.SerializeAsString())};
+  if (request.page_token().empty()) return list;
+  list.token = ParsePageToken(request.page_token());
+  if (!list.token) {
+    return RefuseFields({"page_token"},
+                        "not a token of this appliance; leave it empty for the first page");
+  }
+  if (list.token->request != list.hash) {
+    return RefuseFields({"page_token"},
+                        "belongs to a different request: from page to page, only page_size and "
+                        "page_token may change");
+  }
+  return list;
+}
+
+// Refuses times before 1970 and after kLatestTime. An unset time is valid.
+ServiceStatus CheckTime(std::string_view field, const google::protobuf::Timestamp& time);
+
+// Fills the elements of a page, `total_size` and `next_page_token`. `fill(i, element)` fills
+// element i of `count` elements. `version` is PageToken::version of the snapshot.
+template <typename Element, typename Fill, typename Response>
+ServiceStatus FillPage(const ListRequest& list, uint64_t version, uint64_t count, Fill fill,
+                       google::protobuf::RepeatedPtrField<Element>& out, Response& response) {
+  const auto filter = ListFilter::Parse(list.filter, *Element::descriptor());
+  if (!filter) return tl::unexpected(filter.error());
+  const auto order = ListOrder::Parse(list.order_by, *Element::descriptor());
+  if (!order) return tl::unexpected(order.error());
+  // Only one element at a time exists as a message, because lists can have 100,000 elements.
+  std::vector<ListOrder::Row> rows;
+  const bool is_whole = filter->IsEmpty() && order->IsEmpty();
+  Element element;
+  for (uint64_t i = 0; !is_whole && i < count; ++i) {
+    element.Clear();
+    fill(i, element);
+    if (filter->Matches(element)) rows.push_back(order->RowOf(i, element));
+  }
+  order->Sort(rows);
+  const uint64_t total = is_whole ? count : rows.size();
+  const uint64_t end = std::min(total, std::min(list.first(), total) + PageSize(list.page_size));
+  for (uint64_t i = list.first(); i < end; ++i) fill(is_whole ? i : rows[i].index, *out.Add());
+  response.set_total_size(static_cast<uint32_t>(total));
+  if (end < total) {
+    response.set_next_page_token(ToText({.version = version, .offset = end, .request = list.hash}));
+  }
+  return {};
 }
 
 }  // namespace rocescope

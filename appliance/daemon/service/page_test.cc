@@ -7,13 +7,13 @@ namespace rocescope {
 namespace {
 
 TEST(PageToken, RoundTrips) {
-  const PageToken token = {.version = 7, .offset = 200};
+  const PageToken token = {.version = 7, .offset = 200, .request = 18446744073709551615u};
   EXPECT_EQ(ParsePageToken(ToText(token)), token);
 }
 
 TEST(PageToken, RejectsOtherText) {
-  for (const char* text : {"", ".", "7", "7.", ".1", "7.0", "-1.1", "7.1 ", "7.1.1", "x.1",
-                           "99999999999999999999.1"}) {
+  for (const char* text : {"", ".", "7", "7.", "7.1", ".1.1", "7.0.1", "-1.1.1", "7.1.1 ",
+                           "7.1.1.1", "7.1.", "x.1.1", "99999999999999999999.1.1"}) {
     EXPECT_EQ(ParsePageToken(text), std::nullopt) << text;
   }
 }

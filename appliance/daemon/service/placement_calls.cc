@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analytics/placement/placement.h"
+#include "appliance/api/message_value.h"
 #include "appliance/daemon/service/node_uses.h"
 #include "appliance/daemon/service/service.h"
 #include "base/nearest.h"
@@ -67,7 +68,7 @@ ServiceResult<std::vector<NodeIndex>> HostsOf(
 }
 
 ServiceResult<PlacementRequest> Read(const Fabric& fabric, const RankPlaces& places,
-                                     const v1::RankNodesRequest& request) {
+                                     const v1::RecommendNodesRequest& request) {
   if ((request.nodes() == 0) == (request.gpus() == 0)) {
     return RefuseFields({"nodes", "gpus"}, "exactly one of them must be greater than 0");
   }
@@ -91,7 +92,7 @@ ServiceResult<PlacementRequest> Read(const Fabric& fabric, const RankPlaces& pla
 }
 
 void FillReason(const PlacementReason& reason, v1::PlacementReason& out) {
-  out.set_kind(std::string(NameOf(reason.kind)));
+  out.set_kind(EnumOf<v1::PlacementReason::Kind>(NameOf(reason.kind)));
   out.set_cost(reason.cost);
   out.set_place(reason.place);
   if (reason.finding) out.set_finding(std::string(InfoOf(*reason.finding).name));
@@ -100,10 +101,10 @@ void FillReason(const PlacementReason& reason, v1::PlacementReason& out) {
   out.set_sentence(reason.sentence);
 }
 
-void FillNode(const Fabric& fabric, const NodeRank& rank, v1::RankedNode& out) {
+void FillNode(const Fabric& fabric, const NodeRank& rank, v1::CandidateNode& out) {
   out.set_node(fabric.node(rank.node).name);
   out.set_chosen(rank.chosen);
-  out.set_suits(rank.suits);
+  out.set_suitable(rank.suits);
   out.set_score(rank.score);
   out.set_score_beyond_leaf(rank.beyond_leaf);
   out.set_score_beyond_pod(rank.beyond_pod);
@@ -143,7 +144,8 @@ std::vector<Allocation> Service::Allocations(const Snapshot& snapshot) const {
   return all;
 }
 
-ServiceStatus Service::RankNodes(const v1::RankNodesRequest& request, v1::RankNodesResponse& out) {
+ServiceStatus Service::RecommendNodes(const v1::RecommendNodesRequest& request,
+                                      v1::RecommendNodesResponse& out) {
   if (const auto there = NeedTopology(); !there) return there;
   const Fabric& fabric = *daemon_.fabric();
   const Neighbourhood& near = Neighbours();
@@ -164,15 +166,15 @@ ServiceStatus Service::RankNodes(const v1::RankNodesRequest& request, v1::RankNo
                                                (*answer)->answer().reached, request.job());
   const Placement placement =
       PlaceJob(fabric, near.groups, *snapshot.findings, *snapshot.link_loads, uses, *read);
-  (*answer)->FillAge(*out.mutable_age());
+  (*answer)->FillMetadata(*out.mutable_snapshot());
   for (const NodeIndex node : placement.chosen) out.add_chosen(fabric.node(node).name);
-  out.set_distance(std::string(NameOf(placement.distance)));
+  out.set_distance(EnumOf<v1::RecommendNodesResponse::Distance>(NameOf(placement.distance)));
   for (const uint32_t group : placement.groups) {
     out.add_leaf_groups(NameOf(fabric, near.groups.groups[group]));
   }
   out.set_score(placement.score);
   out.set_sentence(placement.sentence);
-  out.set_offered(static_cast<uint32_t>(placement.offered));
+  out.set_suitable_count(static_cast<uint32_t>(placement.offered));
   size_t left = request.max_nodes() == 0 ? SIZE_MAX : request.max_nodes();
   for (const NodeRank& rank : placement.nodes) {
     if (!rank.chosen && left-- == 0) break;

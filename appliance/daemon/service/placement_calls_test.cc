@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <limits>
 
+#include "appliance/api/message_value.h"
 #include "appliance/daemon/history/job_file.h"
 #include "appliance/daemon/service/service_fixture.h"
 #include "rocescope/v1/report.pb.h"
@@ -21,19 +22,19 @@ using testing::SizeIs;
 // Two hosts on each of two leaves.
 class PlacementCallsTest : public ServiceTest {
  protected:
-  v1::RankNodesResponse Ask(const v1::RankNodesRequest& request) {
-    v1::RankNodesResponse response;
-    const ServiceStatus status = service_->RankNodes(request, response);
+  v1::RecommendNodesResponse Ask(const v1::RecommendNodesRequest& request) {
+    v1::RecommendNodesResponse response;
+    const ServiceStatus status = service_->RecommendNodes(request, response);
     EXPECT_TRUE(status) << status.error().message;
     return response;
   }
-  ServiceError ErrorOf(const v1::RankNodesRequest& request) {
-    v1::RankNodesResponse response;
-    const ServiceStatus status = service_->RankNodes(request, response);
+  ServiceError ErrorOf(const v1::RecommendNodesRequest& request) {
+    v1::RecommendNodesResponse response;
+    const ServiceStatus status = service_->RecommendNodes(request, response);
     return status ? ServiceError{.fault = ServiceFault::kCount} : status.error();
   }
-  static v1::RankNodesRequest Nodes(uint32_t nodes) {
-    v1::RankNodesRequest request;
+  static v1::RecommendNodesRequest Nodes(uint32_t nodes) {
+    v1::RecommendNodesRequest request;
     request.set_nodes(nodes);
     return request;
   }
@@ -49,7 +50,7 @@ class PlacementCallsTest : public ServiceTest {
   void Register(uint64_t id, const std::string& node) {
     v1::RegisterJobRequest job;
     job.set_id(id);
-    job.set_start_ns(1'000'000'000);
+    *job.mutable_start_time() = TimestampMessage(1'000'000'000);
     job.add_nodes()->set_name(node);
     v1::RegisterJobResponse registered;
     ASSERT_TRUE(service_->RegisterJob(job, registered));
@@ -72,7 +73,7 @@ TEST_F(PlacementCallsTest, DistinguishesMissingTopologySnapshotAndNode) {
   service_.reset();
   OpenDaemon(kFabric);
   EXPECT_EQ(ErrorOf(Nodes(1)).fault, ServiceFault::kNoAnswerYet);
-  v1::RankNodesRequest request = Nodes(1);
+  v1::RecommendNodesRequest request = Nodes(1);
   request.add_candidates("hots1");
   EXPECT_EQ(ErrorOf(request).fault, ServiceFault::kUnknownNode);
   EXPECT_THAT(ErrorOf(request).message,
@@ -87,9 +88,9 @@ TEST_F(PlacementCallsTest, UnknownLinkLoadIsAnErrorUnlessAllowed) {
   OpenDaemon(kFabric);
   Publish({});
   EXPECT_EQ(ErrorOf(Nodes(1)).fault, ServiceFault::kNoDataYet);
-  v1::RankNodesRequest request = Nodes(1);
+  v1::RecommendNodesRequest request = Nodes(1);
   request.set_allow_missing_telemetry(true);
-  const v1::RankNodesResponse response = Ask(request);
+  const v1::RecommendNodesResponse response = Ask(request);
   EXPECT_THAT(response.chosen(), ElementsAre("host0"));
   EXPECT_THAT(response.sentence(), HasSubstr("no telemetry about the load of 1 of its 1 links"));
 }
@@ -98,10 +99,10 @@ TEST_F(PlacementCallsTest, RequiresExactlyOneJobSize) {
   OpenDaemon(kFabric);
   Publish(Seen());
   EXPECT_EQ(ErrorOf({}).fault, ServiceFault::kBadRequest);
-  v1::RankNodesRequest both = Nodes(1);
+  v1::RecommendNodesRequest both = Nodes(1);
   both.set_gpus(8);
   EXPECT_EQ(ErrorOf(both).fault, ServiceFault::kBadRequest);
-  v1::RankNodesRequest without = Nodes(1);
+  v1::RecommendNodesRequest without = Nodes(1);
   without.set_gpus_per_node(1);
   EXPECT_EQ(ErrorOf(without).fault, ServiceFault::kBadRequest);
 }
@@ -111,17 +112,17 @@ TEST_F(PlacementCallsTest, RegisteredJobIsInUseImmediately) {
   Publish(Seen());
   EXPECT_THAT(Ask(Nodes(1)).chosen(), ElementsAre("host0")) << "its link is known to be healthy";
   Register(7, "host1.rack1.example");
-  const v1::RankNodesResponse response = Ask(Nodes(2));
+  const v1::RecommendNodesResponse response = Ask(Nodes(2));
   EXPECT_THAT(response.chosen(), ElementsAre("host2", "host3"));
-  EXPECT_EQ(response.distance(), "leaf");
+  EXPECT_EQ(response.distance(), v1::RecommendNodesResponse::DISTANCE_LEAF);
   EXPECT_THAT(response.leaf_groups(), ElementsAre("leaf1"));
-  EXPECT_EQ(response.offered(), 3u);
+  EXPECT_EQ(response.suitable_count(), 3u);
   ASSERT_THAT(response.nodes(), SizeIs(4));
-  const v1::RankedNode& taken = response.nodes(3);
+  const v1::CandidateNode& taken = response.nodes(3);
   EXPECT_EQ(taken.node(), "host1");
-  EXPECT_EQ(taken.reasons(0).kind(), "in_use");
+  EXPECT_EQ(taken.reasons(0).kind(), v1::PlacementReason::KIND_IN_USE);
   EXPECT_THAT(taken.reasons(0).jobs(), ElementsAre(7));
-  v1::RankNodesRequest own = Nodes(2);
+  v1::RecommendNodesRequest own = Nodes(2);
   own.set_job(7);
   EXPECT_THAT(Ask(own).chosen(), ElementsAre("host0", "host1"));
 }
@@ -134,11 +135,11 @@ TEST_F(PlacementCallsTest, FindingsOfTheSnapshotCount) {
   snapshot.findings = std::make_shared<const Findings>(
       Findings{{.kind = FaultKind::kNicCrash, .place = {PlaceKind::kNic, nic}, .confidence = 1}});
   Publish(std::move(snapshot));
-  v1::RankNodesRequest request = Nodes(1);
+  v1::RecommendNodesRequest request = Nodes(1);
   request.set_max_nodes(1);
   request.add_candidates("host[0-1]");
   request.add_exclude("host1");
-  const v1::RankNodesResponse response = Ask(request);
+  const v1::RecommendNodesResponse response = Ask(request);
   EXPECT_THAT(response.chosen(), IsEmpty());
   EXPECT_EQ(response.sentence(),
             "1 node is requested; suitable: 0 nodes of 1 candidate (excluded: 1 with faults)");
@@ -152,7 +153,7 @@ TEST_F(PlacementCallsTest, RegisteredJobsAreListedWithoutAnyPacket) {
   for (const uint64_t id : {7, 8, 9}) Register(id, "host1");
   v1::EndJobRequest end;
   end.set_id(8);
-  end.set_end_ns(2'000'000'000);
+  *end.mutable_end_time() = TimestampMessage(2'000'000'000);
   v1::EndJobResponse ended;
   ASSERT_TRUE(service_->EndJob(end, ended));
   EXPECT_THAT(Listed(false).jobs(), SizeIs(2));
@@ -161,7 +162,7 @@ TEST_F(PlacementCallsTest, RegisteredJobsAreListedWithoutAnyPacket) {
   EXPECT_EQ(first.jobs(0).nodes(0).name(), "host1");
   EXPECT_FALSE(first.jobs(0).ended());
   EXPECT_TRUE(first.jobs(1).ended());
-  EXPECT_EQ(first.jobs(1).end_ns(), 2'000'000'000);
+  EXPECT_EQ(Nanoseconds(first.jobs(1).end_time()), 2'000'000'000);
   const v1::ListRegisteredJobsResponse second = Listed(true, 2, first.next_page_token());
   ASSERT_THAT(second.jobs(), SizeIs(1));
   EXPECT_EQ(second.jobs(0).id(), 9u);
@@ -194,39 +195,66 @@ TEST_F(PlacementCallsTest, RefusesJobsThatTheFileCannotStore) {
 
 constexpr int64_t kSecond = 1'000'000'000;
 
+TEST(PlacementReason, EveryKindHasAnEnumerator) {
+  for (size_t i = 0; i <= static_cast<size_t>(PlacementReasonKind::kBusyAbove); ++i) {
+    const std::string_view name = NameOf(static_cast<PlacementReasonKind>(i));
+    EXPECT_NE(EnumOf<v1::PlacementReason::Kind>(name), v1::PlacementReason::KIND_UNSPECIFIED)
+        << name;
+  }
+}
+
+TEST(TopologyTier, EveryTierHasAnEnumerator) {
+  for (size_t i = 0; i <= static_cast<size_t>(topology::Tier::kCore); ++i) {
+    const std::string_view name = NameOf(static_cast<topology::Tier>(i));
+    EXPECT_NE(EnumOf<v1::TopologyNode::Tier>(name), v1::TopologyNode::TIER_UNSPECIFIED) << name;
+  }
+}
+
+TEST_F(PlacementCallsTest, RetriedRegistrationKeepsTheStart) {
+  OpenDaemon(kFabric);
+  v1::RegisterJobRequest job;
+  job.set_id(7);
+  job.add_nodes()->set_name("host1");
+  v1::RegisterJobResponse registered;
+  ASSERT_TRUE(service_->RegisterJob(job, registered));
+  const auto start = Nanoseconds(Listed(false).jobs(0).start_time());
+  ASSERT_TRUE(service_->RegisterJob(job, registered));
+  EXPECT_EQ(Nanoseconds(Listed(false).jobs(0).start_time()), start);
+}
+
 TEST_F(PlacementCallsTest, InvalidTimeIsRefusedWithTheFieldName) {
   OpenDaemon(kFabric);
   const auto said = [&](int64_t start_ns, int64_t limit_ns) {
     v1::RegisterJobRequest job;
     job.set_id(7);
     job.add_nodes()->set_name("host1");
-    job.set_start_ns(start_ns);
-    job.set_limit_ns(limit_ns);
+    if (start_ns != 0) *job.mutable_start_time() = TimestampMessage(start_ns);
+    if (limit_ns != 0) *job.mutable_limit_time() = TimestampMessage(limit_ns);
     v1::RegisterJobResponse registered;
     const ServiceStatus status = service_->RegisterJob(job, registered);
-    return status ? "" : status.error().message.substr(0, 8);
+    return status ? "" : status.error().violations.at(0).field;
   };
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  EXPECT_EQ(said(-1, 0), "start_ns");
-  EXPECT_EQ(said(kMost, 0), "start_ns");
-  EXPECT_EQ(said(0, -1), "limit_ns");
-  EXPECT_EQ(said(0, kMost), "limit_ns");
-  EXPECT_EQ(said(0, 1000 * kSecond), "limit_ns") << "start is now";
-  EXPECT_EQ(said(2000 * kSecond, 1000 * kSecond), "limit_ns");
+  EXPECT_EQ(said(-1, 0), "start_time");
+  EXPECT_EQ(said(kMost, 0), "start_time");
+  EXPECT_EQ(said(0, -1), "limit_time");
+  EXPECT_EQ(said(0, kMost), "limit_time");
+  EXPECT_EQ(said(0, 1000 * kSecond), "limit_time") << "start is now";
+  EXPECT_EQ(said(2000 * kSecond, 1000 * kSecond), "limit_time");
   EXPECT_EQ(said(2000 * kSecond, 3000 * kSecond), "");
   const auto ends = [&](int64_t end_ns) {
     v1::EndJobRequest end;
     end.set_id(7);
-    end.set_end_ns(end_ns);
+    *end.mutable_end_time() = TimestampMessage(end_ns);
     v1::EndJobResponse ended;
     const ServiceStatus status = service_->EndJob(end, ended);
-    return status ? "" : status.error().message.substr(0, 6);
+    return status ? "" : status.error().violations.at(0).field;
   };
-  EXPECT_EQ(ends(-1), "end_ns");
-  EXPECT_EQ(ends(kMost), "end_ns");
-  EXPECT_EQ(ends(1000 * kSecond), "end_ns");
+  EXPECT_EQ(ends(-1), "end_time");
+  EXPECT_EQ(ends(kMost), "end_time");
+  EXPECT_EQ(ends(1000 * kSecond), "end_time");
   EXPECT_EQ(ends(1999 * kSecond), "") << "within the tolerance for clocks and whole seconds";
-  EXPECT_EQ(Listed(true).jobs(0).end_ns(), 2000 * kSecond)
+  EXPECT_EQ(Nanoseconds(Listed(true).jobs(0).end_time()), 2000 * kSecond)
       << "the stored end is not before the start";
 }
 
@@ -235,14 +263,14 @@ TEST_F(PlacementCallsTest, JobWithAStartInTheFutureCanBeEnded) {
   v1::RegisterJobRequest job;
   job.set_id(7);
   job.add_nodes()->set_name("host1");
-  job.set_start_ns(4'000'000'000 * kSecond);
+  *job.mutable_start_time() = TimestampMessage(4'000'000'000 * kSecond);
   v1::RegisterJobResponse registered;
   ASSERT_TRUE(service_->RegisterJob(job, registered));
   v1::EndJobRequest end;
   end.set_id(7);
   v1::EndJobResponse ended;
   EXPECT_TRUE(service_->EndJob(end, ended));
-  EXPECT_EQ(Listed(true).jobs(0).end_ns(), 4'000'000'000 * kSecond);
+  EXPECT_EQ(Nanoseconds(Listed(true).jobs(0).end_time()), 4'000'000'000 * kSecond);
 }
 
 TEST_F(PlacementCallsTest, DuplicateNodeCountsOnce) {
@@ -292,7 +320,7 @@ TEST_F(PlacementCallsTest, RegisteredJobsSurviveARestart) {
   EXPECT_EQ(Listed(false).jobs(0).id(), 7u);
   EXPECT_THAT(Listed(true).jobs(), SizeIs(2));
   Publish(Seen());
-  EXPECT_EQ(Ask(Nodes(1)).offered(), 3u);
+  EXPECT_EQ(Ask(Nodes(1)).suitable_count(), 3u);
   service_.reset();
 }
 

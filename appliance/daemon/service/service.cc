@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "analytics/job/host_name.h"
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/replay_report.h"
 #include "appliance/common/report/telemetry_report.h"
 #include "appliance/daemon/history/history_store.h"
 #include "appliance/daemon/history/job_file.h"
 #include "appliance/daemon/service/doctor.h"
+#include "appliance/daemon/service/job_summary.h"
 #include "appliance/daemon/service/page.h"
 #include "dataplane/source/wall_clock.h"
 #include "rocescope/v1/service.pb.h"
@@ -37,9 +39,9 @@ void FillAgent(const AgentState& agent, const topology::Fabric* fabric, v1::Host
   out.set_version(agent.version);
   out.set_peer(agent.peer);
   out.set_connected(agent.connected);
-  out.set_left(agent.left);
+  out.set_stopped(agent.left);
   out.set_in_topology(IsInTopology(fabric, agent.host));
-  out.set_last_message_ns(ToNanoseconds(agent.received_at));
+  *out.mutable_last_message_time() = TimestampMessage(agent.received_at);
   out.set_sessions(agent.sessions);
   out.set_connections(agent.connections);
   out.set_batches(agent.batches);
@@ -48,19 +50,20 @@ void FillAgent(const AgentState& agent, const topology::Fabric* fabric, v1::Host
   out.set_lost_batches(agent.lost_batches);
   out.set_lost_bytes(agent.lost_bytes);
   out.set_discarded_batches(agent.discarded_batches);
-  out.set_paused_bytes(agent.paused_bytes);
+  out.set_buffered_bytes(agent.paused_bytes);
   out.set_log_lines(agent.log_lines);
   out.set_log_lines_cut(agent.log_lines_cut);
-  out.set_has_clock(agent.clock_ahead.has_value());
-  out.set_clock_ahead_ns(agent.clock_ahead.value_or(Duration(0)).count());
-  out.set_clock_error_ns(agent.clock_error.count());
+  if (agent.clock_ahead) {
+    *out.mutable_clock_offset() = DurationMessage(*agent.clock_ahead);
+    *out.mutable_clock_uncertainty() = DurationMessage(agent.clock_error);
+  }
   for (const std::string& trouble : agent.problems) out.add_problems(trouble);
 }
 
 void FillSource(const SourceState& source, const topology::Fabric* fabric, v1::Source& out) {
   const SourceStatistics& counted = source.statistics;
   out.set_name(source.name);
-  out.set_kind(std::string(NameOf(source.kind)));
+  out.set_kind(EnumOf<v1::Source::Kind>(NameOf(source.kind)));
   for (const ListenAddress& address : source.listens) out.add_listens(ToString(address));
   FillLedger(counted.frames.ledger, *out.mutable_ledger());
   out.set_bytes(counted.bytes);
@@ -68,7 +71,8 @@ void FillSource(const SourceState& source, const topology::Fabric* fabric, v1::S
   out.set_records(counted.records);
   out.set_records_dropped(counted.records_dropped);
   out.set_flows_open(counted.flows_open);
-  if (counted.received_any) out.set_last_arrival_ns(ToNanoseconds(counted.last_arrival));
+  if (counted.received_any)
+    *out.mutable_last_arrival_time() = TimestampMessage(counted.last_arrival);
   out.set_error(source.error);
   for (const std::string& trouble : source.problems) out.add_problems(trouble);
   for (const PortFindings& port : source.ports) FillPort(port, *out.add_ports());
@@ -153,31 +157,12 @@ ServiceStatus Service::NeedTopology() const {
                 "the appliance has no topology: set the key `topology` in its configuration");
 }
 
-ServiceResult<Service::Paged> Service::Page(const std::string& token) {
-  if (token.empty()) {
-    auto answer = Answered();
-    if (!answer) return tl::unexpected(answer.error());
-    return Paged{.answer = *std::move(answer)};
-  }
-  const auto parsed = ParsePageToken(token);
-  if (!parsed) {
-    return RefuseFields({"page_token"},
-                        "not a token of this appliance; leave it empty for the first page");
-  }
-  auto answer = parsed->version > began_ ? views_.Of(parsed->version - began_) : nullptr;
-  if (!answer) {
-    return Refuse(ServiceFault::kPageForgotten,
-                  "page_token: the snapshot of this list is no longer available; start again with "
-                  "the first page");
-  }
-  return Paged{.answer = std::move(answer), .first = parsed->offset};
-}
-
-PageEnd EndOfPage(uint64_t first, uint32_t asked, uint64_t elements, uint64_t version) {
-  PageEnd page;
-  page.end = std::min(elements, std::min(first, elements) + PageSize(asked));
-  if (page.end < elements) page.next = ToText({.version = version, .offset = page.end});
-  return page;
+ServiceResult<std::string> Service::JobIdOf(const Snapshot& snapshot,
+                                            const std::string& name) const {
+  if (name.empty()) return std::string();
+  const auto found = FindJob(snapshot, name);
+  if (!found) return tl::unexpected(NoSuchJob(name));
+  return snapshot.attribution->jobs[*found].job.id;
 }
 
 ServiceError Service::NoSuchJob(std::string_view name) const {
@@ -225,26 +210,30 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
                 : answer && HasReceivedAny(sources) ? v1::Health::STATE_SERVING
                                                     : v1::Health::STATE_WAITING);
   out.set_version(version_);
-  out.set_started_ns(ToNanoseconds(daemon_.started_at()));
-  out.set_now_ns(ToNanoseconds(now));
+  *out.mutable_start_time() = TimestampMessage(daemon_.started_at());
+  *out.mutable_current_time() = TimestampMessage(now);
   if (answer) {
-    answer->FillAge(*out.mutable_age());
-    out.set_analysis_duration_ns(answer->answer().took.count());
+    answer->FillMetadata(*out.mutable_snapshot());
+    *out.mutable_analysis_duration() = DurationMessage(answer->answer().took);
   }
   out.set_has_topology(daemon_.fabric() != nullptr);
   return {};
 }
 
-ServiceStatus Service::ListSources(const v1::ListSourcesRequest&, v1::ListSourcesResponse& out) {
-  for (const SourceState& source : daemon_.Sources()) {
-    FillSource(source, daemon_.fabric().get(), *out.add_sources());
-  }
-  return {};
+ServiceStatus Service::ListSources(const v1::ListSourcesRequest& in, v1::ListSourcesResponse& out) {
+  const auto list = ReadListRequest(in);
+  if (!list) return tl::unexpected(list.error());
+  std::vector<SourceState> sources = daemon_.Sources();
+  std::ranges::sort(sources, {}, &SourceState::name);
+  const auto fill = [&](uint64_t i, v1::Source& source) {
+    FillSource(sources[i], daemon_.fabric().get(), source);
+  };
+  return FillPage(*list, 0, sources.size(), fill, *out.mutable_sources(), out);
 }
 
 ServiceStatus Service::Doctor(const v1::DoctorRequest&, v1::DoctorResponse& out) {
   const auto answer = views_.Latest();
-  if (answer) answer->FillAge(*out.mutable_age());
+  if (answer) answer->FillMetadata(*out.mutable_snapshot());
   const DoctorInput input = {.sources = daemon_.Sources(),
                              .senders = daemon_.LastSenders(),
                              .answer = answer ? &answer->snapshot() : nullptr,

@@ -8,60 +8,24 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "appliance/daemon/core/daemon.h"
 #include "appliance/daemon/service/answer_view.h"
 #include "appliance/daemon/service/event_log.h"
 #include "appliance/daemon/service/job_registry.h"
+#include "appliance/daemon/service/page.h"
 #include "appliance/daemon/service/service_error.h"
 #include "appliance/daemon/service/traffic_counters.h"
 
 namespace rocescope {
 
 namespace v1 {
-class DoctorRequest;
-class DoctorResponse;
-class EndJobRequest;
-class EndJobResponse;
-class FindPathsRequest;
-class FindPathsResponse;
-class GetDependenciesRequest;
-class GetDependenciesResponse;
-class GetHealthRequest;
-class GetJobHistoryRequest;
-class GetJobHistoryResponse;
-class GetJobRequest;
-class GetJobResponse;
-class GetLinkHistoryRequest;
-class GetLinkHistoryResponse;
-class GetServiceLevelsRequest;
-class GetServiceLevelsResponse;
-class GetTopologyRequest;
-class Health;
-class ListAnomaliesRequest;
-class ListAnomaliesResponse;
-class ListFindingsRequest;
-class ListFindingsResponse;
-class ListHotspotsRequest;
-class ListHotspotsResponse;
-class ListJobsRequest;
-class ListJobsResponse;
-class ListLinkLoadsRequest;
-class ListLinkLoadsResponse;
-class ListNodeSwitchesRequest;
-class ListNodeSwitchesResponse;
-class ListPastEventsRequest;
-class ListPastEventsResponse;
-class ListRegisteredJobsRequest;
-class ListRegisteredJobsResponse;
-class ListSourcesRequest;
-class ListSourcesResponse;
-class RankNodesRequest;
-class RankNodesResponse;
-class RegisterJobRequest;
-class RegisterJobResponse;
-class Topology;
+#define ROCESCOPE_CALL(service, name, request, response, path, access) \
+  class request;                                                       \
+  class response;
+#include "rocescope/v1/service_calls.inc"
 }  // namespace v1
 
 class HistoryStore;
@@ -74,41 +38,11 @@ class Service {
   Service(Daemon& daemon, std::string version, HistoryStore* history = nullptr,
           JobFile* jobs = nullptr);
 
-  ServiceStatus GetHealth(const v1::GetHealthRequest& request, v1::Health& out);
-  ServiceStatus ListSources(const v1::ListSourcesRequest& request, v1::ListSourcesResponse& out);
-  ServiceStatus Doctor(const v1::DoctorRequest& request, v1::DoctorResponse& out);
-
-  ServiceStatus ListJobs(const v1::ListJobsRequest& request, v1::ListJobsResponse& out);
-  ServiceStatus GetJob(const v1::GetJobRequest& request, v1::GetJobResponse& out);
-
-  ServiceStatus RegisterJob(const v1::RegisterJobRequest& request, v1::RegisterJobResponse& out);
-  ServiceStatus EndJob(const v1::EndJobRequest& request, v1::EndJobResponse& out);
-  ServiceStatus ListRegisteredJobs(const v1::ListRegisteredJobsRequest& request,
-                                   v1::ListRegisteredJobsResponse& out);
-
-  ServiceStatus GetTopology(const v1::GetTopologyRequest& request, v1::Topology& out);
-  ServiceStatus ListLinkLoads(const v1::ListLinkLoadsRequest& request,
-                              v1::ListLinkLoadsResponse& out);
-  ServiceStatus FindPaths(const v1::FindPathsRequest& request, v1::FindPathsResponse& out);
-  ServiceStatus ListHotspots(const v1::ListHotspotsRequest& request, v1::ListHotspotsResponse& out);
-  ServiceStatus ListNodeSwitches(const v1::ListNodeSwitchesRequest& request,
-                                 v1::ListNodeSwitchesResponse& out);
-  ServiceStatus RankNodes(const v1::RankNodesRequest& request, v1::RankNodesResponse& out);
-
-  ServiceStatus ListFindings(const v1::ListFindingsRequest& request, v1::ListFindingsResponse& out);
-  ServiceStatus ListAnomalies(const v1::ListAnomaliesRequest& request,
-                              v1::ListAnomaliesResponse& out);
-  ServiceStatus GetServiceLevels(const v1::GetServiceLevelsRequest& request,
-                                 v1::GetServiceLevelsResponse& out);
-  ServiceStatus GetDependencies(const v1::GetDependenciesRequest& request,
-                                v1::GetDependenciesResponse& out);
-
-  ServiceStatus ListPastEvents(const v1::ListPastEventsRequest& request,
-                               v1::ListPastEventsResponse& out);
-  ServiceStatus GetLinkHistory(const v1::GetLinkHistoryRequest& request,
-                               v1::GetLinkHistoryResponse& out);
-  ServiceStatus GetJobHistory(const v1::GetJobHistoryRequest& request,
-                              v1::GetJobHistoryResponse& out);
+  // Declares one function for each call without a stream:
+  //   ServiceStatus ListJobs(const v1::ListJobsRequest& request, v1::ListJobsResponse& out);
+#define ROCESCOPE_CALL(service, name, request, response, path, access) \
+  ServiceStatus name(const v1::request& in, v1::response& out);
+#include "rocescope/v1/service_calls.inc"
 
   // Sets the problem of the last reload of configuration and host files, which GetHealth reports;
   // empty: the reload succeeded.
@@ -126,19 +60,22 @@ class Service {
   const HistoryStore* history() const { return history_; }
 
  private:
-  // The newest snapshot, or the snapshot of a page token.
+  // A list request, and the snapshot of its page token or the newest snapshot.
   struct Paged {
+    ListRequest list;
     std::shared_ptr<const AnswerView> answer;
-    uint64_t first = 0;  // index of the first element of the page
   };
   ServiceResult<std::shared_ptr<const AnswerView>> Answered();
-  ServiceResult<Paged> Page(const std::string& token);
+  template <typename Request>
+  ServiceResult<Paged> Page(const Request& request);
   // Version of the snapshot in page tokens. Unlike Answer::version it is unique across restarts.
   uint64_t PageVersion(const AnswerView& answer) const { return began_ + answer.answer().version; }
   ServiceResult<std::shared_ptr<const AnswerView>> AnsweredWithTopology();
   ServiceStatus NeedTopology() const;
   ServiceStatus NeedHistory() const;
 
+  // Returns the id of the job with this id, number or name; empty for an empty name.
+  ServiceResult<std::string> JobIdOf(const Snapshot& snapshot, const std::string& name) const;
   // Returns the error for a job that the snapshot does not contain.
   ServiceError NoSuchJob(std::string_view name) const;
 
@@ -169,13 +106,23 @@ class Service {
   TrafficCounters traffic_;
 };
 
-// Computes the end of the page that starts at `first` in a list of `elements`, and the token of the
-// next page (empty if there is none). `version` is PageVersion of the snapshot; 0 for lists without
-// a snapshot.
-struct PageEnd {
-  uint64_t end = 0;
-  std::string next;
-};
-PageEnd EndOfPage(uint64_t first, uint32_t asked, uint64_t elements, uint64_t version);
+template <typename Request>
+ServiceResult<Service::Paged> Service::Page(const Request& request) {
+  auto list = ReadListRequest(request);
+  if (!list) return tl::unexpected(list.error());
+  if (!list->token) {
+    auto answer = Answered();
+    if (!answer) return tl::unexpected(answer.error());
+    return Paged{.list = *std::move(list), .answer = *std::move(answer)};
+  }
+  const uint64_t version = list->token->version;
+  auto answer = version > began_ ? views_.Of(version - began_) : nullptr;
+  if (!answer) {
+    return Refuse(ServiceFault::kPageForgotten,
+                  "page_token: the snapshot of this list is no longer available; start again with "
+                  "the first page");
+  }
+  return Paged{.list = *std::move(list), .answer = std::move(answer)};
+}
 
 }  // namespace rocescope

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "appliance/api/message_value.h"
 #include "appliance/daemon/service/service_fixture.h"
 #include "rocescope/v1/service.pb.h"
 
@@ -32,7 +33,7 @@ TEST_F(ServiceTest, MissingSnapshotIsAnError) {
   v1::Health health;
   ASSERT_TRUE(service_->GetHealth({}, health));
   EXPECT_EQ(health.state(), v1::Health::STATE_WAITING);
-  EXPECT_FALSE(health.has_age());
+  EXPECT_FALSE(health.has_snapshot());
   EXPECT_TRUE(health.has_topology());
 }
 
@@ -42,7 +43,7 @@ TEST_F(ServiceTest, IsWaitingUntilTelemetryArrives) {
   v1::Health health;
   ASSERT_TRUE(service_->GetHealth({}, health));
   EXPECT_EQ(health.state(), v1::Health::STATE_WAITING);
-  EXPECT_TRUE(health.has_age());
+  EXPECT_TRUE(health.has_snapshot());
 }
 
 // If half of the records were dropped, the absence of findings proves nothing.
@@ -63,14 +64,14 @@ TEST_F(ServiceTest, DroppedRecordsAreAProblemAndPartOfTheCoverage) {
   v1::ListFindingsResponse findings;
   ASSERT_TRUE(service_->ListFindings({}, findings));
   EXPECT_THAT(findings.findings(), IsEmpty());
-  EXPECT_EQ(findings.coverage().given_up(), health.problems(0));
+  EXPECT_EQ(findings.coverage().records_dropped(), health.problems(0));
   Publish(snapshot());
   v1::Health after;
   ASSERT_TRUE(service_->GetHealth({}, after));
   EXPECT_THAT(after.problems(), IsEmpty());
   v1::ListFindingsResponse whole;
   ASSERT_TRUE(service_->ListFindings({}, whole));
-  EXPECT_EQ(whole.coverage().given_up(), "");
+  EXPECT_EQ(whole.coverage().records_dropped(), "");
 }
 
 TEST_F(ServiceTest, FailedReloadIsAProblemUntilOneSucceeds) {
@@ -118,7 +119,7 @@ TEST_F(ServiceTest, FindsAJobByIdNumberAndName) {
     ASSERT_TRUE(service_->GetJob(request, response)) << name;
     EXPECT_EQ(response.job().id(), "nccl-1");
     EXPECT_EQ(response.summary().allocation().name(), "pretrain");
-    EXPECT_EQ(response.age().version(), 1u);
+    EXPECT_EQ(response.snapshot().version(), 1u);
   }
 }
 
@@ -160,7 +161,7 @@ TEST_F(ServiceTest, AllPagesComeFromTheSnapshotOfTheFirst) {
   ASSERT_THAT(second.jobs(), SizeIs(1));
   EXPECT_EQ(second.jobs(0).id(), "nccl-2");
   EXPECT_EQ(second.next_page_token(), "");
-  EXPECT_EQ(second.age().version(), first.age().version());
+  EXPECT_EQ(second.snapshot().version(), first.snapshot().version());
 }
 
 TEST_F(ServiceTest, PageOfADroppedSnapshotIsAnError) {
@@ -177,9 +178,48 @@ TEST_F(ServiceTest, PageOfADroppedSnapshotIsAnError) {
   }
   request.set_page_token(first.next_page_token());
   EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, request), ServiceFault::kPageForgotten);
-  request.set_page_token("1.1");  // a token of another process
+  PageToken other = ParsePageToken(first.next_page_token()).value();
+  other.version = 1;  // as if it came from another process
+  request.set_page_token(ToText(other));
   EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, request), ServiceFault::kPageForgotten);
   request.set_page_token("next, please");
+  EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, request), ServiceFault::kBadRequest);
+}
+
+TEST_F(ServiceTest, ListsAreFilteredAndSorted) {
+  OpenDaemon(kFabric);
+  Publish(TwoJobs());
+  v1::ListJobsRequest request;
+  request.set_order_by("id desc");
+  request.set_page_size(1);
+  v1::ListJobsResponse sorted;
+  ASSERT_TRUE(service_->ListJobs(request, sorted));
+  EXPECT_EQ(sorted.jobs(0).id(), "nccl-2");
+  EXPECT_EQ(sorted.total_size(), 2u);
+  request.set_page_token(sorted.next_page_token());
+  v1::ListJobsResponse rest;
+  ASSERT_TRUE(service_->ListJobs(request, rest));
+  EXPECT_EQ(rest.jobs(0).id(), "nccl-1");
+  EXPECT_EQ(rest.next_page_token(), "");
+
+  v1::ListJobsRequest one;
+  one.set_filter("id = nccl-2");
+  v1::ListJobsResponse filtered;
+  ASSERT_TRUE(service_->ListJobs(one, filtered));
+  EXPECT_EQ(filtered.total_size(), 1u);
+  one.set_filter("no_such_field = 1");
+  EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, one), ServiceFault::kBadRequest);
+}
+
+TEST_F(ServiceTest, PagesOfOneListComeFromOneRequest) {
+  OpenDaemon(kFabric);
+  Publish(TwoJobs());
+  v1::ListJobsRequest request;
+  request.set_page_size(1);
+  v1::ListJobsResponse first;
+  ASSERT_TRUE(service_->ListJobs(request, first));
+  request.set_page_token(first.next_page_token());
+  request.set_filter("id != nccl-1");
   EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, request), ServiceFault::kBadRequest);
 }
 
@@ -211,7 +251,7 @@ TEST_F(ServiceTest, FindsPathsBetweenEndpoints) {
     request.set_destination(destination);
     v1::FindPathsResponse response;
     EXPECT_TRUE(service_->FindPaths(request, response)) << source;
-    return response.total();
+    return response.total_size();
   };
   EXPECT_EQ(count("host0", "host2"), 1u);
   EXPECT_EQ(count("host0:mlx5_0", "host2:gpu:0"), 1u);
@@ -250,10 +290,10 @@ TEST_F(ServiceTest, LinkLoadsAreUtilisations) {
   v1::ListLinkLoadsResponse response;
   ASSERT_TRUE(service_->ListLinkLoads({}, response));
   ASSERT_THAT(response.loads(), SizeIs(2));
-  EXPECT_DOUBLE_EQ(response.loads(0).use(), 0.25);
-  EXPECT_EQ(response.loads(0).source(), "counters");
-  EXPECT_EQ(response.loads(1).use(), -1) << "not known";
-  EXPECT_EQ(response.until_ns(), 2'000'000'000);
+  EXPECT_DOUBLE_EQ(response.loads(0).utilization(), 0.25);
+  EXPECT_EQ(response.loads(0).source(), v1::LinkLoad::SOURCE_COUNTERS);
+  EXPECT_EQ(response.loads(1).utilization(), -1) << "not known";
+  EXPECT_EQ(Nanoseconds(response.end_time()), 2'000'000'000);
 }
 
 TEST_F(ServiceTest, BlastRadiusOfASwitchIsItsSenders) {

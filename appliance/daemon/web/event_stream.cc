@@ -14,7 +14,7 @@ namespace {
 
 void Append(const v1::Event& event, std::string& text) {
   if (event.cursor() != 0) text += fmt::format("id: {}\n", event.cursor());
-  text += fmt::format("event: {}\ndata: ", event.kind());
+  text += fmt::format("event: {}\ndata: ", v1::Event::Kind_Name(event.kind()));
   AppendJson(event, false, text);  // on one line
   text += "\n\n";
 }

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "appliance/api/message_value.h"
 #include "appliance/common/report/message_json.h"
 #include "appliance/daemon/web/event_stream.h"
 #include "appliance/daemon/web/page_files.h"
@@ -51,6 +52,21 @@ bool SetField(const FieldDescriptor& field, const std::string& text, Message& re
     reflection.AddString(&request, &field, text);
     return true;
   }
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    using google::protobuf::DynamicCastToGenerated;
+    Message* const message = reflection.MutableMessage(&request, &field);
+    if (auto* time = DynamicCastToGenerated<google::protobuf::Timestamp>(message)) {
+      return ParseText(text, *time);
+    }
+    auto* const duration = DynamicCastToGenerated<google::protobuf::Duration>(message);
+    return duration != nullptr && ParseText(text, *duration);
+  }
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
+    const auto* const value = field.enum_type()->FindValueByName(text);
+    if (value == nullptr) return false;
+    reflection.SetEnum(&request, &field, value);
+    return true;
+  }
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
     if (text != "true" && text != "false") return false;
     reflection.SetBool(&request, &field, text == "true");
@@ -76,6 +92,22 @@ bool SetField(const FieldDescriptor& field, const std::string& text, Message& re
   if (field.cpp_type() != FieldDescriptor::CPPTYPE_UINT32 || !Parse(text, number)) return false;
   reflection.SetUInt32(&request, &field, number);
   return true;
+}
+
+// Describes the valid values of a parameter.
+std::string ValuesOf(const FieldDescriptor& field) {
+  if (field.enum_type() != nullptr) {
+    std::string names;
+    for (int i = 0; i < field.enum_type()->value_count(); ++i) {
+      names += (i > 0 ? ", " : "one of ") + field.enum_type()->value(i)->name();
+    }
+    return names;
+  }
+  if (field.message_type() == google::protobuf::Timestamp::descriptor()) {
+    return "a time such as 2026-01-31T12:00:00Z";
+  }
+  if (field.message_type() != nullptr) return "a duration such as 60s";
+  return field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL ? "true or false" : "a whole number";
 }
 
 ServiceError UnknownParameter(const std::string& name, const std::vector<std::string_view>& known) {
@@ -107,11 +139,8 @@ ServiceStatus FillRequest(const RequestTarget& target, Message& request) {
       return tl::unexpected(UnknownParameter(name, known));
     }
     if (!SetField(*field, value, request)) {
-      return RefuseFields(
-          {name}, fmt::format("expected {}, found \"{}\"",
-                              field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL ? "true or false"
-                                                                                 : "a whole number",
-                              value));
+      return RefuseFields({name},
+                          fmt::format("expected {}, found \"{}\"", ValuesOf(*field), value));
     }
   }
   return {};
@@ -144,46 +173,33 @@ struct Caller<call> {
   }
 };
 
-HttpResponse Dependencies(Service& service, const RequestTarget& target) {
-  v1::GetDependenciesRequest request;
-  for (const auto& [name, value] : target.query) {
-    const bool is_radius = name == "blast_radius";
-    if ((!is_radius && name != "needs") || target.query.size() > 1) {
-      return JsonError(
-          {.fault = ServiceFault::kBadRequest,
-           .message = "exactly one parameter is required: blast_radius=ELEMENT or needs=ELEMENT"});
-    }
-    request.set_question(is_radius ? v1::Dependency::QUESTION_BLAST_RADIUS
-                                   : v1::Dependency::QUESTION_NEEDS);
-    request.set_element(value);
-  }
-  return Call(service, &Service::GetDependencies, request);
-}
-
 struct Route {
-  std::string_view path;  // relative to kApiRoot
-  HttpResponse (*run)(Service&, const RequestTarget&);
+  std::string_view path;                                // "/api/v1/jobs/{id}"
+  HttpResponse (*run)(Service&, const RequestTarget&);  // null: a stream of events
 };
-constexpr std::array kRoutes = {
-    Route{"health", Caller<&Service::GetHealth>::Run},
-    Route{"sources", Caller<&Service::ListSources>::Run},
-    Route{"doctor", Caller<&Service::Doctor>::Run},
-    Route{"jobs", Caller<&Service::ListJobs>::Run},
-    Route{"registered-jobs", Caller<&Service::ListRegisteredJobs>::Run},
-    Route{"topology", Caller<&Service::GetTopology>::Run},
-    Route{"links", Caller<&Service::ListLinkLoads>::Run},
-    Route{"paths", Caller<&Service::FindPaths>::Run},
-    Route{"hotspots", Caller<&Service::ListHotspots>::Run},
-    Route{"node-switches", Caller<&Service::ListNodeSwitches>::Run},
-    Route{"rank-nodes", Caller<&Service::RankNodes>::Run},
-    Route{"findings", Caller<&Service::ListFindings>::Run},
-    Route{"anomalies", Caller<&Service::ListAnomalies>::Run},
-    Route{"service-levels", Caller<&Service::GetServiceLevels>::Run},
-    Route{"dependencies", Dependencies},
-    Route{"history/events", Caller<&Service::ListPastEvents>::Run},
-    Route{"history/links", Caller<&Service::GetLinkHistory>::Run},
-    Route{"history/jobs", Caller<&Service::GetJobHistory>::Run},
+constexpr Route kRoutes[] = {
+#define ROCESCOPE_CALL(service, name, request, response, path, access) \
+  Route{path, Caller<&Service::name>::Run},
+#define ROCESCOPE_STREAM(service, name, request, response, path, access) Route{path, nullptr},
+#include "rocescope/v1/service_calls.inc"
 };
+
+// Matches a path with at most one parameter, the last segment: {id} takes the rest of the path.
+// Returns the target with the parameter among the query parameters, or nullopt.
+std::optional<RequestTarget> Match(const Route& route, const RequestTarget& target) {
+  const size_t brace = route.path.find('{');
+  if (route.path.empty()) return std::nullopt;  // gRPC only
+  if (brace == std::string_view::npos) {
+    return route.path == target.path ? std::optional(target) : std::nullopt;
+  }
+  if (!target.path.starts_with(route.path.substr(0, brace)) || target.path.size() == brace) {
+    return std::nullopt;
+  }
+  const std::string name(route.path.substr(brace + 1, route.path.size() - brace - 2));
+  RequestTarget matched = target;
+  matched.query[name] = target.path.substr(brace);
+  return matched;
+}
 
 HttpResponse Events(Service& service, const HttpRequest& request, const RequestTarget& target) {
   if (const auto sound = CheckParameters(target, {"cursor"}); !sound) {
@@ -205,11 +221,10 @@ HttpResponse Events(Service& service, const HttpRequest& request, const RequestT
 }  // namespace
 
 std::vector<std::string> JsonPaths() {
-  std::vector<std::string> paths;
-  for (const std::string_view path : {"events", "jobs/{id}", "openapi.json"}) {
-    paths.push_back(fmt::format("{}{}", kApiRoot, path));
+  std::vector<std::string> paths = {fmt::format("{}openapi.json", kApiRoot)};
+  for (const Route& route : kRoutes) {
+    if (!route.path.empty()) paths.emplace_back(route.path);
   }
-  for (const Route& route : kRoutes) paths.push_back(fmt::format("{}{}", kApiRoot, route.path));
   return paths;
 }
 
@@ -254,28 +269,21 @@ HttpResponse JsonError(const ServiceError& error, std::optional<unsigned> status
 }
 
 HttpResponse AnswerJson(Service& service, const HttpRequest& request, const RequestTarget& target) {
-  const std::string_view path = std::string_view(target.path).substr(kApiRoot.size());
-  constexpr std::string_view kJob = "jobs/";
-  const auto without_parameters = CheckParameters(target, {});
-  if (path == "openapi.json") {
+  if (target.path == fmt::format("{}openapi.json", kApiRoot)) {
+    const auto without_parameters = CheckParameters(target, {});
     if (!without_parameters) return JsonError(without_parameters.error());
     return {.content_type = kJson, .body = std::string(ApiFiles().front().content)};
   }
-  if (path == "events") return Events(service, request, target);
-  if (path.starts_with(kJob) && path.size() > kJob.size()) {
-    if (!without_parameters) return JsonError(without_parameters.error());
-    v1::GetJobRequest job;
-    job.set_id(std::string(path.substr(kJob.size())));
-    return Call(service, &Service::GetJob, job);
-  }
-  std::vector<std::string_view> known = {"events", "jobs/ID", "openapi.json"};
   for (const Route& route : kRoutes) {
-    if (route.path == path) return route.run(service, target);
-    known.push_back(route.path);
+    const auto matched = Match(route, target);
+    if (!matched) continue;
+    return route.run == nullptr ? Events(service, request, target) : route.run(service, *matched);
   }
+  const std::vector<std::string> paths = JsonPaths();
+  const std::vector<std::string_view> known(paths.begin(), paths.end());
   return JsonError(
       {.fault = ServiceFault::kUnknownPath,
-       .message = fmt::format("unknown path {}{}{}", kApiRoot, path, DidYouMean(path, known))});
+       .message = fmt::format("unknown path {}{}", target.path, DidYouMean(target.path, known))});
 }
 
 }  // namespace rocescope

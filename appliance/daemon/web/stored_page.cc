@@ -92,6 +92,21 @@ std::string TextOf(const Message& message, const char* field) {
   return found == nullptr ? "" : message.GetReflection()->GetString(message, found);
 }
 
+// Copies the elements of a page to `all`. The list is the first repeated message field of a
+// response; all other fields are the same on every page.
+void AppendList(Message& page, Message& all) {
+  const auto& type = *page.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (!field.is_repeated() || field.message_type() == nullptr) continue;
+    const auto& reflection = *page.GetReflection();
+    for (int k = 0; k < reflection.FieldSize(page, &field); ++k) {
+      reflection.AddMessage(&all, &field)->CopyFrom(reflection.GetRepeatedMessage(page, &field, k));
+    }
+    return;
+  }
+}
+
 // Builds a JSON object from API paths to responses.
 class Stored {
  public:
@@ -115,7 +130,11 @@ class Stored {
       next = TextOf(page, "next_page_token");
       SetText(page, "next_page_token", "");
       SetText(request, "page_token", next);
-      all.MergeFrom(page);
+      if (pages == 0) {
+        all.Swap(&page);
+      } else {
+        AppendList(page, all);
+      }
     } while (!next.empty() && ++pages < kMaxPages);
     json_ += fmt::format("{}\"/api/v1/{}\":", json_.empty() ? "" : ",\n", path);
     AppendJson(all, false, json_);

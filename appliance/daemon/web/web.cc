@@ -94,7 +94,7 @@ HttpResponse WebRefusal(const HttpRefusal& refusal) {
 
 HttpGate WebGate(const GrpcConfig& config) {
   return [roles = CallerRoles(config)](const std::vector<std::string>& names) -> std::string {
-    if ((roles.Of(names) & kReaders) != 0) return "";
+    if ((roles.Of(names) & kReadAccess) != 0) return "";
     return WhyNotAllowed(names, "read over HTTP");
   };
 }

@@ -44,10 +44,11 @@ class WebTest : public ServiceTest {
 TEST_F(WebTest, EveryCallAnswers) {
   OpenDaemon(kFabric);
   Publish(TwoJobs());
-  for (const char* path : {"health", "sources", "jobs", "jobs/4711", "topology", "links",
-                           "paths?source=host0&destination=host1", "hotspots?page_size=3",
-                           "node-switches", "findings", "anomalies", "service-levels",
-                           "dependencies?needs=nccl-1", "dependencies?blast_radius=spine0"}) {
+  for (const char* path :
+       {"health", "sources", "jobs", "jobs/4711", "topology", "links",
+        "paths?source=host0&destination=host1", "hotspots?page_size=3", "node-switches", "findings",
+        "anomalies", "service-levels", "dependencies?question=QUESTION_NEEDS&element=nccl-1",
+        "dependencies?question=QUESTION_BLAST_RADIUS&element=spine0"}) {
     EXPECT_TRUE(Json(std::string("/api/v1/") + path).is_object()) << path;
   }
 }
@@ -57,12 +58,13 @@ TEST_F(WebTest, PlacementAcceptsHostLists) {
   Publish(TwoJobs());
   const auto ranked = Json(
       "/api/v1/"
-      "rank-nodes?nodes=1&allow_missing_telemetry=true&candidates=host[1-3]&exclude=host1,host3");
+      "recommended-nodes?nodes=1&allow_missing_telemetry=true&candidates=host[1-3]&exclude=host1,"
+      "host3");
   EXPECT_EQ(ranked["chosen"], nlohmann::json({"host2"}));
   EXPECT_EQ(ranked["nodes"].size(), 1u);
-  EXPECT_EQ(ReasonOf("/api/v1/rank-nodes?nodes=1&candidates=host7", 404), "UNKNOWN_NODE");
-  EXPECT_EQ(ReasonOf("/api/v1/rank-nodes?nodes=1", 503), "NO_DATA_YET");
-  EXPECT_EQ(ReasonOf("/api/v1/rank-nodes", 400), "BAD_REQUEST");
+  EXPECT_EQ(ReasonOf("/api/v1/recommended-nodes?nodes=1&candidates=host7", 404), "UNKNOWN_NODE");
+  EXPECT_EQ(ReasonOf("/api/v1/recommended-nodes?nodes=1", 503), "NO_DATA_YET");
+  EXPECT_EQ(ReasonOf("/api/v1/recommended-nodes", 400), "BAD_REQUEST");
   EXPECT_EQ(Json("/api/v1/registered-jobs?ended=true")["jobs"].size(), 0u);
   EXPECT_THAT(MessageOf("/api/v1/registered-jobs?ended=1", 400),
               HasSubstr("ended: expected true or false, found \"1\""));
@@ -98,13 +100,14 @@ TEST_F(WebTest, TheOpenApiDocumentHasEveryPathAndParameter) {
 TEST_F(WebTest, HistoryAcceptsTimeRanges) {
   OpenDaemon(kFabric);
   for (const char* path :
-       {"events?from_ns=1700000000000000000&until_ns=1800000000000000000",
-        "links?port=leaf0:Ethernet1&step_ns=60000000000&max_points=9", "jobs?job=4711"}) {
+       {"events?start_time=2023-11-14T22:13:20Z&end_time=2027-01-15T08:00:00Z&kind=KIND_GAP",
+        "links?port=leaf0:Ethernet1&step=60s&max_points=9", "jobs?job=4711"}) {
     EXPECT_EQ(ReasonOf(std::string("/api/v1/history/") + path, 412), "NO_HISTORY") << path;
   }
-  EXPECT_THAT(MessageOf("/api/v1/history/events?from_ns=9223372036854775808", 400),
-              HasSubstr("from_ns: expected a whole number"));
-  EXPECT_THAT(MessageOf("/api/v1/history/link", 404), HasSubstr("did you mean \"history/links\"?"));
+  EXPECT_THAT(MessageOf("/api/v1/history/events?start_time=yesterday", 400),
+              HasSubstr("start_time: expected a time such as 2026-01-31T12:00:00Z"));
+  EXPECT_THAT(MessageOf("/api/v1/history/link", 404),
+              HasSubstr("did you mean \"/api/v1/history/links\"?"));
 }
 
 TEST_F(WebTest, ErrorsFollowTheApiGuideOfGoogle) {
@@ -120,7 +123,7 @@ TEST_F(WebTest, ErrorsFollowTheApiGuideOfGoogle) {
       "\n");
   Publish(TwoJobs());
   EXPECT_EQ(ReasonOf("/api/v1/jobs/nobody", 404), "UNKNOWN_JOB");
-  EXPECT_THAT(MessageOf("/api/v1/hotspot", 404), HasSubstr("did you mean \"hotspots\"?"));
+  EXPECT_THAT(MessageOf("/api/v1/hotspot", 404), HasSubstr("did you mean \"/api/v1/hotspots\"?"));
   EXPECT_THAT(MessageOf("/api/v1/jobs?page_sise=3", 400),
               HasSubstr("unknown parameter \"page_sise\"; did you mean \"page_size\"?"));
   for (const char* path : {"jobs/nobody?typo=1", "openapi.json?typo=1", "events?typo=1"}) {
@@ -159,7 +162,7 @@ TEST_F(WebTest, SixtyFourBitNumbersAreStringsAndAllFieldsArePrinted) {
   OpenDaemon(kFabric);
   Publish(TwoJobs());
   const auto jobs = Json("/api/v1/jobs");
-  EXPECT_EQ(jobs["age"]["version"], "1");
+  EXPECT_EQ(jobs["snapshot"]["version"], "1");
   EXPECT_EQ(jobs["jobs"][0]["bytes"], "0");
   EXPECT_EQ(jobs["next_page_token"], "");
 }
@@ -185,7 +188,7 @@ TEST_F(WebTest, EventsResumeAfterTheLastEventId) {
   OpenDaemon(kFabric);
   v1::Event event;
   for (const char* sentence : {"one", "two"}) {
-    event.set_kind("fault_started");
+    event.set_kind(v1::Event::KIND_FAULT_STARTED);
     event.set_sentence(sentence);
     service_->events().Append(event);
   }
@@ -195,17 +198,19 @@ TEST_F(WebTest, EventsResumeAfterTheLastEventId) {
   const uint64_t last = service_->events().last();
   HttpResponse later =
       Ask({.method = "GET", .target = "/api/v1/events", .last_event_id = std::to_string(last - 1)});
-  EXPECT_THAT(later.stream(),
-              AllOf(StartsWith("id: " + std::to_string(last) + "\nevent: fault_started\ndata: {"),
-                    HasSubstr("\"cursor\":\"" + std::to_string(last) + "\""),
-                    HasSubstr("\"sentence\":\"two\""), Not(HasSubstr("one"))));
+  EXPECT_THAT(later.stream(), AllOf(StartsWith("id: " + std::to_string(last) +
+                                               "\nevent: KIND_FAULT_STARTED\ndata: {"),
+                                    HasSubstr("\"cursor\":\"" + std::to_string(last) + "\""),
+                                    HasSubstr("\"sentence\":\"two\""), Not(HasSubstr("one"))));
   EXPECT_EQ(later.stream(), "");
   Publish(TwoJobs());
-  EXPECT_THAT(later.stream(), AllOf(StartsWith("event: answer\n"), HasSubstr("\"version\":\"1\"")));
+  EXPECT_THAT(later.stream(),
+              AllOf(StartsWith("id: " + std::to_string(last) + "\nevent: KIND_SNAPSHOT\n"),
+                    HasSubstr("\"version\":\"1\"")));
   EXPECT_EQ(Get("/api/v1/events?cursor=x").status, 400u);
   HttpResponse earlier = Get("/api/v1/events?cursor=2");
   EXPECT_THAT(earlier.stream(),
-              AllOf(HasSubstr("event: gap\n"), HasSubstr("the appliance restarted"),
+              AllOf(HasSubstr("event: KIND_GAP\n"), HasSubstr("the appliance restarted"),
                     HasSubstr("\"sentence\":\"one\"")))
       << "cursor of an earlier process";
 }

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/list_filter.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+template <typename Message>
+Message Parsed(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
+  return message;
+}
+
+bool Matches(const std::string& filter, const std::string& finding) {
+  const auto parsed = ListFilter::Parse(filter, *v1::Finding::descriptor());
+  EXPECT_TRUE(parsed) << filter << ": " << (parsed ? "" : parsed.error().message);
+  return parsed && parsed->Matches(Parsed<v1::Finding>(finding));
+}
+
+std::string ErrorOf(const std::string& filter) {
+  const auto parsed = ListFilter::Parse(filter, *v1::Finding::descriptor());
+  if (parsed) return "";
+  EXPECT_EQ(parsed.error().violations.at(0).field, "filter");
+  return parsed.error().message;
+}
+
+TEST(ListFilter, AnEmptyFilterMatchesEverything) {
+  EXPECT_TRUE(Matches("", ""));
+  EXPECT_TRUE(Matches(" \t", "kind: 'flap'"));
+}
+
+TEST(ListFilter, ComparesTextAndNumbers) {
+  EXPECT_TRUE(Matches("kind = gray_loss", "kind: 'gray_loss'"));
+  EXPECT_FALSE(Matches("kind = \"gray\"", "kind: 'gray_loss'"));
+  EXPECT_TRUE(Matches("kind:\"gray\"", "kind: 'gray_loss'")) << "contains";
+  EXPECT_TRUE(Matches("confidence >= 0.9", "confidence: 0.9"));
+  EXPECT_FALSE(Matches("confidence>0.9", "confidence: 0.9"));
+  EXPECT_TRUE(Matches("confidence < 1e-1", "confidence: -3"));
+  EXPECT_TRUE(Matches("kind != flap", "kind: 'gray_loss'"));
+}
+
+TEST(ListFilter, ComparesTimes) {
+  const std::string at = "start_time { seconds: 1700000000 nanos: 5 }";
+  EXPECT_TRUE(Matches("start_time > \"2023-11-14T22:13:20Z\"", at));
+  EXPECT_FALSE(Matches("start_time > 2023-11-14T22:13:21Z", at)) << "quotes are optional";
+  EXPECT_TRUE(Matches("place = leaf1:Ethernet0-spine0:Ethernet4 kind = a",
+                      "place: 'leaf1:Ethernet0-spine0:Ethernet4' kind: 'a'"));
+}
+
+TEST(ListFilter, UnsetMessagesHaveNoValue) {
+  EXPECT_FALSE(Matches("end_time < \"2030-01-01T00:00:00Z\"", ""));
+  EXPECT_TRUE(Matches("end_time != \"2030-01-01T00:00:00Z\"", ""));
+  EXPECT_FALSE(Matches("end_time:*", ""));
+  EXPECT_TRUE(Matches("end_time:*", "end_time { seconds: 1 }"));
+  EXPECT_TRUE(Matches("-end_time:*", ""));
+  EXPECT_TRUE(Matches("NOT end_time:*", ""));
+}
+
+TEST(ListFilter, AnyElementOfAListMatches) {
+  const std::string jobs = "affected_jobs: 'a' affected_jobs: 'b'";
+  EXPECT_TRUE(Matches("affected_jobs:b", jobs));
+  EXPECT_FALSE(Matches("affected_jobs:c", jobs));
+  EXPECT_TRUE(Matches("culprits.rank = 7", "culprits { rank: 1 } culprits { rank: 7 }"));
+  EXPECT_TRUE(Matches("reach.jobs > 1", "reach { jobs: 2 }"));
+}
+
+// As in AIP-160, OR binds more tightly than AND.
+TEST(ListFilter, CombinesConditions) {
+  const std::string finding = "kind: 'a' place: 'p' confidence: 0.5";
+  EXPECT_TRUE(Matches("kind = a AND place = p", finding));
+  EXPECT_TRUE(Matches("kind = a place = p", finding)) << "AND can be omitted";
+  EXPECT_FALSE(Matches("kind = b AND place = q OR confidence = 0.5", finding));
+  EXPECT_TRUE(Matches("(kind = b AND place = q) OR confidence = 0.5", finding));
+  EXPECT_FALSE(Matches("NOT (kind = a)", finding));
+}
+
+TEST(ListFilter, ComparesEnumeratorsByName) {
+  const auto filter = ListFilter::Parse("state = STATE_MISSED", *v1::ServiceLevel::descriptor());
+  ASSERT_TRUE(filter);
+  EXPECT_TRUE(filter->Matches(Parsed<v1::ServiceLevel>("state: STATE_MISSED")));
+  EXPECT_FALSE(filter->Matches(Parsed<v1::ServiceLevel>("state: STATE_MET")));
+  const auto wrong = ListFilter::Parse("state = missed", *v1::ServiceLevel::descriptor());
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().message, HasSubstr("expected one of STATE_UNSPECIFIED, STATE_MET"));
+}
+
+TEST(ListFilter, LargeNumbersKeepAllDigits) {
+  const auto filter = ListFilter::Parse("bytes = 9007199254740993", *v1::LinkLoad::descriptor());
+  ASSERT_TRUE(filter);
+  EXPECT_TRUE(filter->Matches(Parsed<v1::LinkLoad>("bytes: 9007199254740993")));
+  EXPECT_FALSE(filter->Matches(Parsed<v1::LinkLoad>("bytes: 9007199254740992")));
+}
+
+TEST(ListFilter, ErrorsSayWhatIsExpected) {
+  EXPECT_THAT(ErrorOf("knid = a"),
+              HasSubstr("Finding has no field \"knid\"; did you mean \"kind\"?"));
+  EXPECT_THAT(ErrorOf("kind"), HasSubstr("expected one of = != < <= > >= :, found the end"));
+  EXPECT_THAT(ErrorOf("kind ="), HasSubstr("expected a value, found the end"));
+  EXPECT_THAT(ErrorOf("confidence = high"), HasSubstr("confidence: expected a number"));
+  EXPECT_THAT(ErrorOf("kind = 'a"), HasSubstr("at byte 7: the quote is not closed"));
+  EXPECT_THAT(ErrorOf("(kind = a"), HasSubstr("expected \")\", found the end"));
+  EXPECT_THAT(ErrorOf("kind = a)"), HasSubstr("at byte 8: expected AND, OR or the end"));
+  EXPECT_THAT(ErrorOf("reach = 1"), HasSubstr("reach is a message: name one of its fields"));
+  EXPECT_THAT(ErrorOf("kind.a = 1"), HasSubstr("kind is not a message"));
+  EXPECT_THAT(ErrorOf("kind ! a"), HasSubstr("expected one of ="));
+  const auto order = ListFilter::Parse("state > STATE_MET", *v1::ServiceLevel::descriptor());
+  ASSERT_FALSE(order);
+  EXPECT_THAT(order.error().message, HasSubstr("state: expected = or !="));
+}
+
+TEST(ListFilter, LengthAndDepthAreLimited) {
+  EXPECT_THAT(ErrorOf(std::string(5000, ' ') + "kind = a"), HasSubstr("longer than 4096 bytes"));
+  EXPECT_THAT(ErrorOf(std::string(1000, '(') + "kind = a"), HasSubstr("more than 32 nested"));
+  std::string nots;
+  for (int i = 0; i < 500; ++i) nots += "NOT ";
+  EXPECT_THAT(ErrorOf(nots + "kind = a"), HasSubstr("more than 32 nested"));
+  std::string many;
+  for (int i = 0; i < 65; ++i) many += "kind = a ";
+  EXPECT_THAT(ErrorOf(many), HasSubstr("more than 64 conditions"));
+}
+
+std::vector<std::string> Ordered(const std::string& order_by) {
+  const std::vector<v1::Finding> findings = {
+      Parsed<v1::Finding>("kind: 'b' confidence: 0.5 end_time { seconds: 9 }"),
+      Parsed<v1::Finding>("kind: 'a' confidence: 0.7"),
+      Parsed<v1::Finding>("kind: 'c' confidence: 0.5 end_time { seconds: 3 }")};
+  const auto order = ListOrder::Parse(order_by, *v1::Finding::descriptor());
+  if (!order) return {order.error().message};
+  std::vector<ListOrder::Row> rows;
+  for (size_t i = 0; i < findings.size(); ++i) rows.push_back(order->RowOf(i, findings[i]));
+  order->Sort(rows);
+  std::vector<std::string> kinds;
+  for (const ListOrder::Row& row : rows) kinds.push_back(findings[row.index].kind());
+  return kinds;
+}
+
+TEST(ListOrder, SortsByKeysInTheirOrder) {
+  EXPECT_THAT(Ordered(""), ElementsAre("b", "a", "c"));
+  EXPECT_THAT(Ordered("kind"), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(Ordered("kind desc"), ElementsAre("c", "b", "a"));
+  EXPECT_THAT(Ordered("confidence"), ElementsAre("b", "c", "a")) << "stable";
+  EXPECT_THAT(Ordered(" confidence desc , kind desc "), ElementsAre("a", "c", "b"));
+  EXPECT_THAT(Ordered("end_time"), ElementsAre("a", "c", "b")) << "unset values come first";
+}
+
+TEST(ListOrder, ErrorsSayWhatIsExpected) {
+  EXPECT_THAT(Ordered("kind down"), ElementsAre(HasSubstr("expected \"asc\" or \"desc\"")));
+  EXPECT_THAT(Ordered("nothing"), ElementsAre(HasSubstr("no field \"nothing\"")));
+  EXPECT_THAT(Ordered("affected_jobs"), ElementsAre(HasSubstr("not a single value")));
+  EXPECT_THAT(Ordered("reach"), ElementsAre(HasSubstr("not a single value")));
+  EXPECT_THAT(Ordered("kind, kind desc"), ElementsAre(HasSubstr("different fields")));
+  EXPECT_THAT(Ordered("kind,place,direction,confidence,start_time,end_time,detection_time,sentence,"
+                      "recommended_action"),
+              ElementsAre(HasSubstr("at most 8 different fields")));
+}
+
+}  // namespace
+}  // namespace rocescope
