@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analytics/job/job_nodes.h"
+#include "appliance/api/message_value.h"
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/message.h"
 #include "appliance/cli/command/output.h"
@@ -65,8 +66,8 @@ std::string ListText(const v1::ListRegisteredJobsResponse& listed) {
                    {.title = "DETECTED AS"}});
   for (const v1::RegisteredJob& job : listed.jobs()) {
     table.Add({fmt::format("{}", job.id()), job.name(), job.user(),
-               job.ended() ? "ended" : "running", TimeText(job.start_ns()), TimeText(job.end_ns()),
-               NodesOf(job), job.seen_as()});
+               job.ended() ? "ended" : "running", TimeText(Nanoseconds(job.start_time())),
+               TimeText(Nanoseconds(job.end_time())), NodesOf(job), job.observed_job_id()});
   }
   return table.Render(0);
 }
@@ -76,14 +77,16 @@ std::string ShowText(const v1::RegisteredJob& job, const v1::JobSummary* summary
       "job {} \"{}\"{}: {} on {}, {}\n", job.id(), Visible(job.name()),
       job.user().empty() ? "" : " of " + Visible(job.user()), job.ended() ? "ended" : "running",
       Counted(static_cast<uint64_t>(job.nodes_size()), "node"), NodesOf(job));
-  text += fmt::format("from {} UTC{}\n", UtcDayAndTime(job.start_ns()),
-                      job.ended() ? fmt::format(" until {}", UtcDayAndTime(job.end_ns())) : "");
+  text += fmt::format(
+      "from {} UTC{}\n", UtcDayAndTime(Nanoseconds(job.start_time())),
+      job.ended() ? fmt::format(" until {}", UtcDayAndTime(Nanoseconds(job.end_time()))) : "");
   if (summary == nullptr) return text + "no packets of this job were observed\n";
   text += fmt::format("detected as {}: {} of {} ranks on {}, {}\n", Visible(summary->id()),
                       summary->ranks_with_log(), summary->ranks(),
                       Counted(summary->hosts(), "host"), HumanBytes(summary->bytes()));
-  if (summary->period_ns() > 0) {
-    text += fmt::format("iteration period {}\n", HumanDuration(summary->period_ns()));
+  if (summary->has_iteration_period()) {
+    text += fmt::format("iteration period {}\n",
+                        HumanDuration(Nanoseconds(summary->iteration_period())));
   }
   if (!summary->straggler().empty()) {
     text += fmt::format("straggler: {}\n", Visible(summary->straggler()));
@@ -101,8 +104,12 @@ int RunJobRegister(const JobRegisterOptions& options) {
   request.set_id(options.id);
   request.set_name(options.name);
   request.set_user(options.user);
-  request.set_start_ns(ToNs(options.start_seconds));
-  request.set_limit_ns(ToNs(options.limit_seconds));
+  if (options.start_seconds != 0) {
+    *request.mutable_start_time() = TimestampMessage(ToNs(options.start_seconds));
+  }
+  if (options.limit_seconds != 0) {
+    *request.mutable_limit_time() = TimestampMessage(ToNs(options.limit_seconds));
+  }
   for (const AllocatedNode& node : options.nodes) {
     v1::JobNode& one = *request.add_nodes();
     one.set_name(node.name);
@@ -145,7 +152,7 @@ int RunJobList(const JobListOptions& options) {
 }
 
 int RunJobPlace(const JobPlaceOptions& options) {
-  v1::RankNodesRequest request;
+  v1::RecommendNodesRequest request;
   request.set_nodes(options.nodes);
   request.set_gpus(options.gpus);
   request.set_gpus_per_node(options.gpus_per_node);
@@ -156,7 +163,7 @@ int RunJobPlace(const JobPlaceOptions& options) {
   if (options.format == ReportFormat::kText) request.set_max_nodes(1);
   const auto client = Open(options.client);
   if (!client) return kExitUsage;
-  v1::RankNodesResponse ranked;
+  v1::RecommendNodesResponse ranked;
   if (const auto done = client->Rank(request, ranked); !done) return Fail(done.error());
   std::string text;
   if (options.format == ReportFormat::kJson) {
@@ -181,8 +188,8 @@ int RunJobShow(const JobShowOptions& options) {
   }
   const v1::RegisteredJob& job = listed.jobs(0);
   v1::GetJobResponse got;
-  if (!job.seen_as().empty()) {
-    if (const auto done = client->Get(job.seen_as(), got); !done) return Fail(done.error());
+  if (!job.observed_job_id().empty()) {
+    if (const auto done = client->Get(job.observed_job_id(), got); !done) return Fail(done.error());
   }
   const v1::JobSummary* const summary = got.has_summary() ? &got.summary() : nullptr;
   if (options.format == ReportFormat::kText) return PrintAnswer(ShowText(job, summary));

@@ -63,7 +63,7 @@ struct JobPlaceOptions {
   ReportFormat format = ReportFormat::kText;
 };
 // Prints the recommended nodes as a host list, and the reasons as a message. Returns kExitDamaged
-// if there are not enough suitable nodes. JSON: a RankNodesResponse.
+// if there are not enough suitable nodes. JSON: a RecommendNodesResponse.
 int RunJobPlace(const JobPlaceOptions& options);
 
 }  // namespace rocescope

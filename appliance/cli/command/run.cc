@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "appliance/api/message_value.h"
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/history_feed.h"
 #include "appliance/cli/command/log.h"
@@ -42,18 +43,18 @@
 namespace rocescope {
 namespace {
 
-std::string_view WordOf(const v1::Event& event) {
-  if (event.kind() == "fault_started") return "FAULT";
-  if (event.kind() == "fault_resolved") return "RESOLVED";
-  return event.kind() == "fault_withdrawn" ? "WITHDRAWN" : "";
+std::string_view TitleOf(const v1::Event& event) {
+  if (event.kind() == v1::Event::KIND_FAULT_STARTED) return "FAULT";
+  if (event.kind() == v1::Event::KIND_FAULT_RESOLVED) return "RESOLVED";
+  return event.kind() == v1::Event::KIND_FAULT_WITHDRAWN ? "WITHDRAWN" : "";
 }
 
 std::string TextOf(const v1::Event& event) {
-  const std::string_view word = WordOf(event);
+  const std::string_view word = TitleOf(event);
   if (word.empty()) return "";  // a failed source has logged its own error
-  std::string line =
-      fmt::format("{} {} {}", UtcDayAndTime(event.at_ns()), word, Visible(event.sentence()));
-  if (event.kind() == "fault_started") {
+  std::string line = fmt::format("{} {} {}", UtcDayAndTime(Nanoseconds(event.event_time())), word,
+                                 Visible(event.sentence()));
+  if (event.kind() == v1::Event::KIND_FAULT_STARTED) {
     const v1::Finding& finding = event.finding();
     line += fmt::format("; confidence {}. {}", ConfidenceText(finding.confidence()),
                         Capitalised(finding.recommended_action()));

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "appliance/api/message_value.h"
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/message.h"
 #include "appliance/cli/command/output.h"
@@ -98,8 +99,8 @@ std::optional<topology::Fabric> ReadFabricOf(const RunDirectory& run) {
 
 // Returns whether the capture has packets within the run's time.
 bool IsOfRun(const v1::ReplayReport& report, const v1::Truth& truth) {
-  return report.extent().end_ns() >= truth.start_ns() &&
-         report.extent().start_ns() <= truth.end_ns();
+  return Nanoseconds(report.extent().end_time()) >= truth.start_ns() &&
+         Nanoseconds(report.extent().start_time()) <= truth.end_ns();
 }
 
 // Data that is the same for all views of a run.
@@ -168,11 +169,12 @@ Status ScoreOne(const ScoreRunOptions& options, const View& view, const RunConte
     }
     report = read;
     if (!IsOfRun(*report, truth)) {
-      return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("{}: not a report of the run in {}: its extent ({} to {} ns) is "
-                                   "not within that of the run ({} to {} ns)",
-                                   options.report, options.path, report->extent().start_ns(),
-                                   report->extent().end_ns(), truth.start_ns(), truth.end_ns()));
+      return MakeError(
+          ErrorCode::kInvalidArgument,
+          fmt::format("{}: not a report of the run in {}: its extent ({} to {} ns) is "
+                      "not within that of the run ({} to {} ns)",
+                      options.report, options.path, Nanoseconds(report->extent().start_time()),
+                      Nanoseconds(report->extent().end_time()), truth.start_ns(), truth.end_ns()));
     }
   }
   v1::ViewScore& out = *score.add_views();

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "appliance/api/message_value.h"
 #include "appliance/cli/score/place.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/score.pb.h"
@@ -127,8 +128,8 @@ std::vector<Alarm> VotingAlarms(const v1::ReplayReport& report, const LinkOfPort
   const auto link = links.find(most->first);
   if (link == links.end()) return {};
   return {{.link = link->second,
-           .from_ns = report.extent().start_ns(),
-           .until_ns = report.extent().end_ns(),
+           .from_ns = Nanoseconds(report.extent().start_time()),
+           .until_ns = Nanoseconds(report.extent().end_time()),
            .strength = most->second}};
 }
 

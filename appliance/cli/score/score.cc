@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "appliance/api/message_value.h"
 #include "appliance/cli/score/score_findings.h"
 #include "appliance/cli/score/score_iteration_pattern.h"
 #include "appliance/cli/score/score_jobs.h"
@@ -327,9 +328,10 @@ void Scorer::ScorePath(const google::protobuf::RepeatedPtrField<v1::TruthPath>& 
     for (int i = 0; found != nullptr && i < found->intervals_size(); ++i) {
       const v1::PathInterval& stretch = found->intervals(i);
       const int64_t until = i + 1 < found->intervals_size()
-                                ? std::min(stretch.until_ns(), found->intervals(i + 1).from_ns())
-                                : stretch.until_ns();
-      const int64_t from = std::max(stretch.from_ns(), path.start_ns());
+                                ? std::min(Nanoseconds(stretch.end_time()),
+                                           Nanoseconds(found->intervals(i + 1).start_time()))
+                                : Nanoseconds(stretch.end_time());
+      const int64_t from = std::max(Nanoseconds(stretch.start_time()), path.start_ns());
       const int64_t to = std::min(until, path.end_ns());
       if (to < from) continue;
       begin = std::min(begin, from);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "appliance/api/message_value.h"
 #include "appliance/cli/score/place.h"
 #include "appliance/cli/score/score_jobs.h"
 #include "rocescope/v1/report.pb.h"
@@ -82,19 +83,19 @@ class FindingScorer {
   static constexpr int64_t kEarly = 2;
 
   int64_t EndOf(const v1::Finding& finding) const {
-    return finding.until_ns() == 0 ? std::max(truth_.end_ns(), finding.from_ns())
-                                   : finding.until_ns();
+    return !finding.has_end_time() ? std::max(truth_.end_ns(), Nanoseconds(finding.start_time()))
+                                   : Nanoseconds(finding.end_time());
   }
   // Without a detection time, use the end of the run.
   int64_t VerdictOf(const v1::Finding& finding) const {
-    return finding.detected_ns() == 0 ? truth_.end_ns() : finding.detected_ns();
+    return !finding.has_detection_time() ? truth_.end_ns() : Nanoseconds(finding.detection_time());
   }
   bool LastsInto(const v1::Finding& finding, int64_t from_ns) const {
-    return EndOf(finding) >= from_ns && finding.from_ns() <= truth_.end_ns();
+    return EndOf(finding) >= from_ns && Nanoseconds(finding.start_time()) <= truth_.end_ns();
   }
   // A finding can match if it starts with the fault or later and was not detected before it.
   bool MayBeOf(const v1::Finding& finding, const v1::TruthFault& fault) const {
-    return finding.from_ns() >= fault.start_ns() - kEarly * window_ns_ &&
+    return Nanoseconds(finding.start_time()) >= fault.start_ns() - kEarly * window_ns_ &&
            VerdictOf(finding) >= fault.start_ns() && LastsInto(finding, fault.start_ns());
   }
   // Faults that were visible by then.
@@ -304,8 +305,8 @@ void FindingScorer::AddVerdicts() {
 void FindingScorer::AddHotspots() {
   v1::Hits& hits = *score_.mutable_hotspots();
   const auto overlap = [](const v1::Hotspot& hotspot, const v1::TruthQueue& queue) {
-    return hotspot.port() == queue.port() && hotspot.from_ns() <= queue.end_ns() &&
-           hotspot.until_ns() >= queue.start_ns();
+    return hotspot.port() == queue.port() && Nanoseconds(hotspot.start_time()) <= queue.end_ns() &&
+           Nanoseconds(hotspot.end_time()) >= queue.start_ns();
   };
   hits.set_stated(static_cast<uint64_t>(report_.hotspots_size()));
   hits.set_of(static_cast<uint64_t>(truth_.congested_size()));
@@ -325,8 +326,8 @@ void FindingScorer::AddHotspots() {
 void FindingScorer::AddAnomalies() {
   const v1::Anomalies& anomalies = report_.anomalies();
   v1::Hits& hits = *score_.mutable_anomaly_windows();
-  hits.set_right(anomalies.stable());
-  hits.set_stated(anomalies.stable() + anomalies.unstable());
+  hits.set_right(anomalies.statistics().stable());
+  hits.set_stated(anomalies.statistics().stable() + anomalies.statistics().unstable());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "appliance/api/message_value.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/score.pb.h"
 #include "rocescope/v1/truth.pb.h"
@@ -44,9 +45,9 @@ class ScoreFindingsTest : public testing::Test {
     finding.set_kind(kind);
     finding.set_place(place);
     finding.set_confidence(confidence);
-    finding.set_from_ns(11'000);
-    finding.set_until_ns(14'000);
-    finding.set_detected_ns(12'000);
+    *finding.mutable_start_time() = TimestampMessage(11'000);
+    *finding.mutable_end_time() = TimestampMessage(14'000);
+    *finding.mutable_detection_time() = TimestampMessage(12'000);
     return finding;
   }
   static void AddCulprit(v1::Finding& finding, const char* from, const char* to, uint32_t qpn) {
@@ -111,8 +112,8 @@ TEST_F(ScoreFindingsTest, InAHealthyRunEveryFindingIsFalse) {
 
 TEST_F(ScoreFindingsTest, AFindingThatEndsBeforeTheFaultIsFalse) {
   Fault("gray_loss", kLink);
-  Finding("gray_loss", kLink).set_from_ns(1'000);
-  report_.mutable_findings(0)->set_until_ns(8'000);
+  *Finding("gray_loss", kLink).mutable_start_time() = TimestampMessage(1'000);
+  *report_.mutable_findings(0)->mutable_end_time() = TimestampMessage(8'000);
   const v1::FindingScore score = Score();
   EXPECT_FALSE(score.faults(0).detected());
   EXPECT_EQ(score.false_findings_size(), 1);
@@ -122,10 +123,10 @@ TEST_F(ScoreFindingsTest, AFindingThatEndsBeforeTheFaultIsFalse) {
 TEST_F(ScoreFindingsTest, AnAlarmFromLongBeforeTheFaultIsFalseAndDetectsNothing) {
   Fault("gray_loss", kLink);
   v1::Finding& finding = Finding("gray_loss", kLink);
-  finding.set_until_ns(0);  // still present
-  finding.set_from_ns(7'000);
+  finding.clear_end_time();  // still present
+  *finding.mutable_start_time() = TimestampMessage(7'000);
   EXPECT_TRUE(Score().faults(0).detected());
-  finding.set_from_ns(6'999);
+  *finding.mutable_start_time() = TimestampMessage(6'999);
   const v1::FindingScore score = Score();
   EXPECT_FALSE(score.faults(0).detected());
   EXPECT_EQ(score.faults(0).stated_kind(), "gray_loss") << "it was there, and is no answer";
@@ -137,25 +138,25 @@ TEST_F(ScoreFindingsTest, AnAlarmFromLongBeforeTheFaultIsFalseAndDetectsNothing)
 TEST_F(ScoreFindingsTest, AVerdictFromBeforeTheFaultIsFalse) {
   Fault("gray_loss", kLink);
   v1::Finding& finding = Finding("gray_loss", kLink);
-  finding.set_from_ns(8'000);
-  finding.set_detected_ns(9'000);
+  *finding.mutable_start_time() = TimestampMessage(8'000);
+  *finding.mutable_detection_time() = TimestampMessage(9'000);
   EXPECT_TRUE(Score().faults(0).detected());
-  finding.set_detected_ns(8'999);
+  *finding.mutable_detection_time() = TimestampMessage(8'999);
   EXPECT_FALSE(Score().faults(0).detected());
   EXPECT_EQ(Score().false_findings_size(), 1);
 }
 
 TEST_F(ScoreFindingsTest, AnAlarmFromBeforeAFaultThatNeverShowedIsFalseToo) {
   Fault("gray_loss", kLink, 0);
-  Finding("gray_loss", kLink).set_from_ns(1'000);
+  *Finding("gray_loss", kLink).mutable_start_time() = TimestampMessage(1'000);
   EXPECT_EQ(Score().false_findings_size(), 1);
 }
 
 TEST_F(ScoreFindingsTest, AFaultThatWasThereFromTheBeginningMayBeFoundFromThen) {
   Fault("polarisation", "leaf0", 500).set_start_ns(0);
   v1::Finding& finding = Finding("polarisation", "leaf0");
-  finding.set_from_ns(0);
-  finding.set_until_ns(0);
+  finding.clear_start_time();
+  finding.clear_end_time();
   EXPECT_TRUE(Score().faults(0).detected());
   EXPECT_EQ(Score().faults(0).delay_windows(), 11.5);  // from 500 to 12,000 ns
 }
@@ -164,8 +165,8 @@ TEST_F(ScoreFindingsTest, OfTwoFaultsOneAfterTheOtherAnAlarmIsOfTheFirst) {
   Fault("gray_loss", kLink);
   Fault("gray_loss", kLink, 3'000).set_start_ns(3'000);
   v1::Finding& finding = Finding("gray_loss", kLink);
-  finding.set_from_ns(3'000);
-  finding.set_until_ns(0);
+  *finding.mutable_start_time() = TimestampMessage(3'000);
+  finding.clear_end_time();
   const v1::FindingScore score = Score();
   EXPECT_FALSE(score.faults(0).detected());
   EXPECT_TRUE(score.faults(1).detected());
@@ -173,8 +174,8 @@ TEST_F(ScoreFindingsTest, OfTwoFaultsOneAfterTheOtherAnAlarmIsOfTheFirst) {
 
 TEST_F(ScoreFindingsTest, AftereffectsBelongToTheFault) {
   Fault("gray_loss", kLink);
-  Finding("gray_loss", kLink).set_from_ns(17'000);
-  report_.mutable_findings(0)->set_until_ns(0);  // still present
+  *Finding("gray_loss", kLink).mutable_start_time() = TimestampMessage(17'000);
+  report_.mutable_findings(0)->clear_end_time();  // still present
   EXPECT_TRUE(Score().faults(0).detected());
 }
 
@@ -238,7 +239,7 @@ TEST_F(ScoreFindingsTest, AFaultIsDetectedIfARivalIsRightInBoth) {
 
 TEST_F(ScoreFindingsTest, WithoutADetectionTimeTheEndOfTheRunCounts) {
   Fault("gray_loss", kLink);
-  Finding("gray_loss", kLink).set_detected_ns(0);
+  Finding("gray_loss", kLink).clear_detection_time();
   EXPECT_EQ(Score().faults(0).delay_windows(), 10);
 }
 
@@ -307,8 +308,8 @@ TEST_F(ScoreFindingsTest, AHotspotIsRightWhereAQueueFilledUpMeanwhile) {
   const auto hotspot = [&](const char* port, int64_t from, int64_t until) {
     v1::Hotspot& spot = *report_.add_hotspots();
     spot.set_port(port);
-    spot.set_from_ns(from);
-    spot.set_until_ns(until);
+    *spot.mutable_start_time() = TimestampMessage(from);
+    *spot.mutable_end_time() = TimestampMessage(until);
   };
   hotspot("leaf0:E1", 1'000, 2'000);
   hotspot("leaf0:E1", 3'000, 4'000);  // in between
@@ -320,8 +321,8 @@ TEST_F(ScoreFindingsTest, AHotspotIsRightWhereAQueueFilledUpMeanwhile) {
 }
 
 TEST_F(ScoreFindingsTest, OddWindowsAreStableIfBothHalvesOfThePastFindThem) {
-  report_.mutable_anomalies()->set_stable(9);
-  report_.mutable_anomalies()->set_unstable(3);
+  report_.mutable_anomalies()->mutable_statistics()->set_stable(9);
+  report_.mutable_anomalies()->mutable_statistics()->set_unstable(3);
   const v1::Hits hits = Score().anomaly_windows();
   EXPECT_EQ(hits.stated(), 12u);
   EXPECT_EQ(hits.right(), 9u);

@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 
+#include "appliance/api/message_value.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/truth.pb.h"
 
@@ -51,7 +52,7 @@ double MatchesOf(std::multiset<std::string> kinds, const v1::IterationPattern& i
     return true;
   };
   for (const v1::Collective& told : iteration_pattern.collectives()) {
-    if (!take(told.kind()) && !told.alternative().empty()) take(told.alternative());
+    if (!take(WordOf(told.kind()))) take(WordOf(told.alternative()));
   }
   return matches;
 }
@@ -64,7 +65,7 @@ std::optional<double> TruePeriod(const v1::TruthJob& job,
                                  const v1::IterationPattern& iteration_pattern) {
   int first = job.iterations_size() > kFewestIterations + 1 ? 1 : 0;
   while (first + 1 < job.iterations_size() &&
-         job.iterations(first + 1).start_ns() <= iteration_pattern.first_ns()) {
+         job.iterations(first + 1).start_ns() <= Nanoseconds(iteration_pattern.start_time())) {
     ++first;
   }
   const int seen = std::max(kFewestIterations, static_cast<int>(iteration_pattern.iterations()));
@@ -137,12 +138,13 @@ IterationPatternAgreement CompareIterationPatterns(
     agreement.of_collectives += of;
     if (matches < of) {
       std::vector<std::string> told;
-      for (const v1::Collective& one : iteration_pattern.collectives()) told.push_back(one.kind());
+      for (const v1::Collective& one : iteration_pattern.collectives())
+        told.push_back(WordOf(one.kind()));
       agreement.misses.push_back(
           fmt::format("{} does {}, reported as {}", job.name(), fmt::join(kinds, " and "),
                       told.empty() ? "nothing" : fmt::format("{}", fmt::join(told, " and "))));
     }
-    if (iteration_pattern.period_ns() == 0) {
+    if (Nanoseconds(iteration_pattern.period()) == 0) {
       if (job.iterations_size() > kFewestIterations) {
         ++agreement.of_periods;
         agreement.period_errors += 1;
@@ -152,14 +154,15 @@ IterationPatternAgreement CompareIterationPatterns(
     }
     const std::optional<double> period = TruePeriod(job, iteration_pattern);
     if (!period) continue;
-    const double error = std::abs(static_cast<double>(iteration_pattern.period_ns()) / *period - 1);
+    const double error =
+        std::abs(static_cast<double>(Nanoseconds(iteration_pattern.period())) / *period - 1);
     ++agreement.of_periods;
     agreement.periods += error <= kGoodPeriod;
     agreement.period_errors += error;
     if (error > kGoodPeriod) {
-      agreement.misses.push_back(
-          fmt::format("{} has an iteration period of {:.1f} us, reported as {:.1f} us", job.name(),
-                      *period / 1e3, static_cast<double>(iteration_pattern.period_ns()) / 1e3));
+      agreement.misses.push_back(fmt::format(
+          "{} has an iteration period of {:.1f} us, reported as {:.1f} us", job.name(),
+          *period / 1e3, static_cast<double>(Nanoseconds(iteration_pattern.period())) / 1e3));
     }
   }
   CompareWaiting(truth, report, agreement);

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "appliance/api/message_value.h"
 #include "appliance/cli/score/score_text.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/score.pb.h"
@@ -72,8 +73,8 @@ class ScoreTest : public testing::Test {
       path.set_destination_qpn(21);
     }
     v1::PathInterval& stretch = *report_.mutable_paths(0)->add_intervals();
-    stretch.set_from_ns(from);
-    stretch.set_until_ns(until);
+    *stretch.mutable_start_time() = TimestampMessage(from);
+    *stretch.mutable_end_time() = TimestampMessage(until);
     stretch.set_state(state);
     stretch.add_ports("host0:mlx5_0");
     stretch.add_ports(port);
@@ -201,42 +202,43 @@ class IterationPatternTest : public ScoreTest {
       told.set_id("wire-1");
       return told.mutable_iteration_pattern();
     }();
-    iteration_pattern_->set_first_ns(600);  // the first iteration starts with computation
+    *iteration_pattern_->mutable_start_time() =
+        TimestampMessage(600);  // the first iteration starts with computation
     iteration_pattern_->set_iterations(25);
-    iteration_pattern_->set_period_ns(1002);
+    *iteration_pattern_->mutable_period() = DurationMessage(1002);
     iteration_pattern_->add_members()->set_host("host0");
   }
   v1::IterationPattern* iteration_pattern_ = nullptr;
 };
 
 TEST_F(IterationPatternTest, ACollectiveIsRightByItsKind) {
-  iteration_pattern_->add_collectives()->set_kind("ring");
+  iteration_pattern_->add_collectives()->set_kind(v1::Collective::KIND_RING);
   EXPECT_EQ(Share(MeasureKind::kCollectives), 0.5);
   v1::Collective& other = *iteration_pattern_->add_collectives();
-  other.set_kind("tree");
-  other.set_alternative("all_to_all");
+  other.set_kind(v1::Collective::KIND_TREE);
+  other.set_alternative(v1::Collective::KIND_ALL_TO_ALL);
   EXPECT_EQ(Share(MeasureKind::kCollectives), 1);
-  iteration_pattern_->add_collectives()->set_kind("pipeline");  // one too many
+  iteration_pattern_->add_collectives()->set_kind(v1::Collective::KIND_PIPELINE);  // one too many
   EXPECT_DOUBLE_EQ(Share(MeasureKind::kCollectives), 2.0 / 3);
 }
 
 TEST_F(IterationPatternTest, APeriodIsHeldAgainstTheIterationsThatWereSeen) {
   EXPECT_EQ(Share(MeasureKind::kPeriods), 1);
   EXPECT_NEAR(Share(MeasureKind::kPeriodError), 0.002, 1e-9);
-  iteration_pattern_->set_period_ns(1010);
+  *iteration_pattern_->mutable_period() = DurationMessage(1010);
   EXPECT_EQ(Share(MeasureKind::kPeriods), 0);
 }
 
 TEST_F(IterationPatternTest, TheFirstIterationDoesNotCount) {
   truth_.mutable_jobs(0)->mutable_iterations(0)->set_start_ns(400);
-  iteration_pattern_->set_period_ns(1000);
+  *iteration_pattern_->mutable_period() = DurationMessage(1000);
   EXPECT_EQ(Share(MeasureKind::kPeriodError), 0);
 }
 
 // Otherwise, an incomplete report could not be wrong.
 TEST_F(IterationPatternTest, APeriodOfFewIterationsIsHeldAgainstTwenty) {
   iteration_pattern_->set_iterations(3);
-  iteration_pattern_->set_period_ns(1010);
+  *iteration_pattern_->mutable_period() = DurationMessage(1010);
   EXPECT_NEAR(Share(MeasureKind::kPeriodError), 0.01, 1e-9);
 }
 
