@@ -10,6 +10,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { auditPage } from "./accessibility.mjs";
+import { findRawValue } from "./texts.mjs";
 
 const [base, folder] = process.argv.slice(2);
 if (!base || !folder) {
@@ -73,6 +74,11 @@ async function shoot(page, name) {
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }
 
+async function checkText(page, where) {
+  const raw = await findRawValue(page);
+  check(raw === undefined, `${where}: shows the raw value ${raw}`);
+}
+
 async function checkWidth(page, where) {
   const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   check(beyond <= 0, `${where}: the page is ${beyond} px wider than the window`);
@@ -86,6 +92,7 @@ async function lookAtViews(page, label) {
     const where = `${label}: ${view}`;
     check((await page.locator("main h1").count()) > 0, `${where}: has no heading`);
     check((await page.locator("main").innerText()).length > 40, `${where}: is empty`);
+    await checkText(page, where);
     await checkWidth(page, where);
     await auditPage(page, kAxe, where, note);
     await shoot(page, `${label}-${view}`);
@@ -103,6 +110,11 @@ async function lookAtFabric(page) {
   await page.keyboard.press("ArrowRight");
   await page.waitForTimeout(100);
   check((await page.locator(".panel h2").count()) === 1, "fabric: a focused node shows no details");
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "Show dependents" }).click();
+  await page.locator(".dependents p:not(.loading)").first().waitFor()
+    .catch(() => note("fabric: a node's dependents are not shown"));
+  await checkText(page, "fabric: dependents");
   const from = await canvas.evaluate((element) => {
     const context = element.getContext("2d");
     const { data } = context.getImageData(0, 0, element.width, element.height);
@@ -125,7 +137,8 @@ async function lookAtPaths(page, job) {
   await page.getByLabel("to", { exact: true }).fill(destination);
   await page.getByRole("button", { name: "Show paths" }).click();
   await settle(page);
-  check((await page.locator("main .stretch").count()) > 0, `paths: none from ${source} to ${destination}`);
+  check((await page.locator("main .path-interval").count()) > 0, `paths: none from ${source} to ${destination}`);
+  await checkText(page, "desk: paths of two ends");
   await auditPage(page, kAxe, "desk: paths of two ends", note);
   await shoot(page, "desk-paths-of-two");
   await page.getByRole("link", { name: "On the map" }).click();
@@ -144,6 +157,7 @@ async function lookAtJob(page) {
   await page.waitForFunction(() => location.hash.startsWith("#/jobs/"));
   await settle(page);
   check((await page.locator("main tbody tr").count()) > 1, "job: has no ranks");
+  await checkText(page, "desk: job");
   await auditPage(page, kAxe, "desk: job", note);
   await shoot(page, "desk-job");
   return decodeURIComponent(new URL(page.url()).hash.split("/")[2] ?? "");
@@ -155,13 +169,14 @@ async function lookAtFindings(page) {
   check((await cards.count()) > 0, "findings: the list is empty");
   if ((await cards.count()) > 0) {
     check((await cards.first().locator(".evidence li").count()) > 0, "findings: the first has no evidence");
-    check((await page.locator("header .badge").count()) > 0 || (await page.locator(".finding-lasts").count()) === 0,
+    check((await page.locator("header .badge").count()) > 0 || (await page.locator(".finding-ongoing").count()) === 0,
       "findings: the header does not count them");
   }
   await go(page, "#/hotspots");
   const hotspot = page.locator("main details.card summary").first();
   if ((await hotspot.count()) > 0) {
     await hotspot.click();
+    await checkText(page, "desk: open hotspot");
     await auditPage(page, kAxe, "desk: open hotspot", note);
     await shoot(page, "desk-hotspot");
   }

@@ -7,6 +7,7 @@ import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { findRawValue } from "./texts.mjs";
 
 const [file, folder] = process.argv.slice(2);
 if (!file || !folder) {
@@ -38,6 +39,8 @@ for (const [i, view] of ["fabric", "jobs", "paths", "hotspots", "findings"].entr
   const text = await page.locator("main").innerText();
   if ((await page.locator("main h1").count()) === 0) problems.push(`${view}: has no heading`);
   if (text.length < 40) problems.push(`${view}: is empty`);
+  const raw = await findRawValue(page);
+  if (raw !== undefined) problems.push(`${view}: shows the raw value ${raw}`);
   await page.screenshot({ path: join(folder, `file-${view}.png`), fullPage: true });
 }
 await page.keyboard.press("2");

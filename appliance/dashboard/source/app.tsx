@@ -21,7 +21,7 @@ export function App() {
     showHelp: () => setHelp(true),
     escape: () => {
       if (help) setHelp(false);
-      else if (route.view === "fabric") choose(route, { at: "", from: "", to: "", who: "" });
+      else if (route.view === "fabric") choose(route, { at: "", from: "", to: "", dependents: "" });
       else if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
     },
   });

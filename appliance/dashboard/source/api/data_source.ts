@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The dashboard's data source: a running appliance, or the HTML file that contains the dashboard.
-import type { ApiError, BoxEvent } from "./messages";
+import type { Event as ApplianceEvent } from "./messages";
+
+// An error response of the appliance (Google AIP-193).
+export interface ApiError {
+  reason: string; // reason in the google.rpc.ErrorInfo, for example "NO_SNAPSHOT_YET"
+  message: string;
+}
 
 export type Answer =
   | { kind: "answer"; value: unknown }
@@ -12,7 +18,7 @@ export type Answer =
 export type ConnectionState = "connecting" | "open" | "lost" | "steady";
 
 export interface SourceListener {
-  event(event: BoxEvent): void;
+  event(event: ApplianceEvent): void;
   connection(state: ConnectionState): void;
 }
 

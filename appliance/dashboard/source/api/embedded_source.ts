@@ -19,7 +19,9 @@ function withoutPaging(path: string): string {
   const kept = new URLSearchParams(query);
   kept.delete("page_size");
   kept.delete("page_token");
-  const rest = kept.toString();
+  const rest = [...kept]
+    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
+    .join("&");
   return rest ? `${base}?${rest}` : base;
 }
 

@@ -9,12 +9,20 @@ const flow = (source_nic: string, destination_nic: string) => ({
 const stored = {
   "/api/v1/topology": leafSpine({ hosts: 4, hostsPerLeaf: 2, spines: 2 }),
   "/api/v1/hotspots": { hotspots: [] },
+  "/api/v1/hotspots?job=a%20(b)": { hotspots: ["b"] },
   "/api/v1/paths?job=train": { paths: [flow("host0:mlx5_0", "host2:mlx5_0"), flow("host2:mlx5_0", "host0:mlx5_0")] },
 };
 const source = new EmbeddedSource(stored);
 
 it("answers from the page regardless of paging", async () => {
   expect(await source.get("/api/v1/hotspots?page_size=100")).toEqual({ kind: "answer", value: { hotspots: [] } });
+});
+
+it("accepts both encodings of a job id", async () => {
+  for (const job of ["a%20(b)", "a+%28b%29"]) {
+    const answer = await source.get(`/api/v1/hotspots?job=${job}&page_size=8`);
+    expect(answer).toEqual({ kind: "answer", value: { hotspots: ["b"] } });
+  }
 });
 
 it("reports missing data as not stored", async () => {
@@ -24,7 +32,7 @@ it("reports missing data as not stored", async () => {
 
 it("selects the paths between two ends from all jobs", async () => {
   const answer = await source.get("/api/v1/paths?source=host0%3Agpu%3A0&destination=host2%3Amlx5_0&page_size=9");
-  expect(answer).toMatchObject({ kind: "answer", value: { total: "1", paths: [{ source_nic: "host0:mlx5_0" }] } });
+  expect(answer).toMatchObject({ kind: "answer", value: { total_size: 1, paths: [{ source_nic: "host0:mlx5_0" }] } });
 });
 
 it("returns no paths for two ends without traffic", async () => {

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Responses of the appliance that served this page.
-import { BoxEvents } from "./box_events";
-import type { Answer, DataSource, SourceListener } from "./data_source";
-import type { ApiError, ErrorBody } from "./messages";
+import { ApplianceEvents } from "./appliance_events";
+import type { Answer, ApiError, DataSource, SourceListener } from "./data_source";
 
 const kTimeoutMs = 20_000;
+
+interface ErrorBody {
+  error: {
+    code: number;
+    message: string;
+    status: string;
+    details: { "@type": string; reason?: string }[];
+  };
+}
 
 function isErrorBody(value: unknown): value is ErrorBody {
   if (typeof value !== "object" || value === null || !("error" in value)) return false;
@@ -53,7 +61,7 @@ export class LiveSource implements DataSource {
   }
 
   watch(listener: SourceListener): () => void {
-    const events = new BoxEvents("/api/v1/events", listener);
+    const events = new ApplianceEvents("/api/v1/events", listener);
     return () => events.close();
   }
 }

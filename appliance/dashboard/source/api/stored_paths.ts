@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A file cannot store a response for every pair of ends. This selects the paths between two ends
 // from all stored paths, as the appliance does.
-import type { GetJobResponse } from "./job_messages";
-import type { FindPathsResponse, FlowPath, Topology } from "./messages";
+import type { FindPathsResponse, FlowPath, GetJobResponse, Topology } from "./messages";
 
 const kPaths = "/api/v1/paths";
 
@@ -52,5 +51,5 @@ export function findStoredPaths(
       (from.nics.has(flow.source_nic) || from.addresses.has(flow.source)) &&
       (to.nics.has(flow.destination_nic) || to.addresses.has(flow.destination)),
   );
-  return { paths, total: String(paths.length), next_page_token: "" };
+  return { paths, total_size: paths.length, next_page_token: "" };
 }

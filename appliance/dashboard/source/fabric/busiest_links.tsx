@@ -2,7 +2,8 @@
 // The link metrics as a table, an accessible alternative to the map, and the load of the busiest
 // links since the page was opened.
 import type { LinkLoad } from "../api/messages";
-import { bitRate, bytes, count, duration, percent } from "../format/quantities";
+import { bitRate, bytes, count, duration, percent, toNanoseconds } from "../format/quantities";
+import { enumWords } from "../format/words";
 import { Place } from "../parts/names";
 import { Plot, type Series } from "../parts/plot";
 import { Table, type Column } from "../parts/table";
@@ -26,34 +27,34 @@ function columnsOf(fabric: Fabric): Column<LinkLoad>[] {
   return [
     { title: "sending port", cell: (load) => <Place name={load.port} />, sort: (load) => load.port },
     { title: "to", cell: (load) => otherEnd(fabric, load.port) ?? "–" },
-    { title: "load", numeric: true, cell: (load) => (load.use < 0 ? "–" : percent(load.use)), sort: (load) => load.use },
+    { title: "utilisation", numeric: true, cell: (load) => (load.utilization < 0 ? "–" : percent(load.utilization)), sort: (load) => load.utilization },
     { title: "rate", numeric: true, cell: (load) => { const r = rate(load); return r === undefined ? "–" : bitRate(r); }, sort: (load) => rate(load) ?? -1 },
-    { title: "CE marks", numeric: true, cell: (load) => count(load.marked), sort: (load) => Number(load.marked) },
+    { title: "CE marks", numeric: true, cell: (load) => count(load.ce_marked), sort: (load) => Number(load.ce_marked) },
     { title: "dropped", numeric: true, cell: (load) => count(load.dropped), sort: (load) => Number(load.dropped) },
-    { title: "paused", numeric: true, cell: (load) => duration(load.paused_ns), sort: (load) => Number(load.paused_ns) },
+    { title: "paused", numeric: true, cell: (load) => duration(load.paused_duration), sort: (load) => toNanoseconds(load.paused_duration) },
     { title: "peak queue", numeric: true, cell: (load) => (load.peak_bytes === "0" ? "–" : bytes(load.peak_bytes)), sort: (load) => Number(load.peak_bytes) },
     { title: "errors", numeric: true, cell: (load) => count(load.errors), sort: (load) => Number(load.errors) },
-    { title: "source", cell: (load) => load.source || "–" },
+    { title: "source", cell: (load) => enumWords(load.source) || "–" },
   ];
 }
 
-function UseOverTime({ ports, theme }: { ports: string[]; theme: string }) {
+function LoadOverTime({ ports, theme }: { ports: string[]; theme: string }) {
   const { store, histories } = useShared();
   if (!store.source.live) return null;
   const windows = histories.links;
   const series: Series[] = ports.map((port) => ({
     label: port,
-    values: windows.map((window) => window.use.get(port) ?? null),
+    values: windows.map((window) => window.utilization.get(port) ?? null),
   }));
   return (
-    <section aria-labelledby="use-title">
-      <h2 id="use-title">Load of the busiest links since this page was opened</h2>
+    <section aria-labelledby="load-title">
+      <h2 id="load-title">Load of the busiest links since this page was opened</h2>
       {windows.length < 2 ? (
         <p class="muted">Collecting: {windows.length} of at least 2 windows.</p>
       ) : (
         <Plot
           label="Load over time of the busiest links" theme={theme} height={170}
-          times={windows.map((window) => window.untilS)} series={series} text={(value) => percent(value)}
+          times={windows.map((window) => window.endS)} series={series} text={(value) => percent(value)}
         />
       )}
     </section>
@@ -75,7 +76,7 @@ export function BusiestLinks({ fabric, loads, metric, theme }: Props) {
           <Table caption="Busiest links" columns={columnsOf(fabric)} rows={rows} keyOf={(load) => load.port} />
         )}
       </section>
-      {byLoad.length > 0 && <UseOverTime ports={byLoad.slice(0, kLines).map((load) => load.port)} theme={theme} />}
+      {byLoad.length > 0 && <LoadOverTime ports={byLoad.slice(0, kLines).map((load) => load.port)} theme={theme} />}
     </>
   );
 }

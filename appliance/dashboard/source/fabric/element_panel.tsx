@@ -4,6 +4,7 @@
 import type { ComponentChildren } from "preact";
 import type { Finding, LinkLoad } from "../api/messages";
 import { bitRate, bytes, count, duration, percent } from "../format/quantities";
+import { enumWords } from "../format/words";
 import { href } from "../parts/route";
 import { bitsPerSecond, type Loads } from "./loads";
 import { linkName, otherEnd, resolvePlace, type Element, type Fabric, type FabricNode } from "./model";
@@ -19,15 +20,15 @@ interface Props {
 type Figure = [string, (fabric: Fabric, load: LinkLoad, windowNs: number) => ComponentChildren];
 
 const kFigures: Figure[] = [
-  ["load", (_, load) => (load.use < 0 ? "unknown" : percent(load.use))],
+  ["utilisation", (_, load) => (load.utilization < 0 ? "unknown" : percent(load.utilization))],
   ["rate", (fabric, load) => {
     const rate = bitsPerSecond(fabric, load);
     return rate === undefined ? "unknown" : bitRate(rate);
   }],
-  ["source", (_, load) => load.source || "–"],
-  ["CE marks", (_, load) => count(load.marked)],
+  ["source", (_, load) => enumWords(load.source) || "–"],
+  ["CE marks", (_, load) => count(load.ce_marked)],
   ["dropped", (_, load) => count(load.dropped)],
-  ["paused", (_, load) => duration(load.paused_ns)],
+  ["paused", (_, load) => duration(load.paused_duration)],
   ["peak queue", (_, load) => (load.peak_bytes === "0" ? "not reported" : bytes(load.peak_bytes))],
   ["errors", (_, load) => count(load.errors)],
 ];
@@ -69,9 +70,9 @@ function NodeNumbers({ fabric, loads, node }: { fabric: Fabric; loads: Loads; no
     const link = fabric.links[at];
     return (link?.a === node.index ? link?.portA : link?.portB) ?? "";
   });
-  const use = (port: string | undefined) => loads.byPort.get(port ?? "")?.use ?? -1;
+  const utilization = (port: string | undefined) => loads.byPort.get(port ?? "")?.utilization ?? -1;
   const text = (value: number) => (value < 0 ? "–" : percent(value));
-  const rows = ports.map((port) => ({ port, out: use(port), into: use(otherEnd(fabric, port)) }));
+  const rows = ports.map((port) => ({ port, out: utilization(port), into: utilization(otherEnd(fabric, port)) }));
   rows.sort((a, b) => Math.max(b.out, b.into) - Math.max(a.out, a.into));
   const facts = [
     node.tier,
@@ -121,7 +122,7 @@ export function ElementPanel({ fabric, loads, findings, element, windowText }: P
         <p key={finding.sentence} class="fault-line"><a href={href("findings")}>{finding.sentence}</a></p>
       ))}
       <p class="muted">{windowText}</p>
-      <a href={href("fabric", { at: node?.name ?? (link ? linkName(link) : ""), who: "1" })}>Show dependents</a>
+      <a href={href("fabric", { at: node?.name ?? (link ? linkName(link) : ""), dependents: "1" })}>Show dependents</a>
     </div>
   );
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Test fabrics: hosts with one NIC per leaf, and a full mesh between leaves and spines.
-import type { LinkLoad, Topology } from "../api/messages";
+import type { LinkLoad, Topology, TopologyNodeTier } from "../api/messages";
 
 interface Shape {
   hosts: number;
@@ -13,12 +13,12 @@ export function leafSpine({ hosts, hostsPerLeaf, spines, nics = 1 }: Shape): Top
   const topology: Topology = { name: "test", nodes: [], links: [] };
   const bits_per_second = "100000000000";
   const leaves = Math.ceil(hosts / hostsPerLeaf);
-  const add = (name: string, tier: string) =>
+  const add = (name: string, tier: TopologyNodeTier) =>
     topology.nodes.push({ name, tier, pod: -1, nics: [], gpus: [] });
-  for (let i = 0; i < spines; ++i) add(`spine${i}`, "spine");
-  for (let i = 0; i < leaves; ++i) add(`leaf${i}`, "leaf");
+  for (let i = 0; i < spines; ++i) add(`spine${i}`, "TIER_SPINE");
+  for (let i = 0; i < leaves; ++i) add(`leaf${i}`, "TIER_LEAF");
   for (let i = 0; i < hosts; ++i) {
-    add(`host${i}`, "host");
+    add(`host${i}`, "TIER_HOST");
     const host = topology.nodes.at(-1);
     for (let n = 0; n < nics; ++n) {
       host?.nics.push({ device: `mlx5_${n}`, rail: n, addresses: [`10.${n}.0.${i}`] });
@@ -35,9 +35,9 @@ export function leafSpine({ hosts, hostsPerLeaf, spines, nics = 1 }: Shape): Top
   return topology;
 }
 
-export function load(port: string, use: number, changes: Partial<LinkLoad> = {}): LinkLoad {
+export function load(port: string, utilization: number, changes: Partial<LinkLoad> = {}): LinkLoad {
   return {
-    port, use, source: "counters", bytes: "0", marked: "0", dropped: "0", paused_ns: "0",
+    port, utilization, source: "SOURCE_COUNTERS", bytes: "0", ce_marked: "0", dropped: "0",
     peak_bytes: "0", errors: "0", ...changes,
   };
 }

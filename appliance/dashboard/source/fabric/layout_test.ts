@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { describe, expect, it } from "vitest";
+import type { TopologyNodeTier } from "../api/messages";
 import { leafSpine } from "./fixture";
 import { elementAt } from "./hit";
 import { step } from "./keyboard";
@@ -78,7 +79,8 @@ describe("keys", () => {
 
 it("accepts unknown tiers and fabrics without hosts", () => {
   const odd = leafSpine({ hosts: 1, hostsPerLeaf: 1, spines: 1 });
-  odd.nodes = odd.nodes.filter((node) => node.tier !== "host").map((node) => ({ ...node, tier: `x${node.tier}` }));
+  odd.nodes = odd.nodes.filter((node) => node.tier !== "TIER_HOST");
+  odd.nodes.forEach((node) => (node.tier = `TIER_SUPER_${node.tier}` as TopologyNodeTier));
   expect(layOut(buildFabric(odd), kOptions).rows).toHaveLength(2);
   expect(layOut(buildFabric({ name: "", nodes: [], links: [] }), kOptions).rows).toHaveLength(0);
 });

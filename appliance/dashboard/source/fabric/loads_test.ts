@@ -10,8 +10,8 @@ import { linksOfPaths } from "./path_links";
 
 const fabric = buildFabric(leafSpine({ hosts: 2, hostsPerLeaf: 1, spines: 2 }));
 const loads = indexLoads({
-  from_ns: "1000000000", until_ns: "2000000000",
-  loads: [load("leaf0:up0", 0.2), load("spine0:down0", 0.95), load("leaf0:up1", -1, { paused_ns: "30000000" })],
+  start_time: "2026-01-31T12:00:00Z", end_time: "2026-01-31T12:00:01Z", total_size: 3, next_page_token: "",
+  loads: [load("leaf0:up0", 0.2), load("spine0:down0", 0.95), load("leaf0:up1", -1, { paused_duration: "0.030s" })],
 });
 const linkOf = (port: string) => fabric.byPort.get(port)?.link as number;
 
@@ -41,22 +41,24 @@ it("lists the busiest first without unknown loads", () => {
   expect(busiest(loads, metricNamed("load"), 9).map(({ port }) => port)).toEqual(["spine0:down0", "leaf0:up0"]);
 });
 
+const kEndNs = 1_769_860_800_000_000_050n; // end of the hotspot
 const finding = { kind: "gray_loss", place: "leaf0:up1-spine1:down0", direction: "leaf0:up1" } as Finding;
-const hotspot = { port: "leaf0:up1", cause: "incast", until_ns: "50", lost: [] } as unknown as Hotspot;
+const hotspot = { port: "leaf0:up1", cause: "CAUSE_INCAST", end_time: "2026-01-31T12:00:00.000000050Z", lost: [] } as unknown as Hotspot;
 
 it("marks a place once, preferring a fault to a hotspot", () => {
-  const marks = collectMarks(fabric, [{ ...finding, until_ns: "0" }], [hotspot], 0n, true);
+  const marks = collectMarks(fabric, [finding], [hotspot], 0n, true);
   expect(marks).toEqual([{ element: { kind: "link", link: linkOf("leaf0:up1") }, label: "gray loss", fault: true }]);
 });
 
 it("does not mark resolved faults and old hotspots", () => {
-  expect(collectMarks(fabric, [{ ...finding, until_ns: "7" }], [hotspot], 51n, true)).toEqual([]);
-  expect(collectMarks(fabric, [{ ...finding, until_ns: "7" }], [], 0n, false)).toHaveLength(1);
+  expect(collectMarks(fabric, [{ ...finding, end_time: "2026-01-31T11:00:00Z" }], [hotspot], kEndNs + 1n, true)).toEqual([]);
+  expect(collectMarks(fabric, [], [hotspot], kEndNs, true)).toMatchObject([{ label: "incast" }]);
+  expect(collectMarks(fabric, [{ ...finding, end_time: "2026-01-31T11:00:00Z" }], [], 0n, false)).toHaveLength(1);
 });
 
 it("weights links of paths by their probability", () => {
-  const stretch = { ports: ["host0:mlx5_0", "leaf0:up1"], probability: 0.6, certain_ports: ["host0:mlx5_0"], shares: [] };
-  const links = linksOfPaths(fabric, [{ intervals: [stretch] } as never]);
+  const interval = { ports: ["host0:mlx5_0", "leaf0:up1"], probability: 0.6, certain_ports: ["host0:mlx5_0"], shares: [] };
+  const links = linksOfPaths(fabric, [{ intervals: [interval] } as never]);
   expect(links.get(linkOf("host0:mlx5_0"))).toBe(1);
   expect(links.get(linkOf("leaf0:up1"))).toBe(0.6);
 });

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The marks on the map: places of active faults, and recent hotspots.
 import type { Finding, Hotspot } from "../api/messages";
-import { duration } from "../format/quantities";
-import { words } from "../format/words";
+import { isOngoing } from "../findings/finding_state";
+import { toNs } from "../format/moments";
+import { duration, toNanoseconds } from "../format/quantities";
+import { enumWords, words } from "../format/words";
 import type { Mark } from "./draw";
 import { resolvePlace, type Fabric } from "./model";
 
-const kMaxHotspots = 12; // where many queues fill up, those that cost most
+const kMaxHotspots = 12; // if many queues are congested, those that delay jobs most
 const kMaxFaults = 100;
 
-export function isLasting(finding: Finding): boolean {
-  return finding.until_ns === "0";
-}
-
 function mostLost(hotspot: Hotspot): number {
-  return Math.max(0, ...hotspot.lost.map((job) => Number(job.lost_ns)));
+  return Math.max(0, ...hotspot.lost.map((job) => toNanoseconds(job.lost_duration)));
 }
 
 // Hotspots that ended before `sinceNs` are ignored; 0: none is ignored.
@@ -31,16 +29,17 @@ export function collectMarks(
     taken.add(key);
     marks.push({ element, label, fault });
   };
-  const faults = live ? findings.filter(isLasting) : findings;
+  const faults = live ? findings.filter(isOngoing) : findings;
   for (const finding of faults.slice(0, kMaxFaults)) {
     add(finding.direction || finding.place, words(finding.kind), true);
   }
-  const recent = hotspots.filter((hotspot) => BigInt(hotspot.until_ns) >= sinceNs);
+  const recent = hotspots.filter((hotspot) => (toNs(hotspot.end_time) ?? sinceNs) >= sinceNs);
   recent.sort((a, b) => mostLost(b) - mostLost(a));
   for (const hotspot of recent.slice(0, kMaxHotspots)) {
     const lost = mostLost(hotspot);
     const cost = lost > 0 ? `, delays jobs by ${duration(lost)}` : "";
-    const cause = hotspot.cause === "unknown" ? "congested queue" : words(hotspot.cause);
+    const known = hotspot.cause !== "CAUSE_UNKNOWN" && enumWords(hotspot.cause);
+    const cause = known || "congested queue";
     add(hotspot.port, `${cause}${cost}`, false);
   }
   return marks;

@@ -2,7 +2,7 @@
 // The metrics for colouring links. Each metric defines the value of a link direction and the lower
 // bounds of the colours.
 import type { LinkLoad } from "../api/messages";
-import { bytes, count, percent } from "../format/quantities";
+import { bytes, count, percent, toNanoseconds } from "../format/quantities";
 
 export type MetricName = "load" | "marks" | "pause" | "queue";
 
@@ -23,21 +23,21 @@ export const kMetrics: Metric[] = [
   {
     name: "load",
     title: "Load",
-    value: (load) => (load.use < 0 ? undefined : load.use),
+    value: (load) => (load.utilization < 0 ? undefined : load.utilization),
     bounds: fixed([0.1, 0.25, 0.5, 0.75, 0.9]),
     text: (value) => percent(value),
   },
   {
     name: "marks",
     title: "CE marks",
-    value: (load) => Number(load.marked),
+    value: (load) => Number(load.ce_marked),
     bounds: relative,
     text: (value) => count(value),
   },
   {
     name: "pause",
     title: "Pause time",
-    value: (load, windowNs) => (windowNs > 0 ? Number(load.paused_ns) / windowNs : undefined),
+    value: (load, windowNs) => (windowNs > 0 ? toNanoseconds(load.paused_duration) / windowNs : undefined),
     bounds: fixed([0.001, 0.01, 0.05, 0.2, 0.5]),
     text: (value) => percent(value),
   },

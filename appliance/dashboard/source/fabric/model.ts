@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An index of the topology: nodes by name, links by port, elements by place name.
 import type { Topology, TopologyGpu, TopologyNic } from "../api/messages";
+import { enumName } from "../format/words";
 
 export interface FabricNode {
   index: number;
   name: string;
-  tier: string;
+  tier: string; // "leaf"
   pod: number;
   nics: TopologyNic[];
   gpus: TopologyGpu[];
@@ -46,7 +47,7 @@ export function portOf(port: string): string {
 
 export function buildFabric(topology: Topology): Fabric {
   const nodes = topology.nodes.map(
-    (node, index): FabricNode => ({ ...node, index, links: [] }),
+    (node, index): FabricNode => ({ ...node, tier: enumName(node.tier) || "unknown tier", index, links: [] }),
   );
   const nodeByName = new Map(nodes.map((node) => [node.name, node.index]));
   const links: FabricLink[] = [];

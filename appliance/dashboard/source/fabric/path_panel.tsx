@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The two ends that are selected on the map, and a summary of the paths between them.
 import type { FindPathsResponse } from "../api/messages";
-import { count } from "../format/quantities";
-import { kStretchStates } from "../format/words";
+import { plural } from "../format/quantities";
+import { pathState } from "../format/words";
 import { Absence } from "../parts/await";
 import { href } from "../parts/route";
 import type { Resource } from "../store/use_store";
@@ -35,11 +35,11 @@ function summary(answer: FindPathsResponse): string {
   if (answer.paths.length === 0) return "No flow between these two ends was observed.";
   const states = new Map<string, number>();
   for (const path of answer.paths) {
-    const state = kStretchStates[path.intervals.at(-1)?.state ?? ""]?.[0] ?? "unknown";
+    const [state] = pathState(path.intervals.at(-1)?.state);
     states.set(state, (states.get(state) ?? 0) + 1);
   }
   const parts = [...states].map(([state, flows]) => `${flows} ${state}`);
-  return `${count(answer.total)} flows: ${parts.join(", ")}.`;
+  return `${plural(answer.total_size, "flow")}: ${parts.join(", ")}.`;
 }
 
 export function PathPanel({ fabric, from, to, paths, onChoose }: Props) {
@@ -59,7 +59,7 @@ export function PathPanel({ fabric, from, to, paths, onChoose }: Props) {
       {to && (
         <span role="status">
           {paths.value ? summary(paths.value) : <Absence resource={paths} what="paths" />}{" "}
-          <a href={href("paths", { source: from, destination: to })}>All path periods</a>
+          <a href={href("paths", { source: from, destination: to })}>All path intervals</a>
         </span>
       )}
     </div>

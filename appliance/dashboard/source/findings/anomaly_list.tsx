@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Behaviour that differs from the entity's past or its peers: a hint, not a fault.
 import type { Anomaly, ListAnomaliesResponse, PhaseChange } from "../api/messages";
-import { nsBetween, type Reference } from "../format/moments";
+import { nsBetween, sortKey, type Reference } from "../format/moments";
 import { count, duration, inUnit } from "../format/quantities";
-import { words } from "../format/words";
+import { enumWords, words } from "../format/words";
+import { Truncated } from "../parts/await";
 import { Moment, Place, Share } from "../parts/names";
 import { Table, type Column } from "../parts/table";
 
@@ -17,41 +18,42 @@ function metricsOf(anomaly: Anomaly): string {
 
 function anomalyColumns(reference: Reference): Column<Anomaly>[] {
   return [
-    { title: "kind", cell: (odd) => words(odd.kind), sort: (odd) => odd.kind },
-    { title: "place", cell: (odd) => <><Place name={odd.place} />{odd.priority >= 0 && ` priority ${odd.priority}`}</>, sort: (odd) => odd.place },
-    { title: "since", cell: (odd) => <Moment ns={odd.from_ns} reference={reference} />, sort: (odd) => Number(odd.from_ns) },
-    { title: "for", numeric: true, cell: (odd) => duration(nsBetween(odd.from_ns, odd.until_ns)) },
-    { title: "score", numeric: true, cell: (odd) => <Share value={odd.score} />, sort: (odd) => odd.score },
+    { title: "kind", cell: (anomaly) => enumWords(anomaly.kind), sort: (anomaly) => anomaly.kind },
+    { title: "place", cell: (anomaly) => <><Place name={anomaly.place} />{anomaly.priority >= 0 && ` priority ${anomaly.priority}`}</>, sort: (anomaly) => anomaly.place },
+    { title: "since", cell: (anomaly) => <Moment time={anomaly.start_time} reference={reference} />, sort: (anomaly) => sortKey(anomaly.start_time) },
+    { title: "for", numeric: true, cell: (anomaly) => duration(nsBetween(anomaly.start_time, anomaly.end_time)) },
+    { title: "score", numeric: true, cell: (anomaly) => <Share value={anomaly.score} />, sort: (anomaly) => anomaly.score },
     { title: "largest deviations", cell: metricsOf },
-    { title: "peers", numeric: true, cell: (odd) => (odd.peers === 0 ? "none" : count(odd.peers)) },
+    { title: "peers", numeric: true, cell: (anomaly) => (anomaly.peers === 0 ? "none" : count(anomaly.peers)) },
   ];
 }
 
 function phaseSentence(change: PhaseChange, reference: Reference) {
   return (
-    <li key={`${change.role} ${change.from_ns}`}>
-      <Moment ns={change.from_ns} reference={reference} />: {change.entities} of {change.of}{" "}
+    <li key={`${change.role} ${change.start_time}`}>
+      <Moment time={change.start_time} reference={reference} />: {change.entities} of {change.total_entities}{" "}
       {words(change.role)} changed their behaviour together for{" "}
-      {duration(nsBetween(change.from_ns, change.until_ns))}: a workload change, not an anomaly.
+      {duration(nsBetween(change.start_time, change.end_time))}: a workload change, not an anomaly.
     </li>
   );
 }
 
 export function AnomalyList({ answer, reference }: { answer: ListAnomaliesResponse; reference: Reference }) {
-  const value = answer.anomalies;
-  if (!value) return <p class="muted">No anomaly detection: there is no topology or there are no counters.</p>;
+  const { anomalies, phase_changes, statistics } = answer;
+  if (!statistics) return <p class="muted">No anomaly detection: there is no topology or there are no counters.</p>;
   return (
     <>
       <p class="muted">
-        {count(value.judged)} windows of ports, NICs, GPUs and hosts were evaluated;{" "}
-        {count(value.unjudged)} could not be evaluated because they have no history.
+        {count(statistics.evaluated)} windows of ports, NICs, GPUs and hosts were evaluated;{" "}
+        {count(statistics.not_evaluated)} could not be evaluated because they have no history.
       </p>
-      {value.anomalies.length === 0
+      {anomalies.length === 0
         ? <p>No anomalies found.</p>
-        : <Table caption="Entities with anomalous behaviour" columns={anomalyColumns(reference)} rows={value.anomalies}
-            keyOf={(odd) => `${odd.place} ${odd.priority} ${odd.from_ns} ${odd.kind}`} most={20} />}
-      {value.phase_changes.length > 0 && (
-        <ul class="events">{value.phase_changes.slice(0, 10).map((change) => phaseSentence(change, reference))}</ul>
+        : <Table caption="Entities with anomalous behaviour" columns={anomalyColumns(reference)} rows={anomalies}
+            keyOf={(anomaly) => `${anomaly.place} ${anomaly.priority} ${anomaly.start_time} ${anomaly.kind}`} most={20} />}
+      <Truncated shown={anomalies.length} total={answer.total_size} />
+      {phase_changes.length > 0 && (
+        <ul class="events">{phase_changes.slice(0, 10).map((change) => phaseSentence(change, reference))}</ul>
       )}
     </>
   );

@@ -1,47 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The message for "no faults found". How much that means depends on the available telemetry.
 import type { DiagnosisCoverage } from "../api/messages";
-import { kObstacles, words } from "../format/words";
+import { obstacleText } from "../format/words";
 
-export interface Verdict {
+export interface NoFindings {
   title: string;
-  sure: boolean; // the absence of findings is meaningful
+  conclusive: boolean; // the absence of findings is meaningful
   reasons: string[];
 }
 
-function part(told: number, of: number, what: string): string {
-  if (of === 0) return "";
-  if (told === 0) return `None of ${of} ${what} reported counters.`;
-  return told < of ? `Only ${told} of ${of} ${what} reported counters.` : "";
+function missingCounters(reporting: number, total: number, what: string): string {
+  if (total === 0) return "";
+  if (reporting === 0) return `None of ${total} ${what} reported counters.`;
+  return reporting < total ? `Only ${reporting} of ${total} ${what} reported counters.` : "";
 }
 
-export function nothingFound(coverage: DiagnosisCoverage | undefined): Verdict {
+export function nothingFound(coverage: DiagnosisCoverage | undefined): NoFindings {
   if (!coverage) {
     return {
       title: "Fault diagnosis did not run.",
-      sure: false,
+      conclusive: false,
       reasons: ["It requires a topology and telemetry of at least one analysis window."],
     };
   }
   const reasons = [
-    part(coverage.switches, coverage.switches_of, "switches"),
-    part(coverage.nics, coverage.nics_of, "NICs"),
-    part(coverage.gpus, coverage.gpus_of, "GPUs"),
+    missingCounters(coverage.switches, coverage.total_switches, "switches"),
+    missingCounters(coverage.nics, coverage.total_nics, "NICs"),
+    missingCounters(coverage.gpus, coverage.total_gpus, "GPUs"),
   ].filter(Boolean);
-  if (coverage.obstacle) {
-    const sentence = kObstacles[coverage.obstacle] ?? `Fault diagnosis is limited: ${words(coverage.obstacle)}.`;
-    return { title: sentence, sure: false, reasons };
+  const obstacle = obstacleText(coverage.obstacle);
+  if (obstacle) {
+    return { title: obstacle, conclusive: false, reasons };
   }
   if (coverage.windows === "0" && coverage.flows === "0") {
-    return { title: "There is no telemetry to diagnose faults with.", sure: false, reasons };
+    return { title: "There is no telemetry to diagnose faults with.", conclusive: false, reasons };
   }
-  if (coverage.given_up) {
-    return { title: `No faults found, but ${coverage.given_up}.`, sure: false, reasons };
+  if (coverage.records_dropped) {
+    return { title: `No faults found, but ${coverage.records_dropped}.`, conclusive: false, reasons };
   }
-  const blind = coverage.not_seen.length;
-  if (blind > 0) {
-    const kinds = blind === 1 ? "one fault type is" : `${blind} fault types are`;
-    return { title: `No faults found; ${kinds} not detectable with this telemetry.`, sure: true, reasons };
+  const undetectable = coverage.undetectable_kinds.length;
+  if (undetectable > 0) {
+    const kinds = undetectable === 1 ? "one fault type is" : `${undetectable} fault types are`;
+    return { title: `No faults found; ${kinds} not detectable with this telemetry.`, conclusive: true, reasons };
   }
-  return { title: "No faults found. All known fault types are detectable with this telemetry.", sure: true, reasons };
+  return { title: "No faults found. All known fault types are detectable with this telemetry.", conclusive: true, reasons };
 }

@@ -4,23 +4,24 @@ import type { DiagnosisCoverage } from "../api/messages";
 import { nothingFound } from "./coverage";
 
 const kWhole: DiagnosisCoverage = {
-  windows: "900", window_ns: "1", switches: 4, switches_of: 4, nics: 8, nics_of: 8, gpus: 8, gpus_of: 8,
-  flows: "64", not_seen: [], silences: [], obstacle: "", addresses: 8, addresses_known: 8, reading_period_ns: "1",
+  windows: "900", window_duration: "0.100s", switches: 4, total_switches: 4, nics: 8, total_nics: 8,
+  gpus: 8, total_gpus: 8, flows: "64", undetectable_kinds: [], silences: [], obstacle: "OBSTACLE_UNSPECIFIED",
+  addresses: 8, addresses_known: 8, polling_interval: "1s", records_dropped: "",
 };
 
 it("never reports health with little telemetry", () => {
-  expect(nothingFound({ ...kWhole, obstacle: "few_windows" })).toMatchObject({ sure: false });
-  expect(nothingFound({ ...kWhole, obstacle: "of_a_newer_box" }).title).toContain("of a newer box");
-  expect(nothingFound({ ...kWhole, windows: "0", flows: "0" })).toMatchObject({ sure: false });
-  expect(nothingFound({ ...kWhole, given_up: "analysis dropped 5 of 10 records" })).toMatchObject({
-    sure: false, title: "No faults found, but analysis dropped 5 of 10 records.",
+  expect(nothingFound({ ...kWhole, obstacle: "OBSTACLE_FEW_WINDOWS" })).toMatchObject({ conclusive: false });
+  expect(nothingFound({ ...kWhole, obstacle: "OBSTACLE_OF_A_NEWER_APPLIANCE" as never }).title).toContain("of a newer appliance");
+  expect(nothingFound({ ...kWhole, windows: "0", flows: "0" })).toMatchObject({ conclusive: false });
+  expect(nothingFound({ ...kWhole, records_dropped: "analysis dropped 5 of 10 records" })).toMatchObject({
+    conclusive: false, title: "No faults found, but analysis dropped 5 of 10 records.",
   });
-  expect(nothingFound(undefined)).toMatchObject({ sure: false });
+  expect(nothingFound(undefined)).toMatchObject({ conclusive: false });
 });
 
 it("counts the fault types that are not detectable", () => {
-  expect(nothingFound({ ...kWhole, not_seen: ["corruption"] }).title).toContain("one fault type is not detectable");
-  expect(nothingFound({ ...kWhole, not_seen: ["corruption", "flap"] }).title).toContain("2 fault types are not detectable");
+  expect(nothingFound({ ...kWhole, undetectable_kinds: ["corruption"] }).title).toContain("one fault type is not detectable");
+  expect(nothingFound({ ...kWhole, undetectable_kinds: ["corruption", "flap"] }).title).toContain("2 fault types are not detectable");
 });
 
 it("names nodes without counters", () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events since the page was opened.
 import type { Reference } from "../format/moments";
-import { words } from "../format/words";
+import { enumWords } from "../format/words";
 import { Moment, Tag } from "../parts/names";
 import { useStoreState } from "../store/use_store";
 
@@ -16,8 +16,8 @@ export function EventList({ reference }: { reference: Reference }) {
       <ul class="events">
         {events.slice(0, kShown).map((event) => (
           <li key={event.cursor}>
-            <Moment ns={event.at_ns} reference={reference} />
-            <Tag kind={event.kind === "fault_started" ? "fault" : "resolved"} text={words(event.kind)} />
+            <Moment time={event.event_time} reference={reference} />
+            <Tag kind={event.kind === "KIND_FAULT_STARTED" ? "fault" : "resolved"} text={enumWords(event.kind)} />
             {event.sentence}
           </li>
         ))}

@@ -4,9 +4,10 @@ import type { Finding, Suspect } from "../api/messages";
 import { nsBetween, type Reference } from "../format/moments";
 import { duration } from "../format/quantities";
 import { words } from "../format/words";
-import { Moment, Place, Share, Tag } from "../parts/names";
+import { Moment, Place, Share } from "../parts/names";
 import { Table, type Column } from "../parts/table";
 import { Chain } from "./chain";
+import { FindingState, isOngoing } from "./finding_state";
 
 interface Props {
   finding: Finding;
@@ -14,31 +15,29 @@ interface Props {
   open: boolean;
 }
 
-const kRivalColumns: Column<Suspect>[] = [
-  { title: "alternative", cell: (rival) => words(rival.kind) },
-  { title: "place", cell: (rival) => <Place name={rival.place} /> },
-  { title: "direction", cell: (rival) => rival.direction || "–" },
-  { title: "probability", numeric: true, cell: (rival) => <Share value={rival.probability} /> },
+const kAlternativeColumns: Column<Suspect>[] = [
+  { title: "alternative", cell: (suspect) => words(suspect.kind) },
+  { title: "place", cell: (suspect) => <Place name={suspect.place} /> },
+  { title: "direction", cell: (suspect) => suspect.direction || "–" },
+  { title: "probability", numeric: true, cell: (suspect) => <Share value={suspect.probability} /> },
 ];
 
 function Times({ finding, reference }: { finding: Finding; reference: Reference }) {
-  const lasts = finding.until_ns === "0";
   return (
     <span class="muted">
-      started <Moment ns={finding.from_ns} reference={reference} />
-      {!lasts && <>, for {duration(nsBetween(finding.from_ns, finding.until_ns))}</>}
-      {finding.detected_ns !== "0" && <>, detected after {duration(nsBetween(finding.from_ns, finding.detected_ns))}</>}
+      started <Moment time={finding.start_time} reference={reference} />
+      {finding.end_time && <>, for {duration(nsBetween(finding.start_time, finding.end_time))}</>}
+      {finding.detection_time && <>, detected after {duration(nsBetween(finding.start_time, finding.detection_time))}</>}
     </span>
   );
 }
 
 export function FindingCard({ finding, reference, open }: Props) {
-  const lasts = finding.until_ns === "0";
   return (
-    <details class={`card finding${lasts ? " finding-lasts" : ""}`} open={open}>
+    <details class={`card finding${isOngoing(finding) ? " finding-ongoing" : ""}`} open={open}>
       <summary data-item="">
         <span class="card-line">
-          <Tag kind={lasts ? "fault" : "over"} text={lasts ? "active" : "resolved"} />
+          <FindingState finding={finding} />
           <strong>{finding.sentence}</strong>
         </span>
         <span class="card-line card-facts">
@@ -47,16 +46,16 @@ export function FindingCard({ finding, reference, open }: Props) {
           <Times finding={finding} reference={reference} />
         </span>
       </summary>
-      <p class="remedy"><strong>Recommended action:</strong> {finding.recommended_action}</p>
+      <p class="action"><strong>Recommended action:</strong> {finding.recommended_action}</p>
       <Chain finding={finding} />
       <h2>Evidence, strongest first</h2>
       <ol class="evidence">{finding.evidence.map((sentence) => <li key={sentence}>{sentence}</li>)}</ol>
       {finding.alternatives.length > 0 && (
-        <Table caption="Alternative explanations" columns={kRivalColumns} rows={finding.alternatives}
-          keyOf={(rival) => `${rival.kind} ${rival.place} ${rival.direction}`} most={8} />
+        <Table caption="Alternative explanations" columns={kAlternativeColumns} rows={finding.alternatives}
+          keyOf={(suspect) => `${suspect.kind} ${suspect.place} ${suspect.direction}`} most={8} />
       )}
-      {finding.further.length > 0 && (
-        <p>To distinguish them: {finding.further.join("; ")}.</p>
+      {finding.missing_telemetry.length > 0 && (
+        <p>Missing telemetry that would distinguish them: {finding.missing_telemetry.join("; ")}.</p>
       )}
     </details>
   );

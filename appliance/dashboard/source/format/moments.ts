@@ -1,45 +1,67 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Timestamps in nanoseconds since the epoch. They are strings, because a number would lose digits.
-import type { Int64 } from "../api/messages";
+// Timestamps of the API (RFC 3339). Calculations use BigInt nanoseconds since the epoch, because a
+// number would lose digits.
+import type { Timestamp } from "../api/messages";
 import { coarse, duration } from "./quantities";
 
-export function nsBetween(from: Int64, until: Int64): number {
-  return Number(BigInt(until) - BigInt(from));
+const kRfc3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/;
+
+// Undefined if the time is unset or invalid.
+export function toNs(time: Timestamp | undefined): bigint | undefined {
+  const [, date, fraction = "", zone] = kRfc3339.exec(time ?? "") ?? [];
+  const milliseconds = Date.parse(`${date}${zone}`);
+  if (Number.isNaN(milliseconds)) return undefined;
+  return BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, "0"));
 }
 
-// "06:55:03.120"; more digits for short periods.
-export function utcTime(ns: Int64, digits = 3): string {
-  const value = BigInt(ns);
-  const milliseconds = value / 1_000_000n;
-  const date = new Date(Number(milliseconds));
-  if (Number.isNaN(date.getTime())) return "?";
-  const fraction = (value % 1_000_000_000n).toString().padStart(9, "0").slice(0, digits);
-  const time = date.toISOString().slice(11, 19);
-  return digits > 0 ? `${time}.${fraction}` : time;
+// A number for sorting; unset times come first.
+export function sortKey(time: Timestamp | undefined): number {
+  return Number(toNs(time) ?? 0n);
 }
 
-export function utcDate(ns: Int64): string {
-  const date = new Date(Number(BigInt(ns) / 1_000_000n));
-  return Number.isNaN(date.getTime()) ? "?" : date.toISOString().slice(0, 10);
+// 0 if one of the times is unset.
+export function nsBetween(start: Timestamp | undefined, end: Timestamp | undefined): number {
+  const [from, until] = [toNs(start), toNs(end)];
+  return from === undefined || until === undefined ? 0 : Number(until - from);
 }
 
-export function utcFull(ns: Int64): string {
-  return `${utcDate(ns)} ${utcTime(ns, 6)} UTC`;
+// "06:55:03.120"; more digits for short intervals.
+export function utcTime(time: Timestamp | undefined, digits = 3): string {
+  const ns = toNs(time);
+  if (ns === undefined) return "?";
+  const text = dateOf(ns).toISOString().slice(11, 19);
+  const fraction = (ns % 1_000_000_000n).toString().padStart(9, "0").slice(0, digits);
+  return digits > 0 ? `${text}.${fraction}` : text;
+}
+
+export function utcDate(time: Timestamp | undefined): string {
+  const ns = toNs(time);
+  return ns === undefined ? "?" : dateOf(ns).toISOString().slice(0, 10);
+}
+
+export function utcFull(time: Timestamp | undefined): string {
+  return `${utcDate(time)} ${utcTime(time, 6)} UTC`;
+}
+
+function dateOf(ns: bigint): Date {
+  return new Date(Number(ns / 1_000_000n));
 }
 
 // What timestamps are relative to: the start of a replay, or now.
 export interface Reference {
-  zeroNs: Int64; // "0": none
+  start?: Timestamp;
   nowNs?: bigint;
 }
 
-export function relative(ns: Int64, reference: Reference): string {
-  if (reference.zeroNs !== "0" && reference.zeroNs !== "") {
-    const since = nsBetween(reference.zeroNs, ns);
+export function relative(time: Timestamp | undefined, reference: Reference): string {
+  const ns = toNs(time);
+  if (ns === undefined) return "?";
+  if (reference.start !== undefined) {
+    const since = nsBetween(reference.start, time);
     return `${since < 0 ? "−" : "+"}${duration(Math.abs(since))}`;
   }
-  if (reference.nowNs === undefined) return utcTime(ns);
-  const ago = Number(reference.nowNs - BigInt(ns));
+  if (reference.nowNs === undefined) return utcTime(time);
+  const ago = Number(reference.nowNs - ns);
   // Tap clocks differ from the appliance's clock: slightly in the future counts as now.
   return ago < 1e9 ? "just now" : `${coarse(ago)} ago`;
 }

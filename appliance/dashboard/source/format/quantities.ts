@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Formats quantities with three digits, decimal prefixes, and a space before the unit.
-import type { Int64 } from "../api/messages";
+import type { Duration, Int64 } from "../api/messages";
 
 export function toNumber(value: Int64 | number | undefined): number {
   return value === undefined ? 0 : Number(value);
@@ -37,7 +37,8 @@ export function count(value: Int64 | number): string {
 }
 
 export function plural(value: Int64 | number, noun: string): string {
-  return `${count(value)} ${noun}${toNumber(value) === 1 ? "" : "s"}`;
+  const ending = toNumber(value) === 1 ? "" : /(ch|s)$/.test(noun) ? "es" : "s";
+  return `${count(value)} ${noun}${ending}`;
 }
 
 export function percent(ratio: number, digits = 0): string {
@@ -63,8 +64,16 @@ export function coarse(ns: number): string {
   return ns < 60e9 ? `${Math.floor(ns / 1e9)} s` : duration(ns);
 }
 
-export function duration(ns: Int64 | number): string {
-  const value = toNumber(ns);
+// "0.000125s" in nanoseconds. 0 if the duration is unset.
+export function toNanoseconds(value: Duration | undefined): number {
+  const [, sign, seconds = "0", fraction = ""] = /^(-?)(\d+)(?:\.(\d{1,9}))?s$/.exec(value ?? "") ?? [];
+  const ns = Number(seconds) * 1e9 + Number(fraction.padEnd(9, "0"));
+  return sign ? -ns : ns;
+}
+
+// Formats a duration of the API, or a number of nanoseconds.
+export function duration(length: Duration | number | undefined): string {
+  const value = typeof length === "number" ? length : toNanoseconds(length);
   const size = Math.abs(value);
   if (size < 1000) return `${threeDigits(value)} ns`;
   if (size < 999_500) return `${threeDigits(value / 1e3)} µs`;

@@ -1,60 +1,101 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Display texts for names of the API. An unlisted name (of a newer appliance) is shown unchanged.
+// Display texts for names of the API. An unlisted name (of a newer appliance) is shown as words.
+import type {
+  DiagnosisCoverageObstacle, HotspotCause, HotspotSource, JobIdentity, PathIntervalState,
+  ServiceLevelState,
+} from "../api/messages";
 
-const kAbbreviations = /\b(gpu|nic|cnp|ce|ecn|pfc|mtu|qp|rdma|roce|icrc|rnr|udp|int|rx|tx)(s?)\b/g;
+const kAbbreviations =
+  /\b(gpu|nic|cnp|ce|ecn|pfc|mtu|qp|rdma|roce|icrc|rnr|udp|int|rx|tx|nccl|dpdk|sflow)(s?)\b/g;
+const kMixedCase: Record<string, string> = { roce: "RoCE", sflow: "sFlow" };
 
 export function words(name: string): string {
   return name
     .replace(/_/g, " ")
     .replace(kAbbreviations, (_, letters: string, many: string) =>
-      letters === "roce" ? "RoCE" : letters.toUpperCase() + many);
+      (kMixedCase[letters] ?? letters.toUpperCase()) + many);
 }
 
-export const kCauses: Record<string, string> = {
-  held: "paused by PFC frames from the peer",
-  incast: "incast: many senders to one receiver at the same time",
-  one_sender: "a single sender fills the link",
-  collision: "ECMP hashing put several large flows on this link while other links have capacity",
-  overload: "all links of the group are congested",
-  unknown: "unknown cause",
+// The names of the enumerations, which are the prefixes of their values.
+const kEnumPrefix =
+  /^(RANK_SOURCE|ELEMENT_KIND|SERVICE_LAYER|START_REASON|CHANGE_CAUSE|STATE|KIND|TIER|CAUSE|SOURCE|IDENTITY|OBSTACLE|MODEL|VIOLATION|QUESTION|DISTANCE)_/;
+
+// "STATE_AT_RISK" becomes "at_risk". An unspecified or missing value becomes "".
+export function enumName(value: string | undefined): string {
+  const name = (value ?? "").replace(kEnumPrefix, "").toLowerCase();
+  return name === "unspecified" ? "" : name;
+}
+
+// "STATE_AT_RISK" becomes "at risk". An unspecified or missing value becomes "".
+export function enumWords(value: string | undefined): string {
+  return words(enumName(value));
+}
+
+const kCauses: Partial<Record<HotspotCause, string>> = {
+  CAUSE_PAUSED: "paused by PFC frames from the peer",
+  CAUSE_INCAST: "incast: many senders to one receiver at the same time",
+  CAUSE_ONE_SENDER: "a single sender fills the link",
+  CAUSE_COLLISION: "ECMP hashing put several large flows on this link while other links have capacity",
+  CAUSE_OVERLOAD: "all links of the group are congested",
+  CAUSE_UNKNOWN: "unknown cause",
 };
 
-export const kHotspotSources: Record<string, string> = {
-  counters: "switch counters",
-  int: "in-band network telemetry (INT)",
-  marks: "CE marks of flows at this port",
-  inferred: "inferred from flow paths and rates",
+export function causeText(cause: HotspotCause): string {
+  return kCauses[cause] ?? (enumWords(cause) || "unknown cause");
+}
+
+const kHotspotSources: Partial<Record<HotspotSource, string>> = {
+  SOURCE_COUNTERS: "switch counters",
+  SOURCE_INT: "in-band network telemetry (INT)",
+  SOURCE_MARKS: "CE marks of flows at this port",
+  SOURCE_INFERRED: "inferred from flow paths and rates",
 };
 
-export const kObstacles: Record<string, string> = {
-  foreign_topology:
+export function hotspotSourceText(source: HotspotSource): string {
+  return kHotspotSources[source] ?? (enumWords(source) || "unknown");
+}
+
+const kObstacles: Partial<Record<DiagnosisCoverageObstacle, string>> = {
+  OBSTACLE_FOREIGN_TOPOLOGY:
     "Fault diagnosis did not run: most observed addresses belong to no NIC in the topology.",
-  sparse_readings:
+  OBSTACLE_SPARSE_READINGS:
     "Fault diagnosis did not run: the counter polling interval exceeds the analysis window.",
-  other_time: "Fault diagnosis did not run: no counters were read while packets were observed.",
-  few_windows: "There were too few analysis windows: the absence of findings is not meaningful.",
+  OBSTACLE_OTHER_TIME: "Fault diagnosis did not run: no counters were read while packets were observed.",
+  OBSTACLE_FEW_WINDOWS: "There were too few analysis windows: the absence of findings is not meaningful.",
 };
 
-export const kStretchStates: Record<string, [string, string]> = {
-  STATE_EXACT: ["exact", "only one path is consistent with the observations"],
-  STATE_LIKELY: ["likely", "another path is possible but unlikely"],
-  STATE_AMBIGUOUS: ["ambiguous", "several paths are consistent with the observations"],
-  STATE_SPREAD: ["spread", "packets take several paths at the same time"],
-  STATE_STRAY: ["stray", "no path of the topology is consistent with the observations"],
-  STATE_UNKNOWN: ["unknown", "an address is not in the topology, or there is no path between the two"],
-  STATE_UNSPECIFIED: ["unknown", "the state is not reported"],
+// Empty if the telemetry suffices.
+export function obstacleText(obstacle: DiagnosisCoverageObstacle): string {
+  const name = enumWords(obstacle);
+  return kObstacles[obstacle] ?? (name && `Fault diagnosis is limited: ${name}.`);
+}
+
+const kPathStates: Partial<Record<PathIntervalState, string>> = {
+  STATE_EXACT: "only one path is consistent with the observations",
+  STATE_LIKELY: "another path is possible but unlikely",
+  STATE_AMBIGUOUS: "several paths are consistent with the observations",
+  STATE_SPREAD: "packets take several paths at the same time",
+  STATE_STRAY: "no path of the topology is consistent with the observations",
+  STATE_UNKNOWN: "an address is not in the topology, or there is no path between the two",
 };
 
-export const kIdentities: Record<string, string> = {
-  nccl_log: "NCCL logs",
-  rdma_resource: "host kernels (RDMA resources)",
-  scheduler: "the scheduler",
-  wire: "traffic only",
+// The state and its meaning.
+export function pathState(state: PathIntervalState | undefined): [string, string] {
+  const meaning = state && kPathStates[state];
+  return [enumWords(state) || "unknown", meaning ?? "the state is not reported"];
+}
+
+const kIdentities: Partial<Record<JobIdentity, string>> = {
+  IDENTITY_NCCL_LOG: "NCCL logs",
+  IDENTITY_RDMA_RESOURCE: "host kernels (RDMA resources)",
+  IDENTITY_SCHEDULER: "the scheduler",
+  IDENTITY_WIRE: "traffic only",
 };
 
-export const kServiceStates: Record<string, string> = {
-  met: "within bounds",
-  at_risk: "at risk",
-  missed: "missed",
-  no_data: "no data",
-};
+export function identityText(identity: JobIdentity): string {
+  return kIdentities[identity] ?? (enumWords(identity) || "unknown");
+}
+
+export function serviceStateText(state: ServiceLevelState): string {
+  return state === "STATE_MET" ? "within bounds" : enumWords(state) || "unknown";
+}

@@ -2,8 +2,8 @@
 // A card for each hotspot, with the flows that cause it and the jobs that it affects.
 import type { Culprit, Hotspot, LostTime } from "../api/messages";
 import { nsBetween, type Reference } from "../format/moments";
-import { bytes, count, duration, percent } from "../format/quantities";
-import { kCauses, kHotspotSources, words } from "../format/words";
+import { bytes, count, duration, percent, toNanoseconds } from "../format/quantities";
+import { causeText, enumWords, hotspotSourceText } from "../format/words";
 import { JobLink, Moment, Place, Share, Tag } from "../parts/names";
 import { Table, type Column } from "../parts/table";
 
@@ -15,9 +15,9 @@ const kCulpritColumns: Column<Culprit>[] = [
   { title: "share", numeric: true, cell: (flow) => <Share value={flow.share} />, sort: (flow) => flow.share },
 ];
 
-const kVictimColumns: Column<LostTime>[] = [
+const kAffectedColumns: Column<LostTime>[] = [
   { title: "affected job", cell: (lost) => <JobLink id={lost.job} /> },
-  { title: "time lost (upper bound)", numeric: true, cell: (lost) => duration(lost.lost_ns), sort: (lost) => Number(lost.lost_ns) },
+  { title: "time lost (upper bound)", numeric: true, cell: (lost) => duration(lost.lost_duration), sort: (lost) => toNanoseconds(lost.lost_duration) },
   { title: "sending ranks", cell: (lost) => ranksText(lost.ranks) },
 ];
 
@@ -35,19 +35,19 @@ export function ranksText(ranks: number[]): string {
 }
 
 function worst(lost: LostTime[]): LostTime | undefined {
-  return [...lost].sort((a, b) => Number(b.lost_ns) - Number(a.lost_ns))[0];
+  return [...lost].sort((a, b) => toNanoseconds(b.lost_duration) - toNanoseconds(a.lost_duration))[0];
 }
 
 function Facts({ hotspot }: { hotspot: Hotspot }) {
   const facts: [string, string][] = [
     ["peak queue", hotspot.peak_bytes === "0" ? "not reported" : bytes(hotspot.peak_bytes)],
-    ["CE marks", count(hotspot.marked)],
+    ["CE marks", count(hotspot.ce_marked)],
     ["dropped", count(hotspot.dropped)],
-    ["paused by PFC", duration(hotspot.paused_ns)],
+    ["paused by PFC", duration(hotspot.paused_duration)],
     ["traffic", `${bytes(hotspot.bytes)} of ${count(hotspot.flows)} flows`],
     ["largest flow / mean flow", hotspot.imbalance === 0 ? "unknown" : `${hotspot.imbalance.toFixed(1)}×`],
     ["link group", hotspot.group_links === 0 ? "unknown" : `${hotspot.group_links} links, ${percent(hotspot.group_utilization)} utilisation`],
-    ["source", kHotspotSources[hotspot.source] ?? hotspot.source],
+    ["source", hotspotSourceText(hotspot.source)],
   ];
   return (
     <dl class="facts">
@@ -57,17 +57,17 @@ function Facts({ hotspot }: { hotspot: Hotspot }) {
 }
 
 function HotspotCard({ hotspot, reference }: { hotspot: Hotspot; reference: Reference }) {
-  const victim = worst(hotspot.lost);
+  const affected = worst(hotspot.lost);
   const first = hotspot.culprits[0];
   return (
     <details class="card">
       <summary data-item="">
         <span class="card-line">
-          <Tag kind="hot" text={words(hotspot.cause || "unknown")} hint={kCauses[hotspot.cause]} />
+          <Tag kind="hot" text={enumWords(hotspot.cause) || "unknown"} hint={causeText(hotspot.cause)} />
           <strong class="name">{hotspot.port}</strong>
           {hotspot.priority >= 0 && <span>priority {hotspot.priority}</span>}
           <span class="muted">
-            <Moment ns={hotspot.from_ns} reference={reference} />, for {duration(nsBetween(hotspot.from_ns, hotspot.until_ns))}
+            <Moment time={hotspot.start_time} reference={reference} />, for {duration(nsBetween(hotspot.start_time, hotspot.end_time))}
           </span>
         </span>
         <span class="card-line card-facts">
@@ -77,17 +77,17 @@ function HotspotCard({ hotspot, reference }: { hotspot: Hotspot; reference: Refe
               {first.rank >= 0 ? `rank ${first.rank}` : first.source} with {percent(first.share)}
             </span>
           )}
-          {victim && victim.lost_ns !== "0" && <span>{victim.job} loses up to {duration(victim.lost_ns)}</span>}
+          {affected && toNanoseconds(affected.lost_duration) > 0 && <span>{affected.job} loses up to {duration(affected.lost_duration)}</span>}
         </span>
       </summary>
-      <p>{kCauses[hotspot.cause] ?? hotspot.cause}. <Place name={hotspot.port} /> on the map</p>
+      <p>{causeText(hotspot.cause)}. <Place name={hotspot.port} /> on the map</p>
       <Facts hotspot={hotspot} />
       {hotspot.culprits.length === 0 ? <p class="muted">The flows that caused this hotspot are unknown.</p> : (
         <Table caption={`Flows that cause congestion at ${hotspot.port}`} columns={kCulpritColumns} rows={hotspot.culprits}
           keyOf={(flow) => `${flow.source} ${flow.destination} ${flow.destination_qpn}`} most={12} />
       )}
       {hotspot.lost.length > 0 && (
-        <Table caption={`Jobs affected at ${hotspot.port}`} columns={kVictimColumns} rows={hotspot.lost}
+        <Table caption={`Jobs affected at ${hotspot.port}`} columns={kAffectedColumns} rows={hotspot.lost}
           keyOf={(lost) => lost.job} most={12} />
       )}
     </details>
@@ -98,7 +98,7 @@ export function HotspotList({ hotspots, reference }: { hotspots: Hotspot[]; refe
   return (
     <div class="cards">
       {hotspots.map((hotspot) => (
-        <HotspotCard key={`${hotspot.port} ${hotspot.priority} ${hotspot.from_ns}`} hotspot={hotspot} reference={reference} />
+        <HotspotCard key={`${hotspot.port} ${hotspot.priority} ${hotspot.start_time}`} hotspot={hotspot} reference={reference} />
       ))}
     </div>
   );

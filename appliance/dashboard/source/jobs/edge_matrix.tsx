@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A heat map of the bytes between ranks, and a table with the largest pairs.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Edge, Job } from "../api/job_messages";
+import type { Edge, Job } from "../api/messages";
 import { readPalette } from "../fabric/palette";
 import { bytes, count, percent } from "../format/quantities";
 import { Table, type Column } from "../parts/table";

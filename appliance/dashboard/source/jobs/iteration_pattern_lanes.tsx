@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A timeline of the collectives in an iteration, inferred from the traffic.
-import type { Collective, IterationPattern, IterationPatternMember } from "../api/job_messages";
+import type { Collective, IterationPattern, IterationPatternMember } from "../api/messages";
 import { relative, utcFull, type Reference } from "../format/moments";
-import { bytes, count, duration, percent } from "../format/quantities";
-import { words } from "../format/words";
+import { bytes, count, duration, percent, toNanoseconds } from "../format/quantities";
+import { enumWords } from "../format/words";
 import { Notice } from "../parts/await";
 import { Share } from "../parts/names";
 
@@ -22,21 +22,22 @@ function groupsText(collective: Collective): string {
 }
 
 function Lane({ collective, period }: { collective: Collective; period: number }) {
-  const offset = Number(collective.offset_ns) / period;
-  const length = Number(collective.duration_ns) / period;
+  const [offsetNs, durationNs] = [toNanoseconds(collective.offset), toNanoseconds(collective.duration)];
+  const [offset, length] = [offsetNs / period, durationNs / period];
+  const alternative = enumWords(collective.alternative);
   // A collective that extends beyond the iteration's end wraps around to its start.
   const over = Math.max(0, offset + length - 1);
-  const span = `${duration(collective.offset_ns)} to ${duration(Number(collective.offset_ns) + Number(collective.duration_ns))}`;
+  const span = `${duration(offsetNs)} to ${duration(offsetNs + durationNs)}`;
   const bar = (left: number, width: number) => (
     <span class="lane-bar" title={span} style={{ left: `${left * 100}%`, width: `${Math.max(width * 100, 0.4)}%` }} />
   );
   return (
     <>
       <div class="lane-title">
-        <strong>{words(collective.kind)}</strong>
-        {collective.alternative && <span class="muted"> or {words(collective.alternative)}</span>}
+        <strong>{enumWords(collective.kind) || "unknown"}</strong>
+        {alternative && <span class="muted"> or {alternative}</span>}
         <p class="muted">
-          {groupsText(collective)}, {bytes(collective.bytes)}, {duration(collective.duration_ns)},{" "}
+          {groupsText(collective)}, {bytes(collective.bytes)}, {duration(durationNs)},{" "}
           confidence {percent(collective.confidence)}
         </p>
       </div>
@@ -49,13 +50,13 @@ function Lane({ collective, period }: { collective: Collective; period: number }
 }
 
 export function IterationPatternLanes({ pattern, reference }: { pattern: IterationPattern; reference: Reference }) {
-  const period = Number(pattern.period_ns) || 1;
-  const waited = pattern.straggler;
+  const period = toNanoseconds(pattern.period) || 1;
+  const { straggler } = pattern;
   const ticks = Array.from({ length: kTicks + 1 }, (_, i) => i / kTicks);
   return (
     <>
       <p class="muted">
-        Iteration period {duration(pattern.period_ns)}, {count(pattern.iterations)} complete iterations observed,{" "}
+        Iteration period {duration(pattern.period)}, {count(pattern.iterations)} complete iterations observed,{" "}
         {count(pattern.members.length)} NICs; <Share value={pattern.strength} label="similarity" />
       </p>
       <div class="lanes">
@@ -65,11 +66,11 @@ export function IterationPatternLanes({ pattern, reference }: { pattern: Iterati
           {ticks.map((tick) => <span key={tick} style={{ left: `${tick * 100}%` }}>{duration(tick * period)}</span>)}
         </div>
       </div>
-      {waited && (
-        <Notice kind="caution" title={`Straggler: ${memberName(pattern.members[waited.member])}`}>
-          It starts {duration(waited.lateness_ns)} after the median of the other NICs in {count(waited.iterations)} of{" "}
-          {count(waited.of)} iterations; <time title={utcFull(waited.from_ns)}>first {relative(waited.from_ns, reference)}</time>;{" "}
-          confidence {percent(waited.confidence)}.
+      {straggler && (
+        <Notice kind="caution" title={`Straggler: ${memberName(pattern.members[straggler.member])}`}>
+          It starts {duration(straggler.delay)} after the median of the other NICs in {count(straggler.iterations)} of{" "}
+          {count(straggler.total_iterations)} iterations; <time title={utcFull(straggler.start_time)}>first {relative(straggler.start_time, reference)}</time>;{" "}
+          confidence {percent(straggler.confidence)}.
         </Notice>
       )}
     </>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The traffic matrix of a job: rows send, columns receive. In large jobs several ranks share a cell,
 // so that cells stay visible.
-import type { Edge, Job } from "../api/job_messages";
+import type { Edge, Job } from "../api/messages";
 
 export interface Matrix {
   size: number; // cells on a side

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { expect, it } from "vitest";
-import type { Job } from "../api/job_messages";
+import type { Job } from "../api/messages";
 import { ranksText } from "../hotspots/hotspot_list";
 import { buildMatrix, shadeOf } from "./matrix";
 

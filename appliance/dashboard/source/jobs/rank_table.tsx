@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The job's processes, with the bytes that each sent and received.
 import { useMemo } from "preact/hooks";
-import type { Job, Rank } from "../api/job_messages";
+import type { Job, Rank } from "../api/messages";
 import { bytes } from "../format/quantities";
 import { Place, Tag } from "../parts/names";
 import { href } from "../parts/route";
@@ -28,7 +28,7 @@ function sumEdges(job: Job): Map<number, Sums> {
   return sums;
 }
 
-function isWaitedFor(job: Job, rank: Rank): boolean {
+function isStraggler(job: Job, rank: Rank): boolean {
   const { iteration_pattern: pattern } = job;
   const member = pattern?.straggler && pattern.members[pattern.straggler.member];
   return member !== undefined && rank.addresses.includes(member.address);
@@ -51,7 +51,7 @@ export function RankTable({ job }: { job: Job }) {
       title: "notes",
       cell: (rank) => (
         <>
-          {isWaitedFor(job, rank) && <Tag kind="at_risk" text="straggler" />}{" "}
+          {isStraggler(job, rank) && <Tag kind="at_risk" text="straggler" />}{" "}
           {rank.rank >= 0 && <a href={href("paths", { job: job.id, source: String(rank.rank) })}>paths</a>}
         </>
       ),

@@ -2,13 +2,13 @@
 // Service levels by indicator and by entity.
 import type { GetServiceLevelsResponse, ServiceIndicator, ServiceLevel } from "../api/messages";
 import { count, inUnit, percent } from "../format/quantities";
-import { kServiceStates, words } from "../format/words";
+import { enumName, enumWords, serviceStateText, words } from "../format/words";
 import { Place, Share, Tag } from "../parts/names";
 import { Table, type Column } from "../parts/table";
 
 const kIndicatorColumns: Column<ServiceIndicator>[] = [
   { title: "indicator", cell: (row) => <span title={row.meaning}>{words(row.name)}</span>, sort: (row) => row.name },
-  { title: "layer", cell: (row) => row.layer, sort: (row) => row.layer },
+  { title: "layer", cell: (row) => enumWords(row.layer) || "–", sort: (row) => row.layer },
   { title: "missed", numeric: true, cell: (row) => count(row.missed), sort: (row) => Number(row.missed) },
   { title: "at risk", numeric: true, cell: (row) => count(row.at_risk), sort: (row) => Number(row.at_risk) },
   { title: "within bounds", numeric: true, cell: (row) => count(row.met), sort: (row) => Number(row.met) },
@@ -33,11 +33,11 @@ export function IndicatorTable({ answer }: { answer: GetServiceLevelsResponse })
 
 function levelColumns(units: Map<string, ServiceIndicator>): Column<ServiceLevel>[] {
   const unit = (row: ServiceLevel) => units.get(row.indicator)?.unit ?? "";
-  const sign = (row: ServiceLevel) => (units.get(row.indicator)?.worse === "low" ? "≥" : "≤");
+  const sign = (row: ServiceLevel) => (units.get(row.indicator)?.violation === "VIOLATION_BELOW" ? "≥" : "≤");
   return [
     { title: "indicator", cell: (row) => <span title={units.get(row.indicator)?.meaning}>{words(row.indicator)}</span>, sort: (row) => row.indicator },
     { title: "entity", cell: (row) => (row.entity.includes(":") ? <Place name={row.entity} /> : row.entity), sort: (row) => row.entity },
-    { title: "state", cell: (row) => <Tag kind={row.state} text={kServiceStates[row.state] ?? row.state} />, sort: (row) => row.state },
+    { title: "state", cell: (row) => <Tag kind={enumName(row.state)} text={serviceStateText(row.state)} />, sort: (row) => enumName(row.state) },
     { title: "last", numeric: true, cell: (row) => inUnit(row.last, unit(row)), sort: (row) => row.last },
     { title: "bound", numeric: true, cell: (row) => `${sign(row)} ${inUnit(row.bound, unit(row))}${row.bound_learnt ? " (learnt)" : ""}`, sort: (row) => row.bound },
     { title: "within, short", numeric: true, cell: (row) => <Share value={row.within_short} />, sort: (row) => row.within_short },

@@ -2,6 +2,7 @@
 // Placeholders for missing data. Each reason looks different from the others and from an empty
 // result.
 import type { ComponentChildren } from "preact";
+import { count } from "../format/quantities";
 import type { Resource } from "../store/use_store";
 
 interface NoticeProps {
@@ -24,6 +25,7 @@ const kRefusals: Record<string, string> = {
   NO_TOPOLOGY: "No topology is configured",
   UNKNOWN_JOB: "Unknown job",
   UNKNOWN_ELEMENT: "Unknown element",
+  PAGE_FORGOTTEN: "The data changed faster than it was transferred",
   TOO_MANY: "Too many concurrent requests",
   NOT_ALLOWED: "Permission denied",
 };
@@ -54,6 +56,12 @@ export function Absence({ resource, what }: { resource: Resource<unknown>; what:
     default:
       return <p class="loading" role="status">Loading {what} …</p>;
   }
+}
+
+// Below a list that is incomplete.
+export function Truncated({ shown, total }: { shown: number; total: number }) {
+  if (shown >= total) return null;
+  return <p>Only {count(shown)} of {count(total)} are loaded.</p>;
 }
 
 interface AwaitProps<T> {

@@ -4,7 +4,7 @@ import type { ListFindingsResponse } from "../api/messages";
 import { percent } from "../format/quantities";
 import { useResource } from "../store/use_store";
 import { nothingFound } from "../findings/coverage";
-import { Tag } from "./names";
+import { FindingState } from "../findings/finding_state";
 import { href } from "./route";
 
 const kShown = 3;
@@ -21,13 +21,13 @@ export function FindingStrip() {
     <section class="strip" aria-label="Faults">
       {value.findings.slice(0, kShown).map((finding) => (
         <a key={finding.sentence} href={href("findings")} data-item="">
-          <Tag kind={finding.until_ns === "0" ? "fault" : "over"} text={finding.until_ns === "0" ? "active" : "resolved"} />
+          <FindingState finding={finding} />
           <span>{finding.sentence}</span>
           <span class="muted">confidence {percent(finding.confidence)}</span>
         </a>
       ))}
       {value.findings.length > kShown && (
-        <a href={href("findings")}>{value.findings.length - kShown} more faults</a>
+        <a href={href("findings")}>{value.total_size - kShown} more faults</a>
       )}
     </section>
   );

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The navigation, the number of faults, and the age of the data.
 import type { Health, ListFindingsResponse, ListSourcesResponse } from "../api/messages";
-import { isLasting } from "../fabric/marks";
-import { utcFull } from "../format/moments";
-import { coarse } from "../format/quantities";
+import { isOngoing } from "../findings/finding_state";
+import { toNs, utcFull } from "../format/moments";
+import { coarse, toNanoseconds } from "../format/quantities";
 import { useClock, useResource, useStoreState } from "../store/use_store";
 import { Tag } from "./names";
 import { clockDifferenceNs } from "./reference";
@@ -18,7 +18,8 @@ interface Props {
 }
 
 // Data older than this many windows is highlighted as old.
-const kOldWindows = 5n;
+const kOldWindows = 5;
+const kOldNs = 5e9; // newer data is never old
 
 function Freshness() {
   const store = useStoreState();
@@ -29,16 +30,16 @@ function Freshness() {
   const lost = store.connection === "lost" || health.status === "unreachable" || health.status === "stale";
   const value = health.value;
   if (!value) return <span class="fresh" role="status">{lost ? "The appliance does not respond; retrying" : "Connecting …"}</span>;
-  const { age } = value;
-  const boxNow = BigInt(now) * 1_000_000n + clockDifferenceNs(value, health.receivedMs);
-  const old = age ? boxNow - BigInt(age.published_time_ns) : 0n;
-  const tooOld = age && old > kOldWindows * BigInt(age.window_ns) && old > 5_000_000_000n;
+  const { snapshot } = value;
+  const applianceNow = BigInt(now) * 1_000_000n + clockDifferenceNs(value, health.receivedMs);
+  const age = Number(applianceNow - (toNs(snapshot?.publish_time) ?? applianceNow));
+  const isOld = age > kOldNs && age > kOldWindows * toNanoseconds(snapshot?.window_duration);
   return (
-    <span class="fresh" title={age && `data until ${utcFull(age.data_time_ns)}`}>
+    <span class="fresh" title={snapshot && `data until ${utcFull(snapshot.data_time)}`}>
       {lost && <span role="alert"><Tag kind="fault" text="connection lost, retrying" /> </span>}
       {value.state === "STATE_DEGRADED" && <a href={href("sources")}><Tag kind="at_risk" text="degraded" /></a>}
       {value.state === "STATE_WAITING" && <Tag kind="waiting" text="waiting for telemetry" />}
-      {age && <span class={tooOld || lost ? "old" : ""}>Updated {old < 1_000_000_000n ? "< 1 s" : coarse(Number(old))} ago</span>}
+      {snapshot && <span class={isOld || lost ? "old" : ""}>Updated {age < 1e9 ? "< 1 s" : coarse(age)} ago</span>}
     </span>
   );
 }
@@ -48,9 +49,9 @@ function FindingCount() {
   const { live } = useStoreState().source;
   if (!findings.value) return null;
   const all = findings.value.findings;
-  const lasting = live ? all.filter(isLasting).length : all.length;
-  if (lasting === 0) return null;
-  return <span class="badge" aria-label={`${lasting} faults`}>{lasting}</span>;
+  const shown = live ? all.filter(isOngoing).length : all.length;
+  if (shown === 0) return null;
+  return <span class="badge" aria-label={`${shown} faults`}>{shown}</span>;
 }
 
 export function Header({ route, theme, onToggleTheme, onHelp }: Props) {

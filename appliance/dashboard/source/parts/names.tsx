@@ -2,7 +2,7 @@
 // Names as links to the view that shows them, and other small shared components.
 import { percent } from "../format/quantities";
 import { relative, utcFull, type Reference } from "../format/moments";
-import type { Int64 } from "../api/messages";
+import type { Timestamp } from "../api/messages";
 import { hrefOfJob, hrefOfPlace } from "./route";
 
 export function Place({ name }: { name: string }) {
@@ -26,9 +26,9 @@ export function Share({ value, label }: { value: number; label?: string }) {
   );
 }
 
-export function Moment({ ns, reference }: { ns: Int64; reference: Reference }) {
-  if (ns === "0") return <span class="muted">unknown</span>;
-  return <time title={utcFull(ns)}>{relative(ns, reference)}</time>;
+export function Moment({ time, reference }: { time?: Timestamp; reference: Reference }) {
+  if (time === undefined) return <span class="muted">unknown</span>;
+  return <time title={utcFull(time)}>{relative(time, reference)}</time>;
 }
 
 // A state as text in a coloured frame: colour alone is not accessible to everybody.

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reference of relative times: the start of a recording, or now for a running appliance.
-import type { SnapshotMetadata, Health, ListFindingsResponse } from "../api/messages";
-import type { Reference } from "../format/moments";
+import type { SnapshotMetadata, Health } from "../api/messages";
+import { toNs, type Reference } from "../format/moments";
 import { useClock, useResource, useShared } from "../store/use_store";
 
 // The appliance's clock minus the browser's clock.
 export function clockDifferenceNs(health: Health, receivedMs: number): bigint {
-  return BigInt(health.now_ns) - BigInt(Math.round(receivedMs)) * 1_000_000n;
+  const browserNs = BigInt(Math.round(receivedMs)) * 1_000_000n;
+  return (toNs(health.current_time) ?? browserNs) - browserNs;
 }
 
 // The current event time. It differs from the appliance's clock if a recording is replayed into it.
-export function eventNow(age: SnapshotMetadata, boxNowNs: bigint): bigint {
-  return BigInt(age.data_time_ns) + boxNowNs - BigInt(age.published_time_ns);
+export function eventNow(snapshot: SnapshotMetadata, applianceNowNs: bigint): bigint {
+  const [data, published] = [toNs(snapshot.data_time), toNs(snapshot.publish_time)];
+  if (data === undefined || published === undefined) return applianceNowNs;
+  return data + applianceNowNs - published;
 }
 
-function useBoxNow(): { health?: Health; nowNs: bigint } {
+function useApplianceNow(): { health?: Health; nowNs: bigint } {
   const { store } = useShared();
   const health = useResource<Health>(store.source.live ? "/api/v1/health" : "");
   const now = useClock(1000);
@@ -25,15 +28,14 @@ function useBoxNow(): { health?: Health; nowNs: bigint } {
 // For times in telemetry.
 export function useReference(): Reference {
   const { store } = useShared();
-  const findings = useResource<ListFindingsResponse>("/api/v1/findings");
-  const { health, nowNs } = useBoxNow();
-  if (!store.source.live) return { zeroNs: findings.value?.zero_ns ?? "0" };
-  return { zeroNs: "0", nowNs: health?.age ? eventNow(health.age, nowNs) : nowNs };
+  const { health, nowNs } = useApplianceNow();
+  if (!store.source.live) return {};
+  return { nowNs: health?.snapshot ? eventNow(health.snapshot, nowNs) : nowNs };
 }
 
 // For times in the appliance's own state.
-export function useBoxReference(): Reference {
+export function useApplianceReference(): Reference {
   const { store } = useShared();
-  const { nowNs } = useBoxNow();
-  return store.source.live ? { zeroNs: "0", nowNs } : { zeroNs: "0" };
+  const { nowNs } = useApplianceNow();
+  return store.source.live ? { nowNs } : {};
 }

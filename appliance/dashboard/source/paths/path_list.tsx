@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The paths of flows over time: the sending ports in each period, with the confidence.
+// The paths of flows over time: the sending ports in each path interval, with the confidence.
 import type { FlowPath, PathInterval } from "../api/messages";
 import { nsBetween, type Reference } from "../format/moments";
 import { bytes, count, duration, percent } from "../format/quantities";
-import { kStretchStates, words } from "../format/words";
+import { enumWords, pathState } from "../format/words";
 import { Moment, Place, Share, Tag } from "../parts/names";
 
-function Shares({ stretch }: { stretch: PathInterval }) {
-  if (stretch.shares.length === 0) return null;
-  const shares = [...stretch.shares].sort((a, b) => b.share - a.share);
+function Shares({ interval }: { interval: PathInterval }) {
+  if (interval.shares.length === 0) return null;
+  const shares = [...interval.shares].sort((a, b) => b.share - a.share);
   return (
     <ul class="shares" aria-label="Ports that observed its packets">
       {shares.slice(0, 12).map(({ port, share }) => (
@@ -19,34 +19,35 @@ function Shares({ stretch }: { stretch: PathInterval }) {
   );
 }
 
-function Stretch({ stretch, reference }: { stretch: PathInterval; reference: Reference }) {
-  const [state, meaning] = kStretchStates[stretch.state] ?? [stretch.state, ""];
-  const certain = new Set(stretch.certain_ports);
+function Interval({ interval, reference }: { interval: PathInterval; reference: Reference }) {
+  const [state, meaning] = pathState(interval.state);
+  const cause = enumWords(interval.change_cause);
+  const certain = new Set(interval.certain_ports);
   return (
-    <li class="stretch">
+    <li class="path-interval">
       <div class="card-line">
         <Tag kind={`path-${state}`} text={state} hint={meaning} />
-        {stretch.probability > 0 && <Share value={stretch.probability} label="confidence" />}
-        {Number(stretch.candidates) > 1 && <span>{count(stretch.candidates)} paths fit</span>}
+        {interval.probability > 0 && <Share value={interval.probability} label="confidence" />}
+        {Number(interval.candidates) > 1 && <span>{count(interval.candidates)} paths fit</span>}
         <span class="muted">
-          {words(stretch.began)} <Moment ns={stretch.from_ns} reference={reference} />, for{" "}
-          {duration(nsBetween(stretch.from_ns, stretch.until_ns))} · {bytes(stretch.bytes)},{" "}
-          {count(stretch.packets)} packets · {stretch.sources.join(", ") || "no evidence"}
+          {enumWords(interval.start_reason) || "started"} <Moment time={interval.start_time} reference={reference} />, for{" "}
+          {duration(nsBetween(interval.start_time, interval.end_time))} · {bytes(interval.bytes)},{" "}
+          {count(interval.packets)} packets · {interval.sources.map(enumWords).join(", ") || "no evidence"}
         </span>
       </div>
-      {stretch.reason && (
-        <p>Reason: {words(stretch.reason)} {stretch.reason_place && <Place name={stretch.reason_place} />}</p>
+      {cause && (
+        <p>Cause of the change: {cause} {interval.change_place && <Place name={interval.change_place} />}</p>
       )}
-      {stretch.ports.length > 0 && (
+      {interval.ports.length > 0 && (
         <ol class="ports" aria-label="Sending ports">
-          {stretch.ports.map((port) => (
-            <li key={port} class={stretch.candidates !== "1" && !certain.has(port) ? "port-guess" : ""}>
+          {interval.ports.map((port) => (
+            <li key={port} class={interval.candidates !== "1" && !certain.has(port) ? "port-guess" : ""}>
               <Place name={port} />
             </li>
           ))}
         </ol>
       )}
-      <Shares stretch={stretch} />
+      <Shares interval={interval} />
     </li>
   );
 }
@@ -56,7 +57,7 @@ export function PathList({ paths, reference }: { paths: FlowPath[]; reference: R
     <div class="cards">
       {paths.map((path) => {
         const last = path.intervals.at(-1);
-        const state = kStretchStates[last?.state ?? ""]?.[0] ?? "unknown";
+        const [state] = pathState(last?.state);
         return (
           <details class="card" key={`${path.segment} ${path.source} ${path.destination} ${path.destination_qpn}`} open={paths.length <= 4}>
             <summary data-item="">
@@ -67,7 +68,7 @@ export function PathList({ paths, reference }: { paths: FlowPath[]; reference: R
                 </strong>
                 <span>QP {path.destination_qpn}</span>
                 <span class="muted">
-                  {path.intervals.length} {path.intervals.length === 1 ? "path period" : "path periods"}
+                  {path.intervals.length} {path.intervals.length === 1 ? "path interval" : "path intervals"}
                   {last && last.probability > 0 && `, confidence ${percent(last.probability)}`}
                 </span>
               </span>
@@ -76,9 +77,9 @@ export function PathList({ paths, reference }: { paths: FlowPath[]; reference: R
               {path.source} → {path.destination}
               {path.segment > 0 && `, VNI ${path.segment - 1}`}
             </p>
-            <ol class="stretches">
-              {path.intervals.map((stretch) => (
-                <Stretch key={stretch.from_ns} stretch={stretch} reference={reference} />
+            <ol class="path-intervals">
+              {path.intervals.map((interval) => (
+                <Interval key={interval.start_time} interval={interval} reference={reference} />
               ))}
             </ol>
           </details>

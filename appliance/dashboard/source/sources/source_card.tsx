@@ -2,11 +2,11 @@
 // A source: its ledger, its losses, and its rates since this page was opened.
 import type { Ledger, Source } from "../api/messages";
 import { bitRate, bytes, count, perSecond } from "../format/quantities";
-import { words } from "../format/words";
+import { enumWords, words } from "../format/words";
 import { Notice } from "../parts/await";
 import { Moment, Share } from "../parts/names";
 import { Plot } from "../parts/plot";
-import { useBoxReference } from "../parts/reference";
+import { useApplianceReference } from "../parts/reference";
 import { Table, type Column } from "../parts/table";
 import type { SourceRates } from "../store/histories";
 import { useShared } from "../store/use_store";
@@ -63,12 +63,12 @@ function Rates({ name, theme }: { name: string; theme: string }) {
 }
 
 export function SourceCard({ source, theme }: { source: Source; theme: string }) {
-  const reference = useBoxReference();
+  const reference = useApplianceReference();
   const id = `source-${source.name.replace(/\W/g, "-")}`; // ids must not contain spaces
   const lost = Number(source.missed) + Number(source.records_dropped);
   return (
     <section class="card" aria-labelledby={id}>
-      <h2 id={id}>{source.name} <span class="muted">{source.kind} {source.listens.join(", ")}</span></h2>
+      <h2 id={id}>{source.name} <span class="muted">{enumWords(source.kind)} {source.listens.join(", ")}</span></h2>
       {source.error && <Notice kind="refused" title="This source has stopped">{source.error}</Notice>}
       {lost > 0 && (
         <Notice kind="caution" title="Lost telemetry is missing from all results.">
@@ -82,7 +82,7 @@ export function SourceCard({ source, theme }: { source: Source; theme: string })
         <div><dt>records</dt><dd>{count(source.records)}</dd></div>
         <div><dt>records dropped</dt><dd>{count(source.records_dropped)}</dd></div>
         <div><dt>open flows</dt><dd>{count(source.flows_open)}</dd></div>
-        <div><dt>last arrival</dt><dd>{source.last_arrival_ns === "0" ? "none" : <Moment ns={source.last_arrival_ns} reference={reference} />}</dd></div>
+        <div><dt>last arrival</dt><dd>{source.last_arrival_time ? <Moment time={source.last_arrival_time} reference={reference} /> : "none"}</dd></div>
       </dl>
       <Rates name={source.name} theme={theme} />
       {source.ledger && <LedgerTable ledger={source.ledger} name={source.name} />}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Time series collected since this page was opened. The appliance's history database is not used.
 import type { ListLinkLoadsResponse, ListSourcesResponse, Source } from "../api/messages";
+import { sortKey } from "../format/moments";
 import type { Store } from "./store";
 
 const kLinkWindows = 240;
@@ -48,8 +49,8 @@ export function ratesBetween(before: Poll, after: Poll): SourceRates | undefined
 }
 
 export interface LinkWindow {
-  untilS: number;
-  use: Map<string, number>; // by sending port; unknown loads are absent
+  endS: number;
+  utilization: Map<string, number>; // by sending port; unknown values are absent
 }
 
 export class Histories {
@@ -68,14 +69,16 @@ export class Histories {
   }
 
   private addLinks(answer: ListLinkLoadsResponse) {
-    const untilS = Number(answer.until_ns) / 1e9;
-    const lastS = this.links.at(-1)?.untilS ?? 0;
+    const endS = sortKey(answer.end_time) / 1e9;
+    const lastS = this.links.at(-1)?.endS ?? 0;
     // The clock was set back: the collected times are in the future.
-    if (untilS + kSetBackS < lastS && untilS !== 0) this.links.length = 0;
-    else if (untilS <= lastS) return;
-    const use = new Map<string, number>();
-    for (const load of answer.loads) if (load.use >= 0) use.set(load.port, load.use);
-    this.links.push({ untilS, use });
+    if (endS + kSetBackS < lastS && endS !== 0) this.links.length = 0;
+    else if (endS <= lastS) return;
+    const utilization = new Map<string, number>();
+    for (const load of answer.loads) {
+      if (load.utilization >= 0) utilization.set(load.port, load.utilization);
+    }
+    this.links.push({ endS, utilization });
     if (this.links.length > kLinkWindows) this.links.shift();
   }
 

@@ -16,16 +16,17 @@ it("has no rates across a restart of the appliance, or without elapsed time", ()
 });
 
 function collected() {
-  let tell: (path: string, value: unknown) => void = () => {};
+  let respond: (path: string, value: unknown) => void = () => {};
   let nowMs = 1_000_000;
-  const store = { onValue: (listener: typeof tell) => (tell = listener) } as unknown as Store;
+  const store = { onValue: (listener: typeof respond) => (respond = listener) } as unknown as Store;
   const histories = new Histories(store, () => nowMs);
   return {
     histories,
     at: (ms: number) => (nowMs = ms),
-    window: (untilS: number) => tell("/api/v1/links", { until_ns: `${untilS}000000000`, loads: [] }),
+    window: (endS: number) =>
+      respond("/api/v1/links", { end_time: endS > 0 ? new Date(endS * 1000).toISOString() : undefined, loads: [] }),
     poll: (received: number) =>
-      tell("/api/v1/sources", {
+      respond("/api/v1/sources", {
         sources: [{ name: "a", ledger: { received: `${received}` }, bytes: "0", records: "0", missed: "0", records_dropped: "0" }],
       }),
   };
@@ -33,14 +34,14 @@ function collected() {
 
 it("keeps each window of links once, in order", () => {
   const { histories, window } = collected();
-  for (const untilS of [100, 101, 101, 100, 99, 102]) window(untilS);
-  expect(histories.links.map(({ untilS }) => untilS)).toEqual([100, 101, 102]);
+  for (const endS of [100, 101, 101, 100, 99, 102]) window(endS);
+  expect(histories.links.map(({ endS }) => endS)).toEqual([100, 101, 102]);
 });
 
 it("restarts when the appliance's clock is set back", () => {
   const { histories, window } = collected();
-  for (const untilS of [3700, 3701, 0, 100, 101]) window(untilS);
-  expect(histories.links.map(({ untilS }) => untilS)).toEqual([100, 101]);
+  for (const endS of [3700, 3701, 0, 100, 101]) window(endS);
+  expect(histories.links.map(({ endS }) => endS)).toEqual([100, 101]);
 });
 
 it("restarts the source rates when the browser's clock is set back", () => {

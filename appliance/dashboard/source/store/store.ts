@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Caches the last response of each request path and refreshes it while a view uses it. There is at
 // most one request in flight per kind of path: a slow response delays the next request, and
-// repeated requests are merged.
-import type { Answer, ConnectionState, DataSource } from "../api/data_source";
-import type { ApiError, BoxEvent } from "../api/messages";
+// repeated requests are merged. A path of a list without page_size stands for the whole list.
+import type { Answer, ApiError, ConnectionState, DataSource } from "../api/data_source";
+import type { Event as ApplianceEvent } from "../api/messages";
+import { getWhole, isOutdated } from "../api/whole_list";
 
 export interface Entry {
-  // "stale": the appliance stopped responding after `value` was received.
+  // "stale": the appliance stopped responding after `value` was received, or the list changed while
+  // it was read.
   status: "waiting" | "ready" | "stale" | "refused" | "unreachable" | "not_stored";
   value?: unknown;
   error?: ApiError;
@@ -36,7 +38,7 @@ export function kindOf(path: string): string {
 
 export class Store {
   connection: ConnectionState = "connecting";
-  events: BoxEvent[] = [];
+  events: ApplianceEvent[] = [];
 
   private readonly slots = new Map<string, Slot>();
   private readonly wanted = new Map<string, Set<string>>(); // by kind
@@ -56,13 +58,13 @@ export class Store {
   start() {
     this.refreshedMs = this.now();
     this.stopWatching = this.source.watch({
-      event: (event) => this.hear(event),
+      event: (event) => this.receive(event),
       connection: (state) => {
         if (state === this.connection) return;
         // The next responses contain what changed while the connection was down.
         if (state === "open" && this.connection === "lost") this.scheduleRefresh();
         this.connection = state;
-        this.tellState();
+        this.notifyState();
       },
     });
     if (this.source.live) this.scheduleRefresh(kMaxBetweenMs);
@@ -113,10 +115,10 @@ export class Store {
     this.scheduleRefresh(kMaxBetweenMs);
   }
 
-  private hear(event: BoxEvent) {
-    if (event.kind !== "answer") {
+  private receive(event: ApplianceEvent) {
+    if (event.kind !== "KIND_SNAPSHOT") {
       this.events = [event, ...this.events].slice(0, kEventsKept);
-      this.tellState();
+      this.notifyState();
     }
     this.scheduleRefresh();
   }
@@ -150,7 +152,7 @@ export class Store {
     for (const path of queue) {
       queue.delete(path);
       if (this.slot(path).listeners.size === 0) continue; // no view uses it any more
-      this.settle(path, await this.source.get(path));
+      this.settle(path, await getWhole(this.source, path));
     }
     this.busy.delete(kind);
   }
@@ -161,8 +163,8 @@ export class Store {
     if (answer.kind === "answer") {
       slot.entry = { status: "ready", value: answer.value, receivedMs };
       this.valueListeners.forEach((listener) => listener(path, answer.value));
-    } else if (answer.kind === "unreachable" && slot.entry.value !== undefined) {
-      slot.entry = { ...slot.entry, status: "stale", message: answer.message };
+    } else if (slot.entry.value !== undefined && (answer.kind === "unreachable" || isOutdated(answer))) {
+      slot.entry = { ...slot.entry, status: "stale" };
     } else if (answer.kind === "refused") {
       slot.entry = { status: "refused", error: answer.error, receivedMs };
     } else {
@@ -176,7 +178,7 @@ export class Store {
     for (const [path] of unused.slice(0, -kKeptWithoutListener)) this.slots.delete(path);
   }
 
-  private tellState() {
+  private notifyState() {
     this.stateListeners.forEach((listener) => listener());
   }
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Answer, DataSource, SourceListener } from "../api/data_source";
-import type { BoxEvent } from "../api/messages";
+import type { Event as ApplianceEvent } from "../api/messages";
+import { kMaxAttempts } from "../api/whole_list";
 import { kindOf, kMinBetweenMs, kMaxBetweenMs, Store } from "./store";
 
 class FakeSource implements DataSource {
   readonly live = true;
-  asked: string[] = [];
+  requested: string[] = [];
   listener?: SourceListener;
   private readonly pending: ((answer: Answer) => void)[] = [];
 
   get(path: string): Promise<Answer> {
-    this.asked.push(path);
+    this.requested.push(path);
     return new Promise((resolve) => this.pending.push(resolve));
   }
   watch(listener: SourceListener) {
@@ -27,7 +28,7 @@ class FakeSource implements DataSource {
   }
 }
 
-const kAnswerEvent = { kind: "answer", cursor: "0" } as BoxEvent;
+const kSnapshotEvent = { kind: "KIND_SNAPSHOT", cursor: "0" } as ApplianceEvent;
 const nothing = () => {};
 
 let source: FakeSource;
@@ -48,9 +49,18 @@ it("has one request of a kind in flight", async () => {
   store.subscribe("/api/v1/hotspots?job=a", nothing);
   store.subscribe("/api/v1/hotspots", nothing);
   store.subscribe("/api/v1/jobs", nothing);
-  expect(source.asked).toEqual(["/api/v1/hotspots?job=a", "/api/v1/jobs"]);
+  expect(source.requested).toEqual(["/api/v1/hotspots?job=a", "/api/v1/jobs?page_size=1000"]);
   await source.answer({});
-  expect(source.asked.at(-1)).toBe("/api/v1/hotspots");
+  expect(source.requested.at(-1)).toBe("/api/v1/hotspots");
+});
+
+it("reads all pages of a list before it shows the list", async () => {
+  const path = "/api/v1/links";
+  store.subscribe(path, nothing);
+  await source.answer({ loads: [1], total_size: 2, next_page_token: "t" });
+  expect(store.entry(path).status).toBe("waiting");
+  await source.answer({ loads: [2], total_size: 2, next_page_token: "" });
+  expect(store.entry(path)).toMatchObject({ status: "ready", value: { loads: [1, 2], total_size: 2 } });
 });
 
 it("merges repeated requests", async () => {
@@ -58,22 +68,22 @@ it("merges repeated requests", async () => {
   store.refresh();
   store.refresh();
   await source.answer({});
-  expect(source.asked).toHaveLength(2);
+  expect(source.requested).toHaveLength(2);
 });
 
 it("refreshes after an event, at most once per second", async () => {
   store.subscribe("/api/v1/findings", nothing);
   await source.answer({});
-  for (let i = 0; i < 20; ++i) source.listener?.event(kAnswerEvent);
+  for (let i = 0; i < 20; ++i) source.listener?.event(kSnapshotEvent);
   await vi.advanceTimersByTimeAsync(kMinBetweenMs);
-  expect(source.asked).toHaveLength(2);
+  expect(source.requested).toHaveLength(2);
 });
 
 it("refreshes periodically without events", async () => {
   store.subscribe("/api/v1/sources", nothing);
   await source.answer({});
   await vi.advanceTimersByTimeAsync(kMaxBetweenMs);
-  expect(source.asked).toHaveLength(2);
+  expect(source.requested).toHaveLength(2);
 });
 
 it("requests the topology once, and nothing that no view uses", async () => {
@@ -83,7 +93,7 @@ it("requests the topology once, and nothing that no view uses", async () => {
   await source.answer({});
   leave();
   store.refresh();
-  expect(source.asked).toHaveLength(2);
+  expect(source.requested).toHaveLength(2);
 });
 
 describe("what is shown", () => {
@@ -96,6 +106,15 @@ describe("what is shown", () => {
     store.refresh();
     await source.give({ kind: "unreachable", message: "refused" });
     expect(store.entry(path)).toMatchObject({ status: "stale", value: { jobs: [] } });
+  });
+  it("is the last response, marked stale, when the list changes while it is read", async () => {
+    await source.answer({ jobs: [1] });
+    store.refresh();
+    const error = { reason: "PAGE_FORGOTTEN", message: "start again" };
+    for (let attempt = 0; attempt < kMaxAttempts; ++attempt) {
+      await source.give({ kind: "refused", status: 410, error });
+    }
+    expect(store.entry(path)).toMatchObject({ status: "stale", value: { jobs: [1] } });
   });
   it("is the error, not an older response, when the appliance rejects a request", async () => {
     await source.answer({ jobs: [] });
@@ -114,13 +133,13 @@ it("refreshes when a lost connection is back", async () => {
   expect(store.connection).toBe("lost");
   source.listener?.connection("open");
   await vi.advanceTimersByTimeAsync(kMinBetweenMs);
-  expect(source.asked).toHaveLength(2);
+  expect(source.requested).toHaveLength(2);
 });
 
 it("keeps events, the latest first", () => {
-  source.listener?.event({ kind: "fault_started", cursor: "1" } as BoxEvent);
-  source.listener?.event({ kind: "fault_resolved", cursor: "2" } as BoxEvent);
-  source.listener?.event(kAnswerEvent);
+  source.listener?.event({ kind: "KIND_FAULT_STARTED", cursor: "1" } as ApplianceEvent);
+  source.listener?.event({ kind: "KIND_FAULT_RESOLVED", cursor: "2" } as ApplianceEvent);
+  source.listener?.event(kSnapshotEvent);
   expect(store.events.map(({ cursor }) => cursor)).toEqual(["2", "1"]);
 });
 
@@ -131,9 +150,9 @@ it("derives kinds from paths", () => {
 it("keeps refreshing when the browser's clock is set back", async () => {
   store.subscribe("/api/v1/jobs", nothing);
   await source.answer({});
-  const asked = source.asked.length;
+  const requested = source.requested.length;
   vi.setSystemTime(Date.now() - 3_600_000);
-  source.listener?.event(kAnswerEvent);
+  source.listener?.event(kSnapshotEvent);
   await vi.advanceTimersByTimeAsync(kMaxBetweenMs);
-  expect(source.asked.length).toBeGreaterThan(asked);
+  expect(source.requested.length).toBeGreaterThan(requested);
 });

@@ -5,6 +5,7 @@ import type {
   FindPathsResponse, ListFindingsResponse, ListHotspotsResponse, ListLinkLoadsResponse, Topology,
 } from "../api/messages";
 import { BusiestLinks } from "../fabric/busiest_links";
+import { Dependents } from "../fabric/dependents";
 import { ElementPanel } from "../fabric/element_panel";
 import { Legend } from "../fabric/legend";
 import { colour, indexLoads } from "../fabric/loads";
@@ -15,10 +16,10 @@ import { buildFabric, linkName, nodeOfPort, resolvePlace, type Element, type Fab
 import { endsOfHost, linksOfPaths } from "../fabric/path_links";
 import { Overview } from "../fabric/overview";
 import { PathPanel } from "../fabric/path_panel";
-import { WhoNeeds } from "../fabric/who_needs";
-import { utcTime } from "../format/moments";
+import { kMaxPageSize } from "../api/whole_list";
+import { nsBetween, toNs, utcTime } from "../format/moments";
 import { duration } from "../format/quantities";
-import { Absence, Await, Notice } from "../parts/await";
+import { Absence, Await, Notice, Truncated } from "../parts/await";
 import { FindingStrip } from "../parts/finding_strip";
 import { choose, type Route } from "../parts/route";
 import { useResource, useShared } from "../store/use_store";
@@ -32,13 +33,15 @@ interface Props {
 const kHotspotMarkNs = 60_000_000_000n;
 
 function pathOfEnds(from: string, to: string): string {
-  return from && to ? `/api/v1/paths?${new URLSearchParams({ source: from, destination: to })}` : "";
+  if (!from || !to) return "";
+  const query = { source: from, destination: to, page_size: String(kMaxPageSize) };
+  return `/api/v1/paths?${new URLSearchParams(query)}`;
 }
 
 function windowText(loads: ListLinkLoadsResponse | undefined): string {
-  if (!loads || loads.until_ns === "0") return "No analysis window is complete yet.";
-  const length = duration(Number(BigInt(loads.until_ns) - BigInt(loads.from_ns)));
-  return `Window of ${length} until ${utcTime(loads.until_ns)} UTC.`;
+  if (!loads?.end_time) return "No analysis window is complete yet.";
+  const length = duration(nsBetween(loads.start_time, loads.end_time));
+  return `Window of ${length} until ${utcTime(loads.end_time)} UTC.`;
 }
 
 function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
@@ -47,14 +50,14 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
   const links = useResource<ListLinkLoadsResponse>("/api/v1/links");
   const hotspots = useResource<ListHotspotsResponse>("/api/v1/hotspots?page_size=100");
   const findings = useResource<ListFindingsResponse>("/api/v1/findings");
-  const { by = "", from = "", to = "", at = "", who = "" } = route.query;
+  const { by = "", from = "", to = "", at = "", dependents = "" } = route.query;
   const paths = useResource<FindPathsResponse>(pathOfEnds(from, to));
 
   const metric = metricNamed(by);
   const loads = useMemo(() => indexLoads(links.value), [links.value]);
   const colouring = useMemo(() => colour(fabric, loads, metric), [fabric, loads, metric]);
   const marks = useMemo(() => {
-    const reached = BigInt(hotspots.value?.age?.data_time_ns ?? "0");
+    const reached = toNs(hotspots.value?.snapshot?.data_time) ?? 0n;
     const since = store.source.live && reached > kHotspotMarkNs ? reached - kHotspotMarkNs : 0n;
     return collectMarks(
       fabric, findings.value?.findings ?? [], hotspots.value?.hotspots ?? [], since, store.source.live,
@@ -77,7 +80,7 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
     const node = element?.kind === "node" ? fabric.nodes[element.node] : undefined;
     const link = element?.kind === "link" ? fabric.links[element.link] : undefined;
     const end = node && node.tier === "host" ? endsOfHost(fabric, node.index)[0] : undefined;
-    const chosen = { at: node?.name ?? (link ? linkName(link) : ""), who: "" };
+    const chosen = { at: node?.name ?? (link ? linkName(link) : ""), dependents: "" };
     if (!end) choose(route, chosen);
     else if (!from || to) choose(route, { ...chosen, from: end, to: "" });
     else if (nodeOfPort(from) === node?.name) choose(route, { ...chosen, from: "" });
@@ -102,6 +105,7 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
         <Legend colouring={colouring} metric={metric} />
       </div>
       {links.value === undefined && <Absence resource={links} what="link loads" />}
+      {links.value && <Truncated shown={links.value.loads.length} total={links.value.total_size} />}
       {at && !selected && <Notice kind="caution" title={`${at} is not in the topology`} />}
       <PathPanel fabric={fabric} from={from} to={to} paths={paths} onChoose={(changes) => choose(route, changes)} />
       <div class="map-and-panel">
@@ -120,7 +124,7 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
           )}
         </aside>
       </div>
-      {at && who && selected && <WhoNeeds place={at} />}
+      {at && dependents && selected && <Dependents element={at} />}
       {tables}
     </>
   );

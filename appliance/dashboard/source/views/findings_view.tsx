@@ -6,15 +6,15 @@ import { CoveragePanel } from "../findings/coverage_panel";
 import { nothingFound } from "../findings/coverage";
 import { EventList } from "../findings/event_list";
 import { FindingCard } from "../findings/finding_card";
-import { Await, Notice } from "../parts/await";
+import { Await, Notice, Truncated } from "../parts/await";
 import { useReference } from "../parts/reference";
 import { useResource } from "../store/use_store";
 
 function NothingFound({ answer }: { answer: ListFindingsResponse }) {
-  const verdict = nothingFound(answer.coverage);
+  const { conclusive, title, reasons } = nothingFound(answer.coverage);
   return (
-    <Notice kind={verdict.sure ? "empty" : "caution"} title={verdict.title}>
-      {verdict.reasons.map((reason) => <p key={reason}>{reason}</p>)}
+    <Notice kind={conclusive ? "empty" : "caution"} title={title}>
+      {reasons.map((reason) => <p key={reason}>{reason}</p>)}
     </Notice>
   );
 }
@@ -32,17 +32,18 @@ export function FindingsView() {
             {value.findings.length === 0 && <NothingFound answer={value} />}
             {value.findings.map((finding, i) => (
               <FindingCard
-                key={`${finding.kind} ${finding.place} ${finding.from_ns}`}
+                key={`${finding.kind} ${finding.place} ${finding.start_time}`}
                 finding={finding} reference={reference} open={i === 0}
               />
             ))}
+            <Truncated shown={value.findings.length} total={value.total_size} />
             <EventList reference={reference} />
             {value.coverage && <CoveragePanel coverage={value.coverage} />}
           </>
         )}
       </Await>
-      <section aria-labelledby="odd-title">
-        <h2 id="odd-title">Anomalies</h2>
+      <section aria-labelledby="anomalies-title">
+        <h2 id="anomalies-title">Anomalies</h2>
         <Await resource={anomalies} what="anomalies">
           {(value) => <AnomalyList answer={value} reference={reference} />}
         </Await>

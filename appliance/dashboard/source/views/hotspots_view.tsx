@@ -2,6 +2,7 @@
 // Congested queues: observations, causing flows, and affected jobs.
 import { useState } from "preact/hooks";
 import type { ListHotspotsResponse } from "../api/messages";
+import { kMaxPageSize } from "../api/whole_list";
 import { HotspotList } from "../hotspots/hotspot_list";
 import { count } from "../format/quantities";
 import { Await, Notice } from "../parts/await";
@@ -10,7 +11,6 @@ import { choose, type Route } from "../parts/route";
 import { useResource } from "../store/use_store";
 
 const kFirst = 100;
-const kMost = 1000; // maximum page size of the API
 
 export function HotspotsView({ route }: { route: Route }) {
   const [most, setMost] = useState(kFirst);
@@ -36,10 +36,10 @@ export function HotspotsView({ route }: { route: Route }) {
               </Notice>
             )}
             <HotspotList hotspots={value.hotspots} reference={reference} />
-            {value.hotspots.length < Number(value.total) && (
+            {value.hotspots.length < value.total_size && (
               <p>
-                {count(value.hotspots.length)} of {count(value.total)}.{" "}
-                {most < kMost && <button type="button" onClick={() => setMost(kMost)}>Show more</button>}
+                {count(value.hotspots.length)} of {count(value.total_size)}.{" "}
+                {most < kMaxPageSize && <button type="button" onClick={() => setMost(kMaxPageSize)}>Show more</button>}
               </p>
             )}
           </>

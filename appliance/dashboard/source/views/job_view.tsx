@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The details of a job.
-import type { GetJobResponse, Job, JobSummary } from "../api/job_messages";
 import type {
-  FindPathsResponse, GetServiceLevelsResponse, ListHotspotsResponse,
+  FindPathsResponse, GetJobResponse, GetServiceLevelsResponse, Job, JobSummary, ListHotspotsResponse,
 } from "../api/messages";
-import { bytes, count, duration } from "../format/quantities";
-import { kIdentities, kServiceStates } from "../format/words";
+import { bytes, count, duration, plural } from "../format/quantities";
+import { enumName, identityText, serviceStateText } from "../format/words";
 import { HotspotList } from "../hotspots/hotspot_list";
 import { EdgeMatrix } from "../jobs/edge_matrix";
 import { RankTable } from "../jobs/rank_table";
@@ -25,17 +24,17 @@ function JobHead({ job, summary }: { job: Job; summary?: JobSummary }) {
       <h1>{summary?.allocation?.name || job.id}</h1>
       <dl class="facts">
         <div><dt>id</dt><dd class="name">{job.id}</dd></div>
-        <div><dt>identified by</dt><dd>{kIdentities[job.identity] ?? job.identity}</dd></div>
+        <div><dt>identified by</dt><dd>{identityText(job.identity)}</dd></div>
         {job.allocation && <div><dt>scheduler job ID, user</dt><dd>{job.allocation.id}, {job.allocation.user || "–"}</dd></div>}
         <div><dt>ranks observed</dt><dd>{job.expected_ranks === 0 ? "ranks unknown" : `${count(job.ranks_with_log)} of ${count(job.expected_ranks)}`}</dd></div>
         {summary && (
           <>
             <div><dt>hosts</dt><dd>{count(summary.hosts)}</dd></div>
             <div><dt>data</dt><dd>{bytes(summary.bytes)}</dd></div>
-            <div><dt>iteration</dt><dd>{summary.period_ns === "0" ? "not detected" : `${duration(summary.period_ns)}, ${count(summary.iterations)} observed`}</dd></div>
+            <div><dt>iteration</dt><dd>{summary.iteration_period === undefined ? "not detected" : `${duration(summary.iteration_period)}, ${count(summary.iterations)} observed`}</dd></div>
             <div><dt>straggler</dt><dd>{summary.straggler || "none"}</dd></div>
-            <div><dt>service</dt><dd><Tag kind={summary.service} text={kServiceStates[summary.service] ?? summary.service} /></dd></div>
-            <div><dt>last data</dt><dd><Moment ns={summary.last_seen_ns} reference={reference} /></dd></div>
+            <div><dt>service level</dt><dd><Tag kind={enumName(summary.service_level_state)} text={serviceStateText(summary.service_level_state)} /></dd></div>
+            <div><dt>last data</dt><dd><Moment time={summary.last_seen_time} reference={reference} /></dd></div>
           </>
         )}
       </dl>
@@ -95,8 +94,8 @@ export function JobView({ id, theme }: { id: string; theme: string }) {
               {(value) => value.hotspots.length === 0 ? <p>No known hotspots.</p> : (
                 <>
                   <HotspotList hotspots={value.hotspots.slice(0, kHotspotsShown)} reference={reference} />
-                  {kHotspotsShown < Number(value.total) && (
-                    <p><a href={href("hotspots", { job: id })}>All {count(value.total)}</a></p>
+                  {kHotspotsShown < value.total_size && (
+                    <p><a href={href("hotspots", { job: id })}>All {count(value.total_size)}</a></p>
                   )}
                 </>
               )}
@@ -107,7 +106,7 @@ export function JobView({ id, theme }: { id: string; theme: string }) {
             <Await resource={paths} what="paths">
               {(value) => (
                 <>
-                  <p><a href={href("paths", { job: id })}>All {count(value.total)} flows</a></p>
+                  <p><a href={href("paths", { job: id })}>All: {plural(value.total_size, "flow")}</a></p>
                   <PathList paths={value.paths.slice(0, kPathsShown)} reference={reference} />
                 </>
               )}

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of all jobs, or the details of the job that the URL names.
-import type { JobSummary, ListJobsResponse } from "../api/job_messages";
-import type { GetServiceLevelsResponse } from "../api/messages";
-import type { Reference } from "../format/moments";
-import { bytes, count, duration } from "../format/quantities";
-import { kIdentities, kServiceStates, words } from "../format/words";
+import type { GetServiceLevelsResponse, JobSummary, ListJobsResponse } from "../api/messages";
+import { sortKey, type Reference } from "../format/moments";
+import { bytes, count, duration, toNanoseconds } from "../format/quantities";
+import { enumName, enumWords, identityText, serviceStateText } from "../format/words";
 import { IndicatorTable } from "../jobs/service_tables";
-import { Await, Notice } from "../parts/await";
+import { Await, Notice, Truncated } from "../parts/await";
 import { Moment, Tag } from "../parts/names";
 import { useReference } from "../parts/reference";
 import { hrefOfJob, type Route } from "../parts/route";
@@ -34,19 +33,19 @@ function columnsOf(reference: Reference): Column<JobSummary>[] {
       sort: (job) => -job.findings.length,
     },
     { title: "straggler", cell: (job) => (job.straggler ? <span class="name">{job.straggler}</span> : <span class="muted">none</span>), sort: (job) => job.straggler },
-    { title: "service", cell: (job) => <Tag kind={job.service} text={kServiceStates[job.service] ?? job.service} />, sort: (job) => job.service },
+    { title: "service level", cell: (job) => <Tag kind={enumName(job.service_level_state)} text={serviceStateText(job.service_level_state)} />, sort: (job) => enumName(job.service_level_state) },
     { title: "ranks", numeric: true, cell: (job) => (job.ranks === 0 ? "–" : job.ranks_with_log < job.ranks ? `${job.ranks_with_log} of ${job.ranks}` : count(job.ranks)), sort: (job) => job.ranks, hint: "observed ranks, of all ranks" },
     { title: "hosts", numeric: true, cell: (job) => count(job.hosts), sort: (job) => job.hosts },
-    { title: "iteration", numeric: true, cell: (job) => (job.period_ns === "0" ? "–" : duration(job.period_ns)), sort: (job) => Number(job.period_ns), hint: "iteration period, inferred from traffic" },
-    { title: "collectives", cell: (job) => job.collectives.map(words).join(", ") || "–" },
+    { title: "iteration", numeric: true, cell: (job) => (job.iteration_period === undefined ? "–" : duration(job.iteration_period)), sort: (job) => toNanoseconds(job.iteration_period), hint: "iteration period, inferred from traffic" },
+    { title: "collectives", cell: (job) => job.collectives.map(enumWords).join(", ") || "–" },
     { title: "data", numeric: true, cell: (job) => bytes(job.bytes), sort: (job) => Number(job.bytes) },
-    { title: "last seen", cell: (job) => <Moment ns={job.last_seen_ns} reference={reference} />, sort: (job) => Number(job.last_seen_ns) },
-    { title: "identified by", cell: (job) => kIdentities[job.identity] ?? job.identity },
+    { title: "last seen", cell: (job) => <Moment time={job.last_seen_time} reference={reference} />, sort: (job) => sortKey(job.last_seen_time) },
+    { title: "identified by", cell: (job) => identityText(job.identity) },
   ];
 }
 
 function JobList() {
-  const jobs = useResource<ListJobsResponse>("/api/v1/jobs?page_size=1000");
+  const jobs = useResource<ListJobsResponse>("/api/v1/jobs");
   const levels = useResource<GetServiceLevelsResponse>("/api/v1/service-levels");
   const reference = useReference();
   return (
@@ -61,7 +60,7 @@ function JobList() {
           <>
             <Table caption="Jobs" columns={columnsOf(reference)} rows={value.jobs} keyOf={(job) => job.id}
               rowClass={(job) => (job.findings.length > 0 ? "row-fault" : "")} />
-            {value.next_page_token && <p>Only the first {count(value.jobs.length)} jobs are shown.</p>}
+            <Truncated shown={value.jobs.length} total={value.total_size} />
           </>
         )}
       </Await>

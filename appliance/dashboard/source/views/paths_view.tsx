@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The paths between two ends that the user enters.
 import { useMemo, useState } from "preact/hooks";
-import type { ListJobsResponse } from "../api/job_messages";
-import type { FindPathsResponse, Topology } from "../api/messages";
+import type { FindPathsResponse, ListJobsResponse, Topology } from "../api/messages";
+import { kMaxPageSize } from "../api/whole_list";
 import { count } from "../format/quantities";
 import { Await, Notice } from "../parts/await";
 import { useReference } from "../parts/reference";
@@ -11,7 +11,6 @@ import { PathList } from "../paths/path_list";
 import { useResource } from "../store/use_store";
 
 const kFirst = 100;
-const kMost = 1000; // maximum page size of the API
 const kEndsOffered = 5000; // more would make the browser's list slow
 
 function endsOf(topology: Topology | undefined): string[] {
@@ -23,7 +22,7 @@ function endsOf(topology: Topology | undefined): string[] {
 
 function PathForm({ route }: { route: Route }) {
   const topology = useResource<Topology>("/api/v1/topology");
-  const jobs = useResource<ListJobsResponse>("/api/v1/jobs?page_size=1000");
+  const jobs = useResource<ListJobsResponse>("/api/v1/jobs");
   const ends = useMemo(() => endsOf(topology.value), [topology.value]);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -80,7 +79,7 @@ export function PathsView({ route }: { route: Route }) {
               )}
               {value.paths.length > 0 && (
                 <p>
-                  {count(value.paths.length)} of {count(value.total)} flows.{" "}
+                  {count(value.paths.length)} of {count(value.total_size)} flows.{" "}
                   {source && destination && (
                     <>
                       <a href={href("fabric", { from: source, to: destination })}>On the map</a>{" "}
@@ -90,8 +89,8 @@ export function PathsView({ route }: { route: Route }) {
                 </p>
               )}
               <PathList paths={value.paths} reference={reference} />
-              {value.paths.length < Number(value.total) && most < kMost && (
-                <button type="button" onClick={() => setMost(kMost)}>Show more</button>
+              {value.paths.length < value.total_size && most < kMaxPageSize && (
+                <button type="button" onClick={() => setMost(kMaxPageSize)}>Show more</button>
               )}
             </>
           )}

@@ -3,9 +3,10 @@
 import type { Health, ListSourcesResponse } from "../api/messages";
 import { relative, utcFull } from "../format/moments";
 import { duration } from "../format/quantities";
-import { Await, Notice } from "../parts/await";
+import { enumWords } from "../format/words";
+import { Await, Notice, Truncated } from "../parts/await";
 import { Tag } from "../parts/names";
-import { useBoxReference } from "../parts/reference";
+import { useApplianceReference } from "../parts/reference";
 import { SourceCard } from "../sources/source_card";
 import { useResource } from "../store/use_store";
 
@@ -17,19 +18,20 @@ export const kHealthWords: Record<Health["state"], [string, string]> = {
 };
 
 function HealthFacts({ health }: { health: Health }) {
-  const reference = useBoxReference();
-  const [kind, text] = kHealthWords[health.state] ?? ["no_data", health.state];
+  const reference = useApplianceReference();
+  const { snapshot } = health;
+  const [kind, text] = kHealthWords[health.state] ?? ["no_data", enumWords(health.state)];
   return (
     <>
-      {[...health.problems, ...(health.external_problems ?? [])].map((problem) => <Notice key={problem} kind="caution" title={problem} />)}
+      {[...health.problems, ...health.external_problems].map((problem) => <Notice key={problem} kind="caution" title={problem} />)}
       <dl class="facts">
         <div><dt>state</dt><dd><Tag kind={kind} text={text} /></dd></div>
         <div><dt>version</dt><dd>{health.version}</dd></div>
-        <div><dt>started</dt><dd title={utcFull(health.started_ns)}>{relative(health.started_ns, reference)}</dd></div>
-        <div><dt>last analysis pass</dt><dd>{health.age ? duration(health.analysis_duration_ns) : "none yet"}</dd></div>
-        <div><dt>snapshot version</dt><dd>{health.age?.version ?? "0"}</dd></div>
-        <div><dt>data until</dt><dd>{health.age ? utcFull(health.age.data_time_ns) : "–"}</dd></div>
-        <div><dt>analysis window</dt><dd>{health.age ? duration(health.age.window_ns) : "–"}</dd></div>
+        <div><dt>started</dt><dd title={utcFull(health.start_time)}>{relative(health.start_time, reference)}</dd></div>
+        <div><dt>last analysis pass</dt><dd>{snapshot ? duration(health.analysis_duration) : "none yet"}</dd></div>
+        <div><dt>snapshot version</dt><dd>{snapshot?.version ?? "0"}</dd></div>
+        <div><dt>data until</dt><dd>{snapshot ? utcFull(snapshot.data_time) : "–"}</dd></div>
+        <div><dt>analysis window</dt><dd>{snapshot ? duration(snapshot.window_duration) : "–"}</dd></div>
         <div><dt>topology</dt><dd>{health.has_topology ? "configured" : "not configured: no paths, no diagnosis"}</dd></div>
       </dl>
     </>
@@ -47,9 +49,12 @@ export function SourcesView({ theme }: { theme: string }) {
         {(value) => value.sources.length === 0 ? (
           <Notice kind="caution" title="No sources are configured, so the appliance receives no telemetry." />
         ) : (
-          <div class="cards">
-            {value.sources.map((source) => <SourceCard key={source.name} source={source} theme={theme} />)}
-          </div>
+          <>
+            <div class="cards">
+              {value.sources.map((source) => <SourceCard key={source.name} source={source} theme={theme} />)}
+            </div>
+            <Truncated shown={value.sources.length} total={value.total_size} />
+          </>
         )}
       </Await>
     </>

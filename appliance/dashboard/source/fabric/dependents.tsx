@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The blast radius of the selected element: the jobs, ranks and other elements that depend on it.
+import type { GetDependenciesResponse } from "../api/messages";
+import { count, plural } from "../format/quantities";
+import { enumWords } from "../format/words";
+import { Await } from "../parts/await";
+import { JobLink } from "../parts/names";
+import { useResource } from "../store/use_store";
+
+const kNamesShown = 12;
+
+export function Dependents({ element }: { element: string }) {
+  const query = new URLSearchParams({ question: "QUESTION_BLAST_RADIUS", element });
+  const answer = useResource<GetDependenciesResponse>(`/api/v1/dependencies?${query}`);
+  return (
+    <section aria-labelledby="dependents-title" class="dependents">
+      <h2 id="dependents-title">Dependents of {element}</h2>
+      <Await resource={answer} what="dependencies">
+        {({ dependency, coverage }) => (
+          <>
+            {dependency?.elements.map(({ kind, elements }) => (
+              <p key={kind}>
+                <strong>{plural(elements.length, enumWords(kind) || "element")}</strong>{" "}
+                {elements.slice(0, kNamesShown).map(({ name }) => (
+                  <span key={name} class="name">{kind === "ELEMENT_KIND_JOB" ? <JobLink id={name} /> : name} </span>
+                ))}
+                {elements.length > kNamesShown && "…"}
+              </p>
+            ))}
+            {dependency?.elements.length === 0 && <p>No known dependents.</p>}
+            {coverage && (
+              <p class="muted">
+                Paths are known for {count(coverage.known)} of {count(coverage.flows)} flows, and partly for{" "}
+                {count(coverage.partly)}. {count(coverage.unclaimed)} flows belong to no known job.
+              </p>
+            )}
+          </>
+        )}
+      </Await>
+    </section>
+  );
+}
