@@ -133,7 +133,7 @@ class AgentAndBox(unittest.TestCase):
         self.assertEqual((host["host"], host["connected"], host["lost_batches"],
                           host["log_lines"], host["in_topology"]),
                          ("gpu-7", True, "0", str(2 * RANKS), False))
-        source = next(one for one in self.ask("sources")["sources"] if one["kind"] == "agents")
+        source = next(one for one in self.ask("sources")["sources"] if one["kind"] == "KIND_AGENTS")
         ledger = source["ledger"]
         self.assertEqual(int(ledger["received"]), int(ledger["decoded"]))
         self.assertGreater(int(ledger["decoded"]), 0)
@@ -145,7 +145,7 @@ class AgentAndBox(unittest.TestCase):
         self.agent.send_signal(signal.SIGTERM)
         self.agent.wait(DEADLINE)
         self.assertEqual(self.agent.returncode, 0)
-        self.assertTrue(self.wait_for(lambda: (one := self.host(), one["left"]))["left"])
+        self.assertTrue(self.wait_for(lambda: (one := self.host(), one["stopped"]))["stopped"])
         self.start_agent()
         self.wait_for(lambda: (one := self.host(), one["connected"]))
         self.agent.send_signal(signal.SIGKILL)

@@ -69,7 +69,7 @@ def find_beside(texts):
 
 def check_quoted(root, file, target, beside):
     layer = file.split("/")[0]
-    if target.startswith("rocescope/") and target.endswith(".pb.h"):
+    if target.startswith("rocescope/") and target.endswith((".pb.h", "calls.inc")):
         # generated, included from the proto root
         truth = target.endswith("/truth.pb.h")
         target = ("dataplane/run/truth/" if truth else "appliance/api/") + target

@@ -146,8 +146,8 @@ class Interface(unittest.TestCase):
             for name, sent in ((self.mirror, FLOWS * PACKETS), ("udp", SFLOWS)):
                 self.assertEqual(self.await_received(name, sent), (sent, sent, [], "0"))
             # A sample represents a hundred packets.
-            wanted = {17: (["sflow"], SFLOWS * 100)}
-            wanted |= {100 + flow: (["mirror"], PACKETS) for flow in range(FLOWS)}
+            wanted = {17: (["SOURCE_SFLOW"], SFLOWS * 100)}
+            wanted |= {100 + flow: (["SOURCE_MIRROR"], PACKETS) for flow in range(FLOWS)}
             until = time.monotonic() + 60
             while (flows := self.flows_told()) != wanted and time.monotonic() < until:
                 time.sleep(0.1)

@@ -296,8 +296,8 @@ class Run(unittest.TestCase):
             self.assertEqual(self.done("job", "end", "7", "--at", "1700000060", *box).returncode, 0)
             self.assertEqual(self.done("job", "list", *box).stdout, "No jobs are registered.\n")
             job, = json.loads(self.done("job", "list", "--ended", "-o", "json", *box).stdout)["jobs"]
-            self.assertEqual((job["id"], job["ended"], job["end_ns"]),
-                             ("7", True, "1700000060000000000"))
+            self.assertEqual((job["id"], job["ended"], job["end_time"]),
+                             ("7", True, "2023-11-14T22:14:20Z"))
             self.assertEqual([node["name"] for node in job["nodes"]], ["gpu-1", "gpu-2", "gpu-3"])
             self.assertEqual(job["nodes"][2]["gpus"], [0, 1, 3])
             shown = self.done("job", "show", "7", *box)

@@ -7,6 +7,7 @@ usage: telemetry_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 
 import json
 import os
+import pathlib
 import sys
 import unittest
 
@@ -14,6 +15,9 @@ import captures
 import command_line
 import telemetry
 from command_line import DAMAGED, SUCCESS, UNREADABLE, USAGE, CommandLine
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from api_time import time_text  # noqa: E402
 
 FIRST = captures.FIRST_NS
 
@@ -39,7 +43,7 @@ class Telemetry(Ledgers):
         self.assertEqual(self.closed(report["ledger"]), (3, 3, 0, 0))
         self.assertEqual(told["hop_records"], "3")
         self.assertEqual([(s["kind"], s["node_id"], s["datagrams"], s["lost"])
-                          for s in told["sources"]], [("int", 1001, "3", "2")])
+                          for s in told["sources"]], [("KIND_INT", 1001, "3", "2")])
         self.assertEqual(report["totals"]["int_frames"], "3")
         self.assertEqual(report["totals"]["packets"], "0", "only INT reports the packets")
 
@@ -166,13 +170,13 @@ class RunDirectory(Ledgers):
         faults = json.loads(self.run_it("replay", run, "--faults", "-o", "json",
                                         expect=SUCCESS).stdout)
         self.assertEqual(faults["findings"], [])
-        self.assertEqual(faults["zero_ns"], str(FIRST))
+        self.assertEqual(faults["reference_time"], time_text(FIRST))
         self.assertNotIn("ledger", faults)
 
     def test_without_frames_time_begins_with_the_first_reading(self):
         report = self.report(self.run_directory(), "--only", "counters")
-        self.assertEqual(report["extent"]["start_ns"], "0")
-        self.assertEqual(report["zero_ns"], str(FIRST))
+        self.assertNotIn("start_time", report["extent"])
+        self.assertEqual(report["reference_time"], time_text(FIRST))
 
     def test_scores_are_summed_up_by_priors_that_can_be_read(self):
         scores = os.path.dirname(self.file("scores/1.score.json", json.dumps({

@@ -15,6 +15,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from api_time import nanoseconds  # noqa: E402
+
 # Each detectable fault kind has a scenario; a new kind needs one.
 KINDS = 23
 # How much earlier than its fault a finding may start: the window in which the fault starts, and the
@@ -42,8 +45,8 @@ def is_right(finding, fault, window):
     return (finding["kind"] == fault["kind"] and link(finding["place"]) in places and
             set(finding["loop_ports"]) == set(fault["loop_ports"]) and
             (fault["direction"] in ("", direction) or direction == "") and
-            int(finding["from_ns"]) >= int(fault["start_ns"]) - EARLY_WINDOWS * window and
-            int(finding["detected_ns"]) >= int(fault["start_ns"]))
+            nanoseconds(finding["start_time"]) >= int(fault["start_ns"]) - EARLY_WINDOWS * window and
+            nanoseconds(finding["detection_time"]) >= int(fault["start_ns"]))
 
 
 def complaint(report, faults, window):
@@ -52,7 +55,7 @@ def complaint(report, faults, window):
     if int(report["diagnosis_coverage"]["windows"]) == 0:
         return "no counters were evaluated"
     if len(findings) != len(faults) or not all(map(is_right, findings, faults, [window] * len(faults))):
-        said = [(one["kind"], one["place"], one["direction"], one["from_ns"], one["detected_ns"])
+        said = [(one["kind"], one["place"], one["direction"], one["start_time"], one["detection_time"])
                 for one in findings]
         true = [(one["kind"], one["place"], one["direction"], one["start_ns"]) for one in faults]
         return f"found {said}, expected {true}"

@@ -88,7 +88,7 @@ class Box:
             return json.load(answer)
 
     def source(self, kind):
-        return next(s for s in self.get("/api/v1/sources")["sources"] if s["kind"] == kind)
+        return next(s for s in self.get("/api/v1/sources")["sources"] if s["kind"] == f"KIND_{kind.upper()}")
 
     def resident(self):
         """In bytes."""

@@ -192,7 +192,7 @@ class BadInput(unittest.TestCase):
             self.assertEqual(outcome.code, DAMAGED)  # the capture is truncated as well
             # The truncated log no longer claims these; they may be inferred from traffic.
             logged = [job for job in json.loads(outcome.out)["jobs"]
-                      if job["identity"] == "nccl_log"]
+                      if job["identity"] == "IDENTITY_NCCL_LOG"]
             self.assertLessEqual(len(logged), 1)
 
     def test_link_types_that_carry_no_roce(self):

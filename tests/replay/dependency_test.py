@@ -62,7 +62,7 @@ class Dependency(unittest.TestCase):
     def answers(self, *words):
         """Returns the names by kind, for each answer."""
         told = json.loads(self.ask(*words, "-o", "json"))
-        return [{row["kind"]: [element["name"] for element in row["elements"]]
+        return [{row["kind"].removeprefix("ELEMENT_KIND_").lower(): [element["name"] for element in row["elements"]]
                  for row in answer["elements"]} for answer in told["answers"]]
 
     def ranks(self, *numbers):

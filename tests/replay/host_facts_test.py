@@ -138,7 +138,7 @@ class HostFacts(unittest.TestCase):
         self.assertEqual(report["notes"], [])
         self.assertEqual(len(report["connections"]), len(self.that_carried_data()))
         for kinds in self.evidence(report):
-            self.assertIn("rdma_resource", kinds)
+            self.assertIn("KIND_RDMA_RESOURCE", kinds)
 
     def test_kernels_lists_name_the_ranks_whose_logs_name_no_queue_pair(self):
         for name in ("host", "address"):
@@ -152,7 +152,7 @@ class HostFacts(unittest.TestCase):
                     command.report(*CAPTURES, "--nccl-logs", *LOGS)))
                 for connection in report["connections"]:
                     for way in "ab":
-                        self.assertEqual(connection[way]["rank_source"], "rdma_resource")
+                        self.assertEqual(connection[way]["rank_source"], "RANK_SOURCE_RDMA_RESOURCE")
                         self.assertGreater(connection[way]["rank_confidence"], 0.99)
 
     def test_a_list_of_no_use_is_said(self):
@@ -169,7 +169,7 @@ class HostFacts(unittest.TestCase):
         report = command.report(*CAPTURES, "--rdma", self.files("rdma", ours))
         self.assertEqual(len(report["connections"]), len(self.that_carried_data()))
         for kinds in self.evidence(report):
-            self.assertIn("rdma_resource", kinds)
+            self.assertIn("KIND_RDMA_RESOURCE", kinds)
 
     def test_two_gpus_of_a_host_that_share_its_nic_keep_their_edges(self):
         """A ring of two hosts, which enters a host at one GPU and leaves it at the other."""

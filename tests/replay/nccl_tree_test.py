@@ -181,7 +181,7 @@ class NcclTree(unittest.TestCase):
         """QP 39 of node 0 and QP 46 of its peer, according to the issue."""
         pair = next(c for c in reported((0,), ())["connections"]
                     if {int(c["a"]["qpn"]), int(c["b"]["qpn"])} == {39, 46})
-        self.assertIn("reth_echo", [evidence["kind"] for evidence in pair["evidence"]])
+        self.assertIn("KIND_RETH_ECHO", [evidence["kind"] for evidence in pair["evidence"]])
 
     def test_without_logs_there_is_no_rank_and_a_job_by_the_wire_alone(self):
         for nodes in SUBSETS:

@@ -99,7 +99,7 @@ class SameInput(unittest.TestCase):
             there = command.report(*captures, "--nccl-logs", *logs)
             back = command.report(*reversed(captures), "--nccl-logs", *logs)
             for edge in there["jobs"][0]["edges"] + back["jobs"][0]["edges"]:
-                del edge["first_seen_ns"], edge["last_seen_ns"]  # according to the clock of one tap
+                del edge["first_seen_time"], edge["last_seen_time"]  # according to the clock of one tap
             for key in ("ledger", "jobs"):
                 self.assertEqual(there[key], back[key])
 

@@ -13,6 +13,9 @@ import unittest
 
 import command
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from api_time import nanoseconds  # noqa: E402
+
 HOURS_NS = 3600 * 10**9
 # An RC ACKNOWLEDGE from 203.0.113.1 to 203.0.113.2, queue pair 17: not in the job.
 STRANGER = bytes.fromhex("0200000000020200000000010800"                # Ethernet
@@ -36,11 +39,11 @@ class Silence(unittest.TestCase):
 
     def stays_known(self, captures, logs):
         before = command.report(*captures, "--nccl-logs", *logs)
-        later = int(before["captured"]["end_ns"]) + 2 * HOURS_NS
+        later = nanoseconds(before["captured"]["end_time"]) + 2 * HOURS_NS
         stray = self.folder / "stray.pcap"
         stray.write_bytes(capture_of(STRANGER, later))
         after = command.report(*captures, stray, "--nccl-logs", *logs)
-        self.assertEqual(int(after["captured"]["end_ns"]), later)
+        self.assertEqual(nanoseconds(after["captured"]["end_time"]), later)
         self.assertEqual(int(after["totals"]["flows"]), int(before["totals"]["flows"]) + 1)
         self.assertTrue(before["jobs"][0]["edges"])
         self.assertEqual(after["jobs"], before["jobs"])

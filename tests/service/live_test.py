@@ -8,6 +8,7 @@ usage: live_test.py PATH/rocescope-sim PATH/rocescope SCENARIO PLAY STUBS [UNITT
 """
 
 import json
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,9 @@ import urllib.request
 
 import played_run
 from played_run import FAULT, SECONDS
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from api_time import nanoseconds  # noqa: E402
 
 
 class Live(played_run.PlayedRun):
@@ -70,27 +74,27 @@ class Live(played_run.PlayedRun):
         self.assertIn((truth["kind"], truth["place"]), findings)
         self.assertTrue(hotspots)
         sources = {source["kind"]: source for source in self.ask("sources")["sources"]}
-        self.assertEqual(int(sources["dpdk"]["ledger"]["decoded"]), self.frames())
-        self.assertGreater(int(sources["udp"]["ledger"]["decoded"]), 0)
-        self.assertGreater(int(sources["scrape"]["ledger"]["decoded"]), 0)
-        agents = {agent["host"]: agent for agent in sources["agents"]["agents"]}
+        self.assertEqual(int(sources["KIND_DPDK"]["ledger"]["decoded"]), self.frames())
+        self.assertGreater(int(sources["KIND_UDP"]["ledger"]["decoded"]), 0)
+        self.assertGreater(int(sources["KIND_SCRAPE"]["ledger"]["decoded"]), 0)
+        agents = {agent["host"]: agent for agent in sources["KIND_AGENTS"]["agents"]}
         self.assertEqual(set(agents), {f"host{i}" for i in range(9)})
         self.assertTrue(all(int(agent["log_lines"]) > 0 for agent in agents.values()), agents)
-        self.assertEqual({load["source"] for load in self.ask("links")["loads"]}, {"counters"})
+        self.assertEqual({load["source"] for load in self.ask("links")["loads"]}, {"SOURCE_COUNTERS"})
         names = {job["allocation"]["name"] for job in self.ask("jobs")["jobs"] if "allocation" in job}
         self.assertLessEqual({"pretrain", "finetune"}, names)
         past = {(event["finding"]["kind"], event["finding"]["place"])
-                for event in self.ask("history/events")["events"] if event["kind"] == "fault_started"}
+                for event in self.ask("history/events")["events"] if event["kind"] == "KIND_FAULT_STARTED"}
         self.assertIn((truth["kind"], truth["place"]), past)
         self.check_metrics_with_promtool()
         self.box.send_signal(signal.SIGTERM)
         told, _ = self.box.communicate(timeout=50)
         events = [json.loads(line) for line in told.splitlines()]
-        begun = [event for event in events if event["kind"] == "fault_started" and
+        begun = [event for event in events if event["kind"] == "KIND_FAULT_STARTED" and
                  (event["finding"]["kind"], event["finding"]["place"]) ==
                  (truth["kind"], truth["place"])]
         self.assertTrue(begun, told)
-        self.assertLess(int(begun[0]["at_ns"]) / 1e9, self.epoch + FAULT[1])
+        self.assertLess(nanoseconds(begun[0]["event_time"]) / 1e9, self.epoch + FAULT[1])
 
 
 if __name__ == "__main__":

@@ -48,8 +48,8 @@ class PageFile(unittest.TestCase):
         for job in jobs:
             self.assertEqual(self.at(f"jobs/{job['id']}")["job"]["id"], job["id"])
             paths = self.at(f"paths?job={job['id']}")
-            self.assertEqual(len(paths["paths"]), int(paths["total"]))
-        self.assertEqual(len(self.at("hotspots")["hotspots"]), int(self.at("hotspots")["total"]))
+            self.assertEqual(len(paths["paths"]), paths["total_size"])
+        self.assertEqual(len(self.at("hotspots")["hotspots"]), self.at("hotspots")["total_size"])
         self.assertTrue(self.at("topology")["links"])
 
     def test_loads_nothing_and_is_small(self):

@@ -21,6 +21,9 @@ import urllib.request
 import grpc
 from google.protobuf import json_format
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from api_time import nanoseconds  # noqa: E402
+
 try:
     import jsonschema
 except ImportError:
@@ -83,13 +86,13 @@ class Scheduler(unittest.TestCase):
     @classmethod
     def wait_for_the_last_frame(cls):
         """Waits until the file is read to its end and a snapshot contains it."""
-        end = int(cls.replayed["captured"]["end_ns"])
+        end = nanoseconds(cls.replayed["captured"]["end_time"])
         for _ in range(200):
             health = cls.appliance.GetHealth(api.GetHealthRequest(), timeout=DEADLINE)
-            if health.age.data_time_ns >= end:
+            if health.snapshot.data_time.ToNanoseconds() >= end:
                 return
             time.sleep(0.1)
-        raise AssertionError(f"the appliance has reached only {health.age.data_time_ns} of {end}")
+        raise AssertionError(f"the appliance has reached only {health.snapshot.data_time.ToNanoseconds()} of {end}")
 
     def error_of(self, call, request):
         with self.assertRaises(grpc.RpcError) as caught:
@@ -101,7 +104,7 @@ class Scheduler(unittest.TestCase):
 
     def test_all_frames_are_accounted_for(self):
         source, = self.appliance.ListSources(api.ListSourcesRequest(), timeout=DEADLINE).sources
-        self.assertEqual(source.kind, "dpdk")
+        self.assertEqual(source.kind, api.Source.KIND_DPDK)
         self.assertEqual(as_json(source.ledger), self.replayed["ledger"])
 
     def test_jobs_are_those_of_a_replay(self):
@@ -121,7 +124,7 @@ class Scheduler(unittest.TestCase):
             destination=str(edge["destination_rank"])), timeout=DEADLINE)
         by_flow = {(path["source"], path["destination"], path["destination_qpn"]): path
                    for path in self.replayed["paths"]}
-        self.assertGreater(found.total, 0)
+        self.assertGreater(found.total_size, 0)
         for path in found.paths:
             replayed = by_flow[path.source, path.destination, path.destination_qpn]
             self.assertEqual(as_json(path)["intervals"], replayed["intervals"])
@@ -140,13 +143,13 @@ class Scheduler(unittest.TestCase):
                 break
             request.page_token = page.next_page_token
         self.assertEqual(paths, list(whole.paths))
-        self.assertEqual(len(paths), whole.total)
+        self.assertEqual(len(paths), whole.total_size)
 
     def test_each_node_has_its_switches(self):
         nodes = self.fabric.ListNodeSwitches(api.ListNodeSwitchesRequest(), timeout=DEADLINE).nodes
         topology = self.fabric.GetTopology(api.GetTopologyRequest(), timeout=DEADLINE)
-        hosts = {node.name for node in topology.nodes if node.tier == "host"}
-        leaves = {node.name for node in topology.nodes if node.tier == "leaf"}
+        hosts = {node.name for node in topology.nodes if node.tier == api.TopologyNode.TIER_HOST}
+        leaves = {node.name for node in topology.nodes if node.tier == api.TopologyNode.TIER_LEAF}
         self.assertEqual({node.node for node in nodes}, hosts)
         for node in nodes:
             above = {link.b.split(":")[0] for link in topology.links
@@ -154,20 +157,20 @@ class Scheduler(unittest.TestCase):
             self.assertEqual(set(node.leaf), above & leaves)
 
     def rank(self, **request):
-        return self.fabric.RankNodes(api.RankNodesRequest(**request), timeout=DEADLINE)
+        return self.fabric.RecommendNodes(api.RecommendNodesRequest(**request), timeout=DEADLINE)
 
     def test_nodes_with_running_jobs_are_not_offered(self):
         used = {rank["host"] for job in self.replayed["jobs"] for rank in job["ranks"]}
         topology = self.fabric.GetTopology(api.GetTopologyRequest(), timeout=DEADLINE)
-        hosts = {node.name for node in topology.nodes if node.tier == "host"}
+        hosts = {node.name for node in topology.nodes if node.tier == api.TopologyNode.TIER_HOST}
         ranked = self.rank(nodes=len(hosts))
         self.assertEqual({node.node for node in ranked.nodes}, hosts)
         taken = {node.node for node in ranked.nodes
-                 if any(reason.kind == "in_use" for reason in node.reasons)}
+                 if any(reason.kind == api.PlacementReason.KIND_IN_USE for reason in node.reasons)}
         self.assertLessEqual(used, taken)
         self.assertEqual(list(ranked.chosen), [])
-        self.assertEqual(ranked.offered, sum(node.suits for node in ranked.nodes))
-        self.assertLessEqual(ranked.offered, len(hosts - used))
+        self.assertEqual(ranked.suitable_count, sum(node.suitable for node in ranked.nodes))
+        self.assertLessEqual(ranked.suitable_count, len(hosts - used))
         self.assertIn(f"{len(taken)} in use", ranked.sentence)
 
     def test_a_registered_job_uses_its_node_until_it_ends(self):
@@ -180,7 +183,7 @@ class Scheduler(unittest.TestCase):
         try:
             reasons = {reason.kind: list(reason.jobs)
                        for reason in self.rank(**request).nodes[0].reasons}
-            self.assertIn(own, reasons["in_use"])
+            self.assertIn(own, reasons[api.PlacementReason.KIND_IN_USE])
             listed = self.jobs.ListRegisteredJobs(api.ListRegisteredJobsRequest(id=own),
                                                   timeout=DEADLINE).jobs
             self.assertEqual([(job.id, job.ended) for job in listed], [(own, False)])
@@ -190,9 +193,9 @@ class Scheduler(unittest.TestCase):
                                for job in reason.jobs])
 
     def test_invalid_placement_requests_are_errors(self):
-        self.assertEqual(self.error_of(self.fabric.RankNodes, api.RankNodesRequest(
+        self.assertEqual(self.error_of(self.fabric.RecommendNodes, api.RecommendNodesRequest(
             nodes=1, candidates=["nobody"])), (grpc.StatusCode.NOT_FOUND, "UNKNOWN_NODE"))
-        self.assertEqual(self.error_of(self.fabric.RankNodes, api.RankNodesRequest()),
+        self.assertEqual(self.error_of(self.fabric.RecommendNodes, api.RecommendNodesRequest()),
                          (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST"))
 
     def test_responses_match_the_openapi_document(self):
@@ -200,7 +203,7 @@ class Scheduler(unittest.TestCase):
         self.assertEqual(document["openapi"], "3.1.0")
         job = self.replayed["jobs"][0]["id"]
         port = self.get("links")[1]["loads"][0]["port"]
-        words = {"paths": f"?job={job}", "dependencies": f"?needs={job}", "rank-nodes": "?nodes=1",
+        words = {"paths": f"?job={job}", "dependencies": f"?question=QUESTION_NEEDS&element={job}", "recommended-nodes": "?nodes=1",
                  "history/links": f"?port={port}", "history/jobs": f"?job={job}"}
         asked = 0
         for path, item in document["paths"].items():
@@ -242,8 +245,26 @@ class Scheduler(unittest.TestCase):
                          (grpc.StatusCode.NOT_FOUND, "UNKNOWN_JOB"))
         self.assertEqual(self.error_of(self.fabric.FindPaths, api.FindPathsRequest(source="a")),
                          (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST"))
-        self.assertEqual(self.error_of(self.jobs.ListJobs, api.ListJobsRequest(page_token="9999.1")),
+        links = api.ListLinkLoadsRequest(page_size=1)
+        first = self.fabric.ListLinkLoads(links, timeout=DEADLINE)
+        # The token of a snapshot that does not exist.
+        links.page_token = re.sub(r"^\d+", "9999", first.next_page_token)
+        self.assertEqual(self.error_of(self.fabric.ListLinkLoads, links),
                          (grpc.StatusCode.OUT_OF_RANGE, "PAGE_FORGOTTEN"))
+
+    def test_lists_are_filtered_and_sorted(self):
+        whole = self.fabric.ListLinkLoads(api.ListLinkLoadsRequest(page_size=1000), timeout=DEADLINE)
+        busy = self.fabric.ListLinkLoads(api.ListLinkLoadsRequest(
+            filter='bytes > 0 AND NOT port:"spine"', order_by="bytes desc", page_size=1000),
+            timeout=DEADLINE)
+        wanted = sorted((load for load in whole.loads if load.bytes and "spine" not in load.port),
+                        key=lambda load: -load.bytes)
+        self.assertGreater(len(wanted), 0)
+        self.assertEqual(list(busy.loads), wanted)
+        self.assertEqual(busy.total_size, len(wanted))
+        self.assertEqual(self.error_of(self.fabric.ListLinkLoads,
+                                       api.ListLinkLoadsRequest(filter="nothing = 1")),
+                         (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST"))
 
     def test_http_responses_equal_grpc_responses(self):
         for path, call, request in (
@@ -261,8 +282,8 @@ class Scheduler(unittest.TestCase):
         stream = self.appliance.WatchEvents(api.WatchEventsRequest(), timeout=DEADLINE)
         event = next(stream)
         stream.cancel()
-        self.assertEqual(event.kind, "answer")
-        self.assertGreater(event.age.version, 0)
+        self.assertEqual(event.kind, api.Event.KIND_SNAPSHOT)
+        self.assertGreater(event.snapshot.version, 0)
 
     def test_health_and_reflection_are_available(self):
         # grpc.health.v1: status (1) is SERVING (1).

@@ -109,11 +109,11 @@ class ReasonOfAChange(unittest.TestCase):
             reasons = collections.Counter()
             for path in replay(folder)["paths"]:
                 for stretch in path["intervals"]:
-                    if stretch["began"] != "rerouted":
+                    if stretch["start_reason"] != "START_REASON_REROUTED":
                         continue
-                    reasons[stretch["reason"]] += 1
-                    if stretch["reason_place"]:
-                        self.assertIn(place, stretch["reason_place"])
+                    reasons[stretch["change_cause"].removeprefix("CHANGE_CAUSE_").lower()] += 1
+                    if stretch["change_place"]:
+                        self.assertIn(place, stretch["change_place"])
             for kind in kinds:
                 self.assertGreater(reasons[kind], 0, reasons)
             self.assertLess(reasons["unknown"], 0.1 * reasons.total(), reasons)

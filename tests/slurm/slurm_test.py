@@ -20,6 +20,9 @@ import unittest
 
 import cluster
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from api_time import nanoseconds  # noqa: E402
+
 ROCESCOPE = HOOKS = None
 # Four hosts, two at each pair of rail leaves.
 FABRIC = ["generate", "leaf-spine", "--hosts", "4", "--nics", "2", "--gpus", str(cluster.GPUS),
@@ -115,12 +118,12 @@ class Slurm(unittest.TestCase):
         self.assertEqual(len(listed["nodes"]), 2)
         self.assertEqual(listed["nodes"][0]["gpus"], list(range(cluster.GPUS)))
         # The partition's limit is a minute.
-        self.assertAlmostEqual(int(listed["limit_ns"]) / 1e9, int(listed["start_ns"]) / 1e9 + 60,
+        self.assertAlmostEqual(nanoseconds(listed["limit_time"]) / 1e9, nanoseconds(listed["start_time"]) / 1e9 + 60,
                                delta=5)
         self.assertEqual(self.slurm.state_of(job), "RUNNING")
         self.wait_until(lambda: self.box.jobs()[job]["ended"], "the appliance to list the job as ended")
         ended = self.box.jobs()[job]
-        self.assertGreater(int(ended["end_ns"]), int(ended["start_ns"]))
+        self.assertGreater(nanoseconds(ended["end_time"]), nanoseconds(ended["start_time"]))
         self.assertEqual(self.slurm.state_of(job), "COMPLETED")
 
     def test_a_job_has_the_gpus_that_slurm_gave_it(self):
