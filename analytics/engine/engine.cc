@@ -100,8 +100,10 @@ Engine::Engine(const EngineOptions& options, std::shared_ptr<const topology::Fab
 }
 
 void Engine::SetHostFacts(HostFacts facts) {
-  facts.nics = NicsOf(*fabric_);
-  facts.gpus = GpusOf(*fabric_);
+  if (has_fabric_) {
+    facts.nics = NicsOf(*fabric_);
+    facts.gpus = GpusOf(*fabric_);
+  }
   host_facts_ = std::make_shared<const HostFacts>(std::move(facts));
   connections_.SetKnown(KnownPairsOf(*host_facts_), KnownQueuePairsOf(*host_facts_));
   changed_ = true;
