@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The integer hash of rocescope. Every appliance of a fabric uses it to choose the packets to
+// Hashes of rocescope. Every appliance of a fabric uses the integer hash to choose the packets to
 // observe, so its values are a contract between appliances and must never change.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/address.h"
 
@@ -47,6 +48,13 @@ constexpr uint64_t HashPair(uint64_t pair, uint64_t value) {
 
 constexpr uint64_t HashUnorderedPair(const IpAddress& a, const IpAddress& b, uint64_t value) {
   return HashPair(FoldAddress(a) + FoldAddress(b), value);
+}
+
+// FNV-1a with 64 bits (draft-eastlake-fnv). Texts that collide are easy to construct.
+constexpr uint64_t HashText(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3ull;
+  return hash;
 }
 
 }  // namespace rocescope

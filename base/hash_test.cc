@@ -39,6 +39,13 @@ TEST(HashTest, HashValuesAreStable) {
   EXPECT_EQ(HashUnorderedPair(v6_a, v6_b, 0x123456), 0x38e836eaddfbf03du);
 }
 
+// Test vectors of draft-eastlake-fnv, appendix C.
+TEST(HashTest, TextHashIsFnv1a) {
+  EXPECT_EQ(HashText(""), 0xcbf29ce484222325u);
+  EXPECT_EQ(HashText("a"), 0xaf63dc4c8601ec8cu);
+  EXPECT_EQ(HashText("foobar"), 0x85944171f73967e8u);
+}
+
 TEST(HashTest, BothDirectionsOfAHostPairHaveTheSameHash) {
   const IpAddress a = IpAddress::FromV4(0x0a000001);
   const IpAddress b{.high = 0x20010db800000000, .low = 7};

@@ -19,7 +19,7 @@ class Random {
   }
   // The stream of one element, for example ("wred", 17).
   Random(uint64_t seed, std::string_view purpose, uint64_t number)
-      : Random(HashCombine(HashCombine(seed, Hash(purpose)), number)) {}
+      : Random(HashCombine(HashCombine(seed, HashText(purpose)), number)) {}
 
   uint64_t Next() {
     const uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
@@ -41,12 +41,6 @@ class Random {
   bool Chance(double probability) { return Uniform() < probability; }
 
  private:
-  static constexpr uint64_t Hash(std::string_view text) {  // FNV-1a
-    uint64_t hash = 0xcbf29ce484222325ull;
-    for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3ull;
-    return hash;
-  }
-
   uint64_t state_[4];
 };
 
