@@ -35,7 +35,10 @@ class DashboardBuild(unittest.TestCase):
 
     def build(self):
         dashboard = REPOSITORY / "appliance/dashboard"
-        return self.run_it("cmake", "-D", f"SOURCE={dashboard}", "-D", f"WORK={self.folder / 'work'}",
+        messages = self.folder / "messages.ts"
+        messages.write_text("export type Int64 = string;\n")
+        return self.run_it("cmake", "-D", f"SOURCE={dashboard}", "-D", f"MESSAGES={messages}",
+                           "-D", f"WORK={self.folder / 'work'}",
                            "-D", f"PLAIN={REPOSITORY / 'appliance/daemon/web/plain/index.html'}",
                            "-P", REPOSITORY / "cmake/build_dashboard.cmake")
 
@@ -50,6 +53,7 @@ class DashboardBuild(unittest.TestCase):
         dist = self.folder / "work/dist"
         self.assertIn("built without the dashboard", (dist / "index.html").read_text())
         self.assertEqual((dist / "app.js").read_text(), "")  # testbeds/demo checks this
+        self.assertTrue((self.folder / "work/source/api/messages.ts").exists())
 
     def test_a_mismatched_lock_file_fails_the_build(self):
         self.program("npm", "echo 'npm ERR! code EUSAGE' >&2; exit 1\n")

@@ -2,7 +2,7 @@
 // Timestamps of the API (RFC 3339). Calculations use BigInt nanoseconds since the epoch, because a
 // number would lose digits.
 import type { Timestamp } from "../api/messages";
-import { coarse, duration } from "./quantities";
+import { coarse } from "./quantities";
 
 const kRfc3339 = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/;
 
@@ -47,19 +47,14 @@ function dateOf(ns: bigint): Date {
   return new Date(Number(ns / 1_000_000n));
 }
 
-// What timestamps are relative to: the start of a replay, or now.
+// What timestamps are relative to. Without a time, they are shown as times of day.
 export interface Reference {
-  start?: Timestamp;
   nowNs?: bigint;
 }
 
 export function relative(time: Timestamp | undefined, reference: Reference): string {
   const ns = toNs(time);
   if (ns === undefined) return "?";
-  if (reference.start !== undefined) {
-    const since = nsBetween(reference.start, time);
-    return `${since < 0 ? "−" : "+"}${duration(Math.abs(since))}`;
-  }
   if (reference.nowNs === undefined) return utcTime(time);
   const ago = Number(reference.nowNs - ns);
   // Tap clocks differ from the appliance's clock: slightly in the future counts as now.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reference of relative times: the start of a recording, or now for a running appliance.
+// The reference of relative times: now for a running appliance, none for a recording.
 import type { SnapshotMetadata, Health } from "../api/messages";
 import { toNs, type Reference } from "../format/moments";
 import { useClock, useResource, useShared } from "../store/use_store";
