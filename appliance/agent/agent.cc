@@ -36,11 +36,10 @@ Result<std::string> ReadPem(const std::string& path) {
 Status CheckAppliance(const AgentConfig& config) {
   const size_t colon = config.appliance.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == config.appliance.size()) {
-    return MakeError(
-        ErrorCode::kInvalidArgument,
-        fmt::format(
-            "invalid appliance address \"{}\": expected HOST:PORT, for example box.example:50051",
-            config.appliance));
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("invalid appliance address \"{}\": expected HOST:PORT, for "
+                                 "example appliance.example:50051",
+                                 config.appliance));
   }
   const AgentTlsConfig& tls = config.tls;
   const bool all = !tls.certificate.empty() && !tls.key.empty() && !tls.appliance_ca.empty();

@@ -76,12 +76,12 @@ TEST(TapTable, AssignsTunnelsWithoutPlaceToTheCapture) {
 }
 
 TEST(TapTable, NamesMirrorTapBySwitchSessionDirectionAndPort) {
-  TapTable taps({"box"});
+  TapTable taps({"appliance"});
   MirrorInfo mirror = Erspan3();
   mirror.has_port_index = true;
   mirror.port_index = 17;
   const TapId tap = Resolve(taps, 0, mirror, At(0)).tap;
-  EXPECT_EQ(taps.taps().at(tap).name, "box/10.0.0.5 session 3 ingress port 17");
+  EXPECT_EQ(taps.taps().at(tap).name, "appliance/10.0.0.5 session 3 ingress port 17");
   EXPECT_EQ(taps.taps().at(tap).capture, 0);
 }
 

@@ -39,7 +39,7 @@ def free_port():
         return one.getsockname()[1]
 
 
-class AgentAndBox(unittest.TestCase):
+class AgentAndAppliance(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -54,7 +54,7 @@ class AgentAndBox(unittest.TestCase):
         self.log = self.folder / "log/nccl.log"
         self.log.parent.mkdir()
         self.log.write_text(nccl_lines(0))
-        (self.folder / "box.yaml").write_text(json.dumps({  # JSON is YAML
+        (self.folder / "appliance.yaml").write_text(json.dumps({  # JSON is YAML
             "analysis_window": "50ms", "http": "127.0.0.1:0", "grpc": {"listen": [self.grpc]},
             "udp": {"sflow": ["127.0.0.1:0"]}, "agents": {"silent_after": "1s"}}))
         (self.folder / "agent.yaml").write_text(json.dumps({
@@ -72,8 +72,8 @@ class AgentAndBox(unittest.TestCase):
             heard += line
         return process, found
 
-    def start_box(self):
-        self.box, page = self.start("run", self.folder / "box.yaml", until=r"(http://\S+/)[^$]*gRPC on")
+    def start_appliance(self):
+        self.appliance, page = self.start("run", self.folder / "appliance.yaml", until=r"(http://\S+/)[^$]*gRPC on")
         self.page = page.group(1)
 
     def start_agent(self, *words):
@@ -109,8 +109,8 @@ class AgentAndBox(unittest.TestCase):
         found = self.wait_for(lambda: (ranks := self.ranks(), ranks == expected))
         self.assertEqual(found, expected)
 
-    def test_ranks_and_counters_survive_rotation_and_a_killed_box(self):
-        self.start_box()
+    def test_ranks_and_counters_survive_rotation_and_a_killed_appliance(self):
+        self.start_appliance()
         self.start_agent()
         self.assert_ranks([0])
         with self.log.open("a") as log:  # rotated while it grows
@@ -121,11 +121,11 @@ class AgentAndBox(unittest.TestCase):
             self.log.write_text("")
             log.write(nccl_lines(2)[-20:])
         self.assert_ranks([0, 1, 2])
-        self.box.send_signal(signal.SIGKILL)
-        self.box.wait(DEADLINE)
+        self.appliance.send_signal(signal.SIGKILL)
+        self.appliance.wait(DEADLINE)
         self.log.with_suffix(".log.1").unlink()  # the agent has already read it
         self.log.write_text(nccl_lines(3))
-        self.start_box()
+        self.start_appliance()
         self.assert_ranks([0, 1, 2, 3])
         taken = self.host()["batches"]
         host = self.wait_for(lambda: (one := self.host(), int(one["batches"]) > int(taken)))
@@ -139,7 +139,7 @@ class AgentAndBox(unittest.TestCase):
         self.assertGreater(int(ledger["decoded"]), 0)
 
     def test_silence_is_reported_unless_announced(self):
-        self.start_box()
+        self.start_appliance()
         self.start_agent()
         self.wait_for(lambda: (one := self.host(), bool(one)))
         self.agent.send_signal(signal.SIGTERM)
@@ -156,7 +156,7 @@ class AgentAndBox(unittest.TestCase):
 
     @unittest.skipIf(os.environ.get("ROCESCOPE_SANITIZE"), "sanitizers keep freed memory")
     def test_it_uses_little_memory(self):
-        self.start_box()
+        self.start_appliance()
         self.log.write_text("".join(nccl_lines(0) for _ in range(2000)))
         self.start_agent()
         self.wait_for(lambda: (one := self.host(), one.get("log_lines") == "4000"))

@@ -40,7 +40,8 @@ WORDS = [
     ("would tell", r"\bwould tell\b", "missing telemetry"),
     ("tell", r"\b(?:un)?told\b|\btells?\b|\btelling\b", "report, export, contain, show, distinguish"),
     ("hear", r"\bhears?\b|\bheard\b|\bhearing\b", "receive"),
-    ("box", r"\b(?:the|a|an|this|that|our|your|another|running|each|no) box\b|\bbox's\b",
+    ("box", r"\b(?:the|a|an|this|that|our|your|another|running|each|no) box\b|\bbox's\b"
+     r"|\bbox\.(?:example|yaml|pem|key|py)\b|\bbox:\d|\bbuild/box\b",
      "the appliance"),
     ("mend", r"\bmend(?:s|ed|ing)?\b", "fix"),
     ("remedy", r"\bremed(?:y|ies)\b", "recommended action"),

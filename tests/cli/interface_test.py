@@ -26,7 +26,7 @@ import urllib.request
 
 import captures
 import telemetry
-from running_box import hear
+from running_appliance import hear
 
 ROCESCOPE = None
 SKIPPED = 77
@@ -79,10 +79,10 @@ class Interface(unittest.TestCase):
         subprocess.run(["ip", *words], check=check, capture_output=not check)
 
     @contextlib.contextmanager
-    def box(self, interface_filter=""):
+    def appliance(self, interface_filter=""):
         """Yields the process when its dashboard is available."""
         (self.folder / "fabric.yaml").write_text(FABRIC)
-        config = self.folder / "box.yaml"
+        config = self.folder / "appliance.yaml"
         config.write_text(
             f'interfaces: [{{name: {self.mirror}, tap: port7, filter: "{interface_filter}"}}]\n'
             'topology: fabric.yaml\n'
@@ -141,7 +141,7 @@ class Interface(unittest.TestCase):
         return flows
 
     def test_all_frames_come_beside_sflow_and_their_flows_are_told(self):
-        with self.box() as run:
+        with self.appliance() as run:
             self.send()
             for name, sent in ((self.mirror, FLOWS * PACKETS), ("udp", SFLOWS)):
                 self.assertEqual(self.await_received(name, sent), (sent, sent, [], "0"))
@@ -157,7 +157,7 @@ class Interface(unittest.TestCase):
                       "filtered 0 + dropped 0; 0 missed", told)
 
     def test_what_the_filter_leaves_out_does_not_come(self):
-        with self.box("src host 10.0.0.2") as run:
+        with self.appliance("src host 10.0.0.2") as run:
             with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as wire:
                 wire.bind((self.switch, 0))
                 for psn in range(10):
@@ -168,7 +168,7 @@ class Interface(unittest.TestCase):
         self.assertIn(f"{self.mirror}: received 10 = decoded 10", told)
 
     def test_an_interface_that_goes_away_is_told(self):
-        with self.box() as run:
+        with self.appliance() as run:
             self.ip("link", "del", self.switch)
             until = time.monotonic() + 20
             while not self.sources()[self.mirror]["error"]:

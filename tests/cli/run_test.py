@@ -23,7 +23,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from running_box import hear
+from running_appliance import hear
 
 ROCESCOPE = None
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "testbeds/appliance.yaml"
@@ -36,13 +36,13 @@ class Run(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
 
-    def config(self, text, name="box.yaml"):
+    def config(self, text, name="appliance.yaml"):
         path = pathlib.Path(self.folder.name, name)
         path.write_text(text)
         return path
 
     @contextlib.contextmanager
-    def box(self, text, environment=None):
+    def appliance(self, text, environment=None):
         """Runs an appliance with this configuration on ephemeral ports. Yields the process and
         its addresses, by the names in its log."""
         path = self.config(text + 'http: "127.0.0.1:0"\ngrpc: {listen: ["127.0.0.1:0"]}\n')
@@ -124,7 +124,7 @@ class Run(unittest.TestCase):
         self.assertIn("interface nosuch0: ", run.stderr)
 
     def test_receives_until_a_signal_and_accounts_for_all(self):
-        with self.box('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+        with self.appliance('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
             host, port = at["sFlow"].split(":")
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
                 for datagram in (SFLOW, SFLOW, b"no sFlow"):
@@ -145,7 +145,7 @@ class Run(unittest.TestCase):
                 while not (heard and heard[-1].startswith(word)):
                     heard.append(manager.recv(1000).decode())
 
-            with self.box('udp: {sflow: ["127.0.0.1:0"]}\n',
+            with self.appliance('udp: {sflow: ["127.0.0.1:0"]}\n',
                           {"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "1500000"}) as (run, _):
                 until("READY=1")
                 for _ in range(3):
@@ -161,15 +161,15 @@ class Run(unittest.TestCase):
     def test_a_reload_reads_host_files_and_keeps_what_is_broken_out(self):
         slurm = self.config('{"jobs": []}', "slurm.json")
         text = 'udp: {sflow: ["127.0.0.1:0"]}\nhost_files: {slurm: [slurm.json]}\n'
-        with self.box(text) as (run, at):
+        with self.appliance(text) as (run, at):
             def reload():
                 run.send_signal(signal.SIGHUP)
                 return run.stderr.readline() + run.stderr.readline()
             slurm.unlink()
             self.assertIn("the previous contents stay in effect", reload())
             slurm.write_text('{"jobs": []}')
-            box = self.config("", "box.yaml")
-            box.write_text("nonsense: 1\n")
+            appliance = self.config("", "appliance.yaml")
+            appliance.write_text("nonsense: 1\n")
             self.assertIn("reload failed: ", reload())
             health = json.load(urllib.request.urlopen(f"http://{at['dashboard']}/api/v1/health",
                                                       timeout=20))
@@ -177,11 +177,11 @@ class Run(unittest.TestCase):
             self.assertIn("the last reload failed", health["problems"][0])
             slurm.unlink()
             os.mkfifo(slurm)
-            box.write_text(text)
+            appliance.write_text(text)
             self.assertIn("slurm.json: not a regular file", reload())
             slurm.unlink()
             slurm.write_text('{"jobs": []}')
-            box.write_text("analysis_window: 2s\n")
+            appliance.write_text("analysis_window: 2s\n")
             run.send_signal(signal.SIGHUP)
             self.assertIn("the configuration has changed and needs a restart",
                           run.stderr.readline())
@@ -190,7 +190,7 @@ class Run(unittest.TestCase):
     @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
     def test_gives_its_rights_up(self):
         # The configuration is read and sockets are opened before.
-        with self.box('udp: {sflow: ["127.0.0.1:0"]}\nuser: nobody\n') as (run, at):
+        with self.appliance('udp: {sflow: ["127.0.0.1:0"]}\nuser: nobody\n') as (run, at):
             status = pathlib.Path(f"/proc/{run.pid}/status").read_text()
             nobody = str(pwd.getpwnam("nobody").pw_uid)
             self.assertEqual(re.search(r"Uid:\s(.*)", status).group(1).split(), [nobody] * 4)
@@ -204,7 +204,7 @@ class Run(unittest.TestCase):
         self.assertEqual(run.returncode, 3)
 
     def test_serves_the_page_the_api_and_metrics(self):
-        with self.box('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+        with self.appliance('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
             root = f"http://{at['dashboard']}"
             with urllib.request.urlopen(f"{root}/", timeout=20) as page:
                 self.assertIn("rocescope", page.read().decode())
@@ -227,7 +227,7 @@ class Run(unittest.TestCase):
             self.end(run)
 
     def test_says_how_it_is(self):
-        with self.box('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+        with self.appliance('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
             health = self.done("healthcheck", f"http://{at['dashboard']}/")
             self.assertEqual(health.returncode, 0)
             self.assertEqual(health.stdout, "WAITING\n")
@@ -263,7 +263,7 @@ class Run(unittest.TestCase):
         self.assertIn("ports are from 1 to 65535", wrong.stderr)
 
     def test_the_doctor_has_a_remedy(self):
-        with self.box('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+        with self.appliance('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
             host, port = at["sFlow"].split(":")
             page = f"http://{at['dashboard']}/"
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
@@ -284,32 +284,32 @@ class Run(unittest.TestCase):
         self.assertEqual((gone.returncode, gone.stdout), (3, ""))
 
     def test_jobs_are_registered_ended_and_listed(self):
-        with self.box('udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
-            box = ["--appliance", at["gRPC"], "--timeout", "20s"]
+        with self.appliance('udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+            appliance = ["--appliance", at["gRPC"], "--timeout", "20s"]
             registered = self.done("job", "register", "7", "--nodes", "gpu-[1-2]", "--nodes",
                                    "gpu-3:0-1,3", "--name", "pre train", "--user", "ada", "--start",
-                                   "1700000000", *box)
+                                   "1700000000", *appliance)
             self.assertEqual((registered.returncode, registered.stdout + registered.stderr), (0, ""))
-            listed = self.done("job", "list", *box)
+            listed = self.done("job", "list", *appliance)
             self.assertIn("7  pre train  ada   running  2023-11-14 22:13:20.000", listed.stdout)
             self.assertIn("gpu-[1-2] gpu-3:0-1,3", listed.stdout)
-            self.assertEqual(self.done("job", "end", "7", "--at", "1700000060", *box).returncode, 0)
-            self.assertEqual(self.done("job", "list", *box).stdout, "No jobs are registered.\n")
-            job, = json.loads(self.done("job", "list", "--ended", "-o", "json", *box).stdout)["jobs"]
+            self.assertEqual(self.done("job", "end", "7", "--at", "1700000060", *appliance).returncode, 0)
+            self.assertEqual(self.done("job", "list", *appliance).stdout, "No jobs are registered.\n")
+            job, = json.loads(self.done("job", "list", "--ended", "-o", "json", *appliance).stdout)["jobs"]
             self.assertEqual((job["id"], job["ended"], job["end_time"]),
                              ("7", True, "2023-11-14T22:14:20Z"))
             self.assertEqual([node["name"] for node in job["nodes"]], ["gpu-1", "gpu-2", "gpu-3"])
             self.assertEqual(job["nodes"][2]["gpus"], [0, 1, 3])
-            shown = self.done("job", "show", "7", *box)
+            shown = self.done("job", "show", "7", *appliance)
             self.assertIn("no packets of this job were observed", shown.stdout)
-            shown = json.loads(self.done("job", "show", "7", "-o", "json", *box).stdout)
+            shown = json.loads(self.done("job", "show", "7", "-o", "json", *appliance).stdout)
             self.assertEqual(shown["registered"], job)
             for words in (["end", "8"], ["show", "8"]):
-                refused = self.done("job", *words, *box)
+                refused = self.done("job", *words, *appliance)
                 self.assertEqual((refused.returncode, refused.stdout), (1, ""))
                 self.assertIn("job 8 is not registered", refused.stderr)
             self.end(run)
-        gone = self.done("job", "list", *box)
+        gone = self.done("job", "list", *appliance)
         self.assertEqual((gone.returncode, gone.stdout), (3, ""))
         self.assertIn(at["gRPC"], gone.stderr)
 
@@ -338,12 +338,12 @@ class Run(unittest.TestCase):
             wrong = self.done("job", *words)
             self.assertEqual(wrong.returncode, 2, words)
             self.assertIn("expected an integer from 1 to", wrong.stderr)
-        with self.box('udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
-            box = ["--appliance", at["gRPC"], "--timeout", "20s"]
+        with self.appliance('udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+            appliance = ["--appliance", at["gRPC"], "--timeout", "20s"]
             for number in ("010", "18446744073709551615"):
-                done = self.done("job", "register", number, "--nodes", "a", *box)
+                done = self.done("job", "register", number, "--nodes", "a", *appliance)
                 self.assertEqual(done.returncode, 0, done.stderr)
-            jobs = json.loads(self.done("job", "list", "-o", "json", *box).stdout)["jobs"]
+            jobs = json.loads(self.done("job", "list", "-o", "json", *appliance).stdout)["jobs"]
             self.assertEqual([job["id"] for job in jobs], ["10", "18446744073709551615"])
             self.end(run)
 
@@ -351,41 +351,41 @@ class Run(unittest.TestCase):
         made = self.done("topology", "generate", "leaf-spine", "--hosts", "8", "--leaves", "2",
                          "--spines", "2", "--gpus", "4")
         self.config(made.stdout, "fabric.yaml")
-        with self.box('topology: fabric.yaml\nanalysis_window: 50ms\n'
+        with self.appliance('topology: fabric.yaml\nanalysis_window: 50ms\n'
                       'udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
-            box = ["--appliance", at["gRPC"], "--timeout", "20s"]
-            self.done("job", "register", "7", "--nodes", "host[0-1]", *box)
+            appliance = ["--appliance", at["gRPC"], "--timeout", "20s"]
+            self.done("job", "register", "7", "--nodes", "host[0-1]", *appliance)
             for _ in range(200):  # until there is a snapshot
-                early = self.done("job", "place", "--nodes", "4", *box)
+                early = self.done("job", "place", "--nodes", "4", *appliance)
                 if "no telemetry of the links" in early.stderr:
                     break
                 self.assertIn("no snapshot yet", early.stderr)
                 time.sleep(0.05)
             self.assertEqual((early.returncode, early.stdout), (1, ""))
-            box.append("--without-telemetry")
-            placed = self.done("job", "place", "--nodes", "4", *box)
+            appliance.append("--without-telemetry")
+            placed = self.done("job", "place", "--nodes", "4", *appliance)
             self.assertEqual((placed.returncode, placed.stdout), (0, "host[4-7]\n"), placed.stderr)
             self.assertIn("4 nodes below leaf1", placed.stderr)
-            placed = self.done("job", "place", "--gpus", "8", "--exclude", "host[2,4]", *box)
+            placed = self.done("job", "place", "--gpus", "8", "--exclude", "host[2,4]", *appliance)
             self.assertEqual(placed.stdout, "host[5-6]\n")
-            large = self.done("job", "place", "--nodes", "7", *box)
+            large = self.done("job", "place", "--nodes", "7", *appliance)
             self.assertEqual((large.returncode, large.stdout), (1, ""))
             self.assertIn("7 nodes are requested; suitable: 6 nodes of 8 candidates (excluded: 2 in use)", large.stderr)
             self.assertEqual(self.done("job", "place", "--nodes", "1", "--candidates", "nobody",
-                                       *box).returncode, 1)
+                                       *appliance).returncode, 1)
             for words in ([], ["--nodes", "1", "--gpus", "2"], ["--nodes", "1", "--gpus-per-node",
                                                                "2"]):
-                self.assertEqual(self.done("job", "place", *words, *box).returncode, 2, words)
+                self.assertEqual(self.done("job", "place", *words, *appliance).returncode, 2, words)
             self.end(run)
 
-    def test_registered_jobs_outlive_the_box(self):
+    def test_registered_jobs_outlive_the_appliance(self):
         text = ('udp: {sflow: ["127.0.0.1:0"]}\n'
                 f'jobs: {{file: "{self.folder.name}/jobs.db"}}\n')
-        with self.box(text) as (run, at):
+        with self.appliance(text) as (run, at):
             self.done("job", "register", "7", "--nodes", "gpu-[1-2]", "--appliance", at["gRPC"])
             run.kill()  # acknowledged registrations are on disk
             run.wait()
-        with self.box(text) as (run, at):
+        with self.appliance(text) as (run, at):
             job, = json.loads(self.done("job", "list", "-o", "json", "--appliance",
                                         at["gRPC"]).stdout)["jobs"]
             self.assertEqual([node["name"] for node in job["nodes"]], ["gpu-1", "gpu-2"])
@@ -395,8 +395,8 @@ class Run(unittest.TestCase):
             self.assertIn("another rocescope process uses the file", second.stderr)
             self.end(run)
 
-    def test_an_exporter_that_is_gone_is_told_and_no_fault_of_the_box(self):
-        with self.box('udp: {sflow: ["127.0.0.1:0"]}\n'
+    def test_an_exporter_that_is_gone_is_told_and_no_fault_of_the_appliance(self):
+        with self.appliance('udp: {sflow: ["127.0.0.1:0"]}\n'
                       'scrape: {targets: [{url: "http://127.0.0.1:1/metrics", period: 10ms}]}\n'
                       ) as (run, at):
             for _ in range(100):
@@ -410,7 +410,7 @@ class Run(unittest.TestCase):
             self.end(run)
 
     def test_a_port_that_is_taken_is_told(self):
-        with self.box('udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+        with self.appliance('udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
             for key, text in (("page", f'http: "{at["dashboard"]}"\ngrpc: {{listen: []}}\n'),
                               ("gRPC", f'http: none\ngrpc: {{listen: ["{at["gRPC"]}"]}}\n')):
                 second = self.done("run", self.config('udp: {sflow: ["127.0.0.1:0"]}\n' + text,

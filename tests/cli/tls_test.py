@@ -23,7 +23,7 @@ import time
 import unittest
 import urllib.request
 
-from running_box import hear
+from running_appliance import hear
 
 ROCESCOPE = None
 DOCKER = pathlib.Path(__file__).resolve().parents[2] / "docker"
@@ -57,30 +57,30 @@ class Tls(unittest.TestCase):
         cls.ours, cls.theirs = cls.folder / "ours", cls.folder / "theirs"
         for authority in (cls.ours, cls.theirs):
             make_authority(authority)
-        sign(cls.ours, "box", "IP:127.0.0.1,DNS:localhost,DNS:box.example.org")
+        sign(cls.ours, "appliance", "IP:127.0.0.1,DNS:localhost,DNS:appliance.example.org")
         for name in ("viewer1", "slurm", "root1", "node7", "nobody"):
             sign(cls.ours, name, f"DNS:{name}")
         sign(cls.theirs, "viewer1", "DNS:viewer1")
 
-    def write(self, text, name="box.yaml"):
+    def write(self, text, name="appliance.yaml"):
         path = self.folder / name
         path.write_text(text)
         return path
 
     @contextlib.contextmanager
-    def box(self):
+    def appliance(self):
         """Runs an appliance for all machines. Yields the process and its port. Paths are relative to
         the configuration file."""
         path = self.write(
             'analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n'
-            'http: {listen: "0.0.0.0:0", certificate: ours/box.pem, key: ours/box.key,\n'
-            '       client_ca: ours/ca.pem, names: [box.example.org]}\n'
+            'http: {listen: "0.0.0.0:0", certificate: ours/appliance.pem, key: ours/appliance.key,\n'
+            '       client_ca: ours/ca.pem, names: [appliance.example.org]}\n'
             f'grpc:\n  listen: ["127.0.0.1:0"]\n  {GRPC}')
         with subprocess.Popen([ROCESCOPE, "run", path], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as run:
             try:
                 heard = hear(self, run, "gRPC on")
-                yield run, int(re.search(r"https://box\.example\.org:(\d+)/", heard).group(1))
+                yield run, int(re.search(r"https://appliance\.example\.org:(\d+)/", heard).group(1))
                 run.send_signal(signal.SIGTERM)
                 run.communicate(timeout=50)
                 self.assertEqual(run.returncode, 0)
@@ -98,7 +98,7 @@ class Tls(unittest.TestCase):
             context.load_cert_chain(folder / f"{name}.pem", folder / f"{name}.key")
         return context
 
-    def get(self, port, path, context, host="box.example.org"):
+    def get(self, port, path, context, host="appliance.example.org"):
         """Returns status and body."""
         connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=20)
         with contextlib.closing(connection):
@@ -111,7 +111,7 @@ class Tls(unittest.TestCase):
         self.assertEqual((checked.returncode, checked.stderr), (0, ""))
 
     def test_who_has_a_role_reads_all_of_it(self):
-        with self.box() as (_, port):
+        with self.appliance() as (_, port):
             for name in ("viewer1", "slurm", "root1"):
                 status, page = self.get(port, "/", self.context(name))
                 self.assertEqual(status, 200)
@@ -123,7 +123,7 @@ class Tls(unittest.TestCase):
             self.assertEqual(self.get(port, "/", self.context("viewer1"), "evil.example")[0], 421)
 
     def test_who_has_none_reads_nothing(self):
-        with self.box() as (_, port):
+        with self.appliance() as (_, port):
             for name in ("nobody", "node7"):
                 for path in ("/", "/metrics"):
                     status, text = self.get(port, path, self.context(name))
@@ -137,7 +137,7 @@ class Tls(unittest.TestCase):
                     self.get(port, "/api/v1/health", context)
 
     def test_what_is_no_tls_is_closed_and_others_are_answered(self):
-        with self.box() as (_, port):
+        with self.appliance() as (_, port):
             stalled = [socket.create_connection(("127.0.0.1", port)) for _ in range(300)]
             with self.assertRaises((ConnectionError, http.client.HTTPException)):
                 plain = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
@@ -150,12 +150,12 @@ class Tls(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("curl"), "there is no curl")
     def test_curl_reads_events_and_sees_their_end(self):
-        with self.box() as (run, port):
+        with self.appliance() as (run, port):
             words = ["curl", "--silent", "--show-error", "--no-buffer",
                      "--cacert", self.ours / "ca.pem",
                      "--cert", self.ours / "viewer1.pem", "--key", self.ours / "viewer1.key"]
-            here = ["--resolve", f"box.example.org:{port}:127.0.0.1"]
-            health = self.done(*words, *here, f"https://box.example.org:{port}/api/v1/health")
+            here = ["--resolve", f"appliance.example.org:{port}:127.0.0.1"]
+            health = self.done(*words, *here, f"https://appliance.example.org:{port}/api/v1/health")
             self.assertEqual(json.loads(health.stdout)["state"], "STATE_WAITING", health.stderr)
             with subprocess.Popen([*words, f"https://127.0.0.1:{port}/api/v1/events"],
                                   stdout=subprocess.PIPE, text=True) as events:
@@ -166,7 +166,7 @@ class Tls(unittest.TestCase):
         def files(name, authority=self.ours):
             return ["--ca", self.ours / "ca.pem", "--cert", authority / f"{name}.pem",
                     "--key", authority / f"{name}.key"]
-        with self.box() as (_, port):
+        with self.appliance() as (_, port):
             for host in ("127.0.0.1", "localhost"):
                 page = f"https://{host}:{port}/"
                 health = self.done(ROCESCOPE, "healthcheck", page, *files("viewer1"))
@@ -185,7 +185,7 @@ class Tls(unittest.TestCase):
             plain = self.done(ROCESCOPE, "healthcheck", "http://127.0.0.1:1/", *files("viewer1"))
             self.assertIn("http accepts none of them", plain.stderr)
 
-    def test_a_box_for_others_without_tls_does_not_start(self):
+    def test_a_appliance_for_others_without_tls_does_not_start(self):
         for text, why in (
                 ("http: 0.0.0.0:8080\n", 'requires TLS: `http: {listen: "0.0.0.0:8080", certificate'),
                 ('http: {listen: "[::]:8080"}\n', "[::]:8080 is not a loopback address"),
@@ -200,14 +200,14 @@ class Tls(unittest.TestCase):
                 self.assertIn(why, refused.stderr)
 
     def test_files_that_cannot_be_used_are_told(self):
-        run_openssl(self.ours, "pkey", "-in", "box.key", "-aes128", "-passout", "pass:secret",
+        run_openssl(self.ours, "pkey", "-in", "appliance.key", "-aes128", "-passout", "pass:secret",
                     "-out", "locked.key")
         (self.ours / "empty.pem").write_text("")
         for certificate, key, why in (
-                ("box.pem", "viewer1.key", "viewer1.key: the private key does not match the certificate in"),
-                ("box.pem", "locked.key", "unencrypted private key"),
-                ("empty.pem", "box.key", "empty.pem: the file is empty (key `http`"),
-                ("none.pem", "box.key", "none.pem: ")):
+                ("appliance.pem", "viewer1.key", "viewer1.key: the private key does not match the certificate in"),
+                ("appliance.pem", "locked.key", "unencrypted private key"),
+                ("empty.pem", "appliance.key", "empty.pem: the file is empty (key `http`"),
+                ("none.pem", "appliance.key", "none.pem: ")):
             path = self.write(
                 'udp: {sflow: ["127.0.0.1:0"]}\ngrpc: {listen: []}\n'
                 f'http: {{listen: "0.0.0.0:0", certificate: ours/{certificate}, '
@@ -218,11 +218,11 @@ class Tls(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("prometheus"), "there is no Prometheus")
     def test_prometheus_scrapes_it(self):
-        with self.box() as (_, port), socket.create_server(("127.0.0.1", 0)) as free:
+        with self.appliance() as (_, port), socket.create_server(("127.0.0.1", 0)) as free:
             own = free.getsockname()[1]
             free.close()
             sample = (DOCKER / "prometheus_tls.yaml").read_text()
-            for here, there in (("5s", "1s"), ("box.example.org:8443", f"127.0.0.1:{port}"),
+            for here, there in (("5s", "1s"), ("appliance.example.org:8443", f"127.0.0.1:{port}"),
                                 ("ca.pem", "ours/ca.pem"), ("prometheus.pem", "ours/viewer1.pem"),
                                 ("prometheus.key", "ours/viewer1.key")):
                 self.assertIn(here, sample)

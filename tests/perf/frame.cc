@@ -16,9 +16,9 @@ namespace {
 constexpr uint8_t kDataDscp = 26;
 constexpr uint8_t kCnpDscp = 48;
 constexpr size_t kCnpReserved = 16;  // bytes after a CNP's BTH (Annex A17.9.3)
-constexpr uint32_t kBox = 0x0aff'00fe;
+constexpr uint32_t kAppliance = 0x0aff'00fe;
 constexpr uint64_t kSwitchMac = 0x0200'00ff'0001;
-constexpr uint64_t kBoxMac = 0x0200'00ff'00fe;
+constexpr uint64_t kApplianceMac = 0x0200'00ff'00fe;
 
 size_t ExtensionSize(uint8_t opcode) {
   if (opcode == wire::kOpcodeCnp) return kCnpReserved;
@@ -90,14 +90,15 @@ void WriteMirror(wire::ByteWriter& out, const Packet& packet, const MirrorLocati
   const size_t inside = wire::GreHeader::kSize + 4 + wire::Erspan3Header::kSize +
                         wire::ErspanPlatformSubheader::kSize + length;
   const auto time = static_cast<uint64_t>(packet.time_ns);
-  Write(out, wire::EthernetHeader{
-                 .destination = kBoxMac, .source = kSwitchMac, .ether_type = wire::kEtherTypeIpv4});
+  Write(out, wire::EthernetHeader{.destination = kApplianceMac,
+                                  .source = kSwitchMac,
+                                  .ether_type = wire::kEtherTypeIpv4});
   WriteIpv4(out, {.total_length = static_cast<uint16_t>(wire::Ipv4Header::kSize + inside),
                   .identification = static_cast<uint16_t>(sequence),
                   .ttl = 62,
                   .protocol = wire::kIpProtocolGre,
                   .source = place.switch_address,
-                  .destination = kBox});
+                  .destination = kAppliance});
   Write(out, wire::GreHeader{
                  .has_sequence = true, .protocol = wire::kEtherTypeErspan3, .sequence = sequence});
   Write(out, wire::Erspan3Header{.session = place.session,

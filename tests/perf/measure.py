@@ -53,9 +53,9 @@ class Settings:
     build: pathlib.Path
     packets: int
     rounds: int
-    box_seconds: int = 600
+    appliance_seconds: int = 600
     soak_seconds: int = 900
-    box_parts: list | None = None
+    appliance_parts: list | None = None
 
 
 @dataclasses.dataclass

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Plays the mirror traffic of a large fabric to the appliance over memif at a steady rate, without
-// flow control. Prints one JSON object for box.py.
+// flow control. Prints one JSON object for appliance.py.
 #include <fmt/format.h>
 #include <pthread.h>
 #include <rte_ethdev.h>

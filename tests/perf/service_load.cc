@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls the appliance over gRPC at a steady rate, even if it does not keep up: paths of NIC pairs
 // and hotspots, in turn. The latency of a call counts from its scheduled time. Prints one JSON
-// object for box.py.
+// object for appliance.py.
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 
@@ -25,7 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Options {
-  std::string box = "127.0.0.1:50051";
+  std::string appliance = "127.0.0.1:50051";
   uint32_t queue_pairs = 100'000;
   double rate = 2'000;  // calls/s
   double seconds = 10;
@@ -67,7 +67,7 @@ void Ask(v1::Fabric::Stub& stub, const EngineLoad& load, uint64_t call, Figures&
 }
 
 Figures Load(const Options& options, const EngineLoad& load) {
-  const auto channel = grpc::CreateChannel(options.box, grpc::InsecureChannelCredentials());
+  const auto channel = grpc::CreateChannel(options.appliance, grpc::InsecureChannelCredentials());
   const auto total = static_cast<uint64_t>(options.rate * options.seconds);
   std::atomic<uint64_t> next = 0;
   std::mutex mutex;
@@ -105,14 +105,14 @@ Figures Load(const Options& options, const EngineLoad& load) {
 // only its own flow control windows fill up.
 class Stalled {
  public:
-  Stalled(const std::string& box, uint32_t count) {
+  Stalled(const std::string& appliance, uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
       grpc::ChannelArguments arguments;
       arguments.SetInt("number", static_cast<int>(i));
       arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
       arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1024);
       auto stub = v1::Appliance::NewStub(
-          grpc::CreateCustomChannel(box, grpc::InsecureChannelCredentials(), arguments));
+          grpc::CreateCustomChannel(appliance, grpc::InsecureChannelCredentials(), arguments));
       v1::WatchEventsRequest request;
       request.set_cursor(1);
       auto& context = contexts_.emplace_back(std::make_unique<grpc::ClientContext>());
@@ -132,7 +132,7 @@ class Stalled {
 
 void Run(const Options& options) {
   const EngineLoad load(options.queue_pairs);
-  const Stalled stalled(options.box, options.stalled);
+  const Stalled stalled(options.appliance, options.stalled);
   const Clock::time_point begin = Clock::now();
   const Figures figures = Load(options, load);
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -158,7 +158,7 @@ void Run(const Options& options) {
 int main(int argc, char** argv) {
   rocescope::perf::Options options;
   CLI::App app("Requests paths and hotspots from the appliance at a steady rate");
-  app.add_option("--appliance", options.box, "ADDRESS:PORT of the appliance's gRPC API");
+  app.add_option("--appliance", options.appliance, "ADDRESS:PORT of the appliance's gRPC API");
   app.add_option("--queue-pairs", options.queue_pairs, "number of queue pairs of mirror_player");
   app.add_option("--rate", options.rate, "calls/s");
   app.add_option("--seconds", options.seconds, "how long");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // INT reports and sFlow as datagrams: decoded to records in memory, sent to a UDP port at the
-// maximum or a given rate, or received by our loop. Prints one JSON object for box.py.
+// maximum or a given rate, or received by our loop. Prints one JSON object for appliance.py.
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <signal.h>

@@ -57,16 +57,16 @@ class LargeFabric(unittest.TestCase):
         with open(pathlib.Path(folder.name, "fabric.yaml"), "wb") as topology:
             subprocess.run([ROCESCOPE, "topology", "generate", "leaf-spine", "--hosts", str(HOSTS),
                             "--leaves", str(LEAVES), "--spines", str(SPINES)], stdout=topology, check=True)
-        config = pathlib.Path(folder.name, "box.yaml")
+        config = pathlib.Path(folder.name, "appliance.yaml")
         url = f"http://127.0.0.1:{exporter.server_port}/metrics"
         config.write_text(json.dumps({"topology": "fabric.yaml", "http": "127.0.0.1:0", "analysis_window": "1s",
                                       "scrape": {"targets": [{"url": url, "period": "1s"}]}}))
-        self.box = subprocess.Popen([ROCESCOPE, "run", config], stdout=subprocess.DEVNULL,
+        self.appliance = subprocess.Popen([ROCESCOPE, "run", config], stdout=subprocess.DEVNULL,
                                     stderr=subprocess.PIPE, text=True)
-        self.addCleanup(lambda: (self.box.kill(), self.box.communicate()))
+        self.addCleanup(lambda: (self.appliance.kill(), self.appliance.communicate()))
         heard = ""
         while not (page := re.search(r"http://[\d.:]+/", heard)):
-            line = self.box.stderr.readline()
+            line = self.appliance.stderr.readline()
             self.assertTrue(line, heard)
             heard += line
         self.page = page.group(0)

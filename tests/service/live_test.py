@@ -87,8 +87,8 @@ class Live(played_run.PlayedRun):
                 for event in self.ask("history/events")["events"] if event["kind"] == "KIND_FAULT_STARTED"}
         self.assertIn((truth["kind"], truth["place"]), past)
         self.check_metrics_with_promtool()
-        self.box.send_signal(signal.SIGTERM)
-        told, _ = self.box.communicate(timeout=50)
+        self.appliance.send_signal(signal.SIGTERM)
+        told, _ = self.appliance.communicate(timeout=50)
         events = [json.loads(line) for line in told.splitlines()]
         begun = [event for event in events if event["kind"] == "KIND_FAULT_STARTED" and
                  (event["finding"]["kind"], event["finding"]["place"]) ==

@@ -26,7 +26,7 @@ def free_address():
 
 
 class PlayedRun(unittest.TestCase):
-    """After setUp, `box` is running and serves at `page` and `grpc`; the run starts at `epoch`."""
+    """After setUp, `appliance` is running and serves at `page` and `grpc`; the run starts at `epoch`."""
 
     SIMULATOR = ROCESCOPE = SCENARIO = PLAY = ""
 
@@ -39,7 +39,7 @@ class PlayedRun(unittest.TestCase):
         player, _ = self.start(self.PLAY, self.run_folder, "--http", "127.0.0.1:0", "--grpc",
                                self.grpc, "--agents", self.ROCESCOPE, until=r"rocescope run")
         self.addCleanup(lambda: (player.terminate(), player.communicate()))  # also stops its agents
-        self.box, page = self.start(self.ROCESCOPE, "run", self.run_folder / "box.yaml", "-o",
+        self.appliance, page = self.start(self.ROCESCOPE, "run", self.run_folder / "appliance.yaml", "-o",
                                     "json", until=r"http://\S+/")
         self.page = page.group(0)
         self.assertLess(time.time(), self.epoch, "the appliance started too late")

@@ -54,19 +54,19 @@ class Scheduler(unittest.TestCase):
             [ROCESCOPE, "replay", "--via", "dpdk", run / "mirror.pcap", "--topology",
              run / "topology.yaml", *words, "--interval", INTERVAL, "--window", INTERVAL,
              "-o", "json"], capture_output=True, check=True).stdout)
-        config = pathlib.Path(cls.folder.name, "box.yaml")
+        config = pathlib.Path(cls.folder.name, "appliance.yaml")
         config.write_text(json.dumps({  # JSON is YAML
             "topology": str(run / "topology.yaml"), "record_interval": INTERVAL,
             "analysis_window": INTERVAL, "http": "127.0.0.1:0",
             "grpc": {"listen": ["127.0.0.1:0"]},
             "host_files": {key: [str(path)] for key, path in hosts.items()},
             "dpdk": {"eal": EAL + [f"--vdev=net_pcap0,rx_pcap={run / 'mirror.pcap'}"]}}))
-        cls.box = subprocess.Popen([ROCESCOPE, "run", config], stdout=subprocess.DEVNULL,
+        cls.process = subprocess.Popen([ROCESCOPE, "run", config], stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE, text=True)
-        cls.addClassCleanup(cls.end_box)
+        cls.addClassCleanup(cls.end_appliance)
         heard = ""
         while "gRPC on" not in heard:
-            line = cls.box.stderr.readline()
+            line = cls.process.stderr.readline()
             assert line, heard
             heard += line
         cls.target = re.search(r"gRPC on (\S+)", heard).group(1)
@@ -79,9 +79,9 @@ class Scheduler(unittest.TestCase):
         cls.wait_for_the_last_frame()
 
     @classmethod
-    def end_box(cls):
-        cls.box.send_signal(signal.SIGTERM)
-        cls.box.communicate(timeout=50)
+    def end_appliance(cls):
+        cls.process.send_signal(signal.SIGTERM)
+        cls.process.communicate(timeout=50)
 
     @classmethod
     def wait_for_the_last_frame(cls):

@@ -419,7 +419,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // The mirror path to the appliance cannot carry all copies. Lost copies are gaps in the mirror
 // sequence.
-TEST_F(Conservation, CopiesLostBeforeTheBoxAreGapsInTheirSessions) {
+TEST_F(Conservation, CopiesLostBeforeTheApplianceAreGapsInTheirSessions) {
   Scenario scenario = Load(std::filesystem::path(ROCESCOPE_SCENARIOS) / "healthy.yaml");
   TurnEverythingOn(scenario.telemetry);
   scenario.duration = 3 * kMillisecond;

@@ -44,7 +44,7 @@ class Hook(unittest.TestCase):
         self.program("scontrol", "#!/bin/bash\nexit 1\n")
         shutil.copytree(HOOKS, self.folder / "hooks")
         (self.folder / "hooks" / "rocescope.conf").write_text(
-            f"ROCESCOPE={self.folder}/rocescope\nROCESCOPE_APPLIANCE=box:1\n"
+            f"ROCESCOPE={self.folder}/rocescope\nROCESCOPE_APPLIANCE=appliance:1\n"
             f"ROCESCOPE_LOG={self.folder}/log\nROCESCOPE_LOCKS={self.folder}/locks\n")
 
     def program(self, name, text):
@@ -73,7 +73,7 @@ class Hook(unittest.TestCase):
         self.run_hook("prolog_slurmctld")
         self.assertEqual(self.lines_of("calls", 1),
                          ["job register 7 --nodes host[0-1] --name two words --user ada "
-                          "--appliance box:1 --timeout 2s"])
+                          "--appliance appliance:1 --timeout 2s"])
 
     def test_gpus_come_from_scontrol(self):
         self.program("scontrol", SCONTROL)
@@ -81,14 +81,14 @@ class Hook(unittest.TestCase):
         self.assertEqual(self.lines_of("calls", 1),
                          ["job register 7 --nodes host[0-1]:0-3 --nodes host4:1,3,4 "
                           "--nodes host9 --start 100 "
-                          "--limit 1795435230 --name two words --user ada --appliance box:1 --timeout 2s"])
+                          "--limit 1795435230 --name two words --user ada --appliance appliance:1 --timeout 2s"])
 
     def test_the_end_follows_the_registration(self):
         self.run_hook("prolog_slurmctld", PAUSE="1")
         self.run_hook("epilog_slurmctld")
         first, second = self.lines_of("calls", 2)
         self.assertTrue(first.startswith("job register 7 "), first)
-        self.assertRegex(second, r"^job end 7 --at \d+ --appliance box:1 --timeout 2s$")
+        self.assertRegex(second, r"^job end 7 --at \d+ --appliance appliance:1 --timeout 2s$")
 
     def test_a_hanging_call_is_killed_and_logged(self):
         self.run_hook("prolog_slurmctld", PAUSE="60")

@@ -32,9 +32,9 @@ FABRIC = ["generate", "leaf-spine", "--hosts", "4", "--nics", "2", "--gpus", str
 LATER_AT_MOST = 1.0
 
 
-class Box:
+class Appliance:
     def __init__(self, folder, topology):
-        self.config = folder / "box.yaml"
+        self.config = folder / "appliance.yaml"
         port, = cluster.free_ports(1)
         self.address = f"127.0.0.1:{port}"
         self.config.write_text(json.dumps({  # JSON is YAML
@@ -72,8 +72,8 @@ class Slurm(unittest.TestCase):
         folder = pathlib.Path(cls.temporary.name)
         topology = folder / "fabric.yaml"
         topology.write_text(cls.rocescope("topology", *FABRIC))
-        cls.box = Box(folder, topology)
-        cls.addClassCleanup(lambda: cls.box.kill())
+        cls.appliance = Appliance(folder, topology)
+        cls.addClassCleanup(lambda: cls.appliance.kill())
         cls.hooks = folder / "hooks"
         shutil.copytree(HOOKS, cls.hooks)
         cls.log = folder / "hook.log"
@@ -97,7 +97,7 @@ class Slurm(unittest.TestCase):
                                 f"export SLURM_CONF={cls.slurm.folder}/slurm.conf\n")
 
     def setUp(self):
-        self.call(self.box.address)
+        self.call(self.appliance.address)
 
     def wait_until(self, condition, what):
         self.slurm.wait_for(condition, f"{what}; output of the scripts: {self.said()}")
@@ -105,11 +105,11 @@ class Slurm(unittest.TestCase):
     def said(self):
         return self.log.read_text() if self.log.exists() else ""
 
-    def test_the_box_lists_a_job_while_it_runs_and_as_ended_after(self):
+    def test_the_appliance_lists_a_job_while_it_runs_and_as_ended_after(self):
         job = self.slurm.submit("sleep 4", "-N", "2", "--exclusive", "-J", "pre train",
                                 "--gres", f"gpu:{cluster.GPUS}")
-        self.wait_until(lambda: job in self.box.jobs(), "the appliance to list the job")
-        listed = self.box.jobs()[job]
+        self.wait_until(lambda: job in self.appliance.jobs(), "the appliance to list the job")
+        listed = self.appliance.jobs()[job]
         self.assertFalse(listed["ended"])
         self.assertEqual((listed["name"], listed["user"]), ("pre train", "root"))
         allocated = self.slurm.run("scontrol", "show", "hostnames", self.slurm.run(
@@ -121,34 +121,34 @@ class Slurm(unittest.TestCase):
         self.assertAlmostEqual(nanoseconds(listed["limit_time"]) / 1e9, nanoseconds(listed["start_time"]) / 1e9 + 60,
                                delta=5)
         self.assertEqual(self.slurm.state_of(job), "RUNNING")
-        self.wait_until(lambda: self.box.jobs()[job]["ended"], "the appliance to list the job as ended")
-        ended = self.box.jobs()[job]
+        self.wait_until(lambda: self.appliance.jobs()[job]["ended"], "the appliance to list the job as ended")
+        ended = self.appliance.jobs()[job]
         self.assertGreater(nanoseconds(ended["end_time"]), nanoseconds(ended["start_time"]))
         self.assertEqual(self.slurm.state_of(job), "COMPLETED")
 
     def test_a_job_has_the_gpus_that_slurm_gave_it(self):
         job = self.slurm.submit("sleep 3", "-w", "host1", "--gres", "gpu:2")
-        self.wait_until(lambda: job in self.box.jobs(), "the appliance to list the job")
-        node, = self.box.jobs()[job]["nodes"]
+        self.wait_until(lambda: job in self.appliance.jobs(), "the appliance to list the job")
+        node, = self.appliance.jobs()[job]["nodes"]
         given = self.slurm.run("scontrol", "-d", "show", "job", str(job), check=True).stdout
         self.assertIn(f"IDX:{node['gpus'][0]}-{node['gpus'][-1]}", given)
         self.assertEqual(len(node["gpus"]), 2)
 
     def test_short_jobs_are_listed_as_ended(self):
         jobs = [self.slurm.submit("true") for _ in range(5)]
-        self.wait_until(lambda: all(self.box.jobs().get(job, {}).get("ended") for job in jobs),
+        self.wait_until(lambda: all(self.appliance.jobs().get(job, {}).get("ended") for job in jobs),
                         "all to have ended")
 
     def test_jobs_survive_a_restart_of_the_appliance(self):
         job = self.slurm.submit("sleep 5", "-w", "host3")
-        self.wait_until(lambda: job in self.box.jobs(), "the appliance to list the job")
+        self.wait_until(lambda: job in self.appliance.jobs(), "the appliance to list the job")
         time.sleep(1)  # up to one second of changes may be lost
-        self.box.kill()
-        self.box.start()
-        listed = self.box.jobs()[job]
+        self.appliance.kill()
+        self.appliance.start()
+        listed = self.appliance.jobs()[job]
         self.assertFalse(listed["ended"])
         self.assertEqual([node["name"] for node in listed["nodes"]], ["host3"])
-        self.wait_until(lambda: self.box.jobs()[job]["ended"], "the appliance to list the job as ended")
+        self.wait_until(lambda: self.appliance.jobs()[job]["ended"], "the appliance to list the job as ended")
 
     def seconds_of_a_job(self):
         begin = time.monotonic()
@@ -158,12 +158,12 @@ class Slurm(unittest.TestCase):
     def test_no_job_waits_for_an_unresponsive_appliance(self):
         self.seconds_of_a_job()
         answered = min(self.seconds_of_a_job() for _ in range(3))
-        self.box.process.send_signal(signal.SIGSTOP)
+        self.appliance.process.send_signal(signal.SIGSTOP)
         try:
             stopped = min(self.seconds_of_a_job() for _ in range(3))
             self.wait_until(lambda: "no answer within 2.0 s" in self.said(), "a log message")
         finally:
-            self.box.process.send_signal(signal.SIGCONT)
+            self.appliance.process.send_signal(signal.SIGCONT)
         self.call("192.0.2.1:50051")  # TEST-NET-1 (RFC 5737): packets are discarded
         nowhere = min(self.seconds_of_a_job() for _ in range(3))
         self.call("127.0.0.1:1")

@@ -13,7 +13,7 @@ class Certificates {
   // Creates ca.pem and ca.key.
   explicit Certificates(std::filesystem::path folder);
 
-  // `more` contains arguments of `openssl req`, such as "-addext subjectAltName=DNS:box".
+  // `more` contains arguments of `openssl req`, such as "-addext subjectAltName=DNS:appliance".
   void Sign(const std::string& name, const std::string& more, std::string common_name = "") const;
   std::string Path(const std::string& file) const { return (folder_ / file).string(); }
   std::string Read(const std::string& file) const;

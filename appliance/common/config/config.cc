@@ -199,10 +199,10 @@ void CheckNames(const HttpConfig& config, const YamlMap& map, YamlErrors& errors
   const YamlNode* const node = map.Find("names");
   for (const std::string& name : config.names) {
     if (node != nullptr && !IsHostName(name)) {
-      errors.Add(*node,
-                 fmt::format("{} is not a host name: expected a name such as box.example.org, "
-                             "without scheme and port",
-                             Quoted(name)));
+      errors.Add(*node, fmt::format(
+                            "{} is not a host name: expected a name such as appliance.example.org, "
+                            "without scheme and port",
+                            Quoted(name)));
     }
   }
 }

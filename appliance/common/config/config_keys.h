@@ -130,9 +130,10 @@ void VisitKeys(HttpConfig& config, Visitor& visitor) {
       "key and client_ca, and clients need a certificate whose name is in viewers, "
       "schedulers or operators of `grpc`.");
   VisitKeys(config.tls, visitor);
-  visitor.Key("names", config.names,
-              "Additional host names that are accepted in the Host header, for example "
-              "box.example.org. IP addresses of this host and localhost are always accepted.");
+  visitor.Key(
+      "names", config.names,
+      "Additional host names that are accepted in the Host header, for example "
+      "appliance.example.org. IP addresses of this host and localhost are always accepted.");
 }
 
 template <typename Visitor>
@@ -244,9 +245,10 @@ void VisitKeys(MetricsConfig& config, Visitor& visitor) {
 
 template <typename Visitor>
 void VisitKeys(JobsConfig& config, Visitor& visitor) {
-  visitor.Key("file", config.file,
-              "File in which registered jobs survive a restart of the appliance. Default: none, "
-              "registrations are lost on restart.");
+  visitor.Key(
+      "file", config.file,
+      "SQLite file in which registered jobs survive a restart of the appliance. Default: none, "
+      "registrations are lost on restart.");
 }
 
 template <typename Visitor>

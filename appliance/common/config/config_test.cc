@@ -11,13 +11,13 @@ namespace {
 using testing::HasSubstr;
 
 std::string ErrorOf(std::string_view text) {
-  const Result<ApplianceConfig> config = ParseConfig(text, "box.yaml");
+  const Result<ApplianceConfig> config = ParseConfig(text, "appliance.yaml");
   return config ? "" : config.error().message;
 }
 
 TEST(Config, RejectsDuplicateUdpAddresses) {
   EXPECT_EQ(ErrorOf("udp: {int: [\"127.0.0.1:1\", \"127.0.0.1:1\"]}"),
-            "box.yaml:1:12: duplicate address in `udp`: 127.0.0.1:1");
+            "appliance.yaml:1:12: duplicate address in `udp`: 127.0.0.1:1");
   EXPECT_THAT(ErrorOf("udp: {int: [\"127.0.0.1:1\"], sflow: [\"[::1]:1\", \"127.0.0.1:1\"]}"),
               HasSubstr("duplicate address in `udp`: 127.0.0.1:1"));
   EXPECT_EQ(ErrorOf("udp: {int: [\"127.0.0.1:0\"], sflow: [\"127.0.0.1:0\"]}"), "");
@@ -29,8 +29,8 @@ TEST(Config, NoneDisablesHttp) {
 }
 
 TEST(Config, EmptyFileGivesDefaults) {
-  EXPECT_EQ(ParseConfig("", "box.yaml"), ApplianceConfig{});
-  EXPECT_EQ(ParseConfig("# defaults\n", "box.yaml"), ApplianceConfig{});
+  EXPECT_EQ(ParseConfig("", "appliance.yaml"), ApplianceConfig{});
+  EXPECT_EQ(ParseConfig("# defaults\n", "appliance.yaml"), ApplianceConfig{});
 }
 
 TEST(Config, ReadsEveryKey) {
@@ -54,7 +54,7 @@ http: "[::1]:80"
 history: {file: history.db, keep_events: 30d, keep_series: 36h, max_bytes: 256M}
 jobs: {file: jobs.db}
 )",
-                                                     "box.yaml");
+                                                     "appliance.yaml");
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->topology, "fabric.yaml");
   EXPECT_EQ(config->record_interval, std::chrono::milliseconds(50));
@@ -110,44 +110,46 @@ TEST(Config, RejectsUnknownEnumWords) {
 }
 
 TEST(Config, HttpBeyondLoopbackRequiresTls) {
-  EXPECT_EQ(ParseConfig("", "box.yaml")->http.listen, kDefaultHttp);
-  EXPECT_EQ(ParseConfig("http: none\n", "box.yaml")->http.listen, std::nullopt);
+  EXPECT_EQ(ParseConfig("", "appliance.yaml")->http.listen, kDefaultHttp);
+  EXPECT_EQ(ParseConfig("http: none\n", "appliance.yaml")->http.listen, std::nullopt);
   EXPECT_THAT(ErrorOf("http: 0.0.0.0:80\n"),
-              HasSubstr("box.yaml:1:7: 0.0.0.0:80 is not a loopback address"));
+              HasSubstr("appliance.yaml:1:7: 0.0.0.0:80 is not a loopback address"));
   EXPECT_THAT(ErrorOf("http: 0.0.0.0:80\n"),
               HasSubstr("`http: {listen: \"0.0.0.0:80\", certificate: FILE, key: FILE, client_ca: "
                         "FILE}`"));
   EXPECT_THAT(ErrorOf("http: here\n"), HasSubstr("such as 127.0.0.1:8080"));
-  EXPECT_EQ(ErrorOf("http: {listen: \"0.0.0.0:80\"}\n"),
-            "box.yaml:1:7: 0.0.0.0:80 is not a loopback address and requires certificate, key "
-            "and client_ca");
   EXPECT_EQ(
-      ErrorOf("http: {key: k.pem}\n"),
-      "box.yaml:1:7: incomplete TLS configuration: set all of certificate, key and client_ca");
+      ErrorOf("http: {listen: \"0.0.0.0:80\"}\n"),
+      "appliance.yaml:1:7: 0.0.0.0:80 is not a loopback address and requires certificate, key "
+      "and client_ca");
+  EXPECT_EQ(ErrorOf("http: {key: k.pem}\n"),
+            "appliance.yaml:1:7: incomplete TLS configuration: set all of certificate, key and "
+            "client_ca");
 }
 
 TEST(Config, ReadsHttpKeys) {
   EXPECT_EQ(
       ParseConfig("http: {listen: \"0.0.0.0:80\", certificate: c, key: k, client_ca: a, names: "
-                  "[box.example.org]}\n",
-                  "box.yaml")
+                  "[appliance.example.org]}\n",
+                  "appliance.yaml")
           ->http,
       (HttpConfig{.listen = ListenAddress{.address = IpAddress::FromV4(0), .port = 80},
                   .tls = {.certificate = "c", .key = "k", .client_ca = "a"},
-                  .names = {"box.example.org"}}));
-  EXPECT_EQ(ParseConfig("http: {listen: none}\n", "box.yaml")->http.listen, std::nullopt);
-  EXPECT_EQ(ParseConfig("http:\n", "box.yaml")->http, HttpConfig{});
-  for (const char* name : {"https://box", "box:80", "*.example.org", "", "a b"}) {
+                  .names = {"appliance.example.org"}}));
+  EXPECT_EQ(ParseConfig("http: {listen: none}\n", "appliance.yaml")->http.listen, std::nullopt);
+  EXPECT_EQ(ParseConfig("http:\n", "appliance.yaml")->http, HttpConfig{});
+  for (const char* name : {"https://appliance", "appliance:80", "*.example.org", "", "a b"}) {
     EXPECT_THAT(ErrorOf(fmt::format("http: {{names: [\"{}\"]}}\n", name)),
-                HasSubstr("is not a host name: expected a name such as box.example.org"));
+                HasSubstr("is not a host name: expected a name such as appliance.example.org"));
   }
-  EXPECT_THAT(ErrorOf("http: [127.0.0.1:80]\n"), HasSubstr("box.yaml:1:7: "));
+  EXPECT_THAT(ErrorOf("http: [127.0.0.1:80]\n"), HasSubstr("appliance.yaml:1:7: "));
 }
 
 TEST(Config, GrpcBeyondLoopbackRequiresTls) {
-  EXPECT_EQ(ErrorOf("grpc: {listen: [\"127.0.0.1:1\", \"[::]:2\"]}\n"),
-            "box.yaml:1:7: [::]:2 is not a loopback address and requires certificate, key and "
-            "client_ca");
+  EXPECT_EQ(
+      ErrorOf("grpc: {listen: [\"127.0.0.1:1\", \"[::]:2\"]}\n"),
+      "appliance.yaml:1:7: [::]:2 is not a loopback address and requires certificate, key and "
+      "client_ca");
   EXPECT_EQ(ErrorOf("grpc: {listen: [\"[::]:2\"], certificate: c, key: k, client_ca: a}\n"), "");
 }
 
@@ -160,7 +162,7 @@ TEST(Config, DumpRoundTrips) {
   EXPECT_EQ(ParseConfig(DumpConfig(config), "dump"), config) << DumpConfig(config);
   config.http = {.listen = std::nullopt,
                  .tls = {.certificate = "c", .key = "k", .client_ca = "a"},
-                 .names = {"box"}};
+                 .names = {"appliance"}};
   EXPECT_EQ(ParseConfig(DumpConfig(config), "dump"), config) << DumpConfig(config);
 }
 
@@ -171,13 +173,13 @@ TEST(Config, ARenamedKeyGetsItsPresentName) {
 }
 
 TEST(Config, ThresholdsOfTheDiagnosisHaveRanges) {
-  EXPECT_EQ(ParseConfig("", "box.yaml")->diagnosis, Thresholds{});
+  EXPECT_EQ(ParseConfig("", "appliance.yaml")->diagnosis, Thresholds{});
   const auto config =
-      ParseConfig("diagnosis: {pause_ratio: 0.05, incast_senders: 8}\n", "box.yaml");
+      ParseConfig("diagnosis: {pause_ratio: 0.05, incast_senders: 8}\n", "appliance.yaml");
   EXPECT_EQ(config->diagnosis, (Thresholds{.pause_ratio = 0.05, .incast_senders = 8}));
   EXPECT_EQ(ParseConfig(DumpConfig(*config), "dump"), *config);
   EXPECT_THAT(ErrorOf("diagnosis: {pause_ratio: 2}\n"),
-              HasSubstr("box.yaml:1:26: expected 0 to 1, found 2"));
+              HasSubstr("appliance.yaml:1:26: expected 0 to 1, found 2"));
   EXPECT_THAT(ErrorOf("diagnosis: {pause_ratio: nan}\n"), HasSubstr("\"nan\" is not a number"));
   EXPECT_THAT(ErrorOf("diagnosis: {incast_senders: 1}\n"),
               HasSubstr("expected a whole number from 2 to 1000"));
@@ -195,20 +197,21 @@ TEST(Config, DumpShowsEmptyListsAsComments) {
 
 TEST(Config, UnknownKeyReportsPositionAndNearestKey) {
   EXPECT_EQ(ErrorOf("topolgy: x\n"),
-            "box.yaml:1:1: unknown key \"topolgy\" of the configuration; did you mean "
+            "appliance.yaml:1:1: unknown key \"topolgy\" of the configuration; did you mean "
             "\"topology\"?");
   EXPECT_THAT(ErrorOf("udp:\n  intt: []\n"),
-              HasSubstr("box.yaml:2:3: unknown key \"intt\" of udp"));
+              HasSubstr("appliance.yaml:2:3: unknown key \"intt\" of udp"));
 }
 
 TEST(Config, ReportsAllErrorsAtOnce) {
   const std::string error = ErrorOf(
       "record_interval: 5s\nanalysis_window: 1\nudp: {buffer: 64X, sflow: [\"localhost:80\"]}\n"
       "interfaces: [{snap: 63}]\n");
-  EXPECT_THAT(error, HasSubstr("box.yaml:1:18: expected 1ms to 4s, found 5s"));
-  EXPECT_THAT(error, HasSubstr("box.yaml:2:18: \"1\" is not a duration"));
-  EXPECT_THAT(error, HasSubstr("box.yaml:3:15: \"64X\" is not a size in bytes"));
-  EXPECT_THAT(error, HasSubstr("box.yaml:3:28: \"localhost:80\" is not an address with a port"));
+  EXPECT_THAT(error, HasSubstr("appliance.yaml:1:18: expected 1ms to 4s, found 5s"));
+  EXPECT_THAT(error, HasSubstr("appliance.yaml:2:18: \"1\" is not a duration"));
+  EXPECT_THAT(error, HasSubstr("appliance.yaml:3:15: \"64X\" is not a size in bytes"));
+  EXPECT_THAT(error,
+              HasSubstr("appliance.yaml:3:28: \"localhost:80\" is not an address with a port"));
   EXPECT_THAT(error, HasSubstr("expected a whole number from 64 to 65535, found \"63\""));
   EXPECT_THAT(error, HasSubstr("the key \"name\" of interfaces is missing"));
 }

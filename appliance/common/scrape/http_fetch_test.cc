@@ -39,12 +39,12 @@ TEST(HttpUrl, RejectsInvalidPorts) {
 }
 
 TEST(HttpUrl, MayBeHttpsIfAllowed) {
-  const auto url = ParseHttpUrl("https://box.example.org/", UrlSchemes::kHttpAndHttps);
+  const auto url = ParseHttpUrl("https://appliance.example.org/", UrlSchemes::kHttpAndHttps);
   ASSERT_TRUE(url);
   EXPECT_TRUE(url->has_tls);
   EXPECT_EQ(url->port, "443");
-  EXPECT_EQ(url->host, "box.example.org");
-  EXPECT_FALSE(ParseHttpUrl("http://box", UrlSchemes::kHttpAndHttps)->has_tls);
+  EXPECT_EQ(url->host, "appliance.example.org");
+  EXPECT_FALSE(ParseHttpUrl("http://appliance", UrlSchemes::kHttpAndHttps)->has_tls);
 }
 
 TEST(HttpUrl, RejectsAnythingElse) {
@@ -101,8 +101,8 @@ class TlsFetchTest : public FetchTest {
       : folder_(std::filesystem::temp_directory_path() /
                 ("rocescope-fetch-" + std::to_string(getpid()))),
         certificates_(folder_) {
-    certificates_.Sign("box", "-addext subjectAltName=IP:127.0.0.1");
-    certificates_.Sign("named", "-addext subjectAltName=DNS:box.example.org");
+    certificates_.Sign("appliance", "-addext subjectAltName=IP:127.0.0.1");
+    certificates_.Sign("named", "-addext subjectAltName=DNS:appliance.example.org");
     certificates_.Sign("viewer1", "");
   }
   ~TlsFetchTest() override { std::filesystem::remove_all(folder_); }
@@ -131,7 +131,7 @@ class TlsFetchTest : public FetchTest {
 };
 
 TEST_F(TlsFetchTest, AcceptsOnlyACertificateOfTheHost) {
-  EXPECT_EQ(GetFrom("box"), "secret");
+  EXPECT_EQ(GetFrom("appliance"), "secret");
   const auto other = GetFrom("named");
   ASSERT_FALSE(other);
   EXPECT_THAT(other.error().message, HasSubstr("certificate verify failed"));

@@ -542,9 +542,10 @@ TEST_F(DaemonAndAgent, ReportsConfigurationErrors) {
         [] { return Result<std::vector<RdmaQueuePair>>(); });
     return agent ? "" : agent.error().message;
   };
-  EXPECT_THAT(error_of({.appliance = "box"}), HasSubstr("invalid appliance address \"box\""));
-  for (const char* daemon :
-       {"box.example:50051", "192.0.2.1:50051", "[2001:db8::1]:50051", "127.evil.example:50051"}) {
+  EXPECT_THAT(error_of({.appliance = "appliance"}),
+              HasSubstr("invalid appliance address \"appliance\""));
+  for (const char* daemon : {"appliance.example:50051", "192.0.2.1:50051", "[2001:db8::1]:50051",
+                             "127.evil.example:50051"}) {
     EXPECT_THAT(error_of({.appliance = daemon}), HasSubstr("set `tls: {certificate: ..."));
   }
   for (const char* daemon : {"localhost:1", "127.9.9.9:1", "[::1]:1"}) {

@@ -41,13 +41,13 @@ class TlsTest : public GrpcTest {
  protected:
   void MakeCertificates(const std::vector<std::string>& names) {
     certificates_.emplace(folder_);
-    Sign("box", "-addext subjectAltName=IP:127.0.0.1");
+    Sign("appliance", "-addext subjectAltName=IP:127.0.0.1");
     for (const std::string& name : names) Sign(name, "-addext subjectAltName=DNS:" + name);
   }
   GrpcConfig Config() const {
     return {.listen = {kAnyPort},
-            .tls = {.certificate = certificates_->Path("box.pem"),
-                    .key = certificates_->Path("box.key"),
+            .tls = {.certificate = certificates_->Path("appliance.pem"),
+                    .key = certificates_->Path("appliance.key"),
                     .client_ca = certificates_->Path("ca.pem")}};
   }
   std::shared_ptr<grpc::Channel> OpenAs(const std::string& name) const {

@@ -26,7 +26,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 constexpr IpAddress kLoopback = IpAddress::FromV4(0x7f000001);
-constexpr const char* kAsk = "GET /page HTTP/1.1\r\nHost: box.example.org\r\n\r\n";
+constexpr const char* kAsk = "GET /page HTTP/1.1\r\nHost: appliance.example.org\r\n\r\n";
 
 struct Versions {
   int least = 0;
@@ -104,7 +104,7 @@ class HttpTlsTest : public testing::Test {
                 ("rocescope-http-" + std::to_string(getpid()))),
         certificates_(folder_ / "ours"),
         strangers_(folder_ / "theirs") {
-    certificates_.Sign("box", "-addext subjectAltName=IP:127.0.0.1");
+    certificates_.Sign("appliance", "-addext subjectAltName=IP:127.0.0.1");
     certificates_.Sign("viewer1", "-addext subjectAltName=DNS:viewer1");
   }
   ~HttpTlsTest() override {
@@ -114,11 +114,13 @@ class HttpTlsTest : public testing::Test {
 
   HttpServer::Options Options() const {
     return {.address = kLoopback,
-            .names = {"box.example.org"},
-            .tls = {.certificate = certificates_.Read("box.pem"),
-                    .key = certificates_.Read("box.key"),
+            .names = {"appliance.example.org"},
+            .tls = {.certificate = certificates_.Read("appliance.pem"),
+                    .key = certificates_.Read("appliance.key"),
                     .peer_ca = certificates_.Read("ca.pem"),
-                    .files = {.certificate = "box.pem", .key = "box.key", .client_ca = "ca.pem"}}};
+                    .files = {.certificate = "appliance.pem",
+                              .key = "appliance.key",
+                              .client_ca = "ca.pem"}}};
   }
   void Serve(const HttpServer::Options& options) {
     auto server = HttpServer::Open(options, Answer);
@@ -271,11 +273,11 @@ TEST_F(HttpTlsTest, NamesTheFileThatCannotBeUsed) {
   auto options = Options();
   options.tls.key = certificates_.Read("viewer1.key");
   EXPECT_THAT(problem(options),
-              AllOf(HasSubstr("the private key does not match the certificate in box.pem"),
+              AllOf(HasSubstr("the private key does not match the certificate in appliance.pem"),
                     HasSubstr("(key `http` of the configuration)")));
   options = Options();
   options.tls.certificate = "nonsense";
-  EXPECT_THAT(problem(options), HasSubstr("box.pem: expected a certificate in PEM format"));
+  EXPECT_THAT(problem(options), HasSubstr("appliance.pem: expected a certificate in PEM format"));
   options = Options();
   options.tls.peer_ca = "nonsense";
   EXPECT_THAT(problem(options), HasSubstr("ca.pem: expected a CA certificate in PEM format"));

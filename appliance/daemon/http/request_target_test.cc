@@ -47,11 +47,13 @@ TEST(OwnHost, IsAnAddressOrLocalhost) {
 }
 
 TEST(OwnHost, IsAConfiguredName) {
-  const std::vector<std::string> names = {"box.example.org", "Box"};
-  for (const char* host : {"box.example.org", "BOX.example.org:8443", "box", "localhost"}) {
+  const std::vector<std::string> names = {"appliance.example.org", "Appliance"};
+  for (const char* host :
+       {"appliance.example.org", "APPLIANCE.example.org:8443", "appliance", "localhost"}) {
     EXPECT_TRUE(IsOwnHost(host, names)) << host;
   }
-  for (const char* host : {"box.example.org.evil.example", "xbox", "example.org", "bo", ":80"}) {
+  for (const char* host :
+       {"appliance.example.org.evil.example", "xappliance", "example.org", "applianc", ":80"}) {
     EXPECT_FALSE(IsOwnHost(host, names)) << host;
   }
 }

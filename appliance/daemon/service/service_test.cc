@@ -76,12 +76,12 @@ TEST_F(ServiceTest, DroppedRecordsAreAProblemAndPartOfTheCoverage) {
 
 TEST_F(ServiceTest, FailedReloadIsAProblemUntilOneSucceeds) {
   OpenDaemon(kFabric);
-  service_->SetReloadProblem("box.yaml:1:1: wrong\nbox.yaml:2:1: wrong too");
+  service_->SetReloadProblem("appliance.yaml:1:1: wrong\nappliance.yaml:2:1: wrong too");
   v1::Health health;
   ASSERT_TRUE(service_->GetHealth({}, health));
   EXPECT_EQ(health.state(), v1::Health::STATE_DEGRADED);
-  EXPECT_THAT(health.problems(), ElementsAre("the last reload failed: box.yaml:1:1: wrong "
-                                             "box.yaml:2:1: wrong too"));
+  EXPECT_THAT(health.problems(), ElementsAre("the last reload failed: appliance.yaml:1:1: wrong "
+                                             "appliance.yaml:2:1: wrong too"));
   service_->SetReloadProblem("");
   v1::Health after;
   ASSERT_TRUE(service_->GetHealth({}, after));

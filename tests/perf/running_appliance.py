@@ -25,7 +25,7 @@ QUEUE_PAIRS = 100_000
 
 def cores():
     if len(os.sched_getaffinity(0)) < 2:
-        raise measure.Unavailable("the group `box` requires two cores, one of them for the lcore")
+        raise measure.Unavailable("the group `appliance` requires two cores, one of them for the lcore")
 
 
 def stolen_seconds():
@@ -34,14 +34,14 @@ def stolen_seconds():
         return int(stat.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
-class Box:
+class Appliance:
     """rocescope run, in a separate directory. `config` is added to the configuration."""
 
     def __init__(self, settings, config=None, environment=None, folder=None, dpdk=True,
                  wrap=()):
         cores()
         self.settings = settings
-        self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="rocescope-box-"))
+        self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="rocescope-appliance-"))
         self.temporary = folder is None
         self.program = measure.built(settings.build, "rocescope")
         self.socket = self.folder / "mirror.sock"
@@ -60,11 +60,11 @@ class Box:
                 f"--vdev=net_memif0,role=server,socket={self.socket},socket-abstract=no,bsize=256,"
                 "rsize=14"]}
         whole.update(config or {})
-        (self.folder / "box.yaml").write_text(json.dumps(whole, indent=1))
+        (self.folder / "appliance.yaml").write_text(json.dumps(whole, indent=1))
         self.errors = open(self.folder / "stderr", "w+", encoding="utf-8")
         self.events = open(self.folder / "events", "w", encoding="utf-8")
         self.process = subprocess.Popen(
-            [*wrap, "taskset", "-c", REST, self.program, "run", "box.yaml", "-o", "json"],
+            [*wrap, "taskset", "-c", REST, self.program, "run", "appliance.yaml", "-o", "json"],
             cwd=self.folder, stdout=self.events, stderr=self.errors,
             env={**os.environ, **(environment or {})})
         self.page = self.await_said(r"dashboard at (http://[0-9.:]+)/")
@@ -136,9 +136,9 @@ class Reader(threading.Thread):
     PATHS = ["/api/v1/health", "/api/v1/sources", "/api/v1/jobs", "/api/v1/findings",
              "/api/v1/hotspots", "/metrics"]
 
-    def __init__(self, box):
+    def __init__(self, appliance):
         super().__init__(daemon=True)
-        self.box = box
+        self.appliance = appliance
         self.stopped = threading.Event()
         self.asked = self.failed = 0
         self.worst = 0.0  # seconds
@@ -148,7 +148,7 @@ class Reader(threading.Thread):
             for path in self.PATHS:
                 begin = time.monotonic()
                 try:
-                    with urllib.request.urlopen(self.box.page + path, timeout=20) as answer:
+                    with urllib.request.urlopen(self.appliance.page + path, timeout=20) as answer:
                         answer.read()
                 except OSError:
                     self.failed += 1
@@ -162,37 +162,37 @@ class Reader(threading.Thread):
                 "http_worst_s": round(self.worst, 3)}
 
 
-def play(settings, box, rate, seconds, queries=0, churn=0, meanwhile=None):
+def play(settings, appliance, rate, seconds, queries=0, churn=0, meanwhile=None):
     """Plays the mirror traffic and returns the result. `queries`: gRPC calls per second after all queue
-    pairs have been observed. `meanwhile(box)` runs in parallel."""
+    pairs have been observed. `meanwhile(appliance)` runs in parallel."""
     stolen = stolen_seconds()
-    before = box.source("dpdk")
-    player = Program(settings, "mirror_player", box.socket, "--rate", rate, "--seconds", seconds,
+    before = appliance.source("dpdk")
+    player = Program(settings, "mirror_player", appliance.socket, "--rate", rate, "--seconds", seconds,
                      "--churn", churn, "--queue-pairs", QUEUE_PAIRS)
-    reader = Reader(box)
+    reader = Reader(appliance)
     reader.start()
     warm = min(10, seconds / 3)
     time.sleep(warm)
-    asker = Program(settings, "service_load", "--appliance", box.grpc, "--rate", queries, "--seconds",
+    asker = Program(settings, "service_load", "--appliance", appliance.grpc, "--rate", queries, "--seconds",
                     seconds - warm - 1, "--queue-pairs", QUEUE_PAIRS) if queries else None
     if meanwhile:
-        meanwhile(box)
+        meanwhile(appliance)
     found = player.result()
     found |= reader.finish()
     if asker:
         found["queries"] = asker.result()
     time.sleep(1)
-    found |= received(box, before)
+    found |= received(appliance, before)
     found["stolen_s"] = round(stolen_seconds() - stolen, 2)
-    found["resident"] = box.resident()
+    found["resident"] = appliance.resident()
     return found
 
 
-def received(box, before):
+def received(appliance, before):
     """The frames that the appliance has counted since then, by result."""
     end = time.monotonic() + 10
     last = None
-    while (now := box.source("dpdk")) != last and time.monotonic() < end:
+    while (now := appliance.source("dpdk")) != last and time.monotonic() < end:
         last = now
         time.sleep(0.3)
     ledger, old = now["ledger"], before["ledger"]
