@@ -163,4 +163,13 @@ LinkLoads LinkLoadsOf(const topology::Fabric& fabric, const MetricStore& metrics
   return {.from = metrics.StartOf(*window), .window = metrics.window(), .loads = loads.Take()};
 }
 
+std::optional<double> UtilizationOf(const topology::Fabric& fabric, const LinkLoad& load,
+                                    Duration window) {
+  const double bits =
+      static_cast<double>(fabric.SpeedOf(load.port)) * static_cast<double>(window.count()) / 1e9;
+  if (load.source == LoadSource::kNone || bits == 0) return std::nullopt;
+  // The readings of a window can span slightly more than the nominal window.
+  return std::min(1.0, static_cast<double>(load.bytes) * 8 / bits);
+}
+
 }  // namespace rocescope

@@ -45,4 +45,9 @@ struct LinkLoads {
 LinkLoads LinkLoadsOf(const topology::Fabric& fabric, const MetricStore& metrics,
                       const FlowPaths& paths);
 
+// Returns the share of the link's speed that `load` used in a window of this length, from 0 to 1;
+// nullopt: unknown.
+std::optional<double> UtilizationOf(const topology::Fabric& fabric, const LinkLoad& load,
+                                    Duration window);
+
 }  // namespace rocescope

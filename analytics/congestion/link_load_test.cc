@@ -103,5 +103,18 @@ TEST_F(LinkLoadTest, OneLatePortDoesNotDelayAll) {
   EXPECT_NE(Find(loads, Port("leaf1", "host6")), nullptr);
 }
 
+TEST_F(LinkLoadTest, UtilizationIsAShareOfTheSpeedOrUnknown) {
+  constexpr Duration kLength = std::chrono::milliseconds(1);
+  LinkLoad load{.port = Port("leaf0", "spine0"), .source = LoadSource::kCounters};
+  const uint64_t full = fabric_.SpeedOf(load.port) / 8 / 1000;
+  load.bytes = full / 4;
+  EXPECT_EQ(UtilizationOf(fabric_, load, kLength), 0.25);
+  load.bytes = full + 1500;
+  EXPECT_EQ(UtilizationOf(fabric_, load, kLength), 1) << "readings that span more than the window";
+  EXPECT_EQ(UtilizationOf(fabric_, load, Duration(0)), std::nullopt);
+  load.source = LoadSource::kNone;
+  EXPECT_EQ(UtilizationOf(fabric_, load, kLength), std::nullopt);
+}
+
 }  // namespace
 }  // namespace rocescope

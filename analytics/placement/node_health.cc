@@ -183,10 +183,8 @@ PlacementReason NodeHealth::ReasonOf(const Problem& trouble, bool above, double 
 NodeHealth::Share NodeHealth::ShareOf(PortIndex port) const {
   const LinkLoad* const load = load_of_[port];
   const double window = static_cast<double>(loads_.window.count());
-  const double bits = static_cast<double>(fabric_.SpeedOf(port)) * window / 1e9;
-  if (load == nullptr || bits <= 0) return {};
-  const double sent = static_cast<double>(load->bytes) * 8;
-  return {.used = load->source == LoadSource::kNone ? 0 : std::min(1.0, sent / bits),
+  if (load == nullptr || fabric_.SpeedOf(port) == 0 || window == 0) return {};
+  return {.used = UtilizationOf(fabric_, *load, loads_.window).value_or(0),
           .paused = std::min(1.0, static_cast<double>(load->paused.count()) / window)};
 }
 
