@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "appliance/api/message_value.h"
 #include "rocescope/v1/call_options.pb.h"
 
 namespace {
@@ -32,6 +33,8 @@ using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
 using google::protobuf::MethodDescriptor;
+using rocescope::IsDuration;
+using rocescope::IsTimestamp;
 using Json = nlohmann::ordered_json;
 
 // Returns the comments of a descriptor as one line.
@@ -57,16 +60,6 @@ std::string NameOf(const EnumDescriptor& type) {
 }
 
 Json RefTo(const std::string& name) { return {{"$ref", "#/components/schemas/" + name}}; }
-
-bool IsOfType(const FieldDescriptor& field, std::string_view name) {
-  return field.message_type() != nullptr && field.message_type()->full_name() == name;
-}
-bool IsTimestamp(const FieldDescriptor& field) {
-  return IsOfType(field, "google.protobuf.Timestamp");
-}
-bool IsDuration(const FieldDescriptor& field) {
-  return IsOfType(field, "google.protobuf.Duration");
-}
 
 const rocescope::v1::CallOptions& OptionsOf(const MethodDescriptor& method) {
   return method.options().GetExtension(rocescope::v1::call);
@@ -239,9 +232,7 @@ class OpenApi {
 
   void AddSchema(const EnumDescriptor& type) {
     if (!added_.insert(type.full_name()).second) return;
-    Json values = Json::array();
-    for (int i = 0; i < type.value_count(); ++i) values.push_back(type.value(i)->name());
-    Json schema = {{"type", "string"}, {"enum", std::move(values)}};
+    Json schema = {{"type", "string"}, {"enum", rocescope::EnumeratorNames(type)}};
     Describe(CommentOf(type), schema);
     schemas_[NameOf(type)] = std::move(schema);
   }
@@ -342,8 +333,8 @@ class TypeScript {
   void Add(const EnumDescriptor& type) {
     if (!added_.insert(type.full_name()).second) return;
     text_ += "\nexport type " + TypeName(type) + " =";
-    for (int i = 0; i < type.value_count(); ++i) {
-      text_ += "\n  | \"" + type.value(i)->name() + "\"";
+    for (const std::string& name : rocescope::EnumeratorNames(type)) {
+      text_ += "\n  | \"" + name + "\"";
     }
     text_ += ";\n";
   }

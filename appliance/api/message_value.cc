@@ -13,6 +13,7 @@ namespace rocescope {
 namespace {
 
 using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
 using google::protobuf::util::TimeUtil;
 
 constexpr int64_t kSecond = 1'000'000'000;
@@ -34,6 +35,10 @@ int64_t NanosecondsOf(const Message& message) {
                                  : std::numeric_limits<int64_t>::max();
   }
   return ns;
+}
+
+bool IsOfType(const FieldDescriptor& field, std::string_view name) {
+  return field.message_type() != nullptr && field.message_type()->full_name() == name;
 }
 
 // "STATE_" for the enumeration `State`, "RANK_SOURCE_" for `RankSource`.
@@ -89,6 +94,19 @@ bool ParseText(const std::string& text, google::protobuf::Timestamp& out) {
 bool ParseText(const std::string& text, google::protobuf::Duration& out) {
   static const std::regex kDuration("-?[0-9]{1,12}([.][0-9]{1,9})?s");
   return std::regex_match(text, kDuration) && TimeUtil::FromString(text, &out);
+}
+
+bool IsTimestamp(const FieldDescriptor& field) {
+  return IsOfType(field, "google.protobuf.Timestamp");
+}
+bool IsDuration(const FieldDescriptor& field) {
+  return IsOfType(field, "google.protobuf.Duration");
+}
+
+std::vector<std::string> EnumeratorNames(const EnumDescriptor& type) {
+  std::vector<std::string> names;
+  for (int i = 0; i < type.value_count(); ++i) names.push_back(type.value(i)->name());
+  return names;
 }
 
 int EnumeratorOf(const EnumDescriptor& type, std::string_view word) {

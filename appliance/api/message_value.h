@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/time.h"
 
@@ -32,6 +33,12 @@ std::string ToText(const google::protobuf::Duration& message);
 bool ParseText(const std::string& text, google::protobuf::Timestamp& out);
 bool ParseText(const std::string& text, google::protobuf::Duration& out);
 
+// Whether a field has the type google.protobuf.Timestamp or Duration, also in another pool.
+bool IsTimestamp(const google::protobuf::FieldDescriptor& field);
+bool IsDuration(const google::protobuf::FieldDescriptor& field);
+
+// Names of all enumerators, in their order in the proto file.
+std::vector<std::string> EnumeratorNames(const google::protobuf::EnumDescriptor& type);
 // Number of the enumerator whose name is the prefix of the enumeration and `word` in capitals:
 // "at_risk" is STATE_AT_RISK in an enumeration `State`. 0 (unspecified) if there is none.
 int EnumeratorOf(const google::protobuf::EnumDescriptor& type, std::string_view word);

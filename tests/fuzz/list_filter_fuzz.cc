@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "appliance/daemon/service/list_filter.h"
+#include "appliance/daemon/service/list_order.h"
 #include "rocescope/v1/diagnosis.pb.h"
 #include "tests/fuzz/require.h"
 

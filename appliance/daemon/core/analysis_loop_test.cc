@@ -30,7 +30,7 @@ class AnalysisLoopTest : public testing::Test {
   Answers answers_;
   Engine engine_;
   int restarted_ = 0;
-  std::vector<std::string> told_;
+  std::vector<std::string> notices_;
   RecordCounts counts_;
   const std::atomic<bool> ended_ = true;
   AnalysisLoop loop_{
@@ -38,7 +38,7 @@ class AnalysisLoopTest : public testing::Test {
       {&exchange_},
       answers_,
       {.restart = [this] { ++restarted_; },
-       .notify = [this](Severity, const std::string& text) { told_.push_back(text); },
+       .notify = [this](Severity, const std::string& text) { notices_.push_back(text); },
        .count_records = [this] { return counts_; }}};
 };
 
@@ -54,7 +54,7 @@ TEST_F(AnalysisLoopTest, RestartsWhenTheClockIsSetBack) {
   EXPECT_EQ(Reach(begin_), begin_);
   EXPECT_EQ(restarted_, 1);
   EXPECT_EQ(answers_.Latest()->restarted, 1u);
-  EXPECT_THAT(told_, ElementsAre(HasSubstr("set back by 3600 s")));
+  EXPECT_THAT(notices_, ElementsAre(HasSubstr("set back by 3600 s")));
   EXPECT_EQ(Reach(begin_ + seconds(1)), begin_ + seconds(1));
   EXPECT_EQ(restarted_, 1);
 }
@@ -63,7 +63,7 @@ TEST_F(AnalysisLoopTest, ASlightlyLateSourceDoesNotRestartIt) {
   EXPECT_EQ(Reach(begin_), begin_);
   EXPECT_EQ(Reach(begin_ - seconds(1)), begin_);
   EXPECT_EQ(restarted_, 0);
-  EXPECT_THAT(told_, IsEmpty());
+  EXPECT_THAT(notices_, IsEmpty());
 }
 
 TEST_F(AnalysisLoopTest, AnswersReportDroppedRecords) {

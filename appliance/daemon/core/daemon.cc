@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include "analytics/job/host_name.h"
 #include "appliance/common/files/host_files.h"
 #include "appliance/common/files/text_file.h"
 #include "appliance/common/process/step_back.h"
@@ -47,6 +46,7 @@ Status Daemon::LoadFacts() {
     auto loaded = LoadTopology(config_.topology);
     if (!loaded) return tl::unexpected(loaded.error());
     fabric_ = *std::move(loaded);
+    node_names_ = NodeNames(*fabric_);
   }
   Result<HostFiles> hosts = ReadHosts();
   if (!hosts) return tl::unexpected(hosts.error());
@@ -159,14 +159,13 @@ Status Daemon::Add(SourceResult opened) {
 void Daemon::SetAgentFacts(AgentFacts said) {
   const std::lock_guard lock(facts_mutex_);
   facts_.SetAgents(std::move(said));
-  TellFacts();
+  PublishFacts();
 }
 
 std::string Daemon::NodeNamed(const std::string& host) const {
   if (!fabric_) return host;
-  for (const topology::Node& node : fabric_->nodes()) {
-    if (SameHost(node.name, host)) return node.name;
-  }
+  const std::vector<topology::NodeIndex> nodes = node_names_.Find(host);
+  if (!nodes.empty()) return fabric_->node(nodes.front()).name;
   // The data is used anyway, because its queue pairs may be peers of known hosts.
   notify_(
       Severity::kWarning,
@@ -176,7 +175,7 @@ std::string Daemon::NodeNamed(const std::string& host) const {
   return host;
 }
 
-void Daemon::TellFacts() {
+void Daemon::PublishFacts() {
   if (analysis_) analysis_->SetHostFacts(facts_.All());
 }
 
@@ -194,6 +193,7 @@ std::unique_ptr<Daemon> Daemon::Holding(Answer answer,
   config.analysis_window = window;
   std::unique_ptr<Daemon> daemon(new Daemon(config, {}));
   daemon->fabric_ = std::move(fabric);
+  if (daemon->fabric_) daemon->node_names_ = NodeNames(*daemon->fabric_);
   daemon->answers_.Publish(std::move(answer));
   return daemon;
 }
@@ -227,7 +227,7 @@ void Daemon::Stop() {
 void Daemon::SetAllocations(std::vector<Allocation> allocations) {
   const std::lock_guard lock(facts_mutex_);
   facts_.SetAllocations(std::move(allocations));
-  TellFacts();
+  PublishFacts();
 }
 
 Status Daemon::ReadHostFilesAgain() {
@@ -236,7 +236,7 @@ Status Daemon::ReadHostFilesAgain() {
   if (!hosts) return tl::unexpected(hosts.error());
   const std::lock_guard lock(facts_mutex_);
   TakeHosts(*std::move(hosts));
-  TellFacts();
+  PublishFacts();
   return {};
 }
 

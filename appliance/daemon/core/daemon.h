@@ -16,6 +16,7 @@
 #include "appliance/daemon/core/analysis_loop.h"
 #include "appliance/daemon/core/answers.h"
 #include "appliance/daemon/core/known_facts.h"
+#include "appliance/daemon/core/node_names.h"
 #include "appliance/daemon/core/record_source.h"
 #include "appliance/daemon/intake/agent_intake.h"
 #include "base/result.h"
@@ -63,6 +64,7 @@ class Daemon {
   const ApplianceConfig& config() const { return config_; }
   // Null if no topology is configured.
   const std::shared_ptr<const topology::Fabric>& fabric() const { return fabric_; }
+  const NodeNames& node_names() const { return node_names_; }
   Timestamp started_at() const { return started_at_; }
 
  private:
@@ -80,7 +82,7 @@ class Daemon {
   std::string NodeNamed(const std::string& host) const;
   // Both require facts_mutex_.
   void TakeHosts(HostFiles hosts);
-  void TellFacts();  // to the analysis
+  void PublishFacts();  // to the analysis
 
   const ApplianceConfig config_;
   const Notify notify_;
@@ -89,6 +91,7 @@ class Daemon {
   std::mutex facts_mutex_;  // guards the next member
   KnownFacts facts_;
   std::shared_ptr<const topology::Fabric> fabric_;
+  NodeNames node_names_;
   std::optional<Engine> engine_;  // recreated by the analysis if the clock was set back
   Answers answers_;
   std::vector<std::unique_ptr<RecordSource>> sources_;

@@ -36,19 +36,20 @@ HostFacts KnownFacts::All() {
   } else {
     grouped_.reset();
   }
-  std::unordered_set<std::string_view> hosts_told;
-  for (const RdmaDump& dump : agents_.rdma) hosts_told.insert(dump.host);
-  std::erase_if(facts.rdma, [&](const RdmaDump& old) { return hosts_told.contains(old.host); });
+  std::unordered_set<std::string_view> reported_hosts;
+  for (const RdmaDump& dump : agents_.rdma) reported_hosts.insert(dump.host);
+  std::erase_if(facts.rdma, [&](const RdmaDump& old) { return reported_hosts.contains(old.host); });
   std::ranges::copy(agents_.rdma, std::back_inserter(facts.rdma));
   facts.nics = agents_.nics;
   facts.gpus = agents_.gpus;
   facts.processes = agents_.processes;
-  std::unordered_set<uint64_t> told;
-  for (const Allocation& one : allocations_) told.insert(one.id);
-  std::erase_if(facts.allocations, [&](const Allocation& old) { return told.contains(old.id); });
-  for (const Allocation& one : facts.allocations) told.insert(one.id);
+  std::unordered_set<uint64_t> reported;
+  for (const Allocation& one : allocations_) reported.insert(one.id);
+  std::erase_if(facts.allocations,
+                [&](const Allocation& old) { return reported.contains(old.id); });
+  for (const Allocation& one : facts.allocations) reported.insert(one.id);
   for (const Allocation& one : agents_.allocations) {
-    if (!told.contains(one.id)) facts.allocations.push_back(one);
+    if (!reported.contains(one.id)) facts.allocations.push_back(one);
   }
   std::ranges::copy(allocations_, std::back_inserter(facts.allocations));
   std::ranges::sort(facts.allocations, {}, &Allocation::id);

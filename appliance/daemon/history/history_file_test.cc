@@ -46,7 +46,7 @@ TEST_F(HistoryFile, IsCreatedAndReopened) {
   EXPECT_EQ(again->execAndGet("SELECT count(*) FROM ports").getInt64(), 1);
   EXPECT_EQ(again->execAndGet("PRAGMA user_version").getInt64(), kHistorySchema);
   EXPECT_EQ(again->execAndGet("PRAGMA auto_vacuum").getInt64(), 2) << "incremental";
-  EXPECT_THAT(told_, IsEmpty());
+  EXPECT_THAT(notices_, IsEmpty());
 }
 
 TEST_F(HistoryFile, OtherFileIsAnErrorAndUnchanged) {
@@ -106,8 +106,8 @@ TEST_F(HistoryFile, TruncatedFilesAreMovedAside) {
     ASSERT_TRUE(OpenFile());
     ASSERT_THAT(FilesWith("broken"), SizeIs(count));
     EXPECT_THAT(FilesWith("broken"), Contains("history.db.broken-20260102T030405Z"));
-    ASSERT_THAT(told_, SizeIs(count));
-    EXPECT_THAT(told_.back(), AllOf(HasSubstr(file_), HasSubstr("started a new history")));
+    ASSERT_THAT(notices_, SizeIs(count));
+    EXPECT_THAT(notices_.back(), AllOf(HasSubstr(file_), HasSubstr("started a new history")));
   }
 }
 

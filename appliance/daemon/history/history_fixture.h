@@ -33,7 +33,7 @@ class HistoryTest : public testing::Test {
     return {.file = file_, .retention = kForEver, .pace = std::chrono::milliseconds(1)};
   }
   Notify EventPublisher() {
-    return [this](Severity, const std::string& text) { told_.push_back(text); };
+    return [this](Severity, const std::string& text) { notices_.push_back(text); };
   }
   Result<std::unique_ptr<HistoryStore>> Open(const HistoryOptions& options) {
     return HistoryStore::Open(options, EventPublisher());
@@ -64,7 +64,7 @@ class HistoryTest : public testing::Test {
 
   const std::filesystem::path folder_;
   const std::string file_;
-  std::vector<std::string> told_;  // may be read only when no store is open
+  std::vector<std::string> notices_;  // may be read only when no store is open
 };
 
 inline constexpr auto kSoon = std::chrono::seconds(20);

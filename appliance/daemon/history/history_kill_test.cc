@@ -104,7 +104,7 @@ TEST_F(HistoryKill, TwentyKillsLoseNoWrittenRow) {
     ASSERT_FALSE(HasFailure()) << "life " << life;
   }
   EXPECT_GT(rows, 20);
-  EXPECT_THAT(told_, IsEmpty()) << "the file was never damaged";
+  EXPECT_THAT(notices_, IsEmpty()) << "the file was never damaged";
   EXPECT_THAT(FilesWith("broken"), IsEmpty());
 }
 

@@ -34,7 +34,7 @@ TEST_F(HistoryStoreTest, RestoresAddedRows) {
   }
   const auto store = Open(Options());
   EXPECT_THAT((*store)->Events({})->messages, ElementsAre(std::string("th\0ree", 6), "two", "one"));
-  EXPECT_THAT(told_, IsEmpty());
+  EXPECT_THAT(notices_, IsEmpty());
 }
 
 TEST_F(HistoryStoreTest, MinuteContinuesAfterARestart) {
@@ -96,8 +96,8 @@ TEST_F(HistoryStoreTest, RemovedFileIsReportedAndReplaced) {
     EXPECT_EQ((*store)->counts().problem, "");
     EXPECT_THAT((*store)->Events({})->messages, ElementsAre("kept"));
   }
-  EXPECT_THAT(told_, ElementsAre(HasSubstr("the file was removed or replaced"),
-                                 HasSubstr("is writable again")));
+  EXPECT_THAT(notices_, ElementsAre(HasSubstr("the file was removed or replaced"),
+                                    HasSubstr("is writable again")));
   const auto store = Open(Options());
   EXPECT_THAT((*store)->Events({})->messages, ElementsAre("kept"));
 }
@@ -175,11 +175,11 @@ TEST_F(HistoryStoreTest, FullDiskDropsAndCountsRows) {
     EXPECT_EQ((*store)->Events({.most = 1})->messages, std::vector<std::string>{"after"});
   }
   // A small batch may fit after a large one did not.
-  ASSERT_GE(told_.size(), 2u);
-  for (size_t i = 0; i < told_.size(); ++i) {
-    EXPECT_THAT(told_[i], HasSubstr(i % 2 == 0 ? "rows are dropped" : "is writable again"));
+  ASSERT_GE(notices_.size(), 2u);
+  for (size_t i = 0; i < notices_.size(); ++i) {
+    EXPECT_THAT(notices_[i], HasSubstr(i % 2 == 0 ? "rows are dropped" : "is writable again"));
   }
-  EXPECT_EQ(told_.size() % 2, 0u) << "the last message reports the recovery";
+  EXPECT_EQ(notices_.size() % 2, 0u) << "the last message reports the recovery";
 }
 
 TEST_F(HistoryStoreTest, DeletesTheOldestEventsAtTheSizeLimit) {
@@ -255,9 +255,9 @@ TEST_F(HistoryStoreTest, DamagedFileIsMovedAsideOnce) {
     EXPECT_NE(counts.problem, "");
   }
   EXPECT_THAT(FilesWith(".broken-"), testing::Not(IsEmpty()));
-  ASSERT_THAT(told_, SizeIs(2));
-  EXPECT_THAT(told_[0], HasSubstr("started a new history"));
-  EXPECT_THAT(told_[1], HasSubstr("rows are dropped"));
+  ASSERT_THAT(notices_, SizeIs(2));
+  EXPECT_THAT(notices_[0], HasSubstr("started a new history"));
+  EXPECT_THAT(notices_[1], HasSubstr("rows are dropped"));
 }
 
 }  // namespace

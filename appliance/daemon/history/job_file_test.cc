@@ -43,7 +43,7 @@ class JobFileTest : public testing::Test {
   ~JobFileTest() override { std::filesystem::remove_all(folder_); }
 
   std::unique_ptr<JobFile> Open() {
-    auto file = JobFile::Open(path_, [&](Severity, const std::string& text) { told_ += text; });
+    auto file = JobFile::Open(path_, [&](Severity, const std::string& text) { notices_ += text; });
     EXPECT_TRUE(file) << file.error().message;
     return file ? *std::move(file) : nullptr;
   }
@@ -69,7 +69,7 @@ class JobFileTest : public testing::Test {
 
   std::filesystem::path folder_;
   std::string path_;
-  std::string told_;
+  std::string notices_;
 };
 
 TEST_F(JobFileTest, RestoresSavedJobs) {
@@ -91,7 +91,7 @@ TEST_F(JobFileTest, RestoresSavedJobs) {
   EXPECT_EQ(found.nodes[2].name, "host3");
   EXPECT_EQ(file->found()[1].state, AllocationState::kEnded);
   EXPECT_EQ(file->found()[1].end, At(200));
-  EXPECT_EQ(told_, "");
+  EXPECT_EQ(notices_, "");
 }
 
 TEST_F(JobFileTest, WritesTheNewestVersionWhileOpen) {
@@ -158,7 +158,7 @@ TEST_F(JobFileTest, DamagedFileIsMovedAsideAndReported) {
   Open()->Save({Job(7)});
   std::filesystem::resize_file(path_, 4096 + 100);
   EXPECT_THAT(Open()->found(), IsEmpty());
-  EXPECT_THAT(told_, AllOf(HasSubstr(path_), HasSubstr(".broken-")));
+  EXPECT_THAT(notices_, AllOf(HasSubstr(path_), HasSubstr(".broken-")));
 }
 
 TEST_F(JobFileTest, InvalidJobIsReportedAndOthersAreRestored) {
@@ -167,7 +167,7 @@ TEST_F(JobFileTest, InvalidJobIsReportedAndOthersAreRestored) {
   const auto file = Open();
   ASSERT_THAT(file->found(), SizeIs(1));
   EXPECT_EQ(file->found()[0].id, 8u);
-  EXPECT_THAT(told_, HasSubstr("job 7 is not restored"));
+  EXPECT_THAT(notices_, HasSubstr("job 7 is not restored"));
 }
 
 TEST_F(JobFileTest, OtherFileFormatIsAnErrorAndUnchanged) {
@@ -190,7 +190,7 @@ TEST_F(JobFileTest, DatabaseOfAnotherProgramIsAnErrorAndUnchanged) {
 TEST_F(JobFileTest, AnEmptyFileHasNoJobs) {
   Write("");
   EXPECT_THAT(Open()->found(), IsEmpty());
-  EXPECT_EQ(told_, "");
+  EXPECT_EQ(notices_, "");
 }
 
 TEST_F(JobFileTest, InaccessibleFileIsAnError) {

@@ -14,14 +14,6 @@
 namespace rocescope {
 namespace {
 
-// Utilisation of the link; nullopt: unknown.
-std::optional<double> UseOf(const topology::Fabric& fabric, const LinkLoad& load, Duration window) {
-  const double bits =
-      static_cast<double>(fabric.SpeedOf(load.port)) * static_cast<double>(window.count()) / 1e9;
-  if (load.source == LoadSource::kNone || bits == 0) return std::nullopt;
-  return std::min(1.0, static_cast<double>(load.bytes) * 8 / bits);
-}
-
 uint32_t ServiceOf(const std::string& name) {
   const auto at = std::ranges::find(kServiceStateNames, name);
   return at == kServiceStateNames.end() ? 0
@@ -51,7 +43,7 @@ void LinkRollUp::Add(const LinkLoads& loads) {
 void LinkRollUp::AddLoad(const LinkLoad& load, Duration window) {
   LinkMinute& to = ports_[load.port];
   ++to.windows;
-  if (const auto use = UseOf(*fabric_, load, window)) {
+  if (const auto use = UtilizationOf(*fabric_, load, window)) {
     ++to.use_windows;
     to.use_sum += *use;
     to.use_most = std::max(to.use_most, *use);

@@ -31,7 +31,7 @@ void AgentLoop::Run(const std::atomic<bool>& stop) {
     NoticeSilence(begin);
     const bool more = Read();
     NoticeLosses(begin);
-    TellFacts(begin);
+    PublishFacts(begin);
     // Silent hosts do not hold back event time, and event time does not advance without data.
     if (statistics_.received_any) {
       exchange_.HandOver(WallClock(), RecordExchange::WhenFull::kKeep);
@@ -43,7 +43,7 @@ void AgentLoop::Run(const std::atomic<bool>& stop) {
   }
   NoticeLosses(Clock::now());
   not_before_ = {};
-  TellFacts(Clock::now());
+  PublishFacts(Clock::now());
   if (statistics_.received_any) exchange_.HandOver(WallClock(), RecordExchange::WhenFull::kWait);
   Publish();
 }
@@ -100,7 +100,7 @@ std::vector<std::string> AgentLoop::Problems() const {
   return problems_;
 }
 
-void AgentLoop::TellFacts(Clock::time_point now) {
+void AgentLoop::PublishFacts(Clock::time_point now) {
   if (!changed_ || now < not_before_) return;
   changed_ = false;
   set_facts_(builder_.Facts());

@@ -40,7 +40,7 @@ class AgentLoop {
  private:
   using Clock = std::chrono::steady_clock;
   bool Read();
-  void TellFacts(Clock::time_point now);
+  void PublishFacts(Clock::time_point now);
   void NoticeSilence(Clock::time_point now);
   void NoticeLosses(Clock::time_point now);
   void Publish();

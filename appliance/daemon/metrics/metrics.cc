@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "analytics/congestion/link_load.h"
 #include "appliance/api/message_value.h"
 #include "appliance/daemon/history/history_store.h"
 #include "appliance/daemon/service/job_summary.h"
@@ -67,7 +68,7 @@ void AddDaemon(Service& service, Families& out) {
             Seconds(ToNanoseconds(service.daemon().started_at())));
   out.Counter("events_total",
               "Events published: faults started, resolved or withdrawn, and failed sources.",
-              service.events().told());
+              service.events().published());
 }
 
 // Sums over all hosts, because a series for each host would be too many.
@@ -216,14 +217,6 @@ void AddJobs(const AnswerView& view, TrafficCounters& traffic, Families& out) {
             static_cast<double>(omitted));
 }
 
-// Utilisation of the link direction in the last window; nullopt: unknown.
-std::optional<double> UseOf(const topology::Fabric& fabric, const LinkLoad& load, Duration window) {
-  const double bits = static_cast<double>(fabric.SpeedOf(load.port)) * Seconds(window.count());
-  if (load.source == LoadSource::kNone || bits == 0) return std::nullopt;
-  // The readings of a window can span slightly more than the nominal window.
-  return std::min(1.0, static_cast<double>(load.bytes) * 8 / bits);
-}
-
 void AddLinks(const AnswerView& view, const topology::Fabric& fabric, TrafficCounters& traffic,
               Families& out) {
   const auto links = traffic.Links();
@@ -245,7 +238,7 @@ void AddLinks(const AnswerView& view, const topology::Fabric& fabric, TrafficCou
   const LinkLoads& loads = *view.snapshot().link_loads;
   for (const LinkLoad& load : loads.loads) {
     if (!links.contains(load.port)) continue;
-    if (const auto use = UseOf(fabric, load, loads.window)) {
+    if (const auto use = UtilizationOf(fabric, load, loads.window)) {
       out.Gauge("link_utilization_ratio",
                 "Utilisation of this link direction in the last analysis window, from 0 to 1.",
                 *use, {{"port", fabric.NameOf(load.port)}});
@@ -262,12 +255,12 @@ void AddLinks(const AnswerView& view, const topology::Fabric& fabric, TrafficCou
 }
 
 void AddFaults(const AnswerView& view, Families& out) {
-  size_t told = 0;
+  size_t reported = 0;
   size_t active = 0;
   for (const v1::Finding& finding : view.findings().findings()) {
     if (finding.has_end_time()) continue;
     ++active;
-    if (told++ >= kMaxFindingsTold) continue;
+    if (reported++ >= kMaxFindingsReported) continue;
     out.Gauge(
         "finding_confidence_ratio", "Confidence of the finding about this ongoing fault.",
         finding.confidence(),

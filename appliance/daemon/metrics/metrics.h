@@ -12,7 +12,7 @@ namespace rocescope {
 
 // Maximum number of ongoing findings with series of their own. The section `metrics` of the
 // configuration limits links and jobs.
-inline constexpr size_t kMaxFindingsTold = 100;
+inline constexpr size_t kMaxFindingsReported = 100;
 
 // Returns all metrics in the Prometheus text format 0.0.4.
 std::string MetricsText(Service& service);

@@ -17,7 +17,7 @@ namespace rocescope {
 ServiceStatus Service::ListFindings(const v1::ListFindingsRequest& in,
                                     v1::ListFindingsResponse& out) {
   if (const auto there = NeedTopology(); !there) return there;
-  const auto page = Page(in);
+  const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
   const auto job = JobIdOf(page->answer->snapshot(), in.job());
   if (!job) return tl::unexpected(job.error());
@@ -38,7 +38,7 @@ ServiceStatus Service::ListFindings(const v1::ListFindingsRequest& in,
 ServiceStatus Service::ListAnomalies(const v1::ListAnomaliesRequest& in,
                                      v1::ListAnomaliesResponse& out) {
   if (const auto there = NeedTopology(); !there) return there;
-  const auto page = Page(in);
+  const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
   const v1::Anomalies& all = page->answer->anomalies().anomalies();
   page->answer->FillMetadata(*out.mutable_snapshot());

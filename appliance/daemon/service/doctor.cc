@@ -326,7 +326,7 @@ void Add(const UnknownNodes& strangers, std::string_view what, std::string recom
 }
 
 // Returns the names of hosts in logs and scheduler data.
-std::set<std::string> HostsTold(const HostFacts& facts) {
+std::set<std::string> ReportedHosts(const HostFacts& facts) {
   std::set<std::string> hosts;
   for (const Job& job : facts.jobs) {
     for (const JobRank& rank : job.ranks) {
@@ -383,7 +383,7 @@ void CheckTopology(const Snapshot& answer, std::vector<Problem>& out) {
     if (!node.IsSwitch()) names.emplace(HostKey(node.name), node.name);
   }
   OfKind hosts("unknown_host", out);
-  for (const std::string& host : HostsTold(*answer.host_facts)) {
+  for (const std::string& host : ReportedHosts(*answer.host_facts)) {
     const auto [first, last] = names.equal_range(HostKey(host));
     if (std::any_of(first, last, [&](const auto& name) { return SameHost(host, name.second); })) {
       continue;

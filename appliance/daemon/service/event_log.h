@@ -34,7 +34,7 @@ class EventLog {
   // Cursor of the last event; `began` if there is none.
   uint64_t last() const;
   // Number of events since the process started.
-  uint64_t told() const { return last() - began_; }
+  uint64_t published() const { return last() - began_; }
   // Returns at most `most` events after `cursor`; 0: from the start of the process. If some of them
   // are no longer stored, the first returned event is of KIND_GAP and has the cursor of the
   // last one that is missing. The same holds for a cursor of another process, which is smaller than

@@ -69,7 +69,7 @@ TEST(EventLog, CursorOfAnEarlierProcessIsAGapFollowedByAllEvents) {
   for (int i = 0; i < 10; ++i) log.Append(Of("new"));
   const auto events = log.After(before.last(), 2);
   ASSERT_THAT(events, SizeIs(3));
-  EXPECT_EQ(log.told(), 10u) << "the counter starts at 0 in each process";
+  EXPECT_EQ(log.published(), 10u) << "the counter starts at 0 in each process";
   EXPECT_EQ(events[0]->kind(), v1::Event::KIND_GAP);
   EXPECT_THAT(events[0]->sentence(), testing::HasSubstr("the appliance restarted"));
   EXPECT_EQ(events[1]->cursor(), events[0]->cursor() + 1);

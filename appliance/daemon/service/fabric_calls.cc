@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analytics/congestion/link_load.h"
 #include "appliance/api/message_value.h"
 #include "appliance/common/report/job_report.h"
 #include "appliance/daemon/service/job_summary.h"
@@ -56,16 +57,9 @@ void FillLink(const Fabric& fabric, const topology::Link& link, v1::TopologyLink
   out.set_bits_per_second(link.bits_per_second);
 }
 
-double UseOf(const Fabric& fabric, const LinkLoad& load, Duration window) {
-  const double bits =
-      static_cast<double>(fabric.SpeedOf(load.port)) * static_cast<double>(window.count()) / 1e9;
-  if (load.source == LoadSource::kNone || bits == 0) return -1;
-  return std::min(1.0, static_cast<double>(load.bytes) * 8 / bits);
-}
-
 void FillLoad(const Fabric& fabric, const LinkLoad& load, Duration window, v1::LinkLoad& out) {
   out.set_port(fabric.NameOf(load.port));
-  out.set_utilization(UseOf(fabric, load, window));
+  out.set_utilization(UtilizationOf(fabric, load, window).value_or(-1));
   if (load.source != LoadSource::kNone) {
     out.set_source(load.source == LoadSource::kCounters ? v1::LinkLoad::SOURCE_COUNTERS
                                                         : v1::LinkLoad::SOURCE_PATHS);
@@ -136,7 +130,7 @@ ServiceStatus Service::GetTopology(const v1::GetTopologyRequest&, v1::Topology& 
 ServiceStatus Service::ListLinkLoads(const v1::ListLinkLoadsRequest& in,
                                      v1::ListLinkLoadsResponse& out) {
   if (const auto there = NeedTopology(); !there) return there;
-  const auto page = Page(in);
+  const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
   page->answer->FillMetadata(*out.mutable_snapshot());
   const LinkLoads& loads = *page->answer->snapshot().link_loads;
@@ -153,7 +147,7 @@ ServiceStatus Service::ListLinkLoads(const v1::ListLinkLoadsRequest& in,
 
 ServiceStatus Service::FindPaths(const v1::FindPathsRequest& in, v1::FindPathsResponse& out) {
   if (const auto there = NeedTopology(); !there) return there;
-  const auto page = Page(in);
+  const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
   const Snapshot& snapshot = page->answer->snapshot();
   const auto job = in.job().empty() ? std::nullopt : FindJob(snapshot, in.job());
@@ -171,7 +165,7 @@ ServiceStatus Service::FindPaths(const v1::FindPathsRequest& in, v1::FindPathsRe
 ServiceStatus Service::ListHotspots(const v1::ListHotspotsRequest& in,
                                     v1::ListHotspotsResponse& out) {
   if (const auto there = NeedTopology(); !there) return there;
-  const auto page = Page(in);
+  const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
   const AnswerView& answer = *page->answer;
   const auto job = JobIdOf(answer.snapshot(), in.job());

@@ -2,10 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "appliance/api/message_value.h"
@@ -59,21 +57,6 @@ ServiceResult<SeriesQuery> SeriesQueryOf(const Request& request, const std::stri
   return query;
 }
 
-// Formats the cursor as "AT_NS.ID", which is opaque to clients.
-std::string CursorText(const EventCursor& cursor) {
-  return fmt::format("{}.{}", cursor.at_ns, cursor.id);
-}
-
-std::optional<EventCursor> ParseCursor(std::string_view text) {
-  EventCursor cursor;
-  const char* const end = text.data() + text.size();
-  const auto at = std::from_chars(text.data(), end, cursor.at_ns);
-  if (at.ec != std::errc() || at.ptr == end || *at.ptr != '.') return std::nullopt;
-  const auto id = std::from_chars(at.ptr + 1, end, cursor.id);
-  if (id.ec != std::errc() || id.ptr != end) return std::nullopt;
-  return cursor;
-}
-
 template <typename Point, typename Response>
 void FillSeries(const Series<Point>& series, Response& out) {
   *out.mutable_step() = DurationMessage(series.step);
@@ -91,6 +74,8 @@ ServiceStatus Service::NeedHistory() const {
 ServiceStatus Service::ListPastEvents(const v1::ListPastEventsRequest& request,
                                       v1::ListPastEventsResponse& out) {
   if (const auto there = NeedHistory(); !there) return there;
+  const auto list = ReadListRequest(request);
+  if (!list) return tl::unexpected(list.error());
   const auto filter = ListFilter::Parse(request.filter(), *v1::Event::descriptor());
   if (!filter) return tl::unexpected(filter.error());
   if (request.kind() != v1::Event::KIND_UNSPECIFIED && WordOf(request.kind()).empty()) {
@@ -101,12 +86,9 @@ ServiceStatus Service::ListPastEvents(const v1::ListPastEventsRequest& request,
                       .job = request.job(),
                       .most = PageSize(request.page_size())};
   if (const auto set = SetRange(request, query); !set) return set;
-  if (!request.page_token().empty()) {
-    query.after = ParseCursor(request.page_token());
-    if (!query.after) {
-      return RefuseFields({"page_token"},
-                          "not a token of this appliance; leave it empty for the first page");
-    }
+  if (list->token) {
+    query.after = {.at_ns = static_cast<int64_t>(list->token->version),
+                   .id = static_cast<int64_t>(list->token->offset)};
   }
   const auto page = history_->Events(query);
   if (!page) return tl::unexpected(Unreadable(page.error()));
@@ -116,7 +98,11 @@ ServiceStatus Service::ListPastEvents(const v1::ListPastEventsRequest& request,
     if (event.ParseFromString(message) && filter->Matches(event))
       *out.add_events() = std::move(event);
   }
-  if (page->next) out.set_next_page_token(CursorText(*page->next));
+  if (page->next) {
+    out.set_next_page_token(ToText({.version = static_cast<uint64_t>(page->next->at_ns),
+                                    .offset = static_cast<uint64_t>(page->next->id),
+                                    .request = list->hash}));
+  }
   return {};
 }
 

@@ -92,7 +92,15 @@ TEST_F(HistoryCalls, EventsAreReturnedUnchangedInPages) {
   ASSERT_THAT(second.events(), SizeIs(1));
   EXPECT_EQ(Nanoseconds(second.events(0).event_time()), 0);
   EXPECT_EQ(second.next_page_token(), "");
-  for (const char* token : {"x", "1", "1.", ".1", "1.2x"}) {
+  request.set_page_size(1);
+  v1::ListPastEventsResponse smaller;
+  EXPECT_TRUE(service_->ListPastEvents(request, smaller)) << "the page size may change";
+  request.set_kind(v1::Event::KIND_FAULT_RESOLVED);
+  v1::ListPastEventsResponse other;
+  const ServiceStatus changed = service_->ListPastEvents(request, other);
+  ASSERT_FALSE(changed);
+  EXPECT_THAT(changed.error().message, HasSubstr("belongs to a different request"));
+  for (const char* token : {"x", "1", "1.", ".1", "1.2x", "1.2", "1.2.3"}) {
     request.set_page_token(token);
     v1::ListPastEventsResponse none;
     EXPECT_FALSE(service_->ListPastEvents(request, none)) << token;

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "analytics/job/host_name.h"
 #include "analytics/job/job_nodes.h"
 #include "appliance/api/message_value.h"
 #include "appliance/daemon/history/job_file.h"
@@ -57,12 +56,11 @@ std::vector<AllocatedNode> NodesOf(const v1::RegisterJobRequest& request) {
   return nodes;
 }
 
-bool HasHost(const topology::Fabric& fabric, const std::string& name) {
+bool HasHost(const topology::Fabric& fabric, const NodeNames& names, const std::string& name) {
   const topology::NodeIndex node = fabric.FindNode(name);
   if (node != topology::kNone) return !fabric.node(node).IsSwitch();
-  return std::ranges::any_of(fabric.nodes(), [&](const topology::Node& one) {
-    return !one.IsSwitch() && SameHost(one.name, name);
-  });
+  return std::ranges::any_of(names.Find(name),
+                             [&](topology::NodeIndex one) { return !fabric.node(one).IsSwitch(); });
 }
 
 // Checks that JobFile can store the job, and limits its size.
@@ -116,7 +114,7 @@ void FillRegistered(const Allocation& job, v1::RegisteredJob& out) {
 }  // namespace
 
 ServiceStatus Service::ListJobs(const v1::ListJobsRequest& in, v1::ListJobsResponse& out) {
-  const auto page = Page(in);
+  const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
   const AnswerView& answer = *page->answer;
   answer.FillMetadata(*out.mutable_snapshot());
@@ -136,15 +134,15 @@ ServiceStatus Service::GetJob(const v1::GetJobRequest& request, v1::GetJobRespon
   return {};
 }
 
-void Service::TellAllocations() {
+void Service::PublishAllocations() {
   constexpr auto kPatience =
       std::chrono::seconds(1);  // hooks of schedulers usually time out after 2 s
   uint64_t version = 0;
   {
-    const std::lock_guard lock(telling_);
-    std::vector<Allocation> told = registry_.Told();
-    daemon_.SetAllocations(told);
-    if (job_file_ != nullptr) version = job_file_->Save(std::move(told));
+    const std::lock_guard lock(publish_mutex_);
+    std::vector<Allocation> reported = registry_.Reported();
+    daemon_.SetAllocations(reported);
+    if (job_file_ != nullptr) version = job_file_->Save(std::move(reported));
   }
   // Wait without the lock, so that concurrent callers share one write.
   if (job_file_ != nullptr) job_file_->WaitFor(version, kPatience);
@@ -171,7 +169,9 @@ ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
   const topology::Fabric* const fabric = daemon_.fabric().get();
   job.nodes = NodesOf(request);
   for (const AllocatedNode& node : job.nodes) {
-    if (fabric != nullptr && !HasHost(*fabric, node.name)) out.add_unknown_nodes(node.name);
+    if (fabric != nullptr && !HasHost(*fabric, daemon_.node_names(), node.name)) {
+      out.add_unknown_nodes(node.name);
+    }
   }
   if (!registry_.Register(std::move(job))) {
     return Refuse(ServiceFault::kTooMany,
@@ -179,7 +179,7 @@ ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
                               "ended: call EndJob for jobs that have ended",
                               JobRegistry::kMost));
   }
-  TellAllocations();
+  PublishAllocations();
   return {};
 }
 
@@ -195,7 +195,7 @@ ServiceStatus Service::EndJob(const v1::EndJobRequest& request, v1::EndJobRespon
   if (!registry_.End(request.id(), end)) {
     return Refuse(ServiceFault::kUnknownJob, fmt::format("job {} is not registered", request.id()));
   }
-  TellAllocations();
+  PublishAllocations();
   return {};
 }
 

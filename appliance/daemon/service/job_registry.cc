@@ -86,16 +86,16 @@ std::vector<Allocation> JobRegistry::All() const {
   return all;
 }
 
-std::vector<Allocation> JobRegistry::Told() const {
-  std::vector<Allocation> told;
+std::vector<Allocation> JobRegistry::Reported() const {
+  std::vector<Allocation> reported;
   const std::lock_guard lock(mutex_);
-  for (const uint64_t id : held_) told.push_back(jobs_.at(id));
-  size_t room = kMaxEndedTold;
+  for (const uint64_t id : held_) reported.push_back(jobs_.at(id));
+  size_t room = kMaxEndedReported;
   for (auto at = ended_.rbegin(); at != ended_.rend() && room > 0; ++at, --room) {
-    told.push_back(jobs_.at(at->second));
+    reported.push_back(jobs_.at(at->second));
   }
-  std::ranges::sort(told, {}, &Allocation::id);
-  return told;
+  std::ranges::sort(reported, {}, &Allocation::id);
+  return reported;
 }
 
 std::vector<Allocation> JobRegistry::Held() const {

@@ -24,8 +24,8 @@ class JobRegistry {
   static constexpr size_t kMost = 65'536;
   // Maximum number of nodes of all jobs together, with the same policy.
   static constexpr size_t kMaxNodes = size_t{1} << 20;
-  // Number of ended jobs, the latest ones, that `Told` returns.
-  static constexpr size_t kMaxEndedTold = 1000;
+  // Number of ended jobs, the latest ones, that `Reported` returns.
+  static constexpr size_t kMaxEndedReported = 1000;
 
   // Returns false if the registry is full. A job replaces an earlier one of the same number, unless
   // the earlier one has ended and has the same start time: then it is the same job, registered
@@ -39,9 +39,9 @@ class JobRegistry {
   // Returns all jobs in the order of ids.
   std::vector<Allocation> All() const;
   // Returns the jobs for the analysis and the job file: all running ones, and the last
-  // kMaxEndedTold that ended, in the order of ids. The run time does not depend on the number of
-  // other ended jobs.
-  std::vector<Allocation> Told() const;
+  // kMaxEndedReported that ended, in the order of ids. The run time does not depend on the number
+  // of other ended jobs.
+  std::vector<Allocation> Reported() const;
   // Returns the jobs that have not ended, in the order of ids.
   std::vector<Allocation> Held() const;
   std::optional<Allocation> Find(uint64_t id) const;

@@ -47,30 +47,30 @@ TEST(JobRegistry, ForgetsTheJobThatEndedFirstButNoRunningJob) {
   EXPECT_TRUE(registry.Has("20"));
 }
 
-TEST(JobRegistry, TellsRunningJobsAndTheLastThatEnded) {
+TEST(JobRegistry, ReportsRunningJobsAndTheLastThatEnded) {
   JobRegistry registry;
-  constexpr uint64_t kEnded = JobRegistry::kMaxEndedTold + 7;
+  constexpr uint64_t kEnded = JobRegistry::kMaxEndedReported + 7;
   for (uint64_t id = 1; id <= kEnded + 3; ++id) registry.Register(Job(id));
   // The job with the highest number ends first.
   for (uint64_t id = 1; id <= kEnded; ++id) registry.End(id, At(static_cast<int64_t>(9999 - id)));
-  const auto told = registry.Told();
-  ASSERT_THAT(told, SizeIs(JobRegistry::kMaxEndedTold + 3));
-  EXPECT_TRUE(std::ranges::is_sorted(told, {}, &Allocation::id));
-  EXPECT_EQ(told[JobRegistry::kMaxEndedTold - 1].id, JobRegistry::kMaxEndedTold);
-  EXPECT_EQ(told[JobRegistry::kMaxEndedTold].id, kEnded + 1) << "which is running";
+  const auto reported = registry.Reported();
+  ASSERT_THAT(reported, SizeIs(JobRegistry::kMaxEndedReported + 3));
+  EXPECT_TRUE(std::ranges::is_sorted(reported, {}, &Allocation::id));
+  EXPECT_EQ(reported[JobRegistry::kMaxEndedReported - 1].id, JobRegistry::kMaxEndedReported);
+  EXPECT_EQ(reported[JobRegistry::kMaxEndedReported].id, kEnded + 1) << "which is running";
   EXPECT_THAT(registry.All(), SizeIs(kEnded + 3)) << "All() contains the others too";
 }
 
-TEST(JobRegistry, TellsARestartedJobOnce) {
+TEST(JobRegistry, ReportsARestartedJobOnce) {
   JobRegistry registry;
   for (int64_t round = 1; round <= 3; ++round) {
     Allocation job = Job(7);
     job.start = At(10 * round);
     registry.Register(job);
-    EXPECT_THAT(registry.Told(), SizeIs(1));
+    EXPECT_THAT(registry.Reported(), SizeIs(1));
     EXPECT_THAT(registry.Held(), SizeIs(1));
     registry.End(7, At(10 * round + 5));
-    EXPECT_THAT(registry.Told(), SizeIs(1));
+    EXPECT_THAT(registry.Reported(), SizeIs(1));
     EXPECT_THAT(registry.Held(), SizeIs(0));
   }
 }

@@ -8,120 +8,24 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <functional>
+#include <optional>
+#include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "appliance/api/message_value.h"
-#include "base/nearest.h"
+#include "appliance/daemon/service/field_path.h"
 
 namespace rocescope {
 namespace {
 
 using google::protobuf::Descriptor;
-using google::protobuf::DynamicCastToGenerated;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-using Value = ListOrder::SortValue::value_type;
-
-bool IsTimestamp(const FieldDescriptor& field) {
-  return field.message_type() != nullptr &&
-         field.message_type()->full_name() == "google.protobuf.Timestamp";
-}
-bool IsDuration(const FieldDescriptor& field) {
-  return field.message_type() != nullptr &&
-         field.message_type()->full_name() == "google.protobuf.Duration";
-}
-bool IsValue(const FieldDescriptor& field) {
-  return field.message_type() == nullptr || IsTimestamp(field) || IsDuration(field);
-}
-
-Value ValueOf(const Message& message) {
-  if (const auto* time = DynamicCastToGenerated<google::protobuf::Timestamp>(&message)) {
-    return static_cast<long double>(Nanoseconds(*time));
-  }
-  const auto* duration = DynamicCastToGenerated<google::protobuf::Duration>(&message);
-  return static_cast<long double>(duration == nullptr ? 0 : Nanoseconds(*duration));
-}
-
-Value SingleOf(const Message& message, const FieldDescriptor& field) {
-  const auto& reflection = *message.GetReflection();
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-      return static_cast<long double>(reflection.GetInt32(message, &field));
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return static_cast<long double>(reflection.GetUInt32(message, &field));
-    case FieldDescriptor::CPPTYPE_INT64:
-      return static_cast<long double>(reflection.GetInt64(message, &field));
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return static_cast<long double>(reflection.GetUInt64(message, &field));
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return static_cast<long double>(reflection.GetDouble(message, &field));
-    case FieldDescriptor::CPPTYPE_FLOAT:
-      return static_cast<long double>(reflection.GetFloat(message, &field));
-    case FieldDescriptor::CPPTYPE_BOOL:
-      return static_cast<long double>(reflection.GetBool(message, &field));
-    case FieldDescriptor::CPPTYPE_ENUM:
-      return static_cast<long double>(reflection.GetEnumValue(message, &field));
-    case FieldDescriptor::CPPTYPE_STRING:
-      return reflection.GetString(message, &field);
-    case FieldDescriptor::CPPTYPE_MESSAGE:
-      return ValueOf(reflection.GetMessage(message, &field));
-  }
-  return std::string();
-}
-
-Value ElementOf(const Message& message, const FieldDescriptor& field, int i) {
-  const auto& reflection = *message.GetReflection();
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32:
-      return static_cast<long double>(reflection.GetRepeatedInt32(message, &field, i));
-    case FieldDescriptor::CPPTYPE_UINT32:
-      return static_cast<long double>(reflection.GetRepeatedUInt32(message, &field, i));
-    case FieldDescriptor::CPPTYPE_INT64:
-      return static_cast<long double>(reflection.GetRepeatedInt64(message, &field, i));
-    case FieldDescriptor::CPPTYPE_UINT64:
-      return static_cast<long double>(reflection.GetRepeatedUInt64(message, &field, i));
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      return static_cast<long double>(reflection.GetRepeatedDouble(message, &field, i));
-    case FieldDescriptor::CPPTYPE_FLOAT:
-      return static_cast<long double>(reflection.GetRepeatedFloat(message, &field, i));
-    case FieldDescriptor::CPPTYPE_BOOL:
-      return static_cast<long double>(reflection.GetRepeatedBool(message, &field, i));
-    case FieldDescriptor::CPPTYPE_ENUM:
-      return static_cast<long double>(reflection.GetRepeatedEnumValue(message, &field, i));
-    case FieldDescriptor::CPPTYPE_STRING:
-      return reflection.GetRepeatedString(message, &field, i);
-    case FieldDescriptor::CPPTYPE_MESSAGE:
-      return ValueOf(reflection.GetRepeatedMessage(message, &field, i));
-  }
-  return std::string();
-}
-
-// Returns whether `test` holds for any value at the end of the path. Values of unset messages do
-// not exist.
-bool AnyValue(const Message& message, const FieldPath& path, size_t at,
-              const std::function<bool(const Value&)>& test) {
-  const FieldDescriptor& field = *path[at];
-  const auto& reflection = *message.GetReflection();
-  const bool is_last = at + 1 == path.size();
-  if (field.is_repeated()) {
-    for (int i = 0; i < reflection.FieldSize(message, &field); ++i) {
-      if (is_last
-              ? test(ElementOf(message, field, i))
-              : AnyValue(reflection.GetRepeatedMessage(message, &field, i), path, at + 1, test)) {
-        return true;
-      }
-    }
-    return false;
-  }
-  if (field.message_type() != nullptr && !reflection.HasField(message, &field)) return false;
-  return is_last ? test(SingleOf(message, field))
-                 : AnyValue(reflection.GetMessage(message, &field), path, at + 1, test);
-}
-
 bool IsPresent(const Message& message, const FieldPath& path) {
-  return AnyValue(message, path, 0, [](const Value& value) {
+  return AnyValue(message, path, [](const FieldValue& value) {
     const auto* const text = std::get_if<std::string>(&value);
     return text == nullptr || !text->empty();
   });
@@ -129,7 +33,7 @@ bool IsPresent(const Message& message, const FieldPath& path) {
 
 enum class Comparison : uint8_t { kEqual, kNotEqual, kLess, kAtMost, kGreater, kAtLeast, kHas };
 
-bool Compare(const Value& value, Comparison comparison, const Value& wanted) {
+bool Compare(const FieldValue& value, Comparison comparison, const FieldValue& wanted) {
   switch (comparison) {
     case Comparison::kEqual:
       return value == wanted;
@@ -150,41 +54,18 @@ bool Compare(const Value& value, Comparison comparison, const Value& wanted) {
   return text->find(std::get<std::string>(wanted)) != std::string::npos;
 }
 
-tl::unexpected<ServiceError> Invalid(std::string_view field, const std::string& why) {
-  return RefuseFields({field}, why);
-}
-
-// Resolves "finding.place". `parameter` is the name in errors.
-ServiceResult<FieldPath> ResolvePath(std::string_view text, const Descriptor& type,
-                                     std::string_view parameter) {
-  FieldPath path;
-  const Descriptor* at = &type;
-  for (std::string_view rest = text; at != nullptr;) {
-    const size_t dot = rest.find('.');
-    const std::string name(rest.substr(0, dot));
-    const FieldDescriptor* const field = at->FindFieldByName(name);
-    if (field == nullptr) {
-      std::vector<std::string_view> known;
-      for (int i = 0; i < at->field_count(); ++i) known.push_back(at->field(i)->name());
-      return Invalid(parameter, fmt::format("{} has no field \"{}\"{}", at->name(), name,
-                                            DidYouMean(name, known)));
-    }
-    path.push_back(field);
-    if (dot == std::string_view::npos) return path;
-    rest.remove_prefix(dot + 1);
-    at = IsValue(*field) ? nullptr : field->message_type();
-  }
-  return Invalid(parameter, fmt::format("\"{}\": {} is not a message", text, path.back()->name()));
+tl::unexpected<ServiceError> InvalidFilter(const std::string& why) {
+  return RefuseFields({"filter"}, why);
 }
 
 template <typename T>
-std::optional<Value> ParsedTime(const std::string& text) {
+std::optional<FieldValue> ParsedTime(const std::string& text) {
   T message;
   if (!ParseText(text, message)) return std::nullopt;
   return static_cast<long double>(Nanoseconds(message));
 }
 
-std::optional<Value> ParsedNumber(const std::string& text) {
+std::optional<FieldValue> ParsedNumber(const std::string& text) {
   double number = 0;
   int64_t integer = 0;
   uint64_t natural = 0;
@@ -202,17 +83,9 @@ std::optional<Value> ParsedNumber(const std::string& text) {
   return static_cast<long double>(number);
 }
 
-std::string EnumeratorsOf(const FieldDescriptor& field) {
-  std::string names;
-  for (int i = 0; i < field.enum_type()->value_count(); ++i) {
-    names += (i > 0 ? ", " : "") + field.enum_type()->value(i)->name();
-  }
-  return names;
-}
-
 // Parses a value for a field. The error lists what the field accepts.
-ServiceResult<Value> ParseValue(const FieldDescriptor& field, const std::string& text) {
-  std::optional<Value> value;
+ServiceResult<FieldValue> ParseValue(const FieldDescriptor& field, const std::string& text) {
+  std::optional<FieldValue> value;
   std::string expected;
   if (IsTimestamp(field)) {
     value = ParsedTime<google::protobuf::Timestamp>(text);
@@ -228,14 +101,13 @@ ServiceResult<Value> ParseValue(const FieldDescriptor& field, const std::string&
   } else if (field.enum_type() != nullptr) {
     const auto* const found = field.enum_type()->FindValueByName(text);
     if (found != nullptr) value = static_cast<long double>(found->number());
-    expected = "one of " + EnumeratorsOf(field);
+    expected = fmt::format("one of {}", fmt::join(EnumeratorNames(*field.enum_type()), ", "));
   } else {
     value = ParsedNumber(text);
     expected = "a number";
   }
   if (value) return *std::move(value);
-  return Invalid("filter",
-                 fmt::format("{}: expected {}, found \"{}\"", field.name(), expected, text));
+  return InvalidFilter(fmt::format("{}: expected {}, found \"{}\"", field.name(), expected, text));
 }
 
 }  // namespace
@@ -246,7 +118,7 @@ struct ListFilter::Node {
   std::vector<std::unique_ptr<const Node>> parts = {};  // operands of kAnd, kOr and kNot
   FieldPath path = {};
   Comparison comparison = Comparison::kEqual;
-  Value value = {};
+  FieldValue value = {};
 
   bool Matches(const Message& message) const {
     const auto matches = [&](const auto& part) { return part->Matches(message); };
@@ -264,10 +136,10 @@ struct ListFilter::Node {
     }
     // A value that does not exist differs from every value.
     if (comparison == Comparison::kNotEqual) {
-      return !AnyValue(message, path, 0, [&](const Value& one) { return one == value; });
+      return !AnyValue(message, path, [&](const FieldValue& one) { return one == value; });
     }
-    return AnyValue(message, path, 0,
-                    [&](const Value& one) { return Compare(one, comparison, value); });
+    return AnyValue(message, path,
+                    [&](const FieldValue& one) { return Compare(one, comparison, value); });
   }
 };
 
@@ -293,7 +165,7 @@ class FilterParser {
 
   ServiceResult<NodePtr> Run() {
     if (text_.size() > kLongestFilter) {
-      return Invalid("filter", fmt::format("longer than {} bytes", kLongestFilter));
+      return InvalidFilter(fmt::format("longer than {} bytes", kLongestFilter));
     }
     if (const ServiceStatus read = Next(); !read) return tl::unexpected(read.error());
     auto all = Expression(0);
@@ -303,10 +175,9 @@ class FilterParser {
 
  private:
   tl::unexpected<ServiceError> Unexpected(std::string_view expected) const {
-    return Invalid("filter", fmt::format("at byte {}: expected {}, found {}", token_.at, expected,
-                                         token_.kind == Token::Kind::kEnd
-                                             ? "the end"
-                                             : fmt::format("\"{}\"", token_.text)));
+    return InvalidFilter(fmt::format(
+        "at byte {}: expected {}, found {}", token_.at, expected,
+        token_.kind == Token::Kind::kEnd ? "the end" : fmt::format("\"{}\"", token_.text)));
   }
 
   // Reads the next token. A value, unlike the name of a field, may contain the characters of
@@ -345,7 +216,7 @@ class FilterParser {
       token_.text += text_[at_];
     }
     if (at_ == text_.size()) {
-      return Invalid("filter", fmt::format("at byte {}: the quote is not closed", token_.at));
+      return InvalidFilter(fmt::format("at byte {}: the quote is not closed", token_.at));
     }
     ++at_;
     return {};
@@ -391,7 +262,7 @@ class FilterParser {
 
   ServiceResult<NodePtr> Term(int depth) {
     if (depth > kDeepestFilter) {
-      return Invalid("filter", fmt::format("more than {} nested conditions", kDeepestFilter));
+      return InvalidFilter(fmt::format("more than {} nested conditions", kDeepestFilter));
     }
     const bool has_minus = token_.kind == Token::Kind::kWord && token_.text.starts_with('-');
     if (IsWord("NOT") || has_minus) {
@@ -417,7 +288,7 @@ class FilterParser {
 
   ServiceResult<NodePtr> Restriction() {
     if (++conditions_ > kMostConditions) {
-      return Invalid("filter", fmt::format("more than {} conditions", kMostConditions));
+      return InvalidFilter(fmt::format("more than {} conditions", kMostConditions));
     }
     if (token_.kind != Token::Kind::kWord) return Unexpected("the name of a field");
     auto path = ResolvePath(token_.text, type_, "filter");
@@ -435,14 +306,15 @@ class FilterParser {
         field.enum_type() == nullptr && field.cpp_type() != FieldDescriptor::CPPTYPE_BOOL;
     if (!has_order && *comparison != Comparison::kEqual && *comparison != Comparison::kNotEqual &&
         *comparison != Comparison::kHas) {
-      return Invalid("filter", fmt::format("{}: expected = or !=", field.name()));
+      return InvalidFilter(fmt::format("{}: expected = or !=", field.name()));
     }
     if (*comparison == Comparison::kHas && IsWord("*")) {
       node.kind = Node::Kind::kPresent;
     } else if (!IsValue(field)) {
-      return Invalid("filter", fmt::format("{} is a message: name one of its fields, or use {}:* "
-                                           "to select elements that have it",
-                                           field.name(), field.name()));
+      return InvalidFilter(
+          fmt::format("{} is a message: name one of its fields, or use {}:* "
+                      "to select elements that have it",
+                      field.name(), field.name()));
     } else {
       auto value = ParseValue(field, token_.text);
       if (!value) return tl::unexpected(value.error());
@@ -471,12 +343,6 @@ class FilterParser {
   Token token_;
 };
 
-std::string_view Trimmed(std::string_view text) {
-  while (!text.empty() && IsBlank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && IsBlank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 }  // namespace
 
 ListFilter::ListFilter() = default;
@@ -486,7 +352,7 @@ ListFilter& ListFilter::operator=(ListFilter&&) noexcept = default;
 
 ServiceResult<ListFilter> ListFilter::Parse(std::string_view text, const Descriptor& type) {
   ListFilter filter;
-  if (Trimmed(text).empty()) return filter;
+  if (std::ranges::all_of(text, IsBlank)) return filter;
   auto root = FilterParser(text, type).Run();
   if (!root) return tl::unexpected(root.error());
   filter.root_ = *std::move(root);
@@ -495,67 +361,6 @@ ServiceResult<ListFilter> ListFilter::Parse(std::string_view text, const Descrip
 
 bool ListFilter::Matches(const Message& message) const {
   return root_ == nullptr || root_->Matches(message);
-}
-
-ServiceResult<ListOrder> ListOrder::Parse(std::string_view text, const Descriptor& type) {
-  ListOrder order;
-  if (text.size() > kLongestFilter) {
-    return Invalid("order_by", fmt::format("longer than {} bytes", kLongestFilter));
-  }
-  for (std::string_view rest = text; !Trimmed(rest).empty();) {
-    const size_t comma = rest.find(',');
-    std::string_view name = Trimmed(rest.substr(0, comma));
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
-    const size_t blank = name.find_first_of(" \t\r\n");
-    const std::string_view direction =
-        blank == std::string_view::npos ? std::string_view() : Trimmed(name.substr(blank));
-    name = name.substr(0, blank);
-    if (!direction.empty() && direction != "asc" && direction != "desc") {
-      return Invalid("order_by", fmt::format("expected \"asc\" or \"desc\" after {}, found \"{}\"",
-                                             name, direction));
-    }
-    auto path = ResolvePath(name, type, "order_by");
-    if (!path) return tl::unexpected(path.error());
-    const bool is_single =
-        std::ranges::none_of(*path, [](const auto* field) { return field->is_repeated(); });
-    if (!is_single || !IsValue(*path->back())) {
-      return Invalid("order_by", fmt::format("cannot sort by {}: it is not a single value", name));
-    }
-    const bool is_known =
-        std::ranges::any_of(order.keys_, [&](const Key& key) { return key.path == *path; });
-    if (is_known || order.keys_.size() == kMostSortKeys) {
-      return Invalid("order_by",
-                     fmt::format("expected at most {} different fields", kMostSortKeys));
-    }
-    order.keys_.push_back({.path = *std::move(path), .is_descending = direction == "desc"});
-  }
-  return order;
-}
-
-ListOrder::Row ListOrder::RowOf(uint64_t index, const Message& message) const {
-  Row row = {.index = index};
-  for (const Key& key : keys_) {
-    AnyValue(message, key.path, 0, [&](const Value& value) {
-      row.values.resize(static_cast<size_t>(&key - keys_.data()));
-      // NaN would make the order undefined.
-      const auto* const number = std::get_if<long double>(&value);
-      if (number == nullptr || !std::isnan(*number)) row.values.emplace_back(value);
-      return true;
-    });
-    row.values.resize(static_cast<size_t>(&key - keys_.data()) + 1);
-  }
-  return row;
-}
-
-void ListOrder::Sort(std::vector<Row>& rows) const {
-  if (keys_.empty()) return;
-  std::ranges::stable_sort(rows, [this](const Row& a, const Row& b) {
-    for (size_t i = 0; i < keys_.size(); ++i) {
-      if (a.values[i] == b.values[i]) continue;
-      return keys_[i].is_descending ? b.values[i] < a.values[i] : a.values[i] < b.values[i];
-    }
-    return false;
-  });
 }
 
 }  // namespace rocescope

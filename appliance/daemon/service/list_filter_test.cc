@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/service.pb.h"
@@ -14,7 +13,6 @@
 namespace rocescope {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 template <typename Message>
@@ -130,41 +128,6 @@ TEST(ListFilter, LengthAndDepthAreLimited) {
   std::string many;
   for (int i = 0; i < 65; ++i) many += "kind = a ";
   EXPECT_THAT(ErrorOf(many), HasSubstr("more than 64 conditions"));
-}
-
-std::vector<std::string> Ordered(const std::string& order_by) {
-  const std::vector<v1::Finding> findings = {
-      Parsed<v1::Finding>("kind: 'b' confidence: 0.5 end_time { seconds: 9 }"),
-      Parsed<v1::Finding>("kind: 'a' confidence: 0.7"),
-      Parsed<v1::Finding>("kind: 'c' confidence: 0.5 end_time { seconds: 3 }")};
-  const auto order = ListOrder::Parse(order_by, *v1::Finding::descriptor());
-  if (!order) return {order.error().message};
-  std::vector<ListOrder::Row> rows;
-  for (size_t i = 0; i < findings.size(); ++i) rows.push_back(order->RowOf(i, findings[i]));
-  order->Sort(rows);
-  std::vector<std::string> kinds;
-  for (const ListOrder::Row& row : rows) kinds.push_back(findings[row.index].kind());
-  return kinds;
-}
-
-TEST(ListOrder, SortsByKeysInTheirOrder) {
-  EXPECT_THAT(Ordered(""), ElementsAre("b", "a", "c"));
-  EXPECT_THAT(Ordered("kind"), ElementsAre("a", "b", "c"));
-  EXPECT_THAT(Ordered("kind desc"), ElementsAre("c", "b", "a"));
-  EXPECT_THAT(Ordered("confidence"), ElementsAre("b", "c", "a")) << "stable";
-  EXPECT_THAT(Ordered(" confidence desc , kind desc "), ElementsAre("a", "c", "b"));
-  EXPECT_THAT(Ordered("end_time"), ElementsAre("a", "c", "b")) << "unset values come first";
-}
-
-TEST(ListOrder, ErrorsSayWhatIsExpected) {
-  EXPECT_THAT(Ordered("kind down"), ElementsAre(HasSubstr("expected \"asc\" or \"desc\"")));
-  EXPECT_THAT(Ordered("nothing"), ElementsAre(HasSubstr("no field \"nothing\"")));
-  EXPECT_THAT(Ordered("affected_jobs"), ElementsAre(HasSubstr("not a single value")));
-  EXPECT_THAT(Ordered("reach"), ElementsAre(HasSubstr("not a single value")));
-  EXPECT_THAT(Ordered("kind, kind desc"), ElementsAre(HasSubstr("different fields")));
-  EXPECT_THAT(Ordered("kind,place,direction,confidence,start_time,end_time,detection_time,sentence,"
-                      "recommended_action"),
-              ElementsAre(HasSubstr("at most 8 different fields")));
 }
 
 }  // namespace

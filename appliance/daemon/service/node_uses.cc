@@ -42,15 +42,15 @@ std::vector<NodeUsage> NodeUses(const RankPlaces& places, const Snapshot& snapsh
                                 std::span<const Allocation> allocations, Timestamp now,
                                 uint64_t own) {
   std::vector<NodeUsage> uses;
-  std::set<uint64_t> told;  // ids of jobs that the scheduler reports
+  std::set<uint64_t> reported;  // ids of jobs that the scheduler reports
   for (const Allocation& job : allocations) {
-    told.insert(job.id);
+    reported.insert(job.id);
     if (job.id == own || job.state == AllocationState::kEnded) continue;
     if (job.end && now - *job.end > kOverLimit) continue;
     AddAllocation(places, job, uses);
   }
   for (const AttributedJob& job : snapshot.attribution->jobs) {
-    if (job.job.allocation && told.contains(job.job.allocation->id)) continue;
+    if (job.job.allocation && reported.contains(job.job.allocation->id)) continue;
     if (now - LastSeen(job) > kIdleJob) continue;
     AddRanks(places, *snapshot.fabric, job.job, uses);
   }

@@ -45,11 +45,4 @@ ServiceStatus CheckTime(std::string_view field, const google::protobuf::Timestam
                                            ToText(TimestampMessage(kLatestTime))));
 }
 
-// FNV-1a.
-uint64_t HashOf(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
 }  // namespace rocescope

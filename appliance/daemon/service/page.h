@@ -14,13 +14,17 @@
 #include <vector>
 
 #include "appliance/daemon/service/list_filter.h"
+#include "appliance/daemon/service/list_order.h"
 #include "appliance/daemon/service/service_error.h"
+#include "base/hash.h"
 
 namespace rocescope {
 
 struct PageToken {
-  uint64_t version = 0;  // identifies the snapshot across restarts; 0: the list has no snapshot
-  // Index of the first element of the page, or id of the job before it; at least 1.
+  // Identifies the snapshot across restarts; 0: the list has no snapshot. For past events, the time
+  // of the event before the page.
+  uint64_t version = 0;
+  // Index of the first element of the page, or id of the job or past event before it; at least 1.
   uint64_t offset = 0;
   uint64_t request = 0;  // hash of the request without the fields that may differ between pages
 
@@ -38,8 +42,6 @@ inline constexpr uint32_t kMaxPage = 1000;
 constexpr uint32_t PageSize(uint32_t asked) {
   return asked == 0 ? kDefaultPage : asked < kMaxPage ? asked : kMaxPage;
 }
-
-uint64_t HashOf(std::string_view text);
 
 // The fields that the requests of all lists have.
 struct ListRequest {
@@ -61,8 +63,8 @@ ServiceResult<ListRequest> ReadListRequest(const Request& request) {
   ListRequest list = {
       .page_size = request.page_size(),
       .filter = request.filter(),
-      .order_by = request.order_by(),
-      .hash = HashOf(Request::descriptor()->full_name() + rest.SerializeAsString())};
+      .hash = HashText(Request::descriptor()->full_name() + rest.SerializeAsString())};
+  if constexpr (requires { request.order_by(); }) list.order_by = request.order_by();
   if (request.page_token().empty()) return list;
   list.token = ParsePageToken(request.page_token());
   if (!list.token) {

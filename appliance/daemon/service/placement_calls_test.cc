@@ -300,9 +300,9 @@ TEST_F(PlacementCallsTest, DuplicateNodeCountsOnce) {
 TEST_F(PlacementCallsTest, RegisteredJobsSurviveARestart) {
   OpenDaemon(kFabric);
   const std::string path = (folder_ / "jobs.db").string();
-  const auto tell = [](Severity, const std::string& text) { FAIL() << text; };
+  const auto notify = [](Severity, const std::string& text) { FAIL() << text; };
   {
-    auto file = JobFile::Open(path, tell);
+    auto file = JobFile::Open(path, notify);
     ASSERT_TRUE(file) << file.error().message;
     service_ = std::make_unique<Service>(*daemon_, "1.2.3", nullptr, file->get());
     Register(7, "host1");
@@ -313,7 +313,7 @@ TEST_F(PlacementCallsTest, RegisteredJobsSurviveARestart) {
     ASSERT_TRUE(service_->EndJob(end, ended));
     service_.reset();
   }
-  auto file = JobFile::Open(path, tell);
+  auto file = JobFile::Open(path, notify);
   ASSERT_TRUE(file) << file.error().message;
   service_ = std::make_unique<Service>(*daemon_, "1.2.3", nullptr, file->get());
   ASSERT_THAT(Listed(false).jobs(), SizeIs(1));

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "analytics/job/host_name.h"
 #include "appliance/api/message_value.h"
 #include "appliance/common/report/replay_report.h"
 #include "appliance/common/report/telemetry_report.h"
@@ -27,20 +26,13 @@ constexpr Duration kSilent = std::chrono::seconds(30);
 
 double SecondsOf(Duration duration) { return static_cast<double>(duration.count()) / 1e9; }
 
-// The spelling in the topology may differ.
-bool IsInTopology(const topology::Fabric* fabric, const std::string& host) {
-  if (fabric == nullptr) return false;
-  return std::ranges::any_of(fabric->nodes(),
-                             [&](const topology::Node& node) { return SameHost(node.name, host); });
-}
-
-void FillAgent(const AgentState& agent, const topology::Fabric* fabric, v1::HostAgent& out) {
+void FillAgent(const AgentState& agent, const NodeNames& nodes, v1::HostAgent& out) {
   out.set_host(agent.host);
   out.set_version(agent.version);
   out.set_peer(agent.peer);
   out.set_connected(agent.connected);
   out.set_stopped(agent.left);
-  out.set_in_topology(IsInTopology(fabric, agent.host));
+  out.set_in_topology(!nodes.Find(agent.host).empty());
   *out.mutable_last_message_time() = TimestampMessage(agent.received_at);
   out.set_sessions(agent.sessions);
   out.set_connections(agent.connections);
@@ -60,7 +52,7 @@ void FillAgent(const AgentState& agent, const topology::Fabric* fabric, v1::Host
   for (const std::string& trouble : agent.problems) out.add_problems(trouble);
 }
 
-void FillSource(const SourceState& source, const topology::Fabric* fabric, v1::Source& out) {
+void FillSource(const SourceState& source, const NodeNames& nodes, v1::Source& out) {
   const SourceStatistics& counted = source.statistics;
   out.set_name(source.name);
   out.set_kind(EnumOf<v1::Source::Kind>(NameOf(source.kind)));
@@ -76,7 +68,7 @@ void FillSource(const SourceState& source, const topology::Fabric* fabric, v1::S
   out.set_error(source.error);
   for (const std::string& trouble : source.problems) out.add_problems(trouble);
   for (const PortFindings& port : source.ports) FillPort(port, *out.add_ports());
-  for (const AgentState& agent : source.agents) FillAgent(agent, fabric, *out.add_agents());
+  for (const AgentState& agent : source.agents) FillAgent(agent, nodes, *out.add_agents());
 }
 
 // In a large fabric some agents and exporters are always unreachable. That does not degrade the
@@ -135,7 +127,7 @@ Service::Service(Daemon& daemon, std::string version, HistoryStore* history, Job
                 .max_jobs = daemon.config().metrics.max_jobs}) {
   if (job_file_ == nullptr || job_file_->found().empty()) return;
   for (const Allocation& job : job_file_->found()) registry_.Register(job);
-  TellAllocations();
+  PublishAllocations();
 }
 
 ServiceResult<std::shared_ptr<const AnswerView>> Service::Answered() {
@@ -144,6 +136,23 @@ ServiceResult<std::shared_ptr<const AnswerView>> Service::Answered() {
   return Refuse(
       ServiceFault::kNoAnswerYet,
       "no snapshot yet: the first analysis window is not complete; try again in a few seconds");
+}
+
+ServiceResult<Service::Paged> Service::Page(ServiceResult<ListRequest> list) {
+  if (!list) return tl::unexpected(list.error());
+  if (!list->token) {
+    auto answer = Answered();
+    if (!answer) return tl::unexpected(answer.error());
+    return Paged{.list = *std::move(list), .answer = *std::move(answer)};
+  }
+  const uint64_t version = list->token->version;
+  auto answer = version > began_ ? views_.Of(version - began_) : nullptr;
+  if (!answer) {
+    return Refuse(ServiceFault::kPageForgotten,
+                  "page_token: the snapshot of this list is no longer available; start again with "
+                  "the first page");
+  }
+  return Paged{.list = *std::move(list), .answer = std::move(answer)};
 }
 
 ServiceResult<std::shared_ptr<const AnswerView>> Service::AnsweredWithTopology() {
@@ -226,7 +235,7 @@ ServiceStatus Service::ListSources(const v1::ListSourcesRequest& in, v1::ListSou
   std::vector<SourceState> sources = daemon_.Sources();
   std::ranges::sort(sources, {}, &SourceState::name);
   const auto fill = [&](uint64_t i, v1::Source& source) {
-    FillSource(sources[i], daemon_.fabric().get(), source);
+    FillSource(sources[i], daemon_.node_names(), source);
   };
   return FillPage(*list, 0, sources.size(), fill, *out.mutable_sources(), out);
 }

@@ -66,8 +66,8 @@ class Service {
     std::shared_ptr<const AnswerView> answer;
   };
   ServiceResult<std::shared_ptr<const AnswerView>> Answered();
-  template <typename Request>
-  ServiceResult<Paged> Page(const Request& request);
+  // `list` is a ReadListRequest; its error is returned.
+  ServiceResult<Paged> Page(ServiceResult<ListRequest> list);
   // Version of the snapshot in page tokens. Unlike Answer::version it is unique across restarts.
   uint64_t PageVersion(const AnswerView& answer) const { return began_ + answer.answer().version; }
   ServiceResult<std::shared_ptr<const AnswerView>> AnsweredWithTopology();
@@ -82,7 +82,7 @@ class Service {
   // Passes the registered jobs to the analysis and to the job file. With concurrent calls, the
   // newest state is passed last. Returns when the state is on disk, or after a second; GetHealth
   // reports the delay.
-  void TellAllocations();
+  void PublishAllocations();
 
   // Requires a topology.
   struct Neighbourhood;
@@ -91,7 +91,7 @@ class Service {
   std::vector<Allocation> Allocations(const Snapshot& snapshot) const;
 
   Daemon& daemon_;
-  std::mutex telling_;
+  std::mutex publish_mutex_;
   std::mutex reload_mutex_;
   std::string reload_problem_;
   const std::string version_;
@@ -105,24 +105,5 @@ class Service {
   EventLog events_;
   TrafficCounters traffic_;
 };
-
-template <typename Request>
-ServiceResult<Service::Paged> Service::Page(const Request& request) {
-  auto list = ReadListRequest(request);
-  if (!list) return tl::unexpected(list.error());
-  if (!list->token) {
-    auto answer = Answered();
-    if (!answer) return tl::unexpected(answer.error());
-    return Paged{.list = *std::move(list), .answer = *std::move(answer)};
-  }
-  const uint64_t version = list->token->version;
-  auto answer = version > began_ ? views_.Of(version - began_) : nullptr;
-  if (!answer) {
-    return Refuse(ServiceFault::kPageForgotten,
-                  "page_token: the snapshot of this list is no longer available; start again with "
-                  "the first page");
-  }
-  return Paged{.list = *std::move(list), .answer = std::move(answer)};
-}
 
 }  // namespace rocescope

@@ -97,16 +97,10 @@ bool SetField(const FieldDescriptor& field, const std::string& text, Message& re
 // Describes the valid values of a parameter.
 std::string ValuesOf(const FieldDescriptor& field) {
   if (field.enum_type() != nullptr) {
-    std::string names;
-    for (int i = 0; i < field.enum_type()->value_count(); ++i) {
-      names += (i > 0 ? ", " : "one of ") + field.enum_type()->value(i)->name();
-    }
-    return names;
+    return fmt::format("one of {}", fmt::join(EnumeratorNames(*field.enum_type()), ", "));
   }
-  if (field.message_type() == google::protobuf::Timestamp::descriptor()) {
-    return "a time such as 2026-01-31T12:00:00Z";
-  }
-  if (field.message_type() != nullptr) return "a duration such as 60s";
+  if (IsTimestamp(field)) return "a time such as 2026-01-31T12:00:00Z";
+  if (IsDuration(field)) return "a duration such as 60s";
   return field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL ? "true or false" : "a whole number";
 }
 

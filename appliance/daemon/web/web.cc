@@ -14,6 +14,7 @@
 #include "appliance/daemon/metrics/metrics.h"
 #include "appliance/daemon/web/json_api.h"
 #include "appliance/daemon/web/page_files.h"
+#include "base/hash.h"
 
 namespace rocescope {
 namespace {
@@ -23,16 +24,9 @@ constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-// FNV-1a hash for the ETag. Files of another build almost certainly have another hash, which
-// suffices here.
-uint64_t HashOf(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
 HttpResponse Serve(const PageFile& file, const HttpRequest& request) {
-  const std::string tag = fmt::format("\"{:016x}\"", HashOf(file.content));
+  // Files of another build almost certainly have another hash, which suffices here.
+  const std::string tag = fmt::format("\"{:016x}\"", HashText(file.content));
   HttpResponse response = {.content_type = std::string(file.content_type),
                            .headers = {{"ETag", tag},
                                        {"Cache-Control", "no-cache"},

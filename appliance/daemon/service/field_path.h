@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fields of protobuf messages by dotted names, and their values by reflection.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "appliance/daemon/service/service_error.h"
+
+namespace google::protobuf {
+class Descriptor;
+class FieldDescriptor;
+class Message;
+}  // namespace google::protobuf
+
+namespace rocescope {
+
+// Fields from a message to a value: `finding.place` has two.
+using FieldPath = std::vector<const google::protobuf::FieldDescriptor*>;
+
+// Numbers, booleans (0 and 1), enumerators, and nanoseconds of timestamps and durations are
+// numbers. long double holds every 64-bit integer.
+using FieldValue = std::variant<long double, std::string>;
+
+// Whether the field has values of its own: everything except messages that are neither timestamps
+// nor durations.
+bool IsValue(const google::protobuf::FieldDescriptor& field);
+
+// Resolves a dotted name such as "finding.place". `parameter` is the parameter in errors.
+ServiceResult<FieldPath> ResolvePath(std::string_view text,
+                                     const google::protobuf::Descriptor& type,
+                                     std::string_view parameter);
+
+// Returns whether `test` holds for any value at the end of the path. Values of unset fields do not
+// exist.
+bool AnyValue(const google::protobuf::Message& message, const FieldPath& path,
+              const std::function<bool(const FieldValue&)>& test);
+
+}  // namespace rocescope
