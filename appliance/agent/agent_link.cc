@@ -49,7 +49,7 @@ struct AgentLink::Parts {
   grpc::Status Connect();
   void Read(Stream& stream);
   void Send(Stream& stream);
-  v1::AgentMessage Pulse();
+  v1::AgentMessage Heartbeat();
   void Run();
   void Watch();
   bool Sleep(std::chrono::milliseconds time);
@@ -79,7 +79,7 @@ void AgentLink::Parts::Read(Stream& stream) {
     const Timestamp now = WallClock();
     const std::lock_guard lock(mutex);
     heard = Steady::now();
-    taken = message.taken();
+    taken = message.accepted_sequence();
     if (std::exchange(welcome, true)) {
       buffer.Take(taken);
     } else {
@@ -96,30 +96,29 @@ void AgentLink::Parts::Read(Stream& stream) {
   buffer.Wake();
 }
 
-v1::AgentMessage AgentLink::Parts::Pulse() {
+v1::AgentMessage AgentLink::Parts::Heartbeat() {
   const BatchBuffer::Counts counts = buffer.counts();
   v1::AgentMessage message;
-  v1::AgentPulse& pulse = *message.mutable_pulse();
+  v1::AgentHeartbeat& heartbeat = *message.mutable_heartbeat();
   const std::lock_guard lock(mutex);
-  pulse.set_lost_batches(counts.lost_batches);
-  pulse.set_lost_bytes(counts.lost_bytes);
-  pulse.set_discarded_batches(counts.discarded_batches);
-  pulse.set_paused_bytes(counts.paused_bytes);
-  pulse.set_log_lines(condition.log_lines);
-  pulse.set_log_lines_cut(condition.log_lines_cut);
+  heartbeat.set_lost_batches(counts.lost_batches);
+  heartbeat.set_lost_bytes(counts.lost_bytes);
+  heartbeat.set_discarded_batches(counts.discarded_batches);
+  heartbeat.set_buffered_bytes(counts.buffered_bytes);
+  heartbeat.set_log_lines(condition.log_lines);
+  heartbeat.set_dropped_log_lines(condition.log_lines_cut);
   // The appliance keeps at most this many problems of at most this length.
   constexpr int kMaxProblems = 20;
   constexpr size_t kLongestProblem = 256;
   for (const std::string& trouble : condition.problems) {
-    if (pulse.problems_size() == kMaxProblems) break;
-    pulse.add_problems(SendableText(trouble, kLongestProblem));
+    if (heartbeat.problems_size() == kMaxProblems) break;
+    heartbeat.add_problems(SendableText(trouble, kLongestProblem));
   }
   if (const auto offset = clock.Best()) {
-    pulse.set_has_clock(true);
-    pulse.set_clock_ahead_ns(offset->ahead.count());
-    pulse.set_clock_error_ns(offset->error.count());
+    heartbeat.set_clock_offset_ns(offset->ahead.count());
+    heartbeat.set_clock_uncertainty_ns(offset->error.count());
   }
-  pulse.set_now_ns(ToNanoseconds(WallClock()));
+  heartbeat.set_now_ns(ToNanoseconds(WallClock()));
   return message;
 }
 
@@ -153,7 +152,7 @@ void AgentLink::Parts::Send(Stream& stream) {
     const auto now = Steady::now();
     if (now >= pulse_due) {
       pulse_due = now + options.pulse;
-      if (!stream.Write(Pulse())) return;
+      if (!stream.Write(Heartbeat())) return;
     }
     if (bytes >= options.most_bytes_under_way) continue;
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(pulse_due - now);
@@ -182,7 +181,7 @@ grpc::Status AgentLink::Parts::Connect() {
   const auto stream = stub->Report(&call);
   v1::AgentMessage hello;
   hello.mutable_hello()->set_host(options.host);
-  hello.mutable_hello()->set_session(options.session);
+  hello.mutable_hello()->set_session_id(options.session);
   hello.mutable_hello()->set_version(options.version);
   stream->Write(hello);
   std::thread reader([&] { Read(*stream); });

@@ -23,7 +23,7 @@ constexpr Timestamp kNow = FromNanoseconds(1'700'000'000'000'000'000);
 v1::AgentHello Hello(const std::string& host, uint64_t session) {
   v1::AgentHello hello;
   hello.set_host(host);
-  hello.set_session(session);
+  hello.set_session_id(session);
   return hello;
 }
 
@@ -224,11 +224,10 @@ TEST(AgentIntake, AnEvictedAgentIsGone) {
 TEST(AgentIntake, PulsesReportTheAgentState) {
   Intake appliance;
   const auto host = appliance.Begin("a", 1);
-  v1::AgentPulse pulse;
+  v1::AgentHeartbeat pulse;
   pulse.set_lost_batches(3);
-  pulse.set_has_clock(true);
-  pulse.set_clock_ahead_ns(5'000'000);
-  pulse.set_clock_error_ns(1'000'000);
+  pulse.set_clock_offset_ns(5'000'000);
+  pulse.set_clock_uncertainty_ns(1'000'000);
   pulse.add_problems("cannot read");
   EXPECT_TRUE(appliance.intake.Hear(host.connection, pulse, kNow));
   EXPECT_EQ(appliance.intake.Agents().at(0).lost_batches, 3u);
@@ -236,11 +235,11 @@ TEST(AgentIntake, PulsesReportTheAgentState) {
   EXPECT_THAT(appliance.intake.Problems(kNow), ElementsAre("agent of a: cannot read"));
   appliance.Take(host.connection, 1);
   EXPECT_EQ(appliance.intake.Next()->clock_ahead, Duration(5'000'000));
-  pulse.set_clock_error_ns(6'000'000);
+  pulse.set_clock_uncertainty_ns(6'000'000);
   appliance.intake.Hear(host.connection, pulse, kNow);
   appliance.Take(host.connection, 2);
   EXPECT_EQ(appliance.intake.Next()->clock_ahead, Duration(0)) << "the offset is within its error";
-  pulse.set_clock_ahead_ns(INT64_MIN);
+  pulse.set_clock_offset_ns(INT64_MIN);
   appliance.intake.Hear(host.connection, pulse, kNow);
   EXPECT_EQ(appliance.intake.Agents().at(0).clock_ahead, std::nullopt);
 }
@@ -249,13 +248,13 @@ TEST(AgentIntake, PulsesReportTheAgentState) {
 TEST(AgentIntake, CapsImplausibleCounts) {
   Intake appliance;
   const auto host = appliance.Begin("a", 1);
-  v1::AgentPulse pulse;
+  v1::AgentHeartbeat pulse;
   pulse.set_lost_batches(UINT64_MAX);
   pulse.set_log_lines(uint64_t{1} << 40);
-  pulse.set_paused_bytes(uint64_t{1} << 63);
+  pulse.set_buffered_bytes(uint64_t{1} << 63);
   EXPECT_TRUE(appliance.intake.Hear(host.connection, pulse, kNow));
   const AgentState state = appliance.intake.Agents().at(0);
-  for (const uint64_t count : {state.lost_batches, state.log_lines, state.paused_bytes}) {
+  for (const uint64_t count : {state.lost_batches, state.log_lines, state.buffered_bytes}) {
     EXPECT_EQ(count, uint64_t{1} << 40);
   }
 }

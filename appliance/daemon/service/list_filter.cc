@@ -115,7 +115,7 @@ bool AnyValue(const Message& message, const FieldPath& path, size_t at,
     }
     return false;
   }
-  if (field.message_type() != nullptr && !reflection.HasField(message, &field)) return false;
+  if (field.has_presence() && !reflection.HasField(message, &field)) return false;
   return is_last ? test(SingleOf(message, field))
                  : AnyValue(reflection.GetMessage(message, &field), path, at + 1, test);
 }
