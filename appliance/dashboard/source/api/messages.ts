@@ -44,7 +44,7 @@ export type SourceKind =
 
 export interface DropCount {
   reason: string;
-  frames: Int64;
+  count: Int64;
   meaning: string;
 }
 
@@ -55,16 +55,16 @@ export interface Ledger {
   dropped: DropCount[];
 }
 
-export interface Port {
+export interface DpdkPort {
   name: string;
   driver: string;
-  received: Int64;
-  missed: Int64;
-  no_mbuf: Int64;
-  errors: Int64;
-  mbufs: number;
-  mbufs_in_use: number;
-  mbufs_peak: number;
+  received_frames: Int64;
+  missed_frames: Int64;
+  no_mbuf_frames: Int64;
+  error_frames: Int64;
+  mbuf_count: number;
+  used_mbuf_count: number;
+  peak_used_mbuf_count: number;
   counted: boolean;
   losses_counted: boolean;
 }
@@ -72,22 +72,22 @@ export interface Port {
 export interface HostAgent {
   host: string;
   version: string;
-  peer: string;
+  peer_address: string;
   connected: boolean;
   stopped: boolean;
   in_topology: boolean;
   last_message_time?: Timestamp;
-  sessions: Int64;
-  connections: Int64;
+  session_count: Int64;
+  connection_count: Int64;
   batches: Int64;
   bytes: Int64;
-  duplicates: Int64;
+  duplicate_batches: Int64;
   lost_batches: Int64;
   lost_bytes: Int64;
   discarded_batches: Int64;
   buffered_bytes: Int64;
   log_lines: Int64;
-  log_lines_cut: Int64;
+  dropped_log_lines: Int64;
   clock_offset?: Duration;
   clock_uncertainty?: Duration;
   problems: string[];
@@ -96,16 +96,16 @@ export interface HostAgent {
 export interface Source {
   name: string;
   kind: SourceKind;
-  listens: string[];
+  listen_addresses: string[];
   ledger?: Ledger;
   bytes: Int64;
-  missed: Int64;
+  missed_frames: Int64;
   records: Int64;
-  records_dropped: Int64;
-  flows_open: Int64;
+  dropped_records: Int64;
+  open_flow_count: Int64;
   last_arrival_time?: Timestamp;
   error: string;
-  ports: Port[];
+  dpdk_ports: DpdkPort[];
   problems: string[];
   agents: HostAgent[];
 }
@@ -123,9 +123,11 @@ export interface Problem {
   recommended_action: string;
 }
 
-export interface DoctorResponse {
+export interface ListProblemsResponse {
   snapshot?: SnapshotMetadata;
   problems: Problem[];
+  total_size: number;
+  next_page_token: string;
 }
 
 export type EventKind =
@@ -150,15 +152,15 @@ export interface Culprit {
   destination_qpn: number;
   bytes: Int64;
   share: number;
-  job: string;
-  rank: number;
+  job_id: string;
+  rank?: number;
 }
 
 export interface Reach {
-  jobs: number;
-  ranks: number;
-  gpus: number;
-  hosts: number;
+  job_count: number;
+  rank_count: number;
+  gpu_count: number;
+  host_count: number;
 }
 
 export interface Finding {
@@ -175,7 +177,7 @@ export interface Finding {
   alternatives: Suspect[];
   missing_telemetry: string[];
   culprits: Culprit[];
-  affected_jobs: string[];
+  affected_job_ids: string[];
   loop_ports: string[];
   symptoms: Suspect[];
   reach?: Reach;
@@ -198,7 +200,7 @@ export type JobIdentity =
   | "IDENTITY_WIRE";
 
 export interface Allocation {
-  id: Int64;
+  scheduler_job_id: Int64;
   name: string;
   user: string;
 }
@@ -220,20 +222,20 @@ export type ServiceLevelState =
   | "STATE_NO_DATA";
 
 export interface JobSummary {
-  id: string;
+  job_id: string;
   identity: JobIdentity;
   allocation?: Allocation;
-  ranks: number;
-  ranks_with_log: number;
-  hosts: number;
+  expected_rank_count: number;
+  logged_rank_count: number;
+  host_count: number;
   bytes: Int64;
   first_seen_time?: Timestamp;
   last_seen_time?: Timestamp;
   iteration_period?: Duration;
-  iterations: number;
-  collectives: CollectiveKind[];
+  iteration_count: number;
+  collective_kinds: CollectiveKind[];
   straggler: string;
-  findings: string[];
+  finding_sentences: string[];
   service_level_state: ServiceLevelState;
 }
 
@@ -256,7 +258,7 @@ export type RankSource =
 
 export interface RankQp {
   qpn: number;
-  peer_rank: number;
+  peer_rank?: number;
   candidate_peer_ranks: number[];
   source: RankSource;
   seen: boolean;
@@ -266,19 +268,19 @@ export interface RankQp {
 }
 
 export interface Rank {
-  rank: number;
+  rank?: number;
   host: string;
   process_id: Int64;
-  cuda_device: number;
-  gpu_bus_id: string;
+  cuda_device?: number;
+  gpu_pci_address: string;
   nics: string[];
   addresses: string[];
   queue_pairs: RankQp[];
 }
 
 export interface Edge {
-  source_rank: number;
-  destination_rank: number;
+  source_rank?: number;
+  destination_rank?: number;
   bytes: Int64;
   messages: Int64;
   control_bytes: Int64;
@@ -286,10 +288,10 @@ export interface Edge {
   source_qpns: number[];
   destination_qpns: number[];
   confidence: number;
-  missing: Int64;
-  retransmitted: Int64;
-  ce_marked: Int64;
-  cnps: Int64;
+  missing_packets: Int64;
+  retransmitted_packets: Int64;
+  ce_marked_packets: Int64;
+  cnp_packets: Int64;
   first_seen_time?: Timestamp;
   last_seen_time?: Timestamp;
   source_process: string;
@@ -303,7 +305,7 @@ export interface IterationPatternMember {
 }
 
 export interface Group {
-  members: number[];
+  member_indexes: number[];
 }
 
 export interface Collective {
@@ -313,14 +315,14 @@ export interface Collective {
   groups: Group[];
   offset?: Duration;
   duration?: Duration;
-  bytes: Int64;
+  payload_bytes: Int64;
 }
 
 export interface Straggler {
-  member: number;
+  member_index: number;
   delay?: Duration;
-  iterations: number;
-  total_iterations: number;
+  late_iteration_count: number;
+  total_iteration_count: number;
   start_time?: Timestamp;
   end_time?: Timestamp;
   confidence: number;
@@ -329,7 +331,7 @@ export interface Straggler {
 export interface IterationPattern {
   period?: Duration;
   strength: number;
-  iterations: number;
+  iteration_count: number;
   start_time?: Timestamp;
   end_time?: Timestamp;
   members: IterationPatternMember[];
@@ -338,12 +340,12 @@ export interface IterationPattern {
 }
 
 export interface Job {
-  id: string;
-  expected_ranks: number;
+  job_id: string;
+  expected_rank_count: number;
   ranks: Rank[];
   edges: Edge[];
   notes: string[];
-  ranks_with_log: number;
+  logged_rank_count: number;
   iteration_pattern?: IterationPattern;
   allocation?: Allocation;
   identity: JobIdentity;
@@ -356,12 +358,12 @@ export interface GetJobResponse {
 }
 
 export interface JobNode {
-  name: string;
-  gpus: number[];
+  node: string;
+  gpu_indexes: number[];
 }
 
 export interface RegisteredJob {
-  id: Int64;
+  scheduler_job_id: Int64;
   name: string;
   user: string;
   nodes: JobNode[];
@@ -369,11 +371,11 @@ export interface RegisteredJob {
   start_time?: Timestamp;
   end_time?: Timestamp;
   limit_time?: Timestamp;
-  observed_job_id: string;
+  job_id: string;
 }
 
 export interface ListRegisteredJobsResponse {
-  jobs: RegisteredJob[];
+  registered_jobs: RegisteredJob[];
   total_size: number;
   next_page_token: string;
 }
@@ -392,7 +394,7 @@ export interface TopologyNic {
 }
 
 export interface TopologyGpu {
-  number: number;
+  index: number;
   rail: number;
   nic: string;
 }
@@ -400,7 +402,7 @@ export interface TopologyGpu {
 export interface TopologyNode {
   name: string;
   tier: TopologyNodeTier;
-  pod: number;
+  pod?: number;
   nics: TopologyNic[];
   gpus: TopologyGpu[];
 }
@@ -424,21 +426,21 @@ export type LinkLoadSource =
 
 export interface LinkLoad {
   port: string;
-  utilization: number;
+  utilization?: number;
   source: LinkLoadSource;
   bytes: Int64;
-  ce_marked: Int64;
-  dropped: Int64;
+  ce_marked_packets: Int64;
+  dropped_packets: Int64;
   paused_duration?: Duration;
-  peak_bytes: Int64;
-  errors: Int64;
+  peak_queue_bytes?: Int64;
+  error_frames: Int64;
 }
 
 export interface ListLinkLoadsResponse {
   snapshot?: SnapshotMetadata;
   start_time?: Timestamp;
   end_time?: Timestamp;
-  loads: LinkLoad[];
+  link_loads: LinkLoad[];
   total_size: number;
   next_page_token: string;
 }
@@ -487,7 +489,7 @@ export interface PathInterval {
   state: PathIntervalState;
   probability: number;
   ports: string[];
-  candidates: Int64;
+  candidate_path_count: Int64;
   certain_ports: string[];
   shares: PortShare[];
   sources: PathIntervalSource[];
@@ -499,7 +501,7 @@ export interface PathInterval {
 }
 
 export interface FlowPath {
-  segment: number;
+  vni?: number;
   source: string;
   destination: string;
   destination_qpn: number;
@@ -519,7 +521,7 @@ export type HotspotSource =
   | "SOURCE_UNSPECIFIED"
   | "SOURCE_COUNTERS"
   | "SOURCE_INT"
-  | "SOURCE_MARKS"
+  | "SOURCE_CE_MARKS"
   | "SOURCE_INFERRED";
 
 export type HotspotCause =
@@ -532,29 +534,29 @@ export type HotspotCause =
   | "CAUSE_UNKNOWN";
 
 export interface LostTime {
-  job: string;
+  job_id: string;
   lost_duration?: Duration;
   ranks: number[];
 }
 
 export interface Hotspot {
   port: string;
-  priority: number;
+  priority?: number;
   start_time?: Timestamp;
   end_time?: Timestamp;
-  peak_bytes: Int64;
-  ce_marked: Int64;
-  dropped: Int64;
+  peak_queue_bytes?: Int64;
+  ce_marked_packets: Int64;
+  dropped_packets: Int64;
   paused_duration?: Duration;
   culprits: Culprit[];
   source: HotspotSource;
   cause: HotspotCause;
   bytes: Int64;
-  flows: number;
-  imbalance: number;
+  flow_count: number;
+  imbalance_ratio?: number;
   group_utilization: number;
-  group_links: number;
-  lost: LostTime[];
+  group_link_count: number;
+  lost_times: LostTime[];
 }
 
 export interface ListHotspotsResponse {
@@ -566,13 +568,13 @@ export interface ListHotspotsResponse {
 
 export interface NodeSwitches {
   node: string;
-  leaf: string[];
-  spine: string[];
-  core: string[];
+  leaf_switches: string[];
+  spine_switches: string[];
+  core_switches: string[];
 }
 
 export interface ListNodeSwitchesResponse {
-  nodes: NodeSwitches[];
+  node_switches: NodeSwitches[];
   total_size: number;
   next_page_token: string;
 }
@@ -592,7 +594,7 @@ export type PlacementReasonKind =
   | "KIND_FAULT"
   | "KIND_BUSY"
   | "KIND_PAUSED"
-  | "KIND_NOT_SEEN"
+  | "KIND_UNMONITORED"
   | "KIND_FAULT_ABOVE"
   | "KIND_BUSY_ABOVE";
 
@@ -600,8 +602,8 @@ export interface PlacementReason {
   kind: PlacementReasonKind;
   cost: number;
   place: string;
-  finding: string;
-  jobs: Int64[];
+  fault_kind: string;
+  scheduler_job_ids: Int64[];
   value: number;
   sentence: string;
 }
@@ -612,18 +614,18 @@ export interface CandidateNode {
   suitable: boolean;
   score: number;
   score_beyond_leaf: number;
-  gpus: number;
-  free_gpus: number;
-  rails: number;
-  healthy_rails: number;
-  monitored_rails: number;
+  gpu_count: number;
+  free_gpu_count: number;
+  rail_count: number;
+  healthy_rail_count: number;
+  monitored_rail_count: number;
   reasons: PlacementReason[];
   score_beyond_pod: number;
 }
 
 export interface Silence {
   node: string;
-  windows: number;
+  window_count: number;
 }
 
 export type DiagnosisCoverageObstacle =
@@ -634,33 +636,33 @@ export type DiagnosisCoverageObstacle =
   | "OBSTACLE_FEW_WINDOWS";
 
 export interface DiagnosisCoverage {
-  windows: Int64;
+  window_count: Int64;
   window_duration?: Duration;
-  switches: number;
-  nics: number;
-  gpus: number;
-  flows: Int64;
+  reporting_switch_count: number;
+  reporting_nic_count: number;
+  reporting_gpu_count: number;
+  flow_count: Int64;
   undetectable_kinds: string[];
-  total_switches: number;
-  total_nics: number;
-  total_gpus: number;
+  total_switch_count: number;
+  total_nic_count: number;
+  total_gpu_count: number;
   silences: Silence[];
   obstacle: DiagnosisCoverageObstacle;
-  addresses: number;
-  addresses_known: number;
+  address_count: number;
+  known_address_count: number;
   polling_interval?: Duration;
-  records_dropped: string;
+  dropped_records_note: string;
 }
 
 export interface RecommendNodesResponse {
   snapshot?: SnapshotMetadata;
-  chosen: string[];
+  chosen_nodes: string[];
   distance: RecommendNodesResponseDistance;
   leaf_groups: string[];
   score: number;
   sentence: string;
   suitable_count: number;
-  nodes: CandidateNode[];
+  candidates: CandidateNode[];
   coverage?: DiagnosisCoverage;
 }
 
@@ -697,11 +699,11 @@ export interface MetricDeviation {
 export interface Anomaly {
   kind: AnomalyKind;
   place: string;
-  priority: number;
+  priority?: number;
   start_time?: Timestamp;
   end_time?: Timestamp;
-  windows: number;
-  peers: number;
+  window_count: number;
+  peer_count: number;
   peak_time?: Timestamp;
   score: number;
   probability: number;
@@ -713,18 +715,18 @@ export interface PhaseChange {
   role: string;
   start_time?: Timestamp;
   end_time?: Timestamp;
-  entities: number;
-  total_entities: number;
+  changed_entity_count: number;
+  total_entity_count: number;
 }
 
 export interface AnomalyStatistics {
-  evaluated: Int64;
-  not_evaluated: Int64;
-  stable: Int64;
-  unstable: Int64;
-  shared: Int64;
-  refused: Int64;
-  fits: Int64;
+  evaluated_count: Int64;
+  unevaluated_count: Int64;
+  stable_count: Int64;
+  unstable_count: Int64;
+  shared_count: Int64;
+  refused_count: Int64;
+  fit_count: Int64;
 }
 
 export interface ListAnomaliesResponse {
@@ -744,11 +746,6 @@ export type ServiceLayer =
   | "SERVICE_LAYER_NIC"
   | "SERVICE_LAYER_FABRIC";
 
-export type ServiceIndicatorViolation =
-  | "VIOLATION_UNSPECIFIED"
-  | "VIOLATION_ABOVE"
-  | "VIOLATION_BELOW";
-
 export interface ServiceLevel {
   indicator: string;
   layer: ServiceLayer;
@@ -756,11 +753,16 @@ export interface ServiceLevel {
   state: ServiceLevelState;
   bound: number;
   bound_learnt: boolean;
-  last: number;
-  within_short: number;
-  within_long: number;
-  windows: number;
+  last_value: number;
+  short_window_ratio: number;
+  long_window_ratio: number;
+  window_count: number;
 }
+
+export type ServiceIndicatorViolation =
+  | "VIOLATION_UNSPECIFIED"
+  | "VIOLATION_ABOVE"
+  | "VIOLATION_BELOW";
 
 export interface ServiceIndicator {
   name: string;
@@ -768,25 +770,22 @@ export interface ServiceIndicator {
   unit: string;
   violation: ServiceIndicatorViolation;
   meaning: string;
-  met: Int64;
-  at_risk: Int64;
-  missed: Int64;
-  no_data: Int64;
+  met_count: Int64;
+  at_risk_count: Int64;
+  missed_count: Int64;
+  no_data_count: Int64;
   worst?: ServiceLevel;
 }
 
-export interface ServiceLevels {
-  objective: number;
-  short_windows: number;
-  long_windows: number;
-  indicators: ServiceIndicator[];
-  levels: ServiceLevel[];
-  levels_left_out: Int64;
-}
-
-export interface GetServiceLevelsResponse {
+export interface ListServiceLevelsResponse {
   snapshot?: SnapshotMetadata;
-  service_levels?: ServiceLevels;
+  service_levels: ServiceLevel[];
+  indicators: ServiceIndicator[];
+  objective: number;
+  short_window_count: number;
+  long_window_count: number;
+  total_size: number;
+  next_page_token: string;
 }
 
 export type DependencyQuestion =
@@ -826,10 +825,10 @@ export interface Dependency {
 }
 
 export interface DependencyCoverage {
-  flows: Int64;
-  known: Int64;
-  partly: Int64;
-  unclaimed: Int64;
+  flow_count: Int64;
+  known_flow_count: Int64;
+  partly_known_flow_count: Int64;
+  unclaimed_flow_count: Int64;
 }
 
 export interface GetDependenciesResponse {
@@ -845,15 +844,15 @@ export interface ListPastEventsResponse {
 
 export interface LinkPoint {
   start_time?: Timestamp;
-  mean_utilization: number;
-  max_utilization: number;
+  mean_utilization?: number;
+  max_utilization?: number;
   bytes: Int64;
-  ce_marked: Int64;
-  dropped: Int64;
+  ce_marked_packets: Int64;
+  dropped_packets: Int64;
   paused_duration?: Duration;
-  peak_bytes: Int64;
-  errors: Int64;
-  windows: number;
+  peak_queue_bytes?: Int64;
+  error_frames: Int64;
+  window_count: number;
 }
 
 export interface GetLinkHistoryResponse {
@@ -865,15 +864,15 @@ export interface GetLinkHistoryResponse {
 export interface JobPoint {
   start_time?: Timestamp;
   bytes: Int64;
-  iterations: number;
+  iteration_count: number;
   mean_iteration_period?: Duration;
-  findings: number;
+  finding_count: number;
   service_level_state: ServiceLevelState;
-  snapshots: number;
+  snapshot_count: number;
 }
 
 export interface GetJobHistoryResponse {
-  job: string;
+  job_id: string;
   step?: Duration;
   points: JobPoint[];
 }
