@@ -135,12 +135,12 @@ void AgentLink::Parts::Send(Stream& stream) {
   // Sequence and size of each batch that is sent but not acknowledged.
   std::deque<std::pair<uint64_t, uint64_t>> under_way;
   uint64_t bytes = 0;
-  Steady::time_point pulse_due = Steady::now();
+  Steady::time_point heartbeat_due = Steady::now();
   while (true) {
     {
       std::unique_lock lock(mutex);
       // Do not fill gRPC's buffers with batches that may have to be sent again.
-      changed.wait_until(lock, pulse_due, [&] {
+      changed.wait_until(lock, heartbeat_due, [&] {
         while (!under_way.empty() && under_way.front().first <= taken) {
           bytes -= under_way.front().second;
           under_way.pop_front();
@@ -150,12 +150,12 @@ void AgentLink::Parts::Send(Stream& stream) {
       if (broken || stop) return;
     }
     const auto now = Steady::now();
-    if (now >= pulse_due) {
-      pulse_due = now + options.pulse;
+    if (now >= heartbeat_due) {
+      heartbeat_due = now + options.heartbeat;
       if (!stream.Write(Heartbeat())) return;
     }
     if (bytes >= options.most_bytes_under_way) continue;
-    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(pulse_due - now);
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(heartbeat_due - now);
     const auto batch = buffer.After(sent, std::max(wait, std::chrono::milliseconds(1)));
     if (!batch) continue;
     v1::AgentMessage message;

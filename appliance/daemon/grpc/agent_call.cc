@@ -73,10 +73,10 @@ void AgentCall::Take() {
     batch_.reset(message_.release_batch());
     return TakeBatch();
   }
-  if (message_.has_heartbeat()) return TakePulse();
+  if (message_.has_heartbeat()) return TakeHeartbeat();
   if (!message_.has_goodbye()) {
     return Over({grpc::StatusCode::INVALID_ARGUMENT,
-                 "malformed message: expected a batch, a pulse or a goodbye"});
+                 "malformed message: expected a batch, a heartbeat or a goodbye"});
   }
   left_ = true;
   ReadAtPace();
@@ -119,7 +119,7 @@ void AgentCall::TakeBatch() {
   }
 }
 
-void AgentCall::TakePulse() {
+void AgentCall::TakeHeartbeat() {
   const Timestamp now = WallClock();
   if (!intake_.Hear(connection_, message_.heartbeat(), now)) return Replaced();
   Say(std::nullopt, message_.heartbeat().now_ns(), ToNanoseconds(now));

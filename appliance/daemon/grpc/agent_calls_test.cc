@@ -72,7 +72,7 @@ class Listener {
             .host = "gpu-7",
             .version = "1.2.3",
             .session = 42,
-            .pulse = milliseconds(20),
+            .heartbeat = milliseconds(20),
             .first_wait = milliseconds(5),
             .longest_wait = milliseconds(20),
             .notify = [](Severity, const std::string&) {}};
@@ -200,7 +200,7 @@ TEST(AgentCalls, LimitTheRateOfAnAgent) {
   EXPECT_GT(std::chrono::steady_clock::now() - begin, milliseconds(500));
 }
 
-TEST(AgentCalls, PulsesMeasureTheClockOffset) {
+TEST(AgentCalls, HeartbeatsMeasureTheClockOffset) {
   Listener daemon;
   BatchBuffer buffer(1 << 20);
   const AgentLink link(daemon.Options(), buffer);
@@ -278,12 +278,12 @@ TEST(AgentCalls, NewestSessionOfAHostReplacesOthers) {
   Client second(daemon.Options());
   second.Say(Client::Hello("a", 2));
   EXPECT_NE(second.Hear(), std::nullopt);
-  v1::AgentMessage pulse;
-  pulse.mutable_heartbeat()->set_now_ns(1);
-  first.Say(pulse);
+  v1::AgentMessage heartbeat;
+  heartbeat.mutable_heartbeat()->set_now_ns(1);
+  first.Say(heartbeat);
   EXPECT_EQ(first.Hear(), std::nullopt);
   EXPECT_EQ(first.End().error_code(), grpc::StatusCode::ABORTED);
-  second.Say(pulse);
+  second.Say(heartbeat);
   EXPECT_EQ(second.Hear()->echo_ns(), 1);
 }
 

@@ -189,30 +189,30 @@ AgentIntake::Taking AgentIntake::Take(uint64_t connection, std::unique_ptr<v1::A
   return Taking::kTaken;
 }
 
-bool AgentIntake::Hear(uint64_t connection, const v1::AgentHeartbeat& pulse, Timestamp now) {
+bool AgentIntake::Hear(uint64_t connection, const v1::AgentHeartbeat& heartbeat, Timestamp now) {
   const std::lock_guard lock(mutex_);
   Agent* const agent = Find(connection);
   if (agent == nullptr) return false;
   Heard(*agent, now);
   AgentState& state = agent->state;
-  state.lost_batches = Believable(pulse.lost_batches());
-  state.lost_bytes = Believable(pulse.lost_bytes());
-  state.discarded_batches = Believable(pulse.discarded_batches());
-  state.buffered_bytes = Believable(pulse.buffered_bytes());
-  state.log_lines = Believable(pulse.log_lines());
-  state.log_lines_cut = Believable(pulse.dropped_log_lines());
+  state.lost_batches = Believable(heartbeat.lost_batches());
+  state.lost_bytes = Believable(heartbeat.lost_bytes());
+  state.discarded_batches = Believable(heartbeat.discarded_batches());
+  state.buffered_bytes = Believable(heartbeat.buffered_bytes());
+  state.log_lines = Believable(heartbeat.log_lines());
+  state.log_lines_cut = Believable(heartbeat.dropped_log_lines());
   // Clock offsets above a century are invalid and would overflow sums.
   constexpr Duration kMost = std::chrono::hours(24 * 36'525);
-  const Duration ahead(pulse.clock_offset_ns());
-  const Duration error(pulse.clock_uncertainty_ns());
+  const Duration ahead(heartbeat.clock_offset_ns());
+  const Duration error(heartbeat.clock_uncertainty_ns());
   state.clock_ahead.reset();
-  if (pulse.has_clock_offset_ns() && pulse.has_clock_uncertainty_ns() && ahead > -kMost &&
+  if (heartbeat.has_clock_offset_ns() && heartbeat.has_clock_uncertainty_ns() && ahead > -kMost &&
       ahead < kMost && error >= Duration(0) && error < kMost) {
     state.clock_ahead = ahead;
     state.clock_error = error;
   }
   state.problems.clear();
-  for (const std::string& trouble : pulse.problems()) {
+  for (const std::string& trouble : heartbeat.problems()) {
     if (state.problems.size() >= kMaxProblems) break;
     state.problems.push_back(trouble.substr(0, kLongestProblem));
   }

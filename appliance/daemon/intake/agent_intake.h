@@ -93,7 +93,7 @@ class AgentIntake {
   Taking Take(uint64_t connection, std::unique_ptr<v1::AgentBatch>& batch, size_t bytes,
               Timestamp now, uint64_t& taken);
   // Returns false for kOver.
-  bool Hear(uint64_t connection, const v1::AgentHeartbeat& pulse, Timestamp now);
+  bool Hear(uint64_t connection, const v1::AgentHeartbeat& heartbeat, Timestamp now);
   // Ends the connection. `said_so`: the agent announced its end.
   void End(uint64_t connection, bool said_so, Timestamp now);
 
