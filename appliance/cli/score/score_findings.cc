@@ -260,7 +260,7 @@ void FindingScorer::AddRest(const std::vector<Match>& matches) {
     const bool showed = IsOfVisible(Finding(match), Fault(match));
     if (showed && !match.place) continue;
     is_spoken_for_[match.finding] = true;
-    if (showed) score_.set_further(score_.further() + 1);
+    if (showed) score_.set_further_count(score_.further_count() + 1);
   }
   for (int i = 0; i < report_.findings_size(); ++i) {
     if (is_spoken_for_[i]) continue;

@@ -197,7 +197,7 @@ TEST_F(ScoreFindingsTest, TheBestMatchCountsInsteadOfTheMostConfidentFinding) {
   Finding("bit_errors", kLink, 0.9);
   const v1::FindingScore score = Score();
   EXPECT_TRUE(score.faults(0).kind_right() && score.faults(0).place_right());
-  EXPECT_EQ(score.further(), 1u);
+  EXPECT_EQ(score.further_count(), 1u);
   ASSERT_EQ(score.false_findings_size(), 1);
   EXPECT_EQ(score.false_findings(0).place(), "leaf7:E1-spine0:E9");
 }

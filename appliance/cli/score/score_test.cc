@@ -329,7 +329,7 @@ TEST_F(ScoreTest, ATableListsMissedThresholds) {
   EXPECT_FALSE(two_tiers.all_hold);
   EXPECT_THAT(two_tiers.text, HasSubstr("98.90 !"));
   EXPECT_THAT(two_tiers.text, HasSubstr("path is 98.900 %; the threshold is at least 99.00 %"));
-  score.set_switch_tiers(3);  // for which 95 % are sufficient
+  score.set_switch_tier_count(3);  // for which 95 % are sufficient
   EXPECT_TRUE(RenderScores(std::span(&score, 1)).all_hold);
 }
 
