@@ -13,6 +13,6 @@ inline constexpr double kAboveCounts = 0.5;
 // Link utilisation from 0 to 1; only the part above this is a cost.
 inline constexpr double kBusyFrom = 0.5;
 // Cost of a node without telemetry: less than the cost of any known fault.
-inline constexpr double kNotSeenCost = 0.02;
+inline constexpr double kUnmonitoredCost = 0.02;
 
 }  // namespace rocescope

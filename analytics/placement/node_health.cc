@@ -259,8 +259,8 @@ void NodeHealth::Fill(NodeRank& rank) const {
   }
   if (rank.monitored_rails < rank.rails) {
     rank.reasons.push_back(
-        {.kind = PlacementReasonKind::kNotSeen,
-         .cost = kNotSeenCost,
+        {.kind = PlacementReasonKind::kUnmonitored,
+         .cost = kUnmonitoredCost,
          .sentence = fmt::format("no telemetry about the load of {} of its {} links",
                                  rank.rails - rank.monitored_rails, rank.rails)});
   }

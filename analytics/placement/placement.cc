@@ -19,9 +19,9 @@ namespace {
 
 using topology::NodeIndex;
 
-constexpr std::array<std::string_view, 9> kReasonNames = {"in_use",   "too_few_gpus", "no_link",
-                                                          "fault",    "busy",         "paused",
-                                                          "not_seen", "fault_above",  "busy_above"};
+constexpr std::array<std::string_view, 9> kReasonNames = {
+    "in_use", "too_few_gpus", "no_link",     "fault",     "busy",
+    "paused", "unmonitored",  "fault_above", "busy_above"};
 constexpr std::array<std::string_view, 5> kDistanceNames = {"", "node", "leaf", "pod", "fabric"};
 
 // Everything that jobs occupy on a node.

@@ -43,13 +43,13 @@ enum class PlacementReasonKind : uint8_t {
   kTooFewGpus,
   kNoLink,  // a rail that other hosts have has no link
   kFault,
-  kBusy,        // a link has little capacity left
-  kPaused,      // a link has little capacity left, mostly because of PFC pauses
-  kNotSeen,     // no telemetry about the load of a link: its state is unknown
-  kFaultAbove,  // above its leaves: irrelevant for a job within one leaf group
+  kBusy,         // a link has little capacity left
+  kPaused,       // a link has little capacity left, mostly because of PFC pauses
+  kUnmonitored,  // no telemetry about the load of a link: its state is unknown
+  kFaultAbove,   // above its leaves: irrelevant for a job within one leaf group
   kBusyAbove,
 };
-// "in_use", "too_few_gpus", "no_link", "fault", "busy", "paused", "not_seen", "fault_above",
+// "in_use", "too_few_gpus", "no_link", "fault", "busy", "paused", "unmonitored", "fault_above",
 // "busy_above".
 std::string_view NameOf(PlacementReasonKind kind);
 

@@ -264,7 +264,7 @@ TEST_F(PlacementTest, NodesWithoutTelemetryAreNotConsideredHealthy) {
   const NodeRank& rank = RankOf(placement, "host0");
   EXPECT_EQ(rank.monitored_rails, 1u);
   EXPECT_TRUE(rank.suits);
-  EXPECT_EQ(rank.reasons[0].kind, PlacementReasonKind::kNotSeen);
+  EXPECT_EQ(rank.reasons[0].kind, PlacementReasonKind::kUnmonitored);
   EXPECT_EQ(placement.nodes.back().node, Node("host0")) << "others are known to be healthy";
 }
 

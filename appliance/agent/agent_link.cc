@@ -49,7 +49,7 @@ struct AgentLink::Parts {
   grpc::Status Connect();
   void Read(Stream& stream);
   void Send(Stream& stream);
-  v1::AgentMessage Pulse();
+  v1::AgentMessage Heartbeat();
   void Run();
   void Watch();
   bool Sleep(std::chrono::milliseconds time);
@@ -79,7 +79,7 @@ void AgentLink::Parts::Read(Stream& stream) {
     const Timestamp now = WallClock();
     const std::lock_guard lock(mutex);
     heard = Steady::now();
-    taken = message.taken();
+    taken = message.accepted_sequence();
     if (std::exchange(welcome, true)) {
       buffer.Take(taken);
     } else {
@@ -96,30 +96,29 @@ void AgentLink::Parts::Read(Stream& stream) {
   buffer.Wake();
 }
 
-v1::AgentMessage AgentLink::Parts::Pulse() {
+v1::AgentMessage AgentLink::Parts::Heartbeat() {
   const BatchBuffer::Counts counts = buffer.counts();
   v1::AgentMessage message;
-  v1::AgentPulse& pulse = *message.mutable_pulse();
+  v1::AgentHeartbeat& heartbeat = *message.mutable_heartbeat();
   const std::lock_guard lock(mutex);
-  pulse.set_lost_batches(counts.lost_batches);
-  pulse.set_lost_bytes(counts.lost_bytes);
-  pulse.set_discarded_batches(counts.discarded_batches);
-  pulse.set_paused_bytes(counts.paused_bytes);
-  pulse.set_log_lines(condition.log_lines);
-  pulse.set_log_lines_cut(condition.log_lines_cut);
+  heartbeat.set_lost_batches(counts.lost_batches);
+  heartbeat.set_lost_bytes(counts.lost_bytes);
+  heartbeat.set_discarded_batches(counts.discarded_batches);
+  heartbeat.set_buffered_bytes(counts.buffered_bytes);
+  heartbeat.set_log_lines(condition.log_lines);
+  heartbeat.set_dropped_log_lines(condition.log_lines_cut);
   // The appliance keeps at most this many problems of at most this length.
   constexpr int kMaxProblems = 20;
   constexpr size_t kLongestProblem = 256;
   for (const std::string& trouble : condition.problems) {
-    if (pulse.problems_size() == kMaxProblems) break;
-    pulse.add_problems(SendableText(trouble, kLongestProblem));
+    if (heartbeat.problems_size() == kMaxProblems) break;
+    heartbeat.add_problems(SendableText(trouble, kLongestProblem));
   }
   if (const auto offset = clock.Best()) {
-    pulse.set_has_clock(true);
-    pulse.set_clock_ahead_ns(offset->ahead.count());
-    pulse.set_clock_error_ns(offset->error.count());
+    heartbeat.set_clock_offset_ns(offset->ahead.count());
+    heartbeat.set_clock_uncertainty_ns(offset->error.count());
   }
-  pulse.set_now_ns(ToNanoseconds(WallClock()));
+  heartbeat.set_now_ns(ToNanoseconds(WallClock()));
   return message;
 }
 
@@ -136,12 +135,12 @@ void AgentLink::Parts::Send(Stream& stream) {
   // Sequence and size of each batch that is sent but not acknowledged.
   std::deque<std::pair<uint64_t, uint64_t>> under_way;
   uint64_t bytes = 0;
-  Steady::time_point pulse_due = Steady::now();
+  Steady::time_point heartbeat_due = Steady::now();
   while (true) {
     {
       std::unique_lock lock(mutex);
       // Do not fill gRPC's buffers with batches that may have to be sent again.
-      changed.wait_until(lock, pulse_due, [&] {
+      changed.wait_until(lock, heartbeat_due, [&] {
         while (!under_way.empty() && under_way.front().first <= taken) {
           bytes -= under_way.front().second;
           under_way.pop_front();
@@ -151,12 +150,12 @@ void AgentLink::Parts::Send(Stream& stream) {
       if (broken || stop) return;
     }
     const auto now = Steady::now();
-    if (now >= pulse_due) {
-      pulse_due = now + options.pulse;
-      if (!stream.Write(Pulse())) return;
+    if (now >= heartbeat_due) {
+      heartbeat_due = now + options.heartbeat;
+      if (!stream.Write(Heartbeat())) return;
     }
     if (bytes >= options.most_bytes_under_way) continue;
-    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(pulse_due - now);
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(heartbeat_due - now);
     const auto batch = buffer.After(sent, std::max(wait, std::chrono::milliseconds(1)));
     if (!batch) continue;
     v1::AgentMessage message;
@@ -182,7 +181,7 @@ grpc::Status AgentLink::Parts::Connect() {
   const auto stream = stub->Report(&call);
   v1::AgentMessage hello;
   hello.mutable_hello()->set_host(options.host);
-  hello.mutable_hello()->set_session(options.session);
+  hello.mutable_hello()->set_session_id(options.session);
   hello.mutable_hello()->set_version(options.version);
   stream->Write(hello);
   std::thread reader([&] { Read(*stream); });

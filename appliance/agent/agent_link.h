@@ -32,7 +32,7 @@ class AgentLink {
     std::string host;
     std::string version;
     uint64_t session = 0;
-    std::chrono::milliseconds pulse{2000};
+    std::chrono::milliseconds heartbeat{2000};
     std::chrono::milliseconds patience{15'000};  // without a message from the appliance
     std::chrono::milliseconds first_wait{250};   // backoff before the first retry; doubles
     std::chrono::milliseconds longest_wait{30'000};

@@ -29,19 +29,19 @@ void BatchBuffer::Append(BatchKind kind, std::string bytes) {
   if (IsState(kind)) {  // replaces the previous state, acknowledged or not
     const auto before = std::ranges::find(batches_, kind, &HeldBatch::kind);
     if (before != batches_.end()) {
-      counts_.paused_bytes -= WeightOf(*before);
+      counts_.buffered_bytes -= WeightOf(*before);
       batches_.erase(before);
     }
   }
   batches_.push_back({.sequence = ++last_, .kind = kind, .bytes = std::move(bytes)});
-  counts_.paused_bytes += WeightOf(batches_.back());
+  counts_.buffered_bytes += WeightOf(batches_.back());
   MakeRoom();
   changed_.notify_all();
 }
 
 // Counters go first because old readings are worth least. Logs go later because they identify jobs.
 void BatchBuffer::MakeRoom() {
-  while (counts_.paused_bytes > most_bytes_ && batches_.size() > 1) {
+  while (counts_.buffered_bytes > most_bytes_ && batches_.size() > 1) {
     if (DropOldest([](BatchKind kind) { return kind == BatchKind::kCounters; })) continue;
     if (DropOldest([](BatchKind kind) { return kind == BatchKind::kLogs; })) continue;
     if (!DropOldest([](BatchKind kind) { return kind != BatchKind::kMark; })) return;
@@ -65,7 +65,7 @@ void BatchBuffer::Drop(std::deque<HeldBatch>::iterator batch) {
   } else {
     ++counts_.discarded_batches;
   }
-  counts_.paused_bytes -= WeightOf(*batch);
+  counts_.buffered_bytes -= WeightOf(*batch);
   batches_.erase(batch);
 }
 
@@ -81,7 +81,7 @@ void BatchBuffer::Take(uint64_t taken) {
   counts_.taken = std::min(taken, last_);
   std::erase_if(batches_, [&](const HeldBatch& batch) {
     const bool goes = batch.kind == BatchKind::kCounters && batch.sequence <= counts_.taken;
-    if (goes) counts_.paused_bytes -= WeightOf(batch);
+    if (goes) counts_.buffered_bytes -= WeightOf(batch);
     return goes;
   });
   changed_.notify_all();

@@ -42,7 +42,7 @@ class BatchBuffer {
     // Evicted afterwards: a restarted appliance will not get them again.
     uint64_t discarded_batches = 0;
     uint64_t too_large = 0;  // lost batches that were larger than kLargest
-    uint64_t paused_bytes = 0;
+    uint64_t buffered_bytes = 0;
     uint64_t taken = 0;  // highest acknowledged sequence
   };
 

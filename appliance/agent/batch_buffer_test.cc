@@ -74,7 +74,7 @@ TEST(BatchBuffer, EvictsOldestCountersFirst) {
               ElementsAre(content('d'), content('e'), content('g'), content('h')));
   EXPECT_EQ(buffer.counts().lost_batches, 4u);
   EXPECT_EQ(buffer.counts().lost_bytes, 400u);
-  EXPECT_LE(buffer.counts().paused_bytes, 4 * 164u);
+  EXPECT_LE(buffer.counts().buffered_bytes, 4 * 164u);
 }
 
 TEST(BatchBuffer, AcknowledgedBatchesAreForgottenNotLost) {

@@ -31,7 +31,7 @@ constexpr std::chrono::milliseconds kPatience{2000};
 
 void Fill(const RdmaDeviceState& device, v1::RdmaDevice& out) {
   out.set_name(device.name);
-  out.set_pci(device.pci);
+  out.set_pci_address(device.pci);
   out.set_firmware(device.firmware);
   out.set_board(device.board);
   out.set_node_guid(device.node_guid);
@@ -105,7 +105,7 @@ void AddEthtool(const std::string& interface, const std::string& name,
     if (counters == nullptr || priority != one.priority) {
       priority = one.priority;
       counters = &AddNic(name, batch);
-      if (!of_all) counters->set_priority(one.priority + 1u);
+      if (!of_all) counters->set_priority(static_cast<uint32_t>(one.priority));
     }
     Add(one.value, *counters);
   }
@@ -185,7 +185,7 @@ bool Collector::ReadLogs(Timestamp wall) {
   };
   const bool all = tail_.Look(wall, [&](const LogTail::Piece& piece) {
     v1::LogLines& lines = *batch.add_logs();
-    lines.set_log(piece.log);
+    lines.set_log_id(piece.log);
     lines.set_path(std::string(piece.path));
     lines.set_text(std::string(piece.text));
     bytes += piece.text.size() + piece.path.size();
@@ -216,8 +216,8 @@ void Collector::TellState(Timestamp wall) {
   }
   for (const GpuInformation& gpu : ReadGpus(config_.root)) {
     v1::GpuDevice& one = *inventory.add_gpus();
-    one.set_minor(gpu.minor);
-    one.set_pci(gpu.pci);
+    one.set_minor_number(gpu.minor);
+    one.set_pci_address(gpu.pci);
     one.set_uuid(gpu.uuid);
     one.set_model(gpu.model);
   }
@@ -272,13 +272,10 @@ void Collector::TellProcesses(const std::vector<RdmaQueuePair>& queue_pairs, Tim
     v1::HostProcess& one = *processes.add_processes();
     one.set_process_id(process_id);
     one.set_command(std::string(command));
-    one.set_slurm_job_id(environment->slurm_job_id.value_or(0));
-    const auto number = [](std::optional<uint32_t> value) {
-      return value ? static_cast<int64_t>(*value) : int64_t{-1};
-    };
-    one.set_rank(number(environment->rank));
-    one.set_local_rank(number(environment->local_rank));
-    one.set_world_size(number(environment->world_size));
+    one.set_scheduler_job_id(environment->slurm_job_id.value_or(0));
+    if (environment->rank) one.set_rank(*environment->rank);
+    if (environment->local_rank) one.set_local_rank(*environment->local_rank);
+    if (environment->world_size) one.set_world_size(*environment->world_size);
     one.set_visible_gpus(environment->visible_gpus);
   }
   process_problem_ =
@@ -378,10 +375,10 @@ void Collector::ReadMetrics(const std::string& text, Timestamp wall) {
       bytes += counters.port().size();
     }
     if (record->entity.index != CounterEntity::kNoIndex) {
-      counters.set_index(record->entity.index + 1);
+      counters.set_gpu_index(record->entity.index);
     }
     if (record->entity.priority != CounterEntity::kAllPriorities) {
-      counters.set_priority(record->entity.priority + 1u);
+      counters.set_priority(record->entity.priority);
     }
     if (sample.time_ms) counters.set_event_ns(*sample.time_ms * 1'000'000);
     Add({.metric = record->metric, .value = record->value}, counters);

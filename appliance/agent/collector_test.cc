@@ -89,8 +89,8 @@ TEST_F(CollectorTest, ReportsStatesWhenTheyChange) {
   EXPECT_EQ(first[0].inventory().devices(0).ports(0).addresses(0), "192.0.2.11");
   const v1::HostProcess& process = first[1].processes().processes(0);
   EXPECT_EQ(process.rank(), 2);
-  EXPECT_EQ(process.local_rank(), -1);
-  EXPECT_EQ(process.slurm_job_id(), 77u);
+  EXPECT_FALSE(process.has_local_rank());
+  EXPECT_EQ(process.scheduler_job_id(), 77u);
   EXPECT_EQ(process.command(), "python");
   const v1::QueuePairGroup& group = first[2].queue_pairs().groups(0);
   EXPECT_EQ(group.command(), "python");
@@ -193,7 +193,7 @@ TEST_F(CollectorTest, ReportsProgramMetricsAsThisHosts) {
   ASSERT_EQ(batches.size(), 1u);
   ASSERT_EQ(batches[0].counters_size(), 1) << "a host reports no switch counters";
   EXPECT_EQ(batches[0].counters(0).kind(), "gpu");
-  EXPECT_EQ(batches[0].counters(0).index(), 4u) << "the wire value is the index plus one";
+  EXPECT_EQ(batches[0].counters(0).gpu_index(), 3u);
   EXPECT_THAT(batches[0].counters(0).metrics(), ElementsAre("gpu_utilisation"));
   EXPECT_THAT(collector_->Problems(), ElementsAre(HasSubstr("none.prom")));
 }

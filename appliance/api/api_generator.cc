@@ -252,9 +252,7 @@ class OpenApi {
       if (field.is_repeated()) schema = {{"type", "array"}, {"items", std::move(schema)}};
       Describe(CommentOf(field), schema);
       properties[field.name()] = std::move(schema);
-      const bool may_lack =
-          field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field.is_repeated();
-      if (!may_lack) required.push_back(field.name());
+      if (!field.has_presence()) required.push_back(field.name());
     }
     Json schema = {{"type", "object"}, {"properties", std::move(properties)}};
     if (!required.empty()) schema["required"] = std::move(required);
@@ -347,8 +345,8 @@ class TypeScript {
       const bool is_message = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
       if (field.enum_type() != nullptr) Add(*field.enum_type());
       if (is_message && !IsTimestamp(field) && !IsDuration(field)) Add(*field.message_type());
-      own += "  " + field.name() + (is_message && !field.is_repeated() ? "?: " : ": ") +
-             TypeOf(field) + (field.is_repeated() ? "[];\n" : ";\n");
+      own += "  " + field.name() + (field.has_presence() ? "?: " : ": ") + TypeOf(field) +
+             (field.is_repeated() ? "[];\n" : ";\n");
     }
     text_ += own + "}\n";
   }

@@ -98,8 +98,8 @@ class AgentAndAppliance(unittest.TestCase):
 
     def ranks(self):
         jobs = self.ask("jobs").get("jobs", [])
-        return [rank["rank"] for job in jobs
-                for rank in self.ask(f"jobs/{job['id']}").get("job", {}).get("ranks", [])]
+        return [rank.get("rank") for job in jobs
+                for rank in self.ask(f"jobs/{job['job_id']}").get("job", {}).get("ranks", [])]
 
     def host(self):
         agents = [agent for source in self.ask("sources")["sources"] for agent in source["agents"]]

@@ -40,14 +40,14 @@ class Capture(CommandLine):
         replayed = self.report(path)
         captured = json.loads(
             self.capture(f"--vdev 'net_pcap0,rx_pcap={path}'", "-o", "json").stdout)
-        port, = captured.pop("ports")
-        self.assertGreater(port["mbufs"], 2 * port["mbufs_peak"])
-        self.assertGreaterEqual(port.pop("mbufs_peak"), port["mbufs_in_use"])
-        self.assertEqual({key: port[key] for key in port if key != "mbufs"},
+        port, = captured.pop("dpdk_ports")
+        self.assertGreater(port["mbuf_count"], 2 * port["peak_used_mbuf_count"])
+        self.assertGreaterEqual(port.pop("peak_used_mbuf_count"), port["used_mbuf_count"])
+        self.assertEqual({key: port[key] for key in port if key != "mbuf_count"},
                          {"name": "net_pcap0", "driver": "net_pcap", "counted": True,
-                          "losses_counted": True, "received": "2500", "missed": "0", "no_mbuf": "0", "errors": "0",
-                          "mbufs_in_use": 0})
-        self.assertEqual(replayed.pop("ports"), [])
+                          "losses_counted": True, "received_frames": "2500", "missed_frames": "0", "no_mbuf_frames": "0", "error_frames": "0",
+                          "used_mbuf_count": 0})
+        self.assertEqual(replayed.pop("dpdk_ports"), [])
         self.assertEqual(captured, replayed)
         self.assertEqual(captured["ledger"]["received"], "2500")
 
@@ -126,7 +126,7 @@ class Capture(CommandLine):
             received, *others = (int(word.replace(",", "")) for word in line)
             self.assertEqual(received, sum(others))
         report = json.loads(run.stdout)
-        self.assertEqual(report["ledger"]["received"], report["ports"][0]["received"])
+        self.assertEqual(report["ledger"]["received"], report["dpdk_ports"][0]["received_frames"])
 
     def test_two_lcores_account_for_all_that_one_does(self):
         path = self.file("net_pcap0.pcap", microseconds(2500))
@@ -136,7 +136,7 @@ class Capture(CommandLine):
             eal = EAL.replace("-l 0", lcores)
             run = self.run_it("capture", "--eal", f"{eal} {device}", "-o", "json", expect=SUCCESS)
             reports.append(json.loads(run.stdout))
-            reports[-1].pop("ports")
+            reports[-1].pop("dpdk_ports")
         self.assertEqual(*reports)
 
     def test_ports_that_spread_alike_do_so_by_their_hash(self):
@@ -149,7 +149,7 @@ class Capture(CommandLine):
                           "--spread", "rss", "--seconds", "0.3", "-o", "json", expect=SUCCESS)
         report = json.loads(run.stdout)
         self.assertEqual(int(report["ledger"]["received"]),
-                         sum(int(port["received"]) for port in report["ports"]))
+                         sum(int(port["received_frames"]) for port in report["dpdk_ports"]))
 
     def test_ends_with_its_report_at_a_signal(self):
         for number in (signal.SIGINT, signal.SIGTERM):

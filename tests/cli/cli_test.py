@@ -214,7 +214,7 @@ class Replay(CommandLine):
 
     def test_says_that_frames_were_cut_too_short(self):
         report = self.cut_at(60)
-        self.assertEqual((report["totals"]["cut_frames"], report["coverage"]["cut_at"]), ("3", 60))
+        self.assertEqual((report["totals"]["truncated_frames"], report["coverage"]["longest_truncated_frame_bytes"]), ("3", 60))
         self.assertIn("3 of 3 frames were truncated at 60 bytes: capture at least 96", report["notes"][0])
 
     def test_says_when_the_captures_were_taken_if_the_filters_leave_nothing(self):

@@ -105,7 +105,7 @@ class Interface(unittest.TestCase):
 
     def send(self):
         """Sends mirrored packets of several flows and sFlow, alternating."""
-        host, port = self.sources()["udp"]["listens"][0].split(":")
+        host, port = self.sources()["udp"]["listen_addresses"][0].split(":")
         with (socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as wire,
               socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as agent):
             wire.bind((self.switch, 0))
@@ -123,7 +123,7 @@ class Interface(unittest.TestCase):
             self.assertLess(time.monotonic(), until, source)
             time.sleep(0.1)
         ledger = source["ledger"]
-        return int(ledger["received"]), int(ledger["decoded"]), ledger["dropped"], source["missed"]
+        return int(ledger["received"]), int(ledger["decoded"]), ledger["dropped"], source["missed_frames"]
 
     def end(self, run):
         run.send_signal(signal.SIGTERM)
@@ -174,7 +174,7 @@ class Interface(unittest.TestCase):
             while not self.sources()[self.mirror]["error"]:
                 self.assertLess(time.monotonic(), until)
                 time.sleep(0.1)
-            complaints = [(one["kind"], one["place"]) for one in self.ask("doctor")["problems"]]
+            complaints = [(one["kind"], one["place"]) for one in self.ask("problems")["problems"]]
             self.assertIn(("source_ended", self.mirror), complaints)
             run.send_signal(signal.SIGTERM)
             run.communicate(timeout=50)

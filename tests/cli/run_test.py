@@ -211,7 +211,7 @@ class Run(unittest.TestCase):
                 self.assertIn("default-src 'none'", page.headers["Content-Security-Policy"])
             with urllib.request.urlopen(f"{root}/api/v1/sources", timeout=20) as answer:
                 source, = json.load(answer)["sources"]
-                self.assertEqual(source["listens"], [at["sFlow"]])
+                self.assertEqual(source["listen_addresses"], [at["sFlow"]])
             with urllib.request.urlopen(f"{root}/metrics", timeout=20) as answer:
                 metrics = answer.read().decode()
             self.assertIn('rocescope_source_up{source="udp",kind="udp"} 1', metrics)
@@ -295,15 +295,15 @@ class Run(unittest.TestCase):
             self.assertIn("gpu-[1-2] gpu-3:0-1,3", listed.stdout)
             self.assertEqual(self.done("job", "end", "7", "--at", "1700000060", *appliance).returncode, 0)
             self.assertEqual(self.done("job", "list", *appliance).stdout, "No jobs are registered.\n")
-            job, = json.loads(self.done("job", "list", "--ended", "-o", "json", *appliance).stdout)["jobs"]
-            self.assertEqual((job["id"], job["ended"], job["end_time"]),
+            job, = json.loads(self.done("job", "list", "--ended", "-o", "json", *appliance).stdout)["registered_jobs"]
+            self.assertEqual((job["scheduler_job_id"], job["ended"], job["end_time"]),
                              ("7", True, "2023-11-14T22:14:20Z"))
-            self.assertEqual([node["name"] for node in job["nodes"]], ["gpu-1", "gpu-2", "gpu-3"])
-            self.assertEqual(job["nodes"][2]["gpus"], [0, 1, 3])
+            self.assertEqual([node["node"] for node in job["nodes"]], ["gpu-1", "gpu-2", "gpu-3"])
+            self.assertEqual(job["nodes"][2]["gpu_indexes"], [0, 1, 3])
             shown = self.done("job", "show", "7", *appliance)
             self.assertIn("no packets of this job were observed", shown.stdout)
             shown = json.loads(self.done("job", "show", "7", "-o", "json", *appliance).stdout)
-            self.assertEqual(shown["registered"], job)
+            self.assertEqual(shown["registered_job"], job)
             for words in (["end", "8"], ["show", "8"]):
                 refused = self.done("job", *words, *appliance)
                 self.assertEqual((refused.returncode, refused.stdout), (1, ""))
@@ -343,8 +343,8 @@ class Run(unittest.TestCase):
             for number in ("010", "18446744073709551615"):
                 done = self.done("job", "register", number, "--nodes", "a", *appliance)
                 self.assertEqual(done.returncode, 0, done.stderr)
-            jobs = json.loads(self.done("job", "list", "-o", "json", *appliance).stdout)["jobs"]
-            self.assertEqual([job["id"] for job in jobs], ["10", "18446744073709551615"])
+            jobs = json.loads(self.done("job", "list", "-o", "json", *appliance).stdout)["registered_jobs"]
+            self.assertEqual([job["scheduler_job_id"] for job in jobs], ["10", "18446744073709551615"])
             self.end(run)
 
     def test_a_place_for_a_job_is_a_host_list(self):
@@ -387,8 +387,8 @@ class Run(unittest.TestCase):
             run.wait()
         with self.appliance(text) as (run, at):
             job, = json.loads(self.done("job", "list", "-o", "json", "--appliance",
-                                        at["gRPC"]).stdout)["jobs"]
-            self.assertEqual([node["name"] for node in job["nodes"]], ["gpu-1", "gpu-2"])
+                                        at["gRPC"]).stdout)["registered_jobs"]
+            self.assertEqual([node["node"] for node in job["nodes"]], ["gpu-1", "gpu-2"])
             second = self.done("run", self.config(text + "http: none\ngrpc: {listen: []}\n",
                                                   "second.yaml"))
             self.assertEqual(second.returncode, 3)

@@ -24,7 +24,7 @@ FIRST = captures.FIRST_NS
 
 class Ledgers(CommandLine):
     def closed(self, ledger):
-        dropped = sum(int(row["frames"]) for row in ledger["dropped"])
+        dropped = sum(int(row["count"]) for row in ledger["dropped"])
         self.assertEqual(int(ledger["received"]),
                          int(ledger["decoded"]) + int(ledger["filtered"]) + dropped)
         return int(ledger["received"]), int(ledger["decoded"]), int(ledger["filtered"]), dropped
@@ -39,19 +39,19 @@ class Telemetry(Ledgers):
     def test_replay_counts_int_reports_and_the_lost_ones(self):
         report = self.report(self.int_capture())
         told = report["telemetry"]
-        self.assertEqual(self.closed(told["int_reports"]), (3, 3, 0, 0))
+        self.assertEqual(self.closed(told["int_report_ledger"]), (3, 3, 0, 0))
         self.assertEqual(self.closed(report["ledger"]), (3, 3, 0, 0))
         self.assertEqual(told["hop_records"], "3")
-        self.assertEqual([(s["kind"], s["node_id"], s["datagrams"], s["lost"])
+        self.assertEqual([(s["kind"], s["node_id"], s["datagrams"], s["lost_datagrams"])
                           for s in told["sources"]], [("KIND_INT", 1001, "3", "2")])
         self.assertEqual(report["totals"]["int_frames"], "3")
         self.assertEqual(report["totals"]["packets"], "0", "only INT reports the packets")
 
     def test_the_port_of_int_reports_can_be_chosen(self):
         path = self.int_capture(port=9555)
-        self.assertEqual(self.report(path)["telemetry"]["int_reports"]["received"], "0")
+        self.assertEqual(self.report(path)["telemetry"]["int_report_ledger"]["received"], "0")
         report = self.report("--int-port", "9555", path)
-        self.assertEqual(report["telemetry"]["int_reports"]["decoded"], "3")
+        self.assertEqual(report["telemetry"]["int_report_ledger"]["decoded"], "3")
         frames, _ = self.decode("--int-port", "9555", path)
         self.assertEqual(frames[0]["int"]["node_id"], 1001)
         for port in ("0", "4791", "4789", "65536", "x"):
@@ -60,9 +60,9 @@ class Telemetry(Ledgers):
 
     def test_filters_are_about_the_packets_that_are_told_of(self):
         report = self.report(self.int_capture(), "--qp", "18")
-        self.assertEqual(self.closed(report["telemetry"]["int_reports"]), (3, 0, 3, 0))
+        self.assertEqual(self.closed(report["telemetry"]["int_report_ledger"]), (3, 0, 3, 0))
         report = self.report(self.int_capture(), "--qp", "17")
-        self.assertEqual(self.closed(report["telemetry"]["int_reports"]), (3, 3, 0, 0))
+        self.assertEqual(self.closed(report["telemetry"]["int_report_ledger"]), (3, 3, 0, 0))
 
     def test_what_is_cut_or_wrong_has_a_reason(self):
         good = telemetry.postcard(1, 1, FIRST)
@@ -75,11 +75,11 @@ class Telemetry(Ledgers):
             captures.record(FIRST + n, frame, 142) for n, frame in enumerate(frames)))
         report = self.report(path)
         told = report["telemetry"]
-        self.assertEqual(self.closed(told["int_reports"]), (3, 1, 0, 2))
-        self.assertEqual({row["reason"]: row["frames"] for row in told["int_reports"]["dropped"]},
+        self.assertEqual(self.closed(told["int_report_ledger"]), (3, 1, 0, 2))
+        self.assertEqual({row["reason"]: row["count"] for row in told["int_report_ledger"]["dropped"]},
                          {"bad_int": "1", "truncated_telemetry": "1"})
-        self.assertEqual(self.closed(told["sflow_datagrams"]), (2, 1, 0, 1))
-        self.assertEqual(self.closed(told["samples"]), (2, 1, 0, 1))
+        self.assertEqual(self.closed(told["sflow_datagram_ledger"]), (2, 1, 0, 1))
+        self.assertEqual(self.closed(told["sflow_sample_ledger"]), (2, 1, 0, 1))
         text = self.run_it("replay", path, "--details", expect=SUCCESS).stdout
         self.assertRegex(text, r"3 +1 +2 +INT reports +1 truncated_telemetry, 1 bad_int|"
                                r"3 +1 +2 +INT reports +1 bad_int, 1 truncated_telemetry")
@@ -116,10 +116,10 @@ class RunDirectory(Ledgers):
         report = self.report(self.run_directory())
         told = report["telemetry"]
         self.assertEqual(self.closed(report["ledger"]), (9, 9, 0, 0))
-        self.assertEqual(self.closed(told["int_reports"]), (3, 3, 0, 0))
-        self.assertEqual(self.closed(told["sflow_datagrams"]), (2, 2, 0, 0))
-        self.assertEqual(self.closed(told["samples"]), (2, 2, 0, 0))
-        self.assertEqual(self.closed(told["counter_lines"]), (5, 5, 0, 0))
+        self.assertEqual(self.closed(told["int_report_ledger"]), (3, 3, 0, 0))
+        self.assertEqual(self.closed(told["sflow_datagram_ledger"]), (2, 2, 0, 0))
+        self.assertEqual(self.closed(told["sflow_sample_ledger"]), (2, 2, 0, 0))
+        self.assertEqual(self.closed(told["counter_line_ledger"]), (5, 5, 0, 0))
         self.assertEqual([tap["name"] for tap in report["taps"]], ["mirror", "int", "sflow"])
         self.assertEqual(report["totals"]["packets"], "4")
         self.assertEqual(report["notes"], [])
@@ -194,7 +194,7 @@ class RunDirectory(Ledgers):
 
     def test_time_filters_hold_for_counters_too(self):
         report = self.report(self.run_directory(), "--since", "+0.001", "--until", "+0.003")
-        self.assertEqual(self.closed(report["telemetry"]["counter_lines"]), (5, 2, 3, 0))
+        self.assertEqual(self.closed(report["telemetry"]["counter_line_ledger"]), (5, 2, 3, 0))
 
     def test_what_is_missing_is_noted_and_the_rest_is_read(self):
         run = self.run_directory()
@@ -211,15 +211,15 @@ class RunDirectory(Ledgers):
         with open(os.path.join(run, "counters.jsonl"), "a", encoding="utf-8") as file:
             file.write('{"time_ns":1}\n{"time_ns"\n')
         report = self.report(run, expect=DAMAGED)
-        self.assertEqual(self.closed(report["telemetry"]["counter_lines"]), (7, 5, 0, 2))
+        self.assertEqual(self.closed(report["telemetry"]["counter_line_ledger"]), (7, 5, 0, 2))
         self.assertIn("counters.jsonl:6: kind: missing", report["notes"][0])
         self.assertIn("counters.jsonl:7: column 11: ", report["notes"][1])
 
     def test_the_runs_ports_and_interval_hold_unless_given(self):
         run = self.run_directory(ports={"int_reports": 9555, "int_md": 555, "sflow": 6343})
-        self.assertEqual(self.report(run)["telemetry"]["int_reports"]["received"], "0")
+        self.assertEqual(self.report(run)["telemetry"]["int_report_ledger"]["received"], "0")
         report = self.report(run, "--int-port", str(telemetry.INT_PORT))
-        self.assertEqual(report["telemetry"]["int_reports"]["received"], "3")
+        self.assertEqual(report["telemetry"]["int_report_ledger"]["received"], "3")
         run = self.run_directory(record_interval_ns=1000, analysis_window_ns=1000)
         refused = self.run_it("replay", run, expect=UNREADABLE)
         self.assertIn("run.json: record_interval_ns must be from 1 ms", refused.stderr)
@@ -235,7 +235,7 @@ class RunDirectory(Ledgers):
             for n in range(301)).encode())
         self.assertRegex(" ".join(self.report(run)["notes"]), "only the last 256 of 30[01] windows")
         whole = self.report(run, "--window", "2ms")
-        self.assertIn(whole["diagnosis_coverage"]["windows"], ("150", "151"))
+        self.assertIn(whole["diagnosis_coverage"]["window_count"], ("150", "151"))
         self.assertNotIn("only the last", " ".join(whole["notes"]))
 
     def test_a_wrong_manifest_is_named_with_its_key(self):

@@ -76,12 +76,12 @@ class Demo(unittest.TestCase):
             self.assertEqual(edge["destination_qpns"], [38])
 
     def test_the_congested_edge_shows_its_marks_and_no_other_does(self):
-        marks = {key: (int(edge["ce_marked"]), int(edge["cnps"]))
+        marks = {key: (int(edge["ce_marked_packets"]), int(edge["cnp_packets"]))
                  for key, edge in self.data_edges(self.report).items()}
         self.assertEqual(marks, {(0, 1): (0, 0), (1, 2): (3, 1), (2, 0): (0, 0)})
 
     def test_only_the_lossy_edge_has_retransmissions(self):
-        again = {key for key, edge in self.data_edges(self.report).items() if int(edge["retransmitted"])}
+        again = {key for key, edge in self.data_edges(self.report).items() if int(edge["retransmitted_packets"])}
         self.assertEqual(again, {(2, 0)})
 
     def test_one_capture_shows_the_two_edges_of_its_host(self):

@@ -52,7 +52,7 @@ def is_right(finding, fault, window):
 def complaint(report, faults, window):
     """Returns None if the report is correct."""
     findings = report["findings"]
-    if int(report["diagnosis_coverage"]["windows"]) == 0:
+    if int(report["diagnosis_coverage"]["window_count"]) == 0:
         return "no counters were evaluated"
     if len(findings) != len(faults) or not all(map(is_right, findings, faults, [window] * len(faults))):
         said = [(one["kind"], one["place"], one["direction"], one["start_time"], one["detection_time"])

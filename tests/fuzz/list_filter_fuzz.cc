@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     one.set_confidence(0.95);
     one.mutable_start_time()->set_seconds(1'700'000'000);
     one.add_culprits()->set_rank(7);
-    one.mutable_reach()->set_jobs(2);
+    one.mutable_reach()->set_job_count(2);
     return one;
   }();
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -314,7 +314,7 @@ def killed_agents(settings):
         found = play(settings, appliance, RATE, DISTURBED_SECONDS, meanwhile=disturb)
         agents = appliance.source("agents")["agents"]
         found["agents"] = {what: sum(int(agent[what]) for agent in agents)
-                           for what in ("sessions", "batches", "log_lines", "lost_batches")}
+                           for what in ("session_count", "batches", "log_lines", "lost_batches")}
         return found
 
 
@@ -436,8 +436,8 @@ def kill_bars(settings, times=100):
                     health = appliance.get("/api/v1/health")
                     if health["state"] == "STATE_DEGRADED":
                         unclean.append(str(health))
-                    known = {int(one["id"]) for one in
-                             json.loads(job(appliance, "list", "-o", "json")).get("jobs", [])}
+                    known = {int(one["scheduler_job_id"]) for one in
+                             json.loads(job(appliance, "list", "-o", "json")).get("registered_jobs", [])}
                     unclean += [f"job {one} is unknown" for one, at in registered.items()
                                 if at < killed - 1 and one not in known]
                     registered = {one: at for one, at in registered.items() if one in known}

@@ -16,13 +16,13 @@ COMPARED = {
     "payload bytes": (lambda report: report["totals"]["payload_bytes"],
                       lambda t: t["payload_bytes"]),
     "messages": (lambda report: report["totals"]["messages"], lambda t: t["messages"]),
-    "CE marks": (lambda report: report["totals"]["ce_marked"], lambda t: t["ce_marks"]),
-    "CNPs": (lambda report: report["totals"]["cnps"], lambda t: t["cnps"]),
-    "missing PSNs": (lambda report: report["totals"]["missing"], skipped),
-    "reordered": (lambda report: report["totals"]["reordered"], lambda t: 0),
-    "retransmitted": (lambda report: report["totals"]["retransmitted"], lambda t: 0),
-    "flows": (lambda report: report["totals"]["flows"], lambda t: t["flows"]),
-    "flows evicted": (lambda report: report["coverage"]["flows_evicted"], lambda t: 0),
+    "CE marks": (lambda report: report["totals"]["ce_marked_packets"], lambda t: t["ce_marks"]),
+    "CNPs": (lambda report: report["totals"]["cnp_packets"], lambda t: t["cnps"]),
+    "missing PSNs": (lambda report: report["totals"]["missing_packets"], skipped),
+    "reordered": (lambda report: report["totals"]["reordered_packets"], lambda t: 0),
+    "retransmitted": (lambda report: report["totals"]["retransmitted_packets"], lambda t: 0),
+    "flows": (lambda report: report["totals"]["flow_count"], lambda t: t["flows"]),
+    "flows evicted": (lambda report: report["coverage"]["evicted_flow_count"], lambda t: 0),
 }
 
 COMPARED_OF_FLOW = {
@@ -30,10 +30,10 @@ COMPARED_OF_FLOW = {
     "wire bytes": (lambda flow: flow["bytes"], lambda t: t["wire_bytes"]),
     "payload bytes": (lambda flow: flow["payload_bytes"], lambda t: t["payload_bytes"]),
     "messages": (lambda flow: flow["messages"], lambda t: t["messages"]),
-    "CE marks": (lambda flow: flow["ce_marked"], lambda t: t["ce_marks"]),
+    "CE marks": (lambda flow: flow["ce_marked_packets"], lambda t: t["ce_marks"]),
     "CNPs": (lambda flow: flow["operations"]["cnp"], lambda t: t["cnps"]),
     "ACKs": (lambda flow: flow["operations"]["acknowledge"], lambda t: t["acks"]),
-    "missing PSNs": (lambda flow: flow["loss"]["missing"], skipped),
+    "missing PSNs": (lambda flow: flow["loss"]["missing_packets"], skipped),
 }
 
 

@@ -196,11 +196,11 @@ def received(appliance, before):
         last = now
         time.sleep(0.3)
     ledger, old = now["ledger"], before["ledger"]
-    dropped = sum(int(d["frames"]) for d in ledger["dropped"]) - \
-        sum(int(d["frames"]) for d in old["dropped"])
+    dropped = sum(int(d["count"]) for d in ledger["dropped"]) - \
+        sum(int(d["count"]) for d in old["dropped"])
     decoded = int(ledger["decoded"]) - int(old["decoded"])
     total = int(ledger["received"]) - int(old["received"])
     return {"received": total, "decoded": decoded, "dropped": dropped,
             "balances": total == decoded + dropped,
             "records": int(now["records"]) - int(before["records"]),
-            "records_dropped": int(now["records_dropped"]) - int(before["records_dropped"])}
+            "records_dropped": int(now["dropped_records"]) - int(before["dropped_records"])}

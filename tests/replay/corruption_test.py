@@ -73,7 +73,7 @@ class Outcome:
                 ledger = json.loads(self.out)["ledger"]
                 received, decoded, filtered = (int(ledger[key]) for key in
                                                ("received", "decoded", "filtered"))
-                dropped = sum(int(row["frames"]) for row in ledger["dropped"])
+                dropped = sum(int(row["count"]) for row in ledger["dropped"])
             else:
                 received, decoded, filtered, dropped = map(int, LEDGER.search(self.err).groups())
                 frames = [json.loads(line) for line in self.out.splitlines()]

@@ -31,7 +31,7 @@ def counts_of_flows(report):
 
 
 def edges(report):
-    return [(e["source_rank"], e["destination_rank"], e["bytes"], e["messages"],
+    return [(e.get("source_rank"), e.get("destination_rank"), e["bytes"], e["messages"],
              e["control_bytes"], e["control_messages"]) for e in report["jobs"][0]["edges"]]
 
 

@@ -44,7 +44,7 @@ class Silence(unittest.TestCase):
         stray.write_bytes(capture_of(STRANGER, later))
         after = command.report(*captures, stray, "--nccl-logs", *logs)
         self.assertEqual(nanoseconds(after["captured"]["end_time"]), later)
-        self.assertEqual(int(after["totals"]["flows"]), int(before["totals"]["flows"]) + 1)
+        self.assertEqual(int(after["totals"]["flow_count"]), int(before["totals"]["flow_count"]) + 1)
         self.assertTrue(before["jobs"][0]["edges"])
         self.assertEqual(after["jobs"], before["jobs"])
         paired = [c for c in after["connections"] if c["state"] == "STATE_PAIRED"]

@@ -75,7 +75,7 @@ class LargeFabric(unittest.TestCase):
         for _ in range(60):
             with contextlib.suppress(urllib.error.HTTPError):  # no snapshot yet
                 with urllib.request.urlopen(f"{self.page}api/v1/links", timeout=20) as answer:
-                    if json.load(answer).get("loads"):
+                    if json.load(answer).get("link_loads"):
                         return
             time.sleep(0.5)
         self.fail("the appliance has no link loads")

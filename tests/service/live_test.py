@@ -80,7 +80,7 @@ class Live(played_run.PlayedRun):
         agents = {agent["host"]: agent for agent in sources["KIND_AGENTS"]["agents"]}
         self.assertEqual(set(agents), {f"host{i}" for i in range(9)})
         self.assertTrue(all(int(agent["log_lines"]) > 0 for agent in agents.values()), agents)
-        self.assertEqual({load["source"] for load in self.ask("links")["loads"]}, {"SOURCE_COUNTERS"})
+        self.assertEqual({load["source"] for load in self.ask("links")["link_loads"]}, {"SOURCE_COUNTERS"})
         names = {job["allocation"]["name"] for job in self.ask("jobs")["jobs"] if "allocation" in job}
         self.assertLessEqual({"pretrain", "finetune"}, names)
         past = {(event["finding"]["kind"], event["finding"]["place"])

@@ -44,10 +44,10 @@ class PageFile(unittest.TestCase):
         self.assertEqual([(f["kind"], f["place"], f["confidence"]) for f in self.at("findings")["findings"]],
                          [(f["kind"], f["place"], f["confidence"]) for f in findings])
         jobs = self.at("jobs")["jobs"]
-        self.assertEqual({j["id"] for j in jobs}, {j["id"] for j in self.report["jobs"]})
+        self.assertEqual({j["job_id"] for j in jobs}, {j["job_id"] for j in self.report["jobs"]})
         for job in jobs:
-            self.assertEqual(self.at(f"jobs/{job['id']}")["job"]["id"], job["id"])
-            paths = self.at(f"paths?job={job['id']}")
+            self.assertEqual(self.at(f"jobs/{job['job_id']}")["job"]["job_id"], job["job_id"])
+            paths = self.at(f"paths?job_id={job['job_id']}")
             self.assertEqual(len(paths["paths"]), paths["total_size"])
         self.assertEqual(len(self.at("hotspots")["hotspots"]), self.at("hotspots")["total_size"])
         self.assertTrue(self.at("topology")["links"])

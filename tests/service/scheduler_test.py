@@ -109,9 +109,9 @@ class Scheduler(unittest.TestCase):
 
     def test_jobs_are_those_of_a_replay(self):
         listed = self.jobs.ListJobs(api.ListJobsRequest(), timeout=DEADLINE).jobs
-        self.assertEqual([job.id for job in listed], [job["id"] for job in self.replayed["jobs"]])
+        self.assertEqual([job.job_id for job in listed], [job["job_id"] for job in self.replayed["jobs"]])
         for summary, replayed in zip(listed, self.replayed["jobs"]):
-            answer = self.jobs.GetJob(api.GetJobRequest(id=summary.id), timeout=DEADLINE)
+            answer = self.jobs.GetJob(api.GetJobRequest(job_id=summary.job_id), timeout=DEADLINE)
             self.assertEqual(as_json(answer.job)["ranks"], replayed["ranks"])
             self.assertEqual(as_json(answer.job)["edges"], replayed["edges"])
             self.assertEqual(summary.bytes, sum(int(edge["bytes"]) for edge in replayed["edges"]))
@@ -120,7 +120,7 @@ class Scheduler(unittest.TestCase):
         job = self.replayed["jobs"][0]
         edge = max(job["edges"], key=lambda edge: int(edge["bytes"]))
         found = self.fabric.FindPaths(api.FindPathsRequest(
-            job=job["id"], source=str(edge["source_rank"]),
+            job_id=job["job_id"], source=str(edge["source_rank"]),
             destination=str(edge["destination_rank"])), timeout=DEADLINE)
         by_flow = {(path["source"], path["destination"], path["destination_qpn"]): path
                    for path in self.replayed["paths"]}
@@ -132,7 +132,7 @@ class Scheduler(unittest.TestCase):
         self.assertLessEqual(set(edge["destination_qpns"]), carried)
 
     def test_pages_add_up_to_the_whole_list(self):
-        request = api.FindPathsRequest(job=self.replayed["jobs"][0]["id"], page_size=1000)
+        request = api.FindPathsRequest(job_id=self.replayed["jobs"][0]["job_id"], page_size=1000)
         whole = self.fabric.FindPaths(request, timeout=DEADLINE)
         request.page_size = 7
         paths = []
@@ -146,7 +146,8 @@ class Scheduler(unittest.TestCase):
         self.assertEqual(len(paths), whole.total_size)
 
     def test_each_node_has_its_switches(self):
-        nodes = self.fabric.ListNodeSwitches(api.ListNodeSwitchesRequest(), timeout=DEADLINE).nodes
+        nodes = self.fabric.ListNodeSwitches(api.ListNodeSwitchesRequest(),
+                                             timeout=DEADLINE).node_switches
         topology = self.fabric.GetTopology(api.GetTopologyRequest(), timeout=DEADLINE)
         hosts = {node.name for node in topology.nodes if node.tier == api.TopologyNode.TIER_HOST}
         leaves = {node.name for node in topology.nodes if node.tier == api.TopologyNode.TIER_LEAF}
@@ -154,7 +155,7 @@ class Scheduler(unittest.TestCase):
         for node in nodes:
             above = {link.b.split(":")[0] for link in topology.links
                      if link.a.split(":")[0] == node.node}
-            self.assertEqual(set(node.leaf), above & leaves)
+            self.assertEqual(set(node.leaf_switches), above & leaves)
 
     def rank(self, **request):
         return self.fabric.RecommendNodes(api.RecommendNodesRequest(**request), timeout=DEADLINE)
@@ -163,57 +164,69 @@ class Scheduler(unittest.TestCase):
         used = {rank["host"] for job in self.replayed["jobs"] for rank in job["ranks"]}
         topology = self.fabric.GetTopology(api.GetTopologyRequest(), timeout=DEADLINE)
         hosts = {node.name for node in topology.nodes if node.tier == api.TopologyNode.TIER_HOST}
-        ranked = self.rank(nodes=len(hosts))
-        self.assertEqual({node.node for node in ranked.nodes}, hosts)
-        taken = {node.node for node in ranked.nodes
-                 if any(reason.kind == api.PlacementReason.KIND_IN_USE for reason in node.reasons)}
+        ranked = self.rank(node_count=len(hosts))
+        self.assertEqual({node.node for node in ranked.candidates}, hosts)
+        taken = {node.node for node in ranked.candidates
+                 if any(reason.kind == diagnosis.PlacementReason.KIND_IN_USE for reason in node.reasons)}
         self.assertLessEqual(used, taken)
-        self.assertEqual(list(ranked.chosen), [])
-        self.assertEqual(ranked.suitable_count, sum(node.suitable for node in ranked.nodes))
+        self.assertEqual(list(ranked.chosen_nodes), [])
+        self.assertEqual(ranked.suitable_count, sum(node.suitable for node in ranked.candidates))
         self.assertLessEqual(ranked.suitable_count, len(hosts - used))
         self.assertIn(f"{len(taken)} in use", ranked.sentence)
 
     def test_a_registered_job_uses_its_node_until_it_ends(self):
         own = 4_000_000_000
-        node = sorted(node.node for node in self.rank(nodes=1).nodes)[0]
-        held = [job for job in self.replayed["jobs"] if "allocation" in job][0]["allocation"]["id"]
-        request = {"nodes": 1, "candidates": [node], "job": int(held)}
+        node = sorted(node.node for node in self.rank(node_count=1).candidates)[0]
+        held = [job for job in self.replayed["jobs"] if "allocation" in job][0]
+        request = {"node_count": 1, "candidate_nodes": [node],
+                   "scheduler_job_id": int(held["allocation"]["scheduler_job_id"])}
         self.jobs.RegisterJob(api.RegisterJobRequest(
-            id=own, nodes=[api.JobNode(name=node + ".cluster.example")]), timeout=DEADLINE)
+            scheduler_job_id=own, nodes=[api.JobNode(node=node + ".cluster.example")]),
+            timeout=DEADLINE)
         try:
-            reasons = {reason.kind: list(reason.jobs)
-                       for reason in self.rank(**request).nodes[0].reasons}
-            self.assertIn(own, reasons[api.PlacementReason.KIND_IN_USE])
-            listed = self.jobs.ListRegisteredJobs(api.ListRegisteredJobsRequest(id=own),
-                                                  timeout=DEADLINE).jobs
-            self.assertEqual([(job.id, job.ended) for job in listed], [(own, False)])
+            reasons = {reason.kind: list(reason.scheduler_job_ids)
+                       for reason in self.rank(**request).candidates[0].reasons}
+            self.assertIn(own, reasons[diagnosis.PlacementReason.KIND_IN_USE])
+            listed = self.jobs.ListRegisteredJobs(api.ListRegisteredJobsRequest(
+                filter=f"scheduler_job_id = {own}"), timeout=DEADLINE).registered_jobs
+            self.assertEqual([(job.scheduler_job_id, job.ended) for job in listed], [(own, False)])
+            self.assertEqual(listed[0], self.jobs.GetRegisteredJob(
+                api.GetRegisteredJobRequest(scheduler_job_id=own), timeout=DEADLINE))
+            status, answer = self.get(f"registered-jobs/{own}")
+            self.assertEqual((status, answer), (200, as_json(listed[0])))
         finally:
-            self.jobs.EndJob(api.EndJobRequest(id=own), timeout=DEADLINE)
-        self.assertNotIn(own, [job for reason in self.rank(**request).nodes[0].reasons
-                               for job in reason.jobs])
+            self.jobs.EndJob(api.EndJobRequest(scheduler_job_id=own), timeout=DEADLINE)
+        self.assertNotIn(own, [job for reason in self.rank(**request).candidates[0].reasons
+                               for job in reason.scheduler_job_ids])
 
     def test_invalid_placement_requests_are_errors(self):
         self.assertEqual(self.error_of(self.fabric.RecommendNodes, api.RecommendNodesRequest(
-            nodes=1, candidates=["nobody"])), (grpc.StatusCode.NOT_FOUND, "UNKNOWN_NODE"))
+            node_count=1, candidate_nodes=["nobody"])), (grpc.StatusCode.NOT_FOUND, "UNKNOWN_NODE"))
         self.assertEqual(self.error_of(self.fabric.RecommendNodes, api.RecommendNodesRequest()),
                          (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST"))
 
     def test_responses_match_the_openapi_document(self):
         document = self.get("openapi.json")[1]
         self.assertEqual(document["openapi"], "3.1.0")
-        job = self.replayed["jobs"][0]["id"]
-        port = self.get("links")[1]["loads"][0]["port"]
-        words = {"paths": f"?job={job}", "dependencies": f"?question=QUESTION_NEEDS&element={job}", "recommended-nodes": "?nodes=1",
-                 "history/links": f"?port={port}", "history/jobs": f"?job={job}"}
+        job = self.replayed["jobs"][0]["job_id"]
+        port = self.get("links")[1]["link_loads"][0]["port"]
+        own = 4_000_000_001
+        self.jobs.RegisterJob(api.RegisterJobRequest(
+            scheduler_job_id=own, nodes=[api.JobNode(node="elsewhere")]), timeout=DEADLINE)
+        self.addCleanup(self.jobs.EndJob, api.EndJobRequest(scheduler_job_id=own))
+        words = {"paths": f"?job_id={job}", "recommended-nodes": "?node_count=1",
+                 "dependencies": f"?question=QUESTION_NEEDS&element={job}",
+                 "history/links": f"?port={port}", "history/jobs": f"?job_id={job}"}
         asked = 0
         for path, item in document["paths"].items():
-            name = path.removeprefix("/api/v1/").replace("{id}", job)
+            name = path.removeprefix("/api/v1/").replace("{job_id}", job)
+            name = name.replace("{scheduler_job_id}", str(own))
             if name in ("events", "openapi.json"):
                 continue
             status, answer = self.get(name + words.get(name, ""))
             responses = item["get"]["responses"]
             schema = responses.get(str(status), responses["default"])
-            self.assertEqual(status, 412 if name.startswith("history/") else 200, (name, answer))
+            self.assertEqual(status, 400 if name.startswith("history/") else 200, (name, answer))
             self.check(document, schema["content"]["application/json"]["schema"], answer, name)
             asked += 1
         self.assertGreater(asked, 15)
@@ -241,8 +254,13 @@ class Scheduler(unittest.TestCase):
         self.assertEqual(wrong[:3], [])
 
     def test_errors_differ(self):
-        self.assertEqual(self.error_of(self.jobs.GetJob, api.GetJobRequest(id="nobody")),
+        self.assertEqual(self.error_of(self.jobs.GetJob, api.GetJobRequest(job_id="nobody")),
                          (grpc.StatusCode.NOT_FOUND, "UNKNOWN_JOB"))
+        self.assertEqual(self.error_of(self.jobs.GetRegisteredJob,
+                                       api.GetRegisteredJobRequest(scheduler_job_id=1)),
+                         (grpc.StatusCode.NOT_FOUND, "UNKNOWN_JOB"))
+        self.assertEqual(self.error_of(self.jobs.ListJobs, api.ListJobsRequest(page_size=-1)),
+                         (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST"))
         self.assertEqual(self.error_of(self.fabric.FindPaths, api.FindPathsRequest(source="a")),
                          (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST"))
         links = api.ListLinkLoadsRequest(page_size=1)
@@ -257,10 +275,10 @@ class Scheduler(unittest.TestCase):
         busy = self.fabric.ListLinkLoads(api.ListLinkLoadsRequest(
             filter='bytes > 0 AND NOT port:"spine"', order_by="bytes desc", page_size=1000),
             timeout=DEADLINE)
-        wanted = sorted((load for load in whole.loads if load.bytes and "spine" not in load.port),
+        wanted = sorted((load for load in whole.link_loads if load.bytes and "spine" not in load.port),
                         key=lambda load: -load.bytes)
         self.assertGreater(len(wanted), 0)
-        self.assertEqual(list(busy.loads), wanted)
+        self.assertEqual(list(busy.link_loads), wanted)
         self.assertEqual(busy.total_size, len(wanted))
         self.assertEqual(self.error_of(self.fabric.ListLinkLoads,
                                        api.ListLinkLoadsRequest(filter="nothing = 1")),
@@ -272,11 +290,20 @@ class Scheduler(unittest.TestCase):
                 ("topology", self.fabric.GetTopology, api.GetTopologyRequest()),
                 ("hotspots", self.fabric.ListHotspots, api.ListHotspotsRequest()),
                 ("findings", self.diagnosis.ListFindings, api.ListFindingsRequest()),
-                ("service-levels", self.diagnosis.GetServiceLevels,
-                 api.GetServiceLevelsRequest())):
+                ("problems", self.appliance.ListProblems, api.ListProblemsRequest()),
+                ("service-levels", self.diagnosis.ListServiceLevels,
+                 api.ListServiceLevelsRequest())):
             with urllib.request.urlopen(f"{self.page}api/v1/{path}", timeout=DEADLINE) as answer:
                 spoken = json.load(answer)
             self.assertEqual(spoken, as_json(call(request, timeout=DEADLINE)), path)
+
+    def test_doctor_prints_the_problems_of_the_api(self):
+        listed = self.appliance.ListProblems(api.ListProblemsRequest(page_size=1000),
+                                             timeout=DEADLINE)
+        self.assertTrue(listed.HasField("snapshot"))
+        said = subprocess.run([ROCESCOPE, "doctor", self.page], capture_output=True, text=True)
+        self.assertEqual(said.stdout.count("Action: "), listed.total_size)
+        self.assertNotIn("No analysis window is complete", said.stdout)
 
     def test_events_start_with_the_current_snapshot(self):
         stream = self.appliance.WatchEvents(api.WatchEventsRequest(), timeout=DEADLINE)
@@ -301,6 +328,7 @@ if __name__ == "__main__":
     SIMULATOR, ROCESCOPE, SCENARIO, STUBS = sys.argv[1:5]
     del sys.argv[1:5]
     sys.path.insert(0, STUBS)
+    from rocescope.v1 import diagnosis_pb2 as diagnosis
     from rocescope.v1 import error_details_pb2 as error_details
     from rocescope.v1 import service_pb2 as api
     from rocescope.v1 import service_pb2_grpc as stubs

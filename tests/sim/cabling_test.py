@@ -52,7 +52,7 @@ class Swapped(unittest.TestCase):
         findings = replay(self.folder, *words)["cabling"]["findings"]
         self.assertEqual([finding["kind"] for finding in findings], ["KIND_SWAPPED"], findings)
         self.assertCountEqual(findings[0]["declared_links"], self.truth["declared_links"])
-        real = [sorted([cable["a"], cable["b"]]) for cable in findings[0]["real"]]
+        real = [sorted([cable["a"], cable["b"]]) for cable in findings[0]["actual_cables"]]
         self.assertCountEqual(real, [sorted(link.split("-")) for link in self.truth["real_links"]])
 
     def test_is_found_with_all_telemetry(self):
@@ -79,7 +79,7 @@ class AsDeclared(unittest.TestCase):
                     with self.subTest(scenario=scenario, words=words):
                         cabling = replay(folder, *words)["cabling"]
                         self.assertEqual(cabling["findings"], [])
-                        self.assertGreater(int(cabling["confirmed"]), 0)
+                        self.assertGreater(int(cabling["confirmed_link_count"]), 0)
 
     def test_an_absent_declared_cable_is_missing(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -118,9 +118,9 @@ class Parts(unittest.TestCase):
                               check=True, capture_output=True, text=True)
         report = json.loads(done.stdout)
         told = report["telemetry"]
-        for ledger in (report["ledger"], told["int_reports"], told["sflow_datagrams"],
-                       told["samples"], told["counter_lines"]):
-            dropped = sum(int(row["frames"]) for row in ledger["dropped"])
+        for ledger in (report["ledger"], told["int_report_ledger"], told["sflow_datagram_ledger"],
+                       told["sflow_sample_ledger"], told["counter_line_ledger"]):
+            dropped = sum(int(row["count"]) for row in ledger["dropped"])
             self.assertEqual(int(ledger["received"]),
                              int(ledger["decoded"]) + int(ledger["filtered"]) + dropped)
             self.assertEqual(dropped, 0)
@@ -144,11 +144,11 @@ class Parts(unittest.TestCase):
             with self.subTest(word):
                 report = self.only(word)
                 self.assertEqual(int(report["ledger"]["received"]), self.copies.count(chosen))
-                shown = {(bytes(map(int, row["switch_address"].split("."))), row["session"]):
+                shown = {(bytes(map(int, row["switch_address"].split("."))), row["session_id"]):
                          int(row["frames"]) for row in report["coverage"]["mirrors"]}
                 self.assertEqual(shown, {(source, session): count for (source, session, port), count
                                          in self.copies.of.items() if chosen(source, session, port)})
-                self.assertEqual([row["lost"] for row in report["coverage"]["mirrors"]],
+                self.assertEqual([row["lost_frames"] for row in report["coverage"]["mirrors"]],
                                  ["0"] * len(shown))
 
     def test_int_and_sflow_can_be_selected(self):
@@ -156,14 +156,14 @@ class Parts(unittest.TestCase):
         self.assertEqual(int(report["telemetry"]["int_datagrams"]), self.int_datagrams)
         self.assertEqual(int(report["ledger"]["received"]), self.int_datagrams)
         report = self.only("sflow")
-        self.assertEqual(int(report["telemetry"]["sflow_datagrams"]["received"]),
+        self.assertEqual(int(report["telemetry"]["sflow_datagram_ledger"]["received"]),
                          self.sflow_datagrams)
         self.assertEqual(int(report["ledger"]["received"]), self.sflow_datagrams)
 
     def test_counters_can_be_selected(self):
         lines = (self.run_directory / "counters.jsonl").read_text().count("\n")
         report = self.only("counters")
-        self.assertEqual(int(report["telemetry"]["counter_lines"]["received"]), lines)
+        self.assertEqual(int(report["telemetry"]["counter_line_ledger"]["received"]), lines)
         self.assertEqual(int(report["ledger"]["received"]), 0)
 
     def test_switch_counters_can_be_selected(self):
@@ -171,7 +171,7 @@ class Parts(unittest.TestCase):
         of_ports = [line for line in text.splitlines() if json.loads(line)["kind"] == "port"]
         self.assertGreater(text.count("\n"), len(of_ports))
         report = self.only("switch-counters")
-        self.assertEqual(int(report["telemetry"]["counter_lines"]["received"]), len(of_ports))
+        self.assertEqual(int(report["telemetry"]["counter_line_ledger"]["received"]), len(of_ports))
 
     def test_all_parts_equal_the_complete_run(self):
         whole = self.replay()[0]
@@ -182,7 +182,7 @@ class Parts(unittest.TestCase):
 
     def test_ranks_require_logs(self):
         for job in self.only("leaf-mirror")["jobs"]:  # from traffic only
-            self.assertEqual({rank["rank"] for rank in job["ranks"]}, {-1})
+            self.assertEqual({rank.get("rank") for rank in job["ranks"]}, {None})
         job, = self.only("leaf-mirror,nccl")["jobs"]
         self.assertEqual(len(job["ranks"]), 4)  # four hosts, a GPU of each
 
@@ -196,7 +196,7 @@ class Parts(unittest.TestCase):
                         5 * math.sqrt(everything * share * (1 - share)))
         self.assertIn(f"{lost:,} mirrored frames were dropped by --mirror-loss", told)
         # Losses before the first or after the last received copy leave no gap.
-        gaps = sum(int(row["lost"]) for row in report["coverage"]["mirrors"])
+        gaps = sum(int(row["lost_frames"]) for row in report["coverage"]["mirrors"])
         self.assertLessEqual(gaps, lost)
         self.assertGreaterEqual(gaps, lost - 2 * LONGEST_RUN * len(self.copies.of))
         again, _ = self.replay("--only", "mirror", "--mirror-loss", str(share))

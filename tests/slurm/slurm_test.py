@@ -61,7 +61,7 @@ class Appliance:
         said = subprocess.run([ROCESCOPE, "job", "list", "--ended", "-o", "json", "--appliance",
                                self.address], capture_output=True, text=True, timeout=20)
         assert said.returncode == 0, said.stderr
-        return {int(job["id"]): job for job in json.loads(said.stdout)["jobs"]}
+        return {int(job["scheduler_job_id"]): job for job in json.loads(said.stdout)["registered_jobs"]}
 
 
 class Slurm(unittest.TestCase):
@@ -114,9 +114,9 @@ class Slurm(unittest.TestCase):
         self.assertEqual((listed["name"], listed["user"]), ("pre train", "root"))
         allocated = self.slurm.run("scontrol", "show", "hostnames", self.slurm.run(
             "squeue", "-h", "-j", str(job), "-o", "%N", check=True).stdout.strip(), check=True)
-        self.assertEqual([node["name"] for node in listed["nodes"]], allocated.stdout.split())
+        self.assertEqual([node["node"] for node in listed["nodes"]], allocated.stdout.split())
         self.assertEqual(len(listed["nodes"]), 2)
-        self.assertEqual(listed["nodes"][0]["gpus"], list(range(cluster.GPUS)))
+        self.assertEqual(listed["nodes"][0]["gpu_indexes"], list(range(cluster.GPUS)))
         # The partition's limit is a minute.
         self.assertAlmostEqual(nanoseconds(listed["limit_time"]) / 1e9, nanoseconds(listed["start_time"]) / 1e9 + 60,
                                delta=5)
@@ -131,8 +131,9 @@ class Slurm(unittest.TestCase):
         self.wait_until(lambda: job in self.appliance.jobs(), "the appliance to list the job")
         node, = self.appliance.jobs()[job]["nodes"]
         given = self.slurm.run("scontrol", "-d", "show", "job", str(job), check=True).stdout
-        self.assertIn(f"IDX:{node['gpus'][0]}-{node['gpus'][-1]}", given)
-        self.assertEqual(len(node["gpus"]), 2)
+        indexes = node["gpu_indexes"]
+        self.assertIn(f"IDX:{indexes[0]}-{indexes[-1]}", given)
+        self.assertEqual(len(indexes), 2)
 
     def test_short_jobs_are_listed_as_ended(self):
         jobs = [self.slurm.submit("true") for _ in range(5)]
@@ -147,7 +148,7 @@ class Slurm(unittest.TestCase):
         self.appliance.start()
         listed = self.appliance.jobs()[job]
         self.assertFalse(listed["ended"])
-        self.assertEqual([node["name"] for node in listed["nodes"]], ["host3"])
+        self.assertEqual([node["node"] for node in listed["nodes"]], ["host3"])
         self.wait_until(lambda: self.appliance.jobs()[job]["ended"], "the appliance to list the job as ended")
 
     def seconds_of_a_job(self):

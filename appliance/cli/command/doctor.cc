@@ -12,7 +12,7 @@
 namespace rocescope {
 
 int RunDoctor(const DaemonPage& page) {
-  const auto answer = AskDaemon(page, "/api/v1/doctor");
+  const auto answer = AskDaemon(page, "/api/v1/problems?page_size=1000");
   if (!answer) {
     Message(answer.error().message);
     return kExitUnreadable;
@@ -28,7 +28,7 @@ int RunDoctor(const DaemonPage& page) {
     text += fmt::format("{}: {}\n    Action: {}{}\n", TextAt(one, "place"), TextAt(one, "sentence"),
                         recommended_action, recommended_action.ends_with('?') ? "" : ".");
   }
-  if (!answer->contains("age") || (*answer)["age"].is_null()) {
+  if (!answer->contains("snapshot") || (*answer)["snapshot"].is_null()) {
     text +=
         "No analysis window is complete yet, so topology, hosts and clocks were not checked. Try "
         "again later.\n";

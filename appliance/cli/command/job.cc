@@ -47,7 +47,8 @@ int PrintAnswer(const std::string& text) {
 std::string NodesOf(const v1::RegisteredJob& job) {
   std::vector<AllocatedNode> nodes;
   for (const v1::JobNode& node : job.nodes()) {
-    nodes.push_back({.name = node.name(), .gpus = {node.gpus().begin(), node.gpus().end()}});
+    nodes.push_back(
+        {.name = node.node(), .gpus = {node.gpu_indexes().begin(), node.gpu_indexes().end()}});
   }
   return fmt::format("{}", fmt::join(WriteJobNodes(nodes), " "));
 }
@@ -55,7 +56,7 @@ std::string NodesOf(const v1::RegisteredJob& job) {
 std::string TimeText(int64_t ns) { return ns == 0 ? "" : UtcDayAndTime(ns); }
 
 std::string ListText(const v1::ListRegisteredJobsResponse& listed) {
-  if (listed.jobs().empty()) return "No jobs are registered.\n";
+  if (listed.registered_jobs().empty()) return "No jobs are registered.\n";
   TextTable table({{.title = "JOB", .align = Align::kRight},
                    {.title = "NAME"},
                    {.title = "USER"},
@@ -64,26 +65,26 @@ std::string ListText(const v1::ListRegisteredJobsResponse& listed) {
                    {.title = "END"},
                    {.title = "NODES"},
                    {.title = "DETECTED AS"}});
-  for (const v1::RegisteredJob& job : listed.jobs()) {
-    table.Add({fmt::format("{}", job.id()), job.name(), job.user(),
+  for (const v1::RegisteredJob& job : listed.registered_jobs()) {
+    table.Add({fmt::format("{}", job.scheduler_job_id()), job.name(), job.user(),
                job.ended() ? "ended" : "running", TimeText(Nanoseconds(job.start_time())),
-               TimeText(Nanoseconds(job.end_time())), NodesOf(job), job.observed_job_id()});
+               TimeText(Nanoseconds(job.end_time())), NodesOf(job), job.job_id()});
   }
   return table.Render(0);
 }
 
 std::string ShowText(const v1::RegisteredJob& job, const v1::JobSummary* summary) {
   std::string text = fmt::format(
-      "job {} \"{}\"{}: {} on {}, {}\n", job.id(), Visible(job.name()),
+      "job {} \"{}\"{}: {} on {}, {}\n", job.scheduler_job_id(), Visible(job.name()),
       job.user().empty() ? "" : " of " + Visible(job.user()), job.ended() ? "ended" : "running",
       Counted(static_cast<uint64_t>(job.nodes_size()), "node"), NodesOf(job));
   text += fmt::format(
       "from {} UTC{}\n", UtcDayAndTime(Nanoseconds(job.start_time())),
       job.ended() ? fmt::format(" until {}", UtcDayAndTime(Nanoseconds(job.end_time()))) : "");
   if (summary == nullptr) return text + "no packets of this job were observed\n";
-  text += fmt::format("detected as {}: {} of {} ranks on {}, {}\n", Visible(summary->id()),
-                      summary->ranks_with_log(), summary->ranks(),
-                      Counted(summary->hosts(), "host"), HumanBytes(summary->bytes()));
+  text += fmt::format("detected as {}: {} of {} ranks on {}, {}\n", Visible(summary->job_id()),
+                      summary->logged_rank_count(), summary->expected_rank_count(),
+                      Counted(summary->host_count(), "host"), HumanBytes(summary->bytes()));
   if (summary->has_iteration_period()) {
     text += fmt::format("iteration period {}\n",
                         HumanDuration(Nanoseconds(summary->iteration_period())));
@@ -91,7 +92,7 @@ std::string ShowText(const v1::RegisteredJob& job, const v1::JobSummary* summary
   if (!summary->straggler().empty()) {
     text += fmt::format("straggler: {}\n", Visible(summary->straggler()));
   }
-  for (const std::string& finding : summary->findings()) {
+  for (const std::string& finding : summary->finding_sentences()) {
     text += fmt::format("FAULT {}\n", Visible(finding));
   }
   return text;
@@ -101,7 +102,7 @@ std::string ShowText(const v1::RegisteredJob& job, const v1::JobSummary* summary
 
 int RunJobRegister(const JobRegisterOptions& options) {
   v1::RegisterJobRequest request;
-  request.set_id(options.id);
+  request.set_scheduler_job_id(options.id);
   request.set_name(options.name);
   request.set_user(options.user);
   if (options.start_seconds != 0) {
@@ -112,8 +113,8 @@ int RunJobRegister(const JobRegisterOptions& options) {
   }
   for (const AllocatedNode& node : options.nodes) {
     v1::JobNode& one = *request.add_nodes();
-    one.set_name(node.name);
-    one.mutable_gpus()->Add(node.gpus.begin(), node.gpus.end());
+    one.set_node(node.name);
+    one.mutable_gpu_indexes()->Add(node.gpus.begin(), node.gpus.end());
   }
   const auto client = Open(options.client);
   if (!client) return kExitUsage;
@@ -142,7 +143,7 @@ int RunJobList(const JobListOptions& options) {
   const auto client = Open(options.client);
   if (!client) return kExitUsage;
   v1::ListRegisteredJobsResponse listed;
-  if (const auto done = client->ListRegistered(0, options.ended_too, listed); !done) {
+  if (const auto done = client->ListRegistered(options.ended_too, listed); !done) {
     return Fail(done.error());
   }
   if (options.format == ReportFormat::kText) return PrintAnswer(ListText(listed));
@@ -153,14 +154,14 @@ int RunJobList(const JobListOptions& options) {
 
 int RunJobPlace(const JobPlaceOptions& options) {
   v1::RecommendNodesRequest request;
-  request.set_nodes(options.nodes);
-  request.set_gpus(options.gpus);
+  request.set_node_count(options.nodes);
+  request.set_gpu_count(options.gpus);
   request.set_gpus_per_node(options.gpus_per_node);
-  request.set_job(options.job);
+  request.set_scheduler_job_id(options.job);
   request.set_allow_missing_telemetry(options.without_telemetry);
-  for (const std::string& list : options.candidates) request.add_candidates(list);
-  for (const std::string& list : options.exclude) request.add_exclude(list);
-  if (options.format == ReportFormat::kText) request.set_max_nodes(1);
+  for (const std::string& list : options.candidates) request.add_candidate_nodes(list);
+  for (const std::string& list : options.exclude) request.add_excluded_nodes(list);
+  if (options.format == ReportFormat::kText) request.set_max_candidate_count(1);
   const auto client = Open(options.client);
   if (!client) return kExitUsage;
   v1::RecommendNodesResponse ranked;
@@ -172,28 +173,25 @@ int RunJobPlace(const JobPlaceOptions& options) {
   } else {
     Message(ranked.sentence());
     std::vector<AllocatedNode> nodes;
-    for (const std::string& name : ranked.chosen()) nodes.push_back({.name = name});
+    for (const std::string& name : ranked.chosen_nodes()) nodes.push_back({.name = name});
     if (!nodes.empty()) text = fmt::format("{}\n", fmt::join(WriteJobNodes(nodes), ","));
   }
   if (const int printed = PrintAnswer(text); printed != kExitSuccess) return printed;
-  return ranked.chosen().empty() ? kExitDamaged : kExitSuccess;
+  return ranked.chosen_nodes().empty() ? kExitDamaged : kExitSuccess;
 }
 
 int RunJobShow(const JobShowOptions& options) {
   const auto client = Open(options.client);
   if (!client) return kExitUsage;
-  v1::ListRegisteredJobsResponse listed;
-  if (const auto done = client->ListRegistered(options.id, true, listed); !done) {
-    return Fail(done.error());
-  }
-  const v1::RegisteredJob& job = listed.jobs(0);
+  v1::RegisteredJob job;
+  if (const auto done = client->GetRegistered(options.id, job); !done) return Fail(done.error());
   v1::GetJobResponse got;
-  if (!job.observed_job_id().empty()) {
-    if (const auto done = client->Get(job.observed_job_id(), got); !done) return Fail(done.error());
+  if (!job.job_id().empty()) {
+    if (const auto done = client->Get(job.job_id(), got); !done) return Fail(done.error());
   }
   const v1::JobSummary* const summary = got.has_summary() ? &got.summary() : nullptr;
   if (options.format == ReportFormat::kText) return PrintAnswer(ShowText(job, summary));
-  std::string json = "{\"registered\":";
+  std::string json = "{\"registered_job\":";
   AppendJson(job, false, json);
   if (summary != nullptr) {
     json += ",\"summary\":";

@@ -22,8 +22,10 @@ int PrintReplayPage(std::shared_ptr<const Snapshot> snapshot, Duration window, T
       {.snapshot = std::move(snapshot), .reached = reached, .published_at = WallClock()}, fabric,
       window);
   Service service(*daemon, ROCESCOPE_VERSION);
-  const Result<std::string> page = StoredPage(
-      service, fmt::format("rocescope replay {}", UtcDayAndTime(ToNanoseconds(reached))));
+  const StoredData data = StoreData(service);
+  for (const std::string& note : data.notes) Message(note);
+  const Result<std::string> page =
+      StoredPage(data, fmt::format("rocescope replay {}", UtcDayAndTime(ToNanoseconds(reached))));
   if (!page) {
     Message(page.error().message);
     return kExitUsage;

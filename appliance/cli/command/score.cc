@@ -180,7 +180,7 @@ Status ScoreOne(const ScoreRunOptions& options, const View& view, const RunConte
   v1::ViewScore& out = *score.add_views();
   out.set_view(std::string(view.name));
   out.set_parts(std::string(parts));
-  out.set_mirror_loss(view.mirror_loss);
+  out.set_mirror_loss_ratio(view.mirror_loss);
   ScoreView(truth, *report,
             {.elephant_bytes = view.elephants_alone ? ElephantBytes(truth) : 0,
              .samples_per_byte = view.samples_close_gaps ? SamplesPerByte(truth) : 0,
@@ -220,7 +220,7 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
   score.set_schema_version(1);
   score.set_scenario(truth.scenario());
   score.set_seed(truth.seed());
-  score.set_switch_tiers(truth.switch_tiers());
+  score.set_switch_tier_count(truth.switch_tiers());
   for (const v1::TruthFault& fault : truth.faults()) score.add_faults(fault.kind());
   context.fabric = ReadFabricOf(context.run);
   const std::string of_run = PartsOf(context.run);

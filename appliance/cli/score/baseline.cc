@@ -105,17 +105,18 @@ std::vector<Alarm> UtilisationBaseline::Alarms(const LinkOfPort& links) const {
 }
 
 std::vector<Alarm> VotingAlarms(const v1::ReplayReport& report, const LinkOfPort& links) {
-  using Key = std::tuple<uint32_t, std::string, std::string, uint32_t>;
+  using Key = std::tuple<bool, uint32_t, std::string, std::string, uint32_t>;
   std::map<Key, const v1::FlowPath*> paths;
   for (const v1::FlowPath& path : report.paths()) {
-    paths[{path.segment(), path.source(), path.destination(), path.destination_qpn()}] = &path;
+    paths[{path.has_vni(), path.vni(), path.source(), path.destination(), path.destination_qpn()}] =
+        &path;
   }
   std::map<std::string, double> votes;  // by egress port
   double all = 0;
   for (const v1::Flow& flow : report.flows()) {
-    if (flow.loss().retransmitted() == 0 && flow.loss().missing() == 0) continue;
-    const auto at =
-        paths.find({flow.segment(), flow.source(), flow.destination(), flow.destination_qpn()});
+    if (flow.loss().retransmitted_packets() == 0 && flow.loss().missing_packets() == 0) continue;
+    const auto at = paths.find(
+        {flow.has_vni(), flow.vni(), flow.source(), flow.destination(), flow.destination_qpn()});
     if (at == paths.end()) continue;
     const v1::PathInterval* stretch = MainStretch(*at->second);
     if (stretch == nullptr) continue;

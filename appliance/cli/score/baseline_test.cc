@@ -63,7 +63,7 @@ void AddFlow(v1::ReplayReport& report, uint32_t qpn, uint64_t retransmitted,
              std::initializer_list<const char*> ports) {
   v1::Flow& flow = *report.add_flows();
   flow.set_destination_qpn(qpn);
-  flow.mutable_loss()->set_retransmitted(retransmitted);
+  flow.mutable_loss()->set_retransmitted_packets(retransmitted);
   v1::FlowPath& path = *report.add_paths();
   path.set_destination_qpn(qpn);
   v1::PathInterval& stretch = *path.add_intervals();

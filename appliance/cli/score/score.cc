@@ -54,7 +54,7 @@ using Stripe = std::tuple<std::string, uint32_t, uint32_t, uint32_t, uint32_t>;
 
 // The end of a job may be known by its NIC only.
 bool NamesProcess(const v1::Endpoint& end) {
-  return end.rank() >= 0 || (!end.host().empty() && end.process_id() != 0);
+  return end.has_rank() || (!end.host().empty() && end.process_id() != 0);
 }
 
 uint64_t BytesOf(const google::protobuf::RepeatedPtrField<v1::TruthPath>& paths) {
@@ -122,8 +122,8 @@ class Scorer {
   }
 
   const TrueEnd* Find(const v1::Endpoint& end) const {
-    if (end.qpn() < 0) return nullptr;
-    const auto at = ends_.find({end.address(), static_cast<uint32_t>(end.qpn())});
+    if (!end.has_qpn()) return nullptr;
+    const auto at = ends_.find({end.address(), end.qpn()});
     return at == ends_.end() ? nullptr : &at->second;
   }
   const v1::TruthConnection& At(const TrueEnd& end) const {
@@ -212,15 +212,15 @@ void Scorer::ScoreRanks() {
   std::map<End, const v1::Endpoint*> stated;
   for (const v1::Connection& connection : report_.connections()) {
     for (const v1::Endpoint* end : {&connection.a(), &connection.b()}) {
-      if (end->qpn() < 0 || !NamesProcess(*end)) continue;
-      stated[{end->address(), static_cast<uint32_t>(end->qpn())}] = end;
+      if (!end->has_qpn() || !NamesProcess(*end)) continue;
+      stated[{end->address(), end->qpn()}] = end;
     }
   }
   // Maps each job of the report to the true job that most of its ends belong to.
   std::map<std::string, std::map<std::string, uint64_t>> votes;
   for (const auto& [end, claim] : stated) {
     const auto at = ends_.find(end);
-    if (at != ends_.end()) ++votes[claim->job()][At(at->second).job()];
+    if (at != ends_.end()) ++votes[claim->job_id()][At(at->second).job()];
   }
   const auto job_of = [&](const std::string& id) -> std::string {
     const auto& counted = votes[id];
@@ -239,13 +239,14 @@ void Scorer::ScoreRanks() {
       const v1::Endpoint& claim = *at->second;
       const auto number =
           static_cast<int>(place.second ? connection.to_rank() : connection.from_rank());
-      right = claim.rank() >= 0
-                  ? claim.rank() == number && job_of(claim.job()) == connection.job()
+      right = claim.has_rank()
+                  ? claim.rank() == number && job_of(claim.job_id()) == connection.job()
                   : claim.host() == rank->host() && claim.process_id() == rank->process_id();
       AddAnswer("rank", claim.rank_confidence(), right);
       if (!right) {
         Miss(fmt::format("{} qp {} is assigned to rank {} of {} but belongs to rank {}",
-                         end.address, end.qpn, claim.rank(), claim.job(), number));
+                         end.address, end.qpn, claim.has_rank() ? claim.rank() : -1, claim.job_id(),
+                         number));
       }
     }
     Add(MeasureKind::kRanks, right, 1);
@@ -260,9 +261,9 @@ void Scorer::ScoreJobs() {
   for (const v1::Connection& connection : report_.connections()) {
     for (const v1::Endpoint* end : {&connection.a(), &connection.b()}) {
       const TrueEnd* at = Find(*end);
-      if (end->job().empty() || NamesProcess(*end) || at == nullptr) continue;
+      if (end->job_id().empty() || NamesProcess(*end) || at == nullptr) continue;
       const std::string& job = At(*at).job();
-      const auto taken_for = agreement.true_job.find(end->job());
+      const auto taken_for = agreement.true_job.find(end->job_id());
       AddAnswer("job", end->rank_confidence(),
                 !job.empty() && taken_for != agreement.true_job.end() && taken_for->second == job);
     }

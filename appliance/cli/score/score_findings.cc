@@ -243,7 +243,7 @@ void FindingScorer::AddVictims(const v1::TruthFault& fault, const v1::Finding* f
   hits.set_of(truly.size());
   if (finding == nullptr) return;
   std::set<std::string> stated;  // by the true names; unassigned ones keep their own
-  for (const std::string& id : finding->affected_jobs()) {
+  for (const std::string& id : finding->affected_job_ids()) {
     const auto at = jobs_.find(id);
     stated.insert(at == jobs_.end() || at->second.empty() ? " " + id : at->second);
   }
@@ -260,7 +260,7 @@ void FindingScorer::AddRest(const std::vector<Match>& matches) {
     const bool showed = IsOfVisible(Finding(match), Fault(match));
     if (showed && !match.place) continue;
     is_spoken_for_[match.finding] = true;
-    if (showed) score_.set_further(score_.further() + 1);
+    if (showed) score_.set_further_count(score_.further_count() + 1);
   }
   for (int i = 0; i < report_.findings_size(); ++i) {
     if (is_spoken_for_[i]) continue;
@@ -326,8 +326,8 @@ void FindingScorer::AddHotspots() {
 void FindingScorer::AddAnomalies() {
   const v1::Anomalies& anomalies = report_.anomalies();
   v1::Hits& hits = *score_.mutable_anomaly_windows();
-  hits.set_right(anomalies.statistics().stable());
-  hits.set_stated(anomalies.statistics().stable() + anomalies.statistics().unstable());
+  hits.set_right(anomalies.statistics().stable_count());
+  hits.set_stated(anomalies.statistics().stable_count() + anomalies.statistics().unstable_count());
 }
 
 }  // namespace

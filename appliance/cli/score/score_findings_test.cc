@@ -197,7 +197,7 @@ TEST_F(ScoreFindingsTest, TheBestMatchCountsInsteadOfTheMostConfidentFinding) {
   Finding("bit_errors", kLink, 0.9);
   const v1::FindingScore score = Score();
   EXPECT_TRUE(score.faults(0).kind_right() && score.faults(0).place_right());
-  EXPECT_EQ(score.further(), 1u);
+  EXPECT_EQ(score.further_count(), 1u);
   ASSERT_EQ(score.false_findings_size(), 1);
   EXPECT_EQ(score.false_findings(0).place(), "leaf7:E1-spine0:E9");
 }
@@ -270,11 +270,11 @@ TEST_F(ScoreFindingsTest, VictimsAreTheTruthsJobsByTheirConnections) {
   v1::Connection& connection = *report_.add_connections();
   connection.mutable_a()->set_address("10.0.0.1");
   connection.mutable_a()->set_qpn(10);
-  connection.mutable_a()->set_job("nccl-1");
-  connection.mutable_b()->set_qpn(-1);
+  connection.mutable_a()->set_job_id("nccl-1");
+  connection.mutable_b()->clear_qpn();
   v1::Finding& finding = Finding("gray_loss", kLink);
-  finding.add_affected_jobs("nccl-1");
-  finding.add_affected_jobs("nccl-2");  // without a job
+  finding.add_affected_job_ids("nccl-1");
+  finding.add_affected_job_ids("nccl-2");  // without a job
   const v1::Hits hits = Score().faults(0).affected_jobs();
   EXPECT_EQ(hits.stated(), 2u);
   EXPECT_EQ(hits.right(), 1u);
@@ -321,8 +321,8 @@ TEST_F(ScoreFindingsTest, AHotspotIsRightWhereAQueueFilledUpMeanwhile) {
 }
 
 TEST_F(ScoreFindingsTest, OddWindowsAreStableIfBothHalvesOfThePastFindThem) {
-  report_.mutable_anomalies()->mutable_statistics()->set_stable(9);
-  report_.mutable_anomalies()->mutable_statistics()->set_unstable(3);
+  report_.mutable_anomalies()->mutable_statistics()->set_stable_count(9);
+  report_.mutable_anomalies()->mutable_statistics()->set_unstable_count(3);
   const v1::Hits hits = Score().anomaly_windows();
   EXPECT_EQ(hits.stated(), 12u);
   EXPECT_EQ(hits.right(), 9u);

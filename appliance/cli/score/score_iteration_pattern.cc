@@ -68,7 +68,8 @@ std::optional<double> TruePeriod(const v1::TruthJob& job,
          job.iterations(first + 1).start_ns() <= Nanoseconds(iteration_pattern.start_time())) {
     ++first;
   }
-  const int seen = std::max(kFewestIterations, static_cast<int>(iteration_pattern.iterations()));
+  const int seen =
+      std::max(kFewestIterations, static_cast<int>(iteration_pattern.iteration_count()));
   const int last = std::min(job.iterations_size() - 1, first + seen);
   if (last - first < kFewestIterations) return std::nullopt;
   return static_cast<double>(job.iterations(last).start_ns() - job.iterations(first).start_ns()) /
@@ -80,7 +81,7 @@ const v1::Job* Find(const v1::ReplayReport& report, const std::string& name,
                     const std::map<std::string, std::string>& true_job) {
   const v1::Job* best = nullptr;
   for (const v1::Job& job : report.jobs()) {
-    const auto at = true_job.find(job.id());
+    const auto at = true_job.find(job.job_id());
     if (at == true_job.end() || at->second != name) continue;
     if (best == nullptr ||
         job.iteration_pattern().members_size() > best->iteration_pattern().members_size())
@@ -100,7 +101,7 @@ void CompareWaiting(const v1::Truth& truth, const v1::ReplayReport& report,
   }
   for (const v1::Job& job : report.jobs()) {
     if (!job.iteration_pattern().has_straggler()) continue;
-    const uint32_t member = job.iteration_pattern().straggler().member();
+    const uint32_t member = job.iteration_pattern().straggler().member_index();
     if (member >= static_cast<uint32_t>(job.iteration_pattern().members_size())) continue;
     const std::string& host = job.iteration_pattern().members(static_cast<int>(member)).host();
     const auto straggler = stragglers.find(host);
@@ -110,7 +111,7 @@ void CompareWaiting(const v1::Truth& truth, const v1::ReplayReport& report,
     }
     ++agreement.of_waited_for;
     agreement.misses.push_back(
-        fmt::format("{}: {} is wrongly reported as the straggler", job.id(), host));
+        fmt::format("{}: {} is wrongly reported as the straggler", job.job_id(), host));
   }
   for (const auto& [host, named] : stragglers) {
     ++agreement.of_waited_for;

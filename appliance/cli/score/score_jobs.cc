@@ -48,11 +48,11 @@ JobAgreement CompareJobs(const v1::Truth& truth, const v1::ReplayReport& report)
     const auto bytes =
         static_cast<double>(connection.a_to_b().data_bytes() + connection.b_to_a().data_bytes());
     for (const v1::Endpoint* end : {&connection.a(), &connection.b()}) {
-      if (end->job().empty()) continue;
-      in_report[end->address()][end->job()] += bytes + 1;  // some carry acknowledgements only
-      if (end->qpn() < 0) continue;
-      const auto at = job_of_end.find({end->address(), static_cast<uint32_t>(end->qpn())});
-      if (at != job_of_end.end()) ++true_jobs[end->job()][at->second];
+      if (end->job_id().empty()) continue;
+      in_report[end->address()][end->job_id()] += bytes + 1;  // some carry acknowledgements only
+      if (!end->has_qpn()) continue;
+      const auto at = job_of_end.find({end->address(), end->qpn()});
+      if (at != job_of_end.end()) ++true_jobs[end->job_id()][at->second];
     }
   }
   JobAgreement agreement;

@@ -60,8 +60,8 @@ class ScoreTest : public testing::Test {
     connection.mutable_a()->set_qpn(a);
     connection.mutable_b()->set_address("10.0.0.2");
     connection.mutable_b()->set_qpn(b);
-    connection.mutable_a()->set_rank(-1);
-    connection.mutable_b()->set_rank(-1);
+    connection.mutable_a()->clear_rank();
+    connection.mutable_b()->clear_rank();
     return connection;
   }
   void Stretch(int64_t from, int64_t until, const std::string& port,
@@ -123,7 +123,7 @@ TEST_F(ScoreTest, AConnectionWithoutTrafficCountsNowhere) {
 
 TEST_F(ScoreTest, AnEndIsRightByItsRanksNumber) {
   v1::Connection& pair = Pair(11, 21);
-  for (v1::Endpoint* end : {pair.mutable_a(), pair.mutable_b()}) end->set_job("nccl-1");
+  for (v1::Endpoint* end : {pair.mutable_a(), pair.mutable_b()}) end->set_job_id("nccl-1");
   pair.mutable_a()->set_rank(0);
   pair.mutable_b()->set_rank(0);  // it is rank 1
   EXPECT_EQ(Share(MeasureKind::kRanks), 0.25);
@@ -139,7 +139,7 @@ TEST_F(ScoreTest, WithoutANumberByHostAndProcess) {
 TEST_F(ScoreTest, ANodeOfTheSchedulerIsNoRank) {
   v1::Connection& pair = Pair(11, 21);
   for (v1::Endpoint* end : {pair.mutable_a(), pair.mutable_b()}) {
-    end->set_job("slurm-1");
+    end->set_job_id("slurm-1");
     end->set_host("host0");
     end->set_rank_confidence(0.95);
   }
@@ -155,7 +155,7 @@ TEST_F(ScoreTest, ANodeOfTheSchedulerIsNoRank) {
 
 // Two NICs, in truth of one job: one cluster, for which any other answer has an index of 0.
 TEST_F(ScoreTest, NicsThatNoJobHasAreAlone) {
-  Pair(11, 21).mutable_a()->set_job("a");
+  Pair(11, 21).mutable_a()->set_job_id("a");
   EXPECT_EQ(Share(MeasureKind::kJobs), 0);
 }
 
@@ -170,8 +170,8 @@ TEST_F(ScoreTest, NicsAreOfTheJobThatHasMostOfTheirBytes) {
     connection.mutable_second()->set_qpn(static_cast<uint32_t>(first));
   }
   const auto state = [&](v1::Connection& pair, const char* job, uint64_t bytes) {
-    pair.mutable_a()->set_job(job);
-    pair.mutable_b()->set_job(job);
+    pair.mutable_a()->set_job_id(job);
+    pair.mutable_b()->set_job_id(job);
     pair.mutable_a_to_b()->set_data_bytes(bytes);
   };
   state(Pair(11, 21), "one", 1000);
@@ -195,16 +195,16 @@ class IterationPatternTest : public ScoreTest {
     for (int i = 0; i < 31; ++i) job.add_iterations()->set_start_ns(i * 1000);
     truth_.mutable_connections(1)->set_phase(1);
     v1::Connection& pair = Pair(11, 21);
-    pair.mutable_a()->set_job("wire-1");
-    pair.mutable_b()->set_job("wire-1");
+    pair.mutable_a()->set_job_id("wire-1");
+    pair.mutable_b()->set_job_id("wire-1");
     iteration_pattern_ = [this] {
       v1::Job& told = *report_.add_jobs();
-      told.set_id("wire-1");
+      told.set_job_id("wire-1");
       return told.mutable_iteration_pattern();
     }();
     *iteration_pattern_->mutable_start_time() =
         TimestampMessage(600);  // the first iteration starts with computation
-    iteration_pattern_->set_iterations(25);
+    iteration_pattern_->set_iteration_count(25);
     *iteration_pattern_->mutable_period() = DurationMessage(1002);
     iteration_pattern_->add_members()->set_host("host0");
   }
@@ -237,7 +237,7 @@ TEST_F(IterationPatternTest, TheFirstIterationDoesNotCount) {
 
 // Otherwise, an incomplete report could not be wrong.
 TEST_F(IterationPatternTest, APeriodOfFewIterationsIsHeldAgainstTwenty) {
-  iteration_pattern_->set_iterations(3);
+  iteration_pattern_->set_iteration_count(3);
   *iteration_pattern_->mutable_period() = DurationMessage(1010);
   EXPECT_NEAR(Share(MeasureKind::kPeriodError), 0.01, 1e-9);
 }
@@ -253,7 +253,7 @@ TEST_F(IterationPatternTest, AStragglerIsNamedByItsHost) {
   fault.set_place("host0:gpu:0");
   fault.set_visible_ns(5);
   EXPECT_EQ(Share(MeasureKind::kWaitedFor), 0);
-  iteration_pattern_->mutable_straggler()->set_member(0);
+  iteration_pattern_->mutable_straggler()->set_member_index(0);
   EXPECT_EQ(Share(MeasureKind::kWaitedFor), 1);
   iteration_pattern_->mutable_members(0)->set_host("host7");  // another one that is not a straggler
   EXPECT_EQ(Share(MeasureKind::kWaitedFor), 0);
@@ -329,7 +329,7 @@ TEST_F(ScoreTest, ATableListsMissedThresholds) {
   EXPECT_FALSE(two_tiers.all_hold);
   EXPECT_THAT(two_tiers.text, HasSubstr("98.90 !"));
   EXPECT_THAT(two_tiers.text, HasSubstr("path is 98.900 %; the threshold is at least 99.00 %"));
-  score.set_switch_tiers(3);  // for which 95 % are sufficient
+  score.set_switch_tier_count(3);  // for which 95 % are sufficient
   EXPECT_TRUE(RenderScores(std::span(&score, 1)).all_hold);
 }
 

@@ -61,7 +61,8 @@ std::vector<Row> Sum(std::span<const v1::Score> scores) {
   for (const v1::Score& score : scores) {
     for (const v1::ViewScore& view : score.views()) {
       const auto row = std::ranges::find_if(rows, [&](const Row& known) {
-        return known.view->name == view.view() && known.three_tiers == (score.switch_tiers() > 2);
+        return known.view->name == view.view() &&
+               known.three_tiers == (score.switch_tier_count() > 2);
       });
       if (row == rows.end()) continue;
       ++row->runs;

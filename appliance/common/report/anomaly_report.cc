@@ -13,11 +13,11 @@ void FillAnomaly(const topology::Fabric& fabric, const Anomaly& anomaly, v1::Ano
   const Entity& entity = anomaly.entity;
   out.set_kind(EnumOf<v1::Anomaly::Kind>(InfoOf(entity.kind).name));
   out.set_place(PlaceOf(fabric, entity));
-  out.set_priority(entity.priority == CounterEntity::kAllPriorities ? -1 : entity.priority);
+  if (entity.priority != CounterEntity::kAllPriorities) out.set_priority(entity.priority);
   *out.mutable_start_time() = TimestampMessage(anomaly.from);
   *out.mutable_end_time() = TimestampMessage(anomaly.until);
-  out.set_windows(anomaly.windows);
-  out.set_peers(anomaly.peers);
+  out.set_window_count(anomaly.windows);
+  out.set_peer_count(anomaly.peers);
   *out.mutable_peak_time() = TimestampMessage(anomaly.peak);
   out.set_score(anomaly.Score());
   out.set_probability(anomaly.probability);
@@ -48,17 +48,17 @@ void FillAnomalies(const Snapshot& snapshot, v1::ReplayReport& report) {
     one.set_role(NameOf(change.role));
     *one.mutable_start_time() = TimestampMessage(change.from);
     *one.mutable_end_time() = TimestampMessage(change.until);
-    one.set_entities(change.entities);
-    one.set_total_entities(change.of);
+    one.set_changed_entity_count(change.entities);
+    one.set_total_entity_count(change.of);
   }
   v1::AnomalyStatistics& statistics = *out.mutable_statistics();
-  statistics.set_evaluated(all.statistics.judged);
-  statistics.set_not_evaluated(all.statistics.unjudged);
-  statistics.set_stable(all.statistics.stable);
-  statistics.set_unstable(all.statistics.unstable);
-  statistics.set_shared(all.statistics.shared);
-  statistics.set_refused(all.statistics.refused);
-  statistics.set_fits(all.statistics.fits);
+  statistics.set_evaluated_count(all.statistics.judged);
+  statistics.set_unevaluated_count(all.statistics.unjudged);
+  statistics.set_stable_count(all.statistics.stable);
+  statistics.set_unstable_count(all.statistics.unstable);
+  statistics.set_shared_count(all.statistics.shared);
+  statistics.set_refused_count(all.statistics.refused);
+  statistics.set_fit_count(all.statistics.fits);
 }
 
 }  // namespace rocescope

@@ -34,7 +34,7 @@ std::string WhatOf(const v1::Anomaly& anomaly) {
 
 std::string PlaceOf(const v1::Anomaly& anomaly) {
   const std::string place = WordOf(anomaly.kind()) + " " + anomaly.place();
-  if (anomaly.priority() < 0) return place;
+  if (!anomaly.has_priority()) return place;
   return fmt::format("{} priority {}", place, anomaly.priority());
 }
 
@@ -47,7 +47,7 @@ void AppendAnomalies(const v1::ReplayReport& report, std::string& text) {
   for (const v1::Anomaly& anomaly : all.anomalies()) anomalies.push_back(&anomaly);
   std::ranges::sort(anomalies, {}, [](const v1::Anomaly* one) {
     return std::tuple(one->probability(), Nanoseconds(one->start_time()), one->place(),
-                      one->priority());
+                      one->has_priority(), one->priority());
   });
   text += fmt::format(
       "ANOMALIES: {} with metrics outside the range of both their history and their peers; least "

@@ -23,7 +23,7 @@ std::string AnomalyText(const std::string& anomalies) {
 }
 
 TEST(AnomalyText, IsEmptyWithoutAnomalies) {
-  EXPECT_EQ(AnomalyText("anomalies { statistics { evaluated: 100 unstable: 3 } }"), "");
+  EXPECT_EQ(AnomalyText("anomalies { statistics { evaluated_count: 100 unstable_count: 3 } }"), "");
 }
 
 TEST(AnomalyText, ListsPlaceDeviationAndTime) {
@@ -47,7 +47,7 @@ TEST(AnomalyText, ListsTheFewMostUnlikelyFirst) {
   std::string anomalies;
   for (int i = 0; i < 7; ++i) {
     anomalies += "anomalies { kind: KIND_NIC place: \"host" + std::to_string(i) +
-                 ":mlx5_0\" priority: -1 probability: 1e-" + std::to_string(7 + i) + " }";
+                 ":mlx5_0\" probability: 1e-" + std::to_string(7 + i) + " }";
   }
   const std::string text = AnomalyText("anomalies {" + anomalies + "}");
   EXPECT_LT(text.find("host6"), text.find("host5"));

@@ -27,7 +27,7 @@ void FillFinding(const topology::Fabric& fabric, const CableFinding& finding,
     out.add_declared_links(fabric.NameOfLink(link));
   }
   for (const auto& [a, b] : finding.real) {
-    v1::Cable& cable = *out.add_real();
+    v1::Cable& cable = *out.add_actual_cables();
     cable.set_a(fabric.NameOf(a));
     cable.set_b(fabric.NameOf(b));
     cable.set_b_declared(fabric.NameOf(fabric.Peer(a)));
@@ -36,11 +36,11 @@ void FillFinding(const topology::Fabric& fabric, const CableFinding& finding,
   if (finding.sender != topology::kNone) out.set_sender(fabric.node(finding.sender).name);
   out.set_place(finding.place);
   out.set_confidence(finding.confidence);
-  out.set_flows(finding.flows);
-  out.set_flows_against(finding.flows_against);
+  out.set_unexplained_flow_count(finding.flows);
+  out.set_agreeing_flow_count(finding.flows_against);
   out.set_packets(finding.packets);
-  out.set_bytes(finding.bytes);
-  out.set_readings(finding.readings);
+  out.set_excess_bytes(finding.bytes);
+  out.set_reading_count(finding.readings);
   out.set_state_differs(finding.state_differs);
   if (finding.since != Timestamp()) {
     *out.mutable_first_seen_time() = TimestampMessage(finding.since);
@@ -52,9 +52,9 @@ void FillFinding(const topology::Fabric& fabric, const CableFinding& finding,
 void FillCabling(const Snapshot& snapshot, v1::ReplayReport& report) {
   if (!snapshot.fabric || !snapshot.cabling) return;
   v1::Cabling& out = *report.mutable_cabling();
-  out.set_links(snapshot.cabling->links);
-  out.set_confirmed(snapshot.cabling->confirmed);
-  out.set_contradicted(snapshot.cabling->contradicted);
+  out.set_link_count(snapshot.cabling->links);
+  out.set_confirmed_link_count(snapshot.cabling->confirmed);
+  out.set_contradicted_link_count(snapshot.cabling->contradicted);
   for (const CableFinding& finding : snapshot.cabling->findings) {
     FillFinding(*snapshot.fabric, finding, *out.add_findings());
   }

@@ -40,7 +40,7 @@ std::string PlaceOf(const CableFinding& finding) {
     return finding.place() + " has no link in the topology";
   }
   std::string text;
-  for (const v1::Cable& cable : finding.real()) {
+  for (const v1::Cable& cable : finding.actual_cables()) {
     text += fmt::format("{}{} is connected to {}, not to {}", text.empty() ? "" : "; ", cable.a(),
                         cable.b(), cable.b_declared());
   }
@@ -58,19 +58,19 @@ std::string SeenOf(const CableFinding& finding) {
   const auto add = [&](const std::string& what) { text += (text.empty() ? "" : "; ") + what; };
   const bool unexpected = finding.kind() == CableFinding::KIND_UNEXPECTED;
   if (finding.kind() == CableFinding::KIND_MISSING) {
-    return finding.readings() > 0 ? "down and idle at both ends"
-                                  : "no traffic counted at either switch";
+    return finding.reading_count() > 0 ? "down and idle at both ends"
+                                       : "no traffic counted at either switch";
   }
   if (finding.state_differs()) add("up at one end, down at the other");
   if (finding.packets() > 0) add(Counted(finding.packets(), "packet"));
-  if (finding.flows() > 0) {
-    add(Counted(finding.flows(), "flow") +
-        (finding.flows_against() > 0
-             ? fmt::format(", {} as declared", WithThousands(finding.flows_against()))
+  if (finding.unexplained_flow_count() > 0) {
+    add(Counted(finding.unexplained_flow_count(), "flow") +
+        (finding.agreeing_flow_count() > 0
+             ? fmt::format(", {} as declared", WithThousands(finding.agreeing_flow_count()))
              : std::string()));
   }
-  if (finding.bytes() > 0) {
-    add(HumanBytes(finding.bytes()) +
+  if (finding.excess_bytes() > 0) {
+    add(HumanBytes(finding.excess_bytes()) +
         (unexpected ? " received" : " received but not sent by the declared peers"));
   }
   return text;
@@ -80,11 +80,12 @@ std::string SeenOf(const CableFinding& finding) {
 
 void AppendCabling(const v1::ReplayReport& report, std::string& text) {
   const v1::Cabling& cabling = report.cabling();
-  if (cabling.links() == 0) return;
+  if (cabling.link_count() == 0) return;
   text += fmt::format("CABLING: {} of {} confirmed to match the topology",
-                      WithThousands(cabling.confirmed()), Counted(cabling.links(), "link"));
-  if (cabling.contradicted() > 0) {
-    text += fmt::format(", {} contradicted", WithThousands(cabling.contradicted()));
+                      WithThousands(cabling.confirmed_link_count()),
+                      Counted(cabling.link_count(), "link"));
+  if (cabling.contradicted_link_count() > 0) {
+    text += fmt::format(", {} contradicted", WithThousands(cabling.contradicted_link_count()));
   }
   text += "\n\n";
   if (cabling.findings().empty()) return;

@@ -25,8 +25,8 @@ v1::Clock::Kind MessageOf(StampKind kind) {
 void FillClocks(const Snapshot& snapshot, const std::vector<Tap>& taps, v1::ReplayReport& report) {
   if (!snapshot.clocks) return;
   v1::Clocks& out = *report.mutable_clocks();
-  out.set_contradictions(snapshot.clocks->contradictions);
-  out.set_packets_refused(snapshot.clocks->pairs_refused);
+  out.set_contradiction_count(snapshot.clocks->contradictions);
+  out.set_refused_packets(snapshot.clocks->pairs_refused);
   for (const ClockOffset& clock : snapshot.clocks->clocks) {
     v1::Clock& one = *out.add_clocks();
     one.set_kind(MessageOf(clock.kind));

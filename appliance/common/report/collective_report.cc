@@ -38,8 +38,8 @@ std::string GroupsText(const v1::Collective& collective) {
   int least = INT32_MAX;
   int most = 0;
   for (const v1::Group& group : collective.groups()) {
-    least = std::min(least, group.members_size());
-    most = std::max(most, group.members_size());
+    least = std::min(least, group.member_indexes_size());
+    most = std::max(most, group.member_indexes_size());
   }
   if (collective.groups_size() == 1) return fmt::format("{} NICs", most);
   if (least == most) return fmt::format("{} groups of {} NICs", collective.groups_size(), most);
@@ -51,7 +51,7 @@ std::string GroupsText(const v1::Collective& collective) {
 void FillIterationPattern(const JobIterationPattern& iteration_pattern, v1::IterationPattern& out) {
   *out.mutable_period() = DurationMessage(iteration_pattern.period);
   out.set_strength(iteration_pattern.strength);
-  out.set_iterations(iteration_pattern.iterations);
+  out.set_iteration_count(iteration_pattern.iterations);
   *out.mutable_start_time() = TimestampMessage(iteration_pattern.first);
   *out.mutable_end_time() = TimestampMessage(iteration_pattern.last);
   for (const CollectiveMember& member : iteration_pattern.members) {
@@ -69,18 +69,18 @@ void FillIterationPattern(const JobIterationPattern& iteration_pattern, v1::Iter
     one.set_confidence(collective.confidence);
     for (const std::vector<uint32_t>& group : collective.groups) {
       v1::Group& members = *one.add_groups();
-      for (const uint32_t member : group) members.add_members(member);
+      for (const uint32_t member : group) members.add_member_indexes(member);
     }
     *one.mutable_offset() = DurationMessage(collective.offset);
     *one.mutable_duration() = DurationMessage(collective.duration);
-    one.set_bytes(collective.bytes);
+    one.set_payload_bytes(collective.bytes);
   }
   if (!iteration_pattern.straggler) return;
   v1::Straggler& waited = *out.mutable_straggler();
-  waited.set_member(iteration_pattern.straggler->member);
+  waited.set_member_index(iteration_pattern.straggler->member);
   *waited.mutable_delay() = DurationMessage(iteration_pattern.straggler->lateness);
-  waited.set_iterations(iteration_pattern.straggler->iterations);
-  waited.set_total_iterations(iteration_pattern.straggler->of);
+  waited.set_late_iteration_count(iteration_pattern.straggler->iterations);
+  waited.set_total_iteration_count(iteration_pattern.straggler->of);
   *waited.mutable_start_time() = TimestampMessage(iteration_pattern.straggler->from);
   *waited.mutable_end_time() = TimestampMessage(iteration_pattern.straggler->until);
   waited.set_confidence(iteration_pattern.straggler->confidence);
@@ -92,7 +92,8 @@ void AppendIterationPattern(const v1::IterationPattern& iteration_pattern, std::
       "  iteration period {}, {} observed; similarity {:.2f} (1: identical "
       "iterations)\n",
       HumanDuration(Nanoseconds(iteration_pattern.period())),
-      Counted(iteration_pattern.iterations(), "complete iteration"), iteration_pattern.strength());
+      Counted(iteration_pattern.iteration_count(), "complete iteration"),
+      iteration_pattern.strength());
   TextTable steps({{"STEP", Align::kRight},
                    {"COLLECTIVE"},
                    {"PARTICIPANTS"},
@@ -108,22 +109,22 @@ void AppendIterationPattern(const v1::IterationPattern& iteration_pattern, std::
     }
     steps.Add({std::to_string(i + 1), kind, GroupsText(step),
                "+" + HumanDuration(Nanoseconds(step.offset())),
-               HumanDuration(Nanoseconds(step.duration())), HumanBytes(step.bytes()),
+               HumanDuration(Nanoseconds(step.duration())), HumanBytes(step.payload_bytes()),
                ConfidenceText(step.confidence())});
   }
   if (!steps.empty()) text += "\n" + steps.Render(2);
   AppendMore(iteration_pattern.collectives_size(), "step", text);
   if (!iteration_pattern.has_straggler()) return;
   const v1::Straggler& waited = iteration_pattern.straggler();
-  if (waited.member() >= static_cast<uint32_t>(iteration_pattern.members_size())) return;
+  if (waited.member_index() >= static_cast<uint32_t>(iteration_pattern.members_size())) return;
   const v1::IterationPatternMember& member =
-      iteration_pattern.members(static_cast<int>(waited.member()));
+      iteration_pattern.members(static_cast<int>(waited.member_index()));
   const std::string name =
       member.device().empty() ? member.host() : member.host() + "/" + member.device();
   text += fmt::format(
       "\n  straggler: {} ({}) starts {} after the other ranks in {} of {} iterations\n",
       Visible(name), Visible(member.address()), HumanDuration(Nanoseconds(waited.delay())),
-      waited.iterations(), waited.total_iterations());
+      waited.late_iteration_count(), waited.total_iteration_count());
 }
 
 }  // namespace rocescope

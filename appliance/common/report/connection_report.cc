@@ -51,14 +51,13 @@ std::string ExampleOf(const ConnectionEvidence& evidence) {
 
 void FillEndpoint(const ConnectionEndpoint& endpoint, const std::optional<RankClaim>& claim,
                   const Attribution& attribution, v1::Endpoint& out) {
-  out.set_segment(endpoint.segment);
+  if (endpoint.segment != 0) out.set_vni(endpoint.segment - 1);
   out.set_address(ToString(endpoint.address));
-  out.set_qpn(endpoint.qpn ? static_cast<int32_t>(endpoint.qpn->value) : -1);
-  out.set_rank(-1);
+  if (endpoint.qpn) out.set_qpn(endpoint.qpn->value);
   if (!claim) return;
   const Job& job = attribution.jobs[claim->job].job;
-  out.set_job(job.id);
-  out.set_rank(claim->rank);
+  out.set_job_id(job.id);
+  if (claim->rank >= 0) out.set_rank(claim->rank);
   out.set_rank_source(MessageOf(claim->source));
   out.set_rank_confidence(claim->confidence);
   if (claim->member < 0) return;
@@ -160,14 +159,14 @@ void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayR
       v1::Evidence& e = *out.add_evidence();
       e.set_kind(MessageOf(evidence.kind));
       e.set_count(evidence.count);
-      e.set_checked(evidence.of);
+      e.set_checked_count(evidence.of);
       e.set_example(ExampleOf(evidence));
       FillSide(evidence, connection, flows, e);
     }
     for (const ConnectionCandidate& candidate : connection.candidates) {
       v1::Candidate& c = *out.add_candidates();
       c.set_qpn(candidate.qpn.value);
-      c.set_posterior(candidate.posterior);
+      c.set_probability(candidate.posterior);
     }
     out.set_stripe_group(stripes.Of(connection));
     *out.mutable_valid_start_time() = TimestampMessage(connection.valid_from);

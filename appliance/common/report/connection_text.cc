@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "appliance/api/message_value.h"
@@ -14,9 +15,13 @@ namespace {
 
 std::string EndpointText(const v1::Endpoint& endpoint) {
   std::string text = endpoint.address();
-  if (endpoint.segment() != 0) text += fmt::format("%{}", endpoint.segment() - 1);
-  text += endpoint.qpn() < 0 ? std::string(" qp ?") : fmt::format(" qp {}", endpoint.qpn());
+  if (endpoint.has_vni()) text += fmt::format("%{}", endpoint.vni());
+  text += endpoint.has_qpn() ? fmt::format(" qp {}", endpoint.qpn()) : std::string(" qp ?");
   return text;
+}
+
+std::optional<int> RankOf(const v1::Endpoint& endpoint) {
+  return endpoint.has_rank() ? std::optional(endpoint.rank()) : std::nullopt;
 }
 
 std::string ProcessText(const v1::Endpoint& endpoint) {
@@ -42,8 +47,8 @@ std::string EvidenceText(const v1::Connection& connection) {
     last = e.kind();
     if (e.direction() == v1::Evidence::DIRECTION_A_TO_B) text += "A>B ";
     if (e.direction() == v1::Evidence::DIRECTION_B_TO_A) text += "B>A ";
-    text +=
-        e.checked() > 0 ? fmt::format("{}/{}", e.count(), e.checked()) : std::to_string(e.count());
+    text += e.checked_count() > 0 ? fmt::format("{}/{}", e.count(), e.checked_count())
+                                  : std::to_string(e.count());
   }
   return text;
 }
@@ -55,7 +60,7 @@ std::string BecauseText(const v1::Connection& connection) {
       return fmt::format(
           "{} ({}{})",
           Counted(static_cast<uint64_t>(connection.candidates_size()), "possible queue pair"),
-          ConfidenceText(connection.candidates(0).posterior()),
+          ConfidenceText(connection.candidates(0).probability()),
           connection.candidates_size() > 1 ? " most likely" : "");
     case v1::Connection::STATE_ONE_SIDED:
       return "no evidence of the peer";
@@ -75,7 +80,8 @@ void AppendConnections(const v1::ReplayReport& report, std::string& text) {
   const bool all_unreliable = std::all_of(
       report.connections().begin(), report.connections().end(),
       [](const v1::Connection& c) { return c.transport() == v1::Connection::TRANSPORT_UC; });
-  if (all_unreliable && totals.connections_paired() + totals.connections_ambiguous() == 0) {
+  if (all_unreliable &&
+      totals.paired_connection_count() + totals.ambiguous_connection_count() == 0) {
     text +=
         "CONNECTIONS: none can be paired: unreliable connections (UC) have no acknowledgements to "
         "identify the peer\n"
@@ -87,8 +93,9 @@ void AppendConnections(const v1::ReplayReport& report, std::string& text) {
         "  EVIDENCE: reth_echo n is the number of WRITEs to a buffer that the peer granted.\n"
         "  psn_echo n/m: n of m responses repeat the PSN of a request of the peer.\n"
         "\n",
-        WithThousands(totals.connections_paired()), WithThousands(totals.connections_ambiguous()),
-        WithThousands(totals.connections_one_sided()));
+        WithThousands(totals.paired_connection_count()),
+        WithThousands(totals.ambiguous_connection_count()),
+        WithThousands(totals.one_sided_connection_count()));
   }
   TextTable table({{"A"},
                    {"RANK", Align::kRight},
@@ -100,9 +107,9 @@ void AppendConnections(const v1::ReplayReport& report, std::string& text) {
                    {"EVIDENCE"}});
   for (int i = 0; i < std::min(report.connections_size(), kMaxRows); ++i) {
     const v1::Connection& c = report.connections(i);
-    table.Add({EndpointText(c.a()), RankText(c.a().rank(), ProcessText(c.a())), EndpointText(c.b()),
-               RankText(c.b().rank(), ProcessText(c.b())), WithThousands(c.a_to_b().data_bytes()),
-               WithThousands(c.b_to_a().data_bytes()),
+    table.Add({EndpointText(c.a()), RankText(RankOf(c.a()), ProcessText(c.a())),
+               EndpointText(c.b()), RankText(RankOf(c.b()), ProcessText(c.b())),
+               WithThousands(c.a_to_b().data_bytes()), WithThousands(c.b_to_a().data_bytes()),
                c.state() == v1::Connection::STATE_PAIRED ? ConfidenceText(c.confidence()) : "-",
                BecauseText(c)});
   }

@@ -134,16 +134,16 @@ void FillCoverage(const ReplayFindings& findings, v1::Coverage& out) {
   for (const MirrorStream& stream : findings.dataplane.mirrors) {
     v1::MirrorCoverage& mirror = *out.add_mirrors();
     mirror.set_switch_address(ToString(stream.source));
-    mirror.set_session(stream.session);
+    mirror.set_session_id(stream.session);
     mirror.set_frames(stream.frames);
-    mirror.set_lost(stream.lost);
+    mirror.set_lost_frames(stream.lost);
   }
   const FlowTable::Statistics& flows = Flows(findings);
   out.set_late_packets(flows.late_packets);
-  out.set_flows_evicted(flows.flows_evicted);
-  out.set_observations_capped(flows.observations_capped);
+  out.set_evicted_flow_count(flows.flows_evicted);
+  out.set_capped_observation_count(flows.observations_capped);
   out.set_observation_exponent(findings.snapshot.largest_observation_exponent);
-  out.set_cut_at(findings.dataplane.counters.cut_at);
+  out.set_longest_truncated_frame_bytes(findings.dataplane.counters.cut_at);
   for (const Row& row : kRows) {
     v1::CoverageCount& count = *out.add_counts();
     count.set_name(std::string(row.name));
@@ -154,10 +154,11 @@ void FillCoverage(const ReplayFindings& findings, v1::Coverage& out) {
 
 void AppendCoverage(const v1::Coverage& coverage, std::string& text) {
   for (const v1::MirrorCoverage& mirror : coverage.mirrors()) {
-    if (mirror.lost() == 0) continue;
+    if (mirror.lost_frames() == 0) continue;
     text += fmt::format("  mirror session {} of {} lost {} {} between switch and collector\n",
-                        mirror.session(), mirror.switch_address(), WithThousands(mirror.lost()),
-                        mirror.lost() == 1 ? "copy" : "copies");
+                        mirror.session_id(), mirror.switch_address(),
+                        WithThousands(mirror.lost_frames()),
+                        mirror.lost_frames() == 1 ? "copy" : "copies");
   }
   for (const v1::CoverageCount& row : coverage.counts()) {
     if (row.count() == 0) continue;

@@ -114,7 +114,7 @@ void AddPsnEcho(v1::Evidence::Direction direction, uint64_t count, v1::Connectio
   v1::Evidence& evidence = *connection.add_evidence();
   evidence.set_kind(v1::Evidence::KIND_PSN_ECHO);
   evidence.set_count(count);
-  evidence.set_checked(9);
+  evidence.set_checked_count(9);
   evidence.set_direction(direction);
 }
 
@@ -136,7 +136,7 @@ TEST(ConnectionText, EchoesAreCountedByDirection) {
 TEST(ConnectionText, ASingleCandidateIsAPossibleQueuePair) {
   v1::Connection connection;
   connection.set_state(v1::Connection::STATE_AMBIGUOUS);
-  connection.add_candidates()->set_posterior(0.42);
+  connection.add_candidates()->set_probability(0.42);
 
   EXPECT_THAT(TextOf(connection), HasSubstr("1 possible queue pair (0.42)"));
 }

@@ -12,11 +12,10 @@ void FlowSenders::Fill(const FlowKey& flow, v1::Culprit& out) const {
   out.set_source(ToString(flow.source));
   out.set_destination(ToString(flow.destination));
   out.set_destination_qpn(flow.destination_qpn.value);
-  out.set_rank(-1);
   const RankClaim* const owner = owners_.Find(flow);
   if (owner == nullptr) return;
-  out.set_job(snapshot_.attribution->jobs[owner->job].job.id);
-  out.set_rank(owner->rank);
+  out.set_job_id(snapshot_.attribution->jobs[owner->job].job.id);
+  if (owner->rank >= 0) out.set_rank(owner->rank);
 }
 
 }  // namespace rocescope

@@ -23,17 +23,17 @@ void FillElement(const Elements& elements, const Element& element, Message& out)
 }  // namespace
 
 void FillReach(const Reach& reach, v1::Reach& out) {
-  out.set_jobs(reach.jobs);
-  out.set_ranks(reach.ranks);
-  out.set_gpus(reach.gpus);
-  out.set_hosts(reach.hosts);
+  out.set_job_count(reach.jobs);
+  out.set_rank_count(reach.ranks);
+  out.set_gpu_count(reach.gpus);
+  out.set_host_count(reach.hosts);
 }
 
 void FillDependencyCoverage(const FlowCoverage& coverage, v1::DependencyCoverage& out) {
-  out.set_flows(coverage.flows);
-  out.set_known(coverage.known);
-  out.set_partly(coverage.partly);
-  out.set_unclaimed(coverage.unclaimed);
+  out.set_flow_count(coverage.flows);
+  out.set_known_flow_count(coverage.known);
+  out.set_partly_known_flow_count(coverage.partly);
+  out.set_unclaimed_flow_count(coverage.unclaimed);
 }
 
 void FillDependency(const DependencyGraph& graph, const Element& element,

@@ -82,17 +82,20 @@ std::string HeadlineOf(const v1::Dependency& answer) {
 
 std::string CoverageText(const v1::DependencyCoverage& coverage) {
   std::string text =
-      coverage.flows() == 0
+      coverage.flow_count() == 0
           ? "no job traffic was observed: the result is based on where the ranks' NICs are "
             "connected; links and switches in between are not counted"
           : fmt::format("based on the paths of flows, {} of {} known{}",
-                        WithThousands(coverage.known()), WithThousands(coverage.flows()),
-                        coverage.partly() == 0
+                        WithThousands(coverage.known_flow_count()),
+                        WithThousands(coverage.flow_count()),
+                        coverage.partly_known_flow_count() == 0
                             ? ""
-                            : fmt::format(", {} partly known", WithThousands(coverage.partly())));
-  if (coverage.unclaimed() > 0) {
-    text += fmt::format("; {} {} no known job", Counted(coverage.unclaimed(), "other flow"),
-                        coverage.unclaimed() == 1 ? "belongs to" : "belong to");
+                            : fmt::format(", {} partly known",
+                                          WithThousands(coverage.partly_known_flow_count())));
+  if (coverage.unclaimed_flow_count() > 0) {
+    text +=
+        fmt::format("; {} {} no known job", Counted(coverage.unclaimed_flow_count(), "other flow"),
+                    coverage.unclaimed_flow_count() == 1 ? "belongs to" : "belong to");
   }
   return text;
 }
@@ -100,15 +103,15 @@ std::string CoverageText(const v1::DependencyCoverage& coverage) {
 }  // namespace
 
 std::string ReachText(const v1::Reach& reach) {
-  if (reach.jobs() == 0) return {};
-  if (reach.ranks() == 0) return Counted(reach.jobs(), "job");
-  std::string text =
-      fmt::format("{} of {}", Counted(reach.ranks(), "rank"), Counted(reach.jobs(), "job"));
-  if (reach.gpus() > 0) {
-    text +=
-        fmt::format(", on {} of {}", Counted(reach.gpus(), "GPU"), Counted(reach.hosts(), "host"));
-  } else if (reach.hosts() > 0) {
-    text += fmt::format(", on {}", Counted(reach.hosts(), "host"));
+  if (reach.job_count() == 0) return {};
+  if (reach.rank_count() == 0) return Counted(reach.job_count(), "job");
+  std::string text = fmt::format("{} of {}", Counted(reach.rank_count(), "rank"),
+                                 Counted(reach.job_count(), "job"));
+  if (reach.gpu_count() > 0) {
+    text += fmt::format(", on {} of {}", Counted(reach.gpu_count(), "GPU"),
+                        Counted(reach.host_count(), "host"));
+  } else if (reach.host_count() > 0) {
+    text += fmt::format(", on {}", Counted(reach.host_count(), "host"));
   }
   return text;
 }

@@ -35,11 +35,12 @@ TEST(DependencyText, ABlastRadiusBeginsWithTheAffectedJobs) {
   EXPECT_EQ(
       DependencyText(
           "answers { question: QUESTION_BLAST_RADIUS kind: ELEMENT_KIND_SWITCH name: 'leaf0' "
-          "reach { jobs: 1 ranks: 12 gpus: 12 hosts: 2 } "
+          "reach { job_count: 1 rank_count: 12 gpu_count: 12 host_count: 2 } "
           "elements { kind: ELEMENT_KIND_JOB elements { name: 'nccl-7' "
-          "allocation { id: 4711 name: 'pretrain' } } } " +
+          "allocation { scheduler_job_id: 4711 name: 'pretrain' } } } " +
           Row("RANK", "nccl-7:rank:", 12) +
-          "} coverage { flows: 24 known: 20 partly: 3 unclaimed: 1 }"),
+          "} coverage { flow_count: 24 known_flow_count: 20 partly_known_flow_count: 3 "
+          "unclaimed_flow_count: 1 }"),
       "BLAST RADIUS of leaf0 (switch): 12 ranks of 1 job, on 12 GPUs of 2 hosts\n\n"
       "  KIND  COUNT  NAMES\n"
       "  job       1  nccl-7 [slurm 4711 \"pretrain\"]\n"
@@ -59,7 +60,7 @@ TEST(DependencyText, DependenciesBeginWithCounts) {
 TEST(DependencyText, AnElementWithoutKnownUsersIsNotReportedAsUnused) {
   EXPECT_EQ(DependencyText(
                 "answers { question: QUESTION_BLAST_RADIUS kind: ELEMENT_KIND_GPU name: 'h:gpu:0' "
-                "reach {} } coverage { unclaimed: 1200 }"),
+                "reach {} } coverage { unclaimed_flow_count: 1200 }"),
             "BLAST RADIUS of h:gpu:0 (gpu): no known element\n\n"
             "  no job traffic was observed: the result is based on where the ranks' NICs are "
             "connected; links and switches in between are not counted; 1,200 other flows belong to "
@@ -103,10 +104,10 @@ TEST(DependencyText, NamesAreEscaped) {
 TEST(DependencyText, ImpactOmitsUnknownCounts) {
   const auto reach = [](uint32_t jobs, uint32_t ranks, uint32_t gpus, uint32_t hosts) {
     v1::Reach message;
-    message.set_jobs(jobs);
-    message.set_ranks(ranks);
-    message.set_gpus(gpus);
-    message.set_hosts(hosts);
+    message.set_job_count(jobs);
+    message.set_rank_count(ranks);
+    message.set_gpu_count(gpus);
+    message.set_host_count(hosts);
     return ReachText(message);
   };
   EXPECT_EQ(reach(0, 0, 0, 0), "");

@@ -38,7 +38,7 @@ void FillFinding(const Snapshot& snapshot, const Finding& finding, v1::Finding& 
     FillSuspect(fabric, rival, *out.add_alternatives());
   for (const std::string& sentence : finding.further) out.add_missing_telemetry(sentence);
   for (const uint32_t job : finding.affected_jobs) {
-    out.add_affected_jobs(snapshot.attribution->jobs[job].job.id);
+    out.add_affected_job_ids(snapshot.attribution->jobs[job].job.id);
   }
   for (const topology::PortIndex port : finding.loop) out.add_loop_ports(fabric.NameOf(port));
   for (const Suspect& symptom : finding.symptoms) {
@@ -62,25 +62,25 @@ Element ElementAt(const Place& place) {
 
 void FillDiagnosisCoverage(const Snapshot& snapshot, v1::DiagnosisCoverage& out) {
   const DiagnosisCoverage& coverage = *snapshot.diagnosis_coverage;
-  out.set_windows(coverage.windows);
+  out.set_window_count(coverage.windows);
   *out.mutable_window_duration() = DurationMessage(coverage.window);
-  out.set_switches(coverage.switches);
-  out.set_nics(coverage.nics);
-  out.set_gpus(coverage.gpus);
-  out.set_flows(coverage.flows);
-  out.set_total_switches(coverage.switches_of);
-  out.set_total_nics(coverage.nics_of);
-  out.set_total_gpus(coverage.gpus_of);
+  out.set_reporting_switch_count(coverage.switches);
+  out.set_reporting_nic_count(coverage.nics);
+  out.set_reporting_gpu_count(coverage.gpus);
+  out.set_flow_count(coverage.flows);
+  out.set_total_switch_count(coverage.switches_of);
+  out.set_total_nic_count(coverage.nics_of);
+  out.set_total_gpu_count(coverage.gpus_of);
   for (const Silence& silence : coverage.silences) {
     v1::Silence& one = *out.add_silences();
     one.set_node(snapshot.fabric->node(silence.node).name);
-    one.set_windows(silence.windows);
+    one.set_window_count(silence.windows);
   }
   const Hindrance& hindrance = coverage.hindrance;
   out.set_obstacle(EnumOf<v1::DiagnosisCoverage::Obstacle>(
       kObstacleNames[static_cast<size_t>(hindrance.obstacle)]));
-  out.set_addresses(hindrance.addresses);
-  out.set_addresses_known(hindrance.addresses_known);
+  out.set_address_count(hindrance.addresses);
+  out.set_known_address_count(hindrance.addresses_known);
   if (hindrance.reading_period > Duration(0)) {
     *out.mutable_polling_interval() = DurationMessage(hindrance.reading_period);
   }

@@ -43,7 +43,7 @@ std::string PlaceText(PlaceKind kind, std::string_view place, std::string_view d
 }
 
 std::string NameOfJob(const v1::ReplayReport& report, const std::string& id) {
-  const auto job = std::ranges::find(report.jobs(), id, &v1::Job::id);
+  const auto job = std::ranges::find(report.jobs(), id, &v1::Job::job_id);
   return job == report.jobs().end() ? Visible(id) : JobName(*job);
 }
 
@@ -89,7 +89,7 @@ std::string Capitalised(std::string sentence) {
 
 std::string SentenceOf(const v1::ReplayReport& report, const v1::Finding& finding) {
   std::vector<std::string> jobs;
-  for (const std::string& id : finding.affected_jobs()) jobs.push_back(NameOfJob(report, id));
+  for (const std::string& id : finding.affected_job_ids()) jobs.push_back(NameOfJob(report, id));
   std::string text = fmt::format(
       "{}; {}; {}", FaultText(finding.kind(), finding.place(), finding.direction()),
       WhenText(report, Nanoseconds(finding.start_time()), Nanoseconds(finding.end_time())),

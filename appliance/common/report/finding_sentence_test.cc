@@ -71,8 +71,8 @@ TEST(FindingSentence, ListsAFew) {
 }
 
 TEST(FindingSentence, StatesFaultPlaceTimeAndAffectedJobs) {
-  const v1::ReplayReport report =
-      Report(R"(jobs { id: "nccl-1" allocation { id: 7 name: "pretrain" } } jobs { id: "b" })");
+  const v1::ReplayReport report = Report(
+      R"(jobs { job_id: "nccl-1" allocation { scheduler_job_id: 7 name: "pretrain" } } jobs { job_id: "b" })");
   v1::Finding finding;
   finding.set_kind("nic_crash");
   finding.set_place("host3:mlx5_1");
@@ -80,8 +80,8 @@ TEST(FindingSentence, StatesFaultPlaceTimeAndAffectedJobs) {
   EXPECT_EQ(SentenceOf(report, finding),
             "NIC host3:mlx5_1: down; since 12:00:04.000 UTC (+4.00 s); it affects no known "
             "job");
-  finding.add_affected_jobs("nccl-1");
-  finding.add_affected_jobs("b");
+  finding.add_affected_job_ids("nccl-1");
+  finding.add_affected_job_ids("b");
   EXPECT_EQ(SentenceOf(report, finding),
             "NIC host3:mlx5_1: down; since 12:00:04.000 UTC (+4.00 s); it affects nccl-1 "
             "[slurm 7 \"pretrain\"] and b");

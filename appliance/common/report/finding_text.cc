@@ -35,10 +35,10 @@ void AppendCulprits(const v1::Finding& finding, std::string& text) {
   };
   std::map<std::string, Sender> senders;
   for (const v1::Culprit& culprit : finding.culprits()) {
-    Sender& sender = senders[culprit.job()];
+    Sender& sender = senders[culprit.job_id()];
     ++sender.flows;
     sender.addresses.insert(culprit.source());
-    if (culprit.rank() >= 0) sender.ranks.insert(culprit.rank());
+    if (culprit.has_rank()) sender.ranks.insert(culprit.rank());
   }
   std::vector<std::pair<std::string, Sender>> order(senders.begin(), senders.end());
   std::ranges::sort(order, [](const auto& a, const auto& b) {
@@ -114,7 +114,7 @@ void AppendFinding(int number, const v1::Finding& finding, std::string& text) {
     AppendDetail("to confirm", sentence, text);
   AppendCulprits(finding, text);
   // For a single rank, the list of affected jobs is enough.
-  if (finding.reach().ranks() > 1) AppendDetail("impact", ReachText(finding.reach()), text);
+  if (finding.reach().rank_count() > 1) AppendDetail("impact", ReachText(finding.reach()), text);
   AppendSymptoms(finding, text);
 }
 
@@ -131,8 +131,8 @@ std::string SilenceText(const v1::DiagnosisCoverage& coverage) {
   for (int i = 0; i < std::min(kMaxNames, coverage.silences_size()); ++i) {
     const v1::Silence& silence = coverage.silences(i);
     text += i == 0 ? fmt::format("; {} did not report in {} of them", Visible(silence.node()),
-                                 silence.windows())
-                   : fmt::format(", {} in {}", Visible(silence.node()), silence.windows());
+                                 silence.window_count())
+                   : fmt::format(", {} in {}", Visible(silence.node()), silence.window_count());
   }
   if (const int more = coverage.silences_size() - kMaxNames; more > 0) {
     text +=
@@ -145,25 +145,28 @@ std::string SilenceText(const v1::DiagnosisCoverage& coverage) {
 // flows".
 std::string LookedAt(const v1::DiagnosisCoverage& coverage) {
   std::vector<std::string> told;
-  if (coverage.switches() > 0) {
-    told.push_back(SomeOf(coverage.switches(), coverage.total_switches(), "switch", "switches"));
+  if (coverage.reporting_switch_count() > 0) {
+    told.push_back(SomeOf(coverage.reporting_switch_count(), coverage.total_switch_count(),
+                          "switch", "switches"));
   }
-  if (coverage.nics() > 0) {
-    told.push_back(SomeOf(coverage.nics(), coverage.total_nics(), "NIC", "NICs"));
+  if (coverage.reporting_nic_count() > 0) {
+    told.push_back(
+        SomeOf(coverage.reporting_nic_count(), coverage.total_nic_count(), "NIC", "NICs"));
   }
-  if (coverage.gpus() > 0) {
-    told.push_back(SomeOf(coverage.gpus(), coverage.total_gpus(), "GPU", "GPUs"));
+  if (coverage.reporting_gpu_count() > 0) {
+    told.push_back(
+        SomeOf(coverage.reporting_gpu_count(), coverage.total_gpu_count(), "GPU", "GPUs"));
   }
   std::string text;
   if (!told.empty()) {
     text =
         fmt::format("counters of {} over {} of {}{}", ListText(told, "others"),
-                    Counted(coverage.windows(), "window"),
+                    Counted(coverage.window_count(), "window"),
                     HumanDuration(Nanoseconds(coverage.window_duration())), SilenceText(coverage));
   }
-  if (coverage.flows() > 0) {
+  if (coverage.flow_count() > 0) {
     text += fmt::format("{}the paths of {}", text.empty() ? "" : ", and ",
-                        Counted(coverage.flows(), "flow"));
+                        Counted(coverage.flow_count(), "flow"));
   }
   return text;
 }
@@ -177,7 +180,8 @@ std::string ObstacleText(const v1::DiagnosisCoverage& coverage) {
         "\n"
         "  Use --topology with the topology of the captured fabric.\n"
         "\n",
-        Counted(coverage.addresses(), "address"), WithThousands(coverage.addresses_known()));
+        Counted(coverage.address_count(), "address"),
+        WithThousands(coverage.known_address_count()));
   }
   if (coverage.obstacle() == v1::DiagnosisCoverage::OBSTACLE_SPARSE_READINGS) {
     return fmt::format(
@@ -200,8 +204,9 @@ std::string ObstacleText(const v1::DiagnosisCoverage& coverage) {
       "\n"
       "  Use a shorter --window, but not shorter than the interval at which counters are read.\n"
       "\n",
-      Counted(coverage.windows(), "window"), HumanDuration(Nanoseconds(coverage.window_duration())),
-      coverage.windows() == 1 ? "is" : "are", kEnoughWindows);
+      Counted(coverage.window_count(), "window"),
+      HumanDuration(Nanoseconds(coverage.window_duration())),
+      coverage.window_count() == 1 ? "is" : "are", kEnoughWindows);
 }
 
 }  // namespace

@@ -33,8 +33,9 @@ std::string FindingText(const std::string& fields) {
 }
 
 constexpr const char* kAll =
-    "diagnosis_coverage { windows: 22 window_duration { nanos: 1000000 } switches: 40 nics: 128 "
-    "gpus: 1 flows: 600 "
+    "diagnosis_coverage { window_count: 22 window_duration { nanos: 1000000 } "
+    "reporting_switch_count: 40 reporting_nic_count: 128 "
+    "reporting_gpu_count: 1 flow_count: 600 "
     "} ";
 
 TEST(FindingText, WithoutATopologyNamesTheOption) {
@@ -45,30 +46,30 @@ TEST(FindingText, WithoutATopologyNamesTheOption) {
 }
 
 TEST(FindingText, ExplainsWhyTelemetryIsNotUsable) {
+  EXPECT_EQ(FindingText("diagnosis_coverage { window_count: 22 obstacle: OBSTACLE_FOREIGN_TOPOLOGY "
+                        "address_count: 1128 "
+                        "known_address_count: 16 undetectable_kinds: 'flap' }"),
+            "FAULTS: not diagnosed: the topology describes another fabric: of 1,128 addresses with "
+            "traffic it contains 16\n\n"
+            "  Use --topology with the topology of the captured fabric.\n\n");
   EXPECT_EQ(
       FindingText(
-          "diagnosis_coverage { windows: 22 obstacle: OBSTACLE_FOREIGN_TOPOLOGY addresses: 1128 "
-          "addresses_known: 16 undetectable_kinds: 'flap' }"),
-      "FAULTS: not diagnosed: the topology describes another fabric: of 1,128 addresses with "
-      "traffic it contains 16\n\n"
-      "  Use --topology with the topology of the captured fabric.\n\n");
-  EXPECT_EQ(
-      FindingText("diagnosis_coverage { windows: 22 window_duration { nanos: 1000000 } obstacle: "
-                  "OBSTACLE_SPARSE_READINGS "
-                  "polling_interval { nanos: 15000000 } undetectable_kinds: 'flap' }"),
+          "diagnosis_coverage { window_count: 22 window_duration { nanos: 1000000 } obstacle: "
+          "OBSTACLE_SPARSE_READINGS "
+          "polling_interval { nanos: 15000000 } undetectable_kinds: 'flap' }"),
       "FAULTS: not diagnosed: counters are read at most every 15.0 ms, but the analysis window "
       "is 1.0 ms\n\n"
       "  Use a --window of 15.0 ms or longer.\n\n");
-  EXPECT_THAT(FindingText("diagnosis_coverage { windows: 22 obstacle: OBSTACLE_OTHER_TIME }"),
+  EXPECT_THAT(FindingText("diagnosis_coverage { window_count: 22 obstacle: OBSTACLE_OTHER_TIME }"),
               StartsWith("FAULTS: not diagnosed: no counter was read during the capture\n\n"));
-  EXPECT_THAT(FindingText("diagnosis_coverage { windows: 1 window_duration { nanos: 1000000 } "
+  EXPECT_THAT(FindingText("diagnosis_coverage { window_count: 1 window_duration { nanos: 1000000 } "
                           "obstacle: OBSTACLE_FEW_WINDOWS }"),
               StartsWith("FAULTS: not diagnosed: 1 window of 1.0 ms is too few; at least 4 are "
                          "required\n\n  Use a shorter --window"));
 }
 
 TEST(FindingText, FindingsInFewWindowsAreReported) {
-  EXPECT_THAT(FindingText("diagnosis_coverage { windows: 1 obstacle: OBSTACLE_FEW_WINDOWS } "
+  EXPECT_THAT(FindingText("diagnosis_coverage { window_count: 1 obstacle: OBSTACLE_FEW_WINDOWS } "
                           "findings { sentence: 'S' }"),
               StartsWith("FAULTS: 1 found\n"));
 }
@@ -93,30 +94,33 @@ TEST(FindingText, WithoutFindingsListsTheTelemetry) {
 }
 
 TEST(FindingText, CountsMissingAndSilentNodes) {
-  EXPECT_EQ(
-      FindingText("diagnosis_coverage { windows: 10 window_duration { nanos: 1000000 } switches: 7 "
-                  "total_switches: 8 nics: 64 total_nics: 64 gpus: 1 total_gpus: 64 "
-                  "silences { node: 'leaf0' windows: 4 } silences { node: 'host1' windows: 3 } }"),
-      "FAULTS: none found in counters of 7 of 8 switches, 64 NICs and 1 of 64 GPUs over 10 "
-      "windows of 1.0 ms; leaf0 did not report in 4 of them, host1 in 3\n\n");
+  EXPECT_EQ(FindingText("diagnosis_coverage { window_count: 10 window_duration { nanos: 1000000 } "
+                        "reporting_switch_count: 7 "
+                        "total_switch_count: 8 reporting_nic_count: 64 total_nic_count: 64 "
+                        "reporting_gpu_count: 1 total_gpu_count: 64 "
+                        "silences { node: 'leaf0' window_count: 4 } silences { node: 'host1' "
+                        "window_count: 3 } }"),
+            "FAULTS: none found in counters of 7 of 8 switches, 64 NICs and 1 of 64 GPUs over 10 "
+            "windows of 1.0 ms; leaf0 did not report in 4 of them, host1 in 3\n\n");
 }
 
 TEST(FindingText, UndetectableFaultTypesAreListed) {
-  EXPECT_EQ(
-      FindingText("diagnosis_coverage { windows: 3 window_duration { seconds: 1 } switches: 1 "
-                  "undetectable_kinds: 'straggler' undetectable_kinds: 'corruption' }"),
-      "FAULTS: none found; only 21 of 23 fault types are detectable with this telemetry: "
-      "counters of 1 switch over 3 windows of 1.00 s\n\n"
-      "  Missing telemetry, and the fault types that it would make detectable:\n"
-      "    counters of NICs, and paths of flows (mirrors, INT, sFlow): switches that corrupt "
-      "packets\n"
-      "    clocks and memory use of GPUs, or mirrored packets of several iterations: "
-      "stragglers\n\n");
+  EXPECT_EQ(FindingText("diagnosis_coverage { window_count: 3 window_duration { seconds: 1 } "
+                        "reporting_switch_count: 1 "
+                        "undetectable_kinds: 'straggler' undetectable_kinds: 'corruption' }"),
+            "FAULTS: none found; only 21 of 23 fault types are detectable with this telemetry: "
+            "counters of 1 switch over 3 windows of 1.00 s\n\n"
+            "  Missing telemetry, and the fault types that it would make detectable:\n"
+            "    counters of NICs, and paths of flows (mirrors, INT, sFlow): switches that corrupt "
+            "packets\n"
+            "    clocks and memory use of GPUs, or mirrored packets of several iterations: "
+            "stragglers\n\n");
 }
 
 TEST(FindingText, FindingsDoNotHideUndetectableFaultTypes) {
   const std::string text = FindingText(
-      "diagnosis_coverage { windows: 3 undetectable_kinds: 'flap' } findings { sentence: 'S' }");
+      "diagnosis_coverage { window_count: 3 undetectable_kinds: 'flap' } findings { sentence: 'S' "
+      "}");
   EXPECT_THAT(text, StartsWith("FAULTS: 1 found\n"));
   EXPECT_THAT(text, HasSubstr("counters of switches or NICs: flapping links\n"));
 }
@@ -131,7 +135,7 @@ std::string AllKindsBut(std::initializer_list<std::string_view> seen) {
 }
 
 TEST(FindingText, OneKindIsCountedAsOne) {
-  EXPECT_THAT(FindingText("diagnosis_coverage { flows: 1" + AllKindsBut({"straggler"}) + " }"),
+  EXPECT_THAT(FindingText("diagnosis_coverage { flow_count: 1" + AllKindsBut({"straggler"}) + " }"),
               StartsWith("FAULTS: none found; only 1 of 23 fault types are detectable with this "
                          "telemetry: the paths of 1 flow\n"));
 }
@@ -139,7 +143,7 @@ TEST(FindingText, OneKindIsCountedAsOne) {
 TEST(FindingText, WithoutTelemetryFaultsAreUnknown) {
   EXPECT_THAT(FindingText("diagnosis_coverage {" + AllKindsBut({}) + " }"),
               StartsWith("FAULTS: unknown: there are no counters and no flow paths to analyse\n"));
-  EXPECT_THAT(FindingText("diagnosis_coverage { flows: 2" + AllKindsBut({}) + " }"),
+  EXPECT_THAT(FindingText("diagnosis_coverage { flow_count: 2" + AllKindsBut({}) + " }"),
               StartsWith("FAULTS: unknown: the paths of 2 flows cannot show any fault\n"));
 }
 
@@ -152,7 +156,7 @@ TEST(FindingText, CanBePrintedAlone) {
   EXPECT_THAT(text, Not(HasSubstr("LEDGER")));
   const std::string json = RenderFaultsJson(report);
   EXPECT_THAT(json, HasSubstr("\"sentence\": \"S\""));
-  EXPECT_THAT(json, HasSubstr("\"switches\": 40"));
+  EXPECT_THAT(json, HasSubstr("\"reporting_switch_count\": 40"));
   EXPECT_THAT(json, Not(HasSubstr("\"ledger\"")));
 }
 
@@ -187,9 +191,9 @@ TEST(FindingText, ListsEvidenceAndAlternatives) {
 
 TEST(FindingText, ListsCulprits) {
   const std::string text = FindingText(std::string(kAll) + R"(
-      findings { culprits { source: "10.0.0.1" rank: -1 } culprits { source: "10.0.0.1" rank: -1 }
-                 culprits { source: "10.0.0.9" job: "train" rank: 7 }
-                 culprits { source: "10.0.0.8" job: "train" rank: 3 } })");
+      findings { culprits { source: "10.0.0.1" } culprits { source: "10.0.0.1" }
+                 culprits { source: "10.0.0.9" job_id: "train" rank: 7 }
+                 culprits { source: "10.0.0.8" job_id: "train" rank: 3 } })");
   EXPECT_THAT(text, HasSubstr("caused by    2 flows of no known job, from 10.0.0.1\n"));
   EXPECT_THAT(text, HasSubstr("caused by    2 flows of train, from rank 3 and rank 7\n"));
 }
@@ -197,7 +201,7 @@ TEST(FindingText, ListsCulprits) {
 TEST(FindingText, ListsTheJobsWithMostCulpritFlows) {
   std::string culprits;
   for (const char* job : {"a", "b", "c", "d", "e", "e"}) {
-    culprits += std::string(" culprits { rank: 0 job: '") + job + "' }";
+    culprits += std::string(" culprits { rank: 0 job_id: '") + job + "' }";
   }
   const std::string text = FindingText(std::string(kAll) + "findings {" + culprits + "}");
   EXPECT_THAT(text, HasSubstr("     caused by    2 flows of e, from rank 0\n"
@@ -208,9 +212,10 @@ TEST(FindingText, ListsTheJobsWithMostCulpritFlows) {
 
 TEST(FindingText, ReportsTheImpact) {
   EXPECT_THAT(
-      FindingText(std::string(kAll) + "findings { reach { jobs: 2 ranks: 36 gpus: 36 hosts: 5 } }"),
+      FindingText(std::string(kAll) +
+                  "findings { reach { job_count: 2 rank_count: 36 gpu_count: 36 host_count: 5 } }"),
       HasSubstr("     impact       36 ranks of 2 jobs, on 36 GPUs of 5 hosts\n"));
-  EXPECT_THAT(FindingText(std::string(kAll) + "findings { reach { jobs: 1 ranks: 1 } }"),
+  EXPECT_THAT(FindingText(std::string(kAll) + "findings { reach { job_count: 1 rank_count: 1 } }"),
               Not(HasSubstr("impact")));
 }
 

@@ -18,7 +18,7 @@ v1::Hotspot::Source MessageOf(HotspotSource source) {
     case HotspotSource::kInt:
       return v1::Hotspot::SOURCE_INT;
     case HotspotSource::kMarks:
-      return v1::Hotspot::SOURCE_MARKS;
+      return v1::Hotspot::SOURCE_CE_MARKS;
     case HotspotSource::kInferred:
       return v1::Hotspot::SOURCE_INFERRED;
   }
@@ -47,10 +47,10 @@ void FillTraffic(const Snapshot& snapshot, const FlowSenders& senders,
                  const HotspotTraffic& traffic, v1::Hotspot& out) {
   out.set_cause(MessageOf(traffic.cause));
   out.set_bytes(traffic.bytes);
-  out.set_flows(traffic.flows);
-  out.set_imbalance(traffic.imbalance);
+  out.set_flow_count(traffic.flows);
+  if (traffic.imbalance != 0) out.set_imbalance_ratio(traffic.imbalance);
   out.set_group_utilization(traffic.group_utilization);
-  out.set_group_links(traffic.group_links);
+  out.set_group_link_count(traffic.group_links);
   for (const Culprit& culprit : traffic.culprits) {
     v1::Culprit& who = *out.add_culprits();
     senders.Fill(culprit.flow, who);
@@ -58,8 +58,8 @@ void FillTraffic(const Snapshot& snapshot, const FlowSenders& senders,
     who.set_share(culprit.share);
   }
   for (const LostTime& lost : traffic.lost) {
-    v1::LostTime& one = *out.add_lost();
-    one.set_job(snapshot.attribution->jobs[lost.job].job.id);
+    v1::LostTime& one = *out.add_lost_times();
+    one.set_job_id(snapshot.attribution->jobs[lost.job].job.id);
     *one.mutable_lost_duration() = DurationMessage(lost.time);
     for (const int rank : lost.ranks) one.add_ranks(rank);
   }
@@ -75,13 +75,13 @@ void FillHotspots(const Snapshot& snapshot, v1::ReplayReport& report) {
     const Hotspot& hotspot = congestion.hotspots[i];
     v1::Hotspot& out = *report.add_hotspots();
     out.set_port(snapshot.fabric->NameOf(hotspot.port));
-    out.set_priority(hotspot.priority == CounterEntity::kAllPriorities ? -1 : hotspot.priority);
+    if (hotspot.priority != CounterEntity::kAllPriorities) out.set_priority(hotspot.priority);
     out.set_source(MessageOf(hotspot.source));
     *out.mutable_start_time() = TimestampMessage(hotspot.from);
     *out.mutable_end_time() = TimestampMessage(hotspot.until);
-    out.set_peak_bytes(hotspot.peak_bytes);
-    out.set_ce_marked(hotspot.marked);
-    out.set_dropped(hotspot.dropped);
+    if (hotspot.peak_bytes != 0) out.set_peak_queue_bytes(hotspot.peak_bytes);
+    out.set_ce_marked_packets(hotspot.marked);
+    out.set_dropped_packets(hotspot.dropped);
     *out.mutable_paused_duration() = DurationMessage(hotspot.paused);
     FillTraffic(snapshot, senders, congestion.traffic[i], out);
   }

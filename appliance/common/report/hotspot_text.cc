@@ -21,7 +21,7 @@ namespace {
 // Returns "nccl-1 70 %, wire-2 10 %": the jobs whose flows fill the queue.
 std::string JobsOf(const v1::Hotspot& hotspot) {
   std::map<std::string, double> shares;
-  for (const v1::Culprit& culprit : hotspot.culprits()) shares[culprit.job()] += culprit.share();
+  for (const v1::Culprit& culprit : hotspot.culprits()) shares[culprit.job_id()] += culprit.share();
   std::vector<std::pair<double, std::string>> jobs;
   for (const auto& [job, share] : shares) jobs.emplace_back(-share, job);
   std::ranges::sort(jobs);
@@ -36,8 +36,8 @@ std::string JobsOf(const v1::Hotspot& hotspot) {
 
 std::string CauseOf(const v1::Hotspot& hotspot) {
   const auto group = [&] {
-    return fmt::format(" ({} parallel links, together {:.0f} % utilised)", hotspot.group_links(),
-                       100 * hotspot.group_utilization());
+    return fmt::format(" ({} parallel links, together {:.0f} % utilised)",
+                       hotspot.group_link_count(), 100 * hotspot.group_utilization());
   };
   if (hotspot.cause() == v1::Hotspot::CAUSE_PAUSED) return "paused by PFC";
   if (hotspot.cause() == v1::Hotspot::CAUSE_INCAST) return "incast";
@@ -50,7 +50,7 @@ std::string CauseOf(const v1::Hotspot& hotspot) {
 // Returns the job with the highest cost, or null.
 const v1::LostTime* MostLost(const v1::Hotspot& hotspot) {
   const v1::LostTime* most = nullptr;
-  for (const v1::LostTime& lost : hotspot.lost()) {
+  for (const v1::LostTime& lost : hotspot.lost_times()) {
     if (Nanoseconds(lost.lost_duration()) >
         (most == nullptr ? 0 : Nanoseconds(most->lost_duration())))
       most = &lost;
@@ -62,7 +62,7 @@ const v1::LostTime* MostLost(const v1::Hotspot& hotspot) {
 std::string CostsOf(const v1::Hotspot& hotspot) {
   const v1::LostTime* most = MostLost(hotspot);
   if (most == nullptr) return "";
-  return fmt::format("{} {}", Visible(most->job()),
+  return fmt::format("{} {}", Visible(most->job_id()),
                      HumanDuration(Nanoseconds(most->lost_duration())));
 }
 
@@ -70,12 +70,13 @@ std::string CostsOf(const v1::Hotspot& hotspot) {
 bool IsWorse(const v1::Hotspot* a, const v1::Hotspot* b) {
   const auto key = [](const v1::Hotspot* one) {
     const v1::LostTime* most = MostLost(*one);
-    return std::tuple(one->dropped(), most == nullptr ? 0 : Nanoseconds(most->lost_duration()),
-                      Nanoseconds(one->paused_duration()), one->ce_marked());
+    return std::tuple(one->dropped_packets(),
+                      most == nullptr ? 0 : Nanoseconds(most->lost_duration()),
+                      Nanoseconds(one->paused_duration()), one->ce_marked_packets());
   };
   if (key(a) != key(b)) return key(a) > key(b);
-  return std::tuple(Nanoseconds(a->start_time()), a->port(), a->priority()) <
-         std::tuple(Nanoseconds(b->start_time()), b->port(), b->priority());
+  return std::tuple(Nanoseconds(a->start_time()), a->port(), a->has_priority(), a->priority()) <
+         std::tuple(Nanoseconds(b->start_time()), b->port(), b->has_priority(), b->priority());
 }
 
 }  // namespace
@@ -122,15 +123,15 @@ void AppendHotspots(const v1::ReplayReport& report, std::string& text) {
   int rows = 0;
   for (const v1::Hotspot* hotspot : hotspots) {
     if (rows++ == kMaxRows) break;
-    table.Add({hotspot->port(), hotspot->priority() < 0 ? "" : std::to_string(hotspot->priority()),
+    table.Add({hotspot->port(), hotspot->has_priority() ? std::to_string(hotspot->priority()) : "",
                OffsetText(report, Nanoseconds(hotspot->start_time())),
                HumanDuration(Nanoseconds(hotspot->end_time()) - Nanoseconds(hotspot->start_time())),
-               hotspot->peak_bytes() == 0 ? "" : HumanBytes(hotspot->peak_bytes()),
-               CountOrBlank(hotspot->ce_marked()), CountOrBlank(hotspot->dropped()),
+               hotspot->has_peak_queue_bytes() ? HumanBytes(hotspot->peak_queue_bytes()) : "",
+               CountOrBlank(hotspot->ce_marked_packets()), CountOrBlank(hotspot->dropped_packets()),
                Nanoseconds(hotspot->paused_duration()) == 0
                    ? ""
                    : HumanDuration(Nanoseconds(hotspot->paused_duration())),
-               CountOrBlank(hotspot->flows()), JobsOf(*hotspot), CostsOf(*hotspot),
+               CountOrBlank(hotspot->flow_count()), JobsOf(*hotspot), CostsOf(*hotspot),
                CauseOf(*hotspot)});
   }
   text += table.Render(2);

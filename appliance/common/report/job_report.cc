@@ -80,9 +80,12 @@ std::string ProcessText(const Job& job, int member) {
 
 void SetPeer(const Job& job, int rank, int member, v1::RankSource source, double confidence,
              v1::RankQp& out) {
-  out.set_peer_rank(rank);
   if (rank < 0 && member < 0) return;
-  if (rank < 0) out.set_peer_process(ProcessText(job, member));
+  if (rank >= 0) {
+    out.set_peer_rank(rank);
+  } else {
+    out.set_peer_process(ProcessText(job, member));
+  }
   out.set_peer_source(source);
   out.set_peer_confidence(confidence);
 }
@@ -95,7 +98,6 @@ void SetStatedPeer(const Job& job, const JobQueuePair& qp, v1::RankQp& out) {
 }
 
 void SetCandidates(const JobQueuePair& qp, v1::RankQp& out) {
-  out.set_peer_rank(-1);
   if (qp.candidates == nullptr) return;
   for (const JobPeer& candidate : *qp.candidates) {
     out.add_candidate_peer_ranks(candidate.peer_rank);
@@ -132,7 +134,7 @@ class RankQps {
       const bool is_own = source == RankSource::kRdmaResource || source == RankSource::kNcclLog;
       v1::RankQp& row =
           Add(found.qpn, is_own ? MessageOf(source) : v1::RANK_SOURCE_CONNECTION, true);
-      if (!SetFoundPeer(found, row)) row.set_peer_rank(-1);
+      SetFoundPeer(found, row);
     }
   }
 
@@ -198,11 +200,11 @@ void FillNics(const JobRank& rank, const std::vector<IpAddress>& addresses,
 
 void FillRank(const Snapshot& snapshot, const JobRank& rank, const std::vector<FoundQp>& found,
               v1::Rank& out) {
-  out.set_rank(rank.rank);
+  if (rank.rank >= 0) out.set_rank(rank.rank);
   out.set_host(rank.host);
   out.set_process_id(rank.process_id);
-  out.set_cuda_device(rank.cuda_device);
-  out.set_gpu_bus_id(rank.gpu_bus_id);
+  if (rank.cuda_device >= 0) out.set_cuda_device(rank.cuda_device);
+  out.set_gpu_pci_address(rank.gpu_bus_id);
   const std::vector<IpAddress> addresses = AddressesOf(snapshot, rank, found);
   FillNics(rank, addresses, snapshot.fabric.get(), out);
   for (const IpAddress& address : addresses) out.add_addresses(ToString(address));
@@ -224,8 +226,8 @@ v1::Job::Identity MessageOf(JobIdentity identity) {
 }
 
 void FillEdge(const Job& job, const RankEdge& edge, v1::Edge& out) {
-  out.set_source_rank(edge.source_rank);
-  out.set_destination_rank(edge.destination_rank);
+  if (edge.source_rank >= 0) out.set_source_rank(edge.source_rank);
+  if (edge.destination_rank >= 0) out.set_destination_rank(edge.destination_rank);
   out.set_bytes(edge.bytes);
   out.set_messages(edge.messages);
   out.set_control_bytes(edge.control_bytes);
@@ -233,10 +235,10 @@ void FillEdge(const Job& job, const RankEdge& edge, v1::Edge& out) {
   for (const Qpn qpn : edge.source_qpns) out.add_source_qpns(qpn.value);
   for (const Qpn qpn : edge.destination_qpns) out.add_destination_qpns(qpn.value);
   out.set_confidence(edge.confidence);
-  out.set_missing(edge.missing);
-  out.set_retransmitted(edge.retransmitted);
-  out.set_ce_marked(edge.ce_marked);
-  out.set_cnps(edge.cnps);
+  out.set_missing_packets(edge.missing);
+  out.set_retransmitted_packets(edge.retransmitted);
+  out.set_ce_marked_packets(edge.ce_marked);
+  out.set_cnp_packets(edge.cnps);
   *out.mutable_first_seen_time() = TimestampMessage(edge.first_seen);
   *out.mutable_last_seen_time() = TimestampMessage(edge.last_seen);
   out.set_source_process(ProcessText(job, edge.source_member));
@@ -264,7 +266,7 @@ v1::RankSource MessageOf(RankSource source) {
 }
 
 void FillAllocation(const JobAllocation& allocation, v1::Allocation& out) {
-  out.set_id(allocation.id);
+  out.set_scheduler_job_id(allocation.id);
   out.set_name(allocation.name);
   out.set_user(allocation.user);
 }
@@ -272,7 +274,7 @@ void FillAllocation(const JobAllocation& allocation, v1::Allocation& out) {
 void FillJobNames(const Snapshot& snapshot, v1::ReplayReport& report) {
   for (const auto& [job, edges] : snapshot.attribution->jobs) {
     v1::Job& out = *report.add_jobs();
-    out.set_id(job.id);
+    out.set_job_id(job.id);
     if (job.allocation) FillAllocation(*job.allocation, *out.mutable_allocation());
   }
 }
@@ -284,11 +286,11 @@ void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report) {
   for (size_t j = 0; j < jobs.size(); ++j) {
     const Job& job = jobs[j].job;
     v1::Job& out = *report.add_jobs();
-    out.set_id(job.id);
+    out.set_job_id(job.id);
     out.set_identity(MessageOf(job.identity));
     if (job.allocation) FillAllocation(*job.allocation, *out.mutable_allocation());
-    out.set_expected_ranks(static_cast<uint32_t>(job.rank_count));
-    out.set_ranks_with_log(static_cast<uint32_t>(job.ranks_seen));
+    out.set_expected_rank_count(static_cast<uint32_t>(job.rank_count));
+    out.set_logged_rank_count(static_cast<uint32_t>(job.ranks_seen));
     for (size_t m = 0; m < job.ranks.size(); ++m) {
       v1::Rank& rank = *out.add_ranks();
       FillRank(snapshot, job.ranks[m], found[j][m], rank);

@@ -16,6 +16,7 @@ namespace v1 {
 class Allocation;
 class FlowPath;
 class ReplayReport;
+class ServiceLevel;
 enum RankSource : int;
 }  // namespace v1
 
@@ -36,6 +37,7 @@ void FillPath(const topology::Fabric& fabric, const FlowPath& path, v1::FlowPath
 void FillPaths(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillHotspots(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillAnomalies(const Snapshot& snapshot, v1::ReplayReport& report);
+void FillServiceLevel(const Snapshot& snapshot, const ServiceLevel& level, v1::ServiceLevel& out);
 void FillServiceLevels(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillFindings(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillCabling(const Snapshot& snapshot, v1::ReplayReport& report);

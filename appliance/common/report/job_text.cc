@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "appliance/common/report/collective_report.h"
@@ -16,7 +17,7 @@ namespace {
 // Counts the processes that belong to smaller communicators only.
 std::string Outsiders(const v1::Job& job) {
   const auto count =
-      std::ranges::count_if(job.ranks(), [](const v1::Rank& rank) { return rank.rank() < 0; });
+      std::ranges::count_if(job.ranks(), [](const v1::Rank& rank) { return !rank.has_rank(); });
   if (count == 0) return "";
   return fmt::format(", and {} without a rank", Counted(static_cast<uint64_t>(count), "process"));
 }
@@ -30,15 +31,16 @@ std::string WhoText(const v1::Job& job) {
     return Counted(static_cast<uint64_t>(job.ranks_size()), "NIC") +
            " inferred from synchronised traffic";
   }
-  if (job.expected_ranks() != 0) {
-    return fmt::format("{} of {} known{}", job.ranks_with_log(),
-                       Counted(job.expected_ranks(), "rank"), Outsiders(job));
+  if (job.expected_rank_count() != 0) {
+    return fmt::format("{} of {} known{}", job.logged_rank_count(),
+                       Counted(job.expected_rank_count(), "rank"), Outsiders(job));
   }
   return Counted(static_cast<uint64_t>(job.ranks_size()), "process") + " without an NCCL log";
 }
 
 std::string QpText(const v1::RankQp& qp) {
-  const std::string peer = RankText(qp.peer_rank(), qp.peer_process());
+  const std::string peer = RankText(
+      qp.has_peer_rank() ? std::optional(qp.peer_rank()) : std::nullopt, qp.peer_process());
   return fmt::format("{} ({})", qp.qpn(), peer.empty() ? "?" : peer);
 }
 
@@ -79,7 +81,8 @@ void AppendJob(const v1::Job& job, std::string& text) {
       if (!queue_pairs.empty()) queue_pairs += ", ";
       queue_pairs += QpText(qp);
     }
-    ranks.Add({RankText(rank.rank(), "-"), rank.host(), rank.gpu_bus_id(),
+    ranks.Add({rank.has_rank() ? std::to_string(rank.rank()) : "-", rank.host(),
+               rank.gpu_pci_address(),
                rank.process_id() == 0 ? "" : std::to_string(rank.process_id()),
                rank.nics_size() > 0 ? rank.nics(0) : "",
                rank.addresses_size() > 0 ? rank.addresses(0) : "", queue_pairs});
@@ -108,13 +111,15 @@ void AppendJob(const v1::Job& job, std::string& text) {
       }
       return qpns.size() > 4 ? names + fmt::format(" +{}", qpns.size() - 4) : names;
     };
-    edges.Add({RankText(edge.source_rank(), edge.source_process()),
-               RankText(edge.destination_rank(), edge.destination_process()),
-               WithThousands(edge.bytes()), WithThousands(edge.messages()),
-               list(edge.source_qpns()), list(edge.destination_qpns()),
-               CountOrBlank(edge.missing()), CountOrBlank(edge.retransmitted()),
-               CountOrBlank(edge.ce_marked()), CountOrBlank(edge.cnps()),
-               ConfidenceText(edge.confidence())});
+    const auto source = edge.has_source_rank() ? std::optional(edge.source_rank()) : std::nullopt;
+    const auto destination =
+        edge.has_destination_rank() ? std::optional(edge.destination_rank()) : std::nullopt;
+    edges.Add({RankText(source, edge.source_process()),
+               RankText(destination, edge.destination_process()), WithThousands(edge.bytes()),
+               WithThousands(edge.messages()), list(edge.source_qpns()),
+               list(edge.destination_qpns()), CountOrBlank(edge.missing_packets()),
+               CountOrBlank(edge.retransmitted_packets()), CountOrBlank(edge.ce_marked_packets()),
+               CountOrBlank(edge.cnp_packets()), ConfidenceText(edge.confidence())});
   }
   if (!edges.empty()) text += "\n" + edges.Render(2);
   AppendMore(job.edges_size(), "rank pair", text);
@@ -124,17 +129,17 @@ void AppendJob(const v1::Job& job, std::string& text) {
 
 }  // namespace
 
-std::string RankText(int rank, std::string process) {
-  return rank < 0 ? std::move(process) : std::to_string(rank);
+std::string RankText(std::optional<int> rank, std::string process) {
+  return rank ? std::to_string(*rank) : std::move(process);
 }
 
 std::string JobName(const v1::Job& job) {
-  return job.has_allocation() ? JobName(job.id(), job.allocation()) : Visible(job.id());
+  return job.has_allocation() ? JobName(job.job_id(), job.allocation()) : Visible(job.job_id());
 }
 
 std::string JobName(std::string_view id, const v1::Allocation& allocation) {
   const std::string name = Visible(allocation.name());
-  return fmt::format("{} [slurm {}{}]", Visible(id), allocation.id(),
+  return fmt::format("{} [slurm {}{}]", Visible(id), allocation.scheduler_job_id(),
                      name.empty() ? "" : fmt::format(" \"{}\"", name));
 }
 
@@ -150,8 +155,8 @@ void AppendBriefJobs(const v1::ReplayReport& report, std::string& text) {
     const v1::Job& job = report.jobs(i);
     const auto faults =
         std::ranges::count_if(report.findings(), [&job](const v1::Finding& finding) {
-          return std::ranges::find(finding.affected_jobs(), job.id()) !=
-                 finding.affected_jobs().end();
+          return std::ranges::find(finding.affected_job_ids(), job.job_id()) !=
+                 finding.affected_job_ids().end();
         });
     text += "  " + JobLine(job);
     if (faults > 0) {

@@ -55,8 +55,7 @@ class Writer {
     bool first = true;
     for (int i = 0; i < descriptor.field_count(); ++i) {
       const FieldDescriptor& field = *descriptor.field(i);
-      const bool is_message = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
-      if (!field.is_repeated() && is_message && !reflection.HasField(message, &field)) continue;
+      if (field.has_presence() && !reflection.HasField(message, &field)) continue;
       if (!first) out_ += ',';
       first = false;
       NewLine();

@@ -36,9 +36,9 @@ v1::ReplayReport Filled() {
   v1::Connection& connection = *report.add_connections();
   connection.set_state(v1::Connection::STATE_PAIRED);
   connection.set_confidence(0.1);
-  connection.mutable_a()->set_qpn(-1);
+  connection.mutable_a()->set_qpn(0xffffff);
   connection.mutable_a()->set_rank(-1);
-  connection.add_candidates()->set_posterior(1.0 / 3.0);
+  connection.add_candidates()->set_probability(1.0 / 3.0);
   report.add_flows()->set_dscp_changed(true);
   report.mutable_flows(0)->add_taps("leaf1");
   v1::Rank& rank = *report.add_jobs()->add_ranks();

@@ -97,7 +97,7 @@ void FillStretch(const topology::Fabric& fabric, const PathInterval& stretch,
   out.set_state(StateOf(stretch.state));
   out.set_probability(stretch.probability);
   for (const topology::PortIndex port : stretch.path.hops()) out.add_ports(fabric.NameOf(port));
-  out.set_candidates(stretch.candidates);
+  out.set_candidate_path_count(stretch.candidates);
   for (const topology::PortIndex port : stretch.certain) {
     out.add_certain_ports(fabric.NameOf(port));
   }
@@ -117,7 +117,7 @@ void FillStretch(const topology::Fabric& fabric, const PathInterval& stretch,
 }  // namespace
 
 void FillPath(const topology::Fabric& fabric, const FlowPath& path, v1::FlowPath& out) {
-  out.set_segment(path.flow.segment);
+  if (path.flow.segment != 0) out.set_vni(path.flow.segment - 1);
   out.set_source(ToString(path.flow.source));
   out.set_destination(ToString(path.flow.destination));
   out.set_destination_qpn(path.flow.destination_qpn.value);

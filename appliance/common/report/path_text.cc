@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -48,27 +49,29 @@ class Ranks {
   }
 
  private:
-  using Key =
-      std::tuple<std::string, std::string, int>;  // source, destination, destination's queue pair
+  using Key = std::tuple<std::string, std::string,
+                         uint32_t>;  // source, destination, destination's queue pair
   struct Pair {
-    int source = -1;
-    int destination = -1;
+    std::optional<int> source;
+    std::optional<int> destination;
   };
 
   void Note(const v1::Endpoint& from, const v1::Endpoint& to) {
-    if (to.qpn() < 0) return;
-    pairs_[{from.address(), to.address(), to.qpn()}] = {.source = from.rank(),
-                                                        .destination = to.rank()};
+    if (!to.has_qpn()) return;
+    Pair& pair = pairs_[{from.address(), to.address(), to.qpn()}];
+    pair = {};
+    if (from.has_rank()) pair.source = from.rank();
+    if (to.has_rank()) pair.destination = to.rank();
   }
-  int RankOf(const v1::FlowPath& path, bool source) const {
-    const auto at =
-        pairs_.find({path.source(), path.destination(), static_cast<int>(path.destination_qpn())});
-    if (at == pairs_.end()) return -1;
+  std::optional<int> RankOf(const v1::FlowPath& path, bool source) const {
+    const auto at = pairs_.find({path.source(), path.destination(), path.destination_qpn()});
+    if (at == pairs_.end()) return std::nullopt;
     return source ? at->second.source : at->second.destination;
   }
-  static std::string Text(const std::string& nic, const std::string& address, int rank) {
+  static std::string Text(const std::string& nic, const std::string& address,
+                          std::optional<int> rank) {
     const std::string& name = nic.empty() ? address : nic;
-    return rank < 0 ? name : fmt::format("{} (rank {})", name, rank);
+    return rank ? fmt::format("{} (rank {})", name, *rank) : name;
   }
 
   std::map<Key, Pair> pairs_;
@@ -86,7 +89,8 @@ std::string PathOf(const PathInterval& stretch) {
     case PathInterval::STATE_LIKELY:
       return join(stretch.ports());
     case PathInterval::STATE_AMBIGUOUS:
-      return fmt::format("one of {}, all through {}", Counted(stretch.candidates(), "path"),
+      return fmt::format("one of {}, all through {}",
+                         Counted(stretch.candidate_path_count(), "path"),
                          join(stretch.certain_ports()));
     case PathInterval::STATE_SPREAD:
     case PathInterval::STATE_STRAY: {

@@ -30,10 +30,10 @@ void FillOperations(const FlowCounts& counts, v1::Operations& out) {
 }
 
 void FillTrouble(const FlowCounts& counts, v1::Flow& out) {
-  out.mutable_loss()->set_missing(counts.missing);
-  out.mutable_loss()->set_reordered(counts.reordered);
-  out.mutable_loss()->set_retransmitted(counts.retransmitted);
-  out.mutable_loss()->set_restarts(counts.restarts);
+  out.mutable_loss()->set_missing_packets(counts.missing);
+  out.mutable_loss()->set_reordered_packets(counts.reordered);
+  out.mutable_loss()->set_retransmitted_packets(counts.retransmitted);
+  out.mutable_loss()->set_restart_count(counts.restarts);
   const auto nak = [&](NakKind kind) { return counts.naks[static_cast<size_t>(kind)]; };
   v1::Naks& naks = *out.mutable_naks();
   naks.set_receiver_not_ready(nak(NakKind::kReceiverNotReady));
@@ -42,7 +42,7 @@ void FillTrouble(const FlowCounts& counts, v1::Flow& out) {
   naks.set_remote_access(nak(NakKind::kRemoteAccess));
   naks.set_remote_operation(nak(NakKind::kRemoteOperation));
   naks.set_other(nak(NakKind::kOther));
-  out.set_ce_marked(counts.ce_marked);
+  out.set_ce_marked_packets(counts.ce_marked);
 }
 
 Duration MeanOf(const DurationSummary& summary) {
@@ -69,7 +69,7 @@ void FillTiming(const FlowCounts& counts, v1::Flow& out) {
 void FillFlow(const FlowSummary& flow, const std::vector<Tap>& taps, v1::Flow& out) {
   constexpr uint8_t kNoCredits = 31;
   const FlowCounts& total = flow.total;
-  out.set_segment(flow.flow.segment);
+  if (flow.flow.segment != 0) out.set_vni(flow.flow.segment - 1);
   out.set_source(ToString(flow.flow.source));
   out.set_destination(ToString(flow.flow.destination));
   out.set_destination_qpn(flow.flow.destination_qpn.value);
@@ -89,7 +89,7 @@ void FillFlow(const FlowSummary& flow, const std::vector<Tap>& taps, v1::Flow& o
   for (size_t i = 0; i < kMessageSizeBins; ++i) {
     if (total.message_sizes[i] == 0) continue;
     v1::SizeBin& bin = *out.add_message_sizes();
-    bin.set_at_most(i < kMessageSizeBounds.size() ? kMessageSizeBounds[i] : 0);
+    if (i < kMessageSizeBounds.size()) bin.set_max_bytes(kMessageSizeBounds[i]);
     bin.set_messages(total.message_sizes[i]);
   }
   FillTrouble(total, out);
@@ -98,10 +98,10 @@ void FillFlow(const FlowSummary& flow, const std::vector<Tap>& taps, v1::Flow& o
   out.set_dscp(total.dscp);
   out.set_dscp_changed(total.dscp_changed);
   out.set_udp_source_port(total.udp_source_port);
-  out.set_udp_source_port_changes(total.udp_source_port_changes);
+  out.set_udp_source_port_change_count(total.udp_source_port_changes);
   out.set_last_rkey(total.last_rkey);
-  out.set_last_credits(total.last_credits == kNoCredits ? -1 : total.last_credits);
-  out.set_hop_copies(total.hop_copies);
+  if (total.last_credits != kNoCredits) out.set_last_credit_code(total.last_credits);
+  out.set_hop_copy_packets(total.hop_copies);
 }
 
 void FillTotals(const ReplayFindings& findings, v1::Totals& out) {
@@ -109,28 +109,28 @@ void FillTotals(const ReplayFindings& findings, v1::Totals& out) {
   // Includes flows that were evicted from a full table.
   FlowCounts sum = findings.snapshot.traffic_statistics.evicted;
   for (const FlowSummary& flow : *findings.snapshot.flows) sum += flow.total;
-  out.set_flows(findings.snapshot.flows->size());
+  out.set_flow_count(findings.snapshot.flows->size());
   out.set_packets(sum.packets);
   out.set_bytes(sum.bytes);
   out.set_payload_bytes(sum.payload_bytes);
   out.set_messages(sum.messages);
-  out.set_missing(sum.missing);
-  out.set_reordered(sum.reordered);
-  out.set_retransmitted(sum.retransmitted);
-  out.set_naks(sum.Naks());
-  out.set_ce_marked(sum.ce_marked);
-  out.set_cnps(sum.ClassPackets(OperationClass::kCnp));
+  out.set_missing_packets(sum.missing);
+  out.set_reordered_packets(sum.reordered);
+  out.set_retransmitted_packets(sum.retransmitted);
+  out.set_nak_packets(sum.Naks());
+  out.set_ce_marked_packets(sum.ce_marked);
+  out.set_cnp_packets(sum.ClassPackets(OperationClass::kCnp));
   uint64_t by_state[3] = {};
   for (const Connection& connection : *findings.snapshot.connections) {
     ++by_state[static_cast<size_t>(connection.state)];
   }
-  out.set_connections_paired(by_state[static_cast<size_t>(ConnectionState::kPaired)]);
-  out.set_connections_ambiguous(by_state[static_cast<size_t>(ConnectionState::kAmbiguous)]);
-  out.set_connections_one_sided(by_state[static_cast<size_t>(ConnectionState::kOneSided)]);
+  out.set_paired_connection_count(by_state[static_cast<size_t>(ConnectionState::kPaired)]);
+  out.set_ambiguous_connection_count(by_state[static_cast<size_t>(ConnectionState::kAmbiguous)]);
+  out.set_one_sided_connection_count(by_state[static_cast<size_t>(ConnectionState::kOneSided)]);
   out.set_pause_frames(counters.pause_frames);
-  out.set_cut_frames(counters.cut_frames);
-  out.set_icrc_valid(counters.icrc_valid);
-  out.set_icrc_invalid(counters.icrc_invalid);
+  out.set_truncated_frames(counters.cut_frames);
+  out.set_icrc_valid_frames(counters.icrc_valid);
+  out.set_icrc_invalid_frames(counters.icrc_invalid);
   out.set_int_frames(counters.int_frames);
   out.set_sflow_frames(counters.sflow_frames);
 }
@@ -140,13 +140,13 @@ void FillTotals(const ReplayFindings& findings, v1::Totals& out) {
 // 62.
 std::string NoteOnCutting(const v1::ReplayReport& report) {
   const uint32_t enough = report.coverage().mirrors_size() > 0 ? 160 : 96;
-  const uint64_t cut = report.totals().cut_frames();
-  if (cut == 0 || report.coverage().cut_at() >= enough) return {};
+  const uint64_t cut = report.totals().truncated_frames();
+  if (cut == 0 || report.coverage().longest_truncated_frame_bytes() >= enough) return {};
   return fmt::format(
       "{} of {} frames were truncated at {} bytes: capture at least {} bytes to distinguish "
       "clear-to-send messages from data",
-      WithThousands(cut), WithThousands(report.ledger().decoded()), report.coverage().cut_at(),
-      enough);
+      WithThousands(cut), WithThousands(report.ledger().decoded()),
+      report.coverage().longest_truncated_frame_bytes(), enough);
 }
 
 // The extent of all frames, including the decoded ones.
@@ -174,18 +174,18 @@ void FillZero(const ReplayFindings& findings, v1::ReplayReport& report) {
 
 }  // namespace
 
-void FillPort(const PortFindings& port, v1::Port& out) {
+void FillPort(const PortFindings& port, v1::DpdkPort& out) {
   out.set_name(port.name);
   out.set_driver(port.driver);
   out.set_counted(port.counted);
   out.set_losses_counted(port.losses_counted);
-  out.set_received(port.received);
-  out.set_missed(port.missed);
-  out.set_no_mbuf(port.no_mbuf);
-  out.set_errors(port.errors);
-  out.set_mbufs(port.mbufs);
-  out.set_mbufs_in_use(port.mbufs_in_use);
-  out.set_mbufs_peak(port.mbufs_peak);
+  out.set_received_frames(port.received);
+  out.set_missed_frames(port.missed);
+  out.set_no_mbuf_frames(port.no_mbuf);
+  out.set_error_frames(port.errors);
+  out.set_mbuf_count(port.mbufs);
+  out.set_used_mbuf_count(port.mbufs_in_use);
+  out.set_peak_used_mbuf_count(port.mbufs_peak);
 }
 
 const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
@@ -238,7 +238,7 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   FillClocks(findings.snapshot, taps, report);
   FillTelemetry(findings, *report.mutable_telemetry());
   FillCoverage(findings, *report.mutable_coverage());
-  for (const PortFindings& port : findings.ports) FillPort(port, *report.add_ports());
+  for (const PortFindings& port : findings.ports) FillPort(port, *report.add_dpdk_ports());
   for (const std::string& note : findings.notes) report.add_notes(note);
   if (std::string note = NoteOnCutting(report); !note.empty()) report.add_notes(std::move(note));
   return report;

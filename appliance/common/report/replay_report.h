@@ -23,7 +23,7 @@ class Arena;
 namespace rocescope {
 
 namespace v1 {
-class Port;
+class DpdkPort;
 class ReplayReport;
 }  // namespace v1
 
@@ -62,7 +62,7 @@ struct ReplayFindings {
   std::vector<std::string> notes;
 };
 
-void FillPort(const PortFindings& port, v1::Port& out);
+void FillPort(const PortFindings& port, v1::DpdkPort& out);
 
 // Returns a report that is allocated in `arena`.
 const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,

@@ -45,11 +45,11 @@ TEST_F(ReplayReportTest, JsonPrintsNumbersOf64BitsAsText) {
 TEST_F(ReplayReportTest, JsonPrintsFieldsThatAreZeroOrEmpty) {
   const Json report = AsJson(Build());
   const Json& edge = report["jobs"][0]["edges"][0];
-  EXPECT_EQ(edge["retransmitted"], "0");
+  EXPECT_EQ(edge["retransmitted_packets"], "0");
   EXPECT_EQ(edge["source_rank"], 0);
   EXPECT_EQ(report["flows"][0]["dscp_changed"], false);
   EXPECT_EQ(report["ledger"]["dropped"], Json::array());
-  EXPECT_EQ(report["jobs"][0]["ranks"][1]["gpu_bus_id"], "");
+  EXPECT_EQ(report["jobs"][0]["ranks"][1]["gpu_pci_address"], "");
 }
 
 TEST_F(ReplayReportTest, JsonIsValidForArbitraryBytes) {
@@ -93,20 +93,20 @@ TEST_F(ReplayReportTest, FlowsHaveOperationsSizesAndLosses) {
   const v1::Flow& flow = report.flows(0);
   EXPECT_EQ(flow.operations().write(), 10u);
   EXPECT_EQ(flow.naks().sequence_error(), 2u);
-  EXPECT_EQ(flow.loss().missing(), 4u);
+  EXPECT_EQ(flow.loss().missing_packets(), 4u);
   ASSERT_EQ(flow.message_sizes_size(), 2) << "bins that are not empty";
-  EXPECT_EQ(flow.message_sizes(0).at_most(), 256u);
-  EXPECT_EQ(flow.message_sizes(1).at_most(), 0u) << "without bound";
-  EXPECT_EQ(flow.last_credits(), -1) << "31 means that the receiver gives none";
-  EXPECT_EQ(report.flows(1).last_credits(), 5);
-  EXPECT_EQ(report.totals().missing(), 4u);
-  EXPECT_EQ(report.totals().naks(), 2u);
-  EXPECT_EQ(report.totals().connections_paired(), 1u);
+  EXPECT_EQ(flow.message_sizes(0).max_bytes(), 256u);
+  EXPECT_FALSE(flow.message_sizes(1).has_max_bytes()) << "without bound";
+  EXPECT_FALSE(flow.has_last_credit_code()) << "31 means that the receiver gives none";
+  EXPECT_EQ(report.flows(1).last_credit_code(), 5);
+  EXPECT_EQ(report.totals().missing_packets(), 4u);
+  EXPECT_EQ(report.totals().nak_packets(), 2u);
+  EXPECT_EQ(report.totals().paired_connection_count(), 1u);
 }
 
 TEST_F(ReplayReportTest, EndpointsHaveJobRankAndHost) {
   const v1::Connection& connection = Build().connections(0);
-  EXPECT_EQ(connection.a().job(), "nccl-abc");
+  EXPECT_EQ(connection.a().job_id(), "nccl-abc");
   EXPECT_EQ(connection.a().rank(), 0);
   EXPECT_EQ(connection.b().host(), "node1");
 }
@@ -146,7 +146,7 @@ TEST_F(ReplayReportTest, AQueuePairWithAContradictedPeerHasCandidatesOnly) {
       std::vector<JobPeer>{{.own_rank = 0, .peer_rank = 1}, {.own_rank = 0, .peer_rank = 3}});
   attribution_.endpoints[0][1].reset();
   const v1::RankQp& row = Build().jobs(0).ranks(0).queue_pairs(0);
-  EXPECT_EQ(row.peer_rank(), -1);
+  EXPECT_FALSE(row.has_peer_rank());
   EXPECT_EQ(row.peer_source(), v1::RANK_SOURCE_UNSPECIFIED);
   EXPECT_THAT(row.candidate_peer_ranks(), testing::ElementsAre(1, 3));
 }
@@ -175,10 +175,10 @@ TEST_F(ReplayReportTest, AnUnknownEndIsNotRankZeroNorQueuePairZero) {
   connections_[0].endpoints[1].qpn.reset();
   connections_[0].state = ConnectionState::kOneSided;
   const v1::Connection& connection = Build().connections(0);
-  EXPECT_EQ(connection.a().rank(), -1);
-  EXPECT_EQ(connection.b().rank(), -1);
-  EXPECT_EQ(connection.b().qpn(), -1);
-  EXPECT_EQ(connection.a().job(), "");
+  EXPECT_FALSE(connection.a().has_rank());
+  EXPECT_FALSE(connection.b().has_rank());
+  EXPECT_FALSE(connection.b().has_qpn());
+  EXPECT_EQ(connection.a().job_id(), "");
 }
 
 TEST_F(ReplayReportTest, RanksListTheirQueuePairsFromLogsAndFromThePeer) {

@@ -24,8 +24,8 @@ TEST_F(ReportTextTest, AProcessWithoutARankIsPrintedByItsName) {
   attribution_.jobs[0].edges[0].destination_member = 1;
   attribution_.endpoints[0][1]->rank = -1;
   const v1::ReplayReport& report = Build();
-  EXPECT_EQ(report.jobs(0).ranks_with_log(), 1u);
-  EXPECT_EQ(report.jobs(0).edges(0).destination_rank(), -1);
+  EXPECT_EQ(report.jobs(0).logged_rank_count(), 1u);
+  EXPECT_FALSE(report.jobs(0).edges(0).has_destination_rank());
   EXPECT_EQ(report.jobs(0).edges(0).destination_process(), "node1:300");
   EXPECT_EQ(report.jobs(0).ranks(0).queue_pairs(0).peer_process(), "node1:300");
   const std::string text = RenderText(report);
@@ -120,7 +120,7 @@ TEST_F(ReportTextTest, TextDistinguishesOtherTrafficFromDrops) {
   for (const auto& [reason, frames] : {std::pair("not_roce", 18), std::pair("bad_ip", 2)}) {
     v1::DropCount& row = *report.mutable_ledger()->add_dropped();
     row.set_reason(reason);
-    row.set_frames(static_cast<uint64_t>(frames));
+    row.set_count(static_cast<uint64_t>(frames));
   }
   EXPECT_THAT(RenderText(report),
               HasSubstr("20 frames received = 0 decoded + 0 filtered + 18 non-RoCE + 2 "
@@ -173,7 +173,7 @@ TEST_F(ReportTextTest, TheBriefTextFitsOneScreenAndNamesTheOptionsForMore) {
     finding.set_recommended_action("reset it");
     finding.add_evidence("E1");
     finding.add_evidence("E2");
-    finding.add_affected_jobs("nccl-abc");
+    finding.add_affected_job_ids("nccl-abc");
   }
   const std::string text = RenderBriefText(report);
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 40) << text;

@@ -15,23 +15,6 @@ namespace {
 
 constexpr size_t kMaxOfAState = 256;
 
-void FillLevel(const Snapshot& snapshot, const ServiceLevel& level, v1::ServiceLevel& out) {
-  const ServiceIndicatorInfo& info = InfoOf(level.indicator);
-  out.set_indicator(std::string(info.name));
-  out.set_layer(EnumOf<v1::ServiceLayer>(NameOf(info.layer)));
-  out.set_entity(level.job != ServiceLevel::kNoJob ? snapshot.attribution->jobs[level.job].job.id
-                                                   : PlaceOf(*snapshot.fabric, level.entity));
-  out.set_state(
-      EnumOf<v1::ServiceLevel::State>(kServiceStateNames[static_cast<size_t>(level.state)]));
-  out.set_bound(level.bound.value_or(0));
-  const auto& bounds = snapshot.service_levels->options.bounds;
-  out.set_bound_learnt(bounds[static_cast<size_t>(level.indicator)].kind == BoundKind::kLearnt);
-  out.set_last(level.last.value_or(0));
-  out.set_within_short(level.within_short);
-  out.set_within_long(level.within_long);
-  out.set_windows(level.windows);
-}
-
 bool IsWorse(const ServiceLevel& a, const ServiceLevel& b) {
   return std::tuple(b.state, a.within_long, a.within_short) <
          std::tuple(a.state, b.within_long, b.within_short);
@@ -54,21 +37,38 @@ void FillIndicator(const Snapshot& snapshot, ServiceIndicator indicator,
     if (worst == nullptr || IsWorse(*level, *worst)) worst = level;
   }
   const auto count = [&](ServiceState state) { return counts[static_cast<size_t>(state)]; };
-  out.set_met(count(ServiceState::kMet));
-  out.set_at_risk(count(ServiceState::kAtRisk));
-  out.set_missed(count(ServiceState::kMissed));
-  out.set_no_data(count(ServiceState::kNoData));
-  if (worst != nullptr) FillLevel(snapshot, *worst, *out.mutable_worst());
+  out.set_met_count(count(ServiceState::kMet));
+  out.set_at_risk_count(count(ServiceState::kAtRisk));
+  out.set_missed_count(count(ServiceState::kMissed));
+  out.set_no_data_count(count(ServiceState::kNoData));
+  if (worst != nullptr) FillServiceLevel(snapshot, *worst, *out.mutable_worst());
 }
 
 }  // namespace
+
+void FillServiceLevel(const Snapshot& snapshot, const ServiceLevel& level, v1::ServiceLevel& out) {
+  const ServiceIndicatorInfo& info = InfoOf(level.indicator);
+  out.set_indicator(std::string(info.name));
+  out.set_layer(EnumOf<v1::ServiceLayer>(NameOf(info.layer)));
+  out.set_entity(level.job != ServiceLevel::kNoJob ? snapshot.attribution->jobs[level.job].job.id
+                                                   : PlaceOf(*snapshot.fabric, level.entity));
+  out.set_state(
+      EnumOf<v1::ServiceLevel::State>(kServiceStateNames[static_cast<size_t>(level.state)]));
+  out.set_bound(level.bound.value_or(0));
+  const auto& bounds = snapshot.service_levels->options.bounds;
+  out.set_bound_learnt(bounds[static_cast<size_t>(level.indicator)].kind == BoundKind::kLearnt);
+  out.set_last_value(level.last.value_or(0));
+  out.set_short_window_ratio(level.within_short);
+  out.set_long_window_ratio(level.within_long);
+  out.set_window_count(level.windows);
+}
 
 void FillServiceLevels(const Snapshot& snapshot, v1::ReplayReport& report) {
   const ServiceLevels& all = *snapshot.service_levels;
   v1::ServiceLevels& out = *report.mutable_service_levels();
   out.set_objective(all.options.objective);
-  out.set_short_windows(all.options.short_windows);
-  out.set_long_windows(all.options.long_windows);
+  out.set_short_window_count(all.options.short_windows);
+  out.set_long_window_count(all.options.long_windows);
   std::array<std::vector<const ServiceLevel*>, kServiceIndicatorCount> by_indicator;
   for (const ServiceLevel& level : all.levels) {
     by_indicator[static_cast<size_t>(level.indicator)].push_back(&level);
@@ -84,13 +84,13 @@ void FillServiceLevels(const Snapshot& snapshot, v1::ReplayReport& report) {
     for (const ServiceLevel& level : all.levels) {
       if (level.state != state) continue;
       if (of_state++ < kMaxOfAState) {
-        FillLevel(snapshot, level, *out.add_levels());
+        FillServiceLevel(snapshot, level, *out.add_levels());
       } else {
         ++left_out;
       }
     }
   }
-  out.set_levels_left_out(left_out);
+  out.set_omitted_level_count(left_out);
 }
 
 }  // namespace rocescope

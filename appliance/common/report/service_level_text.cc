@@ -39,9 +39,9 @@ void AppendServiceLevels(const v1::ReplayReport& report, std::string& text) {
   uint64_t missed = 0;
   uint64_t at_risk = 0;
   for (const v1::ServiceIndicator& one : all.indicators()) {
-    told += one.met() + one.at_risk() + one.missed();
-    missed += one.missed();
-    at_risk += one.at_risk();
+    told += one.met_count() + one.at_risk_count() + one.missed_count();
+    missed += one.missed_count();
+    at_risk += one.at_risk_count();
   }
   if (all.indicators().empty()) return;
   if (told == 0) {
@@ -58,7 +58,7 @@ void AppendServiceLevels(const v1::ReplayReport& report, std::string& text) {
       "window) refer to it.\n"
       "\n",
       Counted(told, "level"), WithThousands(missed), WithThousands(at_risk), 100 * all.objective(),
-      all.short_windows(), all.long_windows());
+      all.short_window_count(), all.long_window_count());
   TextTable table({{"LAYER"},
                    {"INDICATOR"},
                    {"MET", Align::kRight},
@@ -71,15 +71,16 @@ void AppendServiceLevels(const v1::ReplayReport& report, std::string& text) {
                    {"LAST", Align::kRight},
                    {"BOUND"}});
   for (const v1::ServiceIndicator& one : all.indicators()) {
-    std::vector<std::string> row = {WordOf(one.layer()),     NameOf(one),
-                                    CountText(one.met()),    CountText(one.at_risk()),
-                                    CountText(one.missed()), CountText(one.no_data())};
+    std::vector<std::string> row = {WordOf(one.layer()),           NameOf(one),
+                                    CountText(one.met_count()),    CountText(one.at_risk_count()),
+                                    CountText(one.missed_count()), CountText(one.no_data_count())};
     if (one.has_worst()) {
       const v1::ServiceLevel& worst = one.worst();
       row.insert(
           row.end(),
-          {Visible(worst.entity()), fmt::format("{:.0f} %", 100 * worst.within_short()),
-           fmt::format("{:.0f} %", 100 * worst.within_long()), ValueText(worst.last(), one.unit()),
+          {Visible(worst.entity()), fmt::format("{:.0f} %", 100 * worst.short_window_ratio()),
+           fmt::format("{:.0f} %", 100 * worst.long_window_ratio()),
+           ValueText(worst.last_value(), one.unit()),
            fmt::format(
                "{} {}{}",
                one.violation() == v1::ServiceIndicator::VIOLATION_BELOW ? "at least" : "at most",

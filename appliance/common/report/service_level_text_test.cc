@@ -29,21 +29,21 @@ TEST(ServiceLevelText, IsEmptyWithoutIndicators) {
 
 TEST(ServiceLevelText, ReportsMissingData) {
   const std::string text =
-      ServiceLevelText("service_levels { indicators { name: 'iteration_time' no_data: 2 } }");
+      ServiceLevelText("service_levels { indicators { name: 'iteration_time' no_data_count: 2 } }");
   EXPECT_THAT(text, HasSubstr("SERVICE LEVELS: no data"));
   EXPECT_THAT(text, Not(HasSubstr("iteration_time")));
 }
 
 TEST(ServiceLevelText, HasARowForEachIndicatorWithTheWorstEntity) {
   const std::string text = ServiceLevelText(R"(service_levels {
-      objective: 0.95 short_windows: 5 long_windows: 60
-      indicators { name: 'bus_bandwidth' layer: SERVICE_LAYER_COLLECTIVE unit: 'bit/s' violation: VIOLATION_BELOW met: 2
-          missed: 1 worst { entity: 'job7' bound: 9e10 bound_learnt: true last: 2.5e10
-              within_short: 0 within_long: 0.25 } }
-      indicators { name: 'ce_share' layer: SERVICE_LAYER_FABRIC unit: 'ratio' violation: VIOLATION_ABOVE met: 1200
-          at_risk: 1 no_data: 3 worst { entity: 'leaf0:Ethernet1' bound: 0.1 last: 0.5
-              within_short: 0.8 within_long: 0.9 } }
-      indicators { name: 'naks' layer: SERVICE_LAYER_NIC unit: 'packets' violation: VIOLATION_ABOVE met: 16 } })");
+      objective: 0.95 short_window_count: 5 long_window_count: 60
+      indicators { name: 'bus_bandwidth' layer: SERVICE_LAYER_COLLECTIVE unit: 'bit/s' violation: VIOLATION_BELOW met_count: 2
+          missed_count: 1 worst { entity: 'job7' bound: 9e10 bound_learnt: true last_value: 2.5e10
+              short_window_ratio: 0 long_window_ratio: 0.25 } }
+      indicators { name: 'ce_share' layer: SERVICE_LAYER_FABRIC unit: 'ratio' violation: VIOLATION_ABOVE met_count: 1200
+          at_risk_count: 1 no_data_count: 3 worst { entity: 'leaf0:Ethernet1' bound: 0.1 last_value: 0.5
+              short_window_ratio: 0.8 long_window_ratio: 0.9 } }
+      indicators { name: 'naks' layer: SERVICE_LAYER_NIC unit: 'packets' violation: VIOLATION_ABOVE met_count: 16 } })");
   EXPECT_THAT(text, HasSubstr("1,220 levels: 1 missed, 1 at risk\n"));
   EXPECT_THAT(text, HasSubstr("95 % of the windows"));
   EXPECT_THAT(text, HasSubstr("the last 5 windows (SHORT) and also in the last 60 (LONG)"));
@@ -55,12 +55,13 @@ TEST(ServiceLevelText, HasARowForEachIndicatorWithTheWorstEntity) {
 }
 
 TEST(ServiceLevelText, LossesThatPortsDoNotCountAreNotClaimed) {
-  EXPECT_THAT(ServiceLevelText("service_levels { indicators { name: 'frames_lost' met: 3 } }"),
-              HasSubstr("frames_lost (counted drops)"));
+  EXPECT_THAT(
+      ServiceLevelText("service_levels { indicators { name: 'frames_lost' met_count: 3 } }"),
+      HasSubstr("frames_lost (counted drops)"));
 }
 
 TEST(ServiceLevelText, EscapesNames) {
-  EXPECT_THAT(ServiceLevelText("service_levels { indicators { name: 'naks' missed: 1 "
+  EXPECT_THAT(ServiceLevelText("service_levels { indicators { name: 'naks' missed_count: 1 "
                                "worst { entity: 'a\\033[2J' } } }"),
               Not(HasSubstr("\033")));
 }

@@ -51,7 +51,8 @@ std::string PacketsText(const v1::ReplayReport& report) {
 void AppendSummary(const v1::ReplayReport& report, std::string& text) {
   const v1::Ledger& ledger = report.ledger();
   const TimeDigits digits = DigitsOf(report);
-  const bool counters_alone = ledger.received() == 0 && report.diagnosis_coverage().windows() > 0;
+  const bool counters_alone =
+      ledger.received() == 0 && report.diagnosis_coverage().window_count() > 0;
   if (ledger.decoded() > 0) {
     const v1::TimeRange& captured = report.captured();
     text += fmt::format(

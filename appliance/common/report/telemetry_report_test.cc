@@ -44,12 +44,12 @@ class TelemetryReportTest : public testing::Test {
 TEST_F(TelemetryReportTest, HasALedgerOfEachUnit) {
   const v1::ReplayReport report = Report();
   const v1::Telemetry& telemetry = report.telemetry();
-  EXPECT_EQ(telemetry.int_reports().received(), 1500u);
-  ASSERT_EQ(telemetry.int_reports().dropped_size(), 1);
-  EXPECT_EQ(telemetry.int_reports().dropped(0).reason(), "bad_int");
-  EXPECT_EQ(telemetry.int_reports().dropped(0).frames(), 10u);
-  EXPECT_EQ(telemetry.samples().decoded(), 3u);
-  EXPECT_EQ(telemetry.counter_lines().received(), 5u);
+  EXPECT_EQ(telemetry.int_report_ledger().received(), 1500u);
+  ASSERT_EQ(telemetry.int_report_ledger().dropped_size(), 1);
+  EXPECT_EQ(telemetry.int_report_ledger().dropped(0).reason(), "bad_int");
+  EXPECT_EQ(telemetry.int_report_ledger().dropped(0).count(), 10u);
+  EXPECT_EQ(telemetry.sflow_sample_ledger().decoded(), 3u);
+  EXPECT_EQ(telemetry.counter_line_ledger().received(), 5u);
   EXPECT_EQ(telemetry.counter_records(), 29u) << "sFlow's and those of the file";
 }
 
@@ -61,8 +61,8 @@ TEST_F(TelemetryReportTest, NamesEverySender) {
   EXPECT_EQ(node.tap(), "int");
   EXPECT_EQ(node.node_id(), 7u);
   EXPECT_EQ(node.hardware_id(), 1u);
-  EXPECT_EQ(node.lost(), 4u);
-  EXPECT_EQ(report.telemetry().sources(2).agent(), "192.0.2.7");
+  EXPECT_EQ(node.lost_datagrams(), 4u);
+  EXPECT_EQ(report.telemetry().sources(2).agent_address(), "192.0.2.7");
 }
 
 TEST_F(TelemetryReportTest, TextHasARowForEachUnit) {

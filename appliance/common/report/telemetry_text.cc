@@ -20,7 +20,7 @@ Sent SentBy(v1::TelemetrySource::Kind kind, const v1::Telemetry& telemetry) {
   for (const v1::TelemetrySource& source : telemetry.sources()) {
     if (source.kind() != kind) continue;
     ++sent.senders;
-    sent.lost += source.lost();
+    sent.lost += source.lost_datagrams();
   }
   return sent;
 }
@@ -30,8 +30,8 @@ void AddRow(std::string_view unit, const v1::Ledger& ledger, TextTable& table) {
   uint64_t dropped = 0;
   std::string reasons;
   for (const v1::DropCount& row : ledger.dropped()) {
-    dropped += row.frames();
-    reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", WithThousands(row.frames()),
+    dropped += row.count();
+    reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", WithThousands(row.count()),
                            row.reason());
   }
   table.Add({WithThousands(ledger.received()), WithThousands(ledger.decoded()),
@@ -54,24 +54,24 @@ void AppendTelemetry(const v1::ReplayReport& report, std::string& text) {
                    {"DROPPED", Align::kRight},
                    {"UNIT"},
                    {"REASON"}});
-  AddRow("INT reports", telemetry.int_reports(), table);
-  AddRow("sFlow datagrams", telemetry.sflow_datagrams(), table);
-  AddRow("sFlow samples", telemetry.samples(), table);
-  AddRow("counter lines", telemetry.counter_lines(), table);
-  if (table.empty() && telemetry.int_stacks() == 0) return;
+  AddRow("INT reports", telemetry.int_report_ledger(), table);
+  AddRow("sFlow datagrams", telemetry.sflow_datagram_ledger(), table);
+  AddRow("sFlow samples", telemetry.sflow_sample_ledger(), table);
+  AddRow("counter lines", telemetry.counter_line_ledger(), table);
+  if (table.empty() && telemetry.int_stack_packets() == 0) return;
   const Sent nodes = SentBy(v1::TelemetrySource::KIND_INT, telemetry);
   const Sent agents = SentBy(v1::TelemetrySource::KIND_SFLOW, telemetry);
   text += fmt::format(
       "TELEMETRY: {} from {}, {} from {}, {}\n\n", Counted(telemetry.hop_records(), "hop record"),
-      Counted(nodes.senders, "INT sender"), Counted(telemetry.sample_records(), "sampled packet"),
+      Counted(nodes.senders, "INT sender"), Counted(telemetry.sampled_packets(), "sampled packet"),
       Counted(agents.senders, "sFlow agent"),
       Counted(telemetry.counter_records(), "counter value"));
   if (!table.empty()) text += table.Render(2);
   AppendLosses("INT sender", nodes, text);
   AppendLosses("sFlow agent", agents, text);
-  if (telemetry.int_stacks() > 0) {
+  if (telemetry.int_stack_packets() > 0) {
     text += fmt::format("  {:>12}  RoCE packets with embedded INT metadata\n",
-                        WithThousands(telemetry.int_stacks()));
+                        WithThousands(telemetry.int_stack_packets()));
   }
   text += "\n";
 }

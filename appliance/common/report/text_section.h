@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,7 +28,7 @@ void AppendMore(int total, std::string_view noun, std::string& text);
 std::string CountOrBlank(uint64_t count);
 
 // Returns the rank or, if there is none, the name of the process if it is known.
-std::string RankText(int rank, std::string process = "");
+std::string RankText(std::optional<int> rank, std::string process = "");
 
 // Returns the time since the report's zero_ns ("+1.2 ms"), or "" if zero_ns is not set.
 std::string OffsetText(const v1::ReplayReport& report, int64_t ns);

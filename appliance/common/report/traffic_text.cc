@@ -42,16 +42,16 @@ void AppendTaps(const v1::ReplayReport& report, std::string& text) {
 }
 
 void AppendCutting(const v1::ReplayReport& report, std::string& text) {
-  const uint64_t cut = report.totals().cut_frames();
+  const uint64_t cut = report.totals().truncated_frames();
   if (cut == 0) return;
   text += fmt::format("  {} of {} decoded frames {} truncated to at most {} bytes\n",
                       WithThousands(cut), WithThousands(report.ledger().decoded()),
-                      cut == 1 ? "was" : "were", report.coverage().cut_at());
+                      cut == 1 ? "was" : "were", report.coverage().longest_truncated_frame_bytes());
 }
 
 // Packets that a port lost before the collector received them.
 void AppendPorts(const v1::ReplayReport& report, std::string& text) {
-  if (report.ports_size() == 0) return;
+  if (report.dpdk_ports_size() == 0) return;
   TextTable table({{"RECEIVED", Align::kRight},
                    {"MISSED", Align::kRight},
                    {"NO MBUF", Align::kRight},
@@ -60,14 +60,15 @@ void AppendPorts(const v1::ReplayReport& report, std::string& text) {
                    {"PEAK", Align::kRight},
                    {"PORT"},
                    {"DRIVER"}});
-  for (const v1::Port& port : report.ports()) {
+  for (const v1::DpdkPort& port : report.dpdk_ports()) {
     const auto told = [](bool counted, uint64_t count) {
       return counted ? WithThousands(count) : std::string("-");
     };
-    table.Add({told(port.counted(), port.received()), told(port.losses_counted(), port.missed()),
-               told(port.losses_counted(), port.no_mbuf()), told(port.counted(), port.errors()),
-               WithThousands(port.mbufs()), WithThousands(port.mbufs_peak()), port.name(),
-               port.driver()});
+    table.Add({told(port.counted(), port.received_frames()),
+               told(port.losses_counted(), port.missed_frames()),
+               told(port.losses_counted(), port.no_mbuf_frames()),
+               told(port.counted(), port.error_frames()), WithThousands(port.mbuf_count()),
+               WithThousands(port.peak_used_mbuf_count()), port.name(), port.driver()});
   }
   text += "\n" + table.Render(2);
 }
@@ -88,8 +89,9 @@ void AppendMore(int total, std::string_view noun, std::string& text) {
 std::string CountOrBlank(uint64_t count) { return count == 0 ? "" : WithThousands(count); }
 
 void AppendFlows(const v1::ReplayReport& report, std::string& text) {
-  text += fmt::format("FLOWS: {}, {} on the wire\n\n", Counted(report.totals().flows(), "flow"),
-                      HumanBytes(report.totals().bytes()));
+  text +=
+      fmt::format("FLOWS: {}, {} on the wire\n\n", Counted(report.totals().flow_count(), "flow"),
+                  HumanBytes(report.totals().bytes()));
   TextTable table({{"FROM"},
                    {"TO"},
                    {"TO QP", Align::kRight},
@@ -105,8 +107,9 @@ void AppendFlows(const v1::ReplayReport& report, std::string& text) {
     const v1::Flow& flow = report.flows(i);
     table.Add({flow.source(), flow.destination(), std::to_string(flow.destination_qpn()),
                WithThousands(flow.bytes()), WithThousands(flow.messages()),
-               KindsOf(flow.operations()), CountOrBlank(flow.loss().missing()),
-               CountOrBlank(flow.loss().retransmitted()), CountOrBlank(flow.ce_marked()),
+               KindsOf(flow.operations()), CountOrBlank(flow.loss().missing_packets()),
+               CountOrBlank(flow.loss().retransmitted_packets()),
+               CountOrBlank(flow.ce_marked_packets()),
                flow.ack_round_trip().count() == 0
                    ? ""
                    : HumanDuration(Nanoseconds(flow.ack_round_trip().mean_duration()))});
@@ -121,7 +124,7 @@ void AppendBriefLedger(const v1::ReplayReport& report, std::string& text) {
   uint64_t other = 0;
   uint64_t dropped = 0;
   for (const v1::DropCount& row : ledger.dropped()) {
-    (IsOtherTraffic(row) ? other : dropped) += row.frames();
+    (IsOtherTraffic(row) ? other : dropped) += row.count();
   }
   text +=
       fmt::format("LEDGER: {} received = {} decoded + {} filtered + {}{} dropped\n\n",
@@ -135,7 +138,7 @@ void AppendLedger(const v1::ReplayReport& report, std::string& text) {
   TextTable table({{"DROPPED", Align::kRight}, {"REASON"}, {"MEANING"}});
   for (const v1::DropCount& row : report.ledger().dropped()) {
     if (!IsOtherTraffic(row)) {
-      table.Add({WithThousands(row.frames()), row.reason(), row.meaning()});
+      table.Add({WithThousands(row.count()), row.reason(), row.meaning()});
     }
   }
   if (!table.empty()) text += table.Render(2) + "\n";

@@ -50,20 +50,21 @@ void AppendTrouble(const v1::ReplayReport& report, std::string& text) {
                             auto count_of) {
     line(count, noun, what, count == 0 ? std::string() : PlaceOf(report, count_of));
   };
-  on_flows(totals.missing(), "packet", " missing (PSN gaps: lost in the fabric, or not captured)",
-           [](const v1::Flow& flow) { return flow.loss().missing(); });
-  on_flows(totals.retransmitted(), "packet", " retransmitted",
-           [](const v1::Flow& flow) { return flow.loss().retransmitted(); });
-  on_flows(totals.naks(), "NAK", "", NaksOf);
-  on_flows(totals.reordered(), "packet",
+  on_flows(totals.missing_packets(), "packet",
+           " missing (PSN gaps: lost in the fabric, or not captured)",
+           [](const v1::Flow& flow) { return flow.loss().missing_packets(); });
+  on_flows(totals.retransmitted_packets(), "packet", " retransmitted",
+           [](const v1::Flow& flow) { return flow.loss().retransmitted_packets(); });
+  on_flows(totals.nak_packets(), "NAK", "", NaksOf);
+  on_flows(totals.reordered_packets(), "packet",
            " out of order (reordered, or lost before the tap and retransmitted)",
-           [](const v1::Flow& flow) { return flow.loss().reordered(); });
-  on_flows(totals.ce_marked(), "packet", " CE-marked",
-           [](const v1::Flow& flow) { return flow.ce_marked(); });
-  on_flows(totals.cnps(), "CNP", " (congestion notification)",
+           [](const v1::Flow& flow) { return flow.loss().reordered_packets(); });
+  on_flows(totals.ce_marked_packets(), "packet", " CE-marked",
+           [](const v1::Flow& flow) { return flow.ce_marked_packets(); });
+  on_flows(totals.cnp_packets(), "CNP", " (congestion notification)",
            [](const v1::Flow& flow) { return flow.operations().cnp(); });
   line(totals.pause_frames(), "PAUSE or PFC frame", "", "");
-  line(totals.icrc_invalid(), "packet", " with an invalid iCRC", "");
+  line(totals.icrc_invalid_frames(), "packet", " with an invalid iCRC", "");
   if (text.size() == before) {
     text += "  none: no PSN gaps, retransmissions, NAKs, CE marks, CNPs or PAUSE frames\n";
   }
@@ -77,14 +78,14 @@ void AppendBriefTrouble(const v1::ReplayReport& report, std::string& text) {
     if (count == 0) return;
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", WithThousands(count), what);
   };
-  add(totals.missing(), "missing");
-  add(totals.retransmitted(), "retransmitted");
-  add(totals.naks(), "NAK");
-  add(totals.reordered(), "out of order");
-  add(totals.ce_marked(), "CE-marked");
-  add(totals.cnps(), "CNP");
+  add(totals.missing_packets(), "missing");
+  add(totals.retransmitted_packets(), "retransmitted");
+  add(totals.nak_packets(), "NAK");
+  add(totals.reordered_packets(), "out of order");
+  add(totals.ce_marked_packets(), "CE-marked");
+  add(totals.cnp_packets(), "CNP");
   add(totals.pause_frames(), "PAUSE");
-  add(totals.icrc_invalid(), "invalid iCRC");
+  add(totals.icrc_invalid_frames(), "invalid iCRC");
   text += fmt::format("LOSS AND CONGESTION (packets): {}\n", counts.empty() ? "none" : counts);
 }
 

@@ -98,7 +98,7 @@ TEST(Daemon, KeepsJobsOfAgentLogsAndRegisteredJobs) {
       OpenDaemon({.analysis_window = std::chrono::milliseconds(20), .udp = {.sflow = {kAnyPort}}});
   v1::AgentHello hello;
   hello.set_host("gpu-7");
-  hello.set_session(1);
+  hello.set_session_id(1);
   const auto agent = daemon->agents().Begin(hello, "ipv4:10.0.0.7:1234", WallClock());
   ASSERT_TRUE(agent) << agent.error().message;
   uint64_t sequence = 0;

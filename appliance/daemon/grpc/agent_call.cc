@@ -73,10 +73,10 @@ void AgentCall::Take() {
     batch_.reset(message_.release_batch());
     return TakeBatch();
   }
-  if (message_.has_pulse()) return TakePulse();
+  if (message_.has_heartbeat()) return TakeHeartbeat();
   if (!message_.has_goodbye()) {
     return Over({grpc::StatusCode::INVALID_ARGUMENT,
-                 "malformed message: expected a batch, a pulse or a goodbye"});
+                 "malformed message: expected a batch, a heartbeat or a goodbye"});
   }
   left_ = true;
   ReadAtPace();
@@ -119,10 +119,10 @@ void AgentCall::TakeBatch() {
   }
 }
 
-void AgentCall::TakePulse() {
+void AgentCall::TakeHeartbeat() {
   const Timestamp now = WallClock();
-  if (!intake_.Hear(connection_, message_.pulse(), now)) return Replaced();
-  Say(std::nullopt, message_.pulse().now_ns(), ToNanoseconds(now));
+  if (!intake_.Hear(connection_, message_.heartbeat(), now)) return Replaced();
+  Say(std::nullopt, message_.heartbeat().now_ns(), ToNanoseconds(now));
   ReadAtPace();
 }
 
@@ -152,7 +152,7 @@ void AgentCall::OnNoHello(bool ok) {
 // --- Writing ---
 
 void AgentCall::Say(std::optional<uint64_t> taken, int64_t echo_ns, int64_t now_ns) {
-  if (taken) news_.set_taken(*taken);
+  if (taken) news_.set_accepted_sequence(*taken);
   if (echo_ns != 0) {
     news_.set_echo_ns(echo_ns);
     news_.set_now_ns(now_ns);

@@ -59,7 +59,7 @@ class AgentCall {
   void Take();
   void TakeHello();
   void TakeBatch();
-  void TakePulse();
+  void TakeHeartbeat();
 
   void WaitFor(std::chrono::milliseconds time, Operation& then);
   void OnRoom(bool ok);

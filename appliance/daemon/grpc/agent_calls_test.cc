@@ -72,7 +72,7 @@ class Listener {
             .host = "gpu-7",
             .version = "1.2.3",
             .session = 42,
-            .pulse = milliseconds(20),
+            .heartbeat = milliseconds(20),
             .first_wait = milliseconds(5),
             .longest_wait = milliseconds(20),
             .notify = [](Severity, const std::string&) {}};
@@ -170,7 +170,7 @@ TEST(AgentCalls, ServerThatDoesNotReadIsNotFlooded) {
     buffer.Append(BatchKind::kCounters, Reading(i, 10'000));
     std::this_thread::sleep_for(milliseconds(1));
   }
-  EXPECT_LE(buffer.counts().paused_bytes, 200'000u);
+  EXPECT_LE(buffer.counts().buffered_bytes, 200'000u);
   EXPECT_GT(buffer.counts().lost_batches, 0u);
   uint64_t last = 0;
   uint64_t came = 0;
@@ -200,7 +200,7 @@ TEST(AgentCalls, LimitTheRateOfAnAgent) {
   EXPECT_GT(std::chrono::steady_clock::now() - begin, milliseconds(500));
 }
 
-TEST(AgentCalls, PulsesMeasureTheClockOffset) {
+TEST(AgentCalls, HeartbeatsMeasureTheClockOffset) {
   Listener daemon;
   BatchBuffer buffer(1 << 20);
   const AgentLink link(daemon.Options(), buffer);
@@ -226,7 +226,7 @@ class Client {
   // Returns true if the server has acknowledged the batches up to this one.
   bool ReceiveTaken(uint64_t sequence) {
     while (const auto message = Hear()) {
-      if (message->taken() == sequence) return true;
+      if (message->accepted_sequence() == sequence) return true;
     }
     return false;
   }
@@ -237,7 +237,7 @@ class Client {
   static v1::AgentMessage Hello(const std::string& host, uint64_t session) {
     v1::AgentMessage message;
     message.mutable_hello()->set_host(host);
-    message.mutable_hello()->set_session(session);
+    message.mutable_hello()->set_session_id(session);
     return message;
   }
   static v1::AgentMessage Batch(uint64_t sequence) {
@@ -278,12 +278,12 @@ TEST(AgentCalls, NewestSessionOfAHostReplacesOthers) {
   Client second(daemon.Options());
   second.Say(Client::Hello("a", 2));
   EXPECT_NE(second.Hear(), std::nullopt);
-  v1::AgentMessage pulse;
-  pulse.mutable_pulse()->set_now_ns(1);
-  first.Say(pulse);
+  v1::AgentMessage heartbeat;
+  heartbeat.mutable_heartbeat()->set_now_ns(1);
+  first.Say(heartbeat);
   EXPECT_EQ(first.Hear(), std::nullopt);
   EXPECT_EQ(first.End().error_code(), grpc::StatusCode::ABORTED);
-  second.Say(pulse);
+  second.Say(heartbeat);
   EXPECT_EQ(second.Hear()->echo_ns(), 1);
 }
 

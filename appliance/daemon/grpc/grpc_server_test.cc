@@ -44,7 +44,7 @@ TEST_F(GrpcTest, ErrorsHaveAMachineReadableReason) {
   Serve({.listen = {kAnyPort}});
   grpc::ClientContext context;
   v1::GetJobRequest request;
-  request.set_id("nobody");
+  request.set_job_id("nobody");
   v1::GetJobResponse response;
   const grpc::Status status = v1::Jobs::NewStub(Open())->GetJob(&context, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
@@ -105,7 +105,7 @@ TEST_F(GrpcTest, LongQuotationsInErrorsAreShortened) {
   Serve({.listen = {kAnyPort}});
   grpc::ClientContext context;
   v1::GetJobRequest request;
-  request.set_id(std::string(500'000, 'x'));
+  request.set_job_id(std::string(500'000, 'x'));
   v1::GetJobResponse response;
   const grpc::Status status = v1::Jobs::NewStub(Open())->GetJob(&context, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
@@ -119,7 +119,7 @@ TEST_F(GrpcTest, InvalidUtf8IsRefusedWithAReasonAndNotLogged) {
   Serve({.listen = {kAnyPort}});
   grpc::ClientContext context;
   v1::GetJobRequest request;
-  request.set_id("\xff\xfe");
+  request.set_job_id("\xff\xfe");
   v1::GetJobResponse response;
   testing::internal::CaptureStderr();
   const grpc::Status status = v1::Jobs::NewStub(Open())->GetJob(&context, request, &response);
@@ -277,8 +277,8 @@ TEST_F(TlsTest, SchedulerClientPresentsItsCertificate) {
                                           .certificate = (folder_ / (name + ".pem")).string(),
                                           .key = (folder_ / (name + ".key")).string()});
     v1::RegisterJobRequest job;
-    job.set_id(7);
-    job.add_nodes()->set_name("host1");
+    job.set_scheduler_job_id(7);
+    job.add_nodes()->set_node("host1");
     v1::RegisterJobResponse registered;
     return client.value()->Register(job, registered);
   };
@@ -305,7 +305,7 @@ TEST_F(TlsTest, AgentReportsForTheHostInItsCertificate) {
     const auto stream = stub->Report(&context);
     v1::AgentMessage message;
     message.mutable_hello()->set_host(host);
-    message.mutable_hello()->set_session(1);
+    message.mutable_hello()->set_session_id(1);
     stream->Write(message);
     stream->WritesDone();
     v1::ApplianceMessage answer;

@@ -110,17 +110,21 @@ CallResult<void> JobsClient::Register(const v1::RegisterJobRequest& request,
 
 CallResult<void> JobsClient::End(uint64_t id, int64_t end_ns) {
   v1::EndJobRequest request;
-  request.set_id(id);
+  request.set_scheduler_job_id(id);
   if (end_ns != 0) *request.mutable_end_time() = TimestampMessage(end_ns);
   v1::EndJobResponse out;
   return parts_->Call(*parts_->jobs, &v1::Jobs::Stub::EndJob, request, out);
 }
 
-CallResult<void> JobsClient::ListRegistered(uint64_t id, bool ended_too,
-                                            v1::ListRegisteredJobsResponse& out) {
+CallResult<void> JobsClient::GetRegistered(uint64_t id, v1::RegisteredJob& out) {
+  v1::GetRegisteredJobRequest request;
+  request.set_scheduler_job_id(id);
+  return parts_->Call(*parts_->jobs, &v1::Jobs::Stub::GetRegisteredJob, request, out);
+}
+
+CallResult<void> JobsClient::ListRegistered(bool ended_too, v1::ListRegisteredJobsResponse& out) {
   v1::ListRegisteredJobsRequest request;
-  request.set_id(id);
-  request.set_ended(ended_too);
+  request.set_show_ended(ended_too);
   request.set_page_size(1000);
   while (true) {
     v1::ListRegisteredJobsResponse page;
@@ -137,7 +141,7 @@ CallResult<void> JobsClient::ListRegistered(uint64_t id, bool ended_too,
 
 CallResult<void> JobsClient::Get(const std::string& id, v1::GetJobResponse& out) {
   v1::GetJobRequest request;
-  request.set_id(id);
+  request.set_job_id(id);
   return parts_->Call(*parts_->jobs, &v1::Jobs::Stub::GetJob, request, out);
 }
 

@@ -20,6 +20,7 @@ class RecommendNodesRequest;
 class RecommendNodesResponse;
 class RegisterJobRequest;
 class RegisterJobResponse;
+class RegisteredJob;
 }  // namespace v1
 
 struct JobsClientOptions {
@@ -49,8 +50,9 @@ class JobsClient {
   // Not thread-safe. The time limit starts with Open.
   CallResult<void> Register(const v1::RegisterJobRequest& request, v1::RegisterJobResponse& out);
   CallResult<void> End(uint64_t id, int64_t end_ns);  // 0: now
-  // Lists one job, or all jobs if `id` is 0, however many there are.
-  CallResult<void> ListRegistered(uint64_t id, bool ended_too, v1::ListRegisteredJobsResponse& out);
+  CallResult<void> GetRegistered(uint64_t id, v1::RegisteredJob& out);
+  // Lists all jobs, however many there are.
+  CallResult<void> ListRegistered(bool ended_too, v1::ListRegisteredJobsResponse& out);
   CallResult<void> Get(const std::string& id, v1::GetJobResponse& out);
   CallResult<void> Rank(const v1::RecommendNodesRequest& request, v1::RecommendNodesResponse& out);
 

@@ -37,9 +37,9 @@ class JobsClientTest : public ServiceTest {
   }
   static v1::RegisterJobRequest Job(uint64_t id) {
     v1::RegisterJobRequest job;
-    job.set_id(id);
-    job.add_nodes()->set_name("host1");
-    job.add_nodes()->set_name("elsewhere");
+    job.set_scheduler_job_id(id);
+    job.add_nodes()->set_node("host1");
+    job.add_nodes()->set_node("elsewhere");
     return job;
   }
 
@@ -55,27 +55,31 @@ TEST_F(JobsClientTest, RegistersEndsAndLists) {
   EXPECT_THAT(registered.unknown_nodes(), testing::ElementsAre("elsewhere"));
   ASSERT_TRUE(client->End(7, 0));
   v1::ListRegisteredJobsResponse running;
-  ASSERT_TRUE(client->ListRegistered(0, false, running));
-  EXPECT_THAT(running.jobs(), SizeIs(0));
+  ASSERT_TRUE(client->ListRegistered(false, running));
+  EXPECT_THAT(running.registered_jobs(), SizeIs(0));
   v1::ListRegisteredJobsResponse all;
-  ASSERT_TRUE(client->ListRegistered(0, true, all));
-  ASSERT_THAT(all.jobs(), SizeIs(1));
-  EXPECT_TRUE(all.jobs(0).ended());
+  ASSERT_TRUE(client->ListRegistered(true, all));
+  ASSERT_THAT(all.registered_jobs(), SizeIs(1));
+  EXPECT_TRUE(all.registered_jobs(0).ended());
+  v1::RegisteredJob one;
+  ASSERT_TRUE(client->GetRegistered(7, one));
+  EXPECT_EQ(one.SerializeAsString(), all.registered_jobs(0).SerializeAsString());
+  EXPECT_EQ(client->GetRegistered(8, one).error().reason, "UNKNOWN_JOB");
 }
 
 TEST_F(JobsClientTest, ListsPagesToTheEnd) {
   Serve();
   for (uint64_t id = 1; id <= 2100; ++id) {
     v1::RegisterJobRequest job;
-    job.set_id(id);
-    job.add_nodes()->set_name("host1");
+    job.set_scheduler_job_id(id);
+    job.add_nodes()->set_node("host1");
     v1::RegisterJobResponse registered;
     ASSERT_TRUE(service_->RegisterJob(job, registered));
   }
   v1::ListRegisteredJobsResponse all;
-  ASSERT_TRUE(Open()->ListRegistered(0, false, all));
-  EXPECT_THAT(all.jobs(), SizeIs(2100));
-  EXPECT_EQ(all.jobs(2099).id(), 2100u);
+  ASSERT_TRUE(Open()->ListRegistered(false, all));
+  EXPECT_THAT(all.registered_jobs(), SizeIs(2100));
+  EXPECT_EQ(all.registered_jobs(2099).scheduler_job_id(), 2100u);
 }
 
 TEST_F(JobsClientTest, RefusalHasTheReasonOfTheAppliance) {

@@ -40,7 +40,7 @@ class JobFile {
   // fulfil topology::IsNodeName.
   uint64_t Save(std::vector<Allocation> jobs);
   // Waits until `version` or a later one is on disk. Returns false if that takes longer than `most`
-  // or if the file cannot be written; see `problem`.
+  // or, without a further wait, if the last write failed; see `problem`.
   bool WaitFor(uint64_t version, std::chrono::milliseconds most);
   // Waits until all changes are on disk. Returns false if that takes longer than `most` or fails.
   bool Flush(std::chrono::milliseconds most);

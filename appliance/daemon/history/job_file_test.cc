@@ -146,6 +146,22 @@ TEST_F(JobFileTest, ReplacementOfTheFileIsUnchanged) {
   EXPECT_TRUE(std::filesystem::is_fifo(path_));
 }
 
+TEST_F(JobFileTest, WaitForReturnsFalseSoonAfterAFailedWrite) {
+  const auto file = Open();
+  std::filesystem::create_directories(path_);
+  const auto begin = std::chrono::steady_clock::now();
+  const uint64_t first = file->Save({Job(7)});
+  EXPECT_FALSE(file->WaitFor(first, kLong));
+  const uint64_t second = file->Save({Job(7), Job(8)});
+  EXPECT_FALSE(file->WaitFor(second, kLong)) << "the folder is still there";
+  EXPECT_FALSE(file->WaitFor(first, kLong)) << "the first version was never written";
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kLong / 2);
+  std::filesystem::remove(path_);
+  EXPECT_TRUE(file->Flush(kLong));
+  EXPECT_TRUE(file->WaitFor(second, kLong));
+  EXPECT_THAT(IdsInFile(), ElementsAre(7, 8));
+}
+
 TEST_F(JobFileTest, RemovedFileIsWrittenAgain) {
   const auto file = Open();
   ASSERT_TRUE(file->WaitFor(file->Save({Job(7)}), kLong));

@@ -89,16 +89,16 @@ void JobRollUp::Add(Timestamp reached, std::span<const v1::JobSummary> jobs) {
   reached_ = reached;
   const std::map<std::string, uint64_t> before = std::exchange(bytes_, {});
   for (const v1::JobSummary& job : jobs) {
-    const auto known = before.find(job.id());
+    const auto known = before.find(job.job_id());
     AddJob(job, since, known == before.end() ? 0 : known->second);
-    bytes_[job.id()] = job.bytes();
+    bytes_[job.job_id()] = job.bytes();
   }
 }
 
 void JobRollUp::AddJob(const v1::JobSummary& job, Duration since, uint64_t bytes_before) {
-  JobMinute& to = jobs_[job.id()];
+  JobMinute& to = jobs_[job.job_id()];
   to.name = job.allocation().name();
-  to.allocation = job.allocation().id();
+  to.allocation = job.allocation().scheduler_job_id();
   ++to.looks;
   // A decrease means that connections were attributed differently.
   const uint64_t bytes = job.bytes() > bytes_before ? job.bytes() - bytes_before : 0;
@@ -111,7 +111,7 @@ void JobRollUp::AddJob(const v1::JobSummary& job, Duration since, uint64_t bytes
                        static_cast<double>(Nanoseconds(job.iteration_period()));
     }
   }
-  to.findings = std::max(to.findings, static_cast<uint32_t>(job.findings_size()));
+  to.findings = std::max(to.findings, static_cast<uint32_t>(job.finding_sentences_size()));
   to.service = std::max(to.service, ServiceOf(WordOf(job.service_level_state())));
 }
 

@@ -128,13 +128,13 @@ TEST(LinkRollUp, IsEmptyWithoutAWindowOrAFabric) {
 v1::JobSummary Job(uint64_t bytes, int64_t period_ms, v1::ServiceLevel::State service,
                    int findings) {
   v1::JobSummary job;
-  job.set_id("nccl-1");
-  job.mutable_allocation()->set_id(4711);
+  job.set_job_id("nccl-1");
+  job.mutable_allocation()->set_scheduler_job_id(4711);
   job.mutable_allocation()->set_name("pretrain");
   job.set_bytes(bytes);
   *job.mutable_iteration_period() = DurationMessage(period_ms * 1'000'000);
   job.set_service_level_state(service);
-  for (int i = 0; i < findings; ++i) job.add_findings("a fault");
+  for (int i = 0; i < findings; ++i) job.add_finding_sentences("a fault");
   return job;
 }
 

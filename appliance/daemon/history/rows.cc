@@ -24,7 +24,8 @@ PastEvent ToPastEvent(const v1::Event& event) {
   return {.at_ns = Nanoseconds(event.event_time()),
           .kind = WordOf(event.kind()),
           .place = event.finding().place(),
-          .jobs = {event.finding().affected_jobs().begin(), event.finding().affected_jobs().end()},
+          .jobs = {event.finding().affected_job_ids().begin(),
+                   event.finding().affected_job_ids().end()},
           .message = stored.SerializeAsString()};
 }
 

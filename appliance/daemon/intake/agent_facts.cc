@@ -98,11 +98,12 @@ Gpus GpusOf(const std::string& host, const v1::HostInventory& inventory) {
     devices.push_back(&gpu);
   }
   std::ranges::stable_sort(devices, {},
-                           [](const auto* gpu) { return std::string_view(gpu->pci()); });
+                           [](const auto* gpu) { return std::string_view(gpu->pci_address()); });
   Gpus all;
   for (const v1::GpuDevice* const gpu : devices) {
     const auto number = static_cast<uint32_t>(all.gpus.size());
-    all.gpus.push_back({.host = host, .number = number, .pci = Short(gpu->pci()), .device = ""});
+    all.gpus.push_back(
+        {.host = host, .number = number, .pci = Short(gpu->pci_address()), .device = ""});
     all.uuids.push_back(Short(gpu->uuid()));
   }
   return all;
@@ -167,7 +168,7 @@ std::vector<RankProcess> ProcessesOf(const std::string& host, const v1::HostProc
   std::vector<RankProcess> result;
   for (const v1::HostProcess& process : processes.processes()) {
     if (result.size() >= kMaxProcesses) break;
-    if (process.rank() < 0 || process.rank() >= kMaxRanks) continue;
+    if (!process.has_rank() || process.rank() < 0 || process.rank() >= kMaxRanks) continue;
     const bool counted = process.world_size() > process.rank() && process.world_size() <= kMaxRanks;
     RankProcess& one = result.emplace_back();
     one.process = {.host = host,
@@ -175,7 +176,7 @@ std::vector<RankProcess> ProcessesOf(const std::string& host, const v1::HostProc
                    .rank = static_cast<int>(process.rank()),
                    .world_size = counted ? static_cast<int>(process.world_size()) : -1};
     one.visible = {.names = Short(process.visible_gpus(), kLongestList),
-                   .local_rank = process.local_rank()};
+                   .local_rank = process.has_local_rank() ? process.local_rank() : -1};
   }
   return result;
 }
@@ -268,7 +269,7 @@ bool AgentFactsBuilder::AddBatch(const AgentDelivery& delivery, Host& host) {
     session.processes = ProcessesOf(delivery.host, batch.processes());
     session.slurm_jobs.clear();
     for (const v1::HostProcess& process : batch.processes().processes()) {
-      if (process.slurm_job_id() != 0) session.slurm_jobs.insert(process.slurm_job_id());
+      if (process.scheduler_job_id() != 0) session.slurm_jobs.insert(process.scheduler_job_id());
     }
     changed = true;
   }
@@ -313,7 +314,7 @@ bool AgentFactsBuilder::AddLogs(const v1::AgentBatch& batch, const std::string& 
 // too long by itself restarts.
 AgentFactsBuilder::Log& AgentFactsBuilder::LogOf(const v1::LogLines& lines, const std::string& host,
                                                  Session& session) {
-  auto at = session.logs.find(lines.log());
+  auto at = session.logs.find(lines.log_id());
   if (at != session.logs.end()) at->second.written = ++log_pieces_;
   while (!session.logs.empty() &&
          (session.log_bytes + kLogOverhead + lines.text().size() > limits_.log_bytes ||
@@ -326,7 +327,7 @@ AgentFactsBuilder::Log& AgentFactsBuilder::LogOf(const v1::LogLines& lines, cons
   if (at == session.logs.end()) {
     constexpr size_t kLongestPath = 1024;
     const std::string name = fmt::format("{}:{}", host, Short(lines.path(), kLongestPath));
-    at = session.logs.emplace(lines.log(), Log(name)).first;
+    at = session.logs.emplace(lines.log_id(), Log(name)).first;
     at->second.written = ++log_pieces_;
     session.log_bytes += kLogOverhead;
     log_bytes_ += kLogOverhead;
@@ -369,7 +370,7 @@ void AgentFactsBuilder::AddCounters(const AgentDelivery& delivery, const std::st
     constexpr uint32_t kPriorities = 8;
     constexpr int64_t kCentury = int64_t{3'155'760'000} * 1'000'000'000;
     // A host reports only its own counters, never those of switch ports.
-    if (!kind || *kind == EntityKind::kPort || entity.priority() > kPriorities || read_ns <= 0 ||
+    if (!kind || *kind == EntityKind::kPort || entity.priority() >= kPriorities || read_ns <= 0 ||
         read_ns > kCentury || (*kind == EntityKind::kNic) == entity.port().empty() ||
         entity.metrics_size() != entity.values_size()) {
       counts_.malformed += static_cast<uint64_t>(entity.metrics_size());
@@ -379,9 +380,8 @@ void AgentFactsBuilder::AddCounters(const AgentDelivery& delivery, const std::st
     record.entity.kind = *kind;
     record.entity.node = node;
     record.entity.port = Short(entity.port());
-    if (entity.index() != 0) record.entity.index = entity.index() - 1;
-    if (entity.priority() != 0)
-      record.entity.priority = static_cast<uint8_t>(entity.priority() - 1);
+    if (entity.has_gpu_index()) record.entity.index = entity.gpu_index();
+    if (entity.has_priority()) record.entity.priority = static_cast<uint8_t>(entity.priority());
     // No reading is from the future.
     record.event_time = std::min(FromNanoseconds(read_ns) + delivery.clock_ahead, delivery.arrival);
     record.arrival_time = delivery.arrival;

@@ -34,7 +34,7 @@ class Facts {
            const std::string& host = "gpu-7") {
     v1::AgentBatch batch;
     v1::LogLines& lines = *batch.add_logs();
-    lines.set_log(log);
+    lines.set_log_id(log);
     lines.set_path("/var/log/nccl.log");
     lines.set_text(text);
     return Add(batch, session, host);
@@ -107,9 +107,9 @@ void TellAll(Facts& facts, const std::string& host) {
   group.set_device("mlx5_0");
   group.add_local_qpns(20);
   v1::HostProcess& process = *batch.mutable_processes()->add_processes();
-  process.set_slurm_job_id(77);
+  process.set_scheduler_job_id(77);
   process.set_rank(2);
-  batch.mutable_inventory()->add_gpus()->set_pci("0000:1b:00.0");
+  batch.mutable_inventory()->add_gpus()->set_pci_address("0000:1b:00.0");
   facts.Add(batch, 1, host);
   facts.Log(test::LogText(host).Begin(3, 8).text(), 1, 1, host);
 }
@@ -133,7 +133,7 @@ TEST(AgentFacts, ANewSessionAfterSilenceReplacesTheOldAtOnce) {
   TellAll(facts, "gpu-7");
   facts.News(AgentNews::kSilent);
   v1::AgentBatch batch;
-  batch.mutable_processes()->add_processes()->set_slurm_job_id(78);
+  batch.mutable_processes()->add_processes()->set_scheduler_job_id(78);
   batch.set_caught_up(true);
   facts.Add(batch, 2);
   ASSERT_EQ(facts.builder.Facts().allocations.size(), 1u);
@@ -233,8 +233,8 @@ TEST(AgentFacts, NewQueuePairsAndAddressesReplaceOldOnes) {
   device.set_name("mlx5_0");
   device.add_ports()->add_addresses("192.0.2.11");
   device.mutable_ports(0)->add_addresses("no address");
-  devices.mutable_inventory()->add_gpus()->set_pci("0000:2c:00.0");
-  devices.mutable_inventory()->add_gpus()->set_pci("0000:1b:00.0");
+  devices.mutable_inventory()->add_gpus()->set_pci_address("0000:2c:00.0");
+  devices.mutable_inventory()->add_gpus()->set_pci_address("0000:1b:00.0");
   EXPECT_TRUE(facts.Add(devices));
   const AgentFacts all = facts.builder.Facts();
   ASSERT_EQ(all.rdma.size(), 1u);
@@ -258,7 +258,7 @@ TEST(AgentFacts, ProcessesDefineTheNodesOfAJob) {
   Facts facts;
   v1::AgentBatch batch;
   for (const uint64_t job : {77u, 77u, 0u}) {
-    batch.mutable_processes()->add_processes()->set_slurm_job_id(job);
+    batch.mutable_processes()->add_processes()->set_scheduler_job_id(job);
   }
   facts.Add(batch, 1, "gpu-7");
   facts.Add(batch, 1, "gpu-8");
@@ -276,9 +276,9 @@ TEST(AgentFacts, EnvironmentsDefineRanksAndGpus) {
   const auto add = [&](int64_t rank, int64_t local_rank, int64_t world_size, const char* gpus) {
     v1::HostProcess& process = *batch.mutable_processes()->add_processes();
     process.set_process_id(++id);
-    process.set_rank(rank);
-    process.set_local_rank(local_rank);
-    process.set_world_size(world_size);
+    if (rank >= 0) process.set_rank(rank);
+    if (local_rank >= 0) process.set_local_rank(local_rank);
+    if (world_size >= 0) process.set_world_size(world_size);
     process.set_visible_gpus(gpus);
   };
   add(9, 1, 16, "");           // 101: all GPUs visible, selected by local rank
@@ -303,7 +303,7 @@ TEST(AgentFacts, EnvironmentsDefineRanksAndGpus) {
         std::pair("0000:1b:00.0", "GPU-5bd0e8c1-77aa-4f36-8c1d-0e9f3a2b4c5d"),
         std::pair("0000:43:00.0", "GPU-5bf7a990-1c2d-4e8b-b0a1-6d7c8e9f0a1b")}) {
     v1::GpuDevice& gpu = *inventory.mutable_inventory()->add_gpus();
-    gpu.set_pci(pci);
+    gpu.set_pci_address(pci);
     gpu.set_uuid(uuid);
   }
   EXPECT_EQ(facts.builder.Facts().processes.at(4).gpu, -1) << "no GPU UUID is known yet";
@@ -332,7 +332,7 @@ TEST(AgentFacts, CountersBecomeRecordsOfThatHost) {
   Facts facts;
   v1::AgentBatch batch;
   batch.set_read_ns(ToNanoseconds(kNow) - 5'000'000'000);
-  Nic(batch).set_priority(4);
+  Nic(batch).set_priority(3);
   EXPECT_FALSE(facts.Add(batch, 1, "gpu-7.rack2.example", Duration(1'000'000'000)))
       << "counters are not facts";
   ASSERT_EQ(facts.counters.size(), 1u);
@@ -354,7 +354,7 @@ TEST(AgentFacts, CountsInvalidCounters) {
   batch.set_read_ns(ToNanoseconds(kNow) + 9'000'000'000);
   Nic(batch).set_kind("port");  // a switch's
   Nic(batch).set_kind("moon");
-  Nic(batch).set_priority(9);
+  Nic(batch).set_priority(8);
   Nic(batch).clear_port();
   Nic(batch).add_metrics("more names than values");
   Nic(batch).set_metrics(0, "no_such_metric");

@@ -61,7 +61,7 @@ Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello, std
     return MakeError(ErrorCode::kInvalidArgument,
                      "the hello message has no valid host: expected letters, digits, '-' and '.'");
   }
-  if (hello.session() == 0) {
+  if (hello.session_id() == 0) {
     return MakeError(ErrorCode::kInvalidArgument,
                      "the hello message has no session: expected a nonzero random number");
   }
@@ -81,13 +81,13 @@ Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello, std
   }
   Agent& agent = *at->second;
   connections_.erase(agent.connection);
-  if (agent.session != hello.session()) {
+  if (agent.session != hello.session_id()) {
     // An ended session never comes back, so both agents are running.
-    if (agent.last_session == hello.session()) {
+    if (agent.last_session == hello.session_id()) {
       agent.in_turns = now;
       agent.alternatives = fmt::format("{} and {}", agent.state.peer, peer);
     }
-    agent.last_session = std::exchange(agent.session, hello.session());
+    agent.last_session = std::exchange(agent.session, hello.session_id());
     agent.taken = 0;
     agent.silent = false;  // the reader is notified by the next batches
     ++agent.state.sessions;
@@ -189,30 +189,30 @@ AgentIntake::Taking AgentIntake::Take(uint64_t connection, std::unique_ptr<v1::A
   return Taking::kTaken;
 }
 
-bool AgentIntake::Hear(uint64_t connection, const v1::AgentPulse& pulse, Timestamp now) {
+bool AgentIntake::Hear(uint64_t connection, const v1::AgentHeartbeat& heartbeat, Timestamp now) {
   const std::lock_guard lock(mutex_);
   Agent* const agent = Find(connection);
   if (agent == nullptr) return false;
   Heard(*agent, now);
   AgentState& state = agent->state;
-  state.lost_batches = Believable(pulse.lost_batches());
-  state.lost_bytes = Believable(pulse.lost_bytes());
-  state.discarded_batches = Believable(pulse.discarded_batches());
-  state.paused_bytes = Believable(pulse.paused_bytes());
-  state.log_lines = Believable(pulse.log_lines());
-  state.log_lines_cut = Believable(pulse.log_lines_cut());
+  state.lost_batches = Believable(heartbeat.lost_batches());
+  state.lost_bytes = Believable(heartbeat.lost_bytes());
+  state.discarded_batches = Believable(heartbeat.discarded_batches());
+  state.buffered_bytes = Believable(heartbeat.buffered_bytes());
+  state.log_lines = Believable(heartbeat.log_lines());
+  state.log_lines_cut = Believable(heartbeat.dropped_log_lines());
   // Clock offsets above a century are invalid and would overflow sums.
   constexpr Duration kMost = std::chrono::hours(24 * 36'525);
-  const Duration ahead(pulse.clock_ahead_ns());
-  const Duration error(pulse.clock_error_ns());
+  const Duration ahead(heartbeat.clock_offset_ns());
+  const Duration error(heartbeat.clock_uncertainty_ns());
   state.clock_ahead.reset();
-  if (pulse.has_clock() && ahead > -kMost && ahead < kMost && error >= Duration(0) &&
-      error < kMost) {
+  if (heartbeat.has_clock_offset_ns() && heartbeat.has_clock_uncertainty_ns() && ahead > -kMost &&
+      ahead < kMost && error >= Duration(0) && error < kMost) {
     state.clock_ahead = ahead;
     state.clock_error = error;
   }
   state.problems.clear();
-  for (const std::string& trouble : pulse.problems()) {
+  for (const std::string& trouble : heartbeat.problems()) {
     if (state.problems.size() >= kMaxProblems) break;
     state.problems.push_back(trouble.substr(0, kLongestProblem));
   }

@@ -23,7 +23,7 @@ namespace rocescope {
 namespace v1 {
 class AgentBatch;
 class AgentHello;
-class AgentPulse;
+class AgentHeartbeat;
 class LogLines;
 }  // namespace v1
 
@@ -45,7 +45,7 @@ struct AgentState {
   uint64_t lost_batches = 0;
   uint64_t lost_bytes = 0;
   uint64_t discarded_batches = 0;
-  uint64_t paused_bytes = 0;
+  uint64_t buffered_bytes = 0;
   uint64_t log_lines = 0;
   uint64_t log_lines_cut = 0;
   std::optional<Duration> clock_ahead;  // the appliance's clock minus the host's clock
@@ -93,7 +93,7 @@ class AgentIntake {
   Taking Take(uint64_t connection, std::unique_ptr<v1::AgentBatch>& batch, size_t bytes,
               Timestamp now, uint64_t& taken);
   // Returns false for kOver.
-  bool Hear(uint64_t connection, const v1::AgentPulse& pulse, Timestamp now);
+  bool Hear(uint64_t connection, const v1::AgentHeartbeat& heartbeat, Timestamp now);
   // Ends the connection. `said_so`: the agent announced its end.
   void End(uint64_t connection, bool said_so, Timestamp now);
 

@@ -23,7 +23,7 @@ constexpr Timestamp kNow = FromNanoseconds(1'700'000'000'000'000'000);
 v1::AgentHello Hello(const std::string& host, uint64_t session) {
   v1::AgentHello hello;
   hello.set_host(host);
-  hello.set_session(session);
+  hello.set_session_id(session);
   return hello;
 }
 
@@ -221,27 +221,26 @@ TEST(AgentIntake, AnEvictedAgentIsGone) {
   EXPECT_EQ(NewsOf(appliance), "g");
 }
 
-TEST(AgentIntake, PulsesReportTheAgentState) {
+TEST(AgentIntake, HeartbeatsReportTheAgentState) {
   Intake appliance;
   const auto host = appliance.Begin("a", 1);
-  v1::AgentPulse pulse;
-  pulse.set_lost_batches(3);
-  pulse.set_has_clock(true);
-  pulse.set_clock_ahead_ns(5'000'000);
-  pulse.set_clock_error_ns(1'000'000);
-  pulse.add_problems("cannot read");
-  EXPECT_TRUE(appliance.intake.Hear(host.connection, pulse, kNow));
+  v1::AgentHeartbeat heartbeat;
+  heartbeat.set_lost_batches(3);
+  heartbeat.set_clock_offset_ns(5'000'000);
+  heartbeat.set_clock_uncertainty_ns(1'000'000);
+  heartbeat.add_problems("cannot read");
+  EXPECT_TRUE(appliance.intake.Hear(host.connection, heartbeat, kNow));
   EXPECT_EQ(appliance.intake.Agents().at(0).lost_batches, 3u);
   EXPECT_EQ(appliance.intake.Agents().at(0).clock_ahead, Duration(5'000'000));
   EXPECT_THAT(appliance.intake.Problems(kNow), ElementsAre("agent of a: cannot read"));
   appliance.Take(host.connection, 1);
   EXPECT_EQ(appliance.intake.Next()->clock_ahead, Duration(5'000'000));
-  pulse.set_clock_error_ns(6'000'000);
-  appliance.intake.Hear(host.connection, pulse, kNow);
+  heartbeat.set_clock_uncertainty_ns(6'000'000);
+  appliance.intake.Hear(host.connection, heartbeat, kNow);
   appliance.Take(host.connection, 2);
   EXPECT_EQ(appliance.intake.Next()->clock_ahead, Duration(0)) << "the offset is within its error";
-  pulse.set_clock_ahead_ns(INT64_MIN);
-  appliance.intake.Hear(host.connection, pulse, kNow);
+  heartbeat.set_clock_offset_ns(INT64_MIN);
+  appliance.intake.Hear(host.connection, heartbeat, kNow);
   EXPECT_EQ(appliance.intake.Agents().at(0).clock_ahead, std::nullopt);
 }
 
@@ -249,13 +248,13 @@ TEST(AgentIntake, PulsesReportTheAgentState) {
 TEST(AgentIntake, CapsImplausibleCounts) {
   Intake appliance;
   const auto host = appliance.Begin("a", 1);
-  v1::AgentPulse pulse;
-  pulse.set_lost_batches(UINT64_MAX);
-  pulse.set_log_lines(uint64_t{1} << 40);
-  pulse.set_paused_bytes(uint64_t{1} << 63);
-  EXPECT_TRUE(appliance.intake.Hear(host.connection, pulse, kNow));
+  v1::AgentHeartbeat heartbeat;
+  heartbeat.set_lost_batches(UINT64_MAX);
+  heartbeat.set_log_lines(uint64_t{1} << 40);
+  heartbeat.set_buffered_bytes(uint64_t{1} << 63);
+  EXPECT_TRUE(appliance.intake.Hear(host.connection, heartbeat, kNow));
   const AgentState state = appliance.intake.Agents().at(0);
-  for (const uint64_t count : {state.lost_batches, state.log_lines, state.paused_bytes}) {
+  for (const uint64_t count : {state.lost_batches, state.log_lines, state.buffered_bytes}) {
     EXPECT_EQ(count, uint64_t{1} << 40);
   }
 }

@@ -189,25 +189,27 @@ void AddJobs(const AnswerView& view, TrafficCounters& traffic, Families& out) {
   std::set<std::string> current;
   for (size_t i = 0; i < count; ++i) {
     FillJobSummary(view, i, jobs[i]);
-    current.insert(jobs[i].id());
+    current.insert(jobs[i].job_id());
   }
   traffic.KeepJobs(current);
   size_t omitted = 0;
   for (const v1::JobSummary& job : jobs) {
-    const auto bytes = traffic.AddJob(job.id(), job.bytes());
+    const auto bytes = traffic.AddJob(job.job_id(), job.bytes());
     if (!bytes) {
       ++omitted;
       continue;
     }
-    const Labels labels = {{"job", job.id()}, {"name", job.allocation().name()}};
-    out.Gauge("job_ranks", "Expected number of ranks of this job.", job.ranks(), labels);
+    const Labels labels = {{"job", job.job_id()}, {"name", job.allocation().name()}};
+    out.Gauge("job_ranks", "Expected number of ranks of this job.", job.expected_rank_count(),
+              labels);
     out.Counter("job_payload_bytes_total", "Payload bytes sent between the ranks of this job.",
                 *bytes, labels);
     if (Nanoseconds(job.iteration_period()) > 0) {
       out.Gauge("job_iteration_period_seconds", "Iteration period of this job in seconds.",
                 Seconds(Nanoseconds(job.iteration_period())), labels);
     }
-    out.Gauge("job_findings", "Current faults that affect this job.", job.findings_size(), labels);
+    out.Gauge("job_findings", "Current faults that affect this job.", job.finding_sentences_size(),
+              labels);
     out.Gauge("job_service_missed",
               "Whether this job misses one of its service levels (1) or not (0).",
               job.service_level_state() == v1::ServiceLevel::STATE_MISSED ? 1 : 0, labels);
@@ -275,8 +277,9 @@ void AddServiceLevels(const AnswerView& view, Families& out) {
   for (const v1::ServiceIndicator& indicator :
        view.service_levels().service_levels().indicators()) {
     for (const auto& [state, count] :
-         {std::pair("met", indicator.met()), std::pair("at_risk", indicator.at_risk()),
-          std::pair("missed", indicator.missed()), std::pair("no_data", indicator.no_data())}) {
+         {std::pair("met", indicator.met_count()), std::pair("at_risk", indicator.at_risk_count()),
+          std::pair("missed", indicator.missed_count()),
+          std::pair("no_data", indicator.no_data_count())}) {
       out.Gauge("service_level_entities", "Entities by service level indicator and state.",
                 static_cast<double>(count), {{"indicator", indicator.name()}, {"state", state}});
     }

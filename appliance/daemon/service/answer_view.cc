@@ -66,7 +66,7 @@ const v1::ReplayReport& AnswerView::findings() const {
     FillJobNames(snapshot(), out);
     FillFindings(snapshot(), out);
     if (out.has_diagnosis_coverage()) {
-      out.mutable_diagnosis_coverage()->set_records_dropped(LossText(answer_->loss));
+      out.mutable_diagnosis_coverage()->set_dropped_records_note(LossText(answer_->loss));
     }
     SortByTime(*out.mutable_findings(),
                [](const v1::Finding& finding) { return !finding.has_end_time(); });

@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "appliance/api/message_value.h"
 #include "appliance/common/report/dependency_report.h"
+#include "appliance/common/report/job_report.h"
 #include "appliance/daemon/service/job_summary.h"
 #include "appliance/daemon/service/service.h"
 #include "base/nearest.h"
@@ -19,12 +22,12 @@ ServiceStatus Service::ListFindings(const v1::ListFindingsRequest& in,
   if (const auto there = NeedTopology(); !there) return there;
   const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
-  const auto job = JobIdOf(page->answer->snapshot(), in.job());
+  const auto job = JobIdOf(page->answer->snapshot(), in.job_id());
   if (!job) return tl::unexpected(job.error());
   const v1::ReplayReport& report = page->answer->findings();
   std::vector<const v1::Finding*> findings;
   for (const v1::Finding& finding : report.findings()) {
-    const auto& affected_jobs = finding.affected_jobs();
+    const auto& affected_jobs = finding.affected_job_ids();
     if (!job->empty() && std::ranges::find(affected_jobs, *job) == affected_jobs.end()) continue;
     findings.push_back(&finding);
   }
@@ -51,13 +54,25 @@ ServiceStatus Service::ListAnomalies(const v1::ListAnomaliesRequest& in,
                   static_cast<uint64_t>(all.anomalies_size()), fill, *out.mutable_anomalies(), out);
 }
 
-ServiceStatus Service::GetServiceLevels(const v1::GetServiceLevelsRequest&,
-                                        v1::GetServiceLevelsResponse& out) {
-  const auto answer = Answered();
-  if (!answer) return tl::unexpected(answer.error());
-  (*answer)->FillMetadata(*out.mutable_snapshot());
-  *out.mutable_service_levels() = (*answer)->service_levels().service_levels();
-  return {};
+ServiceStatus Service::ListServiceLevels(const v1::ListServiceLevelsRequest& in,
+                                         v1::ListServiceLevelsResponse& out) {
+  const auto page = Page(in);
+  if (!page) return tl::unexpected(page.error());
+  const Snapshot& snapshot = page->answer->snapshot();
+  page->answer->FillMetadata(*out.mutable_snapshot());
+  const v1::ServiceLevels& summary = page->answer->service_levels().service_levels();
+  *out.mutable_indicators() = summary.indicators();
+  out.set_objective(summary.objective());
+  out.set_short_window_count(summary.short_window_count());
+  out.set_long_window_count(summary.long_window_count());
+  std::vector<const ServiceLevel*> levels;
+  for (const ServiceLevel& level : snapshot.service_levels->levels) levels.push_back(&level);
+  std::ranges::stable_sort(levels, std::greater<>(), &ServiceLevel::state);
+  const auto fill = [&](uint64_t i, v1::ServiceLevel& level) {
+    FillServiceLevel(snapshot, *levels[i], level);
+  };
+  return FillPage(page->list, PageVersion(*page->answer), levels.size(), fill,
+                  *out.mutable_service_levels(), out);
 }
 
 ServiceStatus Service::GetDependencies(const v1::GetDependenciesRequest& request,

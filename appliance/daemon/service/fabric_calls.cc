@@ -27,7 +27,7 @@ void FillNode(const Fabric& fabric, NodeIndex index, v1::TopologyNode& out) {
   const topology::Node& node = fabric.node(index);
   out.set_name(node.name);
   out.set_tier(EnumOf<v1::TopologyNode::Tier>(NameOf(node.tier)));
-  out.set_pod(node.pod == kNone ? -1 : static_cast<int32_t>(node.pod));
+  if (node.pod != kNone) out.set_pod(node.pod);
   for (const topology::NicIndex i : fabric.NicsOf(index)) {
     const topology::Nic& nic = fabric.nic(i);
     v1::TopologyNic& one = *out.add_nics();
@@ -40,7 +40,7 @@ void FillNode(const Fabric& fabric, NodeIndex index, v1::TopologyNode& out) {
   for (const topology::GpuIndex i : fabric.GpusOf(index)) {
     const topology::Gpu& gpu = fabric.gpu(i);
     v1::TopologyGpu& one = *out.add_gpus();
-    one.set_number(gpu.number);
+    one.set_index(gpu.number);
     one.set_rail(gpu.rail);
     if (gpu.nic != kNone) one.set_nic(fabric.nic(gpu.nic).device);
   }
@@ -59,17 +59,19 @@ void FillLink(const Fabric& fabric, const topology::Link& link, v1::TopologyLink
 
 void FillLoad(const Fabric& fabric, const LinkLoad& load, Duration window, v1::LinkLoad& out) {
   out.set_port(fabric.NameOf(load.port));
-  out.set_utilization(UtilizationOf(fabric, load, window).value_or(-1));
+  if (const auto utilization = UtilizationOf(fabric, load, window)) {
+    out.set_utilization(*utilization);
+  }
   if (load.source != LoadSource::kNone) {
     out.set_source(load.source == LoadSource::kCounters ? v1::LinkLoad::SOURCE_COUNTERS
                                                         : v1::LinkLoad::SOURCE_PATHS);
   }
   out.set_bytes(load.bytes);
-  out.set_ce_marked(load.marked);
-  out.set_dropped(load.dropped);
+  out.set_ce_marked_packets(load.marked);
+  out.set_dropped_packets(load.dropped);
   *out.mutable_paused_duration() = DurationMessage(load.paused);
-  out.set_peak_bytes(load.peak_bytes);
-  out.set_errors(load.errors);
+  if (load.peak_bytes != 0) out.set_peak_queue_bytes(load.peak_bytes);
+  out.set_error_frames(load.errors);
 }
 
 // Returns the neighbours in a higher tier, in the order of ports and without duplicates.
@@ -99,13 +101,13 @@ void FillSwitches(const Fabric& fabric, NodeIndex host, v1::NodeSwitches& out) {
       const std::string& name = fabric.node(node).name;
       switch (fabric.node(node).tier) {
         case Tier::kLeaf:
-          out.add_leaf(name);
+          out.add_leaf_switches(name);
           break;
         case Tier::kSpine:
-          out.add_spine(name);
+          out.add_spine_switches(name);
           break;
         case Tier::kCore:
-          out.add_core(name);
+          out.add_core_switches(name);
           break;
         case Tier::kHost:
           break;
@@ -142,7 +144,7 @@ ServiceStatus Service::ListLinkLoads(const v1::ListLinkLoadsRequest& in,
     FillLoad(*daemon_.fabric(), loads.loads[i], loads.window, load);
   };
   return FillPage(page->list, PageVersion(*page->answer), loads.from ? loads.loads.size() : 0, fill,
-                  *out.mutable_loads(), out);
+                  *out.mutable_link_loads(), out);
 }
 
 ServiceStatus Service::FindPaths(const v1::FindPathsRequest& in, v1::FindPathsResponse& out) {
@@ -150,8 +152,8 @@ ServiceStatus Service::FindPaths(const v1::FindPathsRequest& in, v1::FindPathsRe
   const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
   const Snapshot& snapshot = page->answer->snapshot();
-  const auto job = in.job().empty() ? std::nullopt : FindJob(snapshot, in.job());
-  if (!job && !in.job().empty()) return tl::unexpected(NoSuchJob(in.job()));
+  const auto job = in.job_id().empty() ? std::nullopt : FindJob(snapshot, in.job_id());
+  if (!job && !in.job_id().empty()) return tl::unexpected(NoSuchJob(in.job_id()));
   const auto found = QueryPaths(snapshot, job, in);
   if (!found) return tl::unexpected(found.error());
   page->answer->FillMetadata(*out.mutable_snapshot());
@@ -168,12 +170,13 @@ ServiceStatus Service::ListHotspots(const v1::ListHotspotsRequest& in,
   const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
   const AnswerView& answer = *page->answer;
-  const auto job = JobIdOf(answer.snapshot(), in.job());
+  const auto job = JobIdOf(answer.snapshot(), in.job_id());
   if (!job) return tl::unexpected(job.error());
   std::vector<const v1::Hotspot*> hotspots;
   for (const v1::Hotspot& hotspot : answer.hotspots().hotspots()) {
-    const auto& lost = hotspot.lost();
-    if (!job->empty() && std::ranges::find(lost, *job, &v1::LostTime::job) == lost.end()) continue;
+    const auto& lost = hotspot.lost_times();
+    if (!job->empty() && std::ranges::find(lost, *job, &v1::LostTime::job_id) == lost.end())
+      continue;
     hotspots.push_back(&hotspot);
   }
   answer.FillMetadata(*out.mutable_snapshot());
@@ -196,7 +199,7 @@ ServiceStatus Service::ListNodeSwitches(const v1::ListNodeSwitchesRequest& in,
   const auto fill = [&](uint64_t i, v1::NodeSwitches& node) {
     FillSwitches(fabric, hosts[i], node);
   };
-  return FillPage(*list, 0, hosts.size(), fill, *out.mutable_nodes(), out);
+  return FillPage(*list, 0, hosts.size(), fill, *out.mutable_node_switches(), out);
 }
 
 }  // namespace rocescope

@@ -45,7 +45,10 @@ ServiceStatus SetRange(const Request& request, Query& query) {
 
 template <typename Request>
 ServiceResult<SeriesQuery> SeriesQueryOf(const Request& request, const std::string& name) {
-  SeriesQuery query = {.name = name, .max_points = request.max_points()};
+  if (const auto sound = CheckSize("max_points", request.max_points()); !sound) {
+    return tl::unexpected(sound.error());
+  }
+  SeriesQuery query = {.name = name, .max_points = static_cast<uint32_t>(request.max_points())};
   if (const auto set = SetRange(request, query); !set) return tl::unexpected(set.error());
   if (Nanoseconds(request.step()) < 0) {
     return RefuseFields({"step"}, "expected a duration of 0 s or longer");
@@ -83,7 +86,7 @@ ServiceStatus Service::ListPastEvents(const v1::ListPastEventsRequest& request,
   }
   EventQuery query = {.kind = WordOf(request.kind()),
                       .place = request.place(),
-                      .job = request.job(),
+                      .job = request.job_id(),
                       .most = PageSize(request.page_size())};
   if (const auto set = SetRange(request, query); !set) return set;
   if (list->token) {
@@ -128,17 +131,17 @@ ServiceStatus Service::GetLinkHistory(const v1::GetLinkHistoryRequest& request,
 ServiceStatus Service::GetJobHistory(const v1::GetJobHistoryRequest& request,
                                      v1::GetJobHistoryResponse& out) {
   if (const auto there = NeedHistory(); !there) return there;
-  const auto query = SeriesQueryOf(request, request.job());
+  const auto query = SeriesQueryOf(request, request.job_id());
   if (!query) return tl::unexpected(query.error());
   const auto series = history_->JobSeries(*query);
   if (!series) return tl::unexpected(Unreadable(series.error()));
   if (!series->is_known) {
     return Refuse(ServiceFault::kUnknownJob,
-                  fmt::format("job: no history of job \"{}\"; expected a job id, or the "
+                  fmt::format("job_id: no history of job \"{}\"; expected a job id, or the "
                               "scheduler's number or name of the job",
-                              request.job()));
+                              request.job_id()));
   }
-  out.set_job(request.job());
+  out.set_job_id(request.job_id());
   FillSeries(*series, out);
   return {};
 }

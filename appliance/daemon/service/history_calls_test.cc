@@ -126,8 +126,8 @@ TEST_F(HistoryCalls, LinkUtilisationIsTheMeanOrUnknown) {
   EXPECT_EQ(Nanoseconds(response.points(0).start_time()), 10 * kMinuteNs);
   EXPECT_EQ(response.points(0).mean_utilization(), 0.25);
   EXPECT_EQ(response.points(0).max_utilization(), 0.7);
-  EXPECT_EQ(response.points(1).mean_utilization(), -1);
-  EXPECT_EQ(response.points(1).ce_marked(), 9u);
+  EXPECT_FALSE(response.points(1).has_mean_utilization());
+  EXPECT_EQ(response.points(1).ce_marked_packets(), 9u);
   request.set_port("leaf9:Ethernet1");
   const ServiceStatus unknown = service_->GetLinkHistory(request, response);
   ASSERT_FALSE(unknown);
@@ -148,15 +148,15 @@ TEST_F(HistoryCalls, JobPeriodIsTheMeanAndServiceTheWorst) {
                 .findings = 1,
                 .service = 3});
   v1::GetJobHistoryRequest request;
-  request.set_job("4711");
+  request.set_job_id("4711");
   v1::GetJobHistoryResponse response;
   ASSERT_TRUE(service_->GetJobHistory(request, response));
   ASSERT_THAT(response.points(), SizeIs(1));
   EXPECT_EQ(Nanoseconds(response.points(0).mean_iteration_period()), 250);
-  EXPECT_EQ(response.points(0).iterations(), 300);
+  EXPECT_EQ(response.points(0).iteration_count(), 300);
   EXPECT_EQ(response.points(0).service_level_state(), v1::ServiceLevel::STATE_MISSED);
-  EXPECT_EQ(response.points(0).snapshots(), 12u);
-  request.set_job("nobody");
+  EXPECT_EQ(response.points(0).snapshot_count(), 12u);
+  request.set_job_id("nobody");
   const ServiceStatus unknown = service_->GetJobHistory(request, response);
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().fault, ServiceFault::kUnknownJob);

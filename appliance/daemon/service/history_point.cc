@@ -11,31 +11,32 @@
 namespace rocescope {
 
 void FillPoint(const LinkPoint& point, v1::LinkPoint& out) {
-  const bool is_known = point.use_windows > 0;
   *out.mutable_start_time() = TimestampMessage(point.from);
-  out.set_mean_utilization(is_known ? point.use_sum / point.use_windows : -1);
-  out.set_max_utilization(is_known ? point.use_most : -1);
+  if (point.use_windows > 0) {
+    out.set_mean_utilization(point.use_sum / point.use_windows);
+    out.set_max_utilization(point.use_most);
+  }
   out.set_bytes(point.bytes);
-  out.set_ce_marked(point.marked);
-  out.set_dropped(point.dropped);
+  out.set_ce_marked_packets(point.marked);
+  out.set_dropped_packets(point.dropped);
   *out.mutable_paused_duration() = DurationMessage(static_cast<int64_t>(point.paused_ns));
-  out.set_peak_bytes(point.peak_bytes);
-  out.set_errors(point.errors);
-  out.set_windows(point.windows);
+  if (point.peak_bytes != 0) out.set_peak_queue_bytes(point.peak_bytes);
+  out.set_error_frames(point.errors);
+  out.set_window_count(point.windows);
 }
 
 void FillPoint(const JobPoint& point, v1::JobPoint& out) {
   *out.mutable_start_time() = TimestampMessage(point.from);
   out.set_bytes(point.bytes);
-  out.set_iterations(point.iterations);
+  out.set_iteration_count(point.iterations);
   if (point.period_looks > 0) {
     *out.mutable_mean_iteration_period() =
         DurationMessage(static_cast<int64_t>(point.period_sum_ns / point.period_looks));
   }
-  out.set_findings(point.findings);
+  out.set_finding_count(point.findings);
   const size_t state = std::min<size_t>(point.service, kServiceStateNames.size() - 1);
   out.set_service_level_state(EnumOf<v1::ServiceLevel::State>(kServiceStateNames[state]));
-  out.set_snapshots(point.looks);
+  out.set_snapshot_count(point.looks);
 }
 
 }  // namespace rocescope

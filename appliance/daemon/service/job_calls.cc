@@ -39,14 +39,16 @@ std::vector<AllocatedNode> NodesOf(const v1::RegisterJobRequest& request) {
   std::vector<AllocatedNode> nodes;
   std::map<std::string_view, size_t> places;
   for (const v1::JobNode& node : request.nodes()) {
-    const auto [at, is_new] = places.try_emplace(node.name(), nodes.size());
+    const auto [at, is_new] = places.try_emplace(node.node(), nodes.size());
     if (is_new) {
-      nodes.push_back({.name = node.name(), .gpus = {node.gpus().begin(), node.gpus().end()}});
+      nodes.push_back(
+          {.name = node.node(), .gpus = {node.gpu_indexes().begin(), node.gpu_indexes().end()}});
       continue;
     }
     std::vector<uint32_t>& gpus = nodes[at->second].gpus;
-    if (node.gpus().empty()) gpus.clear();  // no GPU list: all GPUs of the node
-    if (!gpus.empty()) gpus.insert(gpus.end(), node.gpus().begin(), node.gpus().end());
+    if (node.gpu_indexes().empty()) gpus.clear();  // no GPU list: all GPUs of the node
+    if (!gpus.empty())
+      gpus.insert(gpus.end(), node.gpu_indexes().begin(), node.gpu_indexes().end());
   }
   for (AllocatedNode& node : nodes) {
     std::ranges::sort(node.gpus);
@@ -66,8 +68,8 @@ bool HasHost(const topology::Fabric& fabric, const NodeNames& names, const std::
 // Checks that JobFile can store the job, and limits its size.
 ServiceStatus CheckJob(const v1::RegisterJobRequest& request) {
   constexpr size_t kLongestText = 4096;
-  if (request.id() == 0 || request.nodes().empty()) {
-    return RefuseFields({"id", "nodes"},
+  if (request.scheduler_job_id() == 0 || request.nodes().empty()) {
+    return RefuseFields({"scheduler_job_id", "nodes"},
                         "expected a job number greater than 0 and at least one node");
   }
   if (static_cast<size_t>(request.nodes_size()) > kMaxJobNodes ||
@@ -78,30 +80,36 @@ ServiceStatus CheckJob(const v1::RegisterJobRequest& request) {
                                     kMaxJobNodes, kLongestText));
   }
   for (const v1::JobNode& node : request.nodes()) {
-    if (!topology::IsNodeName(node.name())) {
+    if (!topology::IsNodeName(node.node())) {
       return RefuseFields(
           {"nodes"}, fmt::format("invalid node name \"{}\"; expand host lists before registration",
-                                 node.name()));
+                                 node.node()));
     }
-    if (std::ranges::any_of(node.gpus(), [](uint32_t gpu) { return gpu >= kMaxGpuNumber; })) {
+    if (std::ranges::any_of(node.gpu_indexes(),
+                            [](uint32_t gpu) { return gpu >= kMaxGpuNumber; })) {
       return RefuseFields({"nodes"}, fmt::format("{}: GPU numbers must be less than {}",
-                                                 node.name(), kMaxGpuNumber));
+                                                 node.node(), kMaxGpuNumber));
     }
   }
   if (const auto sound = CheckTime("start_time", request.start_time()); !sound) return sound;
   return CheckTime("limit_time", request.limit_time());
 }
 
-void FillRegistered(const Allocation& job, v1::RegisteredJob& out) {
-  out.set_id(job.id);
+// `answer` may be null: no snapshot yet.
+void FillRegistered(const Allocation& job, const AnswerView* answer, v1::RegisteredJob& out) {
+  out.set_scheduler_job_id(job.id);
   out.set_name(job.name);
   out.set_user(job.user);
   for (const AllocatedNode& node : job.nodes) {
     v1::JobNode& one = *out.add_nodes();
-    one.set_name(node.name);
-    one.mutable_gpus()->Add(node.gpus.begin(), node.gpus.end());
+    one.set_node(node.name);
+    one.mutable_gpu_indexes()->Add(node.gpus.begin(), node.gpus.end());
   }
   out.set_ended(job.state == AllocationState::kEnded);
+  if (answer != nullptr) {
+    const auto seen = FindJob(answer->snapshot(), fmt::format("{}", job.id));
+    if (seen) out.set_job_id(answer->snapshot().attribution->jobs[*seen].job.id);
+  }
   if (job.start) *out.mutable_start_time() = TimestampMessage(*job.start);
   if (!job.end) return;
   if (out.ended()) {
@@ -126,8 +134,8 @@ ServiceStatus Service::ListJobs(const v1::ListJobsRequest& in, v1::ListJobsRespo
 ServiceStatus Service::GetJob(const v1::GetJobRequest& request, v1::GetJobResponse& out) {
   const auto answer = Answered();
   if (!answer) return tl::unexpected(answer.error());
-  const auto job = FindJob((*answer)->snapshot(), request.id());
-  if (!job) return tl::unexpected(NoSuchJob(request.id()));
+  const auto job = FindJob((*answer)->snapshot(), request.job_id());
+  if (!job) return tl::unexpected(NoSuchJob(request.job_id()));
   (*answer)->FillMetadata(*out.mutable_snapshot());
   *out.mutable_job() = (*answer)->jobs().jobs(static_cast<int>(*job));
   FillJobSummary(**answer, *job, *out.mutable_summary());
@@ -152,11 +160,11 @@ ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
                                    v1::RegisterJobResponse& out) {
   if (const auto sound = CheckJob(request); !sound) return sound;
   // A retry without start_time keeps the start of the running job.
-  const auto known = registry_.Find(request.id());
+  const auto known = registry_.Find(request.scheduler_job_id());
   const bool is_running = known && known->start && known->state != AllocationState::kEnded;
   const Timestamp default_start = is_running ? *known->start : WallClock();
   Allocation job = {
-      .id = request.id(),
+      .id = request.scheduler_job_id(),
       .name = request.name(),
       .user = request.user(),
       .state_text = "RUNNING",
@@ -186,16 +194,29 @@ ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
 ServiceStatus Service::EndJob(const v1::EndJobRequest& request, v1::EndJobResponse&) {
   if (const auto sound = CheckTime("end_time", request.end_time()); !sound) return sound;
   Timestamp end = request.has_end_time() ? TimeOf(request.end_time()) : WallClock();
-  const auto job = registry_.Find(request.id());
+  const auto job = registry_.Find(request.scheduler_job_id());
   if (job && job->start) {
     const auto sound = CheckOver("end_time", end, *job->start);
     if (!sound && request.has_end_time()) return sound;
     end = std::max(end, *job->start);
   }
-  if (!registry_.End(request.id(), end)) {
-    return Refuse(ServiceFault::kUnknownJob, fmt::format("job {} is not registered", request.id()));
+  if (!registry_.End(request.scheduler_job_id(), end)) {
+    return Refuse(ServiceFault::kUnknownJob,
+                  fmt::format("job {} is not registered", request.scheduler_job_id()));
   }
   PublishAllocations();
+  return {};
+}
+
+ServiceStatus Service::GetRegisteredJob(const v1::GetRegisteredJobRequest& in,
+                                        v1::RegisteredJob& out) {
+  const auto job = registry_.Find(in.scheduler_job_id());
+  if (!job) {
+    return Refuse(ServiceFault::kUnknownJob,
+                  fmt::format("job {} is not registered", in.scheduler_job_id()));
+  }
+  const auto answer = views_.Latest();
+  FillRegistered(*job, answer.get(), out);
   return {};
 }
 
@@ -205,32 +226,20 @@ ServiceStatus Service::ListRegisteredJobs(const v1::ListRegisteredJobsRequest& i
   if (!list) return tl::unexpected(list.error());
   const auto answer = views_.Latest();
   const auto fill_job = [&](const Allocation& job, v1::RegisteredJob& one) {
-    FillRegistered(job, one);
-    if (!answer) return;
-    const auto seen = FindJob(answer->snapshot(), fmt::format("{}", job.id));
-    if (seen) one.set_observed_job_id(answer->snapshot().attribution->jobs[*seen].job.id);
+    FillRegistered(job, answer.get(), one);
   };
-  if (in.id() != 0) {
-    const auto job = registry_.Find(in.id());
-    if (!job) {
-      return Refuse(ServiceFault::kUnknownJob, fmt::format("job {} is not registered", in.id()));
-    }
-    fill_job(*job, *out.add_jobs());
-    out.set_total_size(1);
-    return {};
-  }
   if (!in.filter().empty() || !in.order_by().empty()) {
-    const std::vector<Allocation> jobs = in.ended() ? registry_.All() : registry_.Held();
+    const std::vector<Allocation> jobs = in.show_ended() ? registry_.All() : registry_.Held();
     const auto fill = [&](uint64_t i, v1::RegisteredJob& job) { fill_job(jobs[i], job); };
-    return FillPage(*list, 0, jobs.size(), fill, *out.mutable_jobs(), out);
+    return FillPage(*list, 0, jobs.size(), fill, *out.mutable_registered_jobs(), out);
   }
   // The offset is a job id, so that the position stays valid when jobs are added or removed.
   const uint32_t size = PageSize(in.page_size());
-  const std::vector<Allocation> jobs = registry_.After(list->first(), in.ended(), size + 1);
+  const std::vector<Allocation> jobs = registry_.After(list->first(), in.show_ended(), size + 1);
   for (size_t i = 0; i < std::min<size_t>(size, jobs.size()); ++i) {
-    fill_job(jobs[i], *out.add_jobs());
+    fill_job(jobs[i], *out.add_registered_jobs());
   }
-  out.set_total_size(static_cast<uint32_t>(registry_.Count(in.ended())));
+  out.set_total_size(static_cast<int32_t>(registry_.Count(in.show_ended())));
   if (jobs.size() > size) {
     out.set_next_page_token(ToText({.offset = jobs[size - 1].id, .request = list->hash}));
   }

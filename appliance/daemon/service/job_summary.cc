@@ -29,13 +29,13 @@ void FillTraffic(const v1::Job& job, v1::JobSummary& out) {
 
 void FillIterationPattern(const v1::IterationPattern& iteration_pattern, v1::JobSummary& out) {
   *out.mutable_iteration_period() = iteration_pattern.period();
-  out.set_iterations(iteration_pattern.iterations());
+  out.set_iteration_count(iteration_pattern.iteration_count());
   for (const v1::Collective& collective : iteration_pattern.collectives()) {
-    out.add_collectives(collective.kind());
+    out.add_collective_kinds(collective.kind());
   }
   if (!iteration_pattern.has_straggler()) return;
   const v1::IterationPatternMember& member =
-      iteration_pattern.members(static_cast<int>(iteration_pattern.straggler().member()));
+      iteration_pattern.members(static_cast<int>(iteration_pattern.straggler().member_index()));
   out.set_straggler(member.device().empty() ? member.host()
                                             : fmt::format("{}:{}", member.host(), member.device()));
 }
@@ -52,21 +52,22 @@ v1::ServiceLevel::State WorstService(const ServiceLevels& levels, size_t job) {
 
 void FillJobSummary(const AnswerView& answer, size_t index, v1::JobSummary& out) {
   const v1::Job& job = answer.jobs().jobs(static_cast<int>(index));
-  out.set_id(job.id());
+  out.set_job_id(job.job_id());
   out.set_identity(job.identity());
   if (job.has_allocation()) *out.mutable_allocation() = job.allocation();
-  out.set_ranks(job.expected_ranks());
-  out.set_ranks_with_log(job.ranks_with_log());
+  out.set_expected_rank_count(job.expected_rank_count());
+  out.set_logged_rank_count(job.logged_rank_count());
   std::set<std::string_view> hosts;
   for (const v1::Rank& rank : job.ranks()) hosts.insert(rank.host());
-  out.set_hosts(static_cast<uint32_t>(hosts.size()));
+  out.set_host_count(static_cast<uint32_t>(hosts.size()));
   FillTraffic(job, out);
   if (job.has_iteration_pattern()) FillIterationPattern(job.iteration_pattern(), out);
   for (const v1::Finding& finding : answer.findings().findings()) {
     if (finding.has_end_time()) continue;
-    if (std::ranges::find(finding.affected_jobs(), job.id()) == finding.affected_jobs().end())
+    if (std::ranges::find(finding.affected_job_ids(), job.job_id()) ==
+        finding.affected_job_ids().end())
       continue;
-    out.add_findings(finding.sentence());
+    out.add_finding_sentences(finding.sentence());
   }
   out.set_service_level_state(WorstService(*answer.snapshot().service_levels, index));
 }

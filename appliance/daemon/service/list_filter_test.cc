@@ -50,6 +50,15 @@ TEST(ListFilter, ComparesTextAndNumbers) {
   EXPECT_TRUE(Matches("kind != flap", "kind: 'gray_loss'"));
 }
 
+TEST(ListFilter, AnUnsetFieldFulfilsOnlyNotEqual) {
+  const std::string unknown = "culprits { source: '10.0.0.1' }";
+  EXPECT_FALSE(Matches("culprits.rank = 0", unknown));
+  EXPECT_FALSE(Matches("culprits.rank < 1", unknown));
+  EXPECT_FALSE(Matches("culprits.rank:*", unknown));
+  EXPECT_TRUE(Matches("culprits.rank != 0", unknown));
+  EXPECT_TRUE(Matches("culprits.rank = 0", "culprits { rank: 0 }"));
+}
+
 TEST(ListFilter, ComparesTimes) {
   const std::string at = "start_time { seconds: 1700000000 nanos: 5 }";
   EXPECT_TRUE(Matches("start_time > \"2023-11-14T22:13:20Z\"", at));
@@ -68,11 +77,11 @@ TEST(ListFilter, UnsetMessagesHaveNoValue) {
 }
 
 TEST(ListFilter, AnyElementOfAListMatches) {
-  const std::string jobs = "affected_jobs: 'a' affected_jobs: 'b'";
-  EXPECT_TRUE(Matches("affected_jobs:b", jobs));
-  EXPECT_FALSE(Matches("affected_jobs:c", jobs));
+  const std::string jobs = "affected_job_ids: 'a' affected_job_ids: 'b'";
+  EXPECT_TRUE(Matches("affected_job_ids:b", jobs));
+  EXPECT_FALSE(Matches("affected_job_ids:c", jobs));
   EXPECT_TRUE(Matches("culprits.rank = 7", "culprits { rank: 1 } culprits { rank: 7 }"));
-  EXPECT_TRUE(Matches("reach.jobs > 1", "reach { jobs: 2 }"));
+  EXPECT_TRUE(Matches("reach.job_count > 1", "reach { job_count: 2 }"));
 }
 
 // As in AIP-160, OR binds more tightly than AND.

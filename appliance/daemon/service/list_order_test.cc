@@ -49,7 +49,7 @@ TEST(ListOrder, SortsByKeysInTheirOrder) {
 TEST(ListOrder, ErrorsSayWhatIsExpected) {
   EXPECT_THAT(Ordered("kind down"), ElementsAre(HasSubstr("expected \"asc\" or \"desc\"")));
   EXPECT_THAT(Ordered("nothing"), ElementsAre(HasSubstr("no field \"nothing\"")));
-  EXPECT_THAT(Ordered("affected_jobs"), ElementsAre(HasSubstr("not a single value")));
+  EXPECT_THAT(Ordered("affected_job_ids"), ElementsAre(HasSubstr("not a single value")));
   EXPECT_THAT(Ordered("reach"), ElementsAre(HasSubstr("not a single value")));
   EXPECT_THAT(Ordered("kind, kind desc"), ElementsAre(HasSubstr("different fields")));
   EXPECT_THAT(Ordered("kind,place,direction,confidence,start_time,end_time,detection_time,sentence,"

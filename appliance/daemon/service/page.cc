@@ -39,6 +39,11 @@ std::optional<PageToken> ParsePageToken(std::string_view text) {
   return PageToken{.version = numbers[0], .offset = numbers[1], .request = numbers[2]};
 }
 
+ServiceStatus CheckSize(std::string_view field, int32_t asked) {
+  if (asked >= 0) return {};
+  return RefuseFields({field}, fmt::format("expected 0 or more, found {}", asked));
+}
+
 ServiceStatus CheckTime(std::string_view field, const google::protobuf::Timestamp& time) {
   if (WithinBounds(TimeOf(time)) == TimeOf(time)) return {};
   return RefuseFields({field}, fmt::format("expected a time from 1970 to {}",

@@ -36,16 +36,20 @@ std::string ToText(const PageToken& token);
 // Returns nullopt if the text is not a token.
 std::optional<PageToken> ParsePageToken(std::string_view text);
 
-// Returns the number of elements per page for a requested number (0: default).
+// Returns the number of elements per page for a requested number, which CheckSize accepts; 0: the
+// default.
 inline constexpr uint32_t kDefaultPage = 100;
 inline constexpr uint32_t kMaxPage = 1000;
-constexpr uint32_t PageSize(uint32_t asked) {
-  return asked == 0 ? kDefaultPage : asked < kMaxPage ? asked : kMaxPage;
+constexpr uint32_t PageSize(int32_t asked) {
+  const auto size = static_cast<uint32_t>(asked);
+  return asked <= 0 ? kDefaultPage : size < kMaxPage ? size : kMaxPage;
 }
+// Refuses a negative number (Google AIP-158).
+ServiceStatus CheckSize(std::string_view field, int32_t asked);
 
 // The fields that the requests of all lists have.
 struct ListRequest {
-  uint32_t page_size = 0;
+  int32_t page_size = 0;
   std::string filter;
   std::string order_by;
   uint64_t hash = 0;               // as PageToken::request
@@ -54,9 +58,12 @@ struct ListRequest {
   uint64_t first() const { return token ? token->offset : 0; }
 };
 
-// Fails if the token is invalid or belongs to another request.
+// Fails if the page size is negative, or if the token is invalid or belongs to another request.
 template <typename Request>
 ServiceResult<ListRequest> ReadListRequest(const Request& request) {
+  if (const auto sound = CheckSize("page_size", request.page_size()); !sound) {
+    return tl::unexpected(sound.error());
+  }
   Request rest = request;
   rest.clear_page_size();
   rest.clear_page_token();
@@ -104,7 +111,7 @@ ServiceStatus FillPage(const ListRequest& list, uint64_t version, uint64_t count
   const uint64_t total = is_whole ? count : rows.size();
   const uint64_t end = std::min(total, std::min(list.first(), total) + PageSize(list.page_size));
   for (uint64_t i = list.first(); i < end; ++i) fill(is_whole ? i : rows[i].index, *out.Add());
-  response.set_total_size(static_cast<uint32_t>(total));
+  response.set_total_size(static_cast<int32_t>(total));
   if (end < total) {
     response.set_next_page_token(ToText({.version = version, .offset = end, .request = list.hash}));
   }

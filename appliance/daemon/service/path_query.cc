@@ -134,13 +134,13 @@ ServiceResult<std::vector<const FlowPath*>> QueryPaths(const Snapshot& snapshot,
       if (!*rank) {
         return RefuseFields(
             {key},
-            fmt::format("expected a rank number, because `job` is set; found \"{}\"", *name));
+            fmt::format("expected a rank number, because `job_id` is set; found \"{}\"", *name));
       }
     }
     paths = OfJob(snapshot, ends);
   } else {
     if (request.source().empty() || request.destination().empty()) {
-      return RefuseFields({"source", "destination"}, "both are required unless `job` is set");
+      return RefuseFields({"source", "destination"}, "both are required unless `job_id` is set");
     }
     const std::vector<NicIndex> from = NicsNamed(*snapshot.fabric, request.source());
     if (from.empty()) return NoSuchEnd("source", request.source());

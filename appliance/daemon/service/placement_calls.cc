@@ -69,24 +69,24 @@ ServiceResult<std::vector<NodeIndex>> HostsOf(
 
 ServiceResult<PlacementRequest> Read(const Fabric& fabric, const RankPlaces& places,
                                      const v1::RecommendNodesRequest& request) {
-  if ((request.nodes() == 0) == (request.gpus() == 0)) {
-    return RefuseFields({"nodes", "gpus"}, "exactly one of them must be greater than 0");
+  if ((request.node_count() == 0) == (request.gpu_count() == 0)) {
+    return RefuseFields({"node_count", "gpu_count"}, "exactly one of them must be greater than 0");
   }
-  if (request.gpus_per_node() > 0 && request.gpus() == 0) {
-    return RefuseFields({"gpus_per_node"}, "requires gpus");
+  if (request.gpus_per_node() > 0 && request.gpu_count() == 0) {
+    return RefuseFields({"gpus_per_node"}, "requires gpu_count");
   }
-  if (request.gpus() > 0 && fabric.gpus().empty()) {
-    return RefuseFields({"gpus"}, "the topology contains no GPUs; request nodes instead");
+  if (request.gpu_count() > 0 && fabric.gpus().empty()) {
+    return RefuseFields({"gpu_count"}, "the topology contains no GPUs; request node_count instead");
   }
-  auto candidates = HostsOf(fabric, places, request.candidates());
+  auto candidates = HostsOf(fabric, places, request.candidate_nodes());
   if (!candidates) return tl::unexpected(candidates.error());
-  if (request.candidates().empty()) *candidates = AllHosts(fabric);
-  const auto excluded = HostsOf(fabric, places, request.exclude());
+  if (request.candidate_nodes().empty()) *candidates = AllHosts(fabric);
+  const auto excluded = HostsOf(fabric, places, request.excluded_nodes());
   if (!excluded) return tl::unexpected(excluded.error());
   std::erase_if(*candidates,
                 [&](NodeIndex host) { return std::ranges::binary_search(*excluded, host); });
-  return PlacementRequest{.nodes = request.nodes(),
-                          .gpus = request.gpus(),
+  return PlacementRequest{.nodes = request.node_count(),
+                          .gpus = request.gpu_count(),
                           .gpus_per_node = request.gpus_per_node(),
                           .candidates = *std::move(candidates)};
 }
@@ -95,8 +95,8 @@ void FillReason(const PlacementReason& reason, v1::PlacementReason& out) {
   out.set_kind(EnumOf<v1::PlacementReason::Kind>(NameOf(reason.kind)));
   out.set_cost(reason.cost);
   out.set_place(reason.place);
-  if (reason.finding) out.set_finding(std::string(InfoOf(*reason.finding).name));
-  for (const uint64_t job : reason.jobs) out.add_jobs(job);
+  if (reason.finding) out.set_fault_kind(std::string(InfoOf(*reason.finding).name));
+  for (const uint64_t job : reason.jobs) out.add_scheduler_job_ids(job);
   out.set_value(reason.value);
   out.set_sentence(reason.sentence);
 }
@@ -108,11 +108,11 @@ void FillNode(const Fabric& fabric, const NodeRank& rank, v1::CandidateNode& out
   out.set_score(rank.score);
   out.set_score_beyond_leaf(rank.beyond_leaf);
   out.set_score_beyond_pod(rank.beyond_pod);
-  out.set_gpus(rank.gpus);
-  out.set_free_gpus(rank.free_gpus);
-  out.set_rails(rank.rails);
-  out.set_healthy_rails(rank.healthy_rails);
-  out.set_monitored_rails(rank.monitored_rails);
+  out.set_gpu_count(rank.gpus);
+  out.set_free_gpu_count(rank.free_gpus);
+  out.set_rail_count(rank.rails);
+  out.set_healthy_rail_count(rank.healthy_rails);
+  out.set_monitored_rail_count(rank.monitored_rails);
   for (const PlacementReason& reason : rank.reasons) FillReason(reason, *out.add_reasons());
 }
 
@@ -162,12 +162,13 @@ ServiceStatus Service::RecommendNodes(const v1::RecommendNodesRequest& request,
         "later, or set `allow_missing_telemetry` for a recommendation by distance and running jobs "
         "only");
   }
-  const std::vector<NodeUsage> uses = NodeUses(near.places, snapshot, Allocations(snapshot),
-                                               (*answer)->answer().reached, request.job());
+  const std::vector<NodeUsage> uses =
+      NodeUses(near.places, snapshot, Allocations(snapshot), (*answer)->answer().reached,
+               request.scheduler_job_id());
   const Placement placement =
       PlaceJob(fabric, near.groups, *snapshot.findings, *snapshot.link_loads, uses, *read);
   (*answer)->FillMetadata(*out.mutable_snapshot());
-  for (const NodeIndex node : placement.chosen) out.add_chosen(fabric.node(node).name);
+  for (const NodeIndex node : placement.chosen) out.add_chosen_nodes(fabric.node(node).name);
   out.set_distance(EnumOf<v1::RecommendNodesResponse::Distance>(NameOf(placement.distance)));
   for (const uint32_t group : placement.groups) {
     out.add_leaf_groups(NameOf(fabric, near.groups.groups[group]));
@@ -175,10 +176,10 @@ ServiceStatus Service::RecommendNodes(const v1::RecommendNodesRequest& request,
   out.set_score(placement.score);
   out.set_sentence(placement.sentence);
   out.set_suitable_count(static_cast<uint32_t>(placement.offered));
-  size_t left = request.max_nodes() == 0 ? SIZE_MAX : request.max_nodes();
+  size_t left = request.max_candidate_count() == 0 ? SIZE_MAX : request.max_candidate_count();
   for (const NodeRank& rank : placement.nodes) {
     if (!rank.chosen && left-- == 0) break;
-    FillNode(fabric, rank, *out.add_nodes());
+    FillNode(fabric, rank, *out.add_candidates());
   }
   *out.mutable_coverage() = (*answer)->findings().diagnosis_coverage();
   return {};

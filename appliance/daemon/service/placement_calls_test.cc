@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <limits>
 
+#include "analytics/placement/placement.h"
 #include "appliance/api/message_value.h"
 #include "appliance/daemon/history/job_file.h"
 #include "appliance/daemon/service/service_fixture.h"
@@ -35,7 +36,7 @@ class PlacementCallsTest : public ServiceTest {
   }
   static v1::RecommendNodesRequest Nodes(uint32_t nodes) {
     v1::RecommendNodesRequest request;
-    request.set_nodes(nodes);
+    request.set_node_count(nodes);
     return request;
   }
   // Creates a snapshot in which the load of one link is known.
@@ -49,16 +50,16 @@ class PlacementCallsTest : public ServiceTest {
   }
   void Register(uint64_t id, const std::string& node) {
     v1::RegisterJobRequest job;
-    job.set_id(id);
+    job.set_scheduler_job_id(id);
     *job.mutable_start_time() = TimestampMessage(1'000'000'000);
-    job.add_nodes()->set_name(node);
+    job.add_nodes()->set_node(node);
     v1::RegisterJobResponse registered;
     ASSERT_TRUE(service_->RegisterJob(job, registered));
   }
   v1::ListRegisteredJobsResponse Listed(bool ended, uint32_t page_size = 0,
                                         const std::string& token = "") {
     v1::ListRegisteredJobsRequest request;
-    request.set_ended(ended);
+    request.set_show_ended(ended);
     request.set_page_size(page_size);
     request.set_page_token(token);
     v1::ListRegisteredJobsResponse response;
@@ -74,13 +75,13 @@ TEST_F(PlacementCallsTest, DistinguishesMissingTopologySnapshotAndNode) {
   OpenDaemon(kFabric);
   EXPECT_EQ(ErrorOf(Nodes(1)).fault, ServiceFault::kNoAnswerYet);
   v1::RecommendNodesRequest request = Nodes(1);
-  request.add_candidates("hots1");
+  request.add_candidate_nodes("hots1");
   EXPECT_EQ(ErrorOf(request).fault, ServiceFault::kUnknownNode);
   EXPECT_THAT(ErrorOf(request).message,
               HasSubstr("\"hots1\" is not in the topology; did you mean \"host1\"?"));
-  request.set_candidates(0, "leaf0");
+  request.set_candidate_nodes(0, "leaf0");
   EXPECT_EQ(ErrorOf(request).fault, ServiceFault::kUnknownNode) << "a switch";
-  request.set_candidates(0, "host[1");
+  request.set_candidate_nodes(0, "host[1");
   EXPECT_EQ(ErrorOf(request).fault, ServiceFault::kBadRequest);
 }
 
@@ -91,7 +92,7 @@ TEST_F(PlacementCallsTest, UnknownLinkLoadIsAnErrorUnlessAllowed) {
   v1::RecommendNodesRequest request = Nodes(1);
   request.set_allow_missing_telemetry(true);
   const v1::RecommendNodesResponse response = Ask(request);
-  EXPECT_THAT(response.chosen(), ElementsAre("host0"));
+  EXPECT_THAT(response.chosen_nodes(), ElementsAre("host0"));
   EXPECT_THAT(response.sentence(), HasSubstr("no telemetry about the load of 1 of its 1 links"));
 }
 
@@ -100,7 +101,7 @@ TEST_F(PlacementCallsTest, RequiresExactlyOneJobSize) {
   Publish(Seen());
   EXPECT_EQ(ErrorOf({}).fault, ServiceFault::kBadRequest);
   v1::RecommendNodesRequest both = Nodes(1);
-  both.set_gpus(8);
+  both.set_gpu_count(8);
   EXPECT_EQ(ErrorOf(both).fault, ServiceFault::kBadRequest);
   v1::RecommendNodesRequest without = Nodes(1);
   without.set_gpus_per_node(1);
@@ -110,21 +111,22 @@ TEST_F(PlacementCallsTest, RequiresExactlyOneJobSize) {
 TEST_F(PlacementCallsTest, RegisteredJobIsInUseImmediately) {
   OpenDaemon(kFabric);
   Publish(Seen());
-  EXPECT_THAT(Ask(Nodes(1)).chosen(), ElementsAre("host0")) << "its link is known to be healthy";
+  EXPECT_THAT(Ask(Nodes(1)).chosen_nodes(), ElementsAre("host0"))
+      << "its link is known to be healthy";
   Register(7, "host1.rack1.example");
   const v1::RecommendNodesResponse response = Ask(Nodes(2));
-  EXPECT_THAT(response.chosen(), ElementsAre("host2", "host3"));
+  EXPECT_THAT(response.chosen_nodes(), ElementsAre("host2", "host3"));
   EXPECT_EQ(response.distance(), v1::RecommendNodesResponse::DISTANCE_LEAF);
   EXPECT_THAT(response.leaf_groups(), ElementsAre("leaf1"));
   EXPECT_EQ(response.suitable_count(), 3u);
-  ASSERT_THAT(response.nodes(), SizeIs(4));
-  const v1::CandidateNode& taken = response.nodes(3);
+  ASSERT_THAT(response.candidates(), SizeIs(4));
+  const v1::CandidateNode& taken = response.candidates(3);
   EXPECT_EQ(taken.node(), "host1");
   EXPECT_EQ(taken.reasons(0).kind(), v1::PlacementReason::KIND_IN_USE);
-  EXPECT_THAT(taken.reasons(0).jobs(), ElementsAre(7));
+  EXPECT_THAT(taken.reasons(0).scheduler_job_ids(), ElementsAre(7));
   v1::RecommendNodesRequest own = Nodes(2);
-  own.set_job(7);
-  EXPECT_THAT(Ask(own).chosen(), ElementsAre("host0", "host1"));
+  own.set_scheduler_job_id(7);
+  EXPECT_THAT(Ask(own).chosen_nodes(), ElementsAre("host0", "host1"));
 }
 
 TEST_F(PlacementCallsTest, FindingsOfTheSnapshotCount) {
@@ -136,36 +138,36 @@ TEST_F(PlacementCallsTest, FindingsOfTheSnapshotCount) {
       Findings{{.kind = FaultKind::kNicCrash, .place = {PlaceKind::kNic, nic}, .confidence = 1}});
   Publish(std::move(snapshot));
   v1::RecommendNodesRequest request = Nodes(1);
-  request.set_max_nodes(1);
-  request.add_candidates("host[0-1]");
-  request.add_exclude("host1");
+  request.set_max_candidate_count(1);
+  request.add_candidate_nodes("host[0-1]");
+  request.add_excluded_nodes("host1");
   const v1::RecommendNodesResponse response = Ask(request);
-  EXPECT_THAT(response.chosen(), IsEmpty());
+  EXPECT_THAT(response.chosen_nodes(), IsEmpty());
   EXPECT_EQ(response.sentence(),
             "1 node is requested; suitable: 0 nodes of 1 candidate (excluded: 1 with faults)");
-  ASSERT_THAT(response.nodes(), SizeIs(1));
-  EXPECT_EQ(response.nodes(0).reasons(0).finding(), "nic_crash");
-  EXPECT_EQ(response.nodes(0).reasons(0).place(), "host0:mlx5_0");
+  ASSERT_THAT(response.candidates(), SizeIs(1));
+  EXPECT_EQ(response.candidates(0).reasons(0).fault_kind(), "nic_crash");
+  EXPECT_EQ(response.candidates(0).reasons(0).place(), "host0:mlx5_0");
 }
 
 TEST_F(PlacementCallsTest, RegisteredJobsAreListedWithoutAnyPacket) {
   OpenDaemon(kFabric);
   for (const uint64_t id : {7, 8, 9}) Register(id, "host1");
   v1::EndJobRequest end;
-  end.set_id(8);
+  end.set_scheduler_job_id(8);
   *end.mutable_end_time() = TimestampMessage(2'000'000'000);
   v1::EndJobResponse ended;
   ASSERT_TRUE(service_->EndJob(end, ended));
-  EXPECT_THAT(Listed(false).jobs(), SizeIs(2));
+  EXPECT_THAT(Listed(false).registered_jobs(), SizeIs(2));
   const v1::ListRegisteredJobsResponse first = Listed(true, 2);
-  ASSERT_THAT(first.jobs(), SizeIs(2));
-  EXPECT_EQ(first.jobs(0).nodes(0).name(), "host1");
-  EXPECT_FALSE(first.jobs(0).ended());
-  EXPECT_TRUE(first.jobs(1).ended());
-  EXPECT_EQ(Nanoseconds(first.jobs(1).end_time()), 2'000'000'000);
+  ASSERT_THAT(first.registered_jobs(), SizeIs(2));
+  EXPECT_EQ(first.registered_jobs(0).nodes(0).node(), "host1");
+  EXPECT_FALSE(first.registered_jobs(0).ended());
+  EXPECT_TRUE(first.registered_jobs(1).ended());
+  EXPECT_EQ(Nanoseconds(first.registered_jobs(1).end_time()), 2'000'000'000);
   const v1::ListRegisteredJobsResponse second = Listed(true, 2, first.next_page_token());
-  ASSERT_THAT(second.jobs(), SizeIs(1));
-  EXPECT_EQ(second.jobs(0).id(), 9u);
+  ASSERT_THAT(second.registered_jobs(), SizeIs(1));
+  EXPECT_EQ(second.registered_jobs(0).scheduler_job_id(), 9u);
   EXPECT_EQ(second.next_page_token(), "");
 }
 
@@ -173,22 +175,22 @@ TEST_F(PlacementCallsTest, RefusesJobsThatTheFileCannotStore) {
   OpenDaemon(kFabric);
   const auto fault_of = [&](const auto& change) {
     v1::RegisterJobRequest job;
-    job.set_id(7);
-    job.add_nodes()->set_name("host1");
+    job.set_scheduler_job_id(7);
+    job.add_nodes()->set_node("host1");
     change(job);
     v1::RegisterJobResponse registered;
     const ServiceStatus status = service_->RegisterJob(job, registered);
     return status ? ServiceFault::kCount : status.error().fault;
   };
   EXPECT_EQ(fault_of([](auto&) {}), ServiceFault::kCount);
-  EXPECT_EQ(fault_of([](auto& job) { job.mutable_nodes(0)->set_name("host[1-2]"); }),
+  EXPECT_EQ(fault_of([](auto& job) { job.mutable_nodes(0)->set_node("host[1-2]"); }),
             ServiceFault::kBadRequest);
-  EXPECT_EQ(fault_of([](auto& job) { job.mutable_nodes(0)->add_gpus(1024); }),
+  EXPECT_EQ(fault_of([](auto& job) { job.mutable_nodes(0)->add_gpu_indexes(1024); }),
             ServiceFault::kBadRequest);
   EXPECT_EQ(fault_of([](auto& job) { job.set_name(std::string(4097, 'x')); }),
             ServiceFault::kBadRequest);
   EXPECT_EQ(fault_of([](auto& job) {
-              for (int i = 0; i < 65'536; ++i) job.add_nodes()->set_name("host1");
+              for (int i = 0; i < 65'536; ++i) job.add_nodes()->set_node("host1");
             }),
             ServiceFault::kBadRequest);
 }
@@ -213,21 +215,21 @@ TEST(TopologyTier, EveryTierHasAnEnumerator) {
 TEST_F(PlacementCallsTest, RetriedRegistrationKeepsTheStart) {
   OpenDaemon(kFabric);
   v1::RegisterJobRequest job;
-  job.set_id(7);
-  job.add_nodes()->set_name("host1");
+  job.set_scheduler_job_id(7);
+  job.add_nodes()->set_node("host1");
   v1::RegisterJobResponse registered;
   ASSERT_TRUE(service_->RegisterJob(job, registered));
-  const auto start = Nanoseconds(Listed(false).jobs(0).start_time());
+  const auto start = Nanoseconds(Listed(false).registered_jobs(0).start_time());
   ASSERT_TRUE(service_->RegisterJob(job, registered));
-  EXPECT_EQ(Nanoseconds(Listed(false).jobs(0).start_time()), start);
+  EXPECT_EQ(Nanoseconds(Listed(false).registered_jobs(0).start_time()), start);
 }
 
 TEST_F(PlacementCallsTest, InvalidTimeIsRefusedWithTheFieldName) {
   OpenDaemon(kFabric);
   const auto said = [&](int64_t start_ns, int64_t limit_ns) {
     v1::RegisterJobRequest job;
-    job.set_id(7);
-    job.add_nodes()->set_name("host1");
+    job.set_scheduler_job_id(7);
+    job.add_nodes()->set_node("host1");
     if (start_ns != 0) *job.mutable_start_time() = TimestampMessage(start_ns);
     if (limit_ns != 0) *job.mutable_limit_time() = TimestampMessage(limit_ns);
     v1::RegisterJobResponse registered;
@@ -244,7 +246,7 @@ TEST_F(PlacementCallsTest, InvalidTimeIsRefusedWithTheFieldName) {
   EXPECT_EQ(said(2000 * kSecond, 3000 * kSecond), "");
   const auto ends = [&](int64_t end_ns) {
     v1::EndJobRequest end;
-    end.set_id(7);
+    end.set_scheduler_job_id(7);
     *end.mutable_end_time() = TimestampMessage(end_ns);
     v1::EndJobResponse ended;
     const ServiceStatus status = service_->EndJob(end, ended);
@@ -254,33 +256,33 @@ TEST_F(PlacementCallsTest, InvalidTimeIsRefusedWithTheFieldName) {
   EXPECT_EQ(ends(kMost), "end_time");
   EXPECT_EQ(ends(1000 * kSecond), "end_time");
   EXPECT_EQ(ends(1999 * kSecond), "") << "within the tolerance for clocks and whole seconds";
-  EXPECT_EQ(Nanoseconds(Listed(true).jobs(0).end_time()), 2000 * kSecond)
+  EXPECT_EQ(Nanoseconds(Listed(true).registered_jobs(0).end_time()), 2000 * kSecond)
       << "the stored end is not before the start";
 }
 
 TEST_F(PlacementCallsTest, JobWithAStartInTheFutureCanBeEnded) {
   OpenDaemon(kFabric);
   v1::RegisterJobRequest job;
-  job.set_id(7);
-  job.add_nodes()->set_name("host1");
+  job.set_scheduler_job_id(7);
+  job.add_nodes()->set_node("host1");
   *job.mutable_start_time() = TimestampMessage(4'000'000'000 * kSecond);
   v1::RegisterJobResponse registered;
   ASSERT_TRUE(service_->RegisterJob(job, registered));
   v1::EndJobRequest end;
-  end.set_id(7);
+  end.set_scheduler_job_id(7);
   v1::EndJobResponse ended;
   EXPECT_TRUE(service_->EndJob(end, ended));
-  EXPECT_EQ(Nanoseconds(Listed(true).jobs(0).end_time()), 4'000'000'000 * kSecond);
+  EXPECT_EQ(Nanoseconds(Listed(true).registered_jobs(0).end_time()), 4'000'000'000 * kSecond);
 }
 
 TEST_F(PlacementCallsTest, DuplicateNodeCountsOnce) {
   OpenDaemon(kFabric);
   v1::RegisterJobRequest job;
-  job.set_id(7);
+  job.set_scheduler_job_id(7);
   const auto add = [&](const char* name, std::initializer_list<uint32_t> gpus) {
     v1::JobNode& node = *job.add_nodes();
-    node.set_name(name);
-    for (const uint32_t gpu : gpus) node.add_gpus(gpu);
+    node.set_node(name);
+    for (const uint32_t gpu : gpus) node.add_gpu_indexes(gpu);
   };
   add("host1", {3, 2, 2});
   add("elsewhere", {1});
@@ -291,10 +293,10 @@ TEST_F(PlacementCallsTest, DuplicateNodeCountsOnce) {
   ASSERT_TRUE(service_->RegisterJob(job, registered));
   EXPECT_THAT(registered.unknown_nodes(), ElementsAre("elsewhere"));
   const v1::ListRegisteredJobsResponse listed = Listed(false);
-  ASSERT_THAT(listed.jobs(0).nodes(), SizeIs(2));
-  EXPECT_THAT(listed.jobs(0).nodes(0).gpus(), ElementsAre(0, 2, 3));
-  EXPECT_EQ(listed.jobs(0).nodes(1).name(), "elsewhere");
-  EXPECT_THAT(listed.jobs(0).nodes(1).gpus(), IsEmpty()) << "all GPUs";
+  ASSERT_THAT(listed.registered_jobs(0).nodes(), SizeIs(2));
+  EXPECT_THAT(listed.registered_jobs(0).nodes(0).gpu_indexes(), ElementsAre(0, 2, 3));
+  EXPECT_EQ(listed.registered_jobs(0).nodes(1).node(), "elsewhere");
+  EXPECT_THAT(listed.registered_jobs(0).nodes(1).gpu_indexes(), IsEmpty()) << "all GPUs";
 }
 
 TEST_F(PlacementCallsTest, RegisteredJobsSurviveARestart) {
@@ -308,7 +310,7 @@ TEST_F(PlacementCallsTest, RegisteredJobsSurviveARestart) {
     Register(7, "host1");
     Register(8, "host2");
     v1::EndJobRequest end;
-    end.set_id(8);
+    end.set_scheduler_job_id(8);
     v1::EndJobResponse ended;
     ASSERT_TRUE(service_->EndJob(end, ended));
     service_.reset();
@@ -316,9 +318,9 @@ TEST_F(PlacementCallsTest, RegisteredJobsSurviveARestart) {
   auto file = JobFile::Open(path, notify);
   ASSERT_TRUE(file) << file.error().message;
   service_ = std::make_unique<Service>(*daemon_, "1.2.3", nullptr, file->get());
-  ASSERT_THAT(Listed(false).jobs(), SizeIs(1));
-  EXPECT_EQ(Listed(false).jobs(0).id(), 7u);
-  EXPECT_THAT(Listed(true).jobs(), SizeIs(2));
+  ASSERT_THAT(Listed(false).registered_jobs(), SizeIs(1));
+  EXPECT_EQ(Listed(false).registered_jobs(0).scheduler_job_id(), 7u);
+  EXPECT_THAT(Listed(true).registered_jobs(), SizeIs(2));
   Publish(Seen());
   EXPECT_EQ(Ask(Nodes(1)).suitable_count(), 3u);
   service_.reset();

@@ -29,22 +29,22 @@ double SecondsOf(Duration duration) { return static_cast<double>(duration.count(
 void FillAgent(const AgentState& agent, const NodeNames& nodes, v1::HostAgent& out) {
   out.set_host(agent.host);
   out.set_version(agent.version);
-  out.set_peer(agent.peer);
+  out.set_peer_address(agent.peer);
   out.set_connected(agent.connected);
   out.set_stopped(agent.left);
   out.set_in_topology(!nodes.Find(agent.host).empty());
   *out.mutable_last_message_time() = TimestampMessage(agent.received_at);
-  out.set_sessions(agent.sessions);
-  out.set_connections(agent.connections);
+  out.set_session_count(agent.sessions);
+  out.set_connection_count(agent.connections);
   out.set_batches(agent.batches);
   out.set_bytes(agent.bytes);
-  out.set_duplicates(agent.duplicates);
+  out.set_duplicate_batches(agent.duplicates);
   out.set_lost_batches(agent.lost_batches);
   out.set_lost_bytes(agent.lost_bytes);
   out.set_discarded_batches(agent.discarded_batches);
-  out.set_buffered_bytes(agent.paused_bytes);
+  out.set_buffered_bytes(agent.buffered_bytes);
   out.set_log_lines(agent.log_lines);
-  out.set_log_lines_cut(agent.log_lines_cut);
+  out.set_dropped_log_lines(agent.log_lines_cut);
   if (agent.clock_ahead) {
     *out.mutable_clock_offset() = DurationMessage(*agent.clock_ahead);
     *out.mutable_clock_uncertainty() = DurationMessage(agent.clock_error);
@@ -56,18 +56,18 @@ void FillSource(const SourceState& source, const NodeNames& nodes, v1::Source& o
   const SourceStatistics& counted = source.statistics;
   out.set_name(source.name);
   out.set_kind(EnumOf<v1::Source::Kind>(NameOf(source.kind)));
-  for (const ListenAddress& address : source.listens) out.add_listens(ToString(address));
+  for (const ListenAddress& address : source.listens) out.add_listen_addresses(ToString(address));
   FillLedger(counted.frames.ledger, *out.mutable_ledger());
   out.set_bytes(counted.bytes);
-  out.set_missed(counted.missed);
+  out.set_missed_frames(counted.missed);
   out.set_records(counted.records);
-  out.set_records_dropped(counted.records_dropped);
-  out.set_flows_open(counted.flows_open);
+  out.set_dropped_records(counted.records_dropped);
+  out.set_open_flow_count(counted.flows_open);
   if (counted.received_any)
     *out.mutable_last_arrival_time() = TimestampMessage(counted.last_arrival);
   out.set_error(source.error);
   for (const std::string& trouble : source.problems) out.add_problems(trouble);
-  for (const PortFindings& port : source.ports) FillPort(port, *out.add_ports());
+  for (const PortFindings& port : source.ports) FillPort(port, *out.add_dpdk_ports());
   for (const AgentState& agent : source.agents) FillAgent(agent, nodes, *out.add_agents());
 }
 
@@ -240,7 +240,10 @@ ServiceStatus Service::ListSources(const v1::ListSourcesRequest& in, v1::ListSou
   return FillPage(*list, 0, sources.size(), fill, *out.mutable_sources(), out);
 }
 
-ServiceStatus Service::Doctor(const v1::DoctorRequest&, v1::DoctorResponse& out) {
+ServiceStatus Service::ListProblems(const v1::ListProblemsRequest& in,
+                                    v1::ListProblemsResponse& out) {
+  const auto list = ReadListRequest(in);
+  if (!list) return tl::unexpected(list.error());
   const auto answer = views_.Latest();
   if (answer) answer->FillMetadata(*out.mutable_snapshot());
   const DoctorInput input = {.sources = daemon_.Sources(),
@@ -248,14 +251,14 @@ ServiceStatus Service::Doctor(const v1::DoctorRequest&, v1::DoctorResponse& out)
                              .answer = answer ? &answer->snapshot() : nullptr,
                              .started = daemon_.started_at(),
                              .now = WallClock()};
-  for (const Problem& problem : rocescope::Doctor(input)) {
-    v1::Problem& one = *out.add_problems();
-    one.set_kind(problem.kind);
-    one.set_place(problem.place);
-    one.set_sentence(problem.sentence);
-    one.set_recommended_action(problem.recommended_action);
-  }
-  return {};
+  const std::vector<Problem> problems = Doctor(input);
+  const auto fill = [&](uint64_t i, v1::Problem& problem) {
+    problem.set_kind(problems[i].kind);
+    problem.set_place(problems[i].place);
+    problem.set_sentence(problems[i].sentence);
+    problem.set_recommended_action(problems[i].recommended_action);
+  };
+  return FillPage(*list, 0, problems.size(), fill, *out.mutable_problems(), out);
 }
 
 }  // namespace rocescope

@@ -2,6 +2,7 @@
 // Errors of calls. One table gives the representation of each error in gRPC and HTTP.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -13,12 +14,13 @@
 
 namespace rocescope {
 
-// Columns: enumerator, reason, gRPC status code and its number, HTTP status (RFC 9110).
+// Columns: enumerator, reason, gRPC status code and its number, HTTP status. The HTTP status is
+// that of google.rpc.Code, except for requests that only HTTP can refuse (405, 413, 421: RFC 9110).
 #define ROCESCOPE_SERVICE_FAULTS(ROW)                           \
   ROW(NoAnswerYet, "NO_SNAPSHOT_YET", "UNAVAILABLE", 14, 503)   \
   ROW(NoDataYet, "NO_DATA_YET", "UNAVAILABLE", 14, 503)         \
-  ROW(NoTopology, "NO_TOPOLOGY", "FAILED_PRECONDITION", 9, 412) \
-  ROW(NoHistory, "NO_HISTORY", "FAILED_PRECONDITION", 9, 412)   \
+  ROW(NoTopology, "NO_TOPOLOGY", "FAILED_PRECONDITION", 9, 400) \
+  ROW(NoHistory, "NO_HISTORY", "FAILED_PRECONDITION", 9, 400)   \
   ROW(UnknownJob, "UNKNOWN_JOB", "NOT_FOUND", 5, 404)           \
   ROW(UnknownElement, "UNKNOWN_ELEMENT", "NOT_FOUND", 5, 404)   \
   ROW(UnknownNode, "UNKNOWN_NODE", "NOT_FOUND", 5, 404)         \
@@ -27,8 +29,8 @@ namespace rocescope {
   ROW(BadRequest, "BAD_REQUEST", "INVALID_ARGUMENT", 3, 400)    \
   ROW(HasBody, "HAS_BODY", "INVALID_ARGUMENT", 3, 413)          \
   ROW(OtherHost, "OTHER_HOST", "INVALID_ARGUMENT", 3, 421)      \
-  ROW(PageForgotten, "PAGE_FORGOTTEN", "OUT_OF_RANGE", 11, 410) \
-  ROW(TooLong, "TOO_LONG", "RESOURCE_EXHAUSTED", 8, 422)        \
+  ROW(PageForgotten, "PAGE_FORGOTTEN", "OUT_OF_RANGE", 11, 400) \
+  ROW(TooLong, "TOO_LONG", "OUT_OF_RANGE", 11, 400)             \
   ROW(TooMany, "TOO_MANY", "RESOURCE_EXHAUSTED", 8, 429)        \
   ROW(NotAllowed, "NOT_ALLOWED", "PERMISSION_DENIED", 7, 403)
 
@@ -54,6 +56,32 @@ inline constexpr std::array<ServiceFaultInfo, static_cast<size_t>(ServiceFault::
 constexpr const ServiceFaultInfo& InfoOf(ServiceFault fault) {
   return kServiceFaults[static_cast<size_t>(fault)];
 }
+
+// Returns the HTTP status that google/rpc/code.proto assigns to a gRPC status code, or 0 for the
+// codes that the table does not use.
+constexpr unsigned HttpStatusOf(int grpc_number) {
+  switch (grpc_number) {
+    case 3:   // INVALID_ARGUMENT
+    case 9:   // FAILED_PRECONDITION
+    case 11:  // OUT_OF_RANGE
+      return 400;
+    case 5:  // NOT_FOUND
+      return 404;
+    case 7:  // PERMISSION_DENIED
+      return 403;
+    case 8:  // RESOURCE_EXHAUSTED
+      return 429;
+    case 14:  // UNAVAILABLE
+      return 503;
+    default:
+      return 0;
+  }
+}
+static_assert(std::ranges::all_of(kServiceFaults, [](const ServiceFaultInfo& info) {
+  const unsigned status = info.http_status;
+  return status == HttpStatusOf(info.grpc_number) || status == 405 || status == 413 ||
+         status == 421;
+}));
 
 // Returns whether a retry can succeed: the same call works once the analysis has progressed.
 constexpr bool IsOverSoon(ServiceFault fault) { return InfoOf(fault).http_status == 503; }

@@ -64,14 +64,14 @@ TEST_F(ServiceTest, DroppedRecordsAreAProblemAndPartOfTheCoverage) {
   v1::ListFindingsResponse findings;
   ASSERT_TRUE(service_->ListFindings({}, findings));
   EXPECT_THAT(findings.findings(), IsEmpty());
-  EXPECT_EQ(findings.coverage().records_dropped(), health.problems(0));
+  EXPECT_EQ(findings.coverage().dropped_records_note(), health.problems(0));
   Publish(snapshot());
   v1::Health after;
   ASSERT_TRUE(service_->GetHealth({}, after));
   EXPECT_THAT(after.problems(), IsEmpty());
   v1::ListFindingsResponse whole;
   ASSERT_TRUE(service_->ListFindings({}, whole));
-  EXPECT_EQ(whole.coverage().records_dropped(), "");
+  EXPECT_EQ(whole.coverage().dropped_records_note(), "");
 }
 
 TEST_F(ServiceTest, FailedReloadIsAProblemUntilOneSucceeds) {
@@ -102,10 +102,10 @@ TEST_F(ServiceTest, UnknownJobIsAnError) {
   OpenDaemon(kFabric);
   Publish(TwoJobs());
   v1::GetJobRequest request;
-  request.set_id("nobody");
+  request.set_job_id("nobody");
   EXPECT_EQ(FaultOf(*service_, &Service::GetJob, request), ServiceFault::kUnknownJob);
   v1::ListFindingsRequest findings;
-  findings.set_job("nobody");
+  findings.set_job_id("nobody");
   EXPECT_EQ(FaultOf(*service_, &Service::ListFindings, findings), ServiceFault::kUnknownJob);
 }
 
@@ -114,10 +114,10 @@ TEST_F(ServiceTest, FindsAJobByIdNumberAndName) {
   Publish(TwoJobs());
   for (const char* name : {"nccl-1", "4711", "pretrain"}) {
     v1::GetJobRequest request;
-    request.set_id(name);
+    request.set_job_id(name);
     v1::GetJobResponse response;
     ASSERT_TRUE(service_->GetJob(request, response)) << name;
-    EXPECT_EQ(response.job().id(), "nccl-1");
+    EXPECT_EQ(response.job().job_id(), "nccl-1");
     EXPECT_EQ(response.summary().allocation().name(), "pretrain");
     EXPECT_EQ(response.snapshot().version(), 1u);
   }
@@ -128,20 +128,20 @@ TEST_F(ServiceTest, RegisteredJobWithoutPacketsHasNoDataYet) {
   Publish(TwoJobs());
   v1::RegisterJobRequest job;
   EXPECT_EQ(FaultOf(*service_, &Service::RegisterJob, job), ServiceFault::kBadRequest);
-  job.set_id(99);
+  job.set_scheduler_job_id(99);
   job.set_name("eval");
-  job.add_nodes()->set_name("host1.rack2.example");
-  job.add_nodes()->set_name("elsewhere");
+  job.add_nodes()->set_node("host1.rack2.example");
+  job.add_nodes()->set_node("elsewhere");
   v1::RegisterJobResponse registered;
   ASSERT_TRUE(service_->RegisterJob(job, registered));
   EXPECT_THAT(registered.unknown_nodes(), ElementsAre("elsewhere"));
   v1::GetJobRequest request;
-  request.set_id("eval");
+  request.set_job_id("eval");
   EXPECT_EQ(FaultOf(*service_, &Service::GetJob, request), ServiceFault::kNoDataYet);
   v1::EndJobRequest end;
-  end.set_id(98);
+  end.set_scheduler_job_id(98);
   EXPECT_EQ(FaultOf(*service_, &Service::EndJob, end), ServiceFault::kUnknownJob);
-  end.set_id(99);
+  end.set_scheduler_job_id(99);
   EXPECT_EQ(FaultOf(*service_, &Service::EndJob, end), ServiceFault::kCount);
 }
 
@@ -153,13 +153,13 @@ TEST_F(ServiceTest, AllPagesComeFromTheSnapshotOfTheFirst) {
   v1::ListJobsResponse first;
   ASSERT_TRUE(service_->ListJobs(request, first));
   ASSERT_THAT(first.jobs(), SizeIs(1));
-  EXPECT_EQ(first.jobs(0).id(), "nccl-1");
+  EXPECT_EQ(first.jobs(0).job_id(), "nccl-1");
   Publish({});
   request.set_page_token(first.next_page_token());
   v1::ListJobsResponse second;
   ASSERT_TRUE(service_->ListJobs(request, second));
   ASSERT_THAT(second.jobs(), SizeIs(1));
-  EXPECT_EQ(second.jobs(0).id(), "nccl-2");
+  EXPECT_EQ(second.jobs(0).job_id(), "nccl-2");
   EXPECT_EQ(second.next_page_token(), "");
   EXPECT_EQ(second.snapshot().version(), first.snapshot().version());
 }
@@ -190,25 +190,80 @@ TEST_F(ServiceTest, ListsAreFilteredAndSorted) {
   OpenDaemon(kFabric);
   Publish(TwoJobs());
   v1::ListJobsRequest request;
-  request.set_order_by("id desc");
+  request.set_order_by("job_id desc");
   request.set_page_size(1);
   v1::ListJobsResponse sorted;
   ASSERT_TRUE(service_->ListJobs(request, sorted));
-  EXPECT_EQ(sorted.jobs(0).id(), "nccl-2");
-  EXPECT_EQ(sorted.total_size(), 2u);
+  EXPECT_EQ(sorted.jobs(0).job_id(), "nccl-2");
+  EXPECT_EQ(sorted.total_size(), 2);
   request.set_page_token(sorted.next_page_token());
   v1::ListJobsResponse rest;
   ASSERT_TRUE(service_->ListJobs(request, rest));
-  EXPECT_EQ(rest.jobs(0).id(), "nccl-1");
+  EXPECT_EQ(rest.jobs(0).job_id(), "nccl-1");
   EXPECT_EQ(rest.next_page_token(), "");
 
   v1::ListJobsRequest one;
-  one.set_filter("id = nccl-2");
+  one.set_filter("job_id = nccl-2");
   v1::ListJobsResponse filtered;
   ASSERT_TRUE(service_->ListJobs(one, filtered));
-  EXPECT_EQ(filtered.total_size(), 1u);
+  EXPECT_EQ(filtered.total_size(), 1);
   one.set_filter("no_such_field = 1");
   EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, one), ServiceFault::kBadRequest);
+}
+
+TEST_F(ServiceTest, NegativePageSizeIsAnError) {
+  OpenDaemon(kFabric);
+  Publish(TwoJobs());
+  v1::ListJobsRequest request;
+  request.set_page_size(-1);
+  EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, request), ServiceFault::kBadRequest);
+}
+
+TEST_F(ServiceTest, ServiceLevelsArePagedWithTheViolatedOnesFirst) {
+  OpenDaemon(kFabric);
+  Snapshot snapshot = TwoJobs();
+  auto levels = std::make_shared<ServiceLevels>();
+  for (const ServiceState state :
+       {ServiceState::kMet, ServiceState::kAtRisk, ServiceState::kNoData, ServiceState::kMissed}) {
+    ServiceLevel& level = levels->levels.emplace_back();
+    level.indicator = static_cast<ServiceIndicator>(0);
+    level.job = 0;
+    level.state = state;
+  }
+  snapshot.service_levels = levels;
+  Publish(std::move(snapshot));
+  std::vector<v1::ServiceLevel::State> states;
+  v1::ListServiceLevelsRequest request;
+  request.set_page_size(3);
+  while (true) {
+    v1::ListServiceLevelsResponse page;
+    ASSERT_TRUE(service_->ListServiceLevels(request, page));
+    EXPECT_EQ(page.total_size(), 4);
+    EXPECT_THAT(page.indicators(), SizeIs(1));
+    for (const v1::ServiceLevel& level : page.service_levels()) states.push_back(level.state());
+    if (page.next_page_token().empty()) break;
+    request.set_page_token(page.next_page_token());
+  }
+  EXPECT_THAT(states, ElementsAre(v1::ServiceLevel::STATE_MISSED, v1::ServiceLevel::STATE_AT_RISK,
+                                  v1::ServiceLevel::STATE_MET, v1::ServiceLevel::STATE_NO_DATA));
+  v1::ListServiceLevelsRequest missed;
+  missed.set_filter("state = STATE_MISSED");
+  v1::ListServiceLevelsResponse filtered;
+  ASSERT_TRUE(service_->ListServiceLevels(missed, filtered));
+  EXPECT_EQ(filtered.total_size(), 1);
+}
+
+TEST_F(ServiceTest, ProblemsArePagedAndFiltered) {
+  OpenDaemon("");
+  v1::ListProblemsResponse all;
+  ASSERT_TRUE(service_->ListProblems({}, all));
+  ASSERT_GT(all.total_size(), 0) << "without a topology there is at least one problem";
+  EXPECT_EQ(all.problems_size(), all.total_size());
+  v1::ListProblemsRequest none;
+  none.set_filter("kind = no_such_kind");
+  v1::ListProblemsResponse filtered;
+  ASSERT_TRUE(service_->ListProblems(none, filtered));
+  EXPECT_EQ(filtered.total_size(), 0);
 }
 
 TEST_F(ServiceTest, PagesOfOneListComeFromOneRequest) {
@@ -231,11 +286,11 @@ TEST_F(ServiceTest, ListsSwitchesAboveEachNodeInPages) {
   do {
     v1::ListNodeSwitchesResponse page;
     ASSERT_TRUE(service_->ListNodeSwitches(request, page));
-    for (const v1::NodeSwitches& node : page.nodes()) {
+    for (const v1::NodeSwitches& node : page.node_switches()) {
       names.push_back(node.node());
-      EXPECT_THAT(node.leaf(), SizeIs(1));
-      EXPECT_THAT(node.spine(), ElementsAre("spine0", "spine1"));
-      EXPECT_THAT(node.core(), IsEmpty());
+      EXPECT_THAT(node.leaf_switches(), SizeIs(1));
+      EXPECT_THAT(node.spine_switches(), ElementsAre("spine0", "spine1"));
+      EXPECT_THAT(node.core_switches(), IsEmpty());
     }
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
@@ -289,10 +344,15 @@ TEST_F(ServiceTest, LinkLoadsAreUtilisations) {
   Publish(std::move(snapshot));
   v1::ListLinkLoadsResponse response;
   ASSERT_TRUE(service_->ListLinkLoads({}, response));
-  ASSERT_THAT(response.loads(), SizeIs(2));
-  EXPECT_DOUBLE_EQ(response.loads(0).utilization(), 0.25);
-  EXPECT_EQ(response.loads(0).source(), v1::LinkLoad::SOURCE_COUNTERS);
-  EXPECT_EQ(response.loads(1).utilization(), -1) << "not known";
+  ASSERT_THAT(response.link_loads(), SizeIs(2));
+  EXPECT_DOUBLE_EQ(response.link_loads(0).utilization(), 0.25);
+  EXPECT_EQ(response.link_loads(0).source(), v1::LinkLoad::SOURCE_COUNTERS);
+  EXPECT_FALSE(response.link_loads(1).has_utilization());
+  v1::ListLinkLoadsRequest idle;
+  idle.set_filter("utilization < 0.1");
+  v1::ListLinkLoadsResponse filtered;
+  ASSERT_TRUE(service_->ListLinkLoads(idle, filtered));
+  EXPECT_EQ(filtered.total_size(), 0) << "an unknown load is not a small load";
   EXPECT_EQ(Nanoseconds(response.end_time()), 2'000'000'000);
 }
 

@@ -88,6 +88,12 @@ bool SetField(const FieldDescriptor& field, const std::string& text, Message& re
     reflection.SetInt64(&request, &field, number);
     return true;
   }
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_INT32) {
+    int32_t number = 0;
+    if (!Parse(text, number)) return false;
+    reflection.SetInt32(&request, &field, number);
+    return true;
+  }
   uint32_t number = 0;
   if (field.cpp_type() != FieldDescriptor::CPPTYPE_UINT32 || !Parse(text, number)) return false;
   reflection.SetUInt32(&request, &field, number);
@@ -168,7 +174,7 @@ struct Caller<call> {
 };
 
 struct Route {
-  std::string_view path;                                // "/api/v1/jobs/{id}"
+  std::string_view path;                                // "/api/v1/jobs/{job_id}"
   HttpResponse (*run)(Service&, const RequestTarget&);  // null: a stream of events
 };
 constexpr Route kRoutes[] = {
@@ -178,7 +184,7 @@ constexpr Route kRoutes[] = {
 #include "rocescope/v1/service_calls.inc"
 };
 
-// Matches a path with at most one parameter, the last segment: {id} takes the rest of the path.
+// Matches a path with at most one parameter, the last segment: {job_id} takes the rest of the path.
 // Returns the target with the parameter among the query parameters, or nullopt.
 std::optional<RequestTarget> Match(const Route& route, const RequestTarget& target) {
   const size_t brace = route.path.find('{');

@@ -6,12 +6,14 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "appliance/common/report/message_json.h"
 #include "appliance/daemon/service/service.h"
 #include "appliance/daemon/web/page_files.h"
+#include "base/count_text.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/service.pb.h"
 
@@ -22,8 +24,9 @@ using google::protobuf::Arena;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-constexpr uint32_t kPage = 1000;
-constexpr int kMaxPages = 20;
+constexpr int32_t kPage = 1000;
+// The filter of the dashboard's requests for service levels.
+constexpr std::string_view kViolated = "state = STATE_MISSED OR state = STATE_AT_RISK";
 
 std::string_view PageFileOf(std::string_view path) {
   for (const PageFile& file : PageFiles()) {
@@ -92,25 +95,36 @@ std::string TextOf(const Message& message, const char* field) {
   return found == nullptr ? "" : message.GetReflection()->GetString(message, found);
 }
 
-// Copies the elements of a page to `all`. The list is the first repeated message field of a
-// response; all other fields are the same on every page.
-void AppendList(Message& page, Message& all) {
-  const auto& type = *page.GetDescriptor();
+// Returns the field with the elements of a list, which is the first repeated message field of a
+// response. All other fields are the same on every page.
+const FieldDescriptor* ListFieldOf(const Message& response) {
+  const auto& type = *response.GetDescriptor();
   for (int i = 0; i < type.field_count(); ++i) {
-    const FieldDescriptor& field = *type.field(i);
-    if (!field.is_repeated() || field.message_type() == nullptr) continue;
-    const auto& reflection = *page.GetReflection();
-    for (int k = 0; k < reflection.FieldSize(page, &field); ++k) {
-      reflection.AddMessage(&all, &field)->CopyFrom(reflection.GetRepeatedMessage(page, &field, k));
+    if (type.field(i)->is_repeated() && type.field(i)->message_type() != nullptr) {
+      return type.field(i);
     }
-    return;
+  }
+  return nullptr;
+}
+
+int SizeOf(const Message& response) {
+  const FieldDescriptor* const list = ListFieldOf(response);
+  return list == nullptr ? 0 : response.GetReflection()->FieldSize(response, list);
+}
+
+// Copies the elements of a page to `all`, up to `most` elements in total.
+void AppendList(const Message& page, int most, Message& all) {
+  const FieldDescriptor* const list = ListFieldOf(page);
+  const auto& reflection = *page.GetReflection();
+  for (int i = 0; i < SizeOf(page) && SizeOf(all) < most; ++i) {
+    reflection.AddMessage(&all, list)->CopyFrom(reflection.GetRepeatedMessage(page, list, i));
   }
 }
 
 // Builds a JSON object from API paths to responses.
 class Stored {
  public:
-  explicit Stored(Service& service) : service_(service) {}
+  Stored(Service& service, int32_t max_elements) : service_(service), max_elements_(max_elements) {}
 
   // Adds the response with all pages merged. If the call fails, the path is left out and the page
   // shows that the data is missing.
@@ -120,63 +134,83 @@ class Stored {
                       Request request = {}) {
     Response& all = *Arena::CreateMessage<Response>(&arena_);
     if (const FieldDescriptor* size = request.GetDescriptor()->FindFieldByName("page_size")) {
-      request.GetReflection()->SetUInt32(&request, size, kPage);
+      request.GetReflection()->SetInt32(&request, size, std::min(kPage, max_elements_));
     }
     std::string next;
-    int pages = 0;
+    bool is_first = true;
     do {
       Response& page = *Arena::CreateMessage<Response>(&arena_);
       if (!(service_.*call)(request, page)) return nullptr;
       next = TextOf(page, "next_page_token");
       SetText(page, "next_page_token", "");
       SetText(request, "page_token", next);
-      if (pages == 0) {
+      if (std::exchange(is_first, false)) {
         all.Swap(&page);
       } else {
-        AppendList(page, all);
+        AppendList(page, max_elements_, all);
       }
-    } while (!next.empty() && ++pages < kMaxPages);
+    } while (!next.empty() && SizeOf(all) < max_elements_);
+    NoteTruncation(path, all);
     json_ += fmt::format("{}\"/api/v1/{}\":", json_.empty() ? "" : ",\n", path);
     AppendJson(all, false, json_);
     return &all;
   }
 
   std::string Take() { return "{" + WithoutMarkup(json_) + "}"; }
+  std::vector<std::string> TakeNotes() { return std::move(notes_); }
 
  private:
+  void NoteTruncation(const std::string& path, const Message& all) {
+    const FieldDescriptor* const total = all.GetDescriptor()->FindFieldByName("total_size");
+    if (total == nullptr) return;  // not a list
+    const int total_size = all.GetReflection()->GetInt32(all, total);
+    if (SizeOf(all) >= total_size) return;
+    notes_.push_back(fmt::format("/api/v1/{}: the page contains the first {} of {} elements", path,
+                                 WithThousands(static_cast<uint64_t>(SizeOf(all))),
+                                 WithThousands(static_cast<uint64_t>(total_size))));
+  }
+
   Service& service_;
+  const int32_t max_elements_;
+  std::vector<std::string> notes_;
   Arena arena_;
   std::string json_;
 };
 
-std::string AllThatIsKnown(Service& service) {
-  Stored stored(service);
+void AddAll(Stored& stored) {
   stored.Add("topology", &Service::GetTopology);
   stored.Add("links", &Service::ListLinkLoads);
   stored.Add("findings", &Service::ListFindings);
   stored.Add("anomalies", &Service::ListAnomalies);
-  stored.Add("service-levels", &Service::GetServiceLevels);
+  v1::ListServiceLevelsRequest levels;
+  levels.set_filter(std::string(kViolated));
+  stored.Add("service-levels?filter=" + Encoded(kViolated), &Service::ListServiceLevels, levels);
   stored.Add("hotspots", &Service::ListHotspots);
   const auto* const jobs = stored.Add("jobs", &Service::ListJobs);
-  if (jobs == nullptr) return stored.Take();
+  if (jobs == nullptr) return;
   for (const v1::JobSummary& job : jobs->jobs()) {
-    const std::string id = Encoded(job.id());
+    const std::string id = Encoded(job.job_id());
     v1::GetJobRequest get;
-    get.set_id(job.id());
+    get.set_job_id(job.job_id());
     stored.Add("jobs/" + id, &Service::GetJob, get);
     v1::ListHotspotsRequest hotspots;
-    hotspots.set_job(job.id());
-    stored.Add("hotspots?job=" + id, &Service::ListHotspots, hotspots);
+    hotspots.set_job_id(job.job_id());
+    stored.Add("hotspots?job_id=" + id, &Service::ListHotspots, hotspots);
     v1::FindPathsRequest paths;
-    paths.set_job(job.id());
-    stored.Add("paths?job=" + id, &Service::FindPaths, paths);
+    paths.set_job_id(job.job_id());
+    stored.Add("paths?job_id=" + id, &Service::FindPaths, paths);
   }
-  return stored.Take();
 }
 
 }  // namespace
 
-Result<std::string> StoredPage(Service& service, const std::string& title) {
+StoredData StoreData(Service& service, int32_t max_elements) {
+  Stored stored(service, max_elements);
+  AddAll(stored);
+  return {.json = stored.Take(), .notes = stored.TakeNotes()};
+}
+
+Result<std::string> StoredPage(const StoredData& data, const std::string& title) {
   const std::string_view script = PageFileOf("/app.js");
   const std::string_view style = PageFileOf("/app.css");
   if (script.empty()) {
@@ -196,7 +230,7 @@ Result<std::string> StoredPage(Service& service, const std::string& title) {
       "</style>\n</head>\n<body>\n<div id=\"app\"></div>\n"
       "<noscript>This page needs JavaScript.</noscript>\n"
       "<script type=\"application/json\" id=\"rocescope-data\">";
-  page += AllThatIsKnown(service);
+  page += data.json;
   page += "</script>\n<script type=\"module\">";
   page += script;
   page += "</script>\n</body>\n</html>\n";

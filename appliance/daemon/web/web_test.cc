@@ -8,6 +8,7 @@
 
 #include "appliance/daemon/service/service_fixture.h"
 #include "appliance/daemon/web/json_api.h"
+#include "appliance/daemon/web/stored_page.h"
 #include "rocescope/v1/service.pb.h"
 
 namespace rocescope {
@@ -44,11 +45,11 @@ class WebTest : public ServiceTest {
 TEST_F(WebTest, EveryCallAnswers) {
   OpenDaemon(kFabric);
   Publish(TwoJobs());
-  for (const char* path :
-       {"health", "sources", "jobs", "jobs/4711", "topology", "links",
-        "paths?source=host0&destination=host1", "hotspots?page_size=3", "node-switches", "findings",
-        "anomalies", "service-levels", "dependencies?question=QUESTION_NEEDS&element=nccl-1",
-        "dependencies?question=QUESTION_BLAST_RADIUS&element=spine0"}) {
+  for (const char* path : {"health", "sources", "jobs", "jobs/4711", "topology", "links",
+                           "paths?source=host0&destination=host1", "hotspots?page_size=3",
+                           "node-switches", "findings", "anomalies", "service-levels", "problems",
+                           "dependencies?question=QUESTION_NEEDS&element=nccl-1",
+                           "dependencies?question=QUESTION_BLAST_RADIUS&element=spine0"}) {
     EXPECT_TRUE(Json(std::string("/api/v1/") + path).is_object()) << path;
   }
 }
@@ -58,17 +59,18 @@ TEST_F(WebTest, PlacementAcceptsHostLists) {
   Publish(TwoJobs());
   const auto ranked = Json(
       "/api/v1/"
-      "recommended-nodes?nodes=1&allow_missing_telemetry=true&candidates=host[1-3]&exclude=host1,"
-      "host3");
-  EXPECT_EQ(ranked["chosen"], nlohmann::json({"host2"}));
-  EXPECT_EQ(ranked["nodes"].size(), 1u);
-  EXPECT_EQ(ReasonOf("/api/v1/recommended-nodes?nodes=1&candidates=host7", 404), "UNKNOWN_NODE");
-  EXPECT_EQ(ReasonOf("/api/v1/recommended-nodes?nodes=1", 503), "NO_DATA_YET");
+      "recommended-nodes?node_count=1&allow_missing_telemetry=true&candidate_nodes=host[1-3]"
+      "&excluded_nodes=host1,host3");
+  EXPECT_EQ(ranked["chosen_nodes"], nlohmann::json({"host2"}));
+  EXPECT_EQ(ranked["candidates"].size(), 1u);
+  EXPECT_EQ(ReasonOf("/api/v1/recommended-nodes?node_count=1&candidate_nodes=host7", 404),
+            "UNKNOWN_NODE");
+  EXPECT_EQ(ReasonOf("/api/v1/recommended-nodes?node_count=1", 503), "NO_DATA_YET");
   EXPECT_EQ(ReasonOf("/api/v1/recommended-nodes", 400), "BAD_REQUEST");
-  EXPECT_EQ(Json("/api/v1/registered-jobs?ended=true")["jobs"].size(), 0u);
-  EXPECT_THAT(MessageOf("/api/v1/registered-jobs?ended=1", 400),
-              HasSubstr("ended: expected true or false, found \"1\""));
-  EXPECT_EQ(ReasonOf("/api/v1/registered-jobs?id=7", 404), "UNKNOWN_JOB");
+  EXPECT_EQ(Json("/api/v1/registered-jobs?show_ended=true")["registered_jobs"].size(), 0u);
+  EXPECT_THAT(MessageOf("/api/v1/registered-jobs?show_ended=1", 400),
+              HasSubstr("show_ended: expected true or false, found \"1\""));
+  EXPECT_EQ(ReasonOf("/api/v1/registered-jobs/7", 404), "UNKNOWN_JOB");
 }
 
 // Each path with each parameter of the document is answered, or refused for another reason than an
@@ -78,13 +80,18 @@ TEST_F(WebTest, TheOpenApiDocumentHasEveryPathAndParameter) {
   Publish(TwoJobs());
   const auto document = Json("/api/v1/openapi.json");
   EXPECT_EQ(document["openapi"], "3.1.0");
+  v1::RegisterJobRequest job;
+  job.set_scheduler_job_id(7);
+  job.add_nodes()->set_node("host0");
+  v1::RegisterJobResponse registered;
+  ASSERT_TRUE(service_->RegisterJob(job, registered));
   std::vector<std::string> paths;
   for (const auto& [path, item] : document["paths"].items()) {
     paths.push_back(path);
     if (path == "/api/v1/events") continue;  // does not end
     std::string target = path;
     if (const size_t brace = path.find('{'); brace != std::string::npos) {
-      target = path.substr(0, brace) + "nccl-1";
+      target = path.substr(0, brace) + (path.ends_with("{job_id}") ? "nccl-1" : "7");
     }
     EXPECT_NE(Get(target).status, 404u) << target;
     for (const auto& parameter : item["get"].value("parameters", nlohmann::json::array())) {
@@ -101,8 +108,8 @@ TEST_F(WebTest, HistoryAcceptsTimeRanges) {
   OpenDaemon(kFabric);
   for (const char* path :
        {"events?start_time=2023-11-14T22:13:20Z&end_time=2027-01-15T08:00:00Z&kind=KIND_GAP",
-        "links?port=leaf0:Ethernet1&step=60s&max_points=9", "jobs?job=4711"}) {
-    EXPECT_EQ(ReasonOf(std::string("/api/v1/history/") + path, 412), "NO_HISTORY") << path;
+        "links?port=leaf0:Ethernet1&step=60s&max_points=9", "jobs?job_id=4711"}) {
+    EXPECT_EQ(ReasonOf(std::string("/api/v1/history/") + path, 400), "NO_HISTORY") << path;
   }
   EXPECT_THAT(MessageOf("/api/v1/history/events?start_time=yesterday", 400),
               HasSubstr("start_time: expected a time such as 2026-01-31T12:00:00Z"));
@@ -133,7 +140,7 @@ TEST_F(WebTest, ErrorsFollowTheApiGuideOfGoogle) {
   const auto violation =
       ErrorOf("/api/v1/jobs?page_size=-3", 400)["details"][1]["field_violations"][0];
   EXPECT_EQ(violation["field"], "page_size");
-  EXPECT_EQ(violation["description"], "expected a whole number, found \"-3\"");
+  EXPECT_EQ(violation["description"], "expected 0 or more, found -3");
   EXPECT_EQ(ReasonOf("/api/v1/jobs?page_token=x", 400), "BAD_REQUEST");
   EXPECT_EQ(ReasonOf("/api/v1/dependencies", 400), "BAD_REQUEST");
   EXPECT_EQ(ReasonOf("/api/v1/%zz", 400), "BAD_REQUEST");
@@ -165,6 +172,29 @@ TEST_F(WebTest, SixtyFourBitNumbersAreStringsAndAllFieldsArePrinted) {
   EXPECT_EQ(jobs["snapshot"]["version"], "1");
   EXPECT_EQ(jobs["jobs"][0]["bytes"], "0");
   EXPECT_EQ(jobs["next_page_token"], "");
+}
+
+TEST_F(WebTest, AStoredListIsTruncatedWithANoteAndItsFullLength) {
+  OpenDaemon(kFabric);
+  Snapshot snapshot;
+  Attribution attribution;
+  for (int i = 0; i < 2500; ++i) attribution.jobs.emplace_back().job.id = "j" + std::to_string(i);
+  snapshot.attribution = std::make_shared<const Attribution>(std::move(attribution));
+  Publish(std::move(snapshot));
+  const auto stored_jobs = [](const StoredData& data) {
+    return nlohmann::json::parse(data.json)["/api/v1/jobs"];
+  };
+  // The second page is cut.
+  const StoredData part = StoreData(*service_, 1500);
+  EXPECT_EQ(stored_jobs(part)["jobs"].size(), 1500u);
+  EXPECT_EQ(stored_jobs(part)["jobs"][1499]["job_id"], "j1499");
+  EXPECT_EQ(stored_jobs(part)["total_size"], 2500);
+  EXPECT_EQ(stored_jobs(part)["next_page_token"], "");
+  EXPECT_THAT(part.notes, testing::ElementsAre(
+                              "/api/v1/jobs: the page contains the first 1,500 of 2,500 elements"));
+  const StoredData whole = StoreData(*service_, 2500);
+  EXPECT_EQ(stored_jobs(whole)["jobs"].size(), 2500u);
+  EXPECT_THAT(whole.notes, testing::IsEmpty());
 }
 
 TEST_F(WebTest, PageAllowsNoExternalContent) {

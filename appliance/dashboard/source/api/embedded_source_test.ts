@@ -9,8 +9,8 @@ const flow = (source_nic: string, destination_nic: string) => ({
 const stored = {
   "/api/v1/topology": leafSpine({ hosts: 4, hostsPerLeaf: 2, spines: 2 }),
   "/api/v1/hotspots": { hotspots: [] },
-  "/api/v1/hotspots?job=a%20(b)": { hotspots: ["b"] },
-  "/api/v1/paths?job=train": { paths: [flow("host0:mlx5_0", "host2:mlx5_0"), flow("host2:mlx5_0", "host0:mlx5_0")] },
+  "/api/v1/hotspots?job_id=a%20(b)": { hotspots: ["b"] },
+  "/api/v1/paths?job_id=train": { paths: [flow("host0:mlx5_0", "host2:mlx5_0"), flow("host2:mlx5_0", "host0:mlx5_0")] },
 };
 const source = new EmbeddedSource(stored);
 
@@ -20,14 +20,14 @@ it("answers from the page regardless of paging", async () => {
 
 it("accepts both encodings of a job id", async () => {
   for (const job of ["a%20(b)", "a+%28b%29"]) {
-    const answer = await source.get(`/api/v1/hotspots?job=${job}&page_size=8`);
+    const answer = await source.get(`/api/v1/hotspots?job_id=${job}&page_size=8`);
     expect(answer).toEqual({ kind: "answer", value: { hotspots: ["b"] } });
   }
 });
 
 it("reports missing data as not stored", async () => {
   expect(await source.get("/api/v1/anomalies")).toMatchObject({ kind: "not_stored" });
-  expect(await source.get("/api/v1/hotspots?job=other")).toMatchObject({ kind: "not_stored" });
+  expect(await source.get("/api/v1/hotspots?job_id=other")).toMatchObject({ kind: "not_stored" });
 });
 
 it("selects the paths between two ends from all jobs", async () => {

@@ -15,7 +15,7 @@ function resolveEnd(stored: Record<string, unknown>, name: string, job: string):
   const topology = stored["/api/v1/topology"] as Topology | undefined;
   const gpu = /^(.+):gpu:(\d+)$/.exec(name);
   const node = topology?.nodes.find((candidate) => candidate.name === gpu?.[1]);
-  const nic = node?.gpus.find((candidate) => candidate.number === Number(gpu?.[2]))?.nic;
+  const nic = node?.gpus.find((candidate) => candidate.index === Number(gpu?.[2]))?.nic;
   if (nic) end.nics.add(`${node?.name}:${nic}`);
   if (job && /^\d+$/.test(name)) {
     const answer = stored[`/api/v1/jobs/${encodeURIComponent(job)}`] as GetJobResponse | undefined;
@@ -28,7 +28,7 @@ function resolveEnd(stored: Record<string, unknown>, name: string, job: string):
 function allStored(stored: Record<string, unknown>, job: string): FlowPath[] {
   const whole = stored[kPaths] as FindPathsResponse | undefined;
   if (whole && !job) return whole.paths;
-  const wanted = job ? `${kPaths}?job=${encodeURIComponent(job)}` : `${kPaths}?job=`;
+  const wanted = job ? `${kPaths}?job_id=${encodeURIComponent(job)}` : `${kPaths}?job_id=`;
   return Object.entries(stored)
     .filter(([path]) => (job ? path === wanted : path.startsWith(wanted)))
     .flatMap(([, value]) => (value as FindPathsResponse).paths);
@@ -41,7 +41,7 @@ export function findStoredPaths(
 ): FindPathsResponse | undefined {
   if (!path.startsWith(`${kPaths}?`)) return undefined;
   const query = new URLSearchParams(path.slice(kPaths.length + 1));
-  const job = query.get("job") ?? "";
+  const job = query.get("job_id") ?? "";
   const [source, destination] = [query.get("source"), query.get("destination")];
   const all = allStored(stored, job);
   if (!source || !destination || all.length === 0) return undefined;

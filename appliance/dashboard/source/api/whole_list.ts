@@ -6,7 +6,7 @@ import type { Answer, DataSource } from "./data_source";
 // The lists that are requested whole, with the field that contains their elements.
 const kListFields: Record<string, string> = {
   "/api/v1/sources": "sources",
-  "/api/v1/links": "loads",
+  "/api/v1/links": "link_loads",
   "/api/v1/findings": "findings",
   "/api/v1/anomalies": "anomalies",
   "/api/v1/jobs": "jobs",

@@ -17,17 +17,17 @@ function sourceOf(respond: (query: URLSearchParams, path: string) => Answer) {
 }
 const page = (value: unknown): Answer => ({ kind: "answer", value });
 const kForgotten: Answer = {
-  kind: "refused", status: 410, error: { reason: "PAGE_FORGOTTEN", message: "start again" },
+  kind: "refused", status: 400, error: { reason: "PAGE_FORGOTTEN", message: "start again" },
 };
 
 it("follows next_page_token and keeps the fields of the first page", async () => {
   const { source, paths } = sourceOf((query) =>
     query.has("page_token")
-      ? page({ loads: [{ port: "b" }], total_size: 2, next_page_token: "" })
-      : page({ loads: [{ port: "a" }], total_size: 2, next_page_token: "t=1&2", start_time: "2026-01-31T12:00:00Z" }),
+      ? page({ link_loads: [{ port: "b" }], total_size: 2, next_page_token: "" })
+      : page({ link_loads: [{ port: "a" }], total_size: 2, next_page_token: "t=1&2", start_time: "2026-01-31T12:00:00Z" }),
   );
   expect(await getWhole(source, "/api/v1/links")).toEqual(
-    page({ loads: [{ port: "a" }, { port: "b" }], total_size: 2, next_page_token: "", start_time: "2026-01-31T12:00:00Z" }),
+    page({ link_loads: [{ port: "a" }, { port: "b" }], total_size: 2, next_page_token: "", start_time: "2026-01-31T12:00:00Z" }),
   );
   expect(paths).toEqual(["/api/v1/links?page_size=1000", "/api/v1/links?page_size=1000&page_token=t%3D1%262"]);
 });

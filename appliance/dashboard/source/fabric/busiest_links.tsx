@@ -2,7 +2,7 @@
 // The link metrics as a table, an accessible alternative to the map, and the load of the busiest
 // links since the page was opened.
 import type { LinkLoad } from "../api/messages";
-import { bitRate, bytes, count, duration, percent, toNanoseconds } from "../format/quantities";
+import { bitRate, bytes, count, duration, percent, toNanoseconds, toNumber } from "../format/quantities";
 import { enumWords } from "../format/words";
 import { Place } from "../parts/names";
 import { Plot, type Series } from "../parts/plot";
@@ -27,13 +27,13 @@ function columnsOf(fabric: Fabric): Column<LinkLoad>[] {
   return [
     { title: "sending port", cell: (load) => <Place name={load.port} />, sort: (load) => load.port },
     { title: "to", cell: (load) => otherEnd(fabric, load.port) ?? "–" },
-    { title: "utilisation", numeric: true, cell: (load) => (load.utilization < 0 ? "–" : percent(load.utilization)), sort: (load) => load.utilization },
+    { title: "utilisation", numeric: true, cell: (load) => (load.utilization === undefined ? "–" : percent(load.utilization)), sort: (load) => load.utilization ?? -1 },
     { title: "rate", numeric: true, cell: (load) => { const r = rate(load); return r === undefined ? "–" : bitRate(r); }, sort: (load) => rate(load) ?? -1 },
-    { title: "CE marks", numeric: true, cell: (load) => count(load.ce_marked), sort: (load) => Number(load.ce_marked) },
-    { title: "dropped", numeric: true, cell: (load) => count(load.dropped), sort: (load) => Number(load.dropped) },
+    { title: "CE marks", numeric: true, cell: (load) => count(load.ce_marked_packets), sort: (load) => Number(load.ce_marked_packets) },
+    { title: "dropped", numeric: true, cell: (load) => count(load.dropped_packets), sort: (load) => Number(load.dropped_packets) },
     { title: "paused", numeric: true, cell: (load) => duration(load.paused_duration), sort: (load) => toNanoseconds(load.paused_duration) },
-    { title: "peak queue", numeric: true, cell: (load) => (load.peak_bytes === "0" ? "–" : bytes(load.peak_bytes)), sort: (load) => Number(load.peak_bytes) },
-    { title: "errors", numeric: true, cell: (load) => count(load.errors), sort: (load) => Number(load.errors) },
+    { title: "peak queue", numeric: true, cell: (load) => (load.peak_queue_bytes === undefined ? "–" : bytes(load.peak_queue_bytes)), sort: (load) => toNumber(load.peak_queue_bytes) },
+    { title: "errors", numeric: true, cell: (load) => count(load.error_frames), sort: (load) => Number(load.error_frames) },
     { title: "source", cell: (load) => enumWords(load.source) || "–" },
   ];
 }

@@ -30,8 +30,8 @@ export function Dependents({ element }: { element: string }) {
             {dependency?.elements.length === 0 && <p>No known dependents.</p>}
             {coverage && (
               <p class="muted">
-                Paths are known for {count(coverage.known)} of {count(coverage.flows)} flows, and partly for{" "}
-                {count(coverage.partly)}. {count(coverage.unclaimed)} flows belong to no known job.
+                Paths are known for {count(coverage.known_flow_count)} of {count(coverage.flow_count)} flows, and partly for{" "}
+                {count(coverage.partly_known_flow_count)}. {count(coverage.unclaimed_flow_count)} flows belong to no known job.
               </p>
             )}
           </>

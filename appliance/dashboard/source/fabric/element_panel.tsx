@@ -20,17 +20,17 @@ interface Props {
 type Figure = [string, (fabric: Fabric, load: LinkLoad, windowNs: number) => ComponentChildren];
 
 const kFigures: Figure[] = [
-  ["utilisation", (_, load) => (load.utilization < 0 ? "unknown" : percent(load.utilization))],
+  ["utilisation", (_, load) => (load.utilization === undefined ? "unknown" : percent(load.utilization))],
   ["rate", (fabric, load) => {
     const rate = bitsPerSecond(fabric, load);
     return rate === undefined ? "unknown" : bitRate(rate);
   }],
   ["source", (_, load) => enumWords(load.source) || "–"],
-  ["CE marks", (_, load) => count(load.ce_marked)],
-  ["dropped", (_, load) => count(load.dropped)],
+  ["CE marks", (_, load) => count(load.ce_marked_packets)],
+  ["dropped", (_, load) => count(load.dropped_packets)],
   ["paused", (_, load) => duration(load.paused_duration)],
-  ["peak queue", (_, load) => (load.peak_bytes === "0" ? "not reported" : bytes(load.peak_bytes))],
-  ["errors", (_, load) => count(load.errors)],
+  ["peak queue", (_, load) => (load.peak_queue_bytes === undefined ? "not reported" : bytes(load.peak_queue_bytes))],
+  ["errors", (_, load) => count(load.error_frames)],
 ];
 
 function LinkNumbers({ fabric, loads, link }: { fabric: Fabric; loads: Loads; link: number }) {
@@ -76,7 +76,7 @@ function NodeNumbers({ fabric, loads, node }: { fabric: Fabric; loads: Loads; no
   rows.sort((a, b) => Math.max(b.out, b.into) - Math.max(a.out, a.into));
   const facts = [
     node.tier,
-    node.pod >= 0 ? `pod ${node.pod}` : "",
+    node.pod !== undefined ? `pod ${node.pod}` : "",
     `${node.links.length} links`,
     node.gpus.length > 0 ? `${node.gpus.length} GPUs` : "",
   ];

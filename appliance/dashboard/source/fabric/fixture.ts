@@ -14,7 +14,7 @@ export function leafSpine({ hosts, hostsPerLeaf, spines, nics = 1 }: Shape): Top
   const bits_per_second = "100000000000";
   const leaves = Math.ceil(hosts / hostsPerLeaf);
   const add = (name: string, tier: TopologyNodeTier) =>
-    topology.nodes.push({ name, tier, pod: -1, nics: [], gpus: [] });
+    topology.nodes.push({ name, tier, nics: [], gpus: [] });
   for (let i = 0; i < spines; ++i) add(`spine${i}`, "TIER_SPINE");
   for (let i = 0; i < leaves; ++i) add(`leaf${i}`, "TIER_LEAF");
   for (let i = 0; i < hosts; ++i) {
@@ -22,7 +22,7 @@ export function leafSpine({ hosts, hostsPerLeaf, spines, nics = 1 }: Shape): Top
     const host = topology.nodes.at(-1);
     for (let n = 0; n < nics; ++n) {
       host?.nics.push({ device: `mlx5_${n}`, rail: n, addresses: [`10.${n}.0.${i}`] });
-      host?.gpus.push({ number: n, rail: n, nic: `mlx5_${n}` });
+      host?.gpus.push({ index: n, rail: n, nic: `mlx5_${n}` });
       const b = `leaf${Math.floor(i / hostsPerLeaf)}:Ethernet${i * nics + n}`;
       topology.links.push({ a: `host${i}:mlx5_${n}`, b, bits_per_second });
     }
@@ -35,9 +35,9 @@ export function leafSpine({ hosts, hostsPerLeaf, spines, nics = 1 }: Shape): Top
   return topology;
 }
 
-export function load(port: string, utilization: number, changes: Partial<LinkLoad> = {}): LinkLoad {
+export function load(port: string, utilization: number | undefined, changes: Partial<LinkLoad> = {}): LinkLoad {
   return {
-    port, utilization, source: "SOURCE_COUNTERS", bytes: "0", ce_marked: "0", dropped: "0",
-    peak_bytes: "0", errors: "0", ...changes,
+    port, utilization, source: "SOURCE_COUNTERS", bytes: "0", ce_marked_packets: "0", dropped_packets: "0",
+    error_frames: "0", ...changes,
   };
 }

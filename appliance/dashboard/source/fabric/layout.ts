@@ -201,7 +201,7 @@ export function layOut(fabric: Fabric, options: LayoutOptions): Layout {
   const tiers = [...byTier.keys()].sort((a, b) => orderOfTier(a) - orderOfTier(b));
   const nodeOf = (index: number) => fabric.nodes[index] as FabricNode;
   for (const nodes of byTier.values()) {
-    nodes.sort((a, b) => nodeOf(a).pod - nodeOf(b).pod || naturally(nodeOf(a).name, nodeOf(b).name));
+    nodes.sort((a, b) => (nodeOf(a).pod ?? -1) - (nodeOf(b).pod ?? -1) || naturally(nodeOf(a).name, nodeOf(b).name));
   }
 
   const hosts = byTier.get("host") ?? [];

@@ -13,7 +13,7 @@ export interface Loads {
 export function indexLoads(answer: ListLinkLoadsResponse | undefined): Loads {
   return {
     windowNs: nsBetween(answer?.start_time, answer?.end_time),
-    byPort: new Map(answer?.loads.map((load) => [load.port, load])),
+    byPort: new Map(answer?.link_loads.map((load) => [load.port, load])),
   };
 }
 
@@ -43,7 +43,7 @@ export function colour(fabric: Fabric, loads: Loads, metric: Metric): Colouring 
 export function bitsPerSecond(fabric: Fabric, load: LinkLoad): number | undefined {
   const direction = fabric.byPort.get(load.port);
   const speed = direction && fabric.links[direction.link]?.bitsPerSecond;
-  return speed === undefined || load.utilization < 0 ? undefined : load.utilization * speed;
+  return speed === undefined || load.utilization === undefined ? undefined : load.utilization * speed;
 }
 
 // Directions in descending order of their values, without those that have no value.

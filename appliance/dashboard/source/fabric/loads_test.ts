@@ -11,7 +11,7 @@ import { linksOfPaths } from "./path_links";
 const fabric = buildFabric(leafSpine({ hosts: 2, hostsPerLeaf: 1, spines: 2 }));
 const loads = indexLoads({
   start_time: "2026-01-31T12:00:00Z", end_time: "2026-01-31T12:00:01Z", total_size: 3, next_page_token: "",
-  loads: [load("leaf0:up0", 0.2), load("spine0:down0", 0.95), load("leaf0:up1", -1, { paused_duration: "0.030s" })],
+  link_loads: [load("leaf0:up0", 0.2), load("spine0:down0", 0.95), load("leaf0:up1", undefined, { paused_duration: "0.030s" })],
 });
 const linkOf = (port: string) => fabric.byPort.get(port)?.link as number;
 
@@ -43,7 +43,7 @@ it("lists the busiest first without unknown loads", () => {
 
 const kEndNs = 1_769_860_800_000_000_050n; // end of the hotspot
 const finding = { kind: "gray_loss", place: "leaf0:up1-spine1:down0", direction: "leaf0:up1" } as Finding;
-const hotspot = { port: "leaf0:up1", cause: "CAUSE_INCAST", end_time: "2026-01-31T12:00:00.000000050Z", lost: [] } as unknown as Hotspot;
+const hotspot = { port: "leaf0:up1", cause: "CAUSE_INCAST", end_time: "2026-01-31T12:00:00.000000050Z", lost_times: [] } as unknown as Hotspot;
 
 it("marks a place once, preferring a fault to a hotspot", () => {
   const marks = collectMarks(fabric, [finding], [hotspot], 0n, true);

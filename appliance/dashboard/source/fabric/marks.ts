@@ -12,7 +12,7 @@ const kMaxHotspots = 12; // if many queues are congested, those that delay jobs 
 const kMaxFaults = 100;
 
 function mostLost(hotspot: Hotspot): number {
-  return Math.max(0, ...hotspot.lost.map((job) => toNanoseconds(job.lost_duration)));
+  return Math.max(0, ...hotspot.lost_times.map((job) => toNanoseconds(job.lost_duration)));
 }
 
 // Hotspots that ended before `sinceNs` are ignored; 0: none is ignored.

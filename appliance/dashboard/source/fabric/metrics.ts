@@ -23,14 +23,14 @@ export const kMetrics: Metric[] = [
   {
     name: "load",
     title: "Load",
-    value: (load) => (load.utilization < 0 ? undefined : load.utilization),
+    value: (load) => load.utilization,
     bounds: fixed([0.1, 0.25, 0.5, 0.75, 0.9]),
     text: (value) => percent(value),
   },
   {
     name: "marks",
     title: "CE marks",
-    value: (load) => Number(load.ce_marked),
+    value: (load) => Number(load.ce_marked_packets),
     bounds: relative,
     text: (value) => count(value),
   },
@@ -44,7 +44,7 @@ export const kMetrics: Metric[] = [
   {
     name: "queue",
     title: "Queue",
-    value: (load) => Number(load.peak_bytes) || undefined,
+    value: (load) => load.peak_queue_bytes === undefined ? undefined : Number(load.peak_queue_bytes),
     bounds: relative,
     text: (value) => bytes(value),
   },

@@ -7,7 +7,7 @@ export interface FabricNode {
   index: number;
   name: string;
   tier: string; // "leaf"
-  pod: number;
+  pod?: number;
   nics: TopologyNic[];
   gpus: TopologyGpu[];
   links: number[];

@@ -25,7 +25,7 @@ function size(fabric: Fabric): string {
 }
 
 export function Overview({ fabric, loads, marks, windowText }: Props) {
-  const known = [...loads.byPort.values()].filter((load) => load.utilization >= 0).length;
+  const known = [...loads.byPort.values()].filter((load) => load.utilization !== undefined).length;
   return (
     <div>
       <h2>{fabric.name || "Fabric"}</h2>

@@ -25,7 +25,7 @@ export function endsOfHost(fabric: Fabric, node: number): string[] {
   const host = fabric.nodes[node];
   if (!host) return [];
   return [
-    ...host.gpus.map((gpu) => `${host.name}:gpu:${gpu.number}`),
+    ...host.gpus.map((gpu) => `${host.name}:gpu:${gpu.index}`),
     ...host.nics.map((nic) => `${host.name}:${nic.device}`),
   ];
 }

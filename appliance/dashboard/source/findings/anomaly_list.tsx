@@ -19,19 +19,19 @@ function metricsOf(anomaly: Anomaly): string {
 function anomalyColumns(reference: Reference): Column<Anomaly>[] {
   return [
     { title: "kind", cell: (anomaly) => enumWords(anomaly.kind), sort: (anomaly) => anomaly.kind },
-    { title: "place", cell: (anomaly) => <><Place name={anomaly.place} />{anomaly.priority >= 0 && ` priority ${anomaly.priority}`}</>, sort: (anomaly) => anomaly.place },
+    { title: "place", cell: (anomaly) => <><Place name={anomaly.place} />{anomaly.priority !== undefined && ` priority ${anomaly.priority}`}</>, sort: (anomaly) => anomaly.place },
     { title: "since", cell: (anomaly) => <Moment time={anomaly.start_time} reference={reference} />, sort: (anomaly) => sortKey(anomaly.start_time) },
     { title: "for", numeric: true, cell: (anomaly) => duration(nsBetween(anomaly.start_time, anomaly.end_time)) },
     { title: "score", numeric: true, cell: (anomaly) => <Share value={anomaly.score} />, sort: (anomaly) => anomaly.score },
     { title: "largest deviations", cell: metricsOf },
-    { title: "peers", numeric: true, cell: (anomaly) => (anomaly.peers === 0 ? "none" : count(anomaly.peers)) },
+    { title: "peers", numeric: true, cell: (anomaly) => (anomaly.peer_count === 0 ? "none" : count(anomaly.peer_count)) },
   ];
 }
 
 function phaseSentence(change: PhaseChange, reference: Reference) {
   return (
     <li key={`${change.role} ${change.start_time}`}>
-      <Moment time={change.start_time} reference={reference} />: {change.entities} of {change.total_entities}{" "}
+      <Moment time={change.start_time} reference={reference} />: {change.changed_entity_count} of {change.total_entity_count}{" "}
       {words(change.role)} changed their behaviour together for{" "}
       {duration(nsBetween(change.start_time, change.end_time))}: a workload change, not an anomaly.
     </li>
@@ -44,8 +44,8 @@ export function AnomalyList({ answer, reference }: { answer: ListAnomaliesRespon
   return (
     <>
       <p class="muted">
-        {count(statistics.evaluated)} windows of ports, NICs, GPUs and hosts were evaluated;{" "}
-        {count(statistics.not_evaluated)} could not be evaluated because they have no history.
+        {count(statistics.evaluated_count)} windows of ports, NICs, GPUs and hosts were evaluated;{" "}
+        {count(statistics.unevaluated_count)} could not be evaluated because they have no history.
       </p>
       {anomalies.length === 0
         ? <p>No anomalies found.</p>

@@ -28,7 +28,7 @@ function Names({ items }: { items: ComponentChildren[] }) {
 }
 
 export function Chain({ finding }: { finding: Finding }) {
-  const { culprits, symptoms, affected_jobs, loop_ports, reach } = finding;
+  const { culprits, symptoms, affected_job_ids, loop_ports, reach } = finding;
   return (
     <ol class="chain" aria-label="From cause to impact">
       {culprits.length > 0 && (
@@ -37,8 +37,8 @@ export function Chain({ finding }: { finding: Finding }) {
             <>
               {culprit.source} → {culprit.destination} QP {culprit.destination_qpn}
               {culprit.share > 0 && `, ${percent(culprit.share)}`}
-              {culprit.job && <> of <JobLink id={culprit.job} /></>}
-              {culprit.rank >= 0 && ` rank ${culprit.rank}`}
+              {culprit.job_id && <> of <JobLink id={culprit.job_id} /></>}
+              {culprit.rank !== undefined && ` rank ${culprit.rank}`}
             </>
           ))} />
         </Step>
@@ -56,13 +56,13 @@ export function Chain({ finding }: { finding: Finding }) {
         </Step>
       )}
       <Step title="affected jobs">
-        {affected_jobs.length === 0 ? <p class="muted">no known job</p> : (
-          <Names items={affected_jobs.map((job) => <JobLink id={job} />)} />
+        {affected_job_ids.length === 0 ? <p class="muted">no known job</p> : (
+          <Names items={affected_job_ids.map((job) => <JobLink id={job} />)} />
         )}
         {reach && (
           <p class="muted">
-            in use by {plural(reach.jobs, "job")}, {plural(reach.ranks, "rank")}, {plural(reach.gpus, "GPU")},{" "}
-            {plural(reach.hosts, "host")}
+            in use by {plural(reach.job_count, "job")}, {plural(reach.rank_count, "rank")}, {plural(reach.gpu_count, "GPU")},{" "}
+            {plural(reach.host_count, "host")}
           </p>
         )}
       </Step>

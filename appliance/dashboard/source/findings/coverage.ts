@@ -24,19 +24,19 @@ export function nothingFound(coverage: DiagnosisCoverage | undefined): NoFinding
     };
   }
   const reasons = [
-    missingCounters(coverage.switches, coverage.total_switches, "switches"),
-    missingCounters(coverage.nics, coverage.total_nics, "NICs"),
-    missingCounters(coverage.gpus, coverage.total_gpus, "GPUs"),
+    missingCounters(coverage.reporting_switch_count, coverage.total_switch_count, "switches"),
+    missingCounters(coverage.reporting_nic_count, coverage.total_nic_count, "NICs"),
+    missingCounters(coverage.reporting_gpu_count, coverage.total_gpu_count, "GPUs"),
   ].filter(Boolean);
   const obstacle = obstacleText(coverage.obstacle);
   if (obstacle) {
     return { title: obstacle, conclusive: false, reasons };
   }
-  if (coverage.windows === "0" && coverage.flows === "0") {
+  if (coverage.window_count === "0" && coverage.flow_count === "0") {
     return { title: "There is no telemetry to diagnose faults with.", conclusive: false, reasons };
   }
-  if (coverage.records_dropped) {
-    return { title: `No faults found, but ${coverage.records_dropped}.`, conclusive: false, reasons };
+  if (coverage.dropped_records_note) {
+    return { title: `No faults found, but ${coverage.dropped_records_note}.`, conclusive: false, reasons };
   }
   const undetectable = coverage.undetectable_kinds.length;
   if (undetectable > 0) {

@@ -19,18 +19,18 @@ export function CoveragePanel({ coverage }: { coverage: DiagnosisCoverage }) {
     <section aria-labelledby="coverage-title" class="coverage">
       <h2 id="coverage-title">Telemetry coverage</h2>
       {obstacle && <Notice kind="caution" title={obstacle} />}
-      {coverage.records_dropped && <Notice kind="caution" title={`Incomplete data: ${coverage.records_dropped}.`} />}
+      {coverage.dropped_records_note && <Notice kind="caution" title={`Incomplete data: ${coverage.dropped_records_note}.`} />}
       <dl class="facts">
-        <div><dt>analysis windows with counters</dt><dd>{count(coverage.windows)} × {duration(coverage.window_duration)}</dd></div>
-        <div><dt>flows with analysed paths</dt><dd>{count(coverage.flows)}</dd></div>
-        <div><dt>switches that reported counters</dt><dd><OutOf part={coverage.switches} total={coverage.total_switches} /></dd></div>
-        <div><dt>NICs</dt><dd><OutOf part={coverage.nics} total={coverage.total_nics} /></dd></div>
-        <div><dt>GPUs</dt><dd><OutOf part={coverage.gpus} total={coverage.total_gpus} /></dd></div>
+        <div><dt>analysis windows with counters</dt><dd>{count(coverage.window_count)} × {duration(coverage.window_duration)}</dd></div>
+        <div><dt>flows with analysed paths</dt><dd>{count(coverage.flow_count)}</dd></div>
+        <div><dt>switches that reported counters</dt><dd><OutOf part={coverage.reporting_switch_count} total={coverage.total_switch_count} /></dd></div>
+        <div><dt>NICs</dt><dd><OutOf part={coverage.reporting_nic_count} total={coverage.total_nic_count} /></dd></div>
+        <div><dt>GPUs</dt><dd><OutOf part={coverage.reporting_gpu_count} total={coverage.total_gpu_count} /></dd></div>
         <div>
           <dt>counter polling interval</dt>
           <dd>{coverage.polling_interval ? duration(coverage.polling_interval) : "unknown"}</dd>
         </div>
-        <div><dt>addresses that are in the topology</dt><dd><OutOf part={coverage.addresses_known} total={coverage.addresses} /></dd></div>
+        <div><dt>addresses that are in the topology</dt><dd><OutOf part={coverage.known_address_count} total={coverage.address_count} /></dd></div>
       </dl>
       <h3>Not detectable with this telemetry</h3>
       {coverage.undetectable_kinds.length === 0 ? (
@@ -42,7 +42,7 @@ export function CoveragePanel({ coverage }: { coverage: DiagnosisCoverage }) {
         <>
           <h3>Nodes without counters while others reported</h3>
           <p>
-            {silences.map((silence) => `${silence.node} (${silence.windows} windows)`).join(", ")}
+            {silences.map((silence) => `${silence.node} (${silence.window_count} windows)`).join(", ")}
             {coverage.silences.length > kSilencesShown && ` and ${coverage.silences.length - kSilencesShown} more`}
           </p>
         </>

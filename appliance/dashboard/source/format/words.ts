@@ -47,7 +47,7 @@ export function causeText(cause: HotspotCause): string {
 const kHotspotSources: Partial<Record<HotspotSource, string>> = {
   SOURCE_COUNTERS: "switch counters",
   SOURCE_INT: "in-band network telemetry (INT)",
-  SOURCE_MARKS: "CE marks of flows at this port",
+  SOURCE_CE_MARKS: "CE marks of flows at this port",
   SOURCE_INFERRED: "inferred from flow paths and rates",
 };
 

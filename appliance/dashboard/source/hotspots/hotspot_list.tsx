@@ -9,14 +9,14 @@ import { Table, type Column } from "../parts/table";
 
 const kCulpritColumns: Column<Culprit>[] = [
   { title: "causing flow", cell: (flow) => `${flow.source} → ${flow.destination} QP ${flow.destination_qpn}` },
-  { title: "job", cell: (flow) => (flow.job ? <JobLink id={flow.job} /> : "unknown") },
-  { title: "rank", numeric: true, cell: (flow) => (flow.rank < 0 ? "–" : flow.rank), sort: (flow) => flow.rank },
+  { title: "job", cell: (flow) => (flow.job_id ? <JobLink id={flow.job_id} /> : "unknown") },
+  { title: "rank", numeric: true, cell: (flow) => flow.rank ?? "–", sort: (flow) => flow.rank ?? -1 },
   { title: "bytes through the queue", numeric: true, cell: (flow) => bytes(flow.bytes), sort: (flow) => Number(flow.bytes) },
   { title: "share", numeric: true, cell: (flow) => <Share value={flow.share} />, sort: (flow) => flow.share },
 ];
 
 const kAffectedColumns: Column<LostTime>[] = [
-  { title: "affected job", cell: (lost) => <JobLink id={lost.job} /> },
+  { title: "affected job", cell: (lost) => <JobLink id={lost.job_id} /> },
   { title: "time lost (upper bound)", numeric: true, cell: (lost) => duration(lost.lost_duration), sort: (lost) => toNanoseconds(lost.lost_duration) },
   { title: "sending ranks", cell: (lost) => ranksText(lost.ranks) },
 ];
@@ -40,13 +40,13 @@ function worst(lost: LostTime[]): LostTime | undefined {
 
 function Facts({ hotspot }: { hotspot: Hotspot }) {
   const facts: [string, string][] = [
-    ["peak queue", hotspot.peak_bytes === "0" ? "not reported" : bytes(hotspot.peak_bytes)],
-    ["CE marks", count(hotspot.ce_marked)],
-    ["dropped", count(hotspot.dropped)],
+    ["peak queue", hotspot.peak_queue_bytes === undefined ? "not reported" : bytes(hotspot.peak_queue_bytes)],
+    ["CE marks", count(hotspot.ce_marked_packets)],
+    ["dropped", count(hotspot.dropped_packets)],
     ["paused by PFC", duration(hotspot.paused_duration)],
-    ["traffic", `${bytes(hotspot.bytes)} of ${count(hotspot.flows)} flows`],
-    ["largest flow / mean flow", hotspot.imbalance === 0 ? "unknown" : `${hotspot.imbalance.toFixed(1)}×`],
-    ["link group", hotspot.group_links === 0 ? "unknown" : `${hotspot.group_links} links, ${percent(hotspot.group_utilization)} utilisation`],
+    ["traffic", `${bytes(hotspot.bytes)} of ${count(hotspot.flow_count)} flows`],
+    ["largest flow / mean flow", hotspot.imbalance_ratio === undefined ? "unknown" : `${hotspot.imbalance_ratio.toFixed(1)}×`],
+    ["link group", hotspot.group_link_count === 0 ? "unknown" : `${hotspot.group_link_count} links, ${percent(hotspot.group_utilization)} utilisation`],
     ["source", hotspotSourceText(hotspot.source)],
   ];
   return (
@@ -57,7 +57,7 @@ function Facts({ hotspot }: { hotspot: Hotspot }) {
 }
 
 function HotspotCard({ hotspot, reference }: { hotspot: Hotspot; reference: Reference }) {
-  const affected = worst(hotspot.lost);
+  const affected = worst(hotspot.lost_times);
   const first = hotspot.culprits[0];
   return (
     <details class="card">
@@ -65,7 +65,7 @@ function HotspotCard({ hotspot, reference }: { hotspot: Hotspot; reference: Refe
         <span class="card-line">
           <Tag kind="hot" text={enumWords(hotspot.cause) || "unknown"} hint={causeText(hotspot.cause)} />
           <strong class="name">{hotspot.port}</strong>
-          {hotspot.priority >= 0 && <span>priority {hotspot.priority}</span>}
+          {hotspot.priority !== undefined && <span>priority {hotspot.priority}</span>}
           <span class="muted">
             <Moment time={hotspot.start_time} reference={reference} />, for {duration(nsBetween(hotspot.start_time, hotspot.end_time))}
           </span>
@@ -74,10 +74,10 @@ function HotspotCard({ hotspot, reference }: { hotspot: Hotspot; reference: Refe
           {first && (
             <span>
               {hotspot.culprits.length} {hotspot.culprits.length === 1 ? "causing flow" : "causing flows"}, largest:{" "}
-              {first.rank >= 0 ? `rank ${first.rank}` : first.source} with {percent(first.share)}
+              {first.rank !== undefined ? `rank ${first.rank}` : first.source} with {percent(first.share)}
             </span>
           )}
-          {affected && toNanoseconds(affected.lost_duration) > 0 && <span>{affected.job} loses up to {duration(affected.lost_duration)}</span>}
+          {affected && toNanoseconds(affected.lost_duration) > 0 && <span>{affected.job_id} loses up to {duration(affected.lost_duration)}</span>}
         </span>
       </summary>
       <p>{causeText(hotspot.cause)}. <Place name={hotspot.port} /> on the map</p>
@@ -86,9 +86,9 @@ function HotspotCard({ hotspot, reference }: { hotspot: Hotspot; reference: Refe
         <Table caption={`Flows that cause congestion at ${hotspot.port}`} columns={kCulpritColumns} rows={hotspot.culprits}
           keyOf={(flow) => `${flow.source} ${flow.destination} ${flow.destination_qpn}`} most={12} />
       )}
-      {hotspot.lost.length > 0 && (
-        <Table caption={`Jobs affected at ${hotspot.port}`} columns={kAffectedColumns} rows={hotspot.lost}
-          keyOf={(lost) => lost.job} most={12} />
+      {hotspot.lost_times.length > 0 && (
+        <Table caption={`Jobs affected at ${hotspot.port}`} columns={kAffectedColumns} rows={hotspot.lost_times}
+          keyOf={(lost) => lost.job_id} most={12} />
       )}
     </details>
   );

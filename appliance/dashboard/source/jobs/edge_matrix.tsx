@@ -10,17 +10,17 @@ import { buildMatrix, largestEdges, shadeOf, type Matrix } from "./matrix";
 const kEdgesShown = 12;
 const kSidePx = 320;
 
-function processOf(rank: number): string {
-  return rank < 0 ? "unknown rank" : String(rank);
+function processOf(rank: number | undefined): string {
+  return rank === undefined ? "unknown rank" : String(rank);
 }
 
 const kColumns: Column<Edge>[] = [
-  { title: "from rank", numeric: true, cell: (edge) => processOf(edge.source_rank), sort: (edge) => edge.source_rank },
-  { title: "to rank", numeric: true, cell: (edge) => processOf(edge.destination_rank), sort: (edge) => edge.destination_rank },
+  { title: "from rank", numeric: true, cell: (edge) => processOf(edge.source_rank), sort: (edge) => edge.source_rank ?? -1 },
+  { title: "to rank", numeric: true, cell: (edge) => processOf(edge.destination_rank), sort: (edge) => edge.destination_rank ?? -1 },
   { title: "data", numeric: true, cell: (edge) => bytes(edge.bytes), sort: (edge) => Number(edge.bytes) },
   { title: "messages", numeric: true, cell: (edge) => count(edge.messages), sort: (edge) => Number(edge.messages) },
-  { title: "CE marks", numeric: true, cell: (edge) => count(edge.ce_marked), sort: (edge) => Number(edge.ce_marked) },
-  { title: "retransmitted", numeric: true, cell: (edge) => count(edge.retransmitted), sort: (edge) => Number(edge.retransmitted) },
+  { title: "CE marks", numeric: true, cell: (edge) => count(edge.ce_marked_packets), sort: (edge) => Number(edge.ce_marked_packets) },
+  { title: "retransmitted", numeric: true, cell: (edge) => count(edge.retransmitted_packets), sort: (edge) => Number(edge.retransmitted_packets) },
   { title: "confidence", numeric: true, cell: (edge) => percent(edge.confidence), sort: (edge) => edge.confidence },
 ];
 

@@ -15,7 +15,7 @@ export function memberName(member: IterationPatternMember | undefined): string {
 }
 
 function groupsText(collective: Collective): string {
-  const sizes = collective.groups.map((group) => group.members.length);
+  const sizes = collective.groups.map((group) => group.member_indexes.length);
   const [first = 0] = sizes;
   const even = sizes.every((size) => size === first);
   return even ? `${count(sizes.length)} × ${count(first)} NICs` : `${count(sizes.length)} groups of NICs`;
@@ -37,7 +37,7 @@ function Lane({ collective, period }: { collective: Collective; period: number }
         <strong>{enumWords(collective.kind) || "unknown"}</strong>
         {alternative && <span class="muted"> or {alternative}</span>}
         <p class="muted">
-          {groupsText(collective)}, {bytes(collective.bytes)}, {duration(durationNs)},{" "}
+          {groupsText(collective)}, {bytes(collective.payload_bytes)}, {duration(durationNs)},{" "}
           confidence {percent(collective.confidence)}
         </p>
       </div>
@@ -56,7 +56,7 @@ export function IterationPatternLanes({ pattern, reference }: { pattern: Iterati
   return (
     <>
       <p class="muted">
-        Iteration period {duration(pattern.period)}, {count(pattern.iterations)} complete iterations observed,{" "}
+        Iteration period {duration(pattern.period)}, {count(pattern.iteration_count)} complete iterations observed,{" "}
         {count(pattern.members.length)} NICs; <Share value={pattern.strength} label="similarity" />
       </p>
       <div class="lanes">
@@ -67,9 +67,9 @@ export function IterationPatternLanes({ pattern, reference }: { pattern: Iterati
         </div>
       </div>
       {straggler && (
-        <Notice kind="caution" title={`Straggler: ${memberName(pattern.members[straggler.member])}`}>
-          It starts {duration(straggler.delay)} after the median of the other NICs in {count(straggler.iterations)} of{" "}
-          {count(straggler.total_iterations)} iterations; <time title={utcFull(straggler.start_time)}>first {relative(straggler.start_time, reference)}</time>;{" "}
+        <Notice kind="caution" title={`Straggler: ${memberName(pattern.members[straggler.member_index])}`}>
+          It starts {duration(straggler.delay)} after the median of the other NICs in {count(straggler.late_iteration_count)} of{" "}
+          {count(straggler.total_iteration_count)} iterations; <time title={utcFull(straggler.start_time)}>first {relative(straggler.start_time, reference)}</time>;{" "}
           confidence {percent(straggler.confidence)}.
         </Notice>
       )}

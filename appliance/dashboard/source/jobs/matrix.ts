@@ -14,17 +14,18 @@ export const kMaxCells = 256;
 
 export function buildMatrix(job: Job): Matrix {
   const ranks = job.edges.reduce(
-    (most, edge) => Math.max(most, edge.source_rank + 1, edge.destination_rank + 1),
-    job.expected_ranks,
+    (most, edge) => Math.max(most, (edge.source_rank ?? -1) + 1, (edge.destination_rank ?? -1) + 1),
+    job.expected_rank_count,
   );
   const ranksPerCell = Math.max(1, Math.ceil(ranks / kMaxCells));
   const size = Math.max(1, Math.ceil(ranks / ranksPerCell));
   const bytes = new Float64Array(size * size);
   let most = 0;
   for (const edge of job.edges) {
-    if (edge.source_rank < 0 || edge.destination_rank < 0) continue; // processes with an unknown rank
-    const row = Math.floor(edge.source_rank / ranksPerCell);
-    const column = Math.floor(edge.destination_rank / ranksPerCell);
+    const { source_rank, destination_rank } = edge;
+    if (source_rank === undefined || destination_rank === undefined) continue;
+    const row = Math.floor(source_rank / ranksPerCell);
+    const column = Math.floor(destination_rank / ranksPerCell);
     const at = row * size + column;
     bytes[at] = (bytes[at] ?? 0) + Number(edge.bytes);
     most = Math.max(most, bytes[at] ?? 0);

@@ -4,11 +4,11 @@ import type { Job } from "../api/messages";
 import { ranksText } from "../hotspots/hotspot_list";
 import { buildMatrix, shadeOf } from "./matrix";
 
-const edge = (source_rank: number, destination_rank: number, bytes: string) => ({ source_rank, destination_rank, bytes });
-const job = (expected_ranks: number, edges: unknown[]) => ({ expected_ranks, edges }) as Job;
+const edge = (source_rank: number | undefined, destination_rank: number, bytes: string) => ({ source_rank, destination_rank, bytes });
+const job = (expected_rank_count: number, edges: unknown[]) => ({ expected_rank_count, edges }) as Job;
 
 it("adds up the bytes between two ranks", () => {
-  const matrix = buildMatrix(job(4, [edge(0, 1, "10"), edge(0, 1, "5"), edge(-1, 2, "99")]));
+  const matrix = buildMatrix(job(4, [edge(0, 1, "10"), edge(0, 1, "5"), edge(undefined, 2, "99")]));
   expect(matrix).toMatchObject({ size: 4, ranksPerCell: 1, most: 15 });
   expect(matrix.bytes[1]).toBe(15);
 });

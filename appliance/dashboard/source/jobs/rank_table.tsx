@@ -13,16 +13,16 @@ interface Sums {
   retransmitted: number;
 }
 
-function sumEdges(job: Job): Map<number, Sums> {
-  const sums = new Map<number, Sums>();
-  const of = (rank: number) => {
+function sumEdges(job: Job): Map<number | undefined, Sums> {
+  const sums = new Map<number | undefined, Sums>();
+  const of = (rank: number | undefined) => {
     const found = sums.get(rank) ?? { sent: 0, got: 0, retransmitted: 0 };
     sums.set(rank, found);
     return found;
   };
   for (const edge of job.edges) {
     of(edge.source_rank).sent += Number(edge.bytes);
-    of(edge.source_rank).retransmitted += Number(edge.retransmitted);
+    of(edge.source_rank).retransmitted += Number(edge.retransmitted_packets);
     of(edge.destination_rank).got += Number(edge.bytes);
   }
   return sums;
@@ -30,7 +30,7 @@ function sumEdges(job: Job): Map<number, Sums> {
 
 function isStraggler(job: Job, rank: Rank): boolean {
   const { iteration_pattern: pattern } = job;
-  const member = pattern?.straggler && pattern.members[pattern.straggler.member];
+  const member = pattern?.straggler && pattern.members[pattern.straggler.member_index];
   return member !== undefined && rank.addresses.includes(member.address);
 }
 
@@ -38,9 +38,9 @@ export function RankTable({ job }: { job: Job }) {
   const sums = useMemo(() => sumEdges(job), [job]);
   const sum = (rank: Rank) => sums.get(rank.rank) ?? { sent: 0, got: 0, retransmitted: 0 };
   const columns: Column<Rank>[] = [
-    { title: "rank", numeric: true, cell: (rank) => (rank.rank < 0 ? "–" : rank.rank), sort: (rank) => rank.rank },
+    { title: "rank", numeric: true, cell: (rank) => rank.rank ?? "–", sort: (rank) => rank.rank ?? -1 },
     { title: "host", cell: (rank) => <Place name={rank.host} />, sort: (rank) => rank.host },
-    { title: "GPU", cell: (rank) => [rank.cuda_device >= 0 ? `cuda ${rank.cuda_device}` : "", rank.gpu_bus_id].filter(Boolean).join(", ") || "–" },
+    { title: "GPU", cell: (rank) => [rank.cuda_device !== undefined ? `cuda ${rank.cuda_device}` : "", rank.gpu_pci_address].filter(Boolean).join(", ") || "–" },
     { title: "NICs", cell: (rank) => rank.nics.slice(0, 2).join(", ") + (rank.nics.length > 2 ? ` and ${rank.nics.length - 2} more` : "") },
     { title: "address", cell: (rank) => rank.addresses.slice(0, 2).join(", ") || "–" },
     { title: "QPs observed", numeric: true, cell: (rank) => `${rank.queue_pairs.filter((qp) => qp.seen).length} of ${rank.queue_pairs.length}` },
@@ -52,7 +52,7 @@ export function RankTable({ job }: { job: Job }) {
       cell: (rank) => (
         <>
           {isStraggler(job, rank) && <Tag kind="at_risk" text="straggler" />}{" "}
-          {rank.rank >= 0 && <a href={href("paths", { job: job.id, source: String(rank.rank) })}>paths</a>}
+          {rank.rank !== undefined && <a href={href("paths", { job: job.job_id, source: String(rank.rank) })}>paths</a>}
         </>
       ),
     },

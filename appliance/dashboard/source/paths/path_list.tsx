@@ -28,7 +28,7 @@ function Interval({ interval, reference }: { interval: PathInterval; reference: 
       <div class="card-line">
         <Tag kind={`path-${state}`} text={state} hint={meaning} />
         {interval.probability > 0 && <Share value={interval.probability} label="confidence" />}
-        {Number(interval.candidates) > 1 && <span>{count(interval.candidates)} paths fit</span>}
+        {Number(interval.candidate_path_count) > 1 && <span>{count(interval.candidate_path_count)} paths fit</span>}
         <span class="muted">
           {enumWords(interval.start_reason) || "started"} <Moment time={interval.start_time} reference={reference} />, for{" "}
           {duration(nsBetween(interval.start_time, interval.end_time))} · {bytes(interval.bytes)},{" "}
@@ -41,7 +41,7 @@ function Interval({ interval, reference }: { interval: PathInterval; reference: 
       {interval.ports.length > 0 && (
         <ol class="ports" aria-label="Sending ports">
           {interval.ports.map((port) => (
-            <li key={port} class={interval.candidates !== "1" && !certain.has(port) ? "port-guess" : ""}>
+            <li key={port} class={interval.candidate_path_count !== "1" && !certain.has(port) ? "port-guess" : ""}>
               <Place name={port} />
             </li>
           ))}
@@ -59,7 +59,7 @@ export function PathList({ paths, reference }: { paths: FlowPath[]; reference: R
         const last = path.intervals.at(-1);
         const [state] = pathState(last?.state);
         return (
-          <details class="card" key={`${path.segment} ${path.source} ${path.destination} ${path.destination_qpn}`} open={paths.length <= 4}>
+          <details class="card" key={`${path.vni} ${path.source} ${path.destination} ${path.destination_qpn}`} open={paths.length <= 4}>
             <summary data-item="">
               <span class="card-line">
                 <Tag kind={`path-${state}`} text={state} />
@@ -75,7 +75,7 @@ export function PathList({ paths, reference }: { paths: FlowPath[]; reference: R
             </summary>
             <p class="muted">
               {path.source} → {path.destination}
-              {path.segment > 0 && `, VNI ${path.segment - 1}`}
+              {path.vni !== undefined && `, VNI ${path.vni}`}
             </p>
             <ol class="path-intervals">
               {path.intervals.map((interval) => (

@@ -14,7 +14,7 @@ export function linesOf(ledger: Ledger): LedgerLine[] {
     { name: "decoded", meaning: "Decoded and forwarded to the analysis.", count: BigInt(ledger.decoded), kind: "decoded" },
     { name: "filtered", meaning: "Excluded by the configured filter.", count: BigInt(ledger.filtered), kind: "filtered" },
     ...ledger.dropped.map((drop): LedgerLine => ({
-      name: drop.reason, meaning: drop.meaning, count: BigInt(drop.frames), kind: "dropped",
+      name: drop.reason, meaning: drop.meaning, count: BigInt(drop.count), kind: "dropped",
     })),
   ];
   const sum = lines.reduce((total, line) => total + line.count, 0n);

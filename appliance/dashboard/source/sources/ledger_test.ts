@@ -5,7 +5,7 @@ import { linesOf, shareOf } from "./ledger";
 it("counts every frame in one line", () => {
   const lines = linesOf({
     received: "18446744073709551615", decoded: "18446744073709551000", filtered: "0",
-    dropped: [{ reason: "not_roce", frames: "600", meaning: "Other traffic." }],
+    dropped: [{ reason: "not_roce", count: "600", meaning: "Other traffic." }],
   });
   expect(lines.map(({ name, count }) => [name, count])).toEqual([
     ["decoded", 18446744073709551000n], ["not_roce", 600n], ["in flight", 15n],

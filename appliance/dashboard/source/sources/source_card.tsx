@@ -65,23 +65,23 @@ function Rates({ name, theme }: { name: string; theme: string }) {
 export function SourceCard({ source, theme }: { source: Source; theme: string }) {
   const reference = useApplianceReference();
   const id = `source-${source.name.replace(/\W/g, "-")}`; // ids must not contain spaces
-  const lost = Number(source.missed) + Number(source.records_dropped);
+  const lost = Number(source.missed_frames) + Number(source.dropped_records);
   return (
     <section class="card" aria-labelledby={id}>
-      <h2 id={id}>{source.name} <span class="muted">{enumWords(source.kind)} {source.listens.join(", ")}</span></h2>
+      <h2 id={id}>{source.name} <span class="muted">{enumWords(source.kind)} {source.listen_addresses.join(", ")}</span></h2>
       {source.error && <Notice kind="refused" title="This source has stopped">{source.error}</Notice>}
       {lost > 0 && (
         <Notice kind="caution" title="Lost telemetry is missing from all results.">
-          {source.missed !== "0" && <p>{count(source.missed)} frames were dropped because a kernel or NIC buffer was full.</p>}
-          {source.records_dropped !== "0" && <p>{count(source.records_dropped)} records were dropped because the analysis did not keep up.</p>}
+          {source.missed_frames !== "0" && <p>{count(source.missed_frames)} frames were dropped because a kernel or NIC buffer was full.</p>}
+          {source.dropped_records !== "0" && <p>{count(source.dropped_records)} records were dropped because the analysis did not keep up.</p>}
         </Notice>
       )}
       <dl class="facts">
         <div><dt>received</dt><dd>{count(source.ledger?.received ?? "0")} frames, {bytes(source.bytes)}</dd></div>
-        <div><dt>missed</dt><dd>{count(source.missed)}</dd></div>
+        <div><dt>missed</dt><dd>{count(source.missed_frames)}</dd></div>
         <div><dt>records</dt><dd>{count(source.records)}</dd></div>
-        <div><dt>records dropped</dt><dd>{count(source.records_dropped)}</dd></div>
-        <div><dt>open flows</dt><dd>{count(source.flows_open)}</dd></div>
+        <div><dt>records dropped</dt><dd>{count(source.dropped_records)}</dd></div>
+        <div><dt>open flows</dt><dd>{count(source.open_flow_count)}</dd></div>
         <div><dt>last arrival</dt><dd>{source.last_arrival_time ? <Moment time={source.last_arrival_time} reference={reference} /> : "none"}</dd></div>
       </dl>
       <Rates name={source.name} theme={theme} />

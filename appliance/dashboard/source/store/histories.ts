@@ -30,7 +30,7 @@ function pollOf(source: Source, timeMs: number): Poll {
     received: BigInt(source.ledger?.received ?? "0"),
     bytes: BigInt(source.bytes),
     records: BigInt(source.records),
-    lost: BigInt(source.missed) + BigInt(source.records_dropped),
+    lost: BigInt(source.missed_frames) + BigInt(source.dropped_records),
   };
 }
 
@@ -75,8 +75,8 @@ export class Histories {
     if (endS + kSetBackS < lastS && endS !== 0) this.links.length = 0;
     else if (endS <= lastS) return;
     const utilization = new Map<string, number>();
-    for (const load of answer.loads) {
-      if (load.utilization >= 0) utilization.set(load.port, load.utilization);
+    for (const load of answer.link_loads) {
+      if (load.utilization !== undefined) utilization.set(load.port, load.utilization);
     }
     this.links.push({ endS, utilization });
     if (this.links.length > kLinkWindows) this.links.shift();

@@ -24,10 +24,10 @@ function collected() {
     histories,
     at: (ms: number) => (nowMs = ms),
     window: (endS: number) =>
-      respond("/api/v1/links", { end_time: endS > 0 ? new Date(endS * 1000).toISOString() : undefined, loads: [] }),
+      respond("/api/v1/links", { end_time: endS > 0 ? new Date(endS * 1000).toISOString() : undefined, link_loads: [] }),
     poll: (received: number) =>
       respond("/api/v1/sources", {
-        sources: [{ name: "a", ledger: { received: `${received}` }, bytes: "0", records: "0", missed: "0", records_dropped: "0" }],
+        sources: [{ name: "a", ledger: { received: `${received}` }, bytes: "0", records: "0", missed_frames: "0", dropped_records: "0" }],
       }),
   };
 }

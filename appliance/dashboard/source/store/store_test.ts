@@ -46,10 +46,10 @@ afterEach(() => {
 });
 
 it("has one request of a kind in flight", async () => {
-  store.subscribe("/api/v1/hotspots?job=a", nothing);
+  store.subscribe("/api/v1/hotspots?job_id=a", nothing);
   store.subscribe("/api/v1/hotspots", nothing);
   store.subscribe("/api/v1/jobs", nothing);
-  expect(source.requested).toEqual(["/api/v1/hotspots?job=a", "/api/v1/jobs?page_size=1000"]);
+  expect(source.requested).toEqual(["/api/v1/hotspots?job_id=a", "/api/v1/jobs?page_size=1000"]);
   await source.answer({});
   expect(source.requested.at(-1)).toBe("/api/v1/hotspots");
 });
@@ -57,10 +57,10 @@ it("has one request of a kind in flight", async () => {
 it("reads all pages of a list before it shows the list", async () => {
   const path = "/api/v1/links";
   store.subscribe(path, nothing);
-  await source.answer({ loads: [1], total_size: 2, next_page_token: "t" });
+  await source.answer({ link_loads: [1], total_size: 2, next_page_token: "t" });
   expect(store.entry(path).status).toBe("waiting");
-  await source.answer({ loads: [2], total_size: 2, next_page_token: "" });
-  expect(store.entry(path)).toMatchObject({ status: "ready", value: { loads: [1, 2], total_size: 2 } });
+  await source.answer({ link_loads: [2], total_size: 2, next_page_token: "" });
+  expect(store.entry(path)).toMatchObject({ status: "ready", value: { link_loads: [1, 2], total_size: 2 } });
 });
 
 it("merges repeated requests", async () => {
@@ -112,7 +112,7 @@ describe("what is shown", () => {
     store.refresh();
     const error = { reason: "PAGE_FORGOTTEN", message: "start again" };
     for (let attempt = 0; attempt < kMaxAttempts; ++attempt) {
-      await source.give({ kind: "refused", status: 410, error });
+      await source.give({ kind: "refused", status: 400, error });
     }
     expect(store.entry(path)).toMatchObject({ status: "stale", value: { jobs: [1] } });
   });

@@ -105,7 +105,7 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
         <Legend colouring={colouring} metric={metric} />
       </div>
       {links.value === undefined && <Absence resource={links} what="link loads" />}
-      {links.value && <Truncated shown={links.value.loads.length} total={links.value.total_size} />}
+      {links.value && <Truncated shown={links.value.link_loads.length} total={links.value.total_size} />}
       {at && !selected && <Notice kind="caution" title={`${at} is not in the topology`} />}
       <PathPanel fabric={fabric} from={from} to={to} paths={paths} onChoose={(changes) => choose(route, changes)} />
       <div class="map-and-panel">

@@ -15,7 +15,7 @@ const kFirst = 100;
 export function HotspotsView({ route }: { route: Route }) {
   const [most, setMost] = useState(kFirst);
   const { job = "" } = route.query;
-  const query = new URLSearchParams(job ? { job, page_size: String(most) } : { page_size: String(most) });
+  const query = new URLSearchParams(job ? { job_id: job, page_size: String(most) } : { page_size: String(most) });
   const answer = useResource<ListHotspotsResponse>(`/api/v1/hotspots?${query}`);
   const reference = useReference();
   return (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The details of a job.
 import type {
-  FindPathsResponse, GetJobResponse, GetServiceLevelsResponse, Job, JobSummary, ListHotspotsResponse,
+  FindPathsResponse, GetJobResponse, ListServiceLevelsResponse, Job, JobSummary, ListHotspotsResponse,
 } from "../api/messages";
 import { bytes, count, duration, plural } from "../format/quantities";
 import { enumName, identityText, serviceStateText } from "../format/words";
@@ -9,7 +9,7 @@ import { HotspotList } from "../hotspots/hotspot_list";
 import { EdgeMatrix } from "../jobs/edge_matrix";
 import { RankTable } from "../jobs/rank_table";
 import { IterationPatternLanes } from "../jobs/iteration_pattern_lanes";
-import { JobLevels } from "../jobs/service_tables";
+import { JobLevels, kViolatedPath } from "../jobs/service_tables";
 import { Await } from "../parts/await";
 import { Moment, Tag } from "../parts/names";
 import { useReference } from "../parts/reference";
@@ -21,24 +21,24 @@ function JobHead({ job, summary }: { job: Job; summary?: JobSummary }) {
   const reference = useReference();
   return (
     <>
-      <h1>{summary?.allocation?.name || job.id}</h1>
+      <h1>{summary?.allocation?.name || job.job_id}</h1>
       <dl class="facts">
-        <div><dt>id</dt><dd class="name">{job.id}</dd></div>
+        <div><dt>id</dt><dd class="name">{job.job_id}</dd></div>
         <div><dt>identified by</dt><dd>{identityText(job.identity)}</dd></div>
-        {job.allocation && <div><dt>scheduler job ID, user</dt><dd>{job.allocation.id}, {job.allocation.user || "–"}</dd></div>}
-        <div><dt>ranks observed</dt><dd>{job.expected_ranks === 0 ? "ranks unknown" : `${count(job.ranks_with_log)} of ${count(job.expected_ranks)}`}</dd></div>
+        {job.allocation && <div><dt>scheduler job ID, user</dt><dd>{job.allocation.scheduler_job_id}, {job.allocation.user || "–"}</dd></div>}
+        <div><dt>ranks observed</dt><dd>{job.expected_rank_count === 0 ? "ranks unknown" : `${count(job.logged_rank_count)} of ${count(job.expected_rank_count)}`}</dd></div>
         {summary && (
           <>
-            <div><dt>hosts</dt><dd>{count(summary.hosts)}</dd></div>
+            <div><dt>hosts</dt><dd>{count(summary.host_count)}</dd></div>
             <div><dt>data</dt><dd>{bytes(summary.bytes)}</dd></div>
-            <div><dt>iteration</dt><dd>{summary.iteration_period === undefined ? "not detected" : `${duration(summary.iteration_period)}, ${count(summary.iterations)} observed`}</dd></div>
+            <div><dt>iteration</dt><dd>{summary.iteration_period === undefined ? "not detected" : `${duration(summary.iteration_period)}, ${count(summary.iteration_count)} observed`}</dd></div>
             <div><dt>straggler</dt><dd>{summary.straggler || "none"}</dd></div>
             <div><dt>service level</dt><dd><Tag kind={enumName(summary.service_level_state)} text={serviceStateText(summary.service_level_state)} /></dd></div>
             <div><dt>last data</dt><dd><Moment time={summary.last_seen_time} reference={reference} /></dd></div>
           </>
         )}
       </dl>
-      {summary?.findings.map((sentence) => (
+      {summary?.finding_sentences.map((sentence) => (
         <p key={sentence} class="fault-line"><a href={href("findings")}>{sentence}</a></p>
       ))}
       {job.notes.map((note) => <p key={note} class="muted">{note}</p>)}
@@ -52,9 +52,9 @@ const kPathsShown = 12;
 export function JobView({ id, theme }: { id: string; theme: string }) {
   const job = encodeURIComponent(id);
   const answer = useResource<GetJobResponse>(`/api/v1/jobs/${job}`);
-  const hotspots = useResource<ListHotspotsResponse>(`/api/v1/hotspots?job=${job}&page_size=${kHotspotsShown}`);
-  const paths = useResource<FindPathsResponse>(`/api/v1/paths?job=${job}&page_size=${kPathsShown}`);
-  const levels = useResource<GetServiceLevelsResponse>("/api/v1/service-levels");
+  const hotspots = useResource<ListHotspotsResponse>(`/api/v1/hotspots?job_id=${job}&page_size=${kHotspotsShown}`);
+  const paths = useResource<FindPathsResponse>(`/api/v1/paths?job_id=${job}&page_size=${kPathsShown}`);
+  const levels = useResource<ListServiceLevelsResponse>(kViolatedPath);
   const reference = useReference();
   return (
     <>
@@ -80,7 +80,7 @@ export function JobView({ id, theme }: { id: string; theme: string }) {
             <section aria-labelledby="levels-title">
               <h2 id="levels-title">Service levels</h2>
               <Await resource={levels} what="service levels">
-                {(value) => <JobLevels answer={value} job={found.id} hosts={new Set(found.ranks.map((rank) => rank.host))} />}
+                {(value) => <JobLevels answer={value} job={found.job_id} hosts={new Set(found.ranks.map((rank) => rank.host))} />}
               </Await>
             </section>
           </>

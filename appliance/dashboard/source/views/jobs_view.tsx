@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of all jobs, or the details of the job that the URL names.
-import type { GetServiceLevelsResponse, JobSummary, ListJobsResponse } from "../api/messages";
+import type { ListServiceLevelsResponse, JobSummary, ListJobsResponse } from "../api/messages";
 import { sortKey, type Reference } from "../format/moments";
 import { bytes, count, duration, toNanoseconds } from "../format/quantities";
 import { enumName, enumWords, identityText, serviceStateText } from "../format/words";
-import { IndicatorTable } from "../jobs/service_tables";
+import { IndicatorTable, kViolatedPath } from "../jobs/service_tables";
 import { Await, Notice, Truncated } from "../parts/await";
 import { Moment, Tag } from "../parts/names";
 import { useReference } from "../parts/reference";
@@ -19,25 +19,25 @@ function columnsOf(reference: Reference): Column<JobSummary>[] {
       title: "job",
       cell: (job) => (
         <>
-          <a class="name" href={hrefOfJob(job.id)} data-item="">{job.allocation?.name || job.id}</a>
-          {job.allocation?.name && <span class="muted"> {job.allocation.user} {job.allocation.id}</span>}
+          <a class="name" href={hrefOfJob(job.job_id)} data-item="">{job.allocation?.name || job.job_id}</a>
+          {job.allocation?.name && <span class="muted"> {job.allocation.user} {job.allocation.scheduler_job_id}</span>}
         </>
       ),
-      sort: (job) => job.allocation?.name || job.id,
+      sort: (job) => job.allocation?.name || job.job_id,
     },
     {
       title: "faults that affect it",
-      cell: (job) => (job.findings.length === 0 ? <span class="muted">none known</span> : (
-        job.findings.map((sentence) => <p key={sentence} class="fault-line">{sentence}</p>)
+      cell: (job) => (job.finding_sentences.length === 0 ? <span class="muted">none known</span> : (
+        job.finding_sentences.map((sentence) => <p key={sentence} class="fault-line">{sentence}</p>)
       )),
-      sort: (job) => -job.findings.length,
+      sort: (job) => -job.finding_sentences.length,
     },
     { title: "straggler", cell: (job) => (job.straggler ? <span class="name">{job.straggler}</span> : <span class="muted">none</span>), sort: (job) => job.straggler },
     { title: "service level", cell: (job) => <Tag kind={enumName(job.service_level_state)} text={serviceStateText(job.service_level_state)} />, sort: (job) => enumName(job.service_level_state) },
-    { title: "ranks", numeric: true, cell: (job) => (job.ranks === 0 ? "–" : job.ranks_with_log < job.ranks ? `${job.ranks_with_log} of ${job.ranks}` : count(job.ranks)), sort: (job) => job.ranks, hint: "observed ranks, of all ranks" },
-    { title: "hosts", numeric: true, cell: (job) => count(job.hosts), sort: (job) => job.hosts },
+    { title: "ranks", numeric: true, cell: (job) => (job.expected_rank_count === 0 ? "–" : job.logged_rank_count < job.expected_rank_count ? `${job.logged_rank_count} of ${job.expected_rank_count}` : count(job.expected_rank_count)), sort: (job) => job.expected_rank_count, hint: "observed ranks, of all ranks" },
+    { title: "hosts", numeric: true, cell: (job) => count(job.host_count), sort: (job) => job.host_count },
     { title: "iteration", numeric: true, cell: (job) => (job.iteration_period === undefined ? "–" : duration(job.iteration_period)), sort: (job) => toNanoseconds(job.iteration_period), hint: "iteration period, inferred from traffic" },
-    { title: "collectives", cell: (job) => job.collectives.map(enumWords).join(", ") || "–" },
+    { title: "collectives", cell: (job) => job.collective_kinds.map(enumWords).join(", ") || "–" },
     { title: "data", numeric: true, cell: (job) => bytes(job.bytes), sort: (job) => Number(job.bytes) },
     { title: "last seen", cell: (job) => <Moment time={job.last_seen_time} reference={reference} />, sort: (job) => sortKey(job.last_seen_time) },
     { title: "identified by", cell: (job) => identityText(job.identity) },
@@ -46,7 +46,7 @@ function columnsOf(reference: Reference): Column<JobSummary>[] {
 
 function JobList() {
   const jobs = useResource<ListJobsResponse>("/api/v1/jobs");
-  const levels = useResource<GetServiceLevelsResponse>("/api/v1/service-levels");
+  const levels = useResource<ListServiceLevelsResponse>(kViolatedPath);
   const reference = useReference();
   return (
     <>
@@ -58,8 +58,8 @@ function JobList() {
           </Notice>
         ) : (
           <>
-            <Table caption="Jobs" columns={columnsOf(reference)} rows={value.jobs} keyOf={(job) => job.id}
-              rowClass={(job) => (job.findings.length > 0 ? "row-fault" : "")} />
+            <Table caption="Jobs" columns={columnsOf(reference)} rows={value.jobs} keyOf={(job) => job.job_id}
+              rowClass={(job) => (job.finding_sentences.length > 0 ? "row-fault" : "")} />
             <Truncated shown={value.jobs.length} total={value.total_size} />
           </>
         )}

@@ -15,7 +15,7 @@ const kEndsOffered = 5000; // more would make the browser's list slow
 
 function endsOf(topology: Topology | undefined): string[] {
   return (topology?.nodes ?? []).flatMap((node) => [
-    ...node.gpus.map((gpu) => `${node.name}:gpu:${gpu.number}`),
+    ...node.gpus.map((gpu) => `${node.name}:gpu:${gpu.index}`),
     ...node.nics.map((nic) => `${node.name}:${nic.device}`),
   ]).slice(0, kEndsOffered);
 }
@@ -43,7 +43,7 @@ function PathForm({ route }: { route: Route }) {
       <datalist id="path-ends">{ends.map((end) => <option key={end} value={end} />)}</datalist>
       <datalist id="path-jobs">
         {(jobs.value?.jobs ?? []).map((candidate) => (
-          <option key={candidate.id} value={candidate.id}>{candidate.allocation?.name}</option>
+          <option key={candidate.job_id} value={candidate.job_id}>{candidate.allocation?.name}</option>
         ))}
       </datalist>
     </form>
@@ -57,7 +57,7 @@ export function PathsView({ route }: { route: Route }) {
   const query = new URLSearchParams();
   if (source) query.set("source", source);
   if (destination) query.set("destination", destination);
-  if (job) query.set("job", job);
+  if (job) query.set("job_id", job);
   query.set("page_size", String(most));
   const answer = useResource<FindPathsResponse>(asked ? `/api/v1/paths?${query}` : "");
   const reference = useReference();
