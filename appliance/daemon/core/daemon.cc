@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
+#include "analytics/engine/engine.h"
 #include "appliance/common/files/host_files.h"
 #include "appliance/common/files/text_file.h"
 #include "appliance/common/process/step_back.h"
+#include "appliance/daemon/core/analysis_loop.h"
 #include "appliance/daemon/core/dpdk_source.h"
 #include "appliance/daemon/intake/agent_loop.h"
 #include "base/thread_name.h"
@@ -41,6 +44,11 @@ EngineOptions OptionsOf(const ApplianceConfig& config, const topology::Fabric* f
 
 }  // namespace
 
+struct Daemon::Analysis {
+  std::optional<Engine> engine;  // recreated by the loop if the clock was set back
+  std::optional<AnalysisLoop> loop;
+};
+
 Status Daemon::LoadFacts() {
   if (!config_.topology.empty()) {
     auto loaded = LoadTopology(config_.topology);
@@ -67,9 +75,9 @@ void Daemon::TakeHosts(HostFiles hosts) {
 }
 
 void Daemon::MakeEngine() {
-  engine_.emplace(OptionsOf(config_, fabric_.get()), fabric_);
+  analysis_->engine.emplace(OptionsOf(config_, fabric_.get()), fabric_);
   const std::lock_guard lock(facts_mutex_);
-  engine_->SetHostFacts(facts_.All());
+  analysis_->engine->SetHostFacts(facts_.All());
 }
 
 // Tap IDs are assigned in this order: interfaces, sockets, DPDK ports.
@@ -130,8 +138,8 @@ Status Daemon::OpenSources() {
   for (const auto& source : sources_) {
     for (RecordExchange* const exchange : source->Records()) records.push_back(exchange);
   }
-  analysis_ = std::make_unique<AnalysisLoop>(
-      *engine_, std::move(records), answers_,
+  analysis_->loop.emplace(
+      *analysis_->engine, std::move(records), answers_,
       AnalysisLoop::Options{.window = config_.analysis_window,
                             .taps = taps,
                             .restart = [this] { MakeEngine(); },
@@ -176,7 +184,7 @@ std::string Daemon::NodeNamed(const std::string& host) const {
 }
 
 void Daemon::PublishFacts() {
-  if (analysis_) analysis_->SetHostFacts(facts_.All());
+  if (analysis_->loop) analysis_->loop->SetHostFacts(facts_.All());
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::Open(const ApplianceConfig& config, Notify notify) {
@@ -199,7 +207,10 @@ std::unique_ptr<Daemon> Daemon::Holding(Answer answer,
 }
 
 Daemon::Daemon(const ApplianceConfig& config, Notify notify)
-    : config_(config), notify_(std::move(notify)), intake_(config.agents) {}
+    : config_(config),
+      notify_(std::move(notify)),
+      intake_(config.agents),
+      analysis_(std::make_unique<Analysis>()) {}
 
 Daemon::~Daemon() { Stop(); }
 
@@ -209,7 +220,7 @@ void Daemon::Start() {
   analyst_ = std::thread([this] {
     NameThread("analysis");
     LowerThreadPriority();
-    analysis_->Run(sources_ended_);
+    analysis_->loop->Run(sources_ended_);
   });
   for (const auto& source : sources_) source->Start();
 }
@@ -242,7 +253,7 @@ Status Daemon::ReadHostFilesAgain() {
 
 std::vector<Heartbeat> Daemon::Heartbeats() const {
   std::vector<Heartbeat> beats;
-  if (analysis_) beats.push_back({.name = "analysis", .beats = analysis_->beats()});
+  if (analysis_->loop) beats.push_back({.name = "analysis", .beats = analysis_->loop->beats()});
   for (const auto& source : sources_) {
     const SourceState state = source->State();
     if (!state.error.empty()) continue;

@@ -6,14 +6,11 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "analytics/engine/engine.h"
 #include "appliance/common/config/config.h"
-#include "appliance/daemon/core/analysis_loop.h"
 #include "appliance/daemon/core/answers.h"
 #include "appliance/daemon/core/known_facts.h"
 #include "appliance/daemon/core/node_names.h"
@@ -92,10 +89,11 @@ class Daemon {
   KnownFacts facts_;
   std::shared_ptr<const topology::Fabric> fabric_;
   NodeNames node_names_;
-  std::optional<Engine> engine_;  // recreated by the analysis if the clock was set back
   Answers answers_;
   std::vector<std::unique_ptr<RecordSource>> sources_;
-  std::unique_ptr<AnalysisLoop> analysis_;
+  // The engine and its loop, declared in daemon.cc: the servers include this header, but not them.
+  struct Analysis;
+  std::unique_ptr<Analysis> analysis_;
   std::thread analyst_;
   std::atomic<bool> sources_ended_ = false;
   bool runs_ = false;
