@@ -56,7 +56,7 @@ ServiceStatus Service::ListAnomalies(const v1::ListAnomaliesRequest& in,
 
 ServiceStatus Service::ListServiceLevels(const v1::ListServiceLevelsRequest& in,
                                          v1::ListServiceLevelsResponse& out) {
-  const auto page = Page(in);
+  const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
   const Snapshot& snapshot = page->answer->snapshot();
   page->answer->FillMetadata(*out.mutable_snapshot());
