@@ -51,7 +51,7 @@ add_executable(rocescope-agent
 set(link_launcher ${cross} ${Python3_EXECUTABLE} -B ${packaging}/link_statically.py)
 list(JOIN link_launcher " " link_launcher)
 set_target_properties(rocescope-agent PROPERTIES
-  UNITY_BUILD OFF RUNTIME_OUTPUT_DIRECTORY ${packaging_out}/agent
+  RUNTIME_OUTPUT_DIRECTORY ${packaging_out}/agent
   # GPU hosts need no libraries of gRPC.
   RULE_LAUNCH_LINK "${link_launcher}")
 target_compile_definitions(rocescope-agent PRIVATE ROCESCOPE_VERSION="${ROCESCOPE_VERSION}")

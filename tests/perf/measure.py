@@ -79,7 +79,7 @@ def built(build, name):
         if os.access(folder / name, os.X_OK) and (folder / name).is_file():
             return folder / name
     raise Unavailable(f"{name} is not in {build}; build it with:\n"
-                      f"  cmake --preset release && cmake --build --preset release -j 2")
+                      f"  cmake --preset release && cmake --build --preset release --target all benchmarks")
 
 
 def installed(name, package):
