@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Minimum delays from one clock to another, measured with their own timestamps, for a few time
-// windows.
+// The three smallest delays from one clock to another in each of a few time windows, measured with
+// the clocks' own timestamps. The third smallest is used.
 #pragma once
 
 #include <algorithm>

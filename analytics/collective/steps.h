@@ -14,7 +14,7 @@
 
 namespace rocescope {
 
-// Channels connected by common NICs. They are synchronised, independently of other rails.
+// Channels connected by common NICs. They advance together; other rails may drift from them.
 struct Component {
   std::vector<uint32_t> channels;
   Iterations iterations;

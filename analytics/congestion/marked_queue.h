@@ -24,11 +24,12 @@ struct MarkedQueue {
   friend bool operator==(const MarkedQueue&, const MarkedQueue&) = default;
 };
 
-// Between two consecutive observations on a path there is one queue. Packets marked at the second
-// observation but not at the first were marked in it. If several queues are possible, or only CNPs
-// from the receiver are observed, marks are distributed by tomography: each queue marks all traffic
-// at one rate, and the maximum likelihood rates are used (expectation maximisation for Poisson
-// counts: Shepp and Vardi, 1982). NICs set no marks. Flows without a known path are ignored.
+// If exactly one queue lies between two consecutive observations on a path, packets that are marked
+// at the second but not at the first were marked in it. If several queues are possible, or only
+// CNPs from the receiver are observed, marks are distributed by tomography: each queue marks all
+// traffic at one rate, and the maximum likelihood rates are used (expectation maximisation for
+// Poisson counts: Shepp and Vardi, 1982). NICs set no marks. Flows without a known path are
+// ignored.
 //
 // Takes time linear in the observations of marked flows; where marks must be distributed, linear in
 // all paths.

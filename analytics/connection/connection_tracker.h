@@ -84,10 +84,10 @@ class ConnectionTracker {
   // Sets the event time. Flows that have been idle for too long are forgotten.
   void Advance(Timestamp now);
 
-  // Returns open and closed connections. A flow without a partner is a separate connection, so an
-  // ambiguous connection appears once per direction. Only host pairs that changed since the last
-  // call are recomputed; the rest is shared with the previous answer, and without any change the
-  // same object is returned.
+  // Returns open and closed connections. A flow whose partner is unknown is a connection of its
+  // own, so an ambiguous connection appears twice, once for each direction. Only host pairs that
+  // changed since the last call are recomputed; the rest is shared with the previous answer, and
+  // without any change the same object is returned.
   std::shared_ptr<const ConnectionList> Answer();
   bool HasNews() const { return store_.has_changes(); }
   // Computes all connections from scratch, with stripes numbered from 1; for tests and benchmarks.

@@ -4,11 +4,11 @@
 //
 // A row is a flow whose responses (ACKs) were compared with the requests outstanding in the
 // opposite direction. The true partner nearly always had the PSN outstanding; any other flow only
-// by chance or because of lock step. Two candidates are therefore compared by their hit rates. The
-// hypotheses "one of them is the partner" and "the rates are equal and carry no information" (NCCL
-// starts all queue pairs at PSN 0, and stripes advance together) are compared by a Bayesian test of
-// two proportions. A complexity penalty prevents repeated observations of equal rates from drifting
-// into certainty.
+// by chance or because of lock step. Two candidates are therefore compared by their hit rates, in a
+// Bayesian test of two proportions: does one of them have the higher rate, so that it is the
+// partner, or are the rates equal, so that they carry no information (NCCL starts all queue pairs
+// at PSN 0, and stripes advance together)? A complexity penalty prevents repeated observations of
+// equal rates from drifting into certainty.
 #pragma once
 
 #include <cstddef>

@@ -7,10 +7,10 @@
 // The view of the tap as a whole counters this. Flows in lock step form a group. If the tap
 // observes equal numbers of requests and responses of a group, its view of the group is complete.
 // If the tap saw each flow with probability 1/2, a group of two would look complete in 4 of 9
-// cases, and larger groups less often. A complete group therefore doubles the odds that the tap
-// sees both directions of all flows and counts as one observation. In a complete view 1 of 16
-// groups may still look incomplete (because of sampling or an idle flow), which halves the odds
-// three times.
+// cases, and larger groups less often. Each complete group therefore doubles the odds that the tap
+// sees both directions of all flows, and is counted as one observation. A tap that sees everything
+// may show 1 of 16 groups as incomplete (sampling, an idle flow), the other tap about half of them.
+// Each incomplete group therefore divides the odds by 8.
 #pragma once
 
 #include <cstdint>

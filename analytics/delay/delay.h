@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Delays of packets between two places per analysis window. They are differences between two
-// clocks: compare windows of one place, never different places.
+// Delays of packets between two places per analysis window. They contain the unknown offset
+// between two clocks: compare only windows of the same pair of places (DelayKey).
 #pragma once
 
 #include <compare>

@@ -50,8 +50,8 @@ class Elements {
   // number or name, if it is unique, and by its name in reports. Returns nothing for unknown names.
   // Takes time at most linear in the ranks of all jobs.
   std::optional<Element> Find(std::string_view name) const;
-  // The element must exist. Ranks without a number are named JOB:HOST:PROCESS, or JOB:HOST:NIC if
-  // the process is unknown.
+  // The element must exist. Ranks without a number are named JOB:HOST:PROCESS, or JOB:HOST:DEVICE
+  // if the process is unknown.
   std::string NameOf(const Element& element) const;
   // Names of all elements.
   std::vector<std::string> Names() const;

@@ -23,7 +23,8 @@ struct Balance {
   // starts again from 0 afterwards. The frames in flight are unknown too, so that the values before
   // and after such a window cannot be compared.
   std::vector<size_t> unknown;
-  // Fraction of the window, 0 to 1, in which up to `full` frames are in flight.
+  // Fraction of the window, 0 to 1, in which the place is loaded. Up to `full` frames are in flight
+  // then.
   std::vector<double> busy;
   std::vector<int64_t> full;
 };
@@ -33,7 +34,7 @@ struct Loss {
   size_t first = 0;        // window of the first sign
   size_t last = 0;         // and of the last one
   size_t detected_at = 0;  // window
-  bool small = false;      // no more than can be in flight, which every reading may have met
+  bool small = false;      // every reading may have found these frames in flight instead of lost
 };
 
 class Balances {

@@ -21,8 +21,8 @@ struct EmptyQueue {
 
 // Returns an entry for each switch whose CNP queues were empty although CNPs passed. A priority is
 // taken to carry CNPs if other switches, or this one earlier, had packets queued in it when CNPs
-// passed. The windows in which its queues were empty nevertheless give the probability of a chance
-// observation.
+// passed. The share of their windows with CNPs and empty queues is the probability that one empty
+// window is due to chance.
 std::map<topology::NodeIndex, EmptyQueue> EmptyCnpQueues(const DiagnosisInput& input);
 
 }  // namespace rocescope

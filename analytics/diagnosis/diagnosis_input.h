@@ -54,7 +54,7 @@ class DiagnosisInput {
   const topology::Fabric& fabric() const { return parts_.fabric; }
   const Thresholds& thresholds() const { return parts_.thresholds; }
 
-  // Windows with counters have the places 0 to windows() - 1.
+  // Windows with counters are numbered 0 to windows() - 1 (row index).
   size_t windows() const { return windows_; }
   Timestamp BeginOf(size_t window) const {
     return parts_.metrics.StartOf(first_ + static_cast<int64_t>(window));
@@ -73,7 +73,7 @@ class DiagnosisInput {
   bool HasMetric(const Entity& entity, Metric metric) const {
     return parts_.metrics.Find(entity, metric) != nullptr;
   }
-  // Zeros if the metric is missing.
+  // Increase per window. Zeros if the metric was never read: check IsKnown before using a zero.
   Row Growth(const Entity& entity, Metric metric) const;
   // Windows without a reading have the previous reading; windows before the first reading have the
   // first. Empty if the metric is missing.

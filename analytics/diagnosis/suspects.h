@@ -26,8 +26,8 @@ struct Exposed {
 using AffectedPackets = std::map<uint32_t, double>;
 
 // Returns the most likely place first; the probabilities add up to 1. Affected packets are Poisson
-// counts, in proportion to the traffic. Packets that a place does not explain have another cause,
-// which is a hundred times less likely. Places without traffic are left out.
+// counts. The model of a place is that it affected 99 % of them, in proportion to its traffic, and
+// that the others have another cause. Places without traffic are left out.
 std::vector<Suspect> RankSuspects(std::span<const Exposed> places, const AffectedPackets& hurts);
 
 // Makes the first suspect the finding and the next few its alternatives.

@@ -3,9 +3,9 @@
 // once; the trackers keep their state of a flow in arrays that are indexed by the id.
 //
 // When the registry is full, a new flow replaces a flow without records for ten seconds of event
-// time. If a short search finds none, the new flow gets no id. The registry is the only one that
-// decides which flow is replaced; trackers clear their state of it in OnEviction. A tracker may
-// have state of some of the flows only, and may discard it earlier for reasons of its own.
+// time. If a short search finds none, the new flow gets no id. Only the registry decides which
+// flow is replaced; trackers then clear their state for that flow in OnEviction. A tracker may have
+// state for some of the flows only, and may discard it earlier for reasons of its own.
 //
 // The id identifies a flow everywhere: the state of a flow at a tap is found by the id and the tap.
 // The two directions of a queue pair are two flows, and their ids are unrelated.

@@ -53,8 +53,8 @@ struct JobQueuePair {
   int channel = -1;
   JobPeer peer;  // with PXN, own_rank differs from the owner's rank
   PeerCertainty certainty = PeerCertainty::kAmbiguous;
-  // Ascending. Ambiguous: the possible peers; empty: any. Ordered: the peer, and all peers that it
-  // could be if the connections were made in a different order. Null otherwise.
+  // Possible peers, ascending. kAmbiguous: all candidates; empty: any rank. kOrdered: the peer, and
+  // those that it would be if the connections were made in a different order. kExact: null.
   std::shared_ptr<const std::vector<JobPeer>> candidates;
   bool is_sender = false;  // this end sends data
   bool may_be_loopback = false;

@@ -12,7 +12,7 @@ namespace rocescope {
 
 std::vector<KnownPair> KnownPairsOf(const HostFacts& facts);
 
-// Returns the queue pairs in rdma dumps, whose remote address is not stated.
+// Returns the queue pairs in rdma dumps. The dumps do not state the remote address.
 std::vector<KnownQueuePair> KnownQueuePairsOf(const HostFacts& facts);
 
 // Returns notes about dumps that cannot be used, with the reason.

@@ -11,7 +11,7 @@
 
 namespace rocescope {
 
-// A member of a class and its possible peers, as indices into the class, ascending.
+// A member of a SizedClass and its possible peers, ascending (indices into SizedClass::members).
 struct SizedLink {
   size_t in = 0;  // the class
   uint32_t member = 0;

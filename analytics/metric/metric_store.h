@@ -37,7 +37,7 @@ class MetricStore {
   explicit MetricStore(const topology::Fabric& fabric, const MetricOptions& options = {});
 
   void Add(const CounterRecord& record);
-  // Reports the latest event time of packets.
+  // Sets the latest event time of packets, which can confirm the time of a held reading.
   void Advance(Timestamp packets);
 
   // Null: the metric was never reported for this entity.

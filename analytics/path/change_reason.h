@@ -16,8 +16,8 @@ struct ChangeReasonOptions {
   // Allowance between the times of link state readings and of packets, which come from different
   // clocks.
   Duration slack = std::chrono::microseconds(200);
-  // Minimum number of flows that left a link at a time after which nobody was observed on it, to
-  // conclude that the link is silent rather than that the flows moved.
+  // A link counts as silent if at least this many flows left it at one time and no flow is observed
+  // on it afterwards. Fewer flows may simply have moved.
   uint32_t leavers = 3;
 };
 

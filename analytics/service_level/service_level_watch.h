@@ -32,7 +32,7 @@ class ServiceLevelWatch {
  private:
   using LearntBounds = std::map<ServiceIndicator, double>;
 
-  // Keeps the past of a job longer than the time lines do.
+  // Values of a job, also from before the time range that its iteration pattern covers.
   struct JobPast {
     std::vector<IterationSpan> spans;
     LearntBounds learnt;

@@ -34,7 +34,7 @@ namespace rocescope {
 class FlowTable {
  public:
   struct Options {
-    uint32_t capacity = kFlowCapacity;  // flows at taps; memory is allocated as flows arrive
+    uint32_t capacity = kFlowCapacity;  // entries: one for each flow, tap and TTL
     Duration interval = std::chrono::milliseconds(100);
     Duration idle_timeout = std::chrono::seconds(60);
     // Avoids latency spikes: all memory, 300 bytes per flow, is allocated at the start, and the
@@ -203,7 +203,7 @@ class FlowTable {
   int64_t interval_start_ns_ = 0;
   // Number of successive late packets that are far too late; enough of them open an interval.
   uint32_t far_late_ = 0;
-  int64_t interval_end_ns_;  // until the first packet opens an interval, no packet is before it
+  int64_t interval_end_ns_;  // the minimum value until the first packet opens an interval
   Statistics statistics_;
 };
 

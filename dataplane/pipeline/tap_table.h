@@ -51,7 +51,7 @@ class TapTable {
     return Counted(IsSettled(raw) ? SettledBefore(raw) : Locate(raw, mark));
   }
 
-  // For a frame without a record: updates the sequence and clock of its mirror session.
+  // For a filtered or dropped frame: updates only the sequence and clock of its mirror session.
   void Follow(const RawFrame& raw) {
     if (!IsSettled(raw)) Locate(raw, FindMirror(raw));
   }

@@ -34,9 +34,9 @@ class Eal {
   size_t lcore_count() const;  // including the main one
 
   // Runs `loop(i)` for 0 <= i < `count`, each on its own lcore, loop 0 on the main lcore, which is
-  // this thread. Returns when all loops have returned. `count` is 1 to lcore_count(). If loops
-  // throw, the first exception is rethrown after all have ended; the caller must make the others
-  // end.
+  // this thread. Returns when all loops have returned. `count` is 1 to lcore_count(). If a loop
+  // throws, the others continue, and its exception is rethrown when all have ended: `loop` itself
+  // must make the others stop.
   void RunOnLcores(size_t count, const std::function<void(size_t)>& loop);
 
   // The CPU cores that the lcores run on.

@@ -33,8 +33,8 @@ class CounterLog {
   CounterLog(const CounterLog&) = delete;  // events refer to it
   CounterLog& operator=(const CounterLog&) = delete;
 
-  // Reads the counters now and after each period. The engine never becomes idle then: run it until
-  // a given time.
+  // Reads the counters now and after each period. From then on there is always a next event, so
+  // Engine::Run needs an end time.
   void Start();
   void Read();
   // Adds a line from another source, for example a GPU. The time is filled in.

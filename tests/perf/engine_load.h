@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Input for an engine in the steady state of a large fabric: 16,384 GPUs in jobs of 128. Each job
-// has one rack on either side of the spines, and every second leaf mirrors both directions of every
-// queue pair (the assumption of capacity.h). The records are the same on every machine.
+// has the hosts of two leaves and sends across the spines, and every second leaf mirrors both
+// directions of every queue pair (the assumption of capacity.h). The records are the same on every
+// machine.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ class EngineLoad {
   const TapLocation& PlaceOf(uint32_t connection, bool back) const;
   // The INT switch ID of the leaf there.
   uint32_t IntIdOf(uint32_t connection) const;
-  // True if its data goes towards the mirrored leaf.
+  // True if the data of the connection is sent to the NIC below the mirrored leaf.
   static bool DataGoesBack(uint32_t connection) { return connection % 2 == 1; }
 
  private:

@@ -36,7 +36,7 @@ void TellForms(const Elements& elements) {
     jobs.push_back(job.allocation ? JobName(job.id, allocation) : job.id);
   }
   Message(
-      fmt::format("an element is a switch or host name, NODE:PORT, HOST:NIC, HOST:gpu:NUMBER, a "
+      fmt::format("an element is a switch or host name, NODE:PORT, HOST:DEVICE, HOST:gpu:NUMBER, a "
                   "link NODE:PORT-NODE:PORT, a NIC's address, a job (ID, or scheduler's number or "
                   "name), a communicator, or JOB:rank:NUMBER; {}",
                   jobs.empty() ? "no jobs are known"

@@ -95,7 +95,7 @@ Command AddReplay(CLI::App& parent) {
   app->get_option("--faults")->excludes(app->get_option("--section"));
   AddRequest(*app, DependencyQuestion::kBlastRadius,
              "Print what depends on this element and is affected if it fails, instead of the\n"
-             "report. ELEMENT: a switch, host, NODE:PORT, HOST:NIC, HOST:gpu:NUMBER, a link\n"
+             "report. ELEMENT: a switch, host, NODE:PORT, HOST:DEVICE, HOST:gpu:NUMBER, a link\n"
              "NODE:PORT-NODE:PORT, a job (ID, or scheduler's number or name), a\n"
              "communicator or JOB:rank:NUMBER. Requires a topology. Repeatable",
              state->options.requests);

@@ -32,7 +32,7 @@ int RunTopologyExport(const std::string& file);
 
 struct TopologyShowOptions {
   std::string file;
-  std::string from;  // HOST:NIC; both or none
+  std::string from;  // HOST:DEVICE; both or none
   std::string to;
 };
 int RunTopologyShow(const TopologyShowOptions& options, TopologyFormat format);

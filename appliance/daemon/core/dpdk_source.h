@@ -24,8 +24,8 @@ class DpdkSource : public RecordSource {
   virtual std::vector<std::string> PortNames() const = 0;
   virtual uint16_t lcores() const = 0;
 
-  // Configures the lcores and starts the ports. `processor.taps` contains the port names from
-  // `first_tap` on. Must be called before the functions of RecordSource.
+  // Configures the lcores and starts the ports. `processor.taps` must contain a tap with the name
+  // of each port, from number `first_tap` on. Must be called before the functions of RecordSource.
   virtual Status Prepare(const FrameProcessor::Options& processor, TapId first_tap) = 0;
 };
 

@@ -88,10 +88,11 @@ ServiceStatus Service::GetDependencies(const v1::GetDependenciesRequest& request
   if (!element) {
     const std::vector<std::string> names = graph.elements().Names();
     const std::vector<std::string_view> known(names.begin(), names.end());
-    return Refuse(ServiceFault::kUnknownElement,
-                  fmt::format("element: unknown element \"{}\"{}; expected a node, NODE:PORT, "
-                              "HOST:NIC, HOST:gpu:NUMBER, a link, the address of a NIC, or a job",
-                              request.element(), DidYouMean(request.element(), known)));
+    return Refuse(
+        ServiceFault::kUnknownElement,
+        fmt::format("element: unknown element \"{}\"{}; expected a node, NODE:PORT, "
+                    "HOST:DEVICE, HOST:gpu:NUMBER, a link, the address of a NIC, or a job",
+                    request.element(), DidYouMean(request.element(), known)));
   }
   (*answer)->FillMetadata(*out.mutable_snapshot());
   const auto question = request.question() == v1::Dependency::QUESTION_NEEDS

@@ -35,10 +35,11 @@ class EventLog {
   uint64_t last() const;
   // Number of events since the process started.
   uint64_t published() const { return last() - began_; }
-  // Returns at most `most` events after `cursor`; 0: from the start of the process. If some of them
-  // are no longer stored, the first returned event is of KIND_GAP and has the cursor of the
-  // last one that is missing. The same holds for a cursor of another process, which is smaller than
-  // the first cursor or larger than the last one.
+  // Returns at most `most` events after `cursor`; 0: from the start of the process
+  // (in WatchEventsRequest.cursor, 0 means only new events; EventReader converts it). If some are
+  // no longer stored, the first returned event is of KIND_GAP and has the cursor of the last one
+  // that is missing. The same holds for a cursor of another process, which is smaller than the
+  // first cursor or larger than the last one.
   std::vector<std::shared_ptr<const v1::Event>> After(uint64_t cursor, size_t most) const;
 
  private:
