@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/api/message_value.h"
 
+#include <fmt/format.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
+#include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <regex>
 
@@ -35,6 +39,18 @@ int64_t NanosecondsOf(const Message& message) {
                                  : std::numeric_limits<int64_t>::max();
   }
   return ns;
+}
+
+// Appends nothing, or a point and 3, 6 or 9 digits.
+void AppendFraction(int32_t nanos, std::string& text) {
+  if (nanos == 0) return;
+  if (nanos % 1'000'000 == 0) {
+    fmt::format_to(std::back_inserter(text), ".{:03}", nanos / 1'000'000);
+  } else if (nanos % 1'000 == 0) {
+    fmt::format_to(std::back_inserter(text), ".{:06}", nanos / 1'000);
+  } else {
+    fmt::format_to(std::back_inserter(text), ".{:09}", nanos);
+  }
 }
 
 bool IsOfType(const FieldDescriptor& field, std::string_view name) {
@@ -81,11 +97,24 @@ Timestamp TimeOf(const google::protobuf::Timestamp& message) {
   return FromNanoseconds(Nanoseconds(message));
 }
 
+// A report contains a million times, and TimeUtil::ToString takes four times as long.
 std::string ToText(const google::protobuf::Timestamp& message) {
-  return TimeUtil::ToString(message);
+  const std::chrono::sys_seconds time{std::chrono::seconds(message.seconds())};
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(time - day);
+  std::string text =
+      fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
+                  static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                  clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+  AppendFraction(message.nanos(), text);
+  return text + 'Z';
 }
 std::string ToText(const google::protobuf::Duration& message) {
-  return TimeUtil::ToString(message);
+  const bool is_negative = message.seconds() < 0 || message.nanos() < 0;
+  std::string text = fmt::format("{}{}", is_negative ? "-" : "", std::abs(message.seconds()));
+  AppendFraction(std::abs(message.nanos()), text);
+  return text + 's';
 }
 bool ParseText(const std::string& text, google::protobuf::Timestamp& out) {
   return TimeUtil::FromString(text, &out);

@@ -80,13 +80,26 @@ class Writer {
     out_.append(static_cast<size_t>(depth_), ' ');
   }
 
+  // Its characters need no escape.
+  void AppendTime(const std::string& text) {
+    out_ += '"';
+    out_ += text;
+    out_ += '"';
+  }
+
   void AppendMessage(const Message& message) {
+    using google::protobuf::Duration;
     using google::protobuf::DynamicCastToGenerated;
-    if (const auto* time = DynamicCastToGenerated<google::protobuf::Timestamp>(&message)) {
-      return AppendJsonString(out_, ToText(*time));
-    }
-    if (const auto* duration = DynamicCastToGenerated<google::protobuf::Duration>(&message)) {
-      return AppendJsonString(out_, ToText(*duration));
+    using google::protobuf::Timestamp;
+    const auto* const type = message.GetDescriptor();  // spares most messages the casts
+    if (type == Timestamp::descriptor()) {
+      if (const auto* time = DynamicCastToGenerated<Timestamp>(&message)) {
+        return AppendTime(ToText(*time));
+      }
+    } else if (type == Duration::descriptor()) {
+      if (const auto* duration = DynamicCastToGenerated<Duration>(&message)) {
+        return AppendTime(ToText(*duration));
+      }
     }
     Append(message);
   }

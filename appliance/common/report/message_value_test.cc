@@ -2,9 +2,12 @@
 #include "appliance/api/message_value.h"
 
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/util/time_util.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
+#include <random>
 #include <string_view>
 #include <vector>
 
@@ -42,6 +45,26 @@ TEST(MessageValue, ValuesBeyondTheRangeAreClamped) {
   google::protobuf::Timestamp first;
   ASSERT_TRUE(ParseText("0001-01-01T00:00:00Z", first));
   EXPECT_EQ(Nanoseconds(first), std::numeric_limits<int64_t>::min());
+}
+
+TEST(MessageValue, TextIsThatOfProtobuf) {
+  using google::protobuf::util::TimeUtil;
+  std::mt19937_64 random(21);
+  for (int i = 0; i < 10'000; ++i) {
+    // Whole seconds, milliseconds, microseconds and nanoseconds, over all years of a Timestamp.
+    constexpr std::array<int64_t, 4> kSteps = {1'000'000'000, 1'000'000, 1'000, 1};
+    google::protobuf::Timestamp time;
+    time.set_seconds(std::uniform_int_distribution<int64_t>(
+        TimeUtil::kTimestampMinSeconds, TimeUtil::kTimestampMaxSeconds)(random));
+    const int64_t step = kSteps[i % kSteps.size()];
+    const auto nanos = static_cast<int32_t>(random() % 1'000'000'000 / step * step);
+    time.set_nanos(nanos);
+    EXPECT_EQ(ToText(time), TimeUtil::ToString(time));
+    google::protobuf::Duration duration;
+    duration.set_seconds(time.seconds() / 1'000);
+    duration.set_nanos(duration.seconds() < 0 ? -nanos : nanos);
+    EXPECT_EQ(ToText(duration), TimeUtil::ToString(duration));
+  }
 }
 
 TEST(MessageValue, TextIsThatOfTheJsonMapping) {
