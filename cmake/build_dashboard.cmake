@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # cmake -D SOURCE=appliance/dashboard -D MESSAGES=<messages.ts> -D WORK=<folder> -D PLAIN=<page>
 #       -P build_dashboard.cmake
-# Builds the dashboard into WORK/dist, from a copy of its sources and the generated types of the API. If npm cannot fetch its packages,
-# dist contains a placeholder page and CMake prints a warning.
+# Builds the dashboard into WORK/dist, from a copy of its sources and the generated types of the API. If
+# npm cannot fetch its packages, dist contains a placeholder page and CMake prints a warning.
 file(REMOVE_RECURSE ${WORK}/source ${WORK}/browser)  # remove files that no longer exist in the sources
 file(COPY ${SOURCE}/source ${SOURCE}/browser ${SOURCE}/index.html ${SOURCE}/package.json ${SOURCE}/vite.config.ts
           ${SOURCE}/tsconfig.json ${SOURCE}/check_size.mjs DESTINATION ${WORK})

@@ -21,6 +21,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "appliance/api/message_value.h"
@@ -50,6 +51,24 @@ std::string CommentOf(const Commented& of) {
 
 void Describe(const std::string& comment, Json& out) {
   if (!comment.empty()) out["description"] = comment;
+}
+
+// Prints the descriptions that end in the middle of a sentence: protoc takes only the first line of
+// a comment behind a field.
+bool AreDescriptionsWhole(const Json& document) {
+  bool all = true;
+  if (document.is_object() && document.contains("description") &&
+      document["description"].is_string()) {
+    const auto& text = document["description"].get_ref<const std::string&>();
+    if (text.empty() || std::string_view(",;:(").find(text.back()) != std::string_view::npos) {
+      std::cerr << "\"" << text << "\": incomplete; move the comment above the declaration\n";
+      all = false;
+    }
+  }
+  for (const Json& inner : document) {
+    if (inner.is_structured()) all = AreDescriptionsWhole(inner) && all;
+  }
+  return all;
 }
 
 std::string NameOf(const Descriptor& message) {
@@ -449,6 +468,7 @@ int main(int argc, char** argv) {
   OpenApi open_api(*files.front());
   const std::filesystem::path generated = folder / "generated/rocescope/v1";
   if (!open_api.Run(argv[2]) || !HaveAccess(files)) return 1;
+  if (!AreDescriptionsWhole(open_api.document())) return 1;
   const bool written = WriteFile(folder / "openapi.json", open_api.document().dump(1) + '\n') &&
                        WriteFile(folder / "messages.ts", TypeScript().Write(*files.front())) &&
                        WriteFile(generated / "calls.inc", WriteCalls(files)) &&

@@ -88,6 +88,13 @@ class Files(unittest.TestCase):
         self.assertEqual(list(files.check_text("x.cc", self.LICENCE + "\n" * 799)), [])
         self.assertEqual(len(list(files.check_text("x.cc", self.LICENCE + "\n" * 800))), 1)
 
+    def test_a_proto_comment_that_continues_behind_a_field_is_found(self):
+        cut = "  string a = 1;  // first line,\n                 // second line\n"
+        above = "  string a = 1;  // whole\n  // Above the field.\n  string b = 2;\n"
+        found = list(files.check_text("x.proto", self.LICENCE + cut))
+        self.assertEqual([line.split(" ")[0] for line in found], ["x.proto:3:"])
+        self.assertEqual(list(files.check_text("x.proto", self.LICENCE + above)), [])
+
 
 if __name__ == "__main__":
     unittest.main()

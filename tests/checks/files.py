@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that every file has a licence line and a bounded length.
+"""Checks that every file has a licence line and a bounded length, and the comments of protos.
 
     tests/checks/files.py
 
 Checks the files that git tracks. Prints one line per violation; exit code 1 if there are any.
 """
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -29,6 +30,18 @@ def check_text(name, text):
         yield f"{name}: the first three lines must contain \"{LICENCE}\""
     if len(lines) > LINES_AT_MOST:
         yield f"{name}: {len(lines)} lines; the limit is {LINES_AT_MOST}"
+    if name.endswith(".proto"):
+        yield from check_comments(name, lines)
+
+
+def check_comments(name, lines):
+    """Finds comments behind a declaration that continue: protoc attaches only their first line."""
+    for number, (line, after) in enumerate(zip(lines, lines[1:]), start=2):
+        behind = re.match(r"\s*[^/\s][^/]*//", line)
+        alone = re.match(r"\s*//", after)
+        if behind and alone and alone.end() == behind.end():
+            yield (f"{name}:{number}: protoc drops this continuation of a comment; "
+                   "move the comment above the declaration")
 
 
 def main():

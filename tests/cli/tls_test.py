@@ -185,7 +185,7 @@ class Tls(unittest.TestCase):
             plain = self.done(ROCESCOPE, "healthcheck", "http://127.0.0.1:1/", *files("viewer1"))
             self.assertIn("http accepts none of them", plain.stderr)
 
-    def test_a_appliance_for_others_without_tls_does_not_start(self):
+    def test_an_appliance_for_others_without_tls_does_not_start(self):
         for text, why in (
                 ("http: 0.0.0.0:8080\n", 'requires TLS: `http: {listen: "0.0.0.0:8080", certificate'),
                 ('http: {listen: "[::]:8080"}\n', "[::]:8080 is not a loopback address"),

@@ -71,7 +71,7 @@ Command AddJobRegister(CLI::App& parent) {
       "Examples:\n"
       "  rocescope job register 4711 --nodes 'gpu-[1-32]' --name pretrain --user ada\n"
       "  rocescope job register 4712 --nodes gpu-33:0-3 --nodes gpu-34:4-7 --appliance "
-      "appliance:50051");
+      "appliance.example:50051");
   AddId(*app, options->id);
   Repeatable(AddParsed(*app, "--nodes", "LIST",
                        "Host list of the job's nodes; add :GPUS if the job uses only some of\n"

@@ -2,7 +2,10 @@
 // The parts of the report about jobs, connections and paths.
 #pragma once
 
+#include <google/protobuf/repeated_field.h>
+
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -16,6 +19,7 @@ namespace v1 {
 class Allocation;
 class FlowPath;
 class ReplayReport;
+class ServiceIndicator;
 class ServiceLevel;
 enum RankSource : int;
 }  // namespace v1
@@ -38,6 +42,9 @@ void FillPaths(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillHotspots(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillAnomalies(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillServiceLevel(const Snapshot& snapshot, const ServiceLevel& level, v1::ServiceLevel& out);
+// Adds the indicators that these levels belong to, with the number of levels in each state.
+void FillServiceIndicators(const Snapshot& snapshot, std::span<const ServiceLevel* const> levels,
+                           google::protobuf::RepeatedPtrField<v1::ServiceIndicator>& out);
 void FillServiceLevels(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillFindings(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillCabling(const Snapshot& snapshot, v1::ReplayReport& report);

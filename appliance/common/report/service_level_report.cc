@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -63,21 +64,27 @@ void FillServiceLevel(const Snapshot& snapshot, const ServiceLevel& level, v1::S
   out.set_window_count(level.windows);
 }
 
+void FillServiceIndicators(const Snapshot& snapshot, std::span<const ServiceLevel* const> levels,
+                           google::protobuf::RepeatedPtrField<v1::ServiceIndicator>& out) {
+  std::array<std::vector<const ServiceLevel*>, kServiceIndicatorCount> by_indicator;
+  for (const ServiceLevel* level : levels) {
+    by_indicator[static_cast<size_t>(level->indicator)].push_back(level);
+  }
+  for (size_t i = 0; i < kServiceIndicatorCount; ++i) {
+    if (by_indicator[i].empty()) continue;
+    FillIndicator(snapshot, static_cast<ServiceIndicator>(i), by_indicator[i], *out.Add());
+  }
+}
+
 void FillServiceLevels(const Snapshot& snapshot, v1::ReplayReport& report) {
   const ServiceLevels& all = *snapshot.service_levels;
   v1::ServiceLevels& out = *report.mutable_service_levels();
   out.set_objective(all.options.objective);
   out.set_short_window_count(all.options.short_windows);
   out.set_long_window_count(all.options.long_windows);
-  std::array<std::vector<const ServiceLevel*>, kServiceIndicatorCount> by_indicator;
-  for (const ServiceLevel& level : all.levels) {
-    by_indicator[static_cast<size_t>(level.indicator)].push_back(&level);
-  }
-  for (size_t i = 0; i < kServiceIndicatorCount; ++i) {
-    if (by_indicator[i].empty()) continue;
-    FillIndicator(snapshot, static_cast<ServiceIndicator>(i), by_indicator[i],
-                  *out.add_indicators());
-  }
+  std::vector<const ServiceLevel*> levels;
+  for (const ServiceLevel& level : all.levels) levels.push_back(&level);
+  FillServiceIndicators(snapshot, levels, *out.mutable_indicators());
   uint64_t left_out = 0;
   for (const ServiceState state : {ServiceState::kMissed, ServiceState::kAtRisk}) {
     size_t of_state = 0;

@@ -253,6 +253,44 @@ TEST_F(ServiceTest, ServiceLevelsArePagedWithTheViolatedOnesFirst) {
   EXPECT_EQ(filtered.total_size(), 1);
 }
 
+TEST_F(ServiceTest, ServiceLevelsOfAJobAreThoseOfItsHosts) {
+  OpenDaemon(kFabric);
+  const topology::Fabric& fabric = *daemon_->fabric();
+  Attribution attribution;
+  for (const char* id : {"nccl-1", "nccl-2"}) attribution.jobs.emplace_back().job.id = id;
+  attribution.jobs[1].job.ranks.emplace_back().host = fabric.node(fabric.nic(0).host).name;
+  Snapshot snapshot;
+  snapshot.attribution = std::make_shared<const Attribution>(std::move(attribution));
+  auto levels = std::make_shared<ServiceLevels>();
+  for (uint32_t job : {0U, 1U}) {
+    levels->levels.push_back({.indicator = static_cast<ServiceIndicator>(0),
+                              .job = job,
+                              .state = ServiceState::kMissed});
+  }
+  for (const Entity& entity :
+       {Entity{.kind = EntityKind::kNic, .index = 0}, Entity{.kind = EntityKind::kNic, .index = 1},
+        Entity{.kind = EntityKind::kPort, .index = 0}}) {
+    levels->levels.push_back({.indicator = static_cast<ServiceIndicator>(1), .entity = entity});
+  }
+  snapshot.service_levels = levels;
+  Publish(std::move(snapshot));
+  v1::ListServiceLevelsRequest request;
+  request.set_job_id("nccl-2");
+  v1::ListServiceLevelsResponse response;
+  ASSERT_TRUE(service_->ListServiceLevels(request, response));
+  std::vector<std::string> entities;
+  for (const v1::ServiceLevel& level : response.service_levels()) {
+    entities.push_back(level.entity());
+  }
+  const std::string nic = fabric.node(fabric.nic(0).host).name + ":" + fabric.nic(0).device;
+  EXPECT_THAT(entities, ElementsAre("nccl-2", nic));
+  ASSERT_THAT(response.indicators(), SizeIs(2));
+  EXPECT_EQ(response.indicators(0).missed_count(), 1u);
+  EXPECT_EQ(response.indicators(1).no_data_count(), 1u);
+  request.set_job_id("nccl-3");
+  EXPECT_EQ(FaultOf(*service_, &Service::ListServiceLevels, request), ServiceFault::kUnknownJob);
+}
+
 TEST_F(ServiceTest, ProblemsArePagedAndFiltered) {
   OpenDaemon("");
   v1::ListProblemsResponse all;

@@ -25,7 +25,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 constexpr int32_t kPage = 1000;
-// The filter of the dashboard's requests for service levels.
+// Selects the service levels that the page contains. The indicators count the other ones.
 constexpr std::string_view kViolated = "state = STATE_MISSED OR state = STATE_AT_RISK";
 
 std::string_view PageFileOf(std::string_view path) {
@@ -184,7 +184,7 @@ void AddAll(Stored& stored) {
   stored.Add("anomalies", &Service::ListAnomalies);
   v1::ListServiceLevelsRequest levels;
   levels.set_filter(std::string(kViolated));
-  stored.Add("service-levels?filter=" + Encoded(kViolated), &Service::ListServiceLevels, levels);
+  stored.Add("service-levels", &Service::ListServiceLevels, levels);
   stored.Add("hotspots", &Service::ListHotspots);
   const auto* const jobs = stored.Add("jobs", &Service::ListJobs);
   if (jobs == nullptr) return;
@@ -193,6 +193,8 @@ void AddAll(Stored& stored) {
     v1::GetJobRequest get;
     get.set_job_id(job.job_id());
     stored.Add("jobs/" + id, &Service::GetJob, get);
+    levels.set_job_id(job.job_id());
+    stored.Add("service-levels?job_id=" + id, &Service::ListServiceLevels, levels);
     v1::ListHotspotsRequest hotspots;
     hotspots.set_job_id(job.job_id());
     stored.Add("hotspots?job_id=" + id, &Service::ListHotspots, hotspots);

@@ -197,6 +197,28 @@ TEST_F(WebTest, AStoredListIsTruncatedWithANoteAndItsFullLength) {
   EXPECT_THAT(whole.notes, testing::IsEmpty());
 }
 
+// The dashboard requests the same paths: kIndicatorsPath and jobLevelsPath in service_tables.tsx,
+// with a page_size, which a page ignores.
+TEST_F(WebTest, AStoredPageContainsTheViolatedServiceLevels) {
+  OpenDaemon(kFabric);
+  Snapshot snapshot = TwoJobs();
+  auto levels = std::make_shared<ServiceLevels>();
+  for (const ServiceState state : {ServiceState::kMet, ServiceState::kMissed}) {
+    levels->levels.push_back(
+        {.indicator = static_cast<ServiceIndicator>(0), .job = 1, .state = state});
+  }
+  snapshot.service_levels = levels;
+  Publish(std::move(snapshot));
+  const auto stored = nlohmann::json::parse(StoreData(*service_, 1000).json);
+  for (const char* path : {"/api/v1/service-levels", "/api/v1/service-levels?job_id=nccl-2"}) {
+    ASSERT_TRUE(stored.contains(path)) << path;
+    ASSERT_EQ(stored[path]["service_levels"].size(), 1u) << path;
+    EXPECT_EQ(stored[path]["service_levels"][0]["state"], "STATE_MISSED") << path;
+    EXPECT_EQ(stored[path]["indicators"][0]["met_count"], "1") << path;
+  }
+  EXPECT_EQ(stored["/api/v1/service-levels?job_id=nccl-1"]["indicators"].size(), 0u);
+}
+
 TEST_F(WebTest, PageAllowsNoExternalContent) {
   OpenDaemon("");
   const HttpResponse page = Get("/");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { expect, it } from "vitest";
 import { leafSpine } from "../fabric/fixture";
+import { jobLevelsPath, kIndicatorsPath } from "../jobs/service_tables";
 import { EmbeddedSource, readEmbedded } from "./embedded_source";
 
 const flow = (source_nic: string, destination_nic: string) => ({
@@ -16,6 +17,12 @@ const source = new EmbeddedSource(stored);
 
 it("answers from the page regardless of paging", async () => {
   expect(await source.get("/api/v1/hotspots?page_size=100")).toEqual({ kind: "answer", value: { hotspots: [] } });
+});
+
+it("finds the service levels under the keys of web_test.cc", async () => {
+  const page = new EmbeddedSource({ "/api/v1/service-levels": 1, "/api/v1/service-levels?job_id=nccl-2": 2 });
+  expect(await page.get(kIndicatorsPath)).toEqual({ kind: "answer", value: 1 });
+  expect(await page.get(jobLevelsPath("nccl-2"))).toEqual({ kind: "answer", value: 2 });
 });
 
 it("accepts both encodings of a job id", async () => {

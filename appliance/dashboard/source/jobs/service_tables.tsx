@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Service levels by indicator and by entity.
-import type { ListServiceLevelsResponse, ServiceIndicator, ServiceLevel } from "../api/messages";
-import { count, inUnit, percent } from "../format/quantities";
+import type { Int64, ListServiceLevelsResponse, ServiceIndicator, ServiceLevel } from "../api/messages";
+import { count, inUnit, percent, plural } from "../format/quantities";
 import { enumName, enumWords, serviceStateText, words } from "../format/words";
+import { Truncated } from "../parts/await";
 import { Place, Share, Tag } from "../parts/names";
 import { Table, type Column } from "../parts/table";
 
-// Only entities outside their bounds are requested; the indicators contain the number of the others.
-const kViolated = "state = STATE_MISSED OR state = STATE_AT_RISK";
-export const kViolatedPath = `/api/v1/service-levels?filter=${encodeURIComponent(kViolated)}&page_size=1000`;
+// The indicators count all levels. Only the job's table shows single levels, and the appliance sends
+// the violated ones first.
+export const kIndicatorsPath = "/api/v1/service-levels?page_size=1";
+export function jobLevelsPath(job: string): string {
+  return `/api/v1/service-levels?job_id=${encodeURIComponent(job)}&page_size=1000`;
+}
 
 const kIndicatorColumns: Column<ServiceIndicator>[] = [
   { title: "indicator", cell: (row) => <span title={row.meaning}>{words(row.name)}</span>, sort: (row) => row.name },
@@ -48,27 +52,36 @@ function levelColumns(units: Map<string, ServiceIndicator>): Column<ServiceLevel
   ];
 }
 
-// The service levels of a job and of its hosts, GPUs and NICs.
-export function JobLevels({ answer, job, hosts }: {
-  answer: ListServiceLevelsResponse; job: string; hosts: Set<string>;
-}) {
+function sum(indicators: ServiceIndicator[], countOf: (indicator: ServiceIndicator) => Int64): number {
+  return indicators.reduce((total, indicator) => total + Number(countOf(indicator)), 0);
+}
+
+const names = (indicators: ServiceIndicator[]) => indicators.map((indicator) => words(indicator.name)).join(", ");
+
+// The service levels of a job and of the GPUs and NICs of its hosts. `answer` contains no others.
+export function JobLevels({ answer }: { answer: ListServiceLevelsResponse }) {
   const { indicators } = answer;
-  const rows = answer.service_levels.filter(
-    (level) => level.entity === job || hosts.has(level.entity.split(":")[0] ?? ""),
-  );
-  const measured = indicators.filter((indicator) => Number(indicator.no_data_count) === 0 || Number(indicator.met_count) > 0);
-  if (indicators.length === 0) return <p class="muted">No service indicator with a bound is measured.</p>;
-  if (rows.length === 0) {
-    return (
-      <p>
-        The job, its GPUs and its NICs are within bounds. Measured indicators:{" "}
-        {measured.map((indicator) => words(indicator.name)).join(", ") || "none yet"}.
-      </p>
-    );
-  }
+  if (indicators.length === 0) return <p class="muted">Unknown: no service indicator with a bound is measured for this job.</p>;
+  const violated = sum(indicators, (one) => one.missed_count) + sum(indicators, (one) => one.at_risk_count);
+  const met = sum(indicators, (one) => one.met_count);
+  const unknown = sum(indicators, (one) => one.no_data_count);
+  const rows = answer.service_levels.filter((level) => level.state === "STATE_MISSED" || level.state === "STATE_AT_RISK");
+  const measured = indicators.filter((one) => Number(one.met_count) > 0);
+  const unmeasured = indicators.filter((one) => Number(one.no_data_count) > 0);
   const units = new Map(indicators.map((indicator) => [indicator.name, indicator]));
   return (
-    <Table caption="Service levels of the job" columns={levelColumns(units)} rows={rows}
-      keyOf={(row) => `${row.indicator} ${row.entity}`} most={12} />
+    <>
+      {violated > 0 && (
+        <>
+          <Table caption="Service levels of the job" columns={levelColumns(units)} rows={rows}
+            keyOf={(row) => `${row.indicator} ${row.entity}`} most={12} />
+          <Truncated shown={rows.length} total={violated} />
+        </>
+      )}
+      {met > 0 && (
+        <p>Within bounds: {plural(met, "service level")} of the job, its GPUs and its NICs ({names(measured)}).</p>
+      )}
+      {unknown > 0 && <p class="muted">Unknown, no data: {plural(unknown, "service level")} ({names(unmeasured)}).</p>}
+    </>
   );
 }

@@ -9,7 +9,7 @@ import { HotspotList } from "../hotspots/hotspot_list";
 import { EdgeMatrix } from "../jobs/edge_matrix";
 import { RankTable } from "../jobs/rank_table";
 import { IterationPatternLanes } from "../jobs/iteration_pattern_lanes";
-import { JobLevels, kViolatedPath } from "../jobs/service_tables";
+import { JobLevels, jobLevelsPath } from "../jobs/service_tables";
 import { Await } from "../parts/await";
 import { Moment, Tag } from "../parts/names";
 import { useReference } from "../parts/reference";
@@ -54,7 +54,7 @@ export function JobView({ id, theme }: { id: string; theme: string }) {
   const answer = useResource<GetJobResponse>(`/api/v1/jobs/${job}`);
   const hotspots = useResource<ListHotspotsResponse>(`/api/v1/hotspots?job_id=${job}&page_size=${kHotspotsShown}`);
   const paths = useResource<FindPathsResponse>(`/api/v1/paths?job_id=${job}&page_size=${kPathsShown}`);
-  const levels = useResource<ListServiceLevelsResponse>(kViolatedPath);
+  const levels = useResource<ListServiceLevelsResponse>(jobLevelsPath(id));
   const reference = useReference();
   return (
     <>
@@ -80,7 +80,7 @@ export function JobView({ id, theme }: { id: string; theme: string }) {
             <section aria-labelledby="levels-title">
               <h2 id="levels-title">Service levels</h2>
               <Await resource={levels} what="service levels">
-                {(value) => <JobLevels answer={value} job={found.job_id} hosts={new Set(found.ranks.map((rank) => rank.host))} />}
+                {(value) => <JobLevels answer={value} />}
               </Await>
             </section>
           </>

@@ -4,7 +4,7 @@ import type { ListServiceLevelsResponse, JobSummary, ListJobsResponse } from "..
 import { sortKey, type Reference } from "../format/moments";
 import { bytes, count, duration, toNanoseconds } from "../format/quantities";
 import { enumName, enumWords, identityText, serviceStateText } from "../format/words";
-import { IndicatorTable, kViolatedPath } from "../jobs/service_tables";
+import { IndicatorTable, kIndicatorsPath } from "../jobs/service_tables";
 import { Await, Notice, Truncated } from "../parts/await";
 import { Moment, Tag } from "../parts/names";
 import { useReference } from "../parts/reference";
@@ -46,7 +46,7 @@ function columnsOf(reference: Reference): Column<JobSummary>[] {
 
 function JobList() {
   const jobs = useResource<ListJobsResponse>("/api/v1/jobs");
-  const levels = useResource<ListServiceLevelsResponse>(kViolatedPath);
+  const levels = useResource<ListServiceLevelsResponse>(kIndicatorsPath);
   const reference = useReference();
   return (
     <>
