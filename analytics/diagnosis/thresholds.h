@@ -42,7 +42,7 @@ namespace rocescope {
       "transmission time of one frame on each link of the path.")                                  \
   ROW(latency_baseline_windows, uint32_t, 3, "windows", 1, 64,                                     \
       "Minimum number of windows that must agree on the minimum delay of a path before it is "     \
-      "used as the baseline.")                                                                     \
+      "used as the normal delay.")                                                                 \
   ROW(latency_windows, uint32_t, 2, "windows", 1, 64,                                              \
       "Minimum number of windows with a longer delay before the delay is reported.")               \
   ROW(latency_packets, uint32_t, 5, "packets", 1, 10000,                                           \

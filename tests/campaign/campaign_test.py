@@ -4,7 +4,7 @@
 
     campaign_test.py CAMPAIGN BUILD
 
-The targets are for campaigns with many runs. For these few runs, all statements must be right: no pair
+The goals are for campaigns with many runs. For these few runs, all statements must be right: no pair
 outside its stripe, no path that is stated and wrong (except during a change), and no fault other than
 the simulated one, which every view must report with its place.
 """

@@ -73,7 +73,7 @@ class SeveralTaps(unittest.TestCase):
     def test_the_files_are_named_in_a_note(self):
         at = len(self.frames) // 2
         notes = " ".join(self.report_of(self.frames[:at], self.frames[at:])["notes"])
-        self.assertIn("their counts are combined from part0, part1", notes)
+        self.assertIn("flow counts are combined from the taps part0, part1", notes)
 
     def test_a_copy(self):
         self.compare(self.report_of(self.frames, self.frames))

@@ -11,24 +11,26 @@
 namespace rocescope {
 
 // need, telemetry that meets it. Reports group needs with the same text.
-#define ROCESCOPE_NEEDS(ROW)                                                               \
-  ROW(LinkStates, "counters of switches or NICs")                                          \
-  ROW(LinkSpeeds, "counters of switches or NICs")                                          \
-  ROW(FrameErrors, "counters of switches or NICs")                                         \
-  ROW(LinkSums, "counters of both ends of links, read at the same time")                   \
-  ROW(SwitchSums, "all counters of a switch and its queue lengths, read at the same time") \
-  ROW(MtuDrops, "counters of switches")                                                    \
-  ROW(Marks, "counters of switches, with queue and buffer watermarks")                     \
-  ROW(EarlyPauses, "counters of switches, with queue and buffer watermarks")               \
-  ROW(NicPauses, "PFC counters of switches or NICs")                                       \
-  ROW(SlowAnswers, "PFC counters of switches or NICs")                                     \
-  ROW(LoopPauses, "PFC counters of switches or NICs")                                      \
-  ROW(Damage, "counters of NICs, and paths of flows (mirrors, INT, sFlow)")                \
-  ROW(Paths, "paths of flows (mirrors, INT, sFlow), and counters")                         \
-  ROW(Senders, "mirrored packets, and counters of switches")                               \
-  ROW(Delays, "mirrors of several switches, and counters")                                 \
-  ROW(CnpDelays, "mirrors of several switches, and counters")                              \
-  ROW(Cables, "mirrors of several switches, or counters of both ends of links")            \
+#define ROCESCOPE_NEEDS(ROW)                                                                     \
+  ROW(LinkStates, "counters of switches or NICs")                                                \
+  ROW(LinkSpeeds, "counters of switches or NICs")                                                \
+  ROW(FrameErrors, "counters of switches or NICs")                                               \
+  ROW(LinkSums, "counters of both ends of links, read at the same time")                         \
+  ROW(SwitchSums,                                                                                \
+      "packet and drop counters, and queue lengths, of all ports of a switch, read at the same " \
+      "time")                                                                                    \
+  ROW(MtuDrops, "counters of switches")                                                          \
+  ROW(Marks, "counters of switches, with queue and buffer watermarks")                           \
+  ROW(EarlyPauses, "counters of switches, with queue and buffer watermarks")                     \
+  ROW(NicPauses, "PFC counters of switches or NICs")                                             \
+  ROW(SlowAnswers, "PFC counters of switches or NICs")                                           \
+  ROW(LoopPauses, "PFC counters of switches")                                                    \
+  ROW(Damage, "counters of NICs, and paths of flows (mirrors, INT, sFlow)")                      \
+  ROW(Paths, "paths of flows (mirrors, INT, sFlow), and counters")                               \
+  ROW(Senders, "mirrored packets, and counters of switches")                                     \
+  ROW(Delays, "mirrors of several switches, and counters")                                       \
+  ROW(CnpDelays, "mirrors of several switches, and counters")                                    \
+  ROW(Cables, "mirrors of several switches, or counters of both ends of links")                  \
   ROW(GpuClocks, "clocks and memory use of GPUs, or mirrored packets of several iterations")
 
 enum class Need : uint8_t {

@@ -18,7 +18,7 @@ struct ScoreRunOptions {
   ReportFormat format = ReportFormat::kText;
 };
 
-// Prints to standard output; messages go to standard error. Returns 0 if all thresholds are met, 1
+// Prints to standard output; messages go to standard error. Returns 0 if all goals are met, 1
 // if one is missed, 2 on an error.
 int RunScore(const ScoreRunOptions& options);
 

@@ -20,13 +20,13 @@ Command AddScore(CLI::App& parent) {
       "of\n"
       "scores, as written by testbeds/campaign, is summarised.\n"
       "\n"
-      "Exit codes: 0 all thresholds are met, 1 one is missed, 2 an error.\n"
+      "Exit codes: 0 all goals are met, 1 one is missed, 2 an error.\n"
       "\n"
       "All columns are percentages: P is precision, R is recall; JOBS ARI is the adjusted Rand "
       "index of\n"
       "the assignment to jobs; PATH is the share of bytes on right paths; IN REACH is the share of "
       "bytes\n"
-      "for which an sFlow sample can be expected. \"!\" marks a missed threshold; \"few\" marks a "
+      "for which an sFlow sample can be expected. \"!\" marks a missed goal; \"few\" marks a "
       "confidence\n"
       "level with too few samples to judge. The views about faults have tables of their own:\n"
       "full (all telemetry), leaf-switch-counters (counters of leaves only) and "
@@ -44,7 +44,7 @@ Command AddScore(CLI::App& parent) {
                     "--view", state->options.views,
                     "View (subset of the telemetry) to score: the name of one view; \"paths\" or\n"
                     "\"diagnosis\" for all views of that group; or \"all\" for one view with all\n"
-                    "telemetry of the run, which scores only faults and has no thresholds.\n"
+                    "telemetry of the run, which scores only faults and has no goals.\n"
                     "Repeatable. Default: all views for which the run has telemetry")
                  ->type_name("NAME"));
   app->add_option("--report", state->options.report,

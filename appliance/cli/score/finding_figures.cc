@@ -14,8 +14,8 @@ using enum FindingMeasure;
 
 struct MeasureRow {
   std::string_view title;
-  double full = -1;     // threshold with all telemetry; -1: none
-  double partial = -1;  // threshold with partial telemetry
+  double full = -1;     // goal with all telemetry; -1: none
+  double partial = -1;  // goal with partial telemetry
 };
 
 constexpr std::array<MeasureRow, kFindingMeasures> kRows = {{

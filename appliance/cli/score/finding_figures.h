@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Figures about the findings of a campaign: shares, thresholds, and counts by fault type.
+// Figures about the findings of a campaign: shares, goals, and counts by fault type.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +64,7 @@ enum class FindingMeasure : uint8_t {
   kMedianDelay,  // from visible to detected, in analysis windows
   kWorstDelay,
   kHealthyFindings,  // in runs without a fault
-  kVictimPrecision,  // jobs; no threshold, like the following ones
+  kVictimPrecision,  // jobs; no goal, like the following ones
   kVictimRecall,
   kHotspotPrecision,  // hotspots at a queue that was congested at that time
   kHotspotRecall,     // congested queues that are covered by a hotspot
@@ -91,11 +91,11 @@ struct Figure {
       interval;  // interval of the share, or of the healthy runs without a finding
   std::optional<double> weighted;  // share weighted by the fault types' frequency in production
 
-  bool Holds() const;  // true if there is no threshold
+  bool Holds() const;  // true if there is no goal
 };
 
 // Returns the figures with at least one count, in the order above. `view` (a name from view.h)
-// selects the thresholds. With weights, each fault type's runs have the type's weight, and healthy
+// selects the goals. With weights, each fault type's runs have the type's weight, and healthy
 // runs keep their share of the campaign; a type without weight or without a visible run is ignored.
 std::vector<Figure> FiguresOf(std::span<const RunFindings> runs, std::string_view view,
                               const KindWeights& weights);

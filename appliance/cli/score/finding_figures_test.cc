@@ -189,7 +189,7 @@ TEST_F(FindingFiguresTest, BaselinesArePrinted) {
   EXPECT_THAT(RenderScores(scores_).text, HasSubstr("50.00 (1 of 2)"));
 }
 
-TEST_F(FindingFiguresTest, PerfectScoresMeetAllThresholds) {
+TEST_F(FindingFiguresTest, PerfectScoresMeetAllGoals) {
   Found("1", "flap", 1);
   Run("2", "");
   EXPECT_TRUE(RenderScores(scores_).all_hold);

@@ -18,7 +18,7 @@
 namespace rocescope {
 namespace {
 
-// Rounded away from the threshold, so that a miss never looks like a hit.
+// Rounded away from the goal, so that a miss never looks like a hit.
 std::string Percent(double share) {
   return fmt::format("{:.2f}", std::floor(share * 1e4 + 1e-6) / 100);
 }
@@ -56,7 +56,7 @@ std::string CountText(const Figure& figure) {
 
 std::string RenderBars(std::span<const Figure> figures) {
   TextTable table({{"BAR"},
-                   {"THRESHOLD", Align::kRight},
+                   {"GOAL", Align::kRight},
                    {"FIGURE", Align::kRight},
                    {"COUNTS", Align::kRight},
                    {"95 % (WILSON)", Align::kRight},
@@ -90,7 +90,7 @@ std::string TooFew(std::span<const RunFindings> runs) {
   if (few.empty()) return "";
   return fmt::format(
       "\n"
-      "  The thresholds are meant for at least {} visible faults of each type and {} healthy runs; "
+      "  The goals are meant for at least {} visible faults of each type and {} healthy runs; "
       "there are fewer:\n"
       "    {}\n",
       kVisible, kHealthy, fmt::join(few, ", "));

@@ -11,7 +11,7 @@ namespace rocescope {
 
 struct FindingTables {
   std::string text;      // empty: no view for faults was scored
-  bool all_hold = true;  // all figures with at least one count meet their thresholds
+  bool all_hold = true;  // all figures with at least one count meet their goals
 };
 
 // For each view for faults: its figures, counts by type, the confusion matrix, baselines, and all

@@ -317,7 +317,7 @@ TEST_F(ScoreTest, ScoresAddUpInCountsAndNotInShares) {
   EXPECT_EQ(one.measures(0).of(), 4);
 }
 
-TEST_F(ScoreTest, ATableListsMissedThresholds) {
+TEST_F(ScoreTest, ATableListsMissedGoals) {
   v1::Score score;
   v1::ViewScore& view = *score.add_views();
   view.set_view("leaves");
@@ -328,7 +328,7 @@ TEST_F(ScoreTest, ATableListsMissedThresholds) {
   const ScoreTable two_tiers = RenderScores(std::span(&score, 1));
   EXPECT_FALSE(two_tiers.all_hold);
   EXPECT_THAT(two_tiers.text, HasSubstr("98.90 !"));
-  EXPECT_THAT(two_tiers.text, HasSubstr("path is 98.900 %; the threshold is at least 99.00 %"));
+  EXPECT_THAT(two_tiers.text, HasSubstr("path is 98.900 %; the goal is at least 99.00 %"));
   score.set_switch_tier_count(3);  // for which 95 % are sufficient
   EXPECT_TRUE(RenderScores(std::span(&score, 1)).all_hold);
 }

@@ -87,13 +87,13 @@ bool IsShownAnyway(MeasureKind kind) {
   }
 }
 
-// "99.95", or "99.95 !" if the threshold is missed.
+// "99.95", or "99.95 !" if the goal is missed.
 std::string Cell(const Row& row, MeasureKind kind) {
   const std::optional<double> share = ShareOf(row.sum, kind);
   if (!share) return "";
   const std::optional<double> bound = BoundOf(*row.view, kind, row.three_tiers);
   if (!bound && !IsShownAnyway(kind)) return "";
-  // Rounded away from the threshold, so that a miss never looks like a hit.
+  // Rounded away from the goal, so that a miss never looks like a hit.
   const double percent =
       (IsAtMost(kind) ? std::ceil(*share * 1e4) : std::floor(*share * 1e4)) / 100;
   return fmt::format("{:.2f}{}", percent, !bound || Holds(kind, *share, *bound) ? "" : " !");
@@ -116,19 +116,19 @@ std::vector<std::string> MissedBars(const v1::ViewScore& score, bool three_tiers
     const std::optional<double> bound = BoundOf(*view, kind, three_tiers);
     const std::optional<double> share = ShareOf(score, kind);
     if (!bound || !share || Holds(kind, *share, *bound)) continue;
-    // Rounded away from the threshold, so that a miss never looks like a hit.
+    // Rounded away from the goal, so that a miss never looks like a hit.
     const double percent =
         (IsAtMost(kind) ? std::ceil(*share * 1e5) : std::floor(*share * 1e5)) / 1000;
-    missed.push_back(fmt::format("{}{}: {} is {:.3f} %; the threshold is at {} {:.2f} %",
-                                 view->title, three_tiers ? " (three tiers)" : "", WordsOf(kind),
-                                 percent, IsAtMost(kind) ? "most" : "least", 100 * *bound));
+    missed.push_back(fmt::format("{}{}: {} is {:.3f} %; the goal is at {} {:.2f} %", view->title,
+                                 three_tiers ? " (three tiers)" : "", WordsOf(kind), percent,
+                                 IsAtMost(kind) ? "most" : "least", 100 * *bound));
   }
   return missed;
 }
 
 namespace {
 
-// One row for each view about connections, jobs and paths, and the missed thresholds.
+// One row for each view about connections, jobs and paths, and the missed goals.
 void AppendViews(std::span<const Row> rows, ScoreTable& out, std::string& misses) {
   TextTable table({{"VIEW"},
                    {"TELEMETRY"},
@@ -159,9 +159,9 @@ void AppendViews(std::span<const Row> rows, ScoreTable& out, std::string& misses
       misses += fmt::format("  {}: {}\n", row.view->name, miss);
     }
   }
-  out.text = "PERCENT (!: threshold missed)\n\n" + table.Render(2);
+  out.text = "PERCENT (!: goal missed)\n\n" + table.Render(2);
   out.all_hold = missed.empty();
-  if (!missed.empty()) out.text += "\nMISSED THRESHOLDS\n\n" + missed;
+  if (!missed.empty()) out.text += "\nMISSED GOALS\n\n" + missed;
 }
 
 }  // namespace

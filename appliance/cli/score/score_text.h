@@ -15,16 +15,16 @@ class Score;
 class ViewScore;
 }  // namespace v1
 
-// Returns one sentence for each threshold that the counts miss.
+// Returns one sentence for each goal that the counts miss.
 std::vector<std::string> MissedBars(const v1::ViewScore& score, bool three_tiers);
 
 struct ScoreTable {
   std::string text;
-  bool all_hold = true;       // all measured figures meet their thresholds
+  bool all_hold = true;       // all measured figures meet their goals
   bool is_calibrated = true;  // no bin with enough answers misses (calibration.h)
 };
 
-// Prints one or more runs: a row for each view, missed thresholds, the calibration of confidences,
+// Prints one or more runs: a row for each view, missed goals, the calibration of confidences,
 // and the tables about faults. `weights` are those of fault types, if known.
 ScoreTable RenderScores(std::span<const v1::Score> scores, const KindWeights& weights = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Views: subsets of a run's telemetry, and the thresholds that answers must meet with each.
+// Views: subsets of a run's telemetry, and the goals that answers must meet with each.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ struct View {
                              // collectives needs
   bool about_faults = false;  // only findings and hotspots are scored
   bool when_named = false;    // only used if named explicitly
-  std::vector<Bar> bars;      // thresholds for faults are in finding_bars.h
+  std::vector<Bar> bars;      // goals for faults are in finding_bars.h
 };
 
 std::span<const View> Views();

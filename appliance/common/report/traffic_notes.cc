@@ -71,7 +71,7 @@ std::vector<std::string> NotesOnTraffic(const Snapshot& snapshot, const std::vec
   std::vector<std::string> notes;
   if (const auto [flows, at] = ConcernedBy(TapAgreement::kJoined, *snapshot.flows); flows > 0) {
     notes.push_back(fmt::format(
-        "for {}, each tap shows only some of the packets: their counts are combined from {}",
+        "each tap shows only some of the packets of {}; flow counts are combined from the taps {}",
         Counted(flows, "flow"), NamesOf(at, taps)));
   }
   if (std::string note = NoteOnTopology(snapshot); !note.empty()) notes.push_back(std::move(note));

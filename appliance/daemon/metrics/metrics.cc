@@ -177,8 +177,12 @@ void AddAnswer(const AnswerView& view, Families& out) {
   }
   constexpr std::array<const char*, 3> kStates = {"paired", "ambiguous", "one_sided"};
   for (size_t i = 0; i < kStates.size(); ++i) {
-    out.Gauge("connections", "RoCE connections by state: paired, ambiguous or one_sided.",
-              static_cast<double>(by_state[i]), {{"state", kStates[i]}});
+    out.Gauge(
+        "connections",
+        "RoCE connections by state: paired (both queue pairs are known), ambiguous (there are "
+        "candidates for the other queue pair, but none is certain enough) or one_sided (there "
+        "is no candidate).",
+        static_cast<double>(by_state[i]), {{"state", kStates[i]}});
   }
 }
 
@@ -200,8 +204,10 @@ void AddJobs(const AnswerView& view, TrafficCounters& traffic, Families& out) {
       continue;
     }
     const Labels labels = {{"job", job.job_id()}, {"name", job.allocation().name()}};
-    out.Gauge("job_ranks", "Expected number of ranks of this job.", job.expected_rank_count(),
-              labels);
+    out.Gauge("job_ranks",
+              "Number of ranks of this job according to its NCCL logs or the environment of its "
+              "processes, including ranks that were not observed; 0 if unknown.",
+              job.expected_rank_count(), labels);
     out.Counter("job_payload_bytes_total", "Payload bytes sent between the ranks of this job.",
                 *bytes, labels);
     if (Nanoseconds(job.iteration_period()) > 0) {
@@ -280,7 +286,9 @@ void AddServiceLevels(const AnswerView& view, Families& out) {
          {std::pair("met", indicator.met_count()), std::pair("at_risk", indicator.at_risk_count()),
           std::pair("missed", indicator.missed_count()),
           std::pair("no_data", indicator.no_data_count())}) {
-      out.Gauge("service_level_entities", "Entities by service level indicator and state.",
+      out.Gauge("service_level_entities",
+                "Number of jobs, GPUs, NICs or switch ports for each service level indicator, by "
+                "state: met, at_risk, missed or no_data.",
                 static_cast<double>(count), {{"indicator", indicator.name()}, {"state", state}});
     }
   }
