@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "analytics/metric/entity.h"
@@ -66,6 +67,12 @@ struct ServiceLevel {
 
   friend bool operator==(const ServiceLevel&, const ServiceLevel&) = default;
 };
+
+// Whether `a` has a worse state than `b` or, with the same state, lower shares within bounds.
+inline bool IsWorse(const ServiceLevel& a, const ServiceLevel& b) {
+  return std::tuple(b.state, a.within_long, a.within_short) <
+         std::tuple(a.state, b.within_long, b.within_short);
+}
 
 struct ServiceLevels {
   ServiceLevelOptions options;

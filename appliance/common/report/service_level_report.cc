@@ -2,7 +2,6 @@
 #include <array>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "analytics/service_level/service_level.h"
@@ -15,11 +14,6 @@ namespace rocescope {
 namespace {
 
 constexpr size_t kMaxOfAState = 256;
-
-bool IsWorse(const ServiceLevel& a, const ServiceLevel& b) {
-  return std::tuple(b.state, a.within_long, a.within_short) <
-         std::tuple(a.state, b.within_long, b.within_short);
-}
 
 void FillIndicator(const Snapshot& snapshot, ServiceIndicator indicator,
                    const std::vector<const ServiceLevel*>& levels, v1::ServiceIndicator& out) {
@@ -55,12 +49,14 @@ void FillServiceLevel(const Snapshot& snapshot, const ServiceLevel& level, v1::S
                                                    : PlaceOf(*snapshot.fabric, level.entity));
   out.set_state(
       EnumOf<v1::ServiceLevel::State>(kServiceStateNames[static_cast<size_t>(level.state)]));
-  out.set_bound(level.bound.value_or(0));
+  if (level.bound) out.set_bound(*level.bound);
   const auto& bounds = snapshot.service_levels->options.bounds;
   out.set_bound_learnt(bounds[static_cast<size_t>(level.indicator)].kind == BoundKind::kLearnt);
-  out.set_last_value(level.last.value_or(0));
-  out.set_short_window_ratio(level.within_short);
-  out.set_long_window_ratio(level.within_long);
+  if (level.last) out.set_last_value(*level.last);
+  if (level.bound && level.windows > 0) {
+    out.set_short_window_ratio(level.within_short);
+    out.set_long_window_ratio(level.within_long);
+  }
   out.set_window_count(level.windows);
 }
 

@@ -117,7 +117,7 @@ ServiceStatus Service::ListServiceLevels(const v1::ListServiceLevelsRequest& in,
   out.set_objective(summary.objective());
   out.set_short_window_count(summary.short_window_count());
   out.set_long_window_count(summary.long_window_count());
-  std::ranges::stable_sort(levels, std::greater<>(), &ServiceLevel::state);
+  std::ranges::stable_sort(levels, [](const auto* a, const auto* b) { return IsWorse(*a, *b); });
   const auto fill = [&](uint64_t i, v1::ServiceLevel& level) {
     FillServiceLevel(snapshot, *levels[i], level);
   };

@@ -21,7 +21,7 @@ const kIndicatorColumns: Column<ServiceIndicator>[] = [
   { title: "at risk", numeric: true, cell: (row) => count(row.at_risk_count), sort: (row) => Number(row.at_risk_count) },
   { title: "within bounds", numeric: true, cell: (row) => count(row.met_count), sort: (row) => Number(row.met_count) },
   { title: "no data", numeric: true, cell: (row) => count(row.no_data_count), sort: (row) => Number(row.no_data_count) },
-  { title: "worst", cell: (row) => row.worst ? `${row.worst.entity}: ${inUnit(row.worst.last_value, row.unit)}, ${percent(row.worst.long_window_ratio)} within` : "–" },
+  { title: "worst", cell: (row) => row.worst ? `${row.worst.entity}: ${valueText(row.worst.last_value, row.unit)}, ${percent(row.worst.long_window_ratio ?? 0)} within` : "–" },
   { title: "meaning", cell: (row) => <span class="muted">{row.meaning}</span> },
 ];
 
@@ -38,6 +38,10 @@ export function IndicatorTable({ answer }: { answer: ListServiceLevelsResponse }
   );
 }
 
+function valueText(value: number | undefined, unit: string): string {
+  return value === undefined ? "–" : inUnit(value, unit);
+}
+
 function levelColumns(units: Map<string, ServiceIndicator>): Column<ServiceLevel>[] {
   const unit = (row: ServiceLevel) => units.get(row.indicator)?.unit ?? "";
   const sign = (row: ServiceLevel) => (units.get(row.indicator)?.violation === "VIOLATION_BELOW" ? "≥" : "≤");
@@ -45,10 +49,10 @@ function levelColumns(units: Map<string, ServiceIndicator>): Column<ServiceLevel
     { title: "indicator", cell: (row) => <span title={units.get(row.indicator)?.meaning}>{words(row.indicator)}</span>, sort: (row) => row.indicator },
     { title: "entity", cell: (row) => (row.entity.includes(":") ? <Place name={row.entity} /> : row.entity), sort: (row) => row.entity },
     { title: "state", cell: (row) => <Tag kind={enumName(row.state)} text={serviceStateText(row.state)} />, sort: (row) => enumName(row.state) },
-    { title: "last", numeric: true, cell: (row) => inUnit(row.last_value, unit(row)), sort: (row) => row.last_value },
-    { title: "bound", numeric: true, cell: (row) => `${sign(row)} ${inUnit(row.bound, unit(row))}${row.bound_learnt ? " (learnt)" : ""}`, sort: (row) => row.bound },
-    { title: "within, short", numeric: true, cell: (row) => <Share value={row.short_window_ratio} />, sort: (row) => row.short_window_ratio },
-    { title: "within, long", numeric: true, cell: (row) => <Share value={row.long_window_ratio} />, sort: (row) => row.long_window_ratio },
+    { title: "last", numeric: true, cell: (row) => valueText(row.last_value, unit(row)), sort: (row) => row.last_value ?? -1 },
+    { title: "bound", numeric: true, cell: (row) => `${sign(row)} ${valueText(row.bound, unit(row))}${row.bound_learnt ? " (learnt)" : ""}`, sort: (row) => row.bound ?? -1 },
+    { title: "within, short", numeric: true, cell: (row) => (row.short_window_ratio === undefined ? "–" : <Share value={row.short_window_ratio} />), sort: (row) => row.short_window_ratio ?? -1 },
+    { title: "within, long", numeric: true, cell: (row) => (row.long_window_ratio === undefined ? "–" : <Share value={row.long_window_ratio} />), sort: (row) => row.long_window_ratio ?? -1 },
   ];
 }
 
