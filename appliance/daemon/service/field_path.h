@@ -25,8 +25,8 @@ using FieldPath = std::vector<const google::protobuf::FieldDescriptor*>;
 // numbers. long double holds every 64-bit integer.
 using FieldValue = std::variant<long double, std::string>;
 
-// Whether the field has values of its own: everything except messages that are neither timestamps
-// nor durations.
+// Whether values of the field can be compared: of all fields except messages that are neither
+// timestamps nor durations.
 bool IsValue(const google::protobuf::FieldDescriptor& field);
 
 // Resolves a dotted name such as "finding.place". `parameter` is the parameter in errors.

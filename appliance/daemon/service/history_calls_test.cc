@@ -69,6 +69,18 @@ TEST_F(HistoryCalls, SlowQueryAsksForAShorterRange) {
   EXPECT_THAT(status.error().message, HasSubstr("shorter time range (start_time, end_time)"));
 }
 
+TEST_F(HistoryCalls, NegativeNumberOfPointsIsAnError) {
+  OpenHistory();
+  v1::GetLinkHistoryRequest request;
+  request.set_port("leaf0:1");
+  request.set_max_points(-1);
+  v1::GetLinkHistoryResponse response;
+  const ServiceStatus status = service_->GetLinkHistory(request, response);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().fault, ServiceFault::kBadRequest);
+  EXPECT_THAT(status.error().message, HasSubstr("max_points"));
+}
+
 TEST_F(HistoryCalls, EventsAreReturnedUnchangedInPages) {
   OpenHistory();
   v1::Event event;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -35,10 +36,12 @@ ServiceResult<ListOrder> ListOrder::Parse(std::string_view text, const Descripto
   if (text.size() > kLongestOrder) {
     return InvalidOrder(fmt::format("longer than {} bytes", kLongestOrder));
   }
-  for (std::string_view rest = text; !Trimmed(rest).empty();) {
-    const size_t comma = rest.find(',');
-    std::string_view name = Trimmed(rest.substr(0, comma));
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  if (Trimmed(text).empty()) return order;
+  for (std::optional<std::string_view> rest = text; rest;) {
+    const size_t comma = rest->find(',');
+    std::string_view name = Trimmed(rest->substr(0, comma));
+    if (name.empty()) return InvalidOrder("expected a field before and after each comma");
+    rest = comma == std::string_view::npos ? std::nullopt : std::optional(rest->substr(comma + 1));
     const size_t blank = name.find_first_of(kBlanks);
     const std::string_view direction =
         blank == std::string_view::npos ? std::string_view() : Trimmed(name.substr(blank));
@@ -54,10 +57,11 @@ ServiceResult<ListOrder> ListOrder::Parse(std::string_view text, const Descripto
     if (!is_single || !IsValue(*path->back())) {
       return InvalidOrder(fmt::format("cannot sort by {}: it is not a single value", name));
     }
-    const bool is_known =
-        std::ranges::any_of(order.keys_, [&](const Key& key) { return key.path == *path; });
-    if (is_known || order.keys_.size() == kMostSortKeys) {
-      return InvalidOrder(fmt::format("expected at most {} different fields", kMostSortKeys));
+    if (std::ranges::any_of(order.keys_, [&](const Key& key) { return key.path == *path; })) {
+      return InvalidOrder(fmt::format("the field {} occurs twice", name));
+    }
+    if (order.keys_.size() == kMostSortKeys) {
+      return InvalidOrder(fmt::format("expected at most {} fields", kMostSortKeys));
     }
     order.keys_.push_back({.path = *std::move(path), .is_descending = direction == "desc"});
   }
@@ -67,14 +71,14 @@ ServiceResult<ListOrder> ListOrder::Parse(std::string_view text, const Descripto
 ListOrder::Row ListOrder::RowOf(uint64_t index, const Message& message) const {
   Row row = {.index = index};
   for (const Key& key : keys_) {
+    SortValue sort_value;  // empty: the field is not set
     AnyValue(message, key.path, [&](const FieldValue& value) {
-      row.values.resize(static_cast<size_t>(&key - keys_.data()));
       // NaN would make the order undefined.
       const auto* const number = std::get_if<long double>(&value);
-      if (number == nullptr || !std::isnan(*number)) row.values.emplace_back(value);
+      if (number == nullptr || !std::isnan(*number)) sort_value = value;
       return true;
     });
-    row.values.resize(static_cast<size_t>(&key - keys_.data()) + 1);
+    row.values.push_back(std::move(sort_value));
   }
   return row;
 }

@@ -51,10 +51,16 @@ TEST(ListOrder, ErrorsSayWhatIsExpected) {
   EXPECT_THAT(Ordered("nothing"), ElementsAre(HasSubstr("no field \"nothing\"")));
   EXPECT_THAT(Ordered("affected_job_ids"), ElementsAre(HasSubstr("not a single value")));
   EXPECT_THAT(Ordered("reach"), ElementsAre(HasSubstr("not a single value")));
-  EXPECT_THAT(Ordered("kind, kind desc"), ElementsAre(HasSubstr("different fields")));
+  EXPECT_THAT(Ordered("kind, kind desc"), ElementsAre(HasSubstr("the field kind occurs twice")));
   EXPECT_THAT(Ordered("kind,place,direction,confidence,start_time,end_time,detection_time,sentence,"
                       "recommended_action"),
-              ElementsAre(HasSubstr("at most 8 different fields")));
+              ElementsAre(HasSubstr("at most 8 fields")));
+}
+
+TEST(ListOrder, EachCommaIsBetweenTwoFields) {
+  for (const char* text : {"kind,", ",kind", "kind,,place", ",", "kind, ,place"}) {
+    EXPECT_THAT(Ordered(text), ElementsAre(HasSubstr("before and after each comma"))) << text;
+  }
 }
 
 TEST(ListOrder, LengthIsLimited) {

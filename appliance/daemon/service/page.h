@@ -36,8 +36,8 @@ std::string ToText(const PageToken& token);
 // Returns nullopt if the text is not a token.
 std::optional<PageToken> ParsePageToken(std::string_view text);
 
-// Returns the number of elements per page for a requested number, which CheckSize accepts; 0: the
-// default.
+// Returns the number of elements per page for a requested number. 0 requests the default. CheckSize
+// refuses negative numbers before this is called.
 inline constexpr uint32_t kDefaultPage = 100;
 inline constexpr uint32_t kMaxPage = 1000;
 constexpr uint32_t PageSize(int32_t asked) {

@@ -159,8 +159,8 @@ ServiceStatus Service::RecommendNodes(const v1::RecommendNodesRequest& request,
     return Refuse(
         ServiceFault::kNoDataYet,
         "no telemetry of the links has arrived, so no node is known to be healthy: try again "
-        "later, or set `allow_missing_telemetry` for a recommendation by distance and running jobs "
-        "only");
+        "later, or set `allow_missing_telemetry` (rocescope job place: --without-telemetry) for a "
+        "recommendation by distance and running jobs only");
   }
   const std::vector<NodeUsage> uses =
       NodeUses(near.places, snapshot, Allocations(snapshot), (*answer)->answer().reached,

@@ -66,7 +66,7 @@ class Service {
     std::shared_ptr<const AnswerView> answer;
   };
   ServiceResult<std::shared_ptr<const AnswerView>> Answered();
-  // `list` is a ReadListRequest; its error is returned.
+  // Takes the result of ReadListRequest and passes on its error.
   ServiceResult<Paged> Page(ServiceResult<ListRequest> list);
   // Version of the snapshot in page tokens. Unlike Answer::version it is unique across restarts.
   uint64_t PageVersion(const AnswerView& answer) const { return began_ + answer.answer().version; }
