@@ -33,7 +33,7 @@ TEST(NotesOnTraffic, AreEmptyWithoutProblems) {
 
 TEST(NotesOnTraffic, ReportCombinedCounts) {
   EXPECT_THAT(NotesOn({FlowAt({0, 1}, TapAgreement::kJoined), FlowAt({0}, TapAgreement::kAgree)}),
-              ElementsAre(AllOf(HasSubstr("for 1 flow,"), HasSubstr("from a, b"))));
+              ElementsAre(AllOf(HasSubstr(" 1 flow;"), HasSubstr("the taps a, b"))));
 }
 
 TEST(NotesOnTraffic, ReportContradictions) {
@@ -44,7 +44,7 @@ TEST(NotesOnTraffic, ReportContradictions) {
 
 TEST(NotesOnTraffic, NameAFewTapsOnly) {
   EXPECT_THAT(NotesOn({FlowAt({0, 1, 2, 3, 4, 5}, TapAgreement::kJoined)}),
-              ElementsAre(HasSubstr("from a, b, c, d and 2 more")));
+              ElementsAre(HasSubstr("the taps a, b, c, d and 2 more")));
 }
 
 TEST(NotesOnTraffic, ReportEvictedFlows) {
