@@ -25,12 +25,13 @@ namespace rocescope {
       "Maximum time from the last sign of a cause to the start of a symptom for the two to be "    \
       "grouped.")                                                                                  \
   ROW(vote_confidence, double, 0.9, "probability", 0.01, 1,                                        \
-      "Upper limit for the confidence of a place that is inferred only from which flows lost "     \
-      "packets.")                                                                                  \
+      "Maximum confidence of a finding whose place is inferred only from the paths of the "        \
+      "flows that lost packets.")                                                                  \
   /* Links: link_loss, crossed_links, longer_links. */                                             \
   ROW(shared_mismatch_links, uint32_t, 4, "links", 1, 1000,                                        \
-      "If more than this many links between two tiers, and more than half of them, show the "      \
-      "same counter mismatch, their devices count differently and it is not a fault.")             \
+      "A counter mismatch is not reported if more than this many links between two tiers, "        \
+      "and more than half of all links between them, show it: their devices then count "           \
+      "differently.")                                                                              \
   ROW(crossed_link_factor, uint32_t, 10, "times the frames in flight", 2, 1000,                    \
       "Minimum mismatch of a link's counters before its cable is suspected to be swapped, as "     \
       "a multiple of the frames that can be in flight.")                                           \
@@ -73,7 +74,8 @@ namespace rocescope {
       "Minimum fraction of a switch's data packets in a queue for it to count as a data "          \
       "queue.")                                                                                    \
   ROW(reroute_windows, uint32_t, 2, "windows", 0, 64,                                              \
-      "Routes may still be recovering up to this long after a link comes up again.")               \
+      "For hash polarisation: for this long after a link comes up again, flows are not "           \
+      "expected to use it.")                                                                       \
   ROW(polarisation_evidence, double, 13.8, "natural logarithm", 1, 100,                            \
       "Minimum evidence before hash polarisation is reported: logarithm of its likelihood "        \
       "ratio to independent hashing. 13.8 means a million to one.")                                \
@@ -104,14 +106,14 @@ namespace rocescope {
       "Minimum number of senders for an overload to be reported as incast. Fewer senders are "     \
       "reported as noisy neighbours.")                                                             \
   ROW(answer_frames, uint32_t, 3, "frames", 1, 1000,                                               \
-      "Number of frames, including the response itself, that a NIC may have to send "              \
-      "before a response is on the wire, although it generated the response without "              \
-      "delay. A NIC's minimum response time must increase by more than the time of "               \
-      "these frames before it is reported.")                                                       \
+      "A response can wait in its NIC for frames that the NIC is already sending. The "            \
+      "minimum response time of a NIC must increase by more than the transmission time of "        \
+      "this many frames, including the response, before the increase is reported.")                \
   ROW(late_answer_frames, uint32_t, 20, "frames", 1, 10000,                                        \
-      "Minimum delay of a NIC's responses, beyond what queues explain, before it is reported "     \
-      "as a slow receiver. The unit is the time of a 4 kB frame at line rate; the default is "     \
-      "two frames at a tenth of the line rate.")                                                   \
+      "Minimum delay of a NIC's responses, beyond what queues explain, before the NIC is "         \
+      "reported as a slow receiver. The unit is the transmission time of a 4 kB frame at "         \
+      "line rate. The default of 20 is the time that a NIC with a tenth of the line rate "         \
+      "needs for two frames.")                                                                     \
   ROW(slow_host_ratio, double, 0.5, "fraction", 0, 1,                                              \
       "If the minimum delay grows by less than this fraction of the growth of the mean delay, "    \
       "a slow receiver is reported instead of a link with added latency.")                         \
@@ -127,11 +129,12 @@ namespace rocescope {
       "Prior probability that a packet loss on a link without error counters is caused by bit "    \
       "errors (Zhuo et al., SIGCOMM 2017).")                                                       \
   ROW(lost_before_tap_ratio, double, 0.5, "fraction", 0, 1,                                        \
-      "If a tap sees out-of-order packets for at least this fraction of the NAKs, they are "       \
-      "retransmissions of packets that were lost upstream of the tap.")                            \
+      "If the number of out-of-order packets at a tap is at least this fraction of the "           \
+      "number of NAKs, these packets count as retransmissions after a loss upstream of the "       \
+      "tap.")                                                                                      \
   ROW(lost_behind_tap_ratio, double, 0.1, "fraction", 0, 1,                                        \
-      "If a tap sees out-of-order packets for at most this fraction of the NAKs, the packets "     \
-      "were lost downstream of the tap.")                                                          \
+      "If the number of out-of-order packets at a tap is at most this fraction of the "            \
+      "number of NAKs, the packets were lost downstream of the tap.")                              \
   /* GPUs: straggler. */                                                                           \
   ROW(slow_clock_ratio, double, 0.85, "fraction", 0.1, 1,                                          \
       "A GPU is reported as a straggler if its clock is below this fraction of its peers' "        \
@@ -139,7 +142,8 @@ namespace rocescope {
   ROW(clock_peers, uint32_t, 3, "GPUs", 2, 1000,                                                   \
       "Minimum number of comparable GPUs for their usual clock to be known.")                      \
   ROW(idle_memory_ratio, double, 0.9, "fraction", 0, 1,                                            \
-      "A GPU with at least this fraction of its memory free is idle.")
+      "A GPU with at least this fraction of its memory free counts as idle and is not "            \
+      "compared with other GPUs.")
 
 struct Thresholds {
 #define ROW(member, type, value, unit, minimum, maximum, help) type member = value;

@@ -33,7 +33,8 @@ std::string ToText(const google::protobuf::Duration& message);
 bool ParseText(const std::string& text, google::protobuf::Timestamp& out);
 bool ParseText(const std::string& text, google::protobuf::Duration& out);
 
-// Whether a field has the type google.protobuf.Timestamp or Duration, also in another pool.
+// Whether a field has the type google.protobuf.Timestamp or Duration. Compares the names of types,
+// so it works for any descriptor pool.
 bool IsTimestamp(const google::protobuf::FieldDescriptor& field);
 bool IsDuration(const google::protobuf::FieldDescriptor& field);
 

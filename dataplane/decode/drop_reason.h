@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reasons why a frame, INT report, sFlow datagram, sample or counter line yields no record. One
-// row defines the enum value, the ledger's counter, the metric's help text and the row in the
-// documentation.
+// row defines the enum value, the ledger's counter and the metric's help text.
 #pragma once
 
 #include <array>

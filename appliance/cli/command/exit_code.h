@@ -5,10 +5,10 @@
 namespace rocescope {
 
 enum ExitCode : int {
-  // Also if the reader of the output closed the pipe (`| head`), or a signal ended standard input.
+  // A closed pipe (`| head`), or a signal while standard input is read, is not an error.
   kExitSuccess = 0,
-  // An input is corrupt or ended early, maybe by a signal, or a run lacks data that its manifest
-  // lists. The results for the readable part are printed.
+  // The printed results cover only a part of the input, because it is damaged, because a run lacks
+  // data that its run.json lists, or because a signal ended the reading of a file.
   kExitDamaged = 1,
   kExitUsage = 2,       // the command line is invalid; nothing was read
   kExitUnreadable = 3,  // an input is missing or has an unknown format

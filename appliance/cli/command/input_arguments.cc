@@ -49,9 +49,9 @@ CaptureTaps CaptureArguments::Take() const {
 
 void AddIntPort(CLI::App& app, const std::function<void(uint16_t)>& store) {
   app.add_option_function<uint16_t>("--int-port", store,
-                                    "UDP destination port of INT reports. Default: the port that "
-                                    "run.json of a run directory names, or 32766.\n"
-                                    "The sFlow port is 6343")
+                                    "UDP destination port of INT reports. Default: 32766, or for a "
+                                    "run directory the port in its run.json.\n"
+                                    "The port of sFlow is 6343 and has no option")
       ->type_name("PORT")
       ->check([](const std::string& text) {
         uint16_t port = 0;
@@ -90,11 +90,12 @@ void AddPacketFilter(CLI::App& app, FrameFilter& filter, const std::string& host
 }
 
 void AddPairingFilter(CLI::App& app, FrameFilter& filter) {
-  AddPacketFilter(app, filter,
-                  ".\nApplied before connections are identified: excluded packets are not evidence",
-                  ".\n"
-                  "Applied before connections are identified: give the numbers of both queue\n"
-                  "pairs of a connection. NAKs and CNPs are addressed to the sender's queue pair");
+  AddPacketFilter(
+      app, filter,
+      ".\nApplied before queue pairs are paired: excluded packets do not help to pair them",
+      ".\n"
+      "Applied before connections are identified: give the numbers of both queue\n"
+      "pairs of a connection. NAKs and CNPs are addressed to the sender's queue pair");
 }
 
 void CheckFilter(const FrameFilter& filter) {
@@ -155,8 +156,8 @@ void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format, b
             "to the epoch. Default: 100ms",
             ParseDuration, [&options](Duration interval) { options.interval = interval; });
   AddParsed(app, "--window", "TIME",
-            "Analysis window, 1us to 1h, aligned to the epoch. The diagnosis covers the\n"
-            "last 256 windows. Default: the window of a run directory, or 1s",
+            "Length of an analysis window, 1us to 1h, aligned to the epoch. The diagnosis\n"
+            "uses the last 256 windows. Default: the window of a run directory, or 1s",
             ParseDuration, [&options](Duration window) { options.window = window; });
   app.add_flag("--icrc", options.check_icrc,
                "Compute the ICRC of frames that are not truncated, and count invalid ones");

@@ -63,12 +63,14 @@ void AddTraffic(CLI::App& app, plan::PlanOptions& plan) {
 Command AddPlan(CLI::App& parent) {
   auto state = std::make_shared<State>();
   plan::PlanOptions& plan = state->options.plan;
-  CLI::App* app = parent.add_subcommand(
-      "plan", "Plan mirror sessions, sFlow and INT, and generate the switch configuration");
+  CLI::App* app = parent.add_subcommand("plan",
+                                        "Plan mirror sessions and sFlow, generate the switch "
+                                        "configuration, and say where to send INT "
+                                        "reports");
   app->footer(
       "Compares the load of possible mirror sessions with the capacity of the collectors, and "
       "selects the\n"
-      "plan with the best coverage. Nothing is sent to any switch.\n"
+      "first that fits (see --mirror). Nothing is sent to any switch.\n"
       "\n"
       "Examples:\n"
       "  rocescope topology generate leaf-spine --hosts 128 --leaves 8 --spines 16 > fabric.yaml\n"
@@ -86,11 +88,13 @@ Command AddPlan(CLI::App& parent) {
       ->type_name("VENDOR")
       ->check(CLI::IsMember({"none", "sonic", "eos", "nxos"}))
       ->capture_default_str();
-  app->add_option("--mirror", state->mirror,
-                  "Ports to mirror. auto: the best coverage that fits; nics-both: NIC ports in\n"
-                  "both directions; nics: ingress of NIC ports; second-leaves: ingress of NIC\n"
-                  "ports on every second leaf; some-nics: as many NIC ports of each leaf as\n"
-                  "fit; uplinks: ingress of the leaves' uplinks")
+  app->add_option(
+         "--mirror", state->mirror,
+         "Ports to mirror. nics-both: the switch ports that lead to NICs, in both\n"
+         "directions; nics: the ingress of these ports; second-leaves: the same on every\n"
+         "second leaf; some-nics: the ingress of as many of these ports on each leaf as\n"
+         "fit; uplinks: the ingress of the leaves' uplinks; auto: the first of nics-both,\n"
+         "nics, second-leaves and some-nics that fits")
       ->type_name("WHAT")
       ->check(CLI::IsMember(MirrorWords()))
       ->capture_default_str();

@@ -80,9 +80,11 @@ Command AddReplay(CLI::App& parent) {
   CLI::Option* only =
       AddParsed(*app, "--only", "PARTS",
                 "Use only these parts of the run's telemetry, separated by commas. Mirrored\n"
-                "frames: at most one of mirror (all), port-mirror (all, with the ingress port),\n"
-                "leaf-mirror (leaves only) and port-sets (some ports of each leaf).\n"
-                "Counters: counters or switch-counters. Others: int, sflow, nccl, rdma, slurm",
+                "frames: at most one of mirror (all sessions), port-mirror (sessions whose frames\n"
+                "identify the port), leaf-mirror (the same, leaves only) and port-sets (sessions\n"
+                "that mirror several ports without identifying the port). Counters: counters\n"
+                "(all) or switch-counters (only of switches). Others: int, sflow, nccl, rdma,\n"
+                "slurm",
                 ParseRunParts, [state](const RunParts& parts) { state->options.parts = parts; });
   CLI::Option* loss =
       app->add_option("--mirror-loss", state->options.mirror_loss,
@@ -140,8 +142,9 @@ Command AddCapture(CLI::App& parent) {
     std::string format = "text";
   };
   auto state = std::make_shared<State>();
-  CLI::App* app = parent.add_subcommand(
-      "capture", "Receive from DPDK ports, print live counts, and then the report of replay");
+  CLI::App* app = parent.add_subcommand("capture",
+                                        "Receive from DPDK ports, print live counts and, at the "
+                                        "end, the report of `rocescope replay`");
   app->footer(
       "Runs until --seconds have elapsed, SIGINT or SIGTERM arrives, or, if all ports read capture "
       "files,\n"

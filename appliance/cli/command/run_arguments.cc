@@ -101,8 +101,12 @@ Command AddConfig(CLI::App& parent) {
   CLI::App* app =
       parent.add_subcommand("config", "Check or print the configuration of `rocescope run`");
   app->require_subcommand(1);
+  app->footer(  // The subcommands inherit it.
+      "Exit codes: 0 the configuration is valid, 3 it is invalid or cannot be read, 4 standard "
+      "output\n"
+      "cannot be written.");
   CLI::App* check = app->add_subcommand("check",
-                                        "Validate a configuration file; prints errors as "
+                                        "Validate a configuration file: print errors as "
                                         "FILE:LINE:COLUMN, and nothing if it is valid");
   check->add_option("CONFIG", *path, "Configuration file (YAML)")->type_name("")->required();
   CLI::App* dump = app->add_subcommand("dump",

@@ -20,18 +20,20 @@ Command AddScore(CLI::App& parent) {
       "of\n"
       "scores, as written by testbeds/campaign, is summarised.\n"
       "\n"
-      "Exit codes: 0 all goals are met, 1 one is missed, 2 an error.\n"
+      "Exit codes: 0 all goals are met, 1 at least one is missed, 2 an error.\n"
       "\n"
-      "All columns are percentages: P is precision, R is recall; JOBS ARI is the adjusted Rand "
-      "index of\n"
-      "the assignment to jobs; PATH is the share of bytes on right paths; IN REACH is the share of "
-      "bytes\n"
-      "for which an sFlow sample can be expected. \"!\" marks a missed goal; \"few\" marks a "
-      "confidence\n"
-      "level with too few samples to judge. The views about faults have tables of their own:\n"
-      "full (all telemetry), leaf-switch-counters (counters of leaves only) and "
-      "port-sets-counters\n"
-      "(mirrors of some ports, with counters).\n"
+      "All columns except RUNS are in percent: P is precision, R is recall; JOBS ARI is 100 times "
+      "the\n"
+      "adjusted Rand index of the assignment to jobs; PATH is the share of bytes whose path is "
+      "correct;\n"
+      "IN REACH is the share of bytes for which an sFlow sample can be expected. \"!\" marks a "
+      "missed goal;\n"
+      "\"few\" marks a confidence level with too few samples to judge. The views about faults have "
+      "tables\n"
+      "of their own: full (all kinds of telemetry), leaf-switch-counters (mirrors of leaves, "
+      "sFlow,\n"
+      "and the counters of switches, without hosts) and port-sets-counters (mirrors of port sets,\n"
+      "with counters).\n"
       "\n"
       "Examples:\n"
       "  rocescope score run/\n"
@@ -40,13 +42,14 @@ Command AddScore(CLI::App& parent) {
   app->add_option("PATH", state->options.path, "Run directory, or directory of *.score.json files")
       ->type_name("")
       ->required();
-  Repeatable(app->add_option(
-                    "--view", state->options.views,
-                    "View (subset of the telemetry) to score: the name of one view; \"paths\" or\n"
-                    "\"diagnosis\" for all views of that group; or \"all\" for one view with all\n"
-                    "telemetry of the run, which scores only faults and has no goals.\n"
-                    "Repeatable. Default: all views for which the run has telemetry")
-                 ->type_name("NAME"));
+  Repeatable(
+      app->add_option(
+             "--view", state->options.views,
+             "View to score, that is, a subset of the telemetry. NAME: one view; \"paths\" or\n"
+             "\"diagnosis\": all views of that group; \"all\": a view about faults that uses\n"
+             "all telemetry of the run, and has no goals.\n"
+             "Repeatable. Default: all views for which the run has telemetry")
+          ->type_name("NAME"));
   app->add_option("--report", state->options.report,
                   "Score this output of `rocescope replay -o json` instead of replaying")
       ->type_name("FILE");

@@ -66,7 +66,7 @@ Command AddTopologyGenerate(CLI::App& parent) {
   number("--nics", plan.nics_per_host, "NICs of each host")->capture_default_str();
   CLI::Option* gpus = number("--gpus", state->gpus, "GPUs of each host. Default: as many as NICs");
   app->add_flag("--rail-optimised", plan.rail_optimised,
-                "Connect NIC n of a group of hosts to leaf n of the group. Default: connect\n"
+                "Connect NIC n of each host in a group to leaf n of the group. Default: connect\n"
                 "all NICs of a host to one leaf");
   number("--leaves", plan.leaves, "Leaf switches (leaf-spine)");
   number("--spines", plan.spines, "Spine switches (leaf-spine)");

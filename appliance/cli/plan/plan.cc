@@ -13,8 +13,8 @@ namespace {
 
 using topology::Fabric;
 
-// The choices to try, in order of coverage. Copies without a direction from ports that are mirrored
-// in both directions are ambiguous; this choice must be requested.
+// The choices to try, in order of preference. Copies without a direction from ports that are
+// mirrored in both directions are ambiguous; this choice must be requested.
 std::optional<size_t> FirstThatFits(const std::vector<MirrorPlan>& choices,
                                     const Settings& settings) {
   for (const MirrorChoice choice : {MirrorChoice::kNicsBoth, MirrorChoice::kNics,

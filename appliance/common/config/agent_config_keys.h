@@ -23,9 +23,10 @@ void VisitKeys(AgentMetricsConfig& config, Visitor& visitor) {
       "URLs of exporters on this host, for example http://127.0.0.1:9400/metrics (dcgm-exporter).");
   visitor.Key("files", config.files,
               "Files that programs write in the Prometheus or OpenMetrics text format.");
-  visitor.Key("rules", config.rules,
-              "Mappings of exporter metrics to rocescope metrics, as in `scrape` of the appliance "
-              "configuration.");
+  visitor.Key(
+      "rules", config.rules,
+      "Mappings of exporter metrics to counters and gauges, as in `scrape` of the appliance "
+      "configuration.");
 }
 
 template <typename Visitor>

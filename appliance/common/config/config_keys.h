@@ -187,7 +187,7 @@ template <typename Visitor>
 void VisitKeys(MetricRule& config, Visitor& visitor) {
   visitor.Key("from", config.from, "Name of the exporter's metric. Required.");
   visitor.Key("metric", OneOf<Metric>{config.metric, kMetricWords},
-              "rocescope metric to map it to. Required.");
+              "Counter or gauge of rocescope to map it to, for example rx_bytes. Required.");
   visitor.Key("entity", OneOf<EntityKind>{config.entity, kEntityWords},
               "Kind of entity that the metric describes.");
   visitor.Key("node", config.node, "Label that contains the name of the switch or host.");
@@ -204,9 +204,11 @@ void VisitKeys(MetricRule& config, Visitor& visitor) {
 template <typename Visitor>
 void VisitKeys(ScrapeConfig& config, Visitor& visitor) {
   visitor.Key("targets", config.targets, "Exporters of switches, hosts and GPUs to scrape.");
-  visitor.Key("rules", config.rules,
-              "Mappings of exporter metrics to rocescope metrics. Built in: fabric_ENTITY_METRIC "
-              "with the labels node, port, priority and gpu, and the metrics of dcgm-exporter.");
+  visitor.Key(
+      "rules", config.rules,
+      "Mappings of exporter metrics to the counters and gauges of rocescope. Metrics with names "
+      "like fabric_port_rx_bytes and the labels node, port, priority and gpu, and the "
+      "metrics of dcgm-exporter, need no rule.");
 }
 
 template <typename Visitor>
@@ -278,8 +280,9 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
   visitor.Key(
       "analysis_window",
       Within<Duration>{config.analysis_window, std::chrono::milliseconds(1), std::chrono::hours(1)},
-      "Time window over which congestion and faults are diagnosed. All results are recomputed at "
-      "the end of each window. It must be at least the polling interval of counters: with SNMP or "
+      "Length of an analysis window. Counters and congestion are evaluated for each window, and "
+      "faults over the last 256 windows. All results are recomputed at the end of each window. It "
+      "must be at least the polling interval of counters: with SNMP or "
       "sFlow often 20 s or more.");
   visitor.Key("interfaces", config.interfaces,
               "Network interfaces to capture from through the kernel.");
