@@ -359,7 +359,8 @@ void CheckTopology(const Snapshot& answer, std::vector<Problem>& out) {
         switches);
     OfKind counters("unknown_node", out);
     Add(answer.cabling->counters, "counter values",
-        "add `scrape.rules` that map the labels of the exporter to the names in the topology",
+        "sFlow: set sflow_agent of the switch in the topology file; exporters: add `scrape.rules` "
+        "that map their labels to the names in the topology",
         counters);
   }
   OfKind nics("unknown_address", out);
