@@ -73,6 +73,7 @@ bool JobRegistry::End(uint64_t id, Timestamp end) {
 }
 
 bool JobRegistry::Has(std::string_view name) const {
+  if (name.empty()) return false;  // jobs may have no name
   const std::lock_guard lock(mutex_);
   return std::ranges::any_of(jobs_, [&](const auto& entry) {
     return name == entry.second.name || name == fmt::format("{}", entry.first);

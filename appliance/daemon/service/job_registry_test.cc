@@ -14,6 +14,12 @@ using testing::SizeIs;
 Allocation Job(uint64_t id, std::string name = "") { return {.id = id, .name = std::move(name)}; }
 Timestamp At(int64_t time) { return Timestamp(std::chrono::seconds(time)); }
 
+TEST(JobRegistry, NoNameIsNotTheNameOfAJobWithoutOne) {
+  JobRegistry registry;
+  EXPECT_TRUE(registry.Register(Job(7)));
+  EXPECT_FALSE(registry.Has(""));
+}
+
 TEST(JobRegistry, FindsAJobByNumberAndName) {
   JobRegistry registry;
   EXPECT_TRUE(registry.Register(Job(7, "pretrain")));

@@ -193,8 +193,8 @@ class FilterParser {
       token_.text = text_[at_++];
       return {};
     }
-    constexpr std::string_view kOperators = "=<>:!";
-    if (kOperators.find(c) != std::string_view::npos && !is_value) {
+    constexpr std::string_view kOperators = "=<>:!~";
+    if (kOperators.find(c) != std::string_view::npos) {
       token_.kind = Token::Kind::kOperator;
       token_.text = text_[at_++];
       const bool has_two = at_ < text_.size() && text_[at_] == '=' && c != '=' && c != ':';

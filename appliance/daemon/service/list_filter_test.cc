@@ -116,6 +116,8 @@ TEST(ListFilter, ErrorsSayWhatIsExpected) {
               HasSubstr("Finding has no field \"knid\"; did you mean \"kind\"?"));
   EXPECT_THAT(ErrorOf("kind"), HasSubstr("expected one of = != < <= > >= :, found the end"));
   EXPECT_THAT(ErrorOf("kind ="), HasSubstr("expected a value, found the end"));
+  EXPECT_THAT(ErrorOf("kind == a"), HasSubstr("expected a value, found"));
+  EXPECT_THAT(ErrorOf("kind=~a"), HasSubstr("expected a value, found"));
   EXPECT_THAT(ErrorOf("confidence = high"), HasSubstr("confidence: expected a number"));
   EXPECT_THAT(ErrorOf("kind = 'a"), HasSubstr("at byte 7: the quote is not closed"));
   EXPECT_THAT(ErrorOf("(kind = a"), HasSubstr("expected \")\", found the end"));

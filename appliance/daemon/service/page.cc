@@ -45,6 +45,9 @@ ServiceStatus CheckSize(std::string_view field, int32_t asked) {
 }
 
 ServiceStatus CheckTime(std::string_view field, const google::protobuf::Timestamp& time) {
+  if (time.nanos() < 0 || time.nanos() > 999'999'999) {
+    return RefuseFields({field}, "expected nanos from 0 to 999999999");
+  }
   if (WithinBounds(TimeOf(time)) == TimeOf(time)) return {};
   return RefuseFields({field}, fmt::format("expected a time from 1970 to {}",
                                            ToText(TimestampMessage(kLatestTime))));

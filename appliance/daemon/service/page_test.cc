@@ -24,5 +24,15 @@ TEST(PageSize, HasBounds) {
   EXPECT_EQ(PageSize(5000), 1000u);
 }
 
+TEST(CheckTime, RefusesNanosecondsOutsideOfASecond) {
+  google::protobuf::Timestamp time;
+  time.set_seconds(1'700'000'000);
+  EXPECT_TRUE(CheckTime("start_time", time));
+  for (const int32_t nanos : {-1, 1'000'000'000}) {
+    time.set_nanos(nanos);
+    EXPECT_FALSE(CheckTime("start_time", time)) << nanos;
+  }
+}
+
 }  // namespace
 }  // namespace rocescope
