@@ -51,6 +51,8 @@ void Add(const v1::Hits& from, v1::Hits& into) {
   into.set_found(into.found() + from.found());
 }
 
+using KindCount = uint64_t KindCounts::*;  // one of the counts
+
 class Figures {
  public:
   Figures(std::span<const RunFindings> runs, std::string_view view, const KindWeights& weights)
@@ -102,7 +104,7 @@ class Figures {
   void AddDetection();
   void AddDelays();
   void AddHealthy();
-  std::optional<double> Weighted(uint64_t KindCounts::* count) const;
+  std::optional<double> Weighted(KindCount count) const;
   std::optional<double> WeightedPrecision() const;
   // Weights of the types that have runs.
   double WeightOf(const std::string& kind, const KindCounts& counts) const {
@@ -132,7 +134,7 @@ void Figures::AddDetection() {
   if (Figure* figure = AddShare(kPrecision, all.detected, all.detected + wrong)) {
     figure->weighted = WeightedPrecision();
   }
-  const auto add = [&](FindingMeasure measure, uint64_t KindCounts::* count) {
+  const auto add = [&](FindingMeasure measure, KindCount count) {
     if (Figure* figure = AddShare(measure, all.*count, all.visible)) {
       figure->weighted = Weighted(count);
     }
@@ -142,7 +144,7 @@ void Figures::AddDetection() {
   add(kPlace, &KindCounts::place_right);
 }
 
-std::optional<double> Figures::Weighted(uint64_t KindCounts::* count) const {
+std::optional<double> Figures::Weighted(KindCount count) const {
   double right = 0;
   double of = 0;
   for (const auto& [kind, counts] : kinds_) {

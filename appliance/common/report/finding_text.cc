@@ -119,9 +119,10 @@ void AppendFinding(int number, const v1::Finding& finding, std::string& text) {
 }
 
 // Returns "8 switches", or "7 of 8 switches" if the others reported nothing.
-std::string SomeOf(uint64_t told, uint64_t all, std::string_view one, std::string_view many) {
-  if (told < all) return fmt::format("{} of {} {}", WithThousands(told), WithThousands(all), many);
-  return fmt::format("{} {}", WithThousands(told), told == 1 ? one : many);
+std::string SomeOf(uint64_t reported, uint64_t all, std::string_view one, std::string_view many) {
+  if (reported < all)
+    return fmt::format("{} of {} {}", WithThousands(reported), WithThousands(all), many);
+  return fmt::format("{} {}", WithThousands(reported), reported == 1 ? one : many);
 }
 
 // Returns "; leaf0 did not report in 4 of them, leaf1 in 2 and 3 others in at most as many".
@@ -144,23 +145,23 @@ std::string SilenceText(const v1::DiagnosisCoverage& coverage) {
 // Returns "counters of 40 switches and 128 NICs over 22 windows of 1.0 ms, and the paths of 600
 // flows".
 std::string LookedAt(const v1::DiagnosisCoverage& coverage) {
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   if (coverage.reporting_switch_count() > 0) {
-    told.push_back(SomeOf(coverage.reporting_switch_count(), coverage.total_switch_count(),
-                          "switch", "switches"));
+    reported.push_back(SomeOf(coverage.reporting_switch_count(), coverage.total_switch_count(),
+                              "switch", "switches"));
   }
   if (coverage.reporting_nic_count() > 0) {
-    told.push_back(
+    reported.push_back(
         SomeOf(coverage.reporting_nic_count(), coverage.total_nic_count(), "NIC", "NICs"));
   }
   if (coverage.reporting_gpu_count() > 0) {
-    told.push_back(
+    reported.push_back(
         SomeOf(coverage.reporting_gpu_count(), coverage.total_gpu_count(), "GPU", "GPUs"));
   }
   std::string text;
-  if (!told.empty()) {
+  if (!reported.empty()) {
     text =
-        fmt::format("counters of {} over {} of {}{}", ListText(told, "others"),
+        fmt::format("counters of {} over {} of {}{}", ListText(reported, "others"),
                     Counted(coverage.window_count(), "window"),
                     HumanDuration(Nanoseconds(coverage.window_duration())), SilenceText(coverage));
   }

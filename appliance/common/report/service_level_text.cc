@@ -35,16 +35,16 @@ std::string CountText(uint64_t count) { return count == 0 ? "-" : WithThousands(
 
 void AppendServiceLevels(const v1::ReplayReport& report, std::string& text) {
   const v1::ServiceLevels& all = report.service_levels();
-  uint64_t told = 0;
+  uint64_t known = 0;
   uint64_t missed = 0;
   uint64_t at_risk = 0;
   for (const v1::ServiceIndicator& one : all.indicators()) {
-    told += one.met_count() + one.at_risk_count() + one.missed_count();
+    known += one.met_count() + one.at_risk_count() + one.missed_count();
     missed += one.missed_count();
     at_risk += one.at_risk_count();
   }
   if (all.indicators().empty()) return;
-  if (told == 0) {
+  if (known == 0) {
     text += "SERVICE LEVELS: no data\n\n";
     return;
   }
@@ -57,7 +57,7 @@ void AppendServiceLevels(const v1::ReplayReport& report, std::string& text) {
       "  WORST is the entity with the worst level. SHORT, LONG and LAST (the value in the last "
       "window) refer to it.\n"
       "\n",
-      Counted(told, "level"), WithThousands(missed), WithThousands(at_risk), 100 * all.objective(),
+      Counted(known, "level"), WithThousands(missed), WithThousands(at_risk), 100 * all.objective(),
       all.short_window_count(), all.long_window_count());
   TextTable table({{"LAYER"},
                    {"INDICATOR"},

@@ -61,13 +61,13 @@ void AppendPorts(const v1::ReplayReport& report, std::string& text) {
                    {"PORT"},
                    {"DRIVER"}});
   for (const v1::DpdkPort& port : report.dpdk_ports()) {
-    const auto told = [](bool counted, uint64_t count) {
+    const auto count_text = [](bool counted, uint64_t count) {
       return counted ? WithThousands(count) : std::string("-");
     };
-    table.Add({told(port.counted(), port.received_frames()),
-               told(port.losses_counted(), port.missed_frames()),
-               told(port.losses_counted(), port.no_mbuf_frames()),
-               told(port.counted(), port.error_frames()), WithThousands(port.mbuf_count()),
+    table.Add({count_text(port.counted(), port.received_frames()),
+               count_text(port.losses_counted(), port.missed_frames()),
+               count_text(port.losses_counted(), port.no_mbuf_frames()),
+               count_text(port.counted(), port.error_frames()), WithThousands(port.mbuf_count()),
                WithThousands(port.peak_used_mbuf_count()), port.name(), port.driver()});
   }
   text += "\n" + table.Render(2);

@@ -24,7 +24,8 @@ class AgentCall {
   // A pending operation on the queue; the tag is a pointer to it.
   class Operation {
    public:
-    Operation(AgentCall& call, void (AgentCall::*done)(bool ok)) : call_(call), done_(done) {}
+    using DoneFunction = void (AgentCall::*)(bool ok);
+    Operation(AgentCall& call, DoneFunction done) : call_(call), done_(done) {}
     Operation(const Operation&) = delete;
     // Called when the queue reports completion.
     void Done(bool ok) { (call_.*done_)(ok); }
@@ -32,7 +33,7 @@ class AgentCall {
 
    private:
     AgentCall& call_;
-    void (AgentCall::* const done_)(bool ok);
+    const DoneFunction done_;
   };
 
   // All arguments must outlive the call.
