@@ -26,7 +26,9 @@ struct CaptureArguments {
   CaptureTaps Take() const;
 };
 
-void AddIntPort(CLI::App& app, const std::function<void(uint16_t)>& store);
+// A run directory names the port in its run.json; `has_run_directory` mentions it in the help.
+void AddIntPort(CLI::App& app, const std::function<void(uint16_t)>& store,
+                bool has_run_directory = false);
 
 void AddTimeFilter(CLI::App& app, FrameFilter& filter);
 // `host_costs` and `qp_costs` are appended to the options' help.
@@ -43,9 +45,9 @@ void CheckSwallowed(
     const CaptureArguments& captures,
     std::initializer_list<std::pair<const char*, const std::vector<std::string>*>> taken);
 
-// Adds the common options of replay and capture; only replay supports HTML.
+// Adds the common options of replay and capture; only replay supports HTML and run directories.
 void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format,
-                 bool has_html = false);
+                 bool is_replay = false);
 // Throws a usage error if --section is combined with another format than text.
 void CheckSections(const AnalysisOptions& options);
 
