@@ -207,6 +207,15 @@ void CheckNames(const HttpConfig& config, const YamlMap& map, YamlErrors& errors
   }
 }
 
+void CheckHost(const AgentConfig& config, const YamlMap& map, YamlErrors& errors) {
+  const YamlNode* const node = map.Find("host");
+  if (node == nullptr || config.host.empty() || IsHostName(config.host)) return;
+  errors.Add(*node,
+             fmt::format("`host`: {} is not a host name: expected at most 253 letters, digits, "
+                         "'-', '_' and '.'",
+                         Quoted(config.host)));
+}
+
 template <HasKeys T>
 void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view what) {
   if (node.kind == YamlNode::Kind::kNull) return;  // all keys are omitted
@@ -226,6 +235,8 @@ void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view 
   } else if constexpr (std::is_same_v<T, HttpConfig>) {
     CheckNames(config, map, errors);
     if (config.listen) CheckAccess({&*config.listen, 1}, config.tls, node, errors);
+  } else if constexpr (std::is_same_v<T, AgentConfig>) {
+    CheckHost(config, map, errors);
   } else if constexpr (std::is_same_v<T, ScrapeTarget>) {
     map.Require("url");
   } else if constexpr (std::is_same_v<T, MetricRule>) {

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "appliance/common/config/agent_config.h"
+
 namespace rocescope {
 namespace {
 
@@ -187,6 +189,16 @@ TEST(Config, ThresholdsOfTheDiagnosisHaveRanges) {
               HasSubstr("did you mean \"pause_ratio\"?"));
   EXPECT_THAT(DumpConfig({}),
               HasSubstr("fraction of a window. Range: 0 to 1.\n  pause_ratio: 0.02\n"));
+}
+
+TEST(Config, HostOfAnAgentIsAHostName) {
+  for (const char* name : {"", "gpu-7", "gpu_7.example.org"}) {
+    EXPECT_TRUE(ParseAgentConfig(fmt::format("host: \"{}\"\n", name), "agent.yaml")) << name;
+  }
+  const auto config = ParseAgentConfig("queue_pairs: true\nhost: gpu 7\n", "agent.yaml");
+  ASSERT_FALSE(config);
+  EXPECT_THAT(config.error().message,
+              HasSubstr("agent.yaml:2:7: `host`: \"gpu 7\" is not a host name"));
 }
 
 TEST(Config, DumpShowsEmptyListsAsComments) {

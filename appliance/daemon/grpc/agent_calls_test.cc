@@ -587,6 +587,7 @@ TEST_F(DaemonAndAgent, ReportsConfigurationErrors) {
   for (const char* daemon : {"localhost:1", "127.9.9.9:1", "[::1]:1"}) {
     EXPECT_EQ(error_of({.appliance = daemon}), "");
   }
+  EXPECT_THAT(error_of({.host = "a b"}), HasSubstr("invalid host name \"a b\""));
   EXPECT_THAT(error_of({.tls = {.key = "k.pem"}}), HasSubstr("incomplete TLS configuration"));
   EXPECT_THAT(error_of({.tls = {.certificate = "/nowhere/c.pem", .key = "k", .appliance_ca = "b"}}),
               HasSubstr("/nowhere/c.pem"));
