@@ -89,6 +89,9 @@ Result<std::unique_ptr<Agent>> Agent::Begin(const AgentConfig& config, const std
     if (!pem) return tl::unexpected(pem.error());
     pems[i] = *std::move(pem);
   }
+  for (const std::string& warning : Collector::MissingSources(config)) {
+    notify(Severity::kWarning, warning);
+  }
   auto parts = std::make_unique<Parts>(config, std::move(read_queue_pairs));
   parts->link.emplace(AgentLink::Options{.appliance = config.appliance,
                                          .certificate = pems[0],
