@@ -181,11 +181,8 @@ ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
       out.add_unknown_nodes(node.name);
     }
   }
-  if (!registry_.Register(std::move(job))) {
-    return Refuse(ServiceFault::kTooMany,
-                  fmt::format("the maximum of {} registered jobs is reached, and none of them has "
-                              "ended: call EndJob for jobs that have ended",
-                              JobRegistry::kMost));
+  if (const Status kept = registry_.Register(std::move(job)); !kept) {
+    return Refuse(ServiceFault::kTooMany, kept.error().message);
   }
   PublishAllocations();
   return {};
