@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/daemon/history/job_file.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -184,6 +185,21 @@ TEST_F(JobFileTest, InvalidJobIsReportedAndOthersAreRestored) {
   ASSERT_THAT(file->found(), SizeIs(1));
   EXPECT_EQ(file->found()[0].id, 8u);
   EXPECT_THAT(notices_, HasSubstr("job 7 is not restored"));
+}
+
+TEST_F(JobFileTest, TextThatIsNotUtf8IsReportedAndOtherJobsAreRestored) {
+  for (const char* column : {"name", "user"}) {
+    Open()->Save({Job(7), Job(8)});
+    Execute(
+        fmt::format("UPDATE registered_jobs SET {} = CAST(x'61ff' AS TEXT) WHERE id = 7", column)
+            .c_str());
+    const auto file = Open();
+    ASSERT_THAT(file->found(), SizeIs(1));
+    EXPECT_EQ(file->found()[0].id, 8u);
+    EXPECT_THAT(notices_,
+                HasSubstr(fmt::format("{}: job 7 is not restored: its {} is not valid UTF-8", path_,
+                                      column)));
+  }
 }
 
 TEST_F(JobFileTest, OtherFileFormatIsAnErrorAndUnchanged) {
