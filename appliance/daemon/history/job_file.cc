@@ -41,6 +41,7 @@ constexpr DatabaseKind kJobFileKind = {
         "CREATE TABLE registered_jobs (id INTEGER PRIMARY KEY, name TEXT NOT NULL, "
         "user TEXT NOT NULL, ended INTEGER NOT NULL, start_ns INTEGER, end_ns INTEGER, "
         "nodes TEXT NOT NULL);",
+    .main_table = "registered_jobs",
     .pragmas = "PRAGMA synchronous = EXTRA",
     .probes = kJobProbes};
 

@@ -219,6 +219,20 @@ TEST_F(JobFileTest, DatabaseOfAnotherProgramIsAnErrorAndUnchanged) {
   }
 }
 
+TEST_F(JobFileTest, DatabaseWithoutTheTableIsAnErrorAndUnchanged) {
+  Execute("CREATE TABLE music (title TEXT); DROP TABLE music");
+  const auto size = std::filesystem::file_size(path_);
+  EXPECT_THAT(ErrorOfOpening(),
+              HasSubstr("jobs.db: an SQLite database without tables, not a job file of rocescope; "
+                        "the file was not changed; use another file (key `jobs.file`)"));
+  EXPECT_EQ(std::filesystem::file_size(path_), size);
+  std::filesystem::remove(path_);
+  Open()->Save({Job(7)});
+  Execute("DROP TABLE registered_jobs; CREATE TABLE music (title TEXT)");
+  EXPECT_THAT(ErrorOfOpening(), AllOf(HasSubstr("jobs.db: the table registered_jobs is missing"),
+                                      HasSubstr("(key `jobs.file`)")));
+}
+
 TEST_F(JobFileTest, AnEmptyFileHasNoJobs) {
   Write("");
   EXPECT_THAT(Open()->found(), IsEmpty());
