@@ -207,6 +207,29 @@ void CheckNames(const HttpConfig& config, const YamlMap& map, YamlErrors& errors
   }
 }
 
+// Returns whether sockets at these addresses exclude each other.
+bool Overlap(const ListenAddress& a, const ListenAddress& b) {
+  // [::] includes all IPv4 addresses.
+  const auto includes = [](const IpAddress& all, const IpAddress& one) {
+    return all == one || (all.IsUnspecified() && (!all.IsV4() || one.IsV4()));
+  };
+  return a.port != 0 && a.port == b.port &&
+         (includes(a.address, b.address) || includes(b.address, a.address));
+}
+
+void CheckPorts(const ApplianceConfig& config, const YamlMap& map, YamlErrors& errors) {
+  const YamlNode* const http = map.Find("http");
+  const YamlNode* const grpc = map.Find("grpc");
+  if (!config.http.listen || (http == nullptr && grpc == nullptr)) return;
+  for (const ListenAddress& address : config.grpc.listen) {
+    if (!Overlap(*config.http.listen, address)) continue;
+    errors.Add(http != nullptr ? *http : *grpc,
+               fmt::format("`http.listen` ({}) and `grpc.listen` ({}) have the same port; use "
+                           "different ports",
+                           ToString(*config.http.listen), ToString(address)));
+  }
+}
+
 void CheckHost(const AgentConfig& config, const YamlMap& map, YamlErrors& errors) {
   const YamlNode* const node = map.Find("host");
   if (node == nullptr || config.host.empty() || IsHostName(config.host)) return;
@@ -235,6 +258,8 @@ void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view 
   } else if constexpr (std::is_same_v<T, HttpConfig>) {
     CheckNames(config, map, errors);
     if (config.listen) CheckAccess({&*config.listen, 1}, config.tls, node, errors);
+  } else if constexpr (std::is_same_v<T, ApplianceConfig>) {
+    CheckPorts(config, map, errors);
   } else if constexpr (std::is_same_v<T, AgentConfig>) {
     CheckHost(config, map, errors);
   } else if constexpr (std::is_same_v<T, ScrapeTarget>) {

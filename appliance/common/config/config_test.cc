@@ -191,6 +191,29 @@ TEST(Config, ThresholdsOfTheDiagnosisHaveRanges) {
               HasSubstr("fraction of a window. Range: 0 to 1.\n  pause_ratio: 0.02\n"));
 }
 
+TEST(Config, HttpAndGrpcNeedDifferentPorts) {
+  EXPECT_EQ(ErrorOf("udp: {}\nhttp: 127.0.0.1:50051\n"),
+            "appliance.yaml:2:7: `http.listen` (127.0.0.1:50051) and `grpc.listen` "
+            "(127.0.0.1:50051) have the same port; use different ports");
+  EXPECT_THAT(ErrorOf("grpc: {listen: [\"[::1]:1\", \"127.0.0.1:8080\"]}\n"),
+              HasSubstr("appliance.yaml:1:7: `http.listen` (127.0.0.1:8080)"));
+  constexpr const char* kTls = ", certificate: c, key: k, client_ca: a";
+  const auto error_of = [&](const char* http, const char* grpc) {
+    return ErrorOf(fmt::format("http: {{listen: \"{}\"{}}}\ngrpc: {{listen: [\"{}\"]{}}}\n", http,
+                               kTls, grpc, kTls));
+  };
+  for (const auto& [http, grpc] :
+       {std::pair("0.0.0.0:1", "10.0.0.1:1"), std::pair("10.0.0.1:1", "[::]:1"),
+        std::pair("[::]:1", "0.0.0.0:1"), std::pair("[2001:db8::1]:1", "[::]:1")}) {
+    EXPECT_THAT(error_of(http, grpc), HasSubstr("have the same port")) << http << ' ' << grpc;
+  }
+  for (const auto& [http, grpc] :
+       {std::pair("0.0.0.0:1", "10.0.0.1:2"), std::pair("10.0.0.1:1", "10.0.0.2:1"),
+        std::pair("0.0.0.0:1", "[2001:db8::1]:1"), std::pair("0.0.0.0:0", "0.0.0.0:0")}) {
+    EXPECT_EQ(error_of(http, grpc), "") << http << ' ' << grpc;
+  }
+}
+
 TEST(Config, HostOfAnAgentIsAHostName) {
   for (const char* name : {"", "gpu-7", "gpu_7.example.org"}) {
     EXPECT_TRUE(ParseAgentConfig(fmt::format("host: \"{}\"\n", name), "agent.yaml")) << name;
