@@ -25,6 +25,8 @@ using topology::YamlErrors;
 using topology::YamlMap;
 using topology::YamlNode;
 
+constexpr std::string_view kRoot = "the configuration";  // completes "unknown key ... of"
+
 struct NamesOfKeys {
   std::vector<std::string_view> names;
   template <typename T>
@@ -139,7 +141,8 @@ void Read(const YamlNode& node, std::vector<T>& values, YamlErrors& errors,
 // Reads the values of the keys that are present in a map. The others keep their defaults.
 class Reader {
  public:
-  Reader(const YamlMap& map, YamlErrors& errors) : map_(map), errors_(errors) {}
+  Reader(const YamlMap& map, std::string_view what, YamlErrors& errors)
+      : map_(map), what_(what), errors_(errors) {}
 
   template <typename T>
   void Key(std::string_view name, T&& value, std::string_view) {
@@ -150,10 +153,25 @@ class Reader {
     } else {
       Read(*node, std::forward<T>(value), errors_);
     }
+    using Value = std::remove_cvref_t<T>;
+    if constexpr (std::is_same_v<Value, std::string> ||
+                  std::is_same_v<Value, std::vector<std::string>>) {
+      RefuseNul(*node, name);
+    }
   }
 
  private:
+  // The operating system cuts off paths and names at a NUL byte.
+  void RefuseNul(const YamlNode& node, std::string_view name) {
+    if (node.text.find('\0') != std::string::npos) {
+      errors_.Add(node, fmt::format("`{}{}{}` must not contain a NUL byte",
+                                    what_ == kRoot ? "" : what_, what_ == kRoot ? "" : ".", name));
+    }
+    for (const YamlNode& item : node.items) RefuseNul(item, name);
+  }
+
   const YamlMap& map_;
+  const std::string_view what_;
   YamlErrors& errors_;
 };
 
@@ -245,7 +263,7 @@ void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view 
   NamesOfKeys keys;
   VisitKeys(config, keys);
   const YamlMap map(node, what, keys.names, errors);
-  Reader reader(map, errors);
+  Reader reader(map, what, errors);
   VisitKeys(config, reader);
   if constexpr (std::is_same_v<T, InterfaceConfig>) {
     if (const YamlNode* name = map.Require("name"); name != nullptr && config.name.empty()) {
@@ -385,7 +403,7 @@ Result<T> ParseAny(std::string_view text, std::string_view file) {
   if (!root) return tl::unexpected(root.error());
   YamlErrors errors{std::string(file)};
   T config;
-  Read(*root, config, errors, "the configuration");
+  Read(*root, config, errors, kRoot);
   if (!errors.empty()) return tl::unexpected(errors.Take());
   return config;
 }

@@ -214,6 +214,15 @@ TEST(Config, HttpAndGrpcNeedDifferentPorts) {
   }
 }
 
+TEST(Config, TextsMustNotContainNul) {
+  EXPECT_EQ(ErrorOf("jobs: {file: \"a\\0b\"}\n"),
+            "appliance.yaml:1:14: `jobs.file` must not contain a NUL byte");
+  EXPECT_EQ(ErrorOf("topology: \"\\0\"\n"),
+            "appliance.yaml:1:11: `topology` must not contain a NUL byte");
+  EXPECT_EQ(ErrorOf("host_files: {slurm: [a, \"b\\0\"]}\n"),
+            "appliance.yaml:1:25: `host_files.slurm` must not contain a NUL byte");
+}
+
 TEST(Config, HostOfAnAgentIsAHostName) {
   for (const char* name : {"", "gpu-7", "gpu_7.example.org"}) {
     EXPECT_TRUE(ParseAgentConfig(fmt::format("host: \"{}\"\n", name), "agent.yaml")) << name;
