@@ -94,6 +94,16 @@ class Run(unittest.TestCase):
                 self.assertEqual(refused.returncode, 3, words)
                 self.assertIn(f'invalid URL "{url}"', refused.stderr)
 
+    def test_the_check_refuses_what_collides(self):
+        for text, what in (
+                ("jobs: {file: a.db}\nhistory: {file: ./a.db}\n",
+                 "`jobs.file` and `history.file` name the same file"),
+                ("http: 127.0.0.1:50051\n",
+                 "`http.listen` (127.0.0.1:50051) and `grpc.listen` (127.0.0.1:50051)")):
+            checked = self.done("config", "check", self.config(text))
+            self.assertEqual(checked.returncode, 3)
+            self.assertIn(what, checked.stderr)
+
     def test_files_that_are_none_are_left_as_they_are(self):
         pipe = pathlib.Path(self.folder.name, "pipe")
         os.mkfifo(pipe)

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <span>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -396,6 +397,15 @@ void BeginAt(const std::filesystem::path& folder, std::string& path) {
   if (!path.empty()) path = (folder / path).lexically_normal().string();
 }
 
+// `a` and `b` need not exist.
+bool IsSameFile(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::equivalent(a, b, error)) return true;
+  const fs::path resolved = fs::weakly_canonical(a, error);
+  return !error && resolved == fs::weakly_canonical(b, error);
+}
+
 template <HasKeys T>
 Result<T> ParseAny(std::string_view text, std::string_view file) {
   constexpr topology::YamlLimits kLimits = {.bytes = size_t{4} << 20, .nodes = 1u << 18};
@@ -432,6 +442,13 @@ Result<ApplianceConfig> LoadConfig(const std::string& path, Pipes pipes) {
   for (auto* files :
        {&config->host_files.nccl_logs, &config->host_files.rdma, &config->host_files.slurm}) {
     for (std::string& file : *files) BeginAt(folder, file);
+  }
+  const std::string& jobs = config->jobs.file;
+  if (!jobs.empty() && !config->history.file.empty() && IsSameFile(jobs, config->history.file)) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: `jobs.file` and `history.file` name the same file, {}: use "
+                                 "two files",
+                                 path, jobs));
   }
   return config;
 }

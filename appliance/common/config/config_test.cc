@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "appliance/common/config/agent_config.h"
 
@@ -212,6 +216,31 @@ TEST(Config, HttpAndGrpcNeedDifferentPorts) {
         std::pair("0.0.0.0:1", "[2001:db8::1]:1"), std::pair("0.0.0.0:0", "0.0.0.0:0")}) {
     EXPECT_EQ(error_of(http, grpc), "") << http << ' ' << grpc;
   }
+}
+
+TEST(Config, JobsAndHistoryNeedDifferentFiles) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / fmt::format("rocescope-config-{}", getpid());
+  std::filesystem::create_directories(folder);
+  std::filesystem::create_symlink("one.db", folder / "link.db");
+  const std::string path = (folder / "appliance.yaml").string();
+  const auto error_of = [&](const std::string& jobs, const std::string& history) {
+    std::ofstream(path) << fmt::format("jobs: {{file: {}}}\nhistory: {{file: {}}}\n", jobs,
+                                       history);
+    const auto config = LoadConfig(path);
+    return config ? "" : config.error().message;
+  };
+  for (const std::string& history :
+       {std::string("one.db"), std::string("./a/../one.db"), (folder / "one.db").string()}) {
+    EXPECT_EQ(
+        error_of("one.db", history),
+        fmt::format("{}: `jobs.file` and `history.file` name the same file, {}: use two files",
+                    path, (folder / "one.db").string()));
+  }
+  EXPECT_EQ(error_of("one.db", "two.db"), "");
+  std::ofstream(folder / "one.db") << "";
+  EXPECT_THAT(error_of("one.db", "link.db"), HasSubstr("name the same file"));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Config, TextsMustNotContainNul) {
