@@ -197,6 +197,7 @@ std::optional<RequestTarget> Match(const Route& route, const RequestTarget& targ
   }
   const std::string name(route.path.substr(brace + 1, route.path.size() - brace - 2));
   RequestTarget matched = target;
+  if (matched.query.contains(name)) matched.repeated = name;
   matched.query[name] = target.path.substr(brace);
   return matched;
 }
@@ -277,6 +278,10 @@ HttpResponse AnswerJson(Service& service, const HttpRequest& request, const Requ
   for (const Route& route : kRoutes) {
     const auto matched = Match(route, target);
     if (!matched) continue;
+    if (!matched->repeated.empty()) {
+      return JsonError(
+          RefuseFields({matched->repeated}, "expected one value, found several").value());
+    }
     return route.run == nullptr ? Events(service, request, target) : route.run(service, *matched);
   }
   const std::vector<std::string> paths = JsonPaths();

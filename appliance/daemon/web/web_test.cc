@@ -148,6 +148,24 @@ TEST_F(WebTest, ErrorsFollowTheApiGuideOfGoogle) {
   EXPECT_EQ(Ask({.method = "POST", .target = "/api/v1/jobs"}).status, 405u);
 }
 
+TEST_F(WebTest, RepeatedParametersAreRefused) {
+  OpenDaemon(kFabric);
+  Publish(TwoJobs());
+  for (const auto& [target, name] :
+       {std::pair("jobs?page_size=1&page_size=2", "page_size"),
+        std::pair("jobs?filter=&page_size=1&filter=", "filter"),
+        std::pair("events?cursor=1&cursor=1", "cursor"),
+        std::pair("recommended-nodes?node_count=1&candidate_nodes=a&candidate_nodes=b",
+                  "candidate_nodes"),
+        std::pair("jobs/nccl-1?job_id=nccl-2", "job_id")}) {
+    const auto error = ErrorOf(std::string("/api/v1/") + target, 400);
+    EXPECT_EQ(error["status"], "INVALID_ARGUMENT") << target;
+    const auto& violation = error["details"][1]["field_violations"][0];
+    EXPECT_EQ(violation["field"], name) << target;
+    EXPECT_EQ(violation["description"], "expected one value, found several");
+  }
+}
+
 TEST_F(WebTest, RefusalOfAnApiPathIsAnErrorOfTheApi) {
   for (const auto& [status, reason] :
        {std::pair(400u, "BAD_REQUEST"), std::pair(403u, "NOT_ALLOWED"), std::pair(413u, "HAS_BODY"),
