@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/daemon/web/web.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -140,12 +141,32 @@ TEST_F(WebTest, ErrorsFollowTheApiGuideOfGoogle) {
   const auto violation =
       ErrorOf("/api/v1/jobs?page_size=-3", 400)["details"][1]["field_violations"][0];
   EXPECT_EQ(violation["field"], "page_size");
-  EXPECT_EQ(violation["description"], "expected 0 or more, found -3");
+  EXPECT_EQ(violation["description"], "expected a number from 0 to 2147483647, found -3");
   EXPECT_EQ(ReasonOf("/api/v1/jobs?page_token=x", 400), "BAD_REQUEST");
   EXPECT_EQ(ReasonOf("/api/v1/dependencies", 400), "BAD_REQUEST");
   EXPECT_EQ(ReasonOf("/api/v1/%zz", 400), "BAD_REQUEST");
   EXPECT_EQ(ReasonOf("/nowhere", 404), "UNKNOWN_PATH");
   EXPECT_EQ(Ask({.method = "POST", .target = "/api/v1/jobs"}).status, 405u);
+}
+
+TEST_F(WebTest, ErrorsOfNumbersNameTheRange) {
+  OpenDaemon(kFabric);
+  Publish(TwoJobs());
+  for (const char* size : {"2147483648", "x", "1.5", "010", "-0", ""}) {
+    EXPECT_EQ(MessageOf(std::string("/api/v1/jobs?page_size=") + size, 400),
+              fmt::format("page_size: expected a whole number from 0 to 2147483647 without leading "
+                          "zeros, found \"{}\"",
+                          size));
+  }
+  EXPECT_THAT(MessageOf("/api/v1/recommended-nodes?node_count=4294967296", 400),
+              HasSubstr("node_count: expected a whole number from 0 to 4294967295"));
+  for (const char* id : {"010", "18446744073709551616"}) {
+    EXPECT_THAT(
+        MessageOf(std::string("/api/v1/registered-jobs/") + id, 400),
+        HasSubstr("scheduler_job_id: expected a whole number from 0 to 18446744073709551615"));
+  }
+  EXPECT_EQ(ReasonOf("/api/v1/registered-jobs/10", 404), "UNKNOWN_JOB");
+  EXPECT_EQ(ReasonOf("/api/v1/events?cursor=01", 400), "BAD_REQUEST");
 }
 
 TEST_F(WebTest, RepeatedParametersAreRefused) {
