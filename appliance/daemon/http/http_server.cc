@@ -161,6 +161,11 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     const http::request<http::empty_body>& request = parser_->get();
     is_head_ = request.method() == http::verb::head;
     if (error == http::error::body_limit) return Refuse(413, "requests must not have a body");
+    if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+      return HasRequestLine()
+                 ? Refuse(431, fmt::format("the request headers exceed {} bytes", kMaxHeader))
+                 : Refuse(414, fmt::format("the request target exceeds {} bytes", kMaxHeader));
+    }
     if (error) return Refuse(400, fmt::format("malformed HTTP request: {}", error.message()));
     keep_alive_ = request.keep_alive();
     version_ = request.version();
@@ -183,6 +188,13 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (streams && counts_.streaming >= options_.streams) return TurnAway("open streams");
     ++counts_.requests;
     streams ? BeginStream() : Write();
+  }
+
+  // Returns whether the client has sent the whole request line, which precedes the headers.
+  bool HasRequestLine() const {
+    const auto data = buffer_.data();
+    const std::string_view text(static_cast<const char*>(data.data()), data.size());
+    return !parser_->get().target().empty() || text.find("\r\n") != std::string_view::npos;
   }
 
   void Refuse(unsigned status, std::string why) {

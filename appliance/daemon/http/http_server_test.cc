@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "appliance/daemon/http/test_socket.h"
@@ -101,6 +102,24 @@ TEST(HttpServer, RefusesMalformedRequests) {
     EXPECT_THAT(client.ReceiveAll(), StartsWith("HTTP/1.1 4")) << text.substr(0, 40);
   }
   EXPECT_EQ(server->Counters().bad_requests, 3u);
+}
+
+TEST(HttpServer, NamesThePartThatIsTooLong) {
+  const auto server = Serve(Echo);
+  const std::string headers = "\r\nHost: localhost\r\nX: " + std::string(9000, 'x') + "\r\n\r\n";
+  for (const auto& [text, status] :
+       {std::pair("GET /" + std::string(9000, 'x') + " HTTP/1.1\r\nHost: localhost\r\n\r\n", "414"),
+        std::pair("GET / HTTP/1.1" + headers, "431")}) {
+    Socket client(server->port());
+    client.Say(text);
+    EXPECT_THAT(client.ReceiveAll(),
+                AllOf(StartsWith(std::string("HTTP/1.1 ") + status),
+                      HasSubstr("Connection: close\r\n"), HasSubstr("8192 bytes")));
+  }
+  Socket client(server->port());  // the request line arrives in two parts
+  client.Say("GET / HT");
+  client.Say("TP/1.1" + headers);
+  EXPECT_THAT(client.ReceiveAll(), StartsWith("HTTP/1.1 431 "));
 }
 
 TEST(HttpServer, StreamsUntilTheClientDisconnects) {

@@ -78,7 +78,7 @@ ServiceFault FaultOf(unsigned status) {
 }  // namespace
 
 HttpResponse WebRefusal(const HttpRefusal& refusal) {
-  if (!refusal.target.starts_with("/api/")) {
+  if (!refusal.target.empty() && !refusal.target.starts_with("/api/")) {
     return {.status = refusal.status,
             .content_type = "text/plain; charset=utf-8",
             .body = refusal.why + "\n"};

@@ -190,7 +190,8 @@ TEST_F(WebTest, RepeatedParametersAreRefused) {
 TEST_F(WebTest, RefusalOfAnApiPathIsAnErrorOfTheApi) {
   for (const auto& [status, reason] :
        {std::pair(400u, "BAD_REQUEST"), std::pair(403u, "NOT_ALLOWED"), std::pair(413u, "HAS_BODY"),
-        std::pair(421u, "OTHER_HOST"), std::pair(503u, "TOO_MANY")}) {
+        std::pair(414u, "BAD_REQUEST"), std::pair(421u, "OTHER_HOST"),
+        std::pair(431u, "BAD_REQUEST"), std::pair(503u, "TOO_MANY")}) {
     const HttpRefusal refusal = {.status = status, .target = "/api/v1/jobs?a", .why = "no"};
     const HttpResponse response = WebRefusal(refusal);
     EXPECT_EQ(response.status, status);
@@ -199,6 +200,8 @@ TEST_F(WebTest, RefusalOfAnApiPathIsAnErrorOfTheApi) {
     EXPECT_EQ(error["details"][0]["reason"], reason);
     EXPECT_EQ(error["message"], "no");
   }
+  const HttpResponse unknown = WebRefusal({.status = 414, .target = "", .why = "no"});
+  EXPECT_EQ(unknown.content_type, "application/json") << "a target that is too long is not parsed";
   const HttpResponse page = WebRefusal({.status = 421, .target = "/", .why = "no"});
   EXPECT_EQ(page.status, 421u);
   EXPECT_EQ(page.body, "no\n");
