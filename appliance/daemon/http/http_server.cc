@@ -173,6 +173,9 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (!why_not_.empty()) return Refuse(403, why_not_);
     if (request.count(http::field::host) > 1)
       return Refuse(400, "malformed HTTP request: more than one Host header");
+    // RFC 9112, 3.2.
+    if (request.version() >= 11 && request.count(http::field::host) == 0)
+      return Refuse(400, "malformed HTTP request: HTTP/1.1 requires a Host header");
     if (!IsOwnHost(Field(request, http::field::host), options_.names)) {
       return Refuse(421,
                     "unrecognised Host header: use an IP address or localhost, or add the name to "

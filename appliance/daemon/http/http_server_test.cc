@@ -77,6 +77,17 @@ TEST(HttpServer, RefusesTwoHostHeaders) {
               AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("one Host header")));
 }
 
+TEST(HttpServer, RequiresAHostHeaderInHttp11) {
+  const auto server = Serve(Echo);
+  Socket client(server->port());
+  client.Say("GET /a HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(client.ReceiveAll(),
+              AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("requires a Host header")));
+  Socket old(server->port());
+  old.Say("GET /a HTTP/1.0\r\n\r\n");
+  EXPECT_THAT(old.ReceiveAll(), HasSubstr(" 200 OK\r\n"));
+}
+
 TEST(HttpServer, RefuserFormatsTheBody) {
   const auto server =
       Serve(Echo, {.refuse = [](const HttpRefusal& refusal) {
