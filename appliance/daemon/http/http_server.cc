@@ -169,6 +169,13 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (error) return Refuse(400, fmt::format("malformed HTTP request: {}", error.message()));
     keep_alive_ = request.keep_alive();
     version_ = request.version();
+    // The end of a body with another coding is unknown (RFC 9112, 6.1), so the connection is
+    // closed.
+    for (const auto& field : request) {
+      if (field.name() == http::field::transfer_encoding &&
+          !beast::iequals(field.value(), "chunked"))
+        return Refuse(400, "unsupported Transfer-Encoding: requests must not have a body");
+    }
     if (is_one_too_many_) return TurnAway("open connections");
     if (!why_not_.empty()) return Refuse(403, why_not_);
     if (request.count(http::field::host) > 1)

@@ -88,6 +88,20 @@ TEST(HttpServer, RequiresAHostHeaderInHttp11) {
   EXPECT_THAT(old.ReceiveAll(), HasSubstr(" 200 OK\r\n"));
 }
 
+TEST(HttpServer, RefusesAnUnknownTransferEncoding) {
+  const auto server = Serve(Echo);
+  for (const char* coding : {"gzip", "chunked, gzip", "xchunked", ""}) {
+    Socket client(server->port());
+    client.Say(std::string("GET /a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: ") + coding +
+               "\r\n\r\nGET /b HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const std::string heard = client.ReceiveAll();
+    EXPECT_THAT(heard, AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("Connection: close\r\n"),
+                             Not(HasSubstr("/b"))))
+        << coding;
+  }
+  EXPECT_EQ(server->Counters().requests, 0u);
+}
+
 TEST(HttpServer, RefuserFormatsTheBody) {
   const auto server =
       Serve(Echo, {.refuse = [](const HttpRefusal& refusal) {
