@@ -160,7 +160,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (IsOfConnection(error)) return Close();
     const http::request<http::empty_body>& request = parser_->get();
     is_head_ = request.method() == http::verb::head;
-    if (error == http::error::body_limit) return Refuse(413, "requests must not have a body");
+    if (error == http::error::body_limit) return RefuseBody();
     if (error == http::error::header_limit || error == http::error::buffer_overflow) {
       return HasRequestLine()
                  ? Refuse(431, fmt::format("the request headers exceed {} bytes", kMaxHeader))
@@ -207,6 +207,15 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     return !parser_->get().target().empty() || text.find("\r\n") != std::string_view::npos;
   }
 
+  void RefuseBody() {
+    const auto& request = parser_->get();
+    if (is_head_ || request.method() == http::verb::get)
+      return Refuse(413, "requests must not have a body");
+    const auto method = request.method_string();
+    Refuse(405, fmt::format("method {} is not supported; use GET or HEAD",
+                            std::string_view(method.data(), method.size())));
+  }
+
   void Refuse(unsigned status, std::string why) {
     ++counts_.bad_requests;
     MakeRefusal(status, std::move(why));
@@ -228,6 +237,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                     ? options_.refuse(refusal)
                     : HttpResponse{.content_type = "text/plain", .body = refusal.why + "\n"};
     response_.status = status;
+    if (status == 405) response_.headers.emplace_back("Allow", "GET, HEAD");
     keep_alive_ = false;
   }
 

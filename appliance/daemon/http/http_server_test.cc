@@ -109,11 +109,23 @@ TEST(HttpServer, RefuserFormatsTheBody) {
                                   .body = "{" + refusal.target + " " + refusal.why + "}"};
             }});
   Socket client(server->port());
-  client.Say("POST /api/v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12345");
+  client.Say("GET /api/v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12345");
   EXPECT_THAT(client.ReceiveAll(),
               AllOf(StartsWith("HTTP/1.1 413 "), HasSubstr("Content-Type: application/json\r\n"),
                     HasSubstr("Connection: close\r\n"),
                     HasSubstr("{/api/v1/x requests must not have a body}")));
+}
+
+TEST(HttpServer, RefusesOtherMethodsWithABody) {
+  const auto server = Serve(Echo);
+  for (const char* body : {"Content-Length: 5\r\n\r\n12345",
+                           "Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n0\r\n\r\n"}) {
+    Socket client(server->port());
+    client.Say(std::string("POST /a HTTP/1.1\r\nHost: localhost\r\n") + body);
+    EXPECT_THAT(client.ReceiveAll(),
+                AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("Allow: GET, HEAD\r\n"),
+                      HasSubstr("Connection: close\r\n"), HasSubstr("method POST")));
+  }
 }
 
 TEST(HttpServer, RefusesMalformedRequests) {

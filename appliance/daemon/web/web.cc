@@ -70,6 +70,7 @@ HttpResponse Respond(Service& service, const HttpRequest& request) {
 
 ServiceFault FaultOf(unsigned status) {
   if (status == 403) return ServiceFault::kNotAllowed;
+  if (status == 405) return ServiceFault::kWrongMethod;
   if (status == 413) return ServiceFault::kHasBody;
   if (status == 421) return ServiceFault::kOtherHost;
   return status == 503 ? ServiceFault::kTooMany : ServiceFault::kBadRequest;

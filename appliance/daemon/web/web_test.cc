@@ -189,7 +189,8 @@ TEST_F(WebTest, RepeatedParametersAreRefused) {
 
 TEST_F(WebTest, RefusalOfAnApiPathIsAnErrorOfTheApi) {
   for (const auto& [status, reason] :
-       {std::pair(400u, "BAD_REQUEST"), std::pair(403u, "NOT_ALLOWED"), std::pair(413u, "HAS_BODY"),
+       {std::pair(400u, "BAD_REQUEST"), std::pair(403u, "NOT_ALLOWED"),
+        std::pair(405u, "WRONG_METHOD"), std::pair(413u, "HAS_BODY"),
         std::pair(414u, "BAD_REQUEST"), std::pair(421u, "OTHER_HOST"),
         std::pair(431u, "BAD_REQUEST"), std::pair(503u, "TOO_MANY")}) {
     const HttpRefusal refusal = {.status = status, .target = "/api/v1/jobs?a", .why = "no"};
