@@ -104,8 +104,8 @@ void RequireTheSameAgain(const std::vector<Reading>& readings) {
   static const std::string path = "/proc/self/fd/" + std::to_string(memfd_create("columns", 0));
   const auto writer = CounterColumnsWriter::Open(path).value();
   for (const Reading& reading : readings) {
-    writer->Append(writer->Announce(reading.entity, reading.metrics), reading.time,
-                   reading.arrival, reading.values);
+    writer->Append(writer->Announce(reading.entity, reading.metrics), reading.time, reading.arrival,
+                   reading.values);
   }
   Require(writer->Close().has_value(), "what was read can be written");
   const auto reader = CounterColumnsReader::Open(path).value();

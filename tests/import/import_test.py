@@ -263,7 +263,7 @@ class BadInput(Importing):
         self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n")
         before = (self.run_directory / "counters.jsonl").read_text()
         export = self.file("b.csv", HEADER + "6,leaf1,E1,1,0\n")
-        with self.assertRaises(AssertionError):  # of run_import: the directory is not empty
+        with self.assertRaises(AssertionError):  # run_import expects an empty directory
             self.run_import(MAPPING, export, expect=UNUSABLE)
         self.assertEqual((self.run_directory / "counters.jsonl").read_text(), before)
 

@@ -77,7 +77,8 @@ metrics: {in: {name: rx_bytes, unit: "bytes"}, errors: rx_errors}
                       'mapping.yaml:5:1: "value" requires "form: long"')
         self.replaced("counters: totals", "counters: totals\ndelimiter: tab",
                       "mapping.yaml:5:12: expected one character")
-        self.refused("time: a", "mapping.yaml:1:7: expected a map with the keys column, format, zone")
+        self.replaced("{column: time, format: seconds}", "time",
+                      "mapping.yaml:1:7: expected a map with the keys column, format, zone")
 
     def test_two_columns_of_one_metric_are_mixed_units(self):
         self.replaced("errors: rx_errors", "in_kbit: {name: rx_bytes, unit: kilobits}",
