@@ -37,8 +37,8 @@ void RemoveFormerRun(const std::string& directory) {
   std::error_code ignored;
   const fs::path run = directory;
   if (!fs::is_regular_file(run / "run.json", ignored)) return;
-  for (const char* file :
-       {"truth.json", "mirror.pcap", "int.pcap", "sflow.pcap", "counters.jsonl", "slurm.json"}) {
+  for (const char* file : {"truth.json", "mirror.pcap", "int.pcap", "sflow.pcap", "counters.jsonl",
+                           "counters.columns", "slurm.json"}) {
     fs::remove(run / file, ignored);
   }
   for (const auto& [folder, ending] : {std::pair("nccl", ".log"), std::pair("rdma", ".json")}) {
