@@ -38,10 +38,12 @@ void RemoveFormerRun(const std::string& directory) {
   const fs::path run = directory;
   if (!fs::is_regular_file(run / "run.json", ignored)) return;
   for (const char* file :
-       {"truth.json", "mirror.pcap", "int.pcap", "sflow.pcap", "counters.jsonl", "slurm.json"}) {
+       {"truth.json", "mirror.pcap", "int.pcap", "sflow.pcap", "counters.jsonl",
+        "counters.columns", "slurm.json"}) {
     fs::remove(run / file, ignored);
   }
-  for (const auto& [folder, ending] : {std::pair("nccl", ".log"), std::pair("rdma", ".json")}) {
+  for (const auto& [folder, ending] : {std::pair("nccl", ".log"), std::pair("rdma", ".json"),
+                                       std::pair("recording", ".columns")}) {
     std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(run / folder, ignored)) {
       if (entry.path().extension() == ending) files.push_back(entry.path());
@@ -173,11 +175,14 @@ Status Simulation::PrepareDirectory() {
 
 Status Simulation::Run(const Progress& progress) {
   recorder_->Start();
-  telemetry_->Start();
   if (telemetry_->counters() != nullptr) {
     gpus_ = std::make_unique<GpuReadings>(*network_, jobs_, *telemetry_->counters());
-    gpus_->Start();
   }
+  if (telemetry_->recording() != nullptr) {
+    recorded_gpus_ = std::make_unique<GpuReadings>(*network_, jobs_, *telemetry_->recording(),
+                                                   scenario_.telemetry.recording_steps);
+  }
+  telemetry_->Start();
   for (const auto& job : jobs_) job->Start();
   for (const auto& stream : streams_) stream->Begin();
   for (int step = 1; step <= kProgressSteps; ++step) {
