@@ -164,7 +164,8 @@ TEST(DetectionLimit, WithoutReadingsOfOneEndNothingIsProvable) {
   EXPECT_EQ(DetectionLimit(watch, report, some, some, link), kNotProvable) << "no such counter";
   report.pollers[1].missing.reset();
   EXPECT_LT(DetectionLimit(watch, report, some, some, link), kNotProvable);
-  EXPECT_EQ(DetectionLimit(watch, report, some, {{}}, link), kNotProvable) << "all lost";
+  const std::vector<std::vector<ReadingTime>> none(1);
+  EXPECT_EQ(DetectionLimit(watch, report, some, none, link), kNotProvable) << "all lost";
 }
 
 // A property: at a loss above the limit, the interval bound of the readings proves a loss; below it,

@@ -31,13 +31,13 @@ Profile Plain() {
   return profile;
 }
 
-struct Result {
+struct Transformed {
   KeptReadings sink;
   TransformReport report;
 };
 
-Result Run(FakeCounters& exact, const Profile& profile, uint64_t seed = 1, double scale = 1) {
-  Result result;
+Transformed Collect(FakeCounters& exact, const Profile& profile, uint64_t seed = 1, double scale = 1) {
+  Transformed result;
   auto report = Transform(exact, profile, {.scale = scale, .seed = seed}, result.sink);
   EXPECT_TRUE(report.has_value()) << report.error().message;
   if (report) result.report = *std::move(report);
@@ -46,10 +46,10 @@ Result Run(FakeCounters& exact, const Profile& profile, uint64_t seed = 1, doubl
   return result;
 }
 
-Result Run(const Profile& profile, uint32_t switches = 4, Duration length = seconds(100),
+Transformed Collect(const Profile& profile, uint32_t switches = 4, Duration length = seconds(100),
            uint64_t seed = 1) {
   FakeCounters exact(switches, length);
-  return Run(exact, profile, seed);
+  return Collect(exact, profile, seed);
 }
 
 // The index in FakeCounters of the entity of a reading.
@@ -66,7 +66,7 @@ Timestamp ExactTime(const FakeCounters& exact, const CounterEntity& entity, uint
   return kFakeBegin + std::chrono::microseconds(value / (IndexOf(exact, entity) + 1));
 }
 
-std::vector<KeptReadings::Reading> PortsOf(const Result& result) {
+std::vector<KeptReadings::Reading> PortsOf(const Transformed& result) {
   std::vector<KeptReadings::Reading> ports;
   for (const auto& reading : result.sink.readings) {
     const CounterEntity& entity = result.sink.entities[reading.number];
@@ -79,7 +79,7 @@ std::vector<KeptReadings::Reading> PortsOf(const Result& result) {
 
 TEST(Transform, ReadsAllDevicesAtTheSameTimeWithExactValues) {
   FakeCounters exact(3, seconds(35));
-  const Result result = Run(exact, Plain());
+  const Transformed result = Collect(exact, Plain());
   std::map<int64_t, std::set<std::string>> nodes;
   for (const auto& reading : result.sink.readings) {
     const CounterEntity& entity = result.sink.entities[reading.number];
@@ -100,7 +100,7 @@ TEST(Transform, RandomPhasesAreThoseOfNodesAndJitterDelaysSinglePolls) {
   profile.switches.random_phase = true;
   profile.switches.jitter = seconds(2);
   FakeCounters exact(20, seconds(200));
-  const Result result = Run(exact, profile);
+  const Transformed result = Collect(exact, profile);
   std::set<int64_t> phases;
   std::map<std::string, std::vector<Duration>> times;
   for (const auto& reading : PortsOf(result)) {
@@ -126,7 +126,7 @@ TEST(Transform, CacheReturnsTheValuesOfTheLastRefresh) {
   Profile profile = Plain();
   profile.switches = {.period = seconds(3), .cached_share = 1, .refresh = {seconds(7), seconds(7)}};
   FakeCounters exact(5, seconds(100));
-  const Result result = Run(exact, profile);
+  const Transformed result = Collect(exact, profile);
   std::map<std::string, std::set<int64_t>> phases;
   for (const auto& reading : PortsOf(result)) {
     const CounterEntity& entity = result.sink.entities[reading.number];
@@ -147,7 +147,7 @@ TEST(Transform, CacheIsThatOfAShareOfTheDevicesWithinARange) {
   Profile profile = Plain();
   profile.switches.cached_share = 0.5;
   profile.switches.refresh = {seconds(1), seconds(10)};
-  const Result result = Run(profile, 400);
+  const Transformed result = Collect(profile, 400);
   int cached = 0;
   Duration least = hours(1);
   Duration most{};
@@ -168,7 +168,7 @@ TEST(Transform, WatermarkIsTheMaximumSinceThePreviousRefresh) {
   Profile profile = Plain();
   FakeCounters exact(1, seconds(50));
   exact.spike = kFakeBegin + seconds(25);
-  const Result result = Run(exact, profile);
+  const Transformed result = Collect(exact, profile);
   CounterEntity entity = exact.entities()[1].entity;
   std::vector<uint64_t> watermarks;
   for (const auto& reading : result.sink.Of(entity)) watermarks.push_back(reading.values[1]);
@@ -178,7 +178,7 @@ TEST(Transform, WatermarkIsTheMaximumSinceThePreviousRefresh) {
 TEST(Transform, LosesReadingsIndependently) {
   Profile profile = Plain();
   profile.lost_readings = 0.1;
-  const Result result = Run(profile, 50, seconds(1000));
+  const Transformed result = Collect(profile, 50, seconds(1000));
   const double all = 101 * 150;
   EXPECT_EQ(result.report.readings + result.report.lost, all);
   EXPECT_EQ(result.report.readings, result.sink.readings.size());
@@ -189,7 +189,7 @@ TEST(Transform, LosesWholePollsInBursts) {
   Profile profile = Plain();
   profile.lost_polls = 0.2;
   profile.lost_poll_burst = 4;
-  const Result result = Run(profile, 50, seconds(10'000));
+  const Transformed result = Collect(profile, 50, seconds(10'000));
   std::map<std::string, std::set<int64_t>> polls;
   std::map<std::pair<std::string, int64_t>, int> readings;
   for (const auto& reading : result.sink.readings) {
@@ -221,7 +221,7 @@ TEST(Transform, LateReadingsArriveWithinTheRangeAndKeepTheirTime) {
   Profile profile = Plain();
   profile.late = 0.25;
   profile.lateness = {seconds(3), seconds(30)};
-  const Result result = Run(profile, 50, seconds(1000));
+  const Transformed result = Collect(profile, 50, seconds(1000));
   double late = 0;
   for (const auto& reading : result.sink.readings) {
     EXPECT_EQ((reading.time - kFakeBegin) % seconds(10), Duration(0));
@@ -237,7 +237,7 @@ TEST(Transform, LateReadingsArriveWithinTheRangeAndKeepTheirTime) {
 TEST(Transform, ReorderedReadingsArriveAfterTheNextOne) {
   Profile profile = Plain();
   profile.reordered = 0.1;
-  const Result result = Run(profile, 20, seconds(1000));
+  const Transformed result = Collect(profile, 20, seconds(1000));
   uint64_t overtaken = 0;
   for (const CounterEntity& entity : result.sink.entities) {
     Timestamp newest;
@@ -255,7 +255,7 @@ TEST(Transform, ReorderedReadingsArriveAfterTheNextOne) {
 TEST(Transform, DuplicatesAreEqual) {
   Profile profile = Plain();
   profile.duplicates = 0.1;
-  const Result result = Run(profile, 20, seconds(1000));
+  const Transformed result = Collect(profile, 20, seconds(1000));
   std::map<std::pair<uint32_t, Timestamp>, std::vector<std::vector<uint64_t>>> copies;
   for (const auto& reading : result.sink.readings) {
     copies[{reading.number, reading.time}].push_back(reading.values);
@@ -276,7 +276,7 @@ TEST(Transform, WrapsTheNamedCountersAt32Bits) {
   profile.switch_vendors[0].wrapping.set(static_cast<size_t>(Metric::kTxPackets));
   profile.switches.period = seconds(600);
   FakeCounters exact(3, hours(3));
-  const Result result = Run(exact, profile);
+  const Transformed result = Collect(exact, profile);
   bool wrapped = false;
   for (const auto& reading : PortsOf(result)) {
     const CounterEntity& entity = result.sink.entities[reading.number];
@@ -292,7 +292,7 @@ TEST(Transform, RandomStartValuesAreConstantOffsetsOfCounters) {
   Profile profile = Plain();
   profile.random_start_values = true;
   FakeCounters exact(3, seconds(100));
-  const Result result = Run(exact, profile);
+  const Transformed result = Collect(exact, profile);
   std::map<std::pair<uint32_t, size_t>, std::set<uint64_t>> offsets;
   for (const auto& reading : PortsOf(result)) {
     const uint32_t index = IndexOf(exact, result.sink.entities[reading.number]);
@@ -313,7 +313,7 @@ TEST(Transform, RestartedCountersContinueFromZero) {
   Profile profile = Plain();
   profile.restarts_per_day = 100;
   FakeCounters exact(10, hours(24));
-  const Result result = Run(exact, profile);
+  const Transformed result = Collect(exact, profile);
   uint64_t drops = 0;
   uint32_t restarts = 0;
   for (const PollerReport& poller : result.report.pollers) {
@@ -342,7 +342,7 @@ TEST(Transform, RestartedCountersContinueFromZero) {
 TEST(Transform, SomeDevicesAreNeverRead) {
   Profile profile = Plain();
   profile.unread_switches = 0.3;
-  const Result result = Run(profile, 300);
+  const Transformed result = Collect(profile, 300);
   std::set<std::string> leaves;
   std::set<std::string> hosts;
   for (const CounterEntity& entity : result.sink.entities) {
@@ -364,7 +364,7 @@ TEST(Transform, VendorClassesLackMetrics) {
   other.missing.set(static_cast<size_t>(Metric::kPfcRx));
   other.missing.set(static_cast<size_t>(Metric::kQueueWatermark));
   profile.switch_vendors = {{.name = "a", .share = 0.6}, other};
-  const Result result = Run(profile, 200);
+  const Transformed result = Collect(profile, 200);
   int lacking = 0;
   for (size_t i = 0; i < result.sink.entities.size(); ++i) {
     const CounterEntity& entity = result.sink.entities[i];
@@ -388,7 +388,7 @@ TEST(Transform, VendorClassesLackMetrics) {
 TEST(Transform, ClockOffsetsAreConstantForANodeAndBounded) {
   Profile profile = Plain();
   profile.clock_error = milliseconds(50);
-  const Result result = Run(profile, 100);
+  const Transformed result = Collect(profile, 100);
   std::map<std::string, std::set<int64_t>> offsets;
   for (const auto& reading : result.sink.readings) {
     offsets[result.sink.entities[reading.number].node].insert(
@@ -413,7 +413,7 @@ TEST(Transform, ArrivalTimestampsIncludeTheResponseTime) {
   profile.response = seconds(2);
   profile.clock_error = milliseconds(50);
   FakeCounters exact(20, seconds(1000));
-  const Result result = Run(exact, profile);
+  const Transformed result = Collect(exact, profile);
   Duration most{};
   for (const auto& reading : PortsOf(result)) {
     const Timestamp time = ExactTime(exact, result.sink.entities[reading.number],
@@ -430,7 +430,7 @@ TEST(Transform, ArrivalTimestampsIncludeTheResponseTime) {
 TEST(Transform, LeavesOutPriorities) {
   Profile profile = Plain();
   profile.switch_priorities = false;
-  const Result result = Run(profile);
+  const Transformed result = Collect(profile);
   for (const CounterEntity& entity : result.sink.entities) {
     EXPECT_EQ(entity.priority, CounterEntity::kAllPriorities);
   }
@@ -440,7 +440,7 @@ TEST(Transform, QuirkIncrementsACounterSlowly) {
   Profile profile = Plain();
   profile.switch_vendors[0].quirk = {.metric = Metric::kRxDiscards, .period = seconds(30)};
   FakeCounters exact(3, seconds(600));
-  const Result result = Run(exact, profile);
+  const Transformed result = Collect(exact, profile);
   std::map<std::string, std::set<uint64_t>> added;
   for (const auto& reading : PortsOf(result)) {
     const CounterEntity& entity = result.sink.entities[reading.number];
@@ -458,7 +458,7 @@ TEST(Transform, OverridesApplyToTheNamedNodes) {
   Profile profile = Plain();
   profile.overrides.push_back({.nodes = {"leaf1", "leaf2"}, .poll = {.period = seconds(1)}});
   FakeCounters exact(4, seconds(100));
-  const Result result = Run(exact, profile);
+  const Transformed result = Collect(exact, profile);
   for (uint32_t node = 0; node < 4; ++node) {
     EXPECT_EQ(result.sink.Of(exact.entities()[2 * node].entity).size(),
               node == 1 || node == 2 ? 101u : 11u);
@@ -470,7 +470,7 @@ TEST(Transform, ScaleMultipliesAllTimes) {
   profile.clock_error = milliseconds(50);
   profile.switches = {.period = seconds(10), .cached_share = 1, .refresh = {seconds(5), seconds(5)}};
   FakeCounters exact(2, milliseconds(10));
-  const Result result = Run(exact, profile, 1, 1e-4);
+  const Transformed result = Collect(exact, profile, 1, 1e-4);
   EXPECT_EQ(result.sink.Of(exact.entities()[0].entity).size(), 11u);
   for (const PollerReport& poller : result.report.pollers) {
     if (!poller.is_read) continue;  // GPUs
@@ -486,7 +486,7 @@ TEST(Transform, DeviceThatIsDownReportsNothing) {
   FakeCounters exact(1, seconds(50));
   exact.down_from = kFakeBegin + seconds(15);
   exact.down_until = kFakeBegin + seconds(35);
-  const Result result = Run(exact, Plain());
+  const Transformed result = Collect(exact, Plain());
   std::vector<int64_t> times;
   for (const auto& reading : result.sink.Of(exact.entities()[0].entity)) {
     times.push_back((reading.time - kFakeBegin) / seconds(1));
@@ -521,7 +521,7 @@ TEST(Transform, EachReadingIsTheExactValueAtATimeWithinItsBounds) {
     Profile profile = Everything();
     profile.device_timestamps = device_timestamps;
     FakeCounters exact(30, seconds(2000));
-    const Result result = Run(exact, profile);
+    const Transformed result = Collect(exact, profile);
     ASSERT_GT(result.sink.readings.size(), 10'000u);
     const Duration clock = device_timestamps ? milliseconds(50) : milliseconds(0);
     for (const auto& reading : result.sink.readings) {
@@ -556,20 +556,20 @@ TEST(Transform, WatchedReadingsHaveTheirExactTimes) {
 }
 
 TEST(Transform, IsTheSameForOneSeed) {
-  const Result first = Run(Everything(), 10, seconds(1000), 7);
-  const Result second = Run(Everything(), 10, seconds(1000), 7);
+  const Transformed first = Collect(Everything(), 10, seconds(1000), 7);
+  const Transformed second = Collect(Everything(), 10, seconds(1000), 7);
   EXPECT_EQ(first.sink.readings, second.sink.readings);
-  EXPECT_NE(first.sink.readings, Run(Everything(), 10, seconds(1000), 8).sink.readings);
+  EXPECT_NE(first.sink.readings, Collect(Everything(), 10, seconds(1000), 8).sink.readings);
 }
 
 // Each purpose has its own random numbers.
 TEST(Transform, OneSettingDoesNotChangeTheEffectOfOthers) {
   Profile profile = Everything();
-  const Result with = Run(profile, 10, seconds(1000));
+  const Transformed with = Collect(profile, 10, seconds(1000));
   profile.late = 0;
   profile.duplicates = 0;
-  const Result without = Run(profile, 10, seconds(1000));
-  const auto keys = [](const Result& result) {
+  const Transformed without = Collect(profile, 10, seconds(1000));
+  const auto keys = [](const Transformed& result) {
     std::set<std::tuple<std::string, Timestamp, uint64_t>> found;
     for (const auto& reading : result.sink.readings) {
       const CounterEntity& entity = result.sink.entities[reading.number];

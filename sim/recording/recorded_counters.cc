@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sim/recording/recorded_counters.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "dataplane/run/counter_columns_reader.h"
 
 namespace rocescope::sim {
 namespace {
@@ -14,6 +18,35 @@ bool IsWatermark(Metric metric) {
 }
 
 }  // namespace
+
+Result<std::unique_ptr<RecordedCounters>> RecordedCounters::Open(const std::string& path,
+                                                                 const topology::Fabric& fabric) {
+  auto reader = CounterColumnsReader::Open(path);
+  if (!reader) return tl::unexpected(reader.error());
+  auto recorded = std::make_unique<RecordedCounters>(fabric);
+  CounterColumnsReader::Reading reading;
+  for (;;) {
+    const Result<bool> next = (*reader)->Next(reading);
+    if (!next) return tl::unexpected(next.error());
+    if (!*next) break;
+    while (recorded->entities_.size() < (*reader)->entities()) {
+      const CounterColumnsReader::Entity& entity =
+          (*reader)->entity(static_cast<uint32_t>(recorded->entities_.size()));
+      if (fabric.FindNode(entity.entity.node) == topology::kNone) {
+        return MakeError(ErrorCode::kInvalidArgument,
+                         fmt::format("{}: the fabric has no node \"{}\"", path,
+                                     entity.entity.node));
+      }
+      recorded->Announce(entity.entity, entity.metrics);
+    }
+    recorded->Append(reading.number, reading.time, reading.arrival, reading.values);
+  }
+  if (recorded->steps_.empty()) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: the recording has no readings", path));
+  }
+  return recorded;
+}
 
 uint32_t RecordedCounters::Announce(const CounterEntity& entity, std::span<const Metric> metrics) {
   entities_.push_back({.entity = entity,
