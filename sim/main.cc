@@ -181,9 +181,9 @@ Result<std::vector<std::filesystem::path>> FilesOf(const std::string& directory,
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   }
   if (error || files.empty()) {
-    return MakeError(ErrorCode::kNotFound,
-                     fmt::format("{}: contains no {}; set the directory with --{}", directory, what,
-                                 what));
+    return MakeError(
+        ErrorCode::kNotFound,
+        fmt::format("{}: contains no {}; set the directory with --{}", directory, what, what));
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -199,10 +199,11 @@ Result<Profile> FindProfile(const std::string& name, const std::string& director
     for (const std::filesystem::path& file : *files) names.push_back(file.stem().string());
     const std::vector<std::string_view> known(names.begin(), names.end());
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      return MakeError(ErrorCode::kNotFound,
-                       fmt::format("--profile {}: no such profile{}; `rocescope-sim list` shows the "
-                                   "included ones; a file name must end in .yaml",
-                                   name, DidYouMean(name, known)));
+      return MakeError(
+          ErrorCode::kNotFound,
+          fmt::format("--profile {}: no such profile{}; `rocescope-sim list` shows the "
+                      "included ones; a file name must end in .yaml",
+                      name, DidYouMean(name, known)));
     }
     path = fmt::format("{}/{}.yaml", directory, name);
   }
@@ -340,16 +341,20 @@ int main(int argc, char** argv) {
   profile->add_option("RUN", applying.run, "run directory written with `run --record`")
       ->required()
       ->type_name("");
-  profile->add_option("--profile", profile_name,
-                      "name of an included profile (see `list`), or a file that ends in .yaml")
+  profile
+      ->add_option("--profile", profile_name,
+                   "name of an included profile (see `list`), or a file that ends in .yaml")
       ->required()
       ->type_name("NAME");
-  profile->add_option("-d", applying.directory, "run directory to write; created if it does not "
-                                                "exist")
+  profile
+      ->add_option("-d", applying.directory,
+                   "run directory to write; created if it does not "
+                   "exist")
       ->required()
       ->type_name("DIR");
-  profile->add_option("--seed", applying.seed,
-                      "random seed of the phases, losses and delays (default: 1)")
+  profile
+      ->add_option("--seed", applying.seed,
+                   "random seed of the phases, losses and delays (default: 1)")
       ->check(rocescope::sim::WholeNumber(UINT64_MAX >> 1))
       ->type_name("N");
   profile->add_option("--profiles", profiles, "directory of the included profiles")
@@ -406,10 +411,8 @@ int main(int argc, char** argv) {
     rocescope::sim::Print(stderr, "rocescope-sim: --record needs -d DIR\n");
     return rocescope::sim::kExitUsage;
   }
-  rocescope::sim::RunOptions options = {.path = path,
-                                        .output = output,
-                                        .dilation = std::max(dilation, 1u),
-                                        .record = record};
+  rocescope::sim::RunOptions options = {
+      .path = path, .output = output, .dilation = std::max(dilation, 1u), .record = record};
   if (*seeded) options.seed = seed;
   if (*begins) options.epoch = rocescope::Timestamp(std::chrono::seconds(epoch));
   return Flushed(rocescope::sim::Run(options));

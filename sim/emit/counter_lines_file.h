@@ -54,8 +54,8 @@ class CounterLinesFile final : public CounterSink {
 
  private:
   struct Entity {
-    std::string front;               // of its lines, after the time
-    std::vector<std::string> names;  // of the metrics, with punctuation
+    std::string front;               // part of its lines after the time
+    std::vector<std::string> names;  // names of the metrics with punctuation
   };
 
   explicit CounterLinesFile(TextFile file) : file_(std::move(file)) {}

@@ -101,9 +101,8 @@ void CounterLog::ReadNic(topology::NicIndex index) {
   const topology::Nic& of = network_.fabric().nic(index);
   Nic& nic = network_.nic(index);
   const NicCounters& counters = nic.counters();
-  const CounterEntity entity{.kind = EntityKind::kNic,
-                             .node = network_.fabric().node(of.host).name,
-                             .port = of.device};
+  const CounterEntity entity{
+      .kind = EntityKind::kNic, .node = network_.fabric().node(of.host).name, .port = of.device};
   Reading reading;
   AddLink(nic.port(), options_.clock, reading);
   reading.Add(Metric::kRxDiscards, counters.rx_discards);
@@ -157,8 +156,8 @@ void CounterLog::ReadPriorities(const CounterEntity& entity, topology::PortIndex
   }
 }
 
-void CounterLog::Put(const CounterEntity& entity, std::span<const Metric> metrics,
-                     uint32_t& number, std::span<const uint64_t> values) {
+void CounterLog::Put(const CounterEntity& entity, std::span<const Metric> metrics, uint32_t& number,
+                     std::span<const uint64_t> values) {
   if (number == kUnannounced) number = sink_.Announce(entity, metrics);
   sink_.Append(number, Now(), Now(), values);
 }

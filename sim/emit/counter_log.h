@@ -73,7 +73,7 @@ class CounterLog {
   const CounterLogOptions options_;
   CounterSink& sink_;
   Watermarks& watermarks_;
-  const uint32_t reader_;  // of the watermarks
+  const uint32_t reader_;  // number of this reader of the watermarks
   std::vector<std::function<void()>> also_;
   SimTime last_read_ = kNever;
   std::vector<Numbers> numbers_;   // indexed by PortIndex

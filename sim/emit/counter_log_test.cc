@@ -149,13 +149,14 @@ TEST_F(CounterLogTest, LinesKeepTheirBytes) {
   std::ifstream in(path_);
   std::string line;
   std::getline(in, line);
-  EXPECT_EQ(line,
-            fmt::format(
-                R"({{"time_ns":{},"kind":"port","entity":{{"node":"leaf0","port":"Ethernet1"}},"metrics":)"
-                R"({{"rx_bytes":0,"rx_packets":0,"tx_bytes":0,"tx_packets":0,"fcs_errors":0,)"
-                R"("link_up":1,"link_flaps":0,"link_speed":100000000000,"rx_discards":0,)"
-                R"("tx_discards":0,"ttl_drops":0,"no_route_drops":0,"mtu_drops":0}}}})",
-                kTestEpochNs));
+  EXPECT_EQ(
+      line,
+      fmt::format(
+          R"({{"time_ns":{},"kind":"port","entity":{{"node":"leaf0","port":"Ethernet1"}},"metrics":)"
+          R"({{"rx_bytes":0,"rx_packets":0,"tx_bytes":0,"tx_packets":0,"fcs_errors":0,)"
+          R"("link_up":1,"link_flaps":0,"link_speed":100000000000,"rx_discards":0,)"
+          R"("tx_discards":0,"ttl_drops":0,"no_route_drops":0,"mtu_drops":0}}}})",
+          kTestEpochNs));
 }
 
 TEST_F(CounterLogTest, DilatedClockScalesTimesAndSpeeds) {

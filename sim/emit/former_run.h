@@ -6,9 +6,9 @@
 
 namespace rocescope::sim {
 
-// Removes the files of an earlier run, because files that the new run does not write (and, until the
-// end, truth.json) would be mistaken for its own. Acts only if run.json identifies the directory as
-// a run directory.
+// Removes the files of an earlier run, because files that the new run does not write (and, until
+// the end, truth.json) would be mistaken for its own. Acts only if run.json identifies the
+// directory as a run directory.
 void RemoveFormerRun(const std::string& directory);
 
 }  // namespace rocescope::sim

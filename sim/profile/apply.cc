@@ -45,9 +45,9 @@ Status LinkOrCopy(const fs::path& from, const fs::path& to) {
   if (!error) fs::create_hard_link(from, to, error);
   if (error) fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
   if (!error) return {};
-  return MakeError(ErrorCode::kUnavailable, fmt::format("{}: cannot be copied to {}: {}",
-                                                        from.string(), to.string(),
-                                                        error.message()));
+  return MakeError(
+      ErrorCode::kUnavailable,
+      fmt::format("{}: cannot be copied to {}: {}", from.string(), to.string(), error.message()));
 }
 
 // A session whose frames are in the directory.
@@ -120,8 +120,8 @@ Status Application::ReadRun() {
   if (!manifest_text) return tl::unexpected(manifest_text.error());
   auto manifest = ParseRunManifest(*manifest_text);
   if (!manifest) {
-    return MakeError(manifest.error().code,
-                     fmt::format("{}: {}", (from_ / "run.json").string(), manifest.error().message));
+    return MakeError(manifest.error().code, fmt::format("{}: {}", (from_ / "run.json").string(),
+                                                        manifest.error().message));
   }
   report_.manifest = *std::move(manifest);
   const auto fabric_text = ReadText(from_ / "topology.yaml");
@@ -133,9 +133,8 @@ Status Application::ReadRun() {
   if (!truth_text) return tl::unexpected(truth_text.error());
   const auto parsed = google::protobuf::util::JsonStringToMessage(*truth_text, &truth_);
   if (!parsed.ok()) {
-    return MakeError(ErrorCode::kInvalidArgument, fmt::format("{}: {}",
-                                                              (from_ / "truth.json").string(),
-                                                              parsed.ToString()));
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: {}", (from_ / "truth.json").string(), parsed.ToString()));
   }
   if (truth_.has_profile()) {
     return MakeError(ErrorCode::kInvalidArgument,
@@ -184,9 +183,8 @@ Status Application::WriteCounters() {
   if (!writer) return tl::unexpected(writer.error());
   const auto to_read = open_(from_.string(), *fabric_);
   if (!to_read) return tl::unexpected(to_read.error());
-  auto transformed =
-      Transform(**to_read, profile_, {.scale = scale_, .seed = options_.seed, .watched = watched},
-                **writer);
+  auto transformed = Transform(
+      **to_read, profile_, {.scale = scale_, .seed = options_.seed, .watched = watched}, **writer);
   if (!transformed) return tl::unexpected(transformed.error());
   if (Status closed = (*writer)->Close(); !closed) return closed;
   report_.counters = *std::move(transformed);
@@ -205,7 +203,7 @@ Status Application::WriteCounters() {
     const double limit = DetectionLimit(loss.watch, report_.counters, readings(loss.watch.sent),
                                         readings(loss.watch.received), **again);
     v1::TruthFault& fault = *truth_.mutable_faults(loss.fault);
-    const double other = fault.detection_limit_frames();  // of the other direction
+    const double other = fault.detection_limit_frames();  // limit in the other direction
     fault.set_detection_limit_frames(other > 0 ? std::min(other, limit) : limit);
   }
   return {};
@@ -214,7 +212,8 @@ Status Application::WriteCounters() {
 Status Application::WriteFabric() {
   topology::Fabric::Parts parts = fabric_->parts();
   const size_t taps = parts.taps.size();
-  std::erase_if(parts.taps, [&](const topology::Tap& tap) { return !HasTap(profile_, *fabric_, tap); });
+  std::erase_if(parts.taps,
+                [&](const topology::Tap& tap) { return !HasTap(profile_, *fabric_, tap); });
   keeps_all_taps_ = parts.taps.size() == taps;
   has_mirror_ = report_.manifest.telemetry.mirror && !parts.taps.empty();
   auto fabric = topology::Fabric::Make(std::move(parts));
@@ -233,11 +232,10 @@ Status Application::WriteCaptures() {
     if (keeps_all_taps_ && profile_.mirror_sampling == 1) {
       if (Status linked = LinkOrCopy(from, to); !linked) return linked;
     } else {
-      const auto frames =
-          CopyMirror(from.string(), to.string(), *fabric_,
-                     {.leaf_only = profile_.mirror == Profile::Mirror::kLeaf,
-                      .sampling = profile_.mirror_sampling,
-                      .seed = options_.seed});
+      const auto frames = CopyMirror(from.string(), to.string(), *fabric_,
+                                     {.leaf_only = profile_.mirror == Profile::Mirror::kLeaf,
+                                      .sampling = profile_.mirror_sampling,
+                                      .seed = options_.seed});
       if (!frames) return tl::unexpected(frames.error());
       report_.mirrored_frames = *frames;
     }
@@ -259,9 +257,9 @@ Status Application::CopyFolder(const char* folder, const char* ending) {
     if (!copied) return copied;
   }
   if (!error) return {};
-  return MakeError(ErrorCode::kUnavailable, fmt::format("{}: cannot be read: {}",
-                                                        (from_ / folder).string(),
-                                                        error.message()));
+  return MakeError(
+      ErrorCode::kUnavailable,
+      fmt::format("{}: cannot be read: {}", (from_ / folder).string(), error.message()));
 }
 
 Status Application::WriteHostFiles() {

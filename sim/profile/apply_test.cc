@@ -154,7 +154,8 @@ TEST_F(ApplyTest, LabProfileKeepsAllOtherTelemetry) {
   files.erase("counters.jsonl");
   files.insert("counters.columns");
   EXPECT_EQ(FilesOf("lab"), files);
-  for (const char* file : {"mirror.pcap", "int.pcap", "sflow.pcap", "slurm.json", "topology.yaml"}) {
+  for (const char* file :
+       {"mirror.pcap", "int.pcap", "sflow.pcap", "slurm.json", "topology.yaml"}) {
     EXPECT_EQ(ReadAll(Path("lab") + "/" + file), ReadAll(Path("recorded") + "/" + file)) << file;
   }
   const auto manifest = ParseRunManifest(ReadAll(Path("lab") + "/run.json")).value();
@@ -163,8 +164,8 @@ TEST_F(ApplyTest, LabProfileKeepsAllOtherTelemetry) {
 
 TEST_F(ApplyTest, ProfileSaysWhichTelemetryIsPresent) {
   Apply(Load("counters-only"), "only");
-  EXPECT_EQ(FilesOf("only"), (std::set<std::string>{"counters.columns", "run.json", "topology.yaml",
-                                                    "truth.json"}));
+  EXPECT_EQ(FilesOf("only"),
+            (std::set<std::string>{"counters.columns", "run.json", "topology.yaml", "truth.json"}));
   const auto manifest = ParseRunManifest(ReadAll(Path("only") + "/run.json")).value();
   EXPECT_EQ(manifest.telemetry, (RunManifest::Telemetry{.counters = true}));
   const auto fabric = topology::LoadFabric(ReadAll(Path("only") + "/topology.yaml"), "").value();
@@ -218,8 +219,10 @@ TEST_F(ApplyTest, DetectionLimitsGrowWithStalenessAndSkew) {
 
 // transform.h states the property. The recording is exact at its steps.
 TEST_F(ApplyTest, CountersOfEveryProfileAreExactWithinTheirStaleness) {
-  const auto fabric = topology::LoadFabric(ReadAll(Path("recorded") + "/topology.yaml"), "").value();
-  const auto exact = RecordedCounters::Open(Path("recorded") + "/" + kRecordingFile, fabric).value();
+  const auto fabric =
+      topology::LoadFabric(ReadAll(Path("recorded") + "/topology.yaml"), "").value();
+  const auto exact =
+      RecordedCounters::Open(Path("recorded") + "/" + kRecordingFile, fabric).value();
   std::map<std::tuple<EntityKind, std::string, std::string, uint8_t>, uint32_t> entities;
   for (uint32_t i = 0; i < exact->entities().size(); ++i) {
     const CounterEntity& entity = exact->entities()[i].entity;
@@ -244,8 +247,8 @@ TEST_F(ApplyTest, CountersOfEveryProfileAreExactWithinTheirStaleness) {
       const Timestamp time = FromNanoseconds(time_ns);
       const Duration clock = report.greatest_clock_error;
       const std::vector<Metric>& metrics = exact->entities()[entity].metrics;
-      const auto at = static_cast<size_t>(
-          std::find(metrics.begin(), metrics.end(), metric) - metrics.begin());
+      const auto at =
+          static_cast<size_t>(std::find(metrics.begin(), metrics.end(), metric) - metrics.begin());
       std::vector<uint64_t> values(metrics.size());
       const Timestamp least = std::max(exact->begin(), time - poller.staleness - clock);
       // A device that is down at one of the bounds has no value there.

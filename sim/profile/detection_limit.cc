@@ -25,13 +25,12 @@ Side MakeSide(std::span<const std::vector<ReadingTime>> readings, const PollerRe
   Side side;
   if (readings.empty()) return side;
   for (const ReadingTime& first : readings.front()) {
-    const bool in_all =
-        std::all_of(readings.begin() + 1, readings.end(), [&](const auto& others) {
-          const auto at = std::lower_bound(
-              others.begin(), others.end(), first,
-              [](const ReadingTime& a, const ReadingTime& b) { return a.time < b.time; });
-          return at != others.end() && at->time == first.time && at->exact == first.exact;
-        });
+    const bool in_all = std::all_of(readings.begin() + 1, readings.end(), [&](const auto& others) {
+      const auto at = std::lower_bound(
+          others.begin(), others.end(), first,
+          [](const ReadingTime& a, const ReadingTime& b) { return a.time < b.time; });
+      return at != others.end() && at->time == first.time && at->exact == first.exact;
+    });
     if (!in_all) continue;
     side.instants.push_back({.exact = first.exact,
                              .least = first.time - poller.staleness - clock_error,
@@ -94,16 +93,23 @@ double DetectionLimit(const LossWatch& watch, const TransformReport& report,
     for (const Side::Instant& instant : side->instants) counts.try_emplace(instant.exact);
   }
   ReadCounts(watch, exact, counts);
-  const auto& at_begin = counts[watch.begin];
-  // Frames lost by this fault until a time.
-  const auto lost_until = [&](Timestamp time, const Counts& at) -> double {
-    if (time <= watch.begin) return 0;
-    if (time >= watch.end) return static_cast<double>(watch.lost);
-    const uint64_t before = at_begin ? at_begin->sent - at_begin->received : 0;
+  const uint64_t before = [&] {
+    const auto& at_begin = counts[watch.begin];
+    return at_begin ? at_begin->sent - at_begin->received : 0;
+  }();
+  const auto lost_at = [&](const Counts& at) {
     const auto lost = static_cast<int64_t>(at.sent - at.received - before);
     return std::clamp(static_cast<double>(lost), 0.0, static_cast<double>(watch.lost));
   };
-  // Frames between two exact times, and the losses until the second one.
+  // Less than `watch.lost` if the fault also affects the other direction.
+  const auto& at_end = counts[watch.end];
+  const double lost_here = at_end ? lost_at(*at_end) : static_cast<double>(watch.lost);
+  // Frames lost here by this fault until a time.
+  const auto lost_until = [&](Timestamp time, const Counts& at) {
+    return time <= watch.begin ? 0.0 : time >= watch.end ? lost_here : lost_at(at);
+  };
+  // For each reading of the sender as s1: the least number of frames that stay hidden with any s0
+  // before it, including those lost before r0 and after r1.
   double best_start = std::numeric_limits<double>::infinity();
   double limit = kNotProvable;
   for (const Side::Instant& at : from.instants) {
@@ -120,9 +126,9 @@ double DetectionLimit(const LossWatch& watch, const TransformReport& report,
       }
     }
     // The first one that is certainly newer.
-    const auto newer = std::partition_point(
-        to.instants.begin(), to.instants.end(),
-        [&](const Side::Instant& instant) { return instant.least < at.most; });
+    const auto newer =
+        std::partition_point(to.instants.begin(), to.instants.end(),
+                             [&](const Side::Instant& instant) { return instant.least < at.most; });
     if (newer == to.instants.end()) continue;
     if (const auto& after = counts[newer->exact]) {
       const double hidden = static_cast<double>(after->sent - sent_at->sent) +

@@ -2,9 +2,9 @@
 // How many frames a silent loss must affect so that the readings of a profile prove it.
 //
 // The bound is that of interval analysis. Let the sender's readings show the counts at the times s0
-// and s1, and the receiver's readings those at r0 and r1, where r0 is certainly older than s0 and r1
-// certainly newer than s1. All frames that were sent between s0 and s1 and not lost are among those
-// received between r0 and r1, so at least
+// and s1, and the receiver's readings those at r0 and r1, where r0 is certainly older than s0 and
+// r1 certainly newer than s1. All frames that were sent between s0 and s1 and not lost are among
+// those received between r0 and r1, so at least
 //
 //   (sent(s1) - sent(s0)) - (received(r1) - received(r0))
 //
@@ -25,17 +25,17 @@
 
 namespace rocescope::sim {
 
-// Frames that are counted on one side and should be counted on the other: the two ends of a link, or
-// what enters and leaves a switch.
+// Frames that are counted on one side and should be counted on the other: the two ends of a link,
+// or what enters and leaves a switch.
 struct LossWatch {
-  std::vector<uint32_t> sent;      // entities (indices in ExactCounters::entities)
+  std::vector<uint32_t> sent;  // entities (indices in ExactCounters::entities)
   std::vector<uint32_t> received;
   Metric sent_metric = Metric::kTxPackets;
   Metric received_metric = Metric::kRxPackets;
   uint64_t in_flight = 0;  // greatest number of frames that are between the two at any time
   Timestamp begin;         // of the fault
   Timestamp end;
-  uint64_t lost = 0;  // frames that the fault affected
+  uint64_t lost = 0;  // frames that the fault affected, also elsewhere
 };
 
 inline constexpr double kNotProvable = 1e18;

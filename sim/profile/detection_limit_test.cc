@@ -29,9 +29,9 @@ class Link final : public ExactCounters {
   uint64_t SentUntil(Timestamp time) const {
     const Duration run = time - kFakeBegin;
     // Idle for the last second of each ten.
-    const Duration busy = idle ? run / seconds(10) * seconds(9) +
-                                     std::min<Duration>(run % seconds(10), seconds(9))
-                               : run;
+    const Duration busy =
+        idle ? run / seconds(10) * seconds(9) + std::min<Duration>(run % seconds(10), seconds(9))
+             : run;
     return static_cast<uint64_t>(busy / milliseconds(1));
   }
   uint64_t LostUntil(Timestamp time) const {
@@ -97,8 +97,8 @@ TEST(DetectionLimit, ExactReadingsAtTheSameTimeProveASingleFrame) {
   EXPECT_EQ(LimitOf(link, {}, 12), 12) << "frames in flight look like lost frames";
 }
 
-// The receiver's reading is 4 s newer at the end; at the start the certainly older one is 6 s older.
-// Together this is one period: 10,000 frames.
+// The receiver's reading is 4 s newer at the end; at the start the certainly older one is 6 s
+// older. Together this is one period: 10,000 frames.
 TEST(DetectionLimit, OnABusyLinkTheTrafficOfOnePeriodStaysHidden) {
   Link link;
   EXPECT_EQ(LimitOf(link, {.shift = seconds(4)}), 10'000);
@@ -107,15 +107,15 @@ TEST(DetectionLimit, OnABusyLinkTheTrafficOfOnePeriodStaysHidden) {
 TEST(DetectionLimit, StalenessAndClockErrorsWidenTheSpan) {
   Link link;
   // The receiver's reading at 4 s is no longer certainly newer, because its values may be 5 s old.
-  // The next one is 14 s newer. At the start, the sender's values may be 5 s older than they are, so
-  // that the receiver's reading 6 s before is certainly older.
+  // The next one is 14 s newer. At the start, the sender's values may be 5 s older than they are,
+  // so that the receiver's reading 6 s before is certainly older.
   EXPECT_EQ(LimitOf(link, {.shift = seconds(4), .staleness = seconds(5)}), 20'000);
   EXPECT_EQ(LimitOf(link, {.shift = milliseconds(10), .clock_error = milliseconds(20)}), 20'000);
   EXPECT_EQ(LimitOf(link, {.shift = milliseconds(50), .clock_error = milliseconds(20)}), 10'000);
 }
 
-// Readings before and after an idle phase have no traffic between them. The sender is read at 5 s of
-// each ten, the link is idle from 9 s on.
+// Readings before and after an idle phase have no traffic between them. The sender is read at 5 s
+// of each ten, the link is idle from 9 s on.
 TEST(DetectionLimit, IdlePhasesMakeTheBoundTight) {
   Link link;
   link.idle = true;
@@ -135,8 +135,9 @@ TEST(DetectionLimit, IdlePhasesMakeTheBoundTight) {
   std::vector<std::vector<ReadingTime>> sent(1);
   std::vector<std::vector<ReadingTime>> received(1);
   for (Timestamp idle = kFakeBegin + seconds(9); idle < aligned.end(); idle += seconds(10)) {
-    const auto at = [&](int ms) { return ReadingTime{.time = idle + milliseconds(ms),
-                                                     .exact = idle + milliseconds(ms)}; };
+    const auto at = [&](int ms) {
+      return ReadingTime{.time = idle + milliseconds(ms), .exact = idle + milliseconds(ms)};
+    };
     received[0].push_back(at(50));
     sent[0].push_back(at(450));
     received[0].push_back(at(850));
@@ -155,9 +156,9 @@ TEST(DetectionLimit, WithoutReadingsOfOneEndNothingIsProvable) {
   report.poller_of = {0, 1};
   report.pollers.resize(2);
   report.pollers[0].is_read = true;
-  const std::vector<std::vector<ReadingTime>> some = {
-      {{.time = kFakeBegin, .exact = kFakeBegin}}};
-  const LossWatch watch{.sent = {0}, .received = {1}, .begin = kFakeBegin, .end = link.end(), .lost = 5};
+  const std::vector<std::vector<ReadingTime>> some = {{{.time = kFakeBegin, .exact = kFakeBegin}}};
+  const LossWatch watch{
+      .sent = {0}, .received = {1}, .begin = kFakeBegin, .end = link.end(), .lost = 5};
   EXPECT_EQ(DetectionLimit(watch, report, some, some, link), kNotProvable) << "never read";
   report.pollers[1].is_read = true;
   report.pollers[1].missing.set(static_cast<size_t>(Metric::kRxPackets));
@@ -168,8 +169,8 @@ TEST(DetectionLimit, WithoutReadingsOfOneEndNothingIsProvable) {
   EXPECT_EQ(DetectionLimit(watch, report, some, none, link), kNotProvable) << "all lost";
 }
 
-// A property: at a loss above the limit, the interval bound of the readings proves a loss; below it,
-// it does not.
+// A property: at a loss above the limit, the interval bound of the readings proves a loss; below
+// it, it does not.
 TEST(DetectionLimit, AgreesWithTheIntervalBoundOfTheReadings) {
   for (const uint64_t every : {5u, 20u, 30u, 45u, 60u, 200u}) {
     Link link;

@@ -13,8 +13,8 @@ namespace rocescope::sim {
 
 inline constexpr Timestamp kFakeBegin = FromNanoseconds(1'750'000'000'000'000'000);
 
-// Switches leaf0, leaf1, ... with a port and its priority 3 each, and as many hosts with a NIC and a
-// GPU. All counters of entity e increase by e + 1 in each microsecond.
+// Switches leaf0, leaf1, ... with a port and its priority 3 each, and as many hosts with a NIC and
+// a GPU. All counters of entity e increase by e + 1 in each microsecond.
 class FakeCounters final : public ExactCounters {
  public:
   FakeCounters(uint32_t switches, Duration length) : length_(length) {
@@ -52,9 +52,8 @@ class FakeCounters final : public ExactCounters {
     const std::vector<Metric>& metrics = entities_[entity].metrics;
     for (size_t i = 0; i < metrics.size(); ++i) {
       out[i] = metrics[i] == Metric::kLinkSpeed || metrics[i] == Metric::kGpuClock ? kSpeed
-               : metrics[i] == Metric::kQueueWatermark
-                   ? (spike > since && spike <= time ? 1000 : 1)
-                   : CountAt(entity, time);
+               : metrics[i] == Metric::kQueueWatermark ? (spike > since && spike <= time ? 1000 : 1)
+                                                       : CountAt(entity, time);
     }
     return true;
   }

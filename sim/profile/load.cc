@@ -148,8 +148,7 @@ std::optional<Metric> Loader::MetricAt(const YamlNode& node, bool counters_only)
     std::vector<std::string_view> names;
     names.reserve(kMetricCount);
     for (const MetricInfo& info : kMetrics) names.push_back(info.name);
-    errors_.Add(node,
-                fmt::format("\"{:.40}\" is not a metric{}", *name, DidYouMean(*name, names)));
+    errors_.Add(node, fmt::format("\"{:.40}\" is not a metric{}", *name, DidYouMean(*name, names)));
     return std::nullopt;
   }
   if (counters_only && InfoOf(*metric).kind != MetricKind::kCounter) {
@@ -202,8 +201,8 @@ std::vector<VendorClass> Loader::ReadClasses(const YamlNode& node) {
     shares += classes.back().share;
   }
   if (std::abs(shares - 1) > kShareTolerance) {
-    errors_.Add(node, fmt::format("the shares of the vendor classes must add up to 1, not {:.6g}",
-                                  shares));
+    errors_.Add(
+        node, fmt::format("the shares of the vendor classes must add up to 1, not {:.6g}", shares));
   }
   return classes;
 }
@@ -220,12 +219,11 @@ void Loader::ReadLoss(const YamlNode& node) {
   Real(map, "polls", 0, kMaxLostPolls, profile_.lost_polls);
   Real(map, "burst", 1, kMaxBurst, profile_.lost_poll_burst);
   // The chance to enter a burst from the good state, which gives the share in the long run.
-  const double enter =
-      profile_.lost_polls / (profile_.lost_poll_burst * (1 - profile_.lost_polls));
+  const double enter = profile_.lost_polls / (profile_.lost_poll_burst * (1 - profile_.lost_polls));
   if (enter > 1) {
-    errors_.Add(node, fmt::format("a share of {} lost polls needs a burst of at least {:.3g}",
-                                  profile_.lost_polls,
-                                  profile_.lost_polls / (1 - profile_.lost_polls)));
+    errors_.Add(node,
+                fmt::format("a share of {} lost polls needs a burst of at least {:.3g}",
+                            profile_.lost_polls, profile_.lost_polls / (1 - profile_.lost_polls)));
   }
 }
 
@@ -237,7 +235,8 @@ void Loader::ReadLate(const YamlNode& node) {
 
 void Loader::ReadTelemetry(const YamlNode& node) {
   const YamlMap map(node, "telemetry",
-                    {"mirror", "mirror_sampling", "int", "sflow", "nccl", "rdma", "slurm"}, errors_);
+                    {"mirror", "mirror_sampling", "int", "sflow", "nccl", "rdma", "slurm"},
+                    errors_);
   if (const YamlNode* mirror = map.Find("mirror")) {
     constexpr std::array<std::string_view, 3> kMirrors = {"none", "leaf", "all"};
     const auto choice = ReadChoice(*mirror, kMirrors, errors_);
@@ -255,7 +254,8 @@ void Loader::ReadTelemetry(const YamlNode& node) {
 }
 
 void Loader::ReadOverride(const YamlNode& node) {
-  const YamlMap map(node, "an override", {"nodes", "period", "phase", "jitter", "refresh"}, errors_);
+  const YamlMap map(node, "an override", {"nodes", "period", "phase", "jitter", "refresh"},
+                    errors_);
   Profile::Override out;
   out.poll = ReadSettings(map);
   const YamlNode* nodes = map.Require("nodes");
@@ -321,13 +321,11 @@ Result<Profile> Loader::Load(const YamlNode& root) {
       if (!errors_.full()) ReadOverride(item);
     }
   }
-  const Duration shortest = std::min({profile_.switches.period > Duration(0)
-                                          ? profile_.switches.period
-                                          : Duration::max(),
-                                      profile_.nics.period > Duration(0) ? profile_.nics.period
-                                                                         : Duration::max()});
-  if (const YamlNode* response = map.Find("response"); response != nullptr &&
-                                                       profile_.response > shortest) {
+  const Duration shortest =
+      std::min({profile_.switches.period > Duration(0) ? profile_.switches.period : Duration::max(),
+                profile_.nics.period > Duration(0) ? profile_.nics.period : Duration::max()});
+  if (const YamlNode* response = map.Find("response");
+      response != nullptr && profile_.response > shortest) {
     errors_.Add(*response, "response must not be above the period of switches or NICs");
   }
   if (!errors_.empty()) return tl::unexpected(errors_.Take());
@@ -351,8 +349,8 @@ Result<Duration> ParseProfileTime(std::string_view text) {
   constexpr double kMost = 30 * 86'400e9;
   if (text == "0") return Duration(0);
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value,
-                                            std::chars_format::fixed);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
   const std::string_view name(end, static_cast<size_t>(text.data() + text.size() - end));
   const auto unit = std::find_if(kUnits.begin(), kUnits.end(),
                                  [&](const Unit& each) { return each.name == name; });

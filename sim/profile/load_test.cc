@@ -103,8 +103,7 @@ telemetry: {mirror: leaf, mirror_sampling: 100, int: false, sflow: false, nccl: 
 }
 
 TEST(LoadProfile, ErrorsHaveThePositionAndTheMostSimilarKey) {
-  EXPECT_THAT(ErrorOf("clock_eror: 5ms\n"),
-              HasSubstr("p.yaml:3:1: "));
+  EXPECT_THAT(ErrorOf("clock_eror: 5ms\n"), HasSubstr("p.yaml:3:1: "));
   EXPECT_THAT(ErrorOf("clock_eror: 5ms\n"), HasSubstr("did you mean \"clock_error\"?"));
   EXPECT_THAT(ErrorOf("vendors: {switches: [{name: a, share: 1, missing: [rx_byte]}]}\n"),
               HasSubstr("p.yaml:3:52: \"rx_byte\" is not a metric; did you mean \"rx_bytes\"?"));
@@ -129,23 +128,24 @@ TEST(LoadProfile, ImpossibleProfilesAreErrors) {
   EXPECT_THAT(poll("period: 1s, jitter: 2s"), HasSubstr("jitter must not be above the period"));
   EXPECT_THAT(poll("period: 1s, refresh: {least: 3s, most: 2s}"),
               HasSubstr("least must not be above most"));
-  EXPECT_THAT(poll("period: 1s, refresh: {least: 0, most: 2s}"), HasSubstr("least must be above 0"));
+  EXPECT_THAT(poll("period: 1s, refresh: {least: 0, most: 2s}"),
+              HasSubstr("least must be above 0"));
   EXPECT_THAT(poll("period: 1s, refresh: {share: 1.5, least: 1s, most: 2s}"),
               HasSubstr("\"1.5\" is not a number from 0 to 1"));
   EXPECT_THAT(poll("phase: random"), HasSubstr("\"period\""));
   EXPECT_THAT(LoadProfile("name: p\npoll: {gpus: {period: 1s}}\n", "p.yaml").error().message,
               HasSubstr("poll needs `switches`, `nics` or both"));
   EXPECT_THAT(ErrorOf("response: 31s\n"), HasSubstr("response must not be above the period"));
-  EXPECT_THAT(ErrorOf("loss: {polls: 0.9, burst: 1}\n"),
-              HasSubstr("needs a burst of at least 9"));
+  EXPECT_THAT(ErrorOf("loss: {polls: 0.9, burst: 1}\n"), HasSubstr("needs a burst of at least 9"));
   EXPECT_THAT(ErrorOf("loss: {polls: 1}\n"), HasSubstr("is not a number from 0 to 0.99"));
   EXPECT_THAT(ErrorOf("late: {share: 0.1}\n"), HasSubstr("\"least\""));
   EXPECT_THAT(ErrorOf("vendors: {switches: [{name: a, share: 0.5}, {name: b, share: 0.4}]}\n"),
               HasSubstr("must add up to 1, not 0.9"));
   EXPECT_THAT(ErrorOf("vendors: {nics: [{name: a, share: 1, wrap_32_bit: [link_up]}]}\n"),
               HasSubstr("link_up is a gauge; expected a counter"));
-  EXPECT_THAT(ErrorOf("vendors: {nics: [{name: a, share: 1, quirk: {metric: rx_bytes, period: 0}}]}\n"),
-              HasSubstr("period must be above 0"));
+  EXPECT_THAT(
+      ErrorOf("vendors: {nics: [{name: a, share: 1, quirk: {metric: rx_bytes, period: 0}}]}\n"),
+      HasSubstr("period must be above 0"));
   EXPECT_THAT(ErrorOf("overrides: [{nodes: 'a[0-1', period: 1s}]\n"), HasSubstr("p.yaml:3:21: "));
   EXPECT_THAT(ErrorOf("overrides: [{nodes: a, period: 1s}, {nodes: 'a', period: 2s}]\n"),
               HasSubstr("two overrides have the node \"a\""));

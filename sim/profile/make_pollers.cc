@@ -180,8 +180,8 @@ std::optional<PolledEntity> Maker::Convert(uint32_t index, const VendorClass& ve
         .source = i, .is_counter = InfoOf(from.metrics[i]).kind == MetricKind::kCounter};
     if (vendor.wrapping[metric]) conversion.mask = UINT32_MAX;
     if (profile_.random_start_values && conversion.is_counter) {
-      conversion.offset = random.Below(vendor.wrapping[metric] ? uint64_t{1} << 32
-                                                               : StartBound(from.metrics[i]));
+      conversion.offset =
+          random.Below(vendor.wrapping[metric] ? uint64_t{1} << 32 : StartBound(from.metrics[i]));
     }
     is_exact = is_exact && conversion.mask == UINT64_MAX && conversion.offset == 0;
     const bool has_quirk = vendor.quirk && vendor.quirk->metric == from.metrics[i] &&
@@ -203,9 +203,9 @@ std::optional<PolledEntity> Maker::Convert(uint32_t index, const VendorClass& ve
 }
 
 Result<std::vector<Poller>> Maker::Make() {
-  for (const auto& [what, poll] : {std::pair("switches", &profile_.switches),
-                                   std::pair("nics", &profile_.nics),
-                                   std::pair("gpus", &profile_.gpus)}) {
+  for (const auto& [what, poll] :
+       {std::pair("switches", &profile_.switches), std::pair("nics", &profile_.nics),
+        std::pair("gpus", &profile_.gpus)}) {
     if (Status fits = CheckTimes(what, *poll); !fits) return tl::unexpected(fits.error());
   }
   for (const Profile::Override& override : profile_.overrides) {
@@ -215,7 +215,8 @@ Result<std::vector<Poller>> Maker::Make() {
   }
   for (const auto* vendors : {&profile_.switch_vendors, &profile_.nic_vendors}) {
     for (const VendorClass& vendor : *vendors) {
-      const PollSettings poll{.cached_share = 1, .refresh = vendor.refresh.value_or(DurationRange{})};
+      const PollSettings poll{.cached_share = 1,
+                              .refresh = vendor.refresh.value_or(DurationRange{})};
       if (Status fits = CheckTimes("vendor class " + vendor.name, poll); !fits) {
         return tl::unexpected(fits.error());
       }
@@ -238,16 +239,15 @@ Result<std::vector<Poller>> Maker::Make() {
     const VendorClass& vendor = VendorOf(node, group);
     const uint64_t number = uint64_t{node} * kGroups + static_cast<uint64_t>(group);
     const double clock = 2 * Random(options_.seed, "poller clock", node).Uniform() - 1;
-    PollerReport report{
-        .node = node,
-        .name = name,
-        .group = group,
-        .vendor = vendor.name,
-        .is_read = poll.period > Duration(0) && !IsUnread(node, group),
-        .period = Scaled(poll.period),
-        .refresh = DrawRefresh(poll, vendor, number),
-        .clock_offset = Duration(static_cast<int64_t>(
-            clock * static_cast<double>(Scaled(profile_.clock_error).count())))};
+    PollerReport report{.node = node,
+                        .name = name,
+                        .group = group,
+                        .vendor = vendor.name,
+                        .is_read = poll.period > Duration(0) && !IsUnread(node, group),
+                        .period = Scaled(poll.period),
+                        .refresh = DrawRefresh(poll, vendor, number),
+                        .clock_offset = Duration(static_cast<int64_t>(
+                            clock * static_cast<double>(Scaled(profile_.clock_error).count())))};
     if (!profile_.device_timestamps) report.clock_offset = Duration(0);  // the poller's clock
     report.missing = vendor.missing;
     const Duration response = Scaled(profile_.response);
@@ -261,21 +261,20 @@ Result<std::vector<Poller>> Maker::Make() {
     }
     if (!entities.empty()) {
       pollers.emplace_back(
-          Poller::Options{
-              .schedule = {.begin = exact_.begin(),
-                           .period = report.period,
-                           .jitter = Scaled(poll.jitter),
-                           .response = response,
-                           .refresh = report.refresh,
-                           .random_phase = poll.random_phase,
-                           .lost_polls = profile_.lost_polls,
-                           .lost_poll_burst = profile_.lost_poll_burst,
-                           .seed = options_.seed,
-                           .number = number},
-              .device_timestamps = profile_.device_timestamps,
-              .clock_offset = report.clock_offset,
-              .restarts_per_ns = profile_.restarts_per_day / (kDayNs * options_.scale),
-              .number = report_index},
+          Poller::Options{.schedule = {.begin = exact_.begin(),
+                                       .period = report.period,
+                                       .jitter = Scaled(poll.jitter),
+                                       .response = response,
+                                       .refresh = report.refresh,
+                                       .random_phase = poll.random_phase,
+                                       .lost_polls = profile_.lost_polls,
+                                       .lost_poll_burst = profile_.lost_poll_burst,
+                                       .seed = options_.seed,
+                                       .number = number},
+                          .device_timestamps = profile_.device_timestamps,
+                          .clock_offset = report.clock_offset,
+                          .restarts_per_ns = profile_.restarts_per_day / (kDayNs * options_.scale),
+                          .number = report_index},
           std::move(entities));
     }
     report_.pollers.push_back(std::move(report));

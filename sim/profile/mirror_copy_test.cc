@@ -57,7 +57,8 @@ class MirrorCopyTest : public ::testing::Test {
       if (lose(i)) continue;
       const std::span<uint8_t> room = file->Room();
       std::copy(frames[i].bytes.begin(), frames[i].bytes.end(), room.begin());
-      file->Add(frames[i].arrival, frames[i].bytes.size(), static_cast<uint32_t>(frames[i].bytes.size()));
+      file->Add(frames[i].arrival, frames[i].bytes.size(),
+                static_cast<uint32_t>(frames[i].bytes.size()));
       kept.push_back({ToNanoseconds(frames[i].arrival), frames[i].bytes});
     }
     EXPECT_TRUE(file->Close().has_value());
@@ -138,15 +139,15 @@ TEST_F(MirrorCopyTest, DamagedFilesAreErrors) {
     const auto copied = CopyMirror(Path("in.pcap"), Path("out.pcap"), star_.fabric(), {});
     return copied ? std::string() : copied.error().message;
   };
-  EXPECT_THAT(CopyMirror("/nonexistent/in.pcap", Path("out.pcap"), star_.fabric(), {})
-                  .error()
-                  .message,
-              HasSubstr("/nonexistent/in.pcap: cannot be opened"));
+  EXPECT_THAT(
+      CopyMirror("/nonexistent/in.pcap", Path("out.pcap"), star_.fabric(), {}).error().message,
+      HasSubstr("/nonexistent/in.pcap: cannot be opened"));
   EXPECT_THAT(error("short"), HasSubstr("in.pcap: not a capture of rocescope-sim"));
   Record([](size_t i) { return i > 2; });
   std::ifstream file(Path("in.pcap"), std::ios::binary);
   const std::string whole(std::istreambuf_iterator<char>(file), {});
-  EXPECT_THAT(error(whole.substr(0, whole.size() - 1)), HasSubstr("frame 3: the file is truncated"));
+  EXPECT_THAT(error(whole.substr(0, whole.size() - 1)),
+              HasSubstr("frame 3: the file is truncated"));
   EXPECT_THAT(error(whole.substr(0, 30)), HasSubstr("frame 1: invalid header"));
   std::string other = whole;
   other[24 + 16 + 12] = 1;  // EtherType

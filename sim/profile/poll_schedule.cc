@@ -15,8 +15,7 @@ Duration Part(Duration whole, double share) {
 
 Duration ScaledTime(Duration time, double scale) {
   if (time <= Duration(0)) return Duration(0);
-  return Duration(
-      std::max<int64_t>(1, std::llround(static_cast<double>(time.count()) * scale)));
+  return Duration(std::max<int64_t>(1, std::llround(static_cast<double>(time.count()) * scale)));
 }
 
 Duration DrawTime(const DurationRange& range, Random& random) {

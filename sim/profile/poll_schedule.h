@@ -23,8 +23,8 @@ struct Poll {
   bool lost = false;
 };
 
-// The polls of one device in order of time. Each poll k is due at begin + phase + k * period; jitter
-// delays it, and does not delay the following ones.
+// The polls of one device in order of time. Each poll k is due at begin + phase + k * period;
+// jitter delays it, and does not delay the following ones.
 class PollSchedule {
  public:
   struct Options {
@@ -38,7 +38,7 @@ class PollSchedule {
     double lost_polls = 0;
     double lost_poll_burst = 1;
     uint64_t seed = 0;
-    uint64_t number = 0;  // of the device, for its random streams
+    uint64_t number = 0;  // number of the device, for its random streams
   };
   explicit PollSchedule(const Options& options);
 

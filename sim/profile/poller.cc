@@ -68,8 +68,8 @@ void Poller::Convert(PolledEntity& entity, Timestamp time) {
   }
   if (!entity.quirk) return;
   PolledEntity::QuirkCount& quirk = *entity.quirk;
-  const auto count = static_cast<uint64_t>((time - options_.schedule.begin + quirk.phase) /
-                                           quirk.period);
+  const auto count =
+      static_cast<uint64_t>((time - options_.schedule.begin + quirk.phase) / quirk.period);
   entity.values[quirk.value] = (entity.values[quirk.value] + count - quirk.at_restart) &
                                entity.conversions[quirk.value].mask;
 }

@@ -19,9 +19,9 @@ struct PolledEntity {
 
   // Converts one exact value to the reported one: (exact + offset) & mask.
   struct Conversion {
-    uint32_t source = 0;   // index in the exact metrics
-    uint64_t last = 0;     // last exact value
-    uint64_t offset = 0;   // of a counter; modulo 2^64
+    uint32_t source = 0;  // index in the exact metrics
+    uint64_t last = 0;    // last exact value
+    uint64_t offset = 0;  // counters only; modulo 2^64
     uint64_t mask = UINT64_MAX;
     bool is_counter = false;
   };
@@ -37,7 +37,7 @@ struct PolledEntity {
   std::vector<Metric> metrics;
   std::vector<Conversion> conversions;  // one for each metric; empty: the exact values
   std::optional<QuirkCount> quirk;
-  uint32_t number = kUnannounced;  // of the sink
+  uint32_t number = kUnannounced;  // number in the sink
   bool is_present = false;         // the device reports it at present
   std::vector<uint64_t> values;    // one for each metric
 };
@@ -91,9 +91,9 @@ class Poller {
   PollSchedule schedule_;
   Streams streams_;
   std::vector<PolledEntity> entities_;
-  std::vector<uint64_t> exact_;  // the values of one entity
-  Timestamp since_;              // exact time of the previous poll that returned other values
-  Timestamp exact_time_;         // exact time of the poll that was taken
+  std::vector<uint64_t> exact_;    // the values of one entity
+  Timestamp since_;                // exact time of the previous poll that returned other values
+  Timestamp exact_time_;           // exact time of the poll that was taken
   std::optional<Timestamp> read_;  // exact time of the values in `entities_`
   Timestamp next_restart_ = Timestamp::max();
   uint32_t restarts_ = 0;

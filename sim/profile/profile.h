@@ -49,9 +49,9 @@ struct Quirk {
 // A class of devices that have the same hardware and software.
 struct VendorClass {
   std::string name;
-  double share = 1;    // of the devices
-  MetricSet missing;   // metrics that these devices do not have
-  MetricSet wrapping;  // counters that have 32 bits
+  double share = 1;                      // share of the devices
+  MetricSet missing;                     // metrics that these devices do not have
+  MetricSet wrapping;                    // counters that have 32 bits
   std::optional<DurationRange> refresh;  // all devices of this class refresh with this period
   std::optional<Quirk> quirk;
 };
@@ -62,7 +62,7 @@ struct Profile {
   // Other settings for some nodes, by name.
   struct Override {
     std::vector<std::string> nodes;
-    PollSettings poll;  // of all entities of these nodes
+    PollSettings poll;  // for all entities of these nodes
   };
 
   std::string file;  // for messages
@@ -92,7 +92,7 @@ struct Profile {
   DurationRange lateness;
   double reordered = 0;         // share of readings that arrive after the next one of the entity
   double duplicates = 0;        // share of readings that arrive twice
-  double restarts_per_day = 0;  // of the counters of each node: they continue from 0
+  double restarts_per_day = 0;  // each time, the counters of a node continue from 0
   bool random_start_values = false;  // devices have been running for months when the run starts
   double unread_switches = 0;        // share of switches that are never polled
   double unread_hosts = 0;

@@ -15,7 +15,7 @@ namespace {
 struct Delayed {
   Timestamp arrival;
   uint64_t sequence = 0;
-  uint32_t number = 0;  // of the sink
+  uint32_t number = 0;  // number in the sink
   uint32_t slot = 0;
   uint32_t count = 0;
   Timestamp time;

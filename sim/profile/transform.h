@@ -37,16 +37,16 @@ struct TransformOptions {
 // What the poller of one group of a node was given. Times are scaled.
 struct PollerReport {
   topology::NodeIndex node = topology::kNone;
-  std::string name;  // of the node
+  std::string name;  // name of the node
   PollGroup group = PollGroup::kSwitch;
   std::string vendor;
   bool is_read = false;
   Duration period{};
   Duration refresh{};       // 0: current values
   Duration staleness{};     // greatest time from the exact value to the reading's timestamp
-  Duration clock_offset{};  // of the device's clock
+  Duration clock_offset{};  // the device's clock minus the true time
   MetricSet missing;        // metrics that the device does not have
-  uint32_t restarts = 0;    // of its counters
+  uint32_t restarts = 0;    // number of times that its counters restarted
 };
 
 // A reading that arrived.
@@ -62,9 +62,9 @@ struct TransformReport {
   uint64_t late = 0;
   uint64_t reordered = 0;
   uint64_t duplicates = 0;
-  Duration greatest_clock_error{};  // of any reading's timestamp
-  std::vector<PollerReport> pollers;  // by node
-  std::vector<uint32_t> poller_of;  // indexed by entity
+  Duration greatest_clock_error{};                // greatest error of any reading's timestamp
+  std::vector<PollerReport> pollers;              // by node
+  std::vector<uint32_t> poller_of;                // indexed by entity
   std::vector<std::vector<ReadingTime>> watched;  // as in the options; in the order of the polls
 };
 

@@ -36,7 +36,8 @@ struct Transformed {
   TransformReport report;
 };
 
-Transformed Collect(FakeCounters& exact, const Profile& profile, uint64_t seed = 1, double scale = 1) {
+Transformed Collect(FakeCounters& exact, const Profile& profile, uint64_t seed = 1,
+                    double scale = 1) {
   Transformed result;
   auto report = Transform(exact, profile, {.scale = scale, .seed = seed}, result.sink);
   EXPECT_TRUE(report.has_value()) << report.error().message;
@@ -47,7 +48,7 @@ Transformed Collect(FakeCounters& exact, const Profile& profile, uint64_t seed =
 }
 
 Transformed Collect(const Profile& profile, uint32_t switches = 4, Duration length = seconds(100),
-           uint64_t seed = 1) {
+                    uint64_t seed = 1) {
   FakeCounters exact(switches, length);
   return Collect(exact, profile, seed);
 }
@@ -369,9 +370,9 @@ TEST(Transform, VendorClassesLackMetrics) {
   for (size_t i = 0; i < result.sink.entities.size(); ++i) {
     const CounterEntity& entity = result.sink.entities[i];
     if (entity.kind != EntityKind::kPort) continue;
-    const bool is_other =
-        std::any_of(result.report.pollers.begin(), result.report.pollers.end(),
-                    [&](const auto& each) { return each.name == entity.node && each.vendor == "b"; });
+    const bool is_other = std::any_of(
+        result.report.pollers.begin(), result.report.pollers.end(),
+        [&](const auto& each) { return each.name == entity.node && each.vendor == "b"; });
     if (entity.priority == 3) {
       EXPECT_FALSE(is_other) << "an entity without metrics does not exist";
       continue;
@@ -416,8 +417,8 @@ TEST(Transform, ArrivalTimestampsIncludeTheResponseTime) {
   const Transformed result = Collect(exact, profile);
   Duration most{};
   for (const auto& reading : PortsOf(result)) {
-    const Timestamp time = ExactTime(exact, result.sink.entities[reading.number],
-                                     reading.values[kRxPackets]);
+    const Timestamp time =
+        ExactTime(exact, result.sink.entities[reading.number], reading.values[kRxPackets]);
     EXPECT_EQ(reading.time, reading.arrival);
     EXPECT_EQ((time - kFakeBegin) % seconds(10), Duration(0));
     most = std::max<Duration>(most, reading.time - time);
@@ -468,7 +469,8 @@ TEST(Transform, OverridesApplyToTheNamedNodes) {
 TEST(Transform, ScaleMultipliesAllTimes) {
   Profile profile = Plain();
   profile.clock_error = milliseconds(50);
-  profile.switches = {.period = seconds(10), .cached_share = 1, .refresh = {seconds(5), seconds(5)}};
+  profile.switches = {
+      .period = seconds(10), .cached_share = 1, .refresh = {seconds(5), seconds(5)}};
   FakeCounters exact(2, milliseconds(10));
   const Transformed result = Collect(exact, profile, 1, 1e-4);
   EXPECT_EQ(result.sink.Of(exact.entities()[0].entity).size(), 11u);
@@ -528,8 +530,7 @@ TEST(Transform, EachReadingIsTheExactValueAtATimeWithinItsBounds) {
       const CounterEntity& entity = result.sink.entities[reading.number];
       const uint32_t index = IndexOf(exact, entity);
       const PollerReport& poller = result.report.pollers[result.report.poller_of[index]];
-      const Timestamp least =
-          std::max(kFakeBegin, reading.time - poller.staleness - clock);
+      const Timestamp least = std::max(kFakeBegin, reading.time - poller.staleness - clock);
       ASSERT_GE(reading.values[0], FakeCounters::CountAt(index, least));
       ASSERT_LE(reading.values[0], FakeCounters::CountAt(index, reading.time + clock));
     }
@@ -601,7 +602,8 @@ TEST(Transform, ProfileThatDoesNotFitTheRunIsAnError) {
   EXPECT_THAT(error(vendor), HasSubstr("vendor class slow"));
   Profile unknown = Plain();
   unknown.overrides.push_back({.nodes = {"laef1"}, .poll = {.period = seconds(1)}});
-  EXPECT_THAT(error(unknown), HasSubstr("no node \"laef1\" with counters; did you mean \"leaf1\"?"));
+  EXPECT_THAT(error(unknown),
+              HasSubstr("no node \"laef1\" with counters; did you mean \"leaf1\"?"));
 }
 
 }  // namespace

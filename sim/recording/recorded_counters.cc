@@ -33,9 +33,9 @@ Result<std::unique_ptr<RecordedCounters>> RecordedCounters::Open(const std::stri
       const CounterColumnsReader::Entity& entity =
           (*reader)->entity(static_cast<uint32_t>(recorded->entities_.size()));
       if (fabric.FindNode(entity.entity.node) == topology::kNone) {
-        return MakeError(ErrorCode::kInvalidArgument,
-                         fmt::format("{}: the fabric has no node \"{}\"", path,
-                                     entity.entity.node));
+        return MakeError(
+            ErrorCode::kInvalidArgument,
+            fmt::format("{}: the fabric has no node \"{}\"", path, entity.entity.node));
       }
       recorded->Announce(entity.entity, entity.metrics);
     }
@@ -71,9 +71,7 @@ void RecordedCounters::Append(uint32_t number, Timestamp time, Timestamp /*arriv
   series.values.insert(series.values.end(), values.begin(), values.end());
 }
 
-Timestamp RecordedCounters::begin() const {
-  return steps_.empty() ? Timestamp() : steps_.front();
-}
+Timestamp RecordedCounters::begin() const { return steps_.empty() ? Timestamp() : steps_.front(); }
 
 Timestamp RecordedCounters::end() const { return steps_.empty() ? Timestamp() : steps_.back(); }
 
@@ -98,8 +96,8 @@ uint64_t RecordedCounters::Utilisation(uint32_t entity, size_t metric, uint32_t 
   const auto elapsed = static_cast<uint64_t>((steps_[step] - steps_[since]).count());
   if (before == kNoRow || elapsed == 0) return 0;
   const size_t width = entities_[entity].metrics.size();
-  const uint64_t computed = series.values[RowAt(series, step) * width + metric] -
-                            series.values[before * width + metric];
+  const uint64_t computed =
+      series.values[RowAt(series, step) * width + metric] - series.values[before * width + metric];
   return computed * kPercent / (elapsed * kPicosecondsPerNs);
 }
 
@@ -111,7 +109,7 @@ bool RecordedCounters::Read(uint32_t entity, Timestamp since, Timestamp time,
   if (row == kNoRow) return false;
   const std::vector<Metric>& metrics = entities_[entity].metrics;
   const size_t width = metrics.size();
-  const uint32_t step_before = std::min(StepAt(since), step);
+  const uint32_t step_before = std::min(StepAt(std::max(since, begin())), step);
   const uint64_t* const current = &series.values[row * width];
   for (size_t i = 0; i < width; ++i) {
     values[i] = current[i];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exact counters of a recording: all counters of a run of the packet model, read in short steps.
+// The exact counters of a recording: all counters of a run of the packet model, read in short
+// steps.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +40,7 @@ class RecordedCounters final : public ExactCounters, public CounterSink {
   Timestamp begin() const override;
   Timestamp end() const override;
   // The values are those of the last step that is not after `time`.
-  bool Read(uint32_t entity, Timestamp since, Timestamp time,
-            std::span<uint64_t> values) override;
+  bool Read(uint32_t entity, Timestamp since, Timestamp time, std::span<uint64_t> values) override;
 
   std::span<const Timestamp> steps() const { return steps_; }
 
@@ -52,7 +52,7 @@ class RecordedCounters final : public ExactCounters, public CounterSink {
   };
   struct Series {
     std::vector<Row> rows;
-    std::vector<uint64_t> values;  // of all rows
+    std::vector<uint64_t> values;  // values of all rows
   };
 
   // Returns the number of the last step that is not after `time`; kNoStep if there is none.

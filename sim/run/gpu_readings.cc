@@ -61,10 +61,9 @@ void GpuReadings::Read(topology::GpuIndex index) {
     gpu.computed[next_] = computed;
   }
   const uint64_t warmth = kIdle + (kBusy - kIdle) * percent / 100 + index % kSpread;
-  const uint64_t utilisation =
-      recording_steps_ == 0
-          ? percent
-          : static_cast<uint64_t>(gpu.computed[next_]) * log_.options().clock.dilation;
+  const uint64_t utilisation = recording_steps_ == 0 ? percent
+                                                     : static_cast<uint64_t>(gpu.computed[next_]) *
+                                                           log_.options().clock.dilation;
   constexpr std::array kMetricsOfGpu = {Metric::kGpuUtilisation, Metric::kGpuClock,
                                         Metric::kMemoryTotal, Metric::kMemoryFree,
                                         Metric::kTemperature};

@@ -25,7 +25,7 @@ class GpuReadings {
   struct Gpu {
     const Job* job = nullptr;  // nullptr: idle
     uint32_t rank = 0;
-    uint32_t number = UINT32_MAX;   // of the sink
+    uint32_t number = UINT32_MAX;   // number in the sink
     std::vector<SimTime> computed;  // compute time at the last readings of a polling period
   };
 
@@ -36,7 +36,7 @@ class GpuReadings {
   CounterLog& log_;
   const uint32_t recording_steps_;
   std::vector<Gpu> gpus_;
-  std::vector<SimTime> times_;  // of the last readings; Gpu::computed has the same indices
+  std::vector<SimTime> times_;  // times of the last readings; Gpu::computed has the same indices
   size_t next_ = 0;             // index of this reading, which replaces the oldest one
 };
 

@@ -31,7 +31,7 @@ class Telemetry {
   void Start();
   // Writes the remaining data.
   Status Finish();
-  CounterLog* counters() { return counters_.get(); }   // nullptr: no counters are written
+  CounterLog* counters() { return counters_.get(); }    // nullptr: no counters are written
   CounterLog* recording() { return recording_.get(); }  // nullptr: nothing is recorded
 
   // The port on which mirrored frames arrive; nullptr: there are none.
