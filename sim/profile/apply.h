@@ -20,7 +20,7 @@ struct ApplyOptions {
   std::string run;        // directory with the exact recording
   std::string directory;  // created if it does not exist; an earlier run in it is replaced
   uint64_t seed = 1;
-  // Factor by which the profile's times are multiplied. 0: one analysis window of the run stands
+  // Factor by which the profile's times are multiplied. 0: one analysis window of the run is
   // for one polling period of switches, as in all runs of the packet model.
   double scale = 0;
 };
