@@ -28,7 +28,7 @@ class CounterColumnsReader {
     std::vector<Metric> metrics;
   };
   struct Reading {
-    uint32_t number = 0;  // of the entity
+    uint32_t number = 0;  // number of the entity
     Timestamp time;
     Timestamp arrival;
     std::span<const uint64_t> values;  // one for each metric of the entity; valid until Next

@@ -12,7 +12,7 @@
 
 namespace rocescope {
 
-inline constexpr size_t kLongestEntityName = 128;  // of a node or port, in bytes
+inline constexpr size_t kLongestEntityName = 128;  // maximum length of a node or port name in bytes
 inline constexpr uint64_t kEntityPriorities = 8;
 inline constexpr uint64_t kLargestGpuIndex = UINT16_MAX;
 
