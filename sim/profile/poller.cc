@@ -46,14 +46,21 @@ void Poller::Read(ExactCounters& exact) {
   }
   for (PolledEntity& entity : entities_) {
     if (entity.conversions.empty()) {
-      entity.is_present = exact.Read(entity.index, since_, exact_time_, entity.values);
+      entity.is_present = ReadEntity(exact, entity, entity.values);
       continue;
     }
     exact_.resize(exact.entities()[entity.index].metrics.size());
-    entity.is_present = exact.Read(entity.index, since_, exact_time_, exact_);
+    entity.is_present = ReadEntity(exact, entity, exact_);
     if (entity.is_present) Convert(entity, exact_time_);
   }
   read_ = exact_time_;
+}
+
+bool Poller::ReadEntity(ExactCounters& exact, PolledEntity& entity, std::span<uint64_t> values) {
+  const Timestamp since = entity.since.value_or(since_);
+  const bool is_present = exact.Read(entity.index, since, exact_time_, values);
+  entity.since = is_present ? std::optional<Timestamp>() : since;
+  return is_present;
 }
 
 void Poller::Convert(PolledEntity& entity, Timestamp time) {

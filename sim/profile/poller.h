@@ -39,6 +39,8 @@ struct PolledEntity {
   std::optional<QuirkCount> quirk;
   uint32_t number = kUnannounced;  // number in the sink
   bool is_present = false;         // the device reports it at present
+  // Watermarks count from here after polls that the device did not answer because it was down.
+  std::optional<Timestamp> since;
   std::vector<uint64_t> values;    // one for each metric
 };
 
@@ -83,6 +85,7 @@ class Poller {
   uint32_t restarts() const { return restarts_; }
 
  private:
+  bool ReadEntity(ExactCounters& exact, PolledEntity& entity, std::span<uint64_t> values);
   void DrawRestart();
   void RestartAt(ExactCounters& exact, Timestamp time);
   void Convert(PolledEntity& entity, Timestamp time);

@@ -176,6 +176,19 @@ TEST(Transform, WatermarkIsTheMaximumSinceThePreviousRefresh) {
   EXPECT_THAT(watermarks, ElementsAre(1, 1, 1, 1000, 1, 1));
 }
 
+TEST(Transform, WatermarkIncludesTheTimeBeforeADeviceWentDown) {
+  FakeCounters exact(1, seconds(50));
+  exact.spike = kFakeBegin + seconds(12);
+  exact.down_from = kFakeBegin + seconds(15);
+  exact.down_until = kFakeBegin + seconds(35);
+  const Transformed result = Collect(exact, Plain());
+  std::vector<uint64_t> watermarks;
+  for (const auto& reading : result.sink.Of(exact.entities()[1].entity)) {
+    watermarks.push_back(reading.values[1]);
+  }
+  EXPECT_THAT(watermarks, ElementsAre(1, 1, 1000, 1)) << "at 0, 10, 40 and 50 s";
+}
+
 TEST(Transform, LosesReadingsIndependently) {
   Profile profile = Plain();
   profile.lost_readings = 0.1;
