@@ -120,9 +120,9 @@ double DetectionLimit(const LossWatch& watch, const TransformReport& report,
         to.instants.begin(), to.instants.end(),
         [&](const Side::Instant& instant) { return instant.most <= at.least; });
     if (older != to.instants.begin()) {
-      if (const auto& before = counts[(older - 1)->exact]) {
-        best_start = std::min(best_start, static_cast<double>(sent_at->sent - before->sent) +
-                                              lost_until((older - 1)->exact, *before));
+      if (const auto& earlier = counts[(older - 1)->exact]) {
+        best_start = std::min(best_start, static_cast<double>(sent_at->sent - earlier->sent) +
+                                              lost_until((older - 1)->exact, *earlier));
       }
     }
     // The first one that is certainly newer.

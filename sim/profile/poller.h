@@ -41,7 +41,7 @@ struct PolledEntity {
   bool is_present = false;         // the device reports it at present
   // Watermarks count from here after polls that the device did not answer because it was down.
   std::optional<Timestamp> since;
-  std::vector<uint64_t> values;    // one for each metric
+  std::vector<uint64_t> values;  // one for each metric
 };
 
 class Poller {
