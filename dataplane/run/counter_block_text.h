@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "dataplane/run/counter_columns_format.h"
 
-typedef struct ZSTD_CCtx_s ZSTD_CCtx;
+struct ZSTD_CCtx_s;  // of zstd.h
 
 namespace rocescope::columns {
 
@@ -76,7 +76,7 @@ class Compressor {
   Result<std::span<const uint8_t>> Compress(std::string_view text, std::span<const size_t> bounds);
 
  private:
-  ZSTD_CCtx* context_;
+  ZSTD_CCtx_s* context_;
   std::vector<uint8_t> out_;
 };
 

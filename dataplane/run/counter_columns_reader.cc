@@ -26,8 +26,9 @@ bool IsTime(uint64_t ns) { return ns <= static_cast<uint64_t>(ToNanoseconds(kLat
 }  // namespace
 
 Result<std::unique_ptr<CounterColumnsReader>> CounterColumnsReader::Open(const std::string& path) {
-  std::shared_ptr<std::FILE> file(std::fopen(path.c_str(), "rbe"),
-                                  [](std::FILE* open) { open == nullptr ? 0 : std::fclose(open); });
+  std::shared_ptr<std::FILE> file(std::fopen(path.c_str(), "rbe"), [](std::FILE* open) {
+    if (open != nullptr) std::fclose(open);
+  });
   if (file == nullptr) {
     return MakeError(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kPermissionDenied,
                      fmt::format("{}: cannot open: {}", path, std::strerror(errno)));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "dataplane/run/counter_columns_reader.h"
+#include "dataplane/run/counter_line.h"
 #include "dataplane/telemetry/counter_file.h"
 #include "tests/fuzz/require.h"
 
