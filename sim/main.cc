@@ -15,8 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/nearest.h"
 #include "base/text/yaml_fields.h"
 #include "sim/draw/draw.h"
+#include "sim/profile/apply.h"
 #include "sim/run/simulation.h"
 #include "sim/scenario/scenario.h"
 
@@ -28,8 +30,8 @@ constexpr int kExitInput = 3;
 constexpr int kExitOutput = 4;
 
 constexpr const char* kFooter =
-    "Exit codes: 0 success; 2 invalid command line; 3 the scenario cannot be read or is invalid\n"
-    "(nothing was simulated); 4 the output could not be written.\n"
+    "Exit codes: 0 success; 2 invalid command line; 3 the scenario, profile or run cannot be read\n"
+    "or is invalid (nothing was simulated); 4 the output could not be written.\n"
     "rocescope-sim links ns-3 and is distributed under the GNU GPL, version 2.\n";
 
 // Ignores write errors; main checks standard output at the end.
@@ -120,16 +122,20 @@ struct RunOptions {
   std::optional<uint64_t> seed;
   std::optional<Timestamp> epoch;
   uint32_t dilation = 1;
+  bool record = false;
 };
 
 int Run(const RunOptions& options) {
-  const auto& [path, output, seed, epoch, dilation] = options;
+  const auto& [path, output, seed, epoch, dilation, record] = options;
   const auto text = ReadFile(path, "; `rocescope-sim list` shows the included scenarios");
   if (!text) return Fail(text.error(), kExitInput);
   auto scenario = LoadScenario(*text, path, seed);
   if (!scenario) return Fail(scenario.error(), kExitInput);
   scenario->epoch = epoch.value_or(scenario->epoch);
   scenario->dilation = dilation;
+  if (record && scenario->telemetry.recording_steps == 0) {
+    scenario->telemetry.recording_steps = kDefaultRecordingSteps;
+  }
   auto simulation = Simulation::Make(*scenario, output);
   if (!simulation) {
     const bool unwritten = simulation.error().code == ErrorCode::kUnavailable;
@@ -166,25 +172,82 @@ int Flushed(int code) {
               kExitOutput);
 }
 
-int List(const std::string& directory) {
+// Returns the YAML files of a directory of `what`, sorted by name.
+Result<std::vector<std::filesystem::path>> FilesOf(const std::string& directory,
+                                                   std::string_view what) {
   std::vector<std::filesystem::path> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   }
   if (error || files.empty()) {
-    return Fail({.code = ErrorCode::kNotFound,
-                 .message = fmt::format(
-                     "{}: contains no scenarios; set the directory with --scenarios", directory)},
-                kExitInput);
+    return MakeError(
+        ErrorCode::kNotFound,
+        fmt::format("{}: contains no {}; set the directory with --{}", directory, what, what));
   }
   std::sort(files.begin(), files.end());
-  for (const std::filesystem::path& file : files) {
+  return files;
+}
+
+// Loads a profile by the name of an included one or by its file.
+Result<Profile> FindProfile(const std::string& name, const std::string& directory) {
+  std::string path = name;
+  if (!name.ends_with(".yaml") && name.find('/') == std::string::npos) {
+    const auto files = FilesOf(directory, "profiles");
+    if (!files) return tl::unexpected(files.error());
+    std::vector<std::string> names;
+    for (const std::filesystem::path& file : *files) names.push_back(file.stem().string());
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return MakeError(
+          ErrorCode::kNotFound,
+          fmt::format("--profile {}: no such profile{}; `rocescope-sim list` shows the "
+                      "included ones; a file name must end in .yaml",
+                      name, DidYouMean(name, known)));
+    }
+    path = fmt::format("{}/{}.yaml", directory, name);
+  }
+  const auto text = ReadFile(path, "; `rocescope-sim list` shows the included profiles");
+  if (!text) return tl::unexpected(text.error());
+  return LoadProfile(*text, path);
+}
+
+int CollectWithProfile(const ApplyOptions& options, const std::string& name,
+                       const std::string& directory) {
+  const auto profile = FindProfile(name, directory);
+  if (!profile) return Fail(profile.error(), kExitInput);
+  const auto report = ApplyProfile(options, *profile, RecordingOpener());
+  if (!report) {
+    const bool unwritten = report.error().code == ErrorCode::kUnavailable ||
+                           report.error().code == ErrorCode::kResourceExhausted ||
+                           report.error().code == ErrorCode::kPermissionDenied;
+    return Fail(report.error(), unwritten ? kExitOutput : kExitInput);
+  }
+  const TransformReport& counters = report->counters;
+  Print("{}: {} readings with the profile {}, seed {}; written to {}\n", report->manifest.scenario,
+        counters.readings, profile->name, options.seed, options.directory);
+  Print("  lost: {} readings and {} polls; {} late, {} reordered, {} duplicates\n", counters.lost,
+        counters.lost_polls, counters.late, counters.reordered, counters.duplicates);
+  return 0;
+}
+
+int List(const std::string& directory, const std::string& profiles) {
+  const auto files = FilesOf(directory, "scenarios");
+  if (!files) return Fail(files.error(), kExitInput);
+  for (const std::filesystem::path& file : *files) {
     const auto text = ReadFile(file.string());
     if (!text) return Fail(text.error(), kExitInput);
     const auto scenario = LoadScenario(*text, file.string());
     if (!scenario) return Fail(scenario.error(), kExitInput);
     Print("{:<28} {}\n", file.filename().string(), scenario->about);
+  }
+  const auto profile_files = FilesOf(profiles, "profiles");
+  if (!profile_files) return Fail(profile_files.error(), kExitInput);
+  Print("\nTelemetry profiles:\n");
+  for (const std::filesystem::path& file : *profile_files) {
+    const auto profile = FindProfile(file.string(), profiles);
+    if (!profile) return Fail(profile.error(), kExitInput);
+    Print("{:<28} {}\n", profile->name, profile->about);
   }
   Print("\nFault kinds:\n");
   for (const FaultInfo& fault : kFaultInfos) {
@@ -237,6 +300,7 @@ int main(int argc, char** argv) {
   std::string path;
   rocescope::sim::Simulation::Output output;
   std::string scenarios = ROCESCOPE_SCENARIOS;
+  std::string profiles = ROCESCOPE_PROFILES;
   uint64_t seed = 0;
   CLI::App* run = app.add_subcommand("run", "Simulate a scenario and write a run directory");
   run->add_option("SCENARIO", path, "scenario file (YAML)")->required()->type_name("");
@@ -262,8 +326,39 @@ int main(int argc, char** argv) {
          "in real time at a lower packet rate (default: 1)")
       ->check(rocescope::sim::WholeNumber(1'000'000))
       ->type_name("N");
-  CLI::App* list = app.add_subcommand("list", "List the included scenarios and the fault types");
+  bool record = false;
+  run->add_flag("--record", record,
+                "record all counters 20 times in each analysis window, for `profile` (default: as "
+                "the scenario says)");
+  CLI::App* list = app.add_subcommand(
+      "list", "List the included scenarios, the telemetry profiles and the fault types");
   list->add_option("--scenarios", scenarios, "directory of the scenarios")->type_name("DIR");
+  list->add_option("--profiles", profiles, "directory of the profiles")->type_name("DIR");
+  rocescope::sim::ApplyOptions applying;
+  std::string profile_name;
+  CLI::App* profile = app.add_subcommand(
+      "profile", "Write a recorded run as a collector with a telemetry profile would have seen it");
+  profile->add_option("RUN", applying.run, "run directory written with `run --record`")
+      ->required()
+      ->type_name("");
+  profile
+      ->add_option("--profile", profile_name,
+                   "name of an included profile (see `list`), or a file that ends in .yaml")
+      ->required()
+      ->type_name("NAME");
+  profile
+      ->add_option("-d", applying.directory,
+                   "run directory to write; created if it does not "
+                   "exist")
+      ->required()
+      ->type_name("DIR");
+  profile
+      ->add_option("--seed", applying.seed,
+                   "random seed of the phases, losses and delays (default: 1)")
+      ->check(rocescope::sim::WholeNumber(UINT64_MAX >> 1))
+      ->type_name("N");
+  profile->add_option("--profiles", profiles, "directory of the included profiles")
+      ->type_name("DIR");
   std::string priors = ROCESCOPE_PRIORS;
   rocescope::sim::DrawOptions drawing;
   uint32_t count = 0;
@@ -296,7 +391,10 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : rocescope::sim::kExitUsage;
   }
   using rocescope::sim::Flushed;
-  if (*list) return Flushed(rocescope::sim::List(scenarios));
+  if (*list) return Flushed(rocescope::sim::List(scenarios, profiles));
+  if (*profile) {
+    return Flushed(rocescope::sim::CollectWithProfile(applying, profile_name, profiles));
+  }
   if (*draw) return Flushed(rocescope::sim::DrawAll(priors, drawing, count, drawn));
   if (output.directory.empty() && !output.stream) {
     rocescope::sim::Print(stderr,
@@ -309,8 +407,12 @@ int main(int argc, char** argv) {
                           "a pipe or a file\n");
     return rocescope::sim::kExitUsage;
   }
+  if (record && output.directory.empty()) {
+    rocescope::sim::Print(stderr, "rocescope-sim: --record needs -d DIR\n");
+    return rocescope::sim::kExitUsage;
+  }
   rocescope::sim::RunOptions options = {
-      .path = path, .output = output, .dilation = std::max(dilation, 1u)};
+      .path = path, .output = output, .dilation = std::max(dilation, 1u), .record = record};
   if (*seeded) options.seed = seed;
   if (*begins) options.epoch = rocescope::Timestamp(std::chrono::seconds(epoch));
   return Flushed(rocescope::sim::Run(options));

@@ -69,6 +69,7 @@ class Simulation {
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Telemetry> telemetry_;
   std::unique_ptr<GpuReadings> gpus_;
+  std::unique_ptr<GpuReadings> recorded_gpus_;
 };
 
 // Returns the fabric with the planned mirror sessions in addition to its own.
