@@ -166,7 +166,7 @@ Result<size_t> CounterColumnsReader::ReadFrame(size_t length) {
   while (frame_.size() < length) {
     const size_t had = frame_.size();
     frame_.resize(had + std::min(kPart, length - had));
-    const Result<size_t> read = ReadFully(std::span(frame_).subspan(had));
+    Result<size_t> read = ReadFully(std::span(frame_).subspan(had));
     if (!read) return read;
     if (had + *read < frame_.size()) return had + *read;
   }
