@@ -20,6 +20,15 @@ faults: [{kind: gray_loss, sender: 'leaf0:Ethernet3', onset: 4ms, probability: 0
 telemetry: {mirror: leaf}
 """
 
+
+
+def read_lines(path):
+    """Returns the metrics of each reading."""
+    readings = map(json.loads, path.read_text().splitlines())
+    return {(line["time_ns"], line["kind"], json.dumps(line["entity"])): line["metrics"]
+            for line in readings}
+
+
 PROFILES = ["as-deployed", "counters-only", "gnmi-10s", "gnmi-1s", "lab", "leaf-mirror-sampled",
             "snmp-30s"]
 
@@ -54,14 +63,25 @@ def main():
                 assert shows == (file.name == "truth.json"), f"{file} names the profile"
             replayed = run(program, "replay", to, "-o", "json")
             assert replayed.returncode == 0, replayed.stderr
-            ledger = json.loads(replayed.stdout)
-            assert "counter" in replayed.stdout and ledger, replayed.stdout[:200]
+            assert json.loads(replayed.stdout)["jobs"] or profile == "counters-only"
+
+        # A dilated run has the same counters at longer times.
+        dilated = directory / "dilated"
+        done = simulate("run", directory / "small.yaml", "-d", dilated, "--dilate", 1000, "--record")
+        assert done.returncode == 0, done.stderr
+        to = directory / "dilated-lab"
+        assert simulate("profile", dilated, "--profile", "lab", "-d", to).returncode == 0
+        lines = directory / "lab.jsonl"
+        done = run(program, "counters", "convert", to / "counters.columns", lines)
+        assert done.returncode == 0, done.stderr
+        expected = read_lines(dilated / "counters.jsonl")
+        assert len(expected) > 500 and read_lines(lines) == expected
 
         # A user's own profile, and errors.
         own = directory / "own.yaml"
         own.write_text("name: own\npoll: {switches: {period: 5s, jiter: 1s}}\n")
         bad = simulate("profile", exact, "--profile", own, "-d", directory / "x")
-        assert bad.returncode == 3 and "own.yaml:2:32: " in bad.stderr, bad.stderr
+        assert bad.returncode == 3 and "own.yaml:2:31: " in bad.stderr, bad.stderr
         assert 'did you mean "jitter"?' in bad.stderr, bad.stderr
         own.write_text("name: own\npoll: {switches: {period: 5s, jitter: 1s}}\n")
         assert simulate("profile", exact, "--profile", own, "-d", directory / "x").returncode == 0
