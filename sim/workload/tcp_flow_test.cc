@@ -72,7 +72,7 @@ TEST_F(TcpFlowTest, DeliversEverythingInOrderDespiteLosses) {
 }
 
 TEST_F(TcpFlowTest, EveryFrameIsAccountedFor) {
-  const TcpFlow& flow = Start({.from = 0, .to = 2, .load = 0.3, .seed = 2});
+  Start({.from = 0, .to = 2, .load = 0.3, .seed = 2});
   network_.engine().Run(kEnd / 10);
   uint64_t sent = 0;
   uint64_t ended = network_.shared().frames.out();
