@@ -315,16 +315,18 @@ int main(int argc, char** argv) {
                    "fraction of healthy scenarios, which have no fault (default: 0.3)")
       ->check(CLI::Range(0.0, 1.0) & rocescope::sim::Finite())
       ->type_name("FRACTION");
-  draw->add_option("--max-faults", drawing.most_faults,
-                   "draw up to N concurrent faults in each scenario with faults, as in the field: "
-                   "severities over their whole range, faults that grow, several faults at one place "
-                   "(default: one fault that is visible within milliseconds)")
+  draw->add_option(
+          "--max-faults", drawing.most_faults,
+          "draw up to N concurrent faults in each scenario with faults, as in the field: "
+          "severities over their whole range, faults that grow, several faults at one place "
+          "(default: one fault that is visible within milliseconds)")
       ->check(CLI::Range(1u, rocescope::sim::kMaxConcurrent))
       ->type_name("N");
   draw->add_flag("--lift", drawing.lift,
                  "with --max-faults: raise loss rates until the losses are visible in the run");
-  draw->add_flag("--benign", drawing.benign,
-                 "add events that are not faults: rare errors, maintenance, restarts, other traffic");
+  draw->add_flag(
+      "--benign", drawing.benign,
+      "add events that are not faults: rare errors, maintenance, restarts, other traffic");
   draw->add_option("--windows", drawing.windows,
                    "length of each run in analysis windows of 1 ms (default: about 22 iterations)")
       ->check(CLI::Range(rocescope::sim::kMinWindows, rocescope::sim::kMaxWindows))
@@ -349,10 +351,7 @@ int main(int argc, char** argv) {
     return rocescope::sim::kExitUsage;
   }
   rocescope::sim::RunOptions options = {
-      .path = path,
-      .output = output,
-      .dilation = std::max(dilation, 1u),
-      .victims = !no_victims};
+      .path = path, .output = output, .dilation = std::max(dilation, 1u), .victims = !no_victims};
   if (*seeded) options.seed = seed;
   if (*begins) options.epoch = rocescope::Timestamp(std::chrono::seconds(epoch));
   return Flushed(rocescope::sim::Run(options));
