@@ -27,7 +27,7 @@ struct Reading {
   }
 };
 
-void AddLink(const Port& port, const WallClock& clock, Reading& reading) {
+void AddLink(const Port& port, SimTime now, const WallClock& clock, Reading& reading) {
   const PortCounters& counters = port.counters();
   reading.Add(Metric::kRxBytes, counters.rx_bytes);
   reading.Add(Metric::kRxPackets, counters.rx_frames);
@@ -37,6 +37,10 @@ void AddLink(const Port& port, const WallClock& clock, Reading& reading) {
   reading.Add(Metric::kLinkUp, port.up() ? 1u : 0u);
   reading.Add(Metric::kLinkFlaps, counters.went_down);
   reading.Add(Metric::kLinkSpeed, clock.Speed(port.bits_per_second()));
+  if (port.fec() == nullptr) return;
+  const FecCounts codewords = port.fec()->FecAt(now);
+  reading.Add(Metric::kFecCorrected, codewords.corrected);
+  reading.Add(Metric::kFecUncorrected, codewords.uncorrected);
 }
 
 }  // namespace
@@ -85,9 +89,9 @@ void CounterLog::ReadPort(std::string_view node, topology::PortIndex index) {
                              .node = std::string(node),
                              .port = network_.fabric().port(index).name};
   Reading reading;
-  AddLink(port, options_.clock, reading);
+  AddLink(port, network_.engine().Now(), options_.clock, reading);
   const PortCounters& counters = port.counters();
-  reading.Add(Metric::kRxDiscards, SumOf(counters.dropped));
+  reading.Add(Metric::kRxDiscards, SumOf(counters.dropped) + counters.harmless_discards);
   reading.Add(Metric::kTxDiscards, counters.discarded);
   reading.Add(Metric::kTtlDrops, counters.ttl_expired);
   reading.Add(Metric::kNoRouteDrops, counters.no_route);
@@ -104,7 +108,7 @@ void CounterLog::ReadNic(topology::NicIndex index) {
   const CounterEntity entity{
       .kind = EntityKind::kNic, .node = network_.fabric().node(of.host).name, .port = of.device};
   Reading reading;
-  AddLink(nic.port(), options_.clock, reading);
+  AddLink(nic.port(), network_.engine().Now(), options_.clock, reading);
   reading.Add(Metric::kRxDiscards, counters.rx_discards);
   reading.Add(Metric::kCnpSent, counters.np_cnp_sent);
   reading.Add(Metric::kCnpHandled, counters.rp_cnp_handled);

@@ -22,12 +22,18 @@ class GpuReadings {
   GpuReadings& operator=(const GpuReadings&) = delete;
 
  private:
-  struct Gpu {
-    const Job* job = nullptr;  // nullptr: idle
+  struct User {
+    const Job* job = nullptr;
     uint32_t rank = 0;
+  };
+  struct Gpu {
+    std::vector<User> users;  // in order of their starts; empty: idle
     uint32_t number = UINT32_MAX;   // number in the sink
     std::vector<SimTime> computed;  // compute time at the last readings of a polling period
   };
+
+  // The job that uses the GPU now; nullptr: it is idle.
+  const User* UserOf(const Gpu& gpu) const;
 
   void Read();
   void Read(topology::GpuIndex index);

@@ -10,10 +10,12 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "sim/benign/benign.h"
 #include "sim/fault/fault.h"
 #include "sim/host/network.h"
 #include "sim/workload/job.h"
 #include "sim/workload/stream.h"
+#include "sim/workload/tcp_flow.h"
 #include "topology/fabric.h"
 
 namespace rocescope::sim {
@@ -59,6 +61,9 @@ struct Scenario {
   std::vector<JobOptions> jobs;
   std::vector<Stream::Options> streams;  // background traffic
   std::vector<FaultOptions> faults;
+  BenignOptions benign;
+  std::vector<MaintenanceOptions> maintenance;
+  std::vector<TcpFlow::Options> foreign;  // traffic that is not RoCE
   TelemetryOptions telemetry;
 };
 
@@ -76,7 +81,7 @@ inline constexpr uint32_t kDefaultRecordingSteps = 20;
 // A step must be a whole number of nanoseconds and last at least 1 us.
 Status CheckRecordingSteps(Duration analysis_window, uint32_t steps);
 
-// For example "10ms", up to 1000 s. Returns picoseconds.
+// For example "10ms" or "2h", up to 31 d. Returns picoseconds.
 Result<SimTime> ParseSimTime(std::string_view text);
 
 }  // namespace rocescope::sim
