@@ -28,9 +28,9 @@ void FlowModel::FindLosses(Group& group) {
   const topology::Fabric& fabric = simulation_->real_fabric();
   group.losses.clear();
   group.benign_losses = 0;
-  if (group.is_cut) return;
   for (uint32_t i = 0; i < group.senders.size(); ++i) {
     const Sender& sender = group.senders[i];
+    if (sender.is_cut) continue;
     const double frames = sender.traffic.data_frames;
     for (uint32_t position = 0; position < sender.path.size(); ++position) {
       const topology::PortIndex port = sender.path[position];
@@ -96,12 +96,14 @@ SimTime FlowModel::SampleLosses(uint32_t index) {
 }
 
 // The queue pairs of a group that cannot pass send one frame after each timeout.
-void FlowModel::LoseCut(Group& group) {
+void FlowModel::LoseCut(Lane& lane) {
+  Group& group = groups_[lane.group];
   const topology::Fabric& fabric = simulation_->real_fabric();
   const NicOptions& nics = scenario_.network.nics;
   const auto timeout =
       static_cast<SimTime>(static_cast<double>(nics.ack_timeout) * scenario_.time_scale);
-  for (Sender& sender : group.senders) {
+  for (const uint32_t number : lane.senders) {
+    Sender& sender = group.senders[number];
     const std::optional<uint32_t> position = CutOf(sender);
     if (!position || *position >= sender.path.size()) continue;
     const topology::PortIndex port = sender.path[*position];
@@ -203,11 +205,6 @@ void FlowModel::UpdateCongestion(const Component& component, const std::vector<u
   std::map<topology::PortIndex, bool> congested;
   for (const topology::PortIndex port : component.ports) congested[port] = false;
   for (const uint32_t link : full) congested[component.ports[link]] = true;
-  for (size_t i = 0; i < component.groups.size(); ++i) {
-    const Group& group = groups_[component.groups[i]];
-    if (group.limited_by == topology::kNone) continue;
-    congested[group.limited_by] |= component.active[i] && group.rate >= group.limit;
-  }
   for (const auto& [port, is_congested] : congested) {
     if (!is_congested) {
       SetCongestion(port, 0, 0, 0, 0);
@@ -246,9 +243,11 @@ void FlowModel::UpdateCongestion(const Component& component, const std::vector<u
 // The switch of this full port pauses those who send to it.
 void FlowModel::PauseSenders(const Component& component, topology::PortIndex port) {
   std::vector<topology::PortIndex> upstream;
-  for (size_t i = 0; i < component.groups.size(); ++i) {
+  for (size_t i = 0; i < component.lanes.size(); ++i) {
     if (!component.active[i]) continue;
-    for (const Sender& sender : groups_[component.groups[i]].senders) {
+    const Lane& lane = lanes_[component.lanes[i]];
+    for (const uint32_t number : lane.senders) {
+      const Sender& sender = groups_[lane.group].senders[number];
       const auto at = std::find(sender.path.begin(), sender.path.end(), port);
       if (at != sender.path.begin() && at != sender.path.end()) upstream.push_back(*std::prev(at));
     }

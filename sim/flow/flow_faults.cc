@@ -276,17 +276,7 @@ void FlowModel::Flap(uint32_t number, bool up) {
 }
 
 void FlowModel::SetStream(uint32_t index, bool on) {
-  Group& group = groups_[index];
-  if (group.is_active == on) return;
-  Advance(group);
-  group.is_active = on;
-  group.updated = now_;
-  group.per_second = 0;
-  group.rate = -1;
-  if (group.component == topology::kNone) return;
-  if (on) builder_->series(group.series).Add(now_, group.done - group.series_base);
-  components_[group.component].active[group.place] = on;
-  Resolve(group.component);
+  if (groups_[index].is_active != on) SetActive(index, on);
 }
 
 void FlowModel::Changed() { FindPaths(); }

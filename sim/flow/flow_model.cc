@@ -286,7 +286,10 @@ void FlowModel::Run(const Progress& progress) {
         BeginGroup(event.index);
         break;
       case EventKind::kGroupEnds:
-        if (groups_[event.index].version == event.version) EndGroup(event.index);
+        if (groups_[event.index].version == event.version) Finish(event.index);
+        break;
+      case EventKind::kLaneEnds:
+        if (lanes_[event.index].version == event.version) EndLane(event.index);
         break;
       case EventKind::kAction:
         std::exchange(actions_[event.index], nullptr)();
@@ -294,10 +297,7 @@ void FlowModel::Run(const Progress& progress) {
     }
   }
   now_ = scenario_.duration;
-  for (uint32_t group = 0; group < groups_.size(); ++group) {
-    Advance(groups_[group]);
-    RecordPaths(group, groups_[group].done - groups_[group].series_base);
-  }
+  for (Lane& lane : lanes_) EndSeries(lane);
   for (topology::PortIndex port = 0; port < ports_.size(); ++port) SetCongestion(port, 0, 0, 0, 0);
   history_ = builder_->Finish(scenario_.duration);
 }
@@ -351,43 +351,65 @@ void FlowModel::BeginGroup(uint32_t index) {
   if (job.ended) return;
   group.waiting = static_cast<uint32_t>(group.members.size());
   group.ready = 0;
-  group.began = group.updated = now_;
-  group.is_active = true;
-  group.base = group.done;
   group.slowdown = 1;
   for (const uint32_t rank : group.members) {
     group.slowdown = std::max(group.slowdown, job.ranks[rank].slowdown * job.ranks[rank].speed);
   }
-  if (group.component == topology::kNone) {  // all ranks are on one host
-    ++group.version;
+  if (group.lanes.empty()) {  // all ranks are on one host
+    group.is_active = true;
     Push(now_ + group.cost->Duration(group.line_rate, group.slowdown), EventKind::kGroupEnds,
-         index, group.version);
+         index, ++group.version);
     return;
   }
-  builder_->series(group.series).Add(now_, group.done - group.series_base);
   group.added = SampleLosses(index);
-  Component& component = components_[group.component];
-  component.active[group.place] = true;
-  group.rate = -1;
-  Resolve(group.component);
+  SetActive(index, true);
 }
 
-void FlowModel::EndGroup(uint32_t index) {
+// Starts or stops all flows of a group.
+void FlowModel::SetActive(uint32_t index, bool on) {
+  Group& group = groups_[index];
+  group.is_active = on;
+  group.open_lanes = static_cast<uint32_t>(group.lanes.size());
+  std::vector<uint32_t> components;
+  for (const uint32_t number : group.lanes) {
+    Lane& lane = lanes_[number];
+    if (!on) Advance(lane);
+    lane.is_active = on;
+    lane.updated = now_;
+    lane.per_second = 0;
+    lane.rate = -1;
+    lane.version = ++versions_;
+    if (on) {
+      lane.base = lane.done;
+      builder_->series(lane.series).Add(now_, lane.done - lane.series_base);
+    }
+    components_[lane.component].active[lane.place] = on;
+    components.push_back(lane.component);
+  }
+  std::sort(components.begin(), components.end());
+  components.erase(std::unique(components.begin(), components.end()), components.end());
+  for (const uint32_t component : components) Resolve(component);
+}
+
+void FlowModel::EndLane(uint32_t number) {
+  Lane& lane = lanes_[number];
+  lane.is_active = false;
+  lane.version = ++versions_;
+  lane.done = lane.base + 1;
+  lane.updated = now_;
+  lane.per_second = 0;
+  builder_->series(lane.series).Add(now_, lane.done - lane.series_base);
+  components_[lane.component].active[lane.place] = false;
+  const uint32_t group = lane.group;
+  Resolve(lane.component);
+  if (--groups_[group].open_lanes == 0) Finish(group);
+}
+
+void FlowModel::Finish(uint32_t index) {
   Group& group = groups_[index];
   group.is_active = false;
   ++group.version;
-  if (group.component != topology::kNone) {
-    group.done = group.base + 1;
-    group.updated = now_;
-    group.per_second = 0;
-    builder_->series(group.series).Add(now_, group.done - group.series_base);
-    components_[group.component].active[group.place] = false;
-    Resolve(group.component);
-  }
-  // Copied, because Compute may start this group again.
-  const uint32_t job = group.job;
-  const std::vector<uint32_t>& members = groups_[index].members;
-  for (const uint32_t rank : members) NextPhase(job, rank);
+  for (const uint32_t rank : group.members) NextPhase(group.job, rank);
 }
 
 void FlowModel::NextPhase(uint32_t job, uint32_t rank) {
@@ -405,27 +427,22 @@ void FlowModel::NextPhase(uint32_t job, uint32_t rank) {
 }
 
 // Brings the progress up to date.
-void FlowModel::Advance(Group& group) {
-  if (!group.is_active || group.component == topology::kNone) return;
-  const double seconds = static_cast<double>(now_ - group.updated) / kSecond;
-  group.done += group.per_second * seconds;
-  if (group.job != topology::kNone) group.done = std::min(group.done, group.base + 1);
-  group.updated = now_;
-  builder_->series(group.series).Add(now_, group.done - group.series_base);
+void FlowModel::Advance(Lane& lane) {
+  if (!lane.is_active) return;
+  lane.done += lane.per_second * static_cast<double>(now_ - lane.updated) / kSecond;
+  if (groups_[lane.group].job != topology::kNone) lane.done = std::min(lane.done, lane.base + 1);
+  lane.updated = now_;
+  builder_->series(lane.series).Add(now_, lane.done - lane.series_base);
 }
 
-// Determines the rates of the groups of a component, whose active groups have changed.
+// Determines the rates of the lanes of a component, whose active lanes have changed.
 void FlowModel::Resolve(uint32_t index) {
   Component& component = components_[index];
+  constexpr size_t kMostSolutions = 20'000;
+  if (component.solutions.size() >= kMostSolutions) component.solutions.clear();
   const auto [at, is_new] = component.solutions.try_emplace(component.active);
   if (is_new) {
     ++solution_count_;
-    constexpr size_t kMostSolutions = 20'000;
-    if (component.solutions.size() > kMostSolutions) {
-      component.solutions.clear();
-      Resolve(index);
-      return;
-    }
     std::vector<bool> full;
     at->second.rates = FairRates(component.links, component.limits, component.active, &full);
     for (uint32_t link = 0; link < full.size(); ++link) {
@@ -433,44 +450,45 @@ void FlowModel::Resolve(uint32_t index) {
     }
   }
   const Component::Solution& solution = at->second;
-  for (uint32_t i = 0; i < component.groups.size(); ++i) {
-    if (component.active[i]) SetRate(component.groups[i], solution.rates[i]);
+  for (uint32_t i = 0; i < component.lanes.size(); ++i) {
+    if (component.active[i]) SetRate(component.lanes[i], solution.rates[i]);
   }
-  UpdateCongestion(component, solution.full);
+  if (!component.links.empty()) UpdateCongestion(component, solution.full);
 }
 
-void FlowModel::SetRate(uint32_t index, double rate) {
-  Group& group = groups_[index];
-  if (group.rate == rate) return;
-  Advance(group);
-  group.rate = rate;
-  ++group.version;
+void FlowModel::SetRate(uint32_t number, double rate) {
+  Lane& lane = lanes_[number];
+  if (lane.rate == rate) return;
+  const Group& group = groups_[lane.group];
+  Advance(lane);
+  lane.rate = rate;
+  lane.version = ++versions_;
   if (group.job == topology::kNone) {
-    group.per_second = rate / group.message_bytes;
+    lane.per_second = rate / group.message_bytes;
     return;
   }
   if (rate <= 0) {
-    group.per_second = 0;
+    lane.per_second = 0;
     // The queue pairs give up after their retries.
     const NicOptions& nics = scenario_.network.nics;
     const auto timeout =
         static_cast<SimTime>(static_cast<double>(nics.ack_timeout) * scenario_.time_scale);
-    group.penalty_until = now_ + timeout;
-    LoseCut(group);
-    const uint64_t version = group.version;
+    lane.penalty_until = now_ + timeout;
+    LoseCut(lane);
+    const uint64_t version = lane.version;
     const uint32_t job = group.job;
-    At(now_ + timeout * (nics.retries + 1), [this, index, version, job] {
-      if (groups_[index].version == version) FailJob(job);
+    At(now_ + timeout * (nics.retries + 1), [this, number, version, job] {
+      if (number < lanes_.size() && lanes_[number].version == version) FailJob(job);
     });
     return;
   }
-  const double left = std::max(0.0, group.base + 1 - group.done);
+  const double left = std::max(0.0, lane.base + 1 - lane.done);
   const auto whole = static_cast<double>(group.cost->Duration(rate, group.slowdown) +
                                          group.added + group.more_latency);
   const SimTime remaining = static_cast<SimTime>(left * whole) +
-                            std::max<SimTime>(0, group.penalty_until - now_);
-  group.per_second = left * kSecond / static_cast<double>(std::max<SimTime>(1, remaining));
-  Push(now_ + remaining, EventKind::kGroupEnds, index, group.version);
+                            std::max<SimTime>(0, lane.penalty_until - now_);
+  lane.per_second = left * kSecond / static_cast<double>(std::max<SimTime>(1, remaining));
+  Push(now_ + remaining, EventKind::kLaneEnds, number, lane.version);
 }
 
 // A queue pair is in the error state: the job hangs until it is killed, which NCCL's users do.
@@ -480,15 +498,9 @@ void FlowModel::FailJob(uint32_t number) {
   job.ended = true;
   job_records_[number].failed = now_;
   for (uint32_t index = 0; index < groups_.size(); ++index) {
-    Group& group = groups_[index];
-    if (group.job != number || !group.is_active) continue;
-    Advance(group);
-    group.is_active = false;
-    group.per_second = 0;
-    ++group.version;
-    if (group.component == topology::kNone) continue;
-    components_[group.component].active[group.place] = false;
-    Resolve(group.component);
+    if (groups_[index].job != number || !groups_[index].is_active) continue;
+    ++groups_[index].version;
+    SetActive(index, false);
   }
 }
 

@@ -71,6 +71,7 @@ class FlowModel {
     std::vector<topology::PortIndex> way_back;    // of its peer
     uint32_t frames_in_flight = 1;                // go-back-N repeats as many after a loss
     SimTime round_trip = 0;
+    bool is_cut = false;
     bool is_unreachable = false;  // there is no path now; `path` is the last one
     uint32_t lane = 0;            // the channel, numbered within the group
     double bursts = 0;            // transfers in one iteration
@@ -85,7 +86,30 @@ class FlowModel {
     topology::PortIndex port;
     double share;  // mean number of concurrent flows
   };
-  // The traffic that shares one rate: a collective of a group of ranks, or a stream.
+  // The flows of a group that have the same rate, because they compete for the same links. The lanes
+  // of a collective progress independently: a ring lets a fast connection run ahead of a slow one by
+  // almost half of its steps. The collective ends when its last lane ends.
+  struct Lane {
+    uint32_t group = 0;
+    std::vector<uint32_t> senders;            // indices in Group::senders
+    std::vector<topology::PortIndex> ports;   // links for which it competes
+    std::vector<Load> loads;                  // on these links
+    bool is_cut = false;                      // some flow cannot pass
+    uint32_t component = topology::kNone;
+    uint32_t place = 0;  // index in the component
+    bool is_active = false;
+    double done = 0;     // completed runs and the fraction of the current one
+    double base = 0;     // `done` at the start of the current run
+    SimTime updated = 0;
+    double rate = -1;        // bytes/s of each flow while it sends
+    double per_second = 0;   // progress
+    uint64_t version = 0;
+    SimTime penalty_until = 0;  // recovers from a time without a path
+    uint32_t series = topology::kNone;
+    double series_base = 0;  // `done` at the start of the series
+    SimTime series_began = 0;
+  };
+  // The traffic of a collective of a group of ranks, or of a stream.
   struct Group {
     uint32_t job = topology::kNone;  // kNone: a stream
     uint32_t phase = 0;
@@ -95,38 +119,26 @@ class FlowModel {
     double load = 1;           // stream: maximum share of the line rate
     double message_bytes = 1;  // stream: wire bytes of one unit of progress
     // Derived from the paths and the state of links and switches.
-    std::vector<Load> loads;
-    double line_rate = 0;   // bytes/s
-    double limit = 0;       // bytes/s that its own links allow
-    topology::PortIndex limited_by = topology::kNone;  // its own link that allows less than the NIC
-    bool is_cut = false;    // some flow cannot pass
+    double line_rate = 0;  // bytes/s
+    double limit = 0;      // bytes/s that the NICs allow
     SimTime latency = 0;
-    double benign_losses = 0;  // expected in one iteration
+    SimTime more_latency = 0;   // added to each run by slow links
+    double benign_losses = 0;   // expected in one iteration
     std::vector<ExpectedLoss> losses;
-    uint32_t component = topology::kNone;
-    uint32_t place = 0;  // index in the component
+    std::vector<uint32_t> lanes;  // indices in lanes_
+    bool paths_changed = false;   // since the lanes were determined
     // State.
     bool is_active = false;
-    uint32_t waiting = 0;  // ranks that have not arrived
-    SimTime ready = 0;     // latest arrival
-    SimTime began = 0;
-    double done = 0;       // completed runs and the fraction of the current one
-    double base = 0;       // `done` at the start of the current run
-    SimTime updated = 0;
-    double per_second = 0;  // progress
-    SimTime added = 0;      // time that losses add to the current run
+    uint32_t waiting = 0;     // ranks that have not arrived
+    uint32_t open_lanes = 0;  // of the current run
+    SimTime ready = 0;        // latest arrival
+    SimTime added = 0;        // time that losses add to the current run
     double slowdown = 1;
     uint64_t version = 0;
-    uint32_t series = topology::kNone;
-    double series_base = 0;  // `done` at the start of the series
-    SimTime series_began = 0;
-    double rate = 0;
-    SimTime penalty_until = 0;  // recovering from a time without a path
-    SimTime more_latency = 0;   // added to each run by slow links
   };
-  // Groups that can compete for a link.
+  // Lanes that can compete for a link.
   struct Component {
-    std::vector<uint32_t> groups;
+    std::vector<uint32_t> lanes;
     std::vector<FairLink> links;
     std::vector<topology::PortIndex> ports;  // of `links`
     std::vector<double> limits;
@@ -180,7 +192,7 @@ class FlowModel {
     uint32_t fault = 0;
     bool is_active = false;
   };
-  enum class EventKind : uint8_t { kGroupBegins, kGroupEnds, kAction };
+  enum class EventKind : uint8_t { kGroupBegins, kGroupEnds, kLaneEnds, kAction };
   struct Event {
     SimTime time;
     uint64_t order;
@@ -206,26 +218,33 @@ class FlowModel {
   void BeginGroup(uint32_t group);
   void EndGroup(uint32_t group);
   void NextPhase(uint32_t job, uint32_t rank);
-  void Advance(Group& group);
+  void Finish(uint32_t group);
+  void EndLane(uint32_t lane);
+  void SetActive(uint32_t group, bool on);
+  void Advance(Lane& lane);
   void Resolve(uint32_t component);
-  void SetRate(uint32_t group, double rate);
+  void SetRate(uint32_t lane, double rate);
   void FailJob(uint32_t job);
 
   // flow_paths.cc: paths, loads, competition, and the counts of frames
   void FindPaths();  // after each change of routes, links or switches
   void FindPath(Sender& sender) const;
-  void FindLoads(Group& group);
-  void FindComponents();
-  void BeginSeries(uint32_t group);
-  void RecordPaths(uint32_t group, double runs);
+  void FindLimit(Group& group);
+  void FindLanes();
+  std::map<topology::PortIndex, double> FindCompetition() const;
+  void FindComponents(const std::map<topology::PortIndex, double>& competition);
+  void BeginSeries(Lane& lane);
+  void EndSeries(Lane& lane);
   double CapacityOf(topology::PortIndex port) const;  // bytes/s
   double UsableCapacity(topology::PortIndex port, double flows) const;
-  // The first position on the path where everything is lost; path.size(): on the way back; none: passes.
+  double CriticalBytes(const Group& group) const;
+  // Returns the first position on the path where everything is lost; the length of the path if the
+  // way back is interrupted; nothing if frames pass.
   std::optional<uint32_t> CutOf(const Sender& sender) const;
 
   // flow_effects.cc: losses, marks and pauses
   void FindLosses(Group& group);
-  void LoseCut(Group& group);
+  void LoseCut(Lane& lane);
   SimTime SampleLosses(uint32_t group);
   void AddLoss(Group& group, Sender& sender, uint32_t position, const LossSource* source,
                uint64_t frames, uint64_t late, SimTime from, SimTime until);
@@ -276,11 +295,14 @@ class FlowModel {
   Random random_{0};
   SimTime now_ = 0;
   uint64_t order_ = 0;
+  uint64_t versions_ = 0;
   uint64_t event_count_ = 0;
   uint64_t solution_count_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<std::function<void()>> actions_;
   std::vector<Group> groups_;
+  std::vector<Lane> lanes_;
+  std::vector<uint32_t> free_lanes_;
   std::vector<Component> components_;
   std::vector<JobState> jobs_;
   std::vector<PortState> ports_;
