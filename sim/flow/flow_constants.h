@@ -16,7 +16,7 @@ inline constexpr int32_t kCnpFrame = 74;            // bytes
 
 // A link that this many flows share (on average) is congested; DCQCN then uses this share of it.
 inline constexpr double kSeveralFlows = 1.2;
-inline constexpr double kCongestedUse = 0.97;
+inline constexpr double kCongestedUse = 1.0;
 
 // Share of frames with a CE mark on a congested link, and CNPs per marked frame (the notification
 // point sends one in 50 us at most for each queue pair).
