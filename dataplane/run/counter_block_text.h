@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "dataplane/run/counter_columns_format.h"
 
-struct ZSTD_CCtx_s;  // of zstd.h
+struct ZSTD_CCtx_s;  // defined in zstd.h
 
 namespace rocescope::columns {
 
