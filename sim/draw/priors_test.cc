@@ -46,5 +46,33 @@ TEST(LoadPriorsTest, UnusableWeightsAreErrors) {
               HasSubstr("p.yaml:2:14"));
 }
 
+TEST(LoadPriorsTest, KeysForSeveralFaultsAreOptional) {
+  const std::string least = "kinds: {flap: 1}\n" + std::string(kRates);
+  const auto defaults = LoadPriors(least, "p.yaml");
+  ASSERT_TRUE(defaults.has_value()) << defaults.error().message;
+  EXPECT_TRUE(defaults->field_loss_rates.empty());
+  const auto all = LoadPriors(least +
+                                  "field_loss_rates: [{least: 3e-8, most: 1e-5, share: 1}]\n"
+                                  "concurrent: [4, 3, 2, 1]\n"
+                                  "same_place: 0.25\n"
+                                  "growing: 1\n",
+                              "p.yaml");
+  ASSERT_TRUE(all.has_value()) << all.error().message;
+  ASSERT_EQ(all->field_loss_rates.size(), 1u);
+  EXPECT_EQ(all->field_loss_rates[0].least, 3e-8);
+  EXPECT_EQ(all->concurrent[3], 1);
+  EXPECT_EQ(all->same_place, 0.25);
+  EXPECT_EQ(all->growing, 1);
+}
+
+TEST(LoadPriorsTest, UnusableKeysForSeveralFaultsAreErrors) {
+  const std::string least = "kinds: {flap: 1}\n" + std::string(kRates);
+  EXPECT_THAT(Message(least + "concurrent: [1, 2]\n"),
+              AllOf(HasSubstr("p.yaml:3:13"), HasSubstr("four weights")));
+  EXPECT_THAT(Message(least + "concurrent: [0, 0, 0, 0]\n"), HasSubstr("above 0"));
+  EXPECT_THAT(Message(least + "same_place: 1.5\n"), HasSubstr("\"1.5\""));
+  EXPECT_THAT(Message(least + "growing: -1\n"), HasSubstr("\"-1\""));
+}
+
 }  // namespace
 }  // namespace rocescope::sim
