@@ -42,6 +42,10 @@ enum class MetricKind : uint8_t { kCounter, kGauge };
   ROW(TxDiscards, "tx_discards", Counter, "frames", "dropped before transmission")                \
   ROW(FcsErrors, "fcs_errors", Counter, "frames", "received with a wrong FCS")                    \
   ROW(SymbolErrors, "symbol_errors", Counter, "events", "invalid symbols on the link")            \
+  ROW(FecCorrected, "fec_corrected", Counter, "codewords",                                        \
+      "received with errors that FEC corrected")                                                  \
+  ROW(FecUncorrected, "fec_uncorrected", Counter, "codewords",                                    \
+      "received with errors that FEC could not correct")                                          \
   ROW(LinkUp, "link_up", Gauge, "0 or 1", "whether the link is up")                               \
   ROW(LinkSpeed, "link_speed", Gauge, "bit/s", "link speed")                                      \
   ROW(LinkFlaps, "link_flaps", Counter, "events", "transitions of the link to down")              \

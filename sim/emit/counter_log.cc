@@ -13,7 +13,7 @@ uint64_t SumOf(const std::array<uint64_t, kPriorities>& counts) {
   return sum;
 }
 
-void AppendLink(const Port& port, const WallClock& clock, CounterLine& line) {
+void AppendLink(const Port& port, SimTime now, const WallClock& clock, CounterLine& line) {
   const PortCounters& counters = port.counters();
   line.metrics.insert(line.metrics.end(),
                       {{Metric::kRxBytes, counters.rx_bytes},
@@ -24,6 +24,10 @@ void AppendLink(const Port& port, const WallClock& clock, CounterLine& line) {
                        {Metric::kLinkUp, port.up() ? 1u : 0u},
                        {Metric::kLinkFlaps, counters.went_down},
                        {Metric::kLinkSpeed, clock.Speed(port.bits_per_second())}});
+  if (port.fec() == nullptr) return;
+  const FecCounts codewords = port.fec()->FecAt(now);
+  line.metrics.insert(line.metrics.end(), {{Metric::kFecCorrected, codewords.corrected},
+                                           {Metric::kFecUncorrected, codewords.uncorrected}});
 }
 
 bool IsUntouched(const PortCounters& counters, uint32_t priority) {
@@ -68,9 +72,10 @@ void CounterLog::ReadPort(std::string_view node, topology::PortIndex index) {
   CounterLine line{.entity = {.kind = EntityKind::kPort,
                               .node = std::string(node),
                               .port = network_.fabric().port(index).name}};
-  AppendLink(port, options_.clock, line);
+  AppendLink(port, network_.engine().Now(), options_.clock, line);
   const PortCounters& counters = port.counters();
-  line.metrics.insert(line.metrics.end(), {{Metric::kRxDiscards, SumOf(counters.dropped)},
+  line.metrics.insert(line.metrics.end(), {{Metric::kRxDiscards,
+                                            SumOf(counters.dropped) + counters.harmless_discards},
                                            {Metric::kTxDiscards, counters.discarded},
                                            {Metric::kTtlDrops, counters.ttl_expired},
                                            {Metric::kNoRouteDrops, counters.no_route},
@@ -86,7 +91,7 @@ void CounterLog::ReadNic(topology::NicIndex index) {
   CounterLine line{.entity = {.kind = EntityKind::kNic,
                               .node = network_.fabric().node(of.host).name,
                               .port = of.device}};
-  AppendLink(nic.port(), options_.clock, line);
+  AppendLink(nic.port(), network_.engine().Now(), options_.clock, line);
   line.metrics.insert(line.metrics.end(),
                       {{Metric::kRxDiscards, counters.rx_discards},
                        {Metric::kCnpSent, counters.np_cnp_sent},

@@ -32,7 +32,8 @@ class IntPostcards final : public SwitchObserver {
                const IntOptions& options);
 
   bool Chooses(const Frame& frame) const {
-    return (HashCombine(frame.digest, frame.sequence) & mask_) == 0;
+    return frame.kind != FrameKind::kForeign &&  // the watchlist contains RoCE only
+           (HashCombine(frame.digest, frame.sequence) & mask_) == 0;
   }
 
   void Arrives(const Switch&, const Port&, const Frame&) override {}

@@ -9,6 +9,7 @@
 #include "dataplane/wire/ip.h"
 #include "dataplane/wire/opcode.h"
 #include "dataplane/wire/roce.h"
+#include "dataplane/wire/tcp.h"
 
 namespace rocescope::sim {
 namespace {
@@ -104,6 +105,8 @@ const PacketWriter::Flow& PacketWriter::Learn(uint32_t queue_pair) {
   flow.from = sender.nic().number();
   flow.udp_source_port = sender.identity().udp_source_port;
   flow.destination_qpn = receiver.identity().qpn;
+  flow.foreign = sender.identity().foreign;
+  flow.destination_port = receiver.identity().udp_source_port;
   flow.source = AddressOf(network_.fabric(), flow.from);
   flow.destination = AddressOf(network_.fabric(), receiver.nic().number());
   flow.ipv4 = flow.source.IsV4() && flow.destination.IsV4();
@@ -111,30 +114,27 @@ const PacketWriter::Flow& PacketWriter::Learn(uint32_t queue_pair) {
 }
 
 uint32_t PacketWriter::LengthOf(const Frame& frame) {
+  if (frame.kind == FrameKind::kForeign) return frame.length;
   const size_t network =
       FlowOf(frame.queue_pair).ipv4 ? wire::Ipv4Header::kSize : wire::Ipv6Header::kSize;
   return static_cast<uint32_t>(wire::EthernetHeader::kSize + network + wire::UdpHeader::kSize +
                                TransportBytes(frame));
 }
 
-// Writes the headers up to the payload.
-size_t PacketWriter::WriteHeaders(const Frame& frame, const Flow& flow,
-                                  std::span<uint8_t> room) const {
-  wire::ByteWriter out(room);
+void PacketWriter::WriteNetwork(wire::ByteWriter& out, const Frame& frame, const Flow& flow,
+                                uint8_t protocol, uint16_t datagram, uint16_t identification) {
   Write(out, wire::EthernetHeader{
                  .destination = MacOfNic(frame.destination),
                  .source = MacOfNic(flow.from),
                  .ether_type = flow.ipv4 ? wire::kEtherTypeIpv4 : wire::kEtherTypeIpv6});
-  const auto datagram = static_cast<uint16_t>(wire::UdpHeader::kSize + TransportBytes(frame));
-  const auto psn = static_cast<uint32_t>(frame.sequence) & k24BitMask;
   if (flow.ipv4) {
     wire::Ipv4Header header{
         .traffic_class = TrafficClassOf(frame),
         .total_length = static_cast<uint16_t>(wire::Ipv4Header::kSize + datagram),
-        .identification = static_cast<uint16_t>(psn),
+        .identification = identification,
         .fragment = kDontFragment,
         .ttl = frame.ttl,
-        .protocol = wire::kIpProtocolUdp,
+        .protocol = protocol,
         .source = flow.source.V4(),
         .destination = flow.destination.V4()};
     header.checksum = wire::Ipv4Checksum(header);
@@ -142,11 +142,20 @@ size_t PacketWriter::WriteHeaders(const Frame& frame, const Flow& flow,
   } else {
     Write(out, wire::Ipv6Header{.traffic_class = TrafficClassOf(frame),
                                 .payload_length = datagram,
-                                .next_header = wire::kIpProtocolUdp,
+                                .next_header = protocol,
                                 .hop_limit = frame.ttl,
                                 .source = flow.source,
                                 .destination = flow.destination});
   }
+}
+
+// Writes the headers up to the payload.
+size_t PacketWriter::WriteHeaders(const Frame& frame, const Flow& flow,
+                                  std::span<uint8_t> room) const {
+  wire::ByteWriter out(room);
+  const auto datagram = static_cast<uint16_t>(wire::UdpHeader::kSize + TransportBytes(frame));
+  const auto psn = static_cast<uint32_t>(frame.sequence) & k24BitMask;
+  WriteNetwork(out, frame, flow, wire::kIpProtocolUdp, datagram, static_cast<uint16_t>(psn));
   Write(out, wire::UdpHeader{.source_port = flow.udp_source_port,
                              .destination_port = wire::kUdpPortRoce,
                              .length = datagram});
@@ -162,8 +171,50 @@ size_t PacketWriter::WriteHeaders(const Frame& frame, const Flow& flow,
   return out.offset();
 }
 
+// The frame's length decides: with IPv6, the payload is shorter than Frame::payload.
+size_t PacketWriter::WriteForeign(const Frame& frame, const Flow& flow,
+                                  std::span<uint8_t> room) const {
+  const size_t network = wire::EthernetHeader::kSize +
+                         (flow.ipv4 ? wire::Ipv4Header::kSize : wire::Ipv6Header::kSize);
+  const size_t front = network + wire::TcpHeader::kSize;
+  const size_t data =
+      frame.payload == 0 ? 0 : std::min<size_t>(frame.payload, frame.length - front);
+  const auto segment = static_cast<uint16_t>(wire::TcpHeader::kSize + data);
+  const std::span<const uint8_t> payload = payload_.Bytes(data);
+  std::array<uint8_t, kMaxHeaders> bytes;
+  constexpr uint16_t kWindow = 0xffff;
+  const auto write = [&](uint16_t checksum) {
+    wire::ByteWriter out(bytes);
+    WriteNetwork(out, frame, flow, wire::kIpProtocolTcp, segment,
+                 static_cast<uint16_t>(frame.sequence / std::max(frame.payload, 1u)));
+    Write(out, wire::TcpHeader{.source_port = flow.udp_source_port,
+                               .destination_port = flow.destination_port,
+                               .sequence = static_cast<uint32_t>(frame.sequence),
+                               .acknowledgement = static_cast<uint32_t>(frame.granted_address),
+                               .flags = frame.opcode,
+                               .window = kWindow,
+                               .checksum = checksum});
+  };
+  write(0);
+  // The pseudo-header: the addresses, which end the network header, the protocol and the length.
+  const size_t addresses = flow.ipv4 ? 8 : 32;
+  uint64_t sum = wire::kIpProtocolTcp + segment;
+  sum = wire::AddWords(sum, std::span(bytes).subspan(network - addresses,
+                                                     addresses + wire::TcpHeader::kSize));
+  const uint16_t checksum = wire::FoldedChecksum(wire::AddWords(sum, payload));
+  write(frame.corrupt ? static_cast<uint16_t>(checksum ^ 1) : checksum);
+
+  const size_t captured = std::min<size_t>(room.size(), frame.length);
+  wire::ByteWriter out(room.first(captured));
+  out.Bytes(std::span(bytes).first(std::min(front, captured)));
+  out.Bytes(payload.first(std::min(data, captured - out.offset())));
+  out.Zeros(captured - out.offset());  // padding of a short frame
+  return captured;
+}
+
 size_t PacketWriter::WriteFrame(const Frame& frame, std::span<uint8_t> room) {
   const Flow& flow = FlowOf(frame.queue_pair);
+  if (frame.kind == FrameKind::kForeign) return WriteForeign(frame, flow, room);
   std::array<uint8_t, kMaxHeaders + kLongestGrant + 4> front_bytes;
   size_t front_size = WriteHeaders(frame, flow, front_bytes);
   const size_t padded = frame.payload + PadBytes(frame);

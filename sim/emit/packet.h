@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Converts a simulated frame to the bytes of a real packet: Ethernet, IPv4 or IPv6, UDP, BTH with
-// extended headers, payload and iCRC. Fields that are not in Frame come from the queue pair.
+// extended headers, payload and iCRC; or TCP. Fields that are not in Frame come from the queue pair.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "base/address.h"
 #include "base/qpn.h"
+#include "dataplane/wire/writer.h"
 #include "sim/emit/payload.h"
 #include "sim/host/network.h"
 
@@ -54,6 +55,8 @@ class PacketWriter {
     topology::NicIndex from = 0;
     uint16_t udp_source_port = 0;
     Qpn destination_qpn;
+    bool foreign = false;               // TCP; the port above is its TCP port
+    uint16_t destination_port = 0;      // TCP
     IpAddress source;
     IpAddress destination;
   };
@@ -66,6 +69,10 @@ class PacketWriter {
   }
   const Flow& Learn(uint32_t queue_pair);
   size_t WriteHeaders(const Frame& frame, const Flow& flow, std::span<uint8_t> room) const;
+  // Ethernet and IP.
+  static void WriteNetwork(wire::ByteWriter& out, const Frame& frame, const Flow& flow,
+                           uint8_t protocol, uint16_t datagram, uint16_t identification);
+  size_t WriteForeign(const Frame& frame, const Flow& flow, std::span<uint8_t> room) const;
 
   Network& network_;
   const Payload payload_;

@@ -84,36 +84,28 @@ std::function<uint64_t()> Injector::FramesSentBy(std::vector<topology::PortIndex
   };
 }
 
-// Both ends notice at once that the link goes down; routes change after the reroute delay.
-void Injector::SetLink(topology::LinkIndex link, bool up) {
-  for (const topology::PortIndex port : network_.fabric().link(link).ends) {
-    network_.port(port).SetUp(up);
-  }
-  failed_links_[link] = !up;
-  ChangeRoutes();
-}
-
-// Alternates every half period until the fault ends.
-void Injector::SetFlap(const FaultOptions& options, bool up) {
+// Changes the state of the link every half period until the fault ends.
+void Injector::SetFlap(const FaultOptions& options, const std::shared_ptr<bool>& down) {
   const SimTime now = network_.engine().Now();
   if (now >= EndOf(options)) return;
-  SetLink(options.link, up);
-  network_.engine().At(now + options.period / 2, [this, options, up] { SetFlap(options, !up); });
-}
-
-void Injector::ChangeRoutes() {
-  network_.engine().At(network_.engine().Now() + options_.reroute_delay,
-                       [this] { network_.Reroute(failed_links_); });
+  *down = !*down;
+  outages_.LinkDown(options.link, *down);
+  network_.engine().At(now + options.period / 2,
+                       [this, options, down] { SetFlap(options, down); });
 }
 
 Injector::Effect Injector::LinkDown(const FaultOptions& options) {
-  return {.begin = [this, link = options.link] { SetLink(link, false); },
-          .end = [this, link = options.link] { SetLink(link, true); }};
+  return {.begin = [this, link = options.link] { outages_.LinkDown(link, true); },
+          .end = [this, link = options.link] { outages_.LinkDown(link, false); }};
 }
 
 Injector::Effect Injector::Flap(const FaultOptions& options) {
-  return {.begin = [this, options] { SetFlap(options, false); },
-          .end = [this, link = options.link] { SetLink(link, true); }};
+  const auto down = std::make_shared<bool>(false);
+  return {.begin = [this, options, down] { SetFlap(options, down); },
+          .end =
+              [this, options, down] {
+                if (std::exchange(*down, false)) outages_.LinkDown(options.link, false);
+              }};
 }
 
 Injector::Effect Injector::DegradedRate(const FaultOptions& options) {
@@ -122,12 +114,16 @@ Injector::Effect Injector::DegradedRate(const FaultOptions& options) {
   const auto set = [this, senders](uint64_t bits_per_second) {
     for (const topology::PortIndex port : senders) network_.port(port).SetRate(bits_per_second);
   };
+  const auto degrade = [set, rate, factor = options.factor](double severity) {
+    set(static_cast<uint64_t>(static_cast<double>(rate) * (1 - (1 - factor) * severity)));
+  };
   return {.begin =
               [set, rate, factor = options.factor] {
                 set(static_cast<uint64_t>(static_cast<double>(rate) * factor));
               },
           .end = [set, rate] { set(rate); },
-          .affected = FramesSentBy(senders)};
+          .affected = FramesSentBy(senders),
+          .grow = degrade};
 }
 
 Injector::Effect Injector::AddedLatency(const FaultOptions& options) {
@@ -138,7 +134,11 @@ Injector::Effect Injector::AddedLatency(const FaultOptions& options) {
   };
   return {.begin = [set, delay, added = options.delay] { set(delay + added); },
           .end = [set, delay] { set(delay); },
-          .affected = FramesSentBy(senders)};
+          .affected = FramesSentBy(senders),
+          .grow =
+              [set, delay, added = options.delay](double severity) {
+                set(delay + static_cast<SimTime>(static_cast<double>(added) * severity));
+              }};
 }
 
 Injector::Effect Injector::LossyLink(const FaultOptions& options, bool bit_errors) {
@@ -156,13 +156,13 @@ Injector::Effect Injector::LossyLink(const FaultOptions& options, bool bit_error
   return {.begin =
               [this, senders, wires] {
                 for (size_t i = 0; i < senders.size(); ++i) {
-                  network_.port(senders[i]).SetFault(wires[i]);
+                  wire_faults_.Add(senders[i], *wires[i]);
                 }
               },
           .end =
-              [this, senders] {
-                for (const topology::PortIndex port : senders) {
-                  network_.port(port).SetFault(nullptr);
+              [this, senders, wires] {
+                for (size_t i = 0; i < senders.size(); ++i) {
+                  wire_faults_.Remove(senders[i], *wires[i]);
                 }
               },
           .affected =
@@ -171,8 +171,10 @@ Injector::Effect Injector::LossyLink(const FaultOptions& options, bool bit_error
                 for (const LossyWire* wire : wires) lost += wire->lost();
                 return lost;
               },
-          // The receiving port counts bit errors. Nothing counts frames that are lost silently.
-          .visible_from = bit_errors ? uint64_t{1} : uint64_t{5}};
+          .grow =
+              [wires, p = options.probability](double severity) {
+                for (LossyWire* wire : wires) wire->SetProbability(p * severity);
+              }};
 }
 
 // Visible once the cycle has closed. The deadlock remains when the routes are correct again.
@@ -222,14 +224,18 @@ Injector::Effect Injector::Corruption(const FaultOptions& options) {
   Switch& at = network_.switch_at(options.node);
   return {.begin = [&at, p = options.probability] { at.faults().corrupts = p; },
           .end = [&at] { at.faults().corrupts = 0; },
-          .affected = [&at] { return at.corrupted(); }};
+          .affected = [&at] { return at.corrupted(); },
+          .grow = [&at, p = options.probability](
+                      double severity) { at.faults().corrupts = p * severity; }};
 }
 
 Injector::Effect Injector::LostCnps(const FaultOptions& options) {
   Switch& at = network_.switch_at(options.node);
   return {.begin = [&at, p = options.probability] { at.faults().loses_cnps = p; },
           .end = [&at] { at.faults().loses_cnps = 0; },
-          .affected = [&at] { return at.lost(LossCause::kSelective); }};
+          .affected = [&at] { return at.lost(LossCause::kSelective); },
+          .grow = [&at, p = options.probability](
+                      double severity) { at.faults().loses_cnps = p * severity; }};
 }
 
 Injector::Effect Injector::DeprioritisedCnps(const FaultOptions& options) {
@@ -279,29 +285,14 @@ Injector::Effect Injector::MisconfiguredAlpha(const FaultOptions& options) {
   Switch& at = network_.switch_at(options.node);
   return {.begin = [&at, alpha = options.alpha] { at.SetAlpha(alpha); },
           .end = [&at, alpha = at.options().buffer.alpha] { at.SetAlpha(alpha); },
-          .affected =
-              [&at] {
-                uint64_t pauses = 0;
-                for (size_t i = 0; i < at.port_count(); ++i) {
-                  for (const uint64_t sent : at.port(i).counters().pause_tx) pauses += sent;
-                }
-                return pauses;
-              },
+          .affected = [&at] { return at.early_pauses(); },
           .visible_from = 1};
 }
 
 // All links of the switch go down with it.
 Injector::Effect Injector::SwitchCrash(const FaultOptions& options) {
-  Switch& at = network_.switch_at(options.node);
-  std::vector<topology::LinkIndex> links;
-  for (const topology::Port& port : network_.fabric().PortsOf(options.node)) {
-    if (port.link != topology::kNone) links.push_back(port.link);
-  }
-  const auto set = [this, &at, links](bool up) {
-    at.SetUp(up);
-    for (const topology::LinkIndex link : links) SetLink(link, up);
-  };
-  return {.begin = [set] { set(false); }, .end = [set] { set(true); }};
+  return {.begin = [this, node = options.node] { outages_.SwitchDown(node, true); },
+          .end = [this, node = options.node] { outages_.SwitchDown(node, false); }};
 }
 
 Injector::Effect Injector::SlowReceiver(const FaultOptions& options) {
@@ -317,14 +308,8 @@ Injector::Effect Injector::PfcStorm(const FaultOptions& options) {
 }
 
 Injector::Effect Injector::NicCrash(const FaultOptions& options) {
-  Nic& nic = network_.nic(options.nic);
-  const topology::LinkIndex link =
-      network_.fabric().port(network_.fabric().nic(options.nic).port).link;
-  const auto set = [this, &nic, link](bool up) {
-    nic.SetUp(up);
-    SetLink(link, up);
-  };
-  return {.begin = [set] { set(false); }, .end = [set] { set(true); }};
+  return {.begin = [this, nic = options.nic] { outages_.NicDown(nic, true); },
+          .end = [this, nic = options.nic] { outages_.NicDown(nic, false); }};
 }
 
 // Streams from all senders to the NIC while the fault lasts.
@@ -359,16 +344,28 @@ Injector::Effect Injector::AddedTraffic(const FaultOptions& options, Happened& h
 // Visible in the first computation that it prolongs.
 Result<Injector::Effect> Injector::Straggler(const FaultOptions& options) {
   const double factor = options.factor > 1 ? options.factor : kStragglerFactor;
+  // Several, if the job restarts or if jobs use the GPU in turn.
+  std::vector<std::pair<Job*, uint32_t>> ranks;
   for (Job* job : jobs_) {
     const auto& gpus = job->options().gpus;
     const auto found = std::find(gpus.begin(), gpus.end(), options.gpu);
-    if (found == gpus.end()) continue;
-    const auto rank = static_cast<uint32_t>(found - gpus.begin());
-    return Effect{.begin = [job, rank, factor] { job->SetSlowdown(rank, factor); },
-                  .end = [job, rank] { job->SetSlowdown(rank, 1); },
-                  .affected = [job, rank] { return job->SlowComputations(rank); },
+    if (found != gpus.end()) ranks.emplace_back(job, static_cast<uint32_t>(found - gpus.begin()));
+  }
+  const auto set = [ranks](double slowdown) {
+    for (const auto& [job, rank] : ranks) job->SetSlowdown(rank, slowdown);
+  };
+  if (!ranks.empty()) {
+    return Effect{.begin = [set, factor] { set(factor); },
+                  .end = [set] { set(1); },
+                  .affected =
+                      [ranks] {
+                        uint64_t slow = 0;
+                        for (const auto& [job, rank] : ranks) slow += job->SlowComputations(rank);
+                        return slow;
+                      },
                   .visible_from = 1,
-                  .trails = true};
+                  .trails = true,
+                  .grow = [set, factor](double severity) { set(1 + (factor - 1) * severity); }};
   }
   const topology::Fabric& fabric = network_.fabric();
   const topology::Gpu& gpu = fabric.gpu(options.gpu);

@@ -44,6 +44,16 @@ struct FaultOptions {
   uint64_t ecn_maximum = 9u << 20;
   std::vector<topology::NicIndex> senders;  // senders of the traffic that the fault adds
   uint64_t message = 1u << 20;              // bytes; size of their messages
+  // A fault that grows: its severity at the onset as a fraction of the final severity. The severity
+  // rises exponentially and is final when the fault or the run ends. 1: constant.
+  double growth = 1;
 };
+
+// Kinds that can grow: those with a probability, a lower rate, a delay or a slowdown.
+bool CanGrow(FaultKind kind);
+// The fraction of the final severity at a time during the fault: from growth to 1.
+double SeverityAt(const FaultOptions& options, SimTime time, SimTime run_end);
+// The time at which the fault ends; kNever if it lasts until the run ends.
+SimTime EndOf(const FaultOptions& options);
 
 }  // namespace rocescope::sim

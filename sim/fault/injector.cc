@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace rocescope::sim {
@@ -31,6 +32,30 @@ std::string_view MissingPlace(const FaultOptions& options) {
 
 }  // namespace
 
+bool CanGrow(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::kGrayLoss:
+    case FaultKind::kBitErrors:
+    case FaultKind::kCorruption:
+    case FaultKind::kLostCnps:
+    case FaultKind::kDegradedRate:
+    case FaultKind::kAddedLatency:
+    case FaultKind::kStraggler:
+      return true;
+    default:
+      return false;
+  }
+}
+
+double SeverityAt(const FaultOptions& options, SimTime time, SimTime run_end) {
+  if (options.growth >= 1) return 1;
+  const SimTime end = std::min(EndOf(options), run_end);
+  if (time >= end) return 1;
+  const double rest = static_cast<double>(end - std::max(time, options.onset)) /
+                      static_cast<double>(end - options.onset);
+  return std::pow(options.growth, rest);
+}
+
 SimTime EndOf(const FaultOptions& options) {
   return options.duration == kNever || options.onset > kNever - options.duration
              ? kNever
@@ -41,11 +66,12 @@ Injector::Injector(Network& network, std::vector<Job*> jobs, const Options& opti
     : network_(network),
       jobs_(std::move(jobs)),
       options_(options),
-      failed_links_(network.fabric().links().size()) {}
+      outages_(network, options.reroute_delay),
+      wire_faults_(network) {}
 
 Injector::~Injector() = default;
 
-Status Injector::Add(const FaultOptions& options) {
+Status Injector::Add(const FaultOptions& options, bool active) {
   if (const std::string_view missing = MissingPlace(options); !missing.empty()) {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("{} needs {} as its place", InfoOf(options.kind).name, missing));
@@ -56,6 +82,7 @@ Status Injector::Add(const FaultOptions& options) {
   if (!effect) return tl::unexpected(effect.error());
   happened_.push_back(std::move(happened));
   effects_.push_back(*std::move(effect));
+  if (!active) return {};
   Engine& engine = network_.engine();
   engine.At(options.onset, [this, number] { Begin(number); });
   if (const SimTime end = EndOf(options); end != kNever) {
@@ -68,6 +95,7 @@ void Injector::Begin(size_t number) {
   Effect& effect = effects_[number];
   if (effect.affected) effect.affected = Since(effect.affected);
   effect.begin();
+  if (effect.grow && happened_[number].options.growth < 1) Grow(number);
   if (effect.affected || effect.shows) {
     watched_.push_back(number);
     Watch(number);
@@ -81,6 +109,19 @@ void Injector::End(size_t number) {
   if (effects_[number].trails) return;
   Look(number);
   std::erase(watched_, number);  // later events are not caused by this fault
+}
+
+// The severity changes in steps until the fault ends.
+void Injector::Grow(size_t number) {
+  const FaultOptions& options = happened_[number].options;
+  const SimTime now = network_.engine().Now();
+  const SimTime end = std::min(EndOf(options), options_.end);
+  if (now >= end) return;
+  // The middle of the step, so that the mean over the step is right.
+  constexpr SimTime kSteps = 64;
+  const SimTime step = std::max<SimTime>(kMicrosecond, (end - options.onset) / kSteps);
+  effects_[number].grow(SeverityAt(options, now + step / 2, options_.end));
+  if (end - now > step) network_.engine().At(now + step, [this, number] { Grow(number); });
 }
 
 void Injector::Finish() {

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "sim/fault/fault.h"
+#include "sim/fault/outages.h"
 #include "sim/fault/wire_fault.h"
+#include "sim/fault/wire_faults.h"
 #include "sim/host/network.h"
 #include "sim/workload/job.h"
 #include "sim/workload/stream.h"
@@ -19,19 +21,22 @@ class Injector {
  public:
   struct Options {
     SimTime reroute_delay = 200 * kMicrosecond;  // from a change of a link's state to new routes
+    SimTime end = kNever;                        // of the run: a growing fault is complete then
     uint64_t seed = 1;
   };
   // `network` and the jobs must outlive the injector.
   Injector(Network& network, std::vector<Job*> jobs, const Options& options);
   ~Injector();
 
-  // kInvalidArgument: the place does not suit the kind.
-  Status Add(const FaultOptions& options);
+  // kInvalidArgument: the place does not suit the kind. A fault that is not `active` only creates
+  // what the fault needs, so that a run with it and a run without it are the same until its onset.
+  Status Add(const FaultOptions& options, bool active = true);
 
   struct Happened {
     FaultOptions options;
-    // Time of the fifth affected frame or of the first increment of a counter, to within kLook.
-    // kNever: the fault never became visible.
+    // Time at which the kind's measure reached its threshold, to within kLook: kVisibleFrames
+    // affected frames unless README.md lists another measure. kNever: the fault never became
+    // visible.
     SimTime visible = kNever;
     // Affected frames, for kinds that count them. Exact after the fault's end or after Finish().
     uint64_t affected = 0;
@@ -43,7 +48,12 @@ class Injector {
   // Call once at the end of the run.
   void Finish();
 
+  // Other causes of outages and frame errors, which may coincide with faults.
+  Outages& outages() { return outages_; }
+  WireFaults& wire_faults() { return wire_faults_; }
+
   static constexpr SimTime kLook = 10 * kMicrosecond;
+  static constexpr uint64_t kVisibleFrames = 10;
 
  private:
   // What a fault does to the network, and how the injector notices that it is visible.
@@ -52,9 +62,12 @@ class Injector {
     std::function<void()> end;
     // Number of frames affected so far. Empty: the fault is visible as soon as it begins.
     std::function<uint64_t()> affected;
-    uint64_t visible_from = 5;    // affected frames; 1 if a counter shows the first one
+    uint64_t visible_from = kVisibleFrames;
     std::function<bool()> shows;  // replaces the comparison with visible_from
     bool trails = false;          // effects that appear after its end also belong to the fault
+    // Sets the severity of an active fault, as a fraction of the final one. Only kinds that can grow
+    // have it.
+    std::function<void(double)> grow;
   };
 
   // effects.cc: one function for each kind, or for kinds that have nearly everything in common.
@@ -82,9 +95,7 @@ class Injector {
   Result<Effect> Straggler(const FaultOptions& options);
 
   // Helpers of these functions.
-  void SetLink(topology::LinkIndex link, bool up);
-  void SetFlap(const FaultOptions& options, bool up);
-  void ChangeRoutes();
+  void SetFlap(const FaultOptions& options, const std::shared_ptr<bool>& down);
   std::vector<topology::PortIndex> Senders(const FaultOptions& options) const;
   std::function<uint64_t()> FramesSentBy(std::vector<topology::PortIndex> ports);
 
@@ -92,19 +103,18 @@ class Injector {
   void End(size_t number);
   void Look(size_t number);
   void Watch(size_t number);
+  void Grow(size_t number);
 
   Network& network_;
   const std::vector<Job*> jobs_;
   const Options options_;
-  std::vector<bool> failed_links_;
+  Outages outages_;
+  WireFaults wire_faults_;
   std::vector<Happened> happened_;
   std::vector<Effect> effects_;  // by index in happened_
   std::vector<size_t> watched_;  // indices of active faults whose affected frames are counted
   std::vector<std::unique_ptr<LossyWire>> wires_;
   std::vector<std::unique_ptr<Stream>> streams_;
 };
-
-// The time at which the fault ends; kNever if it lasts until the run ends.
-SimTime EndOf(const FaultOptions& options);
 
 }  // namespace rocescope::sim

@@ -31,6 +31,7 @@ class LossyWire final : public WireFault {
   }
 
   uint64_t lost() const { return lost_; }
+  void SetProbability(double probability) { options_.probability = probability; }
 
  private:
   // Gilbert's model. All frames are lost in the bad state, which ends with probability 1/burst and
@@ -46,7 +47,7 @@ class LossyWire final : public WireFault {
     return bad_;
   }
 
-  const Options options_;
+  Options options_;
   Random random_;
   bool bad_ = false;
   uint64_t lost_ = 0;

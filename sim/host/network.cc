@@ -10,6 +10,7 @@ namespace {
 
 constexpr uint32_t kFirstQpn = 0x48;  // QPNs below are reserved for the NIC and the kernel
 constexpr uint16_t kFirstSourcePort = 0xc000;
+constexpr uint16_t kForeignService = 5201;  // TCP port of the listening end
 
 SimTime ToSimTime(Duration duration) { return duration.count() * kNanosecond; }
 
@@ -99,12 +100,34 @@ Network::Connection Network::Connect(topology::NicIndex first, topology::NicInde
     queue_pairs_.push_back(std::make_unique<QueuePair>(*nics_[index], identity, observer));
     return queue_pairs_.back().get();
   };
-  const Connection connection = {make(first), make(second)};
-  QueuePair::Connect(*connection.first, *connection.second);
-  for (QueuePair* end : {connection.first, connection.second}) {
+  QueuePair* const at_first = make(first);
+  return Paired(*at_first, *make(second));
+}
+
+Network::Connection Network::ConnectForeign(topology::NicIndex first, topology::NicIndex second,
+                                            ForeignReceiver* receiver) {
+  const auto make = [&](topology::NicIndex index, uint32_t port) -> QueuePair& {
+    const QueuePair::Identity identity = {.number = static_cast<uint32_t>(queue_pairs_.size()),
+                                          .udp_source_port = static_cast<uint16_t>(port),
+                                          .foreign = true};
+    queue_pairs_.push_back(std::make_unique<QueuePair>(*nics_[index], identity, nullptr));
+    queue_pairs_.back()->SetForeign(receiver);
+    return *queue_pairs_.back();
+  };
+  // Linux's range of ephemeral ports.
+  constexpr uint32_t kFirstEphemeral = 32'768;
+  constexpr uint32_t kEphemerals = 28'232;
+  const auto ephemeral = static_cast<uint32_t>(kFirstEphemeral + random_.Below(kEphemerals));
+  QueuePair& at_first = make(first, ephemeral);
+  return Paired(at_first, make(second, kForeignService));
+}
+
+Network::Connection Network::Paired(QueuePair& first, QueuePair& second) {
+  QueuePair::Connect(first, second);
+  for (QueuePair* end : {&first, &second}) {
     end->SetDigest(DigestOf(*end, HashFields::kFiveTuple));
   }
-  return connection;
+  return {&first, &second};
 }
 
 uint64_t Network::Digest(const Frame& frame, HashFields fields) const {

@@ -46,6 +46,11 @@ class Network final : public Forwarding {
   Connection Connect(topology::NicIndex first, topology::NicIndex second,
                      QueuePairObserver* observer);
 
+  // The ends of a connection that is not RoCE. `receiver` receives the frames of both ends; nullptr:
+  // nobody does.
+  Connection ConnectForeign(topology::NicIndex first, topology::NicIndex second,
+                            ForeignReceiver* receiver);
+
   Nic& nic(topology::NicIndex index) { return *nics_[index]; }
   Switch& switch_at(topology::NodeIndex node) { return *switches_[switch_of_node_[node]]; }
   topology::NodeIndex NodeOf(const Switch& which) const { return nodes_[which.number()]; }
@@ -79,6 +84,7 @@ class Network final : public Forwarding {
     bool detour = false;
   };
 
+  Connection Paired(QueuePair& first, QueuePair& second);
   void NoteBounce(uint32_t switch_number, const Frame& frame, uint16_t out);
   void ForgetRoutes();
   void Look(Cached& cached, uint32_t switch_number, uint32_t edge, topology::NicIndex destination);

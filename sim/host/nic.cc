@@ -68,6 +68,12 @@ void Nic::Answer(Frame& frame) {
   port_.Enqueue(frame);
 }
 
+void Nic::SendForeign(Frame& frame) {
+  frame.sent = shared_.engine.Now();
+  ++counters_.tx_frames;
+  port_.Enqueue(frame);
+}
+
 void Nic::Departs(Frame&, Port&) {}
 
 void Nic::Loses(Frame& frame, Port&, LossCause cause) { shared_.Lose(frame, cause); }
@@ -169,7 +175,7 @@ void Nic::Storm() {
 
 void Nic::Deliver(Frame& frame) {
   if (frame.corrupt) {
-    ++counters_.rx_icrc_encapsulated;
+    counters_.rx_icrc_encapsulated += frame.kind != FrameKind::kForeign;  // a checksum fails
     shared_.Lose(frame, LossCause::kBadIcrc);
     return;
   }
@@ -180,8 +186,7 @@ void Nic::Deliver(Frame& frame) {
 
 void Nic::SetUp(bool up) {
   up_ = up;
-  port_.SetUp(up);
-  if (up) port_.Wake();
+  if (!up) port_.SetUp(false);
 }
 
 }  // namespace rocescope::sim

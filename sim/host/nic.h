@@ -73,6 +73,8 @@ class Nic final : public Device {
   void Schedule(QueuePair& queue_pair, uint8_t priority, SimTime ready);
   // Sends a response, before any data.
   void Answer(Frame& frame);
+  // Sends a frame whose lengths are set.
+  void SendForeign(Frame& frame);
 
   void Receive(Frame& frame, Port& port) override;
   void Departs(Frame& frame, Port& port) override;
@@ -84,6 +86,7 @@ class Nic final : public Device {
   using Find = std::function<QueuePair*(uint32_t)>;
   void SetFind(Find find) { find_ = std::move(find); }
   void SetReceiveRate(double bits_per_second) { options_.receive_rate = bits_per_second; }
+  // After a restart, the caller brings the port up again.
   void SetUp(bool up);
   bool is_up() const { return up_; }
   // Starts or stops a PFC storm: the NIC continuously sends pause frames.

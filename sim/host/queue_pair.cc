@@ -56,7 +56,27 @@ void QueuePair::Connect(QueuePair& a, QueuePair& b) {
   b.peer_ = &a;
 }
 
+void QueuePair::Close() {
+  closed_ = failed_ = true;
+  messages_.clear();
+  responses_.clear();
+  cursor_ = 0;
+  next_ = end_;
+  timeout_.Disarm();
+}
+
+Frame& QueuePair::NewForeignFrame(uint32_t payload, uint32_t header_bytes, uint8_t priority) {
+  constexpr uint32_t kShortest = 60;  // without FCS
+  Frame& frame = NewFrame(FrameKind::kForeign);
+  frame.payload = payload;
+  frame.length = std::max(kShortest, header_bytes + payload);
+  frame.wire_bytes = frame.length + nic_.options().sizes.wire_overhead;
+  frame.priority = priority;
+  return frame;
+}
+
 void QueuePair::Post(Message message) {
+  if (closed_) return;
   const uint32_t mtu = nic_.options().mtu;
   message.first = end_;
   message.packets = static_cast<uint32_t>(std::max<uint64_t>(1, (message.length + mtu - 1) / mtu));
@@ -167,6 +187,8 @@ const Message* QueuePair::Find(uint64_t sequence) const {
 }
 
 void QueuePair::Receive(const Frame& frame) {
+  if (closed_) [[unlikely]]
+    return;
   switch (frame.kind) {
     case FrameKind::kRequest:
       ReceiveRequest(frame);
@@ -182,6 +204,9 @@ void QueuePair::Receive(const Frame& frame) {
       dcqcn_.ReceiveCnp();
       return;
     case FrameKind::kPause:
+      return;
+    case FrameKind::kForeign:
+      if (foreign_ != nullptr) foreign_->ReceiveForeign(*this, frame);
       return;
   }
 }

@@ -43,6 +43,13 @@ class QueuePairObserver {
   virtual void Failed(QueuePair& requester) = 0;
 };
 
+// Receives the frames of a connection that is not RoCE.
+class ForeignReceiver {
+ public:
+  virtual ~ForeignReceiver() = default;
+  virtual void ReceiveForeign(QueuePair& receiver, const Frame& frame) = 0;
+};
+
 class QueuePair {
  public:
   struct Identity {
@@ -50,12 +57,22 @@ class QueuePair {
     Qpn qpn;
     uint16_t udp_source_port = 0;
     uint8_t ttl = 64;
+    bool foreign = false;  // one end of a TCP connection; udp_source_port is its TCP port
   };
 
   QueuePair(Nic& nic, const Identity& identity, QueuePairObserver* observer);
   static void Connect(QueuePair& a, QueuePair& b);
   // Hash input of the five-tuple towards the peer.
   void SetDigest(uint64_t digest) { digest_ = digest; }
+
+  // Destroys the queue pair, as its process does when it ends: it sends and answers nothing more.
+  void Close();
+  bool closed() const { return closed_; }
+
+  // A frame of a connection that is not RoCE, for Nic::SendForeign. `receiver` of the peer receives
+  // it; nullptr: nobody does.
+  void SetForeign(ForeignReceiver* receiver) { foreign_ = receiver; }
+  Frame& NewForeignFrame(uint32_t payload, uint32_t header_bytes, uint8_t priority);
 
   // Queues a message behind the previous ones.
   void Post(Message message);
@@ -140,6 +157,9 @@ class QueuePair {
   bool nak_sent_ = false;
   std::deque<Response> responses_;
   SimTime next_cnp_ = 0;
+
+  bool closed_ = false;
+  ForeignReceiver* foreign_ = nullptr;
 };
 
 }  // namespace rocescope::sim

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -27,7 +28,10 @@ struct BufferOptions {
 class SharedBuffer {
  public:
   SharedBuffer(const BufferOptions& options, size_t ports)
-      : options_(options), headroom_limit_(ports, options.headroom), places_(ports * kPriorities) {}
+      : options_(options),
+        configured_alpha_(options.alpha),
+        headroom_limit_(ports, options.headroom),
+        places_(ports * kPriorities) {}
 
   // Call it before the first frame. Reserves and headroom are subtracted from the shared buffer.
   void SetHeadroom(size_t port, uint64_t bytes) { headroom_limit_[port] = bytes; }
@@ -81,6 +85,12 @@ class SharedBuffer {
     const Place& place = At(port, priority);
     return IsLossless(priority) && (place.headroom > 0 || SharedBy(place) >= Threshold());
   }
+  // The decision with the configured alpha, whatever SetAlpha changed.
+  bool ShouldPauseAsConfigured(size_t port, uint32_t priority) const {
+    return IsLossless(priority) &&
+           static_cast<double>(SharedBy(At(port, priority)) + At(port, priority).headroom) >=
+               std::floor(configured_alpha_ * static_cast<double>(Free()));
+  }
   bool ShouldResume(size_t port, uint32_t priority) const {
     const Place& place = At(port, priority);
     const uint64_t shared = SharedBy(place);
@@ -119,6 +129,7 @@ class SharedBuffer {
   }
 
   BufferOptions options_;
+  double configured_alpha_;
   std::vector<uint64_t> headroom_limit_;
   std::vector<Place> places_;
   uint64_t shared_ = 0;

@@ -18,7 +18,8 @@ enum class FrameKind : uint8_t {
   kReadResponse,
   kAcknowledge,  // ACK or NAK
   kCnp,
-  kPause,  // PFC pause frame; never leaves its link
+  kPause,    // PFC pause frame; never leaves its link
+  kForeign,  // not RoCE: a TCP segment
 };
 
 inline constexpr uint32_t kPriorities = 8;
@@ -26,7 +27,7 @@ inline constexpr uint32_t kPriorities = 8;
 struct alignas(64) Frame {
   Frame* next = nullptr;     // next in the queue or on the wire
   uint64_t digest = 0;       // hash of the five-tuple, for ECMP
-  uint64_t sequence = 0;     // PSN before truncation to 24 bits
+  uint64_t sequence = 0;     // PSN before truncation to 24 bits; of kForeign: bytes sent before it
   uint32_t queue_pair = 0;   // sender's queue pair: index in Network
   uint32_t destination = 0;  // NicIndex
   uint32_t length = 0;       // bytes without FCS
@@ -34,7 +35,7 @@ struct alignas(64) Frame {
   uint32_t payload = 0;
   uint16_t ingress = 0;  // ingress port number in the current switch, from 0
   FrameKind kind = FrameKind::kRequest;
-  uint8_t opcode = 0;  // wire/opcode.h
+  uint8_t opcode = 0;  // wire/opcode.h; of kForeign: TCP flags
   uint8_t priority = 0;
   uint8_t ttl = 64;
   bool ecn_capable = false;
@@ -43,7 +44,7 @@ struct alignas(64) Frame {
 
   // Second cache line: used by endpoints and taps only.
   uint64_t address = 0;          // RETH
-  uint64_t granted_address = 0;  // payload of a clear-to-send
+  uint64_t granted_address = 0;  // payload of a clear-to-send; of kForeign: acknowledged bytes
   uint32_t rkey = 0;
   uint32_t dma_length = 0;
   uint32_t granted_rkey = 0;

@@ -59,6 +59,17 @@ class WireFault {
   virtual Fate FateOf(const Frame& frame) = 0;
 };
 
+// Codewords with errors since the start of the run, at the receiving end of a link.
+struct FecCounts {
+  uint64_t corrected = 0;
+  uint64_t uncorrected = 0;
+};
+class FecSource {
+ public:
+  virtual ~FecSource() = default;
+  virtual FecCounts FecAt(SimTime now) = 0;  // `now` must not decrease
+};
+
 // State shared by all parts of a network.
 struct Shared {
   Engine& engine;
@@ -92,6 +103,7 @@ struct PortCounters {
   uint64_t too_long = 0;   // dropped before sending, like discarded
   uint64_t discarded = 0;  // dropped because the link was down or a watchdog emptied the queue
   uint64_t went_down = 0;  // number of times that the link went down
+  uint64_t harmless_discards = 0;  // received frames that the switch does not process (LLDP)
   std::array<uint64_t, kPriorities> pause_tx{};
   std::array<uint64_t, kPriorities> pause_rx{};
   std::array<SimTime, kPriorities>
@@ -125,6 +137,9 @@ class Port {
   void SetRate(uint64_t bits_per_second) { bits_per_second_ = bits_per_second; }
   void SetDelay(SimTime delay) { delay_ = delay; }
   void SetFault(WireFault* fault) { fault_ = fault; }  // applies to frames that this port sends
+  // The FEC decoder of this port; nullptr: the link reports no FEC counters.
+  void SetFec(FecSource* fec) { fec_ = fec; }
+  FecSource* fec() const { return fec_; }
   // Drops queued and future frames of this priority: the watchdog action "drop".
   void SetDropping(uint32_t priority, bool on);
 
@@ -194,6 +209,7 @@ class Port {
   std::array<SimTime, kPriorities> paused_until_{};
   std::array<SimTime, kPriorities> pausing_since_{};
   PortCounters counters_;
+  FecSource* fec_ = nullptr;
 
   MemberEvent<Port, &Port::Arrive> arrival_{*this};
   MemberEvent<Port, &Port::Free> free_{*this};

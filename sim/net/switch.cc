@@ -178,6 +178,7 @@ void Switch::CheckPause(Port& port, uint32_t priority) {
   Upstream& upstream = upstream_[port.number() * kPriorities + priority];
   if (upstream.paused || !buffer_.ShouldPause(port.number(), priority)) return;
   upstream.paused = true;
+  early_pauses_ += !buffer_.ShouldPauseAsConfigured(port.number(), priority);
   port.SendPause(static_cast<uint8_t>(1u << priority), options_.pause_quanta);
   upstream.refresh = shared_.engine.Now() + RefreshAfter(port, options_.pause_quanta);
   if (!refresh_timer_.armed() || upstream.refresh < refresh_timer_.deadline()) {
@@ -210,8 +211,9 @@ void Switch::Refresh() {
 
 void Switch::SetUp(bool up) {
   up_ = up;
-  for (const auto& port : ports_) port->SetUp(up);
-  if (!up) std::fill(upstream_.begin(), upstream_.end(), Upstream{});
+  if (up) return;
+  for (const auto& port : ports_) port->SetUp(false);
+  std::fill(upstream_.begin(), upstream_.end(), Upstream{});
 }
 
 void Switch::SetBlackhole(uint32_t destination, bool on) {

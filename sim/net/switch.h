@@ -109,9 +109,13 @@ class Switch final : public Device {
   uint64_t held_up_cnps() const { return held_up_cnps_; }
   // Frames whose CE marking differs from what the configured thresholds would give.
   uint64_t marked_otherwise() const { return marked_otherwise_; }
+  // Pauses that the configured alpha would not have caused.
+  uint64_t early_pauses() const { return early_pauses_; }
   // Frames whose egress port differs from what a five-tuple hash would select.
   uint64_t misdirected() const { return misdirected_; }
-  void SetUp(bool up);  // crash and reboot: ports go down and queues are lost
+  // Crash and reboot: ports go down and queues are lost. After a reboot, the caller brings the ports
+  // up again.
+  void SetUp(bool up);
   bool is_up() const { return up_; }
   void SetBlackhole(uint32_t destination, bool on);  // silently drops traffic to this NIC
 
@@ -152,6 +156,7 @@ class Switch final : public Device {
   uint64_t held_up_cnps_ = 0;
   uint64_t marked_otherwise_ = 0;
   uint64_t misdirected_ = 0;
+  uint64_t early_pauses_ = 0;
   bool up_ = true;
   Timer<Switch, &Switch::Refresh> refresh_timer_;
   PauseWatchdog watchdog_;

@@ -28,7 +28,7 @@ GpuReadings::GpuReadings(Network& network, const std::vector<std::unique_ptr<Job
   for (const auto& job : jobs) {
     const std::vector<topology::GpuIndex>& used = job->options().gpus;
     for (uint32_t rank = 0; rank < used.size(); ++rank) {
-      gpus_[used[rank]] = {.job = job.get(), .rank = rank};
+      gpus_[used[rank]].users.push_back({.job = job.get(), .rank = rank});
     }
   }
 }
@@ -39,6 +39,16 @@ void GpuReadings::Start() {
   network_.engine().At(last_ + log_.options().period, next_);
 }
 
+// A job that starts again has no processes until then. Its first start has them from the beginning.
+const GpuReadings::User* GpuReadings::UserOf(const Gpu& gpu) const {
+  const SimTime now = network_.engine().Now();
+  for (const User& user : gpu.users) {
+    const JobOptions& job = user.job->options();
+    if (now < job.end && (job.incarnation == 0 || now >= job.start)) return &user;
+  }
+  return nullptr;
+}
+
 void GpuReadings::Read(topology::GpuIndex index) {
   Gpu& gpu = gpus_[index];
   const topology::Gpu& of = network_.fabric().gpu(index);
@@ -46,13 +56,16 @@ void GpuReadings::Read(topology::GpuIndex index) {
   uint64_t percent = 0;
   uint64_t clock = kIdleClock;
   double slowdown = 1;
-  if (gpu.job != nullptr) {
-    slowdown = std::max(1.0, gpu.job->slowdown(gpu.rank));
-    clock = static_cast<uint64_t>(std::max(kMinClock, kBoostClock / slowdown));
-    const SimTime computed = gpu.job->ComputedFor(gpu.rank);
-    if (since > 0) percent = static_cast<uint64_t>((computed - gpu.computed) * 100 / since);
-    gpu.computed = computed;
+  const User* const user = UserOf(gpu);
+  if (user != nullptr) {
+    slowdown = std::max(1.0, user->job->slowdown(user->rank));
+    clock = static_cast<uint64_t>(
+        std::max(kMinClock, kBoostClock / (slowdown * user->job->pace(user->rank))));
   }
+  SimTime computed = 0;
+  for (const User& each : gpu.users) computed += each.job->ComputedFor(each.rank);
+  if (since > 0) percent = static_cast<uint64_t>((computed - gpu.computed) * 100 / since);
+  gpu.computed = computed;
   const uint64_t warmth = kIdle + (kBusy - kIdle) * percent / 100 + index % kSpread;
   log_.Add({.entity = {.kind = EntityKind::kGpu,
                        .index = of.number,
@@ -61,7 +74,7 @@ void GpuReadings::Read(topology::GpuIndex index) {
                         {Metric::kGpuClock, clock},
                         {Metric::kMemoryTotal, kMemory},
                         {Metric::kMemoryFree,
-                         kMemory - kMemoryOfDriver - (gpu.job != nullptr ? kMemoryOfJob : 0)},
+                         kMemory - kMemoryOfDriver - (user != nullptr ? kMemoryOfJob : 0)},
                         {Metric::kTemperature, slowdown > 1 ? kThrottling : warmth}}});
 }
 

@@ -21,11 +21,17 @@ class GpuReadings {
   void Start();
 
  private:
-  struct Gpu {
-    const Job* job = nullptr;  // nullptr: idle
+  struct User {
+    const Job* job = nullptr;
     uint32_t rank = 0;
-    SimTime computed = 0;  // compute time at the last reading
   };
+  struct Gpu {
+    std::vector<User> users;  // in order of their starts; empty: idle
+    SimTime computed = 0;     // compute time at the last reading
+  };
+
+  // The job that uses the GPU now; nullptr: it is idle.
+  const User* UserOf(const Gpu& gpu) const;
 
   void Read(topology::GpuIndex index);
 

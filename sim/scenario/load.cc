@@ -13,100 +13,22 @@
 #include "base/nearest.h"
 #include "base/text/name_range.h"
 #include "base/text/quantity.h"
-#include "base/text/yaml_fields.h"
 #include "dataplane/run/manifest.h"
 #include "sim/emit/host_files.h"
 #include "sim/fault/cables.h"
 #include "sim/fault/valley.h"
-#include "sim/scenario/scenario.h"
+#include "sim/scenario/loader.h"
 #include "topology/yaml.h"
 
 namespace rocescope::sim {
 namespace {
 
-using topology::YamlErrors;
-using topology::YamlMap;
-using topology::YamlNode;
-
 constexpr size_t kMaxNames = 1u << 20;
 constexpr std::array<std::string_view, 4> kMirrorPlans = {"leaf", "all", "port_sets", "none"};
 constexpr size_t kNoMirror = 3;
-constexpr SimTime kShortestPeriod = kMicrosecond;  // minimum period of recurring events
 constexpr SimTime kLargestClockError = kSecond;
 
-// Reads the sections of a scenario; collects errors in `errors_`.
-class Loader {
- public:
-  explicit Loader(std::string_view file) : file_(file), errors_(std::string(file)) {}
-
-  // `seed` overrides the seed of the file.
-  Result<Scenario> Load(const YamlNode& root, std::optional<uint64_t> seed);
-
- private:
-  // Parses the key's value if the key is present; otherwise leaves `value` unchanged.
-  template <typename T>
-  void Number(const YamlMap& map, std::string_view key, uint64_t least, uint64_t most, T& value) {
-    const YamlNode* node = map.Find(key);
-    if (node == nullptr) return;
-    if (const auto read = ReadNumber(*node, least, most, errors_)) value = static_cast<T>(*read);
-  }
-  void Flag(const YamlMap& map, std::string_view key, bool& value) {
-    const YamlNode* node = map.Find(key);
-    if (node != nullptr) value = ReadBool(*node, errors_).value_or(value);
-  }
-  void Text(const YamlMap& map, std::string_view key, std::string& value) {
-    const YamlNode* node = map.Find(key);
-    if (node == nullptr) return;
-    if (const auto read = ReadText(*node, errors_)) value = std::string(*read);
-  }
-  template <typename Parse, typename T>
-  void Parsed(const YamlMap& map, std::string_view key, Parse parse, T& value) {
-    const YamlNode* node = map.Find(key);
-    if (node == nullptr) return;
-    const auto read = ReadParsed(*node, parse, errors_);
-    if (!read) return;
-    if constexpr (std::is_integral_v<T> && std::is_integral_v<std::decay_t<decltype(*read)>>) {
-      if (!std::in_range<T>(*read)) {
-        errors_.Add(*node,
-                    fmt::format("{} must be at most {}", key, std::numeric_limits<T>::max()));
-        return;
-      }
-    }
-    value = static_cast<T>(*read);
-  }
-  void Ratio(const YamlMap& map, std::string_view key, double least, double most, double& value) {
-    Parsed(
-        map, key, [least, most](std::string_view text) { return ParseReal(text, least, most); },
-        value);
-  }
-  static Result<double> ParseReal(std::string_view text, double least, double most);
-
-  Status ReadFabric(const YamlNode& node);
-  void ReadNetwork(const YamlNode& node);
-  void ReadDcqcn(const YamlNode& node);
-  void ReadTelemetry(const YamlNode& node);
-  void ReadJob(const YamlNode& node);
-  void ReadPhase(const YamlNode& node, const std::vector<uint32_t>& local, JobOptions& job);
-  void ReadStream(const YamlNode& node);
-  void ReadFault(const YamlNode& node);
-  void ReadPlace(const YamlMap& map, FaultOptions& fault);
-  void CheckMagnitude(const YamlMap& map, const FaultOptions& fault);
-  void CheckCabling(const YamlNode& node, const FaultOptions& fault);
-
-  topology::NodeIndex Host(const YamlNode& node, std::string_view name);
-  std::optional<topology::NicIndex> NicAt(const YamlNode& node, std::string_view text);
-  std::optional<topology::GpuIndex> GpuAt(const YamlNode& node, std::string_view text);
-  std::optional<topology::PortIndex> PortAt(const YamlNode& node, std::string_view text);
-  std::vector<topology::NicIndex> NicsAt(const YamlNode& node);
-  bool IsPlugged(topology::NicIndex nic) const {
-    return scenario_.fabric->port(scenario_.fabric->nic(nic).port).link != topology::kNone;
-  }
-  std::string DidYouMeanNode(std::string_view name) const;
-
-  const std::string file_;
-  YamlErrors errors_;
-  Scenario scenario_;
-};
+}  // namespace
 
 Result<double> Loader::ParseReal(std::string_view text, double least, double most) {
   double value = 0;
@@ -123,7 +45,8 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
   const YamlMap map(
       root, "a scenario",
       {"name", "about", "seed", "duration", "time_scale", "record_interval", "analysis_window",
-       "reroute_delay", "fabric", "network", "jobs", "streams", "faults", "telemetry"},
+       "reroute_delay", "fabric", "network", "jobs", "streams", "faults", "benign", "maintenance",
+       "foreign", "telemetry"},
       errors_);
   if (const YamlNode* name = map.Require("name")) {
     scenario_.name = std::string(ReadText(*name, errors_).value_or(""));
@@ -176,6 +99,9 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
   each("jobs", &Loader::ReadJob);
   each("streams", &Loader::ReadStream);
   each("faults", &Loader::ReadFault);
+  if (const YamlNode* node = map.Find("benign")) ReadBenign(*node);
+  each("maintenance", &Loader::ReadMaintenance);
+  each("foreign", &Loader::ReadForeign);
   if (scenario_.duration < kNanosecond) errors_.Add(root, "duration must be above 0");
   if (!errors_.empty()) return tl::unexpected(errors_.Take());
   scenario_.network.seed = scenario_.seed;
@@ -192,8 +118,8 @@ Status Loader::ReadFabric(const YamlNode& node) {
 void Loader::ReadNetwork(const YamlNode& node) {
   const YamlMap map(
       node, "the network",
-      {"mtu", "ack_every", "ack_timeout", "retries", "window", "buffer", "alpha", "headroom",
-       "ecn_minimum", "ecn_maximum", "ecn_probability", "spray", "one_hash_seed", "switch_mtu",
+      {"mtu", "ack_every", "ack_timeout", "retries", "window", "buffer", "alpha", "lossy_alpha",
+       "headroom", "ecn_minimum", "ecn_maximum", "ecn_probability", "spray", "one_hash_seed", "switch_mtu",
        "pfc_watchdog", "pfc_watchdog_restoration", "dcqcn"},
       errors_);
   NicOptions& nics = scenario_.network.nics;
@@ -208,6 +134,7 @@ void Loader::ReadNetwork(const YamlNode& node) {
   Number(map, "window", 0, 1u << 20, nics.window);
   Parsed(map, "buffer", ParseSize, switches.buffer.bytes);
   Ratio(map, "alpha", 1e-4, 64, switches.buffer.alpha);
+  Ratio(map, "lossy_alpha", 1e-6, 64, switches.buffer.egress_alpha);
   Parsed(map, "headroom", ParseSize, switches.buffer.headroom);
   Parsed(map, "ecn_minimum", ParseSize, switches.ecn.minimum);
   Parsed(map, "ecn_maximum", ParseSize, switches.ecn.maximum);
@@ -312,6 +239,16 @@ topology::NodeIndex Loader::Host(const YamlNode& node, std::string_view name) {
   return topology::kNone;
 }
 
+topology::NodeIndex Loader::SwitchAt(const YamlNode& node) {
+  const std::string_view name = ReadText(node, errors_).value_or("");
+  const topology::NodeIndex at = scenario_.fabric->FindNode(name);
+  if (at == topology::kNone || !scenario_.fabric->node(at).IsSwitch()) {
+    errors_.Add(node,
+                fmt::format("the fabric has no switch \"{}\"{}", name, DidYouMeanNode(name)));
+  }
+  return at;
+}
+
 // Parses HOST:DEVICE, or HOST if it has a single NIC.
 std::optional<topology::NicIndex> Loader::NicAt(const YamlNode& node, std::string_view text) {
   const size_t colon = text.find(':');
@@ -390,8 +327,9 @@ std::vector<topology::NicIndex> Loader::NicsAt(const YamlNode& node) {
 
 void Loader::ReadJob(const YamlNode& node) {
   const YamlMap map(node, "a job",
-                    {"name", "id", "hosts", "gpus", "start", "iterations", "jitter", "queue_pairs",
-                     "split_data", "chunk", "phases"},
+                    {"name", "id", "hosts", "gpus", "start", "end", "iterations", "jitter",
+                     "queue_pairs", "split_data", "chunk", "phases", "interludes", "checkpoint",
+                     "restarts"},
                     errors_);
   JobOptions job;
   job.id = scenario_.jobs.size() + 1;
@@ -436,28 +374,52 @@ void Loader::ReadJob(const YamlNode& node) {
     }
   }
   if (const YamlNode* phases = map.Require("phases")) {
-    const auto list = ReadList(*phases, errors_);
-    if (list.empty()) errors_.Add(*phases, "a job needs at least one phase");
-    for (const YamlNode& phase : list) ReadPhase(phase, local, job);
+    ReadPhases(*phases, "a job", local, job.phases);
   }
+  ReadBreaks(map, local, job);
   if (std::ranges::find(scenario_.jobs, job.id, &JobOptions::id) != scenario_.jobs.end()) {
     errors_.Add(node, fmt::format("two jobs have the same id, {}", job.id));
   }
   scenario_.jobs.push_back(std::move(job));
 }
 
-void Loader::ReadPhase(const YamlNode& node, const std::vector<uint32_t>& local, JobOptions& job) {
+void Loader::ReadPhases(const YamlNode& node, std::string_view owner,
+                        const std::vector<uint32_t>& local,
+                        std::vector<JobOptions::Phase>& phases) {
+  const auto list = ReadList(node, errors_);
+  if (list.empty()) errors_.Add(node, fmt::format("{} needs at least one phase", owner));
+  for (const YamlNode& phase : list) ReadPhase(phase, local, phases);
+}
+
+void Loader::ReadPhase(const YamlNode& node, const std::vector<uint32_t>& local,
+                       std::vector<JobOptions::Phase>& phases) {
   const YamlMap map(node, "a phase",
                     {"name", "collective", "size", "compute", "groups", "chunks", "at_once",
                      "microbatches", "microbatch_compute"},
                     errors_);
   JobOptions::Phase phase;
-  phase.name = fmt::format("phase{}", job.phases.size());
+  phase.name = fmt::format("phase{}", phases.size());
   Text(map, "name", phase.name);
   if (const YamlNode* kind = map.Require("collective")) {
-    if (const auto read = ReadParsed(*kind, ParseCollectiveKind, errors_)) {
-      phase.collective.kind = *read;
+    phase.has_collective = kind->text != "none";
+    if (phase.has_collective) {
+      if (const auto read = ReadParsed(*kind, ParseCollectiveKind, errors_)) {
+        phase.collective.kind = *read;
+      }
     }
+  }
+  if (!phase.has_collective) {
+    for (const std::string_view key : {"size", "groups", "chunks", "at_once", "microbatches"}) {
+      if (const YamlNode* unused = map.Find(key)) {
+        errors_.Add(*unused, fmt::format("a phase without a collective has no {}", key));
+      }
+    }
+    Parsed(map, "compute", ParseSimTime, phase.compute);
+    if (phase.compute < kShortestPeriod) {
+      errors_.Add(node, "a phase without a collective needs a compute time of at least 1us");
+    }
+    phases.push_back(std::move(phase));
+    return;
   }
   if (map.Require("size") != nullptr) Parsed(map, "size", ParseSize, phase.collective.bytes);
   Parsed(map, "compute", ParseSimTime, phase.compute);
@@ -465,33 +427,7 @@ void Loader::ReadPhase(const YamlNode& node, const std::vector<uint32_t>& local,
   Number(map, "at_once", 1, 1024, phase.collective.at_once);
   Number(map, "microbatches", 1, 1024, phase.collective.microbatches);
   Parsed(map, "microbatch_compute", ParseSimTime, phase.collective.compute);
-  if (const YamlNode* groups = map.Find("groups")) {
-    if (groups->kind == YamlNode::Kind::kSequence) {
-      std::set<uint64_t> seen;
-      for (const YamlNode& group : groups->items) {
-        std::vector<uint32_t> ranks;
-        for (const YamlNode& rank : ReadList(group, errors_)) {
-          const uint64_t most = local.empty() ? 0 : local.size() - 1;
-          const auto read = ReadNumber(rank, 0, most, errors_);
-          if (!read) continue;
-          if (!seen.insert(*read).second) {
-            errors_.Add(rank, fmt::format("rank {} is already in one of these groups", *read));
-          }
-          ranks.push_back(static_cast<uint32_t>(*read));
-        }
-        phase.groups.push_back(std::move(ranks));
-      }
-    } else {
-      constexpr std::array<std::string_view, 2> kGroupings = {"all", "rails"};
-      if (ReadChoice(*groups, kGroupings, errors_).value_or(0) == 1) {
-        const uint32_t most = local.empty() ? 0 : *std::max_element(local.begin(), local.end());
-        phase.groups.resize(most + 1);
-        for (uint32_t rank = 0; rank < local.size(); ++rank) {
-          phase.groups[local[rank]].push_back(rank);
-        }
-      }
-    }
-  }
+  if (const YamlNode* groups = map.Find("groups")) ReadGroups(*groups, local, phase);
   CollectiveOptions tried = phase.collective;
   tried.bytes = 1;
   std::vector<std::vector<uint32_t>> groups = phase.groups;
@@ -503,7 +439,36 @@ void Loader::ReadPhase(const YamlNode& node, const std::vector<uint32_t>& local,
       break;
     }
   }
-  job.phases.push_back(std::move(phase));
+  phases.push_back(std::move(phase));
+}
+
+void Loader::ReadGroups(const YamlNode& node, const std::vector<uint32_t>& local,
+                        JobOptions::Phase& phase) {
+  if (node.kind == YamlNode::Kind::kSequence) {
+    std::set<uint64_t> seen;
+    for (const YamlNode& group : node.items) {
+      std::vector<uint32_t> ranks;
+      for (const YamlNode& rank : ReadList(group, errors_)) {
+        const uint64_t most = local.empty() ? 0 : local.size() - 1;
+        const auto read = ReadNumber(rank, 0, most, errors_);
+        if (!read) continue;
+        if (!seen.insert(*read).second) {
+          errors_.Add(rank, fmt::format("rank {} is already in one of these groups", *read));
+        }
+        ranks.push_back(static_cast<uint32_t>(*read));
+      }
+      phase.groups.push_back(std::move(ranks));
+    }
+  } else {
+    constexpr std::array<std::string_view, 2> kGroupings = {"all", "rails"};
+    if (ReadChoice(node, kGroupings, errors_).value_or(0) == 1) {
+      const uint32_t most = local.empty() ? 0 : *std::max_element(local.begin(), local.end());
+      phase.groups.resize(most + 1);
+      for (uint32_t rank = 0; rank < local.size(); ++rank) {
+        phase.groups[local[rank]].push_back(rank);
+      }
+    }
+  }
 }
 
 void Loader::ReadStream(const YamlNode& node) {
@@ -533,7 +498,7 @@ void Loader::ReadFault(const YamlNode& node) {
       node, "a fault",
       {"kind",        "onset",       "duration",     "link",    "sender",  "switch", "nic",  "gpu",
        "probability", "burst",       "least_length", "factor",  "delay",   "period", "rate", "mtu",
-       "alpha",       "ecn_minimum", "ecn_maximum",  "senders", "message", "other"},
+       "alpha",       "ecn_minimum", "ecn_maximum",  "senders", "message", "other",  "growth"},
       errors_);
   FaultOptions fault;
   const YamlNode* kind = map.Require("kind");
@@ -567,6 +532,7 @@ void Loader::ReadFault(const YamlNode& node) {
   Parsed(map, "ecn_minimum", ParseSize, fault.ecn_minimum);
   Parsed(map, "ecn_maximum", ParseSize, fault.ecn_maximum);
   Parsed(map, "message", ParseSize, fault.message);
+  Ratio(map, "growth", 1e-6, 1, fault.growth);
   CheckMagnitude(map, fault);
   if (const YamlNode* senders = map.Find("senders")) fault.senders = NicsAt(*senders);
   ReadPlace(map, fault);
@@ -593,6 +559,9 @@ void Loader::CheckMagnitude(const YamlMap& map, const FaultOptions& fault) {
   if (fault.kind == FaultKind::kMisconfiguredEcn && fault.ecn_minimum > fault.ecn_maximum) {
     refuse("ecn_minimum must not be above ecn_maximum");
   }
+  if (map.Find("growth") != nullptr && !CanGrow(fault.kind)) {
+    refuse("this fault cannot grow");
+  }
   if (fault.kind == FaultKind::kPolarisation && scenario_.network.switches.spray) {
     refuse("this fault has no effect because the switches spray packets (network: spray)");
   }
@@ -615,14 +584,7 @@ void Loader::ReadPlace(const YamlMap& map, FaultOptions& fault) {
       fault.link = scenario_.fabric->port(*port).link;
     }
   }
-  if (const YamlNode* at = map.Find("switch")) {
-    const std::string_view name = text(*at);
-    fault.node = scenario_.fabric->FindNode(name);
-    if (fault.node == topology::kNone || !scenario_.fabric->node(fault.node).IsSwitch()) {
-      errors_.Add(*at,
-                  fmt::format("the fabric has no switch \"{}\"{}", name, DidYouMeanNode(name)));
-    }
-  }
+  if (const YamlNode* at = map.Find("switch")) fault.node = SwitchAt(*at);
   if (const YamlNode* nic = map.Find("nic")) {
     fault.nic = NicAt(*nic, text(*nic)).value_or(topology::kNone);
   }
@@ -669,8 +631,6 @@ void Loader::CheckCabling(const YamlNode& node, const FaultOptions& fault) {
     if (!swapped) errors_.Add(node, swapped.error().message);
   }
 }
-
-}  // namespace
 
 Result<Scenario> LoadScenario(std::string_view text, std::string_view file,
                               std::optional<uint64_t> seed) {

@@ -10,10 +10,12 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "sim/benign/benign.h"
 #include "sim/fault/fault.h"
 #include "sim/host/network.h"
 #include "sim/workload/job.h"
 #include "sim/workload/stream.h"
+#include "sim/workload/tcp_flow.h"
 #include "topology/fabric.h"
 
 namespace rocescope::sim {
@@ -56,6 +58,9 @@ struct Scenario {
   std::vector<JobOptions> jobs;
   std::vector<Stream::Options> streams;  // background traffic
   std::vector<FaultOptions> faults;
+  BenignOptions benign;
+  std::vector<MaintenanceOptions> maintenance;
+  std::vector<TcpFlow::Options> foreign;  // traffic that is not RoCE
   TelemetryOptions telemetry;
 };
 
@@ -68,7 +73,7 @@ Result<Scenario> LoadScenario(std::string_view text, std::string_view file,
 
 // "512K", "64M", "1G" (powers of 1024), or plain bytes.
 Result<uint64_t> ParseSize(std::string_view text);
-// For example "10ms", up to 1000 s. Returns picoseconds.
+// For example "10ms" or "2h", up to 31 d. Returns picoseconds.
 Result<SimTime> ParseSimTime(std::string_view text);
 
 }  // namespace rocescope::sim

@@ -57,13 +57,19 @@ Result<uint64_t> ParseSize(std::string_view text) {
 }
 
 Result<SimTime> ParseSimTime(std::string_view text) {
-  constexpr std::array<Unit, 4> kUnits = {{{"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}}};
+  constexpr std::array<Unit, 7> kUnits = {{{"ns", 1e3},
+                                           {"us", 1e6},
+                                           {"ms", 1e9},
+                                           {"s", 1e12},
+                                           {"min", 60e12},
+                                           {"h", 3600e12},
+                                           {"d", 86'400e12}}};
   const std::optional<double> time = text == "0" ? std::optional<double>(0) : Scale(text, kUnits);
-  constexpr double kMost = 1e15;
+  constexpr double kMost = 31 * 86'400e12;
   if (!time || *time > kMost) {
     return MakeError(
         ErrorCode::kInvalidArgument,
-        fmt::format("\"{}\" is not a time up to 1000 s: expected a value such as 10ms or 1.5us",
+        fmt::format("\"{}\" is not a time up to 31 d: expected a value such as 10ms or 1.5us",
                     text));
   }
   return static_cast<SimTime>(std::llround(*time));

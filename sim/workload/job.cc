@@ -47,9 +47,11 @@ Status Job::Prepare() {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("job {} has no phases", options_.name));
   }
-  group_of_.assign(options_.phases.size(), std::vector<uint32_t>(ranks_.size(), kNoMember));
-  for (uint32_t phase = 0; phase < options_.phases.size(); ++phase) {
-    std::vector<std::vector<uint32_t>> groups = options_.phases[phase].groups;
+  PreparePhases();
+  group_of_.assign(phases_.size(), std::vector<uint32_t>(ranks_.size(), kNoMember));
+  for (uint32_t phase = 0; phase < phases_.size(); ++phase) {
+    if (!phases_[phase].has_collective) continue;
+    std::vector<std::vector<uint32_t>> groups = phases_[phase].groups;
     if (groups.empty()) {
       groups.emplace_back(ranks_.size());
       std::iota(groups[0].begin(), groups[0].end(), 0);
@@ -58,7 +60,27 @@ Status Job::Prepare() {
       if (Status made = PrepareGroup(phase, number, std::move(groups[number])); !made) return made;
     }
   }
+  PrepareCheckpoints();
   return {};
+}
+
+void Job::PreparePhases() {
+  phases_ = options_.phases;
+  for (uint32_t number = 0; number < options_.interludes.size(); ++number) {
+    for (const JobOptions::Phase& phase : options_.interludes[number].phases) {
+      phases_.push_back(phase);
+      interlude_of_.push_back(number);
+    }
+  }
+}
+
+void Job::PrepareCheckpoints() {
+  const JobOptions::Checkpoint& checkpoint = options_.checkpoint;
+  if (checkpoint.every == 0 || checkpoint.to.empty()) return;
+  for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+    checkpoints_.push_back(std::make_unique<CheckpointWriter>(
+        network_, ranks_[rank].nic, checkpoint.to[rank % checkpoint.to.size()]));
+  }
 }
 
 Status Job::PrepareGroup(uint32_t phase, uint32_t number, std::vector<uint32_t> members) {
@@ -67,8 +89,7 @@ Status Job::PrepareGroup(uint32_t phase, uint32_t number, std::vector<uint32_t> 
   group.number = number;
   group.place.assign(ranks_.size(), kNoMember);
   const auto where = [&] {
-    return fmt::format("job {}, phase {}, group {}", options_.name, options_.phases[phase].name,
-                       number);
+    return fmt::format("job {}, phase {}, group {}", options_.name, phases_[phase].name, number);
   };
   for (uint32_t member = 0; member < members.size(); ++member) {
     const uint32_t rank = members[member];
@@ -81,7 +102,7 @@ Status Job::PrepareGroup(uint32_t phase, uint32_t number, std::vector<uint32_t> 
     group.place[rank] = member;
     group_of_[phase][rank] = static_cast<uint32_t>(groups_.size());
   }
-  CollectiveOptions collective = options_.phases[phase].collective;
+  CollectiveOptions collective = phases_[phase].collective;
   collective.ranks = static_cast<uint32_t>(members.size());
   Result<Plan> plan = MakePlan(collective);
   if (!plan) {
@@ -138,6 +159,34 @@ void Job::Start() {
   network_.engine().At(options_.start, [this] {
     for (uint32_t rank = 0; rank < ranks_.size(); ++rank) Compute(rank);
   });
+  if (options_.end != kNever) network_.engine().At(options_.end, [this] { Stop(); });
+}
+
+void Job::Stop() {
+  stopped_ = true;
+  const SimTime now = network_.engine().Now();
+  for (Rank& rank : ranks_) {
+    rank.computed -= std::max<SimTime>(0, rank.computes_until - now);
+    rank.computes_until = std::min(rank.computes_until, now);
+  }
+  for (const Channel& channel : channels_) {
+    for (QueuePair* const sender : channel.senders) sender->Close();
+    for (QueuePair* const receiver : channel.receivers) receiver->Close();
+  }
+  for (const auto& checkpoint : checkpoints_) checkpoint->Close();
+  for (Break& each : breaks_) each.end = std::min(each.end, now);
+}
+
+uint64_t Job::frames_retransmitted() const {
+  uint64_t frames = 0;
+  const auto add = [&frames](const QueuePair& end) {
+    frames += end.frames_resent() + end.peer().frames_resent();
+  };
+  for (const Channel& channel : channels_) {
+    for (const QueuePair* const sender : channel.senders) add(*sender);
+  }
+  for (const auto& checkpoint : checkpoints_) add(*checkpoint->connection().first);
+  return frames;
 }
 
 void Job::Compute(uint32_t rank) {
@@ -147,15 +196,75 @@ void Job::Compute(uint32_t rank) {
     done_.push_back({.begin = now, .end = kNever});
     finished_ranks_.push_back(0);
   }
+  if (one.phase >= options_.phases.size()) {
+    BreakOf(one.phase, one.iteration);
+    if (one.phase == phases_.size()) {
+      WriteCheckpoint(rank);
+      return;
+    }
+  }
   const double spread = std::max(0.0, 1 + options_.jitter * Normal(random_));
-  const double mean = static_cast<double>(options_.phases[one.phase].compute) * one.slowdown;
+  const double mean = static_cast<double>(phases_[one.phase].compute) * one.slowdown * pace(rank);
   const auto time = static_cast<SimTime>(mean * spread);
   const bool slow = mean > 0 && one.slowdown > 1;
   NoteComputing(rank, time);
   network_.engine().At(now + time, [this, rank, slow] {
+    if (stopped_) return;
     ranks_[rank].slow_computations += slow;
     Enter(rank);
   });
+}
+
+void Job::WriteCheckpoint(uint32_t rank) {
+  const JobOptions::Checkpoint& checkpoint = options_.checkpoint;
+  const uint32_t iteration = ranks_[rank].iteration;
+  checkpoints_[rank]->Write(checkpoint.bytes, [this, rank, iteration] {
+    AdvanceBreak(static_cast<uint32_t>(phases_.size()), iteration);
+    if (options_.checkpoint.blocking) NextPhase(rank);
+  });
+  if (!checkpoint.blocking) NextPhase(rank);
+}
+
+// The iteration counts from 0.
+bool Job::IsDue(uint32_t phase, uint32_t iteration) const {
+  const auto own = static_cast<uint32_t>(options_.phases.size());
+  if (phase < own) return true;
+  const uint32_t completed = iteration + 1;
+  if (phase == phases_.size()) {
+    return !checkpoints_.empty() && completed % options_.checkpoint.every == 0;
+  }
+  const JobOptions::Interlude& interlude = options_.interludes[interlude_of_[phase - own]];
+  const uint32_t first = interlude.after > 0 ? interlude.after : interlude.every;
+  if (completed <= first || interlude.every == 0) return completed == first;
+  return (completed - first) % interlude.every == 0;
+}
+
+Job::Break& Job::BreakOf(uint32_t phase, uint32_t iteration) {
+  const bool checkpoint = phase == phases_.size();
+  const std::string name =
+      checkpoint ? "checkpoint"
+                 : options_.interludes[interlude_of_[phase - options_.phases.size()]].name;
+  for (auto each = breaks_.rbegin(); each != breaks_.rend(); ++each) {
+    if (each->iteration == iteration && each->checkpoint == checkpoint && each->name == name) {
+      return *each;
+    }
+  }
+  breaks_.push_back({.name = name,
+                     .checkpoint = checkpoint,
+                     .iteration = iteration,
+                     .begin = network_.engine().Now()});
+  return breaks_.back();
+}
+
+// A rank has completed a phase of a break, which ends with the last phase of the last rank.
+void Job::AdvanceBreak(uint32_t phase, uint32_t iteration) {
+  Break& at = BreakOf(phase, iteration);
+  uint64_t phases = 1;
+  if (!at.checkpoint) {
+    const uint32_t own = interlude_of_[phase - options_.phases.size()];
+    phases = options_.interludes[own].phases.size();
+  }
+  if (++at.done == phases * ranks_.size()) at.end = network_.engine().Now();
 }
 
 // Microbatches may overlap: the time with at least one active computation counts.
@@ -253,10 +362,12 @@ void Job::Unblock(uint32_t number, uint32_t iteration, uint32_t transfer) {
     return;
   }
   const uint32_t rank = group.members[group.plan.transfers()[transfer].from];
-  const auto time = static_cast<SimTime>(static_cast<double>(delay) * ranks_[rank].slowdown);
+  const auto time =
+      static_cast<SimTime>(static_cast<double>(delay) * ranks_[rank].slowdown * pace(rank));
   NoteComputing(rank, time);
-  network_.engine().At(network_.engine().Now() + time,
-                       [this, number, iteration, transfer] { Ready(number, iteration, transfer); });
+  network_.engine().At(network_.engine().Now() + time, [this, number, iteration, transfer] {
+    if (!stopped_) Ready(number, iteration, transfer);
+  });
 }
 
 // The data is ready at the sender.
@@ -268,7 +379,9 @@ void Job::Ready(uint32_t number, uint32_t iteration, uint32_t transfer) {
         static_cast<double>(group.plan.transfers()[transfer].bytes) * 8 / options_.local_rate;
     network_.engine().At(
         network_.engine().Now() + kLocalLatency + static_cast<SimTime>(seconds * kSecond),
-        [this, number, iteration, transfer] { Arrived(number, iteration, transfer); });
+        [this, number, iteration, transfer] {
+          if (!stopped_) Arrived(number, iteration, transfer);
+        });
     return;
   }
   state.ready = true;
@@ -350,11 +463,16 @@ void Job::FinishIfDone(uint32_t number, uint32_t iteration, uint32_t member) {
 
 void Job::NextPhase(uint32_t rank) {
   Rank& one = ranks_[rank];
-  if (++one.phase == options_.phases.size()) {
+  if (one.phase >= options_.phases.size() && one.phase < phases_.size()) {
+    AdvanceBreak(one.phase, one.iteration);
+  }
+  if (++one.phase == options_.phases.size() &&
+      ++finished_ranks_[one.iteration] == ranks_.size()) {
+    done_[one.iteration].end = network_.engine().Now();
+  }
+  while (one.phase <= phases_.size() && !IsDue(one.phase, one.iteration)) ++one.phase;
+  if (one.phase > phases_.size()) {
     one.phase = 0;
-    if (++finished_ranks_[one.iteration] == ranks_.size()) {
-      done_[one.iteration].end = network_.engine().Now();
-    }
     if (++one.iteration == options_.iterations) {
       one.finished = true;
       return;

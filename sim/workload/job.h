@@ -13,6 +13,7 @@
 
 #include "sim/engine/random.h"
 #include "sim/host/network.h"
+#include "sim/workload/checkpoint.h"
 #include "sim/workload/collective.h"
 #include "topology/fabric.h"
 
@@ -26,6 +27,26 @@ struct JobOptions {
     CollectiveOptions collective;  // the group determines its ranks
     // Groups of the job's ranks; empty: one group with all ranks.
     std::vector<std::vector<uint32_t>> groups;
+    bool has_collective = true;  // false: the ranks only compute or pause
+  };
+  // Phases that follow some of the iterations: an evaluation, a compilation, a pause.
+  struct Interlude {
+    std::string name;
+    uint32_t after = 0;  // number of iterations before the first time
+    uint32_t every = 0;  // iterations from one time to the next; 0: only once
+    std::vector<Phase> phases;
+  };
+  // Each rank writes to a storage NIC after every `every` iterations.
+  struct Checkpoint {
+    uint32_t every = 0;                     // 0: no checkpoints
+    uint64_t bytes = 0;                     // of each rank
+    std::vector<topology::NicIndex> to;     // rank r writes to the NIC r modulo their number
+    bool blocking = true;                   // the rank continues when its write is complete
+  };
+  // The job crashes, and starts again with new processes and queue pairs.
+  struct Restart {
+    SimTime at = 0;
+    SimTime downtime = 0;
   };
 
   std::string name;
@@ -34,6 +55,10 @@ struct JobOptions {
   std::vector<Phase> phases;
   uint32_t iterations = 0;  // 0: until the end of the run
   SimTime start = 0;
+  SimTime end = kNever;  // the job stops at this time, even within an iteration
+  std::vector<Interlude> interludes;
+  Checkpoint checkpoint;
+  std::vector<Restart> restarts;  // in ascending order
   double jitter = 0.02;      // standard deviation of the compute time, relative to its mean
   uint32_t queue_pairs = 1;  // per connection (NCCL_IB_QPS_PER_CONNECTION)
   bool split_data = false;   // split each message over the queue pairs (NCCL_IB_SPLIT_DATA_ON_QPS)
@@ -41,6 +66,9 @@ struct JobOptions {
   uint32_t chunk = 512u << 10;
   double local_rate = 1.6e12;  // bit/s between GPUs of the same host
   uint64_t seed = 1;
+  // Set by the simulation, which runs each start of a job as a Job of its own.
+  uint32_t incarnation = 0;   // 0: the first start
+  std::vector<double> paces;  // by rank: factor of the GPU's compute time; empty: 1
 };
 
 class Job final : public QueuePairObserver {
@@ -48,7 +76,7 @@ class Job final : public QueuePairObserver {
   // The network must outlive it.
   static Result<std::unique_ptr<Job>> Make(Network& network, const JobOptions& options);
 
-  void Start();  // schedules the start
+  void Start();  // schedules the start, and the end if there is one
 
   // From now on the compute time of the rank's GPU is multiplied by `factor`: 2 is half as fast.
   void SetSlowdown(uint32_t rank, double factor) { ranks_[rank].slowdown = factor; }
@@ -56,6 +84,11 @@ class Job final : public QueuePairObserver {
   double slowdown(uint32_t rank) const { return ranks_[rank].slowdown; }
   // Time that the rank's GPU has computed so far, without waiting.
   SimTime ComputedFor(uint32_t rank) const;
+
+  // Factor by which the rank's GPU always needs more time than a nominal one.
+  double pace(uint32_t rank) const {
+    return options_.paces.empty() ? 1 : options_.paces[rank];
+  }
 
   // Number of computations that finished while slowed down.
   uint64_t SlowComputations(uint32_t rank) const { return ranks_[rank].slow_computations; }
@@ -79,7 +112,26 @@ class Job final : public QueuePairObserver {
     SimTime end;
   };
 
+  // An interlude or a checkpoint that took place.
+  struct Break {
+    std::string name;
+    bool checkpoint = false;
+    uint32_t iteration = 0;  // after which it came
+    SimTime begin = 0;
+    SimTime end = kNever;
+    uint64_t done = 0;       // completed phases of all ranks
+  };
+
   const JobOptions& options() const { return options_; }
+  // The phases of an iteration, then those of the interludes; Channel::phase is an index.
+  const std::vector<JobOptions::Phase>& phases() const { return phases_; }
+  const std::vector<Break>& breaks() const { return breaks_; }
+  const std::vector<std::unique_ptr<CheckpointWriter>>& checkpoints() const {
+    return checkpoints_;
+  }
+  bool stopped() const { return stopped_; }
+  // Frames that its queue pairs retransmitted.
+  uint64_t frames_retransmitted() const;
   const std::vector<Channel>& channels() const { return channels_; }
   const std::vector<Iteration>& iterations() const { return done_; }
   topology::NicIndex NicOf(uint32_t rank) const { return ranks_[rank].nic; }
@@ -153,11 +205,18 @@ class Job final : public QueuePairObserver {
 
   Job(Network& network, const JobOptions& options);
   Status Prepare();
+  void PreparePhases();
+  void PrepareCheckpoints();
   Status PrepareGroup(uint32_t phase, uint32_t number, std::vector<uint32_t> members);
   uint32_t LaneFor(Group& group, uint32_t from, uint32_t to);
   uint32_t MessagesOf(const Plan::Transfer& transfer) const;
 
+  void Stop();
   void Compute(uint32_t rank);
+  void WriteCheckpoint(uint32_t rank);
+  bool IsDue(uint32_t phase, uint32_t iteration) const;
+  Break& BreakOf(uint32_t phase, uint32_t iteration);
+  void AdvanceBreak(uint32_t phase, uint32_t iteration);
   void NoteComputing(uint32_t rank, SimTime time);
   void Enter(uint32_t rank);
   Run& RunOf(Group& group, uint32_t iteration);
@@ -175,6 +234,12 @@ class Job final : public QueuePairObserver {
   const JobOptions options_;
   Random random_;
   std::vector<Rank> ranks_;
+  std::vector<JobOptions::Phase> phases_;
+  // By phase, from options_.phases.size() on: its interlude. The checkpoint has the phase
+  // phases_.size().
+  std::vector<uint32_t> interlude_of_;
+  std::vector<Break> breaks_;
+  std::vector<std::unique_ptr<CheckpointWriter>> checkpoints_;  // by rank; empty: none
   std::vector<Group> groups_;
   std::vector<std::vector<uint32_t>> group_of_;  // by phase and rank: index in groups_
   std::vector<Channel> channels_;
@@ -183,6 +248,7 @@ class Job final : public QueuePairObserver {
   std::vector<Iteration> done_;
   std::vector<uint32_t> finished_ranks_;  // indexed by iteration
   bool failed_ = false;
+  bool stopped_ = false;
 };
 
 }  // namespace rocescope::sim
