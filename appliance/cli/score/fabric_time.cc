@@ -8,7 +8,7 @@ namespace rocescope {
 std::optional<double> FabricSeconds(const v1::Truth& truth, int64_t duration_ns) {
   constexpr double kNanosecond = 1e-9;
   if (truth.profile().scale() <= 0) return std::nullopt;
-  return static_cast<double>(duration_ns) * kNanosecond / truth.profile().scale();
+  return static_cast<double>(duration_ns) * kNanosecond * truth.profile().scale();
 }
 
 }  // namespace rocescope

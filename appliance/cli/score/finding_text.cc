@@ -210,6 +210,14 @@ std::string At(std::string_view kind, std::string_view place) {
   return place.empty() ? std::string(kind) : fmt::format("{} at {}", kind, place);
 }
 
+std::string LimitText(const v1::FaultScore& fault) {
+  constexpr double kUnlimited = 1e17;  // see TruthFault.detection_limit_frames
+  if (!IsBelowLimit(fault)) return "";
+  if (fault.detection_limit_frames() > kUnlimited) return " (the counters cannot show it)";
+  return fmt::format(" ({} frames, below the detection limit of {:.0f})", fault.affected_frames(),
+                     fault.detection_limit_frames());
+}
+
 // One run, with one line for each miss.
 void AppendMisses(const RunFindings& run, std::string& text) {
   constexpr int kMaxFalse = 5;
@@ -222,10 +230,7 @@ void AppendMisses(const RunFindings& run, std::string& text) {
     const std::string said =
         fault.stated_kind().empty() ? "nothing" : At(fault.stated_kind(), fault.stated_place());
     if (!fault.detected()) {
-      const std::string limit =
-          IsBelowLimit(fault) ? fmt::format(" ({} frames, below the detection limit of {:.0f})",
-                                            fault.affected_frames(), fault.detection_limit_frames())
-                              : "";
+      const std::string limit = LimitText(fault);
       line(fmt::format("{}{} was missed; reported instead: {}", truth, limit, said));
     } else if (fault.place_right()) {
       line(fmt::format("{} was reported as {}", truth, fault.stated_kind()));

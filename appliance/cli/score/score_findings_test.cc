@@ -355,7 +355,7 @@ TEST_F(ScoreFindingsTest, TimesAreInWindowsAndInFabricTime) {
   EXPECT_EQ(score.window_count(), 20);
   EXPECT_EQ(score.fabric_seconds(), 0);
   EXPECT_EQ(score.faults(0).delay_seconds(), 0);
-  truth_.mutable_profile()->set_scale(1e-6 / 30);
+  truth_.mutable_profile()->set_scale(30 / 1e-6);
   score = Score();
   EXPECT_NEAR(score.fabric_seconds(), 600, 1e-6);
   EXPECT_NEAR(score.faults(0).delay_seconds(), 60, 1e-6);
