@@ -17,7 +17,10 @@
 
 #include "base/text/yaml_fields.h"
 #include "sim/draw/draw.h"
+#include "sim/emit/output_file.h"
 #include "sim/run/simulation.h"
+#include "sim/run/victims.h"
+#include "sim/run/write_truth.h"
 #include "sim/scenario/scenario.h"
 
 namespace rocescope::sim {
@@ -120,10 +123,22 @@ struct RunOptions {
   std::optional<uint64_t> seed;
   std::optional<Timestamp> epoch;
   uint32_t dilation = 1;
+  bool victims = true;
 };
 
+// Completes truth.json with the victims of faults. The run's engine must no longer exist.
+Status AddVictims(VictimStudy& study, const std::string& directory) {
+  const bool shows = isatty(STDERR_FILENO) != 0;
+  const Status ran = study.Run([&](size_t done, size_t all) {
+    if (shows) Print(stderr, "\r\033[Kvictims: {} of {} faults", done, all);
+  });
+  if (shows) Print(stderr, "\r\033[K");
+  if (!ran) return ran;
+  return WriteFile(directory + "/truth.json", RenderTruth(study.truth()));
+}
+
 int Run(const RunOptions& options) {
-  const auto& [path, output, seed, epoch, dilation] = options;
+  const auto& [path, output, seed, epoch, dilation, victims] = options;
   const auto text = ReadFile(path, "; `rocescope-sim list` shows the included scenarios");
   if (!text) return Fail(text.error(), kExitInput);
   auto scenario = LoadScenario(*text, path, seed);
@@ -155,6 +170,12 @@ int Run(const RunOptions& options) {
           fault.visible == kNever ? std::string("never observable")
                                   : fmt::format("observable from {:.3f} ms",
                                                 static_cast<double>(fault.visible) / kMillisecond));
+  }
+  if (!victims || scenario->faults.empty() || output.directory.empty()) return 0;
+  VictimStudy study(**simulation);
+  simulation->reset();
+  if (Status added = AddVictims(study, output.directory); !added) {
+    return Fail(added.error(), kExitOutput);
   }
   return 0;
 }
@@ -219,8 +240,8 @@ int DrawAll(const std::string& priors, DrawOptions options, uint32_t count,
           {.code = ErrorCode::kUnavailable, .message = fmt::format("{}: cannot be written", path)},
           kExitOutput);
     }
-    const std::optional<FaultKind> kind = drawn->kind;
-    ++kinds[kind ? InfoOf(*kind).name : "healthy"];
+    for (const FaultKind kind : drawn->kinds) ++kinds[InfoOf(kind).name];
+    if (drawn->kinds.empty()) ++kinds["healthy"];
   }
   Print("{} scenarios in {}, seed {}:\n", count, directory, options.seed);
   for (const auto& [kind, number] : kinds) Print("  {:<22} {}\n", kind, number);
@@ -262,6 +283,10 @@ int main(int argc, char** argv) {
          "in real time at a lower packet rate (default: 1)")
       ->check(rocescope::sim::WholeNumber(1'000'000))
       ->type_name("N");
+  bool no_victims = false;
+  run->add_flag("--no-victims", no_victims,
+                "skip the runs without each fault that find the jobs that it affects; truth.json "
+                "then states that they are unknown");
   CLI::App* list = app.add_subcommand("list", "List the included scenarios and the fault types");
   list->add_option("--scenarios", scenarios, "directory of the scenarios")->type_name("DIR");
   std::string priors = ROCESCOPE_PRIORS;
@@ -290,6 +315,20 @@ int main(int argc, char** argv) {
                    "fraction of healthy scenarios, which have no fault (default: 0.3)")
       ->check(CLI::Range(0.0, 1.0) & rocescope::sim::Finite())
       ->type_name("FRACTION");
+  draw->add_option("--max-faults", drawing.most_faults,
+                   "draw up to N concurrent faults in each scenario with faults, as in the field: "
+                   "severities over their whole range, faults that grow, several faults at one place "
+                   "(default: one fault that is visible within milliseconds)")
+      ->check(CLI::Range(1u, rocescope::sim::kMaxConcurrent))
+      ->type_name("N");
+  draw->add_flag("--lift", drawing.lift,
+                 "with --max-faults: raise loss rates until the losses are visible in the run");
+  draw->add_flag("--benign", drawing.benign,
+                 "add events that are not faults: rare errors, maintenance, restarts, other traffic");
+  draw->add_option("--windows", drawing.windows,
+                   "length of each run in analysis windows of 1 ms (default: about 22 iterations)")
+      ->check(CLI::Range(rocescope::sim::kMinWindows, rocescope::sim::kMaxWindows))
+      ->type_name("N");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -310,7 +349,10 @@ int main(int argc, char** argv) {
     return rocescope::sim::kExitUsage;
   }
   rocescope::sim::RunOptions options = {
-      .path = path, .output = output, .dilation = std::max(dilation, 1u)};
+      .path = path,
+      .output = output,
+      .dilation = std::max(dilation, 1u),
+      .victims = !no_victims};
   if (*seeded) options.seed = seed;
   if (*begins) options.epoch = rocescope::Timestamp(std::chrono::seconds(epoch));
   return Flushed(rocescope::sim::Run(options));

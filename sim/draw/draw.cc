@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "base/hash.h"
+#include "sim/draw/benign.h"
 #include "sim/draw/dice.h"
 #include "sim/draw/fault_rules.h"
 #include "sim/draw/outline.h"
@@ -45,10 +48,98 @@ std::optional<FaultKind> KindOf(const DrawOptions& options, uint32_t number) {
   return static_cast<FaultKind>(dice.Weighted(std::vector<double>(weights.begin(), weights.end())));
 }
 
+namespace {
+
+// The kinds of all faults of a scenario. Kinds that rebuild the fabric occur once.
+std::vector<FaultKind> KindsOf(const DrawOptions& options, uint32_t number) {
+  const std::optional<FaultKind> first = KindOf(options, number);
+  if (!first) return {};
+  std::vector<FaultKind> kinds = {*first};
+  // A deadlock needs a fabric and a workload of its own.
+  if (options.most_faults <= 1 || *first == FaultKind::kPfcDeadlock) return kinds;
+  RandomSource dice(options.seed, "concurrent", number);
+  std::vector<double> counts(options.priors.concurrent.begin(), options.priors.concurrent.end());
+  counts.resize(std::min<size_t>(options.most_faults, counts.size()));
+  const bool any = std::ranges::any_of(counts, [](double weight) { return weight > 0; });
+  const size_t count = any ? 1 + dice.Weighted(counts) : 1;
+  const auto& weights = options.priors.kinds;
+  std::vector<double> left(weights.begin(), weights.end());
+  if (options.stratified) std::ranges::fill(left, 1.0);
+  left[static_cast<size_t>(FaultKind::kPfcDeadlock)] = 0;
+  while (kinds.size() < count) {
+    left[static_cast<size_t>(FaultKind::kSwappedCables)] *=
+        std::ranges::find(kinds, FaultKind::kSwappedCables) == kinds.end() ? 1 : 0;
+    if (std::ranges::none_of(left, [](double weight) { return weight > 0; })) break;
+    kinds.push_back(static_cast<FaultKind>(dice.Weighted(left)));
+  }
+  return kinds;
+}
+
+WorkloadNeeds NeedsOfAll(const std::vector<FaultKind>& kinds) {
+  WorkloadNeeds all;
+  for (const FaultKind kind : kinds) {
+    const WorkloadNeeds own = NeedsOf(kind);
+    all.least_queue_pairs = std::max(all.least_queue_pairs, own.least_queue_pairs);
+    all.congestion |= own.congestion;
+    all.both_ways |= own.both_ways;
+    all.full_buffers |= own.full_buffers;
+  }
+  return all;
+}
+
+// Two faults of one kind at one place are one fault.
+bool IsSame(const FaultOptions& a, const FaultOptions& b) {
+  if (a.kind != b.kind) return false;
+  switch (InfoOf(a.kind).place) {
+    case PlaceKind::kLink:
+      return a.link == b.link;
+    case PlaceKind::kSwitch:
+      return a.node == b.node && a.nic == b.nic;
+    case PlaceKind::kNic:
+      return a.nic == b.nic;
+    case PlaceKind::kGpu:
+      return a.gpu == b.gpu;
+  }
+  return true;
+}
+
+// Draws all faults of the scenario. False: the workload has no suitable places.
+bool DrawFaults(const std::vector<FaultKind>& kinds, const DrawOptions& options,
+                DrawContext context, RandomSource& dice, std::vector<FaultOptions>& faults) {
+  const bool at_one_place = kinds.size() > 1 && dice.Chance(options.priors.same_place);
+  const int most_tries = context.field ? 16 : 1;
+  for (const FaultKind kind : kinds) {
+    FaultOptions fault;
+    bool found = false;
+    for (int tries = 0; tries < most_tries && !found; ++tries) {
+      // If the kind has no place there, it gets one elsewhere.
+      context.neighbour =
+          at_one_place && !faults.empty() && tries < most_tries / 2 ? &faults[0] : nullptr;
+      found = DrawFault(kind, context, dice, fault) &&
+              std::ranges::none_of(
+                  faults, [&](const FaultOptions& other) { return IsSame(other, fault); });
+    }
+    if (!found) return false;
+    faults.push_back(std::move(fault));
+  }
+  return true;
+}
+
+std::string NameOf(const std::vector<FaultKind>& kinds) {
+  std::string name;
+  for (const FaultKind kind : kinds) {
+    name += name.empty() ? "" : "-";
+    name += InfoOf(kind).name;
+  }
+  return kinds.empty() ? "healthy" : name;
+}
+
+}  // namespace
+
 Result<DrawnScenario> DrawScenario(const DrawOptions& options, uint32_t number) {
-  const std::optional<FaultKind> kind = KindOf(options, number);
-  const std::string_view what = kind ? InfoOf(*kind).name : "healthy";
-  const WorkloadNeeds needs = kind ? NeedsOf(*kind) : WorkloadNeeds{};
+  const std::vector<FaultKind> kinds = KindsOf(options, number);
+  const std::string what = NameOf(kinds);
+  const WorkloadNeeds needs = NeedsOfAll(kinds);
   Outline outline;
   outline.name = fmt::format("{:04}-{}", number, what);
   RandomSource fabrics(options.seed, "fabric", number);
@@ -61,22 +152,32 @@ Result<DrawnScenario> DrawScenario(const DrawOptions& options, uint32_t number) 
     outline.fabric = needs.full_buffers ? DrawNarrowFabric(fabrics) : DrawFabric(fabrics);
     auto fabric = topology::Generate(outline.fabric);
     if (!fabric) return tl::unexpected(fabric.error());
-    outline.fault.reset();
+    outline.faults.clear();
     RandomSource workloads(seed, "workload", 0);
     DrawWorkload(*fabric, needs, workloads, outline);
+    if (options.windows > 0) outline.duration = options.windows * kMillisecond;
     outline.about = fmt::format("{}: {}.", what, outline.about);
-    if (kind) {
+    if (!kinds.empty()) {
       const auto traffic = Traffic::Of(outline, WriteOutline(outline, *fabric));
       if (!traffic) return tl::unexpected(traffic.error());
       RandomSource faults(seed, "fault", 0);
-      const DrawContext context = {
-          .fabric = *fabric, .outline = outline, .traffic = *traffic, .priors = options.priors};
-      FaultOptions fault;
-      if (!DrawFault(*kind, context, faults, fault)) continue;
-      outline.fault = std::move(fault);
+      const bool field = options.most_faults > 0;
+      const DrawContext context = {.fabric = *fabric,
+                                   .outline = outline,
+                                   .traffic = *traffic,
+                                   .priors = options.priors,
+                                   .field = field,
+                                   .lift = !field || options.lift};
+      std::vector<FaultOptions> drawn;
+      if (!DrawFaults(kinds, options, context, faults, drawn)) continue;
+      outline.faults = std::move(drawn);
+    }
+    if (options.benign) {
+      RandomSource benign(seed, "benign", 0);
+      DrawBenign(*fabric, benign, outline);
     }
     return DrawnScenario{
-        .name = outline.name, .yaml = WriteOutline(outline, *fabric), .kind = kind};
+        .name = outline.name, .yaml = WriteOutline(outline, *fabric), .kinds = kinds};
   }
   return MakeError(
       ErrorCode::kInternal,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "sim/draw/priors.h"
@@ -18,12 +19,22 @@ struct DrawOptions {
   Priors priors;
   bool stratified = false;  // draw all kinds equally often instead of by weight
   double healthy = 0.3;     // fraction of healthy controls, 0 to 1
+
+  // 0: one fault that telemetry of milliseconds can show. 1 to 4: up to this number of concurrent
+  // faults as in the field, with magnitudes over the whole range.
+  uint32_t most_faults = 0;
+  bool lift = false;     // with most_faults: raise loss rates until they are visible
+  bool benign = false;   // add benign events
+  uint32_t windows = 0;  // length of the run in analysis windows; 0: as the jobs need
 };
+inline constexpr uint32_t kMaxConcurrent = 4;
+inline constexpr uint32_t kMinWindows = 10;
+inline constexpr uint32_t kMaxWindows = 1000;
 
 struct DrawnScenario {
-  std::string name;  // "0001-gray_loss"
+  std::string name;  // "0001-gray_loss", "0002-flap-gray_loss", "0003-healthy"
   std::string yaml;
-  std::optional<FaultKind> kind;  // empty: healthy
+  std::vector<FaultKind> kinds;  // empty: healthy
 };
 
 // Returns the fault kind of scenario `number`, which counts from 1. Of the first n scenarios,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 
 #include "sim/draw/loss_rate.h"
@@ -26,6 +27,15 @@ class Drawer {
   // the run ends.
   void Time() {
     const SimTime run = context_.outline.duration;
+    if (context_.field) {
+      fault_.onset = dice_.Time(run / 10, run * 8 / 10);
+      fault_.duration =
+          dice_.Chance(0.5)
+              ? kNever
+              : static_cast<SimTime>(dice_.LogUniform(0.05, 0.5) * static_cast<double>(run)) /
+                    kMicrosecond * kMicrosecond;
+      return;
+    }
     fault_.onset = dice_.Time(run * 3 / 10, run / 2);
     fault_.duration = dice_.Chance(0.5) ? kNever : dice_.Time(run / 5, run * 2 / 5);
   }
@@ -48,6 +58,10 @@ class Drawer {
   // Mostly a link between switches, else a host's link. With `one_way`, half of the faults affect
   // one direction only.
   bool Link(bool one_way) {
+    if (context_.neighbour != nullptr) {
+      const std::vector<PortIndex> near = PortsAtNeighbour();
+      return !near.empty() && LinkAt(dice_.Pick(near), one_way);
+    }
     const Flow& flow = PickFlow();
     std::vector<PortIndex> between;
     for (size_t i = 1; i + 1 < flow.ports.size(); ++i) between.push_back(flow.ports[i]);
@@ -56,14 +70,71 @@ class Drawer {
     const PortIndex port = !host               ? dice_.Pick(between)
                            : dice_.Chance(0.5) ? flow.ports.front()
                                                : flow.ports.back();
+    return LinkAt(port, one_way);
+  }
+  bool LinkAt(PortIndex port, bool one_way) {
     fault_.link = context_.fabric.port(port).link;
     if (one_way && dice_.Chance(0.5)) fault_.sender = port;
     frames_ = context_.traffic.FramesBy(port) * Seconds();
     return true;
   }
 
+  // Sending ports with traffic at the link, switch or host of the other fault.
+  std::vector<PortIndex> PortsAtNeighbour() const {
+    const FaultOptions& other = *context_.neighbour;
+    const std::vector<NodeIndex> nodes = NodesOfNeighbour();
+    std::vector<PortIndex> ports;
+    for (PortIndex port = 0; port < context_.fabric.ports().size(); ++port) {
+      if (context_.traffic.FramesBy(port) <= 0) continue;
+      const bool near = other.link != topology::kNone
+                            ? context_.fabric.port(port).link == other.link
+                            : std::ranges::find(nodes, NodeAt(port)) != nodes.end() ||
+                                  std::ranges::find(nodes, context_.fabric.PeerNode(port)) !=
+                                      nodes.end();
+      if (near) ports.push_back(port);
+    }
+    return ports;
+  }
+  // The switch or host of the other fault, or both ends of its link.
+  std::vector<NodeIndex> NodesOfNeighbour() const {
+    const FaultOptions& other = *context_.neighbour;
+    switch (InfoOf(other.kind).place) {
+      case PlaceKind::kLink: {
+        const auto& ends = context_.fabric.link(other.link).ends;
+        return {NodeAt(ends[0]), NodeAt(ends[1])};
+      }
+      case PlaceKind::kSwitch:
+        return {other.node};
+      case PlaceKind::kNic:
+        return {context_.fabric.nic(other.nic).host};
+      case PlaceKind::kGpu:
+        return {context_.fabric.gpu(other.gpu).host};
+    }
+    return {};
+  }
+  bool SwitchAtNeighbour() {
+    std::vector<NodeIndex> switches = NodesOfNeighbour();
+    std::erase_if(switches,
+                  [&](NodeIndex node) { return !context_.fabric.node(node).IsSwitch(); });
+    return !switches.empty() && SwitchAt(dice_.Pick(switches)) && frames_ > 0;
+  }
+  // A NIC that a flow uses, at the host of the other fault.
+  bool NicAtNeighbour() {
+    const std::vector<NodeIndex> nodes = NodesOfNeighbour();
+    std::vector<NicIndex> nics;
+    for (const Flow& flow : context_.traffic.flows()) {
+      if (std::ranges::find(nodes, context_.fabric.nic(flow.to).host) != nodes.end()) {
+        nics.push_back(flow.to);
+      }
+    }
+    if (nics.empty()) return false;
+    fault_.nic = dice_.Pick(nics);
+    return true;
+  }
+
   // Any switch on the path of a busy flow.
   bool Switch() {
+    if (context_.neighbour != nullptr) return SwitchAtNeighbour();
     const Flow& flow = PickFlow();
     if (flow.ports.size() < 2) return false;
     const PortIndex port = flow.ports[dice_.Between(1, flow.ports.size() - 1)];
@@ -141,6 +212,15 @@ class Drawer {
 
   // A GPU of the job of a busy flow.
   bool JobGpu() {
+    if (context_.neighbour != nullptr) {
+      if (!NicAtNeighbour()) return false;
+      const auto gpus = context_.fabric.GpusOf(context_.fabric.nic(fault_.nic).host);
+      for (const topology::GpuIndex gpu : gpus) {
+        if (context_.fabric.gpu(gpu).nic == fault_.nic) fault_.gpu = gpu;
+      }
+      fault_.nic = topology::kNone;
+      return fault_.gpu != topology::kNone;
+    }
     const uint32_t number = PickFlow().job;
     const Outline::Job& job = context_.outline.jobs[number];
     const NicIndex nic = NicAt(dice_.Pick(job.hosts), 0);
@@ -153,6 +233,7 @@ class Drawer {
     return host * context_.outline.fabric.nics_per_host + nic;
   }
   bool ReceivingNic() {
+    if (context_.neighbour != nullptr) return NicAtNeighbour();
     fault_.nic = PickFlow().to;
     return true;
   }
@@ -188,8 +269,19 @@ class Drawer {
   }
 
   void Loss() {
-    const double rate = DrawLossRate(context_.priors.loss_rates, dice_);
-    fault_.probability = LiftedLossRate(rate, frames_, fault_.burst);
+    const auto& field = context_.priors.field_loss_rates;
+    const bool whole_range = context_.field && !field.empty();
+    const double rate = DrawLossRate(whole_range ? field : context_.priors.loss_rates, dice_);
+    Growth();
+    // The mean severity of a fault that grows exponentially.
+    const double mean =
+        fault_.growth < 1 ? (1 - fault_.growth) / -std::log(fault_.growth) : 1;
+    fault_.probability =
+        context_.lift ? LiftedLossRate(rate, frames_ * mean, fault_.burst) : rate;
+  }
+  void Growth() {
+    if (!context_.field || !dice_.Chance(context_.priors.growing)) return;
+    fault_.growth = dice_.LogUniform(1e-3, 0.3);
   }
 
   const DrawContext& context_;
@@ -220,15 +312,26 @@ bool Corruption(Drawer& drawer) {
   return true;
 }
 bool Flap(Drawer& drawer) {
-  drawer.fault_.period = drawer.dice_.Time(200 * kMicrosecond, kMillisecond);
+  constexpr SimTime kShortest = 200 * kMicrosecond;
+  const SimTime longest =
+      drawer.context_.field ? std::max(kMillisecond, drawer.context_.outline.duration / 4)
+                            : kMillisecond;
+  drawer.fault_.period =
+      drawer.context_.field
+          ? static_cast<SimTime>(drawer.dice_.LogUniform(static_cast<double>(kShortest),
+                                                         static_cast<double>(longest))) /
+                kMicrosecond * kMicrosecond
+          : drawer.dice_.Time(kShortest, longest);
   return drawer.Link(false);
 }
 bool DegradedRate(Drawer& drawer) {
-  drawer.fault_.factor = drawer.dice_.LogUniform(0.05, 0.5);
+  drawer.fault_.factor = drawer.dice_.LogUniform(0.05, drawer.context_.field ? 0.9 : 0.5);
+  drawer.Growth();
   return drawer.Link(true);
 }
 bool AddedLatency(Drawer& drawer) {
   drawer.fault_.delay = drawer.dice_.Time(2 * kMicrosecond, 50 * kMicrosecond);
+  drawer.Growth();
   return drawer.Link(true);
 }
 bool Blackhole(Drawer& drawer) {
@@ -260,6 +363,7 @@ bool LostCnps(Drawer& drawer) {
 bool Straggler(Drawer& drawer) {
   if (!drawer.JobGpu()) return false;
   drawer.fault_.factor = drawer.dice_.LogUniform(1.5, 4);
+  drawer.Growth();
   return true;
 }
 bool MtuMismatch(Drawer& drawer) {

@@ -18,6 +18,11 @@ struct DrawContext {
   const Outline& outline;  // the workload
   const Traffic& traffic;
   const Priors& priors;
+  // As in the field: onsets over the whole run, magnitudes over the whole range, faults that grow.
+  bool field = false;
+  bool lift = true;  // raise loss rates until they are visible
+  // Another fault at whose link, switch or host this one is to be; nullptr: anywhere.
+  const FaultOptions* neighbour = nullptr;
 };
 // False: the workload has no suitable place for this kind.
 bool DrawFault(FaultKind kind, const DrawContext& context, RandomSource& dice, FaultOptions& fault);

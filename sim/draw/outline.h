@@ -8,10 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "sim/benign/benign.h"
 #include "sim/engine/time.h"
 #include "sim/fault/fault.h"
 #include "sim/host/queue_pair.h"
 #include "sim/workload/collective.h"
+#include "sim/workload/job.h"
+#include "sim/workload/tcp_flow.h"
 #include "topology/generate.h"
 
 namespace rocescope::sim {
@@ -26,6 +29,18 @@ struct Outline {
     // Ranks of each group; empty: one group with all ranks.
     std::vector<std::vector<uint32_t>> groups;
   };
+  struct Interlude {
+    std::string name;
+    uint32_t after = 0;  // 0: `every`
+    uint32_t every = 0;  // 0: only once
+    SimTime pause = 0;   // the ranks only compute
+  };
+  struct Checkpoint {
+    uint32_t every = 0;  // 0: none
+    uint64_t bytes = 0;  // of each rank
+    std::vector<uint32_t> hosts;
+    bool blocking = true;
+  };
   struct Job {
     std::string name;
     std::vector<uint32_t> hosts;  // host numbers, in rank order
@@ -34,6 +49,9 @@ struct Outline {
     bool split_data = false;
     SimTime start = 0;
     std::vector<Phase> phases;
+    std::vector<Interlude> interludes;
+    Checkpoint checkpoint;
+    std::vector<JobOptions::Restart> restarts;
     SimTime period = 0;  // approximate iteration period
   };
   struct Stream {
@@ -54,8 +72,13 @@ struct Outline {
   std::optional<double> alpha;  // buffer alpha of the switches, if it differs from the default
   std::vector<Job> jobs;
   std::vector<Stream> streams;
-  std::optional<FaultOptions> fault;  // its locations refer to the generated fabric
-  std::string nccl;                   // NCCL release of the logs: "2.20"
+  std::optional<double> lossy_alpha;
+  bool spray = false;
+  std::vector<FaultOptions> faults;  // locations refer to the generated fabric
+  BenignOptions benign;
+  std::vector<MaintenanceOptions> maintenance;
+  std::vector<TcpFlow::Options> foreign;
+  std::string nccl;  // NCCL release of the logs: "2.20"
 };
 
 // Returns the YAML that LoadScenario reads. `fabric` is the fabric that the outline's blueprint

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <string>
+#include <utility>
 
 #include "base/nearest.h"
 #include "base/text/yaml_fields.h"
@@ -55,7 +56,8 @@ void ReadKinds(const YamlNode& node, YamlErrors& errors, Priors& priors) {
   }
 }
 
-void ReadLossRates(const YamlNode& node, YamlErrors& errors, Priors& priors) {
+void ReadLossRates(const YamlNode& node, YamlErrors& errors,
+                   std::vector<Priors::LossRates>& all) {
   double shares = 0;
   for (const YamlNode& item : ReadList(node, errors)) {
     const YamlMap map(item, "loss rates", {"least", "most", "share"}, errors);
@@ -71,10 +73,24 @@ void ReadLossRates(const YamlNode& node, YamlErrors& errors, Priors& priors) {
       errors.Add(item, "loss rates must be above 0, and `least` must not be above `most`");
     }
     shares += rates.share;
-    priors.loss_rates.push_back(rates);
+    all.push_back(rates);
   }
   if (errors.empty() && shares == 0)
     errors.Add(node, "at least one loss rate needs a share above 0");
+}
+
+void ReadConcurrent(const YamlNode& node, YamlErrors& errors, Priors& priors) {
+  const auto weights = ReadList(node, errors);
+  if (weights.size() != priors.concurrent.size()) {
+    errors.Add(node, "expected four weights: of one, two, three and four faults");
+    return;
+  }
+  double sum = 0;
+  for (size_t i = 0; i < priors.concurrent.size(); ++i) {
+    priors.concurrent[i] = ReadParsed(weights[i], RealUpTo(kMaxWeight), errors).value_or(0);
+    sum += priors.concurrent[i];
+  }
+  if (errors.empty() && sum == 0) errors.Add(node, "at least one weight must be above 0");
 }
 
 }  // namespace
@@ -83,10 +99,21 @@ Result<Priors> LoadPriors(std::string_view text, std::string_view file) {
   auto root = topology::ParseYaml(text, file);
   if (!root) return tl::unexpected(root.error());
   YamlErrors errors{std::string(file)};
-  const YamlMap map(*root, "the priors", {"kinds", "loss_rates"}, errors);
+  const YamlMap map(
+      *root, "the priors",
+      {"kinds", "loss_rates", "field_loss_rates", "concurrent", "same_place", "growing"}, errors);
   Priors priors;
   if (const YamlNode* kinds = map.Require("kinds")) ReadKinds(*kinds, errors, priors);
-  if (const YamlNode* rates = map.Require("loss_rates")) ReadLossRates(*rates, errors, priors);
+  if (const YamlNode* rates = map.Require("loss_rates")) ReadLossRates(*rates, errors, priors.loss_rates);
+  if (const YamlNode* rates = map.Find("field_loss_rates")) {
+    ReadLossRates(*rates, errors, priors.field_loss_rates);
+  }
+  if (const YamlNode* weights = map.Find("concurrent")) ReadConcurrent(*weights, errors, priors);
+  for (const auto& [key, share] : {std::pair("same_place", &priors.same_place),
+                                   std::pair("growing", &priors.growing)}) {
+    const YamlNode* at = map.Find(key);
+    if (at != nullptr) *share = ReadParsed(*at, RealUpTo(1), errors).value_or(*share);
+  }
   if (!errors.empty()) return tl::unexpected(errors.Take());
   return priors;
 }

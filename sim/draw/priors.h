@@ -19,6 +19,14 @@ struct Priors {
   };
   std::array<double, kFaultKinds> kinds{};  // relative weights; at least one is above 0
   std::vector<LossRates> loss_rates;        // not empty
+
+  // For draws of several faults. The optional keys of the file have these defaults.
+  std::vector<LossRates> field_loss_rates;  // not raised; empty: loss_rates
+  // Relative weights of one, two, three and four faults.
+  std::array<double, 4> concurrent = {1, 1, 1, 1};
+  // Share of the scenarios with several faults in which all of them are at one link, switch or host.
+  double same_place = 0.3;
+  double growing = 0.2;  // share of the faults that can grow
 };
 
 // Strict: an unknown kind, a negative weight or a rate above 1 is an error with line and column.

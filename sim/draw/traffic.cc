@@ -52,13 +52,14 @@ Result<Traffic> Traffic::Of(const Outline& outline, std::string_view text) {
   const topology::Fabric& fabric = network.fabric();
   Traffic traffic;
   traffic.frames_.resize(fabric.ports().size());
-  for (uint32_t j = 0; j < (*simulation)->jobs().size(); ++j) {
+  for (uint32_t j = 0; j < outline.jobs.size(); ++j) {
     const Job& job = *(*simulation)->jobs()[j];
     const auto volumes = AllVolumes(job.options());
     if (!volumes) return tl::unexpected(volumes.error());
     const double iterations =
         static_cast<double>(kSecond) / static_cast<double>(outline.jobs[j].period);
     for (const Job::Channel& channel : job.channels()) {
+      if (channel.phase >= volumes->size()) continue;  // of an interlude, which is rare
       const auto& of_group = (*volumes)[channel.phase][channel.group];
       const auto volume = of_group.find({channel.from, channel.to});
       if (volume == of_group.end()) continue;

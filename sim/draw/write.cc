@@ -32,13 +32,14 @@ class Writer {
         outline_.name, outline_.about, outline_.seed);
     Add("duration: {}\n{}", Text(outline_.duration), kIntervals);
     WriteFabric();
-    if (outline_.alpha) Add("network: {{alpha: {}}}\n", *outline_.alpha);
+    WriteNetwork();
     Add("jobs:\n");
     for (const Outline::Job& job : outline_.jobs) WriteJob(job);
     if (!outline_.streams.empty()) Add("streams:\n");
     for (const Outline::Stream& stream : outline_.streams) WriteStream(stream);
-    if (outline_.fault) Add("faults:\n");
-    if (outline_.fault) WriteFault(*outline_.fault);
+    if (!outline_.faults.empty()) Add("faults:\n");
+    for (const FaultOptions& fault : outline_.faults) WriteFault(fault);
+    WriteBenign();
     Add("telemetry: {{{}, nccl: \"{}\"}}\n", kTelemetry, outline_.nccl);
     return std::move(text_);
   }
@@ -51,6 +52,14 @@ class Writer {
   static std::string Text(SimTime time) {
     return time % kMicrosecond == 0 ? fmt::format("{}us", time / kMicrosecond)
                                     : fmt::format("{}ns", time / kNanosecond);
+  }
+
+  void WriteNetwork() {
+    std::vector<std::string> keys;
+    if (outline_.alpha) keys.push_back(fmt::format("alpha: {}", *outline_.alpha));
+    if (outline_.lossy_alpha) keys.push_back(fmt::format("lossy_alpha: {}", *outline_.lossy_alpha));
+    if (outline_.spray) keys.emplace_back("spray: true");
+    if (!keys.empty()) Add("network: {{{}}}\n", fmt::join(keys, ", "));
   }
 
   void WriteFabric() {
@@ -94,6 +103,79 @@ class Writer {
       }
       Add("}}\n");
     }
+    WriteBreaks(job);
+  }
+
+  void WriteBreaks(const Outline::Job& job) {
+    if (!job.interludes.empty()) Add("    interludes:\n");
+    for (const Outline::Interlude& each : job.interludes) {
+      Add("      - {{name: {}", each.name);
+      if (each.after > 0) Add(", after: {}", each.after);
+      if (each.every > 0) Add(", every: {}", each.every);
+      Add(", phases: [{{name: {}, collective: none, compute: {}}}]}}\n", each.name,
+          Text(each.pause));
+    }
+    const Outline::Checkpoint& checkpoint = job.checkpoint;
+    if (checkpoint.every > 0) {
+      std::vector<std::string> to;
+      for (const uint32_t host : checkpoint.hosts) to.push_back(fmt::format("host{}:mlx5_0", host));
+      Add("    checkpoint: {{every: {}, size: {}, to: \"{}\", blocking: {}}}\n", checkpoint.every,
+          checkpoint.bytes, fmt::join(to, ","), checkpoint.blocking);
+    }
+    if (!job.restarts.empty()) Add("    restarts:\n");
+    for (const JobOptions::Restart& restart : job.restarts) {
+      Add("      - {{at: {}, downtime: {}}}\n", Text(restart.at), Text(restart.downtime));
+    }
+  }
+
+  void WriteBenign() {
+    const BenignOptions& benign = outline_.benign;
+    std::vector<std::string> keys;
+    const auto range = [&](std::string_view key, const RatioRange& ratios) {
+      if (ratios.on()) keys.push_back(fmt::format("{}: [{}, {}]", key, ratios.least, ratios.most));
+    };
+    range("bit_error_ratio", benign.bit_error_ratio);
+    range("pre_fec_bit_error_ratio", benign.pre_fec_bit_error_ratio);
+    if (benign.frame_errors.ports > 0) {
+      keys.push_back(fmt::format("frame_errors: {{ports: {:.3g}, frames: {}}}",
+                                 benign.frame_errors.ports, benign.frame_errors.frames));
+    }
+    if (benign.microbursts.period > 0) {
+      keys.push_back(fmt::format("microbursts: {{period: {}, senders: {}, frames: {}}}",
+                                 Text(benign.microbursts.period), benign.microbursts.senders,
+                                 benign.microbursts.frames));
+    }
+    if (benign.harmless_discards.ports > 0) {
+      keys.push_back(fmt::format("harmless_discards: {{ports: {:.3g}, period: {}}}",
+                                 benign.harmless_discards.ports,
+                                 Text(benign.harmless_discards.period)));
+    }
+    if (benign.gpu_clock_spread > 0) {
+      keys.push_back(fmt::format("gpu_clock_spread: {:.3g}", benign.gpu_clock_spread));
+    }
+    if (!keys.empty()) Add("benign:\n  {}\n", fmt::join(keys, "\n  "));
+    if (!outline_.maintenance.empty()) Add("maintenance:\n");
+    for (const MaintenanceOptions& work : outline_.maintenance) {
+      Add("  - {{{}, start: {}, drain: {}, duration: {}}}\n", PlaceOf(work), Text(work.start),
+          Text(work.drain), Text(work.duration));
+    }
+    if (!outline_.foreign.empty()) Add("foreign:\n");
+    for (const TcpFlow::Options& flow : outline_.foreign) {
+      Add("  - {{from: \"{}\", to: \"{}\", load: {:.3g}, message: {}}}\n", NicName(flow.from),
+          NicName(flow.to), flow.load, flow.message);
+    }
+  }
+
+  std::string PlaceOf(const MaintenanceOptions& work) const {
+    switch (work.kind) {
+      case MaintenanceKind::kLinkDrain:
+        return fmt::format("link: \"{}\"", fabric_.NameOf(fabric_.link(work.link).ends[0]));
+      case MaintenanceKind::kSwitchUpgrade:
+        return fmt::format("switch: {}", fabric_.node(work.node).name);
+      case MaintenanceKind::kHostReboot:
+        return fmt::format("host: {}", fabric_.node(work.node).name);
+    }
+    return {};
   }
 
   void WriteStream(const Outline::Stream& stream) {
@@ -154,6 +236,7 @@ class Writer {
       Add(",\n     senders: \"{}\"", fmt::join(senders, ","));
     }
     number("message", fault.message, defaults.message);
+    number("growth", fault.growth, defaults.growth);
     Add("}}\n");
   }
 

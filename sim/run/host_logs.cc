@@ -25,24 +25,27 @@ LoggedJob Describe(const Simulation& simulation, const Job& job, bool splits) {
   const topology::Fabric& fabric = simulation.fabric();
   LoggedJob logged = {.id = options.id,
                       .name = options.name,
-                      .start = simulation.scenario().epoch,
+                      .start = simulation.scenario().epoch +
+                               Duration(options.start / kNanosecond * simulation.scenario().dilation),
                       .mtu = simulation.scenario().network.nics.mtu};
   std::map<topology::NodeIndex, uint32_t> devices;  // number of GPUs of the job on each host
   for (const topology::GpuIndex index : options.gpus) {
     const topology::Gpu& gpu = fabric.gpu(index);
     logged.ranks.push_back({.gpu = index,
-                            .process_id = ProcessOf(options.id, gpu.number),
+                            .process_id = ProcessOf(job, gpu.number),
                             .cuda_device = devices[gpu.host]++,
                             .nvml_device = gpu.number});
   }
-  const uint64_t seed = HashCombine(simulation.scenario().seed, options.id);
+  uint64_t seed = HashCombine(simulation.scenario().seed, options.id);
+  if (options.incarnation > 0) seed = HashCombine(seed, options.incarnation);
   std::vector<uint32_t> everyone(options.gpus.size());
   for (uint32_t rank = 0; rank < everyone.size(); ++rank) everyone[rank] = rank;
   logged.communicators.push_back({.id = Mix64(seed), .ranks = everyone});
   std::map<std::vector<uint32_t>, uint32_t> known = {{everyone, 0}};
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_group;  // keyed by phase and group
-  for (uint32_t phase = 0; phase < options.phases.size(); ++phase) {
-    const auto& groups = options.phases[phase].groups;
+  for (uint32_t phase = 0; phase < job.phases().size(); ++phase) {
+    if (!job.phases()[phase].has_collective) continue;
+    const auto& groups = job.phases()[phase].groups;
     if (groups.empty()) of_group[{phase, 0}] = 0;
     for (uint32_t group = 0; group < groups.size(); ++group) {
       const auto [at, fresh] =
@@ -79,8 +82,10 @@ LoggedJob Describe(const Simulation& simulation, const Job& job, bool splits) {
 
 }  // namespace
 
-uint32_t ProcessOf(uint64_t job_id, uint32_t gpu_number) {
-  return kFirstProcess + static_cast<uint32_t>(job_id) * 100 + gpu_number;
+uint32_t ProcessOf(const Job& job, uint32_t gpu_number) {
+  constexpr uint32_t kGpusOfAHost = 16;
+  return kFirstProcess + static_cast<uint32_t>(job.options().id) * 100 + gpu_number +
+         job.options().incarnation * kGpusOfAHost;
 }
 
 Status WriteHostLogs(Simulation& simulation, const std::string& directory) {
@@ -95,9 +100,20 @@ Status WriteHostLogs(Simulation& simulation, const std::string& directory) {
   constexpr int kFirstWithSplits = 18;
   const bool splits = options.nccl && options.nccl->minor >= kFirstWithSplits;
   std::vector<LoggedJob> jobs;
-  std::set<uint32_t> of_jobs;  // queue pairs of jobs
+  std::map<SimTime, std::vector<LoggedJob>> restarted;  // keyed by time
+  std::set<uint32_t> of_jobs;                           // queue pairs of jobs
+  std::set<uint32_t> of_storage;
   for (const auto& job : simulation.jobs()) {
-    jobs.push_back(Describe(simulation, *job, splits));
+    const JobOptions& own = job->options();
+    if (own.incarnation == 0) {
+      jobs.push_back(Describe(simulation, *job, splits));
+    } else if (own.start < scenario.duration) {
+      restarted[own.start].push_back(Describe(simulation, *job, splits));
+    }
+    for (const auto& checkpoint : job->checkpoints()) {
+      of_storage.insert(checkpoint->connection().first->identity().number);
+      of_storage.insert(checkpoint->connection().second->identity().number);
+    }
     for (const Job::Channel& channel : job->channels()) {
       for (const QueuePair* sender : channel.senders) {
         of_jobs.insert(sender->identity().number);
@@ -108,15 +124,23 @@ Status WriteHostLogs(Simulation& simulation, const std::string& directory) {
   std::vector<LoggedQueuePair> others;
   Network& network = simulation.network();
   for (uint32_t i = 0; i < network.queue_pair_count(); ++i) {
-    if (of_jobs.contains(i)) continue;
     const QueuePair& one = network.queue_pair(i);
+    if (of_jobs.contains(i) || one.identity().foreign) continue;
     others.push_back({.nic = one.nic().number(),
                       .local = one.identity().qpn,
                       .remote = one.peer().identity().qpn,
                       .process_id = kFirstBenchmark + i,
-                      .command = "ib_write_bw"});
+                      .command = of_storage.contains(i) ? "storage" : "ib_write_bw"});
   }
-  return WriteHostFiles(directory, simulation.fabric(), jobs, others, options);
+  Status written = WriteHostFiles(directory, simulation.fabric(), jobs, others, options);
+  // The scheduler does not notice a restart within a job. `rdma` runs again after it.
+  options.slurm = false;
+  for (auto at = restarted.begin(); written && at != restarted.end(); ++at) {
+    options.rdma_time =
+        scenario.epoch + Duration(at->first / kNanosecond * scenario.dilation);
+    written = WriteHostFiles(directory, simulation.fabric(), at->second, others, options);
+  }
+  return written;
 }
 
 }  // namespace rocescope::sim

@@ -10,10 +10,11 @@
 
 namespace rocescope::sim {
 
+class Job;
 class Simulation;
 
-// Returns the process id of the job's process on a GPU.
-uint32_t ProcessOf(uint64_t job_id, uint32_t gpu_number);
+// Returns the process id of the job's process on a GPU. Each start of a job has others.
+uint32_t ProcessOf(const Job& job, uint32_t gpu_number);
 
 // Writes nccl/, rdma/ and slurm.json as configured in the scenario's telemetry. The directory must
 // exist.

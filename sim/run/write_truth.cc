@@ -8,10 +8,10 @@
 #include <map>
 #include <set>
 
-#include "rocescope/v1/truth.pb.h"
 #include "sim/emit/clocks.h"
 #include "sim/emit/packet.h"
 #include "sim/emit/wall_clock.h"
+#include "sim/run/benign_events.h"
 #include "sim/run/host_logs.h"
 #include "sim/run/simulation.h"
 
@@ -39,7 +39,8 @@ class Writer {
     const topology::Nic& nic = fabric_.nic(index);
     return fmt::format("{}:{}", fabric_.node(nic.host).name, nic.device);
   }
-  void WriteJob(const Job& job, v1::TruthJob& out);
+  void WriteJob(size_t number, v1::TruthJob& out);
+  void WriteBenign(v1::Truth& truth) const;
   void WriteEnd(const QueuePair& end, v1::TruthEnd& out) const;
   void WritePaths(const QueuePair& sender, google::protobuf::RepeatedPtrField<v1::TruthPath>& out);
   v1::TruthConnection& AddConnection(const QueuePair& first, v1::Truth& truth);
@@ -55,7 +56,9 @@ class Writer {
   std::map<uint32_t, uint32_t> connection_of_;  // keyed by queue pair
 };
 
-void Writer::WriteJob(const Job& job, v1::TruthJob& out) {
+void Writer::WriteJob(size_t number, v1::TruthJob& out) {
+  const std::vector<const Job*> starts = simulation_.StartsOf(number);
+  const Job& job = *starts[0];
   const JobOptions& options = job.options();
   out.set_name(options.name);
   out.set_id(options.id);
@@ -65,11 +68,12 @@ void Writer::WriteJob(const Job& job, v1::TruthJob& out) {
     one.set_host(fabric_.node(gpu.host).name);
     one.set_gpu(gpu.number);
     one.set_device(fabric_.nic(job.NicOf(rank)).device);
-    one.set_process_id(ProcessOf(options.id, gpu.number));
+    one.set_process_id(ProcessOf(job, gpu.number));
   }
-  for (const JobOptions::Phase& phase : options.phases) {
+  for (const JobOptions::Phase& phase : job.phases()) {
     v1::TruthPhase& one = *out.add_phases();
     one.set_name(phase.name);
+    if (!phase.has_collective) continue;
     one.set_collective(std::string(NameOf(phase.collective.kind)));
     for (const auto& group : phase.groups) {
       v1::TruthGroup& ranks = *one.add_groups();
@@ -79,10 +83,31 @@ void Writer::WriteJob(const Job& job, v1::TruthJob& out) {
     v1::TruthGroup& all = *one.add_groups();
     for (uint32_t rank = 0; rank < options.gpus.size(); ++rank) all.add_ranks(rank);
   }
-  for (const Job::Iteration& iteration : job.iterations()) {
-    v1::TruthIteration& one = *out.add_iterations();
-    one.set_start_ns(Wall(iteration.begin));
-    one.set_end_ns(iteration.end == kNever ? 0 : Wall(iteration.end));
+  for (const Job* const start : starts) {
+    for (const Job::Iteration& iteration : start->iterations()) {
+      v1::TruthIteration& one = *out.add_iterations();
+      one.set_start_ns(Wall(iteration.begin));
+      one.set_end_ns(iteration.end == kNever ? 0 : Wall(iteration.end));
+    }
+    if (start == starts[0] || start->options().start >= simulation_.scenario().duration) continue;
+    v1::TruthRestart& restart = *out.add_restarts();
+    restart.set_stop_ns(Wall(options.restarts[start->options().incarnation - 1].at));
+    restart.set_start_ns(Wall(start->options().start));
+    for (const topology::GpuIndex gpu : options.gpus) {
+      restart.add_process_ids(ProcessOf(*start, fabric_.gpu(gpu).number));
+    }
+  }
+}
+
+void Writer::WriteBenign(v1::Truth& truth) const {
+  for (const BenignEvent& event : BenignEventsOf(simulation_)) {
+    v1::TruthBenign& out = *truth.add_benign();
+    out.set_kind(std::string(NameOf(event.kind)));
+    out.set_place(event.place);
+    out.set_direction(event.direction);
+    out.set_start_ns(Wall(event.start));
+    out.set_end_ns(Wall(event.end));
+    out.set_frames(event.count);
   }
 }
 
@@ -129,12 +154,14 @@ void Writer::WriteConnections(v1::Truth& truth) {
         out.set_from_rank(channel.from);
         out.set_to_rank(channel.to);
         out.set_stripe(stripe);
+        out.set_incarnation(job->options().incarnation);
       }
     }
   }
   // The remaining connections are background: streams, and traffic that faults create.
   Network& network = simulation_.network();
   for (uint32_t i = 0; i < network.queue_pair_count(); ++i) {
+    if (network.queue_pair(i).identity().foreign) continue;
     if (!connection_of_.contains(i)) AddConnection(network.queue_pair(i), truth);
   }
 }
@@ -211,9 +238,12 @@ void Writer::WriteFault(const Injector::Happened& happened, v1::Truth& truth) {
       out.add_real_links(simulation_.real_fabric().NameOfLink(link));
     }
   }
+  out.set_growth(options.growth);
+  out.set_affected_jobs_unknown(true);
   WriteCulprits(happened, out);
+  std::set<std::string_view> exposed;
   for (const auto& job : simulation_.jobs()) {
-    bool is_victim = options.kind == FaultKind::kStraggler &&
+    bool is_exposed = options.kind == FaultKind::kStraggler &&
                      std::find(job->options().gpus.begin(), job->options().gpus.end(),
                                options.gpu) != job->options().gpus.end();
     for (const Job::Channel& channel : job->channels()) {
@@ -221,13 +251,15 @@ void Writer::WriteFault(const Injector::Happened& happened, v1::Truth& truth) {
         for (const QueuePair* sender : {first, &first->peer()}) {
           for (const Recorder::Path& path :
                simulation_.recorder().paths()[sender->identity().number]) {
-            is_victim |=
+            is_exposed |=
                 path.start < end && path.end > options.onset && Passes(path, happened, *sender);
           }
         }
       }
     }
-    if (is_victim) out.add_affected_jobs(job->options().name);
+    if (is_exposed && exposed.insert(job->options().name).second) {
+      out.add_exposed_jobs(job->options().name);
+    }
   }
 }
 
@@ -238,7 +270,7 @@ void Writer::WriteCulprits(const Injector::Happened& happened, v1::TruthFault& o
   for (const uint32_t culprit : happened.culprits) culprits.insert(connection_of_.at(culprit));
   const auto queue_pairs = static_cast<uint32_t>(simulation_.network().queue_pair_count());
   for (uint32_t number = 0; !happened.ports.empty() && number < queue_pairs; ++number) {
-    if (simulation_.network().HasBounced(number)) culprits.insert(connection_of_.at(number));
+    if (simulation_.network().HasBounced(number) && connection_of_.contains(number)) culprits.insert(connection_of_.at(number));
   }
   for (const uint32_t culprit : culprits) out.add_culprits(culprit);
 }
@@ -269,7 +301,9 @@ v1::Truth Writer::Write() {
   truth.set_seed(simulation_.scenario().seed);
   truth.set_start_ns(Wall(0));
   truth.set_end_ns(Wall(simulation_.scenario().duration));
-  for (const auto& job : simulation_.jobs()) WriteJob(*job, *truth.add_jobs());
+  for (size_t job = 0; job < simulation_.scenario().jobs.size(); ++job) {
+    WriteJob(job, *truth.add_jobs());
+  }
   WriteConnections(truth);
   for (const Injector::Happened& happened : simulation_.injector().happened()) {
     WriteFault(happened, truth);
@@ -297,19 +331,21 @@ v1::Truth Writer::Write() {
   }
   truth.set_switch_tiers(static_cast<uint32_t>(tiers.size()));
   truth.set_sflow_rate(simulation_.scenario().telemetry.sflow_rate);
+  WriteBenign(truth);
   return truth;
 }
 
 }  // namespace
 
-std::string RenderTruth(Simulation& simulation) {
+v1::Truth TruthOf(Simulation& simulation) { return Writer(simulation).Write(); }
+
+std::string RenderTruth(const v1::Truth& truth) {
   std::string json;
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.always_print_primitive_fields = true;
   options.preserve_proto_field_names = true;
-  const auto status =
-      google::protobuf::util::MessageToJsonString(Writer(simulation).Write(), &json, options);
+  const auto status = google::protobuf::util::MessageToJsonString(truth, &json, options);
   return status.ok() ? json : std::string();
 }
 

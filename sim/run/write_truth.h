@@ -4,10 +4,15 @@
 
 #include <string>
 
+#include "rocescope/v1/truth.pb.h"
+
 namespace rocescope::sim {
 
 class Simulation;
 
-std::string RenderTruth(Simulation& simulation);
+// The truth of a complete run. The victims of its faults are unknown; victims.h finds them.
+v1::Truth TruthOf(Simulation& simulation);
+std::string RenderTruth(const v1::Truth& truth);
+inline std::string RenderTruth(Simulation& simulation) { return RenderTruth(TruthOf(simulation)); }
 
 }  // namespace rocescope::sim

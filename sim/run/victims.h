@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Victims of faults: jobs whose iterations take longer, or that retransmit more, than in the same run
+// without the fault. Each visible fault costs one more run, without telemetry and only until the
+// effect of the fault has ended.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rocescope/v1/truth.pb.h"
+#include "sim/run/simulation.h"
+
+namespace rocescope::sim {
+
+// What a job did in a run while a fault lasted.
+struct JobWork {
+  std::optional<double> iteration;  // mean time in ps; unset: no iteration in that time
+  uint64_t retransmitted = 0;       // frames
+};
+
+// The mean time of iterations that end after `from`, until `until`. An iteration that is not complete
+// then counts with its age if it is already longer than the mean of the others.
+std::optional<double> MeanIteration(std::span<const Job::Iteration> iterations, SimTime from,
+                                    SimTime until);
+
+// Job is a victim of the fault: its iterations take at least kSlowdown times as long, or it
+// retransmits more. A job that retransmits anyway does so by chance a little more or less.
+bool IsVictim(const JobWork& with_fault, const JobWork& without_fault);
+inline constexpr double kSlowdown = 1.02;
+inline constexpr double kMoreRetransmitted = 1.5;
+
+class VictimStudy {
+ public:
+  // Takes what it needs from a complete run, except the scenario, which must outlive this object.
+  // Destroy the simulation before Run: there is one engine at a time.
+  explicit VictimStudy(Simulation& complete);
+
+  // Called with the number of runs that are complete, and of all runs.
+  using Progress = std::function<void(size_t done, size_t all)>;
+  // Runs the scenario without each visible fault, and completes the truth.
+  Status Run(const Progress& progress);
+
+  const v1::Truth& truth() const { return truth_; }
+
+ private:
+  struct Study {
+    SimTime from = 0;
+    SimTime until = 0;
+    std::vector<JobWork> with_fault;  // by job of the scenario
+  };
+
+  Status RunWithout(size_t fault);
+  void SetVictims(size_t fault, const std::vector<bool>& victims);
+
+  const Scenario& scenario_;
+  std::vector<std::optional<Study>> studies_;  // by fault; unset: the fault was never visible
+  v1::Truth truth_;
+};
+
+}  // namespace rocescope::sim
