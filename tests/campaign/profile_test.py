@@ -87,14 +87,14 @@ def started(lines, word):
 def test_each_profile_is_applied_to_one_simulation(campaign, folder):
     stage = Stage(campaign, folder)
     words = ("--profile", "gnmi-1s", "--profile", "snmp-30s", "--faults", "0-4", "--benign",
-             "--windows", "20")
+             "--windows", "20", "--no-victims")
     done, simulated, scored = stage.run(*words)
     assert done.returncode == 0, done.stderr
     assert "the table" in done.stdout
     draw, = started(simulated, "draw")
-    assert draw.endswith("--stratified --faults 0-4 --benign --windows 20"), draw
+    assert draw.endswith("--stratified --max-faults 4 --benign --windows 20"), draw
     assert len(started(simulated, "run")) == 3
-    assert all(line.endswith("--record") for line in started(simulated, "run"))
+    assert all(line.endswith("--record --no-victims") for line in started(simulated, "run"))
     assert len(started(simulated, "profile")) == 6
     runs = [line for line in scored if "/scores" not in line]
     assert len(runs) == 6 and all(line.endswith("--view all") for line in runs), runs
@@ -109,7 +109,7 @@ def test_each_profile_is_applied_to_one_simulation(campaign, folder):
     results = json.loads((stage.out / "results.json").read_text())
     assert results["campaign"] == {"count": 3, "seed": 1, "weighted": False, "faults": "0-4",
                                    "profiles": ["gnmi-1s", "snmp-30s"], "benign": True,
-                                   "windows": 20}, results
+                                   "windows": 20, "no_victims": True}, results
     assert results["groups"] == [{"run_count": 6}]
 
     # Resumes: only the missing score is made again.
@@ -136,6 +136,12 @@ def test_without_profiles_nothing_is_recorded(campaign, folder):
         "0001-flap.score.json"
 
 
+def test_at_least_one_fault_means_no_healthy_run(campaign, folder):
+    _, simulated, _ = Stage(campaign, folder).run("--faults", "1-3", "--lift")
+    draw, = started(simulated, "draw")
+    assert draw.endswith("--max-faults 3 --healthy 0 --lift"), draw
+
+
 def test_a_failed_profile_is_reported_and_the_others_are_scored(campaign, folder):
     stage = Stage(campaign, folder)
     done, _, _ = stage.run("--profile", "gnmi-1s", "--profile", "impossible")
@@ -147,7 +153,7 @@ def test_a_failed_profile_is_reported_and_the_others_are_scored(campaign, folder
 
 def test_wrong_arguments_are_refused(campaign, folder):
     stage = Stage(campaign, folder)
-    for words in (["--faults", "4-0"], ["--faults", "many"], ["--windows", "0"],
+    for words in (["--faults", "2-4"], ["--faults", "many"], ["--windows", "0"],
                   ["--profile", "lab", "--profile", "lab"], ["--model", "guess"]):
         done, simulated, _ = stage.run(*words)
         assert done.returncode == 2 and not simulated, words
@@ -156,6 +162,7 @@ def test_wrong_arguments_are_refused(campaign, folder):
 def main():
     for test in (test_each_profile_is_applied_to_one_simulation,
                  test_without_profiles_nothing_is_recorded,
+                 test_at_least_one_fault_means_no_healthy_run,
                  test_a_failed_profile_is_reported_and_the_others_are_scored,
                  test_wrong_arguments_are_refused):
         with tempfile.TemporaryDirectory() as folder:

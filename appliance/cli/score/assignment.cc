@@ -8,10 +8,10 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The shortest augmenting path method for the assignment problem (Jonker and Volgenant, Computing 38,
-// 1987) on costs, which are negated weights. Each row also has a column of its own with cost 0, which
-// stands for no assignment. Rows and columns count from 1; column 0 holds the row that is being
-// added.
+// The shortest augmenting path method for the assignment problem (Jonker and Volgenant, Computing
+// 38, 1987) on costs, which are negated weights. Each row also has a column of its own with cost 0,
+// which stands for no assignment. Rows and columns count from 1; column 0 holds the row that is
+// being added.
 class Solver {
  public:
   explicit Solver(std::span<const std::vector<double>> weights)

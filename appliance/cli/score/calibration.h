@@ -44,8 +44,8 @@ inline constexpr uint64_t kEnoughFindings = 100;
 inline constexpr double kCalibrated = 0.03;
 inline constexpr std::string_view kFindingAnswer = "finding";  // Bin.answer of findings
 
-// For `view` only, if it is not empty. Sorted by answer and percent; findings also have a row for all of them, before their bins.
-// Deterministic.
+// For `view` only, if it is not empty. Sorted by answer and percent; findings also have a row for
+// all of them, before their bins. Deterministic.
 std::vector<CalibrationBin> Calibrate(std::span<const v1::Score> scores,
                                       std::string_view view = {});
 

@@ -25,19 +25,19 @@ struct FindingTime {
 
 class CauseFinder {
  public:
-  // Events and faults within `tolerance_ns` of a finding's time coincide with it. `truth` must remain
-  // valid.
+  // Events and faults within `tolerance_ns` of a finding's time coincide with it. `truth` must
+  // remain valid.
   CauseFinder(const v1::Truth& truth, int64_t tolerance_ns)
       : truth_(truth), tolerance_ns_(tolerance_ns) {}
 
-  // The benign event at the finding's place, or if there is none, at an adjacent element, or if there
-  // is none, of a job that uses the place; of several, the one that starts closest to the finding.
-  // Returns nullptr if there is none.
+  // The benign event at the finding's place, or if there is none, at an adjacent element, or if
+  // there is none, of a job that uses the place; of several, the one that starts closest to the
+  // finding. Returns nullptr if there is none.
   const v1::TruthBenign* BenignEvent(const v1::Finding& finding, const FindingTime& time);
 
-  // The first visible fault in the truth, except number `except`, that was visible before the end of
-  // the finding, and whose kind explains such findings there (topology/fault/fault_kind.h). Returns
-  // nullptr if there is none.
+  // The first visible fault in the truth, except number `except`, that was visible before the end
+  // of the finding, and whose kind explains such findings there (topology/fault/fault_kind.h).
+  // Returns nullptr if there is none.
   const v1::TruthFault* FaultBehind(const v1::Finding& finding, const FindingTime& time,
                                     int except = -1) const;
 

@@ -386,7 +386,8 @@ Exposure ExposureOf(std::span<const RunFindings> runs) {
 std::map<std::string, KindCounts> CountKinds(std::span<const RunFindings> runs) {
   std::map<std::string, KindCounts> kinds;
   for (const RunFindings& run : runs) {
-    const std::vector<std::string> of_run = run.kinds.empty() ? std::vector{std::string()} : run.kinds;
+    const std::vector<std::string> of_run =
+        run.kinds.empty() ? std::vector{std::string()} : run.kinds;
     for (const std::string& kind : of_run) {
       const auto part = static_cast<double>(of_run.size());
       kinds[kind].runs += 1 / part;
@@ -421,8 +422,8 @@ std::map<std::string, KindCounts> CountKinds(std::span<const RunFindings> runs) 
 std::map<uint32_t, ConcurrencyCounts> CountByConcurrency(std::span<const RunFindings> runs) {
   std::map<uint32_t, ConcurrencyCounts> counts;
   for (const RunFindings& run : runs) {
-    const auto visible = static_cast<uint32_t>(
-        std::ranges::count_if(run.score->faults(), &v1::FaultScore::visible));
+    const auto visible =
+        static_cast<uint32_t>(std::ranges::count_if(run.score->faults(), &v1::FaultScore::visible));
     if (visible == 0 && !run.kinds.empty()) continue;
     ConcurrencyCounts& of_number = counts[visible];
     ++of_number.runs;

@@ -47,7 +47,7 @@ struct KindCounts {
   uint64_t place_named = 0;  // right place, or the place of an alternative
   uint64_t below_limit = 0;  // visible faults below the limit
   uint64_t below_limit_detected = 0;
-  std::vector<double> delays;   // detection delay of detected faults, in analysis windows; ascending
+  std::vector<double> delays;  // detection delay of detected faults, in analysis windows; ascending
   std::vector<double> seconds;  // the same in fabric time; empty without a profile
   // A run with several faults is divided equally between their types.
   double runs = 0;
@@ -55,8 +55,8 @@ struct KindCounts {
 };
 std::map<std::string, KindCounts> CountKinds(std::span<const RunFindings> runs);
 
-// Counts for the runs with the same number of visible faults. Runs with invisible faults only are in
-// none.
+// Counts for the runs with the same number of visible faults. Runs with invisible faults only are
+// in none.
 struct ConcurrencyCounts {
   uint64_t runs = 0;
   uint64_t visible = 0;  // faults, including those below the detection limit
@@ -87,14 +87,14 @@ Confusion CountConfusion(std::span<const RunFindings> runs);
 
 enum class FindingMeasure : uint8_t {
   // Shares of the visible faults are of those that are not below the detection limit, unless noted.
-  kPrecision,    // detected faults, of detected faults and false findings
-  kRecall,       // detected faults
-  kRecallOfAll,  // the same, with faults below the limit; only if there are any
-  kSilentAbove,  // detected gray_loss faults above the limit; only with detection limits
-  kSilentBelow,  // detected gray_loss faults below the limit
-  kKind,         // right type
-  kPlace,        // right place
-  kPlaceListed,  // right place, or the place of an alternative
+  kPrecision,     // detected faults, of detected faults and false findings
+  kRecall,        // detected faults
+  kRecallOfAll,   // the same, with faults below the limit; only if there are any
+  kSilentAbove,   // detected gray_loss faults above the limit; only with detection limits
+  kSilentBelow,   // detected gray_loss faults below the limit
+  kKind,          // right type
+  kPlace,         // right place
+  kPlaceListed,   // right place, or the place of an alternative
   kPfcPrecision,  // right type and place, of findings about PFC
   kPfcRecall,     // right type and place, of visible PFC faults
   kCulpritPrecision,
@@ -132,22 +132,23 @@ struct Figure {
   FindingMeasure measure = FindingMeasure::kPrecision;
   std::optional<double> goal = {};  // maximum if IsAtMost, otherwise minimum
   double value = 0;                 // `right` divided by `of` or `exposure`, or an amount
-  uint64_t right = 0;   // numerator; for kHealthyFindings: runs without a finding
-  uint64_t of = 0;      // denominator; for a delay: detected faults
-  double exposure = 0;  // for a rate: thousands of windows, or days
-  // 95 % interval of the share (Wilson) or rate (Poisson); for kHealthyFindings: of the share of runs
-  // without a finding.
+  uint64_t right = 0;               // numerator; for kHealthyFindings: runs without a finding
+  uint64_t of = 0;                  // denominator; for a delay: detected faults
+  double exposure = 0;              // for a rate: thousands of windows, or days
+  // 95 % interval of the share (Wilson) or rate (Poisson); for kHealthyFindings: of the share of
+  // runs without a finding.
   std::optional<Interval> interval = {};
-  std::optional<double> upper = {};     // one-sided upper 95 % bound of a rate
-  std::optional<double> weighted = {};  // share weighted by the fault types' frequency in production
+  std::optional<double> upper = {};  // one-sided upper 95 % bound of a rate
+  std::optional<double> weighted =
+      {};  // share weighted by the fault types' frequency in production
 
   bool Holds() const;  // true if there is no goal
 };
 
-// Duration of the runs.
+// The total duration of runs.
 struct Exposure {
   double windows = 0;
-  double days = 0;  // of fabric time; 0: unknown, because a run has no profile
+  double days = 0;  // fabric time; 0: unknown, because a run has no profile
 };
 Exposure ExposureOf(std::span<const RunFindings> runs);
 

@@ -355,7 +355,8 @@ TEST_F(FindingFiguresTest, EachProfileHasItsTablesAndARow) {
   const std::string rows = table.text.substr(table.text.find("\nPROFILES\n"));
   const std::string first = rows.substr(rows.find("gnmi-1s"), rows.find("snmp-30s"));
   EXPECT_THAT(first, AllOf(HasSubstr("100.00"), HasSubstr("0 (at most 1.50)")));
-  EXPECT_THAT(rows.substr(rows.find("snmp-30s")), AllOf(HasSubstr("50.00"), Not(HasSubstr("100.00"))));
+  EXPECT_THAT(rows.substr(rows.find("snmp-30s")),
+              AllOf(HasSubstr("50.00"), Not(HasSubstr("100.00"))));
 }
 
 TEST_F(FindingFiguresTest, PerfectScoresMeetAllGoals) {

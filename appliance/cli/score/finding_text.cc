@@ -42,7 +42,8 @@ std::string Rate(double rate) {
 
 std::string GoalText(const Figure& figure) {
   if (!figure.goal) return "";
-  const double goal = UnitOf(figure.measure) == FigureUnit::kRatio ? 100 * *figure.goal : *figure.goal;
+  const double goal =
+      UnitOf(figure.measure) == FigureUnit::kRatio ? 100 * *figure.goal : *figure.goal;
   return fmt::format("at {} {:g}", IsAtMost(figure.measure) ? "most" : "least", goal);
 }
 
@@ -112,8 +113,7 @@ std::string TooFew(std::span<const RunFindings> runs) {
   constexpr uint64_t kHealthy = 120;
   const std::map<std::string, KindCounts> kinds = CountKinds(runs);
   const auto healthy = kinds.find("");
-  const auto of_healthy =
-      healthy == kinds.end() ? 0 : static_cast<uint64_t>(healthy->second.runs);
+  const auto of_healthy = healthy == kinds.end() ? 0 : static_cast<uint64_t>(healthy->second.runs);
   std::vector<std::string> few;
   for (const FaultInfo& info : kFaultInfos) {
     const auto at = kinds.find(std::string(info.name));
@@ -190,8 +190,8 @@ std::string RenderCauses(std::span<const RunFindings> runs) {
                    {"FINDINGS", Align::kRight},
                    {"RUNS", Align::kRight}});
   for (const CauseCounts& counts : CountCauses(runs)) {
-    table.Add({counts.kind, counts.cause, std::to_string(counts.findings),
-               std::to_string(counts.runs)});
+    table.Add(
+        {counts.kind, counts.cause, std::to_string(counts.findings), std::to_string(counts.runs)});
   }
   return table.empty() ? "" : "\n" + table.Render(2);
 }
@@ -247,8 +247,8 @@ void AppendMisses(const RunFindings& run, std::string& text) {
   for (int i = 0; i < std::min(all_wrong.size(), kMaxFalse); ++i) {
     const v1::FalseFinding& wrong = all_wrong[i];
     const std::string cause =
-        !wrong.benign_kind().empty()
-            ? fmt::format(", with the benign event {}", At(wrong.benign_kind(), wrong.benign_place()))
+        !wrong.benign_kind().empty() ? fmt::format(", with the benign event {}",
+                                                   At(wrong.benign_kind(), wrong.benign_place()))
         : !wrong.cause_kind().empty()
             ? fmt::format(", possibly an effect of {}", At(wrong.cause_kind(), wrong.cause_place()))
             : "";

@@ -15,8 +15,8 @@ TEST(Poisson, IntervalsAreThoseOfTheTable) {
     uint64_t count;
     double low;
     double high;
-  } rows[] = {{0, 0, 3.69}, {1, 0.0253, 5.57}, {2, 0.242, 7.22}, {5, 1.62, 11.67}, {10, 4.80, 18.39},
-              {30, 20.24, 42.83}};
+  } rows[] = {{0, 0, 3.69},     {1, 0.0253, 5.57}, {2, 0.242, 7.22},
+              {5, 1.62, 11.67}, {10, 4.80, 18.39}, {30, 20.24, 42.83}};
   for (const auto& row : rows) {
     const Interval interval = PoissonInterval(row.count);
     EXPECT_NEAR(interval.low, row.low, 0.006) << row.count;

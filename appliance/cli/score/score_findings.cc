@@ -153,8 +153,7 @@ Grade FindingScorer::GradeOf(int fault_number, const v1::Finding& finding) const
   if (IsRightPlace(fault, finding.place(), finding.direction())) return Grade::kPlace;
   if (finding.kind() != fault.kind()) return Grade::kNone;
   // Elsewhere, and the expected effect of another fault.
-  const bool is_effect =
-      causes_.FaultBehind(finding, TimeOf(finding), fault_number) != nullptr;
+  const bool is_effect = causes_.FaultBehind(finding, TimeOf(finding), fault_number) != nullptr;
   return is_effect ? Grade::kNone : Grade::kKind;
 }
 
@@ -190,8 +189,8 @@ void FindingScorer::Assign(const std::vector<Match>& matches) {
   }
 }
 
-// A fault may have several findings, such as one for each episode. The operator knows of it with the
-// first one that is as right as the assigned one and is not assigned to another fault.
+// A fault may have several findings, such as one for each episode. The operator knows of it with
+// the first one that is as right as the assigned one and is not assigned to another fault.
 int64_t FindingScorer::FirstDetection(int fault, std::span<const Match> matches) const {
   const int assigned = finding_of_[fault];
   const auto of_assigned = std::ranges::find_if(matches, [&](const Match& match) {
@@ -252,8 +251,7 @@ void FindingScorer::AddFault(int number, std::span<const Match> matches) {
     out.set_kind_right(finding->kind() == fault.kind());
     out.set_place_rank(RankOfPlace(fault, *finding));
     out.set_place_right(out.place_rank() == 1);
-    const int64_t late =
-        std::max<int64_t>(FirstDetection(number, matches) - fault.visible_ns(), 0);
+    const int64_t late = std::max<int64_t>(FirstDetection(number, matches) - fault.visible_ns(), 0);
     out.set_delay_windows(static_cast<double>(late) / static_cast<double>(window_ns_));
     out.set_delay_seconds(FabricSeconds(truth_, late).value_or(0));
   }
@@ -340,11 +338,10 @@ void FindingScorer::AddSuspicions() {
   for (const v1::Finding& finding : report_.findings()) {
     if (!IsSuspicion(finding)) continue;
     hits.set_stated(hits.stated() + 1);
-    hits.set_right(hits.right() +
-                   std::ranges::any_of(truth_.faults(), [&](const v1::TruthFault& fault) {
-                     return IsRight(finding, fault) && MayBeOf(finding, fault) &&
-                            IsOfVisible(finding, fault);
-                   }));
+    hits.set_right(
+        hits.right() + std::ranges::any_of(truth_.faults(), [&](const v1::TruthFault& fault) {
+          return IsRight(finding, fault) && MayBeOf(finding, fault) && IsOfVisible(finding, fault);
+        }));
   }
 }
 

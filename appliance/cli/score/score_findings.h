@@ -31,10 +31,10 @@ struct StatedFinding {
 // it (cause.h).
 //
 // Findings and faults are assigned one to one: the assignment has as many matches by type and place
-// as possible, then as many with an alternative that has both, then by place, then by type, and then
-// the greatest sum of confidences. A further match is false unless its place is right. Findings that
-// match a fault without any visible effect are neither right nor false. Suspicions (suspicion.h)
-// are only counted.
+// as possible, then as many with an alternative that has both, then by place, then by type, and
+// then the greatest sum of confidences. A further match is false unless its place is right.
+// Findings that match a fault without any visible effect are neither right nor false. Suspicions
+// (suspicion.h) are only counted.
 std::vector<StatedFinding> ScoreFindings(const v1::Truth& truth, const v1::ReplayReport& report,
                                          int64_t window_ns, v1::FindingScore& score);
 

@@ -37,8 +37,7 @@ std::string_view NameOf(FigureUnit unit) {
 
 // Counts of the summary have 32 bits, because JSON has 64-bit numbers as strings.
 uint32_t Small(uint64_t count) {
-  return static_cast<uint32_t>(
-      std::min<uint64_t>(count, std::numeric_limits<uint32_t>::max()));
+  return static_cast<uint32_t>(std::min<uint64_t>(count, std::numeric_limits<uint32_t>::max()));
 }
 
 void AddFigure(const Figure& figure, v1::GroupSummary& group) {
