@@ -8,6 +8,7 @@ applied and scored. Scripts replace the simulator and the program, and log their
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -95,7 +96,10 @@ def test_each_profile_is_applied_to_one_simulation(campaign, folder):
     assert draw.endswith("--stratified --max-faults 4 --benign --windows 20"), draw
     assert len(started(simulated, "run")) == 3
     assert all(line.endswith("--record --no-victims") for line in started(simulated, "run"))
-    assert len(started(simulated, "profile")) == 6
+    profiles = started(simulated, "profile")
+    assert len(profiles) == 6
+    seeds = [re.search(r"--seed (\d+)", line)[1] for line in profiles]
+    assert len(set(seeds)) == 3, "each scenario has a seed, which is the same in all profiles"
     runs = [line for line in scored if "/scores" not in line]
     assert len(runs) == 6 and all(line.endswith("--view all") for line in runs), runs
     names = sorted(file.name for file in (stage.out / "scores").iterdir())

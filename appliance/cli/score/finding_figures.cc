@@ -81,7 +81,7 @@ constexpr std::array<MeasureRow, kFindingMeasures> kRows = {{
     {.title = "suspicions per fabric-day",
      .name = "suspicions_per_day",
      .unit = FigureUnit::kPerDay,
-     .always = kSuspicionsPerDay},
+     .always = kMostSuspicionsPerDay},
     {.title = "affected jobs, precision", .name = "affected_jobs_precision"},
     {.title = "affected jobs, recall", .name = "affected_jobs_recall"},
     {.title = "hotspots, precision", .name = "hotspot_precision"},

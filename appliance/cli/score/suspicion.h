@@ -12,7 +12,7 @@ namespace rocescope {
 inline constexpr double kLeastConfidence = 0.5;
 
 // A greater number of suspicions would no longer be read.
-inline constexpr double kSuspicionsPerDay = 5;
+inline constexpr double kMostSuspicionsPerDay = 5;
 
 inline bool IsSuspicion(const v1::Finding& finding) {
   return !(finding.confidence() >= kLeastConfidence);
