@@ -50,8 +50,8 @@ constexpr void Write(ByteWriter& out, const TcpHeader& h) {
 }
 static_assert(EncodedSize<TcpHeader>() == TcpHeader::kSize);
 
-// Adds 16-bit words to the sum of an Internet checksum (RFC 1071). An odd last byte is the high byte
-// of its word.
+// Adds 16-bit words to the sum of an Internet checksum (RFC 1071). An odd last byte is the high
+// byte of its word.
 constexpr uint64_t AddWords(uint64_t sum, std::span<const uint8_t> bytes) {
   for (size_t i = 0; i < bytes.size(); ++i) {
     sum += i % 2 == 0 ? uint64_t{bytes[i]} << 8 : uint64_t{bytes[i]};

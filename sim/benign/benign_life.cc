@@ -12,8 +12,8 @@ namespace {
 using topology::NicIndex;
 using topology::PortIndex;
 
-constexpr uint32_t kBurstPayload = 1460;            // bytes: full Ethernet frames
-constexpr uint32_t kBurstHeaders = 14 + 20 + 20;    // Ethernet, IPv4, TCP
+constexpr uint32_t kBurstPayload = 1460;          // bytes: full Ethernet frames
+constexpr uint32_t kBurstHeaders = 14 + 20 + 20;  // Ethernet, IPv4, TCP
 
 std::vector<SimTime> RandomTimes(Random& random, uint32_t count, SimTime end) {
   std::vector<SimTime> times;
@@ -57,10 +57,9 @@ void BenignLife::PrepareLinkErrors() {
     LinkErrors::Options own = {
         .damage_rate = DamageRate(
             DrawRatio(benign.bit_error_ratio, options_.seed, "bit errors", sender), speed, fec),
-        .corrected_rate =
-            CorrectedRate(DrawRatio(benign.pre_fec_bit_error_ratio, options_.seed,
-                                    "bit errors before FEC", sender),
-                          speed),
+        .corrected_rate = CorrectedRate(DrawRatio(benign.pre_fec_bit_error_ratio, options_.seed,
+                                                  "bit errors before FEC", sender),
+                                        speed),
         .seed = options_.seed,
         .number = sender};
     Random random(options_.seed, "frame errors", sender);
@@ -69,8 +68,7 @@ void BenignLife::PrepareLinkErrors() {
     }
     if (own.damage_rate <= 0 && own.strikes.empty() && !fec) continue;
     Port& port = network_.port(sender);
-    link_errors_[sender] =
-        std::make_unique<LinkErrors>(network_.engine(), port, std::move(own));
+    link_errors_[sender] = std::make_unique<LinkErrors>(network_.engine(), port, std::move(own));
     wire_faults_.Add(sender, *link_errors_[sender]);
     if (fec) network_.port(fabric.Peer(sender)).SetFec(link_errors_[sender].get());
   }
@@ -111,8 +109,7 @@ void BenignLife::Start() {
 void BenignLife::SendBurst(const Burst& burst) {
   for (QueuePair* const sender : burst.senders) {
     for (uint32_t i = 0; i < options_.benign.microbursts.frames; ++i) {
-      Frame& frame =
-          sender->NewForeignFrame(kBurstPayload, kBurstHeaders, options_.burst_priority);
+      Frame& frame = sender->NewForeignFrame(kBurstPayload, kBurstHeaders, options_.burst_priority);
       frame.sequence = uint64_t{i} * kBurstPayload;
       frame.opcode = wire::kTcpAck;
       sender->nic().SendForeign(frame);
@@ -201,9 +198,8 @@ std::vector<BenignEvent> BenignLife::Events() const {
     if (burst.time >= now) continue;
     const PortIndex port = fabric.nic(burst.to).port;
     const uint64_t frames = burst.senders.size() * bursts.frames;
-    const SimTime length =
-        TransmitTime(frames * (kBurstPayload + kBurstHeaders),
-                     network_.port(port).bits_per_second());
+    const SimTime length = TransmitTime(frames * (kBurstPayload + kBurstHeaders),
+                                        network_.port(port).bits_per_second());
     events.push_back({.kind = BenignKind::kMicroburst,
                       .place = fabric.NameOfLink(fabric.port(port).link),
                       .direction = fabric.NameOf(fabric.Peer(port)),

@@ -24,10 +24,9 @@ void LinkErrors::DrawNextDamage() {
   }
   const double wait = -std::log(1 - damage_.Uniform()) / options_.damage_rate * kSecond;
   constexpr double kFarAway = 4e18;  // beyond any run
-  next_damage_ =
-      wait + static_cast<double>(next_damage_) > kFarAway
-          ? kNever
-          : next_damage_ + static_cast<SimTime>(wait) + 1;
+  next_damage_ = wait + static_cast<double>(next_damage_) > kFarAway
+                     ? kNever
+                     : next_damage_ + static_cast<SimTime>(wait) + 1;
 }
 
 // Damage before this time met an idle link.
@@ -77,8 +76,8 @@ uint64_t LinkErrors::DrawPoisson(double mean) {
   constexpr double kNormalFrom = 50;
   if (mean > kNormalFrom) {  // Box and Muller
     constexpr double kTurn = 6.283185307179586;
-    const double normal = std::sqrt(-2 * std::log(1 - codewords_.Uniform())) *
-                          std::cos(kTurn * codewords_.Uniform());
+    const double normal =
+        std::sqrt(-2 * std::log(1 - codewords_.Uniform())) * std::cos(kTurn * codewords_.Uniform());
     return static_cast<uint64_t>(std::max(0.0, std::round(mean + normal * std::sqrt(mean))));
   }
   // The number of exponential waits that fit.

@@ -10,8 +10,8 @@
 
 namespace rocescope::sim {
 
-// Damage is a Poisson process in time: it also occurs while the link is idle, and breaks a frame only
-// if one is on the link. Computed when a frame arrives, so it needs no events.
+// Damage is a Poisson process in time: it also occurs while the link is idle, and breaks a frame
+// only if one is on the link. Computed when a frame arrives, so it needs no events.
 class LinkErrors final : public WireFault, public FecSource {
  public:
   struct Options {
@@ -47,9 +47,9 @@ class LinkErrors final : public WireFault, public FecSource {
   uint64_t idle_damages_ = 0;  // that broke no frame
   size_t next_strike_ = 0;
   std::vector<SimTime> broken_;
-  SimTime slot_ = 0;         // start of the current slot
-  uint64_t corrected_ = 0;   // before the current slot
-  uint64_t in_slot_ = 0;     // in the whole current slot
+  SimTime slot_ = 0;        // start of the current slot
+  uint64_t corrected_ = 0;  // before the current slot
+  uint64_t in_slot_ = 0;    // in the whole current slot
 };
 
 }  // namespace rocescope::sim

@@ -65,8 +65,8 @@ class BenignDrawer {
   void DrawForeign() {
     for (uint64_t i = dice_.Between(1, 3); i > 0; --i) {
       const auto from = static_cast<NicIndex>(dice_.Between(0, fabric_.nics().size() - 1));
-      const auto to = static_cast<NicIndex>(
-          (from + dice_.Between(1, fabric_.nics().size() - 1)) % fabric_.nics().size());
+      const auto to = static_cast<NicIndex>((from + dice_.Between(1, fabric_.nics().size() - 1)) %
+                                            fabric_.nics().size());
       used_.insert({from / nics_, to / nics_});
       outline_.foreign.push_back({.from = from,
                                   .to = to,
@@ -146,7 +146,7 @@ class BenignDrawer {
   const topology::Fabric& fabric_;
   RandomSource& dice_;
   Outline& outline_;
-  const uint32_t nics_;   // per host
+  const uint32_t nics_;  // per host
   const uint32_t hosts_;
   std::set<uint32_t> used_;
   std::vector<uint32_t> idle_;  // in random order

@@ -116,8 +116,8 @@ bool DrawFaults(const std::vector<FaultKind>& kinds, const DrawOptions& options,
       context.neighbour =
           at_one_place && !faults.empty() && tries < most_tries / 2 ? &faults[0] : nullptr;
       found = DrawFault(kind, context, dice, fault) &&
-              std::ranges::none_of(
-                  faults, [&](const FaultOptions& other) { return IsSame(other, fault); });
+              std::ranges::none_of(faults,
+                                   [&](const FaultOptions& other) { return IsSame(other, fault); });
     }
     if (!found) return false;
     faults.push_back(std::move(fault));

@@ -86,11 +86,11 @@ class Drawer {
     std::vector<PortIndex> ports;
     for (PortIndex port = 0; port < context_.fabric.ports().size(); ++port) {
       if (context_.traffic.FramesBy(port) <= 0) continue;
-      const bool near = other.link != topology::kNone
-                            ? context_.fabric.port(port).link == other.link
-                            : std::ranges::find(nodes, NodeAt(port)) != nodes.end() ||
-                                  std::ranges::find(nodes, context_.fabric.PeerNode(port)) !=
-                                      nodes.end();
+      const bool near =
+          other.link != topology::kNone
+              ? context_.fabric.port(port).link == other.link
+              : std::ranges::find(nodes, NodeAt(port)) != nodes.end() ||
+                    std::ranges::find(nodes, context_.fabric.PeerNode(port)) != nodes.end();
       if (near) ports.push_back(port);
     }
     return ports;
@@ -114,8 +114,7 @@ class Drawer {
   }
   bool SwitchAtNeighbour() {
     std::vector<NodeIndex> switches = NodesOfNeighbour();
-    std::erase_if(switches,
-                  [&](NodeIndex node) { return !context_.fabric.node(node).IsSwitch(); });
+    std::erase_if(switches, [&](NodeIndex node) { return !context_.fabric.node(node).IsSwitch(); });
     return !switches.empty() && SwitchAt(dice_.Pick(switches)) && frames_ > 0;
   }
   // A NIC that a flow uses, at the host of the other fault.
@@ -274,10 +273,8 @@ class Drawer {
     const double rate = DrawLossRate(whole_range ? field : context_.priors.loss_rates, dice_);
     Growth();
     // The mean severity of a fault that grows exponentially.
-    const double mean =
-        fault_.growth < 1 ? (1 - fault_.growth) / -std::log(fault_.growth) : 1;
-    fault_.probability =
-        context_.lift ? LiftedLossRate(rate, frames_ * mean, fault_.burst) : rate;
+    const double mean = fault_.growth < 1 ? (1 - fault_.growth) / -std::log(fault_.growth) : 1;
+    fault_.probability = context_.lift ? LiftedLossRate(rate, frames_ * mean, fault_.burst) : rate;
   }
   void Growth() {
     if (!context_.field || !dice_.Chance(context_.priors.growing)) return;
@@ -313,15 +310,14 @@ bool Corruption(Drawer& drawer) {
 }
 bool Flap(Drawer& drawer) {
   constexpr SimTime kShortest = 200 * kMicrosecond;
-  const SimTime longest =
-      drawer.context_.field ? std::max(kMillisecond, drawer.context_.outline.duration / 4)
-                            : kMillisecond;
-  drawer.fault_.period =
-      drawer.context_.field
-          ? static_cast<SimTime>(drawer.dice_.LogUniform(static_cast<double>(kShortest),
-                                                         static_cast<double>(longest))) /
-                kMicrosecond * kMicrosecond
-          : drawer.dice_.Time(kShortest, longest);
+  const SimTime longest = drawer.context_.field
+                              ? std::max(kMillisecond, drawer.context_.outline.duration / 4)
+                              : kMillisecond;
+  drawer.fault_.period = drawer.context_.field
+                             ? static_cast<SimTime>(drawer.dice_.LogUniform(
+                                   static_cast<double>(kShortest), static_cast<double>(longest))) /
+                                   kMicrosecond * kMicrosecond
+                             : drawer.dice_.Time(kShortest, longest);
   return drawer.Link(false);
 }
 bool DegradedRate(Drawer& drawer) {

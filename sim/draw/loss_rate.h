@@ -16,14 +16,14 @@ double DrawLossRate(const std::vector<Priors::LossRates>& rates, RandomSource& d
 // Returns `rate`, raised where necessary to make the fault observable. A full 100 Gb/s link carries
 // 30,000 frames in 10 ms at an MTU of 4096, so a link that loses one frame in 100,000 would lose
 // none and would be indistinguishable from a healthy link. A fault counts as observable from its
-// fifth lost frame. The rate is therefore raised so that kExpectedLosses of the `frames` frames
+// tenth lost frame. The rate is therefore raised so that kExpectedLosses of the `frames` frames
 // that pass during the fault are lost on average. A burst of losses (`burst` frames on average)
 // counts once, because bursts are rare. The result is at most kMaxLoss: a link that loses more is
 // not a gray failure.
 double LiftedLossRate(double rate, double frames, double burst);
 
-// Poisson: with a mean of 25, fewer than five losses have a probability of 1e-6; with half that
-// mean (a job that sends less than planned), 1 in 200.
+// Poisson: with a mean of 25, fewer than ten losses have a probability of 2e-4; with half that mean
+// (a job that sends less than planned), 1 in 5.
 inline constexpr double kExpectedLosses = 25;
 inline constexpr double kMaxLoss = 0.2;
 

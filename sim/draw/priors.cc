@@ -56,8 +56,7 @@ void ReadKinds(const YamlNode& node, YamlErrors& errors, Priors& priors) {
   }
 }
 
-void ReadLossRates(const YamlNode& node, YamlErrors& errors,
-                   std::vector<Priors::LossRates>& all) {
+void ReadLossRates(const YamlNode& node, YamlErrors& errors, std::vector<Priors::LossRates>& all) {
   double shares = 0;
   for (const YamlNode& item : ReadList(node, errors)) {
     const YamlMap map(item, "loss rates", {"least", "most", "share"}, errors);
@@ -104,13 +103,14 @@ Result<Priors> LoadPriors(std::string_view text, std::string_view file) {
       {"kinds", "loss_rates", "field_loss_rates", "concurrent", "same_place", "growing"}, errors);
   Priors priors;
   if (const YamlNode* kinds = map.Require("kinds")) ReadKinds(*kinds, errors, priors);
-  if (const YamlNode* rates = map.Require("loss_rates")) ReadLossRates(*rates, errors, priors.loss_rates);
+  if (const YamlNode* rates = map.Require("loss_rates"))
+    ReadLossRates(*rates, errors, priors.loss_rates);
   if (const YamlNode* rates = map.Find("field_loss_rates")) {
     ReadLossRates(*rates, errors, priors.field_loss_rates);
   }
   if (const YamlNode* weights = map.Find("concurrent")) ReadConcurrent(*weights, errors, priors);
-  for (const auto& [key, share] : {std::pair("same_place", &priors.same_place),
-                                   std::pair("growing", &priors.growing)}) {
+  for (const auto& [key, share] :
+       {std::pair("same_place", &priors.same_place), std::pair("growing", &priors.growing)}) {
     const YamlNode* at = map.Find(key);
     if (at != nullptr) *share = ReadParsed(*at, RealUpTo(1), errors).value_or(*share);
   }

@@ -24,7 +24,8 @@ struct Priors {
   std::vector<LossRates> field_loss_rates;  // not raised; empty: loss_rates
   // Relative weights of one, two, three and four faults.
   std::array<double, 4> concurrent = {1, 1, 1, 1};
-  // Share of the scenarios with several faults in which all of them are at one link, switch or host.
+  // Share of the scenarios with several faults in which all of them are at one link, switch or
+  // host.
   double same_place = 0.3;
   double growing = 0.2;  // share of the faults that can grow
 };

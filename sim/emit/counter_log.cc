@@ -74,12 +74,12 @@ void CounterLog::ReadPort(std::string_view node, topology::PortIndex index) {
                               .port = network_.fabric().port(index).name}};
   AppendLink(port, network_.engine().Now(), options_.clock, line);
   const PortCounters& counters = port.counters();
-  line.metrics.insert(line.metrics.end(), {{Metric::kRxDiscards,
-                                            SumOf(counters.dropped) + counters.harmless_discards},
-                                           {Metric::kTxDiscards, counters.discarded},
-                                           {Metric::kTtlDrops, counters.ttl_expired},
-                                           {Metric::kNoRouteDrops, counters.no_route},
-                                           {Metric::kMtuDrops, counters.too_long}});
+  line.metrics.insert(line.metrics.end(),
+                      {{Metric::kRxDiscards, SumOf(counters.dropped) + counters.harmless_discards},
+                       {Metric::kTxDiscards, counters.discarded},
+                       {Metric::kTtlDrops, counters.ttl_expired},
+                       {Metric::kNoRouteDrops, counters.no_route},
+                       {Metric::kMtuDrops, counters.too_long}});
   Put(line);
   ReadPriorities(line, port, index, true);
 }

@@ -174,8 +174,8 @@ size_t PacketWriter::WriteHeaders(const Frame& frame, const Flow& flow,
 // The frame's length decides: with IPv6, the payload is shorter than Frame::payload.
 size_t PacketWriter::WriteForeign(const Frame& frame, const Flow& flow,
                                   std::span<uint8_t> room) const {
-  const size_t network = wire::EthernetHeader::kSize +
-                         (flow.ipv4 ? wire::Ipv4Header::kSize : wire::Ipv6Header::kSize);
+  const size_t network =
+      wire::EthernetHeader::kSize + (flow.ipv4 ? wire::Ipv4Header::kSize : wire::Ipv6Header::kSize);
   const size_t front = network + wire::TcpHeader::kSize;
   const size_t data =
       frame.payload == 0 ? 0 : std::min<size_t>(frame.payload, frame.length - front);
@@ -199,8 +199,8 @@ size_t PacketWriter::WriteForeign(const Frame& frame, const Flow& flow,
   // The pseudo-header: the addresses, which end the network header, the protocol and the length.
   const size_t addresses = flow.ipv4 ? 8 : 32;
   uint64_t sum = wire::kIpProtocolTcp + segment;
-  sum = wire::AddWords(sum, std::span(bytes).subspan(network - addresses,
-                                                     addresses + wire::TcpHeader::kSize));
+  sum = wire::AddWords(
+      sum, std::span(bytes).subspan(network - addresses, addresses + wire::TcpHeader::kSize));
   const uint16_t checksum = wire::FoldedChecksum(wire::AddWords(sum, payload));
   write(frame.corrupt ? static_cast<uint16_t>(checksum ^ 1) : checksum);
 

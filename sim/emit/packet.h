@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Converts a simulated frame to the bytes of a real packet: Ethernet, IPv4 or IPv6, UDP, BTH with
-// extended headers, payload and iCRC; or TCP. Fields that are not in Frame come from the queue pair.
+// extended headers, payload and iCRC; or TCP. Fields that are not in Frame come from the queue
+// pair.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +56,8 @@ class PacketWriter {
     topology::NicIndex from = 0;
     uint16_t udp_source_port = 0;
     Qpn destination_qpn;
-    bool foreign = false;               // TCP; the port above is its TCP port
-    uint16_t destination_port = 0;      // TCP
+    bool foreign = false;           // TCP; the port above is its TCP port
+    uint16_t destination_port = 0;  // TCP
     IpAddress source;
     IpAddress destination;
   };

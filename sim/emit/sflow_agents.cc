@@ -171,9 +171,9 @@ void SflowAgents::ReadCounters(Agent& agent) {
             .status = port.up() ? 3u : 1u,
             .in_octets = counters.rx_bytes + kFcs * counters.rx_frames,
             .in_unicast = static_cast<uint32_t>(counters.rx_frames),
-            .in_discards = static_cast<uint32_t>(SumOfPriorities(counters.dropped) +
-                                                 counters.ttl_expired + counters.no_route +
-                                                 counters.harmless_discards),
+            .in_discards =
+                static_cast<uint32_t>(SumOfPriorities(counters.dropped) + counters.ttl_expired +
+                                      counters.no_route + counters.harmless_discards),
             .in_errors = static_cast<uint32_t>(counters.fcs_errors),
             .out_octets = counters.tx_bytes + kFcs * counters.tx_frames,
             .out_unicast = static_cast<uint32_t>(counters.tx_frames),

@@ -90,8 +90,7 @@ void Injector::SetFlap(const FaultOptions& options, const std::shared_ptr<bool>&
   if (now >= EndOf(options)) return;
   *down = !*down;
   outages_.LinkDown(options.link, *down);
-  network_.engine().At(now + options.period / 2,
-                       [this, options, down] { SetFlap(options, down); });
+  network_.engine().At(now + options.period / 2, [this, options, down] { SetFlap(options, down); });
 }
 
 Injector::Effect Injector::LinkDown(const FaultOptions& options) {

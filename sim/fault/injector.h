@@ -65,8 +65,8 @@ class Injector {
     uint64_t visible_from = kVisibleFrames;
     std::function<bool()> shows;  // replaces the comparison with visible_from
     bool trails = false;          // effects that appear after its end also belong to the fault
-    // Sets the severity of an active fault, as a fraction of the final one. Only kinds that can grow
-    // have it.
+    // Sets the severity of an active fault, as a fraction of the final one. Only kinds that can
+    // grow have it.
     std::function<void(double)> grow;
   };
 

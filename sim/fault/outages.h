@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Links, switches and NICs that are down or drained. Several faults and planned maintenance may take
-// the same element down at the same time: it is up again when the last of them ends.
+// Links, switches and NICs that are down or drained. Several faults and planned maintenance may
+// take the same element down at the same time: it is up again when the last of them ends.
 #pragma once
 
 #include <cstdint>

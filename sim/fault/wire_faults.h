@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What damages frames on the links. Several faults and benign errors may act on the same direction of
-// a link at the same time.
+// What damages frames on the links. Several faults and benign errors may act on the same direction
+// of a link at the same time.
 #pragma once
 
 #include <algorithm>
@@ -29,15 +29,13 @@ class WireFaults {
   }
 
  private:
-  // The first fault that damages the frame decides its fate; all of them observe it.
+  // The first fault that damages the frame decides its fate; the others do not affect it.
   struct Chain final : WireFault {
     Fate FateOf(const Frame& frame) override {
-      Fate fate = Fate::kPasses;
       for (WireFault* const fault : faults) {
-        const Fate own = fault->FateOf(frame);
-        if (fate == Fate::kPasses) fate = own;
+        if (const Fate fate = fault->FateOf(frame); fate != Fate::kPasses) return fate;
       }
-      return fate;
+      return Fate::kPasses;
     }
     std::vector<WireFault*> faults;
   };

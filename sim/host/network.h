@@ -46,8 +46,8 @@ class Network final : public Forwarding {
   Connection Connect(topology::NicIndex first, topology::NicIndex second,
                      QueuePairObserver* observer);
 
-  // The ends of a connection that is not RoCE. `receiver` receives the frames of both ends; nullptr:
-  // nobody does.
+  // The ends of a connection that is not RoCE. `receiver` receives the frames of both ends;
+  // nullptr: nobody does.
   Connection ConnectForeign(topology::NicIndex first, topology::NicIndex second,
                             ForeignReceiver* receiver);
 

@@ -113,8 +113,8 @@ class Switch final : public Device {
   uint64_t early_pauses() const { return early_pauses_; }
   // Frames whose egress port differs from what a five-tuple hash would select.
   uint64_t misdirected() const { return misdirected_; }
-  // Crash and reboot: ports go down and queues are lost. After a reboot, the caller brings the ports
-  // up again.
+  // Crash and reboot: ports go down and queues are lost. After a reboot, the caller brings the
+  // ports up again.
   void SetUp(bool up);
   bool is_up() const { return up_; }
   void SetBlackhole(uint32_t destination, bool on);  // silently drops traffic to this NIC

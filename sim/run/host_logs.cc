@@ -23,11 +23,12 @@ constexpr uint32_t kFirstBenchmark = 90'000;
 LoggedJob Describe(const Simulation& simulation, const Job& job, bool splits) {
   const JobOptions& options = job.options();
   const topology::Fabric& fabric = simulation.fabric();
-  LoggedJob logged = {.id = options.id,
-                      .name = options.name,
-                      .start = simulation.scenario().epoch +
-                               Duration(options.start / kNanosecond * simulation.scenario().dilation),
-                      .mtu = simulation.scenario().network.nics.mtu};
+  LoggedJob logged = {
+      .id = options.id,
+      .name = options.name,
+      .start = simulation.scenario().epoch +
+               Duration(options.start / kNanosecond * simulation.scenario().dilation),
+      .mtu = simulation.scenario().network.nics.mtu};
   std::map<topology::NodeIndex, uint32_t> devices;  // number of GPUs of the job on each host
   for (const topology::GpuIndex index : options.gpus) {
     const topology::Gpu& gpu = fabric.gpu(index);
@@ -136,8 +137,7 @@ Status WriteHostLogs(Simulation& simulation, const std::string& directory) {
   // The scheduler does not notice a restart within a job. `rdma` runs again after it.
   options.slurm = false;
   for (auto at = restarted.begin(); written && at != restarted.end(); ++at) {
-    options.rdma_time =
-        scenario.epoch + Duration(at->first / kNanosecond * scenario.dilation);
+    options.rdma_time = scenario.epoch + Duration(at->first / kNanosecond * scenario.dilation);
     written = WriteHostFiles(directory, simulation.fabric(), at->second, others, options);
   }
   return written;

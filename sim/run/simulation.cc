@@ -177,8 +177,7 @@ Status Simulation::PrepareJobs() {
       job.incarnation = start;
       if (scenario_.benign.gpu_clock_spread > 0) {
         for (const topology::GpuIndex gpu : job.gpus) {
-          job.paces.push_back(
-              GpuPace(scenario_.seed, gpu, scenario_.benign.gpu_clock_spread));
+          job.paces.push_back(GpuPace(scenario_.seed, gpu, scenario_.benign.gpu_clock_spread));
         }
       }
       if (Status added = AddJob(job, i); !added) return added;

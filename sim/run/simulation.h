@@ -31,8 +31,8 @@ class Simulation {
     // Frames go to standard output, as they would arrive at the collector port. The directory, if
     // any, contains the other files.
     bool stream = false;
-    // Index in Scenario::faults: the same run without this fault. Until the fault's onset, both runs
-    // are the same. Nothing is recorded.
+    // Index in Scenario::faults: the same run without this fault. Until the fault's onset, both
+    // runs are the same. Nothing is recorded.
     std::optional<size_t> without_fault;
   };
   // The scenario must outlive this object. An error names the file, or the part of the scenario

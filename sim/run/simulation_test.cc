@@ -235,7 +235,7 @@ TEST_F(SimulationTest, SwappedCablesAppearInTheTruthOnlyAndTrafficArrives) {
   for (const uint64_t lost : simulation->network().shared().lost) EXPECT_EQ(lost, 0u);
 }
 
-TEST_F(SimulationTest, TruthContainsFaultLocationAndVictim) {
+TEST_F(SimulationTest, TruthContainsFaultLocationAndExposedJob) {
   const Scenario scenario = Make(
       "faults: [{kind: gray_loss, sender: 'leaf0:Ethernet3', onset: 500us, probability: "
       "0.2}]\n");
@@ -244,18 +244,19 @@ TEST_F(SimulationTest, TruthContainsFaultLocationAndVictim) {
   const std::string truth = RenderTruth(*simulation);
   EXPECT_THAT(truth, HasSubstr("\"kind\": \"gray_loss\""));
   EXPECT_THAT(truth, HasSubstr("\"direction\": \"leaf0:Ethernet3\""));
-  EXPECT_THAT(truth, HasSubstr("\"affected_jobs\": [\n    \"train\""));
+  EXPECT_THAT(truth, HasSubstr("\"exposed_jobs\": [\n    \"train\""));
+  EXPECT_THAT(truth, HasSubstr("\"affected_jobs_unknown\": true"));
 }
 
 // Traffic to other destinations through the switch has no loss.
-TEST_F(SimulationTest, BlackholeVictimsAreTheSendersToItsDestination) {
-  for (const auto& [nic, is_victim] : {std::pair("host2", true), std::pair("host7", false)}) {
+TEST_F(SimulationTest, BlackholeExposesTheSendersToItsDestination) {
+  for (const auto& [nic, is_exposed] : {std::pair("host2", true), std::pair("host7", false)}) {
     const Scenario scenario =
         Make("faults: [{kind: blackhole, switch: leaf0, nic: " + std::string(nic) + "}]\n");
     auto simulation = Simulation::Make(scenario, {}).value();
     ASSERT_TRUE(simulation->Run({}).has_value());
-    EXPECT_EQ(RenderTruth(*simulation).find("\"affected_jobs\": []") == std::string::npos,
-              is_victim)
+    EXPECT_EQ(RenderTruth(*simulation).find("\"exposed_jobs\": []") == std::string::npos,
+              is_exposed)
         << nic;
   }
 }

@@ -21,8 +21,8 @@ std::vector<JobWork> WorkIn(const Simulation& simulation, SimTime from, SimTime 
         iterations.push_back(iteration);
       }
     }
-    work.push_back({.iteration = MeanIteration(iterations, from, until),
-                    .retransmitted = retransmitted[job]});
+    work.push_back(
+        {.iteration = MeanIteration(iterations, from, until), .retransmitted = retransmitted[job]});
   }
   return work;
 }
@@ -69,8 +69,7 @@ VictimStudy::VictimStudy(Simulation& complete)
     study = {.from = scenario_.faults[i].onset,
              .until = UntilOfVictims(scenario_, scenario_.faults[i]),
              .with_fault = {}};
-    study->with_fault =
-        WorkIn(complete, study->from, study->until, complete.retransmitted()[i]);
+    study->with_fault = WorkIn(complete, study->from, study->until, complete.retransmitted()[i]);
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Victims of faults: jobs whose iterations take longer, or that retransmit more, than in the same run
-// without the fault. Each visible fault costs one more run, without telemetry and only until the
-// effect of the fault has ended.
+// Victims of faults: jobs whose iterations take longer, or that retransmit more, than in the same
+// run without the fault. Each visible fault costs one more run, without telemetry and only until
+// the effect of the fault has ended.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct JobWork {
   uint64_t retransmitted = 0;       // frames
 };
 
-// The mean time of iterations that end after `from`, until `until`. An iteration that is not complete
-// then counts with its age if it is already longer than the mean of the others.
+// The mean time of iterations that end after `from`, until `until`. An iteration that is not
+// complete then counts with its age if it is already longer than the mean of the others.
 std::optional<double> MeanIteration(std::span<const Job::Iteration> iterations, SimTime from,
                                     SimTime until);
 

@@ -1,1 +1,139 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "sim/run/victims.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace rocescope::sim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(MeanIterationTest, CountsIterationsThatEndInTheInterval) {
+  const std::vector<Job::Iteration> iterations = {{0, 100}, {100, 220}, {220, 360}, {360, 900}};
+  EXPECT_EQ(MeanIteration(iterations, 0, 1000), (100 + 120 + 140 + 540) / 4.0);
+  EXPECT_EQ(MeanIteration(iterations, 100, 360), (120 + 140) / 2.0);
+  EXPECT_EQ(MeanIteration(iterations, 1000, 2000), std::nullopt);
+}
+
+// An iteration that hangs is as long as it has lasted so far.
+TEST(MeanIterationTest, IncompleteIterationCountsIfItIsLongAlready) {
+  const std::vector<Job::Iteration> iterations = {{0, 100}, {100, kNever}};
+  EXPECT_EQ(MeanIteration(iterations, 0, 150), 100.0);
+  EXPECT_EQ(MeanIteration(iterations, 0, 1100), (100 + 1000) / 2.0);
+  EXPECT_EQ(MeanIteration(iterations, 150, 1100), 1000.0);
+}
+
+TEST(IsVictimTest, SlowerByTwoPercentOrMoreRetransmissions) {
+  EXPECT_TRUE(IsVictim({.iteration = 102.1}, {.iteration = 100}));
+  EXPECT_FALSE(IsVictim({.iteration = 101.9}, {.iteration = 100}));
+  EXPECT_FALSE(IsVictim({.iteration = 90}, {.iteration = 100}));
+  EXPECT_TRUE(IsVictim({.iteration = 100, .retransmitted = 1}, {.iteration = 100}));
+  EXPECT_FALSE(IsVictim({.retransmitted = 0}, {.retransmitted = 0}));
+  EXPECT_FALSE(IsVictim({.retransmitted = 110}, {.retransmitted = 100}));
+  EXPECT_TRUE(IsVictim({.retransmitted = 200}, {.retransmitted = 100}));
+  EXPECT_FALSE(IsVictim({}, {}));
+}
+
+// Two jobs, each of which uses both leaves.
+Scenario Make(const std::string& faults) {
+  const std::string text =
+      "name: test\n"
+      "duration: 6ms\n"
+      "fabric: {generate: {shape: leaf-spine, hosts: 8, leaves: 2, spines: 2, host_speed: 100G, "
+      "fabric_speed: 100G}}\n"
+      "jobs:\n"
+      "- {name: one, hosts: 'host0,host4', phases: [{collective: ring, size: 1M, compute: "
+      "100us}]}\n"
+      "- {name: two, hosts: 'host1,host5', phases: [{collective: ring, size: 1M, compute: "
+      "100us}]}\n"
+      "telemetry: {mirror: none, counter_period: 0, nccl: none, slurm: false}\n" +
+      faults;
+  auto scenario = LoadScenario(text, "test.yaml");
+  EXPECT_TRUE(scenario.has_value()) << scenario.error().message;
+  return *std::move(scenario);
+}
+
+v1::Truth TruthWithVictims(const Scenario& scenario) {
+  auto simulation = Simulation::Make(scenario, {}).value();
+  EXPECT_TRUE(simulation->Run({}).has_value());
+  VictimStudy study(*simulation);
+  for (const v1::TruthFault& fault : study.truth().faults()) {
+    EXPECT_TRUE(fault.affected_jobs_unknown());
+    EXPECT_THAT(fault.affected_jobs(), IsEmpty());
+  }
+  simulation.reset();
+  EXPECT_TRUE(study.Run({}).has_value());
+  return study.truth();
+}
+
+TEST(VictimStudyTest, LossOnAHostLinkAffectsOnlyItsJob) {
+  const Scenario scenario =
+      Make("faults: [{kind: gray_loss, link: 'leaf0:Ethernet1', onset: 2ms, probability: 0.05}]\n");
+  const v1::Truth truth = TruthWithVictims(scenario);
+  ASSERT_EQ(truth.faults_size(), 1);
+  EXPECT_FALSE(truth.faults(0).affected_jobs_unknown());
+  EXPECT_THAT(truth.faults(0).affected_jobs(), ElementsAre("one"));
+  EXPECT_THAT(truth.faults(0).exposed_jobs(), IsEmpty());
+}
+
+TEST(VictimStudyTest, StragglerAffectsItsJob) {
+  const Scenario scenario =
+      Make("faults: [{kind: straggler, gpu: 'host1:0', onset: 2ms, factor: 2}]\n");
+  EXPECT_THAT(TruthWithVictims(scenario).faults(0).affected_jobs(), ElementsAre("two"));
+}
+
+// A delay of 100 ns changes an iteration of about 300 us by far less than 2 %.
+TEST(VictimStudyTest, ExposedJobIsNoVictim) {
+  const Scenario scenario =
+      Make("faults: [{kind: added_latency, link: 'leaf0:Ethernet1', onset: 2ms, delay: 100ns}]\n");
+  const v1::Truth truth = TruthWithVictims(scenario);
+  EXPECT_NE(truth.faults(0).visible_ns(), 0);
+  EXPECT_THAT(truth.faults(0).affected_jobs(), IsEmpty());
+  EXPECT_THAT(truth.faults(0).exposed_jobs(), ElementsAre("one"));
+}
+
+TEST(VictimStudyTest, EachOfTwoFaultsHasItsOwnVictims) {
+  const Scenario scenario = Make(
+      "faults:\n"
+      "- {kind: gray_loss, link: 'leaf0:Ethernet1', onset: 2ms, duration: 2ms, probability: 0.05}\n"
+      "- {kind: straggler, gpu: 'host5:0', onset: 1ms, factor: 3}\n");
+  const v1::Truth truth = TruthWithVictims(scenario);
+  EXPECT_THAT(truth.faults(0).affected_jobs(), ElementsAre("one"));
+  EXPECT_THAT(truth.faults(1).affected_jobs(), ElementsAre("two"));
+}
+
+// Until the onset, both runs are the same, whatever queue pairs the fault creates.
+TEST(VictimStudyTest, RunWithoutAFaultIsTheSameBeforeIt) {
+  const Scenario scenario = Make(
+      "faults: [{kind: incast, nic: host4, senders: 'host[6-7]', onset: 3ms}]\n"
+      "foreign: [{from: host2, to: host6}]\n");
+  const auto iterations = [&](const Simulation::Output& output) {
+    auto simulation = Simulation::Make(scenario, output).value();
+    EXPECT_TRUE(simulation->Run({}, 3 * kMillisecond).has_value());
+    std::vector<SimTime> ends;
+    for (const auto& job : simulation->jobs()) {
+      for (const Job::Iteration& iteration : job->iterations()) ends.push_back(iteration.end);
+    }
+    return ends;
+  };
+  const std::vector<SimTime> with_fault = iterations({});
+  EXPECT_GT(with_fault.size(), 10u);
+  EXPECT_EQ(iterations({.directory = {}, .without_fault = 0}), with_fault);
+}
+
+TEST(VictimStudyTest, StudyEndsSomeTimeAfterTheFault) {
+  const Scenario scenario = Make("");
+  const auto until = [&](SimTime duration) {
+    return UntilOfVictims(scenario, {.onset = kMillisecond, .duration = duration});
+  };
+  EXPECT_EQ(until(kMillisecond), 2 * kMillisecond + 2 * 670 * kMicrosecond);  // two timeouts
+  EXPECT_EQ(until(kNever), 6 * kMillisecond);
+  EXPECT_EQ(until(4'500 * kMicrosecond), 6 * kMillisecond);
+}
+
+}  // namespace
+}  // namespace rocescope::sim

@@ -244,8 +244,8 @@ void Writer::WriteFault(const Injector::Happened& happened, v1::Truth& truth) {
   std::set<std::string_view> exposed;
   for (const auto& job : simulation_.jobs()) {
     bool is_exposed = options.kind == FaultKind::kStraggler &&
-                     std::find(job->options().gpus.begin(), job->options().gpus.end(),
-                               options.gpu) != job->options().gpus.end();
+                      std::find(job->options().gpus.begin(), job->options().gpus.end(),
+                                options.gpu) != job->options().gpus.end();
     for (const Job::Channel& channel : job->channels()) {
       for (const QueuePair* first : channel.senders) {
         for (const QueuePair* sender : {first, &first->peer()}) {
@@ -270,7 +270,8 @@ void Writer::WriteCulprits(const Injector::Happened& happened, v1::TruthFault& o
   for (const uint32_t culprit : happened.culprits) culprits.insert(connection_of_.at(culprit));
   const auto queue_pairs = static_cast<uint32_t>(simulation_.network().queue_pair_count());
   for (uint32_t number = 0; !happened.ports.empty() && number < queue_pairs; ++number) {
-    if (simulation_.network().HasBounced(number) && connection_of_.contains(number)) culprits.insert(connection_of_.at(number));
+    if (simulation_.network().HasBounced(number) && connection_of_.contains(number))
+      culprits.insert(connection_of_.at(number));
   }
   for (const uint32_t culprit : culprits) out.add_culprits(culprit);
 }

@@ -42,12 +42,11 @@ Result<double> Loader::ParseReal(std::string_view text, double least, double mos
 }
 
 Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed) {
-  const YamlMap map(
-      root, "a scenario",
-      {"name", "about", "seed", "duration", "time_scale", "record_interval", "analysis_window",
-       "reroute_delay", "fabric", "network", "jobs", "streams", "faults", "benign", "maintenance",
-       "foreign", "telemetry"},
-      errors_);
+  const YamlMap map(root, "a scenario",
+                    {"name", "about", "seed", "duration", "time_scale", "record_interval",
+                     "analysis_window", "reroute_delay", "fabric", "network", "jobs", "streams",
+                     "faults", "benign", "maintenance", "foreign", "telemetry"},
+                    errors_);
   if (const YamlNode* name = map.Require("name")) {
     scenario_.name = std::string(ReadText(*name, errors_).value_or(""));
     if (scenario_.name.empty() || scenario_.name.size() > RunManifest::kLongestName) {
@@ -119,8 +118,8 @@ void Loader::ReadNetwork(const YamlNode& node) {
   const YamlMap map(
       node, "the network",
       {"mtu", "ack_every", "ack_timeout", "retries", "window", "buffer", "alpha", "lossy_alpha",
-       "headroom", "ecn_minimum", "ecn_maximum", "ecn_probability", "spray", "one_hash_seed", "switch_mtu",
-       "pfc_watchdog", "pfc_watchdog_restoration", "dcqcn"},
+       "headroom", "ecn_minimum", "ecn_maximum", "ecn_probability", "spray", "one_hash_seed",
+       "switch_mtu", "pfc_watchdog", "pfc_watchdog_restoration", "dcqcn"},
       errors_);
   NicOptions& nics = scenario_.network.nics;
   SwitchOptions& switches = scenario_.network.switches;
@@ -243,8 +242,7 @@ topology::NodeIndex Loader::SwitchAt(const YamlNode& node) {
   const std::string_view name = ReadText(node, errors_).value_or("");
   const topology::NodeIndex at = scenario_.fabric->FindNode(name);
   if (at == topology::kNone || !scenario_.fabric->node(at).IsSwitch()) {
-    errors_.Add(node,
-                fmt::format("the fabric has no switch \"{}\"{}", name, DidYouMeanNode(name)));
+    errors_.Add(node, fmt::format("the fabric has no switch \"{}\"{}", name, DidYouMeanNode(name)));
   }
   return at;
 }
@@ -326,11 +324,11 @@ std::vector<topology::NicIndex> Loader::NicsAt(const YamlNode& node) {
 }
 
 void Loader::ReadJob(const YamlNode& node) {
-  const YamlMap map(node, "a job",
-                    {"name", "id", "hosts", "gpus", "start", "end", "iterations", "jitter",
-                     "queue_pairs", "split_data", "chunk", "phases", "interludes", "checkpoint",
-                     "restarts"},
-                    errors_);
+  const YamlMap map(
+      node, "a job",
+      {"name", "id", "hosts", "gpus", "start", "end", "iterations", "jitter", "queue_pairs",
+       "split_data", "chunk", "phases", "interludes", "checkpoint", "restarts"},
+      errors_);
   JobOptions job;
   job.id = scenario_.jobs.size() + 1;
   job.name = fmt::format("job{}", job.id);
@@ -496,8 +494,8 @@ void Loader::ReadStream(const YamlNode& node) {
 void Loader::ReadFault(const YamlNode& node) {
   const YamlMap map(
       node, "a fault",
-      {"kind",        "onset",       "duration",     "link",    "sender",  "switch", "nic",  "gpu",
-       "probability", "burst",       "least_length", "factor",  "delay",   "period", "rate", "mtu",
+      {"kind",        "onset",       "duration",     "link",    "sender",  "switch", "nic",   "gpu",
+       "probability", "burst",       "least_length", "factor",  "delay",   "period", "rate",  "mtu",
        "alpha",       "ecn_minimum", "ecn_maximum",  "senders", "message", "other",  "growth"},
       errors_);
   FaultOptions fault;

@@ -242,7 +242,10 @@ TEST(UnitsTest, TimesArePicoseconds) {
   EXPECT_EQ(ParseSimTime("1.5us").value(), 1'500'000);
   EXPECT_EQ(ParseSimTime("10ms").value(), 10 * kMillisecond);
   EXPECT_EQ(ParseSimTime("0").value(), 0);
-  for (const std::string_view wrong : {"", "10", "ms", "1m", "-1ms", "1001s", "nan"}) {
+  EXPECT_EQ(ParseSimTime("90min").value(), 5400 * kSecond);
+  EXPECT_EQ(ParseSimTime("1.5h").value(), 5400 * kSecond);
+  EXPECT_EQ(ParseSimTime("31d").value(), 31 * 86'400 * kSecond);
+  for (const std::string_view wrong : {"", "10", "ms", "1m", "-1ms", "32d", "nan"}) {
     EXPECT_FALSE(ParseSimTime(wrong).has_value()) << wrong;
   }
 }

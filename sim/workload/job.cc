@@ -466,8 +466,7 @@ void Job::NextPhase(uint32_t rank) {
   if (one.phase >= options_.phases.size() && one.phase < phases_.size()) {
     AdvanceBreak(one.phase, one.iteration);
   }
-  if (++one.phase == options_.phases.size() &&
-      ++finished_ranks_[one.iteration] == ranks_.size()) {
+  if (++one.phase == options_.phases.size() && ++finished_ranks_[one.iteration] == ranks_.size()) {
     done_[one.iteration].end = network_.engine().Now();
   }
   while (one.phase <= phases_.size() && !IsDue(one.phase, one.iteration)) ++one.phase;

@@ -38,10 +38,10 @@ struct JobOptions {
   };
   // Each rank writes to a storage NIC after every `every` iterations.
   struct Checkpoint {
-    uint32_t every = 0;                     // 0: no checkpoints
-    uint64_t bytes = 0;                     // of each rank
-    std::vector<topology::NicIndex> to;     // rank r writes to the NIC r modulo their number
-    bool blocking = true;                   // the rank continues when its write is complete
+    uint32_t every = 0;                  // 0: no checkpoints
+    uint64_t bytes = 0;                  // of each rank
+    std::vector<topology::NicIndex> to;  // rank r writes to the NIC r modulo their number
+    bool blocking = true;                // the rank continues when its write is complete
   };
   // The job crashes, and starts again with new processes and queue pairs.
   struct Restart {
@@ -59,9 +59,9 @@ struct JobOptions {
   std::vector<Interlude> interludes;
   Checkpoint checkpoint;
   std::vector<Restart> restarts;  // in ascending order
-  double jitter = 0.02;      // standard deviation of the compute time, relative to its mean
-  uint32_t queue_pairs = 1;  // per connection (NCCL_IB_QPS_PER_CONNECTION)
-  bool split_data = false;   // split each message over the queue pairs (NCCL_IB_SPLIT_DATA_ON_QPS)
+  double jitter = 0.02;           // standard deviation of the compute time, relative to its mean
+  uint32_t queue_pairs = 1;       // per connection (NCCL_IB_QPS_PER_CONNECTION)
+  bool split_data = false;  // split each message over the queue pairs (NCCL_IB_SPLIT_DATA_ON_QPS)
   // Maximum message size in bytes; longer transfers use several messages.
   uint32_t chunk = 512u << 10;
   double local_rate = 1.6e12;  // bit/s between GPUs of the same host
@@ -86,9 +86,7 @@ class Job final : public QueuePairObserver {
   SimTime ComputedFor(uint32_t rank) const;
 
   // Factor by which the rank's GPU always needs more time than a nominal one.
-  double pace(uint32_t rank) const {
-    return options_.paces.empty() ? 1 : options_.paces[rank];
-  }
+  double pace(uint32_t rank) const { return options_.paces.empty() ? 1 : options_.paces[rank]; }
 
   // Number of computations that finished while slowed down.
   uint64_t SlowComputations(uint32_t rank) const { return ranks_[rank].slow_computations; }
@@ -119,16 +117,14 @@ class Job final : public QueuePairObserver {
     uint32_t iteration = 0;  // after which it came
     SimTime begin = 0;
     SimTime end = kNever;
-    uint64_t done = 0;       // completed phases of all ranks
+    uint64_t done = 0;  // completed phases of all ranks
   };
 
   const JobOptions& options() const { return options_; }
   // The phases of an iteration, then those of the interludes; Channel::phase is an index.
   const std::vector<JobOptions::Phase>& phases() const { return phases_; }
   const std::vector<Break>& breaks() const { return breaks_; }
-  const std::vector<std::unique_ptr<CheckpointWriter>>& checkpoints() const {
-    return checkpoints_;
-  }
+  const std::vector<std::unique_ptr<CheckpointWriter>>& checkpoints() const { return checkpoints_; }
   bool stopped() const { return stopped_; }
   // Frames that its queue pairs retransmitted.
   uint64_t frames_retransmitted() const;

@@ -9,9 +9,9 @@
 namespace rocescope::sim {
 namespace {
 
-constexpr uint32_t kDuplicates = 3;        // duplicate ACKs that indicate a loss (RFC 5681)
-constexpr uint32_t kSegmentsPerAck = 2;    // delayed ACKs
-constexpr double kLeastThreshold = 2;      // segments
+constexpr uint32_t kDuplicates = 3;      // duplicate ACKs that indicate a loss (RFC 5681)
+constexpr uint32_t kSegmentsPerAck = 2;  // delayed ACKs
+constexpr double kLeastThreshold = 2;    // segments
 // Several flows share the NIC with its queue pairs: one flow uses at most half of its rate.
 constexpr uint64_t kShareOfRate = 2;
 
@@ -36,10 +36,9 @@ void TcpFlow::NextMessage() {
   const SimTime now = network_.engine().Now();
   if (now >= options_.end) return;
   posted_ += options_.message;
-  const double mean =
-      static_cast<double>(TransmitTime(
-          options_.message, connection_.first->nic().port().bits_per_second())) /
-      options_.load;
+  const double mean = static_cast<double>(TransmitTime(
+                          options_.message, connection_.first->nic().port().bits_per_second())) /
+                      options_.load;
   next_ += static_cast<SimTime>(-mean * std::log(1 - random_.Uniform()));
   network_.engine().At(std::max(now, next_), [this] { NextMessage(); });
   Send();

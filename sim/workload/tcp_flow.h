@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traffic that is not RoCE: a TCP connection (RFC 5681 with NewReno's recovery, RFC 6582) on a lossy
-// priority, which sends messages at random times.
+// Traffic that is not RoCE: a TCP connection (RFC 5681 with NewReno's recovery, RFC 6582) on a
+// lossy priority, which sends messages at random times.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class TcpFlow final : public ForeignReceiver {
   struct Options {
     topology::NicIndex from = 0;
     topology::NicIndex to = 0;
-    double load = 0.05;            // average fraction of the sender's link rate, at most 1
+    double load = 0.05;             // average fraction of the sender's link rate, at most 1
     uint64_t message = 256u << 10;  // bytes; messages arrive as a Poisson process
     uint8_t priority = 0;
     SimTime start = 0;
@@ -40,10 +40,10 @@ class TcpFlow final : public ForeignReceiver {
   uint64_t retransmitted() const { return retransmitted_; }
 
  private:
-  static constexpr uint32_t kSegment = 1460;         // payload bytes: 1500 less the headers
+  static constexpr uint32_t kSegment = 1460;              // payload bytes: 1500 less the headers
   static constexpr uint32_t kHeaderBytes = 14 + 20 + 20;  // Ethernet, IPv4, TCP
-  static constexpr uint32_t kFirstWindow = 10;       // segments (RFC 6928)
-  static constexpr uint32_t kLongestWindow = 64;     // segments: the receiver's window
+  static constexpr uint32_t kFirstWindow = 10;            // segments (RFC 6928)
+  static constexpr uint32_t kLongestWindow = 64;          // segments: the receiver's window
 
   void NextMessage();
   void Send();

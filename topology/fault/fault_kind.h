@@ -53,20 +53,20 @@ constexpr std::string_view NameOf(PlaceKind place) {
           "its nominal speed",                                                                     \
       .plural = "links below their nominal speed", .need = Need::kLinkSpeeds,                      \
       .explains_nearby = {kAddedLatency, kSlowReceiver},                                           \
-      .explains_anywhere = {kDeprioritisedCnps}, .parameters = "factor")                           \
+      .explains_anywhere = {kDeprioritisedCnps}, .parameters = "factor, growth")                   \
   ROW(AddedLatency, .name = "added_latency", .place = kLink,                                       \
       .sentence = "latency higher than before (not explained by queues or pauses)",                \
       .action =                                                                                    \
           "check FEC and retimers at both ends, and whether the optical transport network "        \
           "rerouted the link",                                                                     \
       .plural = "links with added latency", .need = Need::kDelays, .placement_cost = 0.4,          \
-      .explains_anywhere = {kDeprioritisedCnps}, .parameters = "delay")                            \
+      .explains_anywhere = {kDeprioritisedCnps}, .parameters = "delay, growth")                    \
   ROW(GrayLoss, .name = "gray_loss", .place = kLink,                                               \
       .sentence = "silent packet loss (no drop counter shows it)",                                 \
       .action = "drain the link and replace its transceivers, the transmitting one first",         \
       .plural = "links with silent packet loss", .need = Need::kLinkSums, .loses_packets = true,   \
       .explains_nearby = {kSlowReceiver, kDeprioritisedCnps},                                      \
-      .parameters = "probability, burst, least_length")                                            \
+      .parameters = "probability, burst, least_length, growth")                                    \
   ROW(BitErrors, .name = "bit_errors", .place = kLink,                                             \
       .sentence = "bit errors (the receiving port drops frames with a wrong FCS)",                 \
       .action =                                                                                    \
@@ -74,12 +74,12 @@ constexpr std::string_view NameOf(PlaceKind place) {
           "then",                                                                                  \
       .plural = "bit errors", .need = Need::kFrameErrors, .loses_packets = true,                   \
       .explains_nearby = {kGrayLoss, kSlowReceiver, kDeprioritisedCnps},                           \
-      .parameters = "probability, burst, least_length")                                            \
+      .parameters = "probability, burst, least_length, growth")                                    \
   ROW(Corruption, .name = "corruption", .place = kSwitch,                                          \
       .sentence = "corrupts packets internally (valid FCS, wrong iCRC)",                           \
       .action = "drain it, test its memory and internal links, and replace it",                    \
       .plural = "switches that corrupt packets", .need = Need::kDamage, .loses_packets = true,     \
-      .explains_nearby = {kSlowReceiver}, .parameters = "probability")                             \
+      .explains_nearby = {kSlowReceiver}, .parameters = "probability, growth")                     \
   ROW(Polarisation, .name = "polarisation", .place = kSwitch,                                      \
       .sentence = "hash polarisation (flows use only a few of the equal-cost links)",              \
       .action =                                                                                    \
@@ -126,7 +126,7 @@ constexpr std::string_view NameOf(PlaceKind place) {
   ROW(Straggler, .name = "straggler", .place = kGpu,                                               \
       .sentence = "straggler (computes more slowly than the job's other GPUs, which wait)",        \
       .action = "check its clock, temperature and ECC errors; move the rank to another GPU",       \
-      .plural = "stragglers", .need = Need::kGpuClocks, .parameters = "factor")                    \
+      .plural = "stragglers", .need = Need::kGpuClocks, .parameters = "factor, growth")            \
   ROW(NoisyNeighbour, .name = "noisy_neighbour", .place = kNic,                                    \
       .sentence = "noisy neighbour (traffic from outside the job congests its link)",              \
       .action = "pace or move the senders, or give the job a queue of its own",                    \
@@ -145,7 +145,7 @@ constexpr std::string_view NameOf(PlaceKind place) {
       .sentence = "drops CNPs (congestion notification packets)",                                  \
       .action = "check its policers, and the queue that the CNPs' DSCP maps to",                   \
       .plural = "dropped CNPs", .need = Need::kSwitchSums, .placement_cost = 0.4,                  \
-      .explains_anywhere = {kDeprioritisedCnps}, .parameters = "probability")                      \
+      .explains_anywhere = {kDeprioritisedCnps}, .parameters = "probability, growth")              \
   ROW(DeprioritisedCnps, .name = "deprioritised_cnps", .place = kSwitch,                           \
       .sentence = "CNPs deprioritised (queued behind data packets)",                               \
       .action = "map the CNPs' DSCP to the strict-priority queue",                                 \
