@@ -27,8 +27,8 @@ constexpr const char* kExitCodes =
     "SIGTERM ends the input, and the results so far are printed; a second one terminates "
     "rocescope.\n"
     "Exit codes:\n"
-    "  0  success. A pipe that its reader closed (| head) and a signal while standard input is\n"
-    "     read also count as success\n"
+    "  0  success, also if the program that reads standard output closes the pipe (as in | head),\n"
+    "     or if a signal ends the reading of standard input\n"
     "  1  the results cover only a part of the input: it is damaged, a run lacks data that its\n"
     "     run.json lists, or a signal ended the reading of a file\n"
     "  2  the command line is invalid; nothing was read\n"
@@ -59,10 +59,10 @@ int Main(int argc, char** argv) {
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.get_formatter()->column_width(26);
   app.require_subcommand(1);
-  const std::vector<Command> commands = {AddDecode(app),      AddReplay(app), AddCapture(app),
-                                         AddRun(app),         AddAgent(app),  AddConfig(app),
-                                         AddHealthcheck(app), AddDoctor(app), AddScore(app),
-                                         AddTopology(app),    AddPlan(app),   AddJob(app)};
+  const std::vector<Command> commands = {
+      AddDecode(app),   AddReplay(app),      AddCapture(app), AddRun(app),   AddAgent(app),
+      AddConfig(app),   AddHealthcheck(app), AddDoctor(app),  AddScore(app), AddTopology(app),
+      AddCounters(app), AddPlan(app),        AddJob(app)};
   for (const Command& command : commands) command.app->get_formatter()->column_width(26);
 
   const auto usage_error = [&](const CLI::App& at, const std::string& message) {

@@ -70,9 +70,10 @@ if(TARGET rocescope-sim)
   target_include_directories(rocescope-sim-installed PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(rocescope-sim-installed PRIVATE
     ROCESCOPE_SCENARIOS="/usr/share/rocescope/scenarios"
+    ROCESCOPE_PROFILES="/usr/share/rocescope/profiles"
     ROCESCOPE_PRIORS="/usr/share/rocescope/priors.yaml")
   target_link_libraries(rocescope-sim-installed PRIVATE
-    rocescope::sim_draw rocescope::sim_run CLI11::CLI11 rocescope_warnings)
+    rocescope::sim_draw rocescope::sim_profile_run rocescope::sim_run CLI11::CLI11 rocescope_warnings)
   target_link_options(rocescope-sim-installed PRIVATE -s)  # CPack strips only installed TARGETS
 endif()
 
@@ -160,6 +161,8 @@ if(TARGET rocescope-sim)
   install(PROGRAMS $<TARGET_FILE:rocescope-sim-installed> DESTINATION ${CMAKE_INSTALL_BINDIR}
           RENAME rocescope-sim COMPONENT simulator EXCLUDE_FROM_ALL)
   install(DIRECTORY sim/scenarios/ DESTINATION /usr/share/rocescope/scenarios COMPONENT simulator
+          EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.yaml")
+  install(DIRECTORY sim/profiles/ DESTINATION /usr/share/rocescope/profiles COMPONENT simulator
           EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.yaml")
   _rocescope_package_file(simulator /usr/share/rocescope sim/draw/priors.yaml)
 endif()

@@ -5,9 +5,10 @@
 usage: make_docs.py --program PATH --version VERSION --date YYYY-MM-DD --man DIR --completions DIR
                     [--emulator COMMAND]
 
-DIR of --man receives NAME.1.gz and NAME-COMMAND.1.gz for each subcommand. DIR of --completions
-receives the file NAME. COMMAND runs a program of another architecture. The script expects the format of CLI11: a description, a usage line,
-sections with indented entries, and a footer.
+The --man directory receives NAME.1.gz and, for each subcommand, NAME-SUBCOMMAND.1.gz. The --completions
+directory receives the file NAME. --emulator is the command that runs a program of another architecture, such
+as qemu. The script expects the format of CLI11: a description, a usage line, sections with indented entries,
+and a footer.
 """
 
 import argparse

@@ -15,9 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/nearest.h"
 #include "base/text/yaml_fields.h"
 #include "sim/draw/draw.h"
 #include "sim/emit/output_file.h"
+#include "sim/profile/apply.h"
 #include "sim/run/simulation.h"
 #include "sim/run/victims.h"
 #include "sim/run/write_truth.h"
@@ -31,8 +33,8 @@ constexpr int kExitInput = 3;
 constexpr int kExitOutput = 4;
 
 constexpr const char* kFooter =
-    "Exit codes: 0 success; 2 invalid command line; 3 the scenario cannot be read or is invalid\n"
-    "(nothing was simulated); 4 the output could not be written.\n"
+    "Exit codes: 0 success; 2 invalid command line; 3 the scenario, profile or run cannot be read\n"
+    "or is invalid (nothing was simulated); 4 the output could not be written.\n"
     "rocescope-sim links ns-3 and is distributed under the GNU GPL, version 2.\n";
 
 // Ignores write errors; main checks standard output at the end.
@@ -123,6 +125,7 @@ struct RunOptions {
   std::optional<uint64_t> seed;
   std::optional<Timestamp> epoch;
   uint32_t dilation = 1;
+  bool record = false;
   bool victims = true;
 };
 
@@ -138,13 +141,16 @@ Status AddVictims(VictimStudy& study, const std::string& directory) {
 }
 
 int Run(const RunOptions& options) {
-  const auto& [path, output, seed, epoch, dilation, victims] = options;
+  const auto& [path, output, seed, epoch, dilation, record, victims] = options;
   const auto text = ReadFile(path, "; `rocescope-sim list` shows the included scenarios");
   if (!text) return Fail(text.error(), kExitInput);
   auto scenario = LoadScenario(*text, path, seed);
   if (!scenario) return Fail(scenario.error(), kExitInput);
   scenario->epoch = epoch.value_or(scenario->epoch);
   scenario->dilation = dilation;
+  if (record && scenario->telemetry.recording_steps == 0) {
+    scenario->telemetry.recording_steps = kDefaultRecordingSteps;
+  }
   auto simulation = Simulation::Make(*scenario, output);
   if (!simulation) {
     const bool unwritten = simulation.error().code == ErrorCode::kUnavailable;
@@ -187,25 +193,82 @@ int Flushed(int code) {
               kExitOutput);
 }
 
-int List(const std::string& directory) {
+// Returns the YAML files of a directory of `what`, sorted by name.
+Result<std::vector<std::filesystem::path>> FilesOf(const std::string& directory,
+                                                   std::string_view what) {
   std::vector<std::filesystem::path> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   }
   if (error || files.empty()) {
-    return Fail({.code = ErrorCode::kNotFound,
-                 .message = fmt::format(
-                     "{}: contains no scenarios; set the directory with --scenarios", directory)},
-                kExitInput);
+    return MakeError(
+        ErrorCode::kNotFound,
+        fmt::format("{}: contains no {}; set the directory with --{}", directory, what, what));
   }
   std::sort(files.begin(), files.end());
-  for (const std::filesystem::path& file : files) {
+  return files;
+}
+
+// Loads a profile by the name of an included one or by its file.
+Result<Profile> FindProfile(const std::string& name, const std::string& directory) {
+  std::string path = name;
+  if (!name.ends_with(".yaml") && name.find('/') == std::string::npos) {
+    const auto files = FilesOf(directory, "profiles");
+    if (!files) return tl::unexpected(files.error());
+    std::vector<std::string> names;
+    for (const std::filesystem::path& file : *files) names.push_back(file.stem().string());
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return MakeError(
+          ErrorCode::kNotFound,
+          fmt::format("--profile {}: no such profile{}; `rocescope-sim list` shows the "
+                      "included ones; a file name must end in .yaml",
+                      name, DidYouMean(name, known)));
+    }
+    path = fmt::format("{}/{}.yaml", directory, name);
+  }
+  const auto text = ReadFile(path, "; `rocescope-sim list` shows the included profiles");
+  if (!text) return tl::unexpected(text.error());
+  return LoadProfile(*text, path);
+}
+
+int CollectWithProfile(const ApplyOptions& options, const std::string& name,
+                       const std::string& directory) {
+  const auto profile = FindProfile(name, directory);
+  if (!profile) return Fail(profile.error(), kExitInput);
+  const auto report = ApplyProfile(options, *profile, RecordingOpener());
+  if (!report) {
+    const bool unwritten = report.error().code == ErrorCode::kUnavailable ||
+                           report.error().code == ErrorCode::kResourceExhausted ||
+                           report.error().code == ErrorCode::kPermissionDenied;
+    return Fail(report.error(), unwritten ? kExitOutput : kExitInput);
+  }
+  const TransformReport& counters = report->counters;
+  Print("{}: {} readings with the profile {}, seed {}; written to {}\n", report->manifest.scenario,
+        counters.readings, profile->name, options.seed, options.directory);
+  Print("  lost: {} readings and {} polls; {} late, {} reordered, {} duplicates\n", counters.lost,
+        counters.lost_polls, counters.late, counters.reordered, counters.duplicates);
+  return 0;
+}
+
+int List(const std::string& directory, const std::string& profiles) {
+  const auto files = FilesOf(directory, "scenarios");
+  if (!files) return Fail(files.error(), kExitInput);
+  for (const std::filesystem::path& file : *files) {
     const auto text = ReadFile(file.string());
     if (!text) return Fail(text.error(), kExitInput);
     const auto scenario = LoadScenario(*text, file.string());
     if (!scenario) return Fail(scenario.error(), kExitInput);
     Print("{:<28} {}\n", file.filename().string(), scenario->about);
+  }
+  const auto profile_files = FilesOf(profiles, "profiles");
+  if (!profile_files) return Fail(profile_files.error(), kExitInput);
+  Print("\nTelemetry profiles:\n");
+  for (const std::filesystem::path& file : *profile_files) {
+    const auto profile = FindProfile(file.string(), profiles);
+    if (!profile) return Fail(profile.error(), kExitInput);
+    Print("{:<28} {}\n", profile->name, profile->about);
   }
   Print("\nFault kinds:\n");
   for (const FaultInfo& fault : kFaultInfos) {
@@ -258,6 +321,7 @@ int main(int argc, char** argv) {
   std::string path;
   rocescope::sim::Simulation::Output output;
   std::string scenarios = ROCESCOPE_SCENARIOS;
+  std::string profiles = ROCESCOPE_PROFILES;
   uint64_t seed = 0;
   CLI::App* run = app.add_subcommand("run", "Simulate a scenario and write a run directory");
   run->add_option("SCENARIO", path, "scenario file (YAML)")->required()->type_name("");
@@ -287,8 +351,39 @@ int main(int argc, char** argv) {
   run->add_flag("--no-victims", no_victims,
                 "skip the runs without each fault that find the jobs that it affects; truth.json "
                 "then states that they are unknown");
-  CLI::App* list = app.add_subcommand("list", "List the included scenarios and the fault types");
+  bool record = false;
+  run->add_flag("--record", record,
+                "record all counters 20 times in each analysis window, for `profile` (default: as "
+                "the scenario says)");
+  CLI::App* list = app.add_subcommand(
+      "list", "List the included scenarios, the telemetry profiles and the fault types");
   list->add_option("--scenarios", scenarios, "directory of the scenarios")->type_name("DIR");
+  list->add_option("--profiles", profiles, "directory of the profiles")->type_name("DIR");
+  rocescope::sim::ApplyOptions applying;
+  std::string profile_name;
+  CLI::App* profile = app.add_subcommand(
+      "profile", "Write a recorded run as a collector with a telemetry profile would have seen it");
+  profile->add_option("RUN", applying.run, "run directory written with `run --record`")
+      ->required()
+      ->type_name("");
+  profile
+      ->add_option("--profile", profile_name,
+                   "name of an included profile (see `list`), or a file that ends in .yaml")
+      ->required()
+      ->type_name("NAME");
+  profile
+      ->add_option("-d", applying.directory,
+                   "run directory to write; created if it does not "
+                   "exist")
+      ->required()
+      ->type_name("DIR");
+  profile
+      ->add_option("--seed", applying.seed,
+                   "random seed of the phases, losses and delays (default: 1)")
+      ->check(rocescope::sim::WholeNumber(UINT64_MAX >> 1))
+      ->type_name("N");
+  profile->add_option("--profiles", profiles, "directory of the included profiles")
+      ->type_name("DIR");
   std::string priors = ROCESCOPE_PRIORS;
   rocescope::sim::DrawOptions drawing;
   uint32_t count = 0;
@@ -315,16 +410,18 @@ int main(int argc, char** argv) {
                    "fraction of healthy scenarios, which have no fault (default: 0.3)")
       ->check(CLI::Range(0.0, 1.0) & rocescope::sim::Finite())
       ->type_name("FRACTION");
-  draw->add_option("--max-faults", drawing.most_faults,
-                   "draw up to N concurrent faults in each scenario with faults, as in the field: "
-                   "severities over their whole range, faults that grow, several faults at one place "
-                   "(default: one fault that is visible within milliseconds)")
+  draw->add_option(
+          "--max-faults", drawing.most_faults,
+          "draw up to N concurrent faults in each scenario with faults, as in the field: "
+          "severities over their whole range, faults that grow, several faults at one place "
+          "(default: one fault that is visible within milliseconds)")
       ->check(CLI::Range(1u, rocescope::sim::kMaxConcurrent))
       ->type_name("N");
   draw->add_flag("--lift", drawing.lift,
                  "with --max-faults: raise loss rates until the losses are visible in the run");
-  draw->add_flag("--benign", drawing.benign,
-                 "add events that are not faults: rare errors, maintenance, restarts, other traffic");
+  draw->add_flag(
+      "--benign", drawing.benign,
+      "add events that are not faults: rare errors, maintenance, restarts, other traffic");
   draw->add_option("--windows", drawing.windows,
                    "length of each run in analysis windows of 1 ms (default: about 22 iterations)")
       ->check(CLI::Range(rocescope::sim::kMinWindows, rocescope::sim::kMaxWindows))
@@ -335,7 +432,10 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : rocescope::sim::kExitUsage;
   }
   using rocescope::sim::Flushed;
-  if (*list) return Flushed(rocescope::sim::List(scenarios));
+  if (*list) return Flushed(rocescope::sim::List(scenarios, profiles));
+  if (*profile) {
+    return Flushed(rocescope::sim::CollectWithProfile(applying, profile_name, profiles));
+  }
   if (*draw) return Flushed(rocescope::sim::DrawAll(priors, drawing, count, drawn));
   if (output.directory.empty() && !output.stream) {
     rocescope::sim::Print(stderr,
@@ -348,10 +448,15 @@ int main(int argc, char** argv) {
                           "a pipe or a file\n");
     return rocescope::sim::kExitUsage;
   }
+  if (record && output.directory.empty()) {
+    rocescope::sim::Print(stderr, "rocescope-sim: --record needs -d DIR\n");
+    return rocescope::sim::kExitUsage;
+  }
   rocescope::sim::RunOptions options = {
       .path = path,
       .output = output,
       .dilation = std::max(dilation, 1u),
+      .record = record,
       .victims = !no_victims};
   if (*seeded) options.seed = seed;
   if (*begins) options.epoch = rocescope::Timestamp(std::chrono::seconds(epoch));

@@ -44,9 +44,10 @@ class SpreadSum {
   // `deviations` are by entity and metric; NaN values are ignored.
   void Add(std::span<const float> deviations);
 
-  // Returns at least `least`. For a normal distribution this is its standard deviation. For a
-  // heavier tail it is the value for which the 90 % or 98 % quantile equals that of a normal
-  // distribution, so that rare large values, such as bursts of CE marks, do not dominate.
+  // Returns the spread of each metric over all entities, at least `least`: the smallest standard
+  // deviation with which the distances of a normal distribution from 0 have 50 %, 90 % and 98 %
+  // quantiles that are not below the observed ones. Quantiles limit the effect of rare large
+  // values, such as bursts of CE marks.
   std::vector<double> OfAll(double least) const;
   std::vector<float> OfEach() const;  // indexed by entity and metric
 

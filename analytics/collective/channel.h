@@ -16,9 +16,10 @@
 
 namespace rocescope {
 
-// Whether the receiver grants buffers (clear-to-send). All grants of a stripe can use one of its
-// queue pairs. If the stripe is not recognised, the grants of its other queue pairs are only known
-// to be between the same NICs.
+// Whether the receiver grants buffers to the channel by clear-to-sends. One queue pair of a stripe
+// can carry the clear-to-sends of all. If the stripe is not recognised, the other queue pairs are
+// therefore channels for which clear-to-sends are only observed between the same NICs
+// (kBetweenNics).
 enum class Grants : uint8_t { kNone, kBetweenNics, kOwn };
 
 struct Channel {

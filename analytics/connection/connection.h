@@ -48,8 +48,8 @@ struct KnownPair {
   std::optional<Timestamp> valid_from;
 };
 
-// A queue pair as reported by its host's kernel. The kernel does not report the remote address:
-// packets to `local` come from it, and the remote kernel must report the reverse pair.
+// A queue pair as reported by its host's kernel. The kernel does not report the remote address. It
+// is the source of the packets to `local`, if the kernel of that host reports the reverse pair.
 struct KnownQueuePair {
   IpAddress address;
   Qpn local;
@@ -176,7 +176,8 @@ struct ConnectionStatistics {
   uint64_t known_refused = 0;         // known pairs beyond the limit, or several for one number
   // Known pairs ignored because their packets appear in several segments.
   uint64_t known_ambiguous = 0;
-  // Work done: flows of host pairs matched because one of them restarted.
+  // Work done: the number of flows of all host pairs that were matched because one of the pair's
+  // flows restarted.
   uint64_t flows_matched_to_close = 0;
 };
 

@@ -104,7 +104,8 @@ class ConnectionTracker {
   // Returns the tap that represents all taps of its switch: the first of them.
   TapId ObserverOf(TapId tap) const { return tap < observers_.size() ? observers_[tap] : tap; }
   std::optional<bool> IsNearSource(const FlowKey& flow, TapId observer) const;
-  // Only shows that the flow has traffic, which is sufficient if hosts report its partner.
+  // Records that the flow has traffic and nothing else about it, which is sufficient if hosts
+  // report its partner.
   void AddSeen(FlowId flow, const TelemetryPacket& packet, Timestamp time);
   bool HasState(FlowId flow);
   bool Touch(FlowId flow, Timestamp time);

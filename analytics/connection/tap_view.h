@@ -6,11 +6,13 @@
 //
 // The view of the tap as a whole counters this. Flows in lock step form a group. If the tap
 // observes equal numbers of requests and responses of a group, its view of the group is complete.
-// If the tap saw each flow with probability 1/2, a group of two would look complete in 4 of 9
-// cases, and larger groups less often. Each complete group therefore doubles the odds that the tap
-// sees both directions of all flows, and is counted as one observation. A tap that sees everything
-// may show 1 of 16 groups as incomplete (sampling, an idle flow), the other tap about half of them.
-// Each incomplete group therefore divides the odds by 8.
+// If the tap saw each flow with probability 1/2, a group of two connections would look complete
+// although two of its four flows are missing, in 4 of the 9 cases with requests and responses.
+// Larger groups would look complete less often. Each complete group therefore doubles the odds that
+// the tap sees both directions of all flows, and is counted as one observation. A tap that sees all
+// flows may show 1 of 16 groups as incomplete (sampling, an idle flow); a tap that sees each flow
+// with probability 1/2 shows about half of the groups as incomplete. Each incomplete group
+// therefore divides the odds by 8.
 #pragma once
 
 #include <cstdint>

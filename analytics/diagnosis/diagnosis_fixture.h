@@ -113,14 +113,15 @@ class DiagnosisTest : public testing::Test {
             uint8_t priority = CounterEntity::kAllPriorities) {
     Says(EntityOf(port, priority), metric, window, value);
   }
-  // Nobody reads anything of it from the window on.
+  // The entity has no readings from this window on.
   void FallsSilent(const Entity& entity, size_t window) {
     for (auto& [key, row] : told_) {
       if (!(key.first == entity)) continue;
       for (size_t w = window; w < kWindows; ++w) row[w].reset();
     }
   }
-  // Nor in these windows; what a counter did meanwhile is in the next reading.
+  // The entity has no readings in these windows. The next reading contains the increase of its
+  // counters in the meantime.
   void SkipsReadings(const Entity& entity, size_t first, size_t last) {
     for (auto& [key, row] : told_) {
       if (!(key.first == entity)) continue;
@@ -187,14 +188,14 @@ class DiagnosisTest : public testing::Test {
     return flows_.back();
   }
 
-  // The two flows between them are the two ways of one connection.
+  // The two flows are the two directions of one connection.
   void Connects(const FlowKey& there, const FlowKey& back) {
     connections_.push_back({.endpoints = {{{.address = there.source, .qpn = back.destination_qpn},
                                            {.address = back.source, .qpn = there.destination_qpn}}},
                             .state = ConnectionState::kPaired,
                             .confidence = 1});
   }
-  // A tap saw packets of the flow that had been sent before, and NAKs that it carries.
+  // A tap observed retransmitted packets of the flow, and NAKs that the flow carries.
   void Loses(const FlowKey& flow, size_t window, uint32_t retransmitted, uint32_t refused) {
     FlowRecord record{.flow = flow, .tap = UINT16_MAX, .interval_start = Begin(window)};
     record.requests.retransmitted = retransmitted;
@@ -209,7 +210,7 @@ class DiagnosisTest : public testing::Test {
     record.requests.retransmitted = retransmitted;
     lossy_.push_back(record);
   }
-  // What packets took on a way, in each of the windows; instead of what was said of them before.
+  // Sets the delays between two places in each of the windows, replacing earlier ones.
   void Takes(const DelayKey& key, size_t first, size_t last, DelayWindow told) {
     std::vector<DelayWindow>& windows = delays_[key];
     told.next_most = std::max(told.next_most, told.least);
@@ -223,7 +224,8 @@ class DiagnosisTest : public testing::Test {
       }
     }
   }
-  // From the ingress of a switch to that of a later one, by the nodes in between.
+  // Returns the pair of places at the ends of `nodes`: the ingress of the first switch and the
+  // ingress of the last one.
   DelayKey Way(DelayKind kind, const std::vector<std::string>& nodes) const {
     return {.kind = kind,
             .from = Node(nodes.front()),
@@ -231,14 +233,14 @@ class DiagnosisTest : public testing::Test {
             .hops = static_cast<uint8_t>(nodes.size() - 1)};
   }
 
-  // What `run` finds in a input of all that was said.
+  // Returns the result of `run` for an input of everything set above.
   template <typename Run>
   auto In(Run run) {
     MetricStore metrics(fabric_, {.window = kWindow});
     for (const auto& [key, row] : told_) Feed(key.first, key.second, row, metrics);
     return In(metrics, run);
   }
-  // The same by these counters, and no others.
+  // Returns the result of `run` for the same input with these counters only.
   template <typename Run>
   auto In(const MetricStore& metrics, Run run) {
     std::ranges::sort(paths_, {}, &FlowPath::flow);
@@ -287,7 +289,7 @@ class DiagnosisTest : public testing::Test {
   std::vector<FlowRecord> lossy_;
 
  private:
-  using Told = std::vector<std::optional<uint64_t>>;  // by window: growth, or what a gauge said
+  using Told = std::vector<std::optional<uint64_t>>;  // by window: increase of a counter, or gauge
 
   Told& RowOf(const Entity& entity, Metric metric) {
     const bool counter = InfoOf(metric).kind == MetricKind::kCounter;

@@ -59,7 +59,8 @@ class DiagnosisInput {
   Timestamp BeginOf(size_t window) const {
     return parts_.metrics.StartOf(first_ + static_cast<int64_t>(window));
   }
-  // The place of a window with this number since the epoch; windows() or more if it has none.
+  // The row index of the window with this number since the epoch; windows() or more if the window
+  // is not among them.
   size_t PlaceOf(int64_t window) const { return static_cast<size_t>(window - first_); }
   Timestamp EndOf(size_t window) const { return BeginOf(window + 1); }
 

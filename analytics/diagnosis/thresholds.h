@@ -29,9 +29,9 @@ namespace rocescope {
       "flows that lost packets.")                                                                  \
   /* Links: link_loss, crossed_links, longer_links. */                                             \
   ROW(shared_mismatch_links, uint32_t, 4, "links", 1, 1000,                                        \
-      "A counter mismatch is not reported if more than this many links between two tiers, "        \
-      "and more than half of all links between them, show it: their devices then count "           \
-      "differently.")                                                                              \
+      "If more than this many links between two tiers, and more than half of all links "           \
+      "between them, have a counter mismatch, it is not reported as a fault: the devices of "      \
+      "the two tiers then count frames differently.")                                              \
   ROW(crossed_link_factor, uint32_t, 10, "times the frames in flight", 2, 1000,                    \
       "Minimum mismatch of a link's counters before its cable is suspected to be swapped, as "     \
       "a multiple of the frames that can be in flight.")                                           \
@@ -39,8 +39,9 @@ namespace rocescope {
       "Minimum increase of a link's delay before added latency is reported. Smaller increases "    \
       "can result from clock resolution and frame transmission times.")                            \
   ROW(clock_resolution_ns, uint32_t, 500, "ns", 0, 1000000,                                        \
-      "Resolution of mirror timestamps. The delay must increase by at least this plus the "        \
-      "transmission time of one frame on each link of the path.")                                  \
+      "Resolution of mirror timestamps. An increase of a link's delay is reported only if it "     \
+      "is also at least this long plus the transmission time of one full-length frame on each "    \
+      "link of the path.")                                                                         \
   ROW(latency_baseline_windows, uint32_t, 3, "windows", 1, 64,                                     \
       "Minimum number of windows that must agree on the minimum delay of a path before it is "     \
       "used as the normal delay.")                                                                 \
@@ -50,7 +51,9 @@ namespace rocescope {
       "Minimum number of packets with a longer delay before the delay is reported.")               \
   /* Switches: switch_loss, threshold, late_cnps, hashing. */                                      \
   ROW(queued_frames_uncertainty, double, 0.5, "fraction", 0, 1,                                    \
-      "Uncertainty of the number of queued frames, which is computed from queued bytes.")          \
+      "Relative uncertainty of the number of frames in the queues of a switch, which is "          \
+      "estimated from the queued bytes. Missing frames within this uncertainty can still be "      \
+      "queued, so they are weak evidence of loss.")                                                \
   ROW(early_pause_ratio, double, 0.3, "fraction", 0.01, 1,                                         \
       "A PFC pause is reported as too early if the paused queue holds less than this "             \
       "fraction of what comparable queues hold without a pause. A healthy dynamic "                \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Computes the service levels of all jobs, GPUs, NICs and ports for successive states of the
-// records.
+// Computes the service levels of all jobs, GPUs, NICs and ports, repeatedly as records arrive, and
+// keeps what it learnt between the calls.
 #pragma once
 
 #include <cstdint>

@@ -33,13 +33,19 @@ Result<std::string> ReadPem(const std::string& path) {
   return path.empty() ? std::string() : ReadTextFile(path, kLargest);
 }
 
-Status CheckAppliance(const AgentConfig& config) {
+Status CheckConnection(const AgentConfig& config) {
   const size_t colon = config.appliance.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == config.appliance.size()) {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("invalid appliance address \"{}\": expected HOST:PORT, for "
                                  "example appliance.example:50051",
                                  config.appliance));
+  }
+  if (!config.host.empty() && !IsHostName(config.host)) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("invalid host name \"{}\": expected at most 253 letters, digits, "
+                                 "'-', '_' and '.'",
+                                 config.host));
   }
   const AgentTlsConfig& tls = config.tls;
   const bool all = !tls.certificate.empty() && !tls.key.empty() && !tls.appliance_ca.empty();
@@ -73,7 +79,7 @@ struct Agent::Parts {
 Result<std::unique_ptr<Agent>> Agent::Begin(const AgentConfig& config, const std::string& version,
                                             Notify notify,
                                             Collector::ReadQueuePairs read_queue_pairs) {
-  for (const Status& checked : {CheckAppliance(config), Collector::Check(config)}) {
+  for (const Status& checked : {CheckConnection(config), Collector::Check(config)}) {
     if (!checked) return tl::unexpected(checked.error());
   }
   std::array<std::string, 3> pems;
@@ -82,6 +88,9 @@ Result<std::unique_ptr<Agent>> Agent::Begin(const AgentConfig& config, const std
     Result<std::string> pem = ReadPem(*paths[i]);
     if (!pem) return tl::unexpected(pem.error());
     pems[i] = *std::move(pem);
+  }
+  for (const std::string& warning : Collector::MissingSources(config)) {
+    notify(Severity::kWarning, warning);
   }
   auto parts = std::make_unique<Parts>(config, std::move(read_queue_pairs));
   parts->link.emplace(AgentLink::Options{.appliance = config.appliance,

@@ -64,6 +64,7 @@ struct AgentLink::Parts {
   Steady::time_point heard;                // when the last message arrived
   bool welcome = false;
   bool broken = false;
+  bool is_silent = false;  // cancelled because the appliance sent nothing
   uint64_t taken = 0;
   ClockEstimate clock;
   AgentCondition condition;
@@ -176,7 +177,7 @@ grpc::Status AgentLink::Parts::Connect() {
     if (stop) return grpc::Status::CANCELLED;
     context = &call;
     heard = Steady::now();
-    welcome = broken = false;
+    welcome = broken = is_silent = false;
   }
   const auto stream = stub->Report(&call);
   v1::AgentMessage hello;
@@ -191,14 +192,18 @@ grpc::Status AgentLink::Parts::Connect() {
     goodbye.mutable_goodbye();
     stream->Write(goodbye);
     stream->WritesDone();
-  } else {
-    call.TryCancel();
   }
+  // Otherwise the stream has ended. Cancelling it here would replace the status of the appliance.
   reader.join();
-  const grpc::Status status = stream->Finish();
+  grpc::Status status = stream->Finish();
   const std::lock_guard lock(mutex);
   context = nullptr;
   changed.notify_all();
+  if (is_silent) {
+    return {grpc::StatusCode::DEADLINE_EXCEEDED,
+            fmt::format("no message for {:g} s",
+                        std::chrono::duration<double>(options.patience).count())};
+  }
   return status;
 }
 
@@ -207,7 +212,9 @@ void AgentLink::Parts::Watch() {
   while (!stop) {
     Sleep(kWatch);
     const std::lock_guard lock(mutex);
-    if (context != nullptr && Steady::now() - heard > options.patience) context->TryCancel();
+    if (context == nullptr || Steady::now() - heard <= options.patience) continue;
+    is_silent = true;
+    context->TryCancel();
   }
   // After a stop, waits this long for the stream to finish.
   constexpr auto kFarewell = std::chrono::seconds(2);

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <set>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -129,6 +132,34 @@ Status Collector::Check(const AgentConfig& config) {
     }
   }
   return {};
+}
+
+std::vector<std::string> Collector::MissingSources(const AgentConfig& config) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  std::vector<std::string> warnings;
+  const auto check = [&](std::string_view setting, std::string_view what,
+                         const std::vector<std::string>& values, const auto& is_there) {
+    std::vector<std::string> missing;
+    std::ranges::remove_copy_if(values, std::back_inserter(missing), is_there);
+    if (missing.empty()) return;
+    warnings.push_back(fmt::format("`{}`: {} {}; it is read when it appears", setting, what,
+                                   fmt::join(missing, ", ")));
+  };
+  if (!config.root.empty() && !fs::is_directory(config.root + "/sys", ignored) &&
+      !fs::is_directory(config.root + "/proc", ignored)) {
+    warnings.push_back(
+        fmt::format("`root`: the directory {} contains neither sys nor proc: no devices, counters "
+                    "and processes are reported",
+                    config.root));
+  }
+  check("nccl_logs", "no file matches", config.nccl_logs, LogTail::MatchesAFile);
+  check("metrics.files", "there is no file", config.metrics.files,
+        [&](const std::string& file) { return fs::exists(file, ignored); });
+  check("interfaces", "there is no interface", config.interfaces, [&](const std::string& name) {
+    return fs::exists(config.root + "/sys/class/net/" + name, ignored);
+  });
+  return warnings;
 }
 
 Collector::Collector(const AgentConfig& config, BatchBuffer& buffer,

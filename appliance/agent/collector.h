@@ -33,6 +33,9 @@ class Collector {
 
   // Checks that all exporter URLs refer to this host. The error names the offending URL.
   static Status Check(const AgentConfig& config);
+  // Returns a warning for each setting with files, patterns or interfaces that match nothing at
+  // present. They may appear later.
+  static std::vector<std::string> MissingSources(const AgentConfig& config);
 
   // `config` must have passed Check, and `buffer` must outlive this object. `read_queue_pairs` is
   // ReadKernelQueuePairs, except in tests.

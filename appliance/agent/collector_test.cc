@@ -208,6 +208,27 @@ TEST_F(CollectorTest, ReportsUnreadableSources) {
   EXPECT_THAT(collector_->Problems(), IsEmpty());
 }
 
+TEST_F(CollectorTest, WarnsOncePerSettingThatMatchesNothing) {
+  const std::string root = tree_.root();
+  tree_.File("log/a.log", "").File("a.prom", "").File("sys/class/net/eth0/speed", "1\n");
+  config_.nccl_logs = {root + "/log/*.log"};
+  config_.metrics.files = {root + "/a.prom"};
+  config_.interfaces = {"eth0"};
+  EXPECT_THAT(Collector::MissingSources(config_), IsEmpty());
+  config_.nccl_logs = {root + "/log/*.txt", root + "/log/*.log", root + "/lo[g]"};
+  config_.metrics.files.push_back(root + "/b.prom");
+  config_.interfaces.push_back("eth9");
+  EXPECT_THAT(Collector::MissingSources(config_),
+              ElementsAre(HasSubstr("`nccl_logs`: no file matches " + root + "/log/*.txt, " + root +
+                                    "/lo[g];"),
+                          HasSubstr("`metrics.files`: there is no file " + root + "/b.prom;"),
+                          HasSubstr("`interfaces`: there is no interface eth9;")))
+      << "a directory is not a log";
+  config_ = {.root = root + "/log"};
+  EXPECT_THAT(Collector::MissingSources(config_),
+              ElementsAre(HasSubstr("`root`: the directory " + root + "/log contains neither")));
+}
+
 TEST_F(CollectorTest, AcceptsOnlyExportersOnThisHost) {
   for (const char* host : {"127.0.0.1", "127.8.9.10", "localhost"}) {
     config_.metrics.urls = {fmt::format("http://{}:9400/metrics", host)};

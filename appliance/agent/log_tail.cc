@@ -83,6 +83,18 @@ struct LogTail::File {
   ~File() { Close(); }
 };
 
+bool LogTail::MatchesAFile(const std::string& pattern) {
+  glob_t found{};
+  const int failed = glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
+  bool any = false;
+  for (size_t i = 0; failed == 0 && i < found.gl_pathc && !any; ++i) {
+    struct stat about{};
+    any = stat(found.gl_pathv[i], &about) == 0 && S_ISREG(about.st_mode);
+  }
+  globfree(&found);
+  return any;
+}
+
 LogTail::LogTail(Options options) : options_(std::move(options)) {}
 LogTail::~LogTail() = default;
 

@@ -49,6 +49,9 @@ class LogTail {
     uint64_t files_refused = 0;  // attempts to open a file that exceeded a limit
   };
 
+  // Returns whether the glob(7) pattern matches a regular file at present.
+  static bool MatchesAFile(const std::string& pattern);
+
   explicit LogTail(Options options);
   ~LogTail();
 

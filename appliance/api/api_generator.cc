@@ -237,7 +237,7 @@ class OpenApi {
                           const std::string& comment) {
     const bool in_path = path.find("{" + field.name() + "}") != std::string::npos;
     Json parameter = {{"name", field.name()}, {"in", in_path ? "path" : "query"}};
-    if (in_path) parameter["required"] = true;
+    if (in_path || comment.starts_with("Required: ")) parameter["required"] = true;
     Describe(comment, parameter);
     if (field.is_repeated()) {
       parameter["style"] = "form";

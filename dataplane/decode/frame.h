@@ -214,7 +214,7 @@ struct DecodedFrame : RocePacket {
 
   bool Has(PartBit part) const { return (parts & part) != 0; }
 
-  // True if the first `octets` bytes of the part were captured.
+  // True if the first `bytes` bytes of the part were captured.
   bool HasUpTo(PartBit part, size_t bytes) const {
     return Has(part) || (partial_bytes >= bytes && partial == part);
   }

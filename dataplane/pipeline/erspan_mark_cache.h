@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A direct-mapped cache of ERSPAN marks and the taps that they belong to: one probe, one
-// comparison. A new mark replaces another in the same slot. TapCache holds all of them.
+// A direct-mapped cache that finds the tap of a frame by its ERSPAN mark, the fields of an ERSPAN
+// III header that identify the tap (erspan_mark.h): one probe, one comparison. A new mark replaces
+// another in the same slot. TapCache holds all taps.
 #pragma once
 
 #include <cstddef>

@@ -12,8 +12,8 @@
 namespace rocescope {
 
 // A sequence lock over words (Boehm, Can seqlocks get along with programming language memory
-// models?, MSPC 2012). It uses release stores and acquire loads in place of fences, which are free
-// on x86 and understood by ThreadSanitizer.
+// models?, MSPC 2012). It uses release stores and acquire loads instead of fences, because they are
+// free on x86 and ThreadSanitizer understands them.
 template <typename T>
 class Published {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -23,7 +23,7 @@ class TapCache {
     uint64_t place = 0;  // capture, session, port index
     uint32_t what = 0;   // kind, direction, whether there is a port index; 0: free slot
     TapId tap = 0;
-    uint16_t stream = 0;  // number of the mirror session at the owner
+    uint16_t stream = 0;  // index of the mirror session in TapTable::streams_
   };
   static_assert(sizeof(Slot) == 32);
 

@@ -145,7 +145,7 @@ enum class ObservationKind : uint8_t {
   kDatagram,
 };
 
-// A packet observation: one packet selected by the fabric-wide hash rule (flow/sighting.h).
+// A packet observation: one packet selected by the fabric-wide hash rule (flow/observation.h).
 struct ObservationRecord {
   FlowKey flow;
   uint32_t hint = kNoFlowHint;

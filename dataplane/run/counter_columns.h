@@ -32,4 +32,30 @@ class CounterSink {
                       std::span<const uint64_t> values) = 0;
 };
 
+// Writes counters.columns. The same calls write the same bytes. One thread.
+class CounterColumnsWriter final : public CounterSink {
+ public:
+  // Creates or truncates the file. The error names the path.
+  static Result<std::unique_ptr<CounterColumnsWriter>> Open(const std::string& path);
+  ~CounterColumnsWriter() override;  // a file without a call of Close lacks its end mark
+  CounterColumnsWriter(const CounterColumnsWriter&) = delete;
+  CounterColumnsWriter& operator=(const CounterColumnsWriter&) = delete;
+
+  uint32_t Announce(const CounterEntity& entity, std::span<const Metric> metrics) override;
+  void Append(uint32_t number, Timestamp time, Timestamp arrival,
+              std::span<const uint64_t> values) override;
+  // Writes the last block and the end mark. Returns the first error since Open: a failed write, an
+  // invalid entity or reading, or a limit of the format. Calls after an error have no effect.
+  Status Close();
+
+  uint64_t readings() const;
+  uint64_t bytes() const;  // written so far
+
+ private:
+  class Blocks;
+  explicit CounterColumnsWriter(std::unique_ptr<Blocks> blocks);
+
+  std::unique_ptr<Blocks> blocks_;
+};
+
 }  // namespace rocescope

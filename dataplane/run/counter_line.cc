@@ -8,16 +8,17 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "dataplane/run/entity_check.h"
 #include "dataplane/run/json_object.h"
 
 namespace rocescope {
 namespace {
 
-constexpr size_t kLongestName = 128;
-constexpr uint64_t kPriorities = 8;
+constexpr size_t kLongestKind = 128;
+constexpr auto kLatestNs = static_cast<uint64_t>(ToNanoseconds(kLatestTime));
 
 EntityKind ReadKind(JsonObject& line) {
-  const std::string name = line.Text("kind", kLongestName);
+  const std::string name = line.Text("kind", kLongestKind);
   if (const auto kind = EntityKindNamed(name)) return *kind;
   std::string names;
   for (const EntityKindInfo& kind : kEntityKinds) {
@@ -29,14 +30,14 @@ EntityKind ReadKind(JsonObject& line) {
 }
 
 void ReadEntity(JsonObject& object, CounterEntity& entity) {
-  entity.node = object.Text("node", kLongestName);
+  entity.node = object.Text("node", kLongestEntityName);
   if (entity.kind == EntityKind::kPort || entity.kind == EntityKind::kNic) {
-    entity.port = object.Text("port", kLongestName);
+    entity.port = object.Text("port", kLongestEntityName);
     if (object.Has("priority")) {
-      entity.priority = static_cast<uint8_t>(object.Unsigned("priority", 0, kPriorities - 1));
+      entity.priority = static_cast<uint8_t>(object.Unsigned("priority", 0, kEntityPriorities - 1));
     }
   } else if (entity.kind == EntityKind::kGpu && object.Has("index")) {
-    entity.index = static_cast<uint32_t>(object.Unsigned("index", 0, UINT16_MAX));
+    entity.index = static_cast<uint32_t>(object.Unsigned("index", 0, kLargestGpuIndex));
   }
 }
 
@@ -67,9 +68,12 @@ Result<CounterLine> ParseCounterLine(std::string_view text) {
   }
   CounterLine line;
   JsonObject object(*json, "");
-  const uint64_t time =
-      object.Unsigned("time_ns", 0, static_cast<uint64_t>(ToNanoseconds(kLatestTime)));
-  line.time = FromNanoseconds(static_cast<int64_t>(time));
+  const auto time = [&object](std::string_view key) {
+    return FromNanoseconds(static_cast<int64_t>(object.Unsigned(key, 0, kLatestNs)));
+  };
+  line.time = time("time_ns");
+  if (object.Has("arrival_ns")) line.arrival = time("arrival_ns");
+  if (line.arrival == line.time) line.arrival.reset();
   line.entity.kind = ReadKind(object);
   JsonObject entity = object.Object("entity");
   ReadEntity(entity, line.entity);
@@ -81,23 +85,33 @@ Result<CounterLine> ParseCounterLine(std::string_view text) {
   return line;
 }
 
-void AppendCounterLine(const CounterLine& line, std::string& out) {
+std::string EntityPartOfLine(const CounterEntity& entity) {
   const auto quoted = [](const std::string& text) {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
+  std::string out = fmt::format(R"(,"kind":"{}","entity":{{"node":{})", InfoOf(entity.kind).name,
+                                quoted(entity.node));
   const auto end = std::back_inserter(out);
-  fmt::format_to(end, R"({{"time_ns":{},"kind":"{}","entity":{{"node":{})",
-                 ToNanoseconds(line.time), InfoOf(line.entity.kind).name, quoted(line.entity.node));
-  if (!line.entity.port.empty()) fmt::format_to(end, R"(,"port":{})", quoted(line.entity.port));
-  if (line.entity.priority != CounterEntity::kAllPriorities) {
-    fmt::format_to(end, R"(,"priority":{})", line.entity.priority);
+  if (!entity.port.empty()) fmt::format_to(end, R"(,"port":{})", quoted(entity.port));
+  if (entity.priority != CounterEntity::kAllPriorities) {
+    fmt::format_to(end, R"(,"priority":{})", entity.priority);
   }
-  if (line.entity.index != CounterEntity::kNoIndex) {
-    fmt::format_to(end, R"(,"index":{})", line.entity.index);
-  }
+  if (entity.index != CounterEntity::kNoIndex) fmt::format_to(end, R"(,"index":{})", entity.index);
   out += R"(},"metrics":{)";
+  return out;
+}
+
+void AppendCounterLine(const CounterLine& line, std::string& out) {
+  const auto end = std::back_inserter(out);
+  fmt::format_to(end, R"({{"time_ns":{})", ToNanoseconds(line.time));
+  if (line.Arrival() != line.time) {
+    fmt::format_to(end, R"(,"arrival_ns":{})", ToNanoseconds(line.Arrival()));
+  }
+  out += EntityPartOfLine(line.entity);
+  auto metrics = line.metrics;
+  std::sort(metrics.begin(), metrics.end());
   const char* separator = "";
-  for (const auto& [metric, value] : line.metrics) {
+  for (const auto& [metric, value] : metrics) {
     fmt::format_to(end, R"({}"{}":{})", separator, InfoOf(metric).name, value);
     separator = ",";
   }

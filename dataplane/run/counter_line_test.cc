@@ -72,6 +72,38 @@ TEST(CounterLine, RoundTrips) {
   EXPECT_EQ(text, std::string(kPort) + "\n");
 }
 
+TEST(CounterLine, HasAnOptionalTimeOfArrival) {
+  const auto without = ParseCounterLine(kPort);
+  ASSERT_TRUE(without);
+  EXPECT_EQ(without->arrival, std::nullopt);
+  EXPECT_EQ(without->Arrival(), without->time);
+  for (const char* arrival : {"1750000000000000009", "1749999999999999999"}) {
+    const std::string text =
+        Replaced("\"kind\"", std::string("\"arrival_ns\":") + arrival + ",\"kind\"");
+    const auto line = ParseCounterLine(text);
+    ASSERT_TRUE(line) << line.error().message;
+    EXPECT_EQ(std::to_string(ToNanoseconds(line->Arrival())), arrival);
+    std::string written;
+    AppendCounterLine(*line, written);
+    EXPECT_EQ(written, text + "\n");
+  }
+  const auto equal =
+      ParseCounterLine(Replaced("\"kind\"", "\"arrival_ns\":1750000000000000001,\"kind\""));
+  ASSERT_TRUE(equal);
+  EXPECT_EQ(equal->arrival, std::nullopt);
+  EXPECT_THAT(ErrorOf(Replaced("\"kind\"", "\"arrival_ns\":-1,\"kind\"")),
+              HasSubstr("arrival_ns: expected an integer"));
+}
+
+TEST(CounterLine, WritesMetricsInTheOrderOfTheTable) {
+  const CounterLine line = {.time = FromNanoseconds(1),
+                            .entity = {.node = "leaf0", .port = "1"},
+                            .metrics = {{Metric::kPfcTx, 2}, {Metric::kRxBytes, 3}}};
+  std::string text;
+  AppendCounterLine(line, text);
+  EXPECT_THAT(text, HasSubstr(R"("metrics":{"rx_bytes":3,"pfc_tx":2}})"));
+}
+
 TEST(CounterLine, ReportsErrors) {
   EXPECT_THAT(ErrorOf(Replaced("\"kind\":\"port\"", "\"kind\":\"prot\"")),
               HasSubstr("kind: expected one of port, nic, gpu, host"));

@@ -86,6 +86,28 @@ TEST(CounterFile, ReturnsLinesUpToATime) {
   EXPECT_EQ(out.counters.size(), 3u);
 }
 
+TEST(CounterFile, ReturnsLinesByTheirArrival) {
+  const auto arriving = [](const char* times) {
+    return std::string("{") + times +
+           R"(,"kind":"host","entity":{"node":"h"},"metrics":{"cpu_busy":1}})"
+           "\n";
+  };
+  CounterFile file =
+      FileOf(arriving(R"("time_ns":10,"arrival_ns":30)") + arriving(R"("time_ns":40)") +
+             arriving(R"("time_ns":55,"arrival_ns":50)"));
+  RecordBatch out;
+  ASSERT_TRUE(file.TakeUntil(FromNanoseconds(29), out));
+  EXPECT_EQ(out.counters.size(), 0u);
+  ASSERT_TRUE(file.TakeUntil(FromNanoseconds(30), out));
+  ASSERT_EQ(out.counters.size(), 1u);
+  EXPECT_EQ(out.counters[0].event_time, FromNanoseconds(10));
+  EXPECT_EQ(out.counters[0].arrival_time, FromNanoseconds(30));
+  ASSERT_TRUE(file.TakeUntil(FromNanoseconds(50), out));
+  ASSERT_EQ(out.counters.size(), 3u);
+  EXPECT_EQ(out.counters[1].arrival_time, FromNanoseconds(40)) << "by default the timestamp";
+  EXPECT_EQ(out.counters[2].event_time, FromNanoseconds(55)) << "by another clock";
+}
+
 TEST(CounterFile, IsIndependentOfReadSizes) {
   const std::string text = "\n" + Line(10, 1) + "{\n" + Line(20, 2) + "\r\n" + Line(30, 3) + "x";
   for (const size_t at_a_time : {1u, 7u, 100u, 100'000u}) {

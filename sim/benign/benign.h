@@ -38,7 +38,7 @@ struct BenignOptions {
   struct Microbursts {
     SimTime period = 0;  // mean time between two bursts; 0: none
     uint32_t senders = 32;
-    uint32_t frames = 4;  // of each sender
+    uint32_t frames = 4;  // frames of each sender
   };
   Microbursts microbursts;
 

@@ -20,7 +20,7 @@ class BenignLife {
   struct Options {
     BenignOptions benign;
     std::vector<MaintenanceOptions> maintenance;
-    SimTime end = 0;  // of the run
+    SimTime end = 0;  // end of the run
     uint64_t seed = 1;
     uint8_t burst_priority = 0;  // a lossy one
   };

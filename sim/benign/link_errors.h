@@ -19,7 +19,7 @@ class LinkErrors final : public WireFault, public FecSource {
     double corrected_rate = 0;     // codewords per second
     std::vector<SimTime> strikes;  // in ascending order; each breaks the next frame
     uint64_t seed = 0;
-    uint64_t number = 0;  // of the sending port: selects the random stream
+    uint64_t number = 0;  // number of the sending port; selects the random stream
   };
   // `sender` sends the frames; it must outlive this object.
   LinkErrors(Engine& engine, const Port& sender, Options options);

@@ -50,13 +50,45 @@ std::optional<FaultKind> KindOf(const DrawOptions& options, uint32_t number) {
 
 namespace {
 
-// The kinds of all faults of a scenario. Kinds that rebuild the fabric occur once.
-std::vector<FaultKind> KindsOf(const DrawOptions& options, uint32_t number) {
+// A fault of this kind can be at the link, switch or host of a fault of the kind `first`.
+bool CanBeNear(FaultKind kind, FaultKind first) {
+  const PlaceKind at = InfoOf(first).place;
+  switch (kind) {
+    case FaultKind::kLinkDown:
+    case FaultKind::kFlap:
+    case FaultKind::kDegradedRate:
+    case FaultKind::kAddedLatency:
+    case FaultKind::kGrayLoss:
+    case FaultKind::kBitErrors:
+      return true;
+    case FaultKind::kCorruption:
+    case FaultKind::kMtuMismatch:
+    case FaultKind::kSwitchCrash:
+      return at == PlaceKind::kLink || at == PlaceKind::kSwitch;
+    case FaultKind::kIncast:
+    case FaultKind::kSlowReceiver:
+    case FaultKind::kPfcStorm:
+    case FaultKind::kNicCrash:
+    case FaultKind::kStraggler:
+      return at == PlaceKind::kNic || at == PlaceKind::kGpu;
+    default:
+      return false;
+  }
+}
+
+struct Kinds {
+  std::vector<FaultKind> all;
+  bool at_one_place = false;
+};
+
+// The kinds of all faults of a scenario.
+Kinds KindsOf(const DrawOptions& options, uint32_t number) {
   const std::optional<FaultKind> first = KindOf(options, number);
   if (!first) return {};
-  std::vector<FaultKind> kinds = {*first};
+  Kinds drawn = {.all = {*first}};
+  std::vector<FaultKind>& kinds = drawn.all;
   // A deadlock needs a fabric and a workload of its own.
-  if (options.most_faults <= 1 || *first == FaultKind::kPfcDeadlock) return kinds;
+  if (options.most_faults <= 1 || *first == FaultKind::kPfcDeadlock) return drawn;
   RandomSource dice(options.seed, "concurrent", number);
   std::vector<double> counts(options.priors.concurrent.begin(), options.priors.concurrent.end());
   counts.resize(std::min<size_t>(options.most_faults, counts.size()));
@@ -66,13 +98,20 @@ std::vector<FaultKind> KindsOf(const DrawOptions& options, uint32_t number) {
   std::vector<double> left(weights.begin(), weights.end());
   if (options.stratified) std::ranges::fill(left, 1.0);
   left[static_cast<size_t>(FaultKind::kPfcDeadlock)] = 0;
+  drawn.at_one_place = count > 1 && dice.Chance(options.priors.same_place);
+  for (size_t i = 0; i < kFaultKinds; ++i) {
+    if (drawn.at_one_place && !CanBeNear(static_cast<FaultKind>(i), *first)) left[i] = 0;
+  }
   while (kinds.size() < count) {
-    left[static_cast<size_t>(FaultKind::kSwappedCables)] *=
-        std::ranges::find(kinds, FaultKind::kSwappedCables) == kinds.end() ? 1 : 0;
+    const FaultKind last = kinds.back();
+    // These have one place in a scenario: the congested NIC's switch, or the whole fabric.
+    if (NeedsOf(last).congestion || last == FaultKind::kSwappedCables) {
+      left[static_cast<size_t>(last)] = 0;
+    }
     if (std::ranges::none_of(left, [](double weight) { return weight > 0; })) break;
     kinds.push_back(static_cast<FaultKind>(dice.Weighted(left)));
   }
-  return kinds;
+  return drawn;
 }
 
 WorkloadNeeds NeedsOfAll(const std::vector<FaultKind>& kinds) {
@@ -103,19 +142,26 @@ bool IsSame(const FaultOptions& a, const FaultOptions& b) {
   return true;
 }
 
+bool IsNear(const topology::Fabric& fabric, const FaultOptions& a, const FaultOptions& b) {
+  const std::vector<topology::NodeIndex> others = NodesAt(fabric, b);
+  return std::ranges::any_of(NodesAt(fabric, a), [&](topology::NodeIndex node) {
+    return std::ranges::find(others, node) != others.end();
+  });
+}
+
 // Draws all faults of the scenario. False: the workload has no suitable places.
-bool DrawFaults(const std::vector<FaultKind>& kinds, const DrawOptions& options,
-                DrawContext context, RandomSource& dice, std::vector<FaultOptions>& faults) {
-  const bool at_one_place = kinds.size() > 1 && dice.Chance(options.priors.same_place);
-  const int most_tries = context.field ? 16 : 1;
-  for (const FaultKind kind : kinds) {
+bool DrawFaults(const Kinds& kinds, DrawContext context, RandomSource& dice,
+                std::vector<FaultOptions>& faults) {
+  const int most_tries = context.field ? 64 : 1;
+  for (const FaultKind kind : kinds.all) {
     FaultOptions fault;
     bool found = false;
     for (int tries = 0; tries < most_tries && !found; ++tries) {
-      // If the kind has no place there, it gets one elsewhere.
-      context.neighbour =
-          at_one_place && !faults.empty() && tries < most_tries / 2 ? &faults[0] : nullptr;
+      // If nothing passes there, the fault gets a place elsewhere.
+      const bool near = kinds.at_one_place && !faults.empty() && tries < most_tries / 2;
+      context.neighbour = near ? &faults[0] : nullptr;
       found = DrawFault(kind, context, dice, fault) &&
+              (!near || IsNear(context.fabric, fault, faults[0])) &&
               std::ranges::none_of(faults,
                                    [&](const FaultOptions& other) { return IsSame(other, fault); });
     }
@@ -137,7 +183,8 @@ std::string NameOf(const std::vector<FaultKind>& kinds) {
 }  // namespace
 
 Result<DrawnScenario> DrawScenario(const DrawOptions& options, uint32_t number) {
-  const std::vector<FaultKind> kinds = KindsOf(options, number);
+  const Kinds drawn_kinds = KindsOf(options, number);
+  const std::vector<FaultKind>& kinds = drawn_kinds.all;
   const std::string what = NameOf(kinds);
   const WorkloadNeeds needs = NeedsOfAll(kinds);
   Outline outline;
@@ -169,7 +216,7 @@ Result<DrawnScenario> DrawScenario(const DrawOptions& options, uint32_t number) 
                                    .field = field,
                                    .lift = !field || options.lift};
       std::vector<FaultOptions> drawn;
-      if (!DrawFaults(kinds, options, context, faults, drawn)) continue;
+      if (!DrawFaults(drawn_kinds, context, faults, drawn)) continue;
       outline.faults = std::move(drawn);
     }
     if (options.benign) {

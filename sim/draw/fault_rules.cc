@@ -95,22 +95,8 @@ class Drawer {
     }
     return ports;
   }
-  // The switch or host of the other fault, or both ends of its link.
   std::vector<NodeIndex> NodesOfNeighbour() const {
-    const FaultOptions& other = *context_.neighbour;
-    switch (InfoOf(other.kind).place) {
-      case PlaceKind::kLink: {
-        const auto& ends = context_.fabric.link(other.link).ends;
-        return {NodeAt(ends[0]), NodeAt(ends[1])};
-      }
-      case PlaceKind::kSwitch:
-        return {other.node};
-      case PlaceKind::kNic:
-        return {context_.fabric.nic(other.nic).host};
-      case PlaceKind::kGpu:
-        return {context_.fabric.gpu(other.gpu).host};
-    }
-    return {};
+    return NodesAt(context_.fabric, *context_.neighbour);
   }
   bool SwitchAtNeighbour() {
     std::vector<NodeIndex> switches = NodesOfNeighbour();
@@ -426,6 +412,22 @@ bool DrawPlace(PlaceKind place, Drawer& drawer) {
 }
 
 }  // namespace
+
+std::vector<NodeIndex> NodesAt(const topology::Fabric& fabric, const FaultOptions& fault) {
+  switch (InfoOf(fault.kind).place) {
+    case PlaceKind::kLink: {
+      const auto& ends = fabric.link(fault.link).ends;
+      return {fabric.port(ends[0]).node, fabric.port(ends[1]).node};
+    }
+    case PlaceKind::kSwitch:
+      return {fault.node};
+    case PlaceKind::kNic:
+      return {fabric.nic(fault.nic).host};
+    case PlaceKind::kGpu:
+      return {fabric.gpu(fault.gpu).host};
+  }
+  return {};
+}
 
 WorkloadNeeds NeedsOf(FaultKind kind) {
   const Rule* const rule = FindRule(kind);

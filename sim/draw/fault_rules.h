@@ -24,6 +24,9 @@ struct DrawContext {
   // Another fault at whose link, switch or host this one is to be; nullptr: anywhere.
   const FaultOptions* neighbour = nullptr;
 };
+// The switch or host of a fault, or both ends of its link.
+std::vector<topology::NodeIndex> NodesAt(const topology::Fabric& fabric, const FaultOptions& fault);
+
 // False: the workload has no suitable place for this kind.
 bool DrawFault(FaultKind kind, const DrawContext& context, RandomSource& dice, FaultOptions& fault);
 

@@ -59,7 +59,7 @@ Result<Traffic> Traffic::Of(const Outline& outline, std::string_view text) {
     const double iterations =
         static_cast<double>(kSecond) / static_cast<double>(outline.jobs[j].period);
     for (const Job::Channel& channel : job.channels()) {
-      if (channel.phase >= volumes->size()) continue;  // of an interlude, which is rare
+      if (channel.phase >= volumes->size()) continue;  // an interlude, which is rare
       const auto& of_group = (*volumes)[channel.phase][channel.group];
       const auto volume = of_group.find({channel.from, channel.to});
       if (volume == of_group.end()) continue;

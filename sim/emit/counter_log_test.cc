@@ -10,6 +10,8 @@
 #include <fstream>
 #include <map>
 
+#include "dataplane/run/counter_line.h"
+#include "sim/emit/counter_lines_file.h"
 #include "sim/emit/star_network.h"
 
 namespace rocescope::sim {
@@ -24,12 +26,13 @@ class CounterLogTest : public ::testing::Test {
 
   void Start(const NetworkOptions& options = {}) {
     star_ = std::make_unique<StarNetwork>(std::vector<topology::Tap>{}, options);
-    file_.emplace(TextFile::Open(path_).value());
+    file_ = CounterLinesFile::Open(path_).value();
+    watermarks_.emplace(star_->network());
     log_ = std::make_unique<CounterLog>(
         star_->network(),
         CounterLogOptions{.clock = {.epoch = FromNanoseconds(kTestEpochNs)},
                           .period = 10 * kMillisecond},
-        *file_);
+        *file_, *watermarks_);
     log_->Start();
   }
   void Run(SimTime end) {
@@ -62,7 +65,8 @@ class CounterLogTest : public ::testing::Test {
 
   const std::string path_;
   std::unique_ptr<StarNetwork> star_;
-  std::optional<TextFile> file_;
+  std::unique_ptr<CounterLinesFile> file_;
+  std::optional<Watermarks> watermarks_;
   std::unique_ptr<CounterLog> log_;
   std::vector<CounterLine> lines_;
 };
@@ -113,6 +117,46 @@ TEST_F(CounterLogTest, ReportsCongestionByPriority) {
   EXPECT_EQ(Value(20, "Ethernet3", Metric::kEcnMarked, 3),
             Value(20, "mlx5_0", Metric::kEcnMarkedRoce));
   EXPECT_GT(Value(20, "mlx5_0", Metric::kCnpSent), 0);
+}
+
+// A second log with a shorter period does not change the readings of the first one.
+TEST_F(CounterLogTest, SeveralLogsHaveTheirOwnWatermarks) {
+  NetworkOptions options;
+  options.switches.buffer.bytes = 400'000;
+  const auto run = [&](bool with_second) {
+    Start(options);
+    const std::string second_path = path_ + ".second";
+    const auto second_file = CounterLinesFile::Open(second_path).value();
+    CounterLog second(star_->network(), {.period = 700 * kMicrosecond}, *second_file, *watermarks_);
+    if (with_second) second.Start();
+    star_->Write(0, 2, 1'000'000);
+    star_->Write(1, 2, 1'000'000);
+    lines_.clear();
+    Run(25 * kMillisecond);
+    std::filesystem::remove(second_path);
+    std::ifstream in(path_);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const std::string alone = run(false);
+  EXPECT_EQ(alone, run(true));
+  EXPECT_GT(Value(10, "Ethernet3", Metric::kQueueWatermark, 3), 50'000);
+}
+
+// The order of the metrics is part of the format that earlier versions wrote.
+TEST_F(CounterLogTest, LinesKeepTheirBytes) {
+  Start();
+  Run(5 * kMillisecond);
+  std::ifstream in(path_);
+  std::string line;
+  std::getline(in, line);
+  EXPECT_EQ(
+      line,
+      fmt::format(
+          R"({{"time_ns":{},"kind":"port","entity":{{"node":"leaf0","port":"Ethernet1"}},"metrics":)"
+          R"({{"rx_bytes":0,"rx_packets":0,"tx_bytes":0,"tx_packets":0,"fcs_errors":0,)"
+          R"("link_up":1,"link_flaps":0,"link_speed":100000000000,"rx_discards":0,)"
+          R"("tx_discards":0,"ttl_drops":0,"no_route_drops":0,"mtu_drops":0}}}})",
+          kTestEpochNs));
 }
 
 TEST_F(CounterLogTest, DilatedClockScalesTimesAndSpeeds) {

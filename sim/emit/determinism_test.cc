@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "sim/emit/counter_lines_file.h"
 #include "sim/emit/counter_log.h"
 #include "sim/emit/fan_out.h"
 #include "sim/emit/int_postcards.h"
@@ -39,8 +40,10 @@ Written RunOnce(uint64_t seed) {
   IntPostcards postcards(star.network(), star.packets(), star.port(), {.shift = 2});
   SflowAgents sflow(star.network(), star.packets(), star.port(),
                     {.rate = 8, .counter_period = kMillisecond, .seed = seed});
-  TextFile file = TextFile::Open(path).value();
-  CounterLog log(star.network(), {.clock = {.epoch = FromNanoseconds(kTestEpochNs)}}, file);
+  const auto file = CounterLinesFile::Open(path).value();
+  Watermarks watermarks(star.network());
+  CounterLog log(star.network(), {.clock = {.epoch = FromNanoseconds(kTestEpochNs)}}, *file,
+                 watermarks);
   all.Add(*mirror);
   all.Add(postcards);
   all.Add(sflow);
@@ -52,7 +55,7 @@ Written RunOnce(uint64_t seed) {
     star.Write(1, 2, 300'000);
   }
   Written written{.frames = star.Run(5 * kMillisecond)};
-  EXPECT_TRUE(file.Close());
+  EXPECT_TRUE(file->Close());
   std::ifstream in(path);
   written.counters.assign(std::istreambuf_iterator<char>(in), {});
   std::filesystem::remove(path);

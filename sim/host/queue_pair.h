@@ -62,7 +62,8 @@ class QueuePair {
 
   QueuePair(Nic& nic, const Identity& identity, QueuePairObserver* observer);
   static void Connect(QueuePair& a, QueuePair& b);
-  // Hash input of the five-tuple towards the peer.
+  // Sets the digest of the five-tuple of packets to the peer. Switches compute their ECMP hashes
+  // from it.
   void SetDigest(uint64_t digest) { digest_ = digest; }
 
   // Destroys the queue pair, as its process does when it ends: it sends and answers nothing more.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exact counters of a run: the true value of every counter at any time. The packet model records
-// them in short steps, the flow model computes them. A telemetry profile (sim/profile) reads them in
-// the way in which a poller reads real devices.
+// The exact counters of a run: the true value of every counter at any time. The packet model
+// records them in short steps, the flow model computes them. A telemetry profile (sim/profile)
+// reads them in the way in which a poller reads real devices.
 #pragma once
 
 #include <cstdint>

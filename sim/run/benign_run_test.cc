@@ -168,7 +168,7 @@ TEST_F(BenignRunTest, RestartedJobHasNewQueuePairsAndProcesses) {
   for (const auto& entry : std::filesystem::directory_iterator(directory_ / "rdma")) {
     snapshots += entry.path().extension() == ".json";
   }
-  EXPECT_EQ(snapshots, 16);  // of eight hosts at the start and after the restart
+  EXPECT_EQ(snapshots, 16);  // eight hosts at the start and after the restart
 }
 
 TEST_F(BenignRunTest, ForeignTrafficIsMirroredButIsNoConnection) {

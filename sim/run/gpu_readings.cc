@@ -2,6 +2,7 @@
 #include "sim/run/gpu_readings.h"
 
 #include <algorithm>
+#include <array>
 
 namespace rocescope::sim {
 namespace {
@@ -23,20 +24,26 @@ constexpr uint64_t kSpread = 4;  // GPUs differ by their position in the air flo
 }  // namespace
 
 GpuReadings::GpuReadings(Network& network, const std::vector<std::unique_ptr<Job>>& jobs,
-                         CounterLog& log)
-    : network_(network), log_(log), gpus_(network.fabric().gpus().size()) {
+                         CounterLog& log, uint32_t recording_steps)
+    : network_(network),
+      log_(log),
+      recording_steps_(recording_steps),
+      gpus_(network.fabric().gpus().size()),
+      times_(std::max(1u, recording_steps)) {
   for (const auto& job : jobs) {
     const std::vector<topology::GpuIndex>& used = job->options().gpus;
     for (uint32_t rank = 0; rank < used.size(); ++rank) {
       gpus_[used[rank]].users.push_back({.job = job.get(), .rank = rank});
     }
   }
+  for (Gpu& gpu : gpus_) gpu.computed.resize(times_.size());
+  log_.AlsoRead([this] { Read(); });
 }
 
-void GpuReadings::Start() {
+void GpuReadings::Read() {
   for (topology::GpuIndex index = 0; index < gpus_.size(); ++index) Read(index);
-  last_ = network_.engine().Now();
-  network_.engine().At(last_ + log_.options().period, next_);
+  times_[next_] = network_.engine().Now();
+  next_ = (next_ + 1) % times_.size();
 }
 
 // A job that starts again has no processes until then. Its first start has them from the beginning.
@@ -52,7 +59,7 @@ const GpuReadings::User* GpuReadings::UserOf(const Gpu& gpu) const {
 void GpuReadings::Read(topology::GpuIndex index) {
   Gpu& gpu = gpus_[index];
   const topology::Gpu& of = network_.fabric().gpu(index);
-  const SimTime since = network_.engine().Now() - last_;
+  const SimTime since = network_.engine().Now() - times_[next_];
   uint64_t percent = 0;
   uint64_t clock = kIdleClock;
   double slowdown = 1;
@@ -64,18 +71,26 @@ void GpuReadings::Read(topology::GpuIndex index) {
   }
   SimTime computed = 0;
   for (const User& each : gpu.users) computed += each.job->ComputedFor(each.rank);
-  if (since > 0) percent = static_cast<uint64_t>((computed - gpu.computed) * 100 / since);
-  gpu.computed = computed;
+  if (since > 0) percent = static_cast<uint64_t>((computed - gpu.computed[next_]) * 100 / since);
+  gpu.computed[next_] = computed;
   const uint64_t warmth = kIdle + (kBusy - kIdle) * percent / 100 + index % kSpread;
-  log_.Add({.entity = {.kind = EntityKind::kGpu,
-                       .index = of.number,
-                       .node = network_.fabric().node(of.host).name},
-            .metrics = {{Metric::kGpuUtilisation, percent},
-                        {Metric::kGpuClock, clock},
-                        {Metric::kMemoryTotal, kMemory},
-                        {Metric::kMemoryFree,
-                         kMemory - kMemoryOfDriver - (user != nullptr ? kMemoryOfJob : 0)},
-                        {Metric::kTemperature, slowdown > 1 ? kThrottling : warmth}}});
+  const uint64_t utilisation = recording_steps_ == 0 ? percent
+                                                     : static_cast<uint64_t>(gpu.computed[next_]) *
+                                                           log_.options().clock.dilation;
+  constexpr std::array kMetricsOfGpu = {Metric::kGpuUtilisation, Metric::kGpuClock,
+                                        Metric::kMemoryTotal, Metric::kMemoryFree,
+                                        Metric::kTemperature};
+  const std::array<uint64_t, kMetricsOfGpu.size()> values = {
+      utilisation, clock, kMemory,
+      kMemory - kMemoryOfDriver - (user != nullptr ? kMemoryOfJob : 0),
+      slowdown > 1 ? kThrottling : warmth};
+  if (gpu.number == UINT32_MAX) {
+    gpu.number = log_.sink().Announce({.kind = EntityKind::kGpu,
+                                       .index = of.number,
+                                       .node = network_.fabric().node(of.host).name},
+                                      kMetricsOfGpu);
+  }
+  log_.sink().Append(gpu.number, log_.Now(), log_.Now(), values);
 }
 
 }  // namespace rocescope::sim

@@ -12,13 +12,14 @@ namespace rocescope::sim {
 
 class GpuReadings {
  public:
-  // All arguments must outlive this object. `jobs` contains all jobs of the run.
-  GpuReadings(Network& network, const std::vector<std::unique_ptr<Job>>& jobs, CounterLog& log);
-  GpuReadings(const GpuReadings&) = delete;  // events refer to it
+  // Reads the GPUs whenever `log` reads its counters. All arguments must outlive this object.
+  // `jobs` contains all jobs of the run. `recording_steps`: 0 for readings as devices report them.
+  // Otherwise the log is a recording (sim/recording/recorded_counters.h) with this many steps in
+  // one polling period.
+  GpuReadings(Network& network, const std::vector<std::unique_ptr<Job>>& jobs, CounterLog& log,
+              uint32_t recording_steps = 0);
+  GpuReadings(const GpuReadings&) = delete;  // the log refers to it
   GpuReadings& operator=(const GpuReadings&) = delete;
-
-  // Reads now and after each period of the log.
-  void Start();
 
  private:
   struct User {
@@ -27,19 +28,22 @@ class GpuReadings {
   };
   struct Gpu {
     std::vector<User> users;  // in order of their starts; empty: idle
-    SimTime computed = 0;     // compute time at the last reading
+    uint32_t number = UINT32_MAX;   // number in the sink
+    std::vector<SimTime> computed;  // compute time at the last readings of a polling period
   };
 
   // The job that uses the GPU now; nullptr: it is idle.
   const User* UserOf(const Gpu& gpu) const;
 
+  void Read();
   void Read(topology::GpuIndex index);
 
   Network& network_;
   CounterLog& log_;
+  const uint32_t recording_steps_;
   std::vector<Gpu> gpus_;
-  SimTime last_ = 0;
-  MemberEvent<GpuReadings, &GpuReadings::Start> next_{*this};
+  std::vector<SimTime> times_;  // times of the last readings; Gpu::computed has the same indices
+  size_t next_ = 0;             // index of this reading, which replaces the oldest one
 };
 
 }  // namespace rocescope::sim

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dataplane/run/manifest.h"
+#include "sim/emit/former_run.h"
 #include "sim/emit/output_file.h"
 #include "sim/fault/cables.h"
 #include "sim/run/gpu_readings.h"
@@ -28,28 +29,6 @@ Status WriteFile(const std::string& path, const std::string& text) {
   if (!file) return tl::unexpected(file.error());
   file->text() = text;
   return file->Close();
-}
-
-// Removes the files of an earlier run, because files that this run does not write (and, until the
-// end, truth.json) would be mistaken for its own. Acts only if run.json identifies the directory as
-// a run directory.
-void RemoveFormerRun(const std::string& directory) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  const fs::path run = directory;
-  if (!fs::is_regular_file(run / "run.json", ignored)) return;
-  for (const char* file :
-       {"truth.json", "mirror.pcap", "int.pcap", "sflow.pcap", "counters.jsonl", "slurm.json"}) {
-    fs::remove(run / file, ignored);
-  }
-  for (const auto& [folder, ending] : {std::pair("nccl", ".log"), std::pair("rdma", ".json")}) {
-    std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(run / folder, ignored)) {
-      if (entry.path().extension() == ending) files.push_back(entry.path());
-    }
-    for (const fs::path& file : files) fs::remove(file, ignored);
-    fs::remove(run / folder, ignored);  // fails if it contains other files
-  }
 }
 
 SimTime Scaled(SimTime time, double scale) {
@@ -258,11 +237,14 @@ Status Simulation::Run(const Progress& progress, SimTime until) {
       network_->engine().At(counted, [this, i] { retransmitted_[i] = RetransmittedNow(); });
     }
   }
-  telemetry_->Start();
   if (telemetry_->counters() != nullptr) {
     gpus_ = std::make_unique<GpuReadings>(*network_, jobs_, *telemetry_->counters());
-    gpus_->Start();
   }
+  if (telemetry_->recording() != nullptr) {
+    recorded_gpus_ = std::make_unique<GpuReadings>(*network_, jobs_, *telemetry_->recording(),
+                                                   scenario_.telemetry.recording_steps);
+  }
+  telemetry_->Start();
   for (const auto& job : jobs_) job->Start();
   for (const auto& stream : streams_) stream->Begin();
   for (const auto& flow : foreign_) flow->Begin();

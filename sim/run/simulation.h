@@ -92,6 +92,7 @@ class Simulation {
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Telemetry> telemetry_;
   std::unique_ptr<GpuReadings> gpus_;
+  std::unique_ptr<GpuReadings> recorded_gpus_;
 };
 
 // The time until which a fault's effect on jobs counts: its end and the time in which jobs recover,

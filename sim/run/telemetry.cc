@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "sim/emit/clocks.h"
+#include "sim/recording/recorded_counters.h"
 
 namespace rocescope::sim {
 namespace {
@@ -25,6 +28,7 @@ Result<std::unique_ptr<Telemetry>> Telemetry::Make(const Scenario& scenario, Net
   }
   if (!output.directory.empty()) {
     if (Status opened = telemetry->OpenCounters(); !opened) return tl::unexpected(opened.error());
+    if (Status opened = telemetry->OpenRecording(); !opened) return tl::unexpected(opened.error());
   }
   if (telemetry->observers_.empty()) return telemetry;
   for (topology::NodeIndex node = 0; node < network.fabric().nodes().size(); ++node) {
@@ -96,20 +100,54 @@ Status Telemetry::OpenFrames() {
 Status Telemetry::OpenCounters() {
   const TelemetryOptions& on = scenario_.telemetry;
   if (on.counter_period <= 0) return {};
-  auto file = TextFile::Open(output_.directory + "/counters.jsonl");
+  auto file = CounterLinesFile::Open(output_.directory + "/counters.jsonl");
   if (!file) return tl::unexpected(file.error());
-  counter_file_ = std::make_unique<TextFile>(*std::move(file));
+  counter_file_ = *std::move(file);
   counters_ =
       std::make_unique<CounterLog>(network_,
                                    CounterLogOptions{.clock = {scenario_.epoch, scenario_.dilation},
                                                      .period = on.counter_period},
-                                   *counter_file_);
+                                   *counter_file_, watermarks_);
+  return {};
+}
+
+// Where both logs are due at the same time, the recording reads right after the counters, so that
+// both have the same values.
+Status Telemetry::OpenRecording() {
+  const TelemetryOptions& on = scenario_.telemetry;
+  if (on.recording_steps == 0) return {};
+  const Status fits = CheckRecordingSteps(scenario_.analysis_window, on.recording_steps);
+  if (!fits) return fits;
+  const std::filesystem::path path = std::filesystem::path(output_.directory) / kRecordingFile;
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  if (error) {
+    return MakeError(
+        ErrorCode::kUnavailable,
+        fmt::format("{}: cannot be created: {}", path.parent_path().string(), error.message()));
+  }
+  auto file = CounterColumnsWriter::Open(path.string());
+  if (!file) return tl::unexpected(file.error());
+  recording_file_ = *std::move(file);
+  const SimTime step = scenario_.analysis_window.count() * kNanosecond / on.recording_steps;
+  recording_ =
+      std::make_unique<CounterLog>(network_,
+                                   CounterLogOptions{.clock = {scenario_.epoch, scenario_.dilation},
+                                                     .period = step,
+                                                     .read_by_owner = on.counter_period},
+                                   *recording_file_, watermarks_);
   return {};
 }
 
 void Telemetry::Start() {
   if (sflow_) sflow_->Start();
+  if (counters_ && recording_) {
+    counters_->AlsoRead([this] {
+      if (network_.engine().Now() % recording_->options().period == 0) recording_->Read();
+    });
+  }
   if (counters_) counters_->Start();
+  if (recording_) recording_->Start();
 }
 
 Status Telemetry::Finish() {
@@ -118,7 +156,13 @@ Status Telemetry::Finish() {
     if (!capture->file) continue;
     if (Status closed = capture->file->Close(); !closed) return closed;
   }
-  return counter_file_ ? counter_file_->Close() : Status();
+  if (counter_file_) {
+    if (Status closed = counter_file_->Close(); !closed) return closed;
+  }
+  if (!recording_) return {};
+  // The end of the run is the last step.
+  if (recording_->last_read() != network_.engine().Now()) recording_->Read();
+  return recording_file_->Close();
 }
 
 }  // namespace rocescope::sim

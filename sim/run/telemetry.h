@@ -5,7 +5,9 @@
 #include <memory>
 #include <string>
 
+#include "dataplane/run/counter_columns.h"
 #include "sim/emit/collector_port.h"
+#include "sim/emit/counter_lines_file.h"
 #include "sim/emit/counter_log.h"
 #include "sim/emit/fan_out.h"
 #include "sim/emit/int_postcards.h"
@@ -29,7 +31,8 @@ class Telemetry {
   void Start();
   // Writes the remaining data.
   Status Finish();
-  CounterLog* counters() { return counters_.get(); }  // nullptr: no counters are written
+  CounterLog* counters() { return counters_.get(); }    // nullptr: no counters are written
+  CounterLog* recording() { return recording_.get(); }  // nullptr: nothing is recorded
 
   // The port on which mirrored frames arrive; nullptr: there are none.
   const CollectorPort* mirror_port() const {
@@ -44,12 +47,17 @@ class Telemetry {
   };
 
   Telemetry(const Scenario& scenario, Network& network, const Simulation::Output& output)
-      : scenario_(scenario), network_(network), output_(output), packets_(network) {}
+      : scenario_(scenario),
+        network_(network),
+        output_(output),
+        packets_(network),
+        watermarks_(network) {}
   void Begin(Capture& capture, std::unique_ptr<PcapFile> file);
   // Returns the destination for the frames of this file.
   Result<CollectorPort*> PortOf(Capture& capture, const char* name);
   Status OpenFrames();
   Status OpenCounters();
+  Status OpenRecording();
 
   const Scenario& scenario_;
   Network& network_;
@@ -63,8 +71,11 @@ class Telemetry {
   std::unique_ptr<Mirror> mirror_;
   std::unique_ptr<IntPostcards> postcards_;
   std::unique_ptr<SflowAgents> sflow_;
-  std::unique_ptr<TextFile> counter_file_;
+  Watermarks watermarks_;
+  std::unique_ptr<CounterLinesFile> counter_file_;
   std::unique_ptr<CounterLog> counters_;
+  std::unique_ptr<CounterColumnsWriter> recording_file_;
+  std::unique_ptr<CounterLog> recording_;
 };
 
 }  // namespace rocescope::sim

@@ -8,7 +8,7 @@
 namespace rocescope::sim {
 namespace {
 
-// By job of the scenario. `retransmitted` belongs to the time `until`.
+// Indexed by job of the scenario. `retransmitted` belongs to the time `until`.
 std::vector<JobWork> WorkIn(const Simulation& simulation, SimTime from, SimTime until,
                             std::span<const uint64_t> retransmitted) {
   std::vector<JobWork> work;

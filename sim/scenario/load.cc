@@ -183,7 +183,7 @@ void Loader::ReadDcqcn(const YamlNode& node) {
 void Loader::ReadTelemetry(const YamlNode& node) {
   const YamlMap map(node, "telemetry",
                     {"mirror", "snap_length", "collector_rate", "int_exponent", "sflow_rate",
-                     "counter_period", "clock_error", "nccl", "rdma", "slurm"},
+                     "counter_period", "recording_steps", "clock_error", "nccl", "rdma", "slurm"},
                     errors_);
   TelemetryOptions& telemetry = scenario_.telemetry;
   if (const YamlNode* mirrors = map.Find("mirror")) {
@@ -206,6 +206,11 @@ void Loader::ReadTelemetry(const YamlNode& node) {
     if (telemetry.counter_period > 0 && telemetry.counter_period < kShortestPeriod) {
       errors_.Add(*period, "counter_period must be at least 1us, or 0 for no counters");
     }
+  }
+  if (const YamlNode* steps = map.Find("recording_steps")) {
+    Number(map, "recording_steps", 0, UINT32_MAX, telemetry.recording_steps);
+    const Status fits = CheckRecordingSteps(scenario_.analysis_window, telemetry.recording_steps);
+    if (!fits) errors_.Add(*steps, fits.error().message);
   }
   if (const YamlNode* error = map.Find("clock_error")) {
     Parsed(map, "clock_error", ParseSimTime, telemetry.clock_error);
@@ -628,6 +633,20 @@ void Loader::CheckCabling(const YamlNode& node, const FaultOptions& fault) {
     const auto swapped = SwapCables(*scenario_.fabric, fault.swapped);
     if (!swapped) errors_.Add(node, swapped.error().message);
   }
+}
+
+}  // namespace
+
+Status CheckRecordingSteps(Duration analysis_window, uint32_t steps) {
+  if (steps == 0 || (analysis_window.count() % steps == 0 &&
+                     analysis_window / steps >= std::chrono::microseconds(1))) {
+    return {};
+  }
+  return MakeError(
+      ErrorCode::kInvalidArgument,
+      fmt::format("recording_steps: {} does not divide the analysis window of {} ns into steps of "
+                  "whole nanoseconds and at least 1us",
+                  steps, analysis_window.count()));
 }
 
 Result<Scenario> LoadScenario(std::string_view text, std::string_view file,

@@ -9,6 +9,7 @@ namespace rocescope::sim {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -182,6 +183,11 @@ TEST(LoadScenarioTest, ValuesThatTheRunReaderRejectsAreErrors) {
   EXPECT_THAT(Message("analysis_window: 1500us\n"), HasSubstr("multiple of record_interval"));
   EXPECT_THAT(Message("record_interval: 0\n"), HasSubstr("above 0"));
   EXPECT_THAT(Message("telemetry: {counter_period: 1ns}\n"), HasSubstr("at least 1us"));
+  EXPECT_THAT(Message("telemetry: {recording_steps: 7}\n"),
+              HasSubstr("test.yaml:3:30: recording_steps: 7 does not divide the analysis window of "
+                        "1000000 ns"));
+  EXPECT_THAT(Message("telemetry: {recording_steps: 2000}\n"), HasSubstr("at least 1us"));
+  EXPECT_THAT(Message("telemetry: {recording_steps: 20}\n"), IsEmpty());
   EXPECT_THAT(Message("telemetry: {clock_error: 2s}\n"),
               HasSubstr("clock_error must be at most 1s"));
   const std::string fabric(kFabric.substr(kFabric.find("fabric:")));

@@ -33,6 +33,9 @@ struct TelemetryOptions {
   std::optional<uint32_t> int_exponent;       // INT reports for one packet in 2^k; unset: no INT
   uint32_t sflow_rate = 0;                    // samples one packet in this many; 0: no sFlow
   SimTime counter_period = kMillisecond;      // 0: no counters
+  // Steps in which all counters are recorded in each analysis window, for telemetry profiles; 0: no
+  // recording.
+  uint32_t recording_steps = 0;
   SimTime clock_error = 0;            // maximum offset of a switch clock from the wall clock
   std::string nccl_version = "2.20";  // NCCL release of the logs; empty: no logs
   bool rdma = false;
@@ -73,6 +76,11 @@ Result<Scenario> LoadScenario(std::string_view text, std::string_view file,
 
 // "512K", "64M", "1G" (powers of 1024), or plain bytes.
 Result<uint64_t> ParseSize(std::string_view text);
+// Number of steps of a recording if none is stated.
+inline constexpr uint32_t kDefaultRecordingSteps = 20;
+// A step must be a whole number of nanoseconds and last at least 1 us.
+Status CheckRecordingSteps(Duration analysis_window, uint32_t steps);
+
 // For example "10ms" or "2h", up to 31 d. Returns picoseconds.
 Result<SimTime> ParseSimTime(std::string_view text);
 

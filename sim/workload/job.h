@@ -231,7 +231,7 @@ class Job final : public QueuePairObserver {
   Random random_;
   std::vector<Rank> ranks_;
   std::vector<JobOptions::Phase> phases_;
-  // By phase, from options_.phases.size() on: its interlude. The checkpoint has the phase
+  // Indexed by phase, from options_.phases.size() on: its interlude. The checkpoint has the phase
   // phases_.size().
   std::vector<uint32_t> interlude_of_;
   std::vector<Break> breaks_;

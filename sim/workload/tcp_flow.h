@@ -58,7 +58,7 @@ class TcpFlow final : public ForeignReceiver {
   const Options options_;
   Random random_;
   const Network::Connection connection_;
-  SimTime spacing_;   // of segments: half of the NIC's rate
+  SimTime spacing_;   // between segments: half of the NIC's rate
   SimTime next_ = 0;  // time of the next message
 
   // Sender; positions are bytes since the start.

@@ -177,6 +177,13 @@ class AgentAndAppliance(unittest.TestCase):
         self.assertIn('agent.yaml:1:1', done.stderr)
         self.assertIn('did you mean "nccl_logs"?', done.stderr)
 
+    def test_settings_that_match_nothing_are_reported_at_the_start(self):
+        (self.folder / "agent.yaml").write_text(json.dumps({
+            "appliance": self.grpc, "nccl_logs": ["logs/*.log"], "root": "rot"}))
+        _, found = self.start("agent", self.folder / "agent.yaml", until=r"([^$]*)reporting")
+        self.assertRegex(found.group(1), r"WARN.* agent: `root`: the directory \S+/rot contains neither")
+        self.assertRegex(found.group(1), r"WARN.* agent: `nccl_logs`: no file matches \S+/logs/\*\.log;")
+
     def test_a_dump_round_trips(self):
         dump = subprocess.run([ROCESCOPE, "agent", "--dump"], capture_output=True, text=True,
                               check=True).stdout

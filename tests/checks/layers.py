@@ -71,8 +71,8 @@ def check_quoted(root, file, target, beside):
     layer = file.split("/")[0]
     if target.startswith("rocescope/") and target.endswith((".pb.h", "calls.inc")):
         # generated, included from the proto root
-        truth = target.endswith("/truth.pb.h")
-        target = ("dataplane/run/truth/" if truth else "appliance/api/") + target
+        roots = {"truth.pb.h": "dataplane/run/truth/", "counter_columns.pb.h": "dataplane/run/columns/"}
+        target = roots.get(target.rsplit("/", 1)[-1], "appliance/api/") + target
     elif not (root / target).is_file() and not target.endswith(".pb.h"):
         return f'"{target}" is not a file relative to the repository root'
     allowed = ALLOWED[layer] + (["tests/support"] if beside else [])

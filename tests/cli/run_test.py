@@ -94,6 +94,16 @@ class Run(unittest.TestCase):
                 self.assertEqual(refused.returncode, 3, words)
                 self.assertIn(f'invalid URL "{url}"', refused.stderr)
 
+    def test_the_check_refuses_what_collides(self):
+        for text, what in (
+                ("jobs: {file: a.db}\nhistory: {file: ./a.db}\n",
+                 "`jobs.file` and `history.file` name the same file"),
+                ("http: 127.0.0.1:50051\n",
+                 "`http.listen` (127.0.0.1:50051) and `grpc.listen` (127.0.0.1:50051)")):
+            checked = self.done("config", "check", self.config(text))
+            self.assertEqual(checked.returncode, 3)
+            self.assertIn(what, checked.stderr)
+
     def test_files_that_are_none_are_left_as_they_are(self):
         pipe = pathlib.Path(self.folder.name, "pipe")
         os.mkfifo(pipe)
@@ -312,6 +322,19 @@ class Run(unittest.TestCase):
         gone = self.done("job", "list", *appliance)
         self.assertEqual((gone.returncode, gone.stdout), (3, ""))
         self.assertIn(at["gRPC"], gone.stderr)
+
+    def test_a_job_that_starts_later_is_not_running(self):
+        with self.appliance('udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+            appliance = ["--appliance", at["gRPC"], "--timeout", "20s"]
+            registered = self.done("job", "register", "8", "--nodes", "gpu-9", "--start",
+                                   "4000000000", *appliance)
+            self.assertEqual(registered.returncode, 0, registered.stderr)
+            self.assertIn("WARNING jobs: registered job 8: the start time 2096-10-02T07:06:40Z is "
+                          "in the future", run.stderr.readline())
+            self.assertRegex(self.done("job", "list", *appliance).stdout,
+                             r"8 +scheduled +2096-10-02 07:06:40")
+            self.assertIn("scheduled on 1 node", self.done("job", "show", "8", *appliance).stdout)
+            self.end(run)
 
     def test_a_job_command_that_is_wrong_calls_nobody(self):
         for words in (["register", "7"], ["register", "0", "--nodes", "a"],

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests rocescope-sim's command line under adverse conditions. command_line_test.py PROGRAM SCENARIOS"""
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 
 PROGRAM, SCENARIOS = sys.argv[1:3]
@@ -43,6 +45,18 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 done = run("draw", "--count", "1", "-d", "/nowhere/x", "--seed", seed)
                 self.assertEqual(done.returncode, 2, done.stderr)
+
+    def test_victims_are_found_or_stated_to_be_unknown(self):
+        scenario = os.path.join(SCENARIOS, "gray-link.yaml")
+        for words, unknown in (((), False), (("--no-victims",), True)):
+            with self.subTest(words=words), tempfile.TemporaryDirectory() as name:
+                done = run("run", scenario, "-d", name, *words)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                with open(os.path.join(name, "truth.json"), encoding="utf-8") as file:
+                    fault = json.load(file)["faults"][0]
+                self.assertEqual(fault["affected_jobs_unknown"], unknown)
+                self.assertEqual(fault["affected_jobs"], [] if unknown else ["train"])
+                self.assertEqual(fault["exposed_jobs"], ["train"] if unknown else [])
 
     def test_a_share_is_a_number(self):
         done = run("draw", "--count", "1", "-d", "/nowhere/x", "--healthy", "nan")

@@ -417,6 +417,46 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+// Frames that are not RoCE, maintenance, errors without a fault and a job that restarts. INT
+// reports only RoCE, and harmless discards are frames of no NIC, so they are left out.
+TEST_F(Conservation, BenignEventsLoseNoFrameUnaccounted) {
+  constexpr std::string_view kText =
+      "name: benign\n"
+      "duration: 6ms\n"
+      "fabric: {generate: {shape: leaf-spine, hosts: 16, leaves: 4, spines: 4, host_speed: 100G, "
+      "fabric_speed: 100G}}\n"
+      "network: {lossy_alpha: 0.005}\n"
+      "jobs:\n"
+      "- hosts: 'host[0-11]'\n"
+      "  phases: [{collective: ring, size: 2M, compute: 50us}]\n"
+      "  checkpoint: {every: 4, size: 256K, to: host12}\n"
+      "  restarts: [{at: 3ms, downtime: 500us}]\n"
+      "benign:\n"
+      "  frame_errors: {ports: 0.3, frames: 2}\n"
+      "  microbursts: {period: 1ms, senders: 15, frames: 8}\n"
+      "maintenance:\n"
+      "- {link: 'leaf0:Ethernet5', start: 1ms, drain: 100us, duration: 1ms}\n"
+      "- {switch: spine3, start: 4ms, drain: 100us, duration: 1ms}\n"
+      "- {host: host15, start: 1ms, duration: 2ms}\n"
+      "foreign: [{from: host13, to: host1, load: 0.1}, {from: host2, to: host14, load: 0.05}]\n";
+  auto scenario = LoadScenario(kText, "benign.yaml");
+  ASSERT_TRUE(scenario.has_value()) << scenario.error().message;
+  TurnEverythingOn(scenario->telemetry);
+  Simulate(*scenario);
+  ASSERT_FALSE(HasFatalFailure());
+  ReadFiles();
+  ASSERT_FALSE(HasFatalFailure());
+  EXPECT_GT(Lost("bit_error"), 0u);
+  EXPECT_GT(Lost("buffer_full"), 0u);
+  TruthAddsUp();
+  CausesAreThoseThatCountersTell();
+  SwitchesForwardLoseOrHoldWhatTheyReceive();
+  LinksDeliverOrLoseWhatIsSentInto();
+  MirrorsShowWhatPortsCounted();
+  PortSetsShowWhatTheirPortsCounted();
+  SamplesAreTheShareAskedFor();
+}
+
 // The mirror path to the appliance cannot carry all copies. Lost copies are gaps in the mirror
 // sequence.
 TEST_F(Conservation, CopiesLostBeforeTheApplianceAreGapsInTheirSessions) {

@@ -39,6 +39,18 @@ def main():
         assert done.returncode == 0, done.stderr
         assert all(file in done.stdout for file in ten)
 
+        field = ["--seed", 3, "--max-faults", 4, "--benign", "--windows", 40]
+        several = draw(directory / "several", "--count", 12, *field)
+        assert draw(directory / "several-again", "--count", 12, *field) == several
+        assert all(b"duration: 40000us" in text and b"\nbenign:" in text
+                   for text in several.values())
+        assert max(text.count(b"{kind: ") for text in several.values()) > 1
+        done = run("list", "--scenarios", directory / "several")
+        assert done.returncode == 0, done.stderr
+        for wrong in (["--max-faults", 5], ["--max-faults", 0], ["--windows", 1001],
+                      ["--windows", 5]):
+            assert run("draw", "-d", directory, "--count", 1, *wrong).returncode == 2, wrong
+
         assert run("draw", "-d", directory, "--count", 0).returncode == 2
         assert run("draw", "-d", directory, "--count", 1, "--healthy", 1.5).returncode == 2
         assert run("draw", "--count", 1).returncode == 2

@@ -173,6 +173,32 @@ class Parts(unittest.TestCase):
         report = self.only("switch-counters")
         self.assertEqual(int(report["telemetry"]["counter_line_ledger"]["received"]), len(of_ports))
 
+    def test_counters_in_columns_give_the_same_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            other = pathlib.Path(folder, "run")
+            shutil.copytree(self.run_directory, other)
+            lines, columns = other / "counters.jsonl", other / "counters.columns"
+            text = lines.read_bytes()
+            convert = [ROCESCOPE, "counters", "convert"]
+            subprocess.run([*convert, lines, columns], check=True)
+            self.assertLess(columns.stat().st_size, len(text) / 10)
+            for words in ((), ("--only", "switch-counters"), ("--until", "+0.005"), ("--faults",)):
+                report = self.replay_of(self.run_directory, *words)
+                lines.unlink(missing_ok=True)
+                self.assertEqual(self.replay_of(other, *words), report)
+            subprocess.run([*convert, columns, lines], check=True)
+            # The simulator writes the metrics of a line in another order.
+            readings = [list(map(json.loads, one.splitlines())) for one in (lines.read_bytes(), text)]
+            self.assertTrue(readings[0] == readings[1])
+            both = subprocess.run([ROCESCOPE, "replay", other], capture_output=True, text=True)
+            self.assertEqual(both.returncode, 3)
+            self.assertIn(f"{other}: contains both counters.jsonl and counters.columns", both.stderr)
+
+    def replay_of(self, directory, *words):
+        done = subprocess.run([ROCESCOPE, "replay", directory, *words, "-o", "json"], check=True,
+                              capture_output=True, text=True)
+        return json.loads(done.stdout), done.stderr
+
     def test_all_parts_equal_the_complete_run(self):
         whole = self.replay()[0]
         self.assertEqual(whole, self.only("mirror,int,sflow,counters,nccl,rdma,slurm"))

@@ -39,7 +39,9 @@ void ForEachFrame(const std::string& path, const Visit& visit) {
 void AddFrame(std::span<const uint8_t> frame, FrameSums& sums) {
   if (frame.size() < kEthernet + kIpv4) return;
   ++sums.frames;
-  sums.bytes += kEthernet + wire::LoadBigEndian<uint16_t>(&frame[kEthernet + 2]);
+  constexpr uint64_t kShortest = 60;  // an Ethernet frame without FCS is padded to this length
+  sums.bytes +=
+      std::max(kShortest, kEthernet + wire::LoadBigEndian<uint16_t>(&frame[kEthernet + 2]));
   sums.ce_marked += (frame[kEthernet + 1] & 3) == 3;
 }
 

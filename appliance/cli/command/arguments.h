@@ -32,6 +32,7 @@ Command AddReplay(CLI::App& parent);
 Command AddCapture(CLI::App& parent);
 Command AddScore(CLI::App& parent);
 Command AddTopology(CLI::App& parent);
+Command AddCounters(CLI::App& parent);
 Command AddPlan(CLI::App& parent);
 Command AddRun(CLI::App& parent);
 Command AddAgent(CLI::App& parent);

@@ -47,11 +47,12 @@ CaptureTaps CaptureArguments::Take() const {
   return *std::move(captures);
 }
 
-void AddIntPort(CLI::App& app, const std::function<void(uint16_t)>& store) {
-  app.add_option_function<uint16_t>("--int-port", store,
-                                    "UDP destination port of INT reports. Default: 32766, or for a "
-                                    "run directory the port in its run.json.\n"
-                                    "The port of sFlow is 6343 and has no option")
+void AddIntPort(CLI::App& app, const std::function<void(uint16_t)>& store, bool has_run_directory) {
+  app.add_option_function<uint16_t>(
+         "--int-port", store,
+         fmt::format("UDP destination port of INT reports. Default: 32766{}.\n"
+                     "The port of sFlow is 6343 and has no option",
+                     has_run_directory ? ", or for a run directory the port in its run.json" : ""))
       ->type_name("PORT")
       ->check([](const std::string& text) {
         uint16_t port = 0;
@@ -118,7 +119,7 @@ void CheckSwallowed(
   }
 }
 
-void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format, bool has_html) {
+void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format, bool is_replay) {
   app.add_option("--nccl-logs", options.nccl_logs,
                  "NCCL_DEBUG=INFO logs: files or directories. Takes all arguments up to\n"
                  "the next option or --")
@@ -129,7 +130,7 @@ void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format, b
   app.add_option("--slurm", options.slurm,
                  "Output of `squeue --json`, for the nodes of jobs: files or directories")
       ->type_name("FILE|DIR");
-  AddOutputFormat(app, format, "one object", has_html);
+  AddOutputFormat(app, format, "one object", is_replay);
   CLI::Option* details =
       app.add_flag("--details", options.details, "Print all sections of the text report in full");
   Repeatable(
@@ -155,13 +156,15 @@ void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format, b
             "Interval of flow records, 1ms to 4s (units: ns, us, ms, s), aligned\n"
             "to the epoch. Default: 100ms",
             ParseDuration, [&options](Duration interval) { options.interval = interval; });
-  AddParsed(app, "--window", "TIME",
-            "Length of an analysis window, 1us to 1h, aligned to the epoch. The diagnosis\n"
-            "uses the last 256 windows. Default: the window of a run directory, or 1s",
-            ParseDuration, [&options](Duration window) { options.window = window; });
+  AddParsed(
+      app, "--window", "TIME",
+      fmt::format("Length of an analysis window, 1us to 1h, aligned to the epoch. The diagnosis\n"
+                  "uses the last 256 windows. Default: {}1s",
+                  is_replay ? "the window of a run directory, or " : ""),
+      ParseDuration, [&options](Duration window) { options.window = window; });
   app.add_flag("--icrc", options.check_icrc,
                "Compute the ICRC of frames that are not truncated, and count invalid ones");
-  AddIntPort(app, [&options](uint16_t port) { options.int_port = port; });
+  AddIntPort(app, [&options](uint16_t port) { options.int_port = port; }, is_replay);
 }
 
 void CheckSections(const AnalysisOptions& options) {

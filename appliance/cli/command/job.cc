@@ -18,6 +18,7 @@
 #include "appliance/common/report/utc_text.h"
 #include "appliance/common/report/visible_text.h"
 #include "base/count_text.h"
+#include "dataplane/source/wall_clock.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/service.pb.h"
 
@@ -55,6 +56,11 @@ std::string NodesOf(const v1::RegisteredJob& job) {
 
 std::string TimeText(int64_t ns) { return ns == 0 ? "" : UtcDayAndTime(ns); }
 
+std::string_view StateOf(const v1::RegisteredJob& job) {
+  if (job.ended()) return "ended";
+  return Nanoseconds(job.start_time()) > ToNanoseconds(WallClock()) ? "scheduled" : "running";
+}
+
 std::string ListText(const v1::ListRegisteredJobsResponse& listed) {
   if (listed.registered_jobs().empty()) return "No jobs are registered.\n";
   TextTable table({{.title = "JOB", .align = Align::kRight},
@@ -67,17 +73,17 @@ std::string ListText(const v1::ListRegisteredJobsResponse& listed) {
                    {.title = "DETECTED AS"}});
   for (const v1::RegisteredJob& job : listed.registered_jobs()) {
     table.Add({fmt::format("{}", job.scheduler_job_id()), job.name(), job.user(),
-               job.ended() ? "ended" : "running", TimeText(Nanoseconds(job.start_time())),
+               std::string(StateOf(job)), TimeText(Nanoseconds(job.start_time())),
                TimeText(Nanoseconds(job.end_time())), NodesOf(job), job.job_id()});
   }
   return table.Render(0);
 }
 
 std::string ShowText(const v1::RegisteredJob& job, const v1::JobSummary* summary) {
-  std::string text = fmt::format(
-      "job {} \"{}\"{}: {} on {}, {}\n", job.scheduler_job_id(), Visible(job.name()),
-      job.user().empty() ? "" : " of " + Visible(job.user()), job.ended() ? "ended" : "running",
-      Counted(static_cast<uint64_t>(job.nodes_size()), "node"), NodesOf(job));
+  std::string text =
+      fmt::format("job {} \"{}\"{}: {} on {}, {}\n", job.scheduler_job_id(), Visible(job.name()),
+                  job.user().empty() ? "" : " of " + Visible(job.user()), StateOf(job),
+                  Counted(static_cast<uint64_t>(job.nodes_size()), "node"), NodesOf(job));
   text += fmt::format(
       "from {} UTC{}\n", UtcDayAndTime(Nanoseconds(job.start_time())),
       job.ended() ? fmt::format(" until {}", UtcDayAndTime(Nanoseconds(job.end_time()))) : "");

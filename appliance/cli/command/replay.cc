@@ -185,13 +185,13 @@ void NoteView(const MirrorView& view, bool aloud, Analysis& analysis) {
   }
 }
 
-// Fills in the statistics of counters.jsonl. Returns true if all lines were valid.
+// Fills in the statistics of the run's counters. Returns true if all lines were valid.
 bool LookAtCounters(const CounterFile& counters, Analysis& analysis, CounterFindings& findings) {
   findings = {.lines = counters.ledger(), .records = counters.records()};
   for (const std::string& note : counters.notes()) analysis.Note(note);
   if (counters.left_out() > 0) {
     analysis.NoteQuietly(
-        fmt::format("{} lines of counters.jsonl are about NICs or GPUs, which --only excludes",
+        fmt::format("{} counter readings are about NICs or GPUs, which --only excludes",
                     WithThousands(counters.left_out())));
   }
   const uint64_t refused = counters.ledger().DroppedTotal();

@@ -70,7 +70,7 @@ Command AddReplay(CLI::App& parent) {
       "  rocescope replay run/ --blast-radius leaf0 --needs host3\n"
       "  tcpdump -i eth1 -w - udp port 4791 | rocescope replay -");
   state->captures.AddTo(*app);
-  AddAnalysis(*app, state->options.analysis, state->format, /*has_html=*/true);
+  AddAnalysis(*app, state->options.analysis, state->format, /*is_replay=*/true);
   app->add_option("--via", state->via,
                   "How to read captures. file: directly; dpdk: through net_pcap ports (plain\n"
                   "microsecond pcap files only)")

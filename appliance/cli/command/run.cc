@@ -300,7 +300,7 @@ int RunDaemon(const DaemonRunOptions& options) {
     LogFatal("appliance", jobs.error().message);
     return kExitUnreadable;
   }
-  Service service(**daemon, ROCESCOPE_VERSION, history->get(), jobs->get());
+  Service service(**daemon, ROCESCOPE_VERSION, history->get(), jobs->get(), LogAs("jobs"));
   const auto web = OpenWeb(*config, *http_tls, service);
   if (!web) {
     LogFatal("appliance", web.error().message);

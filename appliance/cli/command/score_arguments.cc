@@ -27,14 +27,13 @@ Command AddScore(CLI::App& parent) {
       "the\n"
       "adjusted Rand index of the assignment to jobs; PATH is the share of bytes whose path is "
       "correct;\n"
-      "IN REACH is the share of bytes for which an sFlow sample can be expected. \"!\" marks a "
-      "missed goal;\n"
-      "\"few\" marks a confidence level with too few samples to judge. The views about faults have "
-      "tables\n"
-      "of their own: full (all kinds of telemetry), leaf-switch-counters (mirrors of leaves, "
-      "sFlow,\n"
-      "and the counters of switches, without hosts) and port-sets-counters (mirrors of port sets,\n"
-      "with counters).\n"
+      "IN REACH is the share of bytes whose path the telemetry is expected to reveal: if only\n"
+      "sFlow samples can reveal a path, its bytes are weighted by the probability of a sample.\n"
+      "\"!\" marks a missed goal; \"few\" marks a confidence level with too few samples to judge.\n"
+      "The views about faults have tables of their own: full (all kinds of telemetry),\n"
+      "leaf-switch-counters (mirrors of leaves, sFlow, and the counters of switches, without\n"
+      "hosts) and port-sets-counters (counters, and mirror sessions that copy several ports\n"
+      "without identifying the port).\n"
       "\n"
       "Examples:\n"
       "  rocescope score run/\n"
@@ -47,9 +46,9 @@ Command AddScore(CLI::App& parent) {
       app->add_option(
              "--view", state->options.views,
              "View to score, that is, a subset of the telemetry. NAME: one view; \"paths\" or\n"
-             "\"diagnosis\": all views of that group; \"all\": a view about faults that uses\n"
-             "all telemetry of the run, and has no goals.\n"
-             "Repeatable. Default: all views for which the run has telemetry")
+             "\"diagnosis\": all views of that group; \"all\": the view that scores the diagnosis\n"
+             "with the complete telemetry of the run, without goals.\n"
+             "Repeatable. Default: every view except \"all\" for which the run has telemetry")
           ->type_name("NAME"));
   app->add_option("--report", state->options.report,
                   "Score this output of `rocescope replay -o json` instead of replaying")

@@ -15,7 +15,8 @@ inline constexpr uint16_t kIntReportPort = 32766;  // default port of rocescope
 struct SflowRate {
   uint64_t port_bits_per_second = 0;
   size_t ports = 0;
-  uint64_t one_in = 0;            // one of this many packets is sampled; a power of two, or a bound
+  // One of this many packets is sampled. A power of two, or a limit of the platform.
+  uint64_t one_in = 0;
   double samples_per_second = 0;  // from these ports, at the utilisation
 };
 

@@ -49,8 +49,8 @@ inline constexpr std::string_view kFindingAnswer = "finding";  // Bin.answer of 
 std::vector<CalibrationBin> Calibrate(std::span<const v1::Score> scores,
                                       std::string_view view = {});
 
-// A table with a reliability diagram: each row's bar is its confidence interval from 0 to 100 %,
-// with `|` at the stated confidence and `*` at the observed share.
+// A table with a reliability diagram: each row shows the interval of the observed share as a bar
+// on a scale from 0 to 100 %, with `|` at the stated confidence and `*` at the observed share.
 std::string RenderCalibration(std::span<const CalibrationBin> bins);
 
 }  // namespace rocescope

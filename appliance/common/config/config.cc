@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <span>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -24,6 +25,8 @@ namespace {
 using topology::YamlErrors;
 using topology::YamlMap;
 using topology::YamlNode;
+
+constexpr std::string_view kRoot = "the configuration";  // completes "unknown key ... of"
 
 struct NamesOfKeys {
   std::vector<std::string_view> names;
@@ -139,7 +142,8 @@ void Read(const YamlNode& node, std::vector<T>& values, YamlErrors& errors,
 // Reads the values of the keys that are present in a map. The others keep their defaults.
 class Reader {
  public:
-  Reader(const YamlMap& map, YamlErrors& errors) : map_(map), errors_(errors) {}
+  Reader(const YamlMap& map, std::string_view what, YamlErrors& errors)
+      : map_(map), what_(what), errors_(errors) {}
 
   template <typename T>
   void Key(std::string_view name, T&& value, std::string_view) {
@@ -150,10 +154,25 @@ class Reader {
     } else {
       Read(*node, std::forward<T>(value), errors_);
     }
+    using Value = std::remove_cvref_t<T>;
+    if constexpr (std::is_same_v<Value, std::string> ||
+                  std::is_same_v<Value, std::vector<std::string>>) {
+      RefuseNul(*node, name);
+    }
   }
 
  private:
+  // The operating system cuts off paths and names at a NUL byte.
+  void RefuseNul(const YamlNode& node, std::string_view name) {
+    if (node.text.find('\0') != std::string::npos) {
+      errors_.Add(node, fmt::format("`{}{}{}` must not contain a NUL byte",
+                                    what_ == kRoot ? "" : what_, what_ == kRoot ? "" : ".", name));
+    }
+    for (const YamlNode& item : node.items) RefuseNul(item, name);
+  }
+
   const YamlMap& map_;
+  const std::string_view what_;
   YamlErrors& errors_;
 };
 
@@ -207,13 +226,45 @@ void CheckNames(const HttpConfig& config, const YamlMap& map, YamlErrors& errors
   }
 }
 
+// Returns whether sockets at these addresses exclude each other.
+bool Overlap(const ListenAddress& a, const ListenAddress& b) {
+  // [::] includes all IPv4 addresses.
+  const auto includes = [](const IpAddress& all, const IpAddress& one) {
+    return all == one || (all.IsUnspecified() && (!all.IsV4() || one.IsV4()));
+  };
+  return a.port != 0 && a.port == b.port &&
+         (includes(a.address, b.address) || includes(b.address, a.address));
+}
+
+void CheckPorts(const ApplianceConfig& config, const YamlMap& map, YamlErrors& errors) {
+  const YamlNode* const http = map.Find("http");
+  const YamlNode* const grpc = map.Find("grpc");
+  if (!config.http.listen || (http == nullptr && grpc == nullptr)) return;
+  for (const ListenAddress& address : config.grpc.listen) {
+    if (!Overlap(*config.http.listen, address)) continue;
+    errors.Add(http != nullptr ? *http : *grpc,
+               fmt::format("`http.listen` ({}) and `grpc.listen` ({}) have the same port; use "
+                           "different ports",
+                           ToString(*config.http.listen), ToString(address)));
+  }
+}
+
+void CheckHost(const AgentConfig& config, const YamlMap& map, YamlErrors& errors) {
+  const YamlNode* const node = map.Find("host");
+  if (node == nullptr || config.host.empty() || IsHostName(config.host)) return;
+  errors.Add(*node,
+             fmt::format("`host`: {} is not a host name: expected at most 253 letters, digits, "
+                         "'-', '_' and '.'",
+                         Quoted(config.host)));
+}
+
 template <HasKeys T>
 void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view what) {
   if (node.kind == YamlNode::Kind::kNull) return;  // all keys are omitted
   NamesOfKeys keys;
   VisitKeys(config, keys);
   const YamlMap map(node, what, keys.names, errors);
-  Reader reader(map, errors);
+  Reader reader(map, what, errors);
   VisitKeys(config, reader);
   if constexpr (std::is_same_v<T, InterfaceConfig>) {
     if (const YamlNode* name = map.Require("name"); name != nullptr && config.name.empty()) {
@@ -226,6 +277,10 @@ void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view 
   } else if constexpr (std::is_same_v<T, HttpConfig>) {
     CheckNames(config, map, errors);
     if (config.listen) CheckAccess({&*config.listen, 1}, config.tls, node, errors);
+  } else if constexpr (std::is_same_v<T, ApplianceConfig>) {
+    CheckPorts(config, map, errors);
+  } else if constexpr (std::is_same_v<T, AgentConfig>) {
+    CheckHost(config, map, errors);
   } else if constexpr (std::is_same_v<T, ScrapeTarget>) {
     map.Require("url");
   } else if constexpr (std::is_same_v<T, MetricRule>) {
@@ -342,6 +397,15 @@ void BeginAt(const std::filesystem::path& folder, std::string& path) {
   if (!path.empty()) path = (folder / path).lexically_normal().string();
 }
 
+// `a` and `b` need not exist.
+bool IsSameFile(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::equivalent(a, b, error)) return true;
+  const fs::path resolved = fs::weakly_canonical(a, error);
+  return !error && resolved == fs::weakly_canonical(b, error);
+}
+
 template <HasKeys T>
 Result<T> ParseAny(std::string_view text, std::string_view file) {
   constexpr topology::YamlLimits kLimits = {.bytes = size_t{4} << 20, .nodes = 1u << 18};
@@ -349,7 +413,7 @@ Result<T> ParseAny(std::string_view text, std::string_view file) {
   if (!root) return tl::unexpected(root.error());
   YamlErrors errors{std::string(file)};
   T config;
-  Read(*root, config, errors, "the configuration");
+  Read(*root, config, errors, kRoot);
   if (!errors.empty()) return tl::unexpected(errors.Take());
   return config;
 }
@@ -378,6 +442,13 @@ Result<ApplianceConfig> LoadConfig(const std::string& path, Pipes pipes) {
   for (auto* files :
        {&config->host_files.nccl_logs, &config->host_files.rdma, &config->host_files.slurm}) {
     for (std::string& file : *files) BeginAt(folder, file);
+  }
+  const std::string& jobs = config->jobs.file;
+  if (!jobs.empty() && !config->history.file.empty() && IsSameFile(jobs, config->history.file)) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: `jobs.file` and `history.file` name the same file, {}: use "
+                                 "two files",
+                                 path, jobs));
   }
   return config;
 }

@@ -4,6 +4,12 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "appliance/common/config/agent_config.h"
 
 namespace rocescope {
 namespace {
@@ -187,6 +193,73 @@ TEST(Config, ThresholdsOfTheDiagnosisHaveRanges) {
               HasSubstr("did you mean \"pause_ratio\"?"));
   EXPECT_THAT(DumpConfig({}),
               HasSubstr("fraction of a window. Range: 0 to 1.\n  pause_ratio: 0.02\n"));
+}
+
+TEST(Config, HttpAndGrpcNeedDifferentPorts) {
+  EXPECT_EQ(ErrorOf("udp: {}\nhttp: 127.0.0.1:50051\n"),
+            "appliance.yaml:2:7: `http.listen` (127.0.0.1:50051) and `grpc.listen` "
+            "(127.0.0.1:50051) have the same port; use different ports");
+  EXPECT_THAT(ErrorOf("grpc: {listen: [\"[::1]:1\", \"127.0.0.1:8080\"]}\n"),
+              HasSubstr("appliance.yaml:1:7: `http.listen` (127.0.0.1:8080)"));
+  constexpr const char* kTls = ", certificate: c, key: k, client_ca: a";
+  const auto error_of = [&](const char* http, const char* grpc) {
+    return ErrorOf(fmt::format("http: {{listen: \"{}\"{}}}\ngrpc: {{listen: [\"{}\"]{}}}\n", http,
+                               kTls, grpc, kTls));
+  };
+  for (const auto& [http, grpc] :
+       {std::pair("0.0.0.0:1", "10.0.0.1:1"), std::pair("10.0.0.1:1", "[::]:1"),
+        std::pair("[::]:1", "0.0.0.0:1"), std::pair("[2001:db8::1]:1", "[::]:1")}) {
+    EXPECT_THAT(error_of(http, grpc), HasSubstr("have the same port")) << http << ' ' << grpc;
+  }
+  for (const auto& [http, grpc] :
+       {std::pair("0.0.0.0:1", "10.0.0.1:2"), std::pair("10.0.0.1:1", "10.0.0.2:1"),
+        std::pair("0.0.0.0:1", "[2001:db8::1]:1"), std::pair("0.0.0.0:0", "0.0.0.0:0")}) {
+    EXPECT_EQ(error_of(http, grpc), "") << http << ' ' << grpc;
+  }
+}
+
+TEST(Config, JobsAndHistoryNeedDifferentFiles) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / fmt::format("rocescope-config-{}", getpid());
+  std::filesystem::create_directories(folder);
+  std::filesystem::create_symlink("one.db", folder / "link.db");
+  const std::string path = (folder / "appliance.yaml").string();
+  const auto error_of = [&](const std::string& jobs, const std::string& history) {
+    std::ofstream(path) << fmt::format("jobs: {{file: {}}}\nhistory: {{file: {}}}\n", jobs,
+                                       history);
+    const auto config = LoadConfig(path);
+    return config ? "" : config.error().message;
+  };
+  for (const std::string& history :
+       {std::string("one.db"), std::string("./a/../one.db"), (folder / "one.db").string()}) {
+    EXPECT_EQ(
+        error_of("one.db", history),
+        fmt::format("{}: `jobs.file` and `history.file` name the same file, {}: use two files",
+                    path, (folder / "one.db").string()));
+  }
+  EXPECT_EQ(error_of("one.db", "two.db"), "");
+  std::ofstream(folder / "one.db") << "";
+  EXPECT_THAT(error_of("one.db", "link.db"), HasSubstr("name the same file"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Config, TextsMustNotContainNul) {
+  EXPECT_EQ(ErrorOf("jobs: {file: \"a\\0b\"}\n"),
+            "appliance.yaml:1:14: `jobs.file` must not contain a NUL byte");
+  EXPECT_EQ(ErrorOf("topology: \"\\0\"\n"),
+            "appliance.yaml:1:11: `topology` must not contain a NUL byte");
+  EXPECT_EQ(ErrorOf("host_files: {slurm: [a, \"b\\0\"]}\n"),
+            "appliance.yaml:1:25: `host_files.slurm` must not contain a NUL byte");
+}
+
+TEST(Config, HostOfAnAgentIsAHostName) {
+  for (const char* name : {"", "gpu-7", "gpu_7.example.org"}) {
+    EXPECT_TRUE(ParseAgentConfig(fmt::format("host: \"{}\"\n", name), "agent.yaml")) << name;
+  }
+  const auto config = ParseAgentConfig("queue_pairs: true\nhost: gpu 7\n", "agent.yaml");
+  ASSERT_FALSE(config);
+  EXPECT_THAT(config.error().message,
+              HasSubstr("agent.yaml:2:7: `host`: \"gpu 7\" is not a host name"));
 }
 
 TEST(Config, DumpShowsEmptyListsAsComments) {

@@ -25,7 +25,7 @@ struct HostFiles {
 };
 
 // Each path is a file, or a directory whose files are read in order of their names (without
-// subdirectories and captures). A directory without other files gives a note. An error names the
+// subdirectories and captures). A directory without such files gives a note. An error names the
 // missing or unreadable path. The limit is 4 GiB per file, 1 GiB for Slurm files, and 1 GiB for all
 // files if pipes are refused, as in the appliance.
 Result<HostFiles> ReadHostFiles(const HostFilePaths& paths, Pipes pipes = Pipes::kRefused);

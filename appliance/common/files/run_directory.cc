@@ -36,12 +36,15 @@ Result<RunDirectory> OpenRunDirectory(const std::string& path, const RunParts& p
   if (!manifest) return tl::unexpected(manifest.error());
   RunDirectory run;
   run.manifest = *std::move(manifest);
+  const auto exists = [&folder](const char* name) {
+    std::error_code ignored;
+    return fs::exists(folder / name, ignored);
+  };
   // Returns the path of a part, or an empty string.
   const auto part = [&](bool wanted, bool expected, const char* name) -> std::string {
     if (!wanted) return {};
     const fs::path file = folder / name;
-    std::error_code ignored;
-    if (fs::exists(file, ignored)) return file.string();
+    if (exists(name)) return file.string();
     if (expected) {
       run.notes.push_back(fmt::format("{}: listed in run.json but missing", file.string()));
     }
@@ -53,7 +56,15 @@ Result<RunDirectory> OpenRunDirectory(const std::string& path, const RunParts& p
                               part(parts.sflow, on.sflow, "sflow.pcap")}) {
     if (!capture.empty()) run.captures.push_back(std::move(capture));
   }
-  run.counters = part(parts.counters || parts.switch_counters, on.counters, "counters.jsonl");
+  const bool counters = parts.counters || parts.switch_counters;
+  const bool in_columns = exists("counters.columns");
+  if (counters && in_columns && exists("counters.jsonl")) {
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: contains both counters.jsonl and counters.columns: remove one of them",
+                    path));
+  }
+  run.counters = part(counters, on.counters, in_columns ? "counters.columns" : "counters.jsonl");
   for (std::string logs : {part(parts.nccl_logs, on.nccl_logs, "nccl")}) {
     if (!logs.empty()) run.nccl_logs.push_back(std::move(logs));
   }

@@ -15,7 +15,7 @@ namespace rocescope {
 struct RunDirectory {
   RunManifest manifest;
   std::vector<std::string> captures;   // those of mirror.pcap, int.pcap and sflow.pcap that exist
-  std::string counters;                // counters.jsonl; empty if missing
+  std::string counters;                // counters.jsonl or counters.columns; empty if missing
   std::vector<std::string> nccl_logs;  // the directory nccl/; empty if missing
   std::vector<std::string> rdma;       // the directory rdma/
   std::vector<std::string> slurm;      // slurm.json
@@ -23,7 +23,7 @@ struct RunDirectory {
   std::vector<std::string> notes;      // parts that run.json lists but that are missing
 };
 
-// The error names a path without a run.json, or with an invalid one.
+// The error names a path without a run.json, with an invalid one, or with counters in both forms.
 Result<RunDirectory> OpenRunDirectory(const std::string& path, const RunParts& parts = {});
 
 }  // namespace rocescope

@@ -83,6 +83,22 @@ TEST_F(RunDirectoryTest, IgnoresUnselectedParts) {
   EXPECT_THAT(run->notes, IsEmpty());
 }
 
+TEST_F(RunDirectoryTest, FindsCountersInEitherForm) {
+  Write("counters.columns", "");
+  const auto run = Open();
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(run->counters, PathOf("counters.columns"));
+
+  Write("counters.jsonl", "");
+  const auto both = Open();
+  ASSERT_FALSE(both) << "they could contain different readings";
+  EXPECT_THAT(both.error().message,
+              HasSubstr(folder_.string() + ": contains both counters.jsonl and counters.columns"));
+  const auto neither = Open({.counters = false});
+  ASSERT_TRUE(neither) << neither.error().message;
+  EXPECT_EQ(neither->counters, "");
+}
+
 TEST_F(RunDirectoryTest, ReportsAMissingOrInvalidManifest) {
   const auto missing = OpenRunDirectory(folder_.string());
   ASSERT_FALSE(missing);

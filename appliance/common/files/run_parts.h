@@ -17,7 +17,7 @@ enum class MirrorSessions : uint8_t {
   kAll,
   kPorts,      // sessions whose frames contain port information
   kLeafPorts,  // the same, on leaves only
-  kPortSets,   // sessions whose frames do not
+  kPortSets,   // sessions whose frames contain no port information
 };
 
 // Parts that are off are ignored, as if they were not recorded.

@@ -7,7 +7,8 @@ namespace rocescope {
 // cores.
 void LowerThreadPriority();
 
-// Lowers it less: below threads that serve schedulers, for threads that serve the dashboard.
+// Lowers the priority of the calling thread less than LowerThreadPriority: for threads that serve
+// the dashboard, below threads that serve schedulers.
 void StepAside();
 
 // Raises the priority of the calling thread above all others. Returns false if the system does not

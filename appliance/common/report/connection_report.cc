@@ -39,7 +39,7 @@ std::string ExampleOf(const ConnectionEvidence& evidence) {
       return "the NCCL log names both queue pair numbers";
     case EvidenceKind::kRethEcho:
       return fmt::format(
-          "a WRITE used address {:#x} with rkey {:#x}, granted in the other direction",
+          "a WRITE used address {:#x} with rkey {:#x}, advertised in the other direction",
           evidence.address, evidence.rkey);
     case EvidenceKind::kPsnEcho:
       return fmt::format(

@@ -90,7 +90,7 @@ void AppendConnections(const v1::ReplayReport& report, std::string& text) {
     text += fmt::format(
         "CONNECTIONS: {} paired, {} ambiguous, {} with one side unknown\n"
         "\n"
-        "  EVIDENCE: reth_echo n is the number of WRITEs to a buffer that the peer granted.\n"
+        "  EVIDENCE: reth_echo n is the number of WRITEs to a buffer that the peer advertised.\n"
         "  psn_echo n/m: n of m responses repeat the PSN of a request of the peer.\n"
         "\n",
         WithThousands(totals.paired_connection_count()),

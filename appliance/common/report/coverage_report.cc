@@ -65,7 +65,7 @@ constexpr Row kRows[] = {
      [](const ReplayFindings& f) { return Connections(f).candidates_dropped; }},
     {"connections.grants_dropped", "clear-to-send messages were overwritten before they were used",
      [](const ReplayFindings& f) { return Connections(f).grants_dropped; }},
-    {"connections.grants_ambiguous", "WRITEs used buffers that several flows had granted",
+    {"connections.grants_ambiguous", "WRITEs used buffers that several flows had advertised",
      [](const ReplayFindings& f) { return Connections(f).grants_ambiguous; }},
     {"connections.restarts_ignored",
      "restarts of a queue pair were counted as gaps or as known restarts",

@@ -20,7 +20,7 @@ class ReplayReport;
 std::string FaultText(std::string_view kind, std::string_view place, std::string_view direction);
 
 // Returns "since 12:00:04.000 UTC (+4.00 s)" or "from ... to ... UTC (+4.00 s, for 2.00 s)". The
-// offset is relative to the report's zero_ns, if it is set.
+// offset is relative to the report's reference_time, if it is set.
 std::string WhenText(const v1::ReplayReport& report, int64_t from_ns, int64_t until_ns);
 
 // Returns "a", "a and b", or "a, b and 3 others".

@@ -45,7 +45,7 @@ struct LcoreFindings {
   uint64_t records_dropped = 0;  // dropped because the consumer was too slow
 };
 
-// The contents of counters.jsonl.
+// The contents of counters.jsonl or counters.columns.
 struct CounterFindings {
   Ledger lines;
   uint64_t records = 0;

@@ -30,7 +30,7 @@ std::string CountOrBlank(uint64_t count);
 // Returns the rank or, if there is none, the name of the process if it is known.
 std::string RankText(std::optional<int> rank, std::string process = "");
 
-// Returns the time since the report's zero_ns ("+1.2 ms"), or "" if zero_ns is not set.
+// Returns the time since the report's reference_time ("+1.2 ms"), or "" if it is not set.
 std::string OffsetText(const v1::ReplayReport& report, int64_t ns);
 
 // Returns microseconds if the analysis window is short.

@@ -23,8 +23,9 @@ class MetricRules {
   // - DCGM_FI_DEV_... of dcgm-exporter, with the labels gpu and Hostname.
   explicit MetricRules(const std::vector<MetricRule>& more);
 
-  // Converts a sample without its times. None if no rule matches, the labels do not identify the
-  // entity, or the value is not a nonnegative number. `node` applies if no label names a node.
+  // Converts a sample; the caller sets the times of the record. None if no rule matches, the labels
+  // do not identify the entity, or the value is not a nonnegative number. `node` applies if no
+  // label names a node.
   std::optional<CounterRecord> Read(const PrometheusSample& sample, const std::string& node) const;
 
  private:

@@ -48,8 +48,8 @@ void AgentCall::Begin(std::chrono::milliseconds patience) {
 
 void AgentCall::Refuse() {
   Over({grpc::StatusCode::RESOURCE_EXHAUSTED,
-        "the maximum number of agent connections is reached; increase `most` under the key "
-        "`agents` in the configuration of the appliance"});
+        "the maximum number of agent connections is reached; increase `max_hosts` under the "
+        "key `agents` in the configuration of the appliance"});
 }
 
 void AgentCall::EndWaits() {

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <map>
+#include <mutex>
 #include <thread>
 
 #include "appliance/agent/agent.h"
@@ -198,6 +199,41 @@ TEST(AgentCalls, LimitTheRateOfAnAgent) {
   ASSERT_TRUE(buffer.WaitUntilTaken(kSoon));
   // 500,000 bytes, of which 400,000 are a burst, before the last batch is read.
   EXPECT_GT(std::chrono::steady_clock::now() - begin, milliseconds(500));
+}
+
+// Returns the first warning of an agent with these options.
+std::string FirstWarningOf(AgentLink::Options options, BatchBuffer& buffer) {
+  std::mutex mutex;
+  std::string first;
+  options.notify = [&](Severity severity, const std::string& text) {
+    const std::lock_guard lock(mutex);
+    if (severity == Severity::kWarning && first.empty()) first = text;
+  };
+  const auto warning = [&] {
+    const std::lock_guard lock(mutex);
+    return first;
+  };
+  const AgentLink link(std::move(options), buffer);
+  EXPECT_TRUE(WaitFor([&] { return !warning().empty(); }));
+  return warning();
+}
+
+TEST(AgentCalls, AgentLogsWhyTheApplianceRefusesIt) {
+  Listener daemon;
+  AgentLink::Options options = daemon.Options();
+  options.host = "no host";
+  BatchBuffer buffer(1 << 20);
+  EXPECT_THAT(FirstWarningOf(options, buffer),
+              HasSubstr("failed: the hello message has no valid host"));
+}
+
+TEST(AgentCalls, AgentLogsThatTheApplianceIsSilent) {
+  Listener daemon({.queue = 1});
+  BatchBuffer buffer(1 << 20);
+  for (const uint64_t value : {1, 2}) buffer.Append(BatchKind::kCounters, Reading(value));
+  AgentLink::Options options = daemon.Options();
+  options.patience = milliseconds(300);
+  EXPECT_THAT(FirstWarningOf(options, buffer), HasSubstr("failed: no message for 0.3 s"));
 }
 
 TEST(AgentCalls, HeartbeatsMeasureTheClockOffset) {
@@ -551,6 +587,7 @@ TEST_F(DaemonAndAgent, ReportsConfigurationErrors) {
   for (const char* daemon : {"localhost:1", "127.9.9.9:1", "[::1]:1"}) {
     EXPECT_EQ(error_of({.appliance = daemon}), "");
   }
+  EXPECT_THAT(error_of({.host = "a b"}), HasSubstr("invalid host name \"a b\""));
   EXPECT_THAT(error_of({.tls = {.key = "k.pem"}}), HasSubstr("incomplete TLS configuration"));
   EXPECT_THAT(error_of({.tls = {.certificate = "/nowhere/c.pem", .key = "k", .appliance_ca = "b"}}),
               HasSubstr("/nowhere/c.pem"));

@@ -57,9 +57,11 @@ constexpr DatabaseKind kHistoryKind = {
     .application = 0x526f4345,  // "RoCE"
     .schema = kHistorySchema,
     .tables = kTables,
+    .main_table = "events",
     .pragmas =
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; "
         "PRAGMA journal_size_limit = 4194304",
+    .is_header_first = true,
     .probes = kProbes};
 
 // Owner of a file according to its header (https://www.sqlite.org/fileformat.html, 1.3).
@@ -96,15 +98,21 @@ Mark MarkOf(const std::string& path, int32_t ours) {
 }
 
 // What the file contains.
-enum class Content { kNothing, kOurs, kForeign, kNewer };
+enum class Content { kNothing, kOurs, kForeign, kNoTables, kNewer, kIncomplete };
 
 Content ContentOf(SQLite::Database& database, const DatabaseKind& kind, int& schema) {
   const int tables = database.execAndGet("SELECT count(*) FROM sqlite_schema");
   const int application = database.execAndGet("PRAGMA application_id");
-  if (tables == 0 && application == 0) return Content::kNothing;
+  if (tables == 0 && application == 0) {
+    const int pages = database.execAndGet("PRAGMA page_count");
+    return pages == 0 || kind.is_header_first ? Content::kNothing : Content::kNoTables;
+  }
   if (application != kind.application) return Content::kForeign;
   schema = database.execAndGet("PRAGMA user_version");
   if (schema > kind.schema) return Content::kNewer;
+  const int has_table = database.execAndGet(
+      fmt::format("SELECT count(*) FROM sqlite_schema WHERE name = '{}'", kind.main_table));
+  if (has_table == 0) return Content::kIncomplete;
   for (const char* probe : kind.probes) database.execAndGet(probe);
   return Content::kOurs;
 }
@@ -189,6 +197,13 @@ Result<SQLite::Database> OpenOwnDatabase(const DatabaseKind& kind, const std::st
     });
     // Without the application id, a damaged file may belong to another program.
     if (content == Content::kForeign) return not_ours(kOtherProgram);
+    if (content == Content::kNoTables) return not_ours("an SQLite database without tables");
+    if (content == Content::kIncomplete) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("{}: the table {} is missing; the file was not changed; restore "
+                                   "the file, or use another one (key `{}`)",
+                                   path, kind.main_table, kind.key));
+    }
     if (content == Content::kNewer) {
       return MakeError(
           ErrorCode::kUnimplemented,

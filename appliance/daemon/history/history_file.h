@@ -20,7 +20,10 @@ struct DatabaseKind {
   int32_t application;   // in the file header, `file` displays it; the default of SQLite is 0
   int32_t schema;        // version of the tables; a file with a later version is refused
   const char* tables;    // creates them
-  const char* pragmas;   // for each connection
+  std::string_view main_table;  // a file without it is refused
+  const char* pragmas;          // for each connection
+  // The pragmas write the header of a new file before its tables exist.
+  bool is_header_first = false;
   // Each reads one end of a table or index, which is lost in a truncated file.
   std::span<const char* const> probes;
 };

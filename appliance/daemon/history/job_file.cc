@@ -15,6 +15,7 @@
 #include "appliance/daemon/history/database.h"
 #include "appliance/daemon/history/history_file.h"
 #include "base/thread_name.h"
+#include "base/utf8.h"
 #include "dataplane/source/wall_clock.h"
 
 namespace rocescope {
@@ -40,6 +41,7 @@ constexpr DatabaseKind kJobFileKind = {
         "CREATE TABLE registered_jobs (id INTEGER PRIMARY KEY, name TEXT NOT NULL, "
         "user TEXT NOT NULL, ended INTEGER NOT NULL, start_ns INTEGER, end_ns INTEGER, "
         "nodes TEXT NOT NULL);",
+    .main_table = "registered_jobs",
     .pragmas = "PRAGMA synchronous = EXTRA",
     .probes = kJobProbes};
 
@@ -64,22 +66,41 @@ Result<std::vector<AllocatedNode>> NodesOf(const std::string& text) {
   return nodes;
 }
 
+// The API cannot return other text.
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const uint8_t length = Utf8Length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 std::vector<Allocation> ReadJobs(SQLite::Database& database, const Notify& notify) {
   std::vector<Allocation> jobs;
   SQLite::Statement row(
       database, "SELECT id, name, user, ended, start_ns, end_ns, nodes FROM registered_jobs");
   while (row.executeStep()) {
     const auto id = static_cast<uint64_t>(row.getColumn(0).getInt64());
+    const auto skip = [&](std::string_view why) {
+      notify(Severity::kError,
+             fmt::format("{}: job {} is not restored: {}", database.getFilename(), id, why));
+    };
+    const std::string name = row.getColumn(1);
+    const std::string user = row.getColumn(2);
     const bool is_ended = row.getColumn(3).getInt() != 0;
     auto nodes = NodesOf(row.getColumn(6));
     if (!nodes) {
-      notify(Severity::kError, fmt::format("{}: job {} is not restored: {}", database.getFilename(),
-                                           id, nodes.error().message));
+      skip(nodes.error().message);
+      continue;
+    }
+    if (!IsUtf8(name) || !IsUtf8(user)) {
+      skip(fmt::format("its {} is not valid UTF-8", IsUtf8(name) ? "user" : "name"));
       continue;
     }
     jobs.push_back({.id = id,
-                    .name = row.getColumn(1),
-                    .user = row.getColumn(2),
+                    .name = name,
+                    .user = user,
                     .state = is_ended ? AllocationState::kEnded : AllocationState::kHeld,
                     .state_text = is_ended ? "COMPLETED" : "RUNNING",
                     .nodes = *std::move(nodes),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/daemon/history/job_file.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -186,6 +187,21 @@ TEST_F(JobFileTest, InvalidJobIsReportedAndOthersAreRestored) {
   EXPECT_THAT(notices_, HasSubstr("job 7 is not restored"));
 }
 
+TEST_F(JobFileTest, TextThatIsNotUtf8IsReportedAndOtherJobsAreRestored) {
+  for (const char* column : {"name", "user"}) {
+    Open()->Save({Job(7), Job(8)});
+    Execute(
+        fmt::format("UPDATE registered_jobs SET {} = CAST(x'61ff' AS TEXT) WHERE id = 7", column)
+            .c_str());
+    const auto file = Open();
+    ASSERT_THAT(file->found(), SizeIs(1));
+    EXPECT_EQ(file->found()[0].id, 8u);
+    EXPECT_THAT(notices_,
+                HasSubstr(fmt::format("{}: job 7 is not restored: its {} is not valid UTF-8", path_,
+                                      column)));
+  }
+}
+
 TEST_F(JobFileTest, OtherFileFormatIsAnErrorAndUnchanged) {
   for (const char* text : {"{\"jobs\":[]}\n", "id,name\n7,train\n", "\n"}) {
     Write(text);
@@ -201,6 +217,20 @@ TEST_F(JobFileTest, DatabaseOfAnotherProgramIsAnErrorAndUnchanged) {
     Execute(mark);
     EXPECT_THAT(ErrorOfOpening(), HasSubstr("another program"));
   }
+}
+
+TEST_F(JobFileTest, DatabaseWithoutTheTableIsAnErrorAndUnchanged) {
+  Execute("CREATE TABLE music (title TEXT); DROP TABLE music");
+  const auto size = std::filesystem::file_size(path_);
+  EXPECT_THAT(ErrorOfOpening(),
+              HasSubstr("jobs.db: an SQLite database without tables, not a job file of rocescope; "
+                        "the file was not changed; use another file (key `jobs.file`)"));
+  EXPECT_EQ(std::filesystem::file_size(path_), size);
+  std::filesystem::remove(path_);
+  Open()->Save({Job(7)});
+  Execute("DROP TABLE registered_jobs; CREATE TABLE music (title TEXT)");
+  EXPECT_THAT(ErrorOfOpening(), AllOf(HasSubstr("jobs.db: the table registered_jobs is missing"),
+                                      HasSubstr("(key `jobs.file`)")));
 }
 
 TEST_F(JobFileTest, AnEmptyFileHasNoJobs) {

@@ -160,14 +160,29 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (IsOfConnection(error)) return Close();
     const http::request<http::empty_body>& request = parser_->get();
     is_head_ = request.method() == http::verb::head;
-    if (error == http::error::body_limit) return Refuse(413, "requests must not have a body");
+    if (error == http::error::body_limit) return RefuseBody();
+    if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+      return HasRequestLine()
+                 ? Refuse(431, fmt::format("the request headers exceed {} bytes", kMaxHeader))
+                 : Refuse(414, fmt::format("the request target exceeds {} bytes", kMaxHeader));
+    }
     if (error) return Refuse(400, fmt::format("malformed HTTP request: {}", error.message()));
     keep_alive_ = request.keep_alive();
     version_ = request.version();
+    // The end of a body with another coding is unknown (RFC 9112, 6.1), so the connection is
+    // closed.
+    for (const auto& field : request) {
+      if (field.name() == http::field::transfer_encoding &&
+          !beast::iequals(field.value(), "chunked"))
+        return Refuse(400, "unsupported Transfer-Encoding: requests must not have a body");
+    }
     if (is_one_too_many_) return TurnAway("open connections");
     if (!why_not_.empty()) return Refuse(403, why_not_);
     if (request.count(http::field::host) > 1)
       return Refuse(400, "malformed HTTP request: more than one Host header");
+    // RFC 9112, 3.2.
+    if (request.version() >= 11 && request.count(http::field::host) == 0)
+      return Refuse(400, "malformed HTTP request: HTTP/1.1 requires a Host header");
     if (!IsOwnHost(Field(request, http::field::host), options_.names)) {
       return Refuse(421,
                     "unrecognised Host header: use an IP address or localhost, or add the name to "
@@ -183,6 +198,22 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (streams && counts_.streaming >= options_.streams) return TurnAway("open streams");
     ++counts_.requests;
     streams ? BeginStream() : Write();
+  }
+
+  // Returns whether the client has sent the whole request line, which precedes the headers.
+  bool HasRequestLine() const {
+    const auto data = buffer_.data();
+    const std::string_view text(static_cast<const char*>(data.data()), data.size());
+    return !parser_->get().target().empty() || text.find("\r\n") != std::string_view::npos;
+  }
+
+  void RefuseBody() {
+    const auto& request = parser_->get();
+    if (is_head_ || request.method() == http::verb::get)
+      return Refuse(413, "requests must not have a body");
+    const auto method = request.method_string();
+    Refuse(405, fmt::format("method {} is not supported; use GET or HEAD",
+                            std::string_view(method.data(), method.size())));
   }
 
   void Refuse(unsigned status, std::string why) {
@@ -206,6 +237,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                     ? options_.refuse(refusal)
                     : HttpResponse{.content_type = "text/plain", .body = refusal.why + "\n"};
     response_.status = status;
+    if (status == 405) response_.headers.emplace_back("Allow", "GET, HEAD");
     keep_alive_ = false;
   }
 

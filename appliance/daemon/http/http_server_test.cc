@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "appliance/daemon/http/test_socket.h"
@@ -76,6 +77,31 @@ TEST(HttpServer, RefusesTwoHostHeaders) {
               AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("one Host header")));
 }
 
+TEST(HttpServer, RequiresAHostHeaderInHttp11) {
+  const auto server = Serve(Echo);
+  Socket client(server->port());
+  client.Say("GET /a HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(client.ReceiveAll(),
+              AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("requires a Host header")));
+  Socket old(server->port());
+  old.Say("GET /a HTTP/1.0\r\n\r\n");
+  EXPECT_THAT(old.ReceiveAll(), HasSubstr(" 200 OK\r\n"));
+}
+
+TEST(HttpServer, RefusesAnUnknownTransferEncoding) {
+  const auto server = Serve(Echo);
+  for (const char* coding : {"gzip", "chunked, gzip", "xchunked", ""}) {
+    Socket client(server->port());
+    client.Say(std::string("GET /a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: ") + coding +
+               "\r\n\r\nGET /b HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const std::string heard = client.ReceiveAll();
+    EXPECT_THAT(heard, AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("Connection: close\r\n"),
+                             Not(HasSubstr("/b"))))
+        << coding;
+  }
+  EXPECT_EQ(server->Counters().requests, 0u);
+}
+
 TEST(HttpServer, RefuserFormatsTheBody) {
   const auto server =
       Serve(Echo, {.refuse = [](const HttpRefusal& refusal) {
@@ -83,11 +109,23 @@ TEST(HttpServer, RefuserFormatsTheBody) {
                                   .body = "{" + refusal.target + " " + refusal.why + "}"};
             }});
   Socket client(server->port());
-  client.Say("POST /api/v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12345");
+  client.Say("GET /api/v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12345");
   EXPECT_THAT(client.ReceiveAll(),
               AllOf(StartsWith("HTTP/1.1 413 "), HasSubstr("Content-Type: application/json\r\n"),
                     HasSubstr("Connection: close\r\n"),
                     HasSubstr("{/api/v1/x requests must not have a body}")));
+}
+
+TEST(HttpServer, RefusesOtherMethodsWithABody) {
+  const auto server = Serve(Echo);
+  for (const char* body : {"Content-Length: 5\r\n\r\n12345",
+                           "Transfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n0\r\n\r\n"}) {
+    Socket client(server->port());
+    client.Say(std::string("POST /a HTTP/1.1\r\nHost: localhost\r\n") + body);
+    EXPECT_THAT(client.ReceiveAll(),
+                AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("Allow: GET, HEAD\r\n"),
+                      HasSubstr("Connection: close\r\n"), HasSubstr("method POST")));
+  }
 }
 
 TEST(HttpServer, RefusesMalformedRequests) {
@@ -101,6 +139,24 @@ TEST(HttpServer, RefusesMalformedRequests) {
     EXPECT_THAT(client.ReceiveAll(), StartsWith("HTTP/1.1 4")) << text.substr(0, 40);
   }
   EXPECT_EQ(server->Counters().bad_requests, 3u);
+}
+
+TEST(HttpServer, NamesThePartThatIsTooLong) {
+  const auto server = Serve(Echo);
+  const std::string headers = "\r\nHost: localhost\r\nX: " + std::string(9000, 'x') + "\r\n\r\n";
+  for (const auto& [text, status] :
+       {std::pair("GET /" + std::string(9000, 'x') + " HTTP/1.1\r\nHost: localhost\r\n\r\n", "414"),
+        std::pair("GET / HTTP/1.1" + headers, "431")}) {
+    Socket client(server->port());
+    client.Say(text);
+    EXPECT_THAT(client.ReceiveAll(),
+                AllOf(StartsWith(std::string("HTTP/1.1 ") + status),
+                      HasSubstr("Connection: close\r\n"), HasSubstr("8192 bytes")));
+  }
+  Socket client(server->port());  // the request line arrives in two parts
+  client.Say("GET / HT");
+  client.Say("TP/1.1" + headers);
+  EXPECT_THAT(client.ReceiveAll(), StartsWith("HTTP/1.1 431 "));
 }
 
 TEST(HttpServer, StreamsUntilTheClientDisconnects) {

@@ -53,6 +53,7 @@ std::optional<RequestTarget> ParseRequestTarget(std::string_view target) {
     auto name = Decode(pair.substr(0, equals), true);
     auto value = Decode(equals == std::string_view::npos ? "" : pair.substr(equals + 1), true);
     if (!name || !value) return std::nullopt;
+    if (parsed.query.contains(*name)) parsed.repeated = *name;
     parsed.query[*std::move(name)] = *std::move(value);
   }
   return parsed;

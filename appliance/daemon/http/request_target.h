@@ -12,6 +12,7 @@ namespace rocescope {
 struct RequestTarget {
   std::string path;                          // decoded; starts with a slash
   std::map<std::string, std::string> query;  // decoded; the last value of a repeated name
+  std::string repeated;                      // a name that occurs more than once; empty: none
 };
 
 // Returns nullopt if the target is not a path with an optional query (RFC 3986, 3.3 and 3.4),

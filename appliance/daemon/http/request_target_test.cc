@@ -21,6 +21,8 @@ TEST(RequestTarget, IsAPathAndAQuery) {
   ASSERT_TRUE(target);
   EXPECT_EQ(target->path, "/api/v1/jobs/a b+c");
   EXPECT_THAT(target->query, ElementsAre(Pair("flag", ""), Pair("job", "p&q r"), Pair("x", "2")));
+  EXPECT_EQ(target->repeated, "x");
+  EXPECT_EQ(ParseRequestTarget("/?a=1&b=1")->repeated, "");
 }
 
 TEST(RequestTarget, NeedsNoQuery) {

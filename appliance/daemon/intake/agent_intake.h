@@ -89,7 +89,7 @@ class AgentIntake {
     kFull,   // retry later; the caller keeps the batch
     kOver,   // another connection replaced this one, or the appliance is shutting down
   };
-  // `octets` is the encoded size. Sets the last accepted sequence.
+  // `bytes` is the encoded size. Sets `taken` to the last accepted sequence number.
   Taking Take(uint64_t connection, std::unique_ptr<v1::AgentBatch>& batch, size_t bytes,
               Timestamp now, uint64_t& taken);
   // Returns false for kOver.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "analytics/job/host_name.h"
+#include "appliance/daemon/service/node_uses.h"
 #include "base/count_text.h"
 #include "dataplane/decode/drop_reason.h"
 #include "topology/fabric.h"
@@ -383,15 +384,32 @@ void CheckTopology(const Snapshot& answer, std::vector<Problem>& out) {
   for (const topology::Node& node : fabric.nodes()) {
     if (!node.IsSwitch()) names.emplace(HostKey(node.name), node.name);
   }
+  const auto find = [&](const std::string& host) {
+    const auto [first, last] = names.equal_range(HostKey(host));
+    const auto at =
+        std::find_if(first, last, [&](const auto& name) { return SameHost(host, name.second); });
+    return at == last ? topology::kNone : fabric.FindNode(at->second);
+  };
   OfKind hosts("unknown_host", out);
   for (const std::string& host : ReportedHosts(*answer.host_facts)) {
-    const auto [first, last] = names.equal_range(HostKey(host));
-    if (std::any_of(first, last, [&](const auto& name) { return SameHost(host, name.second); })) {
-      continue;
-    }
+    if (find(host) != topology::kNone) continue;
     hosts.Add(host,
               "NCCL logs, RDMA data or the scheduler name this host, but it is not in the topology",
               "use the name that `hostname` prints on the host in the topology file");
+  }
+  OfKind gpus("unknown_gpu", out);
+  for (const Allocation& job : answer.host_facts->allocations) {
+    if (job.state == AllocationState::kEnded) continue;
+    for (const AllocatedNode& node : job.nodes) {
+      const topology::NodeIndex host = find(node.name);
+      if (host == topology::kNone) continue;
+      for (const uint32_t gpu : UnknownGpus(fabric, host, node.gpus)) {
+        gpus.Add(fmt::format("{}:gpu:{}", fabric.node(host).name, gpu),
+                 fmt::format("job {} uses this GPU, but it is not in the topology", job.id),
+                 "add it to the GPUs of the host in the topology file, or correct the GPU numbers "
+                 "with which the job is registered");
+      }
+    }
   }
 }
 

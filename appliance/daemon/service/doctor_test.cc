@@ -300,6 +300,17 @@ TEST_F(DoctorTest, ReportsElementsThatAreNotInTheTopology) {
                           Is("unknown_host", "gpu-77")));
 }
 
+TEST_F(DoctorTest, ReportsGpusOfJobsThatAreNotInTheTopology) {
+  HostFacts facts;
+  facts.allocations = {
+      {.id = 7, .nodes = {{.name = "host1.rack2", .gpus = {0, 6}}}},
+      {.id = 8, .state = AllocationState::kEnded, .nodes = {{.name = "host2", .gpus = {5}}}}};
+  answer_.host_facts = std::make_shared<const HostFacts>(facts);
+  const auto problems = WithAnswer();
+  ASSERT_THAT(problems, ElementsAre(Is("unknown_gpu", "host1:gpu:6")));
+  EXPECT_THAT(problems[0].sentence, HasSubstr("job 7 uses this GPU"));
+}
+
 TEST_F(DoctorTest, ReportsClockOffsetsAndDrift) {
   ClockAnswer clocks;
   clocks.clocks = {{.name = "leaf0", .reference = true, .offset = Duration(0)},

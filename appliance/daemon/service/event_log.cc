@@ -9,6 +9,12 @@
 namespace rocescope {
 namespace {
 
+constexpr const char* kUnknown =
+    "unknown cursor: it is from another appliance, or the clock was set back; all stored events "
+    "follow";
+constexpr const char* kRestarted = "the appliance restarted: earlier events are not available";
+constexpr const char* kForgotten = "earlier events are no longer stored";
+
 std::shared_ptr<const v1::Event> Gap(uint64_t cursor, const char* sentence) {
   auto gap = std::make_shared<v1::Event>();
   gap->set_cursor(cursor);
@@ -38,16 +44,12 @@ uint64_t EventLog::last() const {
 std::vector<std::shared_ptr<const v1::Event>> EventLog::After(uint64_t cursor, size_t most) const {
   std::vector<std::shared_ptr<const v1::Event>> events;
   const std::lock_guard lock(mutex_);
-  constexpr const char* kRestarted = "the appliance restarted: earlier events are not available";
-  if (cursor > last_) {
-    events.push_back(Gap(last_, kRestarted));
-    return events;
-  }
   if (cursor == 0) cursor = began_;
   const uint64_t forgotten = last_ - kept_.size();
-  if (cursor < forgotten) {
-    events.push_back(
-        Gap(forgotten, cursor < began_ ? kRestarted : "earlier events are no longer stored"));
+  if (cursor < forgotten || cursor > last_) {
+    events.push_back(Gap(forgotten, cursor > last_    ? kUnknown
+                                    : cursor < began_ ? kRestarted
+                                                      : kForgotten));
     cursor = forgotten;
   }
   const auto begin = static_cast<size_t>(cursor - forgotten);

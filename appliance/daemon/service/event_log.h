@@ -38,8 +38,8 @@ class EventLog {
   // Returns at most `most` events after `cursor`; 0: from the start of the process
   // (in WatchEventsRequest.cursor, 0 means only new events; EventReader converts it). If some are
   // no longer stored, the first returned event is of KIND_GAP and has the cursor of the last one
-  // that is missing. The same holds for a cursor of another process, which is smaller than the
-  // first cursor or larger than the last one.
+  // that is missing. The same holds for a cursor that this process has not issued, which is smaller
+  // than the first cursor or larger than the last one: all stored events follow the gap.
   std::vector<std::shared_ptr<const v1::Event>> After(uint64_t cursor, size_t most) const;
 
  private:

@@ -49,13 +49,19 @@ TEST(EventLog, ReportsAGapForDroppedEvents) {
   EXPECT_EQ(log.After(5, 1)[0]->sentence(), "e") << "all later events are available";
 }
 
-TEST(EventLog, CursorOfAnotherProcessIsAGap) {
-  EventLog log;
+TEST(EventLog, CursorThatWasNotIssuedIsAGapFollowedByAllEvents) {
+  EventLog log(100);
+  EXPECT_THAT(SentencesAfter(log, 101), ElementsAre("gap")) << "even before the first event";
   log.Append(Of("a"));
-  const auto events = log.After(900, 10);
-  ASSERT_THAT(events, SizeIs(1));
+  log.Append(Of("b"));
+  EXPECT_THAT(SentencesAfter(log, 102), IsEmpty());
+  EXPECT_THAT(SentencesAfter(log, 103), ElementsAre("gap", "a", "b"));
+  const auto events = log.After(900, 1);
+  ASSERT_THAT(events, SizeIs(2));
   EXPECT_EQ(events[0]->kind(), v1::Event::KIND_GAP);
-  EXPECT_EQ(events[0]->cursor(), 1u);
+  EXPECT_THAT(events[0]->sentence(), testing::HasSubstr("unknown cursor"));
+  EXPECT_EQ(events[0]->cursor(), 100u) << "a client can resume after the gap";
+  EXPECT_EQ(events[1]->cursor(), 101u);
 }
 
 TEST(EventLog, CursorOfAnEarlierProcessIsAGapFollowedByAllEvents) {

@@ -14,6 +14,7 @@
 #include "appliance/api/message_value.h"
 #include "appliance/daemon/history/job_file.h"
 #include "appliance/daemon/service/job_summary.h"
+#include "appliance/daemon/service/node_uses.h"
 #include "appliance/daemon/service/service.h"
 #include "dataplane/source/wall_clock.h"
 #include "rocescope/v1/report.pb.h"
@@ -24,11 +25,12 @@
 namespace rocescope {
 namespace {
 
-// Checks that the time `over` of `field` is not before the start of the job. One minute of
-// tolerance allows for clock differences and for scripts with a resolution of seconds.
+// Allows for clock differences and for scripts with a resolution of seconds.
+constexpr Duration kClockTolerance = std::chrono::minutes(1);
+
+// Checks that the time `over` of `field` is not before the start of the job.
 ServiceStatus CheckOver(std::string_view field, Timestamp over, Timestamp start) {
-  constexpr Duration kApart = std::chrono::minutes(1);
-  if (over >= start - kApart) return {};
+  if (over >= start - kClockTolerance) return {};
   return RefuseFields(
       {field}, fmt::format("{} is before the start of the job ({})", ToText(TimestampMessage(over)),
                            ToText(TimestampMessage(start))));
@@ -58,11 +60,25 @@ std::vector<AllocatedNode> NodesOf(const v1::RegisterJobRequest& request) {
   return nodes;
 }
 
-bool HasHost(const topology::Fabric& fabric, const NodeNames& names, const std::string& name) {
+// Returns kNone if the topology has no such host.
+topology::NodeIndex FindHost(const topology::Fabric& fabric, const NodeNames& names,
+                             const std::string& name) {
+  const auto is_host = [&](topology::NodeIndex one) { return !fabric.node(one).IsSwitch(); };
   const topology::NodeIndex node = fabric.FindNode(name);
-  if (node != topology::kNone) return !fabric.node(node).IsSwitch();
-  return std::ranges::any_of(names.Find(name),
-                             [&](topology::NodeIndex one) { return !fabric.node(one).IsSwitch(); });
+  if (node != topology::kNone) return is_host(node) ? node : topology::kNone;
+  const std::vector<topology::NodeIndex> found = names.Find(name);
+  const auto at = std::ranges::find_if(found, is_host);
+  return at == found.end() ? topology::kNone : *at;
+}
+
+// "host[0-3]:4-5", at most a few lists.
+std::string ListOf(const std::vector<AllocatedNode>& nodes) {
+  constexpr size_t kMost = 10;
+  std::vector<std::string> lists = WriteJobNodes(nodes);
+  const size_t count = lists.size();
+  lists.resize(std::min(count, kMost));
+  if (count > kMost) lists.push_back(fmt::format("and {} more", count - kMost));
+  return fmt::format("{}", fmt::join(lists, " "));
 }
 
 // Checks that JobFile can store the job, and limits its size.
@@ -156,6 +172,38 @@ void Service::PublishAllocations() {
   if (job_file_ != nullptr) job_file_->WaitFor(version, kPatience);
 }
 
+void Service::CheckRegistered(const Allocation& job, v1::RegisterJobResponse& out) const {
+  const auto warn = [&](const std::string& what) {
+    notify_(Severity::kWarning, fmt::format("registered job {}: {}", job.id, what));
+  };
+  if (job.start && *job.start > WallClock() + kClockTolerance) {
+    warn(fmt::format("the start time {} is in the future; the job counts as running from then on",
+                     ToText(TimestampMessage(*job.start))));
+  }
+  const topology::Fabric* const fabric = daemon_.fabric().get();
+  if (fabric == nullptr) return;
+  std::vector<AllocatedNode> unknown_nodes;
+  std::vector<AllocatedNode> unknown_gpus;
+  for (const AllocatedNode& node : job.nodes) {
+    const topology::NodeIndex host = FindHost(*fabric, daemon_.node_names(), node.name);
+    if (host == topology::kNone) {
+      out.add_unknown_nodes(node.name);
+      unknown_nodes.push_back({.name = node.name});
+    } else if (auto gpus = UnknownGpus(*fabric, host, node.gpus); !gpus.empty()) {
+      unknown_gpus.push_back({.name = node.name, .gpus = std::move(gpus)});
+    }
+  }
+  if (!unknown_nodes.empty()) {
+    warn(
+        fmt::format("the topology does not contain the nodes {}: this part of the job cannot be "
+                    "observed",
+                    ListOf(unknown_nodes)));
+  }
+  if (!unknown_gpus.empty()) {
+    warn(fmt::format("the topology does not contain the GPUs {}", ListOf(unknown_gpus)));
+  }
+}
+
 ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
                                    v1::RegisterJobResponse& out) {
   if (const auto sound = CheckJob(request); !sound) return sound;
@@ -174,19 +222,11 @@ ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
     if (const auto sound = CheckOver("limit_time", limit, *job.start); !sound) return sound;
     job.end = std::max(limit, *job.start);
   }
-  const topology::Fabric* const fabric = daemon_.fabric().get();
   job.nodes = NodesOf(request);
-  for (const AllocatedNode& node : job.nodes) {
-    if (fabric != nullptr && !HasHost(*fabric, daemon_.node_names(), node.name)) {
-      out.add_unknown_nodes(node.name);
-    }
+  if (const Status kept = registry_.Register(job); !kept) {
+    return Refuse(ServiceFault::kTooMany, kept.error().message);
   }
-  if (!registry_.Register(std::move(job))) {
-    return Refuse(ServiceFault::kTooMany,
-                  fmt::format("the maximum of {} registered jobs is reached, and none of them has "
-                              "ended: call EndJob for jobs that have ended",
-                              JobRegistry::kMost));
-  }
+  CheckRegistered(job, out);
   PublishAllocations();
   return {};
 }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/count_text.h"
+
 namespace rocescope {
 namespace {
 
@@ -14,7 +16,7 @@ Timestamp EndOf(const Allocation& job) { return job.end.value_or(Timestamp{}); }
 
 }  // namespace
 
-bool JobRegistry::Register(Allocation allocation) {
+Status JobRegistry::Register(Allocation allocation) {
   const std::lock_guard lock(mutex_);
   const uint64_t id = allocation.id;
   const auto at = jobs_.find(id);
@@ -22,15 +24,23 @@ bool JobRegistry::Register(Allocation allocation) {
   if (at != jobs_.end()) {
     const Allocation& before = at->second;
     if (before.state == AllocationState::kEnded && before.start && before.start == allocation.start)
-      return true;
+      return {};
     room -= std::min(room, before.nodes.size());
   }
   while ((at == jobs_.end() && jobs_.size() >= kMost) || nodes_ + room > kMaxNodes) {
-    if (!MakeRoom(id)) return false;
+    if (MakeRoom(id)) continue;
+    const bool has_too_many_nodes = nodes_ + room > kMaxNodes;
+    return MakeError(
+        ErrorCode::kResourceExhausted,
+        fmt::format("the maximum of {} is reached, and none of the jobs has ended: "
+                    "call EndJob for jobs that have ended",
+                    has_too_many_nodes ? fmt::format("{} nodes of all registered jobs together",
+                                                     WithThousands(kMaxNodes))
+                                       : fmt::format("{} registered jobs", WithThousands(kMost))));
   }
   if (at != jobs_.end()) Forget(at);
   Keep(std::move(allocation));
-  return true;
+  return {};
 }
 
 void JobRegistry::Keep(Allocation allocation) {

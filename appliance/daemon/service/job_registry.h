@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "base/time.h"
 #include "dataplane/host/allocation.h"
 
@@ -27,10 +28,10 @@ class JobRegistry {
   // Number of ended jobs, the latest ones, that `Reported` returns.
   static constexpr size_t kMaxEndedReported = 1000;
 
-  // Returns false if the registry is full. A job replaces an earlier one of the same number, unless
-  // the earlier one has ended and has the same start time: then it is the same job, registered
-  // late, and stays ended.
-  bool Register(Allocation allocation);
+  // Returns an error that names the limit if the registry is full. A job replaces an earlier one of
+  // the same number, unless the earlier one has ended and has the same start time: then it is the
+  // same job, registered late, and stays ended.
+  Status Register(Allocation allocation);
   // Returns false if the job is unknown. A job that has already ended keeps its end time.
   bool End(uint64_t id, Timestamp end);
 

@@ -9,6 +9,7 @@
 namespace rocescope {
 namespace {
 
+using testing::HasSubstr;
 using testing::SizeIs;
 
 Allocation Job(uint64_t id, std::string name = "") { return {.id = id, .name = std::move(name)}; }
@@ -44,7 +45,9 @@ TEST(JobRegistry, AJobEndsOnce) {
 TEST(JobRegistry, ForgetsTheJobThatEndedFirstButNoRunningJob) {
   JobRegistry registry;
   for (uint64_t id = 1; id <= JobRegistry::kMost; ++id) ASSERT_TRUE(registry.Register(Job(id)));
-  EXPECT_FALSE(registry.Register(Job(1'000'000))) << "all are running";
+  const Status refused = registry.Register(Job(1'000'000));
+  ASSERT_FALSE(refused) << "all are running";
+  EXPECT_THAT(refused.error().message, HasSubstr("the maximum of 65,536 registered jobs"));
   EXPECT_TRUE(registry.Register(Job(5))) << "replaces an existing job";
   registry.End(20, At(9));
   registry.End(30, At(8));
@@ -102,7 +105,9 @@ TEST(JobRegistry, LimitsTheNumberOfNodes) {
   EXPECT_TRUE(registry.Register(large));
   Allocation two = Job(2);
   two.nodes.resize(2);
-  EXPECT_FALSE(registry.Register(two));
+  const Status refused = registry.Register(two);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("the maximum of 1,048,576 nodes"));
   EXPECT_TRUE(registry.Register(large)) << "it replaces itself";
   registry.End(1, At(3));
   EXPECT_TRUE(registry.Register(two));

@@ -31,7 +31,17 @@ bool IsPresent(const Message& message, const FieldPath& path) {
   });
 }
 
-enum class Comparison : uint8_t { kEqual, kNotEqual, kLess, kAtMost, kGreater, kAtLeast, kHas };
+enum class Comparison : uint8_t {
+  kEqual,
+  kNotEqual,
+  kLess,
+  kAtMost,
+  kGreater,
+  kAtLeast,
+  kHas,
+  kStartsWith,
+  kEndsWith,
+};
 
 bool Compare(const FieldValue& value, Comparison comparison, const FieldValue& wanted) {
   switch (comparison) {
@@ -47,11 +57,16 @@ bool Compare(const FieldValue& value, Comparison comparison, const FieldValue& w
       return value >= wanted;
     case Comparison::kNotEqual:  // handled by Node::Matches
     case Comparison::kHas:
+    case Comparison::kStartsWith:
+    case Comparison::kEndsWith:
       break;
   }
   const auto* const text = std::get_if<std::string>(&value);
   if (text == nullptr) return value == wanted;
-  return text->find(std::get<std::string>(wanted)) != std::string::npos;
+  const std::string& part = std::get<std::string>(wanted);
+  if (comparison == Comparison::kStartsWith) return text->starts_with(part);
+  if (comparison == Comparison::kEndsWith) return text->ends_with(part);
+  return text->find(part) != std::string::npos;
 }
 
 tl::unexpected<ServiceError> InvalidFilter(const std::string& why) {
@@ -152,7 +167,8 @@ struct Token {
   enum class Kind : uint8_t { kEnd, kWord, kQuoted, kOperator, kOpen, kClose };
   Kind kind = Kind::kEnd;
   std::string text;
-  size_t at = 0;  // offset in the filter
+  size_t at = 0;                   // offset in the filter
+  std::vector<size_t> stars = {};  // offsets in `text` of each * that is not escaped
 };
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -204,6 +220,7 @@ class FilterParser {
     token_.kind = Token::Kind::kWord;
     while (at_ < text_.size() && !IsBlank(text_[at_]) && text_[at_] != '(' && text_[at_] != ')' &&
            (is_value || kOperators.find(text_[at_]) == std::string_view::npos)) {
+      if (text_[at_] == '*') token_.stars.push_back(token_.text.size());
       token_.text += text_[at_++];
     }
     return {};
@@ -212,6 +229,7 @@ class FilterParser {
   ServiceStatus Quoted(char quote) {
     token_.kind = Token::Kind::kQuoted;
     for (++at_; at_ < text_.size() && text_[at_] != quote; ++at_) {
+      if (text_[at_] == '*') token_.stars.push_back(token_.text.size());
       if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
       token_.text += text_[at_];
     }
@@ -319,9 +337,40 @@ class FilterParser {
       auto value = ParseValue(field, token_.text);
       if (!value) return tl::unexpected(value.error());
       node.value = *std::move(value);
+      if (const ServiceStatus read = ReadStars(node); !read) return tl::unexpected(read.error());
     }
     if (const ServiceStatus read = Next(); !read) return tl::unexpected(read.error());
-    return std::make_unique<const Node>(std::move(node));
+    const bool is_negated = node.comparison != *comparison && *comparison == Comparison::kNotEqual;
+    auto made = std::make_unique<const Node>(std::move(node));
+    if (is_negated) {
+      Node negation{.kind = Node::Kind::kNot};
+      negation.parts.push_back(std::move(made));
+      made = std::make_unique<const Node>(std::move(negation));
+    }
+    return made;
+  }
+
+  // After = and !=, a * at the start or the end of a text matches any characters (AIP-160).
+  // Replaces the comparison of such a node by one without negation.
+  ServiceStatus ReadStars(Node& node) const {
+    auto* const text = std::get_if<std::string>(&node.value);
+    const bool is_equality =
+        node.comparison == Comparison::kEqual || node.comparison == Comparison::kNotEqual;
+    if (text == nullptr || !is_equality || token_.stars.empty()) return {};
+    const bool starts = token_.stars.front() == 0;
+    const bool ends = token_.stars.back() + 1 == text->size();
+    if (token_.stars.size() > size_t{starts} + size_t{ends}) {
+      return InvalidFilter(
+          fmt::format("at byte {}: * matches any characters only at the start or the end of a "
+                      "text; in quotes, \\* is the character *",
+                      token_.at));
+    }
+    if (starts) text->erase(0, 1);
+    if (ends && !text->empty()) text->pop_back();
+    node.comparison = starts && ends ? Comparison::kHas
+                      : starts       ? Comparison::kEndsWith
+                                     : Comparison::kStartsWith;
+    return {};
   }
 
   static std::optional<Comparison> ComparisonOf(const Token& token) {

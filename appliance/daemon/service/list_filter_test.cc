@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/daemon/service/list_filter.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -48,6 +49,29 @@ TEST(ListFilter, ComparesTextAndNumbers) {
   EXPECT_FALSE(Matches("confidence>0.9", "confidence: 0.9"));
   EXPECT_TRUE(Matches("confidence < 1e-1", "confidence: -3"));
   EXPECT_TRUE(Matches("kind != flap", "kind: 'gray_loss'"));
+}
+
+// AIP-160, literals: foo = "*.example" and similar patterns.
+TEST(ListFilter, AStarAtTheStartOrTheEndOfATextMatchesAnyCharacters) {
+  const std::string finding = "kind: 'gray_loss'";
+  for (const char* pattern : {"gray*", "*_loss", "*ay_lo*", "gray_loss*", "*", "**"}) {
+    EXPECT_TRUE(Matches(fmt::format("kind = \"{}\"", pattern), finding)) << pattern;
+    EXPECT_TRUE(Matches(fmt::format("kind={}", pattern), finding)) << pattern;
+    EXPECT_FALSE(Matches(fmt::format("kind != '{}'", pattern), finding)) << pattern;
+  }
+  for (const char* pattern : {"loss*", "*gray", "gray_loss_*", "*x*"}) {
+    EXPECT_FALSE(Matches(fmt::format("kind = \"{}\"", pattern), finding)) << pattern;
+    EXPECT_TRUE(Matches(fmt::format("kind != {}", pattern), finding)) << pattern;
+  }
+  EXPECT_TRUE(Matches("affected_job_ids = 'nccl-*'",
+                      "affected_job_ids: 'slurm-7' affected_job_ids: 'nccl-1'"));
+  EXPECT_FALSE(Matches("affected_job_ids = '*'", "")) << "there is no value";
+  EXPECT_TRUE(Matches("affected_job_ids != '*'", ""));
+  EXPECT_TRUE(Matches(R"(kind = "a\*")", "kind: 'a*'")) << "an escaped star is a character";
+  EXPECT_FALSE(Matches(R"(kind = "a\*")", finding));
+  EXPECT_THAT(ErrorOf("kind = \"a*b\""),
+              HasSubstr("at byte 7: * matches any characters only at the start or the end"));
+  EXPECT_THAT(ErrorOf("confidence = 0.*"), HasSubstr("expected a number"));
 }
 
 TEST(ListFilter, AnUnsetFieldFulfilsOnlyNotEqual) {

@@ -38,6 +38,18 @@ void AddRanks(const RankPlaces& places, const topology::Fabric& fabric, const Jo
 
 }  // namespace
 
+std::vector<uint32_t> UnknownGpus(const topology::Fabric& fabric, topology::NodeIndex host,
+                                  std::span<const uint32_t> numbers) {
+  std::vector<uint32_t> unknown;
+  const std::span<const topology::GpuIndex> known = fabric.GpusOf(host);
+  if (known.empty()) return unknown;
+  for (const uint32_t number : numbers) {
+    const auto is_it = [&](topology::GpuIndex gpu) { return fabric.gpu(gpu).number == number; };
+    if (std::ranges::none_of(known, is_it)) unknown.push_back(number);
+  }
+  return unknown;
+}
+
 std::vector<NodeUsage> NodeUses(const RankPlaces& places, const Snapshot& snapshot,
                                 std::span<const Allocation> allocations, Timestamp now,
                                 uint64_t own) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Determines which hosts running jobs use, from the scheduler and, for jobs unknown to it, from
-// packets.
+// packets. Finds GPUs of jobs that the topology does not contain.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "analytics/placement/placement.h"
 #include "base/time.h"
 #include "dataplane/host/allocation.h"
+#include "topology/fabric.h"
 
 namespace rocescope {
 
@@ -21,6 +22,11 @@ inline constexpr Duration kIdleJob = std::chrono::seconds(60);
 // Grace period after the time limit of a job. After it, the job is considered ended although the
 // scheduler has not reported so. The value is far longer than the KillWait of Slurm (default 30 s).
 inline constexpr Duration kOverLimit = std::chrono::minutes(10);
+
+// Returns the GPU numbers that the topology does not contain; empty if it describes no GPU of the
+// host.
+std::vector<uint32_t> UnknownGpus(const topology::Fabric& fabric, topology::NodeIndex host,
+                                  std::span<const uint32_t> numbers);
 
 // `allocations` are the scheduler's jobs, including ended ones; they take precedence over packets.
 // `now` is event time. The nodes of job number `own` (0: none) are left out. The snapshot must have

@@ -55,6 +55,18 @@ TEST_F(NodeUsesTest, AnAllocationHoldsItsNodesUntilItEnds) {
               ElementsAre(NodeUsage{.node = Node("host1"), .gpus = {1}, .job = 7}));
 }
 
+TEST_F(NodeUsesTest, FindsGpusThatTheTopologyDoesNotContain) {
+  const std::vector<uint32_t> numbers = {0, 1, 2, 7};
+  const topology::NodeIndex host = Node("host1");
+  ASSERT_EQ(fabric_->GpusOf(host).size(), 2u);
+  EXPECT_THAT(UnknownGpus(*fabric_, host, numbers), ElementsAre(2, 7));
+  topology::Fabric::Parts parts = fabric_->parts();
+  parts.gpus.clear();
+  const auto without = topology::Fabric::Make(std::move(parts));
+  ASSERT_TRUE(without);
+  EXPECT_THAT(UnknownGpus(*without, host, numbers), IsEmpty()) << "it describes no GPUs";
+}
+
 TEST_F(NodeUsesTest, OwnNodesOfTheRequestingJobAreFree) {
   EXPECT_THAT(Uses({Job(7, "host1")}, 7), IsEmpty());
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <charconv>
+#include <limits>
 
 #include "appliance/api/message_value.h"
 
@@ -41,7 +42,8 @@ std::optional<PageToken> ParsePageToken(std::string_view text) {
 
 ServiceStatus CheckSize(std::string_view field, int32_t asked) {
   if (asked >= 0) return {};
-  return RefuseFields({field}, fmt::format("expected 0 or more, found {}", asked));
+  return RefuseFields({field}, fmt::format("expected a number from 0 to {}, found {}",
+                                           std::numeric_limits<int32_t>::max(), asked));
 }
 
 ServiceStatus CheckTime(std::string_view field, const google::protobuf::Timestamp& time) {

@@ -275,6 +275,32 @@ TEST_F(PlacementCallsTest, JobWithAStartInTheFutureCanBeEnded) {
   EXPECT_EQ(Nanoseconds(Listed(true).registered_jobs(0).end_time()), 4'000'000'000 * kSecond);
 }
 
+TEST_F(PlacementCallsTest, WhatTheAnalysisCannotUseOfAJobIsLogged) {
+  OpenDaemon(kFabric);
+  std::vector<std::string> warnings;
+  service_ = std::make_unique<Service>(
+      *daemon_, "1.2.3", nullptr, nullptr,
+      [&](Severity, const std::string& text) { warnings.push_back(text); });
+  Register(7, "host1");
+  EXPECT_THAT(warnings, IsEmpty());
+  v1::RegisterJobRequest job;
+  job.set_scheduler_job_id(8);
+  *job.mutable_start_time() = TimestampMessage(4'000'000'000 * kSecond);
+  for (const char* name : {"host1", "host2", "host8", "host9"}) {
+    v1::JobNode& node = *job.add_nodes();
+    node.set_node(name);
+    for (const uint32_t gpu : {0, 4, 5}) node.add_gpu_indexes(gpu);
+  }
+  v1::RegisterJobResponse registered;
+  ASSERT_TRUE(service_->RegisterJob(job, registered));
+  EXPECT_THAT(registered.unknown_nodes(), ElementsAre("host8", "host9"));
+  EXPECT_THAT(warnings,
+              ElementsAre(HasSubstr("registered job 8: the start time 2096-10-02T07:06:40Z is in "
+                                    "the future"),
+                          HasSubstr("the topology does not contain the nodes host[8-9]"),
+                          HasSubstr("the topology does not contain the GPUs host[1-2]:4-5")));
+}
+
 TEST_F(PlacementCallsTest, DuplicateNodeCountsOnce) {
   OpenDaemon(kFabric);
   v1::RegisterJobRequest job;

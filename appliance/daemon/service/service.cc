@@ -115,11 +115,13 @@ void FindProblems(const std::vector<SourceState>& sources, const Answer* answer,
 
 }  // namespace
 
-Service::Service(Daemon& daemon, std::string version, HistoryStore* history, JobFile* jobs)
+Service::Service(Daemon& daemon, std::string version, HistoryStore* history, JobFile* jobs,
+                 Notify notify)
     : daemon_(daemon),
       version_(std::move(version)),
       history_(history),
       job_file_(jobs),
+      notify_(std::move(notify)),
       views_(daemon.answers(), daemon.config().analysis_window),
       began_(FirstCursorOf(WallClock())),
       events_(began_),

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "appliance/common/process/notice.h"
 #include "appliance/daemon/core/daemon.h"
 #include "appliance/daemon/service/answer_view.h"
 #include "appliance/daemon/service/event_log.h"
@@ -35,8 +36,10 @@ class Service {
  public:
   // `daemon`, `history` and `jobs` must outlive the service. `history` may be null (no history),
   // and so may `jobs` (registered jobs are not saved). `version` is the version of rocescope.
-  Service(Daemon& daemon, std::string version, HistoryStore* history = nullptr,
-          JobFile* jobs = nullptr);
+  // `notify` receives warnings about registered jobs.
+  Service(
+      Daemon& daemon, std::string version, HistoryStore* history = nullptr, JobFile* jobs = nullptr,
+      Notify notify = [](Severity, const std::string&) {});
 
   // Declares one function for each call without a stream:
   //   ServiceStatus ListJobs(const v1::ListJobsRequest& request, v1::ListJobsResponse& out);
@@ -84,6 +87,10 @@ class Service {
   // reports the delay.
   void PublishAllocations();
 
+  // Adds the nodes that the topology does not contain to the response, and logs what the analysis
+  // cannot use: these nodes, GPUs that the topology does not contain, and a start in the future.
+  void CheckRegistered(const Allocation& job, v1::RegisterJobResponse& out) const;
+
   // Requires a topology.
   struct Neighbourhood;
   const Neighbourhood& Neighbours();
@@ -97,6 +104,7 @@ class Service {
   const std::string version_;
   HistoryStore* const history_;
   JobFile* const job_file_;
+  const Notify notify_;
   JobRegistry registry_;
   std::once_flag neighbours_made_;
   std::shared_ptr<const Neighbourhood> neighbours_;

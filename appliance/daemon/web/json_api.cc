@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -38,10 +39,12 @@ HttpResponse Json(const Message& message) {
   return response;
 }
 
+// Refuses leading zeros, so that each number has one path.
 template <typename Number>
 bool Parse(std::string_view text, Number& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return !text.empty() && error == std::errc() && end == text.data() + text.size();
+  return !text.empty() && error == std::errc() && end == text.data() + text.size() &&
+         text == fmt::format("{}", number);
 }
 
 // Sets a field of a request from text. Returns false if the text is not a valid value.
@@ -100,6 +103,20 @@ bool SetField(const FieldDescriptor& field, const std::string& text, Message& re
   return true;
 }
 
+// The highest number of a parameter. Signed ones are sizes, which must not be negative.
+uint64_t MaxOf(const FieldDescriptor& field) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return std::numeric_limits<int32_t>::max();
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return std::numeric_limits<uint32_t>::max();
+    case FieldDescriptor::CPPTYPE_INT64:
+      return std::numeric_limits<int64_t>::max();
+    default:
+      return std::numeric_limits<uint64_t>::max();
+  }
+}
+
 // Describes the valid values of a parameter.
 std::string ValuesOf(const FieldDescriptor& field) {
   if (field.enum_type() != nullptr) {
@@ -107,7 +124,8 @@ std::string ValuesOf(const FieldDescriptor& field) {
   }
   if (IsTimestamp(field)) return "a time such as 2026-01-31T12:00:00Z";
   if (IsDuration(field)) return "a duration such as 60s";
-  return field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL ? "true or false" : "a whole number";
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL) return "true or false";
+  return fmt::format("a whole number from 0 to {} without leading zeros", MaxOf(field));
 }
 
 ServiceError UnknownParameter(const std::string& name, const std::vector<std::string_view>& known) {
@@ -197,6 +215,7 @@ std::optional<RequestTarget> Match(const Route& route, const RequestTarget& targ
   }
   const std::string name(route.path.substr(brace + 1, route.path.size() - brace - 2));
   RequestTarget matched = target;
+  if (matched.query.contains(name)) matched.repeated = name;
   matched.query[name] = target.path.substr(brace);
   return matched;
 }
@@ -277,6 +296,10 @@ HttpResponse AnswerJson(Service& service, const HttpRequest& request, const Requ
   for (const Route& route : kRoutes) {
     const auto matched = Match(route, target);
     if (!matched) continue;
+    if (!matched->repeated.empty()) {
+      return JsonError(
+          RefuseFields({matched->repeated}, "expected one value, found several").value());
+    }
     return route.run == nullptr ? Events(service, request, target) : route.run(service, *matched);
   }
   const std::vector<std::string> paths = JsonPaths();

@@ -70,6 +70,7 @@ HttpResponse Respond(Service& service, const HttpRequest& request) {
 
 ServiceFault FaultOf(unsigned status) {
   if (status == 403) return ServiceFault::kNotAllowed;
+  if (status == 405) return ServiceFault::kWrongMethod;
   if (status == 413) return ServiceFault::kHasBody;
   if (status == 421) return ServiceFault::kOtherHost;
   return status == 503 ? ServiceFault::kTooMany : ServiceFault::kBadRequest;
@@ -78,7 +79,7 @@ ServiceFault FaultOf(unsigned status) {
 }  // namespace
 
 HttpResponse WebRefusal(const HttpRefusal& refusal) {
-  if (!refusal.target.starts_with("/api/")) {
+  if (!refusal.target.empty() && !refusal.target.starts_with("/api/")) {
     return {.status = refusal.status,
             .content_type = "text/plain; charset=utf-8",
             .body = refusal.why + "\n"};

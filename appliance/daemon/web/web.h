@@ -11,7 +11,7 @@ namespace rocescope {
 // Returns the handler for GET and HEAD requests. `service` must outlive it.
 HttpHandler WebHandler(Service& service);
 
-// Formats a refusal: an error of the API for API paths, otherwise plain text.
+// Formats a refusal: an error of the API for API paths and unknown paths, otherwise plain text.
 HttpResponse WebRefusal(const HttpRefusal& refusal);
 
 // Returns the gate that authorises viewers, schedulers and operators by their certificate, as gRPC

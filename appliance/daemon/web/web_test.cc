@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/daemon/web/web.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -140,7 +141,7 @@ TEST_F(WebTest, ErrorsFollowTheApiGuideOfGoogle) {
   const auto violation =
       ErrorOf("/api/v1/jobs?page_size=-3", 400)["details"][1]["field_violations"][0];
   EXPECT_EQ(violation["field"], "page_size");
-  EXPECT_EQ(violation["description"], "expected 0 or more, found -3");
+  EXPECT_EQ(violation["description"], "expected a number from 0 to 2147483647, found -3");
   EXPECT_EQ(ReasonOf("/api/v1/jobs?page_token=x", 400), "BAD_REQUEST");
   EXPECT_EQ(ReasonOf("/api/v1/dependencies", 400), "BAD_REQUEST");
   EXPECT_EQ(ReasonOf("/api/v1/%zz", 400), "BAD_REQUEST");
@@ -148,10 +149,50 @@ TEST_F(WebTest, ErrorsFollowTheApiGuideOfGoogle) {
   EXPECT_EQ(Ask({.method = "POST", .target = "/api/v1/jobs"}).status, 405u);
 }
 
+TEST_F(WebTest, ErrorsOfNumbersNameTheRange) {
+  OpenDaemon(kFabric);
+  Publish(TwoJobs());
+  for (const char* size : {"2147483648", "x", "1.5", "010", "-0", ""}) {
+    EXPECT_EQ(MessageOf(std::string("/api/v1/jobs?page_size=") + size, 400),
+              fmt::format("page_size: expected a whole number from 0 to 2147483647 without leading "
+                          "zeros, found \"{}\"",
+                          size));
+  }
+  EXPECT_THAT(MessageOf("/api/v1/recommended-nodes?node_count=4294967296", 400),
+              HasSubstr("node_count: expected a whole number from 0 to 4294967295"));
+  for (const char* id : {"010", "18446744073709551616"}) {
+    EXPECT_THAT(
+        MessageOf(std::string("/api/v1/registered-jobs/") + id, 400),
+        HasSubstr("scheduler_job_id: expected a whole number from 0 to 18446744073709551615"));
+  }
+  EXPECT_EQ(ReasonOf("/api/v1/registered-jobs/10", 404), "UNKNOWN_JOB");
+  EXPECT_EQ(ReasonOf("/api/v1/events?cursor=01", 400), "BAD_REQUEST");
+}
+
+TEST_F(WebTest, RepeatedParametersAreRefused) {
+  OpenDaemon(kFabric);
+  Publish(TwoJobs());
+  for (const auto& [target, name] :
+       {std::pair("jobs?page_size=1&page_size=2", "page_size"),
+        std::pair("jobs?filter=&page_size=1&filter=", "filter"),
+        std::pair("events?cursor=1&cursor=1", "cursor"),
+        std::pair("recommended-nodes?node_count=1&candidate_nodes=a&candidate_nodes=b",
+                  "candidate_nodes"),
+        std::pair("jobs/nccl-1?job_id=nccl-2", "job_id")}) {
+    const auto error = ErrorOf(std::string("/api/v1/") + target, 400);
+    EXPECT_EQ(error["status"], "INVALID_ARGUMENT") << target;
+    const auto& violation = error["details"][1]["field_violations"][0];
+    EXPECT_EQ(violation["field"], name) << target;
+    EXPECT_EQ(violation["description"], "expected one value, found several");
+  }
+}
+
 TEST_F(WebTest, RefusalOfAnApiPathIsAnErrorOfTheApi) {
   for (const auto& [status, reason] :
-       {std::pair(400u, "BAD_REQUEST"), std::pair(403u, "NOT_ALLOWED"), std::pair(413u, "HAS_BODY"),
-        std::pair(421u, "OTHER_HOST"), std::pair(503u, "TOO_MANY")}) {
+       {std::pair(400u, "BAD_REQUEST"), std::pair(403u, "NOT_ALLOWED"),
+        std::pair(405u, "WRONG_METHOD"), std::pair(413u, "HAS_BODY"),
+        std::pair(414u, "BAD_REQUEST"), std::pair(421u, "OTHER_HOST"),
+        std::pair(431u, "BAD_REQUEST"), std::pair(503u, "TOO_MANY")}) {
     const HttpRefusal refusal = {.status = status, .target = "/api/v1/jobs?a", .why = "no"};
     const HttpResponse response = WebRefusal(refusal);
     EXPECT_EQ(response.status, status);
@@ -160,6 +201,8 @@ TEST_F(WebTest, RefusalOfAnApiPathIsAnErrorOfTheApi) {
     EXPECT_EQ(error["details"][0]["reason"], reason);
     EXPECT_EQ(error["message"], "no");
   }
+  const HttpResponse unknown = WebRefusal({.status = 414, .target = "", .why = "no"});
+  EXPECT_EQ(unknown.content_type, "application/json") << "a target that is too long is not parsed";
   const HttpResponse page = WebRefusal({.status = 421, .target = "/", .why = "no"});
   EXPECT_EQ(page.status, 421u);
   EXPECT_EQ(page.body, "no\n");

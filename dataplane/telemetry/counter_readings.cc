@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/telemetry/counter_readings.h"
+
+#include <utility>
+
+#include "dataplane/run/counter_columns_reader.h"
+#include "dataplane/telemetry/counter_line_readings.h"
+
+namespace rocescope {
+namespace {
+
+class CounterColumnReadings final : public CounterReadings {
+ public:
+  CounterColumnReadings(std::unique_ptr<ByteStream> stream, const std::string& name)
+      : stream_(std::move(stream)),
+        reader_([this](std::span<uint8_t> out) { return stream_->Read(out); }, name) {}
+
+  Result<const CounterReading*> Next() override {
+    const Result<bool> next = reader_.Next(next_);
+    if (!next) return tl::unexpected(next.error());
+    if (!*next) return nullptr;
+    const CounterColumnsReader::Entity& of = reader_.entity(next_.number);
+    reading_ = {.entity = &of.entity,
+                .time = next_.time,
+                .arrival = next_.arrival,
+                .metrics = of.metrics,
+                .values = next_.values};
+    return &reading_;
+  }
+  const std::vector<std::string>& notes() const override { return notes_; }
+
+ private:
+  std::unique_ptr<ByteStream> stream_;
+  CounterColumnsReader reader_;
+  CounterColumnsReader::Reading next_;
+  CounterReading reading_;
+  const std::vector<std::string> notes_;  // none: damage is an error
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CounterReadings>> MakeCounterReadings(std::unique_ptr<ByteStream> stream,
+                                                             const std::string& name) {
+  static_assert(CounterColumnsReader::kHeadBytes <= PeekStream::kMaxPeek);
+  auto peeked = std::make_unique<PeekStream>(std::move(stream));
+  const auto head = peeked->Peek(CounterColumnsReader::kHeadBytes);
+  if (!head) return tl::unexpected(head.error());
+  if (CounterColumnsReader::Recognises(*head)) {
+    return std::make_unique<CounterColumnReadings>(std::move(peeked), name);
+  }
+  return std::make_unique<CounterLineReadings>(std::move(peeked), name);
+}
+
+}  // namespace rocescope

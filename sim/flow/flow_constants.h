@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Constants of the flow model, calibrated against the packet model (calibration_test.cc).
+#pragma once
+
+#include <cstdint>
+
+#include "sim/engine/time.h"
+
+namespace rocescope::sim {
+
+inline constexpr uint32_t kIpHeaders = 44;          // IPv4, UDP, BTH, iCRC: bytes beside the payload
+inline constexpr double kFullFrame = 4154;          // bytes of a frame with 4096 bytes of payload
+inline constexpr double kFullFrameOnWire = 4178;    // with FCS, preamble and gap
+inline constexpr int32_t kAckFrame = 62;            // bytes
+inline constexpr int32_t kCnpFrame = 74;            // bytes
+
+// A link that this many flows share (on average) is congested; DCQCN then uses this share of it.
+inline constexpr double kSeveralFlows = 1.2;
+inline constexpr double kCongestedUse = 1.0;
+
+// Share of frames with a CE mark on a congested link, and CNPs per marked frame (the notification
+// point sends one in 50 us at most for each queue pair).
+inline constexpr double kMarkedShare = 0.01;
+inline constexpr double kCnpsPerMark = 0.7;
+
+// A paused port receives PFC frames at this rate, and pauses for this share of the time if the
+// thresholds of the switch behind it are too low.
+inline constexpr double kPausesPerSecond = 2'000;
+inline constexpr double kEarlyPausedShare = 0.05;
+
+}  // namespace rocescope::sim

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/flow/flow_counters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace rocescope::sim {
+namespace {
+
+SimTime SinceEpoch(Timestamp time, Timestamp epoch) { return (time - epoch).count() * kNanosecond; }
+
+bool IsMaximum(Metric metric) {
+  return metric == Metric::kQueueWatermark || metric == Metric::kBufferWatermark;
+}
+
+}  // namespace
+
+FlowCounters::FlowCounters(const FlowHistory& history, Timestamp epoch)
+    : history_(history), epoch_(epoch), counts_(history.counts.size()),
+      cursors_(history.values.size()) {
+  topology::NodeIndex nodes = 0;
+  for (const FlowHistory::Entity& entity : history.entities) {
+    entities_.push_back({.entity = entity.id,
+                         .node = entity.node,
+                         .metrics = {entity.metrics.begin(), entity.metrics.end()}});
+    nodes = std::max(nodes, entity.node + 1);
+  }
+  outages_.resize(nodes);
+  for (const FlowHistory::Outage& outage : history.outages) {
+    outages_[outage.node].push_back(outage);
+  }
+  for (size_t i = 0; i < history.values.size(); ++i) cursors_[i].terms = history.values[i].terms;
+}
+
+Timestamp FlowCounters::end() const {
+  return epoch_ + Duration(history_.duration / kNanosecond);
+}
+
+// Counts are read at similar times by the entities of a node.
+int64_t FlowCounters::ValueOf(uint32_t number, SimTime time) {
+  CountCache& cache = counts_[number];
+  if (cache.time == time) return cache.value;
+  const FlowHistory::Count& count = history_.counts[number];
+  cache.time = time;
+  // Rounding errors of sums of progress must not turn 4.9999999 into 4.
+  constexpr double kTiny = 1e-6;
+  cache.value = static_cast<int64_t>(
+      std::floor(history_.series[count.series].At(time, cache.hint) * count.scale + kTiny));
+  return cache.value;
+}
+
+uint64_t FlowCounters::Counter(Cursor& cursor, SimTime time) {
+  int64_t sum = cursor.settled;
+  bool is_settled = false;
+  for (const FlowHistory::Term& term : cursor.terms) {
+    sum += term.weight * ValueOf(term.count, time);
+    is_settled |= history_.series[history_.counts[term.count].series].points().back().time <= time;
+  }
+  if (is_settled) {
+    std::erase_if(cursor.terms, [&](const FlowHistory::Term& term) {
+      const Series& series = history_.series[history_.counts[term.count].series];
+      if (series.points().back().time > time) return false;
+      cursor.settled += term.weight * ValueOf(term.count, time);
+      return true;
+    });
+  }
+  return static_cast<uint64_t>(std::max<int64_t>(0, sum));
+}
+
+uint64_t FlowCounters::Gauge(const FlowHistory::Value& value, Cursor& cursor, Metric metric,
+                             SimTime since, SimTime time) const {
+  const auto& steps = value.steps;
+  if (steps.empty()) return 0;
+  while (cursor.step + 1 < steps.size() && steps[cursor.step + 1].time <= time) ++cursor.step;
+  uint64_t result = steps[cursor.step].time <= time ? steps[cursor.step].value : 0;
+  if (!IsMaximum(metric)) return result;
+  for (size_t at = cursor.step; steps[at].time > since && at > 0; --at) {
+    result = std::max(result, steps[at - 1].value);
+  }
+  return result;
+}
+
+uint64_t FlowCounters::Busy(const FlowHistory::Value& value, SimTime since, SimTime time) {
+  if (time <= since) return 0;
+  double busy = 0;
+  for (const FlowHistory::Count& count : value.busy) {
+    const Series& series = history_.series[count.series];
+    busy += count.scale * (series.At(time) - series.At(since));
+  }
+  const double share = busy * kSecond / static_cast<double>(time - since);
+  return static_cast<uint64_t>(std::lround(100 * std::clamp(share, 0.0, 1.0)));
+}
+
+bool FlowCounters::Read(uint32_t number, Timestamp since, Timestamp time,
+                        std::span<uint64_t> values) {
+  const FlowHistory::Entity& entity = history_.entities[number];
+  const SimTime now = std::min(SinceEpoch(time, epoch_), history_.duration);
+  const SimTime before = std::max<SimTime>(0, SinceEpoch(since, epoch_));
+  for (const FlowHistory::Outage& outage : outages_[entity.node]) {
+    if (outage.port != topology::kNone && outage.port != entity.port) continue;
+    if (now >= outage.begin && now < outage.end) return false;
+  }
+  for (size_t i = 0; i < entity.metrics.size(); ++i) {
+    const uint32_t index = entity.first_value + static_cast<uint32_t>(i);
+    const FlowHistory::Value& value = history_.values[index];
+    if (!value.busy.empty()) {
+      values[i] = Busy(value, before, now);
+    } else if (!value.steps.empty()) {
+      values[i] = Gauge(value, cursors_[index], entity.metrics[i], before, now);
+    } else {
+      values[i] = Counter(cursors_[index], now);
+    }
+  }
+  return true;
+}
+
+}  // namespace rocescope::sim

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The counters of a run of the flow model at any time.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "sim/flow/flow_history.h"
+#include "sim/recording/exact_counters.h"
+
+namespace rocescope::sim {
+
+class FlowCounters final : public ExactCounters {
+ public:
+  // The history must outlive this object. `epoch`: the start of the run.
+  FlowCounters(const FlowHistory& history, Timestamp epoch);
+
+  std::span<const Entity> entities() const override { return entities_; }
+  Timestamp begin() const override { return epoch_; }
+  Timestamp end() const override;
+  bool Read(uint32_t entity, Timestamp since, Timestamp time, std::span<uint64_t> values) override;
+
+ private:
+  struct CountCache {
+    SimTime time = -1;
+    int64_t value = 0;
+    size_t hint = 0;
+  };
+  // The terms of a value whose counts no longer change are summed up in `settled`.
+  struct Cursor {
+    int64_t settled = 0;
+    std::vector<FlowHistory::Term> terms;
+    size_t step = 0;  // the last step before the latest query
+  };
+
+  int64_t ValueOf(uint32_t count, SimTime time);
+  uint64_t Counter(Cursor& cursor, SimTime time);
+  uint64_t Gauge(const FlowHistory::Value& value, Cursor& cursor, Metric metric, SimTime since,
+                 SimTime time) const;
+  uint64_t Busy(const FlowHistory::Value& value, SimTime since, SimTime time);
+
+  const FlowHistory& history_;
+  const Timestamp epoch_;
+  std::vector<Entity> entities_;
+  std::vector<CountCache> counts_;
+  std::vector<Cursor> cursors_;  // by value
+  std::vector<std::vector<FlowHistory::Outage>> outages_;  // by node
+};
+
+}  // namespace rocescope::sim

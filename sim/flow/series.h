@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A quantity that never decreases, as a function of simulated time: linear between its points.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "sim/engine/time.h"
+
+namespace rocescope::sim {
+
+class Series {
+ public:
+  struct Point {
+    SimTime time;
+    double value;
+  };
+
+  // `time` and `value` must not decrease. Points on a straight line are merged.
+  void Add(SimTime time, double value);
+
+  bool empty() const { return points_.empty(); }
+  const std::vector<Point>& points() const { return points_; }
+  // Returns 0 before the first point and the last value after the last point. `hint` speeds up
+  // queries at similar times; it starts at 0 and belongs to the caller.
+  double At(SimTime time, size_t& hint) const;
+  double At(SimTime time) const {
+    size_t hint = 0;
+    return At(time, hint);
+  }
+
+ private:
+  std::vector<Point> points_;
+};
+
+}  // namespace rocescope::sim

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/profile/apply.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "dataplane/run/counter_columns.h"
+#include "rocescope/v1/truth.pb.h"
+#include "sim/emit/former_run.h"
+#include "sim/emit/output_file.h"
+#include "sim/profile/mirror_copy.h"
+#include "sim/profile/poll_schedule.h"
+#include "sim/profile/silent_loss.h"
+#include "sim/recording/recorded_counters.h"
+#include "topology/yaml.h"
+
+namespace rocescope::sim {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<std::string> ReadText(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return MakeError(ErrorCode::kNotFound,
+                     fmt::format("{}: cannot be opened; expected a run directory", path.string()));
+  }
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// Two directories on one file system share the bytes of a file that does not change.
+Status LinkOrCopy(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::create_directories(to.parent_path(), error);
+  if (!error) fs::create_hard_link(from, to, error);
+  if (error) fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
+  if (!error) return {};
+  return MakeError(
+      ErrorCode::kUnavailable,
+      fmt::format("{}: cannot be copied to {}: {}", from.string(), to.string(), error.message()));
+}
+
+// A session whose frames are in the directory.
+bool HasTap(const Profile& profile, const topology::Fabric& fabric, const topology::Tap& tap) {
+  switch (profile.mirror) {
+    case Profile::Mirror::kNone:
+      return false;
+    case Profile::Mirror::kLeaf:
+      return fabric.node(tap.node).tier == topology::Tier::kLeaf;
+    case Profile::Mirror::kAll:
+      break;
+  }
+  return true;
+}
+
+Result<std::shared_ptr<ExactCounters>> OpenRecording(const std::string& directory,
+                                                     const topology::Fabric& fabric) {
+  const fs::path path = fs::path(directory) / kRecordingFile;
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) {
+    return MakeError(ErrorCode::kNotFound,
+                     fmt::format("{}: no exact recording; simulate the scenario with "
+                                 "`rocescope-sim run --record`",
+                                 path.string()));
+  }
+  auto recorded = RecordedCounters::Open(path.string(), fabric);
+  if (!recorded) return tl::unexpected(recorded.error());
+  return std::shared_ptr<ExactCounters>(*std::move(recorded));
+}
+
+class Application {
+ public:
+  Application(const ApplyOptions& options, const Profile& profile, const OpenExactCounters& open)
+      : from_(options.run),
+        to_(options.directory),
+        options_(options),
+        profile_(profile),
+        open_(open) {}
+
+  Result<ApplyReport> Apply();
+
+ private:
+  Status ReadRun();
+  Status PrepareDirectory();
+  Status WriteCounters();
+  Status WriteFabric();
+  Status WriteCaptures();
+  Status WriteHostFiles();
+  Status WriteTruth();
+  void AddProfile(v1::TruthProfile& out) const;
+  // Copies the files of a folder that have this ending.
+  Status CopyFolder(const char* folder, const char* ending);
+
+  const fs::path from_;
+  const fs::path to_;
+  const ApplyOptions& options_;
+  const Profile& profile_;
+  const OpenExactCounters& open_;
+  double scale_ = 1;
+  std::optional<topology::Fabric> fabric_;
+  v1::Truth truth_;
+  std::vector<SilentLoss> losses_;
+  bool has_mirror_ = false;
+  bool keeps_all_taps_ = true;
+  ApplyReport report_;
+};
+
+Status Application::ReadRun() {
+  const auto manifest_text = ReadText(from_ / "run.json");
+  if (!manifest_text) return tl::unexpected(manifest_text.error());
+  auto manifest = ParseRunManifest(*manifest_text);
+  if (!manifest) {
+    return MakeError(manifest.error().code, fmt::format("{}: {}", (from_ / "run.json").string(),
+                                                        manifest.error().message));
+  }
+  report_.manifest = *std::move(manifest);
+  const auto fabric_text = ReadText(from_ / "topology.yaml");
+  if (!fabric_text) return tl::unexpected(fabric_text.error());
+  auto fabric = topology::LoadFabric(*fabric_text, (from_ / "topology.yaml").string());
+  if (!fabric) return tl::unexpected(fabric.error());
+  fabric_ = *std::move(fabric);
+  const auto truth_text = ReadText(from_ / "truth.json");
+  if (!truth_text) return tl::unexpected(truth_text.error());
+  const auto parsed = google::protobuf::util::JsonStringToMessage(*truth_text, &truth_);
+  if (!parsed.ok()) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: {}", (from_ / "truth.json").string(), parsed.ToString()));
+  }
+  if (truth_.has_profile()) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: the run was already collected with the profile {}; expected "
+                                 "an exact recording",
+                                 from_.string(), truth_.profile().name()));
+  }
+  const Duration period =
+      profile_.switches.period > Duration(0) ? profile_.switches.period : profile_.nics.period;
+  scale_ = options_.scale > 0 ? options_.scale
+                              : static_cast<double>(report_.manifest.analysis_window.count()) /
+                                    static_cast<double>(period.count());
+  return {};
+}
+
+Status Application::PrepareDirectory() {
+  std::error_code error;
+  fs::create_directories(to_, error);
+  if (error) {
+    return MakeError(ErrorCode::kUnavailable,
+                     fmt::format("{}: cannot be created: {}", to_.string(), error.message()));
+  }
+  if (fs::equivalent(from_, to_, error)) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("-d {}: the output must not replace the recorded run; choose "
+                                 "another directory",
+                                 to_.string()));
+  }
+  RemoveFormerRun(to_.string());
+  return {};
+}
+
+Status Application::WriteCounters() {
+  const auto exact = open_(from_.string(), *fabric_);
+  if (!exact) return tl::unexpected(exact.error());
+  losses_ = FindSilentLosses(truth_, *fabric_, **exact);
+  std::vector<uint32_t> watched;
+  for (const SilentLoss& loss : losses_) {
+    watched.insert(watched.end(), loss.watch.sent.begin(), loss.watch.sent.end());
+    watched.insert(watched.end(), loss.watch.received.begin(), loss.watch.received.end());
+  }
+  std::sort(watched.begin(), watched.end());
+  watched.erase(std::unique(watched.begin(), watched.end()), watched.end());
+
+  auto writer = CounterColumnsWriter::Open((to_ / "counters.columns").string());
+  if (!writer) return tl::unexpected(writer.error());
+  const auto to_read = open_(from_.string(), *fabric_);
+  if (!to_read) return tl::unexpected(to_read.error());
+  auto transformed = Transform(
+      **to_read, profile_, {.scale = scale_, .seed = options_.seed, .watched = watched}, **writer);
+  if (!transformed) return tl::unexpected(transformed.error());
+  if (Status closed = (*writer)->Close(); !closed) return closed;
+  report_.counters = *std::move(transformed);
+
+  for (const SilentLoss& loss : losses_) {
+    const auto readings = [&](std::span<const uint32_t> entities) {
+      std::vector<std::vector<ReadingTime>> found;
+      for (const uint32_t entity : entities) {
+        const auto at = std::lower_bound(watched.begin(), watched.end(), entity);
+        found.push_back(report_.counters.watched[static_cast<size_t>(at - watched.begin())]);
+      }
+      return found;
+    };
+    const auto again = open_(from_.string(), *fabric_);
+    if (!again) return tl::unexpected(again.error());
+    const double limit = DetectionLimit(loss.watch, report_.counters, readings(loss.watch.sent),
+                                        readings(loss.watch.received), **again);
+    v1::TruthFault& fault = *truth_.mutable_faults(loss.fault);
+    const double other = fault.detection_limit_frames();  // limit in the other direction
+    fault.set_detection_limit_frames(other > 0 ? std::min(other, limit) : limit);
+  }
+  return {};
+}
+
+Status Application::WriteFabric() {
+  topology::Fabric::Parts parts = fabric_->parts();
+  const size_t taps = parts.taps.size();
+  std::erase_if(parts.taps,
+                [&](const topology::Tap& tap) { return !HasTap(profile_, *fabric_, tap); });
+  keeps_all_taps_ = parts.taps.size() == taps;
+  has_mirror_ = report_.manifest.telemetry.mirror && !parts.taps.empty();
+  auto fabric = topology::Fabric::Make(std::move(parts));
+  if (!fabric) return tl::unexpected(fabric.error());
+  return WriteFile((to_ / "topology.yaml").string(), topology::WriteFabric(*fabric));
+}
+
+Status Application::WriteCaptures() {
+  RunManifest::Telemetry& present = report_.manifest.telemetry;
+  present.mirror = has_mirror_;
+  present.int_reports = present.int_reports && profile_.int_reports;
+  present.sflow = present.sflow && profile_.sflow;
+  if (present.mirror) {
+    const fs::path from = from_ / "mirror.pcap";
+    const fs::path to = to_ / "mirror.pcap";
+    if (keeps_all_taps_ && profile_.mirror_sampling == 1) {
+      if (Status linked = LinkOrCopy(from, to); !linked) return linked;
+    } else {
+      const auto frames = CopyMirror(from.string(), to.string(), *fabric_,
+                                     {.leaf_only = profile_.mirror == Profile::Mirror::kLeaf,
+                                      .sampling = profile_.mirror_sampling,
+                                      .seed = options_.seed});
+      if (!frames) return tl::unexpected(frames.error());
+      report_.mirrored_frames = *frames;
+    }
+  }
+  for (const auto& [is_present, name] :
+       {std::pair(present.int_reports, "int.pcap"), std::pair(present.sflow, "sflow.pcap")}) {
+    if (!is_present) continue;
+    if (Status linked = LinkOrCopy(from_ / name, to_ / name); !linked) return linked;
+  }
+  return {};
+}
+
+Status Application::CopyFolder(const char* folder, const char* ending) {
+  std::error_code error;
+  if (!fs::is_directory(from_ / folder, error)) return {};
+  for (const auto& entry : fs::directory_iterator(from_ / folder, error)) {
+    if (entry.path().extension() != ending) continue;
+    Status copied = LinkOrCopy(entry.path(), to_ / folder / entry.path().filename());
+    if (!copied) return copied;
+  }
+  if (!error) return {};
+  return MakeError(
+      ErrorCode::kUnavailable,
+      fmt::format("{}: cannot be read: {}", (from_ / folder).string(), error.message()));
+}
+
+Status Application::WriteHostFiles() {
+  RunManifest::Telemetry& present = report_.manifest.telemetry;
+  present.nccl_logs = present.nccl_logs && profile_.nccl;
+  present.rdma = present.rdma && profile_.rdma;
+  if (present.nccl_logs) {
+    if (Status copied = CopyFolder("nccl", ".log"); !copied) return copied;
+  }
+  if (present.rdma) {
+    if (Status copied = CopyFolder("rdma", ".json"); !copied) return copied;
+  }
+  std::error_code ignored;
+  if (profile_.slurm && fs::is_regular_file(from_ / "slurm.json", ignored)) {
+    return LinkOrCopy(from_ / "slurm.json", to_ / "slurm.json");
+  }
+  return {};
+}
+
+void Application::AddProfile(v1::TruthProfile& out) const {
+  const TransformReport& counters = report_.counters;
+  out.set_name(profile_.name);
+  out.set_scale(1 / scale_);
+  out.set_seed(options_.seed);
+  out.set_readings(counters.readings);
+  out.set_lost_polls(counters.lost_polls);
+  out.set_lost_readings(counters.lost);
+  out.set_late_readings(counters.late);
+  out.set_reordered_readings(counters.reordered);
+  out.set_duplicate_readings(counters.duplicates);
+  out.set_mirror_sampling(has_mirror_ ? profile_.mirror_sampling : 0);
+  for (const PollerReport& poller : counters.pollers) {
+    v1::TruthPoller& one = *out.add_pollers();
+    one.set_node(poller.name);
+    one.set_group(std::string(NameOf(poller.group)));
+    one.set_vendor(poller.vendor);
+    one.set_read(poller.is_read);
+    one.set_period_ns(poller.period.count());
+    one.set_refresh_ns(poller.refresh.count());
+    one.set_staleness_ns(poller.staleness.count());
+    one.set_clock_offset_ns(poller.clock_offset.count());
+    one.set_restarts(poller.restarts);
+  }
+}
+
+Status Application::WriteTruth() {
+  AddProfile(*truth_.mutable_profile());
+  if (!report_.manifest.telemetry.sflow) truth_.set_sflow_rate(0);
+  std::string json;
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  const auto status = google::protobuf::util::MessageToJsonString(truth_, &json, options);
+  if (!status.ok()) return MakeError(ErrorCode::kInternal, status.ToString());
+  return WriteFile((to_ / "truth.json").string(), json);
+}
+
+Result<ApplyReport> Application::Apply() {
+  for (Status (Application::*step)() :
+       {&Application::ReadRun, &Application::PrepareDirectory, &Application::WriteCounters,
+        &Application::WriteFabric, &Application::WriteCaptures, &Application::WriteHostFiles}) {
+    if (Status done = (this->*step)(); !done) return tl::unexpected(done.error());
+  }
+  RunManifest& manifest = report_.manifest;
+  const Duration period =
+      profile_.switches.period > Duration(0) ? profile_.switches.period : profile_.nics.period;
+  manifest.counter_period = ScaledTime(period, scale_);
+  manifest.telemetry.counters = true;
+  // run.json is last but the truth: a directory without it is not a run.
+  if (Status written = WriteFile((to_ / "run.json").string(), RenderRunManifest(manifest));
+      !written) {
+    return tl::unexpected(written.error());
+  }
+  if (Status written = WriteTruth(); !written) return tl::unexpected(written.error());
+  return std::move(report_);
+}
+
+}  // namespace
+
+OpenExactCounters RecordingOpener() {
+  return [recording = std::shared_ptr<ExactCounters>()](
+             const std::string& directory,
+             const topology::Fabric& fabric) mutable -> Result<std::shared_ptr<ExactCounters>> {
+    if (recording == nullptr) {
+      auto opened = OpenRecording(directory, fabric);
+      if (!opened) return tl::unexpected(opened.error());
+      recording = *std::move(opened);
+    }
+    return recording;
+  };
+}
+Result<ApplyReport> ApplyProfile(const ApplyOptions& options, const Profile& profile,
+                                 const OpenExactCounters& open) {
+  return Application(options, profile, open).Apply();
+}
+
+}  // namespace rocescope::sim

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads exact counters in the way in which pollers read real devices: each device at its own phase,
+// through the device's cache, with losses, delays, duplicates, wraps and restarts.
+//
+// Invariant, for each counter that neither restarts nor wraps: a reading is the exact value at a
+// time from (its timestamp - staleness - clock error) to (its timestamp + clock error), where
+// PollerReport has the staleness. Start values add a constant, quirks a slowly increasing count.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "dataplane/run/counter_columns.h"
+#include "sim/profile/profile.h"
+#include "sim/recording/exact_counters.h"
+
+namespace rocescope::sim {
+
+// Pollers read the groups of a node separately, for example a host's NICs by node_exporter and its
+// GPUs by DCGM.
+enum class PollGroup : uint8_t { kSwitch, kNic, kGpu };
+std::string_view NameOf(PollGroup group);  // "switch", "nic", "gpu"
+
+struct TransformOptions {
+  // All times of the profile are multiplied by this. The packet model's runs last for milliseconds:
+  // one analysis window stands for one polling period of switches.
+  double scale = 1;
+  uint64_t seed = 1;
+  // Entities (indices in ExactCounters::entities) whose readings the report lists.
+  std::span<const uint32_t> watched;
+};
+
+// What the poller of one group of a node was given. Times are scaled.
+struct PollerReport {
+  topology::NodeIndex node = topology::kNone;
+  std::string name;  // name of the node
+  PollGroup group = PollGroup::kSwitch;
+  std::string vendor;
+  bool is_read = false;
+  Duration period{};
+  Duration refresh{};       // 0: current values
+  Duration staleness{};     // greatest time from the exact value to the reading's timestamp
+  Duration clock_offset{};  // the device's clock minus the true time
+  MetricSet missing;        // metrics that the device does not have
+  uint32_t restarts = 0;    // number of times that its counters restarted
+};
+
+// A reading that arrived.
+struct ReadingTime {
+  Timestamp time;   // timestamp of the reading
+  Timestamp exact;  // the reading has the exact values of this time
+};
+
+struct TransformReport {
+  uint64_t readings = 0;  // that arrived, without duplicates
+  uint64_t lost_polls = 0;
+  uint64_t lost = 0;  // individual readings
+  uint64_t late = 0;
+  uint64_t reordered = 0;
+  uint64_t duplicates = 0;
+  Duration greatest_clock_error{};                // greatest error of any reading's timestamp
+  std::vector<PollerReport> pollers;              // by node
+  std::vector<uint32_t> poller_of;                // indexed by entity
+  std::vector<std::vector<ReadingTime>> watched;  // as in the options; in the order of the polls
+};
+
+// Writes the readings in order of arrival. The error says which setting of the profile does not fit
+// the run. The same counters, profile, scale and seed give the same readings.
+Result<TransformReport> Transform(ExactCounters& exact, const Profile& profile,
+                                  const TransformOptions& options, CounterSink& sink);
+
+}  // namespace rocescope::sim
