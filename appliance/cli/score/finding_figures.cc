@@ -36,10 +36,10 @@ constexpr std::array<MeasureRow, kFindingMeasures> kRows = {{
     {.title = "detection recall", .name = "detection_recall", .full = 0.995, .partial = 0.97},
     {.title = "detection recall, with faults below the limit",
      .name = "detection_recall_with_faults_below_limit"},
-    {.title = "silent loss above the detection limit, recall",
-     .name = "silent_loss_recall_above_limit"},
-    {.title = "silent loss below the detection limit, recall",
-     .name = "silent_loss_recall_below_limit"},
+    {.title = "silent loss above the detection limit, located",
+     .name = "silent_loss_located_above_limit"},
+    {.title = "silent loss below the detection limit, located",
+     .name = "silent_loss_located_below_limit"},
     {.title = "fault type right", .name = "kind_right", .full = 0.97},
     {.title = "first element right", .name = "place_right", .full = 0.98, .partial = 0.9},
     {.title = "element right or among the alternatives", .name = "place_listed"},
@@ -233,8 +233,8 @@ void Figures::AddSilentLoss() {
   });
   if (at == kinds_.end() || !has_limits) return;
   const KindCounts& counts = at->second;
-  AddShare(kSilentAbove, counts.detected, counts.visible);
-  AddShare(kSilentBelow, counts.below_limit_detected, counts.below_limit);
+  AddShare(kSilentAbove, counts.place_named, counts.visible);
+  AddShare(kSilentBelow, counts.below_limit_named, counts.below_limit);
 }
 
 std::optional<double> Figures::Weighted(KindCount count) const {
@@ -400,6 +400,7 @@ std::map<std::string, KindCounts> CountKinds(std::span<const RunFindings> runs) 
       if (IsBelowLimit(fault)) {
         ++counts.below_limit;
         counts.below_limit_detected += fault.detected();
+        counts.below_limit_named += fault.place_rank() > 0;
         continue;
       }
       ++counts.visible;

@@ -47,6 +47,7 @@ struct KindCounts {
   uint64_t place_named = 0;  // right place, or the place of an alternative
   uint64_t below_limit = 0;  // visible faults below the limit
   uint64_t below_limit_detected = 0;
+  uint64_t below_limit_named = 0;  // right place, or the place of an alternative
   std::vector<double> delays;  // detection delay of detected faults, in analysis windows; ascending
   std::vector<double> seconds;  // the same in fabric time; empty without a profile
   // A run with several faults is divided equally between their types.
@@ -87,11 +88,13 @@ Confusion CountConfusion(std::span<const RunFindings> runs);
 
 enum class FindingMeasure : uint8_t {
   // Shares of the visible faults are of those that are not below the detection limit, unless noted.
-  kPrecision,     // detected faults, of detected faults and false findings
-  kRecall,        // detected faults
-  kRecallOfAll,   // the same, with faults below the limit; only if there are any
-  kSilentAbove,   // detected gray_loss faults above the limit; only with detection limits
-  kSilentBelow,   // detected gray_loss faults below the limit
+  kPrecision,    // detected faults, of detected faults and false findings
+  kRecall,       // detected faults
+  kRecallOfAll,  // the same, with faults below the limit; only if there are any
+  // The gray_loss faults above the limit whose place is right or among the alternatives; only with
+  // detection limits. Where many findings are false, one of them has the right type by chance.
+  kSilentAbove,
+  kSilentBelow,   // the same, below the limit
   kKind,          // right type
   kPlace,         // right place
   kPlaceListed,   // right place, or the place of an alternative

@@ -134,7 +134,7 @@ std::string RenderKinds(std::span<const RunFindings> runs) {
   TextTable table({{"TYPE"},
                    {"FAULTS", Align::kRight},
                    {"VISIBLE", Align::kRight},
-                   {"BELOW LIMIT, DETECTED", Align::kRight},
+                   {"BELOW LIMIT, LOCATED", Align::kRight},
                    {"DETECTED", Align::kRight},
                    {"TYPE RIGHT", Align::kRight},
                    {"PLACE RIGHT", Align::kRight},
@@ -153,7 +153,7 @@ std::string RenderKinds(std::span<const RunFindings> runs) {
     const std::string below =
         counts.below_limit == 0
             ? ""
-            : fmt::format("{} of {}", counts.below_limit_detected, counts.below_limit);
+            : fmt::format("{} of {}", counts.below_limit_named, counts.below_limit);
     table.Add({kind, std::to_string(counts.faults), std::to_string(counts.visible), below,
                std::to_string(counts.detected), std::to_string(counts.kind_right),
                std::to_string(counts.place_right), std::to_string(counts.place_named),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <span>
@@ -45,6 +46,17 @@ bool HasRightAlternative(const v1::TruthFault& fault, const v1::Finding& finding
   });
 }
 
+// How much earlier than its event a reading may seem to be. A profile reads devices at their own
+// phases and with their own clocks, so that a reading is in one window with events of the next one.
+int64_t ReadingError(const v1::Truth& truth, int64_t window_ns) {
+  if (!truth.has_profile()) return 0;
+  int64_t clock_error = 0;
+  for (const v1::TruthPoller& poller : truth.profile().pollers()) {
+    clock_error = std::max(clock_error, std::abs(poller.clock_offset_ns()));
+  }
+  return window_ns + clock_error;
+}
+
 // One direction of a connection.
 using FlowKey = std::tuple<std::string, std::string, uint32_t>;
 
@@ -57,7 +69,8 @@ class FindingScorer {
         window_ns_(std::max<int64_t>(window_ns, 1)),
         score_(score),
         jobs_(CompareJobs(truth, report).true_job),
-        causes_(truth, kEarly * window_ns_),
+        reading_error_ns_(ReadingError(truth, window_ns_)),
+        causes_(truth, kEarly * window_ns_ + reading_error_ns_),
         finding_of_(static_cast<size_t>(truth.faults_size()), -1),
         is_spoken_for_(static_cast<size_t>(report.findings_size()), false) {
     for (int i = 0; i < truth.connections_size(); ++i) {
@@ -100,12 +113,13 @@ class FindingScorer {
   }
   // A finding can match if it starts with the fault or later and was not detected before it.
   bool MayBeOf(const v1::Finding& finding, const v1::TruthFault& fault) const {
-    return Nanoseconds(finding.start_time()) >= fault.start_ns() - kEarly * window_ns_ &&
-           VerdictOf(finding) >= fault.start_ns() && LastsInto(finding, fault.start_ns());
+    const int64_t start_ns = fault.start_ns() - reading_error_ns_;
+    return Nanoseconds(finding.start_time()) >= start_ns - kEarly * window_ns_ &&
+           VerdictOf(finding) >= start_ns && LastsInto(finding, start_ns);
   }
   // Faults that were visible by then.
   bool IsOfVisible(const v1::Finding& finding, const v1::TruthFault& fault) const {
-    return fault.visible_ns() != 0 && LastsInto(finding, fault.visible_ns());
+    return fault.visible_ns() != 0 && LastsInto(finding, fault.visible_ns() - reading_error_ns_);
   }
   const v1::TruthFault& Fault(const Match& match) const { return truth_.faults(match.fault); }
   const v1::Finding& Finding(const Match& match) const { return report_.findings(match.finding); }
@@ -139,6 +153,7 @@ class FindingScorer {
   const int64_t window_ns_;
   v1::FindingScore& score_;
   const std::map<std::string, std::string> jobs_;
+  const int64_t reading_error_ns_;
   CauseFinder causes_;
   std::map<FlowKey, int> connections_;
   std::vector<int> finding_of_;  // by fault; -1: none

@@ -27,7 +27,8 @@ struct StatedFinding {
 // and its time is possible: it starts at most two windows before the fault, it is detected while
 // the fault is present, and it lasts into the time between the fault's first effect and the run's
 // end (effects on other elements last longer than the fault). An alarm from before the fault never
-// matches. A finding that matches by its type only does not match if another visible fault explains
+// matches. With a telemetry profile, all of this may be one window and the clocks' error earlier. A
+// finding that matches by its type only does not match if another visible fault explains
 // it (cause.h).
 //
 // Findings and faults are assigned one to one: the assignment has as many matches by type and place

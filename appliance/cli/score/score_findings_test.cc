@@ -362,6 +362,27 @@ TEST_F(ScoreFindingsTest, TimesAreInWindowsAndInFabricTime) {
   EXPECT_EQ(score.faults(0).delay_windows(), 2);
 }
 
+// The fault starts at 9,000 ns. With a profile, a window of 1,000 ns and the clock error of 30 ns
+// are added.
+TEST_F(ScoreFindingsTest, ReadingsOfAProfileMayBeAWindowEarlier) {
+  Fault("gray_loss", kLink);
+  v1::Finding& finding = Finding("gray_loss", kLink);
+  *finding.mutable_start_time() = TimestampMessage(7'000);
+  *finding.mutable_detection_time() = TimestampMessage(7'970);
+  EXPECT_FALSE(Score().faults(0).detected());
+  truth_.mutable_profile()->set_scale(30 / 1e-6);
+  truth_.mutable_profile()->add_pollers()->set_clock_offset_ns(-30);
+  EXPECT_TRUE(Score().faults(0).detected());
+  EXPECT_EQ(Score().faults(0).delay_windows(), 0);
+  *finding.mutable_detection_time() = TimestampMessage(7'969);
+  EXPECT_FALSE(Score().faults(0).detected());
+  *finding.mutable_detection_time() = TimestampMessage(7'970);
+  *finding.mutable_start_time() = TimestampMessage(5'970);
+  EXPECT_TRUE(Score().faults(0).detected());
+  *finding.mutable_start_time() = TimestampMessage(5'969);
+  EXPECT_FALSE(Score().faults(0).detected());
+}
+
 TEST_F(ScoreFindingsTest, TheDetectionLimitIsKept) {
   v1::TruthFault& fault = Fault("gray_loss", kLink);
   fault.set_affected_frames(12);

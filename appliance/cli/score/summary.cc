@@ -68,6 +68,7 @@ void AddKind(const std::string& kind, const KindCounts& counts, v1::GroupSummary
   out.set_place_listed_count(Small(counts.place_named));
   out.set_below_limit_count(Small(counts.below_limit));
   out.set_below_limit_detected_count(Small(counts.below_limit_detected));
+  out.set_below_limit_place_listed_count(Small(counts.below_limit_named));
   if (!counts.delays.empty()) out.set_median_delay_windows(MedianOf(std::vector(counts.delays)));
   if (!counts.seconds.empty()) out.set_median_delay_seconds(MedianOf(std::vector(counts.seconds)));
 }
