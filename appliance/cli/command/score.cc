@@ -19,6 +19,7 @@
 #include "appliance/cli/score/kind_weights.h"
 #include "appliance/cli/score/score.h"
 #include "appliance/cli/score/score_text.h"
+#include "appliance/cli/score/summary.h"
 #include "appliance/common/files/mirror_view.h"
 #include "appliance/common/files/run_directory.h"
 #include "appliance/common/files/text_file.h"
@@ -217,10 +218,11 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
     return tl::unexpected(parsed.error());
   }
   v1::Score score;
-  score.set_schema_version(1);
+  score.set_schema_version(2);
   score.set_scenario(truth.scenario());
   score.set_seed(truth.seed());
   score.set_switch_tier_count(truth.switch_tiers());
+  score.set_profile(truth.profile().name());
   for (const v1::TruthFault& fault : truth.faults()) score.add_faults(fault.kind());
   context.fabric = ReadFabricOf(context.run);
   const std::string of_run = PartsOf(context.run);
@@ -291,6 +293,9 @@ Result<std::vector<v1::Score>> ReadScores(const std::string& folder) {
 }  // namespace
 
 int RunScore(const ScoreRunOptions& options) {
+  if (options.summary && options.format != ReportFormat::kJson) {
+    return Fail({.message = "--summary: requires -o json; the text always has the figures"});
+  }
   for (const std::string& name : options.views) {
     if (!ViewsNamed(name).empty()) continue;
     std::vector<std::string_view> names = {"paths", "diagnosis"};
@@ -332,9 +337,16 @@ int RunScore(const ScoreRunOptions& options) {
   std::string text = table.text;
   if (options.format == ReportFormat::kJson) {
     text.clear();
-    for (const v1::Score& score : scores) {
-      AppendJson(score, false, text);
+    if (options.summary) {
+      v1::ScoreSummary summary;
+      Summarise(scores, weights, summary);
+      AppendJson(summary, true, text);
       text += '\n';
+    } else {
+      for (const v1::Score& score : scores) {
+        AppendJson(score, false, text);
+        text += '\n';
+      }
     }
   }
   if (WriteToStdout(text) == OutputState::kFailed) return kError;

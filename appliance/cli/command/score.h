@@ -15,6 +15,7 @@ struct ScoreRunOptions {
       views;           // names of views or groups; empty: all views for which the run has telemetry
   std::string priors;  // YAML with the frequency of each fault type; empty: no weighted figures
   std::string report;  // JSON report of a replay, to score instead of replaying; for one view
+  bool summary = false;  // with JSON: the figures of all runs instead of the score of each run
   ReportFormat format = ReportFormat::kText;
 };
 

@@ -18,7 +18,8 @@ Command AddScore(CLI::App& parent) {
   app->footer(
       "Replays a run directory once for each view, which is a subset of its telemetry. A directory "
       "of\n"
-      "scores, as written by testbeds/campaign, is summarised.\n"
+      "scores, as written by testbeds/campaign, is summarised, separately for each telemetry "
+      "profile.\n"
       "\n"
       "Exit codes: 0 all goals are met, 1 at least one is missed, 2 an error.\n"
       "\n"
@@ -56,6 +57,9 @@ Command AddScore(CLI::App& parent) {
                   "File with the frequency of each fault type (like sim/draw/priors.yaml);\n"
                   "adds figures that are weighted by these frequencies")
       ->type_name("FILE");
+  app->add_flag("--summary", state->options.summary,
+                "With -o json: print the figures about faults of all runs together as one\n"
+                "object, instead of the score of each run");
   AddOutputFormat(*app, state->format, "one object for each run");
   return {.app = app, .run = [state] {
             state->options.format = FormatOf(state->format);

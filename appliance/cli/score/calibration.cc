@@ -30,7 +30,7 @@ struct Count {
     right += other.right;
     confidence += other.confidence;
   }
-  double Gap() const { return (right - confidence) / answers; }
+  double Gap() const { return (confidence - right) / answers; }
 };
 
 // The runs with answers in the bin. A run without answers is drawn, too, and adds nothing.
@@ -60,8 +60,9 @@ std::pair<double, double> BootstrapInterval(const Runs& runs, size_t all) {
 BinState StateOf(const CalibrationBin& bin) {
   constexpr double kRounding = 1e-9;
   const auto is_within = [](double gap) { return std::abs(gap) <= kCalibrated + kRounding; };
-  if (bin.answers < kEnoughAnswers) return BinState::kFew;
-  if (!is_within(bin.right - bin.stated)) return BinState::kMisses;
+  const uint64_t enough = bin.answer == kFindingAnswer ? kEnoughFindings : kEnoughAnswers;
+  if (bin.answers < enough) return BinState::kFew;
+  if (!is_within(bin.stated - bin.right)) return BinState::kMisses;
   return is_within(bin.low) && is_within(bin.high) ? BinState::kHolds : BinState::kUnsure;
 }
 
@@ -71,8 +72,8 @@ std::string DiagramOf(const CalibrationBin& bin) {
     return static_cast<size_t>(std::lround(std::clamp(share, 0.0, 1.0) * kWidth));
   };
   std::string bar(kWidth + 1, '.');
-  const size_t first = column(bin.stated + bin.low);
-  for (size_t i = first; i <= std::max(first, column(bin.stated + bin.high)); ++i) bar[i] = '-';
+  const size_t first = column(bin.stated - bin.high);
+  for (size_t i = first; i <= std::max(first, column(bin.stated - bin.low)); ++i) bar[i] = '-';
   bar[column(bin.stated)] = '|';
   bar[column(bin.right)] = '*';
   return bar;
@@ -94,16 +95,19 @@ std::string_view MarkOf(BinState state) {
 
 }  // namespace
 
-std::vector<CalibrationBin> Calibrate(std::span<const v1::Score> scores) {
-  std::map<std::pair<std::string, uint32_t>, Runs> of_bin;
+std::vector<CalibrationBin> Calibrate(std::span<const v1::Score> scores,
+                                      std::string_view only_view) {
+  std::map<std::pair<std::string, std::optional<uint32_t>>, Runs> of_bin;
   for (size_t run = 0; run < scores.size(); ++run) {
     for (const v1::ViewScore& view : scores[run].views()) {
+      if (!only_view.empty() && view.view() != only_view) continue;
       for (const v1::Bin& bin : view.bins()) {
         if (bin.answers() == 0) continue;
-        of_bin[{bin.answer(), bin.percent()}][run].Add(
-            {.answers = static_cast<double>(bin.answers()),
-             .right = static_cast<double>(bin.right()),
-             .confidence = bin.confidence()});
+        const Count count = {.answers = static_cast<double>(bin.answers()),
+                             .right = static_cast<double>(bin.right()),
+                             .confidence = bin.confidence()};
+        of_bin[{bin.answer(), bin.percent()}][run].Add(count);
+        if (bin.answer() == kFindingAnswer) of_bin[{bin.answer(), std::nullopt}][run].Add(count);
       }
     }
   }
@@ -128,13 +132,15 @@ std::string RenderCalibration(std::span<const CalibrationBin> bins) {
   TextTable table({{"ANSWER"},
                    {"STATED %", Align::kRight},
                    {"RIGHT %", Align::kRight},
-                   {"DIFFERENCE, 95 % BOOTSTRAP", Align::kRight},
+                   {"STATED - RIGHT", Align::kRight},
+                   {"95 % BOOTSTRAP", Align::kRight},
                    {"OF", Align::kRight},
                    {""},
                    {"0 % ... 100 %"}});
   for (const CalibrationBin& bin : bins) {
-    table.Add({bin.answer, fmt::format("{:.1f}", 100 * bin.stated),
-               fmt::format("{:.1f}", 100 * bin.right),
+    table.Add({bin.percent ? bin.answer : "every " + bin.answer,
+               fmt::format("{:.1f}", 100 * bin.stated), fmt::format("{:.1f}", 100 * bin.right),
+               fmt::format("{:+.1f}", 100 * (bin.stated - bin.right)),
                fmt::format("{:+.1f} to {:+.1f}", 100 * bin.low, 100 * bin.high),
                WithThousands(bin.answers), std::string(MarkOf(bin.state)), DiagramOf(bin)});
   }

@@ -16,12 +16,12 @@ using testing::HasSubstr;
 using testing::SizeIs;
 
 // A run with this many answers of confidence 0.9, of which this many are right.
-v1::Score Scored(uint64_t answers, uint64_t right) {
+v1::Score Scored(uint64_t answers, uint64_t right, const char* answer = "rank") {
   v1::Score score;
   v1::ViewScore& view = *score.add_views();
   view.set_view("leaves");
   v1::Bin& bin = *view.add_bins();
-  bin.set_answer("rank");
+  bin.set_answer(answer);
   bin.set_percent(90);
   bin.set_answers(answers);
   bin.set_right(right);
@@ -39,8 +39,8 @@ TEST(Calibration, IntervalOfIdenticalRunsIsAPoint) {
   EXPECT_EQ(bin.answers, 1000u);
   EXPECT_NEAR(bin.stated, 0.9, 1e-12);
   EXPECT_NEAR(bin.right, 0.91, 1e-12);
-  EXPECT_NEAR(bin.low, 0.01, 1e-12);
-  EXPECT_NEAR(bin.high, 0.01, 1e-12);
+  EXPECT_NEAR(bin.low, -0.01, 1e-12);
+  EXPECT_NEAR(bin.high, -0.01, 1e-12);
   EXPECT_EQ(bin.state, BinState::kHolds);
 }
 
@@ -79,6 +79,33 @@ TEST(Calibration, MissesMoreThanThreePointsOff) {
 TEST(Calibration, DoesNotJudgeFewAnswers) {
   EXPECT_EQ(Only({Scored(499, 0)}).state, BinState::kFew);
   EXPECT_EQ(Only({Scored(500, 0)}).state, BinState::kMisses);
+}
+
+TEST(Calibration, JudgesAHundredFindings) {
+  EXPECT_EQ(Calibrate(std::vector{Scored(99, 0, "finding")}).back().state, BinState::kFew);
+  EXPECT_EQ(Calibrate(std::vector{Scored(100, 0, "finding")}).back().state, BinState::kMisses);
+  EXPECT_EQ(Calibrate(std::vector{Scored(100, 90, "finding")}).back().state, BinState::kHolds);
+}
+
+// 60 findings of 0.9 and 60 of 0.6: each bin has too few, all of them together state 0.75.
+TEST(Calibration, HasARowOfAllFindings) {
+  v1::Score run = Scored(60, 54, "finding");
+  v1::Bin& other = *run.mutable_views(0)->add_bins();
+  other.set_answer("finding");
+  other.set_percent(60);
+  other.set_answers(60);
+  other.set_right(48);
+  other.set_confidence(36);
+  const std::vector<CalibrationBin> bins = Calibrate(std::vector{run});
+  ASSERT_THAT(bins, SizeIs(3));
+  EXPECT_FALSE(bins[0].percent);
+  EXPECT_EQ(bins[0].answers, 120u);
+  EXPECT_NEAR(bins[0].stated, 0.75, 1e-12);
+  EXPECT_NEAR(bins[0].right, 0.85, 1e-12);
+  EXPECT_NEAR(bins[0].low, -0.1, 1e-12);
+  EXPECT_EQ(bins[0].state, BinState::kMisses);
+  EXPECT_EQ(bins[1].state, BinState::kFew);
+  EXPECT_EQ(bins[2].state, BinState::kFew);
 }
 
 TEST(Calibration, CountsARunOnceOverItsViews) {

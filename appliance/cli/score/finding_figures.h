@@ -15,6 +15,7 @@
 namespace rocescope {
 
 namespace v1 {
+class FaultScore;
 class FindingScore;
 class Score;
 }  // namespace v1
@@ -22,7 +23,7 @@ class Score;
 // The score of one run for one view.
 struct RunFindings {
   std::string scenario;
-  std::string kind;  // kind of its first fault; empty: a healthy run
+  std::vector<std::string> kinds;  // kinds of its faults; empty: a healthy run
   const v1::FindingScore* score = nullptr;
 };
 
@@ -32,19 +33,52 @@ std::vector<RunFindings> FindingsOf(std::span<const v1::Score> scores, std::stri
 // Relative frequency of each fault type in production. Empty: unknown.
 using KindWeights = std::map<std::string, double>;
 
-// Counts for one fault type; visible faults only, unless noted.
+// Returns whether the fault is visible, but has fewer affected frames than the telemetry can show.
+bool IsBelowLimit(const v1::FaultScore& fault);
+
+// Counts for one fault type. Unless noted, they are of visible faults that are not below the
+// detection limit.
 struct KindCounts {
   uint64_t faults = 0;  // visible or not
   uint64_t visible = 0;
   uint64_t detected = 0;
   uint64_t kind_right = 0;
   uint64_t place_right = 0;
-  uint64_t place_named = 0;    // right place, or the place of an alternative
+  uint64_t place_named = 0;  // right place, or the place of an alternative
+  uint64_t below_limit = 0;  // visible faults below the limit
+  uint64_t below_limit_detected = 0;
+  uint64_t below_limit_named = 0;  // right place, or the place of an alternative
   std::vector<double> delays;  // detection delay of detected faults, in analysis windows; ascending
-  uint64_t runs = 0;           // runs whose first fault has this type
-  uint64_t false_findings = 0;  // findings in these runs
+  std::vector<double> seconds;  // the same in fabric time; empty without a profile
+  // A run with several faults is divided equally between their types.
+  double runs = 0;
+  double false_findings = 0;  // false findings in these runs
 };
 std::map<std::string, KindCounts> CountKinds(std::span<const RunFindings> runs);
+
+// Counts for the runs with the same number of visible faults. Runs with invisible faults only are
+// in none.
+struct ConcurrencyCounts {
+  uint64_t runs = 0;
+  uint64_t visible = 0;  // faults, including those below the detection limit
+  uint64_t detected = 0;
+  uint64_t kind_right = 0;
+  uint64_t place_right = 0;
+  uint64_t false_findings = 0;
+  uint64_t false_runs = 0;  // runs with a false finding
+};
+std::map<uint32_t, ConcurrencyCounts> CountByConcurrency(std::span<const RunFindings> runs);
+
+// False findings of one kind that coincide with the same kind of event: "benign NAME", "effect of
+// KIND", or "nothing".
+struct CauseCounts {
+  std::string cause;
+  std::string kind;
+  uint64_t findings = 0;
+  uint64_t runs = 0;
+};
+// The most frequent ones first.
+std::vector<CauseCounts> CountCauses(std::span<const RunFindings> runs);
 
 // The confusion matrix: by true fault type or "healthy", the types that were reported instead, or
 // "none". A visible fault counts once, by its best finding or by what was reported instead; a
@@ -53,17 +87,32 @@ using Confusion = std::map<std::string, std::map<std::string, uint64_t>>;
 Confusion CountConfusion(std::span<const RunFindings> runs);
 
 enum class FindingMeasure : uint8_t {
-  kPrecision,     // detected faults, of detected faults and false findings
-  kRecall,        // detected, of visible faults
-  kKind,          // right type, of visible faults
-  kPlace,         // right place, of visible faults
+  // Shares of the visible faults are of those that are not below the detection limit, unless noted.
+  kPrecision,    // detected faults, of detected faults and false findings
+  kRecall,       // detected faults
+  kRecallOfAll,  // the same, with faults below the limit; only if there are any
+  // The gray_loss faults above the limit whose place is right or among the alternatives; only with
+  // detection limits. Where many findings are false, one of them has the right type by chance.
+  kSilentAbove,
+  kSilentBelow,   // the same, below the limit
+  kKind,          // right type
+  kPlace,         // right place
+  kPlaceListed,   // right place, or the place of an alternative
   kPfcPrecision,  // right type and place, of findings about PFC
   kPfcRecall,     // right type and place, of visible PFC faults
   kCulpritPrecision,
   kCulpritRecall,
   kMedianDelay,  // from visible to detected, in analysis windows
+  k90thDelay,    // 90th percentile
   kWorstDelay,
+  kMedianSeconds,  // the same in fabric time; only with a profile
+  k90thSeconds,
   kHealthyFindings,  // in runs without a fault
+  kHealthyAlarms,    // runs without a fault that have a false finding
+  kFalsePerWindows,  // false findings per 1,000 analysis windows; only without a profile
+  kFalsePerDay,      // false findings per day of fabric time; only with a profile
+  kSuspicionsPerWindows,
+  kSuspicionsPerDay,
   kVictimPrecision,  // jobs; no goal, like the following ones
   kVictimRecall,
   kHotspotPrecision,  // hotspots at a queue that was congested at that time
@@ -73,26 +122,38 @@ enum class FindingMeasure : uint8_t {
   kCount,
 };
 inline constexpr size_t kFindingMeasures = static_cast<size_t>(FindingMeasure::kCount);
-std::string_view TitleOf(FindingMeasure measure);
 
-// Returns whether the figure is an amount (lower is better) instead of a share.
-constexpr bool IsAmount(FindingMeasure measure) {
-  return measure == FindingMeasure::kMedianDelay || measure == FindingMeasure::kWorstDelay ||
-         measure == FindingMeasure::kHealthyFindings;
-}
+enum class FigureUnit : uint8_t { kRatio, kWindows, kSeconds, kFindings, kPerWindows, kPerDay };
+
+std::string_view TitleOf(FindingMeasure measure);
+std::string_view NameOf(FindingMeasure measure);  // in JSON: "detection_recall"
+FigureUnit UnitOf(FindingMeasure measure);
+// Returns whether lower is better.
+bool IsAtMost(FindingMeasure measure);
 
 struct Figure {
   FindingMeasure measure = FindingMeasure::kPrecision;
-  std::optional<double> goal;  // minimum of a share, or maximum of an amount
-  double value = 0;            // `right` divided by `of`; for an amount: the amount
-  uint64_t right = 0;          // numerator; for kHealthyFindings: runs without a finding
-  uint64_t of = 0;             // denominator; for a delay: detected faults
-  std::optional<Interval>
-      interval;  // interval of the share, or of the healthy runs without a finding
-  std::optional<double> weighted;  // share weighted by the fault types' frequency in production
+  std::optional<double> goal = {};  // maximum if IsAtMost, otherwise minimum
+  double value = 0;                 // `right` divided by `of` or `exposure`, or an amount
+  uint64_t right = 0;               // numerator; for kHealthyFindings: runs without a finding
+  uint64_t of = 0;                  // denominator; for a delay: detected faults
+  double exposure = 0;              // for a rate: thousands of windows, or days
+  // 95 % interval of the share (Wilson) or rate (Poisson); for kHealthyFindings: of the share of
+  // runs without a finding.
+  std::optional<Interval> interval = {};
+  std::optional<double> upper = {};  // one-sided upper 95 % bound of a rate
+  std::optional<double> weighted =
+      {};  // share weighted by the fault types' frequency in production
 
   bool Holds() const;  // true if there is no goal
 };
+
+// The total duration of runs.
+struct Exposure {
+  double windows = 0;
+  double days = 0;  // fabric time; 0: unknown, because a run has no profile
+};
+Exposure ExposureOf(std::span<const RunFindings> runs);
 
 // Returns the figures with at least one count, in the order above. `view` (a name from view.h)
 // selects the goals. With weights, each fault type's runs have the type's weight, and healthy

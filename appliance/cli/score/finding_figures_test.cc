@@ -189,6 +189,180 @@ TEST_F(FindingFiguresTest, BaselinesArePrinted) {
   EXPECT_THAT(RenderScores(scores_).text, HasSubstr("50.00 (1 of 2)"));
 }
 
+TEST_F(FindingFiguresTest, The90thPercentileIsTheNearestRank) {
+  for (int delay = 1; delay <= 10; ++delay) Found("1", "flap", delay);
+  EXPECT_EQ(FigureOf(FindingMeasure::k90thDelay).value, 9);
+  Found("2", "flap", 11);
+  EXPECT_EQ(FigureOf(FindingMeasure::k90thDelay).value, 10);
+}
+
+// 3 false findings in two runs of half a day each.
+TEST_F(FindingFiguresTest, FalseAlarmsPerDayHavePoissonBounds) {
+  for (const char* name : {"1", "2"}) {
+    v1::FindingScore& run = Run(name, "");
+    run.set_fabric_seconds(43'200);
+    run.set_window_count(20);
+  }
+  v1::FindingScore& run = *scores_.back().mutable_views(0)->mutable_findings();
+  const Figure none = FigureOf(FindingMeasure::kFalsePerDay);
+  EXPECT_EQ(none.value, 0);
+  EXPECT_NEAR(none.upper.value(), 2.996, 5e-4);
+  for (int i = 0; i < 3; ++i) AddFalse(run, "flap");
+  const Figure figure = FigureOf(FindingMeasure::kFalsePerDay);
+  EXPECT_DOUBLE_EQ(figure.value, 3);
+  EXPECT_NEAR(figure.interval->low, 0.619, 5e-4);  // Garwood's table
+  EXPECT_NEAR(figure.interval->high, 8.767, 5e-4);
+  EXPECT_NEAR(figure.upper.value(), 7.754, 5e-4);
+  EXPECT_EQ(FigureOf(FindingMeasure::kFalsePerWindows).value, -1) << "the time is known";
+  const Figure healthy = FigureOf(FindingMeasure::kHealthyAlarms);
+  EXPECT_EQ(healthy.right, 1u);
+  EXPECT_EQ(healthy.of, 2u);
+}
+
+TEST_F(FindingFiguresTest, WithoutAProfileRatesArePerWindow) {
+  v1::FindingScore& run = Run("1", "");
+  run.set_window_count(20);
+  AddFalse(run, "flap");
+  EXPECT_DOUBLE_EQ(FigureOf(FindingMeasure::kFalsePerWindows).value, 50);
+  EXPECT_EQ(FigureOf(FindingMeasure::kFalsePerDay).value, -1);
+}
+
+TEST_F(FindingFiguresTest, FiveSuspicionsPerDayAreAllowed) {
+  v1::FindingScore& run = Run("1", "");
+  run.set_fabric_seconds(2 * 86'400);
+  run.set_window_count(20);
+  run.mutable_suspicions()->set_stated(10);
+  EXPECT_DOUBLE_EQ(FigureOf(FindingMeasure::kSuspicionsPerDay).value, 5);
+  EXPECT_TRUE(FigureOf(FindingMeasure::kSuspicionsPerDay).Holds());
+  EXPECT_EQ(FigureOf(FindingMeasure::kFalsePerDay).value, 0);
+  run.mutable_suspicions()->set_stated(11);
+  EXPECT_FALSE(FigureOf(FindingMeasure::kSuspicionsPerDay).Holds());
+}
+
+TEST_F(FindingFiguresTest, SecondsAreOfRunsWithAProfile) {
+  Found("1", "flap", 2).set_delay_seconds(60);
+  EXPECT_EQ(FigureOf(FindingMeasure::kMedianSeconds).value, -1);
+  scores_.back().mutable_views(0)->mutable_findings()->set_fabric_seconds(600);
+  EXPECT_EQ(FigureOf(FindingMeasure::kMedianSeconds).value, 60);
+}
+
+TEST_F(FindingFiguresTest, SilentLossHasARecallAboveAndBelowTheLimit) {
+  const auto limited = [&](v1::FaultScore& fault, uint64_t frames) {
+    fault.set_affected_frames(frames);
+    fault.set_detection_limit_frames(50);
+  };
+  limited(Found("1", "gray_loss", 1), 50);
+  limited(Found("2", "gray_loss", 1), 400);
+  limited(Fault("3", "gray_loss"), 51);
+  limited(Found("4", "gray_loss", 1), 49);
+  limited(Fault("5", "gray_loss"), 12);
+  limited(Fault("6", "gray_loss"), 12);
+  limited(Fault("7", "gray_loss"), 12);
+  v1::FaultScore& by_chance = Found("8", "gray_loss", 1);  // a false finding of this type elsewhere
+  by_chance.set_place_right(false);
+  by_chance.set_place_rank(0);
+  limited(by_chance, 12);
+  Found("9", "flap", 1);
+  const auto expect = [&](FindingMeasure measure, uint64_t right, uint64_t of) {
+    EXPECT_EQ(FigureOf(measure).right, right) << TitleOf(measure);
+    EXPECT_EQ(FigureOf(measure).of, of) << TitleOf(measure);
+  };
+  expect(FindingMeasure::kSilentAbove, 2, 3);
+  expect(FindingMeasure::kSilentBelow, 1, 5);
+  expect(FindingMeasure::kRecall, 3, 4);
+  expect(FindingMeasure::kRecallOfAll, 5, 9);
+  expect(FindingMeasure::kPrecision, 5, 5);
+  EXPECT_THAT(RenderScores(scores_).text,
+              HasSubstr("gray_loss at leaf0:E1-spine0:E2 (12 frames, below the detection limit of "
+                        "50) was missed"));
+}
+
+TEST_F(FindingFiguresTest, WithoutLimitsThereIsNoFigureAboutThem) {
+  Found("1", "gray_loss", 1);
+  EXPECT_EQ(FigureOf(FindingMeasure::kSilentAbove).value, -1);
+  EXPECT_EQ(FigureOf(FindingMeasure::kRecallOfAll).value, -1);
+}
+
+TEST_F(FindingFiguresTest, PlacesAmongTheAlternativesAreListed) {
+  Found("1", "flap", 1);
+  v1::FaultScore& second = Found("2", "flap", 1);
+  second.set_place_right(false);
+  second.set_place_rank(2);
+  EXPECT_EQ(FigureOf(FindingMeasure::kPlace).right, 1u);
+  EXPECT_EQ(FigureOf(FindingMeasure::kPlaceListed).right, 2u);
+}
+
+TEST_F(FindingFiguresTest, ARunWithSeveralFaultsIsDividedBetweenTheirTypes) {
+  Found("1", "flap", 1);
+  scores_.back().add_faults("incast");
+  v1::FindingScore& run = *scores_.back().mutable_views(0)->mutable_findings();
+  v1::FaultScore& second = *run.add_faults();
+  second.set_kind("incast");
+  second.set_visible(true);
+  AddFalse(run, "straggler");
+  const auto kinds = CountKinds(FindingsOf(scores_, "full"));
+  EXPECT_DOUBLE_EQ(kinds.at("flap").runs, 0.5);
+  EXPECT_DOUBLE_EQ(kinds.at("incast").runs, 0.5);
+  EXPECT_DOUBLE_EQ(kinds.at("incast").false_findings, 0.5);
+  Run("2", "");
+  Fault("3", "flap").set_visible(false);
+  const auto numbers = CountByConcurrency(FindingsOf(scores_, "full"));
+  ASSERT_EQ(numbers.size(), 2u) << "a run with an invisible fault has no number";
+  EXPECT_EQ(numbers.at(0).runs, 1u);
+  EXPECT_EQ(numbers.at(2).runs, 1u);
+  EXPECT_EQ(numbers.at(2).visible, 2u);
+  EXPECT_EQ(numbers.at(2).detected, 1u);
+  EXPECT_EQ(numbers.at(2).false_runs, 1u);
+  EXPECT_THAT(RenderScores(scores_).text, HasSubstr("VISIBLE FAULTS"));
+}
+
+TEST_F(FindingFiguresTest, FalseFindingsAreCountedByWhatTheyCoincideWith) {
+  v1::FindingScore& run = Run("1", "");
+  for (int i = 0; i < 3; ++i) AddFalse(run, "bit_errors");
+  run.mutable_false_findings(0)->set_benign_kind("frame_error");
+  run.mutable_false_findings(0)->set_cause_kind("flap");
+  run.mutable_false_findings(1)->set_benign_kind("frame_error");
+  run.mutable_false_findings(2)->set_cause_kind("flap");
+  AddFalse(Run("2", ""), "bit_errors");
+  const std::vector<CauseCounts> causes = CountCauses(FindingsOf(scores_, "full"));
+  ASSERT_EQ(causes.size(), 3u);
+  EXPECT_EQ(causes[0].cause, "benign frame_error");
+  EXPECT_EQ(causes[0].findings, 2u);
+  EXPECT_EQ(causes[0].runs, 1u);
+  EXPECT_EQ(causes[1].cause, "effect of flap");
+  EXPECT_EQ(causes[2].cause, "nothing");
+}
+
+TEST_F(FindingFiguresTest, ManyFalseFindingsOfARunAreCut) {
+  v1::FindingScore& run = Run("noisy", "");
+  for (int i = 0; i < 29; ++i) AddFalse(run, "bit_errors");
+  EXPECT_THAT(RenderScores(scores_).text, HasSubstr("noisy: 24 more are false"));
+}
+
+// The profiles differ in one fault.
+TEST_F(FindingFiguresTest, EachProfileHasItsTablesAndARow) {
+  for (const char* profile : {"gnmi-1s", "snmp-30s"}) {
+    Found("1", "flap", 1);
+    scores_.back().set_profile(profile);
+    Fault("2", "incast").set_detected(std::string(profile) == "gnmi-1s");
+    scores_.back().set_profile(profile);
+    for (v1::Score& score : scores_) {
+      score.mutable_views(0)->set_view("all");
+      v1::FindingScore& run = *score.mutable_views(0)->mutable_findings();
+      run.set_fabric_seconds(86'400);
+      run.set_window_count(20);
+    }
+  }
+  const ScoreTable table = RenderScores(scores_);
+  EXPECT_TRUE(table.all_hold) << "there are no goals for recall with a profile";
+  EXPECT_THAT(table.text, AllOf(HasSubstr("PROFILE gnmi-1s\n"), HasSubstr("PROFILE snmp-30s\n")));
+  const std::string rows = table.text.substr(table.text.find("\nPROFILES\n"));
+  const std::string first = rows.substr(rows.find("gnmi-1s"), rows.find("snmp-30s"));
+  EXPECT_THAT(first, AllOf(HasSubstr("100.00"), HasSubstr("0 (at most 1.50)")));
+  EXPECT_THAT(rows.substr(rows.find("snmp-30s")),
+              AllOf(HasSubstr("50.00"), Not(HasSubstr("100.00"))));
+}
+
 TEST_F(FindingFiguresTest, PerfectScoresMeetAllGoals) {
   Found("1", "flap", 1);
   Run("2", "");

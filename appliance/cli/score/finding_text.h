@@ -6,6 +6,7 @@
 #include <string>
 
 #include "appliance/cli/score/finding_figures.h"
+#include "appliance/cli/score/score_groups.h"
 
 namespace rocescope {
 
@@ -14,8 +15,12 @@ struct FindingTables {
   bool all_hold = true;  // all figures with at least one count meet their goals
 };
 
-// For each view for faults: its figures, counts by type, the confusion matrix, baselines, and all
-// misses by scenario.
+// For each view for faults: its figures, counts by type and by number of faults, the events that
+// false findings coincide with, the confusion matrix, baselines, and all misses by scenario.
+// `scores` have the same telemetry profile.
 FindingTables RenderFindings(std::span<const v1::Score> scores, const KindWeights& weights);
+
+// One row for each profile and view for faults. Empty without a profile.
+std::string RenderProfiles(std::span<const ScoreGroup> groups);
 
 }  // namespace rocescope

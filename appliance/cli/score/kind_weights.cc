@@ -58,7 +58,9 @@ Result<KindWeights> LoadKindWeights(std::string_view text, std::string_view file
   auto root = topology::ParseYaml(text, file);
   if (!root) return tl::unexpected(root.error());
   YamlErrors errors{std::string(file)};
-  const YamlMap map(*root, "the priors", {"kinds", "loss_rates"}, errors);
+  const YamlMap map(
+      *root, "the priors",
+      {"kinds", "loss_rates", "field_loss_rates", "concurrent", "same_place", "growing"}, errors);
   KindWeights weights;
   if (const YamlNode* kinds = map.Require("kinds")) ReadKinds(*kinds, errors, weights);
   if (!errors.empty()) return tl::unexpected(errors.Take());

@@ -9,8 +9,8 @@
 
 namespace rocescope {
 
-// Reads YAML like sim/draw/priors.yaml: `kinds` with one weight each; ignores `loss_rates`. `file`
-// is the name in errors, which have a line and a column.
+// Reads YAML like sim/draw/priors.yaml: `kinds` with one weight each; ignores the other keys, which
+// only the simulator uses. `file` is the name in errors, which have a line and a column.
 Result<KindWeights> LoadKindWeights(std::string_view text, std::string_view file);
 
 }  // namespace rocescope

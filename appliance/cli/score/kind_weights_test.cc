@@ -21,7 +21,8 @@ std::string Message(std::string_view text) {
 
 TEST(KindWeights, AreReadFromAFileWithOtherKeys) {
   const auto weights = LoadKindWeights(
-      "kinds: {flap: 30, pfc_storm: 0.5}\nloss_rates: [{least: 1e-5, most: 1e-4, share: 1}]\n",
+      "kinds: {flap: 30, pfc_storm: 0.5}\nloss_rates: [{least: 1e-5, most: 1e-4, share: 1}]\n"
+      "field_loss_rates: []\nconcurrent: [50, 50]\nsame_place: 0.3\ngrowing: 0.2\n",
       "p.yaml");
   ASSERT_TRUE(weights) << weights.error().message;
   EXPECT_THAT(*weights, ElementsAre(Pair("flap", 30), Pair("pfc_storm", 0.5)));

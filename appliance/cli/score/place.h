@@ -2,6 +2,7 @@
 // Compares the place of a finding with the place of a fault. Internal to this folder.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace rocescope {
@@ -18,6 +19,15 @@ bool IsEndOf(std::string_view port, std::string_view link);
 
 // Returns whether one end of the link is this NIC (HOST:DEVICE), or a port of this switch or host.
 bool Touches(std::string_view link, std::string_view element);
+
+// How close two places are, by their names only.
+enum class Closeness : uint8_t {
+  kFar,
+  kSharedNode,  // a node of one is a node of the other, such as two links of a switch
+  kTouching,    // a link and one of its ends, or a node and one of its links or NICs
+  kSame,
+};
+Closeness ClosenessOf(std::string_view a, std::string_view b);
 
 // Compares places: a link by its two ports; any link of a deadlock's loop; either of two swapped
 // links; all others by name. For a fault in one direction, a finding with the other direction is

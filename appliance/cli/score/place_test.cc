@@ -65,5 +65,17 @@ TEST(Place, ALinkTouchesItsEnds) {
   EXPECT_FALSE(Touches("host0:mlx5_0-leaf0:E1", "leaf"));
 }
 
+TEST(Place, ClosenessIsByName) {
+  EXPECT_EQ(ClosenessOf("leaf0:E1-spine0:E2", "spine0:E2-leaf0:E1"), Closeness::kSame);
+  EXPECT_EQ(ClosenessOf("leaf0:E1-spine0:E2", "spine0"), Closeness::kTouching);
+  EXPECT_EQ(ClosenessOf("host1:mlx5_0", "leaf0:E1-host1:mlx5_0"), Closeness::kTouching);
+  EXPECT_EQ(ClosenessOf("host1", "host1:gpu:3"), Closeness::kTouching);
+  EXPECT_EQ(ClosenessOf("leaf0:E1-spine0:E2", "leaf0:E7-host1:mlx5_0"), Closeness::kSharedNode);
+  EXPECT_EQ(ClosenessOf("host-1:mlx5_0", "leaf-2:E1-host-1:mlx5_1"), Closeness::kSharedNode);
+  EXPECT_EQ(ClosenessOf("leaf0:E1-spine0:E2", "leaf1:E1-spine1:E2"), Closeness::kFar);
+  EXPECT_EQ(ClosenessOf("leaf0", "leaf01"), Closeness::kFar);
+  EXPECT_EQ(ClosenessOf("", "leaf0"), Closeness::kFar);
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -154,6 +154,8 @@ class Scorer {
   void ScorePath(const google::protobuf::RepeatedPtrField<v1::TruthPath>& truth,
                  const v1::FlowPath* found);
   const v1::TruthRank* RankOf(const TrueEnd& end) const;
+  uint32_t ProcessOf(const v1::TruthConnection& connection, const v1::TruthRank& rank,
+                     int number) const;
 
   const v1::Truth& truth_;
   const v1::ReplayReport& report_;
@@ -206,6 +208,18 @@ const v1::TruthRank* Scorer::RankOf(const TrueEnd& end) const {
   return rank < job->second->ranks_size() ? &job->second->ranks(rank) : nullptr;
 }
 
+// A job that crashed runs again in new processes, with new connections.
+uint32_t Scorer::ProcessOf(const v1::TruthConnection& connection, const v1::TruthRank& rank,
+                           int number) const {
+  const auto job = jobs_.find(connection.job());
+  const auto restart = static_cast<int>(connection.incarnation()) - 1;
+  if (job == jobs_.end() || restart < 0 || restart >= job->second->restarts_size()) {
+    return rank.process_id();
+  }
+  const auto& processes = job->second->restarts(restart).process_ids();
+  return number < processes.size() ? processes[number] : rank.process_id();
+}
+
 // An end is right if its process is: by the rank number if the logs contain one, else by host and
 // process.
 void Scorer::ScoreRanks() {
@@ -241,7 +255,8 @@ void Scorer::ScoreRanks() {
           static_cast<int>(place.second ? connection.to_rank() : connection.from_rank());
       right = claim.has_rank()
                   ? claim.rank() == number && job_of(claim.job_id()) == connection.job()
-                  : claim.host() == rank->host() && claim.process_id() == rank->process_id();
+                  : claim.host() == rank->host() &&
+                        claim.process_id() == ProcessOf(connection, *rank, number);
       AddAnswer("rank", claim.rank_confidence(), right);
       if (!right) {
         Miss(fmt::format("{} qp {} is assigned to rank {} of {} but belongs to rank {}",

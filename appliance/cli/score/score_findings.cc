@@ -3,16 +3,23 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdlib>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "appliance/api/message_value.h"
+#include "appliance/cli/score/assignment.h"
+#include "appliance/cli/score/cause.h"
+#include "appliance/cli/score/fabric_time.h"
 #include "appliance/cli/score/place.h"
 #include "appliance/cli/score/score_jobs.h"
+#include "appliance/cli/score/suspicion.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/score.pb.h"
 #include "rocescope/v1/truth.pb.h"
@@ -23,25 +30,31 @@ namespace {
 constexpr std::array<std::string_view, 4> kPfcKinds = {"slow_receiver", "pfc_storm", "pfc_deadlock",
                                                        "misconfigured_alpha"};
 
+// The best one last.
+enum class Grade : uint8_t { kNone, kKind, kPlace, kAlternative, kBoth };
+
 struct Match {
   int fault = 0;
   int finding = 0;
-  bool kind = false;
-  bool place = false;
-  bool rival = false;  // an alternative has both
-
-  int Grade() const {
-    if (kind && place) return 4;
-    if (rival) return 3;
-    return place ? 2 : static_cast<int>(kind);
-  }
+  Grade grade = Grade::kNone;
 };
 
 // A finding with indistinguishable alternatives answers with a set.
-bool IsAmongRivals(const v1::TruthFault& fault, const v1::Finding& finding) {
+bool HasRightAlternative(const v1::TruthFault& fault, const v1::Finding& finding) {
   return std::ranges::any_of(finding.alternatives(), [&](const v1::Suspect& rival) {
     return rival.kind() == fault.kind() && IsRightPlace(fault, rival.place(), rival.direction());
   });
+}
+
+// How much earlier than its event a reading may seem to be. A profile reads devices at their own
+// phases and with their own clocks, so that a reading is in one window with events of the next one.
+int64_t ReadingError(const v1::Truth& truth, int64_t window_ns) {
+  if (!truth.has_profile()) return 0;
+  int64_t clock_error = 0;
+  for (const v1::TruthPoller& poller : truth.profile().pollers()) {
+    clock_error = std::max(clock_error, std::abs(poller.clock_offset_ns()));
+  }
+  return window_ns + clock_error;
 }
 
 // One direction of a connection.
@@ -56,6 +69,8 @@ class FindingScorer {
         window_ns_(std::max<int64_t>(window_ns, 1)),
         score_(score),
         jobs_(CompareJobs(truth, report).true_job),
+        reading_error_ns_(ReadingError(truth, window_ns_)),
+        causes_(truth, kEarly * window_ns_ + reading_error_ns_),
         finding_of_(static_cast<size_t>(truth.faults_size()), -1),
         is_spoken_for_(static_cast<size_t>(report.findings_size()), false) {
     for (int i = 0; i < truth.connections_size(); ++i) {
@@ -69,11 +84,13 @@ class FindingScorer {
   std::vector<StatedFinding> Score() {
     const std::vector<Match> matches = FindMatches();
     Assign(matches);
-    for (int i = 0; i < truth_.faults_size(); ++i) AddFault(i);
+    for (int i = 0; i < truth_.faults_size(); ++i) AddFault(i, matches);
     AddRest(matches);
+    AddSuspicions();
     AddVerdicts();
     AddHotspots();
     AddAnomalies();
+    AddExposure();
     return std::move(stated_);
   }
 
@@ -82,6 +99,7 @@ class FindingScorer {
   // starts, and the previous one, whose reading the counter's increment refers to.
   static constexpr int64_t kEarly = 2;
 
+  bool IsStated(int finding) const { return !IsSuspicion(report_.findings(finding)); }
   int64_t EndOf(const v1::Finding& finding) const {
     return !finding.has_end_time() ? std::max(truth_.end_ns(), Nanoseconds(finding.start_time()))
                                    : Nanoseconds(finding.end_time());
@@ -95,70 +113,111 @@ class FindingScorer {
   }
   // A finding can match if it starts with the fault or later and was not detected before it.
   bool MayBeOf(const v1::Finding& finding, const v1::TruthFault& fault) const {
-    return Nanoseconds(finding.start_time()) >= fault.start_ns() - kEarly * window_ns_ &&
-           VerdictOf(finding) >= fault.start_ns() && LastsInto(finding, fault.start_ns());
+    const int64_t start_ns = fault.start_ns() - reading_error_ns_;
+    return Nanoseconds(finding.start_time()) >= start_ns - kEarly * window_ns_ &&
+           VerdictOf(finding) >= start_ns && LastsInto(finding, start_ns);
   }
   // Faults that were visible by then.
   bool IsOfVisible(const v1::Finding& finding, const v1::TruthFault& fault) const {
-    return fault.visible_ns() != 0 && LastsInto(finding, fault.visible_ns());
+    return fault.visible_ns() != 0 && LastsInto(finding, fault.visible_ns() - reading_error_ns_);
   }
   const v1::TruthFault& Fault(const Match& match) const { return truth_.faults(match.fault); }
   const v1::Finding& Finding(const Match& match) const { return report_.findings(match.finding); }
 
+  FindingTime TimeOf(const v1::Finding& finding) const {
+    return {.start_ns = Nanoseconds(finding.start_time()), .end_ns = EndOf(finding)};
+  }
+  bool IsRight(const v1::Finding& finding, const v1::TruthFault& fault) const {
+    return finding.kind() == fault.kind() &&
+           IsRightPlace(fault, finding.place(), finding.direction());
+  }
+
+  Grade GradeOf(int fault_number, const v1::Finding& finding) const;
   std::vector<Match> FindMatches() const;
   void Assign(const std::vector<Match>& matches);
-  void AddFault(int number);
+  int64_t FirstDetection(int fault, std::span<const Match> matches) const;
+  void AddFault(int number, std::span<const Match> matches);
   void AddSaid(const v1::TruthFault& fault, v1::FaultScore& out) const;
   void AddCulprits(const v1::TruthFault& fault, const v1::Finding* finding, v1::Hits& hits) const;
   void AddVictims(const v1::TruthFault& fault, const v1::Finding* finding, v1::Hits& hits) const;
   void AddRest(const std::vector<Match>& matches);
+  void AddFalse(const v1::Finding& finding);
+  void AddSuspicions();
   void AddVerdicts();
   void AddHotspots();
   void AddAnomalies();
+  void AddExposure();
 
   const v1::Truth& truth_;
   const v1::ReplayReport& report_;
   const int64_t window_ns_;
   v1::FindingScore& score_;
   const std::map<std::string, std::string> jobs_;
+  const int64_t reading_error_ns_;
+  CauseFinder causes_;
   std::map<FlowKey, int> connections_;
   std::vector<int> finding_of_;  // by fault; -1: none
   std::vector<StatedFinding> stated_;
   std::vector<bool> is_spoken_for_;  // by finding: not false
 };
 
-// The best ones first.
+Grade FindingScorer::GradeOf(int fault_number, const v1::Finding& finding) const {
+  const v1::TruthFault& fault = truth_.faults(fault_number);
+  if (IsRight(finding, fault)) return Grade::kBoth;
+  if (HasRightAlternative(fault, finding)) return Grade::kAlternative;
+  if (IsRightPlace(fault, finding.place(), finding.direction())) return Grade::kPlace;
+  if (finding.kind() != fault.kind()) return Grade::kNone;
+  // Elsewhere, and the expected effect of another fault.
+  const bool is_effect = causes_.FaultBehind(finding, TimeOf(finding), fault_number) != nullptr;
+  return is_effect ? Grade::kNone : Grade::kKind;
+}
+
 std::vector<Match> FindingScorer::FindMatches() const {
   std::vector<Match> matches;
   for (int f = 0; f < truth_.faults_size(); ++f) {
-    const v1::TruthFault& fault = truth_.faults(f);
     for (int i = 0; i < report_.findings_size(); ++i) {
       const v1::Finding& finding = report_.findings(i);
-      const Match match = {.fault = f,
-                           .finding = i,
-                           .kind = finding.kind() == fault.kind(),
-                           .place = IsRightPlace(fault, finding.place(), finding.direction()),
-                           .rival = IsAmongRivals(fault, finding)};
-      if (match.Grade() > 0 && MayBeOf(finding, fault)) matches.push_back(match);
+      if (!IsStated(i) || !MayBeOf(finding, truth_.faults(f))) continue;
+      const Grade grade = GradeOf(f, finding);
+      if (grade != Grade::kNone) matches.push_back({.fault = f, .finding = i, .grade = grade});
     }
   }
-  std::ranges::sort(matches, [this](const Match& a, const Match& b) {
-    if (a.Grade() != b.Grade()) return a.Grade() > b.Grade();
-    if (Finding(a).confidence() != Finding(b).confidence()) {
-      return Finding(a).confidence() > Finding(b).confidence();
-    }
-    return std::tie(a.fault, a.finding) < std::tie(b.fault, b.finding);
-  });
   return matches;
 }
 
+// Weights are powers of a number above the number of faults, so that all worse matches together
+// weigh less than a better one, and all confidences together less than the worst match.
 void FindingScorer::Assign(const std::vector<Match>& matches) {
+  const auto faults = static_cast<size_t>(truth_.faults_size());
+  const auto base = static_cast<double>(faults + 2);
+  std::vector<std::vector<double>> weights(
+      faults, std::vector<double>(static_cast<size_t>(report_.findings_size()), 0));
   for (const Match& match : matches) {
     if (!IsOfVisible(Finding(match), Fault(match))) continue;
-    if (finding_of_[match.fault] >= 0 || is_spoken_for_[match.finding]) continue;
-    finding_of_[match.fault] = match.finding;
-    is_spoken_for_[match.finding] = true;
+    const double confidence = std::clamp(Finding(match).confidence(), 0.0, 1.0);
+    weights[match.fault][match.finding] =
+        std::pow(base, static_cast<double>(match.grade) - 1) + confidence / base;
   }
+  finding_of_ = AssignByWeight(weights);
+  for (const int finding : finding_of_) {
+    if (finding >= 0) is_spoken_for_[finding] = true;
+  }
+}
+
+// A fault may have several findings, such as one for each episode. The operator knows of it with
+// the first one that is as right as the assigned one and is not assigned to another fault.
+int64_t FindingScorer::FirstDetection(int fault, std::span<const Match> matches) const {
+  const int assigned = finding_of_[fault];
+  const auto of_assigned = std::ranges::find_if(matches, [&](const Match& match) {
+    return match.fault == fault && match.finding == assigned;
+  });
+  int64_t first = VerdictOf(report_.findings(assigned));
+  for (const Match& match : matches) {
+    if (match.fault != fault || match.grade < of_assigned->grade) continue;
+    if (is_spoken_for_[match.finding] || !IsOfVisible(Finding(match), Fault(match))) continue;
+    first = std::min(first, VerdictOf(Finding(match)));
+  }
+  return first;
 }
 
 // What was reported instead: the most confident finding that matches no fault.
@@ -166,7 +225,7 @@ void FindingScorer::AddSaid(const v1::TruthFault& fault, v1::FaultScore& out) co
   double surest = -1;
   for (int i = 0; i < report_.findings_size(); ++i) {
     const v1::Finding& finding = report_.findings(i);
-    if (is_spoken_for_[i] || finding.confidence() <= surest) continue;
+    if (!IsStated(i) || is_spoken_for_[i] || finding.confidence() <= surest) continue;
     if (!LastsInto(finding, fault.visible_ns())) continue;
     surest = finding.confidence();
     out.set_stated_kind(finding.kind());
@@ -186,13 +245,15 @@ uint32_t RankOfPlace(const v1::TruthFault& fault, const v1::Finding& finding) {
   return 0;
 }
 
-void FindingScorer::AddFault(int number) {
+void FindingScorer::AddFault(int number, std::span<const Match> matches) {
   const v1::TruthFault& fault = truth_.faults(number);
   v1::FaultScore& out = *score_.add_faults();
   out.set_kind(fault.kind());
   out.set_place(fault.place());
   out.set_direction(fault.direction());
   out.set_visible(fault.visible_ns() != 0);
+  out.set_affected_frames(fault.affected_frames());
+  out.set_detection_limit_frames(fault.detection_limit_frames());
   if (!out.visible()) return;
   const v1::Finding* finding = nullptr;
   if (finding_of_[number] < 0) {
@@ -205,11 +266,12 @@ void FindingScorer::AddFault(int number) {
     out.set_kind_right(finding->kind() == fault.kind());
     out.set_place_rank(RankOfPlace(fault, *finding));
     out.set_place_right(out.place_rank() == 1);
-    const int64_t late = std::max<int64_t>(VerdictOf(*finding) - fault.visible_ns(), 0);
+    const int64_t late = std::max<int64_t>(FirstDetection(number, matches) - fault.visible_ns(), 0);
     out.set_delay_windows(static_cast<double>(late) / static_cast<double>(window_ns_));
+    out.set_delay_seconds(FabricSeconds(truth_, late).value_or(0));
   }
   AddCulprits(fault, finding, *out.mutable_culprits());
-  AddVictims(fault, finding, *out.mutable_affected_jobs());
+  if (!fault.affected_jobs_unknown()) AddVictims(fault, finding, *out.mutable_affected_jobs());
 }
 
 // Both directions of a connection are one flow.
@@ -258,35 +320,66 @@ void FindingScorer::AddRest(const std::vector<Match>& matches) {
   for (const Match& match : matches) {
     if (is_spoken_for_[match.finding]) continue;
     const bool showed = IsOfVisible(Finding(match), Fault(match));
-    if (showed && !match.place) continue;
+    if (showed && !IsRightPlace(Fault(match), Finding(match).place(), Finding(match).direction())) {
+      continue;
+    }
     is_spoken_for_[match.finding] = true;
     if (showed) score_.set_further_count(score_.further_count() + 1);
   }
   for (int i = 0; i < report_.findings_size(); ++i) {
-    if (is_spoken_for_[i]) continue;
-    const v1::Finding& finding = report_.findings(i);
-    v1::FalseFinding& out = *score_.add_false_findings();
-    out.set_kind(finding.kind());
-    out.set_place(finding.place());
-    out.set_direction(finding.direction());
-    out.set_confidence(finding.confidence());
+    if (IsStated(i) && !is_spoken_for_[i]) AddFalse(report_.findings(i));
   }
+}
+
+void FindingScorer::AddFalse(const v1::Finding& finding) {
+  v1::FalseFinding& out = *score_.add_false_findings();
+  out.set_kind(finding.kind());
+  out.set_place(finding.place());
+  out.set_direction(finding.direction());
+  out.set_confidence(finding.confidence());
+  const FindingTime time = TimeOf(finding);
+  if (const auto* benign = causes_.BenignEvent(finding, time)) {
+    out.set_benign_kind(benign->kind());
+    out.set_benign_place(benign->place());
+  }
+  if (const auto* fault = causes_.FaultBehind(finding, time)) {
+    out.set_cause_kind(fault->kind());
+    out.set_cause_place(fault->place());
+  }
+}
+
+void FindingScorer::AddSuspicions() {
+  v1::Hits& hits = *score_.mutable_suspicions();
+  for (const v1::Finding& finding : report_.findings()) {
+    if (!IsSuspicion(finding)) continue;
+    hits.set_stated(hits.stated() + 1);
+    hits.set_right(
+        hits.right() + std::ranges::any_of(truth_.faults(), [&](const v1::TruthFault& fault) {
+          return IsRight(finding, fault) && MayBeOf(finding, fault) && IsOfVisible(finding, fault);
+        }));
+  }
+}
+
+void FindingScorer::AddExposure() {
+  const int64_t length = std::max<int64_t>(truth_.end_ns() - truth_.start_ns(), 0);
+  score_.set_window_count(static_cast<double>(length) / static_cast<double>(window_ns_));
+  score_.set_fabric_seconds(FabricSeconds(truth_, length).value_or(0));
 }
 
 // Matches by type and place; several correct findings may match: a deadlock has several links.
 void FindingScorer::AddVerdicts() {
   v1::Hits& pfc = *score_.mutable_pfc_verdicts();
   for (const v1::Finding& finding : report_.findings()) {
+    if (IsSuspicion(finding)) continue;
     bool is_right = false;
     bool is_of_hidden = false;
     for (const v1::TruthFault& fault : truth_.faults()) {
-      const bool kind = finding.kind() == fault.kind();
-      const bool place = IsRightPlace(fault, finding.place(), finding.direction());
       if (!MayBeOf(finding, fault)) continue;
       if (IsOfVisible(finding, fault)) {
-        is_right |= kind && place;
+        is_right |= IsRight(finding, fault);
       } else {
-        is_of_hidden |= kind || place;
+        is_of_hidden |= finding.kind() == fault.kind() ||
+                        IsRightPlace(fault, finding.place(), finding.direction());
       }
     }
     if (is_of_hidden && !is_right) continue;

@@ -27,9 +27,15 @@ struct StatedFinding {
 // and its time is possible: it starts at most two windows before the fault, it is detected while
 // the fault is present, and it lasts into the time between the fault's first effect and the run's
 // end (effects on other elements last longer than the fault). An alarm from before the fault never
-// matches. Each fault has one finding: the best match by type and place, then by place, then by
-// type, then by confidence. A further match is false unless its place is right. Findings that match
-// a fault without any visible effect are neither right nor false.
+// matches. With a telemetry profile, all of this may be one window and the clocks' error earlier. A
+// finding that matches by its type only does not match if another visible fault explains
+// it (cause.h).
+//
+// Findings and faults are assigned one to one: the assignment has as many matches by type and place
+// as possible, then as many with an alternative that has both, then by place, then by type, and
+// then the greatest sum of confidences. A further match is false unless its place is right.
+// Findings that match a fault without any visible effect are neither right nor false. Suspicions
+// (suspicion.h) are only counted.
 std::vector<StatedFinding> ScoreFindings(const v1::Truth& truth, const v1::ReplayReport& report,
                                          int64_t window_ns, v1::FindingScore& score);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "appliance/api/message_value.h"
 #include "rocescope/v1/report.pb.h"
@@ -241,6 +242,181 @@ TEST_F(ScoreFindingsTest, WithoutADetectionTimeTheEndOfTheRunCounts) {
   Fault("gray_loss", kLink);
   Finding("gray_loss", kLink).clear_detection_time();
   EXPECT_EQ(Score().faults(0).delay_windows(), 10);
+}
+
+// Two faults of one link, in different directions: the finding without a direction can be of both,
+// the other one only of the first. Taking the most confident pair first would leave one fault out.
+TEST_F(ScoreFindingsTest, TwoFaultsAtOnePlaceShareTheirFindingsOptimally) {
+  Fault("gray_loss", kLink).set_direction("leaf0:E1");
+  Fault("gray_loss", kLink).set_direction("spine0:E2");
+  Finding("gray_loss", kLink, 0.95);
+  Finding("gray_loss", kLink, 0.6).set_direction("leaf0:E1");
+  const v1::FindingScore score = Score();
+  for (const v1::FaultScore& fault : score.faults()) {
+    EXPECT_TRUE(fault.kind_right() && fault.place_right());
+  }
+  EXPECT_EQ(score.further_count(), 0u);
+  EXPECT_EQ(score.false_findings_size(), 0);
+}
+
+TEST_F(ScoreFindingsTest, TwoKindsAtOnePlaceEachNeedTheirFinding) {
+  Fault("flap", kLink);
+  Fault("bit_errors", kLink);
+  Finding("bit_errors", kLink);
+  v1::FindingScore score = Score();
+  EXPECT_FALSE(score.faults(0).detected());
+  EXPECT_TRUE(score.faults(1).detected());
+  Finding("link_down", kLink);  // the right place
+  score = Score();
+  EXPECT_TRUE(score.faults(0).detected());
+  EXPECT_FALSE(score.faults(0).kind_right());
+  EXPECT_TRUE(score.faults(1).kind_right());
+}
+
+// A right finding is not given away so that more faults have a finding.
+TEST_F(ScoreFindingsTest, AMatchInBothWinsOverTwoPartialMatches) {
+  Fault("flap", kLink);
+  Fault("flap", "leaf1:E1-spine0:E3");
+  Finding("flap", kLink);
+  Finding("link_down", kLink);
+  const v1::FindingScore score = Score();
+  EXPECT_TRUE(score.faults(0).kind_right() && score.faults(0).place_right());
+  EXPECT_FALSE(score.faults(1).detected());
+  EXPECT_EQ(score.further_count(), 1u);
+}
+
+TEST_F(ScoreFindingsTest, FourConcurrentFaultsHaveTheirFindings) {
+  const std::pair<const char*, const char*> faults[] = {{"gray_loss", kLink},
+                                                        {"switch_crash", "leaf3"},
+                                                        {"straggler", "host1:gpu:2"},
+                                                        {"gray_loss", "leaf1:E1-spine0:E3"}};
+  for (const auto& [kind, place] : faults) Fault(kind, place);
+  for (const auto& [kind, place] : {faults[3], faults[1], faults[2]}) Finding(kind, place);
+  Finding("incast", "host9:mlx5_0");
+  const v1::FindingScore score = Score();
+  ASSERT_EQ(score.faults_size(), 4);
+  EXPECT_FALSE(score.faults(0).detected());
+  for (const int i : {1, 2, 3}) {
+    EXPECT_TRUE(score.faults(i).kind_right() && score.faults(i).place_right()) << i;
+  }
+  ASSERT_EQ(score.false_findings_size(), 1);
+  EXPECT_EQ(score.false_findings(0).kind(), "incast");
+}
+
+// A PFC storm makes receivers slow anywhere: a slow receiver elsewhere is its effect, and does not
+// detect the slow receiver that is a fault.
+TEST_F(ScoreFindingsTest, AnEffectOfAnotherFaultDetectsNothingByItsKind) {
+  Fault("pfc_storm", "host1:mlx5_0");
+  Fault("slow_receiver", "host2:mlx5_0");
+  Finding("pfc_storm", "host1:mlx5_0");
+  Finding("slow_receiver", "host3:mlx5_0");
+  v1::FindingScore score = Score();
+  EXPECT_TRUE(score.faults(0).detected());
+  EXPECT_FALSE(score.faults(1).detected());
+  ASSERT_EQ(score.false_findings_size(), 1);
+  EXPECT_EQ(score.false_findings(0).cause_kind(), "pfc_storm");
+  EXPECT_EQ(score.false_findings(0).cause_place(), "host1:mlx5_0");
+  report_.mutable_findings(1)->set_place("host2:mlx5_0");
+  score = Score();
+  EXPECT_TRUE(score.faults(1).kind_right() && score.faults(1).place_right());
+  EXPECT_EQ(score.false_findings_size(), 0);
+}
+
+TEST_F(ScoreFindingsTest, TheFirstOfSeveralRightFindingsIsTheDetection) {
+  Fault("flap", kLink);
+  Finding("flap", kLink, 0.99);
+  Finding("flap", kLink, 0.9);  // the first episode
+  *report_.mutable_findings(1)->mutable_detection_time() = TimestampMessage(10'500);
+  Finding("link_down", kLink, 0.9);  // even earlier, but less right
+  *report_.mutable_findings(2)->mutable_detection_time() = TimestampMessage(10'100);
+  EXPECT_EQ(Score().faults(0).delay_windows(), 0.5);
+}
+
+TEST_F(ScoreFindingsTest, SuspicionsAreOnlyCounted) {
+  Fault("gray_loss", kLink);
+  Finding("gray_loss", kLink, 0.49);
+  Finding("flap", "leaf7:E1-spine0:E9", 0.1);
+  const v1::FindingScore score = Score();
+  EXPECT_FALSE(score.faults(0).detected());
+  EXPECT_EQ(score.faults(0).stated_kind(), "");
+  EXPECT_EQ(score.false_findings_size(), 0);
+  EXPECT_EQ(score.suspicions().stated(), 2u);
+  EXPECT_EQ(score.suspicions().right(), 1u);
+  EXPECT_TRUE(stated_.empty());
+  report_.mutable_findings(0)->set_confidence(0.5);
+  EXPECT_TRUE(Score().faults(0).detected());
+}
+
+// A window of 1,000 ns stands for a polling period of 30 s.
+TEST_F(ScoreFindingsTest, TimesAreInWindowsAndInFabricTime) {
+  Fault("gray_loss", kLink);
+  Finding("gray_loss", kLink);
+  v1::FindingScore score = Score();
+  EXPECT_EQ(score.window_count(), 20);
+  EXPECT_EQ(score.fabric_seconds(), 0);
+  EXPECT_EQ(score.faults(0).delay_seconds(), 0);
+  truth_.mutable_profile()->set_scale(30 / 1e-6);
+  score = Score();
+  EXPECT_NEAR(score.fabric_seconds(), 600, 1e-6);
+  EXPECT_NEAR(score.faults(0).delay_seconds(), 60, 1e-6);
+  EXPECT_EQ(score.faults(0).delay_windows(), 2);
+}
+
+// The fault starts at 9,000 ns. With a profile, a window of 1,000 ns and the clock error of 30 ns
+// are added.
+TEST_F(ScoreFindingsTest, ReadingsOfAProfileMayBeAWindowEarlier) {
+  Fault("gray_loss", kLink);
+  v1::Finding& finding = Finding("gray_loss", kLink);
+  *finding.mutable_start_time() = TimestampMessage(7'000);
+  *finding.mutable_detection_time() = TimestampMessage(7'970);
+  EXPECT_FALSE(Score().faults(0).detected());
+  truth_.mutable_profile()->set_scale(30 / 1e-6);
+  truth_.mutable_profile()->add_pollers()->set_clock_offset_ns(-30);
+  EXPECT_TRUE(Score().faults(0).detected());
+  EXPECT_EQ(Score().faults(0).delay_windows(), 0);
+  *finding.mutable_detection_time() = TimestampMessage(7'969);
+  EXPECT_FALSE(Score().faults(0).detected());
+  *finding.mutable_detection_time() = TimestampMessage(7'970);
+  *finding.mutable_start_time() = TimestampMessage(5'970);
+  EXPECT_TRUE(Score().faults(0).detected());
+  *finding.mutable_start_time() = TimestampMessage(5'969);
+  EXPECT_FALSE(Score().faults(0).detected());
+}
+
+TEST_F(ScoreFindingsTest, TheDetectionLimitIsKept) {
+  v1::TruthFault& fault = Fault("gray_loss", kLink);
+  fault.set_affected_frames(12);
+  fault.set_detection_limit_frames(40);
+  const v1::FaultScore score = Score().faults(0);
+  EXPECT_TRUE(score.visible());
+  EXPECT_EQ(score.affected_frames(), 12u);
+  EXPECT_EQ(score.detection_limit_frames(), 40);
+}
+
+TEST_F(ScoreFindingsTest, AFalseFindingWithABenignEventIsFalse) {
+  v1::TruthBenign& event = *truth_.add_benign();
+  event.set_kind("frame_error");
+  event.set_place(kLink);
+  event.set_start_ns(11'000);
+  event.set_end_ns(11'000);
+  Finding("bit_errors", kLink);
+  const v1::FindingScore score = Score();
+  ASSERT_EQ(score.false_findings_size(), 1);
+  EXPECT_EQ(score.false_findings(0).benign_kind(), "frame_error");
+  EXPECT_EQ(score.false_findings(0).benign_place(), kLink);
+}
+
+TEST_F(ScoreFindingsTest, UnknownVictimsAreNotZero) {
+  v1::TruthFault& fault = Fault("gray_loss", kLink);
+  fault.set_affected_jobs_unknown(true);
+  fault.add_exposed_jobs("train");
+  Finding("gray_loss", kLink).add_affected_job_ids("nccl-1");
+  EXPECT_FALSE(Score().faults(0).has_affected_jobs());
+  truth_.mutable_faults(0)->set_affected_jobs_unknown(false);
+  const v1::FaultScore known = Score().faults(0);
+  ASSERT_TRUE(known.has_affected_jobs());
+  EXPECT_EQ(known.affected_jobs().stated(), 1u);
+  EXPECT_EQ(known.affected_jobs().right(), 0u) << "the job was exposed, and not affected";
 }
 
 TEST_F(ScoreFindingsTest, CulpritsAreFlowsInEitherDirection) {

@@ -136,6 +136,17 @@ TEST_F(ScoreTest, WithoutANumberByHostAndProcess) {
   EXPECT_EQ(Share(MeasureKind::kRanks), 0.25);
 }
 
+TEST_F(ScoreTest, ARestartedJobHasOtherProcesses) {
+  v1::Connection& pair = Pair(11, 21);
+  pair.mutable_b()->set_host("host1");
+  pair.mutable_b()->set_process_id(201);
+  EXPECT_EQ(Share(MeasureKind::kRanks), 0);
+  v1::TruthRestart& restart = *truth_.mutable_jobs(0)->add_restarts();
+  for (const uint32_t process : {200u, 201u}) restart.add_process_ids(process);
+  truth_.mutable_connections(0)->set_incarnation(1);
+  EXPECT_EQ(Share(MeasureKind::kRanks), 0.25);
+}
+
 TEST_F(ScoreTest, ANodeOfTheSchedulerIsNoRank) {
   v1::Connection& pair = Pair(11, 21);
   for (v1::Endpoint* end : {pair.mutable_a(), pair.mutable_b()}) {

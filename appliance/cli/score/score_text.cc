@@ -12,6 +12,7 @@
 #include "appliance/cli/score/calibration.h"
 #include "appliance/cli/score/finding_text.h"
 #include "appliance/cli/score/score.h"
+#include "appliance/cli/score/score_groups.h"
 #include "appliance/cli/score/view.h"
 #include "appliance/common/report/table.h"
 #include "rocescope/v1/score.pb.h"
@@ -166,14 +167,12 @@ void AppendViews(std::span<const Row> rows, ScoreTable& out, std::string& misses
 
 }  // namespace
 
-ScoreTable RenderScores(std::span<const v1::Score> scores, const KindWeights& weights) {
+namespace {
+
+ScoreTable RenderGroup(std::span<const v1::Score> scores, const KindWeights& weights) {
   const std::vector<Row> rows = Sum(scores);
   const FindingTables faults = RenderFindings(scores, weights);
   ScoreTable out;
-  if (rows.empty() && faults.text.empty()) {
-    out.text = "Nothing to score: the run does not have the telemetry of any view.\n";
-    return out;
-  }
   std::string misses;
   if (!rows.empty()) AppendViews(rows, out, misses);
   const std::vector<CalibrationBin> bins = Calibrate(scores);
@@ -183,6 +182,25 @@ ScoreTable RenderScores(std::span<const v1::Score> scores, const KindWeights& we
   if (!misses.empty()) out.text += "\nERRORS (first of each view)\n\n" + misses;
   out.text += faults.text;
   out.all_hold &= faults.all_hold;
+  return out;
+}
+
+}  // namespace
+
+ScoreTable RenderScores(std::span<const v1::Score> scores, const KindWeights& weights) {
+  const std::vector<ScoreGroup> groups = GroupByProfile(scores);
+  ScoreTable out;
+  for (const ScoreGroup& group : groups) {
+    const ScoreTable table = RenderGroup(group.scores, weights);
+    if (!group.profile.empty()) out.text += fmt::format("\nPROFILE {}\n", group.profile);
+    out.text += table.text;
+    out.all_hold &= table.all_hold;
+    out.is_calibrated &= table.is_calibrated;
+  }
+  if (out.text.empty()) {
+    out.text = "Nothing to score: the run does not have the telemetry of any view.\n";
+  }
+  if (groups.size() > 1 || scores.size() > 1) out.text += RenderProfiles(groups);
   if (out.text.starts_with('\n')) out.text.erase(0, 1);
   return out;
 }

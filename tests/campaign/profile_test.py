@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests a campaign with telemetry profiles: each scenario is simulated once, and each profile is
+applied and scored. Scripts replace the simulator and the program, and log their arguments.
+
+    profile_test.py CAMPAIGN
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+SIMULATOR = """#!/usr/bin/env python3
+import pathlib, sys
+words = sys.argv[1:]
+with open(sys.argv[0] + ".log", "a") as log:
+    print(*words, file=log)
+to = pathlib.Path(words[words.index("-d") + 1])
+if words[0] == "draw":
+    for name in ("0001-flap", "0002-healthy", "0003-gray_loss"):
+        (to / f"{name}.yaml").write_text(f"name: {name}\\n")
+else:
+    if words[0] == "profile":
+        if words[words.index("--profile") + 1] == "impossible":
+            sys.exit("no such profile")
+        assert (pathlib.Path(words[1]) / "exact").exists(), "the run has no exact counters"
+    to.mkdir()
+    (to / ("exact" if "--record" in words else "shown")).write_text(words[1])
+"""
+
+# The run with gray loss has a fault below the detection limit, the healthy one a false finding.
+PROGRAM = """#!/usr/bin/env python3
+import json, pathlib, sys
+words = sys.argv[1:]
+with open(sys.argv[0] + ".log", "a") as log:
+    print(*words, file=log)
+path = pathlib.Path(words[1])
+if path.name == "scores":
+    print(json.dumps({"schema_version": 1, "groups": [{"run_count": len(list(path.iterdir()))}]})
+          if "--summary" in words else "the table")
+    sys.exit(0)
+assert (path / "shown").exists(), "the run was scored without its profile"
+fault = {"visible": True, "kind_right": False, "place_right": False, "affected_frames": "7",
+         "detection_limit_frames": 12.5 if "gray_loss" in path.name else 0.0}
+findings = {"faults": [] if "healthy" in path.name else [fault],
+            "false_findings": [{}] if "healthy" in path.name else []}
+if "flap" in path.name:
+    fault["kind_right"] = fault["place_right"] = True
+print(json.dumps({"scenario": path.name, "views": [{"view": "all", "findings": findings}]}))
+sys.exit(1)
+"""
+
+
+class Stage:
+    def __init__(self, campaign, folder):
+        self.folder = pathlib.Path(folder)
+        self.simulator = self.script("sim/rocescope-sim", SIMULATOR)
+        self.program = self.script("appliance/rocescope", PROGRAM)
+        self.out = self.folder / "out"
+        self.campaign = campaign
+
+    def script(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir()
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
+    def run(self, *words):
+        """Returns the finished campaign and the logged arguments of both programs."""
+        for log in self.logs():
+            log.unlink(missing_ok=True)
+        done = subprocess.run([self.campaign, "--count", "3", "-d", self.out, "--build",
+                               self.folder, *words], capture_output=True, text=True)
+        return done, *(log.read_text().splitlines() if log.exists() else [] for log in self.logs())
+
+    def logs(self):
+        return pathlib.Path(f"{self.simulator}.log"), pathlib.Path(f"{self.program}.log")
+
+
+def started(lines, word):
+    return [line for line in lines if line.split()[0] == word]
+
+
+def test_each_profile_is_applied_to_one_simulation(campaign, folder):
+    stage = Stage(campaign, folder)
+    words = ("--profile", "gnmi-1s", "--profile", "snmp-30s", "--faults", "0-4", "--benign",
+             "--windows", "20", "--no-victims")
+    done, simulated, scored = stage.run(*words)
+    assert done.returncode == 0, done.stderr
+    assert "the table" in done.stdout
+    draw, = started(simulated, "draw")
+    assert draw.endswith("--stratified --max-faults 4 --benign --windows 20"), draw
+    assert len(started(simulated, "run")) == 3
+    assert all(line.endswith("--record --no-victims") for line in started(simulated, "run"))
+    profiles = started(simulated, "profile")
+    assert len(profiles) == 6
+    seeds = [re.search(r"--seed (\d+)", line)[1] for line in profiles]
+    assert len(set(seeds)) == 3, "each scenario has a seed, which is the same in all profiles"
+    runs = [line for line in scored if "/scores" not in line]
+    assert len(runs) == 6 and all(line.endswith("--view all") for line in runs), runs
+    names = sorted(file.name for file in (stage.out / "scores").iterdir())
+    assert names == [f"{run}.{profile}.score.json"
+                     for run in ("0001-flap", "0002-healthy", "0003-gray_loss")
+                     for profile in ("gnmi-1s", "snmp-30s")], names
+    assert not list(stage.out.glob("run-*")), "runs must be deleted"
+    missed = sorted(file.name for file in (stage.out / "missed").iterdir())
+    assert missed == ["0002-healthy.gnmi-1s.txt", "0002-healthy.snmp-30s.txt",
+                      "0002-healthy.yaml"], missed
+    results = json.loads((stage.out / "results.json").read_text())
+    assert results["campaign"] == {"count": 3, "seed": 1, "weighted": False, "faults": "0-4",
+                                   "profiles": ["gnmi-1s", "snmp-30s"], "benign": True,
+                                   "windows": 20, "no_victims": True}, results
+    assert results["groups"] == [{"run_count": 6}]
+
+    # Resumes: only the missing score is made again.
+    (stage.out / "scores/0003-gray_loss.snmp-30s.score.json").unlink()
+    done, simulated, _ = stage.run(*words)
+    assert done.returncode == 0, done.stderr
+    assert not started(simulated, "draw")
+    run, = started(simulated, "run")
+    profile, = started(simulated, "profile")
+    assert "0003-gray_loss" in run and "--profile snmp-30s" in profile
+
+    done, simulated, _ = stage.run("--profile", "gnmi-1s")
+    assert done.returncode == 2 and "other arguments" in done.stderr and not simulated
+
+
+def test_without_profiles_nothing_is_recorded(campaign, folder):
+    stage = Stage(campaign, folder)
+    done, simulated, scored = stage.run()
+    assert done.returncode == 0, done.stderr
+    assert not started(simulated, "profile")
+    assert not any("--record" in line for line in simulated)
+    assert not any("--view" in line for line in scored)
+    assert sorted(file.name for file in (stage.out / "scores").iterdir())[0] == \
+        "0001-flap.score.json"
+
+
+def test_at_least_one_fault_means_no_healthy_run(campaign, folder):
+    _, simulated, _ = Stage(campaign, folder).run("--faults", "1-3", "--lift")
+    draw, = started(simulated, "draw")
+    assert draw.endswith("--max-faults 3 --healthy 0 --lift"), draw
+
+
+def test_a_failed_profile_is_reported_and_the_others_are_scored(campaign, folder):
+    stage = Stage(campaign, folder)
+    done, _, _ = stage.run("--profile", "gnmi-1s", "--profile", "impossible")
+    assert done.returncode == 2
+    assert "profile impossible failed with exit code 1: no such profile" in done.stderr
+    assert len(list((stage.out / "scores").glob("*.gnmi-1s.score.json"))) == 3
+    assert not list(stage.out.glob("run-*"))
+
+
+def test_wrong_arguments_are_refused(campaign, folder):
+    stage = Stage(campaign, folder)
+    for words in (["--faults", "2-4"], ["--faults", "many"], ["--windows", "0"],
+                  ["--profile", "lab", "--profile", "lab"], ["--model", "guess"]):
+        done, simulated, _ = stage.run(*words)
+        assert done.returncode == 2 and not simulated, words
+
+
+def main():
+    for test in (test_each_profile_is_applied_to_one_simulation,
+                 test_without_profiles_nothing_is_recorded,
+                 test_at_least_one_fault_means_no_healthy_run,
+                 test_a_failed_profile_is_reported_and_the_others_are_scored,
+                 test_wrong_arguments_are_refused):
+        with tempfile.TemporaryDirectory() as folder:
+            test(sys.argv[1], folder)
+
+
+if __name__ == "__main__":
+    main()
