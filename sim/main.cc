@@ -452,12 +452,11 @@ int main(int argc, char** argv) {
     rocescope::sim::Print(stderr, "rocescope-sim: --record needs -d DIR\n");
     return rocescope::sim::kExitUsage;
   }
-  rocescope::sim::RunOptions options = {
-      .path = path,
-      .output = output,
-      .dilation = std::max(dilation, 1u),
-      .record = record,
-      .victims = !no_victims};
+  rocescope::sim::RunOptions options = {.path = path,
+                                        .output = output,
+                                        .dilation = std::max(dilation, 1u),
+                                        .record = record,
+                                        .victims = !no_victims};
   if (*seeded) options.seed = seed;
   if (*begins) options.epoch = rocescope::Timestamp(std::chrono::seconds(epoch));
   return Flushed(rocescope::sim::Run(options));

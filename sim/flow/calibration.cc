@@ -27,9 +27,8 @@ Result<Observed> ByPackets(const Scenario& scenario) {
   Network& network = (*simulation)->network();
   const topology::Fabric& fabric = network.fabric();
   for (topology::PortIndex port = 0; port < fabric.ports().size(); ++port) {
-    observed.sent.push_back(fabric.port(port).link == topology::kNone
-                                ? 0
-                                : network.port(port).counters().tx_bytes);
+    observed.sent.push_back(
+        fabric.port(port).link == topology::kNone ? 0 : network.port(port).counters().tx_bytes);
   }
   for (const uint64_t lost : network.shared().lost) observed.lost += lost;
   for (uint32_t i = 0; i < network.queue_pair_count(); ++i) {
@@ -74,11 +73,10 @@ double MeanTime(const std::vector<Job::Iteration>& iterations, size_t count) {
 }
 
 size_t Complete(const std::vector<Job::Iteration>& iterations) {
-  return static_cast<size_t>(std::find_if(iterations.begin(), iterations.end(),
-                                          [](const Job::Iteration& one) {
-                                            return one.end == kNever;
-                                          }) -
-                             iterations.begin());
+  return static_cast<size_t>(
+      std::find_if(iterations.begin(), iterations.end(),
+                   [](const Job::Iteration& one) { return one.end == kNever; }) -
+      iterations.begin());
 }
 
 }  // namespace

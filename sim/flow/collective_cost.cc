@@ -107,16 +107,15 @@ void AddTransfer(const MessageSizes& sizes, uint64_t payload, Exchange& exchange
   const auto add = [&](uint64_t message, uint64_t count) {
     const auto times = static_cast<double>(count);
     const auto data = static_cast<double>(std::max<uint64_t>(1, CeilDivide(message, sizes.mtu)));
-    const auto acks = static_cast<double>(
-        CeilDivide(static_cast<uint64_t>(data), std::max(1u, sizes.ack_every)));
+    const auto acks =
+        static_cast<double>(CeilDivide(static_cast<uint64_t>(data), std::max(1u, sizes.ack_every)));
     exchange.messages += times;
     exchange.data_frames += times * data;
     exchange.frames += times * (data + 1);  // 1: the ACK of the clear-to-send
-    exchange.bytes += times * (static_cast<double>(message) + data * kHeaders + kReth +
-                               kImmediate + kHeaders + kAeth);
+    exchange.bytes += times * (static_cast<double>(message) + data * kHeaders + kReth + kImmediate +
+                               kHeaders + kAeth);
     exchange.answer_frames += times * (acks + 1);
-    exchange.answer_bytes +=
-        times * (acks * (kHeaders + kAeth) + kHeaders + kReth + kClearToSend);
+    exchange.answer_bytes += times * (acks * (kHeaders + kAeth) + kHeaders + kReth + kClearToSend);
   };
   const uint64_t whole = payload / sizes.chunk;
   if (whole > 0) add(sizes.chunk, whole);
@@ -132,8 +131,8 @@ CollectiveCost::CollectiveCost(const Plan& plan, const MessageSizes& sizes,
   std::vector<double> bytes(transfers.size());
   for (size_t i = 0; i < transfers.size(); ++i) {
     const Plan::Transfer& transfer = transfers[i];
-    const auto [at, is_new] = lanes.try_emplace({transfer.from, transfer.to},
-                                                static_cast<uint32_t>(pairs_.size()));
+    const auto [at, is_new] =
+        lanes.try_emplace({transfer.from, transfer.to}, static_cast<uint32_t>(pairs_.size()));
     if (is_new) {
       pairs_.push_back({.from = transfer.from,
                         .to = transfer.to,
@@ -167,8 +166,7 @@ SimTime CollectiveCost::Duration(double bytes_per_second, double slowdown) const
   size_t at = 0;
   while (at + 2 < kRates && times > static_cast<double>(1u << (at + 1))) ++at;
   const double below = static_cast<double>(1u << at);
-  const double seconds =
-      seconds_[at] + (seconds_[at + 1] - seconds_[at]) * (times - below) / below;
+  const double seconds = seconds_[at] + (seconds_[at + 1] - seconds_[at]) * (times - below) / below;
   return static_cast<SimTime>((seconds + computation_ * (slowdown - 1)) * kSecond);
 }
 

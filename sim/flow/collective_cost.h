@@ -16,11 +16,11 @@ namespace rocescope::sim {
 // Frames that the two ends of a connection exchange for some payload, as NCCL's net_ib sends it:
 // each message is granted by a clear-to-send in the opposite direction, and acknowledged.
 struct Exchange {
-  double frames = 0;          // from the sender: data, and ACKs of clear-to-sends
-  double bytes = 0;           // of these frames, without FCS
-  double data_frames = 0;     // the data frames among them
+  double frames = 0;       // from the sender: data, and ACKs of clear-to-sends
+  double bytes = 0;        // of these frames, without FCS
+  double data_frames = 0;  // the data frames among them
   double messages = 0;
-  double answer_frames = 0;   // from the receiver: ACKs and clear-to-sends
+  double answer_frames = 0;  // from the receiver: ACKs and clear-to-sends
   double answer_bytes = 0;
 
   // With FCS, preamble and gap: the time on the wire at a rate of 1 byte/s.
@@ -34,9 +34,9 @@ struct Exchange {
 };
 
 struct MessageSizes {
-  uint32_t mtu = 4096;             // payload bytes of a frame
-  uint32_t ack_every = 16;         // frames
-  uint32_t chunk = 512u << 10;     // payload bytes of a message
+  uint32_t mtu = 4096;          // payload bytes of a frame
+  uint32_t ack_every = 16;      // frames
+  uint32_t chunk = 512u << 10;  // payload bytes of a message
 };
 // Adds the frames of one transfer of `payload` bytes.
 void AddTransfer(const MessageSizes& sizes, uint64_t payload, Exchange& exchange);
@@ -55,8 +55,8 @@ class CollectiveCost {
     std::function<bool(uint32_t from, uint32_t to)> same_host;
     // Time from the end of sending a transfer until the receiver has it, without queues.
     SimTime latency = 0;
-    double local_rate = 1.6e12;          // bit/s within a host
-    double line_rate = 100e9;            // bit/s of the NICs
+    double local_rate = 1.6e12;  // bit/s within a host
+    double line_rate = 100e9;    // bit/s of the NICs
   };
 
   CollectiveCost(const Plan& plan, const MessageSizes& sizes, const Placement& placement);
@@ -66,8 +66,8 @@ class CollectiveCost {
   // `bytes_per_second` on the wire while it has something to send. `slowdown` multiplies
   // computation within the collective.
   SimTime Duration(double bytes_per_second, double slowdown = 1) const;
-  // Bytes on the wire along the critical path: the derivative of the duration by the time of a byte.
-  // Positive, also if all ranks are on one host.
+  // Bytes on the wire along the critical path: the derivative of the duration by the time of a
+  // byte. Positive, also if all ranks are on one host.
   double critical_bytes() const { return critical_bytes_; }
 
  private:

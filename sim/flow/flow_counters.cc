@@ -17,7 +17,9 @@ bool IsMaximum(Metric metric) {
 }  // namespace
 
 FlowCounters::FlowCounters(const FlowHistory& history, Timestamp epoch)
-    : history_(history), epoch_(epoch), counts_(history.counts.size()),
+    : history_(history),
+      epoch_(epoch),
+      counts_(history.counts.size()),
       cursors_(history.values.size()) {
   topology::NodeIndex nodes = 0;
   for (const FlowHistory::Entity& entity : history.entities) {
@@ -33,9 +35,7 @@ FlowCounters::FlowCounters(const FlowHistory& history, Timestamp epoch)
   for (size_t i = 0; i < history.values.size(); ++i) cursors_[i].terms = history.values[i].terms;
 }
 
-Timestamp FlowCounters::end() const {
-  return epoch_ + Duration(history_.duration / kNanosecond);
-}
+Timestamp FlowCounters::end() const { return epoch_ + Duration(history_.duration / kNanosecond); }
 
 // Counts are read at similar times by the entities of a node.
 int64_t FlowCounters::ValueOf(uint32_t number, SimTime time) {

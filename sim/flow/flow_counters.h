@@ -45,7 +45,7 @@ class FlowCounters final : public ExactCounters {
   const Timestamp epoch_;
   std::vector<Entity> entities_;
   std::vector<CountCache> counts_;
-  std::vector<Cursor> cursors_;  // by value
+  std::vector<Cursor> cursors_;                            // by value
   std::vector<std::vector<FlowHistory::Outage>> outages_;  // by node
 };
 

@@ -56,12 +56,11 @@ void FlowModel::FindLosses(Group& group) {
 SimTime FlowModel::SampleLosses(uint32_t index) {
   Group& group = groups_[index];
   if (group.benign_losses <= 0 && group.losses.empty()) return 0;
-  const auto timeout = static_cast<double>(scenario_.network.nics.ack_timeout) *
-                       scenario_.time_scale;
+  const auto timeout =
+      static_cast<double>(scenario_.network.nics.ack_timeout) * scenario_.time_scale;
   // Losses of one channel delay it one after another; channels are delayed at the same time.
   std::vector<double> delays;
-  const SimTime until =
-      now_ + group.cost->Duration(std::max(1.0, group.limit), group.slowdown);
+  const SimTime until = now_ + group.cost->Duration(std::max(1.0, group.limit), group.slowdown);
   const auto lose = [&](Sender& sender, uint32_t position, const LossSource* source,
                         uint64_t frames) {
     // Nothing follows the last frame of a transfer, so only a timeout reveals its loss.
@@ -122,8 +121,7 @@ void FlowModel::AddLoss(Group& group, Sender& sender, uint32_t position, const L
                         uint64_t frames, uint64_t late, SimTime from, SimTime until) {
   const topology::Fabric& fabric = simulation_->real_fabric();
   const QueuePair& queue_pair = *sender.queue_pair;
-  const uint32_t kind =
-      source == nullptr ? 0 : 1 + static_cast<uint32_t>(source - sources_.data());
+  const uint32_t kind = source == nullptr ? 0 : 1 + static_cast<uint32_t>(source - sources_.data());
   LossSeries& loss = losses_[{queue_pair.identity().number, position, kind}];
   const topology::PortIndex from_nic = fabric.nic(queue_pair.nic().number()).port;
   const topology::PortIndex to_nic = fabric.nic(queue_pair.peer().nic().number()).port;
@@ -333,8 +331,7 @@ void FlowModel::MakeMarks(topology::PortIndex port) {
     }
     if (loser != topology::kNone) NoteAffected(node_fault_.at(loser), kOwnMeasure);
     const double arriving = loser == topology::kNone ? 1 : 1 - loses_cnps_[loser];
-    const uint32_t handled =
-        builder_->AddCount(state.marks_series, part * kCnpsPerMark * arriving);
+    const uint32_t handled = builder_->AddCount(state.marks_series, part * kCnpsPerMark * arriving);
     builder_->AddToPort(from_nic, Metric::kCnpHandled, handled);
     bool is_past = false;
     for (const topology::PortIndex hop : sender->way_back) {

@@ -250,8 +250,8 @@ void FlowModel::SetLinks(const std::vector<topology::LinkIndex>& links, bool up,
   }
   if (!up && fault != topology::kNone) NoteAffected(fault, kOwnMeasure);
   Changed();
-  const auto delay = static_cast<SimTime>(static_cast<double>(scenario_.reroute_delay) *
-                                          scenario_.time_scale);
+  const auto delay =
+      static_cast<SimTime>(static_cast<double>(scenario_.reroute_delay) * scenario_.time_scale);
   At(now_ + delay, [this, links] {
     bool is_new = false;
     for (const topology::LinkIndex link : links) {

@@ -10,17 +10,17 @@ namespace {
 
 using enum Metric;
 
-constexpr std::array kPortMetrics = {kRxBytes,    kRxPackets,  kTxBytes,    kTxPackets, kFcsErrors,
-                                     kLinkUp,     kLinkFlaps,  kLinkSpeed,  kRxDiscards,
-                                     kTxDiscards, kTtlDrops,   kNoRouteDrops, kMtuDrops};
+constexpr std::array kPortMetrics = {kRxBytes,  kRxPackets,    kTxBytes,   kTxPackets,  kFcsErrors,
+                                     kLinkUp,   kLinkFlaps,    kLinkSpeed, kRxDiscards, kTxDiscards,
+                                     kTtlDrops, kNoRouteDrops, kMtuDrops};
 constexpr std::array kNicMetrics = {
-    kRxBytes,        kRxPackets,     kTxBytes,       kTxPackets,        kFcsErrors,
-    kLinkUp,         kLinkFlaps,     kLinkSpeed,     kRxDiscards,       kCnpSent,
-    kCnpHandled,     kEcnMarkedRoce, kOutOfSequence, kDuplicateRequest, kPacketSequenceError,
+    kRxBytes,         kRxPackets,     kTxBytes,       kTxPackets,        kFcsErrors,
+    kLinkUp,          kLinkFlaps,     kLinkSpeed,     kRxDiscards,       kCnpSent,
+    kCnpHandled,      kEcnMarkedRoce, kOutOfSequence, kDuplicateRequest, kPacketSequenceError,
     kLocalAckTimeout, kIcrcErrors};
-constexpr std::array kPriorityMetrics = {kPfcRx,      kPfcTx,          kPfcRxTime,       kPfcTxTime,
-                                         kEcnMarked,  kQueueBytes,     kQueueWatermark,
-                                         kBufferWatermark, kQueueDrops, kPfcWatchdog};
+constexpr std::array kPriorityMetrics = {
+    kPfcRx,      kPfcTx,          kPfcRxTime,       kPfcTxTime,  kEcnMarked,
+    kQueueBytes, kQueueWatermark, kBufferWatermark, kQueueDrops, kPfcWatchdog};
 constexpr std::array kNicPriorityMetrics = {kPfcRx, kPfcTx, kPfcRxTime, kPfcTxTime};
 constexpr std::array kGpuMetrics = {kGpuUtilisation, kGpuClock, kMemoryTotal, kMemoryFree,
                                     kTemperature};
@@ -38,8 +38,8 @@ HistoryBuilder::HistoryBuilder(const topology::Fabric& fabric, uint8_t data_prio
       entity_of_gpu_(fabric.gpus().size(), topology::kNone) {
   for (topology::NodeIndex node = 0; node < fabric.nodes().size(); ++node) {
     const topology::Node& of = fabric.node(node);
-    const auto add = [&](topology::PortIndex port, EntityKind kind,
-                         std::span<const Metric> metrics, std::span<const Metric> by_priority) {
+    const auto add = [&](topology::PortIndex port, EntityKind kind, std::span<const Metric> metrics,
+                         std::span<const Metric> by_priority) {
       CounterEntity id = {.kind = kind, .node = of.name, .port = fabric.port(port).name};
       if (kind == EntityKind::kNic) id.port = fabric.nic(fabric.NicOf(port)).device;
       entity_of_port_[port] = static_cast<uint32_t>(history_.entities.size());
@@ -68,8 +68,8 @@ HistoryBuilder::HistoryBuilder(const topology::Fabric& fabric, uint8_t data_prio
   }
 }
 
-void HistoryBuilder::AddEntity(CounterEntity id, topology::NodeIndex node,
-                               topology::PortIndex port, std::span<const Metric> metrics) {
+void HistoryBuilder::AddEntity(CounterEntity id, topology::NodeIndex node, topology::PortIndex port,
+                               std::span<const Metric> metrics) {
   history_.entities.push_back({.id = std::move(id),
                                .node = node,
                                .port = port,
@@ -119,8 +119,7 @@ void HistoryBuilder::Set(FlowHistory::Value& value, SimTime time, uint64_t numbe
   }
 }
 
-void HistoryBuilder::SetPort(topology::PortIndex port, Metric gauge, SimTime time,
-                             uint64_t value) {
+void HistoryBuilder::SetPort(topology::PortIndex port, Metric gauge, SimTime time, uint64_t value) {
   Set(PortValue(port, gauge), time, value);
 }
 

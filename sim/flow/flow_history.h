@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The history of all counters of a run of the flow model. A counter is a sum of integer counts, each
-// of which is a series scaled and rounded down. All ports on the path of a flow refer to the same
-// count, so that frames are conserved exactly: what a port sends is what its peer receives plus what
-// the link loses.
+// The history of all counters of a run of the flow model. A counter is a sum of integer counts,
+// each of which is a series scaled and rounded down. All ports on the path of a flow refer to the
+// same count, so that frames are conserved exactly: what a port sends is what its peer receives
+// plus what the link loses.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct FlowHistory {
     SimTime time;
     uint64_t value;
   };
-  // One value of an entity. A counter has terms. A gauge has steps, or the share of time for which a
-  // series grew (`busy`): GPU utilisation.
+  // One value of an entity. A counter has terms. A gauge has steps, or the share of time for which
+  // a series grew (`busy`): GPU utilisation.
   struct Value {
     std::vector<Term> terms;
     std::vector<Step> steps;

@@ -145,9 +145,9 @@ Status FlowModel::PrepareJob(uint32_t number) {
     // Latency before anything is known about paths: that of the first sender is typical.
     SimTime latency = 0;
     for (Sender& sender : group.senders) FindPath(sender);
-    const double line_rate =
-        static_cast<double>(fabric.link(fabric.port(fabric.nic(job.NicOf(group.members[0])).port)
-                                            .link).bits_per_second);
+    const double line_rate = static_cast<double>(
+        fabric.link(fabric.port(fabric.nic(job.NicOf(group.members[0])).port).link)
+            .bits_per_second);
     for (const Sender& sender : group.senders) {
       const auto frame = static_cast<SimTime>(4178 * 8 / line_rate * kSecond);
       SimTime one = 0;
@@ -160,10 +160,12 @@ Status FlowModel::PrepareJob(uint32_t number) {
     constexpr SimTime kSame = 50 * kNanosecond;
     latency = latency / kSame * kSame;
     group.latency = latency;
-    CostKey key_of_cost = {collective.kind,    collective.ranks,   collective.bytes,
-                           collective.chunks,  collective.at_once, collective.microbatches,
-                           collective.compute, latency,            options.chunk,
-                           local,              line_rate};
+    CostKey key_of_cost = {collective.kind,    collective.ranks,
+                           collective.bytes,   collective.chunks,
+                           collective.at_once, collective.microbatches,
+                           collective.compute, latency,
+                           options.chunk,      local,
+                           line_rate};
     std::shared_ptr<const CollectiveCost>& cost = costs[key_of_cost];
     if (cost == nullptr) {
       const Result<Plan> plan = MakePlan(collective);
@@ -193,8 +195,7 @@ Status FlowModel::PrepareJob(uint32_t number) {
         Sender& sender = group.senders[next++];
         sender.traffic = pair.traffic.Divided(stripes);
         sender.lane = lane;
-        sender.bursts =
-            std::min(static_cast<double>(pair.transfers), sender.traffic.messages);
+        sender.bursts = std::min(static_cast<double>(pair.transfers), sender.traffic.messages);
       }
       ++lane;
     }
@@ -217,8 +218,7 @@ void FlowModel::AddStreamGroup(QueuePair& requester, double load, uint64_t messa
   group.senders.push_back(
       {.queue_pair = &requester, .traffic = traffic, .path = {}, .way_back = {}});
   const topology::PortIndex port = fabric.nic(requester.nic().number()).port;
-  group.line_rate =
-      static_cast<double>(fabric.link(fabric.port(port).link).bits_per_second) / 8;
+  group.line_rate = static_cast<double>(fabric.link(fabric.port(port).link).bits_per_second) / 8;
 }
 
 // The state that nvidia-smi shows, as in the packet model (sim/run/gpu_readings.cc).
@@ -253,16 +253,15 @@ void FlowModel::SetGpuState(topology::GpuIndex gpu, double slowdown) {
   constexpr uint64_t kThrottling = 87;
   constexpr uint64_t kSpread = 4;
   const bool is_used = gpu_is_used_[gpu];
-  builder_->SetGpu(gpu, Metric::kGpuClock, now_,
-                   is_used ? static_cast<uint64_t>(std::max(kMinClock, kBoostClock / slowdown))
-                           : kIdleClock);
+  builder_->SetGpu(
+      gpu, Metric::kGpuClock, now_,
+      is_used ? static_cast<uint64_t>(std::max(kMinClock, kBoostClock / slowdown)) : kIdleClock);
   builder_->SetGpu(gpu, Metric::kTemperature, now_,
                    slowdown > 1 ? kThrottling : (is_used ? kBusy : kIdle) + gpu % kSpread);
 }
 
 void FlowModel::Push(SimTime time, EventKind kind, uint32_t index, uint64_t version) {
-  events_.push({.time = time, .order = order_++, .kind = kind, .index = index,
-                .version = version});
+  events_.push({.time = time, .order = order_++, .kind = kind, .index = index, .version = version});
 }
 
 void FlowModel::At(SimTime time, std::function<void()> action) {
@@ -357,8 +356,8 @@ void FlowModel::BeginGroup(uint32_t index) {
   }
   if (group.lanes.empty()) {  // all ranks are on one host
     group.is_active = true;
-    Push(now_ + group.cost->Duration(group.line_rate, group.slowdown), EventKind::kGroupEnds,
-         index, ++group.version);
+    Push(now_ + group.cost->Duration(group.line_rate, group.slowdown), EventKind::kGroupEnds, index,
+         ++group.version);
     return;
   }
   group.added = SampleLosses(index);
@@ -483,10 +482,10 @@ void FlowModel::SetRate(uint32_t number, double rate) {
     return;
   }
   const double left = std::max(0.0, lane.base + 1 - lane.done);
-  const auto whole = static_cast<double>(group.cost->Duration(rate, group.slowdown) +
-                                         group.added + group.more_latency);
-  const SimTime remaining = static_cast<SimTime>(left * whole) +
-                            std::max<SimTime>(0, lane.penalty_until - now_);
+  const auto whole = static_cast<double>(group.cost->Duration(rate, group.slowdown) + group.added +
+                                         group.more_latency);
+  const SimTime remaining =
+      static_cast<SimTime>(left * whole) + std::max<SimTime>(0, lane.penalty_until - now_);
   lane.per_second = left * kSecond / static_cast<double>(std::max<SimTime>(1, remaining));
   Push(now_ + remaining, EventKind::kLaneEnds, number, lane.version);
 }

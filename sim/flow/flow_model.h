@@ -49,7 +49,7 @@ class FlowModel {
   struct FaultRecord {
     FaultOptions options;
     SimTime visible = kNever;
-    uint64_t affected = 0;  // frames, or the kind's own measure
+    uint64_t affected = 0;           // frames, or the kind's own measure
     std::vector<uint32_t> culprits;  // queue pairs
   };
   const std::map<std::string, uint64_t>& lost() const { return lost_; }  // frames, by cause
@@ -66,10 +66,10 @@ class FlowModel {
   // One sender of a channel: it uses one path at a time.
   struct Sender {
     QueuePair* queue_pair = nullptr;
-    Exchange traffic;                             // in one iteration
-    std::vector<topology::PortIndex> path;        // egress ports, the NIC's first; empty: none
-    std::vector<topology::PortIndex> way_back;    // of its peer
-    uint32_t frames_in_flight = 1;                // go-back-N repeats as many after a loss
+    Exchange traffic;                           // in one iteration
+    std::vector<topology::PortIndex> path;      // egress ports, the NIC's first; empty: none
+    std::vector<topology::PortIndex> way_back;  // of its peer
+    uint32_t frames_in_flight = 1;              // go-back-N repeats as many after a loss
     SimTime round_trip = 0;
     bool is_cut = false;
     bool is_unreachable = false;  // there is no path now; `path` is the last one
@@ -86,23 +86,23 @@ class FlowModel {
     topology::PortIndex port;
     double share;  // mean number of concurrent flows
   };
-  // The flows of a group that have the same rate, because they compete for the same links. The lanes
-  // of a collective progress independently: a ring lets a fast connection run ahead of a slow one by
-  // almost half of its steps. The collective ends when its last lane ends.
+  // The flows of a group that have the same rate, because they compete for the same links. The
+  // lanes of a collective progress independently: a ring lets a fast connection run ahead of a slow
+  // one by almost half of its steps. The collective ends when its last lane ends.
   struct Lane {
     uint32_t group = 0;
-    std::vector<uint32_t> senders;            // indices in Group::senders
-    std::vector<topology::PortIndex> ports;   // links for which it competes
-    std::vector<Load> loads;                  // on these links
-    bool is_cut = false;                      // some flow cannot pass
+    std::vector<uint32_t> senders;           // indices in Group::senders
+    std::vector<topology::PortIndex> ports;  // links for which it competes
+    std::vector<Load> loads;                 // on these links
+    bool is_cut = false;                     // some flow cannot pass
     uint32_t component = topology::kNone;
     uint32_t place = 0;  // index in the component
     bool is_active = false;
-    double done = 0;     // completed runs and the fraction of the current one
-    double base = 0;     // `done` at the start of the current run
+    double done = 0;  // completed runs and the fraction of the current one
+    double base = 0;  // `done` at the start of the current run
     SimTime updated = 0;
-    double rate = -1;        // bytes/s of each flow while it sends
-    double per_second = 0;   // progress
+    double rate = -1;       // bytes/s of each flow while it sends
+    double per_second = 0;  // progress
     uint64_t version = 0;
     SimTime penalty_until = 0;  // recovers from a time without a path
     uint32_t series = topology::kNone;
@@ -122,8 +122,8 @@ class FlowModel {
     double line_rate = 0;  // bytes/s
     double limit = 0;      // bytes/s that the NICs allow
     SimTime latency = 0;
-    SimTime more_latency = 0;   // added to each run by slow links
-    double benign_losses = 0;   // expected in one iteration
+    SimTime more_latency = 0;  // added to each run by slow links
+    double benign_losses = 0;  // expected in one iteration
     std::vector<ExpectedLoss> losses;
     std::vector<uint32_t> lanes;  // indices in lanes_
     bool paths_changed = false;   // since the lanes were determined
@@ -317,18 +317,18 @@ class FlowModel {
 
   bool routes_changed_ = true;
 
-  std::map<uint32_t, std::vector<uint32_t>> stream_groups_;  // by fault
-  std::map<uint32_t, SimTime> outage_began_;                 // by fault
+  std::map<uint32_t, std::vector<uint32_t>> stream_groups_;             // by fault
+  std::map<uint32_t, SimTime> outage_began_;                            // by fault
   std::map<topology::PortIndex, std::pair<uint32_t, uint64_t>> flaps_;  // series, number
 
   // The state of the fabric.
   std::vector<bool> link_is_down_;
-  std::vector<bool> route_avoids_;        // links that routing avoids
-  std::vector<double> capacity_factor_;   // by port
-  std::vector<double> bit_error_ratio_;   // by port: of the link from it
-  std::vector<SimTime> added_delay_;      // by port
-  std::vector<double> receive_limit_;     // by NIC: bytes/s; 0: none
-  std::vector<bool> storms_;              // by NIC
+  std::vector<bool> route_avoids_;       // links that routing avoids
+  std::vector<double> capacity_factor_;  // by port
+  std::vector<double> bit_error_ratio_;  // by port: of the link from it
+  std::vector<SimTime> added_delay_;     // by port
+  std::vector<double> receive_limit_;    // by NIC: bytes/s; 0: none
+  std::vector<bool> storms_;             // by NIC
   std::vector<bool> node_is_down_;
   std::vector<bool> gpu_is_used_;
   std::vector<std::vector<topology::NicIndex>> blackholes_;  // by node
@@ -336,7 +336,7 @@ class FlowModel {
   std::vector<double> marks_factor_;                         // by node
   std::vector<double> loses_cnps_;                           // by node: probability
   std::vector<bool> pauses_early_;                           // by node
-  std::map<topology::NicIndex, uint32_t> nic_fault_;    // faults whose effect shows in congestion
+  std::map<topology::NicIndex, uint32_t> nic_fault_;  // faults whose effect shows in congestion
   std::map<topology::NodeIndex, uint32_t> node_fault_;
 };
 

@@ -299,8 +299,7 @@ void FlowModel::FindPaths() {
           found[i].path = before.path;
           found[i].way_back = before.way_back;
         }
-        group.paths_changed |=
-            found[i].path != before.path || found[i].way_back != before.way_back;
+        group.paths_changed |= found[i].path != before.path || found[i].way_back != before.way_back;
       }
       if (group.paths_changed) {
         for (const uint32_t lane : group.lanes) EndSeries(lanes_[lane]);

@@ -81,8 +81,7 @@ void GpuReadings::Read(topology::GpuIndex index) {
                                         Metric::kMemoryTotal, Metric::kMemoryFree,
                                         Metric::kTemperature};
   const std::array<uint64_t, kMetricsOfGpu.size()> values = {
-      utilisation, clock, kMemory,
-      kMemory - kMemoryOfDriver - (user != nullptr ? kMemoryOfJob : 0),
+      utilisation, clock, kMemory, kMemory - kMemoryOfDriver - (user != nullptr ? kMemoryOfJob : 0),
       slowdown > 1 ? kThrottling : warmth};
   if (gpu.number == UINT32_MAX) {
     gpu.number = log_.sink().Announce({.kind = EntityKind::kGpu,

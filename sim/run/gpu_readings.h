@@ -27,7 +27,7 @@ class GpuReadings {
     uint32_t rank = 0;
   };
   struct Gpu {
-    std::vector<User> users;  // in order of their starts; empty: idle
+    std::vector<User> users;        // in order of their starts; empty: idle
     uint32_t number = UINT32_MAX;   // number in the sink
     std::vector<SimTime> computed;  // compute time at the last readings of a polling period
   };

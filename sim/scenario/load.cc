@@ -635,7 +635,6 @@ void Loader::CheckCabling(const YamlNode& node, const FaultOptions& fault) {
   }
 }
 
-
 Status CheckRecordingSteps(Duration analysis_window, uint32_t steps) {
   if (steps == 0 || (analysis_window.count() % steps == 0 &&
                      analysis_window / steps >= std::chrono::microseconds(1))) {
