@@ -63,7 +63,8 @@ Result<Observed> ByFlows(const Scenario& scenario) {
   return observed;
 }
 
-// Of the first `count` iterations without the very first, which all ranks begin together.
+// Returns the mean over the first `count` iterations without the very first, which all ranks begin
+// together.
 double MeanTime(const std::vector<Job::Iteration>& iterations, size_t count) {
   double sum = 0;
   for (size_t i = 1; i < count; ++i) {

@@ -29,7 +29,7 @@ struct Exchange {
   Exchange Divided(double by) const;
   void WithoutGrants();  // leaves out clear-to-sends and their ACKs
   double AnswerWireBytes() const;
-  double DataBytes() const;   // of the data frames
+  double DataBytes() const;   // bytes in data frames
   double GrantBytes() const;  // of the clear-to-sends
 };
 

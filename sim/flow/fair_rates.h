@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Max-min fair rates: all flows grow together until a link is full; the flows on it keep their
-// rate, and the others grow on (progressive filling; Bertsekas and Gallager, Data Networks, 6.5.2).
+// rate, and the others grow on (the "bottleneck" algorithm; Bertsekas and Gallager, Data
+// Networks, 6.5.2).
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,8 @@
 
 namespace rocescope::sim {
 
-inline constexpr uint32_t kIpHeaders = 44;        // IPv4, UDP, BTH, iCRC: bytes beside the payload
+inline constexpr uint32_t kIpHeaders =
+    44;  // IPv4, UDP, BTH, iCRC: bytes in addition to the payload
 inline constexpr double kFullFrame = 4154;        // bytes of a frame with 4096 bytes of payload
 inline constexpr double kFullFrameOnWire = 4178;  // with FCS, preamble and gap
 inline constexpr int32_t kAckFrame = 62;          // bytes

@@ -47,7 +47,7 @@ struct FlowHistory {
   // Times at which a node, or one of its NICs, does not answer.
   struct Outage {
     topology::NodeIndex node;
-    topology::PortIndex port;  // of the NIC; kNone: the whole node
+    topology::PortIndex port;  // port of the NIC; kNone: the whole node
     SimTime begin;
     SimTime end;
   };
@@ -76,7 +76,7 @@ class HistoryBuilder {
     return static_cast<uint32_t>(history_.counts.size() - 1);
   }
 
-  // Adds to a counter of a port; of its data priority for metrics that are counted by priority.
+  // Adds to a counter of a port, or of its data priority if the metric is counted by priority.
   void AddToPort(topology::PortIndex port, Metric metric, uint32_t count, int32_t weight = 1);
   // Adds frames and bytes that the port sends and its peer receives.
   void AddSent(topology::PortIndex sender, uint32_t frames, uint32_t bytes, int32_t weight = 1);

@@ -30,6 +30,27 @@ double Normal(Random& random) {
   return sum;
 }
 
+// The first part of a scenario that only the packet model simulates; empty: none.
+std::string_view UnsupportedPart(const Scenario& scenario) {
+  if (scenario.network.switches.spray) return "packet spraying (network: spray)";
+  if (scenario.benign.has_link_errors() || scenario.benign.microbursts.period > 0 ||
+      scenario.benign.harmless_discards.ports > 0 || scenario.benign.gpu_clock_spread > 0) {
+    return "benign events";
+  }
+  if (!scenario.maintenance.empty()) return "maintenance";
+  if (!scenario.foreign.empty()) return "TCP traffic (foreign)";
+  for (const JobOptions& job : scenario.jobs) {
+    if (!job.interludes.empty()) return "interludes of a job";
+    if (job.checkpoint.every > 0) return "checkpoints of a job";
+    if (!job.restarts.empty()) return "restarts of a job";
+    if (job.end != kNever) return "the end of a job (use iterations)";
+  }
+  for (const FaultOptions& fault : scenario.faults) {
+    if (fault.growth < 1) return "faults that grow";
+  }
+  return "";
+}
+
 }  // namespace
 
 FlowModel::~FlowModel() = default;
@@ -41,9 +62,9 @@ Result<std::unique_ptr<FlowModel>> FlowModel::Make(const Scenario& scenario) {
 }
 
 Status FlowModel::Prepare() {
-  if (scenario_.network.switches.spray) {
+  if (const std::string_view part = UnsupportedPart(scenario_); !part.empty()) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     "the flow model cannot spray packets: use the packet model");
+                     fmt::format("the flow model cannot simulate {}: use the packet model", part));
   }
   auto simulation = Simulation::Make(scenario_, {});
   if (!simulation) return tl::unexpected(simulation.error());

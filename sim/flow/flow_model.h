@@ -37,7 +37,7 @@ class FlowModel {
   // What happened, for the ground truth.
   struct JobRecord {
     std::vector<Job::Iteration> iterations;
-    SimTime failed = kNever;     // when a queue pair gave up
+    SimTime failed = kNever;     // when a queue pair entered the error state
     uint64_t retransmitted = 0;  // frames
   };
   struct PathRecord {
@@ -140,7 +140,7 @@ class FlowModel {
   struct Component {
     std::vector<uint32_t> lanes;
     std::vector<FairLink> links;
-    std::vector<topology::PortIndex> ports;  // of `links`
+    std::vector<topology::PortIndex> ports;  // the ports of `links`, in the same order
     std::vector<double> limits;
     std::vector<bool> active;
     struct Solution {
@@ -153,7 +153,7 @@ class FlowModel {
     uint32_t phase = 0;
     uint32_t iteration = 0;
     double slowdown = 1;
-    double speed = 1;  // of its GPU: compute times are multiplied by it
+    double speed = 1;  // compute times on its GPU are multiplied by it
   };
   struct JobState {
     const Job* job = nullptr;

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "sim/flow/collective_cost.h"
+#include "sim/flow/fair_rates.h"
+#include "sim/flow/flow_counters.h"
+#include "sim/flow/flow_model.h"
+
+namespace rocescope::sim {
+namespace {
+
+TEST(Series, IsLinearBetweenItsPoints) {
+  Series series;
+  series.Add(10, 0);
+  series.Add(20, 5);
+  series.Add(30, 5);
+  series.Add(40, 5);  // moves the last point
+  series.Add(50, 9);
+  EXPECT_EQ(series.points().size(), 4u);
+  EXPECT_EQ(series.At(5), 0);
+  EXPECT_EQ(series.At(12), 1);
+  EXPECT_EQ(series.At(35), 5);
+  EXPECT_EQ(series.At(45), 7);
+  EXPECT_EQ(series.At(1000), 9);
+  size_t hint = 0;
+  for (const SimTime time : {45, 12, 49, 11, 30}) EXPECT_EQ(series.At(time, hint), series.At(time));
+}
+
+// The example of Bertsekas and Gallager, Data Networks, figure 6.17, with unit capacities: one
+// session crosses both links, two more share the first link, one has the second to itself.
+TEST(FairRates, GivesTheTextbookRates) {
+  const std::vector<FairLink> links = {
+      {.capacity = 1, .uses = {{0, 1}, {1, 1}, {2, 1}}},
+      {.capacity = 1, .uses = {{0, 1}, {3, 1}}},
+  };
+  const std::vector<double> limits(4, 10);
+  std::vector<bool> full;
+  const auto rates = FairRates(links, limits, {true, true, true, true}, &full);
+  EXPECT_NEAR(rates[0], 1.0 / 3, 1e-9);
+  EXPECT_NEAR(rates[1], 1.0 / 3, 1e-9);
+  EXPECT_NEAR(rates[2], 1.0 / 3, 1e-9);
+  EXPECT_NEAR(rates[3], 2.0 / 3, 1e-9);
+  EXPECT_TRUE(full[0]);
+  EXPECT_TRUE(full[1]);
+}
+
+TEST(FairRates, GivesTheRestToOthersWhenOneIsLimited) {
+  const std::vector<FairLink> links = {{.capacity = 10, .uses = {{0, 1}, {1, 2}}}};
+  const std::vector<double> limits = {2, 100};
+  const auto rates = FairRates(links, limits, {true, true});
+  EXPECT_NEAR(rates[0], 2, 1e-9);
+  EXPECT_NEAR(rates[1], 4, 1e-9);
+  EXPECT_EQ(FairRates(links, limits, {false, true})[0], 0);
+  EXPECT_NEAR(FairRates(links, limits, {false, true})[1], 5, 1e-9);
+}
+
+// A ring all-reduce of n ranks has 2(n-1) steps of 1/n of the data.
+TEST(CollectiveCost, OfARingIsTheSumOfItsSteps) {
+  const CollectiveOptions options = {.kind = CollectiveKind::kRing, .ranks = 4, .bytes = 4u << 20};
+  const auto plan = MakePlan(options);
+  ASSERT_TRUE(plan);
+  const CollectiveCost cost(*plan, {},
+                            {.same_host = [](uint32_t, uint32_t) { return false; },
+                             .latency = 10 * kMicrosecond,
+                             .line_rate = 100e9});
+  // 1 MiB in two messages of 128 frames: payload, headers of 58 bytes, RETH and immediate once for
+  // each message, the ACK of the clear-to-send, and 24 bytes on the wire for each frame.
+  const double bytes = (1 << 20) + 256 * 58 + 2 * 20 + 2 * 62 + 258 * 24;
+  const double seconds = 6 * (bytes / 12.5e9 + 10e-6) + 10e-6;
+  EXPECT_NEAR(static_cast<double>(cost.Duration(12.5e9)) / kSecond, seconds, 1e-8);
+  EXPECT_EQ(cost.pairs().size(), 4u);
+  EXPECT_NEAR(cost.critical_bytes(), 6 * bytes, 1);
+}
+
+Result<Scenario> Load(const std::string& faults, uint32_t nics = 2) {
+  return LoadScenario(fmt::format(R"(
+name: test
+duration: 20ms
+fabric:
+  generate: {{shape: leaf-spine, hosts: 4, nics: {0}, gpus: {0}, leaves: 2, spines: 2,
+             host_speed: 100G, fabric_speed: 100G, host_delay: 500ns, fabric_delay: 500ns}}
+jobs:
+  - name: train
+    hosts: host[0-3]
+    phases:
+      - {{name: dp, collective: ring, size: 8M, compute: 300us, groups: rails}}
+{1}telemetry: {{mirror: none, nccl: none, slurm: false}}
+)",
+                                  nics, faults),
+                      "test.yaml");
+}
+
+using Readings = std::map<std::string, std::map<Metric, uint64_t>>;  // by entity
+
+Readings ReadAll(FlowCounters& counters, Timestamp time) {
+  Readings readings;
+  std::vector<uint64_t> values;
+  for (uint32_t i = 0; i < counters.entities().size(); ++i) {
+    const ExactCounters::Entity& entity = counters.entities()[i];
+    values.resize(entity.metrics.size());
+    if (!counters.Read(i, counters.begin(), time, values)) continue;
+    std::string name = entity.entity.node + ":" + entity.entity.port;
+    if (entity.entity.priority != CounterEntity::kAllPriorities) continue;
+    for (size_t k = 0; k < values.size(); ++k) readings[name][entity.metrics[k]] = values[k];
+  }
+  return readings;
+}
+
+// Every link: sent = received + lost; every switch: received = sent, without drops.
+TEST(FlowModel, ConservesFramesAtAnyTime) {
+  const auto scenario = Load(
+      "faults:\n  - {kind: gray_loss, sender: \"host1:mlx5_0\", probability: 0.01, onset: 2ms}\n"
+      "  - {kind: bit_errors, link: \"host2:mlx5_1\", probability: 0.005}\n");
+  ASSERT_TRUE(scenario) << scenario.error().message;
+  auto model = FlowModel::Make(*scenario);
+  ASSERT_TRUE(model) << model.error().message;
+  (*model)->Run(nullptr);
+  const topology::Fabric& fabric = *scenario->fabric;
+  FlowCounters counters((*model)->history(), scenario->epoch);
+  uint64_t missing = 0;
+  uint64_t broken = 0;
+  for (const int ms : {1, 3, 7, 13, 20}) {
+    Readings readings = ReadAll(counters, counters.begin() + std::chrono::milliseconds(ms));
+    missing = broken = 0;
+    std::map<topology::NodeIndex, int64_t> balance;
+    for (topology::PortIndex port = 0; port < fabric.ports().size(); ++port) {
+      if (fabric.port(port).link == topology::kNone) continue;
+      auto& own = readings.at(fabric.NameOf(port));
+      auto& peer = readings.at(fabric.NameOf(fabric.Peer(port)));
+      EXPECT_GE(own[Metric::kTxPackets], peer[Metric::kRxPackets]) << fabric.NameOf(port);
+      const uint64_t lost = own[Metric::kTxPackets] - peer[Metric::kRxPackets];
+      missing += lost;
+      broken += peer[Metric::kFcsErrors];
+      if (lost == 0) {
+        EXPECT_EQ(own[Metric::kTxBytes], peer[Metric::kRxBytes]);
+      }
+      if (fabric.node(fabric.port(port).node).IsSwitch()) {
+        balance[fabric.port(port).node] += static_cast<int64_t>(own[Metric::kRxPackets]) -
+                                           static_cast<int64_t>(own[Metric::kTxPackets]);
+      }
+    }
+    for (const auto& [node, frames] : balance) EXPECT_EQ(frames, 0) << fabric.node(node).name;
+  }
+  EXPECT_EQ(missing, (*model)->lost().at("wire") + (*model)->lost().at("bit_error"));
+  EXPECT_EQ(broken, (*model)->lost().at("bit_error"));
+  EXPECT_GE((*model)->faults()[0].affected, 10u);
+  EXPECT_GT((*model)->faults()[0].visible, 2 * kMillisecond);
+}
+
+TEST(FlowModel, IsDeterministic) {
+  const auto scenario =
+      Load("faults:\n  - {kind: bit_errors, link: \"host2:mlx5_1\", probability: 0.005}\n");
+  ASSERT_TRUE(scenario);
+  Readings first;
+  for (int run = 0; run < 2; ++run) {
+    auto model = FlowModel::Make(*scenario);
+    ASSERT_TRUE(model);
+    (*model)->Run(nullptr);
+    FlowCounters counters((*model)->history(), scenario->epoch);
+    const Readings readings = ReadAll(counters, counters.end());
+    if (run == 0) first = readings;
+    EXPECT_EQ(readings, first);
+  }
+}
+
+TEST(FlowModel, AStragglerSlowsTheJob) {
+  const auto mean = [](const std::string& faults) {
+    const auto scenario = Load(faults, 1);  // one ring, which has the links to itself
+    auto model = FlowModel::Make(*scenario);
+    (*model)->Run(nullptr);
+    const auto& done = (*model)->jobs()[0].iterations;
+    return static_cast<double>(done[5].end - done[1].end) / 4 / kMicrosecond;
+  };
+  const double healthy = mean("");
+  const double slow = mean("faults:\n  - {kind: straggler, gpu: \"host1:0\", factor: 2}\n");
+  EXPECT_NEAR(slow - healthy, 300, 30);  // its computation takes 300 us longer
+}
+
+TEST(FlowModel, AJobFailsWhenItsNicIsDownForLong) {
+  const auto scenario =
+      Load("faults:\n  - {kind: nic_crash, nic: \"host1:mlx5_0\", onset: 3ms}\n");
+  ASSERT_TRUE(scenario);
+  auto model = FlowModel::Make(*scenario);
+  ASSERT_TRUE(model);
+  (*model)->Run(nullptr);
+  // Eight timeouts of 0.67 ms (67 ms, scaled by 0.01).
+  const SimTime failed = (*model)->jobs()[0].failed;
+  EXPECT_GE(failed, 3 * kMillisecond + 8 * 670 * kMicrosecond);
+  EXPECT_LE(failed, 3 * kMillisecond + 10 * 670 * kMicrosecond + kMillisecond);
+}
+
+TEST(FlowModel, RefusesWhatNeedsPackets) {
+  const auto scenario =
+      Load("faults:\n  - {kind: deprioritised_cnps, switch: leaf0}\n");
+  ASSERT_TRUE(scenario) << scenario.error().message;
+  const auto model = FlowModel::Make(*scenario);
+  ASSERT_FALSE(model);
+  EXPECT_NE(model.error().message.find("packet model"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rocescope::sim
