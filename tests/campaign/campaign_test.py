@@ -74,6 +74,17 @@ def main():
                     assert fault["kind_right"] and fault["place_right"], f"{where}: found {said}"
         assert visible >= COUNT, "too few of the drawn faults are detectable in the three views"
 
+        results = json.loads((directory / "results.json").read_text())
+        assert results["campaign"]["count"] == COUNT
+        groups = {group["view"]: group for group in results["groups"]}
+        assert set(groups) == {"full", "leaf-switch-counters", "port-sets-counters"}, groups.keys()
+        for view, group in groups.items():
+            figures = {figure["name"]: figure for figure in group["figures"]}
+            assert group["run_count"] == COUNT, view
+            assert figures["detection_recall"]["value"] == 1, view
+            assert figures["false_alarms_per_1000_windows"]["value"] == 0, view
+            assert figures["false_alarms_per_1000_windows"]["upper_bound"] > 0, view
+
         # Runs it again: one score is regenerated, the others do not change.
         stamps = {file: file.stat().st_mtime_ns for file in files[1:]}
         text = files[0].read_text()
