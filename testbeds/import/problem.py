@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ends an import, and what only costs rows."""
+"""Errors that end an import, and counts of dropped rows."""
 
 import sys
 

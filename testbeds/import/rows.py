@@ -11,6 +11,7 @@ import heapq
 import pickle
 import re
 import tempfile
+import zlib
 
 from problem import Problem
 
@@ -22,6 +23,9 @@ NODE_FORBIDS = re.compile(r'[^!-~]|[:,"\[\]]')
 PORT_FORBIDS = re.compile(r'[^ -~]|[,"\[\]]')
 
 
+LONGEST_NUMBER = 200  # characters
+
+
 class BadValue(Exception):
     pass
 
@@ -29,10 +33,12 @@ class BadValue(Exception):
 def number_of(text, column, factor):
     """An integer, or a fraction if the unit or the text requires it."""
     text = text.strip()
-    if text.isascii() and text.isdecimal():
-        number = int(text)
-    elif text in column.texts:
+    if len(text) > LONGEST_NUMBER:
+        raise BadValue(f'"{text[:40]}..." is too long for a number')
+    if text in column.texts:
         number = column.texts[text]
+    elif text.isascii() and text.isdecimal():
+        number = int(text)
     elif NUMBER.fullmatch(text):
         number = fractions.Fraction(text)
     elif text.startswith("-") and NUMBER.fullmatch(text[1:]):
@@ -74,7 +80,7 @@ class File:
                     raise Problem(f"{self.path}:{reader.line_num}: {error}") from None
                 except UnicodeDecodeError:
                     raise Problem(f"{self.path}: after line {reader.line_num}: not UTF-8") from None
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
             raise Problem(f"{self.path}: {reason}") from None
 

@@ -52,6 +52,18 @@ class Forms(Importing):
                       '      - {name: "E1", number: 1}\n      - {name: "E2", number: 2}\n'
                       '      - {name: "E10", number: 3}\n', topology)
 
+    def test_mapped_texts_may_be_numbers(self):
+        # ifOperStatus of SNMP: 1 is up, 2 is down.
+        mapping = MAPPING.replace("in: rx_bytes", "in: {name: link_up, values: {1: 1, 2: 0}}")
+        self.run_import(mapping, HEADER + "5,leaf1,E1,1,0\n35,leaf1,E1,2,0\n")
+        self.assertEqual(self.readings(), [(5, "leaf1:E1", {"link_up": 1, "rx_errors": 0}),
+                                           (35, "leaf1:E1", {"link_up": 0, "rx_errors": 0})])
+
+    def test_an_overlong_number_is_dropped(self):
+        told = self.run_import(MAPPING, HEADER + "5,leaf1,E1,10,0\n35,leaf1,E1," + "9" * 5000 + ",0\n",
+                               expect=DROPPED)
+        self.assertIn("too long for a number", told)
+
     def test_a_long_export_has_one_reading_for_each_port_and_time(self):
         self.run_import(LONG, LONG_HEADER + "5,leaf1,E1,errors,2\n5,leaf2,E1,in,9\n5,leaf1,E1,in,3\n"
                         "6,leaf1,E1,in,4\n")
