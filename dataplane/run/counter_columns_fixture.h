@@ -48,7 +48,9 @@ class TemporaryPath {
 
 inline std::string Number(uint64_t value, size_t bytes) {
   std::string text;
-  for (size_t i = 0; i < bytes; ++i) text += static_cast<char>(value >> 8 * i);
+  for (size_t i = 0; i < bytes; ++i) {
+    text += static_cast<char>(i < sizeof value ? value >> 8 * i : 0);
+  }
   return text;
 }
 
