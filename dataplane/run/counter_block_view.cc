@@ -16,8 +16,8 @@
 namespace rocescope::columns {
 namespace {
 
-tl::unexpected<Error> Invalid(std::string message) {
-  return MakeError(ErrorCode::kInvalidArgument, std::move(message));
+tl::unexpected<Error> Invalid(const std::string& message) {
+  return MakeError(ErrorCode::kInvalidArgument, message);
 }
 
 // The fields of a message, one after the other.

@@ -181,8 +181,7 @@ TEST(FlowModel, AStragglerSlowsTheJob) {
 }
 
 TEST(FlowModel, AJobFailsWhenItsNicIsDownForLong) {
-  const auto scenario =
-      Load("faults:\n  - {kind: nic_crash, nic: \"host1:mlx5_0\", onset: 3ms}\n");
+  const auto scenario = Load("faults:\n  - {kind: nic_crash, nic: \"host1:mlx5_0\", onset: 3ms}\n");
   ASSERT_TRUE(scenario);
   auto model = FlowModel::Make(*scenario);
   ASSERT_TRUE(model);
@@ -194,8 +193,7 @@ TEST(FlowModel, AJobFailsWhenItsNicIsDownForLong) {
 }
 
 TEST(FlowModel, RefusesWhatNeedsPackets) {
-  const auto scenario =
-      Load("faults:\n  - {kind: deprioritised_cnps, switch: leaf0}\n");
+  const auto scenario = Load("faults:\n  - {kind: deprioritised_cnps, switch: leaf0}\n");
   ASSERT_TRUE(scenario) << scenario.error().message;
   const auto model = FlowModel::Make(*scenario);
   ASSERT_FALSE(model);
