@@ -108,8 +108,8 @@ double GpuPace(uint64_t seed, topology::GpuIndex gpu, double spread);
 double DrawRatio(const RatioRange& range, uint64_t seed, std::string_view purpose,
                  topology::PortIndex sender);
 
-// Shares that bit error ratios become at a port. A codeword of RS(544,514), the FEC of Ethernet
-// from 50 Gb/s per lane (IEEE 802.3 clause 91), has 5440 bits and corrects 15 symbols.
+// Error rates at a port, derived from bit error ratios. A codeword of RS(544,514), the FEC of
+// Ethernet from 50 Gb/s per lane (IEEE 802.3 clause 91), has 5440 bits and corrects 15 symbols.
 inline constexpr double kCodewordBits = 5440;
 inline constexpr double kBitErrorsOfUncorrected = 16;  // least number in an uncorrected codeword
 // Codewords per second with an error that FEC corrects.

@@ -5,6 +5,11 @@
 #include <utility>
 
 namespace rocescope::sim {
+namespace {
+
+constexpr uint64_t kLongestFrame = 10'000;  // bytes on the wire, above every jumbo MTU
+
+}  // namespace
 
 LinkErrors::LinkErrors(Engine& engine, const Port& sender, Options options)
     : engine_(engine),
@@ -58,7 +63,8 @@ WireFault::Fate LinkErrors::FateOf(const Frame& frame) {
 }
 
 FecCounts LinkErrors::FecAt(SimTime now) {
-  SkipDamage(now);
+  // Later damage may have met a frame that has not arrived yet: FateOf decides.
+  SkipDamage(now - TransmitTime(kLongestFrame, sender_.bits_per_second()));
   while (now - slot_ >= kSlot) {
     corrected_ += in_slot_;
     in_slot_ = DrawPoisson(options_.corrected_rate * kSlot / kSecond);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <memory>
+#include <vector>
 
 #include "sim/benign/benign.h"
 #include "sim/workload/stream.h"
@@ -51,6 +52,25 @@ TEST_F(LinkErrorsTest, DamageOnABusyLinkBreaksFrames) {
   EXPECT_NEAR(static_cast<double>(counts.uncorrected), 200, 4 * 14.2);
   EXPECT_GT(wrong, counts.uncorrected / 4);
   EXPECT_LE(wrong, counts.uncorrected);
+}
+
+TEST(LinkErrors, ReadingTheCountsDoesNotChangeWhichFramesBreak) {
+  const auto fabric = topology::Generate({.shape = topology::Shape::kStar, .hosts = 2}).value();
+  const auto broken = [&](bool reads) {
+    Network network(fabric, {.nics = {.ack_timeout = 100 * kMicrosecond}});
+    LinkErrors errors(network.engine(), network.nic(0).port(), {.damage_rate = 1e4, .seed = 3});
+    network.nic(0).port().SetFault(&errors);
+    Stream stream(network, {.from = 0, .to = 1});
+    stream.Begin();
+    for (SimTime time = 0; time <= 20 * kMillisecond; time += 100 * kNanosecond) {
+      network.engine().Run(time);
+      if (reads) errors.FecAt(time);
+    }
+    return errors.broken();
+  };
+  const std::vector<SimTime> unread = broken(false);
+  EXPECT_GT(unread.size(), 50u);
+  EXPECT_EQ(broken(true), unread);
 }
 
 TEST_F(LinkErrorsTest, CorrectedCodewordsDoNotDependOnWhenTheyAreRead) {

@@ -22,6 +22,10 @@ class BenignDrawer {
     for (const Outline::Stream& stream : outline.streams) {
       used_.insert({stream.from_host, stream.to_host});
     }
+    for (const FaultOptions& fault : outline.faults) {
+      for (const NicIndex sender : fault.senders) used_.insert(sender / nics_);
+      if (fault.nic != topology::kNone) used_.insert(fault.nic / nics_);
+    }
     for (uint32_t host = 0; host < hosts_; ++host) {
       if (!used_.contains(host)) idle_.push_back(host);
     }
