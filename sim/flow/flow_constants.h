@@ -15,10 +15,6 @@ inline constexpr double kFullFrameOnWire = 4178;  // with FCS, preamble and gap
 inline constexpr int32_t kAckFrame = 62;          // bytes
 inline constexpr int32_t kCnpFrame = 74;          // bytes
 
-// A link that this many flows share (on average) is congested; DCQCN then uses this share of it.
-inline constexpr double kSeveralFlows = 1.2;
-inline constexpr double kCongestedUse = 1.0;
-
 // Share of frames with a CE mark on a congested link, and CNPs per marked frame (the notification
 // point sends one in 50 us at most for each queue pair).
 inline constexpr double kMarkedShare = 0.01;

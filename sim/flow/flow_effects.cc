@@ -94,13 +94,13 @@ SimTime FlowModel::SampleLosses(uint32_t index) {
   return static_cast<SimTime>(*std::max_element(delays.begin(), delays.end()));
 }
 
-// The queue pairs of a group that cannot pass send one frame after each timeout.
-void FlowModel::LoseCut(Lane& lane) {
-  Group& group = groups_[lane.group];
+// The queue pairs of a lane that cannot pass send one frame after each timeout.
+void FlowModel::LoseCut(uint32_t index) {
   const topology::Fabric& fabric = simulation_->real_fabric();
-  const NicOptions& nics = scenario_.network.nics;
-  const auto timeout =
-      static_cast<SimTime>(static_cast<double>(nics.ack_timeout) * scenario_.time_scale);
+  Lane& lane = lanes_[index];
+  Group& group = groups_[lane.group];
+  const auto timeout = static_cast<SimTime>(
+      static_cast<double>(scenario_.network.nics.ack_timeout) * scenario_.time_scale);
   for (const uint32_t number : lane.senders) {
     Sender& sender = group.senders[number];
     const std::optional<uint32_t> position = CutOf(sender);
@@ -113,6 +113,9 @@ void FlowModel::LoseCut(Lane& lane) {
       break;
     }
   }
+  At(now_ + timeout, [this, index, version = lane.version] {
+    if (lanes_[index].version == version) LoseCut(index);
+  });
 }
 
 // Counts lost frames, what follows from them, and what the sender repeats. `source` is null for bit
@@ -218,10 +221,7 @@ void FlowModel::UpdateCongestion(const Component& component, const std::vector<u
     if (!fabric.node(fabric.port(peer).node).IsSwitch()) {
       const topology::NicIndex nic = fabric.NicOf(peer);
       const auto speed = static_cast<double>(fabric.link(fabric.port(port).link).bits_per_second);
-      if (storms_[nic]) {
-        share = 1;
-        pauses = kPausesPerSecond;
-      } else if (receive_limit_[nic] > 0) {
+      if (receive_limit_[nic] > 0) {
         NoteAffected(nic_fault_.at(nic), kOwnMeasure);
         share = std::max(0.0, 1 - receive_limit_[nic] * 8 / speed);
         pauses = kPausesPerSecond;

@@ -90,15 +90,12 @@ Status FlowModel::AddFault(const FaultOptions& options) {
     default:
       break;
   }
-  At(options.onset, [this, number] { Begin(number); });
+  At(options.onset, [this, number] { Toggle(number, true); });
   if (const SimTime end = EndOf(options); end < scenario_.duration) {
-    At(end, [this, number] { End(number); });
+    At(end, [this, number] { Toggle(number, false); });
   }
   return {};
 }
-
-void FlowModel::Begin(uint32_t number) { Toggle(number, true); }
-void FlowModel::End(uint32_t number) { Toggle(number, false); }
 
 void FlowModel::SetSources(uint32_t fault, bool on) {
   for (LossSource& source : sources_) {
@@ -109,7 +106,9 @@ void FlowModel::SetSources(uint32_t fault, bool on) {
 void FlowModel::Toggle(uint32_t number, bool on) {
   const FaultOptions& fault = fault_records_[number].options;
   const topology::Fabric& fabric = simulation_->real_fabric();
+  fault_records_[number].is_active = on;
   SetSources(number, on);
+  DeriveState();
   switch (fault.kind) {
     case FaultKind::kGrayLoss:
     case FaultKind::kBitErrors:
@@ -120,50 +119,20 @@ void FlowModel::Toggle(uint32_t number, bool on) {
       SetLinks({fault.link}, !on, number);
       return;
     case FaultKind::kFlap:
-      Flap(number, !on);
+      SetFlap(number, on);
       return;
-    case FaultKind::kDegradedRate:
-      for (const topology::PortIndex port : SendersOf(fabric, fault)) {
-        capacity_factor_[port] = on ? fault.factor : 1;
-        const auto speed = static_cast<double>(fabric.link(fault.link).bits_per_second);
-        builder_->SetPort(port, Metric::kLinkSpeed, now_,
-                          static_cast<uint64_t>(speed * capacity_factor_[port]));
-      }
-      break;
-    case FaultKind::kAddedLatency:
-      for (const topology::PortIndex port : SendersOf(fabric, fault)) {
-        added_delay_[port] = on ? fault.delay : 0;
-      }
-      break;
-    case FaultKind::kPolarisation:
-      simulation_->network().switch_at(fault.node).options().hash_fields =
-          on ? HashFields::kAddresses : HashFields::kFiveTuple;
-      routes_changed_ = true;
-      break;
-    case FaultKind::kBlackhole:
-      if (on) {
-        blackholes_[fault.node].push_back(fault.nic);
-      } else {
-        std::erase(blackholes_[fault.node], fault.nic);
-      }
-      break;
     case FaultKind::kSwitchCrash: {
       std::vector<topology::LinkIndex> links;
       for (const topology::Port& port : fabric.PortsOf(fault.node)) {
         if (port.link != topology::kNone) links.push_back(port.link);
       }
-      node_is_down_[fault.node] = on;
-      if (on) outage_began_[number] = now_;
-      if (!on) builder_->AddOutage(fault.node, topology::kNone, outage_began_[number], now_);
+      SetOutage(number, on, fault.node, topology::kNone);
       SetLinks(links, !on, number);
       return;
     }
     case FaultKind::kNicCrash: {
       const topology::PortIndex port = fabric.nic(fault.nic).port;
-      if (on) outage_began_[number] = now_;
-      if (!on) {
-        builder_->AddOutage(fabric.nic(fault.nic).host, port, outage_began_[number], now_);
-      }
+      SetOutage(number, on, fabric.nic(fault.nic).host, port);
       SetLinks({fabric.port(port).link}, !on, number);
       return;
     }
@@ -172,48 +141,121 @@ void FlowModel::Toggle(uint32_t number, bool on) {
       for (const uint32_t index : stream_groups_[number]) SetStream(index, on);
       if (on) NoteAffected(number, kOwnMeasure);
       return;
-    case FaultKind::kSlowReceiver:
-      receive_limit_[fault.nic] = on ? fault.rate / 8 : 0;
-      nic_fault_[fault.nic] = number;
-      break;
-    case FaultKind::kPfcStorm: {
-      storms_[fault.nic] = on;
-      const topology::PortIndex port = fabric.Peer(fabric.nic(fault.nic).port);
-      Changed();
-      SetCongestion(port, 0, on ? kPausesPerSecond : 0, on ? 1 : 0, 0);
-      if (on) NoteAffected(number, kOwnMeasure);
-      return;
-    }
-    case FaultKind::kMisconfiguredEcn:
-      marks_factor_[fault.node] = on ? 0 : 1;
-      node_fault_[fault.node] = number;
-      break;
-    case FaultKind::kMisconfiguredAlpha:
-      pauses_early_[fault.node] = on;
-      node_fault_[fault.node] = number;
-      break;
-    case FaultKind::kLostCnps:
-      loses_cnps_[fault.node] = on ? fault.probability : 0;
-      node_fault_[fault.node] = number;
-      break;
-    case FaultKind::kMtuMismatch:
-      mtu_[fault.node] = on ? fault.mtu : scenario_.network.switches.mtu;
-      break;
     case FaultKind::kStraggler:
       SetStraggler(number, on);
       return;
     case FaultKind::kSwappedCables:  // the fabric is built with them
       if (on) NoteAffected(number, kOwnMeasure);
       return;
+    case FaultKind::kDegradedRate:
+      for (const topology::PortIndex port : SendersOf(fabric, fault)) {
+        const auto speed = static_cast<double>(fabric.link(fault.link).bits_per_second);
+        builder_->SetPort(port, Metric::kLinkSpeed, now_,
+                          static_cast<uint64_t>(speed * capacity_factor_[port]));
+      }
+      break;
+    case FaultKind::kPolarisation:
+      simulation_->network().switch_at(fault.node).options().hash_fields =
+          on ? HashFields::kAddresses : HashFields::kFiveTuple;
+      routes_changed_ = true;
+      break;
+    case FaultKind::kAddedLatency:
+    case FaultKind::kPfcStorm:
+    case FaultKind::kBlackhole:
+    case FaultKind::kSlowReceiver:
+    case FaultKind::kMisconfiguredEcn:
+    case FaultKind::kMisconfiguredAlpha:
+    case FaultKind::kLostCnps:
+    case FaultKind::kMtuMismatch:
+      break;
     case FaultKind::kPfcDeadlock:
     case FaultKind::kDeprioritisedCnps:
       return;  // refused by AddFault
   }
   if (on && (fault.kind == FaultKind::kDegradedRate || fault.kind == FaultKind::kAddedLatency ||
-             fault.kind == FaultKind::kPolarisation)) {
+             fault.kind == FaultKind::kPolarisation || fault.kind == FaultKind::kPfcStorm)) {
     NoteAffected(number, kOwnMeasure);
   }
-  Changed();
+  FindPaths();
+}
+
+// Several faults may act on one element, so its state follows from all active ones.
+void FlowModel::DeriveState() {
+  const topology::Fabric& fabric = simulation_->real_fabric();
+  std::ranges::fill(capacity_factor_, 1);
+  std::ranges::fill(added_delay_, 0);
+  std::ranges::fill(receive_limit_, 0);
+  storms_.assign(storms_.size(), false);
+  node_is_down_.assign(node_is_down_.size(), false);
+  std::ranges::fill(mtu_, scenario_.network.switches.mtu);
+  std::ranges::fill(marks_factor_, 1);
+  pauses_early_.assign(pauses_early_.size(), false);
+  std::ranges::fill(loses_cnps_, 0);
+  for (auto& holes : blackholes_) holes.clear();
+  for (uint32_t number = 0; number < fault_records_.size(); ++number) {
+    if (!fault_records_[number].is_active) continue;
+    const FaultOptions& fault = fault_records_[number].options;
+    switch (fault.kind) {
+      case FaultKind::kDegradedRate:
+        for (const topology::PortIndex port : SendersOf(fabric, fault)) {
+          capacity_factor_[port] = std::min(capacity_factor_[port], fault.factor);
+        }
+        break;
+      case FaultKind::kAddedLatency:
+        for (const topology::PortIndex port : SendersOf(fabric, fault)) {
+          added_delay_[port] += fault.delay;
+        }
+        break;
+      case FaultKind::kBlackhole:
+        blackholes_[fault.node].push_back(fault.nic);
+        break;
+      case FaultKind::kSwitchCrash:
+        node_is_down_[fault.node] = true;
+        break;
+      case FaultKind::kSlowReceiver:
+        receive_limit_[fault.nic] = fault.rate / 8;
+        nic_fault_[fault.nic] = number;
+        break;
+      case FaultKind::kPfcStorm:
+        storms_[fault.nic] = true;
+        break;
+      case FaultKind::kMisconfiguredEcn:
+        marks_factor_[fault.node] = 0;
+        node_fault_[fault.node] = number;
+        break;
+      case FaultKind::kMisconfiguredAlpha:
+        pauses_early_[fault.node] = true;
+        node_fault_[fault.node] = number;
+        break;
+      case FaultKind::kLostCnps:
+        loses_cnps_[fault.node] = fault.probability;
+        node_fault_[fault.node] = number;
+        break;
+      case FaultKind::kMtuMismatch:
+        mtu_[fault.node] = std::min(mtu_[fault.node], fault.mtu);
+        break;
+      default:
+        break;  // acts through links, sources, streams, ranks or routes
+    }
+  }
+}
+
+void FlowModel::SetOutage(uint32_t fault, bool on, topology::NodeIndex node,
+                          topology::PortIndex port) {
+  if (on) {
+    open_outages_[fault] = {.node = node, .port = port, .begin = now_, .end = kNever};
+  } else {
+    EndOutage(fault);
+  }
+}
+
+void FlowModel::EndOutage(uint32_t fault) {
+  const auto open = open_outages_.extract(fault);
+  if (open.empty()) return;
+  const FlowHistory::Outage& outage = open.mapped();
+  // An outage that lasts until the end of the run includes its last moment.
+  const SimTime end = now_ == scenario_.duration ? kNever : now_;
+  builder_->AddOutage(outage.node, outage.port, outage.begin, end);
 }
 
 void FlowModel::SetStraggler(uint32_t number, bool on) {
@@ -234,8 +276,9 @@ void FlowModel::SetStraggler(uint32_t number, bool on) {
 void FlowModel::SetLinks(const std::vector<topology::LinkIndex>& links, bool up, uint32_t fault) {
   const topology::Fabric& fabric = simulation_->real_fabric();
   for (const topology::LinkIndex link : links) {
-    if (link_is_down_[link] == !up) continue;
-    link_is_down_[link] = !up;
+    const bool was_up = link_down_reasons_[link] == 0;
+    link_down_reasons_[link] += up ? -1 : 1;
+    if (was_up == (link_down_reasons_[link] == 0)) continue;
     for (const topology::PortIndex end : fabric.link(link).ends) {
       builder_->SetPort(end, Metric::kLinkUp, now_, up ? 1 : 0);
       if (up) continue;
@@ -249,14 +292,15 @@ void FlowModel::SetLinks(const std::vector<topology::LinkIndex>& links, bool up,
     }
   }
   if (!up && fault != topology::kNone) NoteAffected(fault, kOwnMeasure);
-  Changed();
+  FindPaths();
   const auto delay =
       static_cast<SimTime>(static_cast<double>(scenario_.reroute_delay) * scenario_.time_scale);
   At(now_ + delay, [this, links] {
     bool is_new = false;
     for (const topology::LinkIndex link : links) {
-      is_new |= route_avoids_[link] != link_is_down_[link];
-      route_avoids_[link] = link_is_down_[link];
+      const bool is_down = link_down_reasons_[link] > 0;
+      is_new |= route_avoids_[link] != is_down;
+      route_avoids_[link] = is_down;
     }
     if (!is_new) return;
     simulation_->network().Reroute(route_avoids_);
@@ -265,20 +309,25 @@ void FlowModel::SetLinks(const std::vector<topology::LinkIndex>& links, bool up,
   });
 }
 
-void FlowModel::Flap(uint32_t number, bool up) {
+// Takes the link of a flap down or up, and schedules the next change while the fault lasts.
+void FlowModel::SetFlap(uint32_t number, bool down) {
   const FaultOptions& fault = fault_records_[number].options;
-  SetLinks({fault.link}, up, number);
-  if (now_ >= std::min(EndOf(fault), scenario_.duration)) return;
-  At(now_ + fault.period / 2, [this, number, up] {
-    const FaultOptions& options = fault_records_[number].options;
-    if (now_ < EndOf(options)) Flap(number, !up);
+  if (down != flaps_down_.contains(number)) {
+    if (down) {
+      flaps_down_.insert(number);
+    } else {
+      flaps_down_.erase(number);
+    }
+    SetLinks({fault.link}, !down, number);
+  }
+  if (!fault_records_[number].is_active) return;
+  At(now_ + fault.period / 2, [this, number, down] {
+    if (fault_records_[number].is_active) SetFlap(number, !down);
   });
 }
 
 void FlowModel::SetStream(uint32_t index, bool on) {
   if (groups_[index].is_active != on) SetActive(index, on);
 }
-
-void FlowModel::Changed() { FindPaths(); }
 
 }  // namespace rocescope::sim

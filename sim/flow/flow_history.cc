@@ -105,12 +105,6 @@ void HistoryBuilder::AddSent(topology::PortIndex sender, uint32_t frames, uint32
   AddToPort(peer, kRxBytes, bytes, weight);
 }
 
-void HistoryBuilder::AddLostOnLink(topology::PortIndex sender, uint32_t frames, uint32_t bytes) {
-  const topology::PortIndex peer = fabric_.Peer(sender);
-  AddToPort(peer, kRxPackets, frames, -1);
-  AddToPort(peer, kRxBytes, bytes, -1);
-}
-
 void HistoryBuilder::Set(FlowHistory::Value& value, SimTime time, uint64_t number) {
   if (!value.steps.empty() && value.steps.back().time == time) {
     value.steps.back().value = number;

@@ -80,8 +80,6 @@ class HistoryBuilder {
   void AddToPort(topology::PortIndex port, Metric metric, uint32_t count, int32_t weight = 1);
   // Adds frames and bytes that the port sends and its peer receives.
   void AddSent(topology::PortIndex sender, uint32_t frames, uint32_t bytes, int32_t weight = 1);
-  // Takes frames that the link from this port loses from what the peer receives.
-  void AddLostOnLink(topology::PortIndex sender, uint32_t frames, uint32_t bytes);
   void SetPort(topology::PortIndex port, Metric gauge, SimTime time, uint64_t value);
   void SetGpu(topology::GpuIndex gpu, Metric gauge, SimTime time, uint64_t value);
   void AddGpuBusy(topology::GpuIndex gpu, uint32_t series, double scale);

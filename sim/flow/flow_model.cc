@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/flow/flow_constants.h"
+
 namespace rocescope::sim {
 namespace {
 
@@ -33,9 +35,11 @@ double Normal(Random& random) {
 // The first part of a scenario that only the packet model simulates; empty: none.
 std::string_view UnsupportedPart(const Scenario& scenario) {
   if (scenario.network.switches.spray) return "packet spraying (network: spray)";
-  if (scenario.benign.has_link_errors() || scenario.benign.microbursts.period > 0 ||
-      scenario.benign.harmless_discards.ports > 0 || scenario.benign.gpu_clock_spread > 0) {
-    return "benign events";
+  const BenignOptions& benign = scenario.benign;
+  if (benign.pre_fec_bit_error_ratio.on()) return "FEC counters (pre_fec_bit_error_ratio)";
+  if (benign.frame_errors.ports > 0 || benign.microbursts.period > 0 ||
+      benign.harmless_discards.ports > 0 || benign.gpu_clock_spread > 0) {
+    return "benign events other than bit_error_ratio";
   }
   if (!scenario.maintenance.empty()) return "maintenance";
   if (!scenario.foreign.empty()) return "TCP traffic (foreign)";
@@ -75,10 +79,15 @@ Status FlowModel::Prepare() {
   const size_t ports = fabric.ports().size();
   const size_t nodes = fabric.nodes().size();
   ports_.resize(ports);
-  link_is_down_.resize(fabric.links().size());
+  link_down_reasons_.resize(fabric.links().size());
   route_avoids_.resize(fabric.links().size());
   capacity_factor_.assign(ports, 1);
-  bit_error_ratio_.resize(ports);
+  for (topology::PortIndex port = 0; port < ports; ++port) {
+    // Each direction of a link draws the same ratio as in the packet model.
+    const RatioRange& range = scenario_.benign.bit_error_ratio;
+    bit_error_ratio_.push_back(range.on() ? DrawRatio(range, scenario_.seed, "bit errors", port)
+                                          : 0);
+  }
   added_delay_.resize(ports);
   receive_limit_.resize(fabric.nics().size());
   storms_.resize(fabric.nics().size());
@@ -170,7 +179,7 @@ Status FlowModel::PrepareJob(uint32_t number) {
         fabric.link(fabric.port(fabric.nic(job.NicOf(group.members[0])).port).link)
             .bits_per_second);
     for (const Sender& sender : group.senders) {
-      const auto frame = static_cast<SimTime>(4178 * 8 / line_rate * kSecond);
+      const auto frame = static_cast<SimTime>(kFullFrameOnWire * 8 / line_rate * kSecond);
       SimTime one = 0;
       for (const topology::PortIndex port : sender.path) {
         one += fabric.link(fabric.port(port).link).delay.count() * kNanosecond + frame;
@@ -318,6 +327,7 @@ void FlowModel::Run(const Progress& progress) {
   }
   now_ = scenario_.duration;
   for (Lane& lane : lanes_) EndSeries(lane);
+  while (!open_outages_.empty()) EndOutage(open_outages_.begin()->first);
   for (topology::PortIndex port = 0; port < ports_.size(); ++port) SetCongestion(port, 0, 0, 0, 0);
   history_ = builder_->Finish(scenario_.duration);
 }
@@ -494,7 +504,7 @@ void FlowModel::SetRate(uint32_t number, double rate) {
     const auto timeout =
         static_cast<SimTime>(static_cast<double>(nics.ack_timeout) * scenario_.time_scale);
     lane.penalty_until = now_ + timeout;
-    LoseCut(lane);
+    LoseCut(number);
     const uint64_t version = lane.version;
     const uint32_t job = group.job;
     At(now_ + timeout * (nics.retries + 1), [this, number, version, job] {

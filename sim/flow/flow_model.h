@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <queue>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -49,7 +50,8 @@ class FlowModel {
   struct FaultRecord {
     FaultOptions options;
     SimTime visible = kNever;
-    uint64_t affected = 0;           // frames, or the kind's own measure
+    uint64_t affected = 0;  // frames, or the kind's own measure
+    bool is_active = false;
     std::vector<uint32_t> culprits;  // queue pairs
   };
   const std::map<std::string, uint64_t>& lost() const { return lost_; }  // frames, by cause
@@ -231,12 +233,11 @@ class FlowModel {
   void FindPath(Sender& sender) const;
   void FindLimit(Group& group);
   void FindLanes();
-  std::map<topology::PortIndex, double> FindCompetition() const;
-  void FindComponents(const std::map<topology::PortIndex, double>& competition);
+  std::set<topology::PortIndex> FindCompetition() const;
+  void FindComponents();
   void BeginSeries(Lane& lane);
   void EndSeries(Lane& lane);
   double CapacityOf(topology::PortIndex port) const;  // bytes/s
-  double UsableCapacity(topology::PortIndex port, double flows) const;
   double CriticalBytes(const Group& group) const;
   // Returns the first position on the path where everything is lost; the length of the path if the
   // way back is interrupted; nothing if frames pass.
@@ -244,7 +245,7 @@ class FlowModel {
 
   // flow_effects.cc: losses, marks and pauses
   void FindLosses(Group& group);
-  void LoseCut(Lane& lane);
+  void LoseCut(uint32_t lane);
   SimTime SampleLosses(uint32_t group);
   void AddLoss(Group& group, Sender& sender, uint32_t position, const LossSource* source,
                uint64_t frames, uint64_t late, SimTime from, SimTime until);
@@ -261,16 +262,16 @@ class FlowModel {
 
   // flow_faults.cc
   Status AddFault(const FaultOptions& options);
-  void Begin(uint32_t fault);
-  void End(uint32_t fault);
   void Toggle(uint32_t fault, bool on);
   void SetSources(uint32_t fault, bool on);
   void SetLinks(const std::vector<topology::LinkIndex>& links, bool up, uint32_t fault);
-  void Flap(uint32_t fault, bool up);
+  void SetFlap(uint32_t fault, bool down);
   void SetStream(uint32_t group, bool on);
   void SetStraggler(uint32_t fault, bool on);
   void SetGpuState(topology::GpuIndex gpu, double slowdown);
-  void Changed();  // routes, capacities or loss rates have changed
+  void DeriveState();  // from all active faults
+  void SetOutage(uint32_t fault, bool on, topology::NodeIndex node, topology::PortIndex port);
+  void EndOutage(uint32_t fault);
 
   // Frames that count as affected by a fault whose effect is not a number of lost frames.
   static constexpr uint64_t kOwnMeasure = 10;
@@ -317,18 +318,19 @@ class FlowModel {
 
   bool routes_changed_ = true;
 
-  std::map<uint32_t, std::vector<uint32_t>> stream_groups_;             // by fault
-  std::map<uint32_t, SimTime> outage_began_;                            // by fault
+  std::map<uint32_t, std::vector<uint32_t>> stream_groups_;  // by fault
+  std::map<uint32_t, FlowHistory::Outage> open_outages_;     // by fault
+  std::set<uint32_t> flaps_down_;                            // flaps whose link is down now
   std::map<topology::PortIndex, std::pair<uint32_t, uint64_t>> flaps_;  // series, number
 
   // The state of the fabric.
-  std::vector<bool> link_is_down_;
-  std::vector<bool> route_avoids_;       // links that routing avoids
-  std::vector<double> capacity_factor_;  // by port
-  std::vector<double> bit_error_ratio_;  // by port: of the link from it
-  std::vector<SimTime> added_delay_;     // by port
-  std::vector<double> receive_limit_;    // by NIC: bytes/s; 0: none
-  std::vector<bool> storms_;             // by NIC
+  std::vector<uint32_t> link_down_reasons_;  // number of faults that hold the link down
+  std::vector<bool> route_avoids_;           // links that routing avoids
+  std::vector<double> capacity_factor_;      // by port
+  std::vector<double> bit_error_ratio_;      // by port: of the link from it
+  std::vector<SimTime> added_delay_;         // by port
+  std::vector<double> receive_limit_;        // by NIC: bytes/s; 0: none
+  std::vector<bool> storms_;                 // by NIC
   std::vector<bool> node_is_down_;
   std::vector<bool> gpu_is_used_;
   std::vector<std::vector<topology::NicIndex>> blackholes_;  // by node

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -16,7 +17,7 @@ double FlowModel::CapacityOf(topology::PortIndex port) const {
   const topology::Fabric& fabric = simulation_->real_fabric();
   const topology::LinkIndex link = fabric.port(port).link;
   const topology::PortIndex peer = fabric.Peer(port);
-  if (link_is_down_[link] || node_is_down_[fabric.port(port).node] ||
+  if (link_down_reasons_[link] > 0 || node_is_down_[fabric.port(port).node] ||
       node_is_down_[fabric.port(peer).node]) {
     return 0;
   }
@@ -105,28 +106,15 @@ void FlowModel::FindLimit(Group& group) {
   FindLosses(group);
 }
 
-// Flows of several queue pairs that meet do not use a link completely: DCQCN leaves gaps.
-double FlowModel::UsableCapacity(topology::PortIndex port, double flows) const {
-  const topology::Fabric& fabric = simulation_->real_fabric();
-  const bool is_switch = fabric.node(fabric.port(port).node).IsSwitch();
-  return CapacityOf(port) * (is_switch && flows > kSeveralFlows ? kCongestedUse : 1.0);
-}
-
-// Returns the links that may be full, with the mean number of flows on them.
-std::map<topology::PortIndex, double> FlowModel::FindCompetition() const {
-  struct Demand {
-    double flows = 0;
-    double rate = 0;
-  };
-  std::map<topology::PortIndex, Demand> demands;
+// Returns the sending ports of links that may be full.
+std::set<topology::PortIndex> FlowModel::FindCompetition() const {
+  std::map<topology::PortIndex, double> demands;  // bytes/s
   for (const Group& group : groups_) {
     const double critical = CriticalBytes(group);
     for (const Sender& sender : group.senders) {
       if (sender.is_cut) continue;
       const auto add = [&](topology::PortIndex port, double bytes) {
-        Demand& demand = demands[port];
-        demand.flows += bytes / critical;
-        demand.rate += bytes / critical * group.limit;
+        demands[port] += bytes / critical * group.limit;
       };
       for (const topology::PortIndex port : sender.path) add(port, sender.traffic.WireBytes());
       for (const topology::PortIndex port : sender.way_back) {
@@ -134,22 +122,18 @@ std::map<topology::PortIndex, double> FlowModel::FindCompetition() const {
       }
     }
   }
-  std::map<topology::PortIndex, double> competition;
-  constexpr double kRounding = 1 + 1e-6;
+  std::set<topology::PortIndex> competition;
   for (const auto& [port, demand] : demands) {
-    // A NIC does not compete with itself (FindLimit), but with ACKs.
-    constexpr double kAcks = 1.02;
-    const bool is_edge = port == topology::kNone;
-    if (demand.rate > UsableCapacity(port, demand.flows) * (is_edge ? 1 : kAcks) * kRounding) {
-      competition[port] = demand.flows;
-    }
+    // ACKs and clear-to-sends alone, about 1 % of the data, are no competition.
+    constexpr double kAnswers = 1.02;
+    if (demand > CapacityOf(port) * kAnswers) competition.insert(port);
   }
   return competition;
 }
 
 // Distributes the senders of each group over lanes by the links for which they compete.
 void FlowModel::FindLanes() {
-  const std::map<topology::PortIndex, double> competition = FindCompetition();
+  const std::set<topology::PortIndex> competition = FindCompetition();
   for (uint32_t index = 0; index < groups_.size(); ++index) {
     Group& group = groups_[index];
     std::map<std::pair<bool, std::vector<topology::PortIndex>>, std::vector<uint32_t>> sets;
@@ -168,6 +152,7 @@ void FlowModel::FindLanes() {
     const bool is_same = before == now && !group.paths_changed;
     group.paths_changed = false;
     if (!is_same) {
+      for (const uint32_t lane : group.lanes) EndSeries(lanes_[lane]);
       // Each new lane goes on from an earlier lane of its senders, an active one if possible.
       std::vector<uint32_t> old_lane(group.senders.size(), topology::kNone);
       for (const uint32_t lane : group.lanes) {
@@ -188,7 +173,6 @@ void FlowModel::FindLanes() {
         }
         lane.group = index;
         lane.senders = senders;
-        lane.series = topology::kNone;
         lane.rate = -1;
         lane.version = ++versions_;
         lanes.push_back(std::move(lane));
@@ -235,10 +219,10 @@ void FlowModel::FindLanes() {
       for (const auto& [port, share] : shares) lane.loads.push_back({port, share});
     }
   }
-  FindComponents(competition);
+  FindComponents();
 }
 
-void FlowModel::FindComponents(const std::map<topology::PortIndex, double>& competition) {
+void FlowModel::FindComponents() {
   std::map<topology::PortIndex, std::vector<FairLink::Use>> uses;  // users are lanes
   std::vector<uint32_t> parent(lanes_.size());
   std::iota(parent.begin(), parent.end(), 0);
@@ -277,7 +261,7 @@ void FlowModel::FindComponents(const std::map<topology::PortIndex, double>& comp
   for (const auto& [port, of] : uses) {
     Component& component = components_[lanes_[of[0].user].component];
     FairLink link;
-    link.capacity = UsableCapacity(port, competition.at(port));
+    link.capacity = CapacityOf(port);
     for (const FairLink::Use& use : of) link.uses.push_back({lanes_[use.user].place, use.share});
     component.links.push_back(std::move(link));
     component.ports.push_back(port);
@@ -317,6 +301,12 @@ void FlowModel::FindPaths() {
   }
   FindLanes();
   for (uint32_t component = 0; component < components_.size(); ++component) Resolve(component);
+  // A NIC in a PFC storm pauses its link although nothing passes.
+  for (topology::NicIndex nic = 0; nic < storms_.size(); ++nic) {
+    if (!storms_[nic]) continue;
+    const topology::Fabric& fabric = simulation_->real_fabric();
+    SetCongestion(fabric.Peer(fabric.nic(nic).port), 0, kPausesPerSecond, 1, 0);
+  }
 }
 
 // Starts counting the frames of a lane on its present paths.
@@ -358,10 +348,11 @@ void FlowModel::BeginSeries(Lane& lane) {
   }
 }
 
-// Records what a lane has sent on its present paths.
+// Records what a lane has sent on its present paths. BeginSeries must follow before it goes on.
 void FlowModel::EndSeries(Lane& lane) {
   if (lane.series == topology::kNone) return;
   Advance(lane);
+  lane.series = topology::kNone;
   const double runs = lane.done - lane.series_base;
   if (runs <= 0) return;
   for (const uint32_t number : lane.senders) {

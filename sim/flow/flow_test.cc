@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -190,6 +191,73 @@ TEST(FlowModel, AJobFailsWhenItsNicIsDownForLong) {
   const SimTime failed = (*model)->jobs()[0].failed;
   EXPECT_GE(failed, 3 * kMillisecond + 8 * 670 * kMicrosecond);
   EXPECT_LE(failed, 3 * kMillisecond + 10 * 670 * kMicrosecond + kMillisecond);
+}
+
+// Returns whether a switch answers at the end of the run.
+bool Answers(const FlowModel& model, const Scenario& scenario, const std::string& node) {
+  FlowCounters counters(model.history(), scenario.epoch);
+  std::vector<uint64_t> values;
+  for (uint32_t i = 0; i < counters.entities().size(); ++i) {
+    if (counters.entities()[i].entity.node != node) continue;
+    values.resize(counters.entities()[i].metrics.size());
+    return counters.Read(i, counters.begin(), counters.end(), values);
+  }
+  return false;
+}
+
+TEST(FlowModel, ACrashedSwitchDoesNotAnswerUntilTheEnd) {
+  const auto scenario = Load("faults:\n  - {kind: switch_crash, switch: spine0, onset: 5ms}\n");
+  ASSERT_TRUE(scenario) << scenario.error().message;
+  auto model = FlowModel::Make(*scenario);
+  ASSERT_TRUE(model);
+  (*model)->Run(nullptr);
+  EXPECT_FALSE(Answers(**model, *scenario, "spine0"));
+  EXPECT_TRUE(Answers(**model, *scenario, "spine1"));
+}
+
+// link_down lasts longer than the flap of the same link, whose end must not bring the link up.
+TEST(FlowModel, TheEndOfOneFaultDoesNotRepairAnother) {
+  const auto scenario = Load(
+      "faults:\n  - {kind: link_down, link: \"leaf0:Ethernet5\", onset: 2ms}\n"
+      "  - {kind: flap, link: \"leaf0:Ethernet5\", onset: 3ms, duration: 4ms, period: 1ms}\n");
+  ASSERT_TRUE(scenario) << scenario.error().message;
+  auto model = FlowModel::Make(*scenario);
+  ASSERT_TRUE(model);
+  (*model)->Run(nullptr);
+  FlowCounters counters((*model)->history(), scenario->epoch);
+  Readings readings = ReadAll(counters, counters.end());
+  EXPECT_EQ(readings.at("leaf0:Ethernet5")[Metric::kLinkUp], 0u);
+  EXPECT_EQ(readings.at("leaf0:Ethernet5")[Metric::kLinkFlaps], 1u);  // it was down all the time
+}
+
+// Each path record is disjoint from the others of its queue pair, and together they contain all
+// iterations.
+TEST(FlowModel, PathsContainAllBytesOnce) {
+  const auto scenario = Load(
+      "faults:\n  - {kind: link_down, link: \"leaf0:Ethernet5\", onset: 5ms, duration: 3ms}\n"
+      "  - {kind: degraded_rate, link: \"leaf0:Ethernet6\", onset: 12ms, factor: 0.5}\n");
+  ASSERT_TRUE(scenario) << scenario.error().message;
+  auto model = FlowModel::Make(*scenario);
+  ASSERT_TRUE(model);
+  (*model)->Run(nullptr);
+  const auto& iterations = (*model)->jobs()[0].iterations;
+  const auto done = static_cast<double>(
+      std::ranges::count_if(iterations, [](const auto& one) { return one.end != kNever; }));
+  // A ring of four ranks sends 2 * 3 quarters of 8 MiB between neighbours in each iteration.
+  const double payload = 6 * 2.0 * (1 << 20);
+  size_t seen = 0;
+  for (const auto& records : (*model)->paths()) {
+    double bytes = 0;
+    for (size_t i = 0; i < records.size(); ++i) {
+      bytes += records[i].bytes;
+      EXPECT_TRUE(i == 0 || records[i].start >= records[i - 1].end);
+    }
+    if (bytes < payload) continue;  // the receivers' clear-to-sends
+    ++seen;
+    EXPECT_GE(bytes, done * payload);
+    EXPECT_LE(bytes, (done + 2.5) * payload * 1.02);
+  }
+  EXPECT_GT(seen, 0u);
 }
 
 TEST(FlowModel, RefusesWhatNeedsPackets) {
