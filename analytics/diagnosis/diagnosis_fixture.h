@@ -115,7 +115,7 @@ class DiagnosisTest : public testing::Test {
   }
   // The entity has no readings from this window on.
   void FallsSilent(const Entity& entity, size_t window) {
-    for (auto& [key, row] : told_) {
+    for (auto& [key, row] : rows_) {
       if (!(key.first == entity)) continue;
       for (size_t w = window; w < kWindows; ++w) row[w].reset();
     }
@@ -123,7 +123,7 @@ class DiagnosisTest : public testing::Test {
   // The entity has no readings in these windows. The next reading contains the increase of its
   // counters in the meantime.
   void SkipsReadings(const Entity& entity, size_t first, size_t last) {
-    for (auto& [key, row] : told_) {
+    for (auto& [key, row] : rows_) {
       if (!(key.first == entity)) continue;
       const bool counter = InfoOf(key.second).kind == MetricKind::kCounter;
       for (size_t w = first; w <= last; ++w) {
@@ -134,12 +134,12 @@ class DiagnosisTest : public testing::Test {
   }
   // Makes a counter read 0 at the end of the window. In later windows it grows from 0.
   void FallsToZero(topology::PortIndex port, Metric metric, size_t window) {
-    Told& row = RowOf(EntityOf(port), metric);
+    Row& row = RowOf(EntityOf(port), metric);
     uint64_t before = 0;
     for (size_t w = 0; w < window; ++w) before += *row[w];
     row[window] = -before;
   }
-  void NeverTells(const Entity& entity, Metric metric) { told_.erase({entity, metric}); }
+  void NeverTells(const Entity& entity, Metric metric) { rows_.erase({entity, metric}); }
 
   // A port sends frames of 1000 bytes to its peer; some of them do not arrive.
   void Carries(topology::PortIndex sender, size_t window, uint64_t frames, uint64_t lost = 0) {
@@ -237,7 +237,7 @@ class DiagnosisTest : public testing::Test {
   template <typename Run>
   auto In(Run run) {
     MetricStore metrics(fabric_, {.window = kWindow});
-    for (const auto& [key, row] : told_) Feed(key.first, key.second, row, metrics);
+    for (const auto& [key, row] : rows_) Feed(key.first, key.second, row, metrics);
     return In(metrics, run);
   }
   // Returns the result of `run` for the same input with these counters only.
@@ -289,11 +289,11 @@ class DiagnosisTest : public testing::Test {
   std::vector<FlowRecord> lossy_;
 
  private:
-  using Told = std::vector<std::optional<uint64_t>>;  // by window: increase of a counter, or gauge
+  using Row = std::vector<std::optional<uint64_t>>;  // by window: increase of a counter, or gauge
 
-  Told& RowOf(const Entity& entity, Metric metric) {
+  Row& RowOf(const Entity& entity, Metric metric) {
     const bool counter = InfoOf(metric).kind == MetricKind::kCounter;
-    return told_
+    return rows_
         .try_emplace({entity, metric}, kWindows,
                      counter ? std::optional<uint64_t>(0) : std::optional<uint64_t>())
         .first->second;
@@ -312,7 +312,7 @@ class DiagnosisTest : public testing::Test {
     }
     return name;
   }
-  void Feed(const Entity& entity, Metric metric, const Told& row, MetricStore& metrics) const {
+  void Feed(const Entity& entity, Metric metric, const Row& row, MetricStore& metrics) const {
     const bool counter = InfoOf(metric).kind == MetricKind::kCounter;
     CounterRecord record{.entity = NameFor(entity), .metric = metric, .event_time = Begin(0)};
     if (counter) metrics.Add(record);
@@ -324,7 +324,7 @@ class DiagnosisTest : public testing::Test {
     }
   }
 
-  std::map<std::pair<Entity, Metric>, Told> told_;
+  std::map<std::pair<Entity, Metric>, Row> rows_;
 };
 
 }  // namespace rocescope

@@ -5,7 +5,7 @@
 //   SflowWriter writer(buffer, {.agent = agent, .sequence = 7});
 //   writer.BeginSample(kSflowFlowSample, SflowFlowSample{.sequence = 1, .sampling_rate = 4096});
 //   writer.AddRecord(kSflowSampledHeader,
-//                    SflowSampledHeader{.frame_length = 1514, .octets = first_bytes_of_packet});
+//                    SflowSampledHeader{.frame_length = 1514, .bytes = first_bytes_of_packet});
 //   send(writer.Finish());
 #pragma once
 

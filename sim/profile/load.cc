@@ -321,12 +321,14 @@ Result<Profile> Loader::Load(const YamlNode& root) {
       if (!errors_.full()) ReadOverride(item);
     }
   }
-  const Duration shortest =
-      std::min({profile_.switches.period > Duration(0) ? profile_.switches.period : Duration::max(),
-                profile_.nics.period > Duration(0) ? profile_.nics.period : Duration::max()});
+  Duration shortest = Duration::max();
+  for (const Duration period :
+       {profile_.switches.period, profile_.nics.period, profile_.gpus.period}) {
+    if (period > Duration(0)) shortest = std::min(shortest, period);
+  }
   if (const YamlNode* response = map.Find("response");
       response != nullptr && profile_.response > shortest) {
-    errors_.Add(*response, "response must not be above the period of switches or NICs");
+    errors_.Add(*response, "response must not be above the period of switches, NICs or GPUs");
   }
   if (!errors_.empty()) return tl::unexpected(errors_.Take());
   return std::move(profile_);

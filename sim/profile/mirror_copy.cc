@@ -23,8 +23,9 @@ constexpr uint32_t kMagicNanoseconds = 0xa1b23c4d;
 constexpr size_t kFileHeader = 24;
 constexpr size_t kRecordHeader = 16;
 constexpr int64_t kSecondNs = 1'000'000'000;
-// Sessions of a sequence with more missing frames than this were not recorded in one piece.
-constexpr uint32_t kMostMissing = 1u << 30;
+// A larger gap in the sequence numbers of a session means that the capture is damaged or pieced
+// together.
+constexpr uint32_t kMostMissing = 1u << 20;
 
 uint32_t LoadLittleEndian(const uint8_t* from) {
   return uint32_t{from[0]} | uint32_t{from[1]} << 8 | uint32_t{from[2]} << 16 |

@@ -25,7 +25,7 @@ def offset_of(text):
 
 
 def nanoseconds_since_epoch(moment):
-    """Of a datetime with a time zone."""
+    """Returns the nanoseconds since 1970 of a datetime with a time zone."""
     since = moment - EPOCH
     return (since.days * 86400 + since.seconds) * SECOND + since.microseconds * 1000
 

@@ -466,8 +466,9 @@ Confusion CountConfusion(std::span<const RunFindings> runs) {
   for (const RunFindings& run : runs) {
     if (run.kinds.empty()) {
       const auto& wrong = run.score->false_findings();
-      const auto surest = std::ranges::max_element(wrong, {}, &v1::FalseFinding::confidence);
-      ++confusion["healthy"][surest == wrong.end() ? "none" : surest->kind()];
+      const auto most_confident =
+          std::ranges::max_element(wrong, {}, &v1::FalseFinding::confidence);
+      ++confusion["healthy"][most_confident == wrong.end() ? "none" : most_confident->kind()];
     }
     for (const v1::FaultScore& fault : run.score->faults()) {
       if (!fault.visible()) continue;

@@ -72,7 +72,7 @@ class FindingScorer {
         reading_error_ns_(ReadingError(truth, window_ns_)),
         causes_(truth, kEarly * window_ns_ + reading_error_ns_),
         finding_of_(static_cast<size_t>(truth.faults_size()), -1),
-        is_spoken_for_(static_cast<size_t>(report.findings_size()), false) {
+        is_matched_(static_cast<size_t>(report.findings_size()), false) {
     for (int i = 0; i < truth.connections_size(); ++i) {
       const v1::TruthEnd& first = truth.connections(i).first();
       const v1::TruthEnd& second = truth.connections(i).second();
@@ -137,7 +137,7 @@ class FindingScorer {
   void Assign(const std::vector<Match>& matches);
   int64_t FirstDetection(int fault, std::span<const Match> matches) const;
   void AddFault(int number, std::span<const Match> matches);
-  void AddSaid(const v1::TruthFault& fault, v1::FaultScore& out) const;
+  void AddStatedInstead(const v1::TruthFault& fault, v1::FaultScore& out) const;
   void AddCulprits(const v1::TruthFault& fault, const v1::Finding* finding, v1::Hits& hits) const;
   void AddVictims(const v1::TruthFault& fault, const v1::Finding* finding, v1::Hits& hits) const;
   void AddRest(const std::vector<Match>& matches);
@@ -158,7 +158,7 @@ class FindingScorer {
   std::map<FlowKey, int> connections_;
   std::vector<int> finding_of_;  // by fault; -1: none
   std::vector<StatedFinding> stated_;
-  std::vector<bool> is_spoken_for_;  // by finding: not false
+  std::vector<bool> is_matched_;  // by finding: not false
 };
 
 Grade FindingScorer::GradeOf(int fault_number, const v1::Finding& finding) const {
@@ -200,7 +200,7 @@ void FindingScorer::Assign(const std::vector<Match>& matches) {
   }
   finding_of_ = AssignByWeight(weights);
   for (const int finding : finding_of_) {
-    if (finding >= 0) is_spoken_for_[finding] = true;
+    if (finding >= 0) is_matched_[finding] = true;
   }
 }
 
@@ -214,20 +214,20 @@ int64_t FindingScorer::FirstDetection(int fault, std::span<const Match> matches)
   int64_t first = VerdictOf(report_.findings(assigned));
   for (const Match& match : matches) {
     if (match.fault != fault || match.grade < of_assigned->grade) continue;
-    if (is_spoken_for_[match.finding] || !IsOfVisible(Finding(match), Fault(match))) continue;
+    if (is_matched_[match.finding] || !IsOfVisible(Finding(match), Fault(match))) continue;
     first = std::min(first, VerdictOf(Finding(match)));
   }
   return first;
 }
 
 // What was reported instead: the most confident finding that matches no fault.
-void FindingScorer::AddSaid(const v1::TruthFault& fault, v1::FaultScore& out) const {
-  double surest = -1;
+void FindingScorer::AddStatedInstead(const v1::TruthFault& fault, v1::FaultScore& out) const {
+  double highest = -1;
   for (int i = 0; i < report_.findings_size(); ++i) {
     const v1::Finding& finding = report_.findings(i);
-    if (!IsStated(i) || is_spoken_for_[i] || finding.confidence() <= surest) continue;
+    if (!IsStated(i) || is_matched_[i] || finding.confidence() <= highest) continue;
     if (!LastsInto(finding, fault.visible_ns())) continue;
-    surest = finding.confidence();
+    highest = finding.confidence();
     out.set_stated_kind(finding.kind());
     out.set_stated_place(finding.place());
   }
@@ -257,7 +257,7 @@ void FindingScorer::AddFault(int number, std::span<const Match> matches) {
   if (!out.visible()) return;
   const v1::Finding* finding = nullptr;
   if (finding_of_[number] < 0) {
-    AddSaid(fault, out);
+    AddStatedInstead(fault, out);
   } else {
     finding = &report_.findings(finding_of_[number]);
     out.set_detected(true);
@@ -318,16 +318,16 @@ void FindingScorer::AddVictims(const v1::TruthFault& fault, const v1::Finding* f
 
 void FindingScorer::AddRest(const std::vector<Match>& matches) {
   for (const Match& match : matches) {
-    if (is_spoken_for_[match.finding]) continue;
+    if (is_matched_[match.finding]) continue;
     const bool showed = IsOfVisible(Finding(match), Fault(match));
     if (showed && !IsRightPlace(Fault(match), Finding(match).place(), Finding(match).direction())) {
       continue;
     }
-    is_spoken_for_[match.finding] = true;
+    is_matched_[match.finding] = true;
     if (showed) score_.set_further_count(score_.further_count() + 1);
   }
   for (int i = 0; i < report_.findings_size(); ++i) {
-    if (IsStated(i) && !is_spoken_for_[i]) AddFalse(report_.findings(i));
+    if (IsStated(i) && !is_matched_[i]) AddFalse(report_.findings(i));
   }
 }
 
