@@ -1,41 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file written sequentially. Errors are kept until Close, so that callers need not check each
-// write.
+// Text files that the simulator writes.
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "base/result.h"
+#include "dataplane/run/checked_file.h"
 
 namespace rocescope::sim {
-
-class OutputFile {
- public:
-  // Creates or truncates the file. The error names the path.
-  static Result<OutputFile> Open(const std::string& path);
-  static OutputFile StandardOutput();
-  ~OutputFile();  // discards a pending error; call Close first
-  OutputFile(OutputFile&& other) noexcept;
-  OutputFile& operator=(OutputFile&&) = delete;
-
-  // Writes directly to the file.
-  void Write(std::span<const uint8_t> bytes);
-  // Returns the first write error, for example a full disk. Data after the error is not in the
-  // file.
-  Status Close();
-
- private:
-  OutputFile(std::string path, int descriptor);
-
-  std::string path_;
-  int descriptor_;
-  uint64_t written_ = 0;
-  Status status_;
-};
 
 // Writes text through a buffer.
 class TextFile {
@@ -49,10 +23,10 @@ class TextFile {
   Status Close();
 
  private:
-  explicit TextFile(OutputFile file) : file_(std::move(file)) {}
+  explicit TextFile(CheckedFile file) : file_(std::move(file)) {}
   void Flush();
 
-  OutputFile file_;
+  CheckedFile file_;
   std::string text_;
 };
 

@@ -30,16 +30,16 @@ void PutAll(uint8_t* at, std::initializer_list<uint32_t> values) {
 }  // namespace
 
 Result<std::unique_ptr<PcapFile>> PcapFile::Open(const std::string& path) {
-  Result<OutputFile> file = OutputFile::Open(path);
+  Result<CheckedFile> file = CheckedFile::Open(path);
   if (!file) return tl::unexpected(file.error());
   return std::unique_ptr<PcapFile>(new PcapFile(std::move(*file), Format::kPcap));
 }
 
 std::unique_ptr<PcapFile> PcapFile::ToStandardOutput() {
-  return std::unique_ptr<PcapFile>(new PcapFile(OutputFile::StandardOutput(), Format::kPcapng));
+  return std::unique_ptr<PcapFile>(new PcapFile(*CheckedFile::Open("-"), Format::kPcapng));
 }
 
-PcapFile::PcapFile(OutputFile file, Format format)
+PcapFile::PcapFile(CheckedFile file, Format format)
     : file_(std::move(file)),
       format_(format),
       header_(format == Format::kPcap ? kPcapRecord : kEnhancedPacket),

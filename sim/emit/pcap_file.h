@@ -35,12 +35,12 @@ class PcapFile final : public FrameSink {
  private:
   enum class Format : uint8_t { kPcap, kPcapng };
 
-  PcapFile(OutputFile file, Format format);
+  PcapFile(CheckedFile file, Format format);
   void BeginPcap();
   void BeginPcapng();
   void Flush();
 
-  OutputFile file_;
+  CheckedFile file_;
   const Format format_;
   const size_t header_;  // bytes before each frame
   std::vector<uint8_t> buffer_;

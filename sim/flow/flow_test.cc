@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 
@@ -150,6 +151,23 @@ TEST(FlowModel, ConservesFramesAtAnyTime) {
   EXPECT_EQ(broken, (*model)->lost().at("bit_error"));
   EXPECT_GE((*model)->faults()[0].affected, 10u);
   EXPECT_GT((*model)->faults()[0].visible, 2 * kMillisecond);
+}
+
+TEST(FlowModel, HealthyLinksBreakFramesAtTheirBitErrorRatio) {
+  const auto scenario = Load("benign: {bit_error_ratio: [1e-9, 1e-9]}\n");
+  ASSERT_TRUE(scenario) << scenario.error().message;
+  auto model = FlowModel::Make(*scenario);
+  ASSERT_TRUE(model) << model.error().message;
+  (*model)->Run(nullptr);
+  FlowCounters counters((*model)->history(), scenario->epoch);
+  double expected = 0;
+  uint64_t broken = 0;
+  for (auto& [name, metrics] : ReadAll(counters, counters.end())) {
+    expected += static_cast<double>(metrics[Metric::kTxBytes]) * 8 * 1e-9;
+    broken += metrics[Metric::kFcsErrors];
+  }
+  EXPECT_GT(expected, 5);
+  EXPECT_NEAR(static_cast<double>(broken), expected, 4 * std::sqrt(expected));
 }
 
 TEST(FlowModel, IsDeterministic) {
