@@ -134,7 +134,7 @@ class RunDirectory(Ledgers):
     def test_a_score_is_of_the_run_and_of_telemetry_that_it_has(self):
         run = self.run_directory()
         self.file("run/truth.json", json.dumps({
-            "schema_version": 1, "start_ns": FIRST, "end_ns": FIRST + 10**9}).encode())
+            "schema_version": 2, "start_ns": FIRST, "end_ns": FIRST + 10**9}).encode())
         own = self.file("own.json", self.run_it("replay", run, "-o", "json",
                                                 expect=SUCCESS).stdout.encode())
         other = self.file("other.json", b"{}")
@@ -150,7 +150,7 @@ class RunDirectory(Ledgers):
             "mirror": False, "int_reports": False, "sflow": False, "counters": True,
             "nccl_logs": False, "rdma": False})
         self.file("run/truth.json", json.dumps({
-            "schema_version": 1, "start_ns": FIRST, "end_ns": FIRST + 10**9}).encode())
+            "schema_version": 2, "start_ns": FIRST, "end_ns": FIRST + 10**9}).encode())
         for words in ((), ("--view", "diagnosis")):
             refused = self.run_it("score", run, *words, expect=USAGE)
             self.assertIn("nothing to score: it has counters, which is not enough", refused.stderr)

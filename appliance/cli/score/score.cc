@@ -379,10 +379,11 @@ void Scorer::ScorePath(const google::protobuf::RepeatedPtrField<v1::TruthPath>& 
 
 Status ParseTruth(std::string_view text, std::string_view file, v1::Truth& truth) {
   if (Status parsed = ParseJson(text, file, truth); !parsed) return parsed;
-  if (truth.schema_version() != 1) {
-    return MakeError(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}: schema_version is {}; expected 1", file, truth.schema_version()));
+  constexpr uint32_t kSchemaVersion = 2;  // of truth.proto
+  if (truth.schema_version() != kSchemaVersion) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: schema_version is {}; expected {}", file,
+                                 truth.schema_version(), kSchemaVersion));
   }
   return {};
 }
