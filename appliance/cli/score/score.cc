@@ -379,7 +379,7 @@ void Scorer::ScorePath(const google::protobuf::RepeatedPtrField<v1::TruthPath>& 
 
 Status ParseTruth(std::string_view text, std::string_view file, v1::Truth& truth) {
   if (Status parsed = ParseJson(text, file, truth); !parsed) return parsed;
-  constexpr uint32_t kSchemaVersion = 2;  // of truth.proto
+  constexpr uint32_t kSchemaVersion = 2;  // the version of truth.proto that this program reads
   if (truth.schema_version() != kSchemaVersion) {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("{}: schema_version is {}; expected {}", file,
