@@ -31,16 +31,17 @@ class BenignLife {
 
   void Start();  // schedules everything; call it before the run
 
-  // What has happened so far.
-  std::vector<BenignEvent> Events() const;
-
- private:
   struct Burst {
     SimTime time = 0;
     topology::NicIndex to = 0;
     std::vector<QueuePair*> senders;
   };
+  const std::vector<Burst>& bursts() const { return bursts_; }
 
+  // What has happened so far.
+  std::vector<BenignEvent> Events() const;
+
+ private:
   void PrepareLinkErrors();
   void PrepareBursts();
   void SendBurst(const Burst& burst);

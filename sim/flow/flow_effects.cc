@@ -25,7 +25,6 @@ uint64_t FlowModel::Poisson(double mean) {
 
 // Which losses of faults and of healthy links to expect in one iteration.
 void FlowModel::FindLosses(Group& group) {
-  const topology::Fabric& fabric = simulation_->real_fabric();
   group.losses.clear();
   group.benign_losses = 0;
   for (uint32_t i = 0; i < group.senders.size(); ++i) {
@@ -34,18 +33,16 @@ void FlowModel::FindLosses(Group& group) {
     const double frames = sender.traffic.data_frames;
     for (uint32_t position = 0; position < sender.path.size(); ++position) {
       const topology::PortIndex port = sender.path[position];
-      group.benign_losses += frames * kFullFrame * 8 * bit_error_ratio_[port];
+      group.benign_losses += frames * kFullFrame * 8 * damage_[port];
       for (uint32_t source = 0; source < sources_.size(); ++source) {
         const LossSource& of = sources_[source];
-        if (!of.is_active || of.cuts) continue;
+        if (of.cuts || !fault_records_[of.fault].is_active) continue;
         const bool matches = of.sender != topology::kNone
                                  ? of.sender == port
-                                 : position > 0 && of.node == fabric.port(port).node;
+                                 : position > 0 && of.node == fabric().port(port).node;
         if (matches) {
-          group.losses.push_back({.sender = i,
-                                  .position = position,
-                                  .source = source,
-                                  .frames = frames * of.probability});
+          group.losses.push_back(
+              {.sender = i, .position = position, .source = source, .frames = frames});
         }
       }
     }
@@ -56,37 +53,38 @@ void FlowModel::FindLosses(Group& group) {
 SimTime FlowModel::SampleLosses(uint32_t index) {
   Group& group = groups_[index];
   if (group.benign_losses <= 0 && group.losses.empty()) return 0;
-  const auto timeout =
-      static_cast<double>(scenario_.network.nics.ack_timeout) * scenario_.time_scale;
+  const auto timeout = static_cast<double>(AckTimeout());
   // Losses of one channel delay it one after another; channels are delayed at the same time.
   std::vector<double> delays;
-  const SimTime until = now_ + group.cost->Duration(std::max(1.0, group.limit), group.slowdown);
+  const SimTime until = now_ + TimeOfRun(group, std::max(1.0, group.limit));
   const auto lose = [&](Sender& sender, uint32_t position, const LossSource* source,
                         uint64_t frames) {
     // Nothing follows the last frame of a transfer, so only a timeout reveals its loss.
     const double last = std::min(1.0, sender.bursts / sender.traffic.data_frames);
     const uint64_t late = std::min(frames, Poisson(static_cast<double>(frames) * last));
     AddLoss(group, sender, position, source, frames - late, late, now_, until);
-    if (delays.size() <= sender.lane) delays.resize(sender.lane + 1, 0);
+    if (delays.size() <= sender.channel) delays.resize(sender.channel + 1, 0);
     const double repeat = static_cast<double>(sender.round_trip) +
                           sender.frames_in_flight * kFullFrameOnWire / group.limit * kSecond;
-    delays[sender.lane] +=
+    delays[sender.channel] +=
         static_cast<double>(frames - late) * repeat + static_cast<double>(late) * timeout;
   };
   for (const ExpectedLoss& loss : group.losses) {
-    const uint64_t frames = Poisson(loss.frames);
+    const LossSource& source = sources_[loss.source];
+    const double severity = fault_records_[source.fault].severity;
+    const uint64_t frames = Poisson(loss.frames * source.probability * severity);
     if (frames == 0) continue;
-    lose(group.senders[loss.sender], loss.position, &sources_[loss.source], frames);
+    lose(group.senders[loss.sender], loss.position, &source, frames);
   }
   for (uint64_t left = Poisson(group.benign_losses); left > 0; --left) {
     Sender& sender = group.senders[random_.Below(group.senders.size())];
     double sum = 0;
-    for (const topology::PortIndex port : sender.path) sum += bit_error_ratio_[port];
+    for (const topology::PortIndex port : sender.path) sum += damage_[port];
     if (sum <= 0 || sender.traffic.data_frames <= 0) continue;
     double at = random_.Uniform() * sum;
     uint32_t position = 0;
-    while (position + 1 < sender.path.size() && at >= bit_error_ratio_[sender.path[position]]) {
-      at -= bit_error_ratio_[sender.path[position++]];
+    while (position + 1 < sender.path.size() && at >= damage_[sender.path[position]]) {
+      at -= damage_[sender.path[position++]];
     }
     lose(sender, position, nullptr, 1);
   }
@@ -96,19 +94,17 @@ SimTime FlowModel::SampleLosses(uint32_t index) {
 
 // The queue pairs of a lane that cannot pass send one frame after each timeout.
 void FlowModel::LoseCut(uint32_t index) {
-  const topology::Fabric& fabric = simulation_->real_fabric();
   Lane& lane = lanes_[index];
   Group& group = groups_[lane.group];
-  const auto timeout = static_cast<SimTime>(
-      static_cast<double>(scenario_.network.nics.ack_timeout) * scenario_.time_scale);
+  const SimTime timeout = AckTimeout();
   for (const uint32_t number : lane.senders) {
     Sender& sender = group.senders[number];
     const std::optional<uint32_t> position = CutOf(sender);
     if (!position || *position >= sender.path.size()) continue;
     const topology::PortIndex port = sender.path[*position];
     for (const LossSource& source : sources_) {
-      if (!source.is_active || !source.cuts) continue;
-      if (source.sender != port && source.node != fabric.port(port).node) continue;
+      if (!source.cuts || !fault_records_[source.fault].is_active) continue;
+      if (source.sender != port && source.node != fabric().port(port).node) continue;
       AddLoss(group, sender, *position, &source, 0, 1, now_, now_ + timeout);
       break;
     }
@@ -122,12 +118,11 @@ void FlowModel::LoseCut(uint32_t index) {
 // errors of a healthy link.
 void FlowModel::AddLoss(Group& group, Sender& sender, uint32_t position, const LossSource* source,
                         uint64_t frames, uint64_t late, SimTime from, SimTime until) {
-  const topology::Fabric& fabric = simulation_->real_fabric();
   const QueuePair& queue_pair = *sender.queue_pair;
   const uint32_t kind = source == nullptr ? 0 : 1 + static_cast<uint32_t>(source - sources_.data());
-  LossSeries& loss = losses_[{queue_pair.identity().number, position, kind}];
-  const topology::PortIndex from_nic = fabric.nic(queue_pair.nic().number()).port;
-  const topology::PortIndex to_nic = fabric.nic(queue_pair.peer().nic().number()).port;
+  LossSeries& loss = losses_[{queue_pair.identity().number, position, kind, sender.path_number}];
+  const topology::PortIndex from_nic = fabric().nic(queue_pair.nic().number()).port;
+  const topology::PortIndex to_nic = fabric().nic(queue_pair.peer().nic().number()).port;
   const bool in_switch = source != nullptr && source->sender == topology::kNone;
   const bool reaches_nic = source != nullptr && source->counted_icrc;
   const auto make = [&](bool is_late) {
@@ -141,7 +136,12 @@ void FlowModel::AddLoss(Group& group, Sender& sender, uint32_t position, const L
     if (!in_switch) {
       AddLostFrames(sender.path[position], count);
       if (source == nullptr || source->counted_fcs) {
-        builder_->AddToPort(fabric.Peer(sender.path[position]), Metric::kFcsErrors, count);
+        const topology::PortIndex receiver = fabric().Peer(sender.path[position]);
+        builder_->AddToPort(receiver, Metric::kFcsErrors, count);
+        // A broken frame was in a codeword that FEC could not correct.
+        if (scenario_.benign.pre_fec_bit_error_ratio.on()) {
+          builder_->AddToPort(receiver, Metric::kFecUncorrected, count);
+        }
       }
     }
     if (source != nullptr && source->counted_mtu) {
@@ -170,6 +170,7 @@ void FlowModel::AddLoss(Group& group, Sender& sender, uint32_t position, const L
     job_records_[group.job].retransmitted += frames * (sender.frames_in_flight + 1) + late;
   }
   if (source == nullptr) {
+    NoteBroken(sender.path[position], frames + late);
     lost_["bit_error"] += frames + late;
     return;
   }
@@ -186,7 +187,7 @@ void FlowModel::NoteAffected(uint32_t fault, uint64_t frames) {
 
 void FlowModel::AddFrames(topology::PortIndex sender, uint32_t count, int32_t frames,
                           int32_t bytes) {
-  const topology::PortIndex peer = simulation_->real_fabric().Peer(sender);
+  const topology::PortIndex peer = fabric().Peer(sender);
   builder_->AddToPort(sender, Metric::kTxPackets, count, frames);
   builder_->AddToPort(sender, Metric::kTxBytes, count, frames * bytes);
   builder_->AddToPort(peer, Metric::kRxPackets, count, frames);
@@ -195,154 +196,157 @@ void FlowModel::AddFrames(topology::PortIndex sender, uint32_t count, int32_t fr
 
 // The link from this port loses the counted frames.
 void FlowModel::AddLostFrames(topology::PortIndex sender, uint32_t count) {
-  const topology::PortIndex peer = simulation_->real_fabric().Peer(sender);
+  const topology::PortIndex peer = fabric().Peer(sender);
   builder_->AddToPort(peer, Metric::kRxPackets, count, -1);
   builder_->AddToPort(peer, Metric::kRxBytes, count, -static_cast<int32_t>(kFullFrame));
 }
 
-void FlowModel::UpdateCongestion(const Component& component, const std::vector<uint32_t>& full) {
-  const topology::Fabric& fabric = simulation_->real_fabric();
-  std::vector<topology::PortIndex> pausing;
-  std::map<topology::PortIndex, bool> congested;
-  for (const topology::PortIndex port : component.ports) congested[port] = false;
-  for (const uint32_t link : full) congested[component.ports[link]] = true;
-  for (const auto& [port, is_congested] : congested) {
-    if (!is_congested) {
-      SetCongestion(port, 0, 0, 0, 0);
-      continue;
-    }
-    const topology::NodeIndex node = fabric.port(port).node;
-    const topology::PortIndex peer = fabric.Peer(port);
-    const double frames = CapacityOf(port) / kFullFrameOnWire;
-    const EcnOptions& ecn = scenario_.network.switches.ecn;
-    const bool marks_late = marks_factor_[node] < 1;
-    double share = 0;
-    double pauses = 0;
-    if (!fabric.node(fabric.port(peer).node).IsSwitch()) {
-      const topology::NicIndex nic = fabric.NicOf(peer);
-      const auto speed = static_cast<double>(fabric.link(fabric.port(port).link).bits_per_second);
-      if (receive_limit_[nic] > 0) {
-        NoteAffected(nic_fault_.at(nic), kOwnMeasure);
-        share = std::max(0.0, 1 - receive_limit_[nic] * 8 / speed);
-        pauses = kPausesPerSecond;
-      }
-    }
-    const uint64_t queue = marks_late ? static_cast<uint64_t>(ecn.maximum) * 4
-                                      : ecn.minimum + (ecn.maximum - ecn.minimum) / 4;
-    SetCongestion(port, frames * kMarkedShare * marks_factor_[node], pauses, share, queue);
-    if (pauses_early_[node] || marks_late) {
-      pausing.push_back(port);
-      NoteAffected(node_fault_.at(node), kOwnMeasure);
-    }
+// After a change of the users of a port, or of whether it is full.
+void FlowModel::UpdateCongestion(topology::PortIndex port) {
+  const topology::NodeIndex node = fabric().port(port).node;
+  const bool is_full = competition_->is_full(port);
+  std::vector<topology::PortIndex> paused = std::exchange(paused_by_[port], {});
+  for (const topology::PortIndex sender : paused) --ports_[sender].pausers;
+  const bool marks_late = state_.marks_factor[node] < 1;
+  if (is_full && (state_.pauses_early[node] || marks_late)) {
+    NoteAffected(state_.node_fault.at(node), kOwnMeasure);
+    paused_by_[port] = SendersTo(port);
+    for (const topology::PortIndex sender : paused_by_[port]) ++ports_[sender].pausers;
+    paused.insert(paused.end(), paused_by_[port].begin(), paused_by_[port].end());
   }
-  for (const topology::PortIndex port : pausing) PauseSenders(component, port);
+  SetCongestion(port, is_full);
+  for (const topology::PortIndex sender : paused) {
+    SetCongestion(sender, competition_->is_full(sender));
+  }
 }
 
-// The switch of this full port pauses those who send to it.
-void FlowModel::PauseSenders(const Component& component, topology::PortIndex port) {
-  std::vector<topology::PortIndex> upstream;
-  for (size_t i = 0; i < component.lanes.size(); ++i) {
-    if (!component.active[i]) continue;
-    const Lane& lane = lanes_[component.lanes[i]];
+// The ports that send what this port's switch queues for it.
+std::vector<topology::PortIndex> FlowModel::SendersTo(topology::PortIndex port) const {
+  std::vector<topology::PortIndex> senders;
+  for (const uint32_t user : competition_->active_users(port)) {
+    const Lane& lane = lanes_[lane_of_user_[user]];
     for (const uint32_t number : lane.senders) {
-      const Sender& sender = groups_[lane.group].senders[number];
-      const auto at = std::find(sender.path.begin(), sender.path.end(), port);
-      if (at != sender.path.begin() && at != sender.path.end()) upstream.push_back(*std::prev(at));
+      const auto path = groups_[lane.group].senders[number].path;
+      const auto at = std::ranges::find(path, port);
+      if (at != path.begin() && at != path.end()) senders.push_back(*std::prev(at));
     }
   }
-  std::sort(upstream.begin(), upstream.end());
-  upstream.erase(std::unique(upstream.begin(), upstream.end()), upstream.end());
-  for (const topology::PortIndex sender : upstream) {
-    SetCongestion(sender, ports_[sender].marks_per_second, kPausesPerSecond, kEarlyPausedShare,
-                  ports_[sender].queue_bytes);
-    paused_by_[port].push_back(sender);
-  }
+  std::ranges::sort(senders);
+  const auto rest = std::ranges::unique(senders);
+  senders.erase(rest.begin(), rest.end());
+  return senders;
 }
 
-void FlowModel::SetCongestion(topology::PortIndex port, double marks, double pauses, double share,
-                              uint64_t queue_bytes) {
-  PortState& state = ports_[port];
-  if (marks == 0) {  // what this port's switch paused goes on
-    for (const topology::PortIndex sender : std::exchange(paused_by_[port], {})) {
-      SetCongestion(sender, ports_[sender].marks_per_second, 0, 0, ports_[sender].queue_bytes);
+void FlowModel::SetCongestion(topology::PortIndex port, bool is_full) {
+  const topology::Port& of = fabric().port(port);
+  if (of.link == topology::kNone) return;
+  PortRates rates;
+  if (is_full) {
+    const EcnOptions& ecn = scenario_.network.switches.ecn;
+    const double factor = state_.marks_factor[of.node];
+    rates.marks_per_second = state_.capacity[port] / kFullFrameOnWire * kMarkedShare * factor;
+    rates.queue_bytes =
+        factor < 1 ? uint64_t{ecn.maximum} * 4 : ecn.minimum + (ecn.maximum - ecn.minimum) / 4;
+  }
+  const topology::PortIndex peer = fabric().Peer(port);
+  if (!fabric().node(fabric().port(peer).node).IsSwitch()) {
+    const topology::NicIndex nic = fabric().NicOf(peer);
+    const auto speed = static_cast<double>(fabric().link(of.link).bits_per_second);
+    if (state_.storms[nic]) {  // although nothing passes
+      rates.paused_share = 1;
+    } else if (is_full && state_.receive_limit[nic] > 0) {
+      NoteAffected(state_.nic_fault.at(nic), kOwnMeasure);
+      rates.paused_share = std::max(0.0, 1 - state_.receive_limit[nic] * 8 / speed);
     }
   }
-  if (state.marks_per_second == marks && state.pauses_per_second == pauses &&
-      state.paused_share == share) {
-    return;
+  if (rates.paused_share == 0 && ports_[port].pausers > 0) rates.paused_share = kEarlyPausedShare;
+  SetRates(port, rates);
+}
+
+void FlowModel::SetRates(topology::PortIndex port, const PortRates& rates) {
+  PortState& state = ports_[port];
+  if (state.rates == rates) return;
+  const double seconds = static_cast<double>(now_ - std::exchange(state.since, now_)) / kSecond;
+  if (state.current != nullptr) {
+    state.current->total += state.rates.marks_per_second * seconds;
+    builder_->series(state.current->series).Add(now_, state.current->total);
   }
-  const double seconds = static_cast<double>(now_ - state.since) / kSecond;
-  state.marks += state.marks_per_second * seconds;
-  state.pauses += state.pauses_per_second * seconds;
-  state.paused_ns += state.paused_share * seconds * 1e9;
-  if (marks > 0 && state.marks_series == topology::kNone) MakeMarks(port);
-  if (pauses > 0 && state.pause_series == topology::kNone) MakePauses(port);
-  if (state.marks_series != topology::kNone) {
-    builder_->series(state.marks_series).Add(now_, state.marks);
-  }
+  if (rates.marks_per_second > 0 && state.current == nullptr) BeginMarks(port);
+  if (rates.paused_share > 0 && state.pause_series == topology::kNone) MakePauses(port);
   if (state.pause_series != topology::kNone) {
+    if (state.rates.paused_share > 0) state.pauses += kPausesPerSecond * seconds;
+    state.paused_ns += state.rates.paused_share * seconds * 1e9;
     builder_->series(state.pause_series).Add(now_, state.pauses);
     builder_->series(state.paused_series).Add(now_, state.paused_ns);
   }
-  const bool is_switch =
-      simulation_->real_fabric().node(simulation_->real_fabric().port(port).node).IsSwitch();
-  if (is_switch && queue_bytes != state.queue_bytes) {
-    builder_->SetPort(port, Metric::kQueueBytes, now_, queue_bytes);
-    builder_->SetPort(port, Metric::kQueueWatermark, now_, queue_bytes);
+  if (fabric().node(fabric().port(port).node).IsSwitch() &&
+      rates.queue_bytes != state.rates.queue_bytes) {
+    builder_->SetPort(port, Metric::kQueueBytes, now_, rates.queue_bytes);
+    builder_->SetPort(port, Metric::kQueueWatermark, now_, rates.queue_bytes);
   }
-  state.marks_per_second = marks;
-  state.pauses_per_second = pauses;
-  state.paused_share = share;
-  state.queue_bytes = queue_bytes;
-  state.since = now_;
+  state.rates = rates;
 }
 
 // Marks of this port arrive at the receivers of its flows, which send CNPs to the senders.
-void FlowModel::MakeMarks(topology::PortIndex port) {
-  const topology::Fabric& fabric = simulation_->real_fabric();
+void FlowModel::BeginMarks(topology::PortIndex port) {
   PortState& state = ports_[port];
-  state.marks_series = builder_->AddSeries();
-  state.marks = 0;
-  builder_->AddToPort(port, Metric::kEcnMarked, builder_->AddCount(state.marks_series, 1));
   double sum = 0;
   std::vector<const Sender*> users;
-  for (const Group& group : groups_) {
-    for (const Sender& sender : group.senders) {
-      if (std::find(sender.path.begin(), sender.path.end(), port) == sender.path.end()) continue;
-      users.push_back(&sender);
-      sum += sender.traffic.data_frames;
+  std::vector<uint32_t> key;
+  for (const uint32_t index : groups_at_[port]) {
+    const std::vector<Sender>& senders = groups_[index].senders;
+    for (uint32_t i = 0; i < senders.size(); ++i) {
+      if (std::ranges::find(senders[i].path, port) == senders[i].path.end()) continue;
+      users.push_back(&senders[i]);
+      sum += senders[i].traffic.data_frames;
+      key.insert(key.end(), {index, i, senders[i].path_number, senders[i].way_back_number});
     }
   }
+  for (topology::NodeIndex node = 0; node < state_.loses_cnps.size(); ++node) {
+    constexpr double kPrecision = 1e9;
+    if (state_.loses_cnps[node] <= 0) continue;
+    key.insert(key.end(), {node, static_cast<uint32_t>(state_.loses_cnps[node] * kPrecision)});
+  }
+  const auto [known, is_new] = state.marks.try_emplace(std::move(key));
+  state.current = &known->second;
+  if (is_new) {
+    state.current->series = builder_->AddSeries();
+    if (sum > 0) CountMarks(port, state.current->series, users, sum);
+  }
+  builder_->series(state.current->series).Add(now_, state.current->total);
+}
+
+void FlowModel::CountMarks(topology::PortIndex port, uint32_t series,
+                           std::span<const Sender* const> users, double data_frames) {
+  builder_->AddToPort(port, Metric::kEcnMarked, builder_->AddCount(series, 1));
   for (const Sender* sender : users) {
-    if (sum <= 0) break;
     const QueuePair& from = *sender->queue_pair;
-    const topology::PortIndex from_nic = fabric.nic(from.nic().number()).port;
-    const topology::PortIndex to_nic = fabric.nic(from.peer().nic().number()).port;
-    const double part = sender->traffic.data_frames / sum;
-    builder_->AddToPort(to_nic, Metric::kEcnMarkedRoce,
-                        builder_->AddCount(state.marks_series, part));
-    const uint32_t cnps = builder_->AddCount(state.marks_series, part * kCnpsPerMark);
+    const topology::PortIndex from_nic = fabric().nic(from.nic().number()).port;
+    const topology::PortIndex to_nic = fabric().nic(from.peer().nic().number()).port;
+    const double part = sender->traffic.data_frames / data_frames;
+    builder_->AddToPort(to_nic, Metric::kEcnMarkedRoce, builder_->AddCount(series, part));
+    const uint32_t cnps = builder_->AddCount(series, part * kCnpsPerMark);
     builder_->AddToPort(to_nic, Metric::kCnpSent, cnps);
     // A switch on the way may lose them.
     topology::NodeIndex loser = topology::kNone;
     for (size_t i = 1; i < sender->way_back.size(); ++i) {
-      const topology::NodeIndex node = fabric.port(sender->way_back[i]).node;
-      if (loses_cnps_[node] > 0) loser = node;
+      const topology::NodeIndex node = fabric().port(sender->way_back[i]).node;
+      if (state_.loses_cnps[node] > 0) loser = node;
     }
-    if (loser != topology::kNone) NoteAffected(node_fault_.at(loser), kOwnMeasure);
-    const double arriving = loser == topology::kNone ? 1 : 1 - loses_cnps_[loser];
-    const uint32_t handled = builder_->AddCount(state.marks_series, part * kCnpsPerMark * arriving);
+    if (loser != topology::kNone) NoteAffected(state_.node_fault.at(loser), kOwnMeasure);
+    const double arriving = loser == topology::kNone ? 1 : 1 - state_.loses_cnps[loser];
+    const uint32_t handled = builder_->AddCount(series, part * kCnpsPerMark * arriving);
     builder_->AddToPort(from_nic, Metric::kCnpHandled, handled);
     bool is_past = false;
     for (const topology::PortIndex hop : sender->way_back) {
-      is_past |= fabric.port(hop).node == loser;
+      is_past |= fabric().port(hop).node == loser;
       AddFrames(hop, is_past ? handled : cnps, 1, kCnpFrame);
     }
   }
 }
 
 void FlowModel::MakePauses(topology::PortIndex port) {
-  const topology::PortIndex peer = simulation_->real_fabric().Peer(port);
+  const topology::PortIndex peer = fabric().Peer(port);
   PortState& state = ports_[port];
   state.pause_series = builder_->AddSeries();
   state.paused_series = builder_->AddSeries();

@@ -1,287 +1,176 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each fault kind changes in the fabric.
-#include <fmt/format.h>
-
+// Faults and maintenance that begin, grow and end.
 #include <algorithm>
 #include <utility>
 
 #include "sim/fault/injector.h"
-#include "sim/flow/flow_constants.h"
 #include "sim/flow/flow_model.h"
 
 namespace rocescope::sim {
-namespace {
 
-// The ports that send over the faulty direction or directions of a link.
-std::vector<topology::PortIndex> SendersOf(const topology::Fabric& fabric,
-                                           const FaultOptions& options) {
-  if (options.sender != topology::kNone) return {options.sender};
-  const topology::Link& link = fabric.link(options.link);
-  return {link.ends[0], link.ends[1]};
-}
-
-}  // namespace
-
-Status FlowModel::AddFault(const FaultOptions& options) {
-  if (options.kind == FaultKind::kPfcDeadlock || options.kind == FaultKind::kDeprioritisedCnps) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("the flow model cannot simulate {}, which depends on the order of "
-                                 "packets in queues: use the packet model",
-                                 InfoOf(options.kind).name));
-  }
-  const auto number = static_cast<uint32_t>(fault_records_.size());
-  FaultRecord& record = fault_records_.emplace_back();
-  record.options = options;
-  const Injector::Happened& happened = simulation_->injector().happened()[number];
-  record.culprits = happened.culprits;
-  for (const uint32_t culprit : happened.culprits) {
-    stream_groups_[number].push_back(static_cast<uint32_t>(groups_.size()));
-    AddStreamGroup(simulation_->network().queue_pair(culprit), 1, options.message);
-  }
-  const topology::Fabric& fabric = simulation_->real_fabric();
-  const auto add_source = [&](LossSource source) {
-    source.fault = number;
-    sources_.push_back(std::move(source));
-  };
-  switch (options.kind) {
-    case FaultKind::kGrayLoss:
-    case FaultKind::kBitErrors:
-      for (const topology::PortIndex sender : SendersOf(fabric, options)) {
-        const bool counted = options.kind == FaultKind::kBitErrors;
-        add_source({.sender = sender,
-                    .probability = options.probability,
-                    .counted_fcs = counted,
-                    .cause = counted ? "bit_error" : "wire"});
-      }
-      break;
-    case FaultKind::kCorruption:
-      add_source({.node = options.node,
-                  .probability = options.probability,
-                  .counted_icrc = true,
-                  .cause = "bad_icrc"});
-      break;
-    case FaultKind::kBlackhole:
-      add_source({.node = options.node, .cuts = true, .cause = "blackhole"});
-      break;
-    case FaultKind::kMtuMismatch:
-      add_source({.node = options.node, .counted_mtu = true, .cuts = true, .cause = "too_long"});
-      break;
+void FlowModel::Toggle(uint32_t number, bool on) {
+  FaultRecord& record = fault_records_[number];
+  const FaultOptions& fault = record.options;
+  record.is_active = on;
+  record.is_down = on;
+  record.severity = SeverityAt(fault, now_, scenario_.duration);
+  // These kinds are visible from their onset, or as soon as they have traffic.
+  switch (fault.kind) {
     case FaultKind::kLinkDown:
     case FaultKind::kFlap:
-      for (const topology::PortIndex end : fabric.link(options.link).ends) {
-        add_source({.sender = end, .cuts = true, .cause = "link_down"});
-      }
-      break;
     case FaultKind::kSwitchCrash:
-      for (const topology::Port& port : fabric.PortsOf(options.node)) {
-        if (port.link == topology::kNone) continue;
-        for (const topology::PortIndex end : fabric.link(port.link).ends) {
-          add_source({.sender = end, .cuts = true, .cause = "device_down"});
-        }
-      }
+    case FaultKind::kNicCrash:
+    case FaultKind::kPfcStorm:
+    case FaultKind::kIncast:
+    case FaultKind::kNoisyNeighbour:
+    case FaultKind::kSwappedCables:
+    case FaultKind::kDegradedRate:
+    case FaultKind::kAddedLatency:
+    case FaultKind::kPolarisation:
+    case FaultKind::kStraggler:
+      if (on) NoteAffected(number, kOwnMeasure);
       break;
-    case FaultKind::kNicCrash: {
-      const topology::LinkIndex link = fabric.port(fabric.nic(options.nic).port).link;
-      for (const topology::PortIndex end : fabric.link(link).ends) {
-        add_source({.sender = end, .cuts = true, .cause = "device_down"});
-      }
-      break;
-    }
     default:
       break;
   }
-  At(options.onset, [this, number] { Toggle(number, true); });
-  if (const SimTime end = EndOf(options); end < scenario_.duration) {
-    At(end, [this, number] { Toggle(number, false); });
+  ChangeState(number);
+  if (const auto streams = fault_streams_.find(number); streams != fault_streams_.end()) {
+    SetPresent(streams->second, on);
   }
-  return {};
+  if (fault.kind == FaultKind::kPolarisation) Reroute();
+  if (!on) return;
+  if (fault.kind == FaultKind::kFlap) {
+    At(now_ + fault.period / 2, [this, number] { Flap(number); });
+  }
+  if (fault.growth < 1) Grow(number);
 }
 
-void FlowModel::SetSources(uint32_t fault, bool on) {
-  for (LossSource& source : sources_) {
-    if (source.fault == fault) source.is_active = on;
-  }
+// The severity changes in steps until the fault ends, as in the packet model.
+void FlowModel::Grow(uint32_t number) {
+  FaultRecord& record = fault_records_[number];
+  const SimTime end = std::min(EndOf(record.options), scenario_.duration);
+  if (!record.is_active || now_ >= end) return;
+  constexpr SimTime kSteps = 64;
+  const SimTime step = std::max<SimTime>(kMicrosecond, (end - record.options.onset) / kSteps);
+  record.severity = SeverityAt(record.options, now_ + step / 2, scenario_.duration);
+  ChangeState(number);
+  if (end - now_ > step) At(now_ + step, [this, number] { Grow(number); });
 }
 
-void FlowModel::Toggle(uint32_t number, bool on) {
-  const FaultOptions& fault = fault_records_[number].options;
-  const topology::Fabric& fabric = simulation_->real_fabric();
-  fault_records_[number].is_active = on;
-  SetSources(number, on);
-  DeriveState();
-  switch (fault.kind) {
-    case FaultKind::kGrayLoss:
-    case FaultKind::kBitErrors:
-    case FaultKind::kCorruption:
-      for (Group& group : groups_) FindLosses(group);
-      return;
-    case FaultKind::kLinkDown:
-      SetLinks({fault.link}, !on, number);
-      return;
-    case FaultKind::kFlap:
-      SetFlap(number, on);
-      return;
-    case FaultKind::kSwitchCrash: {
-      std::vector<topology::LinkIndex> links;
-      for (const topology::Port& port : fabric.PortsOf(fault.node)) {
-        if (port.link != topology::kNone) links.push_back(port.link);
-      }
-      SetOutage(number, on, fault.node, topology::kNone);
-      SetLinks(links, !on, number);
-      return;
-    }
-    case FaultKind::kNicCrash: {
-      const topology::PortIndex port = fabric.nic(fault.nic).port;
-      SetOutage(number, on, fabric.nic(fault.nic).host, port);
-      SetLinks({fabric.port(port).link}, !on, number);
-      return;
-    }
-    case FaultKind::kIncast:
-    case FaultKind::kNoisyNeighbour:
-      for (const uint32_t index : stream_groups_[number]) SetStream(index, on);
-      if (on) NoteAffected(number, kOwnMeasure);
-      return;
-    case FaultKind::kStraggler:
-      SetStraggler(number, on);
-      return;
-    case FaultKind::kSwappedCables:  // the fabric is built with them
-      if (on) NoteAffected(number, kOwnMeasure);
-      return;
-    case FaultKind::kDegradedRate:
-      for (const topology::PortIndex port : SendersOf(fabric, fault)) {
-        const auto speed = static_cast<double>(fabric.link(fault.link).bits_per_second);
-        builder_->SetPort(port, Metric::kLinkSpeed, now_,
-                          static_cast<uint64_t>(speed * capacity_factor_[port]));
-      }
-      break;
-    case FaultKind::kPolarisation:
-      simulation_->network().switch_at(fault.node).options().hash_fields =
-          on ? HashFields::kAddresses : HashFields::kFiveTuple;
-      routes_changed_ = true;
-      break;
-    case FaultKind::kAddedLatency:
-    case FaultKind::kPfcStorm:
-    case FaultKind::kBlackhole:
-    case FaultKind::kSlowReceiver:
-    case FaultKind::kMisconfiguredEcn:
-    case FaultKind::kMisconfiguredAlpha:
-    case FaultKind::kLostCnps:
-    case FaultKind::kMtuMismatch:
-      break;
-    case FaultKind::kPfcDeadlock:
-    case FaultKind::kDeprioritisedCnps:
-      return;  // refused by AddFault
-  }
-  if (on && (fault.kind == FaultKind::kDegradedRate || fault.kind == FaultKind::kAddedLatency ||
-             fault.kind == FaultKind::kPolarisation || fault.kind == FaultKind::kPfcStorm)) {
-    NoteAffected(number, kOwnMeasure);
-  }
-  FindPaths();
+void FlowModel::Flap(uint32_t number) {
+  FaultRecord& record = fault_records_[number];
+  if (!record.is_active) return;
+  record.is_down = !record.is_down;
+  ChangeState();
+  At(now_ + record.options.period / 2, [this, number] { Flap(number); });
 }
 
-// Several faults may act on one element, so its state follows from all active ones.
-void FlowModel::DeriveState() {
-  const topology::Fabric& fabric = simulation_->real_fabric();
-  std::ranges::fill(capacity_factor_, 1);
-  std::ranges::fill(added_delay_, 0);
-  std::ranges::fill(receive_limit_, 0);
-  storms_.assign(storms_.size(), false);
-  node_is_down_.assign(node_is_down_.size(), false);
-  std::ranges::fill(mtu_, scenario_.network.switches.mtu);
-  std::ranges::fill(marks_factor_, 1);
-  pauses_early_.assign(pauses_early_.size(), false);
-  std::ranges::fill(loses_cnps_, 0);
-  for (auto& holes : blackholes_) holes.clear();
+void FlowModel::Maintain(const MaintenanceOptions& work) {
+  const auto set = [this, &work](bool active, bool is_down) {
+    std::erase_if(maintenance_, [&](const auto& one) { return one.options == &work; });
+    if (active) maintenance_.push_back({.options = &work, .is_down = is_down});
+    ChangeState();
+  };
+  const SimTime down = work.start + work.drain;
+  const SimTime end = down + work.duration;
+  if (work.start >= scenario_.duration) return;
+  At(work.start, [set] { set(true, false); });
+  if (down < scenario_.duration) At(down, [set] { set(true, true); });
+  if (end < scenario_.duration) At(end, [set] { set(false, false); });
+  const bool is_link = work.kind == MaintenanceKind::kLinkDrain;
+  benign_events_.push_back(
+      {.kind = is_link                                        ? BenignKind::kLinkDrain
+               : work.kind == MaintenanceKind::kSwitchUpgrade ? BenignKind::kSwitchUpgrade
+                                                              : BenignKind::kHostReboot,
+       .place = is_link ? fabric().NameOfLink(work.link) : fabric().node(work.node).name,
+       .direction = {},
+       .start = work.start,
+       .end = std::min(scenario_.duration, end)});
+}
+
+void FlowModel::ChangeState(uint32_t fault) {
+  std::vector<ActiveFault> active;
   for (uint32_t number = 0; number < fault_records_.size(); ++number) {
-    if (!fault_records_[number].is_active) continue;
-    const FaultOptions& fault = fault_records_[number].options;
-    switch (fault.kind) {
-      case FaultKind::kDegradedRate:
-        for (const topology::PortIndex port : SendersOf(fabric, fault)) {
-          capacity_factor_[port] = std::min(capacity_factor_[port], fault.factor);
-        }
-        break;
-      case FaultKind::kAddedLatency:
-        for (const topology::PortIndex port : SendersOf(fabric, fault)) {
-          added_delay_[port] += fault.delay;
-        }
-        break;
-      case FaultKind::kBlackhole:
-        blackholes_[fault.node].push_back(fault.nic);
-        break;
-      case FaultKind::kSwitchCrash:
-        node_is_down_[fault.node] = true;
-        break;
-      case FaultKind::kSlowReceiver:
-        receive_limit_[fault.nic] = fault.rate / 8;
-        nic_fault_[fault.nic] = number;
-        break;
-      case FaultKind::kPfcStorm:
-        storms_[fault.nic] = true;
-        break;
-      case FaultKind::kMisconfiguredEcn:
-        marks_factor_[fault.node] = 0;
-        node_fault_[fault.node] = number;
-        break;
-      case FaultKind::kMisconfiguredAlpha:
-        pauses_early_[fault.node] = true;
-        node_fault_[fault.node] = number;
-        break;
-      case FaultKind::kLostCnps:
-        loses_cnps_[fault.node] = fault.probability;
-        node_fault_[fault.node] = number;
-        break;
-      case FaultKind::kMtuMismatch:
-        mtu_[fault.node] = std::min(mtu_[fault.node], fault.mtu);
-        break;
-      default:
-        break;  // acts through links, sources, streams, ranks or routes
+    const FaultRecord& record = fault_records_[number];
+    if (!record.is_active) continue;
+    active.push_back({.options = &record.options,
+                      .number = number,
+                      .severity = record.severity,
+                      .is_down = record.is_down});
+  }
+  FabricState after = DeriveState(fabric(), scenario_.network, active, maintenance_);
+  NoteOutages(after);
+  NoteLinks(after);
+  std::vector<topology::PortIndex> ports = ChangedPorts(fabric(), state_, after);
+  const FabricState before = std::exchange(state_, std::move(after));
+  std::vector<uint32_t> groups;
+  for (const topology::PortIndex port : ports) {
+    competition_->SetCapacity(port, state_.capacity[port]);
+    touched_.push_back(port);
+    groups.insert(groups.end(), groups_at_[port].begin(), groups_at_[port].end());
+    if (before.rate_factor[port] != state_.rate_factor[port]) {
+      const auto speed =
+          static_cast<double>(fabric().link(fabric().port(port).link).bits_per_second);
+      builder_->SetPort(port, Metric::kLinkSpeed, now_,
+                        static_cast<uint64_t>(speed * state_.rate_factor[port]));
     }
   }
+  for (const LossSource& source : sources_) {
+    if (source.fault != fault || source.cuts) continue;
+    const auto add = [&](topology::PortIndex port) {
+      groups.insert(groups.end(), groups_at_[port].begin(), groups_at_[port].end());
+    };
+    if (source.sender != topology::kNone) {
+      add(source.sender);
+      continue;
+    }
+    const topology::Node& node = fabric().node(source.node);
+    for (uint32_t i = 0; i < node.port_count; ++i) add(node.first_port + i);
+  }
+  for (const auto& [gpu, factor] : before.slowdown) UpdateGpu(gpu);
+  for (const auto& [gpu, factor] : state_.slowdown) UpdateGpu(gpu);
+  // A NIC with a slow receiver or a storm pauses the port of the switch.
+  for (topology::NicIndex nic = 0; nic < state_.storms.size(); ++nic) {
+    if (before.storms[nic] == state_.storms[nic] &&
+        before.receive_limit[nic] == state_.receive_limit[nic]) {
+      continue;
+    }
+    touched_.push_back(fabric().Peer(fabric().nic(nic).port));
+  }
+  Update(std::move(groups));
+  if (before.is_drained != state_.is_drained) Reroute();
 }
 
-void FlowModel::SetOutage(uint32_t fault, bool on, topology::NodeIndex node,
-                          topology::PortIndex port) {
-  if (on) {
-    open_outages_[fault] = {.node = node, .port = port, .begin = now_, .end = kNever};
-  } else {
-    EndOutage(fault);
+// Devices that do not answer, with the ports of their NICs.
+void FlowModel::NoteOutages(const FabricState& after) {
+  const auto note = [&](topology::NodeIndex node, topology::PortIndex port, bool down) {
+    const auto open = outages_.find({node, port});
+    if (down == (open != outages_.end())) return;
+    if (down) {
+      outages_[{node, port}] = now_;
+      return;
+    }
+    builder_->AddOutage(node, port, open->second, now_);
+    outages_.erase(open);
+  };
+  for (topology::NodeIndex node = 0; node < after.node_is_down.size(); ++node) {
+    note(node, topology::kNone, after.node_is_down[node]);
+  }
+  for (topology::NicIndex nic = 0; nic < after.nic_is_down.size(); ++nic) {
+    const topology::Nic& of = fabric().nic(nic);
+    note(of.host, of.port, after.nic_is_down[nic]);
   }
 }
 
-void FlowModel::EndOutage(uint32_t fault) {
-  const auto open = open_outages_.extract(fault);
-  if (open.empty()) return;
-  const FlowHistory::Outage& outage = open.mapped();
-  // An outage that lasts until the end of the run includes its last moment.
-  const SimTime end = now_ == scenario_.duration ? kNever : now_;
-  builder_->AddOutage(outage.node, outage.port, outage.begin, end);
-}
-
-void FlowModel::SetStraggler(uint32_t number, bool on) {
-  const FaultOptions& fault = fault_records_[number].options;
-  constexpr double kDefaultFactor = 4;  // as in the packet model
-  const double factor = on ? (fault.factor > 1 ? fault.factor : kDefaultFactor) : 1;
-  for (JobState& job : jobs_) {
-    const auto& gpus = job.job->options().gpus;
-    const auto found = std::find(gpus.begin(), gpus.end(), fault.gpu);
-    if (found == gpus.end()) continue;
-    job.ranks[static_cast<size_t>(found - gpus.begin())].slowdown = factor;
-    if (on) NoteAffected(number, kOwnMeasure);
-  }
-  SetGpuState(fault.gpu, factor);
-}
-
-// Takes links down or up. Routes follow after the time that routing needs.
-void FlowModel::SetLinks(const std::vector<topology::LinkIndex>& links, bool up, uint32_t fault) {
-  const topology::Fabric& fabric = simulation_->real_fabric();
-  for (const topology::LinkIndex link : links) {
-    const bool was_up = link_down_reasons_[link] == 0;
-    link_down_reasons_[link] += up ? -1 : 1;
-    if (was_up == (link_down_reasons_[link] == 0)) continue;
-    for (const topology::PortIndex end : fabric.link(link).ends) {
-      builder_->SetPort(end, Metric::kLinkUp, now_, up ? 1 : 0);
-      if (up) continue;
+// Links that go down or up. Routes follow after the time that routing needs.
+void FlowModel::NoteLinks(const FabricState& after) {
+  bool is_changed = false;
+  for (topology::LinkIndex link = 0; link < after.is_down.size(); ++link) {
+    if (after.is_down[link] == state_.is_down[link]) continue;
+    is_changed = true;
+    for (const topology::PortIndex end : fabric().link(link).ends) {
+      builder_->SetPort(end, Metric::kLinkUp, now_, after.is_down[link] ? 0 : 1);
+      if (!after.is_down[link]) continue;
       auto& [series, flaps] = flaps_[end];
       if (flaps == 0) {
         series = builder_->AddSeries();
@@ -291,43 +180,34 @@ void FlowModel::SetLinks(const std::vector<topology::LinkIndex>& links, bool up,
       builder_->series(series).Add(now_ + 1, static_cast<double>(++flaps));
     }
   }
-  if (!up && fault != topology::kNone) NoteAffected(fault, kOwnMeasure);
-  FindPaths();
+  if (!is_changed) return;
   const auto delay =
       static_cast<SimTime>(static_cast<double>(scenario_.reroute_delay) * scenario_.time_scale);
-  At(now_ + delay, [this, links] {
-    bool is_new = false;
-    for (const topology::LinkIndex link : links) {
-      const bool is_down = link_down_reasons_[link] > 0;
-      is_new |= route_avoids_[link] != is_down;
-      route_avoids_[link] = is_down;
-    }
-    if (!is_new) return;
-    simulation_->network().Reroute(route_avoids_);
-    routes_changed_ = true;
-    FindPaths();
-  });
+  At(now_ + delay, [this] { Reroute(); });
 }
 
-// Takes the link of a flap down or up, and schedules the next change while the fault lasts.
-void FlowModel::SetFlap(uint32_t number, bool down) {
-  const FaultOptions& fault = fault_records_[number].options;
-  if (down != flaps_down_.contains(number)) {
-    if (down) {
-      flaps_down_.insert(number);
-    } else {
-      flaps_down_.erase(number);
-    }
-    SetLinks({fault.link}, !down, number);
+void FlowModel::Reroute() {
+  std::vector<bool> avoided(state_.is_down.size());
+  for (size_t link = 0; link < avoided.size(); ++link) {
+    avoided[link] = state_.is_down[link] || state_.is_drained[link];
   }
-  if (!fault_records_[number].is_active) return;
-  At(now_ + fault.period / 2, [this, number, down] {
-    if (fault_records_[number].is_active) SetFlap(number, !down);
-  });
+  const uint32_t before = paths_->routes();
+  paths_->SetRoutes(std::move(avoided), state_.hashes_addresses);
+  if (paths_->routes() == before) return;
+  std::vector<uint32_t> groups;
+  for (uint32_t index = 0; index < groups_.size(); ++index) {
+    if (groups_[index].is_present && HasOtherPaths(groups_[index])) groups.push_back(index);
+  }
+  Update(std::move(groups));
 }
 
-void FlowModel::SetStream(uint32_t index, bool on) {
-  if (groups_[index].is_active != on) SetActive(index, on);
+// By job of the scenario.
+void FlowModel::NoteRetransmitted(uint32_t fault) {
+  std::vector<uint64_t>& frames = fault_records_[fault].retransmitted;
+  frames.assign(scenario_.jobs.size(), 0);
+  for (size_t job = 0; job < job_records_.size(); ++job) {
+    frames[simulation_->ScenarioJobOf(job)] += job_records_[job].retransmitted;
+  }
 }
 
 }  // namespace rocescope::sim

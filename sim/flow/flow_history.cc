@@ -10,14 +10,17 @@ namespace {
 
 using enum Metric;
 
-constexpr std::array kPortMetrics = {kRxBytes,  kRxPackets,    kTxBytes,   kTxPackets,  kFcsErrors,
-                                     kLinkUp,   kLinkFlaps,    kLinkSpeed, kRxDiscards, kTxDiscards,
-                                     kTtlDrops, kNoRouteDrops, kMtuDrops};
+constexpr std::array kPortMetrics = {kRxBytes,    kRxPackets,    kTxBytes,       kTxPackets,
+                                     kFcsErrors,  kLinkUp,       kLinkFlaps,     kLinkSpeed,
+                                     kRxDiscards, kTxDiscards,   kTtlDrops,      kNoRouteDrops,
+                                     kMtuDrops,   kFecCorrected, kFecUncorrected};
 constexpr std::array kNicMetrics = {
     kRxBytes,         kRxPackets,     kTxBytes,       kTxPackets,        kFcsErrors,
     kLinkUp,          kLinkFlaps,     kLinkSpeed,     kRxDiscards,       kCnpSent,
     kCnpHandled,      kEcnMarkedRoce, kOutOfSequence, kDuplicateRequest, kPacketSequenceError,
-    kLocalAckTimeout, kIcrcErrors};
+    kLocalAckTimeout, kIcrcErrors,    kFecCorrected,  kFecUncorrected};
+// The last metrics of ports and NICs, which they have with FEC only.
+constexpr size_t kFecMetrics = 2;
 constexpr std::array kPriorityMetrics = {
     kPfcRx,      kPfcTx,          kPfcRxTime,       kPfcTxTime,  kEcnMarked,
     kQueueBytes, kQueueWatermark, kBufferWatermark, kQueueDrops, kPfcWatchdog};
@@ -31,7 +34,7 @@ bool Contains(std::span<const Metric> metrics, Metric metric) {
 
 }  // namespace
 
-HistoryBuilder::HistoryBuilder(const topology::Fabric& fabric, uint8_t data_priority)
+HistoryBuilder::HistoryBuilder(const topology::Fabric& fabric, uint8_t data_priority, bool fec)
     : fabric_(fabric),
       entity_of_port_(fabric.ports().size(), topology::kNone),
       priority_of_port_(fabric.ports().size(), topology::kNone),
@@ -43,7 +46,7 @@ HistoryBuilder::HistoryBuilder(const topology::Fabric& fabric, uint8_t data_prio
       CounterEntity id = {.kind = kind, .node = of.name, .port = fabric.port(port).name};
       if (kind == EntityKind::kNic) id.port = fabric.nic(fabric.NicOf(port)).device;
       entity_of_port_[port] = static_cast<uint32_t>(history_.entities.size());
-      AddEntity(id, node, port, metrics);
+      AddEntity(id, node, port, metrics.first(metrics.size() - (fec ? 0 : kFecMetrics)));
       id.priority = data_priority;
       priority_of_port_[port] = static_cast<uint32_t>(history_.entities.size());
       AddEntity(id, node, port, by_priority);
@@ -128,6 +131,17 @@ void HistoryBuilder::AddGpuBusy(topology::GpuIndex gpu, uint32_t series, double 
 void HistoryBuilder::AddOutage(topology::NodeIndex node, topology::PortIndex port, SimTime begin,
                                SimTime end) {
   history_.outages.push_back({node, port, begin, end});
+}
+
+uint64_t HistoryBuilder::TotalOf(topology::PortIndex port, Metric metric) {
+  int64_t total = 0;
+  for (const FlowHistory::Term& term : PortValue(port, metric).terms) {
+    const FlowHistory::Count& count = history_.counts[term.count];
+    const Series& series = history_.series[count.series];
+    if (series.empty()) continue;
+    total += term.weight * static_cast<int64_t>(series.points().back().value * count.scale);
+  }
+  return static_cast<uint64_t>(std::max<int64_t>(0, total));
 }
 
 FlowHistory HistoryBuilder::Finish(SimTime duration) {

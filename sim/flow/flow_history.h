@@ -64,7 +64,8 @@ struct FlowHistory {
 // priority, and GPUs.
 class HistoryBuilder {
  public:
-  HistoryBuilder(const topology::Fabric& fabric, uint8_t data_priority);
+  // `fec`: ports count codewords.
+  HistoryBuilder(const topology::Fabric& fabric, uint8_t data_priority, bool fec);
 
   uint32_t AddSeries() {
     history_.series.emplace_back();
@@ -84,6 +85,9 @@ class HistoryBuilder {
   void SetGpu(topology::GpuIndex gpu, Metric gauge, SimTime time, uint64_t value);
   void AddGpuBusy(topology::GpuIndex gpu, uint32_t series, double scale);
   void AddOutage(topology::NodeIndex node, topology::PortIndex port, SimTime begin, SimTime end);
+
+  // The value of a counter at the end of the run.
+  uint64_t TotalOf(topology::PortIndex port, Metric metric);
 
   FlowHistory Finish(SimTime duration);
 

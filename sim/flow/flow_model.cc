@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Jobs and the progress of their traffic.
 #include "sim/flow/flow_model.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
-#include <numeric>
-#include <tuple>
 #include <utility>
-
-#include "sim/flow/flow_constants.h"
 
 namespace rocescope::sim {
 namespace {
 
 constexpr int kProgressSteps = 200;
-
-// The shapes of collectives that have the same cost.
-using CostKey = std::tuple<CollectiveKind, uint32_t, uint64_t, uint32_t, uint32_t, uint32_t,
-                           SimTime, SimTime, uint32_t, std::vector<bool>, double>;
 
 // Irwin-Hall: mean 0, standard deviation 1.
 double Normal(Random& random) {
@@ -32,271 +22,23 @@ double Normal(Random& random) {
   return sum;
 }
 
-// The first part of a scenario that only the packet model simulates; empty: none.
-std::string_view UnsupportedPart(const Scenario& scenario) {
-  if (scenario.network.switches.spray) return "packet spraying (network: spray)";
-  const BenignOptions& benign = scenario.benign;
-  if (benign.pre_fec_bit_error_ratio.on()) return "FEC counters (pre_fec_bit_error_ratio)";
-  if (benign.frame_errors.ports > 0 || benign.microbursts.period > 0 ||
-      benign.harmless_discards.ports > 0 || benign.gpu_clock_spread > 0) {
-    return "benign events other than bit_error_ratio";
-  }
-  if (!scenario.maintenance.empty()) return "maintenance";
-  if (!scenario.foreign.empty()) return "TCP traffic (foreign)";
-  for (const JobOptions& job : scenario.jobs) {
-    if (!job.interludes.empty()) return "interludes of a job";
-    if (job.checkpoint.every > 0) return "checkpoints of a job";
-    if (!job.restarts.empty()) return "restarts of a job";
-    if (job.end != kNever) return "the end of a job (use iterations)";
-  }
-  for (const FaultOptions& fault : scenario.faults) {
-    if (fault.growth < 1) return "faults that grow";
-  }
-  return "";
-}
-
 }  // namespace
 
 FlowModel::~FlowModel() = default;
-
-Result<std::unique_ptr<FlowModel>> FlowModel::Make(const Scenario& scenario) {
-  std::unique_ptr<FlowModel> model(new FlowModel(scenario));
-  if (const Status prepared = model->Prepare(); !prepared) return tl::unexpected(prepared.error());
-  return model;
-}
-
-Status FlowModel::Prepare() {
-  if (const std::string_view part = UnsupportedPart(scenario_); !part.empty()) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("the flow model cannot simulate {}: use the packet model", part));
-  }
-  auto simulation = Simulation::Make(scenario_, {});
-  if (!simulation) return tl::unexpected(simulation.error());
-  simulation_ = *std::move(simulation);
-  const topology::Fabric& fabric = simulation_->real_fabric();
-  random_ = Random(scenario_.seed, "flow model", 0);
-  builder_ = std::make_unique<HistoryBuilder>(fabric, scenario_.network.nics.data_priority);
-  const size_t ports = fabric.ports().size();
-  const size_t nodes = fabric.nodes().size();
-  ports_.resize(ports);
-  link_down_reasons_.resize(fabric.links().size());
-  route_avoids_.resize(fabric.links().size());
-  capacity_factor_.assign(ports, 1);
-  for (topology::PortIndex port = 0; port < ports; ++port) {
-    // Each direction of a link draws the same ratio as in the packet model.
-    const RatioRange& range = scenario_.benign.bit_error_ratio;
-    bit_error_ratio_.push_back(range.on() ? DrawRatio(range, scenario_.seed, "bit errors", port)
-                                          : 0);
-  }
-  added_delay_.resize(ports);
-  receive_limit_.resize(fabric.nics().size());
-  storms_.resize(fabric.nics().size());
-  node_is_down_.resize(nodes);
-  blackholes_.resize(nodes);
-  mtu_.assign(nodes, scenario_.network.switches.mtu);
-  marks_factor_.assign(nodes, 1);
-  pauses_early_.resize(nodes);
-  loses_cnps_.resize(nodes);
-  paused_by_.resize(ports);
-  path_records_.resize(simulation_->network().queue_pair_count());
-  jobs_.resize(simulation_->jobs().size());
-  job_records_.resize(jobs_.size());
-  for (uint32_t job = 0; job < jobs_.size(); ++job) {
-    if (const Status prepared = PrepareJob(job); !prepared) return prepared;
-  }
-  for (size_t i = 0; i < scenario_.streams.size(); ++i) {
-    const uint32_t requester = simulation_->streams()[i]->requester().identity().number;
-    AddStreamGroup(simulation_->network().queue_pair(requester), scenario_.streams[i].load,
-                   scenario_.streams[i].message);
-    groups_.back().is_active = true;
-  }
-  for (const FaultOptions& fault : scenario_.faults) {
-    if (const Status added = AddFault(fault); !added) return added;
-  }
-  PrepareGpus();
-  FindPaths();
-  return {};
-}
-
-Status FlowModel::PrepareJob(uint32_t number) {
-  const Job& job = *simulation_->jobs()[number];
-  const JobOptions& options = job.options();
-  const topology::Fabric& fabric = simulation_->real_fabric();
-  JobState& state = jobs_[number];
-  state.job = &job;
-  state.ranks.resize(options.gpus.size());
-  state.random = Random(options.seed, "flow job", options.id);
-  state.busy_series = builder_->AddSeries();
-  state.group_of.assign(options.phases.size(),
-                        std::vector<uint32_t>(options.gpus.size(), topology::kNone));
-  const MessageSizes sizes = {.mtu = scenario_.network.nics.mtu,
-                              .ack_every = scenario_.network.nics.ack_every,
-                              .chunk = options.chunk};
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> group_at;  // by phase and group
-  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, const Job::Channel*> channels;
-  for (const Job::Channel& channel : job.channels()) {
-    group_at.try_emplace({channel.phase, channel.group}, topology::kNone);
-  }
-  std::map<CostKey, std::shared_ptr<const CollectiveCost>> costs;
-  for (uint32_t phase = 0; phase < options.phases.size(); ++phase) {
-    std::vector<std::vector<uint32_t>> groups = options.phases[phase].groups;
-    if (groups.empty()) {
-      groups.emplace_back(options.gpus.size());
-      std::iota(groups[0].begin(), groups[0].end(), 0);
-    }
-    for (uint32_t which = 0; which < groups.size(); ++which) {
-      const auto index = static_cast<uint32_t>(groups_.size());
-      group_at[{phase, which}] = index;
-      Group& group = groups_.emplace_back();
-      group.job = number;
-      group.phase = phase;
-      group.members = groups[which];
-      group.waiting = static_cast<uint32_t>(group.members.size());
-      for (const uint32_t rank : group.members) state.group_of[phase][rank] = index;
-    }
-  }
-  for (const Job::Channel& channel : job.channels()) {
-    Group& group = groups_[group_at.at({channel.phase, channel.group})];
-    for (QueuePair* sender : channel.senders) {
-      group.senders.push_back({.queue_pair = sender, .traffic = {}, .path = {}, .way_back = {}});
-    }
-  }
-  for (auto& [key, index] : group_at) {
-    Group& group = groups_[index];
-    CollectiveOptions collective = options.phases[group.phase].collective;
-    collective.ranks = static_cast<uint32_t>(group.members.size());
-    std::vector<bool> local(group.members.size());
-    const auto host_of = [&](uint32_t member) {
-      return fabric.gpu(options.gpus[group.members[member]]).host;
-    };
-    for (uint32_t member = 0; member < group.members.size(); ++member) {
-      local[member] = host_of(member) == host_of((member + 1) % group.members.size());
-    }
-    // Latency before anything is known about paths: that of the first sender is typical.
-    SimTime latency = 0;
-    for (Sender& sender : group.senders) FindPath(sender);
-    const double line_rate = static_cast<double>(
-        fabric.link(fabric.port(fabric.nic(job.NicOf(group.members[0])).port).link)
-            .bits_per_second);
-    for (const Sender& sender : group.senders) {
-      const auto frame = static_cast<SimTime>(kFullFrameOnWire * 8 / line_rate * kSecond);
-      SimTime one = 0;
-      for (const topology::PortIndex port : sender.path) {
-        one += fabric.link(fabric.port(port).link).delay.count() * kNanosecond + frame;
-      }
-      latency += one;
-    }
-    if (!group.senders.empty()) latency /= static_cast<SimTime>(group.senders.size());
-    constexpr SimTime kSame = 50 * kNanosecond;
-    latency = latency / kSame * kSame;
-    group.latency = latency;
-    CostKey key_of_cost = {collective.kind,    collective.ranks,
-                           collective.bytes,   collective.chunks,
-                           collective.at_once, collective.microbatches,
-                           collective.compute, latency,
-                           options.chunk,      local,
-                           line_rate};
-    std::shared_ptr<const CollectiveCost>& cost = costs[key_of_cost];
-    if (cost == nullptr) {
-      const Result<Plan> plan = MakePlan(collective);
-      if (!plan) return tl::unexpected(plan.error());
-      cost = std::make_shared<CollectiveCost>(
-          *plan, sizes,
-          CollectiveCost::Placement{
-              .same_host = [&](uint32_t a, uint32_t b) { return host_of(a) == host_of(b); },
-              .latency = latency,
-              .local_rate = options.local_rate,
-              .line_rate = line_rate});
-    }
-    group.cost = cost;
-    group.line_rate = line_rate / 8;
-    // The senders of a channel share its traffic.
-    std::map<std::pair<uint32_t, uint32_t>, const CollectiveCost::Pair*> traffic;  // by ranks
-    for (const CollectiveCost::Pair& pair : cost->pairs()) {
-      if (!pair.is_local) traffic[{group.members[pair.from], group.members[pair.to]}] = &pair;
-    }
-    size_t next = 0;
-    uint32_t lane = 0;
-    for (const Job::Channel& channel : job.channels()) {
-      if (channel.phase != key.first || channel.group != key.second) continue;
-      const CollectiveCost::Pair& pair = *traffic.at({channel.from, channel.to});
-      const auto stripes = static_cast<double>(channel.senders.size());
-      for (size_t i = 0; i < channel.senders.size(); ++i) {
-        Sender& sender = group.senders[next++];
-        sender.traffic = pair.traffic.Divided(stripes);
-        sender.lane = lane;
-        sender.bursts = std::min(static_cast<double>(pair.transfers), sender.traffic.messages);
-      }
-      ++lane;
-    }
-  }
-  At(options.start, [this, number] { StartJob(number); });
-  return {};
-}
-
-void FlowModel::AddStreamGroup(QueuePair& requester, double load, uint64_t message) {
-  Group& group = groups_.emplace_back();
-  const topology::Fabric& fabric = simulation_->real_fabric();
-  Exchange traffic;
-  AddTransfer({.mtu = scenario_.network.nics.mtu,
-               .ack_every = scenario_.network.nics.ack_every,
-               .chunk = static_cast<uint32_t>(std::min<uint64_t>(message, UINT32_MAX))},
-              message, traffic);
-  traffic.WithoutGrants();
-  group.message_bytes = traffic.WireBytes();
-  group.load = load;
-  group.senders.push_back(
-      {.queue_pair = &requester, .traffic = traffic, .path = {}, .way_back = {}});
-  const topology::PortIndex port = fabric.nic(requester.nic().number()).port;
-  group.line_rate = static_cast<double>(fabric.link(fabric.port(port).link).bits_per_second) / 8;
-}
-
-// The state that nvidia-smi shows, as in the packet model (sim/run/gpu_readings.cc).
-void FlowModel::PrepareGpus() {
-  const topology::Fabric& fabric = simulation_->real_fabric();
-  constexpr uint64_t kMemory = 81'559ull << 20;
-  constexpr uint64_t kMemoryOfJob = 62ull << 30;
-  constexpr uint64_t kMemoryOfDriver = 512ull << 20;
-  std::vector<bool> used(fabric.gpus().size());
-  for (const JobState& job : jobs_) {
-    const auto& gpus = job.job->options().gpus;
-    for (size_t rank = 0; rank < gpus.size(); ++rank) {
-      used[gpus[rank]] = true;
-      builder_->AddGpuBusy(gpus[rank], job.busy_series, job.ranks[rank].speed);
-    }
-  }
-  for (topology::GpuIndex gpu = 0; gpu < fabric.gpus().size(); ++gpu) {
-    builder_->SetGpu(gpu, Metric::kMemoryTotal, 0, kMemory);
-    builder_->SetGpu(gpu, Metric::kMemoryFree, 0,
-                     kMemory - kMemoryOfDriver - (used[gpu] ? kMemoryOfJob : 0));
-    gpu_is_used_ = used;
-    SetGpuState(gpu, 1);
-  }
-}
-
-void FlowModel::SetGpuState(topology::GpuIndex gpu, double slowdown) {
-  constexpr double kBoostClock = 1980e6;
-  constexpr double kMinClock = 210e6;
-  constexpr uint64_t kIdleClock = 345'000'000;
-  constexpr uint64_t kIdle = 32;  // degrees Celsius
-  constexpr uint64_t kBusy = 58;
-  constexpr uint64_t kThrottling = 87;
-  constexpr uint64_t kSpread = 4;
-  const bool is_used = gpu_is_used_[gpu];
-  builder_->SetGpu(
-      gpu, Metric::kGpuClock, now_,
-      is_used ? static_cast<uint64_t>(std::max(kMinClock, kBoostClock / slowdown)) : kIdleClock);
-  builder_->SetGpu(gpu, Metric::kTemperature, now_,
-                   slowdown > 1 ? kThrottling : (is_used ? kBusy : kIdle) + gpu % kSpread);
-}
 
 void FlowModel::Push(SimTime time, EventKind kind, uint32_t index, uint64_t version) {
   events_.push({.time = time, .order = order_++, .kind = kind, .index = index, .version = version});
 }
 
 void FlowModel::At(SimTime time, std::function<void()> action) {
-  Push(time, EventKind::kAction, static_cast<uint32_t>(actions_.size()));
-  actions_.push_back(std::move(action));
+  if (free_actions_.empty()) {
+    free_actions_.push_back(static_cast<uint32_t>(actions_.size()));
+    actions_.emplace_back();
+  }
+  const uint32_t index = free_actions_.back();
+  free_actions_.pop_back();
+  actions_[index] = std::move(action);
+  Push(time, EventKind::kAction, index);
 }
 
 void FlowModel::Run(const Progress& progress) {
@@ -320,170 +62,264 @@ void FlowModel::Run(const Progress& progress) {
       case EventKind::kLaneEnds:
         if (lanes_[event.index].version == event.version) EndLane(event.index);
         break;
-      case EventKind::kAction:
-        std::exchange(actions_[event.index], nullptr)();
+      case EventKind::kAction: {
+        const auto action = std::exchange(actions_[event.index], nullptr);
+        free_actions_.push_back(event.index);
+        action();
         break;
+      }
     }
   }
   now_ = scenario_.duration;
-  for (Lane& lane : lanes_) EndSeries(lane);
-  while (!open_outages_.empty()) EndOutage(open_outages_.begin()->first);
-  for (topology::PortIndex port = 0; port < ports_.size(); ++port) SetCongestion(port, 0, 0, 0, 0);
+  for (const Group& group : groups_) {
+    for (const uint32_t lane : group.lanes) {
+      Advance(lanes_[lane]);
+      Record(lanes_[lane]);
+    }
+  }
+  for (const auto& [place, begin] : outages_) {
+    // An outage that lasts until the end of the run includes its last moment.
+    builder_->AddOutage(place.first, place.second, begin, kNever);
+  }
+  for (topology::PortIndex port = 0; port < ports_.size(); ++port) SetRates(port, {});
+  for (uint32_t fault = 0; fault < fault_records_.size(); ++fault) {
+    if (fault_records_[fault].retransmitted.empty()) NoteRetransmitted(fault);
+  }
+  AddFecCounts();
   history_ = builder_->Finish(scenario_.duration);
 }
 
-void FlowModel::StartJob(uint32_t job) {
-  for (uint32_t rank = 0; rank < jobs_[job].ranks.size(); ++rank) Compute(job, rank, now_);
+void FlowModel::StartJob(uint32_t number) {
+  JobState& job = jobs_[number];
+  job.is_running = true;
+  for (const topology::GpuIndex gpu : job.job->options().gpus) {
+    ++gpu_users_[gpu];
+    UpdateGpu(gpu);
+  }
+  SetPresent(job.groups, true);
+  for (uint32_t rank = 0; rank < job.ranks.size(); ++rank) Compute(number, rank, now_);
+}
+
+void FlowModel::StopJob(uint32_t number) {
+  JobState& job = jobs_[number];
+  if (!std::exchange(job.is_running, false)) return;
+  if (!std::exchange(job.ended, true)) SetPresent(job.groups, false);
+  for (const topology::GpuIndex gpu : job.job->options().gpus) {
+    --gpu_users_[gpu];
+    UpdateGpu(gpu);
+  }
+  for (Job::Break& each : job_records_[number].breaks) each.end = std::min(each.end, now_);
+}
+
+// A queue pair is in the error state: the job hangs until it is stopped.
+void FlowModel::FailJob(uint32_t number) {
+  JobState& job = jobs_[number];
+  if (std::exchange(job.ended, true)) return;
+  job_records_[number].failed = now_;
+  SetPresent(job.groups, false);
 }
 
 // From `now` on, the rank computes and then joins the collective of its phase.
-void FlowModel::Compute(uint32_t job, uint32_t rank, SimTime now) {
-  JobState& state = jobs_[job];
-  const JobOptions& options = state.job->options();
+void FlowModel::Compute(uint32_t number, uint32_t rank, SimTime now) {
+  JobState& state = jobs_[number];
+  const Job& job = *state.job;
+  const JobOptions& options = job.options();
   Rank& one = state.ranks[rank];
-  JobRecord& record = job_records_[job];
+  JobRecord& record = job_records_[number];
   while (!state.ended) {
     if (one.phase == 0 && one.iteration >= record.iterations.size()) {
       record.iterations.push_back({.begin = now, .end = kNever});
       state.finished.push_back(0);
     }
-    const double spread = std::max(0.0, 1 + options.jitter * Normal(state.random));
-    const double mean = static_cast<double>(options.phases[one.phase].compute);
-    const SimTime time = static_cast<SimTime>(mean * one.slowdown * one.speed * spread);
-    if (rank == 0 && time > 0) {
-      Series& busy = builder_->series(state.busy_series);
-      busy.Add(now, state.busy_seconds);
-      state.busy_seconds += mean / kSecond;
-      busy.Add(now + time, state.busy_seconds);
-    }
-    now += time;
-    const uint32_t index = state.group_of[one.phase][rank];
-    if (index == topology::kNone) {  // the rank does not take part
-      if (++one.phase == options.phases.size()) {
-        one.phase = 0;
-        if (++state.finished[one.iteration] == state.ranks.size()) {
-          record.iterations[one.iteration].end = now;
-        }
-        if (++one.iteration == options.iterations) return;
+    if (one.phase >= options.phases.size()) BreakOf(number, one, now);
+    const uint32_t group = state.group_of[one.phase][rank];
+    if (one.phase == job.phases().size()) {
+      Arrive(group, now);
+      if (options.checkpoint.blocking) return;
+    } else {
+      const double spread = std::max(0.0, 1 + options.jitter * Normal(state.random));
+      const auto mean =
+          static_cast<double>(job.phases()[one.phase].compute) * SlowdownOf(number, rank);
+      const auto time = static_cast<SimTime>(mean * spread);
+      if (rank == 0 && time > 0) {
+        Series& busy = builder_->series(state.busy_series);
+        busy.Add(now, state.busy_seconds);
+        state.busy_seconds += static_cast<double>(time) / kSecond;
+        busy.Add(now + time, state.busy_seconds);
       }
-      continue;
+      now += time;
+      if (group != topology::kNone) {
+        Arrive(group, now);
+        return;
+      }
     }
-    Group& group = groups_[index];
-    group.ready = std::max(group.ready, now);
-    if (--group.waiting == 0) Push(group.ready, EventKind::kGroupBegins, index);
-    return;
+    if (!NextPhase(number, rank, now)) return;
+    if (now > now_) {  // other events come first
+      At(now, [this, number, rank] { Compute(number, rank, now_); });
+      return;
+    }
   }
+}
+
+double FlowModel::SlowdownOf(uint32_t number, uint32_t rank) const {
+  const Job& job = *jobs_[number].job;
+  const auto fault = state_.slowdown.find(job.options().gpus[rank]);
+  return job.pace(rank) * (fault == state_.slowdown.end() ? 1 : fault->second);
+}
+
+bool FlowModel::NextPhase(uint32_t number, uint32_t rank, SimTime now) {
+  JobState& state = jobs_[number];
+  const Job& job = *state.job;
+  const auto own = static_cast<uint32_t>(job.options().phases.size());
+  const auto checkpoint = static_cast<uint32_t>(job.phases().size());
+  Rank& one = state.ranks[rank];
+  if (one.phase >= own && one.phase < checkpoint) {
+    Job::Break& at = BreakOf(number, one, now);
+    if (++at.done == job.BreakKindOf(one.phase).phases * state.ranks.size()) at.end = now;
+  }
+  if (++one.phase == own && ++state.finished[one.iteration] == state.ranks.size()) {
+    job_records_[number].iterations[one.iteration].end = now;
+  }
+  while (one.phase <= checkpoint && !job.IsDue(one.phase, one.iteration)) ++one.phase;
+  if (one.phase <= checkpoint) return true;
+  one.phase = 0;
+  if (++one.iteration != job.options().iterations) return true;
+  if (++state.finished_ranks == state.ranks.size()) {
+    At(now, [this, number] { StopJob(number); });
+  }
+  return false;
+}
+
+Job::Break& FlowModel::BreakOf(uint32_t number, const Rank& rank, SimTime now) {
+  std::vector<Job::Break>& breaks = job_records_[number].breaks;
+  const Job::BreakKind kind = jobs_[number].job->BreakKindOf(rank.phase);
+  for (auto each = breaks.rbegin(); each != breaks.rend(); ++each) {
+    if (each->iteration < rank.iteration) break;
+    if (each->iteration == rank.iteration && each->name == kind.name &&
+        each->checkpoint == kind.checkpoint) {
+      each->begin = std::min(each->begin, now);
+      return *each;
+    }
+  }
+  return breaks.emplace_back(Job::Break{
+      .name = kind.name, .checkpoint = kind.checkpoint, .iteration = rank.iteration, .begin = now});
+}
+
+void FlowModel::Arrive(uint32_t index, SimTime now) {
+  Group& group = groups_[index];
+  group.ready = std::max(group.ready, now);
+  if (--group.waiting == 0) Push(group.ready, EventKind::kGroupBegins, index);
 }
 
 void FlowModel::BeginGroup(uint32_t index) {
   Group& group = groups_[index];
-  JobState& job = jobs_[group.job];
-  if (job.ended) return;
+  if (jobs_[group.job].ended) return;
   group.waiting = static_cast<uint32_t>(group.members.size());
   group.ready = 0;
+  if (group.is_active) {  // a checkpoint that has not finished
+    ++group.queued;
+    return;
+  }
   group.slowdown = 1;
   for (const uint32_t rank : group.members) {
-    group.slowdown = std::max(group.slowdown, job.ranks[rank].slowdown * job.ranks[rank].speed);
+    group.slowdown = std::max(group.slowdown, SlowdownOf(group.job, rank));
   }
-  if (group.lanes.empty()) {  // all ranks are on one host
+  if (group.senders.empty()) {  // all ranks are on one host
     group.is_active = true;
-    Push(now_ + group.cost->Duration(group.line_rate, group.slowdown), EventKind::kGroupEnds, index,
-         ++group.version);
+    Push(now_ + TimeOfRun(group, group.line_rate), EventKind::kGroupEnds, index, ++group.version);
     return;
   }
   group.added = SampleLosses(index);
   SetActive(index, true);
+  SolveRates();
 }
 
-// Starts or stops all flows of a group.
+// Starts or stops all flows of a group. SolveRates must follow.
 void FlowModel::SetActive(uint32_t index, bool on) {
   Group& group = groups_[index];
   group.is_active = on;
-  group.open_lanes = static_cast<uint32_t>(group.lanes.size());
-  std::vector<uint32_t> components;
+  group.open_lanes = on ? static_cast<uint32_t>(group.lanes.size()) : 0;
   for (const uint32_t number : group.lanes) {
     Lane& lane = lanes_[number];
-    if (!on) Advance(lane);
+    Advance(lane);
     lane.is_active = on;
+    lane.done = 0;
     lane.updated = now_;
     lane.per_second = 0;
     lane.rate = -1;
     lane.version = ++versions_;
-    if (on) {
-      lane.base = lane.done;
-      builder_->series(lane.series).Add(now_, lane.done - lane.series_base);
-    }
-    components_[lane.component].active[lane.place] = on;
-    components.push_back(lane.component);
+    builder_->series(lane.series).Add(now_, lane.total);
+    Engage(number);
   }
-  std::sort(components.begin(), components.end());
-  components.erase(std::unique(components.begin(), components.end()), components.end());
-  for (const uint32_t component : components) Resolve(component);
+}
+
+// Lets the lane compete for links while it is active and its frames pass.
+void FlowModel::Engage(uint32_t number) {
+  const Lane& lane = lanes_[number];
+  competition_->SetActive(lane.user, lane.is_active && !lane.is_cut);
+  if (lane.is_active && lane.is_cut) SetRate(number, 0);
 }
 
 void FlowModel::EndLane(uint32_t number) {
   Lane& lane = lanes_[number];
   lane.is_active = false;
   lane.version = ++versions_;
-  lane.done = lane.base + 1;
+  lane.total += 1 - lane.done;
+  lane.done = 1;
   lane.updated = now_;
   lane.per_second = 0;
-  builder_->series(lane.series).Add(now_, lane.done - lane.series_base);
-  components_[lane.component].active[lane.place] = false;
-  const uint32_t group = lane.group;
-  Resolve(lane.component);
-  if (--groups_[group].open_lanes == 0) Finish(group);
+  builder_->series(lane.series).Add(now_, lane.total);
+  Engage(number);
+  if (--groups_[lane.group].open_lanes == 0) Finish(lane.group);
+  SolveRates();
 }
 
 void FlowModel::Finish(uint32_t index) {
   Group& group = groups_[index];
   group.is_active = false;
   ++group.version;
-  for (const uint32_t rank : group.members) NextPhase(group.job, rank);
-}
-
-void FlowModel::NextPhase(uint32_t job, uint32_t rank) {
-  JobState& state = jobs_[job];
-  const JobOptions& options = state.job->options();
-  Rank& one = state.ranks[rank];
-  if (++one.phase == options.phases.size()) {
-    one.phase = 0;
-    if (++state.finished[one.iteration] == state.ranks.size()) {
-      job_records_[job].iterations[one.iteration].end = now_;
+  const uint32_t job = group.job;
+  bool goes_on = true;
+  if (group.kind == Group::Kind::kCheckpoint) {
+    std::vector<Job::Break>& breaks = job_records_[job].breaks;
+    const auto open = std::ranges::find_if(
+        breaks, [](const Job::Break& each) { return each.checkpoint && each.end == kNever; });
+    if (open != breaks.end()) open->end = now_;
+    goes_on = jobs_[job].job->options().checkpoint.blocking;
+    if (group.queued > 0) {
+      --group.queued;
+      Push(now_, EventKind::kGroupBegins, index);
     }
-    if (++one.iteration == options.iterations) return;
   }
-  Compute(job, rank, now_);
+  if (!goes_on) return;
+  for (const uint32_t rank : std::vector<uint32_t>(group.members)) {
+    if (NextPhase(job, rank, now_)) Compute(job, rank, now_);
+  }
 }
 
 // Brings the progress up to date.
 void FlowModel::Advance(Lane& lane) {
-  if (!lane.is_active) return;
-  lane.done += lane.per_second * static_cast<double>(now_ - lane.updated) / kSecond;
-  if (groups_[lane.group].job != topology::kNone) lane.done = std::min(lane.done, lane.base + 1);
+  if (!lane.is_active || now_ <= lane.updated) return;
+  double more = lane.per_second * static_cast<double>(now_ - lane.updated) / kSecond;
+  if (groups_[lane.group].kind != Group::Kind::kStream) more = std::min(more, 1 - lane.done);
+  lane.done += more;
+  lane.total += more;
   lane.updated = now_;
-  builder_->series(lane.series).Add(now_, lane.done - lane.series_base);
+  builder_->series(lane.series).Add(now_, lane.total);
 }
 
-// Determines the rates of the lanes of a component, whose active lanes have changed.
-void FlowModel::Resolve(uint32_t index) {
-  Component& component = components_[index];
-  constexpr size_t kMostSolutions = 20'000;
-  if (component.solutions.size() >= kMostSolutions) component.solutions.clear();
-  const auto [at, is_new] = component.solutions.try_emplace(component.active);
-  if (is_new) {
-    ++solution_count_;
-    std::vector<bool> full;
-    at->second.rates = FairRates(component.links, component.limits, component.active, &full);
-    for (uint32_t link = 0; link < full.size(); ++link) {
-      if (full[link]) at->second.full.push_back(link);
-    }
-  }
-  const Component::Solution& solution = at->second;
-  for (uint32_t i = 0; i < component.lanes.size(); ++i) {
-    if (component.active[i]) SetRate(component.lanes[i], solution.rates[i]);
-  }
-  if (!component.links.empty()) UpdateCongestion(component, solution.full);
+void FlowModel::SolveRates() {
+  const Competition::Changes& changes = competition_->Solve();
+  for (const uint32_t user : changes.users) SetRate(lane_of_user_[user], competition_->rate(user));
+  for (const topology::PortIndex port : changes.links) UpdateCongestion(port);
+}
+
+SimTime FlowModel::TimeOfRun(const Group& group, double rate) const {
+  const SimTime sending =
+      group.cost != nullptr
+          ? group.cost->Duration(rate, group.slowdown)
+          : static_cast<SimTime>(group.wire_bytes / rate * kSecond) + group.latency;
+  return sending + group.added + group.more_latency;
 }
 
 void FlowModel::SetRate(uint32_t number, double rate) {
@@ -493,45 +329,57 @@ void FlowModel::SetRate(uint32_t number, double rate) {
   Advance(lane);
   lane.rate = rate;
   lane.version = ++versions_;
-  if (group.job == topology::kNone) {
-    lane.per_second = rate / group.message_bytes;
+  if (group.kind == Group::Kind::kStream) {
+    lane.per_second = rate / group.wire_bytes;
     return;
   }
   if (rate <= 0) {
     lane.per_second = 0;
     // The queue pairs give up after their retries.
-    const NicOptions& nics = scenario_.network.nics;
-    const auto timeout =
-        static_cast<SimTime>(static_cast<double>(nics.ack_timeout) * scenario_.time_scale);
-    lane.penalty_until = now_ + timeout;
+    lane.penalty_until = now_ + AckTimeout();
     LoseCut(number);
     const uint64_t version = lane.version;
     const uint32_t job = group.job;
-    At(now_ + timeout * (nics.retries + 1), [this, number, version, job] {
-      if (number < lanes_.size() && lanes_[number].version == version) FailJob(job);
+    At(now_ + AckTimeout() * (scenario_.network.nics.retries + 1), [this, number, version, job] {
+      if (lanes_[number].version == version) FailJob(job);
     });
     return;
   }
-  const double left = std::max(0.0, lane.base + 1 - lane.done);
-  const auto whole = static_cast<double>(group.cost->Duration(rate, group.slowdown) + group.added +
-                                         group.more_latency);
+  const double left = std::max(0.0, 1 - lane.done);
   const SimTime remaining =
-      static_cast<SimTime>(left * whole) + std::max<SimTime>(0, lane.penalty_until - now_);
+      static_cast<SimTime>(left * static_cast<double>(TimeOfRun(group, rate))) +
+      std::max<SimTime>(0, lane.penalty_until - now_);
   lane.per_second = left * kSecond / static_cast<double>(std::max<SimTime>(1, remaining));
   Push(now_ + remaining, EventKind::kLaneEnds, number, lane.version);
 }
 
-// A queue pair is in the error state: the job hangs until it is killed, which NCCL's users do.
-void FlowModel::FailJob(uint32_t number) {
-  JobState& job = jobs_[number];
-  if (job.ended) return;
-  job.ended = true;
-  job_records_[number].failed = now_;
-  for (uint32_t index = 0; index < groups_.size(); ++index) {
-    if (groups_[index].job != number || !groups_[index].is_active) continue;
-    ++groups_[index].version;
-    SetActive(index, false);
-  }
+// The state that nvidia-smi shows, as in the packet model (sim/run/gpu_readings.cc).
+void FlowModel::UpdateGpu(topology::GpuIndex gpu) {
+  constexpr uint64_t kMemory = 81'559ull << 20;
+  constexpr uint64_t kMemoryOfJob = 62ull << 30;
+  constexpr uint64_t kMemoryOfDriver = 512ull << 20;
+  constexpr double kBoostClock = 1980e6;
+  constexpr double kMinClock = 210e6;
+  constexpr uint64_t kIdleClock = 345'000'000;
+  constexpr uint64_t kIdle = 32;  // degrees Celsius
+  constexpr uint64_t kBusy = 58;
+  constexpr uint64_t kThrottling = 87;
+  constexpr uint64_t kSpread = 4;
+  const auto users = gpu_users_.find(gpu);
+  const bool is_used = users != gpu_users_.end() && users->second > 0;
+  const auto fault = state_.slowdown.find(gpu);
+  const double slowdown = fault == state_.slowdown.end() ? 1 : fault->second;
+  const double pace = scenario_.benign.gpu_clock_spread > 0
+                          ? GpuPace(scenario_.seed, gpu, scenario_.benign.gpu_clock_spread)
+                          : 1;
+  const double clock = std::max(kMinClock, kBoostClock / (slowdown * pace));
+  builder_->SetGpu(gpu, Metric::kGpuClock, now_,
+                   is_used ? static_cast<uint64_t>(clock) : kIdleClock);
+  builder_->SetGpu(
+      gpu, Metric::kTemperature, now_,
+      is_used && slowdown > 1 ? kThrottling : (is_used ? kBusy : kIdle) + gpu % kSpread);
+  builder_->SetGpu(gpu, Metric::kMemoryFree, now_,
+                   kMemory - kMemoryOfDriver - (is_used ? kMemoryOfJob : 0));
 }
 
 }  // namespace rocescope::sim

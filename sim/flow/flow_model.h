@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The flow model: the same jobs on the same fabric as in the packet model, but as rates. Flows of a
 // collective share links max-min fairly; losses, pauses and retransmissions are rates with their
-// effect on the duration of an iteration. A day of 2,048 GPUs takes seconds. README.md states the
-// assumptions.
+// effect on the duration of an iteration. README.md states the assumptions.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <queue>
-#include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/engine/random.h"
-#include "sim/flow/collective_cost.h"
-#include "sim/flow/fair_rates.h"
+#include "sim/flow/competition.h"
+#include "sim/flow/fabric_state.h"
 #include "sim/flow/flow_history.h"
+#include "sim/flow/flow_types.h"
+#include "sim/flow/paths.h"
 #include "sim/run/simulation.h"
 #include "sim/scenario/scenario.h"
 
@@ -29,7 +27,9 @@ namespace rocescope::sim {
 class FlowModel {
  public:
   // The scenario must outlive this object. An error names what the flow model cannot simulate.
-  static Result<std::unique_ptr<FlowModel>> Make(const Scenario& scenario);
+  // `without_fault`: as in Simulation::Output.
+  static Result<std::unique_ptr<FlowModel>> Make(
+      const Scenario& scenario, std::optional<size_t> without_fault = std::nullopt);
   ~FlowModel();
 
   using Progress = std::function<void(SimTime now)>;
@@ -38,6 +38,7 @@ class FlowModel {
   // What happened, for the ground truth.
   struct JobRecord {
     std::vector<Job::Iteration> iterations;
+    std::vector<Job::Break> breaks;
     SimTime failed = kNever;     // when a queue pair entered the error state
     uint64_t retransmitted = 0;  // frames
   };
@@ -50,149 +51,76 @@ class FlowModel {
   struct FaultRecord {
     FaultOptions options;
     SimTime visible = kNever;
-    uint64_t affected = 0;  // frames, or the kind's own measure
-    bool is_active = false;
+    uint64_t affected = 0;           // frames, or the kind's own measure
     std::vector<uint32_t> culprits;  // queue pairs
+    // State.
+    bool is_active = false;
+    bool is_down = false;  // flap
+    double severity = 1;
+    // By job of the scenario: frames that it retransmitted before UntilOfVictims.
+    std::vector<uint64_t> retransmitted;
   };
   const std::map<std::string, uint64_t>& lost() const { return lost_; }  // frames, by cause
+  // Indexed as Simulation::jobs(): each start of a job is a job of its own.
   const std::vector<JobRecord>& jobs() const { return job_records_; }
   // Indexed by the sender's queue pair.
   const std::vector<std::vector<PathRecord>>& paths() const { return path_records_; }
   const std::vector<FaultRecord>& faults() const { return fault_records_; }
+  // Except events of jobs, which follow from jobs().
+  const std::vector<BenignEvent>& benign() const { return benign_events_; }
   Simulation& simulation() { return *simulation_; }
   const FlowHistory& history() const { return history_; }
   uint64_t events() const { return event_count_; }
-  uint64_t solutions() const { return solution_count_; }  // solved sets of active flows
+  uint64_t solutions() const { return competition_->solutions(); }  // of competing flows
 
  private:
-  // One sender of a channel: it uses one path at a time.
-  struct Sender {
-    QueuePair* queue_pair = nullptr;
-    Exchange traffic;                           // in one iteration
-    std::vector<topology::PortIndex> path;      // egress ports, the NIC's first; empty: none
-    std::vector<topology::PortIndex> way_back;  // of its peer
-    uint32_t frames_in_flight = 1;              // go-back-N repeats as many after a loss
-    SimTime round_trip = 0;
-    bool is_cut = false;
-    bool is_unreachable = false;  // there is no path now; `path` is the last one
-    uint32_t lane = 0;            // the channel, numbered within the group
-    double bursts = 0;            // transfers in one iteration
-  };
-  struct ExpectedLoss {
-    uint32_t sender;    // index in Group::senders
-    uint32_t position;  // index in Sender::path
-    uint32_t source;    // index in sources_
-    double frames;      // in one iteration
-  };
-  struct Load {
-    topology::PortIndex port;
-    double share;  // mean number of concurrent flows
-  };
-  // The flows of a group that have the same rate, because they compete for the same links. The
-  // lanes of a collective progress independently: a ring lets a fast connection run ahead of a slow
-  // one by almost half of its steps. The collective ends when its last lane ends.
-  struct Lane {
-    uint32_t group = 0;
-    std::vector<uint32_t> senders;           // indices in Group::senders
-    std::vector<topology::PortIndex> ports;  // links for which it competes
-    std::vector<Load> loads;                 // on these links
-    bool is_cut = false;                     // some flow cannot pass
-    uint32_t component = topology::kNone;
-    uint32_t place = 0;  // index in the component
-    bool is_active = false;
-    double done = 0;  // completed runs and the fraction of the current one
-    double base = 0;  // `done` at the start of the current run
-    SimTime updated = 0;
-    double rate = -1;       // bytes/s of each flow while it sends
-    double per_second = 0;  // progress
-    uint64_t version = 0;
-    SimTime penalty_until = 0;  // recovers from a time without a path
-    uint32_t series = topology::kNone;
-    double series_base = 0;  // `done` at the start of the series
-    SimTime series_began = 0;
-  };
-  // The traffic of a collective of a group of ranks, or of a stream.
-  struct Group {
-    uint32_t job = topology::kNone;  // kNone: a stream
-    uint32_t phase = 0;
-    std::vector<uint32_t> members;  // ranks
-    std::shared_ptr<const CollectiveCost> cost;
-    std::vector<Sender> senders;
-    double load = 1;           // stream: maximum share of the line rate
-    double message_bytes = 1;  // stream: wire bytes of one unit of progress
-    // Derived from the paths and the state of links and switches.
-    double line_rate = 0;  // bytes/s
-    double limit = 0;      // bytes/s that the NICs allow
-    SimTime latency = 0;
-    SimTime more_latency = 0;  // added to each run by slow links
-    double benign_losses = 0;  // expected in one iteration
-    std::vector<ExpectedLoss> losses;
-    std::vector<uint32_t> lanes;  // indices in lanes_
-    bool paths_changed = false;   // since the lanes were determined
-    // State.
-    bool is_active = false;
-    uint32_t waiting = 0;     // ranks that have not arrived
-    uint32_t open_lanes = 0;  // of the current run
-    SimTime ready = 0;        // latest arrival
-    SimTime added = 0;        // time that losses add to the current run
-    double slowdown = 1;
-    uint64_t version = 0;
-  };
-  // Lanes that can compete for a link.
-  struct Component {
-    std::vector<uint32_t> lanes;
-    std::vector<FairLink> links;
-    std::vector<topology::PortIndex> ports;  // the ports of `links`, in the same order
-    std::vector<double> limits;
-    std::vector<bool> active;
-    struct Solution {
-      std::vector<double> rates;
-      std::vector<uint32_t> full;  // indices in `links`
-    };
-    std::unordered_map<std::vector<bool>, Solution> solutions;
-  };
+  using Sender = FlowSender;
+  using Lane = FlowLane;
+  using Group = FlowGroup;
   struct Rank {
     uint32_t phase = 0;
     uint32_t iteration = 0;
-    double slowdown = 1;
-    double speed = 1;  // compute times on its GPU are multiplied by it
   };
   struct JobState {
     const Job* job = nullptr;
     std::vector<Rank> ranks;
     std::vector<std::vector<uint32_t>> group_of;  // by phase and rank; kNone: none
-    std::vector<uint32_t> finished;               // by iteration: ranks
+    std::vector<uint32_t> groups;
+    std::vector<uint32_t> finished;  // by iteration: ranks
     Random random{0};
     uint32_t busy_series = 0;
     double busy_seconds = 0;
-    bool ended = false;
+    uint32_t finished_ranks = 0;
+    bool is_running = false;  // it has processes
+    bool ended = false;       // it computes and sends no more
   };
   // Marks, pauses and full queues of an egress port.
-  struct PortState {
+  struct PortRates {
     double marks_per_second = 0;
-    double pauses_per_second = 0;
-    double paused_share = 0;
+    double paused_share = 0;  // of the time
+    uint64_t queue_bytes = 0;
+    bool operator==(const PortRates&) const = default;
+  };
+  struct PortState {
+    PortRates rates;
     SimTime since = 0;
-    double marks = 0;
+    // The users of the port determine who receives its marks.
+    struct Marks {
+      uint32_t series = 0;
+      double total = 0;
+    };
+    std::map<std::vector<uint32_t>, Marks> marks;  // by users: groups, senders, paths
+    Marks* current = nullptr;
+    uint32_t pausers = 0;  // full ports because of which it is paused
     double pauses = 0;
     double paused_ns = 0;
-    uint32_t marks_series = topology::kNone;
     uint32_t pause_series = topology::kNone;
     uint32_t paused_series = topology::kNone;
-    uint64_t queue_bytes = 0;
   };
-  // A place that loses frames of a fault: a direction of a link or a switch.
-  struct LossSource {
-    topology::PortIndex sender = topology::kNone;
-    topology::NodeIndex node = topology::kNone;
-    double probability = 0;
-    bool counted_fcs = false;   // the receiving port counts them
-    bool counted_icrc = false;  // the receiving NIC counts them
-    bool counted_mtu = false;   // the switch counts them
-    bool cuts = false;          // loses everything
-    std::string cause;          // as in the truth
-    uint32_t fault = 0;
-    bool is_active = false;
+  // What a group would send over a port if nothing limited it but its NICs.
+  struct Demand {
+    uint32_t group;
+    double bytes_per_second;
   };
   enum class EventKind : uint8_t { kGroupBegins, kGroupEnds, kLaneEnds, kAction };
   struct Event {
@@ -207,37 +135,58 @@ class FlowModel {
   };
 
   explicit FlowModel(const Scenario& scenario) : scenario_(scenario) {}
-  Status Prepare();
-  Status PrepareJob(uint32_t number);
-  void AddStreamGroup(QueuePair& requester, double load, uint64_t message);
-  void PrepareGpus();
+  const topology::Fabric& fabric() const { return simulation_->real_fabric(); }
+  SimTime AckTimeout() const;
 
-  // flow_model.cc
+  // flow_prepare.cc
+  Status Prepare(std::optional<size_t> without_fault);
+  struct Costs;
+  Status PrepareJob(uint32_t number, Costs& costs);
+  Status PrepareCost(Group& group, const Job& job, Costs& costs);
+  void ShareTraffic(Group& group, const Job& job, uint32_t which);
+  void PrepareCheckpoint(uint32_t number);
+  uint32_t AddStream(QueuePair& requester, double load, uint64_t message);
+  void PrepareForeign();
+  void PrepareGpus();
+  Status AddFault(const FaultOptions& options, bool active);
+
+  // flow_model.cc: jobs and progress
   void Push(SimTime time, EventKind kind, uint32_t index, uint64_t version = 0);
   void At(SimTime time, std::function<void()> action);
   void StartJob(uint32_t job);
+  void StopJob(uint32_t job);  // ends its traffic
+  void FailJob(uint32_t job);
   void Compute(uint32_t job, uint32_t rank, SimTime now);
+  bool NextPhase(uint32_t job, uint32_t rank, SimTime now);  // false: the rank has finished
+  Job::Break& BreakOf(uint32_t job, const Rank& rank, SimTime now);
+  double SlowdownOf(uint32_t job, uint32_t rank) const;
+  void Arrive(uint32_t group, SimTime now);
   void BeginGroup(uint32_t group);
-  void EndGroup(uint32_t group);
-  void NextPhase(uint32_t job, uint32_t rank);
   void Finish(uint32_t group);
   void EndLane(uint32_t lane);
   void SetActive(uint32_t group, bool on);
+  void Engage(uint32_t lane);
   void Advance(Lane& lane);
-  void Resolve(uint32_t component);
+  void SolveRates();
   void SetRate(uint32_t lane, double rate);
-  void FailJob(uint32_t job);
+  SimTime TimeOfRun(const Group& group, double rate) const;
+  void UpdateGpu(topology::GpuIndex gpu);
 
-  // flow_paths.cc: paths, loads, competition, and the counts of frames
-  void FindPaths();  // after each change of routes, links or switches
-  void FindPath(Sender& sender) const;
+  // flow_lanes.cc: paths, loads, competition, and the counts of frames
+  void SetPresent(std::span<const uint32_t> groups, bool present);
+  // After changes that concern these groups: their paths, or links on their paths.
+  void Update(std::vector<uint32_t> groups);
+  void FindPaths(Group& group);
+  bool HasOtherPaths(const Group& group);  // than those that it uses
   void FindLimit(Group& group);
-  void FindLanes();
-  std::set<topology::PortIndex> FindCompetition() const;
-  void FindComponents();
-  void BeginSeries(Lane& lane);
-  void EndSeries(Lane& lane);
-  double CapacityOf(topology::PortIndex port) const;  // bytes/s
+  void RemoveDemands(uint32_t group);
+  void AddDemands(uint32_t group);
+  bool MayExceed(topology::PortIndex port) const;
+  void FindLanes(uint32_t group);
+  uint32_t LaneOf(uint32_t group, std::vector<uint32_t> senders);
+  void SetLoads(uint32_t lane);
+  void MakeCounts(Lane& lane);
+  void Record(Lane& lane);  // its use ends
   double CriticalBytes(const Group& group) const;
   // Returns the first position on the path where everything is lost; the length of the path if the
   // way back is interrupted; nothing if frames pass.
@@ -252,26 +201,35 @@ class FlowModel {
   void NoteAffected(uint32_t fault, uint64_t frames);
   void AddFrames(topology::PortIndex sender, uint32_t count, int32_t frames, int32_t bytes);
   void AddLostFrames(topology::PortIndex sender, uint32_t count);
-  void UpdateCongestion(const Component& component, const std::vector<uint32_t>& full);
-  void PauseSenders(const Component& component, topology::PortIndex port);
-  void SetCongestion(topology::PortIndex port, double marks, double pauses, double share,
-                     uint64_t queue_bytes);
-  void MakeMarks(topology::PortIndex port);
+  void UpdateCongestion(topology::PortIndex port);
+  std::vector<topology::PortIndex> SendersTo(topology::PortIndex port) const;
+  void SetCongestion(topology::PortIndex port, bool is_full);
+  void SetRates(topology::PortIndex port, const PortRates& rates);
+  void BeginMarks(topology::PortIndex port);
+  void CountMarks(topology::PortIndex port, uint32_t series, std::span<const Sender* const> users,
+                  double data_frames);
   void MakePauses(topology::PortIndex port);
   uint64_t Poisson(double mean);
 
   // flow_faults.cc
-  Status AddFault(const FaultOptions& options);
   void Toggle(uint32_t fault, bool on);
-  void SetSources(uint32_t fault, bool on);
-  void SetLinks(const std::vector<topology::LinkIndex>& links, bool up, uint32_t fault);
-  void SetFlap(uint32_t fault, bool down);
-  void SetStream(uint32_t group, bool on);
-  void SetStraggler(uint32_t fault, bool on);
-  void SetGpuState(topology::GpuIndex gpu, double slowdown);
-  void DeriveState();  // from all active faults
-  void SetOutage(uint32_t fault, bool on, topology::NodeIndex node, topology::PortIndex port);
-  void EndOutage(uint32_t fault);
+  void Grow(uint32_t fault);
+  void Flap(uint32_t fault);
+  void Maintain(const MaintenanceOptions& work);
+  // Derives the state from what is active now. `fault` has begun, grown or ended.
+  void ChangeState(uint32_t fault = topology::kNone);
+  void NoteOutages(const FabricState& after);
+  void NoteLinks(const FabricState& after);
+  void Reroute();
+  void NoteRetransmitted(uint32_t fault);
+
+  // flow_benign.cc
+  void PrepareBenign();
+  void Strike(topology::PortIndex sender);
+  void NoteBroken(topology::PortIndex sender, uint64_t frames);
+  void AddBurst(const BenignLife::Burst& burst);
+  void AddHarmlessDiscards();
+  void AddFecCounts();
 
   // Frames that count as affected by a fault whose effect is not a number of lost frames.
   static constexpr uint64_t kOwnMeasure = 10;
@@ -279,6 +237,7 @@ class FlowModel {
     uint32_t queue_pair;
     uint32_t position;
     uint32_t kind;
+    uint32_t path;
     auto operator<=>(const LossKey&) const = default;
   };
   struct LossSeries {
@@ -288,58 +247,56 @@ class FlowModel {
     double count = 0;
     double late_count = 0;
   };
+  struct Flaps {
+    uint32_t series = topology::kNone;
+    uint64_t number = 0;
+  };
 
   const Scenario& scenario_;
   std::unique_ptr<Simulation> simulation_;
   std::unique_ptr<HistoryBuilder> builder_;
+  std::unique_ptr<Paths> paths_;
+  std::unique_ptr<Competition> competition_;  // a link is the port that sends over it
   FlowHistory history_;
   Random random_{0};
   SimTime now_ = 0;
   uint64_t order_ = 0;
   uint64_t versions_ = 0;
   uint64_t event_count_ = 0;
-  uint64_t solution_count_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<std::function<void()>> actions_;
+  std::vector<uint32_t> free_actions_;
+
+  std::vector<JobState> jobs_;
   std::vector<Group> groups_;
   std::vector<Lane> lanes_;
-  std::vector<uint32_t> free_lanes_;
-  std::vector<Component> components_;
-  std::vector<JobState> jobs_;
+  std::vector<uint32_t> lane_of_user_;
   std::vector<PortState> ports_;
-  std::vector<JobRecord> job_records_;
-  std::vector<std::vector<PathRecord>> path_records_;
-  std::vector<FaultRecord> fault_records_;
+  std::vector<std::vector<uint32_t>> groups_at_;  // by port on a path or a way back: present groups
+  std::vector<std::vector<Demand>> demands_;      // by port: of present groups
+  std::vector<bool> is_contended_;                // by port: its demands may exceed its capacity
+  std::vector<topology::PortIndex> touched_;      // whose demands, capacity or users changed
+
   std::vector<LossSource> sources_;
   std::map<LossKey, LossSeries> losses_;
   std::map<std::string, uint64_t> lost_;  // frames by cause
+  std::vector<double> damage_;            // by port: wrong frames per bit sent by a healthy link
+  std::map<topology::PortIndex, BenignEvent> broken_;  // frames that healthy links broke
   // By full port: the ports that its switch pauses.
   std::vector<std::vector<topology::PortIndex>> paused_by_;
 
-  bool routes_changed_ = true;
+  FabricState state_;
+  std::vector<bool> avoided_;  // links that routes avoid
+  std::vector<ActiveMaintenance> maintenance_;
+  std::map<uint32_t, std::vector<uint32_t>> fault_streams_;  // groups, by fault
+  std::map<topology::PortIndex, Flaps> flaps_;
+  std::map<std::pair<topology::NodeIndex, topology::PortIndex>, SimTime> outages_;  // begin
+  std::map<topology::GpuIndex, uint32_t> gpu_users_;  // jobs that run on a GPU
 
-  std::map<uint32_t, std::vector<uint32_t>> stream_groups_;  // by fault
-  std::map<uint32_t, FlowHistory::Outage> open_outages_;     // by fault
-  std::set<uint32_t> flaps_down_;                            // flaps whose link is down now
-  std::map<topology::PortIndex, std::pair<uint32_t, uint64_t>> flaps_;  // series, number
-
-  // The state of the fabric.
-  std::vector<uint32_t> link_down_reasons_;  // number of faults that hold the link down
-  std::vector<bool> route_avoids_;           // links that routing avoids
-  std::vector<double> capacity_factor_;      // by port
-  std::vector<double> bit_error_ratio_;      // by port: of the link from it
-  std::vector<SimTime> added_delay_;         // by port
-  std::vector<double> receive_limit_;        // by NIC: bytes/s; 0: none
-  std::vector<bool> storms_;                 // by NIC
-  std::vector<bool> node_is_down_;
-  std::vector<bool> gpu_is_used_;
-  std::vector<std::vector<topology::NicIndex>> blackholes_;  // by node
-  std::vector<uint32_t> mtu_;                                // by node
-  std::vector<double> marks_factor_;                         // by node
-  std::vector<double> loses_cnps_;                           // by node: probability
-  std::vector<bool> pauses_early_;                           // by node
-  std::map<topology::NicIndex, uint32_t> nic_fault_;  // faults whose effect shows in congestion
-  std::map<topology::NodeIndex, uint32_t> node_fault_;
+  std::vector<JobRecord> job_records_;
+  std::vector<std::vector<PathRecord>> path_records_;
+  std::vector<FaultRecord> fault_records_;
+  std::vector<BenignEvent> benign_events_;
 };
 
 }  // namespace rocescope::sim

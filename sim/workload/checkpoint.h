@@ -13,6 +13,8 @@ namespace rocescope::sim {
 
 class CheckpointWriter final : public QueuePairObserver {
  public:
+  static constexpr uint64_t kMessage = 1u << 20;  // bytes
+
   CheckpointWriter(Network& network, topology::NicIndex from, topology::NicIndex to)
       : connection_(network.Connect(from, to, this)) {}
   CheckpointWriter(const CheckpointWriter&) = delete;  // queue pairs refer to it
@@ -30,8 +32,6 @@ class CheckpointWriter final : public QueuePairObserver {
   void Failed(QueuePair&) override {}
 
  private:
-  static constexpr uint64_t kMessage = 1u << 20;  // bytes
-
   const Network::Connection connection_;
   struct Pending {
     uint64_t messages = 0;  // posted since the start, up to the end of this write

@@ -225,7 +225,6 @@ void Job::WriteCheckpoint(uint32_t rank) {
   if (!checkpoint.blocking) NextPhase(rank);
 }
 
-// The iteration counts from 0.
 bool Job::IsDue(uint32_t phase, uint32_t iteration) const {
   const auto own = static_cast<uint32_t>(options_.phases.size());
   if (phase < own) return true;
@@ -239,18 +238,23 @@ bool Job::IsDue(uint32_t phase, uint32_t iteration) const {
   return (completed - first) % interlude.every == 0;
 }
 
+Job::BreakKind Job::BreakKindOf(uint32_t phase) const {
+  if (phase == phases_.size()) return {.name = "checkpoint", .checkpoint = true};
+  const JobOptions::Interlude& interlude =
+      options_.interludes[interlude_of_[phase - options_.phases.size()]];
+  return {.name = interlude.name, .phases = interlude.phases.size()};
+}
+
 Job::Break& Job::BreakOf(uint32_t phase, uint32_t iteration) {
-  const bool checkpoint = phase == phases_.size();
-  const std::string name =
-      checkpoint ? "checkpoint"
-                 : options_.interludes[interlude_of_[phase - options_.phases.size()]].name;
+  const BreakKind kind = BreakKindOf(phase);
   for (auto each = breaks_.rbegin(); each != breaks_.rend(); ++each) {
-    if (each->iteration == iteration && each->checkpoint == checkpoint && each->name == name) {
+    if (each->iteration == iteration && each->checkpoint == kind.checkpoint &&
+        each->name == kind.name) {
       return *each;
     }
   }
-  breaks_.push_back({.name = name,
-                     .checkpoint = checkpoint,
+  breaks_.push_back({.name = kind.name,
+                     .checkpoint = kind.checkpoint,
                      .iteration = iteration,
                      .begin = network_.engine().Now()});
   return breaks_.back();
@@ -259,12 +263,7 @@ Job::Break& Job::BreakOf(uint32_t phase, uint32_t iteration) {
 // A rank has completed a phase of a break, which ends with the last phase of the last rank.
 void Job::AdvanceBreak(uint32_t phase, uint32_t iteration) {
   Break& at = BreakOf(phase, iteration);
-  uint64_t phases = 1;
-  if (!at.checkpoint) {
-    const uint32_t own = interlude_of_[phase - options_.phases.size()];
-    phases = options_.interludes[own].phases.size();
-  }
-  if (++at.done == phases * ranks_.size()) at.end = network_.engine().Now();
+  if (++at.done == BreakKindOf(phase).phases * ranks_.size()) at.end = network_.engine().Now();
 }
 
 // Microbatches may overlap: the time with at least one active computation counts.

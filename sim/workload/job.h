@@ -124,6 +124,16 @@ class Job final : public QueuePairObserver {
   // The phases of an iteration, then those of the interludes; Channel::phase is an index.
   const std::vector<JobOptions::Phase>& phases() const { return phases_; }
   const std::vector<Break>& breaks() const { return breaks_; }
+  // Whether the ranks run this phase in this iteration, which counts from 0. The checkpoint has the
+  // phase phases().size().
+  bool IsDue(uint32_t phase, uint32_t iteration) const;
+  // The interlude of a phase of phases() after those of options(), or the checkpoint.
+  struct BreakKind {
+    std::string name;
+    bool checkpoint = false;
+    uint64_t phases = 1;  // of each rank
+  };
+  BreakKind BreakKindOf(uint32_t phase) const;
   const std::vector<std::unique_ptr<CheckpointWriter>>& checkpoints() const { return checkpoints_; }
   bool stopped() const { return stopped_; }
   // Frames that its queue pairs retransmitted.
@@ -210,7 +220,6 @@ class Job final : public QueuePairObserver {
   void Stop();
   void Compute(uint32_t rank);
   void WriteCheckpoint(uint32_t rank);
-  bool IsDue(uint32_t phase, uint32_t iteration) const;
   Break& BreakOf(uint32_t phase, uint32_t iteration);
   void AdvanceBreak(uint32_t phase, uint32_t iteration);
   void NoteComputing(uint32_t rank, SimTime time);
@@ -231,8 +240,7 @@ class Job final : public QueuePairObserver {
   Random random_;
   std::vector<Rank> ranks_;
   std::vector<JobOptions::Phase> phases_;
-  // Indexed by phase, from options_.phases.size() on: its interlude. The checkpoint has the phase
-  // phases_.size().
+  // Indexed by phase, from options_.phases.size() on: its interlude.
   std::vector<uint32_t> interlude_of_;
   std::vector<Break> breaks_;
   std::vector<std::unique_ptr<CheckpointWriter>> checkpoints_;  // by rank; empty: none

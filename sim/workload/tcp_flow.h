@@ -36,6 +36,7 @@ class TcpFlow final : public ForeignReceiver {
   void ReceiveForeign(QueuePair& receiver, const Frame& frame) override;
 
   const Options& options() const { return options_; }
+  const Network::Connection& connection() const { return connection_; }
   uint64_t bytes_received() const { return received_; }  // in order
   uint64_t retransmitted() const { return retransmitted_; }
 
