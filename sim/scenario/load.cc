@@ -463,13 +463,14 @@ void Loader::ReadGroups(const YamlNode& node, const std::vector<uint32_t>& local
       phase.groups.push_back(std::move(ranks));
     }
   } else {
-    constexpr std::array<std::string_view, 2> kGroupings = {"all", "rails"};
-    if (ReadChoice(node, kGroupings, errors_).value_or(0) == 1) {
-      const uint32_t most = local.empty() ? 0 : *std::max_element(local.begin(), local.end());
-      phase.groups.resize(most + 1);
-      for (uint32_t rank = 0; rank < local.size(); ++rank) {
-        phase.groups[local[rank]].push_back(rank);
-      }
+    constexpr std::array<std::string_view, 3> kGroupings = {"all", "rails", "hosts"};
+    const size_t choice = ReadChoice(node, kGroupings, errors_).value_or(0);
+    for (uint32_t rank = 0; rank < local.size() && choice > 0; ++rank) {
+      // Ranks are in the order of their hosts.
+      const size_t group =
+          choice == 1 ? local[rank] : phase.groups.size() - (local[rank] == 0 ? 0 : 1);
+      if (group >= phase.groups.size()) phase.groups.resize(group + 1);
+      phase.groups[group].push_back(rank);
     }
   }
 }
