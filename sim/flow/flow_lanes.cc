@@ -140,10 +140,8 @@ void FlowModel::AddDemands(uint32_t index) {
   touched_.insert(touched_.end(), group.ports.begin(), group.ports.end());
 }
 
-// Whether the flows over this port may exceed its capacity. A job is in one phase at a time.
-bool FlowModel::MayExceed(topology::PortIndex port) const {
-  const double capacity = state_.capacity[port];
-  if (capacity <= 0) return false;
+// The most that all flows over this port would send. A job is in one phase at a time.
+double FlowModel::DemandOf(topology::PortIndex port) const {
   std::map<std::pair<uint32_t, uint32_t>, double> phases;  // by job and phase
   for (const Demand& demand : demands_[port]) {
     const Group& group = groups_[demand.group];
@@ -167,9 +165,7 @@ bool FlowModel::MayExceed(topology::PortIndex port) const {
     }
     most = std::max(most, bytes);
   }
-  // ACKs and clear-to-sends alone, about 1 % of the data, are no competition.
-  constexpr double kAnswers = 1.02;
-  return sum + most > capacity * kAnswers;
+  return sum + most;
 }
 
 void FlowModel::SetPresent(std::span<const uint32_t> groups, bool present) {
@@ -214,7 +210,10 @@ void FlowModel::Update(std::vector<uint32_t> groups) {
     // The receivers of marks may be others than before.
     if (ports_[port].rates.marks_per_second > 0) SetRates(port, {});
     ports_[port].current = nullptr;
-    const bool may_exceed = MayExceed(port);
+    // ACKs and clear-to-sends alone, about 1 % of the data, are no competition.
+    constexpr double kAnswers = 1.02;
+    const double capacity = state_.capacity[port];
+    const bool may_exceed = capacity > 0 && DemandOf(port) > capacity * kAnswers;
     if (is_contended_[port] == may_exceed) continue;
     is_contended_[port] = may_exceed;
     all.insert(all.end(), groups_at_[port].begin(), groups_at_[port].end());
@@ -233,9 +232,12 @@ void FlowModel::Update(std::vector<uint32_t> groups) {
   for (const topology::PortIndex port : std::exchange(touched_, {})) UpdateCongestion(port);
 }
 
-// Distributes the senders of a group over lanes by the links for which they compete.
-void FlowModel::FindLanes(uint32_t index) {
-  Group& group = groups_[index];
+// The senders of each lane, and whether they are cut: those that compete for the same links. If
+// there are too many such sets, those whose narrowest links are about equally overloaded share a
+// lane.
+std::vector<std::pair<bool, std::vector<uint32_t>>> FlowModel::DistributeSenders(
+    const Group& group) const {
+  constexpr size_t kMostLanes = 32;
   std::map<std::pair<bool, std::vector<topology::PortIndex>>, std::vector<uint32_t>> sets;
   for (uint32_t i = 0; i < group.senders.size(); ++i) {
     const Sender& sender = group.senders[i];
@@ -245,8 +247,39 @@ void FlowModel::FindLanes(uint32_t index) {
     }
     sets[{sender.is_cut, std::move(ports)}].push_back(i);
   }
-  std::vector<uint32_t> now;
+  std::vector<std::pair<bool, std::vector<uint32_t>>> lanes;
+  if (sets.size() <= kMostLanes) {
+    for (auto& [key, senders] : sets) lanes.emplace_back(key.first, std::move(senders));
+    return lanes;
+  }
+  std::vector<std::tuple<bool, double, std::vector<uint32_t>>> ordered;
   for (auto& [key, senders] : sets) {
+    double narrowest = 0;
+    for (const topology::PortIndex port : key.second) {
+      narrowest = std::max(narrowest, DemandOf(port) / state_.capacity[port]);
+    }
+    ordered.emplace_back(key.first, narrowest, std::move(senders));
+  }
+  std::ranges::sort(ordered);
+  size_t bucket = kMostLanes;
+  for (size_t i = 0; i < ordered.size(); ++i) {
+    auto& [is_cut, narrowest, senders] = ordered[i];
+    const size_t at = i * kMostLanes / ordered.size();
+    if (at != bucket || lanes.back().first != is_cut)
+      lanes.emplace_back(is_cut, std::vector<uint32_t>());
+    bucket = at;
+    lanes.back().second.insert(lanes.back().second.end(), senders.begin(), senders.end());
+  }
+  for (auto& [is_cut, senders] : lanes) std::ranges::sort(senders);
+  return lanes;
+}
+
+void FlowModel::FindLanes(uint32_t index) {
+  Group& group = groups_[index];
+  std::vector<bool> cut;  // by lane
+  std::vector<uint32_t> now;
+  for (auto& [is_cut, senders] : DistributeSenders(group)) {
+    cut.push_back(is_cut);
     now.push_back(LaneOf(index, std::move(senders)));
   }
   if (now != group.lanes) {
@@ -286,12 +319,11 @@ void FlowModel::FindLanes(uint32_t index) {
     group.open_lanes = static_cast<uint32_t>(
         std::ranges::count_if(now, [&](uint32_t number) { return lanes_[number].is_active; }));
   }
-  size_t at = 0;
-  for (const auto& [key, senders] : sets) {
-    const uint32_t number = group.lanes[at++];
+  for (size_t i = 0; i < now.size(); ++i) {
+    const uint32_t number = now[i];
     Lane& lane = lanes_[number];
-    const bool stays_cut = key.first && lane.is_cut && lane.rate == 0;
-    lane.is_cut = key.first;
+    const bool stays_cut = cut[i] && lane.is_cut && lane.rate == 0;
+    lane.is_cut = cut[i];
     if (!stays_cut) lane.rate = -1;
     SetLoads(number);
     Engage(number);

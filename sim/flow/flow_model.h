@@ -181,7 +181,8 @@ class FlowModel {
   void FindLimit(Group& group);
   void RemoveDemands(uint32_t group);
   void AddDemands(uint32_t group);
-  bool MayExceed(topology::PortIndex port) const;
+  double DemandOf(topology::PortIndex port) const;  // bytes/s
+  std::vector<std::pair<bool, std::vector<uint32_t>>> DistributeSenders(const Group& group) const;
   void FindLanes(uint32_t group);
   uint32_t LaneOf(uint32_t group, std::vector<uint32_t> senders);
   void SetLoads(uint32_t lane);
