@@ -14,13 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "dataplane/run/counter_columns.h"
 #include "rocescope/v1/truth.pb.h"
 #include "sim/emit/former_run.h"
 #include "sim/emit/output_file.h"
+#include "sim/profile/collect.h"
 #include "sim/profile/mirror_copy.h"
 #include "sim/profile/poll_schedule.h"
-#include "sim/profile/silent_loss.h"
 #include "sim/recording/recorded_counters.h"
 #include "topology/yaml.h"
 
@@ -63,8 +62,8 @@ bool HasTap(const Profile& profile, const topology::Fabric& fabric, const topolo
   return true;
 }
 
-Result<std::shared_ptr<ExactCounters>> OpenRecording(const std::string& directory,
-                                                     const topology::Fabric& fabric) {
+Result<std::shared_ptr<ExactCounters>> OpenRecorded(const std::string& directory,
+                                                    const topology::Fabric& fabric) {
   const fs::path path = fs::path(directory) / kRecordingFile;
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) {
@@ -80,7 +79,7 @@ Result<std::shared_ptr<ExactCounters>> OpenRecording(const std::string& director
 
 class Application {
  public:
-  Application(const ApplyOptions& options, const Profile& profile, const OpenExactCounters& open)
+  Application(const ApplyOptions& options, const Profile& profile, const OpenRecording& open)
       : from_(options.run),
         to_(options.directory),
         options_(options),
@@ -91,13 +90,14 @@ class Application {
 
  private:
   Status ReadRun();
+  Status Check();
   Status PrepareDirectory();
   Status WriteCounters();
   Status WriteFabric();
   Status WriteCaptures();
   Status WriteHostFiles();
   Status WriteTruth();
-  void AddProfile(v1::TruthProfile& out) const;
+  CollectOptions Collection() const;
   // Copies the files of a folder that have this ending.
   Status CopyFolder(const char* folder, const char* ending);
 
@@ -105,11 +105,11 @@ class Application {
   const fs::path to_;
   const ApplyOptions& options_;
   const Profile& profile_;
-  const OpenExactCounters& open_;
+  const OpenRecording& open_;
+  const OpenExactCounters opener_ = [this] { return open_(from_.string(), *fabric_); };
   double scale_ = 1;
   std::optional<topology::Fabric> fabric_;
   v1::Truth truth_;
-  std::vector<SilentLoss> losses_;
   bool has_mirror_ = false;
   bool keeps_all_taps_ = true;
   ApplyReport report_;
@@ -150,6 +150,18 @@ Status Application::ReadRun() {
   return {};
 }
 
+CollectOptions Application::Collection() const {
+  return {
+      .profile = profile_, .overrides = options_.overrides, .scale = scale_, .seed = options_.seed};
+}
+
+// A profile that does not fit the run must not replace an earlier run.
+Status Application::Check() {
+  const auto exact = opener_();
+  if (!exact) return tl::unexpected(exact.error());
+  return CheckProfile(**exact, profile_, {.scale = scale_, .overrides = options_.overrides});
+}
+
 Status Application::PrepareDirectory() {
   std::error_code error;
   fs::create_directories(to_, error);
@@ -168,44 +180,10 @@ Status Application::PrepareDirectory() {
 }
 
 Status Application::WriteCounters() {
-  const auto exact = open_(from_.string(), *fabric_);
-  if (!exact) return tl::unexpected(exact.error());
-  losses_ = FindSilentLosses(truth_, *fabric_, **exact);
-  std::vector<uint32_t> watched;
-  for (const SilentLoss& loss : losses_) {
-    watched.insert(watched.end(), loss.watch.sent.begin(), loss.watch.sent.end());
-    watched.insert(watched.end(), loss.watch.received.begin(), loss.watch.received.end());
-  }
-  std::sort(watched.begin(), watched.end());
-  watched.erase(std::unique(watched.begin(), watched.end()), watched.end());
-
-  auto writer = CounterColumnsWriter::Open((to_ / "counters.columns").string());
-  if (!writer) return tl::unexpected(writer.error());
-  const auto to_read = open_(from_.string(), *fabric_);
-  if (!to_read) return tl::unexpected(to_read.error());
-  auto transformed = Transform(
-      **to_read, profile_, {.scale = scale_, .seed = options_.seed, .watched = watched}, **writer);
-  if (!transformed) return tl::unexpected(transformed.error());
-  if (Status closed = (*writer)->Close(); !closed) return closed;
-  report_.counters = *std::move(transformed);
-
-  for (const SilentLoss& loss : losses_) {
-    const auto readings = [&](std::span<const uint32_t> entities) {
-      std::vector<std::vector<ReadingTime>> found;
-      for (const uint32_t entity : entities) {
-        const auto at = std::lower_bound(watched.begin(), watched.end(), entity);
-        found.push_back(report_.counters.watched[static_cast<size_t>(at - watched.begin())]);
-      }
-      return found;
-    };
-    const auto again = open_(from_.string(), *fabric_);
-    if (!again) return tl::unexpected(again.error());
-    const double limit = DetectionLimit(loss.watch, report_.counters, readings(loss.watch.sent),
-                                        readings(loss.watch.received), **again);
-    v1::TruthFault& fault = *truth_.mutable_faults(loss.fault);
-    const double other = fault.detection_limit_frames();  // limit in the other direction
-    fault.set_detection_limit_frames(other > 0 ? std::min(other, limit) : limit);
-  }
+  auto collected =
+      CollectCounters(Collection(), *fabric_, opener_, (to_ / "counters.columns").string(), truth_);
+  if (!collected) return tl::unexpected(collected.error());
+  report_.counters = *std::move(collected);
   return {};
 }
 
@@ -279,34 +257,8 @@ Status Application::WriteHostFiles() {
   return {};
 }
 
-void Application::AddProfile(v1::TruthProfile& out) const {
-  const TransformReport& counters = report_.counters;
-  out.set_name(profile_.name);
-  out.set_scale(1 / scale_);
-  out.set_seed(options_.seed);
-  out.set_readings(counters.readings);
-  out.set_lost_polls(counters.lost_polls);
-  out.set_lost_readings(counters.lost);
-  out.set_late_readings(counters.late);
-  out.set_reordered_readings(counters.reordered);
-  out.set_duplicate_readings(counters.duplicates);
-  out.set_mirror_sampling(has_mirror_ ? profile_.mirror_sampling : 0);
-  for (const PollerReport& poller : counters.pollers) {
-    v1::TruthPoller& one = *out.add_pollers();
-    one.set_node(poller.name);
-    one.set_group(std::string(NameOf(poller.group)));
-    one.set_vendor(poller.vendor);
-    one.set_read(poller.is_read);
-    one.set_period_ns(poller.period.count());
-    one.set_refresh_ns(poller.refresh.count());
-    one.set_staleness_ns(poller.staleness.count());
-    one.set_clock_offset_ns(poller.clock_offset.count());
-    one.set_restarts(poller.restarts);
-  }
-}
-
 Status Application::WriteTruth() {
-  AddProfile(*truth_.mutable_profile());
+  truth_.mutable_profile()->set_mirror_sampling(has_mirror_ ? profile_.mirror_sampling : 0);
   if (!report_.manifest.telemetry.sflow) truth_.set_sflow_rate(0);
   std::string json;
   google::protobuf::util::JsonPrintOptions options;
@@ -320,8 +272,9 @@ Status Application::WriteTruth() {
 
 Result<ApplyReport> Application::Apply() {
   for (Status (Application::*step)() :
-       {&Application::ReadRun, &Application::PrepareDirectory, &Application::WriteCounters,
-        &Application::WriteFabric, &Application::WriteCaptures, &Application::WriteHostFiles}) {
+       {&Application::ReadRun, &Application::Check, &Application::PrepareDirectory,
+        &Application::WriteCounters, &Application::WriteFabric, &Application::WriteCaptures,
+        &Application::WriteHostFiles}) {
     if (Status done = (this->*step)(); !done) return tl::unexpected(done.error());
   }
   RunManifest& manifest = report_.manifest;
@@ -340,12 +293,12 @@ Result<ApplyReport> Application::Apply() {
 
 }  // namespace
 
-OpenExactCounters RecordingOpener() {
+OpenRecording RecordingOpener() {
   return [recording = std::shared_ptr<ExactCounters>()](
              const std::string& directory,
              const topology::Fabric& fabric) mutable -> Result<std::shared_ptr<ExactCounters>> {
     if (recording == nullptr) {
-      auto opened = OpenRecording(directory, fabric);
+      auto opened = OpenRecorded(directory, fabric);
       if (!opened) return tl::unexpected(opened.error());
       recording = *std::move(opened);
     }
@@ -353,7 +306,7 @@ OpenExactCounters RecordingOpener() {
   };
 }
 Result<ApplyReport> ApplyProfile(const ApplyOptions& options, const Profile& profile,
-                                 const OpenExactCounters& open) {
+                                 const OpenRecording& open) {
   return Application(options, profile, open).Apply();
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "dataplane/run/manifest.h"
@@ -20,19 +21,20 @@ struct ApplyOptions {
   std::string run;        // directory with the exact recording
   std::string directory;  // created if it does not exist; an earlier run in it is replaced
   uint64_t seed = 1;
+  std::vector<ProfileOverride> overrides;
   // Factor by which the profile's times are multiplied. 0: one analysis window of the run is
   // for one polling period of switches, as in all runs of the packet model.
   double scale = 0;
 };
 
 // Opens the exact counters of the run in `directory`, whose fabric outlives them. Called several
-// times, because exact counters may be readable only once; may return the same object otherwise.
-using OpenExactCounters = std::function<Result<std::shared_ptr<ExactCounters>>(
+// times: see OpenExactCounters.
+using OpenRecording = std::function<Result<std::shared_ptr<ExactCounters>>(
     const std::string& directory, const topology::Fabric& fabric)>;
 
 // Opens the recording of a run of the packet model, which `rocescope-sim run --record` writes. For
 // one call of ApplyProfile.
-OpenExactCounters RecordingOpener();
+OpenRecording RecordingOpener();
 
 struct ApplyReport {
   RunManifest manifest;
@@ -43,6 +45,6 @@ struct ApplyReport {
 // run.json, topology.yaml and the telemetry contain nothing about the profile; truth.json has its
 // name, what each device got, and the detection limits. Errors name the file.
 Result<ApplyReport> ApplyProfile(const ApplyOptions& options, const Profile& profile,
-                                 const OpenExactCounters& open);
+                                 const OpenRecording& open);
 
 }  // namespace rocescope::sim

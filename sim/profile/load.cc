@@ -85,11 +85,9 @@ class Loader {
   void ReadLoss(const YamlNode& node);
   void ReadLate(const YamlNode& node);
   void ReadTelemetry(const YamlNode& node);
-  void ReadOverride(const YamlNode& node);
 
   YamlErrors errors_;
   Profile profile_;
-  std::set<std::string> overridden_;
 };
 
 // `map` has the keys `least` and `most`, both required.
@@ -253,35 +251,11 @@ void Loader::ReadTelemetry(const YamlNode& node) {
   Flag(map, "slurm", profile_.slurm);
 }
 
-void Loader::ReadOverride(const YamlNode& node) {
-  const YamlMap map(node, "an override", {"nodes", "period", "phase", "jitter", "refresh"},
-                    errors_);
-  Profile::Override out;
-  out.poll = ReadSettings(map);
-  const YamlNode* nodes = map.Require("nodes");
-  if (nodes == nullptr) return;
-  const YamlNode& list = *nodes;
-  const auto text = ReadText(list, errors_);
-  if (!text) return;
-  auto names = topology::ExpandNames(*text, kMaxNames);
-  if (!names) {
-    errors_.Add(list, names.error().message);
-    return;
-  }
-  for (const std::string& name : *names) {
-    if (overridden_.insert(name).second) continue;
-    errors_.Add(list, fmt::format("two overrides have the node \"{}\"", name));
-    return;
-  }
-  out.nodes = *std::move(names);
-  profile_.overrides.push_back(std::move(out));
-}
-
 Result<Profile> Loader::Load(const YamlNode& root) {
   const YamlMap map(root, "a profile",
-                    {"name", "about", "poll", "overrides", "vendors", "priorities", "timestamps",
-                     "response", "clock_error", "loss", "late", "reordered", "duplicates",
-                     "restarts_per_day", "start_values", "unread", "telemetry"},
+                    {"name", "about", "poll", "vendors", "priorities", "timestamps", "response",
+                     "clock_error", "loss", "late", "reordered", "duplicates", "restarts_per_day",
+                     "start_values", "unread", "telemetry"},
                     errors_);
   if (const YamlNode* name = map.Require("name")) {
     Text(map, "name", profile_.name);
@@ -316,11 +290,6 @@ Result<Profile> Loader::Load(const YamlNode& root) {
     Share(shares, "hosts", profile_.unread_hosts);
   }
   if (const YamlNode* telemetry = map.Find("telemetry")) ReadTelemetry(*telemetry);
-  if (const YamlNode* overrides = map.Find("overrides")) {
-    for (const YamlNode& item : ReadList(*overrides, errors_)) {
-      if (!errors_.full()) ReadOverride(item);
-    }
-  }
   Duration shortest = Duration::max();
   for (const Duration period :
        {profile_.switches.period, profile_.nics.period, profile_.gpus.period}) {

@@ -54,8 +54,6 @@ vendors:
     - {name: a, share: 0.25, missing: [ecn_marked], wrap_32_bit: [pfc_rx], refresh: {least: 1s, most: 2s}}
     - {name: b, share: 0.75, quirk: {metric: rx_discards, period: 30s}}
   nics: [{name: c, share: 1, missing: [np_cnp_sent]}]
-overrides:
-  - {nodes: 'leaf[0-1]', period: 1s, phase: random}
 telemetry: {mirror: leaf, mirror_sampling: 100, int: false, sflow: false, nccl: false, rdma: false, slurm: false}
 )");
   EXPECT_EQ(profile.name, "all");
@@ -93,9 +91,6 @@ telemetry: {mirror: leaf, mirror_sampling: 100, int: false, sflow: false, nccl: 
   ASSERT_TRUE(profile.switch_vendors[1].quirk.has_value());
   EXPECT_EQ(profile.switch_vendors[1].quirk->period, seconds(30));
   EXPECT_EQ(profile.nic_vendors[0].missing, MetricSet().set(static_cast<size_t>(Metric::kCnpSent)));
-  ASSERT_EQ(profile.overrides.size(), 1u);
-  EXPECT_EQ(profile.overrides[0].nodes, (std::vector<std::string>{"leaf0", "leaf1"}));
-  EXPECT_EQ(profile.overrides[0].poll.period, seconds(1));
   EXPECT_EQ(profile.mirror, Profile::Mirror::kLeaf);
   EXPECT_EQ(profile.mirror_sampling, 100u);
   EXPECT_FALSE(profile.int_reports || profile.sflow || profile.nccl || profile.rdma ||
@@ -146,9 +141,6 @@ TEST(LoadProfile, ImpossibleProfilesAreErrors) {
   EXPECT_THAT(
       ErrorOf("vendors: {nics: [{name: a, share: 1, quirk: {metric: rx_bytes, period: 0}}]}\n"),
       HasSubstr("period must be above 0"));
-  EXPECT_THAT(ErrorOf("overrides: [{nodes: 'a[0-1', period: 1s}]\n"), HasSubstr("p.yaml:3:21: "));
-  EXPECT_THAT(ErrorOf("overrides: [{nodes: a, period: 1s}, {nodes: 'a', period: 2s}]\n"),
-              HasSubstr("two overrides have the node \"a\""));
   EXPECT_THAT(ErrorOf("telemetry: {mirror_sampling: 0}\n"), HasSubstr("p.yaml:3:30: "));
 }
 

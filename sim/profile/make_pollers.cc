@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -68,13 +69,15 @@ class Maker {
   Result<std::vector<Poller>> Make();
 
  private:
-  Status CheckTimes(std::string_view what, const PollSettings& poll) const;
+  Status CheckTimes(const Profile& profile) const;
   Status CheckOverrides() const;
-  const PollSettings& SettingsOf(const std::string& node, PollGroup group) const;
-  const VendorClass& VendorOf(topology::NodeIndex node, PollGroup group) const;
-  bool IsUnread(topology::NodeIndex node, PollGroup group) const;
+  const Profile& ProfileOf(const std::string& node) const;
+  const VendorClass& VendorOf(const Profile& profile, topology::NodeIndex node,
+                              PollGroup group) const;
+  bool IsUnread(const Profile& profile, topology::NodeIndex node, PollGroup group) const;
   Duration DrawRefresh(const PollSettings& poll, const VendorClass& vendor, uint64_t number) const;
-  std::optional<PolledEntity> Convert(uint32_t index, const VendorClass& vendor) const;
+  std::optional<PolledEntity> Convert(const Profile& profile, uint32_t index,
+                                      const VendorClass& vendor) const;
 
   Duration Scaled(Duration time) const { return ScaledTime(time, options_.scale); }
 
@@ -84,19 +87,34 @@ class Maker {
   TransformReport& report_;
 };
 
-Status Maker::CheckTimes(std::string_view what, const PollSettings& poll) const {
+Status Maker::CheckTimes(const Profile& profile) const {
   const Duration length = exact_.end() - exact_.begin();
-  const auto check = [&](std::string_view setting, Duration time) -> Status {
+  const auto check = [&](std::string_view setting, std::string_view what, Duration time) -> Status {
     if (Scaled(time) <= length) return {};
     const auto seconds = [](Duration t) { return static_cast<double>(t.count()) / 1e9; };
     return MakeError(
         ErrorCode::kInvalidArgument,
         fmt::format("{}: the {} of {}, {:.6g} s, is longer than the run of {:.6g} s (times are "
                     "multiplied by {:.3g}); use a longer run or another profile",
-                    profile_.file, setting, what, seconds(time), seconds(length), options_.scale));
+                    profile.file, setting, what, seconds(time), seconds(length), options_.scale));
   };
-  if (Status period = check("period", poll.period); !period) return period;
-  return poll.cached_share > 0 ? check("refresh period", poll.refresh.most) : Status();
+  for (const auto& [what, poll] :
+       {std::pair("switches", &profile.switches), std::pair("nics", &profile.nics),
+        std::pair("gpus", &profile.gpus)}) {
+    if (Status period = check("period", what, poll->period); !period) return period;
+    if (poll->cached_share <= 0) continue;
+    if (Status refresh = check("refresh period", what, poll->refresh.most); !refresh) {
+      return refresh;
+    }
+  }
+  for (const auto* vendors : {&profile.switch_vendors, &profile.nic_vendors}) {
+    for (const VendorClass& vendor : *vendors) {
+      if (!vendor.refresh) continue;
+      Status refresh = check("refresh period", "vendor class " + vendor.name, vendor.refresh->most);
+      if (!refresh) return refresh;
+    }
+  }
+  return {};
 }
 
 Status Maker::CheckOverrides() const {
@@ -104,39 +122,51 @@ Status Maker::CheckOverrides() const {
   for (const ExactCounters::Entity& entity : exact_.entities()) names.push_back(entity.entity.node);
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  for (const Profile::Override& override : profile_.overrides) {
+  std::set<std::string_view> seen;
+  for (const ProfileOverride& override : options_.overrides) {
     for (const std::string& name : override.nodes) {
-      if (std::binary_search(names.begin(), names.end(), std::string_view(name))) continue;
-      return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("{}: overrides: the run has no node \"{}\" with counters{}",
-                                   profile_.file, name, DidYouMean(name, names)));
+      if (!std::binary_search(names.begin(), names.end(), std::string_view(name))) {
+        return MakeError(
+            ErrorCode::kInvalidArgument,
+            fmt::format("override with the profile {}: the run has no node \"{}\" with "
+                        "counters{}",
+                        override.profile.name, name, DidYouMean(name, names)));
+      }
+      if (!seen.insert(name).second) {
+        return MakeError(ErrorCode::kInvalidArgument,
+                         fmt::format("two overrides have the node \"{}\"", name));
+      }
     }
   }
   return {};
 }
 
-const PollSettings& Maker::SettingsOf(const std::string& node, PollGroup group) const {
-  for (const Profile::Override& override : profile_.overrides) {
+const Profile& Maker::ProfileOf(const std::string& node) const {
+  for (const ProfileOverride& override : options_.overrides) {
     if (std::find(override.nodes.begin(), override.nodes.end(), node) != override.nodes.end()) {
-      return override.poll;
+      return override.profile;
     }
   }
+  return profile_;
+}
+
+const PollSettings& SettingsOf(const Profile& profile, PollGroup group) {
   switch (group) {
     case PollGroup::kSwitch:
-      return profile_.switches;
+      return profile.switches;
     case PollGroup::kNic:
-      return profile_.nics;
+      return profile.nics;
     case PollGroup::kGpu:
       break;
   }
-  return profile_.gpus;
+  return profile.gpus;
 }
 
-const VendorClass& Maker::VendorOf(topology::NodeIndex node, PollGroup group) const {
+const VendorClass& Maker::VendorOf(const Profile& profile, topology::NodeIndex node,
+                                   PollGroup group) const {
   static const VendorClass no_vendor;
   if (group == PollGroup::kGpu) return no_vendor;
-  const auto& classes =
-      group == PollGroup::kSwitch ? profile_.switch_vendors : profile_.nic_vendors;
+  const auto& classes = group == PollGroup::kSwitch ? profile.switch_vendors : profile.nic_vendors;
   double rest = Random(options_.seed, "vendor", node).Uniform();
   for (const VendorClass& vendor : classes) {
     rest -= vendor.share;
@@ -145,9 +175,9 @@ const VendorClass& Maker::VendorOf(topology::NodeIndex node, PollGroup group) co
   return classes.back();  // the shares add up to slightly less than 1
 }
 
-bool Maker::IsUnread(topology::NodeIndex node, PollGroup group) const {
+bool Maker::IsUnread(const Profile& profile, topology::NodeIndex node, PollGroup group) const {
   return Random(options_.seed, "unread", node)
-      .Chance(group == PollGroup::kSwitch ? profile_.unread_switches : profile_.unread_hosts);
+      .Chance(group == PollGroup::kSwitch ? profile.unread_switches : profile.unread_hosts);
 }
 
 Duration Maker::DrawRefresh(const PollSettings& poll, const VendorClass& vendor,
@@ -158,18 +188,19 @@ Duration Maker::DrawRefresh(const PollSettings& poll, const VendorClass& vendor,
 }
 
 // Returns nullopt if the device does not report the entity.
-std::optional<PolledEntity> Maker::Convert(uint32_t index, const VendorClass& vendor) const {
+std::optional<PolledEntity> Maker::Convert(const Profile& profile, uint32_t index,
+                                           const VendorClass& vendor) const {
   const ExactCounters::Entity& from = exact_.entities()[index];
   if (from.entity.priority != CounterEntity::kAllPriorities &&
-      !(from.entity.kind == EntityKind::kPort ? profile_.switch_priorities
-                                              : profile_.nic_priorities)) {
+      !(from.entity.kind == EntityKind::kPort ? profile.switch_priorities
+                                              : profile.nic_priorities)) {
     return std::nullopt;
   }
   PolledEntity entity;
   entity.index = index;
   entity.entity = &from.entity;
   Random random(options_.seed, "start value", index);
-  bool is_exact = profile_.restarts_per_day <= 0;
+  bool is_exact = profile.restarts_per_day <= 0;
   for (uint32_t i = 0; i < from.metrics.size(); ++i) {
     const auto metric = static_cast<size_t>(from.metrics[i]);
     if (vendor.missing[metric]) {
@@ -179,7 +210,7 @@ std::optional<PolledEntity> Maker::Convert(uint32_t index, const VendorClass& ve
     PolledEntity::Conversion conversion{
         .source = i, .is_counter = InfoOf(from.metrics[i]).kind == MetricKind::kCounter};
     if (vendor.wrapping[metric]) conversion.mask = UINT32_MAX;
-    if (profile_.random_start_values && conversion.is_counter) {
+    if (profile.random_start_values && conversion.is_counter) {
       conversion.offset =
           random.Below(vendor.wrapping[metric] ? uint64_t{1} << 32 : StartBound(from.metrics[i]));
     }
@@ -203,24 +234,9 @@ std::optional<PolledEntity> Maker::Convert(uint32_t index, const VendorClass& ve
 }
 
 Result<std::vector<Poller>> Maker::Make() {
-  for (const auto& [what, poll] :
-       {std::pair("switches", &profile_.switches), std::pair("nics", &profile_.nics),
-        std::pair("gpus", &profile_.gpus)}) {
-    if (Status fits = CheckTimes(what, *poll); !fits) return tl::unexpected(fits.error());
-  }
-  for (const Profile::Override& override : profile_.overrides) {
-    if (Status fits = CheckTimes("an override", override.poll); !fits) {
-      return tl::unexpected(fits.error());
-    }
-  }
-  for (const auto* vendors : {&profile_.switch_vendors, &profile_.nic_vendors}) {
-    for (const VendorClass& vendor : *vendors) {
-      const PollSettings poll{.cached_share = 1,
-                              .refresh = vendor.refresh.value_or(DurationRange{})};
-      if (Status fits = CheckTimes("vendor class " + vendor.name, poll); !fits) {
-        return tl::unexpected(fits.error());
-      }
-    }
+  if (Status fits = CheckTimes(profile_); !fits) return tl::unexpected(fits.error());
+  for (const ProfileOverride& override : options_.overrides) {
+    if (Status fits = CheckTimes(override.profile); !fits) return tl::unexpected(fits.error());
   }
   if (Status known = CheckOverrides(); !known) return tl::unexpected(known.error());
 
@@ -229,35 +245,39 @@ Result<std::vector<Poller>> Maker::Make() {
     const ExactCounters::Entity& entity = exact_.entities()[i];
     groups[{entity.node, GroupOf(entity.entity.kind)}].push_back(i);
   }
-  if (profile_.device_timestamps) report_.greatest_clock_error = Scaled(profile_.clock_error);
   report_.poller_of.resize(exact_.entities().size());
   std::vector<Poller> pollers;
   for (const auto& [key, indices] : groups) {
     const auto [node, group] = key;
     const std::string& name = exact_.entities()[indices.front()].entity.node;
-    const PollSettings& poll = SettingsOf(name, group);
-    const VendorClass& vendor = VendorOf(node, group);
+    const Profile& profile = ProfileOf(name);
+    const PollSettings& poll = SettingsOf(profile, group);
+    const VendorClass& vendor = VendorOf(profile, node, group);
+    if (profile.device_timestamps) {
+      report_.greatest_clock_error =
+          std::max(report_.greatest_clock_error, Scaled(profile.clock_error));
+    }
     const uint64_t number = uint64_t{node} * kGroups + static_cast<uint64_t>(group);
     const double clock = 2 * Random(options_.seed, "poller clock", node).Uniform() - 1;
     PollerReport report{.node = node,
                         .name = name,
                         .group = group,
                         .vendor = vendor.name,
-                        .is_read = poll.period > Duration(0) && !IsUnread(node, group),
+                        .is_read = poll.period > Duration(0) && !IsUnread(profile, node, group),
                         .period = Scaled(poll.period),
                         .refresh = DrawRefresh(poll, vendor, number),
                         .clock_offset = Duration(static_cast<int64_t>(
-                            clock * static_cast<double>(Scaled(profile_.clock_error).count())))};
-    if (!profile_.device_timestamps) report.clock_offset = Duration(0);  // the poller's clock
+                            clock * static_cast<double>(Scaled(profile.clock_error).count())))};
+    if (!profile.device_timestamps) report.clock_offset = Duration(0);  // the poller's clock
     report.missing = vendor.missing;
-    const Duration response = Scaled(profile_.response);
-    report.staleness = report.refresh + (profile_.device_timestamps ? Duration(0) : response);
+    const Duration response = Scaled(profile.response);
+    report.staleness = report.refresh + (profile.device_timestamps ? Duration(0) : response);
     const auto report_index = static_cast<uint32_t>(report_.pollers.size());
     std::vector<PolledEntity> entities;
     for (const uint32_t index : indices) {
       report_.poller_of[index] = report_index;
       if (!report.is_read) continue;
-      if (auto entity = Convert(index, vendor)) entities.push_back(*std::move(entity));
+      if (auto entity = Convert(profile, index, vendor)) entities.push_back(*std::move(entity));
     }
     if (!entities.empty()) {
       pollers.emplace_back(
@@ -267,13 +287,13 @@ Result<std::vector<Poller>> Maker::Make() {
                                        .response = response,
                                        .refresh = report.refresh,
                                        .random_phase = poll.random_phase,
-                                       .lost_polls = profile_.lost_polls,
-                                       .lost_poll_burst = profile_.lost_poll_burst,
+                                       .lost_polls = profile.lost_polls,
+                                       .lost_poll_burst = profile.lost_poll_burst,
                                        .seed = options_.seed,
                                        .number = number},
-                          .device_timestamps = profile_.device_timestamps,
+                          .profile = &profile,
                           .clock_offset = report.clock_offset,
-                          .restarts_per_ns = profile_.restarts_per_day / (kDayNs * options_.scale),
+                          .restarts_per_ns = profile.restarts_per_day / (kDayNs * options_.scale),
                           .number = report_index},
           std::move(entities));
     }

@@ -56,7 +56,7 @@ class Poller {
   };
   struct Options {
     PollSchedule::Options schedule;
-    bool device_timestamps = true;
+    const Profile* profile = nullptr;  // outlives the poller
     Duration clock_offset{};
     double restarts_per_ns = 0;
     uint32_t number = 0;  // index in TransformReport::pollers
@@ -71,9 +71,10 @@ class Poller {
   void Read(ExactCounters& exact);
 
   Timestamp TimestampOf(const Poll& poll) const {
-    return WithinBounds(options_.device_timestamps ? poll.time + options_.clock_offset
-                                                   : poll.arrival);
+    return WithinBounds(options_.profile->device_timestamps ? poll.time + options_.clock_offset
+                                                            : poll.arrival);
   }
+  const Profile& profile() const { return *options_.profile; }
   Duration period() const { return options_.schedule.period; }
   // The greatest time between the arrivals of two successive polls.
   Duration longest_gap() const {

@@ -59,12 +59,6 @@ struct VendorClass {
 struct Profile {
   enum class Mirror : uint8_t { kNone, kLeaf, kAll };
 
-  // Other settings for some nodes, by name.
-  struct Override {
-    std::vector<std::string> nodes;
-    PollSettings poll;  // for all entities of these nodes
-  };
-
   std::string file;  // for messages
   std::string name;
   std::string about;  // one sentence
@@ -72,7 +66,6 @@ struct Profile {
   PollSettings switches;
   PollSettings nics;
   PollSettings gpus;
-  std::vector<Override> overrides;
   std::vector<VendorClass> switch_vendors = {{}};  // shares add up to 1
   std::vector<VendorClass> nic_vendors = {{}};
   bool switch_priorities = true;  // whether there are counters of each priority
@@ -105,6 +98,12 @@ struct Profile {
   bool nccl = true;
   bool rdma = true;
   bool slurm = true;
+};
+
+// Nodes that are read with another profile. Only what concerns the reading of counters applies.
+struct ProfileOverride {
+  std::vector<std::string> nodes;  // names
+  Profile profile;
 };
 
 // `file` names the text in errors, which have the form "FILE:LINE:COLUMN: what is wrong, and what

@@ -67,19 +67,14 @@ class DelayedReadings {
 // What happens to readings between the poller and the collector.
 class Path {
  public:
-  Path(const Profile& profile, const TransformOptions& options, size_t most_metrics,
-       CounterSink& sink, TransformReport& report)
-      : profile_(profile),
-        lateness_{.least = ScaledTime(profile.lateness.least, options.scale),
-                  .most = ScaledTime(profile.lateness.most, options.scale)},
-        delayed_(most_metrics, sink),
-        sink_(sink),
-        report_(report) {}
+  Path(double scale, size_t most_metrics, CounterSink& sink, TransformReport& report)
+      : scale_(scale), delayed_(most_metrics, sink), sink_(sink), report_(report) {}
 
   // Returns false if the reading is lost.
   bool Send(Poller& poller, PolledEntity& entity, const Poll& poll) {
+    const Profile& profile = poller.profile();
     Poller::Streams& random = poller.streams();
-    if (profile_.lost_readings > 0 && random.loss.Chance(profile_.lost_readings)) {
+    if (profile.lost_readings > 0 && random.loss.Chance(profile.lost_readings)) {
       ++report_.lost;
       return false;
     }
@@ -94,7 +89,7 @@ class Path {
     } else {
       sink_.Append(entity.number, time, poll.arrival, entity.values);
     }
-    if (profile_.duplicates > 0 && random.duplicates.Chance(profile_.duplicates)) {
+    if (profile.duplicates > 0 && random.duplicates.Chance(profile.duplicates)) {
       ++report_.duplicates;
       const DurationRange within = {.least = Duration(0), .most = poller.period()};
       delayed_.Add(poll.arrival + delay + DrawTime(within, random.duplicates), entity.number, time,
@@ -106,13 +101,16 @@ class Path {
 
  private:
   Duration DelayOf(Poller& poller) {
+    const Profile& profile = poller.profile();
     Poller::Streams& random = poller.streams();
     Duration delay{};
-    if (profile_.late > 0 && random.lateness.Chance(profile_.late)) {
+    if (profile.late > 0 && random.lateness.Chance(profile.late)) {
       ++report_.late;
-      delay = DrawTime(lateness_, random.lateness);
+      delay = DrawTime({.least = ScaledTime(profile.lateness.least, scale_),
+                        .most = ScaledTime(profile.lateness.most, scale_)},
+                       random.lateness);
     }
-    if (profile_.reordered > 0 && random.order.Chance(profile_.reordered)) {
+    if (profile.reordered > 0 && random.order.Chance(profile.reordered)) {
       ++report_.reordered;
       // The next reading arrives at most this much later.
       const Duration next = poller.longest_gap();
@@ -121,14 +119,20 @@ class Path {
     return delay;
   }
 
-  const Profile& profile_;
-  const DurationRange lateness_;
+  const double scale_;
   DelayedReadings delayed_;
   CounterSink& sink_;
   TransformReport& report_;
 };
 
 }  // namespace
+
+Status CheckProfile(const ExactCounters& exact, const Profile& profile,
+                    const TransformOptions& options) {
+  TransformReport report;
+  const auto made = MakePollers(exact, profile, options, report);
+  return made ? Status() : tl::unexpected(made.error());
+}
 
 Result<TransformReport> Transform(ExactCounters& exact, const Profile& profile,
                                   const TransformOptions& options, CounterSink& sink) {
@@ -146,7 +150,7 @@ Result<TransformReport> Transform(ExactCounters& exact, const Profile& profile,
   for (uint32_t i = 0; i < options.watched.size(); ++i) watched[options.watched[i]] = i;
   report.watched.resize(options.watched.size());
 
-  Path path(profile, options, most_metrics, sink, report);
+  Path path(options.scale, most_metrics, sink, report);
   using Turn = std::pair<Timestamp, uint32_t>;  // arrival of the next poll, index of the poller
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
   for (uint32_t i = 0; i < pollers.size(); ++i) turns.emplace(pollers[i].next().arrival, i);

@@ -30,6 +30,7 @@ struct TransformOptions {
   // one analysis window stands for one polling period of switches.
   double scale = 1;
   uint64_t seed = 1;
+  std::span<const ProfileOverride> overrides;
   // Entities (indices in ExactCounters::entities) whose readings the report lists.
   std::span<const uint32_t> watched;
 };
@@ -68,8 +69,12 @@ struct TransformReport {
   std::vector<std::vector<ReadingTime>> watched;  // as in the options; in the order of the polls
 };
 
-// Writes the readings in order of arrival. The error says which setting of the profile does not fit
-// the run. The same counters, profile, scale and seed give the same readings.
+// The error says which setting of the profiles does not fit the run.
+Status CheckProfile(const ExactCounters& exact, const Profile& profile,
+                    const TransformOptions& options);
+
+// Writes the readings in order of arrival. Errors: as of CheckProfile. The same counters, profiles,
+// scale and seed give the same readings.
 Result<TransformReport> Transform(ExactCounters& exact, const Profile& profile,
                                   const TransformOptions& options, CounterSink& sink);
 

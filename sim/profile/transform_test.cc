@@ -469,13 +469,28 @@ TEST(Transform, QuirkIncrementsACounterSlowly) {
 }
 
 TEST(Transform, OverridesApplyToTheNamedNodes) {
-  Profile profile = Plain();
-  profile.overrides.push_back({.nodes = {"leaf1", "leaf2"}, .poll = {.period = seconds(1)}});
+  Profile fast = Plain();
+  fast.switches.period = seconds(1);
+  fast.device_timestamps = true;
+  fast.lost_readings = 0.5;
+  Profile slow = Plain();
+  slow.device_timestamps = false;
+  slow.response = seconds(2);
+  const std::vector<ProfileOverride> overrides = {{.nodes = {"leaf1", "leaf2"}, .profile = fast}};
   FakeCounters exact(4, seconds(100));
-  const Transformed result = Collect(exact, profile);
+  KeptReadings sink;
+  const auto report = Transform(exact, slow, {.overrides = overrides}, sink);
+  ASSERT_TRUE(report) << report.error().message;
   for (uint32_t node = 0; node < 4; ++node) {
-    EXPECT_EQ(result.sink.Of(exact.entities()[2 * node].entity).size(),
-              node == 1 || node == 2 ? 101u : 11u);
+    const auto readings = sink.Of(exact.entities()[2 * node].entity);
+    if (node == 1 || node == 2) {
+      EXPECT_NEAR(static_cast<double>(readings.size()), 50.5, 4 * std::sqrt(101 * 0.25));
+    } else {
+      EXPECT_EQ(readings.size(), 11u);
+    }
+    // The first poll of all nodes is at the start of the run.
+    EXPECT_EQ((readings.front().time - kFakeBegin) % seconds(1) == Duration(0),
+              node == 1 || node == 2);
   }
 }
 
@@ -613,10 +628,19 @@ TEST(Transform, ProfileThatDoesNotFitTheRunIsAnError) {
   Profile vendor = Plain();
   vendor.switch_vendors[0] = {.name = "slow", .refresh = DurationRange{seconds(1), seconds(101)}};
   EXPECT_THAT(error(vendor), HasSubstr("vendor class slow"));
-  Profile unknown = Plain();
-  unknown.overrides.push_back({.nodes = {"laef1"}, .poll = {.period = seconds(1)}});
-  EXPECT_THAT(error(unknown),
+  const auto error_of = [](const std::vector<ProfileOverride>& overrides) {
+    FakeCounters exact(2, seconds(100));
+    KeptReadings sink;
+    const auto report = Transform(exact, Plain(), {.overrides = overrides}, sink);
+    return report ? std::string() : report.error().message;
+  };
+  EXPECT_THAT(error_of({{.nodes = {"laef1"}, .profile = Plain()}}),
               HasSubstr("no node \"laef1\" with counters; did you mean \"leaf1\"?"));
+  EXPECT_THAT(error_of({{.nodes = {"leaf0", "leaf1"}, .profile = Plain()},
+                        {.nodes = {"leaf1"}, .profile = Plain()}}),
+              HasSubstr("two overrides have the node \"leaf1\""));
+  EXPECT_THAT(error_of({{.nodes = {"leaf1"}, .profile = slow}}),
+              HasSubstr("the period of switches, 101 s, is longer"));
 }
 
 }  // namespace

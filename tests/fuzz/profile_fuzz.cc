@@ -51,10 +51,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Require(profile->switches.period > Duration(0) || profile->nics.period > Duration(0),
           "something is polled");
   for (const auto* poll : {&profile->switches, &profile->nics, &profile->gpus}) Check(*poll);
-  for (const auto& override : profile->overrides) {
-    Check(override.poll);
-    Require(!override.nodes.empty(), "an override has nodes");
-  }
   Check(profile->switch_vendors);
   Check(profile->nic_vendors);
   for (const double share :
