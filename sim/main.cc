@@ -130,9 +130,10 @@ struct RunOptions {
 };
 
 // Completes truth.json with the victims of faults. The run's engine must no longer exist.
-Status AddVictims(VictimStudy& study, const std::string& directory) {
+Status AddVictims(VictimStudy& study, const VictimStudy::RunWithout& run,
+                  const std::string& directory) {
   const bool shows = isatty(STDERR_FILENO) != 0;
-  const Status ran = study.Run([&](size_t done, size_t all) {
+  const Status ran = study.Run(run, [&](size_t done, size_t all) {
     if (shows) Print(stderr, "\r\033[Kvictims: {} of {} faults", done, all);
   });
   if (shows) Print(stderr, "\r\033[K");
@@ -178,9 +179,10 @@ int Run(const RunOptions& options) {
                                                 static_cast<double>(fault.visible) / kMillisecond));
   }
   if (!victims || scenario->faults.empty() || output.directory.empty()) return 0;
-  VictimStudy study(**simulation);
+  const Outcome outcome = OutcomeOf(**simulation);
+  VictimStudy study(**simulation, outcome, TruthOf(**simulation, outcome));
   simulation->reset();
-  if (Status added = AddVictims(study, output.directory); !added) {
+  if (Status added = AddVictims(study, PacketRunWithout(*scenario), output.directory); !added) {
     return Fail(added.error(), kExitOutput);
   }
   return 0;

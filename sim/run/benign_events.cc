@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "sim/run/outcome.h"
 #include "sim/run/simulation.h"
 
 namespace rocescope::sim {
@@ -13,9 +14,10 @@ namespace {
 
 constexpr double kNoticeablePace = 1.01;
 
-void AddEventsOf(const Job& job, SimTime end, std::vector<BenignEvent>& events) {
+void AddEventsOf(const Job& job, const std::vector<Job::Break>& breaks, SimTime end,
+                 std::vector<BenignEvent>& events) {
   const JobOptions& options = job.options();
-  for (const Job::Break& each : job.breaks()) {
+  for (const Job::Break& each : breaks) {
     events.push_back({.kind = each.checkpoint ? BenignKind::kCheckpoint : BenignKind::kInterlude,
                       .place = options.name,
                       .direction = {},
@@ -42,11 +44,13 @@ void AddEventsOf(const Job& job, SimTime end, std::vector<BenignEvent>& events) 
 
 }  // namespace
 
-std::vector<BenignEvent> BenignEventsOf(const Simulation& simulation) {
+std::vector<BenignEvent> BenignEventsOf(const Simulation& simulation, const Outcome& outcome) {
   const topology::Fabric& fabric = simulation.fabric();
   const Scenario& scenario = simulation.scenario();
-  std::vector<BenignEvent> events = simulation.benign().Events();
-  for (const auto& job : simulation.jobs()) AddEventsOf(*job, scenario.duration, events);
+  std::vector<BenignEvent> events = outcome.benign;
+  for (size_t i = 0; i < outcome.starts.size(); ++i) {
+    AddEventsOf(*simulation.jobs()[i], outcome.starts[i].breaks, scenario.duration, events);
+  }
   for (const auto& flow : simulation.foreign()) {
     const TcpFlow::Options& options = flow->options();
     if (options.start >= scenario.duration) continue;
@@ -60,7 +64,7 @@ std::vector<BenignEvent> BenignEventsOf(const Simulation& simulation) {
     }
   }
   for (size_t number = 0; number < scenario.jobs.size(); ++number) {
-    const Job& job = *simulation.StartsOf(number).front();
+    const Job& job = *simulation.jobs()[simulation.StartsOf(number).front()];
     for (uint32_t rank = 0; rank < job.options().gpus.size(); ++rank) {
       if (job.pace(rank) < kNoticeablePace) continue;
       const topology::Gpu& gpu = fabric.gpu(job.options().gpus[rank]);

@@ -9,7 +9,9 @@
 namespace rocescope::sim {
 
 class Simulation;
+struct Outcome;
 
-std::vector<BenignEvent> BenignEventsOf(const Simulation& simulation);  // by start time
+std::vector<BenignEvent> BenignEventsOf(const Simulation& simulation,
+                                        const Outcome& outcome);  // by start time
 
 }  // namespace rocescope::sim

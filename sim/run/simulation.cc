@@ -180,10 +180,10 @@ Status Simulation::PrepareFaults() {
   return {};
 }
 
-std::vector<const Job*> Simulation::StartsOf(size_t scenario_job) const {
-  std::vector<const Job*> starts;
+std::vector<size_t> Simulation::StartsOf(size_t scenario_job) const {
+  std::vector<size_t> starts;
   for (size_t i = 0; i < jobs_.size(); ++i) {
-    if (scenario_job_[i] == scenario_job) starts.push_back(jobs_[i].get());
+    if (scenario_job_[i] == scenario_job) starts.push_back(i);
   }
   return starts;
 }

@@ -55,8 +55,8 @@ class Simulation {
   // The jobs of the scenario in its order, then their restarts: each start is one Job.
   const std::vector<std::unique_ptr<Job>>& jobs() const { return jobs_; }
   size_t ScenarioJobOf(size_t job) const { return scenario_job_[job]; }
-  // The starts of a job of the scenario, in order.
-  std::vector<const Job*> StartsOf(size_t scenario_job) const;
+  // Indices in jobs() of the starts of a job of the scenario, in order.
+  std::vector<size_t> StartsOf(size_t scenario_job) const;
   const std::vector<std::unique_ptr<TcpFlow>>& foreign() const { return foreign_; }
   const BenignLife& benign() const { return *benign_; }
   // Frames that the jobs retransmitted before UntilOfVictims of each fault; indexed by fault, then

@@ -2,22 +2,22 @@
 #include "sim/run/victims.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "sim/run/write_truth.h"
 
 namespace rocescope::sim {
-namespace {
 
-// Indexed by job of the scenario. `retransmitted` belongs to the time `until`.
-std::vector<JobWork> WorkIn(const Simulation& simulation, SimTime from, SimTime until,
-                            std::span<const uint64_t> retransmitted) {
+std::vector<JobWork> WorkIn(const Simulation& simulation, std::span<const Outcome::JobStart> starts,
+                            SimTime from, SimTime until, std::span<const uint64_t> retransmitted) {
   std::vector<JobWork> work;
   for (size_t job = 0; job < simulation.scenario().jobs.size(); ++job) {
     std::vector<Job::Iteration> iterations;
-    for (const Job* const start : simulation.StartsOf(job)) {
-      for (Job::Iteration iteration : start->iterations()) {
+    for (const size_t start : simulation.StartsOf(job)) {
+      for (Job::Iteration iteration : starts[start].iterations) {
         // A crash ends an iteration, but does not complete it.
-        if (iteration.end == kNever && start->stopped()) continue;
+        if (iteration.end == kNever && starts[start].stopped) continue;
         iterations.push_back(iteration);
       }
     }
@@ -26,8 +26,6 @@ std::vector<JobWork> WorkIn(const Simulation& simulation, SimTime from, SimTime 
   }
   return work;
 }
-
-}  // namespace
 
 std::optional<double> MeanIteration(std::span<const Job::Iteration> iterations, SimTime from,
                                     SimTime until) {
@@ -56,48 +54,54 @@ bool IsVictim(const JobWork& with_fault, const JobWork& without_fault) {
       *with_fault.iteration >= kSlowdown * *without_fault.iteration) {
     return true;
   }
-  return with_fault.retransmitted > 0 &&
-         static_cast<double>(with_fault.retransmitted) >
-             kMoreRetransmitted * static_cast<double>(without_fault.retransmitted);
+  const auto with = static_cast<double>(with_fault.retransmitted);
+  const auto without = static_cast<double>(without_fault.retransmitted);
+  if (without == 0) return with > 0;
+  return with > kMoreRetransmitted * without &&
+         with - without > kDeviations * std::sqrt(kFramesOfLoss * (with + without));
 }
 
-VictimStudy::VictimStudy(Simulation& complete)
-    : scenario_(complete.scenario()), truth_(TruthOf(complete)) {
+VictimStudy::VictimStudy(const Simulation& complete, const Outcome& outcome, v1::Truth truth)
+    : scenario_(complete.scenario()), truth_(std::move(truth)) {
   for (size_t i = 0; i < scenario_.faults.size(); ++i) {
     std::optional<Study>& study = studies_.emplace_back();
-    if (complete.injector().happened()[i].visible == kNever) continue;
+    if (outcome.faults[i].visible == kNever) continue;
     study = {.from = scenario_.faults[i].onset,
              .until = UntilOfVictims(scenario_, scenario_.faults[i]),
              .with_fault = {}};
-    study->with_fault = WorkIn(complete, study->from, study->until, complete.retransmitted()[i]);
+    study->with_fault =
+        WorkIn(complete, outcome.starts, study->from, study->until, outcome.retransmitted[i]);
   }
 }
 
-Status VictimStudy::Run(const Progress& progress) {
+Status VictimStudy::Run(const RunWithout& run, const Progress& progress) {
   for (size_t i = 0; i < studies_.size(); ++i) {
     if (progress) progress(i, studies_.size());
+    std::vector<bool> victims(scenario_.jobs.size());
     if (studies_[i]) {
-      if (Status ran = RunWithout(i); !ran) return ran;
-    } else {
-      SetVictims(i, std::vector<bool>(scenario_.jobs.size()));
+      const Study& study = *studies_[i];
+      const auto without = run(i, study.from, study.until);
+      if (!without) return tl::unexpected(without.error());
+      for (size_t job = 0; job < victims.size(); ++job) {
+        victims[job] = IsVictim(study.with_fault[job], (*without)[job]);
+      }
     }
+    SetVictims(i, victims);
   }
   return {};
 }
 
-Status VictimStudy::RunWithout(size_t fault) {
-  auto simulation = Simulation::Make(scenario_, {.directory = {}, .without_fault = fault});
-  if (!simulation) return tl::unexpected(simulation.error());
-  const Study& study = *studies_[fault];
-  if (Status ran = (*simulation)->Run({}, study.until); !ran) return ran;
-  const std::vector<JobWork> without =
-      WorkIn(**simulation, study.from, study.until, (*simulation)->RetransmittedNow());
-  std::vector<bool> victims;
-  for (size_t job = 0; job < without.size(); ++job) {
-    victims.push_back(IsVictim(study.with_fault[job], without[job]));
-  }
-  SetVictims(fault, victims);
-  return {};
+VictimStudy::RunWithout PacketRunWithout(const Scenario& scenario) {
+  return [&scenario](size_t fault, SimTime from, SimTime until) -> Result<std::vector<JobWork>> {
+    auto simulation = Simulation::Make(scenario, {.directory = {}, .without_fault = fault});
+    if (!simulation) return tl::unexpected(simulation.error());
+    if (Status ran = (*simulation)->Run({}, until); !ran) return tl::unexpected(ran.error());
+    std::vector<Outcome::JobStart> starts;
+    for (const auto& job : (*simulation)->jobs()) {
+      starts.push_back({.iterations = job->iterations(), .breaks = {}, .stopped = job->stopped()});
+    }
+    return WorkIn(**simulation, starts, from, until, (*simulation)->RetransmittedNow());
+  };
 }
 
 // Exposed jobs that are no victims remain in exposed_jobs.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rocescope/v1/truth.pb.h"
+#include "sim/run/outcome.h"
 #include "sim/run/simulation.h"
 
 namespace rocescope::sim {
@@ -27,22 +28,33 @@ struct JobWork {
 std::optional<double> MeanIteration(std::span<const Job::Iteration> iterations, SimTime from,
                                     SimTime until);
 
-// Job is a victim of the fault: its iterations take at least kSlowdown times as long, or it
-// retransmits more. A job that retransmits anyway does so by chance a little more or less.
+// The work of each job of the scenario. `starts` are those of Outcome; `retransmitted` has the
+// frames of each job of the scenario until `until`.
+std::vector<JobWork> WorkIn(const Simulation& simulation, std::span<const Outcome::JobStart> starts,
+                            SimTime from, SimTime until, std::span<const uint64_t> retransmitted);
+
+// A job is a victim of the fault if its iterations take at least kSlowdown times as long, or if it
+// retransmits more. A job that retransmits anyway does so by chance a little more or less: losses
+// follow a Poisson distribution, and each repeats about kFramesOfLoss frames.
 bool IsVictim(const JobWork& with_fault, const JobWork& without_fault);
 inline constexpr double kSlowdown = 1.02;
 inline constexpr double kMoreRetransmitted = 1.5;
+inline constexpr double kFramesOfLoss = 8;
+inline constexpr double kDeviations = 2;  // standard deviations of the difference
 
 class VictimStudy {
  public:
   // Takes what it needs from a complete run, except the scenario, which must outlive this object.
   // Destroy the simulation before Run: there is one engine at a time.
-  explicit VictimStudy(Simulation& complete);
+  VictimStudy(const Simulation& complete, const Outcome& outcome, v1::Truth truth);
 
+  // Runs the scenario without a fault at least until `until`, and returns the work of its jobs.
+  using RunWithout =
+      std::function<Result<std::vector<JobWork>>(size_t fault, SimTime from, SimTime until)>;
   // Called with the number of runs that are complete, and of all runs.
   using Progress = std::function<void(size_t done, size_t all)>;
   // Runs the scenario without each visible fault, and completes the truth.
-  Status Run(const Progress& progress);
+  Status Run(const RunWithout& run, const Progress& progress);
 
   const v1::Truth& truth() const { return truth_; }
 
@@ -53,12 +65,14 @@ class VictimStudy {
     std::vector<JobWork> with_fault;  // by job of the scenario
   };
 
-  Status RunWithout(size_t fault);
   void SetVictims(size_t fault, const std::vector<bool>& victims);
 
   const Scenario& scenario_;
   std::vector<std::optional<Study>> studies_;  // by fault; unset: the fault was never visible
   v1::Truth truth_;
 };
+
+// With the packet model. The scenario must outlive the function.
+VictimStudy::RunWithout PacketRunWithout(const Scenario& scenario);
 
 }  // namespace rocescope::sim

@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "sim/run/write_truth.h"
+
 namespace rocescope::sim {
 namespace {
 
@@ -60,13 +62,14 @@ Scenario Make(const std::string& faults) {
 v1::Truth TruthWithVictims(const Scenario& scenario) {
   auto simulation = Simulation::Make(scenario, {}).value();
   EXPECT_TRUE(simulation->Run({}).has_value());
-  VictimStudy study(*simulation);
+  const Outcome outcome = OutcomeOf(*simulation);
+  VictimStudy study(*simulation, outcome, TruthOf(*simulation, outcome));
   for (const v1::TruthFault& fault : study.truth().faults()) {
     EXPECT_TRUE(fault.affected_jobs_unknown());
     EXPECT_THAT(fault.affected_jobs(), IsEmpty());
   }
   simulation.reset();
-  EXPECT_TRUE(study.Run({}).has_value());
+  EXPECT_TRUE(study.Run(PacketRunWithout(scenario), {}).has_value());
   return study.truth();
 }
 

@@ -13,20 +13,16 @@
 #include "sim/emit/wall_clock.h"
 #include "sim/run/benign_events.h"
 #include "sim/run/host_logs.h"
+#include "sim/run/outcome.h"
 #include "sim/run/simulation.h"
 
 namespace rocescope::sim {
 namespace {
 
-// Indexed by LossCause.
-constexpr std::string_view kCauses[] = {"link_down",   "wire",     "bit_error", "buffer_full",
-                                        "no_route",    "ttl",      "blackhole", "too_long",
-                                        "device_down", "bad_icrc", "selective", "watchdog"};
-static_assert(std::size(kCauses) == kLossCauses);
-
 class Writer {
  public:
-  explicit Writer(Simulation& simulation) : simulation_(simulation), fabric_(simulation.fabric()) {}
+  Writer(Simulation& simulation, const Outcome& outcome)
+      : simulation_(simulation), outcome_(outcome), fabric_(simulation.fabric()) {}
 
   v1::Truth Write();
 
@@ -52,13 +48,14 @@ class Writer {
               const QueuePair& sender) const;
 
   Simulation& simulation_;
+  const Outcome& outcome_;
   const topology::Fabric& fabric_;
   std::map<uint32_t, uint32_t> connection_of_;  // keyed by queue pair
 };
 
 void Writer::WriteJob(size_t number, v1::TruthJob& out) {
-  const std::vector<const Job*> starts = simulation_.StartsOf(number);
-  const Job& job = *starts[0];
+  const std::vector<size_t> starts = simulation_.StartsOf(number);
+  const Job& job = *simulation_.jobs()[starts[0]];
   const JobOptions& options = job.options();
   out.set_name(options.name);
   out.set_id(options.id);
@@ -83,13 +80,14 @@ void Writer::WriteJob(size_t number, v1::TruthJob& out) {
     v1::TruthGroup& all = *one.add_groups();
     for (uint32_t rank = 0; rank < options.gpus.size(); ++rank) all.add_ranks(rank);
   }
-  for (const Job* const start : starts) {
-    for (const Job::Iteration& iteration : start->iterations()) {
+  for (const size_t index : starts) {
+    const Job* const start = simulation_.jobs()[index].get();
+    for (const Job::Iteration& iteration : outcome_.starts[index].iterations) {
       v1::TruthIteration& one = *out.add_iterations();
       one.set_start_ns(Wall(iteration.begin));
       one.set_end_ns(iteration.end == kNever ? 0 : Wall(iteration.end));
     }
-    if (start == starts[0] || start->options().start >= simulation_.scenario().duration) continue;
+    if (index == starts[0] || start->options().start >= simulation_.scenario().duration) continue;
     v1::TruthRestart& restart = *out.add_restarts();
     restart.set_stop_ns(Wall(options.restarts[start->options().incarnation - 1].at));
     restart.set_start_ns(Wall(start->options().start));
@@ -100,7 +98,7 @@ void Writer::WriteJob(size_t number, v1::TruthJob& out) {
 }
 
 void Writer::WriteBenign(v1::Truth& truth) const {
-  for (const BenignEvent& event : BenignEventsOf(simulation_)) {
+  for (const BenignEvent& event : BenignEventsOf(simulation_, outcome_)) {
     v1::TruthBenign& out = *truth.add_benign();
     out.set_kind(std::string(NameOf(event.kind)));
     out.set_place(event.place);
@@ -122,7 +120,7 @@ void Writer::WriteEnd(const QueuePair& end, v1::TruthEnd& out) const {
 
 void Writer::WritePaths(const QueuePair& sender,
                         google::protobuf::RepeatedPtrField<v1::TruthPath>& out) {
-  for (const Recorder::Path& path : simulation_.recorder().paths()[sender.identity().number]) {
+  for (const Recorder::Path& path : outcome_.paths[sender.identity().number]) {
     v1::TruthPath& one = *out.Add();
     one.set_start_ns(Wall(path.start));
     one.set_end_ns(Wall(path.end));
@@ -249,8 +247,7 @@ void Writer::WriteFault(const Injector::Happened& happened, v1::Truth& truth) {
     for (const Job::Channel& channel : job->channels()) {
       for (const QueuePair* first : channel.senders) {
         for (const QueuePair* sender : {first, &first->peer()}) {
-          for (const Recorder::Path& path :
-               simulation_.recorder().paths()[sender->identity().number]) {
+          for (const Recorder::Path& path : outcome_.paths[sender->identity().number]) {
             is_exposed |=
                 path.start < end && path.end > options.onset && Passes(path, happened, *sender);
           }
@@ -277,21 +274,13 @@ void Writer::WriteCulprits(const Injector::Happened& happened, v1::TruthFault& o
 }
 
 void Writer::WriteFrames(v1::TruthFrames& out) {
-  Network& network = simulation_.network();
-  uint64_t sent = 0;
-  uint64_t delivered = 0;
-  for (topology::NicIndex i = 0; i < fabric_.nics().size(); ++i) {
-    sent += network.nic(i).counters().tx_frames;
-    delivered += network.nic(i).delivered();
-  }
-  out.set_sent(sent);
-  out.set_delivered(delivered);
-  out.set_in_flight(network.shared().frames.out() - network.shared().pauses_out);
-  for (size_t i = 0; i < kLossCauses; ++i) {
-    if (network.shared().lost[i] == 0) continue;
+  out.set_sent(outcome_.frames.sent);
+  out.set_delivered(outcome_.frames.delivered);
+  out.set_in_flight(outcome_.frames.in_flight);
+  for (const auto& [cause, frames] : outcome_.frames.lost) {
     v1::TruthLoss& loss = *out.add_lost();
-    loss.set_cause(std::string(kCauses[i]));
-    loss.set_frames(network.shared().lost[i]);
+    loss.set_cause(cause);
+    loss.set_frames(frames);
   }
 }
 
@@ -306,10 +295,10 @@ v1::Truth Writer::Write() {
     WriteJob(job, *truth.add_jobs());
   }
   WriteConnections(truth);
-  for (const Injector::Happened& happened : simulation_.injector().happened()) {
+  for (const Injector::Happened& happened : outcome_.faults) {
     WriteFault(happened, truth);
   }
-  for (const Recorder::Queue& queue : simulation_.recorder().queues()) {
+  for (const Recorder::Queue& queue : outcome_.queues) {
     v1::TruthQueue& out = *truth.add_congested();
     out.set_port(fabric_.NameOf(queue.port));
     out.set_priority(queue.priority);
@@ -338,7 +327,11 @@ v1::Truth Writer::Write() {
 
 }  // namespace
 
-v1::Truth TruthOf(Simulation& simulation) { return Writer(simulation).Write(); }
+v1::Truth TruthOf(Simulation& simulation, const Outcome& outcome) {
+  return Writer(simulation, outcome).Write();
+}
+
+v1::Truth TruthOf(Simulation& simulation) { return TruthOf(simulation, OutcomeOf(simulation)); }
 
 std::string RenderTruth(const v1::Truth& truth) {
   std::string json;
