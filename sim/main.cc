@@ -10,15 +10,21 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/nearest.h"
+#include "base/text/name_range.h"
 #include "base/text/yaml_fields.h"
 #include "sim/draw/draw.h"
 #include "sim/emit/output_file.h"
+#include "sim/flow/flow_counters.h"
+#include "sim/flow/flow_run.h"
+#include "sim/flow/history_file.h"
 #include "sim/profile/apply.h"
 #include "sim/run/simulation.h"
 #include "sim/run/victims.h"
@@ -71,6 +77,13 @@ int Fail(const Error& error, int code) {
   return code;
 }
 
+int ExitCodeOf(const Error& error) {
+  const bool unwritten = error.code == ErrorCode::kUnavailable ||
+                         error.code == ErrorCode::kResourceExhausted ||
+                         error.code == ErrorCode::kPermissionDenied;
+  return unwritten ? kExitOutput : kExitInput;
+}
+
 Result<std::string> ReadFile(const std::string& path, std::string_view hint = "") {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
@@ -93,6 +106,15 @@ Result<std::string> ReadFile(const std::string& path, std::string_view hint = ""
   return text;
 }
 
+// "12.50 ms", "3.00 s", "24.00 h"
+std::string TimeText(SimTime time) {
+  const auto seconds = static_cast<double>(time) / kSecond;
+  constexpr double kHour = 3600;
+  if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);
+  return seconds < kHour ? fmt::format("{:.2f} s", seconds)
+                         : fmt::format("{:.2f} h", seconds / kHour);
+}
+
 // A progress line that is overwritten in place; shown on a terminal only.
 class ProgressLine {
  public:
@@ -101,15 +123,14 @@ class ProgressLine {
     if (shows_) Print(stderr, "\r\033[K");
   }
 
-  void Show(SimTime now, uint64_t events) {
+  void Show(SimTime now) {
     const auto wall = std::chrono::steady_clock::now();
     if (!shows_ || wall - shown_ < std::chrono::milliseconds(200)) return;
     shown_ = wall;
     const double took = std::chrono::duration<double>(wall - begin_).count();
     const double share = static_cast<double>(now) / static_cast<double>(end_);
-    Print(stderr, "\r\033[K{:.2f} of {:.2f} ms, {:.1f} M events/s, {:.0f} s left",
-          static_cast<double>(now) / kMillisecond, static_cast<double>(end_) / kMillisecond,
-          static_cast<double>(events) / took / 1e6, share > 0 ? took / share - took : 0);
+    Print(stderr, "\r\033[K{} of {}, {:.0f} s left", TimeText(now), TimeText(end_),
+          share > 0 ? took / share - took : 0);
   }
 
  private:
@@ -127,72 +148,22 @@ struct RunOptions {
   uint32_t dilation = 1;
   bool record = false;
   bool victims = true;
+  std::optional<Model> model;
+  std::string profiles;  // directory of the included profiles
 };
 
-// Completes truth.json with the victims of faults. The run's engine must no longer exist.
-Status AddVictims(VictimStudy& study, const VictimStudy::RunWithout& run,
-                  const std::string& directory) {
-  const bool shows = isatty(STDERR_FILENO) != 0;
-  const Status ran = study.Run(run, [&](size_t done, size_t all) {
-    if (shows) Print(stderr, "\r\033[Kvictims: {} of {} faults", done, all);
-  });
-  if (shows) Print(stderr, "\r\033[K");
-  if (!ran) return ran;
-  return WriteFile(directory + "/truth.json", RenderTruth(study.truth()));
+// Shows on a terminal for how many faults the victims are known.
+void ShowVictims(size_t done, size_t all) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  Print(stderr, "\r\033[Kvictims: {} of {} faults", done, all);
 }
 
-int Run(const RunOptions& options) {
-  const auto& [path, output, seed, epoch, dilation, record, victims] = options;
-  const auto text = ReadFile(path, "; `rocescope-sim list` shows the included scenarios");
-  if (!text) return Fail(text.error(), kExitInput);
-  auto scenario = LoadScenario(*text, path, seed);
-  if (!scenario) return Fail(scenario.error(), kExitInput);
-  scenario->epoch = epoch.value_or(scenario->epoch);
-  scenario->dilation = dilation;
-  if (record && scenario->telemetry.recording_steps == 0) {
-    scenario->telemetry.recording_steps = kDefaultRecordingSteps;
-  }
-  auto simulation = Simulation::Make(*scenario, output);
-  if (!simulation) {
-    const bool unwritten = simulation.error().code == ErrorCode::kUnavailable;
-    return Fail(simulation.error(), unwritten ? kExitOutput : kExitInput);
-  }
-  {
-    ProgressLine line(scenario->duration);
-    const Status ran = (*simulation)->Run([&](SimTime now) {
-      line.Show(now, (*simulation)->network().engine().events());
-    });
-    if (!ran) return Fail(ran.error(), kExitOutput);
-  }
-  uint64_t frames = 0;
-  for (topology::NicIndex i = 0; i < (*simulation)->fabric().nics().size(); ++i) {
-    frames += (*simulation)->network().nic(i).counters().tx_frames;
-  }
-  std::FILE* const out = output.stream ? stderr : stdout;
-  Print(out, "{}: {} frames sent in {:.2f} ms, seed {}; written to {}\n", scenario->name, frames,
-        static_cast<double>(scenario->duration) / kMillisecond, scenario->seed,
-        output.directory.empty() ? "standard output" : output.directory);
-  for (const Injector::Happened& fault : (*simulation)->injector().happened()) {
+void PrintFaults(std::FILE* out, std::span<const Injector::Happened> faults) {
+  for (const Injector::Happened& fault : faults) {
     Print(out, "  {}: {} frames affected, {}\n", InfoOf(fault.options.kind).name, fault.affected,
           fault.visible == kNever ? std::string("never observable")
-                                  : fmt::format("observable from {:.3f} ms",
-                                                static_cast<double>(fault.visible) / kMillisecond));
+                                  : fmt::format("observable from {}", TimeText(fault.visible)));
   }
-  if (!victims || scenario->faults.empty() || output.directory.empty()) return 0;
-  const Outcome outcome = OutcomeOf(**simulation);
-  VictimStudy study(**simulation, outcome, TruthOf(**simulation, outcome));
-  simulation->reset();
-  if (Status added = AddVictims(study, PacketRunWithout(*scenario), output.directory); !added) {
-    return Fail(added.error(), kExitOutput);
-  }
-  return 0;
-}
-
-// Reports an error if standard output could not be written.
-int Flushed(int code) {
-  if (code != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return code;
-  return Fail({.code = ErrorCode::kUnavailable, .message = "cannot write to standard output"},
-              kExitOutput);
 }
 
 // Returns the YAML files of a directory of `what`, sorted by name.
@@ -235,17 +206,172 @@ Result<Profile> FindProfile(const std::string& name, const std::string& director
   return LoadProfile(*text, path);
 }
 
-int CollectWithProfile(const ApplyOptions& options, const std::string& name,
-                       const std::string& directory) {
+// The profile of a scenario: an included one, or a file relative to the scenario's.
+Result<Profile> ProfileOfScenario(const std::string& name, const RunOptions& options) {
+  const bool is_file = name.ends_with(".yaml");
+  const std::filesystem::path beside = std::filesystem::path(options.path).parent_path() / name;
+  auto profile = FindProfile(is_file ? beside.string() : name, options.profiles);
+  if (!profile) {
+    return MakeError(profile.error().code,
+                     fmt::format("{}: telemetry: {}", options.path, profile.error().message));
+  }
+  return profile;
+}
+
+// All counters are exact and read together.
+Profile ExactProfile(const Scenario& scenario) {
+  Profile profile;
+  profile.name = "lab";
+  profile.file = scenario.name;
+  const PollSettings poll = {.period = Duration(scenario.telemetry.counter_period / kNanosecond)};
+  profile.switches = profile.nics = profile.gpus = poll;
+  return profile;
+}
+
+int RunFlow(const RunOptions& options, const Scenario& scenario) {
+  const TelemetryOptions& telemetry = scenario.telemetry;
+  const auto refuse = [&](std::string_view why) {
+    return Fail(
+        {.code = ErrorCode::kInvalidArgument, .message = fmt::format("{}: {}", options.path, why)},
+        kExitInput);
+  };
+  if (options.output.stream || options.output.directory.empty()) {
+    return refuse("the flow model has no packets to stream; use -d DIR");
+  }
+  if (options.dilation != 1) return refuse("the flow model has no --dilate: its times are real");
+  FlowRunOptions flow = {.directory = options.output.directory,
+                         .record = options.record,
+                         .victims = options.victims,
+                         .profile = ExactProfile(scenario)};
+  if (telemetry.profile.empty() && telemetry.counter_period <= 0) {
+    return refuse("telemetry: the flow model needs a counter_period above 0 or a profile");
+  }
+  if (!telemetry.profile.empty()) {
+    auto profile = ProfileOfScenario(telemetry.profile, options);
+    if (!profile) return Fail(profile.error(), kExitInput);
+    flow.profile = *std::move(profile);
+  }
+  for (const TelemetryOptions::NodesWithProfile& override : telemetry.overrides) {
+    auto profile = ProfileOfScenario(override.profile, options);
+    if (!profile) return Fail(profile.error(), kExitInput);
+    flow.overrides.push_back({.nodes = override.nodes, .profile = *std::move(profile)});
+  }
+  std::optional<ProgressLine> line(scenario.duration);
+  const auto report = RunFlowModel(
+      scenario, flow, {.run = [&](SimTime now) { line->Show(now); }, .victims = &ShowVictims});
+  line.reset();
+  if (!report) {
+    return Fail({.code = report.error().code,
+                 .message = fmt::format("{}: {}", options.path, report.error().message)},
+                ExitCodeOf(report.error()));
+  }
+  Print("{}: {} frames sent in {}, {} readings with the profile {}, seed {}; written to {}\n",
+        scenario.name, report->frames, TimeText(scenario.duration), report->counters.readings,
+        flow.profile.name, scenario.seed, flow.directory);
+  PrintFaults(stdout, report->faults);
+  return 0;
+}
+
+int Run(const RunOptions& options) {
+  const auto& [path, output, seed, epoch, dilation, record, victims, model, profiles] = options;
+  const auto text = ReadFile(path, "; `rocescope-sim list` shows the included scenarios");
+  if (!text) return Fail(text.error(), kExitInput);
+  auto scenario = LoadScenario(*text, path, seed);
+  if (!scenario) return Fail(scenario.error(), kExitInput);
+  scenario->epoch = epoch.value_or(scenario->epoch);
+  scenario->dilation = dilation;
+  if (record && scenario->telemetry.recording_steps == 0) {
+    scenario->telemetry.recording_steps = kDefaultRecordingSteps;
+  }
+  if (model.value_or(scenario->model) == Model::kFlow) return RunFlow(options, *scenario);
+  if (!scenario->telemetry.profile.empty() || !scenario->telemetry.overrides.empty()) {
+    return Fail({.code = ErrorCode::kInvalidArgument,
+                 .message = fmt::format("{}: telemetry: only the flow model has `profile` and "
+                                        "`overrides`; use `run --record` and `profile`",
+                                        path)},
+                kExitInput);
+  }
+  auto simulation = Simulation::Make(*scenario, output);
+  if (!simulation) {
+    const bool unwritten = simulation.error().code == ErrorCode::kUnavailable;
+    return Fail(simulation.error(), unwritten ? kExitOutput : kExitInput);
+  }
+  {
+    ProgressLine line(scenario->duration);
+    const Status ran = (*simulation)->Run([&](SimTime now) { line.Show(now); });
+    if (!ran) return Fail(ran.error(), kExitOutput);
+  }
+  uint64_t frames = 0;
+  for (topology::NicIndex i = 0; i < (*simulation)->fabric().nics().size(); ++i) {
+    frames += (*simulation)->network().nic(i).counters().tx_frames;
+  }
+  std::FILE* const out = output.stream ? stderr : stdout;
+  Print(out, "{}: {} frames sent in {}, seed {}; written to {}\n", scenario->name, frames,
+        TimeText(scenario->duration), scenario->seed,
+        output.directory.empty() ? "standard output" : output.directory);
+  PrintFaults(out, (*simulation)->injector().happened());
+  if (!victims || scenario->faults.empty() || output.directory.empty()) return 0;
+  const Outcome outcome = OutcomeOf(**simulation);
+  VictimStudy study(**simulation, outcome);
+  v1::Truth truth = TruthOf(**simulation, outcome);
+  simulation->reset();
+  Status added = study.Run(PacketRunWithout(*scenario), &ShowVictims, truth);
+  if (added) added = WriteFile(output.directory + "/truth.json", RenderTruth(truth));
+  return added ? 0 : Fail(added.error(), kExitOutput);
+}
+
+// Reports an error if standard output could not be written.
+int Flushed(int code) {
+  if (code != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return code;
+  return Fail({.code = ErrorCode::kUnavailable, .message = "cannot write to standard output"},
+              kExitOutput);
+}
+
+// Opens the history of a run of the flow model.
+OpenRecording HistoryOpener() {
+  return [stored = std::shared_ptr<const StoredHistory>()](
+             const std::string& directory,
+             const topology::Fabric& fabric) mutable -> Result<std::shared_ptr<ExactCounters>> {
+    if (stored == nullptr) {
+      auto read = ReadHistory(directory + "/" + kHistoryFile, fabric);
+      if (!read) return tl::unexpected(read.error());
+      stored = *std::move(read);
+    }
+    return std::make_shared<FlowCounters>(stored->history, stored->epoch, stored);
+  };
+}
+
+// "leaf[0-1]=gnmi-1s"
+Result<ProfileOverride> ParseOverride(const std::string& text, const std::string& directory) {
+  const size_t equals = text.find('=');
+  const auto fail = [&](std::string_view why) {
+    return MakeError(ErrorCode::kInvalidArgument, fmt::format("--override {}: {}", text, why));
+  };
+  if (equals == std::string::npos) return fail("expected NODES=NAME, such as leaf[0-1]=gnmi-1s");
+  constexpr size_t kMostNodes = 100'000;
+  auto nodes = topology::ExpandNames(std::string_view(text).substr(0, equals), kMostNodes);
+  if (!nodes) return fail(nodes.error().message);
+  auto profile = FindProfile(text.substr(equals + 1), directory);
+  if (!profile) return tl::unexpected(profile.error());
+  return ProfileOverride{.nodes = *std::move(nodes), .profile = *std::move(profile)};
+}
+
+int CollectWithProfile(ApplyOptions options, const std::string& name,
+                       const std::vector<std::string>& overrides, const std::string& directory) {
   const auto profile = FindProfile(name, directory);
   if (!profile) return Fail(profile.error(), kExitInput);
-  const auto report = ApplyProfile(options, *profile, RecordingOpener());
-  if (!report) {
-    const bool unwritten = report.error().code == ErrorCode::kUnavailable ||
-                           report.error().code == ErrorCode::kResourceExhausted ||
-                           report.error().code == ErrorCode::kPermissionDenied;
-    return Fail(report.error(), unwritten ? kExitOutput : kExitInput);
+  for (const std::string& text : overrides) {
+    auto override = ParseOverride(text, directory);
+    if (!override) return Fail(override.error(), kExitInput);
+    options.overrides.push_back(*std::move(override));
   }
+  std::error_code ignored;
+  const bool is_flow =
+      std::filesystem::exists(std::filesystem::path(options.run) / kHistoryFile, ignored);
+  if (is_flow) options.scale = 1;  // its times are real
+  const auto report =
+      ApplyProfile(options, *profile, is_flow ? HistoryOpener() : RecordingOpener());
+  if (!report) return Fail(report.error(), ExitCodeOf(report.error()));
   const TransformReport& counters = report->counters;
   Print("{}: {} readings with the profile {}, seed {}; written to {}\n", report->manifest.scenario,
         counters.readings, profile->name, options.seed, options.directory);
@@ -327,6 +453,13 @@ int main(int argc, char** argv) {
   uint64_t seed = 0;
   CLI::App* run = app.add_subcommand("run", "Simulate a scenario and write a run directory");
   run->add_option("SCENARIO", path, "scenario file (YAML)")->required()->type_name("");
+  std::string model;
+  run->add_option("--model", model,
+                  "packet: simulate each packet, for milliseconds; flow: simulate rates, for hours "
+                  "(default: the model of the scenario)")
+      ->check(CLI::IsMember({"packet", "flow"}))
+      ->type_name("MODEL");
+  run->add_option("--profiles", profiles, "directory of the included profiles")->type_name("DIR");
   run->add_option("-d", output.directory, "run directory; created if it does not exist")
       ->type_name("DIR");
   run->add_flag(
@@ -373,6 +506,14 @@ int main(int argc, char** argv) {
                    "name of an included profile (see `list`), or a file that ends in .yaml")
       ->required()
       ->type_name("NAME");
+  std::vector<std::string> overrides;
+  profile
+      ->add_option("--override", overrides,
+                   "read some nodes with another profile; for example 'leaf[0-1]=gnmi-1s'; may be "
+                   "repeated")
+      ->expected(1)
+      ->take_all()
+      ->type_name("NODES=NAME");
   profile
       ->add_option("-d", applying.directory,
                    "run directory to write; created if it does not "
@@ -436,7 +577,7 @@ int main(int argc, char** argv) {
   using rocescope::sim::Flushed;
   if (*list) return Flushed(rocescope::sim::List(scenarios, profiles));
   if (*profile) {
-    return Flushed(rocescope::sim::CollectWithProfile(applying, profile_name, profiles));
+    return Flushed(rocescope::sim::CollectWithProfile(applying, profile_name, overrides, profiles));
   }
   if (*draw) return Flushed(rocescope::sim::DrawAll(priors, drawing, count, drawn));
   if (output.directory.empty() && !output.stream) {
@@ -458,7 +599,11 @@ int main(int argc, char** argv) {
                                         .output = output,
                                         .dilation = std::max(dilation, 1u),
                                         .record = record,
-                                        .victims = !no_victims};
+                                        .victims = !no_victims,
+                                        .profiles = profiles};
+  if (!model.empty()) {
+    options.model = model == "flow" ? rocescope::sim::Model::kFlow : rocescope::sim::Model::kPacket;
+  }
   if (*seeded) options.seed = seed;
   if (*begins) options.epoch = rocescope::Timestamp(std::chrono::seconds(epoch));
   return Flushed(rocescope::sim::Run(options));

@@ -16,16 +16,16 @@ bool IsMaximum(Metric metric) {
 
 }  // namespace
 
-FlowCounters::FlowCounters(const FlowHistory& history, Timestamp epoch)
-    : history_(history),
+FlowCounters::FlowCounters(const FlowHistory& history, Timestamp epoch,
+                           std::shared_ptr<const void> owner)
+    : owner_(std::move(owner)),
+      history_(history),
       epoch_(epoch),
       counts_(history.counts.size()),
       cursors_(history.values.size()) {
   topology::NodeIndex nodes = 0;
   for (const FlowHistory::Entity& entity : history.entities) {
-    entities_.push_back({.entity = entity.id,
-                         .node = entity.node,
-                         .metrics = {entity.metrics.begin(), entity.metrics.end()}});
+    entities_.push_back({.entity = entity.id, .node = entity.node, .metrics = entity.metrics});
     nodes = std::max(nodes, entity.node + 1);
   }
   outages_.resize(nodes);

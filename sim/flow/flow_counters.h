@@ -2,6 +2,7 @@
 // The counters of a run of the flow model at any time.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,8 +15,9 @@ namespace rocescope::sim {
 
 class FlowCounters final : public ExactCounters {
  public:
-  // The history must outlive this object. `epoch`: the start of the run.
-  FlowCounters(const FlowHistory& history, Timestamp epoch);
+  // The history must outlive this object, or `owner` keeps it. `epoch`: the start of the run.
+  FlowCounters(const FlowHistory& history, Timestamp epoch,
+               std::shared_ptr<const void> owner = nullptr);
 
   std::span<const Entity> entities() const override { return entities_; }
   Timestamp begin() const override { return epoch_; }
@@ -41,6 +43,7 @@ class FlowCounters final : public ExactCounters {
                  SimTime time) const;
   uint64_t Busy(const FlowHistory::Value& value, SimTime since, SimTime time);
 
+  const std::shared_ptr<const void> owner_;
   const FlowHistory& history_;
   const Timestamp epoch_;
   std::vector<Entity> entities_;

@@ -201,13 +201,8 @@ void FlowModel::Reroute() {
   Update(std::move(groups));
 }
 
-// By job of the scenario.
 void FlowModel::NoteRetransmitted(uint32_t fault) {
-  std::vector<uint64_t>& frames = fault_records_[fault].retransmitted;
-  frames.assign(scenario_.jobs.size(), 0);
-  for (size_t job = 0; job < job_records_.size(); ++job) {
-    frames[simulation_->ScenarioJobOf(job)] += job_records_[job].retransmitted;
-  }
+  fault_records_[fault].retransmitted = RetransmittedNow();
 }
 
 }  // namespace rocescope::sim

@@ -77,7 +77,7 @@ void HistoryBuilder::AddEntity(CounterEntity id, topology::NodeIndex node, topol
                                .node = node,
                                .port = port,
                                .first_value = static_cast<uint32_t>(history_.values.size()),
-                               .metrics = metrics});
+                               .metrics = {metrics.begin(), metrics.end()}});
   history_.values.resize(history_.values.size() + metrics.size());
 }
 

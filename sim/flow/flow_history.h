@@ -42,7 +42,7 @@ struct FlowHistory {
     topology::NodeIndex node = topology::kNone;
     topology::PortIndex port = topology::kNone;  // kNone: a GPU
     uint32_t first_value = 0;
-    std::span<const Metric> metrics;  // static lists
+    std::vector<Metric> metrics;
   };
   // Times at which a node, or one of its NICs, does not answer.
   struct Outage {
@@ -67,6 +67,7 @@ class HistoryBuilder {
   // `fec`: ports count codewords.
   HistoryBuilder(const topology::Fabric& fabric, uint8_t data_priority, bool fec);
 
+  const std::vector<FlowHistory::Entity>& entities() const { return history_.entities; }
   uint32_t AddSeries() {
     history_.series.emplace_back();
     return static_cast<uint32_t>(history_.series.size() - 1);

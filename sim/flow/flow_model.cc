@@ -41,9 +41,10 @@ void FlowModel::At(SimTime time, std::function<void()> action) {
   Push(time, EventKind::kAction, index);
 }
 
-void FlowModel::Run(const Progress& progress) {
+void FlowModel::Run(const Progress& progress, SimTime until) {
+  end_ = std::min(scenario_.duration, until);
   SimTime next_progress = 0;
-  while (!events_.empty() && events_.top().time <= scenario_.duration) {
+  while (!events_.empty() && events_.top().time <= end_) {
     const Event event = events_.top();
     events_.pop();
     now_ = event.time;
@@ -70,7 +71,7 @@ void FlowModel::Run(const Progress& progress) {
       }
     }
   }
-  now_ = scenario_.duration;
+  now_ = end_;
   for (const Group& group : groups_) {
     for (const uint32_t lane : group.lanes) {
       Advance(lanes_[lane]);
@@ -85,8 +86,62 @@ void FlowModel::Run(const Progress& progress) {
   for (uint32_t fault = 0; fault < fault_records_.size(); ++fault) {
     if (fault_records_[fault].retransmitted.empty()) NoteRetransmitted(fault);
   }
+  for (const topology::Nic& nic : fabric().nics()) {
+    if (fabric().port(nic.port).link == topology::kNone) continue;
+    frames_sent_ += builder_->TotalOf(nic.port, Metric::kTxPackets);
+  }
   AddFecCounts();
-  history_ = builder_->Finish(scenario_.duration);
+  history_ = builder_->Finish(end_);
+}
+
+std::vector<ExactCounters::Entity> FlowModel::Entities() const {
+  std::vector<ExactCounters::Entity> entities;
+  for (const FlowHistory::Entity& entity : builder_->entities()) {
+    entities.push_back({.entity = entity.id, .node = entity.node, .metrics = entity.metrics});
+  }
+  return entities;
+}
+
+std::vector<uint64_t> FlowModel::RetransmittedNow() const {
+  std::vector<uint64_t> frames(scenario_.jobs.size());
+  for (size_t job = 0; job < job_records_.size(); ++job) {
+    frames[simulation_->ScenarioJobOf(job)] += job_records_[job].retransmitted;
+  }
+  return frames;
+}
+
+Outcome FlowModel::TakeOutcome() {
+  Outcome outcome;
+  for (JobRecord& job : job_records_) {
+    outcome.starts.push_back({.iterations = std::move(job.iterations),
+                              .breaks = std::move(job.breaks),
+                              .stopped = job.stopped});
+  }
+  for (std::vector<PathRecord>& records : std::exchange(path_records_, {})) {
+    std::vector<Recorder::Path>& paths = outcome.paths.emplace_back();
+    for (PathRecord& record : records) {
+      paths.push_back({.start = record.start,
+                       .end = record.end,
+                       .ports = std::move(record.ports),
+                       .bytes = static_cast<uint64_t>(record.bytes)});
+    }
+  }
+  for (const FaultRecord& fault : fault_records_) {
+    outcome.faults.push_back({.options = fault.options,
+                              .visible = fault.visible,
+                              .affected = fault.affected,
+                              .culprits = fault.culprits});
+    outcome.retransmitted.push_back(fault.retransmitted);
+  }
+  uint64_t lost = 0;
+  for (const auto& [cause, frames] : lost_) {
+    if (frames > 0) outcome.frames.lost.emplace_back(cause, frames);
+    lost += frames;
+  }
+  outcome.frames.sent = frames_sent_;
+  outcome.frames.delivered = frames_sent_ - std::min(lost, frames_sent_);
+  outcome.benign = std::move(benign_events_);
+  return outcome;
 }
 
 void FlowModel::StartJob(uint32_t number) {
@@ -108,6 +163,7 @@ void FlowModel::StopJob(uint32_t number) {
     --gpu_users_[gpu];
     UpdateGpu(gpu);
   }
+  job_records_[number].stopped = true;
   for (Job::Break& each : job_records_[number].breaks) each.end = std::min(each.end, now_);
 }
 

@@ -19,6 +19,8 @@
 #include "sim/flow/flow_history.h"
 #include "sim/flow/flow_types.h"
 #include "sim/flow/paths.h"
+#include "sim/recording/exact_counters.h"
+#include "sim/run/outcome.h"
 #include "sim/run/simulation.h"
 #include "sim/scenario/scenario.h"
 
@@ -33,13 +35,21 @@ class FlowModel {
   ~FlowModel();
 
   using Progress = std::function<void(SimTime now)>;
-  void Run(const Progress& progress);
+  // Until the scenario's end or until `until`.
+  void Run(const Progress& progress, SimTime until = kNever);
+  // Of a complete run, once.
+  Outcome TakeOutcome();
+  FlowHistory TakeHistory() { return std::move(history_); }
+  // What the run reports, before it is complete.
+  std::vector<ExactCounters::Entity> Entities() const;
+  std::vector<uint64_t> RetransmittedNow() const;  // frames, by job of the scenario
 
   // What happened, for the ground truth.
   struct JobRecord {
     std::vector<Job::Iteration> iterations;
     std::vector<Job::Break> breaks;
     SimTime failed = kNever;     // when a queue pair entered the error state
+    bool stopped = false;        // at its end, or by a crash
     uint64_t retransmitted = 0;  // frames
   };
   struct PathRecord {
@@ -70,6 +80,7 @@ class FlowModel {
   const std::vector<BenignEvent>& benign() const { return benign_events_; }
   Simulation& simulation() { return *simulation_; }
   const FlowHistory& history() const { return history_; }
+  uint64_t frames_sent() const { return frames_sent_; }  // by NICs
   uint64_t events() const { return event_count_; }
   uint64_t solutions() const { return competition_->solutions(); }  // of competing flows
 
@@ -294,6 +305,8 @@ class FlowModel {
   std::map<std::pair<topology::NodeIndex, topology::PortIndex>, SimTime> outages_;  // begin
   std::map<topology::GpuIndex, uint32_t> gpu_users_;  // jobs that run on a GPU
 
+  uint64_t frames_sent_ = 0;
+  SimTime end_ = 0;  // of the run
   std::vector<JobRecord> job_records_;
   std::vector<std::vector<PathRecord>> path_records_;
   std::vector<FaultRecord> fault_records_;

@@ -20,6 +20,10 @@ class Series {
   // `time` and `value` must not decrease. Points on a straight line are merged.
   void Add(SimTime time, double value);
 
+  // Adds a point after the last one as it is.
+  void Append(Point point) { points_.push_back(point); }
+  void Reserve(size_t points) { points_.reserve(points); }
+
   bool empty() const { return points_.empty(); }
   const std::vector<Point>& points() const { return points_; }
   // Returns 0 before the first point and the last value after the last point. `hint` speeds up

@@ -4,71 +4,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "dataplane/run/manifest.h"
-#include "sim/emit/former_run.h"
 #include "sim/emit/output_file.h"
 #include "sim/fault/cables.h"
 #include "sim/run/gpu_readings.h"
 #include "sim/run/host_logs.h"
+#include "sim/run/run_directory.h"
 #include "sim/run/telemetry.h"
 #include "sim/run/write_truth.h"
-#include "topology/yaml.h"
 
 namespace rocescope::sim {
 namespace {
 
 constexpr int kProgressSteps = 200;
 
-Status WriteFile(const std::string& path, const std::string& text) {
-  Result<TextFile> file = TextFile::Open(path);
-  if (!file) return tl::unexpected(file.error());
-  file->text() = text;
-  return file->Close();
-}
-
 SimTime Scaled(SimTime time, double scale) {
   return static_cast<SimTime>(static_cast<double>(time) * scale);
-}
-
-// Returns the dilated fabric. The error names a link whose speed is not a multiple of the dilation.
-Result<topology::Fabric> Dilated(const topology::Fabric& fabric, uint32_t dilation) {
-  topology::Fabric::Parts parts = fabric.parts();
-  for (topology::LinkIndex i = 0; i < parts.links.size(); ++i) {
-    topology::Link& link = parts.links[i];
-    if (link.bits_per_second % dilation != 0) {
-      return MakeError(
-          ErrorCode::kInvalidArgument,
-          fmt::format("--dilate {}: the speed of {}, {} bit/s, is not a multiple of it", dilation,
-                      fabric.NameOfLink(i), link.bits_per_second));
-    }
-    link.bits_per_second /= dilation;
-    link.delay *= dilation;
-  }
-  return topology::Fabric::Make(std::move(parts));
-}
-
-// `stream`: the frames are not in the directory.
-RunManifest ManifestOf(const Scenario& scenario, const topology::Fabric& fabric, bool stream) {
-  const TelemetryOptions& on = scenario.telemetry;
-  return {.scenario = scenario.name,
-          .seed = scenario.seed,
-          .epoch = scenario.epoch,
-          .duration = Duration(scenario.duration / kNanosecond) * scenario.dilation,
-          .record_interval = scenario.record_interval * scenario.dilation,
-          .analysis_window = scenario.analysis_window * scenario.dilation,
-          .counter_period = Duration(on.counter_period / kNanosecond) * scenario.dilation,
-          .time_scale = scenario.time_scale * scenario.dilation,
-          .telemetry = {.mirror = !stream && !fabric.taps().empty(),
-                        .int_reports = !stream && on.int_exponent.has_value(),
-                        .sflow = !stream && on.sflow_rate > 0,
-                        .counters = on.counter_period > 0,
-                        .nccl_logs = !on.nccl_version.empty(),
-                        .rdma = on.rdma}};
 }
 
 }  // namespace
@@ -208,21 +162,9 @@ SimTime UntilOfVictims(const Scenario& scenario, const FaultOptions& fault) {
 }
 
 Status Simulation::PrepareDirectory() {
-  const std::string& directory = output_.directory;
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) {
-    return MakeError(ErrorCode::kUnavailable,
-                     fmt::format("{}: cannot be created: {}", directory, error.message()));
-  }
-  RemoveFormerRun(directory);
-  const auto dilated = Dilated(fabric_, scenario_.dilation);
-  if (!dilated) return tl::unexpected(dilated.error());
-  if (Status written = WriteFile(directory + "/topology.yaml", topology::WriteFabric(*dilated));
-      !written) {
-    return written;
-  }
-  return WriteFile(directory + "/run.json",
+  Status prepared = PrepareRunDirectory(scenario_, fabric_, output_.directory);
+  if (!prepared) return prepared;
+  return WriteFile(output_.directory + "/run.json",
                    RenderRunManifest(ManifestOf(scenario_, fabric_, output_.stream)));
 }
 

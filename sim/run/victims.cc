@@ -8,6 +8,24 @@
 #include "sim/run/write_truth.h"
 
 namespace rocescope::sim {
+namespace {
+
+// Exposed jobs that are no victims remain in exposed_jobs.
+void SetVictims(const Scenario& scenario, const std::vector<bool>& victims, v1::TruthFault& out) {
+  const std::vector<std::string> exposed(out.exposed_jobs().begin(), out.exposed_jobs().end());
+  out.clear_exposed_jobs();
+  out.set_affected_jobs_unknown(false);
+  for (size_t job = 0; job < victims.size(); ++job) {
+    const std::string& name = scenario.jobs[job].name;
+    if (victims[job]) {
+      out.add_affected_jobs(name);
+    } else if (std::find(exposed.begin(), exposed.end(), name) != exposed.end()) {
+      out.add_exposed_jobs(name);
+    }
+  }
+}
+
+}  // namespace
 
 std::vector<JobWork> WorkIn(const Simulation& simulation, std::span<const Outcome::JobStart> starts,
                             SimTime from, SimTime until, std::span<const uint64_t> retransmitted) {
@@ -61,8 +79,8 @@ bool IsVictim(const JobWork& with_fault, const JobWork& without_fault) {
          with - without > kDeviations * std::sqrt(kFramesOfLoss * (with + without));
 }
 
-VictimStudy::VictimStudy(const Simulation& complete, const Outcome& outcome, v1::Truth truth)
-    : scenario_(complete.scenario()), truth_(std::move(truth)) {
+VictimStudy::VictimStudy(const Simulation& complete, const Outcome& outcome)
+    : scenario_(complete.scenario()) {
   for (size_t i = 0; i < scenario_.faults.size(); ++i) {
     std::optional<Study>& study = studies_.emplace_back();
     if (outcome.faults[i].visible == kNever) continue;
@@ -74,7 +92,7 @@ VictimStudy::VictimStudy(const Simulation& complete, const Outcome& outcome, v1:
   }
 }
 
-Status VictimStudy::Run(const RunWithout& run, const Progress& progress) {
+Status VictimStudy::Run(const RunWithout& run, const Progress& progress, v1::Truth& truth) {
   for (size_t i = 0; i < studies_.size(); ++i) {
     if (progress) progress(i, studies_.size());
     std::vector<bool> victims(scenario_.jobs.size());
@@ -86,7 +104,7 @@ Status VictimStudy::Run(const RunWithout& run, const Progress& progress) {
         victims[job] = IsVictim(study.with_fault[job], (*without)[job]);
       }
     }
-    SetVictims(i, victims);
+    SetVictims(scenario_, victims, *truth.mutable_faults(static_cast<int>(i)));
   }
   return {};
 }
@@ -102,22 +120,6 @@ VictimStudy::RunWithout PacketRunWithout(const Scenario& scenario) {
     }
     return WorkIn(**simulation, starts, from, until, (*simulation)->RetransmittedNow());
   };
-}
-
-// Exposed jobs that are no victims remain in exposed_jobs.
-void VictimStudy::SetVictims(size_t fault, const std::vector<bool>& victims) {
-  v1::TruthFault& out = *truth_.mutable_faults(static_cast<int>(fault));
-  const std::vector<std::string> exposed(out.exposed_jobs().begin(), out.exposed_jobs().end());
-  out.clear_exposed_jobs();
-  out.set_affected_jobs_unknown(false);
-  for (size_t job = 0; job < victims.size(); ++job) {
-    const std::string& name = scenario_.jobs[job].name;
-    if (victims[job]) {
-      out.add_affected_jobs(name);
-    } else if (std::find(exposed.begin(), exposed.end(), name) != exposed.end()) {
-      out.add_exposed_jobs(name);
-    }
-  }
 }
 
 }  // namespace rocescope::sim

@@ -46,17 +46,15 @@ class VictimStudy {
  public:
   // Takes what it needs from a complete run, except the scenario, which must outlive this object.
   // Destroy the simulation before Run: there is one engine at a time.
-  VictimStudy(const Simulation& complete, const Outcome& outcome, v1::Truth truth);
+  VictimStudy(const Simulation& complete, const Outcome& outcome);
 
   // Runs the scenario without a fault at least until `until`, and returns the work of its jobs.
   using RunWithout =
       std::function<Result<std::vector<JobWork>>(size_t fault, SimTime from, SimTime until)>;
   // Called with the number of runs that are complete, and of all runs.
   using Progress = std::function<void(size_t done, size_t all)>;
-  // Runs the scenario without each visible fault, and completes the truth.
-  Status Run(const RunWithout& run, const Progress& progress);
-
-  const v1::Truth& truth() const { return truth_; }
+  // Runs the scenario without each visible fault, and adds the victims to the truth.
+  Status Run(const RunWithout& run, const Progress& progress, v1::Truth& truth);
 
  private:
   struct Study {
@@ -65,11 +63,8 @@ class VictimStudy {
     std::vector<JobWork> with_fault;  // by job of the scenario
   };
 
-  void SetVictims(size_t fault, const std::vector<bool>& victims);
-
   const Scenario& scenario_;
   std::vector<std::optional<Study>> studies_;  // by fault; unset: the fault was never visible
-  v1::Truth truth_;
 };
 
 // With the packet model. The scenario must outlive the function.

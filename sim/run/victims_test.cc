@@ -63,14 +63,15 @@ v1::Truth TruthWithVictims(const Scenario& scenario) {
   auto simulation = Simulation::Make(scenario, {}).value();
   EXPECT_TRUE(simulation->Run({}).has_value());
   const Outcome outcome = OutcomeOf(*simulation);
-  VictimStudy study(*simulation, outcome, TruthOf(*simulation, outcome));
-  for (const v1::TruthFault& fault : study.truth().faults()) {
+  VictimStudy study(*simulation, outcome);
+  v1::Truth truth = TruthOf(*simulation, outcome);
+  for (const v1::TruthFault& fault : truth.faults()) {
     EXPECT_TRUE(fault.affected_jobs_unknown());
     EXPECT_THAT(fault.affected_jobs(), IsEmpty());
   }
   simulation.reset();
-  EXPECT_TRUE(study.Run(PacketRunWithout(scenario), {}).has_value());
-  return study.truth();
+  EXPECT_TRUE(study.Run(PacketRunWithout(scenario), {}, truth).has_value());
+  return truth;
 }
 
 TEST(VictimStudyTest, LossOnAHostLinkAffectsOnlyItsJob) {

@@ -43,7 +43,7 @@ Result<double> Loader::ParseReal(std::string_view text, double least, double mos
 
 Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed) {
   const YamlMap map(root, "a scenario",
-                    {"name", "about", "seed", "duration", "time_scale", "record_interval",
+                    {"name", "about", "model", "seed", "duration", "time_scale", "record_interval",
                      "analysis_window", "reroute_delay", "fabric", "network", "jobs", "streams",
                      "faults", "benign", "maintenance", "foreign", "telemetry"},
                     errors_);
@@ -55,6 +55,10 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
     }
   }
   Text(map, "about", scenario_.about);
+  if (const YamlNode* model = map.Find("model")) {
+    constexpr std::array<std::string_view, 2> kModels = {"packet", "flow"};
+    scenario_.model = static_cast<Model>(ReadChoice(*model, kModels, errors_).value_or(0));
+  }
   Number(map, "seed", 0, UINT64_MAX >> 1, scenario_.seed);
   scenario_.seed = seed.value_or(scenario_.seed);  // set before anything is derived from it
   Parsed(map, "duration", ParseSimTime, scenario_.duration);
@@ -181,10 +185,11 @@ void Loader::ReadDcqcn(const YamlNode& node) {
 }
 
 void Loader::ReadTelemetry(const YamlNode& node) {
-  const YamlMap map(node, "telemetry",
-                    {"mirror", "snap_length", "collector_rate", "int_exponent", "sflow_rate",
-                     "counter_period", "recording_steps", "clock_error", "nccl", "rdma", "slurm"},
-                    errors_);
+  const YamlMap map(
+      node, "telemetry",
+      {"mirror", "snap_length", "collector_rate", "int_exponent", "sflow_rate", "counter_period",
+       "recording_steps", "clock_error", "nccl", "rdma", "slurm", "profile", "overrides"},
+      errors_);
   TelemetryOptions& telemetry = scenario_.telemetry;
   if (const YamlNode* mirrors = map.Find("mirror")) {
     telemetry.mirrors.clear();
@@ -216,6 +221,23 @@ void Loader::ReadTelemetry(const YamlNode& node) {
     Parsed(map, "clock_error", ParseSimTime, telemetry.clock_error);
     if (telemetry.clock_error > kLargestClockError) {
       errors_.Add(*error, "clock_error must be at most 1s");
+    }
+  }
+  Text(map, "profile", telemetry.profile);
+  if (const YamlNode* overrides = map.Find("overrides")) {
+    for (const YamlNode& item : ReadList(*overrides, errors_)) {
+      const YamlMap one(item, "an override", {"nodes", "profile"}, errors_);
+      TelemetryOptions::NodesWithProfile read;
+      if (one.Require("profile") != nullptr) Text(one, "profile", read.profile);
+      const YamlNode* const nodes = one.Require("nodes");
+      if (nodes == nullptr) continue;
+      const auto names = topology::ExpandNames(ReadText(*nodes, errors_).value_or(""), kMaxNames);
+      if (names) {
+        read.nodes = *names;
+        telemetry.overrides.push_back(std::move(read));
+      } else {
+        errors_.Add(*nodes, names.error().message);
+      }
     }
   }
   if (const YamlNode* nccl = map.Find("nccl")) {

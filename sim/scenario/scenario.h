@@ -40,11 +40,23 @@ struct TelemetryOptions {
   std::string nccl_version = "2.20";  // NCCL release of the logs; empty: no logs
   bool rdma = false;
   bool slurm = true;
+
+  // Flow model: how the counters are read. Names of included telemetry profiles, or files that end
+  // in .yaml.
+  struct NodesWithProfile {
+    std::vector<std::string> nodes;
+    std::string profile;
+  };
+  std::string profile;  // empty: all counters are exact and read together
+  std::vector<NodesWithProfile> overrides;
 };
+
+enum class Model : uint8_t { kPacket, kFlow };
 
 struct Scenario {
   std::string name;
   std::string about;  // one sentence
+  Model model = Model::kPacket;  // for which the scenario is meant
   uint64_t seed = 1;
   SimTime duration = 10 * kMillisecond;
   // Start time of all output; not part of the file.

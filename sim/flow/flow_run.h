@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs a scenario with the flow model and writes its run directory.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "sim/fault/injector.h"
+#include "sim/profile/profile.h"
+#include "sim/profile/transform.h"
+#include "sim/scenario/scenario.h"
+
+namespace rocescope::sim {
+
+struct FlowRunOptions {
+  std::string directory;  // created if it does not exist; an earlier run in it is replaced
+  bool record = false;    // write the exact history, for `rocescope-sim profile`
+  bool victims = true;    // find the jobs that each fault affects: one more run for each fault
+  Profile profile;        // how the counters are read; times are not scaled
+  std::vector<ProfileOverride> overrides;
+};
+
+struct FlowRunReport {
+  uint64_t frames = 0;  // sent by NICs
+  std::vector<Injector::Happened> faults;
+  TransformReport counters;
+};
+
+struct FlowRunProgress {
+  std::function<void(SimTime now)> run;
+  std::function<void(size_t done, size_t all)> victims;
+};
+
+// Writes counters, sFlow, NCCL logs, scheduler data and the truth as the scenario's telemetry
+// says, without packets: neither mirrored frames nor INT reports. kInvalidArgument: the scenario or
+// the profile does not suit the flow model; nothing was written.
+Result<FlowRunReport> RunFlowModel(const Scenario& scenario, const FlowRunOptions& options,
+                                   const FlowRunProgress& progress);
+
+}  // namespace rocescope::sim
