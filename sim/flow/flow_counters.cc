@@ -21,6 +21,7 @@ FlowCounters::FlowCounters(const FlowHistory& history, Timestamp epoch,
     : owner_(std::move(owner)),
       history_(history),
       epoch_(epoch),
+      series_(history.series.size()),
       counts_(history.counts.size()),
       cursors_(history.values.size()) {
   topology::NodeIndex nodes = 0;
@@ -42,30 +43,42 @@ int64_t FlowCounters::ValueOf(uint32_t number, SimTime time) {
   CountCache& cache = counts_[number];
   if (cache.time == time) return cache.value;
   const FlowHistory::Count& count = history_.counts[number];
+  SeriesCache& series = series_[count.series];
+  if (series.time != time) {
+    series.time = time;
+    series.value = history_.series[count.series].At(time, series.hint);
+  }
   cache.time = time;
   // Rounding errors of sums of progress must not turn 4.9999999 into 4.
   constexpr double kTiny = 1e-6;
-  cache.value = static_cast<int64_t>(
-      std::floor(history_.series[count.series].At(time, cache.hint) * count.scale + kTiny));
+  cache.value = static_cast<int64_t>(std::floor(series.value * count.scale + kTiny));
   return cache.value;
 }
 
+SimTime FlowCounters::EndOf(uint32_t count) const {
+  const Series& series = history_.series[history_.counts[count].series];
+  return series.empty() ? 0 : series.points().back().time;
+}
+
 uint64_t FlowCounters::Counter(Cursor& cursor, SimTime time) {
+  if (time >= cursor.next_settled) Settle(cursor, time);
   int64_t sum = cursor.settled;
-  bool is_settled = false;
   for (const FlowHistory::Term& term : cursor.terms) {
     sum += term.weight * ValueOf(term.count, time);
-    is_settled |= history_.series[history_.counts[term.count].series].points().back().time <= time;
-  }
-  if (is_settled) {
-    std::erase_if(cursor.terms, [&](const FlowHistory::Term& term) {
-      const Series& series = history_.series[history_.counts[term.count].series];
-      if (series.points().back().time > time) return false;
-      cursor.settled += term.weight * ValueOf(term.count, time);
-      return true;
-    });
   }
   return static_cast<uint64_t>(std::max<int64_t>(0, sum));
+}
+
+void FlowCounters::Settle(Cursor& cursor, SimTime time) {
+  std::erase_if(cursor.terms, [&](const FlowHistory::Term& term) {
+    if (EndOf(term.count) > time) return false;
+    cursor.settled += term.weight * ValueOf(term.count, time);
+    return true;
+  });
+  cursor.next_settled = kNever;
+  for (const FlowHistory::Term& term : cursor.terms) {
+    cursor.next_settled = std::min(cursor.next_settled, EndOf(term.count));
+  }
 }
 
 uint64_t FlowCounters::Gauge(const FlowHistory::Value& value, Cursor& cursor, Metric metric,

@@ -25,19 +25,26 @@ class FlowCounters final : public ExactCounters {
   bool Read(uint32_t entity, Timestamp since, Timestamp time, std::span<uint64_t> values) override;
 
  private:
+  struct SeriesCache {
+    SimTime time = -1;
+    double value = 0;
+    size_t hint = 0;
+  };
   struct CountCache {
     SimTime time = -1;
     int64_t value = 0;
-    size_t hint = 0;
   };
   // The terms of a value whose counts no longer change are summed up in `settled`.
   struct Cursor {
     int64_t settled = 0;
+    SimTime next_settled = 0;  // when the next of its counts no longer changes
     std::vector<FlowHistory::Term> terms;
     size_t step = 0;  // the last step before the latest query
   };
 
   int64_t ValueOf(uint32_t count, SimTime time);
+  SimTime EndOf(uint32_t count) const;
+  void Settle(Cursor& cursor, SimTime time);
   uint64_t Counter(Cursor& cursor, SimTime time);
   uint64_t Gauge(const FlowHistory::Value& value, Cursor& cursor, Metric metric, SimTime since,
                  SimTime time) const;
@@ -47,6 +54,7 @@ class FlowCounters final : public ExactCounters {
   const FlowHistory& history_;
   const Timestamp epoch_;
   std::vector<Entity> entities_;
+  std::vector<SeriesCache> series_;
   std::vector<CountCache> counts_;
   std::vector<Cursor> cursors_;                            // by value
   std::vector<std::vector<FlowHistory::Outage>> outages_;  // by node

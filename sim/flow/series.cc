@@ -7,7 +7,7 @@ namespace rocescope::sim {
 namespace {
 
 // Neighbouring points of a query are usually within this distance of the previous query's.
-constexpr size_t kNear = 8;
+constexpr size_t kNear = 32;
 
 }  // namespace
 
