@@ -146,6 +146,7 @@ uint64_t HistoryBuilder::TotalOf(topology::PortIndex port, Metric metric) {
 
 FlowHistory HistoryBuilder::Finish(SimTime duration) {
   history_.duration = duration;
+  for (Series& series : history_.series) series.Shrink();
   std::stable_sort(history_.outages.begin(), history_.outages.end(),
                    [](const auto& a, const auto& b) { return a.begin < b.begin; });
   return std::move(history_);

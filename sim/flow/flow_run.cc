@@ -68,7 +68,9 @@ class FlowRun {
   std::unique_ptr<FlowModel> model_;
   std::shared_ptr<StoredHistory> history_ = std::make_shared<StoredHistory>();
   std::optional<VictimStudy> study_;
+  std::optional<topology::Fabric> fabric_;
   v1::Truth truth_;
+  std::string connections_;
   FlowRunReport report_;
 };
 
@@ -87,7 +89,7 @@ Status FlowRun::Simulate() {
   Outcome outcome = model_->TakeOutcome();
   report_.frames = outcome.frames.sent;
   report_.faults = outcome.faults;
-  truth_ = TruthOf(model_->simulation(), outcome);
+  truth_ = TruthOf(model_->simulation(), outcome, &connections_);
   if (options_.victims && !scenario_.faults.empty()) {
     study_.emplace(model_->simulation(), outcome);
   }
@@ -96,6 +98,8 @@ Status FlowRun::Simulate() {
   }
   history_->history = model_->TakeHistory();
   history_->epoch = scenario_.epoch;
+  fabric_ = model_->simulation().fabric();
+  model_.reset();  // it takes as much memory as the history
   return {};
 }
 
@@ -105,7 +109,7 @@ Status FlowRun::WriteCounters() {
   };
   auto collected = CollectCounters(
       {.profile = options_.profile, .overrides = options_.overrides, .seed = scenario_.seed},
-      model_->simulation().fabric(), open, options_.directory + "/counters.columns", truth_);
+      *fabric_, open, options_.directory + "/counters.columns", truth_);
   if (!collected) return tl::unexpected(collected.error());
   report_.counters = *std::move(collected);
   if (!options_.record) return {};
@@ -115,20 +119,15 @@ Status FlowRun::WriteCounters() {
   return WriteHistory(history_->history, history_->epoch, path);
 }
 
-// Without the exact counters of the run, which are no longer needed.
 Status FlowRun::FindVictims() {
-  history_.reset();
-  model_.reset();
+  history_.reset();  // no longer needed
   if (!study_) return {};
-  if (Status ran = study_->Run(FlowRunWithout(scenario_), progress_.victims, truth_); !ran) {
-    return ran;
-  }
-  return {};
+  return study_->Run(FlowRunWithout(scenario_), progress_.victims, truth_);
 }
 
 // A directory without run.json is not a run, so it is last but the truth.
 Status FlowRun::WriteManifest() {
-  RunManifest manifest = ManifestOf(scenario_, model_->simulation().fabric(), false);
+  RunManifest manifest = ManifestOf(scenario_, *fabric_, false);
   const Duration switches = options_.profile.switches.period;
   manifest.counter_period = switches > Duration(0) ? switches : options_.profile.nics.period;
   manifest.telemetry.mirror = false;
@@ -143,7 +142,8 @@ Result<FlowRunReport> FlowRun::Run() {
                                     &FlowRun::WriteManifest, &FlowRun::FindVictims}) {
     if (Status done = (this->*step)(); !done) return tl::unexpected(done.error());
   }
-  if (Status written = WriteFile(options_.directory + "/truth.json", RenderTruth(truth_));
+  if (Status written =
+          WriteFile(options_.directory + "/truth.json", RenderTruth(truth_, connections_));
       !written) {
     return tl::unexpected(written.error());
   }

@@ -22,6 +22,7 @@ class Series {
 
   // Adds a point after the last one as it is.
   void Append(Point point) { points_.push_back(point); }
+  void Shrink() { points_.shrink_to_fit(); }
   void Reserve(size_t points) { points_.reserve(points); }
 
   bool empty() const { return points_.empty(); }

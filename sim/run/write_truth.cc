@@ -19,10 +19,24 @@
 namespace rocescope::sim {
 namespace {
 
+std::string Render(const google::protobuf::Message& message) {
+  std::string json;
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
+  return status.ok() ? json : std::string();
+}
+
 class Writer {
  public:
-  Writer(Simulation& simulation, const Outcome& outcome)
-      : simulation_(simulation), outcome_(outcome), fabric_(simulation.fabric()) {}
+  // `connections`: as in write_truth.h.
+  Writer(Simulation& simulation, const Outcome& outcome, std::string* connections)
+      : simulation_(simulation),
+        outcome_(outcome),
+        fabric_(simulation.fabric()),
+        connections_(connections) {}
 
   v1::Truth Write();
 
@@ -39,7 +53,8 @@ class Writer {
   void WriteBenign(v1::Truth& truth) const;
   void WriteEnd(const QueuePair& end, v1::TruthEnd& out) const;
   void WritePaths(const QueuePair& sender, google::protobuf::RepeatedPtrField<v1::TruthPath>& out);
-  v1::TruthConnection& AddConnection(const QueuePair& first, v1::Truth& truth);
+  v1::TruthConnection ConnectionOf(const QueuePair& first);
+  void AddConnection(v1::TruthConnection connection, v1::Truth& truth);
   void WriteConnections(v1::Truth& truth);
   void WriteFault(const Injector::Happened& happened, v1::Truth& truth);
   void WriteFrames(v1::TruthFrames& out);
@@ -50,6 +65,7 @@ class Writer {
   Simulation& simulation_;
   const Outcome& outcome_;
   const topology::Fabric& fabric_;
+  std::string* const connections_;
   std::map<uint32_t, uint32_t> connection_of_;  // keyed by queue pair
 };
 
@@ -129,11 +145,11 @@ void Writer::WritePaths(const QueuePair& sender,
   }
 }
 
-v1::TruthConnection& Writer::AddConnection(const QueuePair& first, v1::Truth& truth) {
-  const auto number = static_cast<uint32_t>(truth.connections_size());
+v1::TruthConnection Writer::ConnectionOf(const QueuePair& first) {
+  const auto number = static_cast<uint32_t>(connection_of_.size() / 2);
   connection_of_[first.identity().number] = number;
   connection_of_[first.peer().identity().number] = number;
-  v1::TruthConnection& out = *truth.add_connections();
+  v1::TruthConnection out;
   WriteEnd(first, *out.mutable_first());
   WriteEnd(first.peer(), *out.mutable_second());
   WritePaths(first, *out.mutable_forward());
@@ -141,11 +157,27 @@ v1::TruthConnection& Writer::AddConnection(const QueuePair& first, v1::Truth& tr
   return out;
 }
 
+void Writer::AddConnection(v1::TruthConnection connection, v1::Truth& truth) {
+  if (connections_ == nullptr) {
+    *truth.add_connections() = std::move(connection);
+    return;
+  }
+  if (!connections_->empty()) *connections_ += ",\n";
+  std::string json = Render(connection);
+  while (json.ends_with('\n')) json.pop_back();
+  // A connection is two levels deep in the file.
+  *connections_ += "  ";
+  for (const char each : json) {
+    connections_->push_back(each);
+    if (each == '\n') *connections_ += "  ";
+  }
+}
+
 void Writer::WriteConnections(v1::Truth& truth) {
   for (const auto& job : simulation_.jobs()) {
     for (const Job::Channel& channel : job->channels()) {
       for (uint32_t stripe = 0; stripe < channel.senders.size(); ++stripe) {
-        v1::TruthConnection& out = AddConnection(*channel.senders[stripe], truth);
+        v1::TruthConnection out = ConnectionOf(*channel.senders[stripe]);
         out.set_job(job->options().name);
         out.set_phase(channel.phase);
         out.set_group(channel.group);
@@ -153,14 +185,15 @@ void Writer::WriteConnections(v1::Truth& truth) {
         out.set_to_rank(channel.to);
         out.set_stripe(stripe);
         out.set_incarnation(job->options().incarnation);
+        AddConnection(std::move(out), truth);
       }
     }
   }
   // The remaining connections are background: streams, and traffic that faults create.
   Network& network = simulation_.network();
   for (uint32_t i = 0; i < network.queue_pair_count(); ++i) {
-    if (network.queue_pair(i).identity().foreign) continue;
-    if (!connection_of_.contains(i)) AddConnection(network.queue_pair(i), truth);
+    if (network.queue_pair(i).identity().foreign || connection_of_.contains(i)) continue;
+    AddConnection(ConnectionOf(network.queue_pair(i)), truth);
   }
 }
 
@@ -327,20 +360,21 @@ v1::Truth Writer::Write() {
 
 }  // namespace
 
-v1::Truth TruthOf(Simulation& simulation, const Outcome& outcome) {
-  return Writer(simulation, outcome).Write();
+v1::Truth TruthOf(Simulation& simulation, const Outcome& outcome, std::string* connections) {
+  return Writer(simulation, outcome, connections).Write();
 }
 
 v1::Truth TruthOf(Simulation& simulation) { return TruthOf(simulation, OutcomeOf(simulation)); }
 
-std::string RenderTruth(const v1::Truth& truth) {
-  std::string json;
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  const auto status = google::protobuf::util::MessageToJsonString(truth, &json, options);
-  return status.ok() ? json : std::string();
+std::string RenderTruth(const v1::Truth& truth, std::string_view connections) {
+  std::string json = Render(truth);
+  if (connections.empty()) return json;
+  constexpr std::string_view kEmpty = "\n \"connections\": [],\n";
+  const size_t at = json.find(kEmpty);
+  if (at != std::string::npos) {
+    json.replace(at, kEmpty.size(), fmt::format("\n \"connections\": [\n{}\n ],\n", connections));
+  }
+  return json;
 }
 
 }  // namespace rocescope::sim
