@@ -98,6 +98,7 @@ class Writer {
     Flush();
   }
   void Add(const FlowHistory& history, const FlowHistory::Entity& entity) {
+    size_t items = 0;
     v1::FlowEntity& out = *block_.add_entities();
     out.set_kind(std::string(InfoOf(entity.id.kind).name));
     out.set_node(entity.node);
@@ -123,8 +124,9 @@ class Writer {
         one.add_busy_series(busy.series);
         one.add_busy_scales(busy.scale);
       }
-      Count(1 + value.terms.size() + value.steps.size());
+      items += 1 + value.terms.size() + value.steps.size();
     }
+    Count(items);
   }
   void Count(size_t more) {
     if ((items_ += more) >= kItemsPerBlock) Flush();

@@ -136,12 +136,9 @@ Status Application::ReadRun() {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("{}: {}", (from_ / "truth.json").string(), parsed.ToString()));
   }
-  if (truth_.has_profile()) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("{}: the run was already collected with the profile {}; expected "
-                                 "an exact recording",
-                                 from_.string(), truth_.profile().name()));
-  }
+  // The run itself may have been collected with a profile.
+  truth_.clear_profile();
+  for (v1::TruthFault& fault : *truth_.mutable_faults()) fault.clear_detection_limit_frames();
   const Duration period =
       profile_.switches.period > Duration(0) ? profile_.switches.period : profile_.nics.period;
   scale_ = options_.scale > 0 ? options_.scale

@@ -293,7 +293,7 @@ TEST_F(ApplyTest, ErrorsNameTheFileAndTheRemedy) {
   EXPECT_TRUE(fs::exists(Path("recorded") + "/truth.json"));
   Apply(Load("lab"), "lab");
   EXPECT_THAT(error(Path("lab"), Path("x")),
-              HasSubstr("the run was already collected with the profile lab"));
+              HasSubstr("recording/counters.columns: no exact recording"));
   fs::copy(Path("recorded"), Path("unrecorded"), fs::copy_options::recursive);
   fs::remove(Path("unrecorded") + "/" + kRecordingFile);
   EXPECT_THAT(error(Path("unrecorded"), Path("x")), HasSubstr("rocescope-sim run --record"));
