@@ -22,7 +22,6 @@
 #include "base/text/yaml_fields.h"
 #include "sim/draw/draw.h"
 #include "sim/emit/output_file.h"
-#include "sim/flow/flow_counters.h"
 #include "sim/flow/flow_run.h"
 #include "sim/flow/history_file.h"
 #include "sim/profile/apply.h"
@@ -325,20 +324,6 @@ int Flushed(int code) {
   if (code != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return code;
   return Fail({.code = ErrorCode::kUnavailable, .message = "cannot write to standard output"},
               kExitOutput);
-}
-
-// Opens the history of a run of the flow model.
-OpenRecording HistoryOpener() {
-  return [stored = std::shared_ptr<const StoredHistory>()](
-             const std::string& directory,
-             const topology::Fabric& fabric) mutable -> Result<std::shared_ptr<ExactCounters>> {
-    if (stored == nullptr) {
-      auto read = ReadHistory(directory + "/" + kHistoryFile, fabric);
-      if (!read) return tl::unexpected(read.error());
-      stored = *std::move(read);
-    }
-    return std::make_shared<FlowCounters>(stored->history, stored->epoch, stored);
-  };
 }
 
 // "leaf[0-1]=gnmi-1s"

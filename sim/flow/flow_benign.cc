@@ -164,7 +164,7 @@ void FlowModel::AddFecCounts() {
     builder_->series(series).Add(0, 0);
     builder_->series(series).Add(scenario_.duration, corrected * seconds);
     builder_->AddToPort(receiver, Metric::kFecCorrected, builder_->AddCount(series, 1));
-    const double sent = static_cast<double>(builder_->TotalOf(port, Metric::kTxBytes)) * 8;
+    const double sent = static_cast<double>(builder_->ValueAt(port, Metric::kTxBytes, end_)) * 8;
     const double idle = std::max(0.0, 1 - sent / (speed * seconds));
     std::vector<SimTime> times(Poisson(damage_[port] * speed * seconds * idle));
     if (times.empty()) continue;

@@ -49,9 +49,7 @@ int64_t FlowCounters::ValueOf(uint32_t number, SimTime time) {
     series.value = history_.series[count.series].At(time, series.hint);
   }
   cache.time = time;
-  // Rounding errors of sums of progress must not turn 4.9999999 into 4.
-  constexpr double kTiny = 1e-6;
-  cache.value = static_cast<int64_t>(std::floor(series.value * count.scale + kTiny));
+  cache.value = WholeCount(series.value * count.scale);
   return cache.value;
 }
 

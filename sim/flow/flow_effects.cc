@@ -171,11 +171,33 @@ void FlowModel::AddLoss(Group& group, Sender& sender, uint32_t position, const L
   }
   if (source == nullptr) {
     NoteBroken(sender.path[position], frames + late);
-    lost_["bit_error"] += frames + late;
     return;
   }
-  lost_[source->cause] += frames + late;
   NoteAffected(source->fault, frames + late);
+}
+
+// The frames lost until the end of the run, which cuts off the last run of a collective.
+void FlowModel::CountLosses() {
+  std::map<uint32_t, uint64_t> drawn;  // by fault: frames that belong to its sources
+  std::map<uint32_t, uint64_t> lost;   // until the end
+  for (const auto& [key, loss] : losses_) {
+    uint64_t frames = 0;
+    for (const uint32_t series : {loss.frames, loss.late}) {
+      if (series == topology::kNone) continue;
+      frames += static_cast<uint64_t>(WholeCount(builder_->series(series).At(end_)));
+    }
+    if (key.kind == 0) {
+      if (frames > 0) lost_["bit_error"] += frames;
+      continue;
+    }
+    const LossSource& source = sources_[key.kind - 1];
+    if (frames > 0) lost_[source.cause] += frames;
+    drawn[source.fault] += static_cast<uint64_t>(loss.count + loss.late_count);
+    lost[source.fault] += frames;
+  }
+  for (const auto& [fault, frames] : drawn) {
+    fault_records_[fault].affected -= frames - lost[fault];
+  }
 }
 
 void FlowModel::NoteAffected(uint32_t fault, uint64_t frames) {

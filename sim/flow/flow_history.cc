@@ -133,13 +133,11 @@ void HistoryBuilder::AddOutage(topology::NodeIndex node, topology::PortIndex por
   history_.outages.push_back({node, port, begin, end});
 }
 
-uint64_t HistoryBuilder::TotalOf(topology::PortIndex port, Metric metric) {
+uint64_t HistoryBuilder::ValueAt(topology::PortIndex port, Metric metric, SimTime time) {
   int64_t total = 0;
   for (const FlowHistory::Term& term : PortValue(port, metric).terms) {
     const FlowHistory::Count& count = history_.counts[term.count];
-    const Series& series = history_.series[count.series];
-    if (series.empty()) continue;
-    total += term.weight * static_cast<int64_t>(series.points().back().value * count.scale);
+    total += term.weight * WholeCount(history_.series[count.series].At(time) * count.scale);
   }
   return static_cast<uint64_t>(std::max<int64_t>(0, total));
 }

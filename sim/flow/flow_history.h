@@ -87,8 +87,8 @@ class HistoryBuilder {
   void AddGpuBusy(topology::GpuIndex gpu, uint32_t series, double scale);
   void AddOutage(topology::NodeIndex node, topology::PortIndex port, SimTime begin, SimTime end);
 
-  // The value of a counter at the end of the run.
-  uint64_t TotalOf(topology::PortIndex port, Metric metric);
+  // The value of a counter at a time.
+  uint64_t ValueAt(topology::PortIndex port, Metric metric, SimTime time);
 
   FlowHistory Finish(SimTime duration);
 

@@ -88,8 +88,9 @@ void FlowModel::Run(const Progress& progress, SimTime until) {
   }
   for (const topology::Nic& nic : fabric().nics()) {
     if (fabric().port(nic.port).link == topology::kNone) continue;
-    frames_sent_ += builder_->TotalOf(nic.port, Metric::kTxPackets);
+    frames_sent_ += builder_->ValueAt(nic.port, Metric::kTxPackets, end_);
   }
+  CountLosses();
   AddFecCounts();
   history_ = builder_->Finish(end_);
 }

@@ -210,6 +210,7 @@ class FlowModel {
   SimTime SampleLosses(uint32_t group);
   void AddLoss(Group& group, Sender& sender, uint32_t position, const LossSource* source,
                uint64_t frames, uint64_t late, SimTime from, SimTime until);
+  void CountLosses();
   void NoteAffected(uint32_t fault, uint64_t frames);
   void AddFrames(topology::PortIndex sender, uint32_t count, int32_t frames, int32_t bytes);
   void AddLostFrames(topology::PortIndex sender, uint32_t count);

@@ -157,4 +157,17 @@ Result<FlowRunReport> RunFlowModel(const Scenario& scenario, const FlowRunOption
   return FlowRun(scenario, options, progress).Run();
 }
 
+OpenRecording HistoryOpener() {
+  return [stored = std::shared_ptr<const StoredHistory>()](
+             const std::string& directory,
+             const topology::Fabric& fabric) mutable -> Result<std::shared_ptr<ExactCounters>> {
+    if (stored == nullptr) {
+      auto read = ReadHistory(directory + "/" + kHistoryFile, fabric);
+      if (!read) return tl::unexpected(read.error());
+      stored = *std::move(read);
+    }
+    return std::make_shared<FlowCounters>(stored->history, stored->epoch, stored);
+  };
+}
+
 }  // namespace rocescope::sim

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "sim/fault/injector.h"
+#include "sim/profile/apply.h"
 #include "sim/profile/profile.h"
 #include "sim/profile/transform.h"
 #include "sim/scenario/scenario.h"
@@ -39,5 +40,9 @@ struct FlowRunProgress {
 // the profile does not suit the flow model; nothing was written.
 Result<FlowRunReport> RunFlowModel(const Scenario& scenario, const FlowRunOptions& options,
                                    const FlowRunProgress& progress);
+
+// Opens the exact history of a run of the flow model, which was written with `record`. For one call
+// of ApplyProfile, with `scale` 1.
+OpenRecording HistoryOpener();
 
 }  // namespace rocescope::sim

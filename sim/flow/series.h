@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "sim/engine/time.h"
@@ -38,5 +40,12 @@ class Series {
  private:
   std::vector<Point> points_;
 };
+
+// A count rounds its value down. Rounding errors of sums of progress must not turn 4.9999999
+// into 4.
+inline int64_t WholeCount(double value) {
+  constexpr double kTiny = 1e-6;
+  return static_cast<int64_t>(std::floor(value + kTiny));
+}
 
 }  // namespace rocescope::sim

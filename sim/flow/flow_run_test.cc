@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Run directories of the flow model.
+#include "sim/flow/flow_run.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "dataplane/run/counter_columns_reader.h"
+#include "sim/flow/flow_counters.h"
+#include "sim/flow/flow_model.h"
+#include "sim/flow/history_file.h"
+
+namespace rocescope::sim {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+constexpr const char* kScenario = R"(
+name: test
+model: flow
+duration: 20min
+time_scale: 1
+record_interval: 1s
+analysis_window: 10s
+fabric:
+  generate: {shape: leaf-spine, hosts: 8, nics: 2, gpus: 2, leaves: 4, spines: 2,
+             host_speed: 100G, fabric_speed: 100G, host_delay: 500ns, fabric_delay: 500ns}
+jobs:
+  - name: train
+    hosts: host[0-5]
+    phases: [{name: dp, collective: ring, size: 1G, compute: 2s, groups: rails}]
+    restarts: [{at: 10min, downtime: 20s}]
+  - name: tune
+    hosts: host[6-7]
+    start: 2min
+    end: 15min
+    phases: [{name: dp, collective: ring, size: 1G, compute: 1s, groups: rails}]
+faults:
+  - {kind: gray_loss, sender: "host1:mlx5_0", probability: 1e-4, onset: 5min}
+  - {kind: bit_errors, sender: "leaf0:Ethernet1", probability: 1e-4, onset: 6min, duration: 5min}
+benign:
+  bit_error_ratio: [1e-13, 1e-12]
+  microbursts: {period: 1min, senders: 8, frames: 900}
+telemetry: {mirror: none, counter_period: 10s}
+)";
+
+class FlowRunTest : public testing::Test {
+ protected:
+  FlowRunTest() : root_(fmt::format("{}/rocescope-flow-{}", testing::TempDir(), getpid())) {
+    auto loaded = LoadScenario(kScenario, "test.yaml");
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    scenario_ = *std::move(loaded);
+  }
+  ~FlowRunTest() override { fs::remove_all(root_); }
+
+  std::string Path(const std::string& name) const { return (root_ / name).string(); }
+  static Profile Plain(Duration period) {
+    Profile profile;
+    profile.name = "lab";
+    profile.switches = profile.nics = profile.gpus = {.period = period};
+    return profile;
+  }
+  static Profile Deployed() {
+    Profile profile = Plain(std::chrono::seconds(30));
+    profile.name = "deployed";
+    profile.switches.random_phase = true;
+    profile.switches.cached_share = 1;
+    profile.switches.refresh = {std::chrono::seconds(1), std::chrono::seconds(5)};
+    profile.lost_readings = 0.01;
+    profile.random_start_values = true;
+    return profile;
+  }
+  FlowRunReport Run(const std::string& name, const Profile& profile, bool record) {
+    auto report = RunFlowModel(scenario_,
+                               {.directory = Path(name), .record = record, .profile = profile}, {});
+    EXPECT_TRUE(report) << report.error().message;
+    return *std::move(report);
+  }
+  std::string Text(const std::string& path) const {
+    std::ifstream file(root_ / path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  const fs::path root_;
+  Scenario scenario_;
+};
+
+TEST_F(FlowRunTest, TheSameRunHasTheSameBytes) {
+  Run("a", Deployed(), true);
+  Run("b", Deployed(), true);
+  size_t files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(Path("a"))) {
+    if (!entry.is_regular_file()) continue;
+    const std::string name = fs::relative(entry.path(), Path("a")).string();
+    EXPECT_EQ(Text("a/" + name), Text("b/" + name)) << name;
+    ++files;
+  }
+  EXPECT_GE(files, 6u + 16u);  // with the NCCL logs
+}
+
+TEST_F(FlowRunTest, ARecordedRunIsCollectedLikeTheRunItself) {
+  Run("run", Deployed(), true);
+  const auto report = ApplyProfile(
+      {.run = Path("run"), .directory = Path("collected"), .seed = scenario_.seed, .scale = 1},
+      Deployed(), HistoryOpener());
+  ASSERT_TRUE(report) << report.error().message;
+  for (const char* file : {"counters.columns", "truth.json", "run.json", "slurm.json"}) {
+    EXPECT_EQ(Text(std::string("run/") + file), Text(std::string("collected/") + file)) << file;
+  }
+}
+
+// Every link at every reading: sent = received + lost, and all losses are those of the truth.
+TEST_F(FlowRunTest, CountersConserveFramesAndAgreeWithTheTruth) {
+  Run("run", Plain(std::chrono::seconds(10)), false);
+  const topology::Fabric& fabric = *scenario_.fabric;
+  std::map<std::string, topology::PortIndex> ports;
+  for (topology::PortIndex port = 0; port < fabric.ports().size(); ++port) {
+    ports[fabric.NameOf(port)] = port;
+  }
+  auto reader = CounterColumnsReader::Open(Path("run/counters.columns"));
+  ASSERT_TRUE(reader) << reader.error().message;
+  std::map<Timestamp, std::map<topology::PortIndex, std::pair<uint64_t, uint64_t>>> times;
+  std::map<topology::PortIndex, uint64_t> fcs;
+  CounterColumnsReader::Reading reading;
+  while ((*reader)->Next(reading).value()) {
+    const CounterColumnsReader::Entity& entity = (*reader)->entity(reading.number);
+    const auto port = ports.find(entity.entity.node + ":" + entity.entity.port);
+    if (port == ports.end() || entity.entity.priority != CounterEntity::kAllPriorities) continue;
+    auto& [sent, received] = times[reading.time][port->second];
+    for (size_t i = 0; i < reading.values.size(); ++i) {
+      if (entity.metrics[i] == Metric::kTxPackets) sent = reading.values[i];
+      if (entity.metrics[i] == Metric::kRxPackets) received = reading.values[i];
+      if (entity.metrics[i] == Metric::kFcsErrors) fcs[port->second] = reading.values[i];
+    }
+  }
+  EXPECT_EQ(times.size(), 121u);
+  uint64_t lost = 0;
+  for (const auto& [time, values] : times) {
+    lost = 0;
+    for (const auto& [port, counts] : values) {
+      const uint64_t received = values.at(fabric.Peer(port)).second;
+      ASSERT_GE(counts.first, received) << fabric.NameOf(port);
+      lost += counts.first - received;
+    }
+  }
+  const auto truth = nlohmann::json::parse(Text("run/truth.json"));
+  const auto& frames = truth["frames"];
+  uint64_t on_links = 0;
+  uint64_t dropped = 0;
+  uint64_t broken = 0;
+  for (const auto& cause : frames["lost"]) {
+    const uint64_t count = std::stoull(cause["frames"].get<std::string>());
+    (cause["cause"] == "buffer_full" ? dropped : on_links) += count;
+    if (cause["cause"] == "bit_error") broken = count;
+  }
+  EXPECT_GT(dropped, 0u);
+  EXPECT_EQ(lost, on_links);
+  uint64_t all_fcs = 0;
+  for (const auto& [port, count] : fcs) all_fcs += count;
+  EXPECT_EQ(all_fcs, broken);
+  uint64_t sent = 0;
+  uint64_t received = 0;
+  for (const topology::Nic& nic : fabric.nics()) {
+    sent += times.rbegin()->second.at(nic.port).first;
+    received += times.rbegin()->second.at(nic.port).second;
+  }
+  EXPECT_EQ(std::to_string(sent), frames["sent"]);
+  EXPECT_EQ(std::to_string(received), frames["delivered"]);
+}
+
+TEST_F(FlowRunTest, VictimsAreTheJobsThatUseTheLink) {
+  Run("run", Plain(std::chrono::seconds(10)), false);
+  const auto truth = nlohmann::json::parse(Text("run/truth.json"));
+  for (const auto& fault : truth["faults"]) {
+    EXPECT_EQ(fault["affected_jobs_unknown"], false);
+    EXPECT_EQ(fault["affected_jobs"], nlohmann::json::array({"train"})) << fault["kind"];
+  }
+  EXPECT_EQ(truth["jobs"][0]["restarts"].size(), 1u);
+}
+
+TEST_F(FlowRunTest, AProfileThatDoesNotFitLeavesAnEarlierRunInPlace) {
+  Run("run", Plain(std::chrono::seconds(10)), false);
+  const std::string before = Text("run/counters.columns");
+  const auto report = RunFlowModel(
+      scenario_, {.directory = Path("run"), .profile = Plain(std::chrono::hours(1))}, {});
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message, HasSubstr("is longer than the run"));
+  EXPECT_EQ(Text("run/counters.columns"), before);
+}
+
+TEST_F(FlowRunTest, AStoredHistoryHasTheSameCountersAtAllTimes) {
+  auto model = FlowModel::Make(scenario_);
+  ASSERT_TRUE(model) << model.error().message;
+  (*model)->Run(nullptr);
+  const FlowHistory history = (*model)->TakeHistory();
+  fs::create_directories(root_);
+  ASSERT_TRUE(WriteHistory(history, scenario_.epoch, Path("history.columns")));
+  const auto stored = ReadHistory(Path("history.columns"), *scenario_.fabric);
+  ASSERT_TRUE(stored) << stored.error().message;
+  EXPECT_EQ((*stored)->epoch, scenario_.epoch);
+  FlowCounters before(history, scenario_.epoch);
+  FlowCounters after((*stored)->history, (*stored)->epoch);
+  ASSERT_EQ(before.entities().size(), after.entities().size());
+  for (uint32_t i = 0; i < before.entities().size(); ++i) {
+    ASSERT_EQ(before.entities()[i].entity, after.entities()[i].entity);
+    std::vector<uint64_t> a(before.entities()[i].metrics.size());
+    std::vector<uint64_t> b(a.size());
+    for (int ms = 0; ms <= 1'200'000; ms += 7'919) {
+      const Timestamp time = scenario_.epoch + std::chrono::milliseconds(ms);
+      ASSERT_EQ(before.Read(i, time, time, a), after.Read(i, time, time, b));
+      ASSERT_EQ(a, b);
+    }
+  }
+}
+
+TEST_F(FlowRunTest, DamagedHistoriesAreErrors) {
+  auto model = FlowModel::Make(scenario_);
+  ASSERT_TRUE(model);
+  (*model)->Run(nullptr);
+  fs::create_directories(root_);
+  ASSERT_TRUE(WriteHistory((*model)->history(), scenario_.epoch, Path("h.columns")));
+  const std::string good = Text("h.columns");
+  const auto error = [&](std::string_view bytes) {
+    const auto read = ParseHistory(bytes, "h.columns", *scenario_.fabric);
+    return read ? std::string() : read.error().message;
+  };
+  EXPECT_EQ(error(good), "");
+  EXPECT_THAT(error(""), HasSubstr("h.columns: not a history of the flow model"));
+  EXPECT_THAT(error("{\"metrics\": {}}"), HasSubstr("not a history"));
+  for (const size_t length : {size_t{8}, size_t{10}, good.size() / 2, good.size() - 1}) {
+    EXPECT_THAT(error(std::string_view(good).substr(0, length)), HasSubstr("truncated")) << length;
+  }
+  EXPECT_THAT(error(good + "x"), HasSubstr("bytes follow"));
+  for (size_t at = 8; at < good.size(); at += good.size() / 50 + 1) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x55);
+    error(bad);  // must not crash; a checksum is not needed to be safe
+  }
+  // A history of another fabric.
+  const auto other = LoadScenario(
+      "name: other\nfabric: {generate: {shape: star, hosts: 2, host_speed: 100G}}\n", "other");
+  ASSERT_TRUE(other) << other.error().message;
+  const auto read = ParseHistory(good, "h.columns", *other->fabric);
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message, HasSubstr("that the fabric does not have"));
+}
+
+}  // namespace
+}  // namespace rocescope::sim
