@@ -59,12 +59,13 @@ class ScoreFindingsTest : public testing::Test {
   }
   v1::FindingScore Score() {
     v1::FindingScore score;
-    stated_ = ScoreFindings(truth_, report_, kWindow, score);
+    stated_ = ScoreFindings(truth_, report_, reported_, kWindow, score);
     return score;
   }
 
   v1::Truth truth_;
   v1::ReplayReport report_;
+  std::vector<v1::Finding> reported_;  // during the run
   std::vector<StatedFinding> stated_;
 };
 
