@@ -243,7 +243,7 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
     return tl::unexpected(parsed.error());
   }
   v1::Score score;
-  score.set_schema_version(2);
+  score.set_schema_version(3);
   score.set_scenario(truth.scenario());
   score.set_seed(truth.seed());
   score.set_switch_tier_count(truth.switch_tiers());
