@@ -33,9 +33,12 @@ class CounterFile {
   void KeepOnly(EntityKind kind) { only_ = kind; }
 
   // Appends the records of at most `most` readings up to the first reading that arrived later than
-  // `until`. Returns true if it stopped at such a reading or at the limit. Returns an error once if
-  // the file cannot be read any further; the file is then at its end.
+  // `until`. Returns true if it stopped at the limit. Returns an error once if the file cannot be
+  // read any further; the file is then at its end.
   Result<bool> TakeUntil(Timestamp until, RecordBatch& out, size_t most = SIZE_MAX);
+
+  // Whether the last TakeUntil stopped at a reading that arrived later.
+  bool has_later_reading() const { return next_ != nullptr; }
 
   // Counts readings; the empty lines of counters.jsonl are not counted.
   const Ledger& ledger() const { return ledger_; }

@@ -25,7 +25,7 @@ class Mapping:
     def __init__(self, path):
         self.path = str(path)
         try:
-            text = pathlib.Path(path).read_text(encoding="utf-8")
+            text = pathlib.Path(path).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise Problem(f"{path}: {error}") from None
         root = yaml_subset.read(text, self.path)
@@ -35,7 +35,7 @@ class Mapping:
         self.kind = self.choice(root, "kind", KINDS, "port")
         self.has_differences = self.choice(root, "counters", ("totals", "differences")) == "differences"
         self.delimiter = self.text(root, "delimiter", ",")
-        if len(self.delimiter) != 1:
+        if len(self.delimiter) != 1 or self.delimiter in "\"\r\n":
             self.fail(root.value["delimiter"], "expected one character, as \",\", \";\" or \"\\t\"")
         self.missing = {"", self.text(root, "missing", "")}
         self.read_time(root)
@@ -107,8 +107,11 @@ class Mapping:
         if form not in times.FORMATS and "%" not in form:
             self.fail(node.value["format"],
                       f"expected {', '.join(times.FORMATS)}, or a pattern as \"%Y-%m-%d %H:%M:%S\"")
-        if not re.fullmatch(r"UTC|[+-]\d\d:\d\d", zone):
-            self.fail(node.value["zone"], "expected UTC or an offset as \"+02:00\"")
+        if not re.fullmatch(r"UTC|[+-]([01]\d|2[0-3]):[0-5]\d", zone):
+            self.fail(node.value["zone"],
+                      "expected UTC or an offset as \"+02:00\", which is less than 24 hours")
+        if form not in times.FORMATS and (problem := times.problem_of(form)):
+            self.fail(node.value["format"], problem)
         self.parse_time = times.parser(form, zone)
         self.time_format = form
 
@@ -116,7 +119,7 @@ class Mapping:
         node = self.require(root, "metrics")
         if not node.is_map or not node.value:
             self.fail(node, "expected a map from columns to metrics")
-        table = metrics.table()
+        self.table = table = metrics.table()
         self.metrics = {}
         used = {}
         for column, value in node.value.items():
@@ -152,6 +155,6 @@ class Mapping:
         if not values.is_map:
             self.fail(values, "expected a map from texts to numbers, as {up: 1, down: 0}")
         for text, number in values.value.items():
-            if number.is_map or not number.value.isdecimal():
+            if number.is_map or not re.fullmatch(r"[0-9]{1,20}", number.value):
                 self.fail(number, f'"{text}": expected a number')
         return {text: int(number.value) for text, number in values.value.items()}

@@ -4,7 +4,57 @@
 import json
 import statistics
 
+from problem import Problem
+
 LARGEST = 2**64 - 1
+
+
+class Trends:
+    """Whether the counters of each file are what the mapping says: totals rarely decrease, and
+    differences sometimes do."""
+
+    ENOUGH = 20  # changes of a metric in a file
+
+    def __init__(self, mapping, table, files):
+        self.has_differences = mapping.has_differences
+        self.metrics, self.files = list(table.values()), files
+        self.last = {}  # by file, device and port: values by metric
+        self.changes = {}  # by file and metric: increases, decreases, line of the first decrease
+
+    def add(self, row):
+        _, file, line, device, port, values = row
+        last = self.last.setdefault((file, device, port), {})
+        for order, number in values:
+            before = last.get(order)
+            if number == before:
+                continue
+            last[order] = number
+            if before is None or not self.metrics[order].is_counter:
+                continue
+            changes = self.changes.get((file, order))
+            if changes is None:
+                changes = self.changes[file, order] = [0, 0, line]
+            if number > before:
+                changes[0] += 1
+            else:
+                changes[1] += 1
+                if changes[1] == 1:
+                    changes[2] = line
+
+    def check(self):
+        for (file, order), (increases, decreases, line) in sorted(self.changes.items()):
+            changes = increases + decreases
+            if changes < self.ENOUGH:
+                continue
+            source, metric = self.files[file], self.metrics[order]
+            where = f"{source.place(line, source.column_of(metric))}: {metric.name}"
+            if self.has_differences and decreases == 0:
+                raise Problem(f"{where} never decreases in {changes} changes, so the file has totals; "
+                              'the mapping says "counters: differences"')
+            if not self.has_differences and decreases * 4 >= changes:
+                raise Problem(f"{where} decreases here and in {decreases - 1} more of {changes} changes, so "
+                              'the file has differences, or counters that wrap in most intervals; the '
+                              'mapping says "counters: totals"')
 
 
 class Port:
@@ -24,6 +74,7 @@ class Readings:
         self.names = [f'"{metric.name}":' for metric in table.values()]
         self.is_counter = [metric.is_counter for metric in table.values()]
         self.drops, self.files = drops, files
+        self.trends = Trends(mapping, table, files)
         self.ports = {}
         self.first = self.last = None
         self.readings = self.values = 0
@@ -41,6 +92,7 @@ class Readings:
 
     def take(self, row, group):
         _, file, line, device, port, values = row
+        self.trends.add(row)
         of_port = group.setdefault((device, port), {})
         for order, number in values:
             if order not in of_port:

@@ -56,18 +56,25 @@ def number_of(text, column, factor):
 class File:
     """One CSV file, plain or gzip."""
 
-    def __init__(self, path, index, mapping, drops, names_are_checked, ignored):
+    def __init__(self, path, index, mapping, drops, names_are_checked, ignored, units):
         self.path, self.index, self.mapping, self.drops = str(path), index, mapping, drops
         self.names_are_checked = names_are_checked
         self.ignored = ignored  # columns and metrics without an entry in the mapping
         self.header = []
         self.entities = {}
-        self.units = {}
+        self.units = units  # of metrics, in all files: the unit and the place of the first row
 
     def place(self, line, column=None):
         if column is None:
             return f"{self.path}:{line}"
         return f"{self.path}:{line}: column {column + 1} ({self.header[column]})"
+
+    def column_of(self, metric):
+        """The index of the column with the values of the metric."""
+        if self.mapping.is_long:
+            return self.header.index(self.mapping.value)
+        name, = (name for name, column in self.mapping.metrics.items() if column.metric is metric)
+        return self.header.index(name)
 
     def rows(self):
         opener = gzip.open if self.path.endswith(".gz") else open
@@ -194,15 +201,15 @@ class File:
         return read
 
     def factor_of(self, text, column, line, at):
-        """All rows of a metric must have the same unit."""
+        """All rows of a metric must have the same unit, in all files."""
         unit = text.strip() or column.metric.default_unit
-        first = self.units.setdefault(column.metric.name, (unit, line))
+        first = self.units.setdefault(column.metric.name, (unit, self, line))
         if unit not in column.metric.units:
             raise Problem(f'{self.place(line, at)}: unknown unit "{unit[:40]}" of '
                           f"{column.metric.name}: expected {', '.join(column.metric.units)}")
         if first[0] != unit:
             raise Problem(f"{self.place(line, at)}: mixed units of {column.metric.name}: {unit} here, "
-                          f"{first[0]} in line {first[1]}")
+                          f"{first[0]} in {first[1].place(first[2])}")
         return column.metric.units[unit]
 
 

@@ -6,6 +6,7 @@ import decimal
 import re
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+SAMPLE = datetime.datetime(2027, 11, 23, 12, 34, 56, tzinfo=datetime.timezone.utc)
 SECOND = 10**9
 LATEST = 2**62 - 1  # as in base/time.h
 NUMBERS = {"seconds": SECOND, "milliseconds": 10**6, "microseconds": 10**3, "nanoseconds": 1}
@@ -52,6 +53,18 @@ def from_number(factor):
     return parse
 
 
+def problem_of(pattern):
+    """Why a pattern cannot be used, or None."""
+    try:
+        made = SAMPLE.strftime(pattern)
+        read = datetime.datetime.strptime(made, pattern)
+    except (ValueError, OverflowError, LookupError, re.error) as error:
+        return f'"{pattern}" is not a pattern of times: {error}'
+    if read.date() != SAMPLE.date():
+        return f'"{pattern}" has no complete date'
+    return None
+
+
 def from_pattern(pattern, zone):
     offset = datetime.timezone(datetime.timedelta(seconds=offset_of(zone)))
 
@@ -69,7 +82,10 @@ def parser(form, zone):
         parse = from_number(NUMBERS[form]) if form in NUMBERS else from_pattern(form, zone)
 
     def checked(text):
-        ns = parse(text)
+        try:
+            ns = parse(text)
+        except OverflowError:
+            raise ValueError from None
         if not 0 <= ns <= LATEST:
             raise ValueError
         return ns

@@ -141,4 +141,7 @@ class Reader:
 
 def read(text, name):
     """The map of a file. Raises Problem with "NAME:LINE:COLUMN: ..."."""
-    return Reader(text, name).read()
+    try:
+        return Reader(text, name).read()
+    except RecursionError:
+        raise Problem(f"{name}:1:1: the maps are nested too deeply") from None

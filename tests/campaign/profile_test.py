@@ -129,6 +129,36 @@ def test_each_profile_is_applied_to_one_simulation(campaign, folder):
     assert done.returncode == 2 and "other arguments" in done.stderr and not simulated
 
 
+def test_what_changed_is_made_again(campaign, folder):
+    stage = Stage(campaign, folder)
+    own = stage.folder / "own.yaml"
+    own.write_text("name: own\n")
+    words = ("--profile", "gnmi-1s", "--profile", str(own))
+    assert stage.run(*words)[0].returncode == 0
+    done, simulated, _ = stage.run(*words)
+    assert done.returncode == 0 and not simulated and not done.stderr, done.stderr
+
+    own.write_text("name: own\npoll: {switches: {period: 5s}}\n")
+    done, simulated, _ = stage.run(*words)
+    assert "3 scores are made again, because the scenario, the profile or a program has changed" in \
+        done.stderr, done.stderr
+    assert len(started(simulated, "run")) == len(started(simulated, "profile")) == 3
+    assert all(str(own) in line for line in started(simulated, "profile"))
+
+    (stage.out / "scenarios/0001-flap.yaml").write_text("name: 0001-flap\nseed: 2\n")
+    _, simulated, _ = stage.run(*words)
+    run, = started(simulated, "run")
+    assert "0001-flap" in run and len(started(simulated, "profile")) == 2
+
+    # The run of another program misses nothing.
+    assert (stage.out / "missed/0002-healthy.own.txt").exists()
+    stage.program.write_text(PROGRAM.replace("[{}] if", "[] if"))
+    _, simulated, _ = stage.run(*words)
+    assert len(started(simulated, "profile")) == 6
+    assert not list((stage.out / "missed").iterdir())
+    assert not stage.run(*words)[1]
+
+
 def test_without_profiles_nothing_is_recorded(campaign, folder):
     stage = Stage(campaign, folder)
     done, simulated, scored = stage.run()
@@ -165,6 +195,7 @@ def test_wrong_arguments_are_refused(campaign, folder):
 
 def main():
     for test in (test_each_profile_is_applied_to_one_simulation,
+                 test_what_changed_is_made_again,
                  test_without_profiles_nothing_is_recorded,
                  test_at_least_one_fault_means_no_healthy_run,
                  test_a_failed_profile_is_reported_and_the_others_are_scored,

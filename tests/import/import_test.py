@@ -254,10 +254,66 @@ class BadInput(Importing):
             path.unlink()
         told = self.run_import(mapping, header + "5,leaf1,E1,in,2,kilobytes\n6,leaf1,E1,in,2,bytes\n",
                                expect=UNUSABLE)
-        self.assertIn("a.csv:3: column 6 (unit): mixed units of rx_bytes: bytes here, kilobytes in line 2",
+        self.assertIn("a.csv:3: column 6 (unit): mixed units of rx_bytes: bytes here, kilobytes in ",
                       told)
+        self.assertRegex(told, r"kilobytes in .*a\.csv:2\n")
         told = self.run_import(mapping, header + "5,leaf1,E1,in,2,nibbles\n", expect=UNUSABLE)
         self.assertIn('a.csv:2: column 6 (unit): unknown unit "nibbles" of rx_bytes', told)
+
+    def test_mixed_units_of_files_are_an_error(self):
+        header = "time,device,port,counter,value,unit\n"
+        told = self.run_import(LONG + "unit: unit\n", header + "5,leaf1,E1,in,2,kilobits\n",
+                               header + "6,leaf2,E1,in,2,kilobits\n7,leaf2,E1,in,2,kilobytes\n",
+                               expect=UNUSABLE)
+        self.assertRegex(told, r"b\.csv:3: column 6 \(unit\): mixed units of rx_bytes: kilobytes here, "
+                               r"kilobits in .*a\.csv:2\n")
+
+    # Differences of a steady load go up and down; totals never go down, except at a restart.
+    def test_files_with_totals_and_differences_are_an_error(self):
+        totals = HEADER + "".join(f"{n},leaf1,E1,{n * 1000 % 25000},0\n" for n in range(1, 60))
+        steady = HEADER + "".join(f"{n},leaf2,E1,{1000 + n % 3},0\n" for n in range(1, 60))
+        told = self.run_import(MAPPING, totals, steady, expect=UNUSABLE)
+        self.assertIn("b.csv:4: column 4 (in): rx_bytes decreases here and in 18 more of 58 changes, so the "
+                      "file has differences", told)
+        differences = MAPPING.replace("totals", "differences")
+        self.run_import(differences, steady, totals)  # the totals restart, so that they decrease
+        for path in self.run_directory.iterdir():
+            path.unlink()
+        rising = HEADER + "".join(f"{n},leaf1,E1,{n * 1000},0\n" for n in range(1, 60))
+        told = self.run_import(differences, steady, rising, expect=UNUSABLE)
+        self.assertIn("b.csv:3: column 4 (in): rx_bytes never decreases in 58 changes, so the file has totals",
+                      told)
+        told = self.run_import(LONG, LONG_HEADER + "".join(f"{n},leaf2,E1,in,{1000 + n % 2}\n"
+                                                           for n in range(60)), expect=UNUSABLE)
+        self.assertIn("a.csv:4: column 5 (value): rx_bytes decreases here", told)
+        self.run_import(MAPPING, totals)
+
+    def test_odd_bytes_are_dropped_or_errors(self):
+        told = self.run_import(MAPPING, HEADER.replace("\n", "\r\n") +
+                               "5,leaf1,E1,1\0,0\r\n6,leaf\0,E1,1,0\r\n7,leaf1,E1,1e400,0\r\n"
+                               "8,leaf1,E1,-1e400,0\r\n9,leaf1,E1,1e-400,0\r\n"
+                               "99999999999999999999999,leaf1,E1,1,0\r\n1e9,leaf1,E1,1,0\r\n"
+                               "-5,leaf1,E1,1,0\r\n9,leaf1,E1,nan,inf\r\n", expect=DROPPED)
+        self.assertIn("a.csv:2: column 4 (in): expected a number", told)
+        self.assertIn("a.csv:3: column 2 (device): ", told)
+        self.assertIn("a.csv:4: column 4 (in): 1e400 exceeds 64 bits", told)
+        self.assertIn("a.csv:5: column 4 (in): negative number -1e400", told)
+        self.assertIn("dropped: 3 rows with an invalid time", told)
+        self.assertIn("dropped: 5 invalid values", told)
+        self.assertEqual(self.readings()[-1], (9, "leaf1:E1", {"rx_bytes": 0, "rx_errors": 0}))
+        for path in self.run_directory.iterdir():
+            path.unlink()
+        told = self.run_import(MAPPING, HEADER.encode("utf-16"), expect=UNUSABLE)
+        self.assertIn("a.csv: after line 0: not UTF-8", told)
+        told = self.run_import(MAPPING, HEADER + "5,leaf1,E1," + "1" * 200_000 + ",0\n", expect=UNUSABLE)
+        self.assertIn("a.csv:2: field larger than field limit", told)
+
+    def test_folders_are_no_files(self):
+        told = self.run_import(MAPPING, self.folder, expect=UNUSABLE)
+        self.assertIn(f"{self.folder}: Is a directory", told)
+        told = self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n", expect=UNUSABLE,
+                               words=("--form", "lines", "--topology", self.folder))
+        self.assertIn(f"{self.folder}: Is a directory", told)
 
     def test_files_that_cannot_be_read(self):
         told = self.run_import(MAPPING, pathlib.Path("/nonexistent/a.csv"), expect=UNUSABLE)

@@ -39,6 +39,7 @@ metrics: {in: {name: rx_bytes, unit: "bytes"}, errors: rx_errors}
     def test_errors_of_the_syntax_have_a_place(self):
         for mapping, place in (
                 ("", "mapping.yaml:1:1: the file is empty"),
+                ("a: " + "{a: " * 5000, "mapping.yaml:1:1: the maps are nested too deeply"),
                 ("time: {column: time", 'mapping.yaml:1:20: expected "," or "}" in the same line'),
                 ("\ttime: a", "mapping.yaml:1:1: tab in the indentation"),
                 ("time:\n", 'mapping.yaml:1:6: no value for "time"'),
@@ -62,6 +63,17 @@ metrics: {in: {name: rx_bytes, unit: "bytes"}, errors: rx_errors}
                       "mapping.yaml:1:30: expected rfc3339, seconds, milliseconds")
         self.replaced("format: seconds", "format: '%s', zone: CET",
                       "mapping.yaml:1:42: expected UTC or an offset")
+        self.replaced("format: seconds", "format: '%Y-%m-%d', zone: '+24:00'",
+                      "mapping.yaml:1:48: expected UTC or an offset")
+        for pattern in ("%Y-%m-%d %Q", "%Y-%m-%d %", "%s", "%Y-%m-%d %d", "%Y-%m-%d %(d"):
+            self.replaced("format: seconds", f"format: '{pattern}'",
+                          f'mapping.yaml:1:30: "{pattern}" is not a pattern of times: ')
+        self.replaced("format: seconds", "format: '%d.%m. %H:%M'",
+                      'mapping.yaml:1:30: "%d.%m. %H:%M" has no complete date')
+        self.replaced("counters: totals", 'counters: totals\ndelimiter: "\\n"',
+                      "mapping.yaml:5:12: expected one character")
+        self.replaced("errors: rx_errors", "errors: {name: rx_errors, values: {a: " + "9" * 5000 + "}}",
+                      'mapping.yaml:7:41: "a": expected a number')
         self.replaced("counters: totals", "counters: rates",
                       'mapping.yaml:4:11: "counters": expected totals or differences')
         self.replaced("in: rx_bytes", "in: rx_nibbles", 'mapping.yaml:6:7: unknown metric "rx_nibbles"')

@@ -16,7 +16,9 @@ name: small
 duration: 12ms
 fabric: {generate: {shape: leaf-spine, hosts: 8, leaves: 4, spines: 2, host_speed: 25G, fabric_speed: 25G}}
 jobs: [{name: train, hosts: 'host[0-7]', phases: [{collective: ring, size: 1M, compute: 100us}]}]
-faults: [{kind: gray_loss, sender: 'leaf0:Ethernet3', onset: 4ms, probability: 0.05}]
+faults:
+  - {kind: gray_loss, sender: 'leaf0:Ethernet3', onset: 4ms, probability: 0.05}
+  - {kind: bit_errors, sender: 'leaf3:Ethernet2', onset: 4ms, probability: 0.05}
 telemetry: {mirror: leaf}
 """
 
@@ -76,6 +78,25 @@ def main():
         assert done.returncode == 0, done.stderr
         expected = read_lines(dilated / "counters.jsonl")
         assert len(expected) > 500 and read_lines(lines) == expected
+
+        # Readings that arrive three windows later detect the fault three windows later.
+        to = directory / "counters-only"
+        text = directory / "counters.jsonl"
+        assert run(program, "counters", "convert", to / "counters.columns", text).returncode == 0
+        (to / "counters.columns").unlink()
+        window = json.loads((to / "run.json").read_text())["analysis_window_ns"]
+        delays = []
+        for later in (0, 3):
+            with (to / "counters.jsonl").open("w") as out:
+                for line in map(json.loads, text.read_text().splitlines()):
+                    line["arrival_ns"] = line.get("arrival_ns", line["time_ns"]) + later * window
+                    out.write(json.dumps(line) + "\n")
+            scored = run(program, "score", to, "--view", "all", "-o", "json")
+            assert scored.returncode in (0, 1), scored.stderr
+            fault = json.loads(scored.stdout)["views"][0]["findings"]["faults"][1]
+            assert fault["detected"], fault
+            delays.append(fault["delay_windows"])
+        assert delays[0] > 0 and abs(delays[1] - delays[0] - 3) < 1e-6, delays
 
         # A user's own profile, and errors.
         own = directory / "own.yaml"

@@ -37,8 +37,10 @@ class ReplayRun {
       : filter_(options.analysis.filter),
         analysis_(analysis),
         counters_(counters),
+        watch_(options.watch),
         view_(view),
         processor_(ProcessorOptions(options.analysis, options.captures.names)) {
+    if (watch_ != nullptr) next_look_ = watch_->start + watch_->step;
     analysis_.Follow(processor_.taps().registry());
   }
 
@@ -55,8 +57,12 @@ class ReplayRun {
     }
     extent_.Add(batch);
     while (!batch.empty()) {
-      const std::span<RawFrame> next =
-          batch.first(std::min(batch.size(), kFramesAtOnce - frames_ % kFramesAtOnce));
+      const std::span<RawFrame> next = BeforeNextLook(
+          batch.first(std::min(batch.size(), kFramesAtOnce - frames_ % kFramesAtOnce)));
+      if (next.empty()) {
+        Look();
+        continue;
+      }
       frames_ += next.size();
       const Timestamp reached = next.back().timestamp;
       Account(next);
@@ -68,11 +74,14 @@ class ReplayRun {
   }
 
   void Finish() {
-    processor_.Flush(records_);
     // A relative window needs a first frame.
     if (!opened_) (void)OpenWindow(Timestamp{});
+    TakeCounters(LastBefore(next_look_));
+    while (LooksAgain() && counters_ != nullptr && counters_->has_later_reading()) Look();
+    processor_.Flush(records_);
     TakeCounters(Timestamp::max());
     Ingest();
+    if (watch_ != nullptr) watch_->look(next_look_, *analysis_.Publish());
   }
 
   bool counters_damaged() const { return counters_damaged_; }
@@ -82,6 +91,26 @@ class ReplayRun {
   // Event time between two steps of the engine. It is counted from the first frame, so that the
   // result does not depend on how a source batches frames.
   static constexpr size_t kFramesAtOnce = 16'384;
+
+  // Bounds the work if a time in the input is wrong by years.
+  static constexpr size_t kMostLooks = 10'000;
+
+  bool LooksAgain() const { return watch_ != nullptr && looks_ < kMostLooks; }
+  static Timestamp LastBefore(Timestamp time) { return time - Duration(1); }
+  std::span<RawFrame> BeforeNextLook(std::span<RawFrame> batch) const {
+    if (!LooksAgain()) return batch;
+    const auto later = std::ranges::find_if(
+        batch, [&](const RawFrame& frame) { return frame.timestamp >= next_look_; });
+    return {batch.begin(), later};
+  }
+  void Look() {
+    processor_.Advance(next_look_, records_);
+    TakeCounters(LastBefore(next_look_));
+    Ingest();
+    watch_->look(next_look_, *analysis_.Publish());
+    next_look_ += watch_->step;
+    ++looks_;
+  }
 
   void Account(std::span<RawFrame> batch) {
     if (!window_.KeepsAll()) {
@@ -101,6 +130,7 @@ class ReplayRun {
     return {};
   }
 
+  // Ingests the readings that arrived until then.
   void TakeCounters(Timestamp until) {
     if (counters_ == nullptr || counters_damaged_) return;
     constexpr size_t kLinesAtOnce = 4096;
@@ -129,6 +159,9 @@ class ReplayRun {
   const FrameFilter& filter_;
   Analysis& analysis_;
   CounterFile* const counters_;
+  const ReplayWatch* const watch_;
+  Timestamp next_look_ = Timestamp::max();
+  size_t looks_ = 0;
   bool counters_damaged_ = false;
   std::optional<Timestamp> first_reading_;  // first reading of counters
   MirrorView view_;

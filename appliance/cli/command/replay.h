@@ -2,6 +2,7 @@
 // `rocescope replay`: reports on captures with host files, or on a run directory.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,15 @@ namespace v1 {
 class ReplayReport;
 }
 
+// Publishes a snapshot each time all input that arrived within another `step` was ingested, as a live
+// analysis would, and once more at the end of the input.
+struct ReplayWatch {
+  Timestamp start;  // the first step starts here
+  Duration step;    // greater than zero
+  // `now`: all input that arrived before this time is in the snapshot, and no other.
+  std::function<void(Timestamp now, const Snapshot& snapshot)> look;
+};
+
 struct ReplayOptions {
   CaptureTaps captures;       // merged by time
   std::string run_directory;  // instead of captures; its run.json has defaults for the options
@@ -30,6 +40,7 @@ struct ReplayOptions {
   bool faults_alone = false;  // print only the faults instead of the report
   std::vector<DependencyRequest>
       requests;  // queries to answer instead of printing the report; they need a topology
+  const ReplayWatch* watch = nullptr;  // optional
   AnalysisOptions analysis;
 };
 

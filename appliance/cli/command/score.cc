@@ -23,6 +23,7 @@
 #include "appliance/common/files/mirror_view.h"
 #include "appliance/common/files/run_directory.h"
 #include "appliance/common/files/text_file.h"
+#include "appliance/common/report/job_report.h"
 #include "appliance/common/report/message_json.h"
 #include "dataplane/telemetry/counter_file.h"
 #include "rocescope/v1/report.pb.h"
@@ -141,18 +142,41 @@ Status ScoreBaselines(const RunContext& context, const RunParts& parts,
   return {};
 }
 
+// One analysis in each analysis window, and at most a thousand in a run, because each of them takes
+// up to some tenths of a second.
+Duration StepOf(const RunContext& context) {
+  constexpr int64_t kMostSteps = 1000;
+  const int64_t length = context.truth.end_ns() - context.truth.start_ns();
+  return std::max(context.run.manifest.analysis_window, Duration(length / kMostSteps));
+}
+
+// Appends the findings of an analysis at the time `now`.
+void Keep(Timestamp now, const Snapshot& snapshot, std::vector<v1::Finding>& reported) {
+  for (const Finding& finding : *snapshot.findings) {
+    v1::Finding& out = reported.emplace_back();
+    FillFinding(snapshot, finding, out);
+    *out.mutable_detection_time() = TimestampMessage(now);
+  }
+}
+
 // Replays the run with the view's telemetry, or reads the given report, and scores it.
 Status ScoreOne(const ScoreRunOptions& options, const View& view, const RunContext& context,
                 std::string_view parts, v1::Score& score) {
   const v1::Truth& truth = context.truth;
   google::protobuf::Arena arena;
   const v1::ReplayReport* report = nullptr;
+  std::vector<v1::Finding> reported;
+  const ReplayWatch watch = {
+      .start = FromNanoseconds(truth.start_ns()),
+      .step = StepOf(context),
+      .look = [&](Timestamp now, const Snapshot& snapshot) { Keep(now, snapshot, reported); }};
   if (options.report.empty()) {
     ReplayOptions replay;
     replay.run_directory = options.path;
     replay.parts = ParseRunParts(parts).value();
     replay.mirror_loss = view.mirror_loss;
     replay.says_view = false;
+    if (view.about_faults) replay.watch = &watch;
     if (Replay(replay, arena, report) != kExitSuccess) {
       return MakeError(ErrorCode::kUnavailable,
                        fmt::format("{}: could not be replayed completely, so it cannot be scored",
@@ -187,7 +211,8 @@ Status ScoreOne(const ScoreRunOptions& options, const View& view, const RunConte
              .samples_per_byte = view.samples_close_gaps ? SamplesPerByte(truth) : 0,
              .has_activity = view.has_activity,
              .about_faults = view.about_faults,
-             .window_ns = context.run.manifest.analysis_window.count()},
+             .window_ns = context.run.manifest.analysis_window.count(),
+             .reported = reported},
             out);
   if (!view.about_faults) return {};
   return ScoreBaselines(context, ParseRunParts(parts).value(), *report, *out.mutable_findings());
@@ -218,7 +243,7 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
     return tl::unexpected(parsed.error());
   }
   v1::Score score;
-  score.set_schema_version(2);
+  score.set_schema_version(3);
   score.set_scenario(truth.scenario());
   score.set_seed(truth.seed());
   score.set_switch_tier_count(truth.switch_tiers());

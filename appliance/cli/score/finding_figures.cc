@@ -249,25 +249,29 @@ std::optional<double> Figures::Weighted(KindCount count) const {
   return of > 0 ? std::optional(right / of) : std::nullopt;
 }
 
+// As the unweighted precision, if each fault and its part of the false findings counted `weight` /
+// `counts.faults` times. Healthy runs keep their number for each fault.
 std::optional<double> Figures::WeightedPrecision() const {
   double right = 0;
   double wrong = 0;
   double weights = 0;
-  double faulty_runs = 0;
+  double faults = 0;
   double wrong_in_healthy = 0;
   for (const auto& [kind, counts] : kinds_) {
     if (kind.empty()) {
       wrong_in_healthy = counts.false_findings;
       continue;
     }
-    faulty_runs += counts.runs;
-    const double weight = WeightOf(kind, counts);
-    if (weight == 0 || counts.runs == 0) continue;
-    weights += weight;
-    right += weight * static_cast<double>(counts.detected) / static_cast<double>(counts.visible);
-    wrong += weight * counts.false_findings / counts.runs;
+    const auto of_kind = static_cast<double>(counts.faults);
+    faults += of_kind;
+    const auto at = weights_.find(kind);
+    if (at == weights_.end() || counts.faults == 0) continue;
+    weights += at->second;
+    right +=
+        at->second * static_cast<double>(counts.detected + counts.below_limit_detected) / of_kind;
+    wrong += at->second * counts.false_findings / of_kind;
   }
-  if (weights > 0) wrong += weights * wrong_in_healthy / faulty_runs;
+  if (weights > 0) wrong += weights * wrong_in_healthy / faults;
   return right + wrong > 0 ? std::optional(right / (right + wrong)) : std::nullopt;
 }
 

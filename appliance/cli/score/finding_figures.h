@@ -88,7 +88,9 @@ Confusion CountConfusion(std::span<const RunFindings> runs);
 
 enum class FindingMeasure : uint8_t {
   // Shares of the visible faults are of those that are not below the detection limit, unless noted.
-  kPrecision,    // detected faults, of detected faults and false findings
+  // Detected faults, above and below the limit, of these and all false findings; the weighted figure
+  // counts the same.
+  kPrecision,
   kRecall,       // detected faults
   kRecallOfAll,  // the same, with faults below the limit; only if there are any
   // The gray_loss faults above the limit whose place is right or among the alternatives; only with
@@ -156,8 +158,9 @@ struct Exposure {
 Exposure ExposureOf(std::span<const RunFindings> runs);
 
 // Returns the figures with at least one count, in the order above. `view` (a name from view.h)
-// selects the goals. With weights, each fault type's runs have the type's weight, and healthy
-// runs keep their share of the campaign; a type without weight or without a visible run is ignored.
+// selects the goals. With weights, each fault type has its weight, whatever the number of its faults
+// is, and healthy runs keep their share of the campaign. A type without weight is ignored, and in
+// shares of visible faults also a type without a visible fault above the limit.
 std::vector<Figure> FiguresOf(std::span<const RunFindings> runs, std::string_view view,
                               const KindWeights& weights);
 

@@ -135,6 +135,30 @@ TEST_F(FindingFiguresTest, HealthyRunsKeepTheirPartInTheWeightedPrecision) {
       4 / (4 + 1.5 + 8.0 / 3));
 }
 
+// With weights like the numbers of faults, the weighted precision is the unweighted one: 3 faults are
+// detected, one of them below the limit, and 3 findings are false.
+TEST_F(FindingFiguresTest, WeightedAndUnweightedPrecisionCountTheSame) {
+  Found("1", "flap", 0);
+  v1::FindingScore& several = *scores_.back().mutable_views(0)->mutable_findings();
+  scores_.back().add_faults("incast");
+  v1::FaultScore& second = *several.add_faults();
+  second.set_kind("incast");
+  second.set_visible(true);
+  AddFalse(several, "straggler");
+  v1::FaultScore& small = Found("2", "gray_loss", 0);
+  small.set_affected_frames(12);
+  small.set_detection_limit_frames(50);
+  AddFalse(*scores_.back().mutable_views(0)->mutable_findings(), "straggler");
+  Fault("3", "flap").set_visible(false);
+  Found("4", "incast", 0);
+  AddFalse(Run("5", ""), "flap");
+  const Figure figure =
+      FigureOf(FindingMeasure::kPrecision, {{"flap", 2}, {"incast", 2}, {"gray_loss", 1}});
+  EXPECT_EQ(figure.right, 3u);
+  EXPECT_EQ(figure.of, 6u);
+  EXPECT_DOUBLE_EQ(figure.weighted.value(), 0.5);
+}
+
 TEST_F(FindingFiguresTest, EachFaultIsTakenForOneKind) {
   Found("1", "flap", 0);
   Fault("2", "flap").set_stated_kind("link_down");

@@ -2,6 +2,7 @@
 // Scores a report against the ground truth of a simulated run.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 namespace rocescope {
 
 namespace v1 {
+class Finding;
 class ReplayReport;
 class Score;
 class Truth;
@@ -31,6 +33,8 @@ struct ScoreOptions {
   bool has_activity = true;   // see View
   bool about_faults = false;  // see View: only findings and hotspots are scored
   int64_t window_ns = 1;      // the run's analysis window, the unit of delays
+  // See ScoreFindings.
+  std::span<const v1::Finding> reported;
 };
 
 // Scores `report`, a replay of the run with the view's telemetry.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -62,10 +63,11 @@ using FlowKey = std::tuple<std::string, std::string, uint32_t>;
 
 class FindingScorer {
  public:
-  FindingScorer(const v1::Truth& truth, const v1::ReplayReport& report, int64_t window_ns,
-                v1::FindingScore& score)
+  FindingScorer(const v1::Truth& truth, const v1::ReplayReport& report,
+                std::span<const v1::Finding> reported, int64_t window_ns, v1::FindingScore& score)
       : truth_(truth),
         report_(report),
+        reported_(reported),
         window_ns_(std::max<int64_t>(window_ns, 1)),
         score_(score),
         jobs_(CompareJobs(truth, report).true_job),
@@ -84,7 +86,7 @@ class FindingScorer {
   std::vector<StatedFinding> Score() {
     const std::vector<Match> matches = FindMatches();
     Assign(matches);
-    for (int i = 0; i < truth_.faults_size(); ++i) AddFault(i, matches);
+    for (int i = 0; i < truth_.faults_size(); ++i) AddFault(i);
     AddRest(matches);
     AddSuspicions();
     AddVerdicts();
@@ -135,8 +137,9 @@ class FindingScorer {
   Grade GradeOf(int fault_number, const v1::Finding& finding) const;
   std::vector<Match> FindMatches() const;
   void Assign(const std::vector<Match>& matches);
-  int64_t FirstDetection(int fault, std::span<const Match> matches) const;
-  void AddFault(int number, std::span<const Match> matches);
+  bool IsAssignedElsewhere(const v1::Finding& finding, int fault) const;
+  int64_t FirstDetection(int fault) const;
+  void AddFault(int number);
   void AddStatedInstead(const v1::TruthFault& fault, v1::FaultScore& out) const;
   void AddCulprits(const v1::TruthFault& fault, const v1::Finding* finding, v1::Hits& hits) const;
   void AddVictims(const v1::TruthFault& fault, const v1::Finding* finding, v1::Hits& hits) const;
@@ -150,6 +153,7 @@ class FindingScorer {
 
   const v1::Truth& truth_;
   const v1::ReplayReport& report_;
+  const std::span<const v1::Finding> reported_;
   const int64_t window_ns_;
   v1::FindingScore& score_;
   const std::map<std::string, std::string> jobs_;
@@ -204,19 +208,35 @@ void FindingScorer::Assign(const std::vector<Match>& matches) {
   }
 }
 
+bool IsSameElement(const v1::Finding& a, const v1::Finding& b) {
+  return a.kind() == b.kind() && a.place() == b.place() && a.direction() == b.direction();
+}
+
+bool FindingScorer::IsAssignedElsewhere(const v1::Finding& finding, int fault) const {
+  if (IsSameElement(finding, report_.findings(finding_of_[fault]))) return false;
+  return std::ranges::any_of(finding_of_, [&](int assigned) {
+    return assigned >= 0 && IsSameElement(finding, report_.findings(assigned));
+  });
+}
+
 // A fault may have several findings, such as one for each episode. The operator knows of it with
 // the first one that is as right as the assigned one and is not assigned to another fault.
-int64_t FindingScorer::FirstDetection(int fault, std::span<const Match> matches) const {
-  const int assigned = finding_of_[fault];
-  const auto of_assigned = std::ranges::find_if(matches, [&](const Match& match) {
-    return match.fault == fault && match.finding == assigned;
-  });
-  int64_t first = VerdictOf(report_.findings(assigned));
-  for (const Match& match : matches) {
-    if (match.fault != fault || match.grade < of_assigned->grade) continue;
-    if (is_matched_[match.finding] || !IsOfVisible(Finding(match), Fault(match))) continue;
-    first = std::min(first, VerdictOf(Finding(match)));
-  }
+int64_t FindingScorer::FirstDetection(int fault) const {
+  const v1::Finding& assigned = report_.findings(finding_of_[fault]);
+  const Grade grade = GradeOf(fault, assigned);
+  int64_t first = std::numeric_limits<int64_t>::max();
+  const auto take = [&](const auto& findings) {
+    for (const v1::Finding& finding : findings) {
+      if (VerdictOf(finding) >= first || IsSuspicion(finding)) continue;
+      if (!MayBeOf(finding, truth_.faults(fault)) || !IsOfVisible(finding, truth_.faults(fault))) {
+        continue;
+      }
+      if (GradeOf(fault, finding) < grade || IsAssignedElsewhere(finding, fault)) continue;
+      first = VerdictOf(finding);
+    }
+  };
+  if (!reported_.empty()) take(reported_);
+  if (reported_.empty() || first == std::numeric_limits<int64_t>::max()) take(report_.findings());
   return first;
 }
 
@@ -245,7 +265,7 @@ uint32_t RankOfPlace(const v1::TruthFault& fault, const v1::Finding& finding) {
   return 0;
 }
 
-void FindingScorer::AddFault(int number, std::span<const Match> matches) {
+void FindingScorer::AddFault(int number) {
   const v1::TruthFault& fault = truth_.faults(number);
   v1::FaultScore& out = *score_.add_faults();
   out.set_kind(fault.kind());
@@ -266,7 +286,7 @@ void FindingScorer::AddFault(int number, std::span<const Match> matches) {
     out.set_kind_right(finding->kind() == fault.kind());
     out.set_place_rank(RankOfPlace(fault, *finding));
     out.set_place_right(out.place_rank() == 1);
-    const int64_t late = std::max<int64_t>(FirstDetection(number, matches) - fault.visible_ns(), 0);
+    const int64_t late = std::max<int64_t>(FirstDetection(number) - fault.visible_ns(), 0);
     out.set_delay_windows(static_cast<double>(late) / static_cast<double>(window_ns_));
     out.set_delay_seconds(FabricSeconds(truth_, late).value_or(0));
   }
@@ -320,9 +340,10 @@ void FindingScorer::AddRest(const std::vector<Match>& matches) {
   for (const Match& match : matches) {
     if (is_matched_[match.finding]) continue;
     const bool showed = IsOfVisible(Finding(match), Fault(match));
-    if (showed && !IsRightPlace(Fault(match), Finding(match).place(), Finding(match).direction())) {
-      continue;
-    }
+    const bool is_there =
+        IsRightPlace(Fault(match), Finding(match).place(), Finding(match).direction());
+    const bool is_alternative_there = !showed && match.grade == Grade::kAlternative;
+    if (!is_there && !is_alternative_there) continue;
     is_matched_[match.finding] = true;
     if (showed) score_.set_further_count(score_.further_count() + 1);
   }
@@ -378,8 +399,8 @@ void FindingScorer::AddVerdicts() {
       if (IsOfVisible(finding, fault)) {
         is_right |= IsRight(finding, fault);
       } else {
-        is_of_hidden |= finding.kind() == fault.kind() ||
-                        IsRightPlace(fault, finding.place(), finding.direction());
+        is_of_hidden |= IsRightPlace(fault, finding.place(), finding.direction()) ||
+                        HasRightAlternative(fault, finding);
       }
     }
     if (is_of_hidden && !is_right) continue;
@@ -430,8 +451,9 @@ bool IsPfcKind(std::string_view kind) {
 }
 
 std::vector<StatedFinding> ScoreFindings(const v1::Truth& truth, const v1::ReplayReport& report,
-                                         int64_t window_ns, v1::FindingScore& score) {
-  return FindingScorer(truth, report, window_ns, score).Score();
+                                         std::span<const v1::Finding> reported, int64_t window_ns,
+                                         v1::FindingScore& score) {
+  return FindingScorer(truth, report, reported, window_ns, score).Score();
 }
 
 }  // namespace rocescope

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 namespace rocescope {
 
 namespace v1 {
+class Finding;
 class FindingScore;
 class ReplayReport;
 class Truth;
@@ -34,9 +36,14 @@ struct StatedFinding {
 // Findings and faults are assigned one to one: the assignment has as many matches by type and place
 // as possible, then as many with an alternative that has both, then by place, then by type, and
 // then the greatest sum of confidences. A further match is false unless its place is right.
-// Findings that match a fault without any visible effect are neither right nor false. Suspicions
-// (suspicion.h) are only counted.
+// Findings at the place of a fault without any visible effect are neither right nor false.
+// Suspicions (suspicion.h) are only counted.
+//
+// `reported` contains the findings of successive analyses during the run, each with the time of its
+// analysis as detection time. A fault's time to detection ends with the first of them that is at
+// least as right as the assigned finding. If it is empty, the detection times of the report count.
 std::vector<StatedFinding> ScoreFindings(const v1::Truth& truth, const v1::ReplayReport& report,
-                                         int64_t window_ns, v1::FindingScore& score);
+                                         std::span<const v1::Finding> reported, int64_t window_ns,
+                                         v1::FindingScore& score);
 
 }  // namespace rocescope

@@ -59,12 +59,13 @@ class ScoreFindingsTest : public testing::Test {
   }
   v1::FindingScore Score() {
     v1::FindingScore score;
-    stated_ = ScoreFindings(truth_, report_, kWindow, score);
+    stated_ = ScoreFindings(truth_, report_, reported_, kWindow, score);
     return score;
   }
 
   v1::Truth truth_;
   v1::ReplayReport report_;
+  std::vector<v1::Finding> reported_;  // during the run
   std::vector<StatedFinding> stated_;
 };
 
@@ -180,15 +181,28 @@ TEST_F(ScoreFindingsTest, AftereffectsBelongToTheFault) {
   EXPECT_TRUE(Score().faults(0).detected());
 }
 
-TEST_F(ScoreFindingsTest, FindingsOfAFaultThatNeverShowedAreNeither) {
+TEST_F(ScoreFindingsTest, FindingsAtAFaultThatNeverShowedAreNeither) {
   Fault("gray_loss", kLink, 0);
   Finding("gray_loss", kLink);
-  Finding("flap", "leaf7:E1-spine0:E9");
+  Finding("bit_errors", kLink);
+  v1::Suspect& rival = *Finding("link_down", "leaf3").add_alternatives();
+  rival.set_kind("gray_loss");
+  rival.set_place(kLink);
   const v1::FindingScore score = Score();
   EXPECT_FALSE(score.faults(0).visible());
   EXPECT_FALSE(score.faults(0).detected());
-  ASSERT_EQ(score.false_findings_size(), 1);
-  EXPECT_EQ(score.false_findings(0).kind(), "flap");
+  EXPECT_EQ(score.false_findings_size(), 0);
+  EXPECT_TRUE(stated_.empty());
+}
+
+TEST_F(ScoreFindingsTest, FindingsElsewhereThanAFaultThatNeverShowedAreFalse) {
+  Fault("gray_loss", kLink, 0);
+  Finding("gray_loss", "leaf7:E1-spine0:E9");
+  Finding("flap", "leaf7:E1-spine0:E9");
+  const v1::FindingScore score = Score();
+  EXPECT_EQ(score.false_findings_size(), 2);
+  ASSERT_EQ(stated_.size(), 2u) << "they count in the calibration";
+  EXPECT_FALSE(stated_[0].right || stated_[1].right);
 }
 
 TEST_F(ScoreFindingsTest, TheBestMatchCountsInsteadOfTheMostConfidentFinding) {
@@ -330,6 +344,46 @@ TEST_F(ScoreFindingsTest, TheFirstOfSeveralRightFindingsIsTheDetection) {
   Finding("link_down", kLink, 0.9);  // even earlier, but less right
   *report_.mutable_findings(2)->mutable_detection_time() = TimestampMessage(10'100);
   EXPECT_EQ(Score().faults(0).delay_windows(), 0.5);
+}
+
+// The report states 12,000 ns, because the readings of that time sufficed. They arrived later.
+TEST_F(ScoreFindingsTest, TheDelayEndsWhenAnAnalysisReportsTheFault) {
+  Fault("gray_loss", kLink);
+  Finding("gray_loss", kLink);
+  const auto report = [&](const char* kind, const char* place, int64_t time) -> v1::Finding& {
+    v1::Finding& finding = reported_.emplace_back(report_.findings(0));
+    finding.set_kind(kind);
+    finding.set_place(place);
+    finding.clear_end_time();
+    *finding.mutable_detection_time() = TimestampMessage(time);
+    return finding;
+  };
+  report("gray_loss", kLink, 8'000);  // a false alarm from before the fault
+  report("gray_loss", "leaf7:E1-spine0:E9", 12'000);
+  report("bit_errors", kLink, 13'000);  // less right than the finding that counts
+  report("gray_loss", kLink, 13'500).set_confidence(0.49);
+  report("gray_loss", kLink, 14'000);
+  report("gray_loss", kLink, 15'000);
+  EXPECT_EQ(Score().faults(0).delay_windows(), 4);  // from 10,000 to 14,000 ns
+  reported_.resize(4);
+  report("gray_loss", kLink, 23'000);  // its readings arrived after the end of the run
+  EXPECT_EQ(Score().faults(0).delay_windows(), 13);
+  report_.mutable_findings(0)->set_kind("bit_errors");
+  EXPECT_EQ(Score().faults(0).delay_windows(), 3) << "no finding was more right";
+}
+
+TEST_F(ScoreFindingsTest, AnEarlierFindingOfAnotherFaultEndsNoDelay) {
+  Fault("gray_loss", kLink);
+  Fault("bit_errors", kLink);
+  Finding("gray_loss", kLink);
+  Finding("link_down", kLink);  // assigned to the bit errors, by its place
+  for (const auto& [number, time] : {std::pair(0, 11'000), std::pair(1, 13'000)}) {
+    *reported_.emplace_back(report_.findings(number)).mutable_detection_time() =
+        TimestampMessage(int64_t{time});
+  }
+  const v1::FindingScore score = Score();
+  EXPECT_EQ(score.faults(0).delay_windows(), 1);
+  EXPECT_EQ(score.faults(1).delay_windows(), 3);
 }
 
 TEST_F(ScoreFindingsTest, SuspicionsAreOnlyCounted) {

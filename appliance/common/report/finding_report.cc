@@ -21,31 +21,6 @@ void FillSuspect(const topology::Fabric& fabric, const Suspect& suspect, v1::Sus
   out.set_probability(suspect.probability);
 }
 
-void FillFinding(const Snapshot& snapshot, const Finding& finding, v1::Finding& out) {
-  const topology::Fabric& fabric = *snapshot.fabric;
-  out.set_kind(std::string(InfoOf(finding.kind).name));
-  out.set_place(NameOf(fabric, finding.place));
-  if (finding.place.sender != topology::kNone) {
-    out.set_direction(fabric.NameOf(finding.place.sender));
-  }
-  out.set_confidence(finding.confidence);
-  *out.mutable_start_time() = TimestampMessage(finding.from);
-  if (finding.until) *out.mutable_end_time() = TimestampMessage(*finding.until);
-  *out.mutable_detection_time() = TimestampMessage(finding.detected_at);
-  out.set_recommended_action(std::string(InfoOf(finding.kind).action));
-  for (const std::string& sentence : finding.evidence) out.add_evidence(sentence);
-  for (const Suspect& rival : finding.alternatives)
-    FillSuspect(fabric, rival, *out.add_alternatives());
-  for (const std::string& sentence : finding.further) out.add_missing_telemetry(sentence);
-  for (const uint32_t job : finding.affected_jobs) {
-    out.add_affected_job_ids(snapshot.attribution->jobs[job].job.id);
-  }
-  for (const topology::PortIndex port : finding.loop) out.add_loop_ports(fabric.NameOf(port));
-  for (const Suspect& symptom : finding.symptoms) {
-    FillSuspect(fabric, symptom, *out.add_symptoms());
-  }
-}
-
 Element ElementAt(const Place& place) {
   switch (place.kind) {
     case PlaceKind::kLink:
@@ -90,6 +65,31 @@ void FillDiagnosisCoverage(const Snapshot& snapshot, v1::DiagnosisCoverage& out)
 }
 
 }  // namespace
+
+void FillFinding(const Snapshot& snapshot, const Finding& finding, v1::Finding& out) {
+  const topology::Fabric& fabric = *snapshot.fabric;
+  out.set_kind(std::string(InfoOf(finding.kind).name));
+  out.set_place(NameOf(fabric, finding.place));
+  if (finding.place.sender != topology::kNone) {
+    out.set_direction(fabric.NameOf(finding.place.sender));
+  }
+  out.set_confidence(finding.confidence);
+  *out.mutable_start_time() = TimestampMessage(finding.from);
+  if (finding.until) *out.mutable_end_time() = TimestampMessage(*finding.until);
+  *out.mutable_detection_time() = TimestampMessage(finding.detected_at);
+  out.set_recommended_action(std::string(InfoOf(finding.kind).action));
+  for (const std::string& sentence : finding.evidence) out.add_evidence(sentence);
+  for (const Suspect& rival : finding.alternatives)
+    FillSuspect(fabric, rival, *out.add_alternatives());
+  for (const std::string& sentence : finding.further) out.add_missing_telemetry(sentence);
+  for (const uint32_t job : finding.affected_jobs) {
+    out.add_affected_job_ids(snapshot.attribution->jobs[job].job.id);
+  }
+  for (const topology::PortIndex port : finding.loop) out.add_loop_ports(fabric.NameOf(port));
+  for (const Suspect& symptom : finding.symptoms) {
+    FillSuspect(fabric, symptom, *out.add_symptoms());
+  }
+}
 
 void FillFindings(const Snapshot& snapshot, v1::ReplayReport& report) {
   if (!snapshot.fabric) return;

@@ -17,6 +17,7 @@ namespace rocescope {
 
 namespace v1 {
 class Allocation;
+class Finding;
 class FlowPath;
 class ReplayReport;
 class ServiceIndicator;
@@ -46,6 +47,8 @@ void FillServiceLevel(const Snapshot& snapshot, const ServiceLevel& level, v1::S
 void FillServiceIndicators(const Snapshot& snapshot, std::span<const ServiceLevel* const> levels,
                            google::protobuf::RepeatedPtrField<v1::ServiceIndicator>& out);
 void FillServiceLevels(const Snapshot& snapshot, v1::ReplayReport& report);
+// Fills in everything except culprits, reach and the sentence.
+void FillFinding(const Snapshot& snapshot, const Finding& finding, v1::Finding& out);
 void FillFindings(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillCabling(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillClocks(const Snapshot& snapshot, const std::vector<Tap>& taps, v1::ReplayReport& report);
