@@ -48,7 +48,7 @@ class Competition {
   };
   struct Link {
     double capacity = 0;
-    double demand = 0;            // of the active users if each had its limit
+    double demand = 0;            // sum over active users if each had its limit
     std::vector<uint32_t> users;  // active
     bool is_full = false;
     uint64_t seen = 0;

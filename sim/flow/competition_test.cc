@@ -38,7 +38,7 @@ TEST(Competition, AgreesWithASolutionFromScratch) {
     draw(user);
   }
   std::vector<bool> active(kUsers);
-  std::vector<double> rates(kUsers, 0);  // as the changes tell
+  std::vector<double> rates(kUsers, 0);  // taken from the changes
   for (int step = 0; step < 2'000; ++step) {
     const auto user = static_cast<uint32_t>(random.Below(kUsers));
     if (step % 50 == 49) {

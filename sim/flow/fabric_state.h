@@ -28,10 +28,10 @@ struct ActiveMaintenance {
 };
 
 struct FabricState {
-  // By link.
+  // Indexed by link.
   std::vector<bool> is_down;
   std::vector<bool> is_drained;
-  // By node.
+  // Indexed by node.
   std::vector<bool> node_is_down;    // switches and hosts
   std::vector<uint32_t> mtu;         // bytes
   std::vector<double> marks_factor;  // of the CE marks that correct thresholds would set
@@ -40,16 +40,16 @@ struct FabricState {
   std::vector<bool> hashes_addresses;                  // ECMP ignores ports
   std::map<topology::NodeIndex, uint32_t> node_fault;  // whose effect shows in congestion
   std::vector<std::pair<topology::NodeIndex, topology::NicIndex>> blackholes;
-  // By NIC.
+  // Indexed by NIC.
   std::vector<bool> nic_is_down;
   std::vector<bool> storms;           // PFC
   std::vector<double> receive_limit;  // bytes/s; 0: none
   std::map<topology::NicIndex, uint32_t> nic_fault;
-  // By port: of the link from it.
+  // Indexed by the port that sends over the link.
   std::vector<double> rate_factor;  // fraction of the link's speed
   std::vector<double> capacity;     // bytes/s; 0: nothing passes
   std::vector<SimTime> added_delay;
-  // By GPU: factor of its compute time.
+  // Keyed by GPU: factor that multiplies its compute time.
   std::map<topology::GpuIndex, double> slowdown;
 };
 

@@ -148,7 +148,7 @@ double FlowModel::DemandOf(topology::PortIndex port) const {
     phases[{group.job, group.phase}] += demand.bytes_per_second;
   }
   double sum = 0;
-  double most = 0;  // of the phases of one job
+  double most = 0;  // largest phase of one job
   uint32_t last = topology::kNone;
   for (const auto& [key, bytes] : phases) {
     const auto& [job, phase] = key;

@@ -214,7 +214,7 @@ TEST_F(FlowLife, AFaultGrowsToItsFullSeverity) {
   // Severity rises exponentially from 0.001 to 1: the second half has 1 - 0.001^0.5 of the sum.
   EXPECT_NEAR(half / all, 0.031, 0.01);
   const double frames = static_cast<double>(Read("host0:mlx5_0", 600)[Metric::kTxPackets]);
-  const double mean = (1 - 0.001) / std::log(1000);  // of the severity
+  const double mean = (1 - 0.001) / std::log(1000);  // mean severity
   EXPECT_NEAR(all / (frames * 1e-3 * mean), 1, 0.1);
 }
 

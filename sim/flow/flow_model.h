@@ -37,7 +37,7 @@ class FlowModel {
   using Progress = std::function<void(SimTime now)>;
   // Until the scenario's end or until `until`.
   void Run(const Progress& progress, SimTime until = kNever);
-  // Of a complete run, once.
+  // Call it once, after a complete run.
   Outcome TakeOutcome();
   FlowHistory TakeHistory() { return std::move(history_); }
   // What the run reports, before it is complete.
@@ -67,7 +67,7 @@ class FlowModel {
     bool is_active = false;
     bool is_down = false;  // flap
     double severity = 1;
-    // By job of the scenario: frames that it retransmitted before UntilOfVictims.
+    // Frames retransmitted before UntilOfVictims; indexed by job of the scenario.
     std::vector<uint64_t> retransmitted;
   };
   const std::map<std::string, uint64_t>& lost() const { return lost_; }  // frames, by cause
@@ -82,7 +82,9 @@ class FlowModel {
   const FlowHistory& history() const { return history_; }
   uint64_t frames_sent() const { return frames_sent_; }  // by NICs
   uint64_t events() const { return event_count_; }
-  uint64_t solutions() const { return competition_->solutions(); }  // of competing flows
+  uint64_t solutions() const {
+    return competition_->solutions();
+  }  // solved sets of competing flows
 
  private:
   using Sender = FlowSender;
@@ -108,7 +110,7 @@ class FlowModel {
   // Marks, pauses and full queues of an egress port.
   struct PortRates {
     double marks_per_second = 0;
-    double paused_share = 0;  // of the time
+    double paused_share = 0;  // fraction of the time
     uint64_t queue_bytes = 0;
     bool operator==(const PortRates&) const = default;
   };
@@ -229,7 +231,7 @@ class FlowModel {
   void Grow(uint32_t fault);
   void Flap(uint32_t fault);
   void Maintain(const MaintenanceOptions& work);
-  // Derives the state from what is active now. `fault` has begun, grown or ended.
+  // Derives the state from what is active now. `fault` has just started, grown or ended.
   void ChangeState(uint32_t fault = topology::kNone);
   void NoteOutages(const FabricState& after);
   void NoteLinks(const FabricState& after);
@@ -307,7 +309,7 @@ class FlowModel {
   std::map<topology::GpuIndex, uint32_t> gpu_users_;  // jobs that run on a GPU
 
   uint64_t frames_sent_ = 0;
-  SimTime end_ = 0;  // of the run
+  SimTime end_ = 0;  // end of the run
   std::vector<JobRecord> job_records_;
   std::vector<std::vector<PathRecord>> path_records_;
   std::vector<FaultRecord> fault_records_;

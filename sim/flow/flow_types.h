@@ -19,7 +19,7 @@ namespace rocescope::sim {
 // One queue pair that sends data: it uses one path at a time.
 struct FlowSender {
   QueuePair* queue_pair = nullptr;
-  Exchange traffic;                            // of one run of the collective
+  Exchange traffic;                            // during one run of the collective
   uint32_t path_number = topology::kNone;      // in Paths
   uint32_t way_back_number = topology::kNone;  // of its peer
   std::span<const topology::PortIndex> path;   // egress ports, the NIC's first; empty: none

@@ -40,7 +40,7 @@ struct Outcome {
   std::vector<std::vector<uint64_t>> retransmitted;
 };
 
-// Of a complete run of the packet model.
+// The outcome of a complete run of the packet model.
 Outcome OutcomeOf(Simulation& simulation);
 
 }  // namespace rocescope::sim

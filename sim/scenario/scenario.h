@@ -55,7 +55,7 @@ enum class Model : uint8_t { kPacket, kFlow };
 
 struct Scenario {
   std::string name;
-  std::string about;  // one sentence
+  std::string about;             // one sentence
   Model model = Model::kPacket;  // for which the scenario is meant
   uint64_t seed = 1;
   SimTime duration = 10 * kMillisecond;

@@ -131,7 +131,7 @@ class Job final : public QueuePairObserver {
   struct BreakKind {
     std::string name;
     bool checkpoint = false;
-    uint64_t phases = 1;  // of each rank
+    uint64_t phases = 1;  // number that each rank runs
   };
   BreakKind BreakKindOf(uint32_t phase) const;
   const std::vector<std::unique_ptr<CheckpointWriter>>& checkpoints() const { return checkpoints_; }

@@ -62,7 +62,7 @@ class File:
         self.ignored = ignored  # columns and metrics without an entry in the mapping
         self.header = []
         self.entities = {}
-        self.units = units  # of metrics, in all files: the unit and the place of the first row
+        self.units = units  # by metric, for all files: the unit and the place of the first row
 
     def place(self, line, column=None):
         if column is None:

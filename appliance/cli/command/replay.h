@@ -21,8 +21,8 @@ namespace v1 {
 class ReplayReport;
 }
 
-// Publishes a snapshot each time all input that arrived within another `step` was ingested, as a live
-// analysis would, and once more at the end of the input.
+// Publishes a snapshot each time all input that arrived within another `step` was ingested, as a
+// live analysis would, and once more at the end of the input.
 struct ReplayWatch {
   Timestamp start;  // the first step starts here
   Duration step;    // greater than zero

@@ -88,7 +88,8 @@ Confusion CountConfusion(std::span<const RunFindings> runs);
 
 enum class FindingMeasure : uint8_t {
   // Shares of the visible faults are of those that are not below the detection limit, unless noted.
-  // Detected faults, above and below the limit, of these and all false findings; the weighted figure
+  // Detected faults, above and below the limit, of these and all false findings; the weighted
+  // figure
   // counts the same.
   kPrecision,
   kRecall,       // detected faults
@@ -158,9 +159,9 @@ struct Exposure {
 Exposure ExposureOf(std::span<const RunFindings> runs);
 
 // Returns the figures with at least one count, in the order above. `view` (a name from view.h)
-// selects the goals. With weights, each fault type has its weight, whatever the number of its faults
-// is, and healthy runs keep their share of the campaign. A type without weight is ignored, and in
-// shares of visible faults also a type without a visible fault above the limit.
+// selects the goals. With weights, each fault type has its weight, whatever the number of its
+// faults is, and healthy runs keep their share of the campaign. A type without weight is ignored,
+// and in shares of visible faults also a type without a visible fault above the limit.
 std::vector<Figure> FiguresOf(std::span<const RunFindings> runs, std::string_view view,
                               const KindWeights& weights);
 

@@ -135,8 +135,8 @@ TEST_F(FindingFiguresTest, HealthyRunsKeepTheirPartInTheWeightedPrecision) {
       4 / (4 + 1.5 + 8.0 / 3));
 }
 
-// With weights like the numbers of faults, the weighted precision is the unweighted one: 3 faults are
-// detected, one of them below the limit, and 3 findings are false.
+// With weights like the numbers of faults, the weighted precision is the unweighted one: 3 faults
+// are detected, one of them below the limit, and 3 findings are false.
 TEST_F(FindingFiguresTest, WeightedAndUnweightedPrecisionCountTheSame) {
   Found("1", "flap", 0);
   v1::FindingScore& several = *scores_.back().mutable_views(0)->mutable_findings();

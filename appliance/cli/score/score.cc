@@ -140,9 +140,8 @@ class Scorer {
   }
 
   void ScoreFaults() {
-    for (const StatedFinding& finding :
-         ScoreFindings(truth_, report_, options_.reported, options_.window_ns,
-                       *score_.mutable_findings())) {
+    for (const StatedFinding& finding : ScoreFindings(
+             truth_, report_, options_.reported, options_.window_ns, *score_.mutable_findings())) {
       AddAnswer("finding", finding.confidence, finding.right);
     }
   }
