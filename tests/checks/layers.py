@@ -71,7 +71,8 @@ def check_quoted(root, file, target, beside):
     layer = file.split("/")[0]
     if target.startswith("rocescope/") and target.endswith((".pb.h", "calls.inc")):
         # generated, included from the proto root
-        roots = {"truth.pb.h": "dataplane/run/truth/", "counter_columns.pb.h": "dataplane/run/columns/"}
+        roots = {"truth.pb.h": "dataplane/run/truth/", "counter_columns.pb.h": "dataplane/run/columns/",
+                 "flow_history.pb.h": "sim/flow/history/"}
         target = roots.get(target.rsplit("/", 1)[-1], "appliance/api/") + target
     elif not (root / target).is_file() and not target.endswith(".pb.h"):
         return f'"{target}" is not a file relative to the repository root'
