@@ -13,6 +13,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "dataplane/run/counter_columns_reader.h"
 #include "sim/flow/flow_counters.h"
@@ -160,8 +161,9 @@ TEST_F(FlowRunTest, CountersConserveFramesAndAgreeWithTheTruth) {
   uint64_t broken = 0;
   for (const auto& cause : frames["lost"]) {
     const uint64_t count = std::stoull(cause["frames"].get<std::string>());
-    (cause["cause"] == "buffer_full" ? dropped : on_links) += count;
-    if (cause["cause"] == "bit_error") broken = count;
+    const std::string name = cause["cause"].get<std::string>();
+    (name == "buffer_full" ? dropped : on_links) += count;
+    if (name == "bit_error") broken = count;
   }
   EXPECT_GT(dropped, 0u);
   EXPECT_EQ(lost, on_links);
@@ -174,16 +176,18 @@ TEST_F(FlowRunTest, CountersConserveFramesAndAgreeWithTheTruth) {
     sent += times.rbegin()->second.at(nic.port).first;
     received += times.rbegin()->second.at(nic.port).second;
   }
-  EXPECT_EQ(std::to_string(sent), frames["sent"]);
-  EXPECT_EQ(std::to_string(received), frames["delivered"]);
+  EXPECT_EQ(std::to_string(sent), frames["sent"].get<std::string>());
+  EXPECT_EQ(std::to_string(received), frames["delivered"].get<std::string>());
 }
 
 TEST_F(FlowRunTest, VictimsAreTheJobsThatUseTheLink) {
   Run("run", Plain(std::chrono::seconds(10)), false);
   const auto truth = nlohmann::json::parse(Text("run/truth.json"));
   for (const auto& fault : truth["faults"]) {
-    EXPECT_EQ(fault["affected_jobs_unknown"], false);
-    EXPECT_EQ(fault["affected_jobs"], nlohmann::json::array({"train"})) << fault["kind"];
+    EXPECT_FALSE(fault["affected_jobs_unknown"].get<bool>());
+    EXPECT_EQ(fault["affected_jobs"].get<std::vector<std::string>>(),
+              std::vector<std::string>{"train"})
+        << fault["kind"];
   }
   EXPECT_EQ(truth["jobs"][0]["restarts"].size(), 1u);
 }
