@@ -29,6 +29,8 @@ FlowCounters::FlowCounters(const FlowHistory& history, Timestamp epoch,
     entities_.push_back({.entity = entity.id, .node = entity.node, .metrics = entity.metrics});
     nodes = std::max(nodes, entity.node + 1);
   }
+  for (const FlowHistory::Outage& outage : history.outages)
+    nodes = std::max(nodes, outage.node + 1);
   outages_.resize(nodes);
   for (const FlowHistory::Outage& outage : history.outages) {
     outages_[outage.node].push_back(outage);
@@ -53,6 +55,12 @@ int64_t FlowCounters::ValueOf(uint32_t number, SimTime time) {
   return cache.value;
 }
 
+// Modulo 2^64, so that no sum overflows.
+uint64_t FlowCounters::Weighted(const FlowHistory::Term& term, SimTime time) {
+  return static_cast<uint64_t>(int64_t{term.weight}) *
+         static_cast<uint64_t>(ValueOf(term.count, time));
+}
+
 SimTime FlowCounters::EndOf(uint32_t count) const {
   const Series& series = history_.series[history_.counts[count].series];
   return series.empty() ? 0 : series.points().back().time;
@@ -60,17 +68,15 @@ SimTime FlowCounters::EndOf(uint32_t count) const {
 
 uint64_t FlowCounters::Counter(Cursor& cursor, SimTime time) {
   if (time >= cursor.next_settled) Settle(cursor, time);
-  int64_t sum = cursor.settled;
-  for (const FlowHistory::Term& term : cursor.terms) {
-    sum += term.weight * ValueOf(term.count, time);
-  }
-  return static_cast<uint64_t>(std::max<int64_t>(0, sum));
+  uint64_t sum = cursor.settled;
+  for (const FlowHistory::Term& term : cursor.terms) sum += Weighted(term, time);
+  return static_cast<uint64_t>(std::max<int64_t>(0, static_cast<int64_t>(sum)));
 }
 
 void FlowCounters::Settle(Cursor& cursor, SimTime time) {
   std::erase_if(cursor.terms, [&](const FlowHistory::Term& term) {
     if (EndOf(term.count) > time) return false;
-    cursor.settled += term.weight * ValueOf(term.count, time);
+    cursor.settled += Weighted(term, time);
     return true;
   });
   cursor.next_settled = kNever;

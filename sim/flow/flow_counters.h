@@ -36,13 +36,14 @@ class FlowCounters final : public ExactCounters {
   };
   // The terms of a value whose counts no longer change are summed up in `settled`.
   struct Cursor {
-    int64_t settled = 0;
+    uint64_t settled = 0;
     SimTime next_settled = 0;  // when the next of its counts no longer changes
     std::vector<FlowHistory::Term> terms;
     size_t step = 0;  // the last step before the latest query
   };
 
   int64_t ValueOf(uint32_t count, SimTime time);
+  uint64_t Weighted(const FlowHistory::Term& term, SimTime time);
   SimTime EndOf(uint32_t count) const;
   void Settle(Cursor& cursor, SimTime time);
   uint64_t Counter(Cursor& cursor, SimTime time);

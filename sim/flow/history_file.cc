@@ -175,13 +175,27 @@ class Reader {
     }
     if (!bytes_.empty()) return Invalid("is the last one, but bytes follow");
     for (const FlowHistory::Count& count : history().counts) {
-      if (count.series >= history().series.size()) return Invalid("lacks a series of a count");
+      if (!IsInRange(count))
+        return Invalid("lacks the series of a count, or the count is too large");
+    }
+    for (const FlowHistory::Value& value : history().values) {
+      if (!std::ranges::all_of(value.busy, [this](const auto& busy) { return IsInRange(busy); })) {
+        return Invalid("lacks the series of a value, or the value is too large");
+      }
     }
     return std::move(stored_);
   }
 
  private:
   FlowHistory& history() { return stored_->history; }
+
+  bool IsInRange(const FlowHistory::Count& count) {
+    if (count.series >= history().series.size()) return false;
+    const Series& series = history().series[count.series];
+    constexpr double kMost = 1e18;  // fits into a counter
+    return count.scale >= 0 && count.scale <= kMost &&
+           (series.empty() || series.points().back().value * count.scale <= kMost);
+  }
 
   tl::unexpected<Error> Invalid(std::string_view what) const {
     return MakeError(ErrorCode::kInvalidArgument,
@@ -267,7 +281,7 @@ class Reader {
         bits ^= FromPlanes(block.values(), points, at);
         const auto value = std::bit_cast<double>(bits);
         if (step > static_cast<uint64_t>(kNever / 4) || time > kNever / 4 || (i > 0 && step == 0) ||
-            !std::isfinite(value) || (i > 0 && value < before)) {
+            !std::isfinite(value) || value < before) {
           return Invalid("has a series that decreases");
         }
         time += static_cast<SimTime>(step);
@@ -321,9 +335,6 @@ class Reader {
         value.steps.push_back({static_cast<SimTime>(one.step_times(i)), one.step_values(i)});
       }
       for (int i = 0; i < one.busy_series_size(); ++i) {
-        if (one.busy_series(i) >= history().series.size() || !std::isfinite(one.busy_scales(i))) {
-          return Invalid("has an unknown series");
-        }
         value.busy.push_back({one.busy_series(i), one.busy_scales(i)});
       }
     }
