@@ -402,7 +402,12 @@ TEST_P(ConservationIn, AllThatTellsOfFramesAgreesWithTheTruth) {
 std::vector<std::filesystem::path> Library() {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(ROCESCOPE_SCENARIOS)) {
-    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+    // The packet model would need weeks for a scenario of the flow model.
+    std::ifstream file(entry.path());
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    if (entry.path().extension() == ".yaml" && text.find("\nmodel: flow\n") == std::string::npos) {
+      files.push_back(entry.path());
+    }
   }
   std::sort(files.begin(), files.end());
   return files;
