@@ -35,8 +35,8 @@ struct FlowRunProgress {
   std::function<void(size_t done, size_t all)> victims;
 };
 
-// Writes counters, sFlow, NCCL logs, scheduler data and the truth as the scenario's telemetry
-// says, without packets: neither mirrored frames nor INT reports. kInvalidArgument: the scenario or
+// Writes counters, NCCL logs, scheduler data and the truth as the scenario says, but nothing that
+// consists of packets (mirrored frames, INT reports, sFlow). kInvalidArgument: the scenario or
 // the profile does not suit the flow model; nothing was written.
 Result<FlowRunReport> RunFlowModel(const Scenario& scenario, const FlowRunOptions& options,
                                    const FlowRunProgress& progress);
