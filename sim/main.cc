@@ -473,8 +473,8 @@ int main(int argc, char** argv) {
                 "then states that they are unknown");
   bool record = false;
   run->add_flag("--record", record,
-                "record all counters 20 times in each analysis window, for `profile` (default: as "
-                "the scenario says)");
+                "record the exact counters, for `profile`: 20 times in each analysis window "
+                "(default: as the scenario says), or in the flow model their whole history");
   CLI::App* list = app.add_subcommand(
       "list", "List the included scenarios, the telemetry profiles and the fault types");
   list->add_option("--scenarios", scenarios, "directory of the scenarios")->type_name("DIR");

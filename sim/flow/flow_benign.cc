@@ -89,7 +89,7 @@ void FlowModel::AddBurst(const BenignLife::Burst& burst) {
   builder_->series(series).Add(now_, 0);
   builder_->series(series).Add(now_ + kMicrosecond, 1);
   const uint32_t count = builder_->AddCount(series, 1);
-  int32_t arriving = 0;
+  uint32_t senders = 0;
   for (const QueuePair* const sender : burst.senders) {
     const auto path = paths_->ports(paths_->Of(sender->identity().number));
     const bool passes = std::ranges::all_of(
@@ -98,27 +98,31 @@ void FlowModel::AddBurst(const BenignLife::Burst& burst) {
     for (const topology::PortIndex port : path.subspan(0, path.size() - 1)) {
       AddFrames(port, count, each, kFrame);
     }
-    arriving += each;
+    ++senders;
   }
-  if (arriving == 0) return;
-  const auto senders = static_cast<double>(arriving / each);
-  const double queued = arriving * kFrame * (1 - 1 / senders);
+  if (senders == 0) return;
+  const uint64_t arriving = uint64_t{senders} * static_cast<uint64_t>(each);
+  const double bytes = static_cast<double>(arriving) * kFrame;
+  const double queued = bytes * (1 - 1 / static_cast<double>(senders));
   const BufferOptions& buffer = scenario_.network.switches.buffer;
   const double room =
       static_cast<double>(buffer.bytes) * buffer.egress_alpha / (1 + buffer.egress_alpha);
-  const auto dropped = static_cast<int32_t>(std::max(0.0, std::ceil((queued - room) / kFrame)));
-  AddFrames(to, count, arriving - dropped, kFrame);
-  builder_->AddToPort(to, Metric::kTxDiscards, count, dropped);
-  lost_["buffer_full"] += static_cast<uint64_t>(dropped);
-  const auto bits = static_cast<double>(arriving) * kFrame * 8;
+  const auto dropped = static_cast<uint64_t>(std::max(0.0, std::ceil((queued - room) / kFrame)));
+  for (uint64_t left = dropped, i = 0; i < senders; ++i) {
+    const auto lost = static_cast<int32_t>(std::min(left, static_cast<uint64_t>(each)));
+    left -= static_cast<uint64_t>(lost);
+    AddFrames(to, count, each - lost, kFrame);
+    builder_->AddToPort(to, Metric::kTxDiscards, count, lost);
+  }
+  lost_["buffer_full"] += dropped;
   const auto length =
-      static_cast<SimTime>(bits / (state_.capacity[to] * 8) * static_cast<double>(kSecond));
+      static_cast<SimTime>(bytes / state_.capacity[to] * static_cast<double>(kSecond));
   benign_events_.push_back({.kind = BenignKind::kMicroburst,
                             .place = fabric().NameOfLink(fabric().port(to).link),
                             .direction = fabric().NameOf(to),
                             .start = now_,
                             .end = std::min(scenario_.duration, now_ + length),
-                            .count = static_cast<uint64_t>(arriving)});
+                            .count = arriving});
 }
 
 void FlowModel::AddHarmlessDiscards() {

@@ -204,7 +204,12 @@ void FlowModel::NoteAffected(uint32_t fault, uint64_t frames) {
   constexpr uint64_t kVisibleFrom = 10;
   FaultRecord& record = fault_records_[fault];
   record.affected += frames;
-  if (record.visible == kNever && record.affected >= kVisibleFrom) record.visible = now_;
+  if (record.affected >= kVisibleFrom) NoteVisible(fault);
+}
+
+void FlowModel::NoteVisible(uint32_t fault) {
+  FaultRecord& record = fault_records_[fault];
+  record.visible = std::min(record.visible, now_);
 }
 
 void FlowModel::AddFrames(topology::PortIndex sender, uint32_t count, int32_t frames,
@@ -231,7 +236,7 @@ void FlowModel::UpdateCongestion(topology::PortIndex port) {
   for (const topology::PortIndex sender : paused) --ports_[sender].pausers;
   const bool marks_late = state_.marks_factor[node] < 1;
   if (is_full && (state_.pauses_early[node] || marks_late)) {
-    NoteAffected(state_.node_fault.at(node), kOwnMeasure);
+    NoteVisible(state_.node_fault.at(node));
     paused_by_[port] = SendersTo(port);
     for (const topology::PortIndex sender : paused_by_[port]) ++ports_[sender].pausers;
     paused.insert(paused.end(), paused_by_[port].begin(), paused_by_[port].end());
@@ -277,7 +282,7 @@ void FlowModel::SetCongestion(topology::PortIndex port, bool is_full) {
     if (state_.storms[nic]) {  // although nothing passes
       rates.paused_share = 1;
     } else if (is_full && state_.receive_limit[nic] > 0) {
-      NoteAffected(state_.nic_fault.at(nic), kOwnMeasure);
+      NoteVisible(state_.nic_fault.at(nic));
       rates.paused_share = std::max(0.0, 1 - state_.receive_limit[nic] * 8 / speed);
     }
   }
@@ -355,7 +360,7 @@ void FlowModel::CountMarks(topology::PortIndex port, uint32_t series,
       const topology::NodeIndex node = fabric().port(sender->way_back[i]).node;
       if (state_.loses_cnps[node] > 0) loser = node;
     }
-    if (loser != topology::kNone) NoteAffected(state_.node_fault.at(loser), kOwnMeasure);
+    if (loser != topology::kNone) NoteVisible(state_.node_fault.at(loser));
     const double arriving = loser == topology::kNone ? 1 : 1 - state_.loses_cnps[loser];
     const uint32_t handled = builder_->AddCount(series, part * kCnpsPerMark * arriving);
     builder_->AddToPort(from_nic, Metric::kCnpHandled, handled);

@@ -14,7 +14,7 @@ void FlowModel::Toggle(uint32_t number, bool on) {
   record.is_active = on;
   record.is_down = on;
   record.severity = SeverityAt(fault, now_, scenario_.duration);
-  // These kinds are visible from their onset, or as soon as they have traffic.
+  // The flow model counts no frames for these kinds: they are visible from their onset.
   switch (fault.kind) {
     case FaultKind::kLinkDown:
     case FaultKind::kFlap:
@@ -28,7 +28,7 @@ void FlowModel::Toggle(uint32_t number, bool on) {
     case FaultKind::kAddedLatency:
     case FaultKind::kPolarisation:
     case FaultKind::kStraggler:
-      if (on) NoteAffected(number, kOwnMeasure);
+      if (on) NoteVisible(number);
       break;
     default:
       break;

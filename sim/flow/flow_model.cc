@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/run/gpu_values.h"
+
 namespace rocescope::sim {
 namespace {
 
@@ -411,32 +413,22 @@ void FlowModel::SetRate(uint32_t number, double rate) {
 }
 
 // The state that nvidia-smi shows, as in the packet model (sim/run/gpu_readings.cc).
-void FlowModel::UpdateGpu(topology::GpuIndex gpu) {
-  constexpr uint64_t kMemory = 81'559ull << 20;
-  constexpr uint64_t kMemoryOfJob = 62ull << 30;
-  constexpr uint64_t kMemoryOfDriver = 512ull << 20;
-  constexpr double kBoostClock = 1980e6;
-  constexpr double kMinClock = 210e6;
-  constexpr uint64_t kIdleClock = 345'000'000;
-  constexpr uint64_t kIdle = 32;  // degrees Celsius
-  constexpr uint64_t kBusy = 58;
-  constexpr uint64_t kThrottling = 87;
-  constexpr uint64_t kSpread = 4;
-  const auto users = gpu_users_.find(gpu);
+void FlowModel::UpdateGpu(topology::GpuIndex index) {
+  const auto users = gpu_users_.find(index);
   const bool is_used = users != gpu_users_.end() && users->second > 0;
-  const auto fault = state_.slowdown.find(gpu);
+  const auto fault = state_.slowdown.find(index);
   const double slowdown = fault == state_.slowdown.end() ? 1 : fault->second;
   const double pace = scenario_.benign.gpu_clock_spread > 0
-                          ? GpuPace(scenario_.seed, gpu, scenario_.benign.gpu_clock_spread)
+                          ? GpuPace(scenario_.seed, index, scenario_.benign.gpu_clock_spread)
                           : 1;
-  const double clock = std::max(kMinClock, kBoostClock / (slowdown * pace));
-  builder_->SetGpu(gpu, Metric::kGpuClock, now_,
-                   is_used ? static_cast<uint64_t>(clock) : kIdleClock);
-  builder_->SetGpu(
-      gpu, Metric::kTemperature, now_,
-      is_used && slowdown > 1 ? kThrottling : (is_used ? kBusy : kIdle) + gpu % kSpread);
-  builder_->SetGpu(gpu, Metric::kMemoryFree, now_,
-                   kMemory - kMemoryOfDriver - (is_used ? kMemoryOfJob : 0));
+  constexpr uint64_t kWarmth = gpu::kBusy - 6;  // at the usual utilisation of a job
+  builder_->SetGpu(index, Metric::kGpuClock, now_,
+                   is_used ? gpu::ClockAt(slowdown * pace) : gpu::kIdleClock);
+  builder_->SetGpu(index, Metric::kTemperature, now_,
+                   is_used && slowdown > 1
+                       ? gpu::kThrottling
+                       : (is_used ? kWarmth : gpu::kIdle) + index % gpu::kSpread);
+  builder_->SetGpu(index, Metric::kMemoryFree, now_, gpu::FreeMemory(is_used));
 }
 
 }  // namespace rocescope::sim

@@ -61,7 +61,7 @@ class FlowModel {
   struct FaultRecord {
     FaultOptions options;
     SimTime visible = kNever;
-    uint64_t affected = 0;           // frames, or the kind's own measure
+    uint64_t affected = 0;           // lost frames
     std::vector<uint32_t> culprits;  // queue pairs
     // State.
     bool is_active = false;
@@ -80,11 +80,9 @@ class FlowModel {
   const std::vector<BenignEvent>& benign() const { return benign_events_; }
   Simulation& simulation() { return *simulation_; }
   const FlowHistory& history() const { return history_; }
-  uint64_t frames_sent() const { return frames_sent_; }  // by NICs
   uint64_t events() const { return event_count_; }
-  uint64_t solutions() const {
-    return competition_->solutions();
-  }  // solved sets of competing flows
+  // Solved sets of competing flows.
+  uint64_t solutions() const { return competition_->solutions(); }
 
  private:
   using Sender = FlowSender;
@@ -214,6 +212,7 @@ class FlowModel {
                uint64_t frames, uint64_t late, SimTime from, SimTime until);
   void CountLosses();
   void NoteAffected(uint32_t fault, uint64_t frames);
+  void NoteVisible(uint32_t fault);  // whatever number of frames it affects
   void AddFrames(topology::PortIndex sender, uint32_t count, int32_t frames, int32_t bytes);
   void AddLostFrames(topology::PortIndex sender, uint32_t count);
   void UpdateCongestion(topology::PortIndex port);
@@ -246,8 +245,6 @@ class FlowModel {
   void AddHarmlessDiscards();
   void AddFecCounts();
 
-  // Frames that count as affected by a fault whose effect is not a number of lost frames.
-  static constexpr uint64_t kOwnMeasure = 10;
   struct LossKey {
     uint32_t queue_pair;
     uint32_t position;
@@ -301,15 +298,14 @@ class FlowModel {
   std::vector<std::vector<topology::PortIndex>> paused_by_;
 
   FabricState state_;
-  std::vector<bool> avoided_;  // links that routes avoid
   std::vector<ActiveMaintenance> maintenance_;
   std::map<uint32_t, std::vector<uint32_t>> fault_streams_;  // groups, by fault
   std::map<topology::PortIndex, Flaps> flaps_;
   std::map<std::pair<topology::NodeIndex, topology::PortIndex>, SimTime> outages_;  // begin
   std::map<topology::GpuIndex, uint32_t> gpu_users_;  // jobs that run on a GPU
 
-  uint64_t frames_sent_ = 0;
-  SimTime end_ = 0;  // end of the run
+  uint64_t frames_sent_ = 0;  // by NICs
+  SimTime end_ = 0;           // end of the run
   std::vector<JobRecord> job_records_;
   std::vector<std::vector<PathRecord>> path_records_;
   std::vector<FaultRecord> fault_records_;

@@ -11,6 +11,7 @@
 #include "sim/fault/injector.h"
 #include "sim/flow/flow_constants.h"
 #include "sim/flow/flow_model.h"
+#include "sim/run/gpu_values.h"
 
 namespace rocescope::sim {
 // Costs by the shapes of collectives that have the same cost.
@@ -269,7 +270,6 @@ void FlowModel::PrepareForeign() {
 }
 
 void FlowModel::PrepareGpus() {
-  constexpr uint64_t kMemory = 81'559ull << 20;
   for (const JobState& job : jobs_) {
     const auto& gpus = job.job->options().gpus;
     for (size_t rank = 0; rank < gpus.size(); ++rank) {
@@ -277,9 +277,9 @@ void FlowModel::PrepareGpus() {
                            job.job->pace(static_cast<uint32_t>(rank)) / job.job->pace(0));
     }
   }
-  for (topology::GpuIndex gpu = 0; gpu < fabric().gpus().size(); ++gpu) {
-    builder_->SetGpu(gpu, Metric::kMemoryTotal, 0, kMemory);
-    UpdateGpu(gpu);
+  for (topology::GpuIndex index = 0; index < fabric().gpus().size(); ++index) {
+    builder_->SetGpu(index, Metric::kMemoryTotal, 0, gpu::kMemory);
+    UpdateGpu(index);
   }
 }
 

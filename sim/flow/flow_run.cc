@@ -128,8 +128,7 @@ Status FlowRun::FindVictims() {
 // A directory without run.json is not a run, so it is last but the truth.
 Status FlowRun::WriteManifest() {
   RunManifest manifest = ManifestOf(scenario_, *fabric_, false);
-  const Duration switches = options_.profile.switches.period;
-  manifest.counter_period = switches > Duration(0) ? switches : options_.profile.nics.period;
+  manifest.counter_period = PollPeriod(options_.profile);
   manifest.telemetry.mirror = false;
   manifest.telemetry.int_reports = false;
   manifest.telemetry.sflow = false;

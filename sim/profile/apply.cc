@@ -139,11 +139,9 @@ Status Application::ReadRun() {
   // The run itself may have been collected with a profile.
   truth_.clear_profile();
   for (v1::TruthFault& fault : *truth_.mutable_faults()) fault.clear_detection_limit_frames();
-  const Duration period =
-      profile_.switches.period > Duration(0) ? profile_.switches.period : profile_.nics.period;
   scale_ = options_.scale > 0 ? options_.scale
                               : static_cast<double>(report_.manifest.analysis_window.count()) /
-                                    static_cast<double>(period.count());
+                                    static_cast<double>(PollPeriod(profile_).count());
   return {};
 }
 
@@ -275,9 +273,7 @@ Result<ApplyReport> Application::Apply() {
     if (Status done = (this->*step)(); !done) return tl::unexpected(done.error());
   }
   RunManifest& manifest = report_.manifest;
-  const Duration period =
-      profile_.switches.period > Duration(0) ? profile_.switches.period : profile_.nics.period;
-  manifest.counter_period = ScaledTime(period, scale_);
+  manifest.counter_period = ScaledTime(PollPeriod(profile_), scale_);
   manifest.telemetry.counters = true;
   // run.json is last but the truth: a directory without it is not a run.
   if (Status written = WriteFile((to_ / "run.json").string(), RenderRunManifest(manifest));

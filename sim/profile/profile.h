@@ -100,6 +100,11 @@ struct Profile {
   bool slurm = true;
 };
 
+// The polling period of switches, or of NICs if switches are not polled.
+inline Duration PollPeriod(const Profile& profile) {
+  return profile.switches.period > Duration(0) ? profile.switches.period : profile.nics.period;
+}
+
 // Nodes that are read with another profile. Only what concerns the reading of counters applies.
 struct ProfileOverride {
   std::vector<std::string> nodes;  // names

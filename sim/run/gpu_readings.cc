@@ -4,25 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/run/gpu_values.h"
+
 namespace rocescope::sim {
-namespace {
-
-// An H100 SXM with 80 GB: values from its data sheet and nvidia-smi.
-constexpr uint64_t kMemory = 81'559ull << 20;
-constexpr uint64_t kMemoryOfJob = 62ull << 30;
-constexpr uint64_t kMemoryOfDriver = 512ull << 20;
-constexpr double kBoostClock = 1980e6;
-constexpr double kMinClock = 210e6;
-constexpr uint64_t kIdleClock = 345'000'000;
-// Degrees Celsius. A slow GPU is most often throttled thermally: it is at its temperature limit,
-// and its clock drops in proportion to the longer compute time.
-constexpr uint64_t kIdle = 32;
-constexpr uint64_t kBusy = 64;
-constexpr uint64_t kThrottling = 87;
-constexpr uint64_t kSpread = 4;  // GPUs differ by their position in the air flow
-
-}  // namespace
-
 GpuReadings::GpuReadings(Network& network, const std::vector<std::unique_ptr<Job>>& jobs,
                          CounterLog& log, uint32_t recording_steps)
     : network_(network),
@@ -57,39 +41,39 @@ const GpuReadings::User* GpuReadings::UserOf(const Gpu& gpu) const {
 }
 
 void GpuReadings::Read(topology::GpuIndex index) {
-  Gpu& gpu = gpus_[index];
+  Gpu& own = gpus_[index];
   const topology::Gpu& of = network_.fabric().gpu(index);
   const SimTime since = network_.engine().Now() - times_[next_];
   uint64_t percent = 0;
-  uint64_t clock = kIdleClock;
+  uint64_t clock = gpu::kIdleClock;
   double slowdown = 1;
-  const User* const user = UserOf(gpu);
+  const User* const user = UserOf(own);
   if (user != nullptr) {
     slowdown = std::max(1.0, user->job->slowdown(user->rank));
-    clock = static_cast<uint64_t>(
-        std::max(kMinClock, kBoostClock / (slowdown * user->job->pace(user->rank))));
+    clock = gpu::ClockAt(slowdown * user->job->pace(user->rank));
   }
   SimTime computed = 0;
-  for (const User& each : gpu.users) computed += each.job->ComputedFor(each.rank);
-  if (since > 0) percent = static_cast<uint64_t>((computed - gpu.computed[next_]) * 100 / since);
-  gpu.computed[next_] = computed;
-  const uint64_t warmth = kIdle + (kBusy - kIdle) * percent / 100 + index % kSpread;
+  for (const User& each : own.users) computed += each.job->ComputedFor(each.rank);
+  if (since > 0) percent = static_cast<uint64_t>((computed - own.computed[next_]) * 100 / since);
+  own.computed[next_] = computed;
+  const uint64_t warmth =
+      gpu::kIdle + (gpu::kBusy - gpu::kIdle) * percent / 100 + index % gpu::kSpread;
   const uint64_t utilisation = recording_steps_ == 0 ? percent
-                                                     : static_cast<uint64_t>(gpu.computed[next_]) *
+                                                     : static_cast<uint64_t>(own.computed[next_]) *
                                                            log_.options().clock.dilation;
   constexpr std::array kMetricsOfGpu = {Metric::kGpuUtilisation, Metric::kGpuClock,
                                         Metric::kMemoryTotal, Metric::kMemoryFree,
                                         Metric::kTemperature};
   const std::array<uint64_t, kMetricsOfGpu.size()> values = {
-      utilisation, clock, kMemory, kMemory - kMemoryOfDriver - (user != nullptr ? kMemoryOfJob : 0),
-      slowdown > 1 ? kThrottling : warmth};
-  if (gpu.number == UINT32_MAX) {
-    gpu.number = log_.sink().Announce({.kind = EntityKind::kGpu,
+      utilisation, clock, gpu::kMemory, gpu::FreeMemory(user != nullptr),
+      slowdown > 1 ? gpu::kThrottling : warmth};
+  if (own.number == UINT32_MAX) {
+    own.number = log_.sink().Announce({.kind = EntityKind::kGpu,
                                        .index = of.number,
                                        .node = network_.fabric().node(of.host).name},
                                       kMetricsOfGpu);
   }
-  log_.sink().Append(gpu.number, log_.Now(), log_.Now(), values);
+  log_.sink().Append(own.number, log_.Now(), log_.Now(), values);
 }
 
 }  // namespace rocescope::sim

@@ -140,7 +140,7 @@ def test_what_changed_is_made_again(campaign, folder):
 
     own.write_text("name: own\npoll: {switches: {period: 5s}}\n")
     done, simulated, _ = stage.run(*words)
-    assert "3 scores are made again, because the scenario, the profile or a program has changed" in \
+    assert "3 runs are scored again, because the scenario, the profile or a program has changed" in \
         done.stderr, done.stderr
     assert len(started(simulated, "run")) == len(started(simulated, "profile")) == 3
     assert all(str(own) in line for line in started(simulated, "profile"))

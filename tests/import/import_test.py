@@ -33,14 +33,14 @@ LONG_HEADER = "time,device,port,counter,value\n"
 
 class Forms(Importing):
     def test_a_wide_export(self):
-        told = self.run_import(MAPPING, HEADER + "5,leaf1,E1,10,0\n5,leaf1,E10,7,1\n5,leaf1,E2,8,0\n"
+        output = self.run_import(MAPPING, HEADER + "5,leaf1,E1,10,0\n5,leaf1,E10,7,1\n5,leaf1,E2,8,0\n"
                                "35,leaf1,E1,25,0\n")
         self.assertEqual(self.readings(), [
             (5, "leaf1:E1", {"rx_bytes": 10, "rx_errors": 0}),
             (5, "leaf1:E10", {"rx_bytes": 7, "rx_errors": 1}),
             (5, "leaf1:E2", {"rx_bytes": 8, "rx_errors": 0}),
             (35, "leaf1:E1", {"rx_bytes": 25, "rx_errors": 0})])
-        self.assertIn("4 readings of 3 ports with 8 values, 30 s, usually every 30 s", told)
+        self.assertIn("4 readings of 3 ports with 8 values, 30 s, usually every 30 s", output)
         manifest = json.loads((self.run_directory / "run.json").read_text())
         self.assertEqual(manifest["epoch_ns"], 5 * 10**9)
         self.assertEqual(manifest["duration_ns"], 30 * 10**9 + 1)
@@ -60,9 +60,9 @@ class Forms(Importing):
                                            (35, "leaf1:E1", {"link_up": 0, "rx_errors": 0})])
 
     def test_an_overlong_number_is_dropped(self):
-        told = self.run_import(MAPPING, HEADER + "5,leaf1,E1,10,0\n35,leaf1,E1," + "9" * 5000 + ",0\n",
+        output = self.run_import(MAPPING, HEADER + "5,leaf1,E1,10,0\n35,leaf1,E1," + "9" * 5000 + ",0\n",
                                expect=DROPPED)
-        self.assertIn("too long for a number", told)
+        self.assertIn("too long for a number", output)
 
     def test_a_long_export_has_one_reading_for_each_port_and_time(self):
         self.run_import(LONG, LONG_HEADER + "5,leaf1,E1,errors,2\n5,leaf2,E1,in,9\n5,leaf1,E1,in,3\n"
@@ -120,11 +120,11 @@ class Forms(Importing):
                 path.unlink()
 
     def test_empty_cells_and_the_text_for_missing_values(self):
-        told = self.run_import(MAPPING + "missing: NaN\n", HEADER +
+        output = self.run_import(MAPPING + "missing: NaN\n", HEADER +
                                "5,leaf1,E1,,3\n6,leaf1,E1,NaN,4\n7,leaf1,E1,5,NaN\n8,leaf1,E1,,NaN\n")
         self.assertEqual([metrics for _, _, metrics in self.readings()],
                          [{"rx_errors": 3}, {"rx_errors": 4}, {"rx_bytes": 5}])
-        self.assertNotIn("dropped", told)
+        self.assertNotIn("dropped", output)
 
     def test_delimiters_quotes_byte_order_marks_and_gzip(self):
         text = "\ufefftime;device;port;in;errors\r\n5;\"leaf1\";\"E1;x\";1;2\r\n"
@@ -146,9 +146,9 @@ class Forms(Importing):
     def test_rows_are_sorted_on_request(self):
         rows = [f"{time},leaf{device},E1,{time * 10 + device},0\n" for device in range(20)
                 for time in range(50)]
-        told = self.run_import(MAPPING, HEADER + "".join(rows), expect=UNUSABLE)
+        output = self.run_import(MAPPING, HEADER + "".join(rows), expect=UNUSABLE)
         self.assertIn("a.csv:52: column 1 (time): the time is before that of line 51; rows must be in "
-                      "order of time: use --sort", told)
+                      "order of time: use --sort", output)
         self.run_import(MAPPING, HEADER + "".join(rows), words=("--form", "lines", "--sort"))
         self.assertEqual([(time, port) for time, port, _ in self.readings()],
                          [(time, f"leaf{device}:E1") for time in range(50) for device in range(20)])
@@ -171,72 +171,72 @@ class Forms(Importing):
 
 class BadInput(Importing):
     def test_missing_columns_are_named(self):
-        told = self.run_import(MAPPING, "time,device,port,errors\n", expect=UNUSABLE)
-        self.assertRegex(told, r'a\.csv:1: no column "in", which .*mapping\.yaml names; columns: time, '
+        output = self.run_import(MAPPING, "time,device,port,errors\n", expect=UNUSABLE)
+        self.assertRegex(output, r'a\.csv:1: no column "in", which .*mapping\.yaml names; columns: time, '
                                r"device, port, errors")
-        told = self.run_import(MAPPING, "time,device,port,in,errors,in\n", expect=UNUSABLE)
-        self.assertIn('a.csv:1: column 6 (in): second column "in"', told)
-        told = self.run_import(MAPPING, "", expect=UNUSABLE)
-        self.assertIn("a.csv:1: the file is empty", told)
+        output = self.run_import(MAPPING, "time,device,port,in,errors,in\n", expect=UNUSABLE)
+        self.assertIn('a.csv:1: column 6 (in): second column "in"', output)
+        output = self.run_import(MAPPING, "", expect=UNUSABLE)
+        self.assertIn("a.csv:1: the file is empty", output)
 
     def test_columns_without_a_mapping_are_reported_once(self):
-        told = self.run_import(MAPPING, "time,device,port,in,errors,speed\n" +
+        output = self.run_import(MAPPING, "time,device,port,in,errors,speed\n" +
                                "5,leaf1,E1,1,0,x\n6,leaf1,E1,1,0,x\n")
-        self.assertEqual(told.count('ignored: column "speed"'), 1)
-        told = told and self.readings()
-        self.assertEqual(len(told), 2)
+        self.assertEqual(output.count('ignored: column "speed"'), 1)
+        output = output and self.readings()
+        self.assertEqual(len(output), 2)
 
     def test_metrics_without_a_mapping_are_reported_once(self):
-        told = self.run_import(LONG, LONG_HEADER + "5,leaf1,E1,in,1\n5,leaf1,E1,fan,1\n6,leaf1,E1,fan,x\n")
-        self.assertEqual(told.count('ignored: metric "fan"'), 1)
+        output = self.run_import(LONG, LONG_HEADER + "5,leaf1,E1,in,1\n5,leaf1,E1,fan,1\n6,leaf1,E1,fan,x\n")
+        self.assertEqual(output.count('ignored: metric "fan"'), 1)
         self.assertEqual(self.readings(), [(5, "leaf1:E1", {"rx_bytes": 1})])
 
     def test_invalid_values_are_dropped_and_counted(self):
-        told = self.run_import(MAPPING, HEADER +
+        output = self.run_import(MAPPING, HEADER +
                                "5,leaf1,E1,-4,0\n6,leaf1,E1,12 kB,0\n7,leaf1,E1,x,0\n"
                                "8,leaf1,E1,18446744073709551616,0\n9,leaf1,E1,1e999,0\n"
                                "10,leaf1,E1,3,0\n", expect=DROPPED)
         for line, why in ((2, "negative number -4"), (3, 'expected a number without a unit, found "12 kB"'),
                           (4, 'expected a number, found "x"'), (5, "18446744073709551616 exceeds 64 bits"),
                           (6, "1e999 exceeds 64 bits")):
-            self.assertIn(f"a.csv:{line}: column 4 (in): {why}; dropped", told)
-        self.assertIn("dropped: 5 invalid values", told)
+            self.assertIn(f"a.csv:{line}: column 4 (in): {why}; dropped", output)
+        self.assertIn("dropped: 5 invalid values", output)
         self.assertEqual([metrics for _, _, metrics in self.readings()],
                          5 * [{"rx_errors": 0}] + [{"rx_bytes": 3, "rx_errors": 0}])
 
     def test_invalid_rows_are_dropped_and_counted(self):
-        told = self.run_import(MAPPING, HEADER +
+        output = self.run_import(MAPPING, HEADER +
                                "5,leaf1,E1,1\nyesterday,leaf1,E1,1,0\n5,,E1,1,0\n5,leaf 1,E1,1,0\n"
                                "5,leaf1,\"E[1]\",1,0\n5,leaf1," + 129 * "x" + ",1,0\n\n5,leaf1,E1,1,0\n",
                                expect=DROPPED)
-        self.assertIn("a.csv:2: expected 5 cells, found 4; dropped", told)
-        self.assertIn('a.csv:3: column 1 (time): expected a time as seconds, found "yesterday"', told)
-        self.assertIn("a.csv:4: column 2 (device): the name of the device is missing", told)
-        self.assertIn('a.csv:5: column 2 (device): "leaf 1" cannot be the name of a device', told)
-        self.assertIn('a.csv:6: column 3 (port): "E[1]" cannot be the name of a port', told)
-        self.assertIn("a.csv:7: column 3 (port): the name of the port is longer than 128 bytes", told)
-        self.assertIn("dropped: 4 rows with an invalid name", told)
+        self.assertIn("a.csv:2: expected 5 cells, found 4; dropped", output)
+        self.assertIn('a.csv:3: column 1 (time): expected a time as seconds, found "yesterday"', output)
+        self.assertIn("a.csv:4: column 2 (device): the name of the device is missing", output)
+        self.assertIn('a.csv:5: column 2 (device): "leaf 1" cannot be the name of a device', output)
+        self.assertIn('a.csv:6: column 3 (port): "E[1]" cannot be the name of a port', output)
+        self.assertIn("a.csv:7: column 3 (port): the name of the port is longer than 128 bytes", output)
+        self.assertIn("dropped: 4 rows with an invalid name", output)
         self.assertEqual(len(self.readings()), 1)
 
     def test_only_the_first_drops_of_a_reason_are_printed(self):
-        told = self.run_import(MAPPING, HEADER + "".join(f"{n},leaf1,E1,x,0\n" for n in range(100)),
+        output = self.run_import(MAPPING, HEADER + "".join(f"{n},leaf1,E1,x,0\n" for n in range(100)),
                                expect=DROPPED)
-        self.assertEqual(told.count("expected a number, found"), 5)
-        self.assertIn("dropped: 100 invalid values", told)
+        self.assertEqual(output.count("expected a number, found"), 5)
+        self.assertIn("dropped: 100 invalid values", output)
 
     def test_strict_ends_at_the_first(self):
-        told = self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n6,leaf1,E1,x,0\n", expect=UNUSABLE,
+        output = self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n6,leaf1,E1,x,0\n", expect=UNUSABLE,
                                words=("--form", "lines", "--strict"))
-        self.assertIn("a.csv:3: column 4 (in): expected a number", told)
+        self.assertIn("a.csv:3: column 4 (in): expected a number", output)
 
     def test_duplicates_are_dropped(self):
-        told = self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n5,leaf1,E1,1,2\n6,leaf1,E1,2,0\n",
+        output = self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n5,leaf1,E1,1,2\n6,leaf1,E1,2,0\n",
                                expect=DROPPED)
-        self.assertIn("a.csv:3: a second value of rx_bytes for leaf1:E1 at the same time; dropped", told)
+        self.assertIn("a.csv:3: a second value of rx_bytes for leaf1:E1 at the same time; dropped", output)
         self.assertIn("a.csv:3: a second value of rx_errors for leaf1:E1 at the same time, which differs",
-                      told)
-        self.assertIn("dropped: 1 duplicate values\n", told)
-        self.assertIn("dropped: 1 duplicate values that differ\n", told)
+                      output)
+        self.assertIn("dropped: 1 duplicate values\n", output)
+        self.assertIn("dropped: 1 duplicate values that differ\n", output)
         self.assertEqual([metrics for _, _, metrics in self.readings()],
                          [{"rx_bytes": 1, "rx_errors": 0}, {"rx_bytes": 2, "rx_errors": 0}])
 
@@ -252,80 +252,80 @@ class BadInput(Importing):
         self.assertEqual(self.readings(), [(5, "leaf1:E1", {"rx_bytes": 2000, "rx_errors": 1})])
         for path in self.run_directory.iterdir():
             path.unlink()
-        told = self.run_import(mapping, header + "5,leaf1,E1,in,2,kilobytes\n6,leaf1,E1,in,2,bytes\n",
+        output = self.run_import(mapping, header + "5,leaf1,E1,in,2,kilobytes\n6,leaf1,E1,in,2,bytes\n",
                                expect=UNUSABLE)
         self.assertIn("a.csv:3: column 6 (unit): mixed units of rx_bytes: bytes here, kilobytes in ",
-                      told)
-        self.assertRegex(told, r"kilobytes in .*a\.csv:2\n")
-        told = self.run_import(mapping, header + "5,leaf1,E1,in,2,nibbles\n", expect=UNUSABLE)
-        self.assertIn('a.csv:2: column 6 (unit): unknown unit "nibbles" of rx_bytes', told)
+                      output)
+        self.assertRegex(output, r"kilobytes in .*a\.csv:2\n")
+        output = self.run_import(mapping, header + "5,leaf1,E1,in,2,nibbles\n", expect=UNUSABLE)
+        self.assertIn('a.csv:2: column 6 (unit): unknown unit "nibbles" of rx_bytes', output)
 
     def test_mixed_units_of_files_are_an_error(self):
         header = "time,device,port,counter,value,unit\n"
-        told = self.run_import(LONG + "unit: unit\n", header + "5,leaf1,E1,in,2,kilobits\n",
+        output = self.run_import(LONG + "unit: unit\n", header + "5,leaf1,E1,in,2,kilobits\n",
                                header + "6,leaf2,E1,in,2,kilobits\n7,leaf2,E1,in,2,kilobytes\n",
                                expect=UNUSABLE)
-        self.assertRegex(told, r"b\.csv:3: column 6 \(unit\): mixed units of rx_bytes: kilobytes here, "
+        self.assertRegex(output, r"b\.csv:3: column 6 \(unit\): mixed units of rx_bytes: kilobytes here, "
                                r"kilobits in .*a\.csv:2\n")
 
     # Differences of a steady load go up and down; totals never go down, except at a restart.
     def test_files_with_totals_and_differences_are_an_error(self):
         totals = HEADER + "".join(f"{n},leaf1,E1,{n * 1000 % 25000},0\n" for n in range(1, 60))
         steady = HEADER + "".join(f"{n},leaf2,E1,{1000 + n % 3},0\n" for n in range(1, 60))
-        told = self.run_import(MAPPING, totals, steady, expect=UNUSABLE)
+        output = self.run_import(MAPPING, totals, steady, expect=UNUSABLE)
         self.assertIn("b.csv:4: column 4 (in): rx_bytes decreases here and in 18 more of 58 changes, so the "
-                      "file has differences", told)
+                      "file has differences", output)
         differences = MAPPING.replace("totals", "differences")
         self.run_import(differences, steady, totals)  # the totals restart, so that they decrease
         for path in self.run_directory.iterdir():
             path.unlink()
         rising = HEADER + "".join(f"{n},leaf1,E1,{n * 1000},0\n" for n in range(1, 60))
-        told = self.run_import(differences, steady, rising, expect=UNUSABLE)
+        output = self.run_import(differences, steady, rising, expect=UNUSABLE)
         self.assertIn("b.csv:3: column 4 (in): rx_bytes never decreases in 58 changes, so the file has totals",
-                      told)
-        told = self.run_import(LONG, LONG_HEADER + "".join(f"{n},leaf2,E1,in,{1000 + n % 2}\n"
+                      output)
+        output = self.run_import(LONG, LONG_HEADER + "".join(f"{n},leaf2,E1,in,{1000 + n % 2}\n"
                                                            for n in range(60)), expect=UNUSABLE)
-        self.assertIn("a.csv:4: column 5 (value): rx_bytes decreases here", told)
+        self.assertIn("a.csv:4: column 5 (value): rx_bytes decreases here", output)
         self.run_import(MAPPING, totals)
 
     def test_odd_bytes_are_dropped_or_errors(self):
-        told = self.run_import(MAPPING, HEADER.replace("\n", "\r\n") +
+        output = self.run_import(MAPPING, HEADER.replace("\n", "\r\n") +
                                "5,leaf1,E1,1\0,0\r\n6,leaf\0,E1,1,0\r\n7,leaf1,E1,1e400,0\r\n"
                                "8,leaf1,E1,-1e400,0\r\n9,leaf1,E1,1e-400,0\r\n"
                                "99999999999999999999999,leaf1,E1,1,0\r\n1e9,leaf1,E1,1,0\r\n"
                                "-5,leaf1,E1,1,0\r\n9,leaf1,E1,nan,inf\r\n", expect=DROPPED)
-        self.assertIn("a.csv:2: column 4 (in): expected a number", told)
-        self.assertIn("a.csv:3: column 2 (device): ", told)
-        self.assertIn("a.csv:4: column 4 (in): 1e400 exceeds 64 bits", told)
-        self.assertIn("a.csv:5: column 4 (in): negative number -1e400", told)
-        self.assertIn("dropped: 3 rows with an invalid time", told)
-        self.assertIn("dropped: 5 invalid values", told)
+        self.assertIn("a.csv:2: column 4 (in): expected a number", output)
+        self.assertIn("a.csv:3: column 2 (device): ", output)
+        self.assertIn("a.csv:4: column 4 (in): 1e400 exceeds 64 bits", output)
+        self.assertIn("a.csv:5: column 4 (in): negative number -1e400", output)
+        self.assertIn("dropped: 3 rows with an invalid time", output)
+        self.assertIn("dropped: 5 invalid values", output)
         self.assertEqual(self.readings()[-1], (9, "leaf1:E1", {"rx_bytes": 0, "rx_errors": 0}))
         for path in self.run_directory.iterdir():
             path.unlink()
-        told = self.run_import(MAPPING, HEADER.encode("utf-16"), expect=UNUSABLE)
-        self.assertIn("a.csv: after line 0: not UTF-8", told)
-        told = self.run_import(MAPPING, HEADER + "5,leaf1,E1," + "1" * 200_000 + ",0\n", expect=UNUSABLE)
-        self.assertIn("a.csv:2: field larger than field limit", told)
+        output = self.run_import(MAPPING, HEADER.encode("utf-16"), expect=UNUSABLE)
+        self.assertIn("a.csv: after line 0: not UTF-8", output)
+        output = self.run_import(MAPPING, HEADER + "5,leaf1,E1," + "1" * 200_000 + ",0\n", expect=UNUSABLE)
+        self.assertIn("a.csv:2: field larger than field limit", output)
 
     def test_folders_are_no_files(self):
-        told = self.run_import(MAPPING, self.folder, expect=UNUSABLE)
-        self.assertIn(f"{self.folder}: Is a directory", told)
-        told = self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n", expect=UNUSABLE,
+        output = self.run_import(MAPPING, self.folder, expect=UNUSABLE)
+        self.assertIn(f"{self.folder}: Is a directory", output)
+        output = self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n", expect=UNUSABLE,
                                words=("--form", "lines", "--topology", self.folder))
-        self.assertIn(f"{self.folder}: Is a directory", told)
+        self.assertIn(f"{self.folder}: Is a directory", output)
 
     def test_files_that_cannot_be_read(self):
-        told = self.run_import(MAPPING, pathlib.Path("/nonexistent/a.csv"), expect=UNUSABLE)
-        self.assertIn("/nonexistent/a.csv: No such file or directory", told)
-        told = self.run_import(MAPPING, (HEADER + "5,leaf\xff,E1,1,0\n").encode("latin-1"), expect=UNUSABLE)
-        self.assertIn("a.csv: after line", told)
-        told = self.run_import(MAPPING, HEADER + '5,leaf1,"E1,1,0\n', expect=UNUSABLE)
-        self.assertIn("a.csv:2: unexpected end of data", told)
-        told = self.run_import(MAPPING, HEADER, expect=UNUSABLE)
-        self.assertIn("no readings: no row has a value of a mapped metric", told)
-        told = self.run_import(MAPPING, self.file("z.csv.gz", b"no gzip"), expect=UNUSABLE)
-        self.assertIn("z.csv.gz: Not a gzipped file", told)
+        output = self.run_import(MAPPING, pathlib.Path("/nonexistent/a.csv"), expect=UNUSABLE)
+        self.assertIn("/nonexistent/a.csv: No such file or directory", output)
+        output = self.run_import(MAPPING, (HEADER + "5,leaf\xff,E1,1,0\n").encode("latin-1"), expect=UNUSABLE)
+        self.assertIn("a.csv: after line", output)
+        output = self.run_import(MAPPING, HEADER + '5,leaf1,"E1,1,0\n', expect=UNUSABLE)
+        self.assertIn("a.csv:2: unexpected end of data", output)
+        output = self.run_import(MAPPING, HEADER, expect=UNUSABLE)
+        self.assertIn("no readings: no row has a value of a mapped metric", output)
+        output = self.run_import(MAPPING, self.file("z.csv.gz", b"no gzip"), expect=UNUSABLE)
+        self.assertIn("z.csv.gz: Not a gzipped file", output)
 
     def test_a_run_is_never_replaced(self):
         self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n")

@@ -88,9 +88,8 @@ Confusion CountConfusion(std::span<const RunFindings> runs);
 
 enum class FindingMeasure : uint8_t {
   // Shares of the visible faults are of those that are not below the detection limit, unless noted.
-  // Detected faults, above and below the limit, of these and all false findings; the weighted
-  // figure
-  // counts the same.
+  // Detected faults, above and below the limit, as a fraction of these and all false findings. The
+  // weighted figure counts the same.
   kPrecision,
   kRecall,       // detected faults
   kRecallOfAll,  // the same, with faults below the limit; only if there are any
