@@ -162,6 +162,9 @@ TEST_F(HistoryStoreTest, FullDiskDropsAndCountsRows) {
       const FileSizeLimit limit(300'000);
       for (int i = 0; i < 200; ++i) (*store)->Add(EventAt(2, large));
       ASSERT_TRUE((*store)->Flush(kSoon));
+      // A last small batch may have fitted. This row does not fit alone.
+      (*store)->Add(EventAt(2, std::string(1'000'000, 'x')));
+      ASSERT_TRUE((*store)->Flush(kSoon));
       const HistoryCounts counts = (*store)->counts();
       EXPECT_GT(counts.dropped, 0u);
       EXPECT_GT(counts.errors, 0u);
