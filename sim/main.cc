@@ -267,6 +267,10 @@ int RunFlow(const RunOptions& options, const Scenario& scenario) {
   Print("{}: {} frames sent in {}, {} readings with the profile {}, seed {}; written to {}\n",
         scenario.name, report->frames, TimeText(scenario.duration), report->counters.readings,
         flow.profile.name, scenario.seed, flow.directory);
+  if (telemetry.sflow_rate > 0) {
+    Print("  sFlow: {} packet samples and {} counter samples\n", report->sflow.packet_samples,
+          report->sflow.counter_samples);
+  }
   PrintFaults(stdout, report->faults);
   return 0;
 }

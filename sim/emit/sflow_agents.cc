@@ -3,26 +3,10 @@
 
 #include <algorithm>
 
-#include "dataplane/wire/ip.h"
-#include "dataplane/wire/sflow_counter_record.h"
-#include "dataplane/wire/sflow_flow_record.h"
+#include "dataplane/wire/sflow.h"
 
 namespace rocescope::sim {
 namespace {
-
-constexpr uint32_t kFcs = 4;
-constexpr uint16_t kSflowSourcePort = 0xe000;
-// Uptime of the agents before the run; it is independent of the run's clock.
-constexpr SimTime kUptimeBefore = 86'400 * kSecond;
-
-// The size of a packet sample.
-constexpr size_t SampleBytes(size_t sample, size_t header) {
-  return 2 * wire::SflowBlock::kSize + sample + wire::SflowSampledHeader::kSize +
-         (header + 3) / 4 * 4;
-}
-constexpr size_t kCounterSampleBytes =
-    3 * wire::SflowBlock::kSize + wire::SflowCounterSample::kSize +
-    wire::SflowInterfaceRecord::kSize + wire::SflowEthernetRecord::kSize;
 
 std::optional<uint32_t> ReasonOf(LossCause cause) {
   switch (cause) {
@@ -63,12 +47,7 @@ SflowAgents::SflowAgents(Network& network, PacketWriter& packets, CollectorPort&
     if (of.sflow_agent.IsUnspecified()) continue;
     agent.node = node;
     agent.first_port = of.first_port;
-    agent.address = of.sflow_agent;
-    agent.envelope = {.source_mac = MacOfSwitch(number),
-                      .destination_mac = port.options().mac,
-                      .source = of.sflow_agent,
-                      .destination = port.options().address};
-    agent.room.resize(kMaxDatagram);
+    agent.exporter.emplace(of, number, port, options_.udp_port);
     for (uint32_t i = 0; i < of.port_count; ++i) {
       Source& source = agent.sources.emplace_back();
       source.random = Random(options.seed, "sflow", of.first_port + i);
@@ -97,24 +76,17 @@ std::span<const uint8_t> SflowAgents::HeaderOf(const Frame& frame, bool counted_
 }
 
 void SflowAgents::Sample(Agent& agent, const Port& port, const Frame& frame) {
-  const std::span<const uint8_t> header = HeaderOf(frame, true);
-  const auto number = [&](uint32_t which) {
-    return network_.fabric().port(agent.first_port + which).number;
-  };
   Source& source = agent.sources[frame.ingress];
-  wire::SflowWriter& datagram =
-      DatagramFor(agent, SampleBytes(wire::SflowFlowSample::kSize, header.size()));
-  datagram.BeginSample(wire::kSflowFlowSample,
-                       wire::SflowFlowSample{.sequence = ++source.flow_sequence,
-                                             .source = {.index = number(frame.ingress)},
-                                             .sampling_rate = options_.rate,
-                                             .sample_pool = source.pool,
-                                             .input = {.value = number(frame.ingress)},
-                                             .output = {.value = number(port.number())}});
-  datagram.AddRecord(
-      wire::kSflowSampledHeader,
-      wire::SflowSampledHeader{
-          .frame_length = packets_.LengthOf(frame) + kFcs, .stripped = kFcs, .bytes = header});
+  const SimTime now = network_.engine().Now();
+  agent.exporter->Add(
+      now, SflowExporter::PacketSample{
+               .sequence = ++source.flow_sequence,
+               .rate = options_.rate,
+               .pool = source.pool,
+               .input = NumberOf(agent, frame.ingress),
+               .output = NumberOf(agent, port.number()),
+               .packet = {.length = packets_.LengthOf(frame), .header = HeaderOf(frame, true)}});
+  SendLater(agent);
   ++samples_;
 }
 
@@ -133,89 +105,55 @@ void SflowAgents::Loses(const Switch& at, const Port* out, const Frame& frame, L
   }
   ++agent.discards;
   ++discards_;
-  const auto number = [&](uint32_t which) {
-    return network_.fabric().port(agent.first_port + which).number;
-  };
-  const std::span<const uint8_t> header = HeaderOf(frame, cause == LossCause::kBufferFull);
-  wire::SflowWriter& datagram =
-      DatagramFor(agent, SampleBytes(wire::SflowDiscardedPacket::kSize, header.size()));
-  datagram.BeginSample(
-      wire::kSflowDiscardedPacket,
-      wire::SflowDiscardedPacket{.sequence = ++agent.sources[frame.ingress].discard_sequence,
-                                 .source = {.index = number(frame.ingress)},
-                                 .drops = agent.discards_missed,
-                                 .input = number(frame.ingress),
-                                 .output = out == nullptr ? 0 : number(out->number()),
-                                 .reason = *reason});
-  datagram.AddRecord(
-      wire::kSflowSampledHeader,
-      wire::SflowSampledHeader{
-          .frame_length = packets_.LengthOf(frame) + kFcs, .stripped = kFcs, .bytes = header});
+  agent.exporter->Add(now,
+                      SflowExporter::DiscardedPacket{
+                          .sequence = ++agent.sources[frame.ingress].discard_sequence,
+                          .input = NumberOf(agent, frame.ingress),
+                          .output = out == nullptr ? 0 : NumberOf(agent, out->number()),
+                          .missed = agent.discards_missed,
+                          .reason = *reason,
+                          .packet = {.length = packets_.LengthOf(frame),
+                                     .header = HeaderOf(frame, cause == LossCause::kBufferFull)}});
+  SendLater(agent);
+}
+
+uint32_t SflowAgents::NumberOf(const Agent& agent, uint32_t port) const {
+  return network_.fabric().port(agent.first_port + port).number;
 }
 
 void SflowAgents::ReadCounters(Agent& agent) {
   const Switch& at = network_.switch_at(agent.node);
+  const SimTime now = network_.engine().Now();
   for (uint32_t i = 0; i < agent.sources.size(); ++i) {
     const Port& port = at.port(i);
     const PortCounters& counters = port.counters();
-    const uint32_t index = network_.fabric().port(agent.first_port + i).number;
-    wire::SflowWriter& datagram = DatagramFor(agent, kCounterSampleBytes);
-    datagram.BeginSample(wire::kSflowCounterSample,
-                         wire::SflowCounterSample{.sequence = ++agent.sources[i].counter_sequence,
-                                                  .source = {.index = index}});
-    datagram.AddRecord(
-        wire::kSflowInterfaceCounters,
-        wire::SflowInterfaceRecord{
-            .index = index,
-            .speed = port_.options().clock.Speed(port.bits_per_second()),
-            .status = port.up() ? 3u : 1u,
-            .in_octets = counters.rx_bytes + kFcs * counters.rx_frames,
-            .in_unicast = static_cast<uint32_t>(counters.rx_frames),
-            .in_discards =
-                static_cast<uint32_t>(SumOfPriorities(counters.dropped) + counters.ttl_expired +
-                                      counters.no_route + counters.harmless_discards),
-            .in_errors = static_cast<uint32_t>(counters.fcs_errors),
-            .out_octets = counters.tx_bytes + kFcs * counters.tx_frames,
-            .out_unicast = static_cast<uint32_t>(counters.tx_frames),
-            .out_discards = static_cast<uint32_t>(counters.discarded + counters.too_long)});
-    datagram.AddRecord(
-        wire::kSflowEthernetCounters,
-        wire::SflowEthernetRecord{.fcs_errors = static_cast<uint32_t>(counters.fcs_errors)});
+    agent.exporter->Add(
+        now, SflowExporter::Counters{
+                 .sequence = ++agent.sources[i].counter_sequence,
+                 .port = NumberOf(agent, i),
+                 .bits_per_second = port_.options().clock.Speed(port.bits_per_second()),
+                 .is_up = port.up(),
+                 .rx_bytes = counters.rx_bytes,
+                 .rx_frames = counters.rx_frames,
+                 .rx_discards = SumOfPriorities(counters.dropped) + counters.ttl_expired +
+                                counters.no_route + counters.harmless_discards,
+                 .fcs_errors = counters.fcs_errors,
+                 .tx_bytes = counters.tx_bytes,
+                 .tx_frames = counters.tx_frames,
+                 .tx_discards = counters.discarded + counters.too_long});
+    SendLater(agent);
   }
 }
 
-wire::SflowWriter& SflowAgents::DatagramFor(Agent& agent, size_t bytes) {
-  if (agent.datagram && agent.datagram->size() + bytes > kMaxDatagram) Send(agent);
-  if (!agent.datagram) {
-    const SimTime now = network_.engine().Now();
-    agent.datagram.emplace(
-        agent.room,
-        wire::SflowDatagramHeader{
-            .agent = agent.address,
-            .sequence = ++agent.sequence,
-            .uptime_ms = static_cast<uint32_t>(
-                port_.options().clock.Length(kUptimeBefore + now).count() / 1'000'000)});
-    // A std::function event, because this object may be destroyed before the engine.
-    network_.engine().At(now + options_.longest_wait, [this, &agent, sequence = agent.sequence] {
-      if (agent.sequence == sequence) Send(agent);
-    });
-  }
-  return *agent.datagram;
-}
-
-void SflowAgents::Send(Agent& agent) {
-  if (!agent.datagram) return;
-  const std::span<const uint8_t> contents = agent.datagram->Finish();
-  const auto length =
-      static_cast<uint32_t>(agent.envelope.Bytes() + wire::UdpHeader::kSize + contents.size());
-  if (const auto room = port_.Begin(network_.engine().Now(), length); !room.empty()) {
-    wire::ByteWriter out(room.first(length));
-    WriteUdpEnvelope(out, agent.envelope, kSflowSourcePort, options_.udp_port,
-                     static_cast<uint16_t>(agent.sequence), contents.size());
-    out.Bytes(contents);
-    port_.End();
-  }
-  agent.datagram.reset();
+// Sends the datagram, if it is new, after the longest wait.
+void SflowAgents::SendLater(Agent& agent) {
+  const uint32_t datagram = agent.exporter->datagrams();
+  if (agent.waits_for == datagram) return;
+  agent.waits_for = datagram;
+  // A std::function event, because this object may be destroyed before the engine.
+  network_.engine().At(network_.engine().Now() + options_.longest_wait, [this, &agent, datagram] {
+    if (agent.exporter->datagrams() == datagram) agent.exporter->Send(network_.engine().Now());
+  });
 }
 
 void SflowAgents::Start() {
@@ -236,7 +174,9 @@ void SflowAgents::CountersAndAgain(uint32_t number) {
 }
 
 void SflowAgents::Finish() {
-  for (Agent& agent : agents_) Send(agent);
+  for (Agent& agent : agents_) {
+    if (agent.exporter) agent.exporter->Send(network_.engine().Now());
+  }
 }
 
 }  // namespace rocescope::sim

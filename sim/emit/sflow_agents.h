@@ -8,10 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "dataplane/wire/sflow_writer.h"
 #include "sim/emit/collector_port.h"
-#include "sim/emit/envelope.h"
 #include "sim/emit/packet.h"
+#include "sim/emit/sflow_exporter.h"
 #include "sim/engine/random.h"
 #include "sim/net/switch.h"
 
@@ -25,7 +24,7 @@ struct SflowOptions {
   // Maximum number of dropped packets that an agent reports in each span of longest_wait; further
   // ones are only counted. Silent drops are never reported.
   uint32_t most_discards = 100;
-  uint16_t udp_port = 6343;
+  uint16_t udp_port = kSflowPort;
   uint64_t seed = 1;
 };
 
@@ -56,7 +55,6 @@ class SflowAgents final : public SwitchObserver {
   uint64_t discards() const { return discards_; }
 
  private:
-  static constexpr size_t kMaxDatagram = 1400;  // bytes after the UDP header
   static constexpr size_t kMaxHeader = 512;
 
   struct Source {  // one per port
@@ -70,23 +68,20 @@ class SflowAgents final : public SwitchObserver {
   struct Agent {
     topology::NodeIndex node = topology::kNone;  // kNone: the switch has no agent address
     topology::PortIndex first_port = 0;
-    IpAddress address;
-    Envelope envelope;
-    uint32_t sequence = 0;
+    std::optional<SflowExporter> exporter;
+    uint32_t waits_for = 0;  // the latest datagram that will be sent after the longest wait
     std::vector<Source> sources;
     SimTime discards_until = 0;  // end of the current span
     uint32_t discards = 0;       // reported in the current span
     uint32_t discards_missed = 0;
-    std::vector<uint8_t> room;
-    std::optional<wire::SflowWriter> datagram;  // writes into `room`
   };
 
   void Sample(Agent& agent, const Port& port, const Frame& frame);
   std::span<const uint8_t> HeaderOf(const Frame& frame, bool counted_down);
   void ReadCounters(Agent& agent);
   void CountersAndAgain(uint32_t number);
-  wire::SflowWriter& DatagramFor(Agent& agent, size_t bytes);
-  void Send(Agent& agent);
+  uint32_t NumberOf(const Agent& agent, uint32_t port) const;
+  void SendLater(Agent& agent);
   uint64_t Skip(Source& source) const {
     return 1 + source.random.Below(2 * uint64_t{options_.rate} - 1);
   }

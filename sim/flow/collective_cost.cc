@@ -97,6 +97,10 @@ double Exchange::DataBytes() const {
   return bytes - acks * (kHeaders + kAeth);
 }
 
+double Exchange::PayloadBytes() const {
+  return DataBytes() - data_frames * kHeaders - messages * (kReth + kImmediate);
+}
+
 double Exchange::GrantBytes() const {
   return messages * (kHeaders + kReth + kClearToSend) * (frames > data_frames ? 1 : 0);
 }

@@ -29,8 +29,9 @@ struct Exchange {
   Exchange Divided(double by) const;
   void WithoutGrants();  // leaves out clear-to-sends and their ACKs
   double AnswerWireBytes() const;
-  double DataBytes() const;   // bytes in data frames
-  double GrantBytes() const;  // of the clear-to-sends
+  double DataBytes() const;     // bytes in data frames
+  double PayloadBytes() const;  // of data frames
+  double GrantBytes() const;    // of the clear-to-sends
 };
 
 struct MessageSizes {

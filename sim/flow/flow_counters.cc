@@ -109,6 +109,16 @@ uint64_t FlowCounters::Busy(const FlowHistory::Value& value, SimTime since, SimT
   return static_cast<uint64_t>(std::lround(100 * std::clamp(share, 0.0, 1.0)));
 }
 
+uint64_t FlowCounters::CounterAt(uint32_t entity, size_t metric, SimTime time) {
+  return Counter(cursors_[history_.entities[entity].first_value + metric], time);
+}
+
+uint64_t FlowCounters::GaugeAt(uint32_t number, size_t metric, SimTime time) {
+  const FlowHistory::Entity& entity = history_.entities[number];
+  const size_t index = entity.first_value + metric;
+  return Gauge(history_.values[index], cursors_[index], entity.metrics[metric], time, time);
+}
+
 bool FlowCounters::Read(uint32_t number, Timestamp since, Timestamp time,
                         std::span<uint64_t> values) {
   const FlowHistory::Entity& entity = history_.entities[number];

@@ -22,6 +22,9 @@ class FlowCounters final : public ExactCounters {
   std::span<const Entity> entities() const override { return entities_; }
   Timestamp begin() const override { return epoch_; }
   Timestamp end() const override;
+  // One value of an entity by its index. Times must not decrease.
+  uint64_t CounterAt(uint32_t entity, size_t metric, SimTime time);
+  uint64_t GaugeAt(uint32_t entity, size_t metric, SimTime time);
   bool Read(uint32_t entity, Timestamp since, Timestamp time, std::span<uint64_t> values) override;
 
  private:

@@ -349,6 +349,21 @@ uint32_t FlowModel::LaneOf(uint32_t index, std::vector<uint32_t> senders) {
   return at->second;
 }
 
+std::vector<FlowModel::SentFlow> FlowModel::SentFlows() const {
+  std::vector<SentFlow> flows;
+  for (const Group& group : groups_) {
+    for (const auto& [key, lane] : group.known_lanes) {
+      for (size_t i = 0; i + 2 < key.size(); i += 3) {  // sender, path, way back
+        flows.push_back({.series = lanes_[lane].series,
+                         .sender = &group.senders[key[i]],
+                         .path = paths_->ports(key[i + 1]),
+                         .way_back = paths_->ports(key[i + 2])});
+      }
+    }
+  }
+  return flows;
+}
+
 void FlowModel::SetLoads(uint32_t number) {
   const Lane& lane = lanes_[number];
   const Group& group = groups_[lane.group];

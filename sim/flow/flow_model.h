@@ -44,6 +44,16 @@ class FlowModel {
   std::vector<ExactCounters::Entity> Entities() const;
   std::vector<uint64_t> RetransmittedNow() const;  // frames, by job of the scenario
 
+  // A queue pair's traffic on one path during the whole run. Spans and pointers are valid as long
+  // as this object.
+  struct SentFlow {
+    uint32_t series;  // progress in runs: index in the history
+    const FlowSender* sender;
+    std::span<const topology::PortIndex> path;  // egress ports, the NIC's first
+    std::span<const topology::PortIndex> way_back;
+  };
+  std::vector<SentFlow> SentFlows() const;
+
   // What happened, for the ground truth.
   struct JobRecord {
     std::vector<Job::Iteration> iterations;

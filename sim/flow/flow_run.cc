@@ -11,6 +11,7 @@
 #include "sim/emit/output_file.h"
 #include "sim/flow/flow_counters.h"
 #include "sim/flow/flow_model.h"
+#include "sim/flow/flow_sflow.h"
 #include "sim/flow/history_file.h"
 #include "sim/profile/collect.h"
 #include "sim/run/host_logs.h"
@@ -99,6 +100,11 @@ Status FlowRun::Simulate() {
   history_->history = model_->TakeHistory();
   history_->epoch = scenario_.epoch;
   fabric_ = model_->simulation().fabric();
+  if (scenario_.telemetry.sflow_rate > 0) {
+    auto written = WriteFlowSflow(*model_, history_->history, options_.directory + "/sflow.pcap");
+    if (!written) return tl::unexpected(written.error());
+    report_.sflow = *written;
+  }
   model_.reset();  // it takes as much memory as the history
   return {};
 }
@@ -131,7 +137,6 @@ Status FlowRun::WriteManifest() {
   manifest.counter_period = PollPeriod(options_.profile);
   manifest.telemetry.mirror = false;
   manifest.telemetry.int_reports = false;
-  manifest.telemetry.sflow = false;
   manifest.telemetry.counters = true;
   return WriteFile(options_.directory + "/run.json", RenderRunManifest(manifest));
 }

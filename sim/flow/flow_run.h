@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "sim/fault/injector.h"
+#include "sim/flow/flow_sflow.h"
 #include "sim/profile/apply.h"
 #include "sim/profile/profile.h"
 #include "sim/profile/transform.h"
@@ -28,6 +29,7 @@ struct FlowRunReport {
   uint64_t frames = 0;  // sent by NICs
   std::vector<Injector::Happened> faults;
   TransformReport counters;
+  FlowSflowReport sflow;
 };
 
 struct FlowRunProgress {
@@ -35,8 +37,8 @@ struct FlowRunProgress {
   std::function<void(size_t done, size_t all)> victims;
 };
 
-// Writes counters, NCCL logs, scheduler data and the truth as the scenario says, but nothing that
-// consists of packets (mirrored frames, INT reports, sFlow). kInvalidArgument: the scenario or
+// Writes counters, NCCL logs, scheduler data and the truth as the scenario says, but no
+// mirrored frames and no INT reports. kInvalidArgument: the scenario or
 // the profile does not suit the flow model; nothing was written.
 Result<FlowRunReport> RunFlowModel(const Scenario& scenario, const FlowRunOptions& options,
                                    const FlowRunProgress& progress);

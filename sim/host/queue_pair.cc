@@ -10,7 +10,6 @@
 namespace rocescope::sim {
 namespace {
 
-constexpr uint8_t kAckSyndrome = 0x1f;  // credit count invalid: no end-to-end flow control
 constexpr uint8_t kNakSyndrome = 0x60 | wire::kNakPsnSequenceError;
 
 uint8_t RequestOpcode(const Message& message, bool first, bool last) {
@@ -66,10 +65,9 @@ void QueuePair::Close() {
 }
 
 Frame& QueuePair::NewForeignFrame(uint32_t payload, uint32_t header_bytes, uint8_t priority) {
-  constexpr uint32_t kShortest = 60;  // without FCS
   Frame& frame = NewFrame(FrameKind::kForeign);
   frame.payload = payload;
-  frame.length = std::max(kShortest, header_bytes + payload);
+  frame.length = std::max(kShortestFrame, header_bytes + payload);
   frame.wire_bytes = frame.length + nic_.options().sizes.wire_overhead;
   frame.priority = priority;
   return frame;

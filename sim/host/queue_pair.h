@@ -52,6 +52,10 @@ class ForeignReceiver {
 
 class QueuePair {
  public:
+  // ACK with an invalid credit count: no end-to-end flow control (IBTA vol. 1, table 45).
+  static constexpr uint8_t kAckSyndrome = 0x1f;
+  static constexpr uint32_t kShortestFrame = 60;  // bytes without FCS
+
   struct Identity {
     uint32_t number = 0;  // index in the network
     Qpn qpn;

@@ -84,13 +84,13 @@ Status Telemetry::OpenFrames() {
     const auto scaled = [&](SimTime time) {
       return static_cast<SimTime>(static_cast<double>(time) * scenario_.time_scale);
     };
-    const SflowOptions life;
+    const SflowOptions real;
     sflow_ = std::make_unique<SflowAgents>(
         network_, packets_, **port,
         SflowOptions{.rate = on.sflow_rate,
                      .counter_period =
-                         std::min(scaled(life.counter_period), scenario_.duration / kMinReadings),
-                     .longest_wait = scaled(life.longest_wait),
+                         std::min(scaled(on.sflow_counters), scenario_.duration / kMinReadings),
+                     .longest_wait = scaled(real.longest_wait),
                      .seed = scenario_.seed});
     observers_.Add(*sflow_);
   }

@@ -185,11 +185,11 @@ void Loader::ReadDcqcn(const YamlNode& node) {
 }
 
 void Loader::ReadTelemetry(const YamlNode& node) {
-  const YamlMap map(
-      node, "telemetry",
-      {"mirror", "snap_length", "collector_rate", "int_exponent", "sflow_rate", "counter_period",
-       "recording_steps", "clock_error", "nccl", "rdma", "slurm", "profile", "overrides"},
-      errors_);
+  const YamlMap map(node, "telemetry",
+                    {"mirror", "snap_length", "collector_rate", "int_exponent", "sflow_rate",
+                     "sflow_counters", "sflow_spans", "counter_period", "recording_steps",
+                     "clock_error", "nccl", "rdma", "slurm", "profile", "overrides"},
+                    errors_);
   TelemetryOptions& telemetry = scenario_.telemetry;
   if (const YamlNode* mirrors = map.Find("mirror")) {
     telemetry.mirrors.clear();
@@ -206,6 +206,19 @@ void Loader::ReadTelemetry(const YamlNode& node) {
     if (read) telemetry.int_exponent = static_cast<uint32_t>(*read);
   }
   Number(map, "sflow_rate", 0, 1u << 24, telemetry.sflow_rate);
+  if (const YamlNode* period = map.Find("sflow_counters")) {
+    Parsed(map, "sflow_counters", ParseSimTime, telemetry.sflow_counters);
+    if (telemetry.sflow_counters > 0 && telemetry.sflow_counters < kSecond) {
+      errors_.Add(*period, "sflow_counters must be at least 1s, or 0 for no counter samples");
+    }
+  }
+  if (const YamlNode* spans = map.Find("sflow_spans")) {
+    const YamlMap one(*spans, "sflow_spans", {"length", "random"}, errors_);
+    TelemetryOptions::SflowSpans& read = telemetry.sflow_spans.emplace();
+    Parsed(one, "length", ParseSimTime, read.length);
+    Number(one, "random", 0, 10'000, read.random);
+    if (read.length <= 0) errors_.Add(*spans, "length must be above 0");
+  }
   if (const YamlNode* period = map.Find("counter_period")) {
     Parsed(map, "counter_period", ParseSimTime, telemetry.counter_period);
     if (telemetry.counter_period > 0 && telemetry.counter_period < kShortestPeriod) {

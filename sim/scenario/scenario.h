@@ -32,6 +32,7 @@ struct TelemetryOptions {
   uint64_t collector_rate = 400'000'000'000;  // bit/s of the collector port
   std::optional<uint32_t> int_exponent;       // INT reports for one packet in 2^k; unset: no INT
   uint32_t sflow_rate = 0;                    // samples one packet in this many; 0: no sFlow
+  SimTime sflow_counters = 20 * kSecond;      // period of counter samples; 0: none
   SimTime counter_period = kMillisecond;      // 0: no counters
   // Steps in which all counters are recorded in each analysis window, for telemetry profiles; 0: no
   // recording.
@@ -40,6 +41,14 @@ struct TelemetryOptions {
   std::string nccl_version = "2.20";  // NCCL release of the logs; empty: no logs
   bool rdma = false;
   bool slurm = true;
+
+  // Flow model: packets are sampled only in spans of this length around the onset of each fault,
+  // and in this many others. Unset: during the whole run.
+  struct SflowSpans {
+    SimTime length = 60 * kSecond;
+    uint32_t random = 10;
+  };
+  std::optional<SflowSpans> sflow_spans;
 
   // Flow model: how the counters are read. Names of included telemetry profiles, or files that end
   // in .yaml.

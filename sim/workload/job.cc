@@ -11,7 +11,6 @@
 namespace rocescope::sim {
 namespace {
 
-constexpr uint32_t kClearToSendBytes = 64;  // sizeof(ncclIbSendFifo)
 constexpr SimTime kLocalLatency = 2 * kMicrosecond;
 
 // Irwin-Hall approximation of a normal distribution with mean 0 and standard deviation 1.

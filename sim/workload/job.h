@@ -73,6 +73,8 @@ struct JobOptions {
 
 class Job final : public QueuePairObserver {
  public:
+  static constexpr uint32_t kClearToSendBytes = 64;  // sizeof(ncclIbSendFifo)
+
   // The network must outlive it.
   static Result<std::unique_ptr<Job>> Make(Network& network, const JobOptions& options);
 

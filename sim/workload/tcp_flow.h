@@ -14,6 +14,9 @@ namespace rocescope::sim {
 
 class TcpFlow final : public ForeignReceiver {
  public:
+  static constexpr uint32_t kSegment = 1460;              // payload bytes: 1500 less the headers
+  static constexpr uint32_t kHeaderBytes = 14 + 20 + 20;  // Ethernet, IPv4, TCP
+
   struct Options {
     topology::NicIndex from = 0;
     topology::NicIndex to = 0;
@@ -41,10 +44,8 @@ class TcpFlow final : public ForeignReceiver {
   uint64_t retransmitted() const { return retransmitted_; }
 
  private:
-  static constexpr uint32_t kSegment = 1460;              // payload bytes: 1500 less the headers
-  static constexpr uint32_t kHeaderBytes = 14 + 20 + 20;  // Ethernet, IPv4, TCP
-  static constexpr uint32_t kFirstWindow = 10;            // segments (RFC 6928)
-  static constexpr uint32_t kLongestWindow = 64;          // segments: the receiver's window
+  static constexpr uint32_t kFirstWindow = 10;    // segments (RFC 6928)
+  static constexpr uint32_t kLongestWindow = 64;  // segments: the receiver's window
 
   void NextMessage();
   void Send();
