@@ -25,7 +25,7 @@ class SflowExporter {
     std::span<const uint8_t> header;  // its first bytes
   };
   struct PacketSample {
-    uint32_t sequence = 0;  // of the samples of this port
+    uint32_t sequence = 0;  // counts the samples of this port
     uint32_t rate = 0;
     uint32_t pool = 0;  // packets that could have been sampled
     uint32_t input = 0;
@@ -41,7 +41,7 @@ class SflowExporter {
     Packet packet;
   };
   struct Counters {
-    uint32_t sequence = 0;  // of the counter samples of this port
+    uint32_t sequence = 0;  // counts the counter samples of this port
     uint32_t port = 0;
     uint64_t bits_per_second = 0;
     bool is_up = false;

@@ -17,8 +17,8 @@
 namespace rocescope::sim {
 namespace {
 
-constexpr SimTime kLongestWait = kSecond;  // of a sample in an unfinished datagram
-constexpr size_t kHeaderBytes = 128;       // of a sampled packet
+constexpr SimTime kLongestWait = kSecond;  // time of a sample in an unfinished datagram
+constexpr size_t kHeaderBytes = 128;       // captured from a sampled packet
 
 // The counters of a switch port in a counter sample.
 enum Counter : uint8_t {
@@ -77,9 +77,9 @@ class SflowOfRun {
         counters_(history, scenario_.epoch),
         flows_(model.SentFlows()),
         packets_(model.simulation().network()),
-        port_({.clock = {scenario_.epoch, 1},
-               .bits_per_second = scenario_.telemetry.collector_rate},
-              file),
+        port_(
+            {.clock = {scenario_.epoch, 1}, .bits_per_second = scenario_.telemetry.collector_rate},
+            file),
         ports_(fabric_.ports().size()),
         random_(scenario_.seed, "sflow of flows", 0) {
     MakeAgents();
@@ -97,9 +97,9 @@ class SflowOfRun {
     uint32_t waits_for = 0;  // latest datagram in waiting_
   };
   struct Port {
-    uint32_t entity = topology::kNone;      // in the history; kNone: not connected
-    uint32_t priority = topology::kNone;    // entity of the data priority
-    std::array<uint8_t, kCounters> index;   // of each counter in the entity
+    uint32_t entity = topology::kNone;       // in the history; kNone: not connected
+    uint32_t priority = topology::kNone;     // entity of the data priority
+    std::array<uint8_t, kCounters> index;    // each counter in the entity
     std::array<uint64_t, kCounters> base{};  // value at the switch's last start
     uint32_t counter_samples = 0;
     uint32_t packet_samples = 0;
@@ -119,15 +119,15 @@ class SflowOfRun {
     SimTime time;
     uint32_t flow;  // index in flows_
     bool is_answer;
-    uint8_t position;  // of the switch on the path
+    uint8_t position;  // the switch on the path
     double progress;   // runs of the flow's collective
   };
 
   void MakeAgents();
   void MakePorts();
   void FindChanges();
-  void SendBefore(SimTime time);    // datagrams that waited long enough
-  void AdvanceTo(SimTime time);     // counter samples and changes
+  void SendBefore(SimTime time);  // datagrams that waited long enough
+  void AdvanceTo(SimTime time);   // counter samples and changes
   void Make(const Change& change);
   void ReadCounters(uint32_t agent, SimTime now);
   void SendLater(uint32_t agent);
@@ -142,9 +142,9 @@ class SflowOfRun {
   const std::vector<FlowModel::SentFlow> flows_;
   PacketWriter packets_;
   CollectorPort port_;
-  std::vector<Port> ports_;          // by port
+  std::vector<Port> ports_;  // by port
   std::vector<Agent> agents_;
-  std::vector<uint32_t> agent_of_;   // by node; kNone: not a switch, or no agent
+  std::vector<uint32_t> agent_of_;  // by node; kNone: not a switch, or no agent
   std::vector<Change> changes_;
   size_t next_change_ = 0;
   uint64_t next_reading_ = 0;  // round of readings times the number of agents, plus the agent
@@ -157,7 +157,7 @@ class SflowOfRun {
 };
 
 void SflowOfRun::MakeAgents() {
-  uint32_t number = 0;  // of the switch
+  uint32_t number = 0;  // counts switches
   for (topology::NodeIndex node = 0; node < fabric_.nodes().size(); ++node) {
     agent_of_.push_back(topology::kNone);
     if (!fabric_.node(node).IsSwitch()) continue;
@@ -259,21 +259,20 @@ void SflowOfRun::ReadCounters(uint32_t number, SimTime now) {
           counters_.CounterAt(port.entity, port.index[counter], now) - port.base[counter];
     }
     agent.exporter.Add(
-        now, SflowExporter::Counters{
-                 .sequence = ++port.counter_samples,
-                 .port = fabric_.port(i).number,
-                 .bits_per_second = counters_.GaugeAt(
-                     port.entity, IndexOf(entity, Metric::kLinkSpeed), now),
-                 .is_up =
-                     counters_.GaugeAt(port.entity, IndexOf(entity, Metric::kLinkUp), now) != 0,
-                 .rx_bytes = now_at[kReceivedBytes],
-                 .rx_frames = now_at[kReceivedFrames],
-                 .rx_discards =
-                     now_at[kReceiveDiscards] + now_at[kTtlExpired] + now_at[kNoRoute],
-                 .fcs_errors = now_at[kBrokenFrames],
-                 .tx_bytes = now_at[kSentBytes],
-                 .tx_frames = now_at[kSentFrames],
-                 .tx_discards = now_at[kSendDiscards] + now_at[kTooLong]});
+        now,
+        SflowExporter::Counters{
+            .sequence = ++port.counter_samples,
+            .port = fabric_.port(i).number,
+            .bits_per_second =
+                counters_.GaugeAt(port.entity, IndexOf(entity, Metric::kLinkSpeed), now),
+            .is_up = counters_.GaugeAt(port.entity, IndexOf(entity, Metric::kLinkUp), now) != 0,
+            .rx_bytes = now_at[kReceivedBytes],
+            .rx_frames = now_at[kReceivedFrames],
+            .rx_discards = now_at[kReceiveDiscards] + now_at[kTtlExpired] + now_at[kNoRoute],
+            .fcs_errors = now_at[kBrokenFrames],
+            .tx_bytes = now_at[kSentBytes],
+            .tx_frames = now_at[kSentFrames],
+            .tx_discards = now_at[kSendDiscards] + now_at[kTooLong]});
     SendLater(number);
     ++report_.counter_samples;
   }
@@ -329,7 +328,8 @@ double SflowOfRun::MarkedShare(topology::PortIndex sender, const SampledSpan& sp
   const Port& port = ports_[sender];
   if (port.priority == topology::kNone) return share;
   const FlowHistory::Entity& entity = history_.entities[port.priority];
-  const auto marked = static_cast<uint32_t>(entity.first_value + IndexOf(entity, Metric::kEcnMarked));
+  const auto marked =
+      static_cast<uint32_t>(entity.first_value + IndexOf(entity, Metric::kEcnMarked));
   const uint64_t marks = GrowthOf(history_, marked, span);
   if (marks == 0) return share;
   const uint32_t sent = history_.entities[port.entity].first_value + port.index[kSentFrames];
@@ -344,9 +344,8 @@ void SflowOfRun::Add(const Sample& sample, const SampledSpan& span) {
   const topology::PortIndex output = path[sample.position];
   const uint32_t number = agent_of_[fabric_.port(output).node];
   if (number == topology::kNone || !agents_[number].is_up) return;
-  Frame frame = sample.is_answer
-                    ? AnswerFrame(*flow.sender, sample.progress, random_.Uniform())
-                    : SentFrame(*flow.sender, sample.progress, random_.Uniform());
+  Frame frame = sample.is_answer ? AnswerFrame(*flow.sender, sample.progress, random_.Uniform())
+                                 : SentFrame(*flow.sender, sample.progress, random_.Uniform());
   frame.ttl = static_cast<uint8_t>(frame.ttl - (sample.position - 1));
   for (uint8_t i = 1; i < sample.position && frame.ecn_capable; ++i) {
     const double share = MarkedShare(path[i], span);
@@ -354,9 +353,8 @@ void SflowOfRun::Add(const Sample& sample, const SampledSpan& span) {
   }
   const topology::PortIndex input = fabric_.Peer(path[sample.position - 1]);
   Port& port = ports_[input];
-  const uint64_t pool =
-      counters_.CounterAt(port.entity, port.index[kReceivedFrames], sample.time) -
-      port.base[kReceivedFrames];
+  const uint64_t pool = counters_.CounterAt(port.entity, port.index[kReceivedFrames], sample.time) -
+                        port.base[kReceivedFrames];
   agents_[number].exporter.Add(
       sample.time,
       SflowExporter::PacketSample{
@@ -398,8 +396,8 @@ std::vector<SampledSpan> SampledSpans(const Scenario& scenario) {
   for (const FaultOptions& fault : scenario.faults) add(fault.onset - length / 2);
   Random random(scenario.seed, "sflow spans", 0);
   for (uint32_t i = 0; i < random_spans; ++i) {
-    add(static_cast<SimTime>(random.Uniform() *
-                             static_cast<double>(std::max<SimTime>(0, scenario.duration - length))));
+    add(static_cast<SimTime>(
+        random.Uniform() * static_cast<double>(std::max<SimTime>(0, scenario.duration - length))));
   }
   std::ranges::sort(spans, {}, &SampledSpan::begin);
   std::vector<SampledSpan> merged;

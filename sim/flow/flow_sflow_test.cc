@@ -214,7 +214,8 @@ telemetry: {mirror: none, sflow_rate: 1000, sflow_counters: 30s, sflow_spans: {l
 )");
   EXPECT_EQ(capture_.packets.size(), 0u);
   EXPECT_EQ(capture_.counters.size(), report_.counter_samples);
-  // Six switches and 32 connected ports of switches: eight hosts with two NICs, four leaves with two uplinks.
+  // Six switches and 32 connected ports of switches: eight hosts with two NICs, four leaves with
+  // two uplinks.
   EXPECT_EQ(report_.counter_samples, (16u + 2 * 4 * 2) * 20);
   size_t checked = 0;
   for (const CounterSample& counter : capture_.counters) {
@@ -245,9 +246,9 @@ TEST_F(FlowSflowTest, PacketSamplesEstimateThePacketsOfEachPort) {
     pool[input] = packet.sample.sample_pool;
   }
   for (const auto& [port, count] : samples) {
-    const auto expected =
-        static_cast<double>(Exact(port, Metric::kRxPackets, scenario_.epoch + std::chrono::minutes(10))) /
-        kRate;
+    const auto expected = static_cast<double>(Exact(port, Metric::kRxPackets,
+                                                    scenario_.epoch + std::chrono::minutes(10))) /
+                          kRate;
     EXPECT_NEAR(count, expected, 5 * std::sqrt(expected)) << fabric().NameOf(port);
   }
 }
@@ -303,8 +304,7 @@ TEST_F(FlowSflowTest, SamplesBehindAFullLinkAreMarkedAsOftenAsItsFrames) {
 faults: [{kind: degraded_rate, sender: "leaf0:Ethernet5", factor: 0.1}]
 telemetry: {mirror: none, sflow_rate: 2000, sflow_counters: 0}
 )");
-  const topology::PortIndex full = PortOf(
-      fabric().node(fabric().FindNode("leaf0")).sflow_agent, 5);
+  const topology::PortIndex full = PortOf(fabric().node(fabric().FindNode("leaf0")).sflow_agent, 5);
   const Timestamp end = scenario_.epoch + std::chrono::minutes(10);
   const auto marks = static_cast<double>(Exact(full, Metric::kEcnMarked, end));
   const auto sent = static_cast<double>(Exact(full, Metric::kTxPackets, end));
@@ -336,7 +336,10 @@ telemetry: {mirror: none, sflow_rate: 16777216, sflow_counters: 10s}
   uint32_t least_uptime = UINT32_MAX;
   for (const CounterSample& counter : capture_.counters) {
     if (counter.agent != spine) continue;
-    const auto minutes = std::chrono::duration_cast<std::chrono::seconds>(counter.arrival - scenario_.epoch).count() / 60.0;
+    const auto minutes =
+        std::chrono::duration_cast<std::chrono::seconds>(counter.arrival - scenario_.epoch)
+            .count() /
+        60.0;
     EXPECT_FALSE(minutes > 3.6 && minutes < 5.5) << minutes;
     (minutes < 4 ? before : after) =
         std::max(minutes < 4 ? before : after, counter.interface.out_octets);

@@ -21,14 +21,7 @@
 #include "topology/yaml.h"
 
 namespace rocescope::sim {
-namespace {
-
-constexpr size_t kMaxNames = 1u << 20;
-constexpr std::array<std::string_view, 4> kMirrorPlans = {"leaf", "all", "port_sets", "none"};
-constexpr size_t kNoMirror = 3;
-constexpr SimTime kLargestClockError = kSecond;
-
-}  // namespace
+namespace {}  // namespace
 
 Result<double> Loader::ParseReal(std::string_view text, double least, double most) {
   double value = 0;
@@ -91,6 +84,9 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
   }
   if (!errors_.empty()) return tl::unexpected(errors_.Take());
   if (const YamlNode* node = map.Find("network")) ReadNetwork(*node);
+  if (scenario_.model == Model::kFlow) {
+    scenario_.telemetry.counter_period = scenario_.analysis_window.count() * kNanosecond;
+  }
   if (const YamlNode* node = map.Find("telemetry")) ReadTelemetry(*node);
   const auto each = [&](std::string_view key, void (Loader::*read)(const YamlNode&)) {
     const YamlNode* node = map.Find(key);
@@ -184,87 +180,6 @@ void Loader::ReadDcqcn(const YamlNode& node) {
   }
 }
 
-void Loader::ReadTelemetry(const YamlNode& node) {
-  const YamlMap map(node, "telemetry",
-                    {"mirror", "snap_length", "collector_rate", "int_exponent", "sflow_rate",
-                     "sflow_counters", "sflow_spans", "counter_period", "recording_steps",
-                     "clock_error", "nccl", "rdma", "slurm", "profile", "overrides"},
-                    errors_);
-  TelemetryOptions& telemetry = scenario_.telemetry;
-  if (const YamlNode* mirrors = map.Find("mirror")) {
-    telemetry.mirrors.clear();
-    const bool several = mirrors->kind == YamlNode::Kind::kSequence;
-    for (const YamlNode& mirror : several ? mirrors->items : std::span(mirrors, 1)) {
-      const auto plan = ReadChoice(mirror, kMirrorPlans, errors_);
-      if (plan && *plan != kNoMirror) telemetry.mirrors.push_back(static_cast<MirrorPlan>(*plan));
-    }
-  }
-  Number(map, "snap_length", 64, 65'535, telemetry.snap_length);
-  Parsed(map, "collector_rate", topology::ParseSpeed, telemetry.collector_rate);
-  if (const YamlNode* exponent = map.Find("int_exponent")) {
-    const auto read = ReadNumber(*exponent, 0, 32, errors_);
-    if (read) telemetry.int_exponent = static_cast<uint32_t>(*read);
-  }
-  Number(map, "sflow_rate", 0, 1u << 24, telemetry.sflow_rate);
-  if (const YamlNode* period = map.Find("sflow_counters")) {
-    Parsed(map, "sflow_counters", ParseSimTime, telemetry.sflow_counters);
-    if (telemetry.sflow_counters > 0 && telemetry.sflow_counters < kSecond) {
-      errors_.Add(*period, "sflow_counters must be at least 1s, or 0 for no counter samples");
-    }
-  }
-  if (const YamlNode* spans = map.Find("sflow_spans")) {
-    const YamlMap one(*spans, "sflow_spans", {"length", "random"}, errors_);
-    TelemetryOptions::SflowSpans& read = telemetry.sflow_spans.emplace();
-    Parsed(one, "length", ParseSimTime, read.length);
-    Number(one, "random", 0, 10'000, read.random);
-    if (read.length <= 0) errors_.Add(*spans, "length must be above 0");
-  }
-  if (const YamlNode* period = map.Find("counter_period")) {
-    Parsed(map, "counter_period", ParseSimTime, telemetry.counter_period);
-    if (telemetry.counter_period > 0 && telemetry.counter_period < kShortestPeriod) {
-      errors_.Add(*period, "counter_period must be at least 1us, or 0 for no counters");
-    }
-  }
-  if (const YamlNode* steps = map.Find("recording_steps")) {
-    Number(map, "recording_steps", 0, UINT32_MAX, telemetry.recording_steps);
-    const Status fits = CheckRecordingSteps(scenario_.analysis_window, telemetry.recording_steps);
-    if (!fits) errors_.Add(*steps, fits.error().message);
-  }
-  if (const YamlNode* error = map.Find("clock_error")) {
-    Parsed(map, "clock_error", ParseSimTime, telemetry.clock_error);
-    if (telemetry.clock_error > kLargestClockError) {
-      errors_.Add(*error, "clock_error must be at most 1s");
-    }
-  }
-  Text(map, "profile", telemetry.profile);
-  if (const YamlNode* overrides = map.Find("overrides")) {
-    for (const YamlNode& item : ReadList(*overrides, errors_)) {
-      const YamlMap one(item, "an override", {"nodes", "profile"}, errors_);
-      TelemetryOptions::NodesWithProfile read;
-      if (one.Require("profile") != nullptr) Text(one, "profile", read.profile);
-      const YamlNode* const nodes = one.Require("nodes");
-      if (nodes == nullptr) continue;
-      const auto names = topology::ExpandNames(ReadText(*nodes, errors_).value_or(""), kMaxNames);
-      if (names) {
-        read.nodes = *names;
-        telemetry.overrides.push_back(std::move(read));
-      } else {
-        errors_.Add(*nodes, names.error().message);
-      }
-    }
-  }
-  if (const YamlNode* nccl = map.Find("nccl")) {
-    telemetry.nccl_version = std::string(ReadText(*nccl, errors_).value_or(""));
-    if (telemetry.nccl_version == "none") {
-      telemetry.nccl_version.clear();
-    } else if (const auto release = FindNcclRelease(telemetry.nccl_version); !release) {
-      errors_.Add(*nccl, release.error().message);
-    }
-  }
-  Flag(map, "rdma", telemetry.rdma);
-  Flag(map, "slurm", telemetry.slurm);
-}
-
 std::string Loader::DidYouMeanNode(std::string_view name) const {
   std::vector<std::string_view> names;
   for (const topology::Node& node : scenario_.fabric->nodes()) names.push_back(node.name);
@@ -349,7 +264,7 @@ std::optional<topology::PortIndex> Loader::PortAt(const YamlNode& node, std::str
 std::vector<topology::NicIndex> Loader::NicsAt(const YamlNode& node) {
   const auto text = ReadText(node, errors_);
   if (!text) return {};
-  const auto names = topology::ExpandNames(*text, kMaxNames);
+  const auto names = topology::ExpandNames(*text, kMostNames);
   if (!names) {
     errors_.Add(node, names.error().message);
     return {};
@@ -387,7 +302,7 @@ void Loader::ReadJob(const YamlNode& node) {
   std::vector<uint32_t> local;  // by rank: index of its GPU on its host
   if (const YamlNode* hosts = map.Require("hosts")) {
     const auto text = ReadText(*hosts, errors_);
-    const auto names = topology::ExpandNames(text.value_or(""), kMaxNames);
+    const auto names = topology::ExpandNames(text.value_or(""), kMostNames);
     std::set<topology::NodeIndex> seen;
     if (!names) errors_.Add(*hosts, names.error().message);
     for (const std::string& name : names.value_or(std::vector<std::string>())) {

@@ -99,6 +99,28 @@ TEST(LoadScenarioTest, TooShortPeriodIsAnError) {
   EXPECT_EQ(Message("time_scale: 1\nnetwork: {pfc_watchdog: 10us}\n"), "");
 }
 
+TEST(LoadScenarioTest, FlowScenariosReadCountersOnceInAWindow) {
+  const auto flow =
+      LoadScenario(std::string(kFabric) +
+                       "model: flow\ntime_scale: 1\nanalysis_window: 30s\nrecord_interval: 1s\n",
+                   "test.yaml");
+  ASSERT_TRUE(flow) << flow.error().message;
+  EXPECT_EQ(flow->telemetry.counter_period, 30 * kSecond);
+  const auto packet = LoadScenario(kFabric, "test.yaml");
+  ASSERT_TRUE(packet) << packet.error().message;
+  EXPECT_EQ(packet->telemetry.counter_period, kMillisecond);
+}
+
+TEST(LoadScenarioTest, SflowKeysHaveLimits) {
+  EXPECT_THAT(Message("telemetry: {sflow_counters: 10ms}\n"),
+              HasSubstr("sflow_counters must be at least 1s"));
+  EXPECT_THAT(Message("telemetry: {sflow_spans: {length: 0}}\n"),
+              HasSubstr("length must be above 0"));
+  EXPECT_THAT(Message("telemetry: {sflow_spans: {random: -1}}\n"),
+              HasSubstr("whole number from 0 to 10000"));
+  EXPECT_THAT(Message("telemetry: {sflow_spans: {every: 1s}}\n"), HasSubstr("every"));
+}
+
 TEST(LoadScenarioTest, IntervalsMustSuitReplay) {
   EXPECT_THAT(Message("record_interval: 0\n"),
               HasSubstr("record_interval must be between 1ms and 4s"));

@@ -22,6 +22,7 @@ using topology::YamlErrors;
 using topology::YamlMap;
 using topology::YamlNode;
 
+inline constexpr size_t kMostNames = 1u << 20;            // in one range of names
 inline constexpr SimTime kShortestPeriod = kMicrosecond;  // minimum period of recurring events
 
 // Reads the sections of a scenario; collects errors in `errors_`.
@@ -75,6 +76,8 @@ class Loader {
   void ReadNetwork(const YamlNode& node);
   void ReadDcqcn(const YamlNode& node);
   void ReadTelemetry(const YamlNode& node);
+  void ReadSflow(const YamlMap& map);
+  void ReadOverrides(const YamlNode& node);
   void ReadJob(const YamlNode& node);
   // `local`: by rank, the index of its GPU on its host.
   void ReadPhases(const YamlNode& node, std::string_view owner, const std::vector<uint32_t>& local,
