@@ -16,6 +16,8 @@ struct Observed {
   std::vector<uint64_t> sent;                           // bytes, by port
   uint64_t lost = 0;
   uint64_t retransmitted = 0;
+  uint64_t timeouts = 0;
+  uint64_t sequence_errors = 0;
 };
 
 Result<Observed> ByPackets(const Scenario& scenario) {
@@ -33,6 +35,10 @@ Result<Observed> ByPackets(const Scenario& scenario) {
   for (const uint64_t lost : network.shared().lost) observed.lost += lost;
   for (uint32_t i = 0; i < network.queue_pair_count(); ++i) {
     observed.retransmitted += network.queue_pair(i).frames_resent();
+  }
+  for (topology::NicIndex nic = 0; nic < fabric.nics().size(); ++nic) {
+    observed.timeouts += network.nic(nic).counters().local_ack_timeout_err;
+    observed.sequence_errors += network.nic(nic).counters().packet_seq_err;
   }
   return observed;
 }
@@ -58,6 +64,10 @@ Result<Observed> ByFlows(const Scenario& scenario) {
     if (at == entity.metrics.end()) continue;
     values.resize(entity.metrics.size());
     if (!counters.Read(i, counters.begin(), counters.end(), values)) continue;
+    for (size_t m = 0; m < entity.metrics.size(); ++m) {
+      if (entity.metrics[m] == Metric::kLocalAckTimeout) observed.timeouts += values[m];
+      if (entity.metrics[m] == Metric::kPacketSequenceError) observed.sequence_errors += values[m];
+    }
     observed.sent[entity.port] = values[static_cast<size_t>(at - entity.metrics.begin())];
   }
   return observed;
@@ -104,7 +114,11 @@ Result<Calibration> Calibrate(const Scenario& scenario) {
                         .packet_lost = packets->lost,
                         .flow_lost = flows->lost,
                         .packet_retransmitted = packets->retransmitted,
-                        .flow_retransmitted = flows->retransmitted};
+                        .flow_retransmitted = flows->retransmitted,
+                        .packet_timeouts = packets->timeouts,
+                        .flow_timeouts = flows->timeouts,
+                        .packet_sequence_errors = packets->sequence_errors,
+                        .flow_sequence_errors = flows->sequence_errors};
   for (size_t job = 0; job < packets->iterations.size(); ++job) {
     const auto& a = packets->iterations[job];
     const auto& b = flows->iterations[job];

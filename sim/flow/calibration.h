@@ -30,6 +30,11 @@ struct Calibration {
   uint64_t flow_lost = 0;
   uint64_t packet_retransmitted = 0;
   uint64_t flow_retransmitted = 0;
+  // Of senders: how losses were noticed.
+  uint64_t packet_timeouts = 0;
+  uint64_t flow_timeouts = 0;
+  uint64_t packet_sequence_errors = 0;
+  uint64_t flow_sequence_errors = 0;
 
   double WorstUtilisation() const;  // greatest difference, 0 to 1
   double WorstIteration() const;    // greatest relative difference

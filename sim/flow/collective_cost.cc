@@ -154,6 +154,7 @@ CollectiveCost::CollectiveCost(const Plan& plan, const MessageSizes& sizes,
     bytes[i] = exchange.WireBytes();
     pair.traffic.Add(exchange);
   }
+  FindBursts(plan, lane_of);
   Timeline timeline(plan, placement);
   for (size_t i = 0; i < kRates; ++i) {
     const double rate = line_bytes_per_second_ / static_cast<double>(1u << i);
@@ -162,6 +163,31 @@ CollectiveCost::CollectiveCost(const Plan& plan, const MessageSizes& sizes,
   computation_ =
       timeline.EndOf(plan, lane_of, bytes, pairs_, line_bytes_per_second_, 2) - seconds_[0];
   critical_bytes_ = std::max(1.0, (seconds_[1] - seconds_[0]) * line_bytes_per_second_);
+}
+
+void CollectiveCost::FindBursts(const Plan& plan, const std::vector<uint32_t>& lane_of) {
+  const auto transfers = plan.transfers();
+  std::vector<uint32_t> last(pairs_.size(), UINT32_MAX);  // transfer, by pair
+  std::vector<uint32_t> reached_from(transfers.size(), UINT32_MAX);
+  std::vector<uint32_t> open;
+  for (uint32_t to = 0; to < transfers.size(); ++to) {
+    const uint32_t from = std::exchange(last[lane_of[to]], to);
+    if (from == UINT32_MAX || pairs_[lane_of[to]].is_local) continue;
+    // Transfers follow those on which they depend.
+    open.assign(1, from);
+    bool waits = false;
+    while (!open.empty() && !waits) {
+      const uint32_t at = open.back();
+      open.pop_back();
+      for (const uint32_t later : plan.DependantsOf(transfers[at])) {
+        if (later > to || reached_from[later] == from) continue;
+        reached_from[later] = from;
+        waits |= later == to;
+        open.push_back(later);
+      }
+    }
+    pairs_[lane_of[to]].bursts += waits;
+  }
 }
 
 SimTime CollectiveCost::Duration(double bytes_per_second, double slowdown) const {

@@ -50,6 +50,9 @@ class CollectiveCost {
     uint32_t to;
     bool is_local;  // within a host
     uint32_t transfers = 0;
+    // Transfers after which the sender waits, directly or indirectly, for their arrival, so that no
+    // later frame reveals the loss of their last one.
+    uint32_t bursts = 1;
     Exchange traffic;
   };
   struct Placement {
@@ -72,6 +75,9 @@ class CollectiveCost {
   double critical_bytes() const { return critical_bytes_; }
 
  private:
+  // `lane_of`: the pair of each transfer.
+  void FindBursts(const Plan& plan, const std::vector<uint32_t>& lane_of);
+
   static constexpr size_t kRates = 5;  // the line rate divided by 1, 2, 4, ...
 
   std::vector<Pair> pairs_;

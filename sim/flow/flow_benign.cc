@@ -62,8 +62,8 @@ void FlowModel::Strike(topology::PortIndex port) {
     return;
   }
   const Candidate& hit = candidates[random_.Below(candidates.size())];
-  AddLoss(groups_[hit.group], groups_[hit.group].senders[hit.sender], hit.position, nullptr, 1, 0,
-          now_, now_ + kMicrosecond);
+  AddLoss(groups_[hit.group], groups_[hit.group].senders[hit.sender], hit.position, nullptr,
+          LossEffect::kRepeated, 1, now_, now_ + kMicrosecond);
 }
 
 // Frames that healthy links broke, one event for each direction of a link.

@@ -13,6 +13,7 @@ inline constexpr uint32_t kIpHeaders =
 inline constexpr double kFullFrame = 4154;        // bytes of a frame with 4096 bytes of payload
 inline constexpr double kFullFrameOnWire = 4178;  // with FCS, preamble and gap
 inline constexpr int32_t kAckFrame = 62;          // bytes
+inline constexpr int32_t kGrantFrame = 138;       // bytes of a clear-to-send
 inline constexpr int32_t kCnpFrame = 74;          // bytes
 
 // Share of frames with a CE mark on a congested link, and CNPs per marked frame (the notification

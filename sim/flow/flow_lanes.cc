@@ -104,10 +104,12 @@ void FlowModel::FindLimit(Group& group) {
         }
       }
     }
-    // Frames that follow a lost one until its NAK arrives.
+    // Frames that follow a lost one until its NAK arrives, which the next frame causes and which
+    // waits for half a frame in the receiver's NIC.
+    constexpr double kUntilNak = 1.5;
     const double in_flight = group.limit * static_cast<double>(sender.round_trip) / kSecond;
     sender.frames_in_flight =
-        static_cast<uint32_t>(std::max(1.0, std::round(in_flight / kFullFrameOnWire)));
+        static_cast<uint32_t>(std::round(in_flight / kFullFrameOnWire + kUntilNak));
   }
   FindLosses(group);
 }

@@ -214,17 +214,37 @@ class FlowModel {
   // way back is interrupted; nothing if frames pass.
   std::optional<uint32_t> CutOf(const Sender& sender) const;
 
-  // flow_effects.cc: losses, marks and pauses
+  // flow_losses.cc
+  struct LossDraw {  // the losses of one run
+    Group& group;
+    SimTime until;               // end of the run
+    std::vector<double> delays;  // by channel
+    std::map<const Sender*, uint64_t> naks;
+  };
+  bool Loses(const LossSource& source, std::span<const topology::PortIndex> path,
+             uint32_t position) const;
   void FindLosses(Group& group);
-  void LoseCut(uint32_t lane);
   SimTime SampleLosses(uint32_t group);
+  uint32_t BenignPlaceOf(const Sender& sender);  // position on its path
+  void LoseData(LossDraw& draw, Sender& sender, uint32_t position, const LossSource* source,
+                uint64_t count, double probability);
+  void LoseAnswers(LossDraw& draw, const ExpectedLoss& loss, double probability);
+  void AddLoss(LossDraw& draw, Sender& sender, uint32_t position, const LossSource* source,
+               LossEffect effect, uint64_t count);
   void AddLoss(Group& group, Sender& sender, uint32_t position, const LossSource* source,
-               uint64_t frames, uint64_t late, SimTime from, SimTime until);
+               LossEffect effect, uint64_t frames, SimTime from, SimTime until);
+  uint64_t RepeatedAfter(LossEffect effect, const Sender& sender) const;  // frames
+  // Returns the series of the lost frames.
+  uint32_t CountLoss(Sender& sender, uint32_t position, const LossSource* source,
+                     LossEffect effect);
+  void LoseCut(uint32_t lane);
   void CountLosses();
+  void AddLostFrames(topology::PortIndex sender, uint32_t count, int32_t bytes);
+
+  // flow_effects.cc: marks and pauses
   void NoteAffected(uint32_t fault, uint64_t frames);
   void NoteVisible(uint32_t fault);  // whatever number of frames it affects
   void AddFrames(topology::PortIndex sender, uint32_t count, int32_t frames, int32_t bytes);
-  void AddLostFrames(topology::PortIndex sender, uint32_t count);
   void UpdateCongestion(topology::PortIndex port);
   std::vector<topology::PortIndex> SendersTo(topology::PortIndex port) const;
   void SetCongestion(topology::PortIndex port, bool is_full);
@@ -260,14 +280,12 @@ class FlowModel {
     uint32_t position;
     uint32_t kind;
     uint32_t path;
+    LossEffect effect;
     auto operator<=>(const LossKey&) const = default;
   };
   struct LossSeries {
-    uint32_t frames = topology::kNone;  // series
-    // Series: last frames of a transfer, which only a timeout repairs.
-    uint32_t late = topology::kNone;
-    double count = 0;
-    double late_count = 0;
+    uint32_t series = topology::kNone;
+    uint64_t frames = 0;
   };
   struct Flaps {
     uint32_t series = topology::kNone;

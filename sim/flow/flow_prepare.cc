@@ -190,7 +190,7 @@ void FlowModel::ShareTraffic(Group& group, const Job& job, uint32_t which) {
       Sender& sender = group.senders[next++];
       sender.traffic = pair.traffic.Divided(stripes);
       sender.channel = number;
-      sender.bursts = std::min(static_cast<double>(pair.transfers), sender.traffic.messages);
+      sender.bursts = std::min(static_cast<double>(pair.bursts), sender.traffic.messages);
     }
     ++number;
   }
@@ -219,7 +219,7 @@ void FlowModel::PrepareCheckpoint(uint32_t number) {
     group.senders.push_back({.queue_pair = job.checkpoints()[rank]->connection().first,
                              .traffic = traffic,
                              .channel = rank,
-                             .bursts = traffic.messages});
+                             .bursts = 1});
   }
   group.waiting = static_cast<uint32_t>(group.members.size());
   const topology::PortIndex port = fabric().nic(job.NicOf(0)).port;

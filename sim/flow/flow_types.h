@@ -24,12 +24,12 @@ struct FlowSender {
   uint32_t way_back_number = topology::kNone;  // of its peer
   std::span<const topology::PortIndex> path;   // egress ports, the NIC's first; empty: none
   std::span<const topology::PortIndex> way_back;
-  uint32_t frames_in_flight = 1;  // go-back-N repeats as many after a loss
+  uint32_t frames_in_flight = 1;  // behind a lost frame, which go-back-N repeats too
   SimTime round_trip = 0;
   bool is_cut = false;          // what it sends does not arrive
   bool is_unreachable = false;  // there is no path now; `path` is the last one
   uint32_t channel = 0;         // numbered within the group
-  double bursts = 0;            // transfers in one run
+  double bursts = 0;            // in one run: transfers whose loss nothing reveals but a timeout
 };
 
 // The flows of a group that have the same rate, because they compete for the same links. The lanes
@@ -54,11 +54,31 @@ struct FlowLane {
   double total_at_begin = 0;
 };
 
+// What follows from a lost frame.
+enum class LossEffect : uint8_t {
+  // Data.
+  kRepeated,  // a NAK makes the sender go back
+  kLate,      // nothing follows, so that the sender goes back after a timeout
+  kBehind,    // the receiver waits for an earlier frame
+  kStalled,   // repeated data: the receiver sends no second NAK, and the sender times out
+  // Other frames of the sender: a later acknowledgement replaces a lost one.
+  kControl,
+  // Frames of the receiver.
+  kAnswer,     // as kControl
+  kNak,        // the sender goes back after a timeout
+  kGrant,      // a clear-to-send: the next one causes a NAK
+  kLateGrant,  // the last clear-to-send of a run: repeated after a timeout
+};
+constexpr bool IsAnswer(LossEffect effect) { return effect >= LossEffect::kAnswer; }
+
 struct ExpectedLoss {
   uint32_t sender = 0;    // index in FlowGroup::senders
-  uint32_t position = 0;  // index in FlowSender::path
+  uint32_t position = 0;  // index in the path or the way back of the sender
   uint32_t source = 0;    // index in the sources of losses
-  double frames = 0;      // of one run that pass the place
+  // Frames of one run that pass the place.
+  double data_frames = 0;
+  double control_frames = 0;  // acknowledgements and clear-to-sends
+  bool is_answer = false;     // on the way back
 };
 
 // The traffic of a collective of a group of ranks, of a checkpoint, or of a stream.
@@ -78,7 +98,8 @@ struct FlowGroup {
   uint32_t routes = topology::kNone;  // for which the paths were found
   double limit = 0;                   // bytes/s that the NICs allow
   SimTime more_latency = 0;           // added to each run by slow links
-  double benign_losses = 0;           // expected in one run
+  // Expected in one run: by sender, the sum over it and all senders before.
+  std::vector<double> benign_losses;
   std::vector<ExpectedLoss> losses;
   std::vector<topology::PortIndex> ports;  // on paths and ways back, in ascending order
   std::vector<uint32_t> lanes;             // in use

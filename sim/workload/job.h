@@ -73,6 +73,7 @@ struct JobOptions {
 
 class Job final : public QueuePairObserver {
  public:
+  static constexpr uint32_t kGrantsAtOnce = 8;       // messages (NCCL_STEPS)
   static constexpr uint32_t kClearToSendBytes = 64;  // sizeof(ncclIbSendFifo)
 
   // The network must outlive it.
@@ -150,7 +151,6 @@ class Job final : public QueuePairObserver {
   void Failed(QueuePair&) override { failed_ = true; }
 
  private:
-  static constexpr uint32_t kGrantsAtOnce = 8;  // NCCL_STEPS
   static constexpr uint32_t kWithinHost = UINT32_MAX;
   static constexpr uint32_t kNoMember = UINT32_MAX;
 
