@@ -30,7 +30,7 @@ struct Calibration {
   uint64_t flow_lost = 0;
   uint64_t packet_retransmitted = 0;
   uint64_t flow_retransmitted = 0;
-  // Of senders: how losses were noticed.
+  // How senders noticed losses.
   uint64_t packet_timeouts = 0;
   uint64_t flow_timeouts = 0;
   uint64_t packet_sequence_errors = 0;
