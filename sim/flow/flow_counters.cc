@@ -10,6 +10,16 @@ namespace {
 
 SimTime SinceEpoch(Timestamp time, Timestamp epoch) { return (time - epoch).count() * kNanosecond; }
 
+// The first time in whole nanoseconds that is not before `time`.
+Timestamp NotBefore(SimTime time, Timestamp epoch) {
+  if (time == kNever) return Timestamp::max();
+  return epoch + Duration((time + kNanosecond - 1) / kNanosecond);
+}
+
+bool Concerns(const FlowHistory::Outage& outage, const FlowHistory::Entity& entity) {
+  return outage.port == topology::kNone || outage.port == entity.port;
+}
+
 bool IsMaximum(Metric metric) {
   return metric == Metric::kQueueWatermark || metric == Metric::kBufferWatermark;
 }
@@ -39,6 +49,27 @@ FlowCounters::FlowCounters(const FlowHistory& history, Timestamp epoch,
 }
 
 Timestamp FlowCounters::end() const { return epoch_ + Duration(history_.duration / kNanosecond); }
+
+std::vector<ExactCounters::Outage> FlowCounters::OutagesOf(uint32_t number) const {
+  const FlowHistory::Entity& entity = history_.entities[number];
+  std::vector<Outage> outages;
+  for (const FlowHistory::Outage& outage : outages_[entity.node]) {
+    if (!Concerns(outage, entity)) continue;
+    outages.push_back(
+        {.begin = NotBefore(outage.begin, epoch_), .end = NotBefore(outage.end, epoch_)});
+  }
+  std::sort(outages.begin(), outages.end(),
+            [](const Outage& a, const Outage& b) { return a.begin < b.begin; });
+  std::vector<Outage> merged;
+  for (const Outage& outage : outages) {
+    if (merged.empty() || merged.back().end < outage.begin) {
+      merged.push_back(outage);
+    } else {  // the NIC was also down
+      merged.back().end = std::max(merged.back().end, outage.end);
+    }
+  }
+  return merged;
+}
 
 // Counts are read at similar times by the entities of a node.
 int64_t FlowCounters::ValueOf(uint32_t number, SimTime time) {
@@ -125,8 +156,7 @@ bool FlowCounters::Read(uint32_t number, Timestamp since, Timestamp time,
   const SimTime now = std::min(SinceEpoch(time, epoch_), history_.duration);
   const SimTime before = std::max<SimTime>(0, SinceEpoch(since, epoch_));
   for (const FlowHistory::Outage& outage : outages_[entity.node]) {
-    if (outage.port != topology::kNone && outage.port != entity.port) continue;
-    if (now >= outage.begin && now < outage.end) return false;
+    if (Concerns(outage, entity) && now >= outage.begin && now < outage.end) return false;
   }
   for (size_t i = 0; i < entity.metrics.size(); ++i) {
     const uint32_t index = entity.first_value + static_cast<uint32_t>(i);

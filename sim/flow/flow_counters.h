@@ -25,6 +25,7 @@ class FlowCounters final : public ExactCounters {
   // One value of an entity by its index. Times must not decrease.
   uint64_t CounterAt(uint32_t entity, size_t metric, SimTime time);
   uint64_t GaugeAt(uint32_t entity, size_t metric, SimTime time);
+  std::vector<Outage> OutagesOf(uint32_t entity) const override;
   bool Read(uint32_t entity, Timestamp since, Timestamp time, std::span<uint64_t> values) override;
 
  private:

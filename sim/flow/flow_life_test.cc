@@ -168,6 +168,42 @@ TEST_F(FlowLife, ADeviceInMaintenanceDoesNotAnswer) {
   EXPECT_EQ(Read("leaf2:Ethernet3", 320)[Metric::kLinkUp], 0u);
 }
 
+TEST_F(FlowLife, OutagesAreThoseOfNodesAndNics) {
+  Run(std::string(kJob) +
+      "maintenance: [{switch: spine0, start: 100s, drain: 20s, duration: 100s},"
+      " {host: host5, start: 300s, duration: 50s}]\n"
+      "faults: [{kind: nic_crash, nic: \"host5:mlx5_1\", onset: 340s, duration: 20s},"
+      " {kind: switch_crash, switch: spine1, onset: 590s}]\n");
+  std::map<std::string, std::vector<ExactCounters::Outage>> outages;
+  for (uint32_t i = 0; i < counters_->entities().size(); ++i) {
+    const CounterEntity& entity = counters_->entities()[i].entity;
+    const auto of = counters_->OutagesOf(i);
+    if (!of.empty()) outages[entity.node + ":" + entity.port] = of;
+    // Read agrees. Times must not decrease.
+    for (const auto& [begin, end] : of) {
+      std::vector<uint64_t> values(counters_->entities()[i].metrics.size());
+      const auto read = [&](Timestamp time) { return counters_->Read(i, time, time, values); };
+      EXPECT_TRUE(read(begin - Duration(1)));
+      EXPECT_FALSE(read(begin));
+      if (end == Timestamp::max()) continue;
+      EXPECT_FALSE(read(end - Duration(1)));
+      EXPECT_TRUE(read(end));
+    }
+  }
+  const auto from = [&](int begin, int end) {
+    const Timestamp epoch = counters_->begin();
+    return std::vector<ExactCounters::Outage>{
+        {epoch + std::chrono::seconds(begin),
+         end == 0 ? Timestamp::max() : epoch + std::chrono::seconds(end)}};
+  };
+  EXPECT_EQ(outages["spine0:Ethernet2"], from(120, 220));
+  EXPECT_EQ(outages["spine1:Ethernet1"], from(590, 0));
+  EXPECT_EQ(outages["host5:mlx5_0"], from(300, 350));
+  EXPECT_EQ(outages["host5:mlx5_1"], from(300, 360)) << "its own outage follows that of the host";
+  EXPECT_EQ(outages["host5:"], from(300, 350)) << "GPUs";
+  EXPECT_FALSE(outages.contains("leaf2:Ethernet3"));
+}
+
 TEST_F(FlowLife, HarmlessDiscardsAndCodewordsGrowWithTime) {
   Run(std::string(kJob) +
       "benign: {harmless_discards: {ports: 1, period: 10s}, pre_fec_bit_error_ratio: [1e-8, "

@@ -41,6 +41,7 @@ class NoCounters final : public ExactCounters {
   std::span<const Entity> entities() const override { return entities_; }
   Timestamp begin() const override { return begin_; }
   Timestamp end() const override { return begin_ + length_; }
+  std::vector<Outage> OutagesOf(uint32_t) const override { return {}; }
   bool Read(uint32_t, Timestamp, Timestamp, std::span<uint64_t>) override { return false; }
 
  private:

@@ -233,6 +233,7 @@ TEST_F(ApplyTest, CountersOfEveryProfileAreExactWithinTheirStaleness) {
     Profile profile = Load(name);
     profile.random_start_values = false;
     profile.restarts_per_day = 0;
+    profile.counters_survive_reboots = true;
     for (VendorClass& vendor : profile.switch_vendors) {
       vendor.quirk.reset();
       vendor.wrapping.reset();

@@ -43,6 +43,7 @@ class Link final : public ExactCounters {
   std::span<const Entity> entities() const override { return entities_; }
   Timestamp begin() const override { return kFakeBegin; }
   Timestamp end() const override { return kFakeBegin + seconds(1000); }
+  std::vector<Outage> OutagesOf(uint32_t) const override { return {}; }
   bool Read(uint32_t entity, Timestamp, Timestamp time, std::span<uint64_t> out) override {
     out[0] = entity == 0 ? 0 : SentUntil(time) - LostUntil(time);
     out[1] = entity == 0 ? SentUntil(time) : 0;

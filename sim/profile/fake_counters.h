@@ -44,6 +44,10 @@ class FakeCounters final : public ExactCounters {
   std::span<const Entity> entities() const override { return entities_; }
   Timestamp begin() const override { return kFakeBegin; }
   Timestamp end() const override { return kFakeBegin + length_; }
+  std::vector<Outage> OutagesOf(uint32_t) const override {
+    if (down_from == Timestamp::max()) return {};
+    return {{.begin = down_from, .end = down_until}};
+  }
   // A queue was full for a moment at the time of `spike`.
   bool Read(uint32_t entity, Timestamp since, Timestamp time, std::span<uint64_t> out) override {
     in_order = in_order && since <= time && last_[entity] <= time && time <= end();

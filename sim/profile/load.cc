@@ -255,7 +255,7 @@ Result<Profile> Loader::Load(const YamlNode& root) {
   const YamlMap map(root, "a profile",
                     {"name", "about", "poll", "vendors", "priorities", "timestamps", "response",
                      "clock_error", "loss", "late", "reordered", "duplicates", "restarts_per_day",
-                     "start_values", "unread", "telemetry"},
+                     "start_values", "counters_after_reboot", "unread", "telemetry"},
                     errors_);
   if (const YamlNode* name = map.Require("name")) {
     Text(map, "name", profile_.name);
@@ -283,6 +283,10 @@ Result<Profile> Loader::Load(const YamlNode& root) {
   if (const YamlNode* start = map.Find("start_values")) {
     constexpr std::array<std::string_view, 2> kStarts = {"zero", "random"};
     profile_.random_start_values = ReadChoice(*start, kStarts, errors_).value_or(0) == 1;
+  }
+  if (const YamlNode* reboot = map.Find("counters_after_reboot")) {
+    constexpr std::array<std::string_view, 2> kAfter = {"zero", "kept"};
+    profile_.counters_survive_reboots = ReadChoice(*reboot, kAfter, errors_).value_or(0) == 1;
   }
   if (const YamlNode* unread = map.Find("unread")) {
     const YamlMap shares(*unread, "unread", {"switches", "hosts"}, errors_);

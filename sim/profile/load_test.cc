@@ -47,6 +47,7 @@ reordered: 0.003
 duplicates: 0.004
 restarts_per_day: 0.5
 start_values: random
+counters_after_reboot: kept
 unread: {switches: 0.1, hosts: 0.2}
 priorities: {switches: false, nics: false}
 vendors:
@@ -77,6 +78,7 @@ telemetry: {mirror: leaf, mirror_sampling: 100, int: false, sflow: false, nccl: 
   EXPECT_EQ(profile.duplicates, 0.004);
   EXPECT_EQ(profile.restarts_per_day, 0.5);
   EXPECT_TRUE(profile.random_start_values);
+  EXPECT_TRUE(profile.counters_survive_reboots);
   EXPECT_EQ(profile.unread_switches, 0.1);
   EXPECT_EQ(profile.unread_hosts, 0.2);
   EXPECT_FALSE(profile.switch_priorities);

@@ -200,7 +200,9 @@ std::optional<PolledEntity> Maker::Convert(const Profile& profile, uint32_t inde
   entity.index = index;
   entity.entity = &from.entity;
   Random random(options_.seed, "start value", index);
-  bool is_exact = profile.restarts_per_day <= 0;
+  entity.outages = exact_.OutagesOf(index);
+  bool is_exact =
+      profile.restarts_per_day <= 0 && (profile.counters_survive_reboots || entity.outages.empty());
   for (uint32_t i = 0; i < from.metrics.size(); ++i) {
     const auto metric = static_cast<size_t>(from.metrics[i]);
     if (vendor.missing[metric]) {
@@ -270,6 +272,12 @@ Result<std::vector<Poller>> Maker::Make() {
                             clock * static_cast<double>(Scaled(profile.clock_error).count())))};
     if (!profile.device_timestamps) report.clock_offset = Duration(0);  // the poller's clock
     report.missing = vendor.missing;
+    if (group == PollGroup::kSwitch && !profile.switch_priorities) {
+      report.missing.set(static_cast<size_t>(Metric::kQueueBytes));
+    }
+    report.wrapping = vendor.wrapping;
+    report.quirk = vendor.quirk;
+    if (report.quirk) report.quirk->period = Scaled(report.quirk->period);
     const Duration response = Scaled(profile.response);
     report.staleness = report.refresh + (profile.device_timestamps ? Duration(0) : response);
     const auto report_index = static_cast<uint32_t>(report_.pollers.size());

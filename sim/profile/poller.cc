@@ -33,18 +33,29 @@ void Poller::DrawRestart() {
 }
 
 void Poller::Take() {
-  const Timestamp exact = schedule_.next().exact;
-  if (exact != exact_time_) since_ = std::exchange(exact_time_, exact);
+  const Poll& next = schedule_.next();
+  time_ = next.time;
+  if (next.exact != exact_time_) since_ = std::exchange(exact_time_, next.exact);
   schedule_.Advance();
 }
 
+uint32_t Poller::restarts() const {
+  uint32_t most = 0;
+  for (const PolledEntity& entity : entities_) most = std::max(most, entity.restarts);
+  return most;
+}
+
 void Poller::Read(ExactCounters& exact) {
-  if (read_ == exact_time_) return;
+  if (read_ == exact_time_) {
+    LeaveOutThoseDown();
+    return;
+  }
   while (next_restart_ <= exact_time_) {
-    RestartAt(exact, next_restart_);
+    RestartAll(exact, next_restart_);
     DrawRestart();
   }
   for (PolledEntity& entity : entities_) {
+    EndOutages(exact, entity, exact_time_);
     if (entity.conversions.empty()) {
       entity.is_present = ReadEntity(exact, entity, entity.values);
       continue;
@@ -58,20 +69,33 @@ void Poller::Read(ExactCounters& exact) {
 
 bool Poller::ReadEntity(ExactCounters& exact, PolledEntity& entity, std::span<uint64_t> values) {
   const Timestamp since = entity.since.value_or(since_);
-  const bool is_present = exact.Read(entity.index, since, exact_time_, values);
+  const bool is_present = !IsDown(entity) && exact.Read(entity.index, since, exact_time_, values);
   entity.since = is_present ? std::optional<Timestamp>() : since;
   return is_present;
 }
 
+void Poller::LeaveOutThoseDown() {
+  for (PolledEntity& entity : entities_) {
+    if (!entity.is_present || !IsDown(entity)) continue;
+    entity.is_present = false;
+    entity.since = exact_time_;
+  }
+}
+
+void Poller::EndOutages(ExactCounters& exact, PolledEntity& entity, Timestamp time) {
+  for (; entity.next_outage < entity.outages.size(); ++entity.next_outage) {
+    const Timestamp up = entity.outages[entity.next_outage].end;
+    if (up > time) return;
+    if (profile().counters_survive_reboots) continue;
+    Restart(exact, entity, up);
+    entity.since = up;
+  }
+}
+
 void Poller::Convert(PolledEntity& entity, Timestamp time) {
   for (size_t i = 0; i < entity.conversions.size(); ++i) {
-    PolledEntity::Conversion& conversion = entity.conversions[i];
-    const uint64_t value = exact_[conversion.source];
-    if (conversion.is_counter) {
-      if (value < conversion.last) conversion.offset = 0;  // the exact counter restarted
-      conversion.last = value;
-    }
-    entity.values[i] = (value + conversion.offset) & conversion.mask;
+    const PolledEntity::Conversion& conversion = entity.conversions[i];
+    entity.values[i] = (exact_[conversion.source] + conversion.offset) & conversion.mask;
   }
   if (!entity.quirk) return;
   PolledEntity::QuirkCount& quirk = *entity.quirk;
@@ -81,21 +105,24 @@ void Poller::Convert(PolledEntity& entity, Timestamp time) {
                                entity.conversions[quirk.value].mask;
 }
 
-void Poller::RestartAt(ExactCounters& exact, Timestamp time) {
-  ++restarts_;
+void Poller::RestartAll(ExactCounters& exact, Timestamp time) {
   for (PolledEntity& entity : entities_) {
-    exact_.resize(exact.entities()[entity.index].metrics.size());
-    // A device that is down starts from 0 by itself when it comes up.
-    if (!exact.Read(entity.index, time, time, exact_)) continue;
-    for (PolledEntity::Conversion& conversion : entity.conversions) {
-      if (!conversion.is_counter) continue;
-      conversion.last = exact_[conversion.source];
-      conversion.offset = 0 - conversion.last;
-    }
-    if (!entity.quirk) continue;
-    entity.quirk->at_restart = static_cast<uint64_t>(
-        (time - options_.schedule.begin + entity.quirk->phase) / entity.quirk->period);
+    EndOutages(exact, entity, time);
+    Restart(exact, entity, time);
   }
+}
+
+// Does nothing if the device is down.
+void Poller::Restart(ExactCounters& exact, PolledEntity& entity, Timestamp time) {
+  exact_.resize(exact.entities()[entity.index].metrics.size());
+  if (!exact.Read(entity.index, time, time, exact_)) return;
+  ++entity.restarts;
+  for (PolledEntity::Conversion& conversion : entity.conversions) {
+    if (conversion.is_counter) conversion.offset = 0 - exact_[conversion.source];
+  }
+  if (!entity.quirk) return;
+  entity.quirk->at_restart = static_cast<uint64_t>(
+      (time - options_.schedule.begin + entity.quirk->phase) / entity.quirk->period);
 }
 
 }  // namespace rocescope::sim

@@ -20,7 +20,6 @@ struct PolledEntity {
   // Converts one exact value to the reported one: (exact + offset) & mask.
   struct Conversion {
     uint32_t source = 0;  // index in the exact metrics
-    uint64_t last = 0;    // last exact value
     uint64_t offset = 0;  // counters only; modulo 2^64
     uint64_t mask = UINT64_MAX;
     bool is_counter = false;
@@ -37,8 +36,11 @@ struct PolledEntity {
   std::vector<Metric> metrics;
   std::vector<Conversion> conversions;  // one for each metric; empty: the exact values
   std::optional<QuirkCount> quirk;
-  uint32_t number = kUnannounced;  // number in the sink
-  bool is_present = false;         // the device reports it at present
+  uint32_t number = kUnannounced;              // number in the sink
+  bool is_present = false;                     // the device reports it at present
+  uint32_t restarts = 0;                       // of its counters
+  std::vector<ExactCounters::Outage> outages;  // of its device
+  size_t next_outage = 0;  // the first one that was not over at the last reading
   // Watermarks count from here after polls that the device did not answer because it was down.
   std::optional<Timestamp> since;
   std::vector<uint64_t> values;  // one for each metric
@@ -83,12 +85,22 @@ class Poller {
   std::span<PolledEntity> entities() { return entities_; }
   Streams& streams() { return streams_; }
   uint32_t number() const { return options_.number; }
-  uint32_t restarts() const { return restarts_; }
+  uint32_t restarts() const;  // the most of any entity
 
  private:
   bool ReadEntity(ExactCounters& exact, PolledEntity& entity, std::span<uint64_t> values);
+  // Devices that went down since the previous poll, which returned the same values.
+  void LeaveOutThoseDown();
+  // Whether the device was down between the refresh and the poll that was taken.
+  bool IsDown(const PolledEntity& entity) const {
+    return entity.next_outage < entity.outages.size() &&
+           entity.outages[entity.next_outage].begin <= time_;
+  }
+  // Restarts the entity at the end of each outage until `time`.
+  void EndOutages(ExactCounters& exact, PolledEntity& entity, Timestamp time);
   void DrawRestart();
-  void RestartAt(ExactCounters& exact, Timestamp time);
+  void RestartAll(ExactCounters& exact, Timestamp time);
+  void Restart(ExactCounters& exact, PolledEntity& entity, Timestamp time);
   void Convert(PolledEntity& entity, Timestamp time);
 
   const Options options_;
@@ -97,10 +109,10 @@ class Poller {
   std::vector<PolledEntity> entities_;
   std::vector<uint64_t> exact_;    // the values of one entity
   Timestamp since_;                // exact time of the previous poll that returned other values
-  Timestamp exact_time_;           // exact time of the poll that was taken
+  Timestamp time_;                 // time of the poll that was taken
+  Timestamp exact_time_;           // and its exact time
   std::optional<Timestamp> read_;  // exact time of the values in `entities_`
   Timestamp next_restart_ = Timestamp::max();
-  uint32_t restarts_ = 0;
 };
 
 // Makes the pollers of all nodes that are polled, and adds those of all nodes to the report.

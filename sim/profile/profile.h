@@ -87,7 +87,8 @@ struct Profile {
   double duplicates = 0;        // share of readings that arrive twice
   double restarts_per_day = 0;  // each time, the counters of a node continue from 0
   bool random_start_values = false;  // devices have been running for months when the run starts
-  double unread_switches = 0;        // share of switches that are never polled
+  bool counters_survive_reboots = false;  // otherwise they continue from 0 after an outage
+  double unread_switches = 0;             // share of switches that are never polled
   double unread_hosts = 0;
 
   // Other telemetry. It is present if the run has it and the profile allows it.

@@ -170,7 +170,8 @@ Result<TransformReport> Transform(ExactCounters& exact, const Profile& profile,
         if (!entity.is_present || !path.Send(poller, entity, poll)) continue;
         const uint32_t watch = watched[entity.index];
         if (watch == kNotWatched) continue;
-        report.watched[watch].push_back({.time = poller.TimestampOf(poll), .exact = poll.exact});
+        report.watched[watch].push_back(
+            {.time = poller.TimestampOf(poll), .exact = poll.exact, .restarts = entity.restarts});
       }
     }
     turns.emplace(poller.next().arrival, turn);

@@ -2,12 +2,17 @@
 // Reads exact counters in the way in which pollers read real devices: each device at its own phase,
 // through the device's cache, with losses, delays, duplicates, wraps and restarts.
 //
+// A device answers a poll only if it is up, and has been up since the refresh whose values it
+// returns. Its counters and watermarks start from 0 when it comes up again, unless the profile says
+// that they survive.
+//
 // Invariant, for each counter that neither restarts nor wraps: a reading is the exact value at a
 // time from (its timestamp - staleness - clock error) to (its timestamp + clock error), where
 // PollerReport has the staleness. Start values add a constant, quirks a slowly increasing count.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,14 +51,17 @@ struct PollerReport {
   Duration refresh{};       // 0: current values
   Duration staleness{};     // greatest time from the exact value to the reading's timestamp
   Duration clock_offset{};  // the device's clock minus the true time
-  MetricSet missing;        // metrics that the device does not have
-  uint32_t restarts = 0;    // number of times that its counters restarted
+  MetricSet missing;        // metrics that are not read
+  MetricSet wrapping;       // counters that have 32 bits
+  std::optional<Quirk> quirk;
+  uint32_t restarts = 0;  // greatest number of times that the counters of an entity restarted
 };
 
 // A reading that arrived.
 struct ReadingTime {
-  Timestamp time;   // timestamp of the reading
-  Timestamp exact;  // the reading has the exact values of this time
+  Timestamp time;         // timestamp of the reading
+  Timestamp exact;        // the reading has the exact values of this time
+  uint32_t restarts = 0;  // number of times that the counters of the entity had restarted
 };
 
 struct TransformReport {

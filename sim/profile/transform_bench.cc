@@ -28,6 +28,7 @@ class ManyPorts final : public ExactCounters {
   std::span<const Entity> entities() const override { return entities_; }
   Timestamp begin() const override { return kBegin; }
   Timestamp end() const override { return kBegin + std::chrono::hours(1); }
+  std::vector<Outage> OutagesOf(uint32_t) const override { return {}; }
   bool Read(uint32_t entity, Timestamp, Timestamp time, std::span<uint64_t> values) override {
     const auto ms = static_cast<uint64_t>((time - kBegin).count() / 1'000'000);
     for (size_t i = 0; i < values.size(); ++i) values[i] = i < 8 ? ms * (entity + i) : 0;

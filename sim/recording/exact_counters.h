@@ -22,16 +22,27 @@ class ExactCounters {
     topology::NodeIndex node = topology::kNone;  // the switch or host that reports it
     std::vector<Metric> metrics;                 // of each reading, in this order
   };
+  // The device of an entity is down from `begin` until before `end`.
+  struct Outage {
+    Timestamp begin;
+    Timestamp end;  // Timestamp::max(): it does not come up again
+
+    friend bool operator==(const Outage&, const Outage&) = default;
+  };
 
   virtual ~ExactCounters() = default;
 
   virtual std::span<const Entity> entities() const = 0;
   virtual Timestamp begin() const = 0;
   virtual Timestamp end() const = 0;
-  // Writes the values of the entity at `time` to `values`, which has one element for each metric. A
-  // watermark is the maximum, and a utilisation the mean, over the time from `since` to `time`.
-  // Returns false if the device reports nothing at that time, because it is down. For each entity,
-  // `time` must not decrease between calls, and `since` must not exceed `time`.
+  // The outages of the switch, host or NIC that reports the entity, in order, without overlaps.
+  // Read returns false in each of them.
+  virtual std::vector<Outage> OutagesOf(uint32_t entity) const = 0;
+  // Writes the values of the entity at `time` to `values`, which has one element for each metric.
+  // Counters never decrease; an outage does not reset them. A watermark is the maximum, and a
+  // utilisation the mean, over the time from `since` to `time`. Returns false if the device reports
+  // nothing at that time. For each entity, `time` must not decrease between calls, and `since` must
+  // not exceed `time`.
   virtual bool Read(uint32_t entity, Timestamp since, Timestamp time,
                     std::span<uint64_t> values) = 0;
 };

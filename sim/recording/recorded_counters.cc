@@ -75,6 +75,21 @@ Timestamp RecordedCounters::begin() const { return steps_.empty() ? Timestamp() 
 
 Timestamp RecordedCounters::end() const { return steps_.empty() ? Timestamp() : steps_.back(); }
 
+std::vector<ExactCounters::Outage> RecordedCounters::OutagesOf(uint32_t entity) const {
+  std::vector<Outage> outages;
+  const std::vector<Row>& rows = series_[entity].rows;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const size_t next = size_t{rows[i].last_step} + 1;
+    if (i + 1 < rows.size()) {
+      if (rows[i + 1].first_step == next) continue;
+      outages.push_back({.begin = steps_[next], .end = steps_[rows[i + 1].first_step]});
+    } else if (next < steps_.size()) {
+      outages.push_back({.begin = steps_[next], .end = Timestamp::max()});
+    }
+  }
+  return outages;
+}
+
 uint32_t RecordedCounters::StepAt(Timestamp time) const {
   const auto after = std::upper_bound(steps_.begin(), steps_.end(), time);
   return after == steps_.begin() ? kNoStep : static_cast<uint32_t>(after - steps_.begin() - 1);

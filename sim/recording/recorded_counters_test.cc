@@ -84,6 +84,21 @@ TEST_F(RecordedCountersTest, DeviceThatReportsNothingIsAbsent) {
   EXPECT_EQ(Read(port_, -10, -1), std::nullopt) << "before the recording";
 }
 
+TEST_F(RecordedCountersTest, OutagesAreGapsAfterTheFirstReading) {
+  for (int i = 0; i < 10; ++i) {
+    const bool down = i < 2 || i == 4 || i == 5 || i >= 8;
+    Step(i, down ? std::nullopt : std::optional<Values>({7, i < 4 ? 0u : 1u}), {0, 1});
+  }
+  using Outage = ExactCounters::Outage;
+  EXPECT_EQ(recorded_.OutagesOf(port_),
+            (std::vector<Outage>{{At(200), At(300)}, {At(400), Timestamp::max()}}))
+      << "priorities are recorded from their first frame on";
+  EXPECT_TRUE(recorded_.OutagesOf(gpu_).empty());
+  EXPECT_EQ(Read(port_, 0, 199), (Values{7, 0}));
+  EXPECT_EQ(Read(port_, 0, 299), std::nullopt);
+  EXPECT_EQ(Read(port_, 0, 300), (Values{7, 1}));
+}
+
 // The compute time is in picoseconds.
 TEST_F(RecordedCountersTest, UtilisationIsTheMeanSince) {
   const uint64_t computed[] = {0, 50'000'000, 50'000'000, 75'000'000, 75'000'000};
