@@ -12,6 +12,11 @@
 // many losses stay hidden. "Certainly" takes the staleness of both devices and the greatest clock
 // error into account. The limit is the least number of lost frames for which any such span of the
 // run proves a loss.
+//
+// Received frames include those that the receiver, or the switch, counted as damaged or dropped.
+// Frames in the queues of a switch at r0 and r1 weaken the bound: their number is not known, only
+// their bytes. So do discards that are no discarded frames of the link (VendorClass::quirk). A span
+// ends where a counter restarts, or where one with 32 bits may have wrapped unnoticed.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +36,13 @@ struct LossWatch {
   std::vector<uint32_t> sent;  // entities (indices in ExactCounters::entities)
   std::vector<uint32_t> received;
   Metric sent_metric = Metric::kTxPackets;
-  Metric received_metric = Metric::kRxPackets;
-  uint64_t in_flight = 0;  // greatest number of frames that are between the two at any time
-  Timestamp begin;         // of the fault
+  // Without the first one, nothing is provable. Entities may lack the others.
+  std::vector<Metric> received_metrics = {Metric::kRxPackets, Metric::kFcsErrors};
+  uint64_t in_flight = 0;        // greatest number of frames that are on the wire at any time
+  std::vector<uint32_t> queues;  // entities that have the queues between the two (kQueueBytes)
+  double frame_bytes = 1;        // mean length of a queued frame
+  uint64_t most_queued = 0;      // greatest number of frames in the queues
+  Timestamp begin;               // of the fault
   Timestamp end;
   uint64_t lost = 0;  // frames that the fault affected, also elsewhere
 };

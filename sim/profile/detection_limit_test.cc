@@ -14,7 +14,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 // A link whose sender sends 1,000 frames per second except in idle phases, and loses one in
-// `lost_every` of the frames from `begin` on. Entity 0 is the sender, entity 1 the receiver.
+// `lost_every` of the frames from `begin` on. Entity 0 is the sender, entity 1 the receiver, and
+// entity 2 the queue between them, which is empty in idle phases.
 class Link final : public ExactCounters {
  public:
   Link() {
@@ -23,8 +24,12 @@ class Link final : public ExactCounters {
       port.port = "Ethernet1";
       entities_.push_back({.entity = port,
                            .node = static_cast<topology::NodeIndex>(entities_.size()),
-                           .metrics = {Metric::kRxPackets, Metric::kTxPackets}});
+                           .metrics = {Metric::kRxPackets, Metric::kTxPackets, Metric::kFcsErrors,
+                                       Metric::kRxDiscards}});
     }
+    CounterEntity queue = entities_[1].entity;
+    queue.priority = 3;
+    entities_.push_back({.entity = queue, .node = 1, .metrics = {Metric::kQueueBytes}});
   }
   uint64_t SentUntil(Timestamp time) const {
     const Duration run = time - kFakeBegin;
@@ -32,7 +37,14 @@ class Link final : public ExactCounters {
     const Duration busy =
         idle ? run / seconds(10) * seconds(9) + std::min<Duration>(run % seconds(10), seconds(9))
              : run;
-    return static_cast<uint64_t>(busy / milliseconds(1));
+    return static_cast<uint64_t>(busy / milliseconds(1)) * frames_per_ms;
+  }
+  uint64_t QueuedAt(Timestamp time) const {
+    const bool is_idle = idle && (time - kFakeBegin) % seconds(10) >= seconds(9);
+    return is_idle || time < kFakeBegin + seconds(1) ? 0 : queued;
+  }
+  uint64_t ErroredUntil(Timestamp time) const {
+    return errored_every == 0 ? 0 : SentUntil(time) / errored_every;
   }
   uint64_t LostUntil(Timestamp time) const {
     return time <= begin_of_loss
@@ -45,8 +57,17 @@ class Link final : public ExactCounters {
   Timestamp end() const override { return kFakeBegin + seconds(1000); }
   std::vector<Outage> OutagesOf(uint32_t) const override { return {}; }
   bool Read(uint32_t entity, Timestamp, Timestamp time, std::span<uint64_t> out) override {
-    out[0] = entity == 0 ? 0 : SentUntil(time) - LostUntil(time);
-    out[1] = entity == 0 ? SentUntil(time) : 0;
+    if (entity == 2) {
+      out[0] = QueuedAt(time) * kFrameBytes;
+      return true;
+    }
+    std::fill(out.begin(), out.end(), 0);
+    if (entity == 0) {
+      out[1] = SentUntil(time);
+      return true;
+    }
+    out[0] = SentUntil(time) - LostUntil(time) - ErroredUntil(time) - QueuedAt(time);
+    out[2] = ErroredUntil(time);
     return true;
   }
 
@@ -54,6 +75,11 @@ class Link final : public ExactCounters {
   Timestamp begin_of_loss = kFakeBegin + seconds(300);
   Timestamp end_of_loss = kFakeBegin + seconds(700);
   uint64_t lost_every = 100;
+  uint64_t errored_every = 0;  // 0: none
+  uint64_t frames_per_ms = 1;
+  uint64_t queued = 0;  // frames
+
+  static constexpr uint64_t kFrameBytes = 1000;
 
  private:
   std::vector<Entity> entities_;
@@ -64,10 +90,12 @@ struct Reading {
   Duration shift{};
   Duration staleness{};
   Duration clock_error{};
+  Duration restart = seconds(10'000);  // counters of both ends restart then
+  uint64_t in_flight = 0;
+  uint64_t most_queued = 0;
 };
 
-double LimitOf(Link& link, const Reading& reading, uint64_t in_flight = 0) {
-  TransformReport report;
+double LimitOf(Link& link, const Reading& reading, TransformReport report = {}) {
   report.greatest_clock_error = reading.clock_error;
   report.poller_of = {0, 1};
   report.pollers.resize(2);
@@ -78,24 +106,33 @@ double LimitOf(Link& link, const Reading& reading, uint64_t in_flight = 0) {
   }
   std::vector<std::vector<ReadingTime>> sent(1);
   std::vector<std::vector<ReadingTime>> received(1);
+  const auto add = [&](std::vector<ReadingTime>& readings, Timestamp time) {
+    const uint32_t restarts = time >= link.begin() + reading.restart ? 1 : 0;
+    readings.push_back({.time = time, .exact = time, .restarts = restarts});
+  };
   for (Timestamp time = link.begin() + seconds(5); time + seconds(10) < link.end();
        time += seconds(10)) {
-    sent[0].push_back({.time = time, .exact = time});
-    received[0].push_back({.time = time + reading.shift, .exact = time + reading.shift});
+    add(sent[0], time);
+    add(received[0], time + reading.shift);
   }
-  const LossWatch watch{.sent = {0},
-                        .received = {1},
-                        .in_flight = in_flight,
-                        .begin = link.begin_of_loss,
-                        .end = link.end_of_loss,
-                        .lost = link.LostUntil(link.end())};
+  const LossWatch watch{
+      .sent = {0},
+      .received = {1},
+      .received_metrics = {Metric::kRxPackets, Metric::kFcsErrors, Metric::kRxDiscards},
+      .in_flight = reading.in_flight,
+      .queues = {2},
+      .frame_bytes = Link::kFrameBytes,
+      .most_queued = reading.most_queued,
+      .begin = link.begin_of_loss,
+      .end = link.end_of_loss,
+      .lost = link.LostUntil(link.end())};
   return DetectionLimit(watch, report, sent, received, link);
 }
 
 TEST(DetectionLimit, ExactReadingsAtTheSameTimeProveASingleFrame) {
   Link link;
   EXPECT_EQ(LimitOf(link, {}), 1);
-  EXPECT_EQ(LimitOf(link, {}, 12), 12) << "frames in flight look like lost frames";
+  EXPECT_EQ(LimitOf(link, {.in_flight = 12}), 12) << "frames in flight look like lost frames";
 }
 
 // The receiver's reading is 4 s newer at the end; at the start the certainly older one is 6 s
@@ -151,13 +188,71 @@ TEST(DetectionLimit, IdlePhasesMakeTheBoundTight) {
   EXPECT_EQ(DetectionLimit(watch, report, sent, received, aligned), 1);
 }
 
+// 4,000 frames are lost from 300 s to 700 s. A span until 495 s or from 505 s has 1,950 of them.
+TEST(DetectionLimit, SpansEndWhereCountersRestart) {
+  Link link;
+  EXPECT_EQ(LimitOf(link, {.restart = seconds(500)}), 2050);
+  EXPECT_EQ(LimitOf(link, {.restart = seconds(800)}), 1);
+  EXPECT_EQ(LimitOf(link, {.shift = seconds(4), .restart = seconds(500)}), 2050 + 10'000 - 40)
+      << "the receiver's readings at 299 s and 499 s";
+}
+
+TEST(DetectionLimit, SpansEndWhereA32BitCounterMayHaveWrappedUnnoticed) {
+  Link link;
+  TransformReport report;
+  report.pollers.resize(2);
+  for (const size_t side : {0, 1}) {
+    const auto metric = static_cast<size_t>(side == 0 ? Metric::kTxPackets : Metric::kRxPackets);
+    report.pollers[side].wrapping.set(metric);
+    link.frames_per_ms = 200'000;  // 2,000 million in 10 s
+    EXPECT_EQ(LimitOf(link, {}, report), 1) << side;
+    link.frames_per_ms = 250'000;  // 2,500 million
+    EXPECT_EQ(LimitOf(link, {}, report), kNotProvable) << side;
+    report.pollers[side].wrapping.reset();
+    EXPECT_EQ(LimitOf(link, {}, report), 1) << side;
+  }
+}
+
+// The last reading is at 985 s, and 150 frames are lost after it.
+TEST(DetectionLimit, CountedErrorsAreNoSilentLosses) {
+  Link link;
+  link.end_of_loss = link.end();
+  EXPECT_EQ(LimitOf(link, {}), 150);
+  link.errored_every = 50;
+  EXPECT_EQ(LimitOf(link, {}), 150);
+}
+
+TEST(DetectionLimit, QueuedFramesAreInDoubt) {
+  Link link;
+  link.queued = 10;
+  EXPECT_EQ(LimitOf(link, {.most_queued = 50}), 20) << "10 at each end of the span";
+  TransformReport report;
+  report.pollers.resize(2);
+  report.pollers[1].missing.set(static_cast<size_t>(Metric::kQueueBytes));
+  EXPECT_EQ(LimitOf(link, {.most_queued = 50}, report), 100) << "the queues are not read";
+  link.end_of_loss = link.end();
+  EXPECT_EQ(LimitOf(link, {}), 150 + 20) << "queued frames at 985 s are not lost ones";
+}
+
+// One frame in each second, from 295 s to 705 s.
+TEST(DetectionLimit, HarmlessDiscardsHideAsManyLosses) {
+  Link link;
+  TransformReport report;
+  report.pollers.resize(2);
+  report.pollers[1].quirk = {.metric = Metric::kRxDiscards, .period = seconds(1)};
+  EXPECT_EQ(LimitOf(link, {}, report), 410);
+  report.pollers[1].quirk->metric = Metric::kTxDiscards;
+  EXPECT_EQ(LimitOf(link, {}, report), 1) << "is not part of the sum";
+}
+
 TEST(DetectionLimit, WithoutReadingsOfOneEndNothingIsProvable) {
   Link link;
   TransformReport report;
   report.poller_of = {0, 1};
   report.pollers.resize(2);
   report.pollers[0].is_read = true;
-  const std::vector<std::vector<ReadingTime>> some = {{{.time = kFakeBegin, .exact = kFakeBegin}}};
+  const std::vector<std::vector<ReadingTime>> some = {
+      {{.time = kFakeBegin, .exact = kFakeBegin}, {.time = link.end(), .exact = link.end()}}};
   const LossWatch watch{
       .sent = {0}, .received = {1}, .begin = kFakeBegin, .end = link.end(), .lost = 5};
   EXPECT_EQ(DetectionLimit(watch, report, some, some, link), kNotProvable) << "never read";
@@ -166,6 +261,8 @@ TEST(DetectionLimit, WithoutReadingsOfOneEndNothingIsProvable) {
   EXPECT_EQ(DetectionLimit(watch, report, some, some, link), kNotProvable) << "no such counter";
   report.pollers[1].missing.reset();
   EXPECT_LT(DetectionLimit(watch, report, some, some, link), kNotProvable);
+  const std::vector<std::vector<ReadingTime>> one = {{some[0][0]}};
+  EXPECT_EQ(DetectionLimit(watch, report, one, one, link), kNotProvable) << "no span";
   const std::vector<std::vector<ReadingTime>> none(1);
   EXPECT_EQ(DetectionLimit(watch, report, some, none, link), kNotProvable) << "all lost";
 }

@@ -20,50 +20,68 @@ class Finder {
   Finder(const topology::Fabric& fabric, ExactCounters& exact) : fabric_(fabric), exact_(exact) {
     for (uint32_t i = 0; i < exact.entities().size(); ++i) {
       const CounterEntity& entity = exact.entities()[i].entity;
-      if (entity.priority == CounterEntity::kAllPriorities && !entity.port.empty()) {
-        entities_.emplace(std::pair(entity.node, entity.port), i);
-      }
+      if (entity.port.empty()) continue;
+      auto& entities = entity.priority == CounterEntity::kAllPriorities ? entities_ : queues_;
+      entities.emplace(std::pair(entity.node, entity.port), i);
     }
   }
 
   // The losses on the link in the direction from this port.
   LossWatch OfLink(topology::PortIndex sender) {
     LossWatch watch;
-    Add(sender, watch.sent);
-    Add(fabric_.Peer(sender), watch.received);
+    Add(entities_, sender, watch.sent);
+    Add(entities_, fabric_.Peer(sender), watch.received);
     watch.in_flight = InFlight(sender, watch.sent);
     return watch;
   }
-  // What enters a switch must leave it.
+  // What enters a switch leaves it, is counted as dropped, or waits in a queue.
   LossWatch OfSwitch(topology::NodeIndex node) {
-    LossWatch watch{.sent_metric = Metric::kRxPackets, .received_metric = Metric::kTxPackets};
+    LossWatch watch{
+        .sent_metric = Metric::kRxPackets,
+        .received_metrics = {Metric::kTxPackets, Metric::kRxDiscards, Metric::kTxDiscards,
+                             Metric::kTtlDrops, Metric::kNoRouteDrops, Metric::kMtuDrops}};
     const topology::Node& at = fabric_.node(node);
     for (uint32_t i = 0; i < at.port_count; ++i) {
-      Add(at.first_port + i, watch.sent);
-      Add(at.first_port + i, watch.received);
+      Add(entities_, at.first_port + i, watch.sent);
+      Add(entities_, at.first_port + i, watch.received);
+      Add(queues_, at.first_port + i, watch.queues);
     }
+    const double frames = SumAtEnd(watch.sent, Metric::kTxPackets);
+    const double bytes = SumAtEnd(watch.sent, Metric::kTxBytes);
+    if (frames > 0 && bytes > frames) watch.frame_bytes = bytes / frames;
+    watch.most_queued = static_cast<uint64_t>(
+        std::ceil(SumAtEnd(watch.queues, Metric::kQueueWatermark) / watch.frame_bytes));
     return watch;
   }
 
  private:
-  void Add(topology::PortIndex port, std::vector<uint32_t>& entities) const {
-    const auto found =
-        entities_.find({fabric_.node(fabric_.port(port).node).name, fabric_.port(port).name});
-    if (found != entities_.end()) entities.push_back(found->second);
+  using Entities = std::multimap<std::pair<std::string, std::string>, uint32_t>;
+
+  void Add(const Entities& from, topology::PortIndex port, std::vector<uint32_t>& to) const {
+    const auto [first, last] =
+        from.equal_range({fabric_.node(fabric_.port(port).node).name, fabric_.port(port).name});
+    for (auto at = first; at != last; ++at) to.push_back(at->second);
+  }
+  // The sum of a counter, or of the maxima of a watermark.
+  double SumAtEnd(std::span<const uint32_t> entities, Metric metric) {
+    double sum = 0;
+    std::vector<uint64_t> values;
+    for (const uint32_t entity : entities) {
+      const std::vector<Metric>& metrics = exact_.entities()[entity].metrics;
+      const auto at = std::find(metrics.begin(), metrics.end(), metric);
+      values.resize(metrics.size());
+      if (at == metrics.end() || !exact_.Read(entity, exact_.begin(), exact_.end(), values)) {
+        continue;
+      }
+      sum += static_cast<double>(values[static_cast<size_t>(at - metrics.begin())]);
+    }
+    return sum;
   }
   // The greatest number of frames of mean length that are on the wire.
   uint64_t InFlight(topology::PortIndex port, std::span<const uint32_t> senders) {
     if (senders.empty()) return 0;
-    const std::vector<Metric>& metrics = exact_.entities()[senders.front()].metrics;
-    std::vector<uint64_t> values(metrics.size());
-    double frames = 0;
-    double bytes = 0;
-    if (exact_.Read(senders.front(), exact_.end(), exact_.end(), values)) {
-      for (size_t i = 0; i < metrics.size(); ++i) {
-        if (metrics[i] == Metric::kTxPackets) frames = static_cast<double>(values[i]);
-        if (metrics[i] == Metric::kTxBytes) bytes = static_cast<double>(values[i]);
-      }
-    }
+    const double frames = SumAtEnd(senders, Metric::kTxPackets);
+    const double bytes = SumAtEnd(senders, Metric::kTxBytes);
     if (frames <= 0 || bytes <= 0) return 1;
     const topology::Link& link = fabric_.link(fabric_.port(port).link);
     const double capacity = static_cast<double>(link.bits_per_second) / 8 *
@@ -73,7 +91,8 @@ class Finder {
 
   const topology::Fabric& fabric_;
   ExactCounters& exact_;
-  std::map<std::pair<std::string, std::string>, uint32_t> entities_;
+  Entities entities_;
+  Entities queues_;  // one for each priority of a port
 };
 
 topology::LinkIndex FindLink(const topology::Fabric& fabric, const std::string& name) {
