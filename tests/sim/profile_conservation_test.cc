@@ -145,14 +145,14 @@ class ProfileConservation : public ::testing::Test {
     const size_t stride = 1 + received.size() / 100;
     for (size_t first = 0; first < received.size(); first += stride) {
       const Count& r0 = received[first];
-      const auto older = std::partition_point(
-          sent.begin(), sent.end(), [&](const Count& s) { return s.most <= r0.least; });
+      const auto older = std::partition_point(sent.begin(), sent.end(),
+                                              [&](const Count& s) { return s.most <= r0.least; });
       if (older == sent.begin()) continue;
       const Count& s0 = *(older - 1);
       for (size_t last = first + 1; last < received.size(); ++last) {
         const Count& r1 = received[last];
-        const auto newer = std::partition_point(
-            sent.begin(), sent.end(), [&](const Count& s) { return s.least < r1.most; });
+        const auto newer = std::partition_point(sent.begin(), sent.end(),
+                                                [&](const Count& s) { return s.least < r1.most; });
         if (newer == sent.end() || newer->restarts != s0.restarts || r1.restarts != r0.restarts) {
           break;
         }
