@@ -275,6 +275,17 @@ int RunFlow(const RunOptions& options, const Scenario& scenario) {
   return 0;
 }
 
+// A long run of the packet model would take days and write tens of gigabytes.
+Status CheckPacketRun(const Scenario& scenario, const std::string& path) {
+  const Duration length(scenario.duration / kNanosecond);
+  if (length <= kMostPacketWindows * scenario.analysis_window) return {};
+  return MakeError(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{}: the run has {} analysis windows, but a run of the packet model has at most "
+                  "{}: shorten `duration`, or use the flow model (--model flow)",
+                  path, length / scenario.analysis_window, kMostPacketWindows));
+}
+
 int Run(const RunOptions& options) {
   const auto& [path, output, seed, epoch, dilation, record, victims, model, profiles] = options;
   const auto text = ReadFile(path, "; `rocescope-sim list` shows the included scenarios");
@@ -287,6 +298,9 @@ int Run(const RunOptions& options) {
     scenario->telemetry.recording_steps = kDefaultRecordingSteps;
   }
   if (model.value_or(scenario->model) == Model::kFlow) return RunFlow(options, *scenario);
+  if (const Status fits = CheckPacketRun(*scenario, path); !fits) {
+    return Fail(fits.error(), kExitInput);
+  }
   if (!scenario->telemetry.profile.empty() || !scenario->telemetry.overrides.empty()) {
     return Fail({.code = ErrorCode::kInvalidArgument,
                  .message = fmt::format("{}: telemetry: only the flow model has `profile` and "
@@ -443,9 +457,10 @@ int main(int argc, char** argv) {
   CLI::App* run = app.add_subcommand("run", "Simulate a scenario and write a run directory");
   run->add_option("SCENARIO", path, "scenario file (YAML)")->required()->type_name("");
   std::string model;
-  run->add_option("--model", model,
-                  "packet: simulate each packet, for milliseconds; flow: simulate rates, for hours "
-                  "(default: the model of the scenario)")
+  run->add_option(
+         "--model", model,
+         "packet: simulate each packet, for milliseconds, at most 1,000 analysis windows; flow: "
+         "simulate rates, for hours (default: the model of the scenario)")
       ->check(CLI::IsMember({"packet", "flow"}))
       ->type_name("MODEL");
   run->add_option("--profiles", profiles, "directory of the included profiles")->type_name("DIR");

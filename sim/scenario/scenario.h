@@ -61,6 +61,8 @@ struct TelemetryOptions {
 };
 
 enum class Model : uint8_t { kPacket, kFlow };
+// The longest run of the packet model, in analysis windows.
+inline constexpr uint32_t kMostPacketWindows = 1000;
 
 struct Scenario {
   std::string name;

@@ -58,6 +58,14 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(fault["affected_jobs"], [] if unknown else ["train"])
                 self.assertEqual(fault["exposed_jobs"], ["train"] if unknown else [])
 
+    def test_long_runs_need_the_flow_model(self):
+        with tempfile.TemporaryDirectory() as name:
+            done = run("run", os.path.join(SCENARIOS, "day.yaml"), "--model", "packet", "-d", name)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("2880 analysis windows", done.stderr)
+            self.assertIn("--model flow", done.stderr)
+            self.assertEqual(os.listdir(name), [])
+
     def test_a_share_is_a_number(self):
         done = run("draw", "--count", "1", "-d", "/nowhere/x", "--healthy", "nan")
         self.assertEqual(done.returncode, 2, done.stderr)
