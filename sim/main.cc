@@ -537,6 +537,14 @@ int main(int argc, char** argv) {
   std::string drawn;
   CLI::App* draw =
       app.add_subcommand("draw", "Generate random scenarios, one file each, for `run`");
+  std::string drawn_model;
+  draw->add_option(
+          "--model", drawn_model,
+          "packet: runs of milliseconds; flow: runs of one to six hours, with benign events "
+          "and up to four concurrent faults as with --benign and --max-faults 4 (default: "
+          "packet)")
+      ->check(CLI::IsMember({"packet", "flow"}))
+      ->type_name("MODEL");
   draw->add_option("--count", count, "number of scenarios")
       ->required()
       ->check(CLI::Range(1, 9999))
@@ -570,7 +578,8 @@ int main(int argc, char** argv) {
       "--benign", drawing.benign,
       "add events that are not faults: rare errors, maintenance, restarts, other traffic");
   draw->add_option("--windows", drawing.windows,
-                   "length of each run in analysis windows of 1 ms (default: about 22 iterations)")
+                   "length of each run in analysis windows of 1 ms, or of 30 s in the flow model "
+                   "(default: about 22 iterations, or one to six hours)")
       ->check(CLI::Range(rocescope::sim::kMinWindows, rocescope::sim::kMaxWindows))
       ->type_name("N");
   try {
@@ -583,7 +592,14 @@ int main(int argc, char** argv) {
   if (*profile) {
     return Flushed(rocescope::sim::CollectWithProfile(applying, profile_name, overrides, profiles));
   }
-  if (*draw) return Flushed(rocescope::sim::DrawAll(priors, drawing, count, drawn));
+  if (*draw) {
+    if (drawn_model == "flow") {
+      drawing.model = rocescope::sim::Model::kFlow;
+      drawing.benign = true;
+      if (drawing.most_faults == 0) drawing.most_faults = rocescope::sim::kMaxConcurrent;
+    }
+    return Flushed(rocescope::sim::DrawAll(priors, drawing, count, drawn));
+  }
   if (output.directory.empty() && !output.stream) {
     rocescope::sim::Print(stderr,
                           "rocescope-sim: no output selected: specify -d DIR or --stream\n");

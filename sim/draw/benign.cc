@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/draw/scale.h"
+
 namespace rocescope::sim {
 namespace {
 
@@ -16,6 +18,7 @@ class BenignDrawer {
       : fabric_(fabric),
         dice_(dice),
         outline_(outline),
+        scale_(ScaleOf(outline.model)),
         nics_(outline.fabric.nics_per_host),
         hosts_(static_cast<uint32_t>(fabric.nics().size() / nics_)) {
     for (const Outline::Job& job : outline.jobs) used_.insert(job.hosts.begin(), job.hosts.end());
@@ -36,8 +39,9 @@ class BenignDrawer {
     DrawErrors();
     DrawForeign();
     for (Outline::Job& job : outline_.jobs) DrawBreaks(job);
-    DrawRestart();
+    for (uint32_t i = 0; i < scale_.restart_draws; ++i) DrawRestart();
     DrawMaintenance();
+    if (outline_.model == Model::kFlow) return;  // it has no packet spraying
     // Packets of one message take several paths, so these faults would not exist.
     const bool needs_hash = std::ranges::any_of(outline_.faults, [](const FaultOptions& fault) {
       return fault.kind == FaultKind::kPolarisation || fault.kind == FaultKind::kPfcDeadlock;
@@ -48,8 +52,12 @@ class BenignDrawer {
  private:
   SimTime Part(double least, double most) {
     const double part = dice_.Uniform(least, most) * static_cast<double>(outline_.duration);
-    return std::max<SimTime>(kMicrosecond,
-                             static_cast<SimTime>(part) / kMicrosecond * kMicrosecond);
+    return std::max(scale_.grain, RoundDown(static_cast<SimTime>(part), scale_));
+  }
+  SimTime Part(Range shares) { return Part(shares.least, shares.most); }
+  uint32_t Number(Range range) {
+    return static_cast<uint32_t>(
+        dice_.Between(static_cast<uint64_t>(range.least), static_cast<uint64_t>(range.most)));
   }
 
   void DrawErrors() {
@@ -58,11 +66,12 @@ class BenignDrawer {
     benign.pre_fec_bit_error_ratio = {.least = 1e-9, .most = 1e-6};
     benign.frame_errors = {.ports = dice_.LogUniform(0.01, 0.05), .frames = 1};
     benign.microbursts = {
-        .period = Part(0.2, 0.5),
+        .period = Part(scale_.microburst_period),
         .senders = static_cast<uint32_t>(std::min<size_t>(32, fabric_.nics().size() / 2)),
-        .frames = static_cast<uint32_t>(dice_.Between(4, 8))};
+        .frames = Number(scale_.microburst)};
     outline_.lossy_alpha = 0.02;  // about 100 KB of a queue
-    benign.harmless_discards = {.ports = dice_.LogUniform(0.02, 0.2), .period = Part(0.1, 0.5)};
+    benign.harmless_discards = {.ports = dice_.LogUniform(0.02, 0.2),
+                                .period = Part(scale_.discard_period)};
     benign.gpu_clock_spread = 0.05;
   }
 
@@ -76,38 +85,45 @@ class BenignDrawer {
                                   .to = to,
                                   .load = dice_.LogUniform(0.005, 0.1),
                                   .message = uint64_t{1} << dice_.Between(14, 18)});
+      if (!scale_.jobs_end || dice_.Chance(0.5)) continue;
+      outline_.foreign.back().start = Part(0.05, 0.5);
+      outline_.foreign.back().end = outline_.foreign.back().start + Part(0.05, 0.5);
     }
   }
 
   void DrawBreaks(Outline::Job& job) {
-    const auto pause = [&](double least, double most) {
-      const double time = dice_.Uniform(least, most) * static_cast<double>(job.period);
-      return static_cast<SimTime>(time) / kMicrosecond * kMicrosecond;
+    const auto pause = [&](Range iterations) {
+      const double number = dice_.Uniform(iterations.least, iterations.most);
+      return RoundDown(static_cast<SimTime>(number * static_cast<double>(job.period)), scale_);
     };
     if (dice_.Chance(0.4)) {
-      job.interludes.push_back({.name = "compile", .after = 1, .pause = pause(0.5, 2)});
+      job.interludes.push_back({.name = "compile", .after = 1, .pause = pause(scale_.compile)});
     }
     if (dice_.Chance(0.4)) {
-      job.interludes.push_back({.name = "evaluation",
-                                .every = static_cast<uint32_t>(dice_.Between(4, 10)),
-                                .pause = pause(0.3, 1)});
+      job.interludes.push_back(
+          {.name = "evaluation", .every = Number(scale_.every), .pause = pause(scale_.evaluation)});
     }
     if (!idle_.empty() && dice_.Chance(0.4)) {
       const uint32_t storage = idle_.front();
       used_.insert(storage);
       constexpr uint64_t kGrain = 4096;
-      job.checkpoint = {
-          .every = static_cast<uint32_t>(dice_.Between(4, 10)),
-          .bytes = static_cast<uint64_t>(dice_.LogUniform(64 << 10, 1 << 20)) / kGrain * kGrain,
-          .hosts = {storage},
-          .blocking = dice_.Chance(0.5)};
+      job.checkpoint = {.every = Number(scale_.every),
+                        .bytes = static_cast<uint64_t>(dice_.LogUniform(scale_.checkpoint.least,
+                                                                        scale_.checkpoint.most)) /
+                                 kGrain * kGrain,
+                        .hosts = {storage},
+                        .nics = outline_.model == Model::kFlow ? nics_ : 1,
+                        .blocking = dice_.Chance(0.5)};
     }
   }
 
   void DrawRestart() {
     if (!dice_.Chance(0.3)) return;
     Outline::Job& job = outline_.jobs[dice_.Between(0, outline_.jobs.size() - 1)];
-    job.restarts.push_back({.at = Part(0.2, 0.6), .downtime = Part(0.05, 0.15)});
+    const JobOptions::Restart restart = {.at = Part(0.2, 0.6), .downtime = Part(scale_.downtime)};
+    const bool runs = job.start < restart.at &&
+                      restart.at + restart.downtime < std::min(job.end, outline_.duration);
+    if (runs && job.restarts.empty()) job.restarts.push_back(restart);
   }
 
   void DrawMaintenance() {
@@ -150,6 +166,7 @@ class BenignDrawer {
   const topology::Fabric& fabric_;
   RandomSource& dice_;
   Outline& outline_;
+  const Scale& scale_;
   const uint32_t nics_;  // per host
   const uint32_t hosts_;
   std::set<uint32_t> used_;

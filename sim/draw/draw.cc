@@ -13,6 +13,7 @@
 #include "sim/draw/dice.h"
 #include "sim/draw/fault_rules.h"
 #include "sim/draw/outline.h"
+#include "sim/draw/scale.h"
 #include "sim/draw/traffic.h"
 #include "sim/draw/workload.h"
 #include "sim/emit/host_files.h"
@@ -28,12 +29,28 @@ uint64_t ControlsAmong(double share, uint64_t scenarios) {
   return static_cast<uint64_t>(std::floor(share * static_cast<double>(scenarios)));
 }
 
-FaultKind StratifiedKind(uint64_t seed, uint64_t fault) {
+// Whether the model can simulate the kind.
+bool IsOf(Model model, FaultKind kind) { return model == Model::kPacket || !NeedsPackets(kind); }
+
+FaultKind StratifiedKind(const DrawOptions& options, uint64_t fault) {
   std::vector<FaultKind> kinds;
-  for (size_t i = 0; i < kFaultKinds; ++i) kinds.push_back(static_cast<FaultKind>(i));
-  RandomSource dice(seed, "round", fault / kFaultKinds);
+  for (size_t i = 0; i < kFaultKinds; ++i) {
+    const auto kind = static_cast<FaultKind>(i);
+    if (IsOf(options.model, kind)) kinds.push_back(kind);
+  }
+  RandomSource dice(options.seed, "round", fault / kinds.size());
   dice.Shuffle(kinds);
-  return kinds[fault % kFaultKinds];
+  return kinds[fault % kinds.size()];
+}
+
+// Relative weights of the kinds that the model can simulate, indexed by kind.
+std::vector<double> WeightsOf(const DrawOptions& options) {
+  std::vector<double> weights(options.priors.kinds.begin(), options.priors.kinds.end());
+  if (options.stratified) std::ranges::fill(weights, 1.0);
+  for (size_t i = 0; i < kFaultKinds; ++i) {
+    if (!IsOf(options.model, static_cast<FaultKind>(i))) weights[i] = 0;
+  }
+  return weights;
 }
 
 }  // namespace
@@ -42,10 +59,9 @@ std::optional<FaultKind> KindOf(const DrawOptions& options, uint32_t number) {
   const uint64_t before = ControlsAmong(options.healthy, number - 1);
   if (ControlsAmong(options.healthy, number) > before) return std::nullopt;
   const uint64_t fault = number - 1 - before;
-  if (options.stratified) return StratifiedKind(options.seed, fault);
+  if (options.stratified) return StratifiedKind(options, fault);
   RandomSource dice(options.seed, "kind", number);
-  const auto& weights = options.priors.kinds;
-  return static_cast<FaultKind>(dice.Weighted(std::vector<double>(weights.begin(), weights.end())));
+  return static_cast<FaultKind>(dice.Weighted(WeightsOf(options)));
 }
 
 namespace {
@@ -94,9 +110,7 @@ Kinds KindsOf(const DrawOptions& options, uint32_t number) {
   counts.resize(std::min<size_t>(options.most_faults, counts.size()));
   const bool any = std::ranges::any_of(counts, [](double weight) { return weight > 0; });
   const size_t count = any ? 1 + dice.Weighted(counts) : 1;
-  const auto& weights = options.priors.kinds;
-  std::vector<double> left(weights.begin(), weights.end());
-  if (options.stratified) std::ranges::fill(left, 1.0);
+  std::vector<double> left = WeightsOf(options);
   left[static_cast<size_t>(FaultKind::kPfcDeadlock)] = 0;
   drawn.at_one_place = count > 1 && dice.Chance(options.priors.same_place);
   for (size_t i = 0; i < kFaultKinds; ++i) {
@@ -187,7 +201,14 @@ Result<DrawnScenario> DrawScenario(const DrawOptions& options, uint32_t number) 
   const std::vector<FaultKind>& kinds = drawn_kinds.all;
   const std::string what = NameOf(kinds);
   const WorkloadNeeds needs = NeedsOfAll(kinds);
+  const bool is_flow = options.model == Model::kFlow;
+  if (std::ranges::none_of(WeightsOf(options), [](double weight) { return weight > 0; })) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     "the priors have no fault type with a weight above 0 that the flow model can "
+                     "simulate");
+  }
   Outline outline;
+  outline.model = options.model;
   outline.name = fmt::format("{:04}-{}", number, what);
   RandomSource fabrics(options.seed, "fabric", number);
   RandomSource logs(options.seed, "log", number);
@@ -196,13 +217,15 @@ Result<DrawnScenario> DrawScenario(const DrawOptions& options, uint32_t number) 
   for (uint64_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
     const uint64_t seed = HashCombine(HashCombine(options.seed, number), attempt);
     outline.seed = seed >> 12;  // 52 bits, exact in a JSON number
-    outline.fabric = needs.full_buffers ? DrawNarrowFabric(fabrics) : DrawFabric(fabrics);
+    outline.fabric = is_flow              ? DrawLargeFabric(fabrics)
+                     : needs.full_buffers ? DrawNarrowFabric(fabrics)
+                                          : DrawFabric(fabrics);
     auto fabric = topology::Generate(outline.fabric);
     if (!fabric) return tl::unexpected(fabric.error());
     outline.faults.clear();
+    outline.duration = options.windows * ScaleOf(options.model).window;
     RandomSource workloads(seed, "workload", 0);
     DrawWorkload(*fabric, needs, workloads, outline);
-    if (options.windows > 0) outline.duration = options.windows * kMillisecond;
     outline.about = fmt::format("{}: {}.", what, outline.about);
     if (!kinds.empty()) {
       const auto traffic = Traffic::Of(outline, WriteOutline(outline, *fabric));

@@ -11,10 +11,12 @@
 #include "base/result.h"
 #include "sim/draw/priors.h"
 #include "sim/fault/fault.h"
+#include "sim/scenario/scenario.h"
 
 namespace rocescope::sim {
 
 struct DrawOptions {
+  Model model = Model::kPacket;  // kFlow: runs of hours, without kinds that need packets
   uint64_t seed = 1;
   Priors priors;
   bool stratified = false;  // draw all kinds equally often instead of by weight
@@ -29,7 +31,7 @@ struct DrawOptions {
 };
 inline constexpr uint32_t kMaxConcurrent = 4;
 inline constexpr uint32_t kMinWindows = 10;
-inline constexpr uint32_t kMaxWindows = 1000;
+inline constexpr uint32_t kMaxWindows = kMostPacketWindows;
 
 struct DrawnScenario {
   std::string name;  // "0001-gray_loss", "0002-flap-gray_loss", "0003-healthy"
@@ -39,8 +41,8 @@ struct DrawnScenario {
 
 // Returns the fault kind of scenario `number`, which counts from 1. Of the first n scenarios,
 // `healthy` times n (rounded down) are controls, spread evenly. With `stratified`, the other
-// scenarios form rounds that contain each kind once in random order, so that the counts of two
-// kinds never differ by more than one.
+// scenarios form rounds that contain each kind of the model once in random order, so that the
+// counts of two kinds never differ by more than one.
 std::optional<FaultKind> KindOf(const DrawOptions& options, uint32_t number);
 
 // The result depends on the seed and the number only, not on how many scenarios are drawn. The

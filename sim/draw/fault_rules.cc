@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "sim/draw/loss_rate.h"
+#include "sim/draw/scale.h"
 #include "sim/fault/cables.h"
 #include "sim/fault/valley.h"
 
@@ -21,19 +22,19 @@ using topology::PortIndex;
 class Drawer {
  public:
   Drawer(const DrawContext& context, RandomSource& dice, FaultOptions& fault)
-      : context_(context), dice_(dice), fault_(fault) {}
+      : context_(context), scale_(ScaleOf(context.outline.model)), dice_(dice), fault_(fault) {}
 
   // After about a third of the run, which shows the healthy state. Half of the faults last until
   // the run ends.
   void Time() {
     const SimTime run = context_.outline.duration;
     if (context_.field) {
-      fault_.onset = dice_.Time(run / 10, run * 8 / 10);
-      fault_.duration =
-          dice_.Chance(0.5)
-              ? kNever
-              : static_cast<SimTime>(dice_.LogUniform(0.05, 0.5) * static_cast<double>(run)) /
-                    kMicrosecond * kMicrosecond;
+      fault_.onset = RoundDown(dice_.Time(run / 10, run * 8 / 10), scale_);
+      fault_.duration = dice_.Chance(0.5)
+                            ? kNever
+                            : RoundDown(static_cast<SimTime>(dice_.LogUniform(0.05, 0.5) *
+                                                             static_cast<double>(run)),
+                                        scale_);
       return;
     }
     fault_.onset = dice_.Time(run * 3 / 10, run / 2);
@@ -44,10 +45,21 @@ class Drawer {
     return static_cast<double>(std::min(left, fault_.duration)) / kSecond;
   }
 
+  // A job of the flow runs during the fault.
+  bool IsActive(const Flow& flow) const {
+    const Outline::Job& job = context_.outline.jobs[flow.job];
+    return job.start < std::min(EndOf(fault_), context_.outline.duration) && fault_.onset < job.end;
+  }
+  bool HasFlows() const {
+    return std::ranges::any_of(context_.traffic.flows(),
+                               [this](const Flow& flow) { return IsActive(flow); });
+  }
   // Prefers busy flows.
   const Flow& PickFlow() {
     std::vector<double> weights;
-    for (const Flow& flow : context_.traffic.flows()) weights.push_back(flow.frames);
+    for (const Flow& flow : context_.traffic.flows()) {
+      weights.push_back(IsActive(flow) ? flow.frames : 0);
+    }
     return context_.traffic.flows()[dice_.Weighted(weights)];
   }
   NodeIndex NodeAt(PortIndex port) const { return context_.fabric.port(port).node; }
@@ -268,6 +280,7 @@ class Drawer {
   }
 
   const DrawContext& context_;
+  const Scale& scale_;
   RandomSource& dice_;
   FaultOptions& fault_;
   double frames_ = 0;  // expected at the place while the fault lasts
@@ -295,15 +308,19 @@ bool Corruption(Drawer& drawer) {
   return true;
 }
 bool Flap(Drawer& drawer) {
-  constexpr SimTime kShortest = 200 * kMicrosecond;
-  const SimTime longest = drawer.context_.field
-                              ? std::max(kMillisecond, drawer.context_.outline.duration / 4)
-                              : kMillisecond;
-  drawer.fault_.period = drawer.context_.field
-                             ? static_cast<SimTime>(drawer.dice_.LogUniform(
-                                   static_cast<double>(kShortest), static_cast<double>(longest))) /
-                                   kMicrosecond * kMicrosecond
-                             : drawer.dice_.Time(kShortest, longest);
+  const Scale& scale = drawer.scale_;
+  if (!drawer.context_.field) {
+    drawer.fault_.period = drawer.dice_.Time(scale.shortest_flap, 5 * scale.shortest_flap);
+    return drawer.Link(false);
+  }
+  const SimTime run = drawer.context_.outline.duration;
+  const SimTime lasts = std::min(drawer.fault_.duration, run - drawer.fault_.onset);
+  const SimTime longest = std::max(5 * scale.shortest_flap,
+                                   scale.fewest_flaps > 0 ? lasts / scale.fewest_flaps : run / 4);
+  drawer.fault_.period =
+      RoundDown(static_cast<SimTime>(drawer.dice_.LogUniform(
+                    static_cast<double>(scale.shortest_flap), static_cast<double>(longest))),
+                scale);
   return drawer.Link(false);
 }
 bool DegradedRate(Drawer& drawer) {
@@ -331,7 +348,8 @@ bool NoisyNeighbour(Drawer& drawer) {
   return drawer.Senders(drawer.HostsOutsideOf(flow.job), 2, 4);
 }
 bool SlowReceiver(Drawer& drawer) {
-  drawer.fault_.rate = drawer.dice_.LogUniform(5e9, 30e9);
+  const double speed = static_cast<double>(drawer.context_.outline.fabric.host_bits_per_second);
+  drawer.fault_.rate = drawer.dice_.LogUniform(0.05, 0.3) * speed;
   return drawer.ReceivingNic();
 }
 bool MisconfiguredAlpha(Drawer& drawer) {
@@ -344,7 +362,8 @@ bool LostCnps(Drawer& drawer) {
 }
 bool Straggler(Drawer& drawer) {
   if (!drawer.JobGpu()) return false;
-  drawer.fault_.factor = drawer.dice_.LogUniform(1.5, 4);
+  drawer.fault_.factor =
+      drawer.dice_.LogUniform(drawer.scale_.slowdown.least, drawer.scale_.slowdown.most);
   drawer.Growth();
   return true;
 }
@@ -437,9 +456,9 @@ WorkloadNeeds NeedsOf(FaultKind kind) {
 bool DrawFault(FaultKind kind, const DrawContext& context, RandomSource& dice,
                FaultOptions& fault) {
   fault = {.kind = kind};
-  if (context.traffic.flows().empty()) return false;
   Drawer drawer(context, dice, fault);
   drawer.Time();
+  if (!drawer.HasFlows()) return false;
   const Rule* const rule = FindRule(kind);
   return rule == nullptr ? DrawPlace(InfoOf(kind).place, drawer) : rule->draw(drawer);
 }

@@ -12,6 +12,7 @@
 #include "sim/engine/time.h"
 #include "sim/fault/fault.h"
 #include "sim/host/queue_pair.h"
+#include "sim/scenario/scenario.h"
 #include "sim/workload/collective.h"
 #include "sim/workload/job.h"
 #include "sim/workload/tcp_flow.h"
@@ -39,6 +40,7 @@ struct Outline {
     uint32_t every = 0;  // 0: none
     uint64_t bytes = 0;  // of each rank
     std::vector<uint32_t> hosts;
+    uint32_t nics = 1;  // number of NICs that each host uses
     bool blocking = true;
   };
   struct Job {
@@ -48,6 +50,7 @@ struct Outline {
     uint32_t queue_pairs = 1;
     bool split_data = false;
     SimTime start = 0;
+    SimTime end = kNever;
     std::vector<Phase> phases;
     std::vector<Interlude> interludes;
     Checkpoint checkpoint;
@@ -64,6 +67,7 @@ struct Outline {
     double load = 0.1;
   };
 
+  Model model = Model::kPacket;
   std::string name;
   std::string about;
   uint64_t seed = 1;

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "sim/draw/scale.h"
+
 namespace rocescope::sim {
 namespace {
 
@@ -18,7 +20,7 @@ constexpr uint64_t kMaxJobs = 6;
 // Beyond this, the steps of a ring take longer than its data transfer.
 constexpr uint32_t kMaxJobHosts = 32;
 constexpr uint32_t kMaxAllToAll = 32;  // ranks; the number of connections grows quadratically
-constexpr double kBytesPerMicrosecond = 12'500;  // 100 Gb/s host link
+constexpr double kBytesPerMicrosecond = 12'500;  // 100 Gb/s host link of the packet model
 // Latency of a transfer that depends on another: propagation, four switches and a clear-to-send.
 constexpr SimTime kStep = 6 * kMicrosecond;
 
@@ -62,14 +64,19 @@ Cost CostOf(CollectiveKind kind, uint32_t ranks) {
 
 class JobDrawer {
  public:
-  JobDrawer(Outline::Job& job, RandomSource& dice) : job_(job), dice_(dice) {}
+  JobDrawer(const Outline& outline, Outline::Job& job, RandomSource& dice)
+      : scale_(ScaleOf(outline.model)),
+        bytes_per_microsecond_(static_cast<double>(outline.fabric.host_bits_per_second) / 8e6),
+        job_(job),
+        dice_(dice) {}
 
   void Draw() {
     const auto hosts = static_cast<uint32_t>(job_.hosts.size());
     // The data transfer on an idle link is two thirds of the target duty cycle; the rest is waiting
     // time.
-    wire_ = static_cast<SimTime>(dice_.LogUniform(60, 120) * kMicrosecond);
-    const double duty = dice_.Uniform(0.15, 0.25);
+    wire_ = static_cast<SimTime>(dice_.LogUniform(scale_.transfer.least, scale_.transfer.most) *
+                                 kMicrosecond);
+    const double duty = dice_.Uniform(scale_.duty.least, scale_.duty.most);
     std::vector<std::string_view> fits;
     for (const Pattern& pattern : kPatterns) {
       const bool power = std::has_single_bit(hosts);
@@ -108,7 +115,7 @@ class JobDrawer {
  private:
   void Add(std::string name, CollectiveKind kind, double share, bool rails, uint32_t ranks) {
     const Cost cost = CostOf(kind, ranks);
-    const double bytes = static_cast<double>(wire_) / kMicrosecond * kBytesPerMicrosecond * share;
+    const double bytes = static_cast<double>(wire_) / kMicrosecond * bytes_per_microsecond_ * share;
     constexpr double kGrain = 4096;
     job_.phases.push_back(
         {.name = std::move(name),
@@ -154,6 +161,8 @@ class JobDrawer {
     }
   }
 
+  const Scale& scale_;
+  const double bytes_per_microsecond_;
   Outline::Job& job_;
   RandomSource& dice_;
   SimTime wire_ = 0;     // data transfer time of an iteration on an idle link
@@ -230,6 +239,49 @@ void DrawFullBuffers(uint32_t hosts, RandomSource& dice, Outline& outline) {
   outline.jobs.push_back(std::move(job));
 }
 
+// Jobs that start or end during the run. The hosts of a job that ended become free.
+class LifeDrawer {
+ public:
+  LifeDrawer(RandomSource& dice, Outline& outline)
+      : scale_(ScaleOf(outline.model)), dice_(dice), outline_(outline) {}
+
+  void Draw() {
+    const size_t count = outline_.jobs.size();
+    for (size_t i = 0; i < count; ++i) {
+      Outline::Job& job = outline_.jobs[i];
+      job.start = dice_.Chance(0.4) ? Part(0.02, 0.4) : Part(0, 0.005);
+      if (dice_.Chance(0.5)) continue;
+      job.end = job.start + Part(0.2, 0.6);
+      const SimTime next = job.end + Part(0.005, 0.05);
+      if (next >= outline_.duration * 8 / 10 || !dice_.Chance(0.7)) continue;
+      AddNext(job, next);
+    }
+  }
+
+ private:
+  SimTime Part(double least, double most) {
+    const double part = dice_.Uniform(least, most) * static_cast<double>(outline_.duration);
+    return RoundDown(static_cast<SimTime>(part), scale_);
+  }
+
+  // A job on the hosts, or on half of the hosts, of one that ended.
+  void AddNext(const Outline::Job& last, SimTime start) {
+    Outline::Job job;
+    job.name = fmt::format("job{}", outline_.jobs.size() + 1);
+    job.hosts = last.hosts;
+    if (job.hosts.size() >= 4 && dice_.Chance(0.5)) job.hosts.resize(job.hosts.size() / 2);
+    job.gpus = last.gpus;
+    job.queue_pairs = last.queue_pairs;
+    job.start = start;
+    JobDrawer(outline_, job, dice_).Draw();
+    outline_.jobs.push_back(std::move(job));
+  }
+
+  const Scale& scale_;
+  RandomSource& dice_;
+  Outline& outline_;
+};
+
 }  // namespace
 
 topology::Blueprint DrawNarrowFabric(RandomSource& dice) {
@@ -265,8 +317,34 @@ topology::Blueprint DrawFabric(RandomSource& dice) {
   return plan;
 }
 
+topology::Blueprint DrawLargeFabric(RandomSource& dice) {
+  topology::Blueprint plan;
+  plan.host_delay = plan.fabric_delay = nanoseconds(500);
+  plan.host_bits_per_second = plan.fabric_bits_per_second =
+      dice.Pick(std::vector<uint64_t>{100'000'000'000, 200'000'000'000, 400'000'000'000});
+  const uint64_t shape = dice.Between(0, 2);
+  if (shape == 2) {
+    plan.shape = Shape::kFatTree;
+    const bool large = dice.Chance(0.5);
+    plan.k = large ? 12 : 8;
+    plan.nics_per_host = large ? 4 : dice.Pick(std::vector<uint32_t>{1, 2, 4});
+    plan.rail_optimised =
+        plan.nics_per_host > 1 && plan.k / 2 % plan.nics_per_host == 0 && dice.Chance(0.5);
+    return plan;
+  }
+  plan.rail_optimised = shape == 1;
+  plan.nics_per_host = 8;
+  plan.hosts = 8u << dice.Between(0, 3);
+  const uint32_t hosts_in_rack = plan.hosts > 16 ? 4 : 2;
+  plan.leaves = plan.rail_optimised ? 2 * plan.nics_per_host : plan.hosts / hosts_in_rack;
+  const uint32_t down = plan.hosts * plan.nics_per_host / plan.leaves;
+  plan.spines = dice.Chance(0.5) ? down : down / 2;
+  return plan;
+}
+
 void DrawWorkload(const topology::Fabric& fabric, const WorkloadNeeds& needs, RandomSource& dice,
                   Outline& outline) {
+  const Scale& scale = ScaleOf(outline.model);
   outline.jobs.clear();
   outline.streams.clear();
   const uint32_t nics = outline.fabric.nics_per_host;
@@ -284,11 +362,18 @@ void DrawWorkload(const topology::Fabric& fabric, const WorkloadNeeds& needs, Ra
     job.queue_pairs = static_cast<uint32_t>(dice.Between(needs.least_queue_pairs, 4));
     job.split_data = job.queue_pairs > 1 && dice.Chance(0.3);
     job.start = dice.Time(0, 200 * kMicrosecond);
-    JobDrawer(job, dice).Draw();
+    JobDrawer(outline, job, dice).Draw();
     longest = std::max(longest, job.period);
     outline.jobs.push_back(std::move(job));
   }
-  if (needs.congestion || dice.Chance(0.2)) {
+  if (scale.jobs_end) {
+    constexpr SimTime kMinute = 60 * kSecond;
+    if (outline.duration == 0) {
+      outline.duration = static_cast<SimTime>(dice.Between(60, 360)) * kMinute;
+    }
+    LifeDrawer(dice, outline).Draw();
+  }
+  if (needs.congestion || dice.Chance(scale.overload_chance)) {
     const Outline::Job& job = dice.Pick(outline.jobs);
     DrawCongestion(hosts, nics, dice.Pick(job.hosts),
                    static_cast<uint32_t>(dice.Between(0, job.gpus - 1)), dice, outline);
@@ -299,7 +384,9 @@ void DrawWorkload(const topology::Fabric& fabric, const WorkloadNeeds& needs, Ra
   }
   for (uint64_t i = dice.Between(0, 2); i > 0; --i) DrawStream(hosts, nics, dice, outline);
   constexpr SimTime kRounding = 500 * kMicrosecond;
-  outline.duration = (longest * (kIterations + 2) / kRounding + 1) * kRounding;
+  if (outline.duration == 0) {
+    outline.duration = (longest * (kIterations + 2) / kRounding + 1) * kRounding;
+  }
   const char* const placed = interleaved ? " on interleaved hosts" : " on adjacent hosts";
   outline.about = fmt::format("{} on {} GPUs{}, {} job{}", fabric.name(), fabric.gpus().size(),
                               outline.fabric.rail_optimised ? " (rail-optimised)" : "",

@@ -8,29 +8,20 @@
 
 #include "base/text/name_range.h"
 #include "sim/draw/outline.h"
+#include "sim/draw/scale.h"
 
 namespace rocescope::sim {
 namespace {
 
-// All telemetry is on, so that one run can be analysed with any subset of it. sFlow samples one
-// frame in 1,000, as is common at such speeds; INT reports one packet in 8. The collector port is
-// wide enough for all mirrors, more than a real fabric would send at once.
-constexpr std::string_view kTelemetry =
-    "mirror: [all, port_sets], collector_rate: 12800G, int_exponent: 3, sflow_rate: 1000, rdma: "
-    "true, slurm: true";
-// Matches the ratio in production: iterations of about a second with intervals of 100 ms there,
-// iterations of about a millisecond here.
-constexpr std::string_view kIntervals = "record_interval: 1ms\nanalysis_window: 1ms\n";
-
 class Writer {
  public:
   Writer(const Outline& outline, const topology::Fabric& fabric)
-      : outline_(outline), fabric_(fabric) {}
+      : outline_(outline), scale_(ScaleOf(outline.model)), fabric_(fabric) {}
 
   std::string Write() {
     Add("# SPDX-License-Identifier: BSD-3-Clause\nname: {}\nabout: \"{}\"\nseed: {}\n",
         outline_.name, outline_.about, outline_.seed);
-    Add("duration: {}\n{}", Text(outline_.duration), kIntervals);
+    Add("duration: {}\n{}", Text(outline_.duration), scale_.settings);
     WriteFabric();
     WriteNetwork();
     Add("jobs:\n");
@@ -40,7 +31,7 @@ class Writer {
     if (!outline_.faults.empty()) Add("faults:\n");
     for (const FaultOptions& fault : outline_.faults) WriteFault(fault);
     WriteBenign();
-    Add("telemetry: {{{}, nccl: \"{}\"}}\n", kTelemetry, outline_.nccl);
+    Add("telemetry: {{{}, nccl: \"{}\"}}\n", scale_.telemetry, outline_.nccl);
     return std::move(text_);
   }
 
@@ -50,6 +41,7 @@ class Writer {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
   }
   static std::string Text(SimTime time) {
+    if (time > 0 && time % kSecond == 0) return fmt::format("{}s", time / kSecond);
     return time % kMicrosecond == 0 ? fmt::format("{}us", time / kMicrosecond)
                                     : fmt::format("{}ns", time / kNanosecond);
   }
@@ -85,6 +77,8 @@ class Writer {
         topology::CompressNames(hosts), job.gpus, job.queue_pairs);
     if (job.split_data) Add("    split_data: true\n");
     if (job.start > 0) Add("    start: {}\n", Text(job.start));
+    if (job.end != kNever) Add("    end: {}\n", Text(job.end));
+    if (!scale_.chunk.empty()) Add("    chunk: {}\n", scale_.chunk);
     Add("    phases:\n");
     for (const Outline::Phase& phase : job.phases) {
       Add("      - {{name: {}, collective: {}, size: {}, compute: {}", phase.name,
@@ -118,7 +112,11 @@ class Writer {
     const Outline::Checkpoint& checkpoint = job.checkpoint;
     if (checkpoint.every > 0) {
       std::vector<std::string> to;
-      for (const uint32_t host : checkpoint.hosts) to.push_back(fmt::format("host{}:mlx5_0", host));
+      for (const uint32_t host : checkpoint.hosts) {
+        for (uint32_t nic = 0; nic < checkpoint.nics; ++nic) {
+          to.push_back(fmt::format("host{}:mlx5_{}", host, nic));
+        }
+      }
       Add("    checkpoint: {{every: {}, size: {}, to: \"{}\", blocking: {}}}\n", checkpoint.every,
           checkpoint.bytes, fmt::join(to, ","), checkpoint.blocking);
     }
@@ -161,8 +159,11 @@ class Writer {
     }
     if (!outline_.foreign.empty()) Add("foreign:\n");
     for (const TcpFlow::Options& flow : outline_.foreign) {
-      Add("  - {{from: \"{}\", to: \"{}\", load: {:.3g}, message: {}}}\n", NicName(flow.from),
+      Add("  - {{from: \"{}\", to: \"{}\", load: {:.3g}, message: {}", NicName(flow.from),
           NicName(flow.to), flow.load, flow.message);
+      if (flow.start > 0) Add(", start: {}", Text(flow.start));
+      if (flow.end != kNever) Add(", end: {}", Text(flow.end));
+      Add("}}\n");
     }
   }
 
@@ -241,6 +242,7 @@ class Writer {
   }
 
   const Outline& outline_;
+  const Scale& scale_;
   const topology::Fabric& fabric_;
   std::string text_;
 };

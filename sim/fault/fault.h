@@ -51,6 +51,9 @@ struct FaultOptions {
 
 // Kinds that can grow: those with a probability, a lower rate, a delay or a slowdown.
 bool CanGrow(FaultKind kind);
+// Kinds that only the packet model can simulate, because they depend on the order of packets in
+// queues.
+bool NeedsPackets(FaultKind kind);
 // The fraction of the final severity at a time during the fault: from growth to 1.
 double SeverityAt(const FaultOptions& options, SimTime time, SimTime run_end);
 // The time at which the fault ends; kNever if it lasts until the run ends.

@@ -47,6 +47,10 @@ bool CanGrow(FaultKind kind) {
   }
 }
 
+bool NeedsPackets(FaultKind kind) {
+  return kind == FaultKind::kPfcDeadlock || kind == FaultKind::kDeprioritisedCnps;
+}
+
 double SeverityAt(const FaultOptions& options, SimTime time, SimTime run_end) {
   if (options.growth >= 1) return 1;
   const SimTime end = std::min(EndOf(options), run_end);

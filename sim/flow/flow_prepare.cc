@@ -284,7 +284,7 @@ void FlowModel::PrepareGpus() {
 }
 
 Status FlowModel::AddFault(const FaultOptions& options, bool active) {
-  if (options.kind == FaultKind::kPfcDeadlock || options.kind == FaultKind::kDeprioritisedCnps) {
+  if (NeedsPackets(options.kind)) {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("the flow model cannot simulate {}, which depends on the order of "
                                  "packets in queues: use the packet model",

@@ -47,8 +47,15 @@ def main():
         assert max(text.count(b"{kind: ") for text in several.values()) > 1
         done = run("list", "--scenarios", directory / "several")
         assert done.returncode == 0, done.stderr
+        flow = ["--seed", 3, "--model", "flow"]
+        hours = draw(directory / "hours", "--count", 8, *flow)
+        assert draw(directory / "hours-again", "--count", 8, *flow) == hours
+        assert all(b"\nmodel: flow\n" in text and b"\nbenign:" in text for text in hours.values())
+        done = run("list", "--scenarios", directory / "hours")
+        assert done.returncode == 0, done.stderr
+
         for wrong in (["--max-faults", 5], ["--max-faults", 0], ["--windows", 1001],
-                      ["--windows", 5]):
+                      ["--windows", 5], ["--model", "guess"]):
             assert run("draw", "-d", directory, "--count", 1, *wrong).returncode == 2, wrong
 
         assert run("draw", "-d", directory, "--count", 0).returncode == 2
