@@ -170,6 +170,19 @@ def test_without_profiles_nothing_is_recorded(campaign, folder):
         "0001-flap.score.json"
 
 
+def test_the_model_is_that_of_the_drawn_scenarios(campaign, folder):
+    stage = Stage(campaign, folder)
+    done, simulated, _ = stage.run("--model", "flow", "--profile", "snmp-30s")
+    assert done.returncode == 0, done.stderr
+    draw, = started(simulated, "draw")
+    assert draw.endswith(" --model flow --stratified"), draw
+    assert len(started(simulated, "run")) == len(started(simulated, "profile")) == 3
+    results = json.loads((stage.out / "results.json").read_text())
+    assert results["campaign"]["model"] == "flow", results
+    done, simulated, _ = stage.run("--profile", "snmp-30s")
+    assert done.returncode == 2 and "other arguments" in done.stderr and not simulated
+
+
 def test_at_least_one_fault_means_no_healthy_run(campaign, folder):
     _, simulated, _ = Stage(campaign, folder).run("--faults", "1-3", "--lift")
     draw, = started(simulated, "draw")
@@ -197,6 +210,7 @@ def main():
     for test in (test_each_profile_is_applied_to_one_simulation,
                  test_what_changed_is_made_again,
                  test_without_profiles_nothing_is_recorded,
+                 test_the_model_is_that_of_the_drawn_scenarios,
                  test_at_least_one_fault_means_no_healthy_run,
                  test_a_failed_profile_is_reported_and_the_others_are_scored,
                  test_wrong_arguments_are_refused):
