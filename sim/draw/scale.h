@@ -22,22 +22,22 @@ struct Scale {
   std::string_view telemetry;
 
   // Jobs.
-  Range transfer;                // microseconds that the data of an iteration takes on an idle link
-  Range duty;                    // share of the time in which a job sends
-  std::string_view chunk;        // largest message; empty: the default
-  double overload_chance = 0;    // of streams that overload a NIC although no fault needs them
-  bool jobs_end = false;         // jobs start and end during the run
-  Range compile;                 // pauses in iterations
+  Range transfer;              // microseconds that the data of an iteration takes on an idle link
+  Range duty;                  // share of the time in which a job sends
+  std::string_view chunk;      // largest message; empty: the default
+  double overload_chance = 0;  // of streams that overload a NIC although no fault needs them
+  bool jobs_end = false;       // jobs start and end during the run
+  Range compile;               // pauses in iterations
   Range evaluation;
-  Range every;                   // iterations from one checkpoint or evaluation to the next
-  Range checkpoint;              // bytes of each rank
-  uint32_t restart_draws = 0;    // each with a chance of 0.3
-  Range downtime;                // of a restart, as a share of the run
+  Range every;                 // iterations from one checkpoint or evaluation to the next
+  Range checkpoint;            // bytes of each rank
+  uint32_t restart_draws = 0;  // each with a chance of 0.3
+  Range downtime;              // of a restart, as a share of the run
 
   // Faults.
   SimTime shortest_flap = 0;  // period
   SimTime fewest_flaps = 0;   // of a fault; 0: a period lasts up to a quarter of the run
-  Range slowdown;  // of stragglers
+  Range slowdown;             // of stragglers
 
   // Benign events.
   Range microburst_period;  // shares of the run
@@ -54,8 +54,9 @@ inline constexpr Scale kMilliseconds = {
     // All telemetry is on, so that one run can be analysed with any subset of it. sFlow samples one
     // frame in 1,000, as is common at such speeds; INT reports one packet in 8. The collector port
     // is wide enough for all mirrors, more than a real fabric would send at once.
-    .telemetry = "mirror: [all, port_sets], collector_rate: 12800G, int_exponent: 3, sflow_rate: "
-                 "1000, rdma: true, slurm: true",
+    .telemetry =
+        "mirror: [all, port_sets], collector_rate: 12800G, int_exponent: 3, sflow_rate: "
+        "1000, rdma: true, slurm: true",
     .transfer = {60, 120},
     .duty = {0.15, 0.25},
     .overload_chance = 0.2,
@@ -76,8 +77,9 @@ inline constexpr Scale kMilliseconds = {
 inline constexpr Scale kHours = {
     .grain = kSecond,
     .window = 30 * kSecond,
-    .settings = "model: flow\ntime_scale: 1\nrecord_interval: 1s\nanalysis_window: 30s\n"
-                "reroute_delay: 200ms\n",
+    .settings =
+        "model: flow\ntime_scale: 1\nrecord_interval: 1s\nanalysis_window: 30s\n"
+        "reroute_delay: 200ms\n",
     .telemetry = "mirror: none, counter_period: 30s, slurm: true",
     .transfer = {300e3, 3e6},
     .duty = {0.15, 0.5},
@@ -100,6 +102,8 @@ inline constexpr const Scale& ScaleOf(Model model) {
   return model == Model::kFlow ? kHours : kMilliseconds;
 }
 
-inline SimTime RoundDown(SimTime time, const Scale& scale) { return time / scale.grain * scale.grain; }
+inline SimTime RoundDown(SimTime time, const Scale& scale) {
+  return time / scale.grain * scale.grain;
+}
 
 }  // namespace rocescope::sim

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,14 @@ namespace {
 using Json = nlohmann::ordered_json;  // keeps the key order of the tools
 
 constexpr uint32_t kRdmaPort = 1;
+
+struct StateText {
+  const char* state;
+  const char* reason;
+};
+// Indexed by LoggedState. slurm.schedmd.com/squeue.html, "JOB STATE CODES" and "JOB REASON CODES".
+constexpr StateText kStates[] = {
+    {"PENDING", "BeginTime"}, {"RUNNING", "None"}, {"COMPLETED", "None"}, {"TIMEOUT", "TimeLimit"}};
 
 struct Row {
   topology::NicIndex nic;
@@ -75,25 +84,35 @@ Json JsonOf(const topology::Fabric& fabric, const LoggedJob& job) {
     hosts.push_back(fabric.node(host).name);
     gres.push_back(fmt::format("gpu:{}(IDX:{})", gpus.size(), Ranges(gpus)));
   }
-  const std::string nodes = topology::CompressNames(hosts);
+  const bool has_nodes = job.state != LoggedState::kPending;
+  const std::string nodes = has_nodes ? topology::CompressNames(hosts) : "";
+  if (!has_nodes) gres = Json::array();
   constexpr int64_t kSecondNs = 1'000'000'000;
   const int64_t start = ToNanoseconds(job.start) / kSecondNs;
+  const Timestamp end = job.completed.value_or(job.start + job.time_limit);
+  const auto [state, reason] = kStates[static_cast<size_t>(job.state)];
+  Json resources = Json::object();
+  if (has_nodes) resources = {{"nodes", nodes}, {"allocated_hosts", hosts.size()}};
   return {{"job_id", job.id},
           {"name", job.name},
           {"user_name", job.user},
           {"partition", "gpu"},
-          {"job_state", "RUNNING"},
-          {"state_reason", "None"},
+          {"job_state", state},
+          {"state_reason", reason},
+          {"restart_cnt", 0},
           {"submit_time", start},
           {"start_time", start},
+          {"end_time", ToNanoseconds(end) / kSecondNs},
+          {"time_limit", std::chrono::ceil<std::chrono::minutes>(job.time_limit).count()},
           {"node_count", hosts.size()},
           {"tasks", job.ranks.size()},
           {"nodes", nodes},
-          {"batch_host", hosts.empty() ? "" : hosts.front()},
-          {"tres_alloc_str", fmt::format("node={},billing={},gres/gpu={}", hosts.size(),
-                                         job.ranks.size(), job.ranks.size())},
+          {"batch_host", has_nodes && !hosts.empty() ? hosts.front() : ""},
+          {"tres_alloc_str", has_nodes ? fmt::format("node={},billing={},gres/gpu={}", hosts.size(),
+                                                     job.ranks.size(), job.ranks.size())
+                                       : ""},
           {"gres_detail", std::move(gres)},
-          {"job_resources", {{"nodes", nodes}, {"allocated_hosts", hosts.size()}}}};
+          {"job_resources", std::move(resources)}};
 }
 
 Status MakeFolder(const std::string& path) {
@@ -108,6 +127,7 @@ Status WriteLogs(const std::string& folder, const topology::Fabric& fabric,
                  std::span<const LoggedJob> jobs, const NcclRelease& release) {
   if (Status made = MakeFolder(folder); !made) return made;
   for (const LoggedJob& job : jobs) {
+    if (job.state == LoggedState::kPending) continue;  // it has no processes yet
     for (uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
       const std::string& host = fabric.node(fabric.gpu(job.ranks[rank].gpu).host).name;
       const std::string path =

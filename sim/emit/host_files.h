@@ -3,6 +3,7 @@
 // Slurm's squeue. The input is plain values, so that any workload can use it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -51,12 +52,23 @@ struct LoggedConnection {
   uint32_t fifo_rkey = 0;  // rkey that the receiver uses to write clear-to-sends to the sender
 };
 
+enum class LoggedState : uint8_t {
+  kPending,  // starts later
+  kRunning,
+  kCompleted,
+  kTimeout,  // reached its time limit
+};
+
 struct LoggedJob {
   uint64_t id = 0;  // job id of the scheduler
   std::string name;
   std::string user = "trainer";
   Timestamp start;
-  std::vector<LoggedRank> ranks;  // indexed by rank
+  LoggedState state = LoggedState::kRunning;
+  // When a completed job ended. Other jobs end at their time limit.
+  std::optional<Timestamp> completed;
+  Duration time_limit = std::chrono::hours(31 * 24);  // a whole number of minutes in Slurm
+  std::vector<LoggedRank> ranks;                      // indexed by rank
   std::vector<LoggedCommunicator> communicators;
   std::vector<LoggedConnection> connections;
   uint32_t mtu = 4096;  // bytes
@@ -89,7 +101,8 @@ std::string RenderNcclLog(const topology::Fabric& fabric, const LoggedJob& job, 
 std::string RenderRdma(const topology::Fabric& fabric, topology::NodeIndex host,
                        std::span<const LoggedJob> jobs, std::span<const LoggedQueuePair> others);
 
-// Returns the output of `squeue --json` of Slurm 21.08.
+// Returns the jobs as `squeue --json` of Slurm 21.08 prints them. Ended jobs are included, which
+// squeue prints for some minutes (MinJobAge in slurm.conf).
 std::string RenderSlurm(const topology::Fabric& fabric, std::span<const LoggedJob> jobs);
 
 struct HostFilesOptions {

@@ -95,7 +95,7 @@ Status FlowRun::Simulate() {
   if (options_.victims && !scenario_.faults.empty()) {
     study_.emplace(model_->simulation(), outcome);
   }
-  if (Status written = WriteHostLogs(model_->simulation(), options_.directory); !written) {
+  if (Status written = WriteHostLogs(model_->simulation(), outcome, options_.directory); !written) {
     return written;
   }
   history_->history = model_->TakeHistory();

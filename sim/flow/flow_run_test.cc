@@ -192,6 +192,39 @@ TEST_F(FlowRunTest, VictimsAreTheJobsThatUseTheLink) {
   EXPECT_EQ(truth["jobs"][0]["restarts"].size(), 1u);
 }
 
+// A restart within a job keeps its nodes and its start time.
+TEST_F(FlowRunTest, TheSchedulerShowsJobsThatEndedRestartedOrDidNotStart) {
+  JobOptions later = scenario_.jobs[1];
+  later.id = 3;
+  later.start = scenario_.duration;
+  later.end = kNever;
+  JobOptions short_job = scenario_.jobs[1];
+  short_job.id = 4;
+  short_job.start = 0;
+  short_job.end = 100 * kSecond;
+  short_job.iterations = 3;
+  scenario_.jobs.insert(scenario_.jobs.end(), {later, short_job});
+  Run("run", Plain(std::chrono::seconds(10)), false);
+  const int64_t begin = ToNanoseconds(scenario_.epoch) / 1'000'000'000;
+  const auto jobs = nlohmann::json::parse(Text("run/slurm.json"))["jobs"];
+  ASSERT_EQ(jobs.size(), 4u);
+  EXPECT_EQ(jobs[0]["job_state"], "RUNNING");
+  EXPECT_EQ(jobs[0]["start_time"], begin);
+  EXPECT_EQ(jobs[1]["job_state"], "TIMEOUT");
+  EXPECT_EQ(jobs[1]["start_time"], begin + 120);
+  EXPECT_EQ(jobs[1]["end_time"], begin + 900);
+  EXPECT_EQ(jobs[2]["job_state"], "PENDING");
+  EXPECT_EQ(jobs[3]["job_state"], "COMPLETED");
+  // Three iterations of at least 1 s of computation.
+  EXPECT_GE(jobs[3]["end_time"], begin + 3);
+  EXPECT_LT(jobs[3]["end_time"], begin + 20);
+  // Two starts of the first job on twelve GPUs, and two jobs on four GPUs.
+  size_t logs = 0;
+  for (const auto& entry : fs::directory_iterator(Path("run/nccl")))
+    logs += entry.is_regular_file();
+  EXPECT_EQ(logs, 2 * 12 + 2 * 4u);
+}
+
 TEST_F(FlowRunTest, AProfileThatDoesNotFitLeavesAnEarlierRunInPlace) {
   Run("run", Plain(std::chrono::seconds(10)), false);
   const std::string before = Text("run/counters.columns");

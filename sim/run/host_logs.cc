@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "base/hash.h"
 #include "sim/emit/host_files.h"
+#include "sim/run/outcome.h"
 #include "sim/run/simulation.h"
 
 namespace rocescope::sim {
@@ -18,17 +20,47 @@ namespace {
 constexpr uint32_t kFirstProcess = 40'000;
 constexpr uint32_t kFirstBenchmark = 90'000;
 
+Timestamp WallTime(const Scenario& scenario, SimTime time) {
+  return scenario.epoch + Duration(time / kNanosecond * scenario.dilation);
+}
+
+// When the job had finished all of its iterations.
+std::optional<SimTime> CompletedAt(const JobOptions& options, const Outcome::JobStart& start) {
+  if (options.iterations == 0 || start.iterations.size() < options.iterations) return std::nullopt;
+  SimTime end = start.iterations.back().end;
+  if (!start.breaks.empty()) end = std::max(end, start.breaks.back().end);
+  if (end == kNever) return std::nullopt;
+  return end;
+}
+
+// The state at the end of the run, from the job's last start. A job whose scenario has an `end`
+// stops there at its time limit.
+void SetState(const Scenario& scenario, const JobOptions& options, const Outcome::JobStart& start,
+              LoggedJob& logged) {
+  if (options.start >= scenario.duration) {
+    logged.state = LoggedState::kPending;
+    return;
+  }
+  const bool is_last = options.incarnation == options.restarts.size();
+  if (is_last && options.end != kNever) {
+    logged.time_limit = WallTime(scenario, options.end) - logged.start;
+    if (options.end <= scenario.duration) logged.state = LoggedState::kTimeout;
+  }
+  if (const auto completed = CompletedAt(options, start)) {
+    logged.state = LoggedState::kCompleted;
+    logged.completed = WallTime(scenario, *completed);
+  }
+}
+
 // Creates one communicator for each group of a phase. The group of all ranks uses the job's
 // communicator; other groups are splits of it or, before NCCL 2.18, independent communicators.
 LoggedJob Describe(const Simulation& simulation, const Job& job, bool splits) {
   const JobOptions& options = job.options();
   const topology::Fabric& fabric = simulation.fabric();
-  LoggedJob logged = {
-      .id = options.id,
-      .name = options.name,
-      .start = simulation.scenario().epoch +
-               Duration(options.start / kNanosecond * simulation.scenario().dilation),
-      .mtu = simulation.scenario().network.nics.mtu};
+  LoggedJob logged = {.id = options.id,
+                      .name = options.name,
+                      .start = WallTime(simulation.scenario(), options.start),
+                      .mtu = simulation.scenario().network.nics.mtu};
   std::map<topology::NodeIndex, uint32_t> devices;  // number of GPUs of the job on each host
   for (const topology::GpuIndex index : options.gpus) {
     const topology::Gpu& gpu = fabric.gpu(index);
@@ -89,7 +121,7 @@ uint32_t ProcessOf(const Job& job, uint32_t gpu_number) {
          job.options().incarnation * kGpusOfAHost;
 }
 
-Status WriteHostLogs(Simulation& simulation, const std::string& directory) {
+Status WriteHostLogs(Simulation& simulation, const Outcome& outcome, const std::string& directory) {
   const Scenario& scenario = simulation.scenario();
   const TelemetryOptions& on = scenario.telemetry;
   HostFilesOptions options = {.rdma = on.rdma, .slurm = on.slurm, .rdma_time = scenario.epoch};
@@ -104,12 +136,15 @@ Status WriteHostLogs(Simulation& simulation, const std::string& directory) {
   std::map<SimTime, std::vector<LoggedJob>> restarted;  // keyed by time
   std::set<uint32_t> of_jobs;                           // queue pairs of jobs
   std::set<uint32_t> of_storage;
-  for (const auto& job : simulation.jobs()) {
+  for (size_t i = 0; i < simulation.jobs().size(); ++i) {
+    const auto& job = simulation.jobs()[i];
     const JobOptions& own = job->options();
     if (own.incarnation == 0) {
       jobs.push_back(Describe(simulation, *job, splits));
+      SetState(scenario, own, outcome.starts[i], jobs.back());
     } else if (own.start < scenario.duration) {
       restarted[own.start].push_back(Describe(simulation, *job, splits));
+      SetState(scenario, own, outcome.starts[i], *std::ranges::find(jobs, own.id, &LoggedJob::id));
     }
     for (const auto& checkpoint : job->checkpoints()) {
       of_storage.insert(checkpoint->connection().first->identity().number);
@@ -134,7 +169,8 @@ Status WriteHostLogs(Simulation& simulation, const std::string& directory) {
                       .command = of_storage.contains(i) ? "storage" : "ib_write_bw"});
   }
   Status written = WriteHostFiles(directory, simulation.fabric(), jobs, others, options);
-  // The scheduler does not notice a restart within a job. `rdma` runs again after it.
+  // The scheduler does not notice a restart within a job, such as that of torchrun: the job keeps
+  // its nodes and its start time. `rdma` runs again after it.
   options.slurm = false;
   for (auto at = restarted.begin(); written && at != restarted.end(); ++at) {
     options.rdma_time = scenario.epoch + Duration(at->first / kNanosecond * scenario.dilation);

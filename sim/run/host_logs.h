@@ -12,12 +12,13 @@ namespace rocescope::sim {
 
 class Job;
 class Simulation;
+struct Outcome;
 
 // Returns the process id of the job's process on a GPU. Each start of a job has others.
 uint32_t ProcessOf(const Job& job, uint32_t gpu_number);
 
-// Writes nccl/, rdma/ and slurm.json as configured in the scenario's telemetry. The directory must
-// exist.
-Status WriteHostLogs(Simulation& simulation, const std::string& directory);
+// Writes nccl/, rdma/ and slurm.json as configured in the scenario's telemetry. slurm.json has the
+// states at the end of the run. The directory must exist.
+Status WriteHostLogs(Simulation& simulation, const Outcome& outcome, const std::string& directory);
 
 }  // namespace rocescope::sim

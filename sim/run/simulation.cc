@@ -12,6 +12,7 @@
 #include "sim/fault/cables.h"
 #include "sim/run/gpu_readings.h"
 #include "sim/run/host_logs.h"
+#include "sim/run/outcome.h"
 #include "sim/run/run_directory.h"
 #include "sim/run/telemetry.h"
 #include "sim/run/write_truth.h"
@@ -203,8 +204,9 @@ Status Simulation::Run(const Progress& progress, SimTime until) {
   }
   if (Status finished = telemetry_->Finish(); !finished) return finished;
   if (output_.directory.empty()) return {};
-  if (Status written = WriteHostLogs(*this, output_.directory); !written) return written;
-  return WriteFile(output_.directory + "/truth.json", RenderTruth(*this));
+  const Outcome outcome = OutcomeOf(*this);
+  if (Status written = WriteHostLogs(*this, outcome, output_.directory); !written) return written;
+  return WriteFile(output_.directory + "/truth.json", RenderTruth(TruthOf(*this, outcome)));
 }
 
 }  // namespace rocescope::sim

@@ -271,6 +271,30 @@ TEST_F(HostFilesTest, TheSchedulerTellsNodesAndGpus) {
   EXPECT_EQ(job.at("gres_detail").at(3), "gpu:2(IDX:0-1)");
 }
 
+// The fields of squeue for jobs that wait, run and have ended.
+TEST_F(HostFilesTest, TheSchedulerShowsHowJobsEnd) {
+  const int64_t start = 1'750'000'000;
+  std::vector<LoggedJob> jobs(4, job_);
+  for (LoggedJob& job : jobs) job.time_limit = std::chrono::hours(2);
+  jobs[0].state = LoggedState::kPending;
+  jobs[2].state = LoggedState::kCompleted;
+  jobs[2].completed = job_.start + std::chrono::minutes(30);
+  jobs[3].state = LoggedState::kTimeout;
+  const auto json = nlohmann::json::parse(RenderSlurm(fabric_, jobs)).at("jobs");
+  EXPECT_EQ(json[0].at("job_state"), "PENDING");
+  EXPECT_EQ(json[0].at("nodes"), "");
+  EXPECT_TRUE(json[0].at("job_resources").empty());
+  EXPECT_EQ(json[1].at("job_state"), "RUNNING");
+  EXPECT_EQ(json[1].at("time_limit"), 120);
+  EXPECT_EQ(json[1].at("end_time"), start + 7200);  // when the time limit ends it
+  EXPECT_EQ(json[2].at("job_state"), "COMPLETED");
+  EXPECT_EQ(json[2].at("end_time"), start + 1800);
+  EXPECT_EQ(json[3].at("job_state"), "TIMEOUT");
+  EXPECT_EQ(json[3].at("state_reason"), "TimeLimit");
+  EXPECT_EQ(json[3].at("end_time"), start + 7200);
+  EXPECT_EQ(json[3].at("nodes"), "host[0-3]");
+}
+
 TEST_F(HostFilesTest, FilesHaveTheNamesThatReadersLookFor) {
   const std::string directory = ::testing::TempDir() + "simulated_host_files";
   std::filesystem::create_directories(directory);
