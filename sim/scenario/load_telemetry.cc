@@ -84,7 +84,7 @@ void Loader::ReadSflow(const YamlMap& map) {
   }
   if (const YamlNode* spans = map.Find("sflow_spans")) {
     const YamlMap one(*spans, "sflow_spans", {"length", "random"}, errors_);
-    TelemetryOptions::SflowSpans& read = telemetry.sflow_spans.emplace();
+    SflowSpans& read = telemetry.sflow_spans.emplace();
     Parsed(one, "length", ParseSimTime, read.length);
     Number(one, "random", 0, kMostSpans, read.random);
     if (read.length <= 0) errors_.Add(*spans, "length must be above 0");

@@ -26,6 +26,13 @@ enum class MirrorPlan : uint8_t {
   kPortSets,  // each switch, four sessions without port information
 };
 
+// Packets are sampled only in spans of this length around the onset of each fault, and in this many
+// others.
+struct SflowSpans {
+  SimTime length = 60 * kSecond;
+  uint32_t random = 10;
+};
+
 struct TelemetryOptions {
   std::vector<MirrorPlan> mirrors = {MirrorPlan::kLeaf};
   uint32_t snap_length = 192;                 // bytes of a mirrored frame
@@ -42,12 +49,7 @@ struct TelemetryOptions {
   bool rdma = false;
   bool slurm = true;
 
-  // Flow model: packets are sampled only in spans of this length around the onset of each fault,
-  // and in this many others. Unset: during the whole run.
-  struct SflowSpans {
-    SimTime length = 60 * kSecond;
-    uint32_t random = 10;
-  };
+  // Flow model. Unset: packets are sampled during the whole run.
   std::optional<SflowSpans> sflow_spans;
 
   // Flow model: how the counters are read. Names of included telemetry profiles, or files that end
