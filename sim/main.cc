@@ -278,6 +278,12 @@ int RunFlow(const RunOptions& options, const Scenario& scenario) {
 // A long run of the packet model would take days and write tens of gigabytes.
 Status CheckPacketRun(const Scenario& scenario, const std::string& path) {
   const Duration length(scenario.duration / kNanosecond);
+  if (scenario.duration > kLongestPacketRun) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: the run lasts {}, but a run of the packet model at most {}: "
+                                 "shorten `duration`, or use the flow model (--model flow)",
+                                 path, TimeText(scenario.duration), TimeText(kLongestPacketRun)));
+  }
   if (length <= kMostPacketWindows * scenario.analysis_window) return {};
   return MakeError(
       ErrorCode::kInvalidArgument,
@@ -457,10 +463,10 @@ int main(int argc, char** argv) {
   CLI::App* run = app.add_subcommand("run", "Simulate a scenario and write a run directory");
   run->add_option("SCENARIO", path, "scenario file (YAML)")->required()->type_name("");
   std::string model;
-  run->add_option(
-         "--model", model,
-         "packet: simulate each packet, for milliseconds, at most 1,000 analysis windows; flow: "
-         "simulate rates, for hours (default: the model of the scenario)")
+  run->add_option("--model", model,
+                  "packet: simulate each packet, for milliseconds, at most 10 s and 1,000 analysis "
+                  "windows; flow: "
+                  "simulate rates, for hours (default: the model of the scenario)")
       ->check(CLI::IsMember({"packet", "flow"}))
       ->type_name("MODEL");
   run->add_option("--profiles", profiles, "directory of the included profiles")->type_name("DIR");

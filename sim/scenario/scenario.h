@@ -63,8 +63,9 @@ struct TelemetryOptions {
 };
 
 enum class Model : uint8_t { kPacket, kFlow };
-// The longest run of the packet model, in analysis windows.
+// The longest run of the packet model, in analysis windows and in simulated time.
 inline constexpr uint32_t kMostPacketWindows = 1000;
+inline constexpr SimTime kLongestPacketRun = 10 * kSecond;
 
 struct Scenario {
   std::string name;

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -62,9 +63,18 @@ class CommandLine(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             done = run("run", os.path.join(SCENARIOS, "day.yaml"), "--model", "packet", "-d", name)
             self.assertEqual(done.returncode, 3, done.stderr)
-            self.assertIn("2880 analysis windows", done.stderr)
+            self.assertIn("a run of the packet model at most 10.00 s", done.stderr)
             self.assertIn("--model flow", done.stderr)
             self.assertEqual(os.listdir(name), [])
+
+            short = os.path.join(name, "short.yaml")
+            with open(os.path.join(SCENARIOS, "healthy.yaml"), encoding="utf-8") as file:
+                text = re.sub(r"(?m)^duration: .*", "duration: 2s", file.read())
+            with open(short, "w", encoding="utf-8") as file:
+                file.write(text)
+            done = run("run", short, "-d", os.path.join(name, "run"))
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("2000 analysis windows", done.stderr)
 
     def test_a_share_is_a_number(self):
         done = run("draw", "--count", "1", "-d", "/nowhere/x", "--healthy", "nan")
