@@ -233,7 +233,7 @@ telemetry: {mirror: none, sflow_rate: 1000, sflow_counters: 30s, sflow_spans: {l
 
 // Samples times the rate estimate the packets of each port within the error of a Poisson variable.
 TEST_F(FlowSflowTest, PacketSamplesEstimateThePacketsOfEachPort) {
-  constexpr uint32_t kRate = 20'000;
+  constexpr uint32_t kRate = 200'000;
   Run(fmt::format("telemetry: {{mirror: none, sflow_rate: {}, sflow_counters: 0}}\n", kRate));
   ASSERT_GT(report_.packet_samples, 10'000u);
   EXPECT_EQ(capture_.packets.size(), report_.packet_samples);
@@ -276,7 +276,7 @@ TEST_F(FlowSflowTest, PacketSamplesFollowThePaths) {
 TEST_F(FlowSflowTest, PacketsAreSampledInTheStatedSpans) {
   Run(R"(
 faults: [{kind: gray_loss, sender: "host1:mlx5_0", probability: 1e-4, onset: 5min}]
-telemetry: {mirror: none, sflow_rate: 20000, sflow_counters: 0, sflow_spans: {length: 30s, random: 2}}
+telemetry: {mirror: none, sflow_rate: 200000, sflow_counters: 0, sflow_spans: {length: 30s, random: 2}}
 )");
   const std::vector<SampledSpan> spans = SampledSpans(scenario_);
   ASSERT_LE(spans.size(), 3u);
@@ -302,7 +302,7 @@ telemetry: {mirror: none, sflow_rate: 20000, sflow_counters: 0, sflow_spans: {le
 TEST_F(FlowSflowTest, SamplesBehindAFullLinkAreMarkedAsOftenAsItsFrames) {
   Run(R"(
 faults: [{kind: degraded_rate, sender: "leaf0:Ethernet5", factor: 0.1}]
-telemetry: {mirror: none, sflow_rate: 2000, sflow_counters: 0}
+telemetry: {mirror: none, sflow_rate: 20000, sflow_counters: 0}
 )");
   const topology::PortIndex full = PortOf(fabric().node(fabric().FindNode("leaf0")).sflow_agent, 5);
   const Timestamp end = scenario_.epoch + std::chrono::minutes(10);
