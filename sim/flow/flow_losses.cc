@@ -13,13 +13,17 @@ namespace rocescope::sim {
 namespace {
 
 constexpr double kGrantsAtOnce = Job::kGrantsAtOnce;
+// A sender without clear-to-sends sends at most this much behind a lost frame: 1 GB.
+constexpr double kMostUntilStall = 1 << 18;
 
 // Frames that a sender sends behind a lost one until its receiver grants nothing more, or until the
 // end of the run: the mean over the places of the lost frame.
 double FramesUntilStall(const Exchange& traffic) {
   const double messages = std::max(1.0, traffic.messages);
   const double message = traffic.data_frames / messages;
-  if (traffic.GrantBytes() <= 0 || messages <= kGrantsAtOnce) return traffic.data_frames / 2;
+  if (traffic.GrantBytes() <= 0 || messages <= kGrantsAtOnce) {
+    return std::min(traffic.data_frames / 2, kMostUntilStall);
+  }
   // Before the last messages, all grants are used, half of the first of them on average.
   const double sum =
       (messages - kGrantsAtOnce) * (kGrantsAtOnce - 0.5) + kGrantsAtOnce * kGrantsAtOnce / 2;
@@ -89,8 +93,8 @@ SimTime FlowModel::SampleLosses(uint32_t index) {
       continue;
     }
     Sender& sender = group.senders[loss.sender];
-    LoseData(draw, sender, loss.position, &source,
-             Poisson(loss.data_frames * probability / (1 - probability)), probability);
+    LoseData(draw, sender, loss.position, &source, Poisson(loss.data_frames * probability),
+             probability);
     // A later acknowledgement replaces a lost one.
     AddLoss(draw, sender, loss.position, &source, LossEffect::kControl,
             Poisson(loss.control_frames * probability));

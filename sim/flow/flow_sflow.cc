@@ -280,8 +280,10 @@ void SflowOfRun::ReadCounters(uint32_t number, SimTime now) {
 
 void SflowOfRun::SendLater(uint32_t number) {
   Agent& agent = agents_[number];
-  if (std::exchange(agent.waits_for, agent.exporter.datagrams()) == agent.waits_for) return;
-  waiting_.push_back({*agent.exporter.waits_since(), number, agent.exporter.datagrams()});
+  const uint32_t datagram = agent.exporter.datagrams();
+  if (agent.waits_for == datagram) return;
+  agent.waits_for = datagram;
+  waiting_.push_back({*agent.exporter.waits_since(), number, datagram});
 }
 
 // All frames of all flows at all switches, one after another, are sampled at exponentially
