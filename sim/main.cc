@@ -289,7 +289,7 @@ Status CheckPacketRun(const Scenario& scenario, const std::string& path) {
       ErrorCode::kInvalidArgument,
       fmt::format("{}: the run has {} analysis windows, but a run of the packet model has at most "
                   "{}: shorten `duration`, or use the flow model (--model flow)",
-                  path, length / scenario.analysis_window, kMostPacketWindows));
+                  path, (length - Duration(1)) / scenario.analysis_window + 1, kMostPacketWindows));
 }
 
 int Run(const RunOptions& options) {
@@ -307,10 +307,18 @@ int Run(const RunOptions& options) {
   if (const Status fits = CheckPacketRun(*scenario, path); !fits) {
     return Fail(fits.error(), kExitInput);
   }
-  if (!scenario->telemetry.profile.empty() || !scenario->telemetry.overrides.empty()) {
+  const TelemetryOptions& telemetry = scenario->telemetry;
+  if (!telemetry.profile.empty() || !telemetry.overrides.empty()) {
     return Fail({.code = ErrorCode::kInvalidArgument,
                  .message = fmt::format("{}: telemetry: only the flow model has `profile` and "
                                         "`overrides`; use `run --record` and `profile`",
+                                        path)},
+                kExitInput);
+  }
+  if (telemetry.sflow_spans) {
+    return Fail({.code = ErrorCode::kInvalidArgument,
+                 .message = fmt::format("{}: telemetry: only the flow model has `sflow_spans`; the "
+                                        "packet model samples packets during the whole run",
                                         path)},
                 kExitInput);
   }
@@ -464,9 +472,8 @@ int main(int argc, char** argv) {
   run->add_option("SCENARIO", path, "scenario file (YAML)")->required()->type_name("");
   std::string model;
   run->add_option("--model", model,
-                  "packet: simulate each packet, for milliseconds, at most 10 s and 1,000 analysis "
-                  "windows; flow: "
-                  "simulate rates, for hours (default: the model of the scenario)")
+                  "packet: simulate each packet (milliseconds; at most 10 s and 1,000 analysis "
+                  "windows); flow: simulate rates (hours); default: the model of the scenario")
       ->check(CLI::IsMember({"packet", "flow"}))
       ->type_name("MODEL");
   run->add_option("--profiles", profiles, "directory of the included profiles")->type_name("DIR");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The output of one sFlow agent: samples are collected in a datagram, which is sent when it is full
-// or when its owner says so.
+// or when its owner calls Send.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ class SflowExporter {
   SflowExporter(const topology::Node& node, uint32_t number, CollectorPort& port,
                 uint16_t udp_port = kSflowPort);
 
-  // Time since the agent's start at the start of the run.
+  // Uptime of an agent when the run starts.
   static constexpr SimTime kUptimeBefore = 86'400 * kSecond;
 
   void Add(SimTime now, const PacketSample& sample);
@@ -67,7 +67,7 @@ class SflowExporter {
   // Interface counters (RFC 2863) and Ethernet counters (RFC 3635).
   void Add(SimTime now, const Counters& counters);
 
-  // When the unfinished datagram was started; nothing: there is none.
+  // When the unfinished datagram was started; nullopt if there is none.
   std::optional<SimTime> waits_since() const {
     return datagram_ ? std::optional<SimTime>(datagram_start_) : std::nullopt;
   }

@@ -23,6 +23,19 @@ uint64_t FlowModel::Poisson(double mean) {
   return count;
 }
 
+uint64_t FlowModel::Binomial(uint64_t number, double probability) {
+  constexpr uint64_t kFew = 64;
+  if (number > kFew) {
+    const double mean = static_cast<double>(number) * probability;
+    constexpr double kRare = 0.1;
+    if (probability < kRare) return std::min(number, Poisson(mean));
+    return std::min(number, static_cast<uint64_t>(std::llround(mean)));
+  }
+  uint64_t count = 0;
+  for (uint64_t i = 0; i < number; ++i) count += random_.Chance(probability);
+  return count;
+}
+
 void FlowModel::NoteAffected(uint32_t fault, uint64_t frames) {
   constexpr uint64_t kVisibleFrom = 10;
   FaultRecord& record = fault_records_[fault];

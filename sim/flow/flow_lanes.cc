@@ -108,8 +108,7 @@ void FlowModel::FindLimit(Group& group) {
     // waits for half a frame in the receiver's NIC.
     constexpr double kUntilNak = 1.5;
     const double in_flight = group.limit * static_cast<double>(sender.round_trip) / kSecond;
-    sender.frames_in_flight =
-        static_cast<uint32_t>(std::round(in_flight / kFullFrameOnWire + kUntilNak));
+    sender.frames_in_flight = in_flight / kFullFrameOnWire + kUntilNak;
   }
   FindLosses(group);
 }

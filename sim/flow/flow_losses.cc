@@ -13,17 +13,13 @@ namespace rocescope::sim {
 namespace {
 
 constexpr double kGrantsAtOnce = Job::kGrantsAtOnce;
-// A sender without clear-to-sends sends at most this much behind a lost frame: 1 GB.
-constexpr double kMostUntilStall = 1 << 18;
 
 // Frames that a sender sends behind a lost one until its receiver grants nothing more, or until the
 // end of the run: the mean over the places of the lost frame.
 double FramesUntilStall(const Exchange& traffic) {
   const double messages = std::max(1.0, traffic.messages);
   const double message = traffic.data_frames / messages;
-  if (traffic.GrantBytes() <= 0 || messages <= kGrantsAtOnce) {
-    return std::min(traffic.data_frames / 2, kMostUntilStall);
-  }
+  if (traffic.GrantBytes() <= 0 || messages <= kGrantsAtOnce) return traffic.data_frames / 2;
   // Before the last messages, all grants are used, half of the first of them on average.
   const double sum =
       (messages - kGrantsAtOnce) * (kGrantsAtOnce - 0.5) + kGrantsAtOnce * kGrantsAtOnce / 2;
@@ -59,12 +55,15 @@ void FlowModel::FindLosses(Group& group) {
                           bool is_answer) {
       for (uint32_t position = 0; position < path.size(); ++position) {
         for (uint32_t source = 0; source < sources_.size(); ++source) {
-          if (!Loses(sources_[source], path, position)) continue;
+          const LossSource& of = sources_[source];
+          if (!Loses(of, path, position) || kFullFrame < of.least_length) continue;
+          const bool loses_short = static_cast<uint32_t>(kAckFrame) >= of.least_length;
+          if (is_answer && !loses_short) continue;
           group.losses.push_back({.sender = i,
                                   .position = position,
                                   .source = source,
                                   .data_frames = data,
-                                  .control_frames = control,
+                                  .control_frames = loses_short ? control : 0,
                                   .is_answer = is_answer});
         }
       }
@@ -93,8 +92,8 @@ SimTime FlowModel::SampleLosses(uint32_t index) {
       continue;
     }
     Sender& sender = group.senders[loss.sender];
-    LoseData(draw, sender, loss.position, &source, Poisson(loss.data_frames * probability),
-             probability);
+    const double losses = loss.data_frames * probability / (1 - probability) / source.burst;
+    LoseData(draw, sender, loss.position, &source, Poisson(losses), probability);
     // A later acknowledgement replaces a lost one.
     AddLoss(draw, sender, loss.position, &source, LossEffect::kControl,
             Poisson(loss.control_frames * probability));
@@ -120,24 +119,27 @@ uint32_t FlowModel::BenignPlaceOf(const Sender& sender) {
   return position;
 }
 
-// `count` data frames are lost that the receiver waits for. `probability`: that the same place
-// loses a frame.
+// `count` losses of data frames, each of the next one that its receiver expects. `probability`:
+// that this place loses a frame.
 void FlowModel::LoseData(LossDraw& draw, Sender& sender, uint32_t position,
                          const LossSource* source, uint64_t count, double probability) {
   if (count == 0) return;
-  const auto number = static_cast<double>(count);
   // Nothing follows the last frame before a wait, so only a timeout reveals its loss.
   const double last = std::min(1.0, sender.bursts / sender.traffic.data_frames);
-  const uint64_t late = std::min(count, Poisson(number * last));
-  const uint64_t repeated = count - late;
+  const uint64_t late = Binomial(count, last);
+  // A receiver sends one NAK only: if the repeated frame is lost, the sender notices it by timeout.
+  const uint64_t stalled = Binomial(count - late, probability);
+  const uint64_t repeated = count - late - stalled;
   AddLoss(draw, sender, position, source, LossEffect::kRepeated, repeated);
   AddLoss(draw, sender, position, source, LossEffect::kLate, late);
   // Frames behind a lost one that are lost too have no effect.
+  const double more = source == nullptr ? 0 : source->burst - 1;
+  const uint64_t behind =
+      Poisson(static_cast<double>(repeated) * (sender.frames_in_flight * probability + more));
   AddLoss(draw, sender, position, source, LossEffect::kBehind,
-          Poisson(static_cast<double>(repeated) * sender.frames_in_flight * probability));
-  // A receiver sends one NAK only: if the repeated frame is lost, the sender notices it by timeout.
-  AddLoss(draw, sender, position, source, LossEffect::kStalled,
-          std::min(repeated, Poisson(static_cast<double>(repeated) * probability)));
+          std::min(behind, static_cast<uint64_t>(static_cast<double>(repeated) *
+                                                 std::floor(sender.frames_in_flight))));
+  AddLoss(draw, sender, position, source, LossEffect::kStalled, stalled);
   draw.naks[&sender] += repeated;
 }
 
@@ -151,13 +153,11 @@ void FlowModel::LoseAnswers(LossDraw& draw, const ExpectedLoss& loss, double pro
           Poisson((loss.control_frames - grants) * probability));
   const uint64_t lost_grants = Poisson(grants * probability);
   // The next clear-to-send reveals the loss of one, except after the last one of the run.
-  const uint64_t late =
-      std::min(lost_grants, Poisson(static_cast<double>(lost_grants) / std::max(1.0, grants)));
+  const uint64_t late = Binomial(lost_grants, 1 / std::max(1.0, grants));
   AddLoss(draw, sender, loss.position, source, LossEffect::kGrant, lost_grants - late);
   AddLoss(draw, sender, loss.position, source, LossEffect::kLateGrant, late);
   const uint64_t naks = draw.naks[&sender];
-  AddLoss(draw, sender, loss.position, source, LossEffect::kNak,
-          std::min(naks, Poisson(static_cast<double>(naks) * probability)));
+  AddLoss(draw, sender, loss.position, source, LossEffect::kNak, Binomial(naks, probability));
 }
 
 // Adds losses of one kind and the time that they cost. Losses of one channel delay it one after
@@ -210,7 +210,7 @@ void FlowModel::LoseCut(uint32_t index) {
 }
 
 // Frames that are sent in addition to those of an undisturbed run, on the sender's path.
-uint64_t FlowModel::RepeatedAfter(LossEffect effect, const Sender& sender) const {
+double FlowModel::RepeatedAfter(LossEffect effect, const Sender& sender) const {
   switch (effect) {
     case LossEffect::kRepeated:
       return sender.frames_in_flight + 1;
@@ -222,7 +222,7 @@ uint64_t FlowModel::RepeatedAfter(LossEffect effect, const Sender& sender) const
           static_cast<double>(AckTimeout()) / kSecond *
           static_cast<double>(fabric().link(fabric().port(sender.path[0]).link).bits_per_second) /
           8 / kFullFrameOnWire;
-      return 1 + static_cast<uint64_t>(std::min(FramesUntilStall(sender.traffic), by_timeout));
+      return 1 + std::min(FramesUntilStall(sender.traffic), by_timeout);
     }
     case LossEffect::kGrant:
       return 2;
@@ -249,7 +249,8 @@ void FlowModel::AddLoss(Group& group, Sender& sender, uint32_t position, const L
   loss.frames += frames;
   builder_->series(loss.series).Add(until, static_cast<double>(loss.frames));
   if (group.job != topology::kNone) {
-    job_records_[group.job].retransmitted += frames * RepeatedAfter(effect, sender);
+    const double repeated = static_cast<double>(frames) * RepeatedAfter(effect, sender);
+    job_records_[group.job].retransmitted += static_cast<uint64_t>(std::llround(repeated));
   }
   if (source == nullptr) {
     NoteBroken(sender.path[position], frames);
@@ -258,8 +259,8 @@ void FlowModel::AddLoss(Group& group, Sender& sender, uint32_t position, const L
   }
 }
 
-// Lets all counters that a lost frame changes follow a new series. Undisturbed, each frame passes
-// its whole path, and the lost frame does so when it is repeated.
+// Creates a series for these losses and attaches every counter that a lost frame changes.
+// Undisturbed, each frame passes its whole path, and the lost frame does so when it is repeated.
 uint32_t FlowModel::CountLoss(Sender& sender, uint32_t position, const LossSource* source,
                               LossEffect effect) {
   const QueuePair& queue_pair = *sender.queue_pair;
@@ -278,17 +279,24 @@ uint32_t FlowModel::CountLoss(Sender& sender, uint32_t position, const LossSourc
       effect == LossEffect::kNak) {
     bytes = kAckFrame;
   }
-  // Frames in addition to the undisturbed run, up to the place of the loss and behind it.
-  const auto repeated = static_cast<int32_t>(RepeatedAfter(effect, sender));
-  int32_t before = repeated;
-  int32_t behind = repeated - 1;
-  if (effect == LossEffect::kNak || repeated == 0) {  // the lost frame itself is not repeated
-    before = 0;
-    behind = -1;
-  }
+  // Frames in addition to the undisturbed run: up to the place of the loss, the lost frame, unless
+  // it is not repeated; on the whole path, the frames that are repeated with it.
+  const double repeated = RepeatedAfter(effect, sender);
+  const bool is_repeated = repeated > 0 && effect != LossEffect::kNak;
   for (uint32_t i = 0; i < path.size(); ++i) {
     const bool comes_here = reaches_nic || (in_switch ? i < position : i <= position);
-    AddFrames(path[i], count, comes_here ? before : behind, bytes);
+    AddFrames(path[i], count, static_cast<int32_t>(comes_here) - static_cast<int32_t>(!is_repeated),
+              bytes);
+  }
+  const double with_it = effect == LossEffect::kNak ? repeated : repeated - 1;
+  const bool has_more = with_it > 0;
+  const uint32_t more = has_more ? builder_->AddCount(series, with_it) : 0;
+  if (has_more) {
+    const bool are_grants = effect == LossEffect::kGrant;
+    for (const topology::PortIndex port : are_grants ? sender.way_back : sender.path) {
+      AddFrames(port, more, 1, are_grants ? kGrantFrame : static_cast<int32_t>(kFullFrame));
+    }
+    builder_->AddToPort(are_grants ? from_nic : to_nic, Metric::kOutOfSequence, more);
   }
   if (!in_switch) {
     AddLostFrames(path[position], count, bytes);
@@ -310,7 +318,6 @@ uint32_t FlowModel::CountLoss(Sender& sender, uint32_t position, const LossSourc
   switch (effect) {
     case LossEffect::kRepeated:
       builder_->AddToPort(from_nic, Metric::kPacketSequenceError, count);
-      builder_->AddToPort(to_nic, Metric::kOutOfSequence, count, behind);
       for (const topology::PortIndex port : sender.way_back) AddFrames(port, count, 1, kAckFrame);
       break;
     case LossEffect::kBehind:
@@ -319,21 +326,13 @@ uint32_t FlowModel::CountLoss(Sender& sender, uint32_t position, const LossSourc
     case LossEffect::kNak:
       builder_->AddToPort(from_nic, Metric::kPacketSequenceError, count, -1);
       builder_->AddToPort(from_nic, Metric::kLocalAckTimeout, count);
-      builder_->AddToPort(to_nic, Metric::kOutOfSequence, count, repeated);
-      for (const topology::PortIndex port : sender.path) {
-        AddFrames(port, count, repeated, static_cast<int32_t>(kFullFrame));
-      }
       break;
     case LossEffect::kStalled:
-      builder_->AddToPort(from_nic, Metric::kLocalAckTimeout, count);
-      builder_->AddToPort(to_nic, Metric::kOutOfSequence, count, behind);
-      break;
     case LossEffect::kLate:
       builder_->AddToPort(from_nic, Metric::kLocalAckTimeout, count);
       break;
     case LossEffect::kGrant:
       builder_->AddToPort(to_nic, Metric::kPacketSequenceError, count);
-      builder_->AddToPort(from_nic, Metric::kOutOfSequence, count);
       for (const topology::PortIndex port : sender.path) AddFrames(port, count, 1, kAckFrame);
       break;
     case LossEffect::kLateGrant:
@@ -346,7 +345,7 @@ uint32_t FlowModel::CountLoss(Sender& sender, uint32_t position, const LossSourc
   return series;
 }
 
-// The frames lost until the end of the run, which cuts off the last run of a collective.
+// Losses that were drawn for a time after the end of the simulation do not count.
 void FlowModel::CountLosses() {
   std::map<uint32_t, uint64_t> drawn;  // by fault: frames that belong to its sources
   std::map<uint32_t, uint64_t> lost;   // until the end

@@ -89,6 +89,7 @@ class FlowModel {
   // Except events of jobs, which follow from jobs().
   const std::vector<BenignEvent>& benign() const { return benign_events_; }
   Simulation& simulation() { return *simulation_; }
+  const Simulation& simulation() const { return *simulation_; }
   const FlowHistory& history() const { return history_; }
   uint64_t events() const { return event_count_; }
   // Solved sets of competing flows.
@@ -233,7 +234,7 @@ class FlowModel {
                LossEffect effect, uint64_t count);
   void AddLoss(Group& group, Sender& sender, uint32_t position, const LossSource* source,
                LossEffect effect, uint64_t frames, SimTime from, SimTime until);
-  uint64_t RepeatedAfter(LossEffect effect, const Sender& sender) const;  // frames
+  double RepeatedAfter(LossEffect effect, const Sender& sender) const;  // frames
   // Returns the series of the lost frames.
   uint32_t CountLoss(Sender& sender, uint32_t position, const LossSource* source,
                      LossEffect effect);
@@ -254,6 +255,7 @@ class FlowModel {
                   double data_frames);
   void MakePauses(topology::PortIndex port);
   uint64_t Poisson(double mean);
+  uint64_t Binomial(uint64_t number, double probability);
 
   // flow_faults.cc
   void Toggle(uint32_t fault, bool on);

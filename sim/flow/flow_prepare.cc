@@ -71,6 +71,7 @@ Status FlowModel::Prepare(std::optional<size_t> without_fault) {
     const uint32_t requester = simulation_->streams()[i]->requester().identity().number;
     const uint32_t group = AddStream(simulation_->network().queue_pair(requester),
                                      scenario_.streams[i].load, scenario_.streams[i].message);
+    groups_[group].senders[0].verb = scenario_.streams[i].verb;
     At(0, [this, group] { SetPresent({{group}}, true); });
   }
   PrepareForeign();
@@ -316,6 +317,8 @@ Status FlowModel::AddFault(const FaultOptions& options, bool active) {
         add_source({.sender = sender,
                     .probability = options.probability,
                     .counted_fcs = counted,
+                    .burst = std::max(1.0, options.burst),
+                    .least_length = options.least_length,
                     .cause = counted ? "bit_error" : "wire"});
       }
       break;

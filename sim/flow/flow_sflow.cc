@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sim/flow/flow_sflow.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,6 +20,7 @@ namespace rocescope::sim {
 namespace {
 
 constexpr SimTime kLongestWait = kSecond;  // time of a sample in an unfinished datagram
+constexpr double kMostSamples = 20e6;      // about 4 GB
 constexpr size_t kHeaderBytes = 128;       // captured from a sampled packet
 
 // The counters of a switch port in a counter sample.
@@ -41,6 +44,21 @@ constexpr std::array<Metric, kCounters> kMetrics = {
 
 size_t IndexOf(const FlowHistory::Entity& entity, Metric metric) {
   return static_cast<size_t>(std::ranges::find(entity.metrics, metric) - entity.metrics.begin());
+}
+
+double ExpectedSamples(const FlowModel& model, const FlowHistory& history) {
+  const Scenario& scenario = model.simulation().scenario();
+  double frames = 0;
+  for (const SampledSpan& span : SampledSpans(scenario)) {
+    for (const FlowModel::SentFlow& flow : model.SentFlows()) {
+      const Series& series = history.series[flow.series];
+      const double runs = series.At(span.end) - series.At(span.begin);
+      const Exchange& traffic = flow.sender->traffic;
+      frames += runs * (traffic.frames * static_cast<double>(flow.path.size() - 1) +
+                        traffic.answer_frames * static_cast<double>(flow.way_back.size() - 1));
+    }
+  }
+  return frames / scenario.telemetry.sflow_rate;
 }
 
 // The growth of a counter. Few queries of a few series, so nothing is remembered.
@@ -149,7 +167,9 @@ class SflowOfRun {
   size_t next_change_ = 0;
   uint64_t next_reading_ = 0;  // round of readings times the number of agents, plus the agent
   std::deque<Waiting> waiting_;
-  std::vector<double> marked_share_;  // by port, in the present span; negative: not known yet
+  // Both are indexed by port and belong to the present span.
+  std::vector<double> ecn_capable_;   // frames
+  std::vector<double> marked_share_;  // negative: not known yet
   std::vector<uint64_t> values_;
   std::array<uint8_t, kHeaderBytes> header_{};
   Random random_;
@@ -300,9 +320,10 @@ std::vector<SflowOfRun::Sample> SflowOfRun::DrawSamples(const SampledSpan& span)
     const double runs = series.At(span.end) - begin;
     if (runs <= 0) continue;
     const auto walk = [&](std::span<const topology::PortIndex> path, double frames_per_run,
-                          bool is_answer) {
+                          double ecn_capable, bool is_answer) {
       const double frames = frames_per_run * runs;
       if (frames <= 0) return;
+      for (const topology::PortIndex port : path) ecn_capable_[port] += ecn_capable * runs;
       for (size_t position = 1; position < path.size(); ++position) {
         double at = left;
         for (; at < frames; at += distance()) {
@@ -316,8 +337,11 @@ std::vector<SflowOfRun::Sample> SflowOfRun::DrawSamples(const SampledSpan& span)
         left = at - frames;
       }
     };
-    walk(of.path, of.sender->traffic.frames, false);
-    walk(of.way_back, of.sender->traffic.answer_frames, true);
+    const Exchange& traffic = of.sender->traffic;
+    const bool is_foreign = of.sender->queue_pair->identity().foreign;
+    const double grants = traffic.GrantBytes() > 0 ? traffic.messages : 0;
+    walk(of.path, traffic.frames, is_foreign ? 0 : traffic.data_frames, false);
+    walk(of.way_back, traffic.answer_frames, grants, true);
   }
   std::ranges::stable_sort(samples, {}, &Sample::time);
   return samples;
@@ -334,9 +358,9 @@ double SflowOfRun::MarkedShare(topology::PortIndex sender, const SampledSpan& sp
       static_cast<uint32_t>(entity.first_value + IndexOf(entity, Metric::kEcnMarked));
   const uint64_t marks = GrowthOf(history_, marked, span);
   if (marks == 0) return share;
-  const uint32_t sent = history_.entities[port.entity].first_value + port.index[kSentFrames];
-  const uint64_t frames = GrowthOf(history_, sent, span);
-  if (frames > 0) share = std::min(1.0, static_cast<double>(marks) / static_cast<double>(frames));
+  if (ecn_capable_[sender] > 0) {
+    share = std::min(1.0, static_cast<double>(marks) / ecn_capable_[sender]);
+  }
   return share;
 }
 
@@ -375,6 +399,7 @@ FlowSflowReport SflowOfRun::Run() {
   if (agents_.empty()) return report_;
   for (const SampledSpan& span : SampledSpans(scenario_)) {
     marked_share_.assign(ports_.size(), -1);
+    ecn_capable_.assign(ports_.size(), 0);
     for (const Sample& sample : DrawSamples(span)) {
       AdvanceTo(sample.time);
       Add(sample, span);
@@ -416,6 +441,15 @@ std::vector<SampledSpan> SampledSpans(const Scenario& scenario) {
 
 Result<FlowSflowReport> WriteFlowSflow(FlowModel& model, const FlowHistory& history,
                                        const std::string& path) {
+  const double samples = ExpectedSamples(model, history);
+  if (samples > kMostSamples) {
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("telemetry: sflow_rate would result in {:.0f} million packet samples, "
+                    "but at most {:.0f} million are supported: raise sflow_rate, or limit "
+                    "the time of samples by sflow_spans",
+                    samples / 1e6, kMostSamples / 1e6));
+  }
   auto file = PcapFile::Open(path);
   if (!file) return tl::unexpected(file.error());
   const FlowSflowReport report = SflowOfRun(model, history, **file).Run();

@@ -29,10 +29,11 @@ struct FlowSflowReport {
 };
 
 // Writes a capture of the agents' datagrams after a complete run, whose history was taken from
-// `model`. Sampled are data, acknowledgements, clear-to-sends and TCP segments; retransmissions,
-// NAKs, CNPs and lost frames are not, which are few. The number of samples is a Poisson variable
-// whose mean is the number of frames divided by the sampling rate. The switch port of a congested
-// link marks samples in the share in which it marked frames during the span.
+// `model`. Data, acknowledgements, clear-to-sends and TCP segments are sampled. Retransmissions,
+// NAKs, CNPs and lost frames are not; they are rare. The number of samples is a Poisson variable
+// whose mean is the number of frames divided by the sampling rate. Behind a congested
+// port, the share of samples with CE marks is that of frames that the port marked during the span.
+// Discarded packets are not reported. kInvalidArgument: too many samples.
 Result<FlowSflowReport> WriteFlowSflow(FlowModel& model, const FlowHistory& history,
                                        const std::string& path);
 

@@ -24,12 +24,14 @@ struct FlowSender {
   uint32_t way_back_number = topology::kNone;  // of its peer
   std::span<const topology::PortIndex> path;   // egress ports, the NIC's first; empty: none
   std::span<const topology::PortIndex> way_back;
-  uint32_t frames_in_flight = 1;  // behind a lost frame, which go-back-N repeats too
+  double frames_in_flight =
+      1;  // mean number of frames behind a lost frame, which go-back-N repeats too
   SimTime round_trip = 0;
   bool is_cut = false;          // what it sends does not arrive
   bool is_unreachable = false;  // there is no path now; `path` is the last one
   uint32_t channel = 0;         // numbered within the group
-  double bursts = 0;            // in one run: transfers whose loss nothing reveals but a timeout
+  Verb verb = Verb::kWrite;     // READs are simulated as WRITEs
+  double bursts = 0;  // transfers in one run whose last frame, if lost, only a timeout repairs
 };
 
 // The flows of a group that have the same rate, because they compete for the same links. The lanes
@@ -98,7 +100,7 @@ struct FlowGroup {
   uint32_t routes = topology::kNone;  // for which the paths were found
   double limit = 0;                   // bytes/s that the NICs allow
   SimTime more_latency = 0;           // added to each run by slow links
-  // Expected in one run: by sender, the sum over it and all senders before.
+  // Expected losses in one run, cumulated over the senders.
   std::vector<double> benign_losses;
   std::vector<ExpectedLoss> losses;
   std::vector<topology::PortIndex> ports;  // on paths and ways back, in ascending order
@@ -125,6 +127,8 @@ struct LossSource {
   bool counted_icrc = false;  // the receiving NIC counts them
   bool counted_mtu = false;   // the switch counts them
   bool cuts = false;          // loses everything
+  double burst = 1;           // mean number of consecutive frames that are lost
+  uint32_t least_length = 0;  // bytes; shorter frames pass
   std::string cause;          // as in the truth
   uint32_t fault = 0;
 };

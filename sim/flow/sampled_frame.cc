@@ -13,7 +13,7 @@
 namespace rocescope::sim {
 namespace {
 
-// Addresses in the range of a process's heap. A buffer is used again after so many messages.
+// Addresses in the range of a process's heap. So many successive messages use different buffers.
 constexpr uint64_t kHeap = 0x7f00'0000'0000;
 constexpr uint64_t kSlots = 8;
 constexpr uint64_t kBufferBits = 40;
@@ -70,17 +70,20 @@ Frame Data(const FlowSender& sender, double progress) {
   const uint64_t index = frame.sequence % frames;
   const bool is_first = index == 0;
   const bool is_last = index + 1 == frames;
+  const bool sends = sender.verb == Verb::kSend;
   // Collectives notify the receiver of the end of a message.
   const bool notifies = traffic.GrantBytes() > 0;
   if (is_first) {
-    frame.opcode = !is_last   ? wire::kOpcodeWriteFirst
+    frame.opcode = sends      ? (is_last ? wire::kOpcodeSendOnly : wire::kOpcodeSendFirst)
+                   : !is_last ? wire::kOpcodeWriteFirst
                    : notifies ? wire::kOpcodeWriteOnlyImmediate
                               : wire::kOpcodeWriteOnly;
     frame.address = BufferOf(from.peer()) + message % kSlots * bytes;
     frame.rkey = RkeyOf(from.peer());
     frame.dma_length = static_cast<uint32_t>(bytes);
   } else {
-    frame.opcode = !is_last   ? wire::kOpcodeWriteMiddle
+    frame.opcode = sends      ? (is_last ? wire::kOpcodeSendLast : wire::kOpcodeSendMiddle)
+                   : !is_last ? wire::kOpcodeWriteMiddle
                    : notifies ? wire::kOpcodeWriteLastImmediate
                               : wire::kOpcodeWriteLast;
   }

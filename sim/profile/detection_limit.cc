@@ -217,6 +217,7 @@ class Search {
     const auto& received = counts_[r0.exact];
     if (!received) return;
     Start start{.lost = LostUntil(r0.exact, *received)};
+    if (start.lost >= lost_here_) return;  // no frame is lost afterwards
     start.hidden = static_cast<double>(sent.sent - received->sent) + start.lost +
                    Queued(*received) - HarmlessUntil(r0.exact);
     Start& best = starts_.try_emplace({s0.segment, r0.segment}, start).first->second;

@@ -62,6 +62,15 @@ class Finder {
         from.equal_range({fabric_.node(fabric_.port(port).node).name, fabric_.port(port).name});
     for (auto at = first; at != last; ++at) to.push_back(at->second);
   }
+  // The end of the run, or the last time before an outage that lasts until then.
+  Timestamp LastTimeOf(uint32_t entity) const {
+    for (const ExactCounters::Outage& outage : exact_.OutagesOf(entity)) {
+      if (outage.begin > exact_.begin() && outage.end > exact_.end()) {
+        return outage.begin - Duration(1);
+      }
+    }
+    return exact_.end();
+  }
   // The sum of a counter, or of the maxima of a watermark.
   double SumAtEnd(std::span<const uint32_t> entities, Metric metric) {
     double sum = 0;
@@ -70,7 +79,7 @@ class Finder {
       const std::vector<Metric>& metrics = exact_.entities()[entity].metrics;
       const auto at = std::find(metrics.begin(), metrics.end(), metric);
       values.resize(metrics.size());
-      if (at == metrics.end() || !exact_.Read(entity, exact_.begin(), exact_.end(), values)) {
+      if (at == metrics.end() || !exact_.Read(entity, exact_.begin(), LastTimeOf(entity), values)) {
         continue;
       }
       sum += static_cast<double>(values[static_cast<size_t>(at - metrics.begin())]);

@@ -22,7 +22,7 @@ class ExactCounters {
     topology::NodeIndex node = topology::kNone;  // the switch or host that reports it
     std::vector<Metric> metrics;                 // of each reading, in this order
   };
-  // The device of an entity is down from `begin` until before `end`.
+  // The device of an entity is down in [begin, end).
   struct Outage {
     Timestamp begin;
     Timestamp end;  // Timestamp::max(): it does not come up again

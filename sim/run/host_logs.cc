@@ -37,6 +37,8 @@ std::optional<SimTime> CompletedAt(const JobOptions& options, const Outcome::Job
 // stops there at its time limit.
 void SetState(const Scenario& scenario, const JobOptions& options, const Outcome::JobStart& start,
               LoggedJob& logged) {
+  logged.state = LoggedState::kRunning;  // an earlier start may have ended
+  logged.completed.reset();
   if (options.start >= scenario.duration) {
     logged.state = LoggedState::kPending;
     return;

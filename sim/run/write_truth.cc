@@ -353,7 +353,7 @@ v1::Truth Writer::Write() {
     clock.set_offset_ns(clock_errors[node].count());
   }
   truth.set_switch_tiers(static_cast<uint32_t>(tiers.size()));
-  // Samples of a part of the run do not show all large flows.
+  // Spans cover a part of the run only, so that `score` must not expect each large flow in samples.
   const TelemetryOptions& telemetry = simulation_.scenario().telemetry;
   truth.set_sflow_rate(telemetry.sflow_spans ? 0 : telemetry.sflow_rate);
   WriteBenign(truth);

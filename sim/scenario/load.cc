@@ -21,7 +21,6 @@
 #include "topology/yaml.h"
 
 namespace rocescope::sim {
-namespace {}  // namespace
 
 Result<double> Loader::ParseReal(std::string_view text, double least, double most) {
   double value = 0;

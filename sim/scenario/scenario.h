@@ -26,7 +26,7 @@ enum class MirrorPlan : uint8_t {
   kPortSets,  // each switch, four sessions without port information
 };
 
-// Packets are sampled only in spans of this length around the onset of each fault, and in this many
+// Packets are sampled only in spans of `length`: one around the onset of each fault, and `random`
 // others.
 struct SflowSpans {
   SimTime length = 60 * kSecond;
