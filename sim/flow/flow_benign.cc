@@ -170,7 +170,7 @@ void FlowModel::AddFecCounts() {
     builder_->AddToPort(receiver, Metric::kFecCorrected, builder_->AddCount(series, 1));
     const double sent = static_cast<double>(builder_->ValueAt(port, Metric::kTxBytes, end_)) * 8;
     const double idle = std::max(0.0, 1 - sent / (speed * seconds));
-    std::vector<SimTime> times(Poisson(damage_[port] * speed * seconds * idle));
+    std::vector<SimTime> times(Poisson(random_, damage_[port] * speed * seconds * idle));
     if (times.empty()) continue;
     for (SimTime& time : times) {
       time = static_cast<SimTime>(random_.Below(static_cast<uint64_t>(scenario_.duration)));

@@ -9,30 +9,30 @@
 
 namespace rocescope::sim {
 
-uint64_t FlowModel::Poisson(double mean) {
+uint64_t FlowModel::Poisson(Random& random, double mean) {
   if (mean <= 0) return 0;
   constexpr double kLarge = 50;
   if (mean > kLarge) {  // normal approximation
     double normal = -6;
-    for (int i = 0; i < 12; ++i) normal += random_.Uniform();
+    for (int i = 0; i < 12; ++i) normal += random.Uniform();
     return static_cast<uint64_t>(std::max(0.0, std::round(mean + std::sqrt(mean) * normal)));
   }
   const double limit = std::exp(-mean);
   uint64_t count = 0;
-  for (double product = random_.Uniform(); product > limit; product *= random_.Uniform()) ++count;
+  for (double product = random.Uniform(); product > limit; product *= random.Uniform()) ++count;
   return count;
 }
 
-uint64_t FlowModel::Binomial(uint64_t number, double probability) {
+uint64_t FlowModel::Binomial(Random& random, uint64_t number, double probability) {
   constexpr uint64_t kFew = 64;
   if (number > kFew) {
     const double mean = static_cast<double>(number) * probability;
     constexpr double kRare = 0.1;
-    if (probability < kRare) return std::min(number, Poisson(mean));
+    if (probability < kRare) return std::min(number, Poisson(random, mean));
     return std::min(number, static_cast<uint64_t>(std::llround(mean)));
   }
   uint64_t count = 0;
-  for (uint64_t i = 0; i < number; ++i) count += random_.Chance(probability);
+  for (uint64_t i = 0; i < number; ++i) count += random.Chance(probability);
   return count;
 }
 

@@ -93,25 +93,25 @@ SimTime FlowModel::SampleLosses(uint32_t index) {
     }
     Sender& sender = group.senders[loss.sender];
     const double losses = loss.data_frames * probability / (1 - probability) / source.burst;
-    LoseData(draw, sender, loss.position, &source, Poisson(losses), probability);
+    LoseData(draw, sender, loss.position, &source, Poisson(draw.group.random, losses), probability);
     // A later acknowledgement replaces a lost one.
     AddLoss(draw, sender, loss.position, &source, LossEffect::kControl,
-            Poisson(loss.control_frames * probability));
+            Poisson(draw.group.random, loss.control_frames * probability));
   }
-  for (uint64_t left = Poisson(benign); left > 0; --left) {
-    const auto at = std::ranges::upper_bound(group.benign_losses, random_.Uniform() * benign);
+  for (uint64_t left = Poisson(group.random, benign); left > 0; --left) {
+    const auto at = std::ranges::upper_bound(group.benign_losses, group.random.Uniform() * benign);
     if (at == group.benign_losses.end()) continue;
     Sender& sender = group.senders[static_cast<size_t>(at - group.benign_losses.begin())];
-    LoseData(draw, sender, BenignPlaceOf(sender), nullptr, 1, 0);
+    LoseData(draw, sender, BenignPlaceOf(sender, group.random), nullptr, 1, 0);
   }
   if (draw.delays.empty()) return 0;
   return static_cast<SimTime>(*std::ranges::max_element(draw.delays));
 }
 
-uint32_t FlowModel::BenignPlaceOf(const Sender& sender) {
+uint32_t FlowModel::BenignPlaceOf(const Sender& sender, Random& random) {
   double sum = 0;
   for (const topology::PortIndex port : sender.path) sum += damage_[port];
-  double at = random_.Uniform() * sum;
+  double at = random.Uniform() * sum;
   uint32_t position = 0;
   while (position + 1 < sender.path.size() && at >= damage_[sender.path[position]]) {
     at -= damage_[sender.path[position++]];
@@ -126,16 +126,17 @@ void FlowModel::LoseData(LossDraw& draw, Sender& sender, uint32_t position,
   if (count == 0) return;
   // Nothing follows the last frame before a wait, so only a timeout reveals its loss.
   const double last = std::min(1.0, sender.bursts / sender.traffic.data_frames);
-  const uint64_t late = Binomial(count, last);
+  const uint64_t late = Binomial(draw.group.random, count, last);
   // A receiver sends one NAK only: if the repeated frame is lost, the sender notices it by timeout.
-  const uint64_t stalled = Binomial(count - late, probability);
+  const uint64_t stalled = Binomial(draw.group.random, count - late, probability);
   const uint64_t repeated = count - late - stalled;
   AddLoss(draw, sender, position, source, LossEffect::kRepeated, repeated);
   AddLoss(draw, sender, position, source, LossEffect::kLate, late);
   // Frames behind a lost one that are lost too have no effect.
   const double more = source == nullptr ? 0 : source->burst - 1;
   const uint64_t behind =
-      Poisson(static_cast<double>(repeated) * (sender.frames_in_flight * probability + more));
+      Poisson(draw.group.random,
+              static_cast<double>(repeated) * (sender.frames_in_flight * probability + more));
   AddLoss(draw, sender, position, source, LossEffect::kBehind,
           std::min(behind, static_cast<uint64_t>(static_cast<double>(repeated) *
                                                  std::floor(sender.frames_in_flight))));
@@ -150,14 +151,15 @@ void FlowModel::LoseAnswers(LossDraw& draw, const ExpectedLoss& loss, double pro
   const Exchange& traffic = sender.traffic;
   const double grants = traffic.GrantBytes() > 0 ? traffic.messages : 0;
   AddLoss(draw, sender, loss.position, source, LossEffect::kAnswer,
-          Poisson((loss.control_frames - grants) * probability));
-  const uint64_t lost_grants = Poisson(grants * probability);
+          Poisson(draw.group.random, (loss.control_frames - grants) * probability));
+  const uint64_t lost_grants = Poisson(draw.group.random, grants * probability);
   // The next clear-to-send reveals the loss of one, except after the last one of the run.
-  const uint64_t late = Binomial(lost_grants, 1 / std::max(1.0, grants));
+  const uint64_t late = Binomial(draw.group.random, lost_grants, 1 / std::max(1.0, grants));
   AddLoss(draw, sender, loss.position, source, LossEffect::kGrant, lost_grants - late);
   AddLoss(draw, sender, loss.position, source, LossEffect::kLateGrant, late);
   const uint64_t naks = draw.naks[&sender];
-  AddLoss(draw, sender, loss.position, source, LossEffect::kNak, Binomial(naks, probability));
+  AddLoss(draw, sender, loss.position, source, LossEffect::kNak,
+          Binomial(draw.group.random, naks, probability));
 }
 
 // Adds losses of one kind and the time that they cost. Losses of one channel delay it one after

@@ -226,7 +226,7 @@ class FlowModel {
              uint32_t position) const;
   void FindLosses(Group& group);
   SimTime SampleLosses(uint32_t group);
-  uint32_t BenignPlaceOf(const Sender& sender);  // position on its path
+  uint32_t BenignPlaceOf(const Sender& sender, Random& random);  // position on its path
   void LoseData(LossDraw& draw, Sender& sender, uint32_t position, const LossSource* source,
                 uint64_t count, double probability);
   void LoseAnswers(LossDraw& draw, const ExpectedLoss& loss, double probability);
@@ -254,8 +254,8 @@ class FlowModel {
   void CountMarks(topology::PortIndex port, uint32_t series, std::span<const Sender* const> users,
                   double data_frames);
   void MakePauses(topology::PortIndex port);
-  uint64_t Poisson(double mean);
-  uint64_t Binomial(uint64_t number, double probability);
+  static uint64_t Poisson(Random& random, double mean);
+  static uint64_t Binomial(Random& random, uint64_t number, double probability);
 
   // flow_faults.cc
   void Toggle(uint32_t fault, bool on);

@@ -81,6 +81,9 @@ Status FlowModel::Prepare(std::optional<size_t> without_fault) {
     }
   }
   for (const MaintenanceOptions& work : scenario_.maintenance) Maintain(work);
+  for (uint32_t i = 0; i < groups_.size(); ++i) {
+    groups_[i].random = Random(scenario_.seed, "losses of a group", i);
+  }
   PrepareGpus();
   PrepareBenign();
   return {};

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/engine/random.h"
 #include "sim/engine/time.h"
 #include "sim/flow/collective_cost.h"
 #include "sim/host/queue_pair.h"
@@ -106,6 +107,9 @@ struct FlowGroup {
   std::vector<topology::PortIndex> ports;  // on paths and ways back, in ascending order
   std::vector<uint32_t> lanes;             // in use
   std::map<std::vector<uint32_t>, uint32_t> known_lanes;  // by senders and paths
+  // Draws the losses. Each group has its own, so that a fault does not change those of other
+  // groups.
+  Random random{0};
   // State.
   bool is_present = false;  // its job runs
   bool is_active = false;
