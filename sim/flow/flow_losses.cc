@@ -79,10 +79,7 @@ SimTime FlowModel::SampleLosses(uint32_t index) {
   Group& group = groups_[index];
   const double benign = group.benign_losses.empty() ? 0 : group.benign_losses.back();
   if (benign <= 0 && group.losses.empty()) return 0;
-  LossDraw draw{.group = group,
-                .until = now_ + TimeOfRun(group, std::max(1.0, group.limit)),
-                .delays = {},
-                .naks = {}};
+  LossDraw draw{.group = group, .losses = {}, .delays = {}, .naks = {}};
   for (const ExpectedLoss& loss : group.losses) {
     const LossSource& source = sources_[loss.source];
     const double probability =
@@ -104,8 +101,13 @@ SimTime FlowModel::SampleLosses(uint32_t index) {
     Sender& sender = group.senders[static_cast<size_t>(at - group.benign_losses.begin())];
     LoseData(draw, sender, BenignPlaceOf(sender, group.random), nullptr, 1, 0);
   }
-  if (draw.delays.empty()) return 0;
-  return static_cast<SimTime>(*std::ranges::max_element(draw.delays));
+  const SimTime added =
+      draw.delays.empty() ? 0 : static_cast<SimTime>(*std::ranges::max_element(draw.delays));
+  const SimTime until = now_ + TimeOfRun(group, std::max(1.0, group.limit)) - group.added + added;
+  for (const LossDraw::Losses& each : draw.losses) {
+    AddLoss(group, each.sender, each.position, each.source, each.effect, each.count, now_, until);
+  }
+  return added;
 }
 
 uint32_t FlowModel::BenignPlaceOf(const Sender& sender, Random& random) {
@@ -167,7 +169,7 @@ void FlowModel::LoseAnswers(LossDraw& draw, const ExpectedLoss& loss, double pro
 void FlowModel::AddLoss(LossDraw& draw, Sender& sender, uint32_t position, const LossSource* source,
                         LossEffect effect, uint64_t count) {
   if (count == 0) return;
-  AddLoss(draw.group, sender, position, source, effect, count, now_, draw.until);
+  draw.losses.push_back({sender, position, source, effect, count});
   double each = 0;
   switch (effect) {
     case LossEffect::kRepeated:

@@ -218,7 +218,14 @@ class FlowModel {
   // flow_losses.cc
   struct LossDraw {  // the losses of one run
     Group& group;
-    SimTime until;               // end of the run
+    struct Losses {
+      Sender& sender;
+      uint32_t position;
+      const LossSource* source;
+      LossEffect effect;
+      uint64_t count;
+    };
+    std::vector<Losses> losses;
     std::vector<double> delays;  // by channel
     std::map<const Sender*, uint64_t> naks;
   };
