@@ -35,12 +35,37 @@ Result<std::unique_ptr<FlowModel>> FlowModel::Make(const Scenario& scenario,
   return model;
 }
 
+namespace {
+
+// Events that a scenario may repeat without limit must not take forever.
+Status CheckEvents(const Scenario& scenario) {
+  static constexpr SimTime kMost = 1'000'000;  // events
+  const auto check = [](const std::string& what, SimTime length, SimTime period) {
+    if (period <= 0 || length / period <= kMost) return Status();
+    return Status(MakeError(ErrorCode::kInvalidArgument,
+                            fmt::format("{} would occur {} times, but the flow model simulates at "
+                                        "most {} of them: use a longer period",
+                                        what, length / period, kMost)));
+  };
+  const SimTime bursts = scenario.benign.microbursts.period;
+  if (const Status few = check("benign: microbursts", scenario.duration, bursts); !few) return few;
+  for (const FaultOptions& fault : scenario.faults) {
+    if (fault.kind != FaultKind::kFlap) continue;
+    const SimTime lasts = std::min(fault.duration, scenario.duration - fault.onset);
+    if (const Status few = check("faults: flap", lasts, fault.period); !few) return few;
+  }
+  return {};
+}
+
+}  // namespace
+
 Status FlowModel::Prepare(std::optional<size_t> without_fault) {
   if (scenario_.network.switches.spray) {
     return MakeError(
         ErrorCode::kInvalidArgument,
         "the flow model cannot simulate packet spraying (network: spray): use the packet model");
   }
+  if (const Status few = CheckEvents(scenario_); !few) return few;
   auto simulation = Simulation::Make(scenario_, {.directory = {}, .without_fault = without_fault});
   if (!simulation) return tl::unexpected(simulation.error());
   simulation_ = *std::move(simulation);

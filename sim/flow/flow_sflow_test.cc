@@ -347,6 +347,33 @@ telemetry: {mirror: none, sflow_rate: 16777216, sflow_counters: 10s}
   EXPECT_GT(after, 0u);
 }
 
+TEST_F(FlowSflowTest, TooManySamplesAreAnError) {
+  auto loaded = LoadScenario(std::string(kScenario) + "telemetry: {mirror: none, sflow_rate: 1}\n",
+                             "test.yaml");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  auto model = FlowModel::Make(*loaded);
+  ASSERT_TRUE(model) << model.error().message;
+  (*model)->Run({});
+  const FlowHistory history = (*model)->TakeHistory();
+  const auto report = WriteFlowSflow(**model, history, path_);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(report.error().message.find("raise sflow_rate"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(FlowSflowTest, EventsWithoutEndAreAnError) {
+  for (const char* const more :
+       {"benign: {microbursts: {period: 100us, senders: 2, frames: 1}}\n",
+        "faults: [{kind: flap, link: 'leaf0:Ethernet1', period: 10us}]\n"}) {
+    auto loaded = LoadScenario(std::string(kScenario) + more, "test.yaml");
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    const auto model = FlowModel::Make(*loaded);
+    ASSERT_FALSE(model);
+    EXPECT_NE(model.error().message.find("use a longer period"), std::string::npos);
+  }
+}
+
 TEST_F(FlowSflowTest, TcpSegmentsAreSampled) {
   Run(R"(
 foreign: [{from: "host6:mlx5_0", to: "host7:mlx5_1", load: 0.1}]

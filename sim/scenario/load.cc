@@ -433,7 +433,7 @@ void Loader::ReadStream(const YamlNode& node) {
   if (const YamlNode* verb = map.Find("verb")) {
     stream.verb = kOfVerb[ReadChoice(*verb, kVerbs, errors_).value_or(0)];
   }
-  Parsed(map, "message", ParseSize, stream.message);
+  Message(map, stream.message);
   Ratio(map, "load", 1e-4, 1, stream.load);
   const auto end = [&](std::string_view key, topology::NicIndex& nic) {
     const YamlNode* at = map.Require(key);
@@ -484,7 +484,7 @@ void Loader::ReadFault(const YamlNode& node) {
   Ratio(map, "alpha", 1e-6, 64, fault.alpha);
   Parsed(map, "ecn_minimum", ParseSize, fault.ecn_minimum);
   Parsed(map, "ecn_maximum", ParseSize, fault.ecn_maximum);
-  Parsed(map, "message", ParseSize, fault.message);
+  Message(map, fault.message);
   Ratio(map, "growth", 1e-6, 1, fault.growth);
   CheckMagnitude(map, fault);
   if (const YamlNode* senders = map.Find("senders")) fault.senders = NicsAt(*senders);
@@ -499,6 +499,9 @@ void Loader::CheckMagnitude(const YamlMap& map, const FaultOptions& fault) {
   };
   if (fault.kind == FaultKind::kFlap && fault.period < 2 * kShortestPeriod) {
     refuse("period must be at least 2us");
+  }
+  if (map.Find("probability") != nullptr && fault.probability <= 0) {
+    refuse("probability must be above 0");
   }
   if (fault.kind == FaultKind::kDegradedRate && fault.factor >= 1) {
     refuse("factor is the remaining fraction of the rate and must be below 1");

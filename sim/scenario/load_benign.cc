@@ -203,10 +203,7 @@ void Loader::ReadForeign(const YamlNode& node) {
   end("to", flow.to);
   if (flow.from == flow.to) errors_.Add(node, "foreign traffic needs two different NICs");
   Ratio(map, "load", 1e-6, 0.5, flow.load);
-  Parsed(map, "message", ParseSize, flow.message);
-  if (flow.message == 0 || flow.message > (uint64_t{1} << 40)) {
-    errors_.Add(node, "message must be from 1 byte to 1024G");
-  }
+  Message(map, flow.message);
   if (const YamlNode* priority = map.Find("priority")) {
     Number(map, "priority", 0, kPriorities - 1, flow.priority);
     if ((scenario_.network.switches.buffer.lossless >> flow.priority & 1) != 0 ||

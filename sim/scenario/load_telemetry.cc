@@ -76,6 +76,12 @@ void Loader::ReadTelemetry(const YamlNode& node) {
 void Loader::ReadSflow(const YamlMap& map) {
   TelemetryOptions& telemetry = scenario_.telemetry;
   Number(map, "sflow_rate", 0, 1u << 24, telemetry.sflow_rate);
+  for (const char* const key : {"sflow_counters", "sflow_spans"}) {
+    const YamlNode* const used = map.Find(key);
+    if (used != nullptr && telemetry.sflow_rate == 0) {
+      errors_.Add(*used, fmt::format("{} needs sflow_rate, without which there is no sFlow", key));
+    }
+  }
   if (const YamlNode* period = map.Find("sflow_counters")) {
     Parsed(map, "sflow_counters", ParseSimTime, telemetry.sflow_counters);
     if (telemetry.sflow_counters > 0 && telemetry.sflow_counters < kSecond) {

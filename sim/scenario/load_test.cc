@@ -111,7 +111,17 @@ TEST(LoadScenarioTest, FlowScenariosReadCountersOnceInAWindow) {
   EXPECT_EQ(packet->telemetry.counter_period, kMillisecond);
 }
 
+TEST(LoadScenarioTest, FaultsWithoutEffectAreErrors) {
+  EXPECT_THAT(Message("faults: [{kind: gray_loss, sender: 'leaf0:Ethernet3', probability: 0}]\n"),
+              HasSubstr("probability must be above 0"));
+  EXPECT_THAT(Message("faults: [{kind: incast, nic: host0, senders: 'host[1-3]', message: 0}]\n"),
+              HasSubstr("message must be from 1 byte"));
+  EXPECT_THAT(Message("streams: [{from: host0, to: host1, message: 0}]\n"),
+              HasSubstr("message must be from 1 byte"));
+}
+
 TEST(LoadScenarioTest, SflowKeysHaveLimits) {
+  EXPECT_THAT(Message("telemetry: {sflow_counters: 20s}\n"), HasSubstr("needs sflow_rate"));
   EXPECT_THAT(Message("telemetry: {sflow_counters: 10ms}\n"),
               HasSubstr("sflow_counters must be at least 1s"));
   EXPECT_THAT(Message("telemetry: {sflow_spans: {length: 0}}\n"),

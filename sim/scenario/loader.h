@@ -70,6 +70,11 @@ class Loader {
         map, key, [least, most](std::string_view text) { return ParseReal(text, least, most); },
         value);
   }
+  void Message(const YamlMap& map, uint64_t& bytes) {
+    Parsed(map, "message", ParseSize, bytes);
+    if (bytes > 0 && bytes <= uint64_t{1} << 40) return;
+    errors_.Add(*map.Find("message"), "message must be from 1 byte to 1024G");
+  }
   static Result<double> ParseReal(std::string_view text, double least, double most);
 
   Status ReadFabric(const YamlNode& node);
