@@ -60,7 +60,7 @@ class DrawFlowTest : public ::testing::Test {
   static inline std::vector<Scenario> scenarios_;
 };
 
-TEST_F(DrawFlowTest, RunsLastHoursInRealTime) {
+TEST_F(DrawFlowTest, RunsLastHoursAndTimesAreNotScaled) {
   std::set<size_t> gpus;
   for (const Scenario& scenario : scenarios_) {
     EXPECT_EQ(scenario.model, Model::kFlow);

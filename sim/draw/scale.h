@@ -36,8 +36,10 @@ struct Scale {
 
   // Faults.
   SimTime shortest_flap = 0;  // period
-  SimTime fewest_flaps = 0;   // of a fault; 0: a period lasts up to a quarter of the run
-  Range slowdown;             // of stragglers
+  // Least number of periods of a flapping fault. 0: no minimum, and a period is at most a quarter
+  // of the run.
+  SimTime fewest_flaps = 0;
+  Range slowdown;  // factor of stragglers
 
   // Benign events.
   Range microburst_period;  // shares of the run

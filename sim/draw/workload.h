@@ -27,9 +27,9 @@ struct WorkloadNeeds {
 };
 // Draws one to six jobs with any of the collectives, background streams, and, if it is 0, the
 // duration of the run: each job has time for more than kIterations iterations. Jobs send for about
-// a fifth of the time. In the flow model, a run lasts one to six hours, and some jobs start or end
-// during the run; another job may then use their hosts. The outline's fabric must have been
-// generated.
+// a fifth of the time. In the flow model, a run lasts one to six hours, jobs send for 15 to 50 % of
+// the time, and some start or end during the run; another job may then use their hosts. The
+// outline's fabric must have been generated.
 void DrawWorkload(const topology::Fabric& fabric, const WorkloadNeeds& needs, RandomSource& dice,
                   Outline& outline);
 inline constexpr uint32_t kIterations = 20;

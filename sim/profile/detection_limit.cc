@@ -10,14 +10,15 @@
 namespace rocescope::sim {
 namespace {
 
-// A longer step of a 32-bit counter may be a wrap or a restart.
+// If a 32-bit counter grows by this much or more between two readings, it may have wrapped or have
+// had a restart.
 constexpr uint64_t kLongestStep = uint64_t{1} << 31;
 
 // A reading of one side of the watch, and bounds of its exact time that the collector knows.
 struct Instant {
   Timestamp exact;
   Timestamp least;  // the exact time is certainly not earlier
-  Timestamp most;   // ... and not later
+  Timestamp most;   // the exact time is certainly not later
   uint32_t restarts = 0;
   uint32_t segment = 0;  // differences between two segments are not known
 };
@@ -116,7 +117,7 @@ class Side {
   uint32_t segment_ = 0;
 };
 
-// Sums of both sides at given times. Invalid where a device reports nothing.
+// Sums of both sides at given times. nullopt at times at which a device reports nothing.
 struct Counts {
   uint64_t sent = 0;
   uint64_t received = 0;

@@ -15,8 +15,9 @@
 //
 // Received frames include those that the receiver, or the switch, counted as damaged or dropped.
 // Frames in the queues of a switch at r0 and r1 weaken the bound: their number is not known, only
-// their bytes. So do discards that are no discarded frames of the link (VendorClass::quirk). A span
-// ends where a counter restarts, or where one with 32 bits may have wrapped unnoticed.
+// their bytes. So do discards that a device counts although it discards no frames
+// (VendorClass::quirk). A span ends where a counter restarts, or where one with 32 bits may have
+// wrapped unnoticed.
 #pragma once
 
 #include <cstdint>

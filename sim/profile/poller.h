@@ -41,7 +41,7 @@ struct PolledEntity {
   uint32_t restarts = 0;                       // of its counters
   std::vector<ExactCounters::Outage> outages;  // of its device
   size_t next_outage = 0;  // the first one that was not over at the last reading
-  // Watermarks count from here after polls that the device did not answer because it was down.
+  // Start of the period of watermarks, after polls that found the device down.
   std::optional<Timestamp> since;
   std::vector<uint64_t> values;  // one for each metric
 };
@@ -89,7 +89,7 @@ class Poller {
 
  private:
   bool ReadEntity(ExactCounters& exact, PolledEntity& entity, std::span<uint64_t> values);
-  // Devices that went down since the previous poll, which returned the same values.
+  // Marks entities as absent whose device went down since the previous poll of the same refresh.
   void LeaveOutThoseDown();
   // Whether the device was down between the refresh and the poll that was taken.
   bool IsDown(const PolledEntity& entity) const {
@@ -110,7 +110,7 @@ class Poller {
   std::vector<uint64_t> exact_;    // the values of one entity
   Timestamp since_;                // exact time of the previous poll that returned other values
   Timestamp time_;                 // time of the poll that was taken
-  Timestamp exact_time_;           // and its exact time
+  Timestamp exact_time_;           // exact time of the poll that was taken
   std::optional<Timestamp> read_;  // exact time of the values in `entities_`
   Timestamp next_restart_ = Timestamp::max();
 };

@@ -592,7 +592,7 @@ TEST(Transform, RandomRestartsAndRebootsComeInOrder) {
 }
 
 // The polls are at 0, 3, 6, ... s.
-TEST(Transform, DeviceDoesNotAnswerFromACacheOfBeforeItWentDown) {
+TEST(Transform, DeviceDoesNotReportValuesCachedBeforeAnOutage) {
   Profile profile = Plain();
   profile.switches = {.period = seconds(3), .cached_share = 1, .refresh = {seconds(7), seconds(7)}};
   profile.counters_survive_reboots = true;  // shows the time of the refresh
@@ -623,7 +623,7 @@ TEST(Transform, DeviceDoesNotAnswerFromACacheOfBeforeItWentDown) {
 }
 
 // As before, but the watermark is that since the last answer.
-TEST(Transform, WatermarkOfACacheThatWasNotReadAgainIsThatSinceTheLastAnswer) {
+TEST(Transform, WatermarkCoversTheTimeSinceTheLastAnswer) {
   Profile profile = Plain();
   profile.switches = {.period = seconds(3), .cached_share = 1, .refresh = {seconds(7), seconds(7)}};
   profile.counters_survive_reboots = true;

@@ -40,7 +40,8 @@ class RecordedCounters final : public ExactCounters, public CounterSink {
   Timestamp begin() const override;
   Timestamp end() const override;
   // An outage is a gap between the first and the last step in which the entity was recorded, or the
-  // time after the last one. It starts and ends at a step. Shorter outages are not recorded.
+  // time after the last one. It starts and ends at a step. Outages shorter than a step are not
+  // recorded.
   std::vector<Outage> OutagesOf(uint32_t entity) const override;
   // The values are those of the last step that is not after `time`.
   bool Read(uint32_t entity, Timestamp since, Timestamp time, std::span<uint64_t> values) override;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads a small run of each model with each included profile. Over any span, a receiver counts at
-// most the frames that its peer certainly counted as sent in a span that includes it. The bounds of
+// Reads a small run of each model with each included profile. For each span between two readings of
+// a receiver, the received frames must not exceed those that its peer sent in the shortest span of
+// readings that certainly contains it. The bounds of
 // the times are those that a collector knows: staleness and clock error.
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -195,7 +196,7 @@ class ProfileConservation : public ::testing::Test {
   TransformReport report_;
   std::vector<End> ends_;  // by port
   uint64_t spans_ = 0;
-  uint64_t tight_ = 0;  // spans in which most of the frames arrived in the shorter span
+  uint64_t tight_ = 0;  // spans in which the receiver counted more than 80 % of the sender's frames
   uint64_t equal_ = 0;
 
  private:
