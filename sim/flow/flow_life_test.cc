@@ -238,6 +238,34 @@ TEST_F(FlowLife, FrameErrorsBreakTheirNumberOfFrames) {
   EXPECT_EQ(listed, model_->lost().at("bit_error"));
 }
 
+TEST_F(FlowLife, StrongLossNeverExceedsTheSpeedOfALink) {
+  for (const char* const probability : {"0.1", "0.5", "1"}) {
+    Run(std::string(kJob) + "faults: [{kind: gray_loss, sender: \"host0:mlx5_0\", onset: 1min, " +
+        "probability: " + probability + "}]\n");
+    uint64_t before = 0;
+    for (double seconds = 5; seconds <= 600; seconds += 5) {
+      const uint64_t sent = Read("host0:mlx5_0", seconds)[Metric::kTxBytes];
+      EXPECT_LE(sent - before, 5 * 12'500'000'000u) << probability << " at " << seconds << " s";
+      before = sent;
+    }
+  }
+}
+
+TEST_F(FlowLife, LossesInBurstsCauseFewerNaks) {
+  const auto naks_per_loss = [&](const std::string& more) {
+    Run(std::string(kJob) +
+        "faults: [{kind: gray_loss, sender: \"host0:mlx5_0\", probability: 1e-3" + more + "}]\n");
+    const uint64_t naks = Read("host0:mlx5_0", 600)[Metric::kPacketSequenceError];
+    return static_cast<double>(naks) / static_cast<double>(model_->lost().at("wire"));
+  };
+  const double single = naks_per_loss("");
+  const double in_bursts = naks_per_loss(", burst: 4");
+  EXPECT_NEAR(single, 0.92, 0.05);  // the others are lost acknowledgements
+  EXPECT_NEAR(in_bursts, single / 4, 0.06);
+  // Short frames pass.
+  EXPECT_NEAR(naks_per_loss(", least_length: 1024"), 0.98, 0.02);
+}
+
 TEST_F(FlowLife, AFaultGrowsToItsFullSeverity) {
   Run(std::string(kJob) +
       "faults: [{kind: gray_loss, sender: \"host0:mlx5_0\", probability: 1e-3, growth: 0.001}]\n");
