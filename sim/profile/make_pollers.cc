@@ -102,6 +102,15 @@ Status Maker::CheckTimes(const Profile& profile) const {
        {std::pair("switches", &profile.switches), std::pair("nics", &profile.nics),
         std::pair("gpus", &profile.gpus)}) {
     if (Status period = check("period", what, poll->period); !period) return period;
+    constexpr int64_t kMostPolls = 10'000'000;  // by device
+    if (poll->period > Duration(0) &&
+        length / std::max(Duration(1), Scaled(poll->period)) > kMostPolls) {
+      return MakeError(
+          ErrorCode::kInvalidArgument,
+          fmt::format("{}: the period of {}, {} ns, would result in more than {} polls "
+                      "of each of them; use a longer period",
+                      profile.file, what, poll->period.count(), kMostPolls));
+    }
     if (poll->cached_share <= 0) continue;
     if (Status refresh = check("refresh period", what, poll->refresh.most); !refresh) {
       return refresh;

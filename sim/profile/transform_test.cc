@@ -739,6 +739,9 @@ TEST(Transform, ProfileThatDoesNotFitTheRunIsAnError) {
   slow.switches.period = seconds(101);
   EXPECT_THAT(error(slow), HasSubstr("test.yaml: the period of switches, 101 s, is longer than the "
                                      "run of 100 s"));
+  Profile hasty = Plain();
+  hasty.nics.period = Duration(1);
+  EXPECT_THAT(error(hasty), HasSubstr("the period of nics, 1 ns, would result in more than"));
   Profile stale = Plain();
   stale.nics.cached_share = 0.1;
   stale.nics.refresh = {seconds(1), seconds(200)};
