@@ -114,6 +114,31 @@ Status FlowModel::Prepare(std::optional<size_t> without_fault) {
   return {};
 }
 
+// A job whose iterations take almost no time would take forever.
+Status FlowModel::CheckIterations(uint32_t number) const {
+  constexpr SimTime kMost = 10'000'000;
+  const JobState& state = jobs_[number];
+  const JobOptions& options = state.job->options();
+  SimTime shortest = 0;  // iteration, without competition
+  for (uint32_t phase = 0; phase < options.phases.size(); ++phase) {
+    SimTime longest = 0;  // run of a collective
+    for (const uint32_t index : state.groups) {
+      const Group& group = groups_[index];
+      if (group.phase != phase) continue;
+      longest = std::max(longest, group.cost->Duration(group.line_rate));
+    }
+    shortest += options.phases[phase].compute + longest;
+  }
+  const SimTime lasts = std::min(options.end, scenario_.duration) - options.start;
+  if (lasts <= 0 || options.iterations > 0) return {};
+  if (shortest > 0 && lasts / shortest <= kMost) return {};
+  return MakeError(
+      ErrorCode::kInvalidArgument,
+      fmt::format("jobs: the iterations of {} take {} us, so that more than {} of them "
+                  "would be simulated: state more compute time or larger collectives",
+                  options.name, shortest / kMicrosecond, kMost));
+}
+
 Status FlowModel::PrepareJob(uint32_t number, Costs& costs) {
   const Job& job = *simulation_->jobs()[number];
   const JobOptions& options = job.options();
@@ -151,6 +176,7 @@ Status FlowModel::PrepareJob(uint32_t number, Costs& costs) {
       ShareTraffic(group, job, which);
     }
   }
+  if (const Status few = CheckIterations(number); !few) return few;
   if (!job.checkpoints().empty()) PrepareCheckpoint(number);
   if (options.start < scenario_.duration) At(options.start, [this, number] { StartJob(number); });
   if (options.end < scenario_.duration) At(options.end, [this, number] { StopJob(number); });
