@@ -73,7 +73,7 @@ if(TARGET rocescope-sim)
     ROCESCOPE_PROFILES="/usr/share/rocescope/profiles"
     ROCESCOPE_PRIORS="/usr/share/rocescope/priors.yaml")
   target_link_libraries(rocescope-sim-installed PRIVATE
-    rocescope::sim_draw rocescope::sim_flow_run rocescope::sim_profile_run rocescope::sim_run CLI11::CLI11 rocescope_warnings)
+    rocescope::sim_command rocescope_warnings)
   target_link_options(rocescope-sim-installed PRIVATE -s)  # CPack strips only installed TARGETS
 endif()
 

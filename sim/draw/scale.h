@@ -38,7 +38,7 @@ struct Scale {
   SimTime shortest_flap = 0;  // period
   // Least number of periods of a flapping fault. 0: no minimum, and a period is at most a quarter
   // of the run.
-  SimTime fewest_flaps = 0;
+  uint32_t fewest_flaps = 0;
   Range slowdown;  // factor of stragglers
 
   // Benign events.

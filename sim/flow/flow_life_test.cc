@@ -2,6 +2,7 @@
 // Jobs that start, stop and crash, checkpoints, interludes, maintenance and rare errors in the flow
 // model.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -307,6 +308,28 @@ TEST_F(FlowLife, ARunWithoutAFaultIsTheSameUntilItsOnset) {
   // The other rail goes on, but the ranks of this one need ten times as long to communicate.
   EXPECT_GT(complete(iterations), complete(with_fault) + 40);
   for (size_t i = 0; i < 100; ++i) EXPECT_EQ(iterations[i].end, with_fault[i].end) << i;
+}
+
+// Makes the model of a scenario that it refuses. Returns the message.
+std::string Refusal(const std::string& text) {
+  auto scenario = LoadScenario(kFabric + text + "telemetry: {mirror: none, nccl: none}\n", "test");
+  if (!scenario) return "the scenario: " + scenario.error().message;
+  const auto model = FlowModel::Make(*scenario);
+  return model ? std::string() : model.error().message;
+}
+
+TEST(FlowLimits, IterationsThatTakeNoTimeAreAnError) {
+  std::string job = kJob;
+  job.replace(job.find("size: 1G, compute: 2s"), 21, "size: 1, compute: 0s");
+  EXPECT_THAT(Refusal(job), testing::HasSubstr("the iterations of train take"));
+}
+
+TEST(FlowLimits, EventsWithoutEndAreAnError) {
+  for (const char* const more :
+       {"benign: {microbursts: {period: 100us, senders: 2, frames: 1}}\n",
+        "faults: [{kind: flap, link: 'leaf0:Ethernet1', period: 10us}]\n"}) {
+    EXPECT_THAT(Refusal(std::string(kJob) + more), testing::HasSubstr("use a longer period"));
+  }
 }
 
 }  // namespace

@@ -414,15 +414,15 @@ FlowSflowReport SflowOfRun::Run() {
 
 std::vector<SampledSpan> SampledSpans(const Scenario& scenario) {
   if (!scenario.telemetry.sflow_spans) return {{0, scenario.duration}};
-  const auto& [length, random_spans] = *scenario.telemetry.sflow_spans;
+  const SimTime length = scenario.telemetry.sflow_spans->length;
   std::vector<SampledSpan> spans;
-  const auto add = [&, length = length](SimTime begin) {
+  const auto add = [&](SimTime begin) {
     begin = std::max<SimTime>(0, begin);
     spans.push_back({begin, std::min(scenario.duration, begin + length)});
   };
   for (const FaultOptions& fault : scenario.faults) add(fault.onset - length / 2);
   Random random(scenario.seed, "sflow spans", 0);
-  for (uint32_t i = 0; i < random_spans; ++i) {
+  for (uint32_t i = 0; i < scenario.telemetry.sflow_spans->random; ++i) {
     add(static_cast<SimTime>(
         random.Uniform() * static_cast<double>(std::max<SimTime>(0, scenario.duration - length))));
   }

@@ -362,28 +362,6 @@ TEST_F(FlowSflowTest, TooManySamplesAreAnError) {
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-TEST_F(FlowSflowTest, IterationsThatTakeNoTimeAreAnError) {
-  std::string text = kScenario;
-  text.replace(text.find("size: 4G, compute: 1s"), 21, "size: 1, compute: 0s ");
-  auto loaded = LoadScenario(text, "test.yaml");
-  ASSERT_TRUE(loaded) << loaded.error().message;
-  const auto model = FlowModel::Make(*loaded);
-  ASSERT_FALSE(model);
-  EXPECT_NE(model.error().message.find("the iterations of train take"), std::string::npos);
-}
-
-TEST_F(FlowSflowTest, EventsWithoutEndAreAnError) {
-  for (const char* const more :
-       {"benign: {microbursts: {period: 100us, senders: 2, frames: 1}}\n",
-        "faults: [{kind: flap, link: 'leaf0:Ethernet1', period: 10us}]\n"}) {
-    auto loaded = LoadScenario(std::string(kScenario) + more, "test.yaml");
-    ASSERT_TRUE(loaded) << loaded.error().message;
-    const auto model = FlowModel::Make(*loaded);
-    ASSERT_FALSE(model);
-    EXPECT_NE(model.error().message.find("use a longer period"), std::string::npos);
-  }
-}
-
 TEST_F(FlowSflowTest, TcpSegmentsAreSampled) {
   Run(R"(
 foreign: [{from: "host6:mlx5_0", to: "host7:mlx5_1", load: 0.1}]

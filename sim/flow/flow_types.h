@@ -25,8 +25,8 @@ struct FlowSender {
   uint32_t way_back_number = topology::kNone;  // of its peer
   std::span<const topology::PortIndex> path;   // egress ports, the NIC's first; empty: none
   std::span<const topology::PortIndex> way_back;
-  double frames_in_flight =
-      1;  // mean number of frames behind a lost frame, which go-back-N repeats too
+  // Mean number of frames behind a lost frame, which go-back-N repeats too.
+  double frames_in_flight = 1;
   SimTime round_trip = 0;
   bool is_cut = false;          // what it sends does not arrive
   bool is_unreachable = false;  // there is no path now; `path` is the last one

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sim/profile/transform.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "sim/profile/fake_counters.h"
+#include "sim/profile/transform_fixture.h"
 
 namespace rocescope::sim {
 namespace {
@@ -18,65 +16,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr uint32_t kRxPackets = 0;  // position in the readings of ports and NICs
-
-// All devices are polled every 10 s at the same time.
-Profile Plain() {
-  Profile profile;
-  profile.file = "test.yaml";
-  profile.name = "test";
-  profile.switches.period = seconds(10);
-  profile.nics.period = seconds(10);
-  return profile;
-}
-
-struct Transformed {
-  KeptReadings sink;
-  TransformReport report;
-};
-
-Transformed Collect(FakeCounters& exact, const Profile& profile, uint64_t seed = 1,
-                    double scale = 1) {
-  Transformed result;
-  auto report = Transform(exact, profile, {.scale = scale, .seed = seed}, result.sink);
-  EXPECT_TRUE(report.has_value()) << report.error().message;
-  if (report) result.report = *std::move(report);
-  EXPECT_TRUE(exact.in_order);
-  EXPECT_TRUE(result.sink.in_order);
-  return result;
-}
-
-Transformed Collect(const Profile& profile, uint32_t switches = 4, Duration length = seconds(100),
-                    uint64_t seed = 1) {
-  FakeCounters exact(switches, length);
-  return Collect(exact, profile, seed);
-}
-
-// The index in FakeCounters of the entity of a reading.
-uint32_t IndexOf(const FakeCounters& exact, const CounterEntity& entity) {
-  const auto entities = exact.entities();
-  return static_cast<uint32_t>(
-      std::find_if(entities.begin(), entities.end(),
-                   [&](const auto& each) { return each.entity == entity; }) -
-      entities.begin());
-}
-
-// The time at which the counter had this value.
-Timestamp ExactTime(const FakeCounters& exact, const CounterEntity& entity, uint64_t value) {
-  return kFakeBegin + std::chrono::microseconds(value / (IndexOf(exact, entity) + 1));
-}
-
-std::vector<KeptReadings::Reading> PortsOf(const Transformed& result) {
-  std::vector<KeptReadings::Reading> ports;
-  for (const auto& reading : result.sink.readings) {
-    const CounterEntity& entity = result.sink.entities[reading.number];
-    if (entity.kind == EntityKind::kPort && entity.priority == CounterEntity::kAllPriorities) {
-      ports.push_back(reading);
-    }
-  }
-  return ports;
-}
 
 TEST(Transform, ReadsAllDevicesAtTheSameTimeWithExactValues) {
   FakeCounters exact(3, seconds(35));
@@ -174,26 +113,6 @@ TEST(Transform, WatermarkIsTheMaximumSinceThePreviousRefresh) {
   std::vector<uint64_t> watermarks;
   for (const auto& reading : result.sink.Of(entity)) watermarks.push_back(reading.values[1]);
   EXPECT_THAT(watermarks, ElementsAre(1, 1, 1, 1000, 1, 1));
-}
-
-TEST(Transform, WatermarkIncludesTheTimeBeforeAnOutageIfItSurvives) {
-  const auto watermarks = [](Duration spike, bool survives) {
-    FakeCounters exact(1, seconds(50));
-    exact.spike = kFakeBegin + spike;
-    exact.down_from = kFakeBegin + seconds(15);
-    exact.down_until = kFakeBegin + seconds(35);
-    Profile profile = Plain();
-    profile.counters_survive_reboots = survives;
-    const Transformed result = Collect(exact, profile);
-    std::vector<uint64_t> values;
-    for (const auto& reading : result.sink.Of(exact.entities()[1].entity)) {
-      values.push_back(reading.values[1]);
-    }
-    return values;  // at 0, 10, 40 and 50 s
-  };
-  EXPECT_THAT(watermarks(seconds(12), true), ElementsAre(1, 1, 1000, 1));
-  EXPECT_THAT(watermarks(seconds(12), false), ElementsAre(1, 1, 1, 1));
-  EXPECT_THAT(watermarks(seconds(37), false), ElementsAre(1, 1, 1000, 1));
 }
 
 TEST(Transform, LosesReadingsIndependently) {
@@ -328,36 +247,6 @@ TEST(Transform, RandomStartValuesAreConstantOffsetsOfCounters) {
     all.insert(*of.begin());
   }
   EXPECT_EQ(all.size(), 9u);
-}
-
-TEST(Transform, RestartedCountersContinueFromZero) {
-  Profile profile = Plain();
-  profile.restarts_per_day = 100;
-  FakeCounters exact(10, hours(24));
-  const Transformed result = Collect(exact, profile);
-  uint64_t drops = 0;
-  uint32_t restarts = 0;
-  for (const PollerReport& poller : result.report.pollers) {
-    if (poller.group == PollGroup::kSwitch) restarts += poller.restarts;
-  }
-  for (uint32_t node = 0; node < 10; ++node) {
-    uint64_t before = 0;
-    for (const auto& reading : result.sink.Of(exact.entities()[2 * node].entity)) {
-      const uint64_t value = reading.values[kRxPackets];
-      if (value >= before) {
-        // One period later, unless the counter had passed its former value again.
-        if (before > 0) {
-          EXPECT_LE(value - before, (2 * node + 1) * 10'000'000);
-        }
-      } else {
-        ++drops;
-        EXPECT_LE(value, (2 * node + 1) * 10'000'000) << "at most one period since the restart";
-      }
-      before = value;
-    }
-  }
-  EXPECT_NEAR(restarts, 1000, 4 * std::sqrt(1000));
-  EXPECT_NEAR(static_cast<double>(drops), restarts, 15) << "some fall into one period";
 }
 
 TEST(Transform, SomeDevicesAreNeverRead) {
@@ -516,129 +405,6 @@ TEST(Transform, ScaleMultipliesAllTimes) {
     if (poller.group == PollGroup::kSwitch) {
       EXPECT_EQ(poller.refresh, std::chrono::microseconds(500));
     }
-  }
-}
-
-TEST(Transform, DeviceThatIsDownReportsNothing) {
-  FakeCounters exact(1, seconds(50));
-  exact.down_from = kFakeBegin + seconds(15);
-  exact.down_until = kFakeBegin + seconds(35);
-  const Transformed result = Collect(exact, Plain());
-  std::vector<int64_t> times;
-  for (const auto& reading : result.sink.Of(exact.entities()[0].entity)) {
-    times.push_back((reading.time - kFakeBegin) / seconds(1));
-  }
-  EXPECT_THAT(times, ElementsAre(0, 10, 40, 50));
-}
-
-TEST(Transform, CountersContinueFromZeroAfterAReboot) {
-  Profile profile = Plain();
-  profile.random_start_values = true;
-  profile.switch_vendors[0].quirk = {.metric = Metric::kRxDiscards, .period = seconds(4)};
-  FakeCounters exact(2, seconds(100));
-  exact.down_from = kFakeBegin + seconds(15);
-  exact.down_until = kFakeBegin + seconds(33);
-  const Transformed result = Collect(exact, profile);
-  for (const uint32_t index : {0u, 1u, 2u, 4u}) {
-    const auto readings = result.sink.Of(exact.entities()[index].entity);
-    ASSERT_EQ(readings.size(), 9u) << "not at 20 and 30 s";
-    EXPECT_GE(readings[1].values[0], FakeCounters::CountAt(index, readings[1].time));
-    for (size_t i = 2; i < readings.size(); ++i) {
-      EXPECT_EQ(readings[i].values[0], FakeCounters::CountAt(index, readings[i].time) -
-                                           FakeCounters::CountAt(index, exact.down_until));
-    }
-  }
-  const auto last = result.sink.Of(exact.entities()[0].entity).back();
-  EXPECT_EQ(last.values[3], FakeCounters::kSpeed) << "a gauge";
-  const uint64_t discards = last.values[2] - last.values[0];
-  EXPECT_TRUE(discards == 16 || discards == 17) << "of 67 s: " << discards;
-  for (const PollerReport& poller : result.report.pollers) {
-    EXPECT_EQ(poller.restarts, poller.is_read ? 1u : 0u) << poller.name;
-  }
-}
-
-TEST(Transform, CountersThatSurviveARebootAreExact) {
-  Profile profile = Plain();
-  profile.counters_survive_reboots = true;
-  FakeCounters exact(2, seconds(100));
-  exact.down_from = kFakeBegin + seconds(15);
-  exact.down_until = kFakeBegin + seconds(33);
-  const Transformed result = Collect(exact, profile);
-  for (const auto& reading : PortsOf(result)) {
-    const uint32_t index = IndexOf(exact, result.sink.entities[reading.number]);
-    EXPECT_EQ(reading.values[0], FakeCounters::CountAt(index, reading.time));
-  }
-  for (const PollerReport& poller : result.report.pollers) EXPECT_EQ(poller.restarts, 0u);
-}
-
-// A random restart before or during an outage does not delay the one at its end.
-TEST(Transform, RandomRestartsAndRebootsComeInOrder) {
-  Profile profile = Plain();
-  profile.restarts_per_day = 20'000;
-  FakeCounters exact(20, seconds(100));
-  exact.down_from = kFakeBegin + seconds(41);
-  exact.down_until = kFakeBegin + seconds(58);
-  const Transformed result = Collect(exact, profile);
-  for (const auto& reading : PortsOf(result)) {
-    if (reading.time < exact.down_until) continue;
-    const uint32_t index = IndexOf(exact, result.sink.entities[reading.number]);
-    EXPECT_LE(reading.values[0], FakeCounters::CountAt(index, reading.time) -
-                                     FakeCounters::CountAt(index, exact.down_until));
-  }
-  uint32_t restarts = 0;
-  for (const PollerReport& poller : result.report.pollers) restarts += poller.restarts;
-  const double expected = 40 * (1 + 83 * 20'000 / 86'400.0);
-  EXPECT_NEAR(restarts, expected, 4 * std::sqrt(expected));
-}
-
-// The polls are at 0, 3, 6, ... s.
-TEST(Transform, DeviceDoesNotReportValuesCachedBeforeAnOutage) {
-  Profile profile = Plain();
-  profile.switches = {.period = seconds(3), .cached_share = 1, .refresh = {seconds(7), seconds(7)}};
-  profile.counters_survive_reboots = true;  // shows the time of the refresh
-  FakeCounters exact(30, seconds(100));
-  exact.down_from = kFakeBegin + seconds(40);
-  exact.down_until = kFakeBegin + seconds(44);
-  const Transformed result = Collect(exact, profile);
-  std::map<std::string, Duration> first;  // reading after the outage
-  std::map<std::string, Duration> last;   // ... and before
-  for (const auto& reading : PortsOf(result)) {
-    const CounterEntity& entity = result.sink.entities[reading.number];
-    const Timestamp refresh = ExactTime(exact, entity, reading.values[kRxPackets]);
-    if (reading.time < exact.down_from) {
-      last[entity.node] = reading.time - kFakeBegin;
-      continue;
-    }
-    EXPECT_GE(refresh, exact.down_until - milliseconds(1)) << entity.node;
-    first.try_emplace(entity.node, reading.time - kFakeBegin);
-  }
-  std::set<Duration> firsts;
-  for (const auto& [node, time] : first) {
-    EXPECT_EQ(last[node], seconds(39));
-    EXPECT_LE(time, seconds(54)) << "at most one refresh period and one polling period later";
-    firsts.insert(time);
-  }
-  EXPECT_EQ(first.size(), 30u);
-  EXPECT_THAT(firsts, ElementsAre(seconds(45), seconds(48), seconds(51)));
-}
-
-// As before, but the watermark is that since the last answer.
-TEST(Transform, WatermarkCoversTheTimeSinceTheLastAnswer) {
-  Profile profile = Plain();
-  profile.switches = {.period = seconds(3), .cached_share = 1, .refresh = {seconds(7), seconds(7)}};
-  profile.counters_survive_reboots = true;
-  FakeCounters exact(30, seconds(100));
-  exact.spike = kFakeBegin + seconds(39) + milliseconds(500);
-  exact.down_from = kFakeBegin + seconds(40);
-  exact.down_until = kFakeBegin + seconds(44);
-  const Transformed result = Collect(exact, profile);
-  for (uint32_t node = 0; node < 30; ++node) {
-    std::set<Timestamp> refreshes;
-    for (const auto& reading : result.sink.Of(exact.entities()[2 * node + 1].entity)) {
-      if (reading.values[1] != 1000) continue;
-      refreshes.insert(ExactTime(exact, exact.entities()[2 * node + 1].entity, reading.values[0]));
-    }
-    EXPECT_EQ(refreshes.size(), 1u) << node;
   }
 }
 
