@@ -66,8 +66,8 @@ std::vector<bool> FarOffAsMost(const DiagnosisInput& input, const Balances& ways
     if (!IsFarOff(input, balance)) continue;
     (IsAbove(balance, FarOff(input, balance) - 1) ? missing : too_many)[way] = true;
   }
-  const std::vector<bool> most_miss = SharedByMost(input, ways, missing);
-  std::vector<bool> as_most = SharedByMost(input, ways, too_many);
+  const std::vector<bool> most_miss = SharedByMost(input, missing);
+  std::vector<bool> as_most = SharedByMost(input, too_many);
   for (size_t way = 0; way < as_most.size(); ++way) {
     if (most_miss[way]) as_most[way] = true;
   }

@@ -29,6 +29,8 @@ struct Large {
   MetricStore metrics;
   std::vector<FlowPath> paths;
   std::vector<FlowSummary> flows;
+  LinkErrors link_errors{fabric};
+  LinkLosses link_losses{fabric};
 
   // Each host has eight NICs and GPUs; rail-optimised, with 64 hosts per leaf.
   Large(uint32_t hosts, bool nics_leave_frames_out)
@@ -55,7 +57,9 @@ struct Large {
                            .cabling = cabling,
                            .delays = delays,
                            .queue_uses = queues,
-                           .losses = losses});
+                           .losses = losses,
+                           .link_errors = link_errors,
+                           .link_losses = link_losses});
   }
 
  private:

@@ -236,13 +236,24 @@ class DiagnosisTest : public testing::Test {
   // Returns the result of `run` for an input of everything set above.
   template <typename Run>
   auto In(Run run) {
-    MetricStore metrics(fabric_, {.window = kWindow});
-    for (const auto& [key, row] : rows_) Feed(key.first, key.second, row, metrics);
-    return In(metrics, run);
+    LinkErrors errors(fabric_, {.tolerated = thresholds_.tolerated_frame_errors,
+                                .alarms_a_day = thresholds_.link_error_false_alarms});
+    LinkLosses losses(fabric_);
+    MetricStore metrics(fabric_, {.window = kWindow, .listeners = {&errors, &losses}});
+    std::vector<CounterRecord> records;
+    for (const auto& [key, row] : rows_) Read(key.first, key.second, row, records);
+    std::ranges::stable_sort(records, {}, &CounterRecord::event_time);
+    for (const CounterRecord& record : records) metrics.Add(record);
+    return In(metrics, errors, losses, run);
   }
   // Returns the result of `run` for the same input with these counters only.
   template <typename Run>
   auto In(const MetricStore& metrics, Run run) {
+    return In(metrics, LinkErrors(fabric_), LinkLosses(fabric_), run);
+  }
+  template <typename Run>
+  auto In(const MetricStore& metrics, const LinkErrors& errors, const LinkLosses& link_losses,
+          Run run) {
     std::ranges::sort(paths_, {}, &FlowPath::flow);
     std::ranges::sort(flows_, {}, &FlowSummary::flow);
     const FlowPaths paths(paths_);
@@ -266,6 +277,8 @@ class DiagnosisTest : public testing::Test {
                                .delays = delays_,
                                .queue_uses = queues_,
                                .losses = losses,
+                               .link_errors = errors,
+                               .link_losses = link_losses,
                                .thresholds = thresholds_}));
   }
   Findings Found(void (*detect)(const DiagnosisInput&, Findings&)) {
@@ -312,15 +325,16 @@ class DiagnosisTest : public testing::Test {
     }
     return name;
   }
-  void Feed(const Entity& entity, Metric metric, const Row& row, MetricStore& metrics) const {
+  void Read(const Entity& entity, Metric metric, const Row& row,
+            std::vector<CounterRecord>& records) const {
     const bool counter = InfoOf(metric).kind == MetricKind::kCounter;
     CounterRecord record{.entity = NameFor(entity), .metric = metric, .event_time = Begin(0)};
-    if (counter) metrics.Add(record);
+    if (counter) records.push_back(record);
     for (size_t w = 0; w < kWindows; ++w) {
       if (!row[w]) continue;
       record.value = counter ? record.value + *row[w] : *row[w];
       record.event_time = End(w);
-      metrics.Add(record);
+      records.push_back(record);
     }
   }
 

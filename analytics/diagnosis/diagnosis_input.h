@@ -16,6 +16,8 @@
 #include "analytics/diagnosis/balance.h"
 #include "analytics/diagnosis/thresholds.h"
 #include "analytics/job/attribution.h"
+#include "analytics/link/link_errors.h"
+#include "analytics/link/link_losses.h"
 #include "analytics/loss/loss_tracker.h"
 #include "analytics/metric/metric_store.h"
 #include "analytics/path/path.h"
@@ -37,6 +39,8 @@ struct DiagnosisParts {
   const Delays& delays;
   const QueueUses& queue_uses;
   const LossTracker& losses;
+  const LinkErrors& link_errors;
+  const LinkLosses& link_losses;
   Thresholds thresholds = {};
 };
 

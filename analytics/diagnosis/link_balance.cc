@@ -62,8 +62,7 @@ Balances LinkBalances(const DiagnosisInput& input) {
   return Balances(std::move(ways));
 }
 
-std::vector<bool> SharedByMost(const DiagnosisInput& input, const Balances& ways,
-                               const std::vector<bool>& marked) {
+std::vector<bool> SharedByMost(const DiagnosisInput& input, const std::vector<bool>& marked) {
   const size_t few = input.thresholds().shared_mismatch_links;
   struct Count {
     size_t marked = 0;
@@ -83,7 +82,9 @@ std::vector<bool> SharedByMost(const DiagnosisInput& input, const Balances& ways
     }
   };
   for_each([&](size_t way, Count& count) {
-    count.told += !ways.At(way).missing.empty();
+    const auto& ends = fabric.link(static_cast<topology::LinkIndex>(way / 2)).ends;
+    count.told += input.HasMetric(input.EntityOf(ends[way % 2]), Metric::kTxPackets) &&
+                  input.HasMetric(input.EntityOf(ends[1 - way % 2]), Metric::kRxPackets);
     count.marked += marked[way];
   });
   std::vector<bool> shared(marked.size());

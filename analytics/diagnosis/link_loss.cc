@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames that one end of a link sent are received by the other end, counted there as errors, or
-// still in flight. The rest is lost.
+// still in flight. The rest is lost. Errors are a fault if there are more than tolerated
+// (analytics/link).
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "analytics/diagnosis/balance.h"
 #include "analytics/diagnosis/detectors.h"
-#include "analytics/diagnosis/doubt.h"
 #include "analytics/diagnosis/link_balance.h"
 #include "base/count_text.h"
 
@@ -20,68 +23,133 @@ namespace {
 using topology::LinkIndex;
 using topology::PortIndex;
 
-std::optional<Loss> FrameErrors(const DiagnosisInput& input, PortIndex sender) {
-  const Row errored = input.Growth(input.EntityOf(input.fabric().Peer(sender)), Metric::kFcsErrors);
-  Loss loss;
-  for (size_t i = 0; i < errored.size(); ++i) {
-    if (errored[i] == 0) continue;
-    if (loss.frames == 0) loss.first = loss.detected_at = i;
-    loss.frames += errored[i];
-    loss.last = i;
+// Silent loss in one direction of a link.
+struct SilentLoss {
+  uint64_t frames = 0;
+  Timestamp from;
+  Timestamp detected_at;
+  std::optional<Timestamp> until;
+  bool small = false;
+  std::string evidence;
+};
+using BothDirections = std::array<std::optional<SilentLoss>, 2>;
+
+// Compares sums of counters that are read at the same time. Otherwise, only bounds are known.
+std::optional<SilentLoss> LossFrom(const DiagnosisInput& input, LinkIndex index, size_t end) {
+  const topology::Link& link = input.fabric().link(index);
+  const std::string sender = input.fabric().NameOf(link.ends[end]);
+  const std::string receiver = input.fabric().NameOf(link.ends[1 - end]);
+  const Balances& balances = input.link_balances();
+  const size_t way = DirectionOf(index, end);
+  if (!balances.At(way).missing.empty()) {
+    const std::optional<Loss> loss = balances.LossAt(way);
+    if (!loss) return std::nullopt;
+    return SilentLoss{
+        .frames = loss->frames,
+        .from = input.BeginOf(loss->first),
+        .detected_at = input.EndOf(loss->detected_at),
+        .until = input.Until(loss->last),
+        .small = loss->small,
+        .evidence = fmt::format("{} that {} sent did not arrive at {}, which counts no errors",
+                                Counted(loss->frames, "frame"), sender, receiver)};
   }
-  return loss.frames == 0 ? std::nullopt : std::optional(loss);
+  const std::optional<LinkLoss>& loss = input.parts().link_losses.LossFrom(link.ends[end]);
+  if (!loss) return std::nullopt;
+  SilentLoss found = {.frames = loss->frames, .from = loss->from, .detected_at = loss->detected_at};
+  if (loss->is_over) found.until = loss->last;
+  found.evidence = fmt::format(
+      "at least {} of {:.3g} that {} sent did not arrive at {}, which counts no errors",
+      Counted(loss->frames, "frame"), static_cast<double>(loss->sent), sender, receiver);
+  return found;
 }
 
-using BothDirections = std::array<std::optional<Loss>, 2>;
-
-void Join(const DiagnosisInput& input, LinkIndex index, FaultKind kind, const BothDirections& ways,
-          Findings& found) {
+void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, const BothDirections& ways,
+                 Findings& found) {
   if (!ways[0] && !ways[1]) return;
   const topology::Link& link = input.fabric().link(index);
-  Finding finding = {.kind = kind,
+  // Lost frames are already beyond doubt.
+  Finding finding = {.kind = FaultKind::kGrayLoss,
                      .place = {.kind = PlaceKind::kLink, .index = index},
                      .confidence = 0.98,
                      .from = Timestamp::max(),
+                     .until = Timestamp::min(),
                      .detected_at = Timestamp::max()};
   if (!ways[0] || !ways[1]) finding.place.sender = link.ends[ways[0] ? 0 : 1];
-  size_t last = 0;
-  uint64_t frames = 0;
-  for (size_t end = 0; end < 2; ++end) {
-    if (!ways[end]) continue;
-    frames += ways[end]->frames;
-    finding.from = std::min(finding.from, input.BeginOf(ways[end]->first));
-    finding.detected_at = std::min(finding.detected_at, input.EndOf(ways[end]->detected_at));
-    last = std::max(last, ways[end]->last);
-    const std::string sender = input.fabric().NameOf(link.ends[end]);
-    const std::string receiver = input.fabric().NameOf(link.ends[1 - end]);
-    finding.evidence.push_back(
-        kind == FaultKind::kBitErrors
-            ? fmt::format("{} received {} with a wrong FCS", receiver,
-                          Counted(ways[end]->frames, "frame"))
-            : fmt::format("{} that {} sent did not arrive at {}, which counts no errors",
-                          Counted(ways[end]->frames, "frame"), sender, receiver));
+  for (const std::optional<SilentLoss>& way : ways) {
+    if (!way) continue;
+    finding.from = std::min(finding.from, way->from);
+    finding.detected_at = std::min(finding.detected_at, way->detected_at);
+    if (!way->until) {
+      finding.until.reset();
+    } else if (finding.until) {
+      finding.until = std::max(*finding.until, *way->until);
+    }
+    finding.evidence.push_back(way->evidence);
   }
-  // The balance already decided that lost frames are beyond doubt.
-  if (kind == FaultKind::kBitErrors)
-    finding.confidence = ConfidenceFromCount(frames, finding.confidence);
-  finding.until = input.Until(last);
   found.push_back(std::move(finding));
+}
+
+// An episode of the direction from an end of the link.
+struct OneWay {
+  size_t end = 0;
+  ErrorEpisode episode;
+};
+
+// Episodes of both directions at the same time are one finding.
+void AddBitErrors(const DiagnosisInput& input, LinkIndex index, Findings& found) {
+  const topology::Link& link = input.fabric().link(index);
+  std::vector<OneWay> ways;
+  for (size_t end = 0; end < 2; ++end) {
+    for (const ErrorEpisode& episode : input.parts().link_errors.EpisodesOf(link.ends[1 - end])) {
+      ways.push_back({.end = end, .episode = episode});
+    }
+  }
+  std::ranges::stable_sort(ways, {}, [](const OneWay& way) { return way.episode.from; });
+  const OneWay* before = nullptr;
+  for (const OneWay& way : ways) {
+    const ErrorEpisode& episode = way.episode;
+    const bool joins = before != nullptr && before->end != way.end &&
+                       (!before->episode.is_over || episode.from <= before->episode.last);
+    before = &way;
+    if (!joins) {
+      found.push_back(
+          {.kind = FaultKind::kBitErrors,
+           .place = {.kind = PlaceKind::kLink, .index = index, .sender = link.ends[way.end]},
+           .confidence = 0.98,
+           .from = episode.from,
+           .until = Timestamp::min(),
+           .detected_at = episode.detected_at});
+    }
+    Finding& finding = found.back();
+    if (joins) finding.place.sender = topology::kNone;
+    finding.detected_at = std::min(finding.detected_at, episode.detected_at);
+    if (!episode.is_over) {
+      finding.until.reset();
+    } else if (finding.until) {
+      finding.until = std::max(*finding.until, episode.last);
+    }
+    finding.evidence.push_back(
+        fmt::format("{} received {} with a wrong FCS among {:.3g} frames (1 in {:.2g}; tolerated: "
+                    "1 in {:.2g})",
+                    input.fabric().NameOf(link.ends[1 - way.end]), Counted(episode.errors, "frame"),
+                    episode.frames, episode.frames / static_cast<double>(episode.errors),
+                    1 / input.thresholds().tolerated_frame_errors));
+  }
 }
 
 }  // namespace
 
 void DetectLinkLoss(const DiagnosisInput& input, Findings& found) {
   const auto links = input.fabric().links();
-  const Balances& balances = input.link_balances();
   std::vector<BothDirections> lost(links.size());
   std::vector<bool> loses(2 * links.size());
   for (LinkIndex i = 0; i < links.size(); ++i) {
     for (size_t end = 0; end < 2; ++end) {
-      lost[i][end] = balances.LossAt(DirectionOf(i, end));
+      lost[i][end] = LossFrom(input, i, end);
       loses[DirectionOf(i, end)] = lost[i][end].has_value();
     }
   }
-  const std::vector<bool> disagree = SharedByMost(input, balances, loses);
+  const std::vector<bool> disagree = SharedByMost(input, loses);
   for (LinkIndex i = 0; i < links.size(); ++i) {
     for (size_t end = 0; end < 2; ++end) {
       if (disagree[DirectionOf(i, end)]) lost[i][end].reset();
@@ -92,14 +160,11 @@ void DetectLinkLoss(const DiagnosisInput& input, Findings& found) {
     return std::ranges::any_of(ways, [](const auto& way) { return way && way->small; });
   });
   for (LinkIndex index = 0; index < links.size(); ++index) {
-    BothDirections errored;
-    for (size_t end = 0; end < 2; ++end) {
-      std::optional<Loss>& way = lost[index][end];
+    for (std::optional<SilentLoss>& way : lost[index]) {
       if (way && way->small && small > 1) way.reset();
-      errored[end] = FrameErrors(input, links[index].ends[end]);
     }
-    Join(input, index, FaultKind::kGrayLoss, lost[index], found);
-    Join(input, index, FaultKind::kBitErrors, errored, found);
+    AddGrayLoss(input, index, lost[index], found);
+    AddBitErrors(input, index, found);
   }
 }
 

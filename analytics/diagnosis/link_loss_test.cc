@@ -73,13 +73,39 @@ TEST_F(LinkLossTest, AsManyUnderWayAsAFullLinkHoldsAreNoLoss) {
 
 TEST_F(LinkLossTest, FramesWithAWrongCheckSequenceAreBitErrorsOfTheSenderSide) {
   const topology::PortIndex sender = Port("spine0", "leaf2");
-  Loses(sender, 8, 30);
-  Grows(fabric_.Peer(sender), Metric::kFcsErrors, 8, 30);
+  for (size_t w = 8; w < kWindows; ++w) {
+    Loses(sender, w, 30);
+    Grows(fabric_.Peer(sender), Metric::kFcsErrors, w, 30);
+  }
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FaultKind::kBitErrors);
   EXPECT_EQ(found[0].place, OneWay("spine0", "leaf2"));
-  EXPECT_EQ(found[0].detected_at, End(8));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_LE(found[0].detected_at, End(9));
+  EXPECT_FALSE(found[0].until) << "it is still active";
+}
+
+TEST_F(LinkLossTest, AFewBrokenFramesAreNoFault) {
+  for (const char* leaf : {"leaf1", "leaf2", "leaf3"}) {
+    Grows(Port(leaf, "spine0"), Metric::kFcsErrors, 8, 1);
+  }
+  Grows(Port("leaf1", "spine1"), Metric::kFcsErrors, 12, 5);  // one burst
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LinkLossTest, BitErrorsInBothDirectionsAreOneFinding) {
+  for (size_t w = 8; w < 14; ++w) {
+    Grows(Port("leaf2", "spine0"), Metric::kFcsErrors, w, 3);
+    Grows(Port("spine0", "leaf2"), Metric::kFcsErrors, w, 4);
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kBitErrors);
+  EXPECT_EQ(found[0].place, Link("leaf2", "spine0"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].until, End(13)) << "thousands of frames arrived afterwards";
+  EXPECT_EQ(found[0].evidence.size(), 2u);
 }
 
 // A kind of NIC that leaves MAC control frames out: each port sent 20 that no NIC counts.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/doubt.h"
@@ -47,14 +49,36 @@ Row FallsOf(const Row& up) {
   return falls;
 }
 
+// Windows in or next to which a port of the link was disabled by its configuration.
+std::vector<bool> WindowsDisabled(const DiagnosisInput& input, LinkIndex index) {
+  std::vector<bool> disabled(input.windows());
+  for (const PortIndex port : input.fabric().link(index).ends) {
+    const Row enabled = input.Levels(input.EntityOf(port), Metric::kAdminUp);
+    for (size_t i = 0; i < enabled.size(); ++i) {
+      if (enabled[i] != 0) continue;
+      // The ends are read at different times.
+      for (size_t near = i > 0 ? i - 1 : 0; near < std::min(i + 2, disabled.size()); ++near) {
+        disabled[near] = true;
+      }
+    }
+  }
+  return disabled;
+}
+
 LinkHistory HistoryOf(const DiagnosisInput& input, LinkIndex index) {
   LinkHistory history;
+  const std::vector<bool> disabled = WindowsDisabled(input, index);
   // For each window: an end is down at the end of the window or went down during it.
   std::vector<bool> down(input.windows());
   for (const PortIndex port : input.fabric().link(index).ends) {
     const Entity entity = input.EntityOf(port);
-    const Row flaps = input.Growth(entity, Metric::kLinkFlaps);
-    const Row up = input.Levels(entity, Metric::kLinkUp);
+    Row flaps = input.Growth(entity, Metric::kLinkFlaps);
+    Row up = input.Levels(entity, Metric::kLinkUp);
+    for (size_t i = 0; i < input.windows(); ++i) {
+      if (!disabled[i]) continue;
+      flaps[i] = 0;
+      if (!up.empty()) up[i] = 1;
+    }
     const MetricSeries* told = input.parts().metrics.Find(entity, Metric::kLinkUp);
     // A link that was never up is a missing cable, which the cabling analysis reports.
     const bool ever = told != nullptr && told->was_ever_nonzero();
@@ -80,18 +104,61 @@ std::optional<Timestamp> EndOfFault(const DiagnosisInput& input, size_t behind) 
   return input.EndOf(behind - 1);
 }
 
+// Windows in which the switch reported that the link of a NIC is down. Devices are read at
+// different times: in the first and the last window, the NIC may have been up.
+std::vector<size_t> WindowsDown(const DiagnosisInput& input, topology::NicIndex nic,
+                                const LinkHistory& history) {
+  const Entity peer = input.EntityOf(input.fabric().Peer(input.fabric().nic(nic).port));
+  const Row up = input.Levels(peer, Metric::kLinkUp);
+  std::vector<size_t> down;
+  for (size_t i = history.first; i < history.behind && i < up.size(); ++i) {
+    if (up[i] == 0 && input.HasReading(peer, Metric::kLinkUp, i)) down.push_back(i);
+  }
+  constexpr size_t kEnds = 2;
+  if (down.size() > kEnds) down = {down.begin() + 1, down.end() - 1};
+  return down;
+}
+
 // A NIC that is down reports no counters, while the switch reports that the link is down.
 bool IsSilent(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history) {
   const Entity entity{.kind = EntityKind::kNic, .index = nic};
-  const Row up = input.Levels(input.EntityOf(input.fabric().Peer(input.fabric().nic(nic).port)),
-                              Metric::kLinkUp);
-  bool looked = false;
-  for (size_t i = history.first; i < history.behind && i < up.size(); ++i) {
-    if (up[i] != 0) continue;
-    if (input.HasReading(entity, Metric::kLinkUp, i)) return false;
-    looked = true;
+  const std::vector<size_t> down = WindowsDown(input, nic, history);
+  return !down.empty() && std::ranges::none_of(down, [&](size_t window) {
+    return input.HasReading(entity, Metric::kLinkUp, window);
+  });
+}
+
+// Whether a host that is down or restarts explains that this link went down: all of its NICs and
+// GPUs report nothing any more. Then the fabric has no fault.
+bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
+                const std::vector<LinkHistory>& histories) {
+  const topology::Fabric& fabric = input.fabric();
+  const topology::NodeIndex host = fabric.nic(nic).host;
+  const LinkHistory& own = histories[fabric.port(fabric.nic(nic).port).link];
+  std::vector<size_t> down;  // windows, of all NICs
+  for (const topology::NicIndex other : fabric.NicsOf(host)) {
+    const LinkIndex link = fabric.port(fabric.nic(other).port).link;
+    if (link == kNone) continue;
+    const LinkHistory& history = histories[link];
+    const auto [low, high] = std::minmax(own.first, history.first);
+    if (!history.any || high - low > 2 || !IsSilent(input, other, history)) return false;
+    const std::vector<size_t> of_other = WindowsDown(input, other, history);
+    if (down.empty()) {
+      down = of_other;
+    } else {
+      std::erase_if(down, [&](size_t at) { return !std::ranges::binary_search(of_other, at); });
+    }
   }
-  return looked;
+  size_t gpus = 0;
+  for (const topology::GpuIndex gpu : fabric.GpusOf(host)) {
+    const Entity entity{.kind = EntityKind::kGpu, .index = gpu};
+    if (!input.HasMetric(entity, Metric::kMemoryTotal)) continue;
+    ++gpus;
+    const bool reports = std::ranges::any_of(
+        down, [&](size_t at) { return input.HasReading(entity, Metric::kMemoryTotal, at); });
+    if (reports) return false;
+  }
+  return fabric.NicsOf(host).size() > 1 || gpus > 0;
 }
 
 Finding FindingOf(const DiagnosisInput& input, const LinkHistory& history, FaultKind kind,
@@ -101,6 +168,66 @@ Finding FindingOf(const DiagnosisInput& input, const LinkHistory& history, Fault
           .from = input.BeginOf(history.first),
           .until = EndOfFault(input, history.behind),
           .detected_at = input.EndOf(history.first)};
+}
+
+// What the neighbours of a switch send to it at a time, compared with before.
+struct Traffic {
+  uint64_t before = 0;  // each link in its busiest window before; frames
+  uint64_t then = 0;    // frames in the window
+};
+
+void AddTraffic(const DiagnosisInput& input, PortIndex neighbour, size_t window, Traffic& traffic) {
+  constexpr size_t kBefore = 10;  // windows
+  const Row sent = input.Growth(input.EntityOf(neighbour), Metric::kTxPackets);
+  uint64_t most = 0;
+  for (size_t i = window - std::min(window, kBefore); i < window; ++i) {
+    most = std::max(most, sent[i]);
+  }
+  traffic.before += most;
+  traffic.then += sent[window];
+}
+
+bool HasFallen(const Traffic& traffic, double least) {
+  return static_cast<double>(traffic.then) < least * static_cast<double>(traffic.before);
+}
+
+// Whether a switch carried nothing when it went down, although it did before and most other
+// switches of its tier still do: it was drained for maintenance.
+bool WasDrained(const DiagnosisInput& input, NodeIndex node,
+                const std::vector<LinkHistory>& histories) {
+  const topology::Fabric& fabric = input.fabric();
+  constexpr double kNothing = 0.02;  // share of the traffic before
+  constexpr double kMuchLess = 0.2;
+  Traffic own;
+  size_t window = 0;
+  for (const topology::Port& port : fabric.PortsOf(node)) {
+    if (port.link == kNone || !histories[port.link].any) continue;
+    const auto here = static_cast<PortIndex>(&port - fabric.ports().data());
+    const PortIndex neighbour = fabric.Peer(here);
+    // The reading that shows the link down counts what the neighbour sent before.
+    const Row up = input.Levels(input.EntityOf(neighbour), Metric::kLinkUp);
+    size_t down = histories[port.link].first;
+    while (down < up.size() && up[down] != 0) ++down;
+    if (down >= up.size()) continue;
+    window = std::max(window, down);
+    AddTraffic(input, neighbour, down, own);
+  }
+  if (own.before == 0 || !HasFallen(own, kNothing)) return false;
+  size_t others = 0;
+  size_t fallen = 0;
+  for (NodeIndex other = 0; other < fabric.nodes().size(); ++other) {
+    if (other == node || !fabric.node(other).IsSwitch()) continue;
+    if (fabric.node(other).tier != fabric.node(node).tier) continue;
+    Traffic traffic;
+    for (const topology::Port& port : fabric.PortsOf(other)) {
+      if (port.link == kNone) continue;
+      const auto here = static_cast<PortIndex>(&port - fabric.ports().data());
+      AddTraffic(input, fabric.Peer(here), window, traffic);
+    }
+    ++others;
+    fallen += HasFallen(traffic, kMuchLess);
+  }
+  return others > 0 && 2 * fallen < others;
 }
 
 // Whether all links of the node went down within two windows.
@@ -178,8 +305,9 @@ bool WasRead(const DiagnosisInput& input, LinkIndex index, const LinkHistory& hi
   });
 }
 
-void DetectOneLink(const DiagnosisInput& input, LinkIndex index, const LinkHistory& history,
-                   Findings& found) {
+void DetectOneLink(const DiagnosisInput& input, LinkIndex index,
+                   const std::vector<LinkHistory>& histories, Findings& found) {
+  const LinkHistory& history = histories[index];
   const Place place{.kind = PlaceKind::kLink, .index = index};
   if (history.second) {
     Finding finding = FindingOf(input, history, FaultKind::kFlap, place);
@@ -188,6 +316,10 @@ void DetectOneLink(const DiagnosisInput& input, LinkIndex index, const LinkHisto
     finding.evidence.push_back(fmt::format("it went down {}", Counted(history.times, "time")));
     found.push_back(std::move(finding));
     return;
+  }
+  for (const PortIndex port : input.fabric().link(index).ends) {
+    const topology::NicIndex nic = input.fabric().NicOf(port);
+    if (nic != kNone && IsHostDown(input, nic, histories)) return;
   }
   Finding finding = FindingOf(input, history, FaultKind::kLinkDown, place);
   finding.evidence.push_back("one or both ends report that it went down once");
@@ -230,18 +362,19 @@ void DetectLinkState(const DiagnosisInput& input, Findings& found) {
     size_t links = 0;
     LinkHistory whole;
     if (!IsGone(input, node, histories, links, whole)) continue;
+    for (const topology::Port& port : fabric.PortsOf(node)) {
+      if (port.link != kNone) explained[port.link] = true;
+    }
+    if (WasDrained(input, node, histories)) continue;
     Finding finding = FindingOf(input, whole, FaultKind::kSwitchCrash,
                                 {.kind = PlaceKind::kSwitch, .index = node});
     finding.confidence = 0.99;
     finding.evidence.push_back(
         fmt::format("all of its {} went down at the same time", Counted(links, "link")));
-    for (const topology::Port& port : fabric.PortsOf(node)) {
-      if (port.link != kNone) explained[port.link] = true;
-    }
     found.push_back(std::move(finding));
   }
   for (LinkIndex link = 0; link < histories.size(); ++link) {
-    if (histories[link].any && !explained[link]) DetectOneLink(input, link, histories[link], found);
+    if (histories[link].any && !explained[link]) DetectOneLink(input, link, histories, found);
   }
 }
 

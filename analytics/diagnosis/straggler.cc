@@ -3,7 +3,9 @@
 // wait for them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -20,19 +22,23 @@ using topology::GpuIndex;
 using topology::kNone;
 using topology::NicIndex;
 
-// A GPU is in use if its memory is.
-bool IsInUse(const DiagnosisInput& input, const Entity& gpu) {
-  const Row all = input.Levels(gpu, Metric::kMemoryTotal);
-  const Row free = input.Levels(gpu, Metric::kMemoryFree);
-  return !all.empty() && !free.empty() &&
-         static_cast<double>(free.back()) <
-             input.thresholds().idle_memory_ratio * static_cast<double>(all.back());
-}
-
 struct Clock {
   GpuIndex gpu = kNone;
   Row hz;
+  std::vector<bool> in_use;  // by window
 };
+
+// A GPU is in use if its memory is. Between two jobs, its clock is low.
+std::vector<bool> WindowsInUse(const DiagnosisInput& input, const Entity& gpu) {
+  const Row all = input.Levels(gpu, Metric::kMemoryTotal);
+  const Row free = input.Levels(gpu, Metric::kMemoryFree);
+  std::vector<bool> in_use(input.windows());
+  for (size_t w = 0; w < std::min(all.size(), free.size()); ++w) {
+    in_use[w] = static_cast<double>(free[w]) <
+                input.thresholds().idle_memory_ratio * static_cast<double>(all[w]);
+  }
+  return in_use;
+}
 
 // Groups of GPUs that should have the same clock: the GPUs of a job; other GPUs, or those of very
 // small jobs, are grouped by memory size, because each model has its own clocks.
@@ -46,8 +52,9 @@ std::vector<std::vector<Clock>> PeersOf(const DiagnosisInput& input) {
     for (const GpuIndex gpu : gpus) {
       const Entity entity{.kind = EntityKind::kGpu, .index = gpu};
       Row hz = input.Levels(entity, Metric::kGpuClock);
-      if (!hz.empty() && IsInUse(input, entity)) {
-        clocks.push_back({.gpu = gpu, .hz = std::move(hz)});
+      std::vector<bool> in_use = WindowsInUse(input, entity);
+      if (!hz.empty() && std::ranges::find(in_use, true) != in_use.end()) {
+        clocks.push_back({.gpu = gpu, .hz = std::move(hz), .in_use = std::move(in_use)});
       }
     }
     return clocks;
@@ -71,32 +78,48 @@ std::vector<std::vector<Clock>> PeersOf(const DiagnosisInput& input) {
   return groups;
 }
 
+// The usual clock of the GPUs that are in use, by window; 0 if they are too few.
+Row UsualClock(const DiagnosisInput& input, const std::vector<Clock>& peers) {
+  Row usual(input.windows());
+  std::vector<double> values;
+  for (size_t w = 0; w < usual.size(); ++w) {
+    values.clear();
+    for (const Clock& clock : peers) {
+      if (clock.in_use[w]) values.push_back(static_cast<double>(clock.hz[w]));
+    }
+    if (values.size() < input.thresholds().clock_peers) continue;
+    usual[w] = static_cast<uint64_t>(UpperMedianOf(values));
+  }
+  return usual;
+}
+
 void DetectSlowClocks(const DiagnosisInput& input, const std::vector<Clock>& peers,
                       Findings& found) {
-  Row usual;
-  for (size_t w = 0; w < input.windows(); ++w) {
-    std::vector<double> values;
-    for (const Clock& clock : peers) values.push_back(static_cast<double>(clock.hz[w]));
-    usual.push_back(static_cast<uint64_t>(UpperMedianOf(values)));
-  }
-  for (const auto& [gpu, hz] : peers) {
+  const Row usual = UsualClock(input, peers);
+  for (const auto& [gpu, hz, in_use] : peers) {
     const auto is_slow = [&](size_t w) {
-      return static_cast<double>(hz[w]) <
-             input.thresholds().slow_clock_ratio * static_cast<double>(usual[w]);
+      return in_use[w] && static_cast<double>(hz[w]) <
+                              input.thresholds().slow_clock_ratio * static_cast<double>(usual[w]);
     };
-    size_t first = 0;
-    while (first < hz.size() && !is_slow(first)) ++first;
-    if (first == hz.size()) continue;
-    size_t last = hz.size() - 1;
-    while (!is_slow(last)) --last;
+    const uint32_t enough = input.thresholds().slow_clock_windows;
+    size_t last = 0;
+    size_t in_row = 0;
+    std::optional<size_t> first;  // begin of the first row of windows that is long enough
+    for (size_t w = 0; w < hz.size(); ++w) {
+      in_row = is_slow(w) ? in_row + 1 : 0;
+      if (in_row < enough) continue;
+      if (!first) first = w + 1 - in_row;
+      last = w;
+    }
+    if (!first) continue;
     Finding finding = {.kind = FaultKind::kStraggler,
                        .place = {.kind = PlaceKind::kGpu, .index = gpu},
                        .confidence = 0.95,
-                       .from = input.BeginOf(first),
-                       .detected_at = input.EndOf(first)};
+                       .from = input.BeginOf(*first),
+                       .detected_at = input.EndOf(*first + enough - 1)};
     finding.until = input.Until(last);
     finding.evidence.push_back(fmt::format("its clock runs at {} MHz, those of its peers at {} MHz",
-                                           hz[first] / 1'000'000, usual[first] / 1'000'000));
+                                           hz[last] / 1'000'000, usual[last] / 1'000'000));
     const Row warmth = input.Levels({.kind = EntityKind::kGpu, .index = gpu}, Metric::kTemperature);
     if (!warmth.empty()) {
       finding.evidence.push_back(

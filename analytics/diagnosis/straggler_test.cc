@@ -36,7 +36,37 @@ TEST_F(StragglerTest, AGpuWhoseClockFallsBehindItsPeersIsSlow) {
   EXPECT_EQ(found[0].place, Gpu("host5"));
   EXPECT_EQ(found[0].from, Begin(8));
   EXPECT_EQ(found[0].until, End(13));
-  EXPECT_EQ(found[0].detected_at, End(8));
+  EXPECT_EQ(found[0].detected_at, End(9)) << "after two windows";
+}
+
+TEST_F(StragglerTest, OneReadingIsTooLittle) {
+  AllRun();
+  Runs(GpuOf("host5"), 8, 8, 345'000'000);
+  EXPECT_TRUE(Found().empty());
+}
+
+// host5 to host9 have no job in windows 4 to 9, and their memory is free.
+TEST_F(StragglerTest, AGpuBetweenTwoJobsIsNoStraggler) {
+  AllRun();
+  for (const char* host : {"host5", "host6", "host7", "host8", "host9"}) {
+    Runs(GpuOf(host), 4, 9, 345'000'000, kMemory);
+  }
+  EXPECT_TRUE(Found().empty());
+  Runs(GpuOf("host5"), 12, 15, 1'260'000'000);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_EQ(Found()[0].from, Begin(12));
+}
+
+// The clocks of idle GPUs do not count, even if most are idle.
+TEST_F(StragglerTest, IdleGpusAreNoPeers) {
+  AllRun();
+  for (int i = 0; i < 10; ++i) {
+    Runs(GpuOf("host" + std::to_string(i)), 4, 15, 345'000'000, kMemory);
+  }
+  Runs(GpuOf("host12"), 8, 13, 1'260'000'000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, Gpu("host12"));
 }
 
 TEST_F(StragglerTest, ATenthLessIsUsualAmongBoostClocks) {

@@ -16,8 +16,9 @@ namespace rocescope {
   /* All detectors. */                                                                             \
   ROW(quiet_windows, uint32_t, 4, "windows", 1, 64,                                                \
       "A fault is resolved after this many windows without a sign of it.")                         \
-  ROW(simultaneous_ratio, double, 0.01, "fraction of a window", 0, 0.5,                            \
-      "Counters whose readings are at most this far apart count as read at the same time.")        \
+  ROW(simultaneous_ratio, double, 1e-6, "fraction of a window", 0, 0.5,                            \
+      "Counters whose readings are at most this far apart count as read at the same time. "        \
+      "Counters of different devices are only in a laboratory.")                                   \
   ROW(cause_delay_windows, uint32_t, 2, "windows", 0, 64,                                          \
       "If the first sign of a cause follows the symptom by at most this time, the two "            \
       "are still grouped.")                                                                        \
@@ -28,6 +29,12 @@ namespace rocescope {
       "Maximum confidence of a finding whose place is inferred only from the paths of the "        \
       "flows that lost packets.")                                                                  \
   /* Links: link_loss, crossed_links, longer_links. */                                             \
+  ROW(tolerated_frame_errors, double, 1e-8, "fraction of the frames", 1e-15, 0.1,                  \
+      "A link is reported for bit errors if more of its frames than this surely arrive with a "    \
+      "wrong FCS. The default is the ratio from which CorrOpt repairs links (Zhuo et al., "        \
+      "SIGCOMM 2017).")                                                                            \
+  ROW(link_error_false_alarms, double, 0.01, "findings per day", 1e-6, 1000,                       \
+      "Maximum mean number of false findings of bit errors in the whole fabric.")                  \
   ROW(shared_mismatch_links, uint32_t, 4, "links", 1, 1000,                                        \
       "If more than this many links between two tiers, and more than half of all links "           \
       "between them, have a counter mismatch, it is not reported as a fault: the devices of "      \
@@ -142,6 +149,9 @@ namespace rocescope {
   ROW(slow_clock_ratio, double, 0.85, "fraction", 0.1, 1,                                          \
       "A GPU is reported as a straggler if its clock is below this fraction of its peers' "        \
       "clock. Boost clocks of healthy GPUs differ by less.")                                       \
+  ROW(slow_clock_windows, uint32_t, 2, "windows", 1, 64,                                           \
+      "Minimum number of consecutive windows with a low clock. A GPU that a job has just "         \
+      "reserved can be idle for a moment.")                                                        \
   ROW(clock_peers, uint32_t, 3, "GPUs", 2, 1000,                                                   \
       "Minimum number of comparable GPUs for their usual clock to be known.")                      \
   ROW(idle_memory_ratio, double, 0.9, "fraction", 0, 1,                                            \

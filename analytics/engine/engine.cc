@@ -86,7 +86,10 @@ Engine::Engine(const EngineOptions& options, std::shared_ptr<const topology::Fab
       collectives_(options.iteration_pattern_pace),
       paths_(registry_, *fabric_),
       cabling_(registry_, *fabric_),
-      metrics_(*fabric_, {.window = options.window}),
+      link_errors_(*fabric_, {.tolerated = options.thresholds.tolerated_frame_errors,
+                              .alarms_a_day = options.thresholds.link_error_false_alarms}),
+      link_losses_(*fabric_),
+      metrics_(*fabric_, {.window = options.window, .listeners = {&link_errors_, &link_losses_}}),
       delays_(*fabric_, {.window = options.window}),
       losses_(*fabric_, {.window = options.window}),
       marks_(*fabric_, {.window = options.window}),
@@ -231,6 +234,8 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                                 .delays = delays_.delays(),
                                 .queue_uses = delays_.queues(),
                                 .losses = losses_,
+                                .link_errors = link_errors_,
+                                .link_losses = link_losses_,
                                 .thresholds = options_.thresholds});
     *findings = Diagnose(input);
     *coverage = CoverageOf(input);

@@ -20,6 +20,8 @@
 #include "analytics/engine/snapshot.h"
 #include "analytics/flow/flow_registry.h"
 #include "analytics/job/attribution.h"
+#include "analytics/link/link_errors.h"
+#include "analytics/link/link_losses.h"
 #include "analytics/loss/loss_tracker.h"
 #include "analytics/metric/metric_store.h"
 #include "analytics/path/path_tracker.h"
@@ -85,6 +87,8 @@ class Engine {
   // The following need a topology.
   PathTracker paths_;
   Cabling cabling_;
+  LinkErrors link_errors_;
+  LinkLosses link_losses_;
   MetricStore metrics_;
   DelayTracker delays_;
   LossTracker losses_;

@@ -217,6 +217,10 @@ void MetricStore::Take(const CounterRecord& record) {
   extent.last = std::max(extent.last, record.event_time);
   switch (AddTo(at->second, record)) {
     case ReadingFate::kTaken:
+      if (InfoOf(record.metric).kind != MetricKind::kCounter) break;
+      for (CounterListener* const listener : options_.listeners) {
+        listener->OnCounter(*place_, record.metric, at->second);
+      }
       break;
     case ReadingFate::kLate:
       Note(record, problem_.late);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analytics/metric/counter_listener.h"
 #include "analytics/metric/entity.h"
 #include "analytics/metric/plausible.h"
 #include "analytics/metric/reading_problem.h"
@@ -23,6 +24,7 @@ namespace rocescope {
 struct MetricOptions {
   Duration window = std::chrono::seconds(1);  // see the run's analysis window
   size_t entities = size_t{1} << 20;
+  std::vector<CounterListener*> listeners;  // must outlive the store
 };
 
 struct MetricStatistics {

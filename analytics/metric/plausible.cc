@@ -70,6 +70,7 @@ bool IsPossibleGauge(Metric metric, uint64_t value) {
   constexpr uint64_t kTerabyte = uint64_t{1} << 40;  // no switch has a hundredth of that
   switch (metric) {
     case Metric::kLinkUp:
+    case Metric::kAdminUp:
       return value <= 1;
     case Metric::kLinkSpeed:
       // 1 Mbit/s to 100 Tbit/s; 0: no speed.

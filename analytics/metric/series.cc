@@ -105,6 +105,7 @@ void MetricSeries::Take(Timestamp time, uint64_t value, uint64_t step, Duration 
     }
     fall_.reset();
   }
+  total_ += step;
   if (step > 0) Grow(last_time_, time, step, width);
   AddWindows(NumberOfWindow(last_time_ - Duration(1), width) + 1,
              NumberOfWindow(time - Duration(1), width) - 1, skipped_);

@@ -64,6 +64,8 @@ class MetricSeries {
   bool IsKnown(int64_t window) const;
 
   std::optional<uint64_t> last() const { return last_; }
+  // Increase of a counter since its first reading, wraps resolved, without unknown increments.
+  uint64_t total() const { return total_; }
   Timestamp first_reading() const { return first_time_; }
   Timestamp last_reading() const { return last_reading_; }  // including a doubtful one
   uint32_t restarts() const { return restarts_; }           // resets of the counter
@@ -96,6 +98,7 @@ class MetricSeries {
   std::vector<WindowValue> windows_;
   std::vector<int64_t> unknown_;
   std::vector<int64_t> skipped_;
+  uint64_t total_ = 0;
   std::optional<uint64_t> last_;     // latest accepted value, read at last_time_
   std::optional<Reading> doubtful_;  // newer than last_time_
   std::optional<Fall> fall_;

@@ -47,6 +47,7 @@ enum class MetricKind : uint8_t { kCounter, kGauge };
   ROW(FecUncorrected, "fec_uncorrected", Counter, "codewords",                                    \
       "received with errors that FEC could not correct")                                          \
   ROW(LinkUp, "link_up", Gauge, "0 or 1", "whether the link is up")                               \
+  ROW(AdminUp, "admin_up", Gauge, "0 or 1", "whether the port is enabled by its configuration")   \
   ROW(LinkSpeed, "link_speed", Gauge, "bit/s", "link speed")                                      \
   ROW(LinkFlaps, "link_flaps", Counter, "events", "transitions of the link to down")              \
   ROW(PfcRx, "pfc_rx", Counter, "frames",                                                         \

@@ -40,9 +40,11 @@ uint32_t Packets(uint32_t unicast, uint32_t multicast, uint32_t broadcast) {
 }
 
 void Emit(const wire::SflowInterfaceRecord& record, Emitter& out) {
+  constexpr uint32_t kEnabled = 1;
   constexpr uint32_t kOperational = 2;
   out.Add(Metric::kLinkSpeed, record.speed);
   out.Add(Metric::kLinkUp, uint32_t{(record.status & kOperational) != 0});
+  out.Add(Metric::kAdminUp, uint32_t{(record.status & kEnabled) != 0});
   out.Add(Metric::kRxBytes, record.in_octets);
   out.Add(Metric::kRxPackets, Packets(record.in_unicast, record.in_multicast, record.in_broadcast));
   out.Add(Metric::kRxDiscards, record.in_discards);

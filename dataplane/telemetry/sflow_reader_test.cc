@@ -138,6 +138,7 @@ TEST_F(SflowReaderTest, InterfaceCountersBelongToAgentPorts) {
   Take(writer.Finish());
   EXPECT_EQ(Value(Metric::kLinkSpeed), 400'000'000'000u);
   EXPECT_EQ(Value(Metric::kLinkUp), 0u) << "administratively up, operationally down";
+  EXPECT_EQ(Value(Metric::kAdminUp), 1u);
   EXPECT_EQ(Value(Metric::kRxBytes), 1ull << 41);
   EXPECT_EQ(Value(Metric::kRxPackets), 1002u) << "the multicast counter is unknown";
   EXPECT_EQ(Value(Metric::kTxDiscards), 3u);

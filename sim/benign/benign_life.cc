@@ -157,6 +157,9 @@ void BenignLife::Maintain(const MaintenanceOptions& work, bool down) {
   switch (work.kind) {
     case MaintenanceKind::kLinkDrain:
       outages_.LinkDown(work.link, down);
+      for (const PortIndex end : network_.fabric().link(work.link).ends) {
+        network_.port(end).SetEnabled(!down);
+      }
       return;
     case MaintenanceKind::kSwitchUpgrade:
       outages_.SwitchDown(work.node, down);

@@ -33,7 +33,7 @@ struct ProfileOptions {
   ApplyOptions apply;
   std::string name;
   std::vector<std::string> overrides;
-  std::string directory;  // of the included profiles
+  std::string directory;  // the included profiles
 };
 
 int CollectWithProfile(const ProfileOptions& command) {

@@ -96,6 +96,7 @@ void CounterLog::ReadPort(std::string_view node, topology::PortIndex index) {
   reading.Add(Metric::kTtlDrops, counters.ttl_expired);
   reading.Add(Metric::kNoRouteDrops, counters.no_route);
   reading.Add(Metric::kMtuDrops, counters.too_long);
+  reading.Add(Metric::kAdminUp, port.is_enabled() ? 1u : 0u);
   Put(entity, std::span(reading.metrics).first(reading.count), numbers_[index].all,
       std::span(reading.values).first(reading.count));
   ReadPriorities(entity, index, true);

@@ -155,7 +155,7 @@ TEST_F(CounterLogTest, LinesKeepTheirBytes) {
           R"({{"time_ns":{},"kind":"port","entity":{{"node":"leaf0","port":"Ethernet1"}},"metrics":)"
           R"({{"rx_bytes":0,"rx_packets":0,"tx_bytes":0,"tx_packets":0,"fcs_errors":0,)"
           R"("link_up":1,"link_flaps":0,"link_speed":100000000000,"rx_discards":0,)"
-          R"("tx_discards":0,"ttl_drops":0,"no_route_drops":0,"mtu_drops":0}}}})",
+          R"("tx_discards":0,"ttl_drops":0,"no_route_drops":0,"mtu_drops":0,"admin_up":1}}}})",
           kTestEpochNs));
 }
 

@@ -133,6 +133,7 @@ void SflowAgents::ReadCounters(Agent& agent) {
                  .port = NumberOf(agent, i),
                  .bits_per_second = port_.options().clock.Speed(port.bits_per_second()),
                  .is_up = port.up(),
+                 .is_enabled = port.is_enabled(),
                  .rx_bytes = counters.rx_bytes,
                  .rx_frames = counters.rx_frames,
                  .rx_discards = SumOfPriorities(counters.dropped) + counters.ttl_expired +

@@ -70,18 +70,18 @@ void SflowExporter::Add(SimTime now, const Counters& counters) {
   datagram.BeginSample(
       wire::kSflowCounterSample,
       wire::SflowCounterSample{.sequence = counters.sequence, .source = {.index = counters.port}});
-  datagram.AddRecord(
-      wire::kSflowInterfaceCounters,
-      wire::SflowInterfaceRecord{.index = counters.port,
-                                 .speed = counters.bits_per_second,
-                                 .status = counters.is_up ? 3u : 1u,
-                                 .in_octets = counters.rx_bytes + kFcs * counters.rx_frames,
-                                 .in_unicast = static_cast<uint32_t>(counters.rx_frames),
-                                 .in_discards = static_cast<uint32_t>(counters.rx_discards),
-                                 .in_errors = static_cast<uint32_t>(counters.fcs_errors),
-                                 .out_octets = counters.tx_bytes + kFcs * counters.tx_frames,
-                                 .out_unicast = static_cast<uint32_t>(counters.tx_frames),
-                                 .out_discards = static_cast<uint32_t>(counters.tx_discards)});
+  datagram.AddRecord(wire::kSflowInterfaceCounters,
+                     wire::SflowInterfaceRecord{
+                         .index = counters.port,
+                         .speed = counters.bits_per_second,
+                         .status = (counters.is_enabled ? 1u : 0u) | (counters.is_up ? 2u : 0u),
+                         .in_octets = counters.rx_bytes + kFcs * counters.rx_frames,
+                         .in_unicast = static_cast<uint32_t>(counters.rx_frames),
+                         .in_discards = static_cast<uint32_t>(counters.rx_discards),
+                         .in_errors = static_cast<uint32_t>(counters.fcs_errors),
+                         .out_octets = counters.tx_bytes + kFcs * counters.tx_frames,
+                         .out_unicast = static_cast<uint32_t>(counters.tx_frames),
+                         .out_discards = static_cast<uint32_t>(counters.tx_discards)});
   datagram.AddRecord(
       wire::kSflowEthernetCounters,
       wire::SflowEthernetRecord{.fcs_errors = static_cast<uint32_t>(counters.fcs_errors)});

@@ -45,6 +45,7 @@ class SflowExporter {
     uint32_t port = 0;
     uint64_t bits_per_second = 0;
     bool is_up = false;
+    bool is_enabled = true;
     uint64_t rx_bytes = 0;  // without FCS
     uint64_t rx_frames = 0;
     uint64_t rx_discards = 0;

@@ -99,7 +99,7 @@ void Add(const topology::Fabric& fabric, const ActiveMaintenance& active, Fabric
   switch (work.kind) {
     case MaintenanceKind::kLinkDrain:
       state.is_drained[work.link] = true;
-      if (active.is_down) state.is_down[work.link] = true;
+      if (active.is_down) state.is_down[work.link] = state.is_disabled[work.link] = true;
       return;
     case MaintenanceKind::kSwitchUpgrade:
       for (const topology::Port& port : fabric.PortsOf(work.node)) {
@@ -145,6 +145,7 @@ FabricState DeriveState(const topology::Fabric& real, const NetworkOptions& netw
   FabricState state;
   state.is_down.resize(real.links().size());
   state.is_drained.resize(real.links().size());
+  state.is_disabled.resize(real.links().size());
   state.node_is_down.resize(nodes);
   state.mtu.assign(nodes, network.switches.mtu);
   state.marks_factor.assign(nodes, 1);

@@ -31,6 +31,7 @@ struct FabricState {
   // Indexed by link.
   std::vector<bool> is_down;
   std::vector<bool> is_drained;
+  std::vector<bool> is_disabled;  // by configuration, for maintenance
   // Indexed by node.
   std::vector<bool> node_is_down;    // switches and hosts
   std::vector<uint32_t> mtu;         // bytes

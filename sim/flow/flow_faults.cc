@@ -166,6 +166,12 @@ void FlowModel::NoteOutages(const FabricState& after) {
 void FlowModel::NoteLinks(const FabricState& after) {
   bool is_changed = false;
   for (topology::LinkIndex link = 0; link < after.is_down.size(); ++link) {
+    if (after.is_disabled[link] != state_.is_disabled[link]) {
+      for (const topology::PortIndex end : fabric().link(link).ends) {
+        if (!fabric().node(fabric().port(end).node).IsSwitch()) continue;
+        builder_->SetPort(end, Metric::kAdminUp, now_, after.is_disabled[link] ? 0 : 1);
+      }
+    }
     if (after.is_down[link] == state_.is_down[link]) continue;
     is_changed = true;
     for (const topology::PortIndex end : fabric().link(link).ends) {

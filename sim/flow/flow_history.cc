@@ -10,10 +10,10 @@ namespace {
 
 using enum Metric;
 
-constexpr std::array kPortMetrics = {kRxBytes,    kRxPackets,    kTxBytes,       kTxPackets,
-                                     kFcsErrors,  kLinkUp,       kLinkFlaps,     kLinkSpeed,
-                                     kRxDiscards, kTxDiscards,   kTtlDrops,      kNoRouteDrops,
-                                     kMtuDrops,   kFecCorrected, kFecUncorrected};
+constexpr std::array kPortMetrics = {kRxBytes,    kRxPackets,  kTxBytes,      kTxPackets,
+                                     kFcsErrors,  kLinkUp,     kLinkFlaps,    kLinkSpeed,
+                                     kRxDiscards, kTxDiscards, kTtlDrops,     kNoRouteDrops,
+                                     kMtuDrops,   kAdminUp,    kFecCorrected, kFecUncorrected};
 constexpr std::array kNicMetrics = {
     kRxBytes,         kRxPackets,     kTxBytes,       kTxPackets,        kFcsErrors,
     kLinkUp,          kLinkFlaps,     kLinkSpeed,     kRxDiscards,       kCnpSent,
@@ -53,6 +53,7 @@ HistoryBuilder::HistoryBuilder(const topology::Fabric& fabric, uint8_t data_prio
       const topology::LinkIndex link = fabric.port(port).link;
       SetPort(port, kLinkUp, 0, 1);
       SetPort(port, kLinkSpeed, 0, fabric.link(link).bits_per_second);
+      if (of.IsSwitch()) SetPort(port, kAdminUp, 0, 1);
     };
     for (uint32_t i = 0; i < of.port_count; ++i) {
       const topology::PortIndex port = of.first_port + i;

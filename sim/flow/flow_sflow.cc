@@ -286,6 +286,8 @@ void SflowOfRun::ReadCounters(uint32_t number, SimTime now) {
             .bits_per_second =
                 counters_.GaugeAt(port.entity, IndexOf(entity, Metric::kLinkSpeed), now),
             .is_up = counters_.GaugeAt(port.entity, IndexOf(entity, Metric::kLinkUp), now) != 0,
+            .is_enabled =
+                counters_.GaugeAt(port.entity, IndexOf(entity, Metric::kAdminUp), now) != 0,
             .rx_bytes = now_at[kReceivedBytes],
             .rx_frames = now_at[kReceivedFrames],
             .rx_discards = now_at[kReceiveDiscards] + now_at[kTtlExpired] + now_at[kNoRoute],

@@ -134,6 +134,9 @@ class Port {
   void Wake();
 
   void SetUp(bool up);
+  // What the configuration says; no effect on frames.
+  void SetEnabled(bool enabled) { enabled_ = enabled; }
+  bool is_enabled() const { return enabled_; }
   void SetRate(uint64_t bits_per_second) { bits_per_second_ = bits_per_second; }
   void SetDelay(SimTime delay) { delay_ = delay; }
   void SetFault(WireFault* fault) { fault_ = fault; }  // applies to frames that this port sends
@@ -188,6 +191,7 @@ class Port {
   Port* peer_ = nullptr;
   SimTime delay_ = 0;
   bool up_ = false;
+  bool enabled_ = true;
   bool wakes_ = false;  // a Free event is scheduled
   WireFault* fault_ = nullptr;
 

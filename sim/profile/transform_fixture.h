@@ -33,7 +33,7 @@ struct Transformed {
 };
 
 inline Transformed Collect(FakeCounters& exact, const Profile& profile, uint64_t seed = 1,
-                    double scale = 1) {
+                           double scale = 1) {
   Transformed result;
   auto report = Transform(exact, profile, {.scale = scale, .seed = seed}, result.sink);
   EXPECT_TRUE(report.has_value()) << report.error().message;
@@ -43,8 +43,8 @@ inline Transformed Collect(FakeCounters& exact, const Profile& profile, uint64_t
   return result;
 }
 
-inline Transformed Collect(const Profile& profile, uint32_t switches = 4, Duration length = std::chrono::seconds(100),
-                    uint64_t seed = 1) {
+inline Transformed Collect(const Profile& profile, uint32_t switches = 4,
+                           Duration length = std::chrono::seconds(100), uint64_t seed = 1) {
   FakeCounters exact(switches, length);
   return Collect(exact, profile, seed);
 }

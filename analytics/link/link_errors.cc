@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/link/link_errors.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rocescope {
+namespace {
+
+constexpr double kAssumedFrame = 1000;  // bytes
+
+// So unlikely must it be that a link which still breaks frames has received that many intact ones.
+constexpr double kStillBroken = 9.2;  // -log(1 / 10,000)
+
+}  // namespace
+
+LinkErrors::LinkErrors(const topology::Fabric& fabric, const LinkErrorOptions& options)
+    : fabric_(fabric),
+      options_{.tolerated = options.tolerated,
+               .alarms_a_day = options.alarms_a_day /
+                               std::max(1.0, 2 * static_cast<double>(fabric.links().size()))},
+      directions_(fabric.ports().size()) {}
+
+void LinkErrors::OnCounter(const Entity& entity, Metric metric, const MetricSeries& series) {
+  if (metric != Metric::kRxPackets && metric != Metric::kFcsErrors) return;
+  if (entity.priority != CounterEntity::kAllPriorities) return;
+  if (entity.kind != EntityKind::kPort && entity.kind != EntityKind::kNic) return;
+  const topology::PortIndex receiver =
+      entity.kind == EntityKind::kNic ? fabric_.nic(entity.index).port : entity.index;
+  if (receiver == topology::kNone || fabric_.port(receiver).link == topology::kNone) return;
+  Direction& direction = directions_[receiver];
+  if (metric == Metric::kRxPackets) {
+    direction.has_packets = true;
+    direction.packets = series.total();
+    return;
+  }
+  const bool is_first = !direction.errors || series.total() < *direction.errors;
+  direction.errors = series.total();
+  if (is_first) {
+    direction.counted_errors = *direction.errors;
+    direction.counted_packets = direction.packets;
+    direction.counted_until = series.last_reading();
+    return;
+  }
+  Count(direction, receiver, series.last_reading());
+}
+
+void LinkErrors::Count(Direction& direction, topology::PortIndex receiver, Timestamp time) {
+  const uint64_t errors = *direction.errors - direction.counted_errors;
+  double frames = 0;
+  if (!direction.has_packets) {
+    const auto seconds = static_cast<double>((time - direction.counted_until).count()) * 1e-9;
+    frames = static_cast<double>(fabric_.SpeedOf(receiver)) / 8 * seconds / kAssumedFrame;
+  } else if (direction.packets > direction.counted_packets) {
+    frames = static_cast<double>(direction.packets - direction.counted_packets);
+  } else if (direction.packets < direction.counted_packets) {  // counted by another source now
+    direction.counted_packets = direction.packets;
+  }
+  // Without new frames there is nothing to compare errors with: the next reading has both.
+  if (frames <= 0 || time <= direction.counted_until) return;
+  const Timestamp from = std::exchange(direction.counted_until, time);
+  direction.counted_packets = direction.packets;
+  direction.counted_errors = *direction.errors;
+  frames += static_cast<double>(errors);
+  if (!direction.episodes.empty() && !direction.episodes.back().is_over) {
+    Follow(direction, time, errors, frames);
+    return;
+  }
+  const auto excess = direction.test.Add(from, time, errors, frames, options_);
+  if (!excess) return;
+  if (direction.episodes.size() == kMaxEpisodes) {
+    direction.episodes.erase(direction.episodes.begin());
+  }
+  direction.episodes.push_back({.from = excess->from,
+                                .detected_at = time,
+                                .last = time,
+                                .errors = excess->errors,
+                                .frames = excess->frames});
+  direction.clean_frames = 0;
+}
+
+void LinkErrors::Follow(Direction& direction, Timestamp time, uint64_t errors, double frames) {
+  ErrorEpisode& episode = direction.episodes.back();
+  direction.clean_frames += frames;
+  if (errors > 0) {
+    episode.errors += errors;
+    episode.frames += std::exchange(direction.clean_frames, 0);
+    episode.last = time;
+    return;
+  }
+  const double ratio = static_cast<double>(episode.errors) / episode.frames;
+  episode.is_over = direction.clean_frames * ratio > kStillBroken;
+}
+
+}  // namespace rocescope

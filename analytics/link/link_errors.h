@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Links that break more frames than tolerated, from the receivers' FCS error counters. The state is
+// bounded and covers the whole time, not only the stored windows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analytics/link/error_rate.h"
+#include "analytics/metric/counter_listener.h"
+#include "base/time.h"
+#include "topology/fabric.h"
+
+namespace rocescope {
+
+struct LinkErrorOptions {
+  double tolerated = 1e-8;      // broken frames per frame
+  double alarms_a_day = 0.01;   // false alarms of the whole fabric
+};
+
+// A time in which a link breaks frames that its receiver counts.
+struct ErrorEpisode {
+  Timestamp from;         // begin of the first interval between readings with broken frames
+  Timestamp detected_at;  // the reading that sufficed
+  Timestamp last;         // the last reading with broken frames
+  bool is_over = false;   // so many frames arrived since then that the link is healthy again
+  uint64_t errors = 0;
+  double frames = 0;  // received from `from` to `last`, including the broken ones
+
+  friend bool operator==(const ErrorEpisode&, const ErrorEpisode&) = default;
+};
+
+class LinkErrors final : public CounterListener {
+ public:
+  static constexpr size_t kMaxEpisodes = 8;  // of a direction; the oldest are dropped
+
+  // `fabric` must outlive this object.
+  explicit LinkErrors(const topology::Fabric& fabric, const LinkErrorOptions& options = {});
+
+  // Uses received packets and FCS errors. A receiver that reports no packets is assumed to receive
+  // frames of 1,000 bytes at line rate, so that only much damage is found there.
+  void OnCounter(const Entity& entity, Metric metric, const MetricSeries& series) override;
+
+  // The episodes of the direction to this port, in order of time.
+  std::span<const ErrorEpisode> EpisodesOf(topology::PortIndex receiver) const {
+    return directions_[receiver].episodes;
+  }
+
+ private:
+  struct Direction {
+    bool has_packets = false;
+    uint64_t packets = 0;          // at the latest reading
+    std::optional<uint64_t> errors;  // at the latest reading
+    uint64_t counted_packets = 0;  // at the end of the last interval
+    uint64_t counted_errors = 0;
+    Timestamp counted_until;
+    double clean_frames = 0;  // since the last broken frame of an active episode
+    ErrorRateTest test;
+    std::vector<ErrorEpisode> episodes;
+  };
+
+  void Count(Direction& direction, topology::PortIndex receiver, Timestamp time);
+  void Follow(Direction& direction, Timestamp time, uint64_t errors, double frames);
+
+  const topology::Fabric& fabric_;
+  const ErrorRateOptions options_;     // of one direction
+  std::vector<Direction> directions_;  // by receiving port
+};
+
+}  // namespace rocescope

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/link/link_losses.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rocescope {
+namespace {
+
+// Fewer lost frames are not reported: a few can be counted differently by the two ends.
+constexpr uint64_t kLeastFrames = 10;
+
+}  // namespace
+
+LinkLosses::LinkLosses(const topology::Fabric& fabric, const LinkLossOptions& options)
+    : fabric_(fabric),
+      options_(options),
+      devices_(fabric.nodes().size()),
+      ports_(fabric.ports().size()),
+      directions_(fabric.ports().size()) {}
+
+void LinkLosses::OnCounter(const Entity& entity, Metric metric, const MetricSeries& series) {
+  if (metric != Metric::kTxPackets && metric != Metric::kRxPackets &&
+      metric != Metric::kFcsErrors) {
+    return;
+  }
+  if (entity.priority != CounterEntity::kAllPriorities || series.is_by_agent()) return;
+  if (entity.kind != EntityKind::kPort && entity.kind != EntityKind::kNic) return;
+  const topology::PortIndex port =
+      entity.kind == EntityKind::kNic ? fabric_.nic(entity.index).port : entity.index;
+  if (port == topology::kNone || fabric_.port(port).link == topology::kNone) return;
+  PortState& state = ports_[port];
+  if (metric == Metric::kFcsErrors) {
+    state.errors = series.total();
+    return;
+  }
+  const topology::NodeIndex node = fabric_.port(port).node;
+  Device& device = devices_[node];
+  const Timestamp time = series.last_reading();
+  Counter& counter = metric == Metric::kTxPackets ? state.sent : state.received;
+  if (counter.is_read && time > device.end) FinishPoll(node);
+  if (!device.begin) device.begin = device.end = time;
+  device.end = std::max(device.end, time);
+  counter.has_gap |= series.restarts() != std::exchange(counter.gaps, series.restarts()) ||
+                     series.total() < counter.total;
+  device.has_changed |= series.total() != std::exchange(counter.total, series.total());
+  // A reading that is late belongs to an earlier poll.
+  counter.is_read = time >= *device.begin;
+}
+
+void LinkLosses::FinishPoll(topology::NodeIndex node) {
+  Device& device = devices_[node];
+  std::optional<Timestamp> after;
+  if (device.has_changed) {
+    after = device.before;
+    device.same_since = *device.begin;
+  } else if (*device.begin - device.same_since > options_.longest_cache) {
+    after = *device.begin - options_.longest_cache;
+  }
+  for (const topology::Port& at : fabric_.PortsOf(node)) {
+    if (at.link == topology::kNone) continue;
+    const auto port = static_cast<topology::PortIndex>(&at - fabric_.ports().data());
+    PortState& state = ports_[port];
+    const topology::PortIndex peer = fabric_.Peer(port);
+    const Duration slack = options_.clock_error + fabric_.link(at.link).delay;
+    if (std::exchange(state.sent.has_gap, false)) Restart(directions_[port]);
+    if (std::exchange(state.received.has_gap, false)) Restart(directions_[peer]);
+    const bool sent = std::exchange(state.sent.is_read, false);
+    const bool received = std::exchange(state.received.is_read, false);
+    if (!after) continue;
+    const auto moment = [&](uint64_t value) {
+      return CounterMoment{
+          .after = *after, .until = device.end, .least = value, .most = value};
+    };
+    if (sent) {
+      directions_[port].bounds.AddSent(moment(state.sent.total), slack);
+      Update(port, device.end);
+    }
+    if (received) {
+      directions_[peer].bounds.AddReceived(moment(state.received.total + state.errors), slack);
+      Update(peer, device.end);
+    }
+  }
+  device.before = device.begin;
+  device.begin.reset();
+  device.has_changed = false;
+}
+
+void LinkLosses::Restart(Direction& direction) {
+  direction.lost_before += direction.bounds.lost();
+  direction.bounds.Restart();
+}
+
+void LinkLosses::Update(topology::PortIndex sender, Timestamp time) {
+  Direction& direction = directions_[sender];
+  const LossBounds& bounds = direction.bounds;
+  const uint64_t sent = ports_[sender].sent.total;
+  const PortState& receiver = ports_[fabric_.Peer(sender)];
+  const uint64_t received = receiver.received.total + receiver.errors;
+  if (bounds.surplus() >= kLeastFrames) {
+    direction.is_inconsistent = true;
+    direction.loss.reset();
+  }
+  if (direction.is_inconsistent) return;
+  if (!direction.loss) {
+    if (bounds.lost() < kLeastFrames || !bounds.intact()) return;
+    direction.loss = {.from = bounds.intact()->until, .detected_at = time};
+    direction.sent_when_intact = bounds.intact()->sent;
+  }
+  LinkLoss& loss = *direction.loss;
+  const uint64_t frames = direction.lost_before + bounds.lost();
+  if (frames > loss.frames) {
+    loss.frames = frames;
+    loss.sent = sent - direction.sent_when_intact;
+    loss.last = time;
+    loss.is_over = false;
+    direction.received_at_last = received;
+    return;
+  }
+  const auto uncertain = bounds.uncertainty();
+  if (loss.is_over || !uncertain || loss.sent == 0) return;
+  if (uncertain->received <= direction.received_at_last) return;
+  const double ratio = static_cast<double>(loss.frames) / static_cast<double>(loss.sent);
+  const double expected =
+      ratio * static_cast<double>(uncertain->received - direction.received_at_last);
+  loss.is_over = expected > static_cast<double>(kLeastFrames + 2 * uncertain->frames);
+}
+
+}  // namespace rocescope

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Links that lose frames although no counter shows it, from the counters of both ends, whose
+// devices are polled at different times. The state is bounded and covers the whole time.
+//
+// A device may answer from a cache. Its counters are then of a moment after the previous poll with
+// other contents, because they were not in the cache yet, and before the first poll that returned
+// them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analytics/link/loss_bounds.h"
+#include "analytics/metric/counter_listener.h"
+#include "base/time.h"
+#include "topology/fabric.h"
+
+namespace rocescope {
+
+struct LinkLossOptions {
+  // Contents that stay the same for longer are not from a cache: the device is idle.
+  Duration longest_cache = std::chrono::seconds(60);
+  Duration clock_error = std::chrono::milliseconds(100);  // greatest, between two devices
+};
+
+struct LinkLoss {
+  uint64_t frames = 0;  // at least so many were lost
+  uint64_t sent = 0;    // frames sent from `from` to `last`
+  Timestamp from;       // the loss began later
+  Timestamp detected_at;
+  Timestamp last;        // the poll that last showed more loss
+  bool is_over = false;  // more loss at the same rate would have shown since then
+
+  friend bool operator==(const LinkLoss&, const LinkLoss&) = default;
+};
+
+class LinkLosses final : public CounterListener {
+ public:
+  // `fabric` must outlive this object.
+  explicit LinkLosses(const topology::Fabric& fabric, const LinkLossOptions& options = {});
+
+  // Uses sent and received packets and FCS errors.
+  void OnCounter(const Entity& entity, Metric metric, const MetricSeries& series) override;
+
+  // The direction from this port. Unset: nothing is certain, or the receiver also counted frames
+  // that this port did not send.
+  const std::optional<LinkLoss>& LossFrom(topology::PortIndex sender) const {
+    return directions_[sender].loss;
+  }
+
+ private:
+  struct Counter {
+    uint64_t total = 0;
+    uint32_t gaps = 0;
+    bool is_read = false;     // in the present poll
+    bool has_gap = false;     // since the last complete poll
+  };
+  struct PortState {
+    Counter sent;
+    Counter received;
+    uint64_t errors = 0;
+  };
+  struct Device {
+    // The present poll.
+    std::optional<Timestamp> begin;
+    Timestamp end;
+    bool has_changed = false;  // contents
+    std::optional<Timestamp> before;  // begin of the previous poll
+    Timestamp same_since;             // begin of the first poll with the present contents
+  };
+  struct Direction {
+    LossBounds bounds;
+    std::optional<LinkLoss> loss;
+    bool is_inconsistent = false;
+    uint64_t lost_before = 0;  // the restart of a counter
+    uint64_t sent_when_intact = 0;
+    uint64_t received_at_last = 0;  // when more loss showed last
+  };
+
+  void FinishPoll(topology::NodeIndex node);
+  void Update(topology::PortIndex sender, Timestamp time);
+  static void Restart(Direction& direction);
+
+  const topology::Fabric& fabric_;
+  const LinkLossOptions options_;
+  std::vector<Device> devices_;        // by node
+  std::vector<PortState> ports_;       // by port
+  std::vector<Direction> directions_;  // by sending port
+};
+
+}  // namespace rocescope

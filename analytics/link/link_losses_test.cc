@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/link/link_losses.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "analytics/metric/metric_store.h"
+#include "topology/generate.h"
+
+namespace rocescope {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Host h sends to its leaf. The host is polled every 10 s, the leaf too but 4 s later and through a
+// cache. The link is busy for 95 s and idle for 45 s, again and again.
+class LinkLossesTest : public testing::Test {
+ protected:
+  LinkLossesTest()
+      : fabric_(topology::Generate({.hosts = 4, .leaves = 2, .spines = 2}).value()),
+        losses_(fabric_),
+        store_(fabric_, {.window = seconds(10), .listeners = {&losses_}}),
+        sender_(fabric_.nic(0).port) {}
+
+  // Frames until a time in milliseconds.
+  static uint64_t SentUntil(int64_t ms) {
+    constexpr int64_t kBusy = 95'000;
+    constexpr int64_t kPeriod = 140'000;
+    return static_cast<uint64_t>(
+        1000 * (ms / kPeriod * kBusy + std::min(ms % kPeriod, kBusy)));
+  }
+  uint64_t LostUntil(int64_t ms) const {
+    if (ms <= onset_) return 0;
+    return static_cast<uint64_t>(static_cast<double>(SentUntil(std::min(ms, end_)) -
+                                                     SentUntil(onset_)) * ratio_);
+  }
+  void Tell(EntityKind kind, const std::string& node, const std::string& port, Metric metric,
+            uint64_t value, int64_t ms) {
+    CounterEntity entity{.kind = kind};
+    entity.node = node;
+    entity.port = port;
+    store_.Add({.entity = entity,
+                .metric = metric,
+                .value = value,
+                .event_time = begin_ + milliseconds(ms)});
+  }
+  void PollHost(int64_t ms) {
+    Tell(EntityKind::kNic, "host0", fabric_.nic(0).device, Metric::kTxPackets, SentUntil(ms), ms);
+    Tell(EntityKind::kNic, "host0", fabric_.nic(0).device, Metric::kRxPackets,
+         static_cast<uint64_t>(ms), ms);
+  }
+  void PollLeaf(int64_t ms) {
+    const topology::PortIndex port = fabric_.Peer(sender_);
+    const std::string node = fabric_.node(fabric_.port(port).node).name;
+    const int64_t cached = cache_ > 0 ? ms / cache_ * cache_ : ms;
+    Tell(EntityKind::kPort, node, fabric_.port(port).name, Metric::kTxPackets,
+         static_cast<uint64_t>(cached), ms);
+    Tell(EntityKind::kPort, node, fabric_.port(port).name, Metric::kRxPackets,
+         5000 + SentUntil(cached) - LostUntil(cached), ms);
+  }
+  void Poll(int64_t from_seconds, int64_t until_seconds) {
+    for (int64_t s = from_seconds; s < until_seconds; s += 10) {
+      PollHost(s * 1000);
+      PollLeaf(s * 1000 + 4000);
+    }
+  }
+  const std::optional<LinkLoss>& Loss() const { return losses_.LossFrom(sender_); }
+
+  const topology::Fabric fabric_;
+  LinkLosses losses_;
+  MetricStore store_;
+  const topology::PortIndex sender_;
+  const Timestamp begin_{std::chrono::hours(24 * 365 * 50)};
+  int64_t cache_ = 0;  // ms
+  int64_t onset_ = INT64_MAX;
+  int64_t end_ = INT64_MAX;
+  double ratio_ = 1e-4;
+};
+
+TEST_F(LinkLossesTest, HealthyLinkLosesNothing) {
+  Poll(0, 20'000);
+  EXPECT_FALSE(Loss());
+}
+
+TEST_F(LinkLossesTest, CachedCountersOfAHealthyLinkLoseNothing) {
+  for (const int64_t cache : {3'000, 10'000, 25'000, 33'000}) {
+    cache_ = cache;
+    Poll(0, 20'000);
+    EXPECT_FALSE(Loss()) << cache;
+  }
+}
+
+TEST_F(LinkLossesTest, LossIsFoundWithItsSizeAndOnset) {
+  onset_ = 1'000'000;
+  Poll(0, 3'000);
+  ASSERT_TRUE(Loss());
+  EXPECT_GE(Loss()->from, begin_ + seconds(800));
+  EXPECT_LE(Loss()->from, begin_ + seconds(1'020));
+  EXPECT_GE(Loss()->detected_at, begin_ + seconds(1'000));
+  EXPECT_LE(Loss()->detected_at, begin_ + seconds(1'200));
+  EXPECT_LE(Loss()->frames, LostUntil(3'000'000));
+  EXPECT_GE(Loss()->frames, LostUntil(2'700'000));
+  EXPECT_FALSE(Loss()->is_over);
+}
+
+TEST_F(LinkLossesTest, LossThatEndsIsOver) {
+  onset_ = 1'000'000;
+  end_ = 2'000'000;
+  Poll(0, 4'000);
+  ASSERT_TRUE(Loss());
+  EXPECT_TRUE(Loss()->is_over);
+  EXPECT_LE(Loss()->last, begin_ + seconds(2'100));
+  EXPECT_EQ(Loss()->frames, LostUntil(2'000'000));
+}
+
+TEST_F(LinkLossesTest, RestartOfACounterIsNoLoss) {
+  Poll(0, 2'000);
+  Tell(EntityKind::kNic, "host0", fabric_.nic(0).device, Metric::kTxPackets, 0, 2'000'000);
+  Tell(EntityKind::kNic, "host0", fabric_.nic(0).device, Metric::kTxPackets, 10, 2'005'000);
+  EXPECT_FALSE(Loss());
+  Poll(2'010, 4'000);
+  EXPECT_FALSE(Loss());
+}
+
+}  // namespace
+}  // namespace rocescope
