@@ -590,6 +590,10 @@ int main(int argc, char** argv) {
   draw->add_flag(
       "--benign", drawing.benign,
       "add events that are not faults: rare errors, maintenance, restarts, other traffic");
+  draw->add_flag(
+      "--default-logs", drawing.default_logs,
+      "write all NCCL logs as NCCL_DEBUG=INFO does by default, without queue pair numbers "
+      "(default: in one of four scenarios)");
   draw->add_option("--windows", drawing.windows,
                    "length of each run in analysis windows of 1 ms, or of 30 s in the flow model "
                    "(default: about 22 iterations, or one to six hours)")

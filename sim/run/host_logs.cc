@@ -131,6 +131,7 @@ Status WriteHostLogs(Simulation& simulation, const Outcome& outcome, const std::
     const auto release = FindNcclRelease(on.nccl_version);
     if (!release) return tl::unexpected(release.error());
     options.nccl = *release;
+    if (!on.nccl_queue_pairs) options.nccl_content = NcclLogContent::kChannels;
   }
   constexpr int kFirstWithSplits = 18;
   const bool splits = options.nccl && options.nccl->minor >= kFirstWithSplits;
