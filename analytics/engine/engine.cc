@@ -104,6 +104,7 @@ void Engine::SetHostFacts(HostFacts facts) {
     facts.nics = NicsOf(*fabric_);
     facts.gpus = GpusOf(*fabric_);
   }
+  PlaceRanksOfDefaultLogs(facts.jobs, facts.nics);
   host_facts_ = std::make_shared<const HostFacts>(std::move(facts));
   connections_.SetKnown(KnownPairsOf(*host_facts_), KnownQueuePairsOf(*host_facts_));
   changed_ = true;

@@ -7,6 +7,7 @@
 
 #include "analytics/job/allocation_index.h"
 #include "analytics/job/allocation_jobs.h"
+#include "analytics/job/channel_claims.h"
 #include "analytics/job/claims.h"
 #include "analytics/job/flow_of.h"
 #include "analytics/job/job_index.h"
@@ -33,6 +34,7 @@ class Attributor {
     LocatePeers();
     for (size_t i = 0; i < connections_.size(); ++i) ClaimReceived(i);
     for (size_t i = 0; i < connections_.size(); ++i) ClaimByAddress(i);
+    ClaimByChannels();
 
     const std::vector<AllocationAnswer> answers = AllocationsOf(connections_, allocations_);
     Attribution result;
@@ -196,6 +198,12 @@ class Attributor {
     }
   }
 
+  void ClaimByChannels() {
+    std::vector<bool> is_open(connections_.size());
+    for (size_t i = 0; i < connections_.size(); ++i) is_open[i] = !IsClaimed(i);
+    ChannelClaims(facts_.jobs, hosts_, index_).Claim(connections_, flows_, is_open, endpoints_);
+  }
+
   // Whether an end is claimed by this attribution or, ambiguously, by some log.
   bool IsClaimed(size_t i) const {
     for (size_t end = 0; end < 2; ++end) {
@@ -224,8 +232,10 @@ class Attributor {
 
 // Separates jobs of NCCL releases without communicator identifiers with the help of observed
 // traffic.
-HostFacts Parted(const HostFacts& facts, const ConnectionList& connections) {
+HostFacts Parted(const HostFacts& facts, const ConnectionList& connections,
+                 const FlowSummaries& flows) {
   JobEvidence evidence;
+  evidence.nics = facts.nics;
   for (const Connection& connection : connections) {
     for (size_t end = 0; end < 2; ++end) {
       const ConnectionEndpoint& own = connection.endpoints[end];
@@ -235,6 +245,14 @@ HostFacts Parted(const HostFacts& facts, const ConnectionList& connections) {
     }
   }
   std::ranges::sort(evidence.meetings);
+  for (const Connection& connection : connections) {
+    const std::optional<size_t> sender = DataSenderOf(connection, flows);
+    if (!sender) continue;
+    evidence.ways.emplace_back(connection.endpoints[*sender].address,
+                               connection.endpoints[1 - *sender].address);
+  }
+  std::ranges::sort(evidence.ways);
+  evidence.ways.erase(std::ranges::unique(evidence.ways).begin(), evidence.ways.end());
   const HostIndex hosts(facts.jobs, facts.nics);
   const AllocationIndex allocations(facts, hosts);
   evidence.allocation_of = [&](const NcclProcess& process) -> std::optional<uint32_t> {
@@ -259,7 +277,7 @@ Attribution AttributeJobs(const HostFacts& facts, const ConnectionList& connecti
     return {.jobs = {}, .endpoints = std::vector<EndClaims>(connections.size()), .notes = {}};
   }
   if (facts.logs.empty()) return Attributor(facts, connections, flows).Run();
-  return Attributor(Parted(facts, connections), connections, flows).Run();
+  return Attributor(Parted(facts, connections, flows), connections, flows).Run();
 }
 
 }  // namespace rocescope

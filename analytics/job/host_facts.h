@@ -18,13 +18,6 @@ struct RdmaDump {
   std::vector<RdmaQueuePair> queue_pairs;
 };
 
-// Addresses of a NIC according to the topology.
-struct HostNic {
-  std::string host;
-  std::string device;  // "mlx5_0"
-  std::vector<IpAddress> addresses;
-};
-
 // A GPU and its nearest NIC according to the topology.
 struct HostGpu {
   std::string host;
