@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analytics/job/attribution.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -39,6 +41,7 @@ class Attributor {
     const std::vector<AllocationAnswer> answers = AllocationsOf(connections_, allocations_);
     Attribution result;
     std::vector<Job> jobs = JobsWithNotes();
+    AddNotesOnChannels(jobs);
     const std::vector<Job> unlogged =
         JobsOfProcesses(connections_, claims_, answers, facts_.processes,
                         static_cast<uint32_t>(jobs.size()), endpoints_);
@@ -66,6 +69,31 @@ class Attributor {
       jobs[j].notes.insert(jobs[j].notes.end(), notes[j].begin(), notes[j].end());
     }
     return jobs;
+  }
+
+  void AddNotesOnChannels(std::vector<Job>& jobs) const {
+    struct Counts {
+      size_t attributed = 0;
+      size_t open = 0;
+    };
+    std::map<uint32_t, Counts> by_job;
+    for (const EndClaims& ends : endpoints_) {
+      if (!ends[0] || !ends[1] || ends[0]->source != RankSource::kChannel) continue;
+      const bool is_known = ends[0]->IsRankKnown() && ends[1]->IsRankKnown();
+      ++(is_known ? by_job[ends[0]->job].attributed : by_job[ends[0]->job].open);
+    }
+    for (const auto& [job, counts] : by_job) {
+      std::string note = fmt::format(
+          "the NCCL logs contain no queue pair numbers (NCCL_DEBUG_SUBSYS=INIT,NET adds them); the "
+          "ranks of {} connection{} are derived from the NICs of the channels",
+          counts.attributed, counts.attributed == 1 ? "" : "s");
+      if (counts.open > 0) {
+        note +=
+            fmt::format("; {} more {} no known pair of ranks, because several ranks use the NIC",
+                        counts.open, counts.open == 1 ? "has" : "have");
+      }
+      jobs[job].notes.push_back(std::move(note));
+    }
   }
 
   void ClaimOwn(size_t i) {

@@ -74,8 +74,7 @@ class ChannelClaims::Collector {
   }
 
   void AddEnd(const JobRank& rank, const JobChannel& channel) {
-    all_[KeyOf(channel)].places[OwnEnd(channel)].merge(
-        claims_.PlacesOf(rank, channel.net_device));
+    all_[KeyOf(channel)].places[OwnEnd(channel)].merge(claims_.PlacesOf(rank, channel.net_device));
   }
 
   // If a line does not identify its communicator, the log of the other end may: it contains the
@@ -187,6 +186,13 @@ ChannelClaims::Stream ChannelClaims::StreamOf(const FlowCounts& counts) {
 // If a library splits each message over several queue pairs, these carry the same number of
 // messages and bytes at the same time, except for packets that were not observed.
 bool ChannelClaims::Stream::IsSplitWith(const Stream& other) const {
+  // Equal sums of this many messages are no coincidence, even if congestion delays one queue pair.
+  constexpr uint64_t kEnoughMessages = 8;
+  const bool is_concurrent = first_seen <= other.last_seen && other.first_seen <= last_seen;
+  if (is_concurrent && messages >= kEnoughMessages && messages == other.messages &&
+      bytes == other.bytes) {
+    return true;
+  }
   constexpr uint64_t kTolerance = 20;  // one part in this number
   constexpr int64_t kTimeTolerance = 10;
   const auto are_near = [](uint64_t a, uint64_t b, uint64_t least) {
@@ -236,8 +242,8 @@ EndClaims ChannelClaims::Of(const Connection& connection, const FlowSummaries& f
       placed[kReceiver] = std::max(placed[kReceiver], to.kind);
     }
   }
-  const bool is_placed = std::ranges::any_of(
-      placed, [](Place::Kind kind) { return kind >= Place::Kind::kHost; });
+  const bool is_placed =
+      std::ranges::any_of(placed, [](Place::Kind kind) { return kind >= Place::Kind::kHost; });
   if (!all || !all->is_one_job || !is_placed) return {};
 
   EndClaims claims;

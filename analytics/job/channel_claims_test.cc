@@ -13,7 +13,9 @@ namespace {
 
 using test::Facts;
 using test::LogText;
+using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr int kUnknown = -1;
@@ -22,9 +24,10 @@ constexpr int kUnknown = -1;
 LogText Started(int host, int rank, int rank_count, uint64_t process_id = 100,
                 std::string_view comm_id = "0xabc") {
   LogText log(fmt::format("node{}", host), process_id);
-  log.Info(fmt::format("NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB "
-                       "eth0:192.168.0.{}<0>",
-                       host));
+  log.Info(
+      fmt::format("NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB "
+                  "eth0:192.168.0.{}<0>",
+                  host));
   log.Begin(rank, rank_count, comm_id);
   return log;
 }
@@ -73,23 +76,22 @@ TEST(ChannelClaims, DoNotTakeTrafficWithoutClearToSends) {
   Facts facts = FactsOf(RingOfTwo());
   Data(facts, 1, 11, 2, 21);
   facts.Paired(1, 12, 2, 22).Sent(1, 2, 22, 3'000'000, 10);
-  EXPECT_THAT(facts.Ranks(),
-              ElementsAre(std::array{0, 1}, std::array{kUnknown, kUnknown}));
+  EXPECT_THAT(facts.Ranks(), ElementsAre(std::array{0, 1}, std::array{kUnknown, kUnknown}));
 }
 
 TEST(ChannelClaims, DoNotTakeTrafficInADirectionWithoutChannel) {
-  Facts facts = FactsOf({Started(1, 0, 2).Send(0, 1).Parse(), Started(2, 1, 2).Receive(0, 1).Parse()});
+  Facts facts =
+      FactsOf({Started(1, 0, 2).Send(0, 1).Parse(), Started(2, 1, 2).Receive(0, 1).Parse()});
   Data(facts, 2, 21, 1, 11);
   EXPECT_THAT(facts.Ranks(), ElementsAre(std::array{kUnknown, kUnknown}));
 }
 
 TEST(ChannelClaims, DependOnTheNicOfTheChannel) {
-  Facts facts = FactsOf({Started(1, 0, 2).Send(0, 1, 0, "1").Parse(),
-                         Started(2, 1, 2).Receive(0, 1, 0, 1).Parse()});
+  Facts facts = FactsOf(
+      {Started(1, 0, 2).Send(0, 1, 0, "1").Parse(), Started(2, 1, 2).Receive(0, 1, 0, 1).Parse()});
   Data(facts, 1, 11, 2, 21);
   Data(facts, 101, 11, 102, 21);
-  EXPECT_THAT(facts.Ranks(),
-              ElementsAre(std::array{kUnknown, kUnknown}, std::array{0, 1}));
+  EXPECT_THAT(facts.Ranks(), ElementsAre(std::array{kUnknown, kUnknown}, std::array{0, 1}));
 }
 
 // Channel 0 is between the first NICs, channel 1 between the second: rank 0 sends to rank 2 on the
@@ -103,14 +105,14 @@ TEST(ChannelClaims, SeparateRanksOfOneHostByTheirChannels) {
   Data(facts, 101, 11, 102, 21);
   Data(facts, 2, 31, 1, 31);
   Data(facts, 102, 31, 101, 31);
-  EXPECT_THAT(facts.Ranks(), ElementsAre(std::array{0, 2}, std::array{1, 3}, std::array{3, 1},
-                                         std::array{2, 0}));
+  EXPECT_THAT(facts.Ranks(),
+              ElementsAre(std::array{0, 2}, std::array{1, 3}, std::array{3, 1}, std::array{2, 0}));
 }
 
 TEST(ChannelClaims, LeaveTheRankOpenIfSeveralSendFromTheNic) {
-  Facts facts = FactsOf({Started(1, 0, 3, 100).Send(0, 2).Parse(),
-                         Started(1, 1, 3, 101).Send(1, 2).Parse(),
-                         Started(2, 2, 3).Receive(0, 2).Receive(1, 2).Parse()});
+  Facts facts =
+      FactsOf({Started(1, 0, 3, 100).Send(0, 2).Parse(), Started(1, 1, 3, 101).Send(1, 2).Parse(),
+               Started(2, 2, 3).Receive(0, 2).Receive(1, 2).Parse()});
   Data(facts, 1, 11, 2, 21);
   const Attribution result = facts.Attribute();
   ASSERT_TRUE(result.endpoints[0][0] && result.endpoints[0][1]);
@@ -118,6 +120,7 @@ TEST(ChannelClaims, LeaveTheRankOpenIfSeveralSendFromTheNic) {
   EXPECT_EQ(result.endpoints[0][0]->job, 0u) << "the job is known nevertheless";
   EXPECT_EQ(result.endpoints[0][1]->rank, 2);
   EXPECT_THAT(result.jobs[0].edges, IsEmpty()) << "an edge states both ranks";
+  EXPECT_THAT(result.jobs[0].job.notes, Contains(HasSubstr("1 more has no known pair of ranks")));
 }
 
 TEST(ChannelClaims, LeaveTheJobOpenIfSeveralUseTheNics) {
@@ -156,8 +159,8 @@ TEST(ChannelClaims, PlaceRanksByTheirHostIfNoAddressOfTheNicIsKnown) {
     return log.Begin(rank, 2);
   };
   Facts facts;
-  facts.Jobs(GroupJobs(std::vector<NcclLog>{started(1, 0).Send(0, 1).Parse(),
-                                            started(2, 1).Receive(0, 1).Parse()}));
+  facts.Jobs(GroupJobs(
+      std::vector<NcclLog>{started(1, 0).Send(0, 1).Parse(), started(2, 1).Receive(0, 1).Parse()}));
   Data(facts, 1, 11, 2, 21);
   Data(facts, 3, 11, 4, 21);
   const Attribution result = facts.Attribute();
@@ -189,8 +192,8 @@ TEST(ChannelClaims, IncludeAcknowledgementsOfAnUnknownQueuePair) {
   Data(facts, 1, 11, 2, 21);
   Acknowledge(facts, 2, 1, 12);
   Acknowledge(facts, 1, 2, 22);
-  EXPECT_THAT(facts.Ranks(), ElementsAre(std::array{0, 1}, std::array{0, 1},
-                                         std::array{kUnknown, kUnknown}))
+  EXPECT_THAT(facts.Ranks(),
+              ElementsAre(std::array{0, 1}, std::array{0, 1}, std::array{kUnknown, kUnknown}))
       << "no data from host 2 to host 1 was observed";
 }
 
@@ -203,8 +206,8 @@ TEST(ChannelClaims, LeaveAcknowledgementsOpenIfOtherTrafficUsesTheNics) {
 }
 
 TEST(ChannelClaims, DoNotOverruleLogsWithQueuePairs) {
-  Facts facts = FactsOf({Started(1, 0, 2).Send(0, 1).Connect(11).Parse(),
-                         Started(2, 1, 2).Receive(0, 1).Parse()});
+  Facts facts = FactsOf(
+      {Started(1, 0, 2).Send(0, 1).Connect(11).Parse(), Started(2, 1, 2).Receive(0, 1).Parse()});
   Data(facts, 1, 77, 2, 21);
   EXPECT_THAT(facts.Ranks(), ElementsAre(std::array{kUnknown, kUnknown}))
       << "rank 0's log contains the only queue pair on which it sends";
@@ -223,14 +226,15 @@ TEST(ChannelClaims, ThePeersLogIdentifiesTheCommunicator) {
         .Receive(1 - pair_rank, pair_rank, 0, world_rank % 2)
         .Parse();
   };
-  // Ranks 0 and 1 on host 1, 2 and 3 on host 2; pairs (0, 2) and (1, 3). Rank 0's line "0 -> 1" could
-  // also mean ranks 0 and 1 of all four.
-  Facts facts = FactsOf({log(1, 100, 0, 0), log(1, 101, 1, 0), log(2, 100, 2, 1), log(2, 101, 3, 1)});
+  // Ranks 0 and 1 on host 1, 2 and 3 on host 2; pairs (0, 2) and (1, 3). Rank 0's line "0 -> 1"
+  // could also mean ranks 0 and 1 of all four.
+  Facts facts =
+      FactsOf({log(1, 100, 0, 0), log(1, 101, 1, 0), log(2, 100, 2, 1), log(2, 101, 3, 1)});
   Data(facts, 1, 11, 2, 21);
   Data(facts, 101, 11, 102, 21);
   Data(facts, 1, 12, 101, 12);
-  EXPECT_THAT(facts.Ranks(), ElementsAre(std::array{0, 2}, std::array{1, 3},
-                                         std::array{kUnknown, kUnknown}));
+  EXPECT_THAT(facts.Ranks(),
+              ElementsAre(std::array{0, 2}, std::array{1, 3}, std::array{kUnknown, kUnknown}));
 }
 
 }  // namespace
