@@ -38,7 +38,7 @@ class ChannelClaims {
              const std::vector<bool>& is_open, std::vector<EndClaims>& ends);
 
  private:
-  // Where a channel's end is, as precisely as the logs and the topology tell.
+  // Where a channel's end is, as precisely as the logs and the topology state it.
   struct Place {
     enum class Kind : uint8_t {
       kAnywhere,  // the rank has no log
