@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "analytics/job/allocation_index.h"
@@ -227,9 +228,14 @@ class Attributor {
   }
 
   void ClaimByChannels() {
+    std::shared_ptr<const ChannelCandidates> candidates = facts_.channels;
+    if (candidates == nullptr) {
+      candidates = std::make_shared<const ChannelCandidates>(facts_.jobs, facts_.nics);
+    }
+    if (candidates->empty()) return;
     std::vector<bool> is_open(connections_.size());
     for (size_t i = 0; i < connections_.size(); ++i) is_open[i] = !IsClaimed(i);
-    ChannelClaims(facts_.jobs, hosts_, index_).Claim(connections_, flows_, is_open, endpoints_);
+    ChannelClaims(*candidates, hosts_).Claim(connections_, flows_, is_open, endpoints_);
   }
 
   // Whether an end is claimed by this attribution or, ambiguously, by some log.
@@ -293,6 +299,7 @@ HostFacts Parted(const HostFacts& facts, const ConnectionList& connections,
   };
   HostFacts parted = facts;
   parted.jobs = GroupJobs(facts.logs, evidence);
+  parted.channels = nullptr;
   return parted;
 }
 

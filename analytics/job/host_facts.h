@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "dataplane/host/rdma_resource.h"
 
 namespace rocescope {
+
+class ChannelCandidates;
 
 // The output of `rdma resource show qp` on one host.
 struct RdmaDump {
@@ -40,6 +43,8 @@ struct HostFacts {
   // The logs from which the jobs were built, if observed traffic could change the grouping;
   // otherwise empty.
   NcclLogs logs;
+  // Index of the channels of `jobs`, built once because it is large. Null: built when needed.
+  std::shared_ptr<const ChannelCandidates> channels;
   std::vector<RdmaDump> rdma;
   std::vector<HostProcess> processes;
   std::vector<Allocation> allocations;  // sorted by ID
