@@ -115,8 +115,8 @@ class ChannelCandidates::Collector {
     if (addresses.empty()) return candidates_.PlacesOnHost(rank);
     std::vector<PlaceId> places;
     for (const IpAddress& address : addresses) {
-      places.push_back(candidates_.IdOf(
-          {.kind = ChannelPlace::kAddress, .host = "", .address = address}));
+      places.push_back(
+          candidates_.IdOf({.kind = ChannelPlace::kAddress, .host = "", .address = address}));
     }
     return places;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Indexes the channels of logs without queue pairs by the places of their two ends. The index depends
-// on host facts only, not on observed traffic.
+// Indexes the channels of logs without queue pairs by the places of their two ends. The index
+// depends on host facts only, not on observed traffic.
 #pragma once
 
 #include <array>

@@ -72,7 +72,8 @@ LoggedJob Describe(const Simulation& simulation, const Job& job, bool splits) {
                             .nvml_device = gpu.number});
   }
   uint64_t seed = HashCombine(simulation.scenario().seed, options.id);
-  if (options.incarnation > 0) seed = HashCombine(seed, options.incarnation);
+  // Another hash than that of a split, which combines the seed with a small number too.
+  if (options.incarnation > 0) seed = HashCombine(~seed, options.incarnation);
   std::vector<uint32_t> everyone(options.gpus.size());
   for (uint32_t rank = 0; rank < everyone.size(); ++rank) everyone[rank] = rank;
   logged.communicators.push_back({.id = Mix64(seed), .ranks = everyone});
