@@ -164,7 +164,7 @@ class ChannelCandidates::Collector {
   const Job& job_;
   uint32_t lines_ = 0;
   std::vector<End> ends_;
-  std::vector<std::vector<PlaceId>> places_;  // of a rank's device
+  std::vector<std::vector<PlaceId>> places_;  // device of a rank; indexed by End::places
 };
 
 ChannelCandidates::ChannelCandidates(const std::vector<Job>& jobs, std::span<const HostNic> nics) {
