@@ -12,6 +12,7 @@
 #include "analytics/congestion/marked_queue.h"
 #include "analytics/diagnosis/coverage.h"
 #include "analytics/diagnosis/diagnose.h"
+#include "analytics/job/channel_candidates.h"
 #include "analytics/path/change_reason.h"
 
 namespace rocescope {
@@ -107,6 +108,8 @@ void Engine::SetHostFacts(HostFacts facts) {
     facts.nics = NicsOf(*fabric_);
     facts.gpus = GpusOf(*fabric_);
   }
+  PlaceRanksOfDefaultLogs(facts.jobs, facts.nics);
+  facts.channels = std::make_shared<const ChannelCandidates>(facts.jobs, facts.nics);
   host_facts_ = std::make_shared<const HostFacts>(std::move(facts));
   connections_.SetKnown(KnownPairsOf(*host_facts_), KnownQueuePairsOf(*host_facts_));
   changed_ = true;

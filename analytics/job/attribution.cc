@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analytics/job/attribution.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "analytics/job/allocation_index.h"
 #include "analytics/job/allocation_jobs.h"
+#include "analytics/job/channel_claims.h"
 #include "analytics/job/claims.h"
 #include "analytics/job/flow_of.h"
 #include "analytics/job/job_index.h"
@@ -33,10 +37,12 @@ class Attributor {
     LocatePeers();
     for (size_t i = 0; i < connections_.size(); ++i) ClaimReceived(i);
     for (size_t i = 0; i < connections_.size(); ++i) ClaimByAddress(i);
+    ClaimByChannels();
 
     const std::vector<AllocationAnswer> answers = AllocationsOf(connections_, allocations_);
     Attribution result;
     std::vector<Job> jobs = JobsWithNotes();
+    AddNotesOnChannels(jobs);
     const std::vector<Job> unlogged =
         JobsOfProcesses(connections_, claims_, answers, facts_.processes,
                         static_cast<uint32_t>(jobs.size()), endpoints_);
@@ -64,6 +70,31 @@ class Attributor {
       jobs[j].notes.insert(jobs[j].notes.end(), notes[j].begin(), notes[j].end());
     }
     return jobs;
+  }
+
+  void AddNotesOnChannels(std::vector<Job>& jobs) const {
+    struct Counts {
+      size_t attributed = 0;
+      size_t open = 0;
+    };
+    std::map<uint32_t, Counts> by_job;
+    for (const EndClaims& ends : endpoints_) {
+      if (!ends[0] || !ends[1] || ends[0]->source != RankSource::kChannel) continue;
+      const bool is_known = ends[0]->IsRankKnown() && ends[1]->IsRankKnown();
+      ++(is_known ? by_job[ends[0]->job].attributed : by_job[ends[0]->job].open);
+    }
+    for (const auto& [job, counts] : by_job) {
+      std::string note = fmt::format(
+          "the NCCL logs contain no queue pair numbers (NCCL_DEBUG_SUBSYS=INIT,NET adds them); the "
+          "ranks of {} connection{} are derived from the NICs of the channels",
+          counts.attributed, counts.attributed == 1 ? "" : "s");
+      if (counts.open > 0) {
+        note +=
+            fmt::format("; {} more {} no known pair of ranks, because several ranks use the NIC",
+                        counts.open, counts.open == 1 ? "has" : "have");
+      }
+      jobs[job].notes.push_back(std::move(note));
+    }
   }
 
   void ClaimOwn(size_t i) {
@@ -196,6 +227,17 @@ class Attributor {
     }
   }
 
+  void ClaimByChannels() {
+    std::shared_ptr<const ChannelCandidates> candidates = facts_.channels;
+    if (candidates == nullptr) {
+      candidates = std::make_shared<const ChannelCandidates>(facts_.jobs, facts_.nics);
+    }
+    if (candidates->empty()) return;
+    std::vector<bool> is_open(connections_.size());
+    for (size_t i = 0; i < connections_.size(); ++i) is_open[i] = !IsClaimed(i);
+    ChannelClaims(*candidates, hosts_).Claim(connections_, flows_, is_open, endpoints_);
+  }
+
   // Whether an end is claimed by this attribution or, ambiguously, by some log.
   bool IsClaimed(size_t i) const {
     for (size_t end = 0; end < 2; ++end) {
@@ -224,8 +266,10 @@ class Attributor {
 
 // Separates jobs of NCCL releases without communicator identifiers with the help of observed
 // traffic.
-HostFacts Parted(const HostFacts& facts, const ConnectionList& connections) {
+HostFacts Parted(const HostFacts& facts, const ConnectionList& connections,
+                 const FlowSummaries& flows) {
   JobEvidence evidence;
+  evidence.nics = facts.nics;
   for (const Connection& connection : connections) {
     for (size_t end = 0; end < 2; ++end) {
       const ConnectionEndpoint& own = connection.endpoints[end];
@@ -235,6 +279,14 @@ HostFacts Parted(const HostFacts& facts, const ConnectionList& connections) {
     }
   }
   std::ranges::sort(evidence.meetings);
+  for (const Connection& connection : connections) {
+    const std::optional<size_t> sender = DataSenderOf(connection, flows);
+    if (!sender) continue;
+    evidence.ways.emplace_back(connection.endpoints[*sender].address,
+                               connection.endpoints[1 - *sender].address);
+  }
+  std::ranges::sort(evidence.ways);
+  evidence.ways.erase(std::ranges::unique(evidence.ways).begin(), evidence.ways.end());
   const HostIndex hosts(facts.jobs, facts.nics);
   const AllocationIndex allocations(facts, hosts);
   evidence.allocation_of = [&](const NcclProcess& process) -> std::optional<uint32_t> {
@@ -247,6 +299,7 @@ HostFacts Parted(const HostFacts& facts, const ConnectionList& connections) {
   };
   HostFacts parted = facts;
   parted.jobs = GroupJobs(facts.logs, evidence);
+  parted.channels = nullptr;
   return parted;
 }
 
@@ -259,7 +312,7 @@ Attribution AttributeJobs(const HostFacts& facts, const ConnectionList& connecti
     return {.jobs = {}, .endpoints = std::vector<EndClaims>(connections.size()), .notes = {}};
   }
   if (facts.logs.empty()) return Attributor(facts, connections, flows).Run();
-  return Attributor(Parted(facts, connections), connections, flows).Run();
+  return Attributor(Parted(facts, connections, flows), connections, flows).Run();
 }
 
 }  // namespace rocescope

@@ -13,6 +13,17 @@
 namespace rocescope {
 namespace {
 
+void Place(const HostIndex& hosts, JobRank& rank) {
+  rank.addresses_complete = !rank.ports.empty();
+  for (const NicPort& port : rank.ports) {
+    const std::vector<IpAddress> found = hosts.AddressesOf(rank.host, port);
+    if (found.empty()) rank.addresses_complete = false;
+    rank.addresses.insert(rank.addresses.end(), found.begin(), found.end());
+  }
+  std::ranges::sort(rank.addresses);
+  rank.addresses.erase(std::ranges::unique(rank.addresses).begin(), rank.addresses.end());
+}
+
 // Only the sender's line prints an address, but it applies to every process of the host that uses
 // the same port.
 void PlaceRanks(std::vector<Job>& jobs) {
@@ -24,14 +35,7 @@ void PlaceRanks(std::vector<Job>& jobs) {
         const auto found = hosts.AddressesOf(rank.host, {.device = qp.device, .port = qp.port});
         if (found.size() == 1) qp.address = found[0];
       }
-      rank.addresses_complete = !rank.ports.empty();
-      for (const NicPort& port : rank.ports) {
-        const std::vector<IpAddress> found = hosts.AddressesOf(rank.host, port);
-        if (found.empty()) rank.addresses_complete = false;
-        rank.addresses.insert(rank.addresses.end(), found.begin(), found.end());
-      }
-      std::ranges::sort(rank.addresses);
-      rank.addresses.erase(std::ranges::unique(rank.addresses).begin(), rank.addresses.end());
+      Place(hosts, rank);
     }
   }
 }
@@ -59,6 +63,7 @@ std::vector<Job> Group(std::span<const NcclLog* const> logs, const JobEvidence& 
     jobs.push_back(BuildJob(processes, set, std::move(part.first), std::move(part.second)));
   }
   PlaceRanks(jobs);
+  PlaceRanksOfDefaultLogs(jobs, evidence.nics);
   std::ranges::sort(jobs, {}, [](const Job& job) { return std::pair(-job.rank_count, job.id); });
   return jobs;
 }
@@ -75,6 +80,16 @@ std::vector<Job> GroupJobs(std::span<const NcclLog> logs, const JobEvidence& evi
   std::vector<const NcclLog*> all;
   for (const NcclLog& log : logs) all.push_back(&log);
   return Group(all, evidence);
+}
+
+void PlaceRanksOfDefaultLogs(std::vector<Job>& jobs, std::span<const HostNic> nics) {
+  const HostIndex hosts({}, nics);
+  for (Job& job : jobs) {
+    for (JobRank& rank : job.ranks) {
+      if (!rank.queue_pairs.empty() || rank.addresses_complete || rank.ports.empty()) continue;
+      Place(hosts, rank);
+    }
+  }
 }
 
 bool CouldBeParted(std::span<const Job> jobs) {

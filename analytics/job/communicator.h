@@ -8,10 +8,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analytics/job/qp_peer.h"
@@ -61,6 +63,20 @@ struct JobQueuePair {
   size_t line = 0;  // line number in the source
 };
 
+// One end of a network connection, from a channel line of the rank's log. The line contains no
+// queue pair.
+struct JobChannel {
+  size_t line = 0;        // line number in the log
+  int communicator = -1;  // index into Job::communicators
+  int channel = -1;
+  int connection = 0;   // connIndex
+  int net_device = -1;  // key of JobRank::net_devices
+  bool is_send = false;
+  JobPeer peer;
+
+  friend constexpr auto operator<=>(const JobChannel&, const JobChannel&) = default;
+};
+
 struct JobRank {
   int rank = -1;
   std::string host;
@@ -76,6 +92,11 @@ struct JobRank {
   std::vector<IpAddress> addresses;
   bool addresses_complete = false;  // every port of the rank has a known address
   std::vector<JobQueuePair> queue_pairs;
+  // Connections over RDMA that the rank's log reports, by line. If a line does not identify its
+  // communicator, one element for each possible one.
+  std::vector<JobChannel> channels;
+  // The NIC ports of each net device in `channels`; none: the log does not list the device.
+  std::map<int, std::vector<NicPort>> net_devices;
   // Ranks that send to this rank over RDMA according to its log, ascending.
   std::vector<int> receives_from;
   // Errors of the process; listed at its first rank if it has several.
@@ -137,10 +158,21 @@ struct QueuePairMeeting {
   friend constexpr auto operator<=>(const QueuePairMeeting&, const QueuePairMeeting&) = default;
 };
 
+// Addresses of a NIC according to the topology.
+struct HostNic {
+  std::string host;
+  std::string device;  // "mlx5_0"
+  std::vector<IpAddress> addresses;
+};
+
 // Evidence that separates jobs of NCCL releases without communicator identifiers
 // (sized_communicators.h).
 struct JobEvidence {
   std::vector<QueuePairMeeting> meetings;  // ascending
+  // Addresses of the sender and the receiver of data, ascending without duplicates. Together with
+  // the addresses of the NICs, they separate jobs whose logs contain no queue pairs.
+  std::vector<std::pair<IpAddress, IpAddress>> ways;
+  std::span<const HostNic> nics;
   // Returns the scheduler's job of a process; an empty function or std::nullopt: unknown.
   std::function<std::optional<uint32_t>(const NcclProcess&)> allocation_of;
 };
@@ -148,6 +180,9 @@ struct JobEvidence {
 // Returns the jobs, largest first.
 std::vector<Job> GroupJobs(const NcclLogs& logs, const JobEvidence& evidence = {});
 std::vector<Job> GroupJobs(std::span<const NcclLog> logs, const JobEvidence& evidence = {});
+
+// Adds the NIC addresses of ranks whose logs contain no queue pairs, and therefore no addresses.
+void PlaceRanksOfDefaultLogs(std::vector<Job>& jobs, std::span<const HostNic> nics);
 
 // Whether evidence could change the grouping of these jobs.
 bool CouldBeParted(std::span<const Job> jobs);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analytics/job/flow_of.h"
 
+#include <array>
+
 namespace rocescope {
 
 std::optional<FlowKey> FlowFrom(size_t from, const Connection& connection) {
@@ -30,6 +32,24 @@ const FlowCounts* CarriedFrom(size_t from, const Connection& connection,
   if (!key) return nullptr;
   const FlowSummary* const flow = flows.Find(*key, &FlowSummary::flow);
   return flow == nullptr ? nullptr : flow->Of(connection.valid_until);
+}
+
+std::optional<size_t> DataSenderOf(const Connection& connection, const FlowSummaries& flows) {
+  std::array<bool, 2> may_send = {true, true};
+  bool is_observed = false;
+  for (size_t end = 0; end < 2; ++end) {
+    const FlowCounts* const sent = CarriedFrom(end, connection, flows);
+    if (sent == nullptr) continue;
+    if (sent->DataBytes() > 0) {
+      may_send[1 - end] = false;
+      is_observed = true;
+    } else if (sent->control_messages > 0) {
+      may_send[end] = false;
+      is_observed = true;
+    }
+  }
+  if (!is_observed || may_send[0] == may_send[1]) return std::nullopt;
+  return may_send[0] ? 0 : 1;
 }
 
 }  // namespace rocescope

@@ -24,4 +24,8 @@ std::unordered_map<FlowKey, FlowKey, FlowKeyHash> OtherWays(const ConnectionList
 const FlowCounts* CarriedFrom(size_t from, const Connection& connection,
                               const FlowSummaries& flows);
 
+// NCCL sends data in one direction of a connection and clear-to-sends in the other. Returns the end
+// that sends the data; nothing: the connection carried nothing, or data in both directions.
+std::optional<size_t> DataSenderOf(const Connection& connection, const FlowSummaries& flows);
+
 }  // namespace rocescope

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,17 +13,12 @@
 
 namespace rocescope {
 
+class ChannelCandidates;
+
 // The output of `rdma resource show qp` on one host.
 struct RdmaDump {
   std::string host;  // name of its file: a host name or an address
   std::vector<RdmaQueuePair> queue_pairs;
-};
-
-// Addresses of a NIC according to the topology.
-struct HostNic {
-  std::string host;
-  std::string device;  // "mlx5_0"
-  std::vector<IpAddress> addresses;
 };
 
 // A GPU and its nearest NIC according to the topology.
@@ -47,6 +43,8 @@ struct HostFacts {
   // The logs from which the jobs were built, if observed traffic could change the grouping;
   // otherwise empty.
   NcclLogs logs;
+  // Index of the channels of `jobs`, built once because it is large. Null: built when needed.
+  std::shared_ptr<const ChannelCandidates> channels;
   std::vector<RdmaDump> rdma;
   std::vector<HostProcess> processes;
   std::vector<Allocation> allocations;  // sorted by ID

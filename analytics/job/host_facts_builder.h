@@ -67,6 +67,10 @@ class Facts {
     facts_.jobs.back().ranks.push_back(std::move(rank));
     return *this;
   }
+  Facts& Jobs(std::vector<Job> jobs) {
+    facts_.jobs = std::move(jobs);
+    return *this;
+  }
   Facts& OtherJob() {
     facts_.jobs.push_back({.id = "other", .rank_count = 8});
     return *this;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "analytics/job/host_name.h"
 #include "analytics/job/rank_text.h"
@@ -261,6 +262,10 @@ class JobBuilder {
         if (place == rank_of_place_.end()) continue;
         JobRank& rank = job_.ranks[place->second];
         AddPorts(process, channel.net_device, rank.ports);
+        AddPorts(process, channel.net_device, rank.net_devices[channel.net_device]);
+        for (const int communicator : communicators) {
+          AddChannel(channel, p, communicator, rank.channels);
+        }
         if (channel.is_send) continue;
         const Seat source = SeatOf(GroupOf(p, communicators[0]), channel.source_rank);
         const bool is_one = std::ranges::all_of(communicators, [&](int communicator) {
@@ -272,7 +277,26 @@ class JobBuilder {
     for (JobRank& rank : job_.ranks) {
       MakeSet(rank.receives_from);
       MakeSet(rank.ports);
+      MakeSet(rank.channels);
+      for (auto& [device, ports] : rank.net_devices) MakeSet(ports);
     }
+  }
+
+  void AddChannel(const NcclChannel& channel, size_t process, int communicator,
+                  std::vector<JobChannel>& channels) const {
+    const int group = GroupOf(process, communicator);
+    if (group < 0) return;
+    PeerCandidate peer = {.communicator = communicator,
+                          .own_rank = channel.source_rank,
+                          .peer_rank = channel.destination_rank};
+    if (!channel.is_send) std::swap(peer.own_rank, peer.peer_rank);
+    channels.push_back({.line = channel.line,
+                        .communicator = index_of_group_.at(group),
+                        .channel = channel.channel,
+                        .connection = channel.connection,
+                        .net_device = channel.net_device,
+                        .is_send = channel.is_send,
+                        .peer = ToJobPeer(process, peer)});
   }
 
   template <typename T>

@@ -22,6 +22,8 @@ struct RankName {
   int member = -1;  // index into Job::ranks; -1: no log
 
   bool IsKnown() const { return rank >= 0 || member >= 0; }
+
+  friend constexpr auto operator<=>(const RankName&, const RankName&) = default;
 };
 
 class JobIndex {

@@ -12,15 +12,20 @@ enum class RankSource : uint8_t {
   kPeer,          // the peer's log states the destination rank
   kReceiver,      // the receiver's log states the source rank, and the addresses leave one pair
   kWire,          // inferred: synchronised with the job's other connections
-  kScheduler,     // rank unknown: both ends are at nodes allocated to the job
+  // No log contains a queue pair of the rank: derived from the NICs of the channels in the logs.
+  kChannel,
+  kScheduler,  // rank unknown: both ends are at nodes allocated to the job
 };
 
 struct RankClaim {
   uint32_t job = 0;  // index into Attribution::jobs
-  int rank = -1;     // -1: not in the job's largest communicator
-  int member = -1;   // index into Job::ranks; -1: no log
+  int rank = -1;     // -1: not in the job's largest communicator, or unknown
+  int member = -1;   // index into Job::ranks; -1: no log, or unknown
   RankSource source = RankSource::kNcclLog;
   double confidence = 0;
+
+  // False: the job is known, but not which of its ranks.
+  bool IsRankKnown() const { return rank >= 0 || member >= 0; }
 
   // Ranks without a number are identified by their logs.
   bool IsSameRank(const RankClaim& other) const {
@@ -39,5 +44,12 @@ inline constexpr double kPeerByAddress = 0.97;  // the only candidate that can h
 inline constexpr double kPeerUnplaced = 0.96;   // no log contains the rank's addresses
 // Derived from addresses and direction; no log contains the number.
 inline constexpr double kReceived = 0.96;
+// The logs contain channels but no queue pairs, and all channels that can be between the addresses
+// have this rank at the end. By what places the rank: the address of its NIC, or its host alone.
+inline constexpr double kChannelNic = 0.97;
+// Acknowledgements between NICs of which all traffic belongs to one pair of ranks.
+inline constexpr double kChannelAcknowledged = 0.95;
+inline constexpr double kChannelHost = 0.93;
+inline constexpr double kChannelPeer = 0.9;  // nothing: the rank has no log; the peer is placed
 
 }  // namespace rocescope

@@ -80,6 +80,7 @@ std::vector<std::vector<RankEdge>> EdgesOf(size_t jobs, const ConnectionList& co
     if (!connections[i].endpoints[0].qpn || !connections[i].endpoints[1].qpn) continue;
     const auto& [a, b] = claims[i];
     if (!a || !b || a->job != b->job) continue;
+    if (!a->IsRankKnown() || !b->IsRankKnown()) continue;
     for (size_t from = 0; from < 2; ++from) Add(connections[i], claims[i], from, flows, sums);
   }
   std::vector<std::vector<RankEdge>> edges(jobs);

@@ -48,7 +48,7 @@ class Parting {
     for (size_t p = 0; evidence.allocation_of && p < processes.size(); ++p) {
       allocations_[p] = evidence.allocation_of(*processes[p].facts);
     }
-    for (SizedLink& link : LinksOf(processes, classes, evidence.meetings)) {
+    for (SizedLink& link : LinksOf(processes, classes, evidence)) {
       if (!parted_[link.in]) continue;
       if (link.peers.size() == 1) {
         Join(link.in, link.member, link.peers[0]);

@@ -39,6 +39,14 @@ class Process {
                            rank_count));
     return *this;
   }
+  // The same without queue pairs (NCCL_DEBUG=INFO without the subsystem NET).
+  Process& SendingOnChannel(int rank, int rank_count, int peer) {
+    text_.Info(
+        fmt::format("Channel 00/0 : {}[1b000] -> {}[1b000] [send] via NET/IB/0", rank, peer));
+    text_.Info(fmt::format("comm 0x2 rank {} nranks {} cudaDev 0 busId 1b000 - Init COMPLETE", rank,
+                           rank_count));
+    return *this;
+  }
   operator NcclLog() const { return text_.Parse(); }
 
  private:
@@ -75,6 +83,32 @@ TEST(SizedCommunicators, AreSeparatedByTheirPeers) {
               UnorderedElementsAre("1:0 2:0", "3:0 4:0"));
   EXPECT_THAT(RanksOf(TwoPairs(), {.meetings = {Meeting(1, 70, 4), Meeting(2, 70, 3)}}),
               UnorderedElementsAre("1:0 4:0", "3:0 2:0"));
+}
+
+std::vector<HostNic> NicsOfFourHosts() {
+  std::vector<HostNic> nics;
+  for (int host = 1; host <= 4; ++host) {
+    nics.push_back({.host = fmt::format("node{}", host),
+                    .device = "mlx5_0",
+                    .addresses = {test::Address(host)}});
+  }
+  return nics;
+}
+
+TEST(SizedCommunicators, AreSeparatedByTheNicsThatExchangeData) {
+  const std::vector<NcclLog> logs = {
+      Process(1).SendingOnChannel(0, 2, 1), Process(2).SendingOnChannel(1, 2, 0),
+      Process(3).SendingOnChannel(0, 2, 1), Process(4).SendingOnChannel(1, 2, 0)};
+  const std::vector<HostNic> nics = NicsOfFourHosts();
+  const auto ranks = [&](int a, int b, int c, int d) {
+    return RanksOf(
+        logs, {.ways = {{test::Address(a), test::Address(b)}, {test::Address(c), test::Address(d)}},
+               .nics = nics});
+  };
+  EXPECT_THAT(ranks(1, 2, 3, 4), UnorderedElementsAre("1:0 2:0", "3:0 4:0"));
+  EXPECT_THAT(ranks(1, 4, 3, 2), UnorderedElementsAre("1:0 4:0", "3:0 2:0"));
+  EXPECT_THAT(ranks(1, 2, 1, 4), UnorderedElementsAre("1:0", "2:0", "3:0", "4:0"))
+      << "host 1 sends to both hosts with the peer's rank";
 }
 
 TEST(SizedCommunicators, JoinTheRemainingMembers) {

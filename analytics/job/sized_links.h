@@ -19,10 +19,10 @@ struct SizedLink {
 };
 
 // Returns one link per queue pair for which the log states the peer's rank (or several candidates)
-// and whose packets go to an address of a process with that rank. If several ranks share a NIC,
-// a link has several peers. `meetings` must be sorted in ascending order.
+// and whose packets go to an address of a process with that rank. Of a process whose log contains
+// no queue pair, returns one link per channel whose NIC sends data to an address of a process with
+// the peer's rank. If several ranks share a NIC, a link has several peers.
 std::vector<SizedLink> LinksOf(std::span<const LoggedProcess> processes,
-                               std::span<const SizedClass> classes,
-                               std::span<const QueuePairMeeting> meetings);
+                               std::span<const SizedClass> classes, const JobEvidence& evidence);
 
 }  // namespace rocescope

@@ -58,13 +58,14 @@ void ErrorRateTest::Weigh(const Interval& interval, const ErrorRateOptions& opti
     if (i < kRates) {
       const double errors = kPriorErrors + static_cast<double>(at.since.errors);
       const double learnt = errors / (kPriorErrors / rate + at.since.frames);
-      log_ratio = LogOfDamage(interval.errors, learnt * interval.frames,
-                              std::min(errors, kGreatestShape)) -
-                  tolerated;
+      log_ratio =
+          LogOfDamage(interval.errors, learnt * interval.frames, std::min(errors, kGreatestShape)) -
+          tolerated;
     } else if (interval.errors == 0) {
       log_ratio = -rate * interval.frames;
     } else {
-      log_ratio = LogOfBurst(rate, interval.frames) - LogOfBurst(options.tolerated, interval.frames);
+      log_ratio =
+          LogOfBurst(rate, interval.frames) - LogOfBurst(options.tolerated, interval.frames);
     }
     at.score += log_ratio;
     if (at.since.errors == 0) {

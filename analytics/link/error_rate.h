@@ -2,8 +2,8 @@
 // A sequential test of whether more frames are damaged than tolerated. It needs constant memory,
 // works at any reading period, and states its rate of false alarms.
 //
-// Null hypothesis: damage strikes at most `tolerated` times per frame. It breaks single frames, or a
-// burst of n frames with probability 6 / (pi^2 n^2), so that a single burst is rarely an alarm.
+// Null hypothesis: damage strikes at most `tolerated` times per frame. It breaks single frames, or
+// a burst of n frames with probability 6 / (pi^2 n^2), so that a single burst is rarely an alarm.
 // Alternatives: damage of single frames whose rate is learnt, and more frequent bursts; each with
 // rates over the whole range, and from any time on. A start within an interval has a weight of the
 // interval's length in days, one in the first interval of an hour more, because damage may be older

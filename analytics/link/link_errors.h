@@ -17,8 +17,8 @@
 namespace rocescope {
 
 struct LinkErrorOptions {
-  double tolerated = 1e-8;      // broken frames per frame
-  double alarms_a_day = 0.01;   // false alarms of the whole fabric
+  double tolerated = 1e-8;     // broken frames per frame
+  double alarms_a_day = 0.01;  // false alarms of the whole fabric
 };
 
 // A time in which a link breaks frames that its receiver counts.
@@ -52,9 +52,9 @@ class LinkErrors final : public CounterListener {
  private:
   struct Direction {
     bool has_packets = false;
-    uint64_t packets = 0;          // at the latest reading
+    uint64_t packets = 0;            // at the latest reading
     std::optional<uint64_t> errors;  // at the latest reading
-    uint64_t counted_packets = 0;  // at the end of the last interval
+    uint64_t counted_packets = 0;    // at the end of the last interval
     uint64_t counted_errors = 0;
     Timestamp counted_until;
     double clean_frames = 0;  // since the last broken frame of an active episode

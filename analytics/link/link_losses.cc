@@ -69,8 +69,7 @@ void LinkLosses::FinishPoll(topology::NodeIndex node) {
     const bool received = std::exchange(state.received.is_read, false);
     if (!after) continue;
     const auto moment = [&](uint64_t value) {
-      return CounterMoment{
-          .after = *after, .until = device.end, .least = value, .most = value};
+      return CounterMoment{.after = *after, .until = device.end, .least = value, .most = value};
     };
     if (sent) {
       directions_[port].bounds.AddSent(moment(state.sent.total), slack);

@@ -54,8 +54,8 @@ class LinkLosses final : public CounterListener {
   struct Counter {
     uint64_t total = 0;
     uint32_t gaps = 0;
-    bool is_read = false;     // in the present poll
-    bool has_gap = false;     // since the last complete poll
+    bool is_read = false;  // in the present poll
+    bool has_gap = false;  // since the last complete poll
   };
   struct PortState {
     Counter sent;
@@ -66,7 +66,7 @@ class LinkLosses final : public CounterListener {
     // The present poll.
     std::optional<Timestamp> begin;
     Timestamp end;
-    bool has_changed = false;  // contents
+    bool has_changed = false;         // contents
     std::optional<Timestamp> before;  // begin of the previous poll
     Timestamp same_since;             // begin of the first poll with the present contents
   };

@@ -29,13 +29,12 @@ class LinkLossesTest : public testing::Test {
   static uint64_t SentUntil(int64_t ms) {
     constexpr int64_t kBusy = 95'000;
     constexpr int64_t kPeriod = 140'000;
-    return static_cast<uint64_t>(
-        1000 * (ms / kPeriod * kBusy + std::min(ms % kPeriod, kBusy)));
+    return static_cast<uint64_t>(1000 * (ms / kPeriod * kBusy + std::min(ms % kPeriod, kBusy)));
   }
   uint64_t LostUntil(int64_t ms) const {
     if (ms <= onset_) return 0;
-    return static_cast<uint64_t>(static_cast<double>(SentUntil(std::min(ms, end_)) -
-                                                     SentUntil(onset_)) * ratio_);
+    return static_cast<uint64_t>(
+        static_cast<double>(SentUntil(std::min(ms, end_)) - SentUntil(onset_)) * ratio_);
   }
   void Tell(EntityKind kind, const std::string& node, const std::string& port, Metric metric,
             uint64_t value, int64_t ms) {

@@ -48,8 +48,8 @@ class LossBounds {
   // The receiver certainly counted so many frames that were not sent: the ends are not those of one
   // link, or count differently. Then lost() means nothing.
   uint64_t surplus() const { return surplus_; }
-  // How many more frames than lost() may be lost until the moment of `received`, the latest value of
-  // the receiver that an upper bound is about. Unset: unknown.
+  // How many more frames than lost() may be lost until the moment of `received`, the latest value
+  // of the receiver that an upper bound is about. Unset: unknown.
   struct Uncertainty {
     uint64_t frames = 0;
     uint64_t received = 0;
@@ -68,7 +68,7 @@ class LossBounds {
   std::optional<int64_t> most_;         // least upper bound of the difference
   std::optional<int64_t> latest_most_;  // latest upper bound
   uint64_t latest_received_ = 0;        // the receiver's value in it
-  Timestamp least_until_;  // of the receiver's moment
+  Timestamp least_until_;               // of the receiver's moment
   std::optional<Intact> intact_;
   uint64_t lost_ = 0;
   uint64_t surplus_ = 0;

@@ -114,6 +114,10 @@ void AddDraw(CLI::App& app, const Included& included, int& code) {
   draw->add_flag(
       "--benign", command->options.benign,
       "add events that are not faults: rare errors, maintenance, restarts, other traffic");
+  draw->add_flag(
+      "--default-logs", command->options.default_logs,
+      "write all NCCL logs as NCCL_DEBUG=INFO does by default, without queue pair numbers "
+      "(default: in one of four scenarios)");
   draw->add_option("--windows", command->options.windows,
                    "length of each run in analysis windows of 1 ms, or of 30 s in the flow model "
                    "(default: about 22 iterations, or one to six hours)")

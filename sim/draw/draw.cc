@@ -214,6 +214,10 @@ Result<DrawnScenario> DrawScenario(const DrawOptions& options, uint32_t number) 
   RandomSource logs(options.seed, "log", number);
   const auto releases = NcclReleases();
   outline.nccl = fmt::format("2.{}", releases[logs.Between(0, releases.size() - 1)].minor);
+  // A source of its own, so that the rest of a scenario does not depend on it.
+  RandomSource contents(options.seed, "log content", number);
+  constexpr double kDefaultLogs = 0.25;
+  outline.nccl_queue_pairs = !contents.Chance(kDefaultLogs) && !options.default_logs;
   for (uint64_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
     const uint64_t seed = HashCombine(HashCombine(options.seed, number), attempt);
     outline.seed = seed >> 12;  // 52 bits, exact in a JSON number

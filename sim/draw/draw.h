@@ -25,9 +25,10 @@ struct DrawOptions {
   // 0: one fault that telemetry of milliseconds can show. 1 to 4: up to this number of concurrent
   // faults as in the field, with magnitudes over the whole range.
   uint32_t most_faults = 0;
-  bool lift = false;     // with most_faults: raise loss rates until they are visible
-  bool benign = false;   // add benign events
-  uint32_t windows = 0;  // length of the run in analysis windows; 0: as the jobs need
+  bool lift = false;          // with most_faults: raise loss rates until they are visible
+  bool benign = false;        // add benign events
+  bool default_logs = false;  // all NCCL logs without queue pair numbers
+  uint32_t windows = 0;       // length of the run in analysis windows; 0: as the jobs need
 };
 inline constexpr uint32_t kMaxConcurrent = 4;
 inline constexpr uint32_t kMinWindows = 10;

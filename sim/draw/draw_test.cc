@@ -46,12 +46,14 @@ TEST_F(DrawTest, DrawsEveryKindOfFabricAndWorkload) {
   std::set<CollectiveKind> collectives;
   std::set<std::string> releases;
   std::set<topology::Tier> tiers;
+  size_t default_logs = 0;
   for (uint32_t number = 1; number <= 80; ++number) {
     const auto scenario = LoadScenario(Draw(Options(5, true), number).yaml, "drawn").value();
     const topology::Fabric& fabric = scenario.fabric.value();
     gpus.insert(fabric.gpus().size());
     jobs.insert(scenario.jobs.size());
     releases.insert(scenario.telemetry.nccl_version);
+    default_logs += !scenario.telemetry.nccl_queue_pairs;
     for (const topology::Node& node : fabric.nodes()) tiers.insert(node.tier);
     for (const JobOptions& job : scenario.jobs) {
       queue_pairs.insert(job.queue_pairs);
@@ -63,7 +65,23 @@ TEST_F(DrawTest, DrawsEveryKindOfFabricAndWorkload) {
   EXPECT_EQ(queue_pairs, (std::set<uint32_t>{1, 2, 3, 4}));
   EXPECT_EQ(collectives.size(), 5u);
   EXPECT_EQ(releases.size(), 7u);
+  EXPECT_THAT(default_logs, testing::AllOf(testing::Ge(10u), testing::Le(30u))) << "one in four";
   EXPECT_EQ(tiers.size(), topology::kTierCount);
+}
+
+TEST_F(DrawTest, DefaultLogsChangeNothingElse) {
+  DrawOptions options = Options(7, true);
+  for (uint32_t number = 1; number <= 6; ++number) {
+    options.default_logs = false;
+    std::string drawn = Draw(options, number).yaml;
+    options.default_logs = true;
+    const std::string reduced = Draw(options, number).yaml;
+    EXPECT_FALSE(LoadScenario(reduced, "drawn").value().telemetry.nccl_queue_pairs);
+    if (LoadScenario(drawn, "drawn").value().telemetry.nccl_queue_pairs) {
+      drawn.insert(drawn.rfind('}'), ", nccl_queue_pairs: false");
+    }
+    EXPECT_EQ(reduced, drawn);
+  }
 }
 
 TEST_F(DrawTest, HostsBelongToOneJob) {

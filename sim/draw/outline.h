@@ -82,7 +82,8 @@ struct Outline {
   BenignOptions benign;
   std::vector<MaintenanceOptions> maintenance;
   std::vector<TcpFlow::Options> foreign;
-  std::string nccl;  // NCCL release of the logs: "2.20"
+  std::string nccl;              // NCCL release of the logs: "2.20"
+  bool nccl_queue_pairs = true;  // whether the logs contain queue pair numbers
 };
 
 // Returns the YAML that LoadScenario reads. `fabric` is the fabric that the outline's blueprint

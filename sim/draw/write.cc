@@ -31,7 +31,8 @@ class Writer {
     if (!outline_.faults.empty()) Add("faults:\n");
     for (const FaultOptions& fault : outline_.faults) WriteFault(fault);
     WriteBenign();
-    Add("telemetry: {{{}, nccl: \"{}\"}}\n", scale_.telemetry, outline_.nccl);
+    Add("telemetry: {{{}, nccl: \"{}\"{}}}\n", scale_.telemetry, outline_.nccl,
+        outline_.nccl_queue_pairs ? "" : ", nccl_queue_pairs: false");
     return std::move(text_);
   }
 

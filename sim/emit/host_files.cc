@@ -124,7 +124,8 @@ Status MakeFolder(const std::string& path) {
 }
 
 Status WriteLogs(const std::string& folder, const topology::Fabric& fabric,
-                 std::span<const LoggedJob> jobs, const NcclRelease& release) {
+                 std::span<const LoggedJob> jobs, const NcclRelease& release,
+                 NcclLogContent content) {
   if (Status made = MakeFolder(folder); !made) return made;
   for (const LoggedJob& job : jobs) {
     if (job.state == LoggedState::kPending) continue;  // it has no processes yet
@@ -132,7 +133,8 @@ Status WriteLogs(const std::string& folder, const topology::Fabric& fabric,
       const std::string& host = fabric.node(fabric.gpu(job.ranks[rank].gpu).host).name;
       const std::string path =
           fmt::format("{}/{}-{}.log", folder, host, job.ranks[rank].process_id);
-      if (Status written = WriteFile(path, RenderNcclLog(fabric, job, rank, release)); !written) {
+      if (Status written = WriteFile(path, RenderNcclLog(fabric, job, rank, release, content));
+          !written) {
         return written;
       }
     }
@@ -205,7 +207,8 @@ Status WriteHostFiles(const std::string& directory, const topology::Fabric& fabr
                       std::span<const LoggedJob> jobs, std::span<const LoggedQueuePair> others,
                       const HostFilesOptions& options) {
   if (options.nccl) {
-    const Status written = WriteLogs(directory + "/nccl", fabric, jobs, *options.nccl);
+    const Status written =
+        WriteLogs(directory + "/nccl", fabric, jobs, *options.nccl, options.nccl_content);
     if (!written) return written;
   }
   if (options.rdma) {

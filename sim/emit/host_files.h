@@ -92,10 +92,16 @@ std::span<const NcclRelease> NcclReleases();
 // `name` is for example "2.20". The error lists the supported releases.
 Result<NcclRelease> FindNcclRelease(std::string_view name);
 
-// Returns the log of the rank's process, from its start, with NCCL_DEBUG=INFO and
-// NCCL_DEBUG_SUBSYS=INIT,NET.
+// What a log with NCCL_DEBUG=INFO contains.
+enum class NcclLogContent : uint8_t {
+  kQueuePairs,  // NCCL_DEBUG_SUBSYS=INIT,NET: also the lines of the subsystem NET
+  kChannels,    // NCCL_DEBUG_SUBSYS is unset: ranks, devices and channels, but no queue pair
+};
+
+// Returns the log of the rank's process, from its start.
 std::string RenderNcclLog(const topology::Fabric& fabric, const LoggedJob& job, uint32_t rank,
-                          const NcclRelease& release);
+                          const NcclRelease& release,
+                          NcclLogContent content = NcclLogContent::kQueuePairs);
 
 // Returns the output of `rdma -j resource show qp` on a host just after the jobs connected.
 std::string RenderRdma(const topology::Fabric& fabric, topology::NodeIndex host,
@@ -107,6 +113,7 @@ std::string RenderSlurm(const topology::Fabric& fabric, std::span<const LoggedJo
 
 struct HostFilesOptions {
   std::optional<NcclRelease> nccl;  // unset: no logs
+  NcclLogContent nccl_content = NcclLogContent::kQueuePairs;
   bool rdma = true;
   bool slurm = true;
   Timestamp rdma_time;  // part of the file names

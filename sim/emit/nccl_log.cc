@@ -42,13 +42,14 @@ uint32_t MtuNumber(uint32_t bytes) { return static_cast<uint32_t>(std::bit_width
 class Log {
  public:
   Log(const topology::Fabric& fabric, const LoggedJob& job, uint32_t rank,
-      const NcclRelease& release)
+      const NcclRelease& release, NcclLogContent content)
       : fabric_(fabric),
         job_(job),
         rank_(rank),
         own_(job.ranks[rank]),
         host_(fabric.gpu(own_.gpu).host),
         release_(release),
+        has_net_lines_(content == NcclLogContent::kQueuePairs),
         thread_(own_.process_id) {}
 
   std::string Render() {
@@ -93,7 +94,7 @@ class Log {
     }
     thread_ = own_.process_id + 19;
     const auto nics = fabric_.NicsOf(host_);
-    if (release_.minor >= 24) {
+    if (release_.minor >= 24 && has_net_lines_) {
       for (const topology::NicIndex nic : nics) {
         const topology::LinkIndex link = fabric_.port(fabric_.nic(nic).port).link;
         const uint64_t rate = link == topology::kNone ? 0 : fabric_.link(link).bits_per_second;
@@ -211,6 +212,13 @@ class Log {
     for (const LoggedConnection* each : receives) Channel(*each, false, local_rank);
     for (const LoggedConnection* each : sends) Channel(*each, true, local_rank);
     thread_ = proxy_thread_;
+    if (has_net_lines_) QueuePairs(receives, sends);
+    thread_ = init_thread_;
+    if (!sends.empty() && release_.minor < 22) Info("Connected all rings");
+  }
+
+  void QueuePairs(const std::vector<const LoggedConnection*>& receives,
+                  const std::vector<const LoggedConnection*>& sends) {
     for (const LoggedConnection* each : sends) Send(*each);
     if (release_.minor >= 29) {
       for (const LoggedConnection* each : receives) {
@@ -219,14 +227,14 @@ class Log {
         }
       }
     }
-    thread_ = init_thread_;
-    if (!sends.empty() && release_.minor < 22) Info("Connected all rings");
   }
 
   void Channel(const LoggedConnection& connection, bool send, size_t local_rank) {
-    thread_ = proxy_thread_;
-    Info("New proxy {} connection {} from local rank {}, transport 2", send ? "send" : "recv",
-         proxied_++, local_rank);
+    if (has_net_lines_) {
+      thread_ = proxy_thread_;
+      Info("New proxy {} connection {} from local rank {}, transport 2", send ? "send" : "recv",
+           proxied_++, local_rank);
+    }
     thread_ = init_thread_;
     const auto end = [&](uint32_t rank) {
       const LoggedRank& of = job_.ranks[job_.communicators[connection.communicator].ranks[rank]];
@@ -297,6 +305,7 @@ class Log {
   const LoggedRank& own_;
   const topology::NodeIndex host_;
   const NcclRelease& release_;
+  const bool has_net_lines_;
   uint32_t thread_;
   uint32_t init_thread_ = 0;
   uint32_t proxy_thread_ = 0;
@@ -321,8 +330,8 @@ Result<NcclRelease> FindNcclRelease(std::string_view name) {
 }
 
 std::string RenderNcclLog(const topology::Fabric& fabric, const LoggedJob& job, uint32_t rank,
-                          const NcclRelease& release) {
-  return Log(fabric, job, rank, release).Render();
+                          const NcclRelease& release, NcclLogContent content) {
+  return Log(fabric, job, rank, release, content).Render();
 }
 
 }  // namespace rocescope::sim

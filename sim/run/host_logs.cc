@@ -72,7 +72,8 @@ LoggedJob Describe(const Simulation& simulation, const Job& job, bool splits) {
                             .nvml_device = gpu.number});
   }
   uint64_t seed = HashCombine(simulation.scenario().seed, options.id);
-  if (options.incarnation > 0) seed = HashCombine(seed, options.incarnation);
+  // Another hash than that of a split, which combines the seed with a small number too.
+  if (options.incarnation > 0) seed = HashCombine(~seed, options.incarnation);
   std::vector<uint32_t> everyone(options.gpus.size());
   for (uint32_t rank = 0; rank < everyone.size(); ++rank) everyone[rank] = rank;
   logged.communicators.push_back({.id = Mix64(seed), .ranks = everyone});
@@ -131,6 +132,7 @@ Status WriteHostLogs(Simulation& simulation, const Outcome& outcome, const std::
     const auto release = FindNcclRelease(on.nccl_version);
     if (!release) return tl::unexpected(release.error());
     options.nccl = *release;
+    if (!on.nccl_queue_pairs) options.nccl_content = NcclLogContent::kChannels;
   }
   constexpr int kFirstWithSplits = 18;
   const bool splits = options.nccl && options.nccl->minor >= kFirstWithSplits;

@@ -21,11 +21,12 @@ constexpr uint32_t kMostSpans = 10'000;
 }  // namespace
 
 void Loader::ReadTelemetry(const YamlNode& node) {
-  const YamlMap map(node, "telemetry",
-                    {"mirror", "snap_length", "collector_rate", "int_exponent", "sflow_rate",
-                     "sflow_counters", "sflow_spans", "counter_period", "recording_steps",
-                     "clock_error", "nccl", "rdma", "slurm", "profile", "overrides"},
-                    errors_);
+  const YamlMap map(
+      node, "telemetry",
+      {"mirror", "snap_length", "collector_rate", "int_exponent", "sflow_rate", "sflow_counters",
+       "sflow_spans", "counter_period", "recording_steps", "clock_error", "nccl",
+       "nccl_queue_pairs", "rdma", "slurm", "profile", "overrides"},
+      errors_);
   TelemetryOptions& telemetry = scenario_.telemetry;
   if (const YamlNode* mirrors = map.Find("mirror")) {
     telemetry.mirrors.clear();
@@ -69,6 +70,7 @@ void Loader::ReadTelemetry(const YamlNode& node) {
       errors_.Add(*nccl, release.error().message);
     }
   }
+  Flag(map, "nccl_queue_pairs", telemetry.nccl_queue_pairs);
   Flag(map, "rdma", telemetry.rdma);
   Flag(map, "slurm", telemetry.slurm);
 }

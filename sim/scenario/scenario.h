@@ -46,6 +46,8 @@ struct TelemetryOptions {
   uint32_t recording_steps = 0;
   SimTime clock_error = 0;            // maximum offset of a switch clock from the wall clock
   std::string nccl_version = "2.20";  // NCCL release of the logs; empty: no logs
+  // Whether the logs contain queue pair numbers (NCCL_DEBUG_SUBSYS=INIT,NET).
+  bool nccl_queue_pairs = true;
   bool rdma = false;
   bool slurm = true;
 

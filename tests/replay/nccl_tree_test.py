@@ -10,8 +10,10 @@ captures or tshark are missing, nothing was compared.
 
 import functools
 import itertools
+import pathlib
 import shutil
 import sys
+import tempfile
 import unittest
 
 import command
@@ -192,6 +194,24 @@ class NcclTree(unittest.TestCase):
             self.assertEqual({rank.get("rank") for rank in job["ranks"]}, {None})
             for connection in report["connections"]:
                 self.assertEqual(("rank" in connection["a"], "rank" in connection["b"]), (False, False))
+
+    def test_logs_without_queue_pairs_give_the_same_ranks_and_one_job(self):
+        """NCCL writes the lines that are removed here only with NCCL_DEBUG_SUBSYS=INIT,NET."""
+        with tempfile.TemporaryDirectory() as folder:
+            for node in NODES:
+                lines = log(node).read_text().splitlines(keepends=True)
+                kept = [line for line in lines if "NET/IB: " not in line and "New proxy" not in line]
+                self.assertLess(len(kept), len(lines))
+                pathlib.Path(folder, log(node).name).write_text("".join(kept))
+            report = command.report(*map(capture, NODES), "--nccl-logs",
+                                    *(pathlib.Path(folder, log(node).name) for node in NODES))
+        found = [{(end["address"], int(end["qpn"])): end.get("rank") for end in (c["a"], c["b"])}
+                 for c in report["connections"]]
+        self.assertCountEqual(found, [ends(c) for c in that_carried_data(NODES)])
+        job, = report["jobs"]
+        self.assertEqual(job["job_id"], "nccl-faa2a2b8f05d5e5")
+        self.assertCountEqual([(e["source_rank"], e["destination_rank"]) for e in job["edges"]],
+                              [(c.source, c.destination) for c in that_carried_data(NODES)])
 
     def test_ranks_are_those_of_the_logs_given(self):
         for nodes in SUBSETS:

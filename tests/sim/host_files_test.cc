@@ -122,6 +122,27 @@ TEST_F(HostFilesTest, EveryReleasesLogsMakeOneJobWithAllItsRanks) {
   }
 }
 
+TEST_F(HostFilesTest, DefaultLogsContainChannelsButNoQueuePairs) {
+  for (const std::string_view release : kReleases) {
+    SCOPED_TRACE(release);
+    const std::string text = RenderNcclLog(fabric_, job_, 1, FindNcclRelease(release).value(),
+                                           NcclLogContent::kChannels);
+    // Lines of the subsystem NET alone. The others are lines of INIT, or of INIT and NET.
+    for (const std::string_view line : {"NET/IB: ", "New proxy", "Made virtual device"}) {
+      EXPECT_THAT(text, testing::Not(HasSubstr(line)));
+    }
+    const NcclLog reduced = ParseNcclLog(text, "1");
+    const NcclLog whole = ParseNcclLog(Log(release, 1), "1");
+    ASSERT_EQ(reduced.processes.size(), 1u);
+    EXPECT_EQ(reduced.malformed, 0u);
+    EXPECT_TRUE(reduced.processes[0].queue_pairs.empty());
+    EXPECT_FALSE(reduced.processes[0].channels.empty());
+    EXPECT_EQ(reduced.processes[0].channels.size(), whole.processes[0].channels.size());
+    EXPECT_EQ(reduced.processes[0].communicators.size(), whole.processes[0].communicators.size());
+    EXPECT_EQ(reduced.processes[0].devices.size(), whole.processes[0].devices.size());
+  }
+}
+
 TEST_F(HostFilesTest, EveryReleasesLogsTellTheSendersQueuePairsAndTheirPeers) {
   for (const std::string_view release : kReleases) {
     SCOPED_TRACE(release);

@@ -131,7 +131,8 @@ class RankQps {
       if (!listed.insert(found.qpn).second) continue;
       const RankSource source =
           snapshot_.attribution->endpoints[found.connection][found.end]->source;
-      const bool is_own = source == RankSource::kRdmaResource || source == RankSource::kNcclLog;
+      const bool is_own = source == RankSource::kRdmaResource || source == RankSource::kNcclLog ||
+                          source == RankSource::kChannel;
       v1::RankQp& row =
           Add(found.qpn, is_own ? MessageOf(source) : v1::RANK_SOURCE_CONNECTION, true);
       SetFoundPeer(found, row);
@@ -158,7 +159,7 @@ class RankQps {
 
   bool SetFoundPeer(const FoundQp& found, v1::RankQp& row) const {
     const auto& peer = snapshot_.attribution->endpoints[found.connection][1 - found.end];
-    if (!peer) return false;
+    if (!peer || !peer->IsRankKnown()) return false;
     SetPeer(job_, peer->rank, peer->member, MessageOf(peer->source), peer->confidence, row);
     return true;
   }
@@ -259,6 +260,8 @@ v1::RankSource MessageOf(RankSource source) {
       return v1::RANK_SOURCE_RECEIVER;
     case RankSource::kWire:
       return v1::RANK_SOURCE_WIRE;
+    case RankSource::kChannel:
+      return v1::RANK_SOURCE_CHANNEL;
     case RankSource::kScheduler:
       return v1::RANK_SOURCE_SCHEDULER;
   }
