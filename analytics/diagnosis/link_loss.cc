@@ -53,7 +53,7 @@ std::optional<SilentLoss> LossFrom(const DiagnosisInput& input, LinkIndex index,
         .evidence = fmt::format("{} that {} sent did not arrive at {}, which counts no errors",
                                 Counted(loss->frames, "frame"), sender, receiver)};
   }
-  const std::optional<LinkLoss>& loss = input.parts().link_losses.LossFrom(link.ends[end]);
+  const std::optional<LinkLoss> loss = input.parts().link_losses.LossFrom(link.ends[end]);
   if (!loss) return std::nullopt;
   SilentLoss found = {.frames = loss->frames, .from = loss->from, .detected_at = loss->detected_at};
   if (loss->is_over) found.until = loss->last;

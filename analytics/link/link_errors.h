@@ -35,7 +35,7 @@ struct ErrorEpisode {
 
 class LinkErrors final : public CounterListener {
  public:
-  static constexpr size_t kMaxEpisodes = 8;  // of a direction; the oldest are dropped
+  static constexpr size_t kMaxEpisodes = 8;  // each direction; the oldest are dropped
 
   // `fabric` must outlive this object.
   explicit LinkErrors(const topology::Fabric& fabric, const LinkErrorOptions& options = {});
@@ -66,7 +66,7 @@ class LinkErrors final : public CounterListener {
   void Follow(Direction& direction, Timestamp time, uint64_t errors, double frames);
 
   const topology::Fabric& fabric_;
-  const ErrorRateOptions options_;     // of one direction
+  const ErrorRateOptions options_;     // each direction
   std::vector<Direction> directions_;  // by receiving port
 };
 

@@ -48,6 +48,12 @@ void LinkLosses::OnCounter(const Entity& entity, Metric metric, const MetricSeri
   counter.is_read = time >= *device.begin;
 }
 
+std::optional<LinkLoss> LinkLosses::LossFrom(topology::PortIndex sender) const {
+  const topology::PortIndex peer = fabric_.Peer(sender);
+  if (directions_[sender].is_inconsistent || directions_[peer].is_inconsistent) return std::nullopt;
+  return directions_[sender].loss;
+}
+
 void LinkLosses::FinishPoll(topology::NodeIndex node) {
   Device& device = devices_[node];
   std::optional<Timestamp> after;

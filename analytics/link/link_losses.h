@@ -44,11 +44,9 @@ class LinkLosses final : public CounterListener {
   // Uses sent and received packets and FCS errors.
   void OnCounter(const Entity& entity, Metric metric, const MetricSeries& series) override;
 
-  // The direction from this port. Unset: nothing is certain, or the receiver also counted frames
-  // that this port did not send.
-  const std::optional<LinkLoss>& LossFrom(topology::PortIndex sender) const {
-    return directions_[sender].loss;
-  }
+  // The direction from this port. Unset: nothing is certain, or an end of the link also counted
+  // frames that the other did not send.
+  std::optional<LinkLoss> LossFrom(topology::PortIndex sender) const;
 
  private:
   struct Counter {

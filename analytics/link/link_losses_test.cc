@@ -66,7 +66,7 @@ class LinkLossesTest : public testing::Test {
       PollLeaf(s * 1000 + 4000);
     }
   }
-  const std::optional<LinkLoss>& Loss() const { return losses_.LossFrom(sender_); }
+  std::optional<LinkLoss> Loss() const { return losses_.LossFrom(sender_); }
 
   const topology::Fabric fabric_;
   LinkLosses losses_;

@@ -57,7 +57,7 @@ class LossBounds {
   std::optional<Uncertainty> uncertainty() const;
 
  private:
-  static constexpr size_t kMoments = 16;  // of each end
+  static constexpr size_t kMoments = 16;  // each end
 
   void AtLeast(const CounterMoment& sent, const CounterMoment& received);
   void AtMost(const CounterMoment& sent, const CounterMoment& received);
@@ -68,7 +68,7 @@ class LossBounds {
   std::optional<int64_t> most_;         // least upper bound of the difference
   std::optional<int64_t> latest_most_;  // latest upper bound
   uint64_t latest_received_ = 0;        // the receiver's value in it
-  Timestamp least_until_;               // of the receiver's moment
+  Timestamp least_until_;               // end of the receiver's moment
   std::optional<Intact> intact_;
   uint64_t lost_ = 0;
   uint64_t surplus_ = 0;

@@ -94,7 +94,7 @@ TEST(LossBounds, NeverClaimMoreThanWasLost) {
       sent.push_back(sent.back() + frames);
       lost.push_back(lost.back() + std::binomial_distribution<uint64_t>(frames, ratio)(random));
     }
-    const double offset = kClock * (2 * uniform(random) - 1);  // of the receiver's clock
+    const double offset = kClock * (2 * uniform(random) - 1);  // the receiver's clock
     LossBounds bounds;
     double a = 0;
     double b = uniform(random);
