@@ -9,6 +9,8 @@
 
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/doubt.h"
+#include "analytics/diagnosis/link_history.h"
+#include "analytics/diagnosis/maintenance.h"
 #include "base/count_text.h"
 
 namespace rocescope {
@@ -18,17 +20,6 @@ using topology::kNone;
 using topology::LinkIndex;
 using topology::NodeIndex;
 using topology::PortIndex;
-
-// History of one link over the windows.
-struct LinkHistory {
-  size_t first = 0;              // window of the first sign
-  size_t behind = 0;             // window after the last sign
-  uint64_t times = 0;            // times that it went down; the larger number of both ends
-  std::optional<size_t> second;  // window in which it went down for the second time
-  bool any = false;
-  bool was_up = false;  // at any time, as an end reports
-  bool is_told = false;
-};
 
 // Adds how often the link went down in each window, from the flap counter or the readings of one
 // end.
@@ -47,22 +38,6 @@ Row FallsOf(const Row& up) {
   Row falls(up.size());
   for (size_t i = 1; i < up.size(); ++i) falls[i] = up[i - 1] != 0 && up[i] == 0;
   return falls;
-}
-
-// Windows in or next to which a port of the link was disabled by its configuration.
-std::vector<bool> WindowsDisabled(const DiagnosisInput& input, LinkIndex index) {
-  std::vector<bool> disabled(input.windows());
-  for (const PortIndex port : input.fabric().link(index).ends) {
-    const Row enabled = input.Levels(input.EntityOf(port), Metric::kAdminUp);
-    for (size_t i = 0; i < enabled.size(); ++i) {
-      if (enabled[i] != 0) continue;
-      // The ends are read at different times.
-      for (size_t near = i > 0 ? i - 1 : 0; near < std::min(i + 2, disabled.size()); ++near) {
-        disabled[near] = true;
-      }
-    }
-  }
-  return disabled;
 }
 
 LinkHistory HistoryOf(const DiagnosisInput& input, LinkIndex index) {
@@ -104,63 +79,6 @@ std::optional<Timestamp> EndOfFault(const DiagnosisInput& input, size_t behind) 
   return input.EndOf(behind - 1);
 }
 
-// Windows in which the switch reported that the link of a NIC is down. Devices are read at
-// different times: in the first and the last window, the NIC may have been up.
-std::vector<size_t> WindowsDown(const DiagnosisInput& input, topology::NicIndex nic,
-                                const LinkHistory& history) {
-  const Entity peer = input.EntityOf(input.fabric().Peer(input.fabric().nic(nic).port));
-  const Row up = input.Levels(peer, Metric::kLinkUp);
-  std::vector<size_t> down;
-  for (size_t i = history.first; i < history.behind && i < up.size(); ++i) {
-    if (up[i] == 0 && input.HasReading(peer, Metric::kLinkUp, i)) down.push_back(i);
-  }
-  constexpr size_t kEnds = 2;
-  if (down.size() > kEnds) down = {down.begin() + 1, down.end() - 1};
-  return down;
-}
-
-// A NIC that is down reports no counters, while the switch reports that the link is down.
-bool IsSilent(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history) {
-  const Entity entity{.kind = EntityKind::kNic, .index = nic};
-  const std::vector<size_t> down = WindowsDown(input, nic, history);
-  return !down.empty() && std::ranges::none_of(down, [&](size_t window) {
-    return input.HasReading(entity, Metric::kLinkUp, window);
-  });
-}
-
-// Whether a host that is down or restarts explains that this link went down: all of its NICs and
-// GPUs report nothing any more. Then the fabric has no fault.
-bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
-                const std::vector<LinkHistory>& histories) {
-  const topology::Fabric& fabric = input.fabric();
-  const topology::NodeIndex host = fabric.nic(nic).host;
-  const LinkHistory& own = histories[fabric.port(fabric.nic(nic).port).link];
-  std::vector<size_t> down;  // windows, of all NICs
-  for (const topology::NicIndex other : fabric.NicsOf(host)) {
-    const LinkIndex link = fabric.port(fabric.nic(other).port).link;
-    if (link == kNone) continue;
-    const LinkHistory& history = histories[link];
-    const auto [low, high] = std::minmax(own.first, history.first);
-    if (!history.any || high - low > 2 || !IsSilent(input, other, history)) return false;
-    const std::vector<size_t> of_other = WindowsDown(input, other, history);
-    if (down.empty()) {
-      down = of_other;
-    } else {
-      std::erase_if(down, [&](size_t at) { return !std::ranges::binary_search(of_other, at); });
-    }
-  }
-  size_t gpus = 0;
-  for (const topology::GpuIndex gpu : fabric.GpusOf(host)) {
-    const Entity entity{.kind = EntityKind::kGpu, .index = gpu};
-    if (!input.HasMetric(entity, Metric::kMemoryTotal)) continue;
-    ++gpus;
-    const bool reports = std::ranges::any_of(
-        down, [&](size_t at) { return input.HasReading(entity, Metric::kMemoryTotal, at); });
-    if (reports) return false;
-  }
-  return fabric.NicsOf(host).size() > 1 || gpus > 0;
-}
-
 Finding FindingOf(const DiagnosisInput& input, const LinkHistory& history, FaultKind kind,
                   Place place) {
   return {.kind = kind,
@@ -170,68 +88,8 @@ Finding FindingOf(const DiagnosisInput& input, const LinkHistory& history, Fault
           .detected_at = input.EndOf(history.first)};
 }
 
-// What the neighbours of a switch send to it at a time, compared with before.
-struct Traffic {
-  uint64_t before = 0;  // each link in its busiest window before; frames
-  uint64_t then = 0;    // frames in the window
-};
-
-void AddTraffic(const DiagnosisInput& input, PortIndex neighbour, size_t window, Traffic& traffic) {
-  constexpr size_t kBefore = 10;  // windows
-  const Row sent = input.Growth(input.EntityOf(neighbour), Metric::kTxPackets);
-  uint64_t most = 0;
-  for (size_t i = window - std::min(window, kBefore); i < window; ++i) {
-    most = std::max(most, sent[i]);
-  }
-  traffic.before += most;
-  traffic.then += sent[window];
-}
-
-bool HasFallen(const Traffic& traffic, double least) {
-  return static_cast<double>(traffic.then) < least * static_cast<double>(traffic.before);
-}
-
-// Whether a switch carried nothing when it went down, although it did before and most other
-// switches of its tier still do: it was drained for maintenance.
-bool WasDrained(const DiagnosisInput& input, NodeIndex node,
-                const std::vector<LinkHistory>& histories) {
-  const topology::Fabric& fabric = input.fabric();
-  constexpr double kNothing = 0.02;  // share of the traffic before
-  constexpr double kMuchLess = 0.2;
-  Traffic own;
-  size_t window = 0;
-  for (const topology::Port& port : fabric.PortsOf(node)) {
-    if (port.link == kNone || !histories[port.link].any) continue;
-    const auto here = static_cast<PortIndex>(&port - fabric.ports().data());
-    const PortIndex neighbour = fabric.Peer(here);
-    // The reading that shows the link down counts what the neighbour sent before.
-    const Row up = input.Levels(input.EntityOf(neighbour), Metric::kLinkUp);
-    size_t down = histories[port.link].first;
-    while (down < up.size() && up[down] != 0) ++down;
-    if (down >= up.size()) continue;
-    window = std::max(window, down);
-    AddTraffic(input, neighbour, down, own);
-  }
-  if (own.before == 0 || !HasFallen(own, kNothing)) return false;
-  size_t others = 0;
-  size_t fallen = 0;
-  for (NodeIndex other = 0; other < fabric.nodes().size(); ++other) {
-    if (other == node || !fabric.node(other).IsSwitch()) continue;
-    if (fabric.node(other).tier != fabric.node(node).tier) continue;
-    Traffic traffic;
-    for (const topology::Port& port : fabric.PortsOf(other)) {
-      if (port.link == kNone) continue;
-      const auto here = static_cast<PortIndex>(&port - fabric.ports().data());
-      AddTraffic(input, fabric.Peer(here), window, traffic);
-    }
-    ++others;
-    fallen += HasFallen(traffic, kMuchLess);
-  }
-  return others > 0 && 2 * fallen < others;
-}
-
 // Whether all links of the node went down within two windows.
-bool IsGone(const DiagnosisInput& input, NodeIndex node, const std::vector<LinkHistory>& histories,
+bool IsGone(const DiagnosisInput& input, NodeIndex node, const LinkHistories& histories,
             size_t& links, LinkHistory& whole) {
   links = 0;
   std::vector<PortIndex> untold;
@@ -305,8 +163,8 @@ bool WasRead(const DiagnosisInput& input, LinkIndex index, const LinkHistory& hi
   });
 }
 
-void DetectOneLink(const DiagnosisInput& input, LinkIndex index,
-                   const std::vector<LinkHistory>& histories, Findings& found) {
+void DetectOneLink(const DiagnosisInput& input, LinkIndex index, const LinkHistories& histories,
+                   Findings& found) {
   const LinkHistory& history = histories[index];
   const Place place{.kind = PlaceKind::kLink, .index = index};
   if (history.second) {
@@ -351,7 +209,7 @@ void DetectOneLink(const DiagnosisInput& input, LinkIndex index,
 
 void DetectLinkState(const DiagnosisInput& input, Findings& found) {
   const topology::Fabric& fabric = input.fabric();
-  std::vector<LinkHistory> histories;
+  LinkHistories histories;
   for (LinkIndex link = 0; link < fabric.links().size(); ++link) {
     histories.push_back(HistoryOf(input, link));
     DetectSpeed(input, link, found);

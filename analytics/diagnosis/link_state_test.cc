@@ -2,22 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analytics/diagnosis/diagnosis_fixture.h"
+#include "analytics/diagnosis/link_state_fixture.h"
 
 namespace rocescope {
 namespace {
-
-class LinkStateTest : public DiagnosisTest {
- protected:
-  void SaysDown(topology::PortIndex port, size_t first, size_t last) {
-    for (size_t w = first; w <= last; ++w) Says(port, Metric::kLinkUp, w, 0);
-  }
-  void IsDown(std::string_view a, std::string_view b, size_t first, size_t last) {
-    SaysDown(Port(a, b), first, last);
-    SaysDown(Port(b, a), first, last);
-  }
-  Findings Found() { return DiagnosisTest::Found(DetectLinkState); }
-};
 
 TEST_F(LinkStateTest, NothingIsWrongWhereAllIsUp) { EXPECT_TRUE(Found().empty()); }
 
@@ -132,83 +120,6 @@ TEST_F(LinkStateTest, ANicThatSaysItsLinkIsDownIsNotGone) {
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FaultKind::kLinkDown);
-}
-
-TEST_F(LinkStateTest, ALinkThatIsDisabledIsNoFault) {
-  for (size_t w = 8; w < 14; ++w) Says(Port("leaf0", "spine1"), Metric::kAdminUp, w, 0);
-  for (size_t w = 0; w < 8; ++w) Says(Port("leaf0", "spine1"), Metric::kAdminUp, w, 1);
-  for (size_t w = 14; w < kWindows; ++w) Says(Port("leaf0", "spine1"), Metric::kAdminUp, w, 1);
-  IsDown("leaf0", "spine1", 8, 14);
-  EXPECT_TRUE(Found().empty()) << "the other end is read later";
-  IsDown("leaf0", "spine1", 17, 18);
-  ASSERT_EQ(Found().size(), 1u);
-  EXPECT_EQ(Found()[0].from, Begin(17));
-}
-
-// Its GPUs report nothing either, and all come back.
-TEST_F(LinkStateTest, AHostThatRestartsIsNoFaultOfTheFabric) {
-  SaysDown(Port("leaf1", "host5"), 8, 14);
-  for (size_t w = 0; w < kWindows; ++w) {
-    if (w < 8 || w > 14) Says(OfGpu(GpuOf("host5")), Metric::kMemoryTotal, w, 80'000'000'000);
-    Says(OfGpu(GpuOf("host6")), Metric::kMemoryTotal, w, 80'000'000'000);
-  }
-  SkipsReadings(OfNic(NicOf("host5")), 8, 14);
-  EXPECT_TRUE(Found().empty());
-}
-
-TEST_F(LinkStateTest, ANicOfAHostThatStillReportsIsGone) {
-  SaysDown(Port("leaf1", "host5"), 8, 14);
-  for (size_t w = 0; w < kWindows; ++w) {
-    Says(OfGpu(GpuOf("host5")), Metric::kMemoryTotal, w, 80'000'000'000);
-  }
-  SkipsReadings(OfNic(NicOf("host5")), 8, 14);
-  ASSERT_EQ(Found().size(), 1u);
-  EXPECT_EQ(Found()[0].kind, FaultKind::kNicCrash);
-}
-
-// The NIC was read before it went down in the first window, and after it came up in the last one.
-TEST_F(LinkStateTest, AReadingBeforeTheCrashDoesNotKeepANicAlive) {
-  SaysDown(Port("leaf1", "host5"), 8, 14);
-  SkipsReadings(OfNic(NicOf("host5")), 9, 13);
-  ASSERT_EQ(Found().size(), 1u);
-  EXPECT_EQ(Found()[0].kind, FaultKind::kNicCrash);
-}
-
-class DrainTest : public LinkStateTest {
- protected:
-  // spine1 is without frames from window `idle` on, and down from window 8 to 14.
-  void Upgrade(size_t idle) {
-    for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
-      for (size_t w = 0; w < kWindows; ++w) {
-        Carries(Port(leaf, "spine0"), w, 1000);
-        if (w < idle || w > 14) Carries(Port(leaf, "spine1"), w, 1000);
-      }
-      SaysDown(Port(leaf, "spine1"), 8, 14);
-      SkipsReadings(EntityOf(Port("spine1", leaf)), 8, 14);
-    }
-  }
-};
-
-TEST_F(DrainTest, ASwitchThatWasDrainedBeforeIsNotCrashed) {
-  Upgrade(8);
-  EXPECT_TRUE(Found().empty());
-}
-
-TEST_F(DrainTest, ASwitchThatCarriedFramesWhenItWentDownIs) {
-  Upgrade(9);
-  ASSERT_EQ(Found().size(), 1u);
-  EXPECT_EQ(Found()[0].kind, FaultKind::kSwitchCrash);
-}
-
-TEST_F(DrainTest, ASwitchThatCrashesWhileNobodySendsIsNotDrained) {
-  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
-    for (const char* spine : {"spine0", "spine1"}) {
-      for (size_t w = 0; w < 8; ++w) Carries(Port(leaf, spine), w, 1000);
-    }
-    SaysDown(Port(leaf, "spine1"), 8, 14);
-    SkipsReadings(EntityOf(Port("spine1", leaf)), 8, 14);
-  }
-  ASSERT_EQ(Found().size(), 1u);
 }
 
 TEST_F(LinkStateTest, ANicThatWasNeverUpIsNoCrash) {

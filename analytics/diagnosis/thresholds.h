@@ -57,6 +57,14 @@ namespace rocescope {
   ROW(latency_packets, uint32_t, 5, "packets", 1, 10000,                                           \
       "Minimum number of packets with a longer delay before the delay is reported.")               \
   /* Switches: switch_loss, threshold, late_cnps, hashing. */                                      \
+  ROW(drained_ratio, double, 0.02, "fraction of the traffic before", 0, 1,                         \
+      "A switch that goes down while its neighbours send less than this to it was drained for "    \
+      "maintenance, and is not reported.")                                                         \
+  ROW(similar_drop_ratio, double, 0.2, "fraction of the traffic before", 0, 1,                     \
+      "If the traffic of most switches of a tier falls below this, a switch that carries "         \
+      "nothing is not considered drained.")                                                        \
+  ROW(drain_baseline_windows, uint32_t, 10, "windows", 1, 64,                                      \
+      "Windows before a switch goes down whose busiest one is its traffic before.")                \
   ROW(queued_frames_uncertainty, double, 0.5, "fraction", 0, 1,                                    \
       "Relative uncertainty of the number of frames in the queues of a switch, which is "          \
       "estimated from the queued bytes. Missing frames within this uncertainty can still be "      \

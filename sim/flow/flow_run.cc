@@ -92,6 +92,7 @@ Status FlowRun::Simulate() {
   report_.frames = outcome.frames.sent;
   report_.faults = outcome.faults;
   truth_ = TruthOf(model_->simulation(), outcome, &connections_);
+  truth_.set_congested_unknown(true);
   if (options_.victims && !scenario_.faults.empty()) {
     study_.emplace(model_->simulation(), outcome);
   }

@@ -51,6 +51,11 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
     constexpr std::array<std::string_view, 2> kModels = {"packet", "flow"};
     scenario_.model = static_cast<Model>(ReadChoice(*model, kModels, errors_).value_or(0));
   }
+  if (scenario_.model == Model::kFlow) {  // its times are real
+    scenario_.time_scale = 1;
+    scenario_.record_interval = std::chrono::seconds(1);
+    scenario_.analysis_window = std::chrono::seconds(30);
+  }
   Number(map, "seed", 0, UINT64_MAX >> 1, scenario_.seed);
   scenario_.seed = seed.value_or(scenario_.seed);  // set before anything is derived from it
   Parsed(map, "duration", ParseSimTime, scenario_.duration);

@@ -99,13 +99,19 @@ TEST(LoadScenarioTest, TooShortPeriodIsAnError) {
   EXPECT_EQ(Message("time_scale: 1\nnetwork: {pfc_watchdog: 10us}\n"), "");
 }
 
+TEST(LoadScenarioTest, TimesOfFlowScenariosAreRealByDefault) {
+  const auto flow = LoadScenario(std::string(kFabric) + "model: flow\n", "test.yaml");
+  ASSERT_TRUE(flow) << flow.error().message;
+  EXPECT_EQ(flow->time_scale, 1);
+  EXPECT_EQ(flow->record_interval, std::chrono::seconds(1));
+  EXPECT_EQ(flow->analysis_window, std::chrono::seconds(30));
+}
+
 TEST(LoadScenarioTest, FlowScenariosReadCountersOnceInAWindow) {
   const auto flow =
-      LoadScenario(std::string(kFabric) +
-                       "model: flow\ntime_scale: 1\nanalysis_window: 30s\nrecord_interval: 1s\n",
-                   "test.yaml");
+      LoadScenario(std::string(kFabric) + "model: flow\nanalysis_window: 60s\n", "test.yaml");
   ASSERT_TRUE(flow) << flow.error().message;
-  EXPECT_EQ(flow->telemetry.counter_period, 30 * kSecond);
+  EXPECT_EQ(flow->telemetry.counter_period, 60 * kSecond);
   const auto packet = LoadScenario(kFabric, "test.yaml");
   ASSERT_TRUE(packet) << packet.error().message;
   EXPECT_EQ(packet->telemetry.counter_period, kMillisecond);

@@ -69,7 +69,7 @@ Result<SimTime> ParseSimTime(std::string_view text) {
   if (!time || *time > kMost) {
     return MakeError(
         ErrorCode::kInvalidArgument,
-        fmt::format("\"{}\" is not a time up to 31 d: expected a value such as 10ms or 1.5us",
+        fmt::format("\"{}\" is not a time up to 31 d: expected a value such as 10ms, 30s or 2h",
                     text));
   }
   return static_cast<SimTime>(std::llround(*time));

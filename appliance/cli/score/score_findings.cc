@@ -417,6 +417,7 @@ void FindingScorer::AddVerdicts() {
 }
 
 void FindingScorer::AddHotspots() {
+  if (truth_.congested_unknown()) return;
   v1::Hits& hits = *score_.mutable_hotspots();
   const auto overlap = [](const v1::Hotspot& hotspot, const v1::TruthQueue& queue) {
     return hotspot.port() == queue.port() && Nanoseconds(hotspot.start_time()) <= queue.end_ns() &&

@@ -550,6 +550,12 @@ TEST_F(ScoreFindingsTest, AHotspotIsRightWhereAQueueFilledUpMeanwhile) {
   EXPECT_EQ(hits.found(), 1u);
 }
 
+TEST_F(ScoreFindingsTest, HotspotsAreNotScoredIfTheTruthDoesNotKnowTheQueues) {
+  truth_.set_congested_unknown(true);
+  report_.add_hotspots()->set_port("leaf0:E1");
+  EXPECT_EQ(Score().hotspots().stated(), 0u);
+}
+
 TEST_F(ScoreFindingsTest, OddWindowsAreStableIfBothHalvesOfThePastFindThem) {
   report_.mutable_anomalies()->mutable_statistics()->set_stable_count(9);
   report_.mutable_anomalies()->mutable_statistics()->set_unstable_count(3);

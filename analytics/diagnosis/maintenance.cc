@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/diagnosis/maintenance.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "analytics/diagnosis/thresholds.h"
+
+namespace rocescope {
+
+namespace {
+
+// Windows in which the switch reported that the link of a NIC is down. Devices are read at
+// different times: in the first and the last window, the NIC may have been up.
+std::vector<size_t> WindowsDown(const DiagnosisInput& input, topology::NicIndex nic,
+                                const LinkHistory& history) {
+  const Entity peer = input.EntityOf(input.fabric().Peer(input.fabric().nic(nic).port));
+  const Row up = input.Levels(peer, Metric::kLinkUp);
+  std::vector<size_t> down;
+  for (size_t i = history.first; i < history.behind && i < up.size(); ++i) {
+    if (up[i] == 0 && input.HasReading(peer, Metric::kLinkUp, i)) down.push_back(i);
+  }
+  constexpr size_t kEnds = 2;
+  if (down.size() > kEnds) down = {down.begin() + 1, down.end() - 1};
+  return down;
+}
+
+// What the neighbours of a switch send to it at a time, compared with before.
+struct Traffic {
+  uint64_t before = 0;  // each link in its busiest window before; frames
+  uint64_t then = 0;    // frames in the window
+};
+
+void AddTraffic(const DiagnosisInput& input, topology::PortIndex neighbour, size_t window, Traffic& traffic) {
+  const size_t before = input.thresholds().drain_baseline_windows;
+  const Row sent = input.Growth(input.EntityOf(neighbour), Metric::kTxPackets);
+  uint64_t most = 0;
+  for (size_t i = window - std::min(window, before); i < window; ++i) {
+    most = std::max(most, sent[i]);
+  }
+  traffic.before += most;
+  traffic.then += sent[window];
+}
+
+bool HasFallen(const Traffic& traffic, double least) {
+  return static_cast<double>(traffic.then) < least * static_cast<double>(traffic.before);
+}
+
+}  // namespace
+
+std::vector<bool> WindowsDisabled(const DiagnosisInput& input, topology::LinkIndex link) {
+  std::vector<bool> disabled(input.windows());
+  for (const topology::PortIndex port : input.fabric().link(link).ends) {
+    const Entity entity = input.EntityOf(port);
+    const Row enabled = input.Levels(entity, Metric::kAdminUp);
+    for (size_t i = 0; i < enabled.size(); ++i) {
+      if (enabled[i] != 0) continue;
+      // It was disabled at some time since the previous reading. The ends are read at different
+      // times.
+      size_t first = i;
+      while (first > 0 && !input.HasReading(entity, Metric::kAdminUp, first - 1)) --first;
+      for (size_t near = first - std::min<size_t>(first, 2);
+           near < std::min(i + 2, disabled.size()); ++near) {
+        disabled[near] = true;
+      }
+    }
+  }
+  return disabled;
+}
+
+bool IsSilent(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history) {
+  const Entity entity{.kind = EntityKind::kNic, .index = nic};
+  const std::vector<size_t> down = WindowsDown(input, nic, history);
+  return !down.empty() && std::ranges::none_of(down, [&](size_t window) {
+    return input.HasReading(entity, Metric::kLinkUp, window);
+  });
+}
+
+bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
+                const LinkHistories& histories) {
+  const topology::Fabric& fabric = input.fabric();
+  const topology::NodeIndex host = fabric.nic(nic).host;
+  const LinkHistory& own = histories[fabric.port(fabric.nic(nic).port).link];
+  std::vector<size_t> down;  // windows, of all NICs
+  for (const topology::NicIndex other : fabric.NicsOf(host)) {
+    const topology::LinkIndex link = fabric.port(fabric.nic(other).port).link;
+    if (link == topology::kNone) continue;
+    const LinkHistory& history = histories[link];
+    const auto [low, high] = std::minmax(own.first, history.first);
+    if (!history.any || high - low > 2 || !IsSilent(input, other, history)) return false;
+    const std::vector<size_t> of_other = WindowsDown(input, other, history);
+    if (down.empty()) {
+      down = of_other;
+    } else {
+      std::erase_if(down, [&](size_t at) { return !std::ranges::binary_search(of_other, at); });
+    }
+  }
+  size_t gpus = 0;
+  for (const topology::GpuIndex gpu : fabric.GpusOf(host)) {
+    const Entity entity{.kind = EntityKind::kGpu, .index = gpu};
+    if (!input.HasMetric(entity, Metric::kMemoryTotal)) continue;
+    ++gpus;
+    const bool reports = std::ranges::any_of(
+        down, [&](size_t at) { return input.HasReading(entity, Metric::kMemoryTotal, at); });
+    if (reports) return false;
+  }
+  return fabric.NicsOf(host).size() > 1 || gpus > 0;
+}
+
+bool WasDrained(const DiagnosisInput& input, topology::NodeIndex node,
+                const LinkHistories& histories) {
+  const topology::Fabric& fabric = input.fabric();
+  const Thresholds& thresholds = input.thresholds();
+  Traffic own;
+  size_t window = 0;
+  for (const topology::Port& port : fabric.PortsOf(node)) {
+    if (port.link == topology::kNone || !histories[port.link].any) continue;
+    const auto here = static_cast<topology::PortIndex>(&port - fabric.ports().data());
+    const topology::PortIndex neighbour = fabric.Peer(here);
+    // The reading that shows the link down counts what the neighbour sent before.
+    const Row up = input.Levels(input.EntityOf(neighbour), Metric::kLinkUp);
+    size_t down = histories[port.link].first;
+    while (down < up.size() && up[down] != 0) ++down;
+    if (down >= up.size()) continue;
+    window = std::max(window, down);
+    AddTraffic(input, neighbour, down, own);
+  }
+  if (own.before == 0 || !HasFallen(own, thresholds.drained_ratio)) return false;
+  size_t others = 0;
+  size_t fallen = 0;
+  for (topology::NodeIndex other = 0; other < fabric.nodes().size(); ++other) {
+    if (other == node || !fabric.node(other).IsSwitch()) continue;
+    if (fabric.node(other).tier != fabric.node(node).tier) continue;
+    Traffic traffic;
+    for (const topology::Port& port : fabric.PortsOf(other)) {
+      if (port.link == topology::kNone) continue;
+      const auto here = static_cast<topology::PortIndex>(&port - fabric.ports().data());
+      AddTraffic(input, fabric.Peer(here), window, traffic);
+    }
+    ++others;
+    fallen += HasFallen(traffic, thresholds.similar_drop_ratio);
+  }
+  return others > 0 && 2 * fallen < others;
+}
+
+}  // namespace rocescope

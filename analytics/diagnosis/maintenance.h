@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Links, hosts and switches that are down because somebody works on them.
+#pragma once
+
+#include <vector>
+
+#include "analytics/diagnosis/diagnosis_input.h"
+#include "analytics/diagnosis/link_history.h"
+#include "topology/fabric.h"
+
+namespace rocescope {
+
+// Windows in or next to which a port of the link was disabled by its configuration.
+std::vector<bool> WindowsDisabled(const DiagnosisInput& input, topology::LinkIndex link);
+
+// A NIC that is down reports no counters, while the switch reports that the link is down.
+bool IsSilent(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history);
+
+// Whether a host that is down or restarts explains that the link of its NIC went down: all of its
+// NICs and GPUs report nothing any more. Then the fabric has no fault.
+bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
+                const LinkHistories& histories);
+
+// Whether a switch carried nothing when it went down, although it did before and most other
+// switches of its tier still do: it was drained for maintenance.
+bool WasDrained(const DiagnosisInput& input, topology::NodeIndex node,
+                const LinkHistories& histories);
+
+}  // namespace rocescope

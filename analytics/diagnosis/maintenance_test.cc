@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/diagnosis/maintenance.h"
+
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/link_state_fixture.h"
+
+namespace rocescope {
+namespace {
+
+using MaintenanceTest = LinkStateTest;
+
+TEST_F(MaintenanceTest, ALinkThatIsDisabledIsNoFault) {
+  for (size_t w = 8; w < 14; ++w) Says(Port("leaf0", "spine1"), Metric::kAdminUp, w, 0);
+  for (size_t w = 0; w < 8; ++w) Says(Port("leaf0", "spine1"), Metric::kAdminUp, w, 1);
+  for (size_t w = 14; w < kWindows; ++w) Says(Port("leaf0", "spine1"), Metric::kAdminUp, w, 1);
+  IsDown("leaf0", "spine1", 8, 14);
+  EXPECT_TRUE(Found().empty()) << "the other end is read later";
+  IsDown("leaf0", "spine1", 17, 18);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_EQ(Found()[0].from, Begin(17));
+}
+
+// A reading got lost, so that the next one counts that the link went down since window 6.
+TEST_F(MaintenanceTest, DisablingIsKnownByTheNextReading) {
+  for (size_t w = 0; w < kWindows; ++w) {
+    if (w == 7) continue;
+    Says(Port("leaf0", "spine1"), Metric::kAdminUp, w, w >= 8 && w < 14 ? 0 : 1);
+  }
+  Grows(Port("leaf0", "spine1"), Metric::kLinkFlaps, 6, 1);
+  IsDown("leaf0", "spine1", 8, 13);
+  EXPECT_TRUE(Found().empty());
+}
+
+// Its GPUs report nothing either, and all come back.
+TEST_F(MaintenanceTest, AHostThatRestartsIsNoFaultOfTheFabric) {
+  SaysDown(Port("leaf1", "host5"), 8, 14);
+  for (size_t w = 0; w < kWindows; ++w) {
+    if (w < 8 || w > 14) Says(OfGpu(GpuOf("host5")), Metric::kMemoryTotal, w, 80'000'000'000);
+    Says(OfGpu(GpuOf("host6")), Metric::kMemoryTotal, w, 80'000'000'000);
+  }
+  SkipsReadings(OfNic(NicOf("host5")), 8, 14);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(MaintenanceTest, ANicOfAHostThatStillReportsIsGone) {
+  SaysDown(Port("leaf1", "host5"), 8, 14);
+  for (size_t w = 0; w < kWindows; ++w) {
+    Says(OfGpu(GpuOf("host5")), Metric::kMemoryTotal, w, 80'000'000'000);
+  }
+  SkipsReadings(OfNic(NicOf("host5")), 8, 14);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_EQ(Found()[0].kind, FaultKind::kNicCrash);
+}
+
+// The NIC was read before it went down in the first window, and after it came up in the last one.
+TEST_F(MaintenanceTest, AReadingBeforeTheCrashDoesNotKeepANicAlive) {
+  SaysDown(Port("leaf1", "host5"), 8, 14);
+  SkipsReadings(OfNic(NicOf("host5")), 9, 13);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_EQ(Found()[0].kind, FaultKind::kNicCrash);
+}
+
+class DrainTest : public MaintenanceTest {
+ protected:
+  // spine1 is without frames from window `idle` on, and down from window 8 to 14.
+  void Upgrade(size_t idle) {
+    for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+      for (size_t w = 0; w < kWindows; ++w) {
+        Carries(Port(leaf, "spine0"), w, 1000);
+        if (w < idle || w > 14) Carries(Port(leaf, "spine1"), w, 1000);
+      }
+      SaysDown(Port(leaf, "spine1"), 8, 14);
+      SkipsReadings(EntityOf(Port("spine1", leaf)), 8, 14);
+    }
+  }
+};
+
+TEST_F(DrainTest, ASwitchThatWasDrainedBeforeIsNotCrashed) {
+  Upgrade(8);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(DrainTest, ASwitchThatCarriedFramesWhenItWentDownIs) {
+  Upgrade(9);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_EQ(Found()[0].kind, FaultKind::kSwitchCrash);
+}
+
+TEST_F(DrainTest, ASwitchThatCrashesWhileNobodySendsIsNotDrained) {
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    for (const char* spine : {"spine0", "spine1"}) {
+      for (size_t w = 0; w < 8; ++w) Carries(Port(leaf, spine), w, 1000);
+    }
+    SaysDown(Port(leaf, "spine1"), 8, 14);
+    SkipsReadings(EntityOf(Port("spine1", leaf)), 8, 14);
+  }
+  ASSERT_EQ(Found().size(), 1u);
+}
+
+}  // namespace
+}  // namespace rocescope
