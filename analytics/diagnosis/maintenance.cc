@@ -32,7 +32,8 @@ struct Traffic {
   uint64_t then = 0;    // frames in the window
 };
 
-void AddTraffic(const DiagnosisInput& input, topology::PortIndex neighbour, size_t window, Traffic& traffic) {
+void AddTraffic(const DiagnosisInput& input, topology::PortIndex neighbour, size_t window,
+                Traffic& traffic) {
   const size_t before = input.thresholds().drain_baseline_windows;
   const Row sent = input.Growth(input.EntityOf(neighbour), Metric::kTxPackets);
   uint64_t most = 0;
