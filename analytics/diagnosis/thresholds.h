@@ -18,7 +18,7 @@ namespace rocescope {
       "A fault is resolved after this many windows without a sign of it.")                         \
   ROW(simultaneous_ratio, double, 1e-6, "fraction of a window", 0, 0.5,                            \
       "Counters whose readings are at most this far apart count as read at the same time. "        \
-      "Counters of different devices are only in a laboratory.")                                   \
+      "Different devices are read so only in a laboratory.")                                       \
   ROW(cause_delay_windows, uint32_t, 2, "windows", 0, 64,                                          \
       "If the first sign of a cause follows the symptom by at most this time, the two "            \
       "are still grouped.")                                                                        \

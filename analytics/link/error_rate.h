@@ -5,9 +5,9 @@
 // Null hypothesis: damage strikes at most `tolerated` times per frame. It breaks single frames, or
 // a burst of n frames with probability 6 / (pi^2 n^2), so that a single burst is rarely an alarm.
 // Alternatives: damage of single frames whose rate is learnt, and more frequent bursts; each with
-// rates over the whole range, and from any time on. A start within an interval has a weight of the
-// interval's length in days, one in the first interval of an hour more, because damage may be older
-// than the data. The mean number of false alarms until day d is then at most
+// rates over the whole range, and from any time on. The weight of a start within an interval is the
+// interval's length in days. The first interval has the weight of an additional hour, because
+// damage may be older than the data. The mean number of false alarms until day d is then at most
 // alarms_a_day * (d + 1/24) (Shiryaev-Roberts procedure; Shin, Ramdas and Rinaldo, "E-detectors",
 // 2022).
 #pragma once

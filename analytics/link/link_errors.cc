@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "analytics/link/linked_port.h"
+
 namespace rocescope {
 namespace {
 
 constexpr double kAssumedFrame = 1000;  // bytes
 
-// So unlikely must it be that a link which still breaks frames has received that many intact ones.
-constexpr double kStillBroken = 9.2;  // -log(1 / 10,000)
+// An episode is over if the link, at its error ratio, would receive that many intact frames in a
+// row with a probability of at most 1 in 10,000.
+constexpr double kHealthy = 9.2;  // -log(1 / 10,000)
 
 }  // namespace
 
@@ -23,11 +26,8 @@ LinkErrors::LinkErrors(const topology::Fabric& fabric, const LinkErrorOptions& o
 
 void LinkErrors::OnCounter(const Entity& entity, Metric metric, const MetricSeries& series) {
   if (metric != Metric::kRxPackets && metric != Metric::kFcsErrors) return;
-  if (entity.priority != CounterEntity::kAllPriorities) return;
-  if (entity.kind != EntityKind::kPort && entity.kind != EntityKind::kNic) return;
-  const topology::PortIndex receiver =
-      entity.kind == EntityKind::kNic ? fabric_.nic(entity.index).port : entity.index;
-  if (receiver == topology::kNone || fabric_.port(receiver).link == topology::kNone) return;
+  const topology::PortIndex receiver = LinkedPortOf(fabric_, entity);
+  if (receiver == topology::kNone) return;
   Direction& direction = directions_[receiver];
   if (metric == Metric::kRxPackets) {
     direction.has_packets = true;
@@ -89,7 +89,7 @@ void LinkErrors::Follow(Direction& direction, Timestamp time, uint64_t errors, d
     return;
   }
   const double ratio = static_cast<double>(episode.errors) / episode.frames;
-  episode.is_over = direction.clean_frames * ratio > kStillBroken;
+  episode.is_over = direction.clean_frames * ratio > kHealthy;
 }
 
 }  // namespace rocescope

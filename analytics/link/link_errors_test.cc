@@ -22,7 +22,7 @@ class LinkErrorsTest : public testing::Test {
         store_(fabric_, {.window = seconds(30), .listeners = {&errors_}}),
         receiver_(fabric_.Peer(fabric_.nic(0).port)) {}
 
-  void Tell(Metric metric, uint64_t value) {
+  void Report(Metric metric, uint64_t value) {
     CounterEntity entity{.kind = EntityKind::kPort};
     entity.node = fabric_.node(fabric_.port(receiver_).node).name;
     entity.port = fabric_.port(receiver_).name;
@@ -33,8 +33,8 @@ class LinkErrorsTest : public testing::Test {
     now_ += seconds(30);
     packets_ += frames;
     fcs_ += errors;
-    Tell(Metric::kRxPackets, packets_);
-    Tell(Metric::kFcsErrors, fcs_);
+    Report(Metric::kRxPackets, packets_);
+    Report(Metric::kFcsErrors, fcs_);
   }
   std::span<const ErrorEpisode> Episodes() const { return errors_.EpisodesOf(receiver_); }
 
@@ -95,8 +95,8 @@ TEST_F(LinkErrorsTest, ErrorsWaitForTheFramesAmongWhichTheyWere) {
     now_ += seconds(30);
     packets_ += kFrames;
     fcs_ += i % 50 == 0;
-    if (i % 3 != 0) Tell(Metric::kRxPackets, packets_);
-    Tell(Metric::kFcsErrors, fcs_);
+    if (i % 3 != 0) Report(Metric::kRxPackets, packets_);
+    Report(Metric::kFcsErrors, fcs_);
   }
   EXPECT_TRUE(Episodes().empty());
 }
@@ -104,12 +104,12 @@ TEST_F(LinkErrorsTest, ErrorsWaitForTheFramesAmongWhichTheyWere) {
 TEST_F(LinkErrorsTest, PortThatReportsNoPacketsIsAssumedToBeFull) {
   for (int i = 0; i < 100; ++i) {
     now_ += seconds(30);
-    Tell(Metric::kFcsErrors, fcs_ += 2);
+    Report(Metric::kFcsErrors, fcs_ += 2);
   }
   EXPECT_TRUE(Episodes().empty()) << "2 among 375 million frames of 1,000 bytes";
   for (int i = 0; i < 100; ++i) {
     now_ += seconds(30);
-    Tell(Metric::kFcsErrors, fcs_ += 200);
+    Report(Metric::kFcsErrors, fcs_ += 200);
   }
   EXPECT_EQ(Episodes().size(), 1u);
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "analytics/link/linked_port.h"
+
 namespace rocescope {
 namespace {
 
@@ -24,11 +26,9 @@ void LinkLosses::OnCounter(const Entity& entity, Metric metric, const MetricSeri
       metric != Metric::kFcsErrors) {
     return;
   }
-  if (entity.priority != CounterEntity::kAllPriorities || series.is_by_agent()) return;
-  if (entity.kind != EntityKind::kPort && entity.kind != EntityKind::kNic) return;
-  const topology::PortIndex port =
-      entity.kind == EntityKind::kNic ? fabric_.nic(entity.index).port : entity.index;
-  if (port == topology::kNone || fabric_.port(port).link == topology::kNone) return;
+  if (series.is_by_agent()) return;
+  const topology::PortIndex port = LinkedPortOf(fabric_, entity);
+  if (port == topology::kNone) return;
   PortState& state = ports_[port];
   if (metric == Metric::kFcsErrors) {
     state.errors = series.total();

@@ -36,8 +36,8 @@ class LinkLossesTest : public testing::Test {
     return static_cast<uint64_t>(
         static_cast<double>(SentUntil(std::min(ms, end_)) - SentUntil(onset_)) * ratio_);
   }
-  void Tell(EntityKind kind, const std::string& node, const std::string& port, Metric metric,
-            uint64_t value, int64_t ms) {
+  void Report(EntityKind kind, const std::string& node, const std::string& port, Metric metric,
+              uint64_t value, int64_t ms) {
     CounterEntity entity{.kind = kind};
     entity.node = node;
     entity.port = port;
@@ -47,18 +47,18 @@ class LinkLossesTest : public testing::Test {
                 .event_time = begin_ + milliseconds(ms)});
   }
   void PollHost(int64_t ms) {
-    Tell(EntityKind::kNic, "host0", fabric_.nic(0).device, Metric::kTxPackets, SentUntil(ms), ms);
-    Tell(EntityKind::kNic, "host0", fabric_.nic(0).device, Metric::kRxPackets,
-         static_cast<uint64_t>(ms), ms);
+    Report(EntityKind::kNic, "host0", fabric_.nic(0).device, Metric::kTxPackets, SentUntil(ms), ms);
+    Report(EntityKind::kNic, "host0", fabric_.nic(0).device, Metric::kRxPackets,
+           static_cast<uint64_t>(ms), ms);
   }
   void PollLeaf(int64_t ms) {
     const topology::PortIndex port = fabric_.Peer(sender_);
     const std::string node = fabric_.node(fabric_.port(port).node).name;
     const int64_t cached = cache_ > 0 ? ms / cache_ * cache_ : ms;
-    Tell(EntityKind::kPort, node, fabric_.port(port).name, Metric::kTxPackets,
-         static_cast<uint64_t>(cached), ms);
-    Tell(EntityKind::kPort, node, fabric_.port(port).name, Metric::kRxPackets,
-         5000 + SentUntil(cached) - LostUntil(cached), ms);
+    Report(EntityKind::kPort, node, fabric_.port(port).name, Metric::kTxPackets,
+           static_cast<uint64_t>(cached), ms);
+    Report(EntityKind::kPort, node, fabric_.port(port).name, Metric::kRxPackets,
+           5000 + SentUntil(cached) - LostUntil(cached), ms);
   }
   void Poll(int64_t from_seconds, int64_t until_seconds) {
     for (int64_t s = from_seconds; s < until_seconds; s += 10) {
@@ -117,8 +117,8 @@ TEST_F(LinkLossesTest, LossThatEndsIsOver) {
 
 TEST_F(LinkLossesTest, RestartOfACounterIsNoLoss) {
   Poll(0, 2'000);
-  Tell(EntityKind::kNic, "host0", fabric_.nic(0).device, Metric::kTxPackets, 0, 2'000'000);
-  Tell(EntityKind::kNic, "host0", fabric_.nic(0).device, Metric::kTxPackets, 10, 2'005'000);
+  Report(EntityKind::kNic, "host0", fabric_.nic(0).device, Metric::kTxPackets, 0, 2'000'000);
+  Report(EntityKind::kNic, "host0", fabric_.nic(0).device, Metric::kTxPackets, 10, 2'005'000);
   EXPECT_FALSE(Loss());
   Poll(2'010, 4'000);
   EXPECT_FALSE(Loss());
