@@ -6,7 +6,8 @@
 
 namespace rocescope {
 
-// The port that an entity's counters of all priorities are about, if it has a link; otherwise kNone.
+// The port that an entity's counters of all priorities are about, if it has a link; otherwise
+// kNone.
 inline topology::PortIndex LinkedPortOf(const topology::Fabric& fabric, const Entity& entity) {
   if (entity.priority != CounterEntity::kAllPriorities) return topology::kNone;
   if (entity.kind != EntityKind::kPort && entity.kind != EntityKind::kNic) return topology::kNone;
