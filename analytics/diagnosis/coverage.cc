@@ -259,12 +259,10 @@ DiagnosisCoverage CoverageOf(const DiagnosisInput& input) {
     const bool cables = needs.AreMet(Need::kCables) && parts.cabling.confirmed > 0;
     needs = {};
     needs.Meet(Need::kCables, cables);
-  } else if (coverage.hindrance.obstacle != Obstacle::kNone) {
-    needs = {};
   }
   FaultKindSet detectable;
   for (const Detector& detector : kDetectors) {
-    if (CanRun(detector, input)) detectable.Add(detector.kinds);
+    if (CanRun(detector, input, coverage.hindrance.obstacle)) detectable.Add(detector.kinds);
   }
   for (size_t i = 0; i < kFaultKinds; ++i) {
     const auto kind = static_cast<FaultKind>(i);

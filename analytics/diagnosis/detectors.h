@@ -9,6 +9,7 @@
 
 #include "analytics/diagnosis/diagnosis_input.h"
 #include "analytics/diagnosis/finding.h"
+#include "analytics/diagnosis/obstacle.h"
 #include "topology/fault/fault_kind.h"
 
 namespace rocescope {
@@ -17,17 +18,18 @@ namespace rocescope {
 #define ROCESCOPE_DETECTORS(ROW)                                                                 \
   /* Link state, flaps and speed as both ends report them; switches and NICs with no link up. */ \
   ROW(DetectLinkState, .name = "link_state",                                                     \
-      .kinds = {kLinkDown, kFlap, kDegradedRate, kSwitchCrash, kNicCrash})                       \
+      .kinds = {kLinkDown, kFlap, kDegradedRate, kSwitchCrash, kNicCrash}, .sparse = true)       \
   /* Frames that one end of a link sent and the other did not receive, or received errored. */   \
-  ROW(DetectLinkLoss, .name = "link_loss", .kinds = {kGrayLoss, kBitErrors})                     \
+  ROW(DetectLinkLoss, .name = "link_loss", .kinds = {kGrayLoss, kBitErrors}, .sparse = true)     \
   /* Two links whose counters agree if their cables are exchanged. */                            \
   ROW(DetectCrossedLinks, .name = "crossed_links", .kinds = {kSwappedCables})                    \
   /* Frames that a switch received and neither sent nor counted as dropped; MTU drops. */        \
   ROW(DetectSwitchLoss, .name = "switch_loss", .kinds = {kBlackhole, kLostCnps, kMtuMismatch})   \
   /* ICRC errors that NICs count although the frames had a valid FCS. */                         \
-  ROW(DetectCorruption, .name = "corruption", .kinds = {kCorruption})                            \
+  ROW(DetectCorruption, .name = "corruption", .kinds = {kCorruption}, .sparse = true)            \
   /* NAKs of receivers, where no counter of NICs shows a loss. */                                \
-  ROW(DetectUncountedLoss, .name = "loss_votes", .kinds = {kGrayLoss, kBitErrors, kCorruption})  \
+  ROW(DetectUncountedLoss, .name = "loss_votes", .kinds = {kGrayLoss, kBitErrors, kCorruption},  \
+      .sparse = true)                                                                            \
   /* NICs that pause their switch; ports that wait for each other in a cycle. */                 \
   ROW(DetectPauses, .name = "pause", .kinds = {kPfcStorm, kSlowReceiver, kPfcDeadlock})          \
   /* Switches that pause or mark at other queue lengths than the rest. */                        \
@@ -35,7 +37,7 @@ namespace rocescope {
   /* NICs that receive too much traffic from new senders. */                                     \
   ROW(DetectOverload, .name = "overload", .kinds = {kIncast, kNoisyNeighbour})                   \
   /* Switches that send flows between two NICs over one of several equal-cost links. */          \
-  ROW(DetectHashing, .name = "hashing", .kinds = {kPolarisation})                                \
+  ROW(DetectHashing, .name = "hashing", .kinds = {kPolarisation}, .sparse = true)                \
   /* Links whose delay is longer than before. */                                                 \
   ROW(DetectLongerLinks, .name = "longer_links", .kinds = {kAddedLatency})                       \
   /* NICs that respond later than before, or whose link has become longer. */                    \
@@ -45,7 +47,8 @@ namespace rocescope {
   /* GPUs with a low clock, and GPUs that others wait for. */                                    \
   ROW(DetectStragglers, .name = "straggler", .kinds = {kStraggler}, .needs_windows = false)      \
   /* Cables that are not where the topology declares them. */                                    \
-  ROW(DetectCables, .name = "cables", .kinds = {kSwappedCables}, .needs_windows = false)
+  ROW(DetectCables, .name = "cables", .kinds = {kSwappedCables}, .needs_windows = false,         \
+      .sparse = true)
 
 #define ROW(function, ...) void function(const DiagnosisInput& input, Findings& found);
 ROCESCOPE_DETECTORS(ROW)
@@ -58,6 +61,8 @@ struct Detector {
   FaultKindSet kinds;
   // It compares counters over several windows, and does not run without any.
   bool needs_windows = true;
+  // It does not rely on a reading of each counter in each window.
+  bool sparse = false;
 };
 
 #define ROW(function, ...) +1
@@ -73,7 +78,9 @@ inline constexpr std::array<Detector, kDetectorCount> kDetectors = [] {
   }};
 }();
 
-inline bool CanRun(const Detector& detector, const DiagnosisInput& input) {
+inline bool CanRun(const Detector& detector, const DiagnosisInput& input, Obstacle obstacle) {
+  if (obstacle == Obstacle::kForeignTopology || obstacle == Obstacle::kOtherTime) return false;
+  if (obstacle == Obstacle::kSparseReadings && !detector.sparse) return false;
   return !detector.needs_windows || input.windows() > 0;
 }
 

@@ -142,10 +142,9 @@ Findings GroupByRootCause(const Fabric& fabric, Findings found, Duration window,
 
 Findings Diagnose(const DiagnosisInput& input) {
   const Obstacle obstacle = HindranceTo(input).obstacle;
-  if (obstacle != Obstacle::kNone && obstacle != Obstacle::kFewWindows) return {};
   Findings found;
   for (const Detector& detector : kDetectors) {
-    if (CanRun(detector, input)) detector.run(input, found);
+    if (CanRun(detector, input, obstacle)) detector.run(input, found);
   }
   FillVictims(input, found);
   return GroupByRootCause(input.fabric(), std::move(found), input.parts().metrics.window(),

@@ -9,12 +9,58 @@ namespace rocescope {
 
 using topology::kNone;
 
+namespace {
+
+// The median over all counters, because a few may be read only once or by another collector.
+Duration ReadingPeriodIn(const MetricStore& metrics) {
+  std::vector<Duration> periods;
+  for (const auto& [entity, of] : metrics.entities()) {
+    for (const auto& [metric, series] : of.series) {
+      if (series.is_by_agent() || series.last_reading() <= series.first_reading()) continue;
+      if (InfoOf(metric).kind != MetricKind::kCounter) continue;  // see skipped()
+      const int64_t first = metrics.WindowOf(series.first_reading());
+      const int64_t last = metrics.WindowOf(series.last_reading());
+      const auto span = std::min<int64_t>(last - first + 1, MetricSeries::kMaxWindows);
+      const int64_t read = span - std::ranges::count_if(series.skipped(), [&](int64_t window) {
+                             return window > last - span;
+                           });
+      periods.push_back(metrics.window() * span / std::max<int64_t>(read, 1));
+    }
+  }
+  if (periods.empty()) return {};
+  const auto middle = periods.begin() + static_cast<ptrdiff_t>(periods.size() / 2);
+  std::ranges::nth_element(periods, middle);
+  return *middle;
+}
+
+size_t LinkStateWindowsIn(const MetricStore& metrics, int64_t first) {
+  std::vector<size_t> gaps;
+  for (const auto& [entity, of] : metrics.entities()) {
+    for (const auto& [metric, series] : of.series) {
+      if (metric != Metric::kLinkUp) continue;
+      const auto read = std::ranges::lower_bound(series.windows(), first, {}, &WindowValue::window);
+      const auto count = static_cast<size_t>(series.windows().end() - read);
+      if (count < 2) continue;
+      const auto span = static_cast<size_t>(series.windows().back().window - read->window);
+      gaps.push_back((span + (count - 1) / 2) / (count - 1));
+    }
+  }
+  if (gaps.empty()) return 1;
+  const auto middle = gaps.begin() + static_cast<ptrdiff_t>(gaps.size() / 2);
+  std::ranges::nth_element(gaps, middle);
+  return *middle;
+}
+
+}  // namespace
+
 DiagnosisInput::DiagnosisInput(const DiagnosisParts& parts) : parts_(parts) {
   const auto extent = parts_.metrics.WindowsRead();
   if (!extent) return;
   constexpr int64_t kMost = static_cast<int64_t>(MetricSeries::kMaxWindows);
   first_ = std::max(extent->first, extent->second - kMost);
   windows_ = static_cast<size_t>(extent->second - first_);
+  reading_period_ = ReadingPeriodIn(parts_.metrics);
+  link_state_windows_ = LinkStateWindowsIn(parts_.metrics, first_);
 }
 
 std::optional<Timestamp> DiagnosisInput::Until(size_t last) const {

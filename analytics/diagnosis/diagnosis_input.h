@@ -90,6 +90,12 @@ class DiagnosisInput {
   // Whether a gauge was read in the window.
   bool HasReading(const Entity& entity, Metric metric, size_t window) const;
 
+  // The median time between two readings of a counter. At least one window, and at most the number
+  // of stored windows; 0: no counter was read twice.
+  Duration reading_period() const { return reading_period_; }
+  // The median time between two readings of a link's state, in windows; at least 1.
+  size_t link_state_windows() const { return link_state_windows_; }
+
   // Whether a port without a declared link has traffic. The sums over the links of such a switch
   // are incomplete.
   bool HasUndeclaredTraffic(topology::NodeIndex node) const;
@@ -106,6 +112,8 @@ class DiagnosisInput {
   const DiagnosisParts parts_;
   int64_t first_ = 0;
   size_t windows_ = 0;
+  Duration reading_period_{};
+  size_t link_state_windows_ = 1;
   mutable std::shared_ptr<const Balances> link_balances_;
 };
 

@@ -21,59 +21,6 @@ using topology::LinkIndex;
 using topology::NodeIndex;
 using topology::PortIndex;
 
-// Adds how often the link went down in each window, from the flap counter or the readings of one
-// end.
-void AddFalls(const Row& falls, LinkHistory& history) {
-  uint64_t times = 0;
-  for (size_t i = 0; i < falls.size(); ++i) {
-    if (falls[i] == 0) continue;
-    times += falls[i];
-    if (times < 2 || times - falls[i] >= 2) continue;
-    history.second = std::min(history.second.value_or(i), i);
-  }
-  history.times = std::max(history.times, times);
-}
-
-Row FallsOf(const Row& up) {
-  Row falls(up.size());
-  for (size_t i = 1; i < up.size(); ++i) falls[i] = up[i - 1] != 0 && up[i] == 0;
-  return falls;
-}
-
-LinkHistory HistoryOf(const DiagnosisInput& input, LinkIndex index) {
-  LinkHistory history;
-  const std::vector<bool> disabled = WindowsDisabled(input, index);
-  // For each window: an end is down at the end of the window or went down during it.
-  std::vector<bool> down(input.windows());
-  for (const PortIndex port : input.fabric().link(index).ends) {
-    const Entity entity = input.EntityOf(port);
-    Row flaps = input.Growth(entity, Metric::kLinkFlaps);
-    Row up = input.Levels(entity, Metric::kLinkUp);
-    for (size_t i = 0; i < input.windows(); ++i) {
-      if (!disabled[i]) continue;
-      flaps[i] = 0;
-      if (!up.empty()) up[i] = 1;
-    }
-    const MetricSeries* told = input.parts().metrics.Find(entity, Metric::kLinkUp);
-    // A link that was never up is a missing cable, which the cabling analysis reports.
-    const bool ever = told != nullptr && told->was_ever_nonzero();
-    history.is_told |= told != nullptr;
-    history.was_up |= ever;
-    for (size_t i = 0; i < input.windows(); ++i) {
-      if (flaps[i] > 0 || (ever && !up.empty() && up[i] == 0)) down[i] = true;
-    }
-    AddFalls(flaps, history);
-    if (ever) AddFalls(FallsOf(up), history);
-  }
-  for (size_t i = 0; i < input.windows(); ++i) {
-    if (!down[i]) continue;
-    if (!history.any) history.first = i;
-    history.any = true;
-    history.behind = i + 1;
-  }
-  return history;
-}
-
 std::optional<Timestamp> EndOfFault(const DiagnosisInput& input, size_t behind) {
   if (behind >= input.windows()) return std::nullopt;
   return input.EndOf(behind - 1);
@@ -86,39 +33,6 @@ Finding FindingOf(const DiagnosisInput& input, const LinkHistory& history, Fault
           .from = input.BeginOf(history.first),
           .until = EndOfFault(input, history.behind),
           .detected_at = input.EndOf(history.first)};
-}
-
-// Whether all links of the node went down within two windows.
-bool IsGone(const DiagnosisInput& input, NodeIndex node, const LinkHistories& histories,
-            size_t& links, LinkHistory& whole) {
-  links = 0;
-  std::vector<PortIndex> untold;
-  for (const topology::Port& port : input.fabric().PortsOf(node)) {
-    if (port.link == kNone) continue;
-    const LinkHistory& history = histories[port.link];
-    const auto own = static_cast<PortIndex>(&port - input.fabric().ports().data());
-    // The other end has no counters, so that only the crashed node itself could report this link.
-    if (!history.any &&
-        !input.HasMetric(input.EntityOf(input.fabric().Peer(own)), Metric::kLinkUp)) {
-      untold.push_back(own);
-      continue;
-    }
-    // A declared cable that does not exist.
-    if (!history.any && history.is_told && !history.was_up) continue;
-    if (!history.any || history.second) return false;
-    if (links++ == 0) {
-      whole = history;
-      continue;
-    }
-    const auto [low, high] = std::minmax(whole.first, history.first);
-    if (high - low > 1) return false;
-    whole.first = low;
-    whole.behind = std::max(whole.behind, history.behind);
-  }
-  if (links < 2) return false;
-  return std::ranges::none_of(untold, [&](PortIndex port) {
-    return input.HasReading(input.EntityOf(port), Metric::kLinkUp, whole.first);
-  });
 }
 
 void DetectSpeed(const DiagnosisInput& input, LinkIndex index, Findings& found) {
@@ -205,6 +119,24 @@ void DetectOneLink(const DiagnosisInput& input, LinkIndex index, const LinkHisto
   found.push_back(std::move(finding));
 }
 
+void AddCrash(const DiagnosisInput& input, NodeIndex node, const SwitchOutage& outage,
+              Findings& found) {
+  Finding finding = {.kind = FaultKind::kSwitchCrash,
+                     .place = {.kind = PlaceKind::kSwitch, .index = node},
+                     .confidence = 0.99,
+                     .from = input.BeginOf(outage.first),
+                     .until = EndOfFault(input, outage.behind),
+                     .detected_at = input.EndOf(outage.first)};
+  size_t links = 0;
+  for (const topology::Port& port : input.fabric().PortsOf(node)) links += port.link != kNone;
+  finding.evidence.push_back(
+      outage.links == links
+          ? fmt::format("all of its {} went down at the same time", Counted(links, "link"))
+          : fmt::format("{} of its {} links went down at the same time, and no other one was up",
+                        outage.links, links));
+  found.push_back(std::move(finding));
+}
+
 }  // namespace
 
 void DetectLinkState(const DiagnosisInput& input, Findings& found) {
@@ -214,25 +146,25 @@ void DetectLinkState(const DiagnosisInput& input, Findings& found) {
     histories.push_back(HistoryOf(input, link));
     DetectSpeed(input, link, found);
   }
-  std::vector<bool> explained(histories.size());
+  // What a switch explains must not keep its neighbour from being recognised.
+  std::vector<std::pair<NodeIndex, SwitchOutage>> outages;
   for (NodeIndex node = 0; node < fabric.nodes().size(); ++node) {
     if (!fabric.node(node).IsSwitch()) continue;
-    size_t links = 0;
-    LinkHistory whole;
-    if (!IsGone(input, node, histories, links, whole)) continue;
-    for (const topology::Port& port : fabric.PortsOf(node)) {
-      if (port.link != kNone) explained[port.link] = true;
+    size_t from = 0;
+    while (const auto outage = OutageOf(input, node, histories, from)) {
+      outages.emplace_back(node, *outage);
+      from = outage->behind;
     }
-    if (WasDrained(input, node, histories)) continue;
-    Finding finding = FindingOf(input, whole, FaultKind::kSwitchCrash,
-                                {.kind = PlaceKind::kSwitch, .index = node});
-    finding.confidence = 0.99;
-    finding.evidence.push_back(
-        fmt::format("all of its {} went down at the same time", Counted(links, "link")));
-    found.push_back(std::move(finding));
+  }
+  for (const auto& [node, outage] : outages) {
+    if (!WasDrained(input, node, outage)) AddCrash(input, node, outage, found);
+    for (const topology::Port& port : fabric.PortsOf(node)) {
+      if (port.link != kNone) histories[port.link].Explain(outage.first, outage.behind);
+    }
   }
   for (LinkIndex link = 0; link < histories.size(); ++link) {
-    if (histories[link].any && !explained[link]) DetectOneLink(input, link, histories, found);
+    histories[link].Summarise();
+    if (histories[link].any) DetectOneLink(input, link, histories, found);
   }
 }
 

@@ -105,6 +105,60 @@ TEST_F(LinkStateTest, ASwitchWithOneLinkLeftIsNotGone) {
   for (const Finding& finding : found) EXPECT_EQ(finding.kind, FaultKind::kLinkDown);
 }
 
+// The link to leaf0 fails before the switch, and flapped before that.
+TEST_F(LinkStateTest, AnEarlierFaultOfALinkDoesNotHideACrash) {
+  IsDown("leaf0", "spine1", 2, 2);
+  IsDown("leaf0", "spine1", 5, 14);
+  for (const char* leaf : {"leaf1", "leaf2", "leaf3"}) SaysDown(Port(leaf, "spine1"), 8, 14);
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    SkipsReadings(EntityOf(Port("spine1", leaf)), 8, 14);
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].kind, FaultKind::kSwitchCrash);
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].until, End(14));
+  EXPECT_EQ(found[1].kind, FaultKind::kFlap);
+  EXPECT_EQ(found[1].from, Begin(2));
+  EXPECT_EQ(found[1].until, End(7));
+}
+
+// Neighbours are read at different times, and one reading is lost.
+TEST_F(LinkStateTest, NeighboursReportACrashInDifferentWindows) {
+  SaysDown(Port("leaf0", "spine1"), 8, 14);
+  SaysDown(Port("leaf1", "spine1"), 9, 14);
+  SaysDown(Port("leaf2", "spine1"), 9, 15);
+  SaysDown(Port("leaf3", "spine1"), 10, 14);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kSwitchCrash);
+}
+
+// leaf3 is not read from before the crash until long after it.
+TEST_F(LinkStateTest, ANeighbourThatIsNotReadDoesNotHideACrash) {
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    SaysDown(Port(leaf, "spine1"), 8, 16);
+    Grows(Port(leaf, "spine1"), Metric::kLinkFlaps, 8, 1);
+    SkipsReadings(EntityOf(Port("spine1", leaf)), 8, 16);
+  }
+  SkipsReadings(EntityOf(Port("leaf3", "spine1")), 5, 13);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kSwitchCrash);
+  EXPECT_EQ(found[0].from, Begin(8));
+}
+
+TEST_F(LinkStateTest, ASwitchThatCrashesTwiceIsReportedTwice) {
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    IsDown(leaf, "spine1", 4, 6);
+    IsDown(leaf, "spine1", 12, 15);
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].from, Begin(4));
+  EXPECT_EQ(found[1].from, Begin(12));
+}
+
 TEST_F(LinkStateTest, ANicThatTellsNothingAnyMoreIsGone) {
   SaysDown(Port("leaf1", "host5"), 8, kWindows - 1);
   FallsSilent(OfNic(NicOf("host5")), 8);

@@ -71,6 +71,7 @@ std::vector<bool> WindowsDisabled(const DiagnosisInput& input, topology::LinkInd
 }
 
 bool IsSilent(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history) {
+  if (input.link_state_windows() > 1) return false;  // most windows have no reading anyway
   const Entity entity{.kind = EntityKind::kNic, .index = nic};
   const std::vector<size_t> down = WindowsDown(input, nic, history);
   return !down.empty() && std::ranges::none_of(down, [&](size_t window) {
@@ -109,21 +110,20 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
   return fabric.NicsOf(host).size() > 1 || gpus > 0;
 }
 
-bool WasDrained(const DiagnosisInput& input, topology::NodeIndex node,
-                const LinkHistories& histories) {
+bool WasDrained(const DiagnosisInput& input, topology::NodeIndex node, const SwitchOutage& outage) {
   const topology::Fabric& fabric = input.fabric();
   const Thresholds& thresholds = input.thresholds();
   Traffic own;
   size_t window = 0;
   for (const topology::Port& port : fabric.PortsOf(node)) {
-    if (port.link == topology::kNone || !histories[port.link].any) continue;
+    if (port.link == topology::kNone) continue;
     const auto here = static_cast<topology::PortIndex>(&port - fabric.ports().data());
     const topology::PortIndex neighbour = fabric.Peer(here);
     // The reading that shows the link down counts what the neighbour sent before.
     const Row up = input.Levels(input.EntityOf(neighbour), Metric::kLinkUp);
-    size_t down = histories[port.link].first;
-    while (down < up.size() && up[down] != 0) ++down;
-    if (down >= up.size()) continue;
+    size_t down = outage.first;
+    while (down < outage.behind && down < up.size() && up[down] != 0) ++down;
+    if (down >= outage.behind || down >= up.size()) continue;
     window = std::max(window, down);
     AddTraffic(input, neighbour, down, own);
   }

@@ -13,7 +13,8 @@ namespace rocescope {
 // Windows in or next to which a port of the link was disabled by its configuration.
 std::vector<bool> WindowsDisabled(const DiagnosisInput& input, topology::LinkIndex link);
 
-// A NIC that is down reports no counters, while the switch reports that the link is down.
+// A NIC that is down reports no counters, while the switch reports that the link is down. False if
+// counters are not read in each window.
 bool IsSilent(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history);
 
 // Whether a host that is down or restarts explains that the link of its NIC went down: all of its
@@ -23,7 +24,6 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
 
 // Whether a switch carried nothing when it went down, although it did before and most other
 // switches of its tier still do: it was drained for maintenance.
-bool WasDrained(const DiagnosisInput& input, topology::NodeIndex node,
-                const LinkHistories& histories);
+bool WasDrained(const DiagnosisInput& input, topology::NodeIndex node, const SwitchOutage& outage);
 
 }  // namespace rocescope

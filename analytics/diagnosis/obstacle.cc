@@ -23,29 +23,6 @@ void CountAddresses(const DiagnosisInput& input, Hindrance& hindrance) {
       }));
 }
 
-// The median over all counters, because a few may be read only once or by another collector. At
-// least one window, and at most the number of stored windows.
-Duration ReadingPeriodIn(const DiagnosisInput& input) {
-  const MetricStore& metrics = input.parts().metrics;
-  std::vector<Duration> periods;
-  for (const auto& [entity, of] : metrics.entities()) {
-    for (const auto& [metric, series] : of.series) {
-      if (series.is_by_agent() || series.last_reading() <= series.first_reading()) continue;
-      const int64_t first = metrics.WindowOf(series.first_reading());
-      const int64_t last = metrics.WindowOf(series.last_reading());
-      const auto span = std::min<int64_t>(last - first + 1, MetricSeries::kMaxWindows);
-      const int64_t read = span - std::ranges::count_if(series.skipped(), [&](int64_t window) {
-                             return window > last - span;
-                           });
-      periods.push_back(metrics.window() * span / std::max<int64_t>(read, 1));
-    }
-  }
-  if (periods.empty()) return {};
-  const auto middle = periods.begin() + static_cast<ptrdiff_t>(periods.size() / 2);
-  std::ranges::nth_element(periods, middle);
-  return *middle;
-}
-
 // Whether packets and counter readings do not overlap in time.
 bool AreOfOtherTimes(const DiagnosisInput& input) {
   if (input.windows() == 0 || input.parts().flows.empty()) return false;
@@ -63,7 +40,7 @@ bool AreOfOtherTimes(const DiagnosisInput& input) {
 Hindrance HindranceTo(const DiagnosisInput& input) {
   Hindrance hindrance;
   CountAddresses(input, hindrance);
-  hindrance.reading_period = ReadingPeriodIn(input);
+  hindrance.reading_period = input.reading_period();
   const auto nics = input.fabric().nics();
   const auto with_address =
       std::ranges::count_if(nics, [](const topology::Nic& nic) { return !nic.addresses.empty(); });

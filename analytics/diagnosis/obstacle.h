@@ -18,7 +18,7 @@ enum class Obstacle : uint8_t {
   // has addresses. No detector runs.
   kForeignTopology,
   // Counters are read less often than once per window, so that most windows have no reading of
-  // their own. No detector runs.
+  // their own. Detectors that compare counters window by window do not run.
   kSparseReadings,
   // Counter readings and packets do not overlap in time. No detector runs.
   kOtherTime,

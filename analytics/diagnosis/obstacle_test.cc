@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+
 #include "analytics/diagnosis/diagnose.h"
 #include "analytics/diagnosis/diagnosis_fixture.h"
 
@@ -49,6 +52,30 @@ TEST_F(ObstacleTest, ReadingsEveryFourWindowsDoNot) {
   EXPECT_EQ(hindrance.obstacle, Obstacle::kSparseReadings);
   EXPECT_GT(hindrance.reading_period, 3 * kWindow);
   EXPECT_LT(hindrance.reading_period, 5 * kWindow);
+}
+
+// The neighbours of a crashed switch are read every four windows, each at another time.
+TEST_F(ObstacleTest, LinksThatAreDownAreFoundThough) {
+  MetricStore metrics = ReadEvery(4 * kWindow, 40);
+  for (Duration phase{}; phase < 4 * kWindow; phase += kWindow) {
+    const std::string leaf = "leaf" + std::to_string(phase / kWindow);
+    for (Timestamp at = Begin(0) + phase; at <= End(39); at += 4 * kWindow) {
+      for (const char* spine : {"spine0", "spine1"}) {
+        const bool up = spine == std::string_view("spine0") || at < Begin(20);
+        metrics.Add({.entity = {.kind = EntityKind::kPort,
+                                .node = leaf,
+                                .port = fabric_.port(Port(leaf, spine)).name},
+                     .metric = Metric::kLinkUp,
+                     .value = up,
+                     .event_time = at});
+      }
+    }
+  }
+  const Findings found = In(metrics, Diagnose);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kSwitchCrash);
+  EXPECT_EQ(found[0].place, Switch("spine1"));
+  EXPECT_EQ(In(metrics, HindranceTo).obstacle, Obstacle::kSparseReadings);
 }
 
 TEST_F(ObstacleTest, ThreeWindowsAreTooFew) {

@@ -14,9 +14,13 @@ void MarkUnknown(const DiagnosisInput& input, const Entity& entity, std::vector<
   const auto at = entities.find(entity);
   if (at == entities.end()) return;
   for (const auto& [metric, series] : at->second.series) {
-    for (const int64_t window : series.unknown()) {
+    const auto mark = [&](int64_t window) {
       const size_t place = input.PlaceOf(window);
       if (place < known.size()) known[place] = false;
+    };
+    std::ranges::for_each(series.unknown(), mark);
+    if (const auto open = series.open()) {
+      for (int64_t window = open->first; window <= open->last; ++window) mark(window);
     }
   }
 }

@@ -116,10 +116,20 @@ std::vector<bool> ActiveNics(const DiagnosisInput& input) {
 }
 
 // CNPs that were sent and not handled, over the whole fabric from a window on. Negative if more
-// CNPs were handled than sent since then. Unset if an active NIC does not report both counters.
-std::optional<int64_t> LostCnps(const DiagnosisInput& input, size_t from) {
-  int64_t lost = 0;
-  bool told = false;
+// CNPs were handled than sent since then.
+struct LostCnps {
+  int64_t packets = 0;
+  // CNPs that may have been in flight, or were counted by one NIC and not yet by the other, because
+  // NICs are read at different times.
+  int64_t uncertainty = 0;
+};
+
+// Unset if an active NIC does not report both counters, or restarted.
+std::optional<LostCnps> LostCnpsSince(const DiagnosisInput& input, size_t from) {
+  LostCnps lost;
+  std::optional<Entity> first;
+  bool simultaneous = true;
+  int64_t last_windows = 0;
   const std::vector<bool> talk = ActiveNics(input);
   for (topology::NicIndex nic = 0; nic < talk.size(); ++nic) {
     const Entity entity{.kind = EntityKind::kNic, .index = nic};
@@ -128,14 +138,40 @@ std::optional<int64_t> LostCnps(const DiagnosisInput& input, size_t from) {
         !input.HasMetric(entity, Metric::kCnpHandled)) {
       return std::nullopt;
     }
-    told = true;
+    if (!first) first = entity;
+    simultaneous = simultaneous &&
+                   input.AreSimultaneous(*first, Metric::kCnpSent, entity, Metric::kCnpHandled);
     const Row sent = input.Growth(entity, Metric::kCnpSent);
     const Row handled = input.Growth(entity, Metric::kCnpHandled);
+    uint64_t most = 0;
     for (size_t w = from; w < sent.size(); ++w) {
-      lost += static_cast<int64_t>(sent[w]) - static_cast<int64_t>(handled[w]);
+      if (!input.IsKnown(entity, Metric::kCnpSent, w)) return std::nullopt;
+      lost.packets += static_cast<int64_t>(sent[w]) - static_cast<int64_t>(handled[w]);
+      most = std::max({most, sent[w], handled[w]});
+    }
+    last_windows += static_cast<int64_t>(most);
+  }
+  if (!first) return std::nullopt;
+  // Readings differ by at most one window at the start and at the end.
+  if (!simultaneous) lost.uncertainty = 2 * last_windows;
+  return lost;
+}
+
+// Signs of lost data that NICs have counted since a window; unset if no NIC counts any. Lost CNPs
+// cause none.
+std::optional<uint64_t> SignsOfLostData(const DiagnosisInput& input, size_t from) {
+  std::optional<uint64_t> signs;
+  for (topology::NicIndex nic = 0; nic < input.fabric().nics().size(); ++nic) {
+    const Entity entity{.kind = EntityKind::kNic, .index = nic};
+    for (const Metric metric : {Metric::kOutOfSequence, Metric::kPacketSequenceError,
+                                Metric::kLocalAckTimeout, Metric::kImpliedNak}) {
+      if (!input.HasMetric(entity, metric)) continue;
+      const Row row = input.Growth(entity, metric);
+      signs = signs.value_or(0);
+      for (size_t w = from; w < row.size(); ++w) *signs += row[w];
     }
   }
-  return told ? std::optional(lost) : std::nullopt;
+  return signs;
 }
 
 using Retransmitted = std::map<std::pair<Segment, IpAddress>, uint64_t>;
@@ -201,21 +237,37 @@ void AddSilentLoss(const DiagnosisInput& input, NodeIndex node, const Loss& loss
   finding.evidence.push_back(
       fmt::format("it received {} that it neither sent nor counted as dropped",
                   Counted(static_cast<uint64_t>(frames), "frame")));
-  const std::optional<int64_t> cnps = LostCnps(input, first);
+  const std::optional<LostCnps> cnps = LostCnpsSince(input, first);
   const Retransmitted again = RetransmittedThrough(input, node);
-  const bool are_cnps = cnps ? *cnps * 2 > frames : again.empty();
-  if (are_cnps) {
-    finding.kind = FaultKind::kLostCnps;
-    if (cnps) {
-      finding.evidence.push_back(fmt::format("{} that NICs sent in this time reached no NIC",
-                                             Counted(static_cast<uint64_t>(*cnps), "CNP")));
-    } else {
-      finding.confidence = 0.8;
-      finding.evidence.push_back("no flow through it retransmitted packets");
-    }
-  } else if (!again.empty()) {
-    finding.evidence.push_back(fmt::format("packets to {} that pass through it were retransmitted",
-                                           DestinationsOf(input, again)));
+  const auto report = [&](FaultKind kind, double confidence, std::string evidence) {
+    finding.kind = kind;
+    finding.confidence = confidence;
+    if (!evidence.empty()) finding.evidence.push_back(std::move(evidence));
+  };
+  const std::string retransmitted =
+      again.empty() ? std::string()
+                    : fmt::format("packets to {} that pass through it were retransmitted",
+                                  DestinationsOf(input, again));
+  if (cnps && 2 * (cnps->packets - cnps->uncertainty) > frames) {
+    report(FaultKind::kLostCnps, 0.95,
+           fmt::format("{}{} that NICs sent in this time reached no NIC",
+                       cnps->uncertainty > 0 ? "at least " : "",
+                       Counted(static_cast<uint64_t>(cnps->packets - cnps->uncertainty), "CNP")));
+  } else if (!again.empty() || (cnps && 2 * (cnps->packets + cnps->uncertainty) <= frames)) {
+    report(FaultKind::kBlackhole, 0.95, retransmitted);
+  } else if (const std::optional<uint64_t> signs = SignsOfLostData(input, first);
+             signs && *signs > 0) {
+    report(FaultKind::kBlackhole, 0.9,
+           fmt::format("NICs counted {} of lost data packets since then", Counted(*signs, "sign")));
+  } else if (signs || !input.parts().flows.empty()) {
+    report(FaultKind::kLostCnps, 0.8,
+           signs ? "no NIC counted a lost data packet since then"
+                 : "no flow through it retransmitted packets");
+  } else {
+    report(FaultKind::kBlackhole, 0.6, {});
+    finding.alternatives.push_back(
+        {.kind = FaultKind::kLostCnps, .place = finding.place, .probability = 0.4});
+    finding.further.push_back("counters of the NICs: they show whether data packets were lost");
   }
   found.push_back(std::move(finding));
 }

@@ -28,8 +28,9 @@ struct FillLevel {
   PortIndex port = kNone;
   uint8_t priority = 0;
   size_t window = 0;
-  uint64_t bytes = 0;  // highest fill level in bytes
-  bool acted = false;  // the switch marked or paused
+  uint64_t bytes = 0;           // highest fill level in bytes
+  bool acted = false;           // the switch marked or paused
+  bool may_have_acted = false;  // or it did in a neighbouring window
 };
 
 // Fill levels of queues that report both metrics, in windows in which both are known.
@@ -53,7 +54,9 @@ std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermar
                           .priority = priority,
                           .window = w,
                           .bytes = bytes[w],
-                          .acted = acted[w] > 0});
+                          .acted = acted[w] > 0,
+                          .may_have_acted = acted[w] > 0 || (w > 0 && acted[w - 1] > 0) ||
+                                            (w + 1 < acted.size() && acted[w + 1] > 0)});
       }
     }
   }
@@ -139,29 +142,37 @@ void DetectEarlyPauses(const DiagnosisInput& input, Findings& found) {
   }
 }
 
-// Probability that a queue of a given length is not marked, from the queues of all other switches
-// and of this one before. If too few of them were as long, shorter queues give an upper limit.
+// Probability that a queue of a given length is not marked, from comparable queues of all other
+// switches and of this one before. If too few of them were as long, shorter queues give an upper
+// limit.
 class Marking {
  public:
-  Marking(const std::vector<FillLevel>& levels, const Thresholds& thresholds)
+  Marking(const topology::Fabric& fabric, const std::vector<FillLevel>& levels,
+          const Thresholds& thresholds)
       : thresholds_(thresholds) {
     for (const FillLevel& level : levels) {
-      all_.Add(level);
-      of_node_[level.node].Add(level);
+      Class& comparable = classes_[AlikeOf(fabric, level)];
+      comparable.all.Add(level);
+      comparable.of_node[level.node].Add(level);
     }
-    all_.Settle();
-    for (auto& [node, one] : of_node_) one.Settle();
+    for (auto& [alike, comparable] : classes_) {
+      comparable.all.Settle();
+      for (auto& [node, one] : comparable.of_node) one.Settle();
+    }
   }
 
-  double Unmarked(NodeIndex node, size_t before, uint64_t bytes) const {
-    const double alike = thresholds_.similar_queue_ratio;
+  double Unmarked(const Alike& alike, NodeIndex node, size_t before, uint64_t bytes) const {
+    const Class& comparable = classes_.at(alike);
+    const double similar = thresholds_.similar_queue_ratio;
     const size_t enough = thresholds_.similar_queues;
-    const auto least = static_cast<uint64_t>(alike * static_cast<double>(bytes));
-    const auto most = static_cast<uint64_t>(static_cast<double>(bytes) / alike);
-    const Counts all = all_.Within(least, most);
-    const Counts own = of_node_.at(node).Within(least, most);
+    const auto least = static_cast<uint64_t>(similar * static_cast<double>(bytes));
+    const auto most = static_cast<uint64_t>(static_cast<double>(bytes) / similar);
+    const Counts all = comparable.all.Within(least, most);
+    const Counts own = comparable.of_node.at(node).Within(least, most);
     Counts counts = {.with = all.with - own.with, .without = all.without - own.without};
-    if (counts.with + counts.without < enough) counts = Nearest(node, before, least, most, enough);
+    if (counts.with + counts.without < enough) {
+      counts = Nearest(comparable.all, node, before, least, most, enough);
+    }
     return ChanceOfNone(counts.with, counts.without);
   }
 
@@ -203,23 +214,28 @@ class Marking {
     std::vector<size_t> with_;
   };
 
+  struct Class {
+    Ranks all;
+    std::map<NodeIndex, Ranks> of_node;
+  };
+
   // Includes earlier queues of the switch itself, and shorter queues until there are enough.
-  Counts Nearest(NodeIndex node, size_t before, uint64_t least, uint64_t most,
-                 size_t enough) const {
+  static Counts Nearest(const Ranks& all, NodeIndex node, size_t before, uint64_t least,
+                        uint64_t most, size_t enough) {
     Counts counts;
-    const std::vector<FillLevel>& levels = all_.levels();
-    for (size_t i = all_.FirstOf(most); i < levels.size(); ++i) {
+    const std::vector<FillLevel>& levels = all.levels();
+    for (size_t i = all.FirstOf(most); i < levels.size(); ++i) {
       const FillLevel& level = levels[i];
       if (level.bytes < least && counts.with + counts.without >= enough) break;
-      if (level.node == node && level.window >= before) continue;
+      // The window before the first one without marks may be without marks too.
+      if (level.node == node && level.window + 1 >= before) continue;
       ++(level.acted ? counts.with : counts.without);
     }
     return counts;
   }
 
   const Thresholds& thresholds_;
-  Ranks all_;
-  std::map<NodeIndex, Ranks> of_node_;
+  std::map<Alike, Class> classes_;
 };
 
 // Consecutive long queues of a switch without a mark.
@@ -229,10 +245,12 @@ struct Unmarked {
 };
 
 // Finds switches whose queues grow without marks to lengths at which other switches mark, or this
-// one did before.
+// one did before. Only lengths count at which practically all queues are marked: whether a shorter
+// queue is marked depends on how long it lasts, so many short ones in a row may be unmarked.
 void DetectLateMarks(const DiagnosisInput& input, Findings& found) {
+  constexpr double kRare = 0.1;  // that a queue of such a length is not marked
   std::vector<FillLevel> levels = FillLevelsOf(input, Metric::kQueueWatermark, Metric::kEcnMarked);
-  const Marking marking(levels, input.thresholds());
+  const Marking marking(input.fabric(), levels, input.thresholds());
   uint64_t shortest = std::numeric_limits<uint64_t>::max();  // shortest queue with a mark
   for (const FillLevel& level : levels) {
     if (level.acted) shortest = std::min(shortest, level.bytes);
@@ -249,12 +267,17 @@ void DetectLateMarks(const DiagnosisInput& input, Findings& found) {
   };
   for (const FillLevel& level : levels) {
     Unmarked& at = open[level.node];
-    if (level.acted) {
+    // The watermark and the marks may be from readings that are one window apart, because switches
+    // refresh their counters at their own times.
+    if (level.may_have_acted) {
       close(level.node, at);
       at = {};
     } else if (level.bytes >= shortest) {
       const size_t first = at.run.windows() == 0 ? level.window : at.run.first();
-      at.run.Add(level.window, marking.Unmarked(level.node, first, level.bytes));
+      const double chance =
+          marking.Unmarked(AlikeOf(input.fabric(), level), level.node, first, level.bytes);
+      if (chance > kRare) continue;
+      at.run.Add(level.window, chance);
       at.most = std::max(at.most, level.bytes);
     }
   }

@@ -34,7 +34,8 @@ class LateMarksTest : public ThresholdTest {
 
 TEST_F(LateMarksTest, SwitchesThatMarkAlikeAreAllRight) { EXPECT_TRUE(Found().empty()); }
 
-// One of sixty and a half goes unmarked by chance: twice in a row, less than once in ten thousand.
+// One of forty and a half goes unmarked by chance: three times in a row, less than once in ten
+// thousand.
 TEST_F(LateMarksTest, ASwitchThatMarksNoneOfItsLongQueuesMarksTooLate) {
   for (size_t w = 8; w < 14; ++w) Queue(Port("leaf0", "spine0"), w, 400'000, 0);
   const Findings found = Found();
@@ -43,7 +44,7 @@ TEST_F(LateMarksTest, ASwitchThatMarksNoneOfItsLongQueuesMarksTooLate) {
   EXPECT_EQ(found[0].place, Switch("leaf0"));
   EXPECT_EQ(found[0].from, Begin(8));
   EXPECT_EQ(found[0].until, End(13));
-  EXPECT_EQ(found[0].detected_at, End(9));
+  EXPECT_EQ(found[0].detected_at, End(10));
 }
 
 TEST_F(LateMarksTest, AQueueHeldByPfcGoesUnmarkedAsNothingLeavesIt) {
@@ -74,7 +75,8 @@ TEST_F(LateMarksTest, ShortQueuesNeedNoMarks) {
 }
 
 // Nobody else has a queue as long. Half a one of eleven went unmarked, so to say: three times in a
-// row that is less than once in ten thousand.
+// row that is less than once in ten thousand. The marks of windows 9 and 16 may belong to 10
+// and 15.
 TEST_F(ThresholdTest, ASwitchThatMarkedBeforeIsHeldAgainstItself) {
   for (size_t w = 0; w < 10; ++w) Queue(Port("leaf0", "spine0"), w, 900'000, 30);
   for (size_t w = 10; w < 16; ++w) Queue(Port("leaf0", "spine0"), w, 900'000, 0);
@@ -82,9 +84,9 @@ TEST_F(ThresholdTest, ASwitchThatMarkedBeforeIsHeldAgainstItself) {
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].place, Switch("leaf0"));
-  EXPECT_EQ(found[0].from, Begin(10));
-  EXPECT_EQ(found[0].detected_at, End(12));
-  EXPECT_EQ(found[0].until, End(15));
+  EXPECT_EQ(found[0].from, Begin(11));
+  EXPECT_EQ(found[0].detected_at, End(13));
+  EXPECT_EQ(found[0].until, End(14));
 }
 
 // Each second window, that is.
@@ -103,6 +105,17 @@ TEST_F(LateMarksTest, WhatIsUsualIsThatOfQueuesAsLong) {
     Queue(Port("leaf2", "spine1"), w, 120'000, w % 2);
   }
   for (size_t w = 8; w < 16; ++w) Queue(Port("leaf0", "spine0"), w, 120'000, 0);
+  EXPECT_TRUE(Found().empty());
+}
+
+// Short peaks are marked half of the time. Many of them in a row without a mark are the pattern of
+// a job, which repeats, and no evidence.
+TEST_F(LateMarksTest, ManyShortPeaksAreNoEvidence) {
+  for (size_t w = 0; w < kWindows; ++w) {
+    Queue(Port("leaf1", "spine1"), w, 120'000, w % 4 < 2);
+    Queue(Port("leaf2", "spine1"), w, 120'000, w % 4 < 2);
+    Queue(Port("leaf0", "spine0"), w, 120'000, 0);
+  }
   EXPECT_TRUE(Found().empty());
 }
 

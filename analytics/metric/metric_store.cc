@@ -41,7 +41,10 @@ Duration LeapOf(Duration window) {
 }  // namespace
 
 MetricStore::MetricStore(const topology::Fabric& fabric, const MetricOptions& options)
-    : fabric_(fabric), options_(options), gate_(LeapOf(options.window)) {}
+    : fabric_(fabric),
+      options_(options),
+      resets_(fabric.nodes().size(), Timestamp::min()),
+      gate_(LeapOf(options.window)) {}
 
 int64_t MetricStore::WindowOf(Timestamp time) const {
   return NumberOfWindow(time, options_.window);
@@ -128,7 +131,8 @@ ReadingFate MetricStore::AddTo(MetricSeries& series, const CounterRecord& record
     return series.AddCounter(
         record.event_time, record.value,
         {.bits = record.bits,
-         .most_a_ns = MostGrowthANanosecond(*place_, record.metric, found_->rates)},
+         .most_a_ns = MostGrowthANanosecond(*place_, record.metric, found_->rates),
+         .device_reset = resets_[node_]},
         options_.window);
   }
   return series.AddGauge(record.event_time, record.value, options_.window);
@@ -225,7 +229,10 @@ void MetricStore::Take(const CounterRecord& record) {
     case ReadingFate::kLate:
       Note(record, problem_.late);
       break;
+    case ReadingFate::kOpen:
+      break;
     case ReadingFate::kBackwards:
+      resets_[node_] = std::max(resets_[node_], record.event_time);
       Note(record, problem_.backwards);
       break;
     case ReadingFate::kImpossible:

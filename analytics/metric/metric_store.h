@@ -86,6 +86,7 @@ class MetricStore {
   std::map<Entity, OfEntity> entities_;
   MetricStatistics statistics_;
   ReadingProblem problem_;
+  std::vector<Timestamp> resets_;  // by node: latest reading in which a counter decreased
   TimeGate gate_;
   std::vector<CounterRecord> held_;  // readings with times that no other node confirms yet
   // Cache for the entity of the previous record, because consecutive records mostly have the same

@@ -36,17 +36,44 @@ TEST(MetricSeries, AnIncrementOverSeveralWindowsIsDistributed) {
 TEST(MetricSeries, A32BitCounterWrapsAndAResetIsNoIncrement) {
   MetricSeries series;
   series.AddCounter(At(0), 0xfffffffe, {.bits = 32}, kWindow);
-  series.AddCounter(At(1000), 3, {.bits = 32}, kWindow);
+  EXPECT_EQ(series.AddCounter(At(1000), 3, {.bits = 32}, kWindow), ReadingFate::kOpen);
+  EXPECT_FALSE(series.IsKnown(0)) << "the next reading decides";
+  EXPECT_EQ(series.Sum(0, 1), 0u);
+  series.AddCounter(At(2000), 4, {.bits = 32}, kWindow);
+  EXPECT_TRUE(series.IsKnown(0));
   EXPECT_EQ(series.Sum(0, 1), 5u);
   EXPECT_EQ(series.restarts(), 0u);
-  series.AddCounter(At(2000), 0, {.bits = 32}, kWindow);
-  EXPECT_EQ(series.Sum(0, 2), 5u);
+  series.AddCounter(At(3000), 0, {.bits = 32}, kWindow);
+  EXPECT_EQ(series.Sum(0, 3), 6u);
   EXPECT_EQ(series.restarts(), 1u);
   MetricSeries wide;
   wide.AddCounter(At(0), 1000, {}, kWindow);
   wide.AddCounter(At(1000), 10, {}, kWindow);
   EXPECT_EQ(wide.restarts(), 1u);
   EXPECT_TRUE(wide.windows().empty());
+}
+
+TEST(MetricSeries, ACounterOfADeviceThatWasResetDidNotWrap) {
+  MetricSeries series;
+  series.AddCounter(At(0), 0xfffffffe, {.bits = 32}, kWindow);
+  series.AddCounter(At(1000), 3, {.bits = 32}, kWindow);
+  series.AddCounter(At(2000), 4, {.bits = 32, .device_reset = At(1500)}, kWindow);
+  EXPECT_FALSE(series.IsKnown(0));
+  EXPECT_EQ(series.total(), 1u);
+  EXPECT_EQ(series.restarts(), 1u);
+  EXPECT_THAT(series.windows(), ElementsAre(WindowValue{1, 1}));
+}
+
+TEST(MetricSeries, ACounterThatWrapsAtEachReadingIsOneReadingLate) {
+  MetricSeries series;
+  uint64_t value = 0;
+  for (int64_t i = 0; i < 10; ++i) {
+    series.AddCounter(At(i * 1000), value, {.bits = 8}, kWindow);
+    value = (value + 100) % 256;
+  }
+  EXPECT_GE(series.total(), 800u);
+  EXPECT_EQ(series.total() % 100, 0u);
+  EXPECT_EQ(series.restarts(), 0u);
 }
 
 TEST(MetricSeries, AGaugeIsItsHighestInEachWindow) {
@@ -137,6 +164,24 @@ TEST_F(MetricStoreTest, CountsUnknownAndRefusedEntities) {
   EXPECT_EQ(store_.Statistics().entities_refused, 0u);
   Tells({.kind = EntityKind::kHost, .node = "host1"}, Metric::kCpuBusy, 0, 1);
   EXPECT_EQ(store_.Statistics().entities_refused, 1u);
+}
+
+// A switch restarts. The first counter might have wrapped, but the second one cannot have.
+TEST_F(MetricStoreTest, ACounterOfASwitchThatRestartedDidNotWrap) {
+  const CounterEntity first{.kind = EntityKind::kPort, .node = "leaf0", .port = "Ethernet1"};
+  const CounterEntity second{.kind = EntityKind::kPort, .node = "leaf0", .port = "Ethernet2"};
+  Tells(first, Metric::kTxDiscards, 0, 0xffffff00);
+  Tells(second, Metric::kTxPackets, 0, 0x3'0000'0000);
+  for (const int64_t us : {1'000'000, 2'000'000}) {
+    Tells(first, Metric::kTxDiscards, us, 0);
+    Tells(second, Metric::kTxPackets, us, 0);
+  }
+  const topology::PortIndex port = fabric_.FindPort(fabric_.FindNode("leaf0"), "Ethernet1");
+  const MetricSeries* series =
+      store_.Find({.kind = EntityKind::kPort, .index = port}, Metric::kTxDiscards);
+  ASSERT_NE(series, nullptr);
+  EXPECT_EQ(series->total(), 0u);
+  EXPECT_EQ(series->restarts(), 1u);
 }
 
 TEST_F(MetricStoreTest, CountsAndIgnoresImpossibleReadings) {

@@ -92,6 +92,7 @@ void MetricSeries::Doubt(Timestamp from, Timestamp until, Duration width) {
 }
 
 bool MetricSeries::IsKnown(int64_t window) const {
+  if (wrap_ && window >= wrap_->windows.first && window <= wrap_->windows.last) return false;
   return !std::ranges::binary_search(unknown_, window);
 }
 
@@ -113,6 +114,21 @@ void MetricSeries::Take(Timestamp time, uint64_t value, uint64_t step, Duration 
   last_time_ = last_reading_ = time;
 }
 
+// Decides at the next reading whether a decrease was a wrap or a reset.
+void MetricSeries::Decide(Timestamp now, Timestamp device_reset, Duration width) {
+  const Wrap wrap = *wrap_;
+  wrap_.reset();
+  if (device_reset > last_time_ && device_reset <= now) {
+    Doubt(last_time_, wrap.time, width);
+    ++restarts_;
+    fall_.reset();
+    last_ = wrap.value;
+    last_time_ = wrap.time;
+  } else {
+    Take(wrap.time, wrap.value, wrap.step, width);
+  }
+}
+
 ReadingFate MetricSeries::AddCounter(Timestamp time, uint64_t value, const CounterLimits& limits,
                                      Duration width) {
   if (!last_) {
@@ -121,10 +137,22 @@ ReadingFate MetricSeries::AddCounter(Timestamp time, uint64_t value, const Count
     return ReadingFate::kTaken;
   }
   if (time <= last_reading_) {
-    const bool again = time == last_reading_ && value == (doubtful_ ? doubtful_->value : *last_);
-    return again ? ReadingFate::kTaken : ReadingFate::kLate;
+    const uint64_t before = doubtful_ ? doubtful_->value : wrap_ ? wrap_->value : *last_;
+    const bool again = time == last_reading_ && value == before;
+    if (!again) return ReadingFate::kLate;
+    return wrap_ ? ReadingFate::kOpen : ReadingFate::kTaken;
   }
+  if (wrap_) Decide(time, limits.device_reset, width);
   if (const auto step = StepOf(*last_, value, time - last_time_, limits, width)) {
+    if (value < *last_ && !doubtful_) {
+      wrap_ = {.time = time,
+               .value = value,
+               .step = *step,
+               .windows = {.first = NumberOfWindow(last_time_, width),
+                           .last = NumberOfWindow(time - Duration(1), width)}};
+      last_reading_ = time;
+      return ReadingFate::kOpen;
+    }
     if (doubtful_) Doubt(doubtful_->time, time, width);
     doubtful_.reset();
     Take(time, value, *step, width);

@@ -22,6 +22,14 @@ struct WindowValue {
   friend bool operator==(const WindowValue&, const WindowValue&) = default;
 };
 
+// From the first to the last window, both included.
+struct WindowRange {
+  int64_t first = 0;
+  int64_t last = 0;
+
+  friend bool operator==(const WindowRange&, const WindowRange&) = default;
+};
+
 int64_t NumberOfWindow(Timestamp time, Duration width);
 
 // What was done with a reading.
@@ -30,12 +38,16 @@ enum class ReadingFate : uint8_t {
   kLate,        // not newer than an accepted reading: ignored
   kBackwards,   // the counter decreased: its increments since the previous reading are unknown
   kImpossible,  // the counter increased by more than possible: handled like a decrease
+  kOpen,        // the counter wrapped or was reset: the next reading decides
 };
 
 // Plausibility limits of a counter.
 struct CounterLimits {
   uint8_t bits = 64;  // width at which it wraps, according to the source
   double most_a_ns = std::numeric_limits<double>::infinity();  // maximum growth per nanosecond
+  // Latest reading in which another counter of the same device was reset. A counter that decreased
+  // at that time was reset too, although it may seem to have wrapped.
+  Timestamp device_reset = Timestamp::min();
 };
 
 class MetricSeries {
@@ -61,7 +73,12 @@ class MetricSeries {
   // readings, which contain a proportional share of the increment.
   std::span<const int64_t> unknown() const { return unknown_; }
   std::span<const int64_t> skipped() const { return skipped_; }
-  bool IsKnown(int64_t window) const;
+  // Windows of a decrease that is either a wrap or a reset, until the next reading decides which.
+  // windows() does not contain its increment yet.
+  std::optional<WindowRange> open() const {
+    return wrap_ ? std::optional(wrap_->windows) : std::nullopt;
+  }
+  bool IsKnown(int64_t window) const;  // neither in unknown() nor in open()
 
   std::optional<uint64_t> last() const { return last_; }
   // Increase of a counter since its first reading, wraps resolved, without unknown increments.
@@ -82,6 +99,13 @@ class MetricSeries {
     Timestamp time;
     uint64_t value = 0;
   };
+  // A decrease that is a wrap or a reset.
+  struct Wrap {
+    Timestamp time;
+    uint64_t value = 0;
+    uint64_t step = 0;  // increment if it is a wrap
+    WindowRange windows;
+  };
   // The value before a decrease, and the number of further readings within which the decrease may
   // still prove to be a reading error.
   struct Fall {
@@ -91,6 +115,7 @@ class MetricSeries {
   };
 
   void Take(Timestamp time, uint64_t value, uint64_t step, Duration width);
+  void Decide(Timestamp now, Timestamp device_reset, Duration width);
   void Grow(Timestamp from, Timestamp until, uint64_t by, Duration width);
   void Doubt(Timestamp from, Timestamp until, Duration width);
   WindowValue& At(int64_t window);
@@ -102,6 +127,7 @@ class MetricSeries {
   std::optional<uint64_t> last_;     // latest accepted value, read at last_time_
   std::optional<Reading> doubtful_;  // newer than last_time_
   std::optional<Fall> fall_;
+  std::optional<Wrap> wrap_;  // newer than last_time_; never together with doubtful_
   Timestamp first_time_;
   Timestamp last_time_;
   Timestamp last_reading_;

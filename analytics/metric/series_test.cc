@@ -82,15 +82,15 @@ TEST(BrokenCounter, EachReadingReturnsItsFate) {
 
 TEST(BrokenCounter, ANarrowerCounterThanReportedMayWrap) {
   constexpr uint64_t kRange = uint64_t{1} << 32;
-  EXPECT_THAT(Read({kRange - 10, 20}).windows(), ElementsAre(WindowValue{0, 30}));
-  EXPECT_THAT(Read({UINT64_MAX - 9, 20}).windows(), ElementsAre(WindowValue{0, 30}));
+  EXPECT_THAT(Read({kRange - 10, 20, 20}).windows(), ElementsAre(WindowValue{0, 30}));
+  EXPECT_THAT(Read({UINT64_MAX - 9, 20, 20}).windows(), ElementsAre(WindowValue{0, 30}));
   EXPECT_THAT(Read({kRange - 10, 200}).unknown(), ElementsAre(0)) << "210 are too many";
   EXPECT_THAT(Read({kRange / 2, 0}).unknown(), ElementsAre(0));
 }
 
 TEST(BrokenCounter, WithoutARateADecreaseIsAReset) {
   EXPECT_THAT(Read({UINT32_MAX, 1}, {}).unknown(), ElementsAre(0));
-  EXPECT_THAT(Read({UINT32_MAX, 1}, {.bits = 32}).windows(), ElementsAre(WindowValue{0, 2}));
+  EXPECT_THAT(Read({UINT32_MAX, 1, 1}, {.bits = 32}).windows(), ElementsAre(WindowValue{0, 2}));
 }
 
 TEST(BrokenCounter, ArbitraryNumbersAreNoIncrement) {

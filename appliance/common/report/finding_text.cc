@@ -172,6 +172,19 @@ std::string LookedAt(const v1::DiagnosisCoverage& coverage) {
   return text;
 }
 
+// Says that counters are read less often than once per window, and what to do. Otherwise empty.
+std::string SparseText(const v1::DiagnosisCoverage& coverage) {
+  if (coverage.obstacle() != v1::DiagnosisCoverage::OBSTACLE_SPARSE_READINGS) return {};
+  const std::string interval = HumanDuration(Nanoseconds(coverage.polling_interval()));
+  return fmt::format(
+      "  Counters are read only every {}, but the analysis window is {}. Fault types that are "
+      "found\n"
+      "  by comparing counters window by window are therefore undetectable. Use a --window of {}\n"
+      "  or longer.\n"
+      "\n",
+      interval, HumanDuration(Nanoseconds(coverage.window_duration())), interval);
+}
+
 // Says why the telemetry is not usable for the diagnosis, and what to do.
 std::string ObstacleText(const v1::DiagnosisCoverage& coverage) {
   if (coverage.obstacle() == v1::DiagnosisCoverage::OBSTACLE_FOREIGN_TOPOLOGY) {
@@ -183,16 +196,6 @@ std::string ObstacleText(const v1::DiagnosisCoverage& coverage) {
         "\n",
         Counted(coverage.address_count(), "address"),
         WithThousands(coverage.known_address_count()));
-  }
-  if (coverage.obstacle() == v1::DiagnosisCoverage::OBSTACLE_SPARSE_READINGS) {
-    return fmt::format(
-        "FAULTS: not diagnosed: counters are read at most every {}, but the analysis window is {}\n"
-        "\n"
-        "  Use a --window of {} or longer.\n"
-        "\n",
-        HumanDuration(Nanoseconds(coverage.polling_interval())),
-        HumanDuration(Nanoseconds(coverage.window_duration())),
-        HumanDuration(Nanoseconds(coverage.polling_interval())));
   }
   if (coverage.obstacle() == v1::DiagnosisCoverage::OBSTACLE_OTHER_TIME) {
     return "FAULTS: not diagnosed: no counter was read during the capture\n"
@@ -216,6 +219,12 @@ namespace {
 
 constexpr int kMaxBriefFindings = 4;
 
+// Whether the telemetry is not usable for the diagnosis at all.
+bool IsObstructed(const v1::DiagnosisCoverage& coverage) {
+  return coverage.obstacle() != v1::DiagnosisCoverage::OBSTACLE_UNSPECIFIED &&
+         coverage.obstacle() != v1::DiagnosisCoverage::OBSTACLE_SPARSE_READINGS;
+}
+
 // Appends the headline if there are no findings; false if there are some.
 bool AppendNoFindings(const v1::ReplayReport& report, std::string& text) {
   if (report.findings_size() > 0) return false;
@@ -228,7 +237,7 @@ bool AppendNoFindings(const v1::ReplayReport& report, std::string& text) {
         "FAULTS: not diagnosed: no topology\n\n"
         "  Use --topology FILE (see `rocescope topology --help`), or add topology.yaml to the run "
         "directory.\n\n";
-  } else if (coverage.obstacle() != v1::DiagnosisCoverage::OBSTACLE_UNSPECIFIED) {
+  } else if (IsObstructed(coverage)) {
     text += ObstacleText(coverage);
   } else if (looked_at.empty()) {
     text += "FAULTS: unknown: there are no counters and no flow paths to analyse\n\n";
@@ -246,8 +255,7 @@ bool AppendNoFindings(const v1::ReplayReport& report, std::string& text) {
 
 // The undetectable fault types are only of interest if the diagnosis ran.
 bool HasMissingTelemetry(const v1::ReplayReport& report) {
-  return report.findings_size() > 0 ||
-         report.diagnosis_coverage().obstacle() == v1::DiagnosisCoverage::OBSTACLE_UNSPECIFIED;
+  return report.findings_size() > 0 || !IsObstructed(report.diagnosis_coverage());
 }
 
 }  // namespace
@@ -263,6 +271,7 @@ void AppendFindings(const v1::ReplayReport& report, std::string& text) {
     AppendMore(report.findings_size(), "fault", text);
     text += "\n";
   }
+  text += SparseText(report.diagnosis_coverage());
   if (HasMissingTelemetry(report)) text += UnseenFaultsText(report.diagnosis_coverage());
 }
 
@@ -281,6 +290,7 @@ void AppendBriefFindings(const v1::ReplayReport& report, std::string& text) {
     }
     text += "\n";
   }
+  text += SparseText(report.diagnosis_coverage());
   if (HasMissingTelemetry(report)) text += MissingTelemetryText(report.diagnosis_coverage());
 }
 

@@ -59,7 +59,7 @@ const kObstacles: Partial<Record<DiagnosisCoverageObstacle, string>> = {
   OBSTACLE_FOREIGN_TOPOLOGY:
     "Fault diagnosis did not run: most observed addresses belong to no NIC in the topology.",
   OBSTACLE_SPARSE_READINGS:
-    "Fault diagnosis did not run: the counter polling interval exceeds the analysis window.",
+    "Fault diagnosis is limited: the counter polling interval exceeds the analysis window.",
   OBSTACLE_OTHER_TIME: "Fault diagnosis did not run: no counters were read while packets were observed.",
   OBSTACLE_FEW_WINDOWS: "There were too few analysis windows: the absence of findings is not meaningful.",
 };

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/diagnosis/link_history.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "analytics/diagnosis/maintenance.h"
+
+namespace rocescope {
+namespace {
+
+using topology::kNone;
+using topology::PortIndex;
+
+// The other ends of the links of a switch that went down report it within this many times of
+// reading.
+constexpr size_t kSpread = 2;
+
+Row FallsOf(const Row& up) {
+  Row falls(up.size());
+  for (size_t i = 1; i < up.size(); ++i) falls[i] = up[i - 1] != 0 && up[i] == 0;
+  return falls;
+}
+
+void AddFalls(Row falls, LinkHistory& history) {
+  const bool any = std::ranges::any_of(falls, [](uint64_t times) { return times > 0; });
+  if (any) history.falls.push_back(std::move(falls));
+}
+
+bool StartsAt(const LinkHistory& history, size_t window) {
+  return history.down[window] && (window == 0 || !history.down[window - 1]);
+}
+
+// A flap counter that was not read for some windows is known to have grown when it is read again.
+void MoveToReadings(const DiagnosisInput& input, const MetricSeries& series, Row& flaps) {
+  for (const int64_t window : series.skipped()) {
+    const size_t i = input.PlaceOf(window);
+    if (i + 1 < flaps.size()) flaps[i + 1] += std::exchange(flaps[i], 0);
+  }
+}
+
+size_t EndOfRun(const LinkHistory& history, size_t window) {
+  while (window < history.down.size() && history.down[window]) ++window;
+  return window;
+}
+
+// How a link took part in an outage.
+struct Part {
+  bool down = false;
+  std::optional<size_t> fell;  // window of the reading that showed it
+};
+
+// Between two readings it may have gone down at any time.
+Part PartIn(const LinkHistory& history, size_t first, size_t last) {
+  Part part;
+  size_t w = first;
+  while (w < history.down.size() && (w <= last || history.unknown[w - 1])) {
+    part.down |= history.down[w];
+    if (StartsAt(history, w)) {
+      part.fell = w;
+      break;
+    }
+    if (w > last && !history.unknown[w]) break;
+    ++w;
+  }
+  return part;
+}
+
+}  // namespace
+
+void LinkHistory::Summarise() {
+  any = false;
+  first = behind = 0;
+  times = 0;
+  second.reset();
+  for (size_t i = 0; i < down.size(); ++i) {
+    if (!down[i]) continue;
+    if (!any) first = i;
+    any = true;
+    behind = i + 1;
+  }
+  for (const Row& row : falls) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (sum < 2 && sum + row[i] >= 2) second = std::min(second.value_or(i), i);
+      sum += row[i];
+    }
+    times = std::max(times, sum);
+  }
+}
+
+void LinkHistory::Explain(size_t from, size_t until) {
+  for (size_t i = from; i < until; ++i) down[i] = false;
+  for (Row& row : falls) {
+    for (size_t i = from; i < std::min(until, row.size()); ++i) row[i] = 0;
+  }
+}
+
+LinkHistory HistoryOf(const DiagnosisInput& input, topology::LinkIndex link) {
+  LinkHistory history;
+  history.down.resize(input.windows());
+  history.unknown.resize(input.windows(), true);
+  const std::vector<bool> disabled = WindowsDisabled(input, link);
+  for (const PortIndex port : input.fabric().link(link).ends) {
+    const Entity entity = input.EntityOf(port);
+    Row flaps = input.Growth(entity, Metric::kLinkFlaps);
+    Row up = input.Levels(entity, Metric::kLinkUp);
+    if (const MetricSeries* series = input.parts().metrics.Find(entity, Metric::kLinkFlaps)) {
+      MoveToReadings(input, *series, flaps);
+    }
+    for (size_t i = 0; i < input.windows(); ++i) {
+      if (input.HasReading(entity, Metric::kLinkUp, i)) history.unknown[i] = false;
+      if (!disabled[i]) continue;
+      flaps[i] = 0;
+      if (!up.empty()) up[i] = 1;
+    }
+    const MetricSeries* state = input.parts().metrics.Find(entity, Metric::kLinkUp);
+    // A link that was never up is a missing cable, which the cabling analysis reports.
+    const bool ever = state != nullptr && state->was_ever_nonzero();
+    history.reports_state |= state != nullptr;
+    history.was_up |= ever;
+    for (size_t i = 0; i < input.windows(); ++i) {
+      if (flaps[i] > 0 || (ever && !up.empty() && up[i] == 0)) history.down[i] = true;
+    }
+    AddFalls(std::move(flaps), history);
+    if (ever) AddFalls(FallsOf(up), history);
+  }
+  if (!history.reports_state) history.unknown.assign(input.windows(), false);
+  history.Summarise();
+  return history;
+}
+
+std::optional<SwitchOutage> OutageOf(const DiagnosisInput& input, topology::NodeIndex node,
+                                     const LinkHistories& histories, size_t from) {
+  std::vector<topology::LinkIndex> links;
+  std::vector<PortIndex> unknown;
+  for (const topology::Port& port : input.fabric().PortsOf(node)) {
+    if (port.link == kNone) continue;
+    const LinkHistory& history = histories[port.link];
+    const auto own = static_cast<PortIndex>(&port - input.fabric().ports().data());
+    if (history.any) {
+      links.push_back(port.link);
+    } else if (!input.HasMetric(input.EntityOf(input.fabric().Peer(own)), Metric::kLinkUp)) {
+      // Only the switch itself could report this link, which it cannot while it is down.
+      unknown.push_back(own);
+    } else if (history.was_up || !history.reports_state) {
+      return std::nullopt;  // never down. Declared cables that do not exist are left out.
+    }
+  }
+  std::set<size_t> starts;
+  for (const topology::LinkIndex link : links) {
+    for (size_t w = from; w < input.windows(); ++w) {
+      if (StartsAt(histories[link], w)) starts.insert(w);
+    }
+  }
+  for (const size_t start : starts) {
+    const size_t last = std::min(start + kSpread * input.link_state_windows(), input.windows() - 1);
+    SwitchOutage outage = {.first = start, .behind = start};
+    const bool all_down = std::ranges::all_of(links, [&](topology::LinkIndex link) {
+      const Part part = PartIn(histories[link], start, last);
+      if (part.fell) {
+        ++outage.links;
+        outage.behind = std::max(outage.behind, EndOfRun(histories[link], *part.fell));
+      }
+      return part.down;
+    });
+    if (!all_down || outage.links < 2 || 2 * outage.links < links.size()) continue;
+    const size_t silent = std::min(start + input.link_state_windows(), outage.behind - 1);
+    if (std::ranges::none_of(unknown, [&](PortIndex port) {
+          return input.HasReading(input.EntityOf(port), Metric::kLinkUp, silent);
+        })) {
+      return outage;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace rocescope
