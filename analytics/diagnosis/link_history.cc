@@ -33,10 +33,15 @@ bool StartsAt(const LinkHistory& history, size_t window) {
 }
 
 // A flap counter that was not read for some windows is known to have grown when it is read again.
-void MoveToReadings(const DiagnosisInput& input, const MetricSeries& series, Row& flaps) {
+// MetricStore distributes the growth from the window of the reading before.
+void MoveToReadings(const DiagnosisInput& input, const MetricSeries& series, const Row& up,
+                    Row& flaps) {
   for (const int64_t window : series.skipped()) {
     const size_t i = input.PlaceOf(window);
-    if (i + 1 < flaps.size()) flaps[i + 1] += std::exchange(flaps[i], 0);
+    if (i + 1 >= flaps.size()) continue;
+    const bool was_up = i > 0 && !up.empty() && up[i - 1] != 0;
+    if (was_up) flaps[i] += std::exchange(flaps[i - 1], 0);
+    flaps[i + 1] += std::exchange(flaps[i], 0);
   }
 }
 
@@ -107,7 +112,7 @@ LinkHistory HistoryOf(const DiagnosisInput& input, topology::LinkIndex link) {
     Row flaps = input.Growth(entity, Metric::kLinkFlaps);
     Row up = input.Levels(entity, Metric::kLinkUp);
     if (const MetricSeries* series = input.parts().metrics.Find(entity, Metric::kLinkFlaps)) {
-      MoveToReadings(input, *series, flaps);
+      MoveToReadings(input, *series, up, flaps);
     }
     for (size_t i = 0; i < input.windows(); ++i) {
       if (input.HasReading(entity, Metric::kLinkUp, i)) history.unknown[i] = false;
