@@ -46,7 +46,7 @@ SumWindows SumWindowsOf(const DiagnosisInput& input, std::span<const Counter> co
   SumWindows windows{.known = std::vector<bool>(input.windows(), true),
                      .read = std::vector<bool>(input.windows(), true)};
   MarkBeginning(input, counters, windows.known);
-  std::vector<size_t> skipped(input.windows());
+  std::vector<size_t> skipped(input.windows() + 1);  // the first is the window before all others
   size_t told = 0;
   for (const auto& [entity, metric] : counters) {
     MarkUnknown(input, entity, windows.known);
@@ -54,12 +54,13 @@ SumWindows SumWindowsOf(const DiagnosisInput& input, std::span<const Counter> co
     if (series == nullptr) continue;
     ++told;
     for (const int64_t window : series->skipped()) {
-      const size_t place = input.PlaceOf(window);
+      const size_t place = input.PlaceOf(window + 1);
       if (place < skipped.size()) ++skipped[place];
     }
   }
   // A window that all counters skip is valid, because the readings on both sides of it agree.
   const auto some = [&](size_t i) { return skipped[i] > 0 && skipped[i] < told; };
+  std::vector<bool> read(skipped.size(), true);
   for (size_t i = 0; i < skipped.size();) {
     if (skipped[i] == 0) {
       ++i;
@@ -68,11 +69,14 @@ SumWindows SumWindowsOf(const DiagnosisInput& input, std::span<const Counter> co
     size_t behind = i;
     bool differ = false;
     for (; behind < skipped.size() && skipped[behind] > 0; ++behind) differ |= some(behind);
-    for (; i < behind; ++i) windows.read[i] = !differ;
+    for (; i < behind; ++i) read[i] = !differ;
   }
   // A sum cannot start within a longer step that the other counters do not share.
-  for (size_t i = 1; i < windows.known.size(); ++i) {
-    if (!windows.known[i - 1] && !windows.read[i - 1]) windows.known[i] = false;
+  bool was_known = false;
+  for (size_t i = 0; i < windows.known.size(); ++i) {
+    if (!was_known && !read[i]) windows.known[i] = false;
+    was_known = windows.known[i];
+    windows.read[i] = read[i + 1];
   }
   return windows;
 }

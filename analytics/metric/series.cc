@@ -108,8 +108,13 @@ void MetricSeries::Take(Timestamp time, uint64_t value, uint64_t step, Duration 
   }
   total_ += step;
   if (step > 0) Grow(last_time_, time, step, width);
-  AddWindows(NumberOfWindow(last_time_ - Duration(1), width) + 1,
+  const Duration interval = time - last_time_;
+  // Readings come at intervals that vary by a fifth.
+  const bool misses_reading = last_interval_ > Duration(0) && 2 * interval > 3 * last_interval_;
+  const Timestamp before = last_time_ - Duration(misses_reading ? 0 : 1);
+  AddWindows(NumberOfWindow(before, width) + (misses_reading ? 0 : 1),
              NumberOfWindow(time - Duration(1), width) - 1, skipped_);
+  last_interval_ = interval;
   last_ = value;
   last_time_ = last_reading_ = time;
 }

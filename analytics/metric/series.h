@@ -69,8 +69,9 @@ class MetricSeries {
   uint64_t Highest(int64_t from, int64_t until) const;
 
   // Ascending, at most kMaxWindows each. unknown(): windows in which the counter's increments are
-  // unknown, and windows() contains a lower bound. skipped(): windows without a reading between two
-  // readings, which contain a proportional share of the increment.
+  // unknown, and windows() contains a lower bound. skipped(): windows at whose end the counter is
+  // interpolated over a missing reading: those without a reading between two readings, and those
+  // whose last reading is missing.
   std::span<const int64_t> unknown() const { return unknown_; }
   std::span<const int64_t> skipped() const { return skipped_; }
   // Windows of a decrease that is either a wrap or a reset, until the next reading decides which.
@@ -131,6 +132,7 @@ class MetricSeries {
   Timestamp first_time_;
   Timestamp last_time_;
   Timestamp last_reading_;
+  Duration last_interval_{};  // between the last two accepted readings
   uint32_t restarts_ = 0;
   bool was_ever_nonzero_ = false;
   bool by_agent_ = false;

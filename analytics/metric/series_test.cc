@@ -100,6 +100,17 @@ TEST(BrokenCounter, ArbitraryNumbersAreNoIncrement) {
   EXPECT_THAT(series.unknown(), ElementsAre(0, 1, 2, 3, 4));
 }
 
+// Three readings per window. Those at 1.8 and 3.1 windows are missing, so the counter is interpolated
+// at the ends of windows 1 and 2.
+TEST(SkippedWindow, IsOneWithoutItsLastReading) {
+  MetricSeries series;
+  for (const int64_t third : {0, 1, 2, 3, 4, 6, 7, 8, 10, 11, 12, 13}) {
+    const Timestamp time(third * kWindow / 3 + kWindow / 10);
+    series.AddCounter(time, static_cast<uint64_t>(third), kSlow, kWindow);
+  }
+  EXPECT_THAT(series.skipped(), ElementsAre(1, 2));
+}
+
 TEST(SkippedWindow, IsOneBetweenTwoReadings) {
   MetricSeries series;
   for (const int64_t window : {0, 1, 4, 5}) {
