@@ -37,6 +37,12 @@ struct Holding {
   int gpu = -1;  // the allocation's only GPU on this node
 };
 
+// The time from the first to the last packet of a job.
+struct SeenTime {
+  Timestamp from;
+  Timestamp until;
+};
+
 struct AllocationAnswer {
   std::optional<uint32_t> allocation;
   double confidence = 0;
@@ -52,9 +58,11 @@ class AllocationIndex {
   // Sorted by allocation.
   std::span<const Holding> At(const IpAddress& address) const;
   AllocationAnswer Of(const Connection& connection) const;
-  // Returns the allocation that contains all of the job's hosts and known GPUs. If several match,
-  // returns nothing and adds a note.
-  std::optional<uint32_t> Of(const Job& job, std::vector<std::string>& notes) const;
+  // Returns the allocation that contains all of the job's hosts and known GPUs, and that held them
+  // while the job's traffic was seen. If no traffic was seen, current allocations are preferred. If
+  // several match, returns nothing and adds a note.
+  std::optional<uint32_t> Of(const Job& job, const std::optional<SeenTime>& seen,
+                             std::vector<std::string>& notes) const;
 
   struct Nic {
     std::string host;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "analytics/job/allocation_index.h"
@@ -47,9 +48,10 @@ class Attributor {
         JobsOfProcesses(connections_, claims_, answers, facts_.processes,
                         static_cast<uint32_t>(jobs.size()), endpoints_);
     jobs.insert(jobs.end(), unlogged.begin(), unlogged.end());
-    for (Job& job : jobs) {
-      const std::optional<uint32_t> allocation = allocations_.Of(job, job.notes);
-      if (allocation) job.allocation = ToJobAllocation(facts_.allocations[*allocation]);
+    const std::vector<std::optional<SeenTime>> seen = SeenTimes(jobs.size());
+    for (size_t j = 0; j < jobs.size(); ++j) {
+      const std::optional<uint32_t> allocation = allocations_.Of(jobs[j], seen[j], jobs[j].notes);
+      if (allocation) jobs[j].allocation = ToJobAllocation(facts_.allocations[*allocation]);
     }
     result.notes = NotesOnDumps(facts_);
     for (std::string& note : allocations_.Notes()) result.notes.push_back(std::move(note));
@@ -63,6 +65,22 @@ class Attributor {
   }
 
  private:
+  // Keyed by job.
+  std::vector<std::optional<SeenTime>> SeenTimes(size_t jobs) const {
+    std::vector<std::optional<SeenTime>> seen(jobs);
+    for (size_t i = 0; i < connections_.size(); ++i) {
+      const Connection& connection = connections_[i];
+      for (const std::optional<RankClaim>& claim : endpoints_[i]) {
+        if (!claim) continue;
+        std::optional<SeenTime>& of_job = seen[claim->job];
+        if (!of_job) of_job = {.from = connection.valid_from, .until = connection.last_seen};
+        of_job->from = std::min(of_job->from, connection.valid_from);
+        of_job->until = std::max(of_job->until, connection.last_seen);
+      }
+    }
+    return seen;
+  }
+
   std::vector<Job> JobsWithNotes() const {
     std::vector<Job> jobs = facts_.jobs;
     const std::vector<std::vector<std::string>> notes = claims_.Notes();
@@ -295,7 +313,7 @@ HostFacts Parted(const HostFacts& facts, const ConnectionList& connections,
     job.ranks.push_back(
         {.host = process.host, .gpu_bus_id = FormatPciAddress(process.communicators[0].bus_id)});
     std::vector<std::string> ignored;
-    return allocations.Of(job, ignored);
+    return allocations.Of(job, std::nullopt, ignored);
   };
   HostFacts parted = facts;
   parted.jobs = GroupJobs(facts.logs, evidence);
