@@ -110,6 +110,7 @@ void MetricSeries::Take(Timestamp time, uint64_t value, uint64_t step, Duration 
   AddWindows(NumberOfWindow(last_time_ - Duration(1), width) + 1,
              NumberOfWindow(time - Duration(1), width) - 1, skipped_);
   last_ = value;
+  last_gap_ = time - last_time_;
   last_time_ = last_reading_ = time;
 }
 

@@ -68,7 +68,10 @@ class MetricSeries {
   uint64_t total() const { return total_; }
   Timestamp first_reading() const { return first_time_; }
   Timestamp last_reading() const { return last_reading_; }  // including a doubtful one
-  uint32_t restarts() const { return restarts_; }           // resets of the counter
+  // Time between the last two accepted readings of a counter, which may exceed the kept windows; 0:
+  // there were not two.
+  Duration last_gap() const { return last_gap_; }
+  uint32_t restarts() const { return restarts_; }  // resets of the counter
   // A gauge had a non-zero value in any window.
   bool was_ever_nonzero() const { return was_ever_nonzero_; }
 
@@ -105,6 +108,7 @@ class MetricSeries {
   Timestamp first_time_;
   Timestamp last_time_;
   Timestamp last_reading_;
+  Duration last_gap_{};
   uint32_t restarts_ = 0;
   bool was_ever_nonzero_ = false;
   bool by_agent_ = false;
