@@ -391,6 +391,13 @@ TEST_F(FindingFiguresTest, PerfectScoresMeetAllGoals) {
   Found("1", "flap", 1);
   Run("2", "");
   EXPECT_TRUE(RenderScores(scores_).all_hold);
+  EXPECT_TRUE(RenderScores(scores_).has_goals);
+}
+
+TEST_F(FindingFiguresTest, TheCompleteViewHasNoGoals) {
+  Found("1", "flap", 1);
+  scores_[0].mutable_views(0)->set_view("all");
+  EXPECT_FALSE(RenderScores(scores_).has_goals);
 }
 
 TEST_F(FindingFiguresTest, ScoresFromBeforeFindingsWereScoredAreStillRead) {
