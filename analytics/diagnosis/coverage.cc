@@ -262,6 +262,12 @@ DiagnosisCoverage CoverageOf(const DiagnosisInput& input) {
   } else if (coverage.hindrance.obstacle != Obstacle::kNone) {
     needs = {};
   }
+  if (coverage.links == 0) {
+    for (size_t i = 0; i < kNeedCount; ++i) {
+      const auto need = static_cast<Need>(i);
+      if (RequiresLinks(need)) needs.Withdraw(need);
+    }
+  }
   FaultKindSet detectable;
   for (const Detector& detector : kDetectors) {
     if (CanRun(detector, input)) detectable.Add(detector.kinds);

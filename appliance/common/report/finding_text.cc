@@ -185,14 +185,17 @@ std::string ObstacleText(const v1::DiagnosisCoverage& coverage) {
         WithThousands(coverage.known_address_count()));
   }
   if (coverage.obstacle() == v1::DiagnosisCoverage::OBSTACLE_SPARSE_READINGS) {
+    constexpr int64_t kLongestWindow = 3'600'000'000'000;  // limit for --window
+    const int64_t interval = Nanoseconds(coverage.polling_interval());
     return fmt::format(
         "FAULTS: not diagnosed: counters are read at most every {}, but the analysis window is {}\n"
         "\n"
-        "  Use a --window of {} or longer.\n"
+        "  {}\n"
         "\n",
-        HumanDuration(Nanoseconds(coverage.polling_interval())),
-        HumanDuration(Nanoseconds(coverage.window_duration())),
-        HumanDuration(Nanoseconds(coverage.polling_interval())));
+        HumanDuration(interval), HumanDuration(Nanoseconds(coverage.window_duration())),
+        interval > kLongestWindow
+            ? "Check the timestamps of the counters, and read them at least once per hour."
+            : fmt::format("Use a --window of {} or longer.", HumanDuration(interval)));
   }
   if (coverage.obstacle() == v1::DiagnosisCoverage::OBSTACLE_OTHER_TIME) {
     return "FAULTS: not diagnosed: no counter was read during the capture\n"
@@ -215,6 +218,20 @@ std::string ObstacleText(const v1::DiagnosisCoverage& coverage) {
 namespace {
 
 constexpr int kMaxBriefFindings = 4;
+
+// Appends which part of a long recording was diagnosed.
+void AppendDiagnosedPart(const v1::DiagnosisCoverage& coverage, std::string& text) {
+  if (coverage.earlier_window_count() == 0) return;
+  const uint64_t all = coverage.earlier_window_count() + coverage.window_count();
+  const int64_t window = Nanoseconds(coverage.window_duration());
+  text += fmt::format(
+      "  The report covers the last {} of {} windows ({} of {}).\n"
+      "  Faults that ended before are missing: use a longer --window, or --until for an earlier "
+      "part.\n\n",
+      WithThousands(coverage.window_count()), WithThousands(all),
+      HumanDuration(static_cast<int64_t>(coverage.window_count()) * window),
+      HumanDuration(static_cast<int64_t>(all) * window));
+}
 
 // Appends the headline if there are no findings; false if there are some.
 bool AppendNoFindings(const v1::ReplayReport& report, std::string& text) {
@@ -241,6 +258,7 @@ bool AppendNoFindings(const v1::ReplayReport& report, std::string& text) {
   } else {
     text += fmt::format("FAULTS: none found in {}\n\n", looked_at);
   }
+  AppendDiagnosedPart(coverage, text);
   return true;
 }
 
@@ -255,6 +273,7 @@ bool HasMissingTelemetry(const v1::ReplayReport& report) {
 void AppendFindings(const v1::ReplayReport& report, std::string& text) {
   if (!AppendNoFindings(report, text)) {
     text += fmt::format("FAULTS: {} found\n\n", report.findings_size());
+    AppendDiagnosedPart(report.diagnosis_coverage(), text);
     int number = 0;
     for (const v1::Finding& finding : report.findings()) {
       if (++number > kMaxRows) break;
@@ -269,6 +288,7 @@ void AppendFindings(const v1::ReplayReport& report, std::string& text) {
 void AppendBriefFindings(const v1::ReplayReport& report, std::string& text) {
   if (!AppendNoFindings(report, text)) {
     text += fmt::format("FAULTS: {} found\n\n", report.findings_size());
+    AppendDiagnosedPart(report.diagnosis_coverage(), text);
     const int shown = std::min(report.findings_size(), kMaxBriefFindings);
     for (int i = 0; i < shown; ++i) {
       const v1::Finding& finding = report.findings(i);
