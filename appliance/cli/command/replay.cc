@@ -323,7 +323,7 @@ int ReplayInto(const ReplayOptions& given,
   const CaptureStatistics statistics = (*source)->Statistics();
   for (const std::string& note : statistics.notes) analysis->Note(note);
   if (InputEndedBySignal()) {
-    analysis->Note("a signal ended the input; the report covers the frames before it");
+    analysis->Note("a signal ended the reading of the input; the report covers the part before it");
   }
   NoteView(replay.view(), options.says_view, *analysis);
   Analysis::Seen seen = {.extent = replay.extent()};
