@@ -43,6 +43,17 @@ struct SeenTime {
   Timestamp until;
 };
 
+// The allocations that match a job, ascending.
+struct AllocationsOfJob {
+  std::vector<uint32_t> all;
+  // Without those that ended, if any did not.
+  std::vector<uint32_t> preferred;
+
+  std::optional<uint32_t> Preferred() const {
+    return preferred.size() == 1 ? std::optional(preferred[0]) : std::nullopt;
+  }
+};
+
 struct AllocationAnswer {
   std::optional<uint32_t> allocation;
   double confidence = 0;
@@ -58,11 +69,11 @@ class AllocationIndex {
   // Sorted by allocation.
   std::span<const Holding> At(const IpAddress& address) const;
   AllocationAnswer Of(const Connection& connection) const;
-  // Returns the allocation that contains all of the job's hosts and known GPUs, and that held them
-  // while the job's traffic was seen. If no traffic was seen, current allocations are preferred. If
-  // several match, returns nothing and adds a note.
-  std::optional<uint32_t> Of(const Job& job, const std::optional<SeenTime>& seen,
-                             std::vector<std::string>& notes) const;
+  // Returns the allocations that contain all of the job's hosts and known GPUs, and that held them
+  // while the job's traffic was seen.
+  AllocationsOfJob Of(const Job& job, const std::optional<SeenTime>& seen) const;
+  // The note of a job to which several allocations apply.
+  std::string NoteOn(const std::vector<uint32_t>& several) const;
 
   struct Nic {
     std::string host;

@@ -212,6 +212,25 @@ TEST(Allocation, OfALoggedJobHeldItsNodesAtThatTime) {
   EXPECT_FALSE(seen(50, 60));
 }
 
+// Without traffic, the time of a job is unknown.
+TEST(Allocation, IsNotSharedByJobsOfWhichOneMayHaveEnded) {
+  const auto job = [](std::string id, uint64_t process) {
+    Job made{.id = std::move(id), .ranks = {Logged(1, "n1", ""), Logged(2, "n2", "")}};
+    for (JobRank& rank : made.ranks) rank.process_id = process;
+    return made;
+  };
+  Facts facts = Fabric();
+  facts.Allocated(7, {{.name = "n1"}, {.name = "n2"}}).From(100).EndedAt(200);
+  facts.Allocated(8, {{.name = "n1"}, {.name = "n2"}}).From(210);
+  const Attribution one = Facts(facts).Jobs({job("a", 1)}).Attribute();
+  EXPECT_EQ(one.jobs[0].job.allocation->id, 8u);
+  const Attribution both = Facts(facts).Jobs({job("a", 1), job("b", 2)}).Attribute();
+  for (const AttributedJob& each : both.jobs) {
+    EXPECT_FALSE(each.job.allocation);
+    EXPECT_THAT(each.job.notes, ElementsAre(HasSubstr("for example 7 and 8")));
+  }
+}
+
 TEST(Allocation, OfALoggedJobHoldsItsGpus) {
   const auto with_gpu = [](const char* pci) {
     return Fabric()
