@@ -263,6 +263,15 @@ TEST_F(FindingFiguresTest, FiveSuspicionsPerDayAreAllowed) {
   EXPECT_FALSE(FigureOf(FindingMeasure::kSuspicionsPerDay).Holds());
 }
 
+TEST_F(FindingFiguresTest, RunsOfMinutesAreTooShortForAGoalPerDay) {
+  v1::FindingScore& run = Run("1", "");
+  run.set_fabric_seconds(1200);
+  run.set_window_count(20);
+  EXPECT_FALSE(FigureOf(FindingMeasure::kSuspicionsPerDay).goal);
+  run.set_fabric_seconds(86'400);
+  EXPECT_TRUE(FigureOf(FindingMeasure::kSuspicionsPerDay).goal);
+}
+
 TEST_F(FindingFiguresTest, SecondsAreOfRunsWithAProfile) {
   Found("1", "flap", 2).set_delay_seconds(60);
   EXPECT_EQ(FigureOf(FindingMeasure::kMedianSeconds).value, -1);
