@@ -260,6 +260,12 @@ DiagnosisCoverage CoverageOf(const DiagnosisInput& input) {
     needs = {};
     needs.Meet(Need::kCables, cables);
   }
+  if (coverage.links == 0) {
+    for (size_t i = 0; i < kNeedCount; ++i) {
+      const auto need = static_cast<Need>(i);
+      if (RequiresLinks(need)) needs.Withdraw(need);
+    }
+  }
   FaultKindSet detectable;
   for (const Detector& detector : kDetectors) {
     if (CanRun(detector, input, coverage.hindrance.obstacle)) detectable.Add(detector.kinds);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "analytics/diagnosis/diagnosis_fixture.h"
+#include "topology/yaml.h"
 
 namespace rocescope {
 namespace {
@@ -153,6 +154,33 @@ TEST_F(DiagnosisCoverageTest, OneReadingOfACounterShowsNothing) {
   metrics.Add({.entity = name, .metric = Metric::kRxBytes, .event_time = Begin(0)});
   metrics.Add({.entity = name, .metric = Metric::kRxBytes, .event_time = End(3)});
   EXPECT_THAT(In(metrics, CoverageOf).not_seen, Contains(kMtuMismatch));
+}
+
+class NoLinksTest : public DiagnosisTest {
+ protected:
+  NoLinksTest()
+      : DiagnosisTest(topology::LoadFabric(
+                          "name: imported\n"
+                          "switches: [{name: leaf0, tier: leaf, ports: [{name: E1, number: 1}]}]\n",
+                          "topology.yaml")
+                          .value()) {}
+};
+
+TEST_F(NoLinksTest, OnlyFaultsWithinANodeCouldBeFound) {
+  MetricStore metrics(fabric_, {.window = kWindow});
+  const CounterEntity port{.kind = EntityKind::kPort, .node = "leaf0", .port = "E1"};
+  for (size_t window = 0; window < kWindows; ++window) {
+    for (const Metric metric :
+         {Metric::kLinkUp, Metric::kLinkSpeed, Metric::kFcsErrors, Metric::kMtuDrops}) {
+      metrics.Add({.entity = port, .metric = metric, .value = 1, .event_time = End(window)});
+    }
+  }
+  const DiagnosisCoverage coverage = In(metrics, CoverageOf);
+  EXPECT_EQ(coverage.links, 0u);
+  for (const FaultKind kind : {kLinkDown, kFlap, kDegradedRate, kBitErrors, kSwitchCrash}) {
+    EXPECT_THAT(coverage.not_seen, Contains(kind));
+  }
+  EXPECT_THAT(coverage.not_seen, Not(Contains(kMtuMismatch)));
 }
 
 TEST_F(DiagnosisCoverageTest, SaysHowManyWindowsPassedBeforeThoseLookedAt) {

@@ -49,6 +49,9 @@ class DiagnosisTest : public testing::Test {
     }
   }
 
+  // Without counters.
+  explicit DiagnosisTest(topology::Fabric fabric) : fabric_(std::move(fabric)) {}
+
   // Since the epoch.
   static int64_t NumberOf(size_t window) { return 1000 + static_cast<int64_t>(window); }
   static Timestamp Begin(size_t window) { return Timestamp(NumberOf(window) * kWindow); }

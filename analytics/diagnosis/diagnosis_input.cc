@@ -11,6 +11,22 @@ using topology::kNone;
 
 namespace {
 
+// The polling interval of a counter whose readings span more than the stored windows: that of the
+// readings in the stored windows, or the time between the last two if there is only one.
+Duration LatePeriodOf(const MetricStore& metrics, const MetricSeries& series) {
+  constexpr auto kStored = static_cast<int64_t>(MetricSeries::kMaxWindows);
+  // A reading at the end of a window belongs to that window.
+  const int64_t last = metrics.WindowOf(series.last_reading() - Duration(1));
+  int64_t first = last - kStored + 1;
+  int64_t read = kStored;
+  const auto begin = std::ranges::lower_bound(series.skipped(), first);
+  for (auto at = begin; at != series.skipped().end() && *at <= last; ++at) {
+    if (*at == first) ++first;
+    --read;
+  }
+  return read > 1 ? metrics.window() * (last - first) / (read - 1) : series.last_gap();
+}
+
 // The median over all counters, because a few may be read only once or by another collector.
 Duration ReadingPeriodIn(const MetricStore& metrics) {
   std::vector<Duration> periods;
@@ -20,7 +36,11 @@ Duration ReadingPeriodIn(const MetricStore& metrics) {
       if (InfoOf(metric).kind != MetricKind::kCounter) continue;  // see skipped()
       const int64_t first = metrics.WindowOf(series.first_reading());
       const int64_t last = metrics.WindowOf(series.last_reading());
-      const auto span = std::min<int64_t>(last - first + 1, MetricSeries::kMaxWindows);
+      const int64_t span = last - first + 1;
+      if (span > static_cast<int64_t>(MetricSeries::kMaxWindows)) {
+        periods.push_back(std::max(LatePeriodOf(metrics, series), metrics.window()));
+        continue;
+      }
       const int64_t read = span - std::ranges::count_if(series.skipped(), [&](int64_t window) {
                              return window > last - span;
                            });

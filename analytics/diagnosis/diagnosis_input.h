@@ -90,8 +90,8 @@ class DiagnosisInput {
   // Whether a gauge was read in the window.
   bool HasReading(const Entity& entity, Metric metric, size_t window) const;
 
-  // The median time between two readings of a counter. At least one window, and at most the number
-  // of stored windows; 0: no counter was read twice.
+  // The median time between two readings of a counter, at least one window; 0: no counter was read
+  // twice.
   Duration reading_period() const { return reading_period_; }
   // The median time between two readings of a link's state, in windows; at least 1.
   size_t link_state_windows() const { return link_state_windows_; }

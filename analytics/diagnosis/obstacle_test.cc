@@ -78,6 +78,19 @@ TEST_F(ObstacleTest, LinksThatAreDownAreFoundThough) {
   EXPECT_EQ(In(metrics, HindranceTo).obstacle, Obstacle::kSparseReadings);
 }
 
+TEST_F(ObstacleTest, AGapLongerThanTheStoredWindowsIsNotShortened) {
+  constexpr Duration kGap = std::chrono::hours(24 * 365 * 56);
+  MetricStore metrics(fabric_, {.window = kWindow});
+  const auto read = [&](Timestamp at, uint64_t value) {
+    metrics.Add({.entity = Port1(), .metric = Metric::kTxBytes, .value = value, .event_time = at});
+  };
+  read(Begin(0), 1);
+  read(Begin(0) + kGap, 2);
+  EXPECT_EQ(In(metrics, HindranceTo).reading_period, kGap);
+  for (int i = 1; i <= 3; ++i) read(Begin(0) + kGap + 100 * i * kWindow, 2);
+  EXPECT_EQ(In(metrics, HindranceTo).reading_period, 100 * kWindow) << "in the stored windows";
+}
+
 TEST_F(ObstacleTest, ThreeWindowsAreTooFew) {
   EXPECT_EQ(In(ReadEvery(kWindow, 3), HindranceTo).obstacle, Obstacle::kFewWindows);
   EXPECT_EQ(In(ReadEvery(kWindow, 4), HindranceTo).obstacle, Obstacle::kNone);

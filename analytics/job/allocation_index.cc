@@ -13,7 +13,8 @@ namespace {
 // Slurm's times are in whole seconds.
 constexpr Duration kSecond = std::chrono::seconds(1);
 
-bool IsPaused(const Allocation& allocation, Timestamp from, Timestamp until) {
+// Whether the job held its nodes at any time in this period.
+bool HeldNodes(const Allocation& allocation, Timestamp from, Timestamp until) {
   if (allocation.start && until < *allocation.start) return false;
   if (allocation.state != AllocationState::kEnded || !allocation.end) return true;
   return from <= *allocation.end + kSecond;
@@ -116,7 +117,7 @@ AllocationAnswer AllocationIndex::Of(const Connection& connection) const {
     }
     const uint32_t allocation = a[i].allocation;
     const Holding::Nearness nearness = std::min(a[i++].nearness, b[j++].nearness);
-    if (!IsPaused(facts_.allocations[allocation], connection.valid_from, connection.last_seen)) {
+    if (!HeldNodes(facts_.allocations[allocation], connection.valid_from, connection.last_seen)) {
       continue;
     }
     ++fitting;
@@ -155,25 +156,32 @@ std::vector<uint32_t> AllocationIndex::HoldersOf(const JobRank& rank) const {
   return holders;
 }
 
-std::optional<uint32_t> AllocationIndex::Of(const Job& job, std::vector<std::string>& notes) const {
-  if (empty() || job.ranks.empty()) return std::nullopt;
-  std::vector<uint32_t> fitting = HoldersOf(job.ranks[0]);
+AllocationsOfJob AllocationIndex::Of(const Job& job, const std::optional<SeenTime>& seen) const {
+  AllocationsOfJob found;
+  if (empty() || job.ranks.empty()) return found;
+  found.all = HoldersOf(job.ranks[0]);
   for (const JobRank& rank : job.ranks) {
     const std::vector<uint32_t> holders = HoldersOf(rank);
-    std::erase_if(fitting, [&](uint32_t a) { return !std::ranges::binary_search(holders, a); });
+    std::erase_if(found.all, [&](uint32_t a) { return !std::ranges::binary_search(holders, a); });
+  }
+  if (seen) {
+    std::erase_if(found.all, [&](uint32_t a) {
+      return !HeldNodes(facts_.allocations[a], seen->from, seen->until);
+    });
   }
   const auto is_ended = [&](uint32_t a) {
     return facts_.allocations[a].state == AllocationState::kEnded;
   };
-  if (!std::ranges::all_of(fitting, is_ended)) std::erase_if(fitting, is_ended);
-  if (fitting.size() == 1) return fitting[0];
-  if (fitting.size() > 1) {
-    notes.push_back(fmt::format(
-        "its hosts belong to {} scheduler allocations, for example {} "
-        "and {}: the job is not matched to any of them",
-        fitting.size(), facts_.allocations[fitting[0]].id, facts_.allocations[fitting[1]].id));
-  }
-  return std::nullopt;
+  found.preferred = found.all;
+  if (!std::ranges::all_of(found.all, is_ended)) std::erase_if(found.preferred, is_ended);
+  return found;
+}
+
+std::string AllocationIndex::NoteOn(const std::vector<uint32_t>& several) const {
+  return fmt::format(
+      "its hosts belong to {} scheduler allocations, for example {} "
+      "and {}: the job is not matched to any of them",
+      several.size(), facts_.allocations[several[0]].id, facts_.allocations[several[1]].id);
 }
 
 std::vector<std::string> AllocationIndex::Notes() const {

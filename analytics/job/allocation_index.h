@@ -37,6 +37,23 @@ struct Holding {
   int gpu = -1;  // the allocation's only GPU on this node
 };
 
+// The time from the first to the last packet of a job.
+struct SeenTime {
+  Timestamp from;
+  Timestamp until;
+};
+
+// The allocations that match a job, ascending.
+struct AllocationsOfJob {
+  std::vector<uint32_t> all;
+  // Without those that ended, if any did not.
+  std::vector<uint32_t> preferred;
+
+  std::optional<uint32_t> Preferred() const {
+    return preferred.size() == 1 ? std::optional(preferred[0]) : std::nullopt;
+  }
+};
+
 struct AllocationAnswer {
   std::optional<uint32_t> allocation;
   double confidence = 0;
@@ -52,9 +69,11 @@ class AllocationIndex {
   // Sorted by allocation.
   std::span<const Holding> At(const IpAddress& address) const;
   AllocationAnswer Of(const Connection& connection) const;
-  // Returns the allocation that contains all of the job's hosts and known GPUs. If several match,
-  // returns nothing and adds a note.
-  std::optional<uint32_t> Of(const Job& job, std::vector<std::string>& notes) const;
+  // Returns the allocations that contain all of the job's hosts and known GPUs, and that held them
+  // while the job's traffic was seen.
+  AllocationsOfJob Of(const Job& job, const std::optional<SeenTime>& seen) const;
+  // The note of a job to which several allocations apply.
+  std::string NoteOn(const std::vector<uint32_t>& several) const;
 
   struct Nic {
     std::string host;

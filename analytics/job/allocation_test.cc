@@ -146,6 +146,27 @@ TEST(Allocation, MakesOneJobOfProcessesOnSeveralRails) {
   EXPECT_EQ(found.jobs[1].job.identity, JobIdentity::kKernel);
 }
 
+// The processes of Rails() start again, with new queue pairs on the same NICs.
+TEST(Allocation, SeparatesTheIncarnationsOfARestartedJob) {
+  Facts facts = Fabric();
+  facts.Dump("n1",
+             {Held("mlx5_0", 100, 200, 1, "python3"), Held("mlx5_1", 100, 200, 2, "python3"),
+              Held("mlx5_0", 101, 201, 3, "python3"), Held("mlx5_1", 101, 201, 4, "python3")});
+  facts.Dump("n2",
+             {Held("mlx5_0", 200, 100, 1, "python3"), Held("mlx5_1", 200, 100, 2, "python3"),
+              Held("mlx5_0", 201, 101, 3, "python3"), Held("mlx5_1", 201, 101, 4, "python3")});
+  facts.Paired(1, 100, 2, 200).SeenFrom(100, 200).Paired(11, 100, 12, 200).SeenFrom(110, 199);
+  facts.Paired(1, 101, 2, 201).SeenFrom(230, 300).Paired(11, 101, 12, 201).SeenFrom(220, 300);
+  const Attribution found = facts.Allocated(7, {{.name = "n1"}, {.name = "n2"}}).Attribute();
+  ASSERT_THAT(found.jobs, SizeIs(2));
+  EXPECT_THAT(JobsOf(found),
+              ElementsAre("python3-n1:1", "python3-n1:1", "python3-n1:3", "python3-n1:3"));
+  for (const AttributedJob& job : found.jobs) {
+    EXPECT_THAT(job.job.ranks, SizeIs(4));
+    EXPECT_EQ(job.job.allocation->id, 7u);
+  }
+}
+
 TEST(Allocation, SeparatesJobsOfTwoAllocations) {
   const Attribution found =
       Rails()
@@ -175,6 +196,39 @@ TEST(Allocation, IsAddedToTheJobOfALog) {
   EXPECT_THAT(JobsOf(found), ElementsAre("job", "job"));
   EXPECT_EQ(found.endpoints[0][0]->rank, 1);
   EXPECT_EQ(found.endpoints[1][0]->rank, -1);
+}
+
+TEST(Allocation, OfALoggedJobHeldItsNodesAtThatTime) {
+  const auto seen = [](int64_t from, int64_t until) {
+    Facts facts = Fabric();
+    facts.Log(Logged(1, "n1", "0000:1b:00.0")).Log(Logged(2, "n2", "0000:1b:00.0"));
+    facts.Allocated(7, {{.name = "n1"}, {.name = "n2"}}).From(100).EndedAt(200);
+    facts.Allocated(8, {{.name = "n1"}, {.name = "n2"}}).From(210);
+    facts.Paired(1, 100, 2, 200).SeenFrom(from, until);
+    return facts.Attribute().jobs[0].job.allocation;
+  };
+  EXPECT_EQ(seen(150, 160)->id, 7u);
+  EXPECT_EQ(seen(230, 240)->id, 8u);
+  EXPECT_FALSE(seen(50, 60));
+}
+
+// Without traffic, the time of a job is unknown.
+TEST(Allocation, IsNotSharedByJobsOfWhichOneMayHaveEnded) {
+  const auto job = [](std::string id, uint64_t process) {
+    Job made{.id = std::move(id), .ranks = {Logged(1, "n1", ""), Logged(2, "n2", "")}};
+    for (JobRank& rank : made.ranks) rank.process_id = process;
+    return made;
+  };
+  Facts facts = Fabric();
+  facts.Allocated(7, {{.name = "n1"}, {.name = "n2"}}).From(100).EndedAt(200);
+  facts.Allocated(8, {{.name = "n1"}, {.name = "n2"}}).From(210);
+  const Attribution one = Facts(facts).Jobs({job("a", 1)}).Attribute();
+  EXPECT_EQ(one.jobs[0].job.allocation->id, 8u);
+  const Attribution both = Facts(facts).Jobs({job("a", 1), job("b", 2)}).Attribute();
+  for (const AttributedJob& each : both.jobs) {
+    EXPECT_FALSE(each.job.allocation);
+    EXPECT_THAT(each.job.notes, ElementsAre(HasSubstr("for example 7 and 8")));
+  }
 }
 
 TEST(Allocation, OfALoggedJobHoldsItsGpus) {

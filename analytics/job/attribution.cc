@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "analytics/job/allocation_index.h"
@@ -47,10 +48,7 @@ class Attributor {
         JobsOfProcesses(connections_, claims_, answers, facts_.processes,
                         static_cast<uint32_t>(jobs.size()), endpoints_);
     jobs.insert(jobs.end(), unlogged.begin(), unlogged.end());
-    for (Job& job : jobs) {
-      const std::optional<uint32_t> allocation = allocations_.Of(job, job.notes);
-      if (allocation) job.allocation = ToJobAllocation(facts_.allocations[*allocation]);
-    }
+    MatchAllocations(jobs);
     result.notes = NotesOnDumps(facts_);
     for (std::string& note : allocations_.Notes()) result.notes.push_back(std::move(note));
     ClaimByAllocation(facts_, allocations_, connections_, answers, jobs, endpoints_, result.notes);
@@ -63,6 +61,45 @@ class Attributor {
   }
 
  private:
+  // The time of a job without traffic is unknown. It then has the current allocation of its hosts,
+  // unless another job has it and ended allocations match too.
+  void MatchAllocations(std::vector<Job>& jobs) const {
+    if (allocations_.empty()) return;
+    const std::vector<std::optional<SeenTime>> seen = SeenTimes(jobs.size());
+    std::vector<AllocationsOfJob> found;
+    std::map<uint32_t, size_t> jobs_of;  // number of jobs by allocation
+    for (size_t j = 0; j < jobs.size(); ++j) {
+      found.push_back(allocations_.Of(jobs[j], seen[j]));
+      if (const auto allocation = found[j].Preferred()) ++jobs_of[*allocation];
+    }
+    for (size_t j = 0; j < jobs.size(); ++j) {
+      const std::optional<uint32_t> allocation = found[j].Preferred();
+      const bool is_doubtful = allocation && !seen[j] && found[j].all.size() > 1;
+      if (allocation && !(is_doubtful && jobs_of[*allocation] > 1)) {
+        jobs[j].allocation = ToJobAllocation(facts_.allocations[*allocation]);
+      } else if (found[j].all.size() > 1) {
+        jobs[j].notes.push_back(
+            allocations_.NoteOn(is_doubtful ? found[j].all : found[j].preferred));
+      }
+    }
+  }
+
+  // Keyed by job.
+  std::vector<std::optional<SeenTime>> SeenTimes(size_t jobs) const {
+    std::vector<std::optional<SeenTime>> seen(jobs);
+    for (size_t i = 0; i < connections_.size(); ++i) {
+      const Connection& connection = connections_[i];
+      for (const std::optional<RankClaim>& claim : endpoints_[i]) {
+        if (!claim) continue;
+        std::optional<SeenTime>& of_job = seen[claim->job];
+        if (!of_job) of_job = {.from = connection.valid_from, .until = connection.last_seen};
+        of_job->from = std::min(of_job->from, connection.valid_from);
+        of_job->until = std::max(of_job->until, connection.last_seen);
+      }
+    }
+    return seen;
+  }
+
   std::vector<Job> JobsWithNotes() const {
     std::vector<Job> jobs = facts_.jobs;
     const std::vector<std::vector<std::string>> notes = claims_.Notes();
@@ -294,8 +331,7 @@ HostFacts Parted(const HostFacts& facts, const ConnectionList& connections,
     Job job;
     job.ranks.push_back(
         {.host = process.host, .gpu_bus_id = FormatPciAddress(process.communicators[0].bus_id)});
-    std::vector<std::string> ignored;
-    return allocations.Of(job, ignored);
+    return allocations.Of(job, std::nullopt).Preferred();
   };
   HostFacts parted = facts;
   parted.jobs = GroupJobs(facts.logs, evidence);

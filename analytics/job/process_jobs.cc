@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,35 +18,78 @@ namespace {
 
 using Processes = std::map<Claims::Holder, uint32_t>;
 
+// A group of processes that communicate with each other.
+struct ProcessGroup {
+  int64_t allocation = 0;  // index; kNone: several, or none
+  Timestamp from;
+  Timestamp until;
+  std::set<IpAddress> addresses;
+};
+
+// A job within an allocation. Its first group identifies it.
+struct Incarnation {
+  uint32_t first_group = 0;
+  Timestamp until;
+  std::set<IpAddress> addresses;
+};
+
+bool Overlap(const std::set<IpAddress>& a, const std::set<IpAddress>& b) {
+  return std::ranges::any_of(a, [&](const IpAddress& address) { return b.contains(address); });
+}
+
 // Groups whose connections are all within one allocation belong to one job if they run the same
 // program: the rails of a job need not communicate with each other, and other programs on its nodes
-// have other names.
+// have other names. Groups that use the NICs of earlier ones, which have ended, belong to the next
+// incarnation of a restarted job.
 template <typename HolderOf>
 void JoinByAllocation(const ConnectionList& connections,
                       const std::vector<AllocationAnswer>& allocations, const HolderOf& holder_of,
                       const Processes& processes, DisjointSets& groups) {
   constexpr int64_t kNone = -1;
-  std::map<uint32_t, int64_t> allocation_of;  // indexed by group; kNone: several, or none
+  std::map<uint32_t, ProcessGroup> all;  // indexed by root
   for (size_t i = 0; i < connections.size(); ++i) {
     for (size_t end = 0; end < 2; ++end) {
       const Claims::Holder* holder = holder_of(i, end);
       if (holder == nullptr) continue;
       const int64_t allocation =
           allocations[i].allocation ? int64_t{*allocations[i].allocation} : kNone;
-      const auto [at, is_first] =
-          allocation_of.try_emplace(groups.RootOf(processes.at(*holder)), allocation);
-      if (!is_first && at->second != allocation) at->second = kNone;
+      const Connection& connection = connections[i];
+      const auto [at, is_first] = all.try_emplace(groups.RootOf(processes.at(*holder)),
+                                                  ProcessGroup{.allocation = allocation,
+                                                               .from = connection.valid_from,
+                                                               .until = connection.last_seen,
+                                                               .addresses = {}});
+      ProcessGroup& group = at->second;
+      if (group.allocation != allocation) group.allocation = kNone;
+      group.from = std::min(group.from, connection.valid_from);
+      group.until = std::max(group.until, connection.last_seen);
+      group.addresses.insert(connection.endpoints[end].address);
     }
   }
-  std::map<std::pair<int64_t, std::string_view>, uint32_t> first_of;
   std::map<uint32_t, std::string_view> command_of;
   for (const auto& [holder, number] : processes) {
     command_of.try_emplace(groups.RootOf(number), holder.command);
   }
-  for (const auto& [group, allocation] : allocation_of) {
-    if (allocation == kNone) continue;
-    const auto [at, is_first] = first_of.try_emplace({allocation, command_of.at(group)}, group);
-    if (!is_first) groups.Join(at->second, group);
+  std::vector<std::pair<Timestamp, uint32_t>> order;
+  for (const auto& [root, group] : all) {
+    if (group.allocation != kNone) order.emplace_back(group.from, root);
+  }
+  std::ranges::sort(order);
+  std::map<std::pair<int64_t, std::string_view>, Incarnation> latest;
+  for (const auto& [from, root] : order) {
+    const ProcessGroup& group = all.at(root);
+    const Incarnation started = {
+        .first_group = root, .until = group.until, .addresses = group.addresses};
+    const auto [at, is_first] =
+        latest.try_emplace({group.allocation, command_of.at(root)}, started);
+    Incarnation& incarnation = at->second;
+    if (!is_first && from > incarnation.until && Overlap(group.addresses, incarnation.addresses)) {
+      incarnation = started;
+      continue;
+    }
+    groups.Join(incarnation.first_group, root);
+    incarnation.until = std::max(incarnation.until, group.until);
+    incarnation.addresses.insert(group.addresses.begin(), group.addresses.end());
   }
 }
 

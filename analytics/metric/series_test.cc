@@ -100,8 +100,8 @@ TEST(BrokenCounter, ArbitraryNumbersAreNoIncrement) {
   EXPECT_THAT(series.unknown(), ElementsAre(0, 1, 2, 3, 4));
 }
 
-// Three readings per window. Those at 1.8 and 3.1 windows are missing, so the counter is interpolated
-// at the ends of windows 1 and 2.
+// Three readings per window. Those at 1.8 and 3.1 windows are missing, so the counter is
+// interpolated at the ends of windows 1 and 2.
 TEST(SkippedWindow, IsOneWithoutItsLastReading) {
   MetricSeries series;
   for (const int64_t third : {0, 1, 2, 3, 4, 6, 7, 8, 10, 11, 12, 13}) {

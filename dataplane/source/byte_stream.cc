@@ -56,6 +56,7 @@ class FileStream final : public ByteStream {
   }
 
   std::string EndNote() const override { return left_ ? "interrupted by a signal" : std::string(); }
+  bool IsInterrupted() const override { return left_; }
 
  private:
   // Returns false if the input must end here.

@@ -25,6 +25,10 @@ class ByteStream {
   // After Read has returned 0: describes a defect at the end of the input although all bytes before
   // it are good, such as a truncated compressed file. Empty if there is none.
   virtual std::string EndNote() const { return {}; }
+
+  // After Read has returned 0: whether the input goes on, but its reading was ended
+  // (EndInputsWhenReadable). EndNote then says so, or describes the part that was read.
+  virtual bool IsInterrupted() const { return false; }
 };
 
 // Allows the first bytes to be inspected before they are read, because standard input cannot seek.
@@ -39,6 +43,7 @@ class PeekStream final : public ByteStream {
 
   Result<size_t> Read(std::span<uint8_t> out) override;
   std::string EndNote() const override { return inner_->EndNote(); }
+  bool IsInterrupted() const override { return inner_->IsInterrupted(); }
 
  private:
   std::unique_ptr<ByteStream> inner_;

@@ -88,6 +88,12 @@ Result<std::unique_ptr<PeekStream>> Decompressed(std::unique_ptr<ByteStream> raw
 
 }  // namespace
 
+void NoteInterruption(const std::string& name, CaptureStatistics& statistics) {
+  ++statistics.damaged_tails;
+  statistics.notes.push_back(
+      fmt::format("{}: reading was interrupted by a signal; the frames before it were read", name));
+}
+
 Result<std::unique_ptr<CaptureSource>> OpenCapture(std::unique_ptr<ByteStream> stream,
                                                    std::string name,
                                                    const CaptureOptions& options) {

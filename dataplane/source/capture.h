@@ -26,10 +26,15 @@ inline constexpr size_t kBatchFrames = 256;
 
 struct CaptureStatistics {
   uint64_t frames = 0;
-  uint64_t captured_bytes = 0;     // bytes of the frames, without the file's own headers
-  uint64_t damaged_tails = 0;      // files with a truncated end whose preceding frames are all good
-  std::vector<std::string> notes;  // one sentence per truncated file, with the file's name
+  uint64_t captured_bytes = 0;  // bytes of the frames, without the file's own headers
+  // Files with a truncated end whose preceding frames are all good, and files that were not read to
+  // their end.
+  uint64_t damaged_tails = 0;
+  std::vector<std::string> notes;  // one sentence for each of these files, with its name
 };
+
+// For readers: counts and notes a file whose reading was ended (ByteStream::IsInterrupted).
+void NoteInterruption(const std::string& name, CaptureStatistics& statistics);
 
 // Returns the frames in file order. Used by one thread; one virtual call per batch.
 class CaptureSource {

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <random>
 
@@ -45,6 +47,44 @@ TEST(CaptureDamageTest, TruncatedRecordIsANote) {
   EXPECT_THAT(reading.statistics.notes,
               ElementsAre("test.pcap: truncated at byte 140: record 2 ends after 60 bytes of "
                           "116"));
+}
+
+// Ends like a file whose reading a signal interrupts.
+class InterruptedStream final : public ByteStream {
+ public:
+  explicit InterruptedStream(Bytes bytes) : bytes_(std::move(bytes)) {}
+  Result<size_t> Read(std::span<uint8_t> out) override {
+    const size_t count = std::min(out.size(), bytes_.size() - at_);
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(at_), count, out.begin());
+    at_ += count;
+    return count;
+  }
+  bool IsInterrupted() const override { return true; }
+
+ private:
+  Bytes bytes_;
+  size_t at_ = 0;
+};
+
+TEST(CaptureDamageTest, AnInterruptedReadingIsNoDamageOfTheFile) {
+  const std::vector<CapturedFrame> frames(2, {.time_ns = 1, .bytes = Bytes(100, 7)});
+  const Bytes plain = TwoFrames();
+  for (const Bytes& file :
+       {plain, MakePcapng({}, frames), GzipParts(std::span(&plain, 1), 0).file}) {
+    Bytes part = file;
+    part.resize(file.size() - 8 - 56);
+    auto source = OpenCapture(std::make_unique<InterruptedStream>(part), "test.pcap");
+    ASSERT_TRUE(source) << source.error().message;
+    std::array<RawFrame, 8> batch;
+    size_t count = 0;
+    while (const size_t more = (*source)->ReadBatch(batch).value()) count += more;
+    EXPECT_EQ(count, 1u);
+    EXPECT_EQ((*source)->Statistics().damaged_tails, 1u);
+    EXPECT_THAT(
+        (*source)->Statistics().notes,
+        ElementsAre(
+            "test.pcap: reading was interrupted by a signal; the frames before it were read"));
+  }
 }
 
 TEST(CaptureDamageTest, TruncatedRecordHeaderIsANote) {

@@ -39,6 +39,7 @@ class Input {
   }
   bool AtEnd() const { return ended_ && begin_ == end_; }
   uint64_t Offset() const { return offset_; }
+  bool IsInterrupted() const { return stream_->IsInterrupted(); }
 
  private:
   std::unique_ptr<ByteStream> stream_;
@@ -112,6 +113,7 @@ class GzipStream final : public ByteStream {
     }
   }
   std::string EndNote() const override { return note_; }
+  bool IsInterrupted() const override { return input_.IsInterrupted(); }
 
  private:
   Input input_;
@@ -159,6 +161,7 @@ class ZstdStream final : public ByteStream {
     }
   }
   std::string EndNote() const override { return note_; }
+  bool IsInterrupted() const override { return input_.IsInterrupted(); }
 
  private:
   // The decoder asks for a block and the next block's header (RFC 8878, 3.1.1.2: three bytes), or

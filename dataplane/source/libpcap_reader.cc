@@ -36,6 +36,7 @@ class StreamFile {
   uint64_t Offset() const { return offset_; }
   const std::optional<Error>& ReadError() const { return error_; }
   std::string EndNote() const { return ended_ ? stream_->EndNote() : std::string(); }
+  bool IsInterrupted() const { return ended_ && stream_->IsInterrupted(); }
 
  private:
   static ssize_t Read(void* cookie, char* out, size_t size) {
@@ -157,6 +158,8 @@ class LibpcapReader final : public CaptureSource {
     const std::string stream_note = file_->EndNote();
     if (verdict == PCAP_ERROR && (file_->ReadError() || !Contains(says, "truncated"))) {
       error_ = Explain(name_, *file_, says);
+    } else if (file_->IsInterrupted()) {
+      NoteInterruption(name_, statistics_);
     } else if (verdict == PCAP_ERROR || !stream_note.empty()) {
       ++statistics_.damaged_tails;
       statistics_.notes.push_back(

@@ -166,6 +166,10 @@ class PcapReader final : public CaptureSource {
   }
 
   void NoteEnd() {
+    if (stream_->IsInterrupted()) {
+      NoteInterruption(name_, statistics_);
+      return;
+    }
     const size_t rest = end_ - begin_;
     const std::string stream_note = stream_->EndNote();
     if (rest == 0 && stream_note.empty()) return;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -129,6 +130,37 @@ TEST_F(CounterForms, ATruncatedFileOfColumnsIsAnErrorAfterItsReadings) {
   EXPECT_EQ(batch.counters.size(), static_cast<size_t>((3 * kPorts + 1) * kRounds));
   EXPECT_FALSE(file->TakeUntil(Timestamp::max(), batch).value()) << "at its end";
   EXPECT_THAT(file->notes(), IsEmpty());
+}
+
+// Ends like a file whose reading a signal interrupts.
+class InterruptedColumns final : public ByteStream {
+ public:
+  explicit InterruptedColumns(std::string text) : text_(std::move(text)) {}
+  Result<size_t> Read(std::span<uint8_t> out) override {
+    const size_t count = std::min(out.size(), text_.size() - at_);
+    std::copy_n(text_.begin() + static_cast<std::ptrdiff_t>(at_), count, out.begin());
+    at_ += count;
+    return count;
+  }
+  std::string EndNote() const override { return "interrupted by a signal"; }
+
+ private:
+  std::string text_;
+  size_t at_ = 0;
+};
+
+TEST_F(CounterForms, AnInterruptedReadingIsNotAMissingEndMark) {
+  std::ifstream in(columns_, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  text.resize(text.size() - 12);
+  CounterFile file(std::make_unique<InterruptedColumns>(text), "counters.columns");
+  RecordBatch batch;
+  const Result<bool> taken = file.TakeUntil(Timestamp::max(), batch);
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().message,
+            "counters.columns: reading was interrupted by a signal; the readings before it were "
+            "read");
+  EXPECT_EQ(batch.counters.size(), static_cast<size_t>((3 * kPorts + 1) * kRounds));
 }
 
 }  // namespace

@@ -14,6 +14,13 @@ Result<std::unique_ptr<CounterFile>> CounterFile::Open(const std::string& path) 
 CounterFile::CounterFile(std::unique_ptr<ByteStream> stream, std::string name)
     : stream_(std::move(stream)), name_(std::move(name)) {}
 
+Result<std::optional<Timestamp>> CounterFile::NextTime() {
+  if (next_ == nullptr) {
+    if (const Status read = ReadNext(); !read) return tl::unexpected(read.error());
+  }
+  return next_ == nullptr ? std::nullopt : std::optional(next_->time);
+}
+
 Result<bool> CounterFile::TakeUntil(Timestamp until, RecordBatch& out, size_t most) {
   for (size_t taken = 0; taken < most; ++taken) {
     if (next_ == nullptr) {

@@ -32,6 +32,9 @@ class CounterFile {
   // Ignores the readings of other kinds of entities, as if they were not in the file.
   void KeepOnly(EntityKind kind) { only_ = kind; }
 
+  // The timestamp of the next reading, before TakeUntil has taken it; unset at the end.
+  Result<std::optional<Timestamp>> NextTime();
+
   // Appends the records of at most `most` readings up to the first reading that arrived later than
   // `until`. Returns true if it stopped at the limit. Returns an error once if the file cannot be
   // read any further; the file is then at its end.

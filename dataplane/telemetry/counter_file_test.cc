@@ -29,6 +29,17 @@ class TextStream final : public ByteStream {
   size_t at_ = 0;
 };
 
+// Ends like a file whose reading a signal interrupts.
+class InterruptedStream final : public ByteStream {
+ public:
+  explicit InterruptedStream(std::string text) : text_(std::move(text), SIZE_MAX) {}
+  Result<size_t> Read(std::span<uint8_t> out) override { return text_.Read(out); }
+  std::string EndNote() const override { return "interrupted by a signal"; }
+
+ private:
+  TextStream text_;
+};
+
 CounterFile FileOf(std::string text, size_t at_a_time = SIZE_MAX) {
   return {std::make_unique<TextStream>(std::move(text), at_a_time), "counters.jsonl"};
 }
@@ -52,6 +63,21 @@ TEST(CounterFile, IgnoresLinesOfOtherEntities) {
   EXPECT_EQ(out.counters[1].value, 11u);
   EXPECT_EQ(file.left_out(), 1u);
   EXPECT_EQ(file.ledger().received, 2u);
+}
+
+TEST(CounterFile, DoesNotBlameTheFileForAnInterruptedReading) {
+  const std::string text = Line(1, 10) + Line(2, 11);
+  CounterFile file(std::make_unique<InterruptedStream>(text.substr(0, text.size() - 9)),
+                   "counters.jsonl");
+  RecordBatch out;
+  const Result<bool> taken = file.TakeUntil(Timestamp::max(), out);
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(
+      taken.error().message,
+      "counters.jsonl: reading was interrupted by a signal; the readings before it were read");
+  EXPECT_EQ(out.counters.size(), 1u);
+  EXPECT_EQ(file.ledger().DroppedTotal(), 0u) << "the incomplete line";
+  EXPECT_FALSE(file.TakeUntil(Timestamp::max(), out).value()) << "at its end";
 }
 
 TEST(CounterFile, EmitsARecordPerMetric) {

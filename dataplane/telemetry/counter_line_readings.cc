@@ -73,11 +73,10 @@ Status CounterLineReadings::Fill() {
   Result<size_t> read = stream_->Read({reinterpret_cast<uint8_t*>(buffer_.data()) + had, kBlock});
   buffer_.resize(had + read.value_or(0));
   ended_ = !read || *read == 0;
-  if (!read) {
-    buffer_.clear();
-    return tl::unexpected(read.error());
-  }
-  return {};
+  if (!ended_) return {};
+  const Status end = read ? CheckEnd(*stream_, name_) : tl::unexpected(read.error());
+  if (!end) buffer_.clear();  // the last line is not complete
+  return end;
 }
 
 void CounterLineReadings::Refuse(std::string_view why) {

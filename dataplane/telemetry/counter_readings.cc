@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataplane/telemetry/counter_readings.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "dataplane/run/counter_columns_reader.h"
@@ -13,10 +15,16 @@ class CounterColumnReadings final : public CounterReadings {
  public:
   CounterColumnReadings(std::unique_ptr<ByteStream> stream, const std::string& name)
       : stream_(std::move(stream)),
+        name_(name),
         reader_([this](std::span<uint8_t> out) { return stream_->Read(out); }, name) {}
 
   Result<const CounterReading*> Next() override {
     const Result<bool> next = reader_.Next(next_);
+    if (!next || !*next) {
+      if (const Status ended = CheckEnd(*stream_, name_); !ended) {
+        return tl::unexpected(ended.error());
+      }
+    }
     if (!next) return tl::unexpected(next.error());
     if (!*next) return nullptr;
     const CounterColumnsReader::Entity& of = reader_.entity(next_.number);
@@ -31,6 +39,7 @@ class CounterColumnReadings final : public CounterReadings {
 
  private:
   std::unique_ptr<ByteStream> stream_;
+  const std::string name_;
   CounterColumnsReader reader_;
   CounterColumnsReader::Reading next_;
   CounterReading reading_;
@@ -38,6 +47,13 @@ class CounterColumnReadings final : public CounterReadings {
 };
 
 }  // namespace
+
+Status CheckEnd(const ByteStream& stream, const std::string& name) {
+  const std::string note = stream.EndNote();
+  if (note.empty()) return {};
+  return MakeError(ErrorCode::kUnavailable,
+                   fmt::format("{}: reading was {}; the readings before it were read", name, note));
+}
 
 Result<std::unique_ptr<CounterReadings>> MakeCounterReadings(std::unique_ptr<ByteStream> stream,
                                                              const std::string& name) {

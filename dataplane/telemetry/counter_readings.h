@@ -42,6 +42,9 @@ class CounterReadings {
   virtual const std::vector<std::string>& notes() const = 0;
 };
 
+// Returns the error if the input ended early, for example by a signal, although its bytes are good.
+Status CheckEnd(const ByteStream& stream, const std::string& name);
+
 // Recognises the form by the first bytes. `name` is used in messages.
 Result<std::unique_ptr<CounterReadings>> MakeCounterReadings(std::unique_ptr<ByteStream> stream,
                                                              const std::string& name);

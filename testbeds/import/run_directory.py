@@ -34,15 +34,21 @@ class RunDirectory:
         for part in PARTS:
             if (self.path / part).exists():
                 raise Problem(f"{self.path / part}: exists; remove it, or choose another directory")
+        # The directories that this import creates, the innermost first.
+        self.created = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise Problem(f"{path}: {error.strerror}") from None
 
     def remove(self):
-        """Removes the files of an import that failed."""
+        """Removes the files and directories of an import that failed."""
         for part in PARTS:
             (self.path / part).unlink(missing_ok=True)
+        for folder in self.created:
+            if any(folder.iterdir()):
+                break  # another program has written to it
+            folder.rmdir()
 
     def write_counters(self, lines):
         if self.form == "lines":

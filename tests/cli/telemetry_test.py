@@ -20,6 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from api_time import time_text  # noqa: E402
 
 FIRST = captures.FIRST_NS
+NO_GOAL = 3  # exit code if `score` judged nothing
 
 
 class Ledgers(CommandLine):
@@ -139,7 +140,7 @@ class RunDirectory(Ledgers):
                                                 expect=SUCCESS).stdout.encode())
         other = self.file("other.json", b"{}")
         words = ("score", run, "--view", "all-ports", "--report")
-        self.run_it(*words, own, expect=SUCCESS)
+        self.run_it(*words, own, expect=NO_GOAL)  # the truth has no connections
         refused = self.run_it(*words, other, expect=USAGE)
         self.assertIn("other.json: not a report of the run", refused.stderr)
         lacks = self.run_it("score", run, "--view", "leaves", expect=USAGE)
@@ -151,13 +152,31 @@ class RunDirectory(Ledgers):
             "nccl_logs": False, "rdma": False})
         self.file("run/truth.json", json.dumps({
             "schema_version": 2, "start_ns": FIRST, "end_ns": FIRST + 10**9}).encode())
-        for words in ((), ("--view", "diagnosis")):
-            refused = self.run_it("score", run, *words, expect=USAGE)
-            self.assertIn("nothing to score: it has counters, which is not enough", refused.stderr)
-            self.assertIn("\nrocescope:   full requires port-mirror,int,sflow,", refused.stderr)
-        told = self.run_it("score", run, "--view", "all", expect=SUCCESS).stdout
+        refused = self.run_it("score", run, "--view", "diagnosis", expect=USAGE)
+        self.assertIn("nothing to score: it has counters, which is not enough", refused.stderr)
+        self.assertIn("\nrocescope:   full requires port-mirror,int,sflow,", refused.stderr)
+        named = self.run_it("score", run, "--view", "all", expect=NO_GOAL).stdout
+        self.assertNotIn("VIEWS", named)
+        told = self.run_it("score", run, expect=NO_GOAL).stdout
+        for text in (named, told):
+            self.assertIn("FAULTS, all (all telemetry in the run), in 1 run", text)
+            self.assertNotIn("GOAL", text)  # this view has no goals
+            self.assertTrue(text.endswith("Nothing was judged: no goal applies to a measured figure.\n"))
+        self.assertRegex(told, r"\n  all +yes +the run lacks telemetry of each other view about faults\n")
+        self.assertRegex(told, r"\n  port-sets-counters +no +the run lacks port-sets\n")
+        scored = self.run_it("score", run, "-o", "json", expect=NO_GOAL)
+        self.assertEqual([view["view"] for view in json.loads(scored.stdout)["views"]], ["all"])
+        self.assertIn("view int was not scored: the run lacks int, rdma\n", scored.stderr)
+
+    def test_a_score_of_packets_only_has_faults_too(self):
+        run = self.run_directory(telemetry={
+            "mirror": True, "int_reports": False, "sflow": False, "counters": False,
+            "nccl_logs": False, "rdma": False})
+        self.file("run/truth.json", json.dumps({
+            "schema_version": 2, "start_ns": FIRST, "end_ns": FIRST + 10**9}).encode())
+        told = self.run_it("score", run, expect=NO_GOAL).stdout
+        self.assertRegex(told, r"\n  all-ports +yes\n")
         self.assertIn("FAULTS, all (all telemetry in the run), in 1 run", told)
-        self.assertNotIn("GOAL", told)  # this view has no goals
 
     def test_faults_are_printed_alone(self):
         run = self.run_directory()
@@ -177,6 +196,19 @@ class RunDirectory(Ledgers):
         report = self.report(self.run_directory(), "--only", "counters")
         self.assertNotIn("start_time", report["extent"])
         self.assertEqual(report["reference_time"], time_text(FIRST))
+
+    def test_time_begins_with_the_earliest_source(self):
+        run = self.run_directory()
+        self.file("run/counters.jsonl", "".join(
+            telemetry.counter_line(FIRST - 10**9 + n * 10**6, n) for n in range(5)).encode())
+        report = self.report(run)
+        self.assertEqual(report["extent"]["start_time"], time_text(FIRST))
+        self.assertEqual(report["reference_time"], time_text(FIRST - 10**9))
+        report = self.report(run, "--until", "+0.003")
+        self.assertEqual(self.closed(report["telemetry"]["counter_line_ledger"]), (5, 3, 2, 0))
+        self.assertEqual(self.closed(report["ledger"]), (9, 0, 9, 0))
+        report = self.report(run, "--only", "counters", "--until", "+0.003")
+        self.assertEqual(self.closed(report["telemetry"]["counter_line_ledger"]), (5, 3, 2, 0))
 
     def test_scores_are_summed_up_by_priors_that_can_be_read(self):
         scores = os.path.dirname(self.file("scores/1.score.json", json.dumps({
@@ -233,10 +265,15 @@ class RunDirectory(Ledgers):
         self.file("run/counters.jsonl", "".join(
             telemetry.counter_line(FIRST + n * 10**6, n).replace("Ethernet4", "Ethernet3")
             for n in range(301)).encode())
-        self.assertRegex(" ".join(self.report(run)["notes"]), "only the last 256 of 30[01] windows")
+        part = "The report covers the last 256 of 30[01] windows"
+        for words in ((), ("--faults",), ("--details",)):
+            told = self.run_it("replay", run, *words, expect=SUCCESS).stdout
+            self.assertRegex(told, part)
         whole = self.report(run, "--window", "2ms")
         self.assertIn(whole["diagnosis_coverage"]["window_count"], ("150", "151"))
-        self.assertNotIn("only the last", " ".join(whole["notes"]))
+        self.assertEqual(whole["diagnosis_coverage"]["earlier_window_count"], "0")
+        told = self.run_it("replay", run, "--window", "2ms", expect=SUCCESS).stdout
+        self.assertNotRegex(told, "The report covers")
 
     def test_a_wrong_manifest_is_named_with_its_key(self):
         run = self.run_directory(sead=1)

@@ -39,6 +39,7 @@ class Importing(unittest.TestCase):
         """Returns standard error. `exports` are texts of CSV files a.csv, b.csv ..., or paths."""
         files = [text if isinstance(text, pathlib.Path) else self.file(f"{'abcdef'[at]}.csv", text)
                  for at, text in enumerate(exports)]
+        existed = self.run_directory.exists()
         done = subprocess.run([sys.executable, "-B", tool, self.file("mapping.yaml", mapping), *files,
                                "-d", self.run_directory, *words], capture_output=True, text=True)
         self.assertEqual(done.returncode, expect, done.stderr)
@@ -47,6 +48,7 @@ class Importing(unittest.TestCase):
         if expect in (USAGE, UNUSABLE):
             left = list(self.run_directory.iterdir()) if self.run_directory.exists() else []
             self.assertEqual(left, [])
+            self.assertEqual(self.run_directory.exists(), existed)
         return done.stderr
 
     def lines(self):

@@ -12,14 +12,14 @@ namespace rocescope {
 
 // need, telemetry that meets it. Reports group needs with the same text.
 #define ROCESCOPE_NEEDS(ROW)                                                                     \
-  ROW(LinkStates, "counters of switches or NICs")                                                \
-  ROW(LinkSpeeds, "counters of switches or NICs")                                                \
-  ROW(FrameErrors, "counters of switches or NICs")                                               \
+  ROW(LinkStates, "link state, speed and error counters of switches or NICs")                    \
+  ROW(LinkSpeeds, "link state, speed and error counters of switches or NICs")                    \
+  ROW(FrameErrors, "link state, speed and error counters of switches or NICs")                   \
   ROW(LinkSums, "counters of both ends of links, read at the same time")                         \
   ROW(SwitchSums,                                                                                \
       "packet and drop counters, and queue lengths, of all ports of a switch, read at the same " \
       "time")                                                                                    \
-  ROW(MtuDrops, "counters of switches")                                                          \
+  ROW(MtuDrops, "MTU drop counters of switches")                                                 \
   ROW(Marks, "counters of switches, with queue and buffer watermarks")                           \
   ROW(EarlyPauses, "counters of switches, with queue and buffer watermarks")                     \
   ROW(NicPauses, "PFC counters of switches or NICs")                                             \
@@ -48,6 +48,33 @@ inline constexpr std::array<std::string_view, kNeedCount> kNeedTelemetry = {
     ROCESCOPE_NEEDS(ROW)
 #undef ROW
 };
+
+// Whether the need can only be met if the topology contains links.
+constexpr bool RequiresLinks(Need need) {
+  switch (need) {
+    case Need::kLinkStates:
+    case Need::kLinkSpeeds:
+    case Need::kFrameErrors:
+    case Need::kLinkSums:
+    case Need::kSwitchSums:
+    case Need::kLoopPauses:
+    case Need::kDamage:
+    case Need::kPaths:
+    case Need::kSenders:
+    case Need::kDelays:
+    case Need::kCnpDelays:
+    case Need::kCables:
+      return true;
+    case Need::kMtuDrops:
+    case Need::kMarks:
+    case Need::kEarlyPauses:
+    case Need::kNicPauses:
+    case Need::kSlowAnswers:
+    case Need::kGpuClocks:
+      break;
+  }
+  return false;
+}
 
 constexpr std::string_view TelemetryFor(Need need) {
   return kNeedTelemetry[static_cast<size_t>(need)];

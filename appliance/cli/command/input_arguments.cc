@@ -67,7 +67,8 @@ void AddIntPort(CLI::App& app, const std::function<void(uint16_t)>& store, bool 
 void AddTimeFilter(CLI::App& app, FrameFilter& filter) {
   AddParsed(app, "--since", "TIME",
             "Only frames captured at TIME or later: seconds since the epoch (1714564800.25),\n"
-            "RFC 3339 (2024-05-01T12:00:00Z), or seconds after the first frame (+2.5)",
+            "RFC 3339 (2024-05-01T12:00:00Z), or seconds after the first frame or\n"
+            "counter reading (+2.5)",
             ParseTimeBound, [&filter](TimeBound bound) { filter.since = bound; })
       ->group(kFilters);
   AddParsed(app, "--until", "TIME", "Only frames captured before TIME (same formats)",
@@ -159,7 +160,9 @@ void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format, b
   AddParsed(
       app, "--window", "TIME",
       fmt::format("Length of an analysis window, 1us to 1h, aligned to the epoch. The diagnosis\n"
-                  "uses the last 256 windows. Default: {}1s",
+                  "covers the last 256 windows: use a longer window for a longer time, and one\n"
+                  "that is not shorter than the polling interval of the counters.\n"
+                  "Default: {}1s",
                   is_replay ? "the window of a run directory, or " : ""),
       ParseDuration, [&options](Duration window) { options.window = window; });
   app.add_flag("--icrc", options.check_icrc,

@@ -74,8 +74,7 @@ class ReplayRun {
   }
 
   void Finish() {
-    // A relative window needs a first frame.
-    if (!opened_) (void)OpenWindow(Timestamp{});
+    if (!opened_) (void)OpenWindow(std::nullopt);
     TakeCounters(LastBefore(next_look_));
     while (LooksAgain() && counters_ != nullptr && counters_->has_later_reading()) Look();
     processor_.Flush(records_);
@@ -121,13 +120,28 @@ class ReplayRun {
     processor_.Process(batch, records_);
   }
 
-  Status OpenWindow(Timestamp first) {
-    const Result<TimeWindow> window = filter_.WindowFrom(first);
+  // A relative window starts at the first frame or counter reading.
+  Status OpenWindow(std::optional<Timestamp> frame) {
+    if (counters_ != nullptr) {
+      const Result<std::optional<Timestamp>> reading = counters_->NextTime();
+      if (reading) {
+        first_reading_ = *reading;
+      } else {
+        NoteDamage(reading.error());
+      }
+    }
+    const Result<TimeWindow> window =
+        filter_.WindowFrom(EarliestOf(frame, first_reading_).value_or(Timestamp{}));
     if (!window) return tl::unexpected(window.error());
     window_ = *window;
     opened_ = true;
     if (counters_ != nullptr) counters_->KeepWithin(window_);
     return {};
+  }
+
+  void NoteDamage(const Error& error) {
+    counters_damaged_ = true;
+    analysis_.Note(error.message);
   }
 
   // Ingests the readings that arrived until then.
@@ -137,10 +151,7 @@ class ReplayRun {
     bool more = true;
     while (more) {
       const Result<bool> taken = counters_->TakeUntil(until, counter_records_, kLinesAtOnce);
-      if (!taken) {
-        counters_damaged_ = true;
-        analysis_.Note(taken.error().message);
-      }
+      if (!taken) NoteDamage(taken.error());
       more = taken.value_or(false);
       for (const CounterRecord& record : counter_records_.counters) {
         first_reading_ = std::min(first_reading_.value_or(record.event_time), record.event_time);
@@ -312,7 +323,7 @@ int ReplayInto(const ReplayOptions& given,
   const CaptureStatistics statistics = (*source)->Statistics();
   for (const std::string& note : statistics.notes) analysis->Note(note);
   if (InputEndedBySignal()) {
-    analysis->Note("a signal ended the input; the report covers the frames before it");
+    analysis->Note("a signal ended the reading of the input; the report covers the part before it");
   }
   NoteView(replay.view(), options.says_view, *analysis);
   Analysis::Seen seen = {.extent = replay.extent()};

@@ -20,11 +20,13 @@
 #include "appliance/cli/score/score.h"
 #include "appliance/cli/score/score_text.h"
 #include "appliance/cli/score/summary.h"
+#include "appliance/cli/score/view.h"
 #include "appliance/common/files/mirror_view.h"
 #include "appliance/common/files/run_directory.h"
 #include "appliance/common/files/text_file.h"
 #include "appliance/common/report/job_report.h"
 #include "appliance/common/report/message_json.h"
+#include "appliance/common/report/table.h"
 #include "dataplane/telemetry/counter_file.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/score.pb.h"
@@ -38,6 +40,7 @@ namespace fs = std::filesystem;
 
 constexpr int kBarMissed = 1;
 constexpr int kError = 2;
+constexpr int kNoGoal = 3;
 constexpr uintmax_t kLargestFile = uintmax_t{4} << 30;
 constexpr std::string_view kScoreSuffix = ".score.json";
 
@@ -85,9 +88,17 @@ std::string PartsOf(const RunDirectory& run) {
   return fmt::format("{}", fmt::join(parts, ","));
 }
 
-// Without a readable topology, assume all mirror sessions exist; the replay will show it.
-bool MayMirror(const std::optional<topology::Fabric>& fabric, const RunParts& parts) {
-  return !fabric || HasSessions(*fabric, parts.mirror);
+// Data that is the same for all views of a run.
+struct RunContext {
+  RunDirectory run;
+  std::optional<topology::Fabric> fabric;
+  v1::Truth truth;
+};
+
+// Without a topology, leaf switches are unknown. If it is unreadable, the replay reports the error.
+bool MayMirror(const RunContext& context, const RunParts& parts) {
+  if (context.fabric) return HasSessions(*context.fabric, parts.mirror);
+  return !context.run.topology.empty() || parts.mirror != MirrorSessions::kLeafPorts;
 }
 
 std::optional<topology::Fabric> ReadFabricOf(const RunDirectory& run) {
@@ -104,13 +115,6 @@ bool IsOfRun(const v1::ReplayReport& report, const v1::Truth& truth) {
   return Nanoseconds(report.extent().end_time()) >= truth.start_ns() &&
          Nanoseconds(report.extent().start_time()) <= truth.end_ns();
 }
-
-// Data that is the same for all views of a run.
-struct RunContext {
-  RunDirectory run;
-  std::optional<topology::Fabric> fabric;
-  v1::Truth truth;
-};
 
 // A bound on the link utilisation, from the counters of the view.
 Result<std::vector<Alarm>> FindBusyLinks(const RunContext& context, const RunParts& parts,
@@ -218,7 +222,47 @@ Status ScoreOne(const ScoreRunOptions& options, const View& view, const RunConte
   return ScoreBaselines(context, ParseRunParts(parts).value(), *report, *out.mutable_findings());
 }
 
-// Selects views by name or group; all if no name is given.
+// Returns the parts of a list in the syntax of --only that the run does not have.
+std::vector<std::string> MissingParts(const RunContext& context, std::string_view parts) {
+  std::vector<std::string> missing;
+  while (!parts.empty()) {
+    const std::string_view part = parts.substr(0, parts.find(','));
+    parts.remove_prefix(std::min(parts.size(), part.size() + 1));
+    const Result<RunParts> needed = ParseRunParts(part);
+    if (needed && HasAll(context.run, *needed) && MayMirror(context, *needed)) continue;
+    missing.emplace_back(part);
+  }
+  return missing;
+}
+
+// A view that was requested, explicitly or by default, but not scored.
+struct SkippedView {
+  std::string_view name;
+  std::vector<std::string> missing;  // telemetry that the run lacks
+};
+
+struct ScoredRun {
+  v1::Score score;
+  std::vector<SkippedView> skipped;
+  bool is_all_by_default = false;  // no other view about faults could be scored
+};
+
+// Lists the views that were scored, and why others were not.
+std::string RenderViews(const ScoredRun& run) {
+  TextTable table({{"VIEW"}, {"SCORED"}, {"REASON"}});
+  for (const v1::ViewScore& view : run.score.views()) {
+    const bool is_fallback = run.is_all_by_default && view.view() == kCompleteView;
+    table.Add({view.view(), "yes",
+               is_fallback ? "the run lacks telemetry of each other view about faults" : ""});
+  }
+  for (const SkippedView& view : run.skipped) {
+    table.Add({std::string(view.name), "no",
+               fmt::format("the run lacks {}", fmt::join(view.missing, ", "))});
+  }
+  return "\nVIEWS\n\n" + table.Render(2);
+}
+
+// Selects views by name or group; without names, all except those that must be named.
 bool IsWanted(const View& view, std::span<const std::string> names) {
   if (names.empty()) return !view.when_named;
   return std::ranges::any_of(names, [&](const std::string& name) {
@@ -226,7 +270,7 @@ bool IsWanted(const View& view, std::span<const std::string> names) {
   });
 }
 
-Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
+Result<ScoredRun> ScoreDirectory(const ScoreRunOptions& options) {
   Result<RunDirectory> run = OpenRunDirectory(options.path);
   if (!run) return tl::unexpected(run.error());
   if (!run->notes.empty()) {
@@ -242,7 +286,8 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
   if (const Status parsed = ParseTruth(*text, file, truth); !parsed) {
     return tl::unexpected(parsed.error());
   }
-  v1::Score score;
+  ScoredRun out;
+  v1::Score& score = out.score;
   score.set_schema_version(3);
   score.set_scenario(truth.scenario());
   score.set_seed(truth.seed());
@@ -252,16 +297,19 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
   context.fabric = ReadFabricOf(context.run);
   const std::string of_run = PartsOf(context.run);
   std::string lacking;
+  bool has_faults = false;  // a view about faults was scored
   for (const View& view : Views()) {
     const bool asked = std::ranges::find(options.views, view.name) != options.views.end();
-    if (!IsWanted(view, options.views)) continue;
+    out.is_all_by_default =
+        view.name == kCompleteView && options.views.empty() && !has_faults && !of_run.empty();
+    if (!IsWanted(view, options.views) && !out.is_all_by_default) continue;
     std::string_view parts = truth.switch_tiers() > 2 && !view.three_tiers_parts.empty()
                                  ? view.three_tiers_parts
                                  : view.parts;
     if (parts.empty()) parts = of_run;
-    const Result<RunParts> needed = ParseRunParts(parts);
-    if (!(needed && HasAll(context.run, *needed) && MayMirror(context.fabric, *needed))) {
+    if (std::vector<std::string> missing = MissingParts(context, parts); !missing.empty()) {
       lacking += fmt::format("\n  {} requires {}", view.name, parts);
+      out.skipped.push_back({.name = view.name, .missing = std::move(missing)});
       if (!asked) continue;
       return MakeError(
           ErrorCode::kNotFound,
@@ -272,6 +320,7 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
     if (const Status scored = ScoreOne(options, view, context, parts, score); !scored) {
       return tl::unexpected(scored.error());
     }
+    has_faults |= view.about_faults;
   }
   if (score.views().empty()) {
     return MakeError(ErrorCode::kNotFound,
@@ -279,7 +328,7 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
                                  "requested view; --view all uses whatever the run has{}",
                                  options.path, of_run.empty() ? "no telemetry" : of_run, lacking));
   }
-  return score;
+  return out;
 }
 
 // The scores in a directory, sorted by name.
@@ -347,19 +396,29 @@ int RunScore(const ScoreRunOptions& options) {
     weights = *std::move(read);
   }
   std::vector<v1::Score> scores;
+  std::string views;
   std::error_code ignored;
   const bool is_run = fs::exists(fs::path(options.path) / "run.json", ignored);
   if (is_run) {
-    Result<v1::Score> score = ScoreDirectory(options);
-    if (!score) return Fail(score.error());
-    scores.push_back(*std::move(score));
+    Result<ScoredRun> scored = ScoreDirectory(options);
+    if (!scored) return Fail(scored.error());
+    if (options.views.empty() || !scored->skipped.empty()) views = RenderViews(*scored);
+    for (const SkippedView& view : scored->skipped) {
+      if (options.format != ReportFormat::kJson) break;
+      Message(fmt::format("view {} was not scored: the run lacks {}", view.name,
+                          fmt::join(view.missing, ", ")));
+    }
+    scores.push_back(std::move(scored->score));
   } else {
     auto read = ReadScores(options.path);
     if (!read) return Fail(read.error());
     scores = *std::move(read);
   }
   const ScoreTable table = RenderScores(scores, weights);
-  std::string text = table.text;
+  // A single run is too small to judge the calibration of confidences.
+  const bool is_judged = table.has_goals || (!is_run && table.is_judged);
+  std::string text = table.text + views;
+  if (!is_judged) text += "\nNothing was judged: no goal applies to a measured figure.\n";
   if (options.format == ReportFormat::kJson) {
     text.clear();
     if (options.summary) {
@@ -375,7 +434,7 @@ int RunScore(const ScoreRunOptions& options) {
     }
   }
   if (WriteToStdout(text) == OutputState::kFailed) return kError;
-  // A single run is too small to judge the calibration of confidences.
+  if (!is_judged) return kNoGoal;
   return table.all_hold && (is_run || table.is_calibrated) ? kExitSuccess : kBarMissed;
 }
 

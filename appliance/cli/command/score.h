@@ -20,7 +20,7 @@ struct ScoreRunOptions {
 };
 
 // Prints to standard output; messages go to standard error. Returns 0 if all goals are met, 1
-// if one is missed, 2 on an error.
+// if one is missed, 2 on an error, 3 if no goal applies to a measured figure.
 int RunScore(const ScoreRunOptions& options);
 
 }  // namespace rocescope

@@ -21,7 +21,10 @@ Command AddScore(CLI::App& parent) {
       "scores, as written by testbeds/campaign, is summarised, separately for each telemetry "
       "profile.\n"
       "\n"
-      "Exit codes: 0 all goals are met, 1 at least one is missed, 2 an error.\n"
+      "Exit codes: 0 all goals are met, 1 at least one is missed, 2 an error, 3 no goal applies, "
+      "so "
+      "that\n"
+      "nothing was judged.\n"
       "\n"
       "All columns except RUNS are in percent: P is precision, R is recall; JOBS ARI is 100 times "
       "the\n"
@@ -48,7 +51,8 @@ Command AddScore(CLI::App& parent) {
              "View to score, that is, a subset of the telemetry. NAME: one view; \"paths\" or\n"
              "\"diagnosis\": all views of that group; \"all\": the view that scores the diagnosis\n"
              "with the complete telemetry of the run, without goals.\n"
-             "Repeatable. Default: every view except \"all\" for which the run has telemetry")
+             "Repeatable. Default: every view except \"all\" for which the run has the telemetry;\n"
+             "if no view about faults is among them, also \"all\"")
           ->type_name("NAME"));
   app->add_option("--report", state->options.report,
                   "Score this output of `rocescope replay -o json` instead of replaying")

@@ -124,6 +124,8 @@ TEST(Calibration, IsDrawnFromStatedToRight) {
   EXPECT_THAT(table.text, HasSubstr(std::string(25, '.') + "*" + std::string(19, '.') + "|" +
                                     std::string(5, '.')));
   EXPECT_FALSE(table.is_calibrated);
+  EXPECT_TRUE(table.is_judged);
+  EXPECT_FALSE(RenderScores(std::vector<v1::Score>{Scored(1, 1)}).is_judged);
   EXPECT_TRUE(RenderScores(std::vector<v1::Score>{Scored(1000, 900)}).is_calibrated);
 }
 

@@ -160,9 +160,12 @@ class Figures {
   }
   void AddRate(FindingMeasure measure, uint64_t count, double exposure) {
     const Interval interval = PoissonInterval(count);
+    std::optional<double> goal = GoalOf(measure, view_);
+    // In runs that are so short that the goal allows less than one, a count shows nothing.
+    if (goal && UnitOf(measure) == FigureUnit::kPerDay && *goal * exposure < 1) goal.reset();
     figures_.push_back(
         {.measure = measure,
-         .goal = GoalOf(measure, view_),
+         .goal = goal,
          .value = static_cast<double>(count) / exposure,
          .right = count,
          .exposure = exposure,

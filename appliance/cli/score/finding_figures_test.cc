@@ -263,6 +263,15 @@ TEST_F(FindingFiguresTest, FiveSuspicionsPerDayAreAllowed) {
   EXPECT_FALSE(FigureOf(FindingMeasure::kSuspicionsPerDay).Holds());
 }
 
+TEST_F(FindingFiguresTest, RunsOfMinutesAreTooShortForAGoalPerDay) {
+  v1::FindingScore& run = Run("1", "");
+  run.set_fabric_seconds(1200);
+  run.set_window_count(20);
+  EXPECT_FALSE(FigureOf(FindingMeasure::kSuspicionsPerDay).goal);
+  run.set_fabric_seconds(86'400);
+  EXPECT_TRUE(FigureOf(FindingMeasure::kSuspicionsPerDay).goal);
+}
+
 TEST_F(FindingFiguresTest, SecondsAreOfRunsWithAProfile) {
   Found("1", "flap", 2).set_delay_seconds(60);
   EXPECT_EQ(FigureOf(FindingMeasure::kMedianSeconds).value, -1);
@@ -391,6 +400,13 @@ TEST_F(FindingFiguresTest, PerfectScoresMeetAllGoals) {
   Found("1", "flap", 1);
   Run("2", "");
   EXPECT_TRUE(RenderScores(scores_).all_hold);
+  EXPECT_TRUE(RenderScores(scores_).has_goals);
+}
+
+TEST_F(FindingFiguresTest, TheCompleteViewHasNoGoals) {
+  Found("1", "flap", 1);
+  scores_[0].mutable_views(0)->set_view("all");
+  EXPECT_FALSE(RenderScores(scores_).has_goals);
 }
 
 TEST_F(FindingFiguresTest, ScoresFromBeforeFindingsWereScoredAreStillRead) {

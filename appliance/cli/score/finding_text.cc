@@ -369,7 +369,10 @@ FindingTables RenderFindings(std::span<const v1::Score> scores, const KindWeight
     const std::vector<RunFindings> runs = FindingsOf(scores, view.name);
     if (runs.empty()) continue;
     const std::vector<Figure> figures = FiguresOf(runs, view.name, weights);
-    for (const Figure& figure : figures) out.all_hold &= figure.Holds();
+    for (const Figure& figure : figures) {
+      out.all_hold &= figure.Holds();
+      out.has_goals |= figure.goal.has_value();
+    }
     out.text += fmt::format("\nFAULTS, {} ({}), in {}; shares in percent\n\n", view.name,
                             view.title, Counted(runs.size(), "run"));
     const bool has_goals = !view.when_named;

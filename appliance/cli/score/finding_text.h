@@ -11,8 +11,9 @@
 namespace rocescope {
 
 struct FindingTables {
-  std::string text;      // empty: no view for faults was scored
-  bool all_hold = true;  // all figures with at least one count meet their goals
+  std::string text;        // empty: no view for faults was scored
+  bool all_hold = true;    // all figures with at least one count meet their goals
+  bool has_goals = false;  // at least one of these figures has a goal
 };
 
 // For each view for faults: its figures, counts by type and by number of faults, the events that

@@ -342,6 +342,18 @@ TEST_F(ScoreTest, ATableListsMissedGoals) {
   EXPECT_THAT(two_tiers.text, HasSubstr("path is 98.900 %; the goal is at least 99.00 %"));
   score.set_switch_tier_count(3);  // for which 95 % are sufficient
   EXPECT_TRUE(RenderScores(std::span(&score, 1)).all_hold);
+  EXPECT_TRUE(RenderScores(std::span(&score, 1)).has_goals);
+}
+
+TEST_F(ScoreTest, WithoutAMeasuredGoalNothingIsJudged) {
+  v1::Score score;
+  v1::ViewScore& view = *score.add_views();
+  view.set_view("leaves");
+  v1::Measure& measure = *view.add_measures();
+  measure.set_name("jobs");  // "leaves" has no goal for it
+  measure.set_right(1);
+  measure.set_of(1);
+  EXPECT_FALSE(RenderScores(std::span(&score, 1)).has_goals);
 }
 
 TEST_F(ScoreTest, AnInvalidTruthIsNamed) {

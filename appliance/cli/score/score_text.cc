@@ -151,7 +151,11 @@ void AppendViews(std::span<const Row> rows, ScoreTable& out, std::string& misses
   for (const Row& row : rows) {
     std::vector<std::string> cells = {std::string(row.view->name), TitleOf(row),
                                       std::to_string(row.runs)};
-    for (size_t i = 0; i < kMeasures; ++i) cells.push_back(Cell(row, static_cast<MeasureKind>(i)));
+    for (size_t i = 0; i < kMeasures; ++i) {
+      const auto kind = static_cast<MeasureKind>(i);
+      cells.push_back(Cell(row, kind));
+      out.has_goals |= BoundOf(*row.view, kind, row.three_tiers) && ShareOf(row.sum, kind);
+    }
     table.Add(std::move(cells));
     for (const std::string& sentence : MissedBars(row.sum, row.three_tiers)) {
       missed += "  " + sentence + "\n";
@@ -161,7 +165,7 @@ void AppendViews(std::span<const Row> rows, ScoreTable& out, std::string& misses
     }
   }
   out.text = "PERCENT (!: goal missed)\n\n" + table.Render(2);
-  out.all_hold = missed.empty();
+  out.all_hold &= missed.empty();
   if (!missed.empty()) out.text += "\nMISSED GOALS\n\n" + missed;
 }
 
@@ -178,10 +182,13 @@ ScoreTable RenderGroup(std::span<const v1::Score> scores, const KindWeights& wei
   const std::vector<CalibrationBin> bins = Calibrate(scores);
   out.is_calibrated = std::ranges::none_of(
       bins, [](const CalibrationBin& bin) { return bin.state == BinState::kMisses; });
+  out.is_judged = std::ranges::any_of(
+      bins, [](const CalibrationBin& bin) { return bin.state != BinState::kFew; });
   out.text += RenderCalibration(bins);
   if (!misses.empty()) out.text += "\nERRORS (first of each view)\n\n" + misses;
   out.text += faults.text;
   out.all_hold &= faults.all_hold;
+  out.has_goals |= faults.has_goals;
   return out;
 }
 
@@ -196,6 +203,8 @@ ScoreTable RenderScores(std::span<const v1::Score> scores, const KindWeights& we
     out.text += table.text;
     out.all_hold &= table.all_hold;
     out.is_calibrated &= table.is_calibrated;
+    out.has_goals |= table.has_goals;
+    out.is_judged |= table.is_judged;
   }
   if (out.text.empty()) {
     out.text = "Nothing to score: the run does not have the telemetry of any view.\n";

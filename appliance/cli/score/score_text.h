@@ -22,6 +22,8 @@ struct ScoreTable {
   std::string text;
   bool all_hold = true;       // all measured figures meet their goals
   bool is_calibrated = true;  // no bin with enough answers misses (calibration.h)
+  bool has_goals = false;     // at least one measured figure has a goal
+  bool is_judged = false;     // at least one bin has enough answers to judge the calibration
 };
 
 // Prints one or more runs: a row for each view, missed goals, the calibration of confidences,

@@ -110,7 +110,7 @@ std::span<const View> Views() {
        .title = "four port sets per switch, counters",
        .parts = "port-sets,counters",
        .about_faults = true},
-      {.name = "all",
+      {.name = kCompleteView,
        .title = "all telemetry in the run",
        .about_faults = true,
        .when_named = true},

@@ -58,6 +58,9 @@ struct View {
   std::vector<Bar> bars;      // goals for faults are in finding_bars.h
 };
 
+// The last view: whatever telemetry the run has.
+inline constexpr std::string_view kCompleteView = "all";
+
 std::span<const View> Views();
 // Resolves a view's name, "paths" (all views that are not about faults) or "diagnosis" (those about
 // faults, except views that must be named). Returns an empty list if the name is unknown.

@@ -76,4 +76,12 @@ void AppendAnomalies(const v1::ReplayReport& report, std::string& text) {
   text += "\n";
 }
 
+void AppendBriefAnomalies(const v1::ReplayReport& report, std::string& text) {
+  const int count = report.anomalies().anomalies_size();
+  if (count == 0) return;
+  text += fmt::format(
+      "ANOMALIES: {} with unusual metrics; --section anomalies lists the least likely ones\n\n",
+      Counted(static_cast<uint64_t>(count), "period"));
+}
+
 }  // namespace rocescope

@@ -56,5 +56,17 @@ TEST(AnomalyText, ListsTheFewMostUnlikelyFirst) {
   EXPECT_THAT(text, HasSubstr("and 2 more"));
 }
 
+TEST(AnomalyText, IsCountedInTheBriefReport) {
+  v1::ReplayReport report;
+  std::string text;
+  AppendBriefAnomalies(report, text);
+  EXPECT_EQ(text, "");
+  for (int i = 0; i < 2; ++i) report.mutable_anomalies()->add_anomalies();
+  AppendBriefAnomalies(report, text);
+  EXPECT_EQ(text,
+            "ANOMALIES: 2 periods with unusual metrics; --section anomalies lists the least likely "
+            "ones\n\n");
+}
+
 }  // namespace
 }  // namespace rocescope

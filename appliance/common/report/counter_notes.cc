@@ -59,13 +59,6 @@ std::vector<std::string> NotesOnCounters(const ReadingProblem& trouble,
   if (coverage.no_window) {
     notes.push_back("all counter values have the same timestamp, so no rates can be computed");
   }
-  if (coverage.windows_before > 0) {
-    notes.push_back(
-        fmt::format("only the last {} of {} windows were diagnosed; faults that ended before are "
-                    "not reported: use a longer --window, or --until to diagnose an earlier part",
-                    WithThousands(coverage.windows),
-                    WithThousands(coverage.windows_before + coverage.windows)));
-  }
   if (coverage.links_balanced > 0 && coverage.links_balanced < coverage.links) {
     notes.push_back(
         fmt::format("counters can detect silent loss on {} of {} links only; the ends of the other "

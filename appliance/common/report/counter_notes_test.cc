@@ -52,12 +52,6 @@ TEST(NotesOnCounters, ReportASingleTimestamp) {
       ElementsAre("all counter values have the same timestamp, so no rates can be computed"));
 }
 
-TEST(NotesOnCounters, ReportTheDiagnosedPartOfALongCapture) {
-  EXPECT_THAT(NotesOnCounters({}, {.windows = 256, .windows_before = 3344}),
-              ElementsAre(HasSubstr("only the last 256 of 3,600 windows were diagnosed; ")));
-  EXPECT_THAT(NotesOnCounters({}, {.windows = 256}), IsEmpty());
-}
-
 TEST(NotesOnCounters, CountTheLinksWithDetectableSilentLoss) {
   EXPECT_THAT(NotesOnCounters({}, {.links = 384, .links_balanced = 12}),
               ElementsAre(HasSubstr("on 12 of 384 links only; ")));

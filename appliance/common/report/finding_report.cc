@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analytics/dependency/dependency_graph.h"
 #include "appliance/api/message_value.h"
@@ -59,6 +60,8 @@ void FillDiagnosisCoverage(const Snapshot& snapshot, v1::DiagnosisCoverage& out)
   if (hindrance.reading_period > Duration(0)) {
     *out.mutable_polling_interval() = DurationMessage(hindrance.reading_period);
   }
+  out.set_earlier_window_count(coverage.windows_before);
+  out.set_topology_has_no_links(coverage.links == 0);
   for (const FaultKind kind : coverage.not_seen) {
     out.add_undetectable_kinds(std::string(InfoOf(kind).name));
   }
@@ -105,8 +108,14 @@ void FillFindings(const Snapshot& snapshot, v1::ReplayReport& report) {
       graph.emplace(*snapshot.fabric, *snapshot.attribution, *snapshot.connections,
                     *snapshot.paths);
     }
-    FillReach(graph->ReachOf(graph->BlastRadiusOf(ElementAt(finding.place))), *out.mutable_reach());
-    out.set_sentence(SentenceOf(report, out));
+    const std::vector<Element> radius = graph->BlastRadiusOf(ElementAt(finding.place));
+    FillReach(graph->ReachOf(radius), *out.mutable_reach());
+    std::vector<std::string> dependent_job_ids;
+    for (const Element& element : radius) {
+      if (element.kind != ElementKind::kJob) continue;
+      dependent_job_ids.push_back(snapshot.attribution->jobs[element.index].job.id);
+    }
+    out.set_sentence(SentenceOf(report, out, dependent_job_ids));
   }
 }
 

@@ -47,6 +47,27 @@ std::string NameOfJob(const v1::ReplayReport& report, const std::string& id) {
   return job == report.jobs().end() ? Visible(id) : JobName(*job);
 }
 
+std::vector<std::string> NamesOfJobs(const v1::ReplayReport& report, const auto& ids) {
+  std::vector<std::string> names;
+  for (const std::string& id : ids) names.push_back(NameOfJob(report, id));
+  return names;
+}
+
+std::string AffectedText(const v1::ReplayReport& report, const v1::Finding& finding,
+                         const std::vector<std::string>& dependent_job_ids) {
+  const std::vector<std::string> affected = NamesOfJobs(report, finding.affected_job_ids());
+  if (!affected.empty()) return fmt::format("it affects {}", ListText(affected, "other jobs"));
+  if (report.diagnosis_coverage().flow_count() > 0) return "it affects no known job";
+  std::string text =
+      "the affected jobs are unknown, because no packets of their flows were received";
+  const std::vector<std::string> dependent = NamesOfJobs(report, dependent_job_ids);
+  if (!dependent.empty()) {
+    text += fmt::format("; {} {} ranks there", ListText(dependent, "other jobs"),
+                        dependent.size() == 1 ? "has" : "have");
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string FaultText(std::string_view kind, std::string_view place, std::string_view direction) {
@@ -87,14 +108,12 @@ std::string Capitalised(std::string sentence) {
   return sentence;
 }
 
-std::string SentenceOf(const v1::ReplayReport& report, const v1::Finding& finding) {
-  std::vector<std::string> jobs;
-  for (const std::string& id : finding.affected_job_ids()) jobs.push_back(NameOfJob(report, id));
+std::string SentenceOf(const v1::ReplayReport& report, const v1::Finding& finding,
+                       const std::vector<std::string>& dependent_job_ids) {
   std::string text = fmt::format(
       "{}; {}; {}", FaultText(finding.kind(), finding.place(), finding.direction()),
       WhenText(report, Nanoseconds(finding.start_time()), Nanoseconds(finding.end_time())),
-      jobs.empty() ? "it affects no known job"
-                   : fmt::format("it affects {}", ListText(jobs, "other jobs")));
+      AffectedText(report, finding, dependent_job_ids));
   // Names of nodes keep their case.
   if (text.starts_with("link ")) text[0] = 'L';
   return text;

@@ -72,7 +72,7 @@ TEST(FindingSentence, ListsAFew) {
 
 TEST(FindingSentence, StatesFaultPlaceTimeAndAffectedJobs) {
   const v1::ReplayReport report = Report(
-      R"(jobs { job_id: "nccl-1" allocation { scheduler_job_id: 7 name: "pretrain" } } jobs { job_id: "b" })");
+      R"(diagnosis_coverage { flow_count: 1 } jobs { job_id: "nccl-1" allocation { scheduler_job_id: 7 name: "pretrain" } } jobs { job_id: "b" })");
   v1::Finding finding;
   finding.set_kind("nic_crash");
   finding.set_place("host3:mlx5_1");
@@ -85,6 +85,22 @@ TEST(FindingSentence, StatesFaultPlaceTimeAndAffectedJobs) {
   EXPECT_EQ(SentenceOf(report, finding),
             "NIC host3:mlx5_1: down; since 12:00:04.000 UTC (+4.00 s); it affects nccl-1 "
             "[slurm 7 \"pretrain\"] and b");
+}
+
+TEST(FindingSentence, DoesNotExcludeJobsWithoutPackets) {
+  const v1::ReplayReport report = Report("diagnosis_coverage { window_count: 9 }");
+  v1::Finding finding;
+  finding.set_kind("nic_crash");
+  finding.set_place("host3:mlx5_1");
+  *finding.mutable_start_time() = TimestampMessage(kNoon);
+  const std::string unknown =
+      "NIC host3:mlx5_1: down; since 12:00:00.000 UTC (+0 ns); the affected jobs are unknown, "
+      "because no packets of their flows were received";
+  EXPECT_EQ(SentenceOf(report, finding), unknown);
+  EXPECT_EQ(SentenceOf(report, finding, {"nccl-1"}), unknown + "; nccl-1 has ranks there");
+  finding.add_affected_job_ids("nccl-2");  // known from the rank of a GPU
+  EXPECT_EQ(SentenceOf(report, finding, {"nccl-1"}),
+            "NIC host3:mlx5_1: down; since 12:00:00.000 UTC (+0 ns); it affects nccl-2");
 }
 
 }  // namespace

@@ -175,14 +175,17 @@ std::string LookedAt(const v1::DiagnosisCoverage& coverage) {
 // Says that counters are read less often than once per window, and what to do. Otherwise empty.
 std::string SparseText(const v1::DiagnosisCoverage& coverage) {
   if (coverage.obstacle() != v1::DiagnosisCoverage::OBSTACLE_SPARSE_READINGS) return {};
-  const std::string interval = HumanDuration(Nanoseconds(coverage.polling_interval()));
+  constexpr int64_t kLongestWindow = 3'600'000'000'000;  // limit for --window
+  const int64_t interval = Nanoseconds(coverage.polling_interval());
   return fmt::format(
       "  Counters are read only every {}, but the analysis window is {}. Fault types that are "
       "found\n"
-      "  by comparing counters window by window are therefore undetectable. Use a --window of {}\n"
-      "  or longer.\n"
+      "  by comparing counters window by window are therefore undetectable. {}\n"
       "\n",
-      interval, HumanDuration(Nanoseconds(coverage.window_duration())), interval);
+      HumanDuration(interval), HumanDuration(Nanoseconds(coverage.window_duration())),
+      interval > kLongestWindow
+          ? "Check the timestamps of the\n  counters, and read them at least once per hour."
+          : fmt::format("Use a --window of {}\n  or longer.", HumanDuration(interval)));
 }
 
 // Says why the telemetry is not usable for the diagnosis, and what to do.
@@ -225,6 +228,20 @@ bool IsObstructed(const v1::DiagnosisCoverage& coverage) {
          coverage.obstacle() != v1::DiagnosisCoverage::OBSTACLE_SPARSE_READINGS;
 }
 
+// Appends which part of a long recording was diagnosed.
+void AppendDiagnosedPart(const v1::DiagnosisCoverage& coverage, std::string& text) {
+  if (coverage.earlier_window_count() == 0) return;
+  const uint64_t all = coverage.earlier_window_count() + coverage.window_count();
+  const int64_t window = Nanoseconds(coverage.window_duration());
+  text += fmt::format(
+      "  The report covers the last {} of {} windows ({} of {}).\n"
+      "  Faults that ended before are missing: use a longer --window, or --until for an earlier "
+      "part.\n\n",
+      WithThousands(coverage.window_count()), WithThousands(all),
+      HumanDuration(static_cast<int64_t>(coverage.window_count()) * window),
+      HumanDuration(static_cast<int64_t>(all) * window));
+}
+
 // Appends the headline if there are no findings; false if there are some.
 bool AppendNoFindings(const v1::ReplayReport& report, std::string& text) {
   if (report.findings_size() > 0) return false;
@@ -250,6 +267,7 @@ bool AppendNoFindings(const v1::ReplayReport& report, std::string& text) {
   } else {
     text += fmt::format("FAULTS: none found in {}\n\n", looked_at);
   }
+  AppendDiagnosedPart(coverage, text);
   return true;
 }
 
@@ -263,6 +281,7 @@ bool HasMissingTelemetry(const v1::ReplayReport& report) {
 void AppendFindings(const v1::ReplayReport& report, std::string& text) {
   if (!AppendNoFindings(report, text)) {
     text += fmt::format("FAULTS: {} found\n\n", report.findings_size());
+    AppendDiagnosedPart(report.diagnosis_coverage(), text);
     int number = 0;
     for (const v1::Finding& finding : report.findings()) {
       if (++number > kMaxRows) break;
@@ -278,6 +297,7 @@ void AppendFindings(const v1::ReplayReport& report, std::string& text) {
 void AppendBriefFindings(const v1::ReplayReport& report, std::string& text) {
   if (!AppendNoFindings(report, text)) {
     text += fmt::format("FAULTS: {} found\n\n", report.findings_size());
+    AppendDiagnosedPart(report.diagnosis_coverage(), text);
     const int shown = std::min(report.findings_size(), kMaxBriefFindings);
     for (int i = 0; i < shown; ++i) {
       const v1::Finding& finding = report.findings(i);

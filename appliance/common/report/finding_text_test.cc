@@ -108,17 +108,30 @@ TEST(FindingText, CountsMissingAndSilentNodes) {
             "windows of 1.0 ms; leaf0 did not report in 4 of them, host1 in 3\n\n");
 }
 
+TEST(FindingText, StatesThePartOfALongRecordingThatItCovers) {
+  const std::string fields =
+      "diagnosis_coverage { window_count: 256 window_duration { seconds: 30 } "
+      "earlier_window_count: 2624 reporting_switch_count: 1 } ";
+  constexpr const char* kPart =
+      "\n\n  The report covers the last 256 of 2,880 windows (2 h 8 min of 1 d 0 h).\n"
+      "  Faults that ended before are missing: use a longer --window, or --until for an earlier "
+      "part.\n\n";
+  EXPECT_THAT(FindingText(fields), HasSubstr(kPart));
+  const v1::ReplayReport report = FindingReport(fields + "findings { sentence: 'S' }");
+  EXPECT_THAT(RenderFaultsText(report), StartsWith(std::string("FAULTS: 1 found") + kPart));
+  EXPECT_THAT(RenderBriefText(report), StartsWith(std::string("FAULTS: 1 found") + kPart));
+}
+
 TEST(FindingText, UndetectableFaultTypesAreListed) {
   EXPECT_EQ(FindingText("diagnosis_coverage { window_count: 3 window_duration { seconds: 1 } "
                         "reporting_switch_count: 1 "
                         "undetectable_kinds: 'straggler' undetectable_kinds: 'corruption' }"),
             "FAULTS: none found; only 21 of 23 fault types are detectable with this telemetry: "
             "counters of 1 switch over 3 windows of 1.00 s\n\n"
-            "  Missing telemetry, and the fault types that it would make detectable:\n"
-            "    counters of NICs, and paths of flows (mirrors, INT, sFlow): switches that corrupt "
-            "packets\n"
-            "    clocks and memory use of GPUs, or mirrored packets of several iterations: "
-            "stragglers\n\n");
+            "  Without counters of NICs, and paths of flows (mirrors, INT, sFlow), switches that "
+            "corrupt\n    packets cannot be found.\n"
+            "  Without clocks and memory use of GPUs, or mirrored packets of several iterations, "
+            "stragglers\n    cannot be found.\n\n");
 }
 
 TEST(FindingText, FindingsDoNotHideUndetectableFaultTypes) {
@@ -126,7 +139,7 @@ TEST(FindingText, FindingsDoNotHideUndetectableFaultTypes) {
       "diagnosis_coverage { window_count: 3 undetectable_kinds: 'flap' } findings { sentence: 'S' "
       "}");
   EXPECT_THAT(text, StartsWith("FAULTS: 1 found\n"));
-  EXPECT_THAT(text, HasSubstr("counters of switches or NICs: flapping links\n"));
+  EXPECT_THAT(text, HasSubstr("error counters of switches or NICs, flapping links cannot be"));
 }
 
 std::string AllKindsBut(std::initializer_list<std::string_view> seen) {

@@ -45,7 +45,10 @@ std::string QpText(const v1::RankQp& qp) {
 }
 
 // "nccl-42: 8 of 8 ranks known; 16 rank pairs exchanged 1,000 bytes in 10 messages".
-std::string JobLine(const v1::Job& job) {
+std::string JobLine(const v1::ReplayReport& report, const v1::Job& job) {
+  if (job.edges().empty() && report.totals().packets() == 0) {
+    return fmt::format("{}: {}; no packets were read", JobName(job), WhoText(job));
+  }
   uint64_t bytes = 0;
   uint64_t messages = 0;
   for (const v1::Edge& edge : job.edges()) {
@@ -57,8 +60,8 @@ std::string JobLine(const v1::Job& job) {
                      WithThousands(bytes), Counted(messages, "message"));
 }
 
-void AppendJob(const v1::Job& job, std::string& text) {
-  text += "JOB " + JobLine(job) + "\n";
+void AppendJob(const v1::ReplayReport& report, const v1::Job& job, std::string& text) {
+  text += "JOB " + JobLine(report, job) + "\n";
   if (job.has_iteration_pattern()) AppendIterationPattern(job.iteration_pattern(), text);
   TextTable ranks({{"RANK", Align::kRight},
                    {"HOST"},
@@ -144,7 +147,7 @@ std::string JobName(std::string_view id, const v1::Allocation& allocation) {
 }
 
 void AppendJobs(const v1::ReplayReport& report, std::string& text) {
-  for (const v1::Job& job : report.jobs()) AppendJob(job, text);
+  for (const v1::Job& job : report.jobs()) AppendJob(report, job, text);
 }
 
 void AppendBriefJobs(const v1::ReplayReport& report, std::string& text) {
@@ -158,7 +161,7 @@ void AppendBriefJobs(const v1::ReplayReport& report, std::string& text) {
           return std::ranges::find(finding.affected_job_ids(), job.job_id()) !=
                  finding.affected_job_ids().end();
         });
-    text += "  " + JobLine(job);
+    text += "  " + JobLine(report, job);
     if (faults > 0) {
       text += "; affected by " + Counted(static_cast<uint64_t>(faults), "fault");
     }

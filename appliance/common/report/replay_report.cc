@@ -5,6 +5,7 @@
 #include <google/protobuf/arena.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "appliance/api/message_value.h"
 #include "appliance/common/report/coverage_report.h"
@@ -165,14 +166,23 @@ void FillExtent(const ReplayFindings& findings, v1::TimeRange& out) {
 
 // Sets the time that sentences about faults are relative to.
 void FillZero(const ReplayFindings& findings, v1::ReplayReport& report) {
+  std::optional<Timestamp> frame;
   if (report.extent().has_start_time()) {
-    *report.mutable_reference_time() = report.extent().start_time();
-  } else if (findings.counters.first) {
-    *report.mutable_reference_time() = TimestampMessage(*findings.counters.first);
+    frame = FromNanoseconds(Nanoseconds(report.extent().start_time()));
+  }
+  if (const auto start = EarliestOf(frame, findings.counters.first)) {
+    *report.mutable_reference_time() = TimestampMessage(*start);
   }
 }
 
 }  // namespace
+
+std::optional<Timestamp> EarliestOf(std::optional<Timestamp> frame,
+                                    std::optional<Timestamp> reading) {
+  constexpr Duration kLongestLead = std::chrono::hours(24);
+  if (!frame || !reading) return frame ? frame : reading;
+  return *frame - *reading > kLongestLead ? *frame : std::min(*frame, *reading);
+}
 
 void FillPort(const PortFindings& port, v1::DpdkPort& out) {
   out.set_name(port.name);

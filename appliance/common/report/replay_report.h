@@ -62,6 +62,11 @@ struct ReplayFindings {
   std::vector<std::string> notes;
 };
 
+// The start of a recording, from its first frame and its first counter reading: the earlier one. A
+// reading more than a day before the first frame has a wrong time, or is of another recording.
+std::optional<Timestamp> EarliestOf(std::optional<Timestamp> frame,
+                                    std::optional<Timestamp> reading);
+
 void FillPort(const PortFindings& port, v1::DpdkPort& out);
 
 // Returns a report that is allocated in `arena`.

@@ -192,5 +192,16 @@ TEST_F(ReplayReportTest, RanksListTheirQueuePairsFromLogsAndFromThePeer) {
   EXPECT_EQ(job.ranks(1).queue_pairs(0).source(), v1::RANK_SOURCE_CONNECTION);
 }
 
+TEST(EarliestOf, IsThatOfAllSources) {
+  constexpr Timestamp kFrame = FromNanoseconds(1'714'564'800'000'000'000);
+  EXPECT_EQ(EarliestOf(std::nullopt, std::nullopt), std::nullopt);
+  EXPECT_EQ(EarliestOf(kFrame, std::nullopt), kFrame);
+  EXPECT_EQ(EarliestOf(std::nullopt, kFrame), kFrame);
+  EXPECT_EQ(EarliestOf(kFrame, kFrame + std::chrono::minutes(20)), kFrame);
+  EXPECT_EQ(EarliestOf(kFrame, kFrame - std::chrono::minutes(20)),
+            kFrame - std::chrono::minutes(20));
+  EXPECT_EQ(EarliestOf(kFrame, Timestamp{}), kFrame) << "a clock that was not set";
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -52,7 +52,7 @@ constexpr std::array<Section, 15> kSections = {{
     {"jobs", AppendJobs, AppendBriefJobs},
     {"paths", AppendPaths, nullptr},
     {"hotspots", AppendHotspots, nullptr},
-    {"anomalies", AppendAnomalies, nullptr},
+    {"anomalies", AppendAnomalies, AppendBriefAnomalies},
     {"service-levels", AppendServiceLevels, nullptr},
     {"cabling", AppendCabling, nullptr},
     {"clocks", AppendClocks, nullptr},

@@ -179,7 +179,8 @@ TEST_F(ReportTextTest, TheBriefTextFitsOneScreenAndNamesTheOptionsForMore) {
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 40) << text;
   for (const char* part :
        {"FAULTS: 7 found\n", "  1. S; confidence 0.00.\n     action       Reset it.\n",
-        "evidence     E1\n", "and 3 faults more\n", "Missing telemetry: 1 of 23 fault types",
+        "evidence     E1\n", "and 3 faults more\n",
+        "  1 of 23 fault types cannot be found; --section faults lists them.\n",
         "nccl-abc: 2 of 2 ranks known", "affected by 7 faults\n",
         "LOSS AND CONGESTION (packets): 4 missing", "LEDGER: 20 frames received = 20 decoded",
         "and 6 notes more\n", "--details", "--section NAME"}) {
@@ -188,6 +189,16 @@ TEST_F(ReportTextTest, TheBriefTextFitsOneScreenAndNamesTheOptionsForMore) {
   for (const char* detail : {"E2", "FLOWS", "CONNECTIONS", "QUEUE PAIRS"}) {
     EXPECT_THAT(text, Not(HasSubstr(detail)));
   }
+}
+
+TEST_F(ReportTextTest, WithoutPacketsNoTrafficOfAJobIsCounted) {
+  v1::ReplayReport report = Build();
+  ASSERT_GT(report.jobs_size(), 0);
+  for (v1::Job& job : *report.mutable_jobs()) job.clear_edges();
+  report.mutable_totals()->set_packets(0);
+  const std::string text = RenderBriefText(report);
+  EXPECT_THAT(text, HasSubstr("nccl-abc: 2 of 2 ranks known; no packets were read\n"));
+  EXPECT_THAT(text, Not(HasSubstr("0 rank pairs")));
 }
 
 TEST_F(ReportTextTest, SectionsAreSelectedByName) {

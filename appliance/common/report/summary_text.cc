@@ -69,8 +69,11 @@ void AppendSummary(const v1::ReplayReport& report, std::string& text) {
     text += "No RoCE in this capture: it contains no frames.\n\n";
   }
   if (report.has_reference_time() && report.has_diagnosis_coverage()) {
+    const bool is_frame =
+        report.extent().has_start_time() &&
+        Nanoseconds(report.extent().start_time()) == Nanoseconds(report.reference_time());
     text += fmt::format("Times with + or - are relative to {}, at {} UTC.\n\n",
-                        counters_alone ? "the first counter reading" : "the first frame",
+                        is_frame ? "the first frame" : "the first counter reading",
                         UtcDayAndTime(Nanoseconds(report.reference_time()), digits));
   }
 }

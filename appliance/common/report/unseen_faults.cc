@@ -17,33 +17,43 @@ namespace {
 
 constexpr size_t kWidth = 98;
 
-// Appends "    FEED: name, name," and continuation lines with a deeper indent.
-std::string Paragraph(std::string_view telemetry, const std::vector<std::string_view>& names) {
-  std::string text;
-  std::string line = fmt::format("    {}:", telemetry);
-  for (const std::string_view& name : names) {
-    if (line.size() + 2 + name.size() > kWidth) {
-      text += line + "\n";
-      line = "     ";
-    }
-    line += fmt::format(" {}{}", name, &name == &names.back() ? "" : ",");
-  }
-  return text + line + "\n";
-}
-
 struct Group {
   std::string_view telemetry;
   std::vector<std::string_view> names;
 };
 
-// Missing telemetry in the order of the fault kinds, with the fault types that need it.
+// Returns "Without MTU drop counters of switches, MTU mismatches cannot be found.", on lines of
+// at most kWidth characters.
+std::string Paragraph(const Group& group) {
+  std::string sentence = fmt::format("Without {}, ", group.telemetry);
+  for (size_t i = 0; i < group.names.size(); ++i) {
+    if (i > 0) sentence += i + 1 == group.names.size() ? " and " : ", ";
+    sentence += group.names[i];
+  }
+  sentence += " cannot be found.";
+  std::string text;
+  std::string indent = "  ";
+  std::string_view rest = sentence;
+  while (indent.size() + rest.size() > kWidth) {
+    const size_t end = rest.rfind(' ', kWidth - indent.size());
+    text += indent + std::string(rest.substr(0, end)) + "\n";
+    rest.remove_prefix(end + 1);
+    indent = "    ";
+  }
+  return text + indent + std::string(rest) + "\n";
+}
+
+// Missing telemetry in the order of the fault kinds, with the fault types that need it. If the
+// topology has no links, telemetry cannot help with the types that require links.
 std::vector<Group> GroupsOf(const v1::DiagnosisCoverage& coverage) {
   std::vector<Group> groups;
   for (const FaultInfo& info : kFaultInfos) {
     if (std::ranges::find(coverage.undetectable_kinds(), info.name) ==
         coverage.undetectable_kinds().end())
       continue;
-    const std::string_view telemetry = TelemetryFor(info.need);
+    const std::string_view telemetry = coverage.topology_has_no_links() && RequiresLinks(info.need)
+                                           ? "the links of the fabric in the topology (--topology)"
+                                           : TelemetryFor(info.need);
     auto group = std::ranges::find(groups, telemetry, &Group::telemetry);
     if (group == groups.end()) group = groups.insert(group, {telemetry, {}});
     group->names.push_back(info.plural);
@@ -56,8 +66,8 @@ std::vector<Group> GroupsOf(const v1::DiagnosisCoverage& coverage) {
 std::string UnseenFaultsText(const v1::DiagnosisCoverage& coverage) {
   const std::vector<Group> groups = GroupsOf(coverage);
   if (groups.empty()) return {};
-  std::string text = "  Missing telemetry, and the fault types that it would make detectable:\n";
-  for (const Group& group : groups) text += Paragraph(group.telemetry, group.names);
+  std::string text;
+  for (const Group& group : groups) text += Paragraph(group);
   return text + "\n";
 }
 
@@ -68,13 +78,19 @@ std::string MissingTelemetryText(const v1::DiagnosisCoverage& coverage) {
   std::ranges::stable_sort(groups, std::greater<>(),
                            [](const Group& group) { return group.names.size(); });
   std::string text =
-      fmt::format("  Missing telemetry: {} of {} fault types are not detectable without\n",
+      fmt::format("  {} of {} fault types cannot be found; --section faults lists them.\n",
                   coverage.undetectable_kinds_size(), kFaultKinds);
   for (size_t i = 0; i < std::min(groups.size(), kMost); ++i) {
-    text += fmt::format("    {} ({})\n", groups[i].telemetry,
-                        Counted(groups[i].names.size(), "fault type"));
+    const std::string types = groups[i].names.size() == 1
+                                  ? std::string(groups[i].names[0])
+                                  : Counted(groups[i].names.size(), "fault type");
+    text += fmt::format("    Without {}, {} cannot be found.\n", groups[i].telemetry, types);
   }
-  if (groups.size() > kMost) text += fmt::format("    and {} more\n", groups.size() - kMost);
+  if (groups.size() > kMost) {
+    text += fmt::format("    {} of telemetry {} missing.\n",
+                        Counted(groups.size() - kMost, "more kind"),
+                        groups.size() == kMost + 1 ? "is" : "are");
+  }
   return text + "\n";
 }
 

@@ -15,6 +15,15 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
+
+// Joins the lines of each sentence.
+std::string Unwrapped(std::string text) {
+  for (size_t at = 0; (at = text.find("\n    ", at)) != std::string::npos;) {
+    text.replace(at, 5, " ");
+  }
+  return text;
+}
 
 TEST(UnseenFaults, AreEmptyIfAllAreDetectable) { EXPECT_EQ(UnseenFaultsText({}), ""); }
 
@@ -23,20 +32,39 @@ TEST(UnseenFaults, EachFaultTypeIsListedOnceWithADistinctName) {
   for (const FaultInfo& info : kFaultInfos) {
     v1::DiagnosisCoverage one;
     one.add_undetectable_kinds(std::string(info.name));
-    const std::string text = UnseenFaultsText(one);
-    // The heading, and one group of telemetry.
-    EXPECT_EQ(std::ranges::count(text, ':'), 2) << info.name << ":\n" << text;
-    EXPECT_THAT(all, Not(HasSubstr(text.substr(text.rfind(':') + 2)))) << info.name;
+    const std::string text = Unwrapped(UnseenFaultsText(one));
+    EXPECT_THAT(text, StartsWith("  Without ")) << info.name;
+    EXPECT_THAT(text, HasSubstr(std::string(info.plural) + " cannot")) << info.name;
+    EXPECT_THAT(all, Not(HasSubstr(", " + std::string(info.plural) + " cannot"))) << info.name;
     all += text;
   }
+}
+
+TEST(UnseenFaults, AreBlamedOnTheTopologyIfItHasNoLinks) {
+  v1::DiagnosisCoverage coverage;
+  for (const char* kind : {"link_down", "gray_loss", "mtu_mismatch"}) {
+    coverage.add_undetectable_kinds(kind);
+  }
+  coverage.set_topology_has_no_links(true);
+  EXPECT_EQ(Unwrapped(UnseenFaultsText(coverage)),
+            "  Without the links of the fabric in the topology (--topology), links that are down "
+            "and links with silent packet loss cannot be found.\n"
+            "  Without MTU drop counters of switches, MTU mismatches cannot be found.\n\n");
+  EXPECT_EQ(
+      MissingTelemetryText(coverage),
+      "  3 of 23 fault types cannot be found; --section faults lists them.\n"
+      "    Without the links of the fabric in the topology (--topology), 2 fault types cannot "
+      "be found.\n"
+      "    Without MTU drop counters of switches, MTU mismatches cannot be found.\n\n");
 }
 
 TEST(UnseenFaults, AreGroupedByTelemetryOnLinesThatFit) {
   v1::DiagnosisCoverage coverage;
   for (const FaultInfo& info : kFaultInfos) coverage.add_undetectable_kinds(std::string(info.name));
   const std::string text = UnseenFaultsText(coverage);
-  EXPECT_THAT(
-      text, HasSubstr("    counters of switches or NICs: links that are down, flapping links,\n"));
+  EXPECT_THAT(Unwrapped(text),
+              HasSubstr("  Without link state, speed and error counters of switches or NICs, links "
+                        "that are down, flapping links, "));
   EXPECT_THAT(text, Not(HasSubstr("_"))) << "internal names of kinds";
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = text.find('\n', begin);
