@@ -164,7 +164,8 @@ class FlowModel {
   Status Prepare(std::optional<size_t> without_fault);
   struct Costs;
   Status PrepareJob(uint32_t number, Costs& costs);
-  Status CheckIterations(uint32_t job) const;
+  SimTime ShortestIteration(uint32_t job) const;
+  Status CheckWork() const;
   Status PrepareCost(Group& group, const Job& job, Costs& costs);
   void ShareTraffic(Group& group, const Job& job, uint32_t which);
   void PrepareCheckpoint(uint32_t number);
