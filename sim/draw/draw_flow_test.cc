@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "sim/draw/draw.h"
 #include "sim/scenario/scenario.h"
@@ -195,6 +196,52 @@ TEST_F(DrawFlowTest, StragglersSlowDownAJobThatRuns) {
     }
   }
   EXPECT_GT(stragglers, 0u);
+}
+
+// Whether a job that runs during the fault uses the fault's host.
+bool HitsAJob(const Scenario& scenario, const FaultOptions& fault) {
+  const topology::Fabric& fabric = *scenario.fabric;
+  const topology::NodeIndex host =
+      fault.gpu != topology::kNone ? fabric.gpu(fault.gpu).host : fabric.nic(fault.nic).host;
+  return std::ranges::any_of(scenario.jobs, [&](const JobOptions& job) {
+    return job.start < std::min(EndOf(fault), scenario.duration) && fault.onset < job.end &&
+           std::ranges::any_of(
+               job.gpus, [&](topology::GpuIndex gpu) { return fabric.gpu(gpu).host == host; });
+  });
+}
+
+TEST_F(DrawFlowTest, FaultsOfNicsHitAJobThatRuns) {
+  uint32_t faults = 0;
+  for (const Scenario& scenario : scenarios_) {
+    for (const FaultOptions& fault : scenario.faults) {
+      if (InfoOf(fault.kind).place != PlaceKind::kNic) continue;
+      ++faults;
+      EXPECT_TRUE(HitsAJob(scenario, fault)) << scenario.name;
+    }
+  }
+  EXPECT_GT(faults, 20u);
+}
+
+// In these scenarios, a job at the first fault's place ends before the second fault.
+TEST_F(DrawFlowTest, FaultsAtThePlaceOfAnotherFaultHitAJobThatRuns) {
+  DrawOptions options = FlowOptions();
+  options.healthy = 0;
+  for (const auto& [seed, number] : {std::pair(14u, 131u), std::pair(16u, 11u)}) {
+    options.seed = seed;
+    const Scenario scenario = Load(Draw(options, number));
+    ASSERT_GT(scenario.faults.size(), 1u);
+    const FaultOptions& last = scenario.faults.back();
+    EXPECT_TRUE(HitsAJob(scenario, last)) << InfoOf(last.kind).name;
+  }
+}
+
+// Without paths of flows, a diagnosis cannot see faults such as polarisation.
+TEST_F(DrawFlowTest, SflowSamplesPacketsAroundFaults) {
+  for (const Scenario& scenario : scenarios_) {
+    EXPECT_GT(scenario.telemetry.sflow_rate, 0u);
+    ASSERT_TRUE(scenario.telemetry.sflow_spans.has_value());
+    EXPECT_EQ(scenario.telemetry.sflow_spans->length, 60 * kSecond);
+  }
 }
 
 TEST_F(DrawFlowTest, SameSeedGivesTheSameText) {
