@@ -61,6 +61,7 @@ void Loader::ReadTelemetry(const YamlNode& node) {
     }
   }
   Text(map, "profile", telemetry.profile);
+  if (const YamlNode* profile = map.Find("profile")) telemetry.profile_place = PlaceOf(*profile);
   if (const YamlNode* overrides = map.Find("overrides")) ReadOverrides(*overrides);
   if (const YamlNode* nccl = map.Find("nccl")) {
     telemetry.nccl_version = std::string(ReadText(*nccl, errors_).value_or(""));
@@ -103,7 +104,10 @@ void Loader::ReadOverrides(const YamlNode& node) {
   for (const YamlNode& item : ReadList(node, errors_)) {
     const YamlMap one(item, "an override", {"nodes", "profile"}, errors_);
     TelemetryOptions::NodesWithProfile read;
-    if (one.Require("profile") != nullptr) Text(one, "profile", read.profile);
+    if (const YamlNode* profile = one.Require("profile")) {
+      Text(one, "profile", read.profile);
+      read.place = PlaceOf(*profile);
+    }
     const YamlNode* const nodes = one.Require("nodes");
     if (nodes == nullptr) continue;
     const auto names = topology::ExpandNames(ReadText(*nodes, errors_).value_or(""), kMostNames);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/text/yaml_fields.h"
 #include "base/time.h"
 #include "sim/benign/benign.h"
 #include "sim/fault/fault.h"
@@ -59,8 +60,10 @@ struct TelemetryOptions {
   struct NodesWithProfile {
     std::vector<std::string> nodes;
     std::string profile;
+    topology::Place place;  // position of the profile in the file
   };
   std::string profile;  // empty: all counters are exact and read together
+  topology::Place profile_place;
   std::vector<NodesWithProfile> overrides;
 };
 
