@@ -166,13 +166,12 @@ int Run(const RunOptions& options) {
   const Simulation::Output& output = options.output;
   const auto text = ReadFile(path, "; `rocescope-sim list` shows the included scenarios");
   if (!text) return Fail(text.error(), kExitInput);
-  auto scenario = LoadScenario(*text, path, options.seed);
+  std::optional<Model> model;
+  if (!options.model.empty()) model = options.model == "flow" ? Model::kFlow : Model::kPacket;
+  auto scenario = LoadScenario(*text, path, options.seed, model);
   if (!scenario) return Fail(scenario.error(), kExitInput);
   if (options.epoch) scenario->epoch = Timestamp(std::chrono::seconds(*options.epoch));
   scenario->dilation = options.dilation;
-  if (!options.model.empty()) {
-    scenario->model = options.model == "flow" ? Model::kFlow : Model::kPacket;
-  }
   if (options.record && scenario->telemetry.recording_steps == 0) {
     scenario->telemetry.recording_steps = kDefaultRecordingSteps;
   }

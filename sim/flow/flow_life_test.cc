@@ -310,6 +310,11 @@ TEST_F(FlowLife, ARunWithoutAFaultIsTheSameUntilItsOnset) {
   for (size_t i = 0; i < 100; ++i) EXPECT_EQ(iterations[i].end, with_fault[i].end) << i;
 }
 
+TEST_F(FlowLife, FrameErrorsOfIdleLinksCostLittle) {
+  Run(std::string(kJob) + "benign: {frame_errors: {ports: 1, frames: 1000}}\n");
+  EXPECT_LT(model_->events(), 1'000'000u);
+}
+
 // Makes the model of a scenario that it refuses. Returns the message.
 std::string Refusal(const std::string& text) {
   auto scenario = LoadScenario(kFabric + text + "telemetry: {mirror: none, nccl: none}\n", "test");

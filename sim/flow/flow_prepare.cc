@@ -81,6 +81,7 @@ Status FlowModel::Prepare(std::optional<size_t> without_fault) {
   is_contended_.resize(ports);
   paused_by_.resize(ports);
   damage_.resize(ports);
+  idle_strikes_.resize(ports);
   state_ = DeriveState(fabric(), scenario_.network, {}, {});
   for (topology::PortIndex port = 0; port < ports; ++port) {
     competition_->SetCapacity(port, state_.capacity[port]);
