@@ -8,7 +8,6 @@
 #include <iterator>
 #include <map>
 #include <set>
-#include <utility>
 
 #include "sim/draw/draw.h"
 #include "sim/scenario/scenario.h"
@@ -136,7 +135,7 @@ TEST_F(DrawFlowTest, BenignEventsOfAllKindsAreDrawn) {
   EXPECT_GT(temporary, 0u);
 }
 
-TEST_F(DrawFlowTest, ZeroToFourFaultsOfAllKindsThatTheModelSimulates) {
+TEST_F(DrawFlowTest, ZeroToFourFaultsOfAllKindsThatTheModelShows) {
   std::set<size_t> counts;
   std::set<FaultKind> kinds;
   for (size_t i = 0; i < scenarios_.size(); ++i) {
@@ -150,7 +149,12 @@ TEST_F(DrawFlowTest, ZeroToFourFaultsOfAllKindsThatTheModelSimulates) {
     }
   }
   EXPECT_EQ(counts, (std::set<size_t>{0, 1, 2, 3, 4}));
-  EXPECT_EQ(kinds.size(), kFaultKinds - 2);
+  // Two kinds need packets in queues, and three others need mirrored packets to be detectable.
+  EXPECT_EQ(kinds.size(), kFaultKinds - 5);
+  for (const FaultKind kind :
+       {FaultKind::kIncast, FaultKind::kNoisyNeighbour, FaultKind::kAddedLatency}) {
+    EXPECT_FALSE(kinds.contains(kind)) << InfoOf(kind).name;
+  }
 }
 
 TEST_F(DrawFlowTest, MagnitudesCoverTheRangeOfTheField) {
@@ -222,17 +226,14 @@ TEST_F(DrawFlowTest, FaultsOfNicsHitAJobThatRuns) {
   EXPECT_GT(faults, 20u);
 }
 
-// In these scenarios, a job at the first fault's place ends before the second fault.
+// In this scenario, a job at the first fault's place ends before the second fault.
 TEST_F(DrawFlowTest, FaultsAtThePlaceOfAnotherFaultHitAJobThatRuns) {
   DrawOptions options = FlowOptions();
   options.healthy = 0;
-  for (const auto& [seed, number] : {std::pair(14u, 131u), std::pair(16u, 11u)}) {
-    options.seed = seed;
-    const Scenario scenario = Load(Draw(options, number));
-    ASSERT_GT(scenario.faults.size(), 1u);
-    const FaultOptions& last = scenario.faults.back();
-    EXPECT_TRUE(HitsAJob(scenario, last)) << InfoOf(last.kind).name;
-  }
+  options.seed = 16;
+  const Scenario scenario = Load(Draw(options, 189));
+  ASSERT_EQ(scenario.faults.size(), 2u);
+  EXPECT_TRUE(HitsAJob(scenario, scenario.faults[1]));
 }
 
 // Without paths of flows, a diagnosis cannot see faults such as polarisation.

@@ -20,7 +20,8 @@ constexpr FaultParameter kParameters[] = {
        return fmt::format("{}; straggler: {}", fault.factor, kStragglerFactor);
      }},
     {"delay", "time that is added to the propagation delay, above 0 and at most 1s", nullptr},
-    {"period", "time from one outage to the next, at least 2us; the link is down for the first half",
+    {"period",
+     "time from one outage to the next, at least 2us; the link is down for the first half",
      [](const FaultOptions& fault) { return fmt::format("{}ms", fault.period / kMillisecond); }},
     {"rate", "bit/s that the NIC accepts, at least 1M",
      [](const FaultOptions& fault) { return fmt::format("{:.0f}G", fault.rate / 1e9); }},

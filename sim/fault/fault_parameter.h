@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parameters of faults in scenarios, with their units, limits and defaults. Which of them a kind
-// has is in its row in topology/fault/fault_kind.h.
+// The parameters of faults in scenarios, with their units, limits and defaults. Which of them a
+// kind has is in its row in topology/fault/fault_kind.h.
 #pragma once
 
 #include <span>

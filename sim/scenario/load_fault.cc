@@ -76,9 +76,9 @@ void Loader::CheckParameters(const YamlMap& map, FaultKind kind) {
   for (const FaultParameter& parameter : FaultParameters()) {
     const YamlNode* const node = map.Find(parameter.name);
     if (node == nullptr || has(parameter.name) || parameter.name == "nic") continue;
-    errors_.Add(*node,
-                fmt::format("{} has no {}: its parameters are {}", info.name, parameter.name,
-                            own.empty() ? "onset and duration" : fmt::to_string(fmt::join(own, ", "))));
+    errors_.Add(*node, fmt::format("{} has no {}: its parameters are {}", info.name, parameter.name,
+                                   own.empty() ? "onset and duration"
+                                               : fmt::to_string(fmt::join(own, ", "))));
   }
   const YamlNode* const sender = map.Find("sender");
   const bool is_link = info.place == PlaceKind::kLink;
@@ -89,9 +89,11 @@ void Loader::CheckParameters(const YamlMap& map, FaultKind kind) {
                                      "sender",
                                      info.name));
   }
-  constexpr std::pair<std::string_view, PlaceKind> kPlaces[] = {
-      {"link", PlaceKind::kLink}, {"sender", PlaceKind::kLink}, {"switch", PlaceKind::kSwitch},
-      {"nic", PlaceKind::kNic},   {"gpu", PlaceKind::kGpu}};
+  constexpr std::pair<std::string_view, PlaceKind> kPlaces[] = {{"link", PlaceKind::kLink},
+                                                                {"sender", PlaceKind::kLink},
+                                                                {"switch", PlaceKind::kSwitch},
+                                                                {"nic", PlaceKind::kNic},
+                                                                {"gpu", PlaceKind::kGpu}};
   for (const auto& [key, place] : kPlaces) {
     const YamlNode* const node = map.Find(key);
     if (node == nullptr || place == info.place || has(key)) continue;

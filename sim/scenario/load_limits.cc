@@ -13,8 +13,8 @@ namespace {
 // Iterations of a job. The flow model estimates its work better before a run (sim/flow).
 constexpr SimTime kMostPacketIterations = 100'000;
 constexpr SimTime kMostFlowIterations = 5'000'000;
-constexpr double kMostBrokenFrames = 10e6;    // by bit errors, in the whole fabric
-constexpr double kMostFrameErrorsOfRun = 1e6;      // by frame_errors, in the whole fabric
+constexpr double kMostBrokenFrames = 10e6;     // by bit errors, in the whole fabric
+constexpr double kMostFrameErrorsOfRun = 1e6;  // by frame_errors, in the whole fabric
 constexpr double kMostBurstSenders = 200'000;  // each burst has connections of its own
 
 }  // namespace
@@ -23,15 +23,14 @@ void Loader::CheckGpus(const YamlNode& node, const JobOptions& job) {
   const std::set<topology::GpuIndex> own(job.gpus.begin(), job.gpus.end());
   for (const JobOptions& other : scenario_.jobs) {
     if (job.start >= other.end || other.start >= job.end) continue;
-    const auto shared = std::ranges::find_if(
-        other.gpus, [&](topology::GpuIndex gpu) { return own.contains(gpu); });
+    const auto shared =
+        std::ranges::find_if(other.gpus, [&](topology::GpuIndex gpu) { return own.contains(gpu); });
     if (shared == other.gpus.end()) continue;
     const topology::Gpu& gpu = scenario_.fabric->gpu(*shared);
-    errors_.Add(node,
-                fmt::format("the jobs {} and {} use GPU {}:{} at the same time: use other hosts, or "
-                            "set the end of the first job before the start of the second",
-                            other.name, job.name, scenario_.fabric->node(gpu.host).name,
-                            gpu.number));
+    errors_.Add(
+        node, fmt::format("the jobs {} and {} use GPU {}:{} at the same time: use other hosts, or "
+                          "set the end of the first job before the start of the second",
+                          other.name, job.name, scenario_.fabric->node(gpu.host).name, gpu.number));
   }
 }
 
@@ -108,10 +107,12 @@ void Loader::CheckMicrobursts(const YamlNode& node) {
       std::min<double>(bursts.senders, static_cast<double>(scenario_.fabric->nics().size()));
   const double all = senders * static_cast<double>(scenario_.duration / bursts.period);
   if (all <= kMostBurstSenders) return;
-  errors_.Add(node, fmt::format("microbursts would need {:.0f} connections, one for each sender of "
-                                "each burst, but at most {:.0f} are simulated: use a longer period, or fewer "
-                                "senders",
-                                all, kMostBurstSenders));
+  errors_.Add(
+      node,
+      fmt::format("microbursts would need {:.0f} connections, one for each sender of "
+                  "each burst, but at most {:.0f} are simulated: use a longer period, or fewer "
+                  "senders",
+                  all, kMostBurstSenders));
 }
 
 }  // namespace rocescope::sim
