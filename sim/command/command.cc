@@ -79,8 +79,8 @@ Result<Profile> FindProfile(const std::string& name, const std::string& director
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       return MakeError(
           ErrorCode::kNotFound,
-          fmt::format("--profile {}: no such profile{}; `rocescope-sim list` shows the "
-                      "included ones; a file name must end in .yaml",
+          fmt::format("there is no profile \"{}\"{}; `rocescope-sim list` shows the included ones, "
+                      "and the name of a file must end in .yaml",
                       name, DidYouMean(name, known)));
     }
     path = fmt::format("{}/{}.yaml", directory, name);

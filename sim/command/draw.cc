@@ -28,6 +28,20 @@ struct DrawCommand {
   std::string directory;
 };
 
+// Scenarios of another draw would be mistaken for those of this one. They are not removed, because
+// they may have been edited.
+Status CheckNoScenarios(const std::string& directory) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.path().extension() != ".yaml") continue;
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: the directory already contains scenarios ({}): remove them, "
+                                 "or choose another directory with -d",
+                                 directory, entry.path().filename().string()));
+  }
+  return {};
+}
+
 int DrawAll(const DrawCommand& command) {
   const auto& [priors, given, model, count, directory] = command;
   DrawOptions options = given;
@@ -47,6 +61,9 @@ int DrawAll(const DrawCommand& command) {
     return Fail({.code = ErrorCode::kUnavailable,
                  .message = fmt::format("{}: cannot be created: {}", directory, error.message())},
                 kExitOutput);
+  }
+  if (const Status empty = CheckNoScenarios(directory); !empty) {
+    return Fail(empty.error(), kExitOutput);
   }
   std::map<std::string_view, uint32_t> kinds;
   for (uint32_t number = 1; number <= count; ++number) {
@@ -90,7 +107,8 @@ void AddDraw(CLI::App& app, const Included& included, int& code) {
                    "random seed; the same seed gives the same files (default: 1)")
       ->check(WholeNumber(UINT64_MAX))
       ->type_name("N");
-  draw->add_option("-d", command->directory, "output directory; created if it does not exist")
+  draw->add_option("-d", command->directory,
+                   "output directory without scenarios; created if it does not exist")
       ->required()
       ->type_name("DIR");
   draw->add_flag("--stratified", command->options.stratified,

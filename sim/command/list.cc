@@ -3,7 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "dataplane/record/metric.h"
 #include "sim/command/command.h"
+#include "sim/fault/fault_parameter.h"
 #include "sim/scenario/scenario.h"
 
 namespace rocescope::sim {
@@ -30,6 +32,18 @@ int List(const std::string& directory, const std::string& profiles) {
   Print("\nFault kinds:\n");
   for (const FaultInfo& fault : kFaultInfos) {
     Print("{:<28} {}: {}\n", fault.name, NameOf(fault.place), fault.sentence);
+    if (!fault.parameters.empty()) Print("{:<28}   parameters: {}\n", "", fault.parameters);
+  }
+  Print(
+      "\nParameters of faults (in addition to onset and duration, which all but swapped_cables "
+      "have):\n");
+  for (const FaultParameter& parameter : FaultParameters()) {
+    Print("{:<28} {} ({})\n", parameter.name, parameter.help,
+          parameter.usual == nullptr ? std::string("required") : "default: " + parameter.usual({}));
+  }
+  Print("\nMetrics (for `missing` and `quirk` of profiles):\n");
+  for (const MetricInfo& metric : kMetrics) {
+    Print("{:<28} {}: {}\n", metric.name, metric.unit, metric.sentence);
   }
   return 0;
 }
@@ -39,7 +53,9 @@ int List(const std::string& directory, const std::string& profiles) {
 void AddList(CLI::App& app, const Included& included, int& code) {
   auto directories = std::make_shared<Included>(included);
   CLI::App* list = app.add_subcommand(
-      "list", "List the included scenarios, the telemetry profiles and the fault types");
+      "list",
+      "List the included scenarios, the telemetry profiles, the fault types with their parameters, "
+      "and the metrics");
   list->add_option("--scenarios", directories->scenarios, "directory of the scenarios")
       ->type_name("DIR");
   list->add_option("--profiles", directories->profiles, "directory of the profiles")

@@ -25,7 +25,7 @@ Result<ProfileOverride> ParseOverride(const std::string& text, const std::string
   auto nodes = topology::ExpandNames(std::string_view(text).substr(0, equals), kMostNodes);
   if (!nodes) return fail(nodes.error().message);
   auto profile = FindProfile(text.substr(equals + 1), directory);
-  if (!profile) return tl::unexpected(profile.error());
+  if (!profile) return fail(profile.error().message);
   return ProfileOverride{.nodes = *std::move(nodes), .profile = *std::move(profile)};
 }
 
@@ -39,7 +39,11 @@ struct ProfileOptions {
 int CollectWithProfile(const ProfileOptions& command) {
   ApplyOptions options = command.apply;
   const auto profile = FindProfile(command.name, command.directory);
-  if (!profile) return Fail(profile.error(), kExitInput);
+  if (!profile) {
+    return Fail({.code = profile.error().code,
+                 .message = fmt::format("--profile {}: {}", command.name, profile.error().message)},
+                kExitInput);
+  }
   for (const std::string& text : command.overrides) {
     auto override = ParseOverride(text, command.directory);
     if (!override) return Fail(override.error(), kExitInput);

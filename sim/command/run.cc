@@ -63,22 +63,25 @@ void ShowVictims(size_t done, size_t all) {
   Print(stderr, "\r\033[Kvictims: {} of {} faults", done, all);
 }
 
-void PrintFaults(std::FILE* out, std::span<const Injector::Happened> faults) {
+void PrintFaults(std::FILE* out, std::span<const Injector::Happened> faults, Model model) {
   for (const Injector::Happened& fault : faults) {
-    Print(out, "  {}: {} frames affected, {}\n", InfoOf(fault.options.kind).name, fault.affected,
+    const std::string affected = AffectedText(fault, model);
+    Print(out, "  {}: {}{}{}\n", InfoOf(fault.options.kind).name, affected,
+          affected.empty() ? "" : ", ",
           fault.visible == kNever ? std::string("never observable")
                                   : fmt::format("observable from {}", TimeText(fault.visible)));
   }
 }
 
 // The profile of a scenario: an included one, or a file relative to the scenario's.
-Result<Profile> ProfileOfScenario(const std::string& name, const RunOptions& options) {
+Result<Profile> ProfileOfScenario(const std::string& name, topology::Place place,
+                                  const RunOptions& options) {
   const bool is_file = name.ends_with(".yaml");
   const std::filesystem::path beside = std::filesystem::path(options.path).parent_path() / name;
   auto profile = FindProfile(is_file ? beside.string() : name, options.profiles);
   if (!profile) {
-    return MakeError(profile.error().code,
-                     fmt::format("{}: telemetry: {}", options.path, profile.error().message));
+    return MakeError(profile.error().code, fmt::format("{}:{}:{}: {}", options.path, place.line,
+                                                       place.column, profile.error().message));
   }
   return profile;
 }
@@ -112,12 +115,12 @@ int RunFlow(const RunOptions& options, const Scenario& scenario) {
     return refuse("telemetry: the flow model needs a counter_period above 0 or a profile");
   }
   if (!telemetry.profile.empty()) {
-    auto profile = ProfileOfScenario(telemetry.profile, options);
+    auto profile = ProfileOfScenario(telemetry.profile, telemetry.profile_place, options);
     if (!profile) return Fail(profile.error(), kExitInput);
     flow.profile = *std::move(profile);
   }
   for (const TelemetryOptions::NodesWithProfile& override : telemetry.overrides) {
-    auto profile = ProfileOfScenario(override.profile, options);
+    auto profile = ProfileOfScenario(override.profile, override.place, options);
     if (!profile) return Fail(profile.error(), kExitInput);
     flow.overrides.push_back({.nodes = override.nodes, .profile = *std::move(profile)});
   }
@@ -137,7 +140,7 @@ int RunFlow(const RunOptions& options, const Scenario& scenario) {
     Print("  sFlow: {} packet samples and {} counter samples\n", report->sflow.packet_samples,
           report->sflow.counter_samples);
   }
-  PrintFaults(stdout, report->faults);
+  PrintFaults(stdout, report->faults, Model::kFlow);
   return 0;
 }
 
@@ -163,13 +166,12 @@ int Run(const RunOptions& options) {
   const Simulation::Output& output = options.output;
   const auto text = ReadFile(path, "; `rocescope-sim list` shows the included scenarios");
   if (!text) return Fail(text.error(), kExitInput);
-  auto scenario = LoadScenario(*text, path, options.seed);
+  std::optional<Model> model;
+  if (!options.model.empty()) model = options.model == "flow" ? Model::kFlow : Model::kPacket;
+  auto scenario = LoadScenario(*text, path, options.seed, model);
   if (!scenario) return Fail(scenario.error(), kExitInput);
   if (options.epoch) scenario->epoch = Timestamp(std::chrono::seconds(*options.epoch));
   scenario->dilation = options.dilation;
-  if (!options.model.empty()) {
-    scenario->model = options.model == "flow" ? Model::kFlow : Model::kPacket;
-  }
   if (options.record && scenario->telemetry.recording_steps == 0) {
     scenario->telemetry.recording_steps = kDefaultRecordingSteps;
   }
@@ -210,7 +212,7 @@ int Run(const RunOptions& options) {
   Print(out, "{}: {} frames sent in {}, seed {}; written to {}\n", scenario->name, frames,
         TimeText(scenario->duration), scenario->seed,
         output.directory.empty() ? "standard output" : output.directory);
-  PrintFaults(out, (*simulation)->injector().happened());
+  PrintFaults(out, (*simulation)->injector().happened(), Model::kPacket);
   if (options.no_victims || scenario->faults.empty() || output.directory.empty()) return 0;
   const Outcome outcome = OutcomeOf(**simulation);
   VictimStudy study(**simulation, outcome);

@@ -29,8 +29,14 @@ uint64_t ControlsAmong(double share, uint64_t scenarios) {
   return static_cast<uint64_t>(std::floor(share * static_cast<double>(scenarios)));
 }
 
-// Whether the model can simulate the kind.
-bool IsOf(Model model, FaultKind kind) { return model == Model::kPacket || !NeedsPackets(kind); }
+// Whether the model can simulate the kind, and has telemetry that shows it: the flow model has no
+// mirrored packets.
+bool IsOf(Model model, FaultKind kind) {
+  const Need need = InfoOf(kind).need;
+  const bool needs_mirrors =
+      need == Need::kSenders || need == Need::kDelays || need == Need::kCnpDelays;
+  return model == Model::kPacket || (!NeedsPackets(kind) && !needs_mirrors);
+}
 
 FaultKind StratifiedKind(const DrawOptions& options, uint64_t fault) {
   std::vector<FaultKind> kinds;
@@ -205,7 +211,7 @@ Result<DrawnScenario> DrawScenario(const DrawOptions& options, uint32_t number) 
   if (std::ranges::none_of(WeightsOf(options), [](double weight) { return weight > 0; })) {
     return MakeError(ErrorCode::kInvalidArgument,
                      "the priors have no fault type with a weight above 0 that the flow model can "
-                     "simulate");
+                     "simulate and show");
   }
   Outline outline;
   outline.model = options.model;

@@ -135,7 +135,7 @@ TEST_F(DrawFlowTest, BenignEventsOfAllKindsAreDrawn) {
   EXPECT_GT(temporary, 0u);
 }
 
-TEST_F(DrawFlowTest, ZeroToFourFaultsOfAllKindsThatTheModelSimulates) {
+TEST_F(DrawFlowTest, ZeroToFourFaultsOfAllKindsThatTheModelShows) {
   std::set<size_t> counts;
   std::set<FaultKind> kinds;
   for (size_t i = 0; i < scenarios_.size(); ++i) {
@@ -149,7 +149,12 @@ TEST_F(DrawFlowTest, ZeroToFourFaultsOfAllKindsThatTheModelSimulates) {
     }
   }
   EXPECT_EQ(counts, (std::set<size_t>{0, 1, 2, 3, 4}));
-  EXPECT_EQ(kinds.size(), kFaultKinds - 2);
+  // Two kinds need packets in queues, and three others need mirrored packets to be detectable.
+  EXPECT_EQ(kinds.size(), kFaultKinds - 5);
+  for (const FaultKind kind :
+       {FaultKind::kIncast, FaultKind::kNoisyNeighbour, FaultKind::kAddedLatency}) {
+    EXPECT_FALSE(kinds.contains(kind)) << InfoOf(kind).name;
+  }
 }
 
 TEST_F(DrawFlowTest, MagnitudesCoverTheRangeOfTheField) {
@@ -195,6 +200,49 @@ TEST_F(DrawFlowTest, StragglersSlowDownAJobThatRuns) {
     }
   }
   EXPECT_GT(stragglers, 0u);
+}
+
+// Whether a job that runs during the fault uses the fault's host.
+bool HitsAJob(const Scenario& scenario, const FaultOptions& fault) {
+  const topology::Fabric& fabric = *scenario.fabric;
+  const topology::NodeIndex host =
+      fault.gpu != topology::kNone ? fabric.gpu(fault.gpu).host : fabric.nic(fault.nic).host;
+  return std::ranges::any_of(scenario.jobs, [&](const JobOptions& job) {
+    return job.start < std::min(EndOf(fault), scenario.duration) && fault.onset < job.end &&
+           std::ranges::any_of(
+               job.gpus, [&](topology::GpuIndex gpu) { return fabric.gpu(gpu).host == host; });
+  });
+}
+
+TEST_F(DrawFlowTest, FaultsOfNicsHitAJobThatRuns) {
+  uint32_t faults = 0;
+  for (const Scenario& scenario : scenarios_) {
+    for (const FaultOptions& fault : scenario.faults) {
+      if (InfoOf(fault.kind).place != PlaceKind::kNic) continue;
+      ++faults;
+      EXPECT_TRUE(HitsAJob(scenario, fault)) << scenario.name;
+    }
+  }
+  EXPECT_GT(faults, 20u);
+}
+
+// In this scenario, a job at the first fault's place ends before the second fault.
+TEST_F(DrawFlowTest, FaultsAtThePlaceOfAnotherFaultHitAJobThatRuns) {
+  DrawOptions options = FlowOptions();
+  options.healthy = 0;
+  options.seed = 16;
+  const Scenario scenario = Load(Draw(options, 189));
+  ASSERT_EQ(scenario.faults.size(), 2u);
+  EXPECT_TRUE(HitsAJob(scenario, scenario.faults[1]));
+}
+
+// Without paths of flows, a diagnosis cannot see faults such as polarisation.
+TEST_F(DrawFlowTest, SflowSamplesPacketsAroundFaults) {
+  for (const Scenario& scenario : scenarios_) {
+    EXPECT_GT(scenario.telemetry.sflow_rate, 0u);
+    ASSERT_TRUE(scenario.telemetry.sflow_spans.has_value());
+    EXPECT_EQ(scenario.telemetry.sflow_spans->length, 60 * kSecond);
+  }
 }
 
 TEST_F(DrawFlowTest, SameSeedGivesTheSameText) {

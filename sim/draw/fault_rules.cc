@@ -87,17 +87,28 @@ class Drawer {
   bool LinkAt(PortIndex port, bool one_way) {
     fault_.link = context_.fabric.port(port).link;
     if (one_way && dice_.Chance(0.5)) fault_.sender = port;
-    frames_ = context_.traffic.FramesBy(port) * Seconds();
+    frames_ = ActiveFramesBy(port) * Seconds();
     return true;
   }
 
+  // Frames per second of the flows that are active during the fault, by port.
+  double ActiveFramesBy(PortIndex port) {
+    if (active_frames_.empty()) {
+      active_frames_.resize(context_.fabric.ports().size());
+      for (const Flow& flow : context_.traffic.flows()) {
+        if (!IsActive(flow)) continue;
+        for (const PortIndex passed : flow.ports) active_frames_[passed] += flow.frames;
+      }
+    }
+    return active_frames_[port];
+  }
   // Sending ports with traffic at the link, switch or host of the other fault.
-  std::vector<PortIndex> PortsAtNeighbour() const {
+  std::vector<PortIndex> PortsAtNeighbour() {
     const FaultOptions& other = *context_.neighbour;
     const std::vector<NodeIndex> nodes = NodesOfNeighbour();
     std::vector<PortIndex> ports;
     for (PortIndex port = 0; port < context_.fabric.ports().size(); ++port) {
-      if (context_.traffic.FramesBy(port) <= 0) continue;
+      if (ActiveFramesBy(port) <= 0) continue;
       const bool near =
           other.link != topology::kNone
               ? context_.fabric.port(port).link == other.link
@@ -115,12 +126,13 @@ class Drawer {
     std::erase_if(switches, [&](NodeIndex node) { return !context_.fabric.node(node).IsSwitch(); });
     return !switches.empty() && SwitchAt(dice_.Pick(switches)) && frames_ > 0;
   }
-  // A NIC that a flow uses, at the host of the other fault.
+  // A NIC that an active flow uses, at the host of the other fault.
   bool NicAtNeighbour() {
     const std::vector<NodeIndex> nodes = NodesOfNeighbour();
     std::vector<NicIndex> nics;
     for (const Flow& flow : context_.traffic.flows()) {
-      if (std::ranges::find(nodes, context_.fabric.nic(flow.to).host) != nodes.end()) {
+      if (IsActive(flow) &&
+          std::ranges::find(nodes, context_.fabric.nic(flow.to).host) != nodes.end()) {
         nics.push_back(flow.to);
       }
     }
@@ -141,7 +153,7 @@ class Drawer {
     fault_.node = node;
     frames_ = 0;
     for (PortIndex port = 0; port < context_.fabric.ports().size(); ++port) {
-      if (NodeAt(port) == node) frames_ += context_.traffic.FramesBy(port) * Seconds();
+      if (NodeAt(port) == node) frames_ += ActiveFramesBy(port) * Seconds();
     }
     return true;
   }
@@ -283,7 +295,8 @@ class Drawer {
   const Scale& scale_;
   RandomSource& dice_;
   FaultOptions& fault_;
-  double frames_ = 0;  // expected at the place while the fault lasts
+  double frames_ = 0;                  // expected at the place while the fault lasts
+  std::vector<double> active_frames_;  // empty: not known yet
 };
 
 // Draws the place and the severity. False: the workload has no suitable place.

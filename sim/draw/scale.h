@@ -82,7 +82,9 @@ inline constexpr Scale kHours = {
     .settings =
         "model: flow\ntime_scale: 1\nrecord_interval: 1s\nanalysis_window: 30s\n"
         "reroute_delay: 200ms\n",
-    .telemetry = "mirror: none, counter_period: 30s, slurm: true",
+    .telemetry =
+        "mirror: none, sflow_rate: 4194304, sflow_counters: 10min, sflow_spans: {length: "
+        "1min, random: 10}, counter_period: 30s, slurm: true",
     .transfer = {300e3, 3e6},
     .duty = {0.15, 0.5},
     .chunk = "4M",

@@ -51,7 +51,6 @@ Result<Traffic> Traffic::Of(const Outline& outline, std::string_view text) {
   Network& network = (*simulation)->network();
   const topology::Fabric& fabric = network.fabric();
   Traffic traffic;
-  traffic.frames_.resize(fabric.ports().size());
   for (uint32_t j = 0; j < outline.jobs.size(); ++j) {
     const Job& job = *(*simulation)->jobs()[j];
     const auto volumes = AllVolumes(job.options());
@@ -71,7 +70,6 @@ Result<Traffic> Traffic::Of(const Outline& outline, std::string_view text) {
         for (const topology::PortIndex port : network.PathOf(*sender)) flow.ports.push_back(port);
         flow.frames = static_cast<double>(volume->second) / scenario->network.nics.mtu /
                       static_cast<double>(channel.senders.size()) * iterations;
-        for (const topology::PortIndex port : flow.ports) traffic.frames_[port] += flow.frames;
         traffic.flows_.push_back(std::move(flow));
       }
     }

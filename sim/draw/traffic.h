@@ -28,11 +28,9 @@ class Traffic {
   static Result<Traffic> Of(const Outline& outline, std::string_view scenario);
 
   const std::vector<Flow>& flows() const { return flows_; }  // flows of jobs; none has zero frames
-  double FramesBy(topology::PortIndex port) const { return frames_[port]; }  // frames per second
 
  private:
   std::vector<Flow> flows_;
-  std::vector<double> frames_;  // indexed by port
 };
 
 }  // namespace rocescope::sim

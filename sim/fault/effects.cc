@@ -11,7 +11,6 @@
 namespace rocescope::sim {
 namespace {
 
-constexpr double kStragglerFactor = 4;
 // A congestion pause lasts some tens of microseconds. Ports of a cycle that are all paused for this
 // long at once do not resume.
 constexpr SimTime kDeadlocked = 100 * kMicrosecond;

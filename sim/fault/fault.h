@@ -12,8 +12,10 @@
 
 namespace rocescope::sim {
 
+inline constexpr double kStragglerFactor = 4;  // if the factor of a straggler is not above 1
+
 // Each kind uses the parameters that its row in topology/fault/fault_kind.h lists, and ignores the
-// others. The values here are the defaults of scenarios.
+// others; fault_parameter.h describes them. The values here are the defaults of scenarios.
 struct FaultOptions {
   FaultKind kind = FaultKind::kLinkDown;
   SimTime onset = 0;
@@ -32,7 +34,8 @@ struct FaultOptions {
   double probability = 0.01;  // that a frame or packet is affected
   double burst = 1;           // mean number of consecutive frames that are lost
   uint32_t least_length = 0;  // bytes; shorter frames are not affected
-  // degraded_rate: fraction of the rate that remains. straggler: slowdown (4 if not above 1).
+  // degraded_rate: fraction of the rate that remains. straggler: slowdown (kStragglerFactor if
+  // not above 1).
   double factor = 0.25;
   SimTime delay = 0;              // added to the propagation delay
   SimTime period = kMillisecond;  // of a flap; the link is down for the first half
@@ -51,6 +54,8 @@ struct FaultOptions {
 
 // Kinds that can grow: those with a probability, a lower rate, a delay or a slowdown.
 bool CanGrow(FaultKind kind);
+// Kinds of links that can affect one direction only.
+bool HasDirection(FaultKind kind);
 // Kinds that only the packet model can simulate, because they depend on the order of packets in
 // queues.
 bool NeedsPackets(FaultKind kind);

@@ -32,6 +32,11 @@ std::string_view MissingPlace(const FaultOptions& options) {
 
 }  // namespace
 
+bool HasDirection(FaultKind kind) {
+  return kind == FaultKind::kDegradedRate || kind == FaultKind::kAddedLatency ||
+         kind == FaultKind::kGrayLoss || kind == FaultKind::kBitErrors;
+}
+
 bool CanGrow(FaultKind kind) {
   switch (kind) {
     case FaultKind::kGrayLoss:

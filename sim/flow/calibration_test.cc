@@ -12,6 +12,8 @@
 #include <sstream>
 #include <string>
 
+#include "sim/flow/flow_model.h"
+
 namespace rocescope::sim {
 namespace {
 
@@ -83,6 +85,21 @@ INSTANTIATE_TEST_SUITE_P(All, AllCalibrationTest,
                                          "ring-rails", "ring", "slow-uplink", "straggler", "tree",
                                          "two-jobs"),
                          NameOf);
+
+// Two days are, too.
+TEST(FlowLimitsTest, ADayIsWithinThem) {
+  const std::string path = fmt::format("{}/../../scenarios/day.yaml", ROCESCOPE_CALIBRATION);
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  auto scenario = LoadScenario(text.str(), path);
+  ASSERT_TRUE(scenario) << scenario.error().message;
+  for (int days = 1; days <= 2; ++days) {
+    const auto model = FlowModel::Make(*scenario);
+    EXPECT_TRUE(model) << model.error().message;
+    scenario->duration *= 2;
+  }
+}
 
 }  // namespace
 }  // namespace rocescope::sim

@@ -197,7 +197,9 @@ SimTime CollectiveCost::Duration(double bytes_per_second, double slowdown) const
   while (at + 2 < kRates && times > static_cast<double>(1u << (at + 1))) ++at;
   const double below = static_cast<double>(1u << at);
   const double seconds = seconds_[at] + (seconds_[at + 1] - seconds_[at]) * (times - below) / below;
-  return static_cast<SimTime>((seconds + computation_ * (slowdown - 1)) * kSecond);
+  constexpr double kForever = 4e6;  // seconds; longer than any run
+  return static_cast<SimTime>(std::min(kForever, seconds + computation_ * (slowdown - 1)) *
+                              kSecond);
 }
 
 }  // namespace rocescope::sim

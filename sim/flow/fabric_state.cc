@@ -76,8 +76,7 @@ void Add(const topology::Fabric& fabric, const ActiveFault& active, FabricState&
       state.node_fault[fault.node] = active.number;
       return;
     case FaultKind::kStraggler: {
-      constexpr double kDefaultFactor = 4;  // as in the packet model
-      const double factor = fault.factor > 1 ? fault.factor : kDefaultFactor;
+      const double factor = fault.factor > 1 ? fault.factor : kStragglerFactor;
       double& slowdown = state.slowdown.try_emplace(fault.gpu, 1).first->second;
       slowdown = std::max(slowdown, 1 + (factor - 1) * severity);
       return;

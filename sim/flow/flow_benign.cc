@@ -57,13 +57,25 @@ void FlowModel::Strike(topology::PortIndex port) {
     }
   }
   if (candidates.empty()) {  // the link is idle
+    if (idle_strikes_[port]++ > 0) return;
     const SimTime step = std::max<SimTime>(kMicrosecond, scenario_.duration / 10'000);
-    At(now_ + step, [this, port] { Strike(port); });
+    At(now_ + step, [this, port] { RepeatStrikes(port); });
     return;
   }
   const Candidate& hit = candidates[random_.Below(candidates.size())];
   AddLoss(groups_[hit.group], groups_[hit.group].senders[hit.sender], hit.position, nullptr,
           LossEffect::kRepeated, 1, now_, now_ + kMicrosecond);
+}
+
+// One event for all strikes that wait for the link, which may be idle for the whole run.
+void FlowModel::RepeatStrikes(topology::PortIndex port) {
+  const uint32_t waiting = std::exchange(idle_strikes_[port], 0);
+  Strike(port);
+  if (idle_strikes_[port] > 0) {
+    idle_strikes_[port] = waiting;
+    return;
+  }
+  for (uint32_t i = 1; i < waiting; ++i) Strike(port);
 }
 
 // Frames that healthy links broke, one event for each direction of a link.

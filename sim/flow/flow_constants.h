@@ -2,6 +2,7 @@
 // Constants of the flow model, calibrated against the packet model (calibration_test.cc).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "sim/engine/time.h"
@@ -15,6 +16,13 @@ inline constexpr double kFullFrameOnWire = 4178;  // with FCS, preamble and gap
 inline constexpr int32_t kAckFrame = 62;          // bytes
 inline constexpr int32_t kGrantFrame = 138;       // bytes of a clear-to-send
 inline constexpr int32_t kCnpFrame = 74;          // bytes
+
+// Lanes of a group of ranks.
+inline constexpr size_t kMostLanes = 32;
+// Limits of the whole run, which are compared with estimates before it. An iteration takes about
+// 1 kB of memory, a run of a lane ("flow record" in errors) at most 100 bytes.
+inline constexpr double kMostIterations = 500'000;
+inline constexpr double kMostLaneRuns = 80e6;
 
 // Share of frames with a CE mark on a congested link, and CNPs per marked frame (the notification
 // point sends one in 50 us at most for each queue pair).

@@ -237,7 +237,6 @@ void FlowModel::Update(std::vector<uint32_t> groups) {
 // lane.
 std::vector<std::pair<bool, std::vector<uint32_t>>> FlowModel::DistributeSenders(
     const Group& group) const {
-  constexpr size_t kMostLanes = 32;
   std::map<std::pair<bool, std::vector<topology::PortIndex>>, std::vector<uint32_t>> sets;
   for (uint32_t i = 0; i < group.senders.size(); ++i) {
     const Sender& sender = group.senders[i];

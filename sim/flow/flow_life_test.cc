@@ -310,6 +310,11 @@ TEST_F(FlowLife, ARunWithoutAFaultIsTheSameUntilItsOnset) {
   for (size_t i = 0; i < 100; ++i) EXPECT_EQ(iterations[i].end, with_fault[i].end) << i;
 }
 
+TEST_F(FlowLife, FrameErrorsOfIdleLinksCostLittle) {
+  Run(std::string(kJob) + "benign: {frame_errors: {ports: 1, frames: 1000}}\n");
+  EXPECT_LT(model_->events(), 1'000'000u);
+}
+
 // Makes the model of a scenario that it refuses. Returns the message.
 std::string Refusal(const std::string& text) {
   auto scenario = LoadScenario(kFabric + text + "telemetry: {mirror: none, nccl: none}\n", "test");
@@ -318,10 +323,23 @@ std::string Refusal(const std::string& text) {
   return model ? std::string() : model.error().message;
 }
 
-TEST(FlowLimits, IterationsThatTakeNoTimeAreAnError) {
+std::string JobWith(std::string_view phase) {
+  constexpr std::string_view kPhase = "size: 1G, compute: 2s";
   std::string job = kJob;
-  job.replace(job.find("size: 1G, compute: 2s"), 21, "size: 1, compute: 0s");
-  EXPECT_THAT(Refusal(job), testing::HasSubstr("the iterations of train take"));
+  return job.replace(job.find(kPhase), kPhase.size(), phase);
+}
+
+TEST(FlowLimits, TooManyIterationsAreAnError) {
+  // 1 ms of computing, and 1 us of data at 100 Gb/s with the latencies of its steps.
+  const std::string refusal = Refusal(JobWith("size: 1K, compute: 1ms"));
+  EXPECT_THAT(refusal, testing::HasSubstr("the job train would run about 5"));
+  EXPECT_THAT(refusal, testing::HasSubstr("at most 500000 iterations"));
+  EXPECT_THAT(refusal, testing::HasSubstr("shorten `duration`"));
+  EXPECT_EQ(Refusal(JobWith("size: 1K, compute: 10ms")), "");
+}
+
+TEST(FlowLimits, ALimitedNumberOfIterationsIsNotAnError) {
+  EXPECT_EQ(Refusal(JobWith("size: 1K, compute: 1ms") + "    iterations: 1000\n"), "");
 }
 
 TEST(FlowLimits, EventsWithoutEndAreAnError) {

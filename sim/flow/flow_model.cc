@@ -11,6 +11,7 @@ namespace rocescope::sim {
 namespace {
 
 constexpr int kProgressSteps = 200;
+constexpr double kForever = 4e6;  // seconds; longer than any run
 
 // Irwin-Hall: mean 0, standard deviation 1.
 double Normal(Random& random) {
@@ -377,7 +378,8 @@ SimTime FlowModel::TimeOfRun(const Group& group, double rate) const {
   const SimTime sending =
       group.cost != nullptr
           ? group.cost->Duration(rate, group.slowdown)
-          : static_cast<SimTime>(group.wire_bytes / rate * kSecond) + group.latency;
+          : static_cast<SimTime>(std::min(kForever, group.wire_bytes / rate) * kSecond) +
+                group.latency;
   return sending + group.added + group.more_latency;
 }
 

@@ -164,7 +164,8 @@ class FlowModel {
   Status Prepare(std::optional<size_t> without_fault);
   struct Costs;
   Status PrepareJob(uint32_t number, Costs& costs);
-  Status CheckIterations(uint32_t job) const;
+  SimTime ShortestIteration(uint32_t job) const;
+  Status CheckWork() const;
   Status PrepareCost(Group& group, const Job& job, Costs& costs);
   void ShareTraffic(Group& group, const Job& job, uint32_t which);
   void PrepareCheckpoint(uint32_t number);
@@ -280,6 +281,7 @@ class FlowModel {
   // flow_benign.cc
   void PrepareBenign();
   void Strike(topology::PortIndex sender);
+  void RepeatStrikes(topology::PortIndex sender);
   void NoteBroken(topology::PortIndex sender, uint64_t frames);
   void AddBurst(const BenignLife::Burst& burst);
   void AddHarmlessDiscards();
@@ -330,6 +332,7 @@ class FlowModel {
   std::vector<LossSource> sources_;
   std::map<LossKey, LossSeries> losses_;
   std::map<std::string, uint64_t> lost_;  // frames by cause
+  std::vector<uint32_t> idle_strikes_;    // by port: strikes that wait for frames
   std::vector<double> damage_;            // by port: wrong frames per bit sent by a healthy link
   std::map<topology::PortIndex, BenignEvent> broken_;  // frames that healthy links broke
   // By full port: the ports that its switch pauses.

@@ -81,6 +81,7 @@ Status FlowModel::Prepare(std::optional<size_t> without_fault) {
   is_contended_.resize(ports);
   paused_by_.resize(ports);
   damage_.resize(ports);
+  idle_strikes_.resize(ports);
   state_ = DeriveState(fabric(), scenario_.network, {}, {});
   for (topology::PortIndex port = 0; port < ports; ++port) {
     competition_->SetCapacity(port, state_.capacity[port]);
@@ -92,6 +93,7 @@ Status FlowModel::Prepare(std::optional<size_t> without_fault) {
   for (uint32_t job = 0; job < jobs_.size(); ++job) {
     if (const Status prepared = PrepareJob(job, costs); !prepared) return prepared;
   }
+  if (const Status fits = CheckWork(); !fits) return fits;
   for (size_t i = 0; i < scenario_.streams.size(); ++i) {
     const uint32_t requester = simulation_->streams()[i]->requester().identity().number;
     const uint32_t group = AddStream(simulation_->network().queue_pair(requester),
@@ -114,29 +116,69 @@ Status FlowModel::Prepare(std::optional<size_t> without_fault) {
   return {};
 }
 
-// A job whose iterations take almost no time would take forever.
-Status FlowModel::CheckIterations(uint32_t number) const {
-  constexpr SimTime kMost = 10'000'000;
+// Without competition.
+SimTime FlowModel::ShortestIteration(uint32_t number) const {
   const JobState& state = jobs_[number];
-  const JobOptions& options = state.job->options();
-  SimTime shortest = 0;  // iteration, without competition
-  for (uint32_t phase = 0; phase < options.phases.size(); ++phase) {
+  const std::vector<JobOptions::Phase>& phases = state.job->options().phases;
+  SimTime shortest = 0;
+  for (uint32_t phase = 0; phase < phases.size(); ++phase) {
     SimTime longest = 0;  // run of a collective
     for (const uint32_t index : state.groups) {
       const Group& group = groups_[index];
-      if (group.phase != phase) continue;
+      if (group.phase != phase || group.cost == nullptr) continue;
       longest = std::max(longest, group.cost->Duration(group.line_rate));
     }
-    shortest += options.phases[phase].compute + longest;
+    shortest += phases[phase].compute + longest;
   }
-  const SimTime lasts = std::min(options.end, scenario_.duration) - options.start;
-  if (lasts <= 0 || options.iterations > 0) return {};
-  if (shortest > 0 && lasts / shortest <= kMost) return {};
+  return shortest;
+}
+
+// The truth lists each iteration, and the history has a few points for each time that a lane sends.
+Status FlowModel::CheckWork() const {
+  struct Work {
+    double iterations = 0;
+    double lane_runs = 0;
+  };
+  Work all;
+  Work largest;
+  uint32_t job_of_largest = 0;
+  const auto share = [](const Work& work) {
+    return std::max(work.iterations / kMostIterations, work.lane_runs / kMostLaneRuns);
+  };
+  for (uint32_t number = 0; number < jobs_.size(); ++number) {
+    const JobState& state = jobs_[number];
+    const JobOptions& options = state.job->options();
+    const SimTime lasts = std::min(options.end, scenario_.duration) - options.start;
+    if (lasts <= 0) continue;
+    Work work{.iterations = static_cast<double>(lasts) /
+                            static_cast<double>(std::max<SimTime>(1, ShortestIteration(number)))};
+    if (options.iterations > 0) {
+      work.iterations = std::min<double>(work.iterations, options.iterations);
+    }
+    size_t lanes = 0;
+    for (const uint32_t index : state.groups) {
+      if (groups_[index].phase >= options.phases.size()) continue;
+      lanes += std::clamp<size_t>(groups_[index].senders.size(), 1, kMostLanes);
+    }
+    work.lane_runs = work.iterations * static_cast<double>(lanes);
+    all.iterations += work.iterations;
+    all.lane_runs += work.lane_runs;
+    if (share(work) <= share(largest)) continue;
+    largest = work;
+    job_of_largest = number;
+  }
+  if (share(all) <= 1) return {};
   return MakeError(
       ErrorCode::kInvalidArgument,
-      fmt::format("jobs: the iterations of {} take {} us, so that more than {} of them "
-                  "would be simulated: state more compute time or larger collectives",
-                  options.name, shortest / kMicrosecond, kMost));
+      fmt::format("the job {} would run about {:.0f} iterations of {:.3g} ms with {:.1f} million "
+                  "flow records, all jobs {:.0f} with {:.1f} million, but a run of the flow model "
+                  "has at most {:.0f} iterations and {:.0f} million flow records: lengthen the "
+                  "phases of the job (compute or size), shorten `duration`, or limit the job by "
+                  "`iterations` or `end`",
+                  jobs_[job_of_largest].job->options().name, largest.iterations,
+                  static_cast<double>(ShortestIteration(job_of_largest)) / kMillisecond,
+                  largest.lane_runs / 1e6, all.iterations, all.lane_runs / 1e6, kMostIterations,
+                  kMostLaneRuns / 1e6));
 }
 
 Status FlowModel::PrepareJob(uint32_t number, Costs& costs) {
@@ -176,7 +218,6 @@ Status FlowModel::PrepareJob(uint32_t number, Costs& costs) {
       ShareTraffic(group, job, which);
     }
   }
-  if (const Status few = CheckIterations(number); !few) return few;
   if (!job.checkpoints().empty()) PrepareCheckpoint(number);
   if (options.start < scenario_.duration) At(options.start, [this, number] { StartJob(number); });
   if (options.end < scenario_.duration) At(options.end, [this, number] { StopJob(number); });

@@ -109,6 +109,18 @@ TEST_F(FlowRunTest, TheSameRunHasTheSameBytes) {
   EXPECT_GE(files, 6u + 16u);  // with the NCCL logs
 }
 
+TEST_F(FlowRunTest, TheTruthHasTheSamplingRateOfSflow) {
+  scenario_.telemetry.sflow_rate = 1 << 20;
+  Run("whole", Plain(std::chrono::seconds(10)), false);
+  scenario_.telemetry.sflow_spans = SflowSpans{};
+  Run("spans", Plain(std::chrono::seconds(10)), false);
+  for (const char* const run : {"whole", "spans"}) {
+    const auto truth = nlohmann::json::parse(Text(std::string(run) + "/truth.json"));
+    EXPECT_EQ(truth["sflow_rate"], 1 << 20) << run;
+    EXPECT_EQ(truth["sflow_in_spans"], std::string(run) == "spans") << run;
+  }
+}
+
 TEST_F(FlowRunTest, ARecordedRunIsCollectedLikeTheRunItself) {
   Run("run", Deployed(), true);
   const auto report = ApplyProfile(

@@ -121,6 +121,9 @@ class SflowOfRun {
     std::array<uint64_t, kCounters> base{};  // value at the switch's last start
     uint32_t counter_samples = 0;
     uint32_t packet_samples = 0;
+    // Received frames that could not be sampled, because they arrived between two spans.
+    uint64_t unsampled = 0;
+    uint64_t stopped_at = 0;  // received frames when sampling stopped
   };
   // A switch goes down or comes back with its counters at zero.
   struct Change {
@@ -149,6 +152,13 @@ class SflowOfRun {
   void Make(const Change& change);
   void ReadCounters(uint32_t agent, SimTime now);
   void SendLater(uint32_t agent);
+  // Frames that the port received since the start of its switch.
+  uint64_t ReceivedAt(const Port& port, SimTime time) {
+    return counters_.CounterAt(port.entity, port.index[kReceivedFrames], time) -
+           port.base[kReceivedFrames];
+  }
+  void StartSampling(SimTime time);
+  void StopSampling(SimTime time);
   std::vector<Sample> DrawSamples(const SampledSpan& span);
   void Add(const Sample& sample, const SampledSpan& span);
   double MarkedShare(topology::PortIndex sender, const SampledSpan& span);
@@ -262,6 +272,22 @@ void SflowOfRun::Make(const Change& change) {
       port.base[counter] = counters_.CounterAt(port.entity, port.index[counter], change.time);
     }
     port.counter_samples = port.packet_samples = 0;
+    port.unsampled = 0;
+    port.stopped_at = 0;
+  }
+}
+
+// While sampling is off, the pool of packets that could be sampled does not grow: a collector
+// compares it with the number of samples to estimate the rate.
+void SflowOfRun::StartSampling(SimTime time) {
+  for (Port& port : ports_) {
+    if (port.entity != topology::kNone) port.unsampled += ReceivedAt(port, time) - port.stopped_at;
+  }
+}
+
+void SflowOfRun::StopSampling(SimTime time) {
+  for (Port& port : ports_) {
+    if (port.entity != topology::kNone) port.stopped_at = ReceivedAt(port, time);
   }
 }
 
@@ -381,8 +407,7 @@ void SflowOfRun::Add(const Sample& sample, const SampledSpan& span) {
   }
   const topology::PortIndex input = fabric_.Peer(path[sample.position - 1]);
   Port& port = ports_[input];
-  const uint64_t pool = counters_.CounterAt(port.entity, port.index[kReceivedFrames], sample.time) -
-                        port.base[kReceivedFrames];
+  const uint64_t pool = ReceivedAt(port, sample.time) - port.unsampled;
   agents_[number].exporter.Add(
       sample.time,
       SflowExporter::PacketSample{
@@ -402,10 +427,14 @@ FlowSflowReport SflowOfRun::Run() {
   for (const SampledSpan& span : SampledSpans(scenario_)) {
     marked_share_.assign(ports_.size(), -1);
     ecn_capable_.assign(ports_.size(), 0);
+    AdvanceTo(span.begin);
+    StartSampling(span.begin);
     for (const Sample& sample : DrawSamples(span)) {
       AdvanceTo(sample.time);
       Add(sample, span);
     }
+    AdvanceTo(span.end);
+    StopSampling(span.end);
   }
   AdvanceTo(scenario_.duration);
   for (Agent& agent : agents_) agent.exporter.Send(scenario_.duration);

@@ -298,6 +298,34 @@ telemetry: {mirror: none, sflow_rate: 200000, sflow_counters: 0, sflow_spans: {l
   for (const size_t count : samples) EXPECT_GT(count, 100u);
 }
 
+// sFlow version 5: the pool counts the packets that could have been sampled, so that the rate of
+// the samples is that of the pool's growth.
+TEST_F(FlowSflowTest, PoolsGrowOnlyInTheStatedSpans) {
+  constexpr uint32_t kRate = 200'000;
+  Run(
+      fmt::format("telemetry: {{mirror: none, sflow_rate: {}, sflow_counters: 0, sflow_spans: "
+                  "{{length: 30s, random: 3}}}}\n",
+                  kRate));
+  const std::vector<SampledSpan> spans = SampledSpans(scenario_);
+  ASSERT_GT(spans.size(), 1u);
+  SimTime sampled = 0;
+  for (const SampledSpan& span : spans) sampled += span.end - span.begin;
+  std::map<topology::PortIndex, const PacketSample*> last;
+  for (const PacketSample& packet : capture_.packets) {
+    last[PortOf(packet.agent, packet.sample.input.value)] = &packet;
+  }
+  ASSERT_FALSE(last.empty());
+  for (const auto& [port, packet] : last) {
+    const double received = static_cast<double>(
+        Exact(port, Metric::kRxPackets, scenario_.epoch + std::chrono::minutes(10)));
+    const double share = static_cast<double>(sampled) / static_cast<double>(scenario_.duration);
+    EXPECT_LT(packet->sample.sample_pool, received * share * 1.2) << fabric().NameOf(port);
+    const double expected = static_cast<double>(packet->sample.sample_pool) / kRate;
+    EXPECT_NEAR(packet->sample.sequence, expected, 5 * std::sqrt(expected) + 1)
+        << fabric().NameOf(port);
+  }
+}
+
 // The sender of a full link marks frames, which the next switch receives marked.
 TEST_F(FlowSflowTest, SamplesBehindAFullLinkAreMarkedAsOftenAsItsFrames) {
   Run(R"(

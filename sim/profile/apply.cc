@@ -254,7 +254,10 @@ Status Application::WriteHostFiles() {
 
 Status Application::WriteTruth() {
   truth_.mutable_profile()->set_mirror_sampling(has_mirror_ ? profile_.mirror_sampling : 0);
-  if (!report_.manifest.telemetry.sflow) truth_.set_sflow_rate(0);
+  if (!report_.manifest.telemetry.sflow) {
+    truth_.set_sflow_rate(0);
+    truth_.set_sflow_in_spans(false);
+  }
   std::string json;
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sim/run/outcome.h"
 
+#include <fmt/format.h>
+
 #include <iterator>
+#include <string_view>
 
 #include "sim/run/simulation.h"
 
@@ -44,6 +47,32 @@ Outcome OutcomeOf(Simulation& simulation) {
   outcome.benign = simulation.benign().Events();
   outcome.retransmitted = simulation.retransmitted();
   return outcome;
+}
+
+std::string AffectedText(const Injector::Happened& fault, Model model) {
+  const FaultKind kind = fault.options.kind;
+  std::string_view what = "frames affected";
+  bool counts = model == Model::kPacket || InfoOf(kind).loses_packets;
+  switch (kind) {
+    case FaultKind::kStraggler:
+      what = "slow computations";
+      break;
+    case FaultKind::kMisconfiguredAlpha:
+      what = "early pauses";
+      break;
+    case FaultKind::kLinkDown:
+    case FaultKind::kFlap:
+    case FaultKind::kSwitchCrash:
+    case FaultKind::kNicCrash:
+    case FaultKind::kPfcStorm:
+    case FaultKind::kPfcDeadlock:
+    case FaultKind::kSwappedCables:
+      counts = fault.affected > 0;
+      break;
+    default:
+      break;
+  }
+  return counts ? fmt::format("{} {}", fault.affected, what) : std::string();
 }
 
 }  // namespace rocescope::sim

@@ -9,6 +9,7 @@
 
 #include "sim/benign/benign.h"
 #include "sim/fault/injector.h"
+#include "sim/scenario/scenario.h"
 #include "sim/truth/recorder.h"
 #include "sim/workload/job.h"
 
@@ -42,5 +43,8 @@ struct Outcome {
 
 // The outcome of a complete run of the packet model.
 Outcome OutcomeOf(Simulation& simulation);
+
+// What the fault affected: "25 frames affected". Empty if its kind counts nothing in this model.
+std::string AffectedText(const Injector::Happened& fault, Model model);
 
 }  // namespace rocescope::sim

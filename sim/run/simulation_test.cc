@@ -11,9 +11,11 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "dataplane/run/counter_line.h"
 #include "dataplane/run/manifest.h"
+#include "sim/fault/fault_parameter.h"
 #include "sim/run/write_truth.h"
 #include "topology/yaml.h"
 
@@ -118,12 +120,19 @@ class ConservationOf : public SimulationTest, public ::testing::WithParamInterfa
     }
     std::string text = "faults: [{kind: " + std::string(info.name) + ", " +
                        std::string(kPlaces[static_cast<size_t>(info.place)]) +
-                       ", onset: 500us, duration: 1ms, probability: 0.05, period: 200us, rate: "
-                       "10G, delay: 5us, factor: " +
-                       (kind == FaultKind::kStraggler ? "2" : "0.5");
-    if (kind == FaultKind::kBlackhole) text += ", nic: host2";
-    if (kind == FaultKind::kIncast || kind == FaultKind::kNoisyNeighbour) {
-      text += ", senders: 'host[3-7]'";
+                       ", onset: 500us, duration: 1ms";
+    const std::map<std::string_view, std::string_view> values = {
+        {"probability", "0.05"},
+        {"period", "200us"},
+        {"rate", "10G"},
+        {"delay", "5us"},
+        {"nic", "host2"},
+        {"senders", "'host[3-7]'"},
+        {"factor", kind == FaultKind::kStraggler ? "2" : "0.5"}};
+    for (const std::string_view parameter : ParametersOf(kind)) {
+      const auto value = values.find(parameter);
+      if (value == values.end()) continue;  // its default
+      text += ", " + std::string(parameter) + ": " + std::string(value->second);
     }
     return text + "}]\n";
   }

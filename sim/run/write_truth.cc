@@ -353,9 +353,9 @@ v1::Truth Writer::Write() {
     clock.set_offset_ns(clock_errors[node].count());
   }
   truth.set_switch_tiers(static_cast<uint32_t>(tiers.size()));
-  // Spans cover a part of the run only, so that `score` must not expect each large flow in samples.
   const TelemetryOptions& telemetry = simulation_.scenario().telemetry;
-  truth.set_sflow_rate(telemetry.sflow_spans ? 0 : telemetry.sflow_rate);
+  truth.set_sflow_rate(telemetry.sflow_rate);
+  truth.set_sflow_in_spans(telemetry.sflow_rate > 0 && telemetry.sflow_spans.has_value());
   WriteBenign(truth);
   return truth;
 }

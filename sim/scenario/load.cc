@@ -15,8 +15,6 @@
 #include "base/text/quantity.h"
 #include "dataplane/run/manifest.h"
 #include "sim/emit/host_files.h"
-#include "sim/fault/cables.h"
-#include "sim/fault/valley.h"
 #include "sim/scenario/loader.h"
 #include "topology/yaml.h"
 
@@ -33,7 +31,8 @@ Result<double> Loader::ParseReal(std::string_view text, double least, double mos
   return value;
 }
 
-Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed) {
+Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed,
+                              std::optional<Model> model_to_run) {
   const YamlMap map(root, "a scenario",
                     {"name", "about", "model", "seed", "duration", "time_scale", "record_interval",
                      "analysis_window", "reroute_delay", "fabric", "network", "jobs", "streams",
@@ -51,7 +50,9 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
     constexpr std::array<std::string_view, 2> kModels = {"packet", "flow"};
     scenario_.model = static_cast<Model>(ReadChoice(*model, kModels, errors_).value_or(0));
   }
-  if (scenario_.model == Model::kFlow) {  // its times are real
+  const bool has_real_times = scenario_.model == Model::kFlow;
+  scenario_.model = model_to_run.value_or(scenario_.model);
+  if (has_real_times) {
     scenario_.time_scale = 1;
     scenario_.record_interval = std::chrono::seconds(1);
     scenario_.analysis_window = std::chrono::seconds(30);
@@ -88,9 +89,10 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
   }
   if (!errors_.empty()) return tl::unexpected(errors_.Take());
   if (const YamlNode* node = map.Find("network")) ReadNetwork(*node);
-  if (scenario_.model == Model::kFlow) {
+  if (has_real_times) {
     scenario_.telemetry.counter_period = scenario_.analysis_window.count() * kNanosecond;
   }
+  if (scenario_.model == Model::kFlow) scenario_.telemetry.mirrors.clear();
   if (const YamlNode* node = map.Find("telemetry")) ReadTelemetry(*node);
   const auto each = [&](std::string_view key, void (Loader::*read)(const YamlNode&)) {
     const YamlNode* node = map.Find(key);
@@ -337,6 +339,8 @@ void Loader::ReadJob(const YamlNode& node) {
   if (std::ranges::find(scenario_.jobs, job.id, &JobOptions::id) != scenario_.jobs.end()) {
     errors_.Add(node, fmt::format("two jobs have the same id, {}", job.id));
   }
+  CheckGpus(node, job);
+  CheckIterations(node, job);
   scenario_.jobs.push_back(std::move(job));
 }
 
@@ -378,7 +382,10 @@ void Loader::ReadPhase(const YamlNode& node, const std::vector<uint32_t>& local,
     phases.push_back(std::move(phase));
     return;
   }
-  if (map.Require("size") != nullptr) Parsed(map, "size", ParseSize, phase.collective.bytes);
+  if (const YamlNode* size = map.Require("size")) {
+    Parsed(map, "size", ParseSize, phase.collective.bytes);
+    if (phase.collective.bytes > kLargestSize) errors_.Add(*size, "size must be at most 1024G");
+  }
   Parsed(map, "compute", ParseSimTime, phase.compute);
   Number(map, "chunks", 1, 1024, phase.collective.chunks);
   Number(map, "at_once", 1, 1024, phase.collective.at_once);
@@ -451,148 +458,6 @@ void Loader::ReadStream(const YamlNode& node) {
   scenario_.streams.push_back(stream);
 }
 
-void Loader::ReadFault(const YamlNode& node) {
-  const YamlMap map(
-      node, "a fault",
-      {"kind",        "onset",       "duration",     "link",    "sender",  "switch", "nic",   "gpu",
-       "probability", "burst",       "least_length", "factor",  "delay",   "period", "rate",  "mtu",
-       "alpha",       "ecn_minimum", "ecn_maximum",  "senders", "message", "other",  "growth"},
-      errors_);
-  FaultOptions fault;
-  const YamlNode* kind = map.Require("kind");
-  if (kind == nullptr) return;
-  std::array<std::string_view, kFaultKinds> names;
-  for (size_t i = 0; i < kFaultKinds; ++i) names[i] = kFaultInfos[i].name;
-  const auto choice = ReadChoice(*kind, names, errors_);
-  if (!choice) return;
-  fault.kind = static_cast<FaultKind>(*choice);
-  if (fault.kind == FaultKind::kSwappedCables &&
-      (map.Find("onset") != nullptr || map.Find("duration") != nullptr)) {
-    errors_.Add(node, "swapped_cables lasts for the whole run: onset and duration are not allowed");
-  }
-  Parsed(map, "onset", ParseSimTime, fault.onset);
-  Parsed(map, "duration", ParseSimTime, fault.duration);
-  if (fault.duration == 0) errors_.Add(node, "a fault's duration must be above 0");
-  if (fault.onset >= scenario_.duration) {
-    errors_.Add(node,
-                "the fault starts after the run: its onset must be before the scenario's "
-                "duration");
-  }
-  Ratio(map, "probability", 0, 1, fault.probability);
-  Ratio(map, "burst", 1, 1e6, fault.burst);
-  Number(map, "least_length", 0, 65'535, fault.least_length);
-  Ratio(map, "factor", 1e-3, 1e3, fault.factor);
-  Parsed(map, "delay", ParseSimTime, fault.delay);
-  Parsed(map, "period", ParseSimTime, fault.period);
-  Parsed(map, "rate", topology::ParseSpeed, fault.rate);
-  Number(map, "mtu", 256, 9216, fault.mtu);
-  Ratio(map, "alpha", 1e-6, 64, fault.alpha);
-  Parsed(map, "ecn_minimum", ParseSize, fault.ecn_minimum);
-  Parsed(map, "ecn_maximum", ParseSize, fault.ecn_maximum);
-  Message(map, fault.message);
-  Ratio(map, "growth", 1e-6, 1, fault.growth);
-  CheckMagnitude(map, fault);
-  if (const YamlNode* senders = map.Find("senders")) fault.senders = NicsAt(*senders);
-  ReadPlace(map, fault);
-  scenario_.faults.push_back(std::move(fault));
-}
-
-// A fault without any effect is an error, not a healthy run.
-void Loader::CheckMagnitude(const YamlMap& map, const FaultOptions& fault) {
-  const auto refuse = [&](std::string_view why) {
-    errors_.Add(map.node(), fmt::format("{}: {}", InfoOf(fault.kind).name, why));
-  };
-  if (fault.kind == FaultKind::kFlap && fault.period < 2 * kShortestPeriod) {
-    refuse("period must be at least 2us");
-  }
-  if (map.Find("probability") != nullptr && fault.probability <= 0) {
-    refuse("probability must be above 0");
-  }
-  if (fault.kind == FaultKind::kDegradedRate && fault.factor >= 1) {
-    refuse("factor is the remaining fraction of the rate and must be below 1");
-  }
-  if (fault.kind == FaultKind::kStraggler && map.Find("factor") != nullptr && fault.factor <= 1) {
-    refuse("factor multiplies the compute time and must be above 1");
-  }
-  if (fault.kind == FaultKind::kAddedLatency && fault.delay <= 0) {
-    refuse("delay must be above 0");
-  }
-  if (fault.kind == FaultKind::kMisconfiguredEcn && fault.ecn_minimum > fault.ecn_maximum) {
-    refuse("ecn_minimum must not be above ecn_maximum");
-  }
-  if (map.Find("growth") != nullptr && !CanGrow(fault.kind)) {
-    refuse("this fault cannot grow");
-  }
-  if (fault.kind == FaultKind::kPolarisation && scenario_.network.switches.spray) {
-    refuse("this fault has no effect because the switches spray packets (network: spray)");
-  }
-}
-
-void Loader::ReadPlace(const YamlMap& map, FaultOptions& fault) {
-  const auto text = [&](const YamlNode& node) { return ReadText(node, errors_).value_or(""); };
-  if (const YamlNode* link = map.Find("link")) {
-    if (const auto port = PortAt(*link, text(*link))) {
-      fault.link = scenario_.fabric->port(*port).link;
-      if (fault.kind == FaultKind::kSwappedCables) fault.swapped[0] = *port;
-    }
-  }
-  if (const YamlNode* other = map.Find("other")) {
-    fault.swapped[1] = PortAt(*other, text(*other)).value_or(topology::kNone);
-  }
-  if (const YamlNode* sender = map.Find("sender")) {
-    if (const auto port = PortAt(*sender, text(*sender))) {
-      fault.sender = *port;
-      fault.link = scenario_.fabric->port(*port).link;
-    }
-  }
-  if (const YamlNode* at = map.Find("switch")) fault.node = SwitchAt(*at);
-  if (const YamlNode* nic = map.Find("nic")) {
-    fault.nic = NicAt(*nic, text(*nic)).value_or(topology::kNone);
-  }
-  if (const YamlNode* gpu = map.Find("gpu")) {
-    fault.gpu = GpuAt(*gpu, text(*gpu)).value_or(topology::kNone);
-  }
-  if (!errors_.empty()) return;
-  const bool missing[] = {fault.link == topology::kNone, fault.node == topology::kNone,
-                          fault.nic == topology::kNone, fault.gpu == topology::kNone};
-  constexpr std::string_view kNeeded[] = {"link: NODE:PORT or sender: NODE:PORT", "switch: NAME",
-                                          "nic: HOST:DEVICE", "gpu: HOST:NUMBER"};
-  const FaultInfo& info = InfoOf(fault.kind);
-  const auto place = static_cast<size_t>(info.place);
-  if (missing[place]) {
-    errors_.Add(map.node(), fmt::format("{} needs a location: {}", info.name, kNeeded[place]));
-  }
-  const bool sends = fault.kind == FaultKind::kIncast || fault.kind == FaultKind::kNoisyNeighbour;
-  if (sends && fault.senders.empty()) {
-    errors_.Add(map.node(), fmt::format("{} needs senders: HOST:DEVICE,...", info.name));
-  }
-  if (sends && std::ranges::find(fault.senders, fault.nic) != fault.senders.end()) {
-    errors_.Add(map.node(),
-                fmt::format("{}: the receiving NIC must not be one of the senders", info.name));
-  }
-  if (fault.kind == FaultKind::kBlackhole && fault.nic == topology::kNone) {
-    errors_.Add(map.node(),
-                "blackhole needs the destination whose traffic is lost: nic: HOST:DEVICE");
-  }
-  if (errors_.empty()) CheckCabling(map.node(), fault);
-}
-
-// Checks kinds that need more than an existing location.
-void Loader::CheckCabling(const YamlNode& node, const FaultOptions& fault) {
-  if (fault.kind == FaultKind::kPfcDeadlock) {
-    const auto loop = FindValleyLoop(*scenario_.fabric, fault.link);
-    if (!loop) errors_.Add(node, loop.error().message);
-  }
-  if (fault.kind == FaultKind::kSwappedCables) {
-    if (fault.swapped[0] == topology::kNone || fault.swapped[1] == topology::kNone) {
-      errors_.Add(node, "swapped_cables needs two ports: link: NODE:PORT and other: NODE:PORT");
-      return;
-    }
-    const auto swapped = SwapCables(*scenario_.fabric, fault.swapped);
-    if (!swapped) errors_.Add(node, swapped.error().message);
-  }
-}
-
 Status CheckRecordingSteps(Duration analysis_window, uint32_t steps) {
   if (steps == 0 || (analysis_window.count() % steps == 0 &&
                      analysis_window / steps >= std::chrono::microseconds(1))) {
@@ -606,10 +471,10 @@ Status CheckRecordingSteps(Duration analysis_window, uint32_t steps) {
 }
 
 Result<Scenario> LoadScenario(std::string_view text, std::string_view file,
-                              std::optional<uint64_t> seed) {
+                              std::optional<uint64_t> seed, std::optional<Model> model) {
   auto root = topology::ParseYaml(text, file);
   if (!root) return tl::unexpected(root.error());
-  return Loader(file).Load(*root, seed);
+  return Loader(file).Load(*root, seed, model);
 }
 
 }  // namespace rocescope::sim

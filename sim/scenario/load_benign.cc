@@ -12,6 +12,11 @@ namespace rocescope::sim {
 namespace {
 
 constexpr SimTime kShortestBurstPeriod = 100 * kMicrosecond;
+// Bit error ratios after FEC, with which a frame of 4 kB is broken with a probability of 3 %, and
+// before FEC, which RS(544,514) no longer corrects.
+constexpr double kMostBitErrors = 1e-6;
+constexpr double kMostBitErrorsOfFec = 1e-3;
+constexpr uint32_t kMostFrameErrors = 10'000;  // for each port
 
 // Two half-open intervals have a time in common.
 bool Overlap(SimTime a, SimTime a_end, SimTime b, SimTime b_end) { return a < b_end && b < a_end; }
@@ -57,12 +62,11 @@ void Loader::ReadInterlude(const YamlNode& node, const std::vector<uint32_t>& lo
 
 void Loader::ReadCheckpoint(const YamlNode& node, JobOptions& job) {
   const YamlMap map(node, "a checkpoint", {"every", "size", "to", "blocking"}, errors_);
-  constexpr uint64_t kLargest = uint64_t{1} << 40;
   JobOptions::Checkpoint& checkpoint = job.checkpoint;
   if (map.Require("every") != nullptr) Number(map, "every", 1, 1u << 20, checkpoint.every);
   if (const YamlNode* size = map.Require("size")) {
     Parsed(map, "size", ParseSize, checkpoint.bytes);
-    if (checkpoint.bytes > kLargest) errors_.Add(*size, "size must be at most 1024G");
+    if (checkpoint.bytes > kLargestSize) errors_.Add(*size, "size must be at most 1024G");
   }
   if (const YamlNode* to = map.Require("to")) checkpoint.to = NicsAt(*to);
   Flag(map, "blocking", checkpoint.blocking);
@@ -94,7 +98,7 @@ void Loader::ReadRestart(const YamlNode& node, JobOptions& job) {
   job.restarts.push_back(restart);
 }
 
-RatioRange Loader::ReadRange(const YamlMap& map, std::string_view key) {
+RatioRange Loader::ReadRange(const YamlMap& map, std::string_view key, double limit) {
   RatioRange range;
   const YamlNode* node = map.Find(key);
   if (node == nullptr) return range;
@@ -103,9 +107,9 @@ RatioRange Loader::ReadRange(const YamlMap& map, std::string_view key) {
     errors_.Add(*node, fmt::format("{} needs a range: [least, most]", key));
     return range;
   }
-  const auto parse = [](std::string_view text) { return ParseReal(text, 1e-20, 0.1); };
+  const auto parse = [&](std::string_view text) { return ParseReal(text, 1e-20, limit); };
   range.least = ReadParsed(ends[0], parse, errors_).value_or(1e-20);
-  range.most = ReadParsed(ends[1], parse, errors_).value_or(0.1);
+  range.most = ReadParsed(ends[1], parse, errors_).value_or(limit);
   if (range.least > range.most) {
     errors_.Add(*node, fmt::format("the first value of {} must not be above the second", key));
   }
@@ -118,14 +122,15 @@ void Loader::ReadBenign(const YamlNode& node) {
                      "harmless_discards", "gpu_clock_spread"},
                     errors_);
   BenignOptions& benign = scenario_.benign;
-  benign.bit_error_ratio = ReadRange(map, "bit_error_ratio");
-  benign.pre_fec_bit_error_ratio = ReadRange(map, "pre_fec_bit_error_ratio");
+  benign.bit_error_ratio = ReadRange(map, "bit_error_ratio", kMostBitErrors);
+  benign.pre_fec_bit_error_ratio = ReadRange(map, "pre_fec_bit_error_ratio", kMostBitErrorsOfFec);
   if (const YamlNode* errors = map.Find("frame_errors")) {
     const YamlMap own(*errors, "frame errors", {"ports", "frames"}, errors_);
     own.Require("ports");
     Ratio(own, "ports", 0, 1, benign.frame_errors.ports);
-    Number(own, "frames", 1, 1'000'000, benign.frame_errors.frames);
+    Number(own, "frames", 1, kMostFrameErrors, benign.frame_errors.frames);
   }
+  CheckLinkErrors(map);
   if (const YamlNode* bursts = map.Find("microbursts")) {
     const YamlMap own(*bursts, "microbursts", {"period", "senders", "frames"}, errors_);
     own.Require("period");
@@ -134,6 +139,8 @@ void Loader::ReadBenign(const YamlNode& node) {
     Number(own, "frames", 1, 1024, benign.microbursts.frames);
     if (benign.microbursts.period < kShortestBurstPeriod) {
       errors_.Add(*bursts, "period must be at least 100us");
+    } else {
+      CheckMicrobursts(*bursts);
     }
   }
   if (const YamlNode* discards = map.Find("harmless_discards")) {

@@ -164,9 +164,21 @@ TEST(LoadBenignTest, ImpossibleInterruptionsAreErrors) {
   EXPECT_EQ(JobMessage("checkpoint: {every: 2, size: 1M, to: host7}"), "");
 }
 
+TEST(LoadBenignTest, ErrorsAndBurstsAreLimited) {
+  EXPECT_THAT(Message("benign: {bit_error_ratio: [1e-13, 0.1]}\n"), HasSubstr("\"0.1\""));
+  EXPECT_THAT(Message("benign: {pre_fec_bit_error_ratio: [1e-9, 0.01]}\n"), HasSubstr("\"0.01\""));
+  EXPECT_THAT(Message("duration: 1d\nbenign: {bit_error_ratio: [1e-9, 1e-8]}\n"),
+              HasSubstr("test.yaml:4:27: bit_error_ratio would cause up to"));
+  EXPECT_THAT(Message("benign: {frame_errors: {ports: 0.1, frames: 1000000}}\n"),
+              HasSubstr("from 1 to 10000"));
+  EXPECT_EQ(Message("benign: {frame_errors: {ports: 1, frames: 10000}}\n"), "");
+  EXPECT_THAT(Message("duration: 1d\nbenign: {microbursts: {period: 1s, senders: 8}}\n"),
+              HasSubstr("use a longer period"));
+}
+
 TEST(LoadBenignTest, OnlySomeFaultsGrow) {
   EXPECT_THAT(Message("faults: [{kind: link_down, link: 'leaf0:Ethernet5', growth: 0.1}]\n"),
-              HasSubstr("link_down: this fault cannot grow"));
+              HasSubstr("link_down has no growth: its parameters are onset and duration"));
   EXPECT_THAT(Message("faults: [{kind: gray_loss, link: 'leaf0:Ethernet5', growth: 0}]\n"),
               HasSubstr("\"0\" is not a number"));
   const auto scenario = Load("faults: [{kind: gray_loss, link: 'leaf0:Ethernet5', growth: 0.1}]\n");

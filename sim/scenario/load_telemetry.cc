@@ -33,7 +33,13 @@ void Loader::ReadTelemetry(const YamlNode& node) {
     const bool several = mirrors->kind == YamlNode::Kind::kSequence;
     for (const YamlNode& mirror : several ? mirrors->items : std::span(mirrors, 1)) {
       const auto plan = ReadChoice(mirror, kMirrorPlans, errors_);
-      if (plan && *plan != kNoMirror) telemetry.mirrors.push_back(static_cast<MirrorPlan>(*plan));
+      if (!plan || *plan == kNoMirror) continue;
+      telemetry.mirrors.push_back(static_cast<MirrorPlan>(*plan));
+      if (scenario_.model == Model::kFlow) {
+        errors_.Add(mirror,
+                    "the flow model has no mirrored packets: use mirror: none and sflow_rate, or "
+                    "the packet model");
+      }
     }
   }
   Number(map, "snap_length", 64, 65'535, telemetry.snap_length);
@@ -41,6 +47,11 @@ void Loader::ReadTelemetry(const YamlNode& node) {
   if (const YamlNode* exponent = map.Find("int_exponent")) {
     const auto read = ReadNumber(*exponent, 0, 32, errors_);
     if (read) telemetry.int_exponent = static_cast<uint32_t>(*read);
+    if (scenario_.model == Model::kFlow) {
+      errors_.Add(
+          *exponent,
+          "the flow model has no INT reports: remove int_exponent, or use the packet model");
+    }
   }
   ReadSflow(map);
   if (const YamlNode* period = map.Find("counter_period")) {
@@ -61,6 +72,7 @@ void Loader::ReadTelemetry(const YamlNode& node) {
     }
   }
   Text(map, "profile", telemetry.profile);
+  if (const YamlNode* profile = map.Find("profile")) telemetry.profile_place = PlaceOf(*profile);
   if (const YamlNode* overrides = map.Find("overrides")) ReadOverrides(*overrides);
   if (const YamlNode* nccl = map.Find("nccl")) {
     telemetry.nccl_version = std::string(ReadText(*nccl, errors_).value_or(""));
@@ -103,7 +115,10 @@ void Loader::ReadOverrides(const YamlNode& node) {
   for (const YamlNode& item : ReadList(node, errors_)) {
     const YamlMap one(item, "an override", {"nodes", "profile"}, errors_);
     TelemetryOptions::NodesWithProfile read;
-    if (one.Require("profile") != nullptr) Text(one, "profile", read.profile);
+    if (const YamlNode* profile = one.Require("profile")) {
+      Text(one, "profile", read.profile);
+      read.place = PlaceOf(*profile);
+    }
     const YamlNode* const nodes = one.Require("nodes");
     if (nodes == nullptr) continue;
     const auto names = topology::ExpandNames(ReadText(*nodes, errors_).value_or(""), kMostNames);

@@ -126,6 +126,77 @@ TEST(LoadScenarioTest, FaultsWithoutEffectAreErrors) {
               HasSubstr("message must be from 1 byte"));
 }
 
+TEST(LoadScenarioTest, ParametersThatTheKindDoesNotUseAreErrors) {
+  EXPECT_THAT(Message("faults: [{kind: gray_loss, link: 'leaf0:Ethernet3', factor: 0.5}]\n"),
+              HasSubstr("test.yaml:3:61: gray_loss has no factor: its parameters are probability, "
+                        "burst, least_length, growth"));
+  EXPECT_THAT(Message("faults: [{kind: link_down, link: 'leaf0:Ethernet3', probability: 0.5}]\n"),
+              HasSubstr("link_down has no probability: its parameters are onset and duration"));
+  EXPECT_THAT(Message("faults: [{kind: gray_loss, link: 'leaf0:Ethernet3', switch: leaf0}]\n"),
+              HasSubstr("sender: NODE:PORT, not switch"));
+  EXPECT_THAT(Message("faults: [{kind: flap, sender: 'leaf0:Ethernet3'}]\n"),
+              HasSubstr("flap affects both directions of the link: use link"));
+  EXPECT_THAT(Message("faults: [{kind: gray_loss, link: 'leaf0:Ethernet3', sender: "
+                      "'leaf0:Ethernet3'}]\n"),
+              HasSubstr("one location: link or sender"));
+  EXPECT_EQ(Message("faults: [{kind: blackhole, switch: leaf0, nic: host0}]\n"), "");
+}
+
+TEST(LoadScenarioTest, FaultsThatStopAllTrafficForeverAreErrors) {
+  EXPECT_THAT(Message("faults: [{kind: slow_receiver, nic: host0, rate: 1}]\n"),
+              HasSubstr("slow_receiver: rate must be at least 1M"));
+  EXPECT_THAT(Message("faults: [{kind: added_latency, link: 'leaf0:Ethernet3', delay: 2s}]\n"),
+              HasSubstr("delay must be at most 1s"));
+  EXPECT_EQ(Message("faults: [{kind: slow_receiver, nic: host0, rate: 1M}]\n"), "");
+}
+
+TEST(LoadScenarioTest, TheFlowModelHasNoPackets) {
+  EXPECT_THAT(Message("model: flow\ntelemetry: {mirror: leaf}\n"),
+              HasSubstr("test.yaml:4:21: the flow model has no mirrored packets"));
+  EXPECT_THAT(Message("model: flow\ntelemetry: {int_exponent: 3}\n"),
+              HasSubstr("test.yaml:4:27: the flow model has no INT reports"));
+  EXPECT_EQ(Message("telemetry: {mirror: leaf, int_exponent: 3}\n"), "");
+  const std::string packet = std::string(kFabric) + "telemetry: {mirror: leaf}\n";
+  const auto as_flow = LoadScenario(packet, "test.yaml", std::nullopt, Model::kFlow);
+  ASSERT_FALSE(as_flow.has_value());
+  EXPECT_THAT(as_flow.error().message, HasSubstr("no mirrored packets"));
+  const auto flow = LoadScenario(std::string(kFabric) + "model: flow\n", "test.yaml");
+  ASSERT_TRUE(flow) << flow.error().message;
+  EXPECT_THAT(flow->telemetry.mirrors, IsEmpty());
+}
+
+TEST(LoadScenarioTest, AGpuBelongsToOneJobAtATime) {
+  const auto jobs = [](std::string_view first, std::string_view second) {
+    return Message(
+        fmt::format("duration: 10ms\njobs:\n"
+                    "- {{name: a, hosts: 'host[0-1]', {}phases: [{{collective: ring, "
+                    "size: 1M}}]}}\n"
+                    "- {{name: b, hosts: 'host[1-2]', {}phases: [{{collective: ring, "
+                    "size: 1M}}]}}\n",
+                    first, second));
+  };
+  EXPECT_THAT(jobs("", ""),
+              HasSubstr("test.yaml:6:3: the jobs a and b use GPU host1:0 at the same time"));
+  EXPECT_THAT(jobs("end: 5ms, ", "start: 4ms, "), HasSubstr("at the same time"));
+  EXPECT_EQ(jobs("end: 5ms, ", "start: 5ms, "), "");
+  EXPECT_EQ(jobs("start: 5ms, ", "end: 5ms, "), "");
+}
+
+TEST(LoadScenarioTest, IterationsAreLimited) {
+  const auto job = [](std::string_view more, std::string_view phase) {
+    return Message(
+        fmt::format("{}jobs: [{{name: a, hosts: 'host[0-1]', phases: [{}]}}]\n", more, phase));
+  };
+  EXPECT_THAT(job("duration: 1s\nanalysis_window: 100ms\n", "{collective: ring, size: 1}"),
+              HasSubstr("test.yaml:5:8: the job a would run up to 1000000 iterations of 1 us, but "
+                        "at most 100000"));
+  EXPECT_EQ(job("duration: 1s\n", "{collective: ring, size: 1, compute: 10us}"), "");
+  EXPECT_EQ(job("duration: 10ms\n", "{collective: ring, size: 1}"), "");
+  EXPECT_THAT(job("model: flow\nduration: 10h\n", "{collective: ring, size: 1M, compute: 1ms}"),
+              HasSubstr("at most 5000000"));
+  EXPECT_THAT(job("", "{collective: ring, size: 1025G}"), HasSubstr("size must be at most 1024G"));
+}
+
 TEST(LoadScenarioTest, SflowKeysHaveLimits) {
   EXPECT_THAT(Message("telemetry: {sflow_counters: 20s}\n"), HasSubstr("needs sflow_rate"));
   EXPECT_THAT(Message("telemetry: {sflow_counters: 10ms}\n"),

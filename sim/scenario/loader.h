@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reader of scenarios. load.cc reads most sections; load_benign.cc reads benign events and what
-// happens to jobs in addition to their iterations.
+// The reader of scenarios. load.cc reads most sections; load_fault.cc reads faults; load_benign.cc
+// reads benign events and what happens to jobs in addition to their iterations; load_limits.cc
+// checks what would take too much time or memory.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,16 +23,18 @@ using topology::YamlErrors;
 using topology::YamlMap;
 using topology::YamlNode;
 
-inline constexpr size_t kMostNames = 1u << 20;            // in one range of names
-inline constexpr SimTime kShortestPeriod = kMicrosecond;  // minimum period of recurring events
+inline constexpr size_t kMostNames = 1u << 20;               // in one range of names
+inline constexpr uint64_t kLargestSize = uint64_t{1} << 40;  // bytes
+inline constexpr SimTime kShortestPeriod = kMicrosecond;     // minimum period of recurring events
 
 // Reads the sections of a scenario; collects errors in `errors_`.
 class Loader {
  public:
   explicit Loader(std::string_view file) : file_(file), errors_(std::string(file)) {}
 
-  // `seed` overrides the seed of the file.
-  Result<Scenario> Load(const YamlNode& root, std::optional<uint64_t> seed);
+  // `seed` and `model_to_run` override those of the file.
+  Result<Scenario> Load(const YamlNode& root, std::optional<uint64_t> seed,
+                        std::optional<Model> model_to_run);
 
  private:
   // Parses the key's value if the key is present; otherwise leaves `value` unchanged.
@@ -95,13 +98,20 @@ class Loader {
   void ReadInterlude(const YamlNode& node, const std::vector<uint32_t>& local, JobOptions& job);
   void ReadCheckpoint(const YamlNode& node, JobOptions& job);
   void ReadRestart(const YamlNode& node, JobOptions& job);
+  // load_limits.cc
+  void CheckGpus(const YamlNode& node, const JobOptions& job);
+  SimTime ShortestIteration(const JobOptions& job) const;
+  void CheckIterations(const YamlNode& node, const JobOptions& job);
+  void CheckLinkErrors(const YamlMap& map);
+  void CheckMicrobursts(const YamlNode& node);
   void ReadBenign(const YamlNode& node);
-  RatioRange ReadRange(const YamlMap& map, std::string_view key);
+  RatioRange ReadRange(const YamlMap& map, std::string_view key, double limit);
   void ReadMaintenance(const YamlNode& node);
   void ReadForeign(const YamlNode& node);
   void ReadStream(const YamlNode& node);
   void ReadFault(const YamlNode& node);
   void ReadPlace(const YamlMap& map, FaultOptions& fault);
+  void CheckParameters(const YamlMap& map, FaultKind kind);
   void CheckMagnitude(const YamlMap& map, const FaultOptions& fault);
   void CheckCabling(const YamlNode& node, const FaultOptions& fault);
 

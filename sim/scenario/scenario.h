@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/text/yaml_fields.h"
 #include "base/time.h"
 #include "sim/benign/benign.h"
 #include "sim/fault/fault.h"
@@ -59,8 +60,10 @@ struct TelemetryOptions {
   struct NodesWithProfile {
     std::vector<std::string> nodes;
     std::string profile;
+    topology::Place place;  // position of the profile in the file
   };
   std::string profile;  // empty: all counters are exact and read together
+  topology::Place profile_place;
   std::vector<NodesWithProfile> overrides;
 };
 
@@ -97,10 +100,11 @@ struct Scenario {
 
 // `file` names the text in errors, which have the form "FILE:LINE:COLUMN: what is wrong, and what
 // was expected", one per line. Locations that do not exist, faults outside the run and negative
-// rates are errors. Nothing is simulated. README.md has the schema. `seed` overrides the seed of
-// the file.
+// rates are errors. Nothing is simulated. README.md has the schema. `seed` and `model` override
+// those of the file; the model of the file determines the defaults of times.
 Result<Scenario> LoadScenario(std::string_view text, std::string_view file,
-                              std::optional<uint64_t> seed = std::nullopt);
+                              std::optional<uint64_t> seed = std::nullopt,
+                              std::optional<Model> model = std::nullopt);
 
 // "512K", "64M", "1G" (powers of 1024), or plain bytes.
 Result<uint64_t> ParseSize(std::string_view text);

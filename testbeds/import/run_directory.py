@@ -21,8 +21,8 @@ def find_program(given):
         if not pathlib.Path(given).is_file():
             raise Problem(f"{given}: not a file; --rocescope expects the program")
         return str(given)
-    built = ROOT / "build/release/appliance/rocescope"
-    return shutil.which("rocescope") or (str(built) if built.is_file() else None)
+    built = max(ROOT.glob("build/*/appliance/rocescope"), key=lambda path: path.stat().st_mtime, default=None)
+    return shutil.which("rocescope") or (str(built) if built else None)
 
 
 class RunDirectory:

@@ -81,6 +81,14 @@ def commands(text):
             yield command, int(code[1]) if code and index == len(found) - 1 else 0
 
 
+def scenarios(text):
+    """File name and content of each `yaml` block that is a scenario."""
+    for block in FENCE.finditer(text):
+        name = re.match(r"name: ([\w-]+)\n", block["body"])
+        if block["language"] == "yaml" and name:
+            yield f"{name[1]}.yaml", block["body"]
+
+
 class Extraction(unittest.TestCase):
     """The functions above find what they should."""
 
@@ -90,6 +98,10 @@ class Extraction(unittest.TestCase):
 
     def test_blocks_that_are_marked_do_not_run(self):
         self.assertEqual(list(commands("<!-- not run -->\n```console\n$ a\n```\n```text\n$ b\n```\n")), [])
+
+    def test_a_scenario_has_a_name(self):
+        self.assertEqual(list(scenarios("```yaml\nname: a-b\nseed: 1\n```\n```yaml\nc: 1\n```\n")),
+                         [("a-b.yaml", "name: a-b\nseed: 1\n")])
 
     def test_a_slug_is_what_mkdocs_and_github_make(self):
         self.assertEqual(slug("How do I read `a_b`, and what-not?"), "how-do-i-read-a_b-and-what-not")
@@ -162,6 +174,8 @@ class Commands(unittest.TestCase):
                     (work / entry).symlink_to(ROOT / entry)
             for program in ("appliance/rocescope", "sim/rocescope-sim"):
                 (programs / pathlib.Path(program).name).symlink_to(BUILD / program)
+            for file, text in scenarios(path.read_text()):
+                (work / file).write_text(text)
             environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"}
             for command, expected in commands(path.read_text()):
                 with self.subTest(page=path.name, command=command):

@@ -76,6 +76,25 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn("2000 analysis windows", done.stderr)
 
+    def test_an_unknown_profile_has_its_place_in_the_scenario(self):
+        with tempfile.TemporaryDirectory() as name:
+            file = os.path.join(name, "wrong.yaml")
+            with open(os.path.join(SCENARIOS, "day.yaml"), encoding="utf-8") as day:
+                text = day.read()
+            for old, new in (("profile: snmp-30s", "profile: snmp-3s"),
+                             ("profile: gnmi-1s", "profile: gnmi-l0s")):
+                with self.subTest(new=new):
+                    with open(file, "w", encoding="utf-8") as out:
+                        out.write(text.replace(old, new))
+                    wrong = new.split()[1]
+                    lines = text.split("\n")
+                    line = 1 + next(i for i, one in enumerate(lines) if old in one)
+                    column = 1 + lines[line - 1].index(old) + len("profile: ")
+                    done = run("run", file, "-d", os.path.join(name, "run"))
+                    self.assertEqual(done.returncode, 3, done.stderr)
+                    self.assertIn(f'{file}:{line}:{column}: there is no profile "{wrong}"', done.stderr)
+                    self.assertNotIn("--profile", done.stderr)
+
     def test_a_share_is_a_number(self):
         done = run("draw", "--count", "1", "-d", "/nowhere/x", "--healthy", "nan")
         self.assertEqual(done.returncode, 2, done.stderr)

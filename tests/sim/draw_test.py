@@ -35,6 +35,10 @@ def main():
         other = draw(directory / "other", "--count", 10, "--seed", 4)
         assert not set(other.values()) & set(ten.values())
 
+        done = run("draw", "--count", 1, "--seed", 4, "-d", directory / "ten")
+        assert done.returncode == 4 and "already contains scenarios" in done.stderr, done.stderr
+        assert len(list((directory / "ten").iterdir())) == 10
+
         done = run("list", "--scenarios", directory / "ten")
         assert done.returncode == 0, done.stderr
         assert all(file in done.stdout for file in ten)

@@ -51,18 +51,21 @@ int Fail(const Error& error) {
 
 constexpr double kFullFrame = 4170;  // bytes
 
+// Sampling rate during the whole run; 0: none. In spans of a run, a large flow may have no samples.
+double SflowRate(const v1::Truth& truth) { return truth.sflow_in_spans() ? 0 : truth.sflow_rate(); }
+
 // A flow of this many bytes has ten samples in a switch, with full frames.
 double ElephantBytes(const v1::Truth& truth) {
   constexpr double kSamples = 10;
-  return kSamples * truth.sflow_rate() * kFullFrame;
+  return kSamples * SflowRate(truth) * kFullFrame;
 }
 
 // Between leaves of different pods, the spine below the core, the core switch and the spine above
 // the destination each identify the core switch.
 double SamplesPerByte(const v1::Truth& truth) {
   constexpr double kTellingSwitches = 3;
-  if (truth.switch_tiers() < 3 || truth.sflow_rate() == 0) return 0;
-  return kTellingSwitches / (truth.sflow_rate() * kFullFrame);
+  if (truth.switch_tiers() < 3 || SflowRate(truth) == 0) return 0;
+  return kTellingSwitches / (SflowRate(truth) * kFullFrame);
 }
 
 bool HasAll(const RunDirectory& run, const RunParts& parts) {
