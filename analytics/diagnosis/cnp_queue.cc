@@ -34,6 +34,21 @@ struct Longest {
   std::vector<bool> is_read;
 };
 
+// What a queue contains in a window with CNPs.
+enum class Content : uint8_t { kUnknown, kNothing, kCnps, kOthers };
+
+// A queue of CNPs is never longer than all CNPs of the window. Mirrors may have missed some of
+// them.
+Content ContentOf(const Longest& longest, const std::vector<uint32_t>& passed, size_t window) {
+  constexpr uint64_t kCnpBytes = 128;  // with all headers and tags
+  constexpr uint64_t kMissed = 4;      // CNPs for each one that mirrors see
+  const uint64_t bytes = longest.bytes[window];
+  if (passed[window] == 0) return Content::kUnknown;
+  if (bytes > kMissed * kCnpBytes * passed[window]) return Content::kOthers;
+  if (bytes > 0) return Content::kCnps;
+  return longest.is_read[window] ? Content::kNothing : Content::kUnknown;
+}
+
 Longest LongestOf(const DiagnosisInput& input, NodeIndex node, uint8_t priority) {
   Longest longest;
   for (uint32_t i = 0; i < input.fabric().node(node).port_count; ++i) {
@@ -52,8 +67,12 @@ Longest LongestOf(const DiagnosisInput& input, NodeIndex node, uint8_t priority)
 
 // Numbers of windows with CNPs.
 struct Usual {
-  size_t filled = 0;
+  size_t filled = 0;  // by CNPs
   size_t empty = 0;
+  size_t others = 0;  // filled by other packets
+
+  // CNPs wait in this priority, and hardly anything else does.
+  bool IsOfCnps() const { return filled > others; }
 };
 
 // `usual` has the windows of all other switches. The switch's own earlier windows are added.
@@ -61,15 +80,16 @@ std::optional<EmptyQueue> FirstEmpty(uint8_t priority, const Longest& longest,
                                      const std::vector<uint32_t>& passed, Usual usual) {
   EmptyQueue queue = {.priority = priority};
   for (size_t w = 0; w < longest.bytes.size(); ++w) {
-    if (longest.bytes[w] == 0) {
-      if (passed[w] == 0 || !longest.is_read[w]) continue;
+    const Content content = ContentOf(longest, passed, w);
+    if (content == Content::kUnknown) continue;
+    if (content == Content::kNothing) {
       queue.run.Add(w, ChanceOfNone(usual.filled, usual.empty));
       queue.cnps += passed[w];
       continue;
     }
     if (queue.run.detected_at()) break;
     usual.empty += queue.run.windows();
-    if (passed[w] > 0) ++usual.filled;
+    if (content == Content::kCnps) ++usual.filled;
     queue = {.priority = priority};
   }
   return queue.run.detected_at() ? std::optional(queue) : std::nullopt;
@@ -88,19 +108,20 @@ std::map<NodeIndex, EmptyQueue> EmptyCnpQueues(const DiagnosisInput& input) {
       const Longest& row = rows[node] = LongestOf(input, node, priority);
       Usual& own = of_node[node];
       for (size_t w = 0; w < row.bytes.size(); ++w) {
-        if (passed[w] == 0) continue;
-        if (row.bytes[w] > 0) {
-          ++own.filled;
-        } else if (row.is_read[w]) {
-          ++own.empty;
-        }
+        const Content content = ContentOf(row, passed, w);
+        own.filled += content == Content::kCnps;
+        own.empty += content == Content::kNothing;
+        own.others += content == Content::kOthers;
       }
       all.filled += own.filled;
       all.empty += own.empty;
+      all.others += own.others;
     }
     for (const auto& [node, row] : rows) {
       const Usual others = {.filled = all.filled - of_node[node].filled,
-                            .empty = all.empty - of_node[node].empty};
+                            .empty = all.empty - of_node[node].empty,
+                            .others = all.others - of_node[node].others};
+      if (!others.IsOfCnps()) continue;
       if (const auto found = FirstEmpty(priority, row, notices.at(node), others)) {
         empty.try_emplace(node, *found);
       }

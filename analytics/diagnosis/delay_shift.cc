@@ -23,6 +23,7 @@ Wait Waits::Over(const std::vector<PortIndex>& ports) {
       wait.longest[w] += own.longest[w];
       wait.is_known[w] = wait.is_known[w] && own.is_known[w];
     }
+    wait.is_read_at_window_ends = wait.is_read_at_window_ends && own.is_read_at_window_ends;
   }
   return wait;
 }
@@ -47,6 +48,10 @@ Wait Waits::WorkOut(PortIndex port) const {
   for (uint8_t priority = 0; priority < kPriorities; ++priority) {
     const Entity entity = input_.EntityOf(port, priority);
     const Row bytes = input_.Readings(entity, Metric::kQueueWatermark);
+    if (input_.HasMetric(entity, Metric::kQueueWatermark) &&
+        !input_.IsReadAtWindowEnds(entity, Metric::kQueueWatermark)) {
+      wait.is_read_at_window_ends = false;
+    }
     const Row held = input_.Growth(entity, Metric::kPfcRxTime);
     const Row holds = input_.Growth(input_.EntityOf(peer, priority), Metric::kPfcTxTime);
     for (size_t w = 0; w < input_.windows(); ++w) {
@@ -89,10 +94,16 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
   for (const DelayWindow& window : windows) {
     const size_t place = input.PlaceOf(window.window);
     if (place >= input.windows()) continue;
-    // The queue when the packets arrived, possibly in the window before.
+    // The queue when the packets arrived, possibly in the window before, or read in the one after.
     const size_t before = place > 0 ? place - 1 : place;
-    if (of == Of::kMost && !(wait.is_known[place] && wait.is_known[before])) continue;
-    const auto queued = static_cast<int64_t>(std::max(wait.longest[place], wait.longest[before]));
+    const size_t after =
+        wait.is_read_at_window_ends ? place : std::min(place + 1, input.windows() - 1);
+    if (of == Of::kMost &&
+        !(wait.is_known[place] && wait.is_known[before] && wait.is_known[after])) {
+      continue;
+    }
+    const auto queued = static_cast<int64_t>(
+        std::max({wait.longest[place], wait.longest[before], wait.longest[after]}));
     const int64_t least = window.least - *quickest;
     const int64_t unexplained = window.next_most - *quickest - queued;
     // A retransmitted packet was matched with its first copy.

@@ -22,6 +22,7 @@ struct Wait {
 
   Row longest;
   std::vector<bool> is_known;
+  bool is_read_at_window_ends = true;  // see DiagnosisInput
 };
 
 // Waiting times at ports; each port is computed once.
@@ -55,7 +56,7 @@ enum class Of : uint8_t { kLeast, kMost };
 
 // Finds windows whose delay is longer than the least delay that several windows agree on, with few
 // other windows between them. kLeast: the least delay of the window is longer by more than the
-// margin, and the longest delay by more than `wait` of the window or the one before explains.
+// margin, and the longest delay by more than `wait` of the window or its neighbours explains.
 // kMost: the longest delay alone, in windows whose wait is known. The margin is in ns.
 std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
                              const Wait& wait, Of of, int64_t margin);

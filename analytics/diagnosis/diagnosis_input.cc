@@ -74,12 +74,12 @@ size_t LinkStateWindowsIn(const MetricStore& metrics, int64_t first) {
 }  // namespace
 
 DiagnosisInput::DiagnosisInput(const DiagnosisParts& parts) : parts_(parts) {
+  reading_period_ = ReadingPeriodIn(parts_.metrics);
   const auto extent = parts_.metrics.WindowsRead();
   if (!extent) return;
   constexpr int64_t kMost = static_cast<int64_t>(MetricSeries::kMaxWindows);
   first_ = std::max(extent->first, extent->second - kMost);
   windows_ = static_cast<size_t>(extent->second - first_);
-  reading_period_ = ReadingPeriodIn(parts_.metrics);
   link_state_windows_ = LinkStateWindowsIn(parts_.metrics, first_);
 }
 
@@ -164,6 +164,15 @@ bool DiagnosisInput::AreSimultaneous(const Entity& a, Metric of_a, const Entity&
   const Duration slack = ReadingSlack();
   const Duration apart = first->last_reading() - second->last_reading();
   return apart <= slack && -apart <= slack && !first->is_by_agent() && !second->is_by_agent();
+}
+
+bool DiagnosisInput::IsReadAtWindowEnds(const Entity& entity, Metric metric) const {
+  const MetricSeries* series = parts_.metrics.Find(entity, metric);
+  if (series == nullptr) return false;
+  const Timestamp last = series->last_reading();
+  const Timestamp begin = parts_.metrics.StartOf(parts_.metrics.WindowOf(last));
+  const Duration after = last - begin;
+  return std::min(after, parts_.metrics.window() - after) <= ReadingSlack();
 }
 
 const Balances& DiagnosisInput::link_balances() const {

@@ -105,6 +105,11 @@ class DiagnosisInput {
   // Whether both counters are read at the same times, so that their sums can be compared.
   bool AreSimultaneous(const Entity& a, Metric of_a, const Entity& b, Metric of_b) const;
 
+  // Whether the metric is read at the end of each window. Otherwise what happened in a window may
+  // be part of the reading in the next one, and the highest value of a window that in the one
+  // before.
+  bool IsReadAtWindowEnds(const Entity& entity, Metric metric) const;
+
   // See link_balance.h. Computed on first use, so that the object belongs to one thread.
   const Balances& link_balances() const;
 

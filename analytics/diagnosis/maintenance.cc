@@ -48,6 +48,28 @@ bool HasFallen(const Traffic& traffic, double least) {
   return static_cast<double>(traffic.then) < least * static_cast<double>(traffic.before);
 }
 
+// Whether NICs report signs of lost packets, and there were none while the switch went down. A
+// switch that crashes loses the packets that were on their way through it.
+bool LostNothing(const DiagnosisInput& input, const SwitchOutage& outage) {
+  constexpr size_t kTimeout = 8;  // windows until a loss is noticed
+  const size_t first = outage.first > 0 ? outage.first - 1 : 0;
+  const size_t last = std::min(outage.first + kTimeout, input.windows() - 1);
+  bool reported = false;
+  for (topology::NicIndex nic = 0; nic < input.fabric().nics().size(); ++nic) {
+    const Entity entity{.kind = EntityKind::kNic, .index = nic};
+    for (const Metric metric : {Metric::kOutOfSequence, Metric::kPacketSequenceError,
+                                Metric::kLocalAckTimeout, Metric::kImpliedNak}) {
+      if (!input.HasMetric(entity, metric)) continue;
+      reported = true;
+      const Row row = input.Growth(entity, metric);
+      for (size_t w = first; w <= last; ++w) {
+        if (row[w] > 0) return false;
+      }
+    }
+  }
+  return reported;
+}
+
 }  // namespace
 
 std::vector<bool> WindowsDisabled(const DiagnosisInput& input, topology::LinkIndex link) {
@@ -127,7 +149,8 @@ bool WasDrained(const DiagnosisInput& input, topology::NodeIndex node, const Swi
     window = std::max(window, down);
     AddTraffic(input, neighbour, down, own);
   }
-  if (own.before == 0 || !HasFallen(own, thresholds.drained_ratio)) return false;
+  if (own.before == 0) return false;
+  if (!HasFallen(own, thresholds.drained_ratio)) return LostNothing(input, outage);
   size_t others = 0;
   size_t fallen = 0;
   for (topology::NodeIndex other = 0; other < fabric.nodes().size(); ++other) {

@@ -22,8 +22,8 @@ bool IsSilent(const DiagnosisInput& input, topology::NicIndex nic, const LinkHis
 bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
                 const LinkHistories& histories);
 
-// Whether a switch carried nothing when it went down, although it did before and most other
-// switches of its tier still do: it was drained for maintenance.
+// Whether a switch was drained for maintenance before it went down: it had carried traffic, and
+// either carried none any more while most other switches of its tier did, or no NIC noticed a loss.
 bool WasDrained(const DiagnosisInput& input, topology::NodeIndex node, const SwitchOutage& outage);
 
 }  // namespace rocescope

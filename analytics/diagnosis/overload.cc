@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analytics/collective/gpus_by_job.h"
 #include "analytics/diagnosis/detectors.h"
 #include "base/count_text.h"
 
@@ -70,6 +71,36 @@ std::vector<size_t> FullFrom(const DiagnosisInput& input, PortIndex port, Timest
   return full;
 }
 
+// NICs of the GPUs of each job.
+std::vector<std::set<NicIndex>> NicsByJob(const DiagnosisInput& input) {
+  const topology::Fabric& fabric = input.fabric();
+  std::vector<std::set<NicIndex>> all;
+  for (const std::vector<topology::GpuIndex>& gpus :
+       GpusByJob(fabric, input.parts().attribution, input.parts().iteration_patterns)) {
+    std::set<NicIndex>& nics = all.emplace_back();
+    for (const topology::GpuIndex gpu : gpus) {
+      if (fabric.gpu(gpu).nic != kNone) {
+        nics.insert(fabric.gpu(gpu).nic);
+        continue;
+      }
+      for (const NicIndex nic : fabric.NicsOf(fabric.gpu(gpu).host)) {
+        if (fabric.nic(nic).rail == fabric.gpu(gpu).rail) nics.insert(nic);
+      }
+    }
+  }
+  return all;
+}
+
+// Whether a job writes a checkpoint: most of its NICs, and no others, send to a NIC outside the
+// job.
+bool IsCheckpoint(const std::set<NicIndex>& senders, NicIndex destination,
+                  const std::vector<std::set<NicIndex>>& jobs) {
+  return std::ranges::any_of(jobs, [&](const std::set<NicIndex>& job) {
+    return !job.contains(destination) && 2 * senders.size() > job.size() &&
+           std::ranges::includes(job, senders);
+  });
+}
+
 // Describes the senders for the evidence.
 std::string_view HowForeign(size_t alone, size_t senders) {
   if (alone == senders) return ", and to no other NIC";
@@ -82,6 +113,7 @@ void DetectOverload(const DiagnosisInput& input, Findings& found) {
   if (input.windows() <= input.thresholds().warm_up_windows) return;
   const size_t many = input.thresholds().incast_senders;
   const std::vector<Foreign> flows = ForeignFlows(input);
+  const std::vector<std::set<NicIndex>> jobs = NicsByJob(input);
   std::map<NicIndex, std::vector<const Foreign*>> to;
   std::map<NicIndex, std::set<NicIndex>> sends_to;
   std::set<NicIndex> gets;
@@ -112,7 +144,7 @@ void DetectOverload(const DiagnosisInput& input, Findings& found) {
     }
     // A few senders from the start of the capture on may be normal for this NIC.
     const size_t enough = finding.from < input.EndOf(0) ? many : 2;
-    if (senders.size() < enough) continue;
+    if (senders.size() < enough || IsCheckpoint(senders, nic, jobs)) continue;
     const PortIndex port = input.fabric().Peer(input.fabric().nic(nic).port);
     if (port == kNone) continue;
     const std::vector<size_t> full = FullFrom(input, port, finding.from);

@@ -28,9 +28,12 @@ struct FillLevel {
   PortIndex port = kNone;
   uint8_t priority = 0;
   size_t window = 0;
-  uint64_t bytes = 0;           // highest fill level in bytes
-  bool acted = false;           // the switch marked or paused
-  bool may_have_acted = false;  // or it did in a neighbouring window
+  uint64_t bytes = 0;  // highest fill level in bytes
+  uint64_t most = 0;   // the same, or that of a neighbouring window (see may_have_acted)
+  bool acted = false;  // the switch marked or paused
+  // The same, or it did in a neighbouring window and the metrics are not read at window ends, so
+  // that the fill level and the action may be in different windows.
+  bool may_have_acted = false;
 };
 
 // Fill levels of queues that report both metrics, in windows in which both are known.
@@ -45,18 +48,23 @@ std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermar
       const Row bytes = input.Readings(entity, watermark);
       const Row acted = input.Growth(entity, acts);
       const Row held = input.Growth(entity, Metric::kPfcRxTime);
+      const size_t spread = input.IsReadAtWindowEnds(entity, watermark) ? 0 : 1;
       for (size_t w = 0; w < bytes.size(); ++w) {
         if (bytes[w] == 0 || !input.IsKnown(entity, acts, w)) continue;
         // A paused queue sends nothing, and therefore marks nothing.
         if (watermark == Metric::kQueueWatermark && held[w] > 0) continue;
-        levels.push_back({.node = node,
-                          .port = port,
-                          .priority = priority,
-                          .window = w,
-                          .bytes = bytes[w],
-                          .acted = acted[w] > 0,
-                          .may_have_acted = acted[w] > 0 || (w > 0 && acted[w - 1] > 0) ||
-                                            (w + 1 < acted.size() && acted[w + 1] > 0)});
+        FillLevel level = {.node = node,
+                           .port = port,
+                           .priority = priority,
+                           .window = w,
+                           .bytes = bytes[w],
+                           .acted = acted[w] > 0};
+        const size_t last = std::min(w + spread, bytes.size() - 1);
+        for (size_t near = w - std::min(w, spread); near <= last; ++near) {
+          level.most = std::max(level.most, bytes[near]);
+          level.may_have_acted |= acted[near] > 0;
+        }
+        levels.push_back(level);
       }
     }
   }
@@ -115,7 +123,7 @@ void DetectEarlyPauses(const DiagnosisInput& input, Findings& found) {
     if (!level.acted) continue;
     const auto others = held.find(AlikeOf(input.fabric(), level));
     if (others == held.end() ||
-        static_cast<double>(level.bytes) >=
+        static_cast<double>(level.most) >=
             input.thresholds().early_pause_ratio * static_cast<double>(others->second)) {
       continue;
     }
@@ -124,8 +132,8 @@ void DetectEarlyPauses(const DiagnosisInput& input, Findings& found) {
     if (at.windows == 0 || level.window != at.last) ++at.windows;
     if (at.windows == 2 && at.second == 0) at.second = level.window;
     at.last = level.window;
-    if (level.bytes < at.least) {
-      at.least = level.bytes;
+    if (level.most < at.least) {
+      at.least = level.most;
       at.held = others->second;
     }
   }
@@ -227,8 +235,8 @@ class Marking {
     for (size_t i = all.FirstOf(most); i < levels.size(); ++i) {
       const FillLevel& level = levels[i];
       if (level.bytes < least && counts.with + counts.without >= enough) break;
-      // The window before the first one without marks may be without marks too.
-      if (level.node == node && level.window + 1 >= before) continue;
+      const bool is_unclear = level.acted != level.may_have_acted;
+      if (level.node == node && (level.window >= before || is_unclear)) continue;
       ++(level.acted ? counts.with : counts.without);
     }
     return counts;
@@ -267,8 +275,6 @@ void DetectLateMarks(const DiagnosisInput& input, Findings& found) {
   };
   for (const FillLevel& level : levels) {
     Unmarked& at = open[level.node];
-    // The watermark and the marks may be from readings that are one window apart, because switches
-    // refresh their counters at their own times.
     if (level.may_have_acted) {
       close(level.node, at);
       at = {};

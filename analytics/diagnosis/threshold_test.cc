@@ -84,9 +84,9 @@ TEST_F(ThresholdTest, ASwitchThatMarkedBeforeIsHeldAgainstItself) {
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].place, Switch("leaf0"));
-  EXPECT_EQ(found[0].from, Begin(11));
-  EXPECT_EQ(found[0].detected_at, End(13));
-  EXPECT_EQ(found[0].until, End(14));
+  EXPECT_EQ(found[0].from, Begin(10));
+  EXPECT_EQ(found[0].detected_at, End(12));
+  EXPECT_EQ(found[0].until, End(15));
 }
 
 // Each second window, that is.

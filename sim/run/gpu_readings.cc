@@ -8,8 +8,10 @@
 
 namespace rocescope::sim {
 GpuReadings::GpuReadings(Network& network, const std::vector<std::unique_ptr<Job>>& jobs,
-                         CounterLog& log, uint32_t recording_steps)
+                         std::span<const MaintenanceOptions> maintenance, CounterLog& log,
+                         uint32_t recording_steps)
     : network_(network),
+      maintenance_(maintenance),
       log_(log),
       recording_steps_(recording_steps),
       gpus_(network.fabric().gpus().size()),
@@ -28,6 +30,15 @@ void GpuReadings::Read() {
   for (topology::GpuIndex index = 0; index < gpus_.size(); ++index) Read(index);
   times_[next_] = network_.engine().Now();
   next_ = (next_ + 1) % times_.size();
+}
+
+bool GpuReadings::IsRebooting(topology::NodeIndex host) const {
+  const SimTime now = network_.engine().Now();
+  return std::ranges::any_of(maintenance_, [&](const MaintenanceOptions& work) {
+    const SimTime down = work.start + work.drain;
+    return work.kind == MaintenanceKind::kHostReboot && work.node == host && now >= down &&
+           now < down + work.duration;
+  });
 }
 
 // A job that starts again has no processes until then. Its first start has them from the beginning.
@@ -73,6 +84,7 @@ void GpuReadings::Read(topology::GpuIndex index) {
                                        .node = network_.fabric().node(of.host).name},
                                       kMetricsOfGpu);
   }
+  if (IsRebooting(of.host)) return;
   log_.sink().Append(own.number, log_.Now(), log_.Now(), values);
 }
 

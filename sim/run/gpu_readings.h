@@ -3,8 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "sim/benign/benign.h"
 #include "sim/emit/counter_log.h"
 #include "sim/workload/job.h"
 
@@ -13,10 +15,11 @@ namespace rocescope::sim {
 class GpuReadings {
  public:
   // Reads the GPUs whenever `log` reads its counters. All arguments must outlive this object.
-  // `jobs` contains all jobs of the run. `recording_steps`: 0 for readings as devices report them.
-  // Otherwise the log is a recording (sim/recording/recorded_counters.h) with this many steps in
-  // one polling period.
-  GpuReadings(Network& network, const std::vector<std::unique_ptr<Job>>& jobs, CounterLog& log,
+  // `jobs` contains all jobs of the run. GPUs of a host that reboots are not read.
+  // `recording_steps`: 0 for readings as devices report them. Otherwise the log is a recording
+  // (sim/recording/recorded_counters.h) with this many steps in one polling period.
+  GpuReadings(Network& network, const std::vector<std::unique_ptr<Job>>& jobs,
+              std::span<const MaintenanceOptions> maintenance, CounterLog& log,
               uint32_t recording_steps = 0);
   GpuReadings(const GpuReadings&) = delete;  // the log refers to it
   GpuReadings& operator=(const GpuReadings&) = delete;
@@ -35,10 +38,12 @@ class GpuReadings {
   // The job that uses the GPU now; nullptr: it is idle.
   const User* UserOf(const Gpu& gpu) const;
 
+  bool IsRebooting(topology::NodeIndex host) const;
   void Read();
   void Read(topology::GpuIndex index);
 
   Network& network_;
+  const std::span<const MaintenanceOptions> maintenance_;
   CounterLog& log_;
   const uint32_t recording_steps_;
   std::vector<Gpu> gpus_;

@@ -181,10 +181,12 @@ Status Simulation::Run(const Progress& progress, SimTime until) {
     }
   }
   if (telemetry_->counters() != nullptr) {
-    gpus_ = std::make_unique<GpuReadings>(*network_, jobs_, *telemetry_->counters());
+    gpus_ = std::make_unique<GpuReadings>(*network_, jobs_, scenario_.maintenance,
+                                          *telemetry_->counters());
   }
   if (telemetry_->recording() != nullptr) {
-    recorded_gpus_ = std::make_unique<GpuReadings>(*network_, jobs_, *telemetry_->recording(),
+    recorded_gpus_ = std::make_unique<GpuReadings>(*network_, jobs_, scenario_.maintenance,
+                                                   *telemetry_->recording(),
                                                    scenario_.telemetry.recording_steps);
   }
   telemetry_->Start();
