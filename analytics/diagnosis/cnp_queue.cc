@@ -32,21 +32,35 @@ Notices NoticesOf(const DiagnosisInput& input) {
 struct Longest {
   Row bytes;
   std::vector<bool> is_read;
+  bool is_read_at_window_ends = true;
 };
 
 // What a queue contains in a window with CNPs.
 enum class Content : uint8_t { kUnknown, kNothing, kCnps, kOthers };
 
+constexpr uint64_t kCnpBytes = 128;  // with all headers and tags
+
 // A queue of CNPs is never longer than all CNPs of the window. Mirrors may have missed some of
-// them.
+// them. If queues are not read at window ends, the CNPs of a window may be in a reading of the next
+// two.
 Content ContentOf(const Longest& longest, const std::vector<uint32_t>& passed, size_t window) {
-  constexpr uint64_t kCnpBytes = 128;  // with all headers and tags
-  constexpr uint64_t kMissed = 4;      // CNPs for each one that mirrors see
-  const uint64_t bytes = longest.bytes[window];
+  constexpr uint64_t kMissed = 4;   // CNPs for each one that mirrors see
+  constexpr uint64_t kQueued = 16;  // CNPs at the same time
   if (passed[window] == 0) return Content::kUnknown;
-  if (bytes > kMissed * kCnpBytes * passed[window]) return Content::kOthers;
+  const size_t spread = longest.is_read_at_window_ends ? 0 : 2;
+  const size_t first = window - std::min(window, spread);
+  const size_t last = std::min(window + spread, longest.bytes.size() - 1);
+  uint64_t bytes = 0;
+  bool is_read = true;
+  for (size_t w = window; w <= last; ++w) {
+    bytes = std::max(bytes, longest.bytes[w]);
+    is_read = is_read && longest.is_read[w];
+  }
+  uint64_t cnps = 0;
+  for (size_t w = first; w <= last; ++w) cnps += passed[w];
+  if (bytes > kCnpBytes * std::min(kMissed * cnps, kQueued)) return Content::kOthers;
   if (bytes > 0) return Content::kCnps;
-  return longest.is_read[window] ? Content::kNothing : Content::kUnknown;
+  return is_read && window + spread == last ? Content::kNothing : Content::kUnknown;
 }
 
 Longest LongestOf(const DiagnosisInput& input, NodeIndex node, uint8_t priority) {
@@ -56,6 +70,8 @@ Longest LongestOf(const DiagnosisInput& input, NodeIndex node, uint8_t priority)
     if (!input.HasMetric(entity, Metric::kQueueWatermark)) continue;
     longest.bytes.resize(input.windows());
     longest.is_read.resize(input.windows(), true);
+    longest.is_read_at_window_ends =
+        longest.is_read_at_window_ends && input.IsReadAtWindowEnds(entity, Metric::kQueueWatermark);
     const Row row = input.Readings(entity, Metric::kQueueWatermark);
     for (size_t w = 0; w < row.size(); ++w) {
       longest.bytes[w] = std::max(longest.bytes[w], row[w]);
@@ -70,9 +86,12 @@ struct Usual {
   size_t filled = 0;  // by CNPs
   size_t empty = 0;
   size_t others = 0;  // filled by other packets
+  // Windows without CNPs.
+  size_t idle = 0;
+  size_t filled_while_idle = 0;
 
   // CNPs wait in this priority, and hardly anything else does.
-  bool IsOfCnps() const { return filled > others; }
+  bool IsOfCnps() const { return filled > others && 10 * filled_while_idle <= idle; }
 };
 
 // `usual` has the windows of all other switches. The switch's own earlier windows are added.
@@ -112,15 +131,23 @@ std::map<NodeIndex, EmptyQueue> EmptyCnpQueues(const DiagnosisInput& input) {
         own.filled += content == Content::kCnps;
         own.empty += content == Content::kNothing;
         own.others += content == Content::kOthers;
+        if (passed[w] > 0 || !row.is_read[w]) continue;
+        ++own.idle;
+        own.filled_while_idle += row.bytes[w] > 0;
       }
       all.filled += own.filled;
       all.empty += own.empty;
       all.others += own.others;
+      all.idle += own.idle;
+      all.filled_while_idle += own.filled_while_idle;
     }
     for (const auto& [node, row] : rows) {
-      const Usual others = {.filled = all.filled - of_node[node].filled,
-                            .empty = all.empty - of_node[node].empty,
-                            .others = all.others - of_node[node].others};
+      const Usual others = {
+          .filled = all.filled - of_node[node].filled,
+          .empty = all.empty - of_node[node].empty,
+          .others = all.others - of_node[node].others,
+          .idle = all.idle - of_node[node].idle,
+          .filled_while_idle = all.filled_while_idle - of_node[node].filled_while_idle};
       if (!others.IsOfCnps()) continue;
       if (const auto found = FirstEmpty(priority, row, notices.at(node), others)) {
         empty.try_emplace(node, *found);

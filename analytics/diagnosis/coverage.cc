@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/spraying.h"
 
 namespace rocescope {
 namespace {
@@ -170,6 +171,10 @@ Needs NeedsMet(const DiagnosisInput& input, DiagnosisCoverage& coverage) {
     MeetByPackets(parts, summary, needs);
   }
   if (parts.flows.empty()) needs.Withdraw(Need::kSenders);
+  if (IsSpraying(parts.paths)) {
+    needs.Withdraw(Need::kPaths);
+    needs.Withdraw(Need::kDelays);
+  }
   needs.Meet(Need::kGpuClocks, !parts.iteration_patterns.empty());
   // Counters of two links can also show that their cables are exchanged.
   needs.Meet(Need::kCables, parts.cabling.confirmed + parts.cabling.contradicted > 0 ||

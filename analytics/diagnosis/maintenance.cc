@@ -48,26 +48,50 @@ bool HasFallen(const Traffic& traffic, double least) {
   return static_cast<double>(traffic.then) < least * static_cast<double>(traffic.before);
 }
 
-// Whether NICs report signs of lost packets, and there were none while the switch went down. A
-// switch that crashes loses the packets that were on their way through it.
-bool LostNothing(const DiagnosisInput& input, const SwitchOutage& outage) {
-  constexpr size_t kTimeout = 8;  // windows until a loss is noticed
-  const size_t first = outage.first > 0 ? outage.first - 1 : 0;
-  const size_t last = std::min(outage.first + kTimeout, input.windows() - 1);
-  bool reported = false;
+// Signs of lost packets that NICs count in each window; empty if no NIC counts any.
+Row SignsOfLoss(const DiagnosisInput& input) {
+  Row signs;
   for (topology::NicIndex nic = 0; nic < input.fabric().nics().size(); ++nic) {
     const Entity entity{.kind = EntityKind::kNic, .index = nic};
     for (const Metric metric : {Metric::kOutOfSequence, Metric::kPacketSequenceError,
                                 Metric::kLocalAckTimeout, Metric::kImpliedNak}) {
       if (!input.HasMetric(entity, metric)) continue;
-      reported = true;
       const Row row = input.Growth(entity, metric);
-      for (size_t w = first; w <= last; ++w) {
-        if (row[w] > 0) return false;
-      }
+      signs.resize(row.size());
+      for (size_t w = 0; w < row.size(); ++w) signs[w] += row[w];
     }
   }
-  return reported;
+  return signs;
+}
+
+// Whether NICs noticed no more losses than before when the switch went down. A switch that crashes
+// loses the packets that are on their way through it.
+bool LostNothing(const DiagnosisInput& input, const SwitchOutage& outage) {
+  constexpr size_t kNoticed = 3;     // windows until the loss is noticed
+  constexpr size_t kBefore = 10;     // windows
+  constexpr uint64_t kAccident = 3;  // signs of single lost packets
+  const Row signs = SignsOfLoss(input);
+  if (signs.empty()) return false;
+  const size_t first = outage.first - std::min<size_t>(outage.first, 1);
+  const size_t last = std::min(outage.first + kNoticed, input.windows() - 1);
+  uint64_t then = 0;
+  for (size_t w = first; w <= last; ++w) then += signs[w];
+  uint64_t before = 0;
+  const size_t begin = first - std::min(first, kBefore);
+  for (size_t w = begin; w < first; ++w) before += signs[w];
+  const auto usual = first == begin ? 0
+                                    : static_cast<double>(before * (last - first + 1)) /
+                                          static_cast<double>(first - begin);
+  return then <= kAccident || static_cast<double>(then) <= 2 * usual;
+}
+
+// Whether most of the windows have no reading. The first and the last may have one from before and
+// after the outage.
+bool IsMostlyUnread(const DiagnosisInput& input, const Entity& entity, Metric metric,
+                    const std::vector<size_t>& windows) {
+  const auto read = static_cast<size_t>(std::ranges::count_if(
+      windows, [&](size_t window) { return input.HasReading(entity, metric, window); }));
+  return !windows.empty() && 2 * read <= windows.size();
 }
 
 }  // namespace
@@ -95,10 +119,7 @@ std::vector<bool> WindowsDisabled(const DiagnosisInput& input, topology::LinkInd
 bool IsSilent(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history) {
   if (input.link_state_windows() > 1) return false;  // most windows have no reading anyway
   const Entity entity{.kind = EntityKind::kNic, .index = nic};
-  const std::vector<size_t> down = WindowsDown(input, nic, history);
-  return !down.empty() && std::ranges::none_of(down, [&](size_t window) {
-    return input.HasReading(entity, Metric::kLinkUp, window);
-  });
+  return IsMostlyUnread(input, entity, Metric::kLinkUp, WindowsDown(input, nic, history));
 }
 
 bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
@@ -125,9 +146,7 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
     const Entity entity{.kind = EntityKind::kGpu, .index = gpu};
     if (!input.HasMetric(entity, Metric::kMemoryTotal)) continue;
     ++gpus;
-    const bool reports = std::ranges::any_of(
-        down, [&](size_t at) { return input.HasReading(entity, Metric::kMemoryTotal, at); });
-    if (reports) return false;
+    if (!IsMostlyUnread(input, entity, Metric::kMemoryTotal, down)) return false;
   }
   return fabric.NicsOf(host).size() > 1 || gpus > 0;
 }

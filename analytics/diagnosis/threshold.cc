@@ -36,6 +36,31 @@ struct FillLevel {
   bool may_have_acted = false;
 };
 
+// For each window: whether most of what the port sends has a CE mark already when it arrives, so
+// that the switch has little to mark. The NIC behind the port counts CE marks, and the neighbours
+// of the switch count those that they set on their way to it.
+std::vector<bool> WindowsMarkedBefore(const DiagnosisInput& input, PortIndex port,
+                                      uint8_t priority) {
+  const topology::Fabric& fabric = input.fabric();
+  Row marked(input.windows());
+  const auto add = [&](const Entity& entity, Metric metric) {
+    const Row row = input.Growth(entity, metric);
+    for (size_t w = 0; w < row.size(); ++w) marked[w] += row[w];
+  };
+  const PortIndex peer = fabric.Peer(port);
+  if (peer != kNone && fabric.NicOf(peer) != kNone) {
+    add(input.EntityOf(peer), Metric::kEcnMarkedRoce);
+  }
+  for (const topology::Port& other : fabric.PortsOf(fabric.port(port).node)) {
+    const PortIndex from = fabric.Peer(static_cast<PortIndex>(&other - fabric.ports().data()));
+    if (from != kNone && from != peer) add(input.EntityOf(from, priority), Metric::kEcnMarked);
+  }
+  const Row sent = input.Growth(input.EntityOf(port), Metric::kTxPackets);
+  std::vector<bool> before(input.windows());
+  for (size_t w = 0; w < before.size(); ++w) before[w] = 2 * marked[w] > sent[w];
+  return before;
+}
+
 // Fill levels of queues that report both metrics, in windows in which both are known.
 std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermark, Metric acts) {
   std::vector<FillLevel> levels;
@@ -48,9 +73,13 @@ std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermar
       const Row bytes = input.Readings(entity, watermark);
       const Row acted = input.Growth(entity, acts);
       const Row held = input.Growth(entity, Metric::kPfcRxTime);
+      const std::vector<bool> before = acts == Metric::kEcnMarked
+                                           ? WindowsMarkedBefore(input, port, priority)
+                                           : std::vector<bool>(input.windows());
       const size_t spread = input.IsReadAtWindowEnds(entity, watermark) ? 0 : 1;
       for (size_t w = 0; w < bytes.size(); ++w) {
         if (bytes[w] == 0 || !input.IsKnown(entity, acts, w)) continue;
+        if (acted[w] == 0 && before[w]) continue;
         // A paused queue sends nothing, and therefore marks nothing.
         if (watermark == Metric::kQueueWatermark && held[w] > 0) continue;
         FillLevel level = {.node = node,

@@ -56,6 +56,21 @@ TEST_F(LateMarksTest, AQueueHeldByPfcGoesUnmarkedAsNothingLeavesIt) {
 }
 
 // Its make has watermarks, and no counter of marks.
+// All packets have CE marks when they arrive: the switch has nothing left to mark.
+TEST_F(LateMarksTest, PacketsThatAreMarkedBeforeNeedNoMarks) {
+  for (size_t w = 8; w < 14; ++w) {
+    Queue(Port("leaf0", "host1"), w, 400'000, 0);
+    Carries(Port("leaf0", "host1"), w, 1000);
+  }
+  for (size_t w = 0; w < kWindows; ++w) Queue(Port("leaf2", "host8"), w, 400'000, 50);
+  for (size_t w = 0; w < kWindows; ++w) Queue(Port("leaf3", "host12"), w, 400'000, 50);
+  EXPECT_EQ(Found().size(), 1u);
+  for (size_t w = 8; w < 14; ++w) {
+    Grows(OfNic(NicOf("host1")), Metric::kEcnMarkedRoce, w, 900);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
 TEST_F(LateMarksTest, WhoDoesNotTellItsMarksIsNotAccused) {
   for (size_t w = 8; w < 14; ++w) {
     Says(Port("leaf0", "spine0"), Metric::kQueueWatermark, w, 400'000, kRoce);
