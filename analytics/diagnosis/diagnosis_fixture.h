@@ -145,12 +145,13 @@ class DiagnosisTest : public testing::Test {
   void NeverTells(const Entity& entity, Metric metric) { rows_.erase({entity, metric}); }
 
   // A port sends frames of 1000 bytes to its peer; some of them do not arrive.
-  void Carries(topology::PortIndex sender, size_t window, uint64_t frames, uint64_t lost = 0) {
+  void Carries(topology::PortIndex sender, size_t window, uint64_t frames, uint64_t lost = 0,
+               uint64_t length = 1000) {
     const topology::PortIndex peer = fabric_.Peer(sender);
     Grows(sender, Metric::kTxPackets, window, frames);
-    Grows(sender, Metric::kTxBytes, window, frames * 1000);
+    Grows(sender, Metric::kTxBytes, window, frames * length);
     Grows(peer, Metric::kRxPackets, window, frames - lost);
-    Grows(peer, Metric::kRxBytes, window, (frames - lost) * 1000);
+    Grows(peer, Metric::kRxBytes, window, (frames - lost) * length);
   }
 
   FlowKey Flow(std::string_view from, std::string_view to, uint32_t qpn = 17) const {

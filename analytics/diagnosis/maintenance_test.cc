@@ -87,6 +87,26 @@ TEST_F(DrainTest, ASwitchThatCarriedFramesWhenItWentDownIs) {
   EXPECT_EQ(Found()[0].kind, FaultKind::kSwitchCrash);
 }
 
+// It was drained for less than a window. A crash would have lost the packets on their way.
+TEST_F(DrainTest, ASwitchThatLosesNothingWhenItGoesDownWasDrained) {
+  Upgrade(9);
+  Grows(OfNic(NicOf("host0")), Metric::kOutOfSequence, 12, 0);
+  EXPECT_TRUE(Found().empty());
+  Grows(OfNic(NicOf("host0")), Metric::kOutOfSequence, 9, 40);
+  EXPECT_EQ(Found().size(), 1u);
+}
+
+// A fault elsewhere loses packets all the time.
+TEST_F(DrainTest, LossesThatAreThereBeforeAreNoSignOfACrash) {
+  Upgrade(9);
+  for (size_t w = 0; w < kWindows; ++w) {
+    Grows(OfNic(NicOf("host0")), Metric::kOutOfSequence, w, 40);
+  }
+  EXPECT_TRUE(Found().empty());
+  Grows(OfNic(NicOf("host0")), Metric::kOutOfSequence, 9, 400);
+  EXPECT_EQ(Found().size(), 1u);
+}
+
 TEST_F(DrainTest, ASwitchThatCrashesWhileNobodySendsIsNotDrained) {
   for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
     for (const char* spine : {"spine0", "spine1"}) {

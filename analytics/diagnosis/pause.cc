@@ -68,6 +68,13 @@ std::optional<Finding> ClassifyPauses(const DiagnosisInput& input, NicIndex nic,
   const PortIndex port = input.fabric().Peer(input.fabric().nic(nic).port);
   const double line = input.BytesPerWindow(port);
   const Thresholds& thresholds = input.thresholds();
+  // A storm starts within its first window and ends within its last one, so that the NIC received
+  // traffic in both. Counters that are not read at window ends are interpolated, so that the next
+  // windows contain a part of it too.
+  const Entity paused = input.EntityOf(port, priority);
+  const size_t ends = input.IsReadAtWindowEnds(paused, Metric::kPfcRxTime) ? 1 : 2;
+  // Cached counters are older than their reading by varying times.
+  const double blocked = thresholds.blocked_ratio * (ends == 1 ? 1 : 0.9);
   size_t shut = 0;
   size_t open = 0;
   size_t clear = 0;
@@ -80,18 +87,16 @@ std::optional<Finding> ClassifyPauses(const DiagnosisInput& input, NicIndex nic,
       ++clear;
       if (!first_clear) first_clear = w;
     }
-    if (share < thresholds.blocked_ratio) continue;
+    if (share < blocked) continue;
     if (static_cast<double>(sent[w]) < thresholds.storm_throughput_ratio * line) {
       ++shut;
-    } else if (w != episode.first && w != episode.last) {
+    } else if (w >= episode.first + ends && w + ends <= episode.last) {
       ++open;
     }
   }
   if (!first_clear) return std::nullopt;
-  // A storm starts within its first window and ends within its last one, so that the NIC received
-  // traffic in both.
   const size_t whole = episode.last - episode.first + 1;
-  const bool storm = shut > 0 && shut + 2 >= whole && open == 0;
+  const bool storm = shut > 0 && shut + 2 * ends >= whole && open == 0;
   Finding finding = {
       .kind = storm ? FaultKind::kPfcStorm : FaultKind::kSlowReceiver,
       .place = {.kind = PlaceKind::kNic, .index = nic},

@@ -7,17 +7,16 @@
 namespace rocescope {
 
 bool IsSpraying(const FlowPaths& paths) {
-  constexpr size_t kFew = 10;     // flows from which nothing follows
-  constexpr size_t kPart = 4;     // a spraying fabric spreads at least one in so many flows
-  constexpr size_t kReroutes = 3; // that no event explains
+  constexpr size_t kFew = 10;      // flows from which nothing follows
+  constexpr size_t kPart = 4;      // a spraying fabric spreads at least one in so many flows
+  constexpr size_t kReroutes = 3;  // that no event explains
   size_t all = 0;
   size_t spread = 0;
   for (const FlowPath& flow : paths) {
     ++all;
     const auto unexplained =
         std::ranges::count_if(flow.intervals, [](const PathInterval& interval) {
-          return interval.began == PathChange::kRerouted &&
-                 interval.reason == PathReason::kUnknown;
+          return interval.began == PathChange::kRerouted && interval.reason == PathReason::kUnknown;
         });
     spread += static_cast<size_t>(unexplained) >= kReroutes ||
               std::ranges::any_of(flow.intervals, [](const PathInterval& interval) {

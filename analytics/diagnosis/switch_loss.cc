@@ -124,7 +124,7 @@ struct LostCnps {
   int64_t uncertainty = 0;
 };
 
-// Unset if an active NIC does not report both counters, or restarted.
+// Unset if an active NIC does not report both counters.
 std::optional<LostCnps> LostCnpsSince(const DiagnosisInput& input, size_t from) {
   LostCnps lost;
   std::optional<Entity> first;
@@ -144,16 +144,19 @@ std::optional<LostCnps> LostCnpsSince(const DiagnosisInput& input, size_t from) 
     const Row sent = input.Growth(entity, Metric::kCnpSent);
     const Row handled = input.Growth(entity, Metric::kCnpHandled);
     uint64_t most = 0;
+    size_t unknown = 0;  // windows in which the NIC restarted
     for (size_t w = from; w < sent.size(); ++w) {
-      if (!input.IsKnown(entity, Metric::kCnpSent, w)) return std::nullopt;
+      unknown += !input.IsKnown(entity, Metric::kCnpSent, w) ||
+                 !input.IsKnown(entity, Metric::kCnpHandled, w);
       lost.packets += static_cast<int64_t>(sent[w]) - static_cast<int64_t>(handled[w]);
       most = std::max({most, sent[w], handled[w]});
     }
     last_windows += static_cast<int64_t>(most);
+    lost.uncertainty += static_cast<int64_t>(unknown * most);
   }
   if (!first) return std::nullopt;
   // Readings differ by at most one window at the start and at the end.
-  if (!simultaneous) lost.uncertainty = 2 * last_windows;
+  if (!simultaneous) lost.uncertainty += 2 * last_windows;
   return lost;
 }
 
@@ -172,6 +175,40 @@ std::optional<uint64_t> SignsOfLostData(const DiagnosisInput& input, size_t from
     }
   }
   return signs;
+}
+
+// Mean length of the lost frames in bytes; unset if it is not known well enough. All ports of a
+// switch are read at the same time, so that their bytes balance like their frames.
+std::optional<double> LengthOfLost(const DiagnosisInput& input, NodeIndex node, const Loss& loss) {
+  constexpr uint64_t kEnough = 100;  // lost frames, so that frames in flight do not matter
+  if (loss.frames < kEnough) return std::nullopt;
+  double bytes = 0;
+  double frames = 0;
+  uint64_t counted = 0;
+  const topology::Node& of = input.fabric().node(node);
+  for (uint32_t i = 0; i < of.port_count; ++i) {
+    if (input.fabric().port(of.first_port + i).link == kNone) continue;
+    const Entity entity = input.EntityOf(of.first_port + i);
+    const auto sum = [&](Metric metric) {
+      const Row row = input.Growth(entity, metric);
+      uint64_t all = 0;
+      for (size_t w = loss.first; w <= loss.last; ++w) all += row[w];
+      return all;
+    };
+    if (!input.HasMetric(entity, Metric::kRxBytes) || !input.HasMetric(entity, Metric::kTxBytes)) {
+      return std::nullopt;
+    }
+    bytes +=
+        static_cast<double>(sum(Metric::kRxBytes)) - static_cast<double>(sum(Metric::kTxBytes));
+    frames +=
+        static_cast<double>(sum(Metric::kRxPackets)) - static_cast<double>(sum(Metric::kTxPackets));
+    for (const Metric metric : kCountedDrops) counted += sum(metric);
+  }
+  constexpr double kShortest = 60;
+  constexpr double kLongest = 9216;
+  const double length = bytes / frames;
+  const bool plausible = frames > 0 && length >= kShortest && length <= kLongest;
+  return plausible && 20 * counted < loss.frames ? std::optional(length) : std::nullopt;
 }
 
 using Retransmitted = std::map<std::pair<Segment, IpAddress>, uint64_t>;
@@ -248,7 +285,15 @@ void AddSilentLoss(const DiagnosisInput& input, NodeIndex node, const Loss& loss
       again.empty() ? std::string()
                     : fmt::format("packets to {} that pass through it were retransmitted",
                                   DestinationsOf(input, again));
-  if (cnps && 2 * (cnps->packets - cnps->uncertainty) > frames) {
+  constexpr double kLongestCnp = 128;  // bytes, with all headers and tags
+  const std::optional<double> length = LengthOfLost(input, node, loss);
+  if (length && *length <= kLongestCnp) {
+    report(FaultKind::kLostCnps, 0.95,
+           fmt::format("the lost frames have {:.0f} bytes on average, which is the length of CNPs",
+                       *length));
+  } else if (length && *length >= 2 * kLongestCnp) {
+    report(FaultKind::kBlackhole, 0.95, retransmitted);
+  } else if (cnps && 2 * (cnps->packets - cnps->uncertainty) > frames) {
     report(FaultKind::kLostCnps, 0.95,
            fmt::format("{}{} that NICs sent in this time reached no NIC",
                        cnps->uncertainty > 0 ? "at least " : "",

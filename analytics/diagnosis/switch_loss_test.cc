@@ -17,9 +17,10 @@ class SwitchLossTest : public DiagnosisTest {
     }
   }
   // As far as the last of the nodes.
-  void Send(const std::vector<std::string>& nodes, size_t window, uint64_t frames) {
+  void Send(const std::vector<std::string>& nodes, size_t window, uint64_t frames,
+            uint64_t length = 1000) {
     for (size_t i = 0; i + 1 < nodes.size(); ++i) {
-      Carries(Port(nodes[i], nodes[i + 1]), window, frames);
+      Carries(Port(nodes[i], nodes[i + 1]), window, frames, 0, length);
     }
   }
   void Notifies(size_t window, uint64_t sent, uint64_t handled) {
@@ -76,13 +77,50 @@ TEST_F(SwitchLossTest, WhereNobodyTellsWhatWaitsNothingIsKnownToBeLost) {
 
 TEST_F(SwitchLossTest, CnpsThatVanishAreLostCnps) {
   for (size_t w = 8; w < kWindows; ++w) {
-    Send({"host4", "leaf1", "spine0"}, w, 100);
+    Send({"host4", "leaf1", "spine0"}, w, 100, 78);
     Notifies(w, 100, 0);
   }
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FaultKind::kLostCnps);
   EXPECT_EQ(found[0].place, Switch("spine0"));
+}
+
+// NICs do not count CNPs, and another fault makes packets be retransmitted.
+TEST_F(SwitchLossTest, TheLengthOfLostFramesShowsWhatTheyAre) {
+  for (size_t w = 8; w < kWindows; ++w) Send({"host4", "leaf1", "spine0"}, w, 100, 78);
+  Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 17);
+  Sends("host0", "host4", 17).total.retransmitted = 300;
+  Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kLostCnps);
+  EXPECT_EQ(found[0].evidence[1],
+            "the lost frames have 78 bytes on average, which is the length of CNPs");
+}
+
+// A few frames, without mirrors: NICs count a timeout, or no losses at all.
+TEST_F(SwitchLossTest, SignsOfLostDataDecideIfTheNumberOfCnpsIsUncertain) {
+  Send({"host0", "leaf0", "spine0"}, 8, 90);
+  Grows(OfNic(NicOf("host0")), Metric::kLocalAckTimeout, 9, 0);
+  Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kLostCnps);
+  EXPECT_EQ(found[0].confidence, 0.8);
+  Grows(OfNic(NicOf("host0")), Metric::kLocalAckTimeout, 9, 2);
+  found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kBlackhole);
+  EXPECT_EQ(found[0].evidence[1], "NICs counted 2 signs of lost data packets since then");
+}
+
+TEST_F(SwitchLossTest, FewFramesThatNothingExplainsCanBeEither) {
+  Send({"host0", "leaf0", "spine0"}, 8, 90);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kBlackhole);
+  EXPECT_EQ(found[0].confidence, 0.6);
+  ASSERT_EQ(found[0].alternatives.size(), 1u);
+  EXPECT_EQ(found[0].alternatives[0].kind, FaultKind::kLostCnps);
 }
 
 // Two that were on their way when packets began to vanish.
