@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -277,8 +278,9 @@ class Marking {
 
 // Consecutive long queues of a switch without a mark.
 struct Unmarked {
-  DoubtRun run;
-  uint64_t most = 0;  // bytes
+  std::optional<size_t> since;  // window of the first one
+  DoubtRun run;                 // of those that are long enough
+  uint64_t most = 0;            // bytes
 };
 
 // Finds switches whose queues grow without marks to lengths at which other switches mark, or this
@@ -308,9 +310,9 @@ void DetectLateMarks(const DiagnosisInput& input, Findings& found) {
       close(level.node, at);
       at = {};
     } else if (level.bytes >= shortest) {
-      const size_t first = at.run.windows() == 0 ? level.window : at.run.first();
+      if (!at.since) at.since = level.window;
       const double chance =
-          marking.Unmarked(AlikeOf(input.fabric(), level), level.node, first, level.bytes);
+          marking.Unmarked(AlikeOf(input.fabric(), level), level.node, *at.since, level.bytes);
       if (chance > kRare) continue;
       at.run.Add(level.window, chance);
       at.most = std::max(at.most, level.bytes);
