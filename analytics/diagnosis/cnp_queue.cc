@@ -90,10 +90,11 @@ struct Usual {
   size_t idle = 0;
   size_t filled_while_idle = 0;
 
-  // CNPs wait in this priority, and others seldom do: it is filled at least twice as often in
-  // windows with CNPs. Mirrors do not see all CNPs, so that it may be filled in other windows too.
+  // CNPs usually wait in this priority, and others seldom do: it is filled at least twice as often
+  // in windows with CNPs. Mirrors do not see all CNPs, so that it may be filled in others too.
   bool IsOfCnps() const {
-    return filled > others && filled * idle >= 2 * filled_while_idle * (filled + empty + others);
+    return filled > others && filled >= 4 * empty &&
+           filled * idle >= 2 * filled_while_idle * (filled + empty + others);
   }
 };
 
@@ -151,9 +152,6 @@ std::map<NodeIndex, EmptyQueue> EmptyCnpQueues(const DiagnosisInput& input) {
           .others = all.others - of_node[node].others,
           .idle = all.idle - of_node[node].idle,
           .filled_while_idle = all.filled_while_idle - of_node[node].filled_while_idle};
-        fprintf(stderr, "DBG prio %d node %u filled %zu empty %zu others %zu idle %zu fi %zu\n",
-                priority, node, others.filled, others.empty, others.others, others.idle,
-                others.filled_while_idle);
       if (!others.IsOfCnps()) continue;
       if (const auto found = FirstEmpty(priority, row, notices.at(node), others)) {
         empty.try_emplace(node, *found);
