@@ -131,6 +131,30 @@ TEST_F(CnpQueueTest, AQueueThatNobodyReadIsNotEmpty) {
   EXPECT_TRUE(Found().empty());
 }
 
+// Other traffic uses the priority, with and without CNPs.
+TEST_F(CnpQueueTest, APriorityThatOthersUseTooIsNotThatOfCnps) {
+  for (size_t w = 8; w < 14; ++w) Passes("leaf1", w, 0);
+  EXPECT_EQ(Found().size(), 1u);
+  for (size_t w = 0; w < kWindows; ++w) {
+    Says(Port("leaf3", "spine1"), Metric::kQueueWatermark, w, 74, 6);
+  }
+  for (size_t w = 0; w < kWindows; w += 4) {
+    for (const char* leaf : {"leaf0", "leaf2"}) {
+      Takes(Way(DelayKind::kCnp, {leaf, "spine0"}), w, w, {});
+    }
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+// A queue of CNPs is short.
+TEST_F(CnpQueueTest, ALongQueueIsNotThatOfCnps) {
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2"}) {
+    for (size_t w = 0; w < kWindows; ++w) Passes(leaf, w, 5'000);
+  }
+  for (size_t w = 8; w < 14; ++w) Passes("leaf1", w, 0);
+  EXPECT_TRUE(Found().empty());
+}
+
 // Nobody has a class for them.
 TEST_F(CnpQueueTest, AQueueThatIsEmptyEverywhereIsNotThatOfCnps) {
   for (const char* leaf : {"leaf0", "leaf1", "leaf2"}) {

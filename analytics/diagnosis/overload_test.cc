@@ -59,6 +59,32 @@ TEST_F(OverloadTest, SendersWhoAlsoSendToOthersAreNotSaidToSendToNobodyElse) {
   EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("which started recently"));
 }
 
+class CheckpointTest : public OverloadTest {
+ protected:
+  CheckpointTest() {
+    FillLink();
+    for (const char* sender : kSenders) Sends(sender, "host0", 17, 8);
+  }
+  void HasJob(const std::vector<const char*>& hosts) {
+    attribution_.jobs.emplace_back();
+    JobIterationPattern& pattern = iteration_patterns_.emplace_back();
+    pattern.job = static_cast<uint32_t>(attribution_.jobs.size() - 1);
+    for (const char* host : hosts) pattern.members.push_back({.address = AddressOf(host)});
+  }
+};
+
+TEST_F(CheckpointTest, AJobThatWritesACheckpointIsNoIncast) {
+  HasJob({"host4", "host5", "host6"});
+  EXPECT_EQ(Found().size(), 1u) << "the other senders belong to no job";
+  HasJob({"host8", "host9", "host12", "host13"});
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(CheckpointTest, APartOfAJobThatSendsToOneOfItsOwnIsAnIncast) {
+  HasJob({"host0", "host4", "host5", "host6", "host8", "host9", "host12"});
+  EXPECT_EQ(Found().size(), 1u);
+}
+
 TEST_F(OverloadTest, AFewNewSendersAreNoisyNeighbours) {
   FillLink();
   Sends("host4", "host0", 17, 8);
