@@ -38,7 +38,7 @@ void MoveToReadings(const DiagnosisInput& input, const MetricSeries& series, con
                     Row& flaps) {
   for (const int64_t window : series.skipped()) {
     const size_t i = input.PlaceOf(window);
-    if (i + 1 >= flaps.size()) continue;
+    if (i >= flaps.size() || i + 1 >= flaps.size()) continue;
     const bool was_up = i > 0 && !up.empty() && up[i - 1] != 0;
     if (was_up) flaps[i] += std::exchange(flaps[i - 1], 0);
     flaps[i + 1] += std::exchange(flaps[i], 0);

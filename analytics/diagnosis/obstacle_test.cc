@@ -78,6 +78,27 @@ TEST_F(ObstacleTest, LinksThatAreDownAreFoundThough) {
   EXPECT_EQ(In(metrics, HindranceTo).obstacle, Obstacle::kSparseReadings);
 }
 
+// Readings are skipped before the stored windows too.
+TEST_F(ObstacleTest, FlapsThatAreReadRarelyAreFound) {
+  MetricStore metrics(fabric_, {.window = kWindow});
+  const topology::PortIndex port = Port("leaf0", "spine0");
+  constexpr int kReadings = 40;
+  for (int i = 0; i < kReadings; ++i) {
+    const auto report = [&](Metric metric, uint64_t value) {
+      metrics.Add(
+          {.entity = {.kind = EntityKind::kPort, .node = "leaf0", .port = fabric_.port(port).name},
+           .metric = metric,
+           .value = value,
+           .event_time = Begin(0) + i * 10 * kWindow});
+    };
+    report(Metric::kLinkUp, 1);
+    report(Metric::kLinkFlaps, i < kReadings / 2 ? 7 : 9);
+  }
+  const Findings found = In(metrics, Diagnose);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kFlap);
+}
+
 TEST_F(ObstacleTest, AGapLongerThanTheStoredWindowsIsNotShortened) {
   constexpr Duration kGap = std::chrono::hours(24 * 365 * 56);
   MetricStore metrics(fabric_, {.window = kWindow});
