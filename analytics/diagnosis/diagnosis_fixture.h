@@ -247,7 +247,10 @@ class DiagnosisTest : public testing::Test {
     std::vector<CounterRecord> records;
     for (const auto& [key, row] : rows_) Read(key.first, key.second, row, records);
     std::ranges::stable_sort(records, {}, &CounterRecord::event_time);
-    for (const CounterRecord& record : records) metrics.Add(record);
+    for (CounterRecord& record : records) {
+      record.event_time += read_later_;
+      metrics.Add(record);
+    }
     return In(metrics, errors, losses, run);
   }
   // Returns the result of `run` for the same input with these counters only.
@@ -299,6 +302,7 @@ class DiagnosisTest : public testing::Test {
   std::vector<Connection> connections_;
   Thresholds thresholds_;
   Attribution attribution_;
+  Duration read_later_{};  // from the end of each window to its readings
   std::vector<JobIterationPattern> iteration_patterns_;
   CablingAnswer cabling_;
   Delays delays_;

@@ -26,17 +26,17 @@ inline double ConfidenceFromCount(uint64_t events, double most) {
 }
 
 // Consecutive windows in which an expected event did not happen. The sequence is detected if
-// its probability by chance is below 1 in 10,000 and it has more than one window.
+// its probability by chance is below 1 in 10,000 and it has enough windows, more than one.
 class DoubtRun {
  public:
   // Windows must be ascending; a window may be added several times.
-  void Add(size_t window, double chance) {
+  void Add(size_t window, double chance, size_t enough = 2) {
     constexpr double kImpossible = -9.2;  // the natural logarithm of 1 / 10,000
     if (windows_ == 0) first_ = window;
     if (windows_ == 0 || window != last_) ++windows_;
     last_ = window;
     doubt_ += std::log(chance);
-    if (!detected_at_ && doubt_ <= kImpossible && windows_ > 1) detected_at_ = window;
+    if (!detected_at_ && doubt_ <= kImpossible && windows_ >= enough) detected_at_ = window;
   }
 
   size_t windows() const { return windows_; }

@@ -15,6 +15,7 @@
 #include "analytics/diagnosis/balance.h"
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/link_balance.h"
+#include "analytics/diagnosis/link_history.h"
 #include "base/count_text.h"
 
 namespace rocescope {
@@ -33,6 +34,26 @@ struct SilentLoss {
   std::string evidence;
 };
 using BothDirections = std::array<std::optional<SilentLoss>, 2>;
+
+// Whether the link went down in the meantime and could lose the frames by that: a port sends until
+// it notices.
+bool IsLostByFalls(const DiagnosisInput& input, LinkIndex index, const LinkLoss& loss) {
+  constexpr double kNotice = 0.01;  // seconds
+  constexpr double kFrameBits = 8 * 4096;
+  LinkHistory history = HistoryOf(input, index);
+  if (!history.any) return false;
+  const MetricStore& metrics = input.parts().metrics;
+  const size_t behind = input.PlaceOf(metrics.WindowOf(loss.last) + 2);
+  const size_t first = input.PlaceOf(metrics.WindowOf(loss.from));
+  if (first > input.windows()) return false;  // before the stored windows
+  history.Explain(0, first - std::min<size_t>(first, 1));
+  history.Explain(std::min(behind, input.windows()), input.windows());
+  history.Summarise();
+  const auto falls = static_cast<double>(std::max<uint64_t>(history.times, 1));
+  const double most = falls * kNotice *
+                      static_cast<double>(input.fabric().link(index).bits_per_second) / kFrameBits;
+  return history.any && static_cast<double>(loss.frames) <= most;
+}
 
 // Compares sums of counters that are read at the same time. Otherwise, only bounds are known.
 std::optional<SilentLoss> LossFrom(const DiagnosisInput& input, LinkIndex index, size_t end) {
@@ -54,7 +75,7 @@ std::optional<SilentLoss> LossFrom(const DiagnosisInput& input, LinkIndex index,
                                 Counted(loss->frames, "frame"), sender, receiver)};
   }
   const std::optional<LinkLoss> loss = input.parts().link_losses.LossFrom(link.ends[end]);
-  if (!loss) return std::nullopt;
+  if (!loss || IsLostByFalls(input, index, *loss)) return std::nullopt;
   SilentLoss found = {.frames = loss->frames, .from = loss->from, .detected_at = loss->detected_at};
   if (loss->is_over) found.until = loss->last;
   found.evidence = fmt::format(

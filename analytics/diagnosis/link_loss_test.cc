@@ -173,5 +173,52 @@ TEST_F(LinkLossTest, BitErrorsThatAreTakenBackAreNone) {
   EXPECT_TRUE(Found().empty());
 }
 
+// The NIC is read a third of a window later than the leaf, so that only bounds are known. The
+// frames that it still sent when the link went down are no silent loss.
+class FallTest : public LinkLossTest {
+ protected:
+  Findings Found(uint64_t lost, bool falls) {
+    MetricStore metrics(fabric_, {.window = kWindow, .listeners = {&losses_}});
+    const topology::PortIndex nic = Port("host0", "leaf0");
+    const topology::PortIndex leaf = Port("leaf0", "host0");
+    uint64_t sent = 0;
+    uint64_t received = 0;
+    for (size_t w = 0; w < kWindows; ++w) {
+      if (w > 0 && w < 8) sent += 100'000;
+      if (w > 0 && w < 8) received += 100'000 - (w == 7 ? lost : 0);
+      const auto report = [&](EntityKind kind, topology::PortIndex port, Duration later,
+                              Metric metric, uint64_t value) {
+        CounterEntity entity{.kind = kind};
+        entity.node = fabric_.node(fabric_.port(port).node).name;
+        entity.port = kind == EntityKind::kNic ? fabric_.nic(fabric_.NicOf(port)).device
+                                               : fabric_.port(port).name;
+        metrics.Add(
+            {.entity = entity, .metric = metric, .value = value, .event_time = End(w) + later});
+      };
+      report(EntityKind::kPort, leaf, Duration(0), Metric::kRxPackets, received);
+      report(EntityKind::kPort, leaf, Duration(0), Metric::kTxPackets, w);
+      report(EntityKind::kPort, leaf, Duration(0), Metric::kLinkFlaps, falls && w >= 7 ? 1 : 0);
+      report(EntityKind::kNic, nic, kWindow / 3, Metric::kTxPackets, sent);
+      report(EntityKind::kNic, nic, kWindow / 3, Metric::kRxPackets, w);
+    }
+    return In(metrics, LinkErrors(fabric_), losses_, [](const DiagnosisInput& input) {
+      Findings found;
+      DetectLinkLoss(input, found);
+      return found;
+    });
+  }
+
+ private:
+  LinkLosses losses_{fabric_, {.longest_cache = Duration(1), .clock_error = Duration(1)}};
+};
+
+TEST_F(FallTest, ALossWithoutAFallIsSilent) { EXPECT_EQ(Found(200, false).size(), 1u); }
+
+TEST_F(FallTest, FramesThatAreSentWhileALinkFallsAreNoSilentLoss) {
+  EXPECT_TRUE(Found(200, true).empty());
+}
+
+TEST_F(FallTest, MoreThanAFallCanLoseIsSilent) { EXPECT_EQ(Found(90'000, true).size(), 1u); }
+
 }  // namespace
 }  // namespace rocescope

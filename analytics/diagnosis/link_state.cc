@@ -91,7 +91,8 @@ void DetectOneLink(const DiagnosisInput& input, LinkIndex index, const LinkHisto
   }
   for (const PortIndex port : input.fabric().link(index).ends) {
     const topology::NicIndex nic = input.fabric().NicOf(port);
-    if (nic != kNone && IsHostDown(input, nic, histories)) return;
+    if (nic == kNone) continue;
+    if (IsHostDown(input, nic, histories) || IsTooEarly(input, nic, history)) return;
   }
   Finding finding = FindingOf(input, history, FaultKind::kLinkDown, place);
   finding.evidence.push_back("one or both ends report that it went down once");

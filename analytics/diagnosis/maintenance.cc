@@ -48,41 +48,49 @@ bool HasFallen(const Traffic& traffic, double least) {
   return static_cast<double>(traffic.then) < least * static_cast<double>(traffic.before);
 }
 
-// Signs of lost packets that NICs count in each window; empty if no NIC counts any.
-Row SignsOfLoss(const DiagnosisInput& input) {
-  Row signs;
+// The sum of a counter of all NICs in each window; empty if no NIC has it.
+Row OfAllNics(const DiagnosisInput& input, Metric metric) {
+  Row sum;
   for (topology::NicIndex nic = 0; nic < input.fabric().nics().size(); ++nic) {
     const Entity entity{.kind = EntityKind::kNic, .index = nic};
-    for (const Metric metric : {Metric::kOutOfSequence, Metric::kPacketSequenceError,
-                                Metric::kLocalAckTimeout, Metric::kImpliedNak}) {
-      if (!input.HasMetric(entity, metric)) continue;
-      const Row row = input.Growth(entity, metric);
-      signs.resize(row.size());
-      for (size_t w = 0; w < row.size(); ++w) signs[w] += row[w];
-    }
+    if (!input.HasMetric(entity, metric)) continue;
+    const Row row = input.Growth(entity, metric);
+    sum.resize(row.size());
+    for (size_t w = 0; w < row.size(); ++w) sum[w] += row[w];
   }
-  return signs;
+  return sum;
+}
+
+// Whether the counter grew no faster than before when the switch went down.
+bool IsAsBefore(const Row& row, const SwitchOutage& outage) {
+  constexpr size_t kNoticed = 3;     // windows until a loss is noticed
+  constexpr size_t kBefore = 10;     // windows
+  constexpr uint64_t kAccident = 3;  // signs of single lost packets
+  const size_t first = outage.first - std::min<size_t>(outage.first, 1);
+  const size_t last = std::min(outage.first + kNoticed, row.size() - 1);
+  uint64_t then = 0;
+  for (size_t w = first; w <= last; ++w) then += row[w];
+  uint64_t before = 0;
+  const size_t begin = first - std::min(first, kBefore);
+  for (size_t w = begin; w < first; ++w) before += row[w];
+  const auto usual = first == begin ? 0
+                                    : static_cast<double>(before * (last - first + 1)) /
+                                          static_cast<double>(first - begin);
+  return then <= kAccident || static_cast<double>(then) <= 2 * usual;
 }
 
 // Whether NICs noticed no more losses than before when the switch went down. A switch that crashes
 // loses the packets that are on their way through it.
 bool LostNothing(const DiagnosisInput& input, const SwitchOutage& outage) {
-  constexpr size_t kNoticed = 3;     // windows until the loss is noticed
-  constexpr size_t kBefore = 10;     // windows
-  constexpr uint64_t kAccident = 3;  // signs of single lost packets
-  const Row signs = SignsOfLoss(input);
-  if (signs.empty()) return false;
-  const size_t first = outage.first - std::min<size_t>(outage.first, 1);
-  const size_t last = std::min(outage.first + kNoticed, input.windows() - 1);
-  uint64_t then = 0;
-  for (size_t w = first; w <= last; ++w) then += signs[w];
-  uint64_t before = 0;
-  const size_t begin = first - std::min(first, kBefore);
-  for (size_t w = begin; w < first; ++w) before += signs[w];
-  const auto usual = first == begin ? 0
-                                    : static_cast<double>(before * (last - first + 1)) /
-                                          static_cast<double>(first - begin);
-  return then <= kAccident || static_cast<double>(then) <= 2 * usual;
+  bool reported = false;
+  for (const Metric metric : {Metric::kOutOfSequence, Metric::kPacketSequenceError,
+                              Metric::kLocalAckTimeout, Metric::kImpliedNak}) {
+    const Row row = OfAllNics(input, metric);
+    if (row.empty()) continue;
+    reported = true;
+    if (!IsAsBefore(row, outage)) return false;
+  }
+  return reported;
 }
 
 // Whether most of the windows have no reading. The first and the last may have one from before and
@@ -120,6 +128,20 @@ bool IsSilent(const DiagnosisInput& input, topology::NicIndex nic, const LinkHis
   if (input.link_state_windows() > 1) return false;  // most windows have no reading anyway
   const Entity entity{.kind = EntityKind::kNic, .index = nic};
   return IsMostlyUnread(input, entity, Metric::kLinkUp, WindowsDown(input, nic, history));
+}
+
+bool IsTooEarly(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history) {
+  constexpr size_t kEnough = 4;  // windows
+  const Entity entity{.kind = EntityKind::kNic, .index = nic};
+  if (history.behind < input.windows() || history.behind - history.first >= kEnough) return false;
+  if (!input.HasMetric(entity, Metric::kLinkUp) ||
+      input.IsReadAtWindowEnds(entity, Metric::kLinkUp)) {
+    return false;
+  }
+  for (size_t w = history.first + 1; w < history.behind; ++w) {
+    if (input.HasReading(entity, Metric::kLinkUp, w)) return false;
+  }
+  return true;
 }
 
 bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,

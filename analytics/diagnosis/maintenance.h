@@ -22,6 +22,10 @@ bool IsSilent(const DiagnosisInput& input, topology::NicIndex nic, const LinkHis
 bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
                 const LinkHistories& histories);
 
+// Whether it is too early to say why the link of a NIC is down. If devices are not read at window
+// ends, it takes some windows until it is clear whether the NIC and its host still report.
+bool IsTooEarly(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history);
+
 // Whether a switch was drained for maintenance before it went down: it had carried traffic, and
 // either carried none any more while most other switches of its tier did, or no NIC noticed a loss.
 bool WasDrained(const DiagnosisInput& input, topology::NodeIndex node, const SwitchOutage& outage);

@@ -61,6 +61,22 @@ TEST_F(MaintenanceTest, AReadingBeforeTheCrashDoesNotKeepANicAlive) {
   EXPECT_EQ(Found()[0].kind, FaultKind::kNicCrash);
 }
 
+// Devices are read in the middle of windows. The NIC and its host are silent from the crash on.
+TEST_F(MaintenanceTest, SomeReadingsAreNeededToTellAHostFromItsNic) {
+  read_later_ = kWindow / 3;
+  const Entity gpu = OfGpu(GpuOf("host5"));
+  for (size_t w = 0; w < kWindows; ++w) Says(gpu, Metric::kMemoryTotal, w, 80);
+  SaysDown(Port("leaf1", "host5"), kWindows - 2, kWindows - 1);
+  FallsSilent(OfNic(NicOf("host5")), kWindows - 2);
+  EXPECT_TRUE(Found().empty()) << "too early";
+  SaysDown(Port("leaf1", "host5"), kWindows - 6, kWindows - 1);
+  FallsSilent(OfNic(NicOf("host5")), kWindows - 6);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_EQ(Found()[0].kind, FaultKind::kNicCrash);
+  FallsSilent(gpu, kWindows - 6);
+  EXPECT_TRUE(Found().empty()) << "the host is down";
+}
+
 class DrainTest : public MaintenanceTest {
  protected:
   // spine1 is without frames from window `idle` on, and down from window 8 to 14.
@@ -105,6 +121,17 @@ TEST_F(DrainTest, LossesThatAreThereBeforeAreNoSignOfACrash) {
   EXPECT_TRUE(Found().empty());
   Grows(OfNic(NicOf("host0")), Metric::kOutOfSequence, 9, 400);
   EXPECT_EQ(Found().size(), 1u);
+}
+
+// Another fault loses packets all the time, but a crash causes timeouts.
+TEST_F(DrainTest, EachSignOfLossesCounts) {
+  Upgrade(9);
+  for (size_t w = 0; w < kWindows; ++w) {
+    Grows(OfNic(NicOf("host0")), Metric::kOutOfSequence, w, 4000);
+    Grows(OfNic(NicOf("host0")), Metric::kLocalAckTimeout, w, w == 9 ? 40 : 0);
+  }
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_EQ(Found()[0].kind, FaultKind::kSwitchCrash);
 }
 
 TEST_F(DrainTest, ASwitchThatCrashesWhileNobodySendsIsNotDrained) {

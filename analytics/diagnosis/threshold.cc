@@ -35,6 +35,7 @@ struct FillLevel {
   // The same, or it did in a neighbouring window and the metrics are not read at window ends, so
   // that the fill level and the action may be in different windows.
   bool may_have_acted = false;
+  bool is_read_at_window_ends = true;
 };
 
 // For each window: whether most of what the port sends has a CE mark already when it arrives, so
@@ -88,7 +89,8 @@ std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermar
                            .priority = priority,
                            .window = w,
                            .bytes = bytes[w],
-                           .acted = acted[w] > 0};
+                           .acted = acted[w] > 0,
+                           .is_read_at_window_ends = spread == 0};
         const size_t last = std::min(w + spread, bytes.size() - 1);
         for (size_t near = w - std::min(w, spread); near <= last; ++near) {
           level.most = std::max(level.most, bytes[near]);
@@ -288,6 +290,8 @@ struct Unmarked {
 // queue is marked depends on how long it lasts, so many short ones in a row may be unmarked.
 void DetectLateMarks(const DiagnosisInput& input, Findings& found) {
   constexpr double kRare = 0.1;  // that a queue of such a length is not marked
+  // Windows, if the highest length may be of another window than the traffic that was compared.
+  constexpr size_t kSeveral = 4;
   std::vector<FillLevel> levels = FillLevelsOf(input, Metric::kQueueWatermark, Metric::kEcnMarked);
   const Marking marking(input.fabric(), levels, input.thresholds());
   uint64_t shortest = std::numeric_limits<uint64_t>::max();  // shortest queue with a mark
@@ -314,7 +318,7 @@ void DetectLateMarks(const DiagnosisInput& input, Findings& found) {
       const double chance =
           marking.Unmarked(AlikeOf(input.fabric(), level), level.node, *at.since, level.bytes);
       if (chance > kRare) continue;
-      at.run.Add(level.window, chance);
+      at.run.Add(level.window, chance, level.is_read_at_window_ends ? 2 : kSeveral);
       at.most = std::max(at.most, level.bytes);
     }
   }
