@@ -180,7 +180,7 @@ std::optional<uint64_t> SignsOfLostData(const DiagnosisInput& input, size_t from
 // Mean length of the lost frames in bytes; unset if it is not known well enough. All ports of a
 // switch are read at the same time, so that their bytes balance like their frames.
 std::optional<double> LengthOfLost(const DiagnosisInput& input, NodeIndex node, const Loss& loss) {
-  constexpr uint64_t kEnough = 100;  // lost frames, so that frames in flight do not matter
+  constexpr uint64_t kEnough = 100'000;  // lost frames, so that full buffers hardly matter
   if (loss.frames < kEnough) return std::nullopt;
   double bytes = 0;
   double frames = 0;
@@ -287,17 +287,17 @@ void AddSilentLoss(const DiagnosisInput& input, NodeIndex node, const Loss& loss
                                   DestinationsOf(input, again));
   constexpr double kLongestCnp = 128;  // bytes, with all headers and tags
   const std::optional<double> length = LengthOfLost(input, node, loss);
-  if (length && *length <= kLongestCnp) {
+  if (cnps && 2 * (cnps->packets - cnps->uncertainty) > frames) {
+    report(FaultKind::kLostCnps, 0.95,
+           fmt::format("{}{} that NICs sent in this time reached no NIC",
+                       cnps->uncertainty > 0 ? "at least " : "",
+                       Counted(static_cast<uint64_t>(cnps->packets - cnps->uncertainty), "CNP")));
+  } else if (length && *length <= kLongestCnp) {
     report(FaultKind::kLostCnps, 0.95,
            fmt::format("the lost frames have {:.0f} bytes on average, which is the length of CNPs",
                        *length));
   } else if (length && *length >= 2 * kLongestCnp) {
     report(FaultKind::kBlackhole, 0.95, retransmitted);
-  } else if (cnps && 2 * (cnps->packets - cnps->uncertainty) > frames) {
-    report(FaultKind::kLostCnps, 0.95,
-           fmt::format("{}{} that NICs sent in this time reached no NIC",
-                       cnps->uncertainty > 0 ? "at least " : "",
-                       Counted(static_cast<uint64_t>(cnps->packets - cnps->uncertainty), "CNP")));
   } else if (!again.empty() || (cnps && 2 * (cnps->packets + cnps->uncertainty) <= frames)) {
     report(FaultKind::kBlackhole, 0.95, retransmitted);
   } else if (const std::optional<uint64_t> signs = SignsOfLostData(input, first);

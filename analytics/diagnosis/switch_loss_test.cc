@@ -88,7 +88,7 @@ TEST_F(SwitchLossTest, CnpsThatVanishAreLostCnps) {
 
 // NICs do not count CNPs, and another fault makes packets be retransmitted.
 TEST_F(SwitchLossTest, TheLengthOfLostFramesShowsWhatTheyAre) {
-  for (size_t w = 8; w < kWindows; ++w) Send({"host4", "leaf1", "spine0"}, w, 100, 78);
+  for (size_t w = 8; w < kWindows; ++w) Send({"host4", "leaf1", "spine0"}, w, 20'000, 78);
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 17);
   Sends("host0", "host4", 17).total.retransmitted = 300;
   Findings found = Found();
