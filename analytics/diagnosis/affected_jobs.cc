@@ -11,6 +11,7 @@
 
 #include "analytics/job/flow_of.h"
 #include "analytics/job/host_name.h"
+#include "topology/near_nic.h"
 
 namespace rocescope {
 namespace {
@@ -19,16 +20,6 @@ using topology::Fabric;
 using topology::kNone;
 using topology::NicIndex;
 using topology::PortIndex;
-
-// The NIC that a GPU uses.
-NicIndex NicNear(const Fabric& fabric, topology::GpuIndex index) {
-  const topology::Gpu& gpu = fabric.gpu(index);
-  if (gpu.nic != kNone) return gpu.nic;
-  for (const NicIndex nic : fabric.NicsOf(gpu.host)) {
-    if (fabric.nic(nic).rail == gpu.rail) return nic;
-  }
-  return kNone;
-}
 
 // The jobs that a finding affects.
 class Harm {
@@ -42,7 +33,7 @@ class Harm {
     const Place& place = finding.place;
     if (place.kind == PlaceKind::kNic) nic_ = place.index;
     if (place.kind == PlaceKind::kGpu) {
-      nic_ = NicNear(fabric_, place.index);
+      nic_ = topology::NicNear(fabric_, place.index);
       AddRanksOn(input.parts().attribution);
     }
   }

@@ -12,6 +12,7 @@
 #include "analytics/collective/gpus_by_job.h"
 #include "analytics/diagnosis/detectors.h"
 #include "base/count_text.h"
+#include "topology/near_nic.h"
 
 namespace rocescope {
 namespace {
@@ -79,13 +80,7 @@ std::vector<std::set<NicIndex>> NicsByJob(const DiagnosisInput& input) {
        GpusByJob(fabric, input.parts().attribution, input.parts().iteration_patterns)) {
     std::set<NicIndex>& nics = all.emplace_back();
     for (const topology::GpuIndex gpu : gpus) {
-      if (fabric.gpu(gpu).nic != kNone) {
-        nics.insert(fabric.gpu(gpu).nic);
-        continue;
-      }
-      for (const NicIndex nic : fabric.NicsOf(fabric.gpu(gpu).host)) {
-        if (fabric.nic(nic).rail == fabric.gpu(gpu).rail) nics.insert(nic);
-      }
+      if (const NicIndex nic = topology::NicNear(fabric, gpu); nic != kNone) nics.insert(nic);
     }
   }
   return all;

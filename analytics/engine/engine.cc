@@ -14,6 +14,7 @@
 #include "analytics/diagnosis/diagnose.h"
 #include "analytics/job/channel_candidates.h"
 #include "analytics/path/change_reason.h"
+#include "topology/near_nic.h"
 
 namespace rocescope {
 namespace {
@@ -36,18 +37,15 @@ std::vector<HostNic> NicsOf(const topology::Fabric& fabric) {
   return nics;
 }
 
-// If the topology does not say which NIC is nearest to a GPU, use the NIC of its rail.
 std::vector<HostGpu> GpusOf(const topology::Fabric& fabric) {
   std::vector<HostGpu> gpus;
-  for (const topology::Gpu& gpu : fabric.gpus()) {
+  for (topology::GpuIndex i = 0; i < fabric.gpus().size(); ++i) {
+    const topology::Gpu& gpu = fabric.gpu(i);
     HostGpu& one = gpus.emplace_back();
     one.host = fabric.node(gpu.host).name;
     one.number = gpu.number;
     one.pci = gpu.pci;
-    topology::NicIndex near = gpu.nic;
-    for (const topology::NicIndex nic : fabric.NicsOf(gpu.host)) {
-      if (near == topology::kNone && fabric.nic(nic).rail == gpu.rail) near = nic;
-    }
+    const topology::NicIndex near = topology::NicNear(fabric, i);
     if (near != topology::kNone) one.device = fabric.nic(near).device;
   }
   return gpus;

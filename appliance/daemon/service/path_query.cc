@@ -13,6 +13,7 @@
 #include "analytics/job/flow_of.h"
 #include "rocescope/v1/service.pb.h"
 #include "topology/fabric.h"
+#include "topology/near_nic.h"
 
 namespace rocescope {
 namespace {
@@ -28,15 +29,10 @@ std::optional<uint32_t> Number(std::string_view text) {
   return number;
 }
 
-// Returns the nearest NIC of a GPU if known, otherwise the NIC of its rail.
 NicIndex NicOfGpu(const Fabric& fabric, topology::NodeIndex host, uint32_t number) {
   for (const topology::GpuIndex i : fabric.GpusOf(host)) {
-    const topology::Gpu& gpu = fabric.gpu(i);
-    if (gpu.number != number) continue;
-    if (gpu.nic != kNone) return gpu.nic;
-    for (const NicIndex nic : fabric.NicsOf(host)) {
-      if (fabric.nic(nic).rail == gpu.rail) return nic;
-    }
+    if (fabric.gpu(i).number != number) continue;
+    if (const NicIndex nic = topology::NicNear(fabric, i); nic != kNone) return nic;
   }
   return kNone;
 }
