@@ -38,8 +38,6 @@ struct Longest {
 // What a queue contains in a window with CNPs.
 enum class Content : uint8_t { kUnknown, kNothing, kCnps, kOthers };
 
-constexpr uint64_t kCnpBytes = 128;  // with all headers and tags
-
 // A queue of CNPs is never longer than all CNPs of the window. Mirrors may have missed some of
 // them. If queues are not read at window ends, the CNPs of a window may be in a reading of the next
 // two.
@@ -58,7 +56,7 @@ Content ContentOf(const Longest& longest, const std::vector<uint32_t>& passed, s
   }
   uint64_t cnps = 0;
   for (size_t w = first; w <= last; ++w) cnps += passed[w];
-  if (bytes > kCnpBytes * std::min(kMissed * cnps, kQueued)) return Content::kOthers;
+  if (bytes > kLongestCnp * std::min(kMissed * cnps, kQueued)) return Content::kOthers;
   if (bytes > 0) return Content::kCnps;
   return is_read && window + spread == last ? Content::kNothing : Content::kUnknown;
 }

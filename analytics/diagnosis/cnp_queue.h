@@ -12,6 +12,8 @@
 
 namespace rocescope {
 
+inline constexpr uint64_t kLongestCnp = 128;  // bytes, with all headers and tags
+
 struct EmptyQueue {
   uint8_t priority = 0;
   DoubtRun run;  // beyond chance

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "analytics/diagnosis/detectors.h"
-#include "analytics/diagnosis/spraying.h"
 
 namespace rocescope {
 namespace {
@@ -171,7 +170,7 @@ Needs NeedsMet(const DiagnosisInput& input, DiagnosisCoverage& coverage) {
     MeetByPackets(parts, summary, needs);
   }
   if (parts.flows.empty()) needs.Withdraw(Need::kSenders);
-  if (IsSpraying(parts.paths)) {
+  if (input.is_spraying()) {
     needs.Withdraw(Need::kPaths);
     needs.Withdraw(Need::kDelays);
   }

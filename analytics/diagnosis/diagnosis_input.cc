@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analytics/diagnosis/link_balance.h"
+#include "analytics/diagnosis/spraying.h"
 
 namespace rocescope {
 
@@ -24,7 +25,7 @@ Duration LatePeriodOf(const MetricStore& metrics, const MetricSeries& series) {
     if (*at == first) ++first;
     --read;
   }
-  return read > 1 ? metrics.window() * (last - first) / (read - 1) : series.last_gap();
+  return read > 1 ? metrics.window() * (last - first) / (read - 1) : series.last_interval();
 }
 
 // The median over all counters, because a few may be read only once or by another collector.
@@ -173,6 +174,11 @@ bool DiagnosisInput::IsReadAtWindowEnds(const Entity& entity, Metric metric) con
   const Timestamp begin = parts_.metrics.StartOf(parts_.metrics.WindowOf(last));
   const Duration after = last - begin;
   return std::min(after, parts_.metrics.window() - after) <= ReadingSlack();
+}
+
+bool DiagnosisInput::is_spraying() const {
+  if (!is_spraying_) is_spraying_ = IsSpraying(parts_.paths);
+  return *is_spraying_;
 }
 
 const Balances& DiagnosisInput::link_balances() const {

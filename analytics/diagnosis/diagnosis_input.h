@@ -110,6 +110,9 @@ class DiagnosisInput {
   // before.
   bool IsReadAtWindowEnds(const Entity& entity, Metric metric) const;
 
+  // See spraying.h. Computed on first use, like link_balances.
+  bool is_spraying() const;
+
   // See link_balance.h. Computed on first use, so that the object belongs to one thread.
   const Balances& link_balances() const;
 
@@ -120,6 +123,7 @@ class DiagnosisInput {
   Duration reading_period_{};
   size_t link_state_windows_ = 1;
   mutable std::shared_ptr<const Balances> link_balances_;
+  mutable std::optional<bool> is_spraying_;
 };
 
 }  // namespace rocescope

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
-#include "analytics/diagnosis/spraying.h"
 #include "base/count_text.h"
 #include "topology/route.h"
 
@@ -230,7 +229,7 @@ Turns TurnsOf(const DiagnosisInput& input, const std::vector<Choice>& choices) {
 }  // namespace
 
 void DetectHashing(const DiagnosisInput& input, Findings& found) {
-  if (IsSpraying(input.parts().paths)) return;
+  if (input.is_spraying()) return;
   const double enough = input.thresholds().polarisation_evidence;
   for (const auto& [node, choices] : ChoicesOf(input)) {
     size_t first = input.windows();

@@ -35,10 +35,10 @@ struct SilentLoss {
 };
 using BothDirections = std::array<std::optional<SilentLoss>, 2>;
 
-// Whether the link went down in the meantime and could lose the frames by that: a port sends until
-// it notices.
+// Whether the link went down in the meantime, which can explain the loss: until a port notices that
+// its link is down, it sends frames that do not arrive.
 bool IsLostByFalls(const DiagnosisInput& input, LinkIndex index, const LinkLoss& loss) {
-  constexpr double kNotice = 0.01;  // seconds
+  constexpr double kNotice = 0.01;  // seconds until a port notices it
   constexpr double kFrameBits = 8 * 4096;
   LinkHistory history = HistoryOf(input, index);
   if (!history.any) return false;

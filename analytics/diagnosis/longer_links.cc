@@ -9,7 +9,6 @@
 
 #include "analytics/diagnosis/delay_shift.h"
 #include "analytics/diagnosis/detectors.h"
-#include "analytics/diagnosis/spraying.h"
 #include "base/count_text.h"
 
 namespace rocescope {
@@ -176,7 +175,7 @@ Longer Joined(const Longer& a, const Longer& b) {
 }  // namespace
 
 void DetectLongerLinks(const DiagnosisInput& input, Findings& found) {
-  if (IsSpraying(input.parts().paths)) return;
+  if (input.is_spraying()) return;
   const topology::Fabric& fabric = input.fabric();
   Waits waits(input);
   Shifts shifts;

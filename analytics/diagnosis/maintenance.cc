@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "analytics/diagnosis/loss_signs.h"
 #include "analytics/diagnosis/thresholds.h"
 
 namespace rocescope {
@@ -48,19 +49,6 @@ bool HasFallen(const Traffic& traffic, double least) {
   return static_cast<double>(traffic.then) < least * static_cast<double>(traffic.before);
 }
 
-// The sum of a counter of all NICs in each window; empty if no NIC has it.
-Row OfAllNics(const DiagnosisInput& input, Metric metric) {
-  Row sum;
-  for (topology::NicIndex nic = 0; nic < input.fabric().nics().size(); ++nic) {
-    const Entity entity{.kind = EntityKind::kNic, .index = nic};
-    if (!input.HasMetric(entity, metric)) continue;
-    const Row row = input.Growth(entity, metric);
-    sum.resize(row.size());
-    for (size_t w = 0; w < row.size(); ++w) sum[w] += row[w];
-  }
-  return sum;
-}
-
 // Whether the counter grew no faster than before when the switch went down.
 bool IsAsBefore(const Row& row, const SwitchOutage& outage) {
   constexpr size_t kNoticed = 3;     // windows until a loss is noticed
@@ -83,9 +71,8 @@ bool IsAsBefore(const Row& row, const SwitchOutage& outage) {
 // loses the packets that are on their way through it.
 bool LostNothing(const DiagnosisInput& input, const SwitchOutage& outage) {
   bool reported = false;
-  for (const Metric metric : {Metric::kOutOfSequence, Metric::kPacketSequenceError,
-                              Metric::kLocalAckTimeout, Metric::kImpliedNak}) {
-    const Row row = OfAllNics(input, metric);
+  for (const Metric metric : kLossSigns) {
+    const Row row = GrowthOfAllNics(input, metric);
     if (row.empty()) continue;
     reported = true;
     if (!IsAsBefore(row, outage)) return false;

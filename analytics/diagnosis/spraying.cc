@@ -7,7 +7,7 @@
 namespace rocescope {
 
 bool IsSpraying(const FlowPaths& paths) {
-  constexpr size_t kFew = 10;      // flows from which nothing follows
+  constexpr size_t kFew = 10;      // fewer flows than this prove nothing
   constexpr size_t kPart = 4;      // a spraying fabric spreads at least one in so many flows
   constexpr size_t kReroutes = 3;  // that no event explains
   size_t all = 0;

@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analytics/diagnosis/balance.h"
+#include "analytics/diagnosis/cnp_queue.h"
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/doubt.h"
+#include "analytics/diagnosis/loss_signs.h"
 #include "analytics/diagnosis/sum_windows.h"
 #include "base/count_text.h"
 
@@ -21,6 +24,9 @@ namespace {
 
 using topology::kNone;
 using topology::NodeIndex;
+
+// Confidence in a blackhole if nothing shows what a switch loses.
+constexpr double kUndecided = 0.6;
 
 constexpr Metric kCountedDrops[] = {Metric::kRxDiscards, Metric::kTxDiscards, Metric::kTtlDrops,
                                     Metric::kNoRouteDrops, Metric::kMtuDrops};
@@ -160,19 +166,14 @@ std::optional<LostCnps> LostCnpsSince(const DiagnosisInput& input, size_t from) 
   return lost;
 }
 
-// Signs of lost data that NICs have counted since a window; unset if no NIC counts any. Lost CNPs
-// cause none.
+// Signs of lost data that NICs have counted since a window; unset if no NIC counts any.
 std::optional<uint64_t> SignsOfLostData(const DiagnosisInput& input, size_t from) {
   std::optional<uint64_t> signs;
-  for (topology::NicIndex nic = 0; nic < input.fabric().nics().size(); ++nic) {
-    const Entity entity{.kind = EntityKind::kNic, .index = nic};
-    for (const Metric metric : {Metric::kOutOfSequence, Metric::kPacketSequenceError,
-                                Metric::kLocalAckTimeout, Metric::kImpliedNak}) {
-      if (!input.HasMetric(entity, metric)) continue;
-      const Row row = input.Growth(entity, metric);
-      signs = signs.value_or(0);
-      for (size_t w = from; w < row.size(); ++w) *signs += row[w];
-    }
+  for (const Metric metric : kLossSigns) {
+    const Row row = GrowthOfAllNics(input, metric);
+    if (row.empty()) continue;
+    signs =
+        std::accumulate(row.begin() + static_cast<ptrdiff_t>(from), row.end(), signs.value_or(0));
   }
   return signs;
 }
@@ -189,6 +190,7 @@ std::optional<double> LengthOfLost(const DiagnosisInput& input, NodeIndex node, 
   for (uint32_t i = 0; i < of.port_count; ++i) {
     if (input.fabric().port(of.first_port + i).link == kNone) continue;
     const Entity entity = input.EntityOf(of.first_port + i);
+    // Over the windows with losses.
     const auto sum = [&](Metric metric) {
       const Row row = input.Growth(entity, metric);
       uint64_t all = 0;
@@ -262,56 +264,65 @@ std::string DestinationsOf(const DiagnosisInput& input, const Retransmitted& aga
   return text;
 }
 
-void AddSilentLoss(const DiagnosisInput& input, NodeIndex node, const Loss& loss, Findings& found) {
+// What a switch loses, and why.
+struct Verdict {
+  FaultKind kind = FaultKind::kBlackhole;
+  double confidence = 0;
+  std::string evidence;  // empty: none
+};
+
+// Whether a switch loses CNPs, or data to some destinations. The strongest evidence decides.
+Verdict VerdictOn(const DiagnosisInput& input, NodeIndex node, const Loss& loss) {
   const auto frames = static_cast<int64_t>(loss.frames);
-  const size_t first = loss.first;
-  Finding finding = {.kind = FaultKind::kBlackhole,
+  const std::optional<LostCnps> cnps = LostCnpsSince(input, loss.first);
+  if (cnps && 2 * (cnps->packets - cnps->uncertainty) > frames) {
+    const auto least = static_cast<uint64_t>(cnps->packets - cnps->uncertainty);
+    return {FaultKind::kLostCnps, 0.95,
+            fmt::format("{}{} that NICs sent in this time reached no NIC",
+                        cnps->uncertainty > 0 ? "at least " : "", Counted(least, "CNP"))};
+  }
+  const std::optional<double> length = LengthOfLost(input, node, loss);
+  if (length && *length <= kLongestCnp) {
+    return {FaultKind::kLostCnps, 0.95,
+            fmt::format("the lost frames have {:.0f} bytes on average, which is the length of CNPs",
+                        *length)};
+  }
+  const Retransmitted again = RetransmittedThrough(input, node);
+  if (!again.empty()) {
+    return {FaultKind::kBlackhole, 0.95,
+            fmt::format("packets to {} that pass through it were retransmitted",
+                        DestinationsOf(input, again))};
+  }
+  const bool is_data = (length && *length >= 2 * kLongestCnp) ||
+                       (cnps && 2 * (cnps->packets + cnps->uncertainty) <= frames);
+  if (is_data) return {FaultKind::kBlackhole, 0.95, {}};
+  const std::optional<uint64_t> signs = SignsOfLostData(input, loss.first);
+  if (signs && *signs > 0) {
+    return {
+        FaultKind::kBlackhole, 0.9,
+        fmt::format("NICs counted {} of lost data packets since then", Counted(*signs, "sign"))};
+  }
+  if (signs) return {FaultKind::kLostCnps, 0.8, "no NIC counted a lost data packet since then"};
+  if (!input.parts().flows.empty()) {
+    return {FaultKind::kLostCnps, 0.8, "no flow through it retransmitted packets"};
+  }
+  return {FaultKind::kBlackhole, kUndecided, {}};
+}
+
+void AddSilentLoss(const DiagnosisInput& input, NodeIndex node, const Loss& loss, Findings& found) {
+  Verdict verdict = VerdictOn(input, node, loss);
+  Finding finding = {.kind = verdict.kind,
                      .place = {.kind = PlaceKind::kSwitch, .index = node},
-                     .confidence = 0.95,
-                     .from = input.BeginOf(first),
+                     .confidence = verdict.confidence,
+                     .from = input.BeginOf(loss.first),
                      .detected_at = input.EndOf(loss.detected_at)};
   finding.until = input.Until(loss.last);
-  finding.evidence.push_back(
-      fmt::format("it received {} that it neither sent nor counted as dropped",
-                  Counted(static_cast<uint64_t>(frames), "frame")));
-  const std::optional<LostCnps> cnps = LostCnpsSince(input, first);
-  const Retransmitted again = RetransmittedThrough(input, node);
-  const auto report = [&](FaultKind kind, double confidence, std::string evidence) {
-    finding.kind = kind;
-    finding.confidence = confidence;
-    if (!evidence.empty()) finding.evidence.push_back(std::move(evidence));
-  };
-  const std::string retransmitted =
-      again.empty() ? std::string()
-                    : fmt::format("packets to {} that pass through it were retransmitted",
-                                  DestinationsOf(input, again));
-  constexpr double kLongestCnp = 128;  // bytes, with all headers and tags
-  const std::optional<double> length = LengthOfLost(input, node, loss);
-  if (cnps && 2 * (cnps->packets - cnps->uncertainty) > frames) {
-    report(FaultKind::kLostCnps, 0.95,
-           fmt::format("{}{} that NICs sent in this time reached no NIC",
-                       cnps->uncertainty > 0 ? "at least " : "",
-                       Counted(static_cast<uint64_t>(cnps->packets - cnps->uncertainty), "CNP")));
-  } else if (length && *length <= kLongestCnp) {
-    report(FaultKind::kLostCnps, 0.95,
-           fmt::format("the lost frames have {:.0f} bytes on average, which is the length of CNPs",
-                       *length));
-  } else if (length && *length >= 2 * kLongestCnp) {
-    report(FaultKind::kBlackhole, 0.95, retransmitted);
-  } else if (!again.empty() || (cnps && 2 * (cnps->packets + cnps->uncertainty) <= frames)) {
-    report(FaultKind::kBlackhole, 0.95, retransmitted);
-  } else if (const std::optional<uint64_t> signs = SignsOfLostData(input, first);
-             signs && *signs > 0) {
-    report(FaultKind::kBlackhole, 0.9,
-           fmt::format("NICs counted {} of lost data packets since then", Counted(*signs, "sign")));
-  } else if (signs || !input.parts().flows.empty()) {
-    report(FaultKind::kLostCnps, 0.8,
-           signs ? "no NIC counted a lost data packet since then"
-                 : "no flow through it retransmitted packets");
-  } else {
-    report(FaultKind::kBlackhole, 0.6, {});
+  finding.evidence.push_back(fmt::format(
+      "it received {} that it neither sent nor counted as dropped", Counted(loss.frames, "frame")));
+  if (!verdict.evidence.empty()) finding.evidence.push_back(std::move(verdict.evidence));
+  if (verdict.confidence == kUndecided) {
     finding.alternatives.push_back(
-        {.kind = FaultKind::kLostCnps, .place = finding.place, .probability = 0.4});
+        {.kind = FaultKind::kLostCnps, .place = finding.place, .probability = 1 - kUndecided});
     finding.further.push_back("counters of the NICs: they show whether data packets were lost");
   }
   found.push_back(std::move(finding));

@@ -38,34 +38,56 @@ struct FillLevel {
   bool is_read_at_window_ends = true;
 };
 
-// For each window: whether most of what the port sends has a CE mark already when it arrives, so
-// that the switch has little to mark. The NIC behind the port counts CE marks, and the neighbours
-// of the switch count those that they set on their way to it.
-std::vector<bool> WindowsMarkedBefore(const DiagnosisInput& input, PortIndex port,
-                                      uint8_t priority) {
-  const topology::Fabric& fabric = input.fabric();
-  Row marked(input.windows());
-  const auto add = [&](const Entity& entity, Metric metric) {
-    const Row row = input.Growth(entity, metric);
-    for (size_t w = 0; w < row.size(); ++w) marked[w] += row[w];
-  };
-  const PortIndex peer = fabric.Peer(port);
-  if (peer != kNone && fabric.NicOf(peer) != kNone) {
-    add(input.EntityOf(peer), Metric::kEcnMarkedRoce);
+// Whether most of what a port sends has a CE mark already when it arrives, so that the switch has
+// little to mark. The NIC behind the port counts CE marks, and the neighbours of the switch count
+// those that they set on their way to it.
+class MarkedBefore {
+ public:
+  explicit MarkedBefore(const DiagnosisInput& input) : input_(input) {}
+
+  std::vector<bool> WindowsOf(PortIndex port, uint8_t priority) {
+    const topology::Fabric& fabric = input_.fabric();
+    Row marked = ByNeighbours(fabric.port(port).node, priority);
+    const PortIndex peer = fabric.Peer(port);
+    if (peer != kNone) {
+      const Row own = input_.Growth(input_.EntityOf(peer, priority), Metric::kEcnMarked);
+      for (size_t w = 0; w < marked.size(); ++w) marked[w] -= own[w];  // went the other way
+      if (fabric.NicOf(peer) != kNone) {
+        const Row received = input_.Growth(input_.EntityOf(peer), Metric::kEcnMarkedRoce);
+        for (size_t w = 0; w < marked.size(); ++w) marked[w] += received[w];
+      }
+    }
+    const Row sent = input_.Growth(input_.EntityOf(port), Metric::kTxPackets);
+    std::vector<bool> before(input_.windows());
+    for (size_t w = 0; w < before.size(); ++w) before[w] = 2 * marked[w] > sent[w];
+    return before;
   }
-  for (const topology::Port& other : fabric.PortsOf(fabric.port(port).node)) {
-    const PortIndex from = fabric.Peer(static_cast<PortIndex>(&other - fabric.ports().data()));
-    if (from != kNone && from != peer) add(input.EntityOf(from, priority), Metric::kEcnMarked);
+
+ private:
+  // CE marks that all neighbours of a switch set on their way to it.
+  const Row& ByNeighbours(NodeIndex node, uint8_t priority) {
+    const auto [at, is_new] = by_neighbours_.try_emplace({node, priority});
+    if (!is_new) return at->second;
+    const topology::Fabric& fabric = input_.fabric();
+    Row& marked = at->second;
+    marked.resize(input_.windows());
+    for (const topology::Port& port : fabric.PortsOf(node)) {
+      const PortIndex from = fabric.Peer(static_cast<PortIndex>(&port - fabric.ports().data()));
+      if (from == kNone) continue;
+      const Row row = input_.Growth(input_.EntityOf(from, priority), Metric::kEcnMarked);
+      for (size_t w = 0; w < row.size(); ++w) marked[w] += row[w];
+    }
+    return marked;
   }
-  const Row sent = input.Growth(input.EntityOf(port), Metric::kTxPackets);
-  std::vector<bool> before(input.windows());
-  for (size_t w = 0; w < before.size(); ++w) before[w] = 2 * marked[w] > sent[w];
-  return before;
-}
+
+  const DiagnosisInput& input_;
+  std::map<std::pair<NodeIndex, uint8_t>, Row> by_neighbours_;
+};
 
 // Fill levels of queues that report both metrics, in windows in which both are known.
 std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermark, Metric acts) {
   std::vector<FillLevel> levels;
+  MarkedBefore marked_before(input);
   for (PortIndex port = 0; port < input.fabric().ports().size(); ++port) {
     const NodeIndex node = input.fabric().port(port).node;
     if (!input.fabric().node(node).IsSwitch()) continue;
@@ -76,7 +98,7 @@ std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermar
       const Row acted = input.Growth(entity, acts);
       const Row held = input.Growth(entity, Metric::kPfcRxTime);
       const std::vector<bool> before = acts == Metric::kEcnMarked
-                                           ? WindowsMarkedBefore(input, port, priority)
+                                           ? marked_before.WindowsOf(port, priority)
                                            : std::vector<bool>(input.windows());
       const size_t spread = input.IsReadAtWindowEnds(entity, watermark) ? 0 : 1;
       for (size_t w = 0; w < bytes.size(); ++w) {

@@ -88,7 +88,7 @@ class MetricSeries {
   Timestamp last_reading() const { return last_reading_; }  // including a doubtful one
   // Time between the last two accepted readings of a counter, which may exceed the kept windows; 0:
   // there were not two.
-  Duration last_gap() const { return last_interval_; }
+  Duration last_interval() const { return last_interval_; }
   uint32_t restarts() const { return restarts_; }  // resets of the counter
   // A gauge had a non-zero value in any window.
   bool was_ever_nonzero() const { return was_ever_nonzero_; }

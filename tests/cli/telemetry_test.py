@@ -157,13 +157,13 @@ class RunDirectory(Ledgers):
         self.assertIn("\nrocescope:   full requires port-mirror,int,sflow,", refused.stderr)
         named = self.run_it("score", run, "--view", "all", expect=NO_GOAL).stdout
         self.assertNotIn("VIEWS", named)
-        told = self.run_it("score", run, expect=NO_GOAL).stdout
-        for text in (named, told):
+        printed = self.run_it("score", run, expect=NO_GOAL).stdout
+        for text in (named, printed):
             self.assertIn("FAULTS, all (all telemetry in the run), in 1 run", text)
             self.assertNotIn("GOAL", text)  # this view has no goals
             self.assertTrue(text.endswith("Nothing was judged: no goal applies to a measured figure.\n"))
-        self.assertRegex(told, r"\n  all +yes +the run lacks telemetry of each other view about faults\n")
-        self.assertRegex(told, r"\n  port-sets-counters +no +the run lacks port-sets\n")
+        self.assertRegex(printed, r"\n  all +yes +the run lacks telemetry of each other view about faults\n")
+        self.assertRegex(printed, r"\n  port-sets-counters +no +the run lacks port-sets\n")
         scored = self.run_it("score", run, "-o", "json", expect=NO_GOAL)
         self.assertEqual([view["view"] for view in json.loads(scored.stdout)["views"]], ["all"])
         self.assertIn("view int was not scored: the run lacks int, rdma\n", scored.stderr)
@@ -174,18 +174,18 @@ class RunDirectory(Ledgers):
             "nccl_logs": False, "rdma": False})
         self.file("run/truth.json", json.dumps({
             "schema_version": 2, "start_ns": FIRST, "end_ns": FIRST + 10**9}).encode())
-        told = self.run_it("score", run, expect=NO_GOAL).stdout
-        self.assertRegex(told, r"\n  all-ports +yes\n")
-        self.assertIn("FAULTS, all (all telemetry in the run), in 1 run", told)
+        printed = self.run_it("score", run, expect=NO_GOAL).stdout
+        self.assertRegex(printed, r"\n  all-ports +yes\n")
+        self.assertIn("FAULTS, all (all telemetry in the run), in 1 run", printed)
 
     def test_faults_are_printed_alone(self):
         run = self.run_directory()
-        told = self.run_it("replay", run, "--faults", expect=SUCCESS).stdout
-        self.assertEqual(told.splitlines()[0],
+        printed = self.run_it("replay", run, "--faults", expect=SUCCESS).stdout
+        self.assertEqual(printed.splitlines()[0],
                          "FAULTS: not diagnosed: no topology")
-        self.assertNotIn("LEDGER", told)
+        self.assertNotIn("LEDGER", printed)
         self.assertEqual(self.run_it("replay", run, expect=SUCCESS).stdout.splitlines()[0],
-                         told.splitlines()[0])
+                         printed.splitlines()[0])
         faults = json.loads(self.run_it("replay", run, "--faults", "-o", "json",
                                         expect=SUCCESS).stdout)
         self.assertEqual(faults["findings"], [])
@@ -216,9 +216,9 @@ class RunDirectory(Ledgers):
                 "faults": [{"kind": "flap", "place": "leaf0:E1-spine0:E2", "visible": True}]}}],
         }).encode()))
         words = ("score", scores, "--priors")
-        told = self.run_it(*words, self.file("p.yaml", b"kinds: {flap: 1}\n"), expect=1).stdout
-        self.assertIn("WEIGHTED", told)
-        self.assertIn("0001-flap: flap at leaf0:E1-spine0:E2 was missed", told)
+        printed = self.run_it(*words, self.file("p.yaml", b"kinds: {flap: 1}\n"), expect=1).stdout
+        self.assertIn("WEIGHTED", printed)
+        self.assertIn("0001-flap: flap at leaf0:E1-spine0:E2 was missed", printed)
         wrong = self.run_it(*words, self.file("w.yaml", b"kinds: {flop: 1}\n"), expect=USAGE)
         self.assertIn('w.yaml:1:9: "flop" is not a fault type; did you mean "flap"?', wrong.stderr)
         other = self.run_it("score", scores, "--view", "everything", expect=USAGE)
@@ -267,13 +267,13 @@ class RunDirectory(Ledgers):
             for n in range(301)).encode())
         part = "The report covers the last 256 of 30[01] windows"
         for words in ((), ("--faults",), ("--details",)):
-            told = self.run_it("replay", run, *words, expect=SUCCESS).stdout
-            self.assertRegex(told, part)
+            printed = self.run_it("replay", run, *words, expect=SUCCESS).stdout
+            self.assertRegex(printed, part)
         whole = self.report(run, "--window", "2ms")
         self.assertIn(whole["diagnosis_coverage"]["window_count"], ("150", "151"))
         self.assertEqual(whole["diagnosis_coverage"]["earlier_window_count"], "0")
-        told = self.run_it("replay", run, "--window", "2ms", expect=SUCCESS).stdout
-        self.assertNotRegex(told, "The report covers")
+        printed = self.run_it("replay", run, "--window", "2ms", expect=SUCCESS).stdout
+        self.assertNotRegex(printed, "The report covers")
 
     def test_a_wrong_manifest_is_named_with_its_key(self):
         run = self.run_directory(sead=1)

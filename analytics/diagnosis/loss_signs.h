@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Counters of NICs that grow when data packets are lost anywhere on their paths. Lost CNPs change
+// none of them.
+#pragma once
+
+#include <array>
+
+#include "analytics/diagnosis/diagnosis_input.h"
+
+namespace rocescope {
+
+inline constexpr std::array kLossSigns = {Metric::kOutOfSequence, Metric::kPacketSequenceError,
+                                          Metric::kLocalAckTimeout, Metric::kImpliedNak};
+
+// The increase of a counter of all NICs together in each window; empty if no NIC reports it.
+Row GrowthOfAllNics(const DiagnosisInput& input, Metric metric);
+
+}  // namespace rocescope
