@@ -101,10 +101,13 @@ void MetricStore::LookFor(const CounterEntity& entity) {
   if (was_asked_ && entity == asked_) return;
   asked_ = entity;
   was_asked_ = true;
+  next_series_ = 0;
   place_ = Resolve(entity);
   node_ = place_ ? NodeOf(*place_) : kNone;
   const auto at = place_ ? entities_.find(*place_) : entities_.end();
   found_ = at == entities_.end() ? nullptr : &at->second;
+  if (found_ == nullptr) return;
+  for (const auto& [metric, series] : found_->series) series.Approach();
 }
 
 MetricStore::OfEntity* MetricStore::FindOrAdd() {
@@ -196,8 +199,12 @@ void MetricStore::Take(const CounterRecord& record) {
     return;
   }
   auto& all = found_->series;
-  auto at =
-      std::ranges::lower_bound(all, record.metric, {}, &std::pair<Metric, MetricSeries>::first);
+  // Readings of an entity mostly come in the order of the metrics.
+  auto at = all.begin() + static_cast<std::ptrdiff_t>(std::min(next_series_, all.size()));
+  if (at == all.end() || at->first != record.metric) {
+    at = std::ranges::lower_bound(all, record.metric, {}, &std::pair<Metric, MetricSeries>::first);
+  }
+  next_series_ = static_cast<size_t>(at - all.begin()) + 1;
   const bool by_agent = !record.entity.agent.IsUnspecified();
   if (at == all.end() || at->first != record.metric) {
     at = all.emplace(at, record.metric, MetricSeries());

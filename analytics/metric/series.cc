@@ -44,14 +44,29 @@ std::optional<uint64_t> StepOf(uint64_t before, uint64_t now, Duration between,
   return IsPossible(now - before, most) ? std::optional(now - before) : std::nullopt;
 }
 
+// Vectors of windows may exceed kMaxWindows by this many, so that the oldest ones are seldom
+// erased.
+constexpr size_t kSlack = 64;
+
+// Makes room for one more window.
+template <typename Windows>
+void MakeRoom(Windows& windows) {
+  constexpr size_t kCapacity = MetricSeries::kMaxWindows + kSlack;
+  if (windows.size() < windows.capacity()) return;
+  if (windows.size() >= kCapacity) {
+    windows.erase(windows.begin(), windows.end() - MetricSeries::kMaxWindows);
+  } else {
+    windows.reserve(std::min(kCapacity, std::max<size_t>(4, 2 * windows.size())));
+  }
+}
+
 void AddWindows(int64_t first, int64_t last, std::vector<int64_t>& windows) {
+  if (first > last) return;
   constexpr auto kMost = static_cast<int64_t>(MetricSeries::kMaxWindows);
   if (!windows.empty()) first = std::max(first, windows.back() + 1);
   for (int64_t window = std::max(first, last - kMost + 1); window <= last; ++window) {
+    MakeRoom(windows);
     windows.push_back(window);
-  }
-  if (windows.size() > MetricSeries::kMaxWindows) {
-    windows.erase(windows.begin(), windows.end() - kMost);
   }
 }
 
@@ -64,13 +79,15 @@ int64_t NumberOfWindow(Timestamp time, Duration width) {
 }
 
 WindowValue& MetricSeries::At(int64_t window) {
-  const auto at = std::ranges::lower_bound(windows_, window, {}, &WindowValue::window);
-  if (at != windows_.end() && at->window == window) return *at;
-  const auto place = at - windows_.begin();
-  windows_.insert(at, {.window = window});
-  if (windows_.size() <= kMaxWindows) return windows_[static_cast<size_t>(place)];
-  windows_.erase(windows_.begin());
-  return windows_[static_cast<size_t>(std::max<std::ptrdiff_t>(place - 1, 0))];
+  if (windows_.empty() || windows_.back().window < window) {
+    MakeRoom(windows_);
+    return windows_.emplace_back(WindowValue{.window = window});
+  }
+  MakeRoom(windows_);
+  auto at = windows_.end() - 1;  // nearly always one of the last
+  while (at != windows_.begin() && at->window > window) --at;
+  if (at->window == window) return *at;
+  return *windows_.insert(at + (at->window < window ? 1 : 0), {.window = window});
 }
 
 // The increment over a long silence is distributed only over the last windows, because older ones
@@ -93,7 +110,7 @@ void MetricSeries::Doubt(Timestamp from, Timestamp until, Duration width) {
 
 bool MetricSeries::IsKnown(int64_t window) const {
   if (wrap_ && window >= wrap_->windows.first && window <= wrap_->windows.last) return false;
-  return !std::ranges::binary_search(unknown_, window);
+  return !std::ranges::binary_search(unknown(), window);
 }
 
 // Accepts an increment from the previous reading.
@@ -198,7 +215,7 @@ ReadingFate MetricSeries::AddGauge(Timestamp time, uint64_t value, Duration widt
 
 uint64_t MetricSeries::Sum(int64_t from, int64_t until) const {
   uint64_t sum = 0;
-  for (const WindowValue& one : windows_) {
+  for (const WindowValue& one : windows()) {
     if (one.window >= from && one.window < until) sum += one.value;
   }
   return sum;
@@ -206,7 +223,7 @@ uint64_t MetricSeries::Sum(int64_t from, int64_t until) const {
 
 uint64_t MetricSeries::Highest(int64_t from, int64_t until) const {
   uint64_t highest = 0;
-  for (const WindowValue& one : windows_) {
+  for (const WindowValue& one : windows()) {
     if (one.window >= from && one.window < until) highest = std::max(highest, one.value);
   }
   return highest;

@@ -2,6 +2,7 @@
 // A metric of one entity over time, in analysis windows aligned to the epoch.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -62,8 +63,13 @@ class MetricSeries {
   // Never returns kBackwards or kImpossible.
   ReadingFate AddGauge(Timestamp time, uint64_t value, Duration width);
 
+  // Prefetches what the next reading needs.
+  void Approach() const {
+    if (!windows_.empty()) __builtin_prefetch(&windows_.back(), 1);
+  }
+
   // Ascending. Windows in which a counter did not change are omitted.
-  std::span<const WindowValue> windows() const { return windows_; }
+  std::span<const WindowValue> windows() const { return Latest(windows_); }
   // A counter's increment, or a gauge's highest value, over the windows [from, until).
   uint64_t Sum(int64_t from, int64_t until) const;
   uint64_t Highest(int64_t from, int64_t until) const;
@@ -72,8 +78,8 @@ class MetricSeries {
   // unknown, and windows() contains a lower bound. skipped(): windows at whose end the counter is
   // interpolated over a missing reading: those without a reading between two readings, and those
   // whose last reading is missing.
-  std::span<const int64_t> unknown() const { return unknown_; }
-  std::span<const int64_t> skipped() const { return skipped_; }
+  std::span<const int64_t> unknown() const { return Latest(unknown_); }
+  std::span<const int64_t> skipped() const { return Latest(skipped_); }
   // Windows of a decrease that is either a wrap or a reset, until the next reading decides which.
   // windows() does not contain its increment yet.
   std::optional<WindowRange> open() const {
@@ -118,12 +124,18 @@ class MetricSeries {
     uint8_t readings = 0;
   };
 
+  template <typename Window>
+  static std::span<const Window> Latest(const std::vector<Window>& windows) {
+    return std::span(windows).last(std::min(windows.size(), kMaxWindows));
+  }
+
   void Take(Timestamp time, uint64_t value, uint64_t step, Duration width);
   void Decide(Timestamp now, Timestamp device_reset, Duration width);
   void Grow(Timestamp from, Timestamp until, uint64_t by, Duration width);
   void Doubt(Timestamp from, Timestamp until, Duration width);
   WindowValue& At(int64_t window);
 
+  // The last kMaxWindows of each count; older ones are erased in blocks.
   std::vector<WindowValue> windows_;
   std::vector<int64_t> unknown_;
   std::vector<int64_t> skipped_;

@@ -68,11 +68,12 @@ Status CounterFile::ReadNext() {
 
 void CounterFile::Emit(const CounterReading& reading, RecordBatch& out) {
   for (size_t i = 0; i < reading.metrics.size(); ++i) {
-    out.counters.push_back({.entity = *reading.entity,
-                            .metric = reading.metrics[i],
-                            .value = reading.values[i],
-                            .event_time = reading.time,
-                            .arrival_time = reading.arrival});
+    CounterRecord& record = out.counters.emplace_back();
+    record.entity = *reading.entity;
+    record.metric = reading.metrics[i];
+    record.value = reading.values[i];
+    record.event_time = reading.time;
+    record.arrival_time = reading.arrival;
   }
   records_ += reading.metrics.size();
 }
