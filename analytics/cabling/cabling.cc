@@ -307,8 +307,8 @@ CablingAnswer Cabling::Answer() const {
   LinkClaims claims(fabric_);
   ByTraffic(fabric_, options_, adjacency_, claims);
   const std::array<CounterCheck, 2> checks = {
-      CounterCheck(fabric_, counters_, CounterSource::kNamed, options_.named),
-      CounterCheck(fabric_, counters_, CounterSource::kSflow, options_.sflow)};
+      CounterCheck(fabric_, counters_, CounterSource::kNamed, options_.fit),
+      CounterCheck(fabric_, counters_, CounterSource::kSflow, options_.fit)};
   for (const CounterCheck& check : checks) check.Straight(claims);
   for (const CounterCheck& check : checks) check.Crosswise(claims);
   CablingAnswer answer = {.findings = claims.Findings(),

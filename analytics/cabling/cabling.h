@@ -24,8 +24,7 @@ struct CablingOptions {
   uint64_t least_states = 3;  // minimum number of link state readings at each end
   uint64_t least_packets = 16;      // minimum number of packets at a port without a declared link,
   uint64_t least_bytes = 1u << 20;  // or minimum number of bytes that it received
-  FitTolerance named;               // tolerance for counters read by name
-  FitTolerance sflow = {.periods = 1};  // an sFlow agent can send a reading one second late
+  FitTolerance fit;                 // tolerance for counters
 };
 
 class Cabling {

@@ -14,9 +14,9 @@ namespace rocescope {
 struct FitTolerance {
   // Bytes in flight and bytes counted between the readings of two counters.
   uint64_t bytes = 64 << 10;
-  // Allowance in units of the busiest period between two readings, because readings are not taken
-  // exactly at their timestamps.
-  double periods = 0.1;
+  // Allowance in units of the busiest period between two readings: a device may return values that
+  // it cached up to one period ago.
+  double periods = 1;
   // Share of the received bytes by which the counting rules of two ends can differ.
   double share = 0.05;
 };

@@ -15,6 +15,9 @@
 
 namespace rocescope {
 
+// Bits of a frame with 4096 bytes of payload.
+inline constexpr uint64_t kFullFrameBits = 8 * 4178;
+
 // For each window: the longest time in ns that a frame can have waited (by the counters), and
 // whether the queues were read. A wait in a switch that was not read is unknown.
 struct Wait {

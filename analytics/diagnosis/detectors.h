@@ -20,7 +20,8 @@ namespace rocescope {
   ROW(DetectLinkState, .name = "link_state",                                                     \
       .kinds = {kLinkDown, kFlap, kDegradedRate, kSwitchCrash, kNicCrash}, .sparse = true)       \
   /* Frames that one end of a link sent and the other did not receive, or received errored. */   \
-  ROW(DetectLinkLoss, .name = "link_loss", .kinds = {kGrayLoss, kBitErrors}, .sparse = true)     \
+  ROW(DetectLinkLoss, .name = "link_loss", .kinds = {kGrayLoss, kBitErrors}, .sparse = true,     \
+      .cumulative = true)                                                                        \
   /* Two links whose counters agree if their cables are exchanged. */                            \
   ROW(DetectCrossedLinks, .name = "crossed_links", .kinds = {kSwappedCables})                    \
   /* Frames that a switch received and neither sent nor counted as dropped; MTU drops. */        \
@@ -39,16 +40,18 @@ namespace rocescope {
   /* Switches that send flows between two NICs over one of several equal-cost links. */          \
   ROW(DetectHashing, .name = "hashing", .kinds = {kPolarisation}, .sparse = true)                \
   /* Links whose delay is longer than before. */                                                 \
-  ROW(DetectLongerLinks, .name = "longer_links", .kinds = {kAddedLatency})                       \
+  ROW(DetectLongerLinks, .name = "longer_links", .kinds = {kAddedLatency},                       \
+      .compares_with_itself = true)                                                              \
   /* NICs that respond later than before, or whose link has become longer. */                    \
-  ROW(DetectLateAnswers, .name = "late_answers", .kinds = {kAddedLatency, kSlowReceiver})        \
+  ROW(DetectLateAnswers, .name = "late_answers", .kinds = {kAddedLatency, kSlowReceiver},        \
+      .compares_with_itself = true)                                                              \
   /* Switches in which CNPs wait behind data. */                                                 \
   ROW(DetectLateCnps, .name = "late_cnps", .kinds = {kDeprioritisedCnps})                        \
   /* GPUs with a low clock, and GPUs that others wait for. */                                    \
   ROW(DetectStragglers, .name = "straggler", .kinds = {kStraggler}, .needs_windows = false)      \
   /* Cables that are not where the topology declares them. */                                    \
   ROW(DetectCables, .name = "cables", .kinds = {kSwappedCables}, .needs_windows = false,         \
-      .sparse = true)
+      .sparse = true, .cumulative = true, .whole_time = true)
 
 #define ROW(function, ...) void function(const DiagnosisInput& input, Findings& found);
 ROCESCOPE_DETECTORS(ROW)
@@ -63,6 +66,13 @@ struct Detector {
   bool needs_windows = true;
   // It does not rely on a reading of each counter in each window.
   bool sparse = false;
+  // It compares a place with the same place at other times in the stored windows. A fault that
+  // lasts longer than these is not found until it ends: see finding_history.h.
+  bool compares_with_itself = false;
+  // It also uses evidence that is older than the stored windows.
+  bool cumulative = false;
+  // It uses all evidence since the start. What it does not report any more was wrong.
+  bool whole_time = false;
 };
 
 #define ROW(function, ...) +1

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "analytics/diagnosis/affected_jobs.h"
@@ -140,11 +141,17 @@ Findings GroupByRootCause(const Fabric& fabric, Findings found, Duration window,
   return roots;
 }
 
-Findings Diagnose(const DiagnosisInput& input) {
+Findings Diagnose(const DiagnosisInput& input, Findings lasting) {
   const Obstacle obstacle = HindranceTo(input).obstacle;
   Findings found;
   for (const Detector& detector : kDetectors) {
     if (CanRun(detector, input, obstacle)) detector.run(input, found);
+  }
+  for (Finding& finding : lasting) {
+    const bool is_found = std::ranges::any_of(found, [&](const Finding& other) {
+      return other.kind == finding.kind && other.place == finding.place;
+    });
+    if (!is_found) found.push_back(std::move(finding));
   }
   FillVictims(input, found);
   return GroupByRootCause(input.fabric(), std::move(found), input.parts().metrics.window(),

@@ -8,7 +8,9 @@
 namespace rocescope {
 
 // Runs all detectors. Returns root causes in order of time, with their symptoms and affected jobs.
-Findings Diagnose(const DiagnosisInput& input);
+// `lasting`: findings of earlier diagnoses that are still active although no detector may find them
+// (finding_history.h).
+Findings Diagnose(const DiagnosisInput& input, Findings lasting = {});
 
 // Moves each suspected fault that another one explains to the symptoms of that root cause.
 Findings GroupByRootCause(const topology::Fabric& fabric, Findings found, Duration window,

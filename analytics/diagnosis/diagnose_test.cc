@@ -134,7 +134,7 @@ class DiagnoseTest : public DiagnosisTest {
         EXPECT_TRUE(detector.kinds.Contains(finding.kind)) << detector.name;
       }
     }
-    const Findings found = In(Diagnose);
+    const Findings found = Diagnosed();
     if (found.size() == 1 && found[0].kind == kind && found[0].place == place) {
       return testing::AssertionSuccess();
     }
@@ -159,7 +159,7 @@ class DiagnoseTest : public DiagnosisTest {
 
 TEST_F(DiagnoseTest, AHealthyFabricHasNoFaults) {
   AllCarry();
-  EXPECT_TRUE(In(Diagnose).empty());
+  EXPECT_TRUE(Diagnosed().empty());
 }
 
 TEST_F(DiagnoseTest, AsksForTheStateOfLinks) {

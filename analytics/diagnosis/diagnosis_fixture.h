@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/diagnose.h"
 #include "topology/generate.h"
 
 namespace rocescope {
@@ -287,6 +288,12 @@ class DiagnosisTest : public testing::Test {
                                .link_errors = errors,
                                .link_losses = link_losses,
                                .thresholds = thresholds_}));
+  }
+  Findings Diagnosed() {
+    return In([](const DiagnosisInput& input) { return Diagnose(input); });
+  }
+  Findings Diagnosed(const MetricStore& metrics) {
+    return In(metrics, [](const DiagnosisInput& input) { return Diagnose(input); });
   }
   Findings Found(void (*detect)(const DiagnosisInput&, Findings&)) {
     return In([&](const DiagnosisInput& input) {

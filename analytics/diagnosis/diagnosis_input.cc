@@ -79,6 +79,7 @@ DiagnosisInput::DiagnosisInput(const DiagnosisParts& parts) : parts_(parts) {
   const auto extent = parts_.metrics.WindowsRead();
   if (!extent) return;
   constexpr int64_t kMost = static_cast<int64_t>(MetricSeries::kMaxWindows);
+  first_ever_ = extent->first;
   first_ = std::max(extent->first, extent->second - kMost);
   windows_ = static_cast<size_t>(extent->second - first_);
   link_state_windows_ = LinkStateWindowsIn(parts_.metrics, first_);

@@ -68,6 +68,11 @@ class DiagnosisInput {
   size_t PlaceOf(int64_t window) const { return static_cast<size_t>(window - first_); }
   Timestamp EndOf(size_t window) const { return BeginOf(window + 1); }
 
+  // The begin of a window of all data, including windows that are no longer stored.
+  Timestamp BeginOfEver(size_t window) const {
+    return parts_.metrics.StartOf(first_ever_ + static_cast<int64_t>(window));
+  }
+
   // The end of a fault that was last visible in the window; unset while it may still be active.
   std::optional<Timestamp> Until(size_t last) const;
   // Bytes that the port can send in a window at line rate.
@@ -118,7 +123,8 @@ class DiagnosisInput {
 
  private:
   const DiagnosisParts parts_;
-  int64_t first_ = 0;
+  int64_t first_ever_ = 0;  // the first window with counters
+  int64_t first_ = 0;       // the first stored one
   size_t windows_ = 0;
   Duration reading_period_{};
   size_t link_state_windows_ = 1;

@@ -13,12 +13,6 @@ namespace rocescope {
 
 using topology::PortIndex;
 
-namespace {
-
-constexpr uint64_t kFrameBits = 8 * 4178;  // bits of a frame with 4096 bytes of payload
-
-}  // namespace
-
 void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
   const topology::Fabric& fabric = input.fabric();
   const Thresholds& thresholds = input.thresholds();
@@ -28,7 +22,7 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
     const PortIndex own = fabric.nic(key.to).port;
     const PortIndex port = fabric.Peer(own);
     const Wait wait = waits.Over({port, own});
-    const auto frame = static_cast<int64_t>(kFrameBits * 1'000'000'000 /
+    const auto frame = static_cast<int64_t>(kFullFrameBits * 1'000'000'000 /
                                             std::max<uint64_t>(fabric.SpeedOf(own), 1));
     const int64_t margin =
         std::max<int64_t>(thresholds.added_latency_ns, thresholds.answer_frames * frame);

@@ -67,10 +67,9 @@ std::vector<PortIndex> PathOf(const topology::Fabric& fabric, const DelayKey& ke
 // Short frames are faster than long frames by the transmission time on each link. A window without
 // short frames must not look like a longer path.
 int64_t MarginOf(const DiagnosisInput& input, const std::vector<PortIndex>& way) {
-  constexpr uint64_t kFrameBits = 8 * 4178;  // bits of a frame with 4096 bytes of payload
   uint64_t frames = 0;
   for (const PortIndex port : way) {
-    frames += kFrameBits * 1'000'000'000 / std::max<uint64_t>(input.fabric().SpeedOf(port), 1);
+    frames += kFullFrameBits * 1'000'000'000 / std::max<uint64_t>(input.fabric().SpeedOf(port), 1);
   }
   const Thresholds& thresholds = input.thresholds();
   return std::max<int64_t>(thresholds.added_latency_ns,

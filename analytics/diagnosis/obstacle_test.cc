@@ -71,7 +71,7 @@ TEST_F(ObstacleTest, LinksThatAreDownAreFoundThough) {
       }
     }
   }
-  const Findings found = In(metrics, Diagnose);
+  const Findings found = Diagnosed(metrics);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FaultKind::kSwitchCrash);
   EXPECT_EQ(found[0].place, Switch("spine1"));
@@ -94,7 +94,7 @@ TEST_F(ObstacleTest, FlapsThatAreReadRarelyAreFound) {
     report(Metric::kLinkUp, 1);
     report(Metric::kLinkFlaps, i < kReadings / 2 ? 7 : 9);
   }
-  const Findings found = In(metrics, Diagnose);
+  const Findings found = Diagnosed(metrics);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FaultKind::kFlap);
 }
@@ -138,9 +138,9 @@ TEST_F(ObstacleTest, ATopologyWithoutMostOfTheAddressesIsAnothers) {
 
 TEST_F(ObstacleTest, OfAnothersFabricNothingIsFound) {
   for (size_t w = 3; w < kWindows; ++w) Says(Port("leaf0", "spine0"), Metric::kLinkUp, w, 0);
-  ASSERT_FALSE(In(Diagnose).empty());
+  ASSERT_FALSE(Diagnosed().empty());
   Talk(Stranger(0), Stranger(1));
-  EXPECT_TRUE(In(Diagnose).empty());
+  EXPECT_TRUE(Diagnosed().empty());
 }
 
 }  // namespace

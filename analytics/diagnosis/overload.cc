@@ -28,6 +28,11 @@ struct Foreign {
   bool is_alone = false;  // its sender sends to no other NIC and receives nothing
 };
 
+// The end of the warm-up at the start of the data.
+Timestamp Settled(const DiagnosisInput& input) {
+  return input.BeginOfEver(size_t{input.thresholds().warm_up_windows} + 1);
+}
+
 // Flows that do not look like flows of a job, and new flows.
 std::vector<Foreign> ForeignFlows(const DiagnosisInput& input) {
   std::vector<Foreign> all;
@@ -44,7 +49,7 @@ std::vector<Foreign> ForeignFlows(const DiagnosisInput& input) {
     sends_to[source].insert(destination);
     gets.insert(destination);
   }
-  const Timestamp settled = input.EndOf(input.thresholds().warm_up_windows);
+  const Timestamp settled = Settled(input);
   std::erase_if(all, [&](Foreign& flow) {
     flow.is_alone = sends_to[flow.source].size() == 1 && !gets.contains(flow.source);
     return !flow.is_alone && flow.flow->total.first_seen < settled;
@@ -142,7 +147,7 @@ void DetectOverload(const DiagnosisInput& input, Findings& found) {
       finding.culprits.push_back(flow->flow->flow);
     }
     // A few senders from the start of the capture on may be normal for this NIC.
-    const size_t enough = finding.from < input.EndOf(0) ? many : 2;
+    const size_t enough = finding.from < input.BeginOfEver(1) ? many : 2;
     if (senders.size() < enough || IsCheckpoint(senders, nic, jobs)) continue;
     const PortIndex port = input.fabric().Peer(input.fabric().nic(nic).port);
     if (port == kNone) continue;
@@ -151,8 +156,7 @@ void DetectOverload(const DiagnosisInput& input, Findings& found) {
     if (full.size() < 2) continue;
     finding.kind = senders.size() >= many ? FaultKind::kIncast : FaultKind::kNoisyNeighbour;
     finding.confidence = 0.9;
-    finding.detected_at = std::max(
-        {input.EndOf(full[1]), finding.from, input.EndOf(input.thresholds().warm_up_windows)});
+    finding.detected_at = std::max({input.EndOf(full[1]), finding.from, Settled(input)});
     if (last + input.thresholds().quiet_windows * input.parts().metrics.window() <
         input.EndOf(input.windows() - 1)) {
       finding.until = last;

@@ -65,6 +65,29 @@ TEST_F(SumWindowsTest, BehindAnUnknownWindowASumBeginsWhereAllAreRead) {
   EXPECT_THAT(NotIn(OfLink().known), ElementsAre(3, 4, 5, 6));
 }
 
+// Whether all skipped them too is unknown.
+TEST_F(SumWindowsTest, ASumDoesNotBeginBehindSkippedWindowsThatAreNotStored) {
+  MetricStore metrics(fabric_, {.window = kWindow});
+  const auto read = [&](topology::PortIndex port, Metric metric, size_t window) {
+    CounterRecord record{.metric = metric, .value = window};
+    record.entity.node = fabric_.node(fabric_.port(port).node).name;
+    record.entity.port = fabric_.port(port).name;
+    record.event_time = record.arrival_time = End(window);
+    metrics.Add(record);
+  };
+  constexpr size_t kStored = MetricSeries::kMaxWindows;
+  // The receiver skips windows 7 to 9, and the sender window 9.
+  for (size_t w = 0; w < 10 + kStored; ++w) {
+    if (w != 9) read(sender_, Metric::kTxPackets, w);
+    if (w < 7 || w > 9) read(receiver_, Metric::kRxPackets, w);
+  }
+  const std::array counters = {Counter(EntityOf(sender_), Metric::kTxPackets),
+                               Counter(EntityOf(receiver_), Metric::kRxPackets)};
+  const SumWindows windows =
+      In(metrics, [&](const DiagnosisInput& input) { return SumWindowsOf(input, counters); });
+  EXPECT_THAT(NotIn(windows.known), ElementsAre(0));
+}
+
 // What the sender sent in the middle of the gap the receiver shares out over all of it.
 TEST_F(SumWindowsTest, NothingIsMissingBehindAGap) {
   Carries(sender_, 6, 9000);

@@ -63,7 +63,7 @@ namespace rocescope {
   ROW(similar_drop_ratio, double, 0.2, "fraction of the traffic before", 0, 1,                     \
       "If the traffic of most switches of a tier falls below this, a switch that carries "         \
       "nothing is not considered drained.")                                                        \
-  ROW(drain_baseline_windows, uint32_t, 10, "windows", 1, 64,                                      \
+  ROW(drain_baseline_windows, uint32_t, 64, "windows", 1, 256,                                     \
       "Windows before a switch goes down whose busiest one is its traffic before.")                \
   ROW(queued_frames_uncertainty, double, 0.5, "fraction", 0, 1,                                    \
       "Relative uncertainty of the number of frames in the queues of a switch, which is "          \

@@ -147,7 +147,10 @@ void Engine::Ingest(const RecordBatch& batch) {
   for (size_t i = 0; i < batch.sightings.size(); ++i) {
     activity_.Add(batch_flows_.sightings[i], batch.sightings[i]);
   }
-  if (has_fabric_) IngestOnFabric(batch);
+  if (has_fabric_) {
+    IngestOnFabric(batch);
+    DiagnoseIfDue();
+  }
   for (const ObservationRecord& record : batch.sightings) {
     largest_observation_exponent_ = std::max(largest_observation_exponent_, record.rate_exponent);
   }
@@ -209,37 +212,54 @@ std::shared_ptr<const Congestion> Engine::CongestionOn(const FlowPaths& paths,
       Congestion{.hotspots = std::move(hotspots), .traffic = std::move(traffic)});
 }
 
+Engine::Answers Engine::AnswersNow() {
+  Answers answers{.flows = traffic_.Summaries(), .connections = connections_.Answer()};
+  auto attribution = std::make_shared<Attribution>(
+      AttributeJobs(*host_facts_, *answers.connections, *answers.flows));
+  answers.paths = ExplainChanges(*fabric_, cabling_.LinkChanges(), paths_.Paths());
+  answers.iteration_patterns = collectives_.Find(*host_facts_, *answers.connections, *answers.flows,
+                                                 activity_, *attribution);
+  answers.attribution = std::move(attribution);
+  answers.cabling = std::make_shared<const CablingAnswer>(cabling_.Answer());
+  return answers;
+}
+
+void Engine::Diagnose(const Answers& answers) {
+  const DiagnosisInput input({.fabric = *fabric_,
+                              .metrics = metrics_,
+                              .paths = *answers.paths,
+                              .flows = *answers.flows,
+                              .connections = *answers.connections,
+                              .attribution = *answers.attribution,
+                              .iteration_patterns = *answers.iteration_patterns,
+                              .cabling = *answers.cabling,
+                              .delays = delays_.delays(),
+                              .queue_uses = delays_.queues(),
+                              .losses = losses_,
+                              .link_errors = link_errors_,
+                              .link_losses = link_losses_,
+                              .thresholds = options_.thresholds});
+  findings_ = std::make_shared<const Findings>(
+      history_.Update(rocescope::Diagnose(input, history_.Lasting(input)), input));
+  coverage_ = std::make_shared<const DiagnosisCoverage>(CoverageOf(input));
+  if (const auto read = metrics_.WindowsRead()) diagnosed_ = read->second;
+}
+
+void Engine::DiagnoseIfDue() {
+  constexpr int64_t kPace = 64;  // windows
+  const auto read = metrics_.WindowsRead();
+  if (!read) return;
+  if (!diagnosed_ || *diagnosed_ > read->second) diagnosed_ = read->first;
+  if (read->second - *diagnosed_ >= kPace) Diagnose(AnswersNow());
+}
+
 std::shared_ptr<const Snapshot> Engine::Publish() {
   if (!changed_) return last_;
-  auto flows = traffic_.Summaries();
-  auto connections = connections_.Answer();
-  auto attribution =
-      std::make_shared<Attribution>(AttributeJobs(*host_facts_, *connections, *flows));
-  auto paths = ExplainChanges(*fabric_, cabling_.LinkChanges(), paths_.Paths());
+  auto [flows, connections, attribution, paths, iteration_patterns, cabling] = AnswersNow();
   auto congestion = CongestionOn(*paths, *connections, *attribution);
   auto link_loads = std::make_shared<const LinkLoads>(LinkLoadsOf(*fabric_, metrics_, *paths));
-  auto iteration_patterns =
-      collectives_.Find(*host_facts_, *connections, *flows, activity_, *attribution);
-  auto cabling = std::make_shared<const CablingAnswer>(cabling_.Answer());
-  auto findings = std::make_shared<Findings>();
-  auto coverage = std::make_shared<DiagnosisCoverage>();
   if (has_fabric_) {
-    const DiagnosisInput input({.fabric = *fabric_,
-                                .metrics = metrics_,
-                                .paths = *paths,
-                                .flows = *flows,
-                                .connections = *connections,
-                                .attribution = *attribution,
-                                .iteration_patterns = *iteration_patterns,
-                                .cabling = *cabling,
-                                .delays = delays_.delays(),
-                                .queue_uses = delays_.queues(),
-                                .losses = losses_,
-                                .link_errors = link_errors_,
-                                .link_losses = link_losses_,
-                                .thresholds = options_.thresholds});
-    *findings = Diagnose(input);
-    *coverage = CoverageOf(input);
+    Diagnose({flows, connections, attribution, paths, iteration_patterns, cabling});
   }
   anomalies_.Update(metrics_);
   auto anomalies = std::make_shared<const Anomalies>(anomalies_.Answer());
@@ -260,8 +280,8 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                .link_loads = std::move(link_loads),
                .anomalies = std::move(anomalies),
                .service_levels = std::move(service_levels),
-               .findings = std::move(findings),
-               .diagnosis_coverage = std::move(coverage),
+               .findings = findings_,
+               .diagnosis_coverage = coverage_,
                .cabling = std::move(cabling),
                .clocks = std::make_shared<const ClockAnswer>(clocks_.Answer()),
                .path_statistics = paths_.Statistics(),

@@ -4,7 +4,9 @@
 // snapshots.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "analytics/anomaly/detector.h"
@@ -16,6 +18,7 @@
 #include "analytics/congestion/queue_tracker.h"
 #include "analytics/connection/connection_tracker.h"
 #include "analytics/delay/delay_tracker.h"
+#include "analytics/diagnosis/finding_history.h"
 #include "analytics/diagnosis/thresholds.h"
 #include "analytics/engine/snapshot.h"
 #include "analytics/flow/flow_registry.h"
@@ -68,6 +71,20 @@ class Engine {
   void ApplyCuts();
   // Adds the records to the trackers that need a topology.
   void IngestOnFabric(const RecordBatch& batch);
+  // The answers that the diagnosis uses.
+  struct Answers {
+    std::shared_ptr<const FlowSummaries> flows;
+    std::shared_ptr<const ConnectionList> connections;
+    std::shared_ptr<const Attribution> attribution;
+    std::shared_ptr<const FlowPaths> paths;
+    std::shared_ptr<const std::vector<JobIterationPattern>> iteration_patterns;
+    std::shared_ptr<const CablingAnswer> cabling;
+  };
+  Answers AnswersNow();
+  // Diagnoses the stored windows and merges the result with earlier findings. Needs a topology.
+  void Diagnose(const Answers& answers);
+  // Diagnoses before windows that no snapshot covered are dropped.
+  void DiagnoseIfDue();
   RefusedRecords Refused() const;
   std::shared_ptr<const Congestion> CongestionOn(const FlowPaths& paths,
                                                  const ConnectionList& connections,
@@ -96,7 +113,11 @@ class Engine {
   QueueTracker queues_;
   AnomalyDetector anomalies_;
   ServiceLevelWatch service_levels_;
-  uint64_t batches_ = 0;  // non-empty batches
+  FindingHistory history_;
+  std::shared_ptr<const Findings> findings_ = std::make_shared<const Findings>();
+  std::shared_ptr<const DiagnosisCoverage> coverage_ = std::make_shared<const DiagnosisCoverage>();
+  std::optional<int64_t> diagnosed_;  // number of the window up to which the diagnosis was made
+  uint64_t batches_ = 0;              // non-empty batches
   uint8_t largest_observation_exponent_ = 0;
   bool changed_ = true;
   std::shared_ptr<const Snapshot> last_;

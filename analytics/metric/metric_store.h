@@ -96,7 +96,7 @@ class MetricStore {
   topology::NodeIndex node_ = topology::kNone;
   OfEntity* found_ = nullptr;
   bool was_asked_ = false;
-  size_t next_series_ = 0;  // of found_: the one after the previous record's
+  size_t next_series_ = 0;  // index into the series of found_: the one after the previous record
 };
 
 }  // namespace rocescope

@@ -48,7 +48,7 @@ std::optional<uint64_t> StepOf(uint64_t before, uint64_t now, Duration between,
 // erased.
 constexpr size_t kSlack = 64;
 
-// Makes room for one more window.
+// Makes sure that one more window fits.
 template <typename Windows>
 void MakeRoom(Windows& windows) {
   constexpr size_t kCapacity = MetricSeries::kMaxWindows + kSlack;
