@@ -20,6 +20,7 @@ using topology::YamlNode;
 
 constexpr size_t kMaxNames = 1u << 20;
 constexpr double kShareTolerance = 1e-6;
+constexpr Duration kMaxClockError = std::chrono::seconds(1);  // as in scenarios
 constexpr double kMaxLostPolls = 0.99;
 constexpr double kMaxBurst = 1e6;
 constexpr double kMaxRestarts = 1e6;
@@ -275,6 +276,9 @@ Result<Profile> Loader::Load(const YamlNode& root) {
   }
   Time(map, "response", profile_.response);
   Time(map, "clock_error", profile_.clock_error);
+  if (profile_.clock_error > kMaxClockError) {
+    errors_.Add(*map.Find("clock_error"), "clock_error must be from 0 to 1s");
+  }
   if (const YamlNode* loss = map.Find("loss")) ReadLoss(*loss);
   if (const YamlNode* late = map.Find("late")) ReadLate(*late);
   Share(map, "reordered", profile_.reordered);

@@ -297,7 +297,7 @@ void Loader::ReadJob(const YamlNode& node) {
   Text(map, "name", job.name);
   Number(map, "id", 1, UINT32_MAX, job.id);
   Parsed(map, "start", ParseSimTime, job.start);
-  Number(map, "iterations", 0, 1u << 20, job.iterations);
+  Number(map, "iterations", 1, 1u << 20, job.iterations);
   Ratio(map, "jitter", 0, 0.5, job.jitter);
   Number(map, "queue_pairs", 1, 64, job.queue_pairs);
   Flag(map, "split_data", job.split_data);
@@ -330,6 +330,13 @@ void Loader::ReadJob(const YamlNode& node) {
         job.gpus.push_back(gpu);
         local.push_back(number++);
       }
+      if (const YamlNode* gpus = map.Find("gpus");
+          gpus != nullptr && number < gpus_per_host && gpus_per_host != UINT32_MAX) {
+        errors_.Add(*gpus, fmt::format("gpus must be at most {}, the number of GPUs of {}, found "
+                                       "{}",
+                                       number, name, gpus_per_host));
+        break;
+      }
     }
   }
   if (const YamlNode* phases = map.Require("phases")) {
@@ -338,6 +345,11 @@ void Loader::ReadJob(const YamlNode& node) {
   ReadBreaks(map, local, job);
   if (std::ranges::find(scenario_.jobs, job.id, &JobOptions::id) != scenario_.jobs.end()) {
     errors_.Add(node, fmt::format("two jobs have the same id, {}", job.id));
+  }
+  CheckRunTimes(map, job);
+  if (std::ranges::find(scenario_.jobs, job.name, &JobOptions::name) != scenario_.jobs.end()) {
+    errors_.Add(node,
+                fmt::format("two jobs have the same name, {}: use different names", job.name));
   }
   CheckGpus(node, job);
   CheckIterations(node, job);
@@ -384,7 +396,9 @@ void Loader::ReadPhase(const YamlNode& node, const std::vector<uint32_t>& local,
   }
   if (const YamlNode* size = map.Require("size")) {
     Parsed(map, "size", ParseSize, phase.collective.bytes);
-    if (phase.collective.bytes > kLargestSize) errors_.Add(*size, "size must be at most 1024G");
+    if (phase.collective.bytes == 0 || phase.collective.bytes > kLargestSize) {
+      errors_.Add(*size, "size must be from 1 byte to 1024G");
+    }
   }
   Parsed(map, "compute", ParseSimTime, phase.compute);
   Number(map, "chunks", 1, 1024, phase.collective.chunks);

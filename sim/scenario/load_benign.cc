@@ -66,7 +66,9 @@ void Loader::ReadCheckpoint(const YamlNode& node, JobOptions& job) {
   if (map.Require("every") != nullptr) Number(map, "every", 1, 1u << 20, checkpoint.every);
   if (const YamlNode* size = map.Require("size")) {
     Parsed(map, "size", ParseSize, checkpoint.bytes);
-    if (checkpoint.bytes > kLargestSize) errors_.Add(*size, "size must be at most 1024G");
+    if (checkpoint.bytes == 0 || checkpoint.bytes > kLargestSize) {
+      errors_.Add(*size, "size must be from 1 byte to 1024G");
+    }
   }
   if (const YamlNode* to = map.Require("to")) checkpoint.to = NicsAt(*to);
   Flag(map, "blocking", checkpoint.blocking);
@@ -193,6 +195,7 @@ void Loader::ReadMaintenance(const YamlNode& node) {
       }
     }
   }
+  CheckOverlap(node, work);
   scenario_.maintenance.push_back(work);
 }
 
@@ -220,6 +223,11 @@ void Loader::ReadForeign(const YamlNode& node) {
   }
   Parsed(map, "start", ParseSimTime, flow.start);
   Parsed(map, "end", ParseSimTime, flow.end);
+  if (flow.start >= scenario_.duration) {
+    errors_.Add(node,
+                "foreign traffic starts after the run: start must be before the scenario's "
+                "duration");
+  }
   if (flow.end <= flow.start) errors_.Add(node, "end must be after start");
   scenario_.foreign.push_back(flow);
 }

@@ -65,6 +65,7 @@ void Loader::ReadFault(const YamlNode& node) {
   CheckMagnitude(map, fault);
   if (const YamlNode* senders = map.Find("senders")) fault.senders = NicsAt(*senders);
   ReadPlace(map, fault);
+  CheckRepeated(node, fault);
   scenario_.faults.push_back(std::move(fault));
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "sim/scenario/loader.h"
 
@@ -18,6 +19,59 @@ constexpr double kMostFrameErrorsOfRun = 1e6;  // by frame_errors, in the whole 
 constexpr double kMostBurstSenders = 200'000;  // each burst has connections of its own
 
 }  // namespace
+
+// What starts after the run has no effect.
+void Loader::CheckRunTimes(const YamlMap& map, const JobOptions& job) {
+  if (job.start >= scenario_.duration) {
+    errors_.Add(*map.Find("start"),
+                fmt::format("the job {} starts after the run: start must be before the scenario's "
+                            "duration",
+                            job.name));
+  }
+  const auto late = std::ranges::find_if(job.restarts, [&](const JobOptions::Restart& restart) {
+    return restart.at >= scenario_.duration;
+  });
+  if (late == job.restarts.end()) return;
+  errors_.Add(*map.Find("restarts"),
+              fmt::format("the job {} restarts after the run: at must be before the scenario's "
+                          "duration",
+                          job.name));
+}
+
+// Concurrent faults may share a place, but not the kind: the second one would have no defined
+// effect.
+void Loader::CheckRepeated(const YamlNode& node, const FaultOptions& fault) {
+  if (!errors_.empty()) return;  // the place may be unknown
+  const auto place = [](const FaultOptions& of) {
+    return std::tuple(of.kind, of.link, of.sender, of.swapped, of.node, of.nic, of.gpu);
+  };
+  for (const FaultOptions& other : scenario_.faults) {
+    if (place(other) != place(fault) || EndOf(other) <= fault.onset ||
+        EndOf(fault) <= other.onset) {
+      continue;
+    }
+    errors_.Add(node, fmt::format("two faults of kind {} are active at the same place and time: "
+                                  "remove one, or set the duration of the first so that it ends "
+                                  "before the onset of the second",
+                                  InfoOf(fault.kind).name));
+    return;
+  }
+}
+
+void Loader::CheckOverlap(const YamlNode& node, const MaintenanceOptions& work) {
+  if (!errors_.empty()) return;  // the place may be unknown
+  const auto end = [](const MaintenanceOptions& of) { return of.start + of.drain + of.duration; };
+  for (const MaintenanceOptions& other : scenario_.maintenance) {
+    if (other.kind != work.kind || other.link != work.link || other.node != work.node ||
+        end(other) <= work.start || end(work) <= other.start) {
+      continue;
+    }
+    errors_.Add(node,
+                "two maintenance tasks of the same place overlap: start the second one after "
+                "the start, drain and duration of the first");
+    return;
+  }
+}
 
 void Loader::CheckGpus(const YamlNode& node, const JobOptions& job) {
   const std::set<topology::GpuIndex> own(job.gpus.begin(), job.gpus.end());

@@ -194,7 +194,39 @@ TEST(LoadScenarioTest, IterationsAreLimited) {
   EXPECT_EQ(job("duration: 10ms\n", "{collective: ring, size: 1}"), "");
   EXPECT_THAT(job("model: flow\nduration: 10h\n", "{collective: ring, size: 1M, compute: 1ms}"),
               HasSubstr("at most 5000000"));
-  EXPECT_THAT(job("", "{collective: ring, size: 1025G}"), HasSubstr("size must be at most 1024G"));
+  EXPECT_THAT(job("", "{collective: ring, size: 1025G}"),
+              HasSubstr("size must be from 1 byte to 1024G"));
+}
+
+TEST(LoadScenarioTest, SettingsWithoutEffectAreErrors) {
+  const auto job = [](std::string_view keys, std::string_view size = "1M") {
+    return fmt::format(
+        "jobs: [{{name: a, hosts: 'host[0-1]', {}phases: [{{collective: ring, size: {}}}]}}]\n",
+        keys, size);
+  };
+  const std::string second =
+      "- {name: a, hosts: 'host[2-3]', phases: [{collective: ring, size: 1M}]}\n";
+  const std::pair<std::string, std::string_view> kCases[] = {
+      {job("gpus: 9, "), "gpus must be at most 1, the number of GPUs of host0, found 9"},
+      {job("iterations: 0, "), "whole number from 1 to"},
+      {job("", "0"), "size must be from 1 byte to 1024G"},
+      {job("start: 10ms, "), "the job a starts after the run"},
+      {job("restarts: [{at: 10ms, downtime: 1ms}], "), "the job a restarts after the run"},
+      {"jobs:\n- {name: a, hosts: 'host[0-1]', phases: [{collective: ring, size: 1M}]}\n" + second,
+       "test.yaml:5:3: two jobs have the same name, a"},
+      {"faults: [{kind: nic_crash, nic: host0}, {kind: nic_crash, nic: host0, onset: 1ms}]\n",
+       "test.yaml:3:41: two faults of kind nic_crash are active at the same place and time"},
+      {"maintenance: [{switch: spine0, duration: 2ms}, {switch: spine0, start: 1ms, duration: "
+       "1ms}]\n",
+       "test.yaml:3:48: two maintenance tasks of the same place overlap"},
+  };
+  for (const auto& [text, error] : kCases) EXPECT_THAT(Message(text), HasSubstr(error)) << text;
+  EXPECT_EQ(Message("faults: [{kind: nic_crash, nic: host0, duration: 1ms}, {kind: nic_crash, nic: "
+                    "host0, onset: 1ms}]\n"),
+            "");
+  EXPECT_EQ(Message("maintenance: [{switch: spine0, duration: 1ms}, {switch: spine0, start: 1ms, "
+                    "duration: 1ms}]\n"),
+            "");
 }
 
 TEST(LoadScenarioTest, SflowKeysHaveLimits) {

@@ -99,6 +99,9 @@ class Loader {
   void ReadCheckpoint(const YamlNode& node, JobOptions& job);
   void ReadRestart(const YamlNode& node, JobOptions& job);
   // load_limits.cc
+  void CheckRunTimes(const YamlMap& map, const JobOptions& job);
+  void CheckRepeated(const YamlNode& node, const FaultOptions& fault);
+  void CheckOverlap(const YamlNode& node, const MaintenanceOptions& work);
   void CheckGpus(const YamlNode& node, const JobOptions& job);
   SimTime ShortestIteration(const JobOptions& job) const;
   void CheckIterations(const YamlNode& node, const JobOptions& job);
