@@ -31,6 +31,20 @@ size_t Distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+// Empty if several names begin with the word, or none.
+std::string_view OnlyNameBeginningWith(std::string_view word,
+                                       std::span<const std::string_view> known) {
+  constexpr size_t kEnough = 3;  // characters
+  std::string_view only;
+  if (word.size() < kEnough) return only;
+  for (const std::string_view name : known) {
+    if (!name.starts_with(word)) continue;
+    if (!only.empty()) return {};
+    only = name;
+  }
+  return only;
+}
+
 }  // namespace
 
 std::string_view NearestName(std::string_view word, std::span<const std::string_view> known) {
@@ -45,7 +59,7 @@ std::string_view NearestName(std::string_view word, std::span<const std::string_
     least = distance;
     nearest = name;
   }
-  return nearest;
+  return nearest.empty() ? OnlyNameBeginningWith(word, known) : nearest;
 }
 
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> known) {

@@ -27,6 +27,13 @@ TEST(NearestNameTest, AllowsMoreEditsInLongerWords) {
   EXPECT_EQ(NearestName("dly", kKeys), "");
 }
 
+TEST(NearestNameTest, CompletesTheBeginningOfASingleName) {
+  constexpr std::string_view kNames[] = {"snmp-30s", "gnmi-1s", "gnmi-10s"};
+  EXPECT_EQ(NearestName("snmp", kNames), "snmp-30s");
+  EXPECT_EQ(NearestName("gnmi", kNames), "");
+  EXPECT_EQ(NearestName("sn", kNames), "");
+}
+
 TEST(NearestNameTest, SuggestsNothingForDistantWords) {
   EXPECT_EQ(NearestName("bandwidth", kKeys), "");
   EXPECT_EQ(NearestName("", kKeys), "");

@@ -207,6 +207,33 @@ std::map<topology::NodeIndex, std::vector<bool>> WindowsRead(const DiagnosisInpu
   return all;
 }
 
+// The median distance between two windows with a reading; 1: there are not two.
+size_t UsualDistance(const std::vector<bool>& read) {
+  std::vector<size_t> distances;
+  std::optional<size_t> last;
+  for (size_t i = 0; i < read.size(); ++i) {
+    if (!read[i]) continue;
+    if (last) distances.push_back(i - *last);
+    last = i;
+  }
+  if (distances.empty()) return 1;
+  const auto middle = distances.begin() + static_cast<ptrdiff_t>(distances.size() / 2);
+  std::ranges::nth_element(distances, middle);
+  return *middle;
+}
+
+// Windows in which other nodes were read and this one was not, although a reading was due.
+uint32_t SilentWindows(const std::vector<bool>& read, const std::vector<bool>& by_any) {
+  const size_t usual = UsualDistance(read);
+  uint32_t silent = 0;
+  size_t since = 0;  // windows since the last reading
+  for (size_t i = 0; i < read.size(); ++i) {
+    since = read[i] ? 0 : since + 1;
+    silent += by_any[i] && since >= usual;
+  }
+  return silent;
+}
+
 std::vector<Silence> SilencesIn(const DiagnosisInput& input) {
   const auto read = WindowsRead(input);
   std::vector<bool> by_any(input.windows());
@@ -215,8 +242,7 @@ std::vector<Silence> SilencesIn(const DiagnosisInput& input) {
   }
   std::vector<Silence> silences;
   for (const auto& [node, windows] : read) {
-    Silence silence{.node = node};
-    for (size_t i = 0; i < windows.size(); ++i) silence.windows += by_any[i] && !windows[i];
+    const Silence silence{.node = node, .windows = SilentWindows(windows, by_any)};
     if (silence.windows > 0) silences.push_back(silence);
   }
   std::ranges::sort(silences, [](const Silence& a, const Silence& b) {

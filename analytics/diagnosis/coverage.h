@@ -17,7 +17,8 @@ class DiagnosisInput;
 // A node whose counters are missing in some windows.
 struct Silence {
   topology::NodeIndex node = topology::kNone;
-  uint32_t windows = 0;  // windows in which other nodes were read and this one was not
+  // Windows in which other nodes were read and this one was not, although a reading was due.
+  uint32_t windows = 0;
 
   friend bool operator==(const Silence&, const Silence&) = default;
 };

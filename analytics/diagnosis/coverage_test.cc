@@ -53,6 +53,15 @@ TEST_F(DiagnosisCoverageTest, NamesThoseWhoWereSilentWhileOthersWereNot) {
   EXPECT_EQ(In(CoverageOf).silences, expected);
 }
 
+TEST_F(DiagnosisCoverageTest, ANodeThatIsReadLessOftenIsNotSilent) {
+  const Entity nic = OfNic(NicOf("host5"));
+  for (size_t w = 0; w + 2 < kWindows; w += 3) SkipsReadings(nic, w, w + 1);
+  EXPECT_TRUE(In(CoverageOf).silences.empty());
+  SkipsReadings(nic, 8, 8);
+  const std::vector<Silence> expected = {{.node = Node("host5"), .windows = 3}};
+  EXPECT_EQ(In(CoverageOf).silences, expected);
+}
+
 TEST_F(DiagnosisCoverageTest, KindsOfWhichNobodyTellsCouldNotHaveBeenFound) {
   const DiagnosisCoverage before = In(CoverageOf);
   EXPECT_THAT(before.not_seen, Not(Contains(kLinkDown)));

@@ -30,7 +30,7 @@ Timestamp CertainFrom(const DiagnosisInput& input) {
 }
 
 // Whether a detector with this property can report the kind.
-bool Is(FaultKind kind, bool Detector::*property) {
+bool Is(FaultKind kind, bool Detector::* property) {
   return std::ranges::any_of(kDetectors, [&](const Detector& detector) {
     return detector.*property && detector.kinds.Contains(kind);
   });
@@ -41,12 +41,11 @@ bool IsRead(const DiagnosisInput& input, const Entity& entity, Timestamp since, 
   const auto at = entities.find(entity);
   if (at == entities.end()) return false;
   exists = true;
-  return std::ranges::any_of(at->second.series, [&](const auto& of) {
-    return of.second.last_reading() >= since;
-  });
+  return std::ranges::any_of(at->second.series,
+                             [&](const auto& of) { return of.second.last_reading() >= since; });
 }
 
-// Whether counters of the place were read lately, or there are none.
+// Whether counters of the place were read recently, or there are none.
 bool IsObserved(const DiagnosisInput& input, const Place& place) {
   if (input.windows() == 0) return true;
   const Duration patience = std::max<Duration>(kUnobservedWindows * input.parts().metrics.window(),
@@ -173,7 +172,7 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
   for (size_t i = 0; i < known_.size(); ++i) {
     Known& before = known_[i];
     const Finding& finding = before.finding;
-    // What the evidence at hand shows in full is judged anew.
+    // What the evidence at hand shows in full is judged again.
     if (merged.contains(i) || finding.from >= certain_from ||
         Is(finding.kind, &Detector::whole_time) || IsSymptomIn(found, finding)) {
       continue;

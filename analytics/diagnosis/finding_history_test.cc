@@ -62,8 +62,7 @@ auto Lasts(Timestamp from) {
   return testing::AllOf(Field(&Finding::from, from), Field(&Finding::until, std::nullopt));
 }
 auto Ended(Timestamp from, Timestamp until) {
-  return testing::AllOf(Field(&Finding::from, from),
-                        Field(&Finding::until, std::optional(until)));
+  return testing::AllOf(Field(&Finding::from, from), Field(&Finding::until, std::optional(until)));
 }
 
 TEST_F(FindingHistoryTest, TheStartOfALastingFaultStaysFixed) {
@@ -146,8 +145,7 @@ TEST_F(FindingHistoryTest, WhatAnotherFaultExplainsIsNoFindingAnyMore) {
   cause.detected_at = Begin(590);
   cause.place = Switch("leaf0");
   cause.symptoms = {{.kind = FaultKind::kPfcStorm, .place = Link("leaf0", "spine0")}};
-  EXPECT_THAT(Update({cause}),
-              ElementsAre(Field(&Finding::kind, FaultKind::kSwitchCrash)));
+  EXPECT_THAT(Update({cause}), ElementsAre(Field(&Finding::kind, FaultKind::kSwitchCrash)));
 }
 
 // A drained switch, for example, looks like a crashed one without the windows of the drain.

@@ -57,6 +57,13 @@ int CollectWithProfile(const ProfileOptions& command) {
       ApplyProfile(options, *profile, is_flow ? HistoryOpener() : RecordingOpener());
   if (!report) return Fail(report.error(), ExitCodeOf(report.error()));
   const TransformReport& counters = report->counters;
+  if (counters.readings == 0) {
+    return Fail({.code = ErrorCode::kInvalidArgument,
+                 .message = fmt::format("the profile {} leaves no readings in {}: see its keys "
+                                        "unread, loss, and missing of vendors",
+                                        profile->name, options.directory)},
+                kExitInput);
+  }
   Print("{}: {} readings with the profile {}, seed {}; written to {}\n", report->manifest.scenario,
         counters.readings, profile->name, options.seed, options.directory);
   Print("  lost: {} readings and {} polls; {} late, {} reordered, {} duplicates\n", counters.lost,
@@ -87,8 +94,9 @@ void AddProfile(CLI::App& app, const Included& included, int& code) {
       ->take_all()
       ->type_name("NODES=NAME");
   profile
-      ->add_option("-d", options->apply.directory,
-                   "run directory to write; created if it does not exist")
+      ->add_option(
+          "-d", options->apply.directory,
+          "run directory to write; created if it does not exist, and a run in it is replaced")
       ->required()
       ->type_name("DIR");
   profile

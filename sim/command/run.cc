@@ -254,7 +254,8 @@ void AddRun(CLI::App& app, const Included& included, int& code) {
       ->type_name("MODEL");
   run->add_option("--profiles", options->profiles, "directory of the included profiles")
       ->type_name("DIR");
-  run->add_option("-d", options->output.directory, "run directory; created if it does not exist")
+  run->add_option("-d", options->output.directory,
+                  "run directory; created if it does not exist, and a run in it is replaced")
       ->type_name("DIR");
   run->add_flag(
       "--stream", options->output.stream,

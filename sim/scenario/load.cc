@@ -117,6 +117,14 @@ Status Loader::ReadFabric(const YamlNode& node) {
   auto fabric = topology::ReadFabric(node, file_);
   if (!fabric) return tl::unexpected(std::move(fabric.error()));
   scenario_.fabric = *std::move(fabric);
+  constexpr uint64_t kSlowest = 1'000'000;  // a frame of 4 kB takes 33 ms
+  for (const topology::Link& link : scenario_.fabric->links()) {
+    if (link.bits_per_second >= kSlowest) continue;
+    errors_.Add(node, fmt::format("a link has a speed of {} bit/s: it must be at least 1M; is the "
+                                  "unit missing, as in 100G?",
+                                  link.bits_per_second));
+    break;
+  }
   return {};
 }
 

@@ -229,6 +229,15 @@ TEST(LoadScenarioTest, SettingsWithoutEffectAreErrors) {
             "");
 }
 
+TEST(LoadScenarioTest, LinkSpeedsHaveAMinimum) {
+  const auto scenario = LoadScenario(
+      "fabric: {generate: {shape: leaf-spine, hosts: 4, leaves: 2, spines: 2, host_speed: 100, "
+      "fabric_speed: 100G}}\nduration: 10ms\n",
+      "test.yaml");
+  ASSERT_FALSE(scenario);
+  EXPECT_THAT(scenario.error().message, HasSubstr("a link has a speed of 100 bit/s"));
+}
+
 TEST(LoadScenarioTest, SflowKeysHaveLimits) {
   EXPECT_THAT(Message("telemetry: {sflow_counters: 20s}\n"), HasSubstr("needs sflow_rate"));
   EXPECT_THAT(Message("telemetry: {sflow_counters: 10ms}\n"),

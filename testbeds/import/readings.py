@@ -125,7 +125,10 @@ class Readings:
         """The value to write. Sums of fractions are rounded only here, so that errors do not add up."""
         if self.has_differences and self.is_counter[order]:
             number = port.totals[order] = port.totals.get(order, 0) + number
-        return number & LARGEST if type(number) is int else round(number) & LARGEST
+        if number > LARGEST:
+            raise Problem(f"the differences of {self.names[order][1:-2]} of a port add up to more than 64 "
+                          "bits: are they totals, or is the unit wrong?")
+        return number if type(number) is int else round(number)
 
     def period(self):
         """The usual distance between two readings of a port in nanoseconds; 0: unknown."""

@@ -48,6 +48,9 @@ def number_of(text, column, factor):
     else:
         raise BadValue(f'expected a number, found "{text[:40]}"')
     number *= factor
+    if column.metric.unit == "0 or 1" and number not in (0, 1):
+        raise BadValue(f"{column.metric.name} must be 0 or 1, found {text[:40]}; `values:` in the mapping "
+                       "can translate it")
     if number > LARGEST:
         raise BadValue(f"{text[:40]} exceeds 64 bits")
     return number
@@ -86,7 +89,8 @@ class File:
                 except csv.Error as error:
                     raise Problem(f"{self.path}:{reader.line_num}: {error}") from None
                 except UnicodeDecodeError:
-                    raise Problem(f"{self.path}: after line {reader.line_num}: not UTF-8") from None
+                    raise Problem(f"{self.path}: after line {reader.line_num}: not UTF-8; convert the file "
+                                  "first, for example with iconv") from None
         except (OSError, EOFError, zlib.error) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
             raise Problem(f"{self.path}: {reason}") from None

@@ -22,9 +22,9 @@ namespace rocescope {
   ROW(MtuDrops, "MTU drop counters of switches")                                                 \
   ROW(Marks, "counters of switches, with queue and buffer watermarks")                           \
   ROW(EarlyPauses, "counters of switches, with queue and buffer watermarks")                     \
-  ROW(NicPauses, "PFC counters of switches or NICs")                                             \
-  ROW(SlowAnswers, "PFC counters of switches or NICs")                                           \
-  ROW(LoopPauses, "PFC counters of switches")                                                    \
+  ROW(NicPauses, "PFC pause durations (pfc_rx_time, pfc_tx_time) of switches or NICs")           \
+  ROW(SlowAnswers, "PFC pause durations (pfc_rx_time, pfc_tx_time) of switches or NICs")         \
+  ROW(LoopPauses, "PFC pause durations (pfc_rx_time, pfc_tx_time) of switches")                  \
   ROW(Damage, "counters of NICs, and paths of flows (mirrors, INT, sFlow)")                      \
   ROW(Paths, "paths of flows (mirrors, INT, sFlow), and counters")                               \
   ROW(Senders, "mirrored packets, and counters of switches")                                     \

@@ -57,7 +57,9 @@ std::vector<std::string> NotesOnCounters(const ReadingProblem& trouble,
           "decreased (counter reset); the increments between the readings are unknown", notes);
   AddImpossible(trouble, notes);
   if (coverage.no_window) {
-    notes.push_back("all counter values have the same timestamp, so no rates can be computed");
+    notes.push_back(
+        "counters were read only once, or their readings are more than 256 windows apart, so no "
+        "rates can be computed");
   }
   if (coverage.links_balanced > 0 && coverage.links_balanced < coverage.links) {
     notes.push_back(

@@ -49,7 +49,9 @@ TEST(NotesOnCounters, NameTheMetricsWithMostImplausibleValues) {
 TEST(NotesOnCounters, ReportASingleTimestamp) {
   EXPECT_THAT(
       NotesOnCounters({}, {.no_window = true}),
-      ElementsAre("all counter values have the same timestamp, so no rates can be computed"));
+      ElementsAre(
+          "counters were read only once, or their readings are more than 256 windows apart, so no "
+          "rates can be computed"));
 }
 
 TEST(NotesOnCounters, CountTheLinksWithDetectableSilentLoss) {
