@@ -222,14 +222,18 @@ size_t UsualDistance(const std::vector<bool>& read) {
   return *middle;
 }
 
-// Windows in which other nodes were read and this one was not, although a reading was due.
+// Windows in which other nodes were read and this one was not, although a reading was due. A
+// reading that is one window late is not missing.
 uint32_t SilentWindows(const std::vector<bool>& read, const std::vector<bool>& by_any) {
   const size_t usual = UsualDistance(read);
   uint32_t silent = 0;
-  size_t since = 0;  // windows since the last reading
-  for (size_t i = 0; i < read.size(); ++i) {
-    since = read[i] ? 0 : since + 1;
-    silent += by_any[i] && since >= usual;
+  for (size_t begin = 0; begin < read.size();) {
+    size_t end = begin;
+    while (end < read.size() && !read[end]) ++end;
+    if (end - begin > usual) {
+      for (size_t i = begin + usual - 1; i < end; ++i) silent += by_any[i];
+    }
+    begin = end + 1;
   }
   return silent;
 }

@@ -35,17 +35,28 @@ bool AreOfOtherTimes(const DiagnosisInput& input) {
   return last < input.BeginOf(0) || first > input.EndOf(input.windows() - 1);
 }
 
+// Whether so many links are contradicted that the topology is the likely cause. A few swapped
+// cables contradict two to six.
+bool IsOfAnotherFabric(const Hindrance& hindrance) {
+  constexpr uint32_t kMany = 8;
+  return hindrance.links_contradicted >= kMany &&
+         3 * hindrance.links_contradicted >= hindrance.links_confirmed;
+}
+
 }  // namespace
 
 Hindrance HindranceTo(const DiagnosisInput& input) {
   Hindrance hindrance;
   CountAddresses(input, hindrance);
   hindrance.reading_period = input.reading_period();
+  hindrance.links_confirmed = static_cast<uint32_t>(input.parts().cabling.confirmed);
+  hindrance.links_contradicted = static_cast<uint32_t>(input.parts().cabling.contradicted);
   const auto nics = input.fabric().nics();
   const auto with_address =
       std::ranges::count_if(nics, [](const topology::Nic& nic) { return !nic.addresses.empty(); });
   const bool says_addresses = 2 * static_cast<size_t>(with_address) > nics.size();
-  if (says_addresses && 2 * hindrance.addresses_known < hindrance.addresses) {
+  if ((says_addresses && 2 * hindrance.addresses_known < hindrance.addresses) ||
+      IsOfAnotherFabric(hindrance)) {
     hindrance.obstacle = Obstacle::kForeignTopology;
   } else if (2 * hindrance.reading_period > 3 * input.parts().metrics.window()) {
     hindrance.obstacle = Obstacle::kSparseReadings;

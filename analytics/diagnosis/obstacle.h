@@ -15,7 +15,7 @@ class DiagnosisInput;
 enum class Obstacle : uint8_t {
   kNone,
   // Most addresses in the traffic are not addresses of NICs in the topology, although the topology
-  // has addresses. No detector runs.
+  // has addresses; or counters and flows contradict many links. No detector runs.
   kForeignTopology,
   // Counters are read less often than once per window, so that most windows have no reading of
   // their own. Detectors that compare counters window by window do not run.
@@ -36,7 +36,9 @@ struct Hindrance {
   Obstacle obstacle = Obstacle::kNone;
   uint32_t addresses = 0;        // in the traffic
   uint32_t addresses_known = 0;  // of these, in the topology
-  Duration reading_period{};     // of counters, at least one window; 0: no counter was read twice
+  uint32_t links_confirmed = 0;  // by counters and flows
+  uint32_t links_contradicted = 0;
+  Duration reading_period{};  // of counters, at least one window; 0: no counter was read twice
 
   friend bool operator==(const Hindrance&, const Hindrance&) = default;
 };

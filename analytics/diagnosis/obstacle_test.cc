@@ -136,6 +136,18 @@ TEST_F(ObstacleTest, ATopologyWithoutMostOfTheAddressesIsAnothers) {
   EXPECT_EQ(hindrance.addresses_known, 4u);
 }
 
+TEST_F(ObstacleTest, ATopologyWithManyContradictedLinksIsAnothers) {
+  cabling_ = {.links = 40, .confirmed = 24, .contradicted = 7};
+  EXPECT_EQ(In(HindranceTo).obstacle, Obstacle::kNone) << "a few swapped cables";
+  cabling_.contradicted = 8;
+  const Hindrance hindrance = In(HindranceTo);
+  EXPECT_EQ(hindrance.obstacle, Obstacle::kForeignTopology);
+  EXPECT_EQ(hindrance.links_confirmed, 24u);
+  EXPECT_EQ(hindrance.links_contradicted, 8u);
+  cabling_.confirmed = 25;
+  EXPECT_EQ(In(HindranceTo).obstacle, Obstacle::kNone) << "most are confirmed";
+}
+
 TEST_F(ObstacleTest, OfAnothersFabricNothingIsFound) {
   for (size_t w = 3; w < kWindows; ++w) Says(Port("leaf0", "spine0"), Metric::kLinkUp, w, 0);
   ASSERT_FALSE(Diagnosed().empty());

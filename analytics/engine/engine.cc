@@ -242,6 +242,10 @@ void Engine::Diagnose(const Answers& answers) {
   findings_ = std::make_shared<const Findings>(
       history_.Update(rocescope::Diagnose(input, history_.Lasting(input)), input));
   coverage_ = std::make_shared<const DiagnosisCoverage>(CoverageOf(input));
+  if (coverage_->hindrance.obstacle == Obstacle::kForeignTopology) {
+    history_ = {};  // it was one before, too
+    findings_ = std::make_shared<const Findings>();
+  }
   if (const auto read = metrics_.WindowsRead()) diagnosed_ = read->second;
 }
 

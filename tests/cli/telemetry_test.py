@@ -265,7 +265,7 @@ class RunDirectory(Ledgers):
         self.file("run/counters.jsonl", "".join(
             telemetry.counter_line(FIRST + n * 10**6, n).replace("Ethernet4", "Ethernet3")
             for n in range(301)).encode())
-        part = "The report covers the last 256 of 30[01] windows"
+        part = "Anomalies and hotspots cover only the last 256 of 30[01] windows"
         for words in ((), ("--faults",), ("--details",)):
             printed = self.run_it("replay", run, *words, expect=SUCCESS).stdout
             self.assertRegex(printed, part)
@@ -273,7 +273,7 @@ class RunDirectory(Ledgers):
         self.assertIn(whole["diagnosis_coverage"]["window_count"], ("150", "151"))
         self.assertEqual(whole["diagnosis_coverage"]["earlier_window_count"], "0")
         printed = self.run_it("replay", run, "--window", "2ms", expect=SUCCESS).stdout
-        self.assertNotRegex(printed, "The report covers")
+        self.assertNotRegex(printed, "hotspots cover only")
 
     def test_a_wrong_manifest_is_named_with_its_key(self):
         run = self.run_directory(sead=1)

@@ -160,8 +160,9 @@ void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format, b
   AddParsed(
       app, "--window", "TIME",
       fmt::format("Length of an analysis window, 1us to 1h, aligned to the epoch. The diagnosis\n"
-                  "covers the last 256 windows: use a longer window for a longer time, and one\n"
-                  "that is not shorter than the polling interval of the counters.\n"
+                  "compares up to 256 windows with each other; anomalies and hotspots cover the\n"
+                  "last 256. A window must not be shorter than the polling interval of the\n"
+                  "counters.\n"
                   "Default: {}1s",
                   is_replay ? "the window of a run directory, or " : ""),
       ParseDuration, [&options](Duration window) { options.window = window; });

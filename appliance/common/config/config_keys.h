@@ -281,7 +281,8 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
       "analysis_window",
       Within<Duration>{config.analysis_window, std::chrono::milliseconds(1), std::chrono::hours(1)},
       "Length of an analysis window. Counters and congestion are evaluated for each window, and "
-      "faults over the last 256 windows. All results are recomputed at the end of each window. It "
+      "faults by comparing up to 256 windows. All results are recomputed at the end of each "
+      "window. It "
       "must be at least the polling interval of counters: with SNMP or "
       "sFlow often 20 s or more.");
   visitor.Key("interfaces", config.interfaces,

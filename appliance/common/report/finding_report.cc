@@ -57,6 +57,8 @@ void FillDiagnosisCoverage(const Snapshot& snapshot, v1::DiagnosisCoverage& out)
       kObstacleNames[static_cast<size_t>(hindrance.obstacle)]));
   out.set_address_count(hindrance.addresses);
   out.set_known_address_count(hindrance.addresses_known);
+  out.set_confirmed_link_count(hindrance.links_confirmed);
+  out.set_contradicted_link_count(hindrance.links_contradicted);
   if (hindrance.reading_period > Duration(0)) {
     *out.mutable_polling_interval() = DurationMessage(hindrance.reading_period);
   }

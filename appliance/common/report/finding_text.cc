@@ -191,14 +191,20 @@ std::string SparseText(const v1::DiagnosisCoverage& coverage) {
 // Says why the telemetry is not usable for the diagnosis, and what to do.
 std::string ObstacleText(const v1::DiagnosisCoverage& coverage) {
   if (coverage.obstacle() == v1::DiagnosisCoverage::OBSTACLE_FOREIGN_TOPOLOGY) {
+    const bool by_addresses = 2 * coverage.known_address_count() < coverage.address_count();
+    const std::string why = by_addresses
+                                ? fmt::format("of {} with traffic it contains {}",
+                                              Counted(coverage.address_count(), "address"),
+                                              WithThousands(coverage.known_address_count()))
+                                : fmt::format("counters or flows contradict {} and confirm {}",
+                                              Counted(coverage.contradicted_link_count(), "link"),
+                                              WithThousands(coverage.confirmed_link_count()));
     return fmt::format(
-        "FAULTS: not diagnosed: the topology describes another fabric: of {} with traffic it "
-        "contains {}\n"
+        "FAULTS: not diagnosed: the topology describes another fabric: {}\n"
         "\n"
         "  Use --topology with the topology of the captured fabric.\n"
         "\n",
-        Counted(coverage.address_count(), "address"),
-        WithThousands(coverage.known_address_count()));
+        why);
   }
   if (coverage.obstacle() == v1::DiagnosisCoverage::OBSTACLE_OTHER_TIME) {
     return "FAULTS: not diagnosed: no counter was read during the capture\n"
@@ -228,15 +234,14 @@ bool IsObstructed(const v1::DiagnosisCoverage& coverage) {
          coverage.obstacle() != v1::DiagnosisCoverage::OBSTACLE_SPARSE_READINGS;
 }
 
-// Appends which part of a long recording was diagnosed.
+// Appends which part of a long recording all other sections cover.
 void AppendDiagnosedPart(const v1::DiagnosisCoverage& coverage, std::string& text) {
   if (coverage.earlier_window_count() == 0) return;
   const uint64_t all = coverage.earlier_window_count() + coverage.window_count();
   const int64_t window = Nanoseconds(coverage.window_duration());
   text += fmt::format(
-      "  The report covers the last {} of {} windows ({} of {}).\n"
-      "  Faults that ended before are missing: use a longer --window, or --until for an earlier "
-      "part.\n\n",
+      "  Anomalies and hotspots cover only the last {} of {} windows ({} of {}).\n"
+      "  Use a longer --window, or --until for an earlier part.\n\n",
       WithThousands(coverage.window_count()), WithThousands(all),
       HumanDuration(static_cast<int64_t>(coverage.window_count()) * window),
       HumanDuration(static_cast<int64_t>(all) * window));

@@ -64,6 +64,11 @@ TEST(FindingText, ExplainsWhyTelemetryIsNotUsable) {
             "FAULTS: not diagnosed: the topology describes another fabric: of 1,128 addresses with "
             "traffic it contains 16\n\n"
             "  Use --topology with the topology of the captured fabric.\n\n");
+  EXPECT_THAT(
+      FindingText("diagnosis_coverage { window_count: 22 obstacle: OBSTACLE_FOREIGN_TOPOLOGY "
+                  "contradicted_link_count: 88 confirmed_link_count: 3 }"),
+      StartsWith("FAULTS: not diagnosed: the topology describes another fabric: counters "
+                 "or flows contradict 88 links and confirm 3\n\n"));
   EXPECT_THAT(FindingText("diagnosis_coverage { window_count: 22 obstacle: OBSTACLE_OTHER_TIME }"),
               StartsWith("FAULTS: not diagnosed: no counter was read during the capture\n\n"));
   EXPECT_THAT(FindingText("diagnosis_coverage { window_count: 1 window_duration { nanos: 1000000 } "
@@ -113,9 +118,9 @@ TEST(FindingText, StatesThePartOfALongRecordingThatItCovers) {
       "diagnosis_coverage { window_count: 256 window_duration { seconds: 30 } "
       "earlier_window_count: 2624 reporting_switch_count: 1 } ";
   constexpr const char* kPart =
-      "\n\n  The report covers the last 256 of 2,880 windows (2 h 8 min of 1 d 0 h).\n"
-      "  Faults that ended before are missing: use a longer --window, or --until for an earlier "
-      "part.\n\n";
+      "\n\n  Anomalies and hotspots cover only the last 256 of 2,880 windows (2 h 8 min of 1 d 0 "
+      "h).\n"
+      "  Use a longer --window, or --until for an earlier part.\n\n";
   EXPECT_THAT(FindingText(fields), HasSubstr(kPart));
   const v1::ReplayReport report = FindingReport(fields + "findings { sentence: 'S' }");
   EXPECT_THAT(RenderFaultsText(report), StartsWith(std::string("FAULTS: 1 found") + kPart));
