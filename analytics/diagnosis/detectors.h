@@ -20,8 +20,7 @@ namespace rocescope {
   ROW(DetectLinkState, .name = "link_state",                                                     \
       .kinds = {kLinkDown, kFlap, kDegradedRate, kSwitchCrash, kNicCrash}, .sparse = true)       \
   /* Frames that one end of a link sent and the other did not receive, or received errored. */   \
-  ROW(DetectLinkLoss, .name = "link_loss", .kinds = {kGrayLoss, kBitErrors}, .sparse = true,     \
-      .cumulative = true)                                                                        \
+  ROW(DetectLinkLoss, .name = "link_loss", .kinds = {kGrayLoss, kBitErrors}, .sparse = true)     \
   /* Two links whose counters agree if their cables are exchanged. */                            \
   ROW(DetectCrossedLinks, .name = "crossed_links", .kinds = {kSwappedCables})                    \
   /* Frames that a switch received and neither sent nor counted as dropped; MTU drops. */        \
@@ -51,7 +50,7 @@ namespace rocescope {
   ROW(DetectStragglers, .name = "straggler", .kinds = {kStraggler}, .needs_windows = false)      \
   /* Cables that are not where the topology declares them. */                                    \
   ROW(DetectCables, .name = "cables", .kinds = {kSwappedCables}, .needs_windows = false,         \
-      .sparse = true, .cumulative = true, .whole_time = true)
+      .sparse = true, .whole_time = true)
 
 #define ROW(function, ...) void function(const DiagnosisInput& input, Findings& found);
 ROCESCOPE_DETECTORS(ROW)
@@ -69,8 +68,6 @@ struct Detector {
   // It compares a place with the same place at other times in the stored windows. A fault that
   // lasts longer than these is not found until it ends: see finding_history.h.
   bool compares_with_itself = false;
-  // It also uses evidence that is older than the stored windows.
-  bool cumulative = false;
   // It uses all evidence since the start. What it does not report any more was wrong.
   bool whole_time = false;
 };

@@ -161,7 +161,7 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
     }
     // Earlier diagnoses had the same evidence and the time before it, and did not find this fault.
     if (!is_known && finding.detected_at < certain_from &&
-        !Is(finding.kind, &Detector::cumulative)) {
+        !Is(finding.kind, &Detector::whole_time)) {
       continue;
     }
     std::ranges::sort(now.jobs);

@@ -43,9 +43,9 @@ bool IsLostByFalls(const DiagnosisInput& input, LinkIndex index, const LinkLoss&
   LinkHistory history = HistoryOf(input, index);
   if (!history.any) return false;
   const MetricStore& metrics = input.parts().metrics;
+  if (loss.last < input.BeginOf(0)) return false;  // before the stored windows
   const size_t behind = input.PlaceOf(metrics.WindowOf(loss.last) + 2);
-  const size_t first = input.PlaceOf(metrics.WindowOf(loss.from));
-  if (first > input.windows()) return false;  // before the stored windows
+  const size_t first = input.PlaceOf(metrics.WindowOf(std::max(loss.from, input.BeginOf(0))));
   history.Explain(0, first - std::min<size_t>(first, 1));
   history.Explain(std::min(behind, input.windows()), input.windows());
   history.Summarise();

@@ -72,6 +72,10 @@ Balance BalanceOf(const DiagnosisInput& input, NodeIndex node) {
     }
   }
   if (!is_queue_told) return {};  // all missing frames may be queued
+  // A reading within a window is divided between two windows and rounded, by less than a frame both
+  // where the sum begins and where it ends.
+  const bool is_rounded = first && !input.IsReadAtWindowEnds(*first, Metric::kRxPackets);
+  const auto rounding = is_rounded ? static_cast<int64_t>(2 * counters.size()) : 0;
   const SumWindows windows = SumWindowsOf(input, counters);
   for (size_t w = 0; w < difference.size(); ++w) {
     if (!windows.known[w]) {
@@ -88,6 +92,7 @@ Balance BalanceOf(const DiagnosisInput& input, NodeIndex node) {
       difference[w] = Balance::kUnread;
       continue;
     }
+    difference[w] -= rounding;
     if (waiting[w] == 0) continue;
     if (longest == 0) {
       difference[w] = Balance::kUnread;
