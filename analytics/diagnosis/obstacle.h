@@ -38,7 +38,7 @@ struct Hindrance {
   uint32_t addresses_known = 0;  // of these, in the topology
   uint32_t links_confirmed = 0;  // by counters and flows
   uint32_t links_contradicted = 0;
-  Duration reading_period{};  // of counters, at least one window; 0: no counter was read twice
+  Duration reading_period{};  // polling interval of counters, at least one window; 0: unknown
 
   friend bool operator==(const Hindrance&, const Hindrance&) = default;
 };
