@@ -143,7 +143,9 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
     for (size_t i = 0; i < known_.size(); ++i) {
       const Known& before = known_[i];
       const Finding& older = before.finding;
-      if (!IsSame(older, finding) || older.from >= certain_from) continue;
+      if (!IsSame(older, finding)) continue;
+      is_known = true;
+      if (older.from >= certain_from) continue;  // the new one is more precise
       // It ended before, and this is another one.
       if (older.until && finding.from > *older.until + QuietTime(input)) continue;
       merged.insert(i);
@@ -157,7 +159,6 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
         finding.further = older.further;
       }
       now.jobs.insert(now.jobs.end(), before.jobs.begin(), before.jobs.end());
-      is_known = true;
     }
     // Earlier diagnoses had the same evidence and the time before it, and did not find this fault.
     if (!is_known && finding.detected_at < certain_from &&

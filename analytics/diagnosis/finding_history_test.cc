@@ -159,6 +159,13 @@ TEST_F(FindingHistoryTest, WhatWasNoFaultWithMoreEvidenceIsNoneWithLess) {
   EXPECT_THAT(Update({late}), ElementsAre(Lasts(Begin(250))));
 }
 
+TEST_F(FindingHistoryTest, TheStartOfAKnownFaultMayProveToBeEarlier) {
+  Reach(500);
+  Update({Of(FaultKind::kPfcStorm, 400)});
+  Reach(510);
+  EXPECT_THAT(Update({Of(FaultKind::kPfcStorm, 300)}), ElementsAre(Lasts(Begin(300))));
+}
+
 TEST_F(FindingHistoryTest, WhatWholeTimeEvidenceNoLongerShowsWasWrong) {
   Reach(300);
   Update({Of(FaultKind::kSwappedCables, 10)});
