@@ -46,7 +46,11 @@ NodeHealth::NodeHealth(const topology::Fabric& fabric, const topology::LeafGroup
     if (rail_exists_.size() <= nic.rail) rail_exists_.resize(nic.rail + 1);
     rail_exists_[nic.rail] = true;
   }
+  constexpr int64_t kRemembered = 256;  // windows in which a resolved fault still counts
   for (const Finding& finding : findings) {
+    if (finding.until && loads.from && *finding.until + kRemembered * loads.window < *loads.from) {
+      continue;
+    }
     const double weight = finding.until ? kOverCounts : 1;
     Spread({.finding = &finding,
             .suspect = {finding.kind, finding.place, finding.confidence},

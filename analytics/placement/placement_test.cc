@@ -152,6 +152,16 @@ TEST_F(PlacementTest, UnlikelyOrResolvedFaultsDoNotRuleANodeOut) {
   EXPECT_THAT(Chosen(placement), ElementsAre("host8", "host9", "host10", "host11"));
 }
 
+TEST_F(PlacementTest, FaultsThatWereResolvedLongAgoDoNotCount) {
+  Break(FaultKind::kGrayLoss, "host0", "mlx5_0");
+  findings_.back().until = FromNanoseconds(1);
+  loads_.window = std::chrono::seconds(1);
+  loads_.from = FromNanoseconds(0) + std::chrono::seconds(256);
+  EXPECT_LT(RankOf(Ask({.nodes = 1}), "host0").score, 1);
+  loads_.from = FromNanoseconds(0) + std::chrono::seconds(257);
+  EXPECT_EQ(RankOf(Ask({.nodes = 1}), "host0").score, 1);
+}
+
 TEST_F(PlacementTest, AlternativesOfAFindingCountWithTheirProbability) {
   Break(FaultKind::kGrayLoss, "host0", "mlx5_0", 0.6);
   const topology::PortIndex other = Port("host4", "mlx5_0");

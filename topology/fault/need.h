@@ -22,9 +22,9 @@ namespace rocescope {
   ROW(MtuDrops, "MTU drop counters of switches")                                                 \
   ROW(Marks, "counters of switches, with queue and buffer watermarks")                           \
   ROW(EarlyPauses, "counters of switches, with queue and buffer watermarks")                     \
-  ROW(NicPauses, "PFC pause durations (pfc_rx_time, pfc_tx_time) of switches or NICs")           \
-  ROW(SlowAnswers, "PFC pause durations (pfc_rx_time, pfc_tx_time) of switches or NICs")         \
-  ROW(LoopPauses, "PFC pause durations (pfc_rx_time, pfc_tx_time) of switches")                  \
+  ROW(NicPauses, "durations of PFC pauses at switches or NICs")                                  \
+  ROW(SlowAnswers, "durations of PFC pauses at switches or NICs")                                \
+  ROW(LoopPauses, "durations of PFC pauses at switches")                                         \
   ROW(Damage, "counters of NICs, and paths of flows (mirrors, INT, sFlow)")                      \
   ROW(Paths, "paths of flows (mirrors, INT, sFlow), and counters")                               \
   ROW(Senders, "mirrored packets, and counters of switches")                                     \

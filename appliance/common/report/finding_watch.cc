@@ -22,6 +22,19 @@ v1::Finding Withdrawn(const Key& key, const std::string& sentence) {
   return finding;
 }
 
+// A fault that came back has several findings: the last one counts.
+std::map<Key, const v1::Finding*> LastOfEach(const v1::ReplayReport& report) {
+  const auto end = [](const v1::Finding& finding) {
+    return finding.has_end_time() ? Nanoseconds(finding.end_time()) : INT64_MAX;
+  };
+  std::map<Key, const v1::Finding*> last;
+  for (const v1::Finding& finding : report.findings()) {
+    const v1::Finding*& of = last[KeyOf(finding)];
+    if (of == nullptr || end(*of) < end(finding)) of = &finding;
+  }
+  return last;
+}
+
 }  // namespace
 
 std::string_view NameOf(FindingChange change) {
@@ -48,8 +61,11 @@ void FindingWatch::Look(const v1::ReplayReport& report, const Tell& tell) {
     if (!known.over) tell(FindingChange::kWithdrawn, Withdrawn(entry.first, known.sentence));
     return true;
   });
+  const std::map<Key, const v1::Finding*> last = LastOfEach(report);
   for (const v1::Finding& finding : report.findings()) {
-    const auto [at, is_new] = known_.try_emplace(KeyOf(finding));
+    const Key key = KeyOf(finding);
+    if (last.at(key) != &finding) continue;
+    const auto [at, is_new] = known_.try_emplace(key);
     Known& known = at->second;
     known.seen = looks_;
     known.sentence = finding.sentence();

@@ -65,6 +65,18 @@ TEST_F(FindingWatchTest, ReportsThatItCameBack) {
   EXPECT_THAT(Look(kFlap), ElementsAre("started F"));
 }
 
+TEST_F(FindingWatchTest, TheLastFindingOfAFaultThatCameBackCounts) {
+  const std::string over =
+      "findings { kind: 'flap' place: 'a-b' sentence: 'F was' end_time { nanos: 7 } }";
+  const std::string again =
+      "findings { kind: 'flap' place: 'a-b' sentence: 'F again' end_time { nanos: 9 } }";
+  Look(over);
+  EXPECT_THAT(Look(kFlap + over), ElementsAre("started F"));
+  EXPECT_THAT(Look(kFlap + over), IsEmpty());
+  EXPECT_THAT(Look(over + again), ElementsAre("resolved F again"));
+  EXPECT_THAT(Look(over + again), IsEmpty());
+}
+
 TEST_F(FindingWatchTest, ForgottenFaultsAreNotWithdrawn) {
   Look(kFlap);
   watch_.Forget();
