@@ -54,10 +54,14 @@ TEST_F(DiagnosisCoverageTest, NamesThoseWhoWereSilentWhileOthersWereNot) {
 }
 
 TEST_F(DiagnosisCoverageTest, ANodeThatIsReadLessOftenIsNotSilent) {
-  const Entity nic = OfNic(NicOf("host5"));
-  for (size_t w = 0; w + 2 < kWindows; w += 3) SkipsReadings(nic, w, w + 1);
+  for (size_t w = 0; w + 2 < kWindows; w += 3) SkipsReadings(OfNic(NicOf("host5")), w, w + 1);
   EXPECT_TRUE(In(CoverageOf).silences.empty());
-  SkipsReadings(nic, 8, 8);
+}
+
+TEST_F(DiagnosisCoverageTest, ANodeThatIsReadLessOftenIsSilentAfterAMissingReading) {
+  const Entity nic = OfNic(NicOf("host5"));
+  for (const size_t w : {0u, 3u, 12u, 15u}) SkipsReadings(nic, w, w + 1);
+  SkipsReadings(nic, 6, 10);
   const std::vector<Silence> expected = {{.node = Node("host5"), .windows = 3}};
   EXPECT_EQ(In(CoverageOf).silences, expected);
 }
