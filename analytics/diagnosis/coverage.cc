@@ -6,8 +6,10 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "analytics/diagnosis/detectors.h"
+#include "base/median.h"
 
 namespace rocescope {
 namespace {
@@ -216,10 +218,7 @@ size_t UsualDistance(const std::vector<bool>& read) {
     if (last) distances.push_back(i - *last);
     last = i;
   }
-  if (distances.empty()) return 1;
-  const auto middle = distances.begin() + static_cast<ptrdiff_t>(distances.size() / 2);
-  std::ranges::nth_element(distances, middle);
-  return *middle;
+  return distances.empty() ? 1 : UpperMedianOf(distances);
 }
 
 // Windows in which other nodes were read and this one was not, although a reading was due. A

@@ -52,6 +52,7 @@ struct Finding {
   Timestamp from;                  // first sign
   std::optional<Timestamp> until;  // last sign; unset while the fault is active
   Timestamp detected_at;           // time of detection: the evidence sufficed from then on
+  uint32_t times = 1;              // how often it was active, with short pauses between
 
   std::vector<std::string> evidence;      // the strongest first
   std::vector<std::string> further;       // missing telemetry that would exclude alternatives

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/recurrence.h"
 
 namespace rocescope {
 namespace {
@@ -200,7 +201,7 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
     known.finding.affected_jobs = IndicesOf(attribution, known.jobs);
     findings.push_back(known.finding);
   }
-  return findings;
+  return JoinRecurring(std::move(findings));
 }
 
 }  // namespace rocescope

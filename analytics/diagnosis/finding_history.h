@@ -23,12 +23,14 @@ class FindingHistory {
   Findings Lasting(const DiagnosisInput& input) const;
 
   // Merges a diagnosis, which includes the lasting findings, with the earlier ones. Returns all
-  // findings in order of time:
+  // findings in order of time, and those of a fault that came back as one (JoinRecurring):
   // - The start of a fault is fixed once it is older than the stored windows.
   // - A finding that the diagnosis does not contain any more was resolved if the windows of its
   //   start are no longer stored, and was wrong otherwise.
-  // - A new finding whose evidence was there before was not a fault with the windows before it.
-  // Call it at least once per stored windows. `found` refers to the jobs in `input`.
+  // - A new finding is dropped if earlier diagnoses had all its evidence: with the windows before
+  //   it, which are no longer stored, it was no fault.
+  // Call it more often than every 192 windows, because the first 64 of the 256 stored ones only
+  // serve for comparison. `found` refers to the jobs in `input`.
   Findings Update(Findings found, const DiagnosisInput& input);
 
  private:

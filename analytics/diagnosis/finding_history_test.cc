@@ -9,6 +9,7 @@
 namespace rocescope {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::Field;
 using testing::IsEmpty;
@@ -129,12 +130,16 @@ TEST_F(FindingHistoryTest, AFaultLastsIfItsPlaceIsNoLongerRead) {
   EXPECT_THAT(Update({}), ElementsAre(Ended(Begin(250), End(700))));
 }
 
-TEST_F(FindingHistoryTest, AFaultThatComesBackLaterIsAnotherOne) {
+TEST_F(FindingHistoryTest, AFaultThatComesBackIsOneRecurringFinding) {
   Reach(300);
   Update({Of(FaultKind::kPfcStorm, 250, 260)});
   Reach(600);
   EXPECT_THAT(Update({Of(FaultKind::kPfcStorm, 580)}),
-              ElementsAre(Ended(Begin(250), End(260)), Lasts(Begin(580))));
+              ElementsAre(AllOf(Lasts(Begin(250)), Field(&Finding::times, 2u))));
+  // Its second time is still one after the first is no longer stored.
+  Reach(900);
+  EXPECT_THAT(Update({Of(FaultKind::kPfcStorm, 644)}),
+              ElementsAre(AllOf(Lasts(Begin(250)), Field(&Finding::times, 2u))));
 }
 
 TEST_F(FindingHistoryTest, WhatAnotherFaultExplainsIsNoFindingAnyMore) {

@@ -72,8 +72,8 @@ Balance BalanceOf(const DiagnosisInput& input, NodeIndex node) {
     }
   }
   if (!is_queue_told) return {};  // all missing frames may be queued
-  // A reading within a window is divided between two windows and rounded, by less than a frame both
-  // where the sum begins and where it ends.
+  // If readings are within windows, increments are divided between windows in whole frames. A sum
+  // is then wrong by less than one frame for each counter, both where it begins and where it ends.
   const bool is_rounded = first && !input.IsReadAtWindowEnds(*first, Metric::kRxPackets);
   const auto rounding = is_rounded ? static_cast<int64_t>(2 * counters.size()) : 0;
   const SumWindows windows = SumWindowsOf(input, counters);

@@ -243,7 +243,7 @@ void Engine::Diagnose(const Answers& answers) {
       history_.Update(rocescope::Diagnose(input, history_.Lasting(input)), input));
   coverage_ = std::make_shared<const DiagnosisCoverage>(CoverageOf(input));
   if (coverage_->hindrance.obstacle == Obstacle::kForeignTopology) {
-    history_ = {};  // it was one before, too
+    history_ = {};  // earlier findings came from the wrong topology, too
     findings_ = std::make_shared<const Findings>();
   }
   if (const auto read = metrics_.WindowsRead()) diagnosed_ = read->second;

@@ -83,7 +83,7 @@ class Engine {
   Answers AnswersNow();
   // Diagnoses the stored windows and merges the result with earlier findings. Needs a topology.
   void Diagnose(const Answers& answers);
-  // Diagnoses before windows that no snapshot covered are dropped.
+  // Diagnoses if no snapshot did for 64 windows, so that no window is dropped without a diagnosis.
   void DiagnoseIfDue();
   RefusedRecords Refused() const;
   std::shared_ptr<const Congestion> CongestionOn(const FlowPaths& paths,

@@ -56,6 +56,35 @@ TEST(Engine, ReportsRefusedCounters) {
   EXPECT_EQ(engine.Publish()->refused.metrics.unknown_entities, 1u);
 }
 
+// Far more windows than are stored, and a single snapshot at the end.
+TEST(Engine, FindsFaultsThatEndedLongBeforeTheSnapshot) {
+  const auto fabric = std::make_shared<const topology::Fabric>(
+      topology::Generate({.hosts = 2, .leaves = 1, .spines = 1}).value());
+  const topology::Link& link = fabric->link(0);
+  Engine engine({.window = kInterval}, fabric);
+  for (int64_t window = 0; window < 1000; ++window) {
+    RecordBatch batch;
+    for (const topology::PortIndex end : link.ends) {
+      const topology::Port& port = fabric->port(end);
+      const topology::NicIndex nic = fabric->NicOf(end);
+      CounterRecord& record = batch.counters.emplace_back();
+      record.entity.kind = nic == topology::kNone ? EntityKind::kPort : EntityKind::kNic;
+      record.entity.node = fabric->node(port.node).name;
+      record.entity.port = nic == topology::kNone ? port.name : fabric->nic(nic).device;
+      record.metric = Metric::kLinkUp;
+      record.value = window < 300 || window >= 320 ? 1 : 0;
+      record.event_time = record.arrival_time = Timestamp((window + 1) * kInterval);
+    }
+    engine.Ingest(batch);
+  }
+  const auto snapshot = engine.Publish();
+  ASSERT_EQ(snapshot->findings->size(), 1u);
+  const Finding& found = snapshot->findings->front();
+  EXPECT_EQ(found.kind, FaultKind::kLinkDown);
+  EXPECT_EQ(found.from, Timestamp(300 * kInterval));
+  EXPECT_EQ(found.until, Timestamp(320 * kInterval));
+}
+
 TEST(Engine, PublishesTheSameSnapshotWithoutChanges) {
   Engine engine;
   engine.Ingest({.flows = {Writes(1, 0, 9)}});

@@ -60,7 +60,7 @@ int CollectWithProfile(const ProfileOptions& command) {
   if (counters.readings == 0) {
     return Fail({.code = ErrorCode::kInvalidArgument,
                  .message = fmt::format("the profile {} leaves no readings in {}: see its keys "
-                                        "unread, loss, and missing of vendors",
+                                        "`unread`, `loss` and `vendors`",
                                         profile->name, options.directory)},
                 kExitInput);
   }

@@ -13,9 +13,9 @@ namespace rocescope::sim {
 struct Calibration {
   struct JobTimes {
     std::string name;
-    double packet = 0;  // mean iteration time in seconds
+    double packet = 0;  // mean iteration time in seconds, without the first iteration
     double flow = 0;
-    size_t iterations = 0;  // complete ones in both models
+    size_t iterations = 0;  // number of those that are complete in both models
   };
   struct Utilisation {
     std::string port;
@@ -23,24 +23,24 @@ struct Calibration {
     double flow = 0;
   };
   std::vector<JobTimes> jobs;
-  // Ports with traffic, the greatest difference first.
+  // All connected ports, the greatest difference first.
   std::vector<Utilisation> ports;
-  // Frames.
+  // Numbers of frames in the whole run.
   uint64_t packet_lost = 0;
   uint64_t flow_lost = 0;
   uint64_t packet_retransmitted = 0;
   uint64_t flow_retransmitted = 0;
-  // How senders noticed losses.
+  // Numbers of timeouts and of NAKs that senders received.
   uint64_t packet_timeouts = 0;
   uint64_t flow_timeouts = 0;
   uint64_t packet_sequence_errors = 0;
   uint64_t flow_sequence_errors = 0;
 
-  double WorstUtilisation() const;  // greatest difference, 0 to 1
-  double WorstIteration() const;    // greatest relative difference
+  double WorstUtilisation() const;  // greatest difference of a port, 0 to 1
+  double WorstIteration() const;    // greatest relative difference of a job's iteration time
 };
 
-// Runs both models, one after the other; see sim/engine for the limit of one engine at a time.
+// Runs both models one after the other, because only one engine (sim/engine) can exist at a time.
 Result<Calibration> Calibrate(const Scenario& scenario);
 
 }  // namespace rocescope::sim

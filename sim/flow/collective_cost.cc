@@ -28,25 +28,25 @@ class Timeline {
         local_bytes_per_second_(placement.local_rate / 8),
         ready_(plan.transfers().size()) {}
 
-  // Returns seconds. `lane_of` and `bytes` are indexed by transfer.
-  double EndOf(const Plan& plan, const std::vector<uint32_t>& lane_of,
-               const std::vector<double>& bytes, const std::vector<CollectiveCost::Pair>& lanes,
+  // Returns seconds. `pair_of` and `bytes` are indexed by transfer.
+  double EndOf(const Plan& plan, const std::vector<uint32_t>& pair_of,
+               const std::vector<double>& bytes, const std::vector<CollectiveCost::Pair>& pairs,
                double bytes_per_second, double slowdown) {
     std::fill(ready_.begin(), ready_.end(), 0.0);
-    lane_free_.assign(lanes.size(), 0.0);
+    pair_free_.assign(pairs.size(), 0.0);
     // The first message of a pair waits for its clear-to-send.
-    for (size_t lane = 0; lane < lanes.size(); ++lane) {
-      if (!lanes[lane].is_local) lane_free_[lane] = latency_;
+    for (size_t pair = 0; pair < pairs.size(); ++pair) {
+      if (!pairs[pair].is_local) pair_free_[pair] = latency_;
     }
     double end = 0;
     const auto transfers = plan.transfers();
     for (size_t i = 0; i < transfers.size(); ++i) {
-      const bool is_local = lanes[lane_of[i]].is_local;
+      const bool is_local = pairs[pair_of[i]].is_local;
       const double compute = static_cast<double>(transfers[i].delay) / kSecond * slowdown;
-      const double begin = std::max(ready_[i] + compute, lane_free_[lane_of[i]]);
+      const double begin = std::max(ready_[i] + compute, pair_free_[pair_of[i]]);
       const double sent =
           begin + bytes[i] / (is_local ? local_bytes_per_second_ : bytes_per_second);
-      lane_free_[lane_of[i]] = sent;
+      pair_free_[pair_of[i]] = sent;
       const double arrival =
           sent + (is_local ? static_cast<double>(kLocalLatency) / kSecond : latency_);
       for (const uint32_t later : plan.DependantsOf(transfers[i])) {
@@ -61,7 +61,7 @@ class Timeline {
   double latency_;
   double local_bytes_per_second_;
   std::vector<double> ready_;
-  std::vector<double> lane_free_;
+  std::vector<double> pair_free_;
 };
 
 }  // namespace
@@ -129,20 +129,20 @@ void AddTransfer(const MessageSizes& sizes, uint64_t payload, Exchange& exchange
 CollectiveCost::CollectiveCost(const Plan& plan, const MessageSizes& sizes,
                                const Placement& placement)
     : line_bytes_per_second_(placement.line_rate / 8) {
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> lanes;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers;  // pairs, by ranks
   const auto transfers = plan.transfers();
-  std::vector<uint32_t> lane_of(transfers.size());
+  std::vector<uint32_t> pair_of(transfers.size());
   std::vector<double> bytes(transfers.size());
   for (size_t i = 0; i < transfers.size(); ++i) {
     const Plan::Transfer& transfer = transfers[i];
     const auto [at, is_new] =
-        lanes.try_emplace({transfer.from, transfer.to}, static_cast<uint32_t>(pairs_.size()));
+        numbers.try_emplace({transfer.from, transfer.to}, static_cast<uint32_t>(pairs_.size()));
     if (is_new) {
       pairs_.push_back({.from = transfer.from,
                         .to = transfer.to,
                         .is_local = placement.same_host(transfer.from, transfer.to)});
     }
-    lane_of[i] = at->second;
+    pair_of[i] = at->second;
     Pair& pair = pairs_[at->second];
     ++pair.transfers;
     if (pair.is_local) {
@@ -154,25 +154,25 @@ CollectiveCost::CollectiveCost(const Plan& plan, const MessageSizes& sizes,
     bytes[i] = exchange.WireBytes();
     pair.traffic.Add(exchange);
   }
-  FindBursts(plan, lane_of);
+  FindBursts(plan, pair_of);
   Timeline timeline(plan, placement);
   for (size_t i = 0; i < kRates; ++i) {
     const double rate = line_bytes_per_second_ / static_cast<double>(1u << i);
-    seconds_[i] = timeline.EndOf(plan, lane_of, bytes, pairs_, rate, 1);
+    seconds_[i] = timeline.EndOf(plan, pair_of, bytes, pairs_, rate, 1);
   }
   computation_ =
-      timeline.EndOf(plan, lane_of, bytes, pairs_, line_bytes_per_second_, 2) - seconds_[0];
+      timeline.EndOf(plan, pair_of, bytes, pairs_, line_bytes_per_second_, 2) - seconds_[0];
   critical_bytes_ = std::max(1.0, (seconds_[1] - seconds_[0]) * line_bytes_per_second_);
 }
 
-void CollectiveCost::FindBursts(const Plan& plan, const std::vector<uint32_t>& lane_of) {
+void CollectiveCost::FindBursts(const Plan& plan, const std::vector<uint32_t>& pair_of) {
   const auto transfers = plan.transfers();
   std::vector<uint32_t> last(pairs_.size(), UINT32_MAX);  // transfer, by pair
   std::vector<uint32_t> reached_from(transfers.size(), UINT32_MAX);
   std::vector<uint32_t> open;
   for (uint32_t to = 0; to < transfers.size(); ++to) {
-    const uint32_t from = std::exchange(last[lane_of[to]], to);
-    if (from == UINT32_MAX || pairs_[lane_of[to]].is_local) continue;
+    const uint32_t from = std::exchange(last[pair_of[to]], to);
+    if (from == UINT32_MAX || pairs_[pair_of[to]].is_local) continue;
     // Transfers follow those on which they depend.
     open.assign(1, from);
     bool waits = false;
@@ -186,7 +186,7 @@ void CollectiveCost::FindBursts(const Plan& plan, const std::vector<uint32_t>& l
         open.push_back(later);
       }
     }
-    pairs_[lane_of[to]].bursts += waits;
+    pairs_[pair_of[to]].bursts += waits;
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a collective costs: its duration as a function of the rate of its flows, and the traffic of
+// The cost of a collective: its duration as a function of the rate of its flows, and the traffic of
 // each pair of ranks.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace rocescope::sim {
 
-// Frames that the two ends of a connection exchange for some payload, as NCCL's net_ib sends it:
-// each message is granted by a clear-to-send in the opposite direction, and acknowledged.
+// Frames that the two ends of a connection exchange for some payload. As in NCCL's net_ib, the
+// receiver permits each message by a clear-to-send, and acknowledges the message.
 struct Exchange {
   double frames = 0;       // from the sender: data, and ACKs of clear-to-sends
   double bytes = 0;        // of these frames, without FCS
@@ -23,15 +23,15 @@ struct Exchange {
   double answer_frames = 0;  // from the receiver: ACKs and clear-to-sends
   double answer_bytes = 0;
 
-  // With FCS, preamble and gap: the time on the wire at a rate of 1 byte/s.
+  // Bytes that the sender's frames occupy on the wire, with FCS, preamble and gap.
   double WireBytes() const;
   void Add(const Exchange& other);
   Exchange Divided(double by) const;
-  void WithoutGrants();  // leaves out clear-to-sends and their ACKs
-  double AnswerWireBytes() const;
-  double DataBytes() const;     // bytes in data frames
-  double PayloadBytes() const;  // of data frames
-  double GrantBytes() const;    // of the clear-to-sends
+  void WithoutGrants();            // removes clear-to-sends and their ACKs
+  double AnswerWireBytes() const;  // as WireBytes, of the receiver's frames
+  double DataBytes() const;        // bytes in data frames
+  double PayloadBytes() const;     // of data frames
+  double GrantBytes() const;       // of the clear-to-sends
 };
 
 struct MessageSizes {
@@ -42,7 +42,7 @@ struct MessageSizes {
 // Adds the frames of one transfer of `payload` bytes.
 void AddTransfer(const MessageSizes& sizes, uint64_t payload, Exchange& exchange);
 
-// The durations are computed once, for a few rates.
+// The durations for a few rates are computed once. Other durations are interpolated.
 class CollectiveCost {
  public:
   struct Pair {
@@ -50,8 +50,8 @@ class CollectiveCost {
     uint32_t to;
     bool is_local;  // within a host
     uint32_t transfers = 0;
-    // Transfers after which the sender waits, directly or indirectly, for their arrival, so that no
-    // later frame reveals the loss of their last one.
+    // Number of transfers after which the sender waits, directly or indirectly, until they have
+    // arrived. No later frame reveals the loss of the last frame of such a transfer.
     uint32_t bursts = 1;
     Exchange traffic;
   };
@@ -70,13 +70,13 @@ class CollectiveCost {
   // `bytes_per_second` on the wire while it has something to send. `slowdown` multiplies
   // computation within the collective.
   SimTime Duration(double bytes_per_second, double slowdown = 1) const;
-  // Bytes on the wire along the critical path: the derivative of the duration by the time of a
-  // byte. Positive, also if all ranks are on one host.
+  // Bytes that the critical path sends one after another: if each byte takes a time t longer, the
+  // duration increases by this number times t. At least 1, even if all ranks are on one host.
   double critical_bytes() const { return critical_bytes_; }
 
  private:
-  // `lane_of`: the pair of each transfer.
-  void FindBursts(const Plan& plan, const std::vector<uint32_t>& lane_of);
+  // Counts Pair::bursts. `pair_of`: index in `pairs_`, by transfer.
+  void FindBursts(const Plan& plan, const std::vector<uint32_t>& pair_of);
 
   static constexpr size_t kRates = 5;  // the line rate divided by 1, 2, 4, ...
 

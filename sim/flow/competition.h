@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Users that share links: which rates max-min fairness gives them while some of them become active
-// and others stop. A change affects only the users that compete with the changed ones for a link
-// that cannot carry all of them, so only these are solved again.
+// The max-min fair rates of users that share links. A user is a set of flows with the same rate
+// (fair_rates.h). Users become active and stop. Such a change affects only users that compete,
+// directly or through other users, for a link that cannot carry all of its active users. Only the
+// rates of these users are computed again.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +22,14 @@ class Competition {
   explicit Competition(size_t links) : links_(links) {}
 
   void SetCapacity(uint32_t link, double capacity);  // not negative
-  // Returns the number of a new user, which is not active. `loads` names each link at most once.
+  // Returns the number of a new user, which is not active and has no loads.
   uint32_t AddUser();
+  // `loads` has each link at most once. `limit` is the maximum rate of the user.
   void SetUser(uint32_t user, std::vector<Load> loads, double limit);
   void SetActive(uint32_t user, bool active);
 
-  // What the changes since the last call affect. Valid until the next call.
+  // Computes the rates again. Returns what the changes since the last call may have affected;
+  // valid until the next call.
   struct Changes {
     std::vector<uint32_t> users;  // active users whose rate may have changed
     std::vector<uint32_t> links;  // links that may have become full, or may no longer be full
@@ -36,7 +39,8 @@ class Competition {
   double rate(uint32_t user) const { return users_[user].rate; }  // as of the last Solve()
   bool is_full(uint32_t link) const { return links_[link].is_full; }
   std::span<const uint32_t> active_users(uint32_t link) const { return links_[link].users; }
-  uint64_t solutions() const { return solutions_; }  // computed, not found in the cache
+  // Number of sets of users that were solved, without those found in the cache.
+  uint64_t solutions() const { return solutions_; }
 
  private:
   struct User {
@@ -48,11 +52,11 @@ class Competition {
   };
   struct Link {
     double capacity = 0;
-    double demand = 0;            // sum over active users if each had its limit
+    double demand = 0;            // load if each active user had its maximum rate
     std::vector<uint32_t> users;  // active
     bool is_full = false;
     uint64_t seen = 0;
-    uint32_t place = 0;  // in the set that is being solved
+    uint32_t place = 0;  // index in the set that is being solved
   };
   struct Solution {
     std::vector<double> rates;

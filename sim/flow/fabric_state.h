@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What active faults and maintenance make of links, switches, NICs and GPUs. Several of them may
-// act on one element, so the state is always derived from all of them.
+// The state of links, switches, NICs and GPUs that results from active faults and maintenance.
+// Several of them may act on one element, so the state is always derived from all of them.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace rocescope::sim {
 struct ActiveFault {
   const FaultOptions* options = nullptr;
   uint32_t number = 0;   // index of the fault
-  double severity = 1;   // of a fault that grows
+  double severity = 1;   // 0 to 1; below 1 while a fault grows
   bool is_down = false;  // flap: the link is down now
 };
 struct ActiveMaintenance {
@@ -33,18 +33,23 @@ struct FabricState {
   std::vector<bool> is_drained;
   std::vector<bool> is_disabled;  // by configuration, for maintenance
   // Indexed by node.
-  std::vector<bool> node_is_down;    // switches and hosts
-  std::vector<uint32_t> mtu;         // bytes
-  std::vector<double> marks_factor;  // of the CE marks that correct thresholds would set
-  std::vector<double> loses_cnps;    // probability
-  std::vector<bool> pauses_early;
-  std::vector<bool> hashes_addresses;                  // ECMP ignores ports
-  std::map<topology::NodeIndex, uint32_t> node_fault;  // whose effect shows in congestion
+  std::vector<bool> node_is_down;  // switches and hosts
+  std::vector<uint32_t> mtu;       // bytes
+  // CE marks of a congested port, as a fraction of those with correct thresholds.
+  std::vector<double> marks_factor;
+  std::vector<double> loses_cnps;      // probability that the switch drops a CNP
+  std::vector<bool> pauses_early;      // PFC threshold too low
+  std::vector<bool> hashes_addresses;  // ECMP ignores UDP ports
+  // The fault behind marks_factor, loses_cnps or pauses_early, by switch. It becomes visible when a
+  // port is congested.
+  std::map<topology::NodeIndex, uint32_t> node_fault;
+  // Switches, and the NICs to which they drop all packets.
   std::vector<std::pair<topology::NodeIndex, topology::NicIndex>> blackholes;
   // Indexed by NIC.
   std::vector<bool> nic_is_down;
-  std::vector<bool> storms;           // PFC
+  std::vector<bool> storms;           // the NIC pauses its link continuously
   std::vector<double> receive_limit;  // bytes/s; 0: none
+  // The fault behind receive_limit, by NIC. It becomes visible when the switch port is congested.
   std::map<topology::NicIndex, uint32_t> nic_fault;
   // Indexed by the port that sends over the link.
   std::vector<double> rate_factor;  // fraction of the link's speed
@@ -59,12 +64,13 @@ FabricState DeriveState(const topology::Fabric& real, const NetworkOptions& netw
                         std::span<const ActiveFault> faults,
                         std::span<const ActiveMaintenance> maintenance);
 
-// The sending ports whose links, or whose nodes, differ in a way that concerns flows. In ascending
-// order.
+// The sending ports whose flows a difference of the two states concerns: because of the port's link
+// or because of its node. In ascending order.
 std::vector<topology::PortIndex> ChangedPorts(const topology::Fabric& real,
                                               const FabricState& before, const FabricState& after);
 
-// The ports that send over the faulty direction or directions of a fault's link.
+// The port that sends in the faulty direction of a fault's link; both ports if both directions are
+// faulty.
 std::vector<topology::PortIndex> SendersOf(const topology::Fabric& fabric,
                                            const FaultOptions& fault);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counters of a run of the flow model at any time.
+// The values of all counters of a run of the flow model at any time.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,15 @@ namespace rocescope::sim {
 
 class FlowCounters final : public ExactCounters {
  public:
-  // The history must outlive this object, or `owner` keeps it. `epoch`: the start of the run.
+  // The history must outlive this object, unless `owner` owns it. `epoch`: the start of the run.
   FlowCounters(const FlowHistory& history, Timestamp epoch,
                std::shared_ptr<const void> owner = nullptr);
 
   std::span<const Entity> entities() const override { return entities_; }
   Timestamp begin() const override { return epoch_; }
   Timestamp end() const override;
-  // One value of an entity by its index. Times must not decrease.
+  // Returns one value of an entity. `metric` is an index in Entity::metrics. For each entity, times
+  // must not decrease from call to call.
   uint64_t CounterAt(uint32_t entity, size_t metric, SimTime time);
   uint64_t GaugeAt(uint32_t entity, size_t metric, SimTime time);
   std::vector<Outage> OutagesOf(uint32_t entity) const override;
@@ -38,12 +39,13 @@ class FlowCounters final : public ExactCounters {
     SimTime time = -1;
     int64_t value = 0;
   };
-  // The terms of a value whose counts no longer change are summed up in `settled`.
+  // State of the queries of one value. `settled` is the sum of the terms whose counts no longer
+  // change; `terms` has the others.
   struct Cursor {
     uint64_t settled = 0;
     SimTime next_settled = 0;  // when the next of its counts no longer changes
     std::vector<FlowHistory::Term> terms;
-    size_t step = 0;  // the last step before the latest query
+    size_t step = 0;  // gauge: the last step before the latest query
   };
 
   int64_t ValueOf(uint32_t count, SimTime time);

@@ -30,8 +30,8 @@ struct FlowHistory {
     SimTime time;
     uint64_t value;
   };
-  // One value of an entity. A counter has terms. A gauge has steps, or the share of time for which
-  // a series grew (`busy`): GPU utilisation.
+  // One value of an entity. A counter has terms. A gauge has steps; only GPU utilisation has `busy`
+  // instead: it is the share of time in which these series grew.
   struct Value {
     std::vector<Term> terms;
     std::vector<Step> steps;
@@ -44,7 +44,7 @@ struct FlowHistory {
     uint32_t first_value = 0;
     std::vector<Metric> metrics;
   };
-  // Times at which a node, or one of its NICs, does not answer.
+  // A time in which a node, or one of its NICs, does not answer.
   struct Outage {
     topology::NodeIndex node;
     topology::PortIndex port;  // port of the NIC; kNone: the whole node
@@ -60,11 +60,11 @@ struct FlowHistory {
   std::vector<Outage> outages;  // ordered by begin
 };
 
-// Builds a history. Entities are those that the packet model reports: ports and NICs, their data
+// Builds a history. Its entities are the same as in the packet model: ports and NICs, their data
 // priority, and GPUs.
 class HistoryBuilder {
  public:
-  // `fec`: ports count codewords.
+  // `fec`: ports have counters of FEC codewords.
   HistoryBuilder(const topology::Fabric& fabric, uint8_t data_priority, bool fec);
 
   const std::vector<FlowHistory::Entity>& entities() const { return history_.entities; }
@@ -78,7 +78,8 @@ class HistoryBuilder {
     return static_cast<uint32_t>(history_.counts.size() - 1);
   }
 
-  // Adds to a counter of a port, or of its data priority if the metric is counted by priority.
+  // Adds a count to a counter of a port, or of its data priority if the metric is counted by
+  // priority.
   void AddToPort(topology::PortIndex port, Metric metric, uint32_t count, int32_t weight = 1);
   // Adds frames and bytes that the port sends and its peer receives.
   void AddSent(topology::PortIndex sender, uint32_t frames, uint32_t bytes, int32_t weight = 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The flow model: the same jobs on the same fabric as in the packet model, but as rates. Flows of a
-// collective share links max-min fairly; losses, pauses and retransmissions are rates with their
-// effect on the duration of an iteration. README.md states the assumptions.
+// collective share links max-min fairly. CE marks, CNPs and pauses are rates. Losses are random
+// draws for each execution of a collective; with their retransmissions and timeouts they delay it.
+// README.md states the assumptions.
 #pragma once
 
 #include <cstdint>
@@ -35,22 +36,23 @@ class FlowModel {
   ~FlowModel();
 
   using Progress = std::function<void(SimTime now)>;
-  // Until the scenario's end or until `until`.
+  // Simulates until the scenario's end or until `until`, whichever is earlier.
   void Run(const Progress& progress, SimTime until = kNever);
-  // Call it once, after a complete run.
+  // Call TakeOutcome at most once, after Run.
   Outcome TakeOutcome();
   FlowHistory TakeHistory() { return std::move(history_); }
-  // What the run reports, before it is complete.
+  // The entities that the history will contain; available before Run.
   std::vector<ExactCounters::Entity> Entities() const;
   std::vector<uint64_t> RetransmittedNow() const;  // frames, by job of the scenario
 
   // A queue pair's traffic on one path during the whole run. Spans and pointers are valid as long
   // as this object.
   struct SentFlow {
-    uint32_t series;  // progress in runs: index in the history
+    // Index in the history: completed executions of the collective, or messages of a stream.
+    uint32_t series;
     const FlowSender* sender;
-    std::span<const topology::PortIndex> path;  // egress ports, the NIC's first
-    std::span<const topology::PortIndex> way_back;
+    std::span<const topology::PortIndex> path;      // egress ports, the NIC's first
+    std::span<const topology::PortIndex> way_back;  // reverse path
   };
   std::vector<SentFlow> SentFlows() const;
 
@@ -59,7 +61,7 @@ class FlowModel {
     std::vector<Job::Iteration> iterations;
     std::vector<Job::Break> breaks;
     SimTime failed = kNever;     // when a queue pair entered the error state
-    bool stopped = false;        // at its end, or by a crash
+    bool stopped = false;        // the job ended or crashed
     uint64_t retransmitted = 0;  // frames
   };
   struct PathRecord {
@@ -71,13 +73,13 @@ class FlowModel {
   struct FaultRecord {
     FaultOptions options;
     SimTime visible = kNever;
-    uint64_t affected = 0;           // lost frames
+    uint64_t affected = 0;           // number of lost frames
     std::vector<uint32_t> culprits;  // queue pairs
-    // State.
+    // Present state.
     bool is_active = false;
-    bool is_down = false;  // flap
+    bool is_down = false;  // flap: the link is down now
     double severity = 1;
-    // Frames retransmitted before UntilOfVictims; indexed by job of the scenario.
+    // Frames that each job of the scenario retransmitted until UntilOfVictims.
     std::vector<uint64_t> retransmitted;
   };
   const std::map<std::string, uint64_t>& lost() const { return lost_; }  // frames, by cause
@@ -92,7 +94,7 @@ class FlowModel {
   const Simulation& simulation() const { return *simulation_; }
   const FlowHistory& history() const { return history_; }
   uint64_t events() const { return event_count_; }
-  // Solved sets of competing flows.
+  // Number of sets of competing lanes whose rates were computed.
   uint64_t solutions() const { return competition_->solutions(); }
 
  private:
@@ -108,15 +110,15 @@ class FlowModel {
     std::vector<Rank> ranks;
     std::vector<std::vector<uint32_t>> group_of;  // by phase and rank; kNone: none
     std::vector<uint32_t> groups;
-    std::vector<uint32_t> finished;  // by iteration: ranks
+    std::vector<uint32_t> finished;  // by iteration: number of ranks that finished it
     Random random{0};
     uint32_t busy_series = 0;
     double busy_seconds = 0;
     uint32_t finished_ranks = 0;
     bool is_running = false;  // it has processes
-    bool ended = false;       // it computes and sends no more
+    bool ended = false;       // it no longer computes and sends
   };
-  // Marks, pauses and full queues of an egress port.
+  // CE marks, pauses and queue of an egress port.
   struct PortRates {
     double marks_per_second = 0;
     double paused_share = 0;  // fraction of the time
@@ -126,20 +128,20 @@ class FlowModel {
   struct PortState {
     PortRates rates;
     SimTime since = 0;
-    // The users of the port determine who receives its marks.
+    // The flows over the port determine which NICs receive its CE marks.
     struct Marks {
       uint32_t series = 0;
       double total = 0;
     };
-    std::map<std::vector<uint32_t>, Marks> marks;  // by users: groups, senders, paths
+    std::map<std::vector<uint32_t>, Marks> marks;  // by groups, senders and paths of the flows
     Marks* current = nullptr;
-    uint32_t pausers = 0;  // full ports because of which it is paused
+    uint32_t pausers = 0;  // number of congested ports because of which this port is paused
     double pauses = 0;
     double paused_ns = 0;
     uint32_t pause_series = topology::kNone;
     uint32_t paused_series = topology::kNone;
   };
-  // What a group would send over a port if nothing limited it but its NICs.
+  // The rate at which a group would send over a port if only its NICs limited it.
   struct Demand {
     uint32_t group;
     double bytes_per_second;
@@ -198,10 +200,10 @@ class FlowModel {
 
   // flow_lanes.cc: paths, loads, competition, and the counts of frames
   void SetPresent(std::span<const uint32_t> groups, bool present);
-  // After changes that concern these groups: their paths, or links on their paths.
+  // Call it after a change of the paths of these groups, or of links on their paths.
   void Update(std::vector<uint32_t> groups);
   void FindPaths(Group& group);
-  bool HasOtherPaths(const Group& group);  // than those that it uses
+  bool HasOtherPaths(const Group& group);  // the present routes differ from the paths in use
   void FindLimit(Group& group);
   void RemoveDemands(uint32_t group);
   void AddDemands(uint32_t group);
@@ -211,14 +213,14 @@ class FlowModel {
   uint32_t LaneOf(uint32_t group, std::vector<uint32_t> senders);
   void SetLoads(uint32_t lane);
   void MakeCounts(Lane& lane);
-  void Record(Lane& lane);  // its use ends
+  void Record(Lane& lane);  // adds its traffic to path_records_; call it when its use ends
   double CriticalBytes(const Group& group) const;
   // Returns the first position on the path where everything is lost; the length of the path if the
-  // way back is interrupted; nothing if frames pass.
+  // reverse path is interrupted; nullopt if frames pass.
   std::optional<uint32_t> CutOf(const Sender& sender) const;
 
   // flow_losses.cc
-  struct LossDraw {  // the losses of one run
+  struct LossDraw {  // the losses of one execution of a collective, or of one checkpoint
     Group& group;
     struct Losses {
       Sender& sender;
@@ -228,7 +230,7 @@ class FlowModel {
       uint64_t count;
     };
     std::vector<Losses> losses;
-    std::vector<double> delays;  // by channel
+    std::vector<double> delays;  // by FlowSender::channel
     std::map<const Sender*, uint64_t> naks;
   };
   bool Loses(const LossSource& source, std::span<const topology::PortIndex> path,
@@ -243,7 +245,8 @@ class FlowModel {
                LossEffect effect, uint64_t count);
   void AddLoss(Group& group, Sender& sender, uint32_t position, const LossSource* source,
                LossEffect effect, uint64_t frames, SimTime from, SimTime until);
-  double RepeatedAfter(LossEffect effect, const Sender& sender) const;  // frames
+  // The number of frames that are retransmitted after a loss.
+  double RepeatedAfter(LossEffect effect, const Sender& sender) const;
   // Returns the series of the lost frames.
   uint32_t CountLoss(Sender& sender, uint32_t position, const LossSource* source,
                      LossEffect effect);
@@ -251,9 +254,10 @@ class FlowModel {
   void CountLosses();
   void AddLostFrames(topology::PortIndex sender, uint32_t count, int32_t bytes);
 
-  // flow_effects.cc: marks and pauses
+  // flow_effects.cc: CE marks and pauses
+  // Adds lost frames of a fault, which is visible from the tenth one.
   void NoteAffected(uint32_t fault, uint64_t frames);
-  void NoteVisible(uint32_t fault);  // whatever number of frames it affects
+  void NoteVisible(uint32_t fault);  // the fault is visible from now on
   void AddFrames(topology::PortIndex sender, uint32_t count, int32_t frames, int32_t bytes);
   void UpdateCongestion(topology::PortIndex port);
   std::vector<topology::PortIndex> SendersTo(topology::PortIndex port) const;
@@ -324,26 +328,28 @@ class FlowModel {
   std::vector<Lane> lanes_;
   std::vector<uint32_t> lane_of_user_;
   std::vector<PortState> ports_;
-  std::vector<std::vector<uint32_t>> groups_at_;  // by port on a path or a way back: present groups
-  std::vector<std::vector<Demand>> demands_;      // by port: of present groups
-  std::vector<bool> is_contended_;                // by port: its demands may exceed its capacity
-  std::vector<topology::PortIndex> touched_;      // whose demands, capacity or users changed
+  // Indexed by port: the present groups with this port on a path or a reverse path.
+  std::vector<std::vector<uint32_t>> groups_at_;
+  std::vector<std::vector<Demand>> demands_;  // by port: of present groups
+  std::vector<bool> is_contended_;            // by port: its demands may exceed its capacity
+  // Ports whose demands, capacity or flows changed.
+  std::vector<topology::PortIndex> touched_;
 
   std::vector<LossSource> sources_;
   std::map<LossKey, LossSeries> losses_;
-  std::map<std::string, uint64_t> lost_;  // frames by cause
-  std::vector<uint32_t> idle_strikes_;    // by port: strikes that wait for frames
-  std::vector<double> damage_;            // by port: wrong frames per bit sent by a healthy link
-  std::map<topology::PortIndex, BenignEvent> broken_;  // frames that healthy links broke
-  // By full port: the ports that its switch pauses.
+  std::map<std::string, uint64_t> lost_;  // frames, by cause
+  std::vector<uint32_t> idle_strikes_;    // by port: frame errors that wait for the next frame
+  std::vector<double> damage_;            // by port: FCS errors per bit sent by a healthy link
+  std::map<topology::PortIndex, BenignEvent> broken_;  // frames that healthy links damaged
+  // Indexed by congested port: the ports that its switch pauses.
   std::vector<std::vector<topology::PortIndex>> paused_by_;
 
   FabricState state_;
   std::vector<ActiveMaintenance> maintenance_;
-  std::map<uint32_t, std::vector<uint32_t>> fault_streams_;  // groups, by fault
+  std::map<uint32_t, std::vector<uint32_t>> fault_streams_;  // by fault: groups of its streams
   std::map<topology::PortIndex, Flaps> flaps_;
   std::map<std::pair<topology::NodeIndex, topology::PortIndex>, SimTime> outages_;  // begin
-  std::map<topology::GpuIndex, uint32_t> gpu_users_;  // jobs that run on a GPU
+  std::map<topology::GpuIndex, uint32_t> gpu_users_;  // number of jobs that run on each GPU
 
   uint64_t frames_sent_ = 0;  // by NICs
   SimTime end_ = 0;           // end of the run

@@ -20,8 +20,9 @@ namespace rocescope::sim {
 struct FlowRunOptions {
   std::string directory;  // created if it does not exist; an earlier run in it is replaced
   bool record = false;    // write the exact history, for `rocescope-sim profile`
-  bool victims = true;    // find the jobs that each fault affects: one more run for each fault
-  Profile profile;        // how the counters are read; times are not scaled
+  // Find the jobs that each fault affects; this needs one more run for each visible fault.
+  bool victims = true;
+  Profile profile;  // how the counters are read; times are not scaled
   std::vector<ProfileOverride> overrides;
 };
 
@@ -37,14 +38,15 @@ struct FlowRunProgress {
   std::function<void(size_t done, size_t all)> victims;
 };
 
-// Writes counters, NCCL logs, scheduler data and the truth as the scenario says, but no
-// mirrored frames and no INT reports. kInvalidArgument: the scenario or
-// the profile does not suit the flow model; nothing was written.
+// Writes counters, sFlow, NCCL logs, scheduler data and the truth as the scenario says, but no
+// mirrored frames and no INT reports. kInvalidArgument: the flow model cannot simulate the
+// scenario, or the profile does not fit the run, and nothing was written; or the run has too many
+// sFlow samples.
 Result<FlowRunReport> RunFlowModel(const Scenario& scenario, const FlowRunOptions& options,
                                    const FlowRunProgress& progress);
 
-// Opens the exact history of a run of the flow model, which was written with `record`. For one call
-// of ApplyProfile, with `scale` 1.
+// Opens the exact history of a run of the flow model that was written with `record`. Use each
+// returned opener for one call of ApplyProfile only, with `scale` 1.
 OpenRecording HistoryOpener();
 
 }  // namespace rocescope::sim

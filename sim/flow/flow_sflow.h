@@ -18,11 +18,11 @@ struct SampledSpan {
   SimTime end;
   bool operator==(const SampledSpan&) const = default;
 };
-// In ascending order without overlaps, as telemetry.sflow_spans says: around the onset of each
-// fault, and at random times. Without it, the whole run.
+// The spans in ascending order without overlaps. telemetry.sflow_spans: one around the onset of
+// each fault, and others at random times. Without this setting, the only span is the whole run.
 std::vector<SampledSpan> SampledSpans(const Scenario& scenario);
 
-// Including samples that a switch had not sent when it went down.
+// Numbers of samples, including those that a switch had not sent when it went down.
 struct FlowSflowReport {
   uint64_t packet_samples = 0;
   uint64_t counter_samples = 0;
@@ -30,10 +30,10 @@ struct FlowSflowReport {
 
 // Writes a capture of the agents' datagrams after a complete run, whose history was taken from
 // `model`. Data, acknowledgements, clear-to-sends and TCP segments are sampled. Retransmissions,
-// NAKs, CNPs and lost frames are not; they are rare. The number of samples is a Poisson variable
-// whose mean is the number of frames divided by the sampling rate. Behind a congested
-// port, the share of samples with CE marks is that of frames that the port marked during the span.
-// Discarded packets are not reported. kInvalidArgument: too many samples.
+// NAKs, CNPs and lost frames are rare and not sampled. The number of samples follows a Poisson
+// distribution whose mean is the number of frames divided by the sampling rate. Samples taken
+// behind a congested port have CE marks; their share is that of the frames that the port marked
+// during the span. Discarded packets are not reported. kInvalidArgument: too many samples.
 Result<FlowSflowReport> WriteFlowSflow(FlowModel& model, const FlowHistory& history,
                                        const std::string& path);
 

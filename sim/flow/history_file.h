@@ -21,10 +21,10 @@ struct StoredHistory {
 
 Status WriteHistory(const FlowHistory& history, Timestamp epoch, const std::string& path);
 
-// `fabric`: that of the run. The error names the file, and the block that is damaged.
+// `fabric` is the fabric of the run. The error names the file and the damaged block.
 Result<std::shared_ptr<const StoredHistory>> ReadHistory(const std::string& path,
                                                          const topology::Fabric& fabric);
-// `name` is used in errors.
+// As ReadHistory, from the bytes of the file. `name` is the name of the file in errors.
 Result<std::shared_ptr<const StoredHistory>> ParseHistory(std::string_view bytes,
                                                           const std::string& name,
                                                           const topology::Fabric& fabric);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The paths of queue pairs. Equal paths have the same number, and the paths of recent states of the
-// routes are remembered, so that a link that goes down and up repeatedly costs little.
+// The paths of queue pairs. Equal paths have the same number. The paths of recent states of the
+// routes are cached, so that they are not computed again when a link goes down and up repeatedly.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ class Paths {
  public:
   explicit Paths(Network& network) : network_(network) { SetRoutes({}, {}); }
 
-  // Routes avoid these links (by link), and these switches (by node) hash addresses only. Empty:
-  // none.
+  // `avoided`: links that routes avoid, indexed by link. `hashes_addresses`: switches whose ECMP
+  // ignores UDP ports, indexed by node. Empty: none.
   void SetRoutes(std::vector<bool> avoided, std::vector<bool> hashes_addresses);
-  // Changes with the routes; the same routes have the same number.
+  // The number of the present state of the routes. The same routes have the same number.
   uint32_t routes() const { return current_; }
 
   // The number of the present path of a queue pair.
   uint32_t Of(uint32_t queue_pair);
-  // Egress ports: of the NIC, then of switches. Only the NIC's if there is no path. Valid as long
-  // as this object.
+  // The egress ports of a path: that of the NIC, then those of switches. If there is no path, only
+  // that of the NIC. Valid as long as this object.
   std::span<const topology::PortIndex> ports(uint32_t path) const { return paths_[path]; }
 
  private:
@@ -36,8 +36,8 @@ class Paths {
   std::deque<std::vector<topology::PortIndex>> paths_;
   std::map<std::vector<topology::PortIndex>, uint32_t> numbers_;
   std::map<std::pair<std::vector<bool>, std::vector<bool>>, uint32_t> states_;
-  std::map<uint32_t, std::vector<uint32_t>>
-      known_;  // by state: paths by queue pair; kNone: unknown
+  // The number of the path of each queue pair, by state of the routes; kNone: not computed yet.
+  std::map<uint32_t, std::vector<uint32_t>> known_;
   uint32_t current_ = 0;
 };
 

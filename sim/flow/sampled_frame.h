@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames of a flow of the flow model, as samples show them.
+// Builds the frames of a flow that sFlow samples contain.
 #pragma once
 
 #include "sim/flow/flow_types.h"
@@ -7,12 +7,13 @@
 
 namespace rocescope::sim {
 
-// `progress`: runs of the collective, or messages of a stream, that the flow has completed.
-// `choice`: in [0, 1); selects among the kinds of frames in their proportions.
+// Both functions: `progress` is the number of executions of the collective, or of messages of a
+// stream, that the flow has completed. `choice`, a random number in [0, 1), selects the kind of the
+// frame; each kind is as frequent as in the traffic.
 
-// From the sender: data, or the ACK of a clear-to-send; or a TCP segment.
+// A frame of the sender: data, or the ACK of a clear-to-send; or a TCP segment.
 Frame SentFrame(const FlowSender& sender, double progress, double choice);
-// From the receiver: an ACK, or a clear-to-send; or an ACK of TCP.
+// A frame of the receiver: an ACK, or a clear-to-send; or a TCP ACK.
 Frame AnswerFrame(const FlowSender& sender, double progress, double choice);
 
 }  // namespace rocescope::sim

@@ -19,10 +19,11 @@ class Series {
     double value;
   };
 
-  // `time` and `value` must not decrease. Points on a straight line are merged.
+  // `time` and `value` must not decrease. While the value stays the same, the last point moves
+  // instead of a new one being added.
   void Add(SimTime time, double value);
 
-  // Adds a point after the last one as it is.
+  // Adds a point after the last one without merging.
   void Append(Point point) { points_.push_back(point); }
   void Shrink() { points_.shrink_to_fit(); }
   void Reserve(size_t points) { points_.reserve(points); }
@@ -41,8 +42,7 @@ class Series {
   std::vector<Point> points_;
 };
 
-// A count rounds its value down. Rounding errors of sums of progress must not turn 4.9999999
-// into 4.
+// Rounds down, but tolerates rounding errors of sums: 4.9999999 is 5.
 inline int64_t WholeCount(double value) {
   constexpr double kTiny = 1e-6;
   return static_cast<int64_t>(std::floor(value + kTiny));

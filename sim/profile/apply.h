@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes the run directory that a collector with a telemetry profile would have written.
+// Applies a telemetry profile to a recorded run: writes the run directory that a collector would
+// have written in a fabric that is polled as the profile says.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +23,19 @@ struct ApplyOptions {
   std::string directory;  // created if it does not exist; an earlier run in it is replaced
   uint64_t seed = 1;
   std::vector<ProfileOverride> overrides;
-  // Factor by which the profile's times are multiplied. 0: one analysis window of the run is
-  // for one polling period of switches, as in all runs of the packet model.
+  // Factor by which the profile's times are multiplied. 0: one analysis window of the run
+  // represents one polling period of the switches, or of the NICs if switches are not polled. All
+  // runs of the packet model use 0.
   double scale = 0;
 };
 
-// Opens the exact counters of the run in `directory`, whose fabric outlives them. Called several
-// times: see OpenExactCounters.
+// Opens the exact counters of the run in `directory`. `fabric` is the fabric of the run and
+// outlives the counters. ApplyProfile calls it several times, as OpenExactCounters.
 using OpenRecording = std::function<Result<std::shared_ptr<ExactCounters>>(
     const std::string& directory, const topology::Fabric& fabric)>;
 
-// Opens the recording of a run of the packet model, which `rocescope-sim run --record` writes. For
-// one call of ApplyProfile.
+// Opens the recording of a run of the packet model, which `rocescope-sim run --record` writes. Use
+// each returned opener for one call of ApplyProfile only.
 OpenRecording RecordingOpener();
 
 struct ApplyReport {
@@ -42,8 +44,8 @@ struct ApplyReport {
   uint64_t mirrored_frames = 0;  // copied with sampling or selection; 0 if the file was linked
 };
 
-// run.json, topology.yaml and the telemetry contain nothing about the profile; truth.json has its
-// name, what each device got, and the detection limits. Errors name the file.
+// run.json, topology.yaml and the telemetry contain nothing about the profile. truth.json contains
+// its name, the settings that each device got, and the detection limits. Errors name the file.
 Result<ApplyReport> ApplyProfile(const ApplyOptions& options, const Profile& profile,
                                  const OpenRecording& open);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collects the exact counters of a run with a telemetry profile: writes the readings, and what the
-// truth says about them.
+// Reads the exact counters of a run with a telemetry profile, and writes the readings and the part
+// of the truth that describes them.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,12 @@ struct CollectOptions {
   uint64_t seed = 1;
 };
 
-// Opens the exact counters. Called several times, because exact counters may be readable only once;
-// may return the same object otherwise.
+// Opens the exact counters at their beginning. CollectCounters calls it several times. It may
+// return the same object each time if that can be read again from the beginning.
 using OpenExactCounters = std::function<Result<std::shared_ptr<ExactCounters>>()>;
 
-// Writes the readings to `path` (counters.columns), and profile and detection limits to `truth`.
+// Writes the readings to `path` (counters.columns). Adds the profile and the detection limits to
+// `truth`.
 Result<TransformReport> CollectCounters(const CollectOptions& options,
                                         const topology::Fabric& fabric,
                                         const OpenExactCounters& open, const std::string& path,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests: counters that are known at any time, and a sink that keeps all readings.
+// For tests: counters whose values are known at any time, and a sink that keeps all readings.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class FakeCounters final : public ExactCounters {
     if (down_from == Timestamp::max()) return {};
     return {{.begin = down_from, .end = down_until}};
   }
-  // A queue was full for a moment at the time of `spike`.
+  // At the time `spike`, a queue was full for a moment.
   bool Read(uint32_t entity, Timestamp since, Timestamp time, std::span<uint64_t> out) override {
     in_order = in_order && since <= time && last_[entity] <= time && time <= end();
     last_[entity] = time;

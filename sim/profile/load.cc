@@ -187,6 +187,10 @@ VendorClass Loader::ReadClass(const YamlNode& node) {
     }
     if (fields.Require("period") != nullptr) LongTime(fields, "period", read.period);
     vendor.quirk = read;
+    if (vendor.missing.test(static_cast<size_t>(read.metric))) {
+      errors_.Add(*quirk, fmt::format("{} is in `missing`, too: remove one of them",
+                                      InfoOf(read.metric).name));
+    }
   }
   return vendor;
 }

@@ -100,8 +100,13 @@ telemetry: {mirror: leaf, mirror_sampling: 100, int: false, sflow: false, nccl: 
 }
 
 TEST(LoadProfile, ErrorsHaveThePositionAndTheMostSimilarKey) {
+  EXPECT_THAT(ErrorOf("clock_error: 2s\n"), HasSubstr("clock_error must be from 0 to 1s"));
   EXPECT_THAT(ErrorOf("clock_eror: 5ms\n"), HasSubstr("p.yaml:3:1: "));
   EXPECT_THAT(ErrorOf("clock_eror: 5ms\n"), HasSubstr("did you mean \"clock_error\"?"));
+  EXPECT_THAT(
+      ErrorOf("vendors: {switches: [{name: a, share: 1, missing: [rx_bytes], quirk: {metric: "
+              "rx_bytes, period: 1s}}]}\n"),
+      HasSubstr("rx_bytes is in `missing`, too"));
   EXPECT_THAT(ErrorOf("vendors: {switches: [{name: a, share: 1, missing: [rx_byte]}]}\n"),
               HasSubstr("p.yaml:3:52: \"rx_byte\" is not a metric; did you mean \"rx_bytes\"?"));
   EXPECT_THAT(LoadProfile("about: x\n", "p.yaml").error().message, HasSubstr("\"name\""));

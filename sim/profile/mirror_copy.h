@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies a part of a recorded mirror capture, as if the switches had mirrored less.
 //
-// A switch samples a mirror session where it decides to copy a frame, before it encapsulates the
-// copy. Therefore the sequence numbers of ERSPAN count only the sampled frames: they have no gaps
-// for frames that were not chosen, and still have gaps for copies that were lost on the way. This
-// copy does the same: it draws for each sequence number of the recording, also for the missing
-// ones, and renumbers the chosen ones. Timestamps and truncation do not change.
+// A switch samples a mirror session when it decides to copy a frame, before it encapsulates the
+// copy. Therefore the ERSPAN sequence numbers count only the sampled frames: they have no gaps for
+// frames that were not sampled, but gaps for copies that were lost on the way to the collector.
+// CopyMirror does the same: it decides at random for each sequence number of the recording, even
+// for the missing ones, and renumbers the sampled ones. Timestamps and truncation do not change.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When one device is polled, and how old the values are that it returns.
+// The times at which one device is polled, and the ages of the values that it returns.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ namespace rocescope::sim {
 
 // Returns the time multiplied by `scale`; at least 1 ns if `time` is above 0.
 Duration ScaledTime(Duration time, double scale);
-// Returns a time in the range, both ends included.
+// Returns a random time in the range, which includes both ends.
 Duration DrawTime(const DurationRange& range, Random& random);
 
 struct Poll {
-  Timestamp time;     // the device answers
-  Timestamp arrival;  // the answer arrives at the poller
-  Timestamp exact;    // the device refreshed its counters; at most `time`
+  Timestamp time;     // time at which the device answers
+  Timestamp arrival;  // time at which the answer arrives at the poller
+  Timestamp exact;    // time of the values in the answer: the last refresh, at most `time`
   bool lost = false;
 };
 
-// The polls of one device in order of time. Each poll k is due at begin + phase + k * period;
-// jitter delays it, and does not delay the following ones.
+// The polls of one device in order of time. Poll k is due at begin + phase + k * period. Jitter
+// delays it without changing when the following polls are due.
 class PollSchedule {
  public:
   struct Options {

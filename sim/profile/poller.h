@@ -28,7 +28,7 @@ struct PolledEntity {
     size_t value = 0;  // index in `values`
     Duration period{};
     Duration phase{};
-    uint64_t at_restart = 0;
+    uint64_t at_restart = 0;  // count at the last restart of the counters
   };
 
   uint32_t index = 0;  // in ExactCounters::entities
@@ -38,17 +38,18 @@ struct PolledEntity {
   std::optional<QuirkCount> quirk;
   uint32_t number = kUnannounced;              // number in the sink
   bool is_present = false;                     // the device reports it at present
-  uint32_t restarts = 0;                       // of its counters
+  uint32_t restarts = 0;                       // number of restarts of its counters
   std::vector<ExactCounters::Outage> outages;  // of its device
-  size_t next_outage = 0;  // the first one that was not over at the last reading
-  // Start of the period of watermarks, after polls that found the device down.
+  size_t next_outage = 0;  // the first one that had not ended at the last reading
+  // Start of the time that watermarks cover, if the device was down at the previous poll.
   std::optional<Timestamp> since;
   std::vector<uint64_t> values;  // one for each metric
 };
 
 class Poller {
  public:
-  // One random stream for each purpose, so that one setting does not change the effect of others.
+  // One stream of random numbers for each purpose, so that a setting does not change the effect of
+  // others.
   struct Streams {
     Random loss;
     Random lateness;
@@ -67,9 +68,9 @@ class Poller {
   Poller(const Options& options, std::vector<PolledEntity> entities);
 
   const Poll& next() const { return schedule_.next(); }
-  // Takes the next poll, lost or not, out of the schedule.
+  // Removes the next poll from the schedule, whether it is lost or not.
   void Take();
-  // Reads all entities as the device reports them in the poll that was taken.
+  // Reads all entities as the device reports them in the poll that Take removed.
   void Read(ExactCounters& exact);
 
   Timestamp TimestampOf(const Poll& poll) const {
@@ -85,11 +86,12 @@ class Poller {
   std::span<PolledEntity> entities() { return entities_; }
   Streams& streams() { return streams_; }
   uint32_t number() const { return options_.number; }
-  uint32_t restarts() const;  // the most of any entity
+  uint32_t restarts() const;  // greatest number of restarts of an entity
 
  private:
   bool ReadEntity(ExactCounters& exact, PolledEntity& entity, std::span<uint64_t> values);
-  // Marks entities as absent whose device went down since the previous poll of the same refresh.
+  // Marks an entity as absent if its device went down since the previous poll, which returned the
+  // same refresh.
   void LeaveOutThoseDown();
   // Whether the device was down between the refresh and the poll that was taken.
   bool IsDown(const PolledEntity& entity) const {
@@ -115,7 +117,7 @@ class Poller {
   Timestamp next_restart_ = Timestamp::max();
 };
 
-// Makes the pollers of all nodes that are polled, and adds those of all nodes to the report.
+// Makes the pollers of all nodes that are polled. The report lists the pollers of all nodes.
 Result<std::vector<Poller>> MakePollers(const ExactCounters& exact, const Profile& profile,
                                         const TransformOptions& options, TransformReport& report);
 

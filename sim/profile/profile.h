@@ -68,26 +68,25 @@ struct Profile {
   PollSettings gpus;
   std::vector<VendorClass> switch_vendors = {{}};  // shares add up to 1
   std::vector<VendorClass> nic_vendors = {{}};
-  bool switch_priorities = true;  // whether there are counters of each priority
+  bool switch_priorities = true;  // whether switches have counters for each priority
   bool nic_priorities = true;
 
-  // A reading has the time of the device's clock when the device answers. Otherwise it has the time
-  // at which the answer arrives at the poller.
+  // true: the timestamp of a reading is the time of the device's clock when it answers. false: it
+  // is the time at which the answer arrives at the poller.
   bool device_timestamps = true;
-  Duration response{};     // greatest time from the reading to the arrival at the poller
+  Duration response{};     // greatest time from the device's answer to its arrival at the poller
   Duration clock_error{};  // greatest offset of a device's clock
 
-  double lost_readings = 0;    // share of readings lost independently of each other
-  double lost_polls = 0;       // share of polls of a node that are lost completely
-  double lost_poll_burst = 1;  // mean number of consecutive lost polls
-  // The collector receives a late reading after this additional time.
-  double late = 0;  // share of readings
-  DurationRange lateness;
+  double lost_readings = 0;     // share of readings lost independently of each other
+  double lost_polls = 0;        // share of polls of a node that are lost completely
+  double lost_poll_burst = 1;   // mean number of consecutive lost polls
+  double late = 0;              // share of readings that the collector receives late
+  DurationRange lateness;       // by this time
   double reordered = 0;         // share of readings that arrive after the next one of the entity
   double duplicates = 0;        // share of readings that arrive twice
-  double restarts_per_day = 0;  // each time, the counters of a node continue from 0
+  double restarts_per_day = 0;  // how often the counters of a node restart from 0
   bool random_start_values = false;  // devices have been running for months when the run starts
-  bool counters_survive_reboots = false;  // otherwise they continue from 0 after an outage
+  bool counters_survive_reboots = false;  // otherwise they start from 0 after an outage
   double unread_switches = 0;             // share of switches that are never polled
   double unread_hosts = 0;
 
@@ -106,15 +105,16 @@ inline Duration PollPeriod(const Profile& profile) {
   return profile.switches.period > Duration(0) ? profile.switches.period : profile.nics.period;
 }
 
-// Nodes that are read with another profile. Only what concerns the reading of counters applies.
+// Nodes whose counters are read with another profile. The other profile does not affect the scale
+// and the other telemetry.
 struct ProfileOverride {
   std::vector<std::string> nodes;  // names
   Profile profile;
 };
 
-// `file` names the text in errors, which have the form "FILE:LINE:COLUMN: what is wrong, and what
-// was expected", one per line. A profile that no telemetry can have is an error: shares above 1,
-// periods of 0, a jitter above the period.
+// Errors have one line each, in the form "FILE:LINE:COLUMN: what is wrong, and what was expected",
+// where FILE is `file`. Impossible settings are errors: shares above 1, periods of 0, a jitter
+// above the period.
 Result<Profile> LoadProfile(std::string_view text, std::string_view file);
 
 // "30s", "1.5ms", "2h": a time up to 30 days with a unit (ns, us, ms, s, min, h, d), or "0".

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which counters can show the silent losses of a run.
+// Finds the counters that can show the silent losses of a run.
 #pragma once
 
 #include <span>
@@ -21,7 +21,7 @@ struct SilentLoss {
   LossWatch watch;
 };
 
-// A fault without direction has one element for each direction.
+// A link fault without direction has one element for each direction.
 std::vector<SilentLoss> FindSilentLosses(const v1::Truth& truth, const topology::Fabric& fabric,
                                          ExactCounters& exact);
 

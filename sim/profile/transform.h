@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads exact counters in the way in which pollers read real devices: each device at its own phase,
-// through the device's cache, with losses, delays, duplicates, wraps and restarts.
+// Reads exact counters as pollers read real devices: each device at its own phase, through the
+// device's cache, with losses, delays, duplicates, wraps and restarts.
 //
-// A device answers a poll only if it is up, and has been up since the refresh whose values it
-// returns. Its counters and watermarks start from 0 when it comes up again, unless the profile says
-// that they survive.
+// A device answers a poll only if it has been up since the refresh whose values it returns. Its
+// counters and watermarks start from 0 when it comes up again, unless the profile says that they
+// survive.
 //
 // Invariant, for each counter that neither restarts nor wraps: a reading is the exact value at a
 // time from (its timestamp - staleness - clock error) to (its timestamp + clock error), where
@@ -31,8 +31,9 @@ enum class PollGroup : uint8_t { kSwitch, kNic, kGpu };
 std::string_view NameOf(PollGroup group);  // "switch", "nic", "gpu"
 
 struct TransformOptions {
-  // All times of the profile are multiplied by this. The packet model's runs last for milliseconds:
-  // one analysis window stands for one polling period of switches.
+  // All times of the profile are multiplied by this factor. Runs of the packet model last for
+  // milliseconds: one analysis window represents one polling period of the switches, or of the NICs
+  // if switches are not polled.
   double scale = 1;
   uint64_t seed = 1;
   std::span<const ProfileOverride> overrides;
@@ -40,7 +41,7 @@ struct TransformOptions {
   std::span<const uint32_t> watched;
 };
 
-// What the poller of one group of a node was given. Times are scaled.
+// The settings that the poller of one group of a node got. Times are scaled.
 struct PollerReport {
   topology::NodeIndex node = topology::kNone;
   std::string name;  // name of the node
@@ -65,24 +66,25 @@ struct ReadingTime {
 };
 
 struct TransformReport {
-  uint64_t readings = 0;  // that arrived, without duplicates
-  uint64_t lost_polls = 0;
-  uint64_t lost = 0;  // individual readings
+  uint64_t readings = 0;    // readings that arrived, without duplicates
+  uint64_t lost_polls = 0;  // polls of which all readings were lost
+  uint64_t lost = 0;        // readings that were lost individually
   uint64_t late = 0;
   uint64_t reordered = 0;
   uint64_t duplicates = 0;
-  Duration greatest_clock_error{};                // greatest error of any reading's timestamp
-  std::vector<PollerReport> pollers;              // by node
-  std::vector<uint32_t> poller_of;                // indexed by entity
-  std::vector<std::vector<ReadingTime>> watched;  // as in the options; in the order of the polls
+  Duration greatest_clock_error{};    // greatest error of any reading's timestamp
+  std::vector<PollerReport> pollers;  // by node
+  std::vector<uint32_t> poller_of;    // indexed by entity
+  // By TransformOptions::watched: the readings in the order of the polls.
+  std::vector<std::vector<ReadingTime>> watched;
 };
 
-// The error says which setting of the profiles does not fit the run.
+// Returns an error if the profile or an override does not fit the run. It names the setting.
 Status CheckProfile(const ExactCounters& exact, const Profile& profile,
                     const TransformOptions& options);
 
-// Writes the readings in order of arrival. Errors: as of CheckProfile. The same counters, profiles,
-// scale and seed give the same readings.
+// Writes the readings in order of arrival. Returns the errors of CheckProfile. The same counters,
+// profiles, scale and seed give the same readings.
 Result<TransformReport> Transform(ExactCounters& exact, const Profile& profile,
                                   const TransformOptions& options, CounterSink& sink);
 

@@ -108,6 +108,9 @@ void Loader::ReadSflow(const YamlMap& map) {
     Parsed(one, "length", ParseSimTime, read.length);
     Number(one, "random", 0, kMostSpans, read.random);
     if (read.length <= 0) errors_.Add(*spans, "length must be above 0");
+    if (read.length > scenario_.duration) {
+      errors_.Add(*spans, "length must not be above the scenario's duration");
+    }
   }
 }
 

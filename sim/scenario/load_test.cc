@@ -244,6 +244,8 @@ TEST(LoadScenarioTest, SflowKeysHaveLimits) {
               HasSubstr("sflow_counters must be at least 1s"));
   EXPECT_THAT(Message("telemetry: {sflow_spans: {length: 0}}\n"),
               HasSubstr("length must be above 0"));
+  EXPECT_THAT(Message("telemetry: {sflow_rate: 9, sflow_spans: {length: 1h}}\n"),
+              HasSubstr("length must not be above the scenario's duration"));
   EXPECT_THAT(Message("telemetry: {sflow_spans: {random: -1}}\n"),
               HasSubstr("whole number from 0 to 10000"));
   EXPECT_THAT(Message("telemetry: {sflow_spans: {every: 1s}}\n"), HasSubstr("every"));

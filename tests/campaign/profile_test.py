@@ -24,7 +24,7 @@ if words[0] == "draw":
         (to / f"{name}.yaml").write_text(f"name: {name}\\n")
 else:
     if words[0] == "profile":
-        if words[words.index("--profile") + 1] == "impossible":
+        if words[words.index("--profile") + 1].endswith("impossible.yaml"):
             sys.exit("no such profile")
         assert (pathlib.Path(words[1]) / "exact").exists(), "the run has no exact counters"
     to.mkdir()
@@ -38,6 +38,8 @@ words = sys.argv[1:]
 with open(sys.argv[0] + ".log", "a") as log:
     print(*words, file=log)
 path = pathlib.Path(words[1])
+if "guess" in words:
+    sys.exit("rocescope: --view guess: expected one of all")
 if path.name == "scores":
     print(json.dumps({"schema_version": 1, "groups": [{"run_count": len(list(path.iterdir()))}]})
           if "--summary" in words else "the table")
@@ -191,9 +193,11 @@ def test_at_least_one_fault_means_no_healthy_run(campaign, folder):
 
 def test_a_failed_profile_is_reported_and_the_others_are_scored(campaign, folder):
     stage = Stage(campaign, folder)
-    done, _, _ = stage.run("--profile", "gnmi-1s", "--profile", "impossible")
+    file = stage.folder / "impossible.yaml"
+    file.write_text("name: impossible\n")
+    done, _, _ = stage.run("--profile", "gnmi-1s", "--profile", str(file))
     assert done.returncode == 2
-    assert "profile impossible failed with exit code 1: no such profile" in done.stderr
+    assert f"profile {file} failed with exit code 1: no such profile" in done.stderr
     assert len(list((stage.out / "scores").glob("*.gnmi-1s.score.json"))) == 3
     assert not list(stage.out.glob("run-*"))
 
@@ -201,7 +205,8 @@ def test_a_failed_profile_is_reported_and_the_others_are_scored(campaign, folder
 def test_wrong_arguments_are_refused(campaign, folder):
     stage = Stage(campaign, folder)
     for words in (["--faults", "2-4"], ["--faults", "many"], ["--windows", "0"],
-                  ["--profile", "lab", "--profile", "lab"], ["--model", "guess"]):
+                  ["--profile", "lab", "--profile", "lab"], ["--model", "guess"],
+                  ["--profile", "snmp"], ["--profile", "none.yaml"], ["--view", "guess"]):
         done, simulated, _ = stage.run(*words)
         assert done.returncode == 2 and not simulated, words
 

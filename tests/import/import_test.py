@@ -218,6 +218,24 @@ class BadInput(Importing):
         self.assertIn("dropped: 4 rows with an invalid name", output)
         self.assertEqual(len(self.readings()), 1)
 
+    def test_a_link_is_up_or_down(self):
+        output = self.run_import(MAPPING.replace("errors: rx_errors", "errors: link_up"),
+                               HEADER + "5,leaf1,E1,1,1\n35,leaf1,E1,2,7\n", expect=DROPPED)
+        self.assertIn("a.csv:3: column 5 (errors): link_up must be 0 or 1, found 7", output)
+        self.assertEqual([metrics for _, _, metrics in self.readings()],
+                         [{"rx_bytes": 1, "link_up": 1}, {"rx_bytes": 2}])
+
+    def test_sums_of_differences_fit_into_64_bits(self):
+        mapping = MAPPING.replace("counters: totals", "counters: differences")
+        half = 2**63
+        output = self.run_import(mapping, HEADER + f"5,leaf1,E1,{half},0\n35,leaf1,E1,{half},0\n",
+                               expect=UNUSABLE)
+        self.assertIn("the differences of rx_bytes of a port add up to more than 64 bits", output)
+
+    def test_one_reading_has_no_period(self):
+        output = self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n")
+        self.assertNotIn("usually every", output)
+
     def test_only_the_first_drops_of_a_reason_are_printed(self):
         output = self.run_import(MAPPING, HEADER + "".join(f"{n},leaf1,E1,x,0\n" for n in range(100)),
                                expect=DROPPED)

@@ -80,13 +80,13 @@ constexpr std::string_view NameOf(PlaceKind place) {
       .action = "drain it, test its memory and internal links, and replace it",                    \
       .plural = "switches that corrupt packets", .need = Need::kDamage, .loses_packets = true,     \
       .explains_nearby = {kSlowReceiver}, .parameters = "probability, growth")                     \
-  ROW(Polarisation, .name = "polarisation", .place = kSwitch,                                      \
+  ROW(Polarisation, .name = "polarisation", .place = kSwitch, .is_misconfiguration = true,         \
       .sentence = "hash polarisation (flows use only a few of the equal-cost links)",              \
       .action =                                                                                    \
           "include the UDP source port in the switch's ECMP hash, and give each tier its own "     \
           "hash seed",                                                                             \
       .plural = "hash polarisation", .need = Need::kPaths, .placement_cost = 0.4)                  \
-  ROW(Blackhole, .name = "blackhole", .place = kSwitch,                                            \
+  ROW(Blackhole, .name = "blackhole", .place = kSwitch, .is_misconfiguration = true,               \
       .sentence = "blackhole (silently drops all packets to some destinations)",                   \
       .action = "compare its forwarding table with its routes, and reprogram the wrong entry",     \
       .plural = "blackholes", .need = Need::kSwitchSums, .loses_packets = true,                    \
@@ -114,11 +114,13 @@ constexpr std::string_view NameOf(PlaceKind place) {
       .explains_anywhere = {kDeprioritisedCnps, kAddedLatency, kSlowReceiver, kPfcDeadlock,        \
                             kMisconfiguredEcn, kMisconfiguredAlpha, kBlackhole})                   \
   ROW(MisconfiguredEcn, .name = "misconfigured_ecn", .place = kSwitch,                             \
+      .is_misconfiguration = true,                                                                 \
       .sentence = "ECN marking threshold too high (queues build up without CE marks)",             \
       .action = "set the ECN marking thresholds that the other switches have",                     \
       .plural = "wrong ECN thresholds", .need = Need::kMarks, .placement_cost = 0.4,               \
       .parameters = "ecn_minimum, ecn_maximum")                                                    \
   ROW(MisconfiguredAlpha, .name = "misconfigured_alpha", .place = kSwitch,                         \
+      .is_misconfiguration = true,                                                                 \
       .sentence = "PFC threshold too low (pauses its neighbours too early)",                       \
       .action = "set the buffer alpha and XOFF thresholds that the other switches have",           \
       .plural = "wrong PFC thresholds", .need = Need::kEarlyPauses, .placement_cost = 0.4,         \
@@ -136,18 +138,18 @@ constexpr std::string_view NameOf(PlaceKind place) {
       .action = "reset the NIC or its host; drain the host in the scheduler until then",           \
       .plural = "NICs that are down", .need = Need::kLinkStates, .loses_packets = true,            \
       .explains_nearby = {kSlowReceiver, kAddedLatency, kGrayLoss, kBlackhole})                    \
-  ROW(MtuMismatch, .name = "mtu_mismatch", .place = kSwitch,                                       \
+  ROW(MtuMismatch, .name = "mtu_mismatch", .place = kSwitch, .is_misconfiguration = true,          \
       .sentence = "MTU too small (drops packets of a size that hosts send)",                       \
       .action = "set the MTU of its ports to that of the fabric", .plural = "MTU mismatches",      \
       .need = Need::kMtuDrops, .loses_packets = true, .explains_nearby = {kBlackhole},             \
       .parameters = "mtu")                                                                         \
-  ROW(LostCnps, .name = "lost_cnps", .place = kSwitch,                                             \
+  ROW(LostCnps, .name = "lost_cnps", .place = kSwitch, .is_misconfiguration = true,                \
       .sentence = "drops CNPs (congestion notification packets)",                                  \
       .action = "check its policers, and the queue that the CNPs' DSCP maps to",                   \
       .plural = "dropped CNPs", .need = Need::kSwitchSums, .placement_cost = 0.4,                  \
       .explains_anywhere = {kDeprioritisedCnps}, .parameters = "probability, growth")              \
   ROW(DeprioritisedCnps, .name = "deprioritised_cnps", .place = kSwitch,                           \
-      .sentence = "CNPs deprioritised (queued behind data packets)",                               \
+      .is_misconfiguration = true, .sentence = "CNPs deprioritised (queued behind data packets)",  \
       .action = "map the CNPs' DSCP to the strict-priority queue",                                 \
       .plural = "CNPs queued behind data", .need = Need::kCnpDelays, .placement_cost = 0.4)        \
   ROW(PfcDeadlock, .name = "pfc_deadlock", .place = kLink,                                         \
@@ -159,7 +161,7 @@ constexpr std::string_view NameOf(PlaceKind place) {
       .explains_nearby = {kPolarisation}, /* A route that goes down and up uses few links. */      \
       .explains_anywhere = {kDeprioritisedCnps, kAddedLatency, kSlowReceiver, kMisconfiguredEcn,   \
                             kMisconfiguredAlpha, kBlackhole, kIncast, kNoisyNeighbour})            \
-  ROW(SwappedCables, .name = "swapped_cables", .place = kLink,                                     \
+  ROW(SwappedCables, .name = "swapped_cables", .place = kLink, .is_misconfiguration = true,        \
       .sentence = "connected to a different port than the topology declares",                      \
       .action = "connect the cables as declared, or correct the topology",                         \
       .plural = "swapped cables", .need = Need::kCables, .placement_cost = 0.4,                    \
@@ -197,8 +199,10 @@ class FaultKindSet {
 };
 
 struct FaultInfo {
-  std::string_view name;      // in scenarios, truth, reports and metrics
-  PlaceKind place;            // where a fault of this kind is
+  std::string_view name;  // in scenarios, truth, reports and metrics
+  PlaceKind place;        // where a fault of this kind is
+  // It remains until someone corrects it: if its signs end, only the traffic that shows it ended.
+  bool is_misconfiguration = false;
   std::string_view sentence;  // what is wrong, after "PLACE: "
   std::string_view action;    // recommended action; starts in lower case, without a full stop
   std::string_view plural;    // several such faults, in lists of what is not detectable

@@ -66,7 +66,7 @@ std::string ValueText(const Figure& figure) {
 std::string IntervalText(const Figure& figure) {
   if (!figure.interval) return "";
   if (!figure.upper) return Percent(*figure.interval);
-  return fmt::format("{} to {} (at most {})", Rate(figure.interval->low),
+  return fmt::format("{} to {}; one-sided: at most {}", Rate(figure.interval->low),
                      Rate(figure.interval->high), Rate(*figure.upper));
 }
 

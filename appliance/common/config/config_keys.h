@@ -282,9 +282,8 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
       Within<Duration>{config.analysis_window, std::chrono::milliseconds(1), std::chrono::hours(1)},
       "Length of an analysis window. Counters and congestion are evaluated for each window, and "
       "faults by comparing up to 256 windows. All results are recomputed at the end of each "
-      "window. It "
-      "must be at least the polling interval of counters: with SNMP or "
-      "sFlow often 20 s or more.");
+      "window. It must be at least the polling interval of counters: with SNMP or sFlow often 20 s "
+      "or more.");
   visitor.Key("interfaces", config.interfaces,
               "Network interfaces to capture from through the kernel.");
   visitor.Key("dpdk", config.dpdk, "Ports to receive from through DPDK.");

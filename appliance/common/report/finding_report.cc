@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -69,6 +71,19 @@ void FillDiagnosisCoverage(const Snapshot& snapshot, v1::DiagnosisCoverage& out)
   }
 }
 
+v1::Finding::Persistence PersistenceOf(const Finding& finding) {
+  if (finding.times > 1) return v1::Finding::PERSISTENCE_RECURRING;
+  return finding.until ? v1::Finding::PERSISTENCE_SINGLE : v1::Finding::PERSISTENCE_PERMANENT;
+}
+
+std::string ActionFor(const FaultInfo& info, v1::Finding::Persistence persistence) {
+  if (info.is_misconfiguration || persistence == v1::Finding::PERSISTENCE_PERMANENT) {
+    return std::string(info.action);
+  }
+  const bool recurs = persistence == v1::Finding::PERSISTENCE_RECURRING;
+  return fmt::format("{}: {}", recurs ? "schedule a repair" : "observe; if it recurs", info.action);
+}
+
 }  // namespace
 
 void FillFinding(const Snapshot& snapshot, const Finding& finding, v1::Finding& out) {
@@ -82,7 +97,10 @@ void FillFinding(const Snapshot& snapshot, const Finding& finding, v1::Finding& 
   *out.mutable_start_time() = TimestampMessage(finding.from);
   if (finding.until) *out.mutable_end_time() = TimestampMessage(*finding.until);
   *out.mutable_detection_time() = TimestampMessage(finding.detected_at);
-  out.set_recommended_action(std::string(InfoOf(finding.kind).action));
+  const v1::Finding::Persistence persistence = PersistenceOf(finding);
+  out.set_persistence(persistence);
+  out.set_active_count(finding.times);
+  out.set_recommended_action(ActionFor(InfoOf(finding.kind), persistence));
   for (const std::string& sentence : finding.evidence) out.add_evidence(sentence);
   for (const Suspect& rival : finding.alternatives)
     FillSuspect(fabric, rival, *out.add_alternatives());

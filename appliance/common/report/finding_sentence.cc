@@ -110,8 +110,10 @@ std::string Capitalised(std::string sentence) {
 
 std::string SentenceOf(const v1::ReplayReport& report, const v1::Finding& finding,
                        const std::vector<std::string>& dependent_job_ids) {
+  const std::string times =
+      finding.active_count() > 1 ? fmt::format("{} times ", finding.active_count()) : "";
   std::string text = fmt::format(
-      "{}; {}; {}", FaultText(finding.kind(), finding.place(), finding.direction()),
+      "{}; {}{}; {}", FaultText(finding.kind(), finding.place(), finding.direction()), times,
       WhenText(report, Nanoseconds(finding.start_time()), Nanoseconds(finding.end_time())),
       AffectedText(report, finding, dependent_job_ids));
   // Names of nodes keep their case.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/common/report/finding_sentence.h"
 
+#include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,8 @@
 
 namespace rocescope {
 namespace {
+
+using testing::HasSubstr;
 
 // 2024-05-01 12:00:00 UTC.
 constexpr int64_t kNoon = 1'714'564'800'000'000'000;
@@ -44,6 +47,17 @@ TEST(FindingSentence, PrintsTimeAndOffset) {
   EXPECT_EQ(WhenText(Report(), kNoon + 9'000'000, 0), "since 12:00:00.009 UTC (+9.0 ms)");
   EXPECT_EQ(WhenText(Report(), kNoon - 1'000'000, kNoon + 18'000'000),
             "from 11:59:59.999 to 12:00:00.018 UTC (-1.0 ms, for 19.0 ms)");
+}
+
+TEST(FindingSentence, CountsHowOftenAFaultWasActive) {
+  v1::Finding finding;
+  finding.set_kind("flap");
+  finding.set_place("a-b");
+  finding.set_active_count(3);
+  *finding.mutable_start_time() = TimestampMessage(kNoon + 9'000'000);
+  EXPECT_THAT(SentenceOf(Report(), finding), HasSubstr("; 3 times since 12:00:00.009 UTC (+9.0"));
+  finding.set_active_count(1);
+  EXPECT_THAT(SentenceOf(Report(), finding), HasSubstr("; since 12:00:00.009 UTC (+9.0"));
 }
 
 TEST(FindingSentence, PrintsMicrosecondsForShortWindows) {

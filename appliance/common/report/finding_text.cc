@@ -234,8 +234,8 @@ bool IsObstructed(const v1::DiagnosisCoverage& coverage) {
          coverage.obstacle() != v1::DiagnosisCoverage::OBSTACLE_SPARSE_READINGS;
 }
 
-// Appends which part of a long recording all other sections cover.
-void AppendDiagnosedPart(const v1::DiagnosisCoverage& coverage, std::string& text) {
+// Appends which part of a long recording the sections other than FAULTS cover.
+void AppendCoveredPart(const v1::DiagnosisCoverage& coverage, std::string& text) {
   if (coverage.earlier_window_count() == 0) return;
   const uint64_t all = coverage.earlier_window_count() + coverage.window_count();
   const int64_t window = Nanoseconds(coverage.window_duration());
@@ -272,7 +272,7 @@ bool AppendNoFindings(const v1::ReplayReport& report, std::string& text) {
   } else {
     text += fmt::format("FAULTS: none found in {}\n\n", looked_at);
   }
-  AppendDiagnosedPart(coverage, text);
+  AppendCoveredPart(coverage, text);
   return true;
 }
 
@@ -286,7 +286,7 @@ bool HasMissingTelemetry(const v1::ReplayReport& report) {
 void AppendFindings(const v1::ReplayReport& report, std::string& text) {
   if (!AppendNoFindings(report, text)) {
     text += fmt::format("FAULTS: {} found\n\n", report.findings_size());
-    AppendDiagnosedPart(report.diagnosis_coverage(), text);
+    AppendCoveredPart(report.diagnosis_coverage(), text);
     int number = 0;
     for (const v1::Finding& finding : report.findings()) {
       if (++number > kMaxRows) break;
@@ -302,7 +302,7 @@ void AppendFindings(const v1::ReplayReport& report, std::string& text) {
 void AppendBriefFindings(const v1::ReplayReport& report, std::string& text) {
   if (!AppendNoFindings(report, text)) {
     text += fmt::format("FAULTS: {} found\n\n", report.findings_size());
-    AppendDiagnosedPart(report.diagnosis_coverage(), text);
+    AppendCoveredPart(report.diagnosis_coverage(), text);
     const int shown = std::min(report.findings_size(), kMaxBriefFindings);
     for (int i = 0; i < shown; ++i) {
       const v1::Finding& finding = report.findings(i);

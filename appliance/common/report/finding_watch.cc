@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/common/report/finding_watch.h"
 
+#include <iterator>
+
 #include "appliance/api/message_value.h"
 #include "rocescope/v1/report.pb.h"
 
 namespace rocescope {
 namespace {
+
+constexpr Duration kLeastTimeBetween = std::chrono::minutes(5);
 
 using Key = std::tuple<std::string, std::string, std::string>;
 
@@ -49,18 +53,27 @@ std::string_view NameOf(FindingChange change) {
   return "withdrawn";
 }
 
-void FindingWatch::Look(const v1::ReplayReport& report, const Tell& tell) {
+void FindingWatch::Look(const v1::ReplayReport& report, Timestamp now, const Tell& tell) {
   ++looks_;
+  const auto is_recent = [&](std::optional<Timestamp> time) {
+    return time && now - *time < kLeastTimeBetween;
+  };
   for (const v1::Finding& finding : report.findings()) {
     if (const auto at = known_.find(KeyOf(finding)); at != known_.end()) at->second.seen = looks_;
   }
-  std::erase_if(known_, [&](const auto& entry) {
-    const Known& known = entry.second;
-    if (known.seen == looks_) return false;
+  for (auto at = known_.begin(); at != known_.end();) {
+    auto& [key, known] = *at;
     // A resolved finding expires eventually, which is not a change.
-    if (!known.over) tell(FindingChange::kWithdrawn, Withdrawn(entry.first, known.sentence));
-    return true;
-  });
+    const bool is_missing = known.seen != looks_;
+    if (is_missing && known.is_active && !is_recent(known.ended)) {
+      tell(FindingChange::kWithdrawn, Withdrawn(key, known.sentence));
+      known.is_active = false;
+      known.ended = now;
+    }
+    const bool is_forgotten =
+        is_missing && !known.is_active && !is_recent(known.started) && !is_recent(known.ended);
+    at = is_forgotten ? known_.erase(at) : std::next(at);
+  }
   const std::map<Key, const v1::Finding*> last = LastOfEach(report);
   for (const v1::Finding& finding : report.findings()) {
     const Key key = KeyOf(finding);
@@ -69,11 +82,18 @@ void FindingWatch::Look(const v1::ReplayReport& report, const Tell& tell) {
     Known& known = at->second;
     known.seen = looks_;
     known.sentence = finding.sentence();
-    const bool over = finding.has_end_time();
+    const bool is_active = !finding.has_end_time();
     // A resolved finding may come back.
-    if (is_new || (known.over && !over)) tell(FindingChange::kBegun, finding);
-    if (over && !known.over) tell(FindingChange::kOver, finding);
-    known.over = over;
+    if (is_new || (is_active && !known.is_active && !is_recent(known.started))) {
+      tell(FindingChange::kBegun, finding);
+      known.is_active = true;
+      known.started = now;
+    }
+    if (!is_active && known.is_active && !is_recent(known.ended)) {
+      tell(FindingChange::kOver, finding);
+      known.is_active = false;
+      known.ended = now;
+    }
   }
 }
 

@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
+
+#include "base/time.h"
 
 namespace rocescope {
 
@@ -30,8 +33,11 @@ class FindingWatch {
   using Tell = std::function<void(FindingChange change, const v1::Finding& finding)>;
 
   // Reports the changes since the last call: withdrawn findings first, then the others in the order
-  // of the report. Two findings are the same if kind, place and direction are equal.
-  void Look(const v1::ReplayReport& report, const Tell& tell);
+  // of the report. Two findings are the same if kind, place and direction are equal. In any five
+  // minutes, a finding starts at most once, and is resolved or withdrawn at most once: a later
+  // change is reported when they are over, if it still holds. `now`: the end of the data in the
+  // report.
+  void Look(const v1::ReplayReport& report, Timestamp now, const Tell& tell);
   // Clears the state without reporting any change; every finding of the next report is new.
   void Forget() { known_.clear(); }
 
@@ -39,8 +45,10 @@ class FindingWatch {
   using Key = std::tuple<std::string, std::string, std::string>;
   struct Known {
     std::string sentence;
-    bool over = false;
-    uint64_t seen = 0;  // the last call that contained it
+    bool is_active = false;            // as it was reported
+    std::optional<Timestamp> started;  // when it was last reported as started
+    std::optional<Timestamp> ended;    // when it was last reported as resolved or withdrawn
+    uint64_t seen = 0;                 // the last call that contained it
   };
   std::map<Key, Known> known_;
   uint64_t looks_ = 0;

@@ -18,11 +18,12 @@ using testing::IsEmpty;
 class FindingWatchTest : public testing::Test {
  protected:
   // Records "started S" and so on.
-  std::vector<std::string> Look(const std::string& fields) {
+  std::vector<std::string> Look(const std::string& fields, Duration after = std::chrono::hours(1)) {
+    now_ += after;
     v1::ReplayReport report;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(fields, &report));
     std::vector<std::string> news;
-    watch_.Look(report, [&](FindingChange change, const v1::Finding& finding) {
+    watch_.Look(report, now_, [&](FindingChange change, const v1::Finding& finding) {
       EXPECT_NE(finding.kind(), "");
       EXPECT_NE(finding.place(), "");
       news.push_back(std::string(NameOf(change)) + " " + finding.sentence());
@@ -32,6 +33,7 @@ class FindingWatchTest : public testing::Test {
   static constexpr const char* kFlap = "findings { kind: 'flap' place: 'a-b' sentence: 'F' } ";
 
   FindingWatch watch_;
+  Timestamp now_{};
 };
 
 TEST_F(FindingWatchTest, ReportsAFaultOnce) {
@@ -75,6 +77,25 @@ TEST_F(FindingWatchTest, TheLastFindingOfAFaultThatCameBackCounts) {
   EXPECT_THAT(Look(kFlap + over), IsEmpty());
   EXPECT_THAT(Look(over + again), ElementsAre("resolved F again"));
   EXPECT_THAT(Look(over + again), IsEmpty());
+}
+
+TEST_F(FindingWatchTest, StartsAndEndsAtMostOnceInFiveMinutes) {
+  using std::chrono::minutes;
+  using std::chrono::seconds;
+  const std::string over =
+      "findings { kind: 'flap' place: 'a-b' sentence: 'F was' end_time { nanos: 7 } }";
+  EXPECT_THAT(Look(kFlap), ElementsAre("started F"));
+  EXPECT_THAT(Look(over, minutes(1)), ElementsAre("resolved F was"));
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_THAT(Look(kFlap, seconds(20)), IsEmpty());
+    EXPECT_THAT(Look(i % 2 == 0 ? over : "", seconds(20)), IsEmpty());
+  }
+  EXPECT_THAT(Look(kFlap, minutes(2)), ElementsAre("started F"));  // 5 min 40 s after the first
+  EXPECT_THAT(Look(over, seconds(70)), ElementsAre("resolved F was"));
+  EXPECT_THAT(Look(kFlap, minutes(2)), IsEmpty());
+  EXPECT_THAT(Look(kFlap, minutes(2)), ElementsAre("started F"));  // it still holds
+  EXPECT_THAT(Look("", minutes(1)), ElementsAre("withdrawn F"));
+  EXPECT_THAT(Look(kFlap, seconds(10)), IsEmpty());
 }
 
 TEST_F(FindingWatchTest, ForgottenFaultsAreNotWithdrawn) {

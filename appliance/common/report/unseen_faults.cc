@@ -87,9 +87,13 @@ std::string MissingTelemetryText(const v1::DiagnosisCoverage& coverage) {
     text += fmt::format("    Without {}, {} cannot be found.\n", groups[i].telemetry, types);
   }
   if (groups.size() > kMost) {
-    text += fmt::format("    {} of telemetry {} missing.\n",
-                        Counted(groups.size() - kMost, "more kind"),
-                        groups.size() == kMost + 1 ? "is" : "are");
+    size_t others = 0;
+    for (size_t i = kMost; i < groups.size(); ++i) others += groups[i].names.size();
+    text += others == 1 ? "    The other one requires other telemetry, which is missing, too.\n"
+                        : fmt::format(
+                              "    The other {} require other telemetry, which is missing, "
+                              "too.\n",
+                              others);
   }
   return text + "\n";
 }

@@ -58,6 +58,20 @@ TEST(UnseenFaults, AreBlamedOnTheTopologyIfItHasNoLinks) {
       "    Without MTU drop counters of switches, MTU mismatches cannot be found.\n\n");
 }
 
+TEST(UnseenFaults, TheSummaryCountsAllFaultTypes) {
+  v1::DiagnosisCoverage coverage;
+  for (const FaultInfo& info : kFaultInfos) coverage.add_undetectable_kinds(std::string(info.name));
+  const std::string text = MissingTelemetryText(coverage);
+  size_t counted = 0;
+  size_t from = text.find('\n') + 1;  // the first line has the total
+  for (size_t at = from; (at = text.find_first_of("0123456789", at)) != std::string::npos;) {
+    size_t length = 0;
+    counted += std::stoul(text.substr(at), &length);
+    at += length;
+  }
+  EXPECT_EQ(counted, std::size(kFaultInfos)) << text;
+}
+
 TEST(UnseenFaults, AreGroupedByTelemetryOnLinesThatFit) {
   v1::DiagnosisCoverage coverage;
   for (const FaultInfo& info : kFaultInfos) coverage.add_undetectable_kinds(std::string(info.name));

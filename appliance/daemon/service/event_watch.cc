@@ -27,9 +27,10 @@ std::vector<v1::Event> EventWatch::LookAt(const AnswerView& answer) {
   std::vector<v1::Event> events;
   const uint32_t restarted = answer.answer().restarted;
   if (std::exchange(restarted_, restarted) != restarted) findings_.Forget();
-  findings_.Look(answer.findings(), [&](FindingChange change, const v1::Finding& finding) {
+  const Timestamp reached = answer.answer().reached;
+  findings_.Look(answer.findings(), reached, [&](FindingChange change, const v1::Finding& finding) {
     v1::Event& event = events.emplace_back();
-    *event.mutable_event_time() = TimestampMessage(answer.answer().reached);
+    *event.mutable_event_time() = TimestampMessage(reached);
     event.set_kind(KindOf(change));
     event.set_sentence(finding.sentence());
     *event.mutable_finding() = finding;

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/diagnosis/recurrence.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rocescope {
+namespace {
+
+using std::chrono::minutes;
+using testing::ElementsAre;
+
+Timestamp At(int minute) { return Timestamp(minutes(minute)); }
+
+Finding Loss(int from, std::optional<int> until, uint32_t link = 3) {
+  Finding finding;
+  finding.kind = FaultKind::kGrayLoss;
+  finding.place = {.kind = PlaceKind::kLink, .index = link};
+  finding.from = finding.detected_at = At(from);
+  if (until) finding.until = At(*until);
+  finding.confidence = 0.9;
+  return finding;
+}
+
+TEST(Recurrence, ShortPausesDoNotEndAFault) {
+  const Findings joined = JoinRecurring({Loss(1, 2), Loss(7, 8), Loss(13, {})});
+  ASSERT_EQ(joined.size(), 1u);
+  EXPECT_EQ(joined[0].from, At(1));
+  EXPECT_EQ(joined[0].detected_at, At(1));
+  EXPECT_EQ(joined[0].until, std::nullopt);
+  EXPECT_EQ(joined[0].times, 3u);
+}
+
+TEST(Recurrence, LongPausesAndOtherPlacesAndKindsSeparateFaults) {
+  Finding other = Loss(3, 4);
+  other.kind = FaultKind::kBitErrors;
+  const Findings faults = {Loss(1, 2), Loss(2, 3, 4), other, Loss(8, 9)};
+  EXPECT_EQ(JoinRecurring(faults), faults);
+}
+
+TEST(Recurrence, EvidenceIsThatOfTheMostCertainAndJobsAreThoseOfAll) {
+  Finding first = Loss(1, 2);
+  first.evidence = {"many"};
+  first.affected_jobs = {1, 4};
+  first.symptoms = {{.kind = FaultKind::kIncast}};
+  Finding second = Loss(3, 4);
+  second.confidence = 0.5;
+  second.evidence = {"few"};
+  second.affected_jobs = {2, 4};
+  second.symptoms = {{.kind = FaultKind::kIncast}, {.kind = FaultKind::kFlap}};
+  const Findings joined = JoinRecurring({first, second});
+  ASSERT_EQ(joined.size(), 1u);
+  EXPECT_EQ(joined[0].confidence, 0.9);
+  EXPECT_THAT(joined[0].evidence, ElementsAre("many"));
+  EXPECT_THAT(joined[0].affected_jobs, ElementsAre(1u, 2u, 4u));
+  EXPECT_EQ(joined[0].symptoms.size(), 2u);
+}
+
+}  // namespace
+}  // namespace rocescope
