@@ -30,7 +30,7 @@ struct ApplyOptions {
 };
 
 // Opens the exact counters of the run in `directory`. `fabric` is the fabric of the run and
-// outlives the counters. ApplyProfile calls it several times, as OpenExactCounters.
+// outlives the counters. ApplyProfile calls it several times (see OpenExactCounters).
 using OpenRecording = std::function<Result<std::shared_ptr<ExactCounters>>(
     const std::string& directory, const topology::Fabric& fabric)>;
 

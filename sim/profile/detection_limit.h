@@ -33,8 +33,8 @@
 
 namespace rocescope::sim {
 
-// Two sets of counters that are equal if no frame is lost: of the two ends of a link, or of the
-// frames that enter and leave a switch.
+// Two sets of counters whose sums are equal if no frame is lost: of the two ends of a link, or of
+// the frames that enter and leave a switch.
 struct LossWatch {
   std::vector<uint32_t> sent;  // entities (indices in ExactCounters::entities)
   std::vector<uint32_t> received;
@@ -53,8 +53,8 @@ struct LossWatch {
 inline constexpr double kNotProvable = 1e18;
 
 // `sent` and `received` have the readings that arrived, for each entity of watch.sent and
-// watch.received in this order. `exact` must not have been read yet. Returns kNotProvable if the
-// readings cannot prove the loss.
+// watch.received in this order. `exact` must be readable from its beginning. Returns kNotProvable
+// if the readings cannot prove the loss.
 double DetectionLimit(const LossWatch& watch, const TransformReport& report,
                       std::span<const std::vector<ReadingTime>> sent,
                       std::span<const std::vector<ReadingTime>> received, ExactCounters& exact);
