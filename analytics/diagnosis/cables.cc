@@ -5,10 +5,22 @@
 #include "base/count_text.h"
 
 namespace rocescope {
+namespace {
+
+// Whether cables are swapped, even if the other end of some of them is unknown: packets took a
+// cable between the ends of two declared links, and none took the links as declared. Counters alone
+// may fit a wrong link by chance.
+bool IsSwap(const CableFinding& cable) {
+  if (cable.kind == CableFindingKind::kSwapped) return !cable.declared.empty();
+  return cable.kind == CableFindingKind::kDisagrees && cable.declared.size() > 1 &&
+         !cable.real.empty() && cable.flows > 1 && cable.flows_against == 0;
+}
+
+}  // namespace
 
 void DetectCables(const DiagnosisInput& input, Findings& found) {
   for (const CableFinding& cable : input.parts().cabling.findings) {
-    if (cable.kind != CableFindingKind::kSwapped || cable.declared.empty()) continue;
+    if (!IsSwap(cable)) continue;
     Finding finding = {.kind = FaultKind::kSwappedCables,
                        .place = {.kind = PlaceKind::kLink, .index = cable.declared.front()},
                        .confidence = cable.confidence,

@@ -44,7 +44,20 @@ TEST_F(CablesTest, CountsFlowsThatToldIfAnyDid) {
 
 TEST_F(CablesTest, ACableThatIsMissingOrDoubtfulIsNoSwap) {
   cabling_.findings = {Swap(CableFindingKind::kMissing), Swap(CableFindingKind::kDisagrees)};
+  cabling_.findings[1].flows_against = 1;
   EXPECT_TRUE(Found().empty());
+  cabling_.findings[1] = Swap(CableFindingKind::kDisagrees);
+  cabling_.findings[1].flows = 0;
+  EXPECT_TRUE(Found().empty()) << "by counters only";
+  cabling_.findings[1] = Swap(CableFindingKind::kDisagrees);
+  cabling_.findings[1].real.clear();
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(CablesTest, OneCableThatManyFlowsTookProvesASwap) {
+  cabling_.findings = {Swap(CableFindingKind::kDisagrees)};
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_EQ(Found()[0].place, Link("leaf0", "spine0"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace rocescope {
@@ -94,7 +95,53 @@ struct Usual {
     return filled > others && filled >= 4 * empty &&
            filled * idle >= 2 * filled_while_idle * (filled + empty + others);
   }
+  // Of the windows with CNPs, those in which CNPs filled it.
+  double Share() const {
+    return static_cast<double>(filled) / static_cast<double>(filled + empty + others);
+  }
+
+  void Add(const Usual& more) {
+    filled += more.filled;
+    empty += more.empty;
+    others += more.others;
+    idle += more.idle;
+    filled_while_idle += more.filled_while_idle;
+  }
+  Usual Without(const Usual& part) const {
+    return {.filled = filled - part.filled,
+            .empty = empty - part.empty,
+            .others = others - part.others,
+            .idle = idle - part.idle,
+            .filled_while_idle = filled_while_idle - part.filled_while_idle};
+  }
 };
+
+// The queues of a priority, by switch.
+struct Queues {
+  uint8_t priority = 0;
+  std::map<NodeIndex, Longest> longest;
+  std::map<NodeIndex, Usual> usual;
+  Usual all;
+};
+
+Queues QueuesOf(const DiagnosisInput& input, const Notices& notices, uint8_t priority) {
+  Queues queues = {.priority = priority};
+  for (const auto& [node, passed] : notices) {
+    const Longest& row = queues.longest[node] = LongestOf(input, node, priority);
+    Usual& own = queues.usual[node];
+    for (size_t w = 0; w < row.bytes.size(); ++w) {
+      const Content content = ContentOf(row, passed, w);
+      own.filled += content == Content::kCnps;
+      own.empty += content == Content::kNothing;
+      own.others += content == Content::kOthers;
+      if (passed[w] > 0 || !row.is_read[w]) continue;
+      ++own.idle;
+      own.filled_while_idle += row.bytes[w] > 0;
+    }
+    queues.all.Add(own);
+  }
+  return queues;
+}
 
 // `usual` has the windows of all other switches. The switch's own earlier windows are added.
 std::optional<EmptyQueue> FirstEmpty(uint8_t priority, const Longest& longest,
@@ -120,40 +167,21 @@ std::optional<EmptyQueue> FirstEmpty(uint8_t priority, const Longest& longest,
 
 std::map<NodeIndex, EmptyQueue> EmptyCnpQueues(const DiagnosisInput& input) {
   const Notices notices = NoticesOf(input);
-  std::map<NodeIndex, EmptyQueue> empty;
+  // Another priority may have packets at the same times by chance.
+  std::optional<Queues> best;
   for (uint8_t priority = 0; priority < kPriorities; ++priority) {
-    std::map<NodeIndex, Longest> rows;
-    std::map<NodeIndex, Usual> of_node;
-    Usual all;
-    for (const auto& [node, passed] : notices) {
-      const Longest& row = rows[node] = LongestOf(input, node, priority);
-      Usual& own = of_node[node];
-      for (size_t w = 0; w < row.bytes.size(); ++w) {
-        const Content content = ContentOf(row, passed, w);
-        own.filled += content == Content::kCnps;
-        own.empty += content == Content::kNothing;
-        own.others += content == Content::kOthers;
-        if (passed[w] > 0 || !row.is_read[w]) continue;
-        ++own.idle;
-        own.filled_while_idle += row.bytes[w] > 0;
-      }
-      all.filled += own.filled;
-      all.empty += own.empty;
-      all.others += own.others;
-      all.idle += own.idle;
-      all.filled_while_idle += own.filled_while_idle;
+    Queues queues = QueuesOf(input, notices, priority);
+    if (queues.all.IsOfCnps() && (!best || queues.all.Share() > best->all.Share())) {
+      best = std::move(queues);
     }
-    for (const auto& [node, row] : rows) {
-      const Usual others = {
-          .filled = all.filled - of_node[node].filled,
-          .empty = all.empty - of_node[node].empty,
-          .others = all.others - of_node[node].others,
-          .idle = all.idle - of_node[node].idle,
-          .filled_while_idle = all.filled_while_idle - of_node[node].filled_while_idle};
-      if (!others.IsOfCnps()) continue;
-      if (const auto found = FirstEmpty(priority, row, notices.at(node), others)) {
-        empty.try_emplace(node, *found);
-      }
+  }
+  std::map<NodeIndex, EmptyQueue> empty;
+  if (!best) return empty;
+  for (const auto& [node, row] : best->longest) {
+    const Usual others = best->all.Without(best->usual[node]);
+    if (!others.IsOfCnps()) continue;
+    if (const auto found = FirstEmpty(best->priority, row, notices.at(node), others)) {
+      empty.try_emplace(node, *found);
     }
   }
   return empty;

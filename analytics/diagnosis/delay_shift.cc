@@ -20,7 +20,8 @@ Wait Waits::Over(const std::vector<PortIndex>& ports) {
   for (const PortIndex port : ports) {
     const Wait& own = At(port);
     for (size_t w = 0; w < input_.windows(); ++w) {
-      wait.longest[w] += own.longest[w];
+      wait.queued[w] += own.queued[w];
+      wait.paused[w] += own.paused[w];
       wait.is_known[w] = wait.is_known[w] && own.is_known[w];
     }
     wait.is_read_at_window_ends = wait.is_read_at_window_ends && own.is_read_at_window_ends;
@@ -52,15 +53,29 @@ Wait Waits::WorkOut(PortIndex port) const {
         !input_.IsReadAtWindowEnds(entity, Metric::kQueueWatermark)) {
       wait.is_read_at_window_ends = false;
     }
-    const Row held = input_.Growth(entity, Metric::kPfcRxTime);
-    const Row holds = input_.Growth(input_.EntityOf(peer, priority), Metric::kPfcTxTime);
+    const Row held = PausedTime(entity, Metric::kPfcRxTime, Metric::kPfcRx, bits_per_second);
+    const Row holds = PausedTime(input_.EntityOf(peer, priority), Metric::kPfcTxTime,
+                                 Metric::kPfcTx, bits_per_second);
     for (size_t w = 0; w < input_.windows(); ++w) {
-      wait.longest[w] +=
-          static_cast<uint64_t>(static_cast<double>(bytes[w]) * 8e9 / bits_per_second) +
-          std::max(held[w], holds[w]);
+      wait.queued[w] +=
+          static_cast<uint64_t>(static_cast<double>(bytes[w]) * 8e9 / bits_per_second);
+      wait.paused[w] += std::max(held[w], holds[w]);
     }
   }
   return wait;
+}
+
+// Without a counter of the time, the longest time for which the counted frames can have paused.
+Row Waits::PausedTime(const Entity& entity, Metric time, Metric count,
+                      double bits_per_second) const {
+  if (input_.HasMetric(entity, time)) return input_.Growth(entity, time);
+  constexpr double kLongestPauseBits = 65535.0 * 512;  // quanta of 512 bits (IEEE 802.1Qbb)
+  Row row = input_.Growth(entity, count);
+  for (uint64_t& value : row) {
+    value = static_cast<uint64_t>(static_cast<double>(value) * kLongestPauseBits * 1e9 /
+                                  bits_per_second);
+  }
+  return row;
 }
 
 namespace {
@@ -94,16 +109,21 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
   for (const DelayWindow& window : windows) {
     const size_t place = input.PlaceOf(window.window);
     if (place >= input.windows()) continue;
-    // The queue when the packets arrived, possibly in the window before, or read in the one after.
+    // The queue when the packets arrived, possibly in the window before, or read later: a device
+    // refreshes its counters about as often as they are read, and answers from its cache.
+    constexpr size_t kLater = 3;  // windows
     const size_t before = place > 0 ? place - 1 : place;
-    const size_t after =
-        wait.is_read_at_window_ends ? place : std::min(place + 1, input.windows() - 1);
-    if (of == Of::kMost &&
-        !(wait.is_known[place] && wait.is_known[before] && wait.is_known[after])) {
-      continue;
+    const size_t after = wait.is_read_at_window_ends ? place : place + kLater;
+    bool is_known = after < input.windows();
+    uint64_t longest = 0;
+    uint64_t paused = 0;  // readings divide the time between windows
+    for (size_t w = before; w <= std::min(after, input.windows() - 1); ++w) {
+      is_known = is_known && wait.is_known[w];
+      longest = std::max(longest, wait.queued[w] + wait.paused[w]);
+      paused += wait.paused[w];
     }
-    const auto queued = static_cast<int64_t>(
-        std::max({wait.longest[place], wait.longest[before], wait.longest[after]}));
+    if (of == Of::kMost && !is_known) continue;
+    const auto queued = static_cast<int64_t>(longest + (wait.is_read_at_window_ends ? 0 : paused));
     const int64_t least = window.least - *quickest;
     const int64_t unexplained = window.next_most - *quickest - queued;
     // A retransmitted packet was matched with its first copy.

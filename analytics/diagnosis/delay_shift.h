@@ -18,12 +18,14 @@ namespace rocescope {
 // Bits of a frame with 4096 bytes of payload.
 inline constexpr uint64_t kFullFrameBits = 8 * 4178;
 
-// For each window: the longest time in ns that a frame can have waited (by the counters), and
-// whether the queues were read. A wait in a switch that was not read is unknown.
+// For each window: the longest time in ns that a frame can have waited in queues and for the end
+// of pauses (by the counters), and whether the queues were read. A wait in a switch that was not
+// read is unknown.
 struct Wait {
-  explicit Wait(size_t windows) : longest(windows), is_known(windows, true) {}
+  explicit Wait(size_t windows) : queued(windows), paused(windows), is_known(windows, true) {}
 
-  Row longest;
+  Row queued;
+  Row paused;
   std::vector<bool> is_known;
   bool is_read_at_window_ends = true;  // see DiagnosisInput
 };
@@ -40,6 +42,7 @@ class Waits {
 
  private:
   Wait WorkOut(topology::PortIndex port) const;
+  Row PausedTime(const Entity& entity, Metric time, Metric count, double bits_per_second) const;
   bool IsRead(topology::PortIndex port, size_t window) const;
 
   const DiagnosisInput& input_;

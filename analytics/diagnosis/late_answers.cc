@@ -13,6 +13,22 @@ namespace rocescope {
 
 using topology::PortIndex;
 
+namespace {
+
+// Whether all packets of a window within the shift were late by the same time: nothing but a longer
+// link does that. The windows in which its delay began and ended have both delays.
+bool IsUniform(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
+               const Shift& shift, int64_t quickest, int64_t tolerance) {
+  return std::ranges::any_of(windows, [&](const DelayWindow& window) {
+    const size_t place = input.PlaceOf(window.window);
+    return place >= shift.first && place <= shift.last &&
+           window.count >= input.thresholds().latency_packets &&
+           window.next_most - window.least <= tolerance && window.least - quickest > 2 * tolerance;
+  });
+}
+
+}  // namespace
+
 void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
   const topology::Fabric& fabric = input.fabric();
   const Thresholds& thresholds = input.thresholds();
@@ -60,14 +76,24 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
       found.push_back(std::move(finding));
       continue;
     }
+    // With packet spraying, a response waits until earlier packets have arrived on other paths.
+    if (input.is_spraying()) continue;
     if (const auto shift =
             ShiftOf(input, windows, wait, Of::kMost, thresholds.late_answer_frames * frame)) {
-      Finding finding = FindingOf(input, FaultKind::kSlowReceiver,
-                                  {.kind = PlaceKind::kNic, .index = key.to}, *shift);
+      const int64_t quickest = std::ranges::min(windows, {}, &DelayWindow::least).least;
+      const bool is_longer = IsUniform(input, windows, *shift, quickest, margin);
+      Finding finding =
+          is_longer ? FindingOf(input, FaultKind::kAddedLatency,
+                                {.kind = PlaceKind::kLink, .index = fabric.port(own).link}, *shift)
+                    : FindingOf(input, FaultKind::kSlowReceiver,
+                                {.kind = PlaceKind::kNic, .index = key.to}, *shift);
       finding.confidence = 0.9;
       finding.evidence.push_back(
-          fmt::format("in {} it responded later than the queue in front of it explains",
-                      Counted(shift->windows, "window")));
+          is_longer ? fmt::format("the round trip to {} took equally longer for all packets of a "
+                                  "window, and no queue explains it",
+                                  fabric.NameOf(own))
+                    : fmt::format("in {} it responded later than the queue in front of it explains",
+                                  Counted(shift->windows, "window")));
       found.push_back(std::move(finding));
     }
   }

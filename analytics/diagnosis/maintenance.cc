@@ -12,6 +12,8 @@ namespace rocescope {
 
 namespace {
 
+constexpr size_t kEnds = 2;  // the first and the last window of an outage
+
 // Windows in which the switch reported that the link of a NIC is down. Devices are read at
 // different times: in the first and the last window, the NIC may have been up.
 std::vector<size_t> WindowsDown(const DiagnosisInput& input, topology::NicIndex nic,
@@ -22,7 +24,6 @@ std::vector<size_t> WindowsDown(const DiagnosisInput& input, topology::NicIndex 
   for (size_t i = history.first; i < history.behind && i < up.size(); ++i) {
     if (up[i] == 0 && input.HasReading(peer, Metric::kLinkUp, i)) down.push_back(i);
   }
-  constexpr size_t kEnds = 2;
   if (down.size() > kEnds) down = {down.begin() + 1, down.end() - 1};
   return down;
 }
@@ -89,6 +90,18 @@ bool IsMostlyUnread(const DiagnosisInput& input, const Entity& entity, Metric me
   return !windows.empty() && 2 * read <= windows.size();
 }
 
+// Whether an outage is too short to say whether the NIC reported during it.
+bool IsBrief(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history) {
+  return input.link_state_windows() > 1 || WindowsDown(input, nic, history).size() <= kEnds;
+}
+
+// Windows by which readings may show the same event apart from each other.
+size_t MostApart(const DiagnosisInput& input, topology::NicIndex nic) {
+  const Entity entity{.kind = EntityKind::kNic, .index = nic};
+  const bool is_at_ends = input.IsReadAtWindowEnds(entity, Metric::kLinkUp);
+  return is_at_ends ? 2 : 2 + 2 * input.link_state_windows();
+}
+
 }  // namespace
 
 std::vector<bool> WindowsDisabled(const DiagnosisInput& input, topology::LinkIndex link) {
@@ -136,13 +149,17 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
   const topology::Fabric& fabric = input.fabric();
   const topology::NodeIndex host = fabric.nic(nic).host;
   const LinkHistory& own = histories[fabric.port(fabric.nic(nic).port).link];
+  const bool has_several = fabric.NicsOf(host).size() > 1;
   std::vector<size_t> down;  // windows, of all NICs
   for (const topology::NicIndex other : fabric.NicsOf(host)) {
     const topology::LinkIndex link = fabric.port(fabric.nic(other).port).link;
     if (link == topology::kNone) continue;
     const LinkHistory& history = histories[link];
     const auto [low, high] = std::minmax(own.first, history.first);
-    if (!history.any || high - low > 2 || !IsSilent(input, other, history)) return false;
+    if (!history.any || high - low > MostApart(input, other)) return false;
+    // Links of several NICs do not fail at the same time by chance.
+    const bool is_unclear = has_several && IsBrief(input, other, history);
+    if (!is_unclear && !IsSilent(input, other, history)) return false;
     const std::vector<size_t> of_other = WindowsDown(input, other, history);
     if (down.empty()) {
       down = of_other;
@@ -155,9 +172,10 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
     const Entity entity{.kind = EntityKind::kGpu, .index = gpu};
     if (!input.HasMetric(entity, Metric::kMemoryTotal)) continue;
     ++gpus;
+    if (has_several && down.size() <= kEnds) continue;
     if (!IsMostlyUnread(input, entity, Metric::kMemoryTotal, down)) return false;
   }
-  return fabric.NicsOf(host).size() > 1 || gpus > 0;
+  return has_several || gpus > 0;
 }
 
 bool WasDrained(const DiagnosisInput& input, topology::NodeIndex node, const SwitchOutage& outage) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -91,18 +92,24 @@ std::vector<std::set<NicIndex>> NicsByJob(const DiagnosisInput& input) {
   return all;
 }
 
-// Whether jobs write checkpoints: nearly all senders belong to jobs that have most of their NICs
-// among the senders, and that do not use the destination.
-bool IsCheckpoint(const std::set<NicIndex>& senders, NicIndex destination,
-                  const std::vector<std::set<NicIndex>>& jobs) {
-  size_t writing = 0;
+// Whether jobs write checkpoints: nearly all senders belong to jobs that send from most of their
+// hosts, and that do not use the destination. A host may write through one of its NICs.
+bool IsCheckpoint(const topology::Fabric& fabric, const std::set<NicIndex>& senders,
+                  NicIndex destination, const std::vector<std::set<NicIndex>>& jobs) {
+  std::set<NicIndex> writing;
   for (const std::set<NicIndex>& job : jobs) {
     if (job.contains(destination)) continue;
-    const auto own = static_cast<size_t>(
-        std::ranges::count_if(job, [&](NicIndex nic) { return senders.contains(nic); }));
-    if (2 * own > job.size()) writing += own;
+    std::set<topology::NodeIndex> hosts;
+    std::set<topology::NodeIndex> sending;
+    for (const NicIndex nic : job) {
+      hosts.insert(fabric.nic(nic).host);
+      if (senders.contains(nic)) sending.insert(fabric.nic(nic).host);
+    }
+    if (2 * sending.size() <= hosts.size()) continue;
+    std::ranges::copy_if(job, std::inserter(writing, writing.end()),
+                         [&](NicIndex nic) { return senders.contains(nic); });
   }
-  return 10 * writing >= 9 * senders.size();
+  return 10 * writing.size() >= 9 * senders.size();
 }
 
 // Describes the senders for the evidence.
@@ -148,7 +155,7 @@ void DetectOverload(const DiagnosisInput& input, Findings& found) {
     }
     // A few senders from the start of the capture on may be normal for this NIC.
     const size_t enough = finding.from < input.BeginOfEver(1) ? many : 2;
-    if (senders.size() < enough || IsCheckpoint(senders, nic, jobs)) continue;
+    if (senders.size() < enough || IsCheckpoint(input.fabric(), senders, nic, jobs)) continue;
     const PortIndex port = input.fabric().Peer(input.fabric().nic(nic).port);
     if (port == kNone) continue;
     const std::vector<size_t> full = FullFrom(input, port, finding.from);

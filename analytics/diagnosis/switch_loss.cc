@@ -15,6 +15,7 @@
 #include "analytics/diagnosis/cnp_queue.h"
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/doubt.h"
+#include "analytics/diagnosis/link_history.h"
 #include "analytics/diagnosis/loss_signs.h"
 #include "analytics/diagnosis/sum_windows.h"
 #include "base/count_text.h"
@@ -314,8 +315,39 @@ Verdict VerdictOn(const DiagnosisInput& input, NodeIndex node, const Loss& loss)
   return {FaultKind::kBlackhole, kUndecided, {}};
 }
 
-void AddSilentLoss(const DiagnosisInput& input, NodeIndex node, const Loss& loss, Findings& found) {
+// Windows in which the link of a NIC went down.
+std::vector<size_t> FallsOfNics(const DiagnosisInput& input) {
+  std::vector<size_t> falls;
+  const topology::Fabric& fabric = input.fabric();
+  for (const topology::Nic& nic : fabric.nics()) {
+    const topology::LinkIndex link = fabric.port(nic.port).link;
+    if (link == kNone) continue;
+    const LinkHistory history = HistoryOf(input, link);
+    if (history.any) falls.push_back(history.first);
+  }
+  return falls;
+}
+
+// Whether the switch may have had no route for the frames and does not count such drops: a NIC
+// became unreachable shortly before.
+bool MayLackRoute(const DiagnosisInput& input, NodeIndex node, const Loss& loss,
+                  const std::vector<size_t>& falls) {
+  const topology::Node& of = input.fabric().node(node);
+  for (uint32_t i = 0; i < of.port_count; ++i) {
+    if (input.HasMetric(input.EntityOf(of.first_port + i), Metric::kNoRouteDrops)) return false;
+  }
+  return std::ranges::any_of(falls, [&](size_t fall) {
+    return fall <= loss.first + 1 && fall + input.thresholds().effect_windows >= loss.first;
+  });
+}
+
+void AddSilentLoss(const DiagnosisInput& input, NodeIndex node, const Loss& loss,
+                   const std::vector<size_t>& falls, Findings& found) {
   Verdict verdict = VerdictOn(input, node, loss);
+  const bool may_lack_route =
+      verdict.kind == FaultKind::kBlackhole && MayLackRoute(input, node, loss, falls);
+  constexpr double kDoubtful = 0.4;
+  if (may_lack_route) verdict.confidence = kDoubtful;
   Finding finding = {.kind = verdict.kind,
                      .place = {.kind = PlaceKind::kSwitch, .index = node},
                      .confidence = verdict.confidence,
@@ -329,6 +361,10 @@ void AddSilentLoss(const DiagnosisInput& input, NodeIndex node, const Loss& loss
     finding.alternatives.push_back(
         {.kind = FaultKind::kLostCnps, .place = finding.place, .probability = 1 - kUndecided});
     finding.further.push_back("counters of the NICs: they show whether data packets were lost");
+  }
+  if (may_lack_route) {
+    finding.further.push_back(
+        "counters of packets without a route: a NIC became unreachable shortly before");
   }
   found.push_back(std::move(finding));
 }
@@ -369,8 +405,10 @@ void DetectSwitchLoss(const DiagnosisInput& input, Findings& found) {
     places.push_back(BalanceOf(input, node));
   }
   const Balances balances(std::move(places));
+  const std::vector<size_t> falls = FallsOfNics(input);
   for (size_t i = 0; i < switches.size(); ++i) {
-    if (const auto loss = balances.LossAt(i)) AddSilentLoss(input, switches[i], *loss, found);
+    if (const auto loss = balances.LossAt(i))
+      AddSilentLoss(input, switches[i], *loss, falls, found);
   }
 }
 

@@ -96,7 +96,9 @@ std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermar
       if (!input.HasMetric(entity, watermark) || !input.HasMetric(entity, acts)) continue;
       const Row bytes = input.Readings(entity, watermark);
       const Row acted = input.Growth(entity, acts);
-      const Row held = input.Growth(entity, Metric::kPfcRxTime);
+      // Not every switch counts the time.
+      const bool has_time = input.HasMetric(entity, Metric::kPfcRxTime);
+      const Row held = input.Growth(entity, has_time ? Metric::kPfcRxTime : Metric::kPfcRx);
       const std::vector<bool> before = acts == Metric::kEcnMarked
                                            ? marked_before.WindowsOf(port, priority)
                                            : std::vector<bool>(input.windows());
@@ -105,7 +107,12 @@ std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermar
         if (bytes[w] == 0 || !input.IsKnown(entity, acts, w)) continue;
         if (acted[w] == 0 && before[w]) continue;
         // A paused queue sends nothing, and therefore marks nothing.
-        if (watermark == Metric::kQueueWatermark && held[w] > 0) continue;
+        const size_t first = w - std::min(w, spread);
+        const size_t last = std::min(w + spread, bytes.size() - 1);
+        const bool is_held = std::any_of(held.begin() + static_cast<ptrdiff_t>(first),
+                                         held.begin() + static_cast<ptrdiff_t>(last) + 1,
+                                         [](uint64_t value) { return value > 0; });
+        if (watermark == Metric::kQueueWatermark && is_held) continue;
         FillLevel level = {.node = node,
                            .port = port,
                            .priority = priority,
@@ -113,8 +120,7 @@ std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermar
                            .bytes = bytes[w],
                            .acted = acted[w] > 0,
                            .is_read_at_window_ends = spread == 0};
-        const size_t last = std::min(w + spread, bytes.size() - 1);
-        for (size_t near = w - std::min(w, spread); near <= last; ++near) {
+        for (size_t near = first; near <= last; ++near) {
           level.most = std::max(level.most, bytes[near]);
           level.may_have_acted |= acted[near] > 0;
         }

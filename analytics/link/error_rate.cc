@@ -10,6 +10,10 @@ namespace {
 
 constexpr double kStep = 8;  // from one rate to the next
 
+// Accidents damage single frames of links without traffic, too, where one frame is a great part of
+// all.
+constexpr uint64_t kLeastErrors = 3;
+
 double RateOf(size_t number, double tolerated) {
   return tolerated * std::pow(kStep, static_cast<double>(number + 1));
 }
@@ -92,7 +96,7 @@ std::optional<ErrorRateTest::Excess> ErrorRateTest::Add(Timestamp from, Timestam
   const Alternative& best = *std::ranges::max_element(alternatives_, {}, &Alternative::score);
   const double alarm =
       std::log(static_cast<double>(alternatives_.size())) - std::log(options.alarms_a_day);
-  if (best.score < alarm) return std::nullopt;
+  if (best.score < alarm || best.since.errors < kLeastErrors) return std::nullopt;
   const Excess excess = best.since;
   *this = {};
   has_begun_ = true;

@@ -9,7 +9,7 @@
 // interval's length in days. The first interval has the weight of an additional hour, because
 // damage may be older than the data. The mean number of false alarms until day d is then at most
 // alarms_a_day * (d + 1/24) (Shiryaev-Roberts procedure; Shin, Ramdas and Rinaldo, "E-detectors",
-// 2022).
+// 2022). Fewer than three damaged frames are never an alarm.
 #pragma once
 
 #include <array>

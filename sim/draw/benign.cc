@@ -129,7 +129,7 @@ class BenignDrawer {
   void DrawMaintenance() {
     const auto add = [&](MaintenanceOptions work) {
       work.start = Part(0.1, 0.7);
-      if (work.kind != MaintenanceKind::kHostReboot) work.drain = Part(0.01, 0.03);
+      if (work.kind != MaintenanceKind::kHostReboot) work.drain = Part(scale_.drain);
       work.duration = Part(0.05, 0.2);
       outline_.maintenance.push_back(work);
     };

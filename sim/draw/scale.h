@@ -33,6 +33,9 @@ struct Scale {
   Range checkpoint;            // bytes of each rank
   uint32_t restart_draws = 0;  // each with a chance of 0.3
   Range downtime;              // of a restart, as a share of the run
+  // Time before work on a link or switch in which routing moves its traffic away, as a share of
+  // the run. It is several polling periods, as in reality.
+  Range drain;
 
   // Faults.
   SimTime shortest_flap = 0;  // period
@@ -68,6 +71,7 @@ inline constexpr Scale kMilliseconds = {
     .checkpoint = {64 << 10, 1 << 20},
     .restart_draws = 1,
     .downtime = {0.05, 0.15},
+    .drain = {0.1, 0.2},
     .shortest_flap = 200 * kMicrosecond,
     .slowdown = {1.5, 4},
     .microburst_period = {0.2, 0.5},
@@ -95,6 +99,7 @@ inline constexpr Scale kHours = {
     .checkpoint = {256 << 20, 8e9},
     .restart_draws = 3,
     .downtime = {0.01, 0.05},
+    .drain = {0.02, 0.05},
     .shortest_flap = 4 * kSecond,
     .fewest_flaps = 2,
     .slowdown = {1.1, 3},
