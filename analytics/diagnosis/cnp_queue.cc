@@ -95,7 +95,7 @@ struct Usual {
     return filled > others && filled >= 4 * empty &&
            filled * idle >= 2 * filled_while_idle * (filled + empty + others);
   }
-  // Of the windows with CNPs, those in which CNPs filled it.
+  // The share of the windows with CNPs in which CNPs filled it.
   double Share() const {
     return static_cast<double>(filled) / static_cast<double>(filled + empty + others);
   }
