@@ -7,8 +7,7 @@
 namespace rocescope {
 
 // Below this confidence, a finding states that it is more likely wrong than right. An operator acts
-// on findings, and looks at suspicions only when there is time. The API has no class for suspicions
-// yet; when it has one, only this file changes.
+// on findings, and looks at suspicions only when there is time. The report lists them apart.
 inline constexpr double kLeastConfidence = 0.5;
 
 // A greater number of suspicions would no longer be read.

@@ -120,7 +120,8 @@ void FillFindings(const Snapshot& snapshot, v1::ReplayReport& report) {
   std::optional<FlowSenders> senders;
   std::optional<DependencyGraph> graph;
   for (const Finding& finding : *snapshot.findings) {
-    v1::Finding& out = *report.add_findings();
+    v1::Finding& out =
+        IsSuspected(finding) ? *report.add_suspected_findings() : *report.add_findings();
     FillFinding(snapshot, finding, out);
     if (!finding.culprits.empty() && !senders) senders.emplace(snapshot);
     for (const FlowKey& flow : finding.culprits) senders->Fill(flow, *out.add_culprits());

@@ -276,6 +276,28 @@ bool AppendNoFindings(const v1::ReplayReport& report, std::string& text) {
   return true;
 }
 
+// Appends the faults that are more likely wrong than right.
+void AppendSuspected(const v1::ReplayReport& report, int most, std::string& text) {
+  if (report.suspected_findings().empty()) return;
+  const auto count = static_cast<uint64_t>(report.suspected_findings_size());
+  text += fmt::format("SUSPECTED: {}; verify {} before you act\n\n", Counted(count, "fault"),
+                      count == 1 ? "it" : "each");
+  int number = 0;
+  for (const v1::Finding& finding : report.suspected_findings()) {
+    if (++number > most) break;
+    text += fmt::format("{:>3}. {}; confidence {}.\n", number, Visible(finding.sentence()),
+                        ConfidenceText(finding.confidence()));
+    if (finding.evidence_size() > 0) AppendDetail("evidence", finding.evidence(0), text);
+    for (const std::string& sentence : finding.missing_telemetry()) {
+      AppendDetail("to confirm", sentence, text);
+    }
+  }
+  if (report.suspected_findings_size() > most) {
+    text += fmt::format("  and {} more\n", report.suspected_findings_size() - most);
+  }
+  text += "\n";
+}
+
 // The undetectable fault types are only of interest if the diagnosis ran.
 bool HasMissingTelemetry(const v1::ReplayReport& report) {
   return report.findings_size() > 0 || !IsObstructed(report.diagnosis_coverage());
@@ -295,6 +317,7 @@ void AppendFindings(const v1::ReplayReport& report, std::string& text) {
     AppendMore(report.findings_size(), "fault", text);
     text += "\n";
   }
+  AppendSuspected(report, kMaxRows, text);
   text += SparseText(report.diagnosis_coverage());
   if (HasMissingTelemetry(report)) text += UnseenFaultsText(report.diagnosis_coverage());
 }
@@ -315,6 +338,7 @@ void AppendBriefFindings(const v1::ReplayReport& report, std::string& text) {
     }
     text += "\n";
   }
+  AppendSuspected(report, 1, text);
   text += SparseText(report.diagnosis_coverage());
   if (HasMissingTelemetry(report)) text += MissingTelemetryText(report.diagnosis_coverage());
 }

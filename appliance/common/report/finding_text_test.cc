@@ -275,5 +275,17 @@ TEST(FindingText, EscapesControlCharacters) {
   EXPECT_THAT(text, Not(HasSubstr("e\nFAULTS")));
 }
 
+TEST(FindingText, ListsSuspectedFaultsApart) {
+  const std::string text = FindingText(R"(
+      diagnosis_coverage { window_count: 9 reporting_switch_count: 2 total_switch_count: 2 }
+      suspected_findings { sentence: "leaf1: blackhole" confidence: 0.4 evidence: "448 frames"
+                           missing_telemetry: "counters of packets without a route" })");
+  EXPECT_THAT(text, HasSubstr("FAULTS: none found"));
+  EXPECT_THAT(text, HasSubstr("SUSPECTED: 1 fault; verify it before you act"));
+  EXPECT_THAT(text, HasSubstr("leaf1: blackhole; confidence 0.4"));
+  EXPECT_THAT(text, HasSubstr("448 frames"));
+  EXPECT_THAT(text, HasSubstr("counters of packets without a route"));
+}
+
 }  // namespace
 }  // namespace rocescope

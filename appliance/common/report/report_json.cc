@@ -19,6 +19,7 @@ std::string RenderFaultsJson(const v1::ReplayReport& report) {
   *faults.mutable_extent() = report.extent();
   if (report.has_reference_time()) *faults.mutable_reference_time() = report.reference_time();
   *faults.mutable_findings() = report.findings();
+  *faults.mutable_suspected_findings() = report.suspected_findings();
   if (report.has_diagnosis_coverage()) {
     *faults.mutable_diagnosis_coverage() = report.diagnosis_coverage();
   }

@@ -78,6 +78,7 @@ ServiceStatus Service::ListFindings(const v1::ListFindingsRequest& in,
   }
   page->answer->FillMetadata(*out.mutable_snapshot());
   *out.mutable_coverage() = report.diagnosis_coverage();
+  *out.mutable_suspected_findings() = report.suspected_findings();
   const auto fill = [&](uint64_t i, v1::Finding& finding) { finding = *findings[i]; };
   return FillPage(page->list, PageVersion(*page->answer), findings.size(), fill,
                   *out.mutable_findings(), out);

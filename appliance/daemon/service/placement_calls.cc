@@ -165,8 +165,10 @@ ServiceStatus Service::RecommendNodes(const v1::RecommendNodesRequest& request,
   const std::vector<NodeUsage> uses =
       NodeUses(near.places, snapshot, Allocations(snapshot), (*answer)->answer().reached,
                request.scheduler_job_id());
+  Findings findings = *snapshot.findings;
+  std::erase_if(findings, IsSuspected);
   const Placement placement =
-      PlaceJob(fabric, near.groups, *snapshot.findings, *snapshot.link_loads, uses, *read);
+      PlaceJob(fabric, near.groups, findings, *snapshot.link_loads, uses, *read);
   (*answer)->FillMetadata(*out.mutable_snapshot());
   for (const NodeIndex node : placement.chosen) out.add_chosen_nodes(fabric.node(node).name);
   out.set_distance(EnumOf<v1::RecommendNodesResponse::Distance>(NameOf(placement.distance)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The faults, or how meaningful their absence is.
-import type { ListAnomaliesResponse, ListFindingsResponse } from "../api/messages";
+import type { Finding, ListAnomaliesResponse, ListFindingsResponse } from "../api/messages";
 import { AnomalyList } from "../findings/anomaly_list";
 import { CoveragePanel } from "../findings/coverage_panel";
 import { nothingFound } from "../findings/coverage";
@@ -16,6 +16,23 @@ function NothingFound({ answer }: { answer: ListFindingsResponse }) {
     <Notice kind={conclusive ? "empty" : "caution"} title={title}>
       {reasons.map((reason) => <p key={reason}>{reason}</p>)}
     </Notice>
+  );
+}
+
+function Suspected({ findings }: { findings: Finding[] }) {
+  const reference = useReference();
+  if (findings.length === 0) return null;
+  return (
+    <section aria-labelledby="suspected-title">
+      <h2 id="suspected-title">Suspected faults</h2>
+      <p>Each is more likely wrong than right. Verify it before you act.</p>
+      {findings.map((finding) => (
+        <FindingCard
+          key={`${finding.kind} ${finding.place} ${finding.start_time}`}
+          finding={finding} reference={reference} open={false}
+        />
+      ))}
+    </section>
   );
 }
 
@@ -37,6 +54,7 @@ export function FindingsView() {
               />
             ))}
             <Truncated shown={value.findings.length} total={value.total_size} />
+            <Suspected findings={value.suspected_findings} />
             <EventList reference={reference} />
             {value.coverage && <CoveragePanel coverage={value.coverage} />}
           </>
