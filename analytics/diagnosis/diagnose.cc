@@ -57,10 +57,13 @@ struct Limits {
   Duration after;   // by which it may start after the last sign of its cause
 };
 
-// A symptom neither starts long before its cause nor long after it.
+// A symptom neither starts long before its cause nor long after it. A link that came up again at
+// a lower speed has another fault.
 bool MayFollow(const Finding& cause, const Finding& symptom, const Limits& limits) {
+  const bool is_speed = InfoOf(symptom.kind).need == Need::kLinkSpeeds;
+  const Duration after = is_speed ? limits.before : limits.after;
   return symptom.from >= cause.from - limits.before &&
-         (!cause.until || symptom.from <= *cause.until + limits.after);
+         (!cause.until || symptom.from <= *cause.until + after);
 }
 
 // Both affect the same job. A fault affects other jobs, through queues and changed paths, only when

@@ -58,6 +58,13 @@ TEST_F(GroupByRootCauseTest, WhatBeginsLongAfterItsEndIsNoSymptom) {
   EXPECT_EQ(Roots({crash, Seen(kLinkDown, Link("leaf0", "spine1"), 13)}).size(), 1u);
 }
 
+TEST_F(GroupByRootCauseTest, ALinkThatComesUpAtALowerSpeedHasAnotherFault) {
+  Finding down = Seen(kLinkDown, Link("leaf0", "spine1"), 2);
+  down.until = End(3);
+  EXPECT_EQ(Roots({down, Seen(kDegradedRate, Link("leaf0", "spine1"), 3)}).size(), 1u);
+  EXPECT_EQ(Roots({down, Seen(kDegradedRate, Link("leaf0", "spine1"), 7)}).size(), 2u);
+}
+
 TEST_F(GroupByRootCauseTest, ACauseMayBeASymptomInTurn) {
   const Findings roots =
       Roots({Seen(kSwitchCrash, Switch("spine1"), 8), Seen(kLinkDown, Link("leaf0", "spine1"), 8),

@@ -136,10 +136,33 @@ LinkHistory HistoryOf(const DiagnosisInput& input, topology::LinkIndex link) {
   return history;
 }
 
+namespace {
+
+// A short outage may fall between two readings of some neighbours.
+constexpr size_t kSeenForEachUnseen = 2;
+
+// Whether the counters of the switch began at zero again in the windows or shortly after.
+bool HasRestarted(const DiagnosisInput& input, topology::NodeIndex node, size_t from,
+                  size_t behind) {
+  const size_t until = std::min(behind + kSpread, input.windows());
+  const topology::Node& of = input.fabric().node(node);
+  for (uint32_t i = 0; i < of.port_count; ++i) {
+    const Entity entity = input.EntityOf(of.first_port + i);
+    if (!input.HasMetric(entity, Metric::kTxPackets)) continue;
+    for (size_t w = from; w < until; ++w) {
+      if (!input.IsKnown(entity, Metric::kTxPackets, w)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 std::optional<SwitchOutage> OutageOf(const DiagnosisInput& input, topology::NodeIndex node,
                                      const LinkHistories& histories, size_t from) {
   std::vector<topology::LinkIndex> links;
   std::vector<PortIndex> unknown;
+  size_t unseen = 0;  // links that were up at each reading
   for (const topology::Port& port : input.fabric().PortsOf(node)) {
     if (port.link == kNone) continue;
     const LinkHistory& history = histories[port.link];
@@ -150,9 +173,10 @@ std::optional<SwitchOutage> OutageOf(const DiagnosisInput& input, topology::Node
       // Only the switch itself could report this link, which it cannot while it is down.
       unknown.push_back(own);
     } else if (history.was_up || !history.reports_state) {
-      return std::nullopt;  // never down. Declared cables that do not exist are left out.
+      ++unseen;  // declared cables that do not exist are left out
     }
   }
+  if (unseen > links.size() / kSeenForEachUnseen) return std::nullopt;
   std::set<size_t> starts;
   for (const topology::LinkIndex link : links) {
     for (size_t w = from; w < input.windows(); ++w) {
@@ -171,6 +195,7 @@ std::optional<SwitchOutage> OutageOf(const DiagnosisInput& input, topology::Node
       return part.down;
     });
     if (!all_down || outage.links < 2 || 2 * outage.links < links.size()) continue;
+    if (unseen > 0 && !HasRestarted(input, node, start, outage.behind)) continue;
     const size_t silent = std::min(start + input.link_state_windows(), outage.behind - 1);
     if (std::ranges::none_of(unknown, [&](PortIndex port) {
           return input.HasReading(input.EntityOf(port), Metric::kLinkUp, silent);

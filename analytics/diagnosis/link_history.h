@@ -45,7 +45,8 @@ struct SwitchOutage {
 };
 
 // The first outage from window `from` on. The other ends of its links are read at different times
-// and a reading can be lost, so they may go down up to two readings apart.
+// and a reading can be lost, so they may go down up to two readings apart. If the counters of the
+// switch restarted, up to a third of its links need not have been seen down.
 std::optional<SwitchOutage> OutageOf(const DiagnosisInput& input, topology::NodeIndex node,
                                      const LinkHistories& histories, size_t from);
 

@@ -122,6 +122,8 @@ void DetectOneLink(const DiagnosisInput& input, LinkIndex index, const LinkHisto
 
 void AddCrash(const DiagnosisInput& input, NodeIndex node, const SwitchOutage& outage,
               Findings& found) {
+  const Drain drain = DrainOf(input, node, outage);
+  if (drain == Drain::kDrained) return;
   Finding finding = {.kind = FaultKind::kSwitchCrash,
                      .place = {.kind = PlaceKind::kSwitch, .index = node},
                      .confidence = 0.99,
@@ -135,6 +137,12 @@ void AddCrash(const DiagnosisInput& input, NodeIndex node, const SwitchOutage& o
           ? fmt::format("all of its {} went down at the same time", Counted(links, "link"))
           : fmt::format("{} of its {} links went down at the same time, and no other one was up",
                         outage.links, links));
+  if (drain == Drain::kUnclear) {
+    constexpr double kUnlikely = 0.4;
+    finding.confidence = kUnlikely;
+    finding.further.push_back(
+        "whether this was planned maintenance: it lost no traffic when it went down");
+  }
   found.push_back(std::move(finding));
 }
 
@@ -158,7 +166,7 @@ void DetectLinkState(const DiagnosisInput& input, Findings& found) {
     }
   }
   for (const auto& [node, outage] : outages) {
-    if (!WasDrained(input, node, outage)) AddCrash(input, node, outage, found);
+    AddCrash(input, node, outage, found);
     for (const topology::Port& port : fabric.PortsOf(node)) {
       if (port.link != kNone) histories[port.link].Explain(outage.first, outage.behind);
     }

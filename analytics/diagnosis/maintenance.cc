@@ -178,7 +178,7 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
   return has_several || gpus > 0;
 }
 
-bool WasDrained(const DiagnosisInput& input, topology::NodeIndex node, const SwitchOutage& outage) {
+Drain DrainOf(const DiagnosisInput& input, topology::NodeIndex node, const SwitchOutage& outage) {
   const topology::Fabric& fabric = input.fabric();
   const Thresholds& thresholds = input.thresholds();
   Traffic own;
@@ -193,10 +193,16 @@ bool WasDrained(const DiagnosisInput& input, topology::NodeIndex node, const Swi
     while (down < outage.behind && down < up.size() && up[down] != 0) ++down;
     if (down >= outage.behind || down >= up.size()) continue;
     window = std::max(window, down);
-    AddTraffic(input, neighbour, down, own);
+    // If the link was up again at the next reading, part of what it carried since then is counted
+    // in the window of this reading, too.
+    const bool is_up_again = down > 0 && down + 1 < up.size() && up[down + 1] != 0 &&
+                             !input.IsReadAtWindowEnds(input.EntityOf(neighbour), Metric::kLinkUp);
+    AddTraffic(input, neighbour, is_up_again ? down - 1 : down, own);
   }
-  if (own.before == 0) return false;
-  if (!HasFallen(own, thresholds.drained_ratio)) return LostNothing(input, outage);
+  if (own.before == 0) return Drain::kUnclear;
+  if (!HasFallen(own, thresholds.drained_ratio)) {
+    return LostNothing(input, outage) ? Drain::kUnclear : Drain::kNone;
+  }
   size_t others = 0;
   size_t fallen = 0;
   for (topology::NodeIndex other = 0; other < fabric.nodes().size(); ++other) {
@@ -211,7 +217,9 @@ bool WasDrained(const DiagnosisInput& input, topology::NodeIndex node, const Swi
     ++others;
     fallen += HasFallen(traffic, thresholds.similar_drop_ratio);
   }
-  return others > 0 && 2 * fallen < others;
+  if (others == 0 || 2 * fallen >= others) return Drain::kNone;
+  // The hosts of a leaf may have stopped for another reason.
+  return fabric.node(node).tier == topology::Tier::kLeaf ? Drain::kUnclear : Drain::kDrained;
 }
 
 }  // namespace rocescope

@@ -2,6 +2,7 @@
 // Links, hosts and switches that are down because somebody works on them.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "analytics/diagnosis/diagnosis_input.h"
@@ -26,8 +27,12 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
 // ends, it takes some windows until it is clear whether the NIC and its host still report.
 bool IsTooEarly(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history);
 
-// Whether a switch was drained for maintenance before it went down: it had carried traffic, and
-// either carried none any more while most other switches of its tier did, or no NIC noticed a loss.
-bool WasDrained(const DiagnosisInput& input, topology::NodeIndex node, const SwitchOutage& outage);
+// Whether a switch was drained for maintenance before it went down.
+enum class Drain : uint8_t {
+  kNone,     // it lost traffic
+  kUnclear,  // it had carried no traffic at all, no NIC noticed a loss, or it is a leaf
+  kDrained,  // it had carried traffic, and carried none any more while most of its tier did
+};
+Drain DrainOf(const DiagnosisInput& input, topology::NodeIndex node, const SwitchOutage& outage);
 
 }  // namespace rocescope

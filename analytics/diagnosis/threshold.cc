@@ -30,11 +30,8 @@ struct FillLevel {
   uint8_t priority = 0;
   size_t window = 0;
   uint64_t bytes = 0;  // highest fill level in bytes
-  uint64_t most = 0;   // the same, or that of a neighbouring window (see may_have_acted)
+  uint64_t most = 0;   // the same, or that of a neighbouring window if it is not read at their ends
   bool acted = false;  // the switch marked or paused
-  // The same, or it did in a neighbouring window and the metrics are not read at window ends, so
-  // that the fill level and the action may be in different windows.
-  bool may_have_acted = false;
   bool is_read_at_window_ends = true;
 };
 
@@ -105,24 +102,24 @@ std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermar
       const size_t spread = input.IsReadAtWindowEnds(entity, watermark) ? 0 : 1;
       for (size_t w = 0; w < bytes.size(); ++w) {
         if (bytes[w] == 0 || !input.IsKnown(entity, acts, w)) continue;
-        if (acted[w] == 0 && before[w]) continue;
+        // A reading covers the time since the one before, in this window and the last one, and
+        // its increase is divided between them. If either shows none, there was none.
+        const size_t last = w - std::min(w, spread);
+        const bool has_acted = acted[w] > 0 && acted[last] > 0;
+        if (!has_acted && before[w]) continue;
         // A paused queue sends nothing, and therefore marks nothing.
-        const size_t first = w - std::min(w, spread);
-        const size_t last = std::min(w + spread, bytes.size() - 1);
-        const bool is_held = std::any_of(held.begin() + static_cast<ptrdiff_t>(first),
-                                         held.begin() + static_cast<ptrdiff_t>(last) + 1,
-                                         [](uint64_t value) { return value > 0; });
+        const bool is_held = held[w] > 0 || held[last] > 0;
         if (watermark == Metric::kQueueWatermark && is_held) continue;
         FillLevel level = {.node = node,
                            .port = port,
                            .priority = priority,
                            .window = w,
                            .bytes = bytes[w],
-                           .acted = acted[w] > 0,
+                           .acted = has_acted,
                            .is_read_at_window_ends = spread == 0};
-        for (size_t near = first; near <= last; ++near) {
+        const size_t behind = std::min(w + spread + 1, bytes.size());
+        for (size_t near = last; near < behind; ++near) {
           level.most = std::max(level.most, bytes[near]);
-          level.may_have_acted |= acted[near] > 0;
         }
         levels.push_back(level);
       }
@@ -295,8 +292,7 @@ class Marking {
     for (size_t i = all.FirstOf(most); i < levels.size(); ++i) {
       const FillLevel& level = levels[i];
       if (level.bytes < least && counts.with + counts.without >= enough) break;
-      const bool is_unclear = level.acted != level.may_have_acted;
-      if (level.node == node && (level.window >= before || is_unclear)) continue;
+      if (level.node == node && level.window >= before) continue;
       ++(level.acted ? counts.with : counts.without);
     }
     return counts;
@@ -338,7 +334,7 @@ void DetectLateMarks(const DiagnosisInput& input, Findings& found) {
   };
   for (const FillLevel& level : levels) {
     Unmarked& at = open[level.node];
-    if (level.may_have_acted) {
+    if (level.acted) {
       close(level.node, at);
       at = {};
     } else if (level.bytes >= shortest) {
