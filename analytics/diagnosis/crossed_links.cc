@@ -142,7 +142,7 @@ Totals TotalsOf(const DiagnosisInput& input, PortIndex port) {
     return static_cast<int64_t>(all);
   };
   Totals totals{.sent = sum(Metric::kTxPackets),
-                .received = sum(Metric::kRxPackets) + sum(Metric::kFcsErrors)};
+                .received = sum(Metric::kRxPackets) + sum(input.ErrorMetricOf(entity))};
   const int64_t bytes = sum(Metric::kTxBytes);
   if (totals.sent > 0 && bytes > 0) {
     totals.in_flight =

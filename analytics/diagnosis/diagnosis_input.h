@@ -83,6 +83,10 @@ class DiagnosisInput {
   bool HasMetric(const Entity& entity, Metric metric) const {
     return parts_.metrics.Find(entity, metric) != nullptr;
   }
+  // The counter of damaged frames: FCS errors, or receive errors if the entity does not count those.
+  Metric ErrorMetricOf(const Entity& entity) const {
+    return HasMetric(entity, Metric::kFcsErrors) ? Metric::kFcsErrors : Metric::kRxErrors;
+  }
   // Increase per window. Zeros if the metric was never read: check IsKnown before using a zero.
   Row Growth(const Entity& entity, Metric metric) const;
   // Windows without a reading have the previous reading; windows before the first reading have the

@@ -26,7 +26,7 @@ Balance LinkBalance(const DiagnosisInput& input, topology::PortIndex sender,
   const Row sent = input.Growth(from, Metric::kTxPackets);
   const Row bytes = input.Growth(from, Metric::kTxBytes);
   const Row received = input.Growth(to, Metric::kRxPackets);
-  const Row errored = input.Growth(to, Metric::kFcsErrors);
+  const Row errored = input.Growth(to, input.ErrorMetricOf(to));
   Balance balance{.missing = std::vector<int64_t>(input.windows()),
                   .busy = std::vector<double>(input.windows())};
   const SumWindows windows = SumWindowsOf(

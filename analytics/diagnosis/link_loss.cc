@@ -21,6 +21,9 @@
 namespace rocescope {
 namespace {
 
+// Confidence in silent loss if the receiver does not count damaged frames.
+constexpr double kNoErrorCounter = 0.6;
+
 using topology::LinkIndex;
 using topology::PortIndex;
 
@@ -71,7 +74,7 @@ std::optional<SilentLoss> LossFrom(const DiagnosisInput& input, LinkIndex index,
         .detected_at = input.EndOf(loss->detected_at),
         .until = input.Until(loss->last),
         .small = loss->small,
-        .evidence = fmt::format("{} that {} sent did not arrive at {}, which counts no errors",
+        .evidence = fmt::format("{} that {} sent did not arrive at {}, which does not count them as errors",
                                 Counted(loss->frames, "frame"), sender, receiver)};
   }
   const std::optional<LinkLoss> loss = input.parts().link_losses.LossFrom(link.ends[end]);
@@ -79,7 +82,7 @@ std::optional<SilentLoss> LossFrom(const DiagnosisInput& input, LinkIndex index,
   SilentLoss found = {.frames = loss->frames, .from = loss->from, .detected_at = loss->detected_at};
   if (loss->is_over) found.until = loss->last;
   found.evidence = fmt::format(
-      "at least {} of {:.3g} that {} sent did not arrive at {}, which counts no errors",
+      "at least {} of {:.3g} that {} sent did not arrive at {}, which does not count them as errors",
       Counted(loss->frames, "frame"), static_cast<double>(loss->sent), sender, receiver);
   return found;
 }
@@ -106,6 +109,16 @@ void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, const BothDirecti
       finding.until = std::max(*finding.until, *way->until);
     }
     finding.evidence.push_back(way->evidence);
+  }
+  // Without error counters, damaged frames look the same.
+  for (size_t end = 0; end < 2; ++end) {
+    const Entity receiver = input.EntityOf(link.ends[1 - end]);
+    if (!ways[end] || input.HasMetric(receiver, input.ErrorMetricOf(receiver))) continue;
+    finding.confidence = kNoErrorCounter;
+    finding.alternatives = {{.kind = FaultKind::kBitErrors,
+                             .place = finding.place,
+                             .probability = 1 - kNoErrorCounter}};
+    finding.further = {"error counters of the receiving port: they tell silent loss from bit errors"};
   }
   found.push_back(std::move(finding));
 }
@@ -149,10 +162,12 @@ void AddBitErrors(const DiagnosisInput& input, LinkIndex index, Findings& found)
     } else if (finding.until) {
       finding.until = std::max(*finding.until, episode.last);
     }
+    const Entity receiver = input.EntityOf(link.ends[1 - way.end]);
+    const bool has_fcs = input.ErrorMetricOf(receiver) == Metric::kFcsErrors;
     finding.evidence.push_back(
-        fmt::format("{} received {} with a wrong FCS among {:.3g} frames (1 in {:.2g}; tolerated: "
-                    "1 in {:.2g})",
+        fmt::format("{} received {} {} among {:.3g} frames (1 in {:.2g}; tolerated: 1 in {:.2g})",
                     input.fabric().NameOf(link.ends[1 - way.end]), Counted(episode.errors, "frame"),
+                    has_fcs ? "with a wrong FCS" : "with errors",
                     episode.frames, episode.frames / static_cast<double>(episode.errors),
                     1 / input.thresholds().tolerated_frame_errors));
   }

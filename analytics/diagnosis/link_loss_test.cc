@@ -34,6 +34,21 @@ TEST_F(LinkLossTest, FramesThatNeverComeAreGrayLossInTheirDirection) {
   EXPECT_GE(found[0].detected_at, End(8));
 }
 
+TEST_F(LinkLossTest, WithoutErrorCountersTheFramesMayBeDamaged) {
+  Loses(Port("leaf0", "spine1"), 8, 20);
+  ASSERT_EQ(Found().size(), 1u);
+  ASSERT_EQ(Found()[0].alternatives.size(), 1u);
+  EXPECT_EQ(Found()[0].alternatives[0].kind, FaultKind::kBitErrors);
+  EXPECT_LT(Found()[0].confidence, 0.7);
+  for (size_t w = 0; w < kWindows; ++w) {
+    Grows(EntityOf(Port("spine1", "leaf0")), Metric::kRxErrors, w, 0);
+  }
+  EXPECT_TRUE(Found()[0].alternatives.empty());
+  EXPECT_GT(Found()[0].confidence, 0.9);
+  Grows(EntityOf(Port("spine1", "leaf0")), Metric::kRxErrors, 8, 20);
+  EXPECT_TRUE(Found().empty()) << "errors are not lost silently";
+}
+
 TEST_F(LinkLossTest, LossBothWaysIsOneFindingOfTheLink) {
   Loses(Port("leaf0", "spine1"), 8, 20);
   Loses(Port("spine1", "leaf0"), 17, 30);

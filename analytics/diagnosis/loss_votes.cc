@@ -34,7 +34,9 @@ bool IsCounted(const DiagnosisInput& input, PortIndex sender) {
 // Whether the receiving port counts frames with errors.
 bool CountsErrors(const DiagnosisInput& input, PortIndex sender) {
   const PortIndex receiver = input.fabric().Peer(sender);
-  return receiver != kNone && input.HasMetric(input.EntityOf(receiver), Metric::kFcsErrors);
+  if (receiver == kNone) return false;
+  const Entity entity = input.EntityOf(receiver);
+  return input.HasMetric(entity, input.ErrorMetricOf(entity));
 }
 
 // Votes are not needed if NICs count corrupted packets.

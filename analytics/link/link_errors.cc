@@ -25,7 +25,8 @@ LinkErrors::LinkErrors(const topology::Fabric& fabric, const LinkErrorOptions& o
       directions_(fabric.ports().size()) {}
 
 void LinkErrors::OnCounter(const Entity& entity, Metric metric, const MetricSeries& series) {
-  if (metric != Metric::kRxPackets && metric != Metric::kFcsErrors) return;
+  const bool counts_errors = metric == Metric::kFcsErrors || metric == Metric::kRxErrors;
+  if (metric != Metric::kRxPackets && !counts_errors) return;
   const topology::PortIndex receiver = LinkedPortOf(fabric_, entity);
   if (receiver == topology::kNone) return;
   Direction& direction = directions_[receiver];
@@ -34,7 +35,9 @@ void LinkErrors::OnCounter(const Entity& entity, Metric metric, const MetricSeri
     direction.packets = series.total();
     return;
   }
-  const bool is_first = !direction.errors || series.total() < *direction.errors;
+  if (metric == Metric::kRxErrors && direction.has_fcs) return;
+  const bool is_other = metric == Metric::kFcsErrors && !std::exchange(direction.has_fcs, true);
+  const bool is_first = is_other || !direction.errors || series.total() < *direction.errors;
   direction.errors = series.total();
   if (is_first) {
     direction.counted_errors = *direction.errors;

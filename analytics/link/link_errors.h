@@ -40,8 +40,9 @@ class LinkErrors final : public CounterListener {
   // `fabric` must outlive this object.
   explicit LinkErrors(const topology::Fabric& fabric, const LinkErrorOptions& options = {});
 
-  // Uses received packets and FCS errors. A receiver that reports no packets is assumed to receive
-  // frames of 1,000 bytes at line rate, so that only much damage is found there.
+  // Uses received packets and FCS errors, or all receive errors of a port that does not count FCS
+  // errors. A receiver that reports no packets is assumed to receive frames of 1,000 bytes at line
+  // rate, so that only much damage is found there.
   void OnCounter(const Entity& entity, Metric metric, const MetricSeries& series) override;
 
   // The episodes of the direction to this port, in order of time.
@@ -52,6 +53,7 @@ class LinkErrors final : public CounterListener {
  private:
   struct Direction {
     bool has_packets = false;
+    bool has_fcs = false;            // counts FCS errors, not only receive errors
     uint64_t packets = 0;            // at the latest reading
     std::optional<uint64_t> errors;  // at the latest reading
     uint64_t counted_packets = 0;    // at the end of the last interval

@@ -34,7 +34,7 @@ class LinkErrorsTest : public testing::Test {
     packets_ += frames;
     fcs_ += errors;
     Report(Metric::kRxPackets, packets_);
-    Report(Metric::kFcsErrors, fcs_);
+    Report(counted_, fcs_);
   }
   std::span<const ErrorEpisode> Episodes() const { return errors_.EpisodesOf(receiver_); }
 
@@ -46,6 +46,7 @@ class LinkErrorsTest : public testing::Test {
   Timestamp now_ = begin_;
   uint64_t packets_ = 12'345;
   uint64_t fcs_ = 678;
+  Metric counted_ = Metric::kFcsErrors;
 };
 
 constexpr uint64_t kFrames = 10'000'000;
@@ -53,6 +54,22 @@ constexpr uint64_t kFrames = 10'000'000;
 TEST_F(LinkErrorsTest, HealthyLinkHasNoEpisode) {
   for (int i = 0; i < 3000; ++i) Read(kFrames, i % 500 == 0 ? 1 : 0);
   EXPECT_TRUE(Episodes().empty()) << "errors from before the first reading do not count either";
+}
+
+TEST_F(LinkErrorsTest, PortWithoutFcsErrorsHasReceiveErrors) {
+  counted_ = Metric::kRxErrors;
+  for (int i = 0; i < 10; ++i) Read(kFrames, 0);
+  for (int i = 0; i < 10; ++i) Read(kFrames, 1000);
+  ASSERT_EQ(Episodes().size(), 1u);
+  EXPECT_EQ(Episodes()[0].errors, 10'000u);
+}
+
+TEST_F(LinkErrorsTest, ReceiveErrorsOfAPortWithFcsErrorsAreOthers) {
+  for (int i = 0; i < 20; ++i) {
+    Read(kFrames, 0);
+    Report(Metric::kRxErrors, static_cast<uint64_t>(1000 * i));
+  }
+  EXPECT_TRUE(Episodes().empty());
 }
 
 TEST_F(LinkErrorsTest, EpisodeCoversTheDamageHoweverLongItLasts) {

@@ -22,16 +22,15 @@ LinkLosses::LinkLosses(const topology::Fabric& fabric, const LinkLossOptions& op
       directions_(fabric.ports().size()) {}
 
 void LinkLosses::OnCounter(const Entity& entity, Metric metric, const MetricSeries& series) {
-  if (metric != Metric::kTxPackets && metric != Metric::kRxPackets &&
-      metric != Metric::kFcsErrors) {
-    return;
-  }
+  const bool counts_errors = metric == Metric::kFcsErrors || metric == Metric::kRxErrors;
+  if (metric != Metric::kTxPackets && metric != Metric::kRxPackets && !counts_errors) return;
   if (series.is_by_agent()) return;
   const topology::PortIndex port = LinkedPortOf(fabric_, entity);
   if (port == topology::kNone) return;
   PortState& state = ports_[port];
-  if (metric == Metric::kFcsErrors) {
-    state.errors = series.total();
+  if (counts_errors) {
+    state.has_fcs |= metric == Metric::kFcsErrors;
+    if (metric == Metric::kFcsErrors || !state.has_fcs) state.errors = series.total();
     return;
   }
   const topology::NodeIndex node = fabric_.port(port).node;

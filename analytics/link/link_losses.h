@@ -59,6 +59,7 @@ class LinkLosses final : public CounterListener {
     Counter sent;
     Counter received;
     uint64_t errors = 0;
+    bool has_fcs = false;  // counts FCS errors; otherwise `errors` are all receive errors
   };
   struct Device {
     // The present poll.
