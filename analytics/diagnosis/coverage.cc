@@ -49,8 +49,8 @@ void MeetByEnd(const Metrics& reported, Needs& needs) {
   needs.Meet(Need::kLinkStates,
              HasMetric(reported, Metric::kLinkUp) || HasMetric(reported, Metric::kLinkFlaps));
   needs.Meet(Need::kLinkSpeeds, HasMetric(reported, Metric::kLinkSpeed));
-  needs.Meet(Need::kFrameErrors, HasMetric(reported, Metric::kFcsErrors) ||
-                                     HasMetric(reported, Metric::kRxErrors));
+  needs.Meet(Need::kFrameErrors,
+             HasMetric(reported, Metric::kFcsErrors) || HasMetric(reported, Metric::kRxErrors));
 }
 
 // Pauses and queue lengths are reported by priority.

@@ -83,7 +83,8 @@ class DiagnosisInput {
   bool HasMetric(const Entity& entity, Metric metric) const {
     return parts_.metrics.Find(entity, metric) != nullptr;
   }
-  // The counter of damaged frames: FCS errors, or receive errors if the entity does not count those.
+  // The counter of damaged frames: FCS errors, or receive errors if the entity does not count
+  // those.
   Metric ErrorMetricOf(const Entity& entity) const {
     return HasMetric(entity, Metric::kFcsErrors) ? Metric::kFcsErrors : Metric::kRxErrors;
   }

@@ -74,15 +74,17 @@ std::optional<SilentLoss> LossFrom(const DiagnosisInput& input, LinkIndex index,
         .detected_at = input.EndOf(loss->detected_at),
         .until = input.Until(loss->last),
         .small = loss->small,
-        .evidence = fmt::format("{} that {} sent did not arrive at {}, which does not count them as errors",
-                                Counted(loss->frames, "frame"), sender, receiver)};
+        .evidence =
+            fmt::format("{} that {} sent did not arrive at {}, which does not count them as errors",
+                        Counted(loss->frames, "frame"), sender, receiver)};
   }
   const std::optional<LinkLoss> loss = input.parts().link_losses.LossFrom(link.ends[end]);
   if (!loss || IsLostByFalls(input, index, *loss)) return std::nullopt;
   SilentLoss found = {.frames = loss->frames, .from = loss->from, .detected_at = loss->detected_at};
   if (loss->is_over) found.until = loss->last;
   found.evidence = fmt::format(
-      "at least {} of {:.3g} that {} sent did not arrive at {}, which does not count them as errors",
+      "at least {} of {:.3g} that {} sent did not arrive at {}, which does not count them as "
+      "errors",
       Counted(loss->frames, "frame"), static_cast<double>(loss->sent), sender, receiver);
   return found;
 }
@@ -118,7 +120,8 @@ void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, const BothDirecti
     finding.alternatives = {{.kind = FaultKind::kBitErrors,
                              .place = finding.place,
                              .probability = 1 - kNoErrorCounter}};
-    finding.further = {"error counters of the receiving port: they tell silent loss from bit errors"};
+    finding.further = {
+        "error counters of the receiving port: they tell silent loss from bit errors"};
   }
   found.push_back(std::move(finding));
 }
@@ -167,8 +170,8 @@ void AddBitErrors(const DiagnosisInput& input, LinkIndex index, Findings& found)
     finding.evidence.push_back(
         fmt::format("{} received {} {} among {:.3g} frames (1 in {:.2g}; tolerated: 1 in {:.2g})",
                     input.fabric().NameOf(link.ends[1 - way.end]), Counted(episode.errors, "frame"),
-                    has_fcs ? "with a wrong FCS" : "with errors",
-                    episode.frames, episode.frames / static_cast<double>(episode.errors),
+                    has_fcs ? "with a wrong FCS" : "with errors", episode.frames,
+                    episode.frames / static_cast<double>(episode.errors),
                     1 / input.thresholds().tolerated_frame_errors));
   }
 }

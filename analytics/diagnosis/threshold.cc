@@ -81,6 +81,13 @@ class MarkedBefore {
   std::map<std::pair<NodeIndex, uint8_t>, Row> by_neighbours_;
 };
 
+// Whether a counter grew before the reading in window `w`. If readings are not at window ends, its
+// increase is divided between this window and the `last` one. Few are rounded to one of them.
+bool HasActed(const Row& acted, size_t w, size_t last) {
+  constexpr uint64_t kFew = 2;
+  return acted[w] > 0 || (acted[last] > 0 && acted[last] <= kFew);
+}
+
 // Fill levels of queues that report both metrics, in windows in which both are known.
 std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermark, Metric acts) {
   std::vector<FillLevel> levels;
@@ -102,10 +109,8 @@ std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermar
       const size_t spread = input.IsReadAtWindowEnds(entity, watermark) ? 0 : 1;
       for (size_t w = 0; w < bytes.size(); ++w) {
         if (bytes[w] == 0 || !input.IsKnown(entity, acts, w)) continue;
-        // A reading covers the time since the one before, in this window and the last one, and
-        // its increase is divided between them. If either shows none, there was none.
         const size_t last = w - std::min(w, spread);
-        const bool has_acted = acted[w] > 0 && acted[last] > 0;
+        const bool has_acted = HasActed(acted, w, last);
         if (!has_acted && before[w]) continue;
         // A paused queue sends nothing, and therefore marks nothing.
         const bool is_held = held[w] > 0 || held[last] > 0;

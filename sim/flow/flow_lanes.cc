@@ -51,6 +51,7 @@ void FlowModel::FindPaths(Group& group) {
     const uint32_t way_back = paths_->Of(sender.queue_pair->peer().identity().number);
     sender.is_unreachable = paths_->ports(path).size() < 2 || paths_->ports(way_back).size() < 2;
     if (sender.is_unreachable && sender.path.size() >= 2) continue;
+    if (path != sender.path_number || way_back != sender.way_back_number) StopLosses(sender);
     sender.path_number = path;
     sender.way_back_number = way_back;
     sender.path = paths_->ports(path);
@@ -79,7 +80,8 @@ void FlowModel::FindLimit(Group& group) {
   group.limit = group.line_rate * group.load;
   group.more_latency = 0;
   for (Sender& sender : group.senders) {
-    sender.is_cut = CutOf(sender).has_value();
+    const bool was_cut = std::exchange(sender.is_cut, CutOf(sender).has_value());
+    if (sender.is_cut && !was_cut) StopLosses(sender);
     bytes[sender.path.front()] += sender.traffic.WireBytes();
     bytes[sender.path.back()] += sender.traffic.WireBytes();
     SimTime added = 0;
@@ -179,6 +181,7 @@ void FlowModel::SetPresent(std::span<const uint32_t> groups, bool present) {
       continue;
     }
     if (group.is_active) SetActive(index, false);
+    for (const Sender& sender : group.senders) StopLosses(sender);
     ++group.version;
     for (const uint32_t lane : group.lanes) Record(lanes_[lane]);
     group.lanes.clear();

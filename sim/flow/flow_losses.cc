@@ -191,6 +191,19 @@ void FlowModel::AddLoss(LossDraw& draw, Sender& sender, uint32_t position, const
   draw.delays[sender.channel] += static_cast<double>(count) * each;
 }
 
+// What a sender does not send any more is not lost: its losses were spread over the time that it
+// would have taken.
+void FlowModel::StopLosses(const Sender& sender) {
+  const uint32_t number = sender.queue_pair->identity().number;
+  for (auto at = losses_.lower_bound({.queue_pair = number});
+       at != losses_.end() && at->first.queue_pair == number; ++at) {
+    Series& series = builder_->series(at->second.series);
+    if (series.empty() || series.points().back().time <= now_) continue;
+    series.CutAt(now_);
+    at->second.frames = series.At(now_);
+  }
+}
+
 // The queue pairs of a lane that cannot pass send one frame after each timeout.
 void FlowModel::LoseCut(uint32_t index) {
   Lane& lane = lanes_[index];
@@ -249,9 +262,9 @@ void FlowModel::AddLoss(Group& group, Sender& sender, uint32_t position, const L
   LossSeries& loss = losses_[{sender.queue_pair->identity().number, position, kind,
                               is_answer ? sender.way_back_number : sender.path_number, effect}];
   if (loss.series == topology::kNone) loss.series = CountLoss(sender, position, source, effect);
-  builder_->series(loss.series).Add(from, static_cast<double>(loss.frames));
-  loss.frames += frames;
-  builder_->series(loss.series).Add(until, static_cast<double>(loss.frames));
+  builder_->series(loss.series).Add(from, loss.frames);
+  loss.frames += static_cast<double>(frames);
+  builder_->series(loss.series).Add(until, loss.frames);
   if (group.job != topology::kNone) {
     const double repeated = static_cast<double>(frames) * RepeatedAfter(effect, sender);
     job_records_[group.job].retransmitted += static_cast<uint64_t>(std::llround(repeated));
@@ -325,10 +338,10 @@ uint32_t FlowModel::CountLoss(Sender& sender, uint32_t position, const LossSourc
       for (const topology::PortIndex port : sender.way_back) AddFrames(port, count, 1, kAckFrame);
       break;
     case LossEffect::kBehind:
-      builder_->AddToPort(to_nic, Metric::kOutOfSequence, count, -1);
+      // They are not subtracted from the frames out of sequence, whose counter could then decrease.
       break;
     case LossEffect::kNak:
-      builder_->AddToPort(from_nic, Metric::kPacketSequenceError, count, -1);
+      // Nor is a lost NAK subtracted from the sequence errors.
       builder_->AddToPort(from_nic, Metric::kLocalAckTimeout, count);
       break;
     case LossEffect::kStalled:

@@ -251,6 +251,7 @@ class FlowModel {
   uint32_t CountLoss(Sender& sender, uint32_t position, const LossSource* source,
                      LossEffect effect);
   void LoseCut(uint32_t lane);
+  void StopLosses(const Sender& sender);
   void CountLosses();
   void AddLostFrames(topology::PortIndex sender, uint32_t count, int32_t bytes);
 
@@ -301,7 +302,7 @@ class FlowModel {
   };
   struct LossSeries {
     uint32_t series = topology::kNone;
-    uint64_t frames = 0;
+    double frames = 0;  // not whole after StopLosses()
   };
   struct Flaps {
     uint32_t series = topology::kNone;

@@ -32,6 +32,21 @@ TEST(Series, IsLinearBetweenItsPoints) {
   for (const SimTime time : {45, 12, 49, 11, 30}) EXPECT_EQ(series.At(time, hint), series.At(time));
 }
 
+TEST(Series, CanBeCutAtATime) {
+  Series series;
+  series.Add(10, 0);
+  series.Add(20, 4);
+  series.Add(40, 8);
+  series.CutAt(30);
+  EXPECT_EQ(series.At(15), 2);
+  EXPECT_EQ(series.At(30), 6);
+  EXPECT_EQ(series.At(100), 6);
+  series.CutAt(50);
+  EXPECT_EQ(series.At(100), 6);
+  series.Add(60, 7);
+  EXPECT_EQ(series.At(60), 7);
+}
+
 // The example of Bertsekas and Gallager, Data Networks, figure 6.17, with unit capacities: one
 // session crosses both links, two more share the first link, one has the second to itself.
 TEST(FairRates, GivesTheTextbookRates) {
@@ -151,6 +166,30 @@ TEST(FlowModel, ConservesFramesAtAnyTime) {
   EXPECT_EQ(broken, (*model)->lost().at("bit_error"));
   EXPECT_GE((*model)->faults()[0].affected, 10u);
   EXPECT_GT((*model)->faults()[0].visible, 2 * kMillisecond);
+}
+
+// A job that stops in an iteration sends and loses nothing any more.
+TEST(FlowModel, CountersNeverDecreaseWhenAJobStops) {
+  const auto scenario = Load(
+      "    restarts: [{at: 3100us, downtime: 1ms}, {at: 9300us, downtime: 1ms}]\n"
+      "faults:\n  - {kind: bit_errors, link: \"host2:mlx5_1\", probability: 0.01}\n"
+      "  - {kind: gray_loss, sender: \"host1:mlx5_0\", probability: 0.01}\n");
+  ASSERT_TRUE(scenario) << scenario.error().message;
+  auto model = FlowModel::Make(*scenario);
+  ASSERT_TRUE(model) << model.error().message;
+  (*model)->Run(nullptr);
+  FlowCounters counters((*model)->history(), scenario->epoch);
+  Readings before;
+  for (int us = 0; us <= 20'000; us += 50) {
+    Readings now = ReadAll(counters, counters.begin() + std::chrono::microseconds(us));
+    for (const auto& [name, metrics] : before) {
+      for (const auto& [metric, value] : metrics) {
+        if (InfoOf(metric).kind != MetricKind::kCounter) continue;
+        ASSERT_GE(now[name][metric], value) << name << " " << InfoOf(metric).name << " " << us;
+      }
+    }
+    before = std::move(now);
+  }
 }
 
 TEST(FlowModel, HealthyLinksBreakFramesAtTheirBitErrorRatio) {

@@ -27,6 +27,13 @@ void Series::Add(SimTime time, double value) {
   points_.push_back({time, value});
 }
 
+void Series::CutAt(SimTime time) {
+  if (points_.empty() || points_.back().time <= time) return;
+  const double value = At(time);
+  while (!points_.empty() && points_.back().time >= time) points_.pop_back();
+  points_.push_back({time, value});
+}
+
 double Series::At(SimTime time, size_t& hint) const {
   if (points_.empty() || time < points_.front().time) return 0;
   if (time >= points_.back().time) return points_.back().value;

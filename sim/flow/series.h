@@ -23,6 +23,9 @@ class Series {
   // instead of a new one being added.
   void Add(SimTime time, double value);
 
+  // Drops what was added for later times: the value stays as it is at `time`.
+  void CutAt(SimTime time);
+
   // Adds a point after the last one without merging.
   void Append(Point point) { points_.push_back(point); }
   void Shrink() { points_.shrink_to_fit(); }

@@ -57,7 +57,7 @@ std::string AffectedText(const v1::ReplayReport& report, const v1::Finding& find
                          const std::vector<std::string>& dependent_job_ids) {
   const std::vector<std::string> affected = NamesOfJobs(report, finding.affected_job_ids());
   if (!affected.empty()) return fmt::format("it affects {}", ListText(affected, "other jobs"));
-  if (report.diagnosis_coverage().flow_count() > 0) return "it affects no known job";
+  if (report.diagnosis_coverage().flow_count() > 0) return "no known job sent traffic through it";
   std::string text =
       "the affected jobs are unknown, because no packets of their flows were received";
   const std::vector<std::string> dependent = NamesOfJobs(report, dependent_job_ids);

@@ -114,7 +114,7 @@ void AppendFinding(int number, const v1::Finding& finding, std::string& text) {
     AppendDetail("to confirm", sentence, text);
   AppendCulprits(finding, text);
   // For a single rank, the list of affected jobs is enough.
-  if (finding.reach().rank_count() > 1) AppendDetail("impact", ReachText(finding.reach()), text);
+  if (finding.reach().rank_count() > 1) AppendDetail("used by", ReachText(finding.reach()), text);
   AppendSymptoms(finding, text);
 }
 

@@ -236,9 +236,9 @@ TEST(FindingText, ReportsTheImpact) {
   EXPECT_THAT(
       FindingText(std::string(kAll) +
                   "findings { reach { job_count: 2 rank_count: 36 gpu_count: 36 host_count: 5 } }"),
-      HasSubstr("     impact       36 ranks of 2 jobs, on 36 GPUs of 5 hosts\n"));
+      HasSubstr("     used by      36 ranks of 2 jobs, on 36 GPUs of 5 hosts\n"));
   EXPECT_THAT(FindingText(std::string(kAll) + "findings { reach { job_count: 1 rank_count: 1 } }"),
-              Not(HasSubstr("impact")));
+              Not(HasSubstr("used by")));
 }
 
 TEST(FindingText, ALoopIsPrintedClosed) {

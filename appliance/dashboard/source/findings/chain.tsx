@@ -56,7 +56,7 @@ export function Chain({ finding }: { finding: Finding }) {
         </Step>
       )}
       <Step title="affected jobs">
-        {affected_job_ids.length === 0 ? <p class="muted">no known job</p> : (
+        {affected_job_ids.length === 0 ? <p class="muted">no known job sent traffic through it</p> : (
           <Names items={affected_job_ids.map((job) => <JobLink id={job} />)} />
         )}
         {reach && (
