@@ -41,6 +41,9 @@ path = pathlib.Path(words[1])
 if "guess" in words:
     sys.exit("rocescope: --view guess: expected one of all")
 if path.name == "scores":
+    if pathlib.Path(sys.argv[0] + ".fails").exists():
+        print("rocescope: no memory", file=sys.stderr)
+        sys.exit(2)
     print(json.dumps({"schema_version": 1, "groups": [{"run_count": len(list(path.iterdir()))}]})
           if "--summary" in words else "the table")
     sys.exit(0)
@@ -142,7 +145,7 @@ def test_what_changed_is_made_again(campaign, folder):
 
     own.write_text("name: own\npoll: {switches: {period: 5s}}\n")
     done, simulated, _ = stage.run(*words)
-    assert "3 runs are scored again, because the scenario, the profile or a program has changed" in \
+    assert "3 runs are scored again, because the score, the scenario, the profile or a program has changed" in \
         done.stderr, done.stderr
     assert len(started(simulated, "run")) == len(started(simulated, "profile")) == 3
     assert all(str(own) in line for line in started(simulated, "profile"))
@@ -159,6 +162,41 @@ def test_what_changed_is_made_again(campaign, folder):
     assert len(started(simulated, "profile")) == 6
     assert not list((stage.out / "missed").iterdir())
     assert not stage.run(*words)[1]
+
+
+def test_damaged_scores_and_digests_are_made_again(campaign, folder):
+    stage = Stage(campaign, folder)
+    assert stage.run()[0].returncode == 0
+    score = stage.out / "scores/0002-healthy.score.json"
+    digest = stage.out / "digests/0002-healthy.sha256"
+    right = score.read_bytes()
+    for file, content in ((score, b""), (score, right[:20]), (score, b"\xff\xfe\0"),
+                          (score, right.replace(b"false_findings", b"none")),
+                          (digest, b""), (digest, b"\xff\xfe\0"), (digest, digest.read_bytes()[:64])):
+        file.write_bytes(content)
+        done, simulated, _ = stage.run()
+        assert done.returncode == 0 and done.stderr.startswith("campaign: 1 runs are scored again"), done.stderr
+        run, = started(simulated, "run")
+        assert "0002-healthy" in run and score.read_bytes() == right, content
+
+
+def test_a_failed_summary_changes_no_figures(campaign, folder):
+    stage = Stage(campaign, folder)
+    assert stage.run()[0].returncode == 0
+    files = [stage.out / "summary.txt", stage.out / "results.json"]
+    before = [file.read_text() for file in files]
+    fails = pathlib.Path(f"{stage.program}.fails")
+    fails.touch()
+    done, _, _ = stage.run()
+    assert done.returncode == 2 and "campaign: the summary failed" in done.stderr, done.stderr
+    assert "no memory" in done.stderr
+    assert [file.read_text() for file in files] == before
+    fails.unlink()
+    files[1].with_suffix(".part").mkdir()  # results.json cannot be written
+    stage.program.write_text(PROGRAM.replace("the table", "another table"))
+    done, _, _ = stage.run()
+    assert done.returncode == 2 and "results.part" in done.stderr, done.stderr
+    assert [file.read_text() for file in files] == before
 
 
 def test_without_profiles_nothing_is_recorded(campaign, folder):
@@ -214,6 +252,8 @@ def test_wrong_arguments_are_refused(campaign, folder):
 def main():
     for test in (test_each_profile_is_applied_to_one_simulation,
                  test_what_changed_is_made_again,
+                 test_damaged_scores_and_digests_are_made_again,
+                 test_a_failed_summary_changes_no_figures,
                  test_without_profiles_nothing_is_recorded,
                  test_the_model_is_that_of_the_drawn_scenarios,
                  test_at_least_one_fault_means_no_healthy_run,
