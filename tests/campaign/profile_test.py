@@ -164,6 +164,23 @@ def test_what_changed_is_made_again(campaign, folder):
     assert not stage.run(*words)[1]
 
 
+def test_lost_scenarios_and_foreign_scores_are_errors(campaign, folder):
+    stage = Stage(campaign, folder)
+    assert stage.run("--profile", "lab")[0].returncode == 0
+    foreign = stage.out / "scores/0002-healthy.score.json"  # a run without the profile
+    foreign.write_text("{}")
+    done, _, scored = stage.run("--profile", "lab")
+    assert done.returncode == 2 and not done.stdout, done
+    assert f"{foreign} is not a score of this campaign" in done.stderr, done.stderr
+    assert not any("--priors" in line for line in scored)
+    foreign.unlink()
+    (stage.out / "scenarios/0002-healthy.yaml").unlink()
+    (stage.out / "scores/0002-healthy.lab.score.json").unlink()
+    done, simulated, _ = stage.run("--profile", "lab")
+    assert done.returncode == 2 and not done.stdout and not simulated, done
+    assert "contains 2 scenarios instead of 3" in done.stderr and "use another -d" in done.stderr, done.stderr
+
+
 def test_damaged_scores_and_digests_are_made_again(campaign, folder):
     stage = Stage(campaign, folder)
     assert stage.run()[0].returncode == 0
@@ -252,6 +269,7 @@ def test_wrong_arguments_are_refused(campaign, folder):
 def main():
     for test in (test_each_profile_is_applied_to_one_simulation,
                  test_what_changed_is_made_again,
+                 test_lost_scenarios_and_foreign_scores_are_errors,
                  test_damaged_scores_and_digests_are_made_again,
                  test_a_failed_summary_changes_no_figures,
                  test_without_profiles_nothing_is_recorded,
