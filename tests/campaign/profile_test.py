@@ -16,6 +16,10 @@ import tempfile
 SIMULATOR = """#!/usr/bin/env python3
 import pathlib, sys
 words = sys.argv[1:]
+if words[:2] == ["profile", "/dev/null"]:
+    name = words[words.index("--profile") + 1]
+    sys.exit(f"rocescope-sim: --profile {name}: {name}:2:27: period must be above 0"
+             if name.endswith("invalid.yaml") else "rocescope-sim: /dev/null/run.json: cannot be opened")
 with open(sys.argv[0] + ".log", "a") as log:
     print(*words, file=log)
 to = pathlib.Path(words[words.index("-d") + 1])
@@ -25,7 +29,7 @@ if words[0] == "draw":
 else:
     if words[0] == "profile":
         if words[words.index("--profile") + 1].endswith("impossible.yaml"):
-            sys.exit("no such profile")
+            sys.exit("no readings")
         assert (pathlib.Path(words[1]) / "exact").exists(), "the run has no exact counters"
     to.mkdir()
     (to / ("exact" if "--record" in words else "shown")).write_text(words[1])
@@ -252,16 +256,26 @@ def test_a_failed_profile_is_reported_and_the_others_are_scored(campaign, folder
     file.write_text("name: impossible\n")
     done, _, _ = stage.run("--profile", "gnmi-1s", "--profile", str(file))
     assert done.returncode == 2
-    assert f"profile {file} failed with exit code 1: no such profile" in done.stderr
+    assert f"profile {file} failed with exit code 1: no readings" in done.stderr
     assert len(list((stage.out / "scores").glob("*.gnmi-1s.score.json"))) == 3
     assert not list(stage.out.glob("run-*"))
+
+
+def test_an_invalid_profile_is_refused_before_the_first_run(campaign, folder):
+    stage = Stage(campaign, folder)
+    file = stage.folder / "invalid.yaml"
+    file.write_text("name: invalid\npoll: {switches: {period: -30s}}\n")
+    done, simulated, _ = stage.run("--profile", "gnmi-1s", "--profile", str(file))
+    assert done.returncode == 2 and not simulated and not stage.out.exists(), done
+    assert done.stderr == f"campaign: --profile {file}: {file}:2:27: period must be above 0\n", done.stderr
 
 
 def test_wrong_arguments_are_refused(campaign, folder):
     stage = Stage(campaign, folder)
     for words in (["--faults", "2-4"], ["--faults", "many"], ["--windows", "0"],
                   ["--profile", "lab", "--profile", "lab"], ["--model", "guess"],
-                  ["--profile", "snmp"], ["--profile", "none.yaml"], ["--view", "guess"]):
+                  ["--profile", "snmp"], ["--profile", "../profiles/snmp-30s"],
+                  ["--profile", "none.yaml"], ["--view", "guess"]):
         done, simulated, _ = stage.run(*words)
         assert done.returncode == 2 and not simulated, words
 
@@ -276,6 +290,7 @@ def main():
                  test_the_model_is_that_of_the_drawn_scenarios,
                  test_at_least_one_fault_means_no_healthy_run,
                  test_a_failed_profile_is_reported_and_the_others_are_scored,
+                 test_an_invalid_profile_is_refused_before_the_first_run,
                  test_wrong_arguments_are_refused):
         with tempfile.TemporaryDirectory() as folder:
             test(sys.argv[1], folder)
