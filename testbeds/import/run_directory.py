@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes a run directory (dataplane/run/README.md): run.json, topology.yaml and the counters."""
 
+import contextlib
 import json
 import pathlib
 import re
@@ -59,13 +60,14 @@ class RunDirectory:
         with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               encoding="utf-8") as convert:
             try:
-                convert.stdin.writelines(lines)
-                convert.stdin.close()
-            except BrokenPipeError:
-                pass  # the message on its standard error says why
+                with contextlib.suppress(BrokenPipeError):  # the message on its standard error says why
+                    convert.stdin.writelines(lines)
             except BaseException:
                 convert.kill()
                 raise
+            finally:
+                with contextlib.suppress(BrokenPipeError):  # lines that are left in the buffer
+                    convert.stdin.close()
             message = convert.stderr.read()
             if convert.wait() != 0:
                 raise Problem(f"rocescope counters convert: {message.strip()}")
