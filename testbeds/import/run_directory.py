@@ -13,6 +13,7 @@ from problem import Problem
 
 SECOND = 10**9
 PORTS = {"int_reports": 32766, "int_md": 555, "sflow": 6343}
+LONGEST_NAME = 128  # bytes, as in dataplane/run/manifest.h
 PARTS = ("run.json", "topology.yaml", "counters.jsonl", "counters.columns")
 
 
@@ -24,6 +25,15 @@ def find_program(given):
         return str(given)
     built = max(ROOT.glob("build/*/appliance/rocescope"), key=lambda path: path.stat().st_mtime, default=None)
     return shutil.which("rocescope") or (str(built) if built else None)
+
+
+def run_name(given, path):
+    """The name of the run: `given`, or the name of the directory, cut to the limit of replay."""
+    name = given or path.resolve().name or "imported"
+    try:
+        return name.encode()[:LONGEST_NAME].decode(errors="ignore")
+    except UnicodeEncodeError:
+        raise Problem(f"{json.dumps(name)} cannot be the name of the run: not UTF-8; give another by --name") from None
 
 
 class RunDirectory:
@@ -122,7 +132,7 @@ class RunDirectory:
         period = readings.period()
         window = min(max(1, -(-period // SECOND)), 3600) * SECOND
         manifest = {
-            "schema_version": 1, "scenario": name[:128], "seed": 0, "epoch_ns": readings.first,
+            "schema_version": 1, "scenario": name, "seed": 0, "epoch_ns": readings.first,
             "duration_ns": readings.last - readings.first + 1, "record_interval_ns": SECOND,
             "analysis_window_ns": window, "counter_period_ns": period, "time_scale": 1,
             "ports": PORTS,

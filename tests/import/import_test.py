@@ -345,6 +345,11 @@ class BadInput(Importing):
         output = self.run_import(MAPPING, self.file("z.csv.gz", b"no gzip"), expect=UNUSABLE)
         self.assertIn("z.csv.gz: Not a gzipped file", output)
 
+    def test_names_of_runs_must_be_utf8(self):
+        output = self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n", expect=UNUSABLE,
+                                 words=("--form", "lines", "--name", b"a\xff\xfe"))
+        self.assertIn('"a\\udcff\\udcfe" cannot be the name of the run: not UTF-8', output)
+
     def test_a_run_is_never_replaced(self):
         self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n")
         before = (self.run_directory / "counters.jsonl").read_text()

@@ -42,6 +42,13 @@ class Replay(Importing):
             ledger = self.replay()["telemetry"]["counter_line_ledger"]
             self.assertEqual((ledger["received"], ledger["decoded"]), (str(readings), str(readings)))
 
+    def test_long_names_are_cut_between_characters(self):
+        for name, cut in ((130 * "x", 128 * "x"), ("x" + 64 * "\u00fc", "x" + 63 * "\u00fc")):
+            self.imported(MAPPING, HEADER + "5,leaf1,E1,1,0\n", more=("--name", name))
+            manifest = json.loads((self.run_directory / "run.json").read_text())
+            self.assertEqual(manifest["scenario"], cut)
+            self.replay()
+
     def test_both_forms_give_the_same_report(self):
         rows = "".join(f"{n * 30},leaf{d},E{p},{n * GIGA * p},{n // 10 * d}\n"
                        for n in range(60) for d in range(3) for p in range(8))
