@@ -111,6 +111,9 @@ class Forms(Importing):
                 ("microseconds", f"{noon}000007", noon * 10**9 + 7000),
                 ("nanoseconds", f"{noon}000000009", noon * 10**9 + 9),
                 ("'%d.%m.%Y %H:%M'", "01.03.2026 12:00", noon * 10**9),
+                ("'%Y-%m-%d'", "2026-03-01", (noon - 12 * 3600) * 10**9),
+                ("'%Y-%m-%d %I:%M %p'", "2026-03-01 12:00 PM", noon * 10**9),
+                ("'%Y-%m-%d %I:%M %p'", "2026-03-01 01:00 PM", (noon + 3600) * 10**9),
                 ("'%d.%m.%Y %H:%M', zone: '+02:00'", "01.03.2026 14:00", noon * 10**9)):
             with self.subTest(form):
                 self.run_import(MAPPING.replace("format: seconds", f"format: {form}"),

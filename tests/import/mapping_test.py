@@ -70,6 +70,8 @@ metrics: {in: {name: rx_bytes, unit: "bytes"}, errors: rx_errors}
                           f'mapping.yaml:1:30: "{pattern}" is not a pattern of times: ')
         self.replaced("format: seconds", "format: '%d.%m. %H:%M'",
                       'mapping.yaml:1:30: "%d.%m. %H:%M" has no complete date')
+        self.replaced("format: seconds", "format: '%Y-%m-%d %I:%M'",
+                      'mapping.yaml:1:30: "%Y-%m-%d %I:%M" has hours from 1 to 12 (%I) without AM or PM (%p)')
         self.replaced("counters: totals", 'counters: totals\ndelimiter: "\\n"',
                       "mapping.yaml:5:12: expected one character")
         self.replaced("errors: rx_errors", "errors: {name: rx_errors, values: {a: " + "9" * 5000 + "}}",
