@@ -7,8 +7,11 @@ usage: import_test.py PATH/import_counters [UNITTEST ARGUMENT...]
 
 import gzip
 import json
+import os
 import pathlib
 import random
+import signal
+import subprocess
 import sys
 import unittest
 
@@ -352,6 +355,23 @@ class BadInput(Importing):
         output = self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n", expect=UNUSABLE,
                                  words=("--form", "lines", "--name", b"a\xff\xfe"))
         self.assertIn('"a\\udcff\\udcfe" cannot be the name of the run: not UTF-8', output)
+
+    def test_a_stopped_import_leaves_nothing(self):
+        mapping, export = self.file("mapping.yaml", MAPPING), self.folder / "a.csv"
+        os.mkfifo(export)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number), subprocess.Popen(
+                    [sys.executable, "-B", importing.tool, mapping, export, "-d", self.run_directory, "--form",
+                     "lines"], stderr=subprocess.PIPE, text=True,
+                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as running:
+                with open(export, "w", encoding="utf-8") as rows:  # waits for the import
+                    self.assertTrue(self.run_directory.exists())
+                    rows.write(HEADER)
+                    rows.flush()
+                    running.send_signal(number)
+                    self.assertEqual(running.communicate(timeout=30)[1], "import_counters: interrupted\n")
+                self.assertEqual(running.returncode, UNUSABLE)
+                self.assertFalse(self.run_directory.exists())
 
     def test_a_run_is_never_replaced(self):
         self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n")
