@@ -231,12 +231,18 @@ def checked(file):
 
 def sorted_chunks(files, at_once):
     """Sorted parts of all rows, each an iterator over a temporary file."""
+    folder = tempfile.gettempdir()
+
     def write(chunk):
         chunk.sort(key=lambda row: row[:3])
-        store = tempfile.TemporaryFile()
-        for begin in range(0, len(chunk), 1000):
-            pickle.dump(chunk[begin:begin + 1000], store)
-        store.seek(0)
+        try:
+            store = tempfile.TemporaryFile(dir=folder)
+            for begin in range(0, len(chunk), 1000):
+                pickle.dump(chunk[begin:begin + 1000], store)
+            store.seek(0)
+        except OSError as error:
+            raise Problem(f"--sort: cannot write a temporary file in {folder}: {error.strerror}; set TMPDIR to a "
+                          "directory with enough free space") from None
         return store
 
     def read(store):

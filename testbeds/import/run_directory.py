@@ -61,10 +61,16 @@ class RunDirectory:
                 break  # another program has written to it
             folder.rmdir()
 
+    def write(self, part, lines):
+        try:
+            with open(self.path / part, "w", encoding="utf-8") as file:
+                file.writelines(lines)
+        except OSError as error:
+            raise Problem(f"{self.path / part}: {error.strerror}") from None
+
     def write_counters(self, lines):
         if self.form == "lines":
-            with open(self.path / "counters.jsonl", "w", encoding="utf-8") as file:
-                file.writelines(lines)
+            self.write("counters.jsonl", lines)
             return
         command = [self.program, "counters", "convert", "-", self.path / "counters.columns"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -100,7 +106,7 @@ class RunDirectory:
             lines += [f"  - name: {json.dumps(device)}", "    tier: leaf", "    ports:"]
             lines += [f"      - {{name: {json.dumps(port)}, number: {number}}}"
                       for number, port in enumerate(sorted(devices[device], key=natural), 1)]
-        (self.path / "topology.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        self.write("topology.yaml", [line + "\n" for line in lines])
         self.validate(self.path / "topology.yaml")
 
     def validate(self, name):
@@ -138,7 +144,7 @@ class RunDirectory:
             "ports": PORTS,
             "telemetry": {"mirror": False, "int_reports": False, "sflow": False, "counters": True,
                           "nccl_logs": False, "rdma": False}}
-        (self.path / "run.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+        self.write("run.json", [json.dumps(manifest, indent=2) + "\n"])
 
 
 def natural(name):

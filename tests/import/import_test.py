@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -372,6 +373,20 @@ class BadInput(Importing):
                     self.assertEqual(running.communicate(timeout=30)[1], "import_counters: interrupted\n")
                 self.assertEqual(running.returncode, UNUSABLE)
                 self.assertFalse(self.run_directory.exists())
+
+    def test_a_full_disk_is_named(self):
+        rows = HEADER + "".join(f"{n},leaf1,E1,{n},0\n" for n in range(1000))
+        limit = (4096, resource.RLIM_INFINITY)  # bytes of a file: stands for a full disk
+        files = self.file("mapping.yaml", MAPPING), self.file("a.csv", rows)
+        for words, place in (([], f"{self.run_directory}/counters.jsonl"),
+                             (["--sort"], f"--sort: cannot write a temporary file in {self.folder}")):
+            done = subprocess.run(
+                [sys.executable, "-B", importing.tool, *files, "-d", self.run_directory, "--form", "lines", *words],
+                capture_output=True, text=True, env={**os.environ, "TMPDIR": str(self.folder)},
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit))
+            self.assertEqual(done.returncode, UNUSABLE)
+            self.assertTrue(done.stderr.startswith(f"import_counters: {place}: File too large"), done.stderr)
+            self.assertFalse(self.run_directory.exists())
 
     def test_a_run_is_never_replaced(self):
         self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n")
