@@ -328,8 +328,9 @@ class BadInput(Importing):
         self.assertEqual(self.readings()[-1], (9, "leaf1:E1", {"rx_bytes": 0, "rx_errors": 0}))
         for path in self.run_directory.iterdir():
             path.unlink()
-        output = self.run_import(MAPPING, HEADER.encode("utf-16"), expect=UNUSABLE)
-        self.assertIn("a.csv: after line 0: not UTF-8", output)
+        for encoding, place in (("utf-16", ": after line 0"), ("utf-16-le", ":1"), ("utf-16-be", ":1")):
+            output = self.run_import(MAPPING, HEADER.encode(encoding), expect=UNUSABLE)
+            self.assertIn(f"a.csv{place}: not UTF-8; convert the file first, for example with iconv", output)
         output = self.run_import(MAPPING, HEADER + "5,leaf1,E1," + "1" * 200_000 + ",0\n", expect=UNUSABLE)
         self.assertIn("a.csv:2: field larger than field limit", output)
 

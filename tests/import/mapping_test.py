@@ -6,6 +6,7 @@ usage: mapping_test.py PATH/import_counters [UNITTEST ARGUMENT...]
 """
 
 import pathlib
+import shutil
 import sys
 import unittest
 
@@ -54,6 +55,13 @@ metrics: {in: {name: rx_bytes, unit: "bytes"}, errors: rx_errors}
                 ("port: {a: , b: c}", 'mapping.yaml:1:11: "," is not supported here')):
             with self.subTest(mapping):
                 self.refused(mapping, place)
+
+    def test_a_mapping_is_utf8(self):
+        self.run_import("\ufeff" + MAPPING, EXPORT)
+        shutil.rmtree(self.run_directory)
+        for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
+            self.refused(MAPPING.encode(encoding),
+                         "mapping.yaml: not UTF-8; convert the file first, for example with iconv")
 
     def test_errors_of_the_content_have_a_place(self):
         self.replaced("device:", "devise:",
