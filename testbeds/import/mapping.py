@@ -8,7 +8,7 @@ import re
 import metrics
 import times
 import yaml_subset
-from problem import Problem
+from problem import NOT_UTF8, Problem
 
 KINDS = ("port", "nic")
 
@@ -26,8 +26,12 @@ class Mapping:
         self.path = str(path)
         try:
             text = pathlib.Path(path).read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise Problem(f"{path}: {error}") from None
+        except OSError as error:
+            raise Problem(f"{path}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise Problem(f"{path}: {NOT_UTF8}") from None
+        if "\0" in text:  # UTF-16 without a byte order mark
+            raise Problem(f"{path}: {NOT_UTF8}")
         root = yaml_subset.read(text, self.path)
         self.known(root, ("form", "delimiter", "kind", "time", "device", "port", "metric", "value",
                           "unit", "counters", "missing", "metrics"))

@@ -4,6 +4,9 @@
 import sys
 
 
+NOT_UTF8 = "not UTF-8; convert the file first, for example with iconv"
+
+
 class Problem(Exception):
     """The input cannot be imported. The message names the file, the line and the column."""
 

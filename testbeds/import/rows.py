@@ -13,7 +13,7 @@ import re
 import tempfile
 import zlib
 
-from problem import Problem
+from problem import NOT_UTF8, Problem
 
 NUMBER = re.compile(r"\d{1,40}(\.\d{0,40})?([eE][+-]?\d{1,3})?")
 LARGEST = 2**64 - 1
@@ -89,8 +89,7 @@ class File:
                 except csv.Error as error:
                     raise Problem(f"{self.path}:{reader.line_num}: {error}") from None
                 except UnicodeDecodeError:
-                    raise Problem(f"{self.path}: after line {reader.line_num}: not UTF-8; convert the file "
-                                  "first, for example with iconv") from None
+                    raise Problem(f"{self.path}: after line {reader.line_num}: {NOT_UTF8}") from None
         except (OSError, EOFError, zlib.error) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
             raise Problem(f"{self.path}: {reason}") from None
@@ -110,6 +109,8 @@ class File:
         header = next(reader, None)
         if header is None:
             raise Problem(f"{self.path}:1: the file is empty; expected a line with the names of columns")
+        if any("\0" in name for name in header):  # UTF-16 without a byte order mark
+            raise Problem(f"{self.path}:1: {NOT_UTF8}")
         self.header = [name.strip() for name in header]
         mapping = self.mapping
         time, device, port = map(self.find, (mapping.time, mapping.device, mapping.port))
@@ -231,12 +232,18 @@ def checked(file):
 
 def sorted_chunks(files, at_once):
     """Sorted parts of all rows, each an iterator over a temporary file."""
+    folder = tempfile.gettempdir()
+
     def write(chunk):
         chunk.sort(key=lambda row: row[:3])
-        store = tempfile.TemporaryFile()
-        for begin in range(0, len(chunk), 1000):
-            pickle.dump(chunk[begin:begin + 1000], store)
-        store.seek(0)
+        try:
+            store = tempfile.TemporaryFile(dir=folder)
+            for begin in range(0, len(chunk), 1000):
+                pickle.dump(chunk[begin:begin + 1000], store)
+            store.seek(0)
+        except OSError as error:
+            raise Problem(f"--sort: cannot write a temporary file in {folder}: {error.strerror}; set TMPDIR to a "
+                          "directory with enough free space") from None
         return store
 
     def read(store):

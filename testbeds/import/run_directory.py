@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes a run directory (dataplane/run/README.md): run.json, topology.yaml and the counters."""
 
+import contextlib
 import json
 import pathlib
 import re
@@ -12,6 +13,7 @@ from problem import Problem
 
 SECOND = 10**9
 PORTS = {"int_reports": 32766, "int_md": 555, "sflow": 6343}
+LONGEST_NAME = 128  # bytes, as in dataplane/run/manifest.h
 PARTS = ("run.json", "topology.yaml", "counters.jsonl", "counters.columns")
 
 
@@ -23,6 +25,15 @@ def find_program(given):
         return str(given)
     built = max(ROOT.glob("build/*/appliance/rocescope"), key=lambda path: path.stat().st_mtime, default=None)
     return shutil.which("rocescope") or (str(built) if built else None)
+
+
+def run_name(given, path):
+    """The name of the run: `given`, or the name of the directory, cut to the limit of replay."""
+    name = given or path.resolve().name or "imported"
+    try:
+        return name.encode()[:LONGEST_NAME].decode(errors="ignore")
+    except UnicodeEncodeError:
+        raise Problem(f"{json.dumps(name)} cannot be the name of the run: not UTF-8; give another by --name") from None
 
 
 class RunDirectory:
@@ -50,22 +61,29 @@ class RunDirectory:
                 break  # another program has written to it
             folder.rmdir()
 
+    def write(self, part, lines):
+        try:
+            with open(self.path / part, "w", encoding="utf-8") as file:
+                file.writelines(lines)
+        except OSError as error:
+            raise Problem(f"{self.path / part}: {error.strerror}") from None
+
     def write_counters(self, lines):
         if self.form == "lines":
-            with open(self.path / "counters.jsonl", "w", encoding="utf-8") as file:
-                file.writelines(lines)
+            self.write("counters.jsonl", lines)
             return
         command = [self.program, "counters", "convert", "-", self.path / "counters.columns"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               encoding="utf-8") as convert:
             try:
-                convert.stdin.writelines(lines)
-                convert.stdin.close()
-            except BrokenPipeError:
-                pass  # the message on its standard error says why
+                with contextlib.suppress(BrokenPipeError):  # the message on its standard error says why
+                    convert.stdin.writelines(lines)
             except BaseException:
                 convert.kill()
                 raise
+            finally:
+                with contextlib.suppress(BrokenPipeError):  # lines that are left in the buffer
+                    convert.stdin.close()
             message = convert.stderr.read()
             if convert.wait() != 0:
                 raise Problem(f"rocescope counters convert: {message.strip()}")
@@ -88,7 +106,7 @@ class RunDirectory:
             lines += [f"  - name: {json.dumps(device)}", "    tier: leaf", "    ports:"]
             lines += [f"      - {{name: {json.dumps(port)}, number: {number}}}"
                       for number, port in enumerate(sorted(devices[device], key=natural), 1)]
-        (self.path / "topology.yaml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        self.write("topology.yaml", [line + "\n" for line in lines])
         self.validate(self.path / "topology.yaml")
 
     def validate(self, name):
@@ -120,13 +138,13 @@ class RunDirectory:
         period = readings.period()
         window = min(max(1, -(-period // SECOND)), 3600) * SECOND
         manifest = {
-            "schema_version": 1, "scenario": name[:128], "seed": 0, "epoch_ns": readings.first,
+            "schema_version": 1, "scenario": name, "seed": 0, "epoch_ns": readings.first,
             "duration_ns": readings.last - readings.first + 1, "record_interval_ns": SECOND,
             "analysis_window_ns": window, "counter_period_ns": period, "time_scale": 1,
             "ports": PORTS,
             "telemetry": {"mirror": False, "int_reports": False, "sflow": False, "counters": True,
                           "nccl_logs": False, "rdma": False}}
-        (self.path / "run.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+        self.write("run.json", [json.dumps(manifest, indent=2) + "\n"])
 
 
 def natural(name):

@@ -6,7 +6,7 @@ import decimal
 import re
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
-SAMPLE = datetime.datetime(2027, 11, 23, 12, 34, 56, tzinfo=datetime.timezone.utc)
+SAMPLE = datetime.datetime(2027, 11, 23, 21, 34, 56, tzinfo=datetime.timezone.utc)
 SECOND = 10**9
 LATEST = 2**62 - 1  # as in base/time.h
 NUMBERS = {"seconds": SECOND, "milliseconds": 10**6, "microseconds": 10**3, "nanoseconds": 1}
@@ -62,6 +62,8 @@ def problem_of(pattern):
         return f'"{pattern}" is not a pattern of times: {error}'
     if read.date() != SAMPLE.date():
         return f'"{pattern}" has no complete date'
+    if read.hour not in (SAMPLE.hour, 0):  # 0: the pattern has no hour
+        return f'"{pattern}" has hours from 1 to 12 (%I) without AM or PM (%p)'
     return None
 
 

@@ -97,6 +97,12 @@ def main():
                       run(campaign, build, directory, SEED, "--view", "diagnosis")):
             assert other.returncode not in (0, 1) and "other arguments" in other.stderr
 
+        profile = directory / "invalid.yaml"
+        profile.write_text("name: invalid\npoll: {switches: {period: -30s}}\n")
+        refused = run(campaign, build, directory / "other", SEED, "--profile", str(profile))
+        assert refused.returncode == 2 and "invalid.yaml:2:27: " in refused.stderr, refused.stderr
+        assert not (directory / "other").exists(), "the profile must be checked first"
+
 
 if __name__ == "__main__":
     main()

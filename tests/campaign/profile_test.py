@@ -16,6 +16,10 @@ import tempfile
 SIMULATOR = """#!/usr/bin/env python3
 import pathlib, sys
 words = sys.argv[1:]
+if words[:2] == ["profile", "/dev/null"]:
+    name = words[words.index("--profile") + 1]
+    sys.exit(f"rocescope-sim: --profile {name}: {name}:2:27: period must be above 0"
+             if name.endswith("invalid.yaml") else "rocescope-sim: /dev/null/run.json: cannot be opened")
 with open(sys.argv[0] + ".log", "a") as log:
     print(*words, file=log)
 to = pathlib.Path(words[words.index("-d") + 1])
@@ -25,7 +29,7 @@ if words[0] == "draw":
 else:
     if words[0] == "profile":
         if words[words.index("--profile") + 1].endswith("impossible.yaml"):
-            sys.exit("no such profile")
+            sys.exit("no readings")
         assert (pathlib.Path(words[1]) / "exact").exists(), "the run has no exact counters"
     to.mkdir()
     (to / ("exact" if "--record" in words else "shown")).write_text(words[1])
@@ -41,6 +45,9 @@ path = pathlib.Path(words[1])
 if "guess" in words:
     sys.exit("rocescope: --view guess: expected one of all")
 if path.name == "scores":
+    if pathlib.Path(sys.argv[0] + ".fails").exists():
+        print("rocescope: no memory", file=sys.stderr)
+        sys.exit(2)
     print(json.dumps({"schema_version": 1, "groups": [{"run_count": len(list(path.iterdir()))}]})
           if "--summary" in words else "the table")
     sys.exit(0)
@@ -142,7 +149,7 @@ def test_what_changed_is_made_again(campaign, folder):
 
     own.write_text("name: own\npoll: {switches: {period: 5s}}\n")
     done, simulated, _ = stage.run(*words)
-    assert "3 runs are scored again, because the scenario, the profile or a program has changed" in \
+    assert "3 runs are scored again, because the score, the scenario, the profile or a program has changed" in \
         done.stderr, done.stderr
     assert len(started(simulated, "run")) == len(started(simulated, "profile")) == 3
     assert all(str(own) in line for line in started(simulated, "profile"))
@@ -159,6 +166,58 @@ def test_what_changed_is_made_again(campaign, folder):
     assert len(started(simulated, "profile")) == 6
     assert not list((stage.out / "missed").iterdir())
     assert not stage.run(*words)[1]
+
+
+def test_lost_scenarios_and_foreign_scores_are_errors(campaign, folder):
+    stage = Stage(campaign, folder)
+    assert stage.run("--profile", "lab")[0].returncode == 0
+    foreign = stage.out / "scores/0002-healthy.score.json"  # a run without the profile
+    foreign.write_text("{}")
+    done, _, scored = stage.run("--profile", "lab")
+    assert done.returncode == 2 and not done.stdout, done
+    assert f"{foreign} is not a score of this campaign" in done.stderr, done.stderr
+    assert not any("--priors" in line for line in scored)
+    foreign.unlink()
+    (stage.out / "scenarios/0002-healthy.yaml").unlink()
+    (stage.out / "scores/0002-healthy.lab.score.json").unlink()
+    done, simulated, _ = stage.run("--profile", "lab")
+    assert done.returncode == 2 and not done.stdout and not simulated, done
+    assert "contains 2 scenarios instead of 3" in done.stderr and "use another -d" in done.stderr, done.stderr
+
+
+def test_damaged_scores_and_digests_are_made_again(campaign, folder):
+    stage = Stage(campaign, folder)
+    assert stage.run()[0].returncode == 0
+    score = stage.out / "scores/0002-healthy.score.json"
+    digest = stage.out / "digests/0002-healthy.sha256"
+    right = score.read_bytes()
+    for file, content in ((score, b""), (score, right[:20]), (score, b"\xff\xfe\0"),
+                          (score, right.replace(b"false_findings", b"none")),
+                          (digest, b""), (digest, b"\xff\xfe\0"), (digest, digest.read_bytes()[:64])):
+        file.write_bytes(content)
+        done, simulated, _ = stage.run()
+        assert done.returncode == 0 and done.stderr.startswith("campaign: 1 runs are scored again"), done.stderr
+        run, = started(simulated, "run")
+        assert "0002-healthy" in run and score.read_bytes() == right, content
+
+
+def test_a_failed_summary_changes_no_figures(campaign, folder):
+    stage = Stage(campaign, folder)
+    assert stage.run()[0].returncode == 0
+    files = [stage.out / "summary.txt", stage.out / "results.json"]
+    before = [file.read_text() for file in files]
+    fails = pathlib.Path(f"{stage.program}.fails")
+    fails.touch()
+    done, _, _ = stage.run()
+    assert done.returncode == 2 and "campaign: the summary failed" in done.stderr, done.stderr
+    assert "no memory" in done.stderr
+    assert [file.read_text() for file in files] == before
+    fails.unlink()
+    files[1].with_suffix(".part").mkdir()  # results.json cannot be written
+    stage.program.write_text(PROGRAM.replace("the table", "another table"))
+    done, _, _ = stage.run()
+    assert done.returncode == 2 and "results.part" in done.stderr, done.stderr
+    assert [file.read_text() for file in files] == before
 
 
 def test_without_profiles_nothing_is_recorded(campaign, folder):
@@ -197,16 +256,26 @@ def test_a_failed_profile_is_reported_and_the_others_are_scored(campaign, folder
     file.write_text("name: impossible\n")
     done, _, _ = stage.run("--profile", "gnmi-1s", "--profile", str(file))
     assert done.returncode == 2
-    assert f"profile {file} failed with exit code 1: no such profile" in done.stderr
+    assert f"profile {file} failed with exit code 1: no readings" in done.stderr
     assert len(list((stage.out / "scores").glob("*.gnmi-1s.score.json"))) == 3
     assert not list(stage.out.glob("run-*"))
+
+
+def test_an_invalid_profile_is_refused_before_the_first_run(campaign, folder):
+    stage = Stage(campaign, folder)
+    file = stage.folder / "invalid.yaml"
+    file.write_text("name: invalid\npoll: {switches: {period: -30s}}\n")
+    done, simulated, _ = stage.run("--profile", "gnmi-1s", "--profile", str(file))
+    assert done.returncode == 2 and not simulated and not stage.out.exists(), done
+    assert done.stderr == f"campaign: --profile {file}: {file}:2:27: period must be above 0\n", done.stderr
 
 
 def test_wrong_arguments_are_refused(campaign, folder):
     stage = Stage(campaign, folder)
     for words in (["--faults", "2-4"], ["--faults", "many"], ["--windows", "0"],
                   ["--profile", "lab", "--profile", "lab"], ["--model", "guess"],
-                  ["--profile", "snmp"], ["--profile", "none.yaml"], ["--view", "guess"]):
+                  ["--profile", "snmp"], ["--profile", "../profiles/snmp-30s"],
+                  ["--profile", "none.yaml"], ["--view", "guess"]):
         done, simulated, _ = stage.run(*words)
         assert done.returncode == 2 and not simulated, words
 
@@ -214,10 +283,14 @@ def test_wrong_arguments_are_refused(campaign, folder):
 def main():
     for test in (test_each_profile_is_applied_to_one_simulation,
                  test_what_changed_is_made_again,
+                 test_lost_scenarios_and_foreign_scores_are_errors,
+                 test_damaged_scores_and_digests_are_made_again,
+                 test_a_failed_summary_changes_no_figures,
                  test_without_profiles_nothing_is_recorded,
                  test_the_model_is_that_of_the_drawn_scenarios,
                  test_at_least_one_fault_means_no_healthy_run,
                  test_a_failed_profile_is_reported_and_the_others_are_scored,
+                 test_an_invalid_profile_is_refused_before_the_first_run,
                  test_wrong_arguments_are_refused):
         with tempfile.TemporaryDirectory() as folder:
             test(sys.argv[1], folder)

@@ -13,13 +13,16 @@ import subprocess
 import sys
 import tempfile
 
+# A script with a FIFO writes its process ID to the FIFO and waits.
 SIMULATOR = """#!/bin/sh
 case $1 in
-  draw) shift 6; for i in 1 2 3; do echo "name: s$i" > "$1/$i.yaml"; done ;;
+  draw) [ ! -p "$0.draws" ] || { echo $$ > "$0.draws"; exec sleep 600; }
+    shift 6; for i in 1 2 3; do echo "name: s$i" > "$1/$i.yaml"; done ;;
   run) mkdir "$4"; [ ! -p "$0.runs" ] || { echo $$ > "$0.runs"; exec sleep 600; } ;;
 esac
 """
 PROGRAM = """#!/bin/sh
+case "$*" in *--priors*) [ ! -p "$0.summary" ] || { echo $$ > "$0.summary"; exec sleep 600; } ;; esac
 echo "{}"
 """
 
@@ -28,8 +31,7 @@ class Stage:
     def __init__(self, campaign, folder):
         self.folder = pathlib.Path(folder)
         self.simulator = self.script("sim/rocescope-sim", SIMULATOR)
-        self.script("appliance/rocescope", PROGRAM)
-        self.fifo = pathlib.Path(f"{self.simulator}.runs")
+        self.program = self.script("appliance/rocescope", PROGRAM)
         self.out = self.folder / "out"
         self.command = [campaign, "--count", "3", "--jobs", "1", "-d", self.out, "--build", folder]
 
@@ -40,17 +42,18 @@ class Stage:
         path.chmod(0o755)
         return path
 
-    def stop(self, number):
-        """Stops a campaign during its first simulation. Returns code, messages, process ID."""
-        os.mkfifo(self.fifo)
+    def stop(self, number, script, during):
+        """Stops a campaign while a script runs. Returns code, messages, process ID of the script."""
+        fifo = pathlib.Path(f"{script}.{during}")
+        os.mkfifo(fifo)
         with subprocess.Popen(
                 self.command, stderr=subprocess.PIPE, text=True,
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as running:
-            simulation = int(self.fifo.read_text())
+            process = int(fifo.read_text())
             running.send_signal(number)
             errors = running.communicate(timeout=30)[1]
-        self.fifo.unlink()
-        return running.returncode, errors, simulation
+        fifo.unlink()
+        return running.returncode, errors, process
 
 
 def is_alive(process):
@@ -65,11 +68,16 @@ def main():
     for number in (signal.SIGINT, signal.SIGTERM):
         with tempfile.TemporaryDirectory() as folder:
             stage = Stage(sys.argv[1], folder)
-            code, errors, simulation = stage.stop(number)
-            assert code == 2 and "resume" in errors, (code, errors)
-            assert not is_alive(simulation), "the simulation outlives its campaign"
-            assert not list(stage.out.glob("run-*")), "runs must be deleted"
-            assert not list(stage.out.glob("scores/*")), "a stopped run must have no score"
+            for script, during in ((stage.simulator, "draws"), (stage.simulator, "runs"),
+                                   (stage.program, "summary")):
+                code, errors, process = stage.stop(number, script, during)
+                assert code == 2, (during, code, errors)
+                assert errors.endswith("campaign: stopped; run it with the same arguments to resume\n"), errors
+                assert "Traceback" not in errors, errors
+                assert not is_alive(process), f"{script} outlives its campaign"
+                assert not list(stage.out.glob("run-*")), "runs must be deleted"
+                assert during == "summary" or not list(stage.out.glob("scores/*")), \
+                    "a stopped run must have no score"
             again = subprocess.run(stage.command, capture_output=True, text=True)
             assert again.returncode == 0, again.stderr
             assert len(list(stage.out.glob("scores/*.score.json"))) == 3

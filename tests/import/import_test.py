@@ -7,8 +7,12 @@ usage: import_test.py PATH/import_counters [UNITTEST ARGUMENT...]
 
 import gzip
 import json
+import os
 import pathlib
 import random
+import resource
+import signal
+import subprocess
 import sys
 import unittest
 
@@ -111,6 +115,9 @@ class Forms(Importing):
                 ("microseconds", f"{noon}000007", noon * 10**9 + 7000),
                 ("nanoseconds", f"{noon}000000009", noon * 10**9 + 9),
                 ("'%d.%m.%Y %H:%M'", "01.03.2026 12:00", noon * 10**9),
+                ("'%Y-%m-%d'", "2026-03-01", (noon - 12 * 3600) * 10**9),
+                ("'%Y-%m-%d %I:%M %p'", "2026-03-01 12:00 PM", noon * 10**9),
+                ("'%Y-%m-%d %I:%M %p'", "2026-03-01 01:00 PM", (noon + 3600) * 10**9),
                 ("'%d.%m.%Y %H:%M', zone: '+02:00'", "01.03.2026 14:00", noon * 10**9)):
             with self.subTest(form):
                 self.run_import(MAPPING.replace("format: seconds", f"format: {form}"),
@@ -321,8 +328,9 @@ class BadInput(Importing):
         self.assertEqual(self.readings()[-1], (9, "leaf1:E1", {"rx_bytes": 0, "rx_errors": 0}))
         for path in self.run_directory.iterdir():
             path.unlink()
-        output = self.run_import(MAPPING, HEADER.encode("utf-16"), expect=UNUSABLE)
-        self.assertIn("a.csv: after line 0: not UTF-8", output)
+        for encoding, place in (("utf-16", ": after line 0"), ("utf-16-le", ":1"), ("utf-16-be", ":1")):
+            output = self.run_import(MAPPING, HEADER.encode(encoding), expect=UNUSABLE)
+            self.assertIn(f"a.csv{place}: not UTF-8; convert the file first, for example with iconv", output)
         output = self.run_import(MAPPING, HEADER + "5,leaf1,E1," + "1" * 200_000 + ",0\n", expect=UNUSABLE)
         self.assertIn("a.csv:2: field larger than field limit", output)
 
@@ -344,6 +352,42 @@ class BadInput(Importing):
         self.assertIn("no readings: no row has a value of a mapped metric", output)
         output = self.run_import(MAPPING, self.file("z.csv.gz", b"no gzip"), expect=UNUSABLE)
         self.assertIn("z.csv.gz: Not a gzipped file", output)
+
+    def test_names_of_runs_must_be_utf8(self):
+        output = self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n", expect=UNUSABLE,
+                                 words=("--form", "lines", "--name", b"a\xff\xfe"))
+        self.assertIn('"a\\udcff\\udcfe" cannot be the name of the run: not UTF-8', output)
+
+    def test_a_stopped_import_leaves_nothing(self):
+        mapping, export = self.file("mapping.yaml", MAPPING), self.folder / "a.csv"
+        os.mkfifo(export)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number), subprocess.Popen(
+                    [sys.executable, "-B", importing.tool, mapping, export, "-d", self.run_directory, "--form",
+                     "lines"], stderr=subprocess.PIPE, text=True,
+                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as running:
+                with open(export, "w", encoding="utf-8") as rows:  # waits for the import
+                    self.assertTrue(self.run_directory.exists())
+                    rows.write(HEADER)
+                    rows.flush()
+                    running.send_signal(number)
+                    self.assertEqual(running.communicate(timeout=30)[1], "import_counters: interrupted\n")
+                self.assertEqual(running.returncode, UNUSABLE)
+                self.assertFalse(self.run_directory.exists())
+
+    def test_a_full_disk_is_named(self):
+        rows = HEADER + "".join(f"{n},leaf1,E1,{n},0\n" for n in range(1000))
+        limit = (4096, resource.RLIM_INFINITY)  # bytes of a file: stands for a full disk
+        files = self.file("mapping.yaml", MAPPING), self.file("a.csv", rows)
+        for words, place in (([], f"{self.run_directory}/counters.jsonl"),
+                             (["--sort"], f"--sort: cannot write a temporary file in {self.folder}")):
+            done = subprocess.run(
+                [sys.executable, "-B", importing.tool, *files, "-d", self.run_directory, "--form", "lines", *words],
+                capture_output=True, text=True, env={**os.environ, "TMPDIR": str(self.folder)},
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit))
+            self.assertEqual(done.returncode, UNUSABLE)
+            self.assertTrue(done.stderr.startswith(f"import_counters: {place}: File too large"), done.stderr)
+            self.assertFalse(self.run_directory.exists())
 
     def test_a_run_is_never_replaced(self):
         self.run_import(MAPPING, HEADER + "5,leaf1,E1,1,0\n")

@@ -6,6 +6,7 @@ usage: mapping_test.py PATH/import_counters [UNITTEST ARGUMENT...]
 """
 
 import pathlib
+import shutil
 import sys
 import unittest
 
@@ -55,6 +56,13 @@ metrics: {in: {name: rx_bytes, unit: "bytes"}, errors: rx_errors}
             with self.subTest(mapping):
                 self.refused(mapping, place)
 
+    def test_a_mapping_is_utf8(self):
+        self.run_import("\ufeff" + MAPPING, EXPORT)
+        shutil.rmtree(self.run_directory)
+        for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
+            self.refused(MAPPING.encode(encoding),
+                         "mapping.yaml: not UTF-8; convert the file first, for example with iconv")
+
     def test_errors_of_the_content_have_a_place(self):
         self.replaced("device:", "devise:",
                       'mapping.yaml:2:1: unknown key "devise"; did you mean "device"?')
@@ -70,6 +78,8 @@ metrics: {in: {name: rx_bytes, unit: "bytes"}, errors: rx_errors}
                           f'mapping.yaml:1:30: "{pattern}" is not a pattern of times: ')
         self.replaced("format: seconds", "format: '%d.%m. %H:%M'",
                       'mapping.yaml:1:30: "%d.%m. %H:%M" has no complete date')
+        self.replaced("format: seconds", "format: '%Y-%m-%d %I:%M'",
+                      'mapping.yaml:1:30: "%Y-%m-%d %I:%M" has hours from 1 to 12 (%I) without AM or PM (%p)')
         self.replaced("counters: totals", 'counters: totals\ndelimiter: "\\n"',
                       "mapping.yaml:5:12: expected one character")
         self.replaced("errors: rx_errors", "errors: {name: rx_errors, values: {a: " + "9" * 5000 + "}}",

@@ -6,6 +6,7 @@ usage: replay_test.py PATH/import_counters PATH/rocescope [UNITTEST ARGUMENT...]
 """
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -40,6 +41,13 @@ class Replay(Importing):
             self.assertNotIn("dropped", told)
             ledger = self.replay()["telemetry"]["counter_line_ledger"]
             self.assertEqual((ledger["received"], ledger["decoded"]), (str(readings), str(readings)))
+
+    def test_long_names_are_cut_between_characters(self):
+        for name, cut in ((130 * "x", 128 * "x"), ("x" + 64 * "\u00fc", "x" + 63 * "\u00fc")):
+            self.imported(MAPPING, HEADER + "5,leaf1,E1,1,0\n", more=("--name", name))
+            manifest = json.loads((self.run_directory / "run.json").read_text())
+            self.assertEqual(manifest["scenario"], cut)
+            self.replay()
 
     def test_both_forms_give_the_same_report(self):
         rows = "".join(f"{n * 30},leaf{d},E{p},{n * GIGA * p},{n // 10 * d}\n"
@@ -90,14 +98,23 @@ class Replay(Importing):
         self.assertIn("bad.yaml is not a valid topology:", told)
         self.assertIn('unknown key "nam"', told)
 
-    def test_a_failed_conversion_is_an_error(self):
-        if self.run_directory.exists():
-            shutil.rmtree(self.run_directory)
-        broken = self.file("broken", "#!/bin/sh\necho no space left >&2\nexit 4\n")
+    def broken_conversion(self, export, first=":"):
+        """The program closes its standard input, runs the command `first`, and fails."""
+        broken = self.file("broken", f"#!/bin/sh\nexec 0<&-\n{first}\necho no space left >&2\nexit 4\n")
         broken.chmod(0o755)
-        told = self.run_import(MAPPING, HEADER + "5,leaf0,Ethernet1,1,0\n", expect=UNUSABLE,
-                               words=("--rocescope", str(broken)))
-        self.assertIn("rocescope counters convert: no space left", told)
+        return self.run_import(MAPPING, export, expect=UNUSABLE, words=("--rocescope", str(broken)))
+
+    def test_a_failed_conversion_is_an_error(self):
+        for rows in (1, 50_000):  # less and more than the buffers of the pipe
+            told = self.broken_conversion(HEADER + "".join(f"{n},leaf0,Ethernet1,1,0\n" for n in range(rows)))
+            self.assertEqual(told, "import_counters: rocescope counters convert: no space left\n")
+
+    def test_an_invalid_row_is_named_although_the_conversion_has_ended(self):
+        rows = self.file("rows.csv", HEADER + "".join(f"{n},leaf0,Ethernet1,1,0\n" for n in (5, 6, 4)))
+        export = self.folder / "export.csv"
+        os.mkfifo(export)  # the rows arrive after the program has closed its standard input
+        told = self.broken_conversion(export, f"cat {rows} > {export}")
+        self.assertIn("export.csv:4: column 1 (time): the time is before that of line 3", told)
 
 
 if __name__ == "__main__":
