@@ -60,6 +60,9 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
   Number(map, "seed", 0, UINT64_MAX >> 1, scenario_.seed);
   scenario_.seed = seed.value_or(scenario_.seed);  // set before anything is derived from it
   Parsed(map, "duration", ParseSimTime, scenario_.duration);
+  if (scenario_.duration < kNanosecond) {
+    errors_.Add(*map.Find("duration"), "duration must be above 0");
+  }
   Ratio(map, "time_scale", 1e-6, 1, scenario_.time_scale);
   Parsed(map, "reroute_delay", ParseSimTime, scenario_.reroute_delay);
   const auto interval = [&](std::string_view key, Duration& value) {
@@ -107,7 +110,6 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
   if (const YamlNode* node = map.Find("benign")) ReadBenign(*node);
   each("maintenance", &Loader::ReadMaintenance);
   each("foreign", &Loader::ReadForeign);
-  if (scenario_.duration < kNanosecond) errors_.Add(root, "duration must be above 0");
   if (!errors_.empty()) return tl::unexpected(errors_.Take());
   scenario_.network.seed = scenario_.seed;
   return std::move(scenario_);

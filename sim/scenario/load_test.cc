@@ -287,6 +287,15 @@ TEST(LoadScenarioTest, InvalidDurationOrSenderIsAnError) {
               HasSubstr("must not be one of the senders"));
 }
 
+// Checked first: jobs, faults and limits are compared with it.
+TEST(LoadScenarioTest, DurationZeroIsAnErrorBeforeAnythingUsesIt) {
+  const std::string job = "jobs: [{hosts: 'host[0-3]', phases: [{collective: ring, size: 1M}]}]\n";
+  for (const std::string_view model : {"packet", "flow"}) {
+    EXPECT_EQ(Message(fmt::format("duration: 0s\nmodel: {}\n{}", model, job)),
+              "test.yaml:3:11: duration must be above 0");
+  }
+}
+
 TEST(LoadScenarioTest, FaultAfterTheEndIsAnError) {
   EXPECT_THAT(Message("duration: 1ms\nfaults: [{kind: pfc_storm, nic: host0, onset: 1ms}]\n"),
               HasSubstr("test.yaml:4:10"));
