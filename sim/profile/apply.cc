@@ -49,6 +49,19 @@ Status LinkOrCopy(const fs::path& from, const fs::path& to) {
       fmt::format("{}: cannot be copied to {}: {}", from.string(), to.string(), error.message()));
 }
 
+// `path` without symbolic links, as far as it exists.
+fs::path Resolved(const fs::path& path) {
+  std::error_code error;
+  fs::path resolved = fs::weakly_canonical(path, error);
+  if (error) resolved = fs::absolute(path, error).lexically_normal();
+  return resolved.has_filename() ? resolved : resolved.parent_path();
+}
+
+// Whether `inner` is `outer` or inside it.
+bool Contains(const fs::path& outer, const fs::path& inner) {
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
 // A session whose frames are in the directory.
 bool HasTap(const Profile& profile, const topology::Fabric& fabric, const topology::Tap& tap) {
   switch (profile.mirror) {
@@ -90,6 +103,7 @@ class Application {
 
  private:
   Status ReadRun();
+  Status CheckDirectory();
   Status Check();
   Status PrepareDirectory();
   Status WriteCounters();
@@ -150,6 +164,19 @@ CollectOptions Application::Collection() const {
       .profile = profile_, .overrides = options_.overrides, .scale = scale_, .seed = options_.seed};
 }
 
+// Writing must not change the recorded run.
+Status Application::CheckDirectory() {
+  const fs::path to = Resolved(to_);
+  for (const fs::path& input : {Resolved(from_), Resolved(from_ / "recording")}) {
+    if (!Contains(input, to) && !Contains(to, input)) continue;
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("-d {}: the output must not replace the recorded run {}, be "
+                                 "inside it or contain it; choose another directory",
+                                 to_.string(), from_.string()));
+  }
+  return {};
+}
+
 // A profile that does not fit the run must not replace an earlier run.
 Status Application::Check() {
   const auto exact = opener_();
@@ -163,12 +190,6 @@ Status Application::PrepareDirectory() {
   if (error) {
     return MakeError(ErrorCode::kUnavailable,
                      fmt::format("{}: cannot be created: {}", to_.string(), error.message()));
-  }
-  if (fs::equivalent(from_, to_, error)) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("-d {}: the output must not replace the recorded run; choose "
-                                 "another directory",
-                                 to_.string()));
   }
   RemoveFormerRun(to_.string());
   return {};
@@ -270,9 +291,9 @@ Status Application::WriteTruth() {
 
 Result<ApplyReport> Application::Apply() {
   for (Status (Application::*step)() :
-       {&Application::ReadRun, &Application::Check, &Application::PrepareDirectory,
-        &Application::WriteCounters, &Application::WriteFabric, &Application::WriteCaptures,
-        &Application::WriteHostFiles}) {
+       {&Application::ReadRun, &Application::CheckDirectory, &Application::Check,
+        &Application::PrepareDirectory, &Application::WriteCounters, &Application::WriteFabric,
+        &Application::WriteCaptures, &Application::WriteHostFiles}) {
     if (Status done = (this->*step)(); !done) return tl::unexpected(done.error());
   }
   RunManifest& manifest = report_.manifest;

@@ -284,6 +284,47 @@ TEST_F(ApplyTest, NewProfileReplacesAnEarlierOne) {
   EXPECT_EQ(ReadAll(Path("recorded") + "/mirror.pcap"), mirror) << "the linked file is unchanged";
 }
 
+TEST_F(ApplyTest, TheOutputIsOutsideTheRecordedRun) {
+  const std::string run = Path("recorded");
+  const std::set<std::string> before = FilesOf("recorded");
+  fs::create_symlink(run + "/recording", Path("link"));
+  for (const std::string& to : {run, run + "/recording", run + "/recording/", run + "/new/deep",
+                                run + "/../recorded/nccl", Path("link"), directory_.string()}) {
+    const auto report = ApplyProfile({.run = run, .directory = to}, Load("lab"), RecordingOpener());
+    ASSERT_FALSE(report) << to;
+    EXPECT_THAT(report.error().message, HasSubstr("-d " + to + ": the output must not replace"));
+  }
+  EXPECT_EQ(FilesOf("recorded"), before);
+  fs::remove(Path("link"));
+}
+
+// An interrupted run leaves hard links without run.json.
+TEST_F(ApplyTest, LinksInTheOutputAreReplacedNotWrittenTo) {
+  const std::string run = Path("recorded");
+  const auto bytes = [&] {
+    std::map<std::string, std::string> all;
+    for (const std::string& file : FilesOf("recorded")) all[file] = ReadAll(run + "/" + file);
+    return all;
+  };
+  const auto before = bytes();
+  const auto link = [&](const std::string& from) {
+    fs::create_symlink(run + "/" + from, Path("linked") + "/" + from);
+  };
+  for (const bool is_run : {false, true}) {
+    fs::create_directory(Path("linked"));
+    fs::create_symlink(run + "/recording/counters.columns", Path("linked") + "/counters.columns");
+    for (const char* name : {"truth.json", "topology.yaml", "nccl", "recording"}) link(name);
+    if (is_run) link("run.json");
+    fs::create_hard_link(run + "/mirror.pcap", Path("linked") + "/mirror.pcap");
+    Apply(Load("leaf-mirror-sampled"), "linked");
+    EXPECT_EQ(bytes(), before);
+    for (const auto& entry : fs::recursive_directory_iterator(Path("linked"))) {
+      EXPECT_FALSE(entry.is_symlink()) << entry.path();
+    }
+    fs::remove_all(Path("linked"));
+  }
+}
+
 TEST_F(ApplyTest, ErrorsNameTheFileAndTheRemedy) {
   const auto error = [](const std::string& run, const std::string& to) {
     const auto report = ApplyProfile({.run = run, .directory = to}, Load("lab"), RecordingOpener());
