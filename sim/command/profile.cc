@@ -57,13 +57,6 @@ int CollectWithProfile(const ProfileOptions& command) {
       ApplyProfile(options, *profile, is_flow ? HistoryOpener() : RecordingOpener());
   if (!report) return Fail(report.error(), ExitCodeOf(report.error()));
   const TransformReport& counters = report->counters;
-  if (counters.readings == 0) {
-    return Fail({.code = ErrorCode::kInvalidArgument,
-                 .message = fmt::format("the profile {} leaves no readings in {}: see its keys "
-                                        "`unread`, `loss` and `vendors`",
-                                        profile->name, options.directory)},
-                kExitInput);
-  }
   Print("{}: {} readings with the profile {}, seed {}; written to {}\n", report->manifest.scenario,
         counters.readings, profile->name, options.seed, options.directory);
   Print("  lost: {} readings and {} polls; {} late, {} reordered, {} duplicates\n", counters.lost,

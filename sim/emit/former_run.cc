@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sim/emit/former_run.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include "sim/emit/output_file.h"
 
 namespace rocescope::sim {
 namespace {
@@ -26,13 +30,13 @@ bool IsShared(const fs::path& path) {
   return fs::is_regular_file(status) && fs::hard_link_count(path, ignored) > 1;
 }
 
-}  // namespace
+// The name of run.json until the run is complete.
+constexpr const char* kUnfinished = "run.json.part";
 
-void RemoveFormerRun(const std::string& directory) {
+void RemoveFormerRun(const fs::path& run) {
   std::error_code ignored;
-  const fs::path run = directory;
-  const bool is_run = fs::exists(fs::symlink_status(run / "run.json", ignored));
-  fs::remove(run / "run.json", ignored);
+  bool is_run = fs::remove(run / "run.json", ignored);
+  is_run |= fs::remove(run / kUnfinished, ignored);
   for (const char* file : kFiles) {
     if (is_run || IsShared(run / file)) fs::remove(run / file, ignored);
   }
@@ -47,6 +51,23 @@ void RemoveFormerRun(const std::string& directory) {
     for (const fs::path& file : files) fs::remove(file, ignored);
     if (is_run) fs::remove(run / folder, ignored);  // fails if it contains other files
   }
+}
+
+}  // namespace
+
+Status BeginRun(const std::string& directory) {
+  RemoveFormerRun(directory);
+  return WriteFile(fmt::format("{}/{}", directory, kUnfinished), "");
+}
+
+Status FinishRun(const std::string& directory, const RunManifest& manifest) {
+  const std::string unfinished = fmt::format("{}/{}", directory, kUnfinished);
+  if (Status written = WriteFile(unfinished, RenderRunManifest(manifest)); !written) return written;
+  std::error_code error;
+  fs::rename(unfinished, directory + "/run.json", error);
+  if (!error) return {};
+  return MakeError(ErrorCode::kUnavailable,
+                   fmt::format("{}/run.json: cannot be written: {}", directory, error.message()));
 }
 
 }  // namespace rocescope::sim

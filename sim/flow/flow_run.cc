@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "dataplane/run/manifest.h"
+#include "sim/emit/former_run.h"
 #include "sim/emit/output_file.h"
 #include "sim/flow/flow_counters.h"
 #include "sim/flow/flow_model.h"
@@ -140,7 +141,7 @@ Status FlowRun::WriteManifest() {
   manifest.telemetry.mirror = false;
   manifest.telemetry.int_reports = false;
   manifest.telemetry.counters = true;
-  return WriteFile(options_.directory + "/run.json", RenderRunManifest(manifest));
+  return FinishRun(options_.directory, manifest);
 }
 
 Result<FlowRunReport> FlowRun::Run() {

@@ -191,16 +191,31 @@ Status Application::PrepareDirectory() {
     return MakeError(ErrorCode::kUnavailable,
                      fmt::format("{}: cannot be created: {}", to_.string(), error.message()));
   }
-  RemoveFormerRun(to_.string());
   return {};
 }
 
+// An earlier run is replaced only when the counters are complete.
 Status Application::WriteCounters() {
-  auto collected =
-      CollectCounters(Collection(), *fabric_, opener_, (to_ / "counters.columns").string(), truth_);
-  if (!collected) return tl::unexpected(collected.error());
+  std::error_code error;
+  const fs::path path = to_ / "counters.columns.part";
+  fs::remove(path, error);  // it may be a link
+  auto collected = CollectCounters(Collection(), *fabric_, opener_, path.string(), truth_);
+  if (collected && collected->readings == 0) {
+    collected = MakeError(ErrorCode::kInvalidArgument,
+                          fmt::format("the profile {} leaves no readings in {}: see its keys "
+                                      "`unread`, `loss` and `vendors`",
+                                      profile_.name, to_.string()));
+  }
+  if (!collected) {
+    fs::remove(path, error);
+    return tl::unexpected(collected.error());
+  }
   report_.counters = *std::move(collected);
-  return {};
+  if (Status begun = BeginRun(to_.string()); !begun) return begun;
+  fs::rename(path, to_ / "counters.columns", error);
+  if (!error) return {};
+  return MakeError(ErrorCode::kUnavailable,
+                   fmt::format("{}: cannot be renamed: {}", path.string(), error.message()));
 }
 
 Status Application::WriteFabric() {
@@ -299,12 +314,11 @@ Result<ApplyReport> Application::Apply() {
   RunManifest& manifest = report_.manifest;
   manifest.counter_period = ScaledTime(PollPeriod(profile_), scale_);
   manifest.telemetry.counters = true;
-  // run.json is last but the truth: a directory without it is not a run.
-  if (Status written = WriteFile((to_ / "run.json").string(), RenderRunManifest(manifest));
-      !written) {
-    return tl::unexpected(written.error());
-  }
   if (Status written = WriteTruth(); !written) return tl::unexpected(written.error());
+  // Last: a directory without run.json is not a run.
+  if (Status finished = FinishRun(to_.string(), manifest); !finished) {
+    return tl::unexpected(finished.error());
+  }
   return std::move(report_);
 }
 

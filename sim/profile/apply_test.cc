@@ -284,6 +284,34 @@ TEST_F(ApplyTest, NewProfileReplacesAnEarlierOne) {
   EXPECT_EQ(ReadAll(Path("recorded") + "/mirror.pcap"), mirror) << "the linked file is unchanged";
 }
 
+TEST_F(ApplyTest, AFailedProfileLeavesNoRunThatLooksValid) {
+  Apply(Load("as-deployed"), "kept");
+  const auto bytes = [](const std::string& name) {
+    std::string all;
+    for (const std::string& file : FilesOf(name)) all += file + ReadAll(Path(name) + "/" + file);
+    return all;
+  };
+  const std::string before = bytes("kept");
+  Profile nothing = Load("lab");
+  nothing.unread_switches = nothing.unread_hosts = 1;
+  const auto report = ApplyProfile({.run = Path("recorded"), .directory = Path("kept")}, nothing,
+                                   RecordingOpener());
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message, HasSubstr("leaves no readings in"));
+  EXPECT_EQ(bytes("kept"), before);
+
+  // Interrupted later: the input has no capture.
+  fs::copy(Path("recorded"), Path("damaged"), fs::copy_options::recursive);
+  fs::remove(Path("damaged") + "/int.pcap");
+  EXPECT_FALSE(ApplyProfile({.run = Path("damaged"), .directory = Path("kept")}, Load("lab"),
+                            RecordingOpener()));
+  EXPECT_FALSE(fs::exists(Path("kept") + "/run.json"));
+  EXPECT_TRUE(fs::exists(Path("kept") + "/mirror.pcap"));
+  Apply(Load("counters-only"), "kept");
+  EXPECT_EQ(FilesOf("kept"),
+            (std::set<std::string>{"counters.columns", "run.json", "topology.yaml", "truth.json"}));
+}
+
 TEST_F(ApplyTest, TheOutputIsOutsideTheRecordedRun) {
   const std::string run = Path("recorded");
   const std::set<std::string> before = FilesOf("recorded");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dataplane/run/manifest.h"
+#include "sim/emit/former_run.h"
 #include "sim/emit/output_file.h"
 #include "sim/fault/cables.h"
 #include "sim/run/gpu_readings.h"
@@ -165,8 +166,7 @@ SimTime UntilOfVictims(const Scenario& scenario, const FaultOptions& fault) {
 Status Simulation::PrepareDirectory() {
   Status prepared = PrepareRunDirectory(scenario_, fabric_, output_.directory);
   if (!prepared) return prepared;
-  return WriteFile(output_.directory + "/run.json",
-                   RenderRunManifest(ManifestOf(scenario_, fabric_, output_.stream)));
+  return FinishRun(output_.directory, ManifestOf(scenario_, fabric_, output_.stream));
 }
 
 Status Simulation::Run(const Progress& progress, SimTime until) {
