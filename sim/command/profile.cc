@@ -7,8 +7,8 @@
 #include "base/text/name_range.h"
 #include "sim/command/command.h"
 #include "sim/flow/flow_run.h"
-#include "sim/flow/history_file.h"
 #include "sim/profile/apply.h"
+#include "sim/recording/recording_identity.h"
 #include "sim/run/simulation.h"
 
 namespace rocescope::sim {

@@ -20,7 +20,7 @@ constexpr const char* kFiles[] = {"topology.yaml", "truth.json",      "mirror.pc
                                   "slurm.json",    "counters.columns"};
 // Folders and the endings of the files that a run writes in them.
 constexpr std::pair<const char*, const char*> kFolders[] = {
-    {"nccl", ".log"}, {"rdma", ".json"}, {"recording", ".columns"}};
+    {"nccl", ".log"}, {"rdma", ".json"}, {"recording", ".columns"}, {"recording", ".json"}};
 
 // Whether writing to this path would change a file of another directory.
 bool IsShared(const fs::path& path) {

@@ -15,6 +15,7 @@
 #include "sim/flow/flow_sflow.h"
 #include "sim/flow/history_file.h"
 #include "sim/profile/collect.h"
+#include "sim/recording/recording_identity.h"
 #include "sim/run/host_logs.h"
 #include "sim/run/run_directory.h"
 #include "sim/run/victims.h"
@@ -125,7 +126,9 @@ Status FlowRun::WriteCounters() {
   const std::string path = options_.directory + "/" + kHistoryFile;
   std::error_code ignored;  // the file cannot be opened then
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  return WriteHistory(history_->history, history_->epoch, path);
+  Status written = WriteHistory(history_->history, history_->epoch, path);
+  if (!written) return written;
+  return WriteIdentity(options_.directory, kHistoryFile, ManifestOf(scenario_, *fabric_, false));
 }
 
 Status FlowRun::FindVictims() {

@@ -19,6 +19,7 @@
 #include "sim/flow/flow_counters.h"
 #include "sim/flow/flow_model.h"
 #include "sim/flow/history_file.h"
+#include "sim/recording/recording_identity.h"
 
 namespace rocescope::sim {
 namespace {
@@ -235,6 +236,19 @@ TEST_F(FlowRunTest, TheSchedulerShowsJobsThatEndedRestartedOrDidNotStart) {
   for (const auto& entry : fs::directory_iterator(Path("run/nccl")))
     logs += entry.is_regular_file();
   EXPECT_EQ(logs, 2 * 12 + 2 * 4u);
+}
+
+TEST_F(FlowRunTest, ARecordingOfAnotherRunIsAnError) {
+  Run("run", Deployed(), true);
+  scenario_.seed = 9;
+  Run("other", Deployed(), true);
+  fs::copy_file(Path("other/") + kHistoryFile, Path("run/") + kHistoryFile,
+                fs::copy_options::overwrite_existing);
+  const auto report = ApplyProfile({.run = Path("run"), .directory = Path("to"), .scale = 1},
+                                   Deployed(), HistoryOpener());
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message, HasSubstr("history.columns: the recording belongs to another "
+                                                "run"));
 }
 
 TEST_F(FlowRunTest, AProfileThatDoesNotFitLeavesAnEarlierRunInPlace) {

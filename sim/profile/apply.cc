@@ -21,6 +21,7 @@
 #include "sim/profile/mirror_copy.h"
 #include "sim/profile/poll_schedule.h"
 #include "sim/recording/recorded_counters.h"
+#include "sim/recording/recording_identity.h"
 #include "topology/yaml.h"
 
 namespace rocescope::sim {
@@ -104,6 +105,7 @@ class Application {
  private:
   Status ReadRun();
   Status CheckDirectory();
+  Status CheckRecording();
   Status Check();
   Status PrepareDirectory();
   Status WriteCounters();
@@ -150,6 +152,15 @@ Status Application::ReadRun() {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("{}: {}", (from_ / "truth.json").string(), parsed.ToString()));
   }
+  const RunManifest& run = report_.manifest;
+  if (truth_.scenario() != run.scenario || truth_.seed() != run.seed ||
+      truth_.start_ns() != ToNanoseconds(run.epoch)) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: the truth belongs to another run: its scenario, seed or "
+                                 "start_ns differs from run.json; simulate the scenario again with "
+                                 "`rocescope-sim run --record`",
+                                 (from_ / "truth.json").string()));
+  }
   // The run itself may have been collected with a profile.
   truth_.clear_profile();
   for (v1::TruthFault& fault : *truth_.mutable_faults()) fault.clear_detection_limit_frames();
@@ -175,6 +186,19 @@ Status Application::CheckDirectory() {
                                  to_.string(), from_.string()));
   }
   return {};
+}
+
+// The recording must be of this run, and complete.
+Status Application::CheckRecording() {
+  const auto identity = ReadIdentity(from_.string());
+  if (identity) {
+    Status same = CheckIdentity(*identity, from_.string(), report_.manifest);
+    if (!same) return same;
+  }
+  const auto exact = opener_();  // the reason, if it is missing or damaged
+  if (!exact) return tl::unexpected(exact.error());
+  if (!identity) return tl::unexpected(identity.error());
+  return CheckRecordedBytes(*identity, from_.string());
 }
 
 // A profile that does not fit the run must not replace an earlier run.
@@ -306,9 +330,9 @@ Status Application::WriteTruth() {
 
 Result<ApplyReport> Application::Apply() {
   for (Status (Application::*step)() :
-       {&Application::ReadRun, &Application::CheckDirectory, &Application::Check,
-        &Application::PrepareDirectory, &Application::WriteCounters, &Application::WriteFabric,
-        &Application::WriteCaptures, &Application::WriteHostFiles}) {
+       {&Application::ReadRun, &Application::CheckDirectory, &Application::CheckRecording,
+        &Application::Check, &Application::PrepareDirectory, &Application::WriteCounters,
+        &Application::WriteFabric, &Application::WriteCaptures, &Application::WriteHostFiles}) {
     if (Status done = (this->*step)(); !done) return tl::unexpected(done.error());
   }
   RunManifest& manifest = report_.manifest;

@@ -17,6 +17,7 @@
 #include "dataplane/run/counter_columns_reader.h"
 #include "dataplane/run/counter_line.h"
 #include "sim/recording/recorded_counters.h"
+#include "sim/recording/recording_identity.h"
 #include "sim/run/simulation.h"
 #include "topology/yaml.h"
 
@@ -81,7 +82,8 @@ class ApplyTest : public ::testing::Test {
   }
   static void TearDownTestSuite() { fs::remove_all(directory_); }
 
-  static void Simulate(const std::string& name, const std::string& telemetry) {
+  static void Simulate(const std::string& name, const std::string& telemetry,
+                       std::optional<uint64_t> seed = std::nullopt) {
     const std::string text =
         "name: test\n"
         "duration: 8ms\n"
@@ -94,7 +96,7 @@ class ApplyTest : public ::testing::Test {
         "probability: 0.05}, {kind: switch_crash, switch: spine1, onset: 5200us, duration: 1ms}]\n"
         "telemetry: {" +
         telemetry + "mirror: all, sflow_rate: 100, int_exponent: 4, rdma: true}\n";
-    const auto scenario = LoadScenario(text, "test.yaml");
+    const auto scenario = LoadScenario(text, "test.yaml", seed);
     ASSERT_TRUE(scenario.has_value()) << scenario.error().message;
     auto simulation = Simulation::Make(*scenario, {.directory = Path(name)});
     ASSERT_TRUE(simulation.has_value()) << simulation.error().message;
@@ -127,7 +129,7 @@ TEST_F(ApplyTest, RecordingDoesNotChangeTheRun) {
     EXPECT_EQ(ReadAll(Path("plain") + "/" + file), ReadAll(Path("recorded") + "/" + file)) << file;
   }
   std::set<std::string> files = FilesOf("plain");
-  files.insert(kRecordingFile);
+  files.insert({kRecordingFile, kIdentityFile});
   EXPECT_EQ(files, FilesOf("recorded"));
 }
 
@@ -151,6 +153,7 @@ TEST_F(ApplyTest, LabProfileKeepsAllOtherTelemetry) {
   Apply(Load("lab"), "lab");
   std::set<std::string> files = FilesOf("recorded");
   files.erase(kRecordingFile);
+  files.erase(kIdentityFile);
   files.erase("counters.jsonl");
   files.insert("counters.columns");
   EXPECT_EQ(FilesOf("lab"), files);
@@ -282,6 +285,46 @@ TEST_F(ApplyTest, NewProfileReplacesAnEarlierOne) {
   EXPECT_EQ(FilesOf("reused").size(), 4u);
   Apply(Load("leaf-mirror-sampled"), "reused");
   EXPECT_EQ(ReadAll(Path("recorded") + "/mirror.pcap"), mirror) << "the linked file is unchanged";
+}
+
+TEST_F(ApplyTest, RecordingsOfOtherRunsAreErrors) {
+  Simulate("other", "recording_steps: 20, ", 9);
+  const auto error = [](std::initializer_list<const char*> copied) {
+    fs::remove_all(Path("mixed"));
+    fs::copy(Path("recorded"), Path("mixed"), fs::copy_options::recursive);
+    for (const char* file : copied) {
+      fs::copy_file(Path("other/") + file, Path("mixed/") + file,
+                    fs::copy_options::overwrite_existing);
+    }
+    const auto report = ApplyProfile({.run = Path("mixed"), .directory = Path("never")},
+                                     Load("lab"), RecordingOpener());
+    return report ? std::string() : report.error().message;
+  };
+  EXPECT_THAT(error({kRecordingFile}),
+              HasSubstr("counters.columns: the recording belongs to another run: its length or "
+                        "CRC-32 differs from recording.json; simulate the scenario again"));
+  EXPECT_THAT(error({kRecordingFile, kIdentityFile}),
+              HasSubstr("recording.json: the recording belongs to another run: its seed is 9, that "
+                        "of run.json 1"));
+  EXPECT_THAT(error({"truth.json"}), HasSubstr("truth.json: the truth belongs to another run"));
+  EXPECT_THAT(error({"truth.json", "run.json"}), HasSubstr("its seed is 1, that of run.json 9"));
+  EXPECT_FALSE(fs::exists(Path("never")));
+
+  fs::remove_all(Path("mixed"));
+  fs::copy(Path("recorded"), Path("mixed"), fs::copy_options::recursive);
+  std::ofstream(Path("mixed/") + kHistoryFile) << "x";
+  auto report = ApplyProfile({.run = Path("mixed"), .directory = Path("never")}, Load("lab"),
+                             RecordingOpener());
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message,
+              HasSubstr("history.columns: the recording belongs to another run: recording.json "
+                        "describes counters.columns"));
+  fs::remove(Path("mixed/") + kHistoryFile);
+  fs::remove(Path("mixed/") + kIdentityFile);
+  report = ApplyProfile({.run = Path("mixed"), .directory = Path("never")}, Load("lab"),
+                        RecordingOpener());
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message, HasSubstr("simulate the scenario again"));
 }
 
 TEST_F(ApplyTest, AFailedProfileLeavesNoRunThatLooksValid) {

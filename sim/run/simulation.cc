@@ -11,6 +11,7 @@
 #include "sim/emit/former_run.h"
 #include "sim/emit/output_file.h"
 #include "sim/fault/cables.h"
+#include "sim/recording/recording_identity.h"
 #include "sim/run/gpu_readings.h"
 #include "sim/run/host_logs.h"
 #include "sim/run/outcome.h"
@@ -206,6 +207,11 @@ Status Simulation::Run(const Progress& progress, SimTime until) {
   }
   if (Status finished = telemetry_->Finish(); !finished) return finished;
   if (output_.directory.empty()) return {};
+  if (telemetry_->recording() != nullptr) {
+    Status written = WriteIdentity(output_.directory, kRecordingFile,
+                                   ManifestOf(scenario_, fabric_, output_.stream));
+    if (!written) return written;
+  }
   const Outcome outcome = OutcomeOf(*this);
   if (Status written = WriteHostLogs(*this, outcome, output_.directory); !written) return written;
   return WriteFile(output_.directory + "/truth.json", RenderTruth(TruthOf(*this, outcome)));
