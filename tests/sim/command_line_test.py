@@ -47,6 +47,18 @@ class CommandLine(unittest.TestCase):
                 done = run("draw", "--count", "1", "-d", "/nowhere/x", "--seed", seed)
                 self.assertEqual(done.returncode, 2, done.stderr)
 
+    def test_an_epoch_is_a_time_that_programs_can_read(self):
+        healthy = os.path.join(SCENARIOS, "healthy.yaml")
+        day = os.path.join(SCENARIOS, "day.yaml")
+        for scenario, epoch, error in ((healthy, "8589934592", "from 0 to 4611686018"),
+                                       (healthy, "4294967295", "the run would end after 4294967295"),
+                                       (day, "4611686018", "the run would end after 4")):
+            with self.subTest(epoch=epoch), tempfile.TemporaryDirectory() as name:
+                done = run("run", scenario, "-d", name, "--epoch", epoch)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(error, done.stderr)
+                self.assertEqual(os.listdir(name), [])
+
     def test_victims_are_found_or_stated_to_be_unknown(self):
         scenario = os.path.join(SCENARIOS, "gray-link.yaml")
         for words, unknown in (((), False), (("--no-victims",), True)):
