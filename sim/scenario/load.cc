@@ -110,6 +110,9 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
   if (const YamlNode* node = map.Find("benign")) ReadBenign(*node);
   each("maintenance", &Loader::ReadMaintenance);
   each("foreign", &Loader::ReadForeign);
+  for (size_t i = 0; errors_.empty() && i < scenario_.faults.size(); ++i) {
+    CheckEffect(map.Find("faults")->items[i], scenario_.faults[i]);
+  }
   if (!errors_.empty()) return tl::unexpected(errors_.Take());
   scenario_.network.seed = scenario_.seed;
   return std::move(scenario_);
