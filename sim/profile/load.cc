@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "base/text/name_range.h"
 #include "base/text/yaml_fields.h"
+#include "dataplane/run/manifest.h"
 #include "sim/profile/profile.h"
 
 namespace rocescope::sim {
@@ -263,8 +264,7 @@ Result<Profile> Loader::Load(const YamlNode& root) {
                      "start_values", "counters_after_reboot", "unread", "telemetry"},
                     errors_);
   if (const YamlNode* name = map.Require("name")) {
-    Text(map, "name", profile_.name);
-    if (profile_.name.empty()) errors_.Add(*name, "the profile's name must not be empty");
+    profile_.name = ReadName(*name, RunManifest::kLongestName, errors_).value_or("");
   }
   Text(map, "about", profile_.about);
   if (const YamlNode* poll = map.Require("poll")) ReadPoll(*poll);

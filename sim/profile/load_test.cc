@@ -112,6 +112,17 @@ TEST(LoadProfile, ErrorsHaveThePositionAndTheMostSimilarKey) {
   EXPECT_THAT(LoadProfile("about: x\n", "p.yaml").error().message, HasSubstr("\"name\""));
 }
 
+TEST(LoadProfile, NamesAreShortAndVisible) {
+  const auto error = [](const std::string& name) {
+    return LoadProfile("name: " + name + "\npoll: {switches: {period: 1s}}\n", "p.yaml")
+        .error()
+        .message;
+  };
+  EXPECT_EQ(error("\"a\\u202eb\""),
+            "p.yaml:1:7: the name contains the control character U+202E: remove it");
+  EXPECT_THAT(error(std::string(129, 'x')), HasSubstr("a name must have 1 to 128 bytes"));
+}
+
 TEST(LoadProfile, ReportsAllErrorsAtOnce) {
   const std::string errors = ErrorOf("reordered: 2\nduplicates: -1\nclock_error: soon\n");
   EXPECT_THAT(errors, HasSubstr("p.yaml:3:12: \"2\" is not a number from 0 to 1"));

@@ -39,11 +39,7 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
                      "faults", "benign", "maintenance", "foreign", "telemetry"},
                     errors_);
   if (const YamlNode* name = map.Require("name")) {
-    scenario_.name = std::string(ReadText(*name, errors_).value_or(""));
-    if (scenario_.name.empty() || scenario_.name.size() > RunManifest::kLongestName) {
-      errors_.Add(*name, fmt::format("the scenario's name must have 1 to {} bytes",
-                                     RunManifest::kLongestName));
-    }
+    scenario_.name = ReadName(*name, RunManifest::kLongestName, errors_).value_or("");
   }
   Text(map, "about", scenario_.about);
   if (const YamlNode* model = map.Find("model")) {

@@ -410,7 +410,7 @@ TEST(LoadScenarioTest, ValuesThatTheRunReaderRejectsAreErrors) {
   const std::string fabric(kFabric.substr(kFabric.find("fabric:")));
   const auto unnamed = LoadScenario("name: " + std::string(200, 'x') + "\n" + fabric, "test.yaml");
   ASSERT_FALSE(unnamed.has_value());
-  EXPECT_THAT(unnamed.error().message, HasSubstr("test.yaml:1:7: the scenario's name"));
+  EXPECT_THAT(unnamed.error().message, HasSubstr("test.yaml:1:7: a name must have 1 to 128"));
 }
 
 TEST(LoadScenarioTest, NicWithoutALinkIsAnError) {
