@@ -15,6 +15,7 @@
 #include "sim/flow/flow_sflow.h"
 #include "sim/flow/history_file.h"
 #include "sim/profile/collect.h"
+#include "sim/recording/input_file.h"
 #include "sim/recording/recording_identity.h"
 #include "sim/run/host_logs.h"
 #include "sim/run/run_directory.h"
@@ -172,7 +173,10 @@ OpenRecording HistoryOpener() {
              const std::string& directory,
              const topology::Fabric& fabric) mutable -> Result<std::shared_ptr<ExactCounters>> {
     if (stored == nullptr) {
-      auto read = ReadHistory(directory + "/" + kHistoryFile, fabric);
+      const std::string path = directory + "/" + kHistoryFile;
+      const Status readable = CheckInputFile(path, kNoRecording);
+      if (!readable) return tl::unexpected(readable.error());
+      auto read = ReadHistory(path, fabric);
       if (!read) return tl::unexpected(read.error());
       stored = *std::move(read);
     }

@@ -20,6 +20,7 @@
 #include "sim/profile/collect.h"
 #include "sim/profile/mirror_copy.h"
 #include "sim/profile/poll_schedule.h"
+#include "sim/recording/input_file.h"
 #include "sim/recording/recorded_counters.h"
 #include "sim/recording/recording_identity.h"
 #include "topology/yaml.h"
@@ -30,16 +31,18 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<std::string> ReadText(const fs::path& path) {
+  const Status readable = CheckInputFile(path.string(), "missing; expected a run directory");
+  if (!readable) return tl::unexpected(readable.error());
   std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return MakeError(ErrorCode::kNotFound,
-                     fmt::format("{}: cannot be opened; expected a run directory", path.string()));
-  }
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
+// Also refuses what would keep `profile` waiting, such as a FIFO.
+constexpr const char* kNoInput = "missing, although run.json says that the run has it";
+
 // Two directories on one file system share the bytes of a file that does not change.
 Status LinkOrCopy(const fs::path& from, const fs::path& to) {
+  if (Status readable = CheckInputFile(from.string(), kNoInput); !readable) return readable;
   std::error_code error;
   fs::create_directories(to.parent_path(), error);
   if (!error) fs::create_hard_link(from, to, error);
@@ -78,15 +81,10 @@ bool HasTap(const Profile& profile, const topology::Fabric& fabric, const topolo
 
 Result<std::shared_ptr<ExactCounters>> OpenRecorded(const std::string& directory,
                                                     const topology::Fabric& fabric) {
-  const fs::path path = fs::path(directory) / kRecordingFile;
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) {
-    return MakeError(ErrorCode::kNotFound,
-                     fmt::format("{}: no exact recording; simulate the scenario with "
-                                 "`rocescope-sim run --record`",
-                                 path.string()));
-  }
-  auto recorded = RecordedCounters::Open(path.string(), fabric);
+  const std::string path = (fs::path(directory) / kRecordingFile).string();
+  const Status readable = CheckInputFile(path, kNoRecording);
+  if (!readable) return tl::unexpected(readable.error());
+  auto recorded = RecordedCounters::Open(path, fabric);
   if (!recorded) return tl::unexpected(recorded.error());
   return std::shared_ptr<ExactCounters>(*std::move(recorded));
 }
@@ -265,6 +263,7 @@ Status Application::WriteCaptures() {
     if (keeps_all_taps_ && profile_.mirror_sampling == 1) {
       if (Status linked = LinkOrCopy(from, to); !linked) return linked;
     } else {
+      if (Status readable = CheckInputFile(from.string(), kNoInput); !readable) return readable;
       const auto frames = CopyMirror(from.string(), to.string(), *fabric_,
                                      {.leaf_only = profile_.mirror == Profile::Mirror::kLeaf,
                                       .sampling = profile_.mirror_sampling,

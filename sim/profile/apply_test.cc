@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -410,6 +411,25 @@ TEST_F(ApplyTest, ErrorsNameTheFileAndTheRemedy) {
   fs::copy(Path("recorded"), Path("unrecorded"), fs::copy_options::recursive);
   fs::remove(Path("unrecorded") + "/" + kRecordingFile);
   EXPECT_THAT(error(Path("unrecorded"), Path("x")), HasSubstr("rocescope-sim run --record"));
+  for (const char* file :
+       {kRecordingFile, kIdentityFile, "run.json", "truth.json", "mirror.pcap"}) {
+    fs::remove_all(Path("unrecorded"));
+    fs::copy(Path("recorded"), Path("unrecorded"), fs::copy_options::recursive);
+    const std::string path = Path("unrecorded/") + file;
+    fs::remove(path);
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    EXPECT_EQ(error(Path("unrecorded"), Path("x")), path + ": not a regular file");
+    fs::remove(path);
+    if (geteuid() == 0) continue;  // root may read everything
+    fs::copy_file(Path("recorded/") + file, path);
+    fs::permissions(path, fs::perms::none);
+    EXPECT_EQ(error(Path("unrecorded"), Path("x")), path + ": cannot be opened: Permission denied");
+  }
+  if (geteuid() != 0) {
+    fs::permissions(Path("unrecorded/recording"), fs::perms::none);
+    EXPECT_THAT(error(Path("unrecorded"), Path("x")), HasSubstr("Permission denied"));
+    fs::permissions(Path("unrecorded/recording"), fs::perms::owner_all);
+  }
   EXPECT_THAT(error(Path("recorded"), "/dev/null/x"), HasSubstr("/dev/null/x: cannot be created"));
 }
 

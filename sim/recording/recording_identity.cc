@@ -13,6 +13,7 @@
 
 #include "dataplane/run/checked_file.h"
 #include "dataplane/run/json_object.h"
+#include "sim/recording/input_file.h"
 
 namespace rocescope::sim {
 namespace {
@@ -70,15 +71,10 @@ Status WriteIdentity(const std::string& run, const std::string& file, const RunM
 
 Result<RecordingIdentity> ReadIdentity(const std::string& run) {
   const std::string path = (fs::path(run) / kIdentityFile).string();
-  std::error_code ignored;
-  std::ifstream file;
-  if (fs::is_regular_file(path, ignored)) file.open(path, std::ios::binary);
-  if (!file.is_open()) {
-    return MakeError(ErrorCode::kNotFound,
-                     fmt::format("{}: cannot be opened, so that the run of the recording is "
-                                 "unknown; {}",
-                                 path, kAgain));
-  }
+  const Status readable = CheckInputFile(
+      path, fmt::format("missing, so that the run of the recording is unknown; {}", kAgain));
+  if (!readable) return tl::unexpected(readable.error());
+  std::ifstream file(path, std::ios::binary);
   const auto invalid = [&](const Error& error) {
     return MakeError(error.code, fmt::format("{}: {}; {}", path, error.message, kAgain));
   };

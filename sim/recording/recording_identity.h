@@ -14,6 +14,9 @@ namespace rocescope::sim {
 inline constexpr const char* kRecordingFile = "recording/counters.columns";
 inline constexpr const char* kHistoryFile = "recording/history.columns";
 inline constexpr const char* kIdentityFile = "recording/recording.json";
+// The error if the first or second one is missing.
+inline constexpr const char* kNoRecording =
+    "no exact recording; simulate the scenario with `rocescope-sim run --record`";
 
 struct RecordingIdentity {
   std::string scenario;
