@@ -162,6 +162,24 @@ TEST(LoadProfile, ImpossibleProfilesAreErrors) {
   EXPECT_THAT(ErrorOf("telemetry: {mirror_sampling: 0}\n"), HasSubstr("p.yaml:3:30: "));
 }
 
+TEST(LoadProfile, ContradictionsAreErrors) {
+  const auto nics = [](const std::string& classes) {
+    return ErrorOf("vendors: {nics: [" + classes + "]}\n");
+  };
+  EXPECT_THAT(nics("{name: a, share: 1, missing: [rx_bytes], wrap_32_bit: [rx_bytes]}"),
+              HasSubstr("p.yaml:3:72: rx_bytes is in `missing`, too: remove one of them"));
+  EXPECT_THAT(nics("{name: a, share: 1, missing: [rx_bytes, rx_bytes]}"),
+              HasSubstr("p.yaml:3:58: rx_bytes is listed twice"));
+  EXPECT_THAT(nics("{name: a, share: 1, wrap_32_bit: [rx_bytes, rx_bytes]}"),
+              HasSubstr("rx_bytes is listed twice"));
+  EXPECT_THAT(nics("{name: a, share: 0.5}, {name: a, share: 0.5}"),
+              HasSubstr("p.yaml:3:41: two vendor classes have the same name, a"));
+  EXPECT_EQ(ErrorOf("vendors: {nics: [{name: a, share: 1}], switches: [{name: a, share: 1}]}\n"),
+            "");
+  EXPECT_THAT(ErrorOf("telemetry: {mirror: none, mirror_sampling: 8}\n"),
+              HasSubstr("p.yaml:3:44: mirror_sampling has no effect with `mirror: none`"));
+}
+
 TEST(ProfileTime, HasUnits) {
   EXPECT_EQ(ParseProfileTime("1.5us").value(), Duration(1500));
   EXPECT_EQ(ParseProfileTime("2min").value(), seconds(120));

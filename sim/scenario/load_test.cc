@@ -285,6 +285,8 @@ TEST(LoadScenarioTest, InvalidDurationOrSenderIsAnError) {
               HasSubstr("duration must be above 0"));
   EXPECT_THAT(Message("faults: [{kind: incast, nic: host0, senders: 'host[0-1]'}]\n"),
               HasSubstr("must not be one of the senders"));
+  EXPECT_THAT(Message("faults: [{kind: incast, nic: host0, senders: 'host1,host2,host1'}]\n"),
+              HasSubstr("test.yaml:3:46: incast: a sender is listed twice"));
 }
 
 // Checked first: jobs, faults and limits are compared with it.
