@@ -369,7 +369,7 @@ class Reader {
   const topology::Fabric& fabric_;
   std::shared_ptr<StoredHistory> stored_ = std::make_shared<StoredHistory>();
   size_t block_ = 0;
-  size_t offset_ = 0;  // of the block in the file
+  size_t offset_ = 0;  // start of the block in the file
   size_t points_ = 0;
   bool is_complete_ = false;
 };
