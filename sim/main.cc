@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rocescope-sim: simulates a fabric and writes its telemetry. Links ns-3 (GPL-2.0-only).
+#include <google/protobuf/stubs/logging.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
@@ -17,6 +19,7 @@ constexpr const char* kFooter =
 }  // namespace
 
 int main(int argc, char** argv) {
+  google::protobuf::SetLogHandler(nullptr);  // our errors name the file
   CLI::App app("Simulate RoCEv2 fabrics: write their telemetry and the ground truth");
   app.require_subcommand(1);
   app.footer(kFooter);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/nearest.h"
+#include "base/utf8.h"
 
 namespace rocescope::topology {
 namespace {
@@ -121,6 +122,51 @@ std::optional<std::string_view> ReadText(const YamlNode& node, YamlErrors& error
   if (node.kind == Kind::kScalar) return node.text;
   errors.Add(node, fmt::format("expected a scalar, found {}", Describe(node)));
   return std::nullopt;
+}
+
+namespace {
+
+char32_t CodePointOf(std::string_view sequence) {
+  const auto lead = static_cast<uint8_t>(sequence[0]);
+  const size_t length = sequence.size();
+  char32_t code = length == 1 ? lead : lead & (0x7fu >> length);
+  for (size_t i = 1; i < length; ++i)
+    code = code << 6 | (static_cast<uint8_t>(sequence[i]) & 0x3fu);
+  return code;
+}
+
+// C0, DEL and C1; line and paragraph separators; Bidi_Control in Unicode's PropList; U+FEFF.
+bool IsControl(char32_t code) {
+  return code < 0x20 || (code >= 0x7f && code <= 0x9f) || code == 0x061c || code == 0x200e ||
+         code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+         (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
+}
+
+}  // namespace
+
+std::optional<std::string_view> ReadName(const YamlNode& node, size_t longest, YamlErrors& errors) {
+  const std::optional<std::string_view> text = ReadText(node, errors);
+  if (!text) return std::nullopt;
+  if (text->empty() || text->size() > longest) {
+    errors.Add(
+        node, fmt::format("a name must have 1 to {} bytes, found {} bytes", longest, text->size()));
+    return std::nullopt;
+  }
+  for (std::string_view rest = *text; !rest.empty();) {
+    const size_t length = Utf8Length(rest);
+    if (length == 0) {
+      errors.Add(node, fmt::format("byte {} of the name is not valid UTF-8: save the file in UTF-8",
+                                   text->size() - rest.size() + 1));
+      return std::nullopt;
+    }
+    if (const char32_t code = CodePointOf(rest.substr(0, length)); IsControl(code)) {
+      errors.Add(node, fmt::format("the name contains the control character U+{:04X}: remove it",
+                                   static_cast<uint32_t>(code)));
+      return std::nullopt;
+    }
+    rest.remove_prefix(length);
+  }
+  return text;
 }
 
 std::optional<uint64_t> ParseWholeNumber(std::string_view text, uint64_t least, uint64_t most) {

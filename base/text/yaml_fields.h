@@ -71,6 +71,9 @@ class YamlMap {
 
 // The readers return nullopt after an error if the node has another type.
 std::optional<std::string_view> ReadText(const YamlNode& node, YamlErrors& errors);
+// A text that terminals and reports show: 1 to `longest` bytes of UTF-8 without control characters,
+// such as line breaks and characters that change the text direction.
+std::optional<std::string_view> ReadName(const YamlNode& node, size_t longest, YamlErrors& errors);
 std::optional<uint64_t> ReadNumber(const YamlNode& node, uint64_t least, uint64_t most,
                                    YamlErrors& errors);
 std::optional<bool> ReadBool(const YamlNode& node, YamlErrors& errors);  // true or false

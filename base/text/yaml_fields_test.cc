@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/text/yaml_fields.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,6 +22,34 @@ TEST(YamlFieldsTest, UnknownKeySuggestsTheNearest) {
   EXPECT_EQ(map.Find("delay"), nullptr);
   EXPECT_EQ(errors.Take().message,
             "f.yaml:2:1: unknown key \"dealy\" of a link; did you mean \"delay\"?");
+}
+
+TEST(YamlFieldsTest, NamesHaveNoControlCharacters) {
+  const auto error = [](std::string_view text) {
+    YamlErrors errors("f.yaml");
+    const YamlNode tree = Tree(text);
+    const bool has_value = ReadName(tree.items[1], 8, errors).has_value();
+    EXPECT_EQ(has_value, errors.empty());
+    return has_value ? "" : errors.Take().message;
+  };
+  EXPECT_EQ(error("name: leaf-0\n"), "");
+  EXPECT_EQ(error("name: gr\xc3\xbc\xc3\x9f"
+                  "e\n"),
+            "");
+  EXPECT_EQ(error("name: ''\n"), "f.yaml:1:7: a name must have 1 to 8 bytes, found 0 bytes");
+  EXPECT_EQ(error("name: 123456789\n"), "f.yaml:1:7: a name must have 1 to 8 bytes, found 9 bytes");
+  const std::pair<std::string_view, std::string_view> kControls[] = {{"\\0", "0000"},
+                                                                     {"\\n", "000A"},
+                                                                     {"\\x7f", "007F"},
+                                                                     {"\\u0085", "0085"},
+                                                                     {"\\u202e", "202E"}};
+  for (const auto& [escape, code] : kControls) {
+    EXPECT_EQ(
+        error(fmt::format("name: \"a{}\"\n", escape)),
+        fmt::format("f.yaml:1:7: the name contains the control character U+{}: remove it", code));
+  }
+  EXPECT_EQ(error("name: ab\xe9\n"),
+            "f.yaml:1:7: byte 3 of the name is not valid UTF-8: save the file in UTF-8");
 }
 
 TEST(YamlFieldsTest, UnknownKeyListsAllIfNoneIsNear) {

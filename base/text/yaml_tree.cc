@@ -170,6 +170,14 @@ Error At(std::string_view file, const YAML::Mark& mark, std::string_view message
       .message = fmt::format("{}:{}:{}: {}", file, From1(mark.line), From1(mark.column), message)};
 }
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+// yaml-cpp reads these, but counts positions in the converted text.
+bool IsUtf16Or32(std::string_view text) {
+  const auto is_nul = [&](size_t at) { return at < text.size() && text[at] == '\0'; };
+  return text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") || is_nul(0) || is_nul(1);
+}
+
 }  // namespace
 
 Result<YamlNode> ParseYaml(std::string_view text, std::string_view file, const YamlLimits& limits) {
@@ -179,6 +187,12 @@ Result<YamlNode> ParseYaml(std::string_view text, std::string_view file, const Y
                                  "{}",
                                  file, text.size(), limits.bytes));
   }
+  if (IsUtf16Or32(text)) {
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}:1:1: the file is encoded in UTF-16 or UTF-32: save it in UTF-8", file));
+  }
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   ViewBuffer buffer(text);
   std::istream stream(&buffer);
   try {

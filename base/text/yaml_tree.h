@@ -33,7 +33,8 @@ struct YamlLimits {
   bool long_texts = false;  // allow multi-line scalars, as in files of other programs
 };
 
-// An empty text gives a null node. The error has the form "FILE:LINE:COLUMN: what is wrong".
+// The text is UTF-8, with or without a byte order mark. An empty text gives a null node. The error
+// has the form "FILE:LINE:COLUMN: what is wrong".
 Result<YamlNode> ParseYaml(std::string_view text, std::string_view file,
                            const YamlLimits& limits = {});
 

@@ -40,6 +40,27 @@ TEST(YamlTreeTest, EmptyTextIsNull) {
   }
 }
 
+TEST(YamlTreeTest, ByteOrderMarkIsSkipped) {
+  const auto tree = ParseYaml(
+      "\xef\xbb\xbf"
+      "a: \"b\"\n",
+      "f.yaml");
+  ASSERT_TRUE(tree.has_value()) << tree.error().message;
+  EXPECT_EQ(tree->items[0].text, "a");
+  EXPECT_EQ(tree->items[1].column, 4u);
+  EXPECT_EQ(ParseYaml("\xef\xbb\xbf", "f.yaml")->kind, Kind::kNull);
+}
+
+TEST(YamlTreeTest, OtherEncodingsAreErrors) {
+  using namespace std::string_view_literals;
+  for (const std::string_view text : {"\xff\xfe"
+                                      "a\0"sv,
+                                      "\xfe\xff\0a"sv, "a\0:\0"sv, "\0a\0:"sv, "\0\0\xfe\xff"sv}) {
+    EXPECT_EQ(ErrorOf(text),
+              "f.yaml:1:1: the file is encoded in UTF-16 or UTF-32: save it in UTF-8");
+  }
+}
+
 TEST(YamlTreeTest, DuplicateKeyIsAnError) {
   EXPECT_EQ(ErrorOf("a: 1\nb: 2\n\"a\": 3\n"),
             "f.yaml:3:1: duplicate key \"a\"; it is already set in line 1");

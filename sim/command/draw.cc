@@ -2,12 +2,12 @@
 // rocescope-sim draw: generates random scenarios.
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 
 #include "sim/command/command.h"
 #include "sim/draw/draw.h"
+#include "sim/emit/output_file.h"
 
 namespace rocescope::sim {
 namespace {
@@ -70,12 +70,8 @@ int DrawAll(const DrawCommand& command) {
     const auto drawn = DrawScenario(options, number);
     if (!drawn) return Fail(drawn.error(), kExitInput);
     const std::string path = fmt::format("{}/{}.yaml", directory, drawn->name);
-    std::ofstream file(path, std::ios::binary);
-    file << drawn->yaml;
-    if (!file.flush()) {
-      return Fail(
-          {.code = ErrorCode::kUnavailable, .message = fmt::format("{}: cannot be written", path)},
-          kExitOutput);
+    if (const Status written = WriteFile(path, drawn->yaml); !written) {
+      return Fail(written.error(), kExitOutput);
     }
     for (const FaultKind kind : drawn->kinds) ++kinds[InfoOf(kind).name];
     if (drawn->kinds.empty()) ++kinds["healthy"];

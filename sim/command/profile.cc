@@ -7,8 +7,8 @@
 #include "base/text/name_range.h"
 #include "sim/command/command.h"
 #include "sim/flow/flow_run.h"
-#include "sim/flow/history_file.h"
 #include "sim/profile/apply.h"
+#include "sim/recording/recording_identity.h"
 #include "sim/run/simulation.h"
 
 namespace rocescope::sim {
@@ -57,13 +57,6 @@ int CollectWithProfile(const ProfileOptions& command) {
       ApplyProfile(options, *profile, is_flow ? HistoryOpener() : RecordingOpener());
   if (!report) return Fail(report.error(), ExitCodeOf(report.error()));
   const TransformReport& counters = report->counters;
-  if (counters.readings == 0) {
-    return Fail({.code = ErrorCode::kInvalidArgument,
-                 .message = fmt::format("the profile {} leaves no readings in {}: see its keys "
-                                        "`unread`, `loss` and `vendors`",
-                                        profile->name, options.directory)},
-                kExitInput);
-  }
   Print("{}: {} readings with the profile {}, seed {}; written to {}\n", report->manifest.scenario,
         counters.readings, profile->name, options.seed, options.directory);
   Print("  lost: {} readings and {} polls; {} late, {} reordered, {} duplicates\n", counters.lost,

@@ -161,6 +161,25 @@ Status CheckPacketRun(const Scenario& scenario, const std::string& path) {
                   path, (length - Duration(1)) / scenario.analysis_window + 1, kMostPacketWindows));
 }
 
+// No program can read later times.
+Status CheckEpoch(const RunOptions& options, const Scenario& scenario) {
+  const TelemetryOptions& on = scenario.telemetry;
+  const bool captures = !on.mirrors.empty() || on.int_exponent || on.sflow_rate > 0;
+  const bool is_pcap = captures && !options.output.stream;
+  // pcap files have 32 bits for the seconds.
+  const Timestamp latest = is_pcap ? Timestamp(std::chrono::seconds(UINT32_MAX)) : kLatestTime;
+  const auto length = Duration(scenario.duration / kNanosecond);
+  if (scenario.epoch <= latest && length <= (latest - scenario.epoch) / scenario.dilation) {
+    return {};
+  }
+  return MakeError(ErrorCode::kInvalidArgument,
+                   fmt::format("--epoch {}: the run would end after {}, the latest second {}: use "
+                               "an earlier --epoch",
+                               ToNanoseconds(scenario.epoch) / 1'000'000'000,
+                               ToNanoseconds(latest) / 1'000'000'000,
+                               is_pcap ? "that capture files can contain" : "that is supported"));
+}
+
 int Run(const RunOptions& options) {
   const std::string& path = options.path;
   const Simulation::Output& output = options.output;
@@ -175,10 +194,14 @@ int Run(const RunOptions& options) {
   if (options.record && scenario->telemetry.recording_steps == 0) {
     scenario->telemetry.recording_steps = kDefaultRecordingSteps;
   }
-  if (scenario->model == Model::kFlow) return RunFlow(options, *scenario);
-  if (const Status fits = CheckPacketRun(*scenario, path); !fits) {
-    return Fail(fits.error(), kExitInput);
+  if (scenario->model == Model::kPacket) {
+    const Status fits = CheckPacketRun(*scenario, path);
+    if (!fits) return Fail(fits.error(), kExitInput);
   }
+  if (const Status fits = CheckEpoch(options, *scenario); !fits) {
+    return Fail(fits.error(), kExitUsage);
+  }
+  if (scenario->model == Model::kFlow) return RunFlow(options, *scenario);
   const TelemetryOptions& telemetry = scenario->telemetry;
   if (!telemetry.profile.empty() || !telemetry.overrides.empty()) {
     return Fail({.code = ErrorCode::kInvalidArgument,
@@ -266,7 +289,7 @@ void AddRun(CLI::App& app, const Included& included, int& code) {
       ->type_name("N");
   run->add_option("--epoch", options->epoch,
                   "start time of the run, in seconds since 1970-01-01 UTC")
-      ->check(WholeNumber(uint64_t{1} << 33))
+      ->check(WholeNumber(kLatestTime.time_since_epoch() / std::chrono::seconds(1)))
       ->type_name("SECONDS");
   run->add_option(
          "--dilate", options->dilation,

@@ -159,6 +159,10 @@ FabricState DeriveState(const topology::Fabric& real, const NetworkOptions& netw
   state.added_delay.resize(ports);
   for (const ActiveFault& fault : faults) Add(real, fault, state);
   for (const ActiveMaintenance& work : maintenance) Add(real, work, state);
+  for (topology::NicIndex nic = 0; nic < nics; ++nic) {  // a NIC that is down sends no pauses
+    const topology::Nic& of = real.nic(nic);
+    if (state.nic_is_down[nic] || state.node_is_down[of.host]) state.storms[nic] = false;
+  }
   for (topology::PortIndex port = 0; port < ports; ++port) {
     state.capacity[port] = CapacityOf(real, state, port);
   }

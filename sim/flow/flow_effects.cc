@@ -40,7 +40,9 @@ void FlowModel::NoteAffected(uint32_t fault, uint64_t frames) {
   constexpr uint64_t kVisibleFrom = 10;
   FaultRecord& record = fault_records_[fault];
   record.affected += frames;
-  if (record.affected >= kVisibleFrom) NoteVisible(fault);
+  if (record.affected >= kVisibleFrom && !IsVisibleByItself(record.options.kind)) {
+    NoteVisible(fault);
+  }
 }
 
 void FlowModel::NoteVisible(uint32_t fault) {

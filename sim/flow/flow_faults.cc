@@ -7,15 +7,30 @@
 #include "sim/flow/flow_model.h"
 
 namespace rocescope::sim {
+namespace {
 
-void FlowModel::Toggle(uint32_t number, bool on) {
-  FaultRecord& record = fault_records_[number];
-  const FaultOptions& fault = record.options;
-  record.is_active = on;
-  record.is_down = on;
-  record.severity = SeverityAt(fault, now_, scenario_.duration);
-  // The flow model counts no frames for these kinds: they are visible from their onset.
-  switch (fault.kind) {
+// Whether the place of the fault is down in this state, so that the fault has no effect.
+bool IsDown(const topology::Fabric& fabric, const FabricState& state, const FaultOptions& fault) {
+  switch (InfoOf(fault.kind).place) {
+    case PlaceKind::kLink:
+      return state.is_down[fault.link];
+    case PlaceKind::kSwitch:
+      return state.node_is_down[fault.node];
+    case PlaceKind::kNic: {
+      const topology::Nic& nic = fabric.nic(fault.nic);
+      if (state.nic_is_down[fault.nic] || state.node_is_down[nic.host]) return true;
+      return fault.kind != FaultKind::kNicCrash && state.is_down[fabric.port(nic.port).link];
+    }
+    case PlaceKind::kGpu:
+      return state.node_is_down[fabric.gpu(fault.gpu).host];
+  }
+  return false;
+}
+
+}  // namespace
+
+bool FlowModel::IsVisibleByItself(FaultKind kind) {
+  switch (kind) {
     case FaultKind::kLinkDown:
     case FaultKind::kFlap:
     case FaultKind::kSwitchCrash:
@@ -28,11 +43,18 @@ void FlowModel::Toggle(uint32_t number, bool on) {
     case FaultKind::kAddedLatency:
     case FaultKind::kPolarisation:
     case FaultKind::kStraggler:
-      if (on) NoteVisible(number);
-      break;
+      return true;
     default:
-      break;
+      return false;
   }
+}
+
+void FlowModel::Toggle(uint32_t number, bool on) {
+  FaultRecord& record = fault_records_[number];
+  const FaultOptions& fault = record.options;
+  record.is_active = on;
+  record.is_down = on;
+  record.severity = SeverityAt(fault, now_, scenario_.duration);
   ChangeState(number);
   if (const auto streams = fault_streams_.find(number); streams != fault_streams_.end()) {
     SetPresent(streams->second, on);
@@ -99,6 +121,7 @@ void FlowModel::ChangeState(uint32_t fault) {
                       .is_down = record.is_down});
   }
   FabricState after = DeriveState(fabric(), scenario_.network, active, maintenance_);
+  NoteVisibleByItself(active);
   NoteOutages(after);
   NoteLinks(after);
   std::vector<topology::PortIndex> ports = ChangedPorts(fabric(), state_, after);
@@ -139,6 +162,19 @@ void FlowModel::ChangeState(uint32_t fault) {
   }
   Update(std::move(groups));
   if (before.is_drained != state_.is_drained) Reroute();
+}
+
+// A fault whose place is down for another reason is not visible before the place is up.
+void FlowModel::NoteVisibleByItself(const std::vector<ActiveFault>& active) {
+  for (const ActiveFault& fault : active) {
+    if (fault_records_[fault.number].visible != kNever || !IsVisibleByItself(fault.options->kind)) {
+      continue;
+    }
+    std::vector<ActiveFault> others = active;
+    std::erase_if(others, [&](const ActiveFault& other) { return other.number == fault.number; });
+    const FabricState without = DeriveState(fabric(), scenario_.network, others, maintenance_);
+    if (!IsDown(fabric(), without, *fault.options)) NoteVisible(fault.number);
+  }
 }
 
 // Devices that do not answer, with the ports of their NICs.

@@ -278,6 +278,9 @@ class FlowModel {
   void Maintain(const MaintenanceOptions& work);
   // Derives the state from what is active now. `fault` has just started, grown or ended.
   void ChangeState(uint32_t fault = topology::kNone);
+  // Kinds that are visible while their place is up, whatever frames they affect.
+  static bool IsVisibleByItself(FaultKind kind);
+  void NoteVisibleByItself(const std::vector<ActiveFault>& active);
   void NoteOutages(const FabricState& after);
   void NoteLinks(const FabricState& after);
   void Reroute();

@@ -8,12 +8,15 @@
 #include <utility>
 
 #include "dataplane/run/manifest.h"
+#include "sim/emit/former_run.h"
 #include "sim/emit/output_file.h"
 #include "sim/flow/flow_counters.h"
 #include "sim/flow/flow_model.h"
 #include "sim/flow/flow_sflow.h"
 #include "sim/flow/history_file.h"
 #include "sim/profile/collect.h"
+#include "sim/recording/input_file.h"
+#include "sim/recording/recording_identity.h"
 #include "sim/run/host_logs.h"
 #include "sim/run/run_directory.h"
 #include "sim/run/victims.h"
@@ -124,7 +127,9 @@ Status FlowRun::WriteCounters() {
   const std::string path = options_.directory + "/" + kHistoryFile;
   std::error_code ignored;  // the file cannot be opened then
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  return WriteHistory(history_->history, history_->epoch, path);
+  Status written = WriteHistory(history_->history, history_->epoch, path);
+  if (!written) return written;
+  return WriteIdentity(options_.directory, kHistoryFile, ManifestOf(scenario_, *fabric_, false));
 }
 
 Status FlowRun::FindVictims() {
@@ -140,7 +145,7 @@ Status FlowRun::WriteManifest() {
   manifest.telemetry.mirror = false;
   manifest.telemetry.int_reports = false;
   manifest.telemetry.counters = true;
-  return WriteFile(options_.directory + "/run.json", RenderRunManifest(manifest));
+  return FinishRun(options_.directory, manifest);
 }
 
 Result<FlowRunReport> FlowRun::Run() {
@@ -168,7 +173,10 @@ OpenRecording HistoryOpener() {
              const std::string& directory,
              const topology::Fabric& fabric) mutable -> Result<std::shared_ptr<ExactCounters>> {
     if (stored == nullptr) {
-      auto read = ReadHistory(directory + "/" + kHistoryFile, fabric);
+      const std::string path = directory + "/" + kHistoryFile;
+      const Status readable = CheckInputFile(path, kNoRecording);
+      if (!readable) return tl::unexpected(readable.error());
+      auto read = ReadHistory(path, fabric);
       if (!read) return tl::unexpected(read.error());
       stored = *std::move(read);
     }

@@ -19,6 +19,7 @@
 #include "sim/flow/flow_counters.h"
 #include "sim/flow/flow_model.h"
 #include "sim/flow/history_file.h"
+#include "sim/recording/recording_identity.h"
 
 namespace rocescope::sim {
 namespace {
@@ -237,6 +238,19 @@ TEST_F(FlowRunTest, TheSchedulerShowsJobsThatEndedRestartedOrDidNotStart) {
   EXPECT_EQ(logs, 2 * 12 + 2 * 4u);
 }
 
+TEST_F(FlowRunTest, ARecordingOfAnotherRunIsAnError) {
+  Run("run", Deployed(), true);
+  scenario_.seed = 9;
+  Run("other", Deployed(), true);
+  fs::copy_file(Path("other/") + kHistoryFile, Path("run/") + kHistoryFile,
+                fs::copy_options::overwrite_existing);
+  const auto report = ApplyProfile({.run = Path("run"), .directory = Path("to"), .scale = 1},
+                                   Deployed(), HistoryOpener());
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message, HasSubstr("history.columns: the recording belongs to another "
+                                                "run"));
+}
+
 TEST_F(FlowRunTest, AProfileThatDoesNotFitLeavesAnEarlierRunInPlace) {
   Run("run", Plain(std::chrono::seconds(10)), false);
   const std::string before = Text("run/counters.columns");
@@ -290,11 +304,20 @@ TEST_F(FlowRunTest, DamagedHistoriesAreErrors) {
     EXPECT_THAT(error(std::string_view(good).substr(0, length)), HasSubstr("truncated")) << length;
   }
   EXPECT_THAT(error(good + "x"), HasSubstr("bytes follow"));
-  for (size_t at = 8; at < good.size(); at += good.size() / 50 + 1) {
+  for (size_t at = 0; at < good.size(); at += good.size() / 500 + 1) {
     std::string bad = good;
-    bad[at] = static_cast<char>(bad[at] ^ 0x55);
-    error(bad);  // must not crash; a checksum is not needed to be safe
+    bad[at] = static_cast<char>(bad[at] ^ 1 << at % 8);
+    EXPECT_NE(error(bad), "") << "a flipped bit of byte " << at;
   }
+  std::string bad = good;
+  bad[100] = static_cast<char>(bad[100] ^ 1);
+  EXPECT_THAT(error(bad), HasSubstr("h.columns: block 1 at byte 8 is damaged: "));
+  bad = good;
+  bad[8 + 4 + 4] = static_cast<char>(bad[8 + 4 + 4] ^ 4);  // the flag in the frame's header
+  EXPECT_THAT(error(bad), HasSubstr("block 1 at byte 8 is not a zstd frame with a checksum"));
+  bad = good;
+  bad[7] = 1;
+  EXPECT_THAT(error(bad), HasSubstr("version 1, which has no checksums; simulate the scenario"));
   // A history of another fabric.
   const auto other = LoadScenario(
       "name: other\nfabric: {generate: {shape: star, hosts: 2, host_speed: 100G}}\n", "other");

@@ -287,6 +287,34 @@ TEST(FlowModel, TheEndOfOneFaultDoesNotRepairAnother) {
   EXPECT_EQ(readings.at("leaf0:Ethernet5")[Metric::kLinkFlaps], 1u);  // it was down all the time
 }
 
+// The second fault of each case would otherwise count as visible although it changes nothing.
+TEST(FlowModel, AFaultWhosePlaceIsDownIsNotVisible) {
+  const auto visible = [](const std::string& rest) {
+    const auto scenario = Load(rest);
+    EXPECT_TRUE(scenario) << scenario.error().message;
+    auto model = FlowModel::Make(*scenario);
+    EXPECT_TRUE(model);
+    (*model)->Run(nullptr);
+    return (*model)->TakeOutcome().faults.back().visible;
+  };
+  const std::string crash = "faults:\n  - {kind: nic_crash, nic: \"host0:mlx5_0\", onset: 2ms";
+  for (const std::string second : {"pfc_storm, nic: \"host0:mlx5_0\"",
+                                   "noisy_neighbour, nic: \"host0:mlx5_0\", senders: "
+                                   "\"host1:mlx5_0\""}) {
+    const std::string fault = "  - {kind: " + second + ", onset: 4ms}\n";
+    EXPECT_EQ(visible(crash + "}\n" + fault), kNever) << second;
+    EXPECT_EQ(visible(crash + ", duration: 5ms}\n" + fault), 7 * kMillisecond) << second;
+    EXPECT_EQ(visible("faults:\n" + fault), 4 * kMillisecond) << second;
+  }
+  const std::string upgrade =
+      "maintenance:\n  - {switch: leaf0, start: 1ms, duration: 10ms}\nfaults:\n";
+  EXPECT_EQ(
+      visible(upgrade + "  - {kind: switch_crash, switch: leaf0, onset: 2ms, duration: 3ms}\n"),
+      kNever);
+  EXPECT_EQ(visible(upgrade + "  - {kind: polarisation, switch: leaf0, onset: 2ms}\n"),
+            11 * kMillisecond);
+}
+
 // Each path record is disjoint from the others of its queue pair, and together they contain all
 // iterations.
 TEST(FlowModel, PathsContainAllBytesOnce) {

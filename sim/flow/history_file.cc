@@ -21,8 +21,11 @@ namespace rocescope::sim {
 namespace {
 
 // The first byte is not ASCII, so that no text file begins with it. The last byte is the version.
-// Blocks follow, each with the length of its zstd frame (4 bytes, little-endian).
-constexpr std::string_view kMagic = "\x89ROCHIS\x01";
+// Blocks follow, each with the length of its zstd frame (4 bytes, little-endian). Each frame has a
+// checksum; those of version 1 had none.
+constexpr std::string_view kMagic = "\x89ROCHIS\x02";
+constexpr std::string_view kFrameMagic = "\x28\xb5\x2f\xfd";
+constexpr uint8_t kHasChecksum = 1u << 2;  // in the byte after the magic (RFC 8878)
 constexpr size_t kLengthBytes = 4;
 constexpr size_t kPointsPerBlock = size_t{1} << 20;
 constexpr size_t kItemsPerBlock = size_t{1} << 16;   // counts, entities or outages
@@ -51,7 +54,11 @@ uint64_t FromPlanes(std::string_view planes, size_t count, size_t i) {
 
 class Writer {
  public:
-  Writer(CheckedFile& file) : file_(file), context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {}
+  explicit Writer(CheckedFile& file) : file_(file), context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {
+    constexpr int kLevel = 3;
+    ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel);
+    ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
+  }
 
   void Write(const FlowHistory& history, Timestamp epoch) {
     file_.Write(kMagic);
@@ -136,9 +143,8 @@ class Writer {
     const std::string bytes = block_.SerializeAsString();
     block_.Clear();
     std::string frame(ZSTD_compressBound(bytes.size()), '\0');
-    constexpr int kLevel = 3;
-    const size_t length = ZSTD_compressCCtx(context_.get(), frame.data(), frame.size(),
-                                            bytes.data(), bytes.size(), kLevel);
+    const size_t length =
+        ZSTD_compress2(context_.get(), frame.data(), frame.size(), bytes.data(), bytes.size());
     frame.resize(length);
     std::string prefix(kLengthBytes, '\0');
     for (size_t i = 0; i < kLengthBytes; ++i) prefix[i] = static_cast<char>(length >> 8 * i);
@@ -161,12 +167,19 @@ class Reader {
 
   Result<std::shared_ptr<const StoredHistory>> Read() {
     if (!bytes_.starts_with(kMagic)) {
+      const bool is_old = bytes_.starts_with("\x89ROCHIS\x01");
       return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("{}: not a history of the flow model (version 1)", name_));
+                       fmt::format("{}: {}; simulate the scenario again with `rocescope-sim run "
+                                   "--record`",
+                                   name_,
+                                   is_old ? "a history of version 1, which has no checksums"
+                                          : "not a history of the flow model (version 2)"));
     }
+    const size_t size = bytes_.size();
     bytes_.remove_prefix(kMagic.size());
     while (!is_complete_) {
       ++block_;
+      offset_ = size - bytes_.size();
       std::string content;
       if (Status read = NextBlock(content); !read) return tl::unexpected(read.error());
       v1::FlowHistoryBlock block;
@@ -199,7 +212,7 @@ class Reader {
 
   tl::unexpected<Error> Invalid(std::string_view what) const {
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("{}: block {} {}", name_, block_, what));
+                     fmt::format("{}: block {} at byte {} {}", name_, block_, offset_, what));
   }
 
   Status NextBlock(std::string& content) {
@@ -210,11 +223,19 @@ class Reader {
     }
     bytes_.remove_prefix(kLengthBytes);
     if (length > bytes_.size()) return Invalid("is truncated");
+    const std::string_view frame = bytes_.substr(0, length);
+    if (!frame.starts_with(kFrameMagic) || frame.size() == kFrameMagic.size() ||
+        (static_cast<uint8_t>(frame[kFrameMagic.size()]) & kHasChecksum) == 0) {
+      return Invalid("is not a zstd frame with a checksum");
+    }
     const unsigned long long size = ZSTD_getFrameContentSize(bytes_.data(), length);
     if (size > kLargestBlock) return Invalid("is not a zstd frame of at most 256 MiB");
     content.resize(static_cast<size_t>(size));
     const size_t got = ZSTD_decompress(content.data(), content.size(), bytes_.data(), length);
-    if (ZSTD_isError(got) != 0 || got != size) return Invalid("cannot be decompressed");
+    if (ZSTD_isError(got) != 0 || got != size) {
+      return Invalid(fmt::format("is damaged: {}",
+                                 ZSTD_isError(got) != 0 ? ZSTD_getErrorName(got) : "wrong size"));
+    }
     bytes_.remove_prefix(length);
     return {};
   }
@@ -348,6 +369,7 @@ class Reader {
   const topology::Fabric& fabric_;
   std::shared_ptr<StoredHistory> stored_ = std::make_shared<StoredHistory>();
   size_t block_ = 0;
+  size_t offset_ = 0;  // start of the block in the file
   size_t points_ = 0;
   bool is_complete_ = false;
 };

@@ -12,8 +12,6 @@
 
 namespace rocescope::sim {
 
-inline constexpr const char* kHistoryFile = "recording/history.columns";
-
 struct StoredHistory {
   FlowHistory history;
   Timestamp epoch;  // start of the run

@@ -20,7 +20,9 @@
 #include "sim/profile/collect.h"
 #include "sim/profile/mirror_copy.h"
 #include "sim/profile/poll_schedule.h"
+#include "sim/recording/input_file.h"
 #include "sim/recording/recorded_counters.h"
+#include "sim/recording/recording_identity.h"
 #include "topology/yaml.h"
 
 namespace rocescope::sim {
@@ -29,16 +31,18 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<std::string> ReadText(const fs::path& path) {
+  const Status readable = CheckInputFile(path.string(), "missing; expected a run directory");
+  if (!readable) return tl::unexpected(readable.error());
   std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return MakeError(ErrorCode::kNotFound,
-                     fmt::format("{}: cannot be opened; expected a run directory", path.string()));
-  }
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
+// Also refuses what would keep `profile` waiting, such as a FIFO.
+constexpr const char* kNoInput = "missing, although run.json says that the run has it";
+
 // Two directories on one file system share the bytes of a file that does not change.
 Status LinkOrCopy(const fs::path& from, const fs::path& to) {
+  if (Status readable = CheckInputFile(from.string(), kNoInput); !readable) return readable;
   std::error_code error;
   fs::create_directories(to.parent_path(), error);
   if (!error) fs::create_hard_link(from, to, error);
@@ -47,6 +51,19 @@ Status LinkOrCopy(const fs::path& from, const fs::path& to) {
   return MakeError(
       ErrorCode::kUnavailable,
       fmt::format("{}: cannot be copied to {}: {}", from.string(), to.string(), error.message()));
+}
+
+// `path` without symbolic links, as far as it exists.
+fs::path Resolved(const fs::path& path) {
+  std::error_code error;
+  fs::path resolved = fs::weakly_canonical(path, error);
+  if (error) resolved = fs::absolute(path, error).lexically_normal();
+  return resolved.has_filename() ? resolved : resolved.parent_path();
+}
+
+// Whether `inner` is `outer` or inside it.
+bool Contains(const fs::path& outer, const fs::path& inner) {
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
 }
 
 // A session whose frames are in the directory.
@@ -64,15 +81,10 @@ bool HasTap(const Profile& profile, const topology::Fabric& fabric, const topolo
 
 Result<std::shared_ptr<ExactCounters>> OpenRecorded(const std::string& directory,
                                                     const topology::Fabric& fabric) {
-  const fs::path path = fs::path(directory) / kRecordingFile;
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) {
-    return MakeError(ErrorCode::kNotFound,
-                     fmt::format("{}: no exact recording; simulate the scenario with "
-                                 "`rocescope-sim run --record`",
-                                 path.string()));
-  }
-  auto recorded = RecordedCounters::Open(path.string(), fabric);
+  const std::string path = (fs::path(directory) / kRecordingFile).string();
+  const Status readable = CheckInputFile(path, kNoRecording);
+  if (!readable) return tl::unexpected(readable.error());
+  auto recorded = RecordedCounters::Open(path, fabric);
   if (!recorded) return tl::unexpected(recorded.error());
   return std::shared_ptr<ExactCounters>(*std::move(recorded));
 }
@@ -90,6 +102,8 @@ class Application {
 
  private:
   Status ReadRun();
+  Status CheckDirectory();
+  Status CheckRecording();
   Status Check();
   Status PrepareDirectory();
   Status WriteCounters();
@@ -136,6 +150,15 @@ Status Application::ReadRun() {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("{}: {}", (from_ / "truth.json").string(), parsed.ToString()));
   }
+  const RunManifest& run = report_.manifest;
+  if (truth_.scenario() != run.scenario || truth_.seed() != run.seed ||
+      truth_.start_ns() != ToNanoseconds(run.epoch)) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: the truth belongs to another run: its scenario, seed or "
+                                 "start_ns differs from run.json; simulate the scenario again with "
+                                 "`rocescope-sim run --record`",
+                                 (from_ / "truth.json").string()));
+  }
   // The run itself may have been collected with a profile.
   truth_.clear_profile();
   for (v1::TruthFault& fault : *truth_.mutable_faults()) fault.clear_detection_limit_frames();
@@ -148,6 +171,32 @@ Status Application::ReadRun() {
 CollectOptions Application::Collection() const {
   return {
       .profile = profile_, .overrides = options_.overrides, .scale = scale_, .seed = options_.seed};
+}
+
+// Writing must not change the recorded run.
+Status Application::CheckDirectory() {
+  const fs::path to = Resolved(to_);
+  for (const fs::path& input : {Resolved(from_), Resolved(from_ / "recording")}) {
+    if (!Contains(input, to) && !Contains(to, input)) continue;
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("-d {}: the output must not replace the recorded run {}, be "
+                                 "inside it or contain it; choose another directory",
+                                 to_.string(), from_.string()));
+  }
+  return {};
+}
+
+// The recording must be of this run, and complete.
+Status Application::CheckRecording() {
+  const auto identity = ReadIdentity(from_.string());
+  if (identity) {
+    Status same = CheckIdentity(*identity, from_.string(), report_.manifest);
+    if (!same) return same;
+  }
+  const auto exact = opener_();  // the reason, if it is missing or damaged
+  if (!exact) return tl::unexpected(exact.error());
+  if (!identity) return tl::unexpected(identity.error());
+  return CheckRecordedBytes(*identity, from_.string());
 }
 
 // A profile that does not fit the run must not replace an earlier run.
@@ -164,22 +213,31 @@ Status Application::PrepareDirectory() {
     return MakeError(ErrorCode::kUnavailable,
                      fmt::format("{}: cannot be created: {}", to_.string(), error.message()));
   }
-  if (fs::equivalent(from_, to_, error)) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("-d {}: the output must not replace the recorded run; choose "
-                                 "another directory",
-                                 to_.string()));
-  }
-  RemoveFormerRun(to_.string());
   return {};
 }
 
+// An earlier run is replaced only when the counters are complete.
 Status Application::WriteCounters() {
-  auto collected =
-      CollectCounters(Collection(), *fabric_, opener_, (to_ / "counters.columns").string(), truth_);
-  if (!collected) return tl::unexpected(collected.error());
+  std::error_code error;
+  const fs::path path = to_ / "counters.columns.part";
+  fs::remove(path, error);  // it may be a link
+  auto collected = CollectCounters(Collection(), *fabric_, opener_, path.string(), truth_);
+  if (collected && collected->readings == 0) {
+    collected = MakeError(ErrorCode::kInvalidArgument,
+                          fmt::format("the profile {} leaves no readings in {}: see its keys "
+                                      "`unread`, `loss` and `vendors`",
+                                      profile_.name, to_.string()));
+  }
+  if (!collected) {
+    fs::remove(path, error);
+    return tl::unexpected(collected.error());
+  }
   report_.counters = *std::move(collected);
-  return {};
+  if (Status begun = BeginRun(to_.string()); !begun) return begun;
+  fs::rename(path, to_ / "counters.columns", error);
+  if (!error) return {};
+  return MakeError(ErrorCode::kUnavailable,
+                   fmt::format("{}: cannot be renamed: {}", path.string(), error.message()));
 }
 
 Status Application::WriteFabric() {
@@ -205,6 +263,7 @@ Status Application::WriteCaptures() {
     if (keeps_all_taps_ && profile_.mirror_sampling == 1) {
       if (Status linked = LinkOrCopy(from, to); !linked) return linked;
     } else {
+      if (Status readable = CheckInputFile(from.string(), kNoInput); !readable) return readable;
       const auto frames = CopyMirror(from.string(), to.string(), *fabric_,
                                      {.leaf_only = profile_.mirror == Profile::Mirror::kLeaf,
                                       .sampling = profile_.mirror_sampling,
@@ -270,20 +329,19 @@ Status Application::WriteTruth() {
 
 Result<ApplyReport> Application::Apply() {
   for (Status (Application::*step)() :
-       {&Application::ReadRun, &Application::Check, &Application::PrepareDirectory,
-        &Application::WriteCounters, &Application::WriteFabric, &Application::WriteCaptures,
-        &Application::WriteHostFiles}) {
+       {&Application::ReadRun, &Application::CheckDirectory, &Application::CheckRecording,
+        &Application::Check, &Application::PrepareDirectory, &Application::WriteCounters,
+        &Application::WriteFabric, &Application::WriteCaptures, &Application::WriteHostFiles}) {
     if (Status done = (this->*step)(); !done) return tl::unexpected(done.error());
   }
   RunManifest& manifest = report_.manifest;
   manifest.counter_period = ScaledTime(PollPeriod(profile_), scale_);
   manifest.telemetry.counters = true;
-  // run.json is last but the truth: a directory without it is not a run.
-  if (Status written = WriteFile((to_ / "run.json").string(), RenderRunManifest(manifest));
-      !written) {
-    return tl::unexpected(written.error());
-  }
   if (Status written = WriteTruth(); !written) return tl::unexpected(written.error());
+  // Last: a directory without run.json is not a run.
+  if (Status finished = FinishRun(to_.string(), manifest); !finished) {
+    return tl::unexpected(finished.error());
+  }
   return std::move(report_);
 }
 

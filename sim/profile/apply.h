@@ -45,7 +45,9 @@ struct ApplyReport {
 };
 
 // run.json, topology.yaml and the telemetry contain nothing about the profile. truth.json contains
-// its name, the settings that each device got, and the detection limits. Errors name the file.
+// its name, the settings that each device got, and the detection limits. Errors name the file. An
+// earlier run stays as it is until the new counters are complete, for example if the profile leaves
+// no readings; after a later error the directory has no run.json.
 Result<ApplyReport> ApplyProfile(const ApplyOptions& options, const Profile& profile,
                                  const OpenRecording& open);
 

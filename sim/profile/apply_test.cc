@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "dataplane/run/counter_columns_reader.h"
 #include "dataplane/run/counter_line.h"
 #include "sim/recording/recorded_counters.h"
+#include "sim/recording/recording_identity.h"
 #include "sim/run/simulation.h"
 #include "topology/yaml.h"
 
@@ -81,7 +83,8 @@ class ApplyTest : public ::testing::Test {
   }
   static void TearDownTestSuite() { fs::remove_all(directory_); }
 
-  static void Simulate(const std::string& name, const std::string& telemetry) {
+  static void Simulate(const std::string& name, const std::string& telemetry,
+                       std::optional<uint64_t> seed = std::nullopt) {
     const std::string text =
         "name: test\n"
         "duration: 8ms\n"
@@ -94,7 +97,7 @@ class ApplyTest : public ::testing::Test {
         "probability: 0.05}, {kind: switch_crash, switch: spine1, onset: 5200us, duration: 1ms}]\n"
         "telemetry: {" +
         telemetry + "mirror: all, sflow_rate: 100, int_exponent: 4, rdma: true}\n";
-    const auto scenario = LoadScenario(text, "test.yaml");
+    const auto scenario = LoadScenario(text, "test.yaml", seed);
     ASSERT_TRUE(scenario.has_value()) << scenario.error().message;
     auto simulation = Simulation::Make(*scenario, {.directory = Path(name)});
     ASSERT_TRUE(simulation.has_value()) << simulation.error().message;
@@ -127,7 +130,7 @@ TEST_F(ApplyTest, RecordingDoesNotChangeTheRun) {
     EXPECT_EQ(ReadAll(Path("plain") + "/" + file), ReadAll(Path("recorded") + "/" + file)) << file;
   }
   std::set<std::string> files = FilesOf("plain");
-  files.insert(kRecordingFile);
+  files.insert({kRecordingFile, kIdentityFile});
   EXPECT_EQ(files, FilesOf("recorded"));
 }
 
@@ -151,6 +154,7 @@ TEST_F(ApplyTest, LabProfileKeepsAllOtherTelemetry) {
   Apply(Load("lab"), "lab");
   std::set<std::string> files = FilesOf("recorded");
   files.erase(kRecordingFile);
+  files.erase(kIdentityFile);
   files.erase("counters.jsonl");
   files.insert("counters.columns");
   EXPECT_EQ(FilesOf("lab"), files);
@@ -284,6 +288,115 @@ TEST_F(ApplyTest, NewProfileReplacesAnEarlierOne) {
   EXPECT_EQ(ReadAll(Path("recorded") + "/mirror.pcap"), mirror) << "the linked file is unchanged";
 }
 
+TEST_F(ApplyTest, RecordingsOfOtherRunsAreErrors) {
+  Simulate("other", "recording_steps: 20, ", 9);
+  const auto error = [](std::initializer_list<const char*> copied) {
+    fs::remove_all(Path("mixed"));
+    fs::copy(Path("recorded"), Path("mixed"), fs::copy_options::recursive);
+    for (const char* file : copied) {
+      fs::copy_file(Path("other/") + file, Path("mixed/") + file,
+                    fs::copy_options::overwrite_existing);
+    }
+    const auto report = ApplyProfile({.run = Path("mixed"), .directory = Path("never")},
+                                     Load("lab"), RecordingOpener());
+    return report ? std::string() : report.error().message;
+  };
+  EXPECT_THAT(error({kRecordingFile}),
+              HasSubstr("counters.columns: the recording belongs to another run: its length or "
+                        "CRC-32 differs from recording.json; simulate the scenario again"));
+  EXPECT_THAT(error({kRecordingFile, kIdentityFile}),
+              HasSubstr("recording.json: the recording belongs to another run: its seed is 9, that "
+                        "of run.json 1"));
+  EXPECT_THAT(error({"truth.json"}), HasSubstr("truth.json: the truth belongs to another run"));
+  EXPECT_THAT(error({"truth.json", "run.json"}), HasSubstr("its seed is 1, that of run.json 9"));
+  EXPECT_FALSE(fs::exists(Path("never")));
+
+  fs::remove_all(Path("mixed"));
+  fs::copy(Path("recorded"), Path("mixed"), fs::copy_options::recursive);
+  std::ofstream(Path("mixed/") + kHistoryFile) << "x";
+  auto report = ApplyProfile({.run = Path("mixed"), .directory = Path("never")}, Load("lab"),
+                             RecordingOpener());
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message,
+              HasSubstr("history.columns: the recording belongs to another run: recording.json "
+                        "describes counters.columns"));
+  fs::remove(Path("mixed/") + kHistoryFile);
+  fs::remove(Path("mixed/") + kIdentityFile);
+  report = ApplyProfile({.run = Path("mixed"), .directory = Path("never")}, Load("lab"),
+                        RecordingOpener());
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message, HasSubstr("simulate the scenario again"));
+}
+
+TEST_F(ApplyTest, AFailedProfileLeavesNoRunThatLooksValid) {
+  Apply(Load("as-deployed"), "kept");
+  const auto bytes = [](const std::string& name) {
+    std::string all;
+    for (const std::string& file : FilesOf(name)) all += file + ReadAll(Path(name) + "/" + file);
+    return all;
+  };
+  const std::string before = bytes("kept");
+  Profile nothing = Load("lab");
+  nothing.unread_switches = nothing.unread_hosts = 1;
+  const auto report = ApplyProfile({.run = Path("recorded"), .directory = Path("kept")}, nothing,
+                                   RecordingOpener());
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message, HasSubstr("leaves no readings in"));
+  EXPECT_EQ(bytes("kept"), before);
+
+  // Interrupted later: the input has no capture.
+  fs::copy(Path("recorded"), Path("damaged"), fs::copy_options::recursive);
+  fs::remove(Path("damaged") + "/int.pcap");
+  EXPECT_FALSE(ApplyProfile({.run = Path("damaged"), .directory = Path("kept")}, Load("lab"),
+                            RecordingOpener()));
+  EXPECT_FALSE(fs::exists(Path("kept") + "/run.json"));
+  EXPECT_TRUE(fs::exists(Path("kept") + "/mirror.pcap"));
+  Apply(Load("counters-only"), "kept");
+  EXPECT_EQ(FilesOf("kept"),
+            (std::set<std::string>{"counters.columns", "run.json", "topology.yaml", "truth.json"}));
+}
+
+TEST_F(ApplyTest, TheOutputIsOutsideTheRecordedRun) {
+  const std::string run = Path("recorded");
+  const std::set<std::string> before = FilesOf("recorded");
+  fs::create_symlink(run + "/recording", Path("link"));
+  for (const std::string& to : {run, run + "/recording", run + "/recording/", run + "/new/deep",
+                                run + "/../recorded/nccl", Path("link"), directory_.string()}) {
+    const auto report = ApplyProfile({.run = run, .directory = to}, Load("lab"), RecordingOpener());
+    ASSERT_FALSE(report) << to;
+    EXPECT_THAT(report.error().message, HasSubstr("-d " + to + ": the output must not replace"));
+  }
+  EXPECT_EQ(FilesOf("recorded"), before);
+  fs::remove(Path("link"));
+}
+
+// An interrupted run leaves hard links without run.json.
+TEST_F(ApplyTest, LinksInTheOutputAreReplacedNotWrittenTo) {
+  const std::string run = Path("recorded");
+  const auto bytes = [&] {
+    std::map<std::string, std::string> all;
+    for (const std::string& file : FilesOf("recorded")) all[file] = ReadAll(run + "/" + file);
+    return all;
+  };
+  const auto before = bytes();
+  const auto link = [&](const std::string& from) {
+    fs::create_symlink(run + "/" + from, Path("linked") + "/" + from);
+  };
+  for (const bool is_run : {false, true}) {
+    fs::create_directory(Path("linked"));
+    fs::create_symlink(run + "/recording/counters.columns", Path("linked") + "/counters.columns");
+    for (const char* name : {"truth.json", "topology.yaml", "nccl", "recording"}) link(name);
+    if (is_run) link("run.json");
+    fs::create_hard_link(run + "/mirror.pcap", Path("linked") + "/mirror.pcap");
+    Apply(Load("leaf-mirror-sampled"), "linked");
+    EXPECT_EQ(bytes(), before);
+    for (const auto& entry : fs::recursive_directory_iterator(Path("linked"))) {
+      EXPECT_FALSE(entry.is_symlink()) << entry.path();
+    }
+    fs::remove_all(Path("linked"));
+  }
+}
+
 TEST_F(ApplyTest, ErrorsNameTheFileAndTheRemedy) {
   const auto error = [](const std::string& run, const std::string& to) {
     const auto report = ApplyProfile({.run = run, .directory = to}, Load("lab"), RecordingOpener());
@@ -298,6 +411,25 @@ TEST_F(ApplyTest, ErrorsNameTheFileAndTheRemedy) {
   fs::copy(Path("recorded"), Path("unrecorded"), fs::copy_options::recursive);
   fs::remove(Path("unrecorded") + "/" + kRecordingFile);
   EXPECT_THAT(error(Path("unrecorded"), Path("x")), HasSubstr("rocescope-sim run --record"));
+  for (const char* file :
+       {kRecordingFile, kIdentityFile, "run.json", "truth.json", "mirror.pcap"}) {
+    fs::remove_all(Path("unrecorded"));
+    fs::copy(Path("recorded"), Path("unrecorded"), fs::copy_options::recursive);
+    const std::string path = Path("unrecorded/") + file;
+    fs::remove(path);
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    EXPECT_EQ(error(Path("unrecorded"), Path("x")), path + ": not a regular file");
+    fs::remove(path);
+    if (geteuid() == 0) continue;  // root may read everything
+    fs::copy_file(Path("recorded/") + file, path);
+    fs::permissions(path, fs::perms::none);
+    EXPECT_EQ(error(Path("unrecorded"), Path("x")), path + ": cannot be opened: Permission denied");
+  }
+  if (geteuid() != 0) {
+    fs::permissions(Path("unrecorded/recording"), fs::perms::none);
+    EXPECT_THAT(error(Path("unrecorded"), Path("x")), HasSubstr("Permission denied"));
+    fs::permissions(Path("unrecorded/recording"), fs::perms::owner_all);
+  }
   EXPECT_THAT(error(Path("recorded"), "/dev/null/x"), HasSubstr("/dev/null/x: cannot be created"));
 }
 

@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "base/text/name_range.h"
 #include "base/text/yaml_fields.h"
+#include "dataplane/run/manifest.h"
 #include "sim/profile/profile.h"
 
 namespace rocescope::sim {
@@ -161,9 +162,12 @@ MetricSet Loader::ReadMetrics(const YamlNode& node, bool counters_only) {
   MetricSet metrics;
   for (const YamlNode& item : ReadList(node, errors_)) {
     if (errors_.full()) break;
-    if (const auto metric = MetricAt(item, counters_only)) {
-      metrics.set(static_cast<size_t>(*metric));
+    const auto metric = MetricAt(item, counters_only);
+    if (!metric) continue;
+    if (metrics.test(static_cast<size_t>(*metric))) {
+      errors_.Add(item, fmt::format("{} is listed twice", InfoOf(*metric).name));
     }
+    metrics.set(static_cast<size_t>(*metric));
   }
   return metrics;
 }
@@ -175,7 +179,14 @@ VendorClass Loader::ReadClass(const YamlNode& node) {
   if (map.Require("name") != nullptr) Text(map, "name", vendor.name);
   if (map.Require("share") != nullptr) Share(map, "share", vendor.share);
   if (const YamlNode* missing = map.Find("missing")) vendor.missing = ReadMetrics(*missing, false);
-  if (const YamlNode* wraps = map.Find("wrap_32_bit")) vendor.wrapping = ReadMetrics(*wraps, true);
+  if (const YamlNode* wraps = map.Find("wrap_32_bit")) {
+    vendor.wrapping = ReadMetrics(*wraps, true);
+    for (size_t i = 0; i < kMetricCount; ++i) {
+      if (!vendor.missing.test(i) || !vendor.wrapping.test(i)) continue;
+      errors_.Add(*wraps,
+                  fmt::format("{} is in `missing`, too: remove one of them", kMetrics[i].name));
+    }
+  }
   if (const YamlNode* refresh = map.Find("refresh")) {
     vendor.refresh = ReadRange(YamlMap(*refresh, "a refresh", {"least", "most"}, errors_));
   }
@@ -200,7 +211,13 @@ std::vector<VendorClass> Loader::ReadClasses(const YamlNode& node) {
   double shares = 0;
   for (const YamlNode& item : ReadList(node, errors_)) {
     if (errors_.full()) break;
-    classes.push_back(ReadClass(item));
+    VendorClass vendor = ReadClass(item);
+    if (std::ranges::find(classes, vendor.name, &VendorClass::name) != classes.end()) {
+      errors_.Add(item,
+                  fmt::format("two vendor classes have the same name, {}: use different names",
+                              vendor.name));
+    }
+    classes.push_back(std::move(vendor));
     shares += classes.back().share;
   }
   if (std::abs(shares - 1) > kShareTolerance) {
@@ -248,6 +265,10 @@ void Loader::ReadTelemetry(const YamlNode& node) {
   if (const YamlNode* sampling = map.Find("mirror_sampling")) {
     const auto read = topology::ReadNumber(*sampling, 1, kMaxSampling, errors_);
     if (read) profile_.mirror_sampling = static_cast<uint32_t>(*read);
+    if (profile_.mirror == Profile::Mirror::kNone) {
+      errors_.Add(*sampling,
+                  "mirror_sampling has no effect with `mirror: none`: remove one of them");
+    }
   }
   Flag(map, "int", profile_.int_reports);
   Flag(map, "sflow", profile_.sflow);
@@ -263,8 +284,7 @@ Result<Profile> Loader::Load(const YamlNode& root) {
                      "start_values", "counters_after_reboot", "unread", "telemetry"},
                     errors_);
   if (const YamlNode* name = map.Require("name")) {
-    Text(map, "name", profile_.name);
-    if (profile_.name.empty()) errors_.Add(*name, "the profile's name must not be empty");
+    profile_.name = ReadName(*name, RunManifest::kLongestName, errors_).value_or("");
   }
   Text(map, "about", profile_.about);
   if (const YamlNode* poll = map.Require("poll")) ReadPoll(*poll);

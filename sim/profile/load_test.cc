@@ -112,6 +112,17 @@ TEST(LoadProfile, ErrorsHaveThePositionAndTheMostSimilarKey) {
   EXPECT_THAT(LoadProfile("about: x\n", "p.yaml").error().message, HasSubstr("\"name\""));
 }
 
+TEST(LoadProfile, NamesAreShortAndVisible) {
+  const auto error = [](const std::string& name) {
+    return LoadProfile("name: " + name + "\npoll: {switches: {period: 1s}}\n", "p.yaml")
+        .error()
+        .message;
+  };
+  EXPECT_EQ(error("\"a\\u202eb\""),
+            "p.yaml:1:7: the name contains the control character U+202E: remove it");
+  EXPECT_THAT(error(std::string(129, 'x')), HasSubstr("a name must have 1 to 128 bytes"));
+}
+
 TEST(LoadProfile, ReportsAllErrorsAtOnce) {
   const std::string errors = ErrorOf("reordered: 2\nduplicates: -1\nclock_error: soon\n");
   EXPECT_THAT(errors, HasSubstr("p.yaml:3:12: \"2\" is not a number from 0 to 1"));
@@ -149,6 +160,24 @@ TEST(LoadProfile, ImpossibleProfilesAreErrors) {
       ErrorOf("vendors: {nics: [{name: a, share: 1, quirk: {metric: rx_bytes, period: 0}}]}\n"),
       HasSubstr("period must be above 0"));
   EXPECT_THAT(ErrorOf("telemetry: {mirror_sampling: 0}\n"), HasSubstr("p.yaml:3:30: "));
+}
+
+TEST(LoadProfile, ContradictionsAreErrors) {
+  const auto nics = [](const std::string& classes) {
+    return ErrorOf("vendors: {nics: [" + classes + "]}\n");
+  };
+  EXPECT_THAT(nics("{name: a, share: 1, missing: [rx_bytes], wrap_32_bit: [rx_bytes]}"),
+              HasSubstr("p.yaml:3:72: rx_bytes is in `missing`, too: remove one of them"));
+  EXPECT_THAT(nics("{name: a, share: 1, missing: [rx_bytes, rx_bytes]}"),
+              HasSubstr("p.yaml:3:58: rx_bytes is listed twice"));
+  EXPECT_THAT(nics("{name: a, share: 1, wrap_32_bit: [rx_bytes, rx_bytes]}"),
+              HasSubstr("rx_bytes is listed twice"));
+  EXPECT_THAT(nics("{name: a, share: 0.5}, {name: a, share: 0.5}"),
+              HasSubstr("p.yaml:3:41: two vendor classes have the same name, a"));
+  EXPECT_EQ(ErrorOf("vendors: {nics: [{name: a, share: 1}], switches: [{name: a, share: 1}]}\n"),
+            "");
+  EXPECT_THAT(ErrorOf("telemetry: {mirror: none, mirror_sampling: 8}\n"),
+              HasSubstr("p.yaml:3:44: mirror_sampling has no effect with `mirror: none`"));
 }
 
 TEST(ProfileTime, HasUnits) {

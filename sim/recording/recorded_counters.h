@@ -74,7 +74,4 @@ class RecordedCounters final : public ExactCounters, public CounterSink {
   std::vector<Timestamp> steps_;
 };
 
-// The file of the recording in a run directory.
-inline constexpr const char* kRecordingFile = "recording/counters.columns";
-
 }  // namespace rocescope::sim

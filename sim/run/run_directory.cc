@@ -41,7 +41,7 @@ Status PrepareRunDirectory(const Scenario& scenario, const topology::Fabric& fab
     return MakeError(ErrorCode::kUnavailable,
                      fmt::format("{}: cannot be created: {}", directory, error.message()));
   }
-  RemoveFormerRun(directory);
+  if (Status begun = BeginRun(directory); !begun) return begun;
   const auto dilated = Dilated(fabric, scenario.dilation);
   if (!dilated) return tl::unexpected(dilated.error());
   return WriteFile(directory + "/topology.yaml", topology::WriteFabric(*dilated));

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "dataplane/run/manifest.h"
+#include "sim/emit/former_run.h"
 #include "sim/emit/output_file.h"
 #include "sim/fault/cables.h"
+#include "sim/recording/recording_identity.h"
 #include "sim/run/gpu_readings.h"
 #include "sim/run/host_logs.h"
 #include "sim/run/outcome.h"
@@ -165,8 +167,7 @@ SimTime UntilOfVictims(const Scenario& scenario, const FaultOptions& fault) {
 Status Simulation::PrepareDirectory() {
   Status prepared = PrepareRunDirectory(scenario_, fabric_, output_.directory);
   if (!prepared) return prepared;
-  return WriteFile(output_.directory + "/run.json",
-                   RenderRunManifest(ManifestOf(scenario_, fabric_, output_.stream)));
+  return FinishRun(output_.directory, ManifestOf(scenario_, fabric_, output_.stream));
 }
 
 Status Simulation::Run(const Progress& progress, SimTime until) {
@@ -206,6 +207,11 @@ Status Simulation::Run(const Progress& progress, SimTime until) {
   }
   if (Status finished = telemetry_->Finish(); !finished) return finished;
   if (output_.directory.empty()) return {};
+  if (telemetry_->recording() != nullptr) {
+    Status written = WriteIdentity(output_.directory, kRecordingFile,
+                                   ManifestOf(scenario_, fabric_, output_.stream));
+    if (!written) return written;
+  }
   const Outcome outcome = OutcomeOf(*this);
   if (Status written = WriteHostLogs(*this, outcome, output_.directory); !written) return written;
   return WriteFile(output_.directory + "/truth.json", RenderTruth(TruthOf(*this, outcome)));

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "sim/emit/clocks.h"
-#include "sim/recording/recorded_counters.h"
+#include "sim/recording/recording_identity.h"
 
 namespace rocescope::sim {
 namespace {

@@ -39,11 +39,7 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
                      "faults", "benign", "maintenance", "foreign", "telemetry"},
                     errors_);
   if (const YamlNode* name = map.Require("name")) {
-    scenario_.name = std::string(ReadText(*name, errors_).value_or(""));
-    if (scenario_.name.empty() || scenario_.name.size() > RunManifest::kLongestName) {
-      errors_.Add(*name, fmt::format("the scenario's name must have 1 to {} bytes",
-                                     RunManifest::kLongestName));
-    }
+    scenario_.name = ReadName(*name, RunManifest::kLongestName, errors_).value_or("");
   }
   Text(map, "about", scenario_.about);
   if (const YamlNode* model = map.Find("model")) {
@@ -60,6 +56,9 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
   Number(map, "seed", 0, UINT64_MAX >> 1, scenario_.seed);
   scenario_.seed = seed.value_or(scenario_.seed);  // set before anything is derived from it
   Parsed(map, "duration", ParseSimTime, scenario_.duration);
+  if (scenario_.duration < kNanosecond) {
+    errors_.Add(*map.Find("duration"), "duration must be above 0");
+  }
   Ratio(map, "time_scale", 1e-6, 1, scenario_.time_scale);
   Parsed(map, "reroute_delay", ParseSimTime, scenario_.reroute_delay);
   const auto interval = [&](std::string_view key, Duration& value) {
@@ -107,7 +106,9 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
   if (const YamlNode* node = map.Find("benign")) ReadBenign(*node);
   each("maintenance", &Loader::ReadMaintenance);
   each("foreign", &Loader::ReadForeign);
-  if (scenario_.duration < kNanosecond) errors_.Add(root, "duration must be above 0");
+  for (size_t i = 0; errors_.empty() && i < scenario_.faults.size(); ++i) {
+    CheckEffect(map.Find("faults")->items[i], scenario_.faults[i]);
+  }
   if (!errors_.empty()) return tl::unexpected(errors_.Take());
   scenario_.network.seed = scenario_.seed;
   return std::move(scenario_);

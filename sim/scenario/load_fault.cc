@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "sim/fault/cables.h"
@@ -168,6 +169,11 @@ void Loader::ReadPlace(const YamlMap& map, FaultOptions& fault) {
   const bool sends = fault.kind == FaultKind::kIncast || fault.kind == FaultKind::kNoisyNeighbour;
   if (sends && fault.senders.empty()) {
     errors_.Add(map.node(), fmt::format("{} needs senders: HOST:DEVICE,...", info.name));
+  }
+  const std::set<topology::NicIndex> different(fault.senders.begin(), fault.senders.end());
+  if (sends && different.size() < fault.senders.size()) {
+    errors_.Add(*map.Find("senders"),
+                fmt::format("{}: a sender is listed twice: list each NIC once", info.name));
   }
   if (sends && std::ranges::find(fault.senders, fault.nic) != fault.senders.end()) {
     errors_.Add(map.node(),

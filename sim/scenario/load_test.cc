@@ -285,6 +285,17 @@ TEST(LoadScenarioTest, InvalidDurationOrSenderIsAnError) {
               HasSubstr("duration must be above 0"));
   EXPECT_THAT(Message("faults: [{kind: incast, nic: host0, senders: 'host[0-1]'}]\n"),
               HasSubstr("must not be one of the senders"));
+  EXPECT_THAT(Message("faults: [{kind: incast, nic: host0, senders: 'host1,host2,host1'}]\n"),
+              HasSubstr("test.yaml:3:46: incast: a sender is listed twice"));
+}
+
+// Checked first: jobs, faults and limits are compared with it.
+TEST(LoadScenarioTest, DurationZeroIsAnErrorBeforeAnythingUsesIt) {
+  const std::string job = "jobs: [{hosts: 'host[0-3]', phases: [{collective: ring, size: 1M}]}]\n";
+  for (const std::string_view model : {"packet", "flow"}) {
+    EXPECT_EQ(Message(fmt::format("duration: 0s\nmodel: {}\n{}", model, job)),
+              "test.yaml:3:11: duration must be above 0");
+  }
 }
 
 TEST(LoadScenarioTest, FaultAfterTheEndIsAnError) {
@@ -330,6 +341,62 @@ TEST(LoadScenarioTest, FaultWithoutAnyEffectIsAnError) {
   EXPECT_EQ(Message("faults: [{kind: straggler, gpu: 'host0:0'}]\n"), "");
 }
 
+// Each error states the limit; the value just inside the limit is accepted.
+TEST(LoadScenarioTest, FaultWithoutEffectOnThisNetworkIsAnError) {
+  const auto fault = [](std::string_view text, std::string_view more = "") {
+    return Message(fmt::format("{}faults: [{{kind: {}}}]\n", more, text));
+  };
+  const std::string_view kFlow = "model: flow\n";
+  for (const std::string_view model : {"", "model: flow\n"}) {
+    EXPECT_THAT(fault("misconfigured_alpha, switch: leaf0, alpha: 0.125", model),
+                HasSubstr(":10: misconfigured_alpha has no effect: alpha must be below that of the "
+                          "network, 0.125"));
+    EXPECT_NE(fault("misconfigured_alpha, switch: leaf0, alpha: 2", model), "");
+    EXPECT_EQ(fault("misconfigured_alpha, switch: leaf0, alpha: 0.1", model), "");
+    EXPECT_THAT(
+        fault("misconfigured_ecn, switch: leaf0, ecn_minimum: 100000, ecn_maximum: 400000", model),
+        HasSubstr("misconfigured_ecn has no effect: the switch marks too late only if"));
+    EXPECT_NE(fault("misconfigured_ecn, switch: leaf0, ecn_minimum: 1K, ecn_maximum: 2K", model),
+              "");
+    EXPECT_EQ(fault("misconfigured_ecn, switch: leaf0, ecn_minimum: 1K", model), "");
+    EXPECT_THAT(fault("polarisation, switch: spine0", model),
+                HasSubstr("polarisation has no effect: spine0 has no equal-cost links"));
+    EXPECT_EQ(fault("polarisation, switch: leaf0", model), "");
+    EXPECT_THAT(fault("slow_receiver, nic: host0, rate: 100G", model),
+                HasSubstr("rate must be below the speed of the NIC's link, 100G"));
+    EXPECT_EQ(fault("slow_receiver, nic: host0, rate: 99G", model), "");
+    EXPECT_EQ(fault("blackhole, switch: spine1, nic: host0", model), "");
+    EXPECT_EQ(fault("blackhole, switch: leaf0, nic: host0", model), "");
+    EXPECT_EQ(fault("blackhole, switch: leaf1, nic: host0", model), "") << "sends to it";
+  }
+  EXPECT_THAT(fault("mtu_mismatch, switch: leaf0, mtu: 4160"),
+              HasSubstr("mtu must be below 4160, the longest IP packet"));
+  EXPECT_EQ(fault("mtu_mismatch, switch: leaf0, mtu: 4159"), "");
+  EXPECT_THAT(fault("mtu_mismatch, switch: leaf0, mtu: 4140", kFlow), HasSubstr("below 4140"));
+  EXPECT_THAT(fault("mtu_mismatch, switch: leaf0", "network: {mtu: 1024}\n"),
+              HasSubstr("below 1088"));
+  EXPECT_EQ(fault("mtu_mismatch, switch: leaf0, mtu: 1400",
+                  "network: {mtu: 1024}\nforeign: [{from: host0, to: host1}]\n"),
+            "");
+  EXPECT_THAT(fault("gray_loss, link: 'leaf0:Ethernet3', least_length: 4175"),
+              HasSubstr("least_length must be at most 4174"));
+  EXPECT_EQ(fault("gray_loss, link: 'leaf0:Ethernet3', least_length: 4174"), "");
+  EXPECT_NE(fault("bit_errors, link: 'leaf0:Ethernet3', least_length: 4155", kFlow), "");
+}
+
+TEST(LoadScenarioTest, BlackholeAwayFromThePathsOfTheNicIsAnError) {
+  const auto scenario = LoadScenario(
+      "name: test\n"
+      "fabric: {generate: {shape: leaf-spine, hosts: 2, leaves: 1, spines: 1, host_speed: 100G, "
+      "fabric_speed: 100G}}\n"
+      "faults: [{kind: blackhole, switch: spine0, nic: host0}]\n",
+      "test.yaml");
+  ASSERT_FALSE(scenario);
+  EXPECT_EQ(scenario.error().message,
+            "test.yaml:3:10: blackhole has no effect: no packet to the NIC passes spine0: use a "
+            "switch on its paths");
+}
+
 // Limits of run.json, see dataplane/run/README.md.
 TEST(LoadScenarioTest, ValuesThatTheRunReaderRejectsAreErrors) {
   EXPECT_THAT(Message("analysis_window: 1500us\n"), HasSubstr("multiple of record_interval"));
@@ -345,7 +412,7 @@ TEST(LoadScenarioTest, ValuesThatTheRunReaderRejectsAreErrors) {
   const std::string fabric(kFabric.substr(kFabric.find("fabric:")));
   const auto unnamed = LoadScenario("name: " + std::string(200, 'x') + "\n" + fabric, "test.yaml");
   ASSERT_FALSE(unnamed.has_value());
-  EXPECT_THAT(unnamed.error().message, HasSubstr("test.yaml:1:7: the scenario's name"));
+  EXPECT_THAT(unnamed.error().message, HasSubstr("test.yaml:1:7: a name must have 1 to 128"));
 }
 
 TEST(LoadScenarioTest, NicWithoutALinkIsAnError) {

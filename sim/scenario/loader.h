@@ -117,6 +117,9 @@ class Loader {
   void CheckParameters(const YamlMap& map, FaultKind kind);
   void CheckMagnitude(const YamlMap& map, const FaultOptions& fault);
   void CheckCabling(const YamlNode& node, const FaultOptions& fault);
+  // load_effects.cc
+  uint32_t LongestIpPacket() const;
+  void CheckEffect(const YamlNode& node, const FaultOptions& fault);
 
   topology::NodeIndex SwitchAt(const YamlNode& node);
   topology::NodeIndex Host(const YamlNode& node, std::string_view name);

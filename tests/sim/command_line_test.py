@@ -47,6 +47,27 @@ class CommandLine(unittest.TestCase):
                 done = run("draw", "--count", "1", "-d", "/nowhere/x", "--seed", seed)
                 self.assertEqual(done.returncode, 2, done.stderr)
 
+    def test_draw_says_why_a_file_cannot_be_written(self):
+        with tempfile.TemporaryDirectory() as name:
+            # A limit of the files' size acts like a full disk.
+            limited = ["bash", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@"', "bash"]
+            done = subprocess.run([*limited, PROGRAM, "draw", "--count", "1", "-d", name],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 4, done.stderr)
+            self.assertIn("write failed after 0 bytes: File too large", done.stderr)
+
+    def test_an_epoch_is_a_time_that_programs_can_read(self):
+        healthy = os.path.join(SCENARIOS, "healthy.yaml")
+        day = os.path.join(SCENARIOS, "day.yaml")
+        for scenario, epoch, error in ((healthy, "8589934592", "from 0 to 4611686018"),
+                                       (healthy, "4294967295", "the run would end after 4294967295"),
+                                       (day, "4611686018", "the run would end after 4")):
+            with self.subTest(epoch=epoch), tempfile.TemporaryDirectory() as name:
+                done = run("run", scenario, "-d", name, "--epoch", epoch)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(error, done.stderr)
+                self.assertEqual(os.listdir(name), [])
+
     def test_victims_are_found_or_stated_to_be_unknown(self):
         scenario = os.path.join(SCENARIOS, "gray-link.yaml")
         for words, unknown in (((), False), (("--no-victims",), True)):

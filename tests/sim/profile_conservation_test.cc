@@ -20,6 +20,7 @@
 #include "sim/profile/profile.h"
 #include "sim/profile/transform.h"
 #include "sim/recording/recorded_counters.h"
+#include "sim/recording/recording_identity.h"
 #include "sim/run/simulation.h"
 #include "sim/scenario/scenario.h"
 
