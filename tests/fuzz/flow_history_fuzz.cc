@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include <chrono>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,8 +29,11 @@ std::string FileOf(std::span<const uint8_t> input) {
     return input.empty() ? std::string() : std::string(input.begin() + 1, input.end());
   }
   std::string frame(ZSTD_compressBound(input.size()), '\0');
-  frame.resize(ZSTD_compress(frame.data(), frame.size(), input.data() + 1, input.size() - 1, 1));
-  std::string file("\x89ROCHIS\x01");
+  const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> zstd(ZSTD_createCCtx(), ZSTD_freeCCtx);
+  ZSTD_CCtx_setParameter(zstd.get(), ZSTD_c_checksumFlag, 1);
+  frame.resize(
+      ZSTD_compress2(zstd.get(), frame.data(), frame.size(), input.data() + 1, input.size() - 1));
+  std::string file("\x89ROCHIS\x02");
   for (size_t i = 0; i < 4; ++i) file += static_cast<char>(frame.size() >> 8 * i);
   return file + frame;
 }
