@@ -121,7 +121,7 @@ void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, const BothDirecti
                              .place = finding.place,
                              .probability = 1 - kNoErrorCounter}};
     finding.further = {
-        "error counters of the receiving port: they tell silent loss from bit errors"};
+        "error counters of the receiving port: they distinguish silent loss from bit errors"};
   }
   found.push_back(std::move(finding));
 }

@@ -307,7 +307,11 @@ TEST_F(FlowRunTest, DamagedHistoriesAreErrors) {
   for (size_t at = 0; at < good.size(); at += good.size() / 500 + 1) {
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ 1 << at % 8);
-    EXPECT_NE(error(bad), "") << "a flipped bit of byte " << at;
+    const auto read = ParseHistory(bad, "h.columns", *scenario_.fabric);
+    if (!read) continue;
+    // A bit that zstd ignores changes nothing.
+    ASSERT_TRUE(WriteHistory((*read)->history, (*read)->epoch, Path("same.columns")));
+    EXPECT_EQ(Text("same.columns"), good) << "a flipped bit of byte " << at;
   }
   std::string bad = good;
   bad[100] = static_cast<char>(bad[100] ^ 1);

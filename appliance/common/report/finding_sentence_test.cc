@@ -92,8 +92,8 @@ TEST(FindingSentence, StatesFaultPlaceTimeAndAffectedJobs) {
   finding.set_place("host3:mlx5_1");
   *finding.mutable_start_time() = TimestampMessage(kNoon + 4'000'000'000);
   EXPECT_EQ(SentenceOf(report, finding),
-            "NIC host3:mlx5_1: down; since 12:00:04.000 UTC (+4.00 s); it affects no known "
-            "job");
+            "NIC host3:mlx5_1: down; since 12:00:04.000 UTC (+4.00 s); no known job sent traffic "
+            "through it");
   finding.add_affected_job_ids("nccl-1");
   finding.add_affected_job_ids("b");
   EXPECT_EQ(SentenceOf(report, finding),
