@@ -16,6 +16,7 @@
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/link_balance.h"
 #include "analytics/diagnosis/link_history.h"
+#include "analytics/diagnosis/loss_signs.h"
 #include "base/count_text.h"
 
 namespace rocescope {
@@ -80,7 +81,10 @@ std::optional<SilentLoss> LossFrom(const DiagnosisInput& input, LinkIndex index,
   }
   const std::optional<LinkLoss> loss = input.parts().link_losses.LossFrom(link.ends[end]);
   if (!loss || IsLostByFalls(input, index, *loss)) return std::nullopt;
-  SilentLoss found = {.frames = loss->frames, .from = loss->from, .detected_at = loss->detected_at};
+  // Bounds only show that the loss began after the link had last been idle.
+  SilentLoss found = {.frames = loss->frames,
+                      .from = FirstSignOfLoss(input, loss->from, loss->detected_at),
+                      .detected_at = loss->detected_at};
   if (loss->is_over) found.until = loss->last;
   found.evidence = fmt::format(
       "at least {} of {:.3g} that {} sent did not arrive at {}, which does not count them as "

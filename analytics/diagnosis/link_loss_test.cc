@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "analytics/diagnosis/diagnosis_fixture.h"
+#include "analytics/diagnosis/loss_signs.h"
 
 namespace rocescope {
 namespace {
@@ -47,6 +48,20 @@ TEST_F(LinkLossTest, WithoutErrorCountersTheFramesMayBeDamaged) {
   EXPECT_GT(Found()[0].confidence, 0.9);
   Grows(EntityOf(Port("spine1", "leaf0")), Metric::kRxErrors, 8, 20);
   EXPECT_TRUE(Found().empty()) << "errors are not lost silently";
+}
+
+TEST_F(LinkLossTest, NicsShowWhenALossBegan) {
+  const Entity nic = OfNic(NicOf("host0"));
+  for (size_t w = 0; w < kWindows; ++w) {
+    Grows(nic, Metric::kPacketSequenceError, w, w == 4 ? 1 : w < 12 ? 0 : 100);
+  }
+  const auto first = [&](Timestamp from, Timestamp until) {
+    return DiagnosisTest::In(
+        [&](const DiagnosisInput& input) { return FirstSignOfLoss(input, from, until); });
+  };
+  EXPECT_EQ(first(Begin(2), End(16)), Begin(12)) << "not at the accident before";
+  EXPECT_EQ(first(Begin(14), End(16)), Begin(14));
+  EXPECT_EQ(first(Begin(5), End(8)), Begin(5)) << "no sign";
 }
 
 TEST_F(LinkLossTest, LossBothWaysIsOneFindingOfTheLink) {

@@ -50,6 +50,39 @@ bool HasFallen(const Traffic& traffic, double least) {
   return static_cast<double>(traffic.then) < least * static_cast<double>(traffic.before);
 }
 
+Traffic TrafficOf(const DiagnosisInput& input, topology::NodeIndex node, size_t window) {
+  const topology::Fabric& fabric = input.fabric();
+  Traffic traffic;
+  for (const topology::Port& port : fabric.PortsOf(node)) {
+    if (port.link == topology::kNone) continue;
+    const auto here = static_cast<topology::PortIndex>(&port - fabric.ports().data());
+    AddTraffic(input, fabric.Peer(here), window, traffic);
+  }
+  return traffic;
+}
+
+// Whether most other switches of the tier carried traffic in a window in which this one carried
+// none, up to the one in which it went down. All of them are idle between the phases of jobs.
+bool MostOthersCarriedTraffic(const DiagnosisInput& input, topology::NodeIndex node,
+                              size_t window) {
+  constexpr size_t kMost = 16;  // windows
+  const topology::Fabric& fabric = input.fabric();
+  const Thresholds& thresholds = input.thresholds();
+  for (size_t w = window; w > 0 && w + kMost > window; --w) {
+    if (w < window && !HasFallen(TrafficOf(input, node, w), thresholds.drained_ratio)) return false;
+    size_t others = 0;
+    size_t fallen = 0;
+    for (topology::NodeIndex other = 0; other < fabric.nodes().size(); ++other) {
+      if (other == node || !fabric.node(other).IsSwitch()) continue;
+      if (fabric.node(other).tier != fabric.node(node).tier) continue;
+      ++others;
+      fallen += HasFallen(TrafficOf(input, other, w), thresholds.similar_drop_ratio);
+    }
+    if (others > 0 && 2 * fallen < others) return true;
+  }
+  return false;
+}
+
 // Whether the counter grew no faster than before when the switch went down.
 bool IsAsBefore(const Row& row, const SwitchOutage& outage) {
   constexpr size_t kNoticed = 3;     // windows until a loss is noticed
@@ -203,21 +236,7 @@ Drain DrainOf(const DiagnosisInput& input, topology::NodeIndex node, const Switc
   if (!HasFallen(own, thresholds.drained_ratio)) {
     return LostNothing(input, outage) ? Drain::kUnclear : Drain::kNone;
   }
-  size_t others = 0;
-  size_t fallen = 0;
-  for (topology::NodeIndex other = 0; other < fabric.nodes().size(); ++other) {
-    if (other == node || !fabric.node(other).IsSwitch()) continue;
-    if (fabric.node(other).tier != fabric.node(node).tier) continue;
-    Traffic traffic;
-    for (const topology::Port& port : fabric.PortsOf(other)) {
-      if (port.link == topology::kNone) continue;
-      const auto here = static_cast<topology::PortIndex>(&port - fabric.ports().data());
-      AddTraffic(input, fabric.Peer(here), window, traffic);
-    }
-    ++others;
-    fallen += HasFallen(traffic, thresholds.similar_drop_ratio);
-  }
-  if (others == 0 || 2 * fallen >= others) return Drain::kNone;
+  if (!MostOthersCarriedTraffic(input, node, window)) return Drain::kNone;
   // The hosts of a leaf may have stopped for another reason.
   return fabric.node(node).tier == topology::Tier::kLeaf ? Drain::kUnclear : Drain::kDrained;
 }

@@ -97,6 +97,14 @@ TEST_F(DrainTest, ASwitchThatWasDrainedBeforeIsNotCrashed) {
   EXPECT_TRUE(Found().empty());
 }
 
+TEST_F(DrainTest, ItMayGoDownWhileAllOthersAreIdleToo) {
+  Upgrade(5);
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    Carries(Port(leaf, "spine0"), 8, 0);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
 TEST_F(DrainTest, ASwitchThatCarriedFramesWhenItWentDownIs) {
   Upgrade(9);
   ASSERT_EQ(Found().size(), 1u);
