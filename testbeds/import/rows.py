@@ -37,6 +37,8 @@ def number_of(text, column, factor):
         raise BadValue(f'"{text[:40]}..." is too long for a number')
     if text in column.texts:
         number = column.texts[text]
+    elif column.texts:
+        raise BadValue(f'"{text[:40]}" is not among the `values` in the mapping')
     elif text.isascii() and text.isdecimal():
         number = int(text)
     elif NUMBER.fullmatch(text):

@@ -77,8 +77,9 @@ class Reader:
     def key(self, line, text, at):
         match = KEY.match(text, at)
         if not match:
-            self.fail(line, at + 1, "expected `key: value`; lists, anchors, tags and texts of several "
-                                    "lines are not supported")
+            self.fail(line, at + 1, "expected `key: value`; quote keys with other characters, as "
+                                    "\"IF-MIB::ifHCInOctets\": rx_bytes; lists, anchors, tags and texts "
+                                    "of several lines are not supported")
         return self.plain(match, line, at), match.end()
 
     def plain(self, match, line, at):

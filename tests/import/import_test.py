@@ -232,6 +232,13 @@ class BadInput(Importing):
         self.assertEqual([metrics for _, _, metrics in self.readings()],
                          [{"rx_bytes": 1, "link_up": 1}, {"rx_bytes": 2}])
 
+    def test_states_that_the_mapping_does_not_name_are_dropped(self):
+        mapping = MAPPING.replace("errors: rx_errors", "errors: {name: link_up, values: {1: 1, 2: 0}}")
+        output = self.run_import(mapping, HEADER + "5,leaf1,E1,1,1\n35,leaf1,E1,2,2\n65,leaf1,E1,3,7\n",
+                                 expect=DROPPED)
+        self.assertIn('a.csv:4: column 5 (errors): "7" is not among the `values` in the mapping', output)
+        self.assertEqual([metrics["link_up"] for _, _, metrics in self.readings() if "link_up" in metrics], [1, 0])
+
     def test_sums_of_differences_fit_into_64_bits(self):
         mapping = MAPPING.replace("counters: totals", "counters: differences")
         half = 2**63

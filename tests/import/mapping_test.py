@@ -44,7 +44,7 @@ metrics: {in: {name: rx_bytes, unit: "bytes"}, errors: rx_errors}
                 ("time: {column: time", 'mapping.yaml:1:20: expected "," or "}" in the same line'),
                 ("\ttime: a", "mapping.yaml:1:1: tab in the indentation"),
                 ("time:\n", 'mapping.yaml:1:6: no value for "time"'),
-                ("- time", "mapping.yaml:1:1: expected `key: value`; lists"),
+                ("- time", "mapping.yaml:1:1: expected `key: value`; quote keys"),
                 ("time: [a, b]", 'mapping.yaml:1:7: "[" is not supported here'),
                 ("time: *x", 'mapping.yaml:1:7: "*" is not supported here'),
                 ("time: \"a", "mapping.yaml:1:7: the quotes are not closed"),

@@ -47,7 +47,8 @@ Command AddScore(CLI::App& parent) {
              "--view", state->options.views,
              "View to score, that is, a subset of the telemetry. NAME: one view; \"paths\" or\n"
              "\"diagnosis\": all views of that group; \"all\": the view that scores the diagnosis\n"
-             "with the complete telemetry of the run, without goals.\n"
+             "with the complete telemetry of the run; its only goal is the number of suspected\n"
+             "faults in long runs.\n"
              "Repeatable. Default: every view except \"all\" for which the run has the telemetry;\n"
              "if no view about faults is among them, also \"all\"")
           ->type_name("NAME"));
