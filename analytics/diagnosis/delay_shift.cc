@@ -23,6 +23,7 @@ Wait Waits::Over(const std::vector<PortIndex>& ports) {
       wait.queued[w] += own.queued[w];
       wait.paused[w] += own.paused[w];
       wait.is_known[w] = wait.is_known[w] && own.is_known[w];
+      wait.may_queue[w] = wait.may_queue[w] || own.may_queue[w];
     }
     wait.is_read_at_window_ends = wait.is_read_at_window_ends && own.is_read_at_window_ends;
   }
@@ -44,7 +45,13 @@ Wait Waits::WorkOut(PortIndex port) const {
   const PortIndex peer = input_.fabric().Peer(port);
   // Queues of hosts are not reported. Packets are observed only after they left them.
   if (input_.fabric().node(input_.fabric().port(port).node).IsSwitch()) {
-    for (size_t w = 0; w < input_.windows(); ++w) wait.is_known[w] = IsRead(port, w);
+    constexpr double kBusy = 0.5;  // of the line rate in the mean of a window
+    const Row sent = input_.Growth(input_.EntityOf(port), Metric::kTxBytes);
+    const double busy = kBusy * input_.BytesPerWindow(port);
+    for (size_t w = 0; w < input_.windows(); ++w) {
+      wait.is_known[w] = IsRead(port, w);
+      wait.may_queue[w] = !wait.is_known[w] && static_cast<double>(sent[w]) > busy;
+    }
   }
   for (uint8_t priority = 0; priority < kPriorities; ++priority) {
     const Entity entity = input_.EntityOf(port, priority);
@@ -115,14 +122,17 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
     const size_t before = place > 0 ? place - 1 : place;
     const size_t after = wait.is_read_at_window_ends ? place : place + kLater;
     bool is_known = after < input.windows();
+    bool may_queue = false;
     uint64_t longest = 0;
     uint64_t paused = 0;  // readings divide the time between windows
     for (size_t w = before; w <= std::min(after, input.windows() - 1); ++w) {
       is_known = is_known && wait.is_known[w];
+      may_queue = may_queue || wait.may_queue[w];
       longest = std::max(longest, wait.queued[w] + wait.paused[w]);
       paused += wait.paused[w];
     }
     if (of == Of::kMost && !is_known) continue;
+    if (may_queue || after >= input.windows()) continue;  // the readings that explain it may be yet to come
     const auto queued = static_cast<int64_t>(longest + (wait.is_read_at_window_ends ? 0 : paused));
     const int64_t least = window.least - *quickest;
     const int64_t unexplained = window.next_most - *quickest - queued;
@@ -130,9 +140,13 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
     if (least < -margin) continue;
     // A longer path delays all packets, queued or not. A queue that persists for the whole window
     // delays all packets too, but none for longer than the queue.
-    const bool is_shifted = of == Of::kLeast
-                                ? least > margin && unexplained > std::max(margin, least / 2)
-                                : unexplained > margin;
+    // If the least delay is about as long as the queue, the queue may have persisted, and frames
+    // that were repeated because of it may have waited twice.
+    const bool may_persist = least > queued / 2 && least <= queued;
+    const bool is_shifted =
+        of == Of::kLeast
+            ? least > margin && !may_persist && unexplained > std::max(margin, least / 2)
+            : unexplained > margin;
     if (!is_shifted) {
       // A queue can explain the whole delay, so that the path's own delay is unknown.
       if (queued == 0 || (of == Of::kLeast ? least : unexplained + queued) <= margin) {

@@ -22,11 +22,13 @@ inline constexpr uint64_t kFullFrameBits = 8 * 4178;
 // of pauses (by the counters), and whether the queues were read. A wait in a switch that was not
 // read is unknown.
 struct Wait {
-  explicit Wait(size_t windows) : queued(windows), paused(windows), is_known(windows, true) {}
+  explicit Wait(size_t windows)
+      : queued(windows), paused(windows), is_known(windows, true), may_queue(windows) {}
 
   Row queued;
   Row paused;
   std::vector<bool> is_known;
+  std::vector<bool> may_queue;  // a queue that was not read may have lasted: its link was busy
   bool is_read_at_window_ends = true;  // see DiagnosisInput
 };
 

@@ -60,7 +60,11 @@ std::vector<Failure> FailuresIn(const DiagnosisInput& input) {
   for (topology::LinkIndex link = 0; link < input.fabric().links().size(); ++link) {
     size_t first = input.windows();
     size_t last = 0;
+    bool is_at_ends = true;
     for (const PortIndex port : input.fabric().link(link).ends) {
+      const Entity entity = input.EntityOf(port);
+      is_at_ends = is_at_ends && (!input.HasMetric(entity, Metric::kLinkUp) ||
+                                  input.IsReadAtWindowEnds(entity, Metric::kLinkUp));
       const Row up = input.Levels(input.EntityOf(port), Metric::kLinkUp);
       const Row falls = input.Growth(input.EntityOf(port), Metric::kLinkFlaps);
       for (size_t w = 0; w < input.windows(); ++w) {
@@ -70,10 +74,13 @@ std::vector<Failure> FailuresIn(const DiagnosisInput& input) {
       }
     }
     if (first == input.windows()) continue;
+    // The end of the failure is between two readings, and the cache of a device may be older.
+    const uint32_t unsure = is_at_ends ? 0 : 2;
     failures.push_back({.link = link,
                         .from = input.BeginOf(first),
-                        .until = input.EndOf(last) + input.thresholds().reroute_windows *
-                                                         input.parts().metrics.window()});
+                        .until = input.EndOf(last) +
+                                 (input.thresholds().reroute_windows + unsure) *
+                                     input.parts().metrics.window()});
   }
   for (const CableFinding& cable : input.parts().cabling.findings) {
     for (const topology::LinkIndex link : cable.declared) failures.push_back({.link = link});

@@ -112,6 +112,21 @@ bool IsCheckpoint(const topology::Fabric& fabric, const std::set<NicIndex>& send
   return 10 * writing.size() >= 9 * senders.size();
 }
 
+// A NIC that writes a checkpoint, which is a new flow, too, does not belong to fewer jobs.
+std::vector<Foreign> WithoutCheckpoints(const DiagnosisInput& input, std::vector<Foreign> flows,
+                                        const std::vector<std::set<NicIndex>>& jobs) {
+  std::map<NicIndex, std::set<NicIndex>> senders;
+  for (const Foreign& flow : flows) senders[flow.destination].insert(flow.source);
+  std::set<NicIndex> storage;
+  for (const auto& [destination, from] : senders) {
+    if (from.size() > 1 && IsCheckpoint(input.fabric(), from, destination, jobs)) {
+      storage.insert(destination);
+    }
+  }
+  std::erase_if(flows, [&](const Foreign& flow) { return storage.contains(flow.destination); });
+  return flows;
+}
+
 // Describes the senders for the evidence.
 std::string_view HowForeign(size_t alone, size_t senders) {
   if (alone == senders) return ", and to no other NIC";
@@ -123,8 +138,8 @@ std::string_view HowForeign(size_t alone, size_t senders) {
 void DetectOverload(const DiagnosisInput& input, Findings& found) {
   if (input.windows() <= input.thresholds().warm_up_windows) return;
   const size_t many = input.thresholds().incast_senders;
-  const std::vector<Foreign> flows = ForeignFlows(input);
   const std::vector<std::set<NicIndex>> jobs = NicsByJob(input);
+  const std::vector<Foreign> flows = WithoutCheckpoints(input, ForeignFlows(input), jobs);
   std::map<NicIndex, std::vector<const Foreign*>> to;
   std::map<NicIndex, std::set<NicIndex>> sends_to;
   std::set<NicIndex> gets;
