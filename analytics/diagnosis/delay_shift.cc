@@ -140,9 +140,8 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
     if (least < -margin) continue;
     // A longer path delays all packets, queued or not. A queue that persists for the whole window
     // delays all packets too, but none for longer than the queue.
-    // If the least delay is about as long as the queue, the queue may have persisted, and frames
-    // that were repeated because of it may have waited twice.
-    const bool may_persist = least > queued / 2 && least <= queued;
+    // If the least delay is about as long as the queue, the queue may have persisted.
+    const bool may_persist = wait.may_repeat && least > queued / 2 && least <= queued;
     const bool is_shifted =
         of == Of::kLeast
             ? least > margin && !may_persist && unexplained > std::max(margin, least / 2)

@@ -30,6 +30,8 @@ struct Wait {
   std::vector<bool> is_known;
   std::vector<bool> may_queue;  // a queue that was not read may have lasted: its link was busy
   bool is_read_at_window_ends = true;  // see DiagnosisInput
+  // A packet may wait several times in a queue that persists, because it is retransmitted.
+  bool may_repeat = false;
 };
 
 // Waiting times at ports; each port is computed once.

@@ -37,7 +37,8 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
     if (key.kind != DelayKind::kTurnaround) continue;
     const PortIndex own = fabric.nic(key.to).port;
     const PortIndex port = fabric.Peer(own);
-    const Wait wait = waits.Over({port, own});
+    Wait wait = waits.Over({port, own});
+    wait.may_repeat = true;
     const auto frame = static_cast<int64_t>(kFullFrameBits * 1'000'000'000 /
                                             std::max<uint64_t>(fabric.SpeedOf(own), 1));
     const int64_t margin =
