@@ -132,7 +132,8 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
       paused += wait.paused[w];
     }
     if (of == Of::kMost && !is_known) continue;
-    if (may_queue || after >= input.windows()) continue;  // the readings that explain it may be yet to come
+    if (may_queue || after >= input.windows())
+      continue;  // the readings that explain it may be yet to come
     const auto queued = static_cast<int64_t>(longest + (wait.is_read_at_window_ends ? 0 : paused));
     const int64_t least = window.least - *quickest;
     const int64_t unexplained = window.next_most - *quickest - queued;
@@ -142,10 +143,9 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
     // delays all packets too, but none for longer than the queue.
     // If the least delay is about as long as the queue, the queue may have persisted.
     const bool may_persist = wait.may_repeat && least > queued / 2 && least <= queued;
-    const bool is_shifted =
-        of == Of::kLeast
-            ? least > margin && !may_persist && unexplained > std::max(margin, least / 2)
-            : unexplained > margin;
+    const bool is_shifted = of == Of::kLeast ? least > margin && !may_persist &&
+                                                   unexplained > std::max(margin, least / 2)
+                                             : unexplained > margin;
     if (!is_shifted) {
       // A queue can explain the whole delay, so that the path's own delay is unknown.
       if (queued == 0 || (of == Of::kLeast ? least : unexplained + queued) <= margin) {

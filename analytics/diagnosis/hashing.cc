@@ -78,9 +78,8 @@ std::vector<Failure> FailuresIn(const DiagnosisInput& input) {
     const uint32_t unsure = is_at_ends ? 0 : 2;
     failures.push_back({.link = link,
                         .from = input.BeginOf(first),
-                        .until = input.EndOf(last) +
-                                 (input.thresholds().reroute_windows + unsure) *
-                                     input.parts().metrics.window()});
+                        .until = input.EndOf(last) + (input.thresholds().reroute_windows + unsure) *
+                                                         input.parts().metrics.window()});
   }
   for (const CableFinding& cable : input.parts().cabling.findings) {
     for (const topology::LinkIndex link : cable.declared) failures.push_back({.link = link});

@@ -29,6 +29,8 @@ struct Foreign {
   bool is_alone = false;  // its sender sends to no other NIC and receives nothing
 };
 
+constexpr ptrdiff_t kSeveralSenders = 2;
+
 // The end of the warm-up at the start of the data.
 Timestamp Settled(const DiagnosisInput& input) {
   return input.BeginOfEver(size_t{input.thresholds().warm_up_windows} + 1);
@@ -157,7 +159,14 @@ void DetectOverload(const DiagnosisInput& input, Findings& found) {
     std::set<NicIndex> senders;
     Finding finding = {.place = {.kind = PlaceKind::kNic, .index = nic}, .from = Timestamp::max()};
     Timestamp last = Timestamp::min();
+    const Timestamp settled = Settled(input);
+    const auto is_new = [&](const Foreign* flow) {
+      return flow->flow->total.first_seen >= settled;
+    };
+    // A sender that was there before does not cause what begins with several others.
+    const bool has_new = std::ranges::count_if(arriving, is_new) >= kSeveralSenders;
     for (const Foreign* flow : arriving) {
+      if (has_new && !is_new(flow)) continue;
       // A NIC that also receives, or that sends to several NICs, belongs to a job.
       if (!flow->is_alone && (sends_to.contains(nic) || sends_to[flow->source].size() > 1 ||
                               gets.contains(flow->source))) {

@@ -85,6 +85,19 @@ TEST_F(CheckpointTest, APartOfAJobThatSendsToOneOfItsOwnIsAnIncast) {
   EXPECT_EQ(Found().size(), 1u);
 }
 
+TEST_F(OverloadTest, ASenderThatWasThereBeforeDoesNotBeginAnIncast) {
+  FillLink();
+  for (const char* sender : {"host4", "host5", "host6", "host8", "host9"}) {
+    Sends(sender, "host0", 17, 8);
+  }
+  Sends("host12", "host0", 18, 0);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kIncast);
+  EXPECT_GE(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].culprits.size(), 5u);
+}
+
 TEST_F(OverloadTest, AFewNewSendersAreNoisyNeighbours) {
   FillLink();
   Sends("host4", "host0", 17, 8);
