@@ -45,7 +45,7 @@ Wait Waits::WorkOut(PortIndex port) const {
   const PortIndex peer = input_.fabric().Peer(port);
   // Queues of hosts are not reported. Packets are observed only after they left them.
   if (input_.fabric().node(input_.fabric().port(port).node).IsSwitch()) {
-    constexpr double kBusy = 0.5;  // of the line rate in the mean of a window
+    constexpr double kBusy = 0.5;  // mean share of the line rate
     const Row sent = input_.Growth(input_.EntityOf(port), Metric::kTxBytes);
     const double busy = kBusy * input_.BytesPerWindow(port);
     for (size_t w = 0; w < input_.windows(); ++w) {
