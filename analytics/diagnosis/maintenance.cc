@@ -232,7 +232,7 @@ Drain DrainOf(const DiagnosisInput& input, topology::NodeIndex node, const Switc
                              !input.IsReadAtWindowEnds(input.EntityOf(neighbour), Metric::kLinkUp);
     AddTraffic(input, neighbour, is_up_again ? down - 1 : down, own);
   }
-  if (own.before == 0) return Drain::kUnclear;
+  if (own.before == 0) return own.then > 0 ? Drain::kNone : Drain::kUnclear;
   if (!HasFallen(own, thresholds.drained_ratio)) {
     return LostNothing(input, outage) ? Drain::kUnclear : Drain::kNone;
   }

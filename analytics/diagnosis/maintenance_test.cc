@@ -123,6 +123,17 @@ TEST_F(DrainTest, ASwitchThatLosesNothingWhenItGoesDownIsOnlySuspected) {
   EXPECT_FALSE(IsSuspected(Found()[0]));
 }
 
+// It began to carry traffic in the window in which it went down.
+TEST_F(DrainTest, ASwitchThatJustBeganToCarryTrafficIsNotDrained) {
+  Upgrade(0);
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    for (size_t w = 15; w < kWindows; ++w) Carries(Port(leaf, "spine1"), w, 0);
+    Carries(Port(leaf, "spine1"), 8, 1000);
+  }
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_FALSE(IsSuspected(Found()[0]));
+}
+
 TEST_F(DrainTest, ASwitchThatNeverCarriedTrafficIsOnlySuspected) {
   Upgrade(0);
   for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
