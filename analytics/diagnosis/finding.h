@@ -69,8 +69,8 @@ using Findings = std::vector<Finding>;
 
 // A finding that is more likely wrong than right is a suspicion: it is listed apart, and is neither
 // an event nor an alert.
+inline constexpr double kLeastConfidence = 0.5;
 inline bool IsSuspected(const Finding& finding) {
-  constexpr double kLeastConfidence = 0.5;
   return !(finding.confidence >= kLeastConfidence);
 }
 

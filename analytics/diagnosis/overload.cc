@@ -114,7 +114,8 @@ bool IsCheckpoint(const topology::Fabric& fabric, const std::set<NicIndex>& send
   return 10 * writing.size() >= 9 * senders.size();
 }
 
-// A NIC that writes a checkpoint, which is a new flow, too, does not belong to fewer jobs.
+// Leaves out the flows of checkpoints. They are new, too, so that their senders would seem to send
+// to several NICs, as in a collective.
 std::vector<Foreign> WithoutCheckpoints(const DiagnosisInput& input, std::vector<Foreign> flows,
                                         const std::vector<std::set<NicIndex>>& jobs) {
   std::map<NicIndex, std::set<NicIndex>> senders;

@@ -405,10 +405,12 @@ void DetectSwitchLoss(const DiagnosisInput& input, Findings& found) {
     places.push_back(BalanceOf(input, node));
   }
   const Balances balances(std::move(places));
-  const std::vector<size_t> falls = FallsOfNics(input);
+  std::optional<std::vector<size_t>> falls;  // most fabrics lose nothing
   for (size_t i = 0; i < switches.size(); ++i) {
-    if (const auto loss = balances.LossAt(i))
-      AddSilentLoss(input, switches[i], *loss, falls, found);
+    const auto loss = balances.LossAt(i);
+    if (!loss) continue;
+    if (!falls) falls = FallsOfNics(input);
+    AddSilentLoss(input, switches[i], *loss, *falls, found);
   }
 }
 

@@ -82,7 +82,8 @@ class MarkedBefore {
 };
 
 // Whether a counter grew before the reading in window `w`. If readings are not at window ends, its
-// increase is divided between this window and the `last` one. Few are rounded to one of them.
+// increase is divided between this window and the `last` one, and small ones are rounded to 0 in
+// one of them.
 bool HasActed(const Row& acted, size_t w, size_t last) {
   constexpr uint64_t kFew = 2;
   return acted[w] > 0 || (acted[last] > 0 && acted[last] <= kFew);

@@ -10,8 +10,7 @@ namespace {
 
 constexpr double kStep = 8;  // from one rate to the next
 
-// Accidents damage single frames of links without traffic, too, where one frame is a great part of
-// all.
+// On an idle link, a single frame that is damaged by accident is a large share of all frames.
 constexpr uint64_t kLeastErrors = 3;
 
 double RateOf(size_t number, double tolerated) {

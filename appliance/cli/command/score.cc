@@ -209,11 +209,13 @@ Status ScoreOne(const ScoreRunOptions& options, const View& view, const RunConte
                       Nanoseconds(report->extent().end_time()), truth.start_ns(), truth.end_ns()));
     }
   }
-  // The score separates them by their confidence.
-  auto* const all = google::protobuf::Arena::CreateMessage<v1::ReplayReport>(&arena);
-  *all = *report;
-  all->mutable_findings()->MergeFrom(all->suspected_findings());
-  report = all;
+  if (!report->suspected_findings().empty()) {
+    // The score separates them by their confidence.
+    auto* const all = google::protobuf::Arena::CreateMessage<v1::ReplayReport>(&arena);
+    *all = *report;
+    all->mutable_findings()->MergeFrom(all->suspected_findings());
+    report = all;
+  }
   v1::ViewScore& out = *score.add_views();
   out.set_view(std::string(view.name));
   out.set_parts(std::string(parts));
