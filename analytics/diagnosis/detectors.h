@@ -30,6 +30,8 @@ namespace rocescope {
   /* NAKs of receivers, where no counter of NICs shows a loss. */                                \
   ROW(DetectUncountedLoss, .name = "loss_votes", .kinds = {kGrayLoss, kBitErrors, kCorruption},  \
       .sparse = true)                                                                            \
+  /* NICs that count lost packets where no port counts a loss. */                                \
+  ROW(DetectLossAtNics, .name = "nic_votes", .kinds = {kGrayLoss}, .sparse = true)               \
   /* NICs that pause their switch; ports that wait for each other in a cycle. */                 \
   ROW(DetectPauses, .name = "pause", .kinds = {kPfcStorm, kSlowReceiver, kPfcDeadlock})          \
   /* Switches that pause or mark at other queue lengths than the rest. */                        \

@@ -141,6 +141,9 @@ namespace rocescope {
   ROW(naks, uint32_t, 5, "packets", 1, 10000,                                                      \
       "Minimum number of NAKs before packet loss is located by the paths of the flows that "       \
       "lost packets.")                                                                             \
+  ROW(nic_losses, uint32_t, 20, "packets", 1, 1000000,                                             \
+      "Minimum number of lost packets that NICs count, and no port, before the loss is "           \
+      "located by the paths between these NICs.")                                                  \
   ROW(least_vote_confidence, double, 0.05, "probability", 0, 1,                                    \
       "Minimum probability of the most likely place of a packet loss before it is reported.")      \
   ROW(bit_error_prior, double, 2.0 / 3, "probability", 0, 1,                                       \

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Locates silent loss from the counters of NICs. A receiver counts packets out of sequence, and the
+// sender the NAKs, wherever on the path the packets were lost and whenever switches are read. The
+// most likely link is the one through which just these NICs send to and receive from each other.
+// Paths come from packets of any source, sFlow samples among them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/suspects.h"
+#include "base/count_text.h"
+
+namespace rocescope {
+namespace {
+
+using topology::kNone;
+using topology::NicIndex;
+using topology::PortIndex;
+
+// Of the statistical model.
+// Counts are worth at most this many independent ones, since shares of traffic are themselves
+// estimated from few samples.
+constexpr double kMostVotes = 60;
+// Losses in fewer windows can be those of a moment: a changed path reorders packets, too.
+constexpr size_t kLeastWindows = 4;
+// More than this fraction of the counts in one window is such a moment.
+constexpr double kOneMoment = 0.5;
+// The best place must explain this fraction of the counts.
+constexpr double kLeastExplained = 0.8;
+// A NIC has lost packets if it counts more than this many times what port counters explain and what
+// the median NIC counts.
+constexpr double kExcess = 4;
+// Counts of fewer packets are no sign of a loss.
+constexpr double kLeastCount = 3;
+// The fault began when this fraction of the counts had been made.
+constexpr double kBegun = 0.01;
+// Counts below this fraction of their mean are no sign that the fault continues.
+constexpr double kContinues = 0.05;
+
+// A NIC as a receiver or as a sender.
+uint32_t ReceiverOf(NicIndex nic) { return 2 * nic; }
+uint32_t SenderOf(NicIndex nic) { return 2 * nic + 1; }
+NicIndex NicOf(uint32_t role) { return role / 2; }
+bool IsReceiver(uint32_t role) { return role % 2 == 0; }
+
+// The traffic of one role of a NIC, as far as its packets were observed.
+struct Observed {
+  double bytes = 0;
+  std::map<PortIndex, double> through;  // bytes, by sending port
+};
+using ObservedByRole = std::map<uint32_t, Observed>;
+
+// The flows that were observed between two times; without any, those observed before.
+ObservedByRole ObservedTraffic(const DiagnosisInput& input, Timestamp from, Timestamp until) {
+  ObservedByRole during;
+  ObservedByRole before;
+  for (const FlowPath& path : input.parts().paths) {
+    if (path.source == kNone || path.destination == kNone) continue;
+    for (const PathInterval& stretch : path.intervals) {
+      if (stretch.from >= until || stretch.certain.empty()) continue;
+      const bool is_during = stretch.until >= from;
+      const auto bytes =
+          static_cast<double>(is_during ? BytesWithin(stretch, from, until) : stretch.bytes);
+      if (bytes <= 0) continue;
+      for (const uint32_t role : {ReceiverOf(path.destination), SenderOf(path.source)}) {
+        Observed& observed = (is_during ? during : before)[role];
+        observed.bytes += bytes;
+        for (const PortIndex port : stretch.certain) observed.through[port] += bytes;
+      }
+    }
+  }
+  during.merge(before);
+  return during;
+}
+
+double SumOf(std::span<const uint64_t> row) {
+  return static_cast<double>(std::accumulate(row.begin(), row.end(), uint64_t{0}));
+}
+
+// Many healthy ports discard a foreign frame now and then, LLDP for example.
+double BeyondUsual(const Row& row) {
+  Row sorted = row;
+  const auto middle = sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2);
+  std::ranges::nth_element(sorted, middle);
+  const uint64_t usual = 2 * *middle;
+  double sum = 0;
+  for (const uint64_t count : row) sum += static_cast<double>(count - std::min(count, usual));
+  return sum;
+}
+
+// Frames that both ends of a link count as lost or damaged.
+double CountedLosses(const DiagnosisInput& input, PortIndex sender) {
+  double sum = 0;
+  for (const PortIndex port : {sender, input.fabric().Peer(sender)}) {
+    if (port == kNone) continue;
+    const Entity entity = input.EntityOf(port);
+    const Metric errors = input.ErrorMetricOf(entity);
+    if (input.HasMetric(entity, errors)) sum += SumOf(input.Growth(entity, errors));
+    for (const Metric metric : {Metric::kTxDiscards, Metric::kRxDiscards}) {
+      if (input.HasMetric(entity, metric)) sum += BeyondUsual(input.Growth(entity, metric));
+    }
+  }
+  return sum;
+}
+
+// Packets that each role counts as lost, per window.
+struct Counts {
+  std::map<uint32_t, Row> rows;
+  // Packets out of sequence for each NAK. A receiver counts all that follow a lost one, but refuses
+  // only the first.
+  double out_of_sequence = 1;
+
+  double Of(uint32_t role, size_t first, size_t behind) const {
+    const Row& row = rows.at(role);
+    return SumOf(std::span(row).subspan(first, behind - first)) /
+           (IsReceiver(role) ? out_of_sequence : 1);
+  }
+};
+
+Counts CountsOfNics(const DiagnosisInput& input) {
+  Counts counts;
+  double late = 0;
+  double refused = 0;
+  for (NicIndex nic = 0; nic < input.fabric().nics().size(); ++nic) {
+    const Entity entity{.kind = EntityKind::kNic, .index = nic};
+    for (const auto& [role, metric] : {std::pair(ReceiverOf(nic), Metric::kOutOfSequence),
+                                       std::pair(SenderOf(nic), Metric::kPacketSequenceError)}) {
+      if (!input.HasMetric(entity, metric)) continue;
+      Row row = input.Growth(entity, metric);
+      (IsReceiver(role) ? late : refused) += SumOf(row);
+      counts.rows.emplace(role, std::move(row));
+    }
+  }
+  if (refused > 0) counts.out_of_sequence = std::max(1.0, late / refused);
+  return counts;
+}
+
+// Losses of each role that port counters explain, in proportion to its part of each link's traffic.
+std::map<uint32_t, double> ExplainedLosses(const DiagnosisInput& input,
+                                           const ObservedByRole& traffic) {
+  std::map<PortIndex, double> all[2];  // bytes, by sending port: of senders and of receivers
+  for (const auto& [role, observed] : traffic) {
+    for (const auto& [port, bytes] : observed.through) all[IsReceiver(role)][port] += bytes;
+  }
+  std::map<PortIndex, double> counted;
+  for (const auto& [port, bytes] : all[0]) counted[port] = CountedLosses(input, port);
+  std::map<uint32_t, double> explained;
+  for (const auto& [role, observed] : traffic) {
+    double& sum = explained[role];
+    for (const auto& [port, bytes] : observed.through) {
+      sum += counted[port] * bytes / all[IsReceiver(role)][port];
+    }
+    const Entity own{.kind = EntityKind::kNic, .index = NicOf(role)};
+    if (IsReceiver(role)) sum += SumOf(input.Growth(own, Metric::kIcrcErrors));
+  }
+  return explained;
+}
+
+// Roles that counted more than port counters explain.
+std::vector<uint32_t> ThoseThatLose(const DiagnosisInput& input, const ObservedByRole& traffic,
+                                    const Counts& counts) {
+  const std::map<uint32_t, double> explained = ExplainedLosses(input, traffic);
+  std::map<uint32_t, double> left;
+  std::vector<double> of_all[2];
+  for (const auto& [role, row] : counts.rows) {
+    const auto at = explained.find(role);
+    const double more = counts.Of(role, 0, row.size()) -
+                        (at == explained.end() ? 0 : kExcess * at->second);
+    left[role] = more;
+    of_all[IsReceiver(role)].push_back(std::max(more, 0.0));
+  }
+  double usual[2] = {};
+  for (size_t i = 0; i < 2; ++i) {
+    if (of_all[i].empty()) continue;
+    const auto middle = of_all[i].begin() + static_cast<ptrdiff_t>(of_all[i].size() / 2);
+    std::ranges::nth_element(of_all[i], middle);
+    usual[i] = *middle;
+  }
+  std::vector<uint32_t> losing;
+  for (const auto& [role, more] : left) {
+    if (more > kLeastCount + kExcess * usual[IsReceiver(role)]) losing.push_back(role);
+  }
+  return losing;
+}
+
+struct Signs {
+  double all = 0;
+  size_t first = 0;
+  size_t last = 0;
+  size_t detected_at = 0;
+  bool is_moment = true;  // most of them are in one window
+};
+
+Signs SignsOf(const Counts& counts, std::span<const uint32_t> roles, size_t windows,
+              double enough) {
+  std::vector<double> sum(windows);
+  Signs signs;
+  for (const uint32_t role : roles) {
+    for (size_t w = 0; w < windows; ++w) sum[w] += counts.Of(role, w, w + 1);
+  }
+  const double all = std::accumulate(sum.begin(), sum.end(), 0.0);
+  double most = 0;
+  size_t with_signs = 0;
+  for (size_t w = 0; w < windows; ++w) {
+    signs.all += sum[w];
+    if (signs.all <= kBegun * all) {
+      signs.first = w + 1;
+      continue;
+    }
+    if (sum[w] <= kContinues * all / static_cast<double>(windows)) continue;
+    if (signs.all < enough || with_signs < kLeastWindows) signs.detected_at = w;
+    most = std::max(most, sum[w]);
+    signs.last = w;
+    ++with_signs;
+  }
+  signs.is_moment = with_signs < kLeastWindows || most > kOneMoment * all;
+  return signs;
+}
+
+// Bytes of each role through each link while packets were lost: the traffic of the NIC, divided as
+// observed.
+std::vector<Exposed> ExposedTo(const DiagnosisInput& input, const ObservedByRole& traffic,
+                               const Signs& signs) {
+  std::map<PortIndex, Passed> passed;
+  for (const auto& [role, observed] : traffic) {
+    const Entity entity{.kind = EntityKind::kNic, .index = NicOf(role)};
+    const Metric metric = IsReceiver(role) ? Metric::kRxBytes : Metric::kTxBytes;
+    const Row row = input.Growth(entity, metric);
+    const double bytes =
+        input.HasMetric(entity, metric)
+            ? SumOf(std::span(row).subspan(signs.first, signs.last + 1 - signs.first))
+            : observed.bytes;
+    if (bytes <= 0) continue;
+    for (const auto& [port, through] : observed.through) {
+      passed[port][role] += bytes * through / observed.bytes;
+    }
+  }
+  std::vector<Exposed> exposed;
+  for (auto& [port, bytes] : passed) {
+    exposed.push_back({.kind = FaultKind::kGrayLoss,
+                       .place = {.kind = PlaceKind::kLink,
+                                 .index = input.fabric().port(port).link,
+                                 .sender = port},
+                       .passed = std::move(bytes)});
+  }
+  return exposed;
+}
+
+}  // namespace
+
+void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
+  const size_t windows = input.windows();
+  if (input.is_spraying()) return;  // packets of one flow overtake each other
+  const Counts counts = CountsOfNics(input);
+  if (counts.rows.empty()) return;
+  const ObservedByRole traffic =
+      ObservedTraffic(input, input.BeginOf(0), input.EndOf(windows - 1));
+  const std::vector<uint32_t> losing = ThoseThatLose(input, traffic, counts);
+  const double enough = input.thresholds().nic_losses;
+  const Signs signs = SignsOf(counts, losing, windows, enough);
+  if (signs.all < enough || signs.is_moment) return;
+  const std::vector<Exposed> exposed = ExposedTo(input, traffic, signs);
+  AffectedPackets hurts;
+  for (const uint32_t role : losing) {
+    hurts[role] =
+        counts.Of(role, signs.first, signs.last + 1) * std::min(1.0, kMostVotes / signs.all);
+  }
+  const std::vector<Suspect> ranked = RankSuspects(exposed, hurts);
+  if (ranked.empty() || ranked[0].probability < input.thresholds().least_vote_confidence) return;
+  const auto best = std::ranges::find(exposed, ranked[0].place, &Exposed::place);
+  double explained = 0;
+  size_t receivers = 0;
+  size_t senders = 0;
+  for (const auto& [role, count] : hurts) {
+    if (!best->passed.contains(role)) continue;
+    explained += counts.Of(role, signs.first, signs.last + 1);
+    ++(IsReceiver(role) ? receivers : senders);
+  }
+  if (explained < kLeastExplained * signs.all) return;
+  Finding finding = {.basis = Basis::kVotes,
+                     .from = input.BeginOf(signs.first),
+                     .until = input.Until(signs.last),
+                     .detected_at = input.EndOf(signs.detected_at)};
+  SetSuspects(ranked, finding);
+  const double certain = input.thresholds().vote_confidence;
+  finding.confidence *= certain;
+  for (Suspect& rival : finding.alternatives) rival.probability *= certain;
+  finding.evidence.push_back(
+      fmt::format("{} and {} counted NAKs and packets out of sequence that no port counted as "
+                  "lost; this link carries traffic between them",
+                  Counted(senders, "sender"), Counted(receivers, "receiver")));
+  found.push_back(std::move(finding));
+}
+
+}  // namespace rocescope
