@@ -159,6 +159,27 @@ Duration DiagnosisInput::ReadingSlack() const {
 
 bool DiagnosisInput::AreSimultaneous(const Entity& a, Metric of_a, const Entity& b,
                                      Metric of_b) const {
+  if (!CoincideAtLast(a, of_a, b, of_b)) return false;
+  return parts_.metrics.NodeOf(a) == parts_.metrics.NodeOf(b) || DoMostCoincide();
+}
+
+bool DiagnosisInput::DoMostCoincide() const {
+  if (do_most_coincide_) return *do_most_coincide_;
+  size_t read = 0;
+  size_t coincide = 0;
+  for (const topology::Link& link : fabric().links()) {
+    const Entity a = EntityOf(link.ends[0]);
+    const Entity b = EntityOf(link.ends[1]);
+    if (!HasMetric(a, Metric::kTxPackets) || !HasMetric(b, Metric::kRxPackets)) continue;
+    ++read;
+    if (CoincideAtLast(a, Metric::kTxPackets, b, Metric::kRxPackets)) ++coincide;
+  }
+  do_most_coincide_ = 2 * coincide > read;
+  return *do_most_coincide_;
+}
+
+bool DiagnosisInput::CoincideAtLast(const Entity& a, Metric of_a, const Entity& b,
+                                    Metric of_b) const {
   const MetricSeries* first = parts_.metrics.Find(a, of_a);
   const MetricSeries* second = parts_.metrics.Find(b, of_b);
   if (first == nullptr || second == nullptr) return false;

@@ -112,7 +112,8 @@ class DiagnosisInput {
 
   // Readings at most this far apart count as simultaneous.
   Duration ReadingSlack() const;
-  // Whether both counters are read at the same times, so that their sums can be compared.
+  // Whether both counters are read at the same times, so that their sums can be compared. Never if
+  // devices are generally read at different times: two of many then coincide by chance.
   bool AreSimultaneous(const Entity& a, Metric of_a, const Entity& b, Metric of_b) const;
 
   // Whether the metric is read at the end of each window. Otherwise what happened in a window may
@@ -127,6 +128,10 @@ class DiagnosisInput {
   const Balances& link_balances() const;
 
  private:
+  bool CoincideAtLast(const Entity& a, Metric of_a, const Entity& b, Metric of_b) const;
+  // Whether both ends of most links were last read at the same time. Computed on first use.
+  bool DoMostCoincide() const;
+
   const DiagnosisParts parts_;
   int64_t first_ever_ = 0;  // the first window with counters
   int64_t first_ = 0;       // the first stored one
@@ -135,6 +140,7 @@ class DiagnosisInput {
   size_t link_state_windows_ = 1;
   mutable std::shared_ptr<const Balances> link_balances_;
   mutable std::optional<bool> is_spraying_;
+  mutable std::optional<bool> do_most_coincide_;
 };
 
 }  // namespace rocescope

@@ -87,6 +87,58 @@ std::vector<Failure> FailuresIn(const DiagnosisInput& input) {
   return failures;
 }
 
+// In which windows links carried traffic in any direction. Jobs are moved away from a link before
+// it is disabled; it is no next hop then, although it is up.
+class Activity {
+ public:
+  explicit Activity(const DiagnosisInput& input) : input_(input) {}
+
+  // Whether it carried traffic in a window between the two times; if there is none between those of
+  // the times themselves, in one of these.
+  bool IsUsed(PortIndex port, Timestamp from, Timestamp until) {
+    const MetricStore& metrics = input_.parts().metrics;
+    const auto windows = static_cast<int64_t>(input_.windows());
+    const auto first = static_cast<int64_t>(input_.PlaceOf(metrics.WindowOf(from)));
+    const auto last = static_cast<int64_t>(input_.PlaceOf(metrics.WindowOf(until)));
+    const bool has_inner = last - first >= 2;
+    const std::vector<bool>& used = Of(port);
+    if (used.empty()) return true;
+    const int64_t begin = std::max<int64_t>(has_inner ? first + 1 : first, 0);
+    const int64_t end = std::min(has_inner ? last : last + 1, windows);
+    bool is_known = false;
+    for (int64_t w = begin; w < end; ++w) {
+      is_known = true;
+      if (used[static_cast<size_t>(w)]) return true;
+    }
+    return !is_known;
+  }
+
+ private:
+  // Empty if no end reports it.
+  const std::vector<bool>& Of(PortIndex port) {
+    const auto [at, is_new] = by_link_.try_emplace(input_.fabric().port(port).link);
+    if (!is_new) return at->second;
+    constexpr double kUsed = 1e-3;  // of the line rate
+    for (const PortIndex end : input_.fabric().link(at->first).ends) {
+      const Entity entity = input_.EntityOf(end);
+      for (const Metric metric : {Metric::kTxBytes, Metric::kRxBytes}) {
+        if (!input_.HasMetric(entity, metric)) continue;
+        const Row row = input_.Growth(entity, metric);
+        at->second.resize(input_.windows());
+        for (size_t w = 0; w < row.size(); ++w) {
+          if (static_cast<double>(row[w]) > kUsed * input_.BytesPerWindow(end)) {
+            at->second[w] = true;
+          }
+        }
+      }
+    }
+    return at->second;
+  }
+
+  const DiagnosisInput& input_;
+  std::map<topology::LinkIndex, std::vector<bool>> by_link_;
+};
+
 // For each switch: its choices for flows with several next hops. A failed link is not a next hop.
 std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const DiagnosisInput& input) {
   topology::Routes whole(input.fabric());
@@ -96,6 +148,7 @@ std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const DiagnosisInput& input) 
   for (const Failure& failure : failures) failed[failure.link] = true;
   left.SetFailed(std::move(failed));
   const std::vector<Failure> spans = SpansOf(failures);
+  Activity activity(input);
   std::map<NodeIndex, std::vector<Choice>> choices;
   for (const FlowPath& flow : input.parts().paths) {
     if (flow.source == kNone || flow.destination == kNone) continue;
@@ -108,15 +161,23 @@ std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const DiagnosisInput& input) 
       const auto hops = stretch.path.hops();
       for (size_t i = 1; i + 1 < hops.size(); ++i) {
         const NodeIndex node = input.fabric().port(hops[i]).node;
-        const size_t ways = routes.NextHops(node, flow.destination).size();
-        if (ways < 2) continue;
+        // A flow that had no choice for a time says nothing, but belongs to its pair of NICs:
+        // without it, the others would seem to be all.
+        if (whole.NextHops(node, flow.destination).size() < 2) continue;
+        const auto next = routes.NextHops(node, flow.destination);
+        const auto is_used = [&](PortIndex port) {
+          return activity.IsUsed(port, stretch.from, stretch.until);
+        };
+        // Counters may not cover the flow's time.
+        const auto ways = is_used(hops[i]) ? std::ranges::count_if(next, is_used)
+                                           : static_cast<ptrdiff_t>(next.size());
         choices[node].push_back({.source = flow.source,
                                  .destination = flow.destination,
                                  .port = hops[i],
                                  .from = stretch.from,
                                  .until = stretch.until,
                                  .moved = moved,
-                                 .ways = static_cast<double>(ways)});
+                                 .ways = static_cast<double>(std::max<ptrdiff_t>(ways, 1))});
       }
     }
   }

@@ -13,6 +13,10 @@ namespace rocescope {
 namespace {
 
 constexpr size_t kEnds = 2;  // the first and the last window of an outage
+// Switches without jobs still carry some traffic. Their links are idle if they never carry more
+// than this fraction of the line rate.
+constexpr double kIdle = 1e-3;
+constexpr double kFrameBytes = 1000;
 
 // Windows in which the switch reported that the link of a NIC is down. Devices are read at
 // different times: in the first and the last window, the NIC may have been up.
@@ -34,16 +38,19 @@ struct Traffic {
   uint64_t then = 0;    // frames in the window
 };
 
-void AddTraffic(const DiagnosisInput& input, topology::PortIndex neighbour, size_t window,
-                Traffic& traffic) {
+Traffic TrafficFrom(const DiagnosisInput& input, topology::PortIndex neighbour, size_t window) {
   const size_t before = input.thresholds().drain_baseline_windows;
   const Row sent = input.Growth(input.EntityOf(neighbour), Metric::kTxPackets);
   uint64_t most = 0;
   for (size_t i = window - std::min(window, before); i < window; ++i) {
     most = std::max(most, sent[i]);
   }
-  traffic.before += most;
-  traffic.then += sent[window];
+  return {.before = most, .then = sent[window]};
+}
+
+void Add(const Traffic& more, Traffic& traffic) {
+  traffic.before += more.before;
+  traffic.then += more.then;
 }
 
 bool HasFallen(const Traffic& traffic, double least) {
@@ -56,7 +63,7 @@ Traffic TrafficOf(const DiagnosisInput& input, topology::NodeIndex node, size_t 
   for (const topology::Port& port : fabric.PortsOf(node)) {
     if (port.link == topology::kNone) continue;
     const auto here = static_cast<topology::PortIndex>(&port - fabric.ports().data());
-    AddTraffic(input, fabric.Peer(here), window, traffic);
+    Add(TrafficFrom(input, fabric.Peer(here), window), traffic);
   }
   return traffic;
 }
@@ -215,6 +222,9 @@ Drain DrainOf(const DiagnosisInput& input, topology::NodeIndex node, const Switc
   const topology::Fabric& fabric = input.fabric();
   const Thresholds& thresholds = input.thresholds();
   Traffic own;
+  // The reading before may show it more clearly: it counts nothing of a drain that began earlier.
+  Traffic earlier;
+  double capacity = 0;  // frames
   size_t window = 0;
   for (const topology::Port& port : fabric.PortsOf(node)) {
     if (port.link == topology::kNone) continue;
@@ -230,10 +240,15 @@ Drain DrainOf(const DiagnosisInput& input, topology::NodeIndex node, const Switc
     // in the window of this reading, too.
     const bool is_up_again = down > 0 && down + 1 < up.size() && up[down + 1] != 0 &&
                              !input.IsReadAtWindowEnds(input.EntityOf(neighbour), Metric::kLinkUp);
-    AddTraffic(input, neighbour, is_up_again ? down - 1 : down, own);
+    Add(TrafficFrom(input, neighbour, is_up_again ? down - 1 : down), own);
+    if (down > 0) Add(TrafficFrom(input, neighbour, down - 1), earlier);
+    capacity += input.BytesPerWindow(neighbour) / kFrameBytes;
   }
   if (own.before == 0) return own.then > 0 ? Drain::kNone : Drain::kUnclear;
-  if (!HasFallen(own, thresholds.drained_ratio)) {
+  if (static_cast<double>(std::max(own.before, own.then)) < kIdle * capacity) {
+    return Drain::kUnclear;
+  }
+  if (!HasFallen(own, thresholds.drained_ratio) && !HasFallen(earlier, thresholds.drained_ratio)) {
     return LostNothing(input, outage) ? Drain::kUnclear : Drain::kNone;
   }
   if (!MostOthersCarriedTraffic(input, node, window)) return Drain::kNone;

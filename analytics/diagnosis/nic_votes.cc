@@ -171,8 +171,8 @@ std::vector<uint32_t> ThoseThatLose(const DiagnosisInput& input, const ObservedB
   std::vector<double> of_all[2];
   for (const auto& [role, row] : counts.rows) {
     const auto at = explained.find(role);
-    const double more = counts.Of(role, 0, row.size()) -
-                        (at == explained.end() ? 0 : kExcess * at->second);
+    const double more =
+        counts.Of(role, 0, row.size()) - (at == explained.end() ? 0 : kExcess * at->second);
     left[role] = more;
     of_all[IsReceiver(role)].push_back(std::max(more, 0.0));
   }
@@ -260,8 +260,7 @@ void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
   if (input.is_spraying()) return;  // packets of one flow overtake each other
   const Counts counts = CountsOfNics(input);
   if (counts.rows.empty()) return;
-  const ObservedByRole traffic =
-      ObservedTraffic(input, input.BeginOf(0), input.EndOf(windows - 1));
+  const ObservedByRole traffic = ObservedTraffic(input, input.BeginOf(0), input.EndOf(windows - 1));
   const std::vector<uint32_t> losing = ThoseThatLose(input, traffic, counts);
   const double enough = input.thresholds().nic_losses;
   const Signs signs = SignsOf(counts, losing, windows, enough);
@@ -284,6 +283,8 @@ void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
     ++(IsReceiver(role) ? receivers : senders);
   }
   if (explained < kLeastExplained * signs.all) return;
+  // Both ends of a connection notice a loss.
+  if (receivers == 0 || senders == 0) return;
   Finding finding = {.basis = Basis::kVotes,
                      .from = input.BeginOf(signs.first),
                      .until = input.Until(signs.last),

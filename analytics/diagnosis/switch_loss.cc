@@ -341,6 +341,23 @@ bool MayLackRoute(const DiagnosisInput& input, NodeIndex node, const Loss& loss,
   });
 }
 
+// Whether the switch went down at about the time when the loss began. What is on its way through it
+// is lost then, and its counters may restart.
+bool WentDown(const DiagnosisInput& input, NodeIndex node, const Loss& loss) {
+  constexpr size_t kBefore = 3;  // windows by which the loss may show first
+  constexpr size_t kAfter = 2;   // windows
+  LinkHistories histories(input.fabric().links().size());
+  for (const topology::Port& port : input.fabric().PortsOf(node)) {
+    if (port.link != kNone) histories[port.link] = HistoryOf(input, port.link);
+  }
+  size_t from = 0;
+  while (const auto outage = OutageOf(input, node, histories, from)) {
+    if (outage->first <= loss.first + kBefore && outage->behind + kAfter >= loss.first) return true;
+    from = outage->behind;
+  }
+  return false;
+}
+
 void AddSilentLoss(const DiagnosisInput& input, NodeIndex node, const Loss& loss,
                    const std::vector<size_t>& falls, Findings& found) {
   Verdict verdict = VerdictOn(input, node, loss);
@@ -408,7 +425,7 @@ void DetectSwitchLoss(const DiagnosisInput& input, Findings& found) {
   std::optional<std::vector<size_t>> falls;  // most fabrics lose nothing
   for (size_t i = 0; i < switches.size(); ++i) {
     const auto loss = balances.LossAt(i);
-    if (!loss) continue;
+    if (!loss || WentDown(input, switches[i], *loss)) continue;
     if (!falls) falls = FallsOfNics(input);
     AddSilentLoss(input, switches[i], *loss, *falls, found);
   }
