@@ -93,8 +93,8 @@ class Activity {
  public:
   explicit Activity(const DiagnosisInput& input) : input_(input) {}
 
-  // Whether it carried traffic in a window between the two times; if there is none between those of
-  // the times themselves, in one of these.
+  // Whether the link carried traffic between the two times. The windows that contain these times
+  // count only if there are no others.
   bool IsUsed(PortIndex port, Timestamp from, Timestamp until) {
     const MetricStore& metrics = input_.parts().metrics;
     const auto windows = static_cast<int64_t>(input_.windows());
@@ -118,7 +118,7 @@ class Activity {
   const std::vector<bool>& Of(PortIndex port) {
     const auto [at, is_new] = by_link_.try_emplace(input_.fabric().port(port).link);
     if (!is_new) return at->second;
-    constexpr double kUsed = 1e-3;  // of the line rate
+    constexpr double kUsed = 1e-3;  // fraction of the line rate
     for (const PortIndex end : input_.fabric().link(at->first).ends) {
       const Entity entity = input_.EntityOf(end);
       for (const Metric metric : {Metric::kTxBytes, Metric::kRxBytes}) {

@@ -36,6 +36,22 @@ TEST_F(HashingTest, PairsThatHaveAllTheirFlowsOnOneLinkArePolarised) {
   EXPECT_EQ(found[0].from, Begin(0));
 }
 
+// Traffic is moved away from spine1 in window 8, and comes to spine0 where the other flows are.
+TEST_F(HashingTest, ADrainedLinkIsNoChoice) {
+  for (size_t w = 0; w < kWindows; ++w) {
+    for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+      Carries(Port(leaf, "spine0"), w, 1000);
+      Carries(Port("spine0", leaf), w, 1000);
+    }
+  }
+  Spread(8, [](size_t, uint32_t) { return 0; }, 8);
+  EXPECT_TRUE(Found().empty());
+  Carries(Port("spine1", "leaf3"), 12, 1000);
+  EXPECT_TRUE(Found().empty()) << "a link of another leaf";
+  Carries(Port("spine1", "leaf0"), 12, 1000);
+  EXPECT_EQ(Found().size(), 1u);
+}
+
 TEST_F(HashingTest, IsThereFromTheTimeThatFlowsGoSo) {
   Spread(8, [](size_t pair, uint32_t) { return pair; }, 9);
   const Findings found = Found();

@@ -97,6 +97,25 @@ TEST_F(DrainTest, ASwitchThatWasDrainedBeforeIsNotCrashed) {
   EXPECT_TRUE(Found().empty());
 }
 
+// The reading that shows the links down also counts frames of the routing protocol, for example.
+TEST_F(DrainTest, TheReadingBeforeShowsADrainToo) {
+  Upgrade(5);
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    Carries(Port(leaf, "spine1"), 8, 60);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(DrainTest, ASwitchThatHardlyCarriedAnythingIsOnlySuspected) {
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    for (size_t w = 0; w < 9; ++w) Carries(Port(leaf, "spine1"), w, 2);
+    SaysDown(Port(leaf, "spine1"), 8, 14);
+    SkipsReadings(EntityOf(Port("spine1", leaf)), 8, 14);
+  }
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_TRUE(IsSuspected(Found()[0]));
+}
+
 TEST_F(DrainTest, ItMayGoDownWhileAllOthersAreIdleToo) {
   Upgrade(5);
   for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {

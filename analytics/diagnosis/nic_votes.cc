@@ -24,7 +24,7 @@ using topology::kNone;
 using topology::NicIndex;
 using topology::PortIndex;
 
-// Of the statistical model.
+// Constants of the statistical model.
 // Counts are worth at most this many independent ones, since shares of traffic are themselves
 // estimated from few samples.
 constexpr double kMostVotes = 60;
@@ -42,7 +42,7 @@ constexpr double kLeastCount = 3;
 // The fault began when this fraction of the counts had been made.
 constexpr double kBegun = 0.01;
 // Counts below this fraction of their mean are no sign that the fault continues.
-constexpr double kContinues = 0.05;
+constexpr double kContinues = 0.2;
 
 // A NIC as a receiver or as a sender.
 uint32_t ReceiverOf(NicIndex nic) { return 2 * nic; }

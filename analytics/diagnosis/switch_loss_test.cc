@@ -48,6 +48,19 @@ TEST_F(SwitchLossTest, FramesThatVanishInASwitchAreABlackhole) {
   EXPECT_FALSE(found[0].until);
 }
 
+TEST_F(SwitchLossTest, WhatASwitchLosesAsItGoesDownIsNoBlackhole) {
+  for (size_t w = 0; w < kWindows; ++w) Notifies(w, 10, 10);
+  for (size_t w = 8; w < 10; ++w) Send({"host0", "leaf0", "spine0"}, w, 100);
+  ASSERT_EQ(Found().size(), 1u);
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    for (size_t w = 10; w < 14; ++w) {
+      Says(Port(leaf, "spine0"), Metric::kLinkUp, w, 0);
+      Says(Port("spine0", leaf), Metric::kLinkUp, w, 0);
+    }
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
 TEST_F(SwitchLossTest, ABlackholeNamesWhomItKeepsPacketsFrom) {
   for (size_t w = 0; w < kWindows; ++w) Notifies(w, 10, 10);
   for (size_t w = 8; w < kWindows; ++w) Send({"host0", "leaf0", "spine0"}, w, 100);
