@@ -138,8 +138,12 @@ LinkHistory HistoryOf(const DiagnosisInput& input, topology::LinkIndex link) {
 
 namespace {
 
-// A short outage may fall between two readings of some neighbours.
+// A short outage may fall between two readings of some neighbours, and a reading can be lost.
 constexpr size_t kSeenForEachUnseen = 2;
+// So many links do not go down at the same time by chance, even if the counters of their switch did
+// not restart.
+constexpr size_t kManyLinks = 4;
+constexpr size_t kManySeenForEachUnseen = 5;
 
 // Whether the counters of the switch began at zero again in the windows or shortly after.
 bool HasRestarted(const DiagnosisInput& input, topology::NodeIndex node, size_t from,
@@ -186,16 +190,21 @@ std::optional<SwitchOutage> OutageOf(const DiagnosisInput& input, topology::Node
   for (const size_t start : starts) {
     const size_t last = std::min(start + kSpread * input.link_state_windows(), input.windows() - 1);
     SwitchOutage outage = {.first = start, .behind = start};
-    const bool all_down = std::ranges::all_of(links, [&](topology::LinkIndex link) {
+    size_t up = unseen;
+    for (const topology::LinkIndex link : links) {
       const Part part = PartIn(histories[link], start, last);
       if (part.fell) {
         ++outage.links;
         outage.behind = std::max(outage.behind, EndOfRun(histories[link], *part.fell));
       }
-      return part.down;
-    });
-    if (!all_down || outage.links < 2 || 2 * outage.links < links.size()) continue;
-    if (unseen > 0 && !HasRestarted(input, node, start, outage.behind)) continue;
+      if (!part.down) ++up;
+    }
+    if (outage.links < 2 || 2 * outage.links < links.size()) continue;
+    const bool are_many = outage.links >= kManyLinks && kManySeenForEachUnseen * up <= outage.links;
+    const bool are_some = kSeenForEachUnseen * up <= outage.links;
+    if (up > 0 && !are_many && !(are_some && HasRestarted(input, node, start, outage.behind))) {
+      continue;
+    }
     const size_t silent = std::min(start + input.link_state_windows(), outage.behind - 1);
     if (std::ranges::none_of(unknown, [&](PortIndex port) {
           return input.HasReading(input.EntityOf(port), Metric::kLinkUp, silent);

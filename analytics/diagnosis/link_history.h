@@ -45,8 +45,8 @@ struct SwitchOutage {
 };
 
 // The first outage from window `from` on. The other ends of its links are read at different times
-// and a reading can be lost, so they may go down up to two readings apart. If the counters of the
-// switch restarted, up to a third of its links need not have been seen down.
+// and a reading can be lost, so they may go down up to two readings apart. Some links need not have
+// been seen down: a third if the counters of the switch restarted, otherwise one in six of many.
 std::optional<SwitchOutage> OutageOf(const DiagnosisInput& input, topology::NodeIndex node,
                                      const LinkHistories& histories, size_t from);
 
