@@ -39,14 +39,13 @@ void Append(Period& period, const Period& next) {
 std::vector<Period> Overlapping(std::span<const DataSpan> spans, std::vector<size_t> members) {
   std::ranges::sort(members, {}, [&](size_t i) { return std::pair(spans[i].from, i); });
   std::vector<Period> periods;
-  std::priority_queue<Timestamp, std::vector<Timestamp>, std::greater<>> ends;  // of open spans
+  std::priority_queue<Timestamp, std::vector<Timestamp>, std::greater<>>
+      ends;         // ends of connections that are open
   size_t most = 0;  // greatest number of connections at one time
   for (const size_t i : members) {
     while (!ends.empty() && ends.top() < spans[i].from) ends.pop();
-    const Period one = {.from = spans[i].from,
-                        .until = spans[i].until,
-                        .spans = {i},
-                        .paths = {spans[i].path}};
+    const Period one = {
+        .from = spans[i].from, .until = spans[i].until, .spans = {i}, .paths = {spans[i].path}};
     if (!periods.empty() && ends.size() * kFew > most) {
       Append(periods.back(), one);
     } else {
@@ -110,9 +109,8 @@ class Assignment {
 
  private:
   bool Fits(const Period& period, uint32_t job) const {
-    const auto fitting = std::ranges::count_if(period.spans, [&](size_t i) {
-      return std::ranges::binary_search(spans_[i].jobs, job);
-    });
+    const auto fitting = std::ranges::count_if(
+        period.spans, [&](size_t i) { return std::ranges::binary_search(spans_[i].jobs, job); });
     return static_cast<double>(fitting) >=
            kLeastShareOfSpans * static_cast<double>(period.spans.size());
   }
