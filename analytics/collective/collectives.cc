@@ -22,6 +22,8 @@ constexpr std::string_view kSearchStopped =
     "job inference was stopped for part of the unattributed traffic: too many flows with "
     "different iteration periods";
 
+constexpr std::string_view kOtherTraffic = "other-traffic";  // ID of its job
+
 // Returns the job that claims most ends of the channel's connections.
 std::optional<uint32_t> JobOf(const Channel& channel, const std::vector<EndClaims>& claims) {
   std::map<uint32_t, uint32_t> votes;
@@ -37,7 +39,7 @@ std::optional<uint32_t> JobOf(const Channel& channel, const std::vector<EndClaim
 }
 
 // Each NIC represents a rank, because traffic alone does not distinguish GPUs.
-Job JobOnNics(const std::vector<CollectiveMember>& members) {
+Job JobOnNics(const std::vector<CollectiveMember>& members, bool is_other_traffic) {
   Job job;
   job.identity = JobIdentity::kWire;
   for (const CollectiveMember& member : members) {
@@ -47,9 +49,13 @@ Job JobOnNics(const std::vector<CollectiveMember>& members) {
     rank.source = "wire";
     if (!member.device.empty()) rank.devices.push_back({.name = member.device});
   }
+  job.is_other_traffic = is_other_traffic;
   job.notes.push_back(
-      "inferred from traffic alone: no NCCL log or scheduler reports this job; its NICs "
-      "communicate with a common period, and each NIC represents one rank");
+      is_other_traffic
+          ? "periodic traffic without the clear-to-sends of collective libraries, from NICs that "
+            "only send to NICs that only receive: for example storage"
+          : "inferred from traffic alone: no NCCL log or scheduler reports this job; its NICs "
+            "communicate with a common period, and each NIC represents one rank");
   return job;
 }
 
@@ -59,7 +65,7 @@ class Inference {
       : channels_(channels), connections_(connections), attribution_(attribution) {}
 
   // Channels (indices) of an inferred job.
-  void Add(const std::vector<uint32_t>& of_job, double confidence) {
+  void Add(const std::vector<uint32_t>& of_job, double confidence, bool is_other_traffic) {
     std::map<Place, const CollectiveMember*> nics;
     for (const uint32_t channel : of_job) {
       for (const uint32_t nic :
@@ -75,8 +81,9 @@ class Inference {
       members.push_back(*nic);
     }
     const auto job = static_cast<uint32_t>(attribution_.jobs.size());
-    attribution_.jobs.push_back({.job = JobOnNics(members), .edges = {}});
-    attribution_.jobs.back().job.id = IdFor(members.front());
+    attribution_.jobs.push_back({.job = JobOnNics(members, is_other_traffic), .edges = {}});
+    attribution_.jobs.back().job.id =
+        is_other_traffic ? std::string(kOtherTraffic) : IdFor(members.front());
     for (const uint32_t channel : of_job) {
       for (const uint32_t i : channels_.all[channel].connections) {
         for (size_t end = 0; end < 2; ++end) {
@@ -140,7 +147,7 @@ std::vector<JobIterationPattern> FindCollectives(const HostFacts& facts,
     }
     Inference inference(channels, connections, attribution);
     for (size_t j = 0; j < wire.confidence.size(); ++j) {
-      inference.Add(of_job[known + j], wire.confidence[j]);
+      inference.Add(of_job[known + j], wire.confidence[j], static_cast<int>(j) == wire.other);
     }
     auto edges = EdgesOf(of_job.size(), connections, attribution.endpoints, flows);
     for (size_t j = known; j < of_job.size(); ++j) {
@@ -149,7 +156,7 @@ std::vector<JobIterationPattern> FindCollectives(const HostFacts& facts,
   }
   std::vector<JobIterationPattern> iteration_patterns;
   for (uint32_t job = 0; job < of_job.size(); ++job) {
-    if (of_job[job].empty()) continue;
+    if (of_job[job].empty() || attribution.jobs[job].job.is_other_traffic) continue;
     if (std::optional<JobIterationPattern> iteration_pattern =
             IterationPatternOf(channels, of_job[job], line)) {
       iteration_pattern->job = job;

@@ -97,6 +97,7 @@ class InferredJobFinder {
       if (!open_[seed] || !HasGrants(seed)) continue;
       Flood(seed, kByConnection, [&](uint32_t channel) { return HasGrants(channel); });
     }
+    JoinOtherTraffic();
     return std::move(result_);
   }
 
@@ -241,6 +242,42 @@ class InferredJobFinder {
     }
     for (int& job : result_.job_of) {
       if (job != kNoJob) job = number[static_cast<size_t>(job)];
+    }
+    result_.confidence = std::move(confidence);
+  }
+
+  void JoinOtherTraffic() {
+    const size_t jobs = result_.confidence.size();
+    std::vector<bool> is_job(jobs);
+    std::vector<std::set<uint32_t>> senders(jobs);
+    for (uint32_t i = 0; i < open_.size(); ++i) {
+      if (result_.job_of[i] == kNoJob) continue;
+      const auto job = static_cast<size_t>(result_.job_of[i]);
+      is_job[job] = is_job[job] || channels_.all[i].grants_seen != Grants::kNone;
+      senders[job].insert(channels_.all[i].source);
+    }
+    for (uint32_t i = 0; i < open_.size(); ++i) {
+      if (result_.job_of[i] == kNoJob) continue;
+      const auto job = static_cast<size_t>(result_.job_of[i]);
+      is_job[job] = is_job[job] || senders[job].contains(channels_.all[i].destination);
+    }
+    std::vector<int> number(jobs, kNoJob);
+    std::vector<double> confidence;
+    double least = 1;
+    for (size_t job = 0; job < jobs; ++job) {
+      if (!is_job[job]) {
+        least = std::min(least, result_.confidence[job]);
+        continue;
+      }
+      number[job] = static_cast<int>(confidence.size());
+      confidence.push_back(result_.confidence[job]);
+    }
+    if (confidence.size() == jobs) return;
+    result_.other = static_cast<int>(confidence.size());
+    confidence.push_back(least);
+    for (int& job : result_.job_of) {
+      if (job == kNoJob) continue;
+      job = is_job[static_cast<size_t>(job)] ? number[static_cast<size_t>(job)] : result_.other;
     }
     result_.confidence = std::move(confidence);
   }

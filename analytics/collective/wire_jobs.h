@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Internal to this folder: infers jobs from traffic alone. Channels that share a host and repeat
 // with the same period belong to one job. A channel without a period belongs to no job, unless it
-// carries clear-to-sends as collective libraries do.
+// carries clear-to-sends as collective libraries do. If no channel of a job has clear-to-sends and
+// no NIC both sends and receives, it is no collective but other traffic, such as that of storage.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ struct WireJobs {
   // Confidence by job: at most 0.98 for channels matched by period, at most 0.7 for channels
   // matched by connection.
   std::vector<double> confidence;
+  int other = kNoJob;  // number of the job that stands for all other traffic; kNoJob: none
   // The smaller channels were not compared with all periods, because there were too many.
   bool gave_up = false;
 };

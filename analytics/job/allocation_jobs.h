@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,14 @@ std::vector<AllocationAnswer> AllocationsOf(const ConnectionList& connections,
                                             const AllocationIndex& index);
 
 // Adds claims to `ends` for connections without a claim at either end; `ends` and `answers` are
-// parallel to the connections. The participants are NICs. They are added, without rank and process,
-// to the job in `jobs` that has the allocation. If no job or several jobs have it, they are added
-// to a new job.
+// parallel to the connections, and `seen` to `jobs`. If a job in `jobs` has the allocation, the
+// claims have this job and no rank, because the participants are among its ranks. If several jobs
+// have the allocation, the time of the connection decides. If it does not decide, or if no job has
+// the allocation, the participants are the NICs of a new job.
 void ClaimByAllocation(const HostFacts& facts, const AllocationIndex& index,
                        const ConnectionList& connections,
-                       const std::vector<AllocationAnswer>& answers, std::vector<Job>& jobs,
+                       const std::vector<AllocationAnswer>& answers,
+                       const std::vector<std::optional<SeenTime>>& seen, std::vector<Job>& jobs,
                        std::vector<EndClaims>& ends, std::vector<std::string>& notes);
 
 // Converts an allocation to the form shown in a job.

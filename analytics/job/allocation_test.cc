@@ -196,6 +196,23 @@ TEST(Allocation, IsAddedToTheJobOfALog) {
   EXPECT_THAT(JobsOf(found), ElementsAre("job", "job"));
   EXPECT_EQ(found.endpoints[0][0]->rank, 1);
   EXPECT_EQ(found.endpoints[1][0]->rank, -1);
+  EXPECT_THAT(found.jobs[0].job.ranks, SizeIs(2)) << "its NICs are not processes without a rank";
+}
+
+// Traffic within the allocation of which no log contains the queue pairs.
+TEST(Allocation, IsAddedToTheStartOfARestartedJobThatRanAtThatTime) {
+  const auto job = [](std::string id, uint32_t qpn) {
+    return Job{.id = std::move(id),
+               .ranks = {With(Logged(1, "n1", ""), {Sender(qpn, 1, 2)}),
+                         With(Logged(2, "n2", ""), {Sender(qpn, 2, 1)})}};
+  };
+  Facts facts = Fabric();
+  facts.Jobs({job("a", 100), job("b", 300)}).Allocated(7, {{.name = "n1"}, {.name = "n2"}});
+  facts.Paired(1, 100, 2, 200).SeenFrom(100, 200).Paired(1, 300, 2, 400).SeenFrom(250, 400);
+  facts.Paired(11, 500, 12, 600).SeenFrom(110, 190).Paired(11, 501, 12, 601).SeenFrom(390, 410);
+  const Attribution found = facts.Attribute();
+  EXPECT_THAT(JobsOf(found), ElementsAre("a", "b", "a", "b"));
+  EXPECT_THAT(found.jobs, SizeIs(2));
 }
 
 TEST(Allocation, OfALoggedJobHeldItsNodesAtThatTime) {
@@ -229,6 +246,42 @@ TEST(Allocation, IsNotSharedByJobsOfWhichOneMayHaveEnded) {
     EXPECT_FALSE(each.job.allocation);
     EXPECT_THAT(each.job.notes, ElementsAre(HasSubstr("for example 7 and 8")));
   }
+}
+
+// Their process IDs show which job was first.
+TEST(Allocation, OfJobsInSuccessionAreMatchedInOrder) {
+  const auto job = [](std::string id, uint64_t process) {
+    Job made{.id = std::move(id),
+             .ranks = {Logged(1, "n1", "0000:1b:00.0"), Logged(2, "n2", "0000:1b:00.0")}};
+    for (JobRank& rank : made.ranks) rank.process_id = process;
+    return made;
+  };
+  Facts facts = Fabric();
+  facts.Allocated(7, {{.name = "n1"}, {.name = "n2"}}).From(100).EndedAt(200);
+  facts.Allocated(8, {{.name = "n1"}, {.name = "n2"}}).From(210);
+  const Attribution found = Facts(facts).Jobs({job("a", 20), job("b", 10)}).Attribute();
+  EXPECT_EQ(found.jobs[0].job.allocation->id, 8u);
+  EXPECT_EQ(found.jobs[1].job.allocation->id, 7u);
+  const Attribution three =
+      Facts(facts).Jobs({job("a", 20), job("b", 10), job("c", 15)}).Attribute();
+  for (const AttributedJob& each : three.jobs) EXPECT_FALSE(each.job.allocation);
+}
+
+// Each pair of storage processes would otherwise be a job.
+TEST(Allocation, OfNoPairsOfOtherProcesses) {
+  Facts facts = Fabric();
+  facts.Dump("n1", {Held("mlx5_0", 100, 200, 1, "storage"), Held("mlx5_0", 101, 201, 2, "storage"),
+                    Held("mlx5_0", 102, 202, 3, "python3")});
+  facts.Dump("n2", {Held("mlx5_0", 200, 100, 1, "storage"), Held("mlx5_0", 201, 101, 2, "storage"),
+                    Held("mlx5_0", 202, 102, 3, "python3")});
+  facts.Paired(1, 100, 2, 200).Sent(1, 2, 200, 1000).Paired(1, 101, 2, 201).Sent(1, 2, 201, 1000);
+  facts.Paired(1, 102, 2, 202).Sent(1, 2, 202, 1000).Asked(2, 1, 102);
+  const Attribution found = facts.Attribute();
+  EXPECT_THAT(JobsOf(found), ElementsAre("other-storage", "other-storage", "python3-n1:3"));
+  const auto other = std::ranges::find_if(
+      found.jobs, [](const AttributedJob& job) { return job.job.is_other_traffic; });
+  ASSERT_NE(other, found.jobs.end());
+  EXPECT_THAT(other->job.ranks, SizeIs(4));
 }
 
 TEST(Allocation, OfALoggedJobHoldsItsGpus) {

@@ -11,6 +11,7 @@
 
 #include "analytics/job/allocation_index.h"
 #include "analytics/job/allocation_jobs.h"
+#include "analytics/job/allocation_match.h"
 #include "analytics/job/channel_claims.h"
 #include "analytics/job/claims.h"
 #include "analytics/job/flow_of.h"
@@ -45,13 +46,15 @@ class Attributor {
     std::vector<Job> jobs = JobsWithNotes();
     AddNotesOnChannels(jobs);
     const std::vector<Job> unlogged =
-        JobsOfProcesses(connections_, claims_, answers, facts_.processes,
+        JobsOfProcesses(connections_, flows_, claims_, answers, facts_.processes,
                         static_cast<uint32_t>(jobs.size()), endpoints_);
     jobs.insert(jobs.end(), unlogged.begin(), unlogged.end());
-    MatchAllocations(jobs);
+    const std::vector<std::optional<SeenTime>> seen = SeenTimes(jobs.size());
+    MatchAllocations(facts_, allocations_, seen, jobs);
     result.notes = NotesOnDumps(facts_);
     for (std::string& note : allocations_.Notes()) result.notes.push_back(std::move(note));
-    ClaimByAllocation(facts_, allocations_, connections_, answers, jobs, endpoints_, result.notes);
+    ClaimByAllocation(facts_, allocations_, connections_, answers, seen, jobs, endpoints_,
+                      result.notes);
     auto edges = EdgesOf(jobs.size(), connections_, endpoints_, flows_);
     for (size_t j = 0; j < jobs.size(); ++j) {
       result.jobs.push_back({.job = std::move(jobs[j]), .edges = std::move(edges[j])});
@@ -61,29 +64,6 @@ class Attributor {
   }
 
  private:
-  // The time of a job without traffic is unknown. It then has the current allocation of its hosts,
-  // unless another job has it and ended allocations match too.
-  void MatchAllocations(std::vector<Job>& jobs) const {
-    if (allocations_.empty()) return;
-    const std::vector<std::optional<SeenTime>> seen = SeenTimes(jobs.size());
-    std::vector<AllocationsOfJob> found;
-    std::map<uint32_t, size_t> jobs_of;  // number of jobs by allocation
-    for (size_t j = 0; j < jobs.size(); ++j) {
-      found.push_back(allocations_.Of(jobs[j], seen[j]));
-      if (const auto allocation = found[j].Preferred()) ++jobs_of[*allocation];
-    }
-    for (size_t j = 0; j < jobs.size(); ++j) {
-      const std::optional<uint32_t> allocation = found[j].Preferred();
-      const bool is_doubtful = allocation && !seen[j] && found[j].all.size() > 1;
-      if (allocation && !(is_doubtful && jobs_of[*allocation] > 1)) {
-        jobs[j].allocation = ToJobAllocation(facts_.allocations[*allocation]);
-      } else if (found[j].all.size() > 1) {
-        jobs[j].notes.push_back(
-            allocations_.NoteOn(is_doubtful ? found[j].all : found[j].preferred));
-      }
-    }
-  }
-
   // Keyed by job.
   std::vector<std::optional<SeenTime>> SeenTimes(size_t jobs) const {
     std::vector<std::optional<SeenTime>> seen(jobs);
@@ -114,6 +94,7 @@ class Attributor {
       size_t attributed = 0;
       size_t open = 0;
     };
+    for (const auto& [job, note] : undecided_) jobs[job].notes.push_back(note);
     std::map<uint32_t, Counts> by_job;
     for (const EndClaims& ends : endpoints_) {
       if (!ends[0] || !ends[1] || ends[0]->source != RankSource::kChannel) continue;
@@ -272,7 +253,9 @@ class Attributor {
     if (candidates->empty()) return;
     std::vector<bool> is_open(connections_.size());
     for (size_t i = 0; i < connections_.size(); ++i) is_open[i] = !IsClaimed(i);
-    ChannelClaims(*candidates, hosts_).Claim(connections_, flows_, is_open, endpoints_);
+    ChannelClaims claims(facts_.jobs, *candidates, hosts_);
+    claims.Claim(connections_, flows_, is_open, endpoints_);
+    undecided_ = claims.Notes();
   }
 
   // Whether an end is claimed by this attribution or, ambiguously, by some log.
@@ -298,6 +281,7 @@ class Attributor {
   Claims claims_;
   AllocationIndex allocations_;
   std::vector<EndClaims> endpoints_;
+  std::map<uint32_t, std::string> undecided_;                        // notes by job
   std::map<IpAddress, std::set<std::pair<uint32_t, int>>> located_;  // job and rank by address
 };
 

@@ -29,11 +29,19 @@ struct ChannelKey {
 }  // namespace
 
 void ChannelMatch::Merge(const ChannelMatch& other) {
-  is_one_job = is_one_job && other.is_one_job && job == other.job;
   for (size_t end = 0; end < 2; ++end) {
-    is_one_rank[end] = is_one_rank[end] && other.is_one_rank[end] && job == other.job &&
-                       IsSame(ranks[end], other.ranks[end]);
+    is_one_rank[end] =
+        is_one_rank[end] && other.is_one_rank[end] && IsSame(ranks[end], other.ranks[end]);
     placed[end] = std::max(placed[end], other.placed[end]);
+  }
+}
+
+void AddTo(ChannelMatches& all, const ChannelMatch& match) {
+  const auto at = std::ranges::lower_bound(all, match.job, {}, &ChannelMatch::job);
+  if (at == all.end() || at->job != match.job) {
+    all.insert(at, match);
+  } else {
+    at->Merge(match);
   }
 }
 
@@ -192,8 +200,7 @@ void ChannelCandidates::Add(const std::vector<PlaceId>& senders,
     for (const PlaceId receiver : receivers) {
       ChannelMatch placed = match;
       placed.placed = {kinds_[sender], kinds_[receiver]};
-      const auto [at, is_new] = matches_.try_emplace(KeyOf(sender, receiver), placed);
-      if (!is_new) at->second.Merge(placed);
+      AddTo(matches_[KeyOf(sender, receiver)], placed);
     }
   }
 }
@@ -215,20 +222,15 @@ std::vector<ChannelCandidates::PlaceId> ChannelCandidates::PlacesAt(const IpAddr
   return ids;
 }
 
-std::optional<ChannelMatch> ChannelCandidates::Between(const IpAddress& sender,
-                                                       const IpAddress& receiver,
-                                                       const HostIndex& hosts) const {
-  std::optional<ChannelMatch> all;
+ChannelMatches ChannelCandidates::Between(const IpAddress& sender, const IpAddress& receiver,
+                                          const HostIndex& hosts) const {
+  ChannelMatches all;
   const std::vector<PlaceId> receivers = PlacesAt(receiver, hosts);
   for (const PlaceId from : PlacesAt(sender, hosts)) {
     for (const PlaceId to : receivers) {
       const auto found = matches_.find(KeyOf(from, to));
       if (found == matches_.end()) continue;
-      if (all) {
-        all->Merge(found->second);
-      } else {
-        all = found->second;
-      }
+      for (const ChannelMatch& match : found->second) AddTo(all, match);
     }
   }
   return all;

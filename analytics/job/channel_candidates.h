@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -31,27 +30,32 @@ enum class ChannelPlace : uint8_t {
 inline constexpr size_t kChannelSender = 0;
 inline constexpr size_t kChannelReceiver = 1;
 
-// What all channels that can be between two addresses have in common.
+// What all channels of a job that can be between two addresses have in common.
 struct ChannelMatch {
   uint32_t job = 0;
-  bool is_one_job = true;
   std::array<RankName, 2> ranks;
   std::array<bool, 2> is_one_rank = {true, true};
   // The most precise place of any channel, by end.
   std::array<ChannelPlace, 2> placed = {ChannelPlace::kAnywhere, ChannelPlace::kAnywhere};
 
+  // `other` is of the same job.
   void Merge(const ChannelMatch& other);
 };
+
+// At most one match per job, ascending by job.
+using ChannelMatches = std::vector<ChannelMatch>;
+
+void AddTo(ChannelMatches& all, const ChannelMatch& match);
 
 class ChannelCandidates {
  public:
   ChannelCandidates(const std::vector<Job>& jobs, std::span<const HostNic> nics);
 
   bool empty() const { return matches_.empty(); }
-  // Returns what the channels from `sender` to `receiver` have in common, or nothing if there is
-  // none. `hosts` contains the hosts of the constructor's jobs and NICs.
-  std::optional<ChannelMatch> Between(const IpAddress& sender, const IpAddress& receiver,
-                                      const HostIndex& hosts) const;
+  // Returns what each job's channels from `sender` to `receiver` have in common. `hosts` contains
+  // the hosts of the constructor's jobs and NICs.
+  ChannelMatches Between(const IpAddress& sender, const IpAddress& receiver,
+                         const HostIndex& hosts) const;
 
  private:
   using PlaceId = uint32_t;
@@ -71,8 +75,8 @@ class ChannelCandidates {
   std::vector<PlaceId> PlacesAt(const IpAddress& address, const HostIndex& hosts) const;
 
   std::map<Place, PlaceId> places_;
-  std::vector<ChannelPlace> kinds_;                     // indexed by place
-  std::unordered_map<uint64_t, ChannelMatch> matches_;  // by sender's and receiver's place
+  std::vector<ChannelPlace> kinds_;                       // indexed by place
+  std::unordered_map<uint64_t, ChannelMatches> matches_;  // by sender's and receiver's place
 };
 
 }  // namespace rocescope

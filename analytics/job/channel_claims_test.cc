@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analytics/job/attribution.h"
+#include "analytics/job/channel_claims.h"
 #include "analytics/job/host_facts_builder.h"
 #include "dataplane/host/nccl_log_builder.h"
 
@@ -22,8 +23,9 @@ constexpr int kUnknown = -1;
 
 // The log of a process on "node<host>" with two NICs, up to the start of a communicator.
 LogText Started(int host, int rank, int rank_count, uint64_t process_id = 100,
-                std::string_view comm_id = "0xabc") {
+                std::string_view comm_id = "0xabc", int cuda_device = 0) {
   LogText log(fmt::format("node{}", host), process_id);
+  log.On(process_id, cuda_device);
   log.Info(
       fmt::format("NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB "
                   "eth0:192.168.0.{}<0>",
@@ -125,14 +127,125 @@ TEST(ChannelClaims, LeaveTheRankOpenIfSeveralSendFromTheNic) {
 
 TEST(ChannelClaims, LeaveTheJobOpenIfSeveralUseTheNics) {
   std::vector<NcclLog> logs = RingOfTwo();
-  logs.push_back(Started(1, 0, 2, 200, "0xdef").Send(0, 1).Parse());
-  logs.push_back(Started(2, 1, 2, 200, "0xdef").Receive(0, 1).Parse());
+  logs.push_back(Started(1, 0, 2, 200, "0xdef", 1).Send(0, 1).Parse());
+  logs.push_back(Started(2, 1, 2, 200, "0xdef", 1).Receive(0, 1).Parse());
   Facts facts = FactsOf(logs);
   Data(facts, 1, 11, 2, 21);
   Data(facts, 2, 22, 1, 12);
   const Attribution result = facts.Attribute();
   EXPECT_FALSE(result.endpoints[0][0] || result.endpoints[0][1]);
   EXPECT_TRUE(result.endpoints[1][0] && result.endpoints[1][1]) << "only one job sends back";
+}
+
+// The second job runs on the GPUs of the first: its process IDs are higher.
+Facts TwoJobsInSuccession() {
+  std::vector<NcclLog> logs = RingOfTwo();
+  logs.push_back(Started(1, 0, 2, 200, "0xdef").Receive(1, 0).Send(0, 1).Parse());
+  logs.push_back(Started(2, 1, 2, 200, "0xdef").Receive(0, 1).Send(1, 0).Parse());
+  return FactsOf(logs);
+}
+
+std::vector<std::string> ClaimedJobs(const Attribution& attribution) {
+  std::vector<std::string> jobs;
+  for (const EndClaims& ends : attribution.endpoints) {
+    jobs.push_back(ends[0] && ends[1] ? attribution.jobs[ends[0]->job].job.id : "");
+  }
+  return jobs;
+}
+
+TEST(ChannelClaims, TheTimeDecidesBetweenJobsThatUsedTheNicsInSuccession) {
+  Facts facts = TwoJobsInSuccession();
+  Data(facts, 1, 11, 2, 21).SeenFrom(100, 200);
+  Data(facts, 2, 22, 1, 12).SeenFrom(110, 190);
+  Data(facts, 1, 31, 2, 41).SeenFrom(210, 300);
+  Data(facts, 2, 42, 1, 32).SeenFrom(220, 300);
+  const Attribution result = facts.Attribute();
+  EXPECT_THAT(ClaimedJobs(result), ElementsAre("nccl-abc", "nccl-abc", "nccl-def", "nccl-def"));
+  EXPECT_EQ(result.endpoints[2][0]->rank, 0);
+  EXPECT_EQ(result.endpoints[2][1]->rank, 1);
+  EXPECT_DOUBLE_EQ(result.endpoints[2][0]->confidence, kChannelPeriod);
+}
+
+TEST(ChannelClaims, APeriodThatLastsUntilTheEndIsOfTheLastJob) {
+  Facts facts = TwoJobsInSuccession();
+  Data(facts, 1, 11, 2, 21).SeenFrom(100, 200);
+  Data(facts, 2, 22, 1, 12).SeenFrom(110, 200);
+  const Attribution result = facts.Attribute();
+  EXPECT_THAT(ClaimedJobs(result), ElementsAre("nccl-def", "nccl-def"));
+  EXPECT_DOUBLE_EQ(result.endpoints[0][0]->confidence, kChannelLastPeriod);
+}
+
+TEST(ChannelClaims, APeriodThatEndedIsOfNoJobIfThereAreMoreJobs) {
+  Facts facts = TwoJobsInSuccession();
+  Data(facts, 1, 11, 2, 21).SeenFrom(100, 200);
+  facts.Paired(3, 90, 4, 90).SeenFrom(100, 500);
+  const Attribution result = facts.Attribute();
+  EXPECT_THAT(ClaimedJobs(result), ElementsAre("", ""));
+  EXPECT_THAT(result.jobs[0].job.notes,
+              Contains(HasSubstr("1 connection can belong to this job or to nccl-def")));
+}
+
+// Adds twelve connections from host 1 to host 2.
+void DataOfTwelve(Facts& facts, uint32_t first_qpn, int64_t from, int64_t until) {
+  for (uint32_t qpn = first_qpn; qpn < first_qpn + 12; ++qpn) {
+    Data(facts, 1, qpn, 2, qpn).SeenFrom(from, until);
+  }
+}
+
+TEST(ChannelClaims, AFewConnectionsMayLastLongerThanTheJob) {
+  Facts facts = TwoJobsInSuccession();
+  DataOfTwelve(facts, 100, 100, 200);
+  facts.SeenFrom(100, 250);
+  DataOfTwelve(facts, 200, 220, 400);
+  const std::vector<std::string> jobs = ClaimedJobs(facts.Attribute());
+  EXPECT_EQ(std::ranges::count(jobs, "nccl-abc"), 12);
+  EXPECT_EQ(std::ranges::count(jobs, "nccl-def"), 12);
+}
+
+TEST(ChannelClaims, APeriodInWhichManyConnectionsStartAgainIsOfNoJob) {
+  Facts facts = TwoJobsInSuccession();
+  DataOfTwelve(facts, 100, 100, 300);
+  DataOfTwelve(facts, 200, 220, 400);
+  EXPECT_EQ(std::ranges::count(ClaimedJobs(facts.Attribute()), ""), 24);
+}
+
+// New connections on other paths do not show that another job started.
+TEST(ChannelClaims, AJobMayStartToUseOtherPathsLater) {
+  Facts facts = TwoJobsInSuccession();
+  Data(facts, 1, 11, 2, 21).SeenFrom(100, 200);
+  Data(facts, 2, 22, 1, 12).SeenFrom(210, 300);
+  EXPECT_THAT(ClaimedJobs(facts.Attribute()), ElementsAre("nccl-def", "nccl-def"));
+}
+
+// Packets to one queue pair, of which the other end is unknown, as with sFlow.
+TEST(ChannelClaims, IncludeSampledTrafficBetweenNicsWithClearToSends) {
+  Facts facts = FactsOf(RingOfTwo());
+  facts.OneSided(2, 21, 1).Sent(1, 2, 21, 1'000'000, 50);
+  facts.OneSided(1, 11, 2).Asked(2, 1, 11, 50);
+  const Attribution result = facts.Attribute();
+  EXPECT_THAT(facts.Ranks(), ElementsAre(std::array{1, 0}, std::array{0, 1}));
+  EXPECT_DOUBLE_EQ(result.endpoints[0][0]->confidence, kChannelSampled);
+}
+
+// The traffic may be data or clear-to-sends, which gives the same ranks.
+TEST(ChannelClaims, IncludeSampledTrafficOfUnknownContent) {
+  Facts facts = FactsOf(RingOfTwo());
+  facts.OneSided(2, 21, 1).OneSided(2, 22, 101);
+  EXPECT_THAT(facts.Ranks(), ElementsAre(std::array{1, 0}, std::array{kUnknown, kUnknown}));
+  EXPECT_DOUBLE_EQ(facts.Attribute().endpoints[0][0]->confidence, kChannelUnmeasured);
+}
+
+TEST(ChannelClaims, ClaimOnlyTheJobOfSampledTrafficWithoutClearToSends) {
+  Facts facts = FactsOf(RingOfTwo());
+  facts.OneSided(2, 21, 1).Sent(1, 2, 21, 1'000'000, 50);
+  facts.OneSided(2, 29, 1).Sent(1, 2, 29, 2'000'000, 50);
+  facts.OneSided(1, 11, 2).Asked(2, 1, 11, 50);
+  const Attribution result = facts.Attribute();
+  for (size_t i = 0; i < 2; ++i) {
+    ASSERT_TRUE(result.endpoints[i][0] && result.endpoints[i][1]);
+    EXPECT_FALSE(result.endpoints[i][0]->IsRankKnown());
+    EXPECT_DOUBLE_EQ(result.endpoints[i][0]->confidence, kChannelNoGrants);
+  }
 }
 
 TEST(ChannelClaims, NameAPeerWithoutLogWithLessConfidence) {

@@ -139,6 +139,7 @@ struct JobAllocation {
 struct Job {
   std::string id;  // ID of its largest communicator
   JobIdentity identity = JobIdentity::kNcclLog;
+  bool is_other_traffic = false;  // no job, but traffic of programs without collectives
   // The allocation that contains the whole job; unset: none, or unknown.
   std::optional<JobAllocation> allocation;
   int rank_count = 0;                          // according to its largest communicator

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "analytics/connection/disjoint_sets.h"
+#include "analytics/job/flow_of.h"
 
 namespace rocescope {
 namespace {
@@ -93,6 +94,69 @@ void JoinByAllocation(const ConnectionList& connections,
   }
 }
 
+// What distinguishes jobs from other programs.
+struct GroupTraits {
+  std::set<uint32_t> processes;
+  std::string_view command;
+  bool has_data = false;
+  bool is_job = false;  // clear-to-sends, a rank, or a scheduler allocation
+};
+
+// Joins the groups of other programs by command. Returns the first process of each.
+template <typename HolderOf>
+std::set<uint32_t> JoinOtherTraffic(const ConnectionList& connections, const FlowSummaries& flows,
+                                    const std::vector<AllocationAnswer>& allocations,
+                                    const HolderOf& holder_of, const Processes& processes,
+                                    const std::vector<HostProcess>& environments,
+                                    DisjointSets& groups) {
+  std::map<uint32_t, GroupTraits> all;  // indexed by root
+  for (const auto& [holder, number] : processes) {
+    GroupTraits& group = all[groups.RootOf(number)];
+    group.processes.insert(number);
+    group.command = holder.command;
+  }
+  for (const HostProcess& one : environments) {
+    if (one.rank < 0) continue;
+    auto at = processes.lower_bound({.host = one.host, .process_id = one.process_id});
+    for (; at != processes.end() && at->first.host == one.host &&
+           at->first.process_id == one.process_id;
+         ++at) {
+      all[groups.RootOf(at->second)].is_job = true;
+    }
+  }
+  for (size_t i = 0; i < connections.size(); ++i) {
+    for (size_t end = 0; end < 2; ++end) {
+      const Claims::Holder* holder = holder_of(i, end);
+      if (holder == nullptr) continue;
+      GroupTraits& group = all[groups.RootOf(processes.at(*holder))];
+      group.is_job = group.is_job || allocations[i].allocation.has_value();
+      for (size_t from = 0; from < 2; ++from) {
+        const FlowCounts* const sent = CarriedFrom(from, connections[i], flows);
+        if (sent == nullptr) continue;
+        group.is_job = group.is_job || sent->control_messages > 0;
+        group.has_data = group.has_data || sent->DataBytes() > 0;
+      }
+    }
+  }
+  // Without counts of the data, as with sFlow, clear-to-sends are unknown. A job may then be a pair
+  // of processes too, but many pairs with the same command are not as many jobs.
+  constexpr size_t kManyPairs = 3;
+  std::map<std::string_view, std::vector<uint32_t>> pairs;
+  std::set<std::string_view> commands_with_data;
+  for (const auto& [root, group] : all) {
+    if (group.is_job || group.processes.size() > 2) continue;
+    pairs[group.command].push_back(root);
+    if (group.has_data) commands_with_data.insert(group.command);
+  }
+  std::set<uint32_t> others;
+  for (const auto& [command, roots] : pairs) {
+    if (!commands_with_data.contains(command) && roots.size() < kManyPairs) continue;
+    for (const uint32_t root : roots) groups.Join(roots[0], root);
+    others.insert(groups.RootOf(roots[0]));
+  }
+  return others;
+}
+
 using Environments = std::map<std::pair<std::string_view, uint64_t>, const HostProcess*>;
 
 Environments ByProcess(const std::vector<HostProcess>& environments) {
@@ -160,7 +224,8 @@ std::vector<int> SortRanks(Job& job) {
 
 }  // namespace
 
-std::vector<Job> JobsOfProcesses(const ConnectionList& connections, const Claims& claims,
+std::vector<Job> JobsOfProcesses(const ConnectionList& connections, const FlowSummaries& flows,
+                                 const Claims& claims,
                                  const std::vector<AllocationAnswer>& allocations,
                                  const std::vector<HostProcess>& environments, uint32_t first,
                                  std::vector<EndClaims>& ends) {
@@ -183,6 +248,8 @@ std::vector<Job> JobsOfProcesses(const ConnectionList& connections, const Claims
   }
 
   JoinByAllocation(connections, allocations, holder_of, processes, groups);
+  const std::set<uint32_t> others =
+      JoinOtherTraffic(connections, flows, allocations, holder_of, processes, environments, groups);
 
   const Environments by_process = ByProcess(environments);
   std::vector<Job> jobs;
@@ -190,7 +257,14 @@ std::vector<Job> JobsOfProcesses(const ConnectionList& connections, const Claims
   std::vector<uint32_t> job_of(count);  // indexed by the first process of a group
   for (const auto& [holder, number] : processes) {
     const uint32_t group = groups.RootOf(number);
-    if (group == number) {
+    if (group == number && others.contains(group)) {
+      job_of[group] = static_cast<uint32_t>(jobs.size());
+      jobs.push_back({.id = fmt::format("other-{}", holder.command),
+                      .identity = JobIdentity::kKernel,
+                      .is_other_traffic = true,
+                      .notes = {"from rdma dumps: pairs of processes without observed "
+                                "clear-to-sends of collective libraries, such as storage"}});
+    } else if (group == number) {
       job_of[group] = static_cast<uint32_t>(jobs.size());
       jobs.push_back(
           {.id = fmt::format("{}-{}:{}", holder.command, holder.host, holder.process_id),

@@ -51,5 +51,13 @@ inline constexpr double kChannelNic = 0.97;
 inline constexpr double kChannelAcknowledged = 0.95;
 inline constexpr double kChannelHost = 0.93;
 inline constexpr double kChannelPeer = 0.9;  // nothing: the rank has no log; the peer is placed
+// Packets are sampled: clear-to-sends were seen between the NICs, but not on which connection.
+inline constexpr double kChannelSampled = 0.85;
+// No clear-to-sends were seen: the data can be of another program. Only the job is claimed.
+inline constexpr double kChannelNoGrants = 0.6;
+// Several jobs used the NICs one after the other, and each sent data in one of several periods.
+inline constexpr double kChannelPeriod = 0.92;
+// There are fewer periods than jobs, and the last period is assumed to be that of the last job.
+inline constexpr double kChannelLastPeriod = 0.7;
 
 }  // namespace rocescope

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "analytics/connection/disjoint_sets.h"
 #include "analytics/job/host_name.h"
@@ -70,6 +72,10 @@ class Parting {
       });
       if (has_changed_) continue;
       JoinHosts();
+      if (has_changed_) continue;
+      JoinRestarts();
+      if (has_changed_) continue;
+      for (const SizedLink& link : open_links_) FollowWithinJob(link);
     }
     std::vector<std::vector<uint32_t>> numbers(classes_.size());
     for (size_t c = 0; c < classes_.size(); ++c) {
@@ -168,6 +174,54 @@ class Parting {
         for (const uint32_t m : members) Join(c, members[0], m);
       }
     }
+  }
+
+  // A restarted job has the same ranks on the same GPUs again. A GPU runs one process of a job at a
+  // time, and process IDs ascend, so the first processes of all GPUs belong together, and so on.
+  void JoinRestarts() {
+    for (size_t c = 0; c < classes_.size(); ++c) {
+      if (!parted_[c]) continue;
+      std::map<int, std::vector<uint32_t>> of_rank;
+      for (uint32_t m = 0; m < classes_[c].members.size(); ++m) {
+        of_rank[classes_[c].members[m].rank].push_back(m);
+      }
+      const size_t starts = of_rank.begin()->second.size();
+      const bool is_restarted = std::ranges::all_of(of_rank, [&](auto& each) {
+        std::vector<uint32_t>& members = each.second;
+        std::ranges::sort(members, {}, [&](uint32_t m) { return ProcessIdOf(c, m); });
+        return members.size() == starts && std::ranges::all_of(members, [&](uint32_t m) {
+                 return GpuOf(c, m) == GpuOf(c, members[0]);
+               });
+      });
+      if (!is_restarted) continue;
+      for (const auto& [rank, members] : of_rank) {
+        for (size_t start = 0; start < starts; ++start) {
+          Join(c, of_rank.begin()->second[start], members[start]);
+        }
+      }
+    }
+  }
+
+  uint64_t ProcessIdOf(size_t c, uint32_t m) const {
+    return processes_[classes_[c].members[m].process].facts->process_id;
+  }
+  std::pair<std::string, uint64_t> GpuOf(size_t c, uint32_t m) const {
+    const SizedMember& member = classes_[c].members[m];
+    const NcclProcess& process = *processes_[member.process].facts;
+    return {HostKey(process.host), process.communicators[member.communicator].bus_id};
+  }
+
+  // The peer belongs to the job of the process, in which there may be only one candidate.
+  void FollowWithinJob(const SizedLink& link) {
+    const std::vector<SizedMember>& members = classes_[link.in].members;
+    const uint32_t job = JobOf(members[link.member].process);
+    std::optional<uint32_t> found;
+    for (const uint32_t peer : link.peers) {
+      if (JobOf(members[peer].process) != job) continue;
+      if (found) return;
+      found = peer;
+    }
+    if (found) Join(link.in, link.member, *found);
   }
 
   // Joins the members that remain after removing complete communicators, if they form exactly one

@@ -6,8 +6,9 @@
 //   of a process with that rank;
 // - the jobs formed in this way, if all of their ranks fit into one communicator;
 // - the scheduler's allocations, if all of their ranks fit into one communicator;
-// - hosts, because launchers number the ranks of a host at equal distances. Members without any
-//   common evidence stay separate.
+// - hosts, because launchers number the ranks of a host at equal distances;
+// - process IDs, if each rank was started equally often on its GPU: a job that is restarted.
+// Members without any common evidence stay separate.
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <span>
 
 #include "analytics/job/communicator.h"
 #include "analytics/job/host_facts_builder.h"
@@ -21,12 +22,11 @@ class Process {
  public:
   explicit Process(int host, int number = 0)
       : host_(host), text_(fmt::format("node{}", host), 100 + static_cast<uint64_t>(number)) {
-    text_.Info("NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB eth0:192.168.0.1<0>");
+    text_.Info("NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:192.168.0.1<0>");
   }
   // A communicator without traffic.
-  Process& World(int rank, int rank_count) {
-    text_.Info(fmt::format("comm 0x1 rank {} nranks {} cudaDev 0 busId 1b000 - Init COMPLETE", rank,
-                           rank_count));
+  Process& World(int rank, int rank_count, int gpu = 0) {
+    Complete(1, rank, rank_count, gpu);
     return *this;
   }
   // A communicator in which it sends to `peer` on this queue pair.
@@ -40,16 +40,20 @@ class Process {
     return *this;
   }
   // The same without queue pairs (NCCL_DEBUG=INFO without the subsystem NET).
-  Process& SendingOnChannel(int rank, int rank_count, int peer) {
+  Process& SendingOnChannel(int rank, int rank_count, int peer, int gpu = 0) {
     text_.Info(
-        fmt::format("Channel 00/0 : {}[1b000] -> {}[1b000] [send] via NET/IB/0", rank, peer));
-    text_.Info(fmt::format("comm 0x2 rank {} nranks {} cudaDev 0 busId 1b000 - Init COMPLETE", rank,
-                           rank_count));
+        fmt::format("Channel 00/0 : {}[1b000] -> {}[1b000] [send] via NET/IB/{}", rank, peer, gpu));
+    Complete(2, rank, rank_count, gpu);
     return *this;
   }
   operator NcclLog() const { return text_.Parse(); }
 
  private:
+  void Complete(int communicator, int rank, int rank_count, int gpu) {
+    text_.Info(fmt::format("comm {:#x} rank {} nranks {} cudaDev 0 busId {:x} - Init COMPLETE",
+                           communicator, rank, rank_count, 0x1b000 + 0x1000 * gpu));
+  }
+
   int host_;
   LogText text_;
 };
@@ -169,6 +173,47 @@ TEST(SizedCommunicators, WithoutTrafficFollowThoseOfTheirProcessesAndHosts) {
 
 TEST(SizedCommunicators, OfOneHostAreThoseOfEvenlyNumberedRanks) {
   EXPECT_THAT(RanksOf(Rails()), UnorderedElementsAre("1:0 1:1", "2:0 2:1", "3:0 3:1", "4:0 4:1"));
+}
+
+TEST(SizedCommunicators, OfARestartedJobAreThoseOfTheSameStart) {
+  const std::vector<NcclLog> logs = {Process(1, 0).World(0, 2), Process(2, 1).World(1, 2),
+                                     Process(1, 6).World(0, 2), Process(2, 8).World(1, 2)};
+  EXPECT_THAT(RanksOf(logs), UnorderedElementsAre("1:0 2:1", "1:6 2:8"));
+}
+
+// The communicators of its rails all look alike, and both starts use the same addresses.
+TEST(SizedCommunicators, OfTheRailsOfARestartedJobFollowItsStarts) {
+  std::vector<NcclLog> logs;
+  for (const int start : {0, 4}) {
+    for (int rank = 0; rank < 4; ++rank) {
+      const int host = 1 + rank / 2;
+      logs.push_back(Process(host, start + rank % 2)
+                         .World(rank, 4, rank % 2)
+                         .SendingOnChannel(rank / 2, 2, 1 - rank / 2, rank % 2));
+    }
+  }
+  std::vector<HostNic> nics;
+  for (int host = 1; host <= 2; ++host) {
+    for (int rail = 0; rail < 2; ++rail) {
+      nics.push_back({.host = fmt::format("node{}", host),
+                      .device = fmt::format("mlx5_{}", rail),
+                      .addresses = {test::Address(10 * rail + host)}});
+    }
+  }
+  std::vector<std::pair<IpAddress, IpAddress>> ways;
+  for (const int rail : {0, 10}) {
+    ways.emplace_back(test::Address(rail + 1), test::Address(rail + 2));
+    ways.emplace_back(test::Address(rail + 2), test::Address(rail + 1));
+  }
+  std::ranges::sort(ways);
+  const JobEvidence evidence = {.ways = ways, .nics = nics};
+  EXPECT_THAT(RanksOf(logs, evidence), UnorderedElementsAre("1:0 1:1 2:0 2:1", "1:4 1:5 2:4 2:5"));
+  for (const Job& job : GroupJobs(logs, evidence)) {
+    ASSERT_EQ(job.communicators.size(), 3u) << "the world and two rails";
+    for (const JobCommunicator& rail : std::span(job.communicators).subspan(1)) {
+      EXPECT_EQ(rail.members.size(), 2u);
+    }
+  }
 }
 
 // 2:0 and 2:1 are both rank 1 of a pair and share a NIC.

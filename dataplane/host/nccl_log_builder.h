@@ -37,16 +37,16 @@ class LogText {
   LogText& Begin(int rank, int rank_count, std::string_view comm_id = "0xabc",
                  std::string_view pointer = "0x1000") {
     return Info(
-        fmt::format("comm {} rank {} nranks {} cudaDev {} nvmlDev {} busId 1b000 commId {} "
+        fmt::format("comm {} rank {} nranks {} cudaDev {} nvmlDev {} busId {:x} commId {} "
                     "- Init START",
-                    pointer, rank, rank_count, cuda_device_, cuda_device_, comm_id));
+                    pointer, rank, rank_count, cuda_device_, cuda_device_, BusId(), comm_id));
   }
   LogText& Complete(int rank, int rank_count, std::string_view comm_id = "0xabc",
                     std::string_view pointer = "0x1000") {
     return Info(
-        fmt::format("comm {} rank {} nranks {} cudaDev {} nvmlDev {} busId 1b000 commId {} "
+        fmt::format("comm {} rank {} nranks {} cudaDev {} nvmlDev {} busId {:x} commId {} "
                     "- Init COMPLETE",
-                    pointer, rank, rank_count, cuda_device_, cuda_device_, comm_id));
+                    pointer, rank, rank_count, cuda_device_, cuda_device_, BusId(), comm_id));
   }
   LogText& Send(int source, int destination, int channel = 0, std::string_view via = "0") {
     return Info(fmt::format("Channel {:02}/0 : {}[0] -> {}[0] [send] via NET/IB/{}", channel,
@@ -80,6 +80,9 @@ class LogText {
   }
 
  private:
+  // PCI address of the GPU, as NCCL packs it: 0000:1b:00.0, 0000:1c:00.0, ...
+  int BusId() const { return 0x1b000 + 0x1000 * cuda_device_; }
+
   std::string host_;
   uint64_t process_id_;
   uint64_t thread_id_ = 100;

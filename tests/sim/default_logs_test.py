@@ -18,6 +18,35 @@ import unittest
 SIMULATOR = ROCESCOPE = ""
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RELEASES = ("2.14", "2.20", "2.30")
+FABRIC = """
+name: default-logs
+seed: 5
+duration: 12ms
+record_interval: 1ms
+analysis_window: 1ms
+fabric:
+  generate: {shape: leaf-spine, leaves: 2, spines: 2, hosts: 8, nics: 2, gpus: 2, host_speed: 100G, fabric_speed: 100G}
+"""
+PHASES = "phases: [{name: dp, collective: ring, size: 300K, compute: 200us, groups: rails}]"
+SUCCESSION = FABRIC + f"""
+jobs:
+  - {{name: first, id: 11, hosts: "host[0-3]", start: 50us, end: 5ms, {PHASES}}}
+  - {{name: second, id: 12, hosts: "host[0-3]", start: 6ms, {PHASES}}}
+telemetry: {{mirror: leaf, nccl: "2.20", nccl_queue_pairs: false}}
+"""
+RESTART = FABRIC + f"""
+jobs:
+  - {{name: train, id: 11, hosts: "host[0-3]", start: 50us, restarts: [{{at: 5ms, downtime: 1ms}}], {PHASES}}}
+telemetry: {{mirror: leaf, nccl: "RELEASE", nccl_queue_pairs: QUEUE_PAIRS}}
+"""
+STORAGE = FABRIC + f"""
+jobs:
+  - name: train
+    hosts: "host[0-3]"
+    checkpoint: {{every: 2, size: 200K, to: "host6:mlx5_0,host7:mlx5_1"}}
+    {PHASES}
+telemetry: {{mirror: leaf, nccl: "2.20", nccl_queue_pairs: false, rdma: true}}
+"""
 SCENARIO = """
 name: default-logs
 seed: 5
@@ -107,6 +136,50 @@ class DefaultLogs(unittest.TestCase):
         counts, _, report = self.compare(4, "2.20", queue_pairs=True)
         self.assertEqual((counts["wrong"], counts["none"]), (0, 0))
         self.assertNotIn("RANK_SOURCE_CHANNEL", json.dumps(report))
+
+
+class Jobs(unittest.TestCase):
+    """The jobs of reports that use all telemetry of a run."""
+
+    def replay(self, scenario_text):
+        with tempfile.TemporaryDirectory() as folder:
+            scenario = pathlib.Path(folder, "scenario.yaml")
+            scenario.write_text(scenario_text)
+            run = pathlib.Path(folder, "run")
+            subprocess.run([SIMULATOR, "run", scenario, "-d", run], check=True, capture_output=True)
+            replayed = subprocess.run([ROCESCOPE, "replay", run, "-o", "json"], check=False, capture_output=True)
+            truth = json.loads((run / "truth.json").read_text())
+        report = json.loads(replayed.stdout)
+        counts, misses = comparison().compare(truth, report)
+        return report["jobs"], counts, misses
+
+    def assert_complete(self, counts, misses, jobs):
+        self.assertGreater(counts["ends"], 10)
+        self.assertEqual((counts["right"], misses), (counts["ends"], []))
+        self.assertEqual((counts["one_job"], counts["jobs"]), (jobs, jobs))
+
+    def test_jobs_in_succession_have_their_ranks_and_allocations(self):
+        jobs, counts, misses = self.replay(SUCCESSION)
+        self.assert_complete(counts, misses, 2)
+        self.assertEqual(sorted(job["allocation"]["name"] for job in jobs), ["first", "second"])
+        for job in jobs:
+            self.assertEqual(len(job["ranks"]), 8)
+            self.assertGreater(len(job["edges"]), 0)
+
+    def test_each_start_of_a_restarted_job_is_one_job(self):
+        for release in ("2.14", "2.20"):
+            for queue_pairs in ("false", "true"):
+                with self.subTest(release=release, queue_pairs=queue_pairs):
+                    scenario = RESTART.replace("RELEASE", release).replace("QUEUE_PAIRS", queue_pairs)
+                    jobs, counts, misses = self.replay(scenario)
+                    self.assertEqual([len(job["ranks"]) for job in jobs], [8, 8])
+                    self.assert_complete(counts, misses, 2)
+
+    def test_pairs_of_storage_processes_are_one_entry(self):
+        jobs, counts, misses = self.replay(STORAGE)
+        self.assertEqual(sorted(job["job_id"].split("-")[0] for job in jobs), ["nccl", "other"])
+        self.assertIn("other-storage", [job["job_id"] for job in jobs])
+        self.assertEqual(counts["right"], counts["ends"])
 
 
 if __name__ == "__main__":
