@@ -124,6 +124,70 @@ TEST_F(VictimsTest, NobodysFlowsHurtNobody) {
   EXPECT_THAT(HurtBy(At(Switch("leaf0"))), IsEmpty());
 }
 
+// Four iterations per window; those of job 1 take longer in the windows [first, last].
+class EffectsTest : public VictimsTest {
+ protected:
+  void Iterate(uint32_t job, double ratio, size_t first = 8, size_t last = 12) {
+    JobIterationPattern& pattern = iteration_patterns_.emplace_back();
+    pattern.job = job;
+    pattern.period = kWindow / 4;
+    Timestamp at = Begin(0);
+    while (at < End(kWindows - 1)) {
+      const bool is_slow = at >= Begin(first) && at < End(last);
+      const auto length = std::chrono::duration_cast<Duration>(kWindow / 4 * (is_slow ? ratio : 1));
+      pattern.spans.push_back({.begin = at, .end = at + length});
+      at += length;
+    }
+    pattern.last = at;
+  }
+  Finding Judged(const Finding& finding) {
+    return In([&](const DiagnosisInput& input) {
+      Findings findings = {finding};
+      FillVictims(input, findings);
+      return findings[0];
+    });
+  }
+};
+
+TEST_F(EffectsTest, AJobWithSlowerIterationsIsAffected) {
+  Iterate(0, 1);
+  Iterate(1, 1.1);
+  const Finding finding = Judged(At(Switch("leaf0")));
+  EXPECT_THAT(finding.affected_jobs, ElementsAre(1));
+  EXPECT_THAT(finding.exposed_jobs, ElementsAre(0));
+}
+
+TEST_F(EffectsTest, ASingleLongIterationIsAnEffect) {
+  Iterate(0, 1);
+  Iterate(1, 5, 9, 9);
+  EXPECT_THAT(Judged(At(Switch("leaf0"))).affected_jobs, ElementsAre(1));
+}
+
+TEST_F(EffectsTest, AJobThatStopsIsAffected) {
+  Iterate(0, 1);
+  Iterate(1, 1);
+  std::erase_if(iteration_patterns_[1].spans,
+                [](const IterationSpan& span) { return span.end > Begin(9); });
+  iteration_patterns_[1].last = Begin(9);
+  EXPECT_THAT(Judged(At(Switch("leaf0"))).affected_jobs, ElementsAre(1));
+}
+
+TEST_F(EffectsTest, AJobThatAlsoWasSlowBeforeIsNot) {
+  Iterate(0, 1);
+  Iterate(1, 1.1, 0, kWindows);
+  EXPECT_THAT(Judged(At(Switch("leaf0"))).affected_jobs, IsEmpty());
+}
+
+TEST_F(EffectsTest, AJobWhosePacketsAreRetransmittedThereIsAffected) {
+  Iterate(0, 1);
+  Iterate(1, 1);
+  Loses(Flow("host0", "host4", 30), 10, 1, 0);
+  const Finding finding = Judged(At(Switch("leaf0")));
+  EXPECT_THAT(finding.affected_jobs, ElementsAre(0));
+  EXPECT_THAT(Judged(At(Switch("leaf0"), 2, 4)).affected_jobs, IsEmpty()) << "later";
+  EXPECT_THAT(Judged(At(Switch("spine1"))).affected_jobs, IsEmpty()) << "elsewhere";
+}
+
 // As connections have them that were not attributed yet.
 TEST_F(VictimsTest, FewerClaimsThanConnectionsAreNoTrouble) {
   attribution_.endpoints.resize(1);

@@ -108,6 +108,21 @@ std::vector<uint32_t> IndicesOf(const Attribution& attribution,
   return indices;
 }
 
+// Fills in the jobs of a finding. An affected job is not exposed.
+void FillJobs(const Attribution& attribution, const std::vector<std::string>& affected,
+              const std::vector<std::string>& exposed, Finding& finding) {
+  finding.affected_jobs = IndicesOf(attribution, affected);
+  finding.exposed_jobs = IndicesOf(attribution, exposed);
+  std::erase_if(finding.exposed_jobs, [&](uint32_t job) {
+    return std::ranges::binary_search(finding.affected_jobs, job);
+  });
+}
+
+void SortUnique(std::vector<std::string>& ids) {
+  std::ranges::sort(ids);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
 // The time from one sign of a fault to the next, up to which both are signs of one fault.
 Duration QuietTime(const DiagnosisInput& input) {
   return input.thresholds().quiet_windows * input.parts().metrics.window();
@@ -126,7 +141,7 @@ Findings FindingHistory::Lasting(const DiagnosisInput& input) const {
       continue;
     }
     lasting.push_back(finding);
-    lasting.back().affected_jobs = IndicesOf(input.parts().attribution, known.jobs);
+    FillJobs(input.parts().attribution, known.jobs, known.exposed, lasting.back());
   }
   return lasting;
 }
@@ -139,7 +154,9 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
   std::vector<Known> all;
   std::set<size_t> merged;  // indices into known_
   for (Finding& finding : found) {
-    Known now{.active_at = reached, .jobs = IdsOf(attribution, finding.affected_jobs)};
+    Known now{.active_at = reached,
+              .jobs = IdsOf(attribution, finding.affected_jobs),
+              .exposed = IdsOf(attribution, finding.exposed_jobs)};
     bool is_known = false;
     for (size_t i = 0; i < known_.size(); ++i) {
       const Known& before = known_[i];
@@ -160,14 +177,15 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
         finding.further = older.further;
       }
       now.jobs.insert(now.jobs.end(), before.jobs.begin(), before.jobs.end());
+      now.exposed.insert(now.exposed.end(), before.exposed.begin(), before.exposed.end());
     }
     // Earlier diagnoses had the same evidence and the time before it, and did not find this fault.
     if (!is_known && finding.detected_at < certain_from &&
         !Is(finding.kind, &Detector::whole_time)) {
       continue;
     }
-    std::ranges::sort(now.jobs);
-    now.jobs.erase(std::unique(now.jobs.begin(), now.jobs.end()), now.jobs.end());
+    SortUnique(now.jobs);
+    SortUnique(now.exposed);
     now.finding = finding;
     all.push_back(std::move(now));
   }
@@ -198,7 +216,7 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
   known_ = std::move(all);
   Findings findings;
   for (Known& known : known_) {
-    known.finding.affected_jobs = IndicesOf(attribution, known.jobs);
+    FillJobs(attribution, known.jobs, known.exposed, known.finding);
     findings.push_back(known.finding);
   }
   return JoinRecurring(std::move(findings));

@@ -36,8 +36,9 @@ class FindingHistory {
  private:
   struct Known {
     Finding finding;
-    Timestamp active_at;            // the last diagnosis in which it was active
-    std::vector<std::string> jobs;  // IDs of the affected jobs
+    Timestamp active_at;               // the last diagnosis in which it was active
+    std::vector<std::string> jobs;     // IDs of the affected jobs
+    std::vector<std::string> exposed;  // IDs of the exposed jobs, and of affected ones
   };
 
   std::vector<Known> known_;
