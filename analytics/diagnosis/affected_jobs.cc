@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "analytics/diagnosis/job_effects.h"
 #include "analytics/job/flow_of.h"
 #include "analytics/job/host_name.h"
 #include "topology/near_nic.h"
@@ -23,23 +21,15 @@ using topology::kNone;
 using topology::NicIndex;
 using topology::PortIndex;
 
-// A sender notices a loss at the end of a message, after a timeout.
-constexpr int64_t kEffectWindows = 2;
-
-// The jobs that use the place of a finding, and those that it affects.
+// The jobs that a finding affects.
 class Harm {
  public:
-  Harm(const DiagnosisInput& input, const JobEffects& effects, Finding& finding)
+  Harm(const DiagnosisInput& input, Finding& finding)
       : fabric_(input.fabric()),
-        effects_(effects),
-        is_observed_(!input.parts().iteration_patterns.empty()),
         finding_(&finding),
         // Flows that stop at once were last seen shortly before.
         from_(finding.from - input.parts().metrics.window()),
-        until_(finding.until.value_or(Timestamp::max())),
-        affected_until_(finding.until
-                            ? *finding.until + kEffectWindows * input.parts().metrics.window()
-                            : Timestamp::max()) {
+        until_(finding.until.value_or(Timestamp::max())) {
     const Place& place = finding.place;
     if (place.kind == PlaceKind::kNic) nic_ = place.index;
     if (place.kind == PlaceKind::kGpu) {
@@ -53,29 +43,14 @@ class Harm {
   }
 
   void Add(const FlowPath& path, Timestamp from, Timestamp until, std::span<const uint32_t> jobs) {
-    const bool is_exposed = std::ranges::any_of(path.intervals, [&](const PathInterval& stretch) {
+    const bool hurt = std::ranges::any_of(path.intervals, [&](const PathInterval& stretch) {
       return std::max({stretch.from, from, from_}) <= std::min({stretch.until, until, until_}) &&
              Passes(path, stretch);
     });
-    if (!is_exposed) return;
-    exposed_.insert(jobs.begin(), jobs.end());
-    if (effects_.HasLoss(path.flow, from_, affected_until_)) {
-      affected_.insert(jobs.begin(), jobs.end());
-    }
+    if (hurt) jobs_.insert(jobs.begin(), jobs.end());
   }
 
-  void Finish() {
-    for (const uint32_t job : exposed_) {
-      if (affected_.contains(job)) continue;
-      const Slowdown slowdown = effects_.SlowdownOf(job, finding_->from, affected_until_);
-      if (slowdown == Slowdown::kSlower || (slowdown == Slowdown::kUnknown && !is_observed_)) {
-        affected_.insert(job);
-      }
-    }
-    finding_->affected_jobs.assign(affected_.begin(), affected_.end());
-    finding_->exposed_jobs.clear();
-    std::ranges::set_difference(exposed_, affected_, std::back_inserter(finding_->exposed_jobs));
-  }
+  void Finish() { finding_->affected_jobs.assign(jobs_.begin(), jobs_.end()); }
 
  private:
   bool Passes(const FlowPath& path, const PathInterval& stretch) const {
@@ -105,29 +80,24 @@ class Harm {
           std::ranges::any_of(attribution.jobs[job].job.ranks, [&](const JobRank& rank) {
             return rank.gpu_bus_id == gpu.pci && SameHost(rank.host, fabric_.node(gpu.host).name);
           });
-      if (has) exposed_.insert(job);
+      if (has) jobs_.insert(job);
     }
   }
 
   const Fabric& fabric_;
-  const JobEffects& effects_;
-  bool is_observed_;  // whether the iterations of any job are observed
   Finding* finding_;
   Timestamp from_;
   Timestamp until_;
-  Timestamp affected_until_;
-  NicIndex nic_ = kNone;  // all of its flows are exposed, on any path
-  std::set<uint32_t> exposed_;
-  std::set<uint32_t> affected_;
+  NicIndex nic_ = kNone;  // all of its flows are affected, on any path
+  std::set<uint32_t> jobs_;
 };
 
 }  // namespace
 
 void FillVictims(const DiagnosisInput& input, Findings& findings) {
-  const JobEffects effects(input);
   std::vector<Harm> harms;
   for (Finding& finding : findings) {
-    if (finding.affected_jobs.empty()) harms.emplace_back(input, effects, finding);
+    if (finding.affected_jobs.empty()) harms.emplace_back(input, finding);
   }
   if (harms.empty()) return;
   const auto& claims = input.parts().attribution.endpoints;

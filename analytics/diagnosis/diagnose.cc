@@ -66,19 +66,13 @@ bool MayFollow(const Finding& cause, const Finding& symptom, const Limits& limit
          (!cause.until || symptom.from <= *cause.until + after);
 }
 
-// Whether the job uses the place of the finding, with or without a measured effect.
-bool Concerns(const Finding& finding, uint32_t job) {
-  return std::ranges::binary_search(finding.affected_jobs, job) ||
-         std::ranges::binary_search(finding.exposed_jobs, job);
-}
-
-// Both concern the same job. A fault affects other jobs, through queues and changed paths, only
-// when it starts: it does not explain what happens to them long afterwards.
+// Both affect the same job. A fault affects other jobs, through queues and changed paths, only when
+// it starts: it does not explain what happens to them long afterwards.
 bool MayAffectTheSameJobs(const Finding& cause, const Finding& symptom, const Limits& limits) {
-  const auto is_common = [&](uint32_t job) { return Concerns(cause, job); };
   return symptom.from <= cause.from + limits.after ||
-         std::ranges::any_of(symptom.affected_jobs, is_common) ||
-         std::ranges::any_of(symptom.exposed_jobs, is_common);
+         std::ranges::any_of(symptom.affected_jobs, [&](uint32_t job) {
+           return std::ranges::binary_search(cause.affected_jobs, job);
+         });
 }
 
 // The place touches the cause's place, that of one of its symptoms, or a link of its loop.

@@ -58,7 +58,6 @@ struct Finding {
   std::vector<std::string> further;       // missing telemetry that would exclude alternatives
   std::vector<FlowKey> culprits;          // flows that cause the fault, ascending
   std::vector<uint32_t> affected_jobs;    // indices into Attribution::jobs, ascending
-  std::vector<uint32_t> exposed_jobs;     // use the place without an effect, as affected_jobs
   std::vector<topology::PortIndex> loop;  // pfc_deadlock: each port waits for the next one
   std::vector<Suspect> symptoms;          // other suspected faults that this one explains
 

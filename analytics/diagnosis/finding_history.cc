@@ -108,21 +108,6 @@ std::vector<uint32_t> IndicesOf(const Attribution& attribution,
   return indices;
 }
 
-// Fills in the jobs of a finding. An affected job is not exposed.
-void FillJobs(const Attribution& attribution, const std::vector<std::string>& affected,
-              const std::vector<std::string>& exposed, Finding& finding) {
-  finding.affected_jobs = IndicesOf(attribution, affected);
-  finding.exposed_jobs = IndicesOf(attribution, exposed);
-  std::erase_if(finding.exposed_jobs, [&](uint32_t job) {
-    return std::ranges::binary_search(finding.affected_jobs, job);
-  });
-}
-
-void SortUnique(std::vector<std::string>& ids) {
-  std::ranges::sort(ids);
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-}
-
 // The time from one sign of a fault to the next, up to which both are signs of one fault.
 Duration QuietTime(const DiagnosisInput& input) {
   return input.thresholds().quiet_windows * input.parts().metrics.window();
@@ -141,7 +126,7 @@ Findings FindingHistory::Lasting(const DiagnosisInput& input) const {
       continue;
     }
     lasting.push_back(finding);
-    FillJobs(input.parts().attribution, known.jobs, known.exposed, lasting.back());
+    lasting.back().affected_jobs = IndicesOf(input.parts().attribution, known.jobs);
   }
   return lasting;
 }
@@ -154,9 +139,7 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
   std::vector<Known> all;
   std::set<size_t> merged;  // indices into known_
   for (Finding& finding : found) {
-    Known now{.active_at = reached,
-              .jobs = IdsOf(attribution, finding.affected_jobs),
-              .exposed = IdsOf(attribution, finding.exposed_jobs)};
+    Known now{.active_at = reached, .jobs = IdsOf(attribution, finding.affected_jobs)};
     bool is_known = false;
     for (size_t i = 0; i < known_.size(); ++i) {
       const Known& before = known_[i];
@@ -177,15 +160,14 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
         finding.further = older.further;
       }
       now.jobs.insert(now.jobs.end(), before.jobs.begin(), before.jobs.end());
-      now.exposed.insert(now.exposed.end(), before.exposed.begin(), before.exposed.end());
     }
     // Earlier diagnoses had the same evidence and the time before it, and did not find this fault.
     if (!is_known && finding.detected_at < certain_from &&
         !Is(finding.kind, &Detector::whole_time)) {
       continue;
     }
-    SortUnique(now.jobs);
-    SortUnique(now.exposed);
+    std::ranges::sort(now.jobs);
+    now.jobs.erase(std::unique(now.jobs.begin(), now.jobs.end()), now.jobs.end());
     now.finding = finding;
     all.push_back(std::move(now));
   }
@@ -216,7 +198,7 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
   known_ = std::move(all);
   Findings findings;
   for (Known& known : known_) {
-    FillJobs(attribution, known.jobs, known.exposed, known.finding);
+    known.finding.affected_jobs = IndicesOf(attribution, known.jobs);
     findings.push_back(known.finding);
   }
   return JoinRecurring(std::move(findings));

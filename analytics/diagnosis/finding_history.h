@@ -36,9 +36,8 @@ class FindingHistory {
  private:
   struct Known {
     Finding finding;
-    Timestamp active_at;               // the last diagnosis in which it was active
-    std::vector<std::string> jobs;     // IDs of the affected jobs
-    std::vector<std::string> exposed;  // IDs of the exposed jobs, and of affected ones
+    Timestamp active_at;            // the last diagnosis in which it was active
+    std::vector<std::string> jobs;  // IDs of the affected jobs
   };
 
   std::vector<Known> known_;
