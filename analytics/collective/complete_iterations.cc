@@ -24,7 +24,7 @@ constexpr double kEnough = 0.55;      // of the usual amount
 constexpr double kContinues = 0.5;    // of the usual activity: no pause between two iterations
 constexpr double kSameLength = 0.15;  // difference from the median length
 constexpr double kMostSame = 0.55;    // iterations with about the same length
-constexpr double kLongest = 5;         // ratio of most of the other iterations to the median length
+constexpr double kLongest = 5;        // ratio of most of the other iterations to the median length
 constexpr double kMostOthers = 0.85;  // of the iterations
 constexpr size_t kFewestIterations = 3;
 constexpr size_t kMaxChannels = 256;
@@ -118,8 +118,8 @@ class Walker {
     const auto same = static_cast<double>(std::ranges::count_if(lengths, [&](double length) {
       return std::abs(length / median - 1) <= std::max(kSameLength, 2 / median);
     }));
-    const auto longer = static_cast<double>(std::ranges::count_if(
-        lengths, [&](double length) { return length > kLongest * median; }));
+    const auto longer = static_cast<double>(
+        std::ranges::count_if(lengths, [&](double length) { return length > kLongest * median; }));
     return same >= kMostSame * all && longer <= (1 - kMostOthers) * all;
   }
 
@@ -243,8 +243,7 @@ class Walker {
 
 std::optional<Iterations> FindCompleteIterations(const Bits& active,
                                                  std::span<const Bits* const> channels,
-                                                 size_t length,
-                                                 std::span<const Period> candidates,
+                                                 size_t length, std::span<const Period> candidates,
                                                  double usual) {
   if (length == 0 || channels.empty()) return std::nullopt;
   Walker walker(active, channels, length, usual);
