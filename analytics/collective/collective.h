@@ -61,7 +61,8 @@ struct Straggler {
   std::vector<uint32_t> alternative;
 };
 
-// An iteration of the fastest part of the job, with the resolution of the activity time line.
+// An iteration of the slowest part of the job (a fault often delays only one rail), with the
+// resolution of the activity time line.
 struct IterationSpan {
   Timestamp begin;
   Timestamp end;       // start of the next iteration

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "analytics/collective/complete_iterations.h"
 #include "analytics/collective/period.h"
 #include "analytics/collective/steps.h"
 #include "analytics/collective/waiting.h"
@@ -15,9 +16,11 @@
 namespace rocescope {
 namespace {
 
-constexpr size_t kMaxSeries = 64;   // the largest channels are sufficient to find the period
-constexpr double kClear = 0.3;      // strength of a period that needs no further check
-constexpr double kAboutOne = 0.25;  // iterations
+constexpr size_t kMaxSeries = 64;        // the largest channels are sufficient to find the period
+constexpr double kClear = 0.3;           // strength of a period that needs no further check
+constexpr double kAboutOne = 0.25;       // iterations
+constexpr double kStartsTogether = 0.5;  // of a period: parts that start with the same iteration
+constexpr size_t kManyIterations = 8;    // with more, the first one does not count
 // Probability that a member is the last one in an iteration by chance.
 constexpr double kByChance = 0.4;
 
@@ -31,31 +34,29 @@ class Analyst {
     if (!period) return std::nullopt;
     Part(period->intervals);
     std::vector<const Component*> parts;
-    for (const Component& component : components_) {
-      if (component.iterations.count() < 2) continue;
-      parts.push_back(&component);
+    // Where the iterations of some parts are certain, those of the others do not count.
+    for (const bool is_complete : {true, false}) {
+      for (const Component& component : components_) {
+        if (component.is_complete != is_complete || component.iterations.count() < 2) continue;
+        parts.push_back(&component);
+      }
+      if (!parts.empty()) break;
     }
     if (parts.empty()) return std::nullopt;  // a quiet time around two bursts looks like a period
     JobIterationPattern iteration_pattern;
     iteration_pattern.strength = period->strength;
     double intervals = period->intervals;
     if (!parts.empty()) {
-      // An iteration starts when its first rank starts. If parts of a job do not wait for each
-      // other, the fastest one defines the iterations, unless it is one iteration ahead of the next
-      // because it counted one too many.
-      std::ranges::sort(parts, {}, [](const Component* part) { return part->iterations.period; });
-      const Iterations* fastest = &parts[0]->iterations;
-      if (parts.size() > 1) {
-        const Iterations& next = parts[1]->iterations;
-        const double ahead =
-            static_cast<double>(fastest->count()) * (next.period / fastest->period - 1);
-        if (std::abs(ahead - 1) < kAboutOne) fastest = &next;
-      }
-      intervals = fastest->period;
-      iteration_pattern.iterations = static_cast<uint32_t>(fastest->count());
-      iteration_pattern.first = TimeAt(fastest->begins.front());
-      iteration_pattern.last = TimeAt(fastest->begins.back());
-      AddSpans(*fastest, parts, iteration_pattern);
+      const Iterations job = JobIterations(parts);
+      // The first iteration is longer: connections and buffers are set up, and all ranks start at
+      // once, but later each when it is done.
+      const size_t skipped = job.count() > kManyIterations ? 1 : 0;
+      const auto count = static_cast<double>(job.count() - skipped);
+      intervals = skipped == 0 ? job.period : (job.begins.back() - job.begins[skipped]) / count;
+      iteration_pattern.iterations = static_cast<uint32_t>(job.count() - skipped);
+      iteration_pattern.first = TimeAt(job.begins[skipped]);
+      iteration_pattern.last = TimeAt(job.begins.back());
+      AddSpans(SlowestOf(parts, job), skipped, parts, iteration_pattern);
     }
     iteration_pattern.period = Length(intervals);
     const std::vector<GroupStep> steps = StepsOf(channels_, components_, line_.width);
@@ -98,16 +99,58 @@ class Analyst {
     return waited;
   }
 
+  // An iteration starts when its first rank starts. Parts of a job do not always wait for each
+  // other. If the iterations of the parts are certain, the k-th one of the job starts with that of
+  // the first part. Otherwise the fastest part defines the iterations, unless it is one iteration
+  // ahead of the next because it counted one too many.
+  static Iterations JobIterations(std::vector<const Component*>& parts) {
+    std::ranges::sort(parts, {}, [](const Component* part) { return part->iterations.period; });
+    Iterations job = parts[0]->iterations;
+    if (parts.size() == 1) return job;
+    if (!parts[0]->is_complete) {
+      const Iterations& next = parts[1]->iterations;
+      const double ahead = static_cast<double>(job.count()) * (next.period / job.period - 1);
+      return std::abs(ahead - 1) < kAboutOne ? next : job;
+    }
+    const auto first_of = [](const Component* part) { return part->iterations.begins.front(); };
+    const double first = first_of(*std::ranges::min_element(parts, {}, first_of));
+    job = {};
+    for (const Component* part : parts) {
+      if (first_of(part) > first + kStartsTogether * part->iterations.period) continue;
+      const std::vector<double>& begins = part->iterations.begins;
+      for (size_t k = 0; k < begins.size(); ++k) {
+        if (k == job.begins.size()) job.begins.push_back(begins[k]);
+        job.begins[k] = std::min(job.begins[k], begins[k]);
+      }
+    }
+    job.quiet.resize(job.begins.size());
+    job.seen = static_cast<uint32_t>(job.begins.size());
+    job.period = (job.begins.back() - job.begins.front()) / static_cast<double>(job.count());
+    return job;
+  }
+
   Timestamp TimeAt(double stretch) const { return line_.begin + Length(stretch); }
   Duration Length(double intervals) const {
     return Duration(std::llround(intervals * static_cast<double>(line_.width.count())));
   }
 
-  // Parts drift, but each does about one iteration's work between two starts of any of them.
-  void AddSpans(const Iterations& iterations, const std::vector<const Component*>& parts,
+  // The part with the longest period, if the iterations of the parts are certain. `parts` are in
+  // the order of their periods.
+  static const Iterations& SlowestOf(const std::vector<const Component*>& parts,
+                                     const Iterations& job) {
+    for (auto part = parts.rbegin(); part != parts.rend() && (*part)->is_complete; ++part) {
+      if (2 * (*part)->iterations.count() > job.count()) return (*part)->iterations;
+    }
+    return job;
+  }
+
+  // The spans are those of the slowest part, because a fault often delays only one rail. Parts
+  // drift, but each does about one iteration's work between two starts of any of them.
+  void AddSpans(const Iterations& iterations, size_t skipped,
+                const std::vector<const Component*>& parts,
                 JobIterationPattern& iteration_pattern) const {
     const size_t count = iterations.count();
-    const size_t first = count - std::min(count, kMaxIterationSpans);
+    const size_t first = std::max(skipped, count - std::min(count, kMaxIterationSpans));
     for (size_t k = first; k < count; ++k) {
       const auto begin = static_cast<size_t>(iterations.begins[k]);
       const auto end = static_cast<size_t>(iterations.begins[k + 1]);
@@ -121,7 +164,7 @@ class Analyst {
     }
   }
 
-  std::optional<Period> PeriodOf() const {
+  std::optional<Period> PeriodOf() {
     std::vector<uint32_t> largest(of_job_.begin(), of_job_.end());
     std::ranges::sort(largest, [this](uint32_t a, uint32_t b) {
       const uint64_t more = channels_.all[a].bytes;
@@ -131,7 +174,9 @@ class Analyst {
     largest.resize(std::min(largest.size(), kMaxSeries));
     std::vector<const Bits*> series;
     for (const uint32_t channel : largest) series.push_back(&channels_.all[channel].data);
-    const std::optional<Period> by_channel = FindPeriod(series, line_.length);
+    Periods found = FindPeriods(series, line_.length);
+    const std::optional<Period> by_channel = found.best;
+    candidates_ = std::move(found.all);
     if (by_channel && by_channel->strength >= kClear) return by_channel;
     // If each channel is active only briefly, the sum over a NIC is more informative, although
     // phases on different queue pairs then look alike.
@@ -142,7 +187,10 @@ class Analyst {
     series.clear();
     for (const auto& [nic, bits] : of_nic) series.push_back(&bits);
     series.resize(std::min(series.size(), kMaxSeries));
-    const std::optional<Period> by_nic = FindPeriod(series, line_.length);
+    found = FindPeriods(series, line_.length);
+    const std::optional<Period> by_nic = found.best;
+    candidates_.insert(candidates_.end(), found.all.begin(), found.all.end());
+    std::ranges::sort(candidates_, {}, &Period::intervals);
     if (!by_channel || (by_nic && by_nic->strength > by_channel->strength)) return by_nic;
     return by_channel;
   }
@@ -159,12 +207,20 @@ class Analyst {
     for (auto& [root, component] : by_root) {
       Bits active;
       for (const uint32_t channel : component.channels) active |= channels_.all[channel].data;
-      component.iterations = FindIterations(active, line_.length, period);
       component.active = active;
       component.own = OwnActivity(channels_, component.channels);
-      std::vector<const Bits*> members;
-      for (const auto& [nic, own] : component.own) members.push_back(&own);
-      JoinUnfinished(members, component.iterations);
+      std::vector<const Bits*> data;
+      for (const uint32_t channel : component.channels)
+        data.push_back(&channels_.all[channel].data);
+      if (auto complete = FindCompleteIterations(active, data, line_.length, candidates_, period)) {
+        component.iterations = *std::move(complete);
+        component.is_complete = true;
+      } else {
+        component.iterations = FindIterations(active, line_.length, period);
+        std::vector<const Bits*> members;
+        for (const auto& [nic, own] : component.own) members.push_back(&own);
+        JoinUnfinished(members, component.iterations);
+      }
       components_.push_back(std::move(component));
     }
   }
@@ -249,6 +305,7 @@ class Analyst {
   const Channels& channels_;
   std::span<const uint32_t> of_job_;
   const TimeLine& line_;
+  std::vector<Period> candidates_;  // ascending
   std::vector<Component> components_;
   std::map<uint32_t, uint32_t> number_of_;  // index of a NIC among the members
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace rocescope {
@@ -83,50 +84,72 @@ Period Follow(double period, size_t longest, const At& at) {
   return {.intervals = intervals, .strength = sum / multiples};
 }
 
-}  // namespace
-
 // Jitter accumulates, so after many iterations a burst has moved. Candidates are therefore selected
 // by their first few multiples and compared up to the same lag: a repetition within bursts looks
 // good for a few multiples and disappears after the end of the burst.
-std::optional<Period> FindPeriod(std::span<const Bits* const> series, size_t length) {
-  const size_t longest = length * 2 / 3;
-  if (series.empty() || length / kFewest < kShortest) return std::nullopt;
-  const Correlation correlation(series, length);
-  std::vector<double> by_lag(longest + 1);
-  for (size_t lag = 1; lag <= longest; ++lag) by_lag[lag] = correlation.At(lag);
-  const auto follow = [&](double period, double farthest) {
-    return Follow(period, std::min(longest, static_cast<size_t>(farthest)),
-                  [&](size_t lag) { return by_lag[lag]; });
-  };
+class PeriodSearch {
+ public:
+  PeriodSearch(std::span<const Bits* const> series, size_t length) : longest_(length * 2 / 3) {
+    if (series.empty() || length / kFewest < kShortest) return;
+    const Correlation correlation(series, length);
+    by_lag_.resize(longest_ + 1);
+    for (size_t lag = 1; lag <= longest_; ++lag) by_lag_[lag] = correlation.At(lag);
+    for (size_t lag = kShortest; lag <= length / kFewest; ++lag) {
+      const size_t around = std::max<size_t>(2, lag / 16);
+      const auto begin = by_lag_.begin() + static_cast<std::ptrdiff_t>(lag - around);
+      const auto end =
+          by_lag_.begin() + static_cast<std::ptrdiff_t>(std::min(longest_, lag + around));
+      const double here = by_lag_[lag];
+      if (here < kMinPeak || *std::max_element(begin, end + 1) > here) continue;
+      const auto at = static_cast<double>(lag);
+      const Period period = FollowTo(at, at * (kFewMultiples + 0.5));
+      if (period.strength >= kMinMean) found_.push_back(period);
+    }
+  }
 
-  std::vector<Period> found;
-  for (size_t lag = kShortest; lag <= length / kFewest; ++lag) {
-    const size_t around = std::max<size_t>(2, lag / 16);
-    const auto begin = by_lag.begin() + static_cast<std::ptrdiff_t>(lag - around);
-    const auto end = by_lag.begin() + static_cast<std::ptrdiff_t>(std::min(longest, lag + around));
-    const double here = by_lag[lag];
-    if (here < kMinPeak || *std::max_element(begin, end + 1) > here) continue;
-    const auto at = static_cast<double>(lag);
-    const Period period = follow(at, at * (kFewMultiples + 0.5));
-    if (period.strength >= kMinMean) found.push_back(period);
+  std::optional<Period> Best() const {
+    if (found_.empty()) return std::nullopt;
+    const double strongest = std::ranges::max(found_, {}, &Period::strength).strength;
+    double farthest = 0;
+    for (const Period& period : found_) {
+      if (period.strength >= kNotMuchWeaker * strongest) farthest = period.intervals;
+    }
+    farthest *= kFewMultiples + 0.5;
+    double best = 0;
+    std::vector<double> far_strength;
+    for (const Period& period : found_) {
+      far_strength.push_back(FollowTo(period.intervals, farthest).strength);
+      best = std::max(best, far_strength.back());
+    }
+    for (size_t i = 0; i < found_.size(); ++i) {
+      if (far_strength[i] >= kAsGood * best) return found_[i];
+    }
+    return std::nullopt;
   }
-  if (found.empty()) return std::nullopt;
-  const double strongest = std::ranges::max(found, {}, &Period::strength).strength;
-  double farthest = 0;
-  for (const Period& period : found) {
-    if (period.strength >= kNotMuchWeaker * strongest) farthest = period.intervals;
+
+  std::vector<Period> Take() { return std::move(found_); }
+
+ private:
+  Period FollowTo(double period, double farthest) const {
+    return Follow(period, std::min(longest_, static_cast<size_t>(farthest)),
+                  [this](size_t lag) { return by_lag_[lag]; });
   }
-  farthest *= kFewMultiples + 0.5;
-  double best = 0;
-  std::vector<double> far_strength;
-  for (const Period& period : found) {
-    far_strength.push_back(follow(period.intervals, farthest).strength);
-    best = std::max(best, far_strength.back());
-  }
-  for (size_t i = 0; i < found.size(); ++i) {
-    if (far_strength[i] >= kAsGood * best) return found[i];
-  }
-  return std::nullopt;
+
+  size_t longest_;
+  std::vector<double> by_lag_;
+  std::vector<Period> found_;
+};
+
+}  // namespace
+
+Periods FindPeriods(std::span<const Bits* const> series, size_t length) {
+  PeriodSearch search(series, length);
+  const std::optional<Period> best = search.Best();
+  return {.all = search.Take(), .best = best};
+}
+
+std::optional<Period> FindPeriod(std::span<const Bits* const> series, size_t length) {
+  return PeriodSearch(series, length).Best();
 }
 
 double StrengthAt(const Bits& series, size_t length, double period) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "analytics/collective/bits.h"
 
@@ -15,6 +16,14 @@ struct Period {
   double intervals = 0;  // slots of the time line
   double strength = 0;   // 0 to 1: mean correlation over the observed multiples
 };
+
+struct Periods {
+  // All lags at which the series repeat, ascending: the period, its multiples, and repetitions
+  // within an iteration.
+  std::vector<Period> all;
+  std::optional<Period> best;  // as FindPeriod
+};
+Periods FindPeriods(std::span<const Bits* const> series, size_t length);
 
 // The series are `length` slots long. Returns nothing with fewer than three repetitions or without
 // a clear period.

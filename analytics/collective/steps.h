@@ -18,6 +18,7 @@ namespace rocescope {
 struct Component {
   std::vector<uint32_t> channels;
   Iterations iterations;
+  bool is_complete = false;      // whether FindCompleteIterations found them
   Bits active;                   // activity of any of the channels
   std::map<uint32_t, Bits> own;  // indexed by NIC: what it sends without waiting for others
 };

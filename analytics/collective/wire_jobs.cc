@@ -79,6 +79,10 @@ class InferredJobFinder {
         TakeBackLast();  // it may be part of another job
         break;
       }
+      if (IsStar()) {
+        DropLast();
+        continue;
+      }
       periods_.push_back(period->intervals);
     }
     MergeOnHosts();
@@ -124,6 +128,29 @@ class InferredJobFinder {
       result_.job_of[i] = kNoJob;
       open_[i] = true;
     }
+  }
+
+  // Several NICs that only send to one NIC, or one that only sends to several, run no collective.
+  // Jobs write checkpoints that way, at the same time as each other, and read their input.
+  bool IsStar() const {
+    const auto last = static_cast<int>(result_.confidence.size()) - 1;
+    std::set<uint32_t> sources;
+    std::set<uint32_t> destinations;
+    for (size_t i = 0; i < open_.size(); ++i) {
+      if (result_.job_of[i] != last) continue;
+      if (HasGrants(static_cast<uint32_t>(i))) return false;
+      sources.insert(channels_.all[i].source);
+      destinations.insert(channels_.all[i].destination);
+    }
+    return sources.size() + destinations.size() > 2 &&
+           (sources.size() == 1 || destinations.size() == 1);
+  }
+
+  // Its channels belong to no job.
+  void DropLast() {
+    result_.confidence.pop_back();
+    const auto last = static_cast<int>(result_.confidence.size());
+    std::ranges::replace(result_.job_of, last, kNoJob);
   }
 
   std::array<uint32_t, 2> HostsOf(uint32_t channel) const {

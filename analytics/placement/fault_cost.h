@@ -10,8 +10,12 @@ namespace rocescope {
 inline constexpr double kOverCounts = 0.45;
 // Flows spread above the leaves, so that not every job meets a fault there.
 inline constexpr double kAboveCounts = 0.5;
-// Link utilisation from 0 to 1; only the part above this is a cost.
+// Link utilisation from 0 to 1; the part above this is a cost.
 inline constexpr double kBusyFrom = 0.5;
+// Below kBusyFrom, the busiest link of a host costs this share of its utilisation, unless the link
+// is practically idle: a host with traffic that belongs to no known job ranks after idle hosts.
+inline constexpr double kLightLoadCost = 0.25;
+inline constexpr double kIdleBelow = 0.02;
 // Cost of a node without telemetry: less than the cost of any known fault.
 inline constexpr double kUnmonitoredCost = 0.02;
 

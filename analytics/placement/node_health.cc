@@ -51,6 +51,7 @@ NodeHealth::NodeHealth(const topology::Fabric& fabric, const topology::LeafGroup
     if (finding.until && loads.from && *finding.until + kRemembered * loads.window < *loads.from) {
       continue;
     }
+    if (!finding.until) SpreadCulprits(finding);
     const double weight = finding.until ? kOverCounts : 1;
     Spread({.finding = &finding,
             .suspect = {finding.kind, finding.place, finding.confidence},
@@ -77,6 +78,23 @@ void NodeHealth::Spread(const Problem& trouble) {
     case PlaceKind::kGpu:
       at_[fabric_.gpu(place.index).host].push_back(trouble);
       return;
+  }
+}
+
+// The hosts that send the flows that cause an active fault. They can look idle, because such flows
+// often belong to no known job.
+void NodeHealth::SpreadCulprits(const Finding& finding) {
+  std::set<NodeIndex> hosts;
+  for (const FlowKey& flow : finding.culprits) {
+    const topology::NicIndex nic =
+        fabric_.FindNic({.segment = flow.segment, .address = flow.source});
+    if (nic != kNone) hosts.insert(fabric_.nic(nic).host);
+  }
+  for (const NodeIndex host : hosts) {
+    at_[host].push_back({.finding = &finding,
+                         .suspect = {finding.kind, finding.place, finding.confidence},
+                         .cost = finding.confidence,
+                         .is_culprit = true});
   }
 }
 
@@ -179,7 +197,9 @@ PlacementReason NodeHealth::ReasonOf(const Problem& trouble, bool above, double 
       .place = place,
       .finding = suspect.kind,
       .value = suspect.probability,
-      .sentence = fmt::format("{}: {}{}; confidence {:.2f}", place, InfoOf(suspect.kind).sentence,
+      .sentence = fmt::format("{}{}: {}{}; confidence {:.2f}",
+                              trouble.is_culprit ? "traffic of this node causes a fault: " : "",
+                              place, InfoOf(suspect.kind).sentence,
                               trouble.finding->until ? " (resolved, or no longer observed)" : "",
                               std::floor(suspect.probability * 100) / 100)};
 }
@@ -215,6 +235,24 @@ void NodeHealth::AddLoad(PortIndex port, bool above, std::vector<PlacementReason
   out.push_back(std::move(reason));
 }
 
+void NodeHealth::AddLightLoad(NodeIndex host, std::vector<PlacementReason>& out) const {
+  std::optional<PortIndex> busiest;
+  for (const topology::NicIndex nic : fabric_.NicsOf(host)) {
+    for (const PortIndex port : {fabric_.nic(nic).port, fabric_.Peer(fabric_.nic(nic).port)}) {
+      if (port != kNone && (!busiest || Taken(port) > Taken(*busiest))) busiest = port;
+    }
+  }
+  if (!busiest || Taken(*busiest) < kIdleBelow || Taken(*busiest) > kBusyFrom) return;
+  const std::string place = fabric_.NameOf(*busiest);
+  const double taken = Taken(*busiest);
+  out.push_back(
+      {.kind = PlacementReasonKind::kBusy,
+       .cost = kLightLoadCost * taken,
+       .place = place,
+       .value = taken,
+       .sentence = fmt::format("the link at {} is {:.0f} % utilised", place, taken * 100)});
+}
+
 void NodeHealth::AddRail(const topology::Nic& nic, NodeRank& rank) const {
   const PortIndex peer = fabric_.Peer(nic.port);
   if (peer == kNone) {
@@ -232,7 +270,7 @@ void NodeHealth::AddRail(const topology::Nic& nic, NodeRank& rank) const {
   if (load_of_[nic.port] != nullptr || load_of_[peer] != nullptr) ++rank.monitored_rails;
   const auto index = fabric_.NicOf(nic.port);
   const bool is_ill = std::ranges::any_of(at_[nic.host], [&](const Problem& trouble) {
-    if (trouble.cost < kUnsuitable) return false;
+    if (trouble.cost < kUnsuitable || trouble.is_culprit) return false;
     const Place& place = trouble.suspect.place;
     switch (place.kind) {
       case PlaceKind::kLink:
@@ -255,6 +293,7 @@ void NodeHealth::Fill(NodeRank& rank) const {
     rank.reasons.push_back(ReasonOf(trouble, false, trouble.cost));
   }
   for (const topology::NicIndex nic : nics) AddRail(fabric_.nic(nic), rank);
+  AddLightLoad(rank.node, rank.reasons);
   const uint32_t group = groups_.group_of[rank.node];
   if (group == kNone) {
     rank.reasons.push_back({.kind = PlacementReasonKind::kNoLink,

@@ -25,7 +25,8 @@ class NodeHealth {
   struct Problem {
     const Finding* finding = nullptr;
     Suspect suspect;
-    double cost = 0;  // CostOf, scaled by confidence and reduced if resolved
+    double cost = 0;          // CostOf, scaled by confidence and reduced if resolved
+    bool is_culprit = false;  // the fault is elsewhere, and traffic of the node causes it
   };
   // Keyed by group or pod: the reasons and the remaining score.
   struct Above {
@@ -40,6 +41,7 @@ class NodeHealth {
   };
 
   void Spread(const Problem& trouble);
+  void SpreadCulprits(const Finding& finding);
   void SpreadSwitch(topology::NodeIndex node, const Problem& trouble);
   void SpreadLink(topology::LinkIndex link, const Problem& trouble);
   void AddAbove(topology::NodeIndex below, const Problem& trouble);
@@ -48,6 +50,7 @@ class NodeHealth {
   void AddRail(const topology::Nic& nic, NodeRank& rank) const;
   Share ShareOf(topology::PortIndex port) const;
   double Taken(topology::PortIndex port) const;
+  void AddLightLoad(topology::NodeIndex host, std::vector<PlacementReason>& out) const;
   void AddLoad(topology::PortIndex port, bool above, std::vector<PlacementReason>& out) const;
   PlacementReason ReasonOf(const Problem& trouble, bool above, double cost) const;
   uint32_t UplinksOf(topology::NodeIndex node) const;

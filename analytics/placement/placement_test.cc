@@ -171,6 +171,29 @@ TEST_F(PlacementTest, AlternativesOfAFindingCountWithTheirProbability) {
   EXPECT_NEAR(RankOf(Ask({.nodes = 1}), "host4").score, 0.6, 1e-9);
 }
 
+// They belong to no job that is known, so that their hosts look idle.
+TEST_F(PlacementTest, SendersThatCauseAnActiveFaultAreUnsuitable) {
+  Break(FaultKind::kIncast, "host8", "mlx5_0", 0.9);
+  const topology::NicIndex sender = fabric_.FindNicByDevice(Node("host0"), "mlx5_0");
+  findings_[0].culprits = {{.source = fabric_.nic(sender).addresses.at(0).address}};
+  const Placement placement = Ask({.nodes = 1});
+  EXPECT_FALSE(RankOf(placement, "host0").suits);
+  EXPECT_EQ(RankOf(placement, "host0").healthy_rails, 2u) << "the fault is elsewhere";
+  EXPECT_THAT(RankOf(placement, "host0").reasons[0].sentence,
+              HasSubstr("traffic of this node causes a fault"));
+  findings_[0].until = Timestamp(std::chrono::seconds(1));
+  EXPECT_TRUE(RankOf(Ask({.nodes = 1}), "host0").suits) << "the fault was resolved";
+}
+
+TEST_F(PlacementTest, NodesWithLittleTrafficComeAfterIdleOnes) {
+  Load("host0", "mlx5_0", 0.2);
+  Load("host1", "mlx5_1", 0.01);
+  const Placement placement = Ask({.nodes = 1});
+  EXPECT_THAT(Chosen(placement), ElementsAre("host1")) << "1 % is idle";
+  EXPECT_NEAR(RankOf(placement, "host0").score, 0.95, 1e-9);
+  EXPECT_TRUE(RankOf(placement, "host0").suits);
+}
+
 TEST_F(PlacementTest, NodesOnBusyLinksComeLast) {
   Load("host0", "mlx5_0", 0.8);
   Load("host4", "mlx5_1", 0, 0.7);

@@ -290,6 +290,10 @@ void Scorer::ScoreIterationPatterns(const std::map<std::string, std::string>& tr
       CompareIterationPatterns(truth_, report_, true_job);
   Add(MeasureKind::kCollectives, iteration_patterns.collectives, iteration_patterns.of_collectives);
   Add(MeasureKind::kPeriods, iteration_patterns.periods, iteration_patterns.of_periods);
+  Add(MeasureKind::kPeriodsStated, iteration_patterns.stated_periods,
+      iteration_patterns.of_periods);
+  Add(MeasureKind::kPeriodsWrong, iteration_patterns.stated_periods - iteration_patterns.periods,
+      iteration_patterns.stated_periods);
   Add(MeasureKind::kPeriodError, iteration_patterns.period_errors, iteration_patterns.of_periods);
   Add(MeasureKind::kWaitedFor, iteration_patterns.straggler, iteration_patterns.of_waited_for);
   for (std::string& miss : iteration_patterns.misses) Miss(std::move(miss));

@@ -19,6 +19,8 @@ namespace {
 
 constexpr double kGoodPeriod = 0.003;
 constexpr int kFewestIterations = 20;
+// A report about fewer iterations is compared with kFewestIterations.
+constexpr int kFewestCompared = 10;
 
 bool CarriedAny(const v1::TruthConnection& connection) {
   const auto any = [](const auto& paths) {
@@ -57,21 +59,28 @@ double MatchesOf(std::multiset<std::string> kinds, const v1::IterationPattern& i
   return matches;
 }
 
-// The mean over as many iterations as the report observed, and at least the required number, from
-// the one that started before the first observation; empty if there are too few. The first
-// iteration is excluded: all ranks start to compute together, but later each when it is done, so
-// that its duration differs from the interval between data, which is what telemetry observes.
+// The mean over the iterations in the time that the report states. An iteration starts with
+// computation, so the last one that started before the first data is the one that the report
+// observed. The first iteration is excluded: all ranks start to compute together, but later each
+// when it is done, so that its duration differs from the interval between data, which is what
+// telemetry observes.
 std::optional<double> TruePeriod(const v1::TruthJob& job,
                                  const v1::IterationPattern& iteration_pattern) {
-  int first = job.iterations_size() > kFewestIterations + 1 ? 1 : 0;
-  while (first + 1 < job.iterations_size() &&
-         job.iterations(first + 1).start_ns() <= Nanoseconds(iteration_pattern.start_time())) {
-    ++first;
+  const auto started_by = [&](const google::protobuf::Timestamp& time) {
+    int last = 0;
+    while (last + 1 < job.iterations_size() &&
+           job.iterations(last + 1).start_ns() <= Nanoseconds(time)) {
+      ++last;
+    }
+    return last;
+  };
+  int last = started_by(iteration_pattern.end_time());
+  int first = started_by(iteration_pattern.start_time());
+  if (first == 0 && job.iterations_size() > kFewestIterations + 1) first = 1;
+  if (last - first < kFewestCompared) {
+    last = std::min(job.iterations_size() - 1, first + kFewestIterations);
   }
-  const int seen =
-      std::max(kFewestIterations, static_cast<int>(iteration_pattern.iteration_count()));
-  const int last = std::min(job.iterations_size() - 1, first + seen);
-  if (last - first < kFewestIterations) return std::nullopt;
+  if (last <= first) return std::nullopt;
   return static_cast<double>(job.iterations(last).start_ns() - job.iterations(first).start_ns()) /
          (last - first);
 }
@@ -145,25 +154,26 @@ IterationPatternAgreement CompareIterationPatterns(
           fmt::format("{} does {}, reported as {}", job.name(), fmt::join(kinds, " and "),
                       told.empty() ? "nothing" : fmt::format("{}", fmt::join(told, " and "))));
     }
+    if (job.iterations_size() <= kFewestIterations) continue;
+    ++agreement.of_periods;
     if (Nanoseconds(iteration_pattern.period()) == 0) {
-      if (job.iterations_size() > kFewestIterations) {
-        ++agreement.of_periods;
-        agreement.period_errors += 1;
-        agreement.misses.push_back(fmt::format("{} has no iteration period", job.name()));
-      }
+      agreement.period_errors += 1;
+      agreement.misses.push_back(fmt::format("{} has no iteration period", job.name()));
       continue;
     }
+    ++agreement.stated_periods;
     const std::optional<double> period = TruePeriod(job, iteration_pattern);
-    if (!period) continue;
     const double error =
-        std::abs(static_cast<double>(Nanoseconds(iteration_pattern.period())) / *period - 1);
-    ++agreement.of_periods;
+        period
+            ? std::abs(static_cast<double>(Nanoseconds(iteration_pattern.period())) / *period - 1)
+            : 1;
     agreement.periods += error <= kGoodPeriod;
     agreement.period_errors += error;
     if (error > kGoodPeriod) {
-      agreement.misses.push_back(fmt::format(
-          "{} has an iteration period of {:.1f} us, reported as {:.1f} us", job.name(),
-          *period / 1e3, static_cast<double>(Nanoseconds(iteration_pattern.period())) / 1e3));
+      agreement.misses.push_back(
+          fmt::format("{} has an iteration period of {:.1f} us, reported as {:.1f} us", job.name(),
+                      period.value_or(0) / 1e3,
+                      static_cast<double>(Nanoseconds(iteration_pattern.period())) / 1e3));
     }
   }
   CompareWaiting(truth, report, agreement);

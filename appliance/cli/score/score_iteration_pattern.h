@@ -18,8 +18,9 @@ struct IterationPatternAgreement {
   double of_collectives =
       0;               // collectives that crossed the fabric, or reported ones if these are more
   double periods = 0;  // within 0.3 % of the true mean over the same iterations
+  double stated_periods = 0;
   double period_errors = 0;  // sum of the relative errors
-  double of_periods = 0;     // jobs with at least twenty observed iterations
+  double of_periods = 0;     // jobs with more than twenty iterations
   double straggler = 0;      // stragglers reported correctly, by host
   double of_waited_for = 0;  // stragglers that were visible, plus those reported wrongly
   std::vector<std::string> misses;

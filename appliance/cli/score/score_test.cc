@@ -215,6 +215,7 @@ class IterationPatternTest : public ScoreTest {
     }();
     *iteration_pattern_->mutable_start_time() =
         TimestampMessage(600);  // the first iteration starts with computation
+    *iteration_pattern_->mutable_end_time() = TimestampMessage(25'600);
     iteration_pattern_->set_iteration_count(25);
     *iteration_pattern_->mutable_period() = DurationMessage(1002);
     iteration_pattern_->add_members()->set_host("host0");
@@ -235,9 +236,20 @@ TEST_F(IterationPatternTest, ACollectiveIsRightByItsKind) {
 
 TEST_F(IterationPatternTest, APeriodIsHeldAgainstTheIterationsThatWereSeen) {
   EXPECT_EQ(Share(MeasureKind::kPeriods), 1);
+  EXPECT_EQ(Share(MeasureKind::kPeriodsWrong), 0);
   EXPECT_NEAR(Share(MeasureKind::kPeriodError), 0.002, 1e-9);
   *iteration_pattern_->mutable_period() = DurationMessage(1010);
   EXPECT_EQ(Share(MeasureKind::kPeriods), 0);
+  EXPECT_EQ(Share(MeasureKind::kPeriodsStated), 1);
+  EXPECT_EQ(Share(MeasureKind::kPeriodsWrong), 1);
+}
+
+// The iteration after the reported ones takes long.
+TEST_F(IterationPatternTest, AStallOutsideOfTheReportedTimeDoesNotCount) {
+  for (int i = 27; i < 31; ++i) {
+    truth_.mutable_jobs(0)->mutable_iterations(i)->set_start_ns(i * 1000 + 5000);
+  }
+  EXPECT_EQ(Share(MeasureKind::kPeriods), 1);
 }
 
 TEST_F(IterationPatternTest, TheFirstIterationDoesNotCount) {
@@ -249,6 +261,7 @@ TEST_F(IterationPatternTest, TheFirstIterationDoesNotCount) {
 // Otherwise, an incomplete report could not be wrong.
 TEST_F(IterationPatternTest, APeriodOfFewIterationsIsHeldAgainstTwenty) {
   iteration_pattern_->set_iteration_count(3);
+  *iteration_pattern_->mutable_end_time() = TimestampMessage(3'600);
   *iteration_pattern_->mutable_period() = DurationMessage(1010);
   EXPECT_NEAR(Share(MeasureKind::kPeriodError), 0.01, 1e-9);
 }
@@ -256,6 +269,7 @@ TEST_F(IterationPatternTest, APeriodOfFewIterationsIsHeldAgainstTwenty) {
 TEST_F(IterationPatternTest, AJobWithoutAPeriodIsWhollyOff) {
   report_.mutable_jobs(0)->clear_iteration_pattern();
   EXPECT_EQ(Share(MeasureKind::kPeriodError), 1);
+  EXPECT_EQ(Share(MeasureKind::kPeriodsStated), 0);
 }
 
 TEST_F(IterationPatternTest, AStragglerIsNamedByItsHost) {

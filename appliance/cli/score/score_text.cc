@@ -79,6 +79,8 @@ bool IsShownAnyway(MeasureKind kind) {
     case MeasureKind::kJobs:
     case MeasureKind::kCollectives:
     case MeasureKind::kPeriods:
+    case MeasureKind::kPeriodsStated:
+    case MeasureKind::kPeriodsWrong:
     case MeasureKind::kPeriodError:
     case MeasureKind::kWaitedFor:
     case MeasureKind::kPathReach:
@@ -142,6 +144,8 @@ void AppendViews(std::span<const Row> rows, ScoreTable& out, std::string& misses
                    {"JOBS ARI", Align::kRight},
                    {"COLLECTIVES", Align::kRight},
                    {"PERIODS", Align::kRight},
+                   {"STATED", Align::kRight},
+                   {"WRONG", Align::kRight},
                    {"PERIOD ERROR", Align::kRight},
                    {"STRAGGLERS", Align::kRight},
                    {"PATH", Align::kRight},

@@ -9,10 +9,21 @@ namespace {
 
 using enum MeasureKind;
 
-constexpr std::array<std::string_view, kMeasures> kNames = {
-    "stripe_precision", "stripe_recall", "pair_precision", "pair_recall", "ranks", "jobs",
-    "collectives",      "periods",       "period_error",   "straggler",   "path",  "path_wrong",
-    "path_reach"};
+constexpr std::array<std::string_view, kMeasures> kNames = {"stripe_precision",
+                                                            "stripe_recall",
+                                                            "pair_precision",
+                                                            "pair_recall",
+                                                            "ranks",
+                                                            "jobs",
+                                                            "collectives",
+                                                            "periods",
+                                                            "periods_stated",
+                                                            "periods_wrong",
+                                                            "period_error",
+                                                            "straggler",
+                                                            "path",
+                                                            "path_wrong",
+                                                            "path_reach"};
 
 constexpr Bar kWrongPaths = {.measure = kPathWrong, .bound = 0.005};
 

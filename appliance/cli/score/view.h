@@ -16,15 +16,17 @@ enum class MeasureKind : uint8_t {
   kStripeRecall,     // connections with traffic that are reported correctly
   kPairPrecision,    // reported pairs whose two queue pairs are both correct
   kPairRecall,
-  kRanks,        // ends of the jobs' connections that are assigned to the right process
-  kJobs,         // assignment of NICs to jobs: adjusted Rand index, weighted by NICs over runs
-  kCollectives,  // collectives of jobs with the right type
-  kPeriods,      // jobs with at least twenty observed iterations whose period is within 0.3 %
-  kPeriodError,  // mean relative error of these periods
-  kWaitedFor,    // stragglers reported correctly
-  kPath,         // bytes with an asserted path that is right
-  kPathWrong,    // bytes with an asserted path that is wrong
-  kPathReach,    // bytes whose path samples can be expected to reveal
+  kRanks,          // ends of the jobs' connections that are assigned to the right process
+  kJobs,           // assignment of NICs to jobs: adjusted Rand index, weighted by NICs over runs
+  kCollectives,    // collectives of jobs with the right type
+  kPeriods,        // jobs with at least twenty iterations whose period is within 0.3 %
+  kPeriodsStated,  // such jobs for which a period is reported
+  kPeriodsWrong,   // reported periods that are not within 0.3 %
+  kPeriodError,    // mean relative error of these periods; a missing one counts as 100 %
+  kWaitedFor,      // stragglers reported correctly
+  kPath,           // bytes with an asserted path that is right
+  kPathWrong,      // bytes with an asserted path that is wrong
+  kPathReach,      // bytes whose path samples can be expected to reveal
   kCount,
 };
 inline constexpr size_t kMeasures = static_cast<size_t>(MeasureKind::kCount);
@@ -32,7 +34,8 @@ std::string_view NameOf(MeasureKind kind);
 
 // Returns whether lower is better.
 constexpr bool IsAtMost(MeasureKind kind) {
-  return kind == MeasureKind::kPathWrong || kind == MeasureKind::kPeriodError;
+  return kind == MeasureKind::kPathWrong || kind == MeasureKind::kPeriodError ||
+         kind == MeasureKind::kPeriodsWrong;
 }
 
 // A maximum or a minimum: see IsAtMost.

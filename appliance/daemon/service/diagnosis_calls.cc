@@ -20,47 +20,6 @@
 #include "topology/fabric.h"
 
 namespace rocescope {
-namespace {
-
-// Returns the host of a NIC, a GPU or a host; kNone for a switch port.
-topology::NodeIndex HostOf(const topology::Fabric& fabric, const Entity& entity) {
-  switch (entity.kind) {
-    case EntityKind::kNic:
-      return fabric.nic(entity.index).host;
-    case EntityKind::kGpu:
-      return entity.all_gpus ? entity.index : fabric.gpu(entity.index).host;
-    case EntityKind::kHost:
-      return entity.index;
-    case EntityKind::kPort:
-    case EntityKind::kCount:
-      break;
-  }
-  return topology::kNone;
-}
-
-// Returns the levels of the job and of the GPUs and NICs of its hosts. An empty id: all levels.
-std::vector<const ServiceLevel*> LevelsOf(const AnswerView& answer, std::string_view job_id) {
-  const Snapshot& snapshot = answer.snapshot();
-  std::set<topology::NodeIndex> hosts;
-  const auto job = job_id.empty() ? std::nullopt : FindJob(snapshot, job_id);
-  if (job && snapshot.fabric != nullptr) {
-    for (const v1::Rank& rank : answer.jobs().jobs(static_cast<int>(*job)).ranks()) {
-      hosts.insert(snapshot.fabric->FindNode(rank.host()));
-    }
-    hosts.erase(topology::kNone);
-  }
-  std::vector<const ServiceLevel*> levels;
-  for (const ServiceLevel& level : snapshot.service_levels->levels) {
-    const bool is_of_job =
-        level.job != ServiceLevel::kNoJob
-            ? level.job == job
-            : !hosts.empty() && hosts.contains(HostOf(*snapshot.fabric, level.entity));
-    if (job_id.empty() || is_of_job) levels.push_back(&level);
-  }
-  return levels;
-}
-
-}  // namespace
 
 ServiceStatus Service::ListFindings(const v1::ListFindingsRequest& in,
                                     v1::ListFindingsResponse& out) {
@@ -108,7 +67,8 @@ ServiceStatus Service::ListServiceLevels(const v1::ListServiceLevelsRequest& in,
   const auto job = JobIdOf(snapshot, in.job_id());
   if (!job) return tl::unexpected(job.error());
   page->answer->FillMetadata(*out.mutable_snapshot());
-  std::vector<const ServiceLevel*> levels = LevelsOf(*page->answer, *job);
+  std::vector<const ServiceLevel*> levels =
+      ServiceLevelsOf(*page->answer, job->empty() ? std::nullopt : FindJob(snapshot, *job));
   const v1::ServiceLevels& summary = page->answer->service_levels().service_levels();
   if (job->empty()) {
     *out.mutable_indicators() = summary.indicators();

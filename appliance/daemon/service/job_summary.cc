@@ -10,6 +10,7 @@
 #include "appliance/api/message_value.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/service.pb.h"
+#include "topology/fabric.h"
 
 namespace rocescope {
 namespace {
@@ -40,10 +41,28 @@ void FillIterationPattern(const v1::IterationPattern& iteration_pattern, v1::Job
                                             : fmt::format("{}:{}", member.host(), member.device()));
 }
 
-v1::ServiceLevel::State WorstService(const ServiceLevels& levels, size_t job) {
-  ServiceState worst = ServiceState::kNoData;
-  for (const ServiceLevel& level : levels.levels) {
-    if (level.job == job) worst = std::max(worst, level.state);
+// Returns the host of a NIC, a GPU or a host; kNone for a switch port.
+topology::NodeIndex HostOf(const topology::Fabric& fabric, const Entity& entity) {
+  switch (entity.kind) {
+    case EntityKind::kNic:
+      return fabric.nic(entity.index).host;
+    case EntityKind::kGpu:
+      return entity.all_gpus ? entity.index : fabric.gpu(entity.index).host;
+    case EntityKind::kHost:
+      return entity.index;
+    case EntityKind::kPort:
+    case EntityKind::kCount:
+      break;
+  }
+  return topology::kNone;
+}
+
+// A job is not within its bounds while one of its service levels is violated, or while a fault
+// affects it.
+v1::ServiceLevel::State StateOf(const AnswerView& answer, size_t job, bool is_affected) {
+  ServiceState worst = is_affected ? ServiceState::kAtRisk : ServiceState::kNoData;
+  for (const ServiceLevel* level : ServiceLevelsOf(answer, job)) {
+    worst = std::max(worst, level->state);
   }
   return EnumOf<v1::ServiceLevel::State>(kServiceStateNames[static_cast<size_t>(worst)]);
 }
@@ -69,7 +88,28 @@ void FillJobSummary(const AnswerView& answer, size_t index, v1::JobSummary& out)
       continue;
     out.add_finding_sentences(finding.sentence());
   }
-  out.set_service_level_state(WorstService(*answer.snapshot().service_levels, index));
+  out.set_service_level_state(StateOf(answer, index, out.finding_sentences_size() > 0));
+}
+
+std::vector<const ServiceLevel*> ServiceLevelsOf(const AnswerView& answer,
+                                                 std::optional<size_t> job) {
+  const Snapshot& snapshot = answer.snapshot();
+  std::set<topology::NodeIndex> hosts;
+  if (job && snapshot.fabric != nullptr) {
+    for (const v1::Rank& rank : answer.jobs().jobs(static_cast<int>(*job)).ranks()) {
+      hosts.insert(snapshot.fabric->FindNode(rank.host()));
+    }
+    hosts.erase(topology::kNone);
+  }
+  std::vector<const ServiceLevel*> levels;
+  for (const ServiceLevel& level : snapshot.service_levels->levels) {
+    const bool is_of_job =
+        level.job != ServiceLevel::kNoJob
+            ? level.job == job
+            : !hosts.empty() && hosts.contains(HostOf(*snapshot.fabric, level.entity));
+    if (!job || is_of_job) levels.push_back(&level);
+  }
+  return levels;
 }
 
 std::optional<size_t> FindJob(const Snapshot& snapshot, std::string_view name) {

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "appliance/daemon/service/answer_view.h"
 
@@ -15,6 +16,11 @@ class JobSummary;
 
 // `index` is an index into Attribution::jobs.
 void FillJobSummary(const AnswerView& answer, size_t index, v1::JobSummary& out);
+
+// Returns the service levels of the job (an index into Attribution::jobs) and of the GPUs and NICs
+// of its hosts. nullopt: all levels.
+std::vector<const ServiceLevel*> ServiceLevelsOf(const AnswerView& answer,
+                                                 std::optional<size_t> job);
 
 // Finds a job by its id, or by the scheduler's number or name if only one job has that. Returns
 // nullopt if there is no such job.

@@ -85,6 +85,16 @@ TEST_F(NodeUsesTest, RankHoldsItsGpuWhileDataIsObserved) {
   EXPECT_THAT(Uses({}), ElementsAre(NodeUsage{.node = Node("host3"), .gpus = {1}}));
 }
 
+// One NIC stands for all GPUs of its host.
+TEST_F(NodeUsesTest, InferredJobHoldsWholeNodes) {
+  AttributedJob& job = attribution_.jobs.emplace_back();
+  job.job.identity = JobIdentity::kWire;
+  const topology::NicIndex nic = fabric_->NicsOf(Node("host2"))[0];
+  job.job.ranks.emplace_back().addresses = {fabric_->nic(nic).addresses.at(0).address};
+  job.edges.emplace_back().last_seen = kNow;
+  EXPECT_THAT(Uses({}), ElementsAre(NodeUsage{.node = Node("host2")}));
+}
+
 TEST_F(NodeUsesTest, SchedulerTakesPrecedenceOverPackets) {
   See("host3", 1, kNow, 7);
   Allocation ended = Job(7, "host3");
