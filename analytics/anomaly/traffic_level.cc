@@ -27,9 +27,13 @@ std::optional<LevelStep> TrafficLevel::Add(int64_t window, float level) {
     Keep(level);
     return std::nullopt;
   }
-  const float median = Median();
+  const float median = count_ == 0 ? step_level_ : Median();
   const float margin = Margin(median);
-  if (std::abs(level - median) <= margin) {
+  const bool is_usual = std::abs(level - median) <= margin;
+  // The first windows of a change may contain only a part of it.
+  const bool is_ramp = count_ < kSettled && !is_usual && (level > median) == last_up_;
+  if (is_ramp) count_ = next_ = 0;
+  if (is_usual || is_ramp) {
     outside_ = 0;
     Keep(level);
     return std::nullopt;
@@ -53,10 +57,9 @@ std::optional<LevelStep> TrafficLevel::Add(int64_t window, float level) {
   previous_ = median;
   previous_margin_ = margin;
   reached_ = level;
+  step_level_ = level;
   outside_ = 0;
-  count_ = 0;
-  next_ = 0;
-  Keep(level);
+  count_ = next_ = 0;
   return step;
 }
 

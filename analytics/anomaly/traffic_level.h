@@ -51,6 +51,7 @@ class TrafficLevel {
   float previous_ = 0;  // median before the last step
   float previous_margin_ = kLeastStep;
   float reached_ = 0;
+  float step_level_ = 0;  // in the window that confirmed the last step
   // Windows outside the margin that do not amount to a step yet.
   uint8_t outside_ = 0;
   bool outside_up_ = false;
