@@ -84,7 +84,7 @@ struct AnomalyStatistics {
 struct Anomalies {
   std::vector<Anomaly> anomalies;          // sorted by time, then entity
   std::vector<PhaseChange> phase_changes;  // sorted by time, then role
-  // Those of inferred jobs, sorted by time, then kChangedTogether.
+  // First kFellAlone, then those of inferred jobs, both sorted by time, then kChangedTogether.
   std::vector<Episode> episodes;
   AnomalyStatistics statistics;
 };

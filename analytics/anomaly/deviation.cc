@@ -8,8 +8,8 @@
 namespace rocescope {
 
 bool IsTraffic(Metric metric) {
-  return metric == Metric::kRxBytes || metric == Metric::kRxPackets ||
-         metric == Metric::kTxBytes || metric == Metric::kTxPackets;
+  return metric == Metric::kRxBytes || metric == Metric::kRxPackets || metric == Metric::kTxBytes ||
+         metric == Metric::kTxPackets;
 }
 
 bool DependsOnLoad(Metric metric) {
@@ -34,8 +34,7 @@ bool DependsOnLoad(Metric metric) {
 double DistanceOf(const MetricDeviation& deviation, Duration window) {
   const Metric metric = deviation.metric;
   const double expected = Stretched(metric, window, deviation.expected);
-  const double usual =
-      Stretched(metric, window, deviation.expected + deviation.spread) - expected;
+  const double usual = Stretched(metric, window, deviation.expected + deviation.spread) - expected;
   const double distance = Stretched(metric, window, deviation.observed) - expected;
   return usual > 0 ? distance / usual : 0;
 }

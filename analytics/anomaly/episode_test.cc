@@ -216,12 +216,20 @@ TEST_F(EpisodeTest, ReportsAPortThatDegradesAloneWhileItsJobRuns) {
     traffic_.jobs = {{.ports = twelve_, .active = {{600, 2700}}}};
     traffic_.faults = {{.port = twelve_[4], .period = {since, 2700}, .slowdown = 0.2}};
     const Anomalies found = traffic_.Run(2700);
-    EXPECT_THAT(found.episodes, SizeIs(1));
-    const auto single = Single(found);
-    ASSERT_THAT(single, SizeIs(1)) << since;
-    EXPECT_EQ(single[0]->entity.index, twelve_[4]);
-    ExpectNear(single[0]->from, since);
+    ASSERT_THAT(found.episodes, SizeIs(2));
+    EXPECT_EQ(found.episodes[0].kind, EpisodeKind::kFellAlone);
+    EXPECT_EQ(PortsOf(found.episodes[0]), (std::set<uint32_t>{twelve_[4]}));
+    ExpectNear(found.episodes[0].from, since);
+    EXPECT_EQ(found.episodes[1].kind, EpisodeKind::kJobStarted);
+    EXPECT_THAT(Single(found), IsEmpty());
   }
+}
+
+// The traffic of single ports comes and goes: this is no degradation.
+TEST_F(EpisodeTest, IgnoresTransfersOfSinglePorts) {
+  traffic_.jobs = {{.ports = {5}, .active = {{600, 900}}},
+                   {.ports = {40}, .active = {{300, 1500}}}};
+  EXPECT_THAT(traffic_.Episodes(2400), IsEmpty());
 }
 
 TEST_F(EpisodeTest, DoesNotMakeAJobOfOnePortOrTwo) {
@@ -229,8 +237,12 @@ TEST_F(EpisodeTest, DoesNotMakeAJobOfOnePortOrTwo) {
   traffic_.faults = {{.port = twelve_[4], .period = {1200, 2700}, .slowdown = 0},
                      {.port = twelve_[5], .period = {1200, 2700}, .slowdown = 0}};
   const Anomalies found = traffic_.Run(2700);
-  EXPECT_THAT(found.episodes, IsEmpty());
-  EXPECT_EQ(PortsOf(Single(found)), (std::set<uint32_t>{twelve_[4], twelve_[5]}));
+  ASSERT_THAT(found.episodes, SizeIs(2));
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(found.episodes[i].kind, EpisodeKind::kFellAlone);
+    EXPECT_EQ(PortsOf(found.episodes[i]), (std::set<uint32_t>{twelve_[4 + i]}));
+  }
+  EXPECT_THAT(Single(found), IsEmpty());
 }
 
 TEST_F(EpisodeTest, GroupsAnomaliesThatBeginTogetherWithoutAJob) {
@@ -272,25 +284,27 @@ TEST(AnHourOfAThousandPorts, IsReportedInTwentyLines) {
   traffic.fcs_counters = true;
   traffic.jobs = {
       {.ports = PortsFrom(0, 256), .rate = 8e9, .active = {{0, 3600}}},
-      {.ports = PortsFrom(256, 64), .active = {{400, 1000}, {1120, 3600}}},      // 3 changes
-      {.ports = PortsFrom(320, 128), .rate = 2e9, .active = {{480, 2000}}},      // 2
-      {.ports = PortsFrom(448, 12), .active = {{700, 1620}, {1740, 3600}}},      // 3
-      {.ports = PortsFrom(500, 280), .rate = 10e9, .active = {{2400, 3000}}},    // 2
+      {.ports = PortsFrom(256, 64), .active = {{400, 1000}, {1120, 3600}}},    // 3 changes
+      {.ports = PortsFrom(320, 128), .rate = 2e9, .active = {{480, 2000}}},    // 2
+      {.ports = PortsFrom(448, 12), .active = {{700, 1620}, {1740, 3600}}},    // 3
+      {.ports = PortsFrom(500, 280), .rate = 10e9, .active = {{2400, 3000}}},  // 2
   };
-  traffic.faults = {{.port = 100, .period = {1500, 3600}, .slowdown = 0.1},
+  traffic.faults = {{.port = 100, .period = {1500, 3600}, .slowdown = 0.3},
                     {.port = 260, .period = {2600, 3600}, .fcs_errors = 5}};
   const Anomalies found = traffic.Run(3600);
   const auto single = Single(found);
   RecordProperty("anomalies", static_cast<int>(found.anomalies.size()));
   RecordProperty("lines", static_cast<int>(found.episodes.size() + single.size()));
-  EXPECT_EQ(PortsOf(single), (std::set<uint32_t>{100, 260}));
+  EXPECT_EQ(PortsOf(single), (std::set<uint32_t>{260}));
+  ASSERT_THAT(found.episodes, SizeIs(9));
+  EXPECT_EQ(found.episodes[0].kind, EpisodeKind::kFellAlone);
+  EXPECT_EQ(PortsOf(found.episodes[0]), (std::set<uint32_t>{100}));
   EXPECT_LE(found.episodes.size() + single.size(), 20u);
   EXPECT_GT(found.anomalies.size(), 200u);
   EXPECT_THAT(OfKind(found.episodes, EpisodeKind::kJobStarted), SizeIs(4));
   EXPECT_THAT(OfKind(found.episodes, EpisodeKind::kJobPaused), SizeIs(2));
   const auto ended = OfKind(found.episodes, EpisodeKind::kJobEnded);
   EXPECT_EQ(ended.size() + OfKind(found.episodes, EpisodeKind::kJobStopped).size(), 2u);
-  EXPECT_THAT(found.episodes, SizeIs(8));
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ std::pair<EntityKind, uint32_t> LinkOf(const topology::Fabric& fabric, const Ent
 
 EpisodeTracker::EpisodeTracker(const topology::Fabric& fabric, Duration window,
                                const InferredJobOptions& options)
-    : fabric_(fabric), jobs_(window, options) {}
+    : fabric_(fabric), window_(window), jobs_(window, options) {}
 
 bool EpisodeTracker::AreOnManyLinks(const topology::Fabric& fabric,
                                     std::span<const Entity> entities) {
@@ -125,29 +125,73 @@ bool EpisodeTracker::IsCommon(const Group& group) const {
 
 void EpisodeTracker::Close(Group& group, int64_t window) {
   constexpr double kMemory = 1.0 / 64;
-  const bool common = IsCommon(group);
-  if (!common) {
+  for (auto& [entity, step] : group.steps) {
+    // The second window of a change may still contain only a part of it.
+    const float reached = entities_.at(entity).level.reached();
+    step.after = step.up ? std::max(step.after, reached) : std::min(step.after, reached);
+  }
+  if (!IsCommon(group)) {
+    NoteAlone(group);
     group.usual += kMemory * static_cast<double>(group.steps.size());
     group.steps.clear();
     return;
   }
   std::vector<TrafficStep> steps;
-  for (auto& [entity, step] : group.steps) {
+  for (const auto& [entity, step] : group.steps) {
     OfEntity& of_entity = entities_.at(entity);
-    // The second window of a change may still contain only a part of it.
-    const float reached = of_entity.level.reached();
-    step.after = step.up ? std::max(step.after, reached) : std::min(step.after, reached);
     steps.push_back({.entity = entity, .step = step});
-    std::erase_if(of_entity.changes, [&](const LevelChange& one) {
-      return one.known_at < window - kKeptChanges;
-    });
+    std::erase_if(of_entity.changes,
+                  [&](const LevelChange& one) { return one.known_at < window - kKeptChanges; });
     of_entity.changes.push_back(
-        {.known_at = window, .since = step.onset, .returned = step.returned});
+        {.known_at = window, .since = step.onset, .returned = step.Returned()});
   }
   group.steps.clear();
   changed_in_.insert(window);
   changed_in_.erase(changed_in_.begin(), changed_in_.lower_bound(window - kKeptChanges));
   jobs_.Add(steps);
+}
+
+// Where steps of single entities are frequent, they say nothing.
+void EpisodeTracker::NoteAlone(const Group& group) {
+  constexpr double kRare = 0.1;  // steps per window
+  constexpr double kFall = 0.5;
+  constexpr uint8_t kSettled = 8;    // windows
+  constexpr size_t kMaxAlone = 256;  // entities
+  for (const auto& [entity, step] : group.steps) {
+    const Timestamp at(step.onset * window_);
+    const auto earlier = alone_.find(entity);
+    const bool falls = !step.up && !step.Returned() && step.settled >= kSettled &&
+                       RateOfLevel(step.after) < kFall * RateOfLevel(step.before);
+    if (earlier == alone_.end() && (!falls || group.usual > kRare)) continue;
+    if (earlier == alone_.end() && alone_.size() >= kMaxAlone) {
+      alone_.erase(
+          std::ranges::min_element(alone_, {}, [](const auto& one) { return one.second.until; }));
+      ++forgotten_;
+    }
+    Episode& episode = alone_[entity];
+    if (episode.entities.empty()) {
+      episode = {.kind = EpisodeKind::kFellAlone,
+                 .from = at,
+                 .entities = {entity},
+                 .of = 1,
+                 .before = RateOfLevel(step.before)};
+    } else if (!step.up) {
+      ++episode.count;
+    }
+    episode.until = at + window_;
+    episode.after = RateOfLevel(step.after);
+    if (episode.steps.size() >= kMaxEpisodeSteps) episode.steps.erase(episode.steps.begin());
+    episode.steps.push_back({.at = at, .up = step.up});
+  }
+}
+
+std::vector<Episode> EpisodeTracker::Episodes() const {
+  std::vector<Episode> episodes;
+  for (const auto& [entity, episode] : alone_) episodes.push_back(episode);
+  std::ranges::sort(episodes, {},
+                    [](const Episode& one) { return std::pair(one.from, one.entities.front()); });
+  std::ranges::move(jobs_.Episodes(next_), std::back_inserter(episodes));
+  return episodes;
 }
 
 std::span<const LevelChange> EpisodeTracker::ChangesOf(Entity entity) const {

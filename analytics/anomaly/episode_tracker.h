@@ -38,8 +38,9 @@ class EpisodeTracker {
 
   // First window that was not evaluated; unset: no entity reports traffic.
   std::optional<int64_t> end() const { return first_ ? std::optional(next_) : std::nullopt; }
-  std::vector<Episode> Episodes() const { return jobs_.Episodes(next_); }
-  uint64_t forgotten() const { return jobs_.forgotten(); }
+  // First those of single entities, then those of inferred jobs; both sorted by time.
+  std::vector<Episode> Episodes() const;
+  uint64_t forgotten() const { return jobs_.forgotten() + forgotten_; }
 
   // Changes of a port or NIC in the latest windows, in order. Priorities have those of their port.
   std::span<const LevelChange> ChangesOf(Entity entity) const;
@@ -69,14 +70,18 @@ class EpisodeTracker {
   void AddTo(Group& group, int64_t window, const Entity& entity, const LevelStep& step);
   void Close(Group& group, int64_t window);
   bool IsCommon(const Group& group) const;
+  void NoteAlone(const Group& group);
 
   const topology::Fabric& fabric_;
+  const Duration window_;
   std::optional<int64_t> first_;
   int64_t next_ = 0;
   std::map<Entity, OfEntity> entities_;
   std::array<Group, 2> groups_;  // downwards, upwards
   std::set<int64_t> changed_in_;
   InferredJobs jobs_;
+  std::map<Entity, Episode> alone_;
+  uint64_t forgotten_ = 0;  // episodes dropped from alone_
 };
 
 }  // namespace rocescope

@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kBefore = 2;
 // The detector notices small deviations of a new level until it has learnt that level.
 constexpr int64_t kAfter = 8;
-constexpr int64_t kTogether = 1;       // between successive anomalies that begin together
+constexpr int64_t kTogether = 1;         // between successive anomalies that begin together
 constexpr int64_t kLongestTogether = 4;  // between the first and the last of them
 
 Entity PortOf(Entity entity) {
@@ -59,10 +59,18 @@ class Explainer {
     return symptoms;
   }
 
-  bool BeginsWith(const Anomaly& anomaly, const EpisodeStep& step) const {
+  bool Explains(const Episode& episode, const Anomaly& anomaly) const {
     const int direction = TrafficDirection(anomaly);
-    if (direction != 0 && (direction > 0) != step.up) return false;
-    return anomaly.from >= step.at - kBefore * window_ && anomaly.from <= step.at + kAfter * window_;
+    for (size_t i = 0; i < episode.steps.size(); ++i) {
+      const EpisodeStep& step = episode.steps[i];
+      if (direction != 0 && (direction > 0) != step.up) continue;
+      if (anomaly.from < step.at - kBefore * window_) continue;
+      // A port that fell alone stays unusual until its next step.
+      const bool stays = episode.kind == EpisodeKind::kFellAlone &&
+                         (i + 1 == episode.steps.size() || anomaly.from < episode.steps[i + 1].at);
+      if (stays || anomaly.from <= step.at + kAfter * window_) return true;
+    }
+    return false;
   }
 
   void ExplainByJobs() {
@@ -71,10 +79,7 @@ class Explainer {
       const auto at = episodes_of_.find(PortOf(anomaly.entity));
       if (at == episodes_of_.end()) continue;
       for (const uint32_t episode : at->second) {
-        const auto begins = [&](const EpisodeStep& step) { return BeginsWith(anomaly, step); };
-        if (std::ranges::any_of(all_.episodes[episode].steps, begins)) {
-          anomaly.episode = episode + 1;
-        }
+        if (Explains(all_.episodes[episode], anomaly)) anomaly.episode = episode + 1;
       }
     }
   }
@@ -152,7 +157,7 @@ class Explainer {
   std::optional<uint32_t> JobAtTheTime(Metric metric, bool up, const Anomaly& first) const {
     if (!IsTraffic(metric)) return std::nullopt;
     for (uint32_t i = 0; i < all_.episodes.size(); ++i) {
-      if (all_.episodes[i].kind == EpisodeKind::kChangedTogether) break;
+      if (all_.episodes[i].job == 0) continue;
       for (const EpisodeStep& step : all_.episodes[i].steps) {
         const Duration apart = first.from - step.at;
         if (step.up == up && apart <= kBefore * window_ && apart >= -kBefore * window_) return i;

@@ -58,14 +58,14 @@ size_t CommonOf(const std::vector<Entity>& entities, std::span<const TrafficStep
 void InferredJobs::Add(Steps all) {
   std::vector<TrafficStep> rest(all.begin(), all.end());
   auto matched = TakeJobs(rest);
-  const bool has_new = matched.empty() ||
-                       (rest.size() >= options_.fewest &&
-                        static_cast<double>(rest.size()) >=
-                            options_.good_part * static_cast<double>(all.size()));
+  const bool has_new =
+      matched.empty() ||
+      (rest.size() >= options_.fewest &&
+       static_cast<double>(rest.size()) >= options_.good_part * static_cast<double>(all.size()));
   if (!has_new && !rest.empty()) {
     // They changed with the largest job, but nothing else says that they belong to it.
-    auto& largest = *std::ranges::max_element(
-        matched, {}, [](const auto& one) { return one.second.size(); });
+    auto& largest =
+        *std::ranges::max_element(matched, {}, [](const auto& one) { return one.second.size(); });
     largest.second.insert(largest.second.end(), rest.begin(), rest.end());
     std::ranges::sort(largest.second, {}, &TrafficStep::entity);
   }
@@ -146,7 +146,7 @@ void InferredJobs::Apply(uint32_t number, Steps steps) {
   const int64_t onset = OnsetOf(steps);
   if (up && !job.runs) {
     const bool is_pause = job.stopped != 0 && onset - job.changed <= options_.longest_pause;
-    is_pause && Find(job.stopped) != nullptr ? Resume(number, steps) : Start(number, steps);
+    is_pause&& Find(job.stopped) != nullptr ? Resume(number, steps) : Start(number, steps);
   } else if (!up && job.runs && idle) {
     Stop(number, steps);
   } else if (job.runs) {

@@ -28,11 +28,11 @@ struct InferredJobOptions {
   // at least this many, and they are at least this part of all that changed.
   size_t fewest = 3;
   double good_part = 0.2;
-  double idle = 0.25;           // traffic below this part of the traffic before has stopped
-  int64_t longest_pause = 40;   // windows; a longer interruption is an end and a new start
-  int64_t ramp = 16;            // windows after a start in which a further rise belongs to it
-  size_t max_jobs = 256;        // the ones that changed least recently are forgotten
-  size_t max_episodes = 512;    // the oldest are forgotten
+  double idle = 0.25;          // traffic below this part of the traffic before has stopped
+  int64_t longest_pause = 40;  // windows; a longer interruption is an end and a new start
+  int64_t ramp = 16;           // windows after a start in which a further rise belongs to it
+  size_t max_jobs = 256;       // the ones that changed least recently are forgotten
+  size_t max_episodes = 512;   // the oldest are forgotten
   size_t max_entities = size_t{1} << 18;  // in all episodes
 };
 
@@ -41,8 +41,8 @@ class InferredJobs {
   explicit InferredJobs(Duration window, const InferredJobOptions& options = {})
       : window_(window), options_(options) {}
 
-  // Adds steps in the same direction, sorted by entity, each entity once. The order of calls is that
-  // of the time at which the steps were confirmed.
+  // Adds steps in the same direction, sorted by entity, each entity once. The order of calls is
+  // that of the time at which the steps were confirmed.
   void Add(std::span<const TrafficStep> steps);
 
   // Sorted by time. `now` is the first window that was not evaluated.
@@ -62,7 +62,8 @@ class InferredJobs {
   };
   using Steps = std::span<const TrafficStep>;
 
-  // Removes the steps of jobs of which most entities changed, and returns the jobs with their steps.
+  // Removes the steps of jobs of which most entities changed, and returns the jobs with their
+  // steps.
   std::vector<std::pair<uint32_t, std::vector<TrafficStep>>> TakeJobs(
       std::vector<TrafficStep>& steps) const;
   uint32_t NewJob(Steps steps);

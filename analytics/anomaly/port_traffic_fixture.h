@@ -75,7 +75,7 @@ class PortTraffic {
 
   std::vector<TrafficOfJob> jobs;
   std::vector<PortFault> faults;
-  double noise = 0.1;  // of the traffic of a job, in each window
+  double noise = 0.1;     // largest relative variation of a job in a window
   bool staggered = true;  // each port is read at another time within a window
   bool fcs_counters = false;
 

@@ -21,6 +21,10 @@ float LevelOfRate(double bytes_per_second) {
 
 double RateOfLevel(float level) { return std::expm1(static_cast<double>(level)) * kLevelGrain; }
 
+bool LevelStep::Returned() const {
+  return previous && std::abs(after - *previous) <= previous_margin;
+}
+
 std::optional<LevelStep> TrafficLevel::Add(int64_t window, float level) {
   if (stepped_) reached_ = last_up_ ? std::max(reached_, level) : std::min(reached_, level);
   if (!stepped_ && count_ < kSettled) {
@@ -50,7 +54,9 @@ std::optional<LevelStep> TrafficLevel::Add(int64_t window, float level) {
       .up = up,
       .before = median,
       .after = level,
-      .returned = stepped_ && std::abs(level - previous_) <= std::max(previous_margin_, kLeastStep),
+      .settled = count_,
+      .previous = stepped_ ? std::optional(previous_) : std::nullopt,
+      .previous_margin = std::max(previous_margin_, kLeastStep),
   };
   stepped_ = true;
   last_up_ = up;

@@ -16,9 +16,15 @@ double RateOfLevel(float level);
 struct LevelStep {
   int64_t onset = 0;  // first window with a changed value
   bool up = false;
-  float before = 0;       // median level before the change
-  float after = 0;        // level in the second window of the change
-  bool returned = false;  // to the level before the last step
+  float before = 0;     // median level before the change
+  float after = 0;      // level in the second window of the change
+  uint8_t settled = 0;  // known windows at the level before, at most 32
+  // Level before the last step, if there was one, and how far it usually varied.
+  std::optional<float> previous;
+  float previous_margin = 0;
+
+  // Whether the traffic has the level again that it had before the last step.
+  bool Returned() const;
 };
 
 class TrafficLevel {
@@ -33,8 +39,8 @@ class TrafficLevel {
   float reached() const { return reached_; }
 
  private:
-  static constexpr size_t kKept = 32;     // windows at the current level
-  static constexpr size_t kSettled = 4;   // windows from which the spread of a level is estimated
+  static constexpr size_t kKept = 32;    // windows at the current level
+  static constexpr size_t kSettled = 4;  // windows from which the spread of a level is estimated
   // A change of less than 50 % is no step.
   static constexpr float kLeastStep = 0.405F;
   static constexpr float kDeviations = 5;  // a step exceeds this many standard deviations
