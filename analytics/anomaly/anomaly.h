@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analytics/anomaly/episode.h"
 #include "analytics/anomaly/role.h"
 #include "analytics/metric/entity.h"
 #include "base/time.h"
@@ -46,6 +47,9 @@ struct Anomaly {
   // Models that classify the window as anomalous on their own.
   std::array<bool, kAnomalyModels> models{};
   std::vector<MetricDeviation> metrics;  // sorted by share, largest first
+  // Position in Anomalies::episodes, from 1, of the episode that explains it. 0: it is unlike the
+  // other entities.
+  uint32_t episode = 0;
 
   // Anomaly score from 0 to 1; larger is more anomalous.
   double Score() const { return 1 - probability; }
@@ -72,6 +76,7 @@ struct AnomalyStatistics {
   uint64_t shared = 0;  // stable, but too many entities of the role were anomalous at the same time
   uint64_t refused = 0;  // oldest anomalies dropped to make space for new ones of the same role
   uint64_t fits = 0;     // model fits to a role's past
+  uint64_t forgotten_episodes = 0;  // oldest episodes dropped to make space for new ones
 
   friend bool operator==(const AnomalyStatistics&, const AnomalyStatistics&) = default;
 };
@@ -79,6 +84,8 @@ struct AnomalyStatistics {
 struct Anomalies {
   std::vector<Anomaly> anomalies;          // sorted by time, then entity
   std::vector<PhaseChange> phase_changes;  // sorted by time, then role
+  // First kFellAlone, then those of inferred jobs, both sorted by time, then kChangedTogether.
+  std::vector<Episode> episodes;
   AnomalyStatistics statistics;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analytics/anomaly/explain_anomalies.h"
 #include "analytics/anomaly/role_watch.h"
 
 namespace rocescope {
@@ -14,6 +15,8 @@ AnomalyDetector::AnomalyDetector(const topology::Fabric& fabric, const AnomalyOp
 AnomalyDetector::~AnomalyDetector() = default;
 
 void AnomalyDetector::Update(const MetricStore& metrics) {
+  if (!episodes_) episodes_.emplace(fabric_, window_ = metrics.window());
+  episodes_->Update(metrics);
   std::map<Role, std::vector<Member>> members;
   for (const auto& [entity, of_entity] : metrics.entities()) {
     members[RoleOf(fabric_, entity)].push_back({.entity = entity, .of_entity = &of_entity});
@@ -21,7 +24,7 @@ void AnomalyDetector::Update(const MetricStore& metrics) {
   for (const auto& [role, of_role] : members) {
     std::unique_ptr<RoleWatch>& watch = watches_[role];
     if (!watch) watch = std::make_unique<RoleWatch>(role, options_);
-    watch->Update(metrics, of_role);
+    watch->Update(metrics, of_role, *episodes_);
   }
 }
 
@@ -46,6 +49,10 @@ Anomalies AnomalyDetector::Answer() const {
                     [](const Anomaly& one) { return std::tuple(one.from, one.entity, one.until); });
   std::ranges::sort(answer.phase_changes, {},
                     [](const PhaseChange& one) { return std::tuple(one.from, one.role); });
+  if (!episodes_) return answer;
+  answer.episodes = episodes_->Episodes();
+  sum.forgotten_episodes = episodes_->forgotten();
+  ExplainAnomalies(fabric_, window_, answer);
   return answer;
 }
 

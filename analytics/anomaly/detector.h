@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "analytics/anomaly/anomaly.h"
+#include "analytics/anomaly/episode_tracker.h"
 #include "analytics/metric/metric_store.h"
 #include "topology/fabric.h"
 
@@ -47,6 +49,8 @@ class AnomalyDetector {
  private:
   const topology::Fabric& fabric_;
   const AnomalyOptions options_;
+  std::optional<EpisodeTracker> episodes_;  // unset before the first update
+  Duration window_{};
   std::map<Role, std::unique_ptr<RoleWatch>> watches_;
 };
 

@@ -23,20 +23,6 @@ double GrainOf(Metric metric, Duration window) {
   return 1;
 }
 
-float ValueIn(const MetricStore& store, Metric metric, const MetricSeries& series, int64_t window) {
-  const auto at = std::ranges::lower_bound(series.windows(), window, {}, &WindowValue::window);
-  const bool there = at != series.windows().end() && at->window == window;
-  if (InfoOf(metric).kind == MetricKind::kCounter) {
-    const bool read = series.first_reading() <= store.StartOf(window) &&
-                      series.last_reading() >= store.StartOf(window + 1) && series.IsKnown(window);
-    if (!read) return kMissing;
-  } else if (!there) {
-    return kMissing;
-  }
-  const double value = there ? static_cast<double>(at->value) : 0;
-  return static_cast<float>(Stretched(metric, store.window(), value));
-}
-
 }  // namespace
 
 double Stretched(Metric metric, Duration window, double value) {
@@ -45,6 +31,20 @@ double Stretched(Metric metric, Duration window, double value) {
 
 double Unstretched(Metric metric, Duration window, double stretched) {
   return std::max(std::expm1(stretched) * GrainOf(metric, window), 0.0);
+}
+
+std::optional<double> ValueIn(const MetricStore& store, Metric metric, const MetricSeries& series,
+                              int64_t window) {
+  const auto at = std::ranges::lower_bound(series.windows(), window, {}, &WindowValue::window);
+  const bool there = at != series.windows().end() && at->window == window;
+  if (InfoOf(metric).kind == MetricKind::kCounter) {
+    const bool read = series.first_reading() <= store.StartOf(window) &&
+                      series.last_reading() >= store.StartOf(window + 1) && series.IsKnown(window);
+    if (!read) return std::nullopt;
+  } else if (!there) {
+    return std::nullopt;
+  }
+  return there ? static_cast<double>(at->value) : 0;
 }
 
 Panel EmptyPanel(const MetricStore& store, std::span<const Member> members, int64_t known_at) {
@@ -77,8 +77,11 @@ Panel FilledPanel(const MetricStore& store, const Panel& like, int64_t from, int
       const MetricSeries* series = store.Find(panel.entities[entity], panel.metrics[i]);
       if (series == nullptr) continue;
       for (size_t window = 0; window < panel.windows.size(); ++window) {
+        const Metric metric = panel.metrics[i];
+        const auto value = ValueIn(store, metric, *series, panel.windows[window]);
+        if (!value) continue;
         panel.values[panel.At(window, entity) + i] =
-            ValueIn(store, panel.metrics[i], *series, panel.windows[window]);
+            static_cast<float>(Stretched(metric, store.window(), *value));
       }
     }
   }

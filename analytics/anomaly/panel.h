@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,11 @@ namespace rocescope {
 // differ less. The grain is the smallest relevant amount and depends on the metric's unit.
 double Stretched(Metric metric, Duration window, double value);
 double Unstretched(Metric metric, Duration window, double stretched);
+
+// Returns a counter's increment or a gauge's level in the window. Unset: nobody reported a value. A
+// counter that was read and did not change has the value 0.
+std::optional<double> ValueIn(const MetricStore& store, Metric metric, const MetricSeries& series,
+                              int64_t window);
 
 struct Member {
   Entity entity;

@@ -4,56 +4,68 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
+#include <utility>
+
+#include "analytics/anomaly/complete_windows.h"
+#include "analytics/anomaly/deviation.h"
 
 namespace rocescope {
 namespace {
 
-// An entity that is this many windows behind the others has stopped reporting; evaluation no longer
-// waits for it.
-constexpr int64_t kSilent = 4;
 constexpr size_t kMaxPhaseChanges = 1024;
 
 // Simply alternating windows would fail for workloads that repeat every second window. Halves by
 // the Thue-Morse sequence (0110 1001 ...) have no period, and their sizes differ by at most two.
 size_t PartOf(int64_t window) { return std::popcount(static_cast<uint64_t>(window)) & 1; }
 
-Timestamp LastReadingOf(const MetricStore::OfEntity& of_entity) {
-  Timestamp last;
-  for (const auto& [metric, series] : of_entity.series) {
-    last = std::max(last, series.last_reading());
-  }
-  return last;
+bool HasLevels(const Role& role) {
+  return role.kind == EntityKind::kPort || role.kind == EntityKind::kNic;
 }
 
-// Returns the first window that is incomplete for an entity that still reports.
-int64_t EndOf(const MetricStore& metrics, std::span<const Member> members) {
-  Timestamp horizon;
-  for (const Member& member : members) {
-    horizon = std::max(horizon, LastReadingOf(*member.of_entity));
-  }
-  Timestamp settled = horizon;
-  for (const Member& member : members) {
-    const Timestamp last = LastReadingOf(*member.of_entity);
-    if (last >= horizon - kSilent * metrics.window()) settled = std::min(settled, last);
-  }
-  return metrics.WindowOf(settled);
-}
-
-int64_t BeginningOf(const MetricStore& metrics, std::span<const Member> members) {
-  std::optional<Timestamp> first;
-  for (const Member& member : members) {
-    for (const auto& [metric, series] : member.of_entity->series) {
-      first = std::min(first.value_or(series.first_reading()), series.first_reading());
+// Removes the load of the entity in windows [from, until) from the past.
+void RemoveLoad(int64_t from, int64_t until, size_t entity, Panel& panel) {
+  for (size_t i = 0; i < panel.windows.size(); ++i) {
+    if (panel.windows[i] < from || panel.windows[i] >= until) continue;
+    for (size_t metric = 0; metric < panel.metrics.size(); ++metric) {
+      if (!DependsOnLoad(panel.metrics[metric])) continue;
+      panel.values[panel.At(i, entity) + metric] = std::numeric_limits<float>::quiet_NaN();
     }
   }
-  return metrics.WindowOf(first.value_or(Timestamp()) + metrics.window() - Duration(1));
+}
+
+// After a job changed, its load at other levels says nothing about what is normal now.
+void RemoveOtherLevels(std::span<const LevelChange> changes, int64_t window, size_t entity,
+                       Panel& panel) {
+  struct Segment {
+    int64_t since = 0;
+    size_t level = 0;
+  };
+  std::vector<Segment> segments = {{.since = std::numeric_limits<int64_t>::min(), .level = 0}};
+  for (const LevelChange& change : changes) {
+    if (change.known_at > window) break;
+    const bool returned = change.returned && segments.size() > 1;
+    const size_t level = returned ? segments[segments.size() - 2].level : segments.size();
+    segments.push_back({.since = change.since, .level = level});
+  }
+  for (size_t i = 0; i < segments.size(); ++i) {
+    // The first window of a segment has a part of both levels.
+    const int64_t since = segments[i].since;
+    const bool is_last = i + 1 == segments.size();
+    const bool is_current = segments[i].level == segments.back().level;
+    if (i > 0) RemoveLoad(since, since + 1, entity, panel);
+    if (!is_last && !is_current) RemoveLoad(since, segments[i + 1].since, entity, panel);
+  }
 }
 
 }  // namespace
 
-void RoleWatch::Update(const MetricStore& metrics, std::span<const Member> members) {
-  const int64_t end = EndOf(metrics, members);
-  if (!first_) next_ = first_.emplace(BeginningOf(metrics, members));
+void RoleWatch::Update(const MetricStore& metrics, std::span<const Member> members,
+                       const EpisodeTracker& levels) {
+  int64_t end = EndOfCompleteWindows(metrics, members);
+  // The levels of a window must be known before it is evaluated.
+  if (HasLevels(role_)) end = std::min(end, levels.end().value_or(end));
+  if (!first_) next_ = first_.emplace(FirstCompleteWindow(metrics, members));
   // Series no longer contain the past of older windows.
   const auto kept = static_cast<int64_t>(MetricSeries::kMaxWindows);
   first_ = std::max(*first_, end - kept);
@@ -65,19 +77,27 @@ void RoleWatch::Update(const MetricStore& metrics, std::span<const Member> membe
     }
     const int64_t past = std::min(next_ - *first_, options_.longest_past);
     const auto pace = static_cast<int64_t>(options_.refit_each * static_cast<double>(past));
-    if (!fitted_ || next_ - fitted_->at >= std::max<int64_t>(pace, 1)) Fit(metrics, members, next_);
+    const bool is_outdated = !fitted_ || next_ - fitted_->at >= std::max<int64_t>(pace, 1) ||
+                             (HasLevels(role_) && levels.HasChangesIn(next_));
+    if (is_outdated) Fit(metrics, members, levels, next_);
     Judge(metrics, next_);
     Forget(next_ - options_.longest_past);
   }
 }
 
-void RoleWatch::Fit(const MetricStore& metrics, std::span<const Member> members, int64_t window) {
+void RoleWatch::Fit(const MetricStore& metrics, std::span<const Member> members,
+                    const EpisodeTracker& levels, int64_t window) {
   const int64_t from = std::max(*first_, window - options_.longest_past);
   fitted_ = std::make_unique<Fitted>();
   Fitted& fitted = *fitted_;
   fitted.at = window;
   fitted.panel = EmptyPanel(metrics, members, window - 1);
-  const Panel panel = FilledPanel(metrics, fitted.panel, from, window);
+  Panel panel = FilledPanel(metrics, fitted.panel, from, window);
+  if (HasLevels(role_)) {
+    for (size_t entity = 0; entity < panel.entities.size(); ++entity) {
+      RemoveOtherLevels(levels.ChangesOf(panel.entities[entity]), window, entity, panel);
+    }
+  }
   std::array<Past::Choice, 2> halves;
   for (Past::Choice& half : halves) half.resize(panel.windows.size());
   for (size_t i = 0; i < panel.windows.size(); ++i) {
@@ -151,29 +171,41 @@ void RoleWatch::NoteAnomaly(const MetricStore& metrics, const Panel& panel, size
   const Timestamp from = metrics.StartOf(panel.windows[0]);
   const Timestamp until = metrics.StartOf(panel.windows[0] + 1);
   const Entity& whose = panel.entities[entity];
-  const auto latest = latest_.find(whose);
-  const bool goes_on = latest != latest_.end() && from - anomalies_[latest->second - gone_].until <
-                                                      options_.calm * metrics.window();
-  if (!goes_on) {
-    if (!anomalies_.empty() && anomalies_.size() >= options_.most_anomalies) ForgetOldest();
-    latest_[whose] = gone_ + anomalies_.size();
-    anomalies_.push_back({.entity = whose, .from = from});
-  }
-  Anomaly& anomaly = anomalies_[latest_[whose] - gone_];
-  anomaly.until = until;
-  ++anomaly.windows;
-  if (fitted_->even->has_peers()) anomaly.peers = static_cast<uint32_t>(panel.entities.size() - 1);
   // Use the half for which the window is less anomalous.
   const bool by_even = even.Probability() >= odd.Probability();
   const Oddness& oddness = by_even ? even : odd;
+  const Past& past = by_even ? *fitted_->even : *fitted_->odd;
+  const auto latest = latest_.find(whose);
+  const auto is_symptom = [&](const MetricDeviation& one) {
+    return IsClearSymptom(one, metrics.window());
+  };
+  bool goes_on = latest != latest_.end() &&
+                 from - anomalies_[latest->second - gone_].until < options_.calm * metrics.window();
+  std::vector<MetricDeviation> deviations;
+  if (goes_on && std::ranges::none_of(anomalies_[latest->second - gone_].metrics, is_symptom)) {
+    // A symptom that begins while the traffic is unusual is an anomaly of its own.
+    deviations = past.Explain(panel, entity, metrics.window());
+    goes_on = std::ranges::none_of(deviations, is_symptom);
+  }
+  Anomaly& anomaly = goes_on ? anomalies_[latest->second - gone_] : AddAnomaly(whose, from);
+  anomaly.until = until;
+  ++anomaly.windows;
+  if (fitted_->even->has_peers()) anomaly.peers = static_cast<uint32_t>(panel.entities.size() - 1);
   if (goes_on && oddness.Probability() >= anomaly.probability) return;
   anomaly.peak = from;
   anomaly.probability = oddness.Probability();
   for (size_t i = 0; i < kAnomalyModels; ++i) {
     anomaly.models[i] = std::max(even.OfModel(i), odd.OfModel(i)) < options_.odd;
   }
-  const Past& past = by_even ? *fitted_->even : *fitted_->odd;
-  anomaly.metrics = past.Explain(panel, entity, metrics.window());
+  anomaly.metrics =
+      deviations.empty() ? past.Explain(panel, entity, metrics.window()) : std::move(deviations);
+}
+
+Anomaly& RoleWatch::AddAnomaly(const Entity& entity, Timestamp from) {
+  if (!anomalies_.empty() && anomalies_.size() >= options_.most_anomalies) ForgetOldest();
+  latest_[entity] = gone_ + anomalies_.size();
+  anomalies_.push_back({.entity = entity, .from = from});
+  return anomalies_.back();
 }
 
 void RoleWatch::ForgetOldest() {

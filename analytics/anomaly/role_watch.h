@@ -22,8 +22,9 @@ class RoleWatch {
  public:
   RoleWatch(const Role& role, const AnomalyOptions& options) : role_(role), options_(options) {}
 
-  // `members` is sorted by entity.
-  void Update(const MetricStore& metrics, std::span<const Member> members);
+  // `members` is sorted by entity. `levels` has evaluated the same metrics.
+  void Update(const MetricStore& metrics, std::span<const Member> members,
+              const EpisodeTracker& levels);
 
   const std::deque<Anomaly>& anomalies() const { return anomalies_; }
   const std::vector<PhaseChange>& phase_changes() const { return phase_changes_; }
@@ -37,11 +38,13 @@ class RoleWatch {
     std::unique_ptr<Past> odd;
   };
 
-  void Fit(const MetricStore& metrics, std::span<const Member> members, int64_t window);
+  void Fit(const MetricStore& metrics, std::span<const Member> members,
+           const EpisodeTracker& levels, int64_t window);
   void Judge(const MetricStore& metrics, int64_t window);
   void NoteShift(const MetricStore& metrics, int64_t window, uint32_t entities);
   void NoteAnomaly(const MetricStore& metrics, const Panel& panel, size_t entity,
                    const Oddness& even, const Oddness& odd);
+  Anomaly& AddAnomaly(const Entity& entity, Timestamp from);
   void ForgetOldest();
   void Forget(int64_t before);
 

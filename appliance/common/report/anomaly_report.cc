@@ -3,6 +3,7 @@
 
 #include "appliance/api/message_value.h"
 #include "appliance/common/report/entity_place.h"
+#include "appliance/common/report/episode_report.h"
 #include "appliance/common/report/job_report.h"
 #include "rocescope/v1/report.pb.h"
 
@@ -33,6 +34,7 @@ void FillAnomaly(const topology::Fabric& fabric, const Anomaly& anomaly, v1::Ano
     metric.set_spread(deviation.spread);
     metric.set_share(deviation.share);
   }
+  out.set_episode(anomaly.episode);
 }
 
 }  // namespace
@@ -43,6 +45,7 @@ void FillAnomalies(const Snapshot& snapshot, v1::ReplayReport& report) {
   for (const Anomaly& anomaly : all.anomalies) {
     FillAnomaly(*snapshot.fabric, anomaly, *out.add_anomalies());
   }
+  FillEpisodes(snapshot, out);
   for (const PhaseChange& change : all.phase_changes) {
     v1::PhaseChange& one = *out.add_phase_changes();
     one.set_role(NameOf(change.role));
@@ -59,6 +62,7 @@ void FillAnomalies(const Snapshot& snapshot, v1::ReplayReport& report) {
   statistics.set_shared_count(all.statistics.shared);
   statistics.set_refused_count(all.statistics.refused);
   statistics.set_fit_count(all.statistics.fits);
+  statistics.set_dropped_episode_count(all.statistics.forgotten_episodes);
 }
 
 }  // namespace rocescope

@@ -38,13 +38,17 @@ std::string PlaceOf(const v1::Anomaly& anomaly) {
   return fmt::format("{} priority {}", place, anomaly.priority());
 }
 
-}  // namespace
+uint64_t CountOfExplained(const v1::ReplayReport& report) {
+  return static_cast<uint64_t>(std::ranges::count_if(
+      report.anomalies().anomalies(), [](const v1::Anomaly& one) { return one.episode() != 0; }));
+}
 
-void AppendAnomalies(const v1::ReplayReport& report, std::string& text) {
-  const v1::Anomalies& all = report.anomalies();
-  if (all.anomalies().empty()) return;
+void AppendSingleAnomalies(const v1::ReplayReport& report, std::string& text) {
   std::vector<const v1::Anomaly*> anomalies;
-  for (const v1::Anomaly& anomaly : all.anomalies()) anomalies.push_back(&anomaly);
+  for (const v1::Anomaly& anomaly : report.anomalies().anomalies()) {
+    if (anomaly.episode() == 0) anomalies.push_back(&anomaly);
+  }
+  if (anomalies.empty()) return;
   std::ranges::sort(anomalies, {}, [](const v1::Anomaly* one) {
     return std::tuple(one->probability(), Nanoseconds(one->start_time()), one->place(),
                       one->has_priority(), one->priority());
@@ -76,12 +80,46 @@ void AppendAnomalies(const v1::ReplayReport& report, std::string& text) {
   text += "\n";
 }
 
-void AppendBriefAnomalies(const v1::ReplayReport& report, std::string& text) {
-  const int count = report.anomalies().anomalies_size();
-  if (count == 0) return;
+void AppendEpisodes(const v1::ReplayReport& report, std::string& text) {
+  const auto& episodes = report.anomalies().episodes();
+  if (episodes.empty()) return;
   text += fmt::format(
-      "ANOMALIES: {} with unusual metrics; --section anomalies lists the least likely ones\n\n",
-      Counted(static_cast<uint64_t>(count), "period"));
+      "EPISODES: {} of traffic or other metrics; they explain {}\n"
+      "\n"
+      "  Ports whose traffic changes together form an inferred job, which is a guess. Times are in "
+      "UTC.\n"
+      "\n",
+      Counted(static_cast<uint64_t>(episodes.size()), "change"),
+      Counted(CountOfExplained(report), "other anomaly"));
+  for (int i = 0; i < std::min(episodes.size(), kMaxRows); ++i) {
+    text += "  " + Visible(episodes[i].sentence()) + "\n";
+  }
+  AppendMore(episodes.size(), "episode", text);
+  text += "\n";
+}
+
+}  // namespace
+
+void AppendAnomalies(const v1::ReplayReport& report, std::string& text) {
+  AppendSingleAnomalies(report, text);
+  AppendEpisodes(report, text);
+}
+
+void AppendBriefAnomalies(const v1::ReplayReport& report, std::string& text) {
+  const uint64_t explained = CountOfExplained(report);
+  const uint64_t single = static_cast<uint64_t>(report.anomalies().anomalies_size()) - explained;
+  const auto episodes = static_cast<uint64_t>(report.anomalies().episodes_size());
+  if (single > 0) {
+    text += fmt::format(
+        "ANOMALIES: {} with unusual metrics; --section anomalies lists the least likely ones\n",
+        Counted(single, "period"));
+  }
+  if (episodes > 0) {
+    text +=
+        fmt::format("EPISODES: {} of traffic or other metrics; --section anomalies lists them\n",
+                    Counted(episodes, "change"));
+  }
+  if (single + episodes > 0) text += "\n";
 }
 
 }  // namespace rocescope

@@ -56,6 +56,21 @@ TEST(AnomalyText, ListsTheFewMostUnlikelyFirst) {
   EXPECT_THAT(text, HasSubstr("and 2 more"));
 }
 
+TEST(AnomalyText, ListsEpisodesInsteadOfTheirAnomalies) {
+  const std::string text = AnomalyText(R"(
+      anomalies {
+        anomalies { kind: KIND_PORT place: "leaf0:Ethernet1" probability: 1e-9 episode: 1 }
+        anomalies { kind: KIND_PORT place: "leaf0:Ethernet2" probability: 1e-8 }
+        episodes { sentence: "inferred job 1 started on 12 ports at 08:12:00" } })");
+  EXPECT_THAT(text, HasSubstr("ANOMALIES: 1 period with"));
+  EXPECT_THAT(text, HasSubstr("leaf0:Ethernet2"));
+  EXPECT_THAT(text, Not(HasSubstr("leaf0:Ethernet1")));
+  EXPECT_THAT(text,
+              HasSubstr("EPISODES: 1 change of traffic or other metrics; they explain 1 other "
+                        "anomaly\n"));
+  EXPECT_THAT(text, HasSubstr("\n  inferred job 1 started on 12 ports at 08:12:00\n"));
+}
+
 TEST(AnomalyText, IsCountedInTheBriefReport) {
   v1::ReplayReport report;
   std::string text;
@@ -66,6 +81,12 @@ TEST(AnomalyText, IsCountedInTheBriefReport) {
   EXPECT_EQ(text,
             "ANOMALIES: 2 periods with unusual metrics; --section anomalies lists the least likely "
             "ones\n\n");
+  report.mutable_anomalies()->add_episodes();
+  for (v1::Anomaly& one : *report.mutable_anomalies()->mutable_anomalies()) one.set_episode(1);
+  text.clear();
+  AppendBriefAnomalies(report, text);
+  EXPECT_EQ(text,
+            "EPISODES: 1 change of traffic or other metrics; --section anomalies lists them\n\n");
 }
 
 }  // namespace

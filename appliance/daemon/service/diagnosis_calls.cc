@@ -51,6 +51,7 @@ ServiceStatus Service::ListAnomalies(const v1::ListAnomaliesRequest& in,
   const v1::Anomalies& all = page->answer->anomalies().anomalies();
   page->answer->FillMetadata(*out.mutable_snapshot());
   *out.mutable_phase_changes() = all.phase_changes();
+  *out.mutable_episodes() = all.episodes();
   *out.mutable_statistics() = all.statistics();
   const auto fill = [&](uint64_t i, v1::Anomaly& anomaly) {
     anomaly = all.anomalies(static_cast<int>(i));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Behaviour that differs from the entity's past or its peers: a hint, not a fault.
-import type { Anomaly, ListAnomaliesResponse, PhaseChange } from "../api/messages";
+import type { Anomaly, AnomalyEpisode, ListAnomaliesResponse, PhaseChange } from "../api/messages";
 import { nsBetween, sortKey, type Reference } from "../format/moments";
 import { count, duration, inUnit } from "../format/quantities";
 import { enumWords, words } from "../format/words";
@@ -28,6 +28,13 @@ function anomalyColumns(reference: Reference): Column<Anomaly>[] {
   ];
 }
 
+function AnomalyTable({ caption, anomalies, reference }: { caption: string; anomalies: Anomaly[]; reference: Reference }) {
+  return (
+    <Table caption={caption} columns={anomalyColumns(reference)} rows={anomalies}
+      keyOf={(anomaly) => `${anomaly.place} ${anomaly.priority} ${anomaly.start_time} ${anomaly.kind}`} most={20} />
+  );
+}
+
 function phaseSentence(change: PhaseChange, reference: Reference) {
   return (
     <li key={`${change.role} ${change.start_time}`}>
@@ -38,20 +45,63 @@ function phaseSentence(change: PhaseChange, reference: Reference) {
   );
 }
 
+function EpisodeItem({ episode }: { episode: AnomalyEpisode }) {
+  return (
+    <li>
+      <details>
+        <summary>{episode.sentence}</summary>
+        <p class="muted">
+          Explains {count(episode.anomaly_count)} {episode.anomaly_count === 1 ? "anomaly" : "anomalies"}.{" "}
+          {episode.place_count > episode.places.length
+            ? `First ${count(episode.places.length)} of ${count(episode.place_count)} places: `
+            : "Places: "}
+          {episode.places.join(", ")}
+        </p>
+      </details>
+    </li>
+  );
+}
+
+function Episodes({ episodes }: { episodes: AnomalyEpisode[] }) {
+  if (episodes.length === 0) return null;
+  return (
+    <>
+      <h3>Episodes</h3>
+      <p class="muted">
+        Ports whose traffic changes together form an inferred job, which is a guess. Times are in UTC.
+      </p>
+      <ul class="events">
+        {episodes.slice(0, 100).map((episode) => (
+          <EpisodeItem key={`${episode.kind} ${episode.inferred_job} ${episode.start_time} ${episode.places[0]}`} episode={episode} />
+        ))}
+      </ul>
+      <Truncated shown={Math.min(episodes.length, 100)} total={episodes.length} />
+    </>
+  );
+}
+
 export function AnomalyList({ answer, reference }: { answer: ListAnomaliesResponse; reference: Reference }) {
-  const { anomalies, phase_changes, statistics } = answer;
+  const { anomalies, episodes, phase_changes, statistics } = answer;
   if (!statistics) return <p class="muted">No anomaly detection: there is no topology or there are no counters.</p>;
+  const single = anomalies.filter((anomaly) => anomaly.episode === 0);
+  const explained = anomalies.filter((anomaly) => anomaly.episode !== 0);
   return (
     <>
       <p class="muted">
         {count(statistics.evaluated_count)} windows of ports, NICs, GPUs and hosts were evaluated;{" "}
         {count(statistics.unevaluated_count)} could not be evaluated because they have no history.
       </p>
-      {anomalies.length === 0
-        ? <p>No anomalies found.</p>
-        : <Table caption="Entities with anomalous behaviour" columns={anomalyColumns(reference)} rows={anomalies}
-            keyOf={(anomaly) => `${anomaly.place} ${anomaly.priority} ${anomaly.start_time} ${anomaly.kind}`} most={20} />}
+      {single.length === 0
+        ? <p>{explained.length === 0 ? "No anomalies found." : "No anomalies besides those that episodes explain."}</p>
+        : <AnomalyTable caption="Entities with anomalous behaviour" anomalies={single} reference={reference} />}
       <Truncated shown={anomalies.length} total={answer.total_size} />
+      <Episodes episodes={episodes} />
+      {explained.length > 0 && (
+        <details>
+          <summary>Anomalies that episodes explain: {count(explained.length)}</summary>
+          <AnomalyTable caption="Anomalies that episodes explain" anomalies={explained} reference={reference} />
+        </details>
+      )}
       {phase_changes.length > 0 && (
         <ul class="events">{phase_changes.slice(0, 10).map((change) => phaseSentence(change, reference))}</ul>
       )}
