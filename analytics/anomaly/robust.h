@@ -42,11 +42,12 @@ float FillLeaveOneOut(std::vector<NumberedValue>& values, Set set) {
 
 // Spreads of deviations around 0.
 struct Spreads {
-  // By metric, over all entities, at least `least`: the smallest standard deviation with which the
-  // distances of a normal distribution from 0 have 50 %, 90 % and 98 % quantiles that are not below
-  // the observed ones. Quantiles limit the effect of rare large values, such as bursts of CE marks.
+  // The spread of each metric over all entities, at least `least`: the smallest standard deviation
+  // with which the distances of a normal distribution from 0 have 50 %, 90 % and 98 % quantiles
+  // that are not below the observed ones. Quantiles limit the effect of rare large values, such as
+  // bursts of CE marks.
   std::vector<double> of_all;
-  std::vector<float> of_each;  // by entity and metric
+  std::vector<float> of_each;  // indexed by entity and metric
 };
 
 // Each window contains deviations by entity and metric; NaN values are ignored.
