@@ -24,6 +24,7 @@ class Mixture : public AnomalyModel {
          --count) {
       if (model_.learn(columns, count, arma::eucl_dist, arma::static_spread, kMeansRounds,
                        kLikelihoodRounds, kMinVariance, false)) {
+        FindHighest();
         return true;
       }
     }
@@ -33,12 +34,9 @@ class Mixture : public AnomalyModel {
   // For a single component this is its Mahalanobis distance; for a mixture, the distance that
   // corresponds to the density relative to the maximum.
   double Score(std::span<const double> row) const override {
-    const arma::vec at(row.data(), row.size());
-    double highest = model_.log_p(arma::vec(model_.means.col(0)));
-    for (arma::uword i = 1; i < model_.n_gaus(); ++i) {
-      highest = std::max(highest, model_.log_p(arma::vec(model_.means.col(i))));
-    }
-    return std::sqrt(std::max(2 * (highest - model_.log_p(at)), 0.0));
+    // The vector refers to the row and does not change it.
+    const arma::vec at(const_cast<double*>(row.data()), row.size(), false, true);
+    return std::sqrt(std::max(2 * (highest_ - model_.log_p(at)), 0.0));
   }
 
   // Use the nearest component.
@@ -53,7 +51,15 @@ class Mixture : public AnomalyModel {
   }
 
  private:
+  void FindHighest() {
+    highest_ = model_.log_p(arma::vec(model_.means.col(0)));
+    for (arma::uword i = 1; i < model_.n_gaus(); ++i) {
+      highest_ = std::max(highest_, model_.log_p(arma::vec(model_.means.col(i))));
+    }
+  }
+
   arma::gmm_diag model_;
+  double highest_ = 0;  // logarithm of the density at the densest mean
 };
 
 }  // namespace

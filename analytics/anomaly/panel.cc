@@ -23,6 +23,40 @@ double GrainOf(Metric metric, Duration window) {
   return 1;
 }
 
+// Calls `set(window, value)` for each window of [from, until) in which there is a value.
+template <typename Set>
+void ForEachValue(const MetricStore& store, const MetricSeries& series, Metric metric,
+                  WindowRange range, Set set) {
+  const double grain = GrainOf(metric, store.window());
+  const bool is_counter = InfoOf(metric).kind == MetricKind::kCounter;
+  if (is_counter) {
+    // The windows between the first and the last reading.
+    range.first = std::max(range.first,
+                           store.WindowOf(series.first_reading() + store.window() - Duration(1)));
+    range.last = std::min(range.last, store.WindowOf(series.last_reading()) - 1);
+    for (int64_t window = range.first; window <= range.last; ++window) set(window, 0.0F);
+  }
+  const auto windows = series.windows();
+  auto at = std::ranges::lower_bound(windows, range.first, {}, &WindowValue::window);
+  for (; at != windows.end() && at->window <= range.last; ++at) {
+    if (at->value == 0) {
+      set(at->window, 0.0F);
+    } else {
+      set(at->window, static_cast<float>(std::log1p(static_cast<double>(at->value) / grain)));
+    }
+  }
+  if (!is_counter) return;
+  const auto unknown = series.unknown();
+  auto next = std::ranges::lower_bound(unknown, range.first);
+  for (; next != unknown.end() && *next <= range.last; ++next) set(*next, kMissing);
+  if (const auto open = series.open()) {
+    const int64_t last = std::min(open->last, range.last);
+    for (int64_t window = std::max(open->first, range.first); window <= last; ++window) {
+      set(window, kMissing);
+    }
+  }
+}
+
 }  // namespace
 
 double Stretched(Metric metric, Duration window, double value) {
@@ -73,16 +107,18 @@ Panel FilledPanel(const MetricStore& store, const Panel& like, int64_t from, int
   for (int64_t window = from; window < until; ++window) panel.windows.push_back(window);
   panel.values.assign(panel.At(panel.windows.size(), 0), kMissing);
   for (size_t entity = 0; entity < panel.entities.size(); ++entity) {
-    for (size_t i = 0; i < panel.metrics.size(); ++i) {
-      const MetricSeries* series = store.Find(panel.entities[entity], panel.metrics[i]);
-      if (series == nullptr) continue;
-      for (size_t window = 0; window < panel.windows.size(); ++window) {
-        const Metric metric = panel.metrics[i];
-        const auto value = ValueIn(store, metric, *series, panel.windows[window]);
-        if (!value) continue;
-        panel.values[panel.At(window, entity) + i] =
-            static_cast<float>(Stretched(metric, store.window(), *value));
-      }
+    const auto found = store.entities().find(panel.entities[entity]);
+    if (found == store.entities().end()) continue;
+    auto at = panel.metrics.begin();
+    for (const auto& [metric, series] : found->second.series) {
+      while (at != panel.metrics.end() && *at < metric) ++at;
+      if (at == panel.metrics.end()) break;
+      if (*at != metric) continue;
+      const auto i = static_cast<size_t>(at - panel.metrics.begin());
+      ForEachValue(store, series, metric, {.first = from, .last = until - 1},
+                   [&](int64_t window, float value) {
+                     panel.values[panel.At(static_cast<size_t>(window - from), entity) + i] = value;
+                   });
     }
   }
   return panel;

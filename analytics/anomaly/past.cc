@@ -77,19 +77,8 @@ Past::Past(const Panel& panel, const Choice& counts, const Choice& others,
     other_windows.push_back(i);
     others_all.push_back(DeviationsOf(panel, i, others[i]));
   }
-  SpreadSum own(entities_, width_), peers(entities_, width_);
-  for (const auto* part : {&all, &others_all}) {
-    for (const Deviations& one : *part) {
-      own.Add(one.own);
-      if (has_peers_) peers.Add(one.peers);
-    }
-  }
-  own_.spread = own.OfAll(options_.least_spread);
-  own_.own = own.OfEach();
-  if (has_peers_) {
-    peers_.spread = peers.OfAll(options_.least_spread);
-    peers_.own = peers.OfEach();
-  }
+  FindSpreads(all, others_all, &Deviations::own, own_);
+  if (has_peers_) FindSpreads(all, others_all, &Deviations::peers, peers_);
   RowPair fitted{.own = {.width = width_}, .peers = {.width = width_}};
   for (size_t i = 0; i < windows.size(); ++i) {
     AddRows(all[i], counts[windows[i]], windows[i], windows.size(), fitted);
@@ -103,6 +92,16 @@ Past::Past(const Panel& panel, const Choice& counts, const Choice& others,
       Fit(own_, fitted.own, seen.own) && (!has_peers_ || Fit(peers_, fitted.peers, seen.peers));
 }
 
+void Past::FindSpreads(std::span<const Deviations> part, std::span<const Deviations> others,
+                       std::vector<float> Deviations::* kind, View& view) const {
+  std::vector<std::span<const float>> windows;
+  for (const Deviations& one : part) windows.emplace_back(one.*kind);
+  for (const Deviations& one : others) windows.emplace_back(one.*kind);
+  Spreads spreads = SpreadsOf(windows, entities_, width_, options_.least_spread);
+  view.spread = std::move(spreads.of_all);
+  view.own = std::move(spreads.of_each);
+}
+
 void Past::AddRows(const Deviations& deviations, const std::vector<bool>& counts, size_t window,
                    size_t windows, RowPair& rows) const {
   for (size_t entity = 0; entity < entities_; ++entity) {
@@ -110,11 +109,10 @@ void Past::AddRows(const Deviations& deviations, const std::vector<bool>& counts
     if (!IsChosen(window * entities_ + entity, windows * entities_, options_.most_rows)) continue;
     const auto own = std::span<const float>(deviations.own).subspan(entity * width_, width_);
     if (!HasNumber(own)) continue;
-    std::ranges::copy(RowOf(own_, own, entity, {}), std::back_inserter(rows.own.values));
+    AppendRow(own_, own, entity, {}, rows.own.values);
     if (!has_peers_) continue;
     const auto peers = std::span<const float>(deviations.peers).subspan(entity * width_, width_);
-    std::ranges::copy(RowOf(peers_, peers, entity, deviations.disunity),
-                      std::back_inserter(rows.peers.values));
+    AppendRow(peers_, peers, entity, deviations.disunity, rows.peers.values);
   }
 }
 
@@ -129,16 +127,17 @@ bool Past::Fit(View& view, const Rows& fitted, const Rows& seen) const {
   return true;
 }
 
-std::vector<double> Past::RowOf(const View& view, std::span<const float> deviations, size_t entity,
-                                std::span<const double> disunity) const {
-  std::vector<double> row(width_);
+void Past::AppendRow(const View& view, std::span<const float> deviations, size_t entity,
+                     std::span<const double> disunity, std::vector<double>& rows) const {
+  const size_t begin = rows.size();
+  rows.resize(begin + width_);
+  double* const row = rows.data() + begin;
   for (size_t i = 0; i < width_; ++i) {
     if (std::isnan(deviations[i])) continue;
     double spread = std::max<double>(view.spread[i], view.own[entity * width_ + i]);
     if (!disunity.empty()) spread = std::max(spread, disunity[i]);
     row[i] = static_cast<double>(deviations[i]) / spread;
   }
-  return row;
 }
 
 void Past::CompareWithPeers(Deviations& deviations) const {
@@ -149,10 +148,14 @@ void Past::CompareWithPeers(Deviations& deviations) const {
   std::vector<float> values;
   for (size_t metric = 0; metric < width_; ++metric) {
     values.clear();
+    size_t zeros = 0;
     for (size_t at = metric; at < deviations.own.size(); at += width_) {
-      if (!std::isnan(deviations.own[at])) values.push_back(deviations.own[at]);
+      if (std::isnan(deviations.own[at])) continue;
+      values.push_back(deviations.own[at]);
+      if (deviations.own[at] == 0) ++zeros;
     }
     if (values.size() < options_.fewest_peers) continue;
+    if (2 * zeros > values.size()) continue;  // both medians are 0
     const float shift = MedianOf(values);
     deviations.shift[metric] = shift;
     for (float& one : values) one = std::abs(one - shift);
@@ -184,20 +187,23 @@ std::vector<Oddness> Past::Judge(const Panel& window) const {
   std::vector<Oddness> all(entities_);
   if (!fitted_) return all;
   const Deviations deviations = DeviationsIn(window.values);
+  std::vector<double> row;
   for (size_t entity = 0; entity < entities_; ++entity) {
     const auto own = std::span<const float>(deviations.own).subspan(entity * width_, width_);
     if (!HasNumber(own)) continue;
     Oddness& oddness = all[entity];
     oddness.judged = true;
-    const std::vector<double> own_row = RowOf(own_, own, entity, {});
+    row.clear();
+    AppendRow(own_, own, entity, {}, row);
     for (size_t i = 0; i < kAnomalyModels; ++i) {
-      oddness.by_own[i] = own_.tails[i].Probability(own_.models[i]->Score(own_row));
+      oddness.by_own[i] = own_.tails[i].Probability(own_.models[i]->Score(row));
     }
     if (!has_peers_) continue;
     const auto peers = std::span<const float>(deviations.peers).subspan(entity * width_, width_);
-    const std::vector<double> peer_row = RowOf(peers_, peers, entity, deviations.disunity);
+    row.clear();
+    AppendRow(peers_, peers, entity, deviations.disunity, row);
     for (size_t i = 0; i < kAnomalyModels; ++i) {
-      oddness.by_peers[i] = peers_.tails[i].Probability(peers_.models[i]->Score(peer_row));
+      oddness.by_peers[i] = peers_.tails[i].Probability(peers_.models[i]->Score(row));
     }
   }
   return all;
@@ -209,7 +215,8 @@ std::vector<MetricDeviation> Past::Explain(const Panel& window, size_t entity,
   const View& view = has_peers_ ? peers_ : own_;
   const std::vector<float>& seen = has_peers_ ? deviations.peers : deviations.own;
   const auto of_entity = std::span<const float>(seen).subspan(entity * width_, width_);
-  const std::vector<double> row = RowOf(view, of_entity, entity, deviations.disunity);
+  std::vector<double> row;
+  AppendRow(view, of_entity, entity, deviations.disunity, row);
   std::vector<double> shares(width_);
   for (const auto& model : view.models) {
     const std::vector<double> parts = model->Shares(row);

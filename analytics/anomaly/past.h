@@ -81,8 +81,10 @@ class Past {
                size_t windows, RowPair& rows) const;
   void CompareWithPeers(Deviations& deviations) const;
   bool Fit(View& view, const Rows& fitted, const Rows& seen) const;
-  std::vector<double> RowOf(const View& view, std::span<const float> deviations, size_t entity,
-                            std::span<const double> disunity) const;
+  void FindSpreads(std::span<const Deviations> part, std::span<const Deviations> others,
+                   std::vector<float> Deviations::* kind, View& view) const;
+  void AppendRow(const View& view, std::span<const float> deviations, size_t entity,
+                 std::span<const double> disunity, std::vector<double>& rows) const;
 
   PastOptions options_;
   size_t entities_ = 0;

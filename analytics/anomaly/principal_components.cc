@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "analytics/anomaly/algebra.h"
 #include "analytics/anomaly/model.h"
@@ -19,8 +22,9 @@ class PrincipalComponents : public AnomalyModel {
     mean_ = arma::mean(columns, 1);
     // Armadillo's matrix product does not guarantee the order of its sums.
     arma::mat covariance(rows.width, rows.width, arma::fill::zeros);
+    arma::vec one;
     for (arma::uword row = 0; row < columns.n_cols; ++row) {
-      const arma::vec one = columns.col(row) - mean_;
+      one = columns.col(row) - mean_;
       for (arma::uword i = 0; i < rows.width; ++i) {
         for (arma::uword k = 0; k <= i; ++k) covariance(i, k) += one[i] * one[k];
       }
@@ -34,14 +38,21 @@ class PrincipalComponents : public AnomalyModel {
   }
 
   double Score(std::span<const double> row) const override {
+    // Dimensions of an entity are few: no allocation for each score.
+    constexpr size_t kMost = 64;
+    std::array<double, kMost> fixed;
+    std::vector<double> dynamic(row.size() > kMost ? row.size() : 0);
+    const std::span<double> parts(dynamic.empty() ? fixed.data() : dynamic.data(), row.size());
+    FillParts(row, parts);
     double square = 0;
-    for (const double part : PartsOf(row)) square += part;
+    for (const double part : parts) square += part;
     return std::sqrt(std::max(square, 0.0));
   }
 
   // Contributions to the squared distance. Correlated metrics can have negative contributions.
   std::vector<double> Shares(std::span<const double> row) const override {
-    std::vector<double> parts = PartsOf(row);
+    std::vector<double> parts(row.size());
+    FillParts(row, parts);
     for (double& part : parts) part = std::abs(part);
     return SharesOf(std::move(parts));
   }
@@ -68,14 +79,15 @@ class PrincipalComponents : public AnomalyModel {
     return precision;
   }
 
-  std::vector<double> PartsOf(std::span<const double> row) const {
-    std::vector<double> parts(row.size());
-    for (size_t i = 0; i < row.size(); ++i) {
-      double sum = 0;
-      for (size_t k = 0; k < row.size(); ++k) sum += precision_(i, k) * (row[k] - mean_[k]);
-      parts[i] = (row[i] - mean_[i]) * sum;
+  // Adds up all sums at the same time, because the additions of one sum wait for each other.
+  void FillParts(std::span<const double> row, std::span<double> parts) const {
+    std::ranges::fill(parts, 0);
+    for (size_t k = 0; k < row.size(); ++k) {
+      const double off = row[k] - mean_[k];
+      const double* const column = precision_.colptr(k);
+      for (size_t i = 0; i < parts.size(); ++i) parts[i] += column[i] * off;
     }
-    return parts;
+    for (size_t i = 0; i < parts.size(); ++i) parts[i] *= row[i] - mean_[i];
   }
 
   arma::vec mean_;

@@ -17,41 +17,68 @@ constexpr std::array<std::pair<double, double>, 3> kPlaces = {
 constexpr double kFar = 0.9;
 constexpr float kPlaceOfFar = 1.6449F;
 
+// Distances from 0 of one metric. Most are 0, so that these are only counted.
+struct Distances {
+  size_t zeros = 0;
+  std::vector<float> others;
+
+  void Add(float deviation) {
+    if (deviation == 0) {
+      ++zeros;
+    } else {
+      others.push_back(std::abs(deviation));
+    }
+  }
+  size_t size() const { return zeros + others.size(); }
+};
+
+double SpreadOfAll(Distances& distances, double least) {
+  double spread = least;
+  if (distances.size() == 0) return spread;
+  auto begin = distances.others.begin();  // all values before it are smaller
+  for (const auto& [share, place] : kPlaces) {
+    const auto rank = static_cast<size_t>(share * static_cast<double>(distances.size() - 1));
+    if (rank < distances.zeros) continue;
+    const auto at = distances.others.begin() + static_cast<std::ptrdiff_t>(rank - distances.zeros);
+    std::ranges::nth_element(begin, at, distances.others.end());
+    spread = std::max(spread, static_cast<double>(*at) / place);
+    begin = at;
+  }
+  return spread;
+}
+
+float SpreadOfEach(std::vector<float>& distances, size_t zeros) {
+  const auto far = static_cast<size_t>(kFar * static_cast<double>(distances.size()));
+  if (far < zeros || distances.empty()) return 0;
+  const float spread = static_cast<float>(kDeviationOfMad) * MedianOf(distances);
+  const auto at = distances.begin() + static_cast<std::ptrdiff_t>(far);
+  std::ranges::nth_element(distances, at);
+  return std::max(spread, *at / kPlaceOfFar);
+}
+
 }  // namespace
 
-void SpreadSum::Add(std::span<const float> deviations) {
-  for (size_t i = 0; i < deviations.size(); ++i) {
-    if (!std::isnan(deviations[i])) distances_[i].push_back(std::abs(deviations[i]));
-  }
-}
-
-std::vector<double> SpreadSum::OfAll(double least) const {
-  std::vector<double> spreads(width_, least);
-  std::vector<float> all;
-  for (size_t metric = 0; metric < width_; ++metric) {
-    all.clear();
-    for (size_t at = metric; at < distances_.size(); at += width_) {
-      all.insert(all.end(), distances_[at].begin(), distances_[at].end());
+Spreads SpreadsOf(std::span<const std::span<const float>> windows, size_t entities, size_t width,
+                  double least) {
+  Spreads spreads{.of_all = std::vector<double>(width),
+                  .of_each = std::vector<float>(entities * width)};
+  std::vector<Distances> by_metric(width);
+  std::vector<float> distances;
+  for (size_t i = 0; i < spreads.of_each.size(); ++i) {
+    Distances& of_metric = by_metric[i % width];
+    distances.clear();
+    size_t zeros = 0;
+    for (const std::span<const float> window : windows) {
+      const float deviation = window[i];
+      if (std::isnan(deviation)) continue;
+      of_metric.Add(deviation);
+      distances.push_back(std::abs(deviation));
+      if (deviation == 0) ++zeros;
     }
-    if (all.empty()) continue;
-    for (const auto& [share, place] : kPlaces) {
-      const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(all.size() - 1));
-      std::ranges::nth_element(all, all.begin() + at);
-      spreads[metric] = std::max(spreads[metric], static_cast<double>(all[at]) / place);
-    }
+    spreads.of_each[i] = SpreadOfEach(distances, zeros);
   }
-  return spreads;
-}
-
-std::vector<float> SpreadSum::OfEach() const {
-  std::vector<float> spreads(distances_.size());
-  for (size_t i = 0; i < distances_.size(); ++i) {
-    std::vector<float> distances = distances_[i];
-    if (distances.empty()) continue;
-    spreads[i] = static_cast<float>(kDeviationOfMad) * MedianOf(distances);
-    const auto at = static_cast<std::ptrdiff_t>(kFar * static_cast<double>(distances.size()));
-    std::ranges::nth_element(distances, distances.begin() + at);
-    spreads[i] = std::max(spreads[i], distances[static_cast<size_t>(at)] / kPlaceOfFar);
+  for (size_t metric = 0; metric < width; ++metric) {
+    spreads.of_all[metric] = SpreadOfAll(by_metric[metric], least);
   }
   return spreads;
 }

@@ -23,8 +23,12 @@ struct NumberedValue {
 // reorders them.
 template <typename Set>
 float FillLeaveOneOut(std::vector<NumberedValue>& values, Set set) {
-  std::ranges::sort(values, {},
-                    [](const NumberedValue& one) { return std::pair(one.value, one.number); });
+  const auto [least, most] = std::ranges::minmax(values, {}, &NumberedValue::value);
+  if (least.value == most.value) {  // most counters never change
+    for (const NumberedValue& one : values) set(one.number, 0.0F);
+    return least.value;
+  }
+  std::ranges::sort(values, {}, &NumberedValue::value);
   const size_t rest = values.size() - 1;
   for (size_t out = 0; out < values.size(); ++out) {
     const auto at = [&](size_t rank) { return values[rank < out ? rank : rank + 1].value; };
@@ -36,24 +40,18 @@ float FillLeaveOneOut(std::vector<NumberedValue>& values, Set set) {
   return (values[half - 1].value + values[half].value) / 2;
 }
 
-// Estimates the spread of deviations around 0 by metric, over all entities and per entity.
-class SpreadSum {
- public:
-  SpreadSum(size_t entities, size_t width) : width_(width), distances_(entities * width) {}
-
-  // `deviations` are by entity and metric; NaN values are ignored.
-  void Add(std::span<const float> deviations);
-
-  // Returns the spread of each metric over all entities, at least `least`: the smallest standard
-  // deviation with which the distances of a normal distribution from 0 have 50 %, 90 % and 98 %
-  // quantiles that are not below the observed ones. Quantiles limit the effect of rare large
-  // values, such as bursts of CE marks.
-  std::vector<double> OfAll(double least) const;
-  std::vector<float> OfEach() const;  // indexed by entity and metric
-
- private:
-  size_t width_;
-  std::vector<std::vector<float>> distances_;  // indexed by entity and metric
+// Spreads of deviations around 0.
+struct Spreads {
+  // The spread of each metric over all entities, at least `least`: the smallest standard deviation
+  // with which the distances of a normal distribution from 0 have 50 %, 90 % and 98 % quantiles
+  // that are not below the observed ones. Quantiles limit the effect of rare large values, such as
+  // bursts of CE marks.
+  std::vector<double> of_all;
+  std::vector<float> of_each;  // indexed by entity and metric
 };
+
+// Each window contains deviations by entity and metric; NaN values are ignored.
+Spreads SpreadsOf(std::span<const std::span<const float>> windows, size_t entities, size_t width,
+                  double least);
 
 }  // namespace rocescope

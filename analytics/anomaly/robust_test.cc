@@ -34,8 +34,15 @@ TEST(LeaveOneOut, IsTheDistanceFromTheMedianOfTheOthers) {
   }
 }
 
-TEST(SpreadSum, EqualsStandardDeviationForNormalData) {
-  SpreadSum sum(2, 1);
+using Windows = std::vector<std::vector<float>>;
+
+Spreads FindSpreads(const Windows& windows, size_t entities, size_t width, double least) {
+  const std::vector<std::span<const float>> spans(windows.begin(), windows.end());
+  return SpreadsOf(spans, entities, width, least);
+}
+
+TEST(Spreads, EqualStandardDeviationForNormalData) {
+  Windows windows;
   // Quantiles of the half-normal distribution: erf(x / √2) = share, by bisection.
   for (int i = 0; i < 1000; ++i) {
     const double share = (i + 0.5) / 1000;
@@ -44,17 +51,28 @@ TEST(SpreadSum, EqualsStandardDeviationForNormalData) {
       const double middle = (low + high) / 2;
       (std::erf(middle / std::sqrt(2.0)) < share ? low : high) = middle;
     }
-    sum.Add(std::array{static_cast<float>(3 * low), static_cast<float>(-3 * low)});
+    windows.push_back({static_cast<float>(3 * low), static_cast<float>(-3 * low)});
   }
-  EXPECT_NEAR(sum.OfAll(0.1)[0], 3, 0.05);
-  EXPECT_EQ(sum.OfEach().size(), 2u);
-  EXPECT_NEAR(sum.OfEach()[0], 3, 0.05);
+  const Spreads spreads = FindSpreads(windows, 2, 1, 0.1);
+  EXPECT_NEAR(spreads.of_all[0], 3, 0.05);
+  EXPECT_EQ(spreads.of_each.size(), 2u);
+  EXPECT_NEAR(spreads.of_each[0], 3, 0.05);
 }
 
-TEST(SpreadSum, IgnoresMissingValuesAndHasAMinimum) {
-  SpreadSum sum(1, 2);
-  for (int i = 0; i < 10; ++i) sum.Add(std::array{std::numeric_limits<float>::quiet_NaN(), 0.0F});
-  EXPECT_THAT(sum.OfAll(0.25), ElementsAre(0.25, 0.25));
+TEST(Spreads, IgnoreMissingValuesAndHaveAMinimum) {
+  constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
+  const Spreads spreads = FindSpreads(Windows(10, {kMissing, 0.0F}), 1, 2, 0.25);
+  EXPECT_THAT(spreads.of_all, ElementsAre(0.25, 0.25));
+  EXPECT_THAT(spreads.of_each, ElementsAre(0, 0));
+}
+
+// 60 of 100 distances are 0.
+TEST(Spreads, CountZerosAsDistances) {
+  Windows windows(60, {0.0F});
+  for (int i = 1; i <= 40; ++i) windows.push_back({static_cast<float>(i)});
+  const Spreads spreads = FindSpreads(windows, 1, 1, 0.25);
+  EXPECT_NEAR(spreads.of_all[0], 30 / 1.6449, 1e-6) << "the value of rank 89";
+  EXPECT_FLOAT_EQ(spreads.of_each[0], 31 / 1.6449F);
 }
 
 }  // namespace

@@ -170,6 +170,9 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
   }
   if (shift.windows < thresholds.latency_windows || shift.packets < thresholds.latency_packets)
     return std::nullopt;
+  // A queue at the start may show in no reading yet.
+  const bool has_before = std::ranges::any_of(usual, [&](size_t at) { return at < shift.first; });
+  if (!has_before && !wait.is_read_at_window_ends) return std::nullopt;
   const auto between = static_cast<size_t>(std::ranges::count_if(
       usual, [&](size_t place) { return place > shift.first && place < shift.last; }));
   const auto all = static_cast<size_t>(std::ranges::count_if(windows, [&](const auto& window) {
