@@ -252,6 +252,9 @@ void Cabling::Add(const RecordBatch& batch, const BatchFlows& flows) {
     adjacency_.Add(flows.samples[i], batch.samples[i]);
   }
   for (const CounterRecord& record : batch.counters) counters_.Add(record);
+  for (const ReadingRecord& reading : batch.readings) {
+    counters_.Add(reading, batch.ValuesOf(reading));
+  }
 }
 
 // Traffic at a port is reliable evidence; counters alone may belong to a LAG.

@@ -43,11 +43,11 @@ FabricCounters::Series* FabricCounters::FindUnexpected(NodeIndex node, const std
   return &unexpected_.emplace(name, Series{.node = node}).first->second;
 }
 
-FabricCounters::Series* FabricCounters::Find(const CounterEntity& entity) {
+FabricCounters::Series* FabricCounters::Find(const CounterEntity& entity, std::string& stranger) {
   const NodeIndex node = FindNode(entity);
   if (node == kNone) {
     // A host's agent may have an address that does not identify the host.
-    if (IsOfPort(entity) || !entity.node.empty()) stranger_ = NameOf(entity);
+    if (IsOfPort(entity) || !entity.node.empty()) stranger = NameOf(entity);
     return nullptr;
   }
   if (!IsOfPort(entity)) return nullptr;
@@ -77,30 +77,50 @@ FabricCounters::Series* FabricCounters::Find(const CounterEntity& entity) {
   return &at->second;
 }
 
+FabricCounters::Owner FabricCounters::OwnerOf(const CounterEntity& entity) {
+  Owner owner;
+  owner.series = Find(entity, owner.stranger);
+  return owner;
+}
+
 void FabricCounters::Add(const CounterRecord& record) {
   if (IsOfPort(record.entity) && record.entity.priority != CounterEntity::kAllPriorities) return;
   if (!asked_ || !(record.entity == entity_)) {
     entity_ = record.entity;
-    stranger_.clear();
-    found_ = Find(entity_);
+    owner_ = OwnerOf(entity_);
     asked_ = true;
   }
-  if (!stranger_.empty()) strangers_.Add(stranger_);
-  if (found_ == nullptr) return;
-  Series& series = *found_;
-  last_ = std::max(last_, record.event_time);
-  if (record.metric == Metric::kLinkUp) {
-    series.history.AddState(record.event_time, record.value != 0);
+  if (!owner_.stranger.empty()) strangers_.Add(owner_.stranger);
+  if (owner_.series == nullptr) return;
+  AddTo(*owner_.series, record.metric, record.value, record.event_time);
+}
+
+void FabricCounters::Add(const ReadingRecord& reading, std::span<const uint64_t> values) {
+  const CounterEntity& entity = reading.group->entity;
+  if (IsOfPort(entity) && entity.priority != CounterEntity::kAllPriorities) return;
+  const auto [owner, is_new] = owners_.Of(reading.group);
+  if (is_new) owner = OwnerOf(entity);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!owner.stranger.empty()) strangers_.Add(owner.stranger);
+    if (owner.series == nullptr) continue;
+    AddTo(*owner.series, reading.group->metrics[i], values[i], reading.event_time);
+  }
+}
+
+void FabricCounters::AddTo(Series& series, Metric metric, uint64_t value, Timestamp time) {
+  last_ = std::max(last_, time);
+  if (metric == Metric::kLinkUp) {
+    series.history.AddState(time, value != 0);
     return;
   }
-  const bool is_received = record.metric == Metric::kRxBytes;
-  if (!is_received && record.metric != Metric::kTxBytes) return;
-  if (series.open != record.event_time) {
-    series.open = record.event_time;
+  const bool is_received = metric == Metric::kRxBytes;
+  if (!is_received && metric != Metric::kTxBytes) return;
+  if (series.open != time) {
+    series.open = time;
     series.received.reset();
     series.sent.reset();
   }
-  (is_received ? series.received : series.sent) = record.value;
+  (is_received ? series.received : series.sent) = value;
   if (series.received && series.sent) {
     series.history.Add({.time = series.open, .received = *series.received, .sent = *series.sent});
   }

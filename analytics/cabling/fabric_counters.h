@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -27,6 +28,8 @@ class FabricCounters {
   explicit FabricCounters(const topology::Fabric& fabric) : fabric_(fabric) {}
 
   void Add(const CounterRecord& record);
+  // `values` contains one value for each metric of the group.
+  void Add(const ReadingRecord& reading, std::span<const uint64_t> values);
 
   // Null: the source reports nothing for this port.
   const PortHistory* Of(CounterSource source, topology::PortIndex port) const;
@@ -53,7 +56,14 @@ class FabricCounters {
  private:
   static constexpr size_t kMaxUnexpected = 256;
 
-  Series* Find(const CounterEntity& entity);
+  // The owner of an entity's counters.
+  struct Owner {
+    Series* series = nullptr;  // null: not used
+    std::string stranger;      // empty: the entity is known
+  };
+  Owner OwnerOf(const CounterEntity& entity);
+  Series* Find(const CounterEntity& entity, std::string& stranger);
+  void AddTo(Series& series, Metric metric, uint64_t value, Timestamp time);
   Series* FindUnexpected(topology::NodeIndex node, const std::string& name);
   topology::NodeIndex FindNode(const CounterEntity& entity) const;
 
@@ -66,9 +76,9 @@ class FabricCounters {
   // Cache for the entity of the previous record, because consecutive records mostly have the same
   // entity.
   CounterEntity entity_;
-  Series* found_ = nullptr;
-  std::string stranger_;  // empty: the entity is known
+  Owner owner_;
   bool asked_ = false;
+  ByCounterGroup<Owner> owners_;
 };
 
 }  // namespace rocescope

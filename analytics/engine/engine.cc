@@ -172,7 +172,7 @@ void Engine::IngestOnFabric(const RecordBatch& batch) {
   for (const FlowRecord& record : batch.flows) losses_.Add(record);
   marks_.Add(batch);
   for (const HopRecord& record : batch.hops) queues_.Add(record);
-  for (const CounterRecord& record : batch.counters) metrics_.Add(record);
+  metrics_.Add(batch);
 }
 
 void Engine::Advance(Timestamp now) {

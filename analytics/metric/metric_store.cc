@@ -43,12 +43,11 @@ Duration LeapOf(Duration window) {
 MetricStore::MetricStore(const topology::Fabric& fabric, const MetricOptions& options)
     : fabric_(fabric),
       options_(options),
+      width_(options.window),
       resets_(fabric.nodes().size(), Timestamp::min()),
       gate_(LeapOf(options.window)) {}
 
-int64_t MetricStore::WindowOf(Timestamp time) const {
-  return NumberOfWindow(time, options_.window);
-}
+int64_t MetricStore::WindowOf(Timestamp time) const { return width_.NumberOf(time); }
 
 std::optional<Entity> MetricStore::Resolve(const CounterEntity& entity) const {
   const NodeIndex node = FindNode(fabric_, entity);
@@ -117,28 +116,92 @@ MetricStore::OfEntity* MetricStore::FindOrAdd() {
   return found_;
 }
 
-void MetricStore::Note(const CounterRecord& record, OddReadings& odd) const {
+void MetricStore::Note(const CounterEntity& entity, const Value& value, OddReadings& odd) {
   if (odd.count++ > 0) return;
-  const CounterEntity& entity = record.entity;
   std::string name = entity.node.empty() ? ToString(entity.agent) : entity.node;
   if (!entity.port.empty()) {
     name += ":" + entity.port;
   } else if (entity.index != CounterEntity::kNoIndex) {
     name += (entity.kind == EntityKind::kGpu ? ":gpu" : ":") + std::to_string(entity.index);
   }
-  odd.example = fmt::format("{} {} {}", name, InfoOf(record.metric).name, record.value);
+  odd.example = fmt::format("{} {} {}", name, InfoOf(value.metric).name, value.value);
 }
 
-ReadingFate MetricStore::AddTo(MetricSeries& series, const CounterRecord& record) {
-  if (InfoOf(record.metric).kind == MetricKind::kCounter) {
+ReadingFate MetricStore::AddTo(MetricSeries& series, const Value& value) {
+  if (InfoOf(value.metric).kind == MetricKind::kCounter) {
     return series.AddCounter(
-        record.event_time, record.value,
-        {.bits = record.bits,
-         .most_a_ns = MostGrowthANanosecond(*place_, record.metric, found_->rates),
+        value.time, value.value,
+        {.bits = value.bits,
+         .most_a_ns = MostGrowthANanosecond(*place_, value.metric, found_->rates),
          .device_reset = resets_[node_]},
-        options_.window);
+        width_);
   }
-  return series.AddGauge(record.event_time, record.value, options_.window);
+  return series.AddGauge(value.time, value.value, width_);
+}
+
+void MetricStore::Add(const RecordBatch& batch) {
+  for (const CounterRecord& record : batch.counters) Add(record);
+  // Readings of an entity are far apart: without prefetches, most of the time is spent waiting.
+  constexpr size_t kFar = 6;
+  constexpr size_t kNear = 2;
+  const std::vector<ReadingRecord>& readings = batch.readings;
+  for (size_t i = 0; i < readings.size(); ++i) {
+    if (i + kFar < readings.size()) Approach(readings[i + kFar]);
+    if (i + kNear < readings.size()) ApproachWindows(readings[i + kNear]);
+    Add(readings[i], batch.ValuesOf(readings[i]));
+  }
+}
+
+void MetricStore::Approach(const ReadingRecord& reading) const {
+  const Target* const target = targets_.Find(reading.group);
+  if (target == nullptr || target->entity == nullptr) return;
+  const auto& series = target->entity->series;
+  constexpr size_t kCacheLine = 64;
+  const auto* const begin = reinterpret_cast<const char*>(series.data());
+  for (size_t at = 0; at < series.size() * sizeof(series[0]); at += kCacheLine) {
+    __builtin_prefetch(begin + at, 1);
+  }
+}
+
+void MetricStore::ApproachWindows(const ReadingRecord& reading) const {
+  const Target* const target = targets_.Find(reading.group);
+  if (target == nullptr || target->entity == nullptr) return;
+  for (const auto& [metric, series] : target->entity->series) series.Approach();
+}
+
+// Equals Add for a CounterRecord of each value.
+void MetricStore::Add(const ReadingRecord& reading, std::span<const uint64_t> values) {
+  const CounterGroup& group = *reading.group;
+  const auto [target, is_new] = targets_.Of(reading.group);
+  if (is_new) {
+    LookFor(group.entity);
+    target = {.place = place_,
+              .node = node_,
+              .entity = found_,
+              .series = std::vector<uint32_t>(group.metrics.size())};
+  }
+  if (!target.place || !gate_.IsNear(reading.event_time)) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      Add(CounterRecord{.entity = group.entity,
+                        .metric = group.metrics[i],
+                        .value = values[i],
+                        .event_time = reading.event_time,
+                        .arrival_time = reading.arrival_time});
+    }
+    return;
+  }
+  was_asked_ = false;
+  place_ = target.place;
+  node_ = target.node;
+  found_ = target.entity;
+  gate_.Judge(node_, reading.event_time);
+  for (size_t i = 0; i < values.size(); ++i) {
+    next_series_ = target.series[i];
+    Take(group.entity,
+         {.metric = group.metrics[i], .value = values[i], .time = reading.event_time});
+    target.series[i] = static_cast<uint32_t>(next_series_ - std::min<size_t>(next_series_, 1));
+  }
+  target.entity = found_;
 }
 
 void MetricStore::Add(const CounterRecord& record) {
@@ -147,7 +210,9 @@ void MetricStore::Add(const CounterRecord& record) {
     ++statistics_.unknown_entities;
     // An sFlow agent also reports loopbacks and management ports.
     const bool named = record.entity.agent.IsUnspecified();
-    if (named && FindNode(fabric_, record.entity) != kNone) Note(record, problem_.unknown);
+    if (named && FindNode(fabric_, record.entity) != kNone) {
+      Note(record.entity, ValueOf(record), problem_.unknown);
+    }
     return;
   }
   switch (gate_.Judge(node_, record.event_time)) {
@@ -161,7 +226,7 @@ void MetricStore::Add(const CounterRecord& record) {
       LookFor(record.entity);
       break;
   }
-  Take(record);
+  Take(record.entity, ValueOf(record));
 }
 
 void MetricStore::Advance(Timestamp packets) {
@@ -170,7 +235,7 @@ void MetricStore::Advance(Timestamp packets) {
 
 void MetricStore::Hold(const CounterRecord& record) {
   constexpr size_t kMost = 16'384;
-  Note(record, problem_.strayed);
+  Note(record.entity, ValueOf(record), problem_.strayed);
   if (held_.size() < kMost) held_.push_back(record);
 }
 
@@ -184,30 +249,30 @@ void MetricStore::Leap() {
     }
     --problem_.strayed.count;
     LookFor(record.entity);
-    Take(record);
+    Take(record.entity, ValueOf(record));
   }
 }
 
-void MetricStore::Take(const CounterRecord& record) {
+void MetricStore::Take(const CounterEntity& entity, const Value& value) {
   if (FindOrAdd() == nullptr) {
     ++statistics_.entities_refused;
     return;
   }
-  if (InfoOf(record.metric).kind == MetricKind::kGauge &&
-      !IsPossibleGauge(record.metric, record.value)) {
-    Note(record, problem_.impossible[static_cast<size_t>(record.metric)]);
+  if (InfoOf(value.metric).kind == MetricKind::kGauge &&
+      !IsPossibleGauge(value.metric, value.value)) {
+    Note(entity, value, problem_.impossible[static_cast<size_t>(value.metric)]);
     return;
   }
   auto& all = found_->series;
   // Readings of an entity mostly come in the order of the metrics.
   auto at = all.begin() + static_cast<std::ptrdiff_t>(std::min(next_series_, all.size()));
-  if (at == all.end() || at->first != record.metric) {
-    at = std::ranges::lower_bound(all, record.metric, {}, &std::pair<Metric, MetricSeries>::first);
+  if (at == all.end() || at->first != value.metric) {
+    at = std::ranges::lower_bound(all, value.metric, {}, &std::pair<Metric, MetricSeries>::first);
   }
   next_series_ = static_cast<size_t>(at - all.begin()) + 1;
-  const bool by_agent = !record.entity.agent.IsUnspecified();
-  if (at == all.end() || at->first != record.metric) {
-    at = all.emplace(at, record.metric, MetricSeries());
+  const bool by_agent = !entity.agent.IsUnspecified();
+  if (at == all.end() || at->first != value.metric) {
+    at = all.emplace(at, value.metric, MetricSeries());
     at->second.SetByAgent(by_agent);
   } else if (at->second.is_by_agent() != by_agent) {
     if (by_agent) {
@@ -221,29 +286,29 @@ void MetricStore::Take(const CounterRecord& record) {
   Extent& extent = by_agent ? by_agents_ : by_others_;
   const Duration kept = static_cast<int64_t>(MetricSeries::kMaxWindows) * options_.window;
   if (extent.last >= extent.first &&
-      (record.event_time > extent.last + kept || record.event_time < extent.first - kept)) {
+      (value.time > extent.last + kept || value.time < extent.first - kept)) {
     extent = {};
   }
-  extent.first = std::min(extent.first, record.event_time);
-  extent.last = std::max(extent.last, record.event_time);
-  switch (AddTo(at->second, record)) {
+  extent.first = std::min(extent.first, value.time);
+  extent.last = std::max(extent.last, value.time);
+  switch (AddTo(at->second, value)) {
     case ReadingFate::kTaken:
-      if (InfoOf(record.metric).kind != MetricKind::kCounter) break;
+      if (InfoOf(value.metric).kind != MetricKind::kCounter) break;
       for (CounterListener* const listener : options_.listeners) {
-        listener->OnCounter(*place_, record.metric, at->second);
+        listener->OnCounter(*place_, value.metric, at->second);
       }
       break;
     case ReadingFate::kLate:
-      Note(record, problem_.late);
+      Note(entity, value, problem_.late);
       break;
     case ReadingFate::kOpen:
       break;
     case ReadingFate::kBackwards:
-      resets_[node_] = std::max(resets_[node_], record.event_time);
-      Note(record, problem_.backwards);
+      resets_[node_] = std::max(resets_[node_], value.time);
+      Note(entity, value, problem_.backwards);
       break;
     case ReadingFate::kImpossible:
-      Note(record, problem_.impossible[static_cast<size_t>(record.metric)]);
+      Note(entity, value, problem_.impossible[static_cast<size_t>(value.metric)]);
       break;
   }
 }

@@ -38,6 +38,8 @@ class MetricStore {
   // `fabric` must outlive this object.
   explicit MetricStore(const topology::Fabric& fabric, const MetricOptions& options = {});
 
+  // Adds the counter records, then the readings.
+  void Add(const RecordBatch& batch);
   void Add(const CounterRecord& record);
   // Sets the latest event time of packets, which can confirm the time of a held reading.
   void Advance(Timestamp packets);
@@ -69,14 +71,38 @@ class MetricStore {
   std::optional<Entity> Resolve(const CounterEntity& entity) const;
   void LookFor(const CounterEntity& entity);
   OfEntity* FindOrAdd();
-  void Take(const CounterRecord& record);
+  // The value of a metric of the entity found_.
+  struct Value {
+    Metric metric = Metric::kRxBytes;
+    uint8_t bits = 64;
+    uint64_t value = 0;
+    Timestamp time;
+  };
+  static Value ValueOf(const CounterRecord& record) {
+    return {.metric = record.metric,
+            .bits = record.bits,
+            .value = record.value,
+            .time = record.event_time};
+  }
+  // Where a group's values go.
+  struct Target {
+    std::optional<Entity> place;
+    topology::NodeIndex node = topology::kNone;
+    OfEntity* entity = nullptr;
+    std::vector<uint32_t> series;  // by metric of the group: probable index into the series
+  };
+  void Add(const ReadingRecord& reading, std::span<const uint64_t> values);
+  void Approach(const ReadingRecord& reading) const;
+  void ApproachWindows(const ReadingRecord& reading) const;
+  void Take(const CounterEntity& entity, const Value& value);
   void Hold(const CounterRecord& record);
   void Leap();
-  ReadingFate AddTo(MetricSeries& series, const CounterRecord& record);
-  void Note(const CounterRecord& record, OddReadings& odd) const;
+  ReadingFate AddTo(MetricSeries& series, const Value& value);
+  static void Note(const CounterEntity& entity, const Value& value, OddReadings& odd);
 
   const topology::Fabric& fabric_;
   const MetricOptions options_;
+  const WindowWidth width_;
   struct Extent {
     Timestamp first = Timestamp::max();
     Timestamp last = Timestamp::min();
@@ -97,6 +123,7 @@ class MetricStore {
   OfEntity* found_ = nullptr;
   bool was_asked_ = false;
   size_t next_series_ = 0;  // index into the series of found_: the one after the previous record
+  ByCounterGroup<Target> targets_;
 };
 
 }  // namespace rocescope

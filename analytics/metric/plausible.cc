@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analytics/metric/plausible.h"
 
+#include <array>
 #include <string_view>
 
 namespace rocescope {
@@ -36,6 +37,23 @@ bool IsOfNode(Metric metric) {
   }
 }
 
+// What limits the growth of a metric.
+enum class Growth : uint8_t { kTime, kProcessorTime, kLinkFlaps, kBytes, kFrames, kUnlimited };
+
+constexpr std::array<Growth, kMetricCount> kGrowths = [] {
+  std::array<Growth, kMetricCount> growths{};
+  for (size_t i = 0; i < kMetricCount; ++i) {
+    const std::string_view unit = kMetrics[i].unit;
+    growths[i] = unit == "ns"                                   ? Growth::kTime
+                 : unit == "ms"                                 ? Growth::kProcessorTime
+                 : i == static_cast<size_t>(Metric::kLinkFlaps) ? Growth::kLinkFlaps
+                 : unit == "bytes"                              ? Growth::kBytes
+                 : unit == "frames" || unit == "packets"        ? Growth::kFrames
+                                                                : Growth::kUnlimited;
+  }
+  return growths;
+}();
+
 }  // namespace
 
 LinkRates RatesOf(const topology::Fabric& fabric, const Entity& entity) {
@@ -54,16 +72,14 @@ LinkRates RatesOf(const topology::Fabric& fabric, const Entity& entity) {
 }
 
 double MostGrowthANanosecond(const Entity& entity, Metric metric, const LinkRates& rates) {
-  const std::string_view unit = InfoOf(metric).unit;
+  const Growth growth = kGrowths[static_cast<size_t>(metric)];
   const bool all = entity.priority == CounterEntity::kAllPriorities;
-  if (unit == "ns") return all ? kPriorities : 1;
-  if (unit == "ms") return kMaxProcessors * 1e-6;
-  if (metric == Metric::kLinkFlaps) return kFlaps;
-  if (rates.own == 0) return kAnything;
+  if (growth == Growth::kTime) return all ? kPriorities : 1;
+  if (growth == Growth::kProcessorTime) return kMaxProcessors * 1e-6;
+  if (growth == Growth::kLinkFlaps) return kFlaps;
+  if (growth == Growth::kUnlimited || rates.own == 0) return kAnything;
   const double bytes = kFaster * (IsOfNode(metric) ? rates.node : rates.own);
-  if (unit == "bytes") return bytes;
-  if (unit == "frames" || unit == "packets") return bytes / kShortestFrame;
-  return kAnything;
+  return growth == Growth::kBytes ? bytes : bytes / kShortestFrame;
 }
 
 bool IsPossibleGauge(Metric metric, uint64_t value) {

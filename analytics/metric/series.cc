@@ -2,6 +2,7 @@
 #include "analytics/metric/series.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace rocescope {
@@ -37,9 +38,10 @@ std::optional<uint64_t> Wrapped(uint64_t before, uint64_t now, uint8_t bits, dou
 
 // Returns the increment of a counter, if it is possible.
 std::optional<uint64_t> StepOf(uint64_t before, uint64_t now, Duration between,
-                               const CounterLimits& limits, Duration width) {
-  const double most = limits.most_a_ns * (static_cast<double>(between.count()) +
-                                          kLateWindows * static_cast<double>(width.count()));
+                               const CounterLimits& limits, const WindowWidth& width) {
+  const double most =
+      limits.most_a_ns * (static_cast<double>(between.count()) +
+                          kLateWindows * static_cast<double>(width.duration().count()));
   if (now < before) return Wrapped(before, now, limits.bits, most);
   return IsPossible(now - before, most) ? std::optional(now - before) : std::nullopt;
 }
@@ -72,6 +74,14 @@ void AddWindows(int64_t first, int64_t last, std::vector<int64_t>& windows) {
 
 }  // namespace
 
+WindowWidth::WindowWidth(Duration width) : width_(width) {
+  const auto divisor = static_cast<uint64_t>(std::max<int64_t>(width.count(), 1));
+  const int bits = std::bit_width(divisor - 1);  // 2^bits is at least the divisor
+  shift_ = 63 + bits;
+  const unsigned __int128 power = static_cast<unsigned __int128>(1) << shift_;
+  multiplier_ = static_cast<uint64_t>((power + divisor - 1) / divisor);
+}
+
 int64_t NumberOfWindow(Timestamp time, Duration width) {
   const int64_t since = ToNanoseconds(time);
   const int64_t length = width.count();
@@ -92,10 +102,14 @@ WindowValue& MetricSeries::At(int64_t window) {
 
 // The increment over a long silence is distributed only over the last windows, because older ones
 // would be dropped at once.
-void MetricSeries::Grow(Timestamp from, Timestamp until, uint64_t by, Duration width) {
-  const int64_t last = NumberOfWindow(until - Duration(1), width);
+void MetricSeries::Grow(Timestamp from, Timestamp until, uint64_t by, const WindowWidth& width) {
+  const int64_t last = width.NumberOf(until - Duration(1));
   const int64_t first =
-      std::clamp(NumberOfWindow(from, width), last - static_cast<int64_t>(kMaxWindows) + 1, last);
+      std::clamp(width.NumberOf(from), last - static_cast<int64_t>(kMaxWindows) + 1, last);
+  if (first == last) {
+    if (by > 0) At(last).value += by;
+    return;
+  }
   const auto count = static_cast<uint64_t>(last - first + 1);
   for (int64_t window = first; window <= last; ++window) {
     const auto number = static_cast<uint64_t>(window - first);
@@ -104,8 +118,8 @@ void MetricSeries::Grow(Timestamp from, Timestamp until, uint64_t by, Duration w
   }
 }
 
-void MetricSeries::Doubt(Timestamp from, Timestamp until, Duration width) {
-  AddWindows(NumberOfWindow(from, width), NumberOfWindow(until - Duration(1), width), unknown_);
+void MetricSeries::Doubt(Timestamp from, Timestamp until, const WindowWidth& width) {
+  AddWindows(width.NumberOf(from), width.NumberOf(until - Duration(1)), unknown_);
 }
 
 bool MetricSeries::IsKnown(int64_t window) const {
@@ -114,7 +128,7 @@ bool MetricSeries::IsKnown(int64_t window) const {
 }
 
 // Accepts an increment from the previous reading.
-void MetricSeries::Take(Timestamp time, uint64_t value, uint64_t step, Duration width) {
+void MetricSeries::Take(Timestamp time, uint64_t value, uint64_t step, const WindowWidth& width) {
   if (fall_ && (step > 0 || --fall_->readings == 0)) {
     // The counter returned to its old value at once: it never decreased.
     if (step > 0 && value >= fall_->from) {
@@ -129,15 +143,15 @@ void MetricSeries::Take(Timestamp time, uint64_t value, uint64_t step, Duration 
   // Readings come at intervals that vary by a fifth.
   const bool misses_reading = last_interval_ > Duration(0) && 2 * interval > 3 * last_interval_;
   const Timestamp before = last_time_ - Duration(misses_reading ? 0 : 1);
-  AddWindows(NumberOfWindow(before, width) + (misses_reading ? 0 : 1),
-             NumberOfWindow(time - Duration(1), width) - 1, skipped_);
+  AddWindows(width.NumberOf(before) + (misses_reading ? 0 : 1),
+             width.NumberOf(time - Duration(1)) - 1, skipped_);
   last_interval_ = interval;
   last_ = value;
   last_time_ = last_reading_ = time;
 }
 
 // Decides at the next reading whether a decrease was a wrap or a reset.
-void MetricSeries::Decide(Timestamp now, Timestamp device_reset, Duration width) {
+void MetricSeries::Decide(Timestamp now, Timestamp device_reset, const WindowWidth& width) {
   const Wrap wrap = *wrap_;
   wrap_.reset();
   if (device_reset > last_time_ && device_reset <= now) {
@@ -152,7 +166,7 @@ void MetricSeries::Decide(Timestamp now, Timestamp device_reset, Duration width)
 }
 
 ReadingFate MetricSeries::AddCounter(Timestamp time, uint64_t value, const CounterLimits& limits,
-                                     Duration width) {
+                                     const WindowWidth& width) {
   if (!last_) {
     first_time_ = last_time_ = last_reading_ = time;
     last_ = value;
@@ -167,11 +181,11 @@ ReadingFate MetricSeries::AddCounter(Timestamp time, uint64_t value, const Count
   if (wrap_) Decide(time, limits.device_reset, width);
   if (const auto step = StepOf(*last_, value, time - last_time_, limits, width)) {
     if (value < *last_ && !doubtful_) {
-      wrap_ = {.time = time,
-               .value = value,
-               .step = *step,
-               .windows = {.first = NumberOfWindow(last_time_, width),
-                           .last = NumberOfWindow(time - Duration(1), width)}};
+      wrap_ = Wrap{.time = time,
+                   .value = value,
+                   .step = *step,
+                   .windows = {.first = width.NumberOf(last_time_),
+                               .last = width.NumberOf(time - Duration(1))}};
       last_reading_ = time;
       return ReadingFate::kOpen;
     }
@@ -183,10 +197,10 @@ ReadingFate MetricSeries::AddCounter(Timestamp time, uint64_t value, const Count
   if (doubtful_) {
     if (const auto step = StepOf(doubtful_->value, value, time - doubtful_->time, limits, width)) {
       constexpr uint8_t kReadings = 3;
-      fall_ =
-          doubtful_->value < *last_
-              ? std::optional(Fall{.from = *last_, .time = doubtful_->time, .readings = kReadings})
-              : std::nullopt;
+      fall_.reset();
+      if (doubtful_->value < *last_) {
+        fall_ = Fall{.from = *last_, .time = doubtful_->time, .readings = kReadings};
+      }
       last_ = doubtful_->value;
       last_time_ = doubtful_->time;
       doubtful_.reset();
@@ -195,20 +209,20 @@ ReadingFate MetricSeries::AddCounter(Timestamp time, uint64_t value, const Count
     }
   }
   Doubt(last_reading_, time, width);
-  doubtful_ = {.time = time, .value = value};
+  doubtful_ = Reading{.time = time, .value = value};
   last_reading_ = time;
   ++restarts_;
   return value < *last_ ? ReadingFate::kBackwards : ReadingFate::kImpossible;
 }
 
-ReadingFate MetricSeries::AddGauge(Timestamp time, uint64_t value, Duration width) {
+ReadingFate MetricSeries::AddGauge(Timestamp time, uint64_t value, const WindowWidth& width) {
   if (last_ && time < last_reading_) return ReadingFate::kLate;
   if (!last_) first_time_ = time;
   last_ = value;
   last_time_ = last_reading_ = time;
   if (value != 0) was_ever_nonzero_ = true;
   // A gauge read at the end of a window belongs to that window, like a counter's increment.
-  WindowValue& at = At(NumberOfWindow(time - Duration(1), width));
+  WindowValue& at = At(width.NumberOf(time - Duration(1)));
   at.value = std::max(at.value, value);
   return ReadingFate::kTaken;
 }

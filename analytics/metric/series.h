@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "analytics/metric/rare_value.h"
 #include "base/time.h"
 
 namespace rocescope {
@@ -29,6 +30,29 @@ struct WindowRange {
   int64_t last = 0;
 
   friend bool operator==(const WindowRange&, const WindowRange&) = default;
+};
+
+// The width of windows. It finds the window of a time without a division, which takes longer than
+// anything else that is done with a reading.
+class WindowWidth {
+ public:
+  WindowWidth(Duration width);  // NOLINT(google-explicit-constructor): a duration in other units
+
+  Duration duration() const { return width_; }
+  int64_t NumberOf(Timestamp time) const {
+    const int64_t since = ToNanoseconds(time);
+    if (since < 0) return (since - width_.count() + 1) / width_.count();
+    const auto product = static_cast<unsigned __int128>(since) * multiplier_;
+    return static_cast<int64_t>(product >> shift_);
+  }
+
+ private:
+  Duration width_;
+  // The quotient of any number below 2^63 and the width is exactly the product with `multiplier_`,
+  // divided by 2^`shift_` (Granlund and Montgomery, "Division by invariant integers using
+  // multiplication", PLDI 1994).
+  uint64_t multiplier_ = 0;
+  int shift_ = 0;
 };
 
 int64_t NumberOfWindow(Timestamp time, Duration width);
@@ -59,9 +83,9 @@ class MetricSeries {
   // whether the counter was reset. The increments in between are unknown in both cases, except that
   // after an error they follow from the next reading.
   ReadingFate AddCounter(Timestamp time, uint64_t value, const CounterLimits& limits,
-                         Duration width);
+                         const WindowWidth& width);
   // Never returns kBackwards or kImpossible.
-  ReadingFate AddGauge(Timestamp time, uint64_t value, Duration width);
+  ReadingFate AddGauge(Timestamp time, uint64_t value, const WindowWidth& width);
 
   // Prefetches what the next reading needs.
   void Approach() const {
@@ -129,28 +153,29 @@ class MetricSeries {
     return std::span(windows).last(std::min(windows.size(), kMaxWindows));
   }
 
-  void Take(Timestamp time, uint64_t value, uint64_t step, Duration width);
-  void Decide(Timestamp now, Timestamp device_reset, Duration width);
-  void Grow(Timestamp from, Timestamp until, uint64_t by, Duration width);
-  void Doubt(Timestamp from, Timestamp until, Duration width);
+  void Take(Timestamp time, uint64_t value, uint64_t step, const WindowWidth& width);
+  void Decide(Timestamp now, Timestamp device_reset, const WindowWidth& width);
+  void Grow(Timestamp from, Timestamp until, uint64_t by, const WindowWidth& width);
+  void Doubt(Timestamp from, Timestamp until, const WindowWidth& width);
   WindowValue& At(int64_t window);
 
-  // The last kMaxWindows of each count; older ones are erased in blocks.
-  std::vector<WindowValue> windows_;
-  std::vector<int64_t> unknown_;
-  std::vector<int64_t> skipped_;
-  uint64_t total_ = 0;
-  std::optional<uint64_t> last_;     // latest accepted value, read at last_time_
-  std::optional<Reading> doubtful_;  // newer than last_time_
-  std::optional<Fall> fall_;
-  std::optional<Wrap> wrap_;  // newer than last_time_; never together with doubtful_
-  Timestamp first_time_;
+  // Each reading uses all members but the last ones.
+  std::optional<uint64_t> last_;  // latest accepted value, read at last_time_
   Timestamp last_time_;
   Timestamp last_reading_;
   Duration last_interval_{};  // between the last two accepted readings
+  uint64_t total_ = 0;
+  RareValue<Reading> doubtful_;  // newer than last_time_
+  RareValue<Wrap> wrap_;         // newer than last_time_; never together with doubtful_
+  RareValue<Fall> fall_;
+  // The last kMaxWindows of each count; older ones are erased in blocks.
+  std::vector<WindowValue> windows_;
+  std::vector<int64_t> skipped_;
   uint32_t restarts_ = 0;
   bool was_ever_nonzero_ = false;
   bool by_agent_ = false;
+  Timestamp first_time_;
+  std::vector<int64_t> unknown_;
 };
 
 }  // namespace rocescope

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/address.h"
@@ -12,6 +13,7 @@
 #include "base/segment.h"
 #include "base/time.h"
 #include "dataplane/record/counter_entity.h"
+#include "dataplane/record/counter_group.h"
 #include "dataplane/record/metric.h"
 #include "dataplane/wire/int_metadata.h"
 #include "dataplane/wire/mad.h"
@@ -269,6 +271,8 @@ struct RecordBatch {
   std::vector<HopRecord> hops;
   std::vector<SampleRecord> samples;
   std::vector<CounterRecord> counters;
+  std::vector<ReadingRecord> readings;
+  std::vector<uint64_t> reading_values;
 
   void Clear() {
     flows.clear();
@@ -278,10 +282,15 @@ struct RecordBatch {
     hops.clear();
     samples.clear();
     counters.clear();
+    readings.clear();
+    reading_values.clear();
+  }
+  std::span<const uint64_t> ValuesOf(const ReadingRecord& reading) const {
+    return std::span(reading_values).subspan(reading.first, reading.group->metrics.size());
   }
   size_t size() const {
     return flows.size() + sightings.size() + management.size() + coverage.size() + hops.size() +
-           samples.size() + counters.size();
+           samples.size() + counters.size() + readings.size();
   }
   bool empty() const { return size() == 0; }
 };

@@ -241,7 +241,8 @@ Status CounterColumnsReader::AddEntities(std::span<const std::string_view> messa
   for (const std::string_view message : messages) {
     Result<columns::EntityView> read = columns::ReadEntityOfBlock(message);
     if (!read) return tl::unexpected(read.error());
-    Entity entity{.entity = std::move(read->entity)};
+    Entity entity{.entity = std::move(read->entity),
+                  .number = static_cast<uint32_t>(entities_.size())};
     for (const uint32_t number : read->metrics) {
       if (number >= metrics_.size()) {
         return MakeError(ErrorCode::kInvalidArgument, "an entity with an unknown metric");
@@ -263,7 +264,7 @@ Status CounterColumnsReader::AddEntities(std::span<const std::string_view> messa
       last_.push_back(0);
     }
     first_.push_back(static_cast<uint32_t>(last_.size()));
-    entities_.push_back(std::move(entity));
+    entities_.push_back(std::make_shared<const Entity>(std::move(entity)));
   }
   return {};
 }

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -13,7 +12,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "dataplane/record/counter_entity.h"
+#include "dataplane/record/counter_group.h"
 #include "dataplane/record/metric.h"
 
 namespace rocescope {
@@ -23,10 +22,7 @@ class CounterColumnsReader {
   // Reads up to `out.size()` bytes, at least 1. Returns 0 at the end.
   using ReadBytes = std::function<Result<size_t>(std::span<uint8_t> out)>;
 
-  struct Entity {
-    CounterEntity entity;
-    std::vector<Metric> metrics;
-  };
+  using Entity = CounterGroup;
   struct Reading {
     uint32_t number = 0;  // number of the entity
     Timestamp time;
@@ -51,7 +47,8 @@ class CounterColumnsReader {
 
   // Entities are numbered from 0 in the order in which they occur in the file. References stay
   // valid.
-  const Entity& entity(uint32_t number) const { return entities_[number]; }
+  const Entity& entity(uint32_t number) const { return *entities_[number]; }
+  const CounterGroupPointer& group(uint32_t number) const { return entities_[number]; }
   size_t entities() const { return entities_.size(); }
   uint64_t readings() const { return readings_; }  // returned so far
 
@@ -86,7 +83,7 @@ class CounterColumnsReader {
   uint64_t readings_ = 0;
 
   std::vector<Metric> metrics_;  // by number
-  std::deque<Entity> entities_;
+  std::vector<CounterGroupPointer> entities_;
   // Position of each entity's values in last_, and the end of the last one.
   std::vector<uint32_t> first_ = {0};
   std::vector<uint64_t> last_;      // last value of each metric of each entity

@@ -101,6 +101,31 @@ TEST_F(CounterForms, GiveTheSameRecordsUpToEachTime) {
   EXPECT_EQ(columns->records(), static_cast<uint64_t>((3 * kPorts + 1) * kRounds));
 }
 
+TEST_F(CounterForms, GroupsHaveTheSameValuesAsRecords) {
+  const auto file = CounterFile::Open(columns_).value();
+  const auto with_groups = CounterFile::Open(columns_).value();
+  with_groups->EmitGroups();
+  RecordBatch records;
+  RecordBatch groups;
+  ASSERT_TRUE(file->TakeUntil(Timestamp::max(), records));
+  ASSERT_TRUE(with_groups->TakeUntil(Timestamp::max(), groups));
+  EXPECT_THAT(groups.counters, IsEmpty());
+  EXPECT_EQ(groups.readings.size(), static_cast<size_t>((kPorts + 1) * kRounds));
+  RecordBatch expanded;
+  for (const ReadingRecord& reading : groups.readings) {
+    for (size_t i = 0; i < reading.group->metrics.size(); ++i) {
+      expanded.counters.push_back({.entity = reading.group->entity,
+                                   .metric = reading.group->metrics[i],
+                                   .value = groups.ValuesOf(reading)[i],
+                                   .event_time = reading.event_time,
+                                   .arrival_time = reading.arrival_time});
+    }
+  }
+  EXPECT_EQ(Texts(expanded), Texts(records));
+  EXPECT_EQ(with_groups->records(), file->records());
+  EXPECT_EQ(with_groups->ledger(), file->ledger());
+}
+
 TEST_F(CounterForms, FilterAlike) {
   for (const std::string& path : {lines_, columns_}) {
     const auto file = CounterFile::Open(path).value();

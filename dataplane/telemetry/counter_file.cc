@@ -67,6 +67,16 @@ Status CounterFile::ReadNext() {
 }
 
 void CounterFile::Emit(const CounterReading& reading, RecordBatch& out) {
+  records_ += reading.metrics.size();
+  if (emits_groups_ && reading.group != nullptr) {
+    out.readings.push_back({.group = *reading.group,
+                            .event_time = reading.time,
+                            .arrival_time = reading.arrival,
+                            .first = out.reading_values.size()});
+    out.reading_values.insert(out.reading_values.end(), reading.values.begin(),
+                              reading.values.end());
+    return;
+  }
   for (size_t i = 0; i < reading.metrics.size(); ++i) {
     CounterRecord& record = out.counters.emplace_back();
     record.entity = *reading.entity;
@@ -75,7 +85,6 @@ void CounterFile::Emit(const CounterReading& reading, RecordBatch& out) {
     record.event_time = reading.time;
     record.arrival_time = reading.arrival;
   }
-  records_ += reading.metrics.size();
 }
 
 }  // namespace rocescope

@@ -32,6 +32,9 @@ class CounterFile {
   // Ignores the readings of other kinds of entities, as if they were not in the file.
   void KeepOnly(EntityKind kind) { only_ = kind; }
 
+  // Emits readings of counters.columns as ReadingRecords instead of CounterRecords.
+  void EmitGroups() { emits_groups_ = true; }
+
   // The timestamp of the next reading, before TakeUntil has taken it; unset at the end.
   Result<std::optional<Timestamp>> NextTime();
 
@@ -59,6 +62,7 @@ class CounterFile {
   const std::string name_;
   TimeWindow window_;
   std::optional<EntityKind> only_;
+  bool emits_groups_ = false;
   const CounterReading* next_ = nullptr;
   Ledger ledger_;
   uint64_t records_ = 0;

@@ -32,7 +32,8 @@ class CounterColumnReadings final : public CounterReadings {
                 .time = next_.time,
                 .arrival = next_.arrival,
                 .metrics = of.metrics,
-                .values = next_.values};
+                .values = next_.values,
+                .group = &reader_.group(next_.number)};
     return &reading_;
   }
   const std::vector<std::string>& notes() const override { return notes_; }

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "dataplane/record/counter_entity.h"
+#include "dataplane/record/counter_group.h"
 #include "dataplane/record/metric.h"
 #include "dataplane/source/byte_stream.h"
 
@@ -25,6 +25,8 @@ struct CounterReading {
   // One value for each metric; not empty.
   std::span<const Metric> metrics;
   std::span<const uint64_t> values;
+  // The entity and the metrics, if the file declares them only once.
+  const CounterGroupPointer* group = nullptr;
 };
 
 class CounterReadings {

@@ -153,9 +153,13 @@ class ReplayRun {
       const Result<bool> taken = counters_->TakeUntil(until, counter_records_, kLinesAtOnce);
       if (!taken) NoteDamage(taken.error());
       more = taken.value_or(false);
-      for (const CounterRecord& record : counter_records_.counters) {
-        first_reading_ = std::min(first_reading_.value_or(record.event_time), record.event_time);
-      }
+      const auto note_first = [&](const auto& records) {
+        for (const auto& record : records) {
+          first_reading_ = std::min(first_reading_.value_or(record.event_time), record.event_time);
+        }
+      };
+      note_first(counter_records_.counters);
+      note_first(counter_records_.readings);
       analysis_.Ingest(counter_records_);
       counter_records_.Clear();
     }
@@ -277,6 +281,7 @@ int ReplayInto(const ReplayOptions& given,
       Result<std::unique_ptr<CounterFile>> file = CounterFile::Open(run.counters);
       if (!file) return unreadable(file.error());
       counters = *std::move(file);
+      counters->EmitGroups();
       if (!options.parts.counters) counters->KeepOnly(EntityKind::kPort);
     }
   }
