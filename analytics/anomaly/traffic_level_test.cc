@@ -62,9 +62,9 @@ TEST(TrafficLevel, FindsAPauseOfTwoWindows) {
 
 // Readings at other times than the windows' ends spread a change over three windows.
 TEST(TrafficLevel, FindsOneStepInAGradualChange) {
-  const auto steps = StepsOf(std::vector<double>(10, 0) +
-                             std::vector<double>{0.01 * kBusy, 0.1 * kBusy} +
-                             std::vector<double>(10, kBusy));
+  const auto steps =
+      StepsOf(std::vector<double>(10, 0) + std::vector<double>{0.01 * kBusy, 0.1 * kBusy} +
+              std::vector<double>(10, kBusy));
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_EQ(steps[0].onset, 10);
 }

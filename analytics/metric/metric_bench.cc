@@ -15,9 +15,9 @@ namespace {
 constexpr Duration kWindow = std::chrono::seconds(30);
 
 const std::vector<Metric> kMetricsOfNic = {
-    Metric::kRxBytes,      Metric::kRxPackets,        Metric::kRxErrors, Metric::kTxBytes,
-    Metric::kTxPackets,    Metric::kTxErrors,         Metric::kLinkUp,   Metric::kCnpSent,
-    Metric::kCnpHandled,   Metric::kOutOfSequence,    Metric::kPfcRx,    Metric::kLocalAckTimeout};
+    Metric::kRxBytes,    Metric::kRxPackets,     Metric::kRxErrors, Metric::kTxBytes,
+    Metric::kTxPackets,  Metric::kTxErrors,      Metric::kLinkUp,   Metric::kCnpSent,
+    Metric::kCnpHandled, Metric::kOutOfSequence, Metric::kPfcRx,    Metric::kLocalAckTimeout};
 
 void StoreReadings(benchmark::State& state) {
   const bool by_groups = state.range(0) != 0;

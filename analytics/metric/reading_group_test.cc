@@ -14,8 +14,9 @@ constexpr Duration kWindow = std::chrono::milliseconds(1);
 
 TEST(WindowWidth, FindsTheSameWindowAsADivision) {
   std::mt19937_64 random(1);
-  for (const int64_t ns : {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{1000}, int64_t{1'000'000'007},
-                           int64_t{30'000'000'000}, int64_t{1} << 40, (int64_t{1} << 40) + 1}) {
+  for (const int64_t ns :
+       {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{1000}, int64_t{1'000'000'007},
+        int64_t{30'000'000'000}, int64_t{1} << 40, (int64_t{1} << 40) + 1}) {
     const WindowWidth width{Duration(ns)};
     for (int i = 0; i < 1000; ++i) {
       const auto any = static_cast<int64_t>(random() >> (1 + random() % 63));
@@ -34,8 +35,8 @@ class ReadingGroups : public testing::Test {
  protected:
   static CounterGroupPointer GroupOf(CounterEntity entity, std::vector<Metric> metrics,
                                      uint32_t number) {
-    return std::make_shared<const CounterGroup>(CounterGroup{
-        .entity = std::move(entity), .metrics = std::move(metrics), .number = number});
+    return std::make_shared<const CounterGroup>(
+        CounterGroup{.entity = std::move(entity), .metrics = std::move(metrics), .number = number});
   }
 
   // Adds the same values to both stores.

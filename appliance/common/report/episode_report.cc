@@ -165,10 +165,9 @@ void FillEpisodes(const Snapshot& snapshot, v1::Anomalies& out) {
       one.set_job_id(known.id);
       name = known.id;
       if (known.allocation) {
-        name += fmt::format(" [slurm {}{}]", known.allocation->id,
-                            known.allocation->name.empty()
-                                ? ""
-                                : fmt::format(" \"{}\"", known.allocation->name));
+        name += fmt::format(
+            " [slurm {}{}]", known.allocation->id,
+            known.allocation->name.empty() ? "" : fmt::format(" \"{}\"", known.allocation->name));
       }
     }
     one.set_sentence(EpisodeSentence(fabric, episode, name));
