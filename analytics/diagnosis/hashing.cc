@@ -149,10 +149,14 @@ std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const DiagnosisInput& input) 
   left.SetFailed(std::move(failed));
   const std::vector<Failure> spans = SpansOf(failures);
   Activity activity(input);
+  // A flow that falls silent has not changed its path. If it were left out while it is blocked, the
+  // flows that are not would seem to be all.
+  const Duration silence = input.thresholds().effect_windows * input.parts().metrics.window();
   std::map<NodeIndex, std::vector<Choice>> choices;
   for (const FlowPath& flow : input.parts().paths) {
     if (flow.source == kNone || flow.destination == kNone) continue;
     for (const PathInterval& stretch : flow.intervals) {
+      const bool is_last = &stretch == &flow.intervals.back();
       if (stretch.state != PathState::kExact && stretch.state != PathState::kLikely) continue;
       const bool moved =
           stretch.began == PathChange::kRerouted && stretch.reason == PathReason::kUnknown;
@@ -175,7 +179,7 @@ std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const DiagnosisInput& input) 
                                  .destination = flow.destination,
                                  .port = hops[i],
                                  .from = stretch.from,
-                                 .until = stretch.until,
+                                 .until = is_last ? stretch.until + silence : stretch.until,
                                  .moved = moved,
                                  .ways = static_cast<double>(std::max<ptrdiff_t>(ways, 1))});
       }

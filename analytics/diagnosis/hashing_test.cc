@@ -37,6 +37,17 @@ TEST_F(HashingTest, PairsThatHaveAllTheirFlowsOnOneLinkArePolarised) {
 }
 
 // Traffic is moved away from spine1 in window 8, and comes to spine0 where the other flows are.
+// Half of the flows, those by spine1, are blocked from window 9 on.
+TEST_F(HashingTest, FlowsThatAreBlockedHaveNotChangedTheirPaths) {
+  Spread(8, [](size_t, uint32_t flow) { return flow; });
+  for (FlowPath& path : paths_) {
+    if (path.intervals[0].certain[1] == Port("leaf0", "spine1")) {
+      path.intervals[0].until = End(9) - Duration(1);
+    }
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
 TEST_F(HashingTest, ADrainedLinkIsNoChoice) {
   for (size_t w = 0; w < kWindows; ++w) {
     for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
