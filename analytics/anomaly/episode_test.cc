@@ -233,9 +233,9 @@ TEST_F(EpisodeTest, IgnoresTransfersOfSinglePorts) {
 }
 
 TEST_F(EpisodeTest, DoesNotMakeAJobOfOnePortOrTwo) {
-  traffic_.jobs = {{.ports = twelve_, .active = {{0, 2700}}}};
-  traffic_.faults = {{.port = twelve_[4], .period = {1200, 2700}, .slowdown = 0},
-                     {.port = twelve_[5], .period = {1200, 2700}, .slowdown = 0}};
+  traffic_.jobs = {{.ports = twelve_, .active = {{0, 3000}}}};
+  traffic_.faults = {{.port = twelve_[4], .period = {1200, 3000}, .slowdown = 0},
+                     {.port = twelve_[5], .period = {1200, 3000}, .slowdown = 0}};
   const Anomalies found = traffic_.Run(2700);
   ASSERT_THAT(found.episodes, SizeIs(2));
   for (size_t i = 0; i < 2; ++i) {

@@ -98,7 +98,10 @@ class Explainer {
     for (Anomaly& anomaly : all_.anomalies) {
       if (anomaly.episode == kNone) continue;
       const size_t few = std::max<size_t>(2, explained[anomaly.episode].size() / 4);
+      const bool is_alone = all_.episodes[anomaly.episode - 1].kind == EpisodeKind::kFellAlone;
       for (const Symptom& one : SymptomsOf(anomaly)) {
+        // The episode is that its traffic fell, unlike that of its peers.
+        if (is_alone && IsTraffic(one.first)) continue;
         if (with_symptom.at({anomaly.episode, one}).size() > few) continue;
         anomaly.episode = kNone;
         break;
