@@ -87,8 +87,8 @@ std::vector<Failure> FailuresIn(const DiagnosisInput& input) {
   return failures;
 }
 
-// In which windows links carried traffic in any direction. Jobs are moved away from a link before
-// it is disabled; it is no next hop then, although it is up.
+// In which windows links carried traffic in any direction. Before maintenance, routing moves the
+// traffic away from a link; the link is still up then, but is not a next hop any more.
 class Activity {
  public:
   explicit Activity(const DiagnosisInput& input) : input_(input) {}

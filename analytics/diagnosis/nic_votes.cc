@@ -28,16 +28,16 @@ using topology::PortIndex;
 // Counts are worth at most this many independent ones, since shares of traffic are themselves
 // estimated from few samples.
 constexpr double kMostVotes = 60;
-// Losses in fewer windows can be those of a moment: a changed path reorders packets, too.
+// Losses in fewer windows can be a single event, such as a changed path, which reorders packets.
 constexpr size_t kLeastWindows = 4;
-// More than this fraction of the counts in one window is such a moment.
+// If more than this fraction of the counts is in one window, they are a single event.
 constexpr double kOneMoment = 0.5;
 // The best place must explain this fraction of the counts.
 constexpr double kLeastExplained = 0.8;
 // A NIC has lost packets if it counts more than this many times what port counters explain and what
 // the median NIC counts.
 constexpr double kExcess = 4;
-// Counts of fewer packets are no sign of a loss.
+// A NIC that counts fewer packets is not considered to lose any.
 constexpr double kLeastCount = 3;
 // The fault began when this fraction of the counts had been made.
 constexpr double kBegun = 0.01;
@@ -57,7 +57,8 @@ struct Observed {
 };
 using ObservedByRole = std::map<uint32_t, Observed>;
 
-// The flows that were observed between two times; without any, those observed before.
+// Uses the flows that were observed between two times. For roles without any, uses those observed
+// before.
 ObservedByRole ObservedTraffic(const DiagnosisInput& input, Timestamp from, Timestamp until) {
   ObservedByRole during;
   ObservedByRole before;
@@ -84,7 +85,8 @@ double SumOf(std::span<const uint64_t> row) {
   return static_cast<double>(std::accumulate(row.begin(), row.end(), uint64_t{0}));
 }
 
-// Many healthy ports discard a foreign frame now and then, LLDP for example.
+// Returns what exceeds twice the median of the windows. Many healthy ports regularly discard frames
+// that they do not support, LLDP for example.
 double BeyondUsual(const Row& row) {
   Row sorted = row;
   const auto middle = sorted.begin() + static_cast<ptrdiff_t>(sorted.size() / 2);
@@ -117,6 +119,8 @@ struct Counts {
   // only the first.
   double out_of_sequence = 1;
 
+  double all = 0;  // upper bound of the lost packets, in all rows
+
   double Of(uint32_t role, size_t first, size_t behind) const {
     const Row& row = rows.at(role);
     return SumOf(std::span(row).subspan(first, behind - first)) /
@@ -139,10 +143,12 @@ Counts CountsOfNics(const DiagnosisInput& input) {
     }
   }
   if (refused > 0) counts.out_of_sequence = std::max(1.0, late / refused);
+  counts.all = refused + late;
   return counts;
 }
 
-// Losses of each role that port counters explain, in proportion to its part of each link's traffic.
+// Returns the losses of each role that port counters explain: its share of the losses at each link
+// is that of the link's traffic.
 std::map<uint32_t, double> ExplainedLosses(const DiagnosisInput& input,
                                            const ObservedByRole& traffic) {
   std::map<PortIndex, double> all[2];  // bytes, by sending port: of senders and of receivers
@@ -195,7 +201,7 @@ struct Signs {
   size_t first = 0;
   size_t last = 0;
   size_t detected_at = 0;
-  bool is_moment = true;  // most of them are in one window
+  bool is_single_event = true;  // in few windows, or most of them in one window
 };
 
 Signs SignsOf(const Counts& counts, std::span<const uint32_t> roles, size_t windows,
@@ -220,7 +226,7 @@ Signs SignsOf(const Counts& counts, std::span<const uint32_t> roles, size_t wind
     signs.last = w;
     ++with_signs;
   }
-  signs.is_moment = with_signs < kLeastWindows || most > kOneMoment * all;
+  signs.is_single_event = with_signs < kLeastWindows || most > kOneMoment * all;
   return signs;
 }
 
@@ -259,12 +265,12 @@ void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
   const size_t windows = input.windows();
   if (input.is_spraying()) return;  // packets of one flow overtake each other
   const Counts counts = CountsOfNics(input);
-  if (counts.rows.empty()) return;
+  const double enough = input.thresholds().nic_losses;
+  if (counts.all < enough) return;  // the paths of all flows are many
   const ObservedByRole traffic = ObservedTraffic(input, input.BeginOf(0), input.EndOf(windows - 1));
   const std::vector<uint32_t> losing = ThoseThatLose(input, traffic, counts);
-  const double enough = input.thresholds().nic_losses;
   const Signs signs = SignsOf(counts, losing, windows, enough);
-  if (signs.all < enough || signs.is_moment) return;
+  if (signs.all < enough || signs.is_single_event) return;
   const std::vector<Exposed> exposed = ExposedTo(input, traffic, signs);
   AffectedPackets hurts;
   for (const uint32_t role : losing) {

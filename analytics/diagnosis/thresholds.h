@@ -142,7 +142,7 @@ namespace rocescope {
       "Minimum number of NAKs before packet loss is located by the paths of the flows that "       \
       "lost packets.")                                                                             \
   ROW(nic_losses, uint32_t, 20, "packets", 1, 1000000,                                             \
-      "Minimum number of lost packets that NICs count, and no port, before the loss is "           \
+      "Minimum number of lost packets that NICs count and no port explains, before the loss is "   \
       "located by the paths between these NICs.")                                                  \
   ROW(least_vote_confidence, double, 0.05, "probability", 0, 1,                                    \
       "Minimum probability of the most likely place of a packet loss before it is reported.")      \
