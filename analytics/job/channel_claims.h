@@ -60,9 +60,11 @@ class ChannelClaims {
   // How certain it is that a connection carries clear-to-sends, as those of a job do.
   enum class Grant : uint8_t {
     kNone,
-    kPossible,     // only one direction was observed
-    kBetweenNics,  // likewise, and clear-to-sends on as many queue pairs between the same NICs
-    kUnmeasured,   // only samples exist, which do not show what the connection carries
+    kPossible,  // only one direction was observed
+    // Only one direction was observed, but as many queue pairs between the same NICs carried
+    // clear-to-sends.
+    kBetweenNics,
+    kUnmeasured,  // only samples exist, which do not show what the connection carries
     kSeen,
   };
   // A connection that carries data of a job, with the jobs to which it can belong.

@@ -163,18 +163,17 @@ IterationPatternAgreement CompareIterationPatterns(
     }
     ++agreement.stated_periods;
     const std::optional<double> period = TruePeriod(job, iteration_pattern);
-    const double error =
-        period
-            ? std::abs(static_cast<double>(Nanoseconds(iteration_pattern.period())) / *period - 1)
-            : 1;
+    const auto stated = static_cast<double>(Nanoseconds(iteration_pattern.period()));
+    const double error = period ? std::abs(stated / *period - 1) : 1;
     agreement.periods += error <= kGoodPeriod;
     agreement.period_errors += error;
-    if (error > kGoodPeriod) {
-      agreement.misses.push_back(
-          fmt::format("{} has an iteration period of {:.1f} us, reported as {:.1f} us", job.name(),
-                      period.value_or(0) / 1e3,
-                      static_cast<double>(Nanoseconds(iteration_pattern.period())) / 1e3));
-    }
+    if (error <= kGoodPeriod) continue;
+    agreement.misses.push_back(
+        period ? fmt::format("{} has an iteration period of {:.1f} us, reported as {:.1f} us",
+                             job.name(), *period / 1e3, stated / 1e3)
+               : fmt::format("{} has no iterations in the time for which a period of {:.1f} us is "
+                             "reported",
+                             job.name(), stated / 1e3));
   }
   CompareWaiting(truth, report, agreement);
   return agreement;
