@@ -146,9 +146,9 @@ std::string EpisodeSentence(const topology::Fabric& fabric, const Episode& episo
 }
 
 void FillEpisodes(const Snapshot& snapshot, v1::Anomalies& out) {
-  const topology::Fabric& fabric = *snapshot.fabric;
   const Anomalies& all = *snapshot.anomalies;
-  if (all.episodes.empty()) return;
+  if (all.episodes.empty()) return;  // always without a topology
+  const topology::Fabric& fabric = *snapshot.fabric;
   std::vector<uint32_t> explained(all.episodes.size());
   for (const Anomaly& anomaly : all.anomalies) {
     if (anomaly.episode != 0) ++explained[anomaly.episode - 1];
