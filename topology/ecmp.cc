@@ -57,13 +57,14 @@ void PathSet::CountPaths() {
 }
 
 void PathSet::ShareLinks() {
-  links_.push_back({.link = fabric_.port(source_).link, .share = 1});
+  links_.push_back({.link = fabric_.port(source_).link, .sender = source_, .share = 1});
   std::vector<double> share(steps_.size());
   if (!share.empty()) share[0] = 1;
   for (size_t i = 0; i < steps_.size(); ++i) {
     const double each = share[i] / static_cast<double>(steps_[i].last - steps_[i].first);
     for (size_t w = steps_[i].first; w < steps_[i].last; ++w) {
-      links_.push_back({.link = fabric_.port(ways_[w].port).link, .share = each});
+      links_.push_back(
+          {.link = fabric_.port(ways_[w].port).link, .sender = ways_[w].port, .share = each});
       if (ways_[w].next != kArrived) share[ways_[w].next] += each;
     }
   }

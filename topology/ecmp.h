@@ -41,6 +41,7 @@ class PathSet {
 
   struct LinkShare {
     LinkIndex link = kNone;
+    PortIndex sender = kNone;  // the end that sends
     double share = 0;
   };
 

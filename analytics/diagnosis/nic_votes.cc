@@ -16,6 +16,8 @@
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/suspects.h"
 #include "base/count_text.h"
+#include "topology/ecmp.h"
+#include "topology/route.h"
 
 namespace rocescope {
 namespace {
@@ -28,12 +30,18 @@ using topology::PortIndex;
 // Counts are worth at most this many independent ones, since shares of traffic are themselves
 // estimated from few samples.
 constexpr double kMostVotes = 60;
+// Those of one NIC are worth at most this many.
+constexpr double kMostVotesOfOne = 8;
+// Places that NICs may have in common without being observed are searched for this many of them.
+constexpr size_t kMostPairs = 64;
 // Losses in fewer windows can be a single event, such as a changed path, which reorders packets.
 constexpr size_t kLeastWindows = 4;
 // If more than this fraction of the counts is in one window, they are a single event.
 constexpr double kOneMoment = 0.5;
-// The best place must explain this fraction of the counts.
+// The best place must explain this fraction of the counts, also by paths that were not observed.
 constexpr double kLeastExplained = 0.8;
+// And this fraction of them by observed paths.
+constexpr double kLeastObserved = 0.5;
 // A NIC has lost packets if it counts more than this many times what port counters explain and what
 // the median NIC counts.
 constexpr double kExcess = 4;
@@ -53,32 +61,44 @@ bool IsReceiver(uint32_t role) { return role % 2 == 0; }
 // The traffic of one role of a NIC, as far as its packets were observed.
 struct Observed {
   double bytes = 0;
+  size_t flows = 0;
   std::map<PortIndex, double> through;  // bytes, by sending port
 };
 using ObservedByRole = std::map<uint32_t, Observed>;
 
-// Uses the flows that were observed between two times. For roles without any, uses those observed
-// before.
+// Estimates the bytes between two times from those of a stretch, at its mean rate. A stretch that
+// ended before continues: samples of a flow can be far apart.
+double LikelyBytes(const PathInterval& stretch, Timestamp from, Timestamp until) {
+  const auto length = static_cast<double>((stretch.until - stretch.from).count());
+  const auto wanted = static_cast<double>((until - from).count());
+  const auto bytes = static_cast<double>(stretch.bytes);
+  return length > wanted ? bytes * wanted / length : bytes;
+}
+
+// Uses the paths that were observed between two times. For flows without any, uses the last one
+// observed before.
 ObservedByRole ObservedTraffic(const DiagnosisInput& input, Timestamp from, Timestamp until) {
-  ObservedByRole during;
-  ObservedByRole before;
+  ObservedByRole traffic;
   for (const FlowPath& path : input.parts().paths) {
     if (path.source == kNone || path.destination == kNone) continue;
-    for (const PathInterval& stretch : path.intervals) {
-      if (stretch.from >= until || stretch.certain.empty()) continue;
-      const bool is_during = stretch.until >= from;
-      const auto bytes =
-          static_cast<double>(is_during ? BytesWithin(stretch, from, until) : stretch.bytes);
-      if (bytes <= 0) continue;
+    const auto behind =
+        std::ranges::find_if(path.intervals, [&](const auto& s) { return s.from >= until; });
+    bool is_observed = false;
+    for (auto stretch = behind; stretch != path.intervals.begin();) {
+      --stretch;
+      if (is_observed && stretch->until < from) break;
+      if (stretch->certain.empty() || stretch->bytes == 0) continue;
+      const double bytes = LikelyBytes(*stretch, from, until);
       for (const uint32_t role : {ReceiverOf(path.destination), SenderOf(path.source)}) {
-        Observed& observed = (is_during ? during : before)[role];
+        Observed& observed = traffic[role];
         observed.bytes += bytes;
-        for (const PortIndex port : stretch.certain) observed.through[port] += bytes;
+        if (!is_observed) ++observed.flows;
+        for (const PortIndex port : stretch->certain) observed.through[port] += bytes;
       }
+      is_observed = true;
     }
   }
-  during.merge(before);
-  return during;
+  return traffic;
 }
 
 double SumOf(std::span<const uint64_t> row) {
@@ -230,33 +250,79 @@ Signs SignsOf(const Counts& counts, std::span<const uint32_t> roles, size_t wind
   return signs;
 }
 
-// Bytes of each role through each link while packets were lost: the traffic of the NIC, divided as
-// observed.
-std::vector<Exposed> ExposedTo(const DiagnosisInput& input, const ObservedByRole& traffic,
-                               const Signs& signs) {
-  std::map<PortIndex, Passed> passed;
+// Bytes of a NIC in its role while packets were lost.
+double BytesOf(const DiagnosisInput& input, uint32_t role, const Observed& observed,
+               const Signs& signs) {
+  const Entity entity{.kind = EntityKind::kNic, .index = NicOf(role)};
+  const Metric metric = IsReceiver(role) ? Metric::kRxBytes : Metric::kTxBytes;
+  if (!input.HasMetric(entity, metric)) return observed.bytes;
+  const Row row = input.Growth(entity, metric);
+  return SumOf(std::span(row).subspan(signs.first, signs.last + 1 - signs.first));
+}
+
+// Bytes of each role through each link while packets were lost, by sending port.
+using PassedByPort = std::map<PortIndex, Passed>;
+
+// The traffic of the NIC, divided as observed.
+PassedByPort ObservedAt(const DiagnosisInput& input, const ObservedByRole& traffic,
+                        const Signs& signs) {
+  PassedByPort passed;
   for (const auto& [role, observed] : traffic) {
-    const Entity entity{.kind = EntityKind::kNic, .index = NicOf(role)};
-    const Metric metric = IsReceiver(role) ? Metric::kRxBytes : Metric::kTxBytes;
-    const Row row = input.Growth(entity, metric);
-    const double bytes =
-        input.HasMetric(entity, metric)
-            ? SumOf(std::span(row).subspan(signs.first, signs.last + 1 - signs.first))
-            : observed.bytes;
+    const double bytes = BytesOf(input, role, observed, signs);
     if (bytes <= 0) continue;
     for (const auto& [port, through] : observed.through) {
       passed[port][role] += bytes * through / observed.bytes;
     }
   }
-  std::vector<Exposed> exposed;
-  for (auto& [port, bytes] : passed) {
-    exposed.push_back({.kind = FaultKind::kGrayLoss,
-                       .place = {.kind = PlaceKind::kLink,
-                                 .index = input.fabric().port(port).link,
-                                 .sender = port},
-                       .passed = std::move(bytes)});
+  return passed;
+}
+
+// Adds what may have passed without being observed: one more flow of each NIC that lost packets,
+// to any other that did, over all equal-cost paths.
+void AddUnobserved(const DiagnosisInput& input, const ObservedByRole& traffic, const Signs& signs,
+                   std::vector<uint32_t> losing, PassedByPort& passed) {
+  if (losing.size() > kMostPairs) losing.resize(kMostPairs);
+  const topology::Fabric& fabric = input.fabric();
+  topology::Routes routes(fabric);
+  std::map<uint32_t, std::map<PortIndex, double>> shares;
+  std::map<uint32_t, size_t> partners;
+  for (const uint32_t sender : losing) {
+    if (IsReceiver(sender)) continue;
+    for (const uint32_t receiver : losing) {
+      if (!IsReceiver(receiver) || NicOf(sender) == NicOf(receiver)) continue;
+      const topology::PathSet paths(routes, NicOf(sender), NicOf(receiver));
+      ++partners[sender];
+      ++partners[receiver];
+      for (const topology::PathSet::LinkShare& link : paths.links()) {
+        shares[sender][link.sender] += link.share;
+        shares[receiver][link.sender] += link.share;
+      }
+    }
   }
-  return exposed;
+  for (const auto& [role, by_port] : shares) {
+    const auto observed = traffic.find(role);
+    if (observed == traffic.end()) continue;
+    const double bytes = BytesOf(input, role, observed->second, signs) /
+                         static_cast<double>(1 + observed->second.flows);
+    for (const auto& [port, share] : by_port) {
+      const auto at = passed.find(port);
+      if (at == passed.end() || at->second.contains(role)) continue;
+      at->second[role] = bytes * share / static_cast<double>(partners[role]);
+    }
+  }
+}
+
+AffectedPackets VotesOf(const Counts& counts, std::span<const uint32_t> losing,
+                        const Signs& signs) {
+  AffectedPackets votes;
+  double all = 0;
+  for (const uint32_t role : losing) {
+    const double count = counts.Of(role, signs.first, signs.last + 1);
+    votes[role] = count / (1 + count / kMostVotesOfOne);
+    all += votes[role];
+  }
+  for (auto& [role, count] : votes) count *= std::min(1.0, kMostVotes / all);
+  return votes;
 }
 
 }  // namespace
@@ -271,24 +337,34 @@ void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
   const std::vector<uint32_t> losing = ThoseThatLose(input, traffic, counts);
   const Signs signs = SignsOf(counts, losing, windows, enough);
   if (signs.all < enough || signs.is_single_event) return;
-  const std::vector<Exposed> exposed = ExposedTo(input, traffic, signs);
-  AffectedPackets hurts;
-  for (const uint32_t role : losing) {
-    hurts[role] =
-        counts.Of(role, signs.first, signs.last + 1) * std::min(1.0, kMostVotes / signs.all);
+  const PassedByPort observed = ObservedAt(input, traffic, signs);
+  PassedByPort passed = observed;
+  AddUnobserved(input, traffic, signs, losing, passed);
+  std::vector<Exposed> exposed;
+  for (auto& [port, bytes] : passed) {
+    exposed.push_back({.kind = FaultKind::kGrayLoss,
+                       .place = {.kind = PlaceKind::kLink,
+                                 .index = input.fabric().port(port).link,
+                                 .sender = port},
+                       .passed = std::move(bytes)});
   }
-  const std::vector<Suspect> ranked = RankSuspects(exposed, hurts);
+  const AffectedPackets votes = VotesOf(counts, losing, signs);
+  const std::vector<Suspect> ranked = RankSuspects(exposed, votes);
   if (ranked.empty() || ranked[0].probability < input.thresholds().least_vote_confidence) return;
   const auto best = std::ranges::find(exposed, ranked[0].place, &Exposed::place);
-  double explained = 0;
+  const Passed& seen = observed.at(best->place.sender);
+  double possible = 0;
+  double certain_counts = 0;
   size_t receivers = 0;
   size_t senders = 0;
-  for (const auto& [role, count] : hurts) {
-    if (!best->passed.contains(role)) continue;
-    explained += counts.Of(role, signs.first, signs.last + 1);
+  for (const uint32_t role : losing) {
+    const double count = counts.Of(role, signs.first, signs.last + 1);
+    if (best->passed.contains(role)) possible += count;
+    if (!seen.contains(role)) continue;
+    certain_counts += count;
     ++(IsReceiver(role) ? receivers : senders);
   }
-  if (explained < kLeastExplained * signs.all) return;
+  if (possible < kLeastExplained * signs.all || certain_counts < kLeastObserved * signs.all) return;
   // Both ends of a connection notice a loss.
   if (receivers == 0 || senders == 0) return;
   Finding finding = {.basis = Basis::kVotes,

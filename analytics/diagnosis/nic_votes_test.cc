@@ -65,6 +65,17 @@ TEST_F(NicVotesTest, LossIsOnTheLinkThatJustTheseNicsUse) {
   EXPECT_GT(found[0].confidence, 0.8);
 }
 
+// With sFlow, not each flow is sampled. The paths to host10 and host11 can lead over the link.
+TEST_F(NicVotesTest, NicsWhosePathsWereNotObservedCountAsWell) {
+  Loses("host0", "host4", 8, kWindows, 3);
+  Loses("host1", "host5", 8, kWindows, 3);
+  Loses("host0", "host10", 8, kWindows, 3);
+  Loses("host1", "host11", 8, kWindows, 3);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine0"));
+}
+
 TEST_F(NicVotesTest, ItIsOverWhenNicsCountNoMore) {
   LosesOnTheLink(3, 12);
   // Single losses, as everywhere.
