@@ -109,6 +109,8 @@ class DiagnosisTest : public testing::Test {
              uint8_t priority = CounterEntity::kAllPriorities) {
     Grows(EntityOf(port, priority), metric, window, by);
   }
+  // Counters are read this long after the ends of the windows.
+  void SetReadingDelay(Duration delay) { reading_delay_ = delay; }
   // A gauge is read at a window's end.
   void Says(const Entity& entity, Metric metric, size_t window, uint64_t value) {
     RowOf(entity, metric)[window] = value;
@@ -348,11 +350,12 @@ class DiagnosisTest : public testing::Test {
     for (size_t w = 0; w < kWindows; ++w) {
       if (!row[w]) continue;
       record.value = counter ? record.value + *row[w] : *row[w];
-      record.event_time = End(w);
+      record.event_time = End(w) + reading_delay_;
       records.push_back(record);
     }
   }
 
+  Duration reading_delay_{};
   std::map<std::pair<Entity, Metric>, Row> rows_;
 };
 

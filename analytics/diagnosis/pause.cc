@@ -39,6 +39,17 @@ Row PausedTime(const DiagnosisInput& input, PortIndex port, uint8_t priority) {
   return held;
 }
 
+bool IsReadAtWindowEnds(const DiagnosisInput& input, PortIndex port, uint8_t priority) {
+  return input.IsReadAtWindowEnds(input.EntityOf(port, priority), Metric::kPfcRxTime);
+}
+
+// Returns the least share of a window for which a blocked queue counts as paused. Counters that are
+// not read at window ends are interpolated, and older than their reading by varying times.
+double BlockedRatio(const DiagnosisInput& input, bool is_read_at_ends) {
+  constexpr double kInterpolated = 0.9;
+  return input.thresholds().blocked_ratio * (is_read_at_ends ? 1 : kInterpolated);
+}
+
 bool IsAny(const Row& row) {
   return std::ranges::any_of(row, [](uint64_t value) { return value > 0; });
 }
@@ -71,10 +82,9 @@ std::optional<Finding> ClassifyPauses(const DiagnosisInput& input, NicIndex nic,
   // A storm starts within its first window and ends within its last one, so that the NIC received
   // traffic in both. Counters that are not read at window ends are interpolated, so that the next
   // windows contain a part of it too.
-  const Entity paused = input.EntityOf(port, priority);
-  const size_t ends = input.IsReadAtWindowEnds(paused, Metric::kPfcRxTime) ? 1 : 2;
-  // Cached counters are older than their reading by varying times.
-  const double blocked = thresholds.blocked_ratio * (ends == 1 ? 1 : 0.9);
+  const bool is_read_at_ends = IsReadAtWindowEnds(input, port, priority);
+  const size_t ends = is_read_at_ends ? 1 : 2;
+  const double blocked = BlockedRatio(input, is_read_at_ends);
   size_t shut = 0;
   size_t open = 0;
   size_t clear = 0;
@@ -143,6 +153,7 @@ void DetectPausingNic(const DiagnosisInput& input, NicIndex nic, Findings& found
 struct Held {
   PortIndex port = kNone;
   uint8_t priority = 0;
+  bool is_read_at_ends = true;
   std::vector<bool> shut;  // by window
 };
 
@@ -292,6 +303,9 @@ std::vector<FlowKey> FlowsWithin(const DiagnosisInput& input, const std::vector<
   return flows;
 }
 
+// Windows for which the counters of a cycle must show it, if they are interpolated.
+constexpr size_t kInterpolatedWindows = 2;
+
 void DetectDeadlock(const DiagnosisInput& input, Findings& found) {
   std::vector<Held> all;
   for (PortIndex port = 0; port < input.fabric().ports().size(); ++port) {
@@ -303,9 +317,12 @@ void DetectDeadlock(const DiagnosisInput& input, Findings& found) {
     for (uint8_t priority = 0; priority < kPriorities; ++priority) {
       const Row held = PausedTime(input, port, priority);
       if (!IsAny(held)) continue;
-      Held one{.port = port, .priority = priority, .shut = std::vector<bool>(held.size())};
-      for (size_t w = 0; w < held.size(); ++w)
-        one.shut[w] = ShareOf(input, held[w]) >= input.thresholds().blocked_ratio;
+      Held one{.port = port,
+               .priority = priority,
+               .is_read_at_ends = IsReadAtWindowEnds(input, port, priority),
+               .shut = std::vector<bool>(held.size())};
+      const double blocked = BlockedRatio(input, one.is_read_at_ends);
+      for (size_t w = 0; w < held.size(); ++w) one.shut[w] = ShareOf(input, held[w]) >= blocked;
       all.push_back(std::move(one));
     }
   }
@@ -338,11 +355,16 @@ void DetectDeadlock(const DiagnosisInput& input, Findings& found) {
     }
   }
   for (const Deadlock& deadlock : deadlocks) {
+    // One interpolated window can contain pauses of others.
+    const bool is_exact =
+        std::ranges::all_of(deadlock.loop, [&](size_t i) { return all[i].is_read_at_ends; });
+    const size_t least = is_exact ? 1 : kInterpolatedWindows;
+    if (deadlock.behind - deadlock.first < least) continue;
     Finding finding = {.kind = FaultKind::kPfcDeadlock,
                        .place = {.kind = PlaceKind::kLink},
                        .confidence = 0.95,
                        .from = input.BeginOf(deadlock.first),
-                       .detected_at = input.EndOf(deadlock.first)};
+                       .detected_at = input.EndOf(deadlock.first + least - 1)};
     if (deadlock.behind < input.windows()) finding.until = input.EndOf(deadlock.behind - 1);
     for (const size_t i : deadlock.loop) finding.loop.push_back(all[i].port);
     // Starts with the smallest port, so that a loop has one name.

@@ -163,6 +163,24 @@ TEST_F(PauseTest, PortsThatWaitForEachOtherInALoopAreADeadlock) {
   EXPECT_FALSE(found[0].until);
 }
 
+// Cached counters are older than their reading by varying times.
+TEST_F(PauseTest, InterpolatedCountersShowADeadlockWithLess) {
+  SetReadingDelay(kWindow / 4);
+  IsPaused(Port("leaf0", "spine0"), 8, kWindows - 1, 0.9);
+  IsPaused(Port("spine0", "leaf1"), 8, kWindows - 1, 1);
+  IsPaused(Port("leaf1", "spine1"), 8, kWindows - 1, 0.95);
+  IsPaused(Port("spine1", "leaf0"), 8, kWindows - 1, 0.9);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kPfcDeadlock);
+}
+
+TEST_F(PauseTest, OneInterpolatedWindowIsNoDeadlock) {
+  SetReadingDelay(kWindow / 4);
+  IsDeadlocked(8, 9);
+  EXPECT_TRUE(Found().empty());
+}
+
 // No way through a Clos strays; whose data do, and by a port of the loop, went up again there.
 TEST_F(PauseTest, FlowsThatStrayIntoALoopAreItsCulprits) {
   IsDeadlocked(15);
