@@ -327,7 +327,9 @@ void FindingScorer::AddVictims(const v1::TruthFault& fault, const v1::Finding* f
   std::set<std::string> stated;  // by the true names; unassigned ones keep their own
   for (const std::string& id : finding->affected_job_ids()) {
     const auto at = jobs_.find(id);
-    stated.insert(at == jobs_.end() || at->second.empty() ? " " + id : at->second);
+    // The truth does not know whether the fault affects traffic that is of no job.
+    if (at != jobs_.end() && at->second.empty()) continue;
+    stated.insert(at == jobs_.end() ? " " + id : at->second);
   }
   const auto right = static_cast<uint64_t>(
       std::ranges::count_if(stated, [&](const std::string& job) { return truly.contains(job); }));

@@ -511,6 +511,17 @@ TEST_F(ScoreFindingsTest, VictimsAreTheTruthsJobsByTheirConnections) {
   EXPECT_EQ(hits.of(), 1u);
 }
 
+TEST_F(ScoreFindingsTest, TrafficOfNoJobIsNeitherAVictimNorAnError) {
+  Fault("gray_loss", kLink).add_affected_jobs("train");
+  for (v1::TruthConnection& connection : *truth_.mutable_connections()) connection.clear_job();
+  v1::Connection& connection = *report_.add_connections();
+  connection.mutable_a()->set_address("10.0.0.1");
+  connection.mutable_a()->set_qpn(10);
+  connection.mutable_a()->set_job_id("ib_write_bw");
+  Finding("gray_loss", kLink).add_affected_job_ids("ib_write_bw");
+  EXPECT_EQ(Score().faults(0).affected_jobs().stated(), 0u);
+}
+
 TEST_F(ScoreFindingsTest, APfcVerdictIsKindAndPlaceTogether) {
   v1::TruthFault& fault = Fault("pfc_deadlock", kLink);
   for (const char* port : {"leaf0:E1", "spine0:E5"}) fault.add_loop_ports(port);
