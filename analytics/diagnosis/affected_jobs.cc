@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "analytics/diagnosis/job_slowdown.h"
+#include "analytics/diagnosis/paused_time.h"
 #include "analytics/job/flow_of.h"
 #include "analytics/job/host_name.h"
 #include "topology/near_nic.h"
@@ -21,38 +24,73 @@ using topology::kNone;
 using topology::NicIndex;
 using topology::PortIndex;
 
-// The jobs that a finding affects.
+// The two directions of a connection of jobs.
+struct JobConnection {
+  std::array<std::optional<FlowKey>, 2> flows;
+  std::array<const FlowPath*, 2> paths{};  // null: unknown
+  Timestamp from;
+  Timestamp until;
+  std::vector<uint32_t> jobs;
+};
+
+// The jobs that a finding affects, and those that are exposed to it.
 class Harm {
  public:
   Harm(const DiagnosisInput& input, Finding& finding)
-      : fabric_(input.fabric()),
+      : input_(input),
+        fabric_(input.fabric()),
         finding_(&finding),
         // Flows that stop at once were last seen shortly before.
         from_(finding.from - input.parts().metrics.window()),
         until_(finding.until.value_or(Timestamp::max())) {
     const Place& place = finding.place;
-    if (place.kind == PlaceKind::kNic) nic_ = place.index;
+    if (place.kind == PlaceKind::kNic) {
+      nic_ = place.index;
+      is_pausing_ = IsPausing();
+    }
     if (place.kind == PlaceKind::kGpu) {
       nic_ = topology::NicNear(fabric_, place.index);
       AddRanksOn(input.parts().attribution);
+      // Then the jobs that use the NIC next to it are the best guess.
+      is_rank_unknown_ = affected_.empty();
     }
   }
 
+  void Add(const JobConnection& connection) {
+    // The reverse flow of a culprit is no victim either.
+    const bool is_culprit = std::ranges::any_of(
+        connection.flows, [&](const auto& flow) { return flow && IsCulprit(*flow); });
+    if (is_culprit) return;
+    for (size_t i = 0; i < 2; ++i) {
+      const FlowPath* path = connection.paths[i];
+      if (path == nullptr || !IsExposed(*path, connection.from, connection.until)) continue;
+      exposed_.insert(connection.jobs.begin(), connection.jobs.end());
+      if (IsDisturbed(*path, connection.flows[1 - i])) {
+        affected_.insert(connection.jobs.begin(), connection.jobs.end());
+      }
+    }
+  }
+
+  void Finish() {
+    for (const JobIterationPattern& pattern : input_.parts().iteration_patterns) {
+      if (exposed_.contains(pattern.job) && IsDisturbed(pattern)) affected_.insert(pattern.job);
+    }
+    finding_->affected_jobs.assign(affected_.begin(), affected_.end());
+    std::ranges::set_difference(exposed_, affected_, std::back_inserter(finding_->exposed_jobs));
+  }
+
+ private:
   bool IsCulprit(const FlowKey& flow) const {
     return std::ranges::binary_search(finding_->culprits, flow);
   }
 
-  void Add(const FlowPath& path, Timestamp from, Timestamp until, std::span<const uint32_t> jobs) {
-    const bool hurt = std::ranges::any_of(path.intervals, [&](const PathInterval& stretch) {
+  bool IsExposed(const FlowPath& path, Timestamp from, Timestamp until) const {
+    return std::ranges::any_of(path.intervals, [&](const PathInterval& stretch) {
       return std::max({stretch.from, from, from_}) <= std::min({stretch.until, until, until_}) &&
              Passes(path, stretch);
     });
-    if (hurt) jobs_.insert(jobs.begin(), jobs.end());
   }
 
-  void Finish() { finding_->affected_jobs.assign(jobs_.begin(), jobs_.end()); }
-
- private:
   bool Passes(const FlowPath& path, const PathInterval& stretch) const {
     if (nic_ != kNone) return path.source == nic_ || path.destination == nic_;
     if (std::ranges::any_of(stretch.certain, [&](PortIndex port) { return IsPlace(port); })) {
@@ -72,6 +110,58 @@ class Harm {
            (place.sender == kNone || place.sender == port);
   }
 
+  // Whether an exposed flow shows that the fault disturbs it. NAKs are in the reverse flow.
+  bool IsDisturbed(const FlowPath& path, const std::optional<FlowKey>& reverse) const {
+    if (is_rank_unknown_ || !finding_->loop.empty()) return true;
+    if (is_pausing_ && path.destination == nic_) return true;
+    if (!InfoOf(finding_->kind).loses_packets) return false;
+    return HasLosses(path.flow, &LossWindow::retransmitted) ||
+           (reverse && HasLosses(*reverse, &LossWindow::refused));
+  }
+
+  // Whether the iterations of an exposed job show that the fault disturbs it.
+  bool IsDisturbed(const JobIterationPattern& pattern) const {
+    if (finding_->place.kind == PlaceKind::kGpu || pattern.spans.empty()) return false;
+    if (!InfoOf(finding_->kind).loses_packets) {
+      return IsSlower(pattern, finding_->from, finding_->until);
+    }
+    return input_.windows() > 0 &&
+           HasStopped(pattern, finding_->from, input_.EndOf(input_.windows() - 1));
+  }
+
+  // Timeouts delay retransmissions until after the last loss.
+  bool HasLosses(const FlowKey& flow, uint64_t LossWindow::* count) const {
+    const MetricStore& metrics = input_.parts().metrics;
+    const auto& losses = input_.parts().losses.losses();
+    const auto at = losses.find(flow);
+    if (at == losses.end()) return false;
+    const int64_t first = metrics.WindowOf(from_);
+    return std::ranges::any_of(at->second, [&](const LossWindow& loss) {
+      return loss.*count > 0 && loss.window >= first &&
+             (!finding_->until || loss.window <= metrics.WindowOf(*finding_->until) +
+                                                     input_.thresholds().quiet_windows);
+    });
+  }
+
+  // Whether the NIC pauses its switch during the fault for longer than a healthy one.
+  bool IsPausing() const {
+    const PortIndex port = fabric_.Peer(fabric_.nic(nic_).port);
+    if (port == kNone) return false;
+    const auto window = static_cast<double>(input_.parts().metrics.window().count());
+    for (uint8_t priority = 0; priority < kPriorities; ++priority) {
+      const Row held = PausedTime(input_, port, priority);
+      double share = 0;
+      double windows = 0;
+      for (size_t w = 0; w < held.size(); ++w) {
+        if (input_.EndOf(w) <= finding_->from || input_.BeginOf(w) >= until_) continue;
+        share += static_cast<double>(held[w]) / window;
+        ++windows;
+      }
+      if (share > input_.thresholds().pause_ratio * windows) return true;
+    }
+    return false;
+  }
+
   void AddRanksOn(const Attribution& attribution) {
     const topology::Gpu& gpu = fabric_.gpu(finding_->place.index);
     if (gpu.pci.empty()) return;
@@ -80,16 +170,20 @@ class Harm {
           std::ranges::any_of(attribution.jobs[job].job.ranks, [&](const JobRank& rank) {
             return rank.gpu_bus_id == gpu.pci && SameHost(rank.host, fabric_.node(gpu.host).name);
           });
-      if (has) jobs_.insert(job);
+      if (has) affected_.insert(job);
     }
   }
 
+  const DiagnosisInput& input_;
   const Fabric& fabric_;
   Finding* finding_;
   Timestamp from_;
   Timestamp until_;
-  NicIndex nic_ = kNone;  // all of its flows are affected, on any path
-  std::set<uint32_t> jobs_;
+  NicIndex nic_ = kNone;  // all of its flows are exposed, on any path
+  bool is_pausing_ = false;
+  bool is_rank_unknown_ = false;  // only for a GPU
+  std::set<uint32_t> exposed_;
+  std::set<uint32_t> affected_;
 };
 
 }  // namespace
@@ -97,7 +191,9 @@ class Harm {
 void FillVictims(const DiagnosisInput& input, Findings& findings) {
   std::vector<Harm> harms;
   for (Finding& finding : findings) {
-    if (finding.affected_jobs.empty()) harms.emplace_back(input, finding);
+    if (finding.affected_jobs.empty() && finding.exposed_jobs.empty()) {
+      harms.emplace_back(input, finding);
+    }
   }
   if (harms.empty()) return;
   const auto& claims = input.parts().attribution.endpoints;
@@ -105,26 +201,19 @@ void FillVictims(const DiagnosisInput& input, Findings& findings) {
   for (const Connection& connection : input.parts().connections) {
     if (at == claims.size()) break;
     const EndClaims& ends = claims[at++];
-    std::vector<uint32_t> jobs;
+    JobConnection of_jobs{.flows = {FlowFrom(0, connection), FlowFrom(1, connection)},
+                          .from = connection.valid_from,
+                          .until = connection.valid_until.value_or(Timestamp::max()),
+                          .jobs = {}};
     for (const auto& claim : ends) {
-      if (claim) jobs.push_back(claim->job);
+      if (claim) of_jobs.jobs.push_back(claim->job);
     }
-    if (jobs.empty()) continue;
-    const std::array flows = {FlowFrom(0, connection), FlowFrom(1, connection)};
-    std::array<const FlowPath*, 2> paths{};
+    if (of_jobs.jobs.empty()) continue;
     for (size_t end = 0; end < 2; ++end) {
-      if (flows[end]) paths[end] = input.parts().paths.Find(*flows[end], &FlowPath::flow);
+      const auto& flow = of_jobs.flows[end];
+      if (flow) of_jobs.paths[end] = input.parts().paths.Find(*flow, &FlowPath::flow);
     }
-    const Timestamp until = connection.valid_until.value_or(Timestamp::max());
-    for (Harm& harm : harms) {
-      // The reverse flow of a culprit is no victim either.
-      const bool culprit = std::ranges::any_of(
-          flows, [&](const auto& flow) { return flow && harm.IsCulprit(*flow); });
-      if (culprit) continue;
-      for (const FlowPath* path : paths) {
-        if (path != nullptr) harm.Add(*path, connection.valid_from, until, jobs);
-      }
-    }
+    for (Harm& harm : harms) harm.Add(of_jobs);
   }
   for (Harm& harm : harms) harm.Finish();
 }

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The jobs that a fault affects: those whose packets passed its place while it lasted.
+// The jobs that a fault affects, and those that are only exposed to it: their packets passed its
+// place while it lasted, but nothing shows that it disturbs them. What shows it depends on how the
+// fault acts:
+// - A fault that loses packets: flows of the job through the place retransmit or get NAKs, or the
+//   job stops when the fault starts.
+// - A NIC that pauses its switch, or ports in a PFC deadlock: flows of the job wait there.
+// - A slow GPU: the job has a rank on it, so that its other ranks wait.
+// - Any other fault that delays packets: the iterations of the job become longer.
 #pragma once
 
 #include "analytics/diagnosis/diagnosis_input.h"
@@ -7,8 +14,9 @@
 
 namespace rocescope {
 
-// Fills in the victims of findings that have none. Flows that cause a finding are not its victims.
-// The time is proportional to the path segments of all connections times the findings.
+// Fills in the affected and exposed jobs of findings that have none. Flows that cause a finding do
+// not make their jobs affected or exposed. The time is proportional to the path segments of all
+// connections times the findings.
 void FillVictims(const DiagnosisInput& input, Findings& findings);
 
 }  // namespace rocescope

@@ -35,55 +35,77 @@ class VictimsTest : public DiagnosisTest {
   Finding At(const Place& place, size_t first = 8, size_t last = 12) const {
     return {.place = place, .from = Begin(first), .until = End(last)};
   }
-  std::vector<uint32_t> HurtBy(const Finding& finding) {
+  Finding Filled(const Finding& finding) {
     return In([&](const DiagnosisInput& input) {
       Findings findings = {finding};
       FillVictims(input, findings);
-      return findings[0].affected_jobs;
+      return findings[0];
     });
+  }
+  std::vector<uint32_t> HurtBy(const Finding& finding) { return Filled(finding).affected_jobs; }
+  // Nothing shows that the fault affects a job, unless a test says so.
+  std::vector<uint32_t> ExposedTo(const Finding& finding) { return Filled(finding).exposed_jobs; }
+
+  // Iterations of half a window, and of `during` from the eighth window on.
+  void Iterates(uint32_t job, Duration during, Timestamp until = End(kWindows - 1)) {
+    JobIterationPattern pattern{.job = job};
+    Timestamp at = Begin(0);
+    while (at < until) {
+      const Timestamp end = at + (at < Begin(8) ? kWindow / 2 : during);
+      pattern.spans.push_back({.begin = at, .end = end});
+      at = end;
+    }
+    iteration_patterns_.push_back(pattern);
+  }
+  // The NIC pauses its switch for a tenth of each window.
+  void Pauses(const std::string& host, const std::string& leaf) {
+    for (size_t w = 8; w <= 12; ++w) {
+      Grows(Port(leaf, host), Metric::kPfcRxTime, w, kWindow.count() / 10, kRoce);
+    }
   }
 };
 
 TEST_F(VictimsTest, AreTheJobsWhoseFlowsPassTheLink) {
-  EXPECT_THAT(HurtBy(At(Link("leaf0", "spine0"))), ElementsAre(0));
-  EXPECT_THAT(HurtBy(At(Link("leaf2", "spine0"))), IsEmpty());
+  EXPECT_THAT(ExposedTo(At(Link("leaf0", "spine0"))), ElementsAre(0));
+  EXPECT_THAT(ExposedTo(At(Link("leaf2", "spine0"))), IsEmpty());
 }
 
 TEST_F(VictimsTest, OfOneDirectionAreThoseWhoGoThatWay) {
   // Nothing comes back that way.
   std::erase_if(paths_, [](const FlowPath& path) { return path.flow.destination_qpn == Qpn{20}; });
-  EXPECT_THAT(HurtBy(At(OneWay("leaf0", "spine0"))), ElementsAre(0));
-  EXPECT_THAT(HurtBy(At(OneWay("spine0", "leaf0"))), IsEmpty());
+  EXPECT_THAT(ExposedTo(At(OneWay("leaf0", "spine0"))), ElementsAre(0));
+  EXPECT_THAT(ExposedTo(At(OneWay("spine0", "leaf0"))), IsEmpty());
 }
 
 TEST_F(VictimsTest, OfASwitchAreAllThatItForwards) {
-  EXPECT_THAT(HurtBy(At(Switch("leaf0"))), ElementsAre(0, 1));
-  EXPECT_THAT(HurtBy(At(Switch("spine1"))), ElementsAre(1));
+  EXPECT_THAT(ExposedTo(At(Switch("leaf0"))), ElementsAre(0, 1));
+  EXPECT_THAT(ExposedTo(At(Switch("spine1"))), ElementsAre(1));
 }
 
 TEST_F(VictimsTest, OfANicAndOfAGpuNextToItAreThoseWhoUseIt) {
-  EXPECT_THAT(HurtBy(At(Nic("host5"))), ElementsAre(1));
+  EXPECT_THAT(ExposedTo(At(Nic("host5"))), ElementsAre(1));
   EXPECT_THAT(HurtBy(At(Gpu("host4"))), ElementsAre(0));
-  EXPECT_THAT(HurtBy(At(Gpu("host9"))), IsEmpty());
+  EXPECT_THAT(ExposedTo(At(Gpu("host9"))), IsEmpty());
 }
 
 TEST_F(VictimsTest, OfALoopAreAllWhoPassAnyOfItsPorts) {
   Finding deadlock = At(OneWay("leaf3", "spine0"));
   deadlock.loop = {Port("leaf3", "spine0"), Port("leaf0", "spine1")};
-  EXPECT_THAT(HurtBy(deadlock), ElementsAre(1));
+  EXPECT_THAT(HurtBy(deadlock), ElementsAre(1)) << "they wait in a paused queue";
+  EXPECT_THAT(ExposedTo(deadlock), IsEmpty());
 }
 
 TEST_F(VictimsTest, AreOnlyThoseWhoWereThereMeanwhile) {
   attribution_.jobs.resize(4);
   Talk(2, "host2", "host6", "spine0", 0, 4);    // long gone
   Talk(3, "host3", "host7", "spine0", 14, 19);  // came later
-  EXPECT_THAT(HurtBy(At(Link("leaf0", "spine0"))), ElementsAre(0));
+  EXPECT_THAT(ExposedTo(At(Link("leaf0", "spine0"))), ElementsAre(0));
 }
 
 TEST_F(VictimsTest, WhoStopsAtOnceWasLastSeenAWindowBefore) {
   attribution_.jobs.resize(3);
   Talk(2, "host2", "host6", "spine0", 0, 7);
-  EXPECT_THAT(HurtBy(At(Link("leaf0", "spine0"))), ElementsAre(0, 2));
+  EXPECT_THAT(ExposedTo(At(Link("leaf0", "spine0"))), ElementsAre(0, 2));
 }
 
 TEST_F(VictimsTest, AFlowThatTookAnotherWayIsNotHurtByTheOldOne) {
@@ -94,8 +116,8 @@ TEST_F(VictimsTest, AFlowThatTookAnotherWayIsNotHurtByTheOldOne) {
   later.certain[1] = Port("leaf0", "spine1");
   later.certain[2] = Port("spine1", "leaf1");
   paths_[0].intervals.push_back(later);
-  EXPECT_THAT(HurtBy(At(Switch("spine0"))), IsEmpty());
-  EXPECT_THAT(HurtBy(At(Switch("spine1"))), ElementsAre(0, 1));
+  EXPECT_THAT(ExposedTo(At(Switch("spine0"))), IsEmpty());
+  EXPECT_THAT(ExposedTo(At(Switch("spine1"))), ElementsAre(0, 1));
 }
 
 TEST_F(VictimsTest, PacketsThatAreSpreadAreHurtWhereSomeOfThemGo) {
@@ -104,30 +126,89 @@ TEST_F(VictimsTest, PacketsThatAreSpreadAreHurtWhereSomeOfThemGo) {
   stretch.certain = {Port("host0", "leaf0"), Port("leaf1", "host4")};
   stretch.shares = {{.port = Port("leaf0", "spine0"), .share = 0.5},
                     {.port = Port("leaf0", "spine1"), .share = 0.5}};
-  EXPECT_THAT(HurtBy(At(OneWay("leaf0", "spine1"))), ElementsAre(0, 1));
+  EXPECT_THAT(ExposedTo(At(OneWay("leaf0", "spine1"))), ElementsAre(0, 1));
 }
 
 TEST_F(VictimsTest, CulpritsAndThoseWhoAnswerThemAreNone) {
   Finding finding = At(Nic("host4"));
   finding.culprits = {Flow("host0", "host4", 30)};
-  EXPECT_THAT(HurtBy(finding), IsEmpty());
+  EXPECT_THAT(ExposedTo(finding), IsEmpty());
 }
 
 TEST_F(VictimsTest, ThoseThatADetectorNamedAreKept) {
   Finding finding = At(Nic("host4"));
   finding.affected_jobs = {1};
   EXPECT_THAT(HurtBy(finding), ElementsAre(1));
+  EXPECT_THAT(ExposedTo(finding), IsEmpty());
 }
 
 TEST_F(VictimsTest, NobodysFlowsHurtNobody) {
   for (EndClaims& ends : attribution_.endpoints) ends = {};
-  EXPECT_THAT(HurtBy(At(Switch("leaf0"))), IsEmpty());
+  EXPECT_THAT(ExposedTo(At(Switch("leaf0"))), IsEmpty());
 }
 
 // As connections have them that were not attributed yet.
 TEST_F(VictimsTest, FewerClaimsThanConnectionsAreNoTrouble) {
   attribution_.endpoints.resize(1);
+  EXPECT_THAT(ExposedTo(At(Switch("leaf0"))), ElementsAre(0));
+}
+
+TEST_F(VictimsTest, OfLossAreThoseWhoRetransmitOrGetNaks) {
+  Loses(Flow("host0", "host4", 30), 9, 3, 0);
   EXPECT_THAT(HurtBy(At(Switch("leaf0"))), ElementsAre(0));
+  EXPECT_THAT(ExposedTo(At(Switch("leaf0"))), ElementsAre(1));
+  EXPECT_THAT(HurtBy(At(Switch("spine1"))), IsEmpty()) << "it lost nothing there";
+  EXPECT_THAT(HurtBy(At(Switch("leaf0"), 11, 12)), IsEmpty()) << "the loss was before the fault";
+  Loses(Flow("host5", "host1", 20), 14, 0, 1);
+  EXPECT_THAT(HurtBy(At(Switch("leaf0"))), ElementsAre(0, 1)) << "timeouts delay signs of loss";
+}
+
+TEST_F(VictimsTest, OfAFaultThatLosesNothingAreNotThoseWhoRetransmit) {
+  Loses(Flow("host0", "host4", 30), 9, 3, 0);
+  Finding slow = At(Switch("leaf0"));
+  slow.kind = FaultKind::kMisconfiguredEcn;
+  EXPECT_THAT(HurtBy(slow), IsEmpty());
+  EXPECT_THAT(ExposedTo(slow), ElementsAre(0, 1));
+}
+
+TEST_F(VictimsTest, OfLossAreThoseWhoStop) {
+  Iterates(0, kWindow / 2, Begin(9));
+  Iterates(1, kWindow / 2);
+  Finding crash = At(Switch("leaf0"));
+  crash.kind = FaultKind::kSwitchCrash;
+  EXPECT_THAT(HurtBy(crash), ElementsAre(0));
+  EXPECT_THAT(ExposedTo(crash), ElementsAre(1));
+}
+
+TEST_F(VictimsTest, OfANicThatPausesItsSwitchAreThoseWhoSendToIt) {
+  Finding slow = At(Nic("host4"));
+  slow.kind = FaultKind::kSlowReceiver;
+  EXPECT_THAT(HurtBy(slow), IsEmpty());
+  Pauses("host4", "leaf1");
+  EXPECT_THAT(HurtBy(slow), ElementsAre(0));
+  std::erase_if(paths_, [](const FlowPath& path) { return path.flow.destination_qpn == Qpn{30}; });
+  EXPECT_THAT(HurtBy(slow), IsEmpty()) << "it can still send";
+  EXPECT_THAT(ExposedTo(slow), ElementsAre(0));
+}
+
+TEST_F(VictimsTest, OfDelaysAreThoseWhoseIterationsBecomeLonger) {
+  Iterates(0, kWindow);
+  Iterates(1, kWindow / 2);
+  Finding slow = At(Switch("leaf0"));
+  slow.kind = FaultKind::kDegradedRate;
+  EXPECT_THAT(HurtBy(slow), ElementsAre(0));
+  EXPECT_THAT(ExposedTo(slow), ElementsAre(1));
+  slow.place = Switch("spine1");
+  EXPECT_THAT(HurtBy(slow), IsEmpty()) << "another fault slows it down";
+}
+
+TEST_F(VictimsTest, OfASlowGpuAreThoseWithARankOnIt) {
+  const std::string pci = fabric_.gpu(GpuOf("host4")).pci;
+  attribution_.jobs[1].job.ranks.push_back({.host = "host4", .gpu_bus_id = pci});
+  Finding slow = At(Gpu("host4"));
+  slow.kind = FaultKind::kStraggler;
+  EXPECT_THAT(HurtBy(slow), ElementsAre(1));
+  EXPECT_THAT(ExposedTo(slow), ElementsAre(0));
 }
 
 }  // namespace

@@ -66,13 +66,22 @@ bool MayFollow(const Finding& cause, const Finding& symptom, const Limits& limit
          (!cause.until || symptom.from <= *cause.until + after);
 }
 
+// Whether traffic of the job passes the place.
+bool IsJobThere(const Finding& finding, uint32_t job) {
+  return std::ranges::binary_search(finding.affected_jobs, job) ||
+         std::ranges::binary_search(finding.exposed_jobs, job);
+}
+
+bool ShareJobs(const Finding& cause, const Finding& symptom) {
+  const auto is_at_cause = [&](uint32_t job) { return IsJobThere(cause, job); };
+  return std::ranges::any_of(symptom.affected_jobs, is_at_cause) ||
+         std::ranges::any_of(symptom.exposed_jobs, is_at_cause);
+}
+
 // Both affect the same job. A fault affects other jobs, through queues and changed paths, only when
 // it starts: it does not explain what happens to them long afterwards.
 bool MayAffectTheSameJobs(const Finding& cause, const Finding& symptom, const Limits& limits) {
-  return symptom.from <= cause.from + limits.after ||
-         std::ranges::any_of(symptom.affected_jobs, [&](uint32_t job) {
-           return std::ranges::binary_search(cause.affected_jobs, job);
-         });
+  return symptom.from <= cause.from + limits.after || ShareJobs(cause, symptom);
 }
 
 // The place touches the cause's place, that of one of its symptoms, or a link of its loop.

@@ -108,6 +108,11 @@ std::vector<uint32_t> IndicesOf(const Attribution& attribution,
   return indices;
 }
 
+void MakeUnique(std::vector<std::string>& ids) {
+  std::ranges::sort(ids);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
 // The time from one sign of a fault to the next, up to which both are signs of one fault.
 Duration QuietTime(const DiagnosisInput& input) {
   return input.thresholds().quiet_windows * input.parts().metrics.window();
@@ -127,6 +132,7 @@ Findings FindingHistory::Lasting(const DiagnosisInput& input) const {
     }
     lasting.push_back(finding);
     lasting.back().affected_jobs = IndicesOf(input.parts().attribution, known.jobs);
+    lasting.back().exposed_jobs = IndicesOf(input.parts().attribution, known.exposed_jobs);
   }
   return lasting;
 }
@@ -139,7 +145,9 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
   std::vector<Known> all;
   std::set<size_t> merged;  // indices into known_
   for (Finding& finding : found) {
-    Known now{.active_at = reached, .jobs = IdsOf(attribution, finding.affected_jobs)};
+    Known now{.active_at = reached,
+              .jobs = IdsOf(attribution, finding.affected_jobs),
+              .exposed_jobs = IdsOf(attribution, finding.exposed_jobs)};
     bool is_known = false;
     for (size_t i = 0; i < known_.size(); ++i) {
       const Known& before = known_[i];
@@ -160,14 +168,18 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
         finding.further = older.further;
       }
       now.jobs.insert(now.jobs.end(), before.jobs.begin(), before.jobs.end());
+      now.exposed_jobs.insert(now.exposed_jobs.end(), before.exposed_jobs.begin(),
+                              before.exposed_jobs.end());
     }
     // Earlier diagnoses had the same evidence and the time before it, and did not find this fault.
     if (!is_known && finding.detected_at < certain_from &&
         !Is(finding.kind, &Detector::whole_time)) {
       continue;
     }
-    std::ranges::sort(now.jobs);
-    now.jobs.erase(std::unique(now.jobs.begin(), now.jobs.end()), now.jobs.end());
+    MakeUnique(now.jobs);
+    MakeUnique(now.exposed_jobs);
+    std::erase_if(now.exposed_jobs,
+                  [&](const std::string& id) { return std::ranges::binary_search(now.jobs, id); });
     now.finding = finding;
     all.push_back(std::move(now));
   }
@@ -199,6 +211,7 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
   Findings findings;
   for (Known& known : known_) {
     known.finding.affected_jobs = IndicesOf(attribution, known.jobs);
+    known.finding.exposed_jobs = IndicesOf(attribution, known.exposed_jobs);
     findings.push_back(known.finding);
   }
   return JoinRecurring(std::move(findings));

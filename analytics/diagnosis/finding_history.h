@@ -38,6 +38,7 @@ class FindingHistory {
     Finding finding;
     Timestamp active_at;            // the last diagnosis in which it was active
     std::vector<std::string> jobs;  // IDs of the affected jobs
+    std::vector<std::string> exposed_jobs;
   };
 
   std::vector<Known> known_;

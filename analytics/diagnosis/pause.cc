@@ -15,6 +15,7 @@
 #include "analytics/connection/disjoint_sets.h"
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/doubt.h"
+#include "analytics/diagnosis/paused_time.h"
 #include "base/count_text.h"
 
 namespace rocescope {
@@ -27,16 +28,6 @@ using topology::PortIndex;
 
 double ShareOf(const DiagnosisInput& input, uint64_t ns) {
   return static_cast<double>(ns) / static_cast<double>(input.parts().metrics.window().count());
-}
-
-// Time for which the port's queue was paused in each window, as the port or its peer reports it.
-Row PausedTime(const DiagnosisInput& input, PortIndex port, uint8_t priority) {
-  Row held = input.Growth(input.EntityOf(port, priority), Metric::kPfcRxTime);
-  const PortIndex peer = input.fabric().Peer(port);
-  if (peer != kNone && !input.HasMetric(input.EntityOf(port, priority), Metric::kPfcRxTime)) {
-    held = input.Growth(input.EntityOf(peer, priority), Metric::kPfcTxTime);
-  }
-  return held;
 }
 
 bool IsReadAtWindowEnds(const DiagnosisInput& input, PortIndex port, uint8_t priority) {

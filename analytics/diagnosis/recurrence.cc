@@ -24,6 +24,9 @@ void Join(Finding& first, Finding next) {
   first.detected_at = std::min(first.detected_at, next.detected_at);
   AddMissing(first.culprits, next.culprits);
   AddMissing(first.affected_jobs, next.affected_jobs);
+  AddMissing(first.exposed_jobs, next.exposed_jobs);
+  std::erase_if(first.exposed_jobs,
+                [&](uint32_t job) { return std::ranges::binary_search(first.affected_jobs, job); });
   for (Suspect& symptom : next.symptoms) {
     const auto is_same = [&](const Suspect& one) {
       return one.kind == symptom.kind && one.place == symptom.place;

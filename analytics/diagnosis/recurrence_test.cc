@@ -42,6 +42,7 @@ TEST(Recurrence, EvidenceIsThatOfTheMostCertainAndJobsAreThoseOfAll) {
   Finding first = Loss(1, 2);
   first.evidence = {"many"};
   first.affected_jobs = {1, 4};
+  first.exposed_jobs = {2, 5};
   first.symptoms = {{.kind = FaultKind::kIncast}};
   Finding second = Loss(3, 4);
   second.confidence = 0.5;
@@ -53,6 +54,7 @@ TEST(Recurrence, EvidenceIsThatOfTheMostCertainAndJobsAreThoseOfAll) {
   EXPECT_EQ(joined[0].confidence, 0.9);
   EXPECT_THAT(joined[0].evidence, ElementsAre("many"));
   EXPECT_THAT(joined[0].affected_jobs, ElementsAre(1u, 2u, 4u));
+  EXPECT_THAT(joined[0].exposed_jobs, ElementsAre(5u)) << "job 2 was affected once";
   EXPECT_EQ(joined[0].symptoms.size(), 2u);
 }
 

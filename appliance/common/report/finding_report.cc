@@ -108,6 +108,9 @@ void FillFinding(const Snapshot& snapshot, const Finding& finding, v1::Finding& 
   for (const uint32_t job : finding.affected_jobs) {
     out.add_affected_job_ids(snapshot.attribution->jobs[job].job.id);
   }
+  for (const uint32_t job : finding.exposed_jobs) {
+    out.add_exposed_job_ids(snapshot.attribution->jobs[job].job.id);
+  }
   for (const topology::PortIndex port : finding.loop) out.add_loop_ports(fabric.NameOf(port));
   for (const Suspect& symptom : finding.symptoms) {
     FillSuspect(fabric, symptom, *out.add_symptoms());

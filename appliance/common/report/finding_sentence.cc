@@ -57,6 +57,12 @@ std::string AffectedText(const v1::ReplayReport& report, const v1::Finding& find
                          const std::vector<std::string>& dependent_job_ids) {
   const std::vector<std::string> affected = NamesOfJobs(report, finding.affected_job_ids());
   if (!affected.empty()) return fmt::format("it affects {}", ListText(affected, "other jobs"));
+  const std::vector<std::string> exposed = NamesOfJobs(report, finding.exposed_job_ids());
+  if (!exposed.empty()) {
+    return fmt::format(
+        "no known job is slowed down or retransmits because of it; {} {} traffic through it",
+        ListText(exposed, "other jobs"), exposed.size() == 1 ? "sends" : "send");
+  }
   if (report.diagnosis_coverage().flow_count() > 0) return "no known job sent traffic through it";
   std::string text =
       "the affected jobs are unknown, because no packets of their flows were received";

@@ -115,6 +115,12 @@ void AppendFinding(int number, const v1::Finding& finding, std::string& text) {
   AppendCulprits(finding, text);
   // For a single rank, the list of affected jobs is enough.
   if (finding.reach().rank_count() > 1) AppendDetail("used by", ReachText(finding.reach()), text);
+  // Without an affected job, the sentence names them.
+  if (finding.affected_job_ids_size() > 0 && finding.exposed_job_ids_size() > 0) {
+    std::vector<std::string> names;
+    for (const std::string& id : finding.exposed_job_ids()) names.push_back(Visible(id));
+    AppendDetail("exposed", ListText(names, "other jobs"), text);
+  }
   AppendSymptoms(finding, text);
 }
 

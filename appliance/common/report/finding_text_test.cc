@@ -211,6 +211,14 @@ TEST(FindingText, ListsEvidenceAndAlternatives) {
                               "     to confirm   the NIC's own counters\n"));
 }
 
+TEST(FindingText, ListsExposedJobsNextToAffectedOnes) {
+  const std::string text = FindingText(std::string(kAll) + R"(
+      findings { sentence: "S" affected_job_ids: "a" exposed_job_ids: "b" exposed_job_ids: "c" }
+      findings { sentence: "T" exposed_job_ids: "d" })");
+  EXPECT_THAT(text, HasSubstr("     exposed      b and c\n"));
+  EXPECT_THAT(text, Not(HasSubstr("exposed      d"))) << "the sentence names it";
+}
+
 TEST(FindingText, ListsCulprits) {
   const std::string text = FindingText(std::string(kAll) + R"(
       findings { culprits { source: "10.0.0.1" } culprits { source: "10.0.0.1" }

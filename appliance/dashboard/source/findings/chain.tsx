@@ -28,7 +28,7 @@ function Names({ items }: { items: ComponentChildren[] }) {
 }
 
 export function Chain({ finding }: { finding: Finding }) {
-  const { culprits, symptoms, affected_job_ids, loop_ports, reach } = finding;
+  const { culprits, symptoms, affected_job_ids, exposed_job_ids, loop_ports, reach } = finding;
   return (
     <ol class="chain" aria-label="From cause to impact">
       {culprits.length > 0 && (
@@ -56,8 +56,14 @@ export function Chain({ finding }: { finding: Finding }) {
         </Step>
       )}
       <Step title="affected jobs">
-        {affected_job_ids.length === 0 ? <p class="muted">no known job sent traffic through it</p> : (
+        {affected_job_ids.length === 0 ? <p class="muted">no known job is slowed down or retransmits because of it</p> : (
           <Names items={affected_job_ids.map((job) => <JobLink id={job} />)} />
+        )}
+        {exposed_job_ids.length > 0 && (
+          <>
+            <p class="muted">traffic through it, but no sign that it affects them:</p>
+            <Names items={exposed_job_ids.map((job) => <JobLink id={job} />)} />
+          </>
         )}
         {reach && (
           <p class="muted">
