@@ -114,9 +114,47 @@ class Harm {
   bool IsDisturbed(const FlowPath& path, const std::optional<FlowKey>& reverse) const {
     if (is_rank_unknown_ || !finding_->loop.empty()) return true;
     if (is_pausing_ && path.destination == nic_) return true;
+    if (IsOverload() && path.destination == nic_) return true;
     if (!InfoOf(finding_->kind).loses_packets) return false;
-    return HasLosses(path.flow, &LossWindow::retransmitted) ||
-           (reverse && HasLosses(*reverse, &LossWindow::refused));
+    if (HasLosses(path.flow, &LossWindow::retransmitted) ||
+        (reverse && HasLosses(*reverse, &LossWindow::refused))) {
+      return true;
+    }
+    if (IsMirrored(path)) return false;
+    const std::optional<bool> counts = CountsLosses(path);
+    return !counts || *counts;  // without evidence, traffic through a lossy place is a victim
+  }
+
+  // Senders share the congested link of the NIC.
+  bool IsOverload() const {
+    return finding_->kind == FaultKind::kIncast || finding_->kind == FaultKind::kNoisyNeighbour;
+  }
+
+  // Whether packets of the flow were mirrored, so that its losses are visible.
+  static bool IsMirrored(const FlowPath& path) {
+    return std::ranges::any_of(path.intervals, [](const PathInterval& stretch) {
+      return (stretch.sources & kFromMirror) != 0;
+    });
+  }
+
+  // Whether the NICs at both ends count losses during the fault; empty: they do not report them.
+  std::optional<bool> CountsLosses(const FlowPath& path) const {
+    constexpr uint64_t kLeast = 3;  // fewer can have another cause
+    std::optional<bool> counts;
+    for (const auto& [nic, metric] : {std::pair(path.source, Metric::kPacketSequenceError),
+                                      std::pair(path.source, Metric::kLocalAckTimeout),
+                                      std::pair(path.destination, Metric::kOutOfSequence)}) {
+      if (nic == kNone) continue;
+      const Entity entity{.kind = EntityKind::kNic, .index = nic};
+      if (!input_.HasMetric(entity, metric)) continue;
+      const Row row = input_.Growth(entity, metric);
+      uint64_t sum = 0;
+      for (size_t w = 0; w < row.size(); ++w) {
+        if (input_.EndOf(w) > finding_->from && input_.BeginOf(w) < until_) sum += row[w];
+      }
+      counts = counts.value_or(false) || sum >= kLeast;
+    }
+    return counts;
   }
 
   // Whether the iterations of an exposed job show that the fault disturbs it.

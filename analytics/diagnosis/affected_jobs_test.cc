@@ -26,6 +26,7 @@ class VictimsTest : public DiagnosisTest {
             size_t first = 0, size_t last = kWindows - 1) {
     Goes({a, "leaf0", spine, "leaf1", b}, 30, first, last);
     Goes({b, "leaf1", spine, "leaf0", a}, 20, first, last);
+    for (FlowPath& path : paths_) path.intervals[0].sources = kFromMirror;
     Connection connection{.state = ConnectionState::kPaired};
     connection.endpoints[0] = {.address = AddressOf(a), .qpn = Qpn{20}};
     connection.endpoints[1] = {.address = AddressOf(b), .qpn = Qpn{30}};
@@ -161,6 +162,29 @@ TEST_F(VictimsTest, OfLossAreThoseWhoRetransmitOrGetNaks) {
   EXPECT_THAT(HurtBy(At(Switch("leaf0"), 11, 12)), IsEmpty()) << "the loss was before the fault";
   Loses(Flow("host5", "host1", 20), 14, 0, 1);
   EXPECT_THAT(HurtBy(At(Switch("leaf0"))), ElementsAre(0, 1)) << "timeouts delay signs of loss";
+}
+
+// sFlow samples do not show which flows lose packets, but NICs count it.
+TEST_F(VictimsTest, OfLossWithoutMirrorsAreThoseWhoseNicsCountLosses) {
+  for (FlowPath& path : paths_) path.intervals[0].sources = kFromSflow;
+  Finding loss = At(Link("leaf0", "spine0"));
+  loss.kind = FaultKind::kGrayLoss;
+  EXPECT_THAT(HurtBy(loss), ElementsAre(0)) << "no NIC reports losses: it is not known better";
+  for (size_t w = 0; w < kWindows; ++w) {
+    Grows(OfNic(NicOf("host0")), Metric::kPacketSequenceError, w, w == 3 ? 9 : 0);
+    Grows(OfNic(NicOf("host4")), Metric::kPacketSequenceError, w, 0);
+  }
+  EXPECT_THAT(HurtBy(loss), IsEmpty()) << "counted before the fault";
+  Grows(OfNic(NicOf("host0")), Metric::kPacketSequenceError, 10, 9);
+  EXPECT_THAT(HurtBy(loss), ElementsAre(0));
+}
+
+TEST_F(VictimsTest, OfAnOverloadAreThoseWhoSendToTheNic) {
+  Finding overload = At(Nic("host4"));
+  overload.kind = FaultKind::kNoisyNeighbour;
+  EXPECT_THAT(HurtBy(overload), ElementsAre(0));
+  overload.place = Nic("host5");
+  EXPECT_THAT(HurtBy(overload), ElementsAre(1));
 }
 
 TEST_F(VictimsTest, OfAFaultThatLosesNothingAreNotThoseWhoRetransmit) {
