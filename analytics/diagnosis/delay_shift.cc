@@ -24,6 +24,7 @@ Wait Waits::Over(const std::vector<PortIndex>& ports) {
       wait.paused[w] += own.paused[w];
       wait.is_known[w] = wait.is_known[w] && own.is_known[w];
       wait.may_queue[w] = wait.may_queue[w] || own.may_queue[w];
+      wait.is_congested[w] = wait.is_congested[w] || own.is_congested[w];
     }
     wait.is_read_at_window_ends = wait.is_read_at_window_ends && own.is_read_at_window_ends;
   }
@@ -47,10 +48,12 @@ Wait Waits::WorkOut(PortIndex port) const {
   if (input_.fabric().node(input_.fabric().port(port).node).IsSwitch()) {
     constexpr double kBusy = 0.5;  // mean share of the line rate
     const Row sent = input_.Growth(input_.EntityOf(port), Metric::kTxBytes);
-    const double busy = kBusy * input_.BytesPerWindow(port);
+    const double line = input_.BytesPerWindow(port);
     for (size_t w = 0; w < input_.windows(); ++w) {
       wait.is_known[w] = IsRead(port, w);
-      wait.may_queue[w] = !wait.is_known[w] && static_cast<double>(sent[w]) > busy;
+      wait.may_queue[w] = !wait.is_known[w] && static_cast<double>(sent[w]) > kBusy * line;
+      wait.is_congested[w] =
+          static_cast<double>(sent[w]) > input_.thresholds().congested_link_ratio * line;
     }
   }
   for (uint8_t priority = 0; priority < kPriorities; ++priority) {
@@ -123,11 +126,13 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
     const size_t after = wait.is_read_at_window_ends ? place : place + kLater;
     bool is_known = after < input.windows();
     bool may_queue = false;
+    bool is_congested = false;
     uint64_t longest = 0;
     uint64_t paused = 0;  // readings divide the time between windows
     for (size_t w = before; w <= std::min(after, input.windows() - 1); ++w) {
       is_known = is_known && wait.is_known[w];
       may_queue = may_queue || wait.may_queue[w];
+      is_congested = is_congested || wait.is_congested[w];
       longest = std::max(longest, wait.queued[w] + wait.paused[w]);
       paused += wait.paused[w];
     }
@@ -141,8 +146,10 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
     if (least < -margin) continue;
     // A longer path delays all packets, queued or not. A queue that persists for the whole window
     // delays all packets too, but none for longer than the queue.
-    // If the least delay is about as long as the queue, the queue may have persisted.
-    const bool may_persist = wait.may_repeat && least > queued / 2 && least <= queued;
+    // On a link that was busy all the time, or if the least delay is about as long as the queue,
+    // the queue may have persisted.
+    const bool may_persist =
+        wait.may_repeat && least <= queued && (is_congested || least > queued / 2);
     const bool is_shifted = of == Of::kLeast ? least > margin && !may_persist &&
                                                    unexplained > std::max(margin, least / 2)
                                              : unexplained > margin;

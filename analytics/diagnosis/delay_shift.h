@@ -23,12 +23,18 @@ inline constexpr uint64_t kFullFrameBits = 8 * 4178;
 // read is unknown.
 struct Wait {
   explicit Wait(size_t windows)
-      : queued(windows), paused(windows), is_known(windows, true), may_queue(windows) {}
+      : queued(windows),
+        paused(windows),
+        is_known(windows, true),
+        may_queue(windows),
+        is_congested(windows) {}
 
   Row queued;
   Row paused;
   std::vector<bool> is_known;
   std::vector<bool> may_queue;  // a queue that was not read may have lasted: its link was busy
+  // A link was busy all the time: its queue may have persisted.
+  std::vector<bool> is_congested;
   bool is_read_at_window_ends = true;  // see DiagnosisInput
   // A packet may wait several times in a queue that persists, because it is retransmitted.
   bool may_repeat = false;

@@ -116,6 +116,17 @@ TEST_F(LateAnswersTest, AQueueThatEvenTheQuickestWaitsInIsNoLongerLink) {
   EXPECT_TRUE(Found().empty());
 }
 
+// On a link that is busy all the time, a queue may never empty.
+TEST_F(LateAnswersTest, AQueueThatPersistsIsNoLongerLink) {
+  Takes(8, 14, {.least = 12'000, .next_most = 107'500}, 50'000);
+  Queues("leaf1", "host5", 1'250'000);
+  EXPECT_EQ(Found().size(), 1u) << "a queue of a moment";
+  for (size_t w = 8; w < 15; ++w) {
+    Carries(Port("leaf1", "host5"), w, kWindow.count() * 12 / 1000);  // 96 % of 100 Gb/s
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
 TEST_F(LateAnswersTest, ASwitchThatHoldsTheNicExplainsLateAnswers) {
   Takes(8, 14, {.least = 2000, .next_most = 14'000}, 9000);
   for (size_t w = 8; w < 15; ++w) {
