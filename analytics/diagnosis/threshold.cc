@@ -89,6 +89,18 @@ bool HasActed(const Row& acted, size_t w, size_t last) {
   return acted[w] > 0 || (acted[last] > 0 && acted[last] <= kFew);
 }
 
+// Returns the window behind that of the next reading, which can be two windows later: the intervals
+// between readings vary.
+size_t BehindNextReading(const DiagnosisInput& input, const Entity& entity, Metric metric,
+                         size_t w) {
+  constexpr size_t kLatest = 2;
+  const size_t last = std::min(w + kLatest, input.windows() - 1);
+  for (size_t next = w + 1; next <= last; ++next) {
+    if (input.HasReading(entity, metric, next)) return next + 1;
+  }
+  return last + 1;
+}
+
 // Fill levels of queues that report both metrics, in windows in which both are known.
 std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermark, Metric acts) {
   std::vector<FillLevel> levels;
@@ -123,7 +135,7 @@ std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermar
                            .bytes = bytes[w],
                            .acted = has_acted,
                            .is_read_at_window_ends = spread == 0};
-        const size_t behind = std::min(w + spread + 1, bytes.size());
+        const size_t behind = spread == 0 ? w + 1 : BehindNextReading(input, entity, watermark, w);
         for (size_t near = last; near < behind; ++near) {
           level.most = std::max(level.most, bytes[near]);
         }

@@ -158,6 +158,19 @@ TEST_F(EarlyPausesTest, ASwitchThatPausesAtATenthOfThatPausesTooEarly) {
   EXPECT_EQ(found[0].until, End(13));
 }
 
+// The buffer fills between two readings that are almost two windows apart.
+TEST_F(EarlyPausesTest, ThePauseIsThatOfTheNextReading) {
+  SetReadingDelay(kWindow / 2);
+  const topology::PortIndex port = Port("leaf0", "host1");
+  for (size_t w = 0; w < kWindows; ++w) {
+    const bool is_full = w == 7 || w == 13;
+    Buffer(port, w, is_full ? 900'000 : 4000, is_full ? 9 : 0);
+  }
+  SkipsReadings(EntityOf(port, kRoce), 6, 6);
+  SkipsReadings(EntityOf(port, kRoce), 12, 12);
+  EXPECT_TRUE(Found().empty());
+}
+
 TEST_F(EarlyPausesTest, OneEarlyPauseIsAnAccident) {
   Buffer(Port("leaf0", "host1"), 8, 100'000, 3);
   EXPECT_TRUE(Found().empty());
