@@ -154,16 +154,23 @@ Findings GroupByRootCause(const Fabric& fabric, Findings found, Duration window,
 }
 
 Findings Diagnose(const DiagnosisInput& input, Findings lasting) {
-  const Obstacle obstacle = HindranceTo(input).obstacle;
+  const Hindrance hindrance = HindranceTo(input);
   Findings found;
   for (const Detector& detector : kDetectors) {
-    if (CanRun(detector, input, obstacle)) detector.run(input, found);
+    if (!CanRun(detector, input, hindrance.obstacle)) continue;
+    const size_t before = found.size();
+    detector.run(input, found);
+    for (size_t i = before; i < found.size(); ++i) {
+      found[i].detector = detector.name;
+      found[i].uncalibrated = found[i].confidence;
+    }
   }
   for (Finding& finding : lasting) {
     const bool is_found = std::ranges::any_of(found, [&](const Finding& other) {
       return other.kind == finding.kind && other.place == finding.place;
     });
-    if (!is_found) found.push_back(std::move(finding));
+    if (is_found) continue;
+    found.push_back(std::move(finding));
   }
   FillVictims(input, found);
   return GroupByRootCause(input.fabric(), std::move(found), input.parts().metrics.window(),

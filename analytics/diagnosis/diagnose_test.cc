@@ -184,6 +184,33 @@ TEST_F(DiagnoseTest, AsksForLossOnLinks) {
   EXPECT_TRUE(FindsOnly(kGrayLoss, OneWay("leaf0", "spine1")));
 }
 
+TEST_F(DiagnoseTest, EachFindingNamesItsDetector) {
+  AllCarry();
+  Carries(Port("leaf0", "spine1"), 8, 20, 20);
+  const Findings found = Diagnosed();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].detector, "link_loss");
+  EXPECT_EQ(found[0].uncalibrated, 0.6);  // without error counters
+}
+
+// A finding that lasts keeps its detector, and is calibrated once.
+TEST_F(DiagnoseTest, ALastingFindingKeepsItsDetector) {
+  const Finding lasting = {.kind = kAddedLatency,
+                           .place = Link("leaf0", "spine1"),
+                           .confidence = 0.4,
+                           .uncalibrated = 0.95,
+                           .detector = "longer_links",
+                           .from = Begin(1),
+                           .detected_at = End(2)};
+  AllCarry();
+  const Findings once = In([&](const DiagnosisInput& input) { return Diagnose(input, {lasting}); });
+  const Findings twice = In([&](const DiagnosisInput& input) { return Diagnose(input, once); });
+  ASSERT_EQ(once.size(), 1u);
+  EXPECT_EQ(once[0].detector, "longer_links");
+  EXPECT_EQ(once[0].uncalibrated, 0.95);
+  EXPECT_EQ(once, twice);
+}
+
 // What their ends count is exchanged, as if by the other's cable; no link carries what another
 // does.
 TEST_F(DiagnoseTest, AsksForCrossedLinks) {

@@ -115,6 +115,8 @@ class DiagnosisInput {
   // Whether both counters are read at the same times, so that their sums can be compared. Never if
   // devices are generally read at different times: two of many then coincide by chance.
   bool AreSimultaneous(const Entity& a, Metric of_a, const Entity& b, Metric of_b) const;
+  // Whether both ends of most links were last read at the same time. Computed on first use.
+  bool DoMostCoincide() const;
 
   // Whether the metric is read at the end of each window. Otherwise what happened in a window may
   // be part of the reading in the next one, and the highest value of a window that in the one
@@ -129,8 +131,6 @@ class DiagnosisInput {
 
  private:
   bool CoincideAtLast(const Entity& a, Metric of_a, const Entity& b, Metric of_b) const;
-  // Whether both ends of most links were last read at the same time. Computed on first use.
-  bool DoMostCoincide() const;
 
   const DiagnosisParts parts_;
   int64_t first_ever_ = 0;  // the first window with counters

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -47,6 +48,8 @@ struct Finding {
   Place place;
   Basis basis = Basis::kItself;
   double confidence = 0;              // probability that kind and place are correct, 0 to 1
+  double uncalibrated = 0;            // the confidence that the detector stated: calibration.h
+  std::string_view detector;          // name of its row in detectors.h
   std::vector<Suspect> alternatives;  // alternative explanations, the most likely first
 
   Timestamp from;                  // first sign

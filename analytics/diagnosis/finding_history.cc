@@ -163,6 +163,8 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
       // The stored windows no longer contain the start, which is often the best evidence.
       if (older.confidence > finding.confidence) {
         finding.confidence = older.confidence;
+        finding.uncalibrated = older.uncalibrated;
+        finding.detector = older.detector;
         finding.evidence = older.evidence;
         finding.alternatives = older.alternatives;
         finding.further = older.further;

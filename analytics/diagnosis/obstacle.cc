@@ -35,6 +35,17 @@ bool AreOfOtherTimes(const DiagnosisInput& input) {
   return last < input.BeginOf(0) || first > input.EndOf(input.windows() - 1);
 }
 
+// Whether most windows have no reading of their own.
+bool IsSparse(const DiagnosisInput& input) {
+  return 2 * input.reading_period() > 3 * input.parts().metrics.window();
+}
+
+ReadingClass ReadingClassOf(const DiagnosisInput& input) {
+  if (input.windows() == 0) return ReadingClass::kNone;
+  if (IsSparse(input)) return ReadingClass::kSparse;
+  return input.DoMostCoincide() ? ReadingClass::kSimultaneous : ReadingClass::kEachWindow;
+}
+
 // Whether so many links are contradicted that the topology is the likely cause. A few swapped
 // cables contradict two to six.
 bool IsOfAnotherFabric(const Hindrance& hindrance) {
@@ -49,6 +60,7 @@ Hindrance HindranceTo(const DiagnosisInput& input) {
   Hindrance hindrance;
   CountAddresses(input, hindrance);
   hindrance.reading_period = input.reading_period();
+  hindrance.readings = ReadingClassOf(input);
   hindrance.links_confirmed = static_cast<uint32_t>(input.parts().cabling.confirmed);
   hindrance.links_contradicted = static_cast<uint32_t>(input.parts().cabling.contradicted);
   const auto nics = input.fabric().nics();
@@ -58,7 +70,7 @@ Hindrance HindranceTo(const DiagnosisInput& input) {
   if ((says_addresses && 2 * hindrance.addresses_known < hindrance.addresses) ||
       IsOfAnotherFabric(hindrance)) {
     hindrance.obstacle = Obstacle::kForeignTopology;
-  } else if (2 * hindrance.reading_period > 3 * input.parts().metrics.window()) {
+  } else if (IsSparse(input)) {
     hindrance.obstacle = Obstacle::kSparseReadings;
   } else if (AreOfOtherTimes(input)) {
     hindrance.obstacle = Obstacle::kOtherTime;

@@ -29,11 +29,22 @@ enum class Obstacle : uint8_t {
 inline constexpr std::array<std::string_view, 5> kObstacleNames = {
     "", "foreign_topology", "sparse_readings", "other_time", "few_windows"};
 
+// How counters are read, which decides what can be proven with them.
+enum class ReadingClass : uint8_t {
+  kNone,          // there are no counters
+  kSimultaneous,  // both ends of most links are read at the same time
+  kEachWindow,    // at least about once per window, at any time
+  kSparse,        // less often
+};
+inline constexpr std::array<std::string_view, 4> kReadingClassNames = {"", "simultaneous",
+                                                                       "each_window", "sparse"};
+
 // The minimum number of windows for a meaningful diagnosis.
 inline constexpr size_t kEnoughWindows = 4;
 
 struct Hindrance {
   Obstacle obstacle = Obstacle::kNone;
+  ReadingClass readings = ReadingClass::kNone;
   uint32_t addresses = 0;        // in the traffic
   uint32_t addresses_known = 0;  // of these, in the topology
   uint32_t links_confirmed = 0;  // by counters and flows

@@ -36,6 +36,8 @@ void Join(Finding& first, Finding next) {
   if (next.confidence < first.confidence) return;
   first.basis = next.basis;
   first.confidence = next.confidence;
+  first.uncalibrated = next.uncalibrated;
+  first.detector = next.detector;
   first.alternatives = std::move(next.alternatives);
   first.evidence = std::move(next.evidence);
   first.further = std::move(next.further);

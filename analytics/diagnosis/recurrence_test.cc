@@ -44,7 +44,9 @@ TEST(Recurrence, EvidenceIsThatOfTheMostCertainAndJobsAreThoseOfAll) {
   first.affected_jobs = {1, 4};
   first.exposed_jobs = {2, 5};
   first.symptoms = {{.kind = FaultKind::kIncast}};
+  first.detector = "link_loss";
   Finding second = Loss(3, 4);
+  second.detector = "nic_votes";
   second.confidence = 0.5;
   second.evidence = {"few"};
   second.affected_jobs = {2, 4};
@@ -52,6 +54,7 @@ TEST(Recurrence, EvidenceIsThatOfTheMostCertainAndJobsAreThoseOfAll) {
   const Findings joined = JoinRecurring({first, second});
   ASSERT_EQ(joined.size(), 1u);
   EXPECT_EQ(joined[0].confidence, 0.9);
+  EXPECT_EQ(joined[0].detector, "link_loss");
   EXPECT_THAT(joined[0].evidence, ElementsAre("many"));
   EXPECT_THAT(joined[0].affected_jobs, ElementsAre(1u, 2u, 4u));
   EXPECT_THAT(joined[0].exposed_jobs, ElementsAre(5u)) << "job 2 was affected once";

@@ -147,6 +147,7 @@ class FindingScorer {
   void AddFalse(const v1::Finding& finding);
   void AddSuspicions();
   void AddVerdicts();
+  void AddJudged(const v1::Finding& finding, bool is_right);
   void AddHotspots();
   void AddAnomalies();
   void AddExposure();
@@ -250,6 +251,7 @@ void FindingScorer::AddStatedInstead(const v1::TruthFault& fault, v1::FaultScore
     highest = finding.confidence();
     out.set_stated_kind(finding.kind());
     out.set_stated_place(finding.place());
+    out.set_detector(finding.detector());
   }
 }
 
@@ -283,6 +285,7 @@ void FindingScorer::AddFault(int number) {
     out.set_detected(true);
     out.set_stated_kind(finding->kind());
     out.set_stated_place(finding->place());
+    out.set_detector(finding->detector());
     out.set_kind_right(finding->kind() == fault.kind());
     out.set_place_rank(RankOfPlace(fault, *finding));
     out.set_place_right(out.place_rank() == 1);
@@ -360,6 +363,7 @@ void FindingScorer::AddFalse(const v1::Finding& finding) {
   out.set_place(finding.place());
   out.set_direction(finding.direction());
   out.set_confidence(finding.confidence());
+  out.set_detector(finding.detector());
   const FindingTime time = TimeOf(finding);
   if (const auto* benign = causes_.BenignEvent(finding, time)) {
     out.set_benign_kind(benign->kind());
@@ -375,11 +379,12 @@ void FindingScorer::AddSuspicions() {
   v1::Hits& hits = *score_.mutable_suspicions();
   for (const v1::Finding& finding : report_.findings()) {
     if (!IsSuspicion(finding)) continue;
+    const bool is_right = std::ranges::any_of(truth_.faults(), [&](const v1::TruthFault& fault) {
+      return IsRight(finding, fault) && MayBeOf(finding, fault) && IsOfVisible(finding, fault);
+    });
     hits.set_stated(hits.stated() + 1);
-    hits.set_right(
-        hits.right() + std::ranges::any_of(truth_.faults(), [&](const v1::TruthFault& fault) {
-          return IsRight(finding, fault) && MayBeOf(finding, fault) && IsOfVisible(finding, fault);
-        }));
+    hits.set_right(hits.right() + is_right);
+    AddJudged(finding, is_right);
   }
 }
 
@@ -407,6 +412,7 @@ void FindingScorer::AddVerdicts() {
     }
     if (is_of_hidden && !is_right) continue;
     stated_.push_back({.confidence = finding.confidence(), .right = is_right});
+    AddJudged(finding, is_right);
     if (!IsPfcKind(finding.kind())) continue;
     pfc.set_stated(pfc.stated() + 1);
     pfc.set_right(pfc.right() + is_right);
@@ -416,6 +422,15 @@ void FindingScorer::AddVerdicts() {
     pfc.set_of(pfc.of() + 1);
     pfc.set_found(pfc.found() + (fault.kind_right() && fault.place_right()));
   }
+}
+
+void FindingScorer::AddJudged(const v1::Finding& finding, bool is_right) {
+  v1::JudgedFinding& out = *score_.add_judged();
+  out.set_detector(finding.detector());
+  out.set_readings(WordOf(report_.diagnosis_coverage().readings()));
+  out.set_uncalibrated_confidence(finding.uncalibrated_confidence());
+  out.set_suspected(IsSuspicion(finding));
+  out.set_right(is_right);
 }
 
 void FindingScorer::AddHotspots() {

@@ -107,6 +107,33 @@ TEST_F(ScoreFindingsTest, AnUnmatchedFindingIsFalseAndReportedInstead) {
   EXPECT_EQ(score.false_findings_size(), 2);
 }
 
+TEST_F(ScoreFindingsTest, FaultsAndFalseFindingsNameTheDetector) {
+  Fault("gray_loss", kLink);
+  Finding("gray_loss", kLink).set_detector("link_loss");
+  Finding("incast", "host0:mlx5_0").set_detector("overload");
+  const v1::FindingScore score = Score();
+  EXPECT_EQ(score.faults(0).detector(), "link_loss");
+  ASSERT_EQ(score.false_findings_size(), 1);
+  EXPECT_EQ(score.false_findings(0).detector(), "overload");
+}
+
+TEST_F(ScoreFindingsTest, SuspicionsAreJudgedToo) {
+  Fault("gray_loss", kLink);
+  report_.mutable_diagnosis_coverage()->set_readings(v1::DiagnosisCoverage::READINGS_EACH_WINDOW);
+  Finding("gray_loss", kLink, 0.3).set_uncalibrated_confidence(0.9);
+  Finding("flap", "leaf7:E1-spine0:E9", 0.8).set_detector("link_state");
+  const v1::FindingScore score = Score();
+  ASSERT_EQ(score.judged_size(), 2);
+  const v1::JudgedFinding& suspicion =
+      score.judged(0).suspected() ? score.judged(0) : score.judged(1);
+  const v1::JudgedFinding& wrong = score.judged(0).suspected() ? score.judged(1) : score.judged(0);
+  EXPECT_TRUE(suspicion.suspected() && suspicion.right());
+  EXPECT_EQ(suspicion.uncalibrated_confidence(), 0.9);
+  EXPECT_EQ(suspicion.readings(), "each_window");
+  EXPECT_FALSE(wrong.suspected() || wrong.right());
+  EXPECT_EQ(wrong.detector(), "link_state");
+}
+
 TEST_F(ScoreFindingsTest, InAHealthyRunEveryFindingIsFalse) {
   Finding("flap", kLink);
   EXPECT_EQ(Score().false_findings_size(), 1);

@@ -57,6 +57,8 @@ void FillDiagnosisCoverage(const Snapshot& snapshot, v1::DiagnosisCoverage& out)
   const Hindrance& hindrance = coverage.hindrance;
   out.set_obstacle(EnumOf<v1::DiagnosisCoverage::Obstacle>(
       kObstacleNames[static_cast<size_t>(hindrance.obstacle)]));
+  out.set_readings(EnumOf<v1::DiagnosisCoverage::Readings>(
+      kReadingClassNames[static_cast<size_t>(hindrance.readings)]));
   out.set_address_count(hindrance.addresses);
   out.set_known_address_count(hindrance.addresses_known);
   out.set_confirmed_link_count(hindrance.links_confirmed);
@@ -93,7 +95,9 @@ void FillFinding(const Snapshot& snapshot, const Finding& finding, v1::Finding& 
   if (finding.place.sender != topology::kNone) {
     out.set_direction(fabric.NameOf(finding.place.sender));
   }
+  out.set_detector(std::string(finding.detector));
   out.set_confidence(finding.confidence);
+  out.set_uncalibrated_confidence(finding.uncalibrated);
   *out.mutable_start_time() = TimestampMessage(finding.from);
   if (finding.until) *out.mutable_end_time() = TimestampMessage(*finding.until);
   *out.mutable_detection_time() = TimestampMessage(finding.detected_at);
