@@ -22,7 +22,9 @@ struct FitTolerance {
 };
 
 struct CounterFit {
-  uint64_t readings = 0;   // comparable readings of the receiver; fewer than 3 allow no conclusion
+  static constexpr uint64_t kLeastReadings = 3;  // fewer allow no conclusion
+
+  uint64_t readings = 0;   // comparable readings of the receiver; see Comparable()
   uint64_t excess = 0;     // minimum number of bytes that were received but not sent
   uint64_t shortage = 0;   // minimum number of bytes that were sent but not received
   uint64_t received = 0;   // bytes, over all these readings
@@ -30,7 +32,7 @@ struct CounterFit {
   uint64_t allowed = 0;    // bytes, including the tolerated share
   Timestamp since;         // reading that first showed the excess
 
-  bool Comparable() const { return readings >= 3; }
+  bool Comparable() const { return readings >= kLeastReadings; }
   // The ports are not connected.
   bool Contradicted() const { return Comparable() && excess > allowed; }
   // The counters agree with a link between the ports.

@@ -50,6 +50,8 @@ struct Collective {
 
 // The straggler: the member that enters last, and late, in consecutive iterations.
 struct Straggler {
+  static constexpr uint32_t kLeastIterations = 3;
+
   uint32_t member = 0;
   uint32_t iterations = 0;  // iterations in which it was the last
   uint32_t of = 0;          // iterations from the first to the last of them

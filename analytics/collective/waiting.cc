@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analytics/collective/collective.h"
 #include "base/median.h"
 
 namespace rocescope {
@@ -16,7 +17,6 @@ namespace {
 constexpr double kLate = 0.12;          // minimum delay as a fraction of a period
 constexpr double kMinLate = 3;          // slots
 constexpr double kApart = 1.5;          // minimum ratio to the delay of the next member
-constexpr uint32_t kInARow = 3;         // iterations
 constexpr size_t kMissed = 1;           // iterations in between that may not show it
 constexpr double kAbsentAtMost = 0.25;  // fraction of the iterations
 constexpr size_t kFewWaits = 3;         // members that may have different tasks
@@ -125,7 +125,8 @@ double LatenessOf(const Round& round, uint32_t nic) {
 bool IsUsual(std::span<const Round> before, uint32_t nic, double late, double period) {
   std::vector<double> usual;
   for (const Round& round : before) usual.push_back(LatenessOf(round, nic));
-  return usual.size() < kInARow || late - UpperMedianOf(usual) < LeastLate(period);
+  return usual.size() < Straggler::kLeastIterations ||
+         late - UpperMedianOf(usual) < LeastLate(period);
 }
 
 // Keyed by NIC: the data that it sends, combined with the given bits of the channels to it.
@@ -179,7 +180,7 @@ std::optional<LateNic> FindLateNic(const std::map<uint32_t, Bits>& own,
     run.lateness.push_back(late->second);
     run.so_far.last = k;
     run.so_far.iterations = static_cast<uint32_t>(run.lateness.size());
-    if (run.so_far.iterations < kInARow) continue;
+    if (run.so_far.iterations < Straggler::kLeastIterations) continue;
     if (!longest || run.so_far.iterations > longest->iterations) {
       std::vector<double> values = run.lateness;
       const double lateness = UpperMedianOf(values);

@@ -39,6 +39,9 @@ struct Loss {
 
 class Balances {
  public:
+  // One reading is never beyond doubt: as many frames may have been in flight at this one moment.
+  static constexpr uint32_t kLeastReadings = 2;
+
   explicit Balances(std::vector<Balance> places);
 
   const Balance& At(size_t place) const { return places_[place]; }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
+#include "analytics/cabling/counter_fit.h"
 #include "analytics/diagnosis/detectors.h"
 #include "base/count_text.h"
 
 namespace rocescope {
 namespace {
+
+// Flows between wrong ends before a cable whose other end is unknown is reported.
+constexpr uint64_t kLeastFlows = 2;
 
 // Whether cables are swapped, even if the other end of some of them is unknown: packets took a
 // cable between the ends of two declared links, and none took the links as declared. Counters alone
@@ -13,7 +17,7 @@ namespace {
 bool IsSwap(const CableFinding& cable) {
   if (cable.kind == CableFindingKind::kSwapped) return !cable.declared.empty();
   return cable.kind == CableFindingKind::kDisagrees && cable.declared.size() > 1 &&
-         !cable.real.empty() && cable.flows > 1 && cable.flows_against == 0;
+         !cable.real.empty() && cable.flows >= kLeastFlows && cable.flows_against == 0;
 }
 
 }  // namespace
@@ -41,6 +45,13 @@ void DetectCables(const DiagnosisInput& input, Findings& found) {
     }
     found.push_back(std::move(finding));
   }
+}
+
+TimeToDetection TimeToDetectCables(FaultKind /*kind*/, const Thresholds& /*thresholds*/) {
+  return {.signs =
+              fmt::format("{} flows between ends of two declared links, or {} readings of both "
+                          "ends that fit only another cable",
+                          kLeastFlows, CounterFit::kLeastReadings)};
 }
 
 }  // namespace rocescope

@@ -113,4 +113,8 @@ void DetectCorruption(const DiagnosisInput& input, Findings& found) {
   found.push_back(std::move(finding));
 }
 
+TimeToDetection TimeToDetectCorruption(FaultKind /*kind*/, const Thresholds& thresholds) {
+  return {.signs = fmt::format("{} packets with a wrong iCRC", thresholds.corrupt_packets)};
+}
+
 }  // namespace rocescope

@@ -264,4 +264,9 @@ void DetectCrossedLinks(const DiagnosisInput& input, Findings& found) {
   }
 }
 
+TimeToDetection TimeToDetectCrossedLinks(FaultKind /*kind*/, const Thresholds& thresholds) {
+  return {.signs = fmt::format("a mismatch of {} times the frames that can be in flight",
+                               thresholds.crossed_link_factor)};
+}
+
 }  // namespace rocescope

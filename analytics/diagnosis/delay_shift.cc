@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analytics/diagnosis/delay_shift.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/count_text.h"
 #include "base/median.h"
 
 namespace rocescope {
@@ -201,6 +204,13 @@ Finding FindingOf(const DiagnosisInput& input, FaultKind kind, Place place, cons
                      .detected_at = input.EndOf(shift.detected_at)};
   finding.until = input.Until(shift.last);
   return finding;
+}
+
+TimeToDetection TimeOfShift(const Thresholds& thresholds) {
+  return {.windows = thresholds.latency_windows,
+          .signs = fmt::format("{} with a longer delay, and {} with the normal one",
+                               Counted(thresholds.latency_packets, "packet"),
+                               Counted(thresholds.latency_baseline_windows, "window"))};
 }
 
 }  // namespace rocescope

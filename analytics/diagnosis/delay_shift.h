@@ -12,6 +12,7 @@
 
 #include "analytics/diagnosis/diagnosis_input.h"
 #include "analytics/diagnosis/finding.h"
+#include "analytics/diagnosis/time_to_detection.h"
 
 namespace rocescope {
 
@@ -78,5 +79,8 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
                              const Wait& wait, Of of, int64_t margin);
 
 Finding FindingOf(const DiagnosisInput& input, FaultKind kind, Place place, const Shift& shift);
+
+// The least duration of a longer delay that ShiftOf finds.
+TimeToDetection TimeOfShift(const Thresholds& thresholds);
 
 }  // namespace rocescope

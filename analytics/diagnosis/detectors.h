@@ -10,57 +10,106 @@
 #include "analytics/diagnosis/diagnosis_input.h"
 #include "analytics/diagnosis/finding.h"
 #include "analytics/diagnosis/obstacle.h"
+#include "analytics/diagnosis/thresholds.h"
+#include "analytics/diagnosis/time_to_detection.h"
 #include "topology/fault/fault_kind.h"
 
 namespace rocescope {
 
-// Each row has the function, which is in the file NAME.cc, and the fields of Detector.
+// Each row has the function, which is in the file NAME.cc together with TimeToFUNCTION, and the
+// fields of Detector.
 #define ROCESCOPE_DETECTORS(ROW)                                                                 \
   /* Link state, flaps and speed as both ends report them; switches and NICs with no link up. */ \
   ROW(DetectLinkState, .name = "link_state",                                                     \
+      .telemetry = "state, speed or falls of links, as switches or NICs report them",            \
+      .false_alarms_per_day = 0.001,                                                             \
       .kinds = {kLinkDown, kFlap, kDegradedRate, kSwitchCrash, kNicCrash}, .sparse = true)       \
   /* Frames that one end of a link sent and the other did not receive, or received errored. */   \
-  ROW(DetectLinkLoss, .name = "link_loss", .kinds = {kGrayLoss, kBitErrors}, .sparse = true)     \
+  ROW(DetectLinkLoss, .name = "link_loss",                                                       \
+      .telemetry =                                                                               \
+          "packet counters of both ends of links; error counters of switches or "                \
+          "NICs",                                                                                \
+      .false_alarms_per_day = 0.012, .kinds = {kGrayLoss, kBitErrors}, .sparse = true)           \
   /* Two links whose counters agree if their cables are exchanged. */                            \
-  ROW(DetectCrossedLinks, .name = "crossed_links", .kinds = {kSwappedCables})                    \
+  ROW(DetectCrossedLinks, .name = "crossed_links",                                               \
+      .telemetry = "packet counters of both ends of links, read at the same time",               \
+      .false_alarms_per_day = 0.001, .kinds = {kSwappedCables})                                  \
   /* Frames that a switch received and neither sent nor counted as dropped; MTU drops. */        \
-  ROW(DetectSwitchLoss, .name = "switch_loss", .kinds = {kBlackhole, kLostCnps, kMtuMismatch})   \
+  ROW(DetectSwitchLoss, .name = "switch_loss",                                                   \
+      .telemetry =                                                                               \
+          "packet and drop counters and queue lengths of all ports of a switch, "                \
+          "read at the same time; MTU drop counters",                                            \
+      .false_alarms_per_day = 0.003, .kinds = {kBlackhole, kLostCnps, kMtuMismatch})             \
   /* ICRC errors that NICs count although the frames had a valid FCS. */                         \
-  ROW(DetectCorruption, .name = "corruption", .kinds = {kCorruption}, .sparse = true)            \
+  ROW(DetectCorruption, .name = "corruption",                                                    \
+      .telemetry = "iCRC error counters of NICs, and paths of flows (mirrors, INT, sFlow)",      \
+      .false_alarms_per_day = 0.002, .kinds = {kCorruption}, .sparse = true)                     \
   /* NAKs of receivers, where no counter of NICs shows a loss. */                                \
-  ROW(DetectUncountedLoss, .name = "loss_votes", .kinds = {kGrayLoss, kBitErrors, kCorruption},  \
+  ROW(DetectUncountedLoss, .name = "loss_votes",                                                 \
+      .telemetry = "mirrored packets, counters, and NICs that do not report iCRC errors",        \
+      .false_alarms_per_day = 0.003, .kinds = {kGrayLoss, kBitErrors, kCorruption},              \
       .sparse = true)                                                                            \
   /* NICs that count lost packets where no port counts a loss. */                                \
-  ROW(DetectLossAtNics, .name = "nic_votes", .kinds = {kGrayLoss}, .sparse = true)               \
+  ROW(DetectLossAtNics, .name = "nic_votes",                                                     \
+      .telemetry =                                                                               \
+          "counters of NICs for NAKs and packets out of sequence, and paths of "                 \
+          "flows (mirrors, INT, sFlow)",                                                         \
+      .false_alarms_per_day = 0.003, .kinds = {kGrayLoss}, .sparse = true)                       \
   /* NICs that pause their switch; ports that wait for each other in a cycle. */                 \
-  ROW(DetectPauses, .name = "pause", .kinds = {kPfcStorm, kSlowReceiver, kPfcDeadlock})          \
+  ROW(DetectPauses, .name = "pause", .telemetry = "durations of PFC pauses at switches or NICs", \
+      .false_alarms_per_day = 0.003, .kinds = {kPfcStorm, kSlowReceiver, kPfcDeadlock})          \
   /* Switches that pause or mark at other queue lengths than the rest. */                        \
-  ROW(DetectThresholds, .name = "threshold", .kinds = {kMisconfiguredEcn, kMisconfiguredAlpha})  \
+  ROW(DetectThresholds, .name = "threshold",                                                     \
+      .telemetry = "queue and buffer watermarks, CE marks and PFC pauses of switches",           \
+      .false_alarms_per_day = 0.003, .kinds = {kMisconfiguredEcn, kMisconfiguredAlpha})          \
   /* NICs that receive too much traffic from new senders. */                                     \
-  ROW(DetectOverload, .name = "overload", .kinds = {kIncast, kNoisyNeighbour})                   \
+  ROW(DetectOverload, .name = "overload",                                                        \
+      .telemetry = "mirrored packets, and bytes or CE marks of switch ports",                    \
+      .false_alarms_per_day = 0.003, .kinds = {kIncast, kNoisyNeighbour})                        \
   /* Switches that send flows between two NICs over one of several equal-cost links. */          \
-  ROW(DetectHashing, .name = "hashing", .kinds = {kPolarisation}, .sparse = true)                \
+  ROW(DetectHashing, .name = "hashing",                                                          \
+      .telemetry = "paths of flows (mirrors, INT, sFlow), and counters",                         \
+      .false_alarms_per_day = 0.001, .kinds = {kPolarisation}, .sparse = true)                   \
   /* Links whose delay is longer than before. */                                                 \
-  ROW(DetectLongerLinks, .name = "longer_links", .kinds = {kAddedLatency},                       \
-      .compares_with_itself = true)                                                              \
+  ROW(DetectLongerLinks, .name = "longer_links",                                                 \
+      .telemetry = "mirrors of several switches, and counters", .false_alarms_per_day = 0.003,   \
+      .kinds = {kAddedLatency}, .compares_with_itself = true)                                    \
   /* NICs that respond later than before, or whose link has become longer. */                    \
-  ROW(DetectLateAnswers, .name = "late_answers", .kinds = {kAddedLatency, kSlowReceiver},        \
+  ROW(DetectLateAnswers, .name = "late_answers",                                                 \
+      .telemetry = "mirrors of leaf switches, and counters with queue watermarks",               \
+      .false_alarms_per_day = 0.004, .kinds = {kAddedLatency, kSlowReceiver},                    \
       .compares_with_itself = true)                                                              \
   /* Switches in which CNPs wait behind data. */                                                 \
-  ROW(DetectLateCnps, .name = "late_cnps", .kinds = {kDeprioritisedCnps})                        \
+  ROW(DetectLateCnps, .name = "late_cnps",                                                       \
+      .telemetry = "mirrors of several switches, INT or queue watermarks, and counters",         \
+      .false_alarms_per_day = 0.003, .kinds = {kDeprioritisedCnps})                              \
   /* GPUs with a low clock, and GPUs that others wait for. */                                    \
-  ROW(DetectStragglers, .name = "straggler", .kinds = {kStraggler}, .needs_windows = false)      \
+  ROW(DetectStragglers, .name = "straggler",                                                     \
+      .telemetry =                                                                               \
+          "clocks and memory use of GPUs, or mirrored packets of several "                       \
+          "iterations",                                                                          \
+      .false_alarms_per_day = 0.003, .kinds = {kStraggler}, .needs_windows = false)              \
   /* Cables that are not where the topology declares them. */                                    \
-  ROW(DetectCables, .name = "cables", .kinds = {kSwappedCables}, .needs_windows = false,         \
+  ROW(DetectCables, .name = "cables",                                                            \
+      .telemetry = "mirrors of several switches, or counters of both ends of links",             \
+      .false_alarms_per_day = 0.001, .kinds = {kSwappedCables}, .needs_windows = false,          \
       .sparse = true, .whole_time = true)
 
-#define ROW(function, ...) void function(const DiagnosisInput& input, Findings& found);
+#define ROW(function, ...)                                     \
+  void function(const DiagnosisInput& input, Findings& found); \
+  TimeToDetection TimeTo##function(FaultKind kind, const Thresholds& thresholds);
 ROCESCOPE_DETECTORS(ROW)
 #undef ROW
 
 struct Detector {
   void (*run)(const DiagnosisInput& input, Findings& found);
+  // The least duration of a fault of the kind that it needs.
+  TimeToDetection (*time)(FaultKind kind, const Thresholds& thresholds);
   std::string_view name;
+  std::string_view telemetry;  // that it needs, in words
+  // The rate of false findings that it is designed for: findings per day in a healthy fabric of any
+  // size. `testbeds/campaign` compares it with what it counts, in every telemetry profile.
+  double false_alarms_per_day;
   // Kinds that it can report. Each is detectable if the need in its registry row is met.
   FaultKindSet kinds;
   // It compares counters over several windows, and does not run without any.
@@ -81,7 +130,7 @@ inline constexpr size_t kDetectorCount = 0 ROCESCOPE_DETECTORS(ROW);
 inline constexpr std::array<Detector, kDetectorCount> kDetectors = [] {
   using enum FaultKind;
   return std::array<Detector, kDetectorCount>{{
-#define ROW(function, ...) {.run = function, __VA_ARGS__},
+#define ROW(function, ...) {.run = function, .time = TimeTo##function, __VA_ARGS__},
       ROCESCOPE_DETECTORS(ROW)
 #undef ROW
   }};
@@ -103,5 +152,29 @@ static_assert(
       return true;
     }(),
     "each fault kind needs a detector");
+
+// The rate of false findings of all detectors together.
+inline constexpr double kMostFalseAlarmsPerDay = 0.05;
+
+constexpr const Detector* FindDetector(std::string_view name) {
+  for (const Detector& detector : kDetectors) {
+    if (detector.name == name) return &detector;
+  }
+  return nullptr;
+}
+
+static_assert(
+    [] {
+      double sum = 0;
+      for (const Detector& detector : kDetectors) {
+        if (detector.false_alarms_per_day <= 0) return false;
+        sum += detector.false_alarms_per_day;
+      }
+      return sum <= kMostFalseAlarmsPerDay;
+    }(),
+    "each detector needs a rate of false findings, and their sum is limited");
+static_assert(Thresholds{}.link_error_false_alarms <=
+                  FindDetector("link_loss")->false_alarms_per_day,
+              "the test for bit errors alone must not exceed the rate of its detector");
 
 }  // namespace rocescope

@@ -25,12 +25,21 @@ inline double ConfidenceFromCount(uint64_t events, double most) {
   return most * (1 - std::exp2(-static_cast<double>(events)));
 }
 
+// The least number of events that give this confidence, which is below `most`.
+inline uint64_t LeastCountFor(double confidence, double most) {
+  uint64_t events = 1;
+  while (ConfidenceFromCount(events, most) < confidence) ++events;
+  return events;
+}
+
 // Consecutive windows in which an expected event did not happen. The sequence is detected if
 // its probability by chance is below 1 in 10,000 and it has enough windows, more than one.
 class DoubtRun {
  public:
+  static constexpr size_t kLeastWindows = 2;
+
   // Windows must be ascending; a window may be added several times.
-  void Add(size_t window, double chance, size_t enough = 2) {
+  void Add(size_t window, double chance, size_t enough = kLeastWindows) {
     constexpr double kImpossible = -9.2;  // the natural logarithm of 1 / 10,000
     if (windows_ == 0) first_ = window;
     if (windows_ == 0 || window != last_) ++windows_;

@@ -23,6 +23,9 @@ using topology::NicIndex;
 using topology::NodeIndex;
 using topology::PortIndex;
 
+// Some paths are wrong, and a flow that moves during the window has two.
+constexpr double kWrongPaths = 0.02;
+
 // The link that a switch chose for a flow, and the time of that choice.
 struct Choice {
   NicIndex source = kNone;
@@ -204,15 +207,13 @@ class ChoicesNow {
   void Remove(const Choice& choice) { Change(choice, -1); }
 
   Judgement Judge() const {
-    // Some paths are wrong, and a flow that moves during the window has two.
-    constexpr double kWrong = 0.02;
     Judgement judgement{.pairs = static_cast<size_t>(pairs_),
                         .flows = static_cast<size_t>(flows_),
                         .apart = static_cast<size_t>(apart_),
                         .moved = static_cast<size_t>(moved_)};
-    judgement.surprise = static_cast<double>(elsewhere_) * std::log(kWrong);
+    judgement.surprise = static_cast<double>(elsewhere_) * std::log(kWrongPaths);
     for (const auto& [ways, together] : together_) {
-      judgement.surprise += static_cast<double>(together) * std::log(ways * (1 - kWrong));
+      judgement.surprise += static_cast<double>(together) * std::log(ways * (1 - kWrongPaths));
     }
     // Flows that move to the same link without a link failure also indicate a different hash.
     constexpr double kMoved = 3;  // one in twenty such moves at one switch, each
@@ -331,6 +332,15 @@ void DetectHashing(const DiagnosisInput& input, Findings& found) {
         best.pairs - best.apart == 1 ? "1 has" : WithThousands(best.pairs - best.apart) + " have"));
     found.push_back(std::move(finding));
   }
+}
+
+TimeToDetection TimeToDetectHashing(FaultKind /*kind*/, const Thresholds& thresholds) {
+  constexpr double kLinks = 2;  // the fewest equal-cost links
+  const double flows =
+      std::ceil(thresholds.polarisation_evidence / std::log(kLinks * (1 - kWrongPaths)));
+  return {.signs = fmt::format("{:.0f} flows that share one of {:.0f} links with another flow of "
+                               "their NICs; fewer with more links",
+                               flows, kLinks)};
 }
 
 }  // namespace rocescope

@@ -100,4 +100,8 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
   }
 }
 
+TimeToDetection TimeToDetectLateAnswers(FaultKind /*kind*/, const Thresholds& thresholds) {
+  return TimeOfShift(thresholds);
+}
+
 }  // namespace rocescope

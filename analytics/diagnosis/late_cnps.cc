@@ -195,4 +195,11 @@ void DetectLateCnps(const DiagnosisInput& input, Findings& found) {
   }
 }
 
+TimeToDetection TimeToDetectLateCnps(FaultKind /*kind*/, const Thresholds& thresholds) {
+  return {.signs = fmt::format(
+              "{} late CNPs, {} CNPs in a data queue by INT, or an empty CNP queue "
+              "in {} windows with CNPs",
+              thresholds.late_cnps, thresholds.cnps_in_data_queue, DoubtRun::kLeastWindows)};
+}
+
 }  // namespace rocescope

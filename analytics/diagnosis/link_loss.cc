@@ -17,6 +17,7 @@
 #include "analytics/diagnosis/link_balance.h"
 #include "analytics/diagnosis/link_history.h"
 #include "analytics/diagnosis/loss_signs.h"
+#include "analytics/link/error_rate.h"
 #include "base/count_text.h"
 
 namespace rocescope {
@@ -209,6 +210,19 @@ void DetectLinkLoss(const DiagnosisInput& input, Findings& found) {
     AddGrayLoss(input, index, lost[index], found);
     AddBitErrors(input, index, found);
   }
+}
+
+TimeToDetection TimeToDetectLinkLoss(FaultKind kind, const Thresholds& thresholds) {
+  if (kind == FaultKind::kBitErrors) {
+    return {.signs =
+                fmt::format("{} damaged frames, and certainly more than 1 in {:.0e} frames",
+                            ErrorRateTest::kLeastErrors, 1 / thresholds.tolerated_frame_errors)};
+  }
+  return {.windows = Balances::kLeastReadings,
+          .signs = fmt::format("more missing frames than can be in flight; with counters that are "
+                               "read at different times, {} lost frames and an idle moment of the "
+                               "link",
+                               LinkLosses::kLeastFrames)};
 }
 
 }  // namespace rocescope

@@ -177,4 +177,14 @@ void DetectLinkState(const DiagnosisInput& input, Findings& found) {
   }
 }
 
+TimeToDetection TimeToDetectLinkState(FaultKind kind, const Thresholds& /*thresholds*/) {
+  // A counter of falls shows several within a window; the link state shows one per reading.
+  if (kind == FaultKind::kFlap) return {.signs = "2 falls of the link"};
+  if (kind == FaultKind::kDegradedRate)
+    return {.signs = "a reading of a speed below the declared one"};
+  if (kind == FaultKind::kNicCrash)
+    return {.signs = "a reading of the link state, and none of the NIC"};
+  return {.signs = "a reading of the link state, or a counted fall"};
+}
+
 }  // namespace rocescope

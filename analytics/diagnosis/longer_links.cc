@@ -222,4 +222,8 @@ void DetectLongerLinks(const DiagnosisInput& input, Findings& found) {
   }
 }
 
+TimeToDetection TimeToDetectLongerLinks(FaultKind /*kind*/, const Thresholds& thresholds) {
+  return TimeOfShift(thresholds);
+}
+
 }  // namespace rocescope

@@ -185,4 +185,8 @@ void DetectUncountedLoss(const DiagnosisInput& input, Findings& found) {
   found.push_back(std::move(finding));
 }
 
+TimeToDetection TimeToDetectUncountedLoss(FaultKind /*kind*/, const Thresholds& thresholds) {
+  return {.signs = fmt::format("{} NAKs", thresholds.naks)};
+}
+
 }  // namespace rocescope

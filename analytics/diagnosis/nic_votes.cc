@@ -382,4 +382,10 @@ void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
   found.push_back(std::move(finding));
 }
 
+TimeToDetection TimeToDetectLossAtNics(FaultKind /*kind*/, const Thresholds& thresholds) {
+  return {.windows = kLeastWindows,
+          .signs = fmt::format("{} lost packets, at most {:.0f} % of them in one window",
+                               thresholds.nic_losses, 100 * kOneMoment)};
+}
+
 }  // namespace rocescope

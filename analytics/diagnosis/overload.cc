@@ -30,6 +30,8 @@ struct Foreign {
 };
 
 constexpr ptrdiff_t kSeveralSenders = 2;
+// A single congested window is normal.
+constexpr uint32_t kCongestedWindows = 2;
 
 // The end of the warm-up at the start of the data.
 Timestamp Settled(const DiagnosisInput& input) {
@@ -184,11 +186,11 @@ void DetectOverload(const DiagnosisInput& input, Findings& found) {
     const PortIndex port = input.fabric().Peer(input.fabric().nic(nic).port);
     if (port == kNone) continue;
     const std::vector<size_t> full = FullFrom(input, port, finding.from);
-    // A single congested window is normal.
-    if (full.size() < 2) continue;
+    if (full.size() < kCongestedWindows) continue;
     finding.kind = senders.size() >= many ? FaultKind::kIncast : FaultKind::kNoisyNeighbour;
     finding.confidence = 0.9;
-    finding.detected_at = std::max({input.EndOf(full[1]), finding.from, Settled(input)});
+    finding.detected_at =
+        std::max({input.EndOf(full[kCongestedWindows - 1]), finding.from, Settled(input)});
     if (last + input.thresholds().quiet_windows * input.parts().metrics.window() <
         input.EndOf(input.windows() - 1)) {
       finding.until = last;
@@ -203,6 +205,15 @@ void DetectOverload(const DiagnosisInput& input, Findings& found) {
         Counted(input.windows() - full.front(), "window")));
     found.push_back(std::move(finding));
   }
+}
+
+TimeToDetection TimeToDetectOverload(FaultKind kind, const Thresholds& thresholds) {
+  const uint32_t senders =
+      kind == FaultKind::kIncast ? thresholds.incast_senders : uint32_t{kSeveralSenders};
+  return {
+      .windows = kCongestedWindows,
+      .signs = fmt::format("{} new senders and a congested link, after the first {} of the data",
+                           senders, Counted(thresholds.warm_up_windows + 1, "window"))};
 }
 
 }  // namespace rocescope

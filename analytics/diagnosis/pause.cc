@@ -26,6 +26,11 @@ using topology::NicIndex;
 using topology::NodeIndex;
 using topology::PortIndex;
 
+// Confidence in a NIC that clearly pauses its switch.
+constexpr double kSureOfPauses = 0.97;
+// A storm is known at the end of its first whole window; it begins within the window before.
+constexpr uint32_t kStormWindows = 2;
+
 double ShareOf(const DiagnosisInput& input, uint64_t ns) {
   return static_cast<double>(ns) / static_cast<double>(input.parts().metrics.window().count());
 }
@@ -101,9 +106,10 @@ std::optional<Finding> ClassifyPauses(const DiagnosisInput& input, NicIndex nic,
   Finding finding = {
       .kind = storm ? FaultKind::kPfcStorm : FaultKind::kSlowReceiver,
       .place = {.kind = PlaceKind::kNic, .index = nic},
-      .confidence = storm ? 0.97 : ConfidenceFromCount(clear, 0.97),
+      .confidence = storm ? kSureOfPauses : ConfidenceFromCount(clear, kSureOfPauses),
       .from = input.BeginOf(episode.first),
-      .detected_at = input.EndOf(storm ? std::min(episode.first + 1, episode.last) : *first_clear)};
+      .detected_at = input.EndOf(storm ? std::min(episode.first + kStormWindows - 1, episode.last)
+                                       : *first_clear)};
   finding.until = input.Until(episode.last);
   finding.evidence.push_back(
       fmt::format("it paused {} in priority {} for {:.0f} % of {}{}", input.fabric().NameOf(port),
@@ -383,6 +389,20 @@ void DetectPauses(const DiagnosisInput& input, Findings& found) {
     DetectPausingNic(input, nic, found);
   }
   DetectDeadlock(input, found);
+}
+
+TimeToDetection TimeToDetectPauses(FaultKind kind, const Thresholds& thresholds) {
+  const std::string blocked =
+      fmt::format("paused for {:.0f} % of a window", 100 * thresholds.blocked_ratio);
+  if (kind == FaultKind::kPfcDeadlock) return {.signs = "ports in a cycle, " + blocked};
+  if (kind == FaultKind::kPfcStorm) {
+    return {.windows = kStormWindows,
+            .signs = fmt::format("{}, with less than {:.0f} % of the line rate", blocked,
+                                 100 * thresholds.storm_throughput_ratio)};
+  }
+  return {.windows = static_cast<uint32_t>(LeastCountFor(kLeastConfidence, kSureOfPauses)),
+          .signs = fmt::format("pauses of more than {:.0f} % of each of these windows",
+                               100 * thresholds.pause_ratio)};
 }
 
 }  // namespace rocescope

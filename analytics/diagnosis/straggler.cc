@@ -185,4 +185,11 @@ void DetectStragglers(const DiagnosisInput& input, Findings& found) {
   DetectWaiting(input, told, found);
 }
 
+TimeToDetection TimeToDetectStragglers(FaultKind /*kind*/, const Thresholds& thresholds) {
+  return {.windows = thresholds.slow_clock_windows,
+          .signs = fmt::format("a clock below {:.0f} % of that of its peers; without clocks, {} "
+                               "iterations in which the other ranks wait for it",
+                               100 * thresholds.slow_clock_ratio, Straggler::kLeastIterations)};
+}
+
 }  // namespace rocescope

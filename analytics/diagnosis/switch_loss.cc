@@ -28,6 +28,8 @@ using topology::NodeIndex;
 
 // Confidence in a blackhole if nothing shows what a switch loses.
 constexpr double kUndecided = 0.6;
+// Confidence in an MTU mismatch after many MTU drops.
+constexpr double kSureOfMtu = 0.99;
 
 constexpr Metric kCountedDrops[] = {Metric::kRxDiscards, Metric::kTxDiscards, Metric::kTtlDrops,
                                     Metric::kNoRouteDrops, Metric::kMtuDrops};
@@ -401,7 +403,7 @@ void DetectTooLong(const DiagnosisInput& input, NodeIndex node, Findings& found)
   for (const uint64_t value : dropped) all += value;
   Finding finding = {.kind = FaultKind::kMtuMismatch,
                      .place = {.kind = PlaceKind::kSwitch, .index = node},
-                     .confidence = ConfidenceFromCount(all, 0.99),
+                     .confidence = ConfidenceFromCount(all, kSureOfMtu),
                      .from = input.BeginOf(static_cast<size_t>(first - dropped.begin())),
                      .detected_at = input.EndOf(static_cast<size_t>(first - dropped.begin()))};
   finding.evidence.push_back(
@@ -429,6 +431,15 @@ void DetectSwitchLoss(const DiagnosisInput& input, Findings& found) {
     if (!falls) falls = FallsOfNics(input);
     AddSilentLoss(input, switches[i], *loss, *falls, found);
   }
+}
+
+TimeToDetection TimeToDetectSwitchLoss(FaultKind kind, const Thresholds& /*thresholds*/) {
+  if (kind == FaultKind::kMtuMismatch) {
+    return {.signs = fmt::format("{} packets that a switch drops as larger than its MTU",
+                                 LeastCountFor(kLeastConfidence, kSureOfMtu))};
+  }
+  return {.windows = Balances::kLeastReadings,
+          .signs = "more missing frames than can be queued or in flight"};
 }
 
 }  // namespace rocescope

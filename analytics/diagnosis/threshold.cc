@@ -23,6 +23,13 @@ using topology::kNone;
 using topology::NodeIndex;
 using topology::PortIndex;
 
+// Windows with an early pause. A single one is an accident: the watermark may have been read before
+// the pause.
+constexpr uint32_t kEarlyWindows = 2;
+// Windows without a CE mark, if the highest length may be of another window than the traffic that
+// was compared.
+constexpr size_t kUnmarkedWindows = 4;
+
 // Fill level of a queue or buffer in one window.
 struct FillLevel {
   NodeIndex node = kNone;
@@ -205,7 +212,7 @@ void DetectEarlyPauses(const DiagnosisInput& input, Findings& found) {
     Early& at = early[level.node];
     if (at.windows == 0) at.first = level.window;
     if (at.windows == 0 || level.window != at.last) ++at.windows;
-    if (at.windows == 2 && at.second == 0) at.second = level.window;
+    if (at.windows == kEarlyWindows && at.second == 0) at.second = level.window;
     at.last = level.window;
     if (level.most < at.least) {
       at.least = level.most;
@@ -213,8 +220,7 @@ void DetectEarlyPauses(const DiagnosisInput& input, Findings& found) {
     }
   }
   for (const auto& [node, at] : early) {
-    // A single window is an accident: the watermark may have been read before the pause.
-    if (at.windows < 2) continue;
+    if (at.windows < kEarlyWindows) continue;
     Finding finding =
         FindingOf(input, FaultKind::kMisconfiguredAlpha, node, at.first, at.last, at.second);
     finding.evidence.push_back(fmt::format(
@@ -332,8 +338,6 @@ struct Unmarked {
 // queue is marked depends on how long it lasts, so many short ones in a row may be unmarked.
 void DetectLateMarks(const DiagnosisInput& input, Findings& found) {
   constexpr double kRare = 0.1;  // that a queue of such a length is not marked
-  // Windows, if the highest length may be of another window than the traffic that was compared.
-  constexpr size_t kSeveral = 4;
   std::vector<FillLevel> levels = FillLevelsOf(input, Metric::kQueueWatermark, Metric::kEcnMarked);
   const Marking marking(input.fabric(), levels, input.thresholds());
   uint64_t shortest = std::numeric_limits<uint64_t>::max();  // shortest queue with a mark
@@ -360,7 +364,8 @@ void DetectLateMarks(const DiagnosisInput& input, Findings& found) {
       const double chance =
           marking.Unmarked(AlikeOf(input.fabric(), level), level.node, *at.since, level.bytes);
       if (chance > kRare) continue;
-      at.run.Add(level.window, chance, level.is_read_at_window_ends ? 2 : kSeveral);
+      at.run.Add(level.window, chance,
+                 level.is_read_at_window_ends ? DoubtRun::kLeastWindows : kUnmarkedWindows);
       at.most = std::max(at.most, level.bytes);
     }
   }
@@ -381,6 +386,21 @@ void DetectLateMarks(const DiagnosisInput& input, Findings& found) {
 void DetectThresholds(const DiagnosisInput& input, Findings& found) {
   DetectEarlyPauses(input, found);
   DetectLateMarks(input, found);
+}
+
+TimeToDetection TimeToDetectThresholds(FaultKind kind, const Thresholds& thresholds) {
+  if (kind == FaultKind::kMisconfiguredAlpha) {
+    return {
+        .windows = kEarlyWindows,
+        .signs = fmt::format("a pause in each, with less than {:.0f} % of the buffer that other "
+                             "queues use without a pause",
+                             100 * thresholds.early_pause_ratio)};
+  }
+  return {
+      .windows = DoubtRun::kLeastWindows,
+      .signs = fmt::format("long queues without a CE mark; {} windows if watermarks are not read "
+                           "at window ends",
+                           kUnmarkedWindows)};
 }
 
 }  // namespace rocescope

@@ -10,9 +10,6 @@ namespace {
 
 constexpr double kStep = 8;  // from one rate to the next
 
-// On an idle link, a single frame that is damaged by accident is a large share of all frames.
-constexpr uint64_t kLeastErrors = 3;
-
 double RateOf(size_t number, double tolerated) {
   return tolerated * std::pow(kStep, static_cast<double>(number + 1));
 }

@@ -9,7 +9,7 @@
 // interval's length in days. The first interval has the weight of an additional hour, because
 // damage may be older than the data. The mean number of false alarms until day d is then at most
 // alarms_a_day * (d + 1/24) (Shiryaev-Roberts procedure; Shin, Ramdas and Rinaldo, "E-detectors",
-// 2022). Fewer than three damaged frames are never an alarm.
+// 2022). Fewer than kLeastErrors damaged frames are never an alarm.
 #pragma once
 
 #include <array>
@@ -28,6 +28,10 @@ struct ErrorRateOptions {
 
 class ErrorRateTest {
  public:
+  // Damaged frames before an alarm. On an idle link, a single frame that is damaged by accident is
+  // a large share of all frames.
+  static constexpr uint64_t kLeastErrors = 3;
+
   // What is known since damage began to exceed the tolerated rate.
   struct Excess {
     Timestamp from;  // begin of the first interval with damage

@@ -7,13 +7,6 @@
 #include "analytics/link/linked_port.h"
 
 namespace rocescope {
-namespace {
-
-// Fewer lost frames are not reported: a few can be counted differently by the two ends.
-constexpr uint64_t kLeastFrames = 10;
-
-}  // namespace
-
 LinkLosses::LinkLosses(const topology::Fabric& fabric, const LinkLossOptions& options)
     : fabric_(fabric),
       options_(options),

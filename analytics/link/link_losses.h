@@ -38,6 +38,9 @@ struct LinkLoss {
 
 class LinkLosses final : public CounterListener {
  public:
+  // Fewer lost frames are not reported: a few can be counted differently by the two ends.
+  static constexpr uint64_t kLeastFrames = 10;
+
   // `fabric` must outlive this object.
   explicit LinkLosses(const topology::Fabric& fabric, const LinkLossOptions& options = {});
 

@@ -37,6 +37,7 @@ Command AddPlan(CLI::App& parent);
 Command AddRun(CLI::App& parent);
 Command AddAgent(CLI::App& parent);
 Command AddConfig(CLI::App& parent);
+Command AddDetectors(CLI::App& parent);
 Command AddDoctor(CLI::App& parent);
 Command AddHealthcheck(CLI::App& parent);
 Command AddJob(CLI::App& parent);
