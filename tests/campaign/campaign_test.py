@@ -72,6 +72,9 @@ def main():
                     visible += 1
                     said = (fault["stated_kind"], fault["stated_place"])
                     assert fault["kind_right"] and fault["place_right"], f"{where}: found {said}"
+                    assert fault["detector"], f"{where}: no detector found {said}"
+                judged = findings.get("judged", [])
+                assert all(one["detector"] and one["readings"] == "simultaneous" for one in judged), where
         assert visible >= COUNT, "too few of the drawn faults are detectable in the three views"
 
         results = json.loads((directory / "results.json").read_text())
@@ -84,6 +87,10 @@ def main():
             assert figures["detection_recall"]["value"] == 1, view
             assert figures["false_alarms_per_1000_windows"]["value"] == 0, view
             assert figures["false_alarms_per_1000_windows"]["upper_bound"] > 0, view
+            detectors = {one["detector"]: one for one in group["detectors"]}
+            assert detectors[""]["finding_count"] >= figures["detection_recall"]["numerator"], view
+            assert sum(one["finding_count"] for one in group["detectors"]) == 2 * detectors[""]["finding_count"], view
+            assert not any(one["false_finding_count"] or one["violated"] for one in group["detectors"]), view
 
         # Runs it again: one score is regenerated, the others do not change.
         stamps = {file: file.stat().st_mtime_ns for file in files[1:]}

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "appliance/cli/score/calibration.h"
+#include "appliance/cli/score/detector_rates.h"
 #include "appliance/cli/score/view.h"
 #include "appliance/common/report/table.h"
 #include "base/median.h"
@@ -375,10 +376,18 @@ FindingTables RenderFindings(std::span<const v1::Score> scores, const KindWeight
     }
     out.text += fmt::format("\nFAULTS, {} ({}), in {}; shares in percent\n\n", view.name,
                             view.title, Counted(runs.size(), "run"));
+    // A single run is too short to judge rates.
+    const std::vector<DetectorRate> rates =
+        runs.size() > 1 ? DetectorRatesOf(runs) : std::vector<DetectorRate>();
+    if (std::ranges::any_of(rates, &DetectorRate::IsViolated)) {
+      out.all_hold = false;
+      out.has_goals = true;
+    }
     const bool has_goals = !view.when_named;
     out.text += RenderBars(figures) + (runs.size() > 1 && has_goals ? TooFew(runs) : "") +
                 RenderKinds(runs) + RenderConcurrency(runs) + RenderCauses(runs) +
-                RenderConfusion(runs) + RenderBaselines(runs) + RenderMisses(runs);
+                RenderDetectorRates(rates) + RenderConfusion(runs) + RenderBaselines(runs) +
+                RenderMisses(runs);
   }
   return out;
 }

@@ -11,13 +11,16 @@
 namespace rocescope {
 
 struct FindingTables {
-  std::string text;        // empty: no view for faults was scored
-  bool all_hold = true;    // all figures with at least one count meet their goals
+  std::string text;  // empty: no view for faults was scored
+  // All figures with at least one count meet their goals, and no detector has clearly more false
+  // findings than it states.
+  bool all_hold = true;
   bool has_goals = false;  // at least one of these figures has a goal
 };
 
 // For each view for faults: its figures, counts by type and by number of faults, the events that
-// false findings coincide with, the confusion matrix, baselines, and all misses by scenario.
+// false findings coincide with, the rates of false findings by detector, the confusion matrix,
+// baselines, and all misses by scenario.
 // `scores` have the same telemetry profile.
 FindingTables RenderFindings(std::span<const v1::Score> scores, const KindWeights& weights);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "appliance/cli/score/calibration.h"
+#include "appliance/cli/score/detector_rates.h"
 #include "appliance/cli/score/score_groups.h"
 #include "appliance/cli/score/view.h"
 #include "base/median.h"
@@ -96,6 +97,20 @@ void AddCalibration(const CalibrationBin& bin, v1::GroupSummary& group) {
   out.set_met(bin.state != BinState::kMisses);
 }
 
+void AddDetector(const DetectorRate& rate, v1::GroupSummary& group) {
+  v1::DetectorSummary& out = *group.add_detectors();
+  out.set_detector(std::string(rate.detector));
+  out.set_finding_count(Small(rate.findings));
+  out.set_false_finding_count(Small(rate.false_findings));
+  out.set_stated_false_per_day(rate.stated);
+  if (rate.measured) out.set_false_per_day(*rate.measured);
+  if (rate.interval) {
+    out.set_low(rate.interval->low);
+    out.set_high(rate.interval->high);
+  }
+  out.set_violated(rate.IsViolated());
+}
+
 void AddGroup(const ScoreGroup& of_profile, const View& view, const KindWeights& weights,
               v1::ScoreSummary& summary) {
   const std::vector<RunFindings> runs = FindingsOf(of_profile.scores, view.name);
@@ -124,6 +139,7 @@ void AddGroup(const ScoreGroup& of_profile, const View& view, const KindWeights&
     out.set_finding_count(Small(counts.findings));
     out.set_run_count(Small(counts.runs));
   }
+  for (const DetectorRate& rate : DetectorRatesOf(runs)) AddDetector(rate, group);
   for (const CalibrationBin& bin : Calibrate(of_profile.scores, view.name)) {
     if (bin.answer == kFindingAnswer) AddCalibration(bin, group);
   }

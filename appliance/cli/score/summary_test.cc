@@ -70,6 +70,25 @@ TEST(Summary, HasAGroupForEachProfile) {
   EXPECT_FALSE(summary.groups(1).kinds(0).has_median_delay_seconds()) << "nothing was detected";
 }
 
+TEST(Summary, HasTheRatesOfTheDetectors) {
+  std::vector<v1::Score> scores = {Scored("a", false, false), Scored("a", false, false)};
+  v1::FindingScore& findings = *scores[0].mutable_views(0)->mutable_findings();
+  findings.add_judged()->set_detector("pause");
+  findings.add_false_findings()->set_detector("pause");
+  v1::ScoreSummary summary;
+  Summarise(scores, {}, summary);
+  ASSERT_EQ(summary.groups_size(), 1);
+  const auto& detectors = summary.groups(0).detectors();
+  const auto pause = std::ranges::find(detectors, "pause", &v1::DetectorSummary::detector);
+  ASSERT_NE(pause, detectors.end());
+  EXPECT_EQ(pause->finding_count(), 1u);
+  EXPECT_EQ(pause->false_finding_count(), 1u);
+  EXPECT_DOUBLE_EQ(pause->false_per_day(), 12);  // in two hours
+  EXPECT_NEAR(pause->low(), 0.0253 * 12, 0.001);
+  EXPECT_TRUE(pause->violated());
+  EXPECT_EQ(detectors.rbegin()->detector(), "");
+}
+
 TEST(Summary, HasTheCalibrationOfFindings) {
   v1::Score score = Scored("a", true, true);
   for (const char* answer : {"finding", "pair"}) {
