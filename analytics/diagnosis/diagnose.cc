@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/affected_jobs.h"
+#include "analytics/diagnosis/calibration.h"
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/obstacle.h"
 
@@ -170,11 +171,14 @@ Findings Diagnose(const DiagnosisInput& input, Findings lasting) {
       return other.kind == finding.kind && other.place == finding.place;
     });
     if (is_found) continue;
+    finding.confidence = finding.uncalibrated;  // as that of the others
     found.push_back(std::move(finding));
   }
   FillVictims(input, found);
-  return GroupByRootCause(input.fabric(), std::move(found), input.parts().metrics.window(),
-                          input.thresholds());
+  Findings roots = GroupByRootCause(input.fabric(), std::move(found),
+                                    input.parts().metrics.window(), input.thresholds());
+  CalibrateFindings(hindrance.readings, roots);
+  return roots;
 }
 
 }  // namespace rocescope

@@ -7,7 +7,8 @@
 
 namespace rocescope {
 
-// Runs all detectors. Returns root causes in order of time, with their symptoms and affected jobs.
+// Runs all detectors. Returns root causes in order of time, with their symptoms and affected jobs,
+// and with calibrated confidences (calibration.h).
 // `lasting`: findings of earlier diagnoses that are still active although no detector may find them
 // (finding_history.h).
 Findings Diagnose(const DiagnosisInput& input, Findings lasting = {});
