@@ -11,6 +11,14 @@
 #include "rocescope/v1/score.pb.h"
 
 namespace rocescope {
+namespace {
+
+std::string RateText(double rate) {
+  constexpr double kMany = 1000;
+  return rate < kMany ? fmt::format("{:.3g}", rate) : fmt::format("{:.0f}", rate);
+}
+
+}  // namespace
 
 std::vector<DetectorRate> DetectorRatesOf(std::span<const RunFindings> runs) {
   std::vector<DetectorRate> rates;
@@ -55,8 +63,8 @@ std::string RenderDetectorRates(std::span<const DetectorRate> rates) {
     if (!rate.interval) continue;
     table.Add({rate.detector.empty() ? "all" : std::string(rate.detector),
                WithThousands(rate.findings), WithThousands(rate.false_findings),
-               fmt::format("{:.3g}", *rate.measured),
-               fmt::format("{:.3g} to {:.3g}", rate.interval->low, rate.interval->high),
+               RateText(*rate.measured),
+               fmt::format("{} to {}", RateText(rate.interval->low), RateText(rate.interval->high)),
                fmt::format("{:g}", rate.stated), rate.IsViolated() ? "yes !" : "no"});
   }
   return table.empty() ? "" : "\n" + table.Render(2);
