@@ -36,6 +36,10 @@ constexpr double kMostVotesOfOne = 8;
 constexpr size_t kMostPairs = 64;
 // Losses in fewer windows can be a single event, such as a changed path, which reorders packets.
 constexpr size_t kLeastWindows = 4;
+// If counters are not read at window ends, each event is divided between two windows.
+constexpr size_t kLeastInterpolated = 2 * kLeastWindows;
+// NICs at both ends that must count losses.
+constexpr size_t kLeastNics = 3;
 // If more than this fraction of the counts is in one window, they are a single event.
 constexpr double kOneMoment = 0.5;
 // The best place must explain this fraction of the counts, also by paths that were not observed.
@@ -224,8 +228,17 @@ struct Signs {
   bool is_single_event = true;  // in few windows, or most of them in one window
 };
 
-Signs SignsOf(const Counts& counts, std::span<const uint32_t> roles, size_t windows,
-              double enough) {
+size_t LeastWindows(const DiagnosisInput& input, std::span<const uint32_t> roles) {
+  const bool is_exact = std::ranges::all_of(roles, [&](uint32_t role) {
+    const Metric metric = IsReceiver(role) ? Metric::kOutOfSequence : Metric::kPacketSequenceError;
+    return input.IsReadAtWindowEnds({.kind = EntityKind::kNic, .index = NicOf(role)}, metric);
+  });
+  return is_exact ? kLeastWindows : kLeastInterpolated;
+}
+
+Signs SignsOf(const DiagnosisInput& input, const Counts& counts, std::span<const uint32_t> roles) {
+  const size_t windows = input.windows();
+  const size_t least = LeastWindows(input, roles);
   std::vector<double> sum(windows);
   Signs signs;
   for (const uint32_t role : roles) {
@@ -241,12 +254,12 @@ Signs SignsOf(const Counts& counts, std::span<const uint32_t> roles, size_t wind
       continue;
     }
     if (sum[w] <= kContinues * all / static_cast<double>(windows)) continue;
-    if (signs.all < enough || with_signs < kLeastWindows) signs.detected_at = w;
+    if (signs.all < input.thresholds().nic_losses || with_signs < least) signs.detected_at = w;
     most = std::max(most, sum[w]);
     signs.last = w;
     ++with_signs;
   }
-  signs.is_single_event = with_signs < kLeastWindows || most > kOneMoment * all;
+  signs.is_single_event = with_signs < least || most > kOneMoment * all;
   return signs;
 }
 
@@ -328,14 +341,14 @@ AffectedPackets VotesOf(const Counts& counts, std::span<const uint32_t> losing,
 }  // namespace
 
 void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
-  const size_t windows = input.windows();
   if (input.is_spraying()) return;  // packets of one flow overtake each other
   const Counts counts = CountsOfNics(input);
   const double enough = input.thresholds().nic_losses;
   if (counts.all < enough) return;  // the paths of all flows are many
-  const ObservedByRole traffic = ObservedTraffic(input, input.BeginOf(0), input.EndOf(windows - 1));
+  const ObservedByRole traffic =
+      ObservedTraffic(input, input.BeginOf(0), input.EndOf(input.windows() - 1));
   const std::vector<uint32_t> losing = ThoseThatLose(input, traffic, counts);
-  const Signs signs = SignsOf(counts, losing, windows, enough);
+  const Signs signs = SignsOf(input, counts, losing);
   if (signs.all < enough || signs.is_single_event) return;
   const PassedByPort observed = ObservedAt(input, traffic, signs);
   PassedByPort passed = observed;
@@ -365,8 +378,8 @@ void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
     ++(IsReceiver(role) ? receivers : senders);
   }
   if (possible < kLeastExplained * signs.all || certain_counts < kLeastObserved * signs.all) return;
-  // Both ends of a connection notice a loss.
-  if (receivers == 0 || senders == 0) return;
+  // Both ends of a connection notice a loss. Those of one alone can have any place on its path.
+  if (receivers == 0 || senders == 0 || receivers + senders < kLeastNics) return;
   Finding finding = {.basis = Basis::kVotes,
                      .from = input.BeginOf(signs.first),
                      .until = input.Until(signs.last),
@@ -383,9 +396,11 @@ void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
 }
 
 TimeToDetection TimeToDetectLossAtNics(FaultKind /*kind*/, const Thresholds& thresholds) {
-  return {.windows = kLeastWindows,
-          .signs = fmt::format("{} lost packets, at most {:.0f} % of them in one window",
-                               thresholds.nic_losses, 100 * kOneMoment)};
+  return {
+      .windows = kLeastWindows,
+      .signs = fmt::format("{} lost packets, at most {:.0f} % of them in one window; {} windows "
+                           "if counters are not read at window ends",
+                           thresholds.nic_losses, 100 * kOneMoment, kLeastInterpolated)};
 }
 
 }  // namespace rocescope

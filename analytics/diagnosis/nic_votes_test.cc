@@ -91,6 +91,21 @@ TEST_F(NicVotesTest, AMomentIsNotALossyLink) {
   EXPECT_TRUE(Found().empty());
 }
 
+// Two changes of paths: each shows in two windows if counters are not read at window ends.
+TEST_F(NicVotesTest, TwoMomentsBetweenReadingsAreNotALossyLink) {
+  SetReadingDelay(kWindow / 2);
+  LosesOnTheLink(6, 7);
+  LosesOnTheLink(14, 15);
+  EXPECT_TRUE(Found().empty());
+  LosesOnTheLink(8, 14);
+  EXPECT_EQ(Found().size(), 1u);
+}
+
+TEST_F(NicVotesTest, OneConnectionAloneHasNoPlace) {
+  Loses("host0", "host4", 8, kWindows, 9);
+  EXPECT_TRUE(Found().empty());
+}
+
 TEST_F(NicVotesTest, WhatAPortCountsIsNotSilent) {
   LosesOnTheLink(8, kWindows);
   for (size_t w = 8; w < kWindows; ++w) {

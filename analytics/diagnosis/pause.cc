@@ -394,7 +394,11 @@ void DetectPauses(const DiagnosisInput& input, Findings& found) {
 TimeToDetection TimeToDetectPauses(FaultKind kind, const Thresholds& thresholds) {
   const std::string blocked =
       fmt::format("paused for {:.0f} % of a window", 100 * thresholds.blocked_ratio);
-  if (kind == FaultKind::kPfcDeadlock) return {.signs = "ports in a cycle, " + blocked};
+  if (kind == FaultKind::kPfcDeadlock) {
+    return {.signs = fmt::format(
+                "ports in a cycle, {}; {} windows if counters are not read at window ends", blocked,
+                kInterpolatedWindows)};
+  }
   if (kind == FaultKind::kPfcStorm) {
     return {.windows = kStormWindows,
             .signs = fmt::format("{}, with less than {:.0f} % of the line rate", blocked,
