@@ -36,13 +36,26 @@ bool StartsAt(const LinkHistory& history, size_t window) {
 // MetricStore distributes the growth from the window of the reading before.
 void MoveToReadings(const DiagnosisInput& input, const MetricSeries& series, const Row& up,
                     Row& flaps) {
+  std::vector<bool> is_skipped(flaps.size());
   for (const int64_t window : series.skipped()) {
     const size_t i = input.PlaceOf(window);
-    if (i >= flaps.size() || i + 1 >= flaps.size()) continue;
-    const bool was_up = i > 0 && !up.empty() && up[i - 1] != 0;
-    if (was_up) flaps[i] += std::exchange(flaps[i - 1], 0);
-    flaps[i + 1] += std::exchange(flaps[i], 0);
+    if (i < is_skipped.size()) is_skipped[i] = true;
   }
+  Row moved = flaps;
+  const auto move = [&](size_t from, size_t to) {
+    moved[to] += flaps[from];
+    moved[from] -= flaps[from];
+  };
+  for (size_t i = 0; i < flaps.size(); ++i) {
+    if (!is_skipped[i]) continue;
+    size_t read = i + 1;
+    while (read < flaps.size() && is_skipped[read]) ++read;
+    if (read == flaps.size()) break;
+    const bool was_up = i > 0 && !is_skipped[i - 1] && !up.empty() && up[i - 1] != 0;
+    if (was_up) move(i - 1, read);
+    for (; i < read; ++i) move(i, read);
+  }
+  flaps = std::move(moved);
 }
 
 size_t EndOfRun(const LinkHistory& history, size_t window) {

@@ -34,6 +34,17 @@ TEST_F(LinkStateTest, ALinkThatFellForAMomentIsHalfConfident) {
   EXPECT_DOUBLE_EQ(found[0].confidence, 0.49);
 }
 
+// A fall that a missing reading moves to the next one is not moved again by a further one.
+TEST_F(LinkStateTest, AFallIsThatOfTheNextReading) {
+  const topology::PortIndex port = Port("leaf0", "spine0");
+  Grows(port, Metric::kLinkFlaps, 10, 1);
+  SkipsReadings(EntityOf(port), 11, 11);
+  SkipsReadings(EntityOf(port), 13, 13);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].from, Begin(12));
+}
+
 TEST_F(LinkStateTest, ALinkThatStaysDownGoesOn) {
   IsDown("leaf0", "spine1", 8, kWindows - 1);
   const Findings found = Found();
