@@ -62,7 +62,7 @@ class Calibrate(unittest.TestCase):
     def test_few_findings_raise_nothing(self):
         for count, raises in ((99, False), (100, True)):
             right = [judged("pause", "each_window", 0.6, True) for _ in range(count)]
-            self.assertEqual(self.shifts(self.run_on(self.campaign("a", right))[1])["pause", None] > 0, raises)
+            self.assertEqual(self.shifts(self.run_on(self.campaign(f"of{count}", right))[1])["pause", None] > 0, raises)
 
     def test_a_class_with_few_findings_gets_the_pooled_value(self):
         findings = [judged("pause", "each_window", 0.9, i % 2 == 0) for i in range(100)] + \
