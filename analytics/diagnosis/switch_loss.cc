@@ -317,8 +317,50 @@ Verdict VerdictOn(const DiagnosisInput& input, NodeIndex node, const Loss& loss)
   return {FaultKind::kBlackhole, kUndecided, {}};
 }
 
-// Windows in which the link of a NIC went down.
-std::vector<size_t> FallsOfNics(const DiagnosisInput& input) {
+// Adds the windows in which a switch with NICs was isolated: it received frames of them, but almost
+// none went to or came from other switches. One of its links was down meanwhile, or they would just
+// be idle; the others are drained.
+void AddIsolation(const DiagnosisInput& input, NodeIndex node, std::vector<size_t>& windows) {
+  constexpr double kAlmostNone = 0.01;
+  const topology::Fabric& fabric = input.fabric();
+  Row local(input.windows());
+  Row beyond(input.windows());
+  std::vector<topology::LinkIndex> links;  // to other switches
+  for (const topology::Port& port : fabric.PortsOf(node)) {
+    const auto own = static_cast<topology::PortIndex>(&port - fabric.ports().data());
+    const NodeIndex peer = fabric.PeerNode(own);
+    if (peer == kNone) continue;
+    const bool is_local = !fabric.node(peer).IsSwitch();
+    if (!is_local) links.push_back(port.link);
+    for (const Metric metric : {Metric::kRxPackets, Metric::kTxPackets}) {
+      if (is_local && metric == Metric::kTxPackets) continue;
+      const Row row = input.Growth(input.EntityOf(own), metric);
+      Row& sum = is_local ? local : beyond;
+      for (size_t w = 0; w < row.size(); ++w) sum[w] += row[w];
+    }
+  }
+  if (links.empty()) return;
+  const auto is_isolated = [&](size_t w) {
+    return local[w] > 0 &&
+           static_cast<double>(beyond[w]) <= kAlmostNone * static_cast<double>(local[w]);
+  };
+  for (size_t first = 0; first < local.size(); ++first) {
+    size_t behind = first;
+    while (behind < local.size() && is_isolated(behind)) ++behind;
+    const bool is_down = behind > first && std::ranges::any_of(links, [&](auto link) {
+                           const LinkHistory history = HistoryOf(input, link);
+                           return std::any_of(history.down.begin() + static_cast<ptrdiff_t>(first),
+                                              history.down.begin() + static_cast<ptrdiff_t>(behind),
+                                              [](bool down) { return down; });
+                         });
+    for (; first < behind; ++first) {
+      if (is_down) windows.push_back(first);
+    }
+  }
+}
+
+// Windows in which NICs became unreachable: their links went down, or those of their switch.
+std::vector<size_t> WhenUnreachable(const DiagnosisInput& input) {
   std::vector<size_t> falls;
   const topology::Fabric& fabric = input.fabric();
   for (const topology::Nic& nic : fabric.nics()) {
@@ -326,6 +368,9 @@ std::vector<size_t> FallsOfNics(const DiagnosisInput& input) {
     if (link == kNone) continue;
     const LinkHistory history = HistoryOf(input, link);
     if (history.any) falls.push_back(history.first);
+  }
+  for (NodeIndex node = 0; node < fabric.nodes().size(); ++node) {
+    if (fabric.node(node).IsSwitch()) AddIsolation(input, node, falls);
   }
   return falls;
 }
@@ -338,8 +383,9 @@ bool MayLackRoute(const DiagnosisInput& input, NodeIndex node, const Loss& loss,
   for (uint32_t i = 0; i < of.port_count; ++i) {
     if (input.HasMetric(input.EntityOf(of.first_port + i), Metric::kNoRouteDrops)) return false;
   }
+  constexpr size_t kLater = 2;  // windows; frames that are drained show first
   return std::ranges::any_of(falls, [&](size_t fall) {
-    return fall <= loss.first + 1 && fall + input.thresholds().effect_windows >= loss.first;
+    return fall <= loss.first + kLater && fall + input.thresholds().effect_windows >= loss.first;
   });
 }
 
@@ -428,7 +474,7 @@ void DetectSwitchLoss(const DiagnosisInput& input, Findings& found) {
   for (size_t i = 0; i < switches.size(); ++i) {
     const auto loss = balances.LossAt(i);
     if (!loss || WentDown(input, switches[i], *loss)) continue;
-    if (!falls) falls = FallsOfNics(input);
+    if (!falls) falls = WhenUnreachable(input);
     AddSilentLoss(input, switches[i], *loss, *falls, found);
   }
 }

@@ -48,6 +48,29 @@ TEST_F(SwitchLossTest, FramesThatVanishInASwitchAreABlackhole) {
   EXPECT_FALSE(found[0].until);
 }
 
+// While one link of leaf1 is drained and the other is down, spine0 has no route to it.
+TEST_F(SwitchLossTest, FramesToAnIsolatedSwitchAreProbablyNoBlackhole) {
+  for (const topology::PortIndex port : {Port("spine0", "leaf1"), Port("leaf1", "spine0")}) {
+    for (const Metric metric :
+         {Metric::kRxPackets, Metric::kTxPackets, Metric::kRxBytes, Metric::kTxBytes}) {
+      NeverTells(EntityOf(port), metric);
+    }
+  }
+  for (size_t w = 0; w < kWindows; ++w) {
+    const bool is_isolated = w >= 8;
+    Notifies(w, 10, 10);
+    Carries(Port("spine0", "leaf1"), w, is_isolated ? 0 : 1000);
+    Carries(Port("leaf1", "spine0"), w, is_isolated ? 0 : 10);
+    Carries(Port("spine0", "leaf0"), w, is_isolated ? 0 : 10);
+    Carries(Port("host4", "leaf1"), w, 10);
+    Says(Port("leaf1", "spine1"), Metric::kLinkUp, w, is_isolated ? 0 : 1);
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, Switch("spine0"));
+  EXPECT_LT(found[0].confidence, 0.5);
+}
+
 TEST_F(SwitchLossTest, WhatASwitchLosesAsItGoesDownIsNoBlackhole) {
   for (size_t w = 0; w < kWindows; ++w) Notifies(w, 10, 10);
   for (size_t w = 8; w < 10; ++w) Send({"host0", "leaf0", "spine0"}, w, 100);
