@@ -17,6 +17,7 @@
 #include "analytics/diagnosis/doubt.h"
 #include "analytics/diagnosis/link_history.h"
 #include "analytics/diagnosis/loss_signs.h"
+#include "analytics/diagnosis/maintenance.h"
 #include "analytics/diagnosis/sum_windows.h"
 #include "base/count_text.h"
 
@@ -406,6 +407,24 @@ bool WentDown(const DiagnosisInput& input, NodeIndex node, const Loss& loss) {
   return false;
 }
 
+// Whether a link of the switch went down, or was shut, at about the time of the loss, and nothing
+// was lost afterwards: what waits for a link that goes down is discarded, often without being
+// counted.
+bool WasQueuedForALink(const DiagnosisInput& input, NodeIndex node, const Loss& loss) {
+  constexpr size_t kApart = 3;  // windows by which loss and link state may show apart
+  for (const topology::Port& port : input.fabric().PortsOf(node)) {
+    if (port.link == kNone) continue;
+    const LinkHistory history = HistoryOf(input, port.link);
+    const std::vector<bool> disabled = WindowsDisabled(input, port.link);
+    for (size_t w = 1; w < input.windows(); ++w) {
+      const bool goes_down =
+          (history.down[w] || disabled[w]) && !history.down[w - 1] && !disabled[w - 1];
+      if (goes_down && w <= loss.first + kApart && loss.last <= w + kApart) return true;
+    }
+  }
+  return false;
+}
+
 void AddSilentLoss(const DiagnosisInput& input, NodeIndex node, const Loss& loss,
                    const std::vector<size_t>& falls, Findings& found) {
   Verdict verdict = VerdictOn(input, node, loss);
@@ -473,7 +492,10 @@ void DetectSwitchLoss(const DiagnosisInput& input, Findings& found) {
   std::optional<std::vector<size_t>> falls;  // most fabrics lose nothing
   for (size_t i = 0; i < switches.size(); ++i) {
     const auto loss = balances.LossAt(i);
-    if (!loss || WentDown(input, switches[i], *loss)) continue;
+    if (!loss || WentDown(input, switches[i], *loss) ||
+        WasQueuedForALink(input, switches[i], *loss)) {
+      continue;
+    }
     if (!falls) falls = WhenUnreachable(input);
     AddSilentLoss(input, switches[i], *loss, *falls, found);
   }

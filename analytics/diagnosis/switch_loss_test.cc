@@ -71,6 +71,16 @@ TEST_F(SwitchLossTest, FramesToAnIsolatedSwitchAreProbablyNoBlackhole) {
   EXPECT_LT(found[0].confidence, 0.5);
 }
 
+TEST_F(SwitchLossTest, WhatWaitsForALinkThatGoesDownIsNoBlackhole) {
+  for (size_t w = 0; w < kWindows; ++w) Notifies(w, 10, 10);
+  Send({"host0", "leaf0", "spine0"}, 8, 300);
+  ASSERT_EQ(Found().size(), 1u);
+  for (size_t w = 0; w < kWindows; ++w) Says(Port("spine0", "leaf2"), Metric::kLinkUp, w, w < 9);
+  EXPECT_TRUE(Found().empty());
+  Send({"host0", "leaf0", "spine0"}, 14, 300);
+  EXPECT_EQ(Found().size(), 1u) << "long afterwards";
+}
+
 TEST_F(SwitchLossTest, WhatASwitchLosesAsItGoesDownIsNoBlackhole) {
   for (size_t w = 0; w < kWindows; ++w) Notifies(w, 10, 10);
   for (size_t w = 8; w < 10; ++w) Send({"host0", "leaf0", "spine0"}, w, 100);
