@@ -80,12 +80,18 @@ std::optional<Loss> Balances::LossWithin(size_t place, size_t from, size_t until
           SurpriseAt(places_[place], loss.first, lost[loss.first]) < kSign)) {
     ++loss.first;
   }
+  loss.earliest = from;
+  while (loss.earliest < loss.first &&
+         (lost[loss.earliest] <= 0 || lost[loss.earliest] == Balance::kUnread)) {
+    ++loss.earliest;
+  }
   for (size_t i = from; i < until && lost[i] != Balance::kUnread; ++i) {
     loss.frames = static_cast<uint64_t>(std::max<int64_t>(lost[i], 0));
     if (i > from && lost[i] > lost[i - 1]) loss.last = i;
   }
   // The first sign cannot be later than the last increase.
   loss.first = std::min(loss.first, loss.last);
+  loss.earliest = std::min(loss.earliest, loss.first);
   return loss;
 }
 

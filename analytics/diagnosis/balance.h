@@ -31,6 +31,7 @@ struct Balance {
 
 struct Loss {
   uint64_t frames = 0;
+  size_t earliest = 0;     // first window in which frames may have been lost
   size_t first = 0;        // window of the first sign
   size_t last = 0;         // and of the last one
   size_t detected_at = 0;  // window

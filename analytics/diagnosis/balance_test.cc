@@ -46,6 +46,7 @@ TEST(Balances, WhatWasUnderWayBeforeTheLossIsNoSignOfIt) {
   }
   const auto loss = Balances(places).LossAt(0);
   ASSERT_TRUE(loss);
+  EXPECT_EQ(loss->earliest, 5u);
   EXPECT_EQ(loss->first, 8u);
 }
 

@@ -386,7 +386,7 @@ bool MayLackRoute(const DiagnosisInput& input, NodeIndex node, const Loss& loss,
   }
   constexpr size_t kLater = 2;  // windows; frames that are drained show first
   return std::ranges::any_of(falls, [&](size_t fall) {
-    return fall <= loss.first + kLater && fall + input.thresholds().effect_windows >= loss.first;
+    return fall <= loss.first + kLater && fall + input.thresholds().effect_windows >= loss.earliest;
   });
 }
 
