@@ -113,8 +113,7 @@ class Harm {
   // Whether an exposed flow shows that the fault disturbs it. NAKs are in the reverse flow.
   bool IsDisturbed(const FlowPath& path, const std::optional<FlowKey>& reverse) const {
     if (is_rank_unknown_ || !finding_->loop.empty()) return true;
-    if (is_pausing_ && path.destination == nic_) return true;
-    if (IsOverload() && path.destination == nic_) return true;
+    if ((is_pausing_ || IsOverload()) && path.destination == nic_) return true;
     if (!InfoOf(finding_->kind).loses_packets) return false;
     if (HasLosses(path.flow, &LossWindow::retransmitted) ||
         (reverse && HasLosses(*reverse, &LossWindow::refused))) {
@@ -122,7 +121,7 @@ class Harm {
     }
     if (IsMirrored(path)) return false;
     const std::optional<bool> counts = CountsLosses(path);
-    return !counts || *counts;  // without evidence, traffic through a lossy place is a victim
+    return counts.value_or(true);  // nothing reports losses: its traffic probably has some
   }
 
   // Senders share the congested link of the NIC.

@@ -3,8 +3,10 @@
 // place while it lasted, but nothing shows that it disturbs them. What shows it depends on how the
 // fault acts:
 // - A fault that loses packets: flows of the job through the place retransmit or get NAKs, or the
-//   job stops when the fault starts.
-// - A NIC that pauses its switch, or ports in a PFC deadlock: flows of the job wait there.
+//   job stops when the fault starts. For flows that are not mirrored, NICs at their ends count
+//   losses, or do not report them at all.
+// - A NIC that pauses its switch or that too many send to, or ports in a PFC deadlock: flows of the
+//   job wait there.
 // - A slow GPU: the job has a rank on it, so that its other ranks wait.
 // - Any other fault that delays packets: the iterations of the job become longer.
 #pragma once

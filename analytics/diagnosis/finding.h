@@ -61,7 +61,7 @@ struct Finding {
   std::vector<std::string> further;       // missing telemetry that would exclude alternatives
   std::vector<FlowKey> culprits;          // flows that cause the fault, ascending
   std::vector<uint32_t> affected_jobs;    // indices into Attribution::jobs, ascending
-  std::vector<uint32_t> exposed_jobs;     // likewise: traffic through the place, but not affected
+  std::vector<uint32_t> exposed_jobs;     // other jobs with traffic through the place
   std::vector<topology::PortIndex> loop;  // pfc_deadlock: each port waits for the next one
   std::vector<Suspect> symptoms;          // other suspected faults that this one explains
 

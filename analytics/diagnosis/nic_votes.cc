@@ -325,6 +325,8 @@ void AddUnobserved(const DiagnosisInput& input, const ObservedByRole& traffic, c
   }
 }
 
+// Limits the weight of each NIC, so that the few losses of other jobs, which may distinguish two
+// links of the same paths, count next to the many of one job.
 AffectedPackets VotesOf(const Counts& counts, std::span<const uint32_t> losing,
                         const Signs& signs) {
   AffectedPackets votes;
