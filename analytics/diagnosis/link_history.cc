@@ -149,6 +149,14 @@ LinkHistory HistoryOf(const DiagnosisInput& input, topology::LinkIndex link) {
   return history;
 }
 
+LinkHistories HistoriesOf(const DiagnosisInput& input) {
+  LinkHistories histories;
+  for (topology::LinkIndex link = 0; link < input.fabric().links().size(); ++link) {
+    histories.push_back(HistoryOf(input, link));
+  }
+  return histories;
+}
+
 namespace {
 
 // A short outage may fall between two readings of some neighbours, and a reading can be lost.

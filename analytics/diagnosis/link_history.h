@@ -36,6 +36,7 @@ using LinkHistories = std::vector<LinkHistory>;  // indexed by link
 
 // Without the windows in which the configuration disabled the link.
 LinkHistory HistoryOf(const DiagnosisInput& input, topology::LinkIndex link);
+LinkHistories HistoriesOf(const DiagnosisInput& input);
 
 // A time in which all links of a switch were down.
 struct SwitchOutage {

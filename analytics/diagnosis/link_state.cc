@@ -150,11 +150,8 @@ void AddCrash(const DiagnosisInput& input, NodeIndex node, const SwitchOutage& o
 
 void DetectLinkState(const DiagnosisInput& input, Findings& found) {
   const topology::Fabric& fabric = input.fabric();
-  LinkHistories histories;
-  for (LinkIndex link = 0; link < fabric.links().size(); ++link) {
-    histories.push_back(HistoryOf(input, link));
-    DetectSpeed(input, link, found);
-  }
+  LinkHistories histories = HistoriesOf(input);
+  for (LinkIndex link = 0; link < fabric.links().size(); ++link) DetectSpeed(input, link, found);
   // What a switch explains must not keep its neighbour from being recognised.
   std::vector<std::pair<NodeIndex, SwitchOutage>> outages;
   for (NodeIndex node = 0; node < fabric.nodes().size(); ++node) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <span>
@@ -32,8 +33,8 @@ using topology::PortIndex;
 constexpr double kMostVotes = 60;
 // Those of one NIC are worth at most this many.
 constexpr double kMostVotesOfOne = 8;
-// Places that NICs may have in common without being observed are searched for this many of them.
-constexpr size_t kMostPairs = 64;
+// Unobserved traffic is assumed between at most this many senders and receivers.
+constexpr size_t kMostRoles = 64;
 // Losses in fewer windows can be a single event, such as a changed path, which reorders packets.
 constexpr size_t kLeastWindows = 4;
 // If counters are not read at window ends, each event is divided between two windows.
@@ -291,10 +292,14 @@ PassedByPort ObservedAt(const DiagnosisInput& input, const ObservedByRole& traff
 }
 
 // Adds what may have passed without being observed: one more flow of each NIC that lost packets,
-// to any other that did, over all equal-cost paths.
+// to any other that did, over all equal-cost paths. Considers the NICs with the most votes.
 void AddUnobserved(const DiagnosisInput& input, const ObservedByRole& traffic, const Signs& signs,
-                   std::vector<uint32_t> losing, PassedByPort& passed) {
-  if (losing.size() > kMostPairs) losing.resize(kMostPairs);
+                   const AffectedPackets& votes, PassedByPort& passed) {
+  std::vector<uint32_t> losing;
+  for (const auto& [role, count] : votes) losing.push_back(role);
+  std::ranges::stable_sort(losing, std::ranges::greater(),
+                           [&](uint32_t role) { return votes.at(role); });
+  if (losing.size() > kMostRoles) losing.resize(kMostRoles);
   const topology::Fabric& fabric = input.fabric();
   topology::Routes routes(fabric);
   std::map<uint32_t, std::map<PortIndex, double>> shares;
@@ -353,8 +358,9 @@ void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
   const Signs signs = SignsOf(input, counts, losing);
   if (signs.all < enough || signs.is_single_event) return;
   const PassedByPort observed = ObservedAt(input, traffic, signs);
+  const AffectedPackets votes = VotesOf(counts, losing, signs);
   PassedByPort passed = observed;
-  AddUnobserved(input, traffic, signs, losing, passed);
+  AddUnobserved(input, traffic, signs, votes, passed);
   std::vector<Exposed> exposed;
   for (auto& [port, bytes] : passed) {
     exposed.push_back({.kind = FaultKind::kGrayLoss,
@@ -363,7 +369,6 @@ void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
                                  .sender = port},
                        .passed = std::move(bytes)});
   }
-  const AffectedPackets votes = VotesOf(counts, losing, signs);
   const std::vector<Suspect> ranked = RankSuspects(exposed, votes);
   if (ranked.empty() || ranked[0].probability < input.thresholds().least_vote_confidence) return;
   const auto best = std::ranges::find(exposed, ranked[0].place, &Exposed::place);

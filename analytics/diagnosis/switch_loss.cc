@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -321,7 +322,8 @@ Verdict VerdictOn(const DiagnosisInput& input, NodeIndex node, const Loss& loss)
 // Adds the windows in which a switch with NICs was isolated: it received frames of them, but almost
 // none went to or came from other switches. One of its links was down meanwhile, or they would just
 // be idle; the others are drained.
-void AddIsolation(const DiagnosisInput& input, NodeIndex node, std::vector<size_t>& windows) {
+void AddIsolation(const DiagnosisInput& input, const LinkHistories& histories, NodeIndex node,
+                  std::vector<size_t>& windows) {
   constexpr double kAlmostNone = 0.01;
   const topology::Fabric& fabric = input.fabric();
   Row local(input.windows());
@@ -349,10 +351,9 @@ void AddIsolation(const DiagnosisInput& input, NodeIndex node, std::vector<size_
     size_t behind = first;
     while (behind < local.size() && is_isolated(behind)) ++behind;
     const bool is_down = behind > first && std::ranges::any_of(links, [&](auto link) {
-                           const LinkHistory history = HistoryOf(input, link);
-                           return std::any_of(history.down.begin() + static_cast<ptrdiff_t>(first),
-                                              history.down.begin() + static_cast<ptrdiff_t>(behind),
-                                              [](bool down) { return down; });
+                           const auto down = histories[link].down.begin();
+                           return std::any_of(down + static_cast<ptrdiff_t>(first),
+                                              down + static_cast<ptrdiff_t>(behind), std::identity());
                          });
     for (; first < behind; ++first) {
       if (is_down) windows.push_back(first);
@@ -361,17 +362,16 @@ void AddIsolation(const DiagnosisInput& input, NodeIndex node, std::vector<size_
 }
 
 // Windows in which NICs became unreachable: their links went down, or those of their switch.
-std::vector<size_t> WhenUnreachable(const DiagnosisInput& input) {
+std::vector<size_t> WhenUnreachable(const DiagnosisInput& input, const LinkHistories& histories) {
   std::vector<size_t> falls;
   const topology::Fabric& fabric = input.fabric();
   for (const topology::Nic& nic : fabric.nics()) {
     const topology::LinkIndex link = fabric.port(nic.port).link;
     if (link == kNone) continue;
-    const LinkHistory history = HistoryOf(input, link);
-    if (history.any) falls.push_back(history.first);
+    if (histories[link].any) falls.push_back(histories[link].first);
   }
   for (NodeIndex node = 0; node < fabric.nodes().size(); ++node) {
-    if (fabric.node(node).IsSwitch()) AddIsolation(input, node, falls);
+    if (fabric.node(node).IsSwitch()) AddIsolation(input, histories, node, falls);
   }
   return falls;
 }
@@ -392,13 +392,10 @@ bool MayLackRoute(const DiagnosisInput& input, NodeIndex node, const Loss& loss,
 
 // Whether the switch went down at about the time when the loss began. What is on its way through it
 // is lost then, and its counters may restart.
-bool WentDown(const DiagnosisInput& input, NodeIndex node, const Loss& loss) {
+bool WentDown(const DiagnosisInput& input, const LinkHistories& histories, NodeIndex node,
+              const Loss& loss) {
   constexpr size_t kBefore = 3;  // windows by which the loss may show first
   constexpr size_t kAfter = 2;   // windows
-  LinkHistories histories(input.fabric().links().size());
-  for (const topology::Port& port : input.fabric().PortsOf(node)) {
-    if (port.link != kNone) histories[port.link] = HistoryOf(input, port.link);
-  }
   size_t from = 0;
   while (const auto outage = OutageOf(input, node, histories, from)) {
     if (outage->first <= loss.first + kBefore && outage->behind + kAfter >= loss.first) return true;
@@ -410,11 +407,12 @@ bool WentDown(const DiagnosisInput& input, NodeIndex node, const Loss& loss) {
 // Whether a link of the switch went down, or was shut, at about the time of the loss, and nothing
 // was lost afterwards: what waits for a link that goes down is discarded, often without being
 // counted.
-bool WasQueuedForALink(const DiagnosisInput& input, NodeIndex node, const Loss& loss) {
+bool WasQueuedForALink(const DiagnosisInput& input, const LinkHistories& histories, NodeIndex node,
+                       const Loss& loss) {
   constexpr size_t kApart = 3;  // windows by which loss and link state may show apart
   for (const topology::Port& port : input.fabric().PortsOf(node)) {
     if (port.link == kNone) continue;
-    const LinkHistory history = HistoryOf(input, port.link);
+    const LinkHistory& history = histories[port.link];
     const std::vector<bool> disabled = WindowsDisabled(input, port.link);
     for (size_t w = 1; w < input.windows(); ++w) {
       const bool goes_down =
@@ -489,15 +487,20 @@ void DetectSwitchLoss(const DiagnosisInput& input, Findings& found) {
     places.push_back(BalanceOf(input, node));
   }
   const Balances balances(std::move(places));
-  std::optional<std::vector<size_t>> falls;  // most fabrics lose nothing
+  LinkHistories histories;  // computed if needed: most fabrics lose nothing
+  std::vector<size_t> falls;
   for (size_t i = 0; i < switches.size(); ++i) {
     const auto loss = balances.LossAt(i);
-    if (!loss || WentDown(input, switches[i], *loss) ||
-        WasQueuedForALink(input, switches[i], *loss)) {
+    if (!loss) continue;
+    if (histories.empty()) {
+      histories = HistoriesOf(input);
+      falls = WhenUnreachable(input, histories);
+    }
+    if (WentDown(input, histories, switches[i], *loss) ||
+        WasQueuedForALink(input, histories, switches[i], *loss)) {
       continue;
     }
-    if (!falls) falls = WhenUnreachable(input);
-    AddSilentLoss(input, switches[i], *loss, *falls, found);
+    AddSilentLoss(input, switches[i], *loss, falls, found);
   }
 }
 
