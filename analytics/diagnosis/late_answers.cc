@@ -15,15 +15,37 @@ using topology::PortIndex;
 
 namespace {
 
-// Whether all packets of a window within the shift were late by the same time: nothing but a longer
-// link does that. The windows in which its delay began and ended have both delays.
-bool IsUniform(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
-               const Shift& shift, int64_t quickest, int64_t tolerance) {
+bool IsWithin(const DiagnosisInput& input, const DelayWindow& window, const Shift& shift) {
+  const size_t place = input.PlaceOf(window.window);
+  return place >= shift.first && place <= shift.last;
+}
+
+// The mean delay of the windows within or outside the shift, in ns; 0 without any.
+double MeanOf(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
+              const Shift& shift, bool within) {
+  double sum = 0;
+  size_t count = 0;
+  for (const DelayWindow& window : windows) {
+    if (IsWithin(input, window, shift) != within) continue;
+    sum += static_cast<double>(window.Mean());
+    ++count;
+  }
+  return sum / static_cast<double>(std::max<size_t>(count, 1));
+}
+
+// Whether even the fastest packet of a window within the shift was late, and the others hardly more
+// than it: a longer link delays all packets equally, and a slow host those behind others more. The
+// windows in which the delay began and ended have both delays.
+bool IsLongerForAll(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
+                    const Shift& shift, int64_t margin) {
+  const int64_t quickest = std::ranges::min(windows, {}, &DelayWindow::least).least;
+  const double usual = MeanOf(input, windows, shift, false);
   return std::ranges::any_of(windows, [&](const DelayWindow& window) {
-    const size_t place = input.PlaceOf(window.window);
-    return place >= shift.first && place <= shift.last &&
-           window.count >= input.thresholds().latency_packets &&
-           window.next_most - window.least <= tolerance && window.least - quickest > 2 * tolerance;
+    const int64_t by = window.least - quickest;
+    return IsWithin(input, window, shift) && window.count >= input.thresholds().latency_packets &&
+           by > 2 * margin &&
+           static_cast<double>(by) >= input.thresholds().slow_host_ratio *
+                                          (static_cast<double>(window.Mean()) - usual);
   });
 }
 
@@ -54,23 +76,13 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
           Counted(shift->windows, "window")));
       // A host that receives every frame slowly increases the least delay too, but far less than
       // the mean.
-      double mean = 0;
-      double usual = 0;
-      size_t late = 0;
-      size_t other = 0;
-      for (const DelayWindow& window : windows) {
-        const size_t place = input.PlaceOf(window.window);
-        const bool in = place >= shift->first && place <= shift->last;
-        (in ? mean : usual) += static_cast<double>(window.Mean());
-        ++(in ? late : other);
-      }
-      mean /= static_cast<double>(std::max<size_t>(late, 1));
-      usual /= static_cast<double>(std::max<size_t>(other, 1));
+      const double usual = MeanOf(input, windows, *shift, false);
+      const double growth = MeanOf(input, windows, *shift, true) - usual;
       const bool is_known =
           std::all_of(wait.is_known.begin() + static_cast<ptrdiff_t>(shift->first),
                       wait.is_known.begin() + static_cast<ptrdiff_t>(shift->last) + 1,
                       [](bool is) { return is; });
-      if (other > 0 && is_known && shift->by < thresholds.slow_host_ratio * (mean - usual)) {
+      if (usual > 0 && is_known && shift->by < thresholds.slow_host_ratio * growth) {
         finding.kind = FaultKind::kSlowReceiver;
         finding.place = {.kind = PlaceKind::kNic, .index = key.to};
       }
@@ -81,8 +93,7 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
     if (input.is_spraying()) continue;
     if (const auto shift =
             ShiftOf(input, windows, wait, Of::kMost, thresholds.late_answer_frames * frame)) {
-      const int64_t quickest = std::ranges::min(windows, {}, &DelayWindow::least).least;
-      const bool is_longer = IsUniform(input, windows, *shift, quickest, margin);
+      const bool is_longer = IsLongerForAll(input, windows, *shift, margin);
       Finding finding =
           is_longer ? FindingOf(input, FaultKind::kAddedLatency,
                                 {.kind = PlaceKind::kLink, .index = fabric.port(own).link}, *shift)
@@ -90,8 +101,8 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
                                 {.kind = PlaceKind::kNic, .index = key.to}, *shift);
       finding.confidence = 0.9;
       finding.evidence.push_back(
-          is_longer ? fmt::format("the round trip to {} took equally longer for all packets of a "
-                                  "window, and no queue explains it",
+          is_longer ? fmt::format("the round trip to {} took longer for all packets of a window, "
+                                  "the fastest included, and no queue explains it",
                                   fabric.NameOf(own))
                     : fmt::format("in {} it responded later than the queue in front of it explains",
                                   Counted(shift->windows, "window")));

@@ -80,6 +80,28 @@ TEST_F(LateAnswersTest, WhereOnlySomeAreLateTheReceiverIsSlow) {
 
 // One that was sent again is answered late by the first one's time; two in a window are not.
 // The packet may have waited in the queue, or been paused, for any time.
+// Only window 9 lies within the fault. Its fastest packet takes 15 us more, and the mean 25 us.
+TEST_F(LateAnswersTest, ALinkThatIsLongerForOneFullWindowIsNoSlowReceiver) {
+  Takes(8, 8, {.least = 2000, .next_most = 33'000}, 16'000);
+  Takes(9, 9, {.least = 17'000, .next_most = 39'000}, 28'000);
+  Takes(10, 10, {.least = 2000, .next_most = 51'000}, 34'000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kAddedLatency);
+  EXPECT_EQ(found[0].place, Link("leaf1", "host5"));
+  EXPECT_EQ(found[0].from, Begin(8));
+}
+
+// The fastest packet takes 8 us more, and the mean 25 us.
+TEST_F(LateAnswersTest, AWindowWithoutFastAnswersCanBeThatOfASlowReceiver) {
+  Takes(8, 8, {.least = 2000, .next_most = 33'000}, 16'000);
+  Takes(9, 9, {.least = 10'000, .next_most = 39'000}, 28'000);
+  Takes(10, 10, {.least = 2000, .next_most = 51'000}, 34'000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kSlowReceiver);
+}
+
 TEST_F(LateAnswersTest, WhereNobodyReadsTheQueueNobodyIsSlow) {
   NeverTells(EntityOf(Port("leaf1", "host5"), kRoce), Metric::kQueueWatermark);
   Takes(8, 14, {.least = 2000, .next_most = 40'000}, 14'000);
