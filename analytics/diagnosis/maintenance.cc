@@ -90,6 +90,50 @@ bool MostOthersCarriedTraffic(const DiagnosisInput& input, topology::NodeIndex n
   return false;
 }
 
+struct NicTraffic {
+  Row frames;           // that the NICs of a leaf exchanged with it, by window
+  double capacity = 0;  // frames per window, in one direction
+};
+
+NicTraffic TrafficOfNics(const DiagnosisInput& input, topology::NodeIndex leaf) {
+  NicTraffic traffic = {.frames = Row(input.windows())};
+  for (const topology::Port& port : input.fabric().PortsOf(leaf)) {
+    if (port.link == topology::kNone) continue;
+    const auto own = static_cast<topology::PortIndex>(&port - input.fabric().ports().data());
+    if (input.fabric().node(input.fabric().PeerNode(own)).IsSwitch()) continue;
+    for (const Metric metric : {Metric::kRxPackets, Metric::kTxPackets}) {
+      const Row row = input.Growth(input.EntityOf(own), metric);
+      for (size_t w = 0; w < row.size(); ++w) traffic.frames[w] += row[w];
+    }
+    traffic.capacity += input.BytesPerWindow(own) / kFrameBytes;
+  }
+  return traffic;
+}
+
+// Whether jobs used the NICs of a leaf until it went down in `window`: they had not been idle for
+// clearly longer than between the phases of the jobs before. Nobody drains a leaf under a job.
+bool AreNicsInUse(const DiagnosisInput& input, topology::NodeIndex leaf, size_t window) {
+  constexpr size_t kLonger = 2;  // windows; the last readings before an outage are missing
+  constexpr size_t kFewest = 3;  // windows with traffic
+  const auto [frames, capacity] = TrafficOfNics(input, leaf);
+  const auto most = static_cast<double>(
+      *std::max_element(frames.begin(), frames.begin() + static_cast<ptrdiff_t>(window) + 1));
+  const double idle = std::max(input.thresholds().drained_ratio * most, kIdle * capacity);
+  size_t busy = 0;
+  size_t now = 0;      // windows without traffic up to now
+  size_t longest = 0;  // between windows with traffic
+  for (size_t w = 0; w <= window; ++w) {
+    if (static_cast<double>(frames[w]) <= idle) {
+      ++now;
+      continue;
+    }
+    if (busy > 0) longest = std::max(longest, now);
+    ++busy;
+    now = 0;
+  }
+  return busy >= kFewest && now <= longest + kLonger;
+}
+
 // Whether the counter grew no faster than before when the switch went down.
 bool IsAsBefore(const Row& row, const SwitchOutage& outage) {
   constexpr size_t kNoticed = 3;     // windows until a loss is noticed
@@ -243,6 +287,9 @@ Drain DrainOf(const DiagnosisInput& input, topology::NodeIndex node, const Switc
     Add(TrafficFrom(input, neighbour, is_up_again ? down - 1 : down), own);
     if (down > 0) Add(TrafficFrom(input, neighbour, down - 1), earlier);
     capacity += input.BytesPerWindow(neighbour) / kFrameBytes;
+  }
+  if (fabric.node(node).tier == topology::Tier::kLeaf && AreNicsInUse(input, node, window)) {
+    return Drain::kNone;
   }
   if (own.before == 0) return own.then > 0 ? Drain::kNone : Drain::kUnclear;
   if (static_cast<double>(std::max(own.before, own.then)) < kIdle * capacity) {

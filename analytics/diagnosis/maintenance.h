@@ -29,8 +29,8 @@ bool IsTooEarly(const DiagnosisInput& input, topology::NicIndex nic, const LinkH
 
 // Whether a switch was drained for maintenance before it went down.
 enum class Drain : uint8_t {
-  kNone,     // it lost traffic
-  kUnclear,  // it had carried no traffic at all, no NIC noticed a loss, or it is a leaf
+  kNone,     // it lost traffic, or jobs used the NICs of a leaf
+  kUnclear,  // it had carried no traffic at all, no NIC noticed a loss, or the NICs of a leaf idled
   kDrained,  // it had carried traffic, and carried none any more while most of its tier did
 };
 Drain DrainOf(const DiagnosisInput& input, topology::NodeIndex node, const SwitchOutage& outage);

@@ -197,5 +197,36 @@ TEST_F(DrainTest, ASwitchThatCrashesWhileNobodySendsIsNotDrained) {
   ASSERT_EQ(Found().size(), 1u);
 }
 
+// The NICs of leaf1 exchange frames in every third window before window `idle`. From window 8 to 14
+// all links of leaf1 are down.
+class LeafOutageTest : public MaintenanceTest {
+ protected:
+  void GoesDown(size_t idle) {
+    for (const char* host : {"host4", "host5", "host6", "host7"}) {
+      for (size_t w = 0; w < idle; w += 3) Carries(Port(host, "leaf1"), w, 1000);
+      SaysDown(Port(host, "leaf1"), 8, 14);
+      SkipsReadings(EntityOf(Port("leaf1", host)), 8, 14);
+    }
+    for (const char* spine : {"spine0", "spine1"}) {
+      for (size_t w = 0; w < idle; w += 3) Carries(Port(spine, "leaf1"), w, 1000);
+      SaysDown(Port(spine, "leaf1"), 8, 14);
+      SkipsReadings(EntityOf(Port("leaf1", spine)), 8, 14);
+    }
+  }
+};
+
+TEST_F(LeafOutageTest, ALeafThatGoesDownBetweenTwoPhasesOfAJobCrashed) {
+  GoesDown(8);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_EQ(Found()[0].kind, FaultKind::kSwitchCrash);
+  EXPECT_FALSE(IsSuspected(Found()[0]));
+}
+
+TEST_F(LeafOutageTest, ALeafWhoseNicsAreIdleForLongMayBeUnderMaintenance) {
+  GoesDown(4);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_TRUE(IsSuspected(Found()[0])) << "idle for five windows, before for two";
+}
+
 }  // namespace
 }  // namespace rocescope

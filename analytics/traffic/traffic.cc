@@ -16,16 +16,18 @@ int64_t Unwrap(int64_t near, uint32_t psn) {
 // PSNs missing in the previous incarnation may appear in this one.
 uint64_t Positive(uint64_t missing) { return static_cast<int64_t>(missing) < 0 ? 0 : missing; }
 
-// `streams` is sorted by tap.
+// `streams` is sorted by tap. Stops when `visit` returns false; returns whether it never did.
 template <typename Visit>
-void ForEachTapPair(const std::vector<FlowStream>& streams, Visit visit) {
+bool VisitTapPairs(const std::vector<FlowStream>& streams, Visit visit) {
   for (size_t i = 0; i < streams.size(); ++i) {
     if (i > 0 && streams[i].tap == streams[i - 1].tap) continue;
     for (size_t j = 0; j < i; ++j) {
       if (j > 0 && streams[j].tap == streams[j - 1].tap) continue;
-      if (streams[j].tap != streams[i].tap) visit(std::pair(streams[j].tap, streams[i].tap));
+      if (streams[j].tap == streams[i].tap) break;
+      if (!visit(streams[j].tap, streams[i].tap)) return false;
     }
   }
+  return true;
 }
 
 }  // namespace
@@ -39,16 +41,17 @@ const FlowCounts* FlowSummary::Of(std::optional<Timestamp> valid_until) const {
 }
 
 void TapVotes::Add(const std::vector<FlowStream>& streams, int vote) {
-  ForEachTapPair(streams, [&](const auto& taps) { votes_[taps].sum += vote; });
+  VisitTapPairs(streams, [&](TapId a, TapId b) {
+    votes_[KeyOf(a, b)].sum += vote;
+    return true;
+  });
 }
 
 bool TapVotes::ForParts(const std::vector<FlowStream>& streams) const {
-  bool all = true;
-  ForEachTapPair(streams, [&](const auto& taps) {
-    const auto at = votes_.find(taps);
-    all = all && at != votes_.end() && at->second.sum > 0;
+  return VisitTapPairs(streams, [&](TapId a, TapId b) {
+    const auto at = votes_.find(KeyOf(a, b));
+    return at != votes_.end() && at->second.sum > 0;
   });
-  return all;
 }
 
 bool TapVotes::TakeChange() {
@@ -286,7 +289,7 @@ void TrafficTotals::Evict(FlowId id) {
   if (flow.first_stream != kNone) {
     statistics_.evicted += SummaryOf(id, PresentOf(flow)).total;
     ++statistics_.flows_evicted;
-    TakeVoteBack(id);
+    Vote(id, {}, 0);
     gone_.push_back(registry_.key(id));
   }
   for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) free_streams_.push_back(i);
@@ -361,26 +364,28 @@ FlowSummary TrafficTotals::SummaryOf(FlowId id, const JoinedView& present) const
   return summary;
 }
 
-// Undoes the flow's vote, with the streams of its last answer.
-void TrafficTotals::TakeVoteBack(FlowId id) {
+// Replaces the flow's vote, which counts for the streams of its last answer. A flow that packets
+// are sprayed over has many pairs of taps, so that an equal vote stays.
+void TrafficTotals::Vote(FlowId id, const std::vector<FlowStream>& streams, int8_t vote) {
   Flow& flow = flows_[id];
-  if (flow.vote == 0) return;
-  votes_.Add(summaries_->Find(registry_.key(id), &FlowSummary::flow)->streams, -flow.vote);
-  flow.vote = 0;
+  if (flow.vote != 0) {
+    const FlowSummary& last = *summaries_->Find(registry_.key(id), &FlowSummary::flow);
+    if (flow.vote == vote && last.streams == streams) return;
+    votes_.Add(last.streams, -flow.vote);
+  }
+  if (vote != 0) votes_.Add(streams, vote);
+  flow.vote = vote;
 }
 
 // Call this before counting the votes: determines the flow's own vote.
 FlowSummary TrafficTotals::Summarize(FlowId id) {
-  TakeVoteBack(id);
   Flow& flow = flows_[id];
   const JoinedView present = PresentOf(flow);
   FlowSummary summary = SummaryOf(id, present);
   const bool one_tap = summary.streams.front().tap == summary.streams.back().tap;
   flow.untold = !one_tap && !present.told;  // ACKs and CNPs have no sequence numbers
-  if (!one_tap && present.told) {
-    flow.vote = present.parts ? 1 : -1;
-    votes_.Add(summary.streams, flow.vote);
-  }
+  const bool votes = !one_tap && present.told;
+  Vote(id, summary.streams, static_cast<int8_t>(votes ? (present.parts ? 1 : -1) : 0));
   return summary;
 }
 

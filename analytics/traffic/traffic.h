@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -75,7 +75,9 @@ class TapVotes {
     int64_t sum = 0;
     bool was_for_parts = false;
   };
-  std::map<std::pair<TapId, TapId>, Votes> votes_;
+  static uint32_t KeyOf(TapId a, TapId b) { return uint32_t{a} << 16 | b; }
+
+  std::unordered_map<uint32_t, Votes> votes_;  // by two taps, the lower one first
 };
 
 struct TrafficLimits {
@@ -166,7 +168,7 @@ class TrafficTotals {
     return flow.history != nullptr && !flow.history->cuts.empty();
   }
   void MarkChanged(FlowId flow);
-  void TakeVoteBack(FlowId flow);
+  void Vote(FlowId flow, const std::vector<FlowStream>& streams, int8_t vote);
   FlowSummary Summarize(FlowId flow);
   Stream& FindOrAdd(FlowId flow, const FlowRecord& record);
   Stream& AddStream(FlowId flow, const FlowRecord& record);
