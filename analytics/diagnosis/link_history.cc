@@ -58,6 +58,17 @@ void MoveToReadings(const DiagnosisInput& input, const MetricSeries& series, con
   flaps = std::move(moved);
 }
 
+// Growth between two readings is divided between the windows from one to the other, but a fall
+// after which the link is down belongs to the first window that ends with the link down. Otherwise
+// the link of a flap seems to be down before it is.
+void MoveToState(const Row& up, Row& flaps) {
+  for (size_t i = 0; i + 1 < std::min(flaps.size(), up.size()); ++i) {
+    if (flaps[i] == 0 || up[i] == 0 || up[i + 1] != 0 || flaps[i + 1] > 0) continue;
+    --flaps[i];
+    ++flaps[i + 1];
+  }
+}
+
 size_t EndOfRun(const LinkHistory& history, size_t window) {
   while (window < history.down.size() && history.down[window]) ++window;
   return window;
@@ -126,6 +137,7 @@ LinkHistory HistoryOf(const DiagnosisInput& input, topology::LinkIndex link) {
     Row up = input.Levels(entity, Metric::kLinkUp);
     if (const MetricSeries* series = input.parts().metrics.Find(entity, Metric::kLinkFlaps)) {
       MoveToReadings(input, *series, up, flaps);
+      MoveToState(up, flaps);
     }
     for (size_t i = 0; i < input.windows(); ++i) {
       if (input.HasReading(entity, Metric::kLinkUp, i)) history.unknown[i] = false;

@@ -134,6 +134,24 @@ TEST_F(LinkStateTest, AnEarlierFaultOfALinkDoesNotHideACrash) {
   EXPECT_EQ(found[1].until, End(7));
 }
 
+// spine1 crashes, and its link to leaf0 goes down once more afterwards. The counter of leaf0 grows
+// between the reading that shows the link up and the one that shows it down.
+TEST_F(LinkStateTest, AFallAfterACrashIsNotPartOfIt) {
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    SaysDown(Port(leaf, "spine1"), 8, 10);
+    SkipsReadings(EntityOf(Port("spine1", leaf)), 8, 10);
+  }
+  SaysDown(Port("leaf0", "spine1"), 12, 14);
+  Grows(Port("leaf0", "spine1"), Metric::kLinkFlaps, 7, 1);
+  Grows(Port("leaf0", "spine1"), Metric::kLinkFlaps, 11, 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].kind, FaultKind::kSwitchCrash);
+  EXPECT_EQ(found[0].until, End(10));
+  EXPECT_EQ(found[1].kind, FaultKind::kLinkDown);
+  EXPECT_EQ(found[1].from, Begin(12));
+}
+
 // Neighbours are read at different times, and one reading is lost.
 TEST_F(LinkStateTest, NeighboursReportACrashInDifferentWindows) {
   SaysDown(Port("leaf0", "spine1"), 8, 14);
