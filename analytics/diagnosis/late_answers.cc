@@ -44,8 +44,8 @@ bool IsLongerForAll(const DiagnosisInput& input, const std::vector<DelayWindow>&
     const int64_t by = window.least - quickest;
     return IsWithin(input, window, shift) && window.count >= input.thresholds().latency_packets &&
            by > 2 * margin &&
-           static_cast<double>(by) >= input.thresholds().slow_host_ratio *
-                                          (static_cast<double>(window.Mean()) - usual);
+           static_cast<double>(by) >=
+               input.thresholds().slow_host_ratio * (static_cast<double>(window.Mean()) - usual);
   });
 }
 

@@ -350,11 +350,12 @@ void AddIsolation(const DiagnosisInput& input, const LinkHistories& histories, N
   for (size_t first = 0; first < local.size(); ++first) {
     size_t behind = first;
     while (behind < local.size() && is_isolated(behind)) ++behind;
-    const bool is_down = behind > first && std::ranges::any_of(links, [&](auto link) {
-                           const auto down = histories[link].down.begin();
-                           return std::any_of(down + static_cast<ptrdiff_t>(first),
-                                              down + static_cast<ptrdiff_t>(behind), std::identity());
-                         });
+    const bool is_down =
+        behind > first && std::ranges::any_of(links, [&](auto link) {
+          const auto down = histories[link].down.begin();
+          return std::any_of(down + static_cast<ptrdiff_t>(first),
+                             down + static_cast<ptrdiff_t>(behind), std::identity());
+        });
     for (; first < behind; ++first) {
       if (is_down) windows.push_back(first);
     }
@@ -423,13 +424,26 @@ bool WasQueuedForALink(const DiagnosisInput& input, const LinkHistories& histori
   return false;
 }
 
-void AddSilentLoss(const DiagnosisInput& input, NodeIndex node, const Loss& loss,
-                   const std::vector<size_t>& falls, Findings& found) {
-  Verdict verdict = VerdictOn(input, node, loss);
-  const bool may_lack_route =
-      verdict.kind == FaultKind::kBlackhole && MayLackRoute(input, node, loss, falls);
+// A switch that loses frames silently.
+struct SilentLoss {
+  NodeIndex node = kNone;
+  Loss loss;
+  Verdict verdict;
+  bool may_lack_route = false;
+};
+
+SilentLoss SilentLossOf(const DiagnosisInput& input, NodeIndex node, const Loss& loss,
+                        const std::vector<size_t>& falls) {
   constexpr double kDoubtful = 0.4;
-  if (may_lack_route) verdict.confidence = kDoubtful;
+  SilentLoss silent = {.node = node, .loss = loss, .verdict = VerdictOn(input, node, loss)};
+  silent.may_lack_route =
+      silent.verdict.kind == FaultKind::kBlackhole && MayLackRoute(input, node, loss, falls);
+  if (silent.may_lack_route) silent.verdict.confidence = kDoubtful;
+  return silent;
+}
+
+void AddSilentLoss(const DiagnosisInput& input, const SilentLoss& silent, Findings& found) {
+  const auto& [node, loss, verdict, may_lack_route] = silent;
   Finding finding = {.kind = verdict.kind,
                      .place = {.kind = PlaceKind::kSwitch, .index = node},
                      .confidence = verdict.confidence,
@@ -438,7 +452,7 @@ void AddSilentLoss(const DiagnosisInput& input, NodeIndex node, const Loss& loss
   finding.until = input.Until(loss.last);
   finding.evidence.push_back(fmt::format(
       "it received {} that it neither sent nor counted as dropped", Counted(loss.frames, "frame")));
-  if (!verdict.evidence.empty()) finding.evidence.push_back(std::move(verdict.evidence));
+  if (!verdict.evidence.empty()) finding.evidence.push_back(verdict.evidence);
   if (verdict.confidence == kUndecided) {
     finding.alternatives.push_back(
         {.kind = FaultKind::kLostCnps, .place = finding.place, .probability = 1 - kUndecided});
@@ -489,6 +503,7 @@ void DetectSwitchLoss(const DiagnosisInput& input, Findings& found) {
   const Balances balances(std::move(places));
   LinkHistories histories;  // computed if needed: most fabrics lose nothing
   std::vector<size_t> falls;
+  std::vector<SilentLoss> silent;
   for (size_t i = 0; i < switches.size(); ++i) {
     const auto loss = balances.LossAt(i);
     if (!loss) continue;
@@ -500,7 +515,12 @@ void DetectSwitchLoss(const DiagnosisInput& input, Findings& found) {
         WasQueuedForALink(input, histories, switches[i], *loss)) {
       continue;
     }
-    AddSilentLoss(input, switches[i], *loss, falls, found);
+    silent.push_back(SilentLossOf(input, switches[i], *loss, falls));
+  }
+  // All switches lack the route to a NIC that became unreachable. A blackhole is at one of them.
+  const bool is_routing = std::ranges::count(silent, true, &SilentLoss::may_lack_route) > 1;
+  for (const SilentLoss& loss : silent) {
+    if (!is_routing || !loss.may_lack_route) AddSilentLoss(input, loss, found);
   }
 }
 

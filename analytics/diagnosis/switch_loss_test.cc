@@ -69,6 +69,11 @@ TEST_F(SwitchLossTest, FramesToAnIsolatedSwitchAreProbablyNoBlackhole) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].place, Switch("spine0"));
   EXPECT_LT(found[0].confidence, 0.5);
+  for (size_t w = 0; w < kWindows; ++w) {
+    Says(Port("spine1", "leaf2"), Metric::kQueueBytes, w, 0, kRoce);
+    if (w >= 8) Send({"host8", "leaf2", "spine1"}, w, 100);
+  }
+  EXPECT_TRUE(Found().empty()) << "no blackhole is at two switches at the same time";
 }
 
 TEST_F(SwitchLossTest, WhatWaitsForALinkThatGoesDownIsNoBlackhole) {
