@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -47,6 +48,7 @@ class Harm {
     if (place.kind == PlaceKind::kNic) {
       nic_ = place.index;
       is_pausing_ = IsPausing();
+      if (IsOverload()) FindCrowdedSenders();
     }
     if (place.kind == PlaceKind::kGpu) {
       nic_ = topology::NicNear(fabric_, place.index);
@@ -92,7 +94,9 @@ class Harm {
   }
 
   bool Passes(const FlowPath& path, const PathInterval& stretch) const {
-    if (nic_ != kNone) return path.source == nic_ || path.destination == nic_;
+    if (nic_ != kNone) {
+      return path.source == nic_ || path.destination == nic_ || crowded_.contains(path.source);
+    }
     if (std::ranges::any_of(stretch.certain, [&](PortIndex port) { return IsPlace(port); })) {
       return true;
     }
@@ -114,6 +118,7 @@ class Harm {
   bool IsDisturbed(const FlowPath& path, const std::optional<FlowKey>& reverse) const {
     if (is_rank_unknown_ || !finding_->loop.empty()) return true;
     if ((is_pausing_ || IsOverload()) && path.destination == nic_) return true;
+    if (crowded_.contains(path.source)) return true;
     if (!InfoOf(finding_->kind).loses_packets) return false;
     if (HasLosses(path.flow, &LossWindow::retransmitted) ||
         (reverse && HasLosses(*reverse, &LossWindow::refused))) {
@@ -127,6 +132,25 @@ class Harm {
   // Senders share the congested link of the NIC.
   bool IsOverload() const {
     return finding_->kind == FaultKind::kIncast || finding_->kind == FaultKind::kNoisyNeighbour;
+  }
+
+  // Finds the NICs whose own link the culprits take much of, so that other flows are slower there.
+  void FindCrowdedSenders() {
+    constexpr double kMuch = 0.05;  // of the line rate
+    std::map<NicIndex, double> share;
+    for (const FlowKey& culprit : finding_->culprits) {
+      const FlowSummary* const flow = input_.parts().flows.Find(culprit, &FlowSummary::flow);
+      const NicIndex source =
+          fabric_.FindNic({.segment = culprit.segment, .address = culprit.source});
+      if (flow == nullptr || source == kNone) continue;
+      const auto seconds = static_cast<double>((flow->total.last_seen - from_).count()) * 1e-9;
+      const double line = static_cast<double>(fabric_.SpeedOf(fabric_.nic(source).port)) / 8;
+      if (seconds <= 0 || line == 0) continue;
+      share[source] += static_cast<double>(flow->total.bytes) / (seconds * line);
+    }
+    for (const auto& [nic, part] : share) {
+      if (part >= kMuch) crowded_.insert(nic);
+    }
   }
 
   // Whether packets of the flow were mirrored, so that its losses are visible.
@@ -159,10 +183,8 @@ class Harm {
   // Whether the iterations of an exposed job show that the fault disturbs it.
   bool IsDisturbed(const JobIterationPattern& pattern) const {
     if (finding_->place.kind == PlaceKind::kGpu || pattern.spans.empty()) return false;
-    if (!InfoOf(finding_->kind).loses_packets) {
-      return IsSlower(pattern, finding_->from, finding_->until);
-    }
-    return input_.windows() > 0 &&
+    if (IsSlower(pattern, finding_->from, finding_->until)) return true;
+    return InfoOf(finding_->kind).loses_packets && input_.windows() > 0 &&
            HasStopped(pattern, finding_->from, input_.EndOf(input_.windows() - 1));
   }
 
@@ -216,7 +238,8 @@ class Harm {
   Finding* finding_;
   Timestamp from_;
   Timestamp until_;
-  NicIndex nic_ = kNone;  // all of its flows are exposed, on any path
+  NicIndex nic_ = kNone;        // all of its flows are exposed, on any path
+  std::set<NicIndex> crowded_;  // NICs through which the flows of the culprits leave
   bool is_pausing_ = false;
   bool is_rank_unknown_ = false;  // only for a GPU
   std::set<uint32_t> exposed_;

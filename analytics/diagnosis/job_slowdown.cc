@@ -2,7 +2,9 @@
 #include "analytics/diagnosis/job_slowdown.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace rocescope {
@@ -29,6 +31,22 @@ std::vector<Duration> Before(const JobIterationPattern& pattern, Timestamp from)
   return durations;
 }
 
+// Whether the durations of `during` are longer than those of `before` by more than chance explains:
+// the normal approximation of the Wilcoxon rank-sum test, one-sided.
+bool AreLonger(std::span<const Duration> before, std::span<const Duration> during) {
+  constexpr double kDeviations = 2.33;  // 1 % of equal workloads look slower
+  double longer = 0;
+  for (const Duration a : before) {
+    for (const Duration b : during) longer += b > a ? 1 : (b == a ? 0.5 : 0);
+  }
+  const auto n = static_cast<double>(before.size());
+  const auto m = static_cast<double>(during.size());
+  return longer - n * m / 2 >= kDeviations * std::sqrt(n * m * (n + m + 1) / 12);
+}
+
+// The iterations next to the start of the fault. Others may differ for other reasons.
+constexpr size_t kNext = 32;
+
 }  // namespace
 
 bool IsSlower(const JobIterationPattern& pattern, Timestamp from, std::optional<Timestamp> until) {
@@ -38,8 +56,12 @@ bool IsSlower(const JobIterationPattern& pattern, Timestamp from, std::optional<
     if (span.end > from && (!until || span.begin < *until)) during.push_back(span.end - span.begin);
   }
   if (before.size() < kFewestIterations || during.size() < kFewestIterations) return false;
-  return static_cast<double>(MedianOf(during).count()) >=
-         kSlowerIterations * static_cast<double>(MedianOf(before).count());
+  const double ratio =
+      static_cast<double>(MedianOf(during).count()) / static_cast<double>(MedianOf(before).count());
+  if (ratio >= kSlowerIterations) return true;
+  return ratio >= kSurelySlowerIterations &&
+         AreLonger(std::span(before).last(std::min(before.size(), kNext)),
+                   std::span(during).first(std::min(during.size(), kNext)));
 }
 
 bool HasStopped(const JobIterationPattern& pattern, Timestamp from, Timestamp now) {

@@ -35,6 +35,12 @@ TEST(JobSlowdown, IgnoresOneEvaluationAndSmallDifferences) {
   EXPECT_FALSE(IsSlower(Lasting({10, 10, 10, 11, 11, 11}), At(30), {}));
 }
 
+TEST(JobSlowdown, SeesASmallDifferenceInManyIterations) {
+  EXPECT_TRUE(IsSlower(Lasting({50, 51, 52, 50, 51, 54, 53, 55, 54, 53}), At(254), {}));
+  EXPECT_FALSE(IsSlower(Lasting({50, 55, 51, 50, 54, 51, 54, 55, 50, 53}), At(260), {}))
+      << "not all are longer";
+}
+
 TEST(JobSlowdown, IsUnknownWithFewIterations) {
   EXPECT_FALSE(IsSlower(Lasting({10, 10, 20, 20, 20}), At(20), {}));
   EXPECT_FALSE(IsSlower(Lasting({10, 10, 10, 20, 20}), At(30), {}));
