@@ -29,49 +29,53 @@ void SetVictims(const Scenario& scenario, const std::vector<bool>& victims, v1::
 
 std::vector<JobWork> WorkIn(const Simulation& simulation, std::span<const Outcome::JobStart> starts,
                             SimTime from, SimTime until, std::span<const uint64_t> retransmitted) {
-  std::vector<JobWork> work;
+  std::vector<JobWork> all;
   for (size_t job = 0; job < simulation.scenario().jobs.size(); ++job) {
-    std::vector<Job::Iteration> iterations;
+    JobWork& work = all.emplace_back();
+    work.retransmitted = retransmitted[job];
     for (const size_t start : simulation.StartsOf(job)) {
-      for (Job::Iteration iteration : starts[start].iterations) {
+      const std::vector<Job::Iteration>& iterations = starts[start].iterations;
+      for (size_t number = 0; number < iterations.size(); ++number) {
+        const auto [begin, end] = iterations[number];
+        if (begin >= until || end <= from) continue;
         // A crash ends an iteration, but does not complete it.
-        if (iteration.end == kNever && starts[start].stopped) continue;
-        iterations.push_back(iteration);
+        if (end == kNever && starts[start].stopped) continue;
+        work.iterations[{start, number}] = {
+            .time = static_cast<double>(std::min(end, until) - begin), .is_complete = end <= until};
       }
     }
-    work.push_back(
-        {.iteration = MeanIteration(iterations, from, until), .retransmitted = retransmitted[job]});
   }
-  return work;
+  return all;
 }
 
-std::optional<double> MeanIteration(std::span<const Job::Iteration> iterations, SimTime from,
-                                    SimTime until) {
-  double sum = 0;
+namespace {
+
+// Compares the same iterations of both runs.
+bool IsSlower(const JobWork& with_fault, const JobWork& without_fault) {
   double count = 0;
-  double oldest = 0;  // age of the oldest incomplete one
-  for (const Job::Iteration& iteration : iterations) {
-    if (iteration.begin >= until || iteration.end <= from) continue;
-    if (iteration.end > until) {
-      oldest = std::max(oldest, static_cast<double>(until - iteration.begin));
-      continue;
-    }
-    sum += static_cast<double>(iteration.end - iteration.begin);
+  double without = 0;
+  double more = 0;
+  double squares = 0;
+  for (const auto& [number, slow] : with_fault.iterations) {
+    const auto at = without_fault.iterations.find(number);
+    if (at == without_fault.iterations.end() || !at->second.is_complete) continue;
+    const double usual = at->second.time;
+    if (slow.time >= kSlowdownOfOne * usual) return true;
+    if (!slow.is_complete) continue;
     ++count;
+    without += usual;
+    more += slow.time - usual;
+    squares += (slow.time - usual) * (slow.time - usual);
   }
-  if (oldest > 0 && (count == 0 || oldest > sum / count)) {
-    sum += oldest;
-    ++count;
-  }
-  if (count == 0) return std::nullopt;
-  return sum / count;
+  if (count < kFewIterations) return count > 0 && more >= (kSlowdownOfFew - 1) * without;
+  const double variance = std::max(0.0, squares - more * more / count) / (count - 1);
+  return more >= (kSlowdown - 1) * without && more >= kDeviations * std::sqrt(variance * count);
 }
+
+}  // namespace
 
 bool IsVictim(const JobWork& with_fault, const JobWork& without_fault) {
-  if (with_fault.iteration && without_fault.iteration &&
-      *with_fault.iteration >= kSlowdown * *without_fault.iteration) {
-    return true;
-  }
+  if (IsSlower(with_fault, without_fault)) return true;
   const auto with = static_cast<double>(with_fault.retransmitted);
   const auto without = static_cast<double>(without_fault.retransmitted);
   if (without == 0) return with > 0;

@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rocescope/v1/truth.pb.h"
@@ -19,25 +21,31 @@ namespace rocescope::sim {
 
 // What a job did in a run while a fault lasted.
 struct JobWork {
-  std::optional<double> iteration;  // mean time in ps; unset: no iteration in that time
-  uint64_t retransmitted = 0;       // frames
+  struct Iteration {
+    double time = 0;  // ps; the age of one that is not complete
+    bool is_complete = true;
+  };
+  // By start of the job and number within it: the same work in each run of the scenario.
+  std::map<std::pair<size_t, size_t>, Iteration> iterations;
+  uint64_t retransmitted = 0;  // frames
 };
 
-// The mean time of iterations that end after `from`, until `until`. An iteration that is not
-// complete then counts with its age if it is already longer than the mean of the others.
-std::optional<double> MeanIteration(std::span<const Job::Iteration> iterations, SimTime from,
-                                    SimTime until);
-
-// The work of each job of the scenario. `starts` are those of Outcome; `retransmitted` has the
-// frames of each job of the scenario until `until`.
+// The work of each job of the scenario: its iterations that end after `from` and begin before
+// `until`. `starts` are those of Outcome; `retransmitted` has the frames of each job of the
+// scenario until `until`.
 std::vector<JobWork> WorkIn(const Simulation& simulation, std::span<const Outcome::JobStart> starts,
                             SimTime from, SimTime until, std::span<const uint64_t> retransmitted);
 
-// A job is a victim of the fault if its iterations take at least kSlowdown times as long, or if it
-// retransmits more. A job that retransmits anyway does so by chance a little more or less: losses
-// follow a Poisson distribution, and each repeats about kFramesOfLoss frames.
+// A job is a victim of the fault if the fault makes its iterations longer by at least kSlowdown and
+// by more than chance, makes one of them much longer, or makes the job retransmit more. Without the
+// fault, packets meet each other at other times, so that iterations differ a little in both
+// directions. A job that retransmits anyway does so by chance a little more or less: losses follow
+// a Poisson distribution, and each repeats about kFramesOfLoss frames.
 bool IsVictim(const JobWork& with_fault, const JobWork& without_fault);
 inline constexpr double kSlowdown = 1.02;
+inline constexpr double kSlowdownOfFew = 1.1;  // with fewer than kFewIterations
+inline constexpr size_t kFewIterations = 3;
+inline constexpr double kSlowdownOfOne = 1.5;
 inline constexpr double kMoreRetransmitted = 1.5;
 inline constexpr double kFramesOfLoss = 8;
 inline constexpr double kDeviations = 2;  // standard deviations of the difference

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <initializer_list>
 #include <vector>
 
 #include "sim/run/write_truth.h"
@@ -14,30 +16,42 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(MeanIterationTest, CountsIterationsThatEndInTheInterval) {
-  const std::vector<Job::Iteration> iterations = {{0, 100}, {100, 220}, {220, 360}, {360, 900}};
-  EXPECT_EQ(MeanIteration(iterations, 0, 1000), (100 + 120 + 140 + 540) / 4.0);
-  EXPECT_EQ(MeanIteration(iterations, 100, 360), (120 + 140) / 2.0);
-  EXPECT_EQ(MeanIteration(iterations, 1000, 2000), std::nullopt);
+// Iterations of these times; a negative one is not complete.
+JobWork Working(std::initializer_list<double> times, uint64_t retransmitted = 0) {
+  JobWork work{.iterations = {}, .retransmitted = retransmitted};
+  for (const double time : times) {
+    work.iterations[{0, work.iterations.size()}] = {.time = std::abs(time),
+                                                    .is_complete = time > 0};
+  }
+  return work;
+}
+
+TEST(IsVictimTest, SlowerByTwoPercentAndMoreThanChance) {
+  const JobWork usual = Working({100, 100, 100, 100});
+  EXPECT_TRUE(IsVictim(Working({103, 102, 104, 103}), usual));
+  EXPECT_FALSE(IsVictim(Working({101, 102, 101, 102}), usual)) << "1.5 %";
+  EXPECT_FALSE(IsVictim(Working({120, 90, 115, 90}), usual)) << "3.75 % by chance";
+  EXPECT_FALSE(IsVictim(Working({90, 90, 90, 90}), usual));
+  EXPECT_FALSE(IsVictim(Working({}), Working({})));
+}
+
+TEST(IsVictimTest, FewIterationsMustDifferMore) {
+  EXPECT_FALSE(IsVictim(Working({105, 105}), Working({100, 100})));
+  EXPECT_TRUE(IsVictim(Working({115, 110}), Working({100, 100})));
 }
 
 // An iteration that hangs is as long as it has lasted so far.
-TEST(MeanIterationTest, IncompleteIterationCountsIfItIsLongAlready) {
-  const std::vector<Job::Iteration> iterations = {{0, 100}, {100, kNever}};
-  EXPECT_EQ(MeanIteration(iterations, 0, 150), 100.0);
-  EXPECT_EQ(MeanIteration(iterations, 0, 1100), (100 + 1000) / 2.0);
-  EXPECT_EQ(MeanIteration(iterations, 150, 1100), 1000.0);
+TEST(IsVictimTest, OneIterationThatHangsIsEnough) {
+  const JobWork usual = Working({100, 100, 100, 100, 100});
+  EXPECT_TRUE(IsVictim(Working({100, 100, 100, 100, -160}), usual));
+  EXPECT_FALSE(IsVictim(Working({100, 100, 100, 100, -90}), usual));
+  EXPECT_TRUE(IsVictim(Working({100, 100, 180, 100, 100}), usual));
 }
 
-TEST(IsVictimTest, SlowerByTwoPercentOrMoreRetransmissions) {
-  EXPECT_TRUE(IsVictim({.iteration = 102.1}, {.iteration = 100}));
-  EXPECT_FALSE(IsVictim({.iteration = 101.9}, {.iteration = 100}));
-  EXPECT_FALSE(IsVictim({.iteration = 90}, {.iteration = 100}));
-  EXPECT_TRUE(IsVictim({.iteration = 100, .retransmitted = 1}, {.iteration = 100}));
-  EXPECT_FALSE(IsVictim({.retransmitted = 0}, {.retransmitted = 0}));
-  EXPECT_FALSE(IsVictim({.retransmitted = 110}, {.retransmitted = 100}));
-  EXPECT_TRUE(IsVictim({.retransmitted = 200}, {.retransmitted = 100}));
-  EXPECT_FALSE(IsVictim({}, {}));
+TEST(IsVictimTest, MoreRetransmissions) {
+  EXPECT_TRUE(IsVictim(Working({100}, 1), Working({100})));
+  EXPECT_FALSE(IsVictim(Working({}, 110), Working({}, 100)));
+  EXPECT_TRUE(IsVictim(Working({}, 200), Working({}, 100)));
 }
 
 // Two jobs, each of which uses both leaves.
