@@ -23,6 +23,7 @@ namespace {
 using topology::Fabric;
 using topology::kNone;
 using topology::NicIndex;
+using topology::NodeIndex;
 using topology::PortIndex;
 
 // The two directions of a connection of jobs.
@@ -47,7 +48,8 @@ class Harm {
     const Place& place = finding.place;
     if (place.kind == PlaceKind::kNic) {
       nic_ = place.index;
-      is_pausing_ = IsPausing();
+      is_pausing_ = IsPaused(fabric_.Peer(fabric_.nic(nic_).port));
+      if (is_pausing_ || IsOverload()) FindPausedPorts();
       if (IsOverload()) FindCrowdedSenders();
     }
     if (place.kind == PlaceKind::kGpu) {
@@ -89,8 +91,14 @@ class Harm {
   bool IsExposed(const FlowPath& path, Timestamp from, Timestamp until) const {
     return std::ranges::any_of(path.intervals, [&](const PathInterval& stretch) {
       return std::max({stretch.from, from, from_}) <= std::min({stretch.until, until, until_}) &&
-             Passes(path, stretch);
+             (Passes(path, stretch) || IsPausedOn(stretch));
     });
+  }
+
+  // Whether a port on the path is paused because of the NIC.
+  bool IsPausedOn(const PathInterval& stretch) const {
+    return std::ranges::any_of(stretch.certain,
+                               [&](PortIndex port) { return paused_.contains(port); });
   }
 
   bool Passes(const FlowPath& path, const PathInterval& stretch) const {
@@ -119,6 +127,10 @@ class Harm {
     if (is_rank_unknown_ || !finding_->loop.empty()) return true;
     if ((is_pausing_ || IsOverload()) && path.destination == nic_) return true;
     if (crowded_.contains(path.source)) return true;
+    const bool is_paused = std::ranges::any_of(path.intervals, [&](const PathInterval& stretch) {
+      return stretch.until >= from_ && stretch.from <= until_ && IsPausedOn(stretch);
+    });
+    if (is_paused) return true;
     if (!InfoOf(finding_->kind).loses_packets) return false;
     if (HasLosses(path.flow, &LossWindow::retransmitted) ||
         (reverse && HasLosses(*reverse, &LossWindow::refused))) {
@@ -202,23 +214,46 @@ class Harm {
     });
   }
 
-  // Whether the NIC pauses its switch during the fault for longer than a healthy one.
-  bool IsPausing() const {
-    const PortIndex port = fabric_.Peer(fabric_.nic(nic_).port);
+  // Whether a port is paused during the fault for longer than one next to a healthy NIC, and for
+  // longer than before.
+  bool IsPaused(PortIndex port) const {
     if (port == kNone) return false;
+    constexpr double kLonger = 2;
     const auto window = static_cast<double>(input_.parts().metrics.window().count());
     for (uint8_t priority = 0; priority < kPriorities; ++priority) {
       const Row held = PausedTime(input_, port, priority);
-      double share = 0;
-      double windows = 0;
-      for (size_t w = 0; w < held.size(); ++w) {
-        if (input_.EndOf(w) <= finding_->from || input_.BeginOf(w) >= until_) continue;
-        share += static_cast<double>(held[w]) / window;
-        ++windows;
+      double shares[2] = {};  // summed over the windows before and during the fault
+      double windows[2] = {};
+      for (size_t w = 0; w < held.size() && input_.BeginOf(w) < until_; ++w) {
+        const bool during = input_.EndOf(w) > finding_->from;
+        shares[during] += static_cast<double>(held[w]) / window;
+        ++windows[during];
       }
-      if (share > input_.thresholds().pause_ratio * windows) return true;
+      if (shares[1] <= input_.thresholds().pause_ratio * windows[1]) continue;
+      if (shares[1] * windows[0] > kLonger * shares[0] * windows[1] || windows[0] == 0) return true;
     }
     return false;
+  }
+
+  // Finds the ports that are paused because of the NIC: a switch whose port to it is congested or
+  // paused pauses its neighbours, and so do these.
+  void FindPausedPorts() {
+    const PortIndex last = fabric_.Peer(fabric_.nic(nic_).port);
+    if (last == kNone) return;
+    std::set<NodeIndex> pausing = {fabric_.port(last).node};
+    std::vector<NodeIndex> next(pausing.begin(), pausing.end());
+    while (!next.empty()) {
+      const NodeIndex node = next.back();
+      next.pop_back();
+      for (const topology::Port& port : fabric_.PortsOf(node)) {
+        const PortIndex sender =
+            fabric_.Peer(static_cast<PortIndex>(&port - fabric_.ports().data()));
+        if (sender == kNone || paused_.contains(sender) || !IsPaused(sender)) continue;
+        paused_.insert(sender);
+        const NodeIndex above = fabric_.port(sender).node;
+        if (fabric_.node(above).IsSwitch() && pausing.insert(above).second) next.push_back(above);
+      }
+    }
   }
 
   void AddRanksOn(const Attribution& attribution) {
@@ -240,6 +275,7 @@ class Harm {
   Timestamp until_;
   NicIndex nic_ = kNone;        // all of its flows are exposed, on any path
   std::set<NicIndex> crowded_;  // NICs through which the flows of the culprits leave
+  std::set<PortIndex> paused_;  // sending ports
   bool is_pausing_ = false;
   bool is_rank_unknown_ = false;  // only for a GPU
   std::set<uint32_t> exposed_;

@@ -6,7 +6,8 @@
 //   job stops when the fault starts. For flows that are not mirrored, NICs at their ends count
 //   losses, or do not report them at all.
 // - A NIC that pauses its switch or that too many send to, or ports in a PFC deadlock: flows of the
-//   job wait there, or share the link of a NIC that sends too much.
+//   job wait there or at a port that is paused because of it, or share the link of a NIC that sends
+//   too much.
 // - A slow GPU: the job has a rank on it, so that its other ranks wait.
 // - Any fault: the iterations of the job become longer.
 #pragma once
