@@ -2,8 +2,10 @@
 #include "analytics/anomaly/panel.h"
 
 #include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace rocescope {
 namespace {
@@ -83,45 +85,65 @@ std::optional<double> ValueIn(const MetricStore& store, Metric metric, const Met
 
 Panel EmptyPanel(const MetricStore& store, std::span<const Member> members, int64_t known_at) {
   Panel panel;
+  std::bitset<kMetricCount> metrics;
   for (const Member& member : members) {
     bool known = false;
     for (const auto& [metric, series] : member.of_entity->series) {
       if (!series.last() || series.first_reading() > store.StartOf(known_at)) continue;
       known = true;
-      panel.metrics.push_back(metric);
+      metrics.set(static_cast<size_t>(metric));
     }
     if (known) panel.entities.push_back(member.entity);
-    std::ranges::sort(panel.metrics);
-    const auto rest = std::ranges::unique(panel.metrics);
-    panel.metrics.erase(rest.begin(), rest.end());
   }
   // An instantaneous queue depth adds almost nothing if the watermark is reported.
-  if (std::ranges::find(panel.metrics, Metric::kQueueWatermark) != panel.metrics.end()) {
-    std::erase(panel.metrics, Metric::kQueueBytes);
+  if (metrics.test(static_cast<size_t>(Metric::kQueueWatermark))) {
+    metrics.reset(static_cast<size_t>(Metric::kQueueBytes));
+  }
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    if (metrics.test(i)) panel.metrics.push_back(static_cast<Metric>(i));
   }
   return panel;
 }
 
-Panel FilledPanel(const MetricStore& store, const Panel& like, int64_t from, int64_t until) {
-  Panel panel{.entities = like.entities, .metrics = like.metrics};
-  for (int64_t window = from; window < until; ++window) panel.windows.push_back(window);
-  panel.values.assign(panel.At(panel.windows.size(), 0), kMissing);
-  for (size_t entity = 0; entity < panel.entities.size(); ++entity) {
-    const auto found = store.entities().find(panel.entities[entity]);
-    if (found == store.entities().end()) continue;
-    auto at = panel.metrics.begin();
-    for (const auto& [metric, series] : found->second.series) {
-      while (at != panel.metrics.end() && *at < metric) ++at;
-      if (at == panel.metrics.end()) break;
-      if (*at != metric) continue;
-      const auto i = static_cast<size_t>(at - panel.metrics.begin());
-      ForEachValue(store, series, metric, {.first = from, .last = until - 1},
-                   [&](int64_t window, float value) {
-                     panel.values[panel.At(static_cast<size_t>(window - from), entity) + i] = value;
-                   });
+Panel PanelReader::Read(const Panel& like, int64_t from, int64_t until) {
+  if (from < all_.from || like.entities != all_.entities || like.metrics != all_.metrics) {
+    Fill(like, from);
+  }
+  Panel panel{.entities = like.entities,
+              .metrics = like.metrics,
+              .from = from,
+              .windows = static_cast<size_t>(until - from)};
+  panel.values.reserve(panel.entities.size() * panel.metrics.size() * panel.windows);
+  const auto first = static_cast<size_t>(from - all_.from);
+  for (size_t metric = 0; metric < panel.metrics.size(); ++metric) {
+    for (size_t entity = 0; entity < panel.entities.size(); ++entity) {
+      const auto part = std::as_const(all_).Of(metric, entity).subspan(first, panel.windows);
+      panel.values.insert(panel.values.end(), part.begin(), part.end());
     }
   }
   return panel;
+}
+
+void PanelReader::Fill(const Panel& like, int64_t from) {
+  all_ = {.entities = like.entities,
+          .metrics = like.metrics,
+          .from = from,
+          .windows = static_cast<size_t>(end_ - from)};
+  all_.values.assign(all_.entities.size() * all_.metrics.size() * all_.windows, kMissing);
+  for (size_t entity = 0; entity < all_.entities.size(); ++entity) {
+    const auto found = store_.entities().find(all_.entities[entity]);
+    if (found == store_.entities().end()) continue;
+    auto at = all_.metrics.begin();
+    for (const auto& [metric, series] : found->second.series) {
+      while (at != all_.metrics.end() && *at < metric) ++at;
+      if (at == all_.metrics.end()) break;
+      if (*at != metric) continue;
+      const auto values = all_.Of(static_cast<size_t>(at - all_.metrics.begin()), entity);
+      ForEachValue(
+          store_, series, metric, {.first = from, .last = end_ - 1},
+          [&](int64_t window, float value) { values[static_cast<size_t>(window - from)] = value; });
+    }
+  }
 }
 
 }  // namespace rocescope

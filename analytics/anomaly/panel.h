@@ -30,22 +30,39 @@ struct Member {
 struct Panel {
   std::vector<Entity> entities;  // ascending
   std::vector<Metric> metrics;   // ascending
-  std::vector<int64_t> windows;
-  // Stretched values by window, entity and metric. NaN means that nobody reported a value. A
-  // counter that was read and did not change has the value 0.
+  int64_t from = 0;              // first window
+  size_t windows = 0;
+  // Stretched values by metric, entity and window, because models look at one metric after the
+  // other. NaN means that nobody reported a value. A counter that was read and did not change has
+  // the value 0.
   std::vector<float> values;
 
-  size_t At(size_t window, size_t entity) const {
-    return (window * entities.size() + entity) * metrics.size();
+  std::span<float> Of(size_t metric, size_t entity) {
+    return std::span(values).subspan((metric * entities.size() + entity) * windows, windows);
   }
-  std::span<const float> Of(size_t window, size_t entity) const {
-    return std::span(values).subspan(At(window, entity), metrics.size());
+  std::span<const float> Of(size_t metric, size_t entity) const {
+    return std::span(values).subspan((metric * entities.size() + entity) * windows, windows);
   }
 };
 
 // Includes only members that were read before window `known_at`.
 Panel EmptyPanel(const MetricStore& store, std::span<const Member> members, int64_t known_at);
-// Same entities and metrics as `like`, with the windows [from, until).
-Panel FilledPanel(const MetricStore& store, const Panel& like, int64_t from, int64_t until);
+// Reads panels from a store that does not change. Each value is computed once, unless entities or
+// metrics are added.
+class PanelReader {
+ public:
+  // `store` must outlive this object. Panels end at window `end`.
+  PanelReader(const MetricStore& store, int64_t end) : store_(store), end_(end) {}
+
+  // Same entities and metrics as `like`, with the windows [from, until).
+  Panel Read(const Panel& like, int64_t from, int64_t until);
+
+ private:
+  void Fill(const Panel& like, int64_t from);
+
+  const MetricStore& store_;
+  const int64_t end_;
+  Panel all_;  // the windows [all_.from, end_)
+};
 
 }  // namespace rocescope

@@ -29,8 +29,13 @@ bool IsChosen(uint64_t number, uint64_t all, uint64_t most) {
   return mixed % all < most;
 }
 
-bool HasNumber(std::span<const float> values) {
-  return std::ranges::any_of(values, [](float one) { return !std::isnan(one); });
+// Removes the rows of unknown places.
+void RemoveUnknown(const auto& places, Rows& rows) {
+  auto end = rows.values.begin();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (places[i].is_known) end = std::ranges::copy(rows[i], end).out;
+  }
+  rows.values.erase(end, rows.values.end());
 }
 
 }  // namespace
@@ -43,83 +48,144 @@ double Oddness::Probability() const {
 
 double Oddness::OwnProbability() const { return MiddleOf(by_own); }
 
-Past::Past(const Panel& panel, const Choice& counts, const Choice& others,
+Past::Past(const Panel& panel, std::span<const size_t> part, std::span<const size_t> others,
            const PastOptions& options)
     : options_(options), entities_(panel.entities.size()), width_(panel.metrics.size()) {
   if (entities_ == 0 || width_ == 0) return;
   has_peers_ = entities_ >= options_.fewest_peers;
-  std::vector<size_t> windows;  // the windows of this part
-  for (size_t i = 0; i < counts.size(); ++i) {
-    if (!counts[i].empty()) windows.push_back(i);
+  middle_.assign(width_ * entities_, kMissingValue);
+  for (View* const view : {&own_, &peers_}) {
+    view->spread.assign(width_, options_.least_spread);
+    view->own.assign(width_ * entities_, 0);
   }
+  std::vector<size_t> windows(part.begin(), part.end());
+  windows.insert(windows.end(), others.begin(), others.end());
+  std::vector<Place> places = ChoosePlaces(windows, part.size());
+  RowPair rows = RowsOf(places.size());
+  // One metric after the other, because the deviations of one metric fit into a cache.
   std::vector<Deviations> all(windows.size());
-  for (Deviations& one : all) one.own.assign(entities_ * width_, kMissingValue);
-  middle_.assign(entities_ * width_, kMissingValue);
-  std::vector<NumberedValue> values;
-  for (size_t entity = 0; entity < entities_; ++entity) {
-    for (size_t metric = 0; metric < width_; ++metric) {
-      values.clear();
-      for (size_t i = 0; i < windows.size(); ++i) {
-        const float value = panel.values[panel.At(windows[i], entity) + metric];
-        if (counts[windows[i]][entity] && !std::isnan(value)) values.push_back({value, i});
-      }
-      if (values.size() < options_.fewest_windows) continue;
-      const size_t at = entity * width_ + metric;
-      middle_[at] = FillLeaveOneOut(values, [&](size_t i, float off) { all[i].own[at] = off; });
+  for (Deviations& one : all) one.own.resize(entities_);
+  for (size_t metric = 0; metric < width_; ++metric) {
+    const bool deviates = Compare(panel, metric, windows, part.size(), all);
+    for (Place& place : places) {
+      place.is_known |= !std::isnan(all[place.window].own[place.entity]);
+    }
+    if (!deviates) continue;  // most counters never change
+    FindSpreads(metric, all);
+    for (size_t i = 0; i < places.size(); ++i) {
+      FillRow(all[places[i].window], metric, places[i].entity, i, rows);
     }
   }
-  for (Deviations& one : all) CompareWithPeers(one);
-  // The rest of the past also shows how far windows deviate from the usual values of this part.
-  std::vector<Deviations> others_all;
-  std::vector<size_t> other_windows;
-  for (size_t i = 0; i < others.size(); ++i) {
-    if (others[i].empty()) continue;
-    other_windows.push_back(i);
-    others_all.push_back(DeviationsOf(panel, i, others[i]));
-  }
-  FindSpreads(all, others_all, &Deviations::own, own_);
-  if (has_peers_) FindSpreads(all, others_all, &Deviations::peers, peers_);
-  RowPair fitted{.own = {.width = width_}, .peers = {.width = width_}};
+  RemoveUnknown(places, rows.own);
+  RemoveUnknown(places, rows.peers);
+  const auto fitted = static_cast<size_t>(std::ranges::count_if(
+      places, [](const Place& place) { return place.is_fitted && place.is_known; }));
+  if (fitted < options_.fewest_rows) return;
+  fitted_ = Fit(own_, rows.own, fitted) && (!has_peers_ || Fit(peers_, rows.peers, fitted));
+}
+
+std::vector<Past::Place> Past::ChoosePlaces(std::span<const size_t> windows, size_t part) const {
+  std::vector<Place> places;
   for (size_t i = 0; i < windows.size(); ++i) {
-    AddRows(all[i], counts[windows[i]], windows[i], windows.size(), fitted);
+    for (size_t entity = 0; entity < entities_; ++entity) {
+      const size_t number = windows[i] * entities_ + entity;
+      if (!IsChosen(number, part * entities_, options_.most_rows)) continue;
+      places.push_back({.window = i, .entity = entity, .is_fitted = i < part});
+    }
   }
-  RowPair seen = fitted;
-  for (size_t i = 0; i < other_windows.size(); ++i) {
-    AddRows(others_all[i], others[other_windows[i]], other_windows[i], windows.size(), seen);
-  }
-  if (fitted.own.size() < options_.fewest_rows) return;
-  fitted_ =
-      Fit(own_, fitted.own, seen.own) && (!has_peers_ || Fit(peers_, fitted.peers, seen.peers));
+  return places;
 }
 
-void Past::FindSpreads(std::span<const Deviations> part, std::span<const Deviations> others,
-                       std::vector<float> Deviations::* kind, View& view) const {
-  std::vector<std::span<const float>> windows;
-  for (const Deviations& one : part) windows.emplace_back(one.*kind);
-  for (const Deviations& one : others) windows.emplace_back(one.*kind);
-  Spreads spreads = SpreadsOf(windows, entities_, width_, options_.least_spread);
-  view.spread = std::move(spreads.of_all);
-  view.own = std::move(spreads.of_each);
-}
-
-void Past::AddRows(const Deviations& deviations, const std::vector<bool>& counts, size_t window,
-                   size_t windows, RowPair& rows) const {
+// The first `part` windows define the usual values. The others also show how far windows deviate
+// from them.
+bool Past::Compare(const Panel& panel, size_t metric, std::span<const size_t> windows, size_t part,
+                   std::span<Deviations> all) {
+  bool deviates = false;
+  std::vector<NumberedValue> values;
   for (size_t entity = 0; entity < entities_; ++entity) {
-    if (!counts[entity]) continue;
-    if (!IsChosen(window * entities_ + entity, windows * entities_, options_.most_rows)) continue;
-    const auto own = std::span<const float>(deviations.own).subspan(entity * width_, width_);
-    if (!HasNumber(own)) continue;
-    AppendRow(own_, own, entity, {}, rows.own.values);
-    if (!has_peers_) continue;
-    const auto peers = std::span<const float>(deviations.peers).subspan(entity * width_, width_);
-    AppendRow(peers_, peers, entity, deviations.disunity, rows.peers.values);
+    const auto set = [&](size_t window, float deviation) {
+      all[window].own[entity] = deviation;
+      deviates |= std::abs(deviation) > 0;
+    };
+    const std::span<const float> read = panel.Of(metric, entity);
+    values.clear();
+    for (size_t i = 0; i < part; ++i) {
+      all[i].own[entity] = kMissingValue;
+      if (!std::isnan(read[windows[i]])) values.push_back({read[windows[i]], i});
+    }
+    float& middle = middle_[metric * entities_ + entity];
+    if (values.size() >= options_.fewest_windows) middle = FillLeaveOneOut(values, set);
+    for (size_t i = part; i < windows.size(); ++i) set(i, read[windows[i]] - middle);
   }
+  for (Deviations& one : all) CompareWithPeers(one);
+  return deviates;
 }
 
-bool Past::Fit(View& view, const Rows& fitted, const Rows& seen) const {
+void Past::CompareWithPeers(Deviations& deviations) const {
+  deviations.shift = deviations.disunity = 0;
+  if (!has_peers_) return;
+  deviations.peers = deviations.own;
+  std::vector<float> values;
+  values.reserve(entities_);
+  size_t zeros = 0;
+  for (const float one : deviations.own) {
+    if (std::isnan(one)) continue;
+    values.push_back(one);
+    if (one == 0) ++zeros;
+  }
+  if (values.size() < options_.fewest_peers) return;
+  if (2 * zeros > values.size()) return;  // both medians are 0
+  const float shift = MedianOf(values);
+  deviations.shift = shift;
+  for (float& one : values) one = std::abs(one - shift);
+  deviations.disunity = kDeviationOfMad * MedianOf(values);
+  for (float& one : deviations.peers) one -= shift;
+}
+
+void Past::FindSpreads(size_t metric, std::span<const Deviations> all) {
+  std::vector<std::span<const float>> windows(all.size());
+  std::ranges::transform(all, windows.begin(), &Deviations::own);
+  SetSpread(metric, windows, own_);
+  if (!has_peers_) return;
+  std::ranges::transform(all, windows.begin(), &Deviations::peers);
+  SetSpread(metric, windows, peers_);
+}
+
+void Past::SetSpread(size_t metric, std::span<const std::span<const float>> windows,
+                     View& view) const {
+  const Spreads spreads = SpreadsOf(windows, entities_, options_.least_spread);
+  view.spread[metric] = spreads.of_all;
+  std::ranges::copy(spreads.of_each,
+                    view.own.begin() + static_cast<std::ptrdiff_t>(metric * entities_));
+}
+
+double Past::Scaled(const View& view, size_t metric, size_t entity, float deviation,
+                    double disunity) const {
+  if (std::isnan(deviation)) return 0;
+  const auto own = static_cast<double>(view.own[metric * entities_ + entity]);
+  return static_cast<double>(deviation) / std::max({view.spread[metric], own, disunity});
+}
+
+Past::RowPair Past::RowsOf(size_t count) const {
+  const Rows rows = {.width = width_, .values = std::vector<double>(count * width_)};
+  return {.own = rows, .peers = has_peers_ ? rows : Rows{.width = width_}};
+}
+
+void Past::FillRow(const Deviations& deviations, size_t metric, size_t entity, size_t row,
+                   RowPair& rows) const {
+  const size_t at = row * width_ + metric;
+  rows.own.values[at] = Scaled(own_, metric, entity, deviations.own[entity], 0);
+  if (!has_peers_) return;
+  rows.peers.values[at] =
+      Scaled(peers_, metric, entity, deviations.peers[entity], deviations.disunity);
+}
+
+bool Past::Fit(View& view, const Rows& seen, size_t fitted) const {
+  const auto end = seen.values.begin() + static_cast<std::ptrdiff_t>(fitted * width_);
+  const Rows rows = {.width = width_, .values = {seen.values.begin(), end}};
   for (size_t i = 0; i < kAnomalyModels; ++i) {
     view.models[i] = MakeModel(static_cast<AnomalyModelKind>(i));
-    if (!view.models[i]->Fit(fitted)) return false;
+    if (!view.models[i]->Fit(rows)) return false;
     std::vector<double> scores(seen.size());
     for (size_t row = 0; row < seen.size(); ++row) scores[row] = view.models[i]->Score(seen[row]);
     view.tails[i] = Tail(std::move(scores));
@@ -127,83 +193,36 @@ bool Past::Fit(View& view, const Rows& fitted, const Rows& seen) const {
   return true;
 }
 
-void Past::AppendRow(const View& view, std::span<const float> deviations, size_t entity,
-                     std::span<const double> disunity, std::vector<double>& rows) const {
-  const size_t begin = rows.size();
-  rows.resize(begin + width_);
-  double* const row = rows.data() + begin;
-  for (size_t i = 0; i < width_; ++i) {
-    if (std::isnan(deviations[i])) continue;
-    double spread = std::max<double>(view.spread[i], view.own[entity * width_ + i]);
-    if (!disunity.empty()) spread = std::max(spread, disunity[i]);
-    row[i] = static_cast<double>(deviations[i]) / spread;
+Past::Deviations Past::DeviationsIn(const Panel& window, size_t metric) const {
+  Deviations deviations;
+  deviations.own.reserve(entities_);
+  for (size_t at = metric * entities_; at < (metric + 1) * entities_; ++at) {
+    deviations.own.push_back(window.values[at] - middle_[at]);
   }
-}
-
-void Past::CompareWithPeers(Deviations& deviations) const {
-  deviations.shift.assign(width_, 0);
-  deviations.disunity.assign(width_, 0);
-  if (!has_peers_) return;
-  deviations.peers = deviations.own;
-  std::vector<float> values;
-  for (size_t metric = 0; metric < width_; ++metric) {
-    values.clear();
-    size_t zeros = 0;
-    for (size_t at = metric; at < deviations.own.size(); at += width_) {
-      if (std::isnan(deviations.own[at])) continue;
-      values.push_back(deviations.own[at]);
-      if (deviations.own[at] == 0) ++zeros;
-    }
-    if (values.size() < options_.fewest_peers) continue;
-    if (2 * zeros > values.size()) continue;  // both medians are 0
-    const float shift = MedianOf(values);
-    deviations.shift[metric] = shift;
-    for (float& one : values) one = std::abs(one - shift);
-    deviations.disunity[metric] = kDeviationOfMad * MedianOf(values);
-    for (size_t at = metric; at < deviations.own.size(); at += width_)
-      deviations.peers[at] -= shift;
-  }
-}
-
-Past::Deviations Past::DeviationsIn(std::vector<float> values) const {
-  Deviations deviations{.own = std::move(values)};
-  for (size_t i = 0; i < deviations.own.size(); ++i) deviations.own[i] -= middle_[i];
   CompareWithPeers(deviations);
   return deviations;
-}
-
-Past::Deviations Past::DeviationsOf(const Panel& panel, size_t window,
-                                    const std::vector<bool>& counts) const {
-  std::vector<float> values(entities_ * width_, kMissingValue);
-  for (size_t entity = 0; entity < entities_; ++entity) {
-    if (!counts[entity]) continue;
-    const auto at = values.begin() + static_cast<std::ptrdiff_t>(entity * width_);
-    std::ranges::copy(panel.Of(window, entity), at);
-  }
-  return DeviationsIn(std::move(values));
 }
 
 std::vector<Oddness> Past::Judge(const Panel& window) const {
   std::vector<Oddness> all(entities_);
   if (!fitted_) return all;
-  const Deviations deviations = DeviationsIn(window.values);
-  std::vector<double> row;
-  for (size_t entity = 0; entity < entities_; ++entity) {
-    const auto own = std::span<const float>(deviations.own).subspan(entity * width_, width_);
-    if (!HasNumber(own)) continue;
-    Oddness& oddness = all[entity];
-    oddness.judged = true;
-    row.clear();
-    AppendRow(own_, own, entity, {}, row);
-    for (size_t i = 0; i < kAnomalyModels; ++i) {
-      oddness.by_own[i] = own_.tails[i].Probability(own_.models[i]->Score(row));
+  RowPair rows = RowsOf(entities_);
+  for (size_t metric = 0; metric < width_; ++metric) {
+    const Deviations deviations = DeviationsIn(window, metric);
+    for (size_t entity = 0; entity < entities_; ++entity) {
+      all[entity].judged |= !std::isnan(deviations.own[entity]);
+      FillRow(deviations, metric, entity, entity, rows);
     }
-    if (!has_peers_) continue;
-    const auto peers = std::span<const float>(deviations.peers).subspan(entity * width_, width_);
-    row.clear();
-    AppendRow(peers_, peers, entity, deviations.disunity, row);
+  }
+  const auto probability = [](const View& view, size_t model, std::span<const double> row) {
+    return view.tails[model].Probability(view.models[model]->Score(row));
+  };
+  for (size_t entity = 0; entity < entities_; ++entity) {
+    Oddness& oddness = all[entity];
+    if (!oddness.judged) continue;
     for (size_t i = 0; i < kAnomalyModels; ++i) {
-      oddness.by_peers[i] = peers_.tails[i].Probability(peers_.models[i]->Score(row));
+      oddness.by_own[i] = probability(own_, i, rows.own[entity]);
+      if (has_peers_) oddness.by_peers[i] = probability(peers_, i, rows.peers[entity]);
     }
   }
   return all;
@@ -211,12 +230,15 @@ std::vector<Oddness> Past::Judge(const Panel& window) const {
 
 std::vector<MetricDeviation> Past::Explain(const Panel& window, size_t entity,
                                            Duration width) const {
-  const Deviations deviations = DeviationsIn(window.values);
   const View& view = has_peers_ ? peers_ : own_;
-  const std::vector<float>& seen = has_peers_ ? deviations.peers : deviations.own;
-  const auto of_entity = std::span<const float>(seen).subspan(entity * width_, width_);
-  std::vector<double> row;
-  AppendRow(view, of_entity, entity, deviations.disunity, row);
+  std::vector<float> seen(width_);
+  std::vector<double> row(width_), shift(width_);
+  for (size_t i = 0; i < width_; ++i) {
+    const Deviations deviations = DeviationsIn(window, i);
+    seen[i] = (has_peers_ ? deviations.peers : deviations.own)[entity];
+    row[i] = Scaled(view, i, entity, seen[i], deviations.disunity);
+    shift[i] = deviations.shift;
+  }
   std::vector<double> shares(width_);
   for (const auto& model : view.models) {
     const std::vector<double> parts = model->Shares(row);
@@ -224,11 +246,11 @@ std::vector<MetricDeviation> Past::Explain(const Panel& window, size_t entity,
   }
   std::vector<MetricDeviation> metrics;
   for (size_t i = 0; i < width_; ++i) {
-    if (std::isnan(of_entity[i]) || shares[i] == 0) continue;
+    if (std::isnan(seen[i]) || shares[i] == 0) continue;
     const Metric metric = window.metrics[i];
-    const double expected = middle_[entity * width_ + i] + deviations.shift[i];
-    const double usual = row[i] == 0 ? view.spread[i] : std::abs(of_entity[i] / row[i]);
-    const double value = window.values[entity * width_ + i];
+    const double expected = middle_[i * entities_ + entity] + shift[i];
+    const double usual = row[i] == 0 ? view.spread[i] : std::abs(seen[i] / row[i]);
+    const double value = window.values[i * entities_ + entity];
     metrics.push_back({.metric = metric,
                        .share = shares[i],
                        .observed = Unstretched(metric, width, value),

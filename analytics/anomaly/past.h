@@ -38,12 +38,10 @@ struct Oddness {
 
 class Past {
  public:
-  // Selects entities in windows: indexed by window, then by entity. An empty row excludes the
-  // window.
-  using Choice = std::vector<std::vector<bool>>;
-  // `counts` selects the windows to which the models are fitted. `others` selects the other windows
-  // of the past; they also calibrate the scores.
-  Past(const Panel& panel, const Choice& counts, const Choice& others, const PastOptions& options);
+  // The models are fitted to `part`, which are numbers of windows of the panel. `others` are the
+  // other windows of the past; they also calibrate the scores.
+  Past(const Panel& panel, std::span<const size_t> part, std::span<const size_t> others,
+       const PastOptions& options);
 
   bool fitted() const { return fitted_; }
   bool has_peers() const { return has_peers_; }
@@ -57,39 +55,49 @@ class Past {
   // Parameters for one kind of deviation: from the entity's own past, or from its peers.
   struct View {
     std::vector<double> spread;  // indexed by metric, over all entities
-    std::vector<float> own;      // indexed by entity and metric
+    std::vector<float> own;      // indexed by metric and entity
     std::array<std::unique_ptr<AnomalyModel>, kAnomalyModels> models;
     std::array<Tail, kAnomalyModels> tails;
   };
-  // Deviations of all entities in one window, by entity and metric.
+  // Deviations of one metric in one window.
   struct Deviations {
-    std::vector<float> own;
-    std::vector<float> peers;
-    std::vector<double> shift;     // median of the peers, by metric
-    std::vector<double> disunity;  // spread of the peers around that median, by metric
+    std::vector<float> own;    // by entity; NaN: unknown
+    std::vector<float> peers;  // the same, without the median
+    double shift = 0;          // median of the entities
+    double disunity = 0;       // spread of the entities around that median
   };
-
+  // A window of an entity that the models use.
+  struct Place {
+    size_t window = 0;
+    size_t entity = 0;
+    bool is_fitted = false;  // false: only calibrates the scores
+    bool is_known = false;   // any of its values is known
+  };
   struct RowPair {
     Rows own;
     Rows peers;
   };
 
-  Deviations DeviationsOf(const Panel& panel, size_t window, const std::vector<bool>& counts) const;
-  Deviations DeviationsIn(std::vector<float> values) const;
-  // Adds only rows that `counts` selects.
-  void AddRows(const Deviations& deviations, const std::vector<bool>& counts, size_t window,
-               size_t windows, RowPair& rows) const;
+  std::vector<Place> ChoosePlaces(std::span<const size_t> windows, size_t part) const;
+  // Returns whether anything deviates.
+  bool Compare(const Panel& panel, size_t metric, std::span<const size_t> windows, size_t part,
+               std::span<Deviations> all);
   void CompareWithPeers(Deviations& deviations) const;
-  bool Fit(View& view, const Rows& fitted, const Rows& seen) const;
-  void FindSpreads(std::span<const Deviations> part, std::span<const Deviations> others,
-                   std::vector<float> Deviations::* kind, View& view) const;
-  void AppendRow(const View& view, std::span<const float> deviations, size_t entity,
-                 std::span<const double> disunity, std::vector<double>& rows) const;
+  Deviations DeviationsIn(const Panel& window, size_t metric) const;
+  void FindSpreads(size_t metric, std::span<const Deviations> all);
+  void SetSpread(size_t metric, std::span<const std::span<const float>> windows, View& view) const;
+  double Scaled(const View& view, size_t metric, size_t entity, float deviation,
+                double disunity) const;
+  // Sets the values of one metric in a row.
+  void FillRow(const Deviations& deviations, size_t metric, size_t entity, size_t row,
+               RowPair& rows) const;
+  RowPair RowsOf(size_t count) const;
+  bool Fit(View& view, const Rows& seen, size_t fitted) const;
 
   PastOptions options_;
   size_t entities_ = 0;
   size_t width_ = 0;
-  std::vector<float> middle_;  // usual value by entity and metric; NaN: unknown
+  std::vector<float> middle_;  // usual value by metric and entity; NaN: unknown
   View own_;
   View peers_;
   bool has_peers_ = false;

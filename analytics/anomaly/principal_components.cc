@@ -26,6 +26,7 @@ class PrincipalComponents : public AnomalyModel {
     for (arma::uword row = 0; row < columns.n_cols; ++row) {
       one = columns.col(row) - mean_;
       for (arma::uword i = 0; i < rows.width; ++i) {
+        if (one[i] == 0) continue;
         for (arma::uword k = 0; k <= i; ++k) covariance(i, k) += one[i] * one[k];
       }
     }
@@ -84,6 +85,7 @@ class PrincipalComponents : public AnomalyModel {
     std::ranges::fill(parts, 0);
     for (size_t k = 0; k < row.size(); ++k) {
       const double off = row[k] - mean_[k];
+      if (off == 0) continue;  // most counters never change
       const double* const column = precision_.colptr(k);
       for (size_t i = 0; i < parts.size(); ++i) parts[i] += column[i] * off;
     }

@@ -58,28 +58,23 @@ float SpreadOfEach(std::vector<float>& distances, size_t zeros) {
 
 }  // namespace
 
-Spreads SpreadsOf(std::span<const std::span<const float>> windows, size_t entities, size_t width,
-                  double least) {
-  Spreads spreads{.of_all = std::vector<double>(width),
-                  .of_each = std::vector<float>(entities * width)};
-  std::vector<Distances> by_metric(width);
+Spreads SpreadsOf(std::span<const std::span<const float>> windows, size_t entities, double least) {
+  Spreads spreads;
+  spreads.of_each.reserve(entities);
+  Distances all;
   std::vector<float> distances;
-  for (size_t i = 0; i < spreads.of_each.size(); ++i) {
-    Distances& of_metric = by_metric[i % width];
+  for (size_t entity = 0; entity < entities; ++entity) {
     distances.clear();
-    size_t zeros = 0;
+    const size_t zeros_before = all.zeros;
     for (const std::span<const float> window : windows) {
-      const float deviation = window[i];
+      const float deviation = window[entity];
       if (std::isnan(deviation)) continue;
-      of_metric.Add(deviation);
+      all.Add(deviation);
       distances.push_back(std::abs(deviation));
-      if (deviation == 0) ++zeros;
     }
-    spreads.of_each[i] = SpreadOfEach(distances, zeros);
+    spreads.of_each.push_back(SpreadOfEach(distances, all.zeros - zeros_before));
   }
-  for (size_t metric = 0; metric < width; ++metric) {
-    spreads.of_all[metric] = SpreadOfAll(by_metric[metric], least);
-  }
+  spreads.of_all = SpreadOfAll(all, least);
   return spreads;
 }
 

@@ -40,18 +40,16 @@ float FillLeaveOneOut(std::vector<NumberedValue>& values, Set set) {
   return (values[half - 1].value + values[half].value) / 2;
 }
 
-// Spreads of deviations around 0.
+// Spreads of a metric's deviations around 0.
 struct Spreads {
-  // The spread of each metric over all entities, at least `least`: the smallest standard deviation
-  // with which the distances of a normal distribution from 0 have 50 %, 90 % and 98 % quantiles
-  // that are not below the observed ones. Quantiles limit the effect of rare large values, such as
-  // bursts of CE marks.
-  std::vector<double> of_all;
-  std::vector<float> of_each;  // indexed by entity and metric
+  // The spread over all entities, at least `least`: the smallest standard deviation with which the
+  // distances of a normal distribution from 0 have 50 %, 90 % and 98 % quantiles that are not below
+  // the observed ones. Quantiles limit the effect of rare large values, such as bursts of CE marks.
+  double of_all = 0;
+  std::vector<float> of_each;  // indexed by entity
 };
 
-// Each window contains deviations by entity and metric; NaN values are ignored.
-Spreads SpreadsOf(std::span<const std::span<const float>> windows, size_t entities, size_t width,
-                  double least);
+// Each window contains deviations by entity; NaN values are ignored.
+Spreads SpreadsOf(std::span<const std::span<const float>> windows, size_t entities, double least);
 
 }  // namespace rocescope

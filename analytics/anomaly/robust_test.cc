@@ -36,9 +36,9 @@ TEST(LeaveOneOut, IsTheDistanceFromTheMedianOfTheOthers) {
 
 using Windows = std::vector<std::vector<float>>;
 
-Spreads FindSpreads(const Windows& windows, size_t entities, size_t width, double least) {
+Spreads FindSpreads(const Windows& windows, size_t entities, double least) {
   const std::vector<std::span<const float>> spans(windows.begin(), windows.end());
-  return SpreadsOf(spans, entities, width, least);
+  return SpreadsOf(spans, entities, least);
 }
 
 TEST(Spreads, EqualStandardDeviationForNormalData) {
@@ -53,16 +53,16 @@ TEST(Spreads, EqualStandardDeviationForNormalData) {
     }
     windows.push_back({static_cast<float>(3 * low), static_cast<float>(-3 * low)});
   }
-  const Spreads spreads = FindSpreads(windows, 2, 1, 0.1);
-  EXPECT_NEAR(spreads.of_all[0], 3, 0.05);
+  const Spreads spreads = FindSpreads(windows, 2, 0.1);
+  EXPECT_NEAR(spreads.of_all, 3, 0.05);
   EXPECT_EQ(spreads.of_each.size(), 2u);
   EXPECT_NEAR(spreads.of_each[0], 3, 0.05);
 }
 
 TEST(Spreads, IgnoreMissingValuesAndHaveAMinimum) {
   constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
-  const Spreads spreads = FindSpreads(Windows(10, {kMissing, 0.0F}), 1, 2, 0.25);
-  EXPECT_THAT(spreads.of_all, ElementsAre(0.25, 0.25));
+  const Spreads spreads = FindSpreads(Windows(10, {kMissing, 0.0F}), 2, 0.25);
+  EXPECT_EQ(spreads.of_all, 0.25);
   EXPECT_THAT(spreads.of_each, ElementsAre(0, 0));
 }
 
@@ -70,8 +70,8 @@ TEST(Spreads, IgnoreMissingValuesAndHaveAMinimum) {
 TEST(Spreads, CountZerosAsDistances) {
   Windows windows(60, {0.0F});
   for (int i = 1; i <= 40; ++i) windows.push_back({static_cast<float>(i)});
-  const Spreads spreads = FindSpreads(windows, 1, 1, 0.25);
-  EXPECT_NEAR(spreads.of_all[0], 30 / 1.6449, 1e-6) << "the value of rank 89";
+  const Spreads spreads = FindSpreads(windows, 1, 0.25);
+  EXPECT_NEAR(spreads.of_all, 30 / 1.6449, 1e-6) << "the value of rank 89";
   EXPECT_FLOAT_EQ(spreads.of_each[0], 31 / 1.6449F);
 }
 

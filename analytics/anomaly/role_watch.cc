@@ -23,14 +23,30 @@ bool HasLevels(const Role& role) {
   return role.kind == EntityKind::kPort || role.kind == EntityKind::kNic;
 }
 
-// Removes the load of the entity in windows [from, until) from the past.
+// Removes metrics of the entity in windows [from, until) from the past.
+void Remove(int64_t from, int64_t until, size_t entity, bool (*is_removed)(Metric), Panel& panel) {
+  const int64_t end = panel.from + static_cast<int64_t>(panel.windows);
+  from = std::max(from, panel.from);
+  until = std::min(until, end);
+  if (from >= until) return;
+  const auto first = static_cast<size_t>(from - panel.from);
+  for (size_t metric = 0; metric < panel.metrics.size(); ++metric) {
+    if (!is_removed(panel.metrics[metric])) continue;
+    std::ranges::fill(panel.Of(metric, entity).subspan(first, static_cast<size_t>(until - from)),
+                      std::numeric_limits<float>::quiet_NaN());
+  }
+}
+
 void RemoveLoad(int64_t from, int64_t until, size_t entity, Panel& panel) {
-  for (size_t i = 0; i < panel.windows.size(); ++i) {
-    if (panel.windows[i] < from || panel.windows[i] >= until) continue;
-    for (size_t metric = 0; metric < panel.metrics.size(); ++metric) {
-      if (!DependsOnLoad(panel.metrics[metric])) continue;
-      panel.values[panel.At(i, entity) + metric] = std::numeric_limits<float>::quiet_NaN();
-    }
+  Remove(from, until, entity, DependsOnLoad, panel);
+}
+
+void RemoveWindows(const std::set<std::pair<int64_t, Entity>>& removed, Panel& panel) {
+  for (const auto& [window, entity] : removed) {
+    const auto at = std::ranges::lower_bound(panel.entities, entity);
+    if (at == panel.entities.end() || *at != entity) continue;
+    const auto number = static_cast<size_t>(at - panel.entities.begin());
+    Remove(window, window + 1, number, [](Metric) { return true; }, panel);
   }
 }
 
@@ -70,6 +86,7 @@ void RoleWatch::Update(const MetricStore& metrics, std::span<const Member> membe
   const auto kept = static_cast<int64_t>(MetricSeries::kMaxWindows);
   first_ = std::max(*first_, end - kept);
   next_ = std::max(next_, *first_);
+  PanelReader reader(metrics, end);
   for (; next_ < end; ++next_) {
     if (next_ - *first_ < options_.shortest_past) {
       statistics_.unjudged += members.size();
@@ -79,41 +96,37 @@ void RoleWatch::Update(const MetricStore& metrics, std::span<const Member> membe
     const auto pace = static_cast<int64_t>(options_.refit_each * static_cast<double>(past));
     const bool is_outdated = !fitted_ || next_ - fitted_->at >= std::max<int64_t>(pace, 1) ||
                              (HasLevels(role_) && levels.HasChangesIn(next_));
-    if (is_outdated) Fit(metrics, members, levels, next_);
-    Judge(metrics, next_);
+    if (is_outdated) Fit(metrics, members, levels, reader, next_);
+    Judge(metrics, reader, next_);
     Forget(next_ - options_.longest_past);
   }
 }
 
 void RoleWatch::Fit(const MetricStore& metrics, std::span<const Member> members,
-                    const EpisodeTracker& levels, int64_t window) {
+                    const EpisodeTracker& levels, PanelReader& reader, int64_t window) {
   const int64_t from = std::max(*first_, window - options_.longest_past);
   fitted_ = std::make_unique<Fitted>();
   Fitted& fitted = *fitted_;
   fitted.at = window;
   fitted.panel = EmptyPanel(metrics, members, window - 1);
-  Panel panel = FilledPanel(metrics, fitted.panel, from, window);
+  Panel panel = reader.Read(fitted.panel, from, window);
   if (HasLevels(role_)) {
     for (size_t entity = 0; entity < panel.entities.size(); ++entity) {
       RemoveOtherLevels(levels.ChangesOf(panel.entities[entity]), window, entity, panel);
     }
   }
-  std::array<Past::Choice, 2> halves;
-  for (Past::Choice& half : halves) half.resize(panel.windows.size());
-  for (size_t i = 0; i < panel.windows.size(); ++i) {
-    std::vector<bool>& counts = halves[PartOf(panel.windows[i])][i];
-    counts.assign(panel.entities.size(), true);
-    for (size_t entity = 0; entity < panel.entities.size(); ++entity) {
-      counts[entity] = !odd_.contains({panel.windows[i], panel.entities[entity]});
-    }
+  RemoveWindows(odd_, panel);
+  std::array<std::vector<size_t>, 2> halves;
+  for (size_t i = 0; i < panel.windows; ++i) {
+    halves[PartOf(panel.from + static_cast<int64_t>(i))].push_back(i);
   }
   fitted.even = std::make_unique<Past>(panel, halves[0], halves[1], PastOptions());
   fitted.odd = std::make_unique<Past>(panel, halves[1], halves[0], PastOptions());
   statistics_.fits += 2;
 }
 
-void RoleWatch::Judge(const MetricStore& metrics, int64_t window) {
-  const Panel panel = FilledPanel(metrics, fitted_->panel, window, window + 1);
+void RoleWatch::Judge(const MetricStore& metrics, PanelReader& reader, int64_t window) {
+  const Panel panel = reader.Read(fitted_->panel, window, window + 1);
   const std::vector<Oddness> even = fitted_->even->Judge(panel);
   const std::vector<Oddness> odd = fitted_->odd->Judge(panel);
   std::vector<size_t> stable;
@@ -168,8 +181,8 @@ void RoleWatch::NoteShift(const MetricStore& metrics, int64_t window, uint32_t e
 
 void RoleWatch::NoteAnomaly(const MetricStore& metrics, const Panel& panel, size_t entity,
                             const Oddness& even, const Oddness& odd) {
-  const Timestamp from = metrics.StartOf(panel.windows[0]);
-  const Timestamp until = metrics.StartOf(panel.windows[0] + 1);
+  const Timestamp from = metrics.StartOf(panel.from);
+  const Timestamp until = metrics.StartOf(panel.from + 1);
   const Entity& whose = panel.entities[entity];
   // Use the half for which the window is less anomalous.
   const bool by_even = even.Probability() >= odd.Probability();

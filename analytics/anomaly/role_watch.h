@@ -39,8 +39,8 @@ class RoleWatch {
   };
 
   void Fit(const MetricStore& metrics, std::span<const Member> members,
-           const EpisodeTracker& levels, int64_t window);
-  void Judge(const MetricStore& metrics, int64_t window);
+           const EpisodeTracker& levels, PanelReader& reader, int64_t window);
+  void Judge(const MetricStore& metrics, PanelReader& reader, int64_t window);
   void NoteShift(const MetricStore& metrics, int64_t window, uint32_t entities);
   void NoteAnomaly(const MetricStore& metrics, const Panel& panel, size_t entity,
                    const Oddness& even, const Oddness& odd);

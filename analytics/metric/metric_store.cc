@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/prefetch.h"
+
 namespace rocescope {
 
 using topology::kNone;
@@ -156,11 +158,7 @@ void MetricStore::Approach(const ReadingRecord& reading) const {
   const Target* const target = targets_.Find(reading.group);
   if (target == nullptr || target->entity == nullptr) return;
   const auto& series = target->entity->series;
-  constexpr size_t kCacheLine = 64;
-  const auto* const begin = reinterpret_cast<const char*>(series.data());
-  for (size_t at = 0; at < series.size() * sizeof(series[0]); at += kCacheLine) {
-    __builtin_prefetch(begin + at, 1);
-  }
+  PrefetchBytes(series.data(), series.size() * sizeof(series[0]));
 }
 
 void MetricStore::ApproachWindows(const ReadingRecord& reading) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analytics/metric/rare_value.h"
+#include "base/prefetch.h"
 #include "base/time.h"
 
 namespace rocescope {
@@ -89,7 +90,7 @@ class MetricSeries {
 
   // Prefetches what the next reading needs.
   void Approach() const {
-    if (!windows_.empty()) __builtin_prefetch(&windows_.back(), 1);
+    if (!windows_.empty()) Prefetch(&windows_.back());
   }
 
   // Ascending. Windows in which a counter did not change are omitted.
