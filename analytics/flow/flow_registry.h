@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "analytics/flow/idle_evictor.h"
+#include "base/prefetch.h"
 #include "dataplane/record/capacity.h"
 #include "dataplane/record/record.h"
 
@@ -42,7 +43,7 @@ template <size_t kLines>
 void PrefetchLines(const void* at) {
   constexpr size_t kLine = 64;
   const auto* bytes = static_cast<const char*>(at);
-  for (size_t i = 0; i < kLines; ++i) __builtin_prefetch(bytes + i * kLine);
+  for (size_t i = 0; i < kLines; ++i) Prefetch(bytes + i * kLine);
 }
 
 // Returns the flow's entry of an array that grows as needed.
