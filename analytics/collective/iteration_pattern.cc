@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analytics/collective/complete_iterations.h"
+#include "analytics/collective/onset_clock.h"
 #include "analytics/collective/period.h"
 #include "analytics/collective/steps.h"
 #include "analytics/collective/waiting.h"
@@ -212,7 +213,17 @@ class Analyst {
       std::vector<const Bits*> data;
       for (const uint32_t channel : component.channels)
         data.push_back(&channels_.all[channel].data);
-      if (auto complete = FindCompleteIterations(active, data, line_.length, candidates_, period)) {
+      std::vector<ClockChannel> clocked;
+      for (const uint32_t channel : component.channels) {
+        const Channel& one = channels_.all[channel];
+        clocked.push_back(
+            {.source = one.source, .destination = one.destination, .bits = &one.data});
+      }
+      if (auto by_onsets = FindIterationsByOnsets(clocked, line_.length, candidates_)) {
+        component.iterations = *std::move(by_onsets);
+        component.is_complete = true;
+      } else if (auto complete =
+                     FindCompleteIterations(active, data, line_.length, candidates_, period)) {
         component.iterations = *std::move(complete);
         component.is_complete = true;
       } else {
