@@ -147,7 +147,9 @@ std::vector<Bits> Joined(std::span<const ClockChannel> channels, size_t length) 
       One* best = nullptr;
       for (One& before : merged) {
         if (before.last >= one.first) continue;
-        const auto apart = [&](const One& other) { return std::abs(std::log(other.burst / one.burst)); };
+        const auto apart = [&](const One& other) {
+          return std::abs(std::log(other.burst / one.burst));
+        };
         if (best == nullptr || apart(before) < apart(*best)) best = &before;
       }
       if (best == nullptr) {
@@ -275,13 +277,13 @@ class Clock {
       for (const size_t at : set[c]->onsets) onsets.push_back({.at = at, .channel = c});
     }
     std::ranges::sort(onsets, {}, &Onset::at);
-    const auto needed = static_cast<size_t>(
-        std::max(1.0, std::ceil(kMost * static_cast<double>(set.size()))));
+    const auto needed =
+        static_cast<size_t>(std::max(1.0, std::ceil(kMost * static_cast<double>(set.size()))));
     Iterations found;
     std::vector<double> first;
     std::deque<Onset> started;  // one of each channel
     std::vector<bool> is_started(set.size());
-    double complete_at = -1;    // the previous iteration is complete here
+    double complete_at = -1;  // the previous iteration is complete here
     for (const Onset& onset : onsets) {
       const auto at = static_cast<double>(onset.at);
       if (!found.begins.empty() && complete_at < 0) {
@@ -289,8 +291,7 @@ class Clock {
         if (SentShare(set, usual, first.back(), at) < kEnough) continue;
         complete_at = at;
       }
-      while (!started.empty() &&
-             static_cast<double>(started.front().at) + kWithin * period_ < at) {
+      while (!started.empty() && static_cast<double>(started.front().at) + kWithin * period_ < at) {
         is_started[started.front().channel] = false;
         started.pop_front();
       }
@@ -342,7 +343,8 @@ class Clock {
     for (size_t k = 0; k < found.begins.size(); ++k) {
       auto at = static_cast<size_t>(first[k]);
       double before = 0;
-      const double earliest = std::max(k == 0 ? 0 : found.begins[k - 1], first[k] - kEarly * period_);
+      const double earliest =
+          std::max(k == 0 ? 0 : found.begins[k - 1], first[k] - kEarly * period_);
       for (;;) {
         const size_t last = busy_.LastBefore(at);
         before = static_cast<double>(last == Bits::kCount ? at : at - last - 1);

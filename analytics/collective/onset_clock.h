@@ -26,7 +26,6 @@ struct ClockChannel {
 // `candidates` are lags at which the channels repeat. The usual times between starts of the same
 // channel are candidates, too. Returns nothing if no candidate explains the activity.
 std::optional<Iterations> FindIterationsByOnsets(std::span<const ClockChannel> channels,
-                                                 size_t length,
-                                                 std::span<const Period> candidates);
+                                                 size_t length, std::span<const Period> candidates);
 
 }  // namespace rocescope

@@ -32,9 +32,8 @@ class Job {
     for (const std::vector<Bits>& step : steps_) {
       for (uint32_t channel = 0; channel < kNics; ++channel) {
         if (step[channel].IsEmpty()) continue;
-        channels.push_back({.source = channel,
-                            .destination = (channel + 1) % kNics,
-                            .bits = &step[channel]});
+        channels.push_back(
+            {.source = channel, .destination = (channel + 1) % kNics, .bits = &step[channel]});
         series.push_back(channels.back().bits);
       }
     }
