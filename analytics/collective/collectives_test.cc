@@ -236,6 +236,24 @@ TEST(FindCollectives, ReportsStartAndSendingTimeOfEachIteration) {
 }
 
 // Synchronised by chance, and with the same addresses.
+// The second iteration starts with an evaluation, which sends nothing: its data is late, so that
+// the period is measured from the third.
+TEST(FindCollectives, MeasuresThePeriodFromAnIterationThatIsNotDelayed) {
+  World world;
+  std::vector<size_t> ring;
+  for (uint32_t host = 1; host <= 4; ++host) ring.push_back(world.Connect(host, host % 4 + 1));
+  double begin = 300;
+  for (int k = 0; k < 20; ++k) {
+    for (const size_t connection : ring) world.Send(connection, begin, begin + 20, 1u << 20);
+    begin += k == 0 ? 180 : 100;
+  }
+  world.Find();
+  ASSERT_EQ(world.iteration_patterns().size(), 1u);
+  const JobIterationPattern& found = world.iteration_patterns()[0];
+  EXPECT_EQ(found.iterations, 17u);
+  EXPECT_NEAR(static_cast<double>((found.first - kStart).count()), 580e3, 5e3);
+}
+
 TEST(FindCollectives, SeparatesTenantsWithTheSameAddresses) {
   World world;
   RunRing(world, {1, 2, 3, 4}, 1000, 150, 30000, 1, 7);

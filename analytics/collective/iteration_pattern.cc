@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "analytics/collective/complete_iterations.h"
+#include "analytics/collective/onset_clock.h"
 #include "analytics/collective/period.h"
 #include "analytics/collective/steps.h"
 #include "analytics/collective/waiting.h"
 #include "analytics/connection/disjoint_sets.h"
+#include "base/median.h"
 
 namespace rocescope {
 namespace {
@@ -21,6 +23,8 @@ constexpr double kClear = 0.3;           // strength of a period that needs no f
 constexpr double kAboutOne = 0.25;       // iterations
 constexpr double kStartsTogether = 0.5;  // of a period: parts that start with the same iteration
 constexpr size_t kManyIterations = 8;    // with more, the first one does not count
+constexpr double kUsual = 0.08;          // difference of a usual iteration from the median length
+constexpr size_t kNearby = 2;            // iterations
 // Probability that a member is the last one in an iteration by chance.
 constexpr double kByChance = 0.4;
 
@@ -51,11 +55,11 @@ class Analyst {
       // The first iteration is longer: connections and buffers are set up, and all ranks start at
       // once, but later each when it is done.
       const size_t skipped = job.count() > kManyIterations ? 1 : 0;
-      const auto count = static_cast<double>(job.count() - skipped);
-      intervals = skipped == 0 ? job.period : (job.begins.back() - job.begins[skipped]) / count;
-      iteration_pattern.iterations = static_cast<uint32_t>(job.count() - skipped);
-      iteration_pattern.first = TimeAt(job.begins[skipped]);
-      iteration_pattern.last = TimeAt(job.begins.back());
+      const auto [first, last] = UsualEnds(job, skipped);
+      intervals = (job.begins[last] - job.begins[first]) / static_cast<double>(last - first);
+      iteration_pattern.iterations = static_cast<uint32_t>(last - first);
+      iteration_pattern.first = TimeAt(job.begins[first]);
+      iteration_pattern.last = TimeAt(job.begins[last]);
       AddSpans(SlowestOf(parts, job), skipped, parts, iteration_pattern);
     }
     iteration_pattern.period = Length(intervals);
@@ -127,6 +131,32 @@ class Analyst {
     job.seen = static_cast<uint32_t>(job.begins.size());
     job.period = (job.begins.back() - job.begins.front()) / static_cast<double>(job.count());
     return job;
+  }
+
+  // The first and the last start between which the period is measured. Only data is visible, and an
+  // evaluation or a stall before it delays the data of an iteration that started long before. The
+  // interval before both ends is therefore a usual one, if there is one nearby.
+  static std::pair<size_t, size_t> UsualEnds(const Iterations& job, size_t skipped) {
+    std::pair<size_t, size_t> ends = {skipped, job.count()};
+    if (skipped == 0) return ends;
+    std::vector<double> lengths;
+    for (size_t k = 0; k < job.count(); ++k) lengths.push_back(job.begins[k + 1] - job.begins[k]);
+    const std::vector<double> in_order = lengths;
+    const double median = UpperMedianOf(lengths);
+    const auto is_usual = [&](size_t start) {
+      return std::abs(in_order[start - 1] / median - 1) <= std::max(kUsual, 2 / median);
+    };
+    for (size_t k = 0; k <= kNearby; ++k) {
+      if (!is_usual(skipped + k)) continue;
+      ends.first = skipped + k;
+      break;
+    }
+    for (size_t k = 0; k <= kNearby; ++k) {
+      if (!is_usual(job.count() - k)) continue;
+      ends.second = job.count() - k;
+      break;
+    }
+    return ends;
   }
 
   Timestamp TimeAt(double stretch) const { return line_.begin + Length(stretch); }
@@ -212,7 +242,17 @@ class Analyst {
       std::vector<const Bits*> data;
       for (const uint32_t channel : component.channels)
         data.push_back(&channels_.all[channel].data);
-      if (auto complete = FindCompleteIterations(active, data, line_.length, candidates_, period)) {
+      std::vector<ClockChannel> clocked;
+      for (const uint32_t channel : component.channels) {
+        const Channel& one = channels_.all[channel];
+        clocked.push_back(
+            {.source = one.source, .destination = one.destination, .bits = &one.data});
+      }
+      if (auto by_onsets = FindIterationsByOnsets(clocked, line_.length, candidates_)) {
+        component.iterations = *std::move(by_onsets);
+        component.is_complete = true;
+      } else if (auto complete =
+                     FindCompleteIterations(active, data, line_.length, candidates_, period)) {
         component.iterations = *std::move(complete);
         component.is_complete = true;
       } else {
