@@ -148,7 +148,7 @@ class Harm {
 
   // Finds the NICs whose own link the culprits take much of, so that other flows are slower there.
   void FindCrowdedSenders() {
-    constexpr double kMuch = 0.05;  // of the line rate
+    constexpr double kMuch = 0.05;  // fraction of the line rate
     std::map<NicIndex, double> share;
     for (const FlowKey& culprit : finding_->culprits) {
       const FlowSummary* const flow = input_.parts().flows.Find(culprit, &FlowSummary::flow);

@@ -25,7 +25,8 @@ struct JobWork {
     double time = 0;  // ps; the age of one that is not complete
     bool is_complete = true;
   };
-  // By start of the job and number within it: the same work in each run of the scenario.
+  // The key is the start of the job and the number of the iteration since then: the same work in
+  // each run of the scenario.
   std::map<std::pair<size_t, size_t>, Iteration> iterations;
   uint64_t retransmitted = 0;  // frames
 };
