@@ -120,7 +120,10 @@ void LinkHistory::Summarise() {
 }
 
 void LinkHistory::Explain(size_t from, size_t until) {
-  for (size_t i = from; i < until; ++i) down[i] = false;
+  for (size_t i = from; i < until; ++i) {
+    explained[i] = true;
+    down[i] = false;
+  }
   for (Row& row : falls) {
     for (size_t i = from; i < std::min(until, row.size()); ++i) row[i] = 0;
   }
@@ -130,6 +133,7 @@ LinkHistory HistoryOf(const DiagnosisInput& input, topology::LinkIndex link) {
   LinkHistory history;
   history.down.resize(input.windows());
   history.unknown.resize(input.windows(), true);
+  history.explained.resize(input.windows());
   const std::vector<bool> disabled = WindowsDisabled(input, link);
   for (const PortIndex port : input.fabric().link(link).ends) {
     const Entity entity = input.EntityOf(port);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <utility>
 
 #include "analytics/diagnosis/loss_signs.h"
@@ -179,6 +180,15 @@ bool IsBrief(const DiagnosisInput& input, topology::NicIndex nic, const LinkHist
   return input.link_state_windows() > 1 || WindowsDown(input, nic, history).size() <= kEnds;
 }
 
+// Whether the switch at the end of a link was down in the same time, so that the link does not show
+// whether the host was.
+bool IsExplained(const LinkHistory& history, const LinkHistory& own) {
+  if (history.any) return false;
+  const auto begin = history.explained.begin();
+  return std::any_of(begin + static_cast<ptrdiff_t>(own.first),
+                     begin + static_cast<ptrdiff_t>(own.behind), std::identity());
+}
+
 // Windows by which readings may show the same event apart from each other.
 size_t MostApart(const DiagnosisInput& input, topology::NicIndex nic) {
   const Entity entity{.kind = EntityKind::kNic, .index = nic};
@@ -233,12 +243,15 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
   const topology::Fabric& fabric = input.fabric();
   const topology::NodeIndex host = fabric.nic(nic).host;
   const LinkHistory& own = histories[fabric.port(fabric.nic(nic).port).link];
-  const bool has_several = fabric.NicsOf(host).size() > 1;
-  std::vector<size_t> down;  // windows, of all NICs
+  std::vector<topology::NicIndex> nics;
   for (const topology::NicIndex other : fabric.NicsOf(host)) {
     const topology::LinkIndex link = fabric.port(fabric.nic(other).port).link;
-    if (link == topology::kNone) continue;
-    const LinkHistory& history = histories[link];
+    if (link != topology::kNone && !IsExplained(histories[link], own)) nics.push_back(other);
+  }
+  const bool has_several = nics.size() > 1;
+  std::vector<size_t> down;  // windows, of all NICs
+  for (const topology::NicIndex other : nics) {
+    const LinkHistory& history = histories[fabric.port(fabric.nic(other).port).link];
     const auto [low, high] = std::minmax(own.first, history.first);
     if (!history.any || high - low > MostApart(input, other)) return false;
     // Links of several NICs do not fail at the same time by chance.

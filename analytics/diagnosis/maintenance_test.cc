@@ -228,5 +228,64 @@ TEST_F(LeafOutageTest, ALeafWhoseNicsAreIdleForLongMayBeUnderMaintenance) {
   EXPECT_TRUE(IsSuspected(Found()[0])) << "idle for five windows, before for two";
 }
 
+// Four hosts with four NICs each; NIC n of each host is at leaf n.
+class RailTest : public DiagnosisTest {
+ protected:
+  RailTest()
+      : DiagnosisTest(topology::Generate({.hosts = 4,
+                                          .nics_per_host = 4,
+                                          .gpus_per_host = 4,
+                                          .rail_optimised = true,
+                                          .leaves = 4,
+                                          .spines = 2})
+                          .value()) {
+    for (topology::PortIndex port = 0; port < fabric_.ports().size(); ++port) {
+      for (size_t w = 0; w < kWindows; ++w) Says(port, Metric::kLinkUp, w, 1);
+    }
+    for (topology::GpuIndex gpu = 0; gpu < fabric_.gpus().size(); ++gpu) {
+      for (size_t w = 0; w < kWindows; ++w) Says(OfGpu(gpu), Metric::kMemoryTotal, w, 80);
+    }
+  }
+
+  // Its neighbours report the links down.
+  void GoesDown(topology::NodeIndex node, size_t first, size_t last) {
+    for (const topology::Port& port : fabric_.PortsOf(node)) {
+      const auto own = static_cast<topology::PortIndex>(&port - fabric_.ports().data());
+      for (size_t w = first; w <= last; ++w) Says(fabric_.Peer(own), Metric::kLinkUp, w, 0);
+      SkipsReadings(EntityOf(own), first, last);
+    }
+  }
+  void Restarts(std::string_view host, size_t first, size_t last) {
+    GoesDown(Node(host), first, last);
+    for (const topology::GpuIndex gpu : fabric_.GpusOf(Node(host))) {
+      SkipsReadings(OfGpu(gpu), first, last);
+    }
+  }
+  Findings Found() { return DiagnosisTest::Found(DetectLinkState); }
+};
+
+TEST_F(RailTest, AHostThatRestartsIsNoFault) {
+  Restarts("host1", 8, 12);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(RailTest, ALeafThatGoesDownDoesNotHideThatAHostRestarts) {
+  GoesDown(Node("leaf3"), 7, kWindows - 1);
+  Restarts("host1", 8, 12);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kSwitchCrash);
+}
+
+TEST_F(RailTest, ANicThatFailsWithALeafIsNoRestart) {
+  GoesDown(Node("leaf3"), 7, kWindows - 1);
+  const topology::PortIndex own = fabric_.nic(fabric_.NicsOf(Node("host1"))[0]).port;
+  for (size_t w = 8; w <= 12; ++w) Says(fabric_.Peer(own), Metric::kLinkUp, w, 0);
+  SkipsReadings(EntityOf(own), 8, 12);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[1].kind, FaultKind::kNicCrash);
+}
+
 }  // namespace
 }  // namespace rocescope
