@@ -131,6 +131,7 @@ class Harm {
       return stretch.until >= from_ && stretch.from <= until_ && IsPausedOn(stretch);
     });
     if (is_paused) return true;
+    if (IsCutOff(path.source) || IsCutOff(path.destination)) return true;
     if (!InfoOf(finding_->kind).loses_packets) return false;
     if (HasLosses(path.flow, &LossWindow::retransmitted) ||
         (reverse && HasLosses(*reverse, &LossWindow::refused))) {
@@ -139,6 +140,23 @@ class Harm {
     if (IsMirrored(path)) return false;
     const std::optional<bool> counts = CountsLosses(path);
     return counts.value_or(true);  // nothing reports losses: its traffic probably has some
+  }
+
+  // Whether the only link of a NIC is down. Its flows stop, and may retransmit much later.
+  bool IsCutOff(NicIndex nic) const {
+    if (nic == kNone) return false;
+    const Place& place = finding_->place;
+    const PortIndex port = fabric_.nic(nic).port;
+    switch (finding_->kind) {
+      case FaultKind::kSwitchCrash:
+        return place.kind == PlaceKind::kSwitch && fabric_.PeerNode(port) == place.index;
+      case FaultKind::kLinkDown:
+        return place.kind == PlaceKind::kLink && fabric_.port(port).link == place.index;
+      case FaultKind::kNicCrash:
+        return place.kind == PlaceKind::kNic && nic == place.index;
+      default:
+        return false;
+    }
   }
 
   // Senders share the congested link of the NIC.

@@ -3,8 +3,8 @@
 // place while it lasted, but nothing shows that it disturbs them. What shows it depends on how the
 // fault acts:
 // - A fault that loses packets: flows of the job through the place retransmit or get NAKs, or the
-//   job stops when the fault starts. For flows that are not mirrored, NICs at their ends count
-//   losses, or do not report them at all.
+//   job stops when the fault starts, or its only link to a NIC is down. For flows that are not
+//   mirrored, NICs at their ends count losses, or do not report them at all.
 // - A NIC that pauses its switch or that too many send to, or ports in a PFC deadlock: flows of the
 //   job wait there or at a port that is paused because of it, or share the link of a NIC that sends
 //   too much.

@@ -198,10 +198,10 @@ TEST_F(VictimsTest, OfAFaultThatLosesNothingAreNotThoseWhoRetransmit) {
 TEST_F(VictimsTest, OfLossAreThoseWhoStop) {
   Iterates(0, kWindow / 2, Begin(9));
   Iterates(1, kWindow / 2);
-  Finding crash = At(Switch("leaf0"));
-  crash.kind = FaultKind::kSwitchCrash;
-  EXPECT_THAT(HurtBy(crash), ElementsAre(0));
-  EXPECT_THAT(ExposedTo(crash), ElementsAre(1));
+  Finding blackhole = At(Switch("leaf0"));
+  blackhole.kind = FaultKind::kBlackhole;
+  EXPECT_THAT(HurtBy(blackhole), ElementsAre(0));
+  EXPECT_THAT(ExposedTo(blackhole), ElementsAre(1));
 }
 
 TEST_F(VictimsTest, OfANicThatPausesItsSwitchAreThoseWhoSendToIt) {
@@ -233,6 +233,51 @@ TEST_F(VictimsTest, OfASlowGpuAreThoseWithARankOnIt) {
   slow.kind = FaultKind::kStraggler;
   EXPECT_THAT(HurtBy(slow), ElementsAre(1));
   EXPECT_THAT(ExposedTo(slow), ElementsAre(0));
+}
+
+TEST_F(VictimsTest, AreThoseWhoseNicIsCutOff) {
+  Finding crash = At(Switch("leaf1"));
+  crash.kind = FaultKind::kSwitchCrash;
+  EXPECT_THAT(HurtBy(crash), ElementsAre(0, 1));
+  crash.place = Switch("spine0");
+  EXPECT_THAT(HurtBy(crash), IsEmpty()) << "they can use the other spine";
+  Finding down = At(Link("leaf1", "host5"));
+  down.kind = FaultKind::kLinkDown;
+  EXPECT_THAT(HurtBy(down), ElementsAre(1));
+  down.place = Link("leaf0", "spine0");
+  EXPECT_THAT(HurtBy(down), IsEmpty());
+}
+
+// The port of leaf1 to host4 is congested, and leaf1 pauses spine1, which job 1 uses.
+TEST_F(VictimsTest, AreThoseThatArePausedBecauseOfACongestedNic) {
+  Finding incast = At(Nic("host4"));
+  incast.kind = FaultKind::kIncast;
+  EXPECT_THAT(HurtBy(incast), ElementsAre(0));
+  const auto pause = [&](std::string_view from, std::string_view to, size_t first, size_t last) {
+    for (size_t w = first; w <= last; ++w) {
+      Grows(Port(from, to), Metric::kPfcRxTime, w, kWindow.count() / 10, kRoce);
+    }
+  };
+  pause("leaf0", "spine1", 8, 12);
+  EXPECT_THAT(HurtBy(incast), ElementsAre(0)) << "spine1 itself is not paused";
+  pause("spine1", "leaf1", 8, 12);
+  EXPECT_THAT(HurtBy(incast), ElementsAre(0, 1));
+  pause("spine1", "leaf1", 0, 7);
+  pause("leaf0", "spine1", 0, 7);
+  EXPECT_THAT(HurtBy(incast), ElementsAre(0)) << "they were paused before, too";
+}
+
+// host1 sends half of the line rate to host4, so that job 1 has less of its NIC.
+TEST_F(VictimsTest, AreThoseThatShareTheNicOfACulprit) {
+  Finding noisy = At(Nic("host4"));
+  noisy.kind = FaultKind::kNoisyNeighbour;
+  noisy.culprits = {Flow("host1", "host4", 99)};
+  FlowCounts& total = Sends("host1", "host4", 99).total;
+  total.last_seen = End(12);
+  total.bytes = 1000;
+  EXPECT_THAT(HurtBy(noisy), ElementsAre(0));
+  total.bytes = 5 * kLine / 2;
+  EXPECT_THAT(HurtBy(noisy), ElementsAre(0, 1));
 }
 
 }  // namespace
