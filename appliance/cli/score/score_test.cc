@@ -258,6 +258,21 @@ TEST_F(IterationPatternTest, TheFirstIterationDoesNotCount) {
   EXPECT_EQ(Share(MeasureKind::kPeriodError), 0);
 }
 
+// 24 iterations after the first one, of which a crash of the job ended one.
+TEST_F(IterationPatternTest, AnIterationThatACrashEndedMayCountOrNot) {
+  v1::TruthRestart& restart = *truth_.mutable_jobs(0)->add_restarts();
+  restart.set_stop_ns(12'500);
+  restart.set_start_ns(13'000);
+  EXPECT_EQ(Share(MeasureKind::kPeriods), 1);
+  *iteration_pattern_->mutable_period() = DurationMessage(24'000 / 23);
+  EXPECT_EQ(Share(MeasureKind::kPeriods), 1);
+  *iteration_pattern_->mutable_period() = DurationMessage(1020);
+  EXPECT_EQ(Share(MeasureKind::kPeriods), 0);
+  truth_.mutable_jobs(0)->mutable_restarts(0)->set_stop_ns(30'500);  // later
+  *iteration_pattern_->mutable_period() = DurationMessage(24'000 / 23);
+  EXPECT_EQ(Share(MeasureKind::kPeriods), 0);
+}
+
 // Otherwise, an incomplete report could not be wrong.
 TEST_F(IterationPatternTest, APeriodOfFewIterationsIsHeldAgainstTwenty) {
   iteration_pattern_->set_iteration_count(3);
