@@ -47,6 +47,7 @@ struct Panel {
 
 // Includes only members that were read before window `known_at`.
 Panel EmptyPanel(const MetricStore& store, std::span<const Member> members, int64_t known_at);
+
 // Reads panels from a store that does not change. Each value is computed once, unless entities or
 // metrics are added.
 class PanelReader {

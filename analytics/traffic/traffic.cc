@@ -364,8 +364,8 @@ FlowSummary TrafficTotals::SummaryOf(FlowId id, const JoinedView& present) const
   return summary;
 }
 
-// Replaces the flow's vote, which counts for the streams of its last answer. A flow that packets
-// are sprayed over has many pairs of taps, so that an equal vote stays.
+// Replaces the flow's vote, which counts for the streams of its last answer; 0 withdraws it. A
+// sprayed flow has many pairs of taps, so a vote that does not change is left as it is.
 void TrafficTotals::Vote(FlowId id, const std::vector<FlowStream>& streams, int8_t vote) {
   Flow& flow = flows_[id];
   if (flow.vote != 0) {
