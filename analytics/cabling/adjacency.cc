@@ -133,8 +133,31 @@ void Adjacency::CountEnds(const Flow& flow, const Place& place,
   }
 }
 
+bool Adjacency::IsSpraying() const {
+  constexpr uint64_t kFew = 10;  // fewer alternating flows than this prove nothing
+  constexpr uint64_t kPart = 4;  // a spraying fabric spreads at least one in so many flows
+  uint64_t repeated = 0;
+  uint64_t alternating = 0;
+  flows_.ForEach([&](FlowId, const Flow& flow) {
+    bool is_repeated = false;
+    bool alternates = false;
+    for (const Place& a : flow.places) {
+      is_repeated = is_repeated || a.several || a.first != a.last;
+      if (!a.several) continue;
+      alternates = alternates || std::ranges::any_of(flow.places, [&](const Place& b) {
+                     return &a != &b && a.source == b.source && a.ttl == b.ttl &&
+                            a.first < b.last && b.first < a.last;
+                   });
+    }
+    repeated += is_repeated;
+    alternating += alternates;
+  });
+  return alternating >= kFew && alternating * kPart >= repeated;
+}
+
 std::map<PortIndex, Arrivals> Adjacency::ByReceiver() const {
   std::map<PortIndex, Arrivals> all;
+  const bool is_spraying = IsSpraying();
   std::vector<Place> places;
   flows_.ForEach([&](FlowId, const Flow& flow) {
     places = flow.places;
@@ -146,7 +169,7 @@ std::map<PortIndex, Arrivals> Adjacency::ByReceiver() const {
       const Place& place = places[i];
       if (place.several) continue;
       CountEnds(flow, place, all);
-      if (i + 1 == places.size()) continue;
+      if (is_spraying || i + 1 == places.size()) continue;
       const Place& next = places[i + 1];
       const bool follows = next.source == place.source && next.ttl + 1 == place.ttl &&
                            next.node != place.node && !next.several && next.in != kNone;

@@ -3,7 +3,8 @@
 // so for a flow with a single path, the observation with the next lower TTL is the next switch. INT
 // and sFlow report the egress port of a switch; an ingress mirror only shows that the packet
 // reached the switch. Observations of different sources are never combined, because they show the
-// TTL before or after the decrement.
+// TTL before or after the decrement. If switches spray packets, observations of different switches
+// are not combined either; only the links of hosts are inferred then.
 #pragma once
 
 #include <compare>
@@ -92,6 +93,9 @@ class Adjacency {
   };
 
   void Add(FlowId flow, const Place& place);
+  // Whether flows alternate between paths. A flow that is observed once at each of two switches may
+  // then have taken another path for each observation.
+  bool IsSpraying() const;
   topology::PortIndex PortOf(topology::NodeIndex node, uint32_t number, Timestamp time);
   void CountEnds(const Flow& flow, const Place& place,
                  std::map<topology::PortIndex, Arrivals>& all) const;

@@ -102,6 +102,34 @@ TEST_F(CablingTest, PostcardsIdentifySwappedCables) {
   EXPECT_EQ(finding.since, At(0) + Duration(2));
 }
 
+// Of three flows, one packet is observed at leaf0 and another at spine1, because each packet takes
+// another uplink. If other flows show that switches spray, this is no swapped cable.
+TEST_F(CablingTest, PacketsThatAreSprayedShowNoSwappedCable) {
+  const auto report_only = [&](const FlowKey& flow, const char* spine, size_t hop, int64_t ms) {
+    RecordBatch batch =
+        world_.Postcards(flow, world_.PathBy("host0", Port("leaf0", spine), "host4"), At(ms));
+    batch.hops = {batch.hops[hop]};
+    cabling_.Add(batch);
+  };
+  for (uint32_t qpn = 1; qpn <= 3; ++qpn) {
+    const FlowKey flow = world_.Flow("host0", "host4", qpn);
+    for (const int64_t ms : {0, 4}) {
+      report_only(flow, "spine0", 0, ms);
+      report_only(flow, "spine1", 1, ms + 1);
+    }
+  }
+  EXPECT_THAT(cabling_.Answer().findings, testing::Not(IsEmpty())) << "with a single path";
+  for (uint32_t qpn = 4; qpn <= 16; ++qpn) {
+    const FlowKey flow = world_.Flow("host0", "host4", qpn);
+    for (int64_t ms = 0; ms < 4; ++ms) {
+      report_only(flow, ms % 2 == 0 ? "spine0" : "spine1", 0, ms);
+    }
+  }
+  const CablingAnswer answer = cabling_.Answer();
+  EXPECT_THAT(answer.findings, IsEmpty());
+  EXPECT_GT(answer.confirmed, 0u) << "links of hosts";
+}
+
 TEST_F(CablingTest, EvictsIdleFlowsForNewOnes) {
   const auto path = world_.PathBy("host0", Port("leaf0", "spine0"), "host4");
   cabling_.SetTime(At(0));

@@ -35,11 +35,17 @@ double MeanOf(const DiagnosisInput& input, const std::vector<DelayWindow>& windo
 
 // Whether even the fastest packet of a window within the shift was late, and the others hardly more
 // than it: a longer link delays all packets equally, and a slow host those behind others more. The
-// windows in which the delay began and ended have both delays.
+// windows in which the delay began and ended have both delays. Between them, a longer link has no
+// packet with the usual delay; a host whose queue empties at times does.
 bool IsLongerForAll(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
                     const Shift& shift, int64_t margin) {
   const int64_t quickest = std::ranges::min(windows, {}, &DelayWindow::least).least;
   const double usual = MeanOf(input, windows, shift, false);
+  const bool is_quick_between = std::ranges::any_of(windows, [&](const DelayWindow& window) {
+    const size_t place = input.PlaceOf(window.window);
+    return place > shift.first && place < shift.last && window.least - quickest <= margin;
+  });
+  if (is_quick_between) return false;
   return std::ranges::any_of(windows, [&](const DelayWindow& window) {
     const int64_t by = window.least - quickest;
     return IsWithin(input, window, shift) && window.count >= input.thresholds().latency_packets &&

@@ -102,6 +102,19 @@ TEST_F(LateAnswersTest, AWindowWithoutFastAnswersCanBeThatOfASlowReceiver) {
   EXPECT_EQ(found[0].kind, FaultKind::kSlowReceiver);
 }
 
+// All packets of windows 9 and 11 are late, but window 10 has fast ones: the queue emptied.
+TEST_F(LateAnswersTest, AFastAnswerBetweenLateWindowsExcludesALongerLink) {
+  Takes(8, 8, {.least = 2000, .next_most = 79'000}, 35'000);
+  Takes(9, 9, {.least = 78'000, .next_most = 79'000}, 78'500);
+  Takes(10, 10, {.least = 2000, .next_most = 79'000}, 35'000);
+  Takes(11, 11, {.least = 78'000, .next_most = 79'000}, 78'500);
+  Takes(12, 12, {.least = 2000, .next_most = 79'000}, 35'000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kSlowReceiver);
+  EXPECT_EQ(found[0].place, Nic("host5"));
+}
+
 TEST_F(LateAnswersTest, WhereNobodyReadsTheQueueNobodyIsSlow) {
   NeverTells(EntityOf(Port("leaf1", "host5"), kRoce), Metric::kQueueWatermark);
   Takes(8, 14, {.least = 2000, .next_most = 40'000}, 14'000);
