@@ -34,7 +34,7 @@ struct Choice {
   Timestamp from;
   Timestamp until;
   bool moved = false;  // the flow came here by a change that no link explains
-  double ways = 0;     // among so many
+  double ways = 0;     // number of equal-cost links
 };
 
 // A link that is down or not connected as declared.

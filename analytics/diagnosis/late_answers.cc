@@ -33,9 +33,10 @@ double MeanOf(const DiagnosisInput& input, const std::vector<DelayWindow>& windo
   return sum / static_cast<double>(std::max<size_t>(count, 1));
 }
 
-// Whether even the fastest packet of a window within the shift was late, and the others hardly more
-// than it: a longer link delays all packets equally, and a slow host those behind others more. The
-// windows in which the delay began and ended have both delays.
+// Whether, in a window within the shift, even the fastest packet was late, and the mean hardly
+// later. A longer link delays all packets equally; a slow host delays packets that wait behind
+// others more. One window suffices, because the windows in which the delay began and ended have
+// both delays.
 bool IsLongerForAll(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
                     const Shift& shift, int64_t margin) {
   const int64_t quickest = std::ranges::min(windows, {}, &DelayWindow::least).least;

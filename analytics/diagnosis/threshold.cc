@@ -23,8 +23,8 @@ using topology::kNone;
 using topology::NodeIndex;
 using topology::PortIndex;
 
-// Windows with an early pause. A single one is an accident: the watermark may have been read before
-// the pause.
+// Minimum number of windows with an early pause. A single one proves nothing: the watermark may
+// have been read before the pause.
 constexpr uint32_t kEarlyWindows = 2;
 // Windows without a CE mark, if the highest length may be of another window than the traffic that
 // was compared.
