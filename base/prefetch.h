@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prefetches memory that is changed soon.
+// Prefetches memory that the program will soon change.
 #pragma once
 
 #include <cstddef>

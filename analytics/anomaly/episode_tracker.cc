@@ -45,7 +45,7 @@ std::optional<double> BytesIn(const MetricStore& metrics, const Member& member, 
   return bytes;
 }
 
-// A name of the link that both of its ends share.
+// Identifies a link: both of its ends have the same identifier.
 std::pair<EntityKind, uint32_t> LinkOf(const topology::Fabric& fabric, const Entity& entity) {
   if (entity.kind != EntityKind::kPort && entity.kind != EntityKind::kNic) {
     return {entity.kind, entity.index};
@@ -92,7 +92,7 @@ void EpisodeTracker::Evaluate(const MetricStore& metrics, std::span<const Member
     const auto step = entities_[member.entity].level.Add(window, LevelOfRate(*bytes / seconds));
     if (step) AddTo(groups_[step->up ? 1 : 0], window, member.entity, *step);
   }
-  // A change downwards and one upwards that end together: the earlier one comes first.
+  // If a change downwards and one upwards end together, the earlier one is closed first.
   const bool up_first = groups_[1].first < groups_[0].first;
   for (Group* group : {&groups_[up_first ? 1 : 0], &groups_[up_first ? 0 : 1]}) {
     constexpr double kMemory = 1.0 / 64;  // windows
@@ -151,7 +151,8 @@ void EpisodeTracker::Close(Group& group, int64_t window) {
   jobs_.Add(steps);
 }
 
-// Where steps of single entities are frequent, they say nothing.
+// Adds steps of single entities to their episodes. A new episode starts with a fall, and only if
+// such steps are rare.
 void EpisodeTracker::NoteAlone(const Group& group) {
   constexpr double kRare = 0.1;  // steps per window
   constexpr double kFall = 0.5;

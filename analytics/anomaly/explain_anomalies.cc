@@ -17,9 +17,9 @@
 namespace rocescope {
 namespace {
 
-// Windows. Readings at different times within a window shift a change by up to two windows.
+// In windows: readings at different times within a window shift a change by up to two windows.
 constexpr int64_t kBefore = 2;
-// The detector notices small deviations of a new level until it has learnt that level.
+// In windows: the detector finds small deviations of a new level until it has learnt that level.
 constexpr int64_t kAfter = 8;
 constexpr int64_t kTogether = 1;         // between successive anomalies that begin together
 constexpr int64_t kLongestTogether = 4;  // between the first and the last of them
@@ -155,8 +155,8 @@ class Explainer {
     all_.episodes.push_back(std::move(episode));
   }
 
-  // Several ports whose traffic changes a little when a job changes, such as uplinks, carry its
-  // traffic.
+  // Returns the index of an episode of a job that changed at about this time. Several ports whose
+  // traffic changes a little then, such as uplinks, carry the traffic of the job.
   std::optional<uint32_t> JobAtTheTime(Metric metric, bool up, const Anomaly& first) const {
     if (!IsTraffic(metric)) return std::nullopt;
     for (uint32_t i = 0; i < all_.episodes.size(); ++i) {

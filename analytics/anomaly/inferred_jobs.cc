@@ -12,7 +12,8 @@
 namespace rocescope {
 namespace {
 
-// A quarter of the entities changed by then, so that a chance change just before does not count.
+// The window by which a quarter of the entities had changed. A chance change just before the common
+// one does not count.
 int64_t OnsetOf(std::span<const TrafficStep> steps) {
   std::vector<int64_t> onsets;
   for (const TrafficStep& one : steps) onsets.push_back(one.step.onset);

@@ -17,7 +17,7 @@ namespace rocescope {
 double Stretched(Metric metric, Duration window, double value);
 double Unstretched(Metric metric, Duration window, double stretched);
 
-// Returns a counter's increment or a gauge's level in the window. Unset: nobody reported a value. A
+// Returns a counter's increment or a gauge's level in the window. Unset: no value was reported. A
 // counter that was read and did not change has the value 0.
 std::optional<double> ValueIn(const MetricStore& store, Metric metric, const MetricSeries& series,
                               int64_t window);
@@ -33,7 +33,7 @@ struct Panel {
   int64_t from = 0;              // first window
   size_t windows = 0;
   // Stretched values by metric, entity and window, because models look at one metric after the
-  // other. NaN means that nobody reported a value. A counter that was read and did not change has
+  // other. NaN means that no value was reported. A counter that was read and did not change has
   // the value 0.
   std::vector<float> values;
 

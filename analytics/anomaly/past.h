@@ -38,8 +38,8 @@ struct Oddness {
 
 class Past {
  public:
-  // The models are fitted to `part`, which are numbers of windows of the panel. `others` are the
-  // other windows of the past; they also calibrate the scores.
+  // The models are fitted to `part`, which contains indices of windows of the panel. `others` are
+  // the other windows of the past; they also calibrate the scores.
   Past(const Panel& panel, std::span<const size_t> part, std::span<const size_t> others,
        const PastOptions& options);
 

@@ -50,7 +50,7 @@ void RemoveWindows(const std::set<std::pair<int64_t, Entity>>& removed, Panel& p
   }
 }
 
-// After a job changed, its load at other levels says nothing about what is normal now.
+// Removes the load at other levels: after a job changed, it does not show what is normal now.
 void RemoveOtherLevels(std::span<const LevelChange> changes, int64_t window, size_t entity,
                        Panel& panel) {
   struct Segment {

@@ -111,7 +111,8 @@ class Walker {
     return lengths;
   }
 
-  // Steps of one collective repeat, too, until a much longer time of computation follows.
+  // Whether the iterations have similar lengths. The steps of one collective repeat, too, but are
+  // followed by a much longer time of computation.
   static bool IsRegular(const Iterations& iterations, double median) {
     const std::vector<double> lengths = LengthsOf(iterations);
     const auto all = static_cast<double>(lengths.size());

@@ -52,8 +52,8 @@ class Analyst {
     double intervals = period->intervals;
     if (!parts.empty()) {
       const Iterations job = JobIterations(parts);
-      // The first iteration is longer: connections and buffers are set up, and all ranks start at
-      // once, but later each when it is done.
+      // The first iteration differs: connections and buffers are set up, and all ranks start
+      // together. Later, each rank starts when its previous iteration is done.
       const size_t skipped = job.count() > kManyIterations ? 1 : 0;
       const auto [first, last] = UsualEnds(job, skipped);
       intervals = (job.begins[last] - job.begins[first]) / static_cast<double>(last - first);
@@ -133,9 +133,9 @@ class Analyst {
     return job;
   }
 
-  // The first and the last start between which the period is measured. Only data is visible, and an
-  // evaluation or a stall before it delays the data of an iteration that started long before. The
-  // interval before both ends is therefore a usual one, if there is one nearby.
+  // The first and the last start between which the period is measured. Only data is visible: after
+  // an evaluation or a stall, the visible start of an iteration is late. If possible, both starts
+  // therefore follow an iteration of usual length.
   static std::pair<size_t, size_t> UsualEnds(const Iterations& job, size_t skipped) {
     std::pair<size_t, size_t> ends = {skipped, job.count()};
     if (skipped == 0) return ends;
@@ -164,8 +164,8 @@ class Analyst {
     return Duration(std::llround(intervals * static_cast<double>(line_.width.count())));
   }
 
-  // The part with the longest period, if the iterations of the parts are certain. `parts` are in
-  // the order of their periods.
+  // The slowest part whose iterations are certain and more than half as many as those of the job;
+  // without one, the job. `parts` are in the order of their periods.
   static const Iterations& SlowestOf(const std::vector<const Component*>& parts,
                                      const Iterations& job) {
     for (auto part = parts.rbegin(); part != parts.rend() && (*part)->is_complete; ++part) {

@@ -21,12 +21,12 @@ constexpr double kLeastLength = 0.6;  // minimum time from one start to the next
 constexpr double kShort = 0.75;       // a shorter time from one start to the next is suspicious
 constexpr double kWithin = 0.5;       // most channels start within this time
 constexpr double kOnTime = 0.2;       // difference of the median length from the candidate
-constexpr double kEarly = 0.4;        // other activity before the channels started
+constexpr double kEarly = 0.4;        // maximum time by which other activity starts earlier
 constexpr double kQuietStep = 0.06;   // shorter quiet times are within a collective
 // Fractions of starts, channels, amounts or iterations.
 constexpr double kOften = 0.3;        // of the expected number of starts
 constexpr double kMostStarts = 0.6;   // common starts of channels that start together
-constexpr double kMost = 0.5;         // channels that started: the iteration starts
+constexpr double kMost = 0.5;         // of the channels must start for an iteration to start
 constexpr double kEnough = 0.55;      // of the usual amounts: the iteration is complete
 constexpr double kLeastSent = 0.25;   // of the usual amounts: less is no iteration
 constexpr double kFewBusy = 0.05;     // of the usual number of active channels: other traffic
@@ -36,7 +36,7 @@ constexpr double kMostSame = 0.55;    // iterations with about the same length
 constexpr double kLongest = 5;        // ratio of most of the other iterations to the median length
 constexpr double kMostOthers = 0.85;  // of the iterations
 constexpr size_t kFewestIterations = 5;
-// Without a repetition at this period.
+// The same if the channels do not repeat with this period.
 constexpr size_t kFewestUnrepeated = 8;
 constexpr size_t kShortest = 6;  // slots: shorter periods are indistinguishable from noise
 constexpr size_t kMaxChannels = 512;

@@ -131,7 +131,7 @@ class InferredJobFinder {
   }
 
   // Several NICs that only send to one NIC, or one that only sends to several, run no collective.
-  // Jobs write checkpoints that way, at the same time as each other, and read their input.
+  // Jobs write checkpoints and read their input in this way.
   bool IsStar() const {
     const auto last = static_cast<int>(result_.confidence.size()) - 1;
     std::set<uint32_t> sources;

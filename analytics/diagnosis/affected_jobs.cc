@@ -55,13 +55,13 @@ class Harm {
     if (place.kind == PlaceKind::kGpu) {
       nic_ = topology::NicNear(fabric_, place.index);
       AddRanksOn(input.parts().attribution);
-      // Then the jobs that use the NIC next to it are the best guess.
+      // Without known ranks, the jobs that use the NIC next to the GPU are the best guess.
       is_rank_unknown_ = affected_.empty();
     }
   }
 
   void Add(const JobConnection& connection) {
-    // The reverse flow of a culprit is no victim either.
+    // A connection with a flow that causes the fault is affected in neither direction.
     const bool is_culprit = std::ranges::any_of(
         connection.flows, [&](const auto& flow) { return flow && IsCulprit(*flow); });
     if (is_culprit) return;
@@ -159,12 +159,12 @@ class Harm {
     }
   }
 
-  // Senders share the congested link of the NIC.
+  // Whether the fault is that senders congest the link of the NIC.
   bool IsOverload() const {
     return finding_->kind == FaultKind::kIncast || finding_->kind == FaultKind::kNoisyNeighbour;
   }
 
-  // Finds the NICs whose own link the culprits take much of, so that other flows are slower there.
+  // Finds the NICs whose own link is loaded by the culprits, so that other flows are slower there.
   void FindCrowdedSenders() {
     constexpr double kMuch = 0.05;  // fraction of the line rate
     std::map<NicIndex, double> share;
@@ -190,7 +190,7 @@ class Harm {
     });
   }
 
-  // Whether the NICs at both ends count losses during the fault; empty: they do not report them.
+  // Whether a NIC at either end counts losses during the fault; empty: neither reports them.
   std::optional<bool> CountsLosses(const FlowPath& path) const {
     constexpr uint64_t kLeast = 3;  // fewer can have another cause
     std::optional<bool> counts;
@@ -218,7 +218,8 @@ class Harm {
            HasStopped(pattern, finding_->from, input_.EndOf(input_.windows() - 1));
   }
 
-  // Timeouts delay retransmissions until after the last loss.
+  // Whether the flow had losses during the fault, or shortly after it: timeouts delay
+  // retransmissions.
   bool HasLosses(const FlowKey& flow, uint64_t LossWindow::* count) const {
     const MetricStore& metrics = input_.parts().metrics;
     const auto& losses = input_.parts().losses.losses();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The jobs that a fault affects, and those that are only exposed to it: their packets passed its
-// place while it lasted, but nothing shows that it disturbs them. What shows it depends on how the
-// fault acts:
+// place while it lasted, but nothing shows that it disturbs them. A job is affected by:
 // - A fault that loses packets: flows of the job through the place retransmit or get NAKs, or the
-//   job stops when the fault starts, or its only link to a NIC is down. For flows that are not
-//   mirrored, NICs at their ends count losses, or do not report them at all.
+//   job stops when the fault starts, or the only link of one of its NICs is down. For flows that
+//   are not mirrored: a NIC at their ends counts losses, or neither NIC reports losses at all.
 // - A NIC that pauses its switch or that too many send to, or ports in a PFC deadlock: flows of the
 //   job wait there or at a port that is paused because of it, or share the link of a NIC that sends
 //   too much.

@@ -33,14 +33,14 @@ struct Loss {
   uint64_t frames = 0;
   size_t earliest = 0;     // first window in which frames may have been lost
   size_t first = 0;        // window of the first sign
-  size_t last = 0;         // and of the last one
+  size_t last = 0;         // window of the last sign
   size_t detected_at = 0;  // window
   bool small = false;      // every reading may have found these frames in flight instead of lost
 };
 
 class Balances {
  public:
-  // One reading is never beyond doubt: as many frames may have been in flight at this one moment.
+  // One reading proves nothing: all missing frames may have been in flight at that moment.
   static constexpr uint32_t kLeastReadings = 2;
 
   explicit Balances(std::vector<Balance> places);

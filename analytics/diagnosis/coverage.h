@@ -24,15 +24,15 @@ struct Silence {
 };
 
 struct DiagnosisCoverage {
-  uint64_t windows = 0;         // analysed windows with counters
-  Duration window{};            // length of a window
-  uint64_t windows_before = 0;  // earlier windows that are no longer stored
-  uint32_t switches = 0;        // with counters
-  uint32_t nics = 0;            // with counters
-  uint32_t gpus = 0;            // with counters
-  uint32_t switches_of = 0;     // in the topology
-  uint32_t nics_of = 0;
-  uint32_t gpus_of = 0;
+  uint64_t windows = 0;           // analysed windows with counters
+  Duration window{};              // length of a window
+  uint64_t windows_before = 0;    // earlier windows that are no longer stored
+  uint32_t switches = 0;          // with counters
+  uint32_t nics = 0;              // with counters
+  uint32_t gpus = 0;              // with counters
+  uint32_t switches_of = 0;       // in the topology
+  uint32_t nics_of = 0;           // in the topology
+  uint32_t gpus_of = 0;           // in the topology
   uint32_t links = 0;             // in the topology
   uint32_t links_balanced = 0;    // of these, with counters of both ends that can be compared
   std::vector<Silence> silences;  // the longest first

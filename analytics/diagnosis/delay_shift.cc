@@ -116,7 +116,7 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
   if (!quickest) return std::nullopt;
   // Fewer windows than this must be close to each other.
   constexpr size_t kSeveral = 4;
-  Shift shift;
+  Shift shift = {.usual_least = *quickest};
   std::vector<int64_t> by;
   std::vector<size_t> usual;
   for (const DelayWindow& window : windows) {
@@ -167,7 +167,7 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
     constexpr size_t kNear = 2;
     if (of == Of::kMost && shift.windows > 0 && shift.windows < kSeveral &&
         place > shift.last + kNear) {
-      shift = {};
+      shift = {.usual_least = *quickest};
       by.clear();
     }
     const bool sufficed =

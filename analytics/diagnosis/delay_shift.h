@@ -30,9 +30,9 @@ struct Wait {
         may_queue(windows),
         is_congested(windows) {}
 
-  Row queued;
-  Row paused;
-  std::vector<bool> is_known;
+  Row queued;                   // ns in queues
+  Row paused;                   // ns until the end of pauses
+  std::vector<bool> is_known;   // the queues were read
   std::vector<bool> may_queue;  // a queue that was not read may have lasted: its link was busy
   // A link was busy all the time: its queue may have persisted.
   std::vector<bool> is_congested;
@@ -61,6 +61,7 @@ class Waits {
 };
 
 struct Shift {
+  int64_t usual_least = 0;  // ns; the least delay that several windows agree on
   size_t first = 0;
   size_t last = 0;
   size_t detected_at = 0;
@@ -72,9 +73,11 @@ struct Shift {
 enum class Of : uint8_t { kLeast, kMost };
 
 // Finds windows whose delay is longer than the least delay that several windows agree on, with few
-// other windows between them. kLeast: the least delay of the window is longer by more than the
-// margin, and the longest delay by more than `wait` of the window or its neighbours explains.
-// kMost: the longest delay alone, in windows whose wait is known. The margin is in ns.
+// other windows between them. The delay of a window is compared with `wait` of the window and its
+// neighbours; `margin` is in ns.
+// kLeast: the least delay of the window is longer by more than the margin, and its second longest
+// delay by more than the wait explains.
+// kMost: the second longest delay alone, in windows whose wait is known.
 std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
                              const Wait& wait, Of of, int64_t margin);
 

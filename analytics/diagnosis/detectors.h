@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The registry of detectors. Each detector adds the faults that it suspects, without regard to the
-// findings of the others; diagnose.h weighs them. CONTRIBUTING.md says how to add a detector.
+// findings of the others; diagnose.h reduces them to root causes. CONTRIBUTING.md says how to add
+// a detector.
 #pragma once
 
 #include <array>
@@ -16,12 +17,12 @@
 
 namespace rocescope {
 
-// Each row has the function, which is in the file NAME.cc together with TimeToFUNCTION, and the
-// fields of Detector.
+// Each row has the function and the fields of Detector. The file NAME.cc defines the function and
+// TimeToFUNCTION.
 #define ROCESCOPE_DETECTORS(ROW)                                                                 \
   /* Link state, flaps and speed as both ends report them; switches and NICs with no link up. */ \
   ROW(DetectLinkState, .name = "link_state",                                                     \
-      .telemetry = "state, speed or falls of links, as switches or NICs report them",            \
+      .telemetry = "state, speed or flap counters of links, as switches or NICs report them",    \
       .false_alarms_per_day = 0.001,                                                             \
       .kinds = {kLinkDown, kFlap, kDegradedRate, kSwitchCrash, kNicCrash}, .sparse = true)       \
   /* Frames that one end of a link sent and the other did not receive, or received errored. */   \
@@ -40,7 +41,7 @@ namespace rocescope {
           "packet and drop counters and queue lengths of all ports of a switch, "                \
           "read at the same time; MTU drop counters",                                            \
       .false_alarms_per_day = 0.003, .kinds = {kBlackhole, kLostCnps, kMtuMismatch})             \
-  /* ICRC errors that NICs count although the frames had a valid FCS. */                         \
+  /* iCRC errors that NICs count although the frames had a valid FCS. */                         \
   ROW(DetectCorruption, .name = "corruption",                                                    \
       .telemetry = "iCRC error counters of NICs, and paths of flows (mirrors, INT, sFlow)",      \
       .false_alarms_per_day = 0.002, .kinds = {kCorruption}, .sparse = true)                     \
@@ -103,10 +104,10 @@ ROCESCOPE_DETECTORS(ROW)
 
 struct Detector {
   void (*run)(const DiagnosisInput& input, Findings& found);
-  // The least duration of a fault of the kind that it needs.
+  // The least duration of a fault of this kind that it can detect.
   TimeToDetection (*time)(FaultKind kind, const Thresholds& thresholds);
   std::string_view name;
-  std::string_view telemetry;  // that it needs, in words
+  std::string_view telemetry;  // required telemetry, in words
   // The rate of false findings that it is designed for: findings per day in a healthy fabric of any
   // size. `testbeds/campaign` compares it with what it counts, in every telemetry profile.
   double false_alarms_per_day;
@@ -114,12 +115,12 @@ struct Detector {
   FaultKindSet kinds;
   // It compares counters over several windows, and does not run without any.
   bool needs_windows = true;
-  // It does not rely on a reading of each counter in each window.
+  // It also runs if counters are read less often than once per window.
   bool sparse = false;
   // It compares a place with the same place at other times in the stored windows. A fault that
   // lasts longer than these is not found until it ends: see finding_history.h.
   bool compares_with_itself = false;
-  // It uses all evidence since the start. What it does not report any more was wrong.
+  // It uses all evidence since the start. If it no longer reports a fault, the finding was wrong.
   bool whole_time = false;
 };
 

@@ -113,6 +113,20 @@ bool Explains(const Fabric& fabric, const Finding& cause, const Finding& symptom
          (info.explains_nearby.Contains(symptom.kind) && IsNear(fabric, cause, symptom.place));
 }
 
+// A lasting finding already has the symptoms that the previous diagnosis found.
+void AddSymptom(const Finding& symptom, Finding& cause) {
+  const Suspect added = {
+      .kind = symptom.kind, .place = symptom.place, .probability = symptom.confidence};
+  const auto known = std::ranges::find_if(cause.symptoms, [&](const Suspect& other) {
+    return other.kind == added.kind && other.place == added.place;
+  });
+  if (known == cause.symptoms.end()) {
+    cause.symptoms.push_back(added);
+  } else {
+    *known = added;
+  }
+}
+
 }  // namespace
 
 Findings GroupByRootCause(const Fabric& fabric, Findings found, Duration window,
@@ -147,9 +161,7 @@ Findings GroupByRootCause(const Fabric& fabric, Findings found, Duration window,
     size_t root = i;
     for (size_t step = 0; step < found.size() && cause[root] != root; ++step) root = cause[root];
     if (place[root] == found.size()) continue;
-    Finding& of = roots[place[root]];
-    of.symptoms.push_back(
-        {.kind = found[i].kind, .place = found[i].place, .probability = found[i].confidence});
+    AddSymptom(found[i], roots[place[root]]);
   }
   return roots;
 }

@@ -118,9 +118,8 @@ class DiagnosisInput {
   // Whether both ends of most links were last read at the same time. Computed on first use.
   bool DoMostCoincide() const;
 
-  // Whether the metric is read at the end of each window. Otherwise what happened in a window may
-  // be part of the reading in the next one, and the highest value of a window that in the one
-  // before.
+  // Whether the metric is read at the end of each window. Otherwise, an event in a window may be
+  // counted by the reading in the next window, and a watermark may be that of the window before.
   bool IsReadAtWindowEnds(const Entity& entity, Metric metric) const;
 
   // See spraying.h. Computed on first use, like link_balances.

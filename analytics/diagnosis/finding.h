@@ -58,7 +58,7 @@ struct Finding {
   uint32_t times = 1;              // how often it was active, with short pauses between
 
   std::vector<std::string> evidence;      // the strongest first
-  std::vector<std::string> further;       // missing telemetry that would exclude alternatives
+  std::vector<std::string> further;       // missing telemetry that could confirm the finding
   std::vector<FlowKey> culprits;          // flows that cause the fault, ascending
   std::vector<uint32_t> affected_jobs;    // indices into Attribution::jobs, ascending
   std::vector<uint32_t> exposed_jobs;     // other jobs with traffic through the place
@@ -71,8 +71,8 @@ struct Finding {
 // Root causes, in order of time.
 using Findings = std::vector<Finding>;
 
-// A finding that is more likely wrong than right is a suspicion: it is listed apart, and is neither
-// an event nor an alert.
+// A finding with a lower confidence is more likely wrong than right: it is listed apart as
+// suspected, and causes no event and no alert.
 inline constexpr double kLeastConfidence = 0.5;
 inline bool IsSuspected(const Finding& finding) {
   return !(finding.confidence >= kLeastConfidence);

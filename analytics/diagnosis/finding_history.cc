@@ -155,7 +155,7 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
       if (!IsSame(older, finding)) continue;
       is_known = true;
       if (older.from >= certain_from) continue;  // the new one is more precise
-      // It ended before, and this is another one.
+      // The older fault ended before, and this is another one.
       if (older.until && finding.from > *older.until + QuietTime(input)) continue;
       merged.insert(i);
       finding.from = std::min(finding.from, older.from);
@@ -188,7 +188,7 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
   for (size_t i = 0; i < known_.size(); ++i) {
     Known& before = known_[i];
     const Finding& finding = before.finding;
-    // What the evidence at hand shows in full is judged again.
+    // If all evidence of a finding is still available, the new diagnosis replaces it.
     if (merged.contains(i) || finding.from >= certain_from ||
         Is(finding.kind, &Detector::whole_time) || IsSymptomIn(found, finding)) {
       continue;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps findings for longer than the stored windows. The diagnosis sees only those: it takes the
-// first stored window for the start of an older fault, cannot see a fault that ended before, and,
-// where a detector compares a place with the same place before, takes a lasting fault for normal.
+// Keeps findings for longer than the stored windows. The diagnosis sees only the stored windows: it
+// takes the first of them for the start of an older fault, and cannot see a fault that ended
+// before. A detector that compares a place with the same place before takes a lasting fault for
+// normal.
 #pragma once
 
 #include <cstddef>

@@ -34,7 +34,7 @@ struct Choice {
   Timestamp from;
   Timestamp until;
   bool moved = false;  // the flow came here by a change that no link explains
-  double ways = 0;     // among so many
+  double ways = 0;     // number of equal-cost links
 };
 
 // A link that is down or not connected as declared.
@@ -153,7 +153,7 @@ std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const DiagnosisInput& input) 
   const std::vector<Failure> spans = SpansOf(failures);
   Activity activity(input);
   // A flow that falls silent has not changed its path. If it were left out while it is blocked, the
-  // flows that are not would seem to be all.
+  // flows that are not blocked would seem to be all flows.
   const Duration silence = input.thresholds().effect_windows * input.parts().metrics.window();
   std::map<NodeIndex, std::vector<Choice>> choices;
   for (const FlowPath& flow : input.parts().paths) {
@@ -168,8 +168,8 @@ std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const DiagnosisInput& input) 
       const auto hops = stretch.path.hops();
       for (size_t i = 1; i + 1 < hops.size(); ++i) {
         const NodeIndex node = input.fabric().port(hops[i]).node;
-        // A flow that had no choice for a time says nothing, but belongs to its pair of NICs:
-        // without it, the others would seem to be all.
+        // A flow that had no choice for a time is no evidence, but belongs to its pair of NICs:
+        // without it, the other flows would seem to be all flows of the pair.
         if (whole.NextHops(node, flow.destination).size() < 2) continue;
         const auto next = routes.NextHops(node, flow.destination);
         const auto is_used = [&](PortIndex port) {
@@ -196,7 +196,7 @@ struct Judgement {
   size_t pairs = 0;     // of NICs, with several flows
   size_t flows = 0;
   size_t apart = 0;  // pairs whose flows take more than one link
-  size_t moved = 0;  // flows that came there though no link went or came
+  size_t moved = 0;  // flows that moved there although no link failed or came up
 };
 
 // The choices of a switch in the current window, updated from window to window. All sums are

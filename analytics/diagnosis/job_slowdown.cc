@@ -10,10 +10,10 @@
 namespace rocescope {
 namespace {
 
-// An evaluation or a checkpoint makes single iterations longer.
+// Fewer iterations prove nothing: an evaluation or a checkpoint makes single iterations longer.
 constexpr size_t kFewestIterations = 3;
-// Multiple of the longest iteration before: after this time without a complete iteration, the job
-// does not only have one more evaluation.
+// In multiples of the longest iteration before the fault. A job that stops completes its last
+// iteration at most this long after the start of the fault, and then none for one multiple more.
 constexpr int kLongestPauses = 2;
 
 // `durations` is not empty.

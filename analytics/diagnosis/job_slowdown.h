@@ -13,8 +13,8 @@ namespace rocescope {
 // down. Healthy iterations differ by a few percent; a workload can differ by more from one phase to
 // the next.
 inline constexpr double kSlowerIterations = 1.15;
-// The same if there are enough iterations to exclude chance: a rank-sum test of the iterations next
-// to the start of the fault.
+// The ratio that suffices if a rank-sum test of the iterations next to the start of the fault
+// excludes chance.
 inline constexpr double kSurelySlowerIterations = 1.02;
 
 // Whether most iterations after `from` were clearly longer than most of those before. `until` is

@@ -33,21 +33,21 @@ double MeanOf(const DiagnosisInput& input, const std::vector<DelayWindow>& windo
   return sum / static_cast<double>(std::max<size_t>(count, 1));
 }
 
-// Whether even the fastest packet of a window within the shift was late, and the others hardly more
-// than it: a longer link delays all packets equally, and a slow host those behind others more. The
-// windows in which the delay began and ended have both delays. Between them, a longer link has no
-// packet with the usual delay; a host whose queue empties at times does.
+// Whether, in a window within the shift, even the fastest packet was late, and the mean hardly
+// later. A longer link delays all packets equally; a slow host delays packets that wait behind
+// others more. One window suffices, because the windows in which the delay began and ended have
+// both delays. Between these two, a packet with the usual delay excludes a longer link: the queue
+// of a slow host empties at times.
 bool IsLongerForAll(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
                     const Shift& shift, int64_t margin) {
-  const int64_t quickest = std::ranges::min(windows, {}, &DelayWindow::least).least;
   const double usual = MeanOf(input, windows, shift, false);
   const bool is_quick_between = std::ranges::any_of(windows, [&](const DelayWindow& window) {
     const size_t place = input.PlaceOf(window.window);
-    return place > shift.first && place < shift.last && window.least - quickest <= margin;
+    return place > shift.first && place < shift.last && window.least - shift.usual_least <= margin;
   });
   if (is_quick_between) return false;
   return std::ranges::any_of(windows, [&](const DelayWindow& window) {
-    const int64_t by = window.least - quickest;
+    const int64_t by = window.least - shift.usual_least;
     return IsWithin(input, window, shift) && window.count >= input.thresholds().latency_packets &&
            by > 2 * margin &&
            static_cast<double>(by) >=

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When links were down, and which of it a switch that went down explains.
+// When links were down, and which of these outages a switch that went down explains.
 #pragma once
 
 #include <cstddef>

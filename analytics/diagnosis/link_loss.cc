@@ -40,8 +40,8 @@ struct SilentLoss {
 };
 using BothDirections = std::array<std::optional<SilentLoss>, 2>;
 
-// Whether the link went down in the meantime, which can explain the loss: until a port notices that
-// its link is down, it sends frames that do not arrive.
+// Whether the loss is explained by the link going down meanwhile: until a port notices that its
+// link is down, it sends frames that do not arrive.
 bool IsLostByFalls(const DiagnosisInput& input, LinkIndex index, const LinkLoss& loss) {
   constexpr double kNotice = 0.01;  // seconds until a port notices it
   constexpr double kFrameBits = 8 * 4096;
@@ -82,7 +82,7 @@ std::optional<SilentLoss> LossFrom(const DiagnosisInput& input, LinkIndex index,
   }
   const std::optional<LinkLoss> loss = input.parts().link_losses.LossFrom(link.ends[end]);
   if (!loss || IsLostByFalls(input, index, *loss)) return std::nullopt;
-  // Bounds only show that the loss began after the link had last been idle.
+  // The bounds only show that the loss began after the last time at which the link was idle.
   SilentLoss found = {.frames = loss->frames,
                       .from = FirstSignOfLoss(input, loss->from, loss->detected_at),
                       .detected_at = loss->detected_at};
@@ -98,7 +98,7 @@ void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, const BothDirecti
                  Findings& found) {
   if (!ways[0] && !ways[1]) return;
   const topology::Link& link = input.fabric().link(index);
-  // Lost frames are already beyond doubt.
+  // LossFrom reports a loss only if it is certain.
   Finding finding = {.kind = FaultKind::kGrayLoss,
                      .place = {.kind = PlaceKind::kLink, .index = index},
                      .confidence = 0.98,
@@ -131,7 +131,7 @@ void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, const BothDirecti
   found.push_back(std::move(finding));
 }
 
-// An episode of the direction from an end of the link.
+// Bit errors in the direction from one end of the link.
 struct OneWay {
   size_t end = 0;
   ErrorEpisode episode;
@@ -215,7 +215,7 @@ void DetectLinkLoss(const DiagnosisInput& input, Findings& found) {
 TimeToDetection TimeToDetectLinkLoss(FaultKind kind, const Thresholds& thresholds) {
   if (kind == FaultKind::kBitErrors) {
     return {.signs =
-                fmt::format("{} damaged frames, and certainly more than 1 in {:.0e} frames",
+                fmt::format("{} damaged frames, and certainly more than 1 in {:.0f} frames",
                             ErrorRateTest::kLeastErrors, 1 / thresholds.tolerated_frame_errors)};
   }
   return {.windows = Balances::kLeastReadings,

@@ -135,8 +135,7 @@ void AddCrash(const DiagnosisInput& input, NodeIndex node, const SwitchOutage& o
   finding.evidence.push_back(
       outage.links == links
           ? fmt::format("all of its {} went down at the same time", Counted(links, "link"))
-          : fmt::format("{} of its {} links went down at the same time, and no other one was up",
-                        outage.links, links));
+          : fmt::format("{} of its {} links went down at the same time", outage.links, links));
   if (drain == Drain::kUnclear) {
     constexpr double kUnlikely = 0.4;
     finding.confidence = kUnlikely;
@@ -152,7 +151,8 @@ void DetectLinkState(const DiagnosisInput& input, Findings& found) {
   const topology::Fabric& fabric = input.fabric();
   LinkHistories histories = HistoriesOf(input);
   for (LinkIndex link = 0; link < fabric.links().size(); ++link) DetectSpeed(input, link, found);
-  // What a switch explains must not keep its neighbour from being recognised.
+  // All outages are found before any link is explained: a link that one switch explains is evidence
+  // for the switch at its other end, too.
   std::vector<std::pair<NodeIndex, SwitchOutage>> outages;
   for (NodeIndex node = 0; node < fabric.nodes().size(); ++node) {
     if (!fabric.node(node).IsSwitch()) continue;
@@ -175,13 +175,14 @@ void DetectLinkState(const DiagnosisInput& input, Findings& found) {
 }
 
 TimeToDetection TimeToDetectLinkState(FaultKind kind, const Thresholds& /*thresholds*/) {
-  // A counter of falls shows several within a window; the link state shows one per reading.
-  if (kind == FaultKind::kFlap) return {.signs = "2 falls of the link"};
+  // A counter of transitions to down shows several within a window; the link state shows one per
+  // reading.
+  if (kind == FaultKind::kFlap) return {.signs = "the link goes down twice"};
   if (kind == FaultKind::kDegradedRate)
     return {.signs = "a reading of a speed below the declared one"};
   if (kind == FaultKind::kNicCrash)
-    return {.signs = "a reading of the link state, and none of the NIC"};
-  return {.signs = "a reading of the link state, or a counted fall"};
+    return {.signs = "a reading of the link state, and no readings of the NIC"};
+  return {.signs = "a reading of the link state, or a counted transition to down"};
 }
 
 }  // namespace rocescope

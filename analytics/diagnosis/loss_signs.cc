@@ -19,7 +19,7 @@ Row GrowthOfAllNics(const DiagnosisInput& input, Metric metric) {
 }
 
 Timestamp FirstSignOfLoss(const DiagnosisInput& input, Timestamp from, Timestamp until) {
-  constexpr uint64_t kAccidents = 50;  // one of so many signs is not a sign of this loss
+  constexpr uint64_t kAccidents = 50;  // up to one in this many signs has another cause
   const MetricStore& metrics = input.parts().metrics;
   if (input.windows() == 0 || from < input.BeginOf(0) || until <= from) return from;
   const size_t first = input.PlaceOf(metrics.WindowOf(from));

@@ -15,7 +15,8 @@ inline constexpr std::array kLossSigns = {Metric::kOutOfSequence, Metric::kPacke
 // The increase of a counter of all NICs together in each window; empty if no NIC reports it.
 Row GrowthOfAllNics(const DiagnosisInput& input, Metric metric);
 
-// When NICs began to notice lost data between two times; `from` if they noticed none.
+// The start of the window between two times in which NICs began to count lost data; `from` if they
+// counted none.
 Timestamp FirstSignOfLoss(const DiagnosisInput& input, Timestamp from, Timestamp until);
 
 }  // namespace rocescope

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Locates silent loss from the counters of NICs. A receiver counts packets out of sequence, and the
 // sender the NAKs, wherever on the path the packets were lost and whenever switches are read. The
-// most likely link is the one through which just these NICs send to and receive from each other.
-// Paths come from packets of any source, sFlow samples among them.
+// most likely link is the one that carries the traffic between these NICs, and little other
+// traffic. Paths come from packets of any source, sFlow samples among them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,10 +28,10 @@ using topology::NicIndex;
 using topology::PortIndex;
 
 // Constants of the statistical model.
-// Counts are worth at most this many independent ones, since shares of traffic are themselves
-// estimated from few samples.
+// Maximum weight of all counts together, in independent losses: the shares of traffic with which
+// they are compared are estimated from few samples.
 constexpr double kMostVotes = 60;
-// Those of one NIC are worth at most this many.
+// Maximum weight of the counts of one NIC.
 constexpr double kMostVotesOfOne = 8;
 // Unobserved traffic is assumed between at most this many senders and receivers.
 constexpr size_t kMostRoles = 64;
@@ -39,13 +39,13 @@ constexpr size_t kMostRoles = 64;
 constexpr size_t kLeastWindows = 4;
 // If counters are not read at window ends, each event is divided between two windows.
 constexpr size_t kLeastInterpolated = 2 * kLeastWindows;
-// NICs at both ends that must count losses.
+// Minimum number of NICs that count losses, senders and receivers together.
 constexpr size_t kLeastNics = 3;
 // If more than this fraction of the counts is in one window, they are a single event.
 constexpr double kOneMoment = 0.5;
 // The best place must explain this fraction of the counts, also by paths that were not observed.
 constexpr double kLeastExplained = 0.8;
-// And this fraction of them by observed paths.
+// Observed paths must explain this fraction of the counts.
 constexpr double kLeastObserved = 0.5;
 // A NIC has lost packets if it counts more than this many times what port counters explain and what
 // the median NIC counts.
@@ -194,7 +194,7 @@ std::map<uint32_t, double> ExplainedLosses(const DiagnosisInput& input,
   return explained;
 }
 
-// Roles that counted more than port counters explain.
+// Roles that counted more losses than port counters explain.
 std::vector<uint32_t> ThoseThatLose(const DiagnosisInput& input, const ObservedByRole& traffic,
                                     const Counts& counts) {
   const std::map<uint32_t, double> explained = ExplainedLosses(input, traffic);
@@ -385,7 +385,8 @@ void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
     ++(IsReceiver(role) ? receivers : senders);
   }
   if (possible < kLeastExplained * signs.all || certain_counts < kLeastObserved * signs.all) return;
-  // Both ends of a connection notice a loss. Those of one alone can have any place on its path.
+  // Both ends of a connection count a loss. Losses of a single connection can be anywhere on its
+  // path.
   if (receivers == 0 || senders == 0 || receivers + senders < kLeastNics) return;
   Finding finding = {.basis = Basis::kVotes,
                      .from = input.BeginOf(signs.first),

@@ -45,11 +45,11 @@ inline constexpr size_t kEnoughWindows = 4;
 struct Hindrance {
   Obstacle obstacle = Obstacle::kNone;
   ReadingClass readings = ReadingClass::kNone;
-  uint32_t addresses = 0;        // in the traffic
-  uint32_t addresses_known = 0;  // of these, in the topology
-  uint32_t links_confirmed = 0;  // by counters and flows
-  uint32_t links_contradicted = 0;
-  Duration reading_period{};  // polling interval of counters, at least one window; 0: unknown
+  uint32_t addresses = 0;           // in the traffic
+  uint32_t addresses_known = 0;     // of these, in the topology
+  uint32_t links_confirmed = 0;     // by counters or flows
+  uint32_t links_contradicted = 0;  // by counters or flows
+  Duration reading_period{};        // polling interval of counters, at least one window; 0: unknown
 
   friend bool operator==(const Hindrance&, const Hindrance&) = default;
 };

@@ -67,7 +67,7 @@ SumWindows SumWindowsOf(const DiagnosisInput& input, std::span<const Counter> co
       continue;
     }
     size_t behind = i;
-    bool differ = i == 0;  // those of earlier windows, which are not stored, may
+    bool differ = i == 0;  // earlier windows are not stored, and may differ
     for (; behind < skipped.size() && skipped[behind] > 0; ++behind) differ |= some(behind);
     for (; i < behind; ++i) read[i] = !differ;
   }

@@ -319,9 +319,9 @@ Verdict VerdictOn(const DiagnosisInput& input, NodeIndex node, const Loss& loss)
   return {FaultKind::kBlackhole, kUndecided, {}};
 }
 
-// Adds the windows in which a switch with NICs was isolated: it received frames of them, but almost
-// none went to or came from other switches. One of its links was down meanwhile, or they would just
-// be idle; the others are drained.
+// Adds the windows in which a switch with NICs was isolated: it received frames from them, but
+// exchanged almost none with other switches. One of its links must have been down meanwhile:
+// otherwise they may merely be idle. Its other links may be drained.
 void AddIsolation(const DiagnosisInput& input, const LinkHistories& histories, NodeIndex node,
                   std::vector<size_t>& windows) {
   constexpr double kAlmostNone = 0.01;
@@ -385,7 +385,7 @@ bool MayLackRoute(const DiagnosisInput& input, NodeIndex node, const Loss& loss,
   for (uint32_t i = 0; i < of.port_count; ++i) {
     if (input.HasMetric(input.EntityOf(of.first_port + i), Metric::kNoRouteDrops)) return false;
   }
-  constexpr size_t kLater = 2;  // windows; frames that are drained show first
+  constexpr size_t kLater = 2;  // windows by which the loss may show before the link state
   return std::ranges::any_of(falls, [&](size_t fall) {
     return fall <= loss.first + kLater && fall + input.thresholds().effect_windows >= loss.earliest;
   });
@@ -406,11 +406,11 @@ bool WentDown(const DiagnosisInput& input, const LinkHistories& histories, NodeI
 }
 
 // Whether a link of the switch went down, or was shut, at about the time of the loss, and nothing
-// was lost afterwards: what waits for a link that goes down is discarded, often without being
-// counted.
+// was lost afterwards: frames that wait for a link that goes down are discarded, often without
+// being counted.
 bool WasQueuedForALink(const DiagnosisInput& input, const LinkHistories& histories, NodeIndex node,
                        const Loss& loss) {
-  constexpr size_t kApart = 3;  // windows by which loss and link state may show apart
+  constexpr size_t kApart = 3;  // maximum distance of the loss from the link state, in windows
   for (const topology::Port& port : input.fabric().PortsOf(node)) {
     if (port.link == kNone) continue;
     const LinkHistory& history = histories[port.link];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds switches that pause or mark at other queue lengths than the rest, or than before. Normal
-// thresholds are learnt from the fabric, because switches do not report them.
+// Finds switches that pause or mark at other queue lengths than other switches, or than before.
+// Normal thresholds are learnt from the fabric, because switches do not report them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,8 +23,8 @@ using topology::kNone;
 using topology::NodeIndex;
 using topology::PortIndex;
 
-// Windows with an early pause. A single one is an accident: the watermark may have been read before
-// the pause.
+// Minimum number of windows with an early pause. A single one proves nothing: the watermark may
+// have been read before the pause.
 constexpr uint32_t kEarlyWindows = 2;
 // Windows without a CE mark, if the highest length may be of another window than the traffic that
 // was compared.
@@ -37,7 +37,7 @@ struct FillLevel {
   uint8_t priority = 0;
   size_t window = 0;
   uint64_t bytes = 0;  // highest fill level in bytes
-  uint64_t most = 0;   // the same, or that of a neighbouring window if it is not read at their ends
+  uint64_t most = 0;   // highest, also of neighbouring windows if not read at window ends
   bool acted = false;  // the switch marked or paused
   bool is_read_at_window_ends = true;
 };
@@ -55,7 +55,8 @@ class MarkedBefore {
     const PortIndex peer = fabric.Peer(port);
     if (peer != kNone) {
       const Row own = input_.Growth(input_.EntityOf(peer, priority), Metric::kEcnMarked);
-      for (size_t w = 0; w < marked.size(); ++w) marked[w] -= own[w];  // went the other way
+      // Packets from the peer do not return to it.
+      for (size_t w = 0; w < marked.size(); ++w) marked[w] -= own[w];
       if (fabric.NicOf(peer) != kNone) {
         const Row received = input_.Growth(input_.EntityOf(peer), Metric::kEcnMarkedRoce);
         for (size_t w = 0; w < marked.size(); ++w) marked[w] += received[w];
@@ -224,8 +225,8 @@ void DetectEarlyPauses(const DiagnosisInput& input, Findings& found) {
     Finding finding =
         FindingOf(input, FaultKind::kMisconfiguredAlpha, node, at.first, at.last, at.second);
     finding.evidence.push_back(fmt::format(
-        "it paused a neighbour that used {} kB of its buffer; at other times no switch of "
-        "its tier paused at {} kB",
+        "it paused a neighbour that used {} kB of its buffer; a switch of its tier held {} kB "
+        "without a pause",
         at.least / 1000, at.held / 1000));
     found.push_back(std::move(finding));
   }
@@ -374,8 +375,8 @@ void DetectLateMarks(const DiagnosisInput& input, Findings& found) {
     Finding finding = FindingOf(input, FaultKind::kMisconfiguredEcn, node, at.run.first(),
                                 at.run.last(), at.run.detected_at().value());
     finding.evidence.push_back(
-        fmt::format("its queues held up to {} kB in {} without a CE mark; other switches mark from "
-                    "{} kB, or this one did before",
+        fmt::format("its queues held up to {} kB in {} without a CE mark; other switches, or this "
+                    "one before, marked packets in queues of {} kB",
                     at.most / 1000, Counted(at.run.windows(), "window"), shortest / 1000));
     found.push_back(std::move(finding));
   }

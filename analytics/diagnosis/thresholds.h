@@ -17,8 +17,8 @@ namespace rocescope {
   ROW(quiet_windows, uint32_t, 4, "windows", 1, 64,                                                \
       "A fault is resolved after this many windows without a sign of it.")                         \
   ROW(simultaneous_ratio, double, 1e-6, "fraction of a window", 0, 0.5,                            \
-      "Counters whose readings are at most this far apart count as read at the same time. "        \
-      "Different devices are read so only in a laboratory.")                                       \
+      "Counters whose readings are at most this far apart count as read at the same time. Only "   \
+      "in a laboratory are different devices read at the same time.")                              \
   ROW(cause_delay_windows, uint32_t, 2, "windows", 0, 64,                                          \
       "If the first sign of a cause follows the symptom by at most this time, the two "            \
       "are still grouped.")                                                                        \
@@ -30,9 +30,9 @@ namespace rocescope {
       "flows that lost packets.")                                                                  \
   /* Links: link_loss, crossed_links, longer_links. */                                             \
   ROW(tolerated_frame_errors, double, 1e-8, "fraction of the frames", 1e-15, 0.1,                  \
-      "A link is reported for bit errors if more of its frames than this surely arrive with a "    \
-      "wrong FCS. The default is the ratio from which CorrOpt repairs links (Zhuo et al., "        \
-      "SIGCOMM 2017).")                                                                            \
+      "A link is reported for bit errors if the fraction of its frames with a wrong FCS is "       \
+      "certainly larger than this. The default is the ratio from which CorrOpt repairs links "     \
+      "(Zhuo et al., SIGCOMM 2017).")                                                              \
   ROW(link_error_false_alarms, double, 0.01, "findings per day", 1e-6, 1000,                       \
       "Maximum mean number of false findings of bit errors in the whole fabric.")                  \
   ROW(shared_mismatch_links, uint32_t, 4, "links", 1, 1000,                                        \
@@ -64,7 +64,8 @@ namespace rocescope {
       "If the traffic of most switches of a tier falls below this, a switch that carries "         \
       "nothing is not considered drained.")                                                        \
   ROW(drain_baseline_windows, uint32_t, 64, "windows", 1, 256,                                     \
-      "Windows before a switch goes down whose busiest one is its traffic before.")                \
+      "Number of windows before a switch goes down. The traffic before is that of the busiest "    \
+      "one of them.")                                                                              \
   ROW(queued_frames_uncertainty, double, 0.5, "fraction", 0, 1,                                    \
       "Relative uncertainty of the number of frames in the queues of a switch, which is "          \
       "estimated from the queued bytes. Missing frames within this uncertainty can still be "      \
@@ -142,8 +143,8 @@ namespace rocescope {
       "Minimum number of NAKs before packet loss is located by the paths of the flows that "       \
       "lost packets.")                                                                             \
   ROW(nic_losses, uint32_t, 20, "packets", 1, 1000000,                                             \
-      "Minimum number of lost packets that NICs count and no port explains, before the loss is "   \
-      "located by the paths between these NICs.")                                                  \
+      "Minimum number of lost packets that NICs count, and that no port counters explain, "        \
+      "before the loss is located by the paths between these NICs.")                               \
   ROW(least_vote_confidence, double, 0.05, "probability", 0, 1,                                    \
       "Minimum probability of the most likely place of a packet loss before it is reported.")      \
   ROW(bit_error_prior, double, 2.0 / 3, "probability", 0, 1,                                       \

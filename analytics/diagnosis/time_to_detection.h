@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The least duration of a fault that a detector needs. Each detector states it next to the code
-// that decides, from the same constants and thresholds.
+// The least duration of a fault that a detector can detect. Each detector computes it next to the
+// detection itself, from the same constants and thresholds.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 namespace rocescope {
 
 struct TimeToDetection {
-  // Analysis windows in which the fault has to show. If counters are read less often than once per
-  // window, polling periods instead.
+  // Analysis windows in which the fault has to show, or polling periods if counters are read less
+  // often than once per window.
   uint32_t windows = 1;
-  std::string signs;  // what has to show in them, without a full stop
+  std::string signs;  // what the telemetry has to show in these windows; without a full stop
 };
 
 }  // namespace rocescope

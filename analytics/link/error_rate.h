@@ -2,14 +2,14 @@
 // A sequential test of whether more frames are damaged than tolerated. It needs constant memory,
 // works at any reading period, and states its rate of false alarms.
 //
-// Null hypothesis: damage strikes at most `tolerated` times per frame. It breaks single frames, or
-// a burst of n frames with probability 6 / (pi^2 n^2), so that a single burst is rarely an alarm.
-// Alternatives: damage of single frames whose rate is learnt, and more frequent bursts; each with
-// rates over the whole range, and from any time on. The weight of a start within an interval is the
-// interval's length in days. The first interval has the weight of an additional hour, because
-// damage may be older than the data. The mean number of false alarms until day d is then at most
-// alarms_a_day * (d + 1/24) (Shiryaev-Roberts procedure; Shin, Ramdas and Rinaldo, "E-detectors",
-// 2022). Fewer than kLeastErrors damaged frames are never an alarm.
+// Null hypothesis: damage events occur at most `tolerated` times per frame. An event damages one
+// frame, or a burst of n frames with probability 6 / (pi^2 n^2), so that a single burst is rarely
+// an alarm. Alternatives: damage of single frames whose rate is learnt, and more frequent bursts;
+// each with rates over the whole range, and from any time on. The weight of a start within an
+// interval is the interval's length in days. The first interval has the weight of an additional
+// hour, because damage may be older than the data. The mean number of false alarms until day d is
+// then at most alarms_a_day * (d + 1/24) (Shiryaev-Roberts procedure; Shin, Ramdas and Rinaldo,
+// "E-detectors", 2022). Fewer than kLeastErrors damaged frames are never an alarm.
 #pragma once
 
 #include <array>

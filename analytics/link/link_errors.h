@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Links that break more frames than tolerated, from the receivers' FCS error counters. The state is
-// bounded and covers the whole time, not only the stored windows.
+// Links that damage more frames than tolerated, from the receivers' FCS error counters. The state
+// is bounded and covers the whole time, not only the stored windows.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,18 @@
 namespace rocescope {
 
 struct LinkErrorOptions {
-  double tolerated = 1e-8;     // broken frames per frame
+  double tolerated = 1e-8;     // damaged frames per frame
   double alarms_a_day = 0.01;  // false alarms of the whole fabric
 };
 
-// A time in which a link breaks frames that its receiver counts.
+// A time in which a link damages frames. The receiver counts them.
 struct ErrorEpisode {
-  Timestamp from;         // begin of the first interval between readings with broken frames
+  Timestamp from;         // start of the first interval between readings with damaged frames
   Timestamp detected_at;  // the reading that sufficed
-  Timestamp last;         // the last reading with broken frames
+  Timestamp last;         // the last reading with damaged frames
   bool is_over = false;   // so many frames arrived since then that the link is healthy again
   uint64_t errors = 0;
-  double frames = 0;  // received from `from` to `last`, including the broken ones
+  double frames = 0;  // received from `from` to `last`, including the damaged ones
 
   friend bool operator==(const ErrorEpisode&, const ErrorEpisode&) = default;
 };
@@ -42,7 +42,7 @@ class LinkErrors final : public CounterListener {
 
   // Uses received packets and FCS errors, or all receive errors of a port that does not count FCS
   // errors. A receiver that reports no packets is assumed to receive frames of 1,000 bytes at line
-  // rate, so that only much damage is found there.
+  // rate, so that only high error ratios are detected there.
   void OnCounter(const Entity& entity, Metric metric, const MetricSeries& series) override;
 
   // The episodes of the direction to this port, in order of time.
@@ -59,7 +59,7 @@ class LinkErrors final : public CounterListener {
     uint64_t counted_packets = 0;    // at the end of the last interval
     uint64_t counted_errors = 0;
     Timestamp counted_until;
-    double clean_frames = 0;  // since the last broken frame of an active episode
+    double clean_frames = 0;  // since the last damaged frame of an active episode
     ErrorRateTest test;
     std::vector<ErrorEpisode> episodes;
   };

@@ -2,9 +2,9 @@
 // Links that lose frames although no counter shows it, from the counters of both ends, whose
 // devices are polled at different times. The state is bounded and covers the whole time.
 //
-// A device may answer from a cache. Its counters are then of a moment after the previous poll with
-// other contents, because they were not in the cache yet, and before the first poll that returned
-// them.
+// A device may answer from a cache. Its values are then those of a moment between two polls: after
+// the last poll that returned other values, because the cache did not contain them yet, and before
+// the first poll that returned them.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@
 namespace rocescope {
 
 struct LinkLossOptions {
-  // Contents that stay the same for longer are not from a cache: the device is idle.
+  // Values that stay the same for longer are not from a cache: the device is idle.
   Duration longest_cache = std::chrono::seconds(60);
   Duration clock_error = std::chrono::milliseconds(100);  // greatest, between two devices
 };
 
 struct LinkLoss {
-  uint64_t frames = 0;  // at least so many were lost
+  uint64_t frames = 0;  // lower bound of the lost frames
   uint64_t sent = 0;    // frames sent from `from` to `last`
-  Timestamp from;       // the loss began later
+  Timestamp from;       // the loss began after this time
   Timestamp detected_at;
   Timestamp last;        // the poll that last showed more loss
   bool is_over = false;  // more loss at the same rate would have shown since then

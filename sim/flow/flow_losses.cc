@@ -338,10 +338,11 @@ uint32_t FlowModel::CountLoss(Sender& sender, uint32_t position, const LossSourc
       for (const topology::PortIndex port : sender.way_back) AddFrames(port, count, 1, kAckFrame);
       break;
     case LossEffect::kBehind:
-      // They are not subtracted from the frames out of sequence, whose counter could then decrease.
+      // The lost frames are not subtracted from the counter of frames out of sequence, which could
+      // then decrease.
       break;
     case LossEffect::kNak:
-      // Nor is a lost NAK subtracted from the sequence errors.
+      // The lost NAK is not subtracted from the counter of sequence errors either.
       builder_->AddToPort(from_nic, Metric::kLocalAckTimeout, count);
       break;
     case LossEffect::kStalled:

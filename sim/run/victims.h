@@ -22,7 +22,7 @@ namespace rocescope::sim {
 // What a job did in a run while a fault lasted.
 struct JobWork {
   struct Iteration {
-    double time = 0;  // ps; the age of one that is not complete
+    double time = 0;  // duration in ps; if it is not complete, the time since its start
     bool is_complete = true;
   };
   // The key is the start of the job and the number of the iteration since then: the same work in
@@ -39,9 +39,9 @@ std::vector<JobWork> WorkIn(const Simulation& simulation, std::span<const Outcom
 
 // A job is a victim of the fault if the fault makes its iterations longer by at least kSlowdown and
 // by more than chance, makes one of them much longer, or makes the job retransmit more. Without the
-// fault, packets meet each other at other times, so that iterations differ a little in both
-// directions. A job that retransmits anyway does so by chance a little more or less: losses follow
-// a Poisson distribution, and each repeats about kFramesOfLoss frames.
+// fault, packets meet at other times, so that some iterations are a little longer and others a
+// little shorter. The number of retransmissions varies by chance too: losses follow a Poisson
+// distribution, and each of them causes about kFramesOfLoss retransmitted frames.
 bool IsVictim(const JobWork& with_fault, const JobWork& without_fault);
 inline constexpr double kSlowdown = 1.02;
 inline constexpr double kSlowdownOfFew = 1.1;  // with fewer than kFewIterations

@@ -28,7 +28,7 @@ std::string TextOfDetectors() {
                    {"FALSE FINDINGS PER DAY", Align::kRight},
                    {"FAULT TYPE"},
                    {"WINDOWS", Align::kRight},
-                   {"WHAT HAS TO SHOW IN THEM"}});
+                   {"REQUIRED SIGNS"}});
   for (const Detector& detector : kDetectors) {
     bool is_first = true;
     VisitKinds(detector, [&](const FaultInfo& info, const TimeToDetection& time) {

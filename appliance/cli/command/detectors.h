@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `rocescope detectors`: lists the detectors of the diagnosis with what they need.
+// `rocescope detectors`: lists the detectors of the diagnosis.
 #pragma once
 
 #include "appliance/cli/command/analysis.h"

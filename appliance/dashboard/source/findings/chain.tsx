@@ -61,7 +61,7 @@ export function Chain({ finding }: { finding: Finding }) {
         )}
         {exposed_job_ids.length > 0 && (
           <>
-            <p class="muted">traffic through it, but no sign that it affects them:</p>
+            <p class="muted">exposed jobs: their traffic passes here, but nothing shows that the fault affects them</p>
             <Names items={exposed_job_ids.map((job) => <JobLink id={job} />)} />
           </>
         )}

@@ -57,7 +57,7 @@ export function hotspotSourceText(source: HotspotSource): string {
 
 const kObstacles: Partial<Record<DiagnosisCoverageObstacle, string>> = {
   OBSTACLE_FOREIGN_TOPOLOGY:
-    "Fault diagnosis did not run: the topology describes another fabric. It lacks most observed addresses, or many of its links contradict the counters.",
+    "Fault diagnosis did not run: the topology describes another fabric. It lacks most observed addresses, or counters and flows contradict many of its links.",
   OBSTACLE_SPARSE_READINGS:
     "Fault diagnosis is limited: the counter polling interval exceeds the analysis window.",
   OBSTACLE_OTHER_TIME: "Fault diagnosis did not run: no counters were read while packets were observed.",
