@@ -74,6 +74,18 @@ TEST_F(GroupByRootCauseTest, ACauseMayBeASymptomInTurn) {
   EXPECT_EQ(roots[0].symptoms.size(), 2u);
 }
 
+TEST_F(GroupByRootCauseTest, ALastingCauseHasEachSymptomOnce) {
+  Findings found = {Seen(kSwitchCrash, Switch("spine1"), 8),
+                    Seen(kLinkDown, Link("leaf0", "spine1"), 8)};
+  Findings roots = Roots(found);
+  for (int diagnosis = 0; diagnosis < 3; ++diagnosis) {
+    roots.push_back(found[1]);
+    roots = Roots(std::move(roots));
+    ASSERT_EQ(roots.size(), 1u);
+    EXPECT_EQ(roots[0].symptoms.size(), 1u);
+  }
+}
+
 // A storm's pauses reach the whole fabric.
 TEST_F(GroupByRootCauseTest, AStormMakesSwitchesAnywhereLookMisconfigured) {
   const Findings roots =

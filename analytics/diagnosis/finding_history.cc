@@ -30,11 +30,10 @@ Timestamp CertainFrom(const DiagnosisInput& input) {
   return stores_all ? Timestamp::min() : input.BeginOf(kMargin);
 }
 
-// Whether a detector with this property can report the kind.
-bool Is(FaultKind kind, bool Detector::* property) {
-  return std::ranges::any_of(kDetectors, [&](const Detector& detector) {
-    return detector.*property && detector.kinds.Contains(kind);
-  });
+// Whether the detector that reported the finding has this property.
+bool Has(const Finding& finding, bool Detector::* property) {
+  const Detector* const detector = FindDetector(finding.detector);
+  return detector != nullptr && detector->*property;
 }
 
 bool IsRead(const DiagnosisInput& input, const Entity& entity, Timestamp since, bool& exists) {
@@ -126,8 +125,8 @@ Findings FindingHistory::Lasting(const DiagnosisInput& input) const {
   for (const Known& known : known_) {
     if (known.finding.until || known.finding.from >= certain_from) continue;
     const Finding& finding = known.finding;
-    if (Is(finding.kind, &Detector::whole_time)) continue;
-    if (!Is(finding.kind, &Detector::compares_with_itself) && IsObserved(input, finding.place)) {
+    if (Has(finding, &Detector::whole_time)) continue;
+    if (!Has(finding, &Detector::compares_with_itself) && IsObserved(input, finding.place)) {
       continue;
     }
     lasting.push_back(finding);
@@ -175,7 +174,7 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
     }
     // Earlier diagnoses had the same evidence and the time before it, and did not find this fault.
     if (!is_known && finding.detected_at < certain_from &&
-        !Is(finding.kind, &Detector::whole_time)) {
+        !Has(finding, &Detector::whole_time)) {
       continue;
     }
     MakeUnique(now.jobs);
@@ -190,7 +189,7 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
     const Finding& finding = before.finding;
     // If all evidence of a finding is still available, the new diagnosis replaces it.
     if (merged.contains(i) || finding.from >= certain_from ||
-        Is(finding.kind, &Detector::whole_time) || IsSymptomIn(found, finding)) {
+        Has(finding, &Detector::whole_time) || IsSymptomIn(found, finding)) {
       continue;
     }
     if (!finding.until) before.finding.until = before.active_at;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/diagnosis_fixture.h"
 
 namespace rocescope {
@@ -27,9 +28,15 @@ class FindingHistoryTest : public DiagnosisTest {
       metrics_.Add(Reading(fabric_.node(Node("spine1")).first_port));
     }
   }
+  // Of the first detector that can report the kind.
   Finding Of(FaultKind kind, size_t from, std::optional<size_t> until = {}) const {
-    Finding finding{
-        .kind = kind, .place = Link("leaf0", "spine0"), .confidence = 0.9, .from = Begin(from)};
+    const auto detector = std::ranges::find_if(
+        kDetectors, [&](const Detector& one) { return one.kinds.Contains(kind); });
+    Finding finding{.kind = kind,
+                    .place = Link("leaf0", "spine0"),
+                    .confidence = 0.9,
+                    .detector = detector->name,
+                    .from = Begin(from)};
     if (until) finding.until = End(*until);
     finding.detected_at = finding.from + kWindow;
     return finding;
@@ -173,9 +180,21 @@ TEST_F(FindingHistoryTest, TheStartOfAKnownFaultMayProveToBeEarlier) {
 
 TEST_F(FindingHistoryTest, WhatWholeTimeEvidenceNoLongerShowsWasWrong) {
   Reach(300);
-  Update({Of(FaultKind::kSwappedCables, 10)});
+  Finding swapped = Of(FaultKind::kSwappedCables, 10);
+  swapped.detector = "cables";
+  Update({swapped});
   Reach(600);
   EXPECT_THAT(Update({}), IsEmpty());
+}
+
+// The other detector of swapped cables uses stored windows only, so its findings are kept.
+TEST_F(FindingHistoryTest, TheDetectorDecidesWhetherAFindingIsKept) {
+  Finding swapped = Of(FaultKind::kSwappedCables, 250);
+  swapped.detector = "crossed_links";
+  Reach(300);
+  Update({swapped});
+  Reach(600);
+  EXPECT_THAT(Update({}), ElementsAre(Ended(Begin(250), End(300))));
 }
 
 TEST_F(FindingHistoryTest, TheBestEvidenceIsKept) {
