@@ -175,6 +175,22 @@ bool IsMostlyUnread(const DiagnosisInput& input, const Entity& entity, Metric me
   return !windows.empty() && 2 * read <= windows.size();
 }
 
+// Whether two windows in a row have no reading, shortly before or while the switch reported that the
+// link was down. A switch that answers from a cache reports an outage up to two windows late: a host
+// may be up again by then.
+bool WasUnreadShortlyBefore(const DiagnosisInput& input, const Entity& entity, Metric metric,
+                            const LinkHistory& history) {
+  constexpr size_t kLate = 2;
+  constexpr size_t kInARow = 2;
+  if (!input.HasMetric(entity, metric) || input.IsReadAtWindowEnds(entity, metric)) return false;
+  size_t unread = 0;
+  for (size_t w = history.first - std::min(history.first, kLate); w < history.behind; ++w) {
+    unread = input.HasReading(entity, metric, w) ? 0 : unread + 1;
+    if (unread == kInARow) return true;
+  }
+  return false;
+}
+
 // Whether an outage is too short to say whether the NIC reported during it.
 bool IsBrief(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history) {
   return input.link_state_windows() > 1 || WindowsDown(input, nic, history).size() <= kEnds;
@@ -221,7 +237,8 @@ std::vector<bool> WindowsDisabled(const DiagnosisInput& input, topology::LinkInd
 bool IsSilent(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history) {
   if (input.link_state_windows() > 1) return false;  // most windows have no reading anyway
   const Entity entity{.kind = EntityKind::kNic, .index = nic};
-  return IsMostlyUnread(input, entity, Metric::kLinkUp, WindowsDown(input, nic, history));
+  return IsMostlyUnread(input, entity, Metric::kLinkUp, WindowsDown(input, nic, history)) ||
+         WasUnreadShortlyBefore(input, entity, Metric::kLinkUp, history);
 }
 
 bool IsTooEarly(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history) {
@@ -270,7 +287,10 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
     if (!input.HasMetric(entity, Metric::kMemoryTotal)) continue;
     ++gpus;
     if (has_several && down.size() <= kEnds) continue;
-    if (!IsMostlyUnread(input, entity, Metric::kMemoryTotal, down)) return false;
+    if (!IsMostlyUnread(input, entity, Metric::kMemoryTotal, down) &&
+        !WasUnreadShortlyBefore(input, entity, Metric::kMemoryTotal, own)) {
+      return false;
+    }
   }
   return has_several || gpus > 0;
 }
@@ -311,7 +331,9 @@ Drain DrainOf(const DiagnosisInput& input, topology::NodeIndex node, const Switc
   if (!HasFallen(own, thresholds.drained_ratio) && !HasFallen(earlier, thresholds.drained_ratio)) {
     return LostNothing(input, outage) ? Drain::kUnclear : Drain::kNone;
   }
-  if (!MostOthersCarriedTraffic(input, node, window)) return Drain::kNone;
+  if (!MostOthersCarriedTraffic(input, node, window)) {
+    return LostNothing(input, outage) ? Drain::kUnclear : Drain::kNone;
+  }
   // The hosts of a leaf may have stopped for another reason.
   return fabric.node(node).tier == topology::Tier::kLeaf ? Drain::kUnclear : Drain::kDrained;
 }

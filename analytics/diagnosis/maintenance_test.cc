@@ -77,6 +77,21 @@ TEST_F(MaintenanceTest, SomeReadingsAreNeededToTellAHostFromItsNic) {
   EXPECT_TRUE(Found().empty()) << "the host is down";
 }
 
+// The switch answers from a cache: it reports the outage when the host is up again.
+TEST_F(MaintenanceTest, AHostThatIsUpAgainWhenItsLinkIsReportedDownRestarted) {
+  read_later_ = kWindow / 3;
+  const Entity gpu = OfGpu(GpuOf("host5"));
+  for (size_t w = 0; w < kWindows; ++w) {
+    if (w != 6 && w != 7) Says(gpu, Metric::kMemoryTotal, w, 80);
+  }
+  SaysDown(Port("leaf1", "host5"), 8, 8);
+  SkipsReadings(OfNic(NicOf("host5")), 7, 7);
+  ASSERT_EQ(Found().size(), 1u) << "one reading was lost";
+  EXPECT_EQ(Found()[0].kind, FaultKind::kLinkDown);
+  SkipsReadings(OfNic(NicOf("host5")), 6, 7);
+  EXPECT_TRUE(Found().empty());
+}
+
 class DrainTest : public MaintenanceTest {
  protected:
   // spine1 is without frames from window `idle` on, and down from window 8 to 14.
@@ -195,6 +210,10 @@ TEST_F(DrainTest, ASwitchThatCrashesWhileNobodySendsIsNotDrained) {
     SkipsReadings(EntityOf(Port("spine1", leaf)), 8, 14);
   }
   ASSERT_EQ(Found().size(), 1u);
+  EXPECT_FALSE(IsSuspected(Found()[0]));
+  Grows(OfNic(NicOf("host0")), Metric::kOutOfSequence, 12, 0);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_TRUE(IsSuspected(Found()[0])) << "NICs lost nothing";
 }
 
 // The NICs of leaf1 exchange frames in every third window before window `idle`. From window 8 to 14
