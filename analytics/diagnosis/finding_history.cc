@@ -173,8 +173,7 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
                               before.exposed_jobs.end());
     }
     // Earlier diagnoses had the same evidence and the time before it, and did not find this fault.
-    if (!is_known && finding.detected_at < certain_from &&
-        !Has(finding, &Detector::whole_time)) {
+    if (!is_known && finding.detected_at < certain_from && !Has(finding, &Detector::whole_time)) {
       continue;
     }
     MakeUnique(now.jobs);
@@ -188,8 +187,8 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
     Known& before = known_[i];
     const Finding& finding = before.finding;
     // If all evidence of a finding is still available, the new diagnosis replaces it.
-    if (merged.contains(i) || finding.from >= certain_from ||
-        Has(finding, &Detector::whole_time) || IsSymptomIn(found, finding)) {
+    if (merged.contains(i) || finding.from >= certain_from || Has(finding, &Detector::whole_time) ||
+        IsSymptomIn(found, finding)) {
       continue;
     }
     if (!finding.until) before.finding.until = before.active_at;

@@ -175,9 +175,9 @@ bool IsMostlyUnread(const DiagnosisInput& input, const Entity& entity, Metric me
   return !windows.empty() && 2 * read <= windows.size();
 }
 
-// Whether two windows in a row have no reading, shortly before or while the switch reported that the
-// link was down. A switch that answers from a cache reports an outage up to two windows late: a host
-// may be up again by then.
+// Whether two windows in a row have no reading, shortly before or while the switch reported that
+// the link was down. A switch that answers from a cache reports an outage up to two windows late: a
+// host may be up again by then.
 bool WasUnreadShortlyBefore(const DiagnosisInput& input, const Entity& entity, Metric metric,
                             const LinkHistory& history) {
   constexpr size_t kLate = 2;

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <vector>
 
 #include "analytics/collective/gpus_by_job.h"
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/job/flow_of.h"
 #include "base/count_text.h"
 #include "topology/near_nic.h"
 
@@ -38,7 +40,30 @@ Timestamp Settled(const DiagnosisInput& input) {
   return input.BeginOfEver(size_t{input.thresholds().warm_up_windows} + 1);
 }
 
-// Flows that do not look like flows of a job, and new flows.
+// Flows between two ranks of one job, according to NCCL logs, ascending. After a restart they are
+// new, too.
+std::vector<FlowKey> FlowsOfRanks(const DiagnosisInput& input) {
+  constexpr double kSure = 0.9;
+  const Attribution& attribution = input.parts().attribution;
+  std::vector<FlowKey> flows;
+  size_t at = 0;
+  for (const Connection& connection : input.parts().connections) {
+    if (at == attribution.endpoints.size()) break;
+    const auto& [a, b] = attribution.endpoints[at++];
+    const auto is_rank = [&](const std::optional<RankClaim>& claim) {
+      return claim && claim->IsRankKnown() && claim->confidence >= kSure &&
+             attribution.jobs[claim->job].job.identity == JobIdentity::kNcclLog;
+    };
+    if (!is_rank(a) || !is_rank(b) || a->job != b->job) continue;
+    for (const size_t end : {size_t{0}, size_t{1}}) {
+      if (const auto flow = FlowFrom(end, connection)) flows.push_back(*flow);
+    }
+  }
+  std::ranges::sort(flows);
+  return flows;
+}
+
+// Flows that do not look like flows of a job, and new flows of no known rank.
 std::vector<Foreign> ForeignFlows(const DiagnosisInput& input) {
   std::vector<Foreign> all;
   std::map<NicIndex, std::set<NicIndex>> sends_to;
@@ -55,7 +80,9 @@ std::vector<Foreign> ForeignFlows(const DiagnosisInput& input) {
     gets.insert(destination);
   }
   const Timestamp settled = Settled(input);
+  const std::vector<FlowKey> of_ranks = FlowsOfRanks(input);
   std::erase_if(all, [&](Foreign& flow) {
+    if (std::ranges::binary_search(of_ranks, flow.flow->flow)) return true;
     flow.is_alone = sends_to[flow.source].size() == 1 && !gets.contains(flow.source);
     return !flow.is_alone && flow.flow->total.first_seen < settled;
   });

@@ -98,6 +98,30 @@ TEST_F(OverloadTest, ASenderThatWasThereBeforeDoesNotBeginAnIncast) {
   EXPECT_EQ(found[0].culprits.size(), 5u);
 }
 
+// The job restarts in window 8. Without its logs, its new flows look like those of the senders.
+TEST_F(OverloadTest, SendersMayBeNicsOfAJobThatRestarts) {
+  FillLink();
+  for (const char* sender : kSenders) Sends(sender, "host0", 17, 8);
+  for (const char* sender : kSenders) {
+    Sends("host0", sender, 30, 8);
+    Sends(sender, "host0", 20, 8);
+  }
+  EXPECT_TRUE(Found().empty());
+  attribution_.jobs.resize(1);
+  for (const char* sender : kSenders) {
+    Connection connection{.state = ConnectionState::kPaired};
+    connection.endpoints[0] = {.address = AddressOf("host0"), .qpn = Qpn{20}};
+    connection.endpoints[1] = {.address = AddressOf(sender), .qpn = Qpn{30}};
+    connections_.push_back(connection);
+    const RankClaim claim{.job = 0, .rank = 3, .confidence = 0.99};
+    attribution_.endpoints.push_back({claim, claim});
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kIncast);
+  EXPECT_EQ(found[0].culprits.size(), std::size(kSenders));
+}
+
 TEST_F(OverloadTest, AFewNewSendersAreNoisyNeighbours) {
   FillLink();
   Sends("host4", "host0", 17, 8);

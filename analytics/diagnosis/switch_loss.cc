@@ -33,8 +33,48 @@ constexpr double kUndecided = 0.6;
 // Confidence in an MTU mismatch after many MTU drops.
 constexpr double kSureOfMtu = 0.99;
 
+constexpr double kShortestFrame = 60;  // bytes, without FCS
+
 constexpr Metric kCountedDrops[] = {Metric::kRxDiscards, Metric::kTxDiscards, Metric::kTtlDrops,
                                     Metric::kNoRouteDrops, Metric::kMtuDrops};
+
+// Mean length of the frames that a port sent, in bytes; 0 without any. Not by window: increments
+// that are divided between windows in whole frames and bytes would give any length.
+double MeanLengthOf(const DiagnosisInput& input, const Entity& port) {
+  const Row frames = input.Growth(port, Metric::kTxPackets);
+  const Row bytes = input.Growth(port, Metric::kTxBytes);
+  const auto sum = [](const Row& row) {
+    return static_cast<double>(std::accumulate(row.begin(), row.end(), uint64_t{0}));
+  };
+  return sum(frames) == 0 ? 0 : sum(bytes) / sum(frames);
+}
+
+// Queued frames at the end of each window, estimated from the queued bytes and the mean length of
+// the frames that each port sends. Empty if no port reports its queues.
+std::vector<double> QueuedFrames(const DiagnosisInput& input, NodeIndex node) {
+  const topology::Node& of = input.fabric().node(node);
+  std::vector<double> queued;
+  std::vector<double> unknown(input.windows());  // bytes at ports that sent nothing
+  double longest = 0;                            // largest mean length of a port
+  for (uint32_t i = 0; i < of.port_count; ++i) {
+    if (input.fabric().port(of.first_port + i).link == kNone) continue;
+    const double length = MeanLengthOf(input, input.EntityOf(of.first_port + i));
+    longest = std::max(longest, length);
+    for (uint8_t priority = 0; priority < kPriorities; ++priority) {
+      const Row bytes =
+          input.Levels(input.EntityOf(of.first_port + i, priority), Metric::kQueueBytes);
+      if (!bytes.empty()) queued.resize(input.windows());
+      for (size_t w = 0; w < bytes.size(); ++w) {
+        const auto waiting = static_cast<double>(bytes[w]);
+        (length > 0 ? queued : unknown)[w] += length > 0 ? waiting / length : waiting;
+      }
+    }
+  }
+  for (size_t w = 0; w < queued.size(); ++w) {
+    if (unknown[w] > 0) queued[w] += unknown[w] / std::max(longest, kShortestFrame);
+  }
+  return queued;
+}
 
 // Frames that were received but neither sent, nor counted as dropped, nor queued.
 Balance BalanceOf(const DiagnosisInput& input, NodeIndex node) {
@@ -44,10 +84,7 @@ Balance BalanceOf(const DiagnosisInput& input, NodeIndex node) {
                   .busy = std::vector<double>(input.windows()),
                   .full = std::vector<int64_t>(input.windows())};
   std::vector<int64_t>& difference = balance.missing;
-  Row waiting(input.windows());
-  double longest = 0;  // largest mean frame length of a port, in bytes
   std::optional<Entity> first;
-  bool is_queue_told = false;
   std::vector<Counter> counters;
   for (uint32_t i = 0; i < of.port_count; ++i) {
     if (input.fabric().port(of.first_port + i).link == kNone) continue;
@@ -60,23 +97,12 @@ Balance BalanceOf(const DiagnosisInput& input, NodeIndex node) {
       const Row row = input.Growth(entity, metric);
       for (size_t w = 0; w < row.size(); ++w) difference[w] += sign * static_cast<int64_t>(row[w]);
     };
-    const Row frames = input.Growth(entity, Metric::kTxPackets);
-    const Row bytes = input.Growth(entity, Metric::kTxBytes);
-    for (size_t w = 0; w < frames.size(); ++w) {
-      if (frames[w] == 0) continue;
-      longest = std::max(longest, static_cast<double>(bytes[w]) / static_cast<double>(frames[w]));
-    }
     add(Metric::kRxPackets, 1);
     add(Metric::kTxPackets, -1);
     for (const Metric metric : kCountedDrops) add(metric, -1);
-    for (uint8_t priority = 0; priority < kPriorities; ++priority) {
-      const Row queue =
-          input.Levels(input.EntityOf(of.first_port + i, priority), Metric::kQueueBytes);
-      is_queue_told |= !queue.empty();
-      for (size_t w = 0; w < queue.size(); ++w) waiting[w] += queue[w];
-    }
   }
-  if (!is_queue_told) return {};  // all missing frames may be queued
+  const std::vector<double> queued = QueuedFrames(input, node);
+  if (queued.empty()) return {};  // all missing frames may be queued
   // If readings are within windows, increments are divided between windows in whole frames. A sum
   // is then wrong by less than one frame for each counter, both where it begins and where it ends.
   const bool is_rounded = first && !input.IsReadAtWindowEnds(*first, Metric::kRxPackets);
@@ -90,24 +116,17 @@ Balance BalanceOf(const DiagnosisInput& input, NodeIndex node) {
       difference[w] += difference[w - 1];
     }
   }
-  // Queues are known in bytes. Most queued frames have full length; otherwise more frames are
-  // queued.
   for (size_t w = 0; w < difference.size(); ++w) {
     if (!windows.known[w] || !windows.read[w]) {
       difference[w] = Balance::kUnread;
       continue;
     }
     difference[w] -= rounding;
-    if (waiting[w] == 0) continue;
-    if (longest == 0) {
-      difference[w] = Balance::kUnread;
-      continue;
-    }
-    const double frames = static_cast<double>(waiting[w]) / longest;
-    difference[w] -= static_cast<int64_t>(frames);
+    if (queued[w] == 0) continue;
+    difference[w] -= static_cast<int64_t>(queued[w]);
     balance.busy[w] = 1;
     balance.full[w] =
-        2 + static_cast<int64_t>(input.thresholds().queued_frames_uncertainty * frames);
+        2 + static_cast<int64_t>(input.thresholds().queued_frames_uncertainty * queued[w]);
   }
   return balance;
 }
@@ -216,10 +235,9 @@ std::optional<double> LengthOfLost(const DiagnosisInput& input, NodeIndex node, 
         static_cast<double>(sum(Metric::kRxPackets)) - static_cast<double>(sum(Metric::kTxPackets));
     for (const Metric metric : kCountedDrops) counted += sum(metric);
   }
-  constexpr double kShortest = 60;
   constexpr double kLongest = 9216;
   const double length = bytes / frames;
-  const bool plausible = frames > 0 && length >= kShortest && length <= kLongest;
+  const bool plausible = frames > 0 && length >= kShortestFrame && length <= kLongest;
   return plausible && 20 * counted < loss.frames ? std::optional(length) : std::nullopt;
 }
 

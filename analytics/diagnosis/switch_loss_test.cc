@@ -222,6 +222,19 @@ TEST_F(SwitchLossTest, FramesThatWaitInItsQueueAreNotLost) {
   EXPECT_TRUE(Found().empty());
 }
 
+// A paused queue holds acknowledgements, too: every second frame that the port sends is short.
+TEST_F(SwitchLossTest, ShortFramesThatWaitAreNotLost) {
+  for (size_t w = 0; w < kWindows; ++w) {
+    Send({"host0", "leaf0", "spine0", "leaf1", "host4"}, w, 1000, 100);
+    if (w >= 8) Says(Port("spine0", "leaf1"), Metric::kQueueBytes, w, 100'000, kRoce);
+  }
+  Send({"host0", "leaf0", "spine0"}, 8, 182, 550);
+  EXPECT_TRUE(Found().empty());
+  // So many more frames cannot be queued.
+  Send({"host0", "leaf0", "spine0"}, 8, 200, 550);
+  EXPECT_EQ(Found().size(), 1u);
+}
+
 TEST_F(SwitchLossTest, PacketsThatAreTooLongAreAnMtuMismatchAtOnce) {
   for (size_t w = 8; w < 11; ++w) Grows(Port("leaf2", "host8"), Metric::kMtuDrops, w, 3);
   const Findings found = Found();
