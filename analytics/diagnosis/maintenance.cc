@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "analytics/diagnosis/loss_signs.h"
@@ -249,7 +250,7 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
     if (link != topology::kNone && !IsExplained(histories[link], own)) nics.push_back(other);
   }
   const bool has_several = nics.size() > 1;
-  std::vector<size_t> down;  // windows, of all NICs
+  std::optional<std::vector<size_t>> all_down;  // windows; unset before the first NIC
   for (const topology::NicIndex other : nics) {
     const LinkHistory& history = histories[fabric.port(fabric.nic(other).port).link];
     const auto [low, high] = std::minmax(own.first, history.first);
@@ -258,12 +259,10 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
     const bool is_unclear = has_several && IsBrief(input, other, history);
     if (!is_unclear && !IsSilent(input, other, history)) return false;
     const std::vector<size_t> of_other = WindowsDown(input, other, history);
-    if (down.empty()) {
-      down = of_other;
-    } else {
-      std::erase_if(down, [&](size_t at) { return !std::ranges::binary_search(of_other, at); });
-    }
+    if (!all_down) all_down = of_other;
+    std::erase_if(*all_down, [&](size_t at) { return !std::ranges::binary_search(of_other, at); });
   }
+  const std::vector<size_t> down = all_down.value_or(std::vector<size_t>());
   size_t gpus = 0;
   for (const topology::GpuIndex gpu : fabric.GpusOf(host)) {
     const Entity entity{.kind = EntityKind::kGpu, .index = gpu};
