@@ -239,20 +239,23 @@ bool IsTooEarly(const DiagnosisInput& input, topology::NicIndex nic, const LinkH
   return true;
 }
 
-bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
-                const LinkHistories& histories) {
+bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistories& histories,
+                size_t from, size_t until) {
   const topology::Fabric& fabric = input.fabric();
   const topology::NodeIndex host = fabric.nic(nic).host;
-  const LinkHistory& own = histories[fabric.port(fabric.nic(nic).port).link];
-  std::vector<topology::NicIndex> nics;
+  const LinkHistory own = histories[fabric.port(fabric.nic(nic).port).link].OutagesIn(from, until);
+  std::vector<std::pair<topology::NicIndex, LinkHistory>> nics;
   for (const topology::NicIndex other : fabric.NicsOf(host)) {
     const topology::LinkIndex link = fabric.port(fabric.nic(other).port).link;
-    if (link != topology::kNone && !IsExplained(histories[link], own)) nics.push_back(other);
+    if (link == topology::kNone) continue;
+    const size_t apart = MostApart(input, other);
+    LinkHistory history = histories[link].OutagesIn(from - std::min(from, apart),
+                                                    std::min(until + apart, input.windows()));
+    if (!IsExplained(history, own)) nics.emplace_back(other, std::move(history));
   }
   const bool has_several = nics.size() > 1;
   std::optional<std::vector<size_t>> all_down;  // windows; unset before the first NIC
-  for (const topology::NicIndex other : nics) {
-    const LinkHistory& history = histories[fabric.port(fabric.nic(other).port).link];
+  for (const auto& [other, history] : nics) {
     const auto [low, high] = std::minmax(own.first, history.first);
     if (!history.any || high - low > MostApart(input, other)) return false;
     // Links of several NICs do not fail at the same time by chance.

@@ -269,6 +269,12 @@ TEST_F(RailTest, AHostThatRestartsIsNoFault) {
   EXPECT_TRUE(Found().empty());
 }
 
+TEST_F(RailTest, AHostThatRestartsTwiceIsNoFault) {
+  Restarts("host1", 3, 6);
+  Restarts("host1", 11, 15);
+  EXPECT_TRUE(Found().empty());
+}
+
 // The NICs were down in no common window, so that no window shows whether the GPUs were down too.
 TEST_F(RailTest, WithoutACommonWindowTheOrderOfTheNicsDoesNotMatter) {
   const auto nics = fabric_.NicsOf(Node("host1"));
