@@ -58,6 +58,8 @@ class Harm {
       // Without known ranks, the jobs that use the NIC next to the GPU are the best guess.
       is_rank_unknown_ = affected_.empty();
     }
+    affected_.insert(finding.affected_jobs.begin(), finding.affected_jobs.end());
+    exposed_.insert(finding.exposed_jobs.begin(), finding.exposed_jobs.end());
   }
 
   void Add(const JobConnection& connection) {
@@ -80,6 +82,7 @@ class Harm {
       if (exposed_.contains(pattern.job) && IsDisturbed(pattern)) affected_.insert(pattern.job);
     }
     finding_->affected_jobs.assign(affected_.begin(), affected_.end());
+    finding_->exposed_jobs.clear();
     std::ranges::set_difference(exposed_, affected_, std::back_inserter(finding_->exposed_jobs));
   }
 
@@ -306,7 +309,7 @@ class Harm {
 void FillVictims(const DiagnosisInput& input, Findings& findings) {
   std::vector<Harm> harms;
   for (Finding& finding : findings) {
-    if (finding.affected_jobs.empty() && finding.exposed_jobs.empty()) {
+    if (finding.basis != Basis::kWaiting || finding.affected_jobs.empty()) {
       harms.emplace_back(input, finding);
     }
   }

@@ -16,9 +16,9 @@
 
 namespace rocescope {
 
-// Fills in the affected and exposed jobs of findings that have none. Flows that cause a finding do
-// not make their jobs affected or exposed. The time is proportional to the path segments of all
-// connections times the findings.
+// Adds the affected and exposed jobs to those that lasting findings already have. A straggler that
+// a job waits for only affects this job. Flows that cause a finding do not make their jobs affected
+// or exposed. The time is proportional to the path segments of all connections times the findings.
 void FillVictims(const DiagnosisInput& input, Findings& findings);
 
 }  // namespace rocescope

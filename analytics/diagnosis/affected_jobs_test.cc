@@ -136,8 +136,32 @@ TEST_F(VictimsTest, CulpritsAndThoseWhoAnswerThemAreNone) {
   EXPECT_THAT(ExposedTo(finding), IsEmpty());
 }
 
-TEST_F(VictimsTest, ThoseThatADetectorNamedAreKept) {
+// Job 0 was affected before. Job 1, whose flows also pass leaf0, starts during the fault.
+TEST_F(VictimsTest, OfALastingFindingAreTheKnownJobsAndThoseThatStartDuringIt) {
+  Finding lasting = At(Switch("leaf0"));
+  lasting.until.reset();
+  lasting.affected_jobs = {0};
+  Finding filled = Filled(lasting);
+  EXPECT_THAT(filled.affected_jobs, ElementsAre(0));
+  EXPECT_THAT(filled.exposed_jobs, ElementsAre(1));
+  Loses(Flow("host1", "host5", 30), 9, 3, 0);
+  filled = Filled(filled);
+  EXPECT_THAT(filled.affected_jobs, ElementsAre(0, 1));
+  EXPECT_THAT(filled.exposed_jobs, IsEmpty());
+}
+
+TEST_F(VictimsTest, JobsWithoutTrafficStayAffectedByALastingFinding) {
+  for (EndClaims& ends : attribution_.endpoints) ends = {};
+  Finding lasting = At(Switch("leaf0"));
+  lasting.affected_jobs = {0};
+  lasting.exposed_jobs = {1};
+  EXPECT_EQ(Filled(lasting), lasting);
+}
+
+// A straggler is the rank that the other ranks of this job wait for.
+TEST_F(VictimsTest, TheJobThatWaitsForAStragglerIsKept) {
   Finding finding = At(Nic("host4"));
+  finding.basis = Basis::kWaiting;
   finding.affected_jobs = {1};
   EXPECT_THAT(HurtBy(finding), ElementsAre(1));
   EXPECT_THAT(ExposedTo(finding), IsEmpty());

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/diagnosis/cables.h"
+
 #include <fmt/format.h>
 
 #include "analytics/cabling/counter_fit.h"
@@ -11,16 +13,13 @@ namespace {
 // Flows between wrong ends before a cable whose other end is unknown is reported.
 constexpr uint64_t kLeastFlows = 2;
 
-// Whether cables are swapped, even if the other end of some of them is unknown: packets took a
-// cable between the ends of two declared links, and none took the links as declared. Counters alone
-// may fit a wrong link by chance.
+}  // namespace
+
 bool IsSwap(const CableFinding& cable) {
   if (cable.kind == CableFindingKind::kSwapped) return !cable.declared.empty();
   return cable.kind == CableFindingKind::kDisagrees && cable.declared.size() > 1 &&
          !cable.real.empty() && cable.flows >= kLeastFlows && cable.flows_against == 0;
 }
-
-}  // namespace
 
 void DetectCables(const DiagnosisInput& input, Findings& found) {
   for (const CableFinding& cable : input.parts().cabling.findings) {

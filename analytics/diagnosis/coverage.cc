@@ -75,6 +75,8 @@ void MeetByPort(const topology::Fabric& fabric, const Entity& port, const Metric
 // What the counters contain, for needs that several entities meet together.
 struct CounterSummary {
   bool nics_count_damage = false;
+  bool nics_count_late = false;  // packets out of sequence
+  bool nics_count_naks = false;
   bool queues = false;                   // how full they were at most, of any switch
   std::set<topology::NodeIndex> depths;  // switches that say what waits in them
   uint32_t gpus_with_clock = 0;          // and memory, which says whether they are in use
@@ -96,6 +98,8 @@ CounterSummary MeetByCounters(const DiagnosisInput& input, Needs& needs) {
       needs.Meet(Need::kNicPauses, entity.priority != CounterEntity::kAllPriorities &&
                                        HasMetric(reported, Metric::kPfcTxTime));
       summary.nics_count_damage |= HasMetric(reported, Metric::kIcrcErrors);
+      summary.nics_count_late |= HasMetric(reported, Metric::kOutOfSequence);
+      summary.nics_count_naks |= HasMetric(reported, Metric::kPacketSequenceError);
     } else if (entity.kind == EntityKind::kGpu && !entity.all_gpus) {
       summary.gpus_with_clock += HasMetric(reported, Metric::kGpuClock) &&
                                  HasMetric(reported, Metric::kMemoryTotal) &&
@@ -111,6 +115,25 @@ bool CanBalance(const DiagnosisInput& input, const topology::Link& link) {
   const Entity b = input.EntityOf(link.ends[1]);
   return input.AreSimultaneous(a, Metric::kTxPackets, b, Metric::kRxPackets) ||
          input.AreSimultaneous(b, Metric::kTxPackets, a, Metric::kRxPackets);
+}
+
+// Whether the increase of the counter is known and not from an sFlow agent (analytics/link).
+bool IsPolled(const DiagnosisInput& input, const Entity& entity, Metric metric) {
+  const MetricSeries* series = input.parts().metrics.Find(entity, metric);
+  return series != nullptr && !series->is_by_agent() &&
+         series->last_reading() > series->first_reading();
+}
+
+// Whether counters can show silent loss on a link, in at least one direction. If its ends are read
+// at different times, they show losses above a limit.
+bool CanShowLoss(const DiagnosisInput& input, const topology::Link& link) {
+  const Entity a = input.EntityOf(link.ends[0]);
+  const Entity b = input.EntityOf(link.ends[1]);
+  const auto are_polled = [&](const Entity& sender, const Entity& receiver) {
+    return IsPolled(input, sender, Metric::kTxPackets) &&
+           IsPolled(input, receiver, Metric::kRxPackets);
+  };
+  return CanBalance(input, link) || are_polled(a, b) || are_polled(b, a);
 }
 
 // Whether the received and sent frames of a switch can be compared (switch_loss.cc).
@@ -130,7 +153,8 @@ bool CanBalance(const DiagnosisInput& input, topology::NodeIndex node) {
 }
 
 // Needs that packets, their delays and paths meet.
-void MeetByPackets(const DiagnosisParts& parts, const CounterSummary& summary, Needs& needs) {
+void MeetByPackets(const DiagnosisInput& input, const CounterSummary& summary, Needs& needs) {
+  const DiagnosisParts& parts = input.parts();
   for (const auto& [key, windows] : parts.delays) {
     needs.Meet(key.kind == DelayKind::kCnp ? Need::kCnpDelays : Need::kDelays);
     needs.Meet(Need::kSlowAnswers, key.kind == DelayKind::kTurnaround && summary.queues);
@@ -153,24 +177,32 @@ void MeetByPackets(const DiagnosisParts& parts, const CounterSummary& summary, N
   const bool votes = ways && pairs && !parts.flows.empty() && !summary.nics_count_damage;
   needs.Meet(Need::kPaths, ways);
   needs.Meet(Need::kDamage, (ways && summary.nics_count_damage) || votes);
-  needs.Meet(Need::kLinkSums, votes);
+  // Counters of NICs are used as votes unless switches spray packets (nic_votes.cc).
+  const bool nic_votes =
+      ways && summary.nics_count_late && summary.nics_count_naks && !input.is_spraying();
+  needs.Meet(Need::kLinkSums, votes || nic_votes);
 }
 
-// Also fills in coverage.links_balanced.
+// Also fills in coverage.links_counted.
 Needs NeedsMet(const DiagnosisInput& input, DiagnosisCoverage& coverage) {
   const DiagnosisParts& parts = input.parts();
   Needs needs;
   if (input.windows() > 0) {
     const CounterSummary summary = MeetByCounters(input, needs);
-    coverage.links_balanced = static_cast<uint32_t>(std::ranges::count_if(
-        input.fabric().links(), [&](const auto& link) { return CanBalance(input, link); }));
-    needs.Meet(Need::kLinkSums, coverage.links_balanced > 0);
+    const auto links = input.fabric().links();
+    coverage.links_counted = static_cast<uint32_t>(
+        std::ranges::count_if(links, [&](const auto& link) { return CanShowLoss(input, link); }));
+    needs.Meet(Need::kLinkSums, coverage.links_counted > 0);
+    // Sums of the counters of two links can show that their cables are exchanged.
+    needs.Meet(Need::kCables, std::ranges::count_if(links, [&](const auto& link) {
+                                return CanBalance(input, link);
+                              }) > 1);
     needs.Meet(Need::kSwitchSums, std::ranges::any_of(summary.depths, [&](auto node) {
                  return CanBalance(input, node);
                }));
     needs.Meet(Need::kSlowAnswers, needs.AreMet(Need::kNicPauses));
     needs.Meet(Need::kGpuClocks, summary.gpus_with_clock >= 3);
-    MeetByPackets(parts, summary, needs);
+    MeetByPackets(input, summary, needs);
   }
   if (parts.flows.empty()) needs.Withdraw(Need::kSenders);
   if (input.is_spraying()) {
@@ -178,9 +210,7 @@ Needs NeedsMet(const DiagnosisInput& input, DiagnosisCoverage& coverage) {
     needs.Withdraw(Need::kDelays);
   }
   needs.Meet(Need::kGpuClocks, !parts.iteration_patterns.empty());
-  // Counters of two links can also show that their cables are exchanged.
-  needs.Meet(Need::kCables, parts.cabling.confirmed + parts.cabling.contradicted > 0 ||
-                                coverage.links_balanced > 1);
+  needs.Meet(Need::kCables, parts.cabling.confirmed + parts.cabling.contradicted > 0);
   return needs;
 }
 

@@ -34,7 +34,7 @@ struct DiagnosisCoverage {
   uint32_t nics_of = 0;           // in the topology
   uint32_t gpus_of = 0;           // in the topology
   uint32_t links = 0;             // in the topology
-  uint32_t links_balanced = 0;    // of these, with counters of both ends that can be compared
+  uint32_t links_counted = 0;     // of these, with packet counters that can show silent loss
   std::vector<Silence> silences;  // the longest first
   bool no_window = false;         // there are counters, but of a single reading
   uint64_t flows = 0;             // with a known path

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analytics/diagnosis/cables.h"
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/link_balance.h"
 #include "analytics/diagnosis/sum_windows.h"
@@ -220,10 +221,10 @@ class ByTotals {
   std::vector<std::pair<int64_t, size_t>> received_;  // frames, index of the receiver; ascending
 };
 
+// Whether the detector `cables` reports the link.
 bool IsKnown(const DiagnosisInput& input, LinkIndex link) {
   return std::ranges::any_of(input.parts().cabling.findings, [&](const CableFinding& cable) {
-    return cable.kind == CableFindingKind::kSwapped &&
-           std::ranges::find(cable.declared, link) != cable.declared.end();
+    return IsSwap(cable) && std::ranges::find(cable.declared, link) != cable.declared.end();
   });
 }
 

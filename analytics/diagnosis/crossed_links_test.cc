@@ -100,6 +100,22 @@ TEST_F(CrossedLinksTest, ThoseThatPathsHaveToldOfAreNotToldTwice) {
   EXPECT_TRUE(Found().empty());
 }
 
+// The other end of one cable is unknown, but packets show that both are swapped.
+TEST_F(CrossedLinksTest, SwappedCablesWithAnUnknownEndAreReportedOnce) {
+  Connects(Port("leaf0", "spine0"), Port("spine0", "leaf1"));
+  Connects(Port("leaf1", "spine0"), Port("spine0", "leaf0"));
+  Carry();
+  cabling_.findings = {{.kind = CableFindingKind::kDisagrees,
+                        .declared = {Link("leaf0", "spine0").index, Link("leaf1", "spine0").index},
+                        .real = {{Port("leaf0", "spine0"), Port("spine0", "leaf1")}},
+                        .flows = 2}};
+  EXPECT_EQ(DiagnosisTest::Found(DetectCables).size(), 1u);
+  EXPECT_TRUE(Found().empty());
+  cabling_.findings[0].flows = 1;
+  EXPECT_TRUE(DiagnosisTest::Found(DetectCables).empty());
+  EXPECT_EQ(Found().size(), 1u) << "a single flow does not suffice to report the cables";
+}
+
 // The frames sent during a reboot are unknown; the counters before and after it are complete.
 TEST_F(CrossedLinksTest, OneWhoseCountersBeganAnewIsFoundToo) {
   Connects(Port("leaf0", "spine0"), Port("spine0", "leaf1"));

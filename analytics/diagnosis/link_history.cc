@@ -129,6 +129,16 @@ void LinkHistory::Explain(size_t from, size_t until) {
   }
 }
 
+LinkHistory LinkHistory::OutagesIn(size_t from, size_t until) const {
+  while (from > 0 && down[from] && down[from - 1]) --from;
+  while (until < down.size() && down[until - 1] && down[until]) ++until;
+  LinkHistory history = *this;
+  history.Explain(0, from);
+  history.Explain(until, down.size());
+  history.Summarise();
+  return history;
+}
+
 LinkHistory HistoryOf(const DiagnosisInput& input, topology::LinkIndex link) {
   LinkHistory history;
   history.down.resize(input.windows());

@@ -31,6 +31,8 @@ struct LinkHistory {
   void Summarise();
   // Removes the windows from the history, because something else explains them.
   void Explain(size_t from, size_t until);
+  // The history without the outages that do not overlap these windows.
+  LinkHistory OutagesIn(size_t from, size_t until) const;
 };
 
 using LinkHistories = std::vector<LinkHistory>;  // indexed by link

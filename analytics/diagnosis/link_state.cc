@@ -77,9 +77,8 @@ bool WasRead(const DiagnosisInput& input, LinkIndex index, const LinkHistory& hi
   });
 }
 
-void DetectOneLink(const DiagnosisInput& input, LinkIndex index, const LinkHistories& histories,
+void DetectOneLink(const DiagnosisInput& input, LinkIndex index, const LinkHistory& history,
                    Findings& found) {
-  const LinkHistory& history = histories[index];
   const Place place{.kind = PlaceKind::kLink, .index = index};
   if (history.second) {
     Finding finding = FindingOf(input, history, FaultKind::kFlap, place);
@@ -92,7 +91,7 @@ void DetectOneLink(const DiagnosisInput& input, LinkIndex index, const LinkHisto
   for (const PortIndex port : input.fabric().link(index).ends) {
     const topology::NicIndex nic = input.fabric().NicOf(port);
     if (nic == kNone) continue;
-    if (IsHostDown(input, nic, histories) || IsTooEarly(input, nic, history)) return;
+    if (IsTooEarly(input, nic, history)) return;
   }
   Finding finding = FindingOf(input, history, FaultKind::kLinkDown, place);
   finding.evidence.push_back("one or both ends report that it went down once");
@@ -145,6 +144,48 @@ void AddCrash(const DiagnosisInput& input, NodeIndex node, const SwitchOutage& o
   found.push_back(std::move(finding));
 }
 
+struct Outage {
+  LinkIndex link = kNone;
+  size_t first = 0;
+  size_t behind = 0;  // window after the last one
+};
+
+// The outages of the link of a NIC. If the NIC reports nothing until the link is down again, this
+// is one outage: a host can toggle its link while it boots.
+std::vector<Outage> OutagesOf(const DiagnosisInput& input, topology::NicIndex nic,
+                              const LinkHistories& histories) {
+  const LinkIndex link = input.fabric().port(input.fabric().nic(nic).port).link;
+  if (link == kNone) return {};
+  const std::vector<bool>& down = histories[link].down;
+  const Entity entity{.kind = EntityKind::kNic, .index = nic};
+  const bool reports = input.HasMetric(entity, Metric::kLinkUp);
+  std::vector<Outage> outages;
+  bool continues = false;
+  for (size_t w = 0; w < down.size(); ++w) {
+    if (down[w] && !continues) outages.push_back({.link = link, .first = w});
+    if (down[w]) outages.back().behind = w + 1;
+    const bool is_silent = reports && !input.HasReading(entity, Metric::kLinkUp, w);
+    continues = down[w] || (continues && is_silent);
+  }
+  return outages;
+}
+
+// Removes the outages of hosts from the histories of their links.
+void ExplainByHosts(const DiagnosisInput& input, LinkHistories& histories) {
+  // All are found before any is removed: the links of a host are compared with each other.
+  std::vector<Outage> of_hosts;
+  for (topology::NicIndex nic = 0; nic < input.fabric().nics().size(); ++nic) {
+    for (const Outage& outage : OutagesOf(input, nic, histories)) {
+      if (IsHostDown(input, nic, histories, outage.first, outage.behind)) {
+        of_hosts.push_back(outage);
+      }
+    }
+  }
+  for (const Outage& outage : of_hosts) {
+    histories[outage.link].Explain(outage.first, outage.behind);
+  }
+}
+
 }  // namespace
 
 void DetectLinkState(const DiagnosisInput& input, Findings& found) {
@@ -168,9 +209,10 @@ void DetectLinkState(const DiagnosisInput& input, Findings& found) {
       if (port.link != kNone) histories[port.link].Explain(outage.first, outage.behind);
     }
   }
+  ExplainByHosts(input, histories);
   for (LinkIndex link = 0; link < histories.size(); ++link) {
     histories[link].Summarise();
-    if (histories[link].any) DetectOneLink(input, link, histories, found);
+    if (histories[link].any) DetectOneLink(input, link, histories[link], found);
   }
 }
 

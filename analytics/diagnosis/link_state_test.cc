@@ -188,6 +188,45 @@ TEST_F(LinkStateTest, ASwitchThatCrashesTwiceIsReportedTwice) {
   EXPECT_EQ(found[1].from, Begin(12));
 }
 
+// Neither the NIC nor the GPUs of a host report while it reboots.
+class RebootTest : public LinkStateTest {
+ protected:
+  RebootTest() {
+    for (size_t w = 0; w < kWindows; ++w) Says(OfGpu(GpuOf("host5")), Metric::kMemoryTotal, w, 80);
+  }
+  void Reboots(size_t first, size_t last) {
+    SaysDown(Port("leaf1", "host5"), first, last);
+    SkipsReadings(OfNic(NicOf("host5")), first, last);
+    SkipsReadings(OfGpu(GpuOf("host5")), first, last);
+  }
+};
+
+TEST_F(RebootTest, AHostThatRebootsTwiceIsNoFlap) {
+  Reboots(3, 6);
+  Reboots(12, 16);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(RebootTest, AHostThatTogglesItsLinkDuringBootIsNoFlap) {
+  Reboots(8, 14);
+  Says(Port("leaf1", "host5"), Metric::kLinkUp, 12, 1);
+  EXPECT_TRUE(Found().empty());
+  Grows(Port("leaf1", "host5"), Metric::kLinkFlaps, 8, 1);
+  Grows(Port("leaf1", "host5"), Metric::kLinkFlaps, 12, 2);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(RebootTest, AFlapAfterARebootIsAFlap) {
+  Reboots(2, 10);
+  IsDown("leaf1", "host5", 13, 13);
+  IsDown("leaf1", "host5", 16, 16);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kFlap);
+  EXPECT_EQ(found[0].from, Begin(13));
+  EXPECT_EQ(found[0].detected_at, End(16));
+}
+
 TEST_F(LinkStateTest, ANicThatTellsNothingAnyMoreIsGone) {
   SaysDown(Port("leaf1", "host5"), 8, kWindows - 1);
   FallsSilent(OfNic(NicOf("host5")), 8);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "analytics/diagnosis/loss_signs.h"
@@ -255,32 +256,33 @@ bool IsTooEarly(const DiagnosisInput& input, topology::NicIndex nic, const LinkH
   return true;
 }
 
-bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
-                const LinkHistories& histories) {
+bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistories& histories,
+                size_t from, size_t until) {
   const topology::Fabric& fabric = input.fabric();
   const topology::NodeIndex host = fabric.nic(nic).host;
-  const LinkHistory& own = histories[fabric.port(fabric.nic(nic).port).link];
-  std::vector<topology::NicIndex> nics;
+  const LinkHistory own = histories[fabric.port(fabric.nic(nic).port).link].OutagesIn(from, until);
+  std::vector<std::pair<topology::NicIndex, LinkHistory>> nics;
   for (const topology::NicIndex other : fabric.NicsOf(host)) {
     const topology::LinkIndex link = fabric.port(fabric.nic(other).port).link;
-    if (link != topology::kNone && !IsExplained(histories[link], own)) nics.push_back(other);
+    if (link == topology::kNone) continue;
+    const size_t apart = MostApart(input, other);
+    LinkHistory history = histories[link].OutagesIn(from - std::min(from, apart),
+                                                    std::min(until + apart, input.windows()));
+    if (!IsExplained(history, own)) nics.emplace_back(other, std::move(history));
   }
   const bool has_several = nics.size() > 1;
-  std::vector<size_t> down;  // windows, of all NICs
-  for (const topology::NicIndex other : nics) {
-    const LinkHistory& history = histories[fabric.port(fabric.nic(other).port).link];
+  std::optional<std::vector<size_t>> all_down;  // windows; unset before the first NIC
+  for (const auto& [other, history] : nics) {
     const auto [low, high] = std::minmax(own.first, history.first);
     if (!history.any || high - low > MostApart(input, other)) return false;
     // Links of several NICs do not fail at the same time by chance.
     const bool is_unclear = has_several && IsBrief(input, other, history);
     if (!is_unclear && !IsSilent(input, other, history)) return false;
     const std::vector<size_t> of_other = WindowsDown(input, other, history);
-    if (down.empty()) {
-      down = of_other;
-    } else {
-      std::erase_if(down, [&](size_t at) { return !std::ranges::binary_search(of_other, at); });
-    }
+    if (!all_down) all_down = of_other;
+    std::erase_if(*all_down, [&](size_t at) { return !std::ranges::binary_search(of_other, at); });
   }
+  const std::vector<size_t> down = all_down.value_or(std::vector<size_t>());
   size_t gpus = 0;
   for (const topology::GpuIndex gpu : fabric.GpusOf(host)) {
     const Entity entity{.kind = EntityKind::kGpu, .index = gpu};

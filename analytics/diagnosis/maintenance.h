@@ -18,10 +18,11 @@ std::vector<bool> WindowsDisabled(const DiagnosisInput& input, topology::LinkInd
 // counters are not read in each window.
 bool IsSilent(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history);
 
-// Whether a host that is down or restarts explains that the link of its NIC went down: all of its
-// NICs and GPUs report nothing any more. Then the fabric has no fault.
-bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic,
-                const LinkHistories& histories);
+// Whether a host that is down or restarts explains that the link of its NIC was down in windows
+// `from` to `until` - 1: all of its NICs and GPUs report nothing any more. Then the fabric has no
+// fault.
+bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistories& histories,
+                size_t from, size_t until);
 
 // Whether it is too early to say why the link of a NIC is down. If devices are not read at window
 // ends, it takes some windows until it is clear whether the NIC and its host still report.

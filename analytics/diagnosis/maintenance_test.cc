@@ -288,6 +288,29 @@ TEST_F(RailTest, AHostThatRestartsIsNoFault) {
   EXPECT_TRUE(Found().empty());
 }
 
+TEST_F(RailTest, AHostThatRestartsTwiceIsNoFault) {
+  Restarts("host1", 3, 6);
+  Restarts("host1", 11, 15);
+  EXPECT_TRUE(Found().empty());
+}
+
+// The NICs were down in no common window, so that no window shows whether the GPUs were down too.
+TEST_F(RailTest, WithoutACommonWindowTheOrderOfTheNicsDoesNotMatter) {
+  const auto nics = fabric_.NicsOf(Node("host1"));
+  const auto goes_down = [&](topology::NicIndex nic, size_t first, size_t last, uint64_t up) {
+    const topology::PortIndex peer = fabric_.Peer(fabric_.nic(nic).port);
+    for (size_t w = first; w <= last; ++w) Says(peer, Metric::kLinkUp, w, up);
+  };
+  for (const topology::NicIndex nic : nics) SkipsReadings(OfNic(nic), 8, 16);
+  for (const topology::NicIndex brief : nics) {
+    for (const topology::NicIndex nic : nics) {
+      goes_down(nic, 8, 16, 1);
+      goes_down(nic, nic == brief ? 8 : 10, nic == brief ? 8 : 16, 0);
+    }
+    EXPECT_TRUE(Found().empty()) << fabric_.nic(brief).device;
+  }
+}
+
 TEST_F(RailTest, ALeafThatGoesDownDoesNotHideThatAHostRestarts) {
   GoesDown(Node("leaf3"), 7, kWindows - 1);
   Restarts("host1", 8, 12);

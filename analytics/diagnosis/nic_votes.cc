@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -225,8 +226,8 @@ struct Signs {
   double all = 0;
   size_t first = 0;
   size_t last = 0;
-  size_t detected_at = 0;
-  bool is_single_event = true;  // in few windows, or most of them in one window
+  std::optional<size_t> detected_at;  // the first window in which all limits are reached
+  bool is_single_event = true;        // most of them are in one window
 };
 
 size_t LeastWindows(const DiagnosisInput& input, std::span<const uint32_t> roles) {
@@ -254,13 +255,15 @@ Signs SignsOf(const DiagnosisInput& input, const Counts& counts, std::span<const
       signs.first = w + 1;
       continue;
     }
-    if (sum[w] <= kContinues * all / static_cast<double>(windows)) continue;
-    if (signs.all < input.thresholds().nic_losses || with_signs < least) signs.detected_at = w;
-    most = std::max(most, sum[w]);
-    signs.last = w;
-    ++with_signs;
+    if (sum[w] > kContinues * all / static_cast<double>(windows)) {
+      most = std::max(most, sum[w]);
+      signs.last = w;
+      ++with_signs;
+    }
+    const bool suffices = signs.all >= input.thresholds().nic_losses && with_signs >= least;
+    if (suffices && !signs.detected_at) signs.detected_at = w;
   }
-  signs.is_single_event = with_signs < least || most > kOneMoment * all;
+  signs.is_single_event = most > kOneMoment * all;
   return signs;
 }
 
@@ -356,7 +359,7 @@ void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
       ObservedTraffic(input, input.BeginOf(0), input.EndOf(input.windows() - 1));
   const std::vector<uint32_t> losing = ThoseThatLose(input, traffic, counts);
   const Signs signs = SignsOf(input, counts, losing);
-  if (signs.all < enough || signs.is_single_event) return;
+  if (!signs.detected_at || signs.is_single_event) return;
   const PassedByPort observed = ObservedAt(input, traffic, signs);
   const AffectedPackets votes = VotesOf(counts, losing, signs);
   PassedByPort passed = observed;
@@ -391,7 +394,7 @@ void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
   Finding finding = {.basis = Basis::kVotes,
                      .from = input.BeginOf(signs.first),
                      .until = input.Until(signs.last),
-                     .detected_at = input.EndOf(signs.detected_at)};
+                     .detected_at = input.EndOf(*signs.detected_at)};
   SetSuspects(ranked, finding);
   const double certain = input.thresholds().vote_confidence;
   finding.confidence *= certain;

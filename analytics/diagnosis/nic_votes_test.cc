@@ -65,6 +65,15 @@ TEST_F(NicVotesTest, LossIsOnTheLinkThatJustTheseNicsUse) {
   EXPECT_GT(found[0].confidence, 0.8);
 }
 
+// NICs count 24 lost packets per window.
+TEST_F(NicVotesTest, LossIsDetectedInTheWindowThatReachesTheMinimumNumberOfLosses) {
+  thresholds_.nic_losses = 6 * 24;
+  LosesOnTheLink(8, kWindows);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].detected_at, End(13));
+}
+
 // With sFlow, not each flow is sampled. The paths to host10 and host11 can lead over the link.
 TEST_F(NicVotesTest, NicsWhosePathsWereNotObservedCountAsWell) {
   Loses("host0", "host4", 8, kWindows, 3);

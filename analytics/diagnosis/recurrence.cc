@@ -18,7 +18,8 @@ void AddMissing(std::vector<T>& all, const std::vector<T>& more) {
 }
 
 void Join(Finding& first, Finding next) {
-  first.times += next.times;
+  const bool has_pause = first.until && *first.until < next.from;
+  first.times += has_pause ? next.times : next.times - 1;
   const bool is_over = first.until && next.until;
   first.until = is_over ? std::optional(std::max(*first.until, *next.until)) : std::nullopt;
   first.detected_at = std::min(first.detected_at, next.detected_at);

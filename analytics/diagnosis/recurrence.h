@@ -11,8 +11,9 @@ namespace rocescope {
 inline constexpr Duration kLongestPause = std::chrono::minutes(5);
 
 // Joins findings of the same kind and place if the pause between them is at most kLongestPause.
-// A joined finding lasts from the first to the last, and `times` counts them. Confidence and
-// evidence are those of the most certain one. Takes and returns findings in order of their start.
+// A joined finding lasts from the first to the last, and `times` counts them; findings without a
+// pause between them count once. Confidence and evidence are those of the most certain one. Takes
+// and returns findings in order of their start.
 Findings JoinRecurring(Findings findings);
 
 }  // namespace rocescope

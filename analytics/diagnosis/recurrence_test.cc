@@ -31,6 +31,13 @@ TEST(Recurrence, ShortPausesDoNotEndAFault) {
   EXPECT_EQ(joined[0].times, 3u);
 }
 
+TEST(Recurrence, FindingsThatOverlapAreOneOccurrence) {
+  EXPECT_EQ(JoinRecurring({Loss(1, 3), Loss(2, 4)}).at(0).times, 1u);
+  EXPECT_EQ(JoinRecurring({Loss(1, 2), Loss(2, 4)}).at(0).times, 1u) << "no pause between them";
+  EXPECT_EQ(JoinRecurring({Loss(1, {}), Loss(5, 6)}).at(0).times, 1u);
+  EXPECT_EQ(JoinRecurring({Loss(1, 2), Loss(3, 5), Loss(4, 6)}).at(0).times, 2u);
+}
+
 TEST(Recurrence, LongPausesAndOtherPlacesAndKindsSeparateFaults) {
   Finding other = Loss(3, 4);
   other.kind = FaultKind::kBitErrors;

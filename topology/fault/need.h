@@ -15,7 +15,9 @@ namespace rocescope {
   ROW(LinkStates, "link state, speed and error counters of switches or NICs")                    \
   ROW(LinkSpeeds, "link state, speed and error counters of switches or NICs")                    \
   ROW(FrameErrors, "link state, speed and error counters of switches or NICs")                   \
-  ROW(LinkSums, "counters of both ends of links, read at the same time")                         \
+  ROW(LinkSums,                                                                                  \
+      "packet counters of both ends of links, or loss counters of NICs and paths of flows "      \
+      "(mirrors, INT, sFlow)")                                                                   \
   ROW(SwitchSums,                                                                                \
       "packet and drop counters, and queue lengths, of all ports of a switch, read at the same " \
       "time")                                                                                    \

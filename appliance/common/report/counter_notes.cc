@@ -61,11 +61,11 @@ std::vector<std::string> NotesOnCounters(const ReadingProblem& trouble,
         "counters were read only once, or their readings are more than 256 windows apart, so no "
         "rates can be computed");
   }
-  if (coverage.links_balanced > 0 && coverage.links_balanced < coverage.links) {
+  if (coverage.links_counted > 0 && coverage.links_counted < coverage.links) {
     notes.push_back(
-        fmt::format("counters can detect silent loss on {} of {} links only; the ends of the other "
-                    "links are not both read, or not at the same time",
-                    WithThousands(coverage.links_balanced), WithThousands(coverage.links)));
+        fmt::format("packet counters can detect silent loss on {} of {} links only; those of the "
+                    "other links are not polled at both ends",
+                    WithThousands(coverage.links_counted), WithThousands(coverage.links)));
   }
   return notes;
 }

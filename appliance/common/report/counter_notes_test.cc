@@ -55,9 +55,9 @@ TEST(NotesOnCounters, ReportASingleTimestamp) {
 }
 
 TEST(NotesOnCounters, CountTheLinksWithDetectableSilentLoss) {
-  EXPECT_THAT(NotesOnCounters({}, {.links = 384, .links_balanced = 12}),
+  EXPECT_THAT(NotesOnCounters({}, {.links = 384, .links_counted = 12}),
               ElementsAre(HasSubstr("on 12 of 384 links only; ")));
-  EXPECT_THAT(NotesOnCounters({}, {.links = 384, .links_balanced = 384}), IsEmpty());
+  EXPECT_THAT(NotesOnCounters({}, {.links = 384, .links_counted = 384}), IsEmpty());
   EXPECT_THAT(NotesOnCounters({}, {.links = 384}), IsEmpty()) << "then it is not looked for at all";
 }
 
