@@ -32,6 +32,7 @@ class CrossedLinksTest : public DiagnosisTest {
     Grows(port, Metric::kTxPackets, window, frames);
     Grows(port, Metric::kTxBytes, window, frames * 1000);
     Grows(to_[port], Metric::kRxPackets, window, frames - lost);
+    Grows(to_[port], Metric::kRxBytes, window, (frames - lost) * 1000);
   }
   Findings Found() { return DiagnosisTest::Found(DetectCrossedLinks); }
 
@@ -79,6 +80,17 @@ TEST_F(CrossedLinksTest, OneOfTheCablesMayCarryNothing) {
   silent_ = {Port("leaf1", "spine0"), Port("spine0", "leaf0")};
   Carry();
   EXPECT_EQ(Found().size(), 1u);
+}
+
+// Only leaf0 sends. Its frames arrive at a port whose declared other end sends nothing.
+TEST_F(CrossedLinksTest, OneDirectionOfOneCableSuffices) {
+  Connects(Port("leaf0", "spine0"), Port("spine1", "leaf1"));
+  Connects(Port("leaf1", "spine1"), Port("spine0", "leaf0"));
+  silent_ = {Port("spine1", "leaf1"), Port("leaf1", "spine1"), Port("spine0", "leaf0")};
+  Carry();
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kSwappedCables);
 }
 
 TEST_F(CrossedLinksTest, TwoThatLoseFramesAreNot) {

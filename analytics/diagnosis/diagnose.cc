@@ -109,8 +109,12 @@ bool Explains(const Fabric& fabric, const Finding& cause, const Finding& symptom
       MayAffectTheSameJobs(cause, symptom, limits)) {
     return true;
   }
+  // A NIC that pauses its switch is slow, whatever else delays its responses.
+  const bool is_pausing =
+      symptom.kind == FaultKind::kSlowReceiver && symptom.basis == Basis::kItself;
   return info.explains_anywhere.Contains(symptom.kind) ||
-         (info.explains_nearby.Contains(symptom.kind) && IsNear(fabric, cause, symptom.place));
+         (!is_pausing && info.explains_nearby.Contains(symptom.kind) &&
+          IsNear(fabric, cause, symptom.place));
 }
 
 // A lasting finding already has the symptoms that the previous diagnosis found.

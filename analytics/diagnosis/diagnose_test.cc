@@ -74,6 +74,15 @@ TEST_F(GroupByRootCauseTest, ACauseMayBeASymptomInTurn) {
   EXPECT_EQ(roots[0].symptoms.size(), 2u);
 }
 
+// An incast delays the responses of a NIC. It does not make the NIC pause its switch.
+TEST_F(GroupByRootCauseTest, ANicThatPausesIsSlowBesideAnIncast) {
+  Finding slow = Seen(kSlowReceiver, Nic("host0"), 8);
+  const Finding incast = Seen(kIncast, Nic("host0"), 8);
+  EXPECT_EQ(Roots({slow, incast}).size(), 2u);
+  slow.basis = Basis::kDelays;
+  EXPECT_EQ(Roots({slow, incast}).size(), 1u);
+}
+
 TEST_F(GroupByRootCauseTest, ALastingCauseHasEachSymptomOnce) {
   Findings found = {Seen(kSwitchCrash, Switch("spine1"), 8),
                     Seen(kLinkDown, Link("leaf0", "spine1"), 8)};

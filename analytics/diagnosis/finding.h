@@ -33,6 +33,7 @@ enum class Basis : uint8_t {
   kItself,   // telemetry of the place itself
   kVotes,    // which flows lost packets; a loss elsewhere can give the same evidence
   kWaiting,  // which rank waits for which; any other fault can make a rank wait
+  kDelays,   // how long packets took; losses and queues elsewhere can delay them, too
 };
 
 struct Suspect {

@@ -15,6 +15,13 @@ using topology::PortIndex;
 
 namespace {
 
+Finding SlowReceiver(const DiagnosisInput& input, topology::NicIndex nic, const Shift& shift) {
+  Finding finding =
+      FindingOf(input, FaultKind::kSlowReceiver, {.kind = PlaceKind::kNic, .index = nic}, shift);
+  finding.basis = Basis::kDelays;
+  return finding;
+}
+
 bool IsWithin(const DiagnosisInput& input, const DelayWindow& window, const Shift& shift) {
   const size_t place = input.PlaceOf(window.window);
   return place >= shift.first && place <= shift.last;
@@ -91,6 +98,7 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
       if (usual > 0 && is_known && shift->by < thresholds.slow_host_ratio * growth) {
         finding.kind = FaultKind::kSlowReceiver;
         finding.place = {.kind = PlaceKind::kNic, .index = key.to};
+        finding.basis = Basis::kDelays;
       }
       found.push_back(std::move(finding));
       continue;
@@ -103,8 +111,7 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
       Finding finding =
           is_longer ? FindingOf(input, FaultKind::kAddedLatency,
                                 {.kind = PlaceKind::kLink, .index = fabric.port(own).link}, *shift)
-                    : FindingOf(input, FaultKind::kSlowReceiver,
-                                {.kind = PlaceKind::kNic, .index = key.to}, *shift);
+                    : SlowReceiver(input, key.to, *shift);
       finding.confidence = 0.9;
       finding.evidence.push_back(
           is_longer ? fmt::format("the round trip to {} took longer for all packets of a window, "

@@ -18,6 +18,20 @@ int64_t MaxInFlight(const DiagnosisInput& input, topology::PortIndex sender, dou
   return static_cast<int64_t>(std::ceil(on_the_way / (bytes / frames))) + 2;
 }
 
+namespace {
+
+struct Volume {
+  double frames = 0;
+  double bytes = 0;
+
+  void Add(uint64_t more_frames, uint64_t more_bytes) {
+    frames += static_cast<double>(more_frames);
+    bytes += static_cast<double>(more_bytes);
+  }
+};
+
+}  // namespace
+
 Balance LinkBalance(const DiagnosisInput& input, topology::PortIndex sender,
                     topology::PortIndex receiver) {
   const Entity from = input.EntityOf(sender);
@@ -26,6 +40,7 @@ Balance LinkBalance(const DiagnosisInput& input, topology::PortIndex sender,
   const Row sent = input.Growth(from, Metric::kTxPackets);
   const Row bytes = input.Growth(from, Metric::kTxBytes);
   const Row received = input.Growth(to, Metric::kRxPackets);
+  const Row received_bytes = input.Growth(to, Metric::kRxBytes);
   const Row errored = input.Growth(to, input.ErrorMetricOf(to));
   Balance balance{.missing = std::vector<int64_t>(input.windows()),
                   .busy = std::vector<double>(input.windows())};
@@ -33,8 +48,8 @@ Balance LinkBalance(const DiagnosisInput& input, topology::PortIndex sender,
       input, std::array{Counter(from, Metric::kTxPackets), Counter(to, Metric::kRxPackets)});
   const double bytes_a_window = input.BytesPerWindow(sender);
   int64_t sum = 0;
-  double frames = 0;
-  double sent_bytes = 0;
+  Volume of_sender;
+  Volume of_receiver;
   for (size_t i = 0; i < sent.size(); ++i) {
     sum += static_cast<int64_t>(sent[i]) - static_cast<int64_t>(received[i] + errored[i]);
     balance.missing[i] = windows.read[i] ? sum : Balance::kUnread;
@@ -44,11 +59,13 @@ Balance LinkBalance(const DiagnosisInput& input, topology::PortIndex sender,
       sum = 0;
     }
     balance.busy[i] = static_cast<double>(bytes[i]) / bytes_a_window;
-    frames += static_cast<double>(sent[i]);
-    sent_bytes += static_cast<double>(bytes[i]);
+    of_sender.Add(sent[i], bytes[i]);
+    of_receiver.Add(received[i], received_bytes[i]);
   }
-  if (frames == 0 || sent_bytes == 0) return {};
-  balance.full.assign(input.windows(), MaxInFlight(input, sender, frames, sent_bytes));
+  // Frames that arrive although the sender sends nothing come from elsewhere.
+  const Volume& volume = of_sender.frames > 0 ? of_sender : of_receiver;
+  if (volume.frames == 0 || volume.bytes == 0) return {};
+  balance.full.assign(input.windows(), MaxInFlight(input, sender, volume.frames, volume.bytes));
   return balance;
 }
 

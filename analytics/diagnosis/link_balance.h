@@ -14,8 +14,8 @@ namespace rocescope {
 
 // Frames that `sender` counted and `receiver` counted neither as received nor as errors. A frame is
 // in flight from the start of its transmission to its arrival. The receiver may be any port, not
-// only the declared other end. Empty: the counters are not read at the same time, nothing was sent,
-// or bytes are not counted.
+// only the declared other end. Empty: the counters are not read at the same time, nothing was sent
+// or received, or bytes are not counted.
 Balance LinkBalance(const DiagnosisInput& input, topology::PortIndex sender,
                     topology::PortIndex receiver);
 
