@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "analytics/diagnosis/link_balance.h"
 #include "analytics/diagnosis/link_history.h"
 #include "analytics/diagnosis/loss_signs.h"
+#include "analytics/diagnosis/recurrence.h"
 #include "analytics/link/error_rate.h"
 #include "base/count_text.h"
 
@@ -29,8 +32,9 @@ constexpr double kNoErrorCounter = 0.6;
 using topology::LinkIndex;
 using topology::PortIndex;
 
-// Silent loss in one direction of a link.
+// Silent loss in the direction from one end of a link.
 struct SilentLoss {
+  size_t end = 0;
   uint64_t frames = 0;
   Timestamp from;
   Timestamp detected_at;
@@ -38,7 +42,7 @@ struct SilentLoss {
   bool small = false;
   std::string evidence;
 };
-using BothDirections = std::array<std::optional<SilentLoss>, 2>;
+using BothDirections = std::array<std::vector<SilentLoss>, 2>;
 
 // Whether the loss is explained by the link going down meanwhile: until a port notices that its
 // link is down, it sends frames that do not arrive.
@@ -61,7 +65,7 @@ bool IsLostByFalls(const DiagnosisInput& input, LinkIndex index, const LinkLoss&
 }
 
 // Compares sums of counters that are read at the same time. Otherwise, only bounds are known.
-std::optional<SilentLoss> LossFrom(const DiagnosisInput& input, LinkIndex index, size_t end) {
+std::vector<SilentLoss> LossesFrom(const DiagnosisInput& input, LinkIndex index, size_t end) {
   const topology::Link& link = input.fabric().link(index);
   const std::string sender = input.fabric().NameOf(link.ends[end]);
   const std::string receiver = input.fabric().NameOf(link.ends[1 - end]);
@@ -69,8 +73,9 @@ std::optional<SilentLoss> LossFrom(const DiagnosisInput& input, LinkIndex index,
   const size_t way = DirectionOf(index, end);
   if (!balances.At(way).missing.empty()) {
     const std::optional<Loss> loss = balances.LossAt(way);
-    if (!loss) return std::nullopt;
-    return SilentLoss{
+    if (!loss) return {};
+    return {SilentLoss{
+        .end = end,
         .frames = loss->frames,
         .from = input.BeginOf(loss->first),
         .detected_at = input.EndOf(loss->detected_at),
@@ -78,49 +83,52 @@ std::optional<SilentLoss> LossFrom(const DiagnosisInput& input, LinkIndex index,
         .small = loss->small,
         .evidence =
             fmt::format("{} that {} sent did not arrive at {}, which does not count them as errors",
-                        Counted(loss->frames, "frame"), sender, receiver)};
+                        Counted(loss->frames, "frame"), sender, receiver)}};
   }
-  const std::optional<LinkLoss> loss = input.parts().link_losses.LossFrom(link.ends[end]);
-  if (!loss || IsLostByFalls(input, index, *loss)) return std::nullopt;
-  // The bounds only show that the loss began after the last time at which the link was idle.
-  SilentLoss found = {.frames = loss->frames,
-                      .from = FirstSignOfLoss(input, loss->from, loss->detected_at),
-                      .detected_at = loss->detected_at};
-  if (loss->is_over) found.until = loss->last;
-  found.evidence = fmt::format(
-      "at least {} of {:.3g} that {} sent did not arrive at {}, which does not count them as "
-      "errors",
-      Counted(loss->frames, "frame"), static_cast<double>(loss->sent), sender, receiver);
-  return found;
+  std::vector<SilentLoss> losses;
+  for (const LinkLoss& loss : input.parts().link_losses.LossesFrom(link.ends[end])) {
+    if (IsLostByFalls(input, index, loss)) continue;
+    // The bounds only show that the loss began after the last time at which the link was idle.
+    SilentLoss found = {.end = end,
+                        .frames = loss.frames,
+                        .from = FirstSignOfLoss(input, loss.from, loss.detected_at),
+                        .detected_at = loss.detected_at};
+    if (loss.is_over) found.until = loss.last;
+    found.evidence = fmt::format(
+        "at least {} of {:.3g} that {} sent did not arrive at {}, which does not count them as "
+        "errors",
+        Counted(loss.frames, "frame"), static_cast<double>(loss.sent), sender, receiver);
+    losses.push_back(std::move(found));
+  }
+  return losses;
 }
 
-void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, const BothDirections& ways,
+// Adds losses in one or both directions of a link as one finding.
+void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, std::span<const SilentLoss> losses,
                  Findings& found) {
-  if (!ways[0] && !ways[1]) return;
   const topology::Link& link = input.fabric().link(index);
-  // LossFrom reports a loss only if it is certain.
+  // LossesFrom reports a loss only if it is certain.
   Finding finding = {.kind = FaultKind::kGrayLoss,
                      .place = {.kind = PlaceKind::kLink, .index = index},
                      .confidence = 0.98,
                      .from = Timestamp::max(),
                      .until = Timestamp::min(),
                      .detected_at = Timestamp::max()};
-  if (!ways[0] || !ways[1]) finding.place.sender = link.ends[ways[0] ? 0 : 1];
-  for (const std::optional<SilentLoss>& way : ways) {
-    if (!way) continue;
-    finding.from = std::min(finding.from, way->from);
-    finding.detected_at = std::min(finding.detected_at, way->detected_at);
-    if (!way->until) {
+  if (losses.size() == 1) finding.place.sender = link.ends[losses[0].end];
+  for (const SilentLoss& loss : losses) {
+    finding.from = std::min(finding.from, loss.from);
+    finding.detected_at = std::min(finding.detected_at, loss.detected_at);
+    if (!loss.until) {
       finding.until.reset();
     } else if (finding.until) {
-      finding.until = std::max(*finding.until, *way->until);
+      finding.until = std::max(*finding.until, *loss.until);
     }
-    finding.evidence.push_back(way->evidence);
+    finding.evidence.push_back(loss.evidence);
   }
   // Without error counters, damaged frames look the same.
-  for (size_t end = 0; end < 2; ++end) {
-    const Entity receiver = input.EntityOf(link.ends[1 - end]);
-    if (!ways[end] || input.HasMetric(receiver, input.ErrorMetricOf(receiver))) continue;
+  for (const SilentLoss& loss : losses) {
+    const Entity receiver = input.EntityOf(link.ends[1 - loss.end]);
+    if (input.HasMetric(receiver, input.ErrorMetricOf(receiver))) continue;
     finding.confidence = kNoErrorCounter;
     finding.alternatives = {{.kind = FaultKind::kBitErrors,
                              .place = finding.place,
@@ -129,6 +137,24 @@ void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, const BothDirecti
         "error counters of the receiving port: they distinguish silent loss from bit errors"};
   }
   found.push_back(std::move(finding));
+}
+
+// Losses in both directions are one finding if the pause between them is short.
+void AddGrayLosses(const DiagnosisInput& input, LinkIndex index, const BothDirections& ways,
+                   Findings& found) {
+  std::vector<SilentLoss> losses = ways[0];
+  losses.insert(losses.end(), ways[1].begin(), ways[1].end());
+  std::ranges::stable_sort(losses, {}, &SilentLoss::from);
+  for (auto first = losses.begin(); first != losses.end();) {
+    auto behind = first + 1;
+    while (
+        behind != losses.end() && behind->end != std::prev(behind)->end &&
+        (!std::prev(behind)->until || behind->from <= *std::prev(behind)->until + kLongestPause)) {
+      ++behind;
+    }
+    AddGrayLoss(input, index, std::span(first, behind), found);
+    first = behind;
+  }
 }
 
 // Bit errors in the direction from one end of the link.
@@ -189,25 +215,26 @@ void DetectLinkLoss(const DiagnosisInput& input, Findings& found) {
   std::vector<bool> loses(2 * links.size());
   for (LinkIndex i = 0; i < links.size(); ++i) {
     for (size_t end = 0; end < 2; ++end) {
-      lost[i][end] = LossFrom(input, i, end);
-      loses[DirectionOf(i, end)] = lost[i][end].has_value();
+      lost[i][end] = LossesFrom(input, i, end);
+      loses[DirectionOf(i, end)] = !lost[i][end].empty();
     }
   }
   const std::vector<bool> disagree = SharedByMost(input, loses);
   for (LinkIndex i = 0; i < links.size(); ++i) {
     for (size_t end = 0; end < 2; ++end) {
-      if (disagree[DirectionOf(i, end)]) lost[i][end].reset();
+      if (disagree[DirectionOf(i, end)]) lost[i][end].clear();
     }
   }
   // Several links are unlikely to start losing so few frames each.
   const auto small = std::ranges::count_if(lost, [](const BothDirections& ways) {
-    return std::ranges::any_of(ways, [](const auto& way) { return way && way->small; });
+    return std::ranges::any_of(
+        ways, [](const auto& way) { return std::ranges::any_of(way, &SilentLoss::small); });
   });
   for (LinkIndex index = 0; index < links.size(); ++index) {
-    for (std::optional<SilentLoss>& way : lost[index]) {
-      if (way && way->small && small > 1) way.reset();
+    for (std::vector<SilentLoss>& way : lost[index]) {
+      if (small > 1) std::erase_if(way, [](const SilentLoss& loss) { return loss.small; });
     }
-    AddGrayLoss(input, index, lost[index], found);
+    AddGrayLosses(input, index, lost[index], found);
     AddBitErrors(input, index, found);
   }
 }

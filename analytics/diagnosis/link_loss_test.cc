@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "analytics/diagnosis/diagnosis_fixture.h"
 #include "analytics/diagnosis/loss_signs.h"
 
@@ -217,15 +219,17 @@ TEST_F(LinkLossTest, BitErrorsThatAreTakenBackAreNone) {
 // frames that it still sent when the link went down are no silent loss.
 class FallTest : public LinkLossTest {
  protected:
-  Findings Found(uint64_t lost, bool falls) {
+  // Sends 100,000 frames in each of the windows `busy`. In those of `lossy`, some are lost.
+  Findings Found(uint64_t lost, bool falls, const std::set<size_t>& busy = {1, 2, 3, 4, 5, 6, 7},
+                 const std::set<size_t>& lossy = {7}) {
     MetricStore metrics(fabric_, {.window = kWindow, .listeners = {&losses_}});
     const topology::PortIndex nic = Port("host0", "leaf0");
     const topology::PortIndex leaf = Port("leaf0", "host0");
     uint64_t sent = 0;
     uint64_t received = 0;
     for (size_t w = 0; w < kWindows; ++w) {
-      if (w > 0 && w < 8) sent += 100'000;
-      if (w > 0 && w < 8) received += 100'000 - (w == 7 ? lost : 0);
+      if (busy.contains(w)) sent += 100'000;
+      if (busy.contains(w)) received += 100'000 - (lossy.contains(w) ? lost : 0);
       const auto report = [&](EntityKind kind, topology::PortIndex port, Duration later,
                               Metric metric, uint64_t value) {
         CounterEntity entity{.kind = kind};
@@ -253,6 +257,15 @@ class FallTest : public LinkLossTest {
 };
 
 TEST_F(FallTest, ALossWithoutAFallIsSilent) { EXPECT_EQ(Found(200, false).size(), 1u); }
+
+// Frames that arrive in windows 7 and 8 show that the first loss is over.
+TEST_F(FallTest, ALossThatReturnsIsAnotherFinding) {
+  const Findings found = Found(200, false, {1, 2, 3, 7, 8, 12, 13}, {3, 13});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_LT(found[0].until, Begin(7));
+  EXPECT_GT(found[1].from, Begin(7));
+  EXPECT_EQ(found[0].place, found[1].place);
+}
 
 TEST_F(FallTest, FramesThatAreSentWhileALinkFallsAreNoSilentLoss) {
   EXPECT_TRUE(Found(200, true).empty());

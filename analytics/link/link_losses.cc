@@ -40,10 +40,10 @@ void LinkLosses::OnCounter(const Entity& entity, Metric metric, const MetricSeri
   counter.is_read = time >= *device.begin;
 }
 
-std::optional<LinkLoss> LinkLosses::LossFrom(topology::PortIndex sender) const {
+std::span<const LinkLoss> LinkLosses::LossesFrom(topology::PortIndex sender) const {
   const topology::PortIndex peer = fabric_.Peer(sender);
-  if (directions_[sender].is_inconsistent || directions_[peer].is_inconsistent) return std::nullopt;
-  return directions_[sender].loss;
+  if (directions_[sender].is_inconsistent || directions_[peer].is_inconsistent) return {};
+  return directions_[sender].losses;
 }
 
 void LinkLosses::FinishPoll(topology::NodeIndex node) {
@@ -96,31 +96,35 @@ void LinkLosses::Update(topology::PortIndex sender, Timestamp time) {
   const uint64_t received = receiver.received.total + receiver.errors;
   if (bounds.surplus() >= kLeastFrames) {
     direction.is_inconsistent = true;
-    direction.loss.reset();
+    direction.losses.clear();
   }
   if (direction.is_inconsistent) return;
-  if (!direction.loss) {
+  if (direction.losses.empty() || direction.losses.back().is_over) {
     if (bounds.lost() < kLeastFrames || !bounds.intact()) return;
-    direction.loss = {.from = bounds.intact()->until, .detected_at = time};
+    if (direction.losses.size() == kMaxLosses) direction.losses.erase(direction.losses.begin());
+    direction.losses.push_back({.from = bounds.intact()->until, .detected_at = time});
     direction.sent_when_intact = bounds.intact()->sent;
   }
-  LinkLoss& loss = *direction.loss;
+  LinkLoss& loss = direction.losses.back();
   const uint64_t frames = direction.lost_before + bounds.lost();
   if (frames > loss.frames) {
     loss.frames = frames;
     loss.sent = sent - direction.sent_when_intact;
     loss.last = time;
-    loss.is_over = false;
     direction.received_at_last = received;
     return;
   }
   const auto uncertain = bounds.uncertainty();
-  if (loss.is_over || !uncertain || loss.sent == 0) return;
+  if (!uncertain || loss.sent == 0) return;
   if (uncertain->received <= direction.received_at_last) return;
   const double ratio = static_cast<double>(loss.frames) / static_cast<double>(loss.sent);
   const double expected =
       ratio * static_cast<double>(uncertain->received - direction.received_at_last);
   loss.is_over = expected > static_cast<double>(kLeastFrames + 2 * uncertain->frames);
+  if (!loss.is_over) return;
+  // A loss that returns is compared with the time after this one.
+  direction.bounds.Restart();
+  direction.lost_before = 0;
 }
 
 }  // namespace rocescope

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analytics/link/loss_bounds.h"
@@ -25,6 +26,7 @@ struct LinkLossOptions {
   Duration clock_error = std::chrono::milliseconds(100);  // greatest, between two devices
 };
 
+// A time in which a link loses frames.
 struct LinkLoss {
   uint64_t frames = 0;  // lower bound of the lost frames
   uint64_t sent = 0;    // frames sent from `from` to `last`
@@ -40,6 +42,7 @@ class LinkLosses final : public CounterListener {
  public:
   // Fewer lost frames are not reported: a few can be counted differently by the two ends.
   static constexpr uint64_t kLeastFrames = 10;
+  static constexpr size_t kMaxLosses = 8;  // each direction; the oldest are dropped
 
   // `fabric` must outlive this object.
   explicit LinkLosses(const topology::Fabric& fabric, const LinkLossOptions& options = {});
@@ -47,9 +50,9 @@ class LinkLosses final : public CounterListener {
   // Uses sent and received packets and FCS errors.
   void OnCounter(const Entity& entity, Metric metric, const MetricSeries& series) override;
 
-  // The direction from this port. Unset: nothing is certain, or an end of the link also counted
-  // frames that the other did not send.
-  std::optional<LinkLoss> LossFrom(topology::PortIndex sender) const;
+  // Losses in the direction from this port, in order of time. Empty: nothing is certain, or an end
+  // of the link also counted frames that the other did not send.
+  std::span<const LinkLoss> LossesFrom(topology::PortIndex sender) const;
 
  private:
   struct Counter {
@@ -74,9 +77,9 @@ class LinkLosses final : public CounterListener {
   };
   struct Direction {
     LossBounds bounds;
-    std::optional<LinkLoss> loss;
+    std::vector<LinkLoss> losses;
     bool is_inconsistent = false;
-    uint64_t lost_before = 0;  // the restart of a counter
+    uint64_t lost_before = 0;  // the restart of a counter, since the last loss was over
     uint64_t sent_when_intact = 0;
     uint64_t received_at_last = 0;  // when more loss showed last
   };

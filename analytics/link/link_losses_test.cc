@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
+#include <span>
 #include <string>
 
 #include "analytics/metric/metric_store.h"
@@ -32,9 +34,10 @@ class LinkLossesTest : public testing::Test {
     return static_cast<uint64_t>(1000 * (ms / kPeriod * kBusy + std::min(ms % kPeriod, kBusy)));
   }
   uint64_t LostUntil(int64_t ms) const {
-    if (ms <= onset_) return 0;
-    return static_cast<uint64_t>(
-        static_cast<double>(SentUntil(std::min(ms, end_)) - SentUntil(onset_)) * ratio_);
+    uint64_t exposed = 0;  // sent while frames are lost
+    if (ms > onset_) exposed += SentUntil(std::min(ms, end_)) - SentUntil(onset_);
+    if (ms > second_onset_) exposed += SentUntil(ms) - SentUntil(second_onset_);
+    return static_cast<uint64_t>(static_cast<double>(exposed) * ratio_);
   }
   void Report(EntityKind kind, const std::string& node, const std::string& port, Metric metric,
               uint64_t value, int64_t ms) {
@@ -66,7 +69,10 @@ class LinkLossesTest : public testing::Test {
       PollLeaf(s * 1000 + 4000);
     }
   }
-  std::optional<LinkLoss> Loss() const { return losses_.LossFrom(sender_); }
+  std::span<const LinkLoss> Losses() const { return losses_.LossesFrom(sender_); }
+  std::optional<LinkLoss> Loss() const {
+    return Losses().empty() ? std::nullopt : std::optional(Losses().back());
+  }
 
   const topology::Fabric fabric_;
   LinkLosses losses_;
@@ -76,6 +82,7 @@ class LinkLossesTest : public testing::Test {
   int64_t cache_ = 0;  // ms
   int64_t onset_ = INT64_MAX;
   int64_t end_ = INT64_MAX;
+  int64_t second_onset_ = INT64_MAX;
   double ratio_ = 1e-4;
 };
 
@@ -113,6 +120,26 @@ TEST_F(LinkLossesTest, LossThatEndsIsOver) {
   EXPECT_TRUE(Loss()->is_over);
   EXPECT_LE(Loss()->last, begin_ + seconds(2'100));
   EXPECT_EQ(Loss()->frames, LostUntil(2'000'000));
+}
+
+TEST_F(LinkLossesTest, LossThatReturnsIsANewLoss) {
+  onset_ = 1'000'000;
+  end_ = 2'000'000;
+  second_onset_ = 8'000'000;
+  Poll(0, 7'000);
+  ASSERT_TRUE(Loss());
+  const LinkLoss first = *Loss();
+  EXPECT_TRUE(first.is_over);
+  Poll(7'000, 10'000);
+  ASSERT_EQ(Losses().size(), 2u);
+  EXPECT_EQ(Losses()[0], first);
+  EXPECT_GE(Loss()->from, begin_ + seconds(7'800));
+  EXPECT_LE(Loss()->from, begin_ + seconds(8'020));
+  EXPECT_GE(Loss()->detected_at, begin_ + seconds(8'000));
+  EXPECT_FALSE(Loss()->is_over);
+  EXPECT_LE(Loss()->frames, LostUntil(10'000'000) - LostUntil(8'000'000));
+  EXPECT_GE(Loss()->frames, LostUntil(9'700'000) - LostUntil(8'000'000));
+  EXPECT_LT(Loss()->sent, SentUntil(10'000'000) - SentUntil(7'800'000));
 }
 
 TEST_F(LinkLossesTest, RestartOfACounterIsNoLoss) {
