@@ -102,8 +102,8 @@ TEST_F(CablingTest, PostcardsIdentifySwappedCables) {
   EXPECT_EQ(finding.since, At(0) + Duration(2));
 }
 
-// Of three flows, one packet is observed at leaf0 and another at spine1, because each packet takes
-// another uplink. If other flows show that switches spray, this is no swapped cable.
+// One packet of each of three flows is observed at leaf0 and another at spine1, because each packet
+// takes another uplink. If other flows show that switches spray, this is no swapped cable.
 TEST_F(CablingTest, PacketsThatAreSprayedShowNoSwappedCable) {
   const auto report_only = [&](const FlowKey& flow, const char* spine, size_t hop, int64_t ms) {
     RecordBatch batch =

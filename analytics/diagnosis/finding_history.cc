@@ -154,8 +154,9 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
       if (!IsSame(older, finding)) continue;
       is_known = true;
       if (older.from >= certain_from) continue;  // the new one is more precise
-      // The older fault ended before, and this is another one.
+      // The older fault ended before, or this one did before the older one began: they are two.
       if (older.until && finding.from > *older.until + QuietTime(input)) continue;
+      if (finding.until && older.from > *finding.until + QuietTime(input)) continue;
       merged.insert(i);
       finding.from = std::min(finding.from, older.from);
       finding.detected_at = std::min(finding.detected_at, older.detected_at);

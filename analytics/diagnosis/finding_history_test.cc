@@ -28,7 +28,7 @@ class FindingHistoryTest : public DiagnosisTest {
       metrics_.Add(Reading(fabric_.node(Node("spine1")).first_port));
     }
   }
-  // Of the first detector that can report the kind.
+  // A finding of the first detector that can report the kind.
   Finding Of(FaultKind kind, size_t from, std::optional<size_t> until = {}) const {
     const auto detector = std::ranges::find_if(
         kDetectors, [&](const Detector& one) { return one.kinds.Contains(kind); });
@@ -147,6 +147,26 @@ TEST_F(FindingHistoryTest, AFaultThatComesBackIsOneRecurringFinding) {
   Reach(900);
   EXPECT_THAT(Update({Of(FaultKind::kPfcStorm, 644)}),
               ElementsAre(AllOf(Lasts(Begin(250)), Field(&Finding::times, 2u))));
+}
+
+// Silent losses are known long after their windows. Ten minutes are between these two.
+TEST_F(FindingHistoryTest, AFaultThatWasOverBeforeALaterOneKeepsItsEvidence) {
+  Finding first = Of(FaultKind::kGrayLoss, 150, 160);
+  for (Timestamp* time : {&first.from, &*first.until, &first.detected_at}) {
+    *time -= std::chrono::minutes(10);
+  }
+  first.evidence = {"the first"};
+  Finding second = Of(FaultKind::kGrayLoss, 280);
+  second.confidence = 0.95;
+  second.evidence = {"the second"};
+  Reach(200);
+  Update({first});
+  Reach(300);
+  Update({first, second});
+  Reach(700);
+  EXPECT_THAT(Update({first, second}),
+              ElementsAre(Field(&Finding::evidence, ElementsAre("the first")),
+                          Field(&Finding::evidence, ElementsAre("the second"))));
 }
 
 TEST_F(FindingHistoryTest, WhatAnotherFaultExplainsIsNoFindingAnyMore) {

@@ -300,6 +300,22 @@ std::vector<FlowKey> FlowsWithin(const DiagnosisInput& input, const std::vector<
   return flows;
 }
 
+// A switch that answers a poll from its cache reports no pause since the last one, so that one or
+// two windows lack it. If a queue was paused all the time before and after them, it was paused in
+// them, too.
+void FillGaps(std::vector<bool>& shut) {
+  constexpr size_t kMost = 2;  // windows
+  size_t open = shut.size();   // windows since the last one that is shut; at first: none before
+  for (size_t w = 0; w < shut.size(); ++w) {
+    if (!shut[w]) {
+      open += open < shut.size();
+      continue;
+    }
+    for (size_t gap = 1; open <= kMost && gap <= open; ++gap) shut[w - gap] = true;
+    open = 0;
+  }
+}
+
 // Windows for which the counters of a cycle must show it, if they are interpolated.
 constexpr size_t kInterpolatedWindows = 2;
 
@@ -320,6 +336,7 @@ void DetectDeadlock(const DiagnosisInput& input, Findings& found) {
                .shut = std::vector<bool>(held.size())};
       const double blocked = BlockedRatio(input, one.is_read_at_ends);
       for (size_t w = 0; w < held.size(); ++w) one.shut[w] = ShareOf(input, held[w]) >= blocked;
+      if (!one.is_read_at_ends) FillGaps(one.shut);
       all.push_back(std::move(one));
     }
   }

@@ -175,6 +175,21 @@ TEST_F(PauseTest, InterpolatedCountersShowADeadlockWithLess) {
   EXPECT_EQ(found[0].kind, FaultKind::kPfcDeadlock);
 }
 
+// One port is read from a cache once: its counter seems not to grow.
+TEST_F(PauseTest, ACachedReadingDoesNotHideADeadlock) {
+  SetReadingDelay(kWindow / 4);
+  IsPaused(Port("leaf0", "spine0"), 8, kWindows - 1, 1);
+  IsPaused(Port("spine0", "leaf1"), 8, kWindows - 1, 1);
+  IsPaused(Port("leaf1", "spine1"), 8, kWindows - 1, 1);
+  IsPaused(Port("spine1", "leaf0"), 8, 11, 1);
+  IsPaused(Port("spine1", "leaf0"), 13, kWindows - 1, 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u) << "from before the gap until after it";
+  EXPECT_EQ(found[0].kind, FaultKind::kPfcDeadlock);
+  EXPECT_LE(found[0].from, Begin(9));
+  EXPECT_GE(found[0].until.value_or(End(kWindows)), End(kWindows - 2));
+}
+
 TEST_F(PauseTest, OneInterpolatedWindowIsNoDeadlock) {
   SetReadingDelay(kWindow / 4);
   IsDeadlocked(8, 9);

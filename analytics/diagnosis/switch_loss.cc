@@ -403,9 +403,11 @@ bool MayLackRoute(const DiagnosisInput& input, NodeIndex node, const Loss& loss,
   for (uint32_t i = 0; i < of.port_count; ++i) {
     if (input.HasMetric(input.EntityOf(of.first_port + i), Metric::kNoRouteDrops)) return false;
   }
-  constexpr size_t kLater = 2;  // windows by which the loss may show before the link state
+  // Windows by which the loss may show before the link state.
+  const Entity port = input.EntityOf(of.first_port);
+  const size_t later = input.IsReadAtWindowEnds(port, Metric::kLinkUp) ? 0 : 2;
   return std::ranges::any_of(falls, [&](size_t fall) {
-    return fall <= loss.first + kLater && fall + input.thresholds().effect_windows >= loss.earliest;
+    return fall <= loss.first + later && fall + input.thresholds().effect_windows >= loss.earliest;
   });
 }
 
