@@ -430,15 +430,18 @@ bool WentDown(const DiagnosisInput& input, const LinkHistories& histories, NodeI
 // being counted.
 bool WasQueuedForALink(const DiagnosisInput& input, const LinkHistories& histories, NodeIndex node,
                        const Loss& loss) {
-  constexpr size_t kApart = 3;  // maximum distance of the loss from the link state, in windows
   for (const topology::Port& port : input.fabric().PortsOf(node)) {
     if (port.link == kNone) continue;
     const LinkHistory& history = histories[port.link];
     const std::vector<bool> disabled = WindowsDisabled(input, port.link);
+    // Maximum distance of the loss from the link state, in windows.
+    const Entity own =
+        input.EntityOf(static_cast<topology::PortIndex>(&port - input.fabric().ports().data()));
+    const size_t apart = input.IsReadAtWindowEnds(own, Metric::kLinkUp) ? 1 : 3;
     for (size_t w = 1; w < input.windows(); ++w) {
       const bool goes_down =
           (history.down[w] || disabled[w]) && !history.down[w - 1] && !disabled[w - 1];
-      if (goes_down && w <= loss.first + kApart && loss.last <= w + kApart) return true;
+      if (goes_down && w <= loss.first + apart && loss.last <= w + apart) return true;
     }
   }
   return false;
