@@ -180,9 +180,9 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
   }
   if (shift.windows < thresholds.latency_windows || shift.packets < thresholds.latency_packets)
     return std::nullopt;
-  // A queue at the start may show in no reading yet.
+  // A delay that the data begin with is not longer than before. It may be that of a queue.
   const bool has_before = std::ranges::any_of(usual, [&](size_t at) { return at < shift.first; });
-  if (!has_before && !wait.is_read_at_window_ends) return std::nullopt;
+  if (!has_before) return std::nullopt;
   const auto between = static_cast<size_t>(std::ranges::count_if(
       usual, [&](size_t place) { return place > shift.first && place < shift.last; }));
   const auto all = static_cast<size_t>(std::ranges::count_if(windows, [&](const auto& window) {

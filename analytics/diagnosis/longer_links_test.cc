@@ -45,6 +45,12 @@ TEST_F(LongerLinksTest, NothingIsLongerThatTakesWhatItTook) {
   EXPECT_TRUE(Found().empty());
 }
 
+// A queue may have been there since before the data.
+TEST_F(LongerLinksTest, ADelayThatTheDataBeginWithIsNotLongerThanBefore) {
+  Takes(Way(DelayKind::kTransit, {"leaf0", "spine1"}), 5000, 0, 5);
+  EXPECT_TRUE(Found().empty());
+}
+
 TEST_F(LongerLinksTest, ALinkThatTakesLongerThanItDidHasAddedLatency) {
   Takes({"leaf0", "spine1"}, 5000);
   Takes({"spine1", "leaf0"});

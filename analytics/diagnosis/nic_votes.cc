@@ -409,6 +409,7 @@ void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
 TimeToDetection TimeToDetectLossAtNics(FaultKind /*kind*/, const Thresholds& thresholds) {
   return {
       .windows = kLeastWindows,
+      .interpolated_windows = kLeastInterpolated,
       .signs = fmt::format("{} lost packets, at most {:.0f} % of them in one window; {} windows "
                            "if counters are not read at window ends",
                            thresholds.nic_losses, 100 * kOneMoment, kLeastInterpolated)};

@@ -239,6 +239,7 @@ TimeToDetection TimeToDetectOverload(FaultKind kind, const Thresholds& threshold
       kind == FaultKind::kIncast ? thresholds.incast_senders : uint32_t{kSeveralSenders};
   return {
       .windows = kCongestedWindows,
+      .warm_up_windows = thresholds.warm_up_windows + 1,
       .signs = fmt::format("{} new senders and a congested link, after the first {} of the data",
                            senders, Counted(thresholds.warm_up_windows + 1, "window"))};
 }

@@ -317,7 +317,7 @@ void FillGaps(std::vector<bool>& shut) {
 }
 
 // Windows for which the counters of a cycle must show it, if they are interpolated.
-constexpr size_t kInterpolatedWindows = 2;
+constexpr uint32_t kInterpolatedWindows = 2;
 
 void DetectDeadlock(const DiagnosisInput& input, Findings& found) {
   std::vector<Held> all;
@@ -412,7 +412,8 @@ TimeToDetection TimeToDetectPauses(FaultKind kind, const Thresholds& thresholds)
   const std::string blocked =
       fmt::format("paused for {:.0f} % of a window", 100 * thresholds.blocked_ratio);
   if (kind == FaultKind::kPfcDeadlock) {
-    return {.signs = fmt::format(
+    return {.interpolated_windows = kInterpolatedWindows,
+            .signs = fmt::format(
                 "ports in a cycle, {}; {} windows if counters are not read at window ends", blocked,
                 kInterpolatedWindows)};
   }

@@ -28,7 +28,7 @@ using topology::PortIndex;
 constexpr uint32_t kEarlyWindows = 2;
 // Windows without a CE mark, if the highest length may be of another window than the traffic that
 // was compared.
-constexpr size_t kUnmarkedWindows = 4;
+constexpr uint32_t kUnmarkedWindows = 4;
 
 // Fill level of a queue or buffer in one window.
 struct FillLevel {
@@ -365,8 +365,9 @@ void DetectLateMarks(const DiagnosisInput& input, Findings& found) {
       const double chance =
           marking.Unmarked(AlikeOf(input.fabric(), level), level.node, *at.since, level.bytes);
       if (chance > kRare) continue;
-      at.run.Add(level.window, chance,
-                 level.is_read_at_window_ends ? DoubtRun::kLeastWindows : kUnmarkedWindows);
+      at.run.Add(
+          level.window, chance,
+          level.is_read_at_window_ends ? uint32_t{DoubtRun::kLeastWindows} : kUnmarkedWindows);
       at.most = std::max(at.most, level.bytes);
     }
   }
@@ -399,6 +400,7 @@ TimeToDetection TimeToDetectThresholds(FaultKind kind, const Thresholds& thresho
   }
   return {
       .windows = DoubtRun::kLeastWindows,
+      .interpolated_windows = kUnmarkedWindows,
       .signs = fmt::format("long queues without a CE mark; {} windows if watermarks are not read "
                            "at window ends",
                            kUnmarkedWindows)};

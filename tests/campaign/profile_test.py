@@ -52,7 +52,7 @@ if path.name == "scores":
           if "--summary" in words else "the table")
     sys.exit(0)
 assert (path / "shown").exists(), "the run was scored without its profile"
-fault = {"visible": True, "kind_right": False, "place_right": False, "affected_frames": "7",
+fault = {"visible": True, "too_short": False, "undetectable": False, "kind_right": False, "place_right": False, "affected_frames": "7",
          "detection_limit_frames": 12.5 if "gray_loss" in path.name else 0.0}
 findings = {"faults": [] if "healthy" in path.name else [fault],
             "false_findings": [{}] if "healthy" in path.name else []}

@@ -355,7 +355,8 @@ bool IsAtMost(FindingMeasure measure) {
 
 bool IsBelowLimit(const v1::FaultScore& fault) {
   return fault.visible() &&
-         static_cast<double>(fault.affected_frames()) < fault.detection_limit_frames();
+         (fault.too_short() || fault.undetectable() ||
+          static_cast<double>(fault.affected_frames()) < fault.detection_limit_frames());
 }
 
 bool Figure::Holds() const {

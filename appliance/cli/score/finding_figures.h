@@ -33,7 +33,8 @@ std::vector<RunFindings> FindingsOf(std::span<const v1::Score> scores, std::stri
 // Relative frequency of each fault type in production. Empty: unknown.
 using KindWeights = std::map<std::string, double>;
 
-// Returns whether the fault is visible, but has fewer affected frames than the telemetry can show.
+// Returns whether the fault is visible, but below the detection limit: it has fewer affected frames
+// than the telemetry can show, is too short, or is undetectable, as the diagnosis itself states.
 bool IsBelowLimit(const v1::FaultScore& fault);
 
 // Counts for one fault type. Unless noted, they are of visible faults that are not below the

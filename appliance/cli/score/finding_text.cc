@@ -214,6 +214,8 @@ std::string At(std::string_view kind, std::string_view place) {
 std::string LimitText(const v1::FaultScore& fault) {
   constexpr double kUnlimited = 1e17;  // see TruthFault.detection_limit_frames
   if (!IsBelowLimit(fault)) return "";
+  if (fault.undetectable()) return " (the report states that this telemetry cannot show it)";
+  if (fault.too_short()) return " (shorter than its detectors state that they need)";
   if (fault.detection_limit_frames() > kUnlimited) return " (the counters cannot show it)";
   return fmt::format(" ({} frames, below the detection limit of {:.0f})", fault.affected_frames(),
                      fault.detection_limit_frames());

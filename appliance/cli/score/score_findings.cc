@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "analytics/diagnosis/detectors.h"
 #include "appliance/api/message_value.h"
 #include "appliance/cli/score/assignment.h"
 #include "appliance/cli/score/cause.h"
@@ -24,6 +25,7 @@
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/score.pb.h"
 #include "rocescope/v1/truth.pb.h"
+#include "topology/fault/fault_kind.h"
 
 namespace rocescope {
 namespace {
@@ -139,6 +141,7 @@ class FindingScorer {
   void Assign(const std::vector<Match>& matches);
   bool IsAssignedElsewhere(const v1::Finding& finding, int fault) const;
   int64_t FirstDetection(int fault) const;
+  bool IsTooShort(const v1::TruthFault& fault) const;
   void AddFault(int number);
   void AddStatedInstead(const v1::TruthFault& fault, v1::FaultScore& out) const;
   void AddCulprits(const v1::TruthFault& fault, const v1::Finding* finding, v1::Hits& hits) const;
@@ -267,6 +270,24 @@ uint32_t RankOfPlace(const v1::TruthFault& fault, const v1::Finding& finding) {
   return 0;
 }
 
+// Whether the fault was visible for less time than each detector of its kind states that it needs.
+bool FindingScorer::IsTooShort(const v1::TruthFault& fault) const {
+  const auto kind = FindFaultKind(fault.kind());
+  if (!kind) return false;
+  const v1::DiagnosisCoverage& coverage = report_.diagnosis_coverage();
+  const bool is_at_ends = coverage.readings() == v1::DiagnosisCoverage::READINGS_SIMULTANEOUS;
+  const int64_t period = std::max(window_ns_, Nanoseconds(coverage.polling_interval()));
+  return std::ranges::none_of(kDetectors, [&](const Detector& detector) {
+    if (!detector.kinds.Contains(*kind)) return false;
+    const TimeToDetection time = detector.time(*kind, Thresholds{});
+    const uint32_t windows =
+        is_at_ends ? time.windows : std::max(time.windows, time.interpolated_windows);
+    const int64_t from =
+        std::max(fault.visible_ns(), truth_.start_ns() + time.warm_up_windows * window_ns_);
+    return fault.end_ns() - from >= windows * period;
+  });
+}
+
 void FindingScorer::AddFault(int number) {
   const v1::TruthFault& fault = truth_.faults(number);
   v1::FaultScore& out = *score_.add_faults();
@@ -277,6 +298,9 @@ void FindingScorer::AddFault(int number) {
   out.set_affected_frames(fault.affected_frames());
   out.set_detection_limit_frames(fault.detection_limit_frames());
   if (!out.visible()) return;
+  out.set_too_short(IsTooShort(fault));
+  const auto& undetectable = report_.diagnosis_coverage().undetectable_kinds();
+  out.set_undetectable(std::ranges::find(undetectable, fault.kind()) != undetectable.end());
   const v1::Finding* finding = nullptr;
   if (finding_of_[number] < 0) {
     AddStatedInstead(fault, out);

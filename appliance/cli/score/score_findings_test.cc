@@ -474,6 +474,40 @@ TEST_F(ScoreFindingsTest, TheDetectionLimitIsKept) {
   EXPECT_EQ(score.detection_limit_frames(), 40);
 }
 
+// kWindow is 1,000 ns. Added latency needs two windows, and an incast also four before it.
+TEST_F(ScoreFindingsTest, FaultsMayBeShorterThanTheirDetectorsNeed) {
+  v1::TruthFault& latency = Fault("added_latency", kLink);
+  v1::TruthFault& incast = Fault("incast", "host0:mlx5_0");
+  latency.set_end_ns(12'000);
+  incast.set_end_ns(12'000);
+  EXPECT_FALSE(Score().faults(0).too_short());
+  EXPECT_FALSE(Score().faults(1).too_short());
+  latency.set_end_ns(11'999);
+  EXPECT_TRUE(Score().faults(0).too_short());
+  truth_.set_start_ns(6'001);
+  EXPECT_TRUE(Score().faults(1).too_short());
+  latency.set_end_ns(12'000);
+  *report_.mutable_diagnosis_coverage()->mutable_polling_interval() = DurationMessage(1'001);
+  EXPECT_TRUE(Score().faults(0).too_short()) << "two polling periods";
+}
+
+// Pauses in a cycle show in one window, or in two if counters are not read at window ends.
+TEST_F(ScoreFindingsTest, InterpolatedCountersNeedMoreWindows) {
+  Fault("pfc_deadlock", kLink).set_end_ns(11'000);
+  v1::DiagnosisCoverage& coverage = *report_.mutable_diagnosis_coverage();
+  coverage.set_readings(v1::DiagnosisCoverage::READINGS_SIMULTANEOUS);
+  EXPECT_FALSE(Score().faults(0).too_short());
+  coverage.set_readings(v1::DiagnosisCoverage::READINGS_EACH_WINDOW);
+  EXPECT_TRUE(Score().faults(0).too_short());
+}
+
+TEST_F(ScoreFindingsTest, TheReportMayStateThatAKindIsUndetectable) {
+  Fault("mtu_mismatch", "leaf0");
+  EXPECT_FALSE(Score().faults(0).undetectable());
+  report_.mutable_diagnosis_coverage()->add_undetectable_kinds("mtu_mismatch");
+  EXPECT_TRUE(Score().faults(0).undetectable());
+}
+
 TEST_F(ScoreFindingsTest, AFalseFindingWithABenignEventIsFalse) {
   v1::TruthBenign& event = *truth_.add_benign();
   event.set_kind("frame_error");
