@@ -140,7 +140,10 @@ class DiagnosisTest : public testing::Test {
   }
   // Makes a counter read 0 at the end of the window. In later windows it grows from 0.
   void FallsToZero(topology::PortIndex port, Metric metric, size_t window) {
-    Row& row = RowOf(EntityOf(port), metric);
+    FallsToZero(EntityOf(port), metric, window);
+  }
+  void FallsToZero(const Entity& entity, Metric metric, size_t window) {
+    Row& row = RowOf(entity, metric);
     uint64_t before = 0;
     for (size_t w = 0; w < window; ++w) before += *row[w];
     row[window] = -before;

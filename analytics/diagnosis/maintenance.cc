@@ -176,18 +176,32 @@ bool IsMostlyUnread(const DiagnosisInput& input, const Entity& entity, Metric me
   return !windows.empty() && 2 * read <= windows.size();
 }
 
-// Whether two windows in a row have no reading, shortly before or while the switch reported that
+// Whether two windows in a row have no reading, at about the time when the switch reported that
 // the link was down. A switch that answers from a cache reports an outage up to two windows late: a
 // host may be up again by then.
-bool WasUnreadShortlyBefore(const DiagnosisInput& input, const Entity& entity, Metric metric,
-                            const LinkHistory& history) {
+bool WasUnreadNearby(const DiagnosisInput& input, const Entity& entity, Metric metric,
+                     const LinkHistory& history) {
   constexpr size_t kLate = 2;
   constexpr size_t kInARow = 2;
   if (!input.HasMetric(entity, metric) || input.IsReadAtWindowEnds(entity, metric)) return false;
+  const size_t behind = std::min(history.behind + 1, input.windows());
   size_t unread = 0;
-  for (size_t w = history.first - std::min(history.first, kLate); w < history.behind; ++w) {
+  for (size_t w = history.first - std::min(history.first, kLate); w < behind; ++w) {
     unread = input.HasReading(entity, metric, w) ? 0 : unread + 1;
     if (unread == kInARow) return true;
+  }
+  return false;
+}
+
+// Whether the counters of the NIC restarted during the outage or shortly after it. The failure of a
+// link does not reset them; a restart of the host does.
+bool HasRestarted(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history) {
+  constexpr size_t kAfter = 3;  // windows until the NIC is read again
+  const Entity entity{.kind = EntityKind::kNic, .index = nic};
+  if (!input.HasMetric(entity, Metric::kRxPackets)) return false;
+  const size_t behind = std::min(history.behind + kAfter, input.windows());
+  for (size_t w = history.first; w < behind; ++w) {
+    if (!input.IsKnown(entity, Metric::kRxPackets, w)) return true;
   }
   return false;
 }
@@ -239,7 +253,7 @@ bool IsSilent(const DiagnosisInput& input, topology::NicIndex nic, const LinkHis
   if (input.link_state_windows() > 1) return false;  // most windows have no reading anyway
   const Entity entity{.kind = EntityKind::kNic, .index = nic};
   return IsMostlyUnread(input, entity, Metric::kLinkUp, WindowsDown(input, nic, history)) ||
-         WasUnreadShortlyBefore(input, entity, Metric::kLinkUp, history);
+         WasUnreadNearby(input, entity, Metric::kLinkUp, history);
 }
 
 bool IsTooEarly(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history) {
@@ -277,7 +291,9 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic, const LinkH
     if (!history.any || high - low > MostApart(input, other)) return false;
     // Links of several NICs do not fail at the same time by chance.
     const bool is_unclear = has_several && IsBrief(input, other, history);
-    if (!is_unclear && !IsSilent(input, other, history)) return false;
+    if (!is_unclear && !IsSilent(input, other, history) && !HasRestarted(input, other, history)) {
+      return false;
+    }
     const std::vector<size_t> of_other = WindowsDown(input, other, history);
     if (!all_down) all_down = of_other;
     std::erase_if(*all_down, [&](size_t at) { return !std::ranges::binary_search(of_other, at); });
@@ -290,7 +306,7 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic, const LinkH
     ++gpus;
     if (has_several && down.size() <= kEnds) continue;
     if (!IsMostlyUnread(input, entity, Metric::kMemoryTotal, down) &&
-        !WasUnreadShortlyBefore(input, entity, Metric::kMemoryTotal, own)) {
+        !WasUnreadNearby(input, entity, Metric::kMemoryTotal, own)) {
       return false;
     }
   }

@@ -92,6 +92,22 @@ TEST_F(MaintenanceTest, AHostThatIsUpAgainWhenItsLinkIsReportedDownRestarted) {
   EXPECT_TRUE(Found().empty());
 }
 
+// One reading of the NIC is missing, as if it had been lost, but its counters restart.
+TEST_F(MaintenanceTest, ANicWhoseCountersRestartWithItsHostIsNoLinkFault) {
+  read_later_ = kWindow / 3;
+  const Entity nic = OfNic(NicOf("host5"));
+  const Entity gpu = OfGpu(GpuOf("host5"));
+  for (size_t w = 0; w < kWindows; ++w) {
+    if (w != 8 && w != 9) Says(gpu, Metric::kMemoryTotal, w, 80);
+    Grows(nic, Metric::kRxPackets, w, 100);
+  }
+  SaysDown(Port("leaf1", "host5"), 8, 8);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_EQ(Found()[0].kind, FaultKind::kLinkDown);
+  FallsToZero(nic, Metric::kRxPackets, 10);
+  EXPECT_TRUE(Found().empty());
+}
+
 class DrainTest : public MaintenanceTest {
  protected:
   // spine1 is without frames from window `idle` on, and down from window 8 to 14.
