@@ -99,14 +99,22 @@ void Adjacency::Add(FlowId id, const Place& place) {
     flow->destination = fabric_.FindNic({.segment = key.segment, .address = key.destination});
   }
   bool several = false;
+  Place* same = nullptr;
   for (Place& known : flow->places) {
     if (known.source != place.source || known.ttl != place.ttl) continue;
     if (known.node == place.node && known.in == place.in && known.out == place.out) {
-      known.first = std::min(known.first, place.first);
-      known.last = std::max(known.last, place.last);
-      return;
+      same = &known;
+      continue;
     }
+    known.is_latest = false;
     known.several = several = true;
+  }
+  if (same != nullptr) {
+    same->first = std::min(same->first, place.first);
+    same->last = std::max(same->last, place.last);
+    same->returns += !same->is_latest;
+    same->is_latest = true;
+    return;
   }
   if (flow->places.size() >= kMaxPlaces) return;
   flow->places.push_back(place);
@@ -134,25 +142,18 @@ void Adjacency::CountEnds(const Flow& flow, const Place& place,
 }
 
 bool Adjacency::IsSpraying() const {
-  constexpr uint64_t kFew = 10;  // fewer alternating flows than this prove nothing
-  constexpr uint64_t kPart = 4;  // a spraying fabric spreads at least one in so many flows
-  uint64_t repeated = 0;
-  uint64_t alternating = 0;
+  constexpr uint32_t kReturns = 3;  // maintenance moves a flow away and back once
+  constexpr uint64_t kFew = 10;     // fewer changing flows than this prove nothing
+  constexpr uint64_t kPart = 4;     // a spraying fabric spreads at least one in so many flows
+  uint64_t repeated = 0;            // flows that were observed at one place at different times
+  uint64_t changing = 0;
   flows_.ForEach([&](FlowId, const Flow& flow) {
-    bool is_repeated = false;
-    bool alternates = false;
-    for (const Place& a : flow.places) {
-      is_repeated = is_repeated || a.several || a.first != a.last;
-      if (!a.several) continue;
-      alternates = alternates || std::ranges::any_of(flow.places, [&](const Place& b) {
-                     return &a != &b && a.source == b.source && a.ttl == b.ttl &&
-                            a.first < b.last && b.first < a.last;
-                   });
-    }
-    repeated += is_repeated;
-    alternating += alternates;
+    repeated += std::ranges::any_of(
+        flow.places, [](const Place& place) { return place.several || place.first != place.last; });
+    changing += std::ranges::any_of(flow.places,
+                                    [](const Place& place) { return place.returns >= kReturns; });
   });
-  return alternating >= kFew && alternating * kPart >= repeated;
+  return changing >= kFew && changing * kPart >= repeated;
 }
 
 std::map<PortIndex, Arrivals> Adjacency::ByReceiver() const {

@@ -79,7 +79,9 @@ class Adjacency {
   struct Place {
     Source source = Source::kMirror;
     uint8_t ttl = 0;
-    bool several = false;  // also observed elsewhere with the same TTL: ambiguous, ignored
+    bool several = false;   // also observed elsewhere with the same TTL: ambiguous, ignored
+    bool is_latest = true;  // the flow was not observed elsewhere with the same TTL since
+    uint32_t returns = 0;   // times that it was, and then here again
     topology::NodeIndex node = topology::kNone;
     topology::PortIndex in = topology::kNone;
     topology::PortIndex out = topology::kNone;
@@ -93,8 +95,8 @@ class Adjacency {
   };
 
   void Add(FlowId flow, const Place& place);
-  // Whether flows alternate between paths. A flow that is observed once at each of two switches may
-  // then have taken another path for each observation.
+  // Whether many flows change their path again and again. A flow that is observed once at each of
+  // two switches may then have taken another path for each observation.
   bool IsSpraying() const;
   topology::PortIndex PortOf(topology::NodeIndex node, uint32_t number, Timestamp time);
   void CountEnds(const Flow& flow, const Place& place,
