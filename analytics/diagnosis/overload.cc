@@ -123,13 +123,17 @@ std::vector<std::set<NicIndex>> NicsByJob(const DiagnosisInput& input) {
   return all;
 }
 
-// Whether jobs write checkpoints: nearly all senders belong to jobs that send from most of their
-// hosts, and that do not use the destination. A host may write through one of its NICs.
+// Whether jobs write checkpoints: nearly all senders belong to jobs that do not use the
+// destination, and at least half of them to jobs that send from most of their hosts. A host may
+// write through one of its NICs.
 bool IsCheckpoint(const topology::Fabric& fabric, const std::set<NicIndex>& senders,
                   NicIndex destination, const std::vector<std::set<NicIndex>>& jobs) {
   std::set<NicIndex> writing;
+  std::set<NicIndex> of_jobs;  // senders of all jobs that do not use the destination
   for (const std::set<NicIndex>& job : jobs) {
     if (job.contains(destination)) continue;
+    std::ranges::copy_if(job, std::inserter(of_jobs, of_jobs.end()),
+                         [&](NicIndex nic) { return senders.contains(nic); });
     std::set<topology::NodeIndex> hosts;
     std::set<topology::NodeIndex> sending;
     for (const NicIndex nic : job) {
@@ -140,7 +144,9 @@ bool IsCheckpoint(const topology::Fabric& fabric, const std::set<NicIndex>& send
     std::ranges::copy_if(job, std::inserter(writing, writing.end()),
                          [&](NicIndex nic) { return senders.contains(nic); });
   }
-  return 10 * writing.size() >= 9 * senders.size();
+  // Where one job writes, the first senders of another one begin to write, too.
+  const bool is_storage = 2 * writing.size() >= senders.size();
+  return 10 * (is_storage ? of_jobs : writing).size() >= 9 * senders.size();
 }
 
 // Leaves out the flows of checkpoints. They are new, too, so that their senders would seem to send

@@ -80,6 +80,18 @@ TEST_F(CheckpointTest, AJobThatWritesACheckpointIsNoIncast) {
   EXPECT_TRUE(Found().empty());
 }
 
+// Two hosts of the second job have begun to write.
+TEST_F(CheckpointTest, AnotherJobMayBeginToWriteThere) {
+  HasJob({"host4", "host5", "host6", "host8"});
+  HasJob({"host9", "host10", "host11", "host12", "host13"});
+  EXPECT_TRUE(Found().empty());
+  attribution_.jobs.clear();
+  iteration_patterns_.clear();
+  HasJob({"host4", "host5", "host7"});
+  HasJob({"host6", "host8", "host9", "host10", "host11", "host12", "host13", "host14"});
+  EXPECT_EQ(Found().size(), 1u) << "only two of six senders belong to a job that writes";
+}
+
 TEST_F(CheckpointTest, APartOfAJobThatSendsToOneOfItsOwnIsAnIncast) {
   HasJob({"host0", "host4", "host5", "host6", "host8", "host9", "host12"});
   EXPECT_EQ(Found().size(), 1u);
