@@ -133,7 +133,7 @@ class DiagnosisTest : public testing::Test {
       if (!(key.first == entity)) continue;
       const bool counter = InfoOf(key.second).kind == MetricKind::kCounter;
       for (size_t w = first; w <= last; ++w) {
-        if (counter) *row[last + 1] += *row[w];
+        if (counter) *row[last + 1] += row[w].value_or(0);
         row[w].reset();
       }
     }
