@@ -80,7 +80,7 @@ TEST_F(CheckpointTest, AJobThatWritesACheckpointIsNoIncast) {
   EXPECT_TRUE(Found().empty());
 }
 
-// Two hosts of the second job have begun to write.
+// Two hosts of the second job write, too.
 TEST_F(CheckpointTest, AnotherJobMayBeginToWriteThere) {
   HasJob({"host4", "host5", "host6", "host8"});
   HasJob({"host9", "host10", "host11", "host12", "host13"});
