@@ -154,7 +154,7 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
       if (!IsSame(older, finding)) continue;
       is_known = true;
       if (older.from >= certain_from) continue;  // the new one is more precise
-      // The older fault ended before, or this one did before the older one began: they are two.
+      // One of them ended long before the other one began: they are different faults.
       if (older.until && finding.from > *older.until + QuietTime(input)) continue;
       if (finding.until && older.from > *finding.until + QuietTime(input)) continue;
       merged.insert(i);

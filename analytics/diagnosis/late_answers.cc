@@ -22,6 +22,11 @@ Finding SlowReceiver(const DiagnosisInput& input, topology::NicIndex nic, const 
   return finding;
 }
 
+Finding LongerLink(const DiagnosisInput& input, PortIndex port, const Shift& shift) {
+  return FindingOf(input, FaultKind::kAddedLatency,
+                   {.kind = PlaceKind::kLink, .index = input.fabric().port(port).link}, shift);
+}
+
 bool IsWithin(const DiagnosisInput& input, const DelayWindow& window, const Shift& shift) {
   const size_t place = input.PlaceOf(window.window);
   return place >= shift.first && place <= shift.last;
@@ -79,14 +84,6 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
     const int64_t margin =
         std::max<int64_t>(thresholds.added_latency_ns, thresholds.answer_frames * frame);
     if (const auto shift = ShiftOf(input, windows, wait, Of::kLeast, margin)) {
-      Finding finding =
-          FindingOf(input, FaultKind::kAddedLatency,
-                    {.kind = PlaceKind::kLink, .index = fabric.port(own).link}, *shift);
-      finding.evidence.push_back(fmt::format(
-          "the round trip to {} takes {:.1f} us longer than before, even for the fastest of "
-          "{} in {}",
-          fabric.NameOf(own), shift->by / 1000, Counted(shift->packets, "packet"),
-          Counted(shift->windows, "window")));
       // A host that receives every frame slowly increases the least delay too, but far less than
       // the mean.
       const double usual = MeanOf(input, windows, *shift, false);
@@ -95,11 +92,14 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
           std::all_of(wait.is_known.begin() + static_cast<ptrdiff_t>(shift->first),
                       wait.is_known.begin() + static_cast<ptrdiff_t>(shift->last) + 1,
                       [](bool is) { return is; });
-      if (usual > 0 && is_known && shift->by < thresholds.slow_host_ratio * growth) {
-        finding.kind = FaultKind::kSlowReceiver;
-        finding.place = {.kind = PlaceKind::kNic, .index = key.to};
-        finding.basis = Basis::kDelays;
-      }
+      const bool is_slow = usual > 0 && is_known && shift->by < thresholds.slow_host_ratio * growth;
+      Finding finding =
+          is_slow ? SlowReceiver(input, key.to, *shift) : LongerLink(input, own, *shift);
+      finding.evidence.push_back(fmt::format(
+          "the round trip to {} takes {:.1f} us longer than before, even for the fastest of "
+          "{} in {}",
+          fabric.NameOf(own), shift->by / 1000, Counted(shift->packets, "packet"),
+          Counted(shift->windows, "window")));
       found.push_back(std::move(finding));
       continue;
     }
@@ -109,9 +109,7 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
             ShiftOf(input, windows, wait, Of::kMost, thresholds.late_answer_frames * frame)) {
       const bool is_longer = IsLongerForAll(input, windows, *shift, margin);
       Finding finding =
-          is_longer ? FindingOf(input, FaultKind::kAddedLatency,
-                                {.kind = PlaceKind::kLink, .index = fabric.port(own).link}, *shift)
-                    : SlowReceiver(input, key.to, *shift);
+          is_longer ? LongerLink(input, own, *shift) : SlowReceiver(input, key.to, *shift);
       finding.confidence = 0.9;
       finding.evidence.push_back(
           is_longer ? fmt::format("the round trip to {} took longer for all packets of a window, "

@@ -305,7 +305,7 @@ std::vector<FlowKey> FlowsWithin(const DiagnosisInput& input, const std::vector<
 // them, too.
 void FillGaps(std::vector<bool>& shut) {
   constexpr size_t kMost = 2;  // windows
-  size_t open = shut.size();   // windows since the last one that is shut; at first: none before
+  size_t open = shut.size();   // windows since the last one that is shut; at first: unlimited
   for (size_t w = 0; w < shut.size(); ++w) {
     if (!shut[w]) {
       open += open < shut.size();

@@ -298,7 +298,7 @@ Result<ScoredRun> ScoreDirectory(const ScoreRunOptions& options) {
   }
   ScoredRun out;
   v1::Score& score = out.score;
-  score.set_schema_version(3);
+  score.set_schema_version(4);
   score.set_scenario(truth.scenario());
   score.set_seed(truth.seed());
   score.set_switch_tier_count(truth.switch_tiers());

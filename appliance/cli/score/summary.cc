@@ -149,7 +149,7 @@ void AddGroup(const ScoreGroup& of_profile, const View& view, const KindWeights&
 
 void Summarise(std::span<const v1::Score> scores, const KindWeights& weights,
                v1::ScoreSummary& summary) {
-  summary.set_schema_version(1);
+  summary.set_schema_version(2);
   for (const ScoreGroup& group : GroupByProfile(scores)) {
     for (const View& view : Views()) {
       if (view.about_faults) AddGroup(group, view, weights, summary);
