@@ -11,8 +11,9 @@ namespace rocescope {
 inline constexpr double kShortestFrame = 60;  // bytes, without FCS
 
 // Counters of a port for frames that the switch dropped.
-inline constexpr Metric kCountedDrops[] = {Metric::kRxDiscards, Metric::kTxDiscards, Metric::kTtlDrops,
-                                    Metric::kNoRouteDrops, Metric::kMtuDrops};
+inline constexpr Metric kCountedDrops[] = {Metric::kRxDiscards, Metric::kTxDiscards,
+                                           Metric::kTtlDrops, Metric::kNoRouteDrops,
+                                           Metric::kMtuDrops};
 
 // Frames that the switch received but neither sent, nor counted as dropped, nor queued. Empty: its
 // ports are not read at the same time, do not report queues, or carry undeclared traffic.
