@@ -11,6 +11,7 @@
 #include "analytics/diagnosis/calibration.h"
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/obstacle.h"
+#include "analytics/diagnosis/pause_reach.h"
 
 namespace rocescope {
 namespace {
@@ -105,6 +106,10 @@ bool Explains(const Fabric& fabric, const Finding& cause, const Finding& symptom
     return cause.basis != Basis::kWaiting && MayAffectTheSameJobs(cause, symptom, limits);
   }
   const FaultInfo& info = InfoOf(cause.kind);
+  // Queues fill up and stop only where pauses arrive.
+  const bool is_by_pauses =
+      cause.kind == FaultKind::kPfcStorm || cause.kind == FaultKind::kPfcDeadlock;
+  if (is_by_pauses && symptom.is_free_of_pauses) return false;
   if (symptom.basis == Basis::kVotes && info.loses_packets && cause.basis == Basis::kItself &&
       MayAffectTheSameJobs(cause, symptom, limits)) {
     return true;
@@ -190,6 +195,7 @@ Findings Diagnose(const DiagnosisInput& input, Findings lasting) {
     finding.confidence = finding.uncalibrated;  // as that of the others
     found.push_back(std::move(finding));
   }
+  for (Finding& finding : found) finding.is_free_of_pauses = IsFreeOfPauses(input, finding);
   FillVictims(input, found);
   Findings roots = GroupByRootCause(input.fabric(), std::move(found),
                                     input.parts().metrics.window(), input.thresholds());

@@ -95,12 +95,19 @@ TEST_F(GroupByRootCauseTest, ALastingCauseHasEachSymptomOnce) {
   }
 }
 
-// A storm's pauses reach the whole fabric.
+// A storm's pauses can reach the whole fabric.
 TEST_F(GroupByRootCauseTest, AStormMakesSwitchesAnywhereLookMisconfigured) {
   const Findings roots =
       Roots({Seen(kPfcStorm, Nic("host0"), 8), Seen(kMisconfiguredEcn, Switch("leaf3"), 9)});
   ASSERT_EQ(roots.size(), 1u);
   EXPECT_EQ(roots[0].kind, kPfcStorm);
+}
+
+TEST_F(GroupByRootCauseTest, AStormDoesNotExplainWhatItsPausesDoNotReach) {
+  Finding far = Seen(kBlackhole, Switch("leaf3"), 9);
+  far.is_free_of_pauses = true;
+  EXPECT_EQ(Roots({Seen(kPfcStorm, Nic("host0"), 8), far}).size(), 2u);
+  EXPECT_EQ(Roots({Seen(kSwitchCrash, Switch("leaf3"), 8), far}).size(), 1u);
 }
 
 TEST_F(GroupByRootCauseTest, WhoeverIsOnlyWaitedForFoldsUnderAnyOtherFault) {

@@ -65,6 +65,7 @@ struct Finding {
   std::vector<uint32_t> exposed_jobs;     // other jobs with traffic through the place
   std::vector<topology::PortIndex> loop;  // pfc_deadlock: each port waits for the next one
   std::vector<Suspect> symptoms;          // other suspected faults that this one explains
+  bool is_free_of_pauses = false;         // so that no pauses explain it: pause_reach.h
 
   friend bool operator==(const Finding&, const Finding&) = default;
 };

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 
 Timestamp At(int minute) { return Timestamp(minutes(minute)); }
 
-Finding Loss(int from, std::optional<int> until, uint32_t link = 3) {
+Finding LossFrom(int from, std::optional<int> until, uint32_t link = 3) {
   Finding finding;
   finding.kind = FaultKind::kGrayLoss;
   finding.place = {.kind = PlaceKind::kLink, .index = link};
@@ -23,7 +23,7 @@ Finding Loss(int from, std::optional<int> until, uint32_t link = 3) {
 }
 
 TEST(Recurrence, ShortPausesDoNotEndAFault) {
-  const Findings joined = JoinRecurring({Loss(1, 2), Loss(7, 8), Loss(13, {})});
+  const Findings joined = JoinRecurring({LossFrom(1, 2), LossFrom(7, 8), LossFrom(13, {})});
   ASSERT_EQ(joined.size(), 1u);
   EXPECT_EQ(joined[0].from, At(1));
   EXPECT_EQ(joined[0].detected_at, At(1));
@@ -32,27 +32,28 @@ TEST(Recurrence, ShortPausesDoNotEndAFault) {
 }
 
 TEST(Recurrence, FindingsThatOverlapAreOneOccurrence) {
-  EXPECT_EQ(JoinRecurring({Loss(1, 3), Loss(2, 4)}).at(0).times, 1u);
-  EXPECT_EQ(JoinRecurring({Loss(1, 2), Loss(2, 4)}).at(0).times, 1u) << "no pause between them";
-  EXPECT_EQ(JoinRecurring({Loss(1, {}), Loss(5, 6)}).at(0).times, 1u);
-  EXPECT_EQ(JoinRecurring({Loss(1, 2), Loss(3, 5), Loss(4, 6)}).at(0).times, 2u);
+  EXPECT_EQ(JoinRecurring({LossFrom(1, 3), LossFrom(2, 4)}).at(0).times, 1u);
+  EXPECT_EQ(JoinRecurring({LossFrom(1, 2), LossFrom(2, 4)}).at(0).times, 1u)
+      << "no pause between them";
+  EXPECT_EQ(JoinRecurring({LossFrom(1, {}), LossFrom(5, 6)}).at(0).times, 1u);
+  EXPECT_EQ(JoinRecurring({LossFrom(1, 2), LossFrom(3, 5), LossFrom(4, 6)}).at(0).times, 2u);
 }
 
 TEST(Recurrence, LongPausesAndOtherPlacesAndKindsSeparateFaults) {
-  Finding other = Loss(3, 4);
+  Finding other = LossFrom(3, 4);
   other.kind = FaultKind::kBitErrors;
-  const Findings faults = {Loss(1, 2), Loss(2, 3, 4), other, Loss(8, 9)};
+  const Findings faults = {LossFrom(1, 2), LossFrom(2, 3, 4), other, LossFrom(8, 9)};
   EXPECT_EQ(JoinRecurring(faults), faults);
 }
 
 TEST(Recurrence, EvidenceIsThatOfTheMostCertainAndJobsAreThoseOfAll) {
-  Finding first = Loss(1, 2);
+  Finding first = LossFrom(1, 2);
   first.evidence = {"many"};
   first.affected_jobs = {1, 4};
   first.exposed_jobs = {2, 5};
   first.symptoms = {{.kind = FaultKind::kIncast}};
   first.detector = "link_loss";
-  Finding second = Loss(3, 4);
+  Finding second = LossFrom(3, 4);
   second.detector = "nic_votes";
   second.confidence = 0.5;
   second.evidence = {"few"};
