@@ -48,6 +48,14 @@ void LinkErrors::OnCounter(const Entity& entity, Metric metric, const MetricSeri
   Count(direction, receiver, series.last_reading());
 }
 
+// The interval that the next frames are counted in begins at the latest reading that cannot be a
+// cached one.
+void LinkErrors::Idle(Direction& direction, Timestamp time) {
+  direction.counted_until = std::max(direction.counted_until, direction.unchanged.front());
+  std::ranges::rotate(direction.unchanged, direction.unchanged.begin() + 1);
+  direction.unchanged.back() = time;
+}
+
 void LinkErrors::Count(Direction& direction, topology::PortIndex receiver, Timestamp time) {
   const uint64_t errors = *direction.errors - direction.counted_errors;
   double frames = 0;
@@ -60,7 +68,9 @@ void LinkErrors::Count(Direction& direction, topology::PortIndex receiver, Times
     direction.counted_packets = direction.packets;
   }
   // Without new frames there is nothing to compare errors with: the next reading has both.
+  if (frames <= 0 && errors == 0) Idle(direction, time);
   if (frames <= 0 || time <= direction.counted_until) return;
+  direction.unchanged = {};
   const Timestamp from = std::exchange(direction.counted_until, time);
   direction.counted_packets = direction.packets;
   direction.counted_errors = *direction.errors;

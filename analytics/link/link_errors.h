@@ -3,6 +3,7 @@
 // is bounded and covers the whole time, not only the stored windows.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -23,7 +24,9 @@ struct LinkErrorOptions {
 
 // A time in which a link damages frames. The receiver counts them.
 struct ErrorEpisode {
-  Timestamp from;         // start of the first interval between readings with damaged frames
+  // Start of the first interval between readings with damaged frames. An interval in which the link
+  // was idle ends before it.
+  Timestamp from;
   Timestamp detected_at;  // the reading that sufficed
   Timestamp last;         // the last reading with damaged frames
   bool is_over = false;   // so many frames arrived since then that the link is healthy again
@@ -59,11 +62,14 @@ class LinkErrors final : public CounterListener {
     uint64_t counted_packets = 0;    // at the end of the last interval
     uint64_t counted_errors = 0;
     Timestamp counted_until;
+    // The latest readings since then without new frames. They may be cached ones, and hide frames.
+    std::array<Timestamp, 3> unchanged{};
     double clean_frames = 0;  // since the last damaged frame of an active episode
     ErrorRateTest test;
     std::vector<ErrorEpisode> episodes;
   };
 
+  static void Idle(Direction& direction, Timestamp time);
   void Count(Direction& direction, topology::PortIndex receiver, Timestamp time);
   void Follow(Direction& direction, Timestamp time, uint64_t errors, double frames);
 

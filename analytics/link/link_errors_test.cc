@@ -72,6 +72,27 @@ TEST_F(LinkErrorsTest, ReceiveErrorsOfAPortWithFcsErrorsAreOthers) {
   EXPECT_TRUE(Episodes().empty());
 }
 
+TEST_F(LinkErrorsTest, EpisodeBeginsAfterTheIdleTimeBeforeIt) {
+  for (int i = 0; i < 10; ++i) Read(kFrames, 0);
+  for (int i = 0; i < 100; ++i) Read(0, 0);
+  const Timestamp busy = now_;
+  for (int i = 0; i < 10; ++i) Read(kFrames, 4000);
+  ASSERT_EQ(Episodes().size(), 1u);
+  EXPECT_EQ(Episodes()[0].from, busy - 3 * seconds(30)) << "the last three readings may be cached";
+}
+
+TEST_F(LinkErrorsTest, EpisodeContainsTheTimeOfCachedReadings) {
+  for (int i = 0; i < 10; ++i) Read(kFrames, 0);
+  const Timestamp onset = now_;
+  for (int i = 0; i < 10; ++i) {
+    Read(0, 0);
+    Read(0, 0);
+    Read(3 * kFrames, 12'000);
+  }
+  ASSERT_EQ(Episodes().size(), 1u);
+  EXPECT_EQ(Episodes()[0].from, onset);
+}
+
 TEST_F(LinkErrorsTest, EpisodeCoversTheDamageHoweverLongItLasts) {
   for (int i = 0; i < 10; ++i) Read(kFrames, 0);
   const Timestamp onset = now_;
