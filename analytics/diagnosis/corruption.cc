@@ -3,6 +3,7 @@
 // is the switch, or the NIC itself, whose share of each NIC's traffic explains the counts best.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -19,6 +20,11 @@ using topology::kNone;
 using topology::NicIndex;
 using topology::NodeIndex;
 
+// The increase between two readings is divided between the windows in between. If a NIC misses
+// readings, part of its increase is in windows before the damage. At most this fraction of the NICs
+// does so at a time.
+constexpr double kUnread = 0.1;
+
 struct Damage {
   AffectedPackets at;  // packets, by the NIC that received them
   double all = 0;
@@ -30,14 +36,20 @@ struct Damage {
 Damage DamageOf(const DiagnosisInput& input) {
   Damage damage;
   Row sum(input.windows());
+  Row nics(input.windows());  // that received such packets
+  bool is_exact = true;
   for (NicIndex nic = 0; nic < input.fabric().nics().size(); ++nic) {
-    const Row row = input.Growth({.kind = EntityKind::kNic, .index = nic}, Metric::kIcrcErrors);
+    const Entity entity{.kind = EntityKind::kNic, .index = nic};
+    const Row row = input.Growth(entity, Metric::kIcrcErrors);
     double own = 0;
     for (size_t w = 0; w < row.size(); ++w) {
       sum[w] += row[w];
+      nics[w] += row[w] > 0;
       own += static_cast<double>(row[w]);
     }
-    if (own > 0) damage.at[nic] = own;
+    if (own == 0) continue;
+    damage.at[nic] = own;
+    is_exact = is_exact && input.IsReadAtWindowEnds(entity, Metric::kIcrcErrors);
   }
   for (size_t w = 0; w < sum.size(); ++w) {
     if (sum[w] == 0) continue;
@@ -46,6 +58,13 @@ Damage DamageOf(const DiagnosisInput& input) {
     damage.all += static_cast<double>(sum[w]);
     damage.last = w;
   }
+  if (is_exact) return damage;
+  const double fewest = std::min(2.0, static_cast<double>(damage.at.size()));
+  const double enough = std::max(fewest, kUnread * static_cast<double>(damage.at.size()));
+  while (damage.first < damage.last && static_cast<double>(nics[damage.first]) < enough) {
+    ++damage.first;
+  }
+  damage.detected_at = std::max(damage.detected_at, damage.first);
   return damage;
 }
 

@@ -37,6 +37,20 @@ TEST_F(CorruptionTest, IsAtTheSwitchThatAllWhoAreHitHaveInCommon) {
   EXPECT_EQ(found[0].until, End(10));
 }
 
+// The increase of host12 between its readings in windows 2 and 9 is divided between them.
+TEST_F(CorruptionTest, BeginsWhereMostNicsAreHit) {
+  SetReadingDelay(kWindow / 4);
+  for (const char* host : {"host8", "host9", "host12"}) {
+    Damaged(host, 0, 0);
+    for (size_t w = 8; w < 14; ++w) Damaged(host, w, 1000);
+  }
+  SkipsReadings(OfNic(NicOf("host12")), 3, 8);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].detected_at, End(8));
+}
+
 // leaf2 and spine0 led there, with the same traffic.
 TEST_F(CorruptionTest, SwitchesThatCannotBeToldApartAreRivals) {
   paths_.clear();

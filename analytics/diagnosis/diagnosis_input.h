@@ -47,7 +47,7 @@ struct DiagnosisParts {
 // Priorities of PFC and of queues.
 inline constexpr uint8_t kPriorities = 8;
 
-// One value per window: the increase of a counter, or the value of a gauge at the window's end.
+// One value per window: see WindowValue (series.h).
 using Row = std::vector<uint64_t>;
 
 class DiagnosisInput {

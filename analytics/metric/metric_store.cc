@@ -138,7 +138,7 @@ ReadingFate MetricStore::AddTo(MetricSeries& series, const Value& value) {
          .device_reset = resets_[node_]},
         width_);
   }
-  return series.AddGauge(value.time, value.value, width_);
+  return series.AddGauge(value.time, value.value, OfGaugeIn(value.metric), width_);
 }
 
 void MetricStore::Add(const RecordBatch& batch) {

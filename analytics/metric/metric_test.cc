@@ -78,13 +78,26 @@ TEST(MetricSeries, ACounterThatWrapsAtEachReadingIsOneReadingLate) {
 
 TEST(MetricSeries, AGaugeIsItsHighestInEachWindow) {
   MetricSeries series;
-  series.AddGauge(At(100), 5, kWindow);
-  series.AddGauge(At(200), 9, kWindow);
-  series.AddGauge(At(300), 2, kWindow);
-  series.AddGauge(At(5000), 1, kWindow);
+  series.AddGauge(At(100), 5, OfGauge::kHighest, kWindow);
+  series.AddGauge(At(200), 9, OfGauge::kHighest, kWindow);
+  series.AddGauge(At(300), 2, OfGauge::kHighest, kWindow);
+  series.AddGauge(At(5000), 1, OfGauge::kHighest, kWindow);
   EXPECT_THAT(series.windows(), ElementsAre(WindowValue{0, 9}, WindowValue{4, 1}));
   EXPECT_EQ(series.last(), 1u);
   EXPECT_EQ(series.Highest(0, 6), 9u);
+}
+
+TEST(MetricSeries, AStateIsItsWorstInEachWindow) {
+  MetricSeries series;
+  for (int second = 1; second <= 5; ++second) {
+    for (int part = 1; part <= 10; ++part) {
+      const Timestamp at = At((second - 1) * 1000 + part * 100);
+      const bool is_down = at > At(1500) && at <= At(3500);
+      series.AddGauge(at, is_down ? 0 : 1, OfGaugeIn(Metric::kLinkUp), kWindow);
+    }
+  }
+  EXPECT_THAT(series.windows(), ElementsAre(WindowValue{0, 1}, WindowValue{1, 0}, WindowValue{2, 0},
+                                            WindowValue{3, 0}, WindowValue{4, 1}));
 }
 
 TEST(MetricSeries, IgnoresOldReadingsAndDropsOldWindows) {

@@ -215,15 +215,20 @@ ReadingFate MetricSeries::AddCounter(Timestamp time, uint64_t value, const Count
   return value < *last_ ? ReadingFate::kBackwards : ReadingFate::kImpossible;
 }
 
-ReadingFate MetricSeries::AddGauge(Timestamp time, uint64_t value, const WindowWidth& width) {
+ReadingFate MetricSeries::AddGauge(Timestamp time, uint64_t value, OfGauge of_window,
+                                   const WindowWidth& width) {
   if (last_ && time < last_reading_) return ReadingFate::kLate;
   if (!last_) first_time_ = time;
   last_ = value;
   last_time_ = last_reading_ = time;
   if (value != 0) was_ever_nonzero_ = true;
   // A gauge read at the end of a window belongs to that window, like a counter's increment.
-  WindowValue& at = At(width.NumberOf(time - Duration(1)));
-  at.value = std::max(at.value, value);
+  const int64_t window = width.NumberOf(time - Duration(1));
+  const bool is_first = windows().empty() || windows().back().window < window;
+  WindowValue& at = At(window);
+  at.value = is_first                        ? value
+             : of_window == OfGauge::kLowest ? std::min(at.value, value)
+                                             : std::max(at.value, value);
   return ReadingFate::kTaken;
 }
 

@@ -13,17 +13,28 @@
 #include "analytics/metric/rare_value.h"
 #include "base/prefetch.h"
 #include "base/time.h"
+#include "dataplane/record/metric.h"
 
 namespace rocescope {
 
 struct WindowValue {
   int64_t window = 0;  // window number since the epoch
-  // Increment of a counter within the window, or the highest reading of a gauge. The window
-  // excludes its start and includes its end.
+  // Increment of a counter within the window, or the highest or lowest reading of a gauge: see
+  // OfGauge. The window excludes its start and includes its end.
   uint64_t value = 0;
 
   friend bool operator==(const WindowValue&, const WindowValue&) = default;
 };
+
+// The reading of a gauge that stands for a window with several ones.
+enum class OfGauge : uint8_t { kHighest, kLowest };
+
+// Queues and temperatures: their peak. The state of a link and its speed: the worst one.
+constexpr OfGauge OfGaugeIn(Metric metric) {
+  const bool is_state =
+      metric == Metric::kLinkUp || metric == Metric::kAdminUp || metric == Metric::kLinkSpeed;
+  return is_state ? OfGauge::kLowest : OfGauge::kHighest;
+}
 
 // From the first to the last window, both included.
 struct WindowRange {
@@ -86,7 +97,7 @@ class MetricSeries {
   ReadingFate AddCounter(Timestamp time, uint64_t value, const CounterLimits& limits,
                          const WindowWidth& width);
   // Never returns kBackwards or kImpossible.
-  ReadingFate AddGauge(Timestamp time, uint64_t value, const WindowWidth& width);
+  ReadingFate AddGauge(Timestamp time, uint64_t value, OfGauge of_window, const WindowWidth& width);
 
   // Prefetches what the next reading needs.
   void Approach() const {
