@@ -95,6 +95,14 @@ TEST_F(GroupByRootCauseTest, ALastingCauseHasEachSymptomOnce) {
   }
 }
 
+TEST_F(GroupByRootCauseTest, TheSameFaultIsNoSymptomOfItself) {
+  Finding voted = Seen(kGrayLoss, Link("leaf0", "spine0"), 9);
+  voted.basis = Basis::kVotes;
+  const Findings roots = Roots({Seen(kGrayLoss, Link("leaf0", "spine0"), 8, 0.98), voted});
+  ASSERT_EQ(roots.size(), 1u);
+  EXPECT_TRUE(roots[0].symptoms.empty());
+}
+
 // A storm's pauses can reach the whole fabric.
 TEST_F(GroupByRootCauseTest, AStormMakesSwitchesAnywhereLookMisconfigured) {
   const Findings roots =

@@ -13,7 +13,7 @@ using topology::PortIndex;
 
 enum class Answer { kPaused, kNotPaused, kUnknown };
 
-// By the counters of one end: pauses that the port received, or that its peer sent.
+// Whether one of the two counters, of pauses that the port received or that its peer sent, grew.
 Answer ByCounters(const DiagnosisInput& input, PortIndex port, Metric count, Metric time,
                   Timestamp since) {
   Answer answer = Answer::kUnknown;
