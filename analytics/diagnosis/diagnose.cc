@@ -108,7 +108,8 @@ bool Explains(const Fabric& fabric, const Finding& cause, const Finding& symptom
   const FaultInfo& info = InfoOf(cause.kind);
   // Queues fill up and stop only where pauses arrive.
   const bool is_by_pauses =
-      cause.kind == FaultKind::kPfcStorm || cause.kind == FaultKind::kPfcDeadlock;
+      cause.kind == FaultKind::kPfcStorm || cause.kind == FaultKind::kPfcDeadlock ||
+      (cause.kind == FaultKind::kSlowReceiver && cause.basis == Basis::kItself);
   if (is_by_pauses && symptom.is_free_of_pauses) return false;
   if (symptom.basis == Basis::kVotes && info.loses_packets && cause.basis == Basis::kItself &&
       MayAffectTheSameJobs(cause, symptom, limits)) {

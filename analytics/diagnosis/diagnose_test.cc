@@ -118,6 +118,14 @@ TEST_F(GroupByRootCauseTest, AStormDoesNotExplainWhatItsPausesDoNotReach) {
   EXPECT_EQ(Roots({Seen(kSwitchCrash, Switch("leaf3"), 8), far}).size(), 1u);
 }
 
+TEST_F(GroupByRootCauseTest, ASlowReceiverDoesNotExplainPausesThatItsOwnDoNotReach) {
+  const Finding slow = Seen(kSlowReceiver, Nic("host0"), 8);
+  Finding far = Seen(kMisconfiguredAlpha, Switch("leaf3"), 9);
+  EXPECT_EQ(Roots({slow, far}).size(), 1u);
+  far.is_free_of_pauses = true;
+  EXPECT_EQ(Roots({slow, far}).size(), 2u);
+}
+
 TEST_F(GroupByRootCauseTest, WhoeverIsOnlyWaitedForFoldsUnderAnyOtherFault) {
   Finding waiting = Seen(kStraggler, Gpu("host5"), 8);
   waiting.basis = Basis::kWaiting;
