@@ -41,8 +41,21 @@ struct Choice {
 struct Failure {
   topology::LinkIndex link = kNone;
   Timestamp from = Timestamp::min();
-  Timestamp until = Timestamp::max();
+  Timestamp last = Timestamp::max();   // begin of the last window in which it is visible
+  Timestamp until = Timestamp::max();  // the latest time at which routing still avoids the link
+  Duration unsure{};                   // between `until` and the last window
 };
+
+// Whether routing moves flows at this time because of the failure: because the link went down, or
+// because it came up again.
+bool MovesFlows(const Failure& failure, Timestamp time) {
+  const auto is_between = [&](Timestamp from, Timestamp until) {
+    return time >= from && time <= until;
+  };
+  return failure.unsure > Duration(0) &&
+         (is_between(failure.from - failure.unsure, failure.from + failure.unsure) ||
+          is_between(failure.last, failure.until));
+}
 
 // Joins overlapping failures; in order of time.
 std::vector<Failure> SpansOf(std::vector<Failure> failures) {
@@ -78,11 +91,13 @@ std::vector<Failure> FailuresIn(const DiagnosisInput& input) {
     }
     if (first == input.windows()) continue;
     // The end of the failure is between two readings, and the cache of a device may be older.
-    const uint32_t unsure = is_at_ends ? 0 : 2;
+    const Duration unsure = (input.thresholds().reroute_windows + (is_at_ends ? 0 : 2)) *
+                            input.parts().metrics.window();
     failures.push_back({.link = link,
                         .from = input.BeginOf(first),
-                        .until = input.EndOf(last) + (input.thresholds().reroute_windows + unsure) *
-                                                         input.parts().metrics.window()});
+                        .last = input.BeginOf(last),
+                        .until = input.EndOf(last) + unsure,
+                        .unsure = unsure});
   }
   for (const CableFinding& cable : input.parts().cabling.findings) {
     for (const topology::LinkIndex link : cable.declared) failures.push_back({.link = link});
@@ -162,7 +177,9 @@ std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const DiagnosisInput& input) 
       const bool is_last = &stretch == &flow.intervals.back();
       if (stretch.state != PathState::kExact && stretch.state != PathState::kLikely) continue;
       const bool moved =
-          stretch.began == PathChange::kRerouted && stretch.reason == PathReason::kUnknown;
+          stretch.began == PathChange::kRerouted && stretch.reason == PathReason::kUnknown &&
+          std::ranges::none_of(
+              failures, [&](const Failure& failure) { return MovesFlows(failure, stretch.from); });
       const auto span = std::ranges::lower_bound(spans, stretch.from, {}, &Failure::until);
       topology::Routes& routes = span != spans.end() && span->from <= stretch.until ? left : whole;
       const auto hops = stretch.path.hops();

@@ -48,6 +48,23 @@ TEST_F(HashingTest, FlowsThatAreBlockedHaveNotChangedTheirPaths) {
   EXPECT_TRUE(Found().empty());
 }
 
+// Ten pairs of flows share their links by chance with a probability of 2^-10, which is no evidence
+// without the moves.
+TEST_F(HashingTest, FlowsThatMoveBecauseALinkComesUpAgainAreNoEvidence) {
+  for (uint32_t p = 0; p < 10; ++p) {
+    const std::string from = "host" + std::to_string(p % 4);
+    const std::string to = "host" + std::to_string(4 + p / 4);
+    const std::string leaf = "leaf" + std::to_string((4 + p / 4) / 4);
+    for (uint32_t n = 0; n < 2; ++n) {
+      Goes({from, "leaf0", "spine" + std::to_string(p % 2), leaf, to}, 100 + n, 10);
+    }
+    paths_.back().intervals[0].began = PathChange::kRerouted;
+  }
+  EXPECT_EQ(Found().size(), 1u) << "three moves without a reason";
+  for (size_t w = 4; w <= 9; ++w) Says(Port("leaf3", "spine0"), Metric::kLinkUp, w, 0);
+  EXPECT_TRUE(Found().empty());
+}
+
 TEST_F(HashingTest, ADrainedLinkIsNoChoice) {
   for (size_t w = 0; w < kWindows; ++w) {
     for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
