@@ -171,9 +171,9 @@ Findings GroupByRootCause(const Fabric& fabric, Findings found, Duration window,
     size_t root = i;
     for (size_t step = 0; step < found.size() && cause[root] != root; ++step) root = cause[root];
     if (place[root] == found.size()) continue;
-    const Finding& of = roots[place[root]];
-    if (of.kind == found[i].kind && of.place == found[i].place) continue;  // the same fault
-    AddSymptom(found[i], roots[place[root]]);
+    Finding& explains = roots[place[root]];
+    const bool is_same = explains.kind == found[i].kind && explains.place == found[i].place;
+    if (!is_same) AddSymptom(found[i], explains);
   }
   return roots;
 }
