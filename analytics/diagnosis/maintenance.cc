@@ -176,21 +176,26 @@ bool IsMostlyUnread(const DiagnosisInput& input, const Entity& entity, Metric me
   return !windows.empty() && 2 * read <= windows.size();
 }
 
-// Whether two windows in a row have no reading, at about the time when the switch reported that
+// Whether so many windows in a row have no reading, at about the time when the switch reported that
 // the link was down. A switch that answers from a cache reports an outage up to two windows late: a
 // host may be up again by then.
 bool WasUnreadNearby(const DiagnosisInput& input, const Entity& entity, Metric metric,
-                     const LinkHistory& history) {
+                     const LinkHistory& history, size_t in_a_row) {
   constexpr size_t kLate = 2;
-  constexpr size_t kInARow = 2;
-  if (!input.HasMetric(entity, metric) || input.IsReadAtWindowEnds(entity, metric)) return false;
   const size_t behind = std::min(history.behind + 1, input.windows());
   size_t unread = 0;
   for (size_t w = history.first - std::min(history.first, kLate); w < behind; ++w) {
     unread = input.HasReading(entity, metric, w) ? 0 : unread + 1;
-    if (unread == kInARow) return true;
+    if (unread == in_a_row) return true;
   }
   return false;
+}
+
+// Two windows in a row. A single one proves little if readings are not at window ends.
+bool WereTwoUnreadNearby(const DiagnosisInput& input, const Entity& entity, Metric metric,
+                         const LinkHistory& history) {
+  return input.HasMetric(entity, metric) && !input.IsReadAtWindowEnds(entity, metric) &&
+         WasUnreadNearby(input, entity, metric, history, 2);
 }
 
 // Whether the counters of the NIC restarted during the outage or shortly after it. The failure of a
@@ -253,7 +258,7 @@ bool IsSilent(const DiagnosisInput& input, topology::NicIndex nic, const LinkHis
   if (input.link_state_windows() > 1) return false;  // most windows have no reading anyway
   const Entity entity{.kind = EntityKind::kNic, .index = nic};
   return IsMostlyUnread(input, entity, Metric::kLinkUp, WindowsDown(input, nic, history)) ||
-         WasUnreadNearby(input, entity, Metric::kLinkUp, history);
+         WereTwoUnreadNearby(input, entity, Metric::kLinkUp, history);
 }
 
 bool IsTooEarly(const DiagnosisInput& input, topology::NicIndex nic, const LinkHistory& history) {
@@ -286,14 +291,15 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic, const LinkH
   }
   const bool has_several = nics.size() > 1;
   std::optional<std::vector<size_t>> all_down;  // windows; unset before the first NIC
+  bool has_restarted = false;
   for (const auto& [other, history] : nics) {
     const auto [low, high] = std::minmax(own.first, history.first);
     if (!history.any || high - low > MostApart(input, other)) return false;
     // Links of several NICs do not fail at the same time by chance.
     const bool is_unclear = has_several && IsBrief(input, other, history);
-    if (!is_unclear && !IsSilent(input, other, history) && !HasRestarted(input, other, history)) {
-      return false;
-    }
+    const bool is_new = HasRestarted(input, other, history);
+    if (!is_unclear && !is_new && !IsSilent(input, other, history)) return false;
+    has_restarted |= is_new;
     const std::vector<size_t> of_other = WindowsDown(input, other, history);
     if (!all_down) all_down = of_other;
     std::erase_if(*all_down, [&](size_t at) { return !std::ranges::binary_search(of_other, at); });
@@ -306,7 +312,8 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic, const LinkH
     ++gpus;
     if (has_several && down.size() <= kEnds) continue;
     if (!IsMostlyUnread(input, entity, Metric::kMemoryTotal, down) &&
-        !WasUnreadNearby(input, entity, Metric::kMemoryTotal, own)) {
+        !WereTwoUnreadNearby(input, entity, Metric::kMemoryTotal, own) &&
+        !(has_restarted && WasUnreadNearby(input, entity, Metric::kMemoryTotal, own, 1))) {
       return false;
     }
   }

@@ -108,6 +108,34 @@ TEST_F(MaintenanceTest, ANicWhoseCountersRestartWithItsHostIsNoLinkFault) {
   EXPECT_TRUE(Found().empty());
 }
 
+// One missing reading of the GPU is enough if the counters of the NIC restart.
+TEST_F(MaintenanceTest, AHostThatRestartsQuicklyIsNoFault) {
+  const Entity nic = OfNic(NicOf("host5"));
+  const Entity gpu = OfGpu(GpuOf("host5"));
+  for (size_t w = 0; w < kWindows; ++w) {
+    if (w != 9) Says(gpu, Metric::kMemoryTotal, w, 80);
+    Grows(nic, Metric::kRxPackets, w, 100);
+  }
+  SaysDown(Port("leaf1", "host5"), 10, 10);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_EQ(Found()[0].kind, FaultKind::kLinkDown);
+  FallsToZero(nic, Metric::kRxPackets, 10);
+  EXPECT_TRUE(Found().empty());
+}
+
+// The NIC was reset, and its host was not.
+TEST_F(MaintenanceTest, ANicThatRestartsAloneIsALinkFault) {
+  const Entity nic = OfNic(NicOf("host5"));
+  const Entity gpu = OfGpu(GpuOf("host5"));
+  for (size_t w = 0; w < kWindows; ++w) {
+    Says(gpu, Metric::kMemoryTotal, w, 80);
+    Grows(nic, Metric::kRxPackets, w, 100);
+  }
+  SaysDown(Port("leaf1", "host5"), 10, 10);
+  FallsToZero(nic, Metric::kRxPackets, 10);
+  EXPECT_EQ(Found().size(), 1u);
+}
+
 class DrainTest : public MaintenanceTest {
  protected:
   // spine1 is without frames from window `idle` on, and down from window 8 to 14.

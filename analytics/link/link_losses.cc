@@ -69,44 +69,84 @@ void LinkLosses::FinishPoll(topology::NodeIndex node) {
     const auto moment = [&](uint64_t value) {
       return CounterMoment{.after = *after, .until = device.end, .least = value, .most = value};
     };
-    if (sent) {
-      directions_[port].bounds.AddSent(moment(state.sent.total), slack);
-      Update(port, device.end);
-    }
+    if (sent) directions_[port].bounds.AddSent(moment(state.sent.total), slack);
     if (received) {
       directions_[peer].bounds.AddReceived(moment(state.received.total + state.errors), slack);
-      Update(peer, device.end);
     }
+    if (sent && received) {
+      state.last_poll = {.sent = state.sent.total, .received = state.received.total + state.errors};
+      CompareEnds(port, device.end);
+    }
+    if (sent) Update(port, device.end);
+    if (received) Update(peer, device.end);
   }
   device.before = device.begin;
   device.begin.reset();
   device.has_changed = false;
 }
 
+// Compares the last polls of both ends of a link.
+void LinkLosses::CompareEnds(topology::PortIndex port, Timestamp time) {
+  const topology::PortIndex peer = fabric_.Peer(port);
+  if (!ports_[peer].last_poll) return;
+  const PortState::Poll& own = *ports_[port].last_poll;
+  const PortState::Poll& others = *ports_[peer].last_poll;
+  const auto sent_here = static_cast<int64_t>(own.sent - others.received);
+  const auto sent_there = static_cast<int64_t>(others.sent - own.received);
+  directions_[port].repeated.Add({.missing = sent_here,
+                                  .missing_other = sent_there,
+                                  .time = time,
+                                  .sent = own.sent,
+                                  .received = others.received});
+  directions_[peer].repeated.Add({.missing = sent_there,
+                                  .missing_other = sent_here,
+                                  .time = time,
+                                  .sent = others.sent,
+                                  .received = own.received});
+  for (const topology::PortIndex sender : {port, peer}) {
+    Direction& direction = directions_[sender];
+    if (const auto missing = direction.bounds.difference()) direction.repeated.OnIdle(*missing);
+  }
+}
+
 void LinkLosses::Restart(Direction& direction) {
-  direction.lost_before += direction.bounds.lost();
+  direction.lost_before += std::max(direction.bounds.lost(), direction.repeated.lost());
   direction.bounds.Restart();
+  direction.repeated.Restart();
+}
+
+// What the readings since the latest restart show.
+LinkLosses::Evidence LinkLosses::EvidenceOf(const Direction& direction) {
+  const LossBounds& bounds = direction.bounds;
+  const RepeatedReadings& repeated = direction.repeated;
+  if (repeated.lost() <= bounds.lost()) {
+    return {.lost = bounds.lost(), .intact = bounds.intact(), .uncertainty = bounds.uncertainty()};
+  }
+  return {
+      .lost = repeated.lost(),
+      .intact = LossBounds::Intact{.until = repeated.intact().time, .sent = repeated.intact().sent},
+      .uncertainty = LossBounds::Uncertainty{.received = repeated.latest().received}};
 }
 
 void LinkLosses::Update(topology::PortIndex sender, Timestamp time) {
   Direction& direction = directions_[sender];
-  const LossBounds& bounds = direction.bounds;
+  const Evidence evidence = EvidenceOf(direction);
   const uint64_t sent = ports_[sender].sent.total;
   const PortState& receiver = ports_[fabric_.Peer(sender)];
   const uint64_t received = receiver.received.total + receiver.errors;
-  if (bounds.surplus() >= kLeastFrames) {
+  if (direction.bounds.surplus() >= kLeastFrames) {
     direction.is_inconsistent = true;
     direction.losses.clear();
   }
   if (direction.is_inconsistent) return;
   if (direction.losses.empty() || direction.losses.back().is_over) {
-    if (bounds.lost() < kLeastFrames || !bounds.intact()) return;
+    if (evidence.lost < kLeastFrames || !evidence.intact) return;
     if (direction.losses.size() == kMaxLosses) direction.losses.erase(direction.losses.begin());
-    direction.losses.push_back({.from = bounds.intact()->until, .detected_at = time});
-    direction.sent_when_intact = bounds.intact()->sent;
+    direction.losses.push_back({.from = evidence.intact->until, .detected_at = time});
+    direction.sent_when_intact = evidence.intact->sent;
   }
   LinkLoss& loss = direction.losses.back();
-  const uint64_t frames = direction.lost_before + bounds.lost();
+  const uint64_t frames = direction.lost_before + evidence.lost;
   if (frames > loss.frames) {
     loss.frames = frames;
     loss.sent = sent - direction.sent_when_intact;
@@ -114,7 +154,7 @@ void LinkLosses::Update(topology::PortIndex sender, Timestamp time) {
     direction.received_at_last = received;
     return;
   }
-  const auto uncertain = bounds.uncertainty();
+  const auto& uncertain = evidence.uncertainty;
   if (!uncertain || loss.sent == 0) return;
   if (uncertain->received <= direction.received_at_last) return;
   const double ratio = static_cast<double>(loss.frames) / static_cast<double>(loss.sent);
@@ -124,6 +164,7 @@ void LinkLosses::Update(topology::PortIndex sender, Timestamp time) {
   if (!loss.is_over) return;
   // A loss that returns is compared with the time after this one.
   direction.bounds.Restart();
+  direction.repeated.Restart();
   direction.lost_before = 0;
 }
 

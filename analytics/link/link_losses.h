@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analytics/link/loss_bounds.h"
+#include "analytics/link/repeated_readings.h"
 #include "analytics/metric/counter_listener.h"
 #include "base/time.h"
 #include "topology/fabric.h"
@@ -65,6 +66,12 @@ class LinkLosses final : public CounterListener {
     Counter sent;
     Counter received;
     uint64_t errors = 0;
+    // The last poll with both counters.
+    struct Poll {
+      uint64_t sent = 0;
+      uint64_t received = 0;  // including those with errors
+    };
+    std::optional<Poll> last_poll;
     bool has_fcs = false;  // counts FCS errors; otherwise `errors` are all receive errors
   };
   struct Device {
@@ -77,6 +84,7 @@ class LinkLosses final : public CounterListener {
   };
   struct Direction {
     LossBounds bounds;
+    RepeatedReadings repeated;
     std::vector<LinkLoss> losses;
     bool is_inconsistent = false;
     uint64_t lost_before = 0;  // the restart of a counter, since the last loss was over
@@ -84,9 +92,17 @@ class LinkLosses final : public CounterListener {
     uint64_t received_at_last = 0;  // when more loss showed last
   };
 
+  struct Evidence {
+    uint64_t lost = 0;  // frames
+    std::optional<LossBounds::Intact> intact;
+    std::optional<LossBounds::Uncertainty> uncertainty;
+  };
+
   void FinishPoll(topology::NodeIndex node);
+  void CompareEnds(topology::PortIndex port, Timestamp time);
   void Update(topology::PortIndex sender, Timestamp time);
   static void Restart(Direction& direction);
+  static Evidence EvidenceOf(const Direction& direction);
 
   const topology::Fabric& fabric_;
   const LinkLossOptions options_;

@@ -55,6 +55,10 @@ class LossBounds {
     uint64_t received = 0;
   };
   std::optional<Uncertainty> uncertainty() const;
+  // The difference between both counters, if the latest values show it exactly.
+  std::optional<int64_t> difference() const {
+    return least_ && latest_most_ == least_ ? least_ : std::nullopt;
+  }
 
  private:
   static constexpr size_t kMoments = 16;  // each end

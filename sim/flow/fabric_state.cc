@@ -67,7 +67,7 @@ void Add(const topology::Fabric& fabric, const ActiveFault& active, FabricState&
       state.node_fault[fault.node] = active.number;
       return;
     case FaultKind::kMisconfiguredAlpha:
-      state.pauses_early[fault.node] = true;
+      state.alpha[fault.node] = std::min(state.alpha[fault.node], fault.alpha);
       state.node_fault[fault.node] = active.number;
       return;
     case FaultKind::kLostCnps:
@@ -149,7 +149,7 @@ FabricState DeriveState(const topology::Fabric& real, const NetworkOptions& netw
   state.mtu.assign(nodes, network.switches.mtu);
   state.marks_factor.assign(nodes, 1);
   state.loses_cnps.resize(nodes);
-  state.pauses_early.resize(nodes);
+  state.alpha.assign(nodes, network.switches.buffer.alpha);
   state.hashes_addresses.resize(nodes);
   state.nic_is_down.resize(nics);
   state.storms.resize(nics);
@@ -180,7 +180,7 @@ std::vector<topology::PortIndex> ChangedPorts(const topology::Fabric& real,
     nodes[node] = before.mtu[node] != after.mtu[node] ||
                   before.marks_factor[node] != after.marks_factor[node] ||
                   before.loses_cnps[node] != after.loses_cnps[node] ||
-                  before.pauses_early[node] != after.pauses_early[node] ||
+                  before.alpha[node] != after.alpha[node] ||
                   (before.blackholes != after.blackholes &&
                    (concerns(before.blackholes, node) || concerns(after.blackholes, node)));
   }

@@ -37,10 +37,10 @@ struct FabricState {
   std::vector<uint32_t> mtu;       // bytes
   // CE marks of a congested port, as a fraction of those with correct thresholds.
   std::vector<double> marks_factor;
-  std::vector<double> loses_cnps;      // probability that the switch drops a CNP
-  std::vector<bool> pauses_early;      // PFC threshold too low
+  std::vector<double> loses_cnps;  // probability that the switch drops a CNP
+  std::vector<double> alpha;       // share of the buffer that a sender may use, then it is paused
   std::vector<bool> hashes_addresses;  // ECMP ignores UDP ports
-  // The fault behind marks_factor, loses_cnps or pauses_early, by switch. It becomes visible when a
+  // The fault behind marks_factor, loses_cnps or alpha, by switch. It becomes visible when a
   // port is congested.
   std::map<topology::NodeIndex, uint32_t> node_fault;
   // Switches, and the NICs to which they drop all packets.

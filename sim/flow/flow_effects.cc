@@ -61,21 +61,49 @@ void FlowModel::AddFrames(topology::PortIndex sender, uint32_t count, int32_t fr
 
 // After a change of the users of a port, or of whether it is full.
 void FlowModel::UpdateCongestion(topology::PortIndex port) {
-  const topology::NodeIndex node = fabric().port(port).node;
   const bool is_full = competition_->is_full(port);
-  std::vector<topology::PortIndex> paused = std::exchange(paused_by_[port], {});
-  for (const topology::PortIndex sender : paused) --ports_[sender].pausers;
-  const bool marks_late = state_.marks_factor[node] < 1;
-  if (is_full && (state_.pauses_early[node] || marks_late)) {
-    NoteVisible(state_.node_fault.at(node));
-    paused_by_[port] = SendersTo(port);
-    for (const topology::PortIndex sender : paused_by_[port]) ++ports_[sender].pausers;
-    paused.insert(paused.end(), paused_by_[port].begin(), paused_by_[port].end());
+  const Backlog before = std::exchange(backlogs_[port], is_full ? BacklogOf(port) : Backlog());
+  const Backlog& backlog = backlogs_[port];
+  for (const topology::PortIndex sender : before.senders) {
+    ports_[sender].buffered -= before.bytes;
+    ports_[sender].pausers -= before.pauses;
+  }
+  for (const topology::PortIndex sender : backlog.senders) {
+    ports_[sender].buffered += backlog.bytes;
+    ports_[sender].pausers += backlog.pauses;
   }
   SetCongestion(port, is_full);
-  for (const topology::PortIndex sender : paused) {
-    SetCongestion(sender, competition_->is_full(sender));
+  for (const Backlog* of : {&before, &backlog}) {
+    for (const topology::PortIndex sender : of->senders) {
+      builder_->SetPort(fabric().Peer(sender), Metric::kBufferWatermark, now_,
+                        ports_[sender].buffered);
+      if (of->pauses) SetCongestion(sender, competition_->is_full(sender));
+    }
   }
+}
+
+// The queue of a congested port. Its senders have equal parts of it, until the switch pauses them.
+FlowModel::Backlog FlowModel::BacklogOf(topology::PortIndex port) {
+  const topology::NodeIndex node = fabric().port(port).node;
+  Backlog backlog = {.senders = SendersTo(port)};
+  if (backlog.senders.empty()) return backlog;
+  const BufferOptions& buffer = scenario_.network.switches.buffer;
+  const uint64_t limit = buffer.reserve + static_cast<uint64_t>(state_.alpha[node] *
+                                                                static_cast<double>(buffer.bytes));
+  const uint64_t part = CongestedQueue(node) / backlog.senders.size();
+  const bool marks_late = state_.marks_factor[node] < 1;  // nothing else limits the queue
+  backlog.pauses = marks_late || part >= limit;
+  backlog.bytes = backlog.pauses ? limit : part;
+  const auto fault = state_.node_fault.find(node);
+  if (backlog.pauses && fault != state_.node_fault.end()) NoteVisible(fault->second);
+  return backlog;
+}
+
+// Bytes in the queue of a congested port.
+uint64_t FlowModel::CongestedQueue(topology::NodeIndex node) const {
+  const EcnOptions& ecn = scenario_.network.switches.ecn;
+  if (state_.marks_factor[node] < 1) return ecn.maximum * 4;
+  return ecn.minimum + (ecn.maximum - ecn.minimum) / 4;
 }
 
 // The ports that send what this port's switch queues for it.
@@ -100,11 +128,9 @@ void FlowModel::SetCongestion(topology::PortIndex port, bool is_full) {
   if (of.link == topology::kNone) return;
   PortRates rates;
   if (is_full) {
-    const EcnOptions& ecn = scenario_.network.switches.ecn;
     const double factor = state_.marks_factor[of.node];
     rates.marks_per_second = state_.capacity[port] / kFullFrameOnWire * kMarkedShare * factor;
-    rates.queue_bytes =
-        factor < 1 ? uint64_t{ecn.maximum} * 4 : ecn.minimum + (ecn.maximum - ecn.minimum) / 4;
+    rates.queue_bytes = CongestedQueue(of.node);
   }
   const topology::PortIndex peer = fabric().Peer(port);
   if (!fabric().node(fabric().port(peer).node).IsSwitch()) {

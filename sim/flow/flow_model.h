@@ -135,11 +135,18 @@ class FlowModel {
     };
     std::map<std::vector<uint32_t>, Marks> marks;  // by groups, senders and paths of the flows
     Marks* current = nullptr;
-    uint32_t pausers = 0;  // number of congested ports because of which this port is paused
+    uint32_t pausers = 0;   // number of congested ports because of which this port is paused
+    uint64_t buffered = 0;  // bytes in its peer's ingress buffer
     double pauses = 0;
     double paused_ns = 0;
     uint32_t pause_series = topology::kNone;
     uint32_t paused_series = topology::kNone;
+  };
+  // What waits in a switch for a congested port.
+  struct Backlog {
+    std::vector<topology::PortIndex> senders;  // ports of other nodes
+    uint64_t bytes = 0;                        // of each sender
+    bool pauses = false;                       // the switch pauses the senders
   };
   // The rate at which a group would send over a port if only its NICs limited it.
   struct Demand {
@@ -261,6 +268,8 @@ class FlowModel {
   void NoteVisible(uint32_t fault);  // the fault is visible from now on
   void AddFrames(topology::PortIndex sender, uint32_t count, int32_t frames, int32_t bytes);
   void UpdateCongestion(topology::PortIndex port);
+  Backlog BacklogOf(topology::PortIndex port);
+  uint64_t CongestedQueue(topology::NodeIndex node) const;
   std::vector<topology::PortIndex> SendersTo(topology::PortIndex port) const;
   void SetCongestion(topology::PortIndex port, bool is_full);
   void SetRates(topology::PortIndex port, const PortRates& rates);
@@ -345,8 +354,7 @@ class FlowModel {
   std::vector<uint32_t> idle_strikes_;    // by port: frame errors that wait for the next frame
   std::vector<double> damage_;            // by port: FCS errors per bit sent by a healthy link
   std::map<topology::PortIndex, BenignEvent> broken_;  // frames that healthy links damaged
-  // Indexed by congested port: the ports that its switch pauses.
-  std::vector<std::vector<topology::PortIndex>> paused_by_;
+  std::vector<Backlog> backlogs_;                      // indexed by congested port
 
   FabricState state_;
   std::vector<ActiveMaintenance> maintenance_;

@@ -79,7 +79,7 @@ Status FlowModel::Prepare(std::optional<size_t> without_fault) {
   groups_at_.resize(ports);
   demands_.resize(ports);
   is_contended_.resize(ports);
-  paused_by_.resize(ports);
+  backlogs_.resize(ports);
   damage_.resize(ports);
   idle_strikes_.resize(ports);
   state_ = DeriveState(fabric(), scenario_.network, {}, {});
