@@ -126,6 +126,29 @@ TEST_F(ConcurrentFaultsTest, InactiveFaultHasNoEffect) {
   EXPECT_EQ(injector_.happened()[1].visible, kNever);
 }
 
+// Nobody can see that the link of a switch that is down is broken, until the switch is up again.
+TEST_F(ConcurrentFaultsTest, ABrokenLinkOfACrashedSwitchShowsAfterwards) {
+  const topology::NodeIndex leaf = fabric_.port(fabric_.link(uplink_).ends[0]).node;
+  Add({.kind = FaultKind::kSwitchCrash,
+       .onset = kMillisecond,
+       .duration = 4 * kMillisecond,
+       .node = leaf});
+  Add({.kind = FaultKind::kLinkDown,
+       .onset = 2 * kMillisecond,
+       .duration = kMillisecond,
+       .link = uplink_});
+  Add({.kind = FaultKind::kLinkDown,
+       .onset = 3 * kMillisecond,
+       .duration = 5 * kMillisecond,
+       .link = uplink_});
+  network_.engine().Run(10 * kMillisecond);
+  injector_.Finish();
+  EXPECT_EQ(injector_.happened()[0].visible, kMillisecond);
+  EXPECT_EQ(injector_.happened()[1].visible, kNever);
+  EXPECT_GE(injector_.happened()[2].visible, 5 * kMillisecond);
+  EXPECT_LE(injector_.happened()[2].visible, 5 * kMillisecond + 10 * kMicrosecond);
+}
+
 TEST_F(ConcurrentFaultsTest, DrainedLinkCarriesNothingAndStaysUp) {
   network_.engine().Run(kMillisecond);
   injector_.outages().Drain(uplink_, true);

@@ -94,16 +94,19 @@ void Injector::SetFlap(const FaultOptions& options, const std::shared_ptr<bool>&
 
 Injector::Effect Injector::LinkDown(const FaultOptions& options) {
   return {.begin = [this, link = options.link] { outages_.LinkDown(link, true); },
-          .end = [this, link = options.link] { outages_.LinkDown(link, false); }};
+          .end = [this, link = options.link] { outages_.LinkDown(link, false); },
+          .shows = [this, link = options.link] { return outages_.HasOneReason(link); }};
 }
 
 Injector::Effect Injector::Flap(const FaultOptions& options) {
   const auto down = std::make_shared<bool>(false);
-  return {.begin = [this, options, down] { SetFlap(options, down); },
-          .end =
-              [this, options, down] {
-                if (std::exchange(*down, false)) outages_.LinkDown(options.link, false);
-              }};
+  return {
+      .begin = [this, options, down] { SetFlap(options, down); },
+      .end =
+          [this, options, down] {
+            if (std::exchange(*down, false)) outages_.LinkDown(options.link, false);
+          },
+      .shows = [this, link = options.link, down] { return *down && outages_.HasOneReason(link); }};
 }
 
 Injector::Effect Injector::DegradedRate(const FaultOptions& options) {
@@ -290,7 +293,12 @@ Injector::Effect Injector::MisconfiguredAlpha(const FaultOptions& options) {
 // All links of the switch go down with it.
 Injector::Effect Injector::SwitchCrash(const FaultOptions& options) {
   return {.begin = [this, node = options.node] { outages_.SwitchDown(node, true); },
-          .end = [this, node = options.node] { outages_.SwitchDown(node, false); }};
+          .end = [this, node = options.node] { outages_.SwitchDown(node, false); },
+          .shows =
+              [this, links = outages_.LinksOf(options.node)] {
+                return std::ranges::any_of(
+                    links, [this](auto link) { return outages_.HasOneReason(link); });
+              }};
 }
 
 Injector::Effect Injector::SlowReceiver(const FaultOptions& options) {
@@ -307,7 +315,12 @@ Injector::Effect Injector::PfcStorm(const FaultOptions& options) {
 
 Injector::Effect Injector::NicCrash(const FaultOptions& options) {
   return {.begin = [this, nic = options.nic] { outages_.NicDown(nic, true); },
-          .end = [this, nic = options.nic] { outages_.NicDown(nic, false); }};
+          .end = [this, nic = options.nic] { outages_.NicDown(nic, false); },
+          .shows =
+              [this, port = network_.fabric().nic(options.nic).port] {
+                const topology::LinkIndex link = network_.fabric().port(port).link;
+                return link == topology::kNone || outages_.HasOneReason(link);
+              }};
 }
 
 // Streams from all senders to the NIC while the fault lasts.

@@ -24,6 +24,8 @@ class Outages {
   void Drain(topology::LinkIndex link, bool drained);
 
   std::vector<topology::LinkIndex> LinksOf(topology::NodeIndex node) const;
+  // Whether the link is down for exactly one reason: if it ended, the link would be up.
+  bool HasOneReason(topology::LinkIndex link) const { return links_down_[link] == 1; }
 
  private:
   // Returns true if the number of reasons changes between zero and one.
