@@ -106,6 +106,25 @@ std::optional<int64_t> QuickestOf(const std::vector<DelayWindow>& windows, size_
   return std::nullopt;
 }
 
+// Whether enough windows are about equally late. A longer link delays all packets equally, and a
+// queue does not.
+bool AreAlike(std::vector<int64_t> by, size_t enough) {
+  const int64_t typical = UpperMedianOf(by);
+  return std::ranges::count_if(by, [&](int64_t one) {
+           return 2 * one >= typical && one <= 2 * typical;
+         }) >= static_cast<ptrdiff_t>(enough);
+}
+
+// The typical least delay of the windows before a place; 0 without any.
+int64_t TypicalBefore(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
+                      size_t place) {
+  std::vector<int64_t> least;
+  for (const DelayWindow& window : windows) {
+    if (input.PlaceOf(window.window) < place) least.push_back(window.least);
+  }
+  return least.empty() ? 0 : UpperMedianOf(least);
+}
+
 }  // namespace
 
 std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
@@ -119,6 +138,7 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
   Shift shift = {.usual_least = *quickest};
   std::vector<int64_t> by;
   std::vector<size_t> usual;
+  bool are_known = true;  // queues in the shifted windows
   for (const DelayWindow& window : windows) {
     const size_t place = input.PlaceOf(window.window);
     if (place >= input.windows()) continue;
@@ -172,6 +192,7 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
     }
     const bool sufficed =
         shift.windows >= thresholds.latency_windows && shift.packets >= thresholds.latency_packets;
+    are_known = are_known && is_known;
     if (shift.windows++ == 0) shift.first = place;
     shift.last = place;
     shift.packets += window.count;
@@ -192,7 +213,14 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
   if (of == Of::kLeast ? between * 10 > shift.windows : shift.windows * 2 < all) {
     return std::nullopt;
   }
-  shift.by = static_cast<double>(UpperMedianOf(by));
+  const int64_t median = UpperMedianOf(by);
+  if (of == Of::kLeast) {
+    // The quickest packets of some windows may have been matched with others.
+    const int64_t typical = TypicalBefore(input, windows, shift.first);
+    if (*quickest + median - typical <= margin) return std::nullopt;
+    if (!are_known && !AreAlike(by, thresholds.latency_windows)) return std::nullopt;
+  }
+  shift.by = static_cast<double>(median);
   return shift;
 }
 

@@ -66,6 +66,25 @@ TEST_F(LateAnswersTest, WhereTheMeanTakesLessThanTwiceAsMuchMoreTheLinkIsLonger)
   EXPECT_EQ(found[0].kind, FaultKind::kAddedLatency);
 }
 
+// In three windows a packet was matched with the response to another one.
+TEST_F(LateAnswersTest, TheTypicalDelayIsNotLongerThanAFewWrongOnes) {
+  for (const size_t w : {2, 4, 6}) Takes(w, w, {.least = 400, .next_most = 4000}, 3000);
+  Takes(8, 9, {.least = 2300, .next_most = 2400}, 2350);
+  EXPECT_TRUE(Found().empty());
+  Takes(8, 9, {.least = 7000, .next_most = 9000}, 8000);
+  EXPECT_EQ(Found().size(), 1u);
+}
+
+// Where no queue is reported, packets that are late by 60 us and by 5 us wait in one.
+TEST_F(LateAnswersTest, ALinkIsNotSometimesLongerAndSometimesShorter) {
+  FallsSilent(EntityOf(Port("leaf1", "host5"), kRoce), 8);
+  Takes(8, 8, {.least = 63'000, .next_most = 170'000}, 124'000);
+  Takes(9, 9, {.least = 7000, .next_most = 73'000}, 38'000);
+  EXPECT_TRUE(Found().empty());
+  Takes(9, 9, {.least = 50'000, .next_most = 73'000}, 60'000);
+  EXPECT_EQ(Found().size(), 1u);
+}
+
 TEST_F(LateAnswersTest, WhereOnlySomeAreLateTheReceiverIsSlow) {
   Takes(8, kWindows - 1, {.least = 2000, .next_most = 30'000}, 9000);
   const Findings found = Found();
