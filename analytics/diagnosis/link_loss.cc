@@ -40,6 +40,7 @@ struct SilentLoss {
   Timestamp detected_at;
   std::optional<Timestamp> until;
   bool small = false;
+  bool is_certain = true;
   std::string evidence;
 };
 using BothDirections = std::array<std::vector<SilentLoss>, 2>;
@@ -92,12 +93,14 @@ std::vector<SilentLoss> LossesFrom(const DiagnosisInput& input, LinkIndex index,
     SilentLoss found = {.end = end,
                         .frames = loss.frames,
                         .from = FirstSignOfLoss(input, loss.from, loss.detected_at),
-                        .detected_at = loss.detected_at};
+                        .detected_at = loss.detected_at,
+                        .is_certain = loss.is_certain};
     if (loss.is_over) found.until = loss.last;
     found.evidence = fmt::format(
         "at least {} of {:.3g} that {} sent did not arrive at {}, which does not count them as "
-        "errors",
-        Counted(loss.frames, "frame"), static_cast<double>(loss.sent), sender, receiver);
+        "errors{}",
+        Counted(loss.frames, "frame"), static_cast<double>(loss.sent), sender, receiver,
+        loss.is_certain ? "" : "; both were read in the same pauses of the traffic");
     losses.push_back(std::move(found));
   }
   return losses;
@@ -107,7 +110,7 @@ std::vector<SilentLoss> LossesFrom(const DiagnosisInput& input, LinkIndex index,
 void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, std::span<const SilentLoss> losses,
                  Findings& found) {
   const topology::Link& link = input.fabric().link(index);
-  // LossesFrom reports a loss only if it is certain.
+  constexpr double kSameReadings = 0.9;
   Finding finding = {.kind = FaultKind::kGrayLoss,
                      .place = {.kind = PlaceKind::kLink, .index = index},
                      .confidence = 0.98,
@@ -115,6 +118,7 @@ void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, std::span<const S
                      .until = Timestamp::min(),
                      .detected_at = Timestamp::max()};
   if (losses.size() == 1) finding.place.sender = link.ends[losses[0].end];
+  if (std::ranges::none_of(losses, &SilentLoss::is_certain)) finding.confidence = kSameReadings;
   for (const SilentLoss& loss : losses) {
     finding.from = std::min(finding.from, loss.from);
     finding.detected_at = std::min(finding.detected_at, loss.detected_at);
@@ -248,7 +252,7 @@ TimeToDetection TimeToDetectLinkLoss(FaultKind kind, const Thresholds& threshold
   return {.windows = Balances::kLeastReadings,
           .signs = fmt::format("more missing frames than can be in flight; with counters that are "
                                "read at different times, {} lost frames and an idle moment of the "
-                               "link",
+                               "link, or several pauses of its traffic",
                                LinkLosses::kLeastFrames)};
 }
 

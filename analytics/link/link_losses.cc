@@ -146,6 +146,7 @@ void LinkLosses::Update(topology::PortIndex sender, Timestamp time) {
     direction.sent_when_intact = evidence.intact->sent;
   }
   LinkLoss& loss = direction.losses.back();
+  loss.is_certain |= direction.bounds.lost() >= kLeastFrames;
   const uint64_t frames = direction.lost_before + evidence.lost;
   if (frames > loss.frames) {
     loss.frames = frames;

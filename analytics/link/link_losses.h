@@ -29,9 +29,10 @@ struct LinkLossOptions {
 
 // A time in which a link loses frames.
 struct LinkLoss {
-  uint64_t frames = 0;  // lower bound of the lost frames
-  uint64_t sent = 0;    // frames sent from `from` to `last`
-  Timestamp from;       // the loss began after this time
+  uint64_t frames = 0;      // lower bound of the lost frames
+  bool is_certain = false;  // else shown by readings that repeat (RepeatedReadings)
+  uint64_t sent = 0;        // frames sent from `from` to `last`
+  Timestamp from;           // the loss began after this time
   Timestamp detected_at;
   Timestamp last;        // the poll that last showed more loss
   bool is_over = false;  // more loss at the same rate would have shown since then

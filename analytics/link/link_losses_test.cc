@@ -28,10 +28,12 @@ class LinkLossesTest : public testing::Test {
         sender_(fabric_.nic(0).port) {}
 
   // Frames until a time in milliseconds.
-  static uint64_t SentUntil(int64_t ms) {
-    constexpr int64_t kBusy = 95'000;
-    constexpr int64_t kPeriod = 140'000;
-    return static_cast<uint64_t>(1000 * (ms / kPeriod * kBusy + std::min(ms % kPeriod, kBusy)));
+  uint64_t SentUntil(int64_t ms) const {
+    ms = std::max<int64_t>(0, ms - idle_);
+    return static_cast<uint64_t>(1000 * (ms / period_ * busy_ + std::min(ms % period_, busy_)));
+  }
+  uint64_t ReturnedUntil(int64_t ms) const {
+    return answers_ ? SentUntil(ms) / 4 : static_cast<uint64_t>(ms);
   }
   uint64_t LostUntil(int64_t ms) const {
     uint64_t exposed = 0;  // sent while frames are lost
@@ -51,22 +53,23 @@ class LinkLossesTest : public testing::Test {
   }
   void PollHost(int64_t ms) {
     Report(EntityKind::kNic, "host0", fabric_.nic(0).device, Metric::kTxPackets, SentUntil(ms), ms);
-    Report(EntityKind::kNic, "host0", fabric_.nic(0).device, Metric::kRxPackets,
-           static_cast<uint64_t>(ms), ms);
+    Report(EntityKind::kNic, "host0", fabric_.nic(0).device, Metric::kRxPackets, ReturnedUntil(ms),
+           ms);
   }
   void PollLeaf(int64_t ms) {
     const topology::PortIndex port = fabric_.Peer(sender_);
     const std::string node = fabric_.node(fabric_.port(port).node).name;
     const int64_t cached = cache_ > 0 ? ms / cache_ * cache_ : ms;
     Report(EntityKind::kPort, node, fabric_.port(port).name, Metric::kTxPackets,
-           static_cast<uint64_t>(cached), ms);
+           ReturnedUntil(cached), ms);
     Report(EntityKind::kPort, node, fabric_.port(port).name, Metric::kRxPackets,
            5000 + SentUntil(cached) - LostUntil(cached), ms);
   }
   void Poll(int64_t from_seconds, int64_t until_seconds) {
+    std::uniform_int_distribution<int64_t> jitter(0, jitter_);
     for (int64_t s = from_seconds; s < until_seconds; s += 10) {
-      PollHost(s * 1000);
-      PollLeaf(s * 1000 + 4000);
+      PollHost(s * 1000 + jitter(random_));
+      PollLeaf(s * 1000 + apart_ + jitter(random_));
     }
   }
   std::span<const LinkLoss> Losses() const { return losses_.LossesFrom(sender_); }
@@ -79,7 +82,15 @@ class LinkLossesTest : public testing::Test {
   MetricStore store_;
   const topology::PortIndex sender_;
   const Timestamp begin_{std::chrono::hours(24 * 365 * 50)};
-  int64_t cache_ = 0;  // ms
+  // Milliseconds.
+  int64_t cache_ = 0;
+  int64_t apart_ = 4'000;  // the polls of the host and the leaf
+  int64_t idle_ = 0;       // at the beginning
+  int64_t busy_ = 95'000;
+  int64_t period_ = 140'000;
+  int64_t jitter_ = 0;
+  bool answers_ = false;  // receivers return a frame for each four
+  std::mt19937 random_{1};
   int64_t onset_ = INT64_MAX;
   int64_t end_ = INT64_MAX;
   int64_t second_onset_ = INT64_MAX;
@@ -140,6 +151,36 @@ TEST_F(LinkLossesTest, LossThatReturnsIsANewLoss) {
   EXPECT_LE(Loss()->frames, LostUntil(10'000'000) - LostUntil(8'000'000));
   EXPECT_GE(Loss()->frames, LostUntil(9'700'000) - LostUntil(8'000'000));
   EXPECT_LT(Loss()->sent, SentUntil(10'000'000) - SentUntil(7'800'000));
+}
+
+// Iterations of 6.3 s, with pauses of 2.3 s. No pause is as long as the time between two polls.
+class ShortPausesTest : public LinkLossesTest {
+ protected:
+  ShortPausesTest() {
+    idle_ = 200'000;
+    busy_ = 4'000;
+    period_ = 6'300;
+    jitter_ = 900;
+    cache_ = 1'500;
+    apart_ = 500;
+    answers_ = true;
+  }
+};
+
+TEST_F(ShortPausesTest, HealthyLinkLosesNothing) {
+  Poll(0, 86'400);
+  EXPECT_FALSE(Loss());
+}
+
+TEST_F(ShortPausesTest, LossIsFoundWithItsSizeAndOnset) {
+  onset_ = 6'000'000;
+  end_ = 9'000'000;
+  Poll(0, 18'000);
+  ASSERT_TRUE(Loss());
+  EXPECT_EQ(Loss()->frames, LostUntil(9'000'000));
+  EXPECT_GE(Loss()->from, begin_ + seconds(5'000));
+  EXPECT_LE(Loss()->from, begin_ + seconds(6'010));
+  EXPECT_LE(Loss()->last, begin_ + seconds(14'000));
 }
 
 TEST_F(LinkLossesTest, RestartOfACounterIsNoLoss) {
