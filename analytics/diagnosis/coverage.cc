@@ -72,8 +72,16 @@ void MeetByPort(const topology::Fabric& fabric, const Entity& port, const Metric
              HasMetric(reported, Metric::kBufferWatermark) && HasMetric(reported, Metric::kPfcTx));
 }
 
+// Needs that a switch meets for faults of its own.
+struct SwitchNeeds {
+  bool has_ports = false;
+  bool has_priorities = false;  // ports without traffic may report none
+  Needs met;
+};
+
 // What the counters contain, for needs that several entities meet together.
 struct CounterSummary {
+  std::map<topology::NodeIndex, SwitchNeeds> switches;
   bool nics_count_damage = false;
   bool nics_count_late = false;  // packets out of sequence
   bool nics_count_naks = false;
@@ -89,6 +97,10 @@ CounterSummary MeetByCounters(const DiagnosisInput& input, Needs& needs) {
     if (entity.kind == EntityKind::kPort) {
       MeetByEnd(reported, needs);
       MeetByPort(input.fabric(), entity, reported, needs);
+      SwitchNeeds& own = summary.switches[input.fabric().port(entity.index).node];
+      own.has_ports |= entity.priority == CounterEntity::kAllPriorities;
+      own.has_priorities |= entity.priority != CounterEntity::kAllPriorities;
+      MeetByPort(input.fabric(), entity, reported, own.met);
       summary.queues |= HasMetric(reported, Metric::kQueueWatermark);
       if (HasMetric(reported, Metric::kQueueBytes)) {
         summary.depths.insert(input.fabric().port(entity.index).node);
@@ -183,12 +195,31 @@ void MeetByPackets(const DiagnosisInput& input, const CounterSummary& summary, N
   needs.Meet(Need::kLinkSums, votes || nic_votes);
 }
 
-// Also fills in coverage.links_counted.
+// Fault kinds that only counters of the switch itself show.
+std::vector<BlindSpot> BlindSpotsOf(const CounterSummary& summary) {
+  std::vector<BlindSpot> spots;
+  for (size_t i = 0; i < kFaultKinds; ++i) {
+    const auto kind = static_cast<FaultKind>(i);
+    const Need need = InfoOf(kind).need;
+    const bool is_by_priority = need == Need::kMarks || need == Need::kEarlyPauses;
+    if (!is_by_priority && need != Need::kMtuDrops) continue;
+    BlindSpot spot = {.kind = kind};
+    for (const auto& [node, own] : summary.switches) {
+      const bool is_read = is_by_priority ? own.has_priorities : own.has_ports;
+      if (is_read && !own.met.AreMet(need)) spot.switches.push_back(node);
+    }
+    if (!spot.switches.empty()) spots.push_back(std::move(spot));
+  }
+  return spots;
+}
+
+// Also fills in coverage.links_counted and coverage.blind_spots.
 Needs NeedsMet(const DiagnosisInput& input, DiagnosisCoverage& coverage) {
   const DiagnosisParts& parts = input.parts();
   Needs needs;
   if (input.windows() > 0) {
     const CounterSummary summary = MeetByCounters(input, needs);
+    coverage.blind_spots = BlindSpotsOf(summary);
     const auto links = input.fabric().links();
     coverage.links_counted = static_cast<uint32_t>(
         std::ranges::count_if(links, [&](const auto& link) { return CanShowLoss(input, link); }));
@@ -340,6 +371,9 @@ DiagnosisCoverage CoverageOf(const DiagnosisInput& input) {
       coverage.not_seen.push_back(kind);
     }
   }
+  std::erase_if(coverage.blind_spots, [&](const BlindSpot& spot) {
+    return std::ranges::binary_search(coverage.not_seen, spot.kind);
+  });
   return coverage;
 }
 

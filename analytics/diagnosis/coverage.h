@@ -23,6 +23,14 @@ struct Silence {
   friend bool operator==(const Silence&, const Silence&) = default;
 };
 
+// Switches at which faults of a kind were not detectable, although they were at other switches.
+struct BlindSpot {
+  FaultKind kind{};
+  std::vector<topology::NodeIndex> switches;  // ascending
+
+  friend bool operator==(const BlindSpot&, const BlindSpot&) = default;
+};
+
 struct DiagnosisCoverage {
   uint64_t windows = 0;           // analysed windows with counters
   Duration window{};              // length of a window
@@ -40,6 +48,8 @@ struct DiagnosisCoverage {
   uint64_t flows = 0;             // with a known path
   Hindrance hindrance;
   std::vector<FaultKind> not_seen;  // fault kinds that were not detectable; ascending
+  // By kind, ascending, without those in not_seen. Switches without counters are left out.
+  std::vector<BlindSpot> blind_spots;
 
   friend bool operator==(const DiagnosisCoverage&, const DiagnosisCoverage&) = default;
 };

@@ -161,6 +161,24 @@ TEST_F(DiagnosisCoverageTest, ThresholdsTakeWhatOneQueueHoldsAndDoes) {
   EXPECT_TRUE(CouldBeSeen(kMisconfiguredAlpha));
 }
 
+TEST_F(DiagnosisCoverageTest, ASwitchMayReportLessThanOthers) {
+  for (const char* leaf : {"leaf0", "leaf1"}) {
+    Says(Port(leaf, "spine0"), Metric::kQueueWatermark, 3, 1, kRoce);
+    Grows(Port(leaf, "spine0"), Metric::kEcnMarked, 3, 1, kRoce);
+    Grows(Port(leaf, "spine0"), Metric::kPfcTx, 3, 1, kRoce);
+    Grows(Port(leaf, "spine0"), Metric::kMtuDrops, 3, 1);
+  }
+  Grows(Port("spine0", "leaf0"), Metric::kRxPackets, 3, 1);
+  EXPECT_THAT(In(CoverageOf).blind_spots,
+              testing::ElementsAre(BlindSpot{.kind = kMtuMismatch, .switches = {Node("spine0")}}))
+      << "no port of spine0 reports priorities, and no switch buffers";
+  Says(Port("leaf1", "spine0"), Metric::kBufferWatermark, 3, 1, kRoce);
+  EXPECT_THAT(
+      In(CoverageOf).blind_spots,
+      testing::ElementsAre(BlindSpot{.kind = kMisconfiguredAlpha, .switches = {Node("leaf0")}},
+                           BlindSpot{.kind = kMtuMismatch, .switches = {Node("spine0")}}));
+}
+
 TEST_F(DiagnosisCoverageTest, PausesOfANicShowAtItsLinkAlone) {
   Grows(Port("leaf0", "spine0"), Metric::kPfcRxTime, 3, 0, kRoce);
   EXPECT_TRUE(CouldBeSeen(kPfcDeadlock));

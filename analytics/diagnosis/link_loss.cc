@@ -28,6 +28,9 @@ namespace {
 
 // Confidence in silent loss if the receiver does not count damaged frames.
 constexpr double kNoErrorCounter = 0.6;
+// Confidence in silent loss that is estimated (RepeatedReadings). It is lower than that of a proof,
+// and no campaign has calibrated it yet.
+constexpr double kEstimatedLoss = 0.9;
 
 using topology::LinkIndex;
 using topology::PortIndex;
@@ -97,10 +100,12 @@ std::vector<SilentLoss> LossesFrom(const DiagnosisInput& input, LinkIndex index,
                         .is_certain = loss.is_certain};
     if (loss.is_over) found.until = loss.last;
     found.evidence = fmt::format(
-        "at least {} of {:.3g} that {} sent did not arrive at {}, which does not count them as "
+        "{} {} of {:.3g} that {} sent did not arrive at {}, which does not count them as "
         "errors{}",
-        Counted(loss.frames, "frame"), static_cast<double>(loss.sent), sender, receiver,
-        loss.is_certain ? "" : "; both were read in the same pauses of the traffic");
+        loss.is_certain ? "at least" : "about", Counted(loss.frames, "frame"),
+        static_cast<double>(loss.sent), sender, receiver,
+        loss.is_certain ? ""
+                        : "; estimated from readings of both ports in the same traffic pauses");
     losses.push_back(std::move(found));
   }
   return losses;
@@ -110,7 +115,6 @@ std::vector<SilentLoss> LossesFrom(const DiagnosisInput& input, LinkIndex index,
 void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, std::span<const SilentLoss> losses,
                  Findings& found) {
   const topology::Link& link = input.fabric().link(index);
-  constexpr double kSameReadings = 0.9;
   Finding finding = {.kind = FaultKind::kGrayLoss,
                      .place = {.kind = PlaceKind::kLink, .index = index},
                      .confidence = 0.98,
@@ -118,7 +122,9 @@ void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, std::span<const S
                      .until = Timestamp::min(),
                      .detected_at = Timestamp::max()};
   if (losses.size() == 1) finding.place.sender = link.ends[losses[0].end];
-  if (std::ranges::none_of(losses, &SilentLoss::is_certain)) finding.confidence = kSameReadings;
+  if (!std::ranges::all_of(losses, &SilentLoss::is_certain)) {
+    finding.confidence = kEstimatedLoss;
+  }
   for (const SilentLoss& loss : losses) {
     finding.from = std::min(finding.from, loss.from);
     finding.detected_at = std::min(finding.detected_at, loss.detected_at);
@@ -249,11 +255,12 @@ TimeToDetection TimeToDetectLinkLoss(FaultKind kind, const Thresholds& threshold
                 fmt::format("{} damaged frames, and certainly more than 1 in {:.0f} frames",
                             ErrorRateTest::kLeastErrors, 1 / thresholds.tolerated_frame_errors)};
   }
-  return {.windows = Balances::kLeastReadings,
-          .signs = fmt::format("more missing frames than can be in flight; with counters that are "
-                               "read at different times, {} lost frames and an idle moment of the "
-                               "link, or several pauses of its traffic",
-                               LinkLosses::kLeastFrames)};
+  return {
+      .windows = Balances::kLeastReadings,
+      .signs = fmt::format("more missing frames than can be in flight; with counters that are "
+                           "read at different times, {} lost frames and an idle time of the link "
+                           "afterwards, or one before and several traffic pauses afterwards",
+                           LinkLosses::kLeastFrames)};
 }
 
 }  // namespace rocescope

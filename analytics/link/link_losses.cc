@@ -61,6 +61,7 @@ void LinkLosses::FinishPoll(topology::NodeIndex node) {
     PortState& state = ports_[port];
     const topology::PortIndex peer = fabric_.Peer(port);
     const Duration slack = options_.clock_error + fabric_.link(at.link).delay;
+    if (state.sent.has_gap || state.received.has_gap) state.last_poll.reset();
     if (std::exchange(state.sent.has_gap, false)) Restart(directions_[port]);
     if (std::exchange(state.received.has_gap, false)) Restart(directions_[peer]);
     const bool sent = std::exchange(state.sent.is_read, false);
@@ -105,12 +106,15 @@ void LinkLosses::CompareEnds(topology::PortIndex port, Timestamp time) {
                                   .received = own.received});
   for (const topology::PortIndex sender : {port, peer}) {
     Direction& direction = directions_[sender];
-    if (const auto missing = direction.bounds.difference()) direction.repeated.OnIdle(*missing);
+    const auto missing = direction.bounds.difference();
+    if (!missing || !direction.repeated.OnIdle(*missing)) continue;
+    std::erase_if(direction.losses,
+                  [](const LinkLoss& loss) { return !loss.is_certain && !loss.is_over; });
   }
 }
 
 void LinkLosses::Restart(Direction& direction) {
-  direction.lost_before += std::max(direction.bounds.lost(), direction.repeated.lost());
+  direction.lost_before += direction.bounds.lost();
   direction.bounds.Restart();
   direction.repeated.Restart();
 }
@@ -119,7 +123,7 @@ void LinkLosses::Restart(Direction& direction) {
 LinkLosses::Evidence LinkLosses::EvidenceOf(const Direction& direction) {
   const LossBounds& bounds = direction.bounds;
   const RepeatedReadings& repeated = direction.repeated;
-  if (repeated.lost() <= bounds.lost()) {
+  if (repeated.lost() == 0 || bounds.lost() >= kLeastFrames) {
     return {.lost = bounds.lost(), .intact = bounds.intact(), .uncertainty = bounds.uncertainty()};
   }
   return {
@@ -146,8 +150,11 @@ void LinkLosses::Update(topology::PortIndex sender, Timestamp time) {
     direction.sent_when_intact = evidence.intact->sent;
   }
   LinkLoss& loss = direction.losses.back();
-  loss.is_certain |= direction.bounds.lost() >= kLeastFrames;
   const uint64_t frames = direction.lost_before + evidence.lost;
+  if (!loss.is_certain && direction.bounds.lost() >= kLeastFrames) {
+    loss.is_certain = true;
+    loss.frames = 0;  // the estimate may have been too high
+  }
   if (frames > loss.frames) {
     loss.frames = frames;
     loss.sent = sent - direction.sent_when_intact;

@@ -29,8 +29,8 @@ struct LinkLossOptions {
 
 // A time in which a link loses frames.
 struct LinkLoss {
-  uint64_t frames = 0;      // lower bound of the lost frames
-  bool is_certain = false;  // else shown by readings that repeat (RepeatedReadings)
+  uint64_t frames = 0;      // lower bound of the lost frames, or an estimate
+  bool is_certain = false;  // true: proved by LossBounds; false: estimated by RepeatedReadings
   uint64_t sent = 0;        // frames sent from `from` to `last`
   Timestamp from;           // the loss began after this time
   Timestamp detected_at;

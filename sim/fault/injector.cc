@@ -116,6 +116,7 @@ void Injector::Begin(size_t number) {
 void Injector::End(size_t number) {
   effects_[number].end();
   if (effects_[number].trails) return;
+  // Without a count, shows() would now see another fault at the same place.
   if (effects_[number].affected) Look(number);
   std::erase(watched_, number);  // later events are not caused by this fault
 }

@@ -64,16 +64,16 @@ void Add(const topology::Fabric& fabric, const ActiveFault& active, FabricState&
       return;
     case FaultKind::kMisconfiguredEcn:
       state.marks_factor[fault.node] = 0;
-      state.node_fault[fault.node] = active.number;
+      state.fault_at[{fault.node, fault.kind}] = active.number;
       return;
     case FaultKind::kMisconfiguredAlpha:
       state.alpha[fault.node] = std::min(state.alpha[fault.node], fault.alpha);
-      state.node_fault[fault.node] = active.number;
+      state.fault_at[{fault.node, fault.kind}] = active.number;
       return;
     case FaultKind::kLostCnps:
       state.loses_cnps[fault.node] =
           std::max(state.loses_cnps[fault.node], fault.probability * severity);
-      state.node_fault[fault.node] = active.number;
+      state.fault_at[{fault.node, fault.kind}] = active.number;
       return;
     case FaultKind::kStraggler: {
       const double factor = fault.factor > 1 ? fault.factor : kStragglerFactor;

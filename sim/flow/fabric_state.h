@@ -38,11 +38,12 @@ struct FabricState {
   // CE marks of a congested port, as a fraction of those with correct thresholds.
   std::vector<double> marks_factor;
   std::vector<double> loses_cnps;  // probability that the switch drops a CNP
-  std::vector<double> alpha;       // share of the buffer that a sender may use, then it is paused
+  // PFC threshold: fraction of the buffer that one sender may use before the switch pauses it.
+  std::vector<double> alpha;
   std::vector<bool> hashes_addresses;  // ECMP ignores UDP ports
-  // The fault behind marks_factor, loses_cnps or alpha, by switch. It becomes visible when a
-  // port is congested.
-  std::map<topology::NodeIndex, uint32_t> node_fault;
+  // The fault behind marks_factor, loses_cnps or alpha. It becomes visible when a port is
+  // congested.
+  std::map<std::pair<topology::NodeIndex, FaultKind>, uint32_t> fault_at;
   // Switches, and the NICs to which they drop all packets.
   std::vector<std::pair<topology::NodeIndex, topology::NicIndex>> blackholes;
   // Indexed by NIC.

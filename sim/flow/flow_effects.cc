@@ -66,37 +66,53 @@ void FlowModel::UpdateCongestion(topology::PortIndex port) {
   const Backlog& backlog = backlogs_[port];
   for (const topology::PortIndex sender : before.senders) {
     ports_[sender].buffered -= before.bytes;
-    ports_[sender].pausers -= before.pauses;
+    ports_[sender].unlimited -= before.is_unlimited;
   }
   for (const topology::PortIndex sender : backlog.senders) {
     ports_[sender].buffered += backlog.bytes;
-    ports_[sender].pausers += backlog.pauses;
+    ports_[sender].unlimited += backlog.is_unlimited;
   }
   SetCongestion(port, is_full);
   for (const Backlog* of : {&before, &backlog}) {
-    for (const topology::PortIndex sender : of->senders) {
-      builder_->SetPort(fabric().Peer(sender), Metric::kBufferWatermark, now_,
-                        ports_[sender].buffered);
-      if (of->pauses) SetCongestion(sender, competition_->is_full(sender));
-    }
+    for (const topology::PortIndex sender : of->senders) SetBuffer(sender);
   }
 }
 
-// The queue of a congested port. Its senders have equal parts of it, until the switch pauses them.
+// Bytes that wait in a switch for a congested port, shared equally by its senders.
 FlowModel::Backlog FlowModel::BacklogOf(topology::PortIndex port) {
   const topology::NodeIndex node = fabric().port(port).node;
-  Backlog backlog = {.senders = SendersTo(port)};
+  Backlog backlog = {.senders = SendersTo(port), .is_unlimited = state_.marks_factor[node] < 1};
   if (backlog.senders.empty()) return backlog;
-  const BufferOptions& buffer = scenario_.network.switches.buffer;
-  const uint64_t limit = buffer.reserve + static_cast<uint64_t>(state_.alpha[node] *
-                                                                static_cast<double>(buffer.bytes));
-  const uint64_t part = CongestedQueue(node) / backlog.senders.size();
-  const bool marks_late = state_.marks_factor[node] < 1;  // nothing else limits the queue
-  backlog.pauses = marks_late || part >= limit;
-  backlog.bytes = backlog.pauses ? limit : part;
-  const auto fault = state_.node_fault.find(node);
-  if (backlog.pauses && fault != state_.node_fault.end()) NoteVisible(fault->second);
+  backlog.bytes = CongestedQueue(node) / backlog.senders.size();
+  if (backlog.is_unlimited) NoteVisible(state_.fault_at.at({node, FaultKind::kMisconfiguredEcn}));
   return backlog;
+}
+
+// Whether a switch pauses the port that sends to it: because the port uses as much buffer as it
+// may, or because without CE marks nothing else limits a queue.
+bool FlowModel::IsPaused(topology::PortIndex sender) const {
+  return ports_[sender].unlimited > 0 || ports_[sender].buffered >= PauseThreshold(sender);
+}
+
+// Bytes in the ingress buffer of the switch that receives from a port.
+uint64_t FlowModel::PauseThreshold(topology::PortIndex sender) const {
+  const BufferOptions& buffer = scenario_.network.switches.buffer;
+  const double alpha = state_.alpha[fabric().PeerNode(sender)];
+  return buffer.reserve + static_cast<uint64_t>(alpha * static_cast<double>(buffer.bytes));
+}
+
+void FlowModel::SetBuffer(topology::PortIndex sender) {
+  const bool is_paused = IsPaused(sender);
+  const uint64_t bytes = std::min(ports_[sender].buffered, PauseThreshold(sender));
+  builder_->SetPort(fabric().Peer(sender), Metric::kBufferWatermark, now_, bytes);
+  if (is_paused && ports_[sender].unlimited == 0) {
+    const auto fault =
+        state_.fault_at.find({fabric().PeerNode(sender), FaultKind::kMisconfiguredAlpha});
+    if (fault != state_.fault_at.end()) NoteVisible(fault->second);
+  }
+  if (is_paused || ports_[sender].rates.paused_share > 0) {
+    SetCongestion(sender, competition_->is_full(sender));
+  }
 }
 
 // Bytes in the queue of a congested port.
@@ -143,7 +159,10 @@ void FlowModel::SetCongestion(topology::PortIndex port, bool is_full) {
       rates.paused_share = std::max(0.0, 1 - state_.receive_limit[nic] * 8 / speed);
     }
   }
-  if (rates.paused_share == 0 && ports_[port].pausers > 0) rates.paused_share = kEarlyPausedShare;
+  const bool sends_to_switch = fabric().node(fabric().PeerNode(port)).IsSwitch();
+  if (rates.paused_share == 0 && sends_to_switch && IsPaused(port)) {
+    rates.paused_share = kEarlyPausedShare;
+  }
   SetRates(port, rates);
 }
 
@@ -217,7 +236,7 @@ void FlowModel::CountMarks(topology::PortIndex port, uint32_t series,
       const topology::NodeIndex node = fabric().port(sender->way_back[i]).node;
       if (state_.loses_cnps[node] > 0) loser = node;
     }
-    if (loser != topology::kNone) NoteVisible(state_.node_fault.at(loser));
+    if (loser != topology::kNone) NoteVisible(state_.fault_at.at({loser, FaultKind::kLostCnps}));
     const double arriving = loser == topology::kNone ? 1 : 1 - state_.loses_cnps[loser];
     const uint32_t handled = builder_->AddCount(series, part * kCnpsPerMark * arriving);
     builder_->AddToPort(from_nic, Metric::kCnpHandled, handled);

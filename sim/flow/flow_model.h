@@ -135,18 +135,19 @@ class FlowModel {
     };
     std::map<std::vector<uint32_t>, Marks> marks;  // by groups, senders and paths of the flows
     Marks* current = nullptr;
-    uint32_t pausers = 0;   // number of congested ports because of which this port is paused
-    uint64_t buffered = 0;  // bytes in its peer's ingress buffer
+    // In the ingress buffer of its peer, if this is a switch.
+    uint64_t buffered = 0;   // bytes
+    uint32_t unlimited = 0;  // number of backlogs without CE marks
     double pauses = 0;
     double paused_ns = 0;
     uint32_t pause_series = topology::kNone;
     uint32_t paused_series = topology::kNone;
   };
-  // What waits in a switch for a congested port.
+  // Bytes that wait in a switch for a congested port.
   struct Backlog {
     std::vector<topology::PortIndex> senders;  // ports of other nodes
     uint64_t bytes = 0;                        // of each sender
-    bool pauses = false;                       // the switch pauses the senders
+    bool is_unlimited = false;                 // no CE marks slow the senders down
   };
   // The rate at which a group would send over a port if only its NICs limited it.
   struct Demand {
@@ -269,6 +270,9 @@ class FlowModel {
   void AddFrames(topology::PortIndex sender, uint32_t count, int32_t frames, int32_t bytes);
   void UpdateCongestion(topology::PortIndex port);
   Backlog BacklogOf(topology::PortIndex port);
+  bool IsPaused(topology::PortIndex sender) const;
+  uint64_t PauseThreshold(topology::PortIndex sender) const;
+  void SetBuffer(topology::PortIndex sender);
   uint64_t CongestedQueue(topology::NodeIndex node) const;
   std::vector<topology::PortIndex> SendersTo(topology::PortIndex port) const;
   void SetCongestion(topology::PortIndex port, bool is_full);

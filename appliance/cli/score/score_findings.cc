@@ -299,8 +299,15 @@ void FindingScorer::AddFault(int number) {
   out.set_detection_limit_frames(fault.detection_limit_frames());
   if (!out.visible()) return;
   out.set_too_short(IsTooShort(fault));
-  const auto& undetectable = report_.diagnosis_coverage().undetectable_kinds();
-  out.set_undetectable(std::ranges::find(undetectable, fault.kind()) != undetectable.end());
+  const v1::DiagnosisCoverage& coverage = report_.diagnosis_coverage();
+  const auto contains = [](const auto& all, const std::string& one) {
+    return std::ranges::find(all, one) != all.end();
+  };
+  out.set_undetectable(contains(coverage.undetectable_kinds(), fault.kind()) ||
+                       std::ranges::any_of(coverage.blind_spots(), [&](const auto& spot) {
+                         return spot.kind() == fault.kind() &&
+                                contains(spot.switches(), fault.place());
+                       }));
   const v1::Finding* finding = nullptr;
   if (finding_of_[number] < 0) {
     AddStatedInstead(fault, out);

@@ -71,6 +71,12 @@ void FillDiagnosisCoverage(const Snapshot& snapshot, v1::DiagnosisCoverage& out)
   for (const FaultKind kind : coverage.not_seen) {
     out.add_undetectable_kinds(std::string(InfoOf(kind).name));
   }
+  for (const BlindSpot& spot : coverage.blind_spots) {
+    v1::DiagnosisCoverage::BlindSpot& one = *out.add_blind_spots();
+    one.set_kind(std::string(InfoOf(spot.kind).name));
+    for (const topology::NodeIndex node : spot.switches)
+      one.add_switches(snapshot.fabric->node(node).name);
+  }
 }
 
 v1::Finding::Persistence PersistenceOf(const Finding& finding) {

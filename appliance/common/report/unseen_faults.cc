@@ -22,15 +22,36 @@ struct Group {
   std::vector<std::string_view> names;
 };
 
-// Returns "Without MTU drop counters of switches, MTU mismatches cannot be found.", on lines of
-// at most kWidth characters.
-std::string Paragraph(const Group& group) {
+// Returns "Without MTU drop counters of switches, MTU mismatches cannot be found."
+std::string SentenceOf(const Group& group) {
   std::string sentence = fmt::format("Without {}, ", group.telemetry);
   for (size_t i = 0; i < group.names.size(); ++i) {
     if (i > 0) sentence += i + 1 == group.names.size() ? " and " : ", ";
     sentence += group.names[i];
   }
-  sentence += " cannot be found.";
+  return sentence + " cannot be found.";
+}
+
+// Returns "At leaf7, MTU mismatches cannot be found without MTU drop counters of switches."
+std::string SentenceOf(const v1::DiagnosisCoverage::BlindSpot& spot) {
+  constexpr int kMost = 4;
+  const auto info = std::ranges::find(kFaultInfos, spot.kind(), &FaultInfo::name);
+  if (info == std::end(kFaultInfos)) return {};
+  std::string switches;
+  const int shown = spot.switches_size() <= kMost + 1 ? spot.switches_size() : kMost;
+  for (int i = 0; i < shown; ++i) {
+    if (i > 0) switches += i + 1 == spot.switches_size() ? " and " : ", ";
+    switches += spot.switches(i);
+  }
+  if (shown < spot.switches_size()) {
+    switches += fmt::format(" and {} more switches", spot.switches_size() - shown);
+  }
+  return fmt::format("At {}, {} cannot be found without {}.", switches, info->plural,
+                     TelemetryFor(info->need));
+}
+
+// On lines of at most kWidth characters.
+std::string Paragraph(const std::string& sentence) {
   std::string text;
   std::string indent = "  ";
   std::string_view rest = sentence;
@@ -64,11 +85,10 @@ std::vector<Group> GroupsOf(const v1::DiagnosisCoverage& coverage) {
 }  // namespace
 
 std::string UnseenFaultsText(const v1::DiagnosisCoverage& coverage) {
-  const std::vector<Group> groups = GroupsOf(coverage);
-  if (groups.empty()) return {};
   std::string text;
-  for (const Group& group : groups) text += Paragraph(group);
-  return text + "\n";
+  for (const Group& group : GroupsOf(coverage)) text += Paragraph(SentenceOf(group));
+  for (const auto& spot : coverage.blind_spots()) text += Paragraph(SentenceOf(spot));
+  return text.empty() ? text : text + "\n";
 }
 
 std::string MissingTelemetryText(const v1::DiagnosisCoverage& coverage) {

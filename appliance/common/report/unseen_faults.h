@@ -10,9 +10,9 @@ namespace v1 {
 class DiagnosisCoverage;
 }
 
-// Lists the undetectable fault types, one paragraph for each kind of missing telemetry, indented by
-// two spaces and wrapped for a terminal, followed by an empty line. Returns "" if all fault types
-// are detectable.
+// Lists the undetectable fault types, one paragraph for each kind of missing telemetry, and those
+// that are undetectable at some switches. Indented by two spaces and wrapped for a terminal,
+// followed by an empty line. Returns "" if all fault types are detectable everywhere.
 std::string UnseenFaultsText(const v1::DiagnosisCoverage& coverage);
 
 // Like UnseenFaultsText, but one line for each kind of missing telemetry, with the number of fault

@@ -40,6 +40,22 @@ TEST(UnseenFaults, EachFaultTypeIsListedOnceWithADistinctName) {
   }
 }
 
+TEST(UnseenFaults, NameTheSwitchesWithoutTheTelemetry) {
+  v1::DiagnosisCoverage coverage;
+  v1::DiagnosisCoverage::BlindSpot& spot = *coverage.add_blind_spots();
+  spot.set_kind("mtu_mismatch");
+  spot.add_switches("leaf7");
+  EXPECT_EQ(Unwrapped(UnseenFaultsText(coverage)),
+            "  At leaf7, MTU mismatches cannot be found without MTU drop counters of switches."
+            "\n\n");
+  for (const char* name : {"leaf8", "leaf9", "spine0", "spine1"}) spot.add_switches(name);
+  EXPECT_THAT(UnseenFaultsText(coverage),
+              StartsWith("  At leaf7, leaf8, leaf9, spine0 and spine1, MTU mismatches cannot be "));
+  spot.add_switches("spine2");
+  EXPECT_THAT(UnseenFaultsText(coverage),
+              StartsWith("  At leaf7, leaf8, leaf9, spine0 and 2 more switches, MTU mismatches "));
+}
+
 TEST(UnseenFaults, AreBlamedOnTheTopologyIfItHasNoLinks) {
   v1::DiagnosisCoverage coverage;
   for (const char* kind : {"link_down", "gray_loss", "mtu_mismatch"}) {

@@ -7,6 +7,7 @@ import { Notice } from "../parts/await";
 import { Tag } from "../parts/names";
 
 const kSilencesShown = 8;
+const kSwitchesShown = 8;
 
 function OutOf({ part, total }: { part: number; total: number }) {
   return <>{count(part)} of {count(total)}</>;
@@ -37,6 +38,19 @@ export function CoveragePanel({ coverage }: { coverage: DiagnosisCoverage }) {
         <p>All known fault types are detectable.</p>
       ) : (
         <p class="tags">{coverage.undetectable_kinds.map((kind) => <Tag key={kind} kind="undetectable" text={words(kind)} />)}</p>
+      )}
+      {coverage.blind_spots.length > 0 && (
+        <>
+          <h3>Not detectable at some switches</h3>
+          <ul>
+            {coverage.blind_spots.map((spot) => (
+              <li key={spot.kind}>
+                {words(spot.kind)}: {spot.switches.slice(0, kSwitchesShown).join(", ")}
+                {spot.switches.length > kSwitchesShown && ` and ${spot.switches.length - kSwitchesShown} more`}
+              </li>
+            ))}
+          </ul>
+        </>
       )}
       {silences.length > 0 && (
         <>
