@@ -334,6 +334,7 @@ TEST_F(DiagnoseTest, AsksForThresholds) {
                          uint64_t marked) {
     Says(Port(from, to), Metric::kQueueWatermark, window, bytes, kRoce);
     Grows(Port(from, to), Metric::kEcnMarked, window, marked, kRoce);
+    Carries(Port(from, to), window, 1000);
   };
   for (size_t w = 0; w < kWindows; ++w) {
     queue("leaf1", "spine0", w, 100'000, 1);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "analytics/diagnosis/sum_windows.h"
@@ -86,28 +87,33 @@ std::vector<bool> SharedByMost(const DiagnosisInput& input, const std::vector<bo
     size_t told = 0;
   };
   const topology::Fabric& fabric = input.fabric();
-  std::map<std::pair<topology::Tier, topology::Tier>, Count> counts;
-  const auto count_of = [&](topology::LinkIndex link, size_t end) -> Count& {
-    const auto tier_of = [&](size_t of) {
-      return fabric.node(fabric.port(fabric.link(link).ends[of]).node).tier;
-    };
-    return counts[{tier_of(end), tier_of(1 - end)}];
-  };
-  const auto for_each = [&](auto visit) {
-    for (topology::LinkIndex link = 0; link < fabric.links().size(); ++link) {
-      for (size_t end = 0; end < 2; ++end) visit(DirectionOf(link, end), count_of(link, end));
-    }
-  };
-  for_each([&](size_t way, Count& count) {
+  // A group has the directions between two tiers, or between a node and a tier.
+  enum class Group : uint8_t { kTiers, kSender, kReceiver };
+  std::map<std::tuple<Group, uint32_t, uint32_t>, Count> counts;
+  const auto counts_of = [&](size_t way) {
     const auto& ends = fabric.link(static_cast<topology::LinkIndex>(way / 2)).ends;
-    count.told += input.HasMetric(input.EntityOf(ends[way % 2]), Metric::kTxPackets) &&
-                  input.HasMetric(input.EntityOf(ends[1 - way % 2]), Metric::kRxPackets);
-    count.marked += marked[way];
-  });
+    const topology::NodeIndex sender = fabric.port(ends[way % 2]).node;
+    const topology::NodeIndex receiver = fabric.port(ends[1 - way % 2]).node;
+    const auto from = static_cast<uint32_t>(fabric.node(sender).tier);
+    const auto to = static_cast<uint32_t>(fabric.node(receiver).tier);
+    return std::array{&counts[{Group::kTiers, from, to}], &counts[{Group::kSender, sender, to}],
+                      &counts[{Group::kReceiver, from, receiver}]};
+  };
+  for (size_t way = 0; way < marked.size(); ++way) {
+    const auto& ends = fabric.link(static_cast<topology::LinkIndex>(way / 2)).ends;
+    const bool is_told = input.HasMetric(input.EntityOf(ends[way % 2]), Metric::kTxPackets) &&
+                         input.HasMetric(input.EntityOf(ends[1 - way % 2]), Metric::kRxPackets);
+    for (Count* count : counts_of(way)) {
+      count->told += is_told;
+      count->marked += marked[way];
+    }
+  }
   std::vector<bool> shared(marked.size());
-  for_each([&](size_t way, const Count& count) {
-    shared[way] = marked[way] && count.marked > few && count.marked * 2 > count.told;
-  });
+  for (size_t way = 0; way < marked.size(); ++way) {
+    shared[way] = marked[way] && std::ranges::any_of(counts_of(way), [&](const Count* count) {
+                    return count->marked > few && count->marked * 2 > count->told;
+                  });
+  }
   return shared;
 }
 

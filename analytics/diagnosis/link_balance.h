@@ -32,7 +32,7 @@ inline size_t DirectionOf(topology::LinkIndex link, size_t end) { return size_t{
 // Finds mismatches that are due to how devices count: for example, NICs that do not count MAC
 // control frames cause the same mismatch on all of their links. `marked` contains the link
 // directions with a mismatch. Returns those for which most link directions between the same two
-// tiers whose frames are counted at both ends have a mismatch too.
+// tiers, or from or to the same node, whose frames are counted at both ends have a mismatch too.
 std::vector<bool> SharedByMost(const DiagnosisInput& input, const std::vector<bool>& marked);
 
 }  // namespace rocescope

@@ -163,6 +163,20 @@ TEST_F(LinkLossTest, WhatMostNicsDoNotCountIsNotLost) {
   EXPECT_EQ(found[0].place, OneWay("leaf0", "spine1"));
 }
 
+// A leaf counts frames as sent that no NIC counts, such as those of LLDP.
+TEST_F(LinkLossTest, WhatMostNeighboursOfALeafDoNotCountIsNotLost) {
+  size_t links = 0;
+  for (const topology::Port& port : fabric_.PortsOf(Node("leaf0"))) {
+    const auto own = static_cast<topology::PortIndex>(&port - fabric_.ports().data());
+    if (port.link == topology::kNone || fabric_.node(fabric_.PeerNode(own)).IsSwitch()) continue;
+    Loses(own, 8 + links % 4, 20);
+    ++links;
+  }
+  EXPECT_EQ(Found().size(), links > thresholds_.shared_mismatch_links ? 0 : links);
+  thresholds_.shared_mismatch_links = 1;
+  EXPECT_TRUE(Found().empty());
+}
+
 TEST_F(LinkLossTest, AFewHostsLinksThatLoseFramesLoseThem) {
   for (const char* host : {"host1", "host2", "host5"}) {
     Loses(fabric_.Peer(fabric_.nic(NicOf(host)).port), 8, 20);

@@ -128,9 +128,15 @@ std::vector<FillLevel> FillLevelsOf(const DiagnosisInput& input, Metric watermar
                                            ? marked_before.WindowsOf(port, priority)
                                            : std::vector<bool>(input.windows());
       const size_t spread = input.IsReadAtWindowEnds(entity, watermark) ? 0 : 1;
+      const bool counts_sent = input.HasMetric(input.EntityOf(port), Metric::kTxPackets);
+      const Row sent = input.Growth(input.EntityOf(port), Metric::kTxPackets);
+      const Row received = input.Growth(input.EntityOf(port), Metric::kRxPackets);
       for (size_t w = 0; w < bytes.size(); ++w) {
         if (bytes[w] == 0 || !input.IsKnown(entity, acts, w)) continue;
         const size_t last = w - std::min(w, spread);
+        // Counters that stand still are those of an earlier time, or the port has no traffic.
+        const uint64_t traffic = sent[w] + sent[last] + received[w] + received[last];
+        if (counts_sent && traffic == 0) continue;
         const bool has_acted = HasActed(acted, w, last);
         if (!has_acted && before[w]) continue;
         // A paused queue sends nothing, and therefore marks nothing.

@@ -11,10 +11,12 @@ class ThresholdTest : public DiagnosisTest {
   void Queue(topology::PortIndex port, size_t window, uint64_t bytes, uint64_t marked) {
     Says(port, Metric::kQueueWatermark, window, bytes, kRoce);
     Grows(port, Metric::kEcnMarked, window, marked, kRoce);
+    Carries(port, window, 1000);
   }
   void Buffer(topology::PortIndex port, size_t window, uint64_t bytes, uint64_t pauses) {
     Says(port, Metric::kBufferWatermark, window, bytes, kRoce);
     Grows(port, Metric::kPfcTx, window, pauses, kRoce);
+    Carries(port, window, 1000);
   }
   Findings Found() { return DiagnosisTest::Found(DetectThresholds); }
 };
@@ -33,6 +35,15 @@ class LateMarksTest : public ThresholdTest {
 };
 
 TEST_F(LateMarksTest, SwitchesThatMarkAlikeAreAllRight) { EXPECT_TRUE(Found().empty()); }
+
+// Its counters stand still, and its watermarks are those of an earlier time.
+TEST_F(LateMarksTest, ASwitchThatReportsOldValuesMarksAsBefore) {
+  for (size_t w = 8; w < 14; ++w) {
+    Says(Port("leaf0", "spine0"), Metric::kQueueWatermark, w, 400'000, kRoce);
+    Grows(Port("leaf0", "spine0"), Metric::kEcnMarked, w, 0, kRoce);
+  }
+  EXPECT_TRUE(Found().empty());
+}
 
 // One of forty and a half goes unmarked by chance: three times in a row, less than once in ten
 // thousand.
@@ -58,10 +69,7 @@ TEST_F(LateMarksTest, AQueueHeldByPfcGoesUnmarkedAsNothingLeavesIt) {
 // Its make has watermarks, and no counter of marks.
 // All packets have CE marks when they arrive: the switch has nothing left to mark.
 TEST_F(LateMarksTest, PacketsThatAreMarkedBeforeNeedNoMarks) {
-  for (size_t w = 8; w < 14; ++w) {
-    Queue(Port("leaf0", "host1"), w, 400'000, 0);
-    Carries(Port("leaf0", "host1"), w, 1000);
-  }
+  for (size_t w = 8; w < 14; ++w) Queue(Port("leaf0", "host1"), w, 400'000, 0);
   for (size_t w = 0; w < kWindows; ++w) Queue(Port("leaf2", "host8"), w, 400'000, 50);
   for (size_t w = 0; w < kWindows; ++w) Queue(Port("leaf3", "host12"), w, 400'000, 50);
   EXPECT_EQ(Found().size(), 1u);

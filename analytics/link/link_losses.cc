@@ -2,11 +2,18 @@
 #include "analytics/link/link_losses.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "analytics/link/linked_port.h"
 
 namespace rocescope {
+namespace {
+
+constexpr uint64_t kLongestFrame = 9'300;  // bytes
+
+}  // namespace
+
 LinkLosses::LinkLosses(const topology::Fabric& fabric, const LinkLossOptions& options)
     : fabric_(fabric),
       options_(options),
@@ -15,35 +22,75 @@ LinkLosses::LinkLosses(const topology::Fabric& fabric, const LinkLossOptions& op
       directions_(fabric.ports().size()) {}
 
 void LinkLosses::OnCounter(const Entity& entity, Metric metric, const MetricSeries& series) {
-  const bool counts_errors = metric == Metric::kFcsErrors || metric == Metric::kRxErrors;
-  if (metric != Metric::kTxPackets && metric != Metric::kRxPackets && !counts_errors) return;
+  switch (metric) {
+    case Metric::kTxPackets:
+    case Metric::kRxPackets:
+    case Metric::kTxBytes:
+    case Metric::kRxBytes:
+    case Metric::kFcsErrors:
+    case Metric::kRxErrors:
+    case Metric::kRxDiscards:
+      break;
+    default:
+      return;
+  }
   if (series.is_by_agent()) return;
   const topology::PortIndex port = LinkedPortOf(fabric_, entity);
   if (port == topology::kNone) return;
   PortState& state = ports_[port];
-  if (counts_errors) {
+  if (metric == Metric::kRxDiscards) {
+    state.discards = series.total();
+  } else if (metric == Metric::kFcsErrors || metric == Metric::kRxErrors) {
     state.has_fcs |= metric == Metric::kFcsErrors;
     if (metric == Metric::kFcsErrors || !state.has_fcs) state.errors = series.total();
-    return;
+  } else if (metric == Metric::kTxBytes || metric == Metric::kRxBytes) {
+    Counter& counter = metric == Metric::kTxBytes ? state.sent : state.received;
+    counter.has_bytes_changed = series.total() > counter.bytes + kLongestFrame;
+    counter.bytes = series.total();
+  } else {
+    OnPackets(port, metric == Metric::kTxPackets ? state.sent : state.received, series);
   }
+}
+
+void LinkLosses::OnPackets(topology::PortIndex port, Counter& counter, const MetricSeries& series) {
   const topology::NodeIndex node = fabric_.port(port).node;
   Device& device = devices_[node];
   const Timestamp time = series.last_reading();
-  Counter& counter = metric == Metric::kTxPackets ? state.sent : state.received;
   if (counter.is_read && time > device.end) FinishPoll(node);
   if (!device.begin) device.begin = device.end = time;
   device.end = std::max(device.end, time);
   counter.has_gap |= series.restarts() != std::exchange(counter.gaps, series.restarts()) ||
                      series.total() < counter.total;
-  device.has_changed |= series.total() != std::exchange(counter.total, series.total());
+  counter.has_changed = series.total() != std::exchange(counter.total, series.total());
+  device.has_changed |= counter.has_changed;
   // A reading that is late belongs to an earlier poll.
   counter.is_read = time >= *device.begin;
 }
 
 std::span<const LinkLoss> LinkLosses::LossesFrom(topology::PortIndex sender) const {
-  const topology::PortIndex peer = fabric_.Peer(sender);
-  if (directions_[sender].is_inconsistent || directions_[peer].is_inconsistent) return {};
-  return directions_[sender].losses;
+  const Direction& direction = directions_[sender];
+  const Direction& other = directions_[fabric_.Peer(sender)];
+  if (direction.is_inconsistent || other.is_inconsistent) return {};
+  // If an end counts what it sends as received and the other way round, equally many frames seem
+  // to be lost in both directions, except for those that the other end discards.
+  const auto lost = [](const Direction& of) {
+    return of.losses.empty() ? int64_t{0} : static_cast<int64_t>(of.losses.back().frames);
+  };
+  const PortState& port = ports_[sender];
+  const PortState& peer_port = ports_[fabric_.Peer(sender)];
+  const int64_t apart = std::abs(lost(direction) - lost(other));
+  const auto inexact = static_cast<int64_t>(port.discards + peer_port.discards);
+  if (lost(other) > 0 && apart <= inexact) return {};
+  return direction.losses;
+}
+
+// A counter that stands still while the bytes grow is stuck.
+void LinkLosses::FinishPoll(Counter& counter) {
+  if (counter.is_read && counter.has_bytes_changed && !counter.has_changed) {
+    counter.has_gap = true;
+    counter.is_read = false;
+  }
+  counter.has_changed = counter.has_bytes_changed = false;
 }
 
 void LinkLosses::FinishPoll(topology::NodeIndex node) {
@@ -61,18 +108,24 @@ void LinkLosses::FinishPoll(topology::NodeIndex node) {
     PortState& state = ports_[port];
     const topology::PortIndex peer = fabric_.Peer(port);
     const Duration slack = options_.clock_error + fabric_.link(at.link).delay;
+    FinishPoll(state.sent);
+    FinishPoll(state.received);
     if (state.sent.has_gap || state.received.has_gap) state.last_poll.reset();
     if (std::exchange(state.sent.has_gap, false)) Restart(directions_[port]);
     if (std::exchange(state.received.has_gap, false)) Restart(directions_[peer]);
     const bool sent = std::exchange(state.sent.is_read, false);
     const bool received = std::exchange(state.received.is_read, false);
     if (!after) continue;
-    const auto moment = [&](uint64_t value) {
-      return CounterMoment{.after = *after, .until = device.end, .least = value, .most = value};
+    const auto moment = [&](uint64_t least, uint64_t most) {
+      return CounterMoment{.after = *after, .until = device.end, .least = least, .most = most};
     };
-    if (sent) directions_[port].bounds.AddSent(moment(state.sent.total), slack);
+    if (sent) {
+      directions_[port].bounds.AddSent(moment(state.sent.total, state.sent.total), slack);
+    }
     if (received) {
-      directions_[peer].bounds.AddReceived(moment(state.received.total + state.errors), slack);
+      // Not all devices count discarded frames as received.
+      const uint64_t least = state.received.total + state.errors;
+      directions_[peer].bounds.AddReceived(moment(least, least + state.discards), slack);
     }
     if (sent && received) {
       state.last_poll = {.sent = state.sent.total, .received = state.received.total + state.errors};
@@ -119,11 +172,11 @@ void LinkLosses::Restart(Direction& direction) {
   direction.repeated.Restart();
 }
 
-// What the readings since the latest restart show.
-LinkLosses::Evidence LinkLosses::EvidenceOf(const Direction& direction) {
+// What the readings since the latest restart show. `discards`: frames that the receiver discarded.
+LinkLosses::Evidence LinkLosses::EvidenceOf(const Direction& direction, uint64_t discards) {
   const LossBounds& bounds = direction.bounds;
   const RepeatedReadings& repeated = direction.repeated;
-  if (repeated.lost() == 0 || bounds.lost() >= kLeastFrames) {
+  if (repeated.lost() <= discards || bounds.lost() >= kLeastFrames) {
     return {.lost = bounds.lost(), .intact = bounds.intact(), .uncertainty = bounds.uncertainty()};
   }
   return {
@@ -134,7 +187,7 @@ LinkLosses::Evidence LinkLosses::EvidenceOf(const Direction& direction) {
 
 void LinkLosses::Update(topology::PortIndex sender, Timestamp time) {
   Direction& direction = directions_[sender];
-  const Evidence evidence = EvidenceOf(direction);
+  const Evidence evidence = EvidenceOf(direction, ports_[fabric_.Peer(sender)].discards);
   const uint64_t sent = ports_[sender].sent.total;
   const PortState& receiver = ports_[fabric_.Peer(sender)];
   const uint64_t received = receiver.received.total + receiver.errors;

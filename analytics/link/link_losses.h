@@ -49,17 +49,21 @@ class LinkLosses final : public CounterListener {
   // `fabric` must outlive this object.
   explicit LinkLosses(const topology::Fabric& fabric, const LinkLossOptions& options = {});
 
-  // Uses sent and received packets and FCS errors.
+  // Uses sent and received packets and bytes, errors and discards.
   void OnCounter(const Entity& entity, Metric metric, const MetricSeries& series) override;
 
-  // Losses in the direction from this port, in order of time. Empty: nothing is certain, or an end
-  // of the link also counted frames that the other did not send.
+  // Losses in the direction from this port, in order of time. Empty: none, or the counters of the
+  // two ends contradict each other.
   std::span<const LinkLoss> LossesFrom(topology::PortIndex sender) const;
 
  private:
   struct Counter {
     uint64_t total = 0;
+    uint64_t bytes = 0;
     uint32_t gaps = 0;
+    // In the present poll.
+    bool has_changed = false;
+    bool has_bytes_changed = false;
     bool is_read = false;  // in the present poll
     bool has_gap = false;  // since the last complete poll
   };
@@ -67,6 +71,7 @@ class LinkLosses final : public CounterListener {
     Counter sent;
     Counter received;
     uint64_t errors = 0;
+    uint64_t discards = 0;
     // The last poll with both counters.
     struct Poll {
       uint64_t sent = 0;
@@ -99,11 +104,13 @@ class LinkLosses final : public CounterListener {
     std::optional<LossBounds::Uncertainty> uncertainty;
   };
 
+  void OnPackets(topology::PortIndex port, Counter& counter, const MetricSeries& series);
+  static void FinishPoll(Counter& counter);
   void FinishPoll(topology::NodeIndex node);
   void CompareEnds(topology::PortIndex port, Timestamp time);
   void Update(topology::PortIndex sender, Timestamp time);
   static void Restart(Direction& direction);
-  static Evidence EvidenceOf(const Direction& direction);
+  static Evidence EvidenceOf(const Direction& direction, uint64_t discards);
 
   const topology::Fabric& fabric_;
   const LinkLossOptions options_;

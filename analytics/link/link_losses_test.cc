@@ -62,8 +62,12 @@ class LinkLossesTest : public testing::Test {
     const int64_t cached = cache_ > 0 ? ms / cache_ * cache_ : ms;
     Report(EntityKind::kPort, node, fabric_.port(port).name, Metric::kTxPackets,
            ReturnedUntil(cached), ms);
-    Report(EntityKind::kPort, node, fabric_.port(port).name, Metric::kRxPackets,
-           5000 + SentUntil(cached) - LostUntil(cached), ms);
+    const uint64_t arrived = 5000 + SentUntil(cached) - LostUntil(cached);
+    const uint64_t discarded = discards_ ? LostUntil(cached) : 0;
+    Report(EntityKind::kPort, node, fabric_.port(port).name, Metric::kRxBytes, 4096 * arrived, ms);
+    Report(EntityKind::kPort, node, fabric_.port(port).name, Metric::kRxDiscards, discarded, ms);
+    const uint64_t counted = ms < stuck_ ? arrived : std::min(arrived, 5000 + SentUntil(stuck_));
+    Report(EntityKind::kPort, node, fabric_.port(port).name, Metric::kRxPackets, counted, ms);
   }
   void Poll(int64_t from_seconds, int64_t until_seconds) {
     std::uniform_int_distribution<int64_t> jitter(0, jitter_);
@@ -89,7 +93,9 @@ class LinkLossesTest : public testing::Test {
   int64_t busy_ = 95'000;
   int64_t period_ = 140'000;
   int64_t jitter_ = 0;
-  bool answers_ = false;  // receivers return a frame for each four
+  int64_t stuck_ = INT64_MAX;  // when the leaf's packet counter stops, while its bytes grow
+  bool discards_ = false;      // the leaf discards what is lost
+  bool answers_ = false;       // receivers return a frame for each four
   std::mt19937 random_{1};
   int64_t onset_ = INT64_MAX;
   int64_t end_ = INT64_MAX;
@@ -181,6 +187,46 @@ TEST_F(ShortPausesTest, LossIsFoundWithItsSizeAndOnset) {
   EXPECT_GE(Loss()->from, begin_ + seconds(5'000));
   EXPECT_LE(Loss()->from, begin_ + seconds(6'010));
   EXPECT_LE(Loss()->last, begin_ + seconds(14'000));
+}
+
+TEST_F(LinkLossesTest, ACounterThatIsStuckShowsNoLoss) {
+  stuck_ = 1'000'000;
+  Poll(0, 4'000);
+  EXPECT_FALSE(Loss());
+}
+
+// Some devices do not count discarded frames as received.
+TEST_F(LinkLossesTest, WhatTheReceiverDiscardsIsNotLost) {
+  onset_ = 1'000'000;
+  discards_ = true;
+  Poll(0, 4'000);
+  EXPECT_FALSE(Loss());
+}
+
+TEST_F(ShortPausesTest, WhatTheReceiverDiscardsIsNotLost) {
+  onset_ = 6'000'000;
+  end_ = 9'000'000;
+  discards_ = true;
+  Poll(0, 18'000);
+  EXPECT_FALSE(Loss());
+}
+
+// The NIC counts what it sends as received, and the other way round.
+TEST_F(LinkLossesTest, ExchangedCountersShowNoLoss) {
+  const topology::PortIndex peer = fabric_.Peer(sender_);
+  const std::string leaf = fabric_.node(fabric_.port(peer).node).name;
+  const std::string port = fabric_.port(peer).name;
+  const std::string& nic = fabric_.nic(0).device;
+  for (int64_t ms = 0; ms < 4'000'000; ms += 10'000) {
+    const uint64_t sent = SentUntil(ms);
+    const uint64_t returned = sent / 4;
+    Report(EntityKind::kNic, "host0", nic, Metric::kTxPackets, returned, ms);
+    Report(EntityKind::kNic, "host0", nic, Metric::kRxPackets, sent, ms);
+    Report(EntityKind::kPort, leaf, port, Metric::kTxPackets, returned, ms + 4'000);
+    Report(EntityKind::kPort, leaf, port, Metric::kRxPackets, sent, ms + 4'000);
+  }
+  EXPECT_FALSE(Loss());
+  EXPECT_TRUE(losses_.LossesFrom(peer).empty());
 }
 
 TEST_F(LinkLossesTest, RestartOfACounterIsNoLoss) {

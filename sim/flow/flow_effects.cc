@@ -184,10 +184,27 @@ void FlowModel::SetRates(topology::PortIndex port, const PortRates& rates) {
   }
   if (fabric().node(fabric().port(port).node).IsSwitch() &&
       rates.queue_bytes != state.rates.queue_bytes) {
-    builder_->SetPort(port, Metric::kQueueBytes, now_, rates.queue_bytes);
-    builder_->SetPort(port, Metric::kQueueWatermark, now_, rates.queue_bytes);
+    SetQueue(port);
   }
   state.rates = rates;
+}
+
+// After a change of the queue's length. A port that was full for a shorter time than one CE mark
+// takes had no long queue either.
+void FlowModel::SetQueue(topology::PortIndex port) {
+  PortState& state = ports_[port];
+  const SimTime begin = std::exchange(state.queue_since, now_);
+  const double marks_per_second = state_.capacity[port] / kFullFrameOnWire * kMarkedShare;
+  const auto set = [&](SimTime time, uint64_t bytes) {
+    builder_->SetPort(port, Metric::kQueueBytes, time, bytes);
+    builder_->SetPort(port, Metric::kQueueWatermark, time, bytes);
+  };
+  if (state.rates.queue_bytes > 0 && marks_per_second > 0) {
+    const SimTime grown =
+        begin + static_cast<SimTime>(static_cast<double>(kSecond) / marks_per_second);
+    if (grown < now_) set(grown, state.rates.queue_bytes);
+  }
+  set(now_, 0);
 }
 
 // Marks of this port arrive at the receivers of its flows, which send CNPs to the senders.

@@ -128,6 +128,7 @@ class FlowModel {
   struct PortState {
     PortRates rates;
     SimTime since = 0;
+    SimTime queue_since = 0;  // when rates.queue_bytes last changed
     // The flows over the port determine which NICs receive its CE marks.
     struct Marks {
       uint32_t series = 0;
@@ -277,6 +278,7 @@ class FlowModel {
   std::vector<topology::PortIndex> SendersTo(topology::PortIndex port) const;
   void SetCongestion(topology::PortIndex port, bool is_full);
   void SetRates(topology::PortIndex port, const PortRates& rates);
+  void SetQueue(topology::PortIndex port);
   void BeginMarks(topology::PortIndex port);
   void CountMarks(topology::PortIndex port, uint32_t series, std::span<const Sender* const> users,
                   double data_frames);
