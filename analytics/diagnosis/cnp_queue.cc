@@ -89,12 +89,12 @@ struct Usual {
   size_t idle = 0;
   size_t filled_while_idle = 0;
 
-  // CNPs may wait in this priority: it is usually filled when they pass.
-  bool MayBeOfCnps() const { return filled > others && filled >= 4 * empty; }
-  // Others seldom wait in it: it is filled at least twice as often in windows with CNPs. Mirrors do
-  // not see all CNPs, so that it may be filled in others too.
+  // CNPs usually wait in this priority, and others seldom do: it is seldom longer than CNPs can
+  // make it, and filled at least twice as often in windows with CNPs. Mirrors do not see all CNPs,
+  // so that it may be filled in others too.
   bool IsOfCnps() const {
-    return MayBeOfCnps() && filled * idle >= 2 * filled_while_idle * (filled + empty + others);
+    return filled > 8 * others && filled >= 4 * empty &&
+           filled * idle >= 2 * filled_while_idle * (filled + empty + others);
   }
   // The share of the windows with CNPs in which CNPs filled it.
   double Share() const {
@@ -168,17 +168,16 @@ std::optional<EmptyQueue> FirstEmpty(uint8_t priority, const Longest& longest,
 
 std::map<NodeIndex, EmptyQueue> EmptyCnpQueues(const DiagnosisInput& input) {
   const Notices notices = NoticesOf(input);
-  // Another priority may have packets at the same times by chance. If it is not clear that the best
-  // one is that of CNPs, a worse one is not either.
+  // Another priority may have packets at the same times by chance.
   std::optional<Queues> best;
   for (uint8_t priority = 0; priority < kPriorities; ++priority) {
     Queues queues = QueuesOf(input, notices, priority);
-    if (queues.all.MayBeOfCnps() && (!best || queues.all.Share() > best->all.Share())) {
+    if (queues.all.IsOfCnps() && (!best || queues.all.Share() > best->all.Share())) {
       best = std::move(queues);
     }
   }
   std::map<NodeIndex, EmptyQueue> empty;
-  if (!best || !best->all.IsOfCnps()) return empty;
+  if (!best) return empty;
   for (const auto& [node, row] : best->longest) {
     const Usual others = best->all.Without(best->usual[node]);
     if (!others.IsOfCnps()) continue;

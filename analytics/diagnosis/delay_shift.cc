@@ -106,9 +106,9 @@ std::optional<int64_t> QuickestOf(const std::vector<DelayWindow>& windows, size_
   return std::nullopt;
 }
 
-// Whether enough windows are about equally late. A longer link delays all packets equally, and a
-// queue does not.
-bool AreAlike(std::vector<int64_t> by, size_t enough) {
+// Whether at least `enough` windows have a similar increase, within a factor of 2 of the median. A
+// longer link delays all packets equally, and a queue does not.
+bool AreSimilar(std::vector<int64_t> by, size_t enough) {
   const int64_t typical = UpperMedianOf(by);
   return std::ranges::count_if(by, [&](int64_t one) {
            return 2 * one >= typical && one <= 2 * typical;
@@ -138,7 +138,7 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
   Shift shift = {.usual_least = *quickest};
   std::vector<int64_t> by;
   std::vector<size_t> usual;
-  bool are_known = true;  // queues in the shifted windows
+  bool are_queues_known = true;  // in the shifted windows
   for (const DelayWindow& window : windows) {
     const size_t place = input.PlaceOf(window.window);
     if (place >= input.windows()) continue;
@@ -192,7 +192,7 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
     }
     const bool sufficed =
         shift.windows >= thresholds.latency_windows && shift.packets >= thresholds.latency_packets;
-    are_known = are_known && is_known;
+    are_queues_known = are_queues_known && is_known;
     if (shift.windows++ == 0) shift.first = place;
     shift.last = place;
     shift.packets += window.count;
@@ -215,10 +215,14 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
   }
   const int64_t median = UpperMedianOf(by);
   if (of == Of::kLeast) {
-    // The quickest packets of some windows may have been matched with others.
+    // The least delays of some windows may be wrong: a packet was matched with another packet's
+    // response.
     const int64_t typical = TypicalBefore(input, windows, shift.first);
-    if (*quickest + median - typical <= margin) return std::nullopt;
-    if (!are_known && !AreAlike(by, thresholds.latency_windows)) return std::nullopt;
+    const int64_t longer = *quickest + median - std::max(*quickest, typical);
+    if (longer <= margin) return std::nullopt;
+    if (!are_queues_known && !AreSimilar(by, thresholds.latency_windows)) return std::nullopt;
+    shift.by = static_cast<double>(longer);
+    return shift;
   }
   shift.by = static_cast<double>(median);
   return shift;

@@ -106,7 +106,7 @@ bool Explains(const Fabric& fabric, const Finding& cause, const Finding& symptom
     return cause.basis != Basis::kWaiting && MayAffectTheSameJobs(cause, symptom, limits);
   }
   const FaultInfo& info = InfoOf(cause.kind);
-  // Queues fill up and stop only where pauses arrive.
+  // A fault that acts through PFC pauses explains only symptoms at switches that were paused.
   const bool is_by_pauses =
       cause.kind == FaultKind::kPfcStorm || cause.kind == FaultKind::kPfcDeadlock ||
       (cause.kind == FaultKind::kSlowReceiver && cause.basis == Basis::kItself);

@@ -33,7 +33,7 @@ struct Choice {
   PortIndex port = kNone;
   Timestamp from;
   Timestamp until;
-  bool moved = false;  // the flow came here by a change that no link explains
+  bool moved = false;  // rerouted although no link went down or came up
   double ways = 0;     // number of equal-cost links
 };
 
@@ -41,20 +41,21 @@ struct Choice {
 struct Failure {
   topology::LinkIndex link = kNone;
   Timestamp from = Timestamp::min();
-  Timestamp last = Timestamp::max();   // begin of the last window in which it is visible
   Timestamp until = Timestamp::max();  // the latest time at which routing still avoids the link
-  Duration unsure{};                   // between `until` and the last window
+  // Windows in which the link went down or came up.
+  struct Change {
+    Timestamp from;
+    Timestamp until;
+  };
+  std::vector<Change> changes;
+  Duration reroute{};  // the longest time between a change, or its reading, and the new routes
 };
 
-// Whether routing moves flows at this time because of the failure: because the link went down, or
-// because it came up again.
-bool MovesFlows(const Failure& failure, Timestamp time) {
-  const auto is_between = [&](Timestamp from, Timestamp until) {
-    return time >= from && time <= until;
-  };
-  return failure.unsure > Duration(0) &&
-         (is_between(failure.from - failure.unsure, failure.from + failure.unsure) ||
-          is_between(failure.last, failure.until));
+// Whether routing may move flows at this time because the link went down or came up again.
+bool MayMoveFlows(const Failure& failure, Timestamp time) {
+  return std::ranges::any_of(failure.changes, [&](const Failure::Change& change) {
+    return time >= change.from - failure.reroute && time <= change.until + failure.reroute;
+  });
 }
 
 // Joins overlapping failures; in order of time.
@@ -74,8 +75,8 @@ std::vector<Failure> SpansOf(std::vector<Failure> failures) {
 std::vector<Failure> FailuresIn(const DiagnosisInput& input) {
   std::vector<Failure> failures;
   for (topology::LinkIndex link = 0; link < input.fabric().links().size(); ++link) {
-    size_t first = input.windows();
-    size_t last = 0;
+    std::vector<bool> is_down(input.windows());
+    std::vector<bool> falls_in(input.windows());
     bool is_at_ends = true;
     for (const PortIndex port : input.fabric().link(link).ends) {
       const Entity entity = input.EntityOf(port);
@@ -84,20 +85,27 @@ std::vector<Failure> FailuresIn(const DiagnosisInput& input) {
       const Row up = input.Levels(input.EntityOf(port), Metric::kLinkUp);
       const Row falls = input.Growth(input.EntityOf(port), Metric::kLinkFlaps);
       for (size_t w = 0; w < input.windows(); ++w) {
-        if (falls[w] == 0 && (up.empty() || up[w] != 0)) continue;
-        first = std::min(first, w);
-        last = std::max(last, w);
+        if (falls[w] > 0) falls_in[w] = true;
+        if (falls[w] > 0 || (!up.empty() && up[w] == 0)) is_down[w] = true;
       }
     }
-    if (first == input.windows()) continue;
-    // The end of the failure is between two readings, and the cache of a device may be older.
-    const Duration unsure = (input.thresholds().reroute_windows + (is_at_ends ? 0 : 2)) *
-                            input.parts().metrics.window();
-    failures.push_back({.link = link,
-                        .from = input.BeginOf(first),
-                        .last = input.BeginOf(last),
-                        .until = input.EndOf(last) + unsure,
-                        .unsure = unsure});
+    const auto first = std::ranges::find(is_down, true);
+    if (first == is_down.end()) continue;
+    size_t last = input.windows() - 1;
+    while (!is_down[last]) --last;
+    // A change is between two readings, and the cache of a device may be older.
+    const Duration reroute = (input.thresholds().reroute_windows + (is_at_ends ? 0 : 2)) *
+                             input.parts().metrics.window();
+    Failure failure = {.link = link,
+                       .from = input.BeginOf(static_cast<size_t>(first - is_down.begin())),
+                       .until = input.EndOf(last) + reroute,
+                       .reroute = reroute};
+    for (size_t w = 0; w < input.windows(); ++w) {
+      const bool was_down = w > 0 && is_down[w - 1];
+      if (!falls_in[w] && is_down[w] == was_down) continue;
+      failure.changes.push_back({.from = input.BeginOf(w), .until = input.EndOf(w)});
+    }
+    failures.push_back(std::move(failure));
   }
   for (const CableFinding& cable : input.parts().cabling.findings) {
     for (const topology::LinkIndex link : cable.declared) failures.push_back({.link = link});
@@ -176,10 +184,11 @@ std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const DiagnosisInput& input) 
     for (const PathInterval& stretch : flow.intervals) {
       const bool is_last = &stretch == &flow.intervals.back();
       if (stretch.state != PathState::kExact && stretch.state != PathState::kLikely) continue;
-      const bool moved =
-          stretch.began == PathChange::kRerouted && stretch.reason == PathReason::kUnknown &&
-          std::ranges::none_of(
-              failures, [&](const Failure& failure) { return MovesFlows(failure, stretch.from); });
+      const bool moved = stretch.began == PathChange::kRerouted &&
+                         stretch.reason == PathReason::kUnknown &&
+                         std::ranges::none_of(failures, [&](const Failure& failure) {
+                           return MayMoveFlows(failure, stretch.from);
+                         });
       const auto span = std::ranges::lower_bound(spans, stretch.from, {}, &Failure::until);
       topology::Routes& routes = span != spans.end() && span->from <= stretch.until ? left : whole;
       const auto hops = stretch.path.hops();

@@ -146,24 +146,13 @@ TEST_F(CnpQueueTest, APriorityThatOthersUseTooIsNotThatOfCnps) {
   EXPECT_TRUE(Found().empty());
 }
 
-// Background traffic fills priority 0, and CNPs priority 6 in all windows.
-TEST_F(CnpQueueTest, AWorsePriorityIsNotThatOfCnpsEither) {
-  for (size_t w = 0; w < kWindows; ++w) {
-    for (const char* leaf : {"leaf0", "leaf1", "leaf2"}) {
-      const bool is_empty = std::string_view(leaf) == "leaf1" && w >= 8;
-      Says(Port(leaf, "spine1"), Metric::kQueueWatermark, w, is_empty ? 0 : 1514, 0);
-    }
-  }
-  EXPECT_TRUE(Found().empty());
-  for (size_t w = 0; w < kWindows; ++w) {
-    Says(Port("leaf3", "spine1"), Metric::kQueueWatermark, w, 74, 6);
-    Says(Port("leaf3", "spine1"), Metric::kQueueWatermark, w, 0, 0);
-  }
+// Background traffic fills the priority with few packets at most times, and with many at others.
+TEST_F(CnpQueueTest, APriorityThatIsSometimesLongIsNotThatOfCnps) {
+  for (size_t w = 8; w < 14; ++w) Passes("leaf1", w, 0);
+  EXPECT_EQ(Found().size(), 1u);
   for (size_t w = 0; w < kWindows; w += 4) {
-    for (const char* leaf : {"leaf0", "leaf2"}) {
-      Takes(Way(DelayKind::kCnp, {leaf, "spine0"}), w, w, {});
-      Says(Port(leaf, "spine1"), Metric::kQueueWatermark, w, 0, 0);
-    }
+    Passes("leaf0", w, 5'000);
+    Passes("leaf2", w + 1, 5'000);
   }
   EXPECT_TRUE(Found().empty());
 }

@@ -176,9 +176,9 @@ bool IsMostlyUnread(const DiagnosisInput& input, const Entity& entity, Metric me
   return !windows.empty() && 2 * read <= windows.size();
 }
 
-// Whether so many windows in a row have no reading, at about the time when the switch reported that
-// the link was down. A switch that answers from a cache reports an outage up to two windows late: a
-// host may be up again by then.
+// Whether `in_a_row` consecutive windows have no reading, at about the time when the switch
+// reported that the link was down. A switch that answers from a cache reports an outage up to two
+// windows late: a host may be up again by then.
 bool WasUnreadNearby(const DiagnosisInput& input, const Entity& entity, Metric metric,
                      const LinkHistory& history, size_t in_a_row) {
   constexpr size_t kLate = 2;
@@ -191,11 +191,17 @@ bool WasUnreadNearby(const DiagnosisInput& input, const Entity& entity, Metric m
   return false;
 }
 
-// Two windows in a row. A single one proves little if readings are not at window ends.
+// A single missing reading is not enough if readings are not at window ends.
 bool WereTwoUnreadNearby(const DiagnosisInput& input, const Entity& entity, Metric metric,
                          const LinkHistory& history) {
   return input.HasMetric(entity, metric) && !input.IsReadAtWindowEnds(entity, metric) &&
          WasUnreadNearby(input, entity, metric, history, 2);
+}
+
+bool IsUsuallyRead(const DiagnosisInput& input, const Entity& entity, Metric metric) {
+  size_t read = 0;
+  for (size_t w = 0; w < input.windows(); ++w) read += input.HasReading(entity, metric, w);
+  return 4 * read >= 3 * input.windows();
 }
 
 // Whether the counters of the NIC restarted during the outage or shortly after it. The failure of a
@@ -291,15 +297,15 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic, const LinkH
   }
   const bool has_several = nics.size() > 1;
   std::optional<std::vector<size_t>> all_down;  // windows; unset before the first NIC
-  bool has_restarted = false;
+  bool have_restarted = !nics.empty();
   for (const auto& [other, history] : nics) {
     const auto [low, high] = std::minmax(own.first, history.first);
     if (!history.any || high - low > MostApart(input, other)) return false;
     // Links of several NICs do not fail at the same time by chance.
     const bool is_unclear = has_several && IsBrief(input, other, history);
-    const bool is_new = HasRestarted(input, other, history);
-    if (!is_unclear && !is_new && !IsSilent(input, other, history)) return false;
-    has_restarted |= is_new;
+    const bool restarted = HasRestarted(input, other, history);
+    if (!is_unclear && !restarted && !IsSilent(input, other, history)) return false;
+    have_restarted = have_restarted && restarted;
     const std::vector<size_t> of_other = WindowsDown(input, other, history);
     if (!all_down) all_down = of_other;
     std::erase_if(*all_down, [&](size_t at) { return !std::ranges::binary_search(of_other, at); });
@@ -313,7 +319,8 @@ bool IsHostDown(const DiagnosisInput& input, topology::NicIndex nic, const LinkH
     if (has_several && down.size() <= kEnds) continue;
     if (!IsMostlyUnread(input, entity, Metric::kMemoryTotal, down) &&
         !WereTwoUnreadNearby(input, entity, Metric::kMemoryTotal, own) &&
-        !(has_restarted && WasUnreadNearby(input, entity, Metric::kMemoryTotal, own, 1))) {
+        !(have_restarted && IsUsuallyRead(input, entity, Metric::kMemoryTotal) &&
+          WasUnreadNearby(input, entity, Metric::kMemoryTotal, own, 1))) {
       return false;
     }
   }
