@@ -156,6 +156,7 @@ LinkHistory HistoryOf(const DiagnosisInput& input, topology::LinkIndex link) {
     for (size_t i = 0; i < input.windows(); ++i) {
       if (input.HasReading(entity, Metric::kLinkUp, i)) history.unknown[i] = false;
       if (!disabled[i]) continue;
+      history.explained[i] = true;
       flaps[i] = 0;
       if (!up.empty()) up[i] = 1;
     }
@@ -213,7 +214,7 @@ std::optional<SwitchOutage> OutageOf(const DiagnosisInput& input, topology::Node
                                      const LinkHistories& histories, size_t from) {
   std::vector<topology::LinkIndex> links;
   std::vector<PortIndex> unknown;
-  size_t unseen = 0;  // links that were up at each reading
+  std::vector<topology::LinkIndex> unseen;  // up at each reading, or down for a known reason
   for (const topology::Port& port : input.fabric().PortsOf(node)) {
     if (port.link == kNone) continue;
     const LinkHistory& history = histories[port.link];
@@ -224,10 +225,10 @@ std::optional<SwitchOutage> OutageOf(const DiagnosisInput& input, topology::Node
       // Only the switch itself could report this link, which it cannot while it is down.
       unknown.push_back(own);
     } else if (history.was_up || !history.reports_state) {
-      ++unseen;  // declared cables that do not exist are left out
+      unseen.push_back(port.link);  // declared cables that do not exist are left out
     }
   }
-  if (unseen > links.size() / kSeenForEachUnseen) return std::nullopt;
+  if (unseen.size() > links.size() / kSeenForEachUnseen) return std::nullopt;
   std::set<size_t> starts;
   for (const topology::LinkIndex link : links) {
     for (size_t w = from; w < input.windows(); ++w) {
@@ -237,7 +238,8 @@ std::optional<SwitchOutage> OutageOf(const DiagnosisInput& input, topology::Node
   for (const size_t start : starts) {
     const size_t last = std::min(start + kSpread * input.link_state_windows(), input.windows() - 1);
     SwitchOutage outage = {.first = start, .behind = start};
-    size_t up = unseen;
+    auto up = static_cast<size_t>(std::ranges::count_if(
+        unseen, [&](topology::LinkIndex link) { return !histories[link].explained[start]; }));
     for (const topology::LinkIndex link : links) {
       const Part part = PartIn(histories[link], start, last);
       if (part.fell) {

@@ -16,7 +16,7 @@ namespace rocescope {
 struct LinkHistory {
   std::vector<bool> down;       // by window: an end was down at its end, or went down during it
   std::vector<bool> unknown;    // by window: no end was read
-  std::vector<bool> explained;  // by window: removed by Explain
+  std::vector<bool> explained;  // by window: disabled, or removed by Explain
   std::vector<Row> falls;       // times that it went down, by window; one row per end and source
   bool was_up = false;          // at any time, as an end reports
   bool reports_state = false;   // an end reports whether the link is up

@@ -165,6 +165,18 @@ TEST_F(DrainTest, TheReadingBeforeShowsADrainToo) {
   EXPECT_TRUE(Found().empty());
 }
 
+// One of its links was disabled before.
+TEST_F(DrainTest, ADrainedSwitchMayHaveADisabledLink) {
+  Upgrade(8);
+  const topology::PortIndex port = Port("leaf3", "spine1");
+  for (size_t w = 0; w < kWindows; ++w) {
+    const bool is_disabled = w >= 5 && w <= 15;
+    Says(port, Metric::kAdminUp, w, is_disabled ? 0 : 1);
+    if (is_disabled) Says(port, Metric::kLinkUp, w, 0);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
 TEST_F(DrainTest, ASwitchThatHardlyCarriedAnythingIsOnlySuspected) {
   for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
     for (size_t w = 0; w < 9; ++w) Carries(Port(leaf, "spine1"), w, 2);
