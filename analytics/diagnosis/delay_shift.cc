@@ -115,14 +115,18 @@ bool AreSimilar(std::vector<int64_t> by, size_t enough) {
          }) >= static_cast<ptrdiff_t>(enough);
 }
 
-// The typical least delay of the windows before a place; 0 without any.
-int64_t TypicalBefore(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
-                      size_t place) {
-  std::vector<int64_t> least;
-  for (const DelayWindow& window : windows) {
-    if (input.PlaceOf(window.window) < place) least.push_back(window.least);
-  }
-  return least.empty() ? 0 : UpperMedianOf(least);
+// Whether most other windows have at least half of the increase, too, although queues may explain
+// it there. Then the least delays of a few windows are wrong: a packet was matched with another
+// packet's response. A lasting fault has more windows of its own.
+bool IsUsual(const std::vector<DelayWindow>& windows, int64_t quickest, int64_t increase,
+             size_t shifted) {
+  constexpr double kMost = 2.0 / 3;
+  const auto all = static_cast<size_t>(std::ranges::count_if(
+      windows, [&](const auto& window) { return 2 * (window.least - quickest) >= increase; }));
+  const size_t increased = all - std::min(all, shifted);
+  const size_t others = windows.size() - shifted;
+  return increased > 2 * shifted &&
+         static_cast<double>(increased) > kMost * static_cast<double>(others);
 }
 
 }  // namespace
@@ -215,14 +219,8 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
   }
   const int64_t median = UpperMedianOf(by);
   if (of == Of::kLeast) {
-    // The least delays of some windows may be wrong: a packet was matched with another packet's
-    // response.
-    const int64_t typical = TypicalBefore(input, windows, shift.first);
-    const int64_t longer = *quickest + median - std::max(*quickest, typical);
-    if (longer <= margin) return std::nullopt;
+    if (IsUsual(windows, *quickest, median, shift.windows)) return std::nullopt;
     if (!are_queues_known && !AreSimilar(by, thresholds.latency_windows)) return std::nullopt;
-    shift.by = static_cast<double>(longer);
-    return shift;
   }
   shift.by = static_cast<double>(median);
   return shift;
