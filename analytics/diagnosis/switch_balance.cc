@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/sum_windows.h"
+#include "base/median.h"
 
 namespace rocescope {
 namespace {
@@ -53,6 +54,26 @@ std::vector<double> QueuedFrames(const DiagnosisInput& input, NodeIndex node) {
   return queued;
 }
 
+// If readings are within windows, the first increment of a port that missed a reading is divided
+// wrongly, and so is each sum that begins there. Sets the typical difference of the first windows
+// of each sum to 0.
+void CorrectBeginnings(const SumWindows& windows, std::vector<int64_t>& difference) {
+  constexpr size_t kFirst = 5;  // windows
+  for (size_t begin = 0; begin < difference.size();) {
+    size_t end = begin;
+    while (end < difference.size() && windows.known[end]) ++end;
+    std::vector<int64_t> first;
+    for (size_t w = begin; w < end && first.size() < kFirst; ++w) {
+      if (windows.read[w]) first.push_back(difference[w]);
+    }
+    if (first.size() == kFirst) {
+      const int64_t typical = UpperMedianOf(first);
+      for (size_t w = begin; w < end; ++w) difference[w] -= typical;
+    }
+    begin = end + 1;
+  }
+}
+
 }  // namespace
 
 Balance BalanceOf(const DiagnosisInput& input, NodeIndex node) {
@@ -94,6 +115,7 @@ Balance BalanceOf(const DiagnosisInput& input, NodeIndex node) {
       difference[w] += difference[w - 1];
     }
   }
+  if (is_rounded) CorrectBeginnings(windows, difference);
   for (size_t w = 0; w < difference.size(); ++w) {
     if (!windows.known[w] || !windows.read[w]) {
       difference[w] = Balance::kUnread;

@@ -48,6 +48,17 @@ TEST_F(SwitchLossTest, FramesThatVanishInASwitchAreABlackhole) {
   EXPECT_FALSE(found[0].until);
 }
 
+// Where readings are within windows, the first increment of a port may be divided wrongly.
+TEST_F(SwitchLossTest, FramesThatVanishOnlyAtTheBeginningDoNotVanish) {
+  SetReadingDelay(kWindow / 3);
+  for (size_t w = 0; w < kWindows; ++w) Notifies(w, 10, 10);
+  Send({"host0", "leaf0", "spine0"}, 1, 100'000);
+  EXPECT_TRUE(Found().empty());
+  for (size_t w = 8; w < kWindows; ++w) Send({"host0", "leaf0", "spine0"}, w, 1000);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_GE(Found()[0].from, Begin(7));
+}
+
 // While one link of leaf1 is drained and the other is down, spine0 has no route to it.
 TEST_F(SwitchLossTest, FramesToAnIsolatedSwitchAreProbablyNoBlackhole) {
   for (const topology::PortIndex port : {Port("spine0", "leaf1"), Port("leaf1", "spine0")}) {
