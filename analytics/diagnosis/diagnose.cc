@@ -171,9 +171,9 @@ Findings GroupByRootCause(const Fabric& fabric, Findings found, Duration window,
     size_t root = i;
     for (size_t step = 0; step < found.size() && cause[root] != root; ++step) root = cause[root];
     if (place[root] == found.size()) continue;
-    Finding& explains = roots[place[root]];
-    const bool is_same = explains.kind == found[i].kind && explains.place == found[i].place;
-    if (!is_same) AddSymptom(found[i], explains);
+    Finding& root_cause = roots[place[root]];
+    const bool is_same = root_cause.kind == found[i].kind && root_cause.place == found[i].place;
+    if (!is_same) AddSymptom(found[i], root_cause);
   }
   return roots;
 }

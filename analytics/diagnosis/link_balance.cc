@@ -84,7 +84,7 @@ std::vector<bool> SharedByMost(const DiagnosisInput& input, const std::vector<bo
   const size_t few = input.thresholds().shared_mismatch_links;
   struct Count {
     size_t marked = 0;
-    size_t told = 0;
+    size_t counted = 0;  // at both ends
   };
   const topology::Fabric& fabric = input.fabric();
   // A group has the directions between two tiers, or between a node and a tier.
@@ -101,17 +101,17 @@ std::vector<bool> SharedByMost(const DiagnosisInput& input, const std::vector<bo
   };
   for (size_t way = 0; way < marked.size(); ++way) {
     const auto& ends = fabric.link(static_cast<topology::LinkIndex>(way / 2)).ends;
-    const bool is_told = input.HasMetric(input.EntityOf(ends[way % 2]), Metric::kTxPackets) &&
-                         input.HasMetric(input.EntityOf(ends[1 - way % 2]), Metric::kRxPackets);
+    const bool is_counted = input.HasMetric(input.EntityOf(ends[way % 2]), Metric::kTxPackets) &&
+                            input.HasMetric(input.EntityOf(ends[1 - way % 2]), Metric::kRxPackets);
     for (Count* count : counts_of(way)) {
-      count->told += is_told;
+      count->counted += is_counted;
       count->marked += marked[way];
     }
   }
   std::vector<bool> shared(marked.size());
   for (size_t way = 0; way < marked.size(); ++way) {
     shared[way] = marked[way] && std::ranges::any_of(counts_of(way), [&](const Count* count) {
-                    return count->marked > few && count->marked * 2 > count->told;
+                    return count->marked > few && count->marked * 2 > count->counted;
                   });
   }
   return shared;

@@ -62,7 +62,7 @@ class RepeatedReadings {
   static constexpr uint32_t kNewBase = 8;        // repetitions until a difference is normal
   static constexpr uint32_t kLonger = 2;         // times the longest time without a pause
   static constexpr double kMostScattered = 0.5;  // fraction of the repetitions
-  static constexpr double kMostLost = 0.01;      // of the frames sent; more is visible otherwise
+  static constexpr double kMostLost = 0.01;      // of the frames sent since the last one
 
   // The readings with one value of missing_other, which may be that of pauses.
   struct Pause {
