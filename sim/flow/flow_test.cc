@@ -192,6 +192,52 @@ TEST(FlowModel, CountersNeverDecreaseWhenAJobStops) {
   }
 }
 
+// The greatest value of a gauge of any port of a node in any priority, in the whole run.
+uint64_t GreatestOf(const FlowModel& model, const Scenario& scenario, std::string_view node,
+                    Metric metric) {
+  FlowCounters counters(model.history(), scenario.epoch);
+  uint64_t greatest = 0;
+  std::vector<uint64_t> values;
+  for (uint32_t i = 0; i < counters.entities().size(); ++i) {
+    const ExactCounters::Entity& entity = counters.entities()[i];
+    if (entity.entity.node != node) continue;
+    values.resize(entity.metrics.size());
+    if (!counters.Read(i, counters.begin(), counters.end(), values)) continue;
+    for (size_t k = 0; k < values.size(); ++k) {
+      if (entity.metrics[k] == metric) greatest = std::max(greatest, values[k]);
+    }
+  }
+  return greatest;
+}
+
+// Two hosts send to a third one. With thresholds of 100 kB and 400 kB, the queue is 175 kB long,
+// and half of it is in the buffer of each sender's port.
+TEST(FlowModel, ASwitchPausesWhoUsesMoreBufferThanAlphaAllows) {
+  const auto run = [](const std::string& faults) {
+    const auto scenario = Load(
+        "streams:\n"
+        "  - {from: \"host2:mlx5_0\", to: \"host0:mlx5_0\", load: 0.9}\n"
+        "  - {from: \"host3:mlx5_0\", to: \"host0:mlx5_0\", load: 0.9}\n" +
+        faults);
+    EXPECT_TRUE(scenario) << scenario.error().message;
+    auto model = FlowModel::Make(*scenario);
+    (*model)->Run(nullptr);
+    uint64_t bytes = 0;
+    uint64_t pauses = 0;
+    for (const char* node : {"leaf0", "leaf1", "spine0", "spine1"}) {
+      bytes = std::max(bytes, GreatestOf(**model, *scenario, node, Metric::kBufferWatermark));
+      pauses = std::max(pauses, GreatestOf(**model, *scenario, node, Metric::kPfcTx));
+    }
+    return std::pair(bytes, pauses);
+  };
+  const auto [healthy, pauses] = run("");
+  EXPECT_GE(healthy, 87'500u);
+  EXPECT_EQ(pauses, 0u);
+  const std::string fault = "misconfigured_alpha, alpha: 0.0005, switch: ";
+  EXPECT_GT(run("faults:\n  - {kind: " + fault + "leaf0}\n  - {kind: " + fault + "leaf1}\n").second,
+            0u);
+}
+
 TEST(FlowModel, HealthyLinksBreakFramesAtTheirBitErrorRatio) {
   const auto scenario = Load("benign: {bit_error_ratio: [1e-9, 1e-9]}\n");
   ASSERT_TRUE(scenario) << scenario.error().message;
