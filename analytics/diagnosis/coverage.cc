@@ -345,6 +345,7 @@ DiagnosisCoverage CoverageOf(const DiagnosisInput& input) {
       }
     }
     coverage.silences = SilencesIn(input);
+    coverage.unusable_counters = UnusableCountersIn(input);
     coverage.switches = static_cast<uint32_t>(switches.size());
   }
   coverage.hindrance = HindranceTo(input);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/obstacle.h"
+#include "analytics/diagnosis/unusable_counters.h"
 #include "base/time.h"
 #include "topology/fabric.h"
 #include "topology/fault/fault_kind.h"
@@ -50,6 +51,7 @@ struct DiagnosisCoverage {
   std::vector<FaultKind> not_seen;  // fault kinds that were not detectable; ascending
   // By kind, ascending, without those in not_seen. Switches without counters are left out.
   std::vector<BlindSpot> blind_spots;
+  std::vector<UnusableCounters> unusable_counters;  // see UnusableCountersIn
 
   friend bool operator==(const DiagnosisCoverage&, const DiagnosisCoverage&) = default;
 };

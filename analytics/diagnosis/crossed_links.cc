@@ -22,10 +22,6 @@ namespace {
 using topology::LinkIndex;
 using topology::PortIndex;
 
-int64_t FullOf(const Balance& balance) {
-  return balance.full.empty() ? 0 : *std::ranges::max_element(balance.full);
-}
-
 int64_t OffBy(const Balance& balance) {
   int64_t most = 0;
   for (const int64_t frames : balance.missing) {
@@ -40,11 +36,6 @@ struct Unbalanced {
   size_t first = 0;
   size_t detected_at = 0;
 };
-
-// The mismatch from which the cable may be swapped.
-int64_t FarOff(const DiagnosisInput& input, const Balance& balance) {
-  return input.thresholds().crossed_link_factor * FullOf(balance);
-}
 
 bool IsFarOff(const DiagnosisInput& input, const Balance& balance) {
   return !balance.missing.empty() && OffBy(balance) >= FarOff(input, balance);

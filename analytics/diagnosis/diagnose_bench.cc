@@ -29,6 +29,7 @@ struct Large {
   MetricStore metrics;
   std::vector<FlowPath> paths;
   std::vector<FlowSummary> flows;
+  CounterChecks counter_checks{fabric};
   LinkErrors link_errors{fabric};
   LinkLosses link_losses{fabric};
 
@@ -58,6 +59,7 @@ struct Large {
                            .delays = delays,
                            .queue_uses = queues,
                            .losses = losses,
+                           .counter_checks = counter_checks,
                            .link_errors = link_errors,
                            .link_losses = link_losses});
   }

@@ -249,7 +249,8 @@ class DiagnosisTest : public testing::Test {
     LinkErrors errors(fabric_, {.tolerated = thresholds_.tolerated_frame_errors,
                                 .alarms_a_day = thresholds_.link_error_false_alarms});
     LinkLosses losses(fabric_);
-    MetricStore metrics(fabric_, {.window = kWindow, .listeners = {&errors, &losses}});
+    CounterChecks checks(fabric_);
+    MetricStore metrics(fabric_, {.window = kWindow, .listeners = {&checks, &errors, &losses}});
     std::vector<CounterRecord> records;
     for (const auto& [key, row] : rows_) Read(key.first, key.second, row, records);
     std::ranges::stable_sort(records, {}, &CounterRecord::event_time);
@@ -257,16 +258,16 @@ class DiagnosisTest : public testing::Test {
       record.event_time += read_later_;
       metrics.Add(record);
     }
-    return In(metrics, errors, losses, run);
+    return In(metrics, checks, errors, losses, run);
   }
   // Returns the result of `run` for the same input with these counters only.
   template <typename Run>
   auto In(const MetricStore& metrics, Run run) {
-    return In(metrics, LinkErrors(fabric_), LinkLosses(fabric_), run);
+    return In(metrics, CounterChecks(fabric_), LinkErrors(fabric_), LinkLosses(fabric_), run);
   }
   template <typename Run>
-  auto In(const MetricStore& metrics, const LinkErrors& errors, const LinkLosses& link_losses,
-          Run run) {
+  auto In(const MetricStore& metrics, const CounterChecks& checks, const LinkErrors& errors,
+          const LinkLosses& link_losses, Run run) {
     std::ranges::sort(paths_, {}, &FlowPath::flow);
     std::ranges::sort(flows_, {}, &FlowSummary::flow);
     const FlowPaths paths(paths_);
@@ -290,6 +291,7 @@ class DiagnosisTest : public testing::Test {
                                .delays = delays_,
                                .queue_uses = queues_,
                                .losses = losses,
+                               .counter_checks = checks,
                                .link_errors = errors,
                                .link_losses = link_losses,
                                .thresholds = thresholds_}));
@@ -349,6 +351,8 @@ class DiagnosisTest : public testing::Test {
             std::vector<CounterRecord>& records) const {
     const bool counter = InfoOf(metric).kind == MetricKind::kCounter;
     CounterRecord record{.entity = NameFor(entity), .metric = metric, .event_time = Begin(0)};
+    // No counter of a device starts at a round value.
+    if (counter) record.value = 12'345'677;
     if (counter) records.push_back(record);
     for (size_t w = 0; w < kWindows; ++w) {
       if (!row[w]) continue;

@@ -16,6 +16,7 @@
 #include "analytics/diagnosis/balance.h"
 #include "analytics/diagnosis/thresholds.h"
 #include "analytics/job/attribution.h"
+#include "analytics/link/counter_checks.h"
 #include "analytics/link/link_errors.h"
 #include "analytics/link/link_losses.h"
 #include "analytics/loss/loss_tracker.h"
@@ -39,6 +40,7 @@ struct DiagnosisParts {
   const Delays& delays;
   const QueueUses& queue_uses;
   const LossTracker& losses;
+  const CounterChecks& counter_checks;
   const LinkErrors& link_errors;
   const LinkLosses& link_losses;
   Thresholds thresholds = {};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -139,8 +140,7 @@ class Activity {
     return !is_known;
   }
 
- private:
-  // Empty if no end reports it.
+  // The windows in which the link is used. Empty if no end reports it.
   const std::vector<bool>& Of(PortIndex port) {
     const auto [at, is_new] = by_link_.try_emplace(input_.fabric().port(port).link);
     if (!is_new) return at->second;
@@ -161,8 +161,104 @@ class Activity {
     return at->second;
   }
 
+  const DiagnosisInput& input() const { return input_; }
+
+ private:
   const DiagnosisInput& input_;
   std::map<topology::LinkIndex, std::vector<bool>> by_link_;
+};
+
+// Switches that carry no traffic although their tier does: they are drained, and no next hops.
+class Drains {
+ public:
+  explicit Drains(Activity& activity) : input_(activity.input()) {
+    const topology::Fabric& fabric = input_.fabric();
+    std::map<topology::Tier, std::vector<NodeIndex>> tiers;
+    std::map<NodeIndex, std::vector<bool>> active;  // by window; without unknown switches
+    for (NodeIndex node = 0; node < fabric.nodes().size(); ++node) {
+      if (!fabric.node(node).IsSwitch()) continue;
+      std::vector<bool> used;
+      for (const topology::Port& at : fabric.PortsOf(node)) {
+        if (at.link == kNone) continue;
+        const std::vector<bool>& of_link =
+            activity.Of(static_cast<PortIndex>(&at - fabric.ports().data()));
+        used.resize(std::max(used.size(), of_link.size()));
+        for (size_t w = 0; w < of_link.size(); ++w) {
+          if (of_link[w]) used[w] = true;
+        }
+      }
+      if (used.empty()) continue;
+      tiers[fabric.node(node).tier].push_back(node);
+      active[node] = std::move(used);
+    }
+    for (const auto& [tier, nodes] : tiers) {
+      for (size_t w = 0; w < input_.windows(); ++w) {
+        const auto idle = static_cast<size_t>(
+            std::ranges::count_if(nodes, [&](NodeIndex node) { return !active[node][w]; }));
+        if (idle == 0 || 2 * idle > nodes.size()) continue;
+        for (const NodeIndex node : nodes) {
+          if (!active[node][w]) Mark(node, w);
+        }
+      }
+    }
+  }
+
+  bool IsDrained(NodeIndex node, Timestamp time) const {
+    const auto at = drained_.find(node);
+    const size_t window = input_.PlaceOf(input_.parts().metrics.WindowOf(time));
+    return at != drained_.end() && window < at->second.size() && at->second[window];
+  }
+
+  // The parts of the interval in which the same switches are drained.
+  std::vector<std::pair<Timestamp, Timestamp>> PartsOf(Timestamp from, Timestamp until) const {
+    std::vector<std::pair<Timestamp, Timestamp>> parts;
+    for (const Timestamp change : Changes()) {
+      if (change <= from || change > until) continue;
+      parts.emplace_back(from, change - Duration(1));
+      from = change;
+    }
+    parts.emplace_back(from, until);
+    return parts;
+  }
+
+  bool IsNearChange(Timestamp time) const {
+    const Duration near = kNear * input_.parts().metrics.window();
+    return std::ranges::any_of(Changes(), [&](Timestamp change) {
+      return time >= change - near && time <= change + near;
+    });
+  }
+
+ private:
+  // Counters show by so many windows too late that traffic is moved away, or too early that it
+  // comes back.
+  static constexpr int64_t kNear = 2;
+
+  void Mark(NodeIndex node, size_t window) {
+    std::vector<bool>& drained = drained_[node];
+    drained.resize(input_.windows());
+    const size_t begin = window - std::min<size_t>(window, kNear);
+    const size_t end = std::min(window + kNear + 1, drained.size());
+    for (size_t w = begin; w < end; ++w) drained[w] = true;
+    changes_.clear();
+  }
+  // Ascending.
+  const std::vector<Timestamp>& Changes() const {
+    if (!changes_.empty() || drained_.empty()) return changes_;
+    for (const auto& [node, drained] : drained_) {
+      for (size_t w = 0; w < drained.size(); ++w) {
+        const bool before = w > 0 && drained[w - 1];
+        if (drained[w] != before) changes_.push_back(input_.BeginOf(w));
+      }
+    }
+    std::ranges::sort(changes_);
+    const auto repeated = std::ranges::unique(changes_);
+    changes_.erase(repeated.begin(), repeated.end());
+    return changes_;
+  }
+
+  const DiagnosisInput& input_;
+  std::map<NodeIndex, std::vector<bool>> drained_;  // by window
+  mutable std::vector<Timestamp> changes_;
 };
 
 // For each switch: its choices for flows with several next hops. A failed link is not a next hop.
@@ -175,6 +271,7 @@ std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const DiagnosisInput& input) 
   left.SetFailed(std::move(failed));
   const std::vector<Failure> spans = SpansOf(failures);
   Activity activity(input);
+  const Drains drains(activity);
   // A flow that falls silent has not changed its path. If it were left out while it is blocked, the
   // flows that are not blocked would seem to be all flows.
   const Duration silence = input.thresholds().effect_windows * input.parts().metrics.window();
@@ -186,31 +283,37 @@ std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const DiagnosisInput& input) 
       if (stretch.state != PathState::kExact && stretch.state != PathState::kLikely) continue;
       const bool moved = stretch.began == PathChange::kRerouted &&
                          stretch.reason == PathReason::kUnknown &&
+                         !drains.IsNearChange(stretch.from) &&
                          std::ranges::none_of(failures, [&](const Failure& failure) {
                            return MayMoveFlows(failure, stretch.from);
                          });
-      const auto span = std::ranges::lower_bound(spans, stretch.from, {}, &Failure::until);
-      topology::Routes& routes = span != spans.end() && span->from <= stretch.until ? left : whole;
-      const auto hops = stretch.path.hops();
-      for (size_t i = 1; i + 1 < hops.size(); ++i) {
-        const NodeIndex node = input.fabric().port(hops[i]).node;
-        // A flow that had no choice for a time is no evidence, but belongs to its pair of NICs:
-        // without it, the other flows would seem to be all flows of the pair.
-        if (whole.NextHops(node, flow.destination).size() < 2) continue;
-        const auto next = routes.NextHops(node, flow.destination);
-        const auto is_used = [&](PortIndex port) {
-          return activity.IsUsed(port, stretch.from, stretch.until);
-        };
-        // Counters may not cover the flow's time.
-        const auto ways = is_used(hops[i]) ? std::ranges::count_if(next, is_used)
-                                           : static_cast<ptrdiff_t>(next.size());
-        choices[node].push_back({.source = flow.source,
-                                 .destination = flow.destination,
-                                 .port = hops[i],
-                                 .from = stretch.from,
-                                 .until = is_last ? stretch.until + silence : stretch.until,
-                                 .moved = moved,
-                                 .ways = static_cast<double>(std::max<ptrdiff_t>(ways, 1))});
+      for (const auto& [from, until] : drains.PartsOf(stretch.from, stretch.until)) {
+        const auto span = std::ranges::lower_bound(spans, from, {}, &Failure::until);
+        topology::Routes& routes = span != spans.end() && span->from <= until ? left : whole;
+        const bool is_end = is_last && until == stretch.until;
+        const auto hops = stretch.path.hops();
+        for (size_t i = 1; i + 1 < hops.size(); ++i) {
+          const NodeIndex node = input.fabric().port(hops[i]).node;
+          // A flow that had no choice for a time is no evidence, but belongs to its pair of NICs:
+          // without it, the other flows would seem to be all flows of the pair.
+          if (whole.NextHops(node, flow.destination).size() < 2) continue;
+          std::vector<PortIndex> next;
+          std::ranges::copy_if(routes.NextHops(node, flow.destination), std::back_inserter(next),
+                               [&](PortIndex port) {
+                                 return !drains.IsDrained(input.fabric().PeerNode(port), from);
+                               });
+          const auto is_used = [&](PortIndex port) { return activity.IsUsed(port, from, until); };
+          // Counters may not cover the flow's time.
+          const auto ways = is_used(hops[i]) ? std::ranges::count_if(next, is_used)
+                                             : static_cast<ptrdiff_t>(next.size());
+          choices[node].push_back({.source = flow.source,
+                                   .destination = flow.destination,
+                                   .port = hops[i],
+                                   .from = from,
+                                   .until = is_end ? until + silence : until,
+                                   .moved = moved,
+                                   .ways = static_cast<double>(std::max<ptrdiff_t>(ways, 1))});
+        }
       }
     }
   }

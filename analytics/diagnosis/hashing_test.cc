@@ -76,8 +76,37 @@ TEST_F(HashingTest, ADrainedLinkIsNoChoice) {
   EXPECT_TRUE(Found().empty());
   Carries(Port("spine1", "leaf3"), 12, 1000);
   EXPECT_TRUE(Found().empty()) << "a link of another leaf";
-  Carries(Port("spine1", "leaf0"), 12, 1000);
+  for (size_t w = 12; w < kWindows; ++w) Carries(Port("spine1", "leaf0"), w, 1000);
   EXPECT_EQ(Found().size(), 1u);
+}
+
+// Traffic is moved away from spine1 in window 6. Its counters show this two windows later.
+TEST_F(HashingTest, ADrainedSwitchIsNoChoice) {
+  const auto carry = [&](const std::string& spine, size_t first, size_t last) {
+    for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+      for (size_t w = first; w <= last; ++w) {
+        Carries(Port(leaf, spine), w, 1000);
+        Carries(Port(spine, leaf), w, 1000);
+      }
+    }
+  };
+  carry("spine0", 0, kWindows - 1);
+  carry("spine1", 0, 7);
+  Spread(8, [](size_t, uint32_t flow) { return flow; });
+  for (FlowPath& path : paths_) {
+    path.intervals[0].until = End(8) - Duration(1);
+    if (path.intervals[0].certain[1] == Port("leaf0", "spine0")) continue;
+    path.intervals[0].until = End(5) - Duration(1);
+    const std::string leaf =
+        path.intervals[0].certain[2] == Port("spine1", "leaf1") ? "leaf1" : "leaf2";
+    PathInterval moved = PathVia({"host0", "leaf0", "spine0", leaf, "host4"}, 1, 6, 8).intervals[0];
+    moved.path.ports[0] = path.intervals[0].path.ports[0];
+    moved.path.ports[3] = path.intervals[0].path.ports[3];
+    path.intervals.push_back(moved);
+  }
+  EXPECT_TRUE(Found().empty());
+  carry("spine1", 8, kWindows - 1);
+  EXPECT_EQ(Found().size(), 1u) << "spine1 is not drained";
 }
 
 TEST_F(HashingTest, IsThereFromTheTimeThatFlowsGoSo) {

@@ -93,6 +93,7 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
                       wait.is_known.begin() + static_cast<ptrdiff_t>(shift->last) + 1,
                       [](bool is) { return is; });
       const bool is_slow = usual > 0 && is_known && shift->by < thresholds.slow_host_ratio * growth;
+      if (!is_slow && input.is_spraying()) continue;
       Finding finding =
           is_slow ? SlowReceiver(input, key.to, *shift) : LongerLink(input, own, *shift);
       finding.evidence.push_back(fmt::format(

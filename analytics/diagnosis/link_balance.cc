@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analytics/diagnosis/link_balance.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "analytics/diagnosis/sum_windows.h"
+#include "analytics/diagnosis/unusable_counters.h"
 
 namespace rocescope {
 
@@ -33,11 +35,22 @@ struct Volume {
 
 }  // namespace
 
+int64_t FullOf(const Balance& balance) {
+  return balance.full.empty() ? 0 : *std::ranges::max_element(balance.full);
+}
+
+int64_t FarOff(const DiagnosisInput& input, const Balance& balance) {
+  return input.thresholds().crossed_link_factor * FullOf(balance);
+}
+
 Balance LinkBalance(const DiagnosisInput& input, topology::PortIndex sender,
                     topology::PortIndex receiver) {
   const Entity from = input.EntityOf(sender);
   const Entity to = input.EntityOf(receiver);
-  if (!input.AreSimultaneous(from, Metric::kTxPackets, to, Metric::kRxPackets)) return {};
+  if (!input.AreSimultaneous(from, Metric::kTxPackets, to, Metric::kRxPackets) ||
+      !AreUsable(input, sender, receiver)) {
+    return {};
+  }
   const Row sent = input.Growth(from, Metric::kTxPackets);
   const Row bytes = input.Growth(from, Metric::kTxBytes);
   const Row received = input.Growth(to, Metric::kRxPackets);

@@ -19,6 +19,12 @@ namespace rocescope {
 Balance LinkBalance(const DiagnosisInput& input, topology::PortIndex sender,
                     topology::PortIndex receiver);
 
+// Upper limit of the frames that were in flight in any window.
+int64_t FullOf(const Balance& balance);
+
+// A mismatch of so many frames means that other frames were counted.
+int64_t FarOff(const DiagnosisInput& input, const Balance& balance);
+
 // Upper limit of the frames in flight, for a port that sent this many frames and bytes.
 int64_t MaxInFlight(const DiagnosisInput& input, topology::PortIndex sender, double frames,
                     double bytes);

@@ -2,11 +2,14 @@
 // Frames that one end of a link sent are received by the other end, counted there as errors, or
 // still in flight. The rest is lost. Errors are a fault if there are more than tolerated
 // (analytics/link).
+#include "analytics/diagnosis/link_loss.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -20,6 +23,7 @@
 #include "analytics/diagnosis/link_history.h"
 #include "analytics/diagnosis/loss_signs.h"
 #include "analytics/diagnosis/recurrence.h"
+#include "analytics/diagnosis/unusable_counters.h"
 #include "analytics/link/error_rate.h"
 #include "base/count_text.h"
 
@@ -90,6 +94,7 @@ std::vector<SilentLoss> LossesFrom(const DiagnosisInput& input, LinkIndex index,
                         Counted(loss->frames, "frame"), sender, receiver)}};
   }
   std::vector<SilentLoss> losses;
+  if (!AreUsable(input, link.ends[end], link.ends[1 - end])) return losses;
   for (const LinkLoss& loss : input.parts().link_losses.LossesFrom(link.ends[end])) {
     if (IsLostByFalls(input, index, loss)) continue;
     // The bounds only show that the loss began after the last time at which the link was idle.
@@ -125,7 +130,9 @@ void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, std::span<const S
   if (!std::ranges::all_of(losses, &SilentLoss::is_certain)) {
     finding.confidence = kEstimatedLoss;
   }
+  uint64_t frames = 0;
   for (const SilentLoss& loss : losses) {
+    frames += loss.frames;
     finding.from = std::min(finding.from, loss.from);
     finding.detected_at = std::min(finding.detected_at, loss.detected_at);
     if (!loss.until) {
@@ -145,6 +152,10 @@ void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, std::span<const S
                              .probability = 1 - kNoErrorCounter}};
     finding.further = {
         "error counters of the receiving port: they distinguish silent loss from bit errors"};
+  }
+  if (const auto signs = SignsThatContradict(input, frames, finding.from)) {
+    finding.confidence = kContradicted;
+    finding.evidence.push_back(ContradictionText(*signs));
   }
   found.push_back(std::move(finding));
 }
@@ -178,6 +189,7 @@ void AddBitErrors(const DiagnosisInput& input, LinkIndex index, Findings& found)
   const topology::Link& link = input.fabric().link(index);
   std::vector<OneWay> ways;
   for (size_t end = 0; end < 2; ++end) {
+    if (!CountsExposure(input, link.ends[1 - end])) continue;
     for (const ErrorEpisode& episode : input.parts().link_errors.EpisodesOf(link.ends[1 - end])) {
       ways.push_back({.end = end, .episode = episode});
     }
@@ -217,19 +229,43 @@ void AddBitErrors(const DiagnosisInput& input, LinkIndex index, Findings& found)
   }
 }
 
+// The losses of each link.
+std::vector<BothDirections> LossesOf(const DiagnosisInput& input) {
+  std::vector<BothDirections> lost(input.fabric().links().size());
+  for (LinkIndex i = 0; i < lost.size(); ++i) {
+    for (size_t end = 0; end < 2; ++end) lost[i][end] = LossesFrom(input, i, end);
+  }
+  return lost;
+}
+
+// Directions that lose frames only because their ends count differently.
+std::vector<bool> Disagreements(const DiagnosisInput& input,
+                                const std::vector<BothDirections>& lost) {
+  std::vector<bool> loses(2 * lost.size());
+  for (LinkIndex i = 0; i < lost.size(); ++i) {
+    for (size_t end = 0; end < 2; ++end) loses[DirectionOf(i, end)] = !lost[i][end].empty();
+  }
+  if (std::ranges::none_of(loses, std::identity())) return loses;
+  return SharedByMost(input, loses);
+}
+
 }  // namespace
+
+std::vector<PortIndex> SendersThatMostlyMismatch(const DiagnosisInput& input) {
+  const std::vector<bool> disagree = Disagreements(input, LossesOf(input));
+  std::vector<PortIndex> senders;
+  for (size_t way = 0; way < disagree.size(); ++way) {
+    if (!disagree[way]) continue;
+    senders.push_back(input.fabric().link(static_cast<LinkIndex>(way / 2)).ends[way % 2]);
+  }
+  std::ranges::sort(senders);
+  return senders;
+}
 
 void DetectLinkLoss(const DiagnosisInput& input, Findings& found) {
   const auto links = input.fabric().links();
-  std::vector<BothDirections> lost(links.size());
-  std::vector<bool> loses(2 * links.size());
-  for (LinkIndex i = 0; i < links.size(); ++i) {
-    for (size_t end = 0; end < 2; ++end) {
-      lost[i][end] = LossesFrom(input, i, end);
-      loses[DirectionOf(i, end)] = !lost[i][end].empty();
-    }
-  }
-  const std::vector<bool> disagree = SharedByMost(input, loses);
+  std::vector<BothDirections> lost = LossesOf(input);
+  const std::vector<bool> disagree = Disagreements(input, lost);
   for (LinkIndex i = 0; i < links.size(); ++i) {
     for (size_t end = 0; end < 2; ++end) {
       if (disagree[DirectionOf(i, end)]) lost[i][end].clear();

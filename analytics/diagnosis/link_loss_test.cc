@@ -259,11 +259,12 @@ class FallTest : public LinkLossTest {
       report(EntityKind::kNic, nic, kWindow / 3, Metric::kTxPackets, sent);
       report(EntityKind::kNic, nic, kWindow / 3, Metric::kRxPackets, w);
     }
-    return In(metrics, LinkErrors(fabric_), losses_, [](const DiagnosisInput& input) {
-      Findings found;
-      DetectLinkLoss(input, found);
-      return found;
-    });
+    return In(metrics, CounterChecks(fabric_), LinkErrors(fabric_), losses_,
+              [](const DiagnosisInput& input) {
+                Findings found;
+                DetectLinkLoss(input, found);
+                return found;
+              });
   }
 
  private:

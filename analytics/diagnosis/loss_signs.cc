@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analytics/diagnosis/loss_signs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
+
+#include "base/count_text.h"
 
 namespace rocescope {
 
@@ -37,6 +42,46 @@ Timestamp FirstSignOfLoss(const DiagnosisInput& input, Timestamp from, Timestamp
     if (sum * kAccidents > all) return std::max(from, input.BeginOf(w));
   }
   return from;
+}
+
+std::optional<uint64_t> SignsOfLostData(const DiagnosisInput& input, size_t from) {
+  std::optional<uint64_t> signs;
+  for (const Metric metric : kLossSigns) {
+    const Row row = GrowthOfAllNics(input, metric);
+    if (row.empty()) continue;
+    signs =
+        std::accumulate(row.begin() + static_cast<ptrdiff_t>(from), row.end(), signs.value_or(0));
+  }
+  return signs;
+}
+
+std::optional<uint64_t> SignsThatContradict(const DiagnosisInput& input, uint64_t frames,
+                                            Timestamp from) {
+  // A NIC that times out has lost at most so many packets that were on their way.
+  constexpr uint64_t kFramesPerSign = 10'000;
+  if (frames < kFramesPerSign || input.windows() == 0 || from < input.BeginOf(0)) {
+    return std::nullopt;
+  }
+  for (topology::NicIndex nic = 0; nic < input.fabric().nics().size(); ++nic) {
+    const Entity entity{.kind = EntityKind::kNic, .index = nic};
+    const Row sent = input.Growth(entity, Metric::kTxPackets);
+    const bool is_active = std::ranges::any_of(sent, [](uint64_t packets) { return packets > 0; });
+    if (!is_active && input.HasMetric(entity, Metric::kTxPackets)) continue;
+    if (!input.HasMetric(entity, Metric::kOutOfSequence) ||
+        !input.HasMetric(entity, Metric::kLocalAckTimeout)) {
+      return std::nullopt;
+    }
+  }
+  const size_t window = input.PlaceOf(input.parts().metrics.WindowOf(from));
+  const auto signs = SignsOfLostData(input, std::min(window, input.windows() - 1));
+  if (!signs || (*signs + 1) * kFramesPerSign > frames) return std::nullopt;
+  return signs;
+}
+
+std::string ContradictionText(uint64_t signs) {
+  return fmt::format(
+      "but NICs counted only {} of lost packets since then: the packet counters are probably wrong",
+      Counted(signs, "sign"));
 }
 
 }  // namespace rocescope

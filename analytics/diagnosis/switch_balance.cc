@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/sum_windows.h"
+#include "analytics/diagnosis/unusable_counters.h"
 #include "base/median.h"
 
 namespace rocescope {
@@ -78,7 +79,7 @@ void CorrectBeginnings(const SumWindows& windows, std::vector<int64_t>& differen
 
 Balance BalanceOf(const DiagnosisInput& input, NodeIndex node) {
   const topology::Node& of = input.fabric().node(node);
-  if (input.HasUndeclaredTraffic(node)) return {};
+  if (input.HasUndeclaredTraffic(node) || !AreUsable(input, node)) return {};
   Balance balance{.missing = std::vector<int64_t>(input.windows()),
                   .busy = std::vector<double>(input.windows()),
                   .full = std::vector<int64_t>(input.windows())};

@@ -97,18 +97,6 @@ std::optional<LostCnps> LostCnpsSince(const DiagnosisInput& input, size_t from) 
   return lost;
 }
 
-// Signs of lost data that NICs have counted since a window; unset if no NIC counts any.
-std::optional<uint64_t> SignsOfLostData(const DiagnosisInput& input, size_t from) {
-  std::optional<uint64_t> signs;
-  for (const Metric metric : kLossSigns) {
-    const Row row = GrowthOfAllNics(input, metric);
-    if (row.empty()) continue;
-    signs =
-        std::accumulate(row.begin() + static_cast<ptrdiff_t>(from), row.end(), signs.value_or(0));
-  }
-  return signs;
-}
-
 // Mean length of the lost frames in bytes; unset if it is not known well enough. All ports of a
 // switch are read at the same time, so that their bytes balance like their frames.
 std::optional<double> LengthOfLost(const DiagnosisInput& input, NodeIndex node, const Loss& loss) {
@@ -378,6 +366,12 @@ void AddSilentLoss(const DiagnosisInput& input, const SilentLoss& silent, Findin
   finding.evidence.push_back(fmt::format(
       "it received {} that it neither sent nor counted as dropped", Counted(loss.frames, "frame")));
   if (!verdict.evidence.empty()) finding.evidence.push_back(verdict.evidence);
+  if (verdict.kind == FaultKind::kBlackhole) {
+    if (const auto signs = SignsThatContradict(input, loss.frames, finding.from)) {
+      finding.confidence = std::min(finding.confidence, kContradicted);
+      finding.evidence.push_back(ContradictionText(*signs));
+    }
+  }
   if (verdict.confidence == kUndecided) {
     finding.alternatives.push_back(
         {.kind = FaultKind::kLostCnps, .place = finding.place, .probability = 1 - kUndecided});

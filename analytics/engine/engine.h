@@ -23,6 +23,7 @@
 #include "analytics/engine/snapshot.h"
 #include "analytics/flow/flow_registry.h"
 #include "analytics/job/attribution.h"
+#include "analytics/link/counter_checks.h"
 #include "analytics/link/link_errors.h"
 #include "analytics/link/link_losses.h"
 #include "analytics/loss/loss_tracker.h"
@@ -104,6 +105,7 @@ class Engine {
   // The following need a topology.
   PathTracker paths_;
   Cabling cabling_;
+  CounterChecks counter_checks_;
   LinkErrors link_errors_;
   LinkLosses link_losses_;
   MetricStore metrics_;

@@ -55,6 +55,8 @@ class LinkLosses final : public CounterListener {
   // Losses in the direction from this port, in order of time. Empty: none, or the counters of the
   // two ends contradict each other.
   std::span<const LinkLoss> LossesFrom(topology::PortIndex sender) const;
+  // Whether the other end counted more frames than this port counted as sent.
+  bool HasSurplus(topology::PortIndex sender) const { return directions_[sender].is_inconsistent; }
 
  private:
   struct Counter {

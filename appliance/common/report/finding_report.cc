@@ -11,6 +11,7 @@
 #include "appliance/common/report/dependency_report.h"
 #include "appliance/common/report/finding_sentence.h"
 #include "appliance/common/report/job_report.h"
+#include "base/count_text.h"
 #include "rocescope/v1/report.pb.h"
 
 namespace rocescope {
@@ -36,6 +37,27 @@ Element ElementAt(const Place& place) {
       break;
   }
   return {ElementKind::kGpu, place.index};
+}
+
+// What is wrong with the counters of the first port.
+std::string ReasonOf(const UnusableCounters& unusable) {
+  switch (unusable.defect) {
+    case CounterDefect::kFrameLength:
+      return fmt::format(
+          "they amount to {:.3g} bytes per packet, so that packets or bytes have another unit",
+          unusable.value);
+    case CounterDefect::kRounded:
+      return fmt::format("they are rounded to multiples of {}",
+                         WithThousands(static_cast<uint64_t>(unusable.value)));
+    case CounterDefect::kFalls:
+      return fmt::format("they decrease in {:.0f} % of the readings, so that they are no totals",
+                         100 * unusable.value);
+    case CounterDefect::kSurplus:
+      return "the other end of the link received more packets than they sent";
+    case CounterDefect::kMostMismatch:
+      return "most links like these seem to lose packets, so that devices count differently";
+  }
+  return {};
 }
 
 void FillDiagnosisCoverage(const Snapshot& snapshot, v1::DiagnosisCoverage& out) {
@@ -76,6 +98,13 @@ void FillDiagnosisCoverage(const Snapshot& snapshot, v1::DiagnosisCoverage& out)
     one.set_kind(std::string(InfoOf(spot.kind).name));
     for (const topology::NodeIndex node : spot.switches)
       one.add_switches(snapshot.fabric->node(node).name);
+  }
+  for (const UnusableCounters& unusable : coverage.unusable_counters) {
+    v1::DiagnosisCoverage::UnusableCounters& one = *out.add_unusable_counters();
+    one.set_reason(ReasonOf(unusable));
+    for (const topology::PortIndex port : unusable.ports) {
+      one.add_ports(snapshot.fabric->NameOf(port));
+    }
   }
 }
 

@@ -325,6 +325,7 @@ void AppendFindings(const v1::ReplayReport& report, std::string& text) {
   }
   AppendSuspected(report, kMaxRows, text);
   text += SparseText(report.diagnosis_coverage());
+  text += UnusableCountersText(report.diagnosis_coverage());
   if (HasMissingTelemetry(report)) text += UnseenFaultsText(report.diagnosis_coverage());
 }
 
@@ -346,6 +347,7 @@ void AppendBriefFindings(const v1::ReplayReport& report, std::string& text) {
   }
   AppendSuspected(report, 1, text);
   text += SparseText(report.diagnosis_coverage());
+  text += UnusableCountersText(report.diagnosis_coverage());
   if (HasMissingTelemetry(report)) text += MissingTelemetryText(report.diagnosis_coverage());
 }
 

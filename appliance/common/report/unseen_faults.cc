@@ -32,22 +32,33 @@ std::string SentenceOf(const Group& group) {
   return sentence + " cannot be found.";
 }
 
+// Returns "leaf0, leaf1 and 7 more switches".
+std::string ListOf(const google::protobuf::RepeatedPtrField<std::string>& names,
+                   std::string_view plural) {
+  constexpr int kMost = 4;
+  std::string list;
+  const int shown = names.size() <= kMost + 1 ? names.size() : kMost;
+  for (int i = 0; i < shown; ++i) {
+    if (i > 0) list += i + 1 == names.size() ? " and " : ", ";
+    list += names[i];
+  }
+  if (shown < names.size()) list += fmt::format(" and {} more {}", names.size() - shown, plural);
+  return list;
+}
+
 // Returns "At leaf7, MTU mismatches cannot be found without MTU drop counters of switches."
 std::string SentenceOf(const v1::DiagnosisCoverage::BlindSpot& spot) {
-  constexpr int kMost = 4;
   const auto info = std::ranges::find(kFaultInfos, spot.kind(), &FaultInfo::name);
   if (info == std::end(kFaultInfos)) return {};
-  std::string switches;
-  const int shown = spot.switches_size() <= kMost + 1 ? spot.switches_size() : kMost;
-  for (int i = 0; i < shown; ++i) {
-    if (i > 0) switches += i + 1 == spot.switches_size() ? " and " : ", ";
-    switches += spot.switches(i);
-  }
-  if (shown < spot.switches_size()) {
-    switches += fmt::format(" and {} more switches", spot.switches_size() - shown);
-  }
-  return fmt::format("At {}, {} cannot be found without {}.", switches, info->plural,
-                     TelemetryFor(info->need));
+  return fmt::format("At {}, {} cannot be found without {}.", ListOf(spot.switches(), "switches"),
+                     info->plural, TelemetryFor(info->need));
+}
+
+// Returns "The packet counters of leaf1:Ethernet3 are not used: they are rounded to multiples of
+// 1,000."
+std::string SentenceOf(const v1::DiagnosisCoverage::UnusableCounters& unusable) {
+  return fmt::format("The packet counters of {} are not used: {}.",
+                     ListOf(unusable.ports(), "ports"), unusable.reason());
 }
 
 // On lines of at most kWidth characters.
@@ -88,6 +99,14 @@ std::string UnseenFaultsText(const v1::DiagnosisCoverage& coverage) {
   std::string text;
   for (const Group& group : GroupsOf(coverage)) text += Paragraph(SentenceOf(group));
   for (const auto& spot : coverage.blind_spots()) text += Paragraph(SentenceOf(spot));
+  return text.empty() ? text : text + "\n";
+}
+
+std::string UnusableCountersText(const v1::DiagnosisCoverage& coverage) {
+  std::string text;
+  for (const auto& unusable : coverage.unusable_counters()) {
+    text += Paragraph(SentenceOf(unusable));
+  }
   return text.empty() ? text : text + "\n";
 }
 

@@ -15,6 +15,9 @@ class DiagnosisCoverage;
 // followed by an empty line. Returns "" if all fault types are detectable everywhere.
 std::string UnseenFaultsText(const v1::DiagnosisCoverage& coverage);
 
+// Sentences on the ports whose packet counters are not used; empty if there are none.
+std::string UnusableCountersText(const v1::DiagnosisCoverage& coverage);
+
 // Like UnseenFaultsText, but one line for each kind of missing telemetry, with the number of fault
 // types.
 std::string MissingTelemetryText(const v1::DiagnosisCoverage& coverage);

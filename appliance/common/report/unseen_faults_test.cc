@@ -56,6 +56,16 @@ TEST(UnseenFaults, NameTheSwitchesWithoutTheTelemetry) {
               StartsWith("  At leaf7, leaf8, leaf9, spine0 and 2 more switches, MTU mismatches "));
 }
 
+TEST(UnusableCounters, NameThePortsAndTheReason) {
+  v1::DiagnosisCoverage coverage;
+  v1::DiagnosisCoverage::UnusableCounters& unusable = *coverage.add_unusable_counters();
+  unusable.set_reason("they are rounded to multiples of 1,000");
+  unusable.add_ports("leaf1:Ethernet3");
+  EXPECT_EQ(Unwrapped(UnusableCountersText(coverage)),
+            "  The packet counters of leaf1:Ethernet3 are not used: they are rounded to multiples "
+            "of 1,000.\n\n");
+}
+
 TEST(UnseenFaults, AreBlamedOnTheTopologyIfItHasNoLinks) {
   v1::DiagnosisCoverage coverage;
   for (const char* kind : {"link_down", "gray_loss", "mtu_mismatch"}) {

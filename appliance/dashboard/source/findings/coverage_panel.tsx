@@ -7,6 +7,7 @@ import { Notice } from "../parts/await";
 import { Tag } from "../parts/names";
 
 const kSilencesShown = 8;
+const kPortsShown = 8;
 const kSwitchesShown = 8;
 
 function OutOf({ part, total }: { part: number; total: number }) {
@@ -47,6 +48,20 @@ export function CoveragePanel({ coverage }: { coverage: DiagnosisCoverage }) {
               <li key={spot.kind}>
                 {words(spot.kind)}: {spot.switches.slice(0, kSwitchesShown).join(", ")}
                 {spot.switches.length > kSwitchesShown && ` and ${spot.switches.length - kSwitchesShown} more`}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {coverage.unusable_counters.length > 0 && (
+        <>
+          <h3>Packet counters that are not used</h3>
+          <ul>
+            {coverage.unusable_counters.map((unusable) => (
+              <li key={unusable.reason}>
+                {unusable.ports.slice(0, kPortsShown).join(", ")}
+                {unusable.ports.length > kPortsShown && ` and ${unusable.ports.length - kPortsShown} more ports`}
+                {": "}{unusable.reason}
               </li>
             ))}
           </ul>

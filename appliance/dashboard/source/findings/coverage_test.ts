@@ -5,7 +5,7 @@ import { nothingFound } from "./coverage";
 
 const kWhole: DiagnosisCoverage = {
   window_count: "900", window_duration: "0.100s", reporting_switch_count: 4, total_switch_count: 4, reporting_nic_count: 8, total_nic_count: 8,
-  reporting_gpu_count: 8, total_gpu_count: 8, flow_count: "64", undetectable_kinds: [], blind_spots: [], silences: [], obstacle: "OBSTACLE_UNSPECIFIED",
+  reporting_gpu_count: 8, total_gpu_count: 8, flow_count: "64", undetectable_kinds: [], blind_spots: [], unusable_counters: [], silences: [], obstacle: "OBSTACLE_UNSPECIFIED",
   address_count: 8, known_address_count: 8, polling_interval: "1s", dropped_records_note: "", earlier_window_count: "0",
   topology_has_no_links: false, confirmed_link_count: 12, contradicted_link_count: 0, readings: "READINGS_SIMULTANEOUS",
 };

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packet counters that contradict others or cannot be right. Neither losses nor errors are derived
+// from them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "topology/fabric.h"
+
+namespace rocescope {
+
+class DiagnosisInput;
+
+enum class CounterDefect : uint8_t {
+  kFrameLength,   // more or fewer bytes per packet than any frame has
+  kRounded,       // only multiples of a large number
+  kFalls,         // often lower than the reading before
+  kSurplus,       // the other end of the link received more packets than were sent
+  kMostMismatch,  // most links of these ports seem to lose frames
+};
+inline constexpr size_t kCounterDefects = 5;
+
+struct UnusableCounters {
+  CounterDefect defect{};
+  std::vector<topology::PortIndex> ports;  // ascending
+  // Of the first port, see CounterProblem; 0 for defects that have no such value.
+  double value = 0;
+
+  friend bool operator==(const UnusableCounters&, const UnusableCounters&) = default;
+};
+
+// Whether the packets that one port sent can be compared with those that another port received.
+bool AreUsable(const DiagnosisInput& input, topology::PortIndex sender,
+               topology::PortIndex receiver);
+
+// Whether the packets that the port received can be compared with the errors among them.
+bool CountsExposure(const DiagnosisInput& input, topology::PortIndex receiver);
+
+// Whether the received and sent packets of all ports of the switch can be added up.
+bool AreUsable(const DiagnosisInput& input, topology::NodeIndex node);
+
+// At most one for each defect, in this order.
+std::vector<UnusableCounters> UnusableCountersIn(const DiagnosisInput& input);
+
+}  // namespace rocescope

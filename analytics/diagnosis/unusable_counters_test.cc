@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/diagnosis/unusable_counters.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/coverage.h"
+#include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/diagnosis_fixture.h"
+#include "analytics/diagnosis/loss_signs.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// Every link carries 1000 frames of 1000 bytes per window and direction.
+class UnusableCountersTest : public DiagnosisTest {
+ protected:
+  UnusableCountersTest() {
+    for (topology::PortIndex port = 0; port < fabric_.ports().size(); ++port) {
+      for (size_t w = 0; w < kWindows; ++w) Carries(port, w, 1000);
+      for (const Metric metric : {Metric::kOutOfSequence, Metric::kLocalAckTimeout}) {
+        if (fabric_.NicOf(port) != topology::kNone) Grows(port, metric, kWindows - 1, 0);
+      }
+    }
+  }
+  Findings Found() { return DiagnosisTest::Found(DetectLinkLoss); }
+  std::vector<UnusableCounters> Unusable() { return In(CoverageOf).unusable_counters; }
+};
+
+TEST_F(UnusableCountersTest, AreNoneInAHealthyFabric) { EXPECT_THAT(Unusable(), IsEmpty()); }
+
+TEST_F(UnusableCountersTest, BytesInAnotherUnitShowNoLoss) {
+  const topology::PortIndex sender = Port("leaf0", "spine1");
+  Carries(sender, 8, 20, 20);
+  ASSERT_THAT(Found(), SizeIs(1));
+  for (size_t w = 0; w < kWindows; ++w) Grows(sender, Metric::kTxBytes, w, 50'000'000);
+  EXPECT_THAT(Found(), IsEmpty());
+  ASSERT_THAT(Unusable(), SizeIs(1));
+  EXPECT_EQ(Unusable()[0].defect, CounterDefect::kFrameLength);
+  EXPECT_THAT(Unusable()[0].ports, ElementsAre(sender));
+  EXPECT_GT(Unusable()[0].value, 50'000);
+}
+
+TEST_F(UnusableCountersTest, ErrorsAmongTooFewPacketsAreNoFault) {
+  const topology::PortIndex receiver = Port("spine1", "leaf0");
+  for (size_t w = 0; w < kWindows; ++w) Grows(receiver, Metric::kFcsErrors, w, 5);
+  ASSERT_THAT(Found(), SizeIs(1));
+  for (size_t w = 0; w < kWindows; ++w) Grows(receiver, Metric::kRxBytes, w, 50'000'000);
+  EXPECT_THAT(Found(), IsEmpty());
+}
+
+TEST_F(UnusableCountersTest, SwitchThatReceivesMoreThanWasSentIsNoBlackhole) {
+  for (topology::PortIndex port = 0; port < fabric_.ports().size(); ++port) {
+    Says(port, Metric::kQueueBytes, 0, 0, kRoce);
+  }
+  const topology::PortIndex receiver = Port("leaf0", "spine1");
+  for (size_t w = 0; w < kWindows; ++w) Grows(receiver, Metric::kRxPackets, w, 9000);
+  EXPECT_THAT(DiagnosisTest::Found(DetectSwitchLoss), IsEmpty());
+  ASSERT_THAT(Unusable(), SizeIs(1));
+  EXPECT_EQ(Unusable()[0].defect, CounterDefect::kSurplus);
+  EXPECT_THAT(Unusable()[0].ports, ElementsAre(Port("spine1", "leaf0")));
+}
+
+TEST_F(UnusableCountersTest, LinksThatAllMissFramesCountDifferently) {
+  for (const char* spine : {"spine0", "spine1"}) {
+    for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+      Carries(Port(leaf, spine), 8, 20, 20);
+    }
+  }
+  EXPECT_THAT(Found(), IsEmpty());
+  ASSERT_THAT(Unusable(), SizeIs(1));
+  EXPECT_EQ(Unusable()[0].defect, CounterDefect::kMostMismatch);
+  EXPECT_THAT(Unusable()[0].ports, SizeIs(8));
+}
+
+TEST_F(UnusableCountersTest, LossThatNoNicNoticedIsOnlySuspected) {
+  for (size_t w = 8; w < kWindows; ++w) Carries(Port("leaf0", "spine1"), w, 9000, 9000);
+  ASSERT_THAT(Found(), SizeIs(1));
+  EXPECT_EQ(Found()[0].confidence, kContradicted);
+  Grows(Port("host0", "leaf0"), Metric::kOutOfSequence, 10, 20);
+  ASSERT_THAT(Found(), SizeIs(1));
+  EXPECT_GT(Found()[0].confidence, kLeastConfidence);
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packet counters that cannot be right, whatever they are compared with: in another unit than their
+// metric, rounded, or rates instead of totals. The state is bounded.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analytics/metric/counter_listener.h"
+#include "topology/fabric.h"
+
+namespace rocescope {
+
+enum class CounterProblemKind : uint8_t {
+  kFrameLength,  // more or fewer bytes per packet than any frame has
+  kRounded,      // only multiples of a large number
+  kFalls,        // often lower than the reading before
+};
+
+struct CounterProblem {
+  CounterProblemKind kind{};
+  // Mean bytes per packet, the greatest common divisor of the readings, or the fraction of the
+  // readings that are lower.
+  double value = 0;
+
+  friend bool operator==(const CounterProblem&, const CounterProblem&) = default;
+};
+
+class CounterChecks final : public CounterListener {
+ public:
+  // Outside of these limits, in bytes, the mean length of frames is impossible.
+  static constexpr double kShortest = 40;
+  static constexpr double kLongest = 16'000;
+  static constexpr uint64_t kRoundedTo = 1000;  // rounded to so many packets or more
+
+  // `fabric` must outlive this object.
+  explicit CounterChecks(const topology::Fabric& fabric);
+
+  // Uses packets and bytes.
+  void OnCounter(const Entity& entity, Metric metric, const MetricSeries& series) override;
+
+  // The problem of the packets that the port sent, or received.
+  std::optional<CounterProblem> ProblemOfSent(topology::PortIndex port) const {
+    return ProblemOf(ports_[port].sent);
+  }
+  std::optional<CounterProblem> ProblemOfReceived(topology::PortIndex port) const {
+    return ProblemOf(ports_[port].received);
+  }
+
+ private:
+  // The increase of a counter since the last restart of packets or bytes.
+  struct Growth {
+    uint64_t from = 0;
+    uint64_t until = 0;
+    uint32_t restarts = 0;
+    bool is_read = false;
+
+    uint64_t sum() const { return until - from; }
+  };
+  struct Counter {
+    Growth packets;
+    Growth bytes;
+    uint64_t divisor = 0;   // greatest common divisor of the readings of packets
+    uint32_t readings = 0;  // of packets
+    uint32_t changes = 0;   // readings that differ from the one before
+    uint64_t value = 0;     // at the latest reading
+  };
+  struct PortState {
+    Counter sent;
+    Counter received;
+  };
+
+  static void OnPackets(Counter& counter, const MetricSeries& series);
+  static std::optional<CounterProblem> ProblemOf(const Counter& counter);
+
+  const topology::Fabric& fabric_;
+  std::vector<PortState> ports_;  // by port
+};
+
+}  // namespace rocescope
