@@ -72,6 +72,23 @@ bool IsLostByFalls(const DiagnosisInput& input, LinkIndex index, const LinkLoss&
   return history.any && static_cast<double>(loss.frames) <= most;
 }
 
+// Whether the counters of most links of a node contradict each other: what the node counts has
+// another meaning, such as sent packets that it counts as received.
+bool DoMostContradict(const DiagnosisInput& input, topology::NodeIndex node) {
+  constexpr size_t kLeast = 3;  // links
+  const topology::Fabric& fabric = input.fabric();
+  const LinkLosses& losses = input.parts().link_losses;
+  size_t links = 0;
+  size_t contradicted = 0;
+  for (const topology::Port& at : fabric.PortsOf(node)) {
+    if (at.link == topology::kNone) continue;
+    const auto port = static_cast<PortIndex>(&at - fabric.ports().data());
+    ++links;
+    contradicted += losses.HasSurplus(port) || losses.HasSurplus(fabric.Peer(port));
+  }
+  return contradicted >= kLeast && 2 * contradicted > links;
+}
+
 // Compares sums of counters that are read at the same time. Otherwise, only bounds are known.
 std::vector<SilentLoss> LossesFrom(const DiagnosisInput& input, LinkIndex index, size_t end) {
   const topology::Link& link = input.fabric().link(index);
@@ -95,7 +112,12 @@ std::vector<SilentLoss> LossesFrom(const DiagnosisInput& input, LinkIndex index,
   }
   std::vector<SilentLoss> losses;
   if (!AreUsable(input, link.ends[end], link.ends[1 - end])) return losses;
-  for (const LinkLoss& loss : input.parts().link_losses.LossesFrom(link.ends[end])) {
+  const auto bounds = input.parts().link_losses.LossesFrom(link.ends[end]);
+  const auto do_most_contradict = [&](PortIndex port) {
+    return DoMostContradict(input, input.fabric().port(port).node);
+  };
+  if (!bounds.empty() && std::ranges::any_of(link.ends, do_most_contradict)) return losses;
+  for (const LinkLoss& loss : bounds) {
     if (IsLostByFalls(input, index, loss)) continue;
     // The bounds only show that the loss began after the last time at which the link was idle.
     SilentLoss found = {.end = end,

@@ -192,7 +192,7 @@ struct Verdict {
 // Whether a switch loses CNPs, or data to some destinations. The strongest evidence decides.
 Verdict VerdictOn(const DiagnosisInput& input, NodeIndex node, const Loss& loss) {
   const auto frames = static_cast<int64_t>(loss.frames);
-  const std::optional<LostCnps> cnps = LostCnpsSince(input, loss.first);
+  const std::optional<LostCnps> cnps = LostCnpsSince(input, loss.earliest);
   if (cnps && 2 * (cnps->packets - cnps->uncertainty) > frames) {
     const auto least = static_cast<uint64_t>(cnps->packets - cnps->uncertainty);
     return {FaultKind::kLostCnps, 0.95,

@@ -216,6 +216,20 @@ TEST_F(SwitchLossTest, WhereANicThatTalksTellsOnlyHalfNobodyKnowsHowManyAreLost)
   EXPECT_EQ(found[0].kind, FaultKind::kBlackhole);
 }
 
+// The first of the missing frames may be in its queue.
+TEST_F(SwitchLossTest, CnpsThatWereLostWhileTheQueueWasLongAreLostCnps) {
+  for (size_t w = 8; w < kWindows; ++w) {
+    const bool is_lossy = w < 10;
+    Notifies(w, 40, is_lossy ? 0 : 40);
+    if (is_lossy) Send({"host0", "leaf0", "spine0"}, w, 40);
+    Says(Port("spine0", "leaf1"), Metric::kQueueBytes, w, w < 13 ? 30'000 : 0, kRoce);
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kLostCnps);
+  EXPECT_GT(found[0].confidence, 0.9);
+}
+
 TEST_F(SwitchLossTest, DropsThatItCountsAreNoBlackhole) {
   for (size_t w = 8; w < kWindows; ++w) {
     Send({"host0", "leaf0", "spine0"}, w, 100);
