@@ -72,19 +72,30 @@ bool IsLostByFalls(const DiagnosisInput& input, LinkIndex index, const LinkLoss&
   return history.any && static_cast<double>(loss.frames) <= most;
 }
 
-// Whether the counters of most links of a node contradict each other: what the node counts has
-// another meaning, such as sent packets that it counts as received.
+// Whether the counters of both ends contradict each other. If one end counts what it sends as
+// received and the other way round, equally many frames seem to be lost in both directions.
+bool IsContradicted(const DiagnosisInput& input, LinkIndex index) {
+  const auto& ends = input.fabric().link(index).ends;
+  if (HasSurplus(input, ends[0]) || HasSurplus(input, ends[1])) return true;
+  const Balances& balances = input.link_balances();
+  const auto there = balances.LossAt(DirectionOf(index, 0));
+  const auto back = balances.LossAt(DirectionOf(index, 1));
+  if (!there || !back) return false;
+  const auto apart = std::max(there->frames, back->frames) - std::min(there->frames, back->frames);
+  return static_cast<int64_t>(apart) <=
+         FullOf(balances.At(DirectionOf(index, 0))) + FullOf(balances.At(DirectionOf(index, 1)));
+}
+
+// Whether the counters of most links of a node contradict those of its neighbours: what the node
+// counts has another meaning.
 bool DoMostContradict(const DiagnosisInput& input, topology::NodeIndex node) {
   constexpr size_t kLeast = 3;  // links
-  const topology::Fabric& fabric = input.fabric();
-  const LinkLosses& losses = input.parts().link_losses;
   size_t links = 0;
   size_t contradicted = 0;
-  for (const topology::Port& at : fabric.PortsOf(node)) {
-    if (at.link == topology::kNone) continue;
-    const auto port = static_cast<PortIndex>(&at - fabric.ports().data());
+  for (const topology::Port& port : input.fabric().PortsOf(node)) {
+    if (port.link == topology::kNone) continue;
     ++links;
-    contradicted += losses.HasSurplus(port) || losses.HasSurplus(fabric.Peer(port));
+    contradicted += IsContradicted(input, port.link);
   }
   return contradicted >= kLeast && 2 * contradicted > links;
 }
@@ -96,9 +107,12 @@ std::vector<SilentLoss> LossesFrom(const DiagnosisInput& input, LinkIndex index,
   const std::string receiver = input.fabric().NameOf(link.ends[1 - end]);
   const Balances& balances = input.link_balances();
   const size_t way = DirectionOf(index, end);
+  const auto do_most_contradict = [&](PortIndex port) {
+    return DoMostContradict(input, input.fabric().port(port).node);
+  };
   if (!balances.At(way).missing.empty()) {
     const std::optional<Loss> loss = balances.LossAt(way);
-    if (!loss) return {};
+    if (!loss || std::ranges::any_of(link.ends, do_most_contradict)) return {};
     return {SilentLoss{
         .end = end,
         .frames = loss->frames,
@@ -113,9 +127,6 @@ std::vector<SilentLoss> LossesFrom(const DiagnosisInput& input, LinkIndex index,
   std::vector<SilentLoss> losses;
   if (!AreUsable(input, link.ends[end], link.ends[1 - end])) return losses;
   const auto bounds = input.parts().link_losses.LossesFrom(link.ends[end]);
-  const auto do_most_contradict = [&](PortIndex port) {
-    return DoMostContradict(input, input.fabric().port(port).node);
-  };
   if (!bounds.empty() && std::ranges::any_of(link.ends, do_most_contradict)) return losses;
   for (const LinkLoss& loss : bounds) {
     if (IsLostByFalls(input, index, loss)) continue;

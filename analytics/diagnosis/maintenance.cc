@@ -360,6 +360,13 @@ Drain DrainOf(const DiagnosisInput& input, topology::NodeIndex node, const Switc
   if (static_cast<double>(std::max(own.before, own.then)) < kIdle * capacity) {
     return Drain::kUnclear;
   }
+  // Nobody drains a switch for less than two minutes before shutting it down.
+  constexpr double kUsual = 0.5;
+  constexpr Duration kDrain = std::chrono::minutes(2);
+  if (2 * input.parts().metrics.window() <= kDrain && !HasFallen(own, kUsual) &&
+      !HasFallen(earlier, kUsual)) {
+    return Drain::kNone;
+  }
   if (!HasFallen(own, thresholds.drained_ratio) && !HasFallen(earlier, thresholds.drained_ratio)) {
     return LostNothing(input, outage) ? Drain::kUnclear : Drain::kNone;
   }

@@ -204,13 +204,26 @@ TEST_F(DrainTest, ASwitchThatCarriedFramesWhenItWentDownIs) {
 // It may have been drained for less than a window. A crash would have lost the packets on their
 // way.
 TEST_F(DrainTest, ASwitchThatLosesNothingWhenItGoesDownIsOnlySuspected) {
-  Upgrade(9);
+  Upgrade(8);
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    Carries(Port(leaf, "spine1"), 8, 300);
+  }
   Grows(OfNic(NicOf("host0")), Metric::kOutOfSequence, 12, 0);
   ASSERT_EQ(Found().size(), 1u);
   EXPECT_TRUE(IsSuspected(Found()[0]));
   Grows(OfNic(NicOf("host0")), Metric::kOutOfSequence, 9, 40);
   ASSERT_EQ(Found().size(), 1u);
   EXPECT_FALSE(IsSuspected(Found()[0]));
+}
+
+TEST_F(DrainTest, ASwitchThatCarriesItsUsualTrafficUntilItGoesDownHasCrashed) {
+  Upgrade(8);
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    Carries(Port(leaf, "spine1"), 8, 600);
+  }
+  Grows(OfNic(NicOf("host0")), Metric::kOutOfSequence, 12, 0);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_FALSE(IsSuspected(Found()[0])) << "although no NIC noticed a loss";
 }
 
 // It began to carry traffic in the window in which it went down.
@@ -235,7 +248,10 @@ TEST_F(DrainTest, ASwitchThatNeverCarriedTrafficIsOnlySuspected) {
 
 // A fault elsewhere loses packets all the time.
 TEST_F(DrainTest, LossesThatAreThereBeforeAreNoSignOfACrash) {
-  Upgrade(9);
+  Upgrade(8);
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    Carries(Port(leaf, "spine1"), 8, 300);
+  }
   for (size_t w = 0; w < kWindows; ++w) {
     Grows(OfNic(NicOf("host0")), Metric::kOutOfSequence, w, 40);
   }

@@ -29,16 +29,6 @@ CounterDefect DefectOf(CounterProblemKind kind) {
   return {};
 }
 
-// Whether the other end received more packets than the port sent.
-bool HasSurplus(const DiagnosisInput& input, PortIndex sender) {
-  if (input.parts().link_losses.HasSurplus(sender)) return true;
-  const topology::LinkIndex index = input.fabric().port(sender).link;
-  const size_t end = input.fabric().link(index).ends[0] == sender ? 0 : 1;
-  const Balance& balance = input.link_balances().At(DirectionOf(index, end));
-  return std::ranges::any_of(balance.missing,
-                             [&](int64_t missing) { return missing < -FarOff(input, balance); });
-}
-
 }  // namespace
 
 bool AreUsable(const DiagnosisInput& input, PortIndex sender, PortIndex receiver) {
@@ -49,6 +39,15 @@ bool AreUsable(const DiagnosisInput& input, PortIndex sender, PortIndex receiver
 bool CountsExposure(const DiagnosisInput& input, PortIndex receiver) {
   const auto problem = input.parts().counter_checks.ProblemOfReceived(receiver);
   return !problem || problem->kind == CounterProblemKind::kRounded;
+}
+
+bool HasSurplus(const DiagnosisInput& input, PortIndex sender) {
+  if (input.parts().link_losses.HasSurplus(sender)) return true;
+  const topology::LinkIndex index = input.fabric().port(sender).link;
+  const size_t end = input.fabric().link(index).ends[0] == sender ? 0 : 1;
+  const Balance& balance = input.link_balances().At(DirectionOf(index, end));
+  return std::ranges::any_of(balance.missing,
+                             [&](int64_t missing) { return missing < -FarOff(input, balance); });
 }
 
 bool AreUsable(const DiagnosisInput& input, topology::NodeIndex node) {

@@ -37,6 +37,9 @@ bool AreUsable(const DiagnosisInput& input, topology::PortIndex sender,
 // Whether the packets that the port received can be compared with the errors among them.
 bool CountsExposure(const DiagnosisInput& input, topology::PortIndex receiver);
 
+// Whether the other end of the link received more packets than the port sent.
+bool HasSurplus(const DiagnosisInput& input, topology::PortIndex sender);
+
 // Whether the received and sent packets of all ports of the switch can be added up.
 bool AreUsable(const DiagnosisInput& input, topology::NodeIndex node);
 
