@@ -123,6 +123,18 @@ std::vector<std::set<NicIndex>> NicsByJob(const DiagnosisInput& input) {
   return all;
 }
 
+// NICs of the ranks of jobs, according to NCCL logs. No other job writes its checkpoints to them.
+std::set<NicIndex> NicsOfRanks(const DiagnosisInput& input,
+                               const std::vector<std::set<NicIndex>>& nics_by_job) {
+  std::set<NicIndex> all;
+  const auto& jobs = input.parts().attribution.jobs;
+  for (size_t i = 0; i < std::min(jobs.size(), nics_by_job.size()); ++i) {
+    if (jobs[i].job.identity != JobIdentity::kNcclLog) continue;
+    all.insert(nics_by_job[i].begin(), nics_by_job[i].end());
+  }
+  return all;
+}
+
 // Whether jobs write checkpoints: nearly all senders belong to jobs that do not use the
 // destination, and at least half of them to jobs that send from most of their hosts. A host may
 // write through one of its NICs.
@@ -152,18 +164,56 @@ bool IsCheckpoint(const topology::Fabric& fabric, const std::set<NicIndex>& send
 // Leaves out the flows of checkpoints. They are new, too, so that their senders would seem to send
 // to several NICs, as in a collective.
 std::vector<Foreign> WithoutCheckpoints(const DiagnosisInput& input, std::vector<Foreign> flows,
-                                        const std::vector<std::set<NicIndex>>& jobs) {
+                                        const std::vector<std::set<NicIndex>>& jobs,
+                                        const std::set<NicIndex>& of_ranks) {
   std::map<NicIndex, std::set<NicIndex>> senders;
   for (const Foreign& flow : flows) senders[flow.destination].insert(flow.source);
   std::set<NicIndex> storage;
   for (const auto& [destination, from] : senders) {
-    if (from.size() > 1 && IsCheckpoint(input.fabric(), from, destination, jobs)) {
+    if (from.size() > 1 && !of_ranks.contains(destination) &&
+        IsCheckpoint(input.fabric(), from, destination, jobs)) {
       storage.insert(destination);
     }
   }
   std::erase_if(flows, [&](const Foreign& flow) { return storage.contains(flow.destination); });
   return flows;
 }
+
+// New flows of NICs that send to several NICs or receive something. Those that start at about the
+// same time as a flow show that it belongs to a collective.
+class NewFlows {
+ public:
+  NewFlows(const std::vector<Foreign>& flows, Duration window) : together_(kTogether * window) {
+    for (const Foreign& flow : flows) {
+      if (flow.is_alone) continue;
+      from_[flow.source].push_back(&flow);
+      to_[flow.destination].push_back(&flow);
+    }
+  }
+
+  // Whether its destination sends, or its source receives, or sends to another NIC.
+  bool IsCollective(const Foreign& flow) const {
+    return Starts(from_, flow.destination, flow, kNone) ||
+           Starts(from_, flow.source, flow, flow.destination) ||
+           Starts(to_, flow.source, flow, kNone);
+  }
+
+ private:
+  using ByNic = std::map<NicIndex, std::vector<const Foreign*>>;
+  static constexpr int64_t kTogether = 4;  // windows; an iteration is rarely longer
+
+  bool Starts(const ByNic& flows, NicIndex nic, const Foreign& with, NicIndex except) const {
+    const auto at = flows.find(nic);
+    return at != flows.end() && std::ranges::any_of(at->second, [&](const Foreign* other) {
+             const Duration apart = other->flow->total.first_seen - with.flow->total.first_seen;
+             return other->destination != except && apart <= together_ && apart >= -together_;
+           });
+  }
+
+  const Duration together_;
+  ByNic from_;
+  ByNic to_;
+};
 
 // Describes the senders for the evidence.
 std::string_view HowForeign(size_t alone, size_t senders) {
@@ -177,20 +227,15 @@ void DetectOverload(const DiagnosisInput& input, Findings& found) {
   if (input.windows() <= input.thresholds().warm_up_windows) return;
   const size_t many = input.thresholds().incast_senders;
   const std::vector<std::set<NicIndex>> jobs = NicsByJob(input);
-  const std::vector<Foreign> flows = WithoutCheckpoints(input, ForeignFlows(input), jobs);
+  const std::set<NicIndex> of_ranks = NicsOfRanks(input, jobs);
+  const std::vector<Foreign> flows = WithoutCheckpoints(input, ForeignFlows(input), jobs, of_ranks);
   std::map<NicIndex, std::vector<const Foreign*>> to;
-  std::map<NicIndex, std::set<NicIndex>> sends_to;
-  std::set<NicIndex> gets;
   std::set<NicIndex> alone_senders;
   for (const Foreign& flow : flows) {
     to[flow.destination].push_back(&flow);
-    if (flow.is_alone) {
-      alone_senders.insert(flow.source);
-      continue;
-    }
-    sends_to[flow.source].insert(flow.destination);
-    gets.insert(flow.destination);
+    if (flow.is_alone) alone_senders.insert(flow.source);
   }
+  const NewFlows new_flows(flows, input.parts().metrics.window());
   for (const auto& [nic, arriving] : to) {
     std::set<NicIndex> senders;
     Finding finding = {.place = {.kind = PlaceKind::kNic, .index = nic}, .from = Timestamp::max()};
@@ -203,11 +248,7 @@ void DetectOverload(const DiagnosisInput& input, Findings& found) {
     const bool has_new = std::ranges::count_if(arriving, is_new) >= kSeveralSenders;
     for (const Foreign* flow : arriving) {
       if (has_new && !is_new(flow)) continue;
-      // A NIC that also receives, or that sends to several NICs, belongs to a job.
-      if (!flow->is_alone && (sends_to.contains(nic) || sends_to[flow->source].size() > 1 ||
-                              gets.contains(flow->source))) {
-        continue;
-      }
+      if (!flow->is_alone && new_flows.IsCollective(*flow)) continue;
       senders.insert(flow->source);
       finding.from = std::min(finding.from, flow->flow->total.first_seen);
       last = std::max(last, flow->flow->total.last_seen);
@@ -215,7 +256,8 @@ void DetectOverload(const DiagnosisInput& input, Findings& found) {
     }
     // A few senders from the start of the capture on may be normal for this NIC.
     const size_t enough = finding.from < input.BeginOfEver(1) ? many : 2;
-    if (senders.size() < enough || IsCheckpoint(input.fabric(), senders, nic, jobs)) continue;
+    if (senders.size() < enough) continue;
+    if (!of_ranks.contains(nic) && IsCheckpoint(input.fabric(), senders, nic, jobs)) continue;
     const PortIndex port = input.fabric().Peer(input.fabric().nic(nic).port);
     if (port == kNone) continue;
     const std::vector<size_t> full = FullFrom(input, port, finding.from);

@@ -59,6 +59,20 @@ TEST_F(OverloadTest, SendersWhoAlsoSendToOthersAreNotSaidToSendToNobodyElse) {
   EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("which started recently"));
 }
 
+// The senders begin to send to others as well, but long before or after this.
+TEST_F(OverloadTest, OtherNewFlowsOfTheSendersAtOtherTimesAreNoCollective) {
+  FillLink();
+  for (const char* sender : {"host4", "host8"}) {
+    Sends(sender, "host0", 17, 8);
+    Sends(sender, "host12", 18, 15);
+    Sends("host13", sender, 19, 15);
+  }
+  EXPECT_EQ(Found().size(), 1u);
+  Sends("host4", "host13", 18, 10);
+  Sends("host8", "host13", 18, 10);
+  EXPECT_TRUE(Found().empty());
+}
+
 class CheckpointTest : public OverloadTest {
  protected:
   CheckpointTest() {
@@ -78,6 +92,17 @@ TEST_F(CheckpointTest, AJobThatWritesACheckpointIsNoIncast) {
   EXPECT_EQ(Found().size(), 1u) << "the other senders belong to no job";
   HasJob({"host8", "host9", "host12", "host13"});
   EXPECT_TRUE(Found().empty());
+}
+
+// The NIC belongs to a rank of another job.
+TEST_F(CheckpointTest, NoJobWritesToTheRanksOfAnother) {
+  HasJob({"host4", "host5", "host6", "host8", "host9", "host12"});
+  EXPECT_TRUE(Found().empty());
+  HasJob({"host0", "host1"});
+  attribution_.jobs.back().job.identity = JobIdentity::kWire;
+  EXPECT_TRUE(Found().empty()) << "a job that is only inferred may contain the storage";
+  attribution_.jobs.back().job.identity = JobIdentity::kNcclLog;
+  EXPECT_EQ(Found().size(), 1u);
 }
 
 // Two hosts of the second job write, too.
