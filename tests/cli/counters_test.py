@@ -157,6 +157,10 @@ class Replay(CommandLine):
         self.assertEqual(report["telemetry"]["counter_line_ledger"]["decoded"], "200")
         self.assertIn(f"counters.columns: block 2 at byte {len(whole) - 12}", report["notes"][0])
 
+    def test_an_empty_file_is_named(self):
+        report = self.report(self.run_directory("empty", ("counters.jsonl", b"")))
+        self.assertIn("the counter file contains no readings", report["notes"])
+
     def test_both_forms_together_are_refused(self):
         run = self.run_directory("both", ("counters.jsonl", recording(1)))
         self.file("both/counters.columns", self.columns(recording(1)))

@@ -242,6 +242,7 @@ bool LookAtCounters(const CounterFile& counters, Analysis& analysis, CounterFind
         fmt::format("{} counter readings are about NICs or GPUs, which --only excludes",
                     WithThousands(counters.left_out())));
   }
+  if (counters.ledger().received == 0) analysis.Note("the counter file contains no readings");
   const uint64_t refused = counters.ledger().DroppedTotal();
   if (refused > counters.notes().size()) {
     analysis.Note(fmt::format("counters.jsonl: {} more lines are invalid",
