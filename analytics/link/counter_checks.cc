@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analytics/link/counter_checks.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -26,7 +27,12 @@ void CounterChecks::OnCounter(const Entity& entity, Metric metric, const MetricS
     Growth& other = is_packets ? counter.bytes : counter.packets;
     other.from = other.until;
   }
-  if (is_packets) OnPackets(counter, series);
+  is_packets ? OnPackets(counter, series) : OnBytes(counter, series);
+}
+
+void CounterChecks::OnBytes(Counter& counter, const MetricSeries& series) {
+  counter.most_bytes = std::max(counter.most_bytes, series.last().value_or(0));
+  counter.longest_interval = std::max(counter.longest_interval, series.last_interval());
 }
 
 void CounterChecks::OnPackets(Counter& counter, const MetricSeries& series) {
@@ -37,7 +43,8 @@ void CounterChecks::OnPackets(Counter& counter, const MetricSeries& series) {
   if (counter.divisor != 1) counter.divisor = std::gcd(counter.divisor, counter.value);
 }
 
-std::optional<CounterProblem> CounterChecks::ProblemOf(const Counter& counter) {
+std::optional<CounterProblem> CounterChecks::ProblemOf(const Counter& counter,
+                                                       topology::PortIndex port) const {
   constexpr uint64_t kEnoughPackets = 10'000;
   constexpr uint32_t kEnoughReadings = 8;
   constexpr uint32_t kOften = 5;  // one fall in this many readings
@@ -58,6 +65,12 @@ std::optional<CounterProblem> CounterChecks::ProblemOf(const Counter& counter) {
   const double length =
       static_cast<double>(counter.bytes.sum()) / static_cast<double>(counter.packets.sum());
   if (length >= kShortest && length <= kLongest) return std::nullopt;
+  // A counter of 32 bits may wrap several times between two readings.
+  constexpr uint64_t kNarrow = uint64_t{1} << 32;
+  const auto seconds = static_cast<double>(counter.longest_interval.count()) * 1e-9;
+  const double possible = static_cast<double>(fabric_.SpeedOf(port)) / 8 * seconds;
+  const bool may_wrap = counter.most_bytes < kNarrow && possible >= static_cast<double>(kNarrow);
+  if (length < kShortest && may_wrap) return std::nullopt;
   return CounterProblem{.kind = CounterProblemKind::kFrameLength, .value = length};
 }
 

@@ -42,10 +42,10 @@ class CounterChecks final : public CounterListener {
 
   // The problem of the packets that the port sent, or received.
   std::optional<CounterProblem> ProblemOfSent(topology::PortIndex port) const {
-    return ProblemOf(ports_[port].sent);
+    return ProblemOf(ports_[port].sent, port);
   }
   std::optional<CounterProblem> ProblemOfReceived(topology::PortIndex port) const {
-    return ProblemOf(ports_[port].received);
+    return ProblemOf(ports_[port].received, port);
   }
 
  private:
@@ -61,10 +61,12 @@ class CounterChecks final : public CounterListener {
   struct Counter {
     Growth packets;
     Growth bytes;
-    uint64_t divisor = 0;   // greatest common divisor of the readings of packets
-    uint32_t readings = 0;  // of packets
-    uint32_t changes = 0;   // readings that differ from the one before
-    uint64_t value = 0;     // at the latest reading
+    uint64_t divisor = 0;         // greatest common divisor of the readings of packets
+    uint32_t readings = 0;        // of packets
+    uint32_t changes = 0;         // readings that differ from the one before
+    uint64_t value = 0;           // at the latest reading
+    uint64_t most_bytes = 0;      // highest reading of bytes
+    Duration longest_interval{};  // between two readings of bytes
   };
   struct PortState {
     Counter sent;
@@ -72,7 +74,8 @@ class CounterChecks final : public CounterListener {
   };
 
   static void OnPackets(Counter& counter, const MetricSeries& series);
-  static std::optional<CounterProblem> ProblemOf(const Counter& counter);
+  static void OnBytes(Counter& counter, const MetricSeries& series);
+  std::optional<CounterProblem> ProblemOf(const Counter& counter, topology::PortIndex port) const;
 
   const topology::Fabric& fabric_;
   std::vector<PortState> ports_;  // by port
