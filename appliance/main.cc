@@ -54,7 +54,7 @@ int Main(int argc, char** argv) {
   CLI::App app(
       "RoCEv2 telemetry and diagnosis: captures, mirrors, INT, sFlow, counters and host data.",
       "rocescope");
-  app.footer(std::string("`rocescope COMMAND --help` describes one command.\n\n") + kExitCodes);
+  app.footer(std::string("`rocescope help COMMAND` describes one command.\n\n") + kExitCodes);
   app.set_version_flag("--version", "rocescope " ROCESCOPE_VERSION, "Print the version and exit");
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.get_formatter()->column_width(26);
@@ -79,8 +79,14 @@ int Main(int argc, char** argv) {
     while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
     return *at;
   };
+  // `help COMMAND` is `COMMAND --help`. CLI11 expects the last argument first.
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words[0] == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
   try {
-    app.parse(argc, argv);
+    app.parse({words.rbegin(), words.rend()});
     for (const Command& command : commands) {
       if (!command.app->parsed()) continue;
       if (!command.ends_input_itself) EndInputOnSignal();
@@ -91,7 +97,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::CallForVersion&) {
     return PrintAndExit(app.version() + "\n");
   } catch (const CLI::ParseError& error) {
-    return usage_error(chosen(), DescribeError(error, commands, {argv + 1, argv + argc}));
+    return usage_error(chosen(), DescribeError(error, commands, words));
   }
   return kExitUsage;
 }

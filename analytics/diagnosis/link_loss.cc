@@ -23,6 +23,7 @@
 #include "analytics/diagnosis/link_history.h"
 #include "analytics/diagnosis/loss_signs.h"
 #include "analytics/diagnosis/recurrence.h"
+#include "analytics/diagnosis/switch_balance.h"
 #include "analytics/diagnosis/unusable_counters.h"
 #include "analytics/link/error_rate.h"
 #include "base/count_text.h"
@@ -100,8 +101,43 @@ bool DoMostContradict(const DiagnosisInput& input, topology::NodeIndex node) {
   return contradicted >= kLeast && 2 * contradicted > links;
 }
 
+// Whether the bytes that the two ends counted prove that so many frames were not lost in these
+// windows: at least their bytes would be missing, too.
+bool DoBytesArrive(const DiagnosisInput& input, PortIndex sender, size_t first, size_t last,
+                   uint64_t frames, int64_t in_flight) {
+  constexpr double kLongestFrame = 9300;  // bytes
+  const Entity from = input.EntityOf(sender);
+  const Entity to = input.EntityOf(input.fabric().Peer(sender));
+  if (!input.HasMetric(from, Metric::kTxBytes) || !input.HasMetric(to, Metric::kRxBytes)) {
+    return false;
+  }
+  const Row sent = input.Growth(from, Metric::kTxBytes);
+  const Row received = input.Growth(to, Metric::kRxBytes);
+  double missing = 0;
+  uint64_t most = 0;  // bytes in a window
+  const size_t end = std::min(last + 1, sent.size());
+  for (size_t w = first; w < end; ++w) {
+    if (!input.IsKnown(from, Metric::kTxBytes, w) || !input.IsKnown(to, Metric::kRxBytes, w)) {
+      return false;
+    }
+    missing += static_cast<double>(sent[w]) - static_cast<double>(received[w]);
+    most = std::max({most, sent[w], received[w]});
+  }
+  // Readings at different times, and cached ones, attribute bytes to other windows.
+  constexpr double kApart = 6;  // windows
+  const bool is_exact = input.AreSimultaneous(from, Metric::kTxBytes, to, Metric::kRxBytes);
+  const double uncertain = is_exact ? kLongestFrame * static_cast<double>(in_flight)
+                                    : kApart * static_cast<double>(most);
+  return most > 0 && static_cast<double>(frames) * kShortestFrame > missing + uncertain;
+}
+
+struct LossesOneWay {
+  std::vector<SilentLoss> losses;
+  bool is_refuted = false;  // packets seem to be lost, but their bytes arrive
+};
+
 // Compares sums of counters that are read at the same time. Otherwise, only bounds are known.
-std::vector<SilentLoss> LossesFrom(const DiagnosisInput& input, LinkIndex index, size_t end) {
+LossesOneWay LossesFrom(const DiagnosisInput& input, LinkIndex index, size_t end) {
   const topology::Link& link = input.fabric().link(index);
   const std::string sender = input.fabric().NameOf(link.ends[end]);
   const std::string receiver = input.fabric().NameOf(link.ends[1 - end]);
@@ -113,40 +149,51 @@ std::vector<SilentLoss> LossesFrom(const DiagnosisInput& input, LinkIndex index,
   if (!balances.At(way).missing.empty()) {
     const std::optional<Loss> loss = balances.LossAt(way);
     if (!loss || std::ranges::any_of(link.ends, do_most_contradict)) return {};
-    return {SilentLoss{
-        .end = end,
-        .frames = loss->frames,
-        .from = input.BeginOf(loss->first),
-        .detected_at = input.EndOf(loss->detected_at),
-        .until = input.Until(loss->last),
-        .small = loss->small,
-        .evidence =
-            fmt::format("{} that {} sent did not arrive at {}, which does not count them as errors",
-                        Counted(loss->frames, "frame"), sender, receiver)}};
+    if (DoBytesArrive(input, link.ends[end], 0, input.windows() - 1, loss->frames,
+                      FullOf(balances.At(way)))) {
+      return {.is_refuted = true};
+    }
+    return {.losses = {SilentLoss{
+                .end = end,
+                .frames = loss->frames,
+                .from = input.BeginOf(loss->first),
+                .detected_at = input.EndOf(loss->detected_at),
+                .until = input.Until(loss->last),
+                .small = loss->small,
+                .evidence = fmt::format(
+                    "{} that {} sent did not arrive at {}, which does not count them as errors",
+                    Counted(loss->frames, "frame"), sender, receiver)}}};
   }
-  std::vector<SilentLoss> losses;
-  if (!AreUsable(input, link.ends[end], link.ends[1 - end])) return losses;
+  LossesOneWay found;
+  const MetricStore& metrics = input.parts().metrics;
+  if (!AreUsable(input, link.ends[end], link.ends[1 - end])) return found;
   const auto bounds = input.parts().link_losses.LossesFrom(link.ends[end]);
-  if (!bounds.empty() && std::ranges::any_of(link.ends, do_most_contradict)) return losses;
+  if (!bounds.empty() && std::ranges::any_of(link.ends, do_most_contradict)) return found;
   for (const LinkLoss& loss : bounds) {
     if (IsLostByFalls(input, index, loss)) continue;
+    if (loss.from >= input.BeginOf(0) &&
+        DoBytesArrive(input, link.ends[end], input.PlaceOf(metrics.WindowOf(loss.from)),
+                      input.PlaceOf(metrics.WindowOf(loss.last)), loss.frames, 0)) {
+      found.is_refuted = true;
+      continue;
+    }
     // The bounds only show that the loss began after the last time at which the link was idle.
-    SilentLoss found = {.end = end,
-                        .frames = loss.frames,
-                        .from = FirstSignOfLoss(input, loss.from, loss.detected_at),
-                        .detected_at = loss.detected_at,
-                        .is_certain = loss.is_certain};
-    if (loss.is_over) found.until = loss.last;
-    found.evidence = fmt::format(
+    SilentLoss lost = {.end = end,
+                       .frames = loss.frames,
+                       .from = FirstSignOfLoss(input, loss.from, loss.detected_at),
+                       .detected_at = loss.detected_at,
+                       .is_certain = loss.is_certain};
+    if (loss.is_over) lost.until = loss.last;
+    lost.evidence = fmt::format(
         "{} {} of {:.3g} that {} sent did not arrive at {}, which does not count them as "
         "errors{}",
         loss.is_certain ? "at least" : "about", Counted(loss.frames, "frame"),
         static_cast<double>(loss.sent), sender, receiver,
         loss.is_certain ? ""
                         : "; estimated from readings of both ports in the same traffic pauses");
-    losses.push_back(std::move(found));
+    found.losses.push_back(std::move(lost));
   }
-  return losses;
+  return found;
 }
 
 // Adds losses in one or both directions of a link as one finding.
@@ -262,13 +309,22 @@ void AddBitErrors(const DiagnosisInput& input, LinkIndex index, Findings& found)
   }
 }
 
-// The losses of each link.
-std::vector<BothDirections> LossesOf(const DiagnosisInput& input) {
-  std::vector<BothDirections> lost(input.fabric().links().size());
-  for (LinkIndex i = 0; i < lost.size(); ++i) {
-    for (size_t end = 0; end < 2; ++end) lost[i][end] = LossesFrom(input, i, end);
+struct LossesOfLinks {
+  std::vector<BothDirections> lost;  // by link
+  std::vector<PortIndex> refuted;    // sending ports whose lost packets have arrived; ascending
+};
+
+LossesOfLinks LossesOf(const DiagnosisInput& input) {
+  LossesOfLinks all = {.lost = std::vector<BothDirections>(input.fabric().links().size())};
+  for (LinkIndex i = 0; i < all.lost.size(); ++i) {
+    for (size_t end = 0; end < 2; ++end) {
+      LossesOneWay found = LossesFrom(input, i, end);
+      all.lost[i][end] = std::move(found.losses);
+      if (found.is_refuted) all.refuted.push_back(input.fabric().link(i).ends[end]);
+    }
   }
-  return lost;
+  std::ranges::sort(all.refuted);
+  return all;
 }
 
 // Directions that lose frames only because their ends count differently.
@@ -284,20 +340,21 @@ std::vector<bool> Disagreements(const DiagnosisInput& input,
 
 }  // namespace
 
-std::vector<PortIndex> SendersThatMostlyMismatch(const DiagnosisInput& input) {
-  const std::vector<bool> disagree = Disagreements(input, LossesOf(input));
-  std::vector<PortIndex> senders;
+Mismatches MismatchesIn(const DiagnosisInput& input) {
+  LossesOfLinks all = LossesOf(input);
+  const std::vector<bool> disagree = Disagreements(input, all.lost);
+  Mismatches mismatches = {.refuted = std::move(all.refuted)};
   for (size_t way = 0; way < disagree.size(); ++way) {
     if (!disagree[way]) continue;
-    senders.push_back(input.fabric().link(static_cast<LinkIndex>(way / 2)).ends[way % 2]);
+    mismatches.shared.push_back(input.fabric().link(static_cast<LinkIndex>(way / 2)).ends[way % 2]);
   }
-  std::ranges::sort(senders);
-  return senders;
+  std::ranges::sort(mismatches.shared);
+  return mismatches;
 }
 
 void DetectLinkLoss(const DiagnosisInput& input, Findings& found) {
   const auto links = input.fabric().links();
-  std::vector<BothDirections> lost = LossesOf(input);
+  std::vector<BothDirections> lost = LossesOf(input).lost;
   const std::vector<bool> disagree = Disagreements(input, lost);
   for (LinkIndex i = 0; i < links.size(); ++i) {
     for (size_t end = 0; end < 2; ++end) {

@@ -8,8 +8,13 @@
 
 namespace rocescope {
 
-// The sending ports of the directions that seem to lose frames only because the devices at their
-// ends count differently, as most of their directions do (SharedByMost). Ascending.
-std::vector<topology::PortIndex> SendersThatMostlyMismatch(const DiagnosisInput& input);
+// Directions of links that seem to lose frames only because their ends count differently. Sending
+// ports, ascending.
+struct Mismatches {
+  std::vector<topology::PortIndex> shared;   // as most directions like these (SharedByMost)
+  std::vector<topology::PortIndex> refuted;  // the bytes of these frames arrive
+};
+
+Mismatches MismatchesIn(const DiagnosisInput& input);
 
 }  // namespace rocescope

@@ -94,7 +94,7 @@ void DetectOneLink(const DiagnosisInput& input, LinkIndex index, const LinkHisto
     if (IsTooEarly(input, nic, history)) return;
   }
   Finding finding = FindingOf(input, history, FaultKind::kLinkDown, place);
-  finding.evidence.push_back("one or both ends report that it went down once");
+  finding.evidence.push_back("one or both ends report that the link went down once");
   // If every reading shows the link up, it was down for a moment, or a counter is wrong.
   finding.confidence = WasRead(input, index, history) ? 0.98 : ConfidenceFromCount(1, 0.98);
   for (const PortIndex port : input.fabric().link(index).ends) {

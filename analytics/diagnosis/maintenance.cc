@@ -335,6 +335,7 @@ Drain DrainOf(const DiagnosisInput& input, topology::NodeIndex node, const Switc
   Traffic earlier;
   double capacity = 0;  // frames
   size_t window = 0;
+  bool is_at_ends = true;  // all neighbours are read at the ends of windows
   for (const topology::Port& port : fabric.PortsOf(node)) {
     if (port.link == topology::kNone) continue;
     const auto here = static_cast<topology::PortIndex>(&port - fabric.ports().data());
@@ -352,6 +353,7 @@ Drain DrainOf(const DiagnosisInput& input, topology::NodeIndex node, const Switc
     Add(TrafficFrom(input, neighbour, is_up_again ? down - 1 : down), own);
     if (down > 0) Add(TrafficFrom(input, neighbour, down - 1), earlier);
     capacity += input.BytesPerWindow(neighbour) / kFrameBytes;
+    is_at_ends &= input.IsReadAtWindowEnds(input.EntityOf(neighbour), Metric::kLinkUp);
   }
   if (fabric.node(node).tier == topology::Tier::kLeaf && AreNicsInUse(input, node, window)) {
     return Drain::kNone;
@@ -360,10 +362,11 @@ Drain DrainOf(const DiagnosisInput& input, topology::NodeIndex node, const Switc
   if (static_cast<double>(std::max(own.before, own.then)) < kIdle * capacity) {
     return Drain::kUnclear;
   }
-  // Nobody drains a switch for less than two minutes before shutting it down.
+  // Nobody drains a switch for less than two minutes before shutting it down. Counters that are not
+  // read at the ends of windows may be cached ones, of the time before.
   constexpr double kUsual = 0.5;
   constexpr Duration kDrain = std::chrono::minutes(2);
-  if (2 * input.parts().metrics.window() <= kDrain && !HasFallen(own, kUsual) &&
+  if (is_at_ends && 2 * input.parts().metrics.window() <= kDrain && !HasFallen(own, kUsual) &&
       !HasFallen(earlier, kUsual)) {
     return Drain::kNone;
   }

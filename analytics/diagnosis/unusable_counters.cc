@@ -68,7 +68,11 @@ std::vector<UnusableCounters> UnusableCountersIn(const DiagnosisInput& input) {
     UnusableCounters& one = all[static_cast<size_t>(defect)];
     one.defect = defect;
     if (one.ports.empty()) one.value = value;
-    if (one.ports.empty() || one.ports.back() != port) one.ports.push_back(port);
+    one.ports.push_back(port);
+  };
+  const auto add_both_ends = [&](CounterDefect defect, PortIndex port) {
+    add(defect, port, 0);
+    add(defect, fabric.Peer(port), 0);
   };
   for (PortIndex port = 0; port < fabric.ports().size(); ++port) {
     if (fabric.port(port).link == kNone) continue;
@@ -76,15 +80,19 @@ std::vector<UnusableCounters> UnusableCountersIn(const DiagnosisInput& input) {
     if (!problem) problem = checks.ProblemOfReceived(port);
     if (problem) add(DefectOf(problem->kind), port, problem->value);
     if (!problem && HasSurplus(input, port)) {
-      add(CounterDefect::kSurplus, port, 0);
+      add_both_ends(CounterDefect::kSurplus, port);
     }
   }
-  for (const PortIndex port : SendersThatMostlyMismatch(input)) {
-    add(CounterDefect::kMostMismatch, port, 0);
-  }
+  const Mismatches mismatches = MismatchesIn(input);
+  for (const PortIndex port : mismatches.refuted) add_both_ends(CounterDefect::kBytesAgree, port);
+  for (const PortIndex port : mismatches.shared) add(CounterDefect::kMostMismatch, port, 0);
   std::vector<UnusableCounters> found;
   for (UnusableCounters& one : all) {
-    if (!one.ports.empty()) found.push_back(std::move(one));
+    if (one.ports.empty()) continue;
+    std::ranges::sort(one.ports);
+    const auto repeated = std::ranges::unique(one.ports);
+    one.ports.erase(repeated.begin(), repeated.end());
+    found.push_back(std::move(one));
   }
   return found;
 }

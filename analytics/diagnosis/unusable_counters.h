@@ -16,10 +16,11 @@ enum class CounterDefect : uint8_t {
   kFrameLength,   // more or fewer bytes per packet than any frame has
   kRounded,       // only multiples of a large number
   kFalls,         // often lower than the reading before
-  kSurplus,       // the other end of the link received more packets than were sent
+  kSurplus,       // one end of the link received more packets than the other end sent
+  kBytesAgree,    // the ends of the link count different packets, but the same bytes
   kMostMismatch,  // most links of these ports seem to lose frames
 };
-inline constexpr size_t kCounterDefects = 5;
+inline constexpr size_t kCounterDefects = 6;
 
 struct UnusableCounters {
   CounterDefect defect{};

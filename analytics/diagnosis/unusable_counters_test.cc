@@ -15,6 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 // Every link carries 1000 frames of 1000 bytes per window and direction.
 class UnusableCountersTest : public DiagnosisTest {
@@ -62,7 +63,7 @@ TEST_F(UnusableCountersTest, SwitchThatReceivesMoreThanWasSentIsNoBlackhole) {
   EXPECT_THAT(DiagnosisTest::Found(DetectSwitchLoss), IsEmpty());
   ASSERT_THAT(Unusable(), SizeIs(1));
   EXPECT_EQ(Unusable()[0].defect, CounterDefect::kSurplus);
-  EXPECT_THAT(Unusable()[0].ports, ElementsAre(Port("spine1", "leaf0")));
+  EXPECT_THAT(Unusable()[0].ports, UnorderedElementsAre(receiver, fabric_.Peer(receiver)));
 }
 
 // On three links it receives 1000 frames more than it sends, and on the other three it sends more.
@@ -76,6 +77,15 @@ TEST_F(UnusableCountersTest, SwitchThatExchangesSentAndReceivedShowsNoLoss) {
     Grows(fabric_.Peer(own), sends_more ? Metric::kRxPackets : Metric::kTxPackets, 8, 1000);
   }
   EXPECT_THAT(Found(), IsEmpty());
+}
+
+TEST_F(UnusableCountersTest, PacketsWhoseBytesArriveAreNotLost) {
+  const topology::PortIndex sender = Port("leaf0", "spine1");
+  for (size_t w = 0; w < kWindows; ++w) Grows(sender, Metric::kTxPackets, w, 9000);
+  EXPECT_THAT(Found(), IsEmpty());
+  ASSERT_THAT(Unusable(), SizeIs(1));
+  EXPECT_EQ(Unusable()[0].defect, CounterDefect::kBytesAgree);
+  EXPECT_THAT(Unusable()[0].ports, UnorderedElementsAre(sender, fabric_.Peer(sender)));
 }
 
 TEST_F(UnusableCountersTest, LinksThatAllMissFramesCountDifferently) {

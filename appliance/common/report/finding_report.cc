@@ -53,7 +53,9 @@ std::string ReasonOf(const UnusableCounters& unusable) {
       return fmt::format("they decrease in {:.0f} % of the readings, so that they are no totals",
                          100 * unusable.value);
     case CounterDefect::kSurplus:
-      return "the other end of the link received more packets than they sent";
+      return "one end of the link received more packets than the other end sent";
+    case CounterDefect::kBytesAgree:
+      return "the two ends of the link count different numbers of packets, but the same bytes";
     case CounterDefect::kMostMismatch:
       return "most links like these seem to lose packets, so that devices count differently";
   }

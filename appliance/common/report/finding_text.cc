@@ -96,6 +96,15 @@ void AppendHeadline(int number, const v1::Finding& finding, std::string& text) {
   }
 }
 
+void AppendAlternatives(const v1::Finding& finding, std::string& text) {
+  for (const v1::Suspect& rival : finding.alternatives()) {
+    AppendDetail("alternative",
+                 fmt::format("{} ({})", FaultText(rival.kind(), rival.place(), rival.direction()),
+                             ConfidenceText(rival.probability())),
+                 text);
+  }
+}
+
 void AppendFinding(int number, const v1::Finding& finding, std::string& text) {
   AppendHeadline(number, finding, text);
   if (finding.loop_ports_size() > 0) {
@@ -104,12 +113,7 @@ void AppendFinding(int number, const v1::Finding& finding, std::string& text) {
     AppendDetail("loop", loop + finding.loop_ports(0), text);
   }
   for (const std::string& sentence : finding.evidence()) AppendDetail("evidence", sentence, text);
-  for (const v1::Suspect& rival : finding.alternatives()) {
-    AppendDetail("alternative",
-                 fmt::format("{} ({})", FaultText(rival.kind(), rival.place(), rival.direction()),
-                             ConfidenceText(rival.probability())),
-                 text);
-  }
+  AppendAlternatives(finding, text);
   for (const std::string& sentence : finding.missing_telemetry())
     AppendDetail("to confirm", sentence, text);
   AppendCulprits(finding, text);
@@ -294,6 +298,7 @@ void AppendSuspected(const v1::ReplayReport& report, int most, std::string& text
     text += fmt::format("{:>3}. {}; confidence {}.\n", number, Visible(finding.sentence()),
                         ConfidenceText(finding.confidence()));
     if (finding.evidence_size() > 0) AppendDetail("evidence", finding.evidence(0), text);
+    AppendAlternatives(finding, text);
     for (const std::string& sentence : finding.missing_telemetry()) {
       AppendDetail("to confirm", sentence, text);
     }

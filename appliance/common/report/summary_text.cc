@@ -62,7 +62,8 @@ void AppendSummary(const v1::ReplayReport& report, std::string& text) {
     text += fmt::format("No frame passed the filters; the capture spans {}.\n\n",
                         RangeText(report.extent(), digits));
   } else if (ledger.received() > 0) {
-    text += "No RoCE in this capture; the ledger lists why its frames were dropped.\n\n";
+    text += fmt::format("No RoCE in this capture of {}; LEDGER below says what they are.\n\n",
+                        Counted(ledger.received(), "frame"));
   } else if (counters_alone) {
     text += "No packets; the results are based on counters only.\n\n";
   } else {
