@@ -86,7 +86,7 @@ int Main(int argc, char** argv) {
     words.emplace_back("--help");
   }
   try {
-    app.parse({words.rbegin(), words.rend()});
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     for (const Command& command : commands) {
       if (!command.app->parsed()) continue;
       if (!command.ends_input_itself) EndInputOnSignal();
