@@ -86,6 +86,10 @@ std::vector<UnusableCounters> UnusableCountersIn(const DiagnosisInput& input) {
   const Mismatches mismatches = MismatchesIn(input);
   for (const PortIndex port : mismatches.refuted) add_both_ends(CounterDefect::kBytesAgree, port);
   for (const PortIndex port : mismatches.shared) add(CounterDefect::kMostMismatch, port, 0);
+  // One statement for each port.
+  const auto& agree = all[static_cast<size_t>(CounterDefect::kBytesAgree)].ports;
+  std::erase_if(all[static_cast<size_t>(CounterDefect::kSurplus)].ports,
+                [&](PortIndex port) { return std::ranges::find(agree, port) != agree.end(); });
   std::vector<UnusableCounters> found;
   for (UnusableCounters& one : all) {
     if (one.ports.empty()) continue;

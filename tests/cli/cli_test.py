@@ -35,6 +35,7 @@ class Help(CommandLine):
 
     def test_names_every_option_of_replay(self):
         text = self.run_it("replay", "--help", expect=SUCCESS).stdout
+        self.assertEqual(self.run_it("help", "replay", expect=SUCCESS).stdout, text)
         for option in ("--tap", "--nccl-logs", "--rdma", "--output", "--since", "--until", "--host",
                        "--qp", "--interval", "--window", "--icrc", "--details", "--section"):
             self.assertIn(option, text)
