@@ -338,6 +338,7 @@ struct Unmarked {
   std::optional<size_t> since;  // window of the first one
   DoubtRun run;                 // of those that are long enough
   uint64_t most = 0;            // bytes
+  bool is_over = false;         // a queue of the switch was marked afterwards
 };
 
 // Finds switches whose queues grow without marks to lengths at which other switches mark, or this
@@ -364,6 +365,7 @@ void DetectLateMarks(const DiagnosisInput& input, Findings& found) {
   for (const FillLevel& level : levels) {
     Unmarked& at = open[level.node];
     if (level.acted) {
+      at.is_over = true;
       close(level.node, at);
       at = {};
     } else if (level.bytes >= shortest) {
@@ -381,6 +383,8 @@ void DetectLateMarks(const DiagnosisInput& input, Findings& found) {
   for (const auto& [node, at] : clearest) {
     Finding finding = FindingOf(input, FaultKind::kMisconfiguredEcn, node, at.run.first(),
                                 at.run.last(), at.run.detected_at().value());
+    // Times without long queues show nothing.
+    if (!at.is_over) finding.until.reset();
     finding.evidence.push_back(
         fmt::format("its queues held up to {} kB in {} without a CE mark; other switches, or this "
                     "one before, marked packets in queues of {} kB",

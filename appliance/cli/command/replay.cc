@@ -57,8 +57,9 @@ class ReplayRun {
     }
     extent_.Add(batch);
     while (!batch.empty()) {
-      const std::span<RawFrame> next = BeforeNextLook(
-          batch.first(std::min(batch.size(), kFramesAtOnce - frames_ % kFramesAtOnce)));
+      EndStepBefore(batch[0].timestamp);
+      const std::span<RawFrame> next = WithinStep(BeforeNextLook(
+          batch.first(std::min(batch.size(), kFramesAtOnce - frames_ % kFramesAtOnce))));
       if (next.empty()) {
         Look();
         continue;
@@ -87,9 +88,12 @@ class ReplayRun {
   std::optional<Timestamp> first_reading() const { return first_reading_; }
 
  private:
-  // Event time between two steps of the engine. It is counted from the first frame, so that the
-  // result does not depend on how a source batches frames.
+  // The engine takes a step after so many frames and, if there are counters, after so many analysis
+  // windows: otherwise, few frames (sFlow) would be analysed long after the counters of the same
+  // time. Both are counted from the first frame, so that the result does not depend on how a source
+  // batches frames.
   static constexpr size_t kFramesAtOnce = 16'384;
+  static constexpr int64_t kWindowsAtOnce = 16;
 
   // Bounds the work if a time in the input is wrong by years.
   static constexpr size_t kMostLooks = 10'000;
@@ -109,6 +113,22 @@ class ReplayRun {
     watch_->look(next_look_, *analysis_.Publish());
     next_look_ += watch_->step;
     ++looks_;
+  }
+
+  void EndStepBefore(Timestamp frame) {
+    if (counters_ == nullptr) return;
+    const Duration step = kWindowsAtOnce * analysis_.window();
+    if (!step_end_) step_end_ = frame + step;
+    if (frame < *step_end_) return;
+    TakeCounters(LastBefore(*step_end_));
+    Ingest();
+    *step_end_ += (frame - *step_end_) / step * step + step;
+  }
+  std::span<RawFrame> WithinStep(std::span<RawFrame> batch) const {
+    if (!step_end_) return batch;
+    const auto later = std::ranges::find_if(
+        batch, [&](const RawFrame& frame) { return frame.timestamp >= *step_end_; });
+    return {batch.begin(), later};
   }
 
   void Account(std::span<RawFrame> batch) {
@@ -185,6 +205,7 @@ class ReplayRun {
   RecordBatch records_;
   RecordBatch counter_records_;  // separate because counters are read by time, not by frames
   size_t frames_ = 0;
+  std::optional<Timestamp> step_end_;
   TimeWindow window_;
   bool opened_ = false;
 };
