@@ -105,9 +105,11 @@ std::vector<Exposed> ExposedTo(const DiagnosisInput& input, const AffectedPacket
 void DetectCorruption(const DiagnosisInput& input, Findings& found) {
   const Damage damage = DamageOf(input);
   if (damage.all < input.thresholds().corrupt_packets) return;
-  const std::vector<Suspect> ranked = RankSuspects(
-      ExposedTo(input, damage.at, input.BeginOf(damage.first), input.EndOf(damage.last)),
-      damage.at);
+  const Timestamp until = input.EndOf(damage.last);
+  std::vector<Exposed> exposed = ExposedTo(input, damage.at, input.BeginOf(damage.first), until);
+  // Where no flow was sampled in this time, the paths are probably those of before.
+  if (exposed.empty()) exposed = ExposedTo(input, damage.at, Timestamp::min(), until);
+  const std::vector<Suspect> ranked = RankSuspects(exposed, damage.at);
   if (ranked.empty()) return;
   Finding finding = {.from = input.BeginOf(damage.first),
                      .detected_at = input.EndOf(damage.detected_at)};

@@ -37,6 +37,16 @@ TEST_F(CorruptionTest, IsAtTheSwitchThatAllWhoAreHitHaveInCommon) {
   EXPECT_EQ(found[0].until, End(10));
 }
 
+TEST_F(CorruptionTest, UsesEarlierPathsIfNoFlowWasSampledMeanwhile) {
+  for (FlowPath& path : paths_) path.intervals[0].until = End(4);
+  for (const char* host : {"host8", "host9", "host12"}) {
+    for (size_t w = 8; w < 11; ++w) Damaged(host, w, 2);
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, Switch("spine0"));
+}
+
 // The increase of host12 between its readings in windows 2 and 9 is divided between them.
 TEST_F(CorruptionTest, BeginsWhereMostNicsAreHit) {
   SetReadingDelay(kWindow / 4);
