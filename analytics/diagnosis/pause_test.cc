@@ -56,6 +56,39 @@ TEST_F(PauseTest, ANicThatHoldsItsSwitchAllOfTheTimeMakesAStorm) {
   EXPECT_EQ(found[0].detected_at, End(9));
 }
 
+// In each of 200 windows it pauses its switch, and nothing is sent to it except in `busy` of them.
+TEST_F(PauseTest, ALongStormMayHaveFewWindowsWithTraffic) {
+  const topology::PortIndex port = Port("leaf0", "host1");
+  const auto kind_with = [&](size_t busy) {
+    MetricStore metrics(fabric_, {.window = kWindow});
+    CounterRecord paused{
+        .entity = {.kind = EntityKind::kPort, .node = "leaf0", .port = fabric_.port(port).name},
+        .metric = Metric::kPfcRxTime,
+        .event_time = Begin(0)};
+    CounterRecord sent = paused;
+    paused.entity.priority = kRoce;
+    sent.metric = Metric::kTxBytes;
+    metrics.Add(paused);
+    metrics.Add(sent);
+    for (size_t w = 0; w < 200; ++w) {
+      paused.event_time = sent.event_time = End(w);
+      paused.value += static_cast<uint64_t>(kWindow.count());
+      if (w >= 50 && w < 50 + busy) sent.value += kLine / 2;
+      metrics.Add(paused);
+      metrics.Add(sent);
+    }
+    const Findings found = In(metrics, [](const DiagnosisInput& input) {
+      Findings all;
+      DetectPauses(input, all);
+      return all;
+    });
+    return found.empty() ? FaultKind::kLinkDown : found[0].kind;
+  };
+  EXPECT_EQ(kind_with(0), FaultKind::kPfcStorm);
+  EXPECT_EQ(kind_with(2), FaultKind::kPfcStorm);
+  EXPECT_EQ(kind_with(20), FaultKind::kSlowReceiver);
+}
+
 TEST_F(PauseTest, ANicThatTakesLessThanComesIsASlowReceiver) {
   for (size_t w = 0; w < kWindows; ++w) Carries(Port("leaf0", "host1"), w, 5000);
   IsPaused(Port("leaf0", "host1"), 8, kWindows - 1, 0.6);
