@@ -80,7 +80,7 @@ int Main(int argc, char** argv) {
     return *at;
   };
   // `help COMMAND` is `COMMAND --help`. CLI11 expects the last argument first.
-  std::vector<std::string> words(argv + 1, argv + argc);
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words[0] == "help") {
     words.erase(words.begin());
     words.emplace_back("--help");

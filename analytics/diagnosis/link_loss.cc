@@ -139,8 +139,8 @@ struct LossesOneWay {
 // Compares sums of counters that are read at the same time. Otherwise, only bounds are known.
 LossesOneWay LossesFrom(const DiagnosisInput& input, LinkIndex index, size_t end) {
   const topology::Link& link = input.fabric().link(index);
-  const std::string sender = input.fabric().NameOf(link.ends[end]);
-  const std::string receiver = input.fabric().NameOf(link.ends[1 - end]);
+  const auto sender = [&] { return input.fabric().NameOf(link.ends[end]); };
+  const auto receiver = [&] { return input.fabric().NameOf(link.ends[1 - end]); };
   const Balances& balances = input.link_balances();
   const size_t way = DirectionOf(index, end);
   const auto do_most_contradict = [&](PortIndex port) {
@@ -162,7 +162,7 @@ LossesOneWay LossesFrom(const DiagnosisInput& input, LinkIndex index, size_t end
                 .small = loss->small,
                 .evidence = fmt::format(
                     "{} that {} sent did not arrive at {}, which does not count them as errors",
-                    Counted(loss->frames, "frame"), sender, receiver)}}};
+                    Counted(loss->frames, "frame"), sender(), receiver())}}};
   }
   LossesOneWay found;
   const MetricStore& metrics = input.parts().metrics;
@@ -188,7 +188,7 @@ LossesOneWay LossesFrom(const DiagnosisInput& input, LinkIndex index, size_t end
         "{} {} of {:.3g} that {} sent did not arrive at {}, which does not count them as "
         "errors{}",
         loss.is_certain ? "at least" : "about", Counted(loss.frames, "frame"),
-        static_cast<double>(loss.sent), sender, receiver,
+        static_cast<double>(loss.sent), sender(), receiver(),
         loss.is_certain ? ""
                         : "; estimated from readings of both ports in the same traffic pauses");
     found.losses.push_back(std::move(lost));

@@ -56,7 +56,7 @@ TEST_F(PauseTest, ANicThatHoldsItsSwitchAllOfTheTimeMakesAStorm) {
   EXPECT_EQ(found[0].detected_at, End(9));
 }
 
-// In each of 200 windows it pauses its switch, and nothing is sent to it except in `busy` of them.
+// The NIC pauses its switch for 200 windows. In `busy` of them, it receives traffic nevertheless.
 TEST_F(PauseTest, ALongStormMayHaveFewWindowsWithTraffic) {
   const topology::PortIndex port = Port("leaf0", "host1");
   const auto kind_with = [&](size_t busy) {
