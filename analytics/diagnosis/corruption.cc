@@ -68,22 +68,30 @@ Damage DamageOf(const DiagnosisInput& input) {
   return damage;
 }
 
+// Intervals of each flow that are considered.
+enum class Intervals : uint8_t { kAll, kLatest };
+
 // Bytes that each NIC received through each switch while packets were corrupted; for affected NICs
 // also all bytes that they received.
 std::vector<Exposed> ExposedTo(const DiagnosisInput& input, const AffectedPackets& hurts,
-                               Timestamp from, Timestamp until) {
+                               Timestamp from, Timestamp until, Intervals which) {
   std::map<NodeIndex, Passed> passed;
   std::map<NicIndex, double> received;
+  const auto add = [&](const FlowPath& flow, const PathInterval& interval) {
+    const auto bytes = static_cast<double>(BytesWithin(interval, from, until));
+    if (bytes <= 0) return;
+    if (hurts.contains(flow.destination)) received[flow.destination] += bytes;
+    for (const topology::PortIndex port : interval.certain) {
+      const NodeIndex node = input.fabric().port(port).node;
+      if (input.fabric().node(node).IsSwitch()) passed[node][flow.destination] += bytes;
+    }
+  };
   for (const FlowPath& flow : input.parts().paths) {
-    if (flow.destination == kNone) continue;
-    for (const PathInterval& stretch : flow.intervals) {
-      const auto bytes = static_cast<double>(BytesWithin(stretch, from, until));
-      if (bytes <= 0) continue;
-      if (hurts.contains(flow.destination)) received[flow.destination] += bytes;
-      for (const topology::PortIndex port : stretch.certain) {
-        const NodeIndex node = input.fabric().port(port).node;
-        if (input.fabric().node(node).IsSwitch()) passed[node][flow.destination] += bytes;
-      }
+    if (flow.destination == kNone || flow.intervals.empty()) continue;
+    if (which == Intervals::kLatest) {
+      add(flow, flow.intervals.back());
+    } else {
+      for (const PathInterval& interval : flow.intervals) add(flow, interval);
     }
   }
   std::vector<Exposed> exposed;
@@ -106,9 +114,13 @@ void DetectCorruption(const DiagnosisInput& input, Findings& found) {
   const Damage damage = DamageOf(input);
   if (damage.all < input.thresholds().corrupt_packets) return;
   const Timestamp until = input.EndOf(damage.last);
-  std::vector<Exposed> exposed = ExposedTo(input, damage.at, input.BeginOf(damage.first), until);
-  // Where no flow was sampled in this time, the paths are probably those of before.
-  if (exposed.empty()) exposed = ExposedTo(input, damage.at, Timestamp::min(), until);
+  std::vector<Exposed> exposed =
+      ExposedTo(input, damage.at, input.BeginOf(damage.first), until, Intervals::kAll);
+  // If no flow was sampled in this interval, the latest paths before are assumed.
+  const bool is_sampled = !exposed.empty();
+  if (!is_sampled) {
+    exposed = ExposedTo(input, damage.at, Timestamp::min(), until, Intervals::kLatest);
+  }
   const std::vector<Suspect> ranked = RankSuspects(exposed, damage.at);
   if (ranked.empty()) return;
   Finding finding = {.from = input.BeginOf(damage.first),
@@ -126,6 +138,10 @@ void DetectCorruption(const DiagnosisInput& input, Findings& found) {
       finding.place.kind == PlaceKind::kNic
           ? "the traffic to this NIC"
           : "the traffic that each received through this switch"));
+  if (!is_sampled) {
+    finding.evidence.push_back(
+        "no flow was sampled in this time: the paths are the latest ones before");
+  }
   if (!finding.alternatives.empty()) {
     finding.further.push_back(
         "counters of more NICs behind the same switches: a switch corrupts their packets too");

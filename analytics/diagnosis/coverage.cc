@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/unusable_counters.h"
 #include "base/median.h"
 
 namespace rocescope {
@@ -129,6 +130,15 @@ bool CanBalance(const DiagnosisInput& input, const topology::Link& link) {
          input.AreSimultaneous(b, Metric::kTxPackets, a, Metric::kRxPackets);
 }
 
+// Whether nothing contradicts the counters of both ends, in at least one direction.
+bool AreUsable(const DiagnosisInput& input, const topology::Link& link) {
+  const auto& [a, b] = link.ends;
+  const auto are_usable = [&](topology::PortIndex sender, topology::PortIndex receiver) {
+    return AreUsable(input, sender, receiver) && !HasSurplus(input, sender);
+  };
+  return are_usable(a, b) || are_usable(b, a);
+}
+
 // Whether the increase of the counter is known and not from an sFlow agent (analytics/link).
 bool IsPolled(const DiagnosisInput& input, const Entity& entity, Metric metric) {
   const MetricSeries* series = input.parts().metrics.Find(entity, metric);
@@ -145,13 +155,14 @@ bool CanShowLoss(const DiagnosisInput& input, const topology::Link& link) {
     return IsPolled(input, sender, Metric::kTxPackets) &&
            IsPolled(input, receiver, Metric::kRxPackets);
   };
-  return CanBalance(input, link) || are_polled(a, b) || are_polled(b, a);
+  return (CanBalance(input, link) || are_polled(a, b) || are_polled(b, a)) &&
+         AreUsable(input, link);
 }
 
 // Whether the received and sent frames of a switch can be compared (switch_loss.cc).
 bool CanBalance(const DiagnosisInput& input, topology::NodeIndex node) {
   const topology::Node& of = input.fabric().node(node);
-  if (input.HasUndeclaredTraffic(node)) return false;
+  if (input.HasUndeclaredTraffic(node) || !AreUsable(input, node)) return false;
   std::optional<Entity> first;
   for (uint32_t i = 0; i < of.port_count; ++i) {
     if (input.fabric().port(of.first_port + i).link == topology::kNone) continue;

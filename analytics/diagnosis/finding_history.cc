@@ -161,7 +161,7 @@ Findings FindingHistory::Update(Findings found, const DiagnosisInput& input) {
       finding.from = std::min(finding.from, older.from);
       finding.detected_at = std::min(finding.detected_at, older.detected_at);
       // The stored windows no longer contain the start, which is often the best evidence.
-      if (older.confidence > finding.confidence) {
+      if (older.confidence > finding.confidence && !finding.is_contradicted) {
         finding.confidence = older.confidence;
         finding.uncalibrated = older.uncalibrated;
         finding.detector = older.detector;

@@ -168,7 +168,8 @@ class Activity {
   std::map<topology::LinkIndex, std::vector<bool>> by_link_;
 };
 
-// Switches that carry no traffic although their tier does: they are drained, and no next hops.
+// Switches without traffic while other switches of their tier carry some. They are drained and are
+// not next hops.
 class Drains {
  public:
   explicit Drains(Activity& activity) : input_(activity.input()) {
@@ -229,8 +230,7 @@ class Drains {
   }
 
  private:
-  // Counters show by so many windows too late that traffic is moved away, or too early that it
-  // comes back.
+  // Counters may show a drain up to this many windows late, and its end up to this many early.
   static constexpr int64_t kNear = 2;
 
   void Mark(NodeIndex node, size_t window) {

@@ -46,6 +46,7 @@ struct SilentLoss {
   uint64_t frames = 0;
   Timestamp from;
   Timestamp detected_at;
+  Timestamp last;  // when it showed last
   std::optional<Timestamp> until;
   bool small = false;
   bool is_certain = true;
@@ -87,8 +88,8 @@ bool IsContradicted(const DiagnosisInput& input, LinkIndex index) {
          FullOf(balances.At(DirectionOf(index, 0))) + FullOf(balances.At(DirectionOf(index, 1)));
 }
 
-// Whether the counters of most links of a node contradict those of its neighbours: what the node
-// counts has another meaning.
+// Whether most links of a node show contradictory counters, so that the node counts other frames
+// than its neighbours.
 bool DoMostContradict(const DiagnosisInput& input, topology::NodeIndex node) {
   constexpr size_t kLeast = 3;  // links
   size_t links = 0;
@@ -101,11 +102,16 @@ bool DoMostContradict(const DiagnosisInput& input, topology::NodeIndex node) {
   return contradicted >= kLeast && 2 * contradicted > links;
 }
 
-// Whether the bytes that the two ends counted prove that so many frames were not lost in these
-// windows: at least their bytes would be missing, too.
-bool DoBytesArrive(const DiagnosisInput& input, PortIndex sender, size_t first, size_t last,
+// From the first to the last window, both included.
+struct Windows {
+  size_t first = 0;
+  size_t last = 0;
+};
+
+// Whether the byte counters of both ends rule out that so many frames were lost in these windows,
+// or without windows in the whole time: at least their bytes would be missing, too.
+bool DoBytesArrive(const DiagnosisInput& input, PortIndex sender, std::optional<Windows> windows,
                    uint64_t frames, int64_t in_flight) {
-  constexpr double kLongestFrame = 9300;  // bytes
   const Entity from = input.EntityOf(sender);
   const Entity to = input.EntityOf(input.fabric().Peer(sender));
   if (!input.HasMetric(from, Metric::kTxBytes) || !input.HasMetric(to, Metric::kRxBytes)) {
@@ -114,21 +120,31 @@ bool DoBytesArrive(const DiagnosisInput& input, PortIndex sender, size_t first, 
   const Row sent = input.Growth(from, Metric::kTxBytes);
   const Row received = input.Growth(to, Metric::kRxBytes);
   double missing = 0;
-  uint64_t most = 0;  // bytes in a window
-  const size_t end = std::min(last + 1, sent.size());
-  for (size_t w = first; w < end; ++w) {
-    if (!input.IsKnown(from, Metric::kTxBytes, w) || !input.IsKnown(to, Metric::kRxBytes, w)) {
-      return false;
+  if (windows) {
+    const size_t end = std::min(windows->last + 1, sent.size());
+    for (size_t w = windows->first; w < end; ++w) {
+      if (!input.IsKnown(from, Metric::kTxBytes, w) || !input.IsKnown(to, Metric::kRxBytes, w)) {
+        return false;
+      }
+      missing += static_cast<double>(sent[w]) - static_cast<double>(received[w]);
     }
-    missing += static_cast<double>(sent[w]) - static_cast<double>(received[w]);
-    most = std::max({most, sent[w], received[w]});
+  } else {
+    const MetricSeries& all_sent = *input.parts().metrics.Find(from, Metric::kTxBytes);
+    const MetricSeries& all_received = *input.parts().metrics.Find(to, Metric::kRxBytes);
+    if (all_sent.restarts() > 0 || all_received.restarts() > 0) return false;
+    missing = static_cast<double>(all_sent.total()) - static_cast<double>(all_received.total());
   }
   // Readings at different times, and cached ones, attribute bytes to other windows.
   constexpr double kApart = 6;  // windows
-  const bool is_exact = input.AreSimultaneous(from, Metric::kTxBytes, to, Metric::kRxBytes);
-  const double uncertain = is_exact ? kLongestFrame * static_cast<double>(in_flight)
-                                    : kApart * static_cast<double>(most);
-  return most > 0 && static_cast<double>(frames) * kShortestFrame > missing + uncertain;
+  const uint64_t most = std::max(std::ranges::max(sent), std::ranges::max(received));
+  const bool is_exact =
+      windows && input.AreSimultaneous(from, Metric::kTxBytes, to, Metric::kRxBytes);
+  const double length = MeanLengthOf(input, from);
+  const double uncertain =
+      is_exact ? length * static_cast<double>(in_flight) : kApart * static_cast<double>(most);
+  // Otherwise the two ends count other bytes: one of them without the FCS, or with 32 bits.
+  const bool do_agree = std::abs(missing) <= uncertain;
+  return most > 0 && do_agree && static_cast<double>(frames) * kShortestFrame > missing + uncertain;
 }
 
 struct LossesOneWay {
@@ -149,7 +165,7 @@ LossesOneWay LossesFrom(const DiagnosisInput& input, LinkIndex index, size_t end
   if (!balances.At(way).missing.empty()) {
     const std::optional<Loss> loss = balances.LossAt(way);
     if (!loss || std::ranges::any_of(link.ends, do_most_contradict)) return {};
-    if (DoBytesArrive(input, link.ends[end], 0, input.windows() - 1, loss->frames,
+    if (DoBytesArrive(input, link.ends[end], Windows{0, input.windows() - 1}, loss->frames,
                       FullOf(balances.At(way)))) {
       return {.is_refuted = true};
     }
@@ -158,6 +174,7 @@ LossesOneWay LossesFrom(const DiagnosisInput& input, LinkIndex index, size_t end
                 .frames = loss->frames,
                 .from = input.BeginOf(loss->first),
                 .detected_at = input.EndOf(loss->detected_at),
+                .last = input.EndOf(loss->last),
                 .until = input.Until(loss->last),
                 .small = loss->small,
                 .evidence = fmt::format(
@@ -171,9 +188,12 @@ LossesOneWay LossesFrom(const DiagnosisInput& input, LinkIndex index, size_t end
   if (!bounds.empty() && std::ranges::any_of(link.ends, do_most_contradict)) return found;
   for (const LinkLoss& loss : bounds) {
     if (IsLostByFalls(input, index, loss)) continue;
-    if (loss.from >= input.BeginOf(0) &&
-        DoBytesArrive(input, link.ends[end], input.PlaceOf(metrics.WindowOf(loss.from)),
-                      input.PlaceOf(metrics.WindowOf(loss.last)), loss.frames, 0)) {
+    std::optional<Windows> windows;
+    if (loss.from >= input.BeginOf(0)) {
+      windows = {.first = input.PlaceOf(metrics.WindowOf(loss.from)),
+                 .last = input.PlaceOf(metrics.WindowOf(loss.last))};
+    }
+    if (DoBytesArrive(input, link.ends[end], windows, loss.frames, 0)) {
       found.is_refuted = true;
       continue;
     }
@@ -182,6 +202,7 @@ LossesOneWay LossesFrom(const DiagnosisInput& input, LinkIndex index, size_t end
                        .frames = loss.frames,
                        .from = FirstSignOfLoss(input, loss.from, loss.detected_at),
                        .detected_at = loss.detected_at,
+                       .last = loss.last,
                        .is_certain = loss.is_certain};
     if (loss.is_over) lost.until = loss.last;
     lost.evidence = fmt::format(
@@ -210,9 +231,10 @@ void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, std::span<const S
   if (!std::ranges::all_of(losses, &SilentLoss::is_certain)) {
     finding.confidence = kEstimatedLoss;
   }
-  uint64_t frames = 0;
+  CountedLoss counted;
   for (const SilentLoss& loss : losses) {
-    frames += loss.frames;
+    counted.frames += loss.frames;
+    counted.last = std::max(counted.last, loss.last);
     finding.from = std::min(finding.from, loss.from);
     finding.detected_at = std::min(finding.detected_at, loss.detected_at);
     if (!loss.until) {
@@ -233,10 +255,8 @@ void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, std::span<const S
     finding.further = {
         "error counters of the receiving port: they distinguish silent loss from bit errors"};
   }
-  if (const auto signs = SignsThatContradict(input, frames, finding.from)) {
-    finding.confidence = kContradicted;
-    finding.evidence.push_back(ContradictionText(*signs));
-  }
+  counted.from = finding.from;
+  DoubtLoss(input, counted, finding);
   found.push_back(std::move(finding));
 }
 
@@ -276,12 +296,15 @@ void AddBitErrors(const DiagnosisInput& input, LinkIndex index, Findings& found)
   }
   std::ranges::stable_sort(ways, {}, [](const OneWay& way) { return way.episode.from; });
   const OneWay* before = nullptr;
+  CountedLoss counted;  // the finding that was added last
   for (const OneWay& way : ways) {
     const ErrorEpisode& episode = way.episode;
     const bool joins = before != nullptr && before->end != way.end &&
                        (!before->episode.is_over || episode.from <= before->episode.last);
     before = &way;
     if (!joins) {
+      if (counted.frames > 0) DoubtLoss(input, counted, found.back());
+      counted = {.from = episode.from};
       found.push_back(
           {.kind = FaultKind::kBitErrors,
            .place = {.kind = PlaceKind::kLink, .index = index, .sender = link.ends[way.end]},
@@ -298,6 +321,8 @@ void AddBitErrors(const DiagnosisInput& input, LinkIndex index, Findings& found)
     } else if (finding.until) {
       finding.until = std::max(*finding.until, episode.last);
     }
+    counted.frames += episode.errors;
+    counted.last = std::max(counted.last, episode.last);
     const Entity receiver = input.EntityOf(link.ends[1 - way.end]);
     const bool has_fcs = input.ErrorMetricOf(receiver) == Metric::kFcsErrors;
     finding.evidence.push_back(
@@ -307,6 +332,7 @@ void AddBitErrors(const DiagnosisInput& input, LinkIndex index, Findings& found)
                     episode.frames / static_cast<double>(episode.errors),
                     1 / input.thresholds().tolerated_frame_errors));
   }
+  if (counted.frames > 0) DoubtLoss(input, counted, found.back());
 }
 
 struct LossesOfLinks {

@@ -55,33 +55,64 @@ std::optional<uint64_t> SignsOfLostData(const DiagnosisInput& input, size_t from
   return signs;
 }
 
-std::optional<uint64_t> SignsThatContradict(const DiagnosisInput& input, uint64_t frames,
-                                            Timestamp from) {
+namespace {
+
+// Whether the NIC reported the sign until about this time.
+bool ReportsUntil(const DiagnosisInput& input, const Entity& nic, Metric sign, Timestamp time) {
+  const MetricSeries* series = input.parts().metrics.Find(nic, sign);
+  return series != nullptr && series->last_reading() + 2 * series->last_interval() >= time;
+}
+
+// The signs of the whole time.
+uint64_t AllSignsOfLostData(const DiagnosisInput& input) {
+  uint64_t signs = 0;
+  for (topology::NicIndex nic = 0; nic < input.fabric().nics().size(); ++nic) {
+    for (const Metric sign : kLossSigns) {
+      const MetricSeries* series =
+          input.parts().metrics.Find({.kind = EntityKind::kNic, .index = nic}, sign);
+      if (series != nullptr) signs += series->total();
+    }
+  }
+  return signs;
+}
+
+}  // namespace
+
+std::optional<uint64_t> SignsThatContradict(const DiagnosisInput& input, const CountedLoss& loss) {
   // A NIC that times out has lost at most so many packets that were on their way.
   constexpr uint64_t kFramesPerSign = 10'000;
-  if (frames < kFramesPerSign || input.windows() == 0 || from < input.BeginOf(0)) {
-    return std::nullopt;
-  }
+  if (loss.frames < kFramesPerSign || input.windows() == 0) return std::nullopt;
   for (topology::NicIndex nic = 0; nic < input.fabric().nics().size(); ++nic) {
     const Entity entity{.kind = EntityKind::kNic, .index = nic};
     const Row sent = input.Growth(entity, Metric::kTxPackets);
     const bool is_active = std::ranges::any_of(sent, [](uint64_t packets) { return packets > 0; });
     if (!is_active && input.HasMetric(entity, Metric::kTxPackets)) continue;
-    if (!input.HasMetric(entity, Metric::kOutOfSequence) ||
-        !input.HasMetric(entity, Metric::kLocalAckTimeout)) {
+    if (!ReportsUntil(input, entity, Metric::kOutOfSequence, loss.last) ||
+        !ReportsUntil(input, entity, Metric::kLocalAckTimeout, loss.last)) {
       return std::nullopt;
     }
   }
-  const size_t window = input.PlaceOf(input.parts().metrics.WindowOf(from));
-  const auto signs = SignsOfLostData(input, std::min(window, input.windows() - 1));
-  if (!signs || (*signs + 1) * kFramesPerSign > frames) return std::nullopt;
+  uint64_t signs = 0;
+  if (loss.from < input.BeginOf(0)) {
+    signs = AllSignsOfLostData(input);
+  } else {
+    const size_t window = input.PlaceOf(input.parts().metrics.WindowOf(loss.from));
+    signs = SignsOfLostData(input, std::min(window, input.windows() - 1)).value_or(0);
+  }
+  if ((signs + 1) * kFramesPerSign > loss.frames) return std::nullopt;
   return signs;
 }
 
-std::string ContradictionText(uint64_t signs) {
-  return fmt::format(
-      "but NICs counted only {} of lost packets since then: the packet counters are probably wrong",
-      Counted(signs, "sign"));
+void DoubtLoss(const DiagnosisInput& input, const CountedLoss& loss, Finding& finding) {
+  const auto signs = SignsThatContradict(input, loss);
+  if (!signs) return;
+  finding.confidence = std::min(finding.confidence, kContradicted);
+  finding.is_contradicted = true;
+  // In the first line of evidence, which is all that lists of suspicions show.
+  finding.evidence.front() += fmt::format(
+      ", but NICs noticed only {} of lost packets in this time: the packet counters of ports are "
+      "probably wrong",
+      Counted(*signs, "sign"));
 }
 
 }  // namespace rocescope

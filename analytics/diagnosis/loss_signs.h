@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of NICs that grow when data packets are lost anywhere on their paths. Lost CNPs change
-// none of them.
+// Counters of NICs that increase when data packets are lost anywhere on their paths. Lost CNPs
+// change none of them.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "analytics/diagnosis/diagnosis_input.h"
+#include "analytics/diagnosis/finding.h"
 
 namespace rocescope {
 
@@ -28,13 +28,19 @@ std::optional<uint64_t> SignsOfLostData(const DiagnosisInput& input, size_t from
 // Confidence in a loss that the counters of the NICs contradict.
 inline constexpr double kContradicted = 0.3;
 
-// The signs since a time if they are so few that this many frames of data cannot have been lost:
-// the counters that show the loss are probably wrong. Unset: no contradiction, not all active NICs
-// count signs, or the time is before the stored windows.
-std::optional<uint64_t> SignsThatContradict(const DiagnosisInput& input, uint64_t frames,
-                                            Timestamp from);
+// A loss of data frames that the counters of ports show.
+struct CountedLoss {
+  uint64_t frames = 0;
+  Timestamp from;
+  Timestamp last;  // when it showed last
+};
 
-// Evidence against the loss.
-std::string ContradictionText(uint64_t signs);
+// Returns the signs that NICs counted since the loss began if they are too few for its size; those
+// of the whole time if it began before the stored windows. The counters that show the loss are then
+// probably wrong. Unset: no contradiction, or not all active NICs reported signs until its end.
+std::optional<uint64_t> SignsThatContradict(const DiagnosisInput& input, const CountedLoss& loss);
+
+// Lowers the confidence in the loss, and says why, if the NICs contradict it.
+void DoubtLoss(const DiagnosisInput& input, const CountedLoss& loss, Finding& finding);
 
 }  // namespace rocescope

@@ -362,8 +362,8 @@ Drain DrainOf(const DiagnosisInput& input, topology::NodeIndex node, const Switc
   if (static_cast<double>(std::max(own.before, own.then)) < kIdle * capacity) {
     return Drain::kUnclear;
   }
-  // Nobody drains a switch for less than two minutes before shutting it down. Counters that are not
-  // read at the ends of windows may be cached ones, of the time before.
+  // Operators are assumed to drain a switch for at least two minutes before they shut it down.
+  // Counters that are not read at the ends of windows may be cached ones, of the time before.
   constexpr double kUsual = 0.5;
   constexpr Duration kDrain = std::chrono::minutes(2);
   if (is_at_ends && 2 * input.parts().metrics.window() <= kDrain && !HasFallen(own, kUsual) &&

@@ -123,7 +123,7 @@ std::vector<std::set<NicIndex>> NicsByJob(const DiagnosisInput& input) {
   return all;
 }
 
-// NICs of the ranks of jobs, according to NCCL logs. No other job writes its checkpoints to them.
+// NICs of ranks known from NCCL logs. They are not storage for other jobs.
 std::set<NicIndex> NicsOfRanks(const DiagnosisInput& input,
                                const std::vector<std::set<NicIndex>>& nics_by_job) {
   std::set<NicIndex> all;
@@ -179,8 +179,8 @@ std::vector<Foreign> WithoutCheckpoints(const DiagnosisInput& input, std::vector
   return flows;
 }
 
-// New flows of NICs that send to several NICs or receive something. Those that start at about the
-// same time as a flow show that it belongs to a collective.
+// New flows between NICs that also have other traffic. Those that start at about the same time as a
+// flow show that it belongs to a collective.
 class NewFlows {
  public:
   NewFlows(const std::vector<Foreign>& flows, Duration window) : together_(kTogether * window) {

@@ -102,7 +102,7 @@ std::optional<Finding> ClassifyPauses(const DiagnosisInput& input, NicIndex nic,
   }
   if (!first_clear) return std::nullopt;
   const size_t whole = episode.last - episode.first + 1;
-  // In a long storm, single windows may contain traffic or other pauses that were counted late.
+  // In a long storm, a few windows may contain traffic, or pauses that were counted late.
   const size_t exceptions = whole / 50;
   const bool storm = shut > 0 && shut + 2 * ends + exceptions >= whole && open <= exceptions;
   Finding finding = {

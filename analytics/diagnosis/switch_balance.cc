@@ -17,17 +17,6 @@ namespace {
 using topology::kNone;
 using topology::NodeIndex;
 
-// Mean length of the frames that a port sent, in bytes; 0 without any. Not by window: increments
-// that are divided between windows in whole frames and bytes would give any length.
-double MeanLengthOf(const DiagnosisInput& input, const Entity& port) {
-  const Row frames = input.Growth(port, Metric::kTxPackets);
-  const Row bytes = input.Growth(port, Metric::kTxBytes);
-  const auto sum = [](const Row& row) {
-    return static_cast<double>(std::accumulate(row.begin(), row.end(), uint64_t{0}));
-  };
-  return sum(frames) == 0 ? 0 : sum(bytes) / sum(frames);
-}
-
 // Queued frames at the end of each window, estimated from the queued bytes and the mean length of
 // the frames that each port sends. Empty if no port reports its queues.
 std::vector<double> QueuedFrames(const DiagnosisInput& input, NodeIndex node) {
@@ -76,6 +65,15 @@ void CorrectBeginnings(const SumWindows& windows, std::vector<int64_t>& differen
 }
 
 }  // namespace
+
+double MeanLengthOf(const DiagnosisInput& input, const Entity& port) {
+  const Row frames = input.Growth(port, Metric::kTxPackets);
+  const Row bytes = input.Growth(port, Metric::kTxBytes);
+  const auto sum = [](const Row& row) {
+    return static_cast<double>(std::accumulate(row.begin(), row.end(), uint64_t{0}));
+  };
+  return sum(frames) == 0 ? 0 : sum(bytes) / sum(frames);
+}
 
 Balance BalanceOf(const DiagnosisInput& input, NodeIndex node) {
   const topology::Node& of = input.fabric().node(node);

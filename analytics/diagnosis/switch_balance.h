@@ -19,4 +19,8 @@ inline constexpr Metric kCountedDrops[] = {Metric::kRxDiscards, Metric::kTxDisca
 // ports are not read at the same time, do not report queues, or carry undeclared traffic.
 Balance BalanceOf(const DiagnosisInput& input, topology::NodeIndex node);
 
+// Mean length of the frames that a port sent, in bytes; 0 without any. Not by window: increments
+// that are divided between windows in whole frames and bytes would give any length.
+double MeanLengthOf(const DiagnosisInput& input, const Entity& port);
+
 }  // namespace rocescope

@@ -20,6 +20,7 @@
 #include "analytics/diagnosis/loss_signs.h"
 #include "analytics/diagnosis/maintenance.h"
 #include "analytics/diagnosis/switch_balance.h"
+#include "analytics/diagnosis/unusable_counters.h"
 #include "base/count_text.h"
 
 namespace rocescope {
@@ -214,7 +215,7 @@ Verdict VerdictOn(const DiagnosisInput& input, NodeIndex node, const Loss& loss)
   const bool is_data = (length && *length >= 2 * kLongestCnp) ||
                        (cnps && 2 * (cnps->packets + cnps->uncertainty) <= frames);
   if (is_data) return {FaultKind::kBlackhole, 0.95, {}};
-  const std::optional<uint64_t> signs = SignsOfLostData(input, loss.first);
+  const std::optional<uint64_t> signs = SignsOfLostData(input, loss.earliest);
   if (signs && *signs > 0) {
     return {
         FaultKind::kBlackhole, 0.9,
@@ -367,10 +368,11 @@ void AddSilentLoss(const DiagnosisInput& input, const SilentLoss& silent, Findin
       "it received {} that it neither sent nor counted as dropped", Counted(loss.frames, "frame")));
   if (!verdict.evidence.empty()) finding.evidence.push_back(verdict.evidence);
   if (verdict.kind == FaultKind::kBlackhole) {
-    if (const auto signs = SignsThatContradict(input, loss.frames, finding.from)) {
-      finding.confidence = std::min(finding.confidence, kContradicted);
-      finding.evidence.push_back(ContradictionText(*signs));
-    }
+    DoubtLoss(input,
+              {.frames = loss.frames,
+               .from = input.BeginOf(loss.earliest),
+               .last = input.EndOf(loss.last)},
+              finding);
   }
   if (verdict.confidence == kUndecided) {
     finding.alternatives.push_back(
@@ -425,7 +427,7 @@ void DetectSwitchLoss(const DiagnosisInput& input, Findings& found) {
   std::vector<SilentLoss> silent;
   for (size_t i = 0; i < switches.size(); ++i) {
     const auto loss = balances.LossAt(i);
-    if (!loss) continue;
+    if (!loss || 2 * SurplusAt(input, switches[i]) > loss->frames) continue;
     if (histories.empty()) {
       histories = HistoriesOf(input);
       falls = WhenUnreachable(input, histories);

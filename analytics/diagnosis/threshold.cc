@@ -365,6 +365,8 @@ void DetectLateMarks(const DiagnosisInput& input, Findings& found) {
   for (const FillLevel& level : levels) {
     Unmarked& at = open[level.node];
     if (level.acted) {
+      // A mark at a longer queue than those without marks fits a threshold that is too high.
+      if (at.run.detected_at() && level.bytes > at.most) continue;
       at.is_over = true;
       close(level.node, at);
       at = {};
@@ -383,7 +385,7 @@ void DetectLateMarks(const DiagnosisInput& input, Findings& found) {
   for (const auto& [node, at] : clearest) {
     Finding finding = FindingOf(input, FaultKind::kMisconfiguredEcn, node, at.run.first(),
                                 at.run.last(), at.run.detected_at().value());
-    // Times without long queues show nothing.
+    // Windows without long queues are no evidence that the threshold was corrected.
     if (!at.is_over) finding.until.reset();
     finding.evidence.push_back(
         fmt::format("its queues held up to {} kB in {} without a CE mark; other switches, or this "

@@ -41,7 +41,7 @@ TEST_F(UnusableCountersTest, BytesInAnotherUnitShowNoLoss) {
   for (size_t w = 0; w < kWindows; ++w) Grows(sender, Metric::kTxBytes, w, 50'000'000);
   EXPECT_THAT(Found(), IsEmpty());
   ASSERT_THAT(Unusable(), SizeIs(1));
-  EXPECT_EQ(Unusable()[0].defect, CounterDefect::kFrameLength);
+  EXPECT_EQ(Unusable()[0].defect, CounterDefect::kLongFrames);
   EXPECT_THAT(Unusable()[0].ports, ElementsAre(sender));
   EXPECT_GT(Unusable()[0].value, 50'000);
 }
@@ -52,6 +52,46 @@ TEST_F(UnusableCountersTest, ErrorsAmongTooFewPacketsAreNoFault) {
   ASSERT_THAT(Found(), SizeIs(1));
   for (size_t w = 0; w < kWindows; ++w) Grows(receiver, Metric::kRxBytes, w, 50'000'000);
   EXPECT_THAT(Found(), IsEmpty());
+}
+
+// Kilobytes instead of bytes: the packets are right.
+TEST_F(UnusableCountersTest, ErrorsAmongPacketsWithTooFewBytesAreAFault) {
+  const topology::PortIndex receiver = Port("spine1", "leaf0");
+  for (size_t w = 0; w < kWindows; ++w) {
+    Grows(receiver, Metric::kFcsErrors, w, 5);
+    Grows(receiver, Metric::kRxPackets, w, 100'000);
+    Grows(fabric_.Peer(receiver), Metric::kTxPackets, w, 100'000);
+  }
+  EXPECT_THAT(Found(), SizeIs(1));
+  ASSERT_THAT(Unusable(), SizeIs(1));
+  EXPECT_EQ(Unusable()[0].defect, CounterDefect::kShortFrames);
+  EXPECT_THAT(Unusable()[0].ports, UnorderedElementsAre(receiver, fabric_.Peer(receiver)));
+}
+
+TEST_F(UnusableCountersTest, ErrorsThatNoNicNoticedAreOnlySuspected) {
+  const topology::PortIndex receiver = Port("spine1", "leaf0");
+  for (size_t w = 0; w < kWindows; ++w) Grows(receiver, Metric::kFcsErrors, w, 900);
+  ASSERT_THAT(Found(), SizeIs(1));
+  EXPECT_EQ(Found()[0].kind, FaultKind::kBitErrors);
+  EXPECT_EQ(Found()[0].confidence, kContradicted);
+}
+
+// A NIC that does not count its LLDP frames.
+TEST_F(UnusableCountersTest, FewFramesTooManyDoNotHideABlackhole) {
+  for (topology::PortIndex port = 0; port < fabric_.ports().size(); ++port) {
+    Says(port, Metric::kQueueBytes, 0, 0, kRoce);
+  }
+  Grows(Port("leaf0", "host0"), Metric::kRxPackets, 5, 300);
+  ASSERT_THAT(Unusable(), SizeIs(1));
+  EXPECT_EQ(Unusable()[0].defect, CounterDefect::kSurplus);
+  for (size_t w = 8; w < 12; ++w) {
+    Grows(Port("leaf0", "spine0"), Metric::kRxPackets, w, 500);
+    Grows(Port("spine0", "leaf0"), Metric::kTxPackets, w, 500);
+  }
+  const Findings found = DiagnosisTest::Found(DetectSwitchLoss);
+  EXPECT_THAT(found,
+              testing::Contains(testing::Field(
+                  &Finding::place, Place{.kind = PlaceKind::kSwitch, .index = Node("leaf0")})));
 }
 
 TEST_F(UnusableCountersTest, SwitchThatReceivesMoreThanWasSentIsNoBlackhole) {
@@ -88,6 +128,17 @@ TEST_F(UnusableCountersTest, PacketsWhoseBytesArriveAreNotLost) {
   EXPECT_THAT(Unusable()[0].ports, UnorderedElementsAre(sender, fabric_.Peer(sender)));
 }
 
+// The receiver counts the preamble, gap and FCS of each frame, the sender does not.
+TEST_F(UnusableCountersTest, OtherBytesThanTheSenderDoNotRefuteALoss) {
+  const topology::PortIndex sender = Port("leaf0", "spine1");
+  for (size_t w = 0; w < kWindows; ++w) {
+    Carries(sender, w, 5000);
+    Grows(fabric_.Peer(sender), Metric::kRxBytes, w, uint64_t{24} * 6000);
+  }
+  for (size_t w = 8; w < 12; ++w) Carries(sender, w, 2000, 200);
+  EXPECT_THAT(Found(), SizeIs(1));
+}
+
 TEST_F(UnusableCountersTest, LinksThatAllMissFramesCountDifferently) {
   for (const char* spine : {"spine0", "spine1"}) {
     for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
@@ -104,7 +155,15 @@ TEST_F(UnusableCountersTest, LossThatNoNicNoticedIsOnlySuspected) {
   for (size_t w = 8; w < kWindows; ++w) Carries(Port("leaf0", "spine1"), w, 9000, 9000);
   ASSERT_THAT(Found(), SizeIs(1));
   EXPECT_EQ(Found()[0].confidence, kContradicted);
+  EXPECT_THAT(Found()[0].evidence[0], testing::HasSubstr("NICs noticed only 0 signs"));
   Grows(Port("host0", "leaf0"), Metric::kOutOfSequence, 10, 20);
+  ASSERT_THAT(Found(), SizeIs(1));
+  EXPECT_GT(Found()[0].confidence, kLeastConfidence);
+}
+
+TEST_F(UnusableCountersTest, NicsThatReportNoMoreContradictNothing) {
+  for (size_t w = 8; w < kWindows; ++w) Carries(Port("leaf0", "spine1"), w, 9000, 9000);
+  FallsSilent(Entity{.kind = EntityKind::kNic, .index = 0}, 4);
   ASSERT_THAT(Found(), SizeIs(1));
   EXPECT_GT(Found()[0].confidence, kLeastConfidence);
 }

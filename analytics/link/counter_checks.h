@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packet counters that cannot be right, whatever they are compared with: in another unit than their
-// metric, rounded, or rates instead of totals. The state is bounded.
+// Packet and byte counters that cannot be right, whatever they are compared with: in a wrong unit,
+// rounded, or rates instead of totals. The state is bounded, and a problem that ends or begins late
+// is noticed within 128 readings.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@
 namespace rocescope {
 
 enum class CounterProblemKind : uint8_t {
-  kFrameLength,  // more or fewer bytes per packet than any frame has
+  kShortFrames,  // fewer bytes per packet than any frame has: the bytes are wrong
+  kLongFrames,   // more bytes per packet than any frame has: the packets or the bytes are wrong
   kRounded,      // only multiples of a large number
   kFalls,        // often lower than the reading before
 };
@@ -23,6 +25,8 @@ struct CounterProblem {
   // Mean bytes per packet, the greatest common divisor of the readings, or the fraction of the
   // readings that are lower.
   double value = 0;
+
+  bool AreOnlyBytesWrong() const { return kind == CounterProblemKind::kShortFrames; }
 
   friend bool operator==(const CounterProblem&, const CounterProblem&) = default;
 };
@@ -40,7 +44,7 @@ class CounterChecks final : public CounterListener {
   // Uses packets and bytes.
   void OnCounter(const Entity& entity, Metric metric, const MetricSeries& series) override;
 
-  // The problem of the packets that the port sent, or received.
+  // The problem of the counters of what the port sent, or received.
   std::optional<CounterProblem> ProblemOfSent(topology::PortIndex port) const {
     return ProblemOf(ports_[port].sent, port);
   }
@@ -58,13 +62,21 @@ class CounterChecks final : public CounterListener {
 
     uint64_t sum() const { return until - from; }
   };
+  // Consecutive readings of packets, those that were rejected because they fell included.
+  struct Block {
+    static constexpr uint32_t kReadings = 64;
+
+    uint64_t divisor = 0;  // greatest common divisor
+    uint32_t readings = 0;
+    uint32_t changes = 0;  // readings that differ from the one before
+    uint32_t falls = 0;
+  };
   struct Counter {
     Growth packets;
     Growth bytes;
-    uint64_t divisor = 0;         // greatest common divisor of the readings of packets
-    uint32_t readings = 0;        // of packets
-    uint32_t changes = 0;         // readings that differ from the one before
-    uint64_t value = 0;           // at the latest reading
+    Block present;
+    Block before;                 // the latest complete one
+    uint64_t value = 0;           // packets at the latest reading
     uint64_t most_bytes = 0;      // highest reading of bytes
     Duration longest_interval{};  // between two readings of bytes
   };
@@ -73,8 +85,9 @@ class CounterChecks final : public CounterListener {
     Counter received;
   };
 
-  static void OnPackets(Counter& counter, const MetricSeries& series);
+  static void OnPackets(Counter& counter, const MetricSeries& series, uint32_t falls);
   static void OnBytes(Counter& counter, const MetricSeries& series);
+  static std::optional<CounterProblem> ProblemOf(const Block& block);
   std::optional<CounterProblem> ProblemOf(const Counter& counter, topology::PortIndex port) const;
 
   const topology::Fabric& fabric_;

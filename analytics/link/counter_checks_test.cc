@@ -71,7 +71,7 @@ TEST_F(CounterChecksTest, FewPacketsMayHaveAnyLength) {
 TEST_F(CounterChecksTest, KilobytesAreTooFewBytes) {
   Receive(1'000'000'000, 4'160'000'000);
   ASSERT_TRUE(Problem());
-  EXPECT_EQ(Problem()->kind, CounterProblemKind::kFrameLength);
+  EXPECT_EQ(Problem()->kind, CounterProblemKind::kShortFrames);
   EXPECT_NEAR(Problem()->value, 4.16, 0.001);
 }
 
@@ -86,7 +86,7 @@ TEST_F(CounterChecksTest, BytesThatWrapBetweenReadingsAreNoProblem) {
 TEST_F(CounterChecksTest, ThousandsOfPacketsHaveTooManyBytes) {
   Receive(1000, 4'160'000'000);
   ASSERT_TRUE(Problem());
-  EXPECT_EQ(Problem()->kind, CounterProblemKind::kFrameLength);
+  EXPECT_EQ(Problem()->kind, CounterProblemKind::kLongFrames);
   EXPECT_NEAR(Problem()->value, 4.16e6, 1);
 }
 
@@ -105,6 +105,13 @@ TEST_F(CounterChecksTest, RoundedPackets) {
   EXPECT_EQ(Problem(), (CounterProblem{.kind = CounterProblemKind::kRounded, .value = 100'000}));
 }
 
+TEST_F(CounterChecksTest, ExporterThatIsCorrectedIsNoProblemAnyMore) {
+  for (uint64_t i = 1; i < 100; ++i) Read(1'000'000 * i, 4'096'000'000 * i);
+  ASSERT_TRUE(Problem());
+  for (uint64_t i = 100; i < 250; ++i) Read(1'000'000 * i + 17 * (i % 7), 4'096'000'000 * i);
+  EXPECT_EQ(Problem(), std::nullopt);
+}
+
 TEST_F(CounterChecksTest, RoundIncreasesAreNoProblem) {
   Receive(1'000'000, 4'096'000'000);
   EXPECT_EQ(Problem(), std::nullopt) << "the value before the first packet is not rounded";
@@ -120,7 +127,23 @@ TEST_F(CounterChecksTest, RatesFallOften) {
   for (uint64_t i = 0; i < 24; ++i) Read(kRates[i % 4] + i, 4096 * kRates[i % 4]);
   ASSERT_TRUE(Problem());
   EXPECT_EQ(Problem()->kind, CounterProblemKind::kFalls);
-  EXPECT_GT(Problem()->value, 0.2);
+  EXPECT_NEAR(Problem()->value, 0.5, 0.05) << "two of four readings are lower than the one before";
+}
+
+TEST_F(CounterChecksTest, RatesAfterAMonthAreNoticedWithinAnHour) {
+  for (uint64_t i = 0; i < 86'400; ++i) Read(12'345 + 1'000'003 * i, 678 + 4'160'000'000 * i);
+  ASSERT_EQ(Problem(), std::nullopt);
+  constexpr uint64_t kRates[] = {900'017, 120'031, 430'003, 5'011};
+  for (uint64_t i = 0; i < 120; ++i) Read(kRates[i % 4] + i, 4096 * kRates[i % 4]);
+  ASSERT_TRUE(Problem());
+  EXPECT_EQ(Problem()->kind, CounterProblemKind::kFalls);
+}
+
+TEST_F(CounterChecksTest, RoundedAfterAnExactReading) {
+  Read(12'345, 678);
+  for (uint64_t i = 1; i < 100; ++i) Read(1'000'000 * i, 4'096'000'000 * i);
+  ASSERT_TRUE(Problem());
+  EXPECT_EQ(Problem()->kind, CounterProblemKind::kRounded);
 }
 
 TEST_F(CounterChecksTest, TwoRestartsAreNoProblem) {

@@ -70,7 +70,7 @@ void LinkLosses::OnPackets(topology::PortIndex port, Counter& counter, const Met
 std::span<const LinkLoss> LinkLosses::LossesFrom(topology::PortIndex sender) const {
   const Direction& direction = directions_[sender];
   const Direction& other = directions_[fabric_.Peer(sender)];
-  if (direction.is_inconsistent || other.is_inconsistent) return {};
+  if (direction.surplus > 0 || other.surplus > 0) return {};
   // If an end counts what it sends as received and the other way round, equally many frames seem
   // to be lost in both directions, except for those that the other end discards.
   const auto lost = [](const Direction& of) {
@@ -192,10 +192,10 @@ void LinkLosses::Update(topology::PortIndex sender, Timestamp time) {
   const PortState& receiver = ports_[fabric_.Peer(sender)];
   const uint64_t received = receiver.received.total + receiver.errors;
   if (direction.bounds.surplus() >= kLeastFrames) {
-    direction.is_inconsistent = true;
+    direction.surplus = std::max(direction.surplus, direction.bounds.surplus());
     direction.losses.clear();
   }
-  if (direction.is_inconsistent) return;
+  if (direction.surplus > 0) return;
   if (direction.losses.empty() || direction.losses.back().is_over) {
     if (evidence.lost < kLeastFrames || !evidence.intact) return;
     if (direction.losses.size() == kMaxLosses) direction.losses.erase(direction.losses.begin());

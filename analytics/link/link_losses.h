@@ -55,8 +55,9 @@ class LinkLosses final : public CounterListener {
   // Losses in the direction from this port, in order of time. Empty: none, or the counters of the
   // two ends contradict each other.
   std::span<const LinkLoss> LossesFrom(topology::PortIndex sender) const;
-  // Whether the other end counted more frames than this port counted as sent.
-  bool HasSurplus(topology::PortIndex sender) const { return directions_[sender].is_inconsistent; }
+  // Frames that the other end certainly received beyond those that this port counted as sent, in
+  // the whole time; 0: fewer than kLeastFrames.
+  uint64_t SurplusFrom(topology::PortIndex sender) const { return directions_[sender].surplus; }
 
  private:
   struct Counter {
@@ -94,7 +95,7 @@ class LinkLosses final : public CounterListener {
     LossBounds bounds;
     RepeatedReadings repeated;
     std::vector<LinkLoss> losses;
-    bool is_inconsistent = false;
+    uint64_t surplus = 0;      // see SurplusFrom
     uint64_t lost_before = 0;  // the restart of a counter, since the last loss was over
     uint64_t sent_when_intact = 0;
     uint64_t received_at_last = 0;  // when more loss showed last

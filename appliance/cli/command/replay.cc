@@ -263,7 +263,8 @@ bool LookAtCounters(const CounterFile& counters, Analysis& analysis, CounterFind
         fmt::format("{} counter readings are about NICs or GPUs, which --only excludes",
                     WithThousands(counters.left_out())));
   }
-  if (counters.ledger().received == 0) analysis.Note("the counter file contains no readings");
+  if (counters.ledger().received == 0)
+    analysis.Note("the counter file contains no readings: check the exporter");
   const uint64_t refused = counters.ledger().DroppedTotal();
   if (refused > counters.notes().size()) {
     analysis.Note(fmt::format("counters.jsonl: {} more lines are invalid",

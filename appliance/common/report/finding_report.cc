@@ -42,22 +42,24 @@ Element ElementAt(const Place& place) {
 // What is wrong with the counters of the first port.
 std::string ReasonOf(const UnusableCounters& unusable) {
   switch (unusable.defect) {
-    case CounterDefect::kFrameLength:
-      return fmt::format(
-          "they amount to {:.3g} bytes per packet, so that packets or bytes have another unit",
-          unusable.value);
+    case CounterDefect::kShortFrames:
+      return fmt::format("they give {:.3g} bytes per packet, so the bytes have a wrong unit",
+                         unusable.value);
+    case CounterDefect::kLongFrames:
+      return fmt::format("they give {:.3g} bytes per packet, so packets or bytes have a wrong unit",
+                         unusable.value);
     case CounterDefect::kRounded:
       return fmt::format("they are rounded to multiples of {}",
                          WithThousands(static_cast<uint64_t>(unusable.value)));
     case CounterDefect::kFalls:
-      return fmt::format("they decrease in {:.0f} % of the readings, so that they are no totals",
+      return fmt::format("they decrease in {:.0f} % of the readings, so they are not totals",
                          100 * unusable.value);
     case CounterDefect::kSurplus:
       return "one end of the link received more packets than the other end sent";
     case CounterDefect::kBytesAgree:
       return "the two ends of the link count different numbers of packets, but the same bytes";
     case CounterDefect::kMostMismatch:
-      return "most links like these seem to lose packets, so that devices count differently";
+      return "most links of this kind seem to lose packets, so the devices count differently";
   }
   return {};
 }

@@ -62,8 +62,10 @@ void AppendSummary(const v1::ReplayReport& report, std::string& text) {
     text += fmt::format("No frame passed the filters; the capture spans {}.\n\n",
                         RangeText(report.extent(), digits));
   } else if (ledger.received() > 0) {
-    text += fmt::format("No RoCE in this capture of {}; LEDGER below says what they are.\n\n",
-                        Counted(ledger.received(), "frame"));
+    text += fmt::format(
+        "None of the {} in this capture is RoCEv2; `--section ledger` lists why they were "
+        "dropped.\n\n",
+        Counted(ledger.received(), "frame"));
   } else if (counters_alone) {
     text += "No packets; the results are based on counters only.\n\n";
   } else {

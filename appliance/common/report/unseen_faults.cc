@@ -54,11 +54,11 @@ std::string SentenceOf(const v1::DiagnosisCoverage::BlindSpot& spot) {
                      info->plural, TelemetryFor(info->need));
 }
 
-// Returns "The packet counters of leaf1:Ethernet3 are not used: they are rounded to multiples of
+// Returns "The counters of leaf1:Ethernet3 seem to be wrong: they are rounded to multiples of
 // 1,000."
 std::string SentenceOf(const v1::DiagnosisCoverage::UnusableCounters& unusable) {
-  return fmt::format("The packet counters of {} are not used: {}.",
-                     ListOf(unusable.ports(), "ports"), unusable.reason());
+  return fmt::format("The counters of {} seem to be wrong: {}.", ListOf(unusable.ports(), "ports"),
+                     unusable.reason());
 }
 
 // On lines of at most kWidth characters.

@@ -62,8 +62,8 @@ TEST(UnusableCounters, NameThePortsAndTheReason) {
   unusable.set_reason("they are rounded to multiples of 1,000");
   unusable.add_ports("leaf1:Ethernet3");
   EXPECT_EQ(Unwrapped(UnusableCountersText(coverage)),
-            "  The packet counters of leaf1:Ethernet3 are not used: they are rounded to multiples "
-            "of 1,000.\n\n");
+            "  The counters of leaf1:Ethernet3 seem to be wrong: they are rounded to multiples of "
+            "1,000.\n\n");
 }
 
 TEST(UnseenFaults, AreBlamedOnTheTopologyIfItHasNoLinks) {
