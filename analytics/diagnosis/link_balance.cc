@@ -9,19 +9,19 @@
 #include <utility>
 
 #include "analytics/diagnosis/sum_windows.h"
+#include "analytics/diagnosis/switch_balance.h"
 #include "analytics/diagnosis/unusable_counters.h"
 
 namespace rocescope {
 
-int64_t MaxInFlight(const DiagnosisInput& input, topology::PortIndex sender, double frames,
-                    double bytes) {
-  const topology::Link& link = input.fabric().link(input.fabric().port(sender).link);
-  const double on_the_way = static_cast<double>(link.delay.count()) * 1e-9 *
-                            static_cast<double>(link.bits_per_second) / 8;
-  return static_cast<int64_t>(std::ceil(on_the_way / (bytes / frames))) + 2;
-}
-
 namespace {
+
+// Bytes on the way between two ports while the sender sends without pause.
+double BytesOnTheWay(const DiagnosisInput& input, topology::PortIndex sender) {
+  const topology::Link& link = input.fabric().link(input.fabric().port(sender).link);
+  return static_cast<double>(link.delay.count()) * 1e-9 *
+         static_cast<double>(link.bits_per_second) / 8;
+}
 
 struct Volume {
   double frames = 0;
@@ -34,6 +34,11 @@ struct Volume {
 };
 
 }  // namespace
+
+int64_t MaxInFlight(const DiagnosisInput& input, topology::PortIndex sender, double frames,
+                    double bytes) {
+  return static_cast<int64_t>(std::ceil(BytesOnTheWay(input, sender) / (bytes / frames))) + 2;
+}
 
 int64_t FullOf(const Balance& balance) {
   return balance.full.empty() ? 0 : *std::ranges::max_element(balance.full);
@@ -62,15 +67,19 @@ Balance LinkBalance(const DiagnosisInput& input, topology::PortIndex sender,
       input, std::array{Counter(from, Metric::kTxPackets), Counter(to, Metric::kRxPackets)});
   const double bytes_a_window = input.BytesPerWindow(sender);
   int64_t sum = 0;
+  std::vector<int64_t> missing_bytes(input.windows());
+  int64_t sum_of_bytes = 0;
   Volume of_sender;
   Volume of_receiver;
   for (size_t i = 0; i < sent.size(); ++i) {
     sum += static_cast<int64_t>(sent[i]) - static_cast<int64_t>(received[i] + errored[i]);
     balance.missing[i] = windows.read[i] ? sum : Balance::kUnread;
+    sum_of_bytes += static_cast<int64_t>(bytes[i]) - static_cast<int64_t>(received_bytes[i]);
+    missing_bytes[i] = sum_of_bytes;
     if (!windows.known[i]) {
       balance.missing[i] = Balance::kUnread;
       balance.unknown.push_back(i);
-      sum = 0;
+      sum = sum_of_bytes = 0;
     }
     balance.busy[i] = static_cast<double>(bytes[i]) / bytes_a_window;
     of_sender.Add(sent[i], bytes[i]);
@@ -80,6 +89,14 @@ Balance LinkBalance(const DiagnosisInput& input, topology::PortIndex sender,
   const Volume& volume = of_sender.frames > 0 ? of_sender : of_receiver;
   if (volume.frames == 0 || volume.bytes == 0) return {};
   balance.full.assign(input.windows(), MaxInFlight(input, sender, volume.frames, volume.bytes));
+  // More frames than these are on the way if they are shorter than usual, as their bytes show.
+  const double most = BytesOnTheWay(input, sender) + 2 * volume.bytes / volume.frames;
+  for (size_t i = 0; i < missing_bytes.size(); ++i) {
+    if (balance.missing[i] == Balance::kUnread || balance.missing[i] <= balance.full[i]) continue;
+    const auto least = static_cast<int64_t>(kShortestFrame) * balance.missing[i];
+    if (missing_bytes[i] < least || static_cast<double>(missing_bytes[i]) > most) continue;
+    balance.full[i] = balance.missing[i];
+  }
   return balance;
 }
 

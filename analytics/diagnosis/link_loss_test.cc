@@ -37,6 +37,16 @@ TEST_F(LinkLossTest, FramesThatNeverComeAreGrayLossInTheirDirection) {
   EXPECT_GE(found[0].detected_at, End(8));
 }
 
+// In 12,500 bytes, up to 200 short frames are in flight: 20 at each of the last readings are
+// possible.
+TEST_F(LinkLossTest, ShortFramesInFlightAreNotLost) {
+  const topology::PortIndex sender = Port("leaf0", "spine1");
+  Carries(sender, kWindows - 3, 20, 20, 100);
+  EXPECT_TRUE(Found().empty());
+  Carries(sender, kWindows - 3, 20, 20, 1000);
+  EXPECT_EQ(Found().size(), 1u) << "too many bytes";
+}
+
 // Most devices are read at different times, so that these two are by chance.
 TEST_F(LinkLossTest, EqualReadingTimesByChanceProveNothing) {
   Loses(Port("leaf0", "spine1"), 8, 20);

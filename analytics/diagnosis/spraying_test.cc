@@ -31,6 +31,15 @@ TEST(IsSpraying, IsAPropertyOfManyFlows) {
   EXPECT_TRUE(IsSpraying(Flows(70, 10, 20)));
 }
 
+TEST(IsSpraying, FlowsThroughASingleSwitchDoNotCount) {
+  std::vector<FlowPath> flows;
+  for (size_t i = 0; i < 10; ++i) flows.push_back({.intervals = {{.state = PathState::kSpread}}});
+  for (topology::PortIndex i = 0; i < 90; ++i) {
+    flows.push_back({.intervals = {{.state = PathState::kExact, .certain = {i, i + 100}}}});
+  }
+  EXPECT_TRUE(IsSpraying(FlowPaths(std::move(flows))));
+}
+
 TEST(IsSpraying, ReroutesThatAnEventExplainsDoNotCount) {
   std::vector<FlowPath> flows;
   const PathInterval reroute = {.began = PathChange::kRerouted, .reason = PathReason::kLinkDown};
