@@ -108,6 +108,17 @@ std::vector<Exposed> ExposedTo(const DiagnosisInput& input, const AffectedPacket
   return exposed;
 }
 
+// Whether most of the traffic is that of NICs which received no corrupted packet.
+bool AreMostIntact(const Passed& passed, const AffectedPackets& hurts) {
+  double intact = 0;
+  double all = 0;
+  for (const auto& [nic, bytes] : passed) {
+    all += bytes;
+    if (!hurts.contains(nic)) intact += bytes;
+  }
+  return 2 * intact > all;
+}
+
 }  // namespace
 
 void DetectCorruption(const DiagnosisInput& input, Findings& found) {
@@ -138,6 +149,12 @@ void DetectCorruption(const DiagnosisInput& input, Findings& found) {
       finding.place.kind == PlaceKind::kNic
           ? "the traffic to this NIC"
           : "the traffic that each received through this switch"));
+  const auto best = std::ranges::find(exposed, finding.place, &Exposed::place);
+  if (finding.place.kind == PlaceKind::kSwitch && AreMostIntact(best->passed, damage.at)) {
+    Contradict(finding,
+               ", but NICs that receive most of its traffic received none: the counters of these "
+               "NICs, or their hosts, are more likely");
+  }
   if (!is_sampled) {
     finding.evidence.push_back(
         "no flow was sampled in this time: the paths are the latest ones before");

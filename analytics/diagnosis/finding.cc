@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace rocescope {
 
 std::string NameOf(const topology::Fabric& fabric, const Place& place) {
@@ -21,6 +23,12 @@ std::string NameOf(const topology::Fabric& fabric, const Place& place) {
     }
   }
   return {};
+}
+
+void Contradict(Finding& finding, std::string_view reason) {
+  finding.confidence = std::min(finding.confidence, kContradicted);
+  finding.is_contradicted = true;
+  finding.evidence.front() += reason;
 }
 
 }  // namespace rocescope

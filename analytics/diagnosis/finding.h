@@ -71,6 +71,12 @@ struct Finding {
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
+// Confidence in a finding that other telemetry contradicts.
+inline constexpr double kContradicted = 0.3;
+// Lowers the confidence, and appends the reason to the first line of evidence, which is all that
+// lists of suspicions show.
+void Contradict(Finding& finding, std::string_view reason);
+
 // Root causes, in order of time.
 using Findings = std::vector<Finding>;
 

@@ -50,6 +50,7 @@ struct SilentLoss {
   std::optional<Timestamp> until;
   bool small = false;
   bool is_certain = true;
+  bool has_direction = true;  // false: frames of any direction are lost
   std::string evidence;
 };
 using BothDirections = std::array<std::vector<SilentLoss>, 2>;
@@ -217,6 +218,32 @@ LossesOneWay LossesFrom(const DiagnosisInput& input, LinkIndex index, size_t end
   return found;
 }
 
+// A loss that counters show only for both directions together, whenever they are read.
+std::optional<SilentLoss> LossOfLink(const DiagnosisInput& input, LinkIndex index) {
+  const LossTrend::Loss* loss = input.parts().link_losses.TrendOf(index);
+  const topology::Link& link = input.fabric().link(index);
+  if (loss == nullptr || !AreUsable(input, link.ends[0], link.ends[1]) ||
+      !AreUsable(input, link.ends[1], link.ends[0]) ||
+      std::ranges::any_of(link.ends, [&](PortIndex port) {
+        return DoMostContradict(input, input.fabric().port(port).node);
+      })) {
+    return std::nullopt;
+  }
+  SilentLoss lost = {.frames = static_cast<uint64_t>(loss->frames),
+                     .from = FirstSignOfLoss(input, loss->from, loss->detected_at),
+                     .detected_at = loss->detected_at,
+                     .last = loss->last,
+                     .is_certain = false,
+                     .has_direction = false};
+  if (loss->is_over) lost.until = loss->last;
+  lost.evidence = fmt::format(
+      "about {} of {:.3g} that this link carried did not arrive, and no counter contains them as "
+      "errors: in both directions together, the difference between the counters of its ends grows "
+      "with the traffic, independent of the reading times",
+      Counted(lost.frames, "frame"), loss->sent);
+  return lost;
+}
+
 // Adds losses in one or both directions of a link as one finding.
 void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, std::span<const SilentLoss> losses,
                  Findings& found) {
@@ -227,7 +254,9 @@ void AddGrayLoss(const DiagnosisInput& input, LinkIndex index, std::span<const S
                      .from = Timestamp::max(),
                      .until = Timestamp::min(),
                      .detected_at = Timestamp::max()};
-  if (losses.size() == 1) finding.place.sender = link.ends[losses[0].end];
+  if (losses.size() == 1 && losses[0].has_direction) {
+    finding.place.sender = link.ends[losses[0].end];
+  }
   if (!std::ranges::all_of(losses, &SilentLoss::is_certain)) {
     finding.confidence = kEstimatedLoss;
   }
@@ -284,6 +313,14 @@ struct OneWay {
   ErrorEpisode episode;
 };
 
+// Whether the port counted errors in many windows.
+bool IsSteady(const DiagnosisInput& input, PortIndex receiver) {
+  constexpr ptrdiff_t kMany = 8;
+  const Entity entity = input.EntityOf(receiver);
+  const Row errors = input.Growth(entity, input.ErrorMetricOf(entity));
+  return std::ranges::count_if(errors, [](uint64_t value) { return value > 0; }) >= kMany;
+}
+
 // Episodes of both directions at the same time are one finding.
 void AddBitErrors(const DiagnosisInput& input, LinkIndex index, Findings& found) {
   const topology::Link& link = input.fabric().link(index);
@@ -323,6 +360,7 @@ void AddBitErrors(const DiagnosisInput& input, LinkIndex index, Findings& found)
     }
     counted.frames += episode.errors;
     counted.last = std::max(counted.last, episode.last);
+    counted.is_steady |= IsSteady(input, link.ends[1 - way.end]);
     const Entity receiver = input.EntityOf(link.ends[1 - way.end]);
     const bool has_fcs = input.ErrorMetricOf(receiver) == Metric::kFcsErrors;
     finding.evidence.push_back(
@@ -348,6 +386,8 @@ LossesOfLinks LossesOf(const DiagnosisInput& input) {
       all.lost[i][end] = std::move(found.losses);
       if (found.is_refuted) all.refuted.push_back(input.fabric().link(i).ends[end]);
     }
+    if (!all.lost[i][0].empty() || !all.lost[i][1].empty()) continue;
+    if (auto loss = LossOfLink(input, i)) all.lost[i][0].push_back(*std::move(loss));
   }
   std::ranges::sort(all.refuted);
   return all;

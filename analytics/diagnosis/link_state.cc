@@ -35,35 +35,140 @@ Finding FindingOf(const DiagnosisInput& input, const LinkHistory& history, Fault
           .detected_at = input.EndOf(history.first)};
 }
 
-void DetectSpeed(const DiagnosisInput& input, LinkIndex index, Findings& found) {
-  const topology::Link& link = input.fabric().link(index);
-  std::array<bool, 2> slow{};
-  size_t first = input.windows();
+// Ports of a link that report a lower speed than the topology declares.
+struct SlowLink {
+  LinkIndex link = kNone;
+  std::array<bool, 2> slow{};  // by end
+  size_t first = 0;
   size_t behind = 0;
-  uint64_t least = link.bits_per_second;
-  for (size_t end = 0; end < 2; ++end) {
-    const Row speed = input.Levels(input.EntityOf(link.ends[end]), Metric::kLinkSpeed);
-    for (size_t i = 0; i < speed.size(); ++i) {
-      if (speed[i] == 0 || speed[i] >= link.bits_per_second) continue;
-      slow[end] = true;
-      first = std::min(first, i);
-      behind = std::max(behind, i + 1);
-      least = std::min(least, speed[i]);
+  uint64_t least = 0;  // bits per second
+};
+
+std::vector<SlowLink> SlowLinksIn(const DiagnosisInput& input) {
+  // RFC 2863: ifSpeed of an interface that is faster than 32 bits can express.
+  constexpr uint64_t kUnknownSpeed = 4'294'967'295;
+  std::vector<SlowLink> links;
+  for (LinkIndex index = 0; index < input.fabric().links().size(); ++index) {
+    const topology::Link& link = input.fabric().link(index);
+    SlowLink one = {.link = index, .first = input.windows(), .least = link.bits_per_second};
+    for (size_t end = 0; end < 2; ++end) {
+      const Row speed = input.Levels(input.EntityOf(link.ends[end]), Metric::kLinkSpeed);
+      for (size_t i = 0; i < speed.size(); ++i) {
+        if (speed[i] == 0 || speed[i] >= link.bits_per_second || speed[i] == kUnknownSpeed) {
+          continue;
+        }
+        one.slow[end] = true;
+        one.first = std::min(one.first, i);
+        one.behind = std::max(one.behind, i + 1);
+        one.least = std::min(one.least, speed[i]);
+      }
+    }
+    if (one.slow[0] || one.slow[1]) links.push_back(one);
+  }
+  return links;
+}
+
+// Whether most links of a switch, or of the fabric, report the same speed. Links are degraded one
+// by one: the topology is wrong, or the exporter.
+bool IsShared(const DiagnosisInput& input, const std::vector<SlowLink>& all, const SlowLink& one) {
+  constexpr size_t kLeast = 4;  // links
+  const topology::Fabric& fabric = input.fabric();
+  const auto is_shared = [&](size_t same, size_t links) {
+    return same >= kLeast && 2 * same > links;
+  };
+  const auto is_same = [&](const SlowLink& other) { return other.least == one.least; };
+  if (is_shared(static_cast<size_t>(std::ranges::count_if(all, is_same)), fabric.links().size())) {
+    return true;
+  }
+  return std::ranges::any_of(fabric.link(one.link).ends, [&](PortIndex end) {
+    const NodeIndex node = fabric.port(end).node;
+    size_t links = 0;
+    size_t same = 0;
+    for (const topology::Port& port : fabric.PortsOf(node)) {
+      if (port.link == kNone) continue;
+      ++links;
+      const auto other = std::ranges::find(all, port.link, &SlowLink::link);
+      same += other != all.end() && is_same(*other);
+    }
+    return fabric.node(node).IsSwitch() && is_shared(same, links);
+  });
+}
+
+void DetectSpeeds(const DiagnosisInput& input, Findings& found) {
+  const std::vector<SlowLink> links = SlowLinksIn(input);
+  for (const SlowLink& one : links) {
+    const topology::Link& link = input.fabric().link(one.link);
+    const bool are_both = one.slow[0] == one.slow[1];
+    Finding finding = {.kind = FaultKind::kDegradedRate,
+                       .place = {.kind = PlaceKind::kLink,
+                                 .index = one.link,
+                                 .sender = are_both ? kNone : link.ends[one.slow[0] ? 0 : 1]},
+                       .confidence = 0.99,
+                       .from = input.BeginOf(one.first),
+                       .until = EndOfFault(input, one.behind),
+                       .detected_at = input.EndOf(one.first)};
+    finding.evidence.push_back(fmt::format(
+        "its port reports {:.1f} Gb/s, and the topology declares {:.0f} Gb/s",
+        static_cast<double>(one.least) / 1e9, static_cast<double>(link.bits_per_second) / 1e9));
+    if (IsShared(input, links, one)) {
+      Contradict(finding,
+                 ", but so do most ports of this switch or fabric: the topology or the exporter is "
+                 "probably wrong");
+    }
+    found.push_back(std::move(finding));
+  }
+}
+
+// Whether an end shows that the link was down in these windows or next to them.
+bool ShowsOutage(const DiagnosisInput& input, PortIndex end, const LinkHistory& history) {
+  constexpr size_t kApart = 2;  // windows: the ends are read at different times
+  const size_t from = history.first - std::min(history.first, kApart);
+  const size_t until = std::min(history.behind + kApart, input.windows());
+  const Entity entity = input.EntityOf(end);
+  const Row up = input.Levels(entity, Metric::kLinkUp);
+  const Row flaps = input.Growth(entity, Metric::kLinkFlaps);
+  for (size_t w = from; w < until; ++w) {
+    if (!up.empty() && input.HasReading(entity, Metric::kLinkUp, w) && up[w] == 0) return true;
+    if (w < flaps.size() && flaps[w] > 0) return true;
+  }
+  return false;
+}
+
+// The end that counted no outage although it would have: both ends of a link notice it.
+std::optional<PortIndex> EndThatContradicts(const DiagnosisInput& input, LinkIndex index,
+                                            const LinkHistory& history) {
+  constexpr size_t kLater = 2;  // windows, until the counter was certainly read
+  const size_t read = history.second.value_or(history.first) + kLater;
+  if (read >= input.windows()) return std::nullopt;
+  for (const PortIndex end : input.fabric().link(index).ends) {
+    const Entity entity = input.EntityOf(end);
+    const MetricSeries* flaps = input.parts().metrics.Find(entity, Metric::kLinkFlaps);
+    if (flaps == nullptr || flaps->restarts() > 0 || flaps->last_reading() < input.EndOf(read) ||
+        flaps->first_reading() > input.BeginOf(history.first)) {
+      continue;
+    }
+    const bool other_shows = ShowsOutage(input, input.fabric().Peer(end), history);
+    if (other_shows && !ShowsOutage(input, end, history)) return end;
+  }
+  return std::nullopt;
+}
+
+// Whether the link went down so often that some reading of its state would have shown it down.
+bool WasNeverSeenDown(const DiagnosisInput& input, LinkIndex index, const LinkHistory& history) {
+  constexpr uint64_t kOften = 50;
+  constexpr size_t kReadings = 20;
+  if (history.times < kOften) return false;
+  size_t readings = 0;
+  for (const PortIndex end : input.fabric().link(index).ends) {
+    const Entity entity = input.EntityOf(end);
+    const Row up = input.Levels(entity, Metric::kLinkUp);
+    for (size_t w = 0; w < up.size(); ++w) {
+      if (!input.HasReading(entity, Metric::kLinkUp, w)) continue;
+      if (up[w] == 0) return false;
+      ++readings;
     }
   }
-  if (!slow[0] && !slow[1]) return;
-  Finding finding = {.kind = FaultKind::kDegradedRate,
-                     .place = {.kind = PlaceKind::kLink,
-                               .index = index,
-                               .sender = slow[0] == slow[1] ? kNone : link.ends[slow[0] ? 0 : 1]},
-                     .confidence = 0.99,
-                     .from = input.BeginOf(first),
-                     .until = EndOfFault(input, behind),
-                     .detected_at = input.EndOf(first)};
-  finding.evidence.push_back(fmt::format(
-      "its port reports {:.1f} Gb/s, and the topology declares {:.0f} Gb/s",
-      static_cast<double>(least) / 1e9, static_cast<double>(link.bits_per_second) / 1e9));
-  found.push_back(std::move(finding));
+  return readings >= kReadings;
 }
 
 // Whether a reading at the end of a window showed the link down.
@@ -80,11 +185,24 @@ bool WasRead(const DiagnosisInput& input, LinkIndex index, const LinkHistory& hi
 void DetectOneLink(const DiagnosisInput& input, LinkIndex index, const LinkHistory& history,
                    Findings& found) {
   const Place place{.kind = PlaceKind::kLink, .index = index};
+  const auto contradict = [&](Finding& finding) {
+    if (WasNeverSeenDown(input, index, history)) {
+      Contradict(finding,
+                 ", but no reading shows it down: the counter of outages is probably wrong");
+      return;
+    }
+    const auto end = EndThatContradicts(input, index, history);
+    if (!end) return;
+    Contradict(finding, fmt::format(", but {} counted no outage: the link state or the counter of "
+                                    "the other end is probably wrong",
+                                    input.fabric().NameOf(*end)));
+  };
   if (history.second) {
     Finding finding = FindingOf(input, history, FaultKind::kFlap, place);
     finding.detected_at = input.EndOf(*history.second);
     finding.confidence = 0.99;
     finding.evidence.push_back(fmt::format("it went down {}", Counted(history.times, "time")));
+    contradict(finding);
     found.push_back(std::move(finding));
     return;
   }
@@ -116,6 +234,7 @@ void DetectOneLink(const DiagnosisInput& input, LinkIndex index, const LinkHisto
       finding.evidence.push_back("the NIC no longer reports counters, and other NICs do");
     }
   }
+  if (finding.kind == FaultKind::kLinkDown) contradict(finding);
   found.push_back(std::move(finding));
 }
 
@@ -191,7 +310,7 @@ void ExplainByHosts(const DiagnosisInput& input, LinkHistories& histories) {
 void DetectLinkState(const DiagnosisInput& input, Findings& found) {
   const topology::Fabric& fabric = input.fabric();
   LinkHistories histories = HistoriesOf(input);
-  for (LinkIndex link = 0; link < fabric.links().size(); ++link) DetectSpeed(input, link, found);
+  DetectSpeeds(input, found);
   // All outages are found before any link is explained: a link that one switch explains is evidence
   // for the switch at its other end, too.
   std::vector<std::pair<NodeIndex, SwitchOutage>> outages;

@@ -25,20 +25,21 @@ Timestamp FirstSignOfLoss(const DiagnosisInput& input, Timestamp from, Timestamp
 // The signs that NICs have counted since a window; unset if no NIC counts any.
 std::optional<uint64_t> SignsOfLostData(const DiagnosisInput& input, size_t from);
 
-// Confidence in a loss that the counters of the NICs contradict.
-inline constexpr double kContradicted = 0.3;
-
 // A loss of data frames that the counters of ports show.
 struct CountedLoss {
   uint64_t frames = 0;
   Timestamp from;
-  Timestamp last;  // when it showed last
+  Timestamp last;          // when it showed last
+  bool is_steady = false;  // in many windows, so that more than single bursts were lost
 };
 
 // Returns the signs that NICs counted since the loss began if they are too few for its size; those
-// of the whole time if it began before the stored windows. The counters that show the loss are then
-// probably wrong. Unset: no contradiction, or not all active NICs reported signs until its end.
-std::optional<uint64_t> SignsThatContradict(const DiagnosisInput& input, const CountedLoss& loss);
+// of the whole time if it began before the stored windows. Considers the NICs behind the place:
+// that of a host's link, and those of a leaf for its other links. The counters that show the loss
+// are then probably wrong. Unset: no contradiction, or not all of these NICs that are active
+// reported signs until its end.
+std::optional<uint64_t> SignsThatContradict(const DiagnosisInput& input, const CountedLoss& loss,
+                                            const Place& place);
 
 // Lowers the confidence in the loss, and says why, if the NICs contradict it.
 void DoubtLoss(const DiagnosisInput& input, const CountedLoss& loss, Finding& finding);

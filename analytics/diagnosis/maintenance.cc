@@ -240,11 +240,34 @@ size_t MostApart(const DiagnosisInput& input, topology::NicIndex nic) {
 
 }  // namespace
 
+namespace {
+
+// Whether the port receives packets in several windows in which it is reported as disabled, except
+// for the first ones, when it was enabled until some time. Then the report is wrong.
+bool CarriesTrafficWhileDisabled(const DiagnosisInput& input, topology::PortIndex port,
+                                 const Row& enabled) {
+  constexpr size_t kLate = 3;       // windows
+  constexpr size_t kLeast = 4;      // windows
+  constexpr uint64_t kBusy = 1000;  // packets per window: more than those of control protocols
+  const Row received = input.Growth(input.EntityOf(port), Metric::kRxPackets);
+  size_t busy = 0;
+  size_t since = 0;  // windows since it was disabled
+  for (size_t i = 0; i < std::min(enabled.size(), received.size()); ++i) {
+    since = enabled[i] == 0 ? since + 1 : 0;
+    if (since <= kLate) continue;
+    busy += received[i] >= kBusy;
+  }
+  return busy >= kLeast;
+}
+
+}  // namespace
+
 std::vector<bool> WindowsDisabled(const DiagnosisInput& input, topology::LinkIndex link) {
   std::vector<bool> disabled(input.windows());
   for (const topology::PortIndex port : input.fabric().link(link).ends) {
     const Entity entity = input.EntityOf(port);
     const Row enabled = input.Levels(entity, Metric::kAdminUp);
+    if (CarriesTrafficWhileDisabled(input, port, enabled)) continue;
     for (size_t i = 0; i < enabled.size(); ++i) {
       if (enabled[i] != 0) continue;
       // It was disabled at some time since the previous reading. The ends are read at different

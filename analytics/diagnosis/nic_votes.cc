@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -32,8 +33,12 @@ using topology::PortIndex;
 // Maximum weight of all counts together, in independent losses: the shares of traffic with which
 // they are compared are estimated from few samples.
 constexpr double kMostVotes = 60;
-// Maximum weight of the counts of one NIC.
-constexpr double kMostVotesOfOne = 8;
+// Counts of so few packets may have other causes.
+constexpr double kFew = 8;
+// Probability that a NIC loses packets although the link at fault does not carry its traffic.
+constexpr double kAbsent = 1e-8;
+// So may counts below this fraction of the largest one.
+constexpr double kRelevant = 0.02;
 // Unobserved traffic is assumed between at most this many senders and receivers.
 constexpr size_t kMostRoles = 64;
 // Losses in fewer windows can be a single event, such as a changed path, which reorders packets.
@@ -327,25 +332,51 @@ void AddUnobserved(const DiagnosisInput& input, const ObservedByRole& traffic, c
                          static_cast<double>(1 + observed->second.flows);
     for (const auto& [port, share] : by_port) {
       const auto at = passed.find(port);
-      if (at == passed.end() || at->second.contains(role)) continue;
-      at->second[role] = bytes * share / static_cast<double>(partners[role]);
+      if (at == passed.end()) continue;
+      // Few of its bytes may have been observed there: those of acknowledgements, for example.
+      double& all = at->second[role];
+      all = std::max(all, bytes * share / static_cast<double>(partners[role]));
     }
   }
 }
 
-// Limits the weight of each NIC, so that the few losses of other jobs, which may distinguish two
-// links of the same paths, count next to the many of one job.
+// Returns the counts, of which only the proportions matter: limits their sum.
 AffectedPackets VotesOf(const Counts& counts, std::span<const uint32_t> losing,
                         const Signs& signs) {
   AffectedPackets votes;
   double all = 0;
   for (const uint32_t role : losing) {
-    const double count = counts.Of(role, signs.first, signs.last + 1);
-    votes[role] = count / (1 + count / kMostVotesOfOne);
+    votes[role] = counts.Of(role, signs.first, signs.last + 1);
     all += votes[role];
   }
   for (auto& [role, count] : votes) count *= std::min(1.0, kMostVotes / all);
   return votes;
+}
+
+// Returns how certain it is that each NIC lost packets at the place, 0 to 1. The few losses of
+// other jobs, which may distinguish two links of the same paths, count as much as the many of one
+// job.
+std::map<uint32_t, double> CertaintiesOf(const Counts& counts, std::span<const uint32_t> losing,
+                                         const Signs& signs) {
+  double most = 0;
+  for (const uint32_t role : losing) {
+    most = std::max(most, counts.Of(role, signs.first, signs.last + 1));
+  }
+  std::map<uint32_t, double> certainties;
+  for (const uint32_t role : losing) {
+    const double count = counts.Of(role, signs.first, signs.last + 1);
+    certainties[role] = std::min(1.0, count / (kRelevant * most)) * count / (count + kFew);
+  }
+  return certainties;
+}
+
+// The relative probability that a link with this traffic explains the losses of all NICs.
+double PriorOf(const Passed& passed, const std::map<uint32_t, double>& certainties) {
+  double absent = 0;
+  for (const auto& [role, certainty] : certainties) {
+    if (!passed.contains(role)) absent += certainty;
+  }
+  return std::pow(kAbsent, absent);
 }
 
 }  // namespace
@@ -365,12 +396,15 @@ void DetectLossAtNics(const DiagnosisInput& input, Findings& found) {
   PassedByPort passed = observed;
   AddUnobserved(input, traffic, signs, votes, passed);
   std::vector<Exposed> exposed;
+  const std::map<uint32_t, double> certainties = CertaintiesOf(counts, losing, signs);
   for (auto& [port, bytes] : passed) {
+    const double prior = PriorOf(bytes, certainties);
     exposed.push_back({.kind = FaultKind::kGrayLoss,
                        .place = {.kind = PlaceKind::kLink,
                                  .index = input.fabric().port(port).link,
                                  .sender = port},
-                       .passed = std::move(bytes)});
+                       .passed = std::move(bytes),
+                       .prior = prior});
   }
   const std::vector<Suspect> ranked = RankSuspects(exposed, votes);
   if (ranked.empty() || ranked[0].probability < input.thresholds().least_vote_confidence) return;

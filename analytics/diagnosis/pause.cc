@@ -68,6 +68,27 @@ std::vector<Episode> EpisodesOf(const Row& held, size_t quiet) {
   return episodes;
 }
 
+// Whether the port counts pause frames, and received none during the episode or next to it.
+bool ReceivedNoPauses(const DiagnosisInput& input, PortIndex port, uint8_t priority,
+                      const Episode& episode) {
+  constexpr size_t kNear = 3;  // windows: the ends are read at different times
+  const Entity entity = input.EntityOf(port, priority);
+  const MetricSeries* series = input.parts().metrics.Find(entity, Metric::kPfcRx);
+  if (series == nullptr || series->restarts() > 0 || episode.last + 1 < episode.first + kNear ||
+      series->last_reading() < input.BeginOf(episode.last) ||
+      series->first_reading() > input.EndOf(episode.first + kNear - 1)) {
+    return false;
+  }
+  const Row received = input.Growth(entity, Metric::kPfcRx);
+  const Row paused = input.Growth(entity, Metric::kPfcRxTime);
+  const size_t from = episode.first - std::min(episode.first, kNear);
+  const size_t until = std::min(episode.last + 1 + kNear, input.windows());
+  for (size_t w = from; w < until; ++w) {
+    if (received[w] > 0 || paused[w] > 0) return false;
+  }
+  return true;
+}
+
 // Classifies a NIC that pauses its switch: a PFC storm if it receives nothing, else a slow
 // receiver. Empty if the pauses are short.
 std::optional<Finding> ClassifyPauses(const DiagnosisInput& input, NicIndex nic, uint8_t priority,
@@ -118,6 +139,11 @@ std::optional<Finding> ClassifyPauses(const DiagnosisInput& input, NicIndex nic,
                   priority, 100 * all / static_cast<double>(whole), Counted(whole, "window"),
                   storm ? ", in which almost nothing was sent to it"
                         : "; between the pauses it received traffic"));
+  if (ReceivedNoPauses(input, port, priority, episode)) {
+    Contradict(finding, fmt::format(", but {} received no pause frame: the counter of the NIC is "
+                                    "probably wrong",
+                                    input.fabric().NameOf(port)));
+  }
   return finding;
 }
 

@@ -53,7 +53,11 @@ std::vector<std::vector<Clock>> PeersOf(const DiagnosisInput& input) {
       const Entity entity{.kind = EntityKind::kGpu, .index = gpu};
       Row hz = input.Levels(entity, Metric::kGpuClock);
       std::vector<bool> in_use = WindowsInUse(input, entity);
-      if (!hz.empty() && std::ranges::find(in_use, true) != in_use.end()) {
+      // No GPU in use has so low a clock: the unit is wrong.
+      constexpr uint64_t kLeastHz = 50'000'000;
+      const bool is_plausible =
+          std::ranges::none_of(hz, [](uint64_t value) { return value > 0 && value < kLeastHz; });
+      if (!hz.empty() && is_plausible && std::ranges::find(in_use, true) != in_use.end()) {
         clocks.push_back({.gpu = gpu, .hz = std::move(hz), .in_use = std::move(in_use)});
       }
     }

@@ -19,7 +19,8 @@ LinkLosses::LinkLosses(const topology::Fabric& fabric, const LinkLossOptions& op
       options_(options),
       devices_(fabric.nodes().size()),
       ports_(fabric.ports().size()),
-      directions_(fabric.ports().size()) {}
+      directions_(fabric.ports().size()),
+      trends_(fabric.links().size()) {}
 
 void LinkLosses::OnCounter(const Entity& entity, Metric metric, const MetricSeries& series) {
   switch (metric) {
@@ -84,6 +85,17 @@ std::span<const LinkLoss> LinkLosses::LossesFrom(topology::PortIndex sender) con
   return direction.losses;
 }
 
+const LossTrend::Loss* LinkLosses::TrendOf(topology::LinkIndex link) const {
+  const std::optional<LossTrend::Loss>& loss = trends_[link].loss();
+  if (!loss) return nullptr;
+  auto least = static_cast<double>(kLeastFrames);
+  for (const topology::PortIndex end : fabric_.link(link).ends) {
+    if (directions_[end].surplus > 0) return nullptr;
+    least += static_cast<double>(ports_[end].discards);
+  }
+  return loss->frames >= least ? &*loss : nullptr;
+}
+
 // A counter that stands still while the bytes grow is stuck.
 void LinkLosses::FinishPoll(Counter& counter) {
   if (counter.is_read && counter.has_bytes_changed && !counter.has_changed) {
@@ -110,7 +122,10 @@ void LinkLosses::FinishPoll(topology::NodeIndex node) {
     const Duration slack = options_.clock_error + fabric_.link(at.link).delay;
     FinishPoll(state.sent);
     FinishPoll(state.received);
-    if (state.sent.has_gap || state.received.has_gap) state.last_poll.reset();
+    if (state.sent.has_gap || state.received.has_gap) {
+      state.last_poll.reset();
+      trends_[at.link].Restart();
+    }
     if (std::exchange(state.sent.has_gap, false)) Restart(directions_[port]);
     if (std::exchange(state.received.has_gap, false)) Restart(directions_[peer]);
     const bool sent = std::exchange(state.sent.is_read, false);
@@ -157,6 +172,13 @@ void LinkLosses::CompareEnds(topology::PortIndex port, Timestamp time) {
                                   .time = time,
                                   .sent = others.sent,
                                   .received = own.received});
+  const topology::LinkIndex link = fabric_.port(port).link;
+  const bool is_first = fabric_.link(link).ends[0] == port;
+  trends_[link].Add({.missing = is_first ? sent_here : sent_there,
+                     .missing_other = is_first ? sent_there : sent_here,
+                     .sent = is_first ? own.sent : others.sent,
+                     .received = is_first ? own.received : others.received,
+                     .time = time});
   for (const topology::PortIndex sender : {port, peer}) {
     Direction& direction = directions_[sender];
     const auto missing = direction.bounds.difference();

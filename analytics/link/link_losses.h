@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analytics/link/loss_bounds.h"
+#include "analytics/link/loss_trend.h"
 #include "analytics/link/repeated_readings.h"
 #include "analytics/metric/counter_listener.h"
 #include "base/time.h"
@@ -55,6 +56,9 @@ class LinkLosses final : public CounterListener {
   // Losses in the direction from this port, in order of time. Empty: none, or the counters of the
   // two ends contradict each other.
   std::span<const LinkLoss> LossesFrom(topology::PortIndex sender) const;
+  // The loss of a link whose direction is unknown, estimated by LossTrend. nullptr: none, or too
+  // small.
+  const LossTrend::Loss* TrendOf(topology::LinkIndex link) const;
   // Frames that the other end certainly received beyond those that this port counted as sent, in
   // the whole time; 0: fewer than kLeastFrames.
   uint64_t SurplusFrom(topology::PortIndex sender) const { return directions_[sender].surplus; }
@@ -120,6 +124,7 @@ class LinkLosses final : public CounterListener {
   std::vector<Device> devices_;        // by node
   std::vector<PortState> ports_;       // by port
   std::vector<Direction> directions_;  // by sending port
+  std::vector<LossTrend> trends_;      // by link
 };
 
 }  // namespace rocescope

@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/message.h"
@@ -273,6 +276,18 @@ bool LookAtCounters(const CounterFile& counters, Analysis& analysis, CounterFind
   return refused == 0;
 }
 
+// Removes the captures of a run directory that cannot be read, and returns a note for each: the
+// other files may show what is wrong in the fabric.
+std::vector<std::string> DropUnreadable(std::vector<TapFile>& files) {
+  std::vector<std::string> notes;
+  std::erase_if(files, [&](const TapFile& file) {
+    const auto source = OpenCaptures(std::span(&file, 1));
+    if (!source) notes.push_back(source.error().message);
+    return !source;
+  });
+  return notes;
+}
+
 // Calls `finish` with the result, if there is one. Returns an ExitCode: kExitDamaged if an input
 // could not be read completely.
 int ReplayInto(const ReplayOptions& given,
@@ -299,6 +314,9 @@ int ReplayInto(const ReplayOptions& given,
                       "port-mirror, or add the file",
                       options.run_directory));
       return kExitUnreadable;
+    }
+    if (!options.via_dpdk && !run.counters.empty()) {
+      std::ranges::move(DropUnreadable(options.captures.files), std::back_inserter(run.notes));
     }
     if (!run.counters.empty()) {
       Result<std::unique_ptr<CounterFile>> file = CounterFile::Open(run.counters);
