@@ -110,5 +110,19 @@ TEST_F(CorruptionTest, WithoutPathsNobodyIsBlamed) {
   EXPECT_TRUE(Found().empty());
 }
 
+// Two of leaf2's three NICs receive nearly nothing, and the others receive no damaged packet.
+TEST_F(CorruptionTest, SwitchThatDamagesOnlyFewOfItsPacketsIsSuspected) {
+  Goes({"host3", "leaf0", "spine0", "leaf2", "host11"}, 6);
+  Goes({"host6", "leaf1", "spine1", "leaf2", "host11"}, 7);
+  paths_.back().intervals[0].bytes *= 100;
+  for (const char* host : {"host8", "host9", "host10"}) {
+    for (size_t w = 8; w < 11; ++w) Damaged(host, w, 200);
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, Switch("leaf2"));
+  EXPECT_EQ(found[0].confidence, kContradicted);
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -289,5 +289,51 @@ TEST_F(LinkStateTest, NoSpeedIsNotASlowLink) {
   EXPECT_TRUE(Found().empty());
 }
 
+// Both ends of a link count its outages.
+TEST_F(LinkStateTest, OutagesThatOnlyOneEndCountsAreSuspected) {
+  const topology::PortIndex port = Port("leaf0", "spine1");
+  for (size_t w = 0; w < kWindows; ++w) Grows(fabric_.Peer(port), Metric::kLinkFlaps, w, 0);
+  Grows(port, Metric::kLinkFlaps, 5, 300);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_EQ(Found()[0].kind, FaultKind::kFlap);
+  EXPECT_EQ(Found()[0].confidence, kContradicted);
+  EXPECT_EQ(Found()[0].evidence[0],
+            "it went down 300 times, but no reading shows it down: the counter of outages is "
+            "probably wrong");
+  Grows(fabric_.Peer(port), Metric::kLinkFlaps, 6, 290);
+  Says(port, Metric::kLinkUp, 5, 0);
+  EXPECT_GT(Found()[0].confidence, 0.9);
+}
+
+TEST_F(LinkStateTest, StateThatTheOtherEndContradictsIsSuspected) {
+  const topology::PortIndex port = Port("leaf0", "spine1");
+  for (size_t w = 0; w < kWindows; ++w) Grows(fabric_.Peer(port), Metric::kLinkFlaps, w, 0);
+  SaysDown(port, 8, kWindows - 1);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_EQ(Found()[0].kind, FaultKind::kLinkDown);
+  EXPECT_EQ(Found()[0].confidence, kContradicted);
+  SaysDown(fabric_.Peer(port), 9, kWindows - 1);
+  EXPECT_GT(Found()[0].confidence, 0.9);
+}
+
+TEST_F(LinkStateTest, SpeedThatMostPortsOfASwitchReportIsSuspected) {
+  const topology::Node& leaf = fabric_.node(Node("leaf2"));
+  for (uint32_t i = 0; i < leaf.port_count; ++i) {
+    for (size_t w = 0; w < kWindows; ++w) {
+      Says(leaf.first_port + i, Metric::kLinkSpeed, w, 25'000'000'000);
+    }
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), leaf.port_count);
+  for (const Finding& finding : found) EXPECT_EQ(finding.confidence, kContradicted);
+}
+
+TEST_F(LinkStateTest, SpeedOf32BitsIsUnknown) {
+  for (size_t w = 0; w < kWindows; ++w) {
+    Says(Port("spine0", "leaf2"), Metric::kLinkSpeed, w, 4'294'967'295);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -404,5 +404,17 @@ TEST_F(RailTest, ANicThatFailsWithALeafIsNoRestart) {
   EXPECT_EQ(found[1].kind, FaultKind::kNicCrash);
 }
 
+TEST_F(MaintenanceTest, PortThatReceivesPacketsIsNotDisabled) {
+  const topology::PortIndex port = Port("leaf0", "spine1");
+  for (size_t w = 0; w < kWindows; ++w) {
+    Says(port, Metric::kAdminUp, w, 0);
+    if (w < 12) Carries(fabric_.Peer(port), w, 5000);
+  }
+  IsDown("leaf0", "spine1", 12, kWindows - 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kLinkDown);
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -353,5 +353,17 @@ TEST_F(PauseTest, TwoPortsThatHoldEachOtherAreNoLoop) {
   EXPECT_TRUE(Found().empty());
 }
 
+TEST_F(PauseTest, PausesThatTheSwitchDidNotReceiveAreSuspected) {
+  for (size_t w = 8; w < 15; ++w) {
+    Grows(Port("host1", "leaf0"), Metric::kPfcTxTime, w, static_cast<uint64_t>(kWindow.count()),
+          kRoce);
+  }
+  for (size_t w = 0; w < kWindows; ++w) Grows(Port("leaf0", "host1"), Metric::kPfcRx, w, 0, kRoce);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_EQ(Found()[0].confidence, kContradicted);
+  Grows(Port("leaf0", "host1"), Metric::kPfcRx, 10, 5, kRoce);
+  EXPECT_GT(Found()[0].confidence, 0.9);
+}
+
 }  // namespace
 }  // namespace rocescope

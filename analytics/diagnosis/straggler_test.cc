@@ -175,5 +175,12 @@ TEST_F(WaitingTest, AJobThatWaitsForNobodyHasNoStraggler) {
   EXPECT_TRUE(Found().empty());
 }
 
+// In MHz instead of Hz.
+TEST_F(StragglerTest, ClockInAWrongUnitIsNotSlow) {
+  AllRun();
+  Runs(GpuOf("host5"), 0, kWindows - 1, 1410);
+  EXPECT_TRUE(Found().empty());
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -168,5 +168,26 @@ TEST_F(UnusableCountersTest, NicsThatReportNoMoreContradictNothing) {
   EXPECT_GT(Found()[0].confidence, kLeastConfidence);
 }
 
+// 114 LLDP frames within an hour, on the link of an idle host.
+TEST_F(UnusableCountersTest, FewFramesThatNoNicMissesAreSuspected) {
+  const topology::PortIndex sender = Port("leaf0", "host0");
+  Finding finding = {.place = OneWay("leaf0", "host0"), .confidence = 0.98, .evidence = {"lost"}};
+  const auto doubt = [&](uint64_t frames, Duration duration) {
+    Finding one = finding;
+    In([&](const DiagnosisInput& input) {
+      const Timestamp last = input.EndOf(kWindows - 1);
+      DoubtLoss(input, {.frames = frames, .from = last - duration, .last = last}, one);
+      return 0;
+    });
+    return one.confidence;
+  };
+  EXPECT_EQ(doubt(114, std::chrono::hours(1)), kContradicted);
+  EXPECT_EQ(doubt(114, std::chrono::seconds(10)), 0.98) << "too many for control frames";
+  Grows(Port("host1", "leaf0"), Metric::kOutOfSequence, 10, 20);
+  EXPECT_EQ(doubt(114, std::chrono::hours(1)), kContradicted) << "of another link";
+  Grows(fabric_.Peer(sender), Metric::kOutOfSequence, 10, 20);
+  EXPECT_EQ(doubt(114, std::chrono::hours(1)), 0.98);
+}
+
 }  // namespace
 }  // namespace rocescope
