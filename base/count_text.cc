@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/count_text.h"
 
+#include <cmath>
+#include <iomanip>
+#include <sstream>
+
 namespace rocescope {
 namespace {
 
@@ -22,6 +26,17 @@ std::string WithThousands(uint64_t value) {
     text.insert(at, 1, ',');
   }
   return text;
+}
+
+std::string Rounded(double value, int digits) {
+  const double magnitude = value >= 1 ? std::floor(std::log10(value)) + 1 : 0;
+  if (magnitude < digits || magnitude > 18) {
+    std::ostringstream text;
+    text << std::setprecision(digits) << value;
+    return std::move(text).str();
+  }
+  const double unit = std::pow(10, magnitude - digits);
+  return WithThousands(static_cast<uint64_t>(std::llround(std::round(value / unit) * unit)));
 }
 
 std::string Counted(uint64_t count, std::string_view noun) {

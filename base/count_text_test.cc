@@ -31,5 +31,16 @@ TEST(CountText, FormsPlurals) {
   EXPECT_EQ(Counted(2, "GPU"), "2 GPUs");
 }
 
+TEST(CountText, LargeNumbersAreRounded) {
+  EXPECT_EQ(Rounded(8743, 3), "8,740");
+  EXPECT_EQ(Rounded(1e8, 2), "100,000,000");
+  EXPECT_EQ(Rounded(101.6, 2), "100");
+  EXPECT_EQ(Rounded(6.94, 2), "6.9");
+  EXPECT_EQ(Rounded(999.6, 3), "1,000");
+  EXPECT_EQ(Rounded(0.25, 2), "0.25");
+  EXPECT_EQ(Rounded(0, 2), "0");
+  EXPECT_EQ(Rounded(1e300, 2), "1e+300");
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -207,10 +207,10 @@ LossesOneWay LossesFrom(const DiagnosisInput& input, LinkIndex index, size_t end
                        .is_certain = loss.is_certain};
     if (loss.is_over) lost.until = loss.last;
     lost.evidence = fmt::format(
-        "{} {} of {:.3g} that {} sent did not arrive at {}, which does not count them as "
+        "{} {} of {} that {} sent did not arrive at {}, which does not count them as "
         "errors{}",
         loss.is_certain ? "at least" : "about", Counted(loss.frames, "frame"),
-        static_cast<double>(loss.sent), sender(), receiver(),
+        Rounded(static_cast<double>(loss.sent), 3), sender(), receiver(),
         loss.is_certain ? ""
                         : "; estimated from readings of both ports in the same traffic pauses");
     found.losses.push_back(std::move(lost));
@@ -237,10 +237,10 @@ std::optional<SilentLoss> LossOfLink(const DiagnosisInput& input, LinkIndex inde
                      .has_direction = false};
   if (loss->is_over) lost.until = loss->last;
   lost.evidence = fmt::format(
-      "about {} of {:.3g} that this link carried did not arrive, and no counter contains them as "
+      "about {} of {} that this link carried did not arrive, and no counter contains them as "
       "errors: in both directions together, the difference between the counters of its ends grows "
       "with the traffic, independent of the reading times",
-      Counted(lost.frames, "frame"), loss->sent);
+      Counted(lost.frames, "frame"), Rounded(loss->sent, 3));
   return lost;
 }
 
@@ -364,11 +364,11 @@ void AddBitErrors(const DiagnosisInput& input, LinkIndex index, Findings& found)
     const Entity receiver = input.EntityOf(link.ends[1 - way.end]);
     const bool has_fcs = input.ErrorMetricOf(receiver) == Metric::kFcsErrors;
     finding.evidence.push_back(
-        fmt::format("{} received {} {} among {:.3g} frames (1 in {:.2g}; tolerated: 1 in {:.2g})",
+        fmt::format("{} received {} {} among {} frames (1 in {}; tolerated: 1 in {})",
                     input.fabric().NameOf(link.ends[1 - way.end]), Counted(episode.errors, "frame"),
-                    has_fcs ? "with a wrong FCS" : "with errors", episode.frames,
-                    episode.frames / static_cast<double>(episode.errors),
-                    1 / input.thresholds().tolerated_frame_errors));
+                    has_fcs ? "with a wrong FCS" : "with errors", Rounded(episode.frames, 3),
+                    Rounded(episode.frames / static_cast<double>(episode.errors), 2),
+                    Rounded(1 / input.thresholds().tolerated_frame_errors, 2)));
   }
   if (counted.frames > 0) DoubtLoss(input, counted, found.back());
 }

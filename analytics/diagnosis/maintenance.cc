@@ -397,7 +397,9 @@ Drain DrainOf(const DiagnosisInput& input, topology::NodeIndex node, const Switc
     return LostNothing(input, outage) ? Drain::kUnclear : Drain::kNone;
   }
   if (!MostOthersCarriedTraffic(input, node, window)) {
-    return LostNothing(input, outage) ? Drain::kUnclear : Drain::kNone;
+    // Packets that are lost at this time were not on their way through it.
+    const bool was_idle = static_cast<double>(std::max(own.then, earlier.then)) < kIdle * capacity;
+    return was_idle || LostNothing(input, outage) ? Drain::kUnclear : Drain::kNone;
   }
   // The hosts of a leaf may have stopped for another reason.
   return fabric.node(node).tier == topology::Tier::kLeaf ? Drain::kUnclear : Drain::kDrained;

@@ -159,7 +159,7 @@ class Replay(CommandLine):
 
     def test_an_empty_file_is_named(self):
         report = self.report(self.run_directory("empty", ("counters.jsonl", b"")))
-        self.assertIn("the counter file contains no readings", report["notes"])
+        self.assertIn("the counter file contains no readings: check the exporter", report["notes"])
 
     def test_both_forms_together_are_refused(self):
         run = self.run_directory("both", ("counters.jsonl", recording(1)))

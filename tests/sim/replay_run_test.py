@@ -194,6 +194,19 @@ class Parts(unittest.TestCase):
             self.assertEqual(both.returncode, 3)
             self.assertIn(f"{other}: contains both counters.jsonl and counters.columns", both.stderr)
 
+    def test_the_rest_is_replayed_without_an_unreadable_capture(self):
+        with tempfile.TemporaryDirectory() as folder:
+            other = pathlib.Path(folder, "run")
+            shutil.copytree(self.run_directory, other)
+            (other / "sflow.pcap").write_text("no capture")
+            done = subprocess.run([ROCESCOPE, "replay", other, "-o", "json"], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(f"{other}/sflow.pcap", done.stderr)
+            report = json.loads(done.stdout)
+            self.assertTrue(any(f"{other}/sflow.pcap" in note for note in report["notes"]))
+            self.assertEqual(report["telemetry"]["counter_line_ledger"],
+                             self.replay()[0]["telemetry"]["counter_line_ledger"])
+
     def replay_of(self, directory, *words):
         done = subprocess.run([ROCESCOPE, "replay", directory, *words, "-o", "json"], check=True,
                               capture_output=True, text=True)

@@ -27,11 +27,11 @@ namespace rocescope {
   ROW(NicPauses, "durations of PFC pauses at switches or NICs")                                  \
   ROW(SlowAnswers, "durations of PFC pauses at switches or NICs")                                \
   ROW(LoopPauses, "durations of PFC pauses at switches")                                         \
-  ROW(Damage, "counters of NICs, and paths of flows (mirrors, INT, sFlow)")                      \
-  ROW(Paths, "paths of flows (mirrors, INT, sFlow), and counters")                               \
-  ROW(Senders, "mirrored packets, and counters of switches")                                     \
-  ROW(Delays, "mirrors of several switches, and counters")                                       \
-  ROW(CnpDelays, "mirrors of several switches, and counters")                                    \
+  ROW(Damage, "both counters of NICs and paths of flows (mirrors, INT, sFlow)")                  \
+  ROW(Paths, "both counters and paths of flows (mirrors, INT, sFlow)")                           \
+  ROW(Senders, "both mirrored packets and counters of switches")                                 \
+  ROW(Delays, "both mirrors of several switches and counters")                                   \
+  ROW(CnpDelays, "both mirrors of several switches and counters")                                \
   ROW(Cables, "mirrors of several switches, or counters of both ends of links")                  \
   ROW(GpuClocks, "clocks and memory use of GPUs, or mirrored packets of several iterations")
 

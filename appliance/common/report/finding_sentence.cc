@@ -59,9 +59,8 @@ std::string AffectedText(const v1::ReplayReport& report, const v1::Finding& find
   if (!affected.empty()) return fmt::format("it affects {}", ListText(affected, "other jobs"));
   const std::vector<std::string> exposed = NamesOfJobs(report, finding.exposed_job_ids());
   if (!exposed.empty()) {
-    return fmt::format(
-        "no known job is slowed down or retransmits because of it; {} {} traffic through it",
-        ListText(exposed, "other jobs"), exposed.size() == 1 ? "sends" : "send");
+    return fmt::format("no effect on a job was measured; {} {} traffic through it",
+                       ListText(exposed, "other jobs"), exposed.size() == 1 ? "sends" : "send");
   }
   if (report.diagnosis_coverage().flow_count() > 0) return "no known job sent traffic through it";
   std::string text =

@@ -96,8 +96,8 @@ TEST(FindingSentence, StatesFaultPlaceTimeAndAffectedJobs) {
             "through it");
   finding.add_exposed_job_ids("b");
   EXPECT_EQ(SentenceOf(report, finding),
-            "NIC host3:mlx5_1: down; since 12:00:04.000 UTC (+4.00 s); no known job is slowed down "
-            "or retransmits because of it; b sends traffic through it");
+            "NIC host3:mlx5_1: down; since 12:00:04.000 UTC (+4.00 s); no effect on a job was "
+            "measured; b sends traffic through it");
   finding.clear_exposed_job_ids();
   finding.add_affected_job_ids("nccl-1");
   finding.add_affected_job_ids("b");

@@ -128,15 +128,16 @@ TEST(FindingText, StatesThePartOfALongRecordingThatItCovers) {
 }
 
 TEST(FindingText, UndetectableFaultTypesAreListed) {
-  EXPECT_EQ(FindingText("diagnosis_coverage { window_count: 3 window_duration { seconds: 1 } "
-                        "reporting_switch_count: 1 "
-                        "undetectable_kinds: 'straggler' undetectable_kinds: 'corruption' }"),
-            "FAULTS: none found; only 21 of 23 fault types are detectable with this telemetry: "
-            "counters of 1 switch over 3 windows of 1.00 s\n\n"
-            "  Without counters of NICs, and paths of flows (mirrors, INT, sFlow), switches that "
-            "corrupt\n    packets cannot be found.\n"
-            "  Without clocks and memory use of GPUs, or mirrored packets of several iterations, "
-            "stragglers\n    cannot be found.\n\n");
+  EXPECT_EQ(
+      FindingText("diagnosis_coverage { window_count: 3 window_duration { seconds: 1 } "
+                  "reporting_switch_count: 1 "
+                  "undetectable_kinds: 'straggler' undetectable_kinds: 'corruption' }"),
+      "FAULTS: none found; only 21 of 23 fault types are detectable with this telemetry: "
+      "counters of 1 switch over 3 windows of 1.00 s\n\n"
+      "  Without both counters of NICs and paths of flows (mirrors, INT, sFlow), switches that "
+      "corrupt\n    packets cannot be found.\n"
+      "  Without clocks and memory use of GPUs, or mirrored packets of several iterations, "
+      "stragglers\n    cannot be found.\n\n");
 }
 
 TEST(FindingText, FindingsDoNotHideUndetectableFaultTypes) {

@@ -119,20 +119,18 @@ std::string MissingTelemetryText(const v1::DiagnosisCoverage& coverage) {
   std::string text =
       fmt::format("  {} of {} fault types cannot be found; --section faults lists them.\n",
                   coverage.undetectable_kinds_size(), kFaultKinds);
-  for (size_t i = 0; i < std::min(groups.size(), kMost); ++i) {
+  // A line that says that there is one more would not be shorter.
+  const size_t most = groups.size() == kMost + 1 ? kMost + 1 : std::min(groups.size(), kMost);
+  for (size_t i = 0; i < most; ++i) {
     const std::string types = groups[i].names.size() == 1
                                   ? std::string(groups[i].names[0])
                                   : Counted(groups[i].names.size(), "fault type");
-    text += fmt::format("    Without {}, {} cannot be found.\n", groups[i].telemetry, types);
+    text += fmt::format("    Finding {} requires {}.\n", types, groups[i].telemetry);
   }
-  if (groups.size() > kMost) {
+  if (groups.size() > most) {
     size_t others = 0;
-    for (size_t i = kMost; i < groups.size(); ++i) others += groups[i].names.size();
-    text += others == 1 ? "    The other one requires other telemetry, which is missing, too.\n"
-                        : fmt::format(
-                              "    The other {} require other telemetry, which is missing, "
-                              "too.\n",
-                              others);
+    for (size_t i = most; i < groups.size(); ++i) others += groups[i].names.size();
+    text += fmt::format("    Finding the other {} requires yet other telemetry.\n", others);
   }
   return text + "\n";
 }

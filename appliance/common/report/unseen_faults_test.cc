@@ -79,9 +79,8 @@ TEST(UnseenFaults, AreBlamedOnTheTopologyIfItHasNoLinks) {
   EXPECT_EQ(
       MissingTelemetryText(coverage),
       "  3 of 23 fault types cannot be found; --section faults lists them.\n"
-      "    Without the links of the fabric in the topology (--topology), 2 fault types cannot "
-      "be found.\n"
-      "    Without MTU drop counters of switches, MTU mismatches cannot be found.\n\n");
+      "    Finding 2 fault types requires the links of the fabric in the topology (--topology).\n"
+      "    Finding MTU mismatches requires MTU drop counters of switches.\n\n");
 }
 
 TEST(UnseenFaults, TheSummaryCountsAllFaultTypes) {

@@ -56,7 +56,7 @@ export function Chain({ finding }: { finding: Finding }) {
         </Step>
       )}
       <Step title="affected jobs">
-        {affected_job_ids.length === 0 ? <p class="muted">no known job is slowed down or retransmits because of it</p> : (
+        {affected_job_ids.length === 0 ? <p class="muted">no effect on a job was measured</p> : (
           <Names items={affected_job_ids.map((job) => <JobLink id={job} />)} />
         )}
         {exposed_job_ids.length > 0 && (
