@@ -265,6 +265,20 @@ TEST_F(DrainTest, LossesThatAreThereBeforeAreNoSignOfACrash) {
   EXPECT_FALSE(IsSuspected(Found()[0]));
 }
 
+// Most other switches of its tier are idle, too, and another fault loses packets.
+TEST_F(DrainTest, IdleSwitchLosesNothingWhenItGoesDown) {
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    for (const char* spine : {"spine0", "spine1"}) {
+      for (size_t w = 0; w < 6; ++w) Carries(Port(leaf, spine), w, 1000);
+    }
+    SaysDown(Port(leaf, "spine1"), 8, 14);
+    SkipsReadings(EntityOf(Port("spine1", leaf)), 8, 14);
+  }
+  Grows(OfNic(NicOf("host0")), Metric::kOutOfSequence, 8, 400);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_TRUE(IsSuspected(Found()[0]));
+}
+
 // Another fault loses packets all the time, but a crash causes timeouts.
 TEST_F(DrainTest, EachSignOfLossesCounts) {
   Upgrade(9);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -35,7 +36,7 @@ class LossTrendTest : public testing::TestWithParam<unsigned> {
   double OtherUntil(double time) const { return other_ * SentUntil(time); }
 
   // Time since which the values in the cache are known, for a poll at this time.
-  double CachedAt(double time) { return time - cache_ * uniform_(random_); }
+  double CachedAt(double time) { return std::max(time - cache_ * uniform_(random_), 0.0); }
 
   void Run(int polls) {
     double sent = 0;      // by the first end
