@@ -83,7 +83,10 @@ int Main(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words[0] == "help") {
     words.erase(words.begin());
-    words.emplace_back("--help");
+    const bool is_known = words.empty() || std::ranges::any_of(commands, [&](const Command& one) {
+                            return one.app->get_name() == words[0];
+                          });
+    if (is_known) words.emplace_back("--help");  // otherwise, the word itself is the error
   }
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));

@@ -32,7 +32,7 @@ using topology::PortIndex;
 // Constants of the statistical model.
 // Maximum weight of all counts together, in independent losses: the shares of traffic with which
 // they are compared are estimated from few samples.
-constexpr double kMostVotes = 60;
+constexpr double kMostVotes = 30;
 // Counts of so few packets may have other causes.
 constexpr double kFew = 8;
 // Probability that a NIC loses packets although the link at fault does not carry its traffic.

@@ -36,6 +36,7 @@ class Help(CommandLine):
     def test_names_every_option_of_replay(self):
         text = self.run_it("replay", "--help", expect=SUCCESS).stdout
         self.assertEqual(self.run_it("help", "replay", expect=SUCCESS).stdout, text)
+        self.assertIn('unknown command "repaly"', self.run_it("help", "repaly", expect=USAGE).stderr)
         for option in ("--tap", "--nccl-logs", "--rdma", "--output", "--since", "--until", "--host",
                        "--qp", "--interval", "--window", "--icrc", "--details", "--section"):
             self.assertIn(option, text)
