@@ -182,8 +182,9 @@ TEST_F(ReportTextTest, TheBriefTextFitsOneScreenAndNamesTheOptionsForMore) {
         "evidence     E1\n", "and 3 faults more\n",
         "  1 of 23 fault types cannot be found; --section faults lists them.\n",
         "nccl-abc: 2 of 2 ranks known", "affected by 7 faults\n",
-        "LOSS AND CONGESTION (packets): 4 missing", "LEDGER: 20 frames received = 20 decoded",
-        "and 6 notes more\n", "--details", "--section NAME"}) {
+        "LOSS AND CONGESTION (packets): 4 not seen (lost, or not captured)",
+        "LEDGER: 20 frames received = 20 decoded", "and 6 notes more\n", "--details",
+        "--section NAME"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   for (const char* detail : {"E2", "FLOWS", "CONNECTIONS", "QUEUE PAIRS"}) {

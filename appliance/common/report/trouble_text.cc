@@ -78,7 +78,7 @@ void AppendBriefTrouble(const v1::ReplayReport& report, std::string& text) {
     if (count == 0) return;
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", WithThousands(count), what);
   };
-  add(totals.missing_packets(), "missing");
+  add(totals.missing_packets(), "not seen (lost, or not captured)");
   add(totals.retransmitted_packets(), "retransmitted");
   add(totals.nak_packets(), "NAK");
   add(totals.reordered_packets(), "out of order");
