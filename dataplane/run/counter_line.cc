@@ -58,6 +58,11 @@ void ReadMetrics(JsonObject& object, CounterLine& line) {
 }  // namespace
 
 Result<CounterLine> ParseCounterLine(std::string_view text) {
+  // Millions of lines of another format are rejected without an exception of the parser for each.
+  const size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos || text[first] != '{') {
+    return MakeError(ErrorCode::kInvalidArgument, "expected a JSON object");
+  }
   const Result<nlohmann::json> json = ParseJsonStrictly(text);
   if (!json) {
     // The caller knows the line number in the file.

@@ -122,7 +122,7 @@ TEST(CounterLine, ReportsErrors) {
   EXPECT_THAT(ErrorOf(Replaced("1750000000000000001", "-5")), HasSubstr("time_ns: expected"));
   EXPECT_THAT(ErrorOf(Replaced("\"pfc_rx\":12", "\"pfc_rx\":12,\"pfc_rx\":13")),
               HasSubstr("duplicate key \"pfc_rx\""));
-  EXPECT_THAT(ErrorOf("[]"), HasSubstr("expected an object"));
+  EXPECT_THAT(ErrorOf("[]"), HasSubstr("expected a JSON object"));
   EXPECT_THAT(ErrorOf("{"), testing::StartsWith("column 2: "));
 }
 
