@@ -68,8 +68,8 @@ std::vector<SlowLink> SlowLinksIn(const DiagnosisInput& input) {
   return links;
 }
 
-// Whether most links of a switch, or of the fabric, report the same speed. Links are degraded one
-// by one: the topology is wrong, or the exporter.
+// Whether most links of a switch, or of the fabric, report the same speed. A fault degrades single
+// links, so the topology or the exporter is wrong.
 bool IsShared(const DiagnosisInput& input, const std::vector<SlowLink>& all, const SlowLink& one) {
   constexpr size_t kLeast = 4;  // links
   const topology::Fabric& fabric = input.fabric();
@@ -134,7 +134,7 @@ bool ShowsOutage(const DiagnosisInput& input, PortIndex end, const LinkHistory& 
   return false;
 }
 
-// The end that counted no outage although it would have: both ends of a link notice it.
+// The end that did not count the outage, although both ends of a link notice one.
 std::optional<PortIndex> EndThatContradicts(const DiagnosisInput& input, LinkIndex index,
                                             const LinkHistory& history) {
   constexpr size_t kLater = 2;  // windows, until the counter was certainly read

@@ -65,7 +65,7 @@ bool ReportsUntil(const DiagnosisInput& input, const Entity& nic, Metric sign, T
   return series != nullptr && series->last_reading() + 2 * series->last_interval() >= time;
 }
 
-// The most frames that can be lost for each sign.
+// Most frames that can be lost without a further sign.
 uint64_t FramesPerSign(const CountedLoss& loss) {
   // A NIC that times out has lost at most so many packets that were on their way.
   constexpr uint64_t kBurst = 10'000;

@@ -37,7 +37,7 @@ constexpr double kMostVotes = 30;
 constexpr double kFew = 8;
 // Probability that a NIC loses packets although the link at fault does not carry its traffic.
 constexpr double kAbsent = 1e-8;
-// So may counts below this fraction of the largest one.
+// Counts below this fraction of the largest one may have other causes, too.
 constexpr double kRelevant = 0.02;
 // Unobserved traffic is assumed between at most this many senders and receivers.
 constexpr size_t kMostRoles = 64;
