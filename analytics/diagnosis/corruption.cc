@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -87,12 +88,12 @@ std::vector<Exposed> ExposedTo(const DiagnosisInput& input, const AffectedPacket
     }
   };
   for (const FlowPath& flow : input.parts().paths) {
-    if (flow.destination == kNone || flow.intervals.empty()) continue;
-    if (which == Intervals::kLatest) {
-      add(flow, flow.intervals.back());
-    } else {
-      for (const PathInterval& interval : flow.intervals) add(flow, interval);
-    }
+    if (flow.destination == kNone) continue;
+    const auto behind =
+        std::ranges::find_if(flow.intervals, [&](const auto& one) { return one.from >= until; });
+    auto first = flow.intervals.begin();
+    if (which == Intervals::kLatest && behind != first) first = std::prev(behind);
+    for (auto interval = first; interval != behind; ++interval) add(flow, *interval);
   }
   std::vector<Exposed> exposed;
   for (auto& [node, bytes] : passed) {

@@ -38,7 +38,14 @@ TEST_F(CorruptionTest, IsAtTheSwitchThatAllWhoAreHitHaveInCommon) {
 }
 
 TEST_F(CorruptionTest, UsesEarlierPathsIfNoFlowWasSampledMeanwhile) {
-  for (FlowPath& path : paths_) path.intervals[0].until = End(4);
+  for (FlowPath& path : paths_) {
+    path.intervals[0].until = End(4);
+    // Sampled again after the damage, on another path.
+    path.intervals.push_back(path.intervals[0]);
+    path.intervals[1].from = Begin(15);
+    path.intervals[1].until = End(18);
+    path.intervals[1].certain = {Port("leaf3", "spine1")};
+  }
   for (const char* host : {"host8", "host9", "host12"}) {
     for (size_t w = 8; w < 11; ++w) Damaged(host, w, 2);
   }

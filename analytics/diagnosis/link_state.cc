@@ -44,6 +44,7 @@ struct SlowLink {
   uint64_t least = 0;  // bits per second
 };
 
+// In order of links.
 std::vector<SlowLink> SlowLinksIn(const DiagnosisInput& input) {
   // RFC 2863: ifSpeed of an interface that is faster than 32 bits can express.
   constexpr uint64_t kUnknownSpeed = 4'294'967'295;
@@ -87,8 +88,8 @@ bool IsShared(const DiagnosisInput& input, const std::vector<SlowLink>& all, con
     for (const topology::Port& port : fabric.PortsOf(node)) {
       if (port.link == kNone) continue;
       ++links;
-      const auto other = std::ranges::find(all, port.link, &SlowLink::link);
-      same += other != all.end() && is_same(*other);
+      const auto other = std::ranges::lower_bound(all, port.link, {}, &SlowLink::link);
+      same += other != all.end() && other->link == port.link && is_same(*other);
     }
     return fabric.node(node).IsSwitch() && is_shared(same, links);
   });

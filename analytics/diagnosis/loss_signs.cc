@@ -118,8 +118,9 @@ uint64_t SignsSince(const DiagnosisInput& input, const Entity& nic, Timestamp ti
   return signs;
 }
 
-}  // namespace
-
+// Returns the signs that the NICs behind the place counted since the loss began, if they are too
+// few for its size. Unset: no contradiction, or not all of these NICs that are active reported
+// signs until its end.
 std::optional<uint64_t> SignsThatContradict(const DiagnosisInput& input, const CountedLoss& loss,
                                             const Place& place) {
   if (input.windows() == 0) return std::nullopt;
@@ -142,6 +143,8 @@ std::optional<uint64_t> SignsThatContradict(const DiagnosisInput& input, const C
   if (!do_any_report || (signs + 1) * frames_per_sign > loss.frames) return std::nullopt;
   return signs;
 }
+
+}  // namespace
 
 void DoubtLoss(const DiagnosisInput& input, const CountedLoss& loss, Finding& finding) {
   const auto signs = SignsThatContradict(input, loss, finding.place);

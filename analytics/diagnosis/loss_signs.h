@@ -33,15 +33,8 @@ struct CountedLoss {
   bool is_steady = false;  // in many windows, so that more than single bursts were lost
 };
 
-// Returns the signs that NICs counted since the loss began if they are too few for its size; those
-// of the whole time if it began before the stored windows. Considers the NICs behind the place:
-// that of a host's link, and those of a leaf for its other links. The counters that show the loss
-// are then probably wrong. Unset: no contradiction, or not all of these NICs that are active
-// reported signs until its end.
-std::optional<uint64_t> SignsThatContradict(const DiagnosisInput& input, const CountedLoss& loss,
-                                            const Place& place);
-
-// Lowers the confidence in the loss, and says why, if the NICs contradict it.
+// Lowers the confidence in the loss, and says why, if the NICs behind its place contradict it: that
+// of a host's link, and those of a leaf for its other links.
 void DoubtLoss(const DiagnosisInput& input, const CountedLoss& loss, Finding& finding);
 
 }  // namespace rocescope

@@ -147,26 +147,5 @@ TEST_F(NicVotesTest, ASenderAloneIsNoEvidence) {
   EXPECT_TRUE(Found().empty());
 }
 
-// The NICs of two links of the same length lose different shares of the packets.
-TEST_F(NicVotesTest, ProportionsOfTheLossesCount) {
-  for (size_t i = 0; i < 4; ++i) {
-    const std::string from = "host" + std::to_string(i);
-    // On the other spine, each carries another share.
-    Goes({from, "leaf0", i < 2 ? "spine1" : "spine0", "leaf1", "host" + std::to_string(4 + i)},
-         40 + static_cast<uint32_t>(i));
-    paths_.back().intervals[0].bytes *= i % 2 == 0 ? 9 : 1;
-  }
-  // host0 and host1 send equally much through spine0.
-  for (size_t w = 8; w < kWindows; ++w) {
-    for (const std::string i : {"0", "1"}) {
-      Loses("host" + i, i == "0" ? "host4" : "host5", w, w + 1, 300);
-      Loses("host" + i, i == "0" ? "host8" : "host9", w, w + 1, 300);
-    }
-  }
-  const Findings found = Found();
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine0"));
-}
-
 }  // namespace
 }  // namespace rocescope

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packet and byte counters that contradict others or cannot be right. No silent loss is derived
-// from them.
+// from wrong packet counters.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ void LossTrend::FinishBlock() {
                  .sent = static_cast<double>(readings_[kReadings / 2].sent),
                  .from = first.time,
                  .until = last.time};
-  if (IsOfOtherTraffic(block)) return;
+  if (LeavesOut(block)) return;
   std::array<double, kReadings> sums{};
   if (!usual_) {
     std::array<double, kReadings> others{};
@@ -55,9 +55,9 @@ void LossTrend::FinishBlock() {
   if (blocks_.size() >= kLeastBlocks) Update();
 }
 
-// Sums of traffic with different ratios cannot be compared: the mean difference of the reading
-// times has another weight in them. If the ratio stays different, the search begins again.
-bool LossTrend::IsOfOtherTraffic(const Block& block) {
+// Leaves out a block whose traffic has another ratio than usual: the mean difference of the reading
+// times has another weight in its sum. If the ratio stays different, the search begins again.
+bool LossTrend::LeavesOut(const Block& block) {
   constexpr double kSimilar = 0.1;
   constexpr uint32_t kMany = 8;
   if (blocks_.empty()) return false;
@@ -145,13 +145,17 @@ void LossTrend::Update() {
   size_t begin = 0;
   for (size_t from = 1; from + kLeastAfter <= all; ++from) {
     const Fit fit = FitOf(from, all);
-    if (fit.rest < best.rest) best = fit, begin = from;
+    if (fit.rest >= best.rest) continue;
+    best = fit;
+    begin = from;
   }
   size_t end = all;
   for (size_t until = begin + 2; until + kLeastAfter <= all; ++until) {
     constexpr double kBetter = 0.7;
     const Fit fit = FitOf(begin, until);
-    if (fit.rest < kBetter * best.rest) best = fit, end = until;
+    if (fit.rest >= kBetter * best.rest) continue;
+    best = fit;
+    end = until;
   }
   // The growth stands out from the fluctuations of single blocks.
   constexpr double kClear = 4;

@@ -49,7 +49,7 @@ class LossTrend {
   // A counter's increase is unknown: the offsets have changed. A loss is over.
   void Restart();
 
-  // The latest loss, since the last restart but one at most.
+  // The latest loss.
   const std::optional<Loss>& loss() const { return loss_; }
 
  private:
@@ -73,7 +73,7 @@ class LossTrend {
   };
 
   void FinishBlock();
-  bool IsOfOtherTraffic(const Block& block);
+  bool LeavesOut(const Block& block);
   void MergeOldest();
   bool Grows() const;
   Fit FitOf(size_t begin, size_t end) const;
