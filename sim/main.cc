@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <new>
 
 #include "sim/command/command.h"
 
@@ -34,6 +35,10 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kExitUsage;
+  } catch (const std::bad_alloc&) {
+    return Fail({.code = rocescope::ErrorCode::kResourceExhausted,
+                 .message = "out of memory: simulate a smaller fabric or a shorter time"},
+                kExitOutput);
   }
   if (code == 0 && (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)) {
     return Fail(

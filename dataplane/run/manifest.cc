@@ -10,6 +10,10 @@ namespace {
 
 constexpr auto kLongestNs = static_cast<uint64_t>(ToNanoseconds(kLatestTime));
 
+// Windows and rates are divided by it.
+constexpr double kLeastTimeScale = 1e-9;
+constexpr double kMostTimeScale = 1e9;
+
 Duration ReadDuration(JsonObject& object, std::string_view key, uint64_t least) {
   return Duration(static_cast<int64_t>(object.Unsigned(key, least, kLongestNs)));
 }
@@ -58,7 +62,9 @@ Result<RunManifest> ParseRunManifest(std::string_view text) {
       manifest.analysis_window % manifest.record_interval != Duration(0)) {
     object.Fail("analysis_window_ns: expected a multiple of record_interval_ns");
   }
-  if (manifest.time_scale <= 0) object.Fail("time_scale: expected a number greater than 0");
+  if (!(manifest.time_scale >= kLeastTimeScale && manifest.time_scale <= kMostTimeScale)) {
+    object.Fail("time_scale: expected a number from 1e-9 to 1e9");
+  }
   if (const Status finished = object.Finish(); !finished) return tl::unexpected(finished.error());
   return manifest;
 }

@@ -59,7 +59,11 @@ TEST(RunManifest, ReportsErrors) {
   EXPECT_THAT(ErrorWith("{\n", "{\n\"sead\": 1,"),
               HasSubstr("sead: unknown key; did you mean \"seed\"?"));
   EXPECT_THAT(ErrorWith("9555", "70000"), HasSubstr("ports.int_reports: expected"));
-  EXPECT_THAT(ErrorWith("0.01", "0"), HasSubstr("time_scale: expected a number greater than 0"));
+  for (const char* scale : {"0", "-1", "1e308", "1e-300"}) {
+    EXPECT_THAT(ErrorWith("0.01", scale),
+                HasSubstr("time_scale: expected a number from 1e-9 to 1e9"))
+        << scale;
+  }
   EXPECT_THAT(ErrorWith("2000000,", "1500000,"),
               HasSubstr("analysis_window_ns: expected a multiple of record_interval_ns"));
   EXPECT_THAT(ErrorWith("\"mirror\": true", "\"mirror\": 1"),

@@ -94,6 +94,15 @@ void NoteInterruption(const std::string& name, CaptureStatistics& statistics) {
       fmt::format("{}: reading was interrupted by a signal; the frames before it were read", name));
 }
 
+void BadTimes::AddTo(CaptureStatistics& statistics, const std::string& name,
+                     std::string_view corrected) const {
+  if (count_ == 0) return;
+  statistics.bad_times += count_;
+  statistics.notes.push_back(
+      fmt::format("{}: {} frames have an impossible capture time, the first one is frame {}: {}",
+                  name, count_, first_, corrected));
+}
+
 Result<std::unique_ptr<CaptureSource>> OpenCapture(std::unique_ptr<ByteStream> stream,
                                                    std::string name,
                                                    const CaptureOptions& options) {

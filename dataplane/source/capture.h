@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -30,7 +31,26 @@ struct CaptureStatistics {
   // Files with a truncated end whose preceding frames are all good, and files that were not read to
   // their end.
   uint64_t damaged_tails = 0;
+  uint64_t bad_times = 0;          // frames with an impossible time, which was corrected
   std::vector<std::string> notes;  // one sentence for each of these files, with its name
+
+  bool HasDamage() const { return damaged_tails > 0 || bad_times > 0; }
+};
+
+// For readers: counts the frames of a file with impossible times.
+class BadTimes {
+ public:
+  // `frame` is the number of the frame in its file, from 1.
+  void Count(uint64_t frame) {
+    if (count_++ == 0) first_ = frame;
+  }
+  // Adds the count and a note that says how the times were `corrected`.
+  void AddTo(CaptureStatistics& statistics, const std::string& name,
+             std::string_view corrected) const;
+
+ private:
+  uint64_t count_ = 0;
+  uint64_t first_ = 0;
 };
 
 // For readers: counts and notes a file whose reading was ended (ByteStream::IsInterrupted).

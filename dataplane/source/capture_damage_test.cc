@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <fstream>
 #include <random>
 
@@ -96,6 +97,45 @@ TEST(CaptureDamageTest, TruncatedRecordHeaderIsANote) {
   EXPECT_EQ(reading.frames.size(), 1u);
   EXPECT_THAT(reading.statistics.notes,
               ElementsAre("test.pcap: truncated at byte 140: record 2 ends after 10 bytes"));
+}
+
+// The records' microseconds or nanoseconds begin at bytes 28 and 144.
+TEST(CaptureDamageTest, ImpossibleFractionOfASecondIsCorrectedAndNoted) {
+  for (const bool nanoseconds : {false, true}) {
+    Bytes file = TwoFrames({.nanoseconds = nanoseconds});
+    const uint32_t fraction = nanoseconds ? 1'000'000'000 : 1'000'000;
+    std::memcpy(file.data() + 144, &fraction, sizeof fraction);
+
+    const Reading reading = ReadFile(file);
+
+    ASSERT_EQ(reading.frames.size(), 2u);
+    EXPECT_EQ(reading.frames[1].time_ns, nanoseconds ? 999'999'999 : 999'999'000);
+    EXPECT_EQ(reading.statistics.bad_times, 1u);
+    EXPECT_TRUE(reading.statistics.HasDamage());
+    EXPECT_THAT(reading.statistics.notes,
+                ElementsAre(HasSubstr("test.pcap: 1 frames have an impossible capture time, the "
+                                      "first one is frame 2")));
+  }
+}
+
+TEST(CaptureDamageTest, PcapngTimesOutsideOf1970To2116AreCorrectedAndNoted) {
+  constexpr int64_t kIn2200 = 7'258'118'400'000'000'000;
+  constexpr int64_t kIn2024 = 1'714'564'800'000'000'000;
+  std::vector<CapturedFrame> frames;
+  for (const int64_t time : {kIn2200, kIn2024, kIn2200, int64_t{-1}, kIn2024 + 5}) {
+    frames.push_back({.time_ns = time, .bytes = Bytes(100, 7)});
+  }
+
+  const Reading reading = ReadFile(MakePcapng({}, frames));
+
+  std::vector<int64_t> times;
+  for (const SeenFrame& frame : reading.frames) times.push_back(frame.time_ns);
+  EXPECT_THAT(times, ElementsAre(kIn2024, kIn2024, kIn2024, kIn2024 + 5))
+      << "the first frame has no valid time before it";
+  EXPECT_EQ(reading.statistics.bad_times, 3u);
+  EXPECT_THAT(reading.statistics.notes,
+              ElementsAre(AllOf(HasSubstr("3 frames have an impossible capture time"),
+                                HasSubstr("valid times are from 1970 to 2116"))));
 }
 
 TEST(CaptureDamageTest, TruncatedPcapngBlockIsANote) {

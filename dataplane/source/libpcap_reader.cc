@@ -95,14 +95,16 @@ Error Explain(const std::string& name, const StreamFile& file, std::string_view 
   return {.code = ErrorCode::kInvalidArgument, .message = std::move(message)};
 }
 
-// pcapng timestamps have 64 bits and any unit.
-Timestamp TimestampOf(const timeval& time) {
+// pcapng timestamps have 64 bits and any unit. Returns nullopt for a time before 1970 or after
+// kLatestTime.
+std::optional<Timestamp> TimestampOf(const timeval& time) {
   int64_t ns = 0;
   if (__builtin_mul_overflow(int64_t{time.tv_sec}, int64_t{1'000'000'000}, &ns) ||
       __builtin_add_overflow(ns, int64_t{time.tv_usec}, &ns)) {
-    return time.tv_sec < 0 ? kEarliestTime : kLatestTime;
+    return std::nullopt;
   }
-  return WithinBounds(FromNanoseconds(ns));
+  const Timestamp exact = FromNanoseconds(ns);
+  return WithinBounds(exact) == exact ? std::optional(exact) : std::nullopt;
 }
 
 class LibpcapReader final : public CaptureSource {
@@ -131,12 +133,17 @@ class LibpcapReader final : public CaptureSource {
         Finish(verdict);
         break;
       }
+      ++read_;
+      const std::optional<Timestamp> time = TimestampOf(header->ts);
+      if (!time) bad_times_.Count(read_);
+      if (!time && !last_) continue;
+      last_ = time ? time : last_;
       const uint32_t captured = std::min(header->caplen, kMaxCapturedLength);
       std::memcpy(arena_.get() + used, bytes, captured);
       out[count++] = {.bytes = {arena_.get() + used, captured},
                       .original_length = std::max(header->len, captured),
                       .link_type = link_type_,
-                      .timestamp = TimestampOf(header->ts),
+                      .timestamp = *last_,
                       .tap = tap_};
       used += captured;
     }
@@ -147,7 +154,13 @@ class LibpcapReader final : public CaptureSource {
   }
 
   const std::string& name() const override { return name_; }
-  CaptureStatistics Statistics() const override { return statistics_; }
+  CaptureStatistics Statistics() const override {
+    CaptureStatistics statistics = statistics_;
+    bad_times_.AddTo(statistics, name_,
+                     "the time of the frame before is used, or the frame is skipped if there is "
+                     "none; valid times are from 1970 to 2116");
+    return statistics;
+  }
 
  private:
   static constexpr size_t kArenaSize = 2 * size_t{kMaxCapturedLength};
@@ -177,6 +190,9 @@ class LibpcapReader final : public CaptureSource {
   bool finished_ = false;
   std::optional<Error> error_;
   CaptureStatistics statistics_;
+  uint64_t read_ = 0;              // frames in the file so far
+  std::optional<Timestamp> last_;  // the last valid time
+  BadTimes bad_times_;
 };
 
 }  // namespace

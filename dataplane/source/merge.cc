@@ -76,6 +76,7 @@ class MergedCapture final : public CaptureSource {
         sum.captured_bytes -= lane.batch[i].bytes.size();
       }
       sum.damaged_tails += one.damaged_tails;
+      sum.bad_times += one.bad_times;
       std::move(one.notes.begin(), one.notes.end(), std::back_inserter(sum.notes));
     }
     return sum;

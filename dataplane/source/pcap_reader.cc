@@ -89,7 +89,11 @@ class PcapReader final : public CaptureSource {
   }
 
   const std::string& name() const override { return name_; }
-  CaptureStatistics Statistics() const override { return statistics_; }
+  CaptureStatistics Statistics() const override {
+    CaptureStatistics statistics = statistics_;
+    bad_times_.AddTo(statistics, name_, "the last time within the same second is used");
+    return statistics;
+  }
 
  private:
   // Parses the frames that are completely in the buffer. Stops at an incomplete record and at one
@@ -99,6 +103,7 @@ class PcapReader final : public CaptureSource {
     const uint8_t* at = buffer_ + begin_;
     size_t left = end_ - begin_;
     const int64_t fraction_unit = header_.nanoseconds ? 1 : 1000;
+    const uint32_t most_fraction = header_.nanoseconds ? 999'999'999 : 999'999;
     const uint32_t fcs_length = header_.fcs_length;
     const LinkType link_type = header_.link_type;
     const uint16_t tap = tap_;
@@ -116,9 +121,14 @@ class PcapReader final : public CaptureSource {
       frame.bytes = {at + kRecordHeaderSize, length};
       frame.original_length = original;
       frame.link_type = link_type;
-      // At most 2^32 s and 2^32 us: never after kLatestTime.
+      uint32_t fraction = U32(at + 4, kSwapped);
+      if (fraction > most_fraction) [[unlikely]] {
+        fraction = most_fraction;
+        bad_times_.Count(statistics_.frames + count + 1);
+      }
+      // At most 2^32 s: never after kLatestTime.
       frame.timestamp = FromNanoseconds(int64_t{U32(at, kSwapped)} * 1'000'000'000 +
-                                        int64_t{U32(at + 4, kSwapped)} * fraction_unit);
+                                        int64_t{fraction} * fraction_unit);
       frame.tap = tap;
       bytes += length;
       ++count;
@@ -204,6 +214,7 @@ class PcapReader final : public CaptureSource {
   bool ended_ = false;
   std::optional<Error> error_;
   CaptureStatistics statistics_;
+  BadTimes bad_times_;
 };
 
 Result<FileHeader> ReadFileHeader(ByteStream& stream, const std::string& name) {

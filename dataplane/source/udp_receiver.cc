@@ -46,6 +46,22 @@ SocketAddress ToSocketAddress(const UdpAddress& where) {
   return result;
 }
 
+IpAddress ToIpAddress(const sockaddr_storage& storage) {
+  if (storage.ss_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &storage, sizeof v4);
+    return IpAddress::FromV4(ntohl(v4.sin_addr.s_addr));
+  }
+  sockaddr_in6 v6{};
+  std::memcpy(&v6, &storage, sizeof v6);
+  IpAddress address;
+  for (size_t i = 0; i < 8; ++i) {
+    address.high = address.high << 8 | v6.sin6_addr.s6_addr[i];
+    address.low = address.low << 8 | v6.sin6_addr.s6_addr[8 + i];
+  }
+  return address;
+}
+
 uint16_t PortOf(int descriptor) {
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
@@ -129,7 +145,10 @@ struct UdpReceiver::Sockets {
   std::array<std::array<uint8_t, kControl>, kBatch> controls{};
   std::array<iovec, kBatch> vectors{};
   std::array<mmsghdr, kBatch> messages{};
+  std::array<sockaddr_storage, kBatch> names{};
   std::array<RawFrame, kBatch> frames;
+  std::array<IpAddress, kBatch> sources;
+  size_t received = 0;  // number of frames of the last call
 
   Sockets() {
     for (size_t i = 0; i < kBatch; ++i) {
@@ -138,6 +157,8 @@ struct UdpReceiver::Sockets {
       messages[i].msg_hdr.msg_iovlen = 1;
       messages[i].msg_hdr.msg_control = controls[i].data();
       messages[i].msg_hdr.msg_controllen = kControl;
+      messages[i].msg_hdr.msg_name = &names[i];
+      messages[i].msg_hdr.msg_namelen = sizeof names[i];
     }
   }
   ~Sockets() {
@@ -191,10 +212,13 @@ std::span<RawFrame> UdpReceiver::Sockets::ReceiveFrom(size_t number) {
                   .original_length = length,
                   .timestamp = TimeOf(messages[at].msg_hdr, socket),
                   .tap = static_cast<uint16_t>(number)};
-    // The kernel has overwritten it with the length that it used.
+    sources[at] = ToIpAddress(names[at]);
+    // The kernel has overwritten these with the lengths that it used.
     messages[at].msg_hdr.msg_controllen = kControl;
+    messages[at].msg_hdr.msg_namelen = sizeof names[at];
   }
-  return std::span(frames).first(static_cast<size_t>(std::max(count, 0)));
+  received = static_cast<size_t>(std::max(count, 0));
+  return std::span(frames).first(received);
 }
 
 std::span<RawFrame> UdpReceiver::Receive(std::chrono::milliseconds wait) {
@@ -222,6 +246,10 @@ std::span<RawFrame> UdpReceiver::Receive(std::chrono::milliseconds wait) {
     sockets.may_hold_more = false;
   }
   return {};
+}
+
+std::span<const IpAddress> UdpReceiver::sources() const {
+  return std::span(sockets_->sources).first(sockets_->received);
 }
 
 uint64_t UdpReceiver::missed() const {

@@ -38,6 +38,8 @@ class UdpReceiver {
   // payload; `tap` is the number of its socket, and the timestamp is the kernel's time of arrival.
   // They are valid until the next call. Returns none if nothing arrives within `wait`.
   std::span<RawFrame> Receive(std::chrono::milliseconds wait);
+  // The source address of each datagram that the last call of Receive returned.
+  std::span<const IpAddress> sources() const;
 
   // Datagrams that the kernel dropped on all sockets because the buffer was full, as reported with
   // the last datagram.

@@ -35,6 +35,7 @@ TEST(UdpReceiver, DeliversDatagramsWithArrivalTime) {
   EXPECT_LE(datagrams[2].timestamp, after);
   EXPECT_TRUE(datagrams[1].bytes.empty());
   EXPECT_EQ(datagrams[2].bytes.size(), 1400u);
+  EXPECT_THAT(receiver->sources(), ElementsAre(kLoopback, kLoopback, kLoopback));
   EXPECT_EQ(receiver->missed(), 0u);
 }
 

@@ -22,7 +22,7 @@ Network::Network(const topology::Fabric& fabric, const NetworkOptions& options)
   MakeNics(options);
   ConnectPorts();
   for (const auto& one : switches_) one->Start();
-  cache_.resize(switches_.size() * switches_.size());
+  cache_.resize(switches_.size());
 }
 
 Network::~Network() { engine_.Clear(); }
@@ -140,7 +140,7 @@ void Network::Reroute(const std::vector<bool>& failed_links) {
 }
 
 void Network::ForgetRoutes() {
-  cache_.assign(cache_.size(), {});
+  for (std::vector<Cached>& of_switch : cache_) of_switch.clear();
   next_hops_.clear();
   NoteRoutingChange();
 }
@@ -180,7 +180,9 @@ Forwarding::Hops Network::NextHops(uint32_t switch_number, const Frame& frame) {
   const uint32_t edge = edge_of_nic_[frame.destination];
   if (edge == switch_number) return {&edge_port_of_nic_[frame.destination], 1};
   if (edge == kUnknown) return {nullptr, 0};
-  Cached& cached = cache_[size_t{switch_number} * switches_.size() + edge];
+  std::vector<Cached>& of_switch = cache_[switch_number];
+  if (of_switch.empty()) of_switch.resize(switches_.size());
+  Cached& cached = of_switch[edge];
   if (cached.offset == kUnknown) [[unlikely]]
     Look(cached, switch_number, edge, frame.destination);
   if (cached.detour) [[unlikely]]

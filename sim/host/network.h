@@ -106,7 +106,8 @@ class Network final : public Forwarding {
   std::vector<uint32_t> next_qpn_;          // indexed by NIC
   std::vector<uint32_t> edge_of_nic_;       // number of the edge switch
   std::vector<uint16_t> edge_port_of_nic_;  // port of the edge switch towards the NIC
-  std::vector<Cached> cache_;               // indexed by switch and edge switch
+  // Indexed by switch and edge switch; empty for a switch without traffic.
+  std::vector<std::vector<Cached>> cache_;
   std::vector<uint16_t> next_hops_;
   std::map<std::pair<uint32_t, uint32_t>, uint16_t> detours_;  // keyed by switch and edge switch
   std::set<uint32_t> bounced_;                                 // queue pairs

@@ -141,7 +141,7 @@ int RunDecode(const DecodeOptions& options) {
   for (const std::string& note : statistics.notes) Message(note);
   Message(LedgerLine(printer.ledger()));
   if (InputEndedBySignal()) Message("a signal ended the input");
-  const bool cut = statistics.damaged_tails > 0 && !LiveInputEndedBySignal(options.captures);
+  const bool cut = statistics.HasDamage() && !LiveInputEndedBySignal(options.captures);
   return damaged || cut ? kExitDamaged : kExitSuccess;
 }
 

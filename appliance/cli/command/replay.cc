@@ -378,7 +378,7 @@ int ReplayInto(const ReplayOptions& given,
   if (counters) damaged |= !LookAtCounters(*counters, *analysis, seen.counters);
   seen.counters.first = replay.first_reading();
   finish(*analysis, seen);
-  const bool cut = statistics.damaged_tails > 0 && !LiveInputEndedBySignal(options.captures);
+  const bool cut = statistics.HasDamage() && !LiveInputEndedBySignal(options.captures);
   return damaged || cut ? kExitDamaged : kExitSuccess;
 }
 
