@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "analytics/diagnosis/diagnosis_input.h"
@@ -24,23 +25,27 @@ namespace rocescope {
   ROW(DetectLinkState, .name = "link_state",                                                     \
       .telemetry = "state, speed or flap counters of links, as switches or NICs report them",    \
       .false_alarms_per_day = 0.001,                                                             \
-      .kinds = {kLinkDown, kFlap, kDegradedRate, kSwitchCrash, kNicCrash}, .sparse = true)       \
+      .kinds = {kLinkDown, kFlap, kDegradedRate, kSwitchCrash, kNicCrash}, .sparse = true,       \
+      .evidence = EvidenceSource::kSwitchCounters)                                               \
   /* Frames that one end of a link sent and the other did not receive, or received errored. */   \
   ROW(DetectLinkLoss, .name = "link_loss",                                                       \
       .telemetry =                                                                               \
           "packet counters of both ends of links; error counters of switches or "                \
           "NICs",                                                                                \
-      .false_alarms_per_day = 0.012, .kinds = {kGrayLoss, kBitErrors}, .sparse = true)           \
+      .false_alarms_per_day = 0.012, .kinds = {kGrayLoss, kBitErrors}, .sparse = true,           \
+      .evidence = EvidenceSource::kSwitchCounters)                                               \
   /* Two links whose counters agree if their cables are exchanged. */                            \
   ROW(DetectCrossedLinks, .name = "crossed_links",                                               \
       .telemetry = "packet counters of both ends of links, read at the same time",               \
-      .false_alarms_per_day = 0.001, .kinds = {kSwappedCables})                                  \
+      .false_alarms_per_day = 0.001, .kinds = {kSwappedCables},                                  \
+      .evidence = EvidenceSource::kSwitchCounters)                                               \
   /* Frames that a switch received and neither sent nor counted as dropped; MTU drops. */        \
   ROW(DetectSwitchLoss, .name = "switch_loss",                                                   \
       .telemetry =                                                                               \
           "packet and drop counters and queue lengths of all ports of a switch, "                \
           "read at the same time; MTU drop counters",                                            \
-      .false_alarms_per_day = 0.003, .kinds = {kBlackhole, kLostCnps, kMtuMismatch})             \
+      .false_alarms_per_day = 0.003, .kinds = {kBlackhole, kLostCnps, kMtuMismatch},             \
+      .evidence = EvidenceSource::kSwitchCounters)                                               \
   /* iCRC errors that NICs count although the frames had a valid FCS. */                         \
   ROW(DetectCorruption, .name = "corruption",                                                    \
       .telemetry = "iCRC error counters of NICs, and paths of flows (mirrors, INT, sFlow)",      \
@@ -58,11 +63,13 @@ namespace rocescope {
       .false_alarms_per_day = 0.003, .kinds = {kGrayLoss}, .sparse = true)                       \
   /* NICs that pause their switch; ports that wait for each other in a cycle. */                 \
   ROW(DetectPauses, .name = "pause", .telemetry = "durations of PFC pauses at switches or NICs", \
-      .false_alarms_per_day = 0.003, .kinds = {kPfcStorm, kSlowReceiver, kPfcDeadlock})          \
+      .false_alarms_per_day = 0.003, .kinds = {kPfcStorm, kSlowReceiver, kPfcDeadlock},          \
+      .evidence = EvidenceSource::kSwitchCounters)                                               \
   /* Switches that pause or mark at other queue lengths than the rest. */                        \
   ROW(DetectThresholds, .name = "threshold",                                                     \
       .telemetry = "queue and buffer watermarks, CE marks and PFC pauses of switches",           \
-      .false_alarms_per_day = 0.003, .kinds = {kMisconfiguredEcn, kMisconfiguredAlpha})          \
+      .false_alarms_per_day = 0.003, .kinds = {kMisconfiguredEcn, kMisconfiguredAlpha},          \
+      .evidence = EvidenceSource::kSwitchCounters)                                               \
   /* NICs that receive too much traffic from new senders. */                                     \
   ROW(DetectOverload, .name = "overload",                                                        \
       .telemetry = "mirrored packets, and bytes or CE marks of switch ports",                    \
@@ -70,7 +77,8 @@ namespace rocescope {
   /* Switches that send flows between two NICs over one of several equal-cost links. */          \
   ROW(DetectHashing, .name = "hashing",                                                          \
       .telemetry = "paths of flows (mirrors, INT, sFlow), and counters",                         \
-      .false_alarms_per_day = 0.001, .kinds = {kPolarisation}, .sparse = true)                   \
+      .false_alarms_per_day = 0.001, .kinds = {kPolarisation}, .sparse = true,                   \
+      .evidence = EvidenceSource::kPaths)                                                        \
   /* Links whose delay is longer than before. */                                                 \
   ROW(DetectLongerLinks, .name = "longer_links",                                                 \
       .telemetry = "mirrors of several switches, and counters", .false_alarms_per_day = 0.003,   \
@@ -94,13 +102,20 @@ namespace rocescope {
   ROW(DetectCables, .name = "cables",                                                            \
       .telemetry = "mirrors of several switches, or counters of both ends of links",             \
       .false_alarms_per_day = 0.001, .kinds = {kSwappedCables}, .needs_windows = false,          \
-      .sparse = true, .whole_time = true)
+      .sparse = true, .whole_time = true, .evidence = EvidenceSource::kPaths)
 
 #define ROW(function, ...)                                     \
   void function(const DiagnosisInput& input, Findings& found); \
   TimeToDetection TimeTo##function(FaultKind kind, const Thresholds& thresholds);
 ROCESCOPE_DETECTORS(ROW)
 #undef ROW
+
+// What a detector's evidence is, as far as that decides whether it can be forged (forgeable.h).
+enum class EvidenceSource : uint8_t {
+  kSwitchCounters,  // counters of the place's switches
+  kPaths,           // paths of flows, and places where packets appear
+  kOther,           // mirrored packets, or counters of hosts
+};
 
 struct Detector {
   void (*run)(const DiagnosisInput& input, Findings& found);
@@ -122,6 +137,7 @@ struct Detector {
   bool compares_with_itself = false;
   // It uses all evidence since the start. If it no longer reports a fault, the finding was wrong.
   bool whole_time = false;
+  EvidenceSource evidence = EvidenceSource::kOther;
 };
 
 #define ROW(function, ...) +1

@@ -10,6 +10,7 @@
 #include "analytics/diagnosis/affected_jobs.h"
 #include "analytics/diagnosis/calibration.h"
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/forgeable.h"
 #include "analytics/diagnosis/obstacle.h"
 #include "analytics/diagnosis/pause_reach.h"
 
@@ -203,6 +204,7 @@ Findings Diagnose(const DiagnosisInput& input, Findings lasting) {
   Findings roots = GroupByRootCause(input.fabric(), std::move(found),
                                     input.parts().metrics.window(), input.thresholds());
   CalibrateFindings(hindrance.readings, roots);
+  if (input.parts().is_udp_forgeable) LimitForgeable(input, roots);
   return roots;
 }
 

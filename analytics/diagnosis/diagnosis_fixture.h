@@ -256,6 +256,9 @@ class DiagnosisTest : public testing::Test {
     std::ranges::stable_sort(records, {}, &CounterRecord::event_time);
     for (CounterRecord& record : records) {
       record.event_time += read_later_;
+      if (are_ports_from_sflow_ && record.entity.kind == EntityKind::kPort) {
+        record.entity.agent = IpAddress::FromV4(0x0a0000fe);
+      }
       metrics.Add(record);
     }
     return In(metrics, checks, errors, losses, run);
@@ -294,7 +297,8 @@ class DiagnosisTest : public testing::Test {
                                .counter_checks = checks,
                                .link_errors = errors,
                                .link_losses = link_losses,
-                               .thresholds = thresholds_}));
+                               .thresholds = thresholds_,
+                               .is_udp_forgeable = is_udp_forgeable_}));
   }
   Findings Diagnosed() {
     return In([](const DiagnosisInput& input) { return Diagnose(input); });
@@ -315,6 +319,8 @@ class DiagnosisTest : public testing::Test {
   std::vector<FlowSummary> flows_;
   std::vector<Connection> connections_;
   Thresholds thresholds_;
+  bool are_ports_from_sflow_ = false;  // the counters of switch ports
+  bool is_udp_forgeable_ = false;
   Attribution attribution_;
   Duration read_later_{};  // from the end of each window to its readings
   std::vector<JobIterationPattern> iteration_patterns_;

@@ -44,6 +44,8 @@ struct DiagnosisParts {
   const LinkErrors& link_errors;
   const LinkLosses& link_losses;
   Thresholds thresholds = {};
+  // sFlow and INT may be forged: see forgeable.h. Files that a user selected are not.
+  bool is_udp_forgeable = false;
 };
 
 // Priorities of PFC and of queues.

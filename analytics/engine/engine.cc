@@ -241,7 +241,8 @@ void Engine::Diagnose(const Answers& answers) {
                               .counter_checks = counter_checks_,
                               .link_errors = link_errors_,
                               .link_losses = link_losses_,
-                              .thresholds = options_.thresholds});
+                              .thresholds = options_.thresholds,
+                              .is_udp_forgeable = options_.is_udp_forgeable});
   findings_ = std::make_shared<const Findings>(
       history_.Update(rocescope::Diagnose(input, history_.Lasting(input)), input));
   coverage_ = std::make_shared<const DiagnosisCoverage>(CoverageOf(input));

@@ -45,6 +45,8 @@ struct EngineOptions {
   // Length of an analysis window for metrics, hotspots and anomalies.
   Duration window = std::chrono::seconds(1);
   Thresholds thresholds;  // thresholds of the diagnosis
+  // Live UDP telemetry, whose senders cannot be authenticated: limits the confidence of findings.
+  bool is_udp_forgeable = false;
 };
 
 class Engine {

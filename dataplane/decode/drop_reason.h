@@ -39,6 +39,8 @@ namespace rocescope {
   ROW(BadSflow, "bad_sflow",                                                                    \
       "sFlow datagram or sample with a version other than 5 or inconsistent lengths")           \
   ROW(UnknownSample, "unknown_sample", "sFlow sample of an unsupported type")                   \
+  ROW(UnknownSender, "unknown_sender",                                                          \
+      "INT report or sFlow datagram of a sender that is neither in the topology nor allowed")   \
   ROW(BadCounters, "bad_counters", "invalid line in counters.jsonl")                            \
   ROW(LostBetweenLcores, "lost_between_lcores", "queue to the core that decodes the frame was full")
 

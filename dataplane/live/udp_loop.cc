@@ -49,7 +49,7 @@ bool UdpLoop::Take(std::chrono::milliseconds wait) {
     datagram.tap = static_cast<uint16_t>(datagram.tap + first_tap_);
   }
   worker_.CountArrived(datagrams);
-  worker_.ProcessDatagrams(kind, datagrams);
+  worker_.ProcessDatagrams(kind, datagrams, receiver_->sources());
   return true;
 }
 

@@ -49,6 +49,21 @@ TEST(UdpLoop, ReceivesEachKindOnItsSocketUntilStopped) {
   EXPECT_EQ(sources[1].agent, IpAddress::FromV4(0xc0000201));
 }
 
+TEST(UdpLoop, ChecksTheSourceAddressOfEachDatagram) {
+  auto check = std::make_shared<SenderCheck>();
+  check->AllowSources({.address = IpAddress::FromV4(0xc0000201)});
+  const auto loop =
+      *UdpLoop::Open({.sflow = {{.address = kLoopback}},
+                      .processor = {.telemetry_senders = check, .captures = {"udp"}}});
+  UdpSender sender(loop->receiver().AddressOf(0).port);
+  ASSERT_TRUE(sender.Send(kSflow));
+  std::atomic<bool> stop = true;
+  loop->Run(stop);
+  const Ledger ledger = loop->worker().Statistics().frames.ledger;
+  EXPECT_EQ(ledger.dropped[static_cast<size_t>(DropReason::kUnknownSender)], 1u);
+  EXPECT_EQ(loop->worker().processor().telemetry().Refused().at(0).source, kLoopback);
+}
+
 TEST(UdpLoop, PublishesCountersWhileRunning) {
   const auto loop =
       *UdpLoop::Open({.sflow = {{.address = kLoopback}}, .processor = {.captures = {"udp"}}});

@@ -33,7 +33,9 @@ FrameProcessor::FrameProcessor(Options options)
                     !options_.filter.qpns.empty()),
       flows_(options_.flow_table),
       taps_(options_.taps ? options_.taps : std::make_shared<TapRegistry>(options_.captures)),
-      telemetry_({.filter = options_.filter, .ports = options_.ports}) {}
+      telemetry_({.filter = options_.filter,
+                  .ports = options_.ports,
+                  .senders = options_.telemetry_senders}) {}
 
 inline void FrameProcessor::Count(const RawFrame& raw, const RocePacket& packet, Tally& tally) {
   ++tally.decoded;
@@ -120,7 +122,7 @@ bool FrameProcessor::TakeWalked(const RawFrame& raw, TapId tap) {
 }
 
 void FrameProcessor::ProcessDatagrams(FrameKind kind, std::span<const RawFrame> datagrams,
-                                      RecordBatch& out) {
+                                      std::span<const IpAddress> sources, RecordBatch& out) {
   if (datagrams.empty()) return;
   counters_.ledger.received += datagrams.size();
   (kind == FrameKind::kSflow ? counters_.sflow_frames : counters_.int_frames) += datagrams.size();
@@ -128,7 +130,9 @@ void FrameProcessor::ProcessDatagrams(FrameKind kind, std::span<const RawFrame> 
   RocePacket as_packet{};
   frame_ = {};
   frame_.kind = kind;
-  for (const RawFrame& raw : datagrams) {
+  for (size_t i = 0; i < datagrams.size(); ++i) {
+    const RawFrame& raw = datagrams[i];
+    frame_.source = sources[i];
     frame_.telemetry = raw.bytes;
     frame_.cut = as_packet.cut = raw.bytes.size() < raw.original_length;
     as_packet.wire_length = raw.original_length;

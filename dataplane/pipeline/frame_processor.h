@@ -27,6 +27,7 @@ class FrameProcessor {
     FrameFilter filter;       // hosts and QPs; the source filters by time
     bool check_icrc = false;  // reads every byte of the frame
     TelemetryPorts ports;
+    std::shared_ptr<const SenderCheck> telemetry_senders;  // null: any sender is accepted
     std::vector<std::string> captures;  // names of the taps, indexed by RawFrame::tap
     std::shared_ptr<TapRegistry> taps;  // shared by cores that work together; replaces `captures`
   };
@@ -56,10 +57,11 @@ class FrameProcessor {
   // Processes frames in order and appends the records that become due.
   void Process(std::span<const RawFrame> frames, RecordBatch& out);
 
-  // Processes datagrams from UDP sockets: RawFrames that hold the UDP payload without headers. All
-  // have the given kind, which must satisfy IsTelemetry. Each counts as a frame; invalid datagrams
-  // are dropped.
-  void ProcessDatagrams(FrameKind kind, std::span<const RawFrame> datagrams, RecordBatch& out);
+  // Processes datagrams from UDP sockets: RawFrames that hold the UDP payload without headers, and
+  // the source address of each. All have the given kind, which must satisfy IsTelemetry. Each
+  // counts as a frame; invalid datagrams are dropped.
+  void ProcessDatagrams(FrameKind kind, std::span<const RawFrame> datagrams,
+                        std::span<const IpAddress> sources, RecordBatch& out);
 
   // Counts frames that the source's time filter excluded.
   void CountFiltered(uint64_t frames) {

@@ -26,8 +26,13 @@ bool IsSame(const TelemetrySource& a, const TelemetrySource& b) {
   return a.is_sflow == b.is_sflow && a.tap == b.tap && a.node_id == b.node_id &&
          a.hardware_id == b.hardware_id && a.agent == b.agent && a.sub_agent == b.sub_agent;
 }
+bool IsSame(const RefusedSender& a, const RefusedSender& b) {
+  return a.is_sflow == b.is_sflow && a.source == b.source && a.node_id == b.node_id &&
+         a.agent == b.agent;
+}
 uint64_t HeardOf(const MirrorStream& stream) { return stream.frames; }
 uint64_t HeardOf(const TelemetrySource& sender) { return sender.datagrams; }
+uint64_t HeardOf(const RefusedSender& sender) { return sender.datagrams; }
 
 // Updates last_received of the senders that sent something since the previous copy. Both copies
 // have the same order, and no packet bears a cost.
@@ -48,6 +53,7 @@ void NoteWhoIsHeard(const std::vector<Sender>& before, Timestamp now, std::vecto
 void Senders::Merge(const Senders& others) {
   MergeMirrorStreams(mirrors, others.mirrors);
   telemetry.insert(telemetry.end(), others.telemetry.begin(), others.telemetry.end());
+  refused.insert(refused.end(), others.refused.begin(), others.refused.end());
 }
 
 FrameWorker::FrameWorker(const Options& options)
@@ -91,9 +97,11 @@ void FrameWorker::RunHousekeeping(Timestamp now) {
 
 void FrameWorker::CopySenders(Timestamp now) {
   Senders fresh = {.mirrors = processor_.taps().MirrorStreams(),
-                   .telemetry = processor_.telemetry().Sources()};
+                   .telemetry = processor_.telemetry().Sources(),
+                   .refused = processor_.telemetry().Refused()};
   NoteWhoIsHeard(senders_.mirrors, now, fresh.mirrors);
   NoteWhoIsHeard(senders_.telemetry, now, fresh.telemetry);
+  NoteWhoIsHeard(senders_.refused, now, fresh.refused);
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (lock.owns_lock()) std::swap(senders_, fresh);
 }

@@ -22,6 +22,7 @@ namespace rocescope {
 struct Senders {
   std::vector<MirrorStream> mirrors;
   std::vector<TelemetrySource> telemetry;
+  std::vector<RefusedSender> refused;  // the first ones of each worker, since the start
 
   // Adds the senders that another worker has seen.
   void Merge(const Senders& others);
@@ -50,9 +51,10 @@ class FrameWorker {
     processor_.Process(frames, exchange_.current());
     HandOverIfFull();
   }
-  // Processes datagrams from a UDP socket.
-  void ProcessDatagrams(FrameKind kind, std::span<const RawFrame> datagrams) {
-    processor_.ProcessDatagrams(kind, datagrams, exchange_.current());
+  // Processes datagrams from a UDP socket, with the source address of each.
+  void ProcessDatagrams(FrameKind kind, std::span<const RawFrame> datagrams,
+                        std::span<const IpAddress> sources) {
+    processor_.ProcessDatagrams(kind, datagrams, sources, exchange_.current());
     HandOverIfFull();
   }
 

@@ -52,6 +52,12 @@ DropReason TelemetryReader::TakeIntReports(std::span<const uint8_t> bytes,
     ++ledger.dropped[static_cast<size_t>(reason)];
     return reason;
   }
+  if (const DropReason refused = CheckInt(group.node_id, datagram); refused != DropReason::kNone) {
+    // Its reports are not read; count one.
+    ++ledger.received;
+    ++ledger.dropped[static_cast<size_t>(refused)];
+    return refused;
+  }
   Follow(FollowerOf(int_followers_, IntKey(datagram.tap, group.node_id, group.hardware_id)),
          group.sequence, wire::IntReportGroupHeader::kSequenceMask);
   DropReason first = DropReason::kNone;

@@ -68,6 +68,9 @@ DropReason TelemetryReader::WalkSflow(std::span<const uint8_t> bytes, const Data
   Read(in, header);
   if (!in.ok()) return ended;
   if (header.version != 5) return DropReason::kBadSflow;
+  if (const DropReason refused = CheckSflow(header.agent, datagram); refused != DropReason::kNone) {
+    return refused;
+  }
   Follow(FollowerOf(sflow_followers_, SflowKey(datagram.tap, header.agent, header.sub_agent)),
          header.sequence, UINT32_MAX);
   Ledger& ledger = counters_.samples;

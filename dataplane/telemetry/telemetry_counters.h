@@ -57,4 +57,14 @@ struct TelemetrySource {
   Timestamp last_received{};
 };
 
+// A sender whose INT reports or sFlow datagrams were refused (sender_check.h).
+struct RefusedSender {
+  bool is_sflow = false;
+  IpAddress source;      // address in the IP header
+  uint32_t node_id = 0;  // INT only
+  IpAddress agent;       // sFlow only
+  uint64_t datagrams = 0;
+  Timestamp last_received{};  // as in TelemetrySource
+};
+
 }  // namespace rocescope

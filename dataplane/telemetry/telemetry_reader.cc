@@ -11,7 +11,8 @@ TelemetryReader::TelemetryReader(Options options)
 
 DropReason TelemetryReader::Take(const DecodedFrame& frame, TapId tap, Timestamp arrival,
                                  RecordBatch& out) {
-  const Datagram datagram = {.tap = tap, .arrival = arrival, .cut = frame.cut, .out = out};
+  const Datagram datagram = {
+      .tap = tap, .arrival = arrival, .source = frame.source, .cut = frame.cut, .out = out};
   if (frame.kind == FrameKind::kIntReport) return TakeIntReports(frame.telemetry, datagram);
   return TakeSflow(frame.telemetry, datagram);
 }
@@ -54,6 +55,45 @@ template SequenceFollower* TelemetryReader::FollowerOf(
     std::map<TelemetryReader::IntKey, SequenceFollower>&, const TelemetryReader::IntKey&);
 template SequenceFollower* TelemetryReader::FollowerOf(
     std::map<TelemetryReader::SflowKey, SequenceFollower>&, const TelemetryReader::SflowKey&);
+
+DropReason TelemetryReader::CheckInt(uint32_t node_id, const Datagram& datagram) {
+  if (!options_.senders || options_.senders->AllowsInt(node_id, datagram.source)) {
+    return DropReason::kNone;
+  }
+  return Refuse(false, node_id, {}, datagram.source);
+}
+
+DropReason TelemetryReader::CheckSflow(const IpAddress& agent, const Datagram& datagram) {
+  if (!options_.senders || options_.senders->AllowsSflow(agent, datagram.source)) {
+    return DropReason::kNone;
+  }
+  return Refuse(true, 0, agent, datagram.source);
+}
+
+DropReason TelemetryReader::Refuse(bool is_sflow, uint32_t node_id, const IpAddress& agent,
+                                   const IpAddress& source) {
+  const std::tuple key(is_sflow, node_id, agent, source);
+  const auto known = refused_.find(key);
+  if (known != refused_.end()) {
+    ++known->second;
+  } else if (refused_.size() < kMaximumRefused) {
+    refused_.emplace(key, 1);
+  }
+  return DropReason::kUnknownSender;
+}
+
+std::vector<RefusedSender> TelemetryReader::Refused() const {
+  std::vector<RefusedSender> senders;
+  for (const auto& [key, datagrams] : refused_) {
+    const auto& [is_sflow, node_id, agent, source] = key;
+    senders.push_back({.is_sflow = is_sflow,
+                       .source = source,
+                       .node_id = node_id,
+                       .agent = agent,
+                       .datagrams = datagrams});
+  }
+  return senders;
+}
 
 void TelemetryReader::Follow(SequenceFollower* follower, uint32_t sequence, uint32_t mask) {
   if (follower == nullptr) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "dataplane/decode/decode.h"
 #include "dataplane/record/record.h"
 #include "dataplane/source/filter.h"
+#include "dataplane/telemetry/sender_check.h"
 #include "dataplane/telemetry/sequence_follower.h"
 #include "dataplane/telemetry/telemetry_counters.h"
 #include "dataplane/wire/int_report.h"
@@ -24,10 +26,14 @@ class TelemetryReader {
   struct Options {
     FrameFilter filter;  // hosts and QPs of the reported packets
     TelemetryPorts ports;
+    // Null: any sender is accepted.
+    std::shared_ptr<const SenderCheck> senders;
   };
   // Maximum number of senders whose sequence numbers are tracked. The limit protects against
   // spoofed senders.
   static constexpr size_t kMaximumSources = 4096;
+  // Maximum number of refused senders that are listed.
+  static constexpr size_t kMaximumRefused = 64;
 
   explicit TelemetryReader(Options options);
 
@@ -41,12 +47,15 @@ class TelemetryReader {
   const TelemetryCounters& counters() const { return counters_; }
   // Sorted by kind, tap, and number or address.
   std::vector<TelemetrySource> Sources() const;
+  // The first refused senders, in ascending order.
+  std::vector<RefusedSender> Refused() const;
 
  private:
   // What the parts of one datagram have in common.
   struct Datagram {
     TapId tap;
     Timestamp arrival;
+    IpAddress source;
     bool cut;  // the capture ended before the datagram did
     RecordBatch& out;
   };
@@ -70,6 +79,11 @@ class TelemetryReader {
   // Decodes the front of a packet inside a report or sample. Returns false if it is not RoCE.
   bool ReadPacket(LinkType link_type, std::span<const uint8_t> bytes, TelemetryPacket& packet);
   bool Filters(const TelemetryPacket& packet) const;
+  // Return kNone or kUnknownSender.
+  DropReason CheckInt(uint32_t node_id, const Datagram& datagram);
+  DropReason CheckSflow(const IpAddress& agent, const Datagram& datagram);
+  DropReason Refuse(bool is_sflow, uint32_t node_id, const IpAddress& agent,
+                    const IpAddress& source);
   void Follow(SequenceFollower* follower, uint32_t sequence, uint32_t mask);
 
   using SflowKey = std::tuple<TapId, IpAddress, uint32_t>;
@@ -83,6 +97,8 @@ class TelemetryReader {
   using IntKey = std::tuple<TapId, uint32_t, uint8_t>;
   std::map<IntKey, SequenceFollower> int_followers_;
   std::map<SflowKey, SequenceFollower> sflow_followers_;
+  // Kind, node ID, agent and source, with the number of refused datagrams.
+  std::map<std::tuple<bool, uint32_t, IpAddress, IpAddress>, uint64_t> refused_;
 };
 
 }  // namespace rocescope

@@ -234,6 +234,7 @@ def full_disk(settings):
 def malformed_flood(settings):
     ports = {"int": free_port(), "sflow": free_port()}
     config = {"udp": {kind: [f"127.0.0.1:{port}"] for kind, port in ports.items()}}
+    config["udp"]["senders"] = ["127.0.0.1"]
     with Appliance(settings, config) as appliance:
         def flood(_):
             for kind, port in ports.items():
@@ -428,7 +429,8 @@ def kill_bars(settings, times=100):
             try:
                 port = free_port()
                 with Appliance(settings, folder=folder, dpdk=False,
-                         config={"udp": {"sflow": [f"127.0.0.1:{port}"]},
+                         config={"udp": {"sflow": [f"127.0.0.1:{port}"],
+                                        "senders": ["127.0.0.1"]},
                                  "jobs": {"file": "jobs.json"}}) as appliance:
                     said = appliance.said()
                     if re.search(r"broken|malformed|damaged", said):

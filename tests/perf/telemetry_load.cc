@@ -162,6 +162,7 @@ void RunMemory(const Options& options) {
   uint64_t units = 0;
   int64_t now_ns = WorkloadOptions{}.start_ns;
   std::array<RawFrame, kBurst> burst;
+  const std::array<IpAddress, kBurst> sources{};
   for (uint32_t round = 0; round <= options.rounds; ++round) {
     const double begin = CpuSeconds(CLOCK_THREAD_CPUTIME_ID);
     for (size_t i = 0; i < datagrams.size();) {
@@ -172,7 +173,8 @@ void RunMemory(const Options& options) {
         burst[count].original_length = static_cast<uint32_t>(bytes.size());
         burst[count].timestamp = FromNanoseconds(now_ns += 1000);
       }
-      processor.ProcessDatagrams(kind, std::span(burst).first(count), records);
+      processor.ProcessDatagrams(kind, std::span(burst).first(count),
+                                 std::span(sources).first(count), records);
       made += records.hops.size() + records.samples.size();
       records.Clear();
     }

@@ -95,6 +95,10 @@ void Read(const YamlNode& node, ListenAddress& value, YamlErrors& errors) {
   value = ReadParsed(node, ParseListenAddress, errors).value_or(value);
 }
 
+void Read(const YamlNode& node, IpPrefix& value, YamlErrors& errors) {
+  value = ReadParsed(node, ParseIpPrefix, errors).value_or(value);
+}
+
 template <typename T>
 void Read(const YamlNode& node, OneOf<T> one, YamlErrors& errors) {
   const auto text = ReadText(node, errors);
@@ -311,6 +315,7 @@ std::string TextOf(Within<T> within) {
 }
 std::string TextOf(Bytes bytes) { return FormatBytes(bytes.value); }
 std::string TextOf(const ListenAddress& where) { return Quoted(ToString(where)); }
+std::string TextOf(const IpPrefix& prefix) { return Quoted(ToString(prefix)); }
 template <typename T>
 std::string TextOf(const OneOf<T>& one) {
   for (const auto& [word, value] : one.words) {

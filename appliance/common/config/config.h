@@ -13,6 +13,7 @@
 #include "appliance/common/config/listen_address.h"
 #include "appliance/common/config/tls_config.h"
 #include "appliance/common/files/text_file.h"
+#include "base/ip_prefix.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "dataplane/port/spread_by.h"
@@ -34,6 +35,7 @@ struct InterfaceConfig {
 struct UdpConfig {
   std::vector<ListenAddress> int_reports;
   std::vector<ListenAddress> sflow;
+  std::vector<IpPrefix> senders;
   uint64_t buffer = uint64_t{16} << 20;
 
   friend bool operator==(const UdpConfig&, const UdpConfig&) = default;
@@ -61,6 +63,7 @@ struct GrpcConfig {
 };
 
 struct AgentsConfig {
+  std::vector<std::string> domains;
   std::vector<std::string> any_host;
   uint32_t most = 4096;
   uint64_t bytes_per_second = uint64_t{1} << 20;

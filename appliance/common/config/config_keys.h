@@ -108,6 +108,11 @@ void VisitKeys(UdpConfig& config, Visitor& visitor) {
               "127.0.0.1:32766.");
   visitor.Key("sflow", config.sflow,
               "UDP addresses on which to receive sFlow version 5, for example 127.0.0.1:6343.");
+  visitor.Key("senders", config.senders,
+              "Source addresses or prefixes, for example 10.0.0.0/24, from which INT reports and "
+              "sFlow are accepted, in addition to the addresses of switches in the topology "
+              "(sflow_agent, erspan_source). Add the management network if switches send from "
+              "there. Without a topology, [] accepts any sender.");
   visitor.Key("buffer", Bytes{config.buffer, uint64_t{1} << 16, uint64_t{1} << 30},
               "Size of the kernel's receive buffer in bytes, for each socket. Increase it if the "
               "kernel drops datagrams in bursts.");
@@ -152,22 +157,28 @@ void VisitKeys(GrpcConfig& config, Visitor& visitor) {
               "Certificate names that are granted the role `operator`: all calls.");
   visitor.Key("agents", config.agents,
               "Certificate names that are granted the role `agent`. \"*.gpu.example\" matches any "
-              "first label. An agent may report only for a host that its certificate names.");
+              "first label. An agent may report only for a host that its certificate names (see "
+              "`agents`).");
 }
 
 template <typename Visitor>
 void VisitKeys(AgentsConfig& config, Visitor& visitor) {
+  visitor.Key("domains", config.domains,
+              "DNS domains that hosts may omit from their names. With [gpu.example], an agent with "
+              "the certificate name gpu-7.gpu.example may also report as gpu-7. Default: none, the "
+              "reported host name must equal a certificate name.");
   visitor.Key("any_host", config.any_host,
               "Certificate names of agents that may report for any host.");
   visitor.Key("max_hosts", Within<uint32_t>{config.most, 1, 65'536},
               "Maximum number of hosts whose agents may report. Agents of further hosts are "
-              "rejected.");
+              "rejected, but a host of the topology replaces one that is not in the topology.");
   visitor.Key(
       "max_bytes_per_second", Bytes{config.bytes_per_second, uint64_t{16} << 10, uint64_t{1} << 30},
-      "Maximum ingest rate for each agent in bytes per second. Excess data is queued on the host.");
+      "Maximum ingest rate for each agent certificate in bytes per second (for each host, if there "
+      "are no certificates or the certificate is in any_host). Excess data is queued on the host.");
   visitor.Key("queue", Bytes{config.queue, uint64_t{4} << 20, uint64_t{16} << 30},
-              "Maximum size in bytes of the queue of batches from all agents. Excess data is "
-              "queued on the hosts.");
+              "Maximum memory in bytes for the queue of batches from all agents. Each certificate "
+              "may use an eighth of it. Excess data is queued on the hosts.");
   visitor.Key("silent_after",
               Within<Duration>{config.silent_after, std::chrono::seconds(1), std::chrono::hours(1)},
               "Time without a message after which an agent is reported as a problem.");

@@ -35,11 +35,30 @@ Result<std::shared_ptr<const topology::Fabric>> LoadTopology(const std::string& 
 EngineOptions OptionsOf(const ApplianceConfig& config, const topology::Fabric* fabric) {
   constexpr size_t kLargeFabric = 4096;  // NICs
   constexpr int kWindowsAIterationPattern = 10;
-  EngineOptions options = {.window = config.analysis_window, .thresholds = config.diagnosis};
+  EngineOptions options = {
+      .window = config.analysis_window, .thresholds = config.diagnosis, .is_udp_forgeable = true};
   if (fabric != nullptr && fabric->nics().size() > kLargeFabric) {
     options.iteration_pattern_pace = kWindowsAIterationPattern * config.analysis_window;
   }
   return options;
+}
+
+// Which senders of INT reports and sFlow are accepted; null: all. A switch of the topology may send
+// from any of its addresses there.
+std::shared_ptr<const SenderCheck> SendersOf(const UdpConfig& config,
+                                             const topology::Fabric* fabric) {
+  if (fabric == nullptr && config.senders.empty()) return nullptr;
+  auto check = std::make_shared<SenderCheck>();
+  for (const IpPrefix& sources : config.senders) check->AllowSources(sources);
+  if (fabric == nullptr) return check;
+  for (const topology::Node& node : fabric->nodes()) {
+    for (const IpAddress& source : {node.sflow_agent, node.erspan_source}) {
+      if (source.IsUnspecified()) continue;
+      if (!node.sflow_agent.IsUnspecified()) check->AllowAgent(node.sflow_agent, source);
+      if (node.int_switch_id != topology::kNone) check->AllowNode(node.int_switch_id, source);
+    }
+  }
+  return check;
 }
 
 }  // namespace
@@ -106,6 +125,7 @@ Status Daemon::OpenSources() {
   const auto taps = std::make_shared<TapRegistry>(names);
   FrameProcessor::Options processor;
   processor.taps = taps;
+  processor.telemetry_senders = SendersOf(config_.udp, fabric_.get());
   processor.flow_table.interval = config_.record_interval;
   const size_t threads = config_.interfaces.size() + (dpdk ? dpdk->lcores() : 0);
   if (threads > 1) {  // limits of the observation are shared by all threads
@@ -209,7 +229,8 @@ std::unique_ptr<Daemon> Daemon::Holding(Answer answer,
 Daemon::Daemon(const ApplianceConfig& config, Notify notify)
     : config_(config),
       notify_(std::move(notify)),
-      intake_(config.agents),
+      intake_(config.agents,
+              [this](std::string_view host) { return !node_names_.Find(host).empty(); }),
       analysis_(std::make_unique<Analysis>()) {}
 
 Daemon::~Daemon() { Stop(); }

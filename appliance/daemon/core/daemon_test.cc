@@ -99,7 +99,8 @@ TEST(Daemon, KeepsJobsOfAgentLogsAndRegisteredJobs) {
   v1::AgentHello hello;
   hello.set_host("gpu-7");
   hello.set_session_id(1);
-  const auto agent = daemon->agents().Begin(hello, "ipv4:10.0.0.7:1234", WallClock());
+  const auto agent =
+      daemon->agents().Begin(hello, AnyAgent(hello.host()), "ipv4:10.0.0.7:1234", WallClock());
   ASSERT_TRUE(agent) << agent.error().message;
   uint64_t sequence = 0;
   uint64_t taken = 0;

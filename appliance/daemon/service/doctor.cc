@@ -216,6 +216,23 @@ void CheckNumbers(const DoctorInput& input, std::vector<Problem>& out) {
   }
 }
 
+void CheckRefused(const DoctorInput& input, std::vector<Problem>& out) {
+  constexpr Duration kRecent = std::chrono::minutes(10);
+  OfKind unknown("unknown_sender", out);
+  for (const RefusedSender& sender : input.senders.refused) {
+    if (input.now - sender.last_received > kRecent) continue;
+    unknown.Add(
+        sender.is_sflow
+            ? fmt::format("{} (sFlow agent {})", ToString(sender.source), ToString(sender.agent))
+            : fmt::format("{} (INT node {})", ToString(sender.source), sender.node_id),
+        fmt::format("telemetry from an unknown sender is ignored ({} datagrams)",
+                    WithThousands(sender.datagrams)),
+        "if it is a switch of this fabric, set its sflow_agent and int_switch_id in the topology "
+        "file, and add the address that it sends from to `udp.senders`; otherwise find out who "
+        "sends it");
+  }
+}
+
 bool HasSession(const MirrorStream& mirror) {
   return mirror.kind == MirrorKind::kErspan2 || mirror.kind == MirrorKind::kErspan3;
 }
@@ -473,6 +490,7 @@ std::vector<Problem> Doctor(const DoctorInput& input) {
     CheckTopology(*input.answer, problems);
     CheckSenders(input, problems);
   }
+  CheckRefused(input, problems);
   CheckNumbers(input, problems);
   if (input.answer != nullptr) CheckClocks(*input.answer, problems);
   CheckHostClocks(input, problems);

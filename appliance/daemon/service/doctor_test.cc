@@ -160,6 +160,20 @@ TEST_F(DoctorTest, ReportsConstantSequenceNumbers) {
       << "20 are too few to judge";
 }
 
+TEST_F(DoctorTest, ReportsUnknownSendersOfTheLastMinutes) {
+  const IpAddress stranger = IpAddress::FromV4(0xc6336409);
+  input_.senders.refused = {
+      {.is_sflow = true,
+       .source = stranger,
+       .agent = IpAddress::FromV4(0xc0000201),
+       .datagrams = 12'000,
+       .last_received = input_.now - std::chrono::minutes(1)},
+      {.source = stranger, .node_id = 7, .last_received = input_.now - std::chrono::minutes(11)}};
+  const auto problems = Doctor(input_);
+  ASSERT_THAT(problems, ElementsAre(Is("unknown_sender", "198.51.100.9 (sFlow agent 192.0.2.1)")));
+  EXPECT_THAT(problems[0].recommended_action, testing::HasSubstr("`udp.senders`"));
+}
+
 TEST_F(DoctorTest, ReportsNicThatConsumesRoce) {
   const auto sys =
       std::filesystem::temp_directory_path() / ("rocescope-doctor-" + std::to_string(getpid()));

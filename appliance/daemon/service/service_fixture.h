@@ -39,9 +39,11 @@ class ServiceTest : public testing::Test {
   }
 
   // `topology` is a file in folder_; empty: no topology.
-  void OpenDaemon(const std::string& topology, const MetricsConfig& metrics = {}) {
+  void OpenDaemon(const std::string& topology, const MetricsConfig& metrics = {},
+                  const AgentsConfig& agents = {}) {
     ApplianceConfig config;
     config.metrics = metrics;
+    config.agents = agents;
     if (!topology.empty()) config.topology = (folder_ / topology).string();
     config.udp.sflow = {{.address = IpAddress::FromV4(0x7f000001)}};
     auto daemon = Daemon::Open(config, [](Severity, const std::string&) {});

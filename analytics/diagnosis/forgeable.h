@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Limits the confidence in findings that rest only on telemetry without authentication: sFlow and
+// INT over UDP, whose source address anyone in the network may be able to forge.
+#pragma once
+
+#include "analytics/diagnosis/diagnosis_input.h"
+#include "analytics/diagnosis/finding.h"
+
+namespace rocescope {
+
+// Confidence in a finding that forged telemetry alone could cause. It causes an event, but is not
+// enough to act on without a look at the switch.
+inline constexpr double kForgeable = 0.8;
+
+// Whether all counters of the place that the finding's detector uses come from sFlow or, for a
+// detector that uses paths, no mirrored packet was received.
+bool IsForgeable(const DiagnosisInput& input, const Finding& finding);
+
+// Limits the confidence of these findings, and says so in their evidence.
+void LimitForgeable(const DiagnosisInput& input, Findings& findings);
+
+}  // namespace rocescope

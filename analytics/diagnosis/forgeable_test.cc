@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/diagnosis/forgeable.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/diagnosis_fixture.h"
+
+namespace rocescope {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+class Forgeable : public DiagnosisTest {
+ protected:
+  // Damaged frames on the link between two switches.
+  void Damage() {
+    for (size_t w = 0; w < kWindows; ++w) {
+      Carries(Port("leaf0", "spine0"), w, 5000, w < 5 ? 0 : 20);
+      Grows(Port("spine0", "leaf0"), Metric::kFcsErrors, w, w < 5 ? 0 : 20);
+    }
+  }
+};
+
+TEST_F(Forgeable, LimitsTheConfidenceInWhatOnlySflowShows) {
+  Damage();
+  are_ports_from_sflow_ = is_udp_forgeable_ = true;
+  const Findings found = Diagnosed();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kBitErrors);
+  EXPECT_EQ(found[0].confidence, kForgeable);
+  EXPECT_THAT(found[0].evidence, Contains(HasSubstr("only sFlow or INT shows this")));
+}
+
+TEST_F(Forgeable, TrustsOtherSourcesAndFiles) {
+  Damage();
+  is_udp_forgeable_ = true;
+  const Findings collected = Diagnosed();
+  ASSERT_EQ(collected.size(), 1u);
+  EXPECT_GT(collected[0].confidence, kForgeable);
+  are_ports_from_sflow_ = true;
+  is_udp_forgeable_ = false;
+  EXPECT_EQ(Diagnosed().at(0).evidence, collected[0].evidence) << "a file that the user selected";
+}
+
+// A host's agent is authenticated, so the errors that its NIC counts are not forged.
+TEST_F(Forgeable, TrustsALinkWhoseHostReportsTheErrors) {
+  for (size_t w = 0; w < kWindows; ++w) {
+    Carries(Port("leaf0", "host0"), w, 5000, w < 5 ? 0 : 20);
+    Grows(Port("host0", "leaf0"), Metric::kFcsErrors, w, w < 5 ? 0 : 20);
+  }
+  are_ports_from_sflow_ = is_udp_forgeable_ = true;
+  const Findings found = Diagnosed();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].evidence, testing::Not(Contains(HasSubstr("only sFlow"))));
+}
+
+TEST_F(Forgeable, PathsAreForgeableWithoutMirroredPackets) {
+  Finding finding{.kind = FaultKind::kSwappedCables, .detector = "cables"};
+  const auto is_forgeable = [&] {
+    return In([&](const DiagnosisInput& input) { return IsForgeable(input, finding); });
+  };
+  EXPECT_TRUE(is_forgeable());
+  Sends("host0", "host1", 17);
+  EXPECT_FALSE(is_forgeable());
+}
+
+}  // namespace
+}  // namespace rocescope
