@@ -40,8 +40,11 @@ def make_authority(folder):
                 "-nodes", "-days", "2", "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.pem")
 
 
-def sign(folder, name, alternatives):
-    run_openssl(folder, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+ELLIPTIC = ("ec", "-pkeyopt", "ec_paramgen_curve:P-256")
+
+
+def sign(folder, name, alternatives, key=ELLIPTIC):
+    run_openssl(folder, "req", "-newkey", *key, "-nodes",
                 "-subj", f"/CN={name}", "-addext", f"subjectAltName={alternatives}",
                 "-keyout", f"{name}.key", "-out", f"{name}.csr")
     run_openssl(folder, "x509", "-req", "-copy_extensions", "copy", "-days", "2", "-CA", "ca.pem",
@@ -58,6 +61,7 @@ class Tls(unittest.TestCase):
         for authority in (cls.ours, cls.theirs):
             make_authority(authority)
         sign(cls.ours, "appliance", "IP:127.0.0.1,DNS:localhost,DNS:appliance.example.org")
+        sign(cls.ours, "rsa", "IP:127.0.0.1", ("rsa:2048",))
         for name in ("viewer1", "slurm", "root1", "node7", "nobody"):
             sign(cls.ours, name, f"DNS:{name}")
         sign(cls.theirs, "viewer1", "DNS:viewer1")
@@ -68,19 +72,25 @@ class Tls(unittest.TestCase):
         return path
 
     @contextlib.contextmanager
-    def appliance(self):
+    def appliance(self, certificate=None):
         """Runs an appliance for all machines. Yields the process and its port. Paths are relative to
-        the configuration file."""
+        the configuration file. With the name of a certificate, gRPC uses TLS too, and both ports
+        are yielded."""
+        files = "certificate: ours/{0}.pem, key: ours/{0}.key, client_ca: ours/ca.pem".format(
+            certificate or "appliance")
+        grpc = f"  {files.replace(', ', chr(10) + '  ')}\n" if certificate else ""
         path = self.write(
             'analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n'
-            'http: {listen: "0.0.0.0:0", certificate: ours/appliance.pem, key: ours/appliance.key,\n'
-            '       client_ca: ours/ca.pem, names: [appliance.example.org]}\n'
-            f'grpc:\n  listen: ["127.0.0.1:0"]\n  {GRPC}')
+            f'http: {{listen: "0.0.0.0:0", {files}, names: [appliance.example.org]}}\n'
+            f'grpc:\n  listen: ["127.0.0.1:0"]\n{grpc}  {GRPC}')
         with subprocess.Popen([ROCESCOPE, "run", path], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as run:
             try:
                 heard = hear(self, run, "gRPC on")
-                yield run, int(re.search(r"https://appliance\.example\.org:(\d+)/", heard).group(1))
+                port = int(re.search(r"https://appliance\.example\.org:(\d+)/", heard).group(1))
+                if certificate:
+                    port = port, int(re.search(r"gRPC on 127\.0\.0\.1:(\d+)", heard).group(1))
+                yield run, port
                 run.send_signal(signal.SIGTERM)
                 run.communicate(timeout=50)
                 self.assertEqual(run.returncode, 0)
@@ -112,7 +122,8 @@ class Tls(unittest.TestCase):
 
     def test_who_has_a_role_reads_all_of_it(self):
         with self.appliance() as (_, port):
-            for name in ("viewer1", "slurm", "root1"):
+            sign(cls.ours, "rsa", "IP:127.0.0.1", ("rsa:2048",))
+        for name in ("viewer1", "slurm", "root1"):
                 status, page = self.get(port, "/", self.context(name))
                 self.assertEqual(status, 200)
                 self.assertIn("rocescope", page)
@@ -135,6 +146,34 @@ class Tls(unittest.TestCase):
             for context in (self.context(None), self.context("viewer1", self.theirs)):
                 with self.assertRaises((ssl.SSLError, ConnectionError, http.client.HTTPException)):
                     self.get(port, "/api/v1/health", context)
+
+    def handshake(self, port, ciphers, version=ssl.TLSVersion.TLSv1_2):
+        """Returns the name of the cipher suite; None if the server refuses all of these."""
+        context = self.context("viewer1")
+        context.maximum_version = version
+        context.set_alpn_protocols(["h2"])
+        if ciphers:
+            context.set_ciphers(f"{ciphers}:@SECLEVEL=0")
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as plain:
+                with context.wrap_socket(plain, server_hostname="127.0.0.1") as secure:
+                    return secure.cipher()[0]
+        except (ssl.SSLError, ConnectionError):
+            return None
+
+    def test_both_servers_require_forward_secrecy_and_authenticated_encryption(self):
+        for certificate, good, bad in (
+                ("rsa", "ECDHE-RSA-AES128-GCM-SHA256", ("AES256-GCM-SHA384", "AES128-SHA",
+                                                        "ECDHE-RSA-AES128-SHA256")),
+                ("appliance", "ECDHE-ECDSA-AES256-GCM-SHA384", ("ECDHE-ECDSA-AES128-SHA",
+                                                                "ECDHE-ECDSA-AES128-SHA256"))):
+            with self.appliance(certificate) as (_, ports):
+                for port in ports:
+                    self.assertEqual(self.handshake(port, good), good)
+                    for suite in bad:
+                        self.assertIsNone(self.handshake(port, suite), suite)
+                    newest = self.handshake(port, None, ssl.TLSVersion.MAXIMUM_SUPPORTED)
+                    self.assertTrue(newest.startswith("TLS_"), newest)  # a suite of TLS 1.3
 
     def test_what_is_no_tls_is_closed_and_others_are_answered(self):
         with self.appliance() as (_, port):

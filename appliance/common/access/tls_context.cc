@@ -13,12 +13,16 @@
 #include <boost/asio/ssl/context.hpp>
 #include <string_view>
 
+#include "appliance/common/access/certificate_name.h"
+
 namespace rocescope {
 namespace {
 
 namespace asio = boost::asio;
 namespace ssl = boost::asio::ssl;
 using ErrorOf = boost::system::error_code;
+
+constexpr const char* kTls12CipherSuites = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
 Status Wrong(std::string_view file, std::string_view what, const ErrorOf& error) {
   return MakeError(ErrorCode::kInvalidArgument,
@@ -56,6 +60,9 @@ Result<TlsContext> Make(const TlsTexts& texts, ssl::context::method method) {
   auto context = std::make_shared<ssl::context>(method);
   SSL_CTX* const native = context->native_handle();
   SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
+  // TLS 1.2 with forward secrecy and authenticated encryption only, like gRPC; TLS 1.3 has nothing
+  // else. The peers agree on the newest common version.
+  SSL_CTX_set_cipher_list(native, kTls12CipherSuites);
   // Resumed sessions would not present the certificate again.
   SSL_CTX_set_options(native, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_num_tickets(native, 0);
@@ -82,26 +89,30 @@ std::string AddressText(const ASN1_OCTET_STRING* value) {
 std::string TextOf(const GENERAL_NAME& name) {
   switch (name.type) {
     case GEN_DNS:
+      return ConfiguredName(CertificateNameType::kDns, TextOf(name.d.ia5));
     case GEN_EMAIL:
+      return ConfiguredName(CertificateNameType::kEmail, TextOf(name.d.ia5));
     case GEN_URI:
-      return TextOf(name.d.ia5);
+      return ConfiguredName(CertificateNameType::kUri, TextOf(name.d.ia5));
     case GEN_IPADD:
-      return AddressText(name.d.iPAddress);
+      return ConfiguredName(CertificateNameType::kIp, AddressText(name.d.iPAddress));
     default:
       return "";
   }
 }
 
-void AddAlternativeNames(const X509& certificate, std::vector<std::string>& names) {
+// Returns false if the certificate has none.
+bool AddAlternativeNames(const X509& certificate, std::vector<std::string>& names) {
   const std::unique_ptr<GENERAL_NAMES, decltype(&GENERAL_NAMES_free)> all(
       static_cast<GENERAL_NAMES*>(
           X509_get_ext_d2i(&certificate, NID_subject_alt_name, nullptr, nullptr)),
       GENERAL_NAMES_free);
-  if (!all) return;
+  if (!all || sk_GENERAL_NAME_num(all.get()) == 0) return false;
   for (int i = 0; i < sk_GENERAL_NAME_num(all.get()); ++i) {
     std::string name = TextOf(*sk_GENERAL_NAME_value(all.get(), i));
     if (!name.empty()) names.push_back(std::move(name));
   }
+  return true;
 }
 
 void AddCommonName(const X509& certificate, std::vector<std::string>& names) {
@@ -111,7 +122,12 @@ void AddCommonName(const X509& certificate, std::vector<std::string>& names) {
   unsigned char* text = nullptr;
   const int length =
       ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
-  if (length > 0) names.emplace_back(reinterpret_cast<char*>(text), static_cast<size_t>(length));
+  if (length > 0) {
+    std::string name =
+        ConfiguredName(CertificateNameType::kDns,
+                       {reinterpret_cast<const char*>(text), static_cast<size_t>(length)});
+    if (!name.empty()) names.push_back(std::move(name));
+  }
   OPENSSL_free(text);
 }
 
@@ -129,8 +145,7 @@ std::vector<std::string> NamesOfPeer(const ssl_st& connection) {
   std::vector<std::string> names;
   const X509* const certificate = SSL_get0_peer_certificate(&connection);
   if (certificate == nullptr) return names;
-  AddAlternativeNames(*certificate, names);
-  if (names.empty()) AddCommonName(*certificate, names);
+  if (!AddAlternativeNames(*certificate, names)) AddCommonName(*certificate, names);
   return names;
 }
 

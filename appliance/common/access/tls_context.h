@@ -18,13 +18,13 @@ namespace rocescope {
 
 using TlsContext = std::shared_ptr<boost::asio::ssl::context>;
 
-// Creates a context for TLS 1.2 or later. The peer must present a certificate signed by `peer_ca`.
-// The error names the file that cannot be used.
+// Creates a context for TLS 1.3, or 1.2 with forward secrecy. The peer must present a certificate
+// signed by `peer_ca`. The error names the file that cannot be used.
 Result<TlsContext> ServerTls(const TlsTexts& texts);
 Result<TlsContext> ClientTls(const TlsTexts& texts);
 
 // Returns the subject alternative names of the verified peer certificate or, if it has none, its
-// common name (RFC 6125, 6.4.4), in the format of gRPC.
+// common name (RFC 6125, 6.4.4), written as in the configuration (certificate_name.h).
 std::vector<std::string> NamesOfPeer(const ssl_st& connection);
 
 }  // namespace rocescope

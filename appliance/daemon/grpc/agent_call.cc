@@ -5,6 +5,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "dataplane/source/wall_clock.h"
 
@@ -27,12 +29,8 @@ grpc::Status StatusOf(const Error& error) {
 }  // namespace
 
 AgentCall::AgentCall(AgentIntake& intake, const Gate& gate, const AgentsConfig& config,
-                     grpc::ServerCompletionQueue& queue)
-    : intake_(intake),
-      gate_(gate),
-      config_(config),
-      queue_(queue),
-      pace_(config.bytes_per_second) {}
+                     AccountPaces& paces, grpc::ServerCompletionQueue& queue)
+    : intake_(intake), gate_(gate), config_(config), paces_(paces), queue_(queue) {}
 
 void AgentCall::Await(v1::Agents::AsyncService& service, void* tag) {
   service.RequestReport(&context_, &stream_, &queue_, &queue_, tag);
@@ -46,10 +44,21 @@ void AgentCall::Begin(std::chrono::milliseconds patience) {
   Read();
 }
 
-void AgentCall::Refuse() {
+void AgentCall::Refuse(std::string_view whose) {
   Over({grpc::StatusCode::RESOURCE_EXHAUSTED,
-        "the maximum number of agent connections is reached; increase `max_hosts` under the "
-        "key `agents` in the configuration of the appliance"});
+        fmt::format("the maximum number of agent connections {} is reached; increase `max_hosts` "
+                    "under the key `agents` in the configuration of the appliance, or give each "
+                    "host a certificate of its own",
+                    whose)});
+}
+
+std::optional<AgentCall::Account> AgentCall::CertificateAccount() const {
+  if (!gate_.has_certificates()) return std::nullopt;
+  const std::vector<std::string> names = gate_.NamesOf(context_);
+  const std::optional<std::string> account = AccountOf(names, config_);
+  if (!account) return std::nullopt;
+  constexpr size_t kMore = 8;
+  return Account{.name = *account, .max_streams = 2 * names.size() + kMore};
 }
 
 void AgentCall::EndWaits() {
@@ -88,15 +97,22 @@ void AgentCall::TakeHello() {
                  "malformed message: the first message must be a hello"});
   }
   const std::string& host = message_.hello().host();
-  if (gate_.has_certificates() && !MayReportFor(host, gate_.NamesOf(context_), config_.any_host)) {
+  const std::optional<AgentIdentity> identity =
+      gate_.has_certificates() ? IdentifyAgent(host, gate_.NamesOf(context_), config_)
+                               : AnyAgent(host);
+  if (!identity) {
     return Over({grpc::StatusCode::PERMISSION_DENIED,
                  fmt::format("the certificate does not contain the name of the host \"{}\": an "
-                             "agent may report only for its own host; `agents: {{any_host: ...}}` "
-                             "in the configuration of the appliance lists exceptions",
+                             "agent may report only for its own host; set `host` in the "
+                             "configuration of the agent to the name in its certificate, or list "
+                             "the omitted domain in `agents: {{domains: ...}}` in the "
+                             "configuration of the appliance",
                              host.substr(0, 253))});
   }
-  const auto welcome = intake_.Begin(message_.hello(), context_.peer(), WallClock());
+  const auto welcome = intake_.Begin(message_.hello(), *identity, context_.peer(), WallClock());
   if (!welcome) return Over(StatusOf(welcome.error()));
+  account_ = identity->account;
+  pace_ = &paces_.Of(account_, Pace::Clock::now());
   connection_ = welcome->connection;
   hello_alarm_.Cancel();
   Say(welcome->taken, 0, 0);
@@ -127,7 +143,7 @@ void AgentCall::TakeHeartbeat() {
 }
 
 void AgentCall::ReadAtPace() {
-  const Pace::Clock::duration wait = pace_.Take(bytes_, Pace::Clock::now());
+  const Pace::Clock::duration wait = pace_->Take(bytes_, Pace::Clock::now());
   if (wait <= Pace::Clock::duration::zero()) return Read();
   WaitFor(std::chrono::ceil<std::chrono::milliseconds>(wait), pace_wait_);
 }
@@ -191,6 +207,7 @@ void AgentCall::Replaced() {
 // Called instead of the next read, so no read or alarm is pending any more.
 void AgentCall::Over(const grpc::Status& status) {
   if (connection_ != 0) intake_.End(connection_, left_, WallClock());
+  if (std::exchange(pace_, nullptr) != nullptr) paces_.Release(account_, Pace::Clock::now());
   status_ = status;
   if (hello_is_awaited_) hello_alarm_.Cancel();
   if (!writing_) stream_.Finish(status, &finished_);  // otherwise OnWritten finishes

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One stream of an agent, handled by events of a completion queue.
+// One stream of an agent, handled by events of a completion queue. All streams of an account
+// (AgentIdentity) share one rate limit.
 #pragma once
 
 #include <grpcpp/alarm.h>
@@ -9,6 +10,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "appliance/common/config/config.h"
 #include "appliance/daemon/grpc/gate.h"
@@ -37,15 +40,25 @@ class AgentCall {
   };
 
   // All arguments must outlive the call.
-  AgentCall(AgentIntake& intake, const Gate& gate, const AgentsConfig& config,
+  AgentCall(AgentIntake& intake, const Gate& gate, const AgentsConfig& config, AccountPaces& paces,
             grpc::ServerCompletionQueue& queue);
 
   // Waits for a client; the queue reports it with this tag.
   void Await(v1::Agents::AsyncService& service, void* tag);
   // Starts the stream of a client. A client that sends no hello within `patience` is disconnected.
   void Begin(std::chrono::milliseconds patience);
-  // Refuses the client because the maximum number of streams is reached.
-  void Refuse();
+  // Refuses the client because the maximum number of streams is reached, of all clients or of this
+  // account.
+  void Refuse(std::string_view whose);
+  // The certificate's account, and how many streams it may have at a time: two for each of its
+  // names, because a host may connect again before the end of its last stream is detected, and some
+  // more. Unset if each host has an account of its own, and without certificates. Must be called
+  // after a client has come.
+  struct Account {
+    std::string name;
+    size_t max_streams = 0;
+  };
+  std::optional<Account> CertificateAccount() const;
   // Ends all waits for queue space or the rate limit, because the server stops.
   void EndWaits();
 
@@ -78,6 +91,7 @@ class AgentCall {
   AgentIntake& intake_;
   const Gate& gate_;
   const AgentsConfig& config_;
+  AccountPaces& paces_;
   grpc::ServerCompletionQueue& queue_;
 
   grpc::ServerContext context_;
@@ -92,7 +106,8 @@ class AgentCall {
   Operation finished_{*this, &AgentCall::OnFinished};
 
   // State of reading. Exactly one of reading, waiting and finishing is in progress.
-  Pace pace_;
+  Pace* pace_ = nullptr;  // null: before the hello
+  std::string account_;   // of the hello
   v1::AgentMessage message_;
   std::unique_ptr<v1::AgentBatch> batch_;
   size_t bytes_ = 0;

@@ -2,6 +2,7 @@
 #include "appliance/daemon/grpc/agent_calls.h"
 
 #include <atomic>
+#include <string>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -14,7 +15,11 @@ namespace rocescope {
 struct AgentCalls::Parts {
   Parts(AgentIntake& of, const Gate& before, const AgentsConfig& given,
         std::chrono::milliseconds for_hello)
-      : intake(of), gate(before), config(given), patience(for_hello) {}
+      : intake(of),
+        gate(before),
+        config(given),
+        patience(for_hello),
+        paces(given.bytes_per_second) {}
 
   void Run();
   void Expect();
@@ -25,12 +30,18 @@ struct AgentCalls::Parts {
   const Gate& gate;
   const AgentsConfig config;
   const std::chrono::milliseconds patience;
+  AccountPaces paces;  // used only by the thread
   v1::Agents::AsyncService service;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
 
   // Used only by the thread once it runs.
   std::unique_ptr<AgentCall> next;  // call that waits for a client; null: the server stops
-  std::unordered_map<AgentCall*, std::unique_ptr<AgentCall>> calls;
+  struct Stream {
+    std::unique_ptr<AgentCall> call;
+    std::string account;  // counted in streams_of; empty: not counted
+  };
+  std::unordered_map<AgentCall*, Stream> calls;
+  std::unordered_map<std::string, size_t> streams_of;  // by account
   std::thread thread;
   std::atomic<uint64_t> beats = 0;
 };
@@ -53,7 +64,7 @@ void AgentCalls::Parts::Run() {
 }
 
 void AgentCalls::Parts::Expect() {
-  next = std::make_unique<AgentCall>(intake, gate, config, *queue);
+  next = std::make_unique<AgentCall>(intake, gate, config, paces, *queue);
   next->Await(service, this);
 }
 
@@ -61,21 +72,35 @@ void AgentCalls::Parts::Expect() {
 void AgentCalls::Parts::Come(bool ok) {
   if (!ok) {
     next.reset();
-    for (const auto& [call, owned] : calls) call->EndWaits();
+    for (const auto& [call, stream] : calls) call->EndWaits();
     return;
   }
   // After a network outage, each agent reconnects before the end of its previous call is detected.
   constexpr size_t kMore = 64;
   const bool has_room = calls.size() < size_t{2} * config.most + kMore;
   AgentCall* const call = next.get();
-  calls[call] = std::move(next);
+  Stream& stream = calls[call];
+  stream.call = std::move(next);
   Expect();
-  has_room ? call->Begin(patience) : call->Refuse();
+  if (!has_room) return call->Refuse("of all hosts");
+  if (const auto account = call->CertificateAccount()) {
+    stream.account = account->name;
+    if (++streams_of[account->name] > account->max_streams) {
+      return call->Refuse("with this certificate");
+    }
+  }
+  call->Begin(patience);
 }
 
 void AgentCalls::Parts::Happen(AgentCall::Operation& operation, bool ok) {
   operation.Done(ok);
-  if (operation.call().over()) calls.erase(&operation.call());
+  const auto at = calls.find(&operation.call());
+  if (!at->first->over()) return;
+  if (const auto counted = streams_of.find(at->second.account);
+      counted != streams_of.end() && --counted->second == 0) {
+    streams_of.erase(counted);
+  }
+  calls.erase(at);
 }
 
 AgentCalls::AgentCalls(AgentIntake& intake, const Gate& gate, const AgentsConfig& config,

@@ -2,25 +2,36 @@
 #include "appliance/daemon/grpc/gate.h"
 
 #include <fmt/format.h>
+#include <grpc/grpc_security_constants.h>
 #include <grpcpp/security/auth_context.h>
 
+#include <utility>
 #include <vector>
 
+#include "appliance/common/access/certificate_name.h"
 #include "appliance/common/report/visible_text.h"
 #include "rocescope/v1/error_details.pb.h"
 
 namespace rocescope {
 namespace {
 
-std::vector<std::string> NamesInCertificate(const grpc::ServerContextBase& context) {
+std::vector<std::string> NamesInCertificate(const grpc::AuthContext* peer) {
   std::vector<std::string> names;
-  const auto peer = context.auth_context();
-  if (!peer || !peer->IsPeerAuthenticated()) return names;
-  for (const char* property : {"x509_subject_alternative_name", "x509_common_name"}) {
+  if (peer == nullptr || !peer->IsPeerAuthenticated()) return names;
+  const auto add = [&](const char* property, CertificateNameType type) {
     for (const auto& value : peer->FindPropertyValues(property)) {
-      names.emplace_back(value.data(), value.size());
+      std::string name = ConfiguredName(type, {value.data(), value.size()});
+      if (!name.empty()) names.push_back(std::move(name));
     }
-    if (!names.empty()) break;  // the common name is ignored if other names exist (RFC 6125, 6.4.4)
+  };
+  // The common name is ignored if other names exist (RFC 6125, 6.4.4).
+  if (peer->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME).empty()) {
+    add(GRPC_X509_CN_PROPERTY_NAME, CertificateNameType::kDns);
+  } else {
+    add(GRPC_PEER_DNS_PROPERTY_NAME, CertificateNameType::kDns);
+    add(GRPC_PEER_URI_PROPERTY_NAME, CertificateNameType::kUri);
+    add(GRPC_PEER_EMAIL_PROPERTY_NAME, CertificateNameType::kEmail);
+    add(GRPC_PEER_IP_PROPERTY_NAME, CertificateNameType::kIp);
   }
   return names;
 }
@@ -35,15 +46,36 @@ void AddDetail(std::string_view type, const Detail& detail, v1::RpcStatus& statu
 }  // namespace
 
 std::vector<std::string> Gate::NamesOf(const grpc::ServerContextBase& context) const {
-  return has_certificates_ ? NamesInCertificate(context) : std::vector<std::string>{};
+  return has_certificates_ ? NamesInCertificate(context.auth_context().get())
+                           : std::vector<std::string>{};
 }
 
 grpc::Status Gate::Admit(const grpc::ServerContextBase& context, std::string_view method) const {
   if (!has_certificates_) return grpc::Status::OK;
-  const std::vector<std::string> names = NamesInCertificate(context);
+  const std::vector<std::string> names = NamesOf(context);
   if ((roles_.Of(names) & RolesOf(method).value_or(0)) != 0) return grpc::Status::OK;
   return ToStatus({.fault = ServiceFault::kNotAllowed,
                    .message = WhyNotAllowed(names, fmt::format("call {}", method))});
+}
+
+std::shared_ptr<grpc::AuthMetadataProcessor> Gate::RoleCheck() const {
+  // Runs on the thread of the connection for each call, before the call is dispatched.
+  class Check final : public grpc::AuthMetadataProcessor {
+   public:
+    explicit Check(CallerRoles roles) : roles_(std::move(roles)) {}
+    bool IsBlocking() const override { return false; }
+    grpc::Status Process(const InputMetadata&, grpc::AuthContext* peer, OutputMetadata*,
+                         OutputMetadata*) override {
+      const std::vector<std::string> names = NamesInCertificate(peer);
+      if (roles_.Of(names) != 0) return grpc::Status::OK;
+      return ToStatus(
+          {.fault = ServiceFault::kNotAllowed, .message = WhyNotAllowed(names, "use this server")});
+    }
+
+   private:
+    const CallerRoles roles_;
+  };
+  return std::make_shared<Check>(roles_);
 }
 
 grpc::Status Gate::ToStatus(const ServiceError& error) {

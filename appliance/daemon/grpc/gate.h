@@ -2,9 +2,11 @@
 // Authorisation of each call, and conversion of service errors to gRPC.
 #pragma once
 
+#include <grpcpp/security/auth_metadata_processor.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/status.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,12 +17,16 @@ namespace rocescope {
 
 class Gate {
  public:
-  // Roles follow from the names in the certificate of the client: subject alternative names,
-  // otherwise the common name. Without certificates, clients may call everything.
+  // Roles follow from the names in the certificate of the client (certificate_name.h). Without
+  // certificates, clients may call everything.
   Gate(bool has_certificates, CallerRoles roles)
       : has_certificates_(has_certificates), roles_(std::move(roles)) {}
 
   grpc::Status Admit(const grpc::ServerContextBase& context, std::string_view method) const;
+
+  // Refuses clients without any role, for all services of a server, including those of gRPC itself
+  // (health, reflection), which Admit does not see.
+  std::shared_ptr<grpc::AuthMetadataProcessor> RoleCheck() const;
 
   bool has_certificates() const { return has_certificates_; }
   // Returns the names in the certificate of the client; empty if the server has no certificates.

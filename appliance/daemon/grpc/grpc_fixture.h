@@ -13,6 +13,7 @@
 
 #include "appliance/daemon/grpc/grpc_server.h"
 #include "appliance/daemon/service/service_fixture.h"
+#include "rocescope/v1/agent.grpc.pb.h"
 #include "rocescope/v1/service.grpc.pb.h"
 #include "tests/support/certificates.h"
 
@@ -68,6 +69,22 @@ class TlsTest : public GrpcTest {
     grpc::ClientContext context;
     v1::ListSourcesResponse sources;
     return v1::Appliance::NewStub(OpenAs(name))->ListSources(&context, {}, &sources).error_code();
+  }
+
+  // Reports for a host with this certificate, and ends the stream.
+  grpc::Status Report(const std::string& name, const std::string& host) {
+    grpc::ClientContext context;
+    const auto stub = v1::Agents::NewStub(OpenAs(name));
+    const auto stream = stub->Report(&context);
+    v1::AgentMessage message;
+    message.mutable_hello()->set_host(host);
+    message.mutable_hello()->set_session_id(1);
+    stream->Write(message);
+    stream->WritesDone();
+    v1::ApplianceMessage answer;
+    while (stream->Read(&answer)) {
+    }
+    return stream->Finish();
   }
 
   void Sign(const std::string& name, const std::string& more,

@@ -122,13 +122,15 @@ class Calls {
   ;
 #include "rocescope/v1/service_calls.inc"
 
-std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const TlsTexts& tls) {
+std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const TlsTexts& tls, const Gate& gate) {
   if (!tls.IsThere()) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions options(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   options.pem_root_certs = tls.peer_ca;
   options.pem_key_cert_pairs.push_back({tls.key, tls.certificate});
-  return grpc::SslServerCredentials(options);
+  auto credentials = grpc::SslServerCredentials(options);
+  credentials->SetAuthMetadataProcessor(gate.RoleCheck());
+  return credentials;
 }
 
 // Suppresses the logs of gRPC and Protobuf on standard error, where clients could cause a line for
@@ -239,8 +241,8 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   if (const ::rocescope::Status checked = CheckTls(config.listen, config.tls); !checked) {
     return tl::unexpected(checked.error());
   }
-  const auto credentials = CredentialsOf(tls);
   auto parts = std::make_unique<Parts>(service, config);
+  const auto credentials = CredentialsOf(tls, parts->gate);
   LastLog::Begin();
   // Without this call the linker drops the plugin (see the comment in grpcpp's header).
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();

@@ -263,6 +263,22 @@ TEST_F(TlsTest, CommonNameCountsWithoutAlternativeNames) {
   EXPECT_EQ(Sources("gpu7"), grpc::StatusCode::PERMISSION_DENIED);
 }
 
+TEST_F(TlsTest, OnlyDnsNamesMatchEntriesWithoutAType) {
+  OpenDaemon("");
+  MakeCertificates({});
+  Sign("uri", "-addext subjectAltName=URI:op", "op");
+  Sign("mail", "-addext subjectAltName=email:op", "op");
+  Sign("posing", "-addext subjectAltName=DNS:uri:spiffe");
+  Sign("spiffe", "-addext subjectAltName=URI:spiffe");
+  GrpcConfig config = Config();
+  config.operators = {"op", "uri:spiffe"};
+  Serve(config);
+  EXPECT_EQ(Sources("uri"), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(Sources("mail"), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(Sources("posing"), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(Sources("spiffe"), grpc::StatusCode::OK);
+}
+
 TEST_F(TlsTest, SchedulerClientPresentsItsCertificate) {
   OpenDaemon(kFabric);
   MakeCertificates({"slurm", "viewer1"});
@@ -292,6 +308,13 @@ TEST_F(TlsTest, SchedulerClientPresentsItsCertificate) {
   EXPECT_FALSE(in_the_clear.error().is_refused);
 }
 
+v1::AgentMessage Hello(const std::string& host, uint64_t session) {
+  v1::AgentMessage message;
+  message.mutable_hello()->set_host(host);
+  message.mutable_hello()->set_session_id(session);
+  return message;
+}
+
 TEST_F(TlsTest, AgentReportsForTheHostInItsCertificate) {
   OpenDaemon("");
   MakeCertificates({"node7.gpu.example", "viewer1"});
@@ -299,27 +322,74 @@ TEST_F(TlsTest, AgentReportsForTheHostInItsCertificate) {
   config.viewers = {"viewer1"};
   config.agents = {"*.gpu.example"};
   Serve(config);
-  const auto report = [this](const std::string& name, const std::string& host) {
+  EXPECT_TRUE(Report("node7.gpu.example", "node7.gpu.example").ok());
+  for (const char* host : {"node8.gpu.example", "node7", "node7.gpu.example.x0"}) {
+    const grpc::Status other = Report("node7.gpu.example", host);
+    EXPECT_EQ(other.error_code(), grpc::StatusCode::PERMISSION_DENIED) << host;
+    EXPECT_THAT(other.error_message(), HasSubstr("does not contain the name of the host"));
+  }
+  EXPECT_EQ(Report("viewer1", "viewer1").error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(daemon_->agents().Agents().size(), 1u);
+}
+
+// Streams of one certificate, each with a session of its own.
+TEST_F(TlsTest, AHostileAgentTakesNothingFromOtherHosts) {
+  OpenDaemon("", {}, {.domains = {"gpu.example"}, .most = 2});
+  MakeCertificates({"evil.gpu.example", "node7.gpu.example"});
+  GrpcConfig config = Config();
+  config.agents = {"*.gpu.example"};
+  Serve(config);
+  struct Flow {
     grpc::ClientContext context;
-    const auto stub = v1::Agents::NewStub(OpenAs(name));
-    const auto stream = stub->Report(&context);
-    v1::AgentMessage message;
-    message.mutable_hello()->set_host(host);
-    message.mutable_hello()->set_session_id(1);
-    stream->Write(message);
-    stream->WritesDone();
-    v1::ApplianceMessage answer;
-    while (stream->Read(&answer)) {
-    }
-    return stream->Finish();
+    std::unique_ptr<grpc::ClientReaderWriter<v1::AgentMessage, v1::ApplianceMessage>> stream;
   };
-  EXPECT_TRUE(report("node7.gpu.example", "node7").ok());
-  EXPECT_TRUE(report("node7.gpu.example", "node7.gpu.example").ok());
-  const grpc::Status other = report("node7.gpu.example", "node8");
-  EXPECT_EQ(other.error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_THAT(other.error_message(), HasSubstr("does not contain the name of the host \"node8\""));
-  EXPECT_EQ(report("viewer1", "viewer1").error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  ASSERT_EQ(daemon_->agents().Agents().size(), 2u) << "with the spelling of the agents";
+  const auto stub = v1::Agents::NewStub(OpenAs("evil.gpu.example"));
+  std::vector<std::unique_ptr<Flow>> flows;
+  int refused = 0;
+  for (int i = 0; i < 40; ++i) {
+    auto flow = std::make_unique<Flow>();
+    flow->stream = stub->Report(&flow->context);
+    // Half of the streams send no hello.
+    if (i % 2 == 0) {
+      flow->stream->Write(Hello(i % 4 == 0 ? "evil" : "evil.gpu.example", 1 + i));
+      v1::ApplianceMessage answer;  // to the hello
+      if (!flow->stream->Read(&answer)) ++refused;
+    }
+    flows.push_back(std::move(flow));
+  }
+  EXPECT_GT(refused, 0) << "the number of streams is limited";
+  EXPECT_EQ(daemon_->agents().Agents().size(), 1u) << "one place for all streams";
+  EXPECT_TRUE(Report("node7.gpu.example", "node7").ok());
+  EXPECT_EQ(daemon_->agents().Agents().size(), 2u);
+  for (const auto& flow : flows) flow->context.TryCancel();
+}
+
+// Four seconds of the rate may arrive at once; connecting again does not renew them.
+TEST_F(TlsTest, AConnectionDoesNotRenewTheRateOfItsCertificate) {
+  OpenDaemon("", {}, {.bytes_per_second = 100'000});
+  MakeCertificates({"node7"});
+  GrpcConfig config = Config();
+  config.agents = {"node7"};
+  Serve(config);
+  v1::AgentMessage batch;
+  batch.mutable_batch()->add_logs()->set_text(std::string(300'000, 'x'));
+  const auto begin = std::chrono::steady_clock::now();
+  uint64_t sequence = 0;
+  for (int connection = 0; connection < 3; ++connection) {
+    grpc::ClientContext context;
+    const auto stub = v1::Agents::NewStub(OpenAs("node7"));
+    const auto stream = stub->Report(&context);
+    stream->Write(Hello("node7", 1));
+    batch.mutable_batch()->set_sequence(++sequence);
+    stream->Write(batch);
+    v1::ApplianceMessage answer;
+    while (answer.accepted_sequence() < sequence && stream->Read(&answer)) {
+    }
+    ASSERT_EQ(answer.accepted_sequence(), sequence);
+    context.TryCancel();
+  }
+  // 900 kB of which 400 kB are free: the third connection waits for the debt of the second one.
+  EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1500));
 }
 
 TEST_F(TlsTest, AgentPresentsItsCertificate) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rate limit for received data.
+// Rate limits for received data.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 
 namespace rocescope {
 
@@ -14,8 +16,8 @@ class Pace {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit Pace(uint64_t bytes_per_second)
-      : rate_(static_cast<double>(bytes_per_second)), debt_(-kBurst * rate_) {}
+  explicit Pace(uint64_t bytes_per_second, Clock::time_point now = Clock::now())
+      : rate_(static_cast<double>(bytes_per_second)), debt_(-kBurst * rate_), last_(now) {}
 
   // Records received bytes and returns how long to wait before the next read.
   Clock::duration Take(size_t bytes, Clock::time_point now) {
@@ -32,7 +34,45 @@ class Pace {
 
   const double rate_;
   double debt_;  // bytes over the limit; negative: bytes that may still be received
-  Clock::time_point last_ = Clock::now();
+  Clock::time_point last_;
+};
+
+// One limit for each account. A limit outlives the connections of its account, so that a client
+// cannot evade it by connecting again.
+class AccountPaces {
+ public:
+  explicit AccountPaces(uint64_t bytes_per_second) : bytes_per_second_(bytes_per_second) {}
+
+  // The reference is valid until the account's last Release. Each call requires one Release.
+  Pace& Of(const std::string& account, Pace::Clock::time_point now) {
+    Entry& entry = entries_.try_emplace(account, Entry{Pace(bytes_per_second_, now)}).first->second;
+    ++entry.users;
+    return entry.pace;
+  }
+  void Release(const std::string& account, Pace::Clock::time_point now) {
+    const auto at = entries_.find(account);
+    if (at == entries_.end()) return;
+    --at->second.users;
+    at->second.idle_since = now;
+    // Bounds the table. An idle limit has recovered completely after this time.
+    if (entries_.size() < kManyEntries) return;
+    std::erase_if(entries_, [&](const auto& entry) {
+      return entry.second.users == 0 && now - entry.second.idle_since > kForgetAfter;
+    });
+  }
+  size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    Pace pace;
+    uint32_t users = 0;
+    Pace::Clock::time_point idle_since = {};
+  };
+  static constexpr size_t kManyEntries = 4096;
+  static constexpr auto kForgetAfter = std::chrono::minutes(2);
+
+  const uint64_t bytes_per_second_;
+  std::map<std::string, Entry> entries_;
 };
 
 }  // namespace rocescope

@@ -146,6 +146,25 @@ TEST_F(TlsTest, EachRoleMayUseOnlyItsCalls) {
   }
 }
 
+// Services of gRPC itself, which clients use before any call of ours.
+TEST_F(TlsTest, HealthAndReflectionRequireARole) {
+  OpenDaemon("");
+  MakeCertificates({"agent7", "eve"});
+  GrpcConfig config = Config();
+  config.agents = {"agent7"};
+  Serve(config);
+  const std::string list_services = "\x3a\x01*";  // ServerReflectionRequest.list_services = "*"
+  for (const auto& [call, request] :
+       {std::pair("/grpc.health.v1.Health/Check", std::string()),
+        std::pair("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                  list_services)}) {
+    EXPECT_TRUE(AnyCall(OpenAs("agent7")).Make(call, request).ok()) << call;
+    const grpc::Status refused = AnyCall(OpenAs("eve")).Make(call, request);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED) << call;
+    EXPECT_THAT(refused.error_message(), testing::HasSubstr("\"eve\" may not use this server"));
+  }
+}
+
 TEST(Promises, CoverEachCall) {
   std::set<std::string> promised;
   for (const Promise& promise : kPromises) promised.emplace(promise.call);

@@ -204,7 +204,7 @@ TEST_F(HttpTlsTest, GateGetsTheNamesAndReturnsTheReason) {
   EXPECT_EQ(server_->Counters().requests, 1u);
   server_->Stop();
   EXPECT_THAT(heard, ElementsAre(ElementsAre("viewer1"),
-                                 ElementsAre("a.example", "192.0.2.7", "a@b.example"),
+                                 ElementsAre("a.example", "ip:192.0.2.7", "email:a@b.example"),
                                  ElementsAre("gpu7")));
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -207,6 +208,7 @@ struct AgentFactsBuilder::Session {
 // A new session replaces the previous one once it has sent its initial data, or after a timeout.
 struct AgentFactsBuilder::Host {
   std::string node;     // name in the topology
+  std::string account;  // of its last session
   bool silent = false;  // its processes may have ended since
   Session now;
   std::unique_ptr<Session> next;
@@ -223,6 +225,7 @@ AgentFactsBuilder::Host& AgentFactsBuilder::HostOf(const AgentDelivery& delivery
     host->node = name_of_(delivery.host);
     host->now.number = delivery.session;
   }
+  host->account = delivery.account;
   return *host;
 }
 
@@ -343,21 +346,37 @@ void AgentFactsBuilder::ForgetLog(Session& session, uint64_t number) {
   ++counts_.forgotten;
 }
 
-// Frees a sixteenth at once, because it scans all logs.
+// Evicts logs of the account that stores most, so that a single client cannot displace the logs of
+// others; among them, those with the oldest writes. Frees a sixteenth at once, because it scans all
+// logs.
 void AgentFactsBuilder::MakeRoomAmongAll() {
-  std::vector<std::tuple<uint64_t, Session*, uint64_t>> logs;  // last write, session, log number
+  struct Stored {
+    uint64_t bytes = 0;
+    std::vector<std::tuple<uint64_t, Session*, uint64_t>> logs;  // last write, session, log number
+  };
+  std::map<std::string, Stored> accounts;
   for (const auto& [name, host] : hosts_) {
+    Stored& stored = accounts[host->account];
     for (Session* const session : {&host->now, host->next.get()}) {
       if (session == nullptr) continue;
+      stored.bytes += session->log_bytes;
       for (const auto& [number, log] : session->logs) {
-        logs.emplace_back(log.written, session, number);
+        stored.logs.emplace_back(log.written, session, number);
       }
     }
   }
-  std::ranges::sort(logs);
-  for (const auto& [written, session, number] : logs) {
-    if (log_bytes_ <= limits_.all_log_bytes / 16 * 15) return;
+  for (auto& [account, stored] : accounts) std::ranges::sort(stored.logs, std::greater());
+  const auto most = [&] {
+    return std::ranges::max_element(accounts, {}, [](const auto& one) { return one.second.bytes; });
+  };
+  while (log_bytes_ > limits_.all_log_bytes / 16 * 15) {
+    const auto largest = most();
+    if (largest == accounts.end() || largest->second.logs.empty()) return;
+    const auto [written, session, number] = largest->second.logs.back();
+    largest->second.logs.pop_back();
+    const uint64_t before = log_bytes_;
     ForgetLog(*session, number);
+    largest->second.bytes -= before - log_bytes_;
   }
 }
 

@@ -39,7 +39,7 @@ class AgentFactsBuilder {
   };
   struct Limits {
     size_t logs = 4096;                          // per host
-    size_t queue_pairs = 1u << 20;               // per host
+    size_t queue_pairs = 1u << 18;               // per host
     uint64_t log_bytes = uint64_t{256} << 20;    // per host: bytes of log text
     uint64_t all_log_bytes = uint64_t{2} << 30;  // for all hosts
   };

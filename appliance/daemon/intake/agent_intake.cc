@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "analytics/job/host_name.h"
 #include "rocescope/v1/agent.pb.h"
 
 namespace rocescope {
@@ -32,6 +31,8 @@ double SecondsOf(Duration duration) { return static_cast<double>(duration.count(
 
 struct AgentIntake::Agent {
   AgentState state;
+  std::string account;
+  bool is_expected = false;
   uint64_t session = 0;       // 0: its data is no longer valid
   bool silent = false;        // the reader was notified
   uint64_t last_session = 0;  // the previous session
@@ -45,18 +46,13 @@ struct AgentIntake::Agent {
 // Caps each session's counts, so that the sum over all agents is exact as a double.
 uint64_t Believable(uint64_t count) { return std::min(count, uint64_t{1} << 40); }
 
-bool MayReportFor(std::string_view host, const std::vector<std::string>& names,
-                  const std::vector<std::string>& any_host) {
-  return std::ranges::any_of(names, [&](const std::string& name) {
-    return SameHost(name, host) || std::ranges::find(any_host, name) != any_host.end();
-  });
-}
-
-AgentIntake::AgentIntake(const AgentsConfig& config) : config_(config) {}
+AgentIntake::AgentIntake(const AgentsConfig& config, IsExpected is_expected)
+    : config_(config), is_expected_(std::move(is_expected)) {}
 AgentIntake::~AgentIntake() = default;
 
-Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello, std::string_view peer,
-                                                Timestamp now) {
+Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello,
+                                                const AgentIdentity& identity,
+                                                std::string_view peer, Timestamp now) {
   if (!IsHostName(hello.host())) {
     return MakeError(ErrorCode::kInvalidArgument,
                      "the hello message has no valid host: expected letters, digits, '-' and '.'");
@@ -67,19 +63,24 @@ Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello, std
   }
   const std::lock_guard lock(mutex_);
   if (closed_) return MakeError(ErrorCode::kUnavailable, "the appliance is shutting down");
-  const std::string key = Lower(hello.host());
-  auto at = agents_.find(key);
+  auto at = agents_.find(identity.host);
   if (at == agents_.end()) {
-    if (!MakeRoom(now)) {
+    if (!MakeRoom(hello.host(), now)) {
       return MakeError(ErrorCode::kResourceExhausted,
                        fmt::format("{} agents report already, which is the configured maximum (key "
                                    "`agents: {{max_hosts: ...}}` of the appliance configuration)",
                                    agents_.size()));
     }
-    at = agents_.emplace(key, std::make_unique<Agent>()).first;
-    at->second->state.host = hello.host();
+    at = agents_.emplace(identity.host, std::make_unique<Agent>()).first;
   }
   Agent& agent = *at->second;
+  if (Lower(agent.state.host) != Lower(hello.host())) {
+    // The same host with a longer or shorter name: its data is stored under the name.
+    if (!agent.state.host.empty()) Forget(agent, now);
+    agent.state.host = hello.host();
+    agent.is_expected = is_expected_(hello.host());
+  }
+  agent.account = identity.account;
   connections_.erase(agent.connection);
   if (agent.session != hello.session_id()) {
     // An ended session never comes back, so both agents are running.
@@ -141,19 +142,35 @@ void AgentIntake::NoticeSilence(Timestamp now) {
   }
 }
 
-// Evicts the agent that is silent for longest, if that is at least an hour.
-bool AgentIntake::MakeRoom(Timestamp now) {
+void AgentIntake::Evict(std::string_view key, Timestamp now) {
+  const auto at = agents_.find(key);
+  Forget(*at->second, now);
+  agents_.erase(at);
+}
+
+// Evicts the agent that is silent for longest, if that is at least an hour. Otherwise, an expected
+// host replaces the unexpected agent that connected last.
+bool AgentIntake::MakeRoom(std::string_view host, Timestamp now) {
   if (agents_.size() < config_.most) return true;
-  auto oldest = agents_.end();
-  for (auto at = agents_.begin(); at != agents_.end(); ++at) {
-    const AgentState& state = at->second->state;
-    if (state.connected || now - state.received_at < kGoneAfter) continue;
-    if (oldest == agents_.end() || state.received_at < oldest->second->state.received_at)
-      oldest = at;
+  const std::string* silent = nullptr;
+  const std::string* unexpected = nullptr;
+  const auto state_of = [&](const std::string& key) -> const AgentState& {
+    return agents_.find(key)->second->state;
+  };
+  for (const auto& [key, agent] : agents_) {
+    const AgentState& state = agent->state;
+    if (!state.connected && now - state.received_at >= kGoneAfter &&
+        (silent == nullptr || state.received_at < state_of(*silent).received_at)) {
+      silent = &key;
+    }
+    if (!agent->is_expected &&
+        (unexpected == nullptr || state.connected_at > state_of(*unexpected).connected_at)) {
+      unexpected = &key;
+    }
   }
-  if (oldest == agents_.end()) return false;
-  Forget(*oldest->second, now);
-  agents_.erase(oldest);
+  const std::string* const evicted = silent != nullptr || !is_expected_(host) ? silent : unexpected;
+  if (evicted == nullptr) return false;
+  Evict(*evicted, now);
   return true;
 }
 
@@ -174,19 +191,35 @@ AgentIntake::Taking AgentIntake::Take(uint64_t connection, std::unique_ptr<v1::A
     ++state.duplicates;
     return Taking::kTaken;
   }
-  // A batch larger than the limit is accepted if the queue is empty.
-  if (!queue_.empty() && queued_bytes_ + bytes > config_.queue) return Taking::kFull;
+  // Decoded, a batch of many small messages is larger than on the wire.
+  const size_t memory = std::max<size_t>(bytes, batch->SpaceUsedLong());
+  if (!HasSpaceFor(*agent, memory)) return Taking::kFull;
   taken = agent->taken = batch->sequence();
   ++state.batches;
   state.bytes += bytes;
-  AgentDelivery delivery = {
-      .host = state.host, .session = agent->session, .batch = std::move(batch), .arrival = now};
+  AgentDelivery delivery = {.host = state.host,
+                            .account = agent->account,
+                            .session = agent->session,
+                            .batch = std::move(batch),
+                            .arrival = now};
   if (state.clock_ahead && std::chrono::abs(*state.clock_ahead) > state.clock_error) {
     delivery.clock_ahead = *state.clock_ahead;
   }
-  queue_.emplace_back(std::move(delivery), bytes);
-  queued_bytes_ += bytes;
+  queue_.emplace_back(std::move(delivery), memory);
+  queued_bytes_ += memory;
+  queued_by_account_[agent->account] += memory;
   return Taking::kTaken;
+}
+
+// An account may use an eighth of the queue. A batch larger than a limit is accepted if nothing
+// else is queued.
+bool AgentIntake::HasSpaceFor(const Agent& agent, size_t bytes) const {
+  constexpr uint64_t kShares = 8;
+  const auto queued = queued_by_account_.find(agent.account);
+  if (queued != queued_by_account_.end() && queued->second + bytes > config_.queue / kShares) {
+    return false;
+  }
+  return queued_bytes_ == 0 || queued_bytes_ + bytes <= config_.queue;
 }
 
 bool AgentIntake::Hear(uint64_t connection, const v1::AgentHeartbeat& heartbeat, Timestamp now) {
@@ -235,8 +268,13 @@ std::optional<AgentDelivery> AgentIntake::Next() {
   const std::lock_guard lock(mutex_);
   if (queue_.empty()) return std::nullopt;
   std::optional<AgentDelivery> delivery = std::move(queue_.front().first);
-  queued_bytes_ -= queue_.front().second;
+  const size_t bytes = queue_.front().second;
   queue_.pop_front();
+  queued_bytes_ -= bytes;
+  if (const auto at = queued_by_account_.find(delivery->account);
+      at != queued_by_account_.end() && (at->second -= bytes) == 0) {
+    queued_by_account_.erase(at);
+  }
   return delivery;
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "appliance/common/config/config.h"
+#include "appliance/daemon/intake/agent_identity.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -63,6 +64,7 @@ enum class AgentNews : uint8_t {
 // A batch with its origin, or a change of an agent's availability.
 struct AgentDelivery {
   std::string host;
+  std::string account;  // AgentIdentity::account
   uint64_t session = 0;
   AgentNews news = AgentNews::kBatch;
   std::unique_ptr<v1::AgentBatch> batch;  // null for other news
@@ -73,7 +75,12 @@ struct AgentDelivery {
 // Thread-safe.
 class AgentIntake {
  public:
-  explicit AgentIntake(const AgentsConfig& config);
+  // Returns true for the name of a host that the topology contains.
+  using IsExpected = std::function<bool(std::string_view host)>;
+
+  // If all places are taken, an expected host replaces an unexpected one.
+  explicit AgentIntake(
+      const AgentsConfig& config, IsExpected is_expected = [](std::string_view) { return false; });
   ~AgentIntake();
 
   struct Welcome {
@@ -82,11 +89,13 @@ class AgentIntake {
   };
   // Starts a connection. It replaces an existing connection of the same host: the last hello takes
   // precedence. Errors: kInvalidArgument, kResourceExhausted.
-  Result<Welcome> Begin(const v1::AgentHello& hello, std::string_view peer, Timestamp now);
+  Result<Welcome> Begin(const v1::AgentHello& hello, const AgentIdentity& identity,
+                        std::string_view peer, Timestamp now);
 
   enum class Taking {
     kTaken,  // accepted, now or before
-    kFull,   // retry later; the caller keeps the batch
+    kFull,   // the queue or the account's share of it is full: retry later; the caller keeps the
+             // batch
     kOver,   // another connection replaced this one, or the appliance is shutting down
   };
   // `bytes` is the encoded size. Sets `taken` to the last accepted sequence number.
@@ -121,22 +130,20 @@ class AgentIntake {
   void Heard(Agent& agent, Timestamp now);
   void Tell(const Agent& agent, AgentNews news, Timestamp now);
   void Forget(Agent& agent, Timestamp now);
-  bool MakeRoom(Timestamp now);
+  bool MakeRoom(std::string_view host, Timestamp now);
+  void Evict(std::string_view key, Timestamp now);
+  bool HasSpaceFor(const Agent& agent, size_t bytes) const;
 
   const AgentsConfig config_;
+  const IsExpected is_expected_;
   mutable std::mutex mutex_;
-  // The key is the lower-case name, as in HostKey.
-  std::map<std::string, std::unique_ptr<Agent>, std::less<>> agents_;
+  std::map<std::string, std::unique_ptr<Agent>, std::less<>> agents_;  // by AgentIdentity::host
   std::map<uint64_t, Agent*> connections_;
   uint64_t last_connection_ = 0;
   std::deque<std::pair<AgentDelivery, size_t>> queue_;
   uint64_t queued_bytes_ = 0;
+  std::map<std::string, uint64_t> queued_by_account_;  // without accounts that have nothing queued
   bool closed_ = false;
 };
-
-// True if a certificate with these names may report for `host`: one of them is the host name,
-// complete or cut at a dot (SameHost), or is in `any_host`.
-bool MayReportFor(std::string_view host, const std::vector<std::string>& names,
-                  const std::vector<std::string>& any_host);
 
 }  // namespace rocescope

@@ -29,10 +29,16 @@ v1::AgentHello Hello(const std::string& host, uint64_t session) {
 
 class Intake {
  public:
-  explicit Intake(const AgentsConfig& config = {}) : intake(config) {}
+  explicit Intake(
+      const AgentsConfig& config = {},
+      AgentIntake::IsExpected is_expected = [](std::string_view) { return false; })
+      : intake(config, std::move(is_expected)) {}
 
+  auto TryToBegin(const std::string& host, uint64_t session, Timestamp now = kNow) {
+    return intake.Begin(Hello(host, session), AnyAgent(host), "ipv4:10.0.0.7:1234", now);
+  }
   AgentIntake::Welcome Begin(const std::string& host, uint64_t session, Timestamp now = kNow) {
-    const auto welcome = intake.Begin(Hello(host, session), "ipv4:10.0.0.7:1234", now);
+    const auto welcome = TryToBegin(host, session, now);
     EXPECT_TRUE(welcome) << welcome.error().message;
     return welcome.value_or(AgentIntake::Welcome{});
   }
@@ -95,7 +101,7 @@ TEST(AgentIntake, ReportsTwoAgentsWithOneNameButNotARestart) {
 }
 
 TEST(AgentIntake, RejectsBatchesWhenTheQueueIsFull) {
-  Intake appliance({.queue = 1000});
+  Intake appliance({.queue = 8000});
   const auto host = appliance.Begin("gpu-7", 42);
   EXPECT_EQ(appliance.Take(host.connection, 1, 5000), Taking::kTaken)
       << "a single batch is always accepted";
@@ -105,40 +111,76 @@ TEST(AgentIntake, RejectsBatchesWhenTheQueueIsFull) {
   EXPECT_EQ(appliance.Take(host.connection, 2, 10), Taking::kTaken);
 }
 
+// An eighth of the queue for each account.
+TEST(AgentIntake, LeavesSpaceInTheQueueForOtherAccounts) {
+  Intake appliance({.queue = 80'000});
+  const auto greedy = appliance.Begin("a", 1);
+  const auto other = appliance.Begin("b", 1);
+  EXPECT_EQ(appliance.Take(greedy.connection, 1, 9'000), Taking::kTaken);
+  EXPECT_EQ(appliance.Take(greedy.connection, 2, 9'000), Taking::kFull);
+  EXPECT_EQ(appliance.Take(other.connection, 7, 9'000), Taking::kTaken);
+  EXPECT_THAT(appliance.Queued(), ElementsAre(1, 7));
+  EXPECT_EQ(appliance.Take(greedy.connection, 2, 9'000), Taking::kTaken);
+}
+
+TEST(AgentIntake, ChargesTheDecodedSizeOfABatch) {
+  Intake appliance({.queue = 80'000});
+  const auto host = appliance.Begin("a", 1);
+  auto batch = std::make_unique<v1::AgentBatch>();
+  batch->set_sequence(1);
+  for (int i = 0; i < 5'000; ++i) batch->add_counters();  // two bytes each on the wire
+  uint64_t taken = 0;
+  const size_t encoded = batch->ByteSizeLong();
+  EXPECT_EQ(appliance.intake.Take(host.connection, batch, encoded, kNow, taken), Taking::kTaken);
+  EXPECT_EQ(appliance.Take(host.connection, 2, 100), Taking::kFull);
+}
+
+TEST(AgentIntake, AFullTablePrefersHostsOfTheTopology) {
+  Intake appliance({.most = 2}, [](std::string_view host) { return host.starts_with("gpu-"); });
+  appliance.Begin("gpu-1", 1);
+  const auto stranger = appliance.Begin("x", 1);
+  EXPECT_FALSE(appliance.TryToBegin("y", 1)) << "a stranger never replaces another host";
+  EXPECT_TRUE(appliance.TryToBegin("gpu-2", 1));
+  EXPECT_EQ(appliance.Take(stranger.connection, 1), Taking::kOver);
+  EXPECT_FALSE(appliance.TryToBegin("gpu-3", 1)) << "both places belong to expected hosts";
+}
+
+TEST(AgentIntake, ACertificateHasOnePlaceForAllFormsOfItsName) {
+  Intake appliance({.domains = {"gpu.example"}});
+  const auto begin = [&](const std::string& host) {
+    return appliance.intake.Begin(
+        Hello(host, 1),
+        IdentifyAgent(host, {"host0.gpu.example"}, {.domains = {"gpu.example"}}).value(), "", kNow);
+  };
+  ASSERT_TRUE(begin("host0.gpu.example"));
+  ASSERT_TRUE(begin("host0"));
+  ASSERT_EQ(appliance.intake.Agents().size(), 1u);
+  EXPECT_EQ(appliance.intake.Agents()[0].host, "host0");
+  EXPECT_EQ(appliance.intake.Next()->news, AgentNews::kGone)
+      << "data under the other name is no longer valid";
+}
+
 TEST(AgentIntake, LimitsTheNumberOfHosts) {
   Intake appliance({.most = 2});
   appliance.Begin("a", 1);
   const auto b = appliance.Begin("b", 1);
-  const auto refused = appliance.intake.Begin(Hello("c", 1), "", kNow);
+  const auto refused = appliance.TryToBegin("c", 1);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
   EXPECT_THAT(refused.error().message, HasSubstr("agents: {max_hosts: ...}"));
   appliance.intake.End(b.connection, true, kNow);
-  EXPECT_FALSE(appliance.intake.Begin(Hello("c", 1), "", kNow + seconds(10)));
-  EXPECT_TRUE(appliance.intake.Begin(Hello("c", 1), "", kNow + hours(2)))
-      << "b is silent for more than an hour";
+  EXPECT_FALSE(appliance.TryToBegin("c", 1, kNow + seconds(10)));
+  EXPECT_TRUE(appliance.TryToBegin("c", 1, kNow + hours(2))) << "b is silent for more than an hour";
 }
 
 TEST(AgentIntake, RejectsInvalidHellos) {
   Intake appliance;
   for (const char* host : {"", ".", "a b", "a/b", "\x1b[31m", "h\xc3\xb6st"}) {
-    EXPECT_FALSE(appliance.intake.Begin(Hello(host, 1), "", kNow)) << host;
+    EXPECT_FALSE(appliance.TryToBegin(host, 1, kNow)) << host;
   }
-  EXPECT_FALSE(appliance.intake.Begin(Hello(std::string(300, 'a'), 1), "", kNow));
-  EXPECT_FALSE(appliance.intake.Begin(Hello("a", 0), "", kNow));
+  EXPECT_FALSE(appliance.TryToBegin(std::string(300, 'a'), 1, kNow));
+  EXPECT_FALSE(appliance.TryToBegin("a", 0, kNow));
   EXPECT_FALSE(appliance.intake.any());
-}
-
-TEST(AgentIntake, AnAgentMayReportForHostsInItsCertificate) {
-  EXPECT_TRUE(MayReportFor("gpu-7", {"gpu-7"}, {}));
-  EXPECT_TRUE(MayReportFor("gpu-7", {"GPU-7.rack2.example"}, {}));
-  EXPECT_TRUE(MayReportFor("gpu-7.rack2.example", {"agent", "gpu-7"}, {}));
-  EXPECT_FALSE(MayReportFor("gpu-7", {"gpu-70", "gpu-8.example"}, {}));
-  EXPECT_FALSE(MayReportFor("gpu-7.rack1.example", {"gpu-7.rack2.example"}, {}));
-  EXPECT_FALSE(MayReportFor("gpu-7", {}, {}));
-  EXPECT_FALSE(MayReportFor("gpu-7", {"fleet"}, {}));
-  EXPECT_TRUE(MayReportFor("gpu-7", {"fleet"}, {"fleet"}));
-  EXPECT_FALSE(MayReportFor("gpu-7", {"eve"}, {"fleet"}));
 }
 
 TEST(AgentIntake, ReportsSilenceUnlessAnnounced) {
@@ -264,7 +306,7 @@ TEST(AgentIntake, AcceptsNothingAfterClose) {
   const auto host = appliance.Begin("a", 1);
   appliance.intake.Close();
   EXPECT_EQ(appliance.Take(host.connection, 1), Taking::kOver);
-  EXPECT_FALSE(appliance.intake.Begin(Hello("b", 1), "", kNow));
+  EXPECT_FALSE(appliance.TryToBegin("b", 1, kNow));
 }
 
 TEST(AgentLoop, HandsOverRemainingDataBeforeItEnds) {
