@@ -86,7 +86,7 @@ class Interface(unittest.TestCase):
         config.write_text(
             f'interfaces: [{{name: {self.mirror}, tap: port7, filter: "{interface_filter}"}}]\n'
             'topology: fabric.yaml\n'
-            'udp: {sflow: ["127.0.0.1:0"]}\nhttp: "127.0.0.1:0"\ngrpc: {listen: []}\n')
+            'udp: {sflow: ["127.0.0.1:0"], senders: ["127.0.0.1"]}\nhttp: "127.0.0.1:0"\ngrpc: {listen: []}\n')
         with subprocess.Popen([ROCESCOPE, "run", config], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as run:
             try:
