@@ -195,7 +195,9 @@ void Engine::ApplyCuts() {
 }
 
 RefusedRecords Engine::Refused() const {
-  return {.losses = losses_.refused(),
+  return {.flows = registry_.refused(),
+          .flows_replaced = registry_.replaced(),
+          .losses = losses_.refused(),
           .marks = marks_.flows_refused(),
           .marks_evicted = marks_.flows_evicted(),
           .queues = queues_.queues_refused(),

@@ -68,6 +68,11 @@ class Engine {
 
   std::shared_ptr<const Snapshot> Publish();
 
+  // Changes the maximum number of flows, for example when memory runs out. Known flows stay; new
+  // ones replace idle ones or are not analysed, which Snapshot::refused counts.
+  void SetFlowCapacity(size_t flows) { registry_.SetCapacity(flows); }
+  size_t flows() const { return registry_.size(); }
+
  private:
   // Applies the ownership changes of queue pair numbers. Only the connection tracker decides on
   // them.

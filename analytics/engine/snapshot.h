@@ -28,12 +28,14 @@ namespace rocescope {
 
 // Records that were dropped because a table was full.
 struct RefusedRecords {
-  uint64_t losses = 0;         // records of flows that lost packets
-  uint64_t marks = 0;          // records of flows with CE-marked packets
-  uint64_t marks_evicted = 0;  // number of flows, not records, with only old windows
-  uint64_t queues = 0;         // INT records of queues
-  uint64_t delays = 0;         // records of delays between two places
-  MetricStatistics metrics;    // counter records
+  uint64_t flows = 0;           // records of flows beyond the maximum number of flows
+  uint64_t flows_replaced = 0;  // number of idle flows that new ones replaced
+  uint64_t losses = 0;          // records of flows that lost packets
+  uint64_t marks = 0;           // records of flows with CE-marked packets
+  uint64_t marks_evicted = 0;   // number of flows, not records, with only old windows
+  uint64_t queues = 0;          // INT records of queues
+  uint64_t delays = 0;          // records of delays between two places
+  MetricStatistics metrics;     // counter records
 };
 
 struct Snapshot {

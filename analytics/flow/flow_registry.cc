@@ -65,7 +65,11 @@ FlowId FlowRegistry::FindOrAdd(const FlowKey& key) {
   } else {
     flow = hand_.Find(static_cast<uint32_t>(flows_.size()), IdleSince(),
                       [this](FlowId i) { return flows_[i].last; });
-    if (flow == kNoFlow) return kNoFlow;
+    if (flow == kNoFlow) {
+      ++refused_;
+      return kNoFlow;
+    }
+    ++replaced_;
     for (const auto& forget : forget_) forget(flow);
     Erase(flow);
   }

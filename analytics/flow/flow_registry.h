@@ -68,6 +68,15 @@ class FlowRegistry {
   // Interns the flows of all records of a batch. No flow of the batch is evicted for another one.
   void Intern(const RecordBatch& batch, BatchFlows& ids);
 
+  // Changes the maximum number of flows. Known flows stay, so that it takes effect for new ones
+  // only.
+  void SetCapacity(size_t capacity) { capacity_ = std::max<size_t>(capacity, 1); }
+  size_t size() const { return flows_.size(); }
+  // Records of flows that got no id because the registry was full.
+  uint64_t refused() const { return refused_; }
+  // Idle flows that were replaced by new ones.
+  uint64_t replaced() const { return replaced_; }
+
   FlowId Find(const FlowKey& key) const;  // kNoFlow: unknown flow
   const FlowKey& key(FlowId flow) const { return flows_[flow].key; }
   // When the flow had its latest record, by SetTime's clock. Flows without records since IdleSince
@@ -100,6 +109,8 @@ class FlowRegistry {
   void InternHinted(const std::vector<Record>& records, std::vector<FlowId>& ids);
 
   size_t capacity_;
+  uint64_t refused_ = 0;
+  uint64_t replaced_ = 0;
   std::vector<Slot> slots_;  // a power of two, a quarter free
   std::vector<Entry> flows_;
   std::vector<FlowId> hinted_;  // the flow to which a hint led most recently

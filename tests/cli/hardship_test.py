@@ -234,6 +234,31 @@ class Limits(CommandLine):
         self.assertEqual((run.returncode, run.stdout), (OUTPUT, ""))
         self.assertIn("out of memory", run.stderr)
 
+    def test_many_flows_stay_within_the_memory_budget(self):
+        """Without the budget, these flows of one packet each take about 350 MB."""
+        self.skip_where_it_is_instrumented()
+        flows = 80_000
+        capture = self.file("flows.pcap", captures.header() + b"".join(
+            captures.record(captures.FIRST_NS + n * 1000,
+                            captures.acknowledge(0, 64 + n, "0a%06x" % (n % 20_000)))
+            for n in range(flows)))
+        for words, most in ((("-o", "json", "--memory", "256M"), 256 << 10), (("-o", "json"), 4 << 20)):
+            with open(pathlib.Path(self.scratch.name) / "report.json", "w+b") as report:
+                run = subprocess.Popen([command_line.rocescope, "replay", capture, *words],
+                                       stdout=report, stderr=subprocess.DEVNULL)
+                _, status, usage = os.wait4(run.pid, 0)
+                run.returncode = os.waitstatus_to_exitcode(status)
+                self.assertEqual(run.returncode, SUCCESS)
+                self.assertLess(usage.ru_maxrss, most)  # KiB
+                report.seek(0)
+                whole = json.load(report)
+            is_limited = "--memory" in words
+            self.assertEqual(len(whole["flows"]) < flows, is_limited)
+            notes = [note for note in whole["notes"] if "memory budget of 256M" in note]
+            self.assertEqual(len(notes), int(is_limited))
+        run = self.run_it("replay", capture, "--memory", "1M", expect=USAGE)
+        self.assertIn("must be at least 256M", run.stderr)
+
     def test_too_few_descriptors_are_said_with_what_to_do(self):
         self.skip_where_it_is_instrumented()  # UBSan opens pipes to check an address
         paths = [self.file(f"{n}.pcap", captures.capture(count=1)) for n in range(30)]

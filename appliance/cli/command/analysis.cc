@@ -10,9 +10,11 @@
 
 #include "appliance/cli/command/message.h"
 #include "appliance/cli/command/output.h"
+#include "appliance/common/config/byte_size.h"
 #include "appliance/common/config/duration.h"
 #include "appliance/common/files/host_files.h"
 #include "appliance/common/files/text_file.h"
+#include "appliance/common/process/memory.h"
 #include "appliance/common/report/counter_notes.h"
 #include "appliance/common/report/traffic_notes.h"
 #include "rocescope/v1/report.pb.h"
@@ -38,13 +40,29 @@ Status CheckAnalysis(const AnalysisOptions& options) {
         ErrorCode::kInvalidArgument,
         fmt::format("--window {}: must be from 1 us to 1 h", FormatDuration(*options.window)));
   }
+  constexpr uint64_t kLeastMemory = uint64_t{256} << 20;
+  if (options.memory < kLeastMemory) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("--memory {}: must be at least {}", FormatBytes(options.memory),
+                                 FormatBytes(kLeastMemory)));
+  }
   return {};
+}
+
+// Measured with a million flows of one packet, without a topology: 3.4 kB each in all tables and in
+// the report. KeepWithinMemory accounts for flows that take more.
+uint32_t FlowsIn(uint64_t memory) {
+  constexpr uint64_t kFixed = 100'000'000;
+  constexpr uint64_t kBytesAFlow = 3'700;
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(kFlowCapacity, (memory - std::min(memory, kFixed)) / kBytesAFlow + 1));
 }
 
 FrameProcessor::Options ProcessorOptions(const AnalysisOptions& options,
                                          std::vector<std::string> captures) {
   FrameProcessor::Options result;
   result.flow_table.interval = options.interval.value_or(kDefaultInterval);
+  result.flow_table.capacity = FlowsIn(options.memory);
   // Packet budget of the detailed analysis for each second of run time.
   ObservationBudget::Options& sightings = result.flow_table.sightings;
   constexpr double kMost = 1u << 24;
@@ -84,9 +102,11 @@ Analysis::Analysis(const AnalysisOptions& options, std::shared_ptr<const topolog
     : options_(options),
       window_(options.window.value_or(std::chrono::seconds(1))),
       fabric_(std::move(fabric)),
-      engine_(std::make_unique<Engine>(
-          EngineOptions{.connections = {.forget_after = Duration::max()}, .window = window_},
-          fabric_)) {}
+      engine_(
+          std::make_unique<Engine>(EngineOptions{.flows = FlowsIn(options.memory),
+                                                 .connections = {.forget_after = Duration::max()},
+                                                 .window = window_},
+                                   fabric_)) {}
 
 void Analysis::Ingest(const RecordBatch& records) {
   if (taps_ && taps_->count() > taps_learnt_) {
@@ -98,6 +118,25 @@ void Analysis::Ingest(const RecordBatch& records) {
   engine_->Ingest(records);
 }
 
+void Analysis::KeepWithinMemory(uint64_t dataplane_bytes) {
+  // The report takes about two thirds as much again for each flow.
+  constexpr double kForFlows = 0.5;
+  const auto used = static_cast<double>(HeapBytes() + dataplane_bytes);
+  if (is_full_ || used < kForFlows * static_cast<double>(options_.memory)) return;
+  is_full_ = true;
+  engine_->SetFlowCapacity(engine_->flows());
+}
+
+void Analysis::NoteOnMemory(const RefusedRecords& refused) {
+  if (refused.flows == 0 && refused.flows_replaced == 0) return;
+  Note(
+      fmt::format("the maximum of {} flows for the memory budget of {} was reached: {} records of "
+                  "further flows were not analysed, and {} idle flows were replaced by new ones; "
+                  "increase --memory, or replay a shorter part of the capture",
+                  WithThousands(engine_->flows()), FormatBytes(options_.memory),
+                  WithThousands(refused.flows), WithThousands(refused.flows_replaced)));
+}
+
 void Analysis::Note(std::string note) {
   Message(note);
   notes_.push_back(std::move(note));
@@ -105,6 +144,7 @@ void Analysis::Note(std::string note) {
 
 const v1::ReplayReport& Analysis::Build(const Seen& seen, google::protobuf::Arena& arena) {
   const std::shared_ptr<const Snapshot> snapshot = engine_->Publish();
+  NoteOnMemory(snapshot->refused);
   std::vector<std::string> notes = notes_;
   for (std::string& note : NotesOnTraffic(*snapshot, seen.dataplane.taps)) {
     notes.push_back(std::move(note));
@@ -124,8 +164,15 @@ const v1::ReplayReport& Analysis::Build(const Seen& seen, google::protobuf::Aren
 }
 
 bool PrintReport(const v1::ReplayReport& report, const AnalysisOptions& options) {
+  if (options.format == ReportFormat::kJson) {
+    OutputState state = OutputState::kOpen;
+    RenderJson(report, [&](std::string_view piece) {
+      state = WriteToStdout(piece);
+      return state == OutputState::kOpen;
+    });
+    return state != OutputState::kFailed;
+  }
   const auto text = [&] {
-    if (options.format == ReportFormat::kJson) return RenderJson(report);
     if (!options.sections.empty()) return RenderSections(report, options.sections);
     return options.details ? RenderText(report) : RenderBriefText(report);
   };

@@ -18,6 +18,9 @@
 
 namespace rocescope {
 
+// Memory budget of a replay without --memory, in bytes.
+inline constexpr uint64_t kDefaultMemory = uint64_t{4} << 30;
+
 enum class ReportFormat { kText, kJson, kHtml };  // kHtml: replay only
 
 struct AnalysisOptions {
@@ -34,6 +37,7 @@ struct AnalysisOptions {
   TelemetryPorts ports;
   std::optional<uint16_t> int_port;  // UDP port of INT reports, overrides `ports` and the run
   bool check_icrc = false;
+  uint64_t memory = kDefaultMemory;  // bytes: flows that do not fit are not analysed
   ReportFormat format = ReportFormat::kText;
   bool details = false;               // text: the complete report
   std::vector<std::string> sections;  // text: only these sections (SectionNames)
@@ -44,6 +48,9 @@ Status CheckAnalysis(const AnalysisOptions& options);
 
 // Prints to standard output. Returns false if that fails, after a message.
 bool PrintReport(const v1::ReplayReport& report, const AnalysisOptions& options);
+
+// The number of flows that fit into the memory budget.
+uint32_t FlowsIn(uint64_t memory);
 
 // Options for frames whose taps have these names.
 FrameProcessor::Options ProcessorOptions(const AnalysisOptions& options,
@@ -66,6 +73,10 @@ class Analysis {
   void Note(std::string note);
   // Adds a note to the report only.
   void NoteQuietly(std::string note) { notes_.push_back(std::move(note)); }
+
+  // Limits the number of flows to the present one when half of the memory budget is used. Call it
+  // every few thousand frames, with the size of the flow table. Depends on the input only.
+  void KeepWithinMemory(uint64_t dataplane_bytes);
 
   // The fabric of `options.topology`, or null.
   const topology::Fabric* fabric() const { return fabric_.get(); }
@@ -91,6 +102,8 @@ class Analysis {
  private:
   Analysis(const AnalysisOptions& options, std::shared_ptr<const topology::Fabric> fabric);
 
+  void NoteOnMemory(const RefusedRecords& refused);
+
   AnalysisOptions options_;
   Duration window_;
   std::shared_ptr<const topology::Fabric> fabric_;
@@ -98,6 +111,7 @@ class Analysis {
   std::shared_ptr<TapRegistry> taps_;
   size_t taps_learnt_ = 0;
   std::vector<std::string> notes_;
+  bool is_full_ = false;  // the memory budget is used
 };
 
 }  // namespace rocescope

@@ -185,12 +185,15 @@ int RunCapture(const CaptureRunOptions& options) {
   const Ports& ports = set->ports();
   const Loops& loops = set->loops();
 
-  LiveRun control(
-      ports, loops,
-      {.records = {.ingest = [&](const RecordBatch& records) { analysis->Ingest(records); },
-                   .advance = [&](Timestamp reached) { analysis->Advance(reached); }},
-       .note = [&](std::string note) { analysis->Note(std::move(note)); }},
-      options.seconds);
+  LiveRun control(ports, loops,
+                  {.records = {.ingest =
+                                   [&](const RecordBatch& records) {
+                                     analysis->Ingest(records);
+                                     analysis->KeepWithinMemory(0);
+                                   },
+                               .advance = [&](Timestamp reached) { analysis->Advance(reached); }},
+                   .note = [&](std::string note) { analysis->Note(std::move(note)); }},
+                  options.seconds);
   std::future<void> reader = std::async(std::launch::async, [&] {
     affinity.RestoreBeside((*eal)->Cores());
     control.Run();

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "appliance/cli/command/arguments.h"
+#include "appliance/common/config/byte_size.h"
 #include "appliance/common/config/duration.h"
 #include "appliance/common/report/replay_report.h"
 
@@ -166,6 +167,12 @@ void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format, b
                   "Default: {}1s",
                   is_replay ? "the window of a run directory, or " : ""),
       ParseDuration, [&options](Duration window) { options.window = window; });
+  AddParsed(
+      app, "--memory", "SIZE",
+      fmt::format("Memory budget, 256M or more (suffixes: K, M, G). Flows that do not fit are\n"
+                  "not analysed, which a note in the report says. Default: {}",
+                  FormatBytes(kDefaultMemory)),
+      ParseBytes, [&options](uint64_t bytes) { options.memory = bytes; });
   app.add_flag("--icrc", options.check_icrc,
                "Compute the ICRC of frames that are not truncated, and count invalid ones");
   AddIntPort(app, [&options](uint16_t port) { options.int_port = port; }, is_replay);

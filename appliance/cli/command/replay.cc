@@ -192,6 +192,8 @@ class ReplayRun {
     analysis_.Ingest(records_);
     if (processor_.counters().ledger.decoded > 0) analysis_.Advance(processor_.counters().last);
     records_.Clear();
+    constexpr uint64_t kBytesAFlow = 300;  // in the flow table
+    analysis_.KeepWithinMemory(kBytesAFlow * processor_.flows().size());
   }
 
   const FrameFilter& filter_;

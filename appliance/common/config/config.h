@@ -148,6 +148,7 @@ struct HttpConfig {
 struct ApplianceConfig {
   std::string topology;
   std::string user;  // to switch to after devices and sockets are open; empty: no switch
+  uint64_t memory = uint64_t{8} << 30;
   Duration record_interval = std::chrono::milliseconds(100);
   Duration analysis_window = std::chrono::seconds(1);
   std::vector<InterfaceConfig> interfaces;

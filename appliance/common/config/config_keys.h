@@ -284,6 +284,11 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
       "Unprivileged user to switch to after devices and ports are open (only when started as "
       "root). Default: keep the current user.");
   visitor.Key(
+      "memory", Bytes{config.memory, uint64_t{512} << 20, uint64_t{4} << 40},
+      "Memory budget in bytes. When three quarters are used, further flows are not analysed, "
+      "which health reports; the rest is for answers. One million flows take about 2G "
+      "without a topology, and up to 8G with one. systemd's MemoryMax must not be lower.");
+  visitor.Key(
       "record_interval",
       Within<Duration>{config.record_interval, std::chrono::milliseconds(1),
                        std::chrono::seconds(4)},

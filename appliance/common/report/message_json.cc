@@ -45,7 +45,11 @@ void AppendQuoted(Integer value, std::string& out) {
 
 class Writer {
  public:
-  Writer(bool indented, std::string& out) : indented_(indented), out_(out) {}
+  using Take = std::function<bool(std::string_view)>;
+
+  // Without `take`, everything is appended to `out`.
+  Writer(bool indented, std::string& out, const Take* take = nullptr)
+      : indented_(indented), out_(out), take_(take) {}
 
   void Append(const Message& message) {
     const Reflection& reflection = *message.GetReflection();
@@ -140,6 +144,7 @@ class Writer {
       if (i > 0) out_ += ',';
       NewLine();
       AppendElement(message, reflection, field, i);
+      if (!HandOverIfLarge()) break;
     }
     --depth_;
     if (count > 0) NewLine();
@@ -174,6 +179,15 @@ class Writer {
     }
   }
 
+  // Returns false if nothing more is wanted.
+  bool HandOverIfLarge() {
+    constexpr size_t kLarge = size_t{1} << 20;
+    if (take_ == nullptr || out_.size() < kLarge) return is_wanted_;
+    is_wanted_ = is_wanted_ && (*take_)(out_);
+    out_.clear();
+    return is_wanted_;
+  }
+
   // An unknown enumerator is printed as its number, as the JSON mapping requires.
   void AppendEnumerator(const FieldDescriptor& field, int number) {
     const auto* value = field.enum_type()->FindValueByNumber(number);
@@ -183,6 +197,8 @@ class Writer {
 
   const bool indented_;
   std::string& out_;
+  const Take* const take_;
+  bool is_wanted_ = true;
   std::string scratch_;
   int depth_ = 0;
 };
@@ -191,6 +207,18 @@ class Writer {
 
 void AppendJson(const Message& message, bool indented, std::string& out) {
   Writer(indented, out).Append(message);
+}
+
+bool WriteJson(const Message& message, bool indented,
+               const std::function<bool(std::string_view)>& take) {
+  std::string text;
+  bool is_wanted = true;
+  const Writer::Take take_while_wanted = [&](std::string_view piece) {
+    is_wanted = is_wanted && take(piece);
+    return is_wanted;
+  };
+  Writer(indented, text, &take_while_wanted).Append(message);
+  return is_wanted && take(text);
 }
 
 }  // namespace rocescope

@@ -4,7 +4,9 @@
 // output, and most of a replay's time.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 namespace google::protobuf {
 class Message;
@@ -17,5 +19,10 @@ namespace rocescope {
 // omitted. `indented` uses two spaces for each level. Maps, oneofs, bytes, extensions and other
 // well-known types are not supported; no report has them.
 void AppendJson(const google::protobuf::Message& message, bool indented, std::string& out);
+
+// Passes the same text to `take` in pieces of about a megabyte, so that the text of a large report
+// is never in memory as a whole. Stops when `take` returns false, and returns false then.
+bool WriteJson(const google::protobuf::Message& message, bool indented,
+               const std::function<bool(std::string_view)>& take);
 
 }  // namespace rocescope

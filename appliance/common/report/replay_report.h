@@ -89,6 +89,8 @@ std::string RenderFaultsText(const v1::ReplayReport& report);
 
 // The standard JSON mapping with proto field names; all fields are printed. Ends with a line feed.
 std::string RenderJson(const v1::ReplayReport& report);
+// Passes the same text to `take` in pieces; see WriteJson in message_json.h.
+bool RenderJson(const v1::ReplayReport& report, const std::function<bool(std::string_view)>& take);
 std::string RenderFaultsJson(const v1::ReplayReport& report);
 
 }  // namespace rocescope

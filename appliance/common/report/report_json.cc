@@ -13,6 +13,10 @@ std::string RenderJson(const v1::ReplayReport& report) {
   return json;
 }
 
+bool RenderJson(const v1::ReplayReport& report, const std::function<bool(std::string_view)>& take) {
+  return WriteJson(report, true, take) && take("\n");
+}
+
 std::string RenderFaultsJson(const v1::ReplayReport& report) {
   v1::Faults faults;
   faults.set_schema_version(report.schema_version());

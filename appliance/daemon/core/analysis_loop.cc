@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "appliance/common/config/byte_size.h"
+#include "base/count_text.h"
 #include "dataplane/source/wall_clock.h"
 
 namespace rocescope {
@@ -30,12 +32,40 @@ void AnalysisLoop::Run(const std::atomic<bool>& ended) {
     beats_.fetch_add(1, std::memory_order_relaxed);
     const bool took = taker_.TakeRound(now);
     if (has_host_facts_.load(std::memory_order_relaxed)) TakeHostFacts();
+    KeepWithinMemory(now);
     PublishIfDue(now);
     if (took) continue;
     if (is_last) break;
     std::this_thread::sleep_for(kNap);
   }
   Publish();
+}
+
+// Above three quarters of the budget, no further flows are analysed: the rest is for the copies of
+// an answer. What answers have used is returned to the system.
+void AnalysisLoop::KeepWithinMemory(RecordTaker::Clock::time_point now) {
+  if (now < memory_due_) return;
+  constexpr auto kPace = std::chrono::milliseconds(200);
+  constexpr auto kTrimPace = std::chrono::seconds(20);
+  memory_due_ = now + kPace;
+  if (now >= trim_due_) {
+    ReturnFreeMemory();
+    trim_due_ = now + kTrimPace;
+  }
+  const uint64_t resident = options_.resident_bytes();
+  if (!is_memory_full_ && resident > options_.memory / 4 * 3) {
+    is_memory_full_ = true;
+    engine_.SetFlowCapacity(engine_.flows());
+    options_.notify(
+        Severity::kWarning,
+        fmt::format("three quarters of the memory budget of {} are used (key `memory`): flows "
+                    "beyond the present {} are not analysed until memory is free again",
+                    FormatBytes(options_.memory), WithThousands(engine_.flows())));
+  } else if (is_memory_full_ && resident < options_.memory / 8 * 5) {
+    is_memory_full_ = false;
+    engine_.SetFlowCapacity(kFlowCapacity);
+    options_.notify(Severity::kInfo, "memory is free again: all flows are analysed");
+  }
 }
 
 void AnalysisLoop::Advance(Timestamp reached) {
@@ -52,6 +82,7 @@ void AnalysisLoop::Restart(Timestamp reached) {
       fmt::format("the clock was set back by {} s; the analysis restarts from scratch",
                   std::chrono::duration_cast<std::chrono::seconds>(reached_ - reached).count()));
   options_.restart();
+  is_memory_full_ = false;
   ++restarted_;
   taps_learnt_ = 0;
   reached_ = reached;
@@ -111,6 +142,7 @@ void AnalysisLoop::Publish() {
                     .published_at = WallClock(),
                     .took = RecordTaker::Clock::now() - begin,
                     .restarted = restarted_,
+                    .is_memory_full = is_memory_full_,
                     .loss = loss_.Note(counts, begin)});
 }
 

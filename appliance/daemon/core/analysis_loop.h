@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analytics/engine/engine.h"
+#include "appliance/common/process/memory.h"
 #include "appliance/common/process/notice.h"
 #include "appliance/daemon/core/answers.h"
 #include "appliance/daemon/core/record_loss.h"
@@ -30,6 +31,8 @@ class AnalysisLoop {
     std::function<void()> restart;      // recreates the engine in its initial state
     Notify notify;
     std::function<RecordCounts()> count_records;  // in all sources; none: no record is dropped
+    uint64_t memory = UINT64_MAX;                 // budget in bytes
+    std::function<uint64_t()> resident_bytes = ResidentBytes;
   };
 
   // `engine`, `sources` and `answers` must outlive this object.
@@ -53,6 +56,7 @@ class AnalysisLoop {
   void Ingest(const RecordBatch& records);
   void PublishIfDue(RecordTaker::Clock::time_point now);
   void Publish();
+  void KeepWithinMemory(RecordTaker::Clock::time_point now);
 
   Engine& engine_;
   Answers& answers_;
@@ -65,7 +69,10 @@ class AnalysisLoop {
   size_t taps_learnt_ = 0;
   RecentLoss loss_;
   Timestamp reached_;
-  uint32_t restarted_ = 0;                   // number of restarts
+  uint32_t restarted_ = 0;  // number of restarts
+  bool is_memory_full_ = false;
+  RecordTaker::Clock::time_point memory_due_;
+  RecordTaker::Clock::time_point trim_due_;
   std::optional<int64_t> published_window_;  // window of event time at the last publication
   RecordTaker::Clock::time_point not_before_;
   // Arrival of the last records; unset: published.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace rocescope {
@@ -32,6 +33,7 @@ class AnalysisLoopTest : public testing::Test {
   int restarted_ = 0;
   std::vector<std::string> notices_;
   RecordCounts counts_;
+  uint64_t resident_ = 0;
   const std::atomic<bool> ended_ = true;
   AnalysisLoop loop_{
       engine_,
@@ -39,7 +41,9 @@ class AnalysisLoopTest : public testing::Test {
       answers_,
       {.restart = [this] { ++restarted_; },
        .notify = [this](Severity, const std::string& text) { notices_.push_back(text); },
-       .count_records = [this] { return counts_; }}};
+       .count_records = [this] { return counts_; },
+       .memory = 1000,
+       .resident_bytes = [this] { return resident_; }}};
 };
 
 TEST_F(AnalysisLoopTest, ContinuesWhenTheClockIsSetAhead) {
@@ -64,6 +68,29 @@ TEST_F(AnalysisLoopTest, ASlightlyLateSourceDoesNotRestartIt) {
   EXPECT_EQ(Reach(begin_ - seconds(1)), begin_);
   EXPECT_EQ(restarted_, 0);
   EXPECT_THAT(notices_, IsEmpty());
+}
+
+TEST_F(AnalysisLoopTest, AnalysesNoFurtherFlowsWhenTheMemoryBudgetIsUsed) {
+  const auto ingest = [this](uint32_t qpn) {
+    exchange_.current().flows.push_back(
+        {.flow = {.destination_qpn = {qpn}}, .interval_start = begin_});
+    Reach(begin_ + seconds(qpn));                                 // no flow is idle for ten seconds
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));  // the pace of the check
+  };
+  ingest(1);
+  EXPECT_EQ(engine_.flows(), 1u);
+  resident_ = 751;
+  ingest(2);  // the check precedes or follows it
+  const size_t flows = engine_.flows();
+  ingest(3);
+  EXPECT_EQ(engine_.flows(), flows);
+  EXPECT_TRUE(answers_.Latest()->is_memory_full);
+  EXPECT_THAT(notices_, ElementsAre(HasSubstr("three quarters of the memory budget of 1000")));
+  resident_ = 600;
+  ingest(4);
+  ingest(5);
+  EXPECT_FALSE(answers_.Latest()->is_memory_full);
+  EXPECT_GT(engine_.flows(), flows);
 }
 
 TEST_F(AnalysisLoopTest, AnswersReportDroppedRecords) {

@@ -23,7 +23,8 @@ struct Answer {
   // How often the analysis restarted because the clock was set back. If it differs from the
   // previous answer, the faults and times of that answer are not comparable.
   uint32_t restarted = 0;
-  RecordLoss loss;  // in the last minute
+  bool is_memory_full = false;  // flows beyond the present ones are not analysed
+  RecordLoss loss;              // in the last minute
 };
 
 class Answers {

@@ -158,13 +158,13 @@ Status Daemon::OpenSources() {
   for (const auto& source : sources_) {
     for (RecordExchange* const exchange : source->Records()) records.push_back(exchange);
   }
-  analysis_->loop.emplace(
-      *analysis_->engine, std::move(records), answers_,
-      AnalysisLoop::Options{.window = config_.analysis_window,
-                            .taps = taps,
-                            .restart = [this] { MakeEngine(); },
-                            .notify = notify_,
-                            .count_records = [this] { return CountRecords(); }});
+  analysis_->loop.emplace(*analysis_->engine, std::move(records), answers_,
+                          AnalysisLoop::Options{.window = config_.analysis_window,
+                                                .taps = taps,
+                                                .restart = [this] { MakeEngine(); },
+                                                .notify = notify_,
+                                                .count_records = [this] { return CountRecords(); },
+                                                .memory = config_.memory});
   return {};
 }
 

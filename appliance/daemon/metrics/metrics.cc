@@ -16,6 +16,7 @@
 
 #include "analytics/congestion/link_load.h"
 #include "appliance/api/message_value.h"
+#include "appliance/common/process/memory.h"
 #include "appliance/daemon/history/history_store.h"
 #include "appliance/daemon/service/job_summary.h"
 #include "dataplane/source/wall_clock.h"
@@ -62,6 +63,10 @@ class Families {
 };
 
 void AddDaemon(Service& service, Families& out) {
+  out.Gauge("memory_budget_bytes", "Memory budget of the appliance (configuration key `memory`).",
+            static_cast<double>(service.daemon().config().memory));
+  out.Gauge("resident_memory_bytes", "Physical memory that the appliance uses.",
+            static_cast<double>(ResidentBytes()));
   out.Gauge("build_info", "Version of rocescope, as a label; always 1.", 1,
             {{"version", service.version()}});
   out.Gauge("start_time_seconds", "Start time of the appliance, in seconds since the Unix epoch.",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/daemon/service/service.h"
+#include "appliance/common/config/byte_size.h"
 
 #include <fmt/format.h>
 
@@ -14,6 +15,7 @@
 #include "appliance/daemon/service/doctor.h"
 #include "appliance/daemon/service/job_summary.h"
 #include "appliance/daemon/service/page.h"
+#include "base/count_text.h"
 #include "dataplane/source/wall_clock.h"
 #include "rocescope/v1/service.pb.h"
 #include "topology/fabric.h"
@@ -201,6 +203,13 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
   const std::vector<SourceState> sources = daemon_.Sources();
   FindProblems(sources, answer ? &answer->answer() : nullptr, daemon_.config().analysis_window,
                daemon_.started_at(), now, out);
+  if (answer && answer->answer().is_memory_full) {
+    out.add_problems(fmt::format(
+        "three quarters of the memory budget of {} are used: {} records of further flows were not "
+        "analysed; increase the key `memory`, or divide the mirror sessions among appliances",
+        FormatBytes(daemon_.config().memory),
+        WithThousands(answer->answer().snapshot->refused.flows)));
+  }
   if (history_ != nullptr) {
     if (const std::string problem = history_->counts().problem; !problem.empty()) {
       out.add_problems(fmt::format("the history is not written: {}", problem));

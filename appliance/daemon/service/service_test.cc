@@ -74,6 +74,20 @@ TEST_F(ServiceTest, DroppedRecordsAreAProblemAndPartOfTheCoverage) {
   EXPECT_EQ(whole.coverage().dropped_records_note(), "");
 }
 
+TEST_F(ServiceTest, AUsedMemoryBudgetIsAProblem) {
+  OpenDaemon(kFabric);
+  Snapshot snapshot;
+  snapshot.host_facts = std::make_shared<const HostFacts>();
+  snapshot.refused.flows = 12'345;
+  daemon_->answers().Publish(
+      {.snapshot = std::make_shared<const Snapshot>(std::move(snapshot)), .is_memory_full = true});
+  v1::Health health;
+  ASSERT_TRUE(service_->GetHealth({}, health));
+  EXPECT_THAT(health.problems(),
+              ElementsAre(HasSubstr("memory budget of 8G are used: 12,345 records of further flows "
+                                    "were not analysed")));
+}
+
 TEST_F(ServiceTest, FailedReloadIsAProblemUntilOneSucceeds) {
   OpenDaemon(kFabric);
   service_->SetReloadProblem("appliance.yaml:1:1: wrong\nappliance.yaml:2:1: wrong too");
