@@ -72,4 +72,8 @@ void LimitTo(SQLite::Database& database, const std::chrono::steady_clock::time_p
       const_cast<std::chrono::steady_clock::time_point*>(&end));
 }
 
+void RemoveLimit(SQLite::Database& database) {
+  sqlite3_progress_handler(database.getHandle(), 0, nullptr, nullptr);
+}
+
 }  // namespace rocescope

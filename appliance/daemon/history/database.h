@@ -54,8 +54,10 @@ DatabaseResult<decltype(std::declval<Work>()())> Caught(const SQLite::Database& 
   }
 }
 
-// Makes statements fail with kInterrupted after `end`, which must outlive the connection.
+// Makes statements fail with kInterrupted after `end`, which must outlive the connection or the
+// limit.
 void LimitTo(SQLite::Database& database, const std::chrono::steady_clock::time_point& end);
+void RemoveLimit(SQLite::Database& database);
 
 // Binary data.
 struct Blob {

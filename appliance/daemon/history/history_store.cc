@@ -36,6 +36,13 @@ constexpr auto kEndWithin = std::chrono::seconds(5);
 constexpr int kStepsForRoom = 20;
 constexpr auto kLookEvery = std::chrono::seconds(2);
 
+// Time since the machine started, including suspension. It does not depend on the system clock.
+Duration SinceBoot() {
+  timespec time{};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
 // Identity of the file at a path; all 0: there is none.
 struct FileIdentity {
   dev_t device = 0;
@@ -61,6 +68,7 @@ class HistoryStore::Writer {
       : options_(std::move(options)),
         notify_(std::move(notify)),
         lock_(std::move(lock)),
+        retainer_(options_.file, options_.retention, notify_),
         queue_(options_.queue) {}
 
   Status Begin() {
@@ -103,8 +111,11 @@ class HistoryStore::Writer {
     counts.added = added_;  // read last, so that it is at least the sum of the others
     const std::lock_guard lock(mutex_);
     counts.problem = problem_;
+    counts.retention = retention_;
     return counts;
   }
+
+  const std::string& file() const { return options_.file; }
 
   // Runs a query on a connection of its own.
   template <typename Answer, typename Query>
@@ -148,14 +159,17 @@ class HistoryStore::Writer {
   }
 
   Status OpenFile() {
-    auto database = OpenHistory(options_.file, WallClock(), notify_);
+    auto database = OpenHistory(options_.file, options_.wall_clock(), notify_);
     if (!database) return tl::unexpected(database.error());
     database_ = *std::move(database);
     const auto prepared = Caught(*database_, [&] {
       BoundFile(*database_, options_.retention);
       rows_.emplace(*database_);
+      retainer_.Begin(*database_, options_.wall_clock(), SinceBoot());
     });
     if (!prepared) return tl::unexpected(prepared.error());
+    is_counted_ = false;
+    Publish();
     for (size_t i = 0; i < kParts.size(); ++i) parts_[i] = IdentityOf(options_.file + kParts[i]);
     return {};
   }
@@ -213,6 +227,7 @@ class HistoryStore::Writer {
     } else {
       Failed(written.error());
     }
+    if (written) retainer_.Wrote(batch);
     (written ? written_ : dropped_) += batch.size();
     Settle();
   }
@@ -239,7 +254,7 @@ class HistoryStore::Writer {
         file_);  // the exclusive lock ensures that no reader has a connection
     CloseFile();
     if (std::exchange(has_begun_anew_, true)) return false;
-    const Result<std::string> aside = MoveAside(options_.file, WallClock());
+    const Result<std::string> aside = MoveAside(options_.file, options_.wall_clock());
     if (!aside) {
       notify_(Severity::kError,
               fmt::format("{}; no more data is stored until rocescope is restarted",
@@ -256,13 +271,21 @@ class HistoryStore::Writer {
   // Returns true if there is more to delete.
   bool Retain() {
     if (!database_) return false;
-    const auto more = Caught(
-        *database_, [&] { return rocescope::Retain(*database_, options_.retention, WallClock()); });
+    const auto more = Caught(*database_, [&] {
+      if (!std::exchange(is_counted_, true)) retainer_.Count(*database_);
+      return retainer_.Step(*database_, options_.wall_clock(), SinceBoot());
+    });
     rows_->ForgetNames();
+    Publish();
     if (more) return *more;
     if (more.error().fault == DatabaseFault::kDamaged && Restart(more.error())) return false;
     Failed(more.error());
     return false;
+  }
+
+  void Publish() {
+    const std::lock_guard lock(mutex_);
+    retention_ = retainer_.state();
   }
 
   // Sets the problem, which the next successful write clears.
@@ -305,6 +328,8 @@ class HistoryStore::Writer {
   mutable std::shared_mutex file_;            // exclusive: while the file is replaced
   std::optional<SQLite::Database> database_;  // rows_ refers to it; none: it was damaged twice
   std::optional<RowWriter> rows_;
+  Retainer retainer_;
+  bool is_counted_ = false;  // the retainer has counted the rows of the open file
   bool has_begun_anew_ = false;
   static constexpr std::array kParts = {"", "-wal", "-shm"};
   std::array<std::optional<FileIdentity>, kParts.size()> parts_;  // identities of the open files
@@ -319,6 +344,7 @@ class HistoryStore::Writer {
   mutable std::mutex mutex_;
   std::condition_variable settled_;  // a row was written or dropped
   std::string problem_;
+  RetentionState retention_;
   std::thread thread_;
 };
 
@@ -344,6 +370,8 @@ void HistoryStore::Add(HistoryRow row) { writer_->Add(std::move(row)); }
 void HistoryStore::SetLate(uint64_t late) { writer_->SetLate(late); }
 
 bool HistoryStore::Flush(std::chrono::milliseconds most) { return writer_->Flush(most); }
+
+const std::string& HistoryStore::file() const { return writer_->file(); }
 
 HistoryCounts HistoryStore::counts() const { return writer_->counts(); }
 

@@ -206,6 +206,28 @@ TEST_F(HistoryStoreTest, DeletesTheOldestEventsAtTheSizeLimit) {
   EXPECT_LT(last->messages.size(), 1000u);
 }
 
+TEST_F(HistoryStoreTest, ClockTenYearsAheadDeletesNothing) {
+  static constexpr Duration kTenYears = std::chrono::hours(24 * 3652);
+  HistoryOptions options = Options();
+  options.retention.keep_events = std::chrono::hours(24 * 90);
+  options.retention.keep_series = std::chrono::hours(24 * 14);
+  const int64_t now_ns = ToNanoseconds(WallClock());
+  {
+    const auto store = Open(options);
+    for (int i = 0; i < 100; ++i) (*store)->Add(EventAt(now_ns + i, "kept"));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+  }
+  options.wall_clock = [] { return WallClock() + kTenYears; };
+  const auto store = Open(options);
+  // The thread deletes old rows after each write, if it is due.
+  for (int i = 0; i < 3; ++i) {
+    (*store)->Add(EventAt(now_ns + kTenYears.count(), "new"));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+  }
+  EXPECT_THAT((*store)->Events({.most = 1000})->messages, SizeIs(103));
+  EXPECT_TRUE((*store)->counts().retention.is_suspended);
+}
+
 // Simulates a misdirected write: the table of events starts beyond the end of the file.
 void Break(const std::string& file) {
   auto database = OpenDatabase(file, SQLite::OPEN_READWRITE);
