@@ -224,11 +224,15 @@ void VisitKeys(HistoryConfig& config, Visitor& visitor) {
   constexpr Duration kLeast = std::chrono::hours(1);
   constexpr Duration kMost = std::chrono::hours(24 * 3650);
   visitor.Key("file", config.file, "SQLite database file for history. Default: no history.");
-  visitor.Key("keep_events", Within<Duration>{config.keep_events, kLeast, kMost},
-              "Retention time of faults and other events. Older events are deleted.");
+  visitor.Key(
+      "keep_events", Within<Duration>{config.keep_events, kLeast, kMost},
+      "Retention time of faults and other events. Older events are deleted, at most 1/24 of "
+      "the events per hour. Deletion by age is suspended while the clock differs by more "
+      "than a day from the time that the history leads to; `rocescope doctor` reports this.");
   visitor.Key(
       "keep_series", Within<Duration>{config.keep_series, kLeast, kMost},
-      "Retention time of the one-minute series of links and jobs. Older series are deleted.");
+      "Retention time of the one-minute series of links and jobs. Older series are deleted, in the "
+      "same way.");
   visitor.Key("max_bytes", Bytes{config.max_bytes, uint64_t{16} << 20, uint64_t{1} << 40},
               "Maximum size of the database on disk in bytes. When it is reached, the oldest "
               "series are deleted first, then the oldest events.");
