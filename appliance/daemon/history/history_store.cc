@@ -35,6 +35,7 @@ constexpr auto kRetainEvery = std::chrono::minutes(2);
 constexpr auto kEndWithin = std::chrono::seconds(5);
 constexpr int kStepsForRoom = 20;
 constexpr auto kLookEvery = std::chrono::seconds(2);
+constexpr auto kLongestCheck = std::chrono::seconds(5);
 
 // Time since the machine started, including suspension. It does not depend on the system clock.
 Duration SinceBoot() {
@@ -139,6 +140,7 @@ class HistoryStore::Writer {
     Clock::time_point look_at = retain_at + kLookEvery;
     while (true) {
       const bool is_last = queue_.is_closed();
+      if (!is_last && database_ && !is_checked_) Check();
       const auto now = Clock::now();
       const auto idle = std::chrono::duration_cast<std::chrono::milliseconds>(
           std::clamp<Clock::duration>(retain_at - now, Clock::duration::zero(), kIdle));
@@ -149,7 +151,11 @@ class HistoryStore::Writer {
         continue;
       }
       if (Clock::now() >= look_at) {
-        if (!IsOurs()) BeginAgain();
+        if (!IsOurs()) {
+          BeginAgain();
+        } else {
+          CheckTables();
+        }
         look_at = Clock::now() + kLookEvery;
       }
       if (Clock::now() < retain_at) continue;
@@ -166,9 +172,10 @@ class HistoryStore::Writer {
       BoundFile(*database_, options_.retention);
       rows_.emplace(*database_);
       retainer_.Begin(*database_, options_.wall_clock(), SinceBoot());
+      schema_version_ = SchemaVersion();
     });
     if (!prepared) return tl::unexpected(prepared.error());
-    is_counted_ = false;
+    is_checked_ = false;
     Publish();
     for (size_t i = 0; i < kParts.size(); ++i) parts_[i] = IdentityOf(options_.file + kParts[i]);
     return {};
@@ -247,6 +254,47 @@ class HistoryStore::Writer {
     return Restart(written.error()) ? Caught(*database_, write) : written;
   }
 
+  // Checks a file after it was opened, and counts its rows. Rows wait in the queue meanwhile.
+  void Check() {
+    is_checked_ = true;
+    const auto checked = QuickCheck(*database_, kLongestCheck);
+    if (checked) {
+      retainer_.Count(*database_);
+      return;
+    }
+    if (checked.error().fault == DatabaseFault::kInterrupted) {
+      notify_(Severity::kInfo,
+              fmt::format("{}: the integrity check was stopped after {} s; it covered only a part "
+                          "of the file",
+                          options_.file, kLongestCheck.count()));
+      retainer_.Count(*database_);
+    } else if (checked.error().fault == DatabaseFault::kDamaged) {
+      if (!Restart(checked.error())) Failed(checked.error());
+    } else {
+      Failed(checked.error());
+    }
+  }
+
+  int64_t SchemaVersion() { return database_->execAndGet("PRAGMA schema_version").getInt64(); }
+
+  // Another program may have dropped a table.
+  void CheckTables() {
+    if (!database_) return;
+    const auto missing = Caught(*database_, [&] {
+      const int64_t version = SchemaVersion();
+      return version == std::exchange(schema_version_, version) ? "" : MissingTable(*database_);
+    });
+    if (missing && missing->empty()) return;
+    DatabaseError error =
+        missing ? DatabaseError{{.code = ErrorCode::kUnavailable,
+                                 .message = fmt::format("{}: the table {} was dropped",
+                                                        options_.file, *missing)},
+                                DatabaseFault::kDamaged}
+                : missing.error();
+    if (error.fault == DatabaseFault::kDamaged && Restart(error)) return;
+    Failed(error);
+  }
+
   // Replaces a damaged file, but only once, so that a faulty disk does not fill up with damaged
   // files.
   bool Restart(const Error& damage) {
@@ -271,10 +319,8 @@ class HistoryStore::Writer {
   // Returns true if there is more to delete.
   bool Retain() {
     if (!database_) return false;
-    const auto more = Caught(*database_, [&] {
-      if (!std::exchange(is_counted_, true)) retainer_.Count(*database_);
-      return retainer_.Step(*database_, options_.wall_clock(), SinceBoot());
-    });
+    const auto more = Caught(
+        *database_, [&] { return retainer_.Step(*database_, options_.wall_clock(), SinceBoot()); });
     rows_->ForgetNames();
     Publish();
     if (more) return *more;
@@ -329,7 +375,8 @@ class HistoryStore::Writer {
   std::optional<SQLite::Database> database_;  // rows_ refers to it; none: it was damaged twice
   std::optional<RowWriter> rows_;
   Retainer retainer_;
-  bool is_counted_ = false;  // the retainer has counted the rows of the open file
+  bool is_checked_ = false;     // Check has run for the open file
+  int64_t schema_version_ = 0;  // changes whenever a table is created or dropped
   bool has_begun_anew_ = false;
   static constexpr std::array kParts = {"", "-wal", "-shm"};
   std::array<std::optional<FileIdentity>, kParts.size()> parts_;  // identities of the open files
