@@ -39,8 +39,10 @@ class ServiceTest : public testing::Test {
   }
 
   // `topology` is a file in folder_; empty: no topology.
-  void OpenDaemon(const std::string& topology, const MetricsConfig& metrics = {}) {
+  void OpenDaemon(const std::string& topology, const MetricsConfig& metrics = {},
+                  const JobsConfig& jobs = {}) {
     ApplianceConfig config;
+    config.jobs = jobs;
     config.metrics = metrics;
     if (!topology.empty()) config.topology = (folder_ / topology).string();
     config.udp.sflow = {{.address = IpAddress::FromV4(0x7f000001)}};
