@@ -424,9 +424,9 @@ class Run(unittest.TestCase):
             self.end(run)
 
     def test_a_job_that_cannot_be_stored_is_not_durable(self):
-        file = pathlib.Path(self.folder.name, "jobs.db")
         for require, code, what in (("false", 0, "is lost if the appliance restarts: "),
                                     ("true", 1, "cannot be stored on disk: ")):
+            file = pathlib.Path(self.folder.name, f"{require}-jobs.db")
             with self.appliance('udp: {sflow: ["127.0.0.1:0"]}\n'
                                 f'jobs: {{file: "{file}", require_durable: {require}}}\n') as (run, at):
                 appliance = ["--appliance", at["gRPC"], "--timeout", "20s"]

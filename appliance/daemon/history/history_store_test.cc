@@ -254,7 +254,7 @@ TEST_F(HistoryStoreTest, DroppedTableIsDamage) {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
         is_moved = !FilesWith(".broken-").empty();
       }
-      EXPECT_TRUE(is_moved) << table;
+      ASSERT_TRUE(is_moved) << table;
       (*store)->Add(EventAt(1, "kept"));
       ASSERT_TRUE((*store)->Flush(kSoon));
       EXPECT_THAT((*store)->Events({})->messages, ElementsAre("kept"));
