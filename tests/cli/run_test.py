@@ -14,6 +14,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -442,6 +443,30 @@ class Run(unittest.TestCase):
                 self.assertEqual("No jobs are registered." in listed, require == "true")
                 file.rmdir()
                 self.end(run)
+
+    def test_a_clock_far_ahead_of_the_history_deletes_nothing(self):
+        file = pathlib.Path(self.folder.name, "history.db")
+        text = f'udp: {{sflow: ["127.0.0.1:0"]}}\nhistory: {{file: "{file}"}}\n'
+        with self.appliance(text) as (run, at):
+            for side in ("", "-wal", "-shm", ".lock"):
+                self.assertEqual(pathlib.Path(f"{file}{side}").stat().st_mode & 0o777, 0o600, side)
+            self.end(run)
+        old = time.time_ns() - 3652 * 86400 * 10**9
+        with contextlib.closing(sqlite3.connect(file)) as history, history:
+            history.execute("UPDATE trusted_time SET trusted_ns = ?", (old,))
+            history.executemany("INSERT INTO events (at_ns, kind, place, message) "
+                                "VALUES (?, 'fault_started', 'leaf0', x'')", [(old,)] * 200)
+        with self.appliance(text) as (run, at):
+            doctor = self.done("doctor", f"http://{at['dashboard']}/")
+            self.assertEqual(doctor.returncode, 1)
+            self.assertIn("3652 days ahead of the time that the history leads to", doctor.stdout)
+            self.assertIn("check the clock of the appliance", doctor.stdout)
+            health = self.done("healthcheck", f"http://{at['dashboard']}").stdout
+            self.assertIn("DEGRADED\nhistory: rows are not deleted because of their age", health)
+            self.end(run)
+        with contextlib.closing(sqlite3.connect(file)) as history:
+            self.assertEqual(history.execute("SELECT count(*) FROM events WHERE at_ns = ?",
+                                             (old,)).fetchone(), (200,))
 
     def test_an_exporter_that_is_gone_is_told_and_no_fault_of_the_appliance(self):
         with self.appliance('udp: {sflow: ["127.0.0.1:0"]}\n'
