@@ -14,6 +14,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -98,6 +99,7 @@ class Run(unittest.TestCase):
         for text, what in (
                 ("jobs: {file: a.db}\nhistory: {file: ./a.db}\n",
                  "`jobs.file` and `history.file` name the same file"),
+                ("jobs: {require_durable: true}\n", "`jobs.require_durable` requires `jobs.file`"),
                 ("http: 127.0.0.1:50051\n",
                  "`http.listen` (127.0.0.1:50051) and `grpc.listen` (127.0.0.1:50051)")):
             checked = self.done("config", "check", self.config(text))
@@ -299,7 +301,9 @@ class Run(unittest.TestCase):
             registered = self.done("job", "register", "7", "--nodes", "gpu-[1-2]", "--nodes",
                                    "gpu-3:0-1,3", "--name", "pre train", "--user", "ada", "--start",
                                    "1700000000", *appliance)
-            self.assertEqual((registered.returncode, registered.stdout + registered.stderr), (0, ""))
+            self.assertEqual((registered.returncode, registered.stdout), (0, ""))
+            self.assertIn("job 7 is lost if the appliance restarts: the configuration of the "
+                          "appliance has no `jobs.file`", registered.stderr)
             listed = self.done("job", "list", *appliance)
             self.assertIn("7  pre train  ada   running  2023-11-14 22:13:20.000", listed.stdout)
             self.assertIn("gpu-[1-2] gpu-3:0-1,3", listed.stdout)
@@ -405,7 +409,9 @@ class Run(unittest.TestCase):
         text = ('udp: {sflow: ["127.0.0.1:0"]}\n'
                 f'jobs: {{file: "{self.folder.name}/jobs.db"}}\n')
         with self.appliance(text) as (run, at):
-            self.done("job", "register", "7", "--nodes", "gpu-[1-2]", "--appliance", at["gRPC"])
+            registered = self.done("job", "register", "7", "--nodes", "gpu-[1-2]", "--appliance",
+                                   at["gRPC"])
+            self.assertEqual((registered.returncode, registered.stderr), (0, ""))
             run.kill()  # acknowledged registrations are on disk
             run.wait()
         with self.appliance(text) as (run, at):
@@ -417,6 +423,50 @@ class Run(unittest.TestCase):
             self.assertEqual(second.returncode, 3)
             self.assertIn("another rocescope process uses the file", second.stderr)
             self.end(run)
+
+    def test_a_job_that_cannot_be_stored_is_not_durable(self):
+        for require, code, what in (("false", 0, "is lost if the appliance restarts: "),
+                                    ("true", 1, "cannot be stored on disk: ")):
+            file = pathlib.Path(self.folder.name, f"{require}-jobs.db")
+            with self.appliance('udp: {sflow: ["127.0.0.1:0"]}\n'
+                                f'jobs: {{file: "{file}", require_durable: {require}}}\n') as (run, at):
+                appliance = ["--appliance", at["gRPC"], "--timeout", "20s"]
+                self.assertEqual(self.done("job", "register", "7", "--nodes", "a", *appliance).stderr, "")
+                file.unlink()
+                file.mkdir()  # as on a disk with errors
+                for words in (["register", "8", "--nodes", "b"], ["end", "7"]):
+                    done = self.done("job", *words, *appliance)
+                    self.assertEqual(done.returncode, code)
+                    self.assertIn(what, done.stderr)
+                    self.assertIn("jobs.db: is a folder", done.stderr)
+                listed = self.done("job", "list", *appliance).stdout
+                self.assertEqual("No jobs are registered." in listed, require == "true")
+                file.rmdir()
+                self.end(run)
+
+    def test_a_clock_far_ahead_of_the_history_deletes_nothing(self):
+        file = pathlib.Path(self.folder.name, "history.db")
+        text = f'udp: {{sflow: ["127.0.0.1:0"]}}\nhistory: {{file: "{file}"}}\n'
+        with self.appliance(text) as (run, at):
+            for side in ("", "-wal", "-shm", ".lock"):
+                self.assertEqual(pathlib.Path(f"{file}{side}").stat().st_mode & 0o777, 0o600, side)
+            self.end(run)
+        old = time.time_ns() - 3652 * 86400 * 10**9
+        with contextlib.closing(sqlite3.connect(file)) as history, history:
+            history.execute("UPDATE trusted_time SET trusted_ns = ?", (old,))
+            history.executemany("INSERT INTO events (at_ns, kind, place, message) "
+                                "VALUES (?, 'fault_started', 'leaf0', x'')", [(old,)] * 200)
+        with self.appliance(text) as (run, at):
+            doctor = self.done("doctor", f"http://{at['dashboard']}/")
+            self.assertEqual(doctor.returncode, 1)
+            self.assertIn("3652 days ahead of the time that the history leads to", doctor.stdout)
+            self.assertIn("check the clock of the appliance", doctor.stdout)
+            health = self.done("healthcheck", f"http://{at['dashboard']}").stdout
+            self.assertIn("DEGRADED\nhistory: rows are not deleted because of their age", health)
+            self.end(run)
+        with contextlib.closing(sqlite3.connect(file)) as history:
+            self.assertEqual(history.execute("SELECT count(*) FROM events WHERE at_ns = ?",
+                                             (old,)).fetchone(), (200,))
 
     def test_an_exporter_that_is_gone_is_told_and_no_fault_of_the_appliance(self):
         with self.appliance('udp: {sflow: ["127.0.0.1:0"]}\n'

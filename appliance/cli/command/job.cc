@@ -104,6 +104,14 @@ std::string ShowText(const v1::RegisteredJob& job, const v1::JobSummary* summary
   return text;
 }
 
+template <typename Response>
+void WarnNotDurable(uint64_t id, const Response& response) {
+  if (response.durable()) return;
+  Message(fmt::format("the change of job {} is lost if the appliance restarts: {}", id,
+                      response.storage_problem().empty() ? "the appliance does not say why"
+                                                         : Visible(response.storage_problem())));
+}
+
 }  // namespace
 
 int RunJobRegister(const JobRegisterOptions& options) {
@@ -126,6 +134,7 @@ int RunJobRegister(const JobRegisterOptions& options) {
   if (!client) return kExitUsage;
   v1::RegisterJobResponse response;
   if (const auto done = client->Register(request, response); !done) return Fail(done.error());
+  WarnNotDurable(options.id, response);
   if (!response.unknown_nodes().empty()) {
     const std::vector<std::string> unknown(response.unknown_nodes().begin(),
                                            response.unknown_nodes().end());
@@ -141,8 +150,11 @@ int RunJobRegister(const JobRegisterOptions& options) {
 int RunJobEnd(const JobEndOptions& options) {
   const auto client = Open(options.client);
   if (!client) return kExitUsage;
-  const auto done = client->End(options.id, ToNs(options.end_seconds));
-  return done ? kExitSuccess : Fail(done.error());
+  v1::EndJobResponse response;
+  const auto done = client->End(options.id, ToNs(options.end_seconds), response);
+  if (!done) return Fail(done.error());
+  WarnNotDurable(options.id, response);
+  return kExitSuccess;
 }
 
 int RunJobList(const JobListOptions& options) {

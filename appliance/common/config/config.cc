@@ -449,6 +449,13 @@ Result<ApplianceConfig> LoadConfig(const std::string& path, Pipes pipes) {
     for (std::string& file : *files) BeginAt(folder, file);
   }
   const std::string& jobs = config->jobs.file;
+  if (config->jobs.require_durable && jobs.empty()) {
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: `jobs.require_durable` requires `jobs.file`: set it, or remove "
+                    "`jobs.require_durable`",
+                    path));
+  }
   if (!jobs.empty() && !config->history.file.empty() && IsSameFile(jobs, config->history.file)) {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("{}: `jobs.file` and `history.file` name the same file, {}: use "

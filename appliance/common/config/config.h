@@ -130,6 +130,7 @@ struct MetricsConfig {
 
 struct JobsConfig {
   std::string file;  // empty: registrations are lost on restart
+  bool require_durable = false;
 
   friend bool operator==(const JobsConfig&, const JobsConfig&) = default;
 };

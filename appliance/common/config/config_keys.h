@@ -234,12 +234,18 @@ template <typename Visitor>
 void VisitKeys(HistoryConfig& config, Visitor& visitor) {
   constexpr Duration kLeast = std::chrono::hours(1);
   constexpr Duration kMost = std::chrono::hours(24 * 3650);
-  visitor.Key("file", config.file, "SQLite database file for history. Default: no history.");
-  visitor.Key("keep_events", Within<Duration>{config.keep_events, kLeast, kMost},
-              "Retention time of faults and other events. Older events are deleted.");
+  visitor.Key("file", config.file,
+              "SQLite database file for history. If it is a symbolic link, the lock file and the "
+              "other files of SQLite are next to its target. Default: no history.");
+  visitor.Key(
+      "keep_events", Within<Duration>{config.keep_events, kLeast, kMost},
+      "Retention time of faults and other events. Older events are deleted, at most 1/24 of "
+      "the events per hour. Deletion by age is suspended while the clock differs by more "
+      "than a day from the time that the history leads to; `rocescope doctor` reports this.");
   visitor.Key(
       "keep_series", Within<Duration>{config.keep_series, kLeast, kMost},
-      "Retention time of the one-minute series of links and jobs. Older series are deleted.");
+      "Retention time of the one-minute series of links and jobs. Older series are deleted, in the "
+      "same way.");
   visitor.Key("max_bytes", Bytes{config.max_bytes, uint64_t{16} << 20, uint64_t{1} << 40},
               "Maximum size of the database on disk in bytes. When it is reached, the oldest "
               "series are deleted first, then the oldest events.");
@@ -262,6 +268,10 @@ void VisitKeys(JobsConfig& config, Visitor& visitor) {
       "file", config.file,
       "SQLite file in which registered jobs survive a restart of the appliance. Default: none, "
       "registrations are lost on restart.");
+  visitor.Key("require_durable", config.require_durable,
+              "Refuse a registration that cannot be stored in `file` within a second, for example "
+              "because the disk is full. Requires `file`. Default: accept it; the response says "
+              "that it is not durable.");
 }
 
 template <typename Visitor>

@@ -303,7 +303,8 @@ TEST_F(TlsTest, SchedulerClientPresentsItsCertificate) {
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().is_refused);
   EXPECT_EQ(refused.error().reason, "NOT_ALLOWED");
-  const auto in_the_clear = JobsClient::Open({.appliance = Target()}).value()->End(7, 0);
+  v1::EndJobResponse ended;
+  const auto in_the_clear = JobsClient::Open({.appliance = Target()}).value()->End(7, 0, ended);
   ASSERT_FALSE(in_the_clear);
   EXPECT_FALSE(in_the_clear.error().is_refused);
 }

@@ -108,11 +108,10 @@ CallResult<void> JobsClient::Register(const v1::RegisterJobRequest& request,
   return parts_->Call(*parts_->jobs, &v1::Jobs::Stub::RegisterJob, request, out);
 }
 
-CallResult<void> JobsClient::End(uint64_t id, int64_t end_ns) {
+CallResult<void> JobsClient::End(uint64_t id, int64_t end_ns, v1::EndJobResponse& out) {
   v1::EndJobRequest request;
   request.set_scheduler_job_id(id);
   if (end_ns != 0) *request.mutable_end_time() = TimestampMessage(end_ns);
-  v1::EndJobResponse out;
   return parts_->Call(*parts_->jobs, &v1::Jobs::Stub::EndJob, request, out);
 }
 

@@ -14,6 +14,7 @@
 namespace rocescope {
 
 namespace v1 {
+class EndJobResponse;
 class GetJobResponse;
 class ListRegisteredJobsResponse;
 class RecommendNodesRequest;
@@ -49,7 +50,7 @@ class JobsClient {
 
   // Not thread-safe. The time limit starts with Open.
   CallResult<void> Register(const v1::RegisterJobRequest& request, v1::RegisterJobResponse& out);
-  CallResult<void> End(uint64_t id, int64_t end_ns);  // 0: now
+  CallResult<void> End(uint64_t id, int64_t end_ns, v1::EndJobResponse& out);  // 0: now
   CallResult<void> GetRegistered(uint64_t id, v1::RegisteredJob& out);
   // Lists all jobs, however many there are.
   CallResult<void> ListRegistered(bool ended_too, v1::ListRegisteredJobsResponse& out);

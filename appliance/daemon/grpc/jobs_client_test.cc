@@ -43,6 +43,7 @@ class JobsClientTest : public ServiceTest {
     return job;
   }
 
+  v1::EndJobResponse ended_;
   JobsClientOptions options_;
   std::unique_ptr<GrpcServer> server_;
 };
@@ -53,7 +54,7 @@ TEST_F(JobsClientTest, RegistersEndsAndLists) {
   v1::RegisterJobResponse registered;
   ASSERT_TRUE(client->Register(Job(7), registered));
   EXPECT_THAT(registered.unknown_nodes(), testing::ElementsAre("elsewhere"));
-  ASSERT_TRUE(client->End(7, 0));
+  ASSERT_TRUE(client->End(7, 0, ended_));
   v1::ListRegisteredJobsResponse running;
   ASSERT_TRUE(client->ListRegistered(false, running));
   EXPECT_THAT(running.registered_jobs(), SizeIs(0));
@@ -84,7 +85,7 @@ TEST_F(JobsClientTest, ListsPagesToTheEnd) {
 
 TEST_F(JobsClientTest, RefusalHasTheReasonOfTheAppliance) {
   Serve();
-  const auto ended = Open()->End(98, 0);
+  const auto ended = Open()->End(98, 0, ended_);
   ASSERT_FALSE(ended);
   EXPECT_TRUE(ended.error().is_refused);
   EXPECT_EQ(ended.error().reason, "UNKNOWN_JOB");
@@ -95,7 +96,7 @@ TEST_F(JobsClientTest, FailsImmediatelyIfNothingListens) {
   Serve();
   server_->Stop();
   const auto begin = std::chrono::steady_clock::now();
-  const auto ended = Open()->End(7, 0);
+  const auto ended = Open()->End(7, 0, ended_);
   ASSERT_FALSE(ended);
   EXPECT_FALSE(ended.error().is_refused);
   EXPECT_THAT(ended.error().message, HasSubstr(options_.appliance));
@@ -113,7 +114,7 @@ TEST_F(JobsClientTest, TimesOutIfThereIsNoAnswer) {
   options_ = {.appliance = "127.0.0.1:" + std::to_string(ntohs(where.sin_port)),
               .timeout = std::chrono::milliseconds(300)};
   const auto begin = std::chrono::steady_clock::now();
-  const auto ended = Open()->End(7, 0);
+  const auto ended = Open()->End(7, 0, ended_);
   const auto took = std::chrono::steady_clock::now() - begin;
   close(listener);
   ASSERT_FALSE(ended);

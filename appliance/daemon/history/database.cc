@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <string_view>
+#include <utility>
+
 namespace rocescope {
 namespace {
 
@@ -22,6 +25,26 @@ DatabaseFault FaultOf(int code) {
     default:
       return DatabaseFault::kOther;
   }
+}
+
+// The tables were checked when the file was opened: a statement can fail so only if one of them was
+// dropped.
+bool IsMissingTable(int code, std::string_view message) {
+  return code == SQLITE_ERROR &&
+         (message.starts_with("no such table") || message.starts_with("no such column"));
+}
+
+// Settings that https://www.sqlite.org/security.html recommends for a file that others may have
+// written.
+void Harden(SQLite::Database& database, bool is_read_only) {
+  sqlite3* const handle = database.getHandle();
+  for (const auto& [option, value] :
+       {std::pair(SQLITE_DBCONFIG_DEFENSIVE, 1), std::pair(SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+        std::pair(SQLITE_DBCONFIG_ENABLE_TRIGGER, 0), std::pair(SQLITE_DBCONFIG_ENABLE_VIEW, 0)}) {
+    sqlite3_db_config(handle, option, value, nullptr);
+  }
+  database.exec("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0");
+  if (is_read_only) database.exec("PRAGMA query_only = ON");
 }
 
 ErrorCode CodeOf(int code) {
@@ -49,12 +72,15 @@ DatabaseError ErrorOf(const SQLite::Exception& exception, const std::string& pat
     why += fmt::format(" (SQLite code {}, errno {})", exception.getExtendedErrorCode(),
                        sqlite3_system_errno(database->getHandle()));
   }
-  return {{.code = CodeOf(code), .message = fmt::format("{}: {}", path, why)}, FaultOf(code)};
+  return {{.code = CodeOf(code), .message = fmt::format("{}: {}", path, why)},
+          IsMissingTable(code, exception.what()) ? DatabaseFault::kDamaged : FaultOf(code)};
 }
 
 DatabaseResult<SQLite::Database> OpenDatabase(const std::string& path, int flags) {
   try {
-    return SQLite::Database(path, flags | SQLite::OPEN_NOMUTEX, kBusyMilliseconds);
+    SQLite::Database database(path, flags | SQLite::OPEN_NOMUTEX, kBusyMilliseconds);
+    Harden(database, (flags & SQLite::OPEN_READONLY) != 0);
+    return database;
   } catch (const SQLite::Exception& exception) {
     return tl::unexpected(ErrorOf(exception, path, nullptr));
   }
@@ -70,6 +96,21 @@ void LimitTo(SQLite::Database& database, const std::chrono::steady_clock::time_p
         return std::chrono::steady_clock::now() < limit ? 0 : 1;
       },
       const_cast<std::chrono::steady_clock::time_point*>(&end));
+}
+
+DatabaseResult<void> QuickCheck(SQLite::Database& database, std::chrono::milliseconds most) {
+  const auto end = std::chrono::steady_clock::now() + most;
+  LimitTo(database, end);
+  auto checked = Caught(database, [&] {
+    const std::string found = database.execAndGet("PRAGMA quick_check(1)").getString();
+    if (found != "ok") throw SQLite::Exception("integrity check: " + found, SQLITE_CORRUPT);
+  });
+  RemoveLimit(database);
+  return checked;
+}
+
+void RemoveLimit(SQLite::Database& database) {
+  sqlite3_progress_handler(database.getHandle(), 0, nullptr, nullptr);
 }
 
 }  // namespace rocescope

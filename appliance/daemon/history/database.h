@@ -19,7 +19,7 @@ namespace rocescope {
 // Class of an error, as far as callers distinguish it.
 enum class DatabaseFault : uint8_t {
   kFull,         // disk full, or size limit of the file reached
-  kDamaged,      // the file is damaged or not a database
+  kDamaged,      // the file is damaged or not a database, or a table is missing
   kInterrupted,  // time limit of the connection reached
   kOther,
 };
@@ -35,7 +35,8 @@ using DatabaseResult = tl::expected<Value, DatabaseError>;
 DatabaseError ErrorOf(const SQLite::Exception& exception, const std::string& path,
                       const SQLite::Database* database);
 
-// Opens the file: with OPEN_READONLY an existing one.
+// Opens the file: with OPEN_READONLY an existing one, which cannot be changed. Triggers and views
+// of the file are ignored, and statements cannot damage it.
 DatabaseResult<SQLite::Database> OpenDatabase(const std::string& path, int flags);
 
 // Returns what `work` returns, or the exception of SQLite as an error that names the file.
@@ -54,8 +55,14 @@ DatabaseResult<decltype(std::declval<Work>()())> Caught(const SQLite::Database& 
   }
 }
 
-// Makes statements fail with kInterrupted after `end`, which must outlive the connection.
+// Makes statements fail with kInterrupted after `end`, which must outlive the connection or the
+// limit.
 void LimitTo(SQLite::Database& database, const std::chrono::steady_clock::time_point& end);
+void RemoveLimit(SQLite::Database& database);
+
+// Checks the structure of the file, for at most `most`: kDamaged, or kInterrupted if that was too
+// short. Replaces the limit of the connection.
+DatabaseResult<void> QuickCheck(SQLite::Database& database, std::chrono::milliseconds most);
 
 // Binary data.
 struct Blob {

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <tuple>
 
 namespace rocescope {
 
@@ -35,7 +36,8 @@ Result<FileLock> FileLock::Take(const std::string& path, std::string_view key) {
   const std::string lock = path + ".lock";
   // O_NOFOLLOW and O_NONBLOCK protect against a symbolic link or a pipe at this path.
   const int descriptor =
-      open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0644);
+      open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+           kPrivateMode);
   if (descriptor < 0) {
     return MakeError(ErrorCode::kPermissionDenied,
                      fmt::format("{}: {}; check that the folder exists and is writable (key `{}`)",
@@ -48,7 +50,12 @@ Result<FileLock> FileLock::Take(const std::string& path, std::string_view key) {
         ErrorCode::kInvalidArgument,
         fmt::format("{}: not a regular file; the path was not changed (key `{}`)", lock, key));
   }
-  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return taken;
+  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
+    // An earlier version created the file with other permissions. A failure does not matter: the
+    // file is empty.
+    if ((found.st_mode & 0777) != kPrivateMode) std::ignore = fchmod(descriptor, kPrivateMode);
+    return taken;
+  }
   return MakeError(ErrorCode::kUnavailable,
                    fmt::format("{}: another rocescope process uses the file: stop that process, or "
                                "use another file (key `{}`)",

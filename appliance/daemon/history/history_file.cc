@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/daemon/history/history_file.h"
 
+#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <system_error>
+
+#include "appliance/daemon/history/file_lock.h"
 
 namespace rocescope {
 namespace {
@@ -50,6 +56,9 @@ constexpr std::array kProbes = {
     "SELECT max(id) FROM jobs",
     "SELECT max(job) FROM job_minutes",
     "SELECT max(minute) FROM job_minutes"};
+
+constexpr std::array kTableNames = {"events",       "event_jobs", "ports",
+                                    "link_minutes", "jobs",       "job_minutes"};
 
 constexpr DatabaseKind kHistoryKind = {
     .name = "history",
@@ -117,6 +126,34 @@ Content ContentOf(SQLite::Database& database, const DatabaseKind& kind, int& sch
   return Content::kOurs;
 }
 
+constexpr std::array kSideFiles = {"-wal", "-shm", "-journal"};
+
+// SQLite creates its side files with the permissions of the file.
+void CreatePrivateFile(const std::string& path) {
+  const int descriptor =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kPrivateMode);
+  if (descriptor >= 0) close(descriptor);  // otherwise SQLite reports the error, if there is one
+}
+
+// An earlier version created the files with other permissions. Uses the paths, because closing a
+// descriptor would release the locks of SQLite.
+void MakePrivate(const std::string& path, Opening opening, const Notify& notify) {
+  const auto restrict = [](const std::string& part) {
+    struct stat found{};
+    if (lstat(part.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return true;
+    if ((found.st_mode & 0777) == kPrivateMode) return true;
+    return chmod(part.c_str(), kPrivateMode) == 0;
+  };
+  bool done = restrict(path);
+  const int error = errno;
+  for (const char* side : kSideFiles) done = restrict(path + side) && done;
+  if (done || opening == Opening::kAgain) return;
+  notify(Severity::kWarning,
+         fmt::format("{}: cannot restrict access to the owner: {}; change the owner of the file to "
+                     "the user of rocescope",
+                     path, std::generic_category().message(error)));
+}
+
 // The order matters: the first two pragmas must precede any write.
 void Prepare(SQLite::Database& database, const DatabaseKind& kind, bool is_new) {
   if (is_new) database.exec("PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL");
@@ -166,7 +203,7 @@ Result<std::string> MoveAside(const std::string& path, Timestamp now) {
 }
 
 Result<SQLite::Database> OpenOwnDatabase(const DatabaseKind& kind, const std::string& path,
-                                         Timestamp now, const Notify& notify) {
+                                         Timestamp now, const Notify& notify, Opening opening) {
   const auto not_ours = [&](std::string_view what) {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("{}: {}, not a {} file of rocescope; the file was not changed; "
@@ -185,16 +222,24 @@ Result<SQLite::Database> OpenOwnDatabase(const DatabaseKind& kind, const std::st
     const Mark mark = MarkOf(path, kind.application);
     if (mark == Mark::kNoDatabase) return not_ours("not an SQLite database");
     if (mark == Mark::kOthers) return not_ours(kOtherProgram);
+    CreatePrivateFile(path);
     auto database = OpenDatabase(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     if (!database) return failed(database.error());
     int schema = 0;
-    const auto content = Caught(*database, [&] {
+    auto content = Caught(*database, [&] {
       const Content found = ContentOf(*database, kind, schema);
       if (found == Content::kNothing || found == Content::kOurs) {
+        MakePrivate(path, opening, notify);
         Prepare(*database, kind, found == Content::kNothing);
       }
       return found;
     });
+    if (content == Content::kOurs && opening == Opening::kFirst && kind.longest_check.count() > 0) {
+      const auto checked = QuickCheck(*database, kind.longest_check);
+      if (!checked && checked.error().fault == DatabaseFault::kDamaged) {
+        content = tl::unexpected(checked.error());
+      }
+    }
     // Without the application id, a damaged file may belong to another program.
     if (content == Content::kForeign) return not_ours(kOtherProgram);
     if (content == Content::kNoTables) return not_ours("an SQLite database without tables");
@@ -229,6 +274,13 @@ Result<SQLite::Database> OpenOwnDatabase(const DatabaseKind& kind, const std::st
 
 Result<SQLite::Database> OpenHistory(const std::string& path, Timestamp now, const Notify& notify) {
   return OpenOwnDatabase(kHistoryKind, path, now, notify);
+}
+
+std::string MissingTable(SQLite::Database& database) {
+  for (const char* table : kTableNames) {
+    if (!database.tableExists(table)) return table;
+  }
+  return "";
 }
 
 uint64_t HistoryBytes(const std::string& path) {

@@ -3,6 +3,7 @@
 // tables of the history.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -26,16 +27,27 @@ struct DatabaseKind {
   bool is_header_first = false;
   // Each reads one end of a table or index, which is lost in a truncated file.
   std::span<const char* const> probes;
+  // Time limit of an integrity check in OpenOwnDatabase; 0: none.
+  std::chrono::milliseconds longest_check{};
 };
+
+// The first opening in a process checks the file and reports permissions that cannot be set.
+enum class Opening { kFirst, kAgain };
 
 inline constexpr int32_t kHistorySchema = 1;
 
 // Opens the file for writing and creates it if needed. A damaged file is moved aside, which
 // `notify` reports, and a new file is created. A file without our application id is an error and is
-// not changed. The error says what to do.
+// not changed. The error says what to do. The permissions of the file and its side files are set to
+// kPrivateMode.
 Result<SQLite::Database> OpenOwnDatabase(const DatabaseKind& kind, const std::string& path,
-                                         Timestamp now, const Notify& notify);
+                                         Timestamp now, const Notify& notify,
+                                         Opening opening = Opening::kFirst);
 Result<SQLite::Database> OpenHistory(const std::string& path, Timestamp now, const Notify& notify);
+
+// Returns the name of a table of the history that was dropped; empty: none was. Throws
+// SQLite::Exception.
+std::string MissingTable(SQLite::Database& database);
 
 // Moves the file and its SQLite side files to FILE.broken-TIME and returns the new path. No process
 // may have it open. Returns an error if the file cannot be examined or moved. Does not throw.

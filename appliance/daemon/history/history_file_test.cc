@@ -111,6 +111,38 @@ TEST_F(HistoryFile, TruncatedFilesAreMovedAside) {
   }
 }
 
+TEST_F(HistoryFile, FileWithAMissingTableIsMovedAside) {
+  ASSERT_TRUE(OpenFile());
+  Execute("DROP TABLE link_minutes");
+  ASSERT_TRUE(OpenFile());
+  EXPECT_THAT(FilesWith("broken"), SizeIs(1));
+  EXPECT_THAT(notices_, Contains(HasSubstr("no such table: link_minutes")));
+}
+
+TEST_F(HistoryFile, TriggersAndViewsOfTheFileAreIgnored) {
+  ASSERT_TRUE(OpenFile());
+  SQLite::Database(file_, SQLite::OPEN_READWRITE)
+      .exec(
+          "CREATE TRIGGER t AFTER INSERT ON ports BEGIN DELETE FROM ports; END; "
+          "CREATE VIEW v AS SELECT 1");
+  auto database = OpenFile();
+  ASSERT_TRUE(database);
+  database->exec("INSERT INTO ports (name) VALUES ('leaf0:Ethernet1')");
+  EXPECT_EQ(database->execAndGet("SELECT count(*) FROM ports").getInt64(), 1);
+  EXPECT_THROW(database->execAndGet("SELECT * FROM v"), SQLite::Exception);
+}
+
+TEST_F(HistoryFile, ConnectionsCannotDamageTheFile) {
+  auto database = OpenFile();
+  ASSERT_TRUE(database);
+  EXPECT_EQ(database->execAndGet("PRAGMA trusted_schema").getInt64(), 0);
+  database->exec("PRAGMA writable_schema = ON");
+  EXPECT_THROW(database->exec("DELETE FROM sqlite_schema"), SQLite::Exception);
+  auto reader = OpenDatabase(file_, SQLite::OPEN_READONLY);
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(reader->execAndGet("PRAGMA query_only").getInt64(), 1);
+}
+
 TEST_F(HistoryFile, NewerSchemaIsUnchanged) {
   ASSERT_TRUE(OpenFile());
   Execute("PRAGMA user_version = 7");

@@ -35,6 +35,14 @@ constexpr auto kRetainEvery = std::chrono::minutes(2);
 constexpr auto kEndWithin = std::chrono::seconds(5);
 constexpr int kStepsForRoom = 20;
 constexpr auto kLookEvery = std::chrono::seconds(2);
+constexpr auto kLongestCheck = std::chrono::seconds(5);
+
+// Time since the machine started, including suspension. It does not depend on the system clock.
+Duration SinceBoot() {
+  timespec time{};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
 
 // Identity of the file at a path; all 0: there is none.
 struct FileIdentity {
@@ -61,6 +69,7 @@ class HistoryStore::Writer {
       : options_(std::move(options)),
         notify_(std::move(notify)),
         lock_(std::move(lock)),
+        retainer_(options_.file, options_.retention, notify_),
         queue_(options_.queue) {}
 
   Status Begin() {
@@ -103,8 +112,11 @@ class HistoryStore::Writer {
     counts.added = added_;  // read last, so that it is at least the sum of the others
     const std::lock_guard lock(mutex_);
     counts.problem = problem_;
+    counts.retention = retention_;
     return counts;
   }
+
+  const std::string& file() const { return options_.file; }
 
   // Runs a query on a connection of its own.
   template <typename Answer, typename Query>
@@ -128,6 +140,7 @@ class HistoryStore::Writer {
     Clock::time_point look_at = retain_at + kLookEvery;
     while (true) {
       const bool is_last = queue_.is_closed();
+      if (!is_last && database_ && !is_checked_) Check();
       const auto now = Clock::now();
       const auto idle = std::chrono::duration_cast<std::chrono::milliseconds>(
           std::clamp<Clock::duration>(retain_at - now, Clock::duration::zero(), kIdle));
@@ -138,7 +151,11 @@ class HistoryStore::Writer {
         continue;
       }
       if (Clock::now() >= look_at) {
-        if (!IsOurs()) BeginAgain();
+        if (!IsOurs()) {
+          BeginAgain();
+        } else {
+          CheckTables();
+        }
         look_at = Clock::now() + kLookEvery;
       }
       if (Clock::now() < retain_at) continue;
@@ -148,14 +165,18 @@ class HistoryStore::Writer {
   }
 
   Status OpenFile() {
-    auto database = OpenHistory(options_.file, WallClock(), notify_);
+    auto database = OpenHistory(options_.file, options_.wall_clock(), notify_);
     if (!database) return tl::unexpected(database.error());
     database_ = *std::move(database);
     const auto prepared = Caught(*database_, [&] {
       BoundFile(*database_, options_.retention);
       rows_.emplace(*database_);
+      retainer_.Begin(*database_, options_.wall_clock(), SinceBoot());
+      schema_version_ = SchemaVersion();
     });
     if (!prepared) return tl::unexpected(prepared.error());
+    is_checked_ = false;
+    Publish();
     for (size_t i = 0; i < kParts.size(); ++i) parts_[i] = IdentityOf(options_.file + kParts[i]);
     return {};
   }
@@ -213,6 +234,7 @@ class HistoryStore::Writer {
     } else {
       Failed(written.error());
     }
+    if (written) retainer_.Wrote(batch);
     (written ? written_ : dropped_) += batch.size();
     Settle();
   }
@@ -232,6 +254,47 @@ class HistoryStore::Writer {
     return Restart(written.error()) ? Caught(*database_, write) : written;
   }
 
+  // Checks a file after it was opened, and counts its rows. Rows wait in the queue meanwhile.
+  void Check() {
+    is_checked_ = true;
+    const auto checked = QuickCheck(*database_, kLongestCheck);
+    if (checked) {
+      retainer_.Count(*database_);
+      return;
+    }
+    if (checked.error().fault == DatabaseFault::kInterrupted) {
+      notify_(Severity::kInfo,
+              fmt::format("{}: the integrity check was stopped after {} s; it covered only a part "
+                          "of the file",
+                          options_.file, kLongestCheck.count()));
+      retainer_.Count(*database_);
+    } else if (checked.error().fault == DatabaseFault::kDamaged) {
+      if (!Restart(checked.error())) Failed(checked.error());
+    } else {
+      Failed(checked.error());
+    }
+  }
+
+  int64_t SchemaVersion() { return database_->execAndGet("PRAGMA schema_version").getInt64(); }
+
+  // Another program may have dropped a table.
+  void CheckTables() {
+    if (!database_) return;
+    const auto missing = Caught(*database_, [&] {
+      const int64_t version = SchemaVersion();
+      return version == std::exchange(schema_version_, version) ? "" : MissingTable(*database_);
+    });
+    if (missing && missing->empty()) return;
+    DatabaseError error =
+        missing ? DatabaseError{{.code = ErrorCode::kUnavailable,
+                                 .message = fmt::format("{}: the table {} was dropped",
+                                                        options_.file, *missing)},
+                                DatabaseFault::kDamaged}
+                : missing.error();
+    if (error.fault == DatabaseFault::kDamaged && Restart(error)) return;
+    Failed(error);
+  }
+
   // Replaces a damaged file, but only once, so that a faulty disk does not fill up with damaged
   // files.
   bool Restart(const Error& damage) {
@@ -239,7 +302,7 @@ class HistoryStore::Writer {
         file_);  // the exclusive lock ensures that no reader has a connection
     CloseFile();
     if (std::exchange(has_begun_anew_, true)) return false;
-    const Result<std::string> aside = MoveAside(options_.file, WallClock());
+    const Result<std::string> aside = MoveAside(options_.file, options_.wall_clock());
     if (!aside) {
       notify_(Severity::kError,
               fmt::format("{}; no more data is stored until rocescope is restarted",
@@ -257,12 +320,18 @@ class HistoryStore::Writer {
   bool Retain() {
     if (!database_) return false;
     const auto more = Caught(
-        *database_, [&] { return rocescope::Retain(*database_, options_.retention, WallClock()); });
+        *database_, [&] { return retainer_.Step(*database_, options_.wall_clock(), SinceBoot()); });
     rows_->ForgetNames();
+    Publish();
     if (more) return *more;
     if (more.error().fault == DatabaseFault::kDamaged && Restart(more.error())) return false;
     Failed(more.error());
     return false;
+  }
+
+  void Publish() {
+    const std::lock_guard lock(mutex_);
+    retention_ = retainer_.state();
   }
 
   // Sets the problem, which the next successful write clears.
@@ -305,6 +374,9 @@ class HistoryStore::Writer {
   mutable std::shared_mutex file_;            // exclusive: while the file is replaced
   std::optional<SQLite::Database> database_;  // rows_ refers to it; none: it was damaged twice
   std::optional<RowWriter> rows_;
+  Retainer retainer_;
+  bool is_checked_ = false;     // Check has run for the open file
+  int64_t schema_version_ = 0;  // changes whenever a table is created or dropped
   bool has_begun_anew_ = false;
   static constexpr std::array kParts = {"", "-wal", "-shm"};
   std::array<std::optional<FileIdentity>, kParts.size()> parts_;  // identities of the open files
@@ -319,6 +391,7 @@ class HistoryStore::Writer {
   mutable std::mutex mutex_;
   std::condition_variable settled_;  // a row was written or dropped
   std::string problem_;
+  RetentionState retention_;
   std::thread thread_;
 };
 
@@ -344,6 +417,8 @@ void HistoryStore::Add(HistoryRow row) { writer_->Add(std::move(row)); }
 void HistoryStore::SetLate(uint64_t late) { writer_->SetLate(late); }
 
 bool HistoryStore::Flush(std::chrono::milliseconds most) { return writer_->Flush(most); }
+
+const std::string& HistoryStore::file() const { return writer_->file(); }
 
 HistoryCounts HistoryStore::counts() const { return writer_->counts(); }
 

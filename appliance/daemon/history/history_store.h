@@ -4,15 +4,18 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "appliance/common/process/notice.h"
 #include "appliance/daemon/history/queries.h"
+#include "appliance/daemon/history/retainer.h"
 #include "appliance/daemon/history/retention.h"
 #include "appliance/daemon/history/row_queue.h"
 #include "appliance/daemon/history/rows.h"
 #include "base/result.h"
+#include "dataplane/source/wall_clock.h"
 
 namespace rocescope {
 
@@ -24,6 +27,7 @@ struct HistoryOptions {
   std::chrono::milliseconds pace{250};
   // Time limit of a query, since queries block their callers.
   std::chrono::milliseconds longest_question{2000};
+  std::function<Timestamp()> wall_clock = WallClock;  // another clock in tests
 };
 
 // Counters since the history was opened. Every added row is written, dropped or waiting.
@@ -35,6 +39,7 @@ struct HistoryCounts {
   uint64_t late = 0;     // windows and snapshots left out because their minute was already written
   uint64_t file_bytes = 0;
   std::string problem;  // why rows are currently dropped; empty: they are not
+  RetentionState retention;
 };
 
 // Thread-safe.
@@ -53,6 +58,8 @@ class HistoryStore {
   // `most`.
   bool Flush(std::chrono::milliseconds most);
   HistoryCounts counts() const;
+  // Path of the file, with symbolic links resolved.
+  const std::string& file() const;
 
   // The error is kResourceExhausted if the query exceeds its time limit; request a shorter time
   // range then.

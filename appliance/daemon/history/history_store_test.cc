@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/daemon/history/history_store.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <filesystem>
@@ -10,11 +12,13 @@
 #include <thread>
 
 #include "appliance/daemon/history/database.h"
+#include "appliance/daemon/history/file_lock.h"
 #include "appliance/daemon/history/history_fixture.h"
 
 namespace rocescope {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -206,15 +210,135 @@ TEST_F(HistoryStoreTest, DeletesTheOldestEventsAtTheSizeLimit) {
   EXPECT_LT(last->messages.size(), 1000u);
 }
 
+TEST_F(HistoryStoreTest, ClockTenYearsAheadDeletesNothing) {
+  static constexpr Duration kTenYears = std::chrono::hours(24 * 3652);
+  HistoryOptions options = Options();
+  options.retention.keep_events = std::chrono::hours(24 * 90);
+  options.retention.keep_series = std::chrono::hours(24 * 14);
+  const int64_t now_ns = ToNanoseconds(WallClock());
+  {
+    const auto store = Open(options);
+    for (int i = 0; i < 100; ++i) (*store)->Add(EventAt(now_ns + i, "kept"));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+  }
+  options.wall_clock = [] { return WallClock() + kTenYears; };
+  const auto store = Open(options);
+  // The thread deletes old rows after each write, if it is due.
+  for (int i = 0; i < 3; ++i) {
+    (*store)->Add(EventAt(now_ns + kTenYears.count(), "new"));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+  }
+  EXPECT_THAT((*store)->Events({.most = 1000})->messages, SizeIs(103));
+  EXPECT_TRUE((*store)->counts().retention.is_suspended);
+}
+
 // Simulates a misdirected write: the table of events starts beyond the end of the file.
 void Break(const std::string& file) {
-  auto database = OpenDatabase(file, SQLite::OPEN_READWRITE);
-  ASSERT_TRUE(database);
+  SQLite::Database database(file, SQLite::OPEN_READWRITE);  // OpenDatabase forbids it
   for (const char* sql : {"PRAGMA writable_schema = ON",
                           "UPDATE sqlite_schema SET rootpage = 1000000 WHERE name = 'events'",
                           "PRAGMA schema_version = 1000"}) {
-    database->exec(sql);
+    database.exec(sql);
   }
+}
+
+TEST_F(HistoryStoreTest, DroppedTableIsDamage) {
+  for (const char* table : {"events", "link_minutes", "event_jobs"}) {
+    {
+      const auto store = Open(Options());
+      ASSERT_TRUE((*store)->Flush(kSoon));
+      SQLite::Database(file_, SQLite::OPEN_READWRITE).exec(fmt::format("DROP TABLE {}", table));
+      // The thread checks the file every two seconds, also without new rows.
+      bool is_moved = false;
+      for (int i = 0; i < 100 && !is_moved; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        is_moved = !FilesWith(".broken-").empty();
+      }
+      ASSERT_TRUE(is_moved) << table;
+      (*store)->Add(EventAt(1, "kept"));
+      ASSERT_TRUE((*store)->Flush(kSoon));
+      EXPECT_THAT((*store)->Events({})->messages, ElementsAre("kept"));
+      EXPECT_EQ((*store)->counts().dropped, 0u);
+    }
+    ASSERT_THAT(notices_, SizeIs(1));
+    EXPECT_THAT(notices_[0], AllOf(HasSubstr(table), HasSubstr("started a new history")));
+    notices_.clear();
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+}
+
+TEST_F(HistoryStoreTest, WriteToADroppedTableMovesTheFileAside) {
+  const auto store = Open(Options());
+  (*store)->Add(EventAt(1));
+  ASSERT_TRUE((*store)->Flush(kSoon));
+  SQLite::Database(file_, SQLite::OPEN_READWRITE).exec("DROP TABLE link_minutes");
+  (*store)->Add(LinkAt(1, "leaf0:1", 5));
+  ASSERT_TRUE((*store)->Flush(kSoon));
+  EXPECT_THAT((*store)->LinkSeries({.name = "leaf0:1"})->points, SizeIs(1));
+  EXPECT_THAT(FilesWith(".broken-"), testing::Not(IsEmpty()));
+}
+
+TEST_F(HistoryStoreTest, DamageInTheMiddleIsFoundAtTheStart) {
+  {
+    const auto store = Open(Options());
+    for (int i = 0; i < 5000; ++i) (*store)->Add(EventAt(i, std::string(500, 'x')));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+  }
+  const auto middle = std::filesystem::file_size(file_) / 4096 / 2 * 4096;
+  std::fstream(file_, std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(static_cast<std::streamoff>(middle))
+      .write(std::string(4096, '\xff').data(), 4096);
+  {
+    const auto store = Open(Options());
+    ASSERT_TRUE(store) << store.error().message;
+    (*store)->Add(EventAt(1, "new"));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+    EXPECT_THAT((*store)->Events({})->messages, ElementsAre("new"));
+  }
+  EXPECT_THAT(FilesWith(".broken-"), SizeIs(1));
+  ASSERT_THAT(notices_, SizeIs(1));
+  EXPECT_THAT(notices_[0], AllOf(HasSubstr(file_), HasSubstr("started a new history")));
+}
+
+unsigned ModeOf(const std::string& path) {
+  return static_cast<unsigned>(std::filesystem::status(path).permissions());
+}
+
+TEST_F(HistoryStoreTest, FilesAreReadableForTheirOwnerOnly) {
+  const mode_t before = umask(0);
+  for (const bool is_old : {false, true}) {
+    const auto store = Open(Options());
+    (*store)->Add(EventAt(1));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+    for (const char* part : {"", "-wal", "-shm", ".lock"}) {
+      EXPECT_EQ(ModeOf(file_ + part), kPrivateMode) << part << is_old;
+      // As an earlier version left them.
+      std::filesystem::permissions(file_ + part, std::filesystem::perms(0644));
+    }
+  }
+  umask(before);
+  EXPECT_THAT(notices_, IsEmpty());
+}
+
+TEST_F(HistoryStoreTest, SymbolicLinkSharesTheLockOfItsTarget) {
+  ASSERT_TRUE(Open(Options()));
+  std::filesystem::create_directories(folder_ / "links");
+  HistoryOptions link = Options();
+  link.file = (folder_ / "links" / "link.db").string();
+  std::filesystem::create_symlink(file_, link.file);
+  const auto store = Open(link);
+  ASSERT_TRUE(store) << store.error().message;
+  EXPECT_EQ((*store)->file(), std::filesystem::canonical(file_));
+  for (const HistoryOptions& options : {link, Options()}) {
+    const auto second = Open(options);
+    ASSERT_FALSE(second);
+    EXPECT_THAT(second.error().message, HasSubstr("another rocescope process uses the file"));
+  }
+  size_t files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_ / "links"))
+    ++files;
+  EXPECT_EQ(files, 1u) << "all side files are next to the target";
 }
 
 TEST_F(HistoryStoreTest, SlowQueryIsCancelled) {

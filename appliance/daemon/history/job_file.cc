@@ -43,7 +43,8 @@ constexpr DatabaseKind kJobFileKind = {
         "nodes TEXT NOT NULL);",
     .main_table = "registered_jobs",
     .pragmas = "PRAGMA synchronous = EXTRA",
-    .probes = kJobProbes};
+    .probes = kJobProbes,
+    .longest_check = std::chrono::seconds(2)};
 
 std::optional<int64_t> NanosecondsOf(const std::optional<Timestamp>& time) {
   return time ? std::optional(ToNanoseconds(*time)) : std::nullopt;
@@ -134,7 +135,7 @@ Status Write(const std::string& path, const std::vector<Allocation>& jobs, const
         ErrorCode::kUnavailable,
         fmt::format("{}: the path is now a symbolic link; the file was not changed", path));
   }
-  auto database = OpenOwnDatabase(kJobFileKind, path, WallClock(), notify);
+  auto database = OpenOwnDatabase(kJobFileKind, path, WallClock(), notify, Opening::kAgain);
   if (!database) return tl::unexpected(database.error());
   const auto written = Caught(*database, [&] { WriteJobs(*database, jobs); });
   return written ? Status() : tl::unexpected(written.error());

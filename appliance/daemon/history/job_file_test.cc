@@ -233,6 +233,38 @@ TEST_F(JobFileTest, DatabaseWithoutTheTableIsAnErrorAndUnchanged) {
                                       HasSubstr("(key `jobs.file`)")));
 }
 
+TEST_F(JobFileTest, TableDroppedAtRunTimeIsAProblem) {
+  const auto file = Open();
+  ASSERT_TRUE(file->WaitFor(file->Save({Job(7)}), kLong));
+  Execute("DROP TABLE registered_jobs");
+  EXPECT_FALSE(file->WaitFor(file->Save({Job(8)}), kLong));
+  EXPECT_THAT(file->problem(), HasSubstr("the table registered_jobs is missing"));
+}
+
+TEST_F(JobFileTest, IsReadableForItsOwnerOnly) {
+  const mode_t before = umask(0);
+  for (int i = 0; i < 2; ++i) {
+    const auto file = Open();
+    ASSERT_TRUE(file->WaitFor(file->Save({Job(7)}), kLong));
+    for (const std::string& part : {path_, path_ + ".lock"}) {
+      EXPECT_EQ(static_cast<unsigned>(std::filesystem::status(part).permissions()), 0600u) << part;
+      std::filesystem::permissions(part, std::filesystem::perms(0644));  // an earlier version
+    }
+  }
+  umask(before);
+  EXPECT_EQ(notices_, "");
+}
+
+TEST_F(JobFileTest, IntegrityCheckFindsADamagedFreeList) {
+  Open()->Save({Job(7)});
+  constexpr int kFreePages = 36;  // offset of the number of free pages
+  std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(kFreePages)
+      .write("\0\0\0\7", 4);
+  EXPECT_THAT(Open()->found(), IsEmpty());
+  EXPECT_THAT(notices_, AllOf(HasSubstr("integrity check"), HasSubstr(".broken-")));
+}
+
 TEST_F(JobFileTest, AnEmptyFileHasNoJobs) {
   Write("");
   EXPECT_THAT(Open()->found(), IsEmpty());

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <string_view>
 
 #include "appliance/daemon/history/database.h"
 #include "appliance/daemon/history/rows.h"
@@ -64,24 +67,85 @@ int64_t DeleteEvents(SQLite::Database& database, int64_t before_ns, int64_t most
   return Delete(database, kRetainedEvents, before_ns, most);
 }
 
-// Deletes minutes of links and jobs before this one.
-int64_t DeleteMinutes(SQLite::Database& database, int64_t before) {
-  const int64_t jobs = Delete(database, kJobMinutes, before, kRowsAStep);
+int64_t DeleteLinkMinutes(SQLite::Database& database, int64_t before, int64_t most) {
+  return Delete(database, kLinkMinutes, before, most);
+}
+
+int64_t DeleteJobMinutes(SQLite::Database& database, int64_t before, int64_t most) {
+  const int64_t jobs = Delete(database, kJobMinutes, before, most);
   if (jobs > 0) Delete(database, kJobs, kRowsAStep);
-  return std::max(jobs, Delete(database, kLinkMinutes, before, kRowsAStep));
+  return jobs;
+}
+
+// The rows of one kind: how they are found and deleted. Times are nanoseconds or minutes.
+struct Kind {
+  const char* table;
+  const char* time;
+  int64_t unit_ns;
+  int64_t (*remove)(SQLite::Database&, int64_t before, int64_t most);
+
+  // Returns the value of `expression`, which may be NULL, over the rows until `last`.
+  std::optional<int64_t> Find(SQLite::Database& database, std::string_view expression,
+                              int64_t last = INT64_MAX) const {
+    SQLite::Statement statement(
+        database, fmt::format("SELECT {} FROM {} WHERE {} <= ?1", expression, table, time));
+    Bound(statement, last).executeStep();
+    if (statement.isColumnNull(0)) return std::nullopt;
+    return statement.getColumn(0).getInt64();
+  }
+  std::optional<int64_t> Oldest(SQLite::Database& database) const {
+    return Find(database, fmt::format("min({})", time));
+  }
+  std::optional<int64_t> Newest(SQLite::Database& database, int64_t last) const {
+    return Find(database, fmt::format("max({})", time), last);
+  }
+  int64_t TimeOf(Timestamp t) const { return IntervalIndex(t, Duration(unit_ns)); }
+  // Stored times may be out of range.
+  Timestamp At(int64_t stored) const {
+    const int64_t most = ToNanoseconds(kLatestTime) / unit_ns;
+    return FromNanoseconds(std::clamp<int64_t>(stored, 0, most) * unit_ns);
+  }
+};
+constexpr std::array<Kind, std::tuple_size_v<RowCounts>> kKinds = {
+    {{"events", "at_ns", 1, DeleteEvents},
+     {"link_minutes", "minute", kMinute.count(), DeleteLinkMinutes},
+     {"job_minutes", "minute", kMinute.count(), DeleteJobMinutes}}};
+constexpr size_t kEventRows = 0;
+constexpr size_t kLinkRows = 1;
+constexpr size_t kJobRows = 2;
+
+void DeleteOld(SQLite::Database& database, const Retention& retention, Timestamp now,
+               const RowCounts& allowed, Deleted& out) {
+  for (size_t i = 0; i < kKinds.size(); ++i) {
+    const Kind& kind = kKinds[i];
+    const int64_t before =
+        kind.TimeOf(now - (i == kEventRows ? retention.keep_events : retention.keep_series));
+    const int64_t most = std::min(allowed[i], kRowsAStep);
+    out.by_age[i] = most > 0 ? kind.remove(database, before, most) : 0;
+    if (out.by_age[i] < most) continue;
+    if (most == kRowsAStep) {
+      out.more = true;
+    } else {
+      const auto oldest = kind.Oldest(database);
+      out.is_limited[i] = oldest && *oldest < before;
+    }
+  }
 }
 
 // Deletes as many of the oldest minutes of links as fit into a step, and the minutes of jobs of the
-// same time; without links, minutes of jobs only.
-int64_t DeleteOldestMinutes(SQLite::Database& database) {
+// same time; without links, minutes of jobs only; without minutes, events.
+void DeleteOldest(SQLite::Database& database, RowCounts& out) {
   for (const char* rows :
        {"link_minutes ORDER BY minute, port", "job_minutes ORDER BY minute, job"}) {
     const int64_t end = database.execAndGet(
         fmt::format("SELECT ifnull(max(minute) + 1, -1) FROM (SELECT minute FROM {} LIMIT {})",
                     rows, kRowsAStep));
-    if (end >= 0) return DeleteMinutes(database, end);
+    if (end < 0) continue;
+    out[kJobRows] += DeleteJobMinutes(database, end, kRowsAStep);
+    out[kLinkRows] += DeleteLinkMinutes(database, end, kRowsAStep);
+    if (out[kJobRows] + out[kLinkRows] > 0) return;
   }
-  return 0;
+  out[kEventRows] += DeleteEvents(database, INT64_MAX, kEventsAStep);
 }
 
 }  // namespace
@@ -91,22 +155,70 @@ void BoundFile(SQLite::Database& database, const Retention& retention) {
   database.exec(fmt::format("PRAGMA max_page_count = {}", MostPages(retention, page_bytes)));
 }
 
-bool Retain(SQLite::Database& database, const Retention& retention, Timestamp now) {
+Deleted Retain(SQLite::Database& database, const Retention& retention, std::optional<Timestamp> now,
+               const RowCounts& allowed) {
+  Deleted deleted;
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  const int64_t events =
-      DeleteEvents(database, ToNanoseconds(now - retention.keep_events), kRowsAStep);
-  const int64_t minutes =
-      DeleteMinutes(database, IntervalIndex(now - retention.keep_series, kMinute));
-  bool more = std::max(events, minutes) == kRowsAStep;
-  if (!more && CountPages(database, retention).IsNearlyFull()) {
-    more = DeleteOldestMinutes(database) > 0 || DeleteEvents(database, INT64_MAX, kEventsAStep) > 0;
+  if (now) DeleteOld(database, retention, *now, allowed, deleted);
+  if (!deleted.more && CountPages(database, retention).IsNearlyFull()) {
+    DeleteOldest(database, deleted.by_size);
+    deleted.more = std::ranges::any_of(deleted.by_size, [](int64_t rows) { return rows > 0; });
   }
   transaction.commit();
   if (const Pages pages = CountPages(database, retention); pages.IsMostlyFree()) {
     database.exec(fmt::format("PRAGMA incremental_vacuum({})", kPagesAStep));
-    more = more || CountPages(database, retention).all < pages.all;
+    deleted.more = deleted.more || CountPages(database, retention).all < pages.all;
   }
-  return more;
+  return deleted;
+}
+
+RowCounts CountRows(SQLite::Database& database) {
+  RowCounts rows{};
+  for (size_t i = 0; i < kKinds.size(); ++i) {
+    rows[i] = kKinds[i].Find(database, "count(*)").value_or(0);
+  }
+  return rows;
+}
+
+RowCounts EstimateRows(SQLite::Database& database) {
+  constexpr int64_t kRowsAPage = 16;  // about 4 events, or 60 minutes of a link
+  RowCounts rows{};
+  rows.fill(database.execAndGet("PRAGMA page_count").getInt64() * kRowsAPage);
+  return rows;
+}
+
+FutureRows FindFutureRows(SQLite::Database& database, Timestamp after) {
+  FutureRows future;
+  for (const Kind& kind : kKinds) {
+    SQLite::Statement statement(
+        database, fmt::format("SELECT count(*), max({0}) FROM (SELECT {0} FROM {1} WHERE {0} > ?1 "
+                              "ORDER BY {0} DESC LIMIT ?2)",
+                              kind.time, kind.table));
+    Bound(statement, kind.TimeOf(after), kMostFutureRows).executeStep();
+    const int64_t rows = statement.getColumn(0).getInt64();
+    if (rows == 0) continue;
+    future.rows += rows;
+    future.newest = std::max(future.newest, kind.At(statement.getColumn(1).getInt64()));
+  }
+  return future;
+}
+
+std::optional<Timestamp> EndOfFirstStretch(SQLite::Database& database, Duration longest_gap) {
+  std::optional<Timestamp> end;
+  for (const Kind& kind : kKinds) {
+    const auto oldest = kind.Oldest(database);
+    if (oldest) end = std::min(end.value_or(kLatestTime), kind.At(*oldest));
+  }
+  if (!end) return end;
+  while (true) {
+    Timestamp next = *end;
+    for (const Kind& kind : kKinds) {
+      const auto newest = kind.Newest(database, kind.TimeOf(WithinBounds(*end + longest_gap)));
+      if (newest) next = std::max(next, kind.At(*newest));
+    }
+    if (next == *end) return end;
+    end = next;
+  }
 }
 
 }  // namespace rocescope

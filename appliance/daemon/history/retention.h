@@ -2,8 +2,12 @@
 // Deletes old or excess data in small steps, between which rows are written.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
+#include <variant>
 
+#include "appliance/daemon/history/rows.h"
 #include "base/time.h"
 
 namespace SQLite {
@@ -24,14 +28,45 @@ inline constexpr int64_t kRowsAStep = 1000;
 inline constexpr int64_t kEventsAStep = 100;
 inline constexpr int64_t kPagesAStep = 256;
 
-// Both throw SQLite::Exception.
+// Numbers of rows by kind: events, minutes of links, minutes of jobs (indexes of HistoryRow).
+using RowCounts = std::array<int64_t, std::variant_size_v<HistoryRow>>;
+inline constexpr RowCounts kAllRows = {INT64_MAX, INT64_MAX, INT64_MAX};
+
+// What a step deleted.
+struct Deleted {
+  RowCounts by_age{};
+  RowCounts by_size{};
+  // More rows are too old than the step was allowed to delete.
+  std::array<bool, std::tuple_size_v<RowCounts>> is_limited{};
+  bool more = false;  // there is more to delete now
+};
+
+// These throw SQLite::Exception.
 
 // Sets the size limit of the file. A write beyond it fails with DatabaseFault::kFull.
 void BoundFile(SQLite::Database& database, const Retention& retention);
 
-// Deletes rows that are too old at `now`. While the file is nearly full, also deletes the oldest
-// minutes or, if there are none, the oldest events. Unused names of jobs may be deleted too.
-// Returns true if there is more to delete.
-bool Retain(SQLite::Database& database, const Retention& retention, Timestamp now);
+// Deletes rows that are too old at `now`, at most `allowed` of each kind; nullopt: none. While the
+// file is nearly full, also deletes the oldest minutes or, if there are none, the oldest events.
+// Unused names of jobs may be deleted too.
+Deleted Retain(SQLite::Database& database, const Retention& retention, std::optional<Timestamp> now,
+               const RowCounts& allowed);
+
+// Returns the number of stored rows. Reads the whole file.
+RowCounts CountRows(SQLite::Database& database);
+// Returns a rough number of rows from the size of the file.
+RowCounts EstimateRows(SQLite::Database& database);
+
+// Rows with a later time than `after`.
+struct FutureRows {
+  int64_t rows = 0;  // at most kMostFutureRows for each kind
+  Timestamp newest;
+};
+inline constexpr int64_t kMostFutureRows = 1000;
+FutureRows FindFutureRows(SQLite::Database& database, Timestamp after);
+
+// Returns the time of the newest row before the first gap between rows that is longer than
+// `longest_gap`; nullopt: no rows. Rows after a gap may be dated by a wrong clock.
+std::optional<Timestamp> EndOfFirstStretch(SQLite::Database& database, Duration longest_gap);
 
 }  // namespace rocescope

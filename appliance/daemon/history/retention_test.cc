@@ -35,7 +35,7 @@ class RetentionTest : public HistoryTest {
   int RetainAll(const Retention& retention, Timestamp now) {
     int steps = 1;
     while (true) {
-      if (!Retain(database_, retention, now) || steps > 1000) return steps;
+      if (!Retain(database_, retention, now, kAllRows).more || steps > 1000) return steps;
       ++steps;
     }
   }
@@ -68,7 +68,7 @@ TEST_F(RetentionTest, StepDeletesALimitedNumberOfRows) {
   WriteHours(2 * kRowsAStep);
   Retention retention = kForEver;
   retention.keep_events = std::chrono::hours(1);
-  ASSERT_EQ(Retain(database_, retention, Hours(100'000)), true);
+  ASSERT_EQ(Retain(database_, retention, Hours(100'000), kAllRows).more, true);
   EXPECT_EQ(Count("events"), kRowsAStep);
   RetainAll(retention, Hours(100'000));
   EXPECT_EQ(Count("events"), 0);
@@ -101,6 +101,54 @@ TEST_F(RetentionTest, DeletesTheOldestEventsWithoutMinutes) {
   EXPECT_GE(Count("events"), 600);
   EXPECT_EQ(database_.execAndGet("SELECT max(at_ns) FROM events").getInt64(),
             ToNanoseconds(Hours(2999)));
+}
+
+TEST_F(RetentionTest, StepDeletesAtMostTheAllowedRows) {
+  WriteHours(100);
+  Retention retention = kForEver;
+  retention.keep_events = std::chrono::hours(50);
+  retention.keep_series = std::chrono::hours(10);
+  const Deleted deleted = Retain(database_, retention, Hours(100), {7, 180, 0});
+  EXPECT_EQ(deleted.by_age, (RowCounts{7, 180, 0}));
+  EXPECT_THAT(deleted.is_limited, testing::ElementsAre(true, false, true));
+  EXPECT_FALSE(deleted.more) << "at another time";
+  EXPECT_EQ(CountRows(database_), (RowCounts{93, 20, 100}));
+}
+
+TEST_F(RetentionTest, DeletesByAgeOnlyAtATrustedTime) {
+  WriteHours(100);
+  Retention retention = kForEver;
+  retention.keep_events = std::chrono::hours(1);
+  EXPECT_EQ(Retain(database_, retention, std::nullopt, kAllRows).by_age, RowCounts{});
+  EXPECT_EQ(Count("events"), 100);
+}
+
+TEST_F(RetentionTest, SizeLimitAppliesWithoutATrustedTime) {
+  WriteHours(2000);
+  const int64_t pages = database_.execAndGet("PRAGMA page_count").getInt64();
+  Retention retention = kForEver;
+  retention.max_bytes = static_cast<uint64_t>(pages) * 4096 * 3 / 4;
+  const Deleted deleted = Retain(database_, retention, std::nullopt, {0, 0, 0});
+  EXPECT_EQ(deleted.by_size, (RowCounts{0, kRowsAStep, kRowsAStep / 2}));
+  EXPECT_TRUE(deleted.more);
+}
+
+TEST_F(RetentionTest, FindsRowsInTheFuture) {
+  WriteHours(100);
+  EXPECT_EQ(FindFutureRows(database_, Hours(100)).rows, 0);
+  const FutureRows future = FindFutureRows(database_, Hours(97));
+  EXPECT_EQ(future.rows, 2 + 4 + 2) << "of the hours 98 and 99";
+  EXPECT_EQ(future.newest, Hours(99));
+}
+
+TEST_F(RetentionTest, FirstStretchEndsAtTheFirstGap) {
+  constexpr Duration kDay = std::chrono::hours(24);
+  EXPECT_EQ(EndOfFirstStretch(database_, kDay), std::nullopt);
+  WriteHours(1000);
+  EXPECT_EQ(EndOfFirstStretch(database_, kDay), Hours(999));
+  RowWriter(database_).Write(std::vector<HistoryRow>{
+      EventAt(ToNanoseconds(Hours(1023))), LinkAt(1048 * 60, "p", 1), EventAt(INT64_MAX)});
+  EXPECT_EQ(EndOfFirstStretch(database_, kDay), Hours(1023));
 }
 
 TEST_F(RetentionTest, FileIsFullAtItsLimit) {

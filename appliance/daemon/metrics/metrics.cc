@@ -156,6 +156,16 @@ void AddHistory(const HistoryStore& history, Families& out) {
               "already written.",
               counts.late);
   out.Counter("history_errors_total", "Errors while writing the history file.", counts.errors);
+  constexpr const char* kDeleted =
+      "Rows deleted from the history file, by reason: age (older than the retention time) or size "
+      "(the file reached its maximum size).";
+  out.Counter("history_deleted_rows_total", kDeleted, counts.retention.deleted_by_age,
+              {{"reason", "age"}});
+  out.Counter("history_deleted_rows_total", kDeleted, counts.retention.deleted_by_size,
+              {{"reason", "size"}});
+  out.Gauge("history_retention_suspended",
+            "Whether deletion by age is suspended because the clock is not trusted (1) or not (0).",
+            counts.retention.is_suspended ? 1 : 0);
   out.Gauge("history_file_bytes", "Size of the history file with its write-ahead log, in bytes.",
             static_cast<double>(counts.file_bytes));
 }

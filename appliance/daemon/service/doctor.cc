@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "analytics/job/host_name.h"
+#include "appliance/api/message_value.h"
 #include "appliance/daemon/service/node_uses.h"
 #include "base/count_text.h"
 #include "dataplane/decode/drop_reason.h"
@@ -478,6 +479,34 @@ void CheckHostClocks(const DoctorInput& input, std::vector<Problem>& out) {
   }
 }
 
+void CheckHistory(const HistoryHealth& history, std::vector<Problem>& out) {
+  const RetentionState& retention = history.counts.retention;
+  if (!history.counts.problem.empty()) {
+    OfKind(std::string_view("history_not_written"), out)
+        .Add(history.file, fmt::format("rows are dropped: {}", history.counts.problem),
+             "free disk space or replace the disk; rocescope continues when it can write the file");
+  }
+  if (retention.is_suspended) {
+    OfKind(std::string_view("history_retention_suspended"), out)
+        .Add(
+            history.file, SuspensionText(retention),
+            fmt::format("check the clock of the appliance (`timedatectl`). If it is wrong, correct "
+                        "it: deletion resumes at once. If it is right, do nothing: deletion "
+                        "resumes after the clock has run for {:.0f} more hours without being set",
+                        Seconds(retention.remaining) / 3600));
+  }
+  if (retention.future.rows > 0) {
+    OfKind(std::string_view("history_rows_in_future"), out)
+        .Add(history.file,
+             fmt::format("{} or more rows are dated more than a day in the future, up to {}: they "
+                         "are kept until they are older than the retention time",
+                         WithThousands(static_cast<uint64_t>(retention.future.rows)),
+                         ToText(TimestampMessage(retention.future.newest))),
+             "if these rows were stored while a clock was wrong, stop rocescope, and move the file "
+             "away or delete these rows from it with sqlite3");
+  }
+}
+
 }  // namespace
 
 std::vector<Problem> Doctor(const DoctorInput& input) {
@@ -494,6 +523,7 @@ std::vector<Problem> Doctor(const DoctorInput& input) {
   CheckNumbers(input, problems);
   if (input.answer != nullptr) CheckClocks(*input.answer, problems);
   CheckHostClocks(input, problems);
+  if (input.history) CheckHistory(*input.history, problems);
   return problems;
 }
 

@@ -1,24 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds missing or faulty telemetry: problems of sources, topology, hosts and clocks, not faults of
-// the fabric.
+// Finds missing or faulty telemetry: problems of sources, topology, hosts, clocks and the history,
+// not faults of the fabric.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "analytics/engine/snapshot.h"
 #include "appliance/daemon/core/daemon.h"
+#include "appliance/daemon/history/history_store.h"
 #include "base/time.h"
 
 namespace rocescope {
 
 struct Problem {
   std::string kind;                // machine-readable, for example "silent_source"
-  std::string place;               // source, switch, address, host or clock
+  std::string place;               // source, switch, address, host, clock or file
   std::string sentence;            // description
   std::string recommended_action;  // recommended action
+};
+
+// State of the history file.
+struct HistoryHealth {
+  std::string file;
+  HistoryCounts counts;
 };
 
 struct DoctorInput {
@@ -27,7 +35,8 @@ struct DoctorInput {
   const Snapshot* answer = nullptr;  // null: no snapshot yet
   Timestamp started;
   Timestamp now;
-  std::filesystem::path sys = "/sys";  // another folder in tests
+  std::optional<HistoryHealth> history = std::nullopt;  // nullopt: no history
+  std::filesystem::path sys = "/sys";                   // another folder in tests
 };
 
 // Returns the problems, the most severe first. At most a few of each kind are returned; the last

@@ -66,6 +66,41 @@ TEST_F(DoctorTest, FindsNothingWithHealthyTelemetry) {
   EXPECT_THAT(WithAnswer(), IsEmpty());
 }
 
+TEST_F(DoctorTest, FindsNothingWithAHealthyHistory) {
+  input_.history = {.file = "history.db"};
+  EXPECT_THAT(Doctor(input_), IsEmpty());
+}
+
+TEST_F(DoctorTest, ReportsAHistoryThatIsNotWritten) {
+  input_.history = {.file = "history.db", .counts = {.problem = "disk full"}};
+  const auto problems = Doctor(input_);
+  ASSERT_THAT(problems, ElementsAre(Is("history_not_written", "history.db")));
+  EXPECT_THAT(problems[0].sentence, HasSubstr("disk full"));
+}
+
+TEST_F(DoctorTest, ReportsSuspendedRetention) {
+  input_.history = {.file = "history.db",
+                    .counts = {.retention = {.is_suspended = true,
+                                             .clock = Timestamp(seconds(2'000'000'000)),
+                                             .expected = Timestamp(seconds(1'700'000'000)),
+                                             .remaining = std::chrono::hours(71)}}};
+  const auto problems = Doctor(input_);
+  ASSERT_THAT(problems, ElementsAre(Is("history_retention_suspended", "history.db")));
+  EXPECT_THAT(problems[0].sentence,
+              AllOf(HasSubstr("the clock (2033-05-18"), HasSubstr("3472 days ahead of")));
+  EXPECT_THAT(problems[0].recommended_action, HasSubstr("71 more hours"));
+}
+
+TEST_F(DoctorTest, ReportsHistoryRowsInTheFuture) {
+  input_.history = {
+      .file = "history.db",
+      .counts = {
+          .retention = {.future = {.rows = 3000, .newest = Timestamp(seconds(2'000'000'000))}}}};
+  const auto problems = Doctor(input_);
+  ASSERT_THAT(problems, ElementsAre(Is("history_rows_in_future", "history.db")));
+  EXPECT_THAT(problems[0].sentence, AllOf(HasSubstr("3,000"), HasSubstr("2033-05-18")));
+}
+
 TEST_F(DoctorTest, SourceThatNeverReceivedIsSilentAfterPatience) {
   AddSource(SourceKind::kUdp, 0, 0);
   EXPECT_THAT(Doctor(input_), ElementsAre(Is("silent_source", "mirror")));

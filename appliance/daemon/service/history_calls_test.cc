@@ -27,7 +27,8 @@ class HistoryCalls : public ServiceTest {
                                      .retention = {.keep_events = long_enough,
                                                    .keep_series = long_enough,
                                                    .max_bytes = uint64_t{16} << 20},
-                                     .longest_question = longest_question},
+                                     .longest_question = longest_question,
+                                     .wall_clock = clock_},
                                     [](Severity, const std::string&) {});
     ASSERT_TRUE(store) << store.error().message;
     store_ = *std::move(store);
@@ -39,7 +40,22 @@ class HistoryCalls : public ServiceTest {
   }
 
   std::unique_ptr<HistoryStore> store_;
+  std::function<Timestamp()> clock_ = WallClock;
 };
+
+TEST_F(HistoryCalls, ClockTenYearsAheadIsAProblem) {
+  OpenHistory();
+  service_.reset();
+  store_.reset();
+  clock_ = [] { return WallClock() + std::chrono::hours(24 * 3652); };
+  OpenHistory();
+  v1::Health health;
+  ASSERT_TRUE(service_->GetHealth({}, health));
+  EXPECT_THAT(health.problems(), testing::Contains(HasSubstr("days ahead of the time")));
+  v1::ListProblemsResponse listed;
+  ASSERT_TRUE(service_->ListProblems({}, listed));
+  EXPECT_EQ(listed.problems(listed.problems_size() - 1).kind(), "history_retention_suspended");
+}
 
 TEST_F(HistoryCalls, FailWithoutAHistory) {
   v1::ListPastEventsResponse events;

@@ -158,7 +158,7 @@ ServiceStatus Service::GetJob(const v1::GetJobRequest& request, v1::GetJobRespon
   return {};
 }
 
-void Service::PublishAllocations() {
+std::string Service::PublishAllocations() {
   constexpr auto kPatience =
       std::chrono::seconds(1);  // hooks of schedulers usually time out after 2 s
   uint64_t version = 0;
@@ -168,8 +168,18 @@ void Service::PublishAllocations() {
     daemon_.SetAllocations(reported);
     if (job_file_ != nullptr) version = job_file_->Save(std::move(reported));
   }
+  if (job_file_ == nullptr) return "the configuration of the appliance has no `jobs.file`";
   // Wait without the lock, so that concurrent callers share one write.
-  if (job_file_ != nullptr) job_file_->WaitFor(version, kPatience);
+  if (job_file_->WaitFor(version, kPatience)) return "";
+  std::string problem = job_file_->problem();
+  if (problem.empty()) problem = "writing the job file takes more than a second";
+  return problem;
+}
+
+ServiceStatus Service::RequireDurable(const std::string& problem) const {
+  if (problem.empty() || !daemon_.config().jobs.require_durable) return {};
+  return Refuse(ServiceFault::kNotStored,
+                fmt::format("the change cannot be stored on disk: {}; try again", problem));
 }
 
 void Service::CheckRegistered(const Allocation& job, v1::RegisterJobResponse& out) const {
@@ -223,15 +233,25 @@ ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
     job.end = std::max(limit, *job.start);
   }
   job.nodes = NodesOf(request);
+  if (job_file_ != nullptr) {
+    // Refuse early, without a change, while writing is known to fail. JobFile retries the write.
+    if (const auto stored = RequireDurable(job_file_->problem()); !stored) return stored;
+  }
   if (const Status kept = registry_.Register(job); !kept) {
     return Refuse(ServiceFault::kTooMany, kept.error().message);
   }
+  out.set_storage_problem(PublishAllocations());
+  if (const auto stored = RequireDurable(out.storage_problem()); !stored) {
+    registry_.Undo(job, known);
+    PublishAllocations();
+    return stored;
+  }
+  out.set_durable(out.storage_problem().empty());
   CheckRegistered(job, out);
-  PublishAllocations();
   return {};
 }
 
-ServiceStatus Service::EndJob(const v1::EndJobRequest& request, v1::EndJobResponse&) {
+ServiceStatus Service::EndJob(const v1::EndJobRequest& request, v1::EndJobResponse& out) {
   if (const auto sound = CheckTime("end_time", request.end_time()); !sound) return sound;
   Timestamp end = request.has_end_time() ? TimeOf(request.end_time()) : WallClock();
   const auto job = registry_.Find(request.scheduler_job_id());
@@ -244,8 +264,10 @@ ServiceStatus Service::EndJob(const v1::EndJobRequest& request, v1::EndJobRespon
     return Refuse(ServiceFault::kUnknownJob,
                   fmt::format("job {} is not registered", request.scheduler_job_id()));
   }
-  PublishAllocations();
-  return {};
+  out.set_storage_problem(PublishAllocations());
+  out.set_durable(out.storage_problem().empty());
+  // The end is not undone: the job has ended.
+  return RequireDurable(out.storage_problem());
 }
 
 ServiceStatus Service::GetRegisteredJob(const v1::GetRegisteredJobRequest& in,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/count_text.h"
@@ -13,6 +14,15 @@ namespace {
 
 // An ended job without an end time sorts before all others.
 Timestamp EndOf(const Allocation& job) { return job.end.value_or(Timestamp{}); }
+
+auto FieldsOf(const AllocatedNode& node) { return std::tie(node.name, node.gpus); }
+
+bool IsSame(const Allocation& a, const Allocation& b) {
+  const auto fields = [](const Allocation& job) {
+    return std::tie(job.id, job.name, job.user, job.state, job.start, job.end);
+  };
+  return fields(a) == fields(b) && std::ranges::equal(a.nodes, b.nodes, {}, FieldsOf, FieldsOf);
+}
 
 }  // namespace
 
@@ -41,6 +51,14 @@ Status JobRegistry::Register(Allocation allocation) {
   if (at != jobs_.end()) Forget(at);
   Keep(std::move(allocation));
   return {};
+}
+
+void JobRegistry::Undo(const Allocation& registered, const std::optional<Allocation>& before) {
+  const std::lock_guard lock(mutex_);
+  const auto at = jobs_.find(registered.id);
+  if (at == jobs_.end() || !IsSame(at->second, registered)) return;
+  Forget(at);
+  if (before) Keep(*before);
 }
 
 void JobRegistry::Keep(Allocation allocation) {

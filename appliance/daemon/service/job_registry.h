@@ -32,6 +32,9 @@ class JobRegistry {
   // the same number, unless the earlier one has ended and has the same start time: then it is the
   // same job, registered late, and stays ended.
   Status Register(Allocation allocation);
+  // Cancels a registration: restores the earlier job of the same number, or forgets the job.
+  // Does nothing if the job has been changed since.
+  void Undo(const Allocation& registered, const std::optional<Allocation>& before);
   // Returns false if the job is unknown. A job that has already ended keeps its end time.
   bool End(uint64_t id, Timestamp end);
 

@@ -42,6 +42,24 @@ TEST(JobRegistry, AJobEndsOnce) {
   EXPECT_EQ(registry.All()[0].end, At(1));
 }
 
+TEST(JobRegistry, UndoRestoresTheEarlierJobUnlessItHasChanged) {
+  JobRegistry registry;
+  const Allocation second = Job(7, "second");
+  registry.Register(second);
+  registry.Undo(second, std::nullopt);
+  EXPECT_EQ(registry.Count(true), 0u);
+  registry.Register(Job(7, "first"));
+  const auto before = registry.Find(7);
+  registry.Register(second);
+  registry.Undo(second, before);
+  EXPECT_EQ(registry.Find(7)->name, "first");
+  registry.Register(second);
+  registry.End(7, At(1));
+  registry.Undo(second, before);
+  EXPECT_EQ(registry.Find(7)->name, "second") << "it has ended since";
+  EXPECT_EQ(registry.Count(true), 1u);
+}
+
 TEST(JobRegistry, ForgetsTheJobThatEndedFirstButNoRunningJob) {
   JobRegistry registry;
   for (uint64_t id = 1; id <= JobRegistry::kMost; ++id) ASSERT_TRUE(registry.Register(Job(id)));

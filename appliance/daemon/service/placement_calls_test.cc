@@ -352,5 +352,102 @@ TEST_F(PlacementCallsTest, RegisteredJobsSurviveARestart) {
   service_.reset();
 }
 
+// Jobs in a file that the test makes unwritable: a folder at its path simulates a faulty disk.
+class DurableJobsTest : public PlacementCallsTest {
+ protected:
+  ~DurableJobsTest() override { service_.reset(); }
+
+  void Open(bool require_durable) {
+    OpenDaemon(kFabric, {}, {}, {.file = path(), .require_durable = require_durable});
+    auto file = JobFile::Open(path(), [](Severity, const std::string&) {});
+    ASSERT_TRUE(file) << file.error().message;
+    file_ = *std::move(file);
+    service_ = std::make_unique<Service>(*daemon_, "1.2.3", nullptr, file_.get());
+  }
+  std::string path() const { return (folder_ / "jobs.db").string(); }
+  void BreakFile() {
+    std::filesystem::remove(path());
+    std::filesystem::create_directories(path());
+  }
+  void RepairFile() {
+    std::filesystem::remove(path());
+    ASSERT_TRUE(file_->Flush(std::chrono::seconds(20)));
+  }
+  static v1::RegisterJobRequest Job(uint64_t id, const std::string& node = "host1") {
+    v1::RegisterJobRequest job;
+    job.set_scheduler_job_id(id);
+    *job.mutable_start_time() = TimestampMessage(1'000'000'000);
+    job.add_nodes()->set_node(node);
+    return job;
+  }
+  static v1::EndJobRequest End(uint64_t id) {
+    v1::EndJobRequest end;
+    end.set_scheduler_job_id(id);
+    return end;
+  }
+
+  std::unique_ptr<JobFile> file_;
+  v1::RegisterJobResponse registered_;
+  v1::EndJobResponse ended_;
+};
+
+TEST_F(DurableJobsTest, StoredJobIsDurable) {
+  Open(true);
+  ASSERT_TRUE(service_->RegisterJob(Job(7), registered_));
+  EXPECT_TRUE(registered_.durable());
+  EXPECT_EQ(registered_.storage_problem(), "");
+  ASSERT_TRUE(service_->EndJob(End(7), ended_));
+  EXPECT_TRUE(ended_.durable());
+}
+
+TEST_F(DurableJobsTest, NoJobIsDurableWithoutAFile) {
+  OpenDaemon(kFabric);
+  ASSERT_TRUE(service_->RegisterJob(Job(7), registered_));
+  EXPECT_FALSE(registered_.durable());
+  EXPECT_THAT(registered_.storage_problem(), HasSubstr("no `jobs.file`"));
+}
+
+TEST_F(DurableJobsTest, JobThatIsNotStoredIsAcceptedButNotDurable) {
+  Open(false);
+  ASSERT_TRUE(service_->RegisterJob(Job(7), registered_));
+  BreakFile();
+  ASSERT_TRUE(service_->RegisterJob(Job(8), registered_));
+  EXPECT_FALSE(registered_.durable());
+  EXPECT_THAT(registered_.storage_problem(), HasSubstr("jobs.db: is a folder"));
+  ASSERT_TRUE(service_->EndJob(End(7), ended_));
+  EXPECT_FALSE(ended_.durable());
+  EXPECT_THAT(Listed(true).registered_jobs(), SizeIs(2));
+  RepairFile();
+  ASSERT_TRUE(service_->RegisterJob(Job(8), registered_));
+  EXPECT_TRUE(registered_.durable());
+}
+
+TEST_F(DurableJobsTest, RequiredDurabilityRefusesAJobThatIsNotStored) {
+  Open(true);
+  ASSERT_TRUE(service_->RegisterJob(Job(7), registered_));
+  BreakFile();
+  for (const uint64_t id : {8, 9}) {  // the first fails to write; the second is refused at once
+    const ServiceStatus status = service_->RegisterJob(Job(id), registered_);
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().fault, ServiceFault::kNotStored);
+    EXPECT_THAT(status.error().message, HasSubstr("jobs.db: is a folder"));
+  }
+  EXPECT_FALSE(service_->RegisterJob(Job(7, "host2"), registered_));
+  ASSERT_THAT(Listed(true).registered_jobs(), SizeIs(1)) << "refused jobs are not kept";
+  EXPECT_EQ(Listed(true).registered_jobs(0).nodes(0).node(), "host1");
+  const ServiceStatus end = service_->EndJob(End(7), ended_);
+  ASSERT_FALSE(end);
+  EXPECT_EQ(end.error().fault, ServiceFault::kNotStored);
+  EXPECT_TRUE(Listed(true).registered_jobs(0).ended()) << "the job has ended nevertheless";
+  RepairFile();
+  EXPECT_TRUE(service_->RegisterJob(Job(8), registered_));
+  EXPECT_TRUE(service_->EndJob(End(7), ended_));
+  service_.reset();
+  file_.reset();
+  auto file = JobFile::Open(path(), [](Severity, const std::string&) {});
+  ASSERT_TRUE(file);
+  EXPECT_THAT((*file)->found(), SizeIs(2));
+}
+
 }  // namespace
 }  // namespace rocescope

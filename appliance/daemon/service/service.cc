@@ -214,6 +214,9 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
     if (const std::string problem = history_->counts().problem; !problem.empty()) {
       out.add_problems(fmt::format("the history is not written: {}", problem));
     }
+    if (const std::string text = SuspensionText(history_->counts().retention); !text.empty()) {
+      out.add_problems(fmt::format("history: {}", text));
+    }
   }
   if (job_file_ != nullptr) {
     if (const std::string problem = job_file_->problem(); !problem.empty()) {
@@ -257,11 +260,16 @@ ServiceStatus Service::ListProblems(const v1::ListProblemsRequest& in,
   if (!list) return tl::unexpected(list.error());
   const auto answer = views_.Latest();
   if (answer) answer->FillMetadata(*out.mutable_snapshot());
+  std::optional<HistoryHealth> history;
+  if (history_ != nullptr) {
+    history = {.file = history_->file(), .counts = history_->counts()};
+  }
   const DoctorInput input = {.sources = daemon_.Sources(),
                              .senders = daemon_.LastSenders(),
                              .answer = answer ? &answer->snapshot() : nullptr,
                              .started = daemon_.started_at(),
-                             .now = WallClock()};
+                             .now = WallClock(),
+                             .history = std::move(history)};
   const std::vector<Problem> problems = Doctor(input);
   const auto fill = [&](uint64_t i, v1::Problem& problem) {
     problem.set_kind(problems[i].kind);

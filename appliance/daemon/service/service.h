@@ -83,9 +83,12 @@ class Service {
   ServiceError NoSuchJob(std::string_view name) const;
 
   // Passes the registered jobs to the analysis and to the job file. With concurrent calls, the
-  // newest state is passed last. Returns when the state is on disk, or after a second; GetHealth
-  // reports the delay.
-  void PublishAllocations();
+  // newest state is passed last. Returns when the state is on disk, when writing fails, or after a
+  // second. Returns why the state is not on disk; empty: it is.
+  std::string PublishAllocations();
+  // Returns an error if the configuration requires that jobs are stored, and `problem` is not
+  // empty.
+  ServiceStatus RequireDurable(const std::string& problem) const;
 
   // Adds the nodes that the topology does not contain to the response, and logs what the analysis
   // cannot use: these nodes, GPUs that the topology does not contain, and a start in the future.

@@ -31,6 +31,7 @@ namespace rocescope {
   ROW(OtherHost, "OTHER_HOST", "INVALID_ARGUMENT", 3, 421)      \
   ROW(PageForgotten, "PAGE_FORGOTTEN", "OUT_OF_RANGE", 11, 400) \
   ROW(TooLong, "TOO_LONG", "OUT_OF_RANGE", 11, 400)             \
+  ROW(NotStored, "NOT_STORED", "UNAVAILABLE", 14, 503)          \
   ROW(TooMany, "TOO_MANY", "RESOURCE_EXHAUSTED", 8, 429)        \
   ROW(NotAllowed, "NOT_ALLOWED", "PERMISSION_DENIED", 7, 403)
 
@@ -83,7 +84,8 @@ static_assert(std::ranges::all_of(kServiceFaults, [](const ServiceFaultInfo& inf
          status == 421;
 }));
 
-// Returns whether a retry can succeed: the same call works once the analysis has progressed.
+// Returns whether a retry can succeed: the same call works once the
+// analysis has progressed, or the disk is writable.
 constexpr bool IsOverSoon(ServiceFault fault) { return InfoOf(fault).http_status == 503; }
 inline constexpr int kRetryAfterSeconds = 1;
 inline constexpr std::string_view kErrorDomain = "rocescope";

@@ -40,8 +40,9 @@ class ServiceTest : public testing::Test {
 
   // `topology` is a file in folder_; empty: no topology.
   void OpenDaemon(const std::string& topology, const MetricsConfig& metrics = {},
-                  const AgentsConfig& agents = {}) {
+                  const AgentsConfig& agents = {}, const JobsConfig& jobs = {}) {
     ApplianceConfig config;
+    config.jobs = jobs;
     config.metrics = metrics;
     config.agents = agents;
     if (!topology.empty()) config.topology = (folder_ / topology).string();
