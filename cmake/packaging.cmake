@@ -46,7 +46,7 @@ add_executable(rocescope-agent
   ${packaging}/agent_main.cc
   appliance/cli/command/agent.cc appliance/cli/command/agent_arguments.cc
   appliance/cli/command/log.cc appliance/cli/command/message.cc appliance/cli/command/output.cc
-  appliance/cli/command/stop_signal.cc
+  appliance/cli/command/sandboxed_run.cc appliance/cli/command/stop_signal.cc
   appliance/common/report/json_line.cc appliance/common/report/visible_text.cc)
 set(link_launcher ${cross} ${Python3_EXECUTABLE} -B ${packaging}/link_statically.py)
 list(JOIN link_launcher " " link_launcher)

@@ -20,6 +20,11 @@
 
 namespace rocescope {
 
+enum class SandboxMode : uint8_t {
+  kAuto,  // restrict the process as far as the kernel supports it
+  kOff,
+};
+
 struct InterfaceConfig {
   std::string name;
   std::string tap;     // tap name of received packets; empty: `name`
@@ -145,6 +150,7 @@ struct HttpConfig {
 struct ApplianceConfig {
   std::string topology;
   std::string user;  // to switch to after devices and sockets are open; empty: no switch
+  SandboxMode sandbox = SandboxMode::kAuto;
   Duration record_interval = std::chrono::milliseconds(100);
   Duration analysis_window = std::chrono::seconds(1);
   std::vector<InterfaceConfig> interfaces;

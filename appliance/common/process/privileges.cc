@@ -48,12 +48,15 @@ bool ReduceThisThread() {
   __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   bool done = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
   done = syscall(SYS_capget, &header, sets.data()) == 0 && done;
+  bool has_more = false;
   for (size_t i = 0; i < sets.size(); ++i) {
     const auto keep = static_cast<uint32_t>(kept >> (32 * i));
+    has_more = has_more || (sets[i].permitted & ~keep) != 0;
     sets[i].effective &= keep;
     sets[i].permitted &= keep;
     sets[i].inheritable = 0;  // which removes the ambient capabilities too
   }
+  if (!has_more) return done;  // the unit of the agent does not permit capset
   return syscall(SYS_capset, &header, sets.data()) == 0 && done;
 }
 
