@@ -119,7 +119,11 @@ class Sandbox(unittest.TestCase):
                 (self.folder / "logs/link.log").symlink_to(foreign)
                 heard = self.reload(run, "previous contents stay in effect")
                 self.assertIn("Permission denied", heard)
-                self.assertIn("link.log", json.loads(self.get(url + "api/v1/health"))["problems"][0])
+                deadline = time.monotonic() + 20  # the problem is stored after it is logged
+                problems = []
+                while not problems and time.monotonic() < deadline:
+                    problems = json.loads(self.get(url + "api/v1/health")).get("problems", [])
+                self.assertIn("link.log", problems[0])
 
     def test_the_history_can_be_replaced(self):
         history = self.folder / "history.db"

@@ -88,7 +88,11 @@ std::vector<std::string> SandboxAppliance(const ApplianceConfig& config,
 
 void SandboxAgent(const AgentConfig& config) {
   if (config.sandbox == SandboxMode::kOff) return;
-  LogMissing("agent", EnterSandbox({.program = SandboxedProgram::kAgent}));
+  LogMissing("agent", EnterSandbox({.program = SandboxedProgram::kAgent, .reads_processes = true}));
+}
+
+void SandboxCapture() {
+  (void)EnterSandbox({.program = SandboxedProgram::kAgent, .files = std::vector<FileRule>{}});
 }
 
 void SandboxReader() {

@@ -28,6 +28,9 @@ void SandboxAgent(const AgentConfig& config);
 // output only.
 void SandboxReader();
 
+// Enters the sandbox of `capture`, whose ports receive. Drivers open sockets to query an interface.
+void SandboxCapture();
+
 // Prints a message that names the system calls that the sandbox denied, if any.
 void ReportDenials();
 

@@ -41,7 +41,7 @@ std::vector<std::string> EnterSandbox(const SandboxOptions& options) {
   const auto note = [&](const Status& done) {
     if (!done) notes.push_back(done.error().message);
   };
-  note(DropUnneededCapabilities(options.program == SandboxedProgram::kAgent));
+  note(DropUnneededCapabilities(options.reads_processes));
   if (options.files) {
     std::vector<FileRule> rules = SystemFiles();
     rules.insert(rules.end(), options.files->begin(), options.files->end());

@@ -17,6 +17,7 @@ struct SandboxOptions {
   // Files in addition to those of the system (SystemFiles). Unset: no restriction of files, because
   // with Landlock a process cannot read the environment of processes outside its sandbox.
   std::optional<std::vector<FileRule>> files;
+  bool reads_processes = false;  // keep CAP_SYS_PTRACE, which reading other users' processes needs
 };
 
 // Files that libraries read: shared libraries, time zones, name resolution, this process, devices.

@@ -13,8 +13,8 @@ namespace rocescope {
 // Programs with different system calls.
 enum class SandboxedProgram : uint8_t {
   kAppliance,  // `run`: network, and files to write
-  kAgent,      // `agent`: network
-  kReader,     // `decode`, `replay` and `capture`: neither, except for what is already open
+  kAgent,      // `agent` and `capture`: network
+  kReader,     // `decode` and `replay`: neither, except for what is already open
 };
 
 // Restricts all threads. System calls that no row of the table in system_call_filter.cc permits
