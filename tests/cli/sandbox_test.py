@@ -172,15 +172,9 @@ class Sandbox(unittest.TestCase):
                     process.kill()
 
 
-def has_sandbox():
-    """False for a build with sanitizers."""
-    linked = subprocess.run(["ldd", ROCESCOPE], capture_output=True, text=True).stdout
-    return not re.search(r"lib[at]san", linked)
-
-
 if __name__ == "__main__":
     ROCESCOPE = sys.argv[1]
-    if not has_sandbox():
+    if os.environ.get("ROCESCOPE_SANITIZE"):
         print("skipped: a build with sanitizers has no sandbox")
         sys.exit(77)
     unittest.main(argv=[sys.argv[0], *sys.argv[2:]])

@@ -28,7 +28,7 @@ std::vector<FileRule> SystemFiles() {
 }
 
 bool HasSandbox() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef ROCESCOPE_HAS_SANITIZER
   return false;
 #else
   return true;
