@@ -19,6 +19,8 @@ enum class FileAccess : uint8_t {
 struct FileRule {
   std::string path;
   FileAccess access = FileAccess::kRead;
+
+  friend bool operator==(const FileRule&, const FileRule&) = default;
 };
 
 // Forbids all threads to open files that no rule permits, and to execute programs. Files that are
