@@ -17,6 +17,7 @@
 #include "appliance/cli/command/heap.h"
 #include "appliance/cli/command/message.h"
 #include "appliance/cli/command/output.h"
+#include "appliance/cli/command/sandboxed_run.h"
 #include "appliance/cli/command/stop_signal.h"
 
 namespace rocescope {
@@ -93,7 +94,9 @@ int Main(int argc, char** argv) {
     for (const Command& command : commands) {
       if (!command.app->parsed()) continue;
       if (!command.ends_input_itself) EndInputOnSignal();
-      return command.run();
+      const int code = command.run();
+      if (!command.ends_input_itself) ReportDenials();
+      return code;
     }
   } catch (const CLI::CallForHelp&) {
     return PrintAndExit(app.help());

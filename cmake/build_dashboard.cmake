@@ -16,7 +16,7 @@ endif()
 set(failed 0)
 if(NOT there STREQUAL wanted)
   file(COPY ${SOURCE}/package-lock.json DESTINATION ${WORK})
-  execute_process(COMMAND npm ci --no-audit --no-fund --loglevel=error
+  execute_process(COMMAND npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
                   WORKING_DIRECTORY ${WORK} RESULT_VARIABLE failed OUTPUT_VARIABLE said
                   ERROR_VARIABLE said TIMEOUT 600)
 endif()

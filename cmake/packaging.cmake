@@ -46,7 +46,7 @@ add_executable(rocescope-agent
   ${packaging}/agent_main.cc
   appliance/cli/command/agent.cc appliance/cli/command/agent_arguments.cc
   appliance/cli/command/log.cc appliance/cli/command/message.cc appliance/cli/command/output.cc
-  appliance/cli/command/stop_signal.cc
+  appliance/cli/command/sandboxed_run.cc appliance/cli/command/stop_signal.cc
   appliance/common/report/json_line.cc appliance/common/report/visible_text.cc)
 set(link_launcher ${cross} ${Python3_EXECUTABLE} -B ${packaging}/link_statically.py)
 list(JOIN link_launcher " " link_launcher)
@@ -96,6 +96,19 @@ function(_rocescope_package component name target)
   set(out ${packaging_out}/${name})
   set(PACKAGE_NAME ${name})
   configure_file(${packaging}/changelog.in ${out}/changelog @ONLY)
+  # The libraries of another architecture cannot be listed by ldd.
+  set(make_sbom)
+  if(NOT CMAKE_CROSSCOMPILING)
+    set(make_sbom COMMAND Python3::Interpreter -B ${packaging}/make_sbom.py
+        --program $<TARGET_FILE:${target}> --name ${name} --version ${ROCESCOPE_VERSION}
+        --epoch ${package_epoch} --packages ${PROJECT_SOURCE_DIR}/docker/packages.txt
+        --out ${out}/${name}.spdx.json)
+    if(name STREQUAL "rocescope")
+      list(APPEND make_sbom --lock ${PROJECT_SOURCE_DIR}/appliance/dashboard/package-lock.json)
+    endif()
+    install(FILES ${out}/${name}.spdx.json DESTINATION /usr/share/doc/${name} COMPONENT ${component}
+            EXCLUDE_FROM_ALL)
+  endif()
   add_custom_command(
     OUTPUT ${out}/stamp
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${out}/man ${out}/completions
@@ -103,8 +116,9 @@ function(_rocescope_package component name target)
             --name ${name} --version ${ROCESCOPE_VERSION} --date ${package_date}
             --man ${out}/man --completions ${out}/completions --emulator "${emulator}"
     COMMAND ${GZIP_PROGRAM} -9nkf ${out}/changelog
+    ${make_sbom}
     COMMAND ${CMAKE_COMMAND} -E touch ${out}/stamp
-    DEPENDS ${target} ${packaging}/make_docs.py ${out}/changelog
+    DEPENDS ${target} ${packaging}/make_docs.py ${packaging}/make_sbom.py ${out}/changelog
     VERBATIM)
   set(package_outputs ${package_outputs} ${out}/stamp PARENT_SCOPE)
   set(package_components ${package_components} ${component} PARENT_SCOPE)

@@ -67,8 +67,8 @@ class Package(unittest.TestCase):
     def test_it_depends_on_the_packages_of_the_shared_libraries(self):
         depends = run("dpkg-deb", "-f", package(), "Depends").strip().split(", ")
         names = {depend.split()[0] for depend in depends}
-        self.assertEqual(names, {"libc6", "libfmt9", "libgcc-s1", "libpcap0.8", "libssl3", "libstdc++6",
-                                 "libyaml-cpp0.7", "libzstd1", "zlib1g"})
+        self.assertEqual(names, {"libc6", "libfmt9", "libgcc-s1", "libpcap0.8", "libseccomp2", "libssl3",
+                                 "libstdc++6", "libyaml-cpp0.7", "libzstd1", "zlib1g"})
 
     def test_it_has_the_unit_the_configuration_and_the_man_page(self):
         for name in ("etc/rocescope/agent.yaml", "lib/systemd/system/rocescope-agent.service",

@@ -9,6 +9,7 @@ namespace of its own, so that this system does not change. That needs root.
 """
 
 import fcntl
+import json
 import os
 import pathlib
 import re
@@ -68,6 +69,21 @@ class Contents(unittest.TestCase):
         for name, path in packages().items():
             self.assertEqual(run("dpkg-deb", "-f", path, "Package").stdout.strip(), name)
             self.assertEqual(run("dpkg-deb", "-f", path, "Version").stdout.strip(), VERSION)
+
+    def test_each_package_has_a_bill_of_materials(self):
+        for name, path in packages().items():
+            text = run("bash", "-c", 'dpkg-deb --fsys-tarfile "$1" | tar -xO "$2"', "-", path,
+                       f"./usr/share/doc/{name}/{name}.spdx.json").stdout
+            document = json.loads(text)
+            parts = {part["name"]: part for part in document["packages"]}
+            self.assertEqual(document["spdxVersion"], "SPDX-2.3")
+            self.assertEqual(parts[name]["versionInfo"], VERSION)
+            installed = run("dpkg-query", "-W", "-f", "${Version}", "libc6").stdout
+            self.assertEqual(parts["libc6"]["versionInfo"], installed)
+            self.assertEqual("preact" in parts, name == "rocescope")
+            ids = {part["SPDXID"] for part in document["packages"]} | {"SPDXRef-DOCUMENT"}
+            for relation in document["relationships"]:
+                self.assertLessEqual({relation["spdxElementId"], relation["relatedSpdxElement"]}, ids)
 
     def test_lintian_reports_neither_errors_nor_warnings(self):
         done = run("lintian", "--allow-root", "--fail-on", "error,warning", "--tag-display-limit",

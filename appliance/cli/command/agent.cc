@@ -8,6 +8,7 @@
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/log.h"
 #include "appliance/cli/command/output.h"
+#include "appliance/cli/command/sandboxed_run.h"
 #include "appliance/cli/command/stop_signal.h"
 #include "base/count_text.h"
 
@@ -38,6 +39,7 @@ int RunAgent(const AgentRunOptions& options) {
     return WriteToStdout(text) == OutputState::kFailed ? kExitOutput : kExitSuccess;
   }
   EndInputOnSignal();
+  SandboxAgent(*config);  // before threads start
   const auto agent = Agent::Begin(*config, ROCESCOPE_VERSION, LogAs("agent"), ReadKernelQueuePairs);
   if (!agent) {
     LogFatal("agent", agent.error().message);
@@ -47,6 +49,7 @@ int RunAgent(const AgentRunOptions& options) {
       fmt::format("reporting to the appliance at {} for {}", config->appliance,
                   config->host.empty() ? OwnHostName() : config->host));
   (*agent)->Run(InputEndedBySignal);
+  DenialLog().Look();
   const BatchBuffer::Counts counts = (*agent)->counts();
   if (counts.lost_batches > 0) {
     Log(Severity::kWarning, "agent",

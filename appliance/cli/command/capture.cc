@@ -13,6 +13,7 @@
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/live_run.h"
 #include "appliance/cli/command/message.h"
+#include "appliance/cli/command/sandboxed_run.h"
 #include "appliance/cli/command/shell_words.h"
 #include "appliance/cli/command/stop_signal.h"
 #include "dataplane/port/eal.h"
@@ -182,6 +183,7 @@ int RunCapture(const CaptureRunOptions& options) {
     for (const std::string& remark : port->remarks()) Message(remark);
   }
   if (const Status alike = set->CheckSpread(); !alike) return Fail(alike.error(), kExitUsage);
+  SandboxCapture();
   const Ports& ports = set->ports();
   const Loops& loops = set->loops();
 

@@ -11,6 +11,7 @@
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/message.h"
 #include "appliance/cli/command/output.h"
+#include "appliance/cli/command/sandboxed_run.h"
 #include "appliance/cli/command/stop_signal.h"
 #include "appliance/common/report/frame_json.h"
 #include "dataplane/decode/decode.h"
@@ -107,6 +108,7 @@ int RunDecode(const DecodeOptions& options) {
     Message(source.error().message);
     return kExitUnreadable;
   }
+  SandboxReader();
   FramePrinter printer(options);
   std::array<RawFrame, kBatchFrames> batch;
   bool damaged = false;

@@ -19,6 +19,7 @@
 #include "appliance/cli/command/message.h"
 #include "appliance/cli/command/output.h"
 #include "appliance/cli/command/replay_page.h"
+#include "appliance/cli/command/sandboxed_run.h"
 #include "appliance/cli/command/stop_signal.h"
 #include "appliance/cli/command/via_dpdk.h"
 #include "appliance/common/files/mirror_view.h"
@@ -348,6 +349,7 @@ int ReplayInto(const ReplayOptions& given,
     Message(source.error().message);
     return source.error().code == ErrorCode::kUnimplemented ? kExitUsage : kExitUnreadable;
   }
+  if (options.sandbox) SandboxReader();
 
   ReplayRun replay(
       options,

@@ -39,7 +39,8 @@ struct ReplayOptions {
   bool via_dpdk = false;      // read captures through DPDK's net_pcap ports
   bool faults_alone = false;  // print only the faults instead of the report
   std::vector<DependencyRequest>
-      requests;  // queries to answer instead of printing the report; they need a topology
+      requests;          // queries to answer instead of printing the report; they need a topology
+  bool sandbox = false;  // restrict the process, permanently, when the inputs are open
   const ReplayWatch* watch = nullptr;  // optional
   AnalysisOptions analysis;
 };

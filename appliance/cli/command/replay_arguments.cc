@@ -127,6 +127,7 @@ Command AddReplay(CLI::App& parent) {
               throw CLI::ValidationError(
                   "--output", "html cannot be combined with --faults, --blast-radius or --needs");
             }
+            options.sandbox = true;
             options.via_dpdk = state->via == "dpdk";
             options.analysis.format = FormatOf(state->format);
             CheckSections(options.analysis);

@@ -16,6 +16,7 @@
 #include "appliance/cli/command/log.h"
 #include "appliance/cli/command/message.h"
 #include "appliance/cli/command/output.h"
+#include "appliance/cli/command/sandboxed_run.h"
 #include "appliance/cli/command/stop_signal.h"
 #include "appliance/common/config/config.h"
 #include "appliance/common/process/privileges.h"
@@ -271,6 +272,7 @@ int RunDaemon(const DaemonRunOptions& options) {
     LogFatal("appliance", config.error().message);
     return kExitUnreadable;
   }
+  if (config->sandbox == SandboxMode::kAuto) ClearCapabilityBounds();  // before threads start
   const auto daemon = Daemon::Open(*config, LogAs("source"));
   if (!daemon) {
     LogFatal("appliance", daemon.error().message);
@@ -287,6 +289,7 @@ int RunDaemon(const DaemonRunOptions& options) {
     LogFatal("appliance", given_up.error().message);
     return kExitUnreadable;
   }
+  std::vector<std::string> missing = SandboxAppliance(*config, options.config);
   const auto history = OpenHistoryStore(config->history);
   if (!history) {
     LogFatal("appliance", history.error().message);
@@ -301,6 +304,7 @@ int RunDaemon(const DaemonRunOptions& options) {
     return kExitUnreadable;
   }
   Service service(**daemon, ROCESCOPE_VERSION, history->get(), jobs->get(), LogAs("jobs"));
+  service.SetMissingRestrictions(std::move(missing));
   const auto web = OpenWeb(*config, *http_tls, service);
   if (!web) {
     LogFatal("appliance", web.error().message);
@@ -314,6 +318,7 @@ int RunDaemon(const DaemonRunOptions& options) {
   (*daemon)->Start();
   if (*web) (*web)->Start();
   EventPublisher event_publisher(service, options.format, history->get());
+  DenialLog denials;
   OutputState output = OutputState::kOpen;
   const auto ended = [&] {
     return InputEndedBySignal() ||
@@ -332,6 +337,7 @@ int RunDaemon(const DaemonRunOptions& options) {
     constexpr auto kLookForSignals = std::chrono::milliseconds(200);
     (*daemon)->answers().WaitForOther(event_publisher.version(), kLookForSignals);
     output = event_publisher.Look();
+    denials.Look();
     if (watchdog)
       watchdog->Look(Watchdog::Clock::now(), BeatsOf(**daemon, web->get(), grpc->get()));
     if (!ReloadAskedFor()) continue;
@@ -350,6 +356,7 @@ int RunDaemon(const DaemonRunOptions& options) {
     TellEnd(**history);
   }
   const bool well = TellEnd(**daemon);
+  denials.Look();
   if (output == OutputState::kFailed) return kExitOutput;
   return well ? kExitSuccess : kExitDamaged;
 }

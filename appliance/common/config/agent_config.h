@@ -44,6 +44,7 @@ struct AgentConfig {
   std::vector<std::string> interfaces;
   AgentMetricsConfig metrics;
   uint64_t buffer = uint64_t{8} << 20;
+  SandboxMode sandbox = SandboxMode::kAuto;
   std::string root;
 
   friend bool operator==(const AgentConfig&, const AgentConfig&) = default;

@@ -68,6 +68,11 @@ void VisitKeys(AgentConfig& config, Visitor& visitor) {
               "Maximum size of the send buffer in bytes. It holds data while the appliance is "
               "unreachable, and logs to send again if the appliance restarts.");
   visitor.Key(
+      "sandbox", OneOf<SandboxMode>{config.sandbox, kSandboxWords},
+      "auto: give up unneeded privileges, and refuse writing to files and system calls that "
+      "the agent does not need, as far as the kernel supports it. off: no such "
+      "restrictions.");
+  visitor.Key(
       "root", config.root,
       "Directory that is prefixed to /sys and /proc, for tests and containers. Default: none.");
 }

@@ -21,6 +21,11 @@
 
 namespace rocescope {
 
+enum class SandboxMode : uint8_t {
+  kAuto,  // restrict the process as far as the kernel supports it
+  kOff,
+};
+
 struct InterfaceConfig {
   std::string name;
   std::string tap;     // tap name of received packets; empty: `name`
@@ -150,6 +155,7 @@ struct ApplianceConfig {
   std::string topology;
   std::string user;  // to switch to after devices and sockets are open; empty: no switch
   uint64_t memory = uint64_t{8} << 30;
+  SandboxMode sandbox = SandboxMode::kAuto;
   Duration record_interval = std::chrono::milliseconds(100);
   Duration analysis_window = std::chrono::seconds(1);
   std::vector<InterfaceConfig> interfaces;

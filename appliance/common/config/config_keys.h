@@ -47,6 +47,8 @@ inline constexpr std::array<std::pair<std::string_view, SpreadBy>, 4> kSpreadWor
      {"rss", SpreadBy::kRss},
      {"software", SpreadBy::kSoftware},
      {"none", SpreadBy::kNone}}};
+inline constexpr std::array<std::pair<std::string_view, SandboxMode>, 2> kSandboxWords = {
+    {{"auto", SandboxMode::kAuto}, {"off", SandboxMode::kOff}}};
 
 // Maps the names of a table's rows to the enumerators with the same index.
 template <typename T, typename Table>
@@ -298,6 +300,12 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
       "Memory budget in bytes. When three quarters are used, further flows are not analysed, "
       "which health reports; the rest is for answers. One million flows take about 2G "
       "without a topology, and up to 8G with one. systemd's MemoryMax must not be lower.");
+  visitor.Key(
+      "sandbox", OneOf<SandboxMode>{config.sandbox, kSandboxWords},
+      "auto: after devices and ports are open, give up unneeded privileges, and refuse system "
+      "calls that the appliance does not need and files outside the directories that this "
+      "configuration names, as far as the kernel supports it. off: no such restrictions. Change it "
+      "only if the log names a denied system call that a device driver needs.");
   visitor.Key(
       "record_interval",
       Within<Duration>{config.record_interval, std::chrono::milliseconds(1),

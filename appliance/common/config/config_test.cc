@@ -42,6 +42,7 @@ TEST(Config, EmptyFileGivesDefaults) {
 TEST(Config, ReadsEveryKey) {
   const Result<ApplianceConfig> config = ParseConfig(R"(
 topology: fabric.yaml
+sandbox: off
 record_interval: 50ms
 analysis_window: 15s
 interfaces:
@@ -63,6 +64,7 @@ jobs: {file: jobs.db, require_durable: true}
                                                      "appliance.yaml");
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->topology, "fabric.yaml");
+  EXPECT_EQ(config->sandbox, SandboxMode::kOff);
   EXPECT_EQ(config->record_interval, std::chrono::milliseconds(50));
   EXPECT_EQ(config->analysis_window, std::chrono::seconds(15));
   ASSERT_EQ(config->interfaces.size(), 2u);

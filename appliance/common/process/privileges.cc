@@ -3,13 +3,19 @@
 
 #include <fmt/format.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <pwd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <fstream>
 #include <system_error>
+
+#include "appliance/common/process/every_thread.h"
 
 namespace rocescope {
 namespace {
@@ -23,6 +29,35 @@ bool HasCapabilities() {
     if (line.starts_with("CapEff:")) return line.find_first_of("123456789abcdef", 7) != line.npos;
   }
   return false;
+}
+
+constexpr uint64_t Mask(std::initializer_list<int> capabilities) {
+  uint64_t mask = 0;
+  for (const int capability : capabilities) mask |= uint64_t{1} << capability;
+  return mask;
+}
+
+constexpr uint64_t kNeeded =
+    Mask({CAP_NET_BIND_SERVICE, CAP_SYS_NICE, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH});
+
+std::atomic<uint64_t> kept = 0;
+
+// Uses system calls only, because it runs in a signal handler.
+bool ReduceThisThread() {
+  std::array<__user_cap_data_struct, 2> sets{};
+  __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  bool done = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+  done = syscall(SYS_capget, &header, sets.data()) == 0 && done;
+  bool has_more = false;
+  for (size_t i = 0; i < sets.size(); ++i) {
+    const auto keep = static_cast<uint32_t>(kept >> (32 * i));
+    has_more = has_more || (sets[i].permitted & ~keep) != 0;
+    sets[i].effective &= keep;
+    sets[i].permitted &= keep;
+    sets[i].inheritable = 0;  // which removes the ambient capabilities too
+  }
+  if (!has_more) return done;  // the unit of the agent does not permit capset
+  return syscall(SYS_capset, &header, sets.data()) == 0 && done;
 }
 
 }  // namespace
@@ -66,6 +101,20 @@ Status BecomeUser(const std::string& user) {
                      fmt::format("privileges remain after switching to user {}", user));
   }
   return {};
+}
+
+void ClearCapabilityBounds() {
+  for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0;
+       ++capability) {
+    (void)prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+  }
+}
+
+Status DropUnneededCapabilities(bool reads_processes) {
+  kept = kNeeded | (reads_processes ? Mask({CAP_SYS_PTRACE}) : 0);
+  const size_t missed = RunOnEveryThread(ReduceThisThread);
+  if (missed == 0) return {};
+  return MakeError(ErrorCode::kInternal, fmt::format("{} threads keep their capabilities", missed));
 }
 
 }  // namespace rocescope

@@ -17,6 +17,7 @@
 #include "analytics/congestion/link_load.h"
 #include "appliance/api/message_value.h"
 #include "appliance/common/process/memory.h"
+#include "appliance/common/process/system_call_filter.h"
 #include "appliance/daemon/history/history_store.h"
 #include "appliance/daemon/service/job_summary.h"
 #include "dataplane/source/wall_clock.h"
@@ -74,6 +75,9 @@ void AddDaemon(Service& service, Families& out) {
   out.Counter("events_total",
               "Events published: faults started, resolved or withdrawn, and failed sources.",
               service.events().published());
+  out.Counter("denied_system_calls_total",
+              "System calls of the appliance that its sandbox refused (key `sandbox`).",
+              DeniedSystemCalls());
 }
 
 // Sums over all hosts, because a series for each host would be too many.

@@ -229,6 +229,9 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
       out.add_problems(fmt::format("the last reload failed: {}", reload_problem_));
     }
   }
+  for (const std::string& sentence : missing_restrictions_) {
+    out.add_external_problems(fmt::format("the appliance is not fully sandboxed: {}", sentence));
+  }
   out.set_state(!out.problems().empty()             ? v1::Health::STATE_DEGRADED
                 : answer && HasReceivedAny(sources) ? v1::Health::STATE_SERVING
                                                     : v1::Health::STATE_WAITING);

@@ -51,6 +51,12 @@ class Service {
   // empty: the reload succeeded.
   void SetReloadProblem(std::string problem);
 
+  // Sets the restrictions of the process that the kernel does not support, one sentence each, which
+  // GetHealth reports. Call it before the first request.
+  void SetMissingRestrictions(std::vector<std::string> sentences) {
+    missing_restrictions_ = std::move(sentences);
+  }
+
   // For WatchEvents, which each transport implements, and for the producers of events.
   EventLog& events() { return events_; }
   AnswerViews& views() { return views_; }
@@ -104,6 +110,7 @@ class Service {
   std::mutex publish_mutex_;
   std::mutex reload_mutex_;
   std::string reload_problem_;
+  std::vector<std::string> missing_restrictions_;
   const std::string version_;
   HistoryStore* const history_;
   JobFile* const job_file_;

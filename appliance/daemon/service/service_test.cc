@@ -102,6 +102,17 @@ TEST_F(ServiceTest, FailedReloadIsAProblemUntilOneSucceeds) {
   EXPECT_THAT(after.problems(), IsEmpty());
 }
 
+TEST_F(ServiceTest, RestrictionsThatTheKernelLacksAreAnExternalProblem) {
+  OpenDaemon(kFabric);
+  service_->SetMissingRestrictions({"the kernel does not support Landlock"});
+  v1::Health health;
+  ASSERT_TRUE(service_->GetHealth({}, health));
+  EXPECT_NE(health.state(), v1::Health::STATE_DEGRADED);
+  EXPECT_THAT(health.external_problems(),
+              ElementsAre("the appliance is not fully sandboxed: the kernel does not support "
+                          "Landlock"));
+}
+
 TEST_F(ServiceTest, MissingTopologyIsAnError) {
   OpenDaemon("");
   Publish({});
