@@ -8,9 +8,9 @@
 
 namespace rocescope {
 
-// Confidence in a finding that forged telemetry alone could cause. It causes an event, but is not
-// enough to act on without a look at the switch.
-inline constexpr double kForgeable = 0.8;
+// Confidence in a finding that forged telemetry alone could cause. It causes an event, but no
+// critical alert (alerts.yaml).
+inline constexpr double kForgeable = 0.75;
 
 // Whether all counters of the place that the finding's detector uses come from sFlow or, for a
 // detector that uses paths, no mirrored packet was received.

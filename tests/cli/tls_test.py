@@ -175,6 +175,41 @@ class Tls(unittest.TestCase):
                     newest = self.handshake(port, None, ssl.TLSVersion.MAXIMUM_SUPPORTED)
                     self.assertTrue(newest.startswith("TLS_"), newest)  # a suite of TLS 1.3
 
+    def served(self, port):
+        """The certificate that the server presents."""
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as plain:
+            with self.context("viewer1").wrap_socket(plain, server_hostname="127.0.0.1") as secure:
+                return secure.getpeercert()["serialNumber"]
+
+    def test_changed_certificates_are_used_without_a_restart(self):
+        sign(self.ours, "renewed", "IP:127.0.0.1,DNS:appliance.example.org")
+        with self.appliance("renewed") as (run, ports):
+            before = [self.served(port) for port in ports]
+            self.assertEqual(before[0], before[1])
+            for reload in (lambda: None, lambda: run.send_signal(signal.SIGHUP)):
+                sign(self.ours, "renewed", "IP:127.0.0.1,DNS:appliance.example.org")
+                reload()
+                deadline = time.monotonic() + 20
+                while any(self.served(port) in before for port in ports):
+                    self.assertLess(time.monotonic(), deadline, "the certificates are not used")
+                    time.sleep(0.2)
+                before = [self.served(port) for port in ports]
+            _, metrics = self.get(ports[0], "/metrics", self.context("viewer1"))
+            expiry = re.findall(r'certificate_expiry_time_seconds{server="(\w+)"} ([\d.e+]+)', metrics)
+            self.assertEqual({server for server, _ in expiry}, {"http", "grpc"})
+            for _, at in expiry:  # the certificates are valid for two days
+                self.assertAlmostEqual(float(at), time.time() + 2 * 86400, delta=3600)
+            # A key that does not match the certificate.
+            (self.ours / "renewed.key").write_bytes((self.ours / "viewer1.key").read_bytes())
+            deadline = time.monotonic() + 20
+            while True:
+                health = json.loads(self.get(ports[0], "/api/v1/health", self.context("viewer1"))[1])
+                bad = [problem for problem in health["problems"] if "does not match" in problem]
+                if len(bad) == 2:
+                    break
+                self.assertLess(time.monotonic(), deadline, health)
+                time.sleep(0.2)
+
     def test_what_is_no_tls_is_closed_and_others_are_answered(self):
         with self.appliance() as (_, port):
             stalled = [socket.create_connection(("127.0.0.1", port)) for _ in range(300)]

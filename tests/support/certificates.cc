@@ -26,6 +26,16 @@ void Certificates::Sign(const std::string& name, const std::string& more,
       name + ".csr -out " + name + ".pem");
 }
 
+void Certificates::Revoke(const std::string& name) const {
+  std::ofstream(folder_ / "crl.cnf") << "[ca]\ndefault_ca = own\n[own]\ndatabase = index.txt\n"
+                                        "crlnumber = crlnumber\ndefault_md = sha256\n"
+                                        "default_crl_days = 1\n";
+  Run("touch index.txt; test -e crlnumber || echo 01 > crlnumber");
+  const std::string ca = "openssl ca -config crl.cnf -keyfile ca.key -cert ca.pem ";
+  Run(ca + "-revoke " + name + ".pem");
+  Run(ca + "-gencrl -out crl.pem");
+}
+
 std::string Certificates::Read(const std::string& file) const {
   std::ifstream in(folder_ / file);
   return {std::istreambuf_iterator<char>(in), {}};

@@ -15,6 +15,8 @@ class Certificates {
 
   // `more` contains arguments of `openssl req`, such as "-addext subjectAltName=DNS:appliance".
   void Sign(const std::string& name, const std::string& more, std::string common_name = "") const;
+  // Revokes NAME.pem, and writes the list of all revoked certificates to crl.pem.
+  void Revoke(const std::string& name) const;
   std::string Path(const std::string& file) const { return (folder_ / file).string(); }
   std::string Read(const std::string& file) const;
 

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "appliance/common/files/text_file.h"
 #include "appliance/common/report/visible_text.h"
 #include "appliance/common/scrape/http_fetch.h"
 
@@ -35,6 +37,17 @@ Result<nlohmann::json> AskDaemon(const DaemonPage& page, std::string_view path) 
   Result<HttpUrl> url = ParseHttpUrl(page.url, UrlSchemes::kHttpAndHttps);
   if (!url) return tl::unexpected(url.error());
   url->target = path;
+  if (!page.token_file.empty()) {
+    constexpr uintmax_t kLongest = 4096;
+    const Result<std::string> token = ReadTextFile(page.token_file, kLongest);
+    if (!token) return tl::unexpected(token.error());
+    const std::string text = token->substr(0, token->find_first_of(" \t\r\n"));
+    if (text.empty() || !std::ranges::all_of(text, [](char c) { return c > ' ' && c < 127; })) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("{}: expected a token in the first line", page.token_file));
+    }
+    url->authorization = "Bearer " + text;
+  }
   Result<HttpFetcher> fetcher = FetcherOf(*url, page);
   if (!fetcher) return tl::unexpected(fetcher.error());
   Result<std::string> answer = MakeError(ErrorCode::kUnavailable, "timed out");

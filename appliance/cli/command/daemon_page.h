@@ -16,6 +16,7 @@ struct DaemonPage {
   std::string ca;  // CA that signs the appliance's certificate
   std::string certificate;
   std::string key;
+  std::string token_file;  // file with a bearer token; empty: none
 };
 
 // Returns the JSON object that the appliance at `page` answers for `path` ("/api/v1/health"). The

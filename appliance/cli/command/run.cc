@@ -18,6 +18,7 @@
 #include "appliance/cli/command/output.h"
 #include "appliance/cli/command/sandboxed_run.h"
 #include "appliance/cli/command/stop_signal.h"
+#include "appliance/cli/command/tls_reload.h"
 #include "appliance/common/config/config.h"
 #include "appliance/common/process/privileges.h"
 #include "appliance/common/process/service_manager.h"
@@ -127,12 +128,15 @@ Result<std::unique_ptr<HttpServer>> OpenWeb(const ApplianceConfig& config, TlsTe
                                             Service& service) {
   if (!config.http.listen) return nullptr;
   const char* const scheme = tls.IsThere() ? "https" : "http";
+  Result<BearerTokens> tokens = BearerTokens::Make(config.http.tokens);
+  if (!tokens) return tl::unexpected(tokens.error());
   auto server = HttpServer::Open({.address = config.http.listen->address,
                                   .port = config.http.listen->port,
                                   .refuse = WebRefusal,
                                   .names = config.http.names,
                                   .tls = std::move(tls),
-                                  .gate = WebGate(config.grpc)},
+                                  .gate = WebGate(config.grpc),
+                                  .tokens = *std::move(tokens)},
                                  WebHandler(service));
   if (server) {
     const ListenAddress where = {.address = config.http.listen->address, .port = (*server)->port()};
@@ -317,6 +321,14 @@ int RunDaemon(const DaemonRunOptions& options) {
   }
   (*daemon)->Start();
   if (*web) (*web)->Start();
+  TlsReload certificates({{.key = "http",
+                           .texts = *web ? *http_tls : TlsTexts(),
+                           .set = [&](const TlsTexts& texts) { return (*web)->SetTls(texts); }},
+                          {.key = "grpc",
+                           .texts = *grpc ? *grpc_tls : TlsTexts(),
+                           .set = [&](const TlsTexts& texts) { return (*grpc)->SetTls(texts); }}},
+                         LogAs("certificates"));
+  service.SetCertificates(certificates.States());
   EventPublisher event_publisher(service, options.format, history->get());
   DenialLog denials;
   OutputState output = OutputState::kOpen;
@@ -340,7 +352,11 @@ int RunDaemon(const DaemonRunOptions& options) {
     denials.Look();
     if (watchdog)
       watchdog->Look(Watchdog::Clock::now(), BeatsOf(**daemon, web->get(), grpc->get()));
-    if (!ReloadAskedFor()) continue;
+    const bool reloads = ReloadAskedFor();
+    if (certificates.Look(TlsReload::Clock::now(), reloads)) {
+      service.SetCertificates(certificates.States());
+    }
+    if (!reloads) continue;
     manager.Reloading();
     Reload(options.config, service, **daemon);
     manager.Ready(kReceives);

@@ -62,6 +62,9 @@ void AddPage(CLI::App& app, DaemonPage& page) {
       ->type_name("FILE");
   app.add_option("--key", page.key, "Private key of the client certificate (PEM)")
       ->type_name("FILE");
+  app.add_option("--token-file", page.token_file,
+                 "File with a bearer token, if the appliance requires one (key `http.tokens`)")
+      ->type_name("FILE");
 }
 
 }  // namespace

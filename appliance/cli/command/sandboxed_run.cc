@@ -59,7 +59,7 @@ std::vector<FileRule> FilesOf(const ApplianceConfig& config, const std::string& 
     for (const std::string& path : *paths) add(path, FileAccess::kRead);
   }
   for (const TlsConfig* const tls : {&config.http.tls, &config.grpc.tls}) {
-    for (const std::string& path : {tls->certificate, tls->key, tls->client_ca}) {
+    for (const std::string& path : {tls->certificate, tls->key, tls->client_ca, tls->crl}) {
       add(path, FileAccess::kRead);
     }
   }

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "appliance/common/access/certificate_name.h"
+#include "appliance/common/access/revocations.h"
 
 namespace rocescope {
 namespace {
@@ -53,6 +54,17 @@ Status Load(const TlsTexts& texts, ssl::context& context) {
   if (error) return Wrong(texts.files.client_ca, "expected a CA certificate in PEM format", error);
   context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert, error);
   if (error) return Wrong("TLS", "cannot request the certificate of the peer", error);
+  if (texts.crl.empty()) return {};
+  auto revoked = Revocations::Parse(texts.crl, texts.peer_ca, texts.files.crl);
+  if (!revoked) return tl::unexpected(revoked.error());
+  // Called for each certificate of the chain.
+  context.set_verify_callback(
+      [revoked = *std::move(revoked)](bool is_valid, ssl::verify_context& chain) {
+        const X509* const one = X509_STORE_CTX_get_current_cert(chain.native_handle());
+        return is_valid && one != nullptr && !revoked->Contain(*one);
+      },
+      error);
+  if (error) return Wrong("TLS", "cannot check certificates for revocation", error);
   return {};
 }
 

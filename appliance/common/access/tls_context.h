@@ -18,7 +18,8 @@ namespace rocescope {
 
 using TlsContext = std::shared_ptr<boost::asio::ssl::context>;
 
-// Creates a context for TLS 1.3, or 1.2 with forward secrecy. The peer must present a certificate
+// Creates a context for TLS 1.3, or 1.2 with forward secrecy. Revoked certificates (`crl`) are
+// refused. The peer must present a certificate
 // signed by `peer_ca`. The error names the file that cannot be used.
 Result<TlsContext> ServerTls(const TlsTexts& texts);
 Result<TlsContext> ClientTls(const TlsTexts& texts);

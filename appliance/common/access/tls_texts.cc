@@ -16,7 +16,8 @@ Result<TlsTexts> ReadTls(const TlsConfig& config, std::string_view key_of_config
   if (const Status all = CheckTls({}, config); !all) return tl::unexpected(all.error());
   for (const auto& [path, text] :
        {std::pair(&config.certificate, &tls.certificate), std::pair(&config.key, &tls.key),
-        std::pair(&config.client_ca, &tls.peer_ca)}) {
+        std::pair(&config.client_ca, &tls.peer_ca), std::pair(&config.crl, &tls.crl)}) {
+    if (path == &config.crl && path->empty()) continue;
     constexpr uintmax_t kLargest = uintmax_t{1} << 20;
     Result<std::string> read = ReadTextFile(*path, kLargest);
     if (!read) return tl::unexpected(read.error());

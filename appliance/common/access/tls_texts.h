@@ -10,11 +10,12 @@
 
 namespace rocescope {
 
-// Contents of the three PEM files; empty: no TLS.
+// Contents of the PEM files; empty: no TLS.
 struct TlsTexts {
   std::string certificate;  // own certificate and intermediate certificates
   std::string key;
   std::string peer_ca;  // authority that signs the certificates of peers
+  std::string crl;      // certificate revocation lists; empty: none
   TlsConfig files;      // paths of the files
 
   bool IsThere() const { return !certificate.empty(); }

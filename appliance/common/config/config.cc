@@ -262,6 +262,23 @@ void CheckHost(const AgentConfig& config, const YamlMap& map, YamlErrors& errors
                          Quoted(config.host)));
 }
 
+void CheckTokens(const HttpConfig& config, const YamlMap& map, YamlErrors& errors) {
+  const YamlNode* const tokens = map.Find("tokens");
+  if (tokens == nullptr || config.tokens.empty()) return;
+  const auto is_digest = [](const std::string& text) {
+    return text.size() == 64 &&
+           text.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
+  };
+  if (!std::ranges::all_of(config.tokens, is_digest)) {
+    errors.Add(*tokens, "expected SHA-256 digests of tokens: 64 hexadecimal digits each");
+  }
+  if (config.tls.IsThere()) {
+    errors.Add(*tokens,
+               "tokens are for a listener without certificate, key and client_ca: with these, "
+               "clients present certificates");
+  }
+}
+
 template <HasKeys T>
 void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view what) {
   if (node.kind == YamlNode::Kind::kNull) return;  // all keys are omitted
@@ -280,6 +297,7 @@ void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view 
     CheckAccess(config.listen, config.tls, node, errors);
   } else if constexpr (std::is_same_v<T, HttpConfig>) {
     CheckNames(config, map, errors);
+    CheckTokens(config, map, errors);
     if (config.listen) CheckAccess({&*config.listen, 1}, config.tls, node, errors);
   } else if constexpr (std::is_same_v<T, ApplianceConfig>) {
     CheckPorts(config, map, errors);
@@ -440,7 +458,7 @@ Result<ApplianceConfig> LoadConfig(const std::string& path, Pipes pipes) {
     BeginAt(folder, *file);
   }
   for (TlsConfig* tls : {&config->grpc.tls, &config->http.tls}) {
-    for (std::string* file : {&tls->certificate, &tls->key, &tls->client_ca}) {
+    for (std::string* file : {&tls->certificate, &tls->key, &tls->client_ca, &tls->crl}) {
       BeginAt(folder, *file);
     }
   }

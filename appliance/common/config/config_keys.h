@@ -127,6 +127,10 @@ void VisitKeys(TlsConfig& config, Visitor& visitor) {
   visitor.Key("key", config.key, "PEM file with the certificate's private key.");
   visitor.Key("client_ca", config.client_ca,
               "PEM file with the CA that signs client certificates.");
+  visitor.Key("crl", config.crl,
+              "PEM file with certificate revocation lists of client_ca. Clients with a revoked "
+              "certificate are refused. The appliance reads all four files again when one of them "
+              "changes. Default: no revocation lists.");
 }
 
 template <typename Visitor>
@@ -141,6 +145,13 @@ void VisitKeys(HttpConfig& config, Visitor& visitor) {
       "names", config.names,
       "Additional host names that are accepted in the Host header, for example "
       "appliance.example.org. IP addresses of this host and localhost are always accepted.");
+  visitor.Key(
+      "tokens", config.tokens,
+      "SHA-256 digests (64 hexadecimal digits) of tokens, one of which each request must contain "
+      "in "
+      "the header `Authorization: Bearer TOKEN`. Use it for a listener on loopback behind a proxy "
+      "that ends TLS. [token=$(openssl rand -hex 32); printf %s $token | sha256sum] creates one. "
+      "Default: no token is required.");
 }
 
 template <typename Visitor>

@@ -10,13 +10,16 @@
 
 namespace rocescope {
 
-// Paths of PEM files. Either all three are set or none.
+// Paths of PEM files. Either the first three are set or none.
 struct TlsConfig {
   std::string certificate;
   std::string key;
   std::string client_ca;
+  std::string crl;  // certificate revocation lists; empty: none
 
-  bool IsThere() const { return !certificate.empty() || !key.empty() || !client_ca.empty(); }
+  bool IsThere() const {
+    return !certificate.empty() || !key.empty() || !client_ca.empty() || !crl.empty();
+  }
 
   friend bool operator==(const TlsConfig&, const TlsConfig&) = default;
 };

@@ -91,6 +91,7 @@ class Fetch : public std::enable_shared_from_this<Fetch<Stream>> {
     request_.set(http::field::host, HostOf(url_));
     request_.set(http::field::user_agent, "rocescope");
     request_.set(http::field::accept, "text/plain;version=0.0.4");
+    if (!url_.authorization.empty()) request_.set(http::field::authorization, url_.authorization);
     request_.keep_alive(false);
     http::async_write(stream_, request_, [self = Self()](ErrorOf error, size_t) {
       error ? self->Fail(error) : self->Hear();

@@ -19,6 +19,7 @@ struct HttpUrl {
   std::string port = "80";
   std::string target = "/";
   bool has_tls = false;
+  std::string authorization;  // value of the header; empty: not sent
 };
 // Exporters rarely use TLS; appliances may.
 enum class UrlSchemes : uint8_t { kHttp, kHttpAndHttps };

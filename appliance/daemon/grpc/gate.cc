@@ -62,20 +62,34 @@ std::shared_ptr<grpc::AuthMetadataProcessor> Gate::RoleCheck() const {
   // Runs on the thread of the connection for each call, before the call is dispatched.
   class Check final : public grpc::AuthMetadataProcessor {
    public:
-    explicit Check(CallerRoles roles) : roles_(std::move(roles)) {}
+    Check(CallerRoles roles, std::shared_ptr<const CurrentRevocations> revoked)
+        : roles_(std::move(roles)), revoked_(std::move(revoked)) {}
     bool IsBlocking() const override { return false; }
     grpc::Status Process(const InputMetadata&, grpc::AuthContext* peer, OutputMetadata*,
                          OutputMetadata*) override {
       const std::vector<std::string> names = NamesInCertificate(peer);
+      if (IsRevoked(peer)) {
+        return ToStatus({.fault = ServiceFault::kNotAllowed,
+                         .message = "the certificate of the client is revoked"});
+      }
       if (roles_.Of(names) != 0) return grpc::Status::OK;
       return ToStatus(
           {.fault = ServiceFault::kNotAllowed, .message = WhyNotAllowed(names, "use this server")});
     }
 
    private:
+    bool IsRevoked(const grpc::AuthContext* peer) const {
+      const std::shared_ptr<const Revocations> lists = revoked_->Get();
+      if (!lists) return false;
+      const auto pem = peer == nullptr ? std::vector<grpc::string_ref>()
+                                       : peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+      return pem.empty() || lists->ContainPem({pem.front().data(), pem.front().size()});
+    }
+
     const CallerRoles roles_;
+    const std::shared_ptr<const CurrentRevocations> revoked_;
   };
-  return std::make_shared<Check>(roles_);
+  return std::make_shared<Check>(roles_, revoked_);
 }
 
 grpc::Status Gate::ToStatus(const ServiceError& error) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "appliance/common/access/caller_roles.h"
+#include "appliance/common/access/revocations.h"
 #include "appliance/daemon/service/service_error.h"
 
 namespace rocescope {
@@ -20,12 +21,19 @@ class Gate {
   // Roles follow from the names in the certificate of the client (certificate_name.h). Without
   // certificates, clients may call everything.
   Gate(bool has_certificates, CallerRoles roles)
-      : has_certificates_(has_certificates), roles_(std::move(roles)) {}
+      : has_certificates_(has_certificates),
+        roles_(std::move(roles)),
+        revoked_(std::make_shared<CurrentRevocations>()) {}
+
+  // Refuses revoked certificates from now on; null: none is revoked. Thread-safe.
+  void SetRevocations(std::shared_ptr<const Revocations> lists) const {
+    revoked_->Set(std::move(lists));
+  }
 
   grpc::Status Admit(const grpc::ServerContextBase& context, std::string_view method) const;
 
-  // Refuses clients without any role, for all services of a server, including those of gRPC itself
-  // (health, reflection), which Admit does not see.
+  // Refuses clients without any role and those with a revoked certificate, for all services of a
+  // server, including those of gRPC itself (health, reflection), which Admit does not see.
   std::shared_ptr<grpc::AuthMetadataProcessor> RoleCheck() const;
 
   bool has_certificates() const { return has_certificates_; }
@@ -39,6 +47,7 @@ class Gate {
  private:
   const bool has_certificates_;
   const CallerRoles roles_;
+  const std::shared_ptr<CurrentRevocations> revoked_;
 };
 
 }  // namespace rocescope

@@ -91,6 +91,8 @@ class TlsTest : public GrpcTest {
             const std::string& common_name = "") const {
     certificates_->Sign(name, more, common_name);
   }
+  void Revoke(const std::string& name) const { certificates_->Revoke(name); }
+  std::string Path(const std::string& file) const { return certificates_->Path(file); }
   std::string Read(const std::string& name) const { return certificates_->Read(name); }
 
  private:

@@ -8,6 +8,9 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
 #include <grpcpp/support/server_interceptor.h>
 
 #include <atomic>
@@ -19,8 +22,11 @@
 #include <utility>
 #include <vector>
 
+#include "appliance/common/access/revocations.h"
+#include "appliance/common/access/tls_context.h"
 #include "appliance/daemon/grpc/agent_calls.h"
 #include "appliance/daemon/grpc/gate.h"
+#include "appliance/daemon/grpc/watched_texts.h"
 #include "appliance/daemon/service/event_reader.h"
 #include "rocescope/v1/service.grpc.pb.h"
 
@@ -122,15 +128,26 @@ class Calls {
   ;
 #include "rocescope/v1/service_calls.inc"
 
-std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const TlsTexts& tls, const Gate& gate) {
-  if (!tls.IsThere()) return grpc::InsecureServerCredentials();
-  grpc::SslServerCredentialsOptions options(
-      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  options.pem_root_certs = tls.peer_ca;
-  options.pem_key_cert_pairs.push_back({tls.key, tls.certificate});
-  auto credentials = grpc::SslServerCredentials(options);
+// Clients must present a certificate of the authority. gRPC permits TLS 1.2 with forward secrecy
+// and authenticated encryption, and TLS 1.3.
+std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const WatchedTexts* tls, const Gate& gate) {
+  if (tls == nullptr) return grpc::InsecureServerCredentials();
+  constexpr unsigned kLookEverySecond = 1;
+  grpc::experimental::TlsServerCredentialsOptions options(
+      std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
+          tls->key(), tls->certificate(), tls->peer_ca(), kLookEverySecond));
+  options.watch_root_certs();
+  options.watch_identity_key_cert_pairs();
+  options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  auto credentials = grpc::experimental::TlsServerCredentials(options);
   credentials->SetAuthMetadataProcessor(gate.RoleCheck());
   return credentials;
+}
+
+// The lists of the texts; null if there are none.
+Result<std::shared_ptr<const Revocations>> RevocationsIn(const TlsTexts& tls) {
+  if (tls.crl.empty()) return nullptr;
+  return Revocations::Parse(tls.crl, tls.peer_ca, tls.files.crl);
 }
 
 // Suppresses the logs of gRPC and Protobuf on standard error, where clients could cause a line for
@@ -221,6 +238,23 @@ struct GrpcServer::Parts {
         agents(service.agents(), gate, service.daemon().config().agents) {
   }
 
+  ::rocescope::Status SetTls(const TlsTexts& texts) {
+    // gRPC would ignore certificates that it cannot use, without an error.
+    if (const auto checked = ServerTls(texts); !checked) return tl::unexpected(checked.error());
+    auto lists = RevocationsIn(texts);
+    if (!lists) return tl::unexpected(lists.error());
+    if (tls) {
+      if (const ::rocescope::Status set = tls->Set(texts); !set) return set;
+    } else {
+      auto made = WatchedTexts::Make(texts);
+      if (!made) return tl::unexpected(made.error());
+      tls = *std::move(made);
+    }
+    gate.SetRevocations(*std::move(lists));
+    return {};
+  }
+
+  std::unique_ptr<WatchedTexts> tls;  // null: no TLS
   const Gate gate;
   EventStreams streams;
 #define ROCESCOPE_SERVICE_BEGIN(name) name##Calls name;
@@ -242,7 +276,12 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
     return tl::unexpected(checked.error());
   }
   auto parts = std::make_unique<Parts>(service, config);
-  const auto credentials = CredentialsOf(tls, parts->gate);
+  if (tls.IsThere()) {
+    if (const ::rocescope::Status set = parts->SetTls(tls); !set) {
+      return tl::unexpected(set.error());
+    }
+  }
+  const auto credentials = CredentialsOf(parts->tls.get(), parts->gate);
   LastLog::Begin();
   // Without this call the linker drops the plugin (see the comment in grpcpp's header).
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -297,6 +336,8 @@ void GrpcServer::Stop() {
   parts_->agents.End();
   parts_->server.reset();
 }
+
+::rocescope::Status GrpcServer::SetTls(const TlsTexts& tls) { return parts_->SetTls(tls); }
 
 uint64_t GrpcServer::beats() const { return parts_->agents.beats(); }
 const std::vector<ListenAddress>& GrpcServer::listens() const { return parts_->listens; }

@@ -28,6 +28,10 @@ class GrpcServer {
   static Result<std::unique_ptr<GrpcServer>> Start(const GrpcConfig& config, Service& service);
   ~GrpcServer();
 
+  // Uses other certificates for new connections, and the revocation lists for new calls. Requires a
+  // server with TLS. On an error nothing changes.
+  Status SetTls(const TlsTexts& tls);
+
   // Ends all calls, including streams. May be called repeatedly.
   void Stop();
 

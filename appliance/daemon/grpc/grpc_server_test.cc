@@ -279,6 +279,58 @@ TEST_F(TlsTest, OnlyDnsNamesMatchEntriesWithoutAType) {
   EXPECT_EQ(Sources("spiffe"), grpc::StatusCode::OK);
 }
 
+TEST_F(TlsTest, RevokedCertificatesMayCallNothing) {
+  OpenDaemon("");
+  MakeCertificates({"viewer1", "thief"});
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1", "thief"};
+  Serve(config);
+  EXPECT_EQ(Sources("thief"), grpc::StatusCode::OK);
+  Revoke("thief");
+  config.tls.crl = Path("crl.pem");
+  ASSERT_TRUE(server_->SetTls(*ReadTls(config.tls, "grpc")));
+  EXPECT_EQ(Sources("thief"), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(Sources("viewer1"), grpc::StatusCode::OK);
+}
+
+TEST_F(TlsTest, ChangedCertificatesAreUsedWithoutARestart) {
+  OpenDaemon("");
+  MakeCertificates({"viewer1"});
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1"};
+  Serve(config);
+  EXPECT_EQ(Sources("viewer1"), grpc::StatusCode::OK);
+  TlsTexts garbage = *ReadTls(config.tls, "grpc");
+  garbage.key = "garbage";
+  EXPECT_FALSE(server_->SetTls(garbage));
+  EXPECT_EQ(Sources("viewer1"), grpc::StatusCode::OK) << "the previous ones stay in effect";
+  // A new authority, which has signed all certificates again.
+  std::filesystem::remove_all(folder_ / "new");
+  const test::Certificates other(folder_ / "new");
+  other.Sign("appliance", "-addext subjectAltName=IP:127.0.0.1");
+  other.Sign("viewer1", "-addext subjectAltName=DNS:viewer1");
+  ASSERT_TRUE(server_->SetTls(*ReadTls({.certificate = other.Path("appliance.pem"),
+                                        .key = other.Path("appliance.key"),
+                                        .client_ca = other.Path("ca.pem")},
+                                       "grpc")));
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = other.Read("ca.pem");
+  options.pem_private_key = other.Read("viewer1.key");
+  options.pem_cert_chain = other.Read("viewer1.pem");
+  grpc::StatusCode code = grpc::StatusCode::UNKNOWN;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (code != grpc::StatusCode::OK && std::chrono::steady_clock::now() < end) {
+    grpc::ClientContext context;
+    v1::ListSourcesResponse sources;
+    const auto stub =
+        v1::Appliance::NewStub(grpc::CreateChannel(Target(), grpc::SslCredentials(options)));
+    code = stub->ListSources(&context, {}, &sources).error_code();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_EQ(code, grpc::StatusCode::OK);
+  EXPECT_EQ(Sources("viewer1"), grpc::StatusCode::UNAVAILABLE) << "of the previous authority";
+}
+
 TEST_F(TlsTest, SchedulerClientPresentsItsCertificate) {
   OpenDaemon(kFabric);
   MakeCertificates({"slurm", "viewer1"});

@@ -79,8 +79,10 @@ class Connection {
   // Time since which the client has sent no complete request; nullopt while a response is in
   // progress.
   std::optional<std::chrono::steady_clock::time_point> idle_since() const { return idle_since_; }
+  const asio::ip::address& peer() const { return peer_; }
 
  protected:
+  asio::ip::address peer_;  // unspecified if the client has closed the connection already
   std::optional<std::chrono::steady_clock::time_point> idle_since_;
 };
 
@@ -98,6 +100,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
         patience_(is_one_too_many ? kTurnAwayPatience
                                   : std::chrono::seconds(options.patience_seconds)),
         is_one_too_many_(is_one_too_many) {
+    ErrorOf ignored;
+    peer_ = lowest().socket().remote_endpoint(ignored).address();
     ++counts_.open;
   }
   ~Session() override {
@@ -188,6 +192,10 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                     "unrecognised Host header: use an IP address or localhost, or add the name to "
                     "the key `http.names` of the configuration");
     }
+    if (!options_.tokens.empty() &&
+        !options_.tokens.Accept(Field(request, http::field::authorization))) {
+      return Refuse(401, "a token is required: `Authorization: Bearer TOKEN` (key `http.tokens`)");
+    }
     const auto text = [](auto view) { return std::string(view.data(), view.size()); };
     response_ = handler_({.method = is_head_ ? "GET" : text(request.method_string()),
                           .target = text(request.target()),
@@ -238,6 +246,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                     : HttpResponse{.content_type = "text/plain", .body = refusal.why + "\n"};
     response_.status = status;
     if (status == 405) response_.headers.emplace_back("Allow", "GET, HEAD");
+    if (status == 401) response_.headers.emplace_back("WWW-Authenticate", "Bearer");
     keep_alive_ = false;
   }
 
@@ -406,7 +415,12 @@ struct HttpServer::Parts {
 
   void Take(tcp::socket socket) {
     std::erase_if(sessions, [](const auto& session) { return session.expired(); });
-    const bool is_one_too_many = sessions.size() >= options.connections && !CloseAnIdleOne();
+    ErrorOf ignored;
+    const asio::ip::address peer = socket.remote_endpoint(ignored).address();
+    const bool is_greedy = CountOf(peer) >= options.connections_a_peer;
+    const bool is_one_too_many =
+        is_greedy ? !CloseAnIdleOne(&peer)
+                  : sessions.size() >= options.connections && !CloseAnIdleOne(nullptr);
     if (is_one_too_many && sessions.size() >= options.connections + kMaxTurnedAway) {
       ++counts.refused;
       return;  // closes the socket
@@ -423,14 +437,22 @@ struct HttpServer::Parts {
     session->Begin();
   }
 
-  // Closes the connection that has been idle longest, so that idle connections do not lock out
-  // others. Returns false if none is idle.
-  bool CloseAnIdleOne() {
+  size_t CountOf(const asio::ip::address& peer) const {
+    return static_cast<size_t>(std::ranges::count_if(sessions, [&](const auto& weak) {
+      const auto session = weak.lock();
+      return session && session->peer() == peer;
+    }));
+  }
+
+  // Closes the connection that has been idle longest, of this peer only unless it is null, so that
+  // idle connections do not lock out others. Returns false if none is idle.
+  bool CloseAnIdleOne(const asio::ip::address* peer) {
     auto longest = sessions.end();
     std::chrono::steady_clock::time_point since;
     for (auto at = sessions.begin(); at != sessions.end(); ++at) {
       const auto session = at->lock();
       if (!session || !session->idle_since()) continue;
+      if (peer != nullptr && session->peer() != *peer) continue;
       if (longest != sessions.end() && *session->idle_since() >= since) continue;
       longest = at;
       since = *session->idle_since();
@@ -506,6 +528,13 @@ void HttpServer::Stop() {
   if (!parts_->thread.joinable()) return;
   asio::post(parts_->context, [parts = parts_.get()] { parts->End(); });
   parts_->thread.join();
+}
+
+Status HttpServer::SetTls(const TlsTexts& texts) {
+  Result<TlsContext> tls = ServerTls(texts);
+  if (!tls) return tl::unexpected(tls.error());
+  asio::post(parts_->context, [parts = parts_.get(), tls = *std::move(tls)] { parts->tls = tls; });
+  return {};
 }
 
 uint16_t HttpServer::port() const { return parts_->port; }

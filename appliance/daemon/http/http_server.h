@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "appliance/common/access/bearer_tokens.h"
 #include "appliance/common/access/tls_texts.h"
 #include "appliance/daemon/http/http_message.h"
 #include "base/address.h"
@@ -57,6 +58,11 @@ class HttpServer {
     // `gate` rejects get status 403.
     TlsTexts tls;
     HttpGate gate;  // null: every client with a valid certificate is authorised
+    // If not empty, a request without one of these tokens gets status 401.
+    BearerTokens tokens;
+    // Maximum number of connections from one address. For a further one, its connection that has
+    // been idle longest is closed.
+    uint32_t connections_a_peer = 128;
   };
 
   // Binds the port. Connections are served after Start.
@@ -66,6 +72,10 @@ class HttpServer {
   void Start();
   // Closes all connections and ends the thread. May be called repeatedly.
   void Stop();
+
+  // Uses other certificates for new connections. Requires a server with TLS. On an error nothing
+  // changes. Thread-safe after Start.
+  Status SetTls(const TlsTexts& texts);
 
   uint16_t port() const;
   // Heartbeat: increases twice a second while the thread runs. Thread-safe.

@@ -223,6 +223,50 @@ TEST(HttpServer, LongestIdleConnectionIsReplaced) {
   events.ReceiveUntil("more");
 }
 
+// 127.0.0.2 stands for another client.
+TEST(HttpServer, OnePeerCannotTakeAllConnections) {
+  const auto server = Serve(Echo, {.connections = 4, .connections_a_peer = 2});
+  const char* const ask = "GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  Socket calm(server->port(), "127.0.0.2");
+  calm.Say(ask);
+  EXPECT_THAT(calm.ReceiveUntil("GET /a "), StartsWith("HTTP/1.1 200 OK\r\n"));
+  std::vector<std::unique_ptr<Socket>> greedy;
+  for (int i = 0; i < 20; ++i) {
+    greedy.push_back(std::make_unique<Socket>(server->port()));
+    greedy.back()->Say(ask);
+    greedy.back()->ReceiveUntil("GET /a ");
+  }
+  EXPECT_EQ(server->Counters().open, 3u);
+  calm.Say(ask);
+  EXPECT_THAT(calm.ReceiveUntil("GET /a "), StartsWith("HTTP/1.1 200 OK\r\n"))
+      << "the connection that was idle longest is another client's";
+}
+
+TEST(HttpServer, RequiresAToken) {
+  // The digest of "secret" (sha256sum).
+  const auto tokens =
+      BearerTokens::Make({"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"});
+  ASSERT_TRUE(tokens);
+  const auto server = Serve(Echo, {.tokens = *tokens});
+  const auto ask = [&](const std::string& header) {
+    Socket client(server->port());
+    client.Say("GET /a HTTP/1.1\r\nHost: localhost\r\n" + header + "Connection: close\r\n\r\n");
+    return client.ReceiveAll();
+  };
+  EXPECT_THAT(ask("Authorization: Bearer secret\r\n"), StartsWith("HTTP/1.1 200 OK\r\n"));
+  for (const char* header : {"", "Authorization: Bearer secre\r\n", "Authorization: secret\r\n",
+                             "Authorization: Basic secret\r\n", "Authorization: Bearer \r\n"}) {
+    EXPECT_THAT(ask(header), AllOf(StartsWith("HTTP/1.1 401 Unauthorized\r\n"),
+                                   HasSubstr("WWW-Authenticate: Bearer\r\n")))
+        << header;
+  }
+  EXPECT_EQ(server->Counters().requests, 1u);
+  for (const char* digest :
+       {"", "secret", "2bb8", "zbb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"}) {
+    EXPECT_FALSE(BearerTokens::Make({digest})) << digest;
+  }
+}
+
 TEST(HttpServer, ServesRequestsDuringFullStreamsAndIdleConnections) {
   const auto server = Serve(EchoOrStream);
   std::vector<std::unique_ptr<Socket>> others;

@@ -181,6 +181,50 @@ TEST_F(HttpTlsTest, RefusesMissingAndForeignCertificates) {
   EXPECT_THAT(Open()->Ask(), StartsWith("HTTP/1.1 200 OK\r\n"));
 }
 
+TEST_F(HttpTlsTest, RefusesRevokedCertificates) {
+  certificates_.Sign("thief", "-addext subjectAltName=DNS:viewer1");
+  certificates_.Revoke("thief");
+  auto options = Options();
+  options.tls.crl = certificates_.Read("crl.pem");
+  Serve(options);
+  EXPECT_THAT(Open("thief")->Ask(), EndsWith("<cut>"));
+  WaitForBadHandshakes(1);
+  EXPECT_THAT(Open()->Ask(), StartsWith("HTTP/1.1 200 OK\r\n"));
+}
+
+TEST_F(HttpTlsTest, UsesChangedCertificatesForNewConnections) {
+  Serve(Options());
+  const auto before = Open();
+  EXPECT_THAT(before->Ask(), StartsWith("HTTP/1.1 200 OK\r\n"));
+  TlsTexts garbage = Options().tls;
+  garbage.certificate = "garbage";
+  EXPECT_FALSE(server_->SetTls(garbage));
+  EXPECT_THAT(Open()->Ask(), StartsWith("HTTP/1.1 200 OK\r\n")) << "the previous ones stay";
+  certificates_.Revoke("viewer1");
+  TlsTexts changed = Options().tls;
+  changed.crl = certificates_.Read("crl.pem");
+  ASSERT_TRUE(server_->SetTls(changed));
+  EXPECT_THAT(Open()->Ask(), EndsWith("<cut>"));
+  EXPECT_THAT(before->Ask(), StartsWith("HTTP/1.1 200 OK\r\n")) << "open connections stay";
+}
+
+TEST_F(HttpTlsTest, NamesAListThatIsNotOfTheAuthority) {
+  strangers_.Sign("other", "");
+  strangers_.Revoke("other");
+  auto options = Options();
+  options.tls.files.crl = "crl.pem";
+  for (const auto& [crl, what] :
+       {std::pair(strangers_.Read("crl.pem"),
+                  "crl.pem: the certificate revocation list is not "
+                  "signed by the CA in client_ca"),
+        std::pair(std::string("garbage"), "crl.pem: expected a certificate revocation list")}) {
+    options.tls.crl = crl;
+    const auto server = HttpServer::Open(options, Answer);
+    ASSERT_FALSE(server);
+    EXPECT_THAT(server.error().message, HasSubstr(what));
+  }
+}
+
 TEST_F(HttpTlsTest, GateGetsTheNamesAndReturnsTheReason) {
   std::vector<std::vector<std::string>> heard;
   auto options = Options();

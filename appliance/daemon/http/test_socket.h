@@ -16,8 +16,13 @@ namespace rocescope::test {
 
 class Socket {
  public:
-  // Each receive call waits at most 20 s.
-  explicit Socket(uint16_t port) : number_(socket(AF_INET, SOCK_STREAM, 0)) {
+  // Connects from `own_address`. Each receive call waits at most 20 s.
+  explicit Socket(uint16_t port, const char* own_address = "127.0.0.1")
+      : number_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    EXPECT_EQ(inet_pton(AF_INET, own_address, &own.sin_addr), 1);
+    EXPECT_EQ(bind(number_, reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
     sockaddr_in where{};
     where.sin_family = AF_INET;
     where.sin_port = htons(port);

@@ -72,6 +72,18 @@ void AddDaemon(Service& service, Families& out) {
             {{"version", service.version()}});
   out.Gauge("start_time_seconds", "Start time of the appliance, in seconds since the Unix epoch.",
             Seconds(ToNanoseconds(service.daemon().started_at())));
+  for (const CertificateState& one : service.certificates()) {
+    const auto seconds = [](Timestamp at) { return Seconds(ToNanoseconds(at)); };
+    out.Gauge(
+        "certificate_expiry_time_seconds",
+        "Time at which the first certificate of the server (its own or the CA of its clients) "
+        "expires, in seconds since the Unix epoch.",
+        seconds(one.expires_at), {{"server", one.server}});
+    out.Gauge("certificate_renew_by_time_seconds",
+              "Time by which the first certificate of the server should be renewed, in seconds "
+              "since the Unix epoch.",
+              seconds(one.renew_by), {{"server", one.server}});
+  }
   out.Counter("events_total",
               "Events published: faults started, resolved or withdrawn, and failed sources.",
               service.events().published());

@@ -197,6 +197,46 @@ void Service::SetReloadProblem(std::string problem) {
   reload_problem_ = std::move(problem);
 }
 
+void Service::SetCertificates(std::vector<CertificateState> certificates) {
+  const std::lock_guard lock(reload_mutex_);
+  certificates_ = std::move(certificates);
+}
+
+std::vector<CertificateState> Service::certificates() const {
+  const std::lock_guard lock(reload_mutex_);
+  return certificates_;
+}
+
+namespace {
+
+// At most a few sentences about certificates that expire soon or could not be reloaded.
+void AddCertificateProblems(const std::vector<CertificateState>& certificates, Timestamp now,
+                            v1::Health& out) {
+  constexpr Duration kDay = std::chrono::hours(24);
+  for (const CertificateState& one : certificates) {
+    if (!one.problem.empty()) {
+      out.add_problems(fmt::format("the changed certificates of `{}` are not in effect: {}",
+                                   one.server, one.problem));
+    }
+    if (one.expires_at <= now) {
+      out.add_problems(fmt::format(
+          "a certificate of `{}` (certificate or client_ca) has expired: replace its files",
+          one.server));
+    } else if (one.renew_by < now) {
+      out.add_problems(fmt::format(
+          "a certificate of `{}` (certificate or client_ca) expires in {} days: replace its files",
+          one.server, (one.expires_at - now) / kDay));
+    }
+    if (one.crl_due && *one.crl_due < now) {
+      out.add_problems(fmt::format(
+          "the revocation lists of `{}` are out of date: replace the file of the key `crl`",
+          one.server));
+    }
+  }
+}
+
+}  // namespace
+
 ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
   const Timestamp now = WallClock();
   const auto answer = views_.Latest();
@@ -223,6 +263,7 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
       out.add_problems(fmt::format("registered jobs are not saved: {}", problem));
     }
   }
+  AddCertificateProblems(certificates(), now, out);
   {
     const std::lock_guard lock(reload_mutex_);
     if (!reload_problem_.empty()) {

@@ -14,6 +14,7 @@
 #include "appliance/common/process/notice.h"
 #include "appliance/daemon/core/daemon.h"
 #include "appliance/daemon/service/answer_view.h"
+#include "appliance/daemon/service/certificate_state.h"
 #include "appliance/daemon/service/event_log.h"
 #include "appliance/daemon/service/job_registry.h"
 #include "appliance/daemon/service/page.h"
@@ -56,6 +57,10 @@ class Service {
   void SetMissingRestrictions(std::vector<std::string> sentences) {
     missing_restrictions_ = std::move(sentences);
   }
+
+  // Sets the state of the servers' certificates, which GetHealth and metrics report.
+  void SetCertificates(std::vector<CertificateState> certificates);
+  std::vector<CertificateState> certificates() const;
 
   // For WatchEvents, which each transport implements, and for the producers of events.
   EventLog& events() { return events_; }
@@ -108,8 +113,9 @@ class Service {
 
   Daemon& daemon_;
   std::mutex publish_mutex_;
-  std::mutex reload_mutex_;
+  mutable std::mutex reload_mutex_;  // guards the next two
   std::string reload_problem_;
+  std::vector<CertificateState> certificates_;
   std::vector<std::string> missing_restrictions_;
   const std::string version_;
   HistoryStore* const history_;

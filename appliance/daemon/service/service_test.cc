@@ -74,6 +74,34 @@ TEST_F(ServiceTest, DroppedRecordsAreAProblemAndPartOfTheCoverage) {
   EXPECT_EQ(whole.coverage().dropped_records_note(), "");
 }
 
+TEST_F(ServiceTest, CertificatesThatExpireSoonAreAProblem) {
+  OpenDaemon(kFabric);
+  const auto problems = [this](const CertificateState& state) {
+    service_->SetCertificates({state});
+    v1::Health health;
+    EXPECT_TRUE(service_->GetHealth({}, health));
+    return std::vector<std::string>(health.problems().begin(), health.problems().end());
+  };
+  const Timestamp now = WallClock();
+  const auto days = [](int count) { return std::chrono::hours(24 * count + 1); };
+  EXPECT_THAT(problems({.server = "http", .expires_at = now + days(15), .renew_by = now + days(1)}),
+              IsEmpty());
+  EXPECT_THAT(problems({.server = "http", .expires_at = now + days(3), .renew_by = now - days(1)}),
+              ElementsAre(HasSubstr("`http` (certificate or client_ca) expires in 3 days")));
+  EXPECT_THAT(problems({.server = "grpc", .expires_at = now - days(1)}),
+              ElementsAre(HasSubstr("`grpc` (certificate or client_ca) has expired")));
+  EXPECT_THAT(problems({.server = "grpc",
+                        .expires_at = now + days(99),
+                        .renew_by = now + days(85),
+                        .crl_due = now - days(1)}),
+              ElementsAre(HasSubstr("revocation lists of `grpc` are out of date")));
+  EXPECT_THAT(problems({.server = "grpc",
+                        .expires_at = now + days(99),
+                        .renew_by = now + days(85),
+                        .problem = "a.pem: no key"}),
+              ElementsAre("the changed certificates of `grpc` are not in effect: a.pem: no key"));
+}
+
 TEST_F(ServiceTest, AUsedMemoryBudgetIsAProblem) {
   OpenDaemon(kFabric);
   Snapshot snapshot;

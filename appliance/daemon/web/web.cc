@@ -69,7 +69,7 @@ HttpResponse Respond(Service& service, const HttpRequest& request) {
 }
 
 ServiceFault FaultOf(unsigned status) {
-  if (status == 403) return ServiceFault::kNotAllowed;
+  if (status == 401 || status == 403) return ServiceFault::kNotAllowed;
   if (status == 405) return ServiceFault::kWrongMethod;
   if (status == 413) return ServiceFault::kHasBody;
   if (status == 421) return ServiceFault::kOtherHost;

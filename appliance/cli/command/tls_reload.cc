@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/command/tls_reload.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "appliance/common/access/revocations.h"
+
+namespace rocescope {
+namespace {
+
+constexpr auto kPace = std::chrono::seconds(2);
+
+// Text that differs if one of the files was changed or replaced.
+std::string IdentityOf(const TlsConfig& files) {
+  std::string identity;
+  for (const std::string* const path :
+       {&files.certificate, &files.key, &files.client_ca, &files.crl}) {
+    struct stat found = {};
+    if (path->empty() || stat(path->c_str(), &found) != 0) {
+      identity += "-;";
+      continue;
+    }
+    identity += fmt::format("{}:{}:{}.{}:{};", found.st_dev, found.st_ino, found.st_mtim.tv_sec,
+                            found.st_mtim.tv_nsec, found.st_size);
+  }
+  return identity;
+}
+
+}  // namespace
+
+TlsReload::TlsReload(std::vector<Server> servers, Notify notify) : notify_(std::move(notify)) {
+  for (Server& server : servers) {
+    if (!server.texts.IsThere()) continue;
+    Watched& watched = servers_.emplace_back();
+    watched.state.server = server.key;
+    watched.server = std::move(server);
+    watched.identity = watched.seen = IdentityOf(watched.server.texts.files);
+    Describe(watched);
+  }
+}
+
+void TlsReload::Describe(Watched& watched) const {
+  const TlsTexts& texts = watched.server.texts;
+  const CertificateTimes own =
+      TimesOf(texts.certificate, texts.files.certificate).value_or(CertificateTimes());
+  const CertificateTimes peers =
+      TimesOf(texts.peer_ca, texts.files.client_ca).value_or(CertificateTimes());
+  watched.state.expires_at = std::min(own.expires, peers.expires);
+  watched.state.renew_by = std::min(own.renew_by, peers.renew_by);
+  watched.state.crl_due.reset();
+  if (texts.crl.empty()) return;
+  const auto lists = Revocations::Parse(texts.crl, texts.peer_ca, texts.files.crl);
+  if (lists) watched.state.crl_due = (*lists)->next_update();
+}
+
+void TlsReload::Read(Watched& watched) {
+  Result<TlsTexts> texts = ReadTls(watched.server.texts.files, watched.server.key);
+  const Status set = texts ? watched.server.set(*texts) : Status(tl::unexpected(texts.error()));
+  if (!set) {
+    if (std::exchange(watched.state.problem, set.error().message) != set.error().message) {
+      notify_(Severity::kError,
+              fmt::format("the changed certificates of `{}` cannot be used, and the previous ones "
+                          "stay in effect: {}",
+                          watched.server.key, set.error().message));
+    }
+    return;
+  }
+  watched.server.texts = *std::move(texts);
+  watched.identity = watched.seen;
+  watched.state.problem.clear();
+  Describe(watched);
+  notify_(Severity::kInfo,
+          fmt::format("new connections to `{}` use the changed certificates", watched.server.key));
+}
+
+bool TlsReload::Look(Clock::time_point now, bool at_once) {
+  if (now < due_ && !at_once) return false;
+  due_ = now + kPace;
+  const std::vector<CertificateState> before = States();
+  for (Watched& watched : servers_) {
+    const std::string before_this =
+        std::exchange(watched.seen, IdentityOf(watched.server.texts.files));
+    const bool is_stable = watched.seen == before_this;
+    if (at_once || (is_stable && watched.seen != watched.identity)) Read(watched);
+  }
+  return States() != before;
+}
+
+std::vector<CertificateState> TlsReload::States() const {
+  std::vector<CertificateState> states;
+  for (const Watched& watched : servers_) states.push_back(watched.state);
+  return states;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/access/bearer_tokens.h"
+
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+#include <charconv>
+
+namespace rocescope {
+
+Result<BearerTokens> BearerTokens::Make(const std::vector<std::string>& digests) {
+  BearerTokens tokens;
+  for (const std::string& text : digests) {
+    Digest& digest = tokens.digests_.emplace_back();
+    bool is_valid = text.size() == 2 * digest.size();
+    for (size_t i = 0; is_valid && i < digest.size(); ++i) {
+      const char* const begin = text.data() + 2 * i;
+      const auto read = std::from_chars(begin, begin + 2, digest[i], 16);
+      is_valid = read.ec == std::errc() && read.ptr == begin + 2;
+    }
+    if (is_valid) continue;
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("\"{}\" is not the SHA-256 digest of a token: expected 64 "
+                                 "hexadecimal digits, as `sha256sum` prints them",
+                                 text));
+  }
+  return tokens;
+}
+
+bool BearerTokens::Accept(std::string_view authorization) const {
+  constexpr std::string_view kScheme = "Bearer ";
+  if (!authorization.starts_with(kScheme)) return false;
+  const std::string_view token = authorization.substr(kScheme.size());
+  Digest digest;
+  SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), digest.data());
+  bool is_known = false;
+  for (const Digest& known : digests_) {
+    is_known |= CRYPTO_memcmp(known.data(), digest.data(), digest.size()) == 0;
+  }
+  return is_known;
+}
+
+}  // namespace rocescope
