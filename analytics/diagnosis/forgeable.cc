@@ -13,8 +13,8 @@ namespace {
 using topology::PortIndex;
 
 constexpr std::string_view kNote =
-    "only sFlow or INT shows this, and others can forge their datagrams: look at the switch before "
-    "you act";
+    "based on sFlow or INT telemetry, which is not authenticated: verify on the switch before "
+    "acting";
 
 EvidenceSource EvidenceOf(std::string_view detector) {
   const auto row = std::ranges::find(kDetectors, detector, &Detector::name);
@@ -43,18 +43,69 @@ std::vector<PortIndex> PortsOf(const topology::Fabric& fabric, const Place& plac
   return {};
 }
 
-// Whether all counters of these ports come from sFlow.
-bool AreAllFromAgents(const DiagnosisInput& input, const std::vector<PortIndex>& ports) {
-  bool is_any = false;
-  for (const PortIndex port : ports) {
-    const auto at = input.parts().metrics.entities().find(input.EntityOf(port));
+bool IsState(Metric metric) {
+  return metric == Metric::kLinkUp || metric == Metric::kAdminUp || metric == Metric::kLinkSpeed ||
+         metric == Metric::kLinkFlaps;
+}
+
+bool IsError(Metric metric) {
+  return metric == Metric::kFcsErrors || metric == Metric::kSymbolErrors ||
+         metric == Metric::kRxErrors || metric == Metric::kTxErrors;
+}
+
+// Whether a finding of this kind rests on the metric. Other counters of the same port prove
+// nothing.
+bool IsEvidence(FaultKind kind, Metric metric) {
+  switch (kind) {
+    case FaultKind::kLinkDown:
+    case FaultKind::kFlap:
+    case FaultKind::kDegradedRate:
+    case FaultKind::kSwitchCrash:
+    case FaultKind::kNicCrash:
+      return IsState(metric);
+    case FaultKind::kBitErrors:
+      return IsError(metric);
+    default:
+      return !IsState(metric) && !IsError(metric);
+  }
+}
+
+// Whether a counter at the place that is evidence for the finding comes from sFlow. A NIC's own
+// error counter, which its host reports, is enough to prove damaged frames.
+bool HasEvidenceOfAgents(const DiagnosisInput& input, const Finding& finding) {
+  bool is_forgeable = false;
+  for (const PortIndex port : PortsOf(input.fabric(), finding.place)) {
+    const Entity entity = input.EntityOf(port);
+    const auto at = input.parts().metrics.entities().find(entity);
     if (at == input.parts().metrics.entities().end()) continue;
     for (const auto& [metric, series] : at->second.series) {
-      if (!series.is_by_agent()) return false;
-      is_any = true;
+      if (!IsEvidence(finding.kind, metric)) continue;
+      if (series.is_by_agent()) is_forgeable = true;
+      if (finding.kind == FaultKind::kBitErrors && entity.kind == EntityKind::kNic &&
+          finding.place.sender != port && !series.is_by_agent()) {
+        return false;
+      }
     }
   }
-  return is_any;
+  return is_forgeable;
+}
+
+// Whether the path of a mirrored flow leads through the place.
+bool IsPassedByMirroredFlows(const DiagnosisInput& input, const Place& place) {
+  const std::vector<PortIndex> ports = PortsOf(input.fabric(), place);
+  const FlowSummaries& flows = input.parts().flows;
+  for (const FlowPath& path : input.parts().paths) {
+    const bool passes = std::ranges::any_of(path.intervals, [&](const PathInterval& interval) {
+      return std::ranges::any_of(interval.certain, [&](PortIndex sender) {
+        return std::ranges::find(ports, sender) != ports.end() ||
+               std::ranges::find(ports, input.fabric().Peer(sender)) != ports.end();
+      });
+    });
+    if (!passes) continue;
+    const auto mirrored = std::ranges::lower_bound(flows, path.flow, {}, &FlowSummary::flow);
+    if (mirrored != flows.end() && (*mirrored).flow == path.flow) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -62,9 +113,9 @@ bool AreAllFromAgents(const DiagnosisInput& input, const std::vector<PortIndex>&
 bool IsForgeable(const DiagnosisInput& input, const Finding& finding) {
   switch (EvidenceOf(finding.detector)) {
     case EvidenceSource::kSwitchCounters:
-      return AreAllFromAgents(input, PortsOf(input.fabric(), finding.place));
+      return HasEvidenceOfAgents(input, finding);
     case EvidenceSource::kPaths:
-      return input.parts().flows.empty();
+      return !IsPassedByMirroredFlows(input, finding.place);
     case EvidenceSource::kOther:
       break;
   }

@@ -12,8 +12,8 @@ namespace rocescope {
 // critical alert (alerts.yaml).
 inline constexpr double kForgeable = 0.75;
 
-// Whether all counters of the place that the finding's detector uses come from sFlow or, for a
-// detector that uses paths, no mirrored packet was received.
+// Whether counters that are evidence for the finding come from sFlow or, for a detector that uses
+// paths, no mirrored flow passes the place.
 bool IsForgeable(const DiagnosisInput& input, const Finding& finding);
 
 // Limits the confidence of these findings, and says so in their evidence.

@@ -30,7 +30,7 @@ TEST_F(Forgeable, LimitsTheConfidenceInWhatOnlySflowShows) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FaultKind::kBitErrors);
   EXPECT_EQ(found[0].confidence, kForgeable);
-  EXPECT_THAT(found[0].evidence, Contains(HasSubstr("only sFlow or INT shows this")));
+  EXPECT_THAT(found[0].evidence, Contains(HasSubstr("based on sFlow or INT telemetry")));
 }
 
 TEST_F(Forgeable, TrustsOtherSourcesAndFiles) {
@@ -44,6 +44,19 @@ TEST_F(Forgeable, TrustsOtherSourcesAndFiles) {
   EXPECT_EQ(Diagnosed().at(0).evidence, collected[0].evidence) << "a file that the user selected";
 }
 
+// Bytes that a host reports do not prove an error that only sFlow shows.
+TEST_F(Forgeable, OtherCountersOfThePlaceProveNothing) {
+  for (size_t w = 0; w < kWindows; ++w) {
+    Carries(Port("host0", "leaf0"), w, 5000, w < 5 ? 0 : 20);
+    Grows(Port("leaf0", "host0"), Metric::kFcsErrors, w, w < 5 ? 0 : 20);
+  }
+  are_ports_from_sflow_ = is_udp_forgeable_ = true;
+  const Findings found = Diagnosed();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_LE(found[0].confidence, kForgeable);
+  EXPECT_THAT(found[0].evidence, Contains(HasSubstr("based on sFlow or INT telemetry")));
+}
+
 // A host's agent is authenticated, so the errors that its NIC counts are not forged.
 TEST_F(Forgeable, TrustsALinkWhoseHostReportsTheErrors) {
   for (size_t w = 0; w < kWindows; ++w) {
@@ -53,16 +66,22 @@ TEST_F(Forgeable, TrustsALinkWhoseHostReportsTheErrors) {
   are_ports_from_sflow_ = is_udp_forgeable_ = true;
   const Findings found = Diagnosed();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_THAT(found[0].evidence, testing::Not(Contains(HasSubstr("only sFlow"))));
+  EXPECT_THAT(found[0].evidence, testing::Not(Contains(HasSubstr("based on sFlow"))));
 }
 
-TEST_F(Forgeable, PathsAreForgeableWithoutMirroredPackets) {
-  Finding finding{.kind = FaultKind::kSwappedCables, .detector = "cables"};
+TEST_F(Forgeable, PathsAreForgeableWithoutMirroredFlowsThroughThePlace) {
+  Finding finding{
+      .kind = FaultKind::kSwappedCables, .place = Link("leaf0", "spine0"), .detector = "cables"};
   const auto is_forgeable = [&] {
     return In([&](const DiagnosisInput& input) { return IsForgeable(input, finding); });
   };
   EXPECT_TRUE(is_forgeable());
-  Sends("host0", "host1", 17);
+  Goes({"host0", "leaf0", "spine1", "leaf1", "host4"}, 17);
+  Sends("host0", "host4", 17);
+  EXPECT_TRUE(is_forgeable()) << "elsewhere";
+  Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 18);
+  EXPECT_TRUE(is_forgeable()) << "the path is known from INT or sFlow only";
+  Sends("host0", "host4", 18);
   EXPECT_FALSE(is_forgeable());
 }
 

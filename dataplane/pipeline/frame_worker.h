@@ -22,7 +22,7 @@ namespace rocescope {
 struct Senders {
   std::vector<MirrorStream> mirrors;
   std::vector<TelemetrySource> telemetry;
-  std::vector<RefusedSender> refused;  // the first ones of each worker, since the start
+  std::vector<RefusedSender> refused;  // TelemetryReader::Refused of each worker
 
   // Adds the senders that another worker has seen.
   void Merge(const Senders& others);

@@ -27,7 +27,18 @@ TEST(SenderCheck, AcceptsAnAgentFromItsOwnAddressesOnly) {
   EXPECT_FALSE(check.AllowsInt(8, kLeaf));
 }
 
-TEST(SenderCheck, AcceptsEverythingFromAllowedSources) {
+TEST(SenderCheck, AllowedSourcesMayReportForKnownSwitchesOnly) {
+  SenderCheck check;
+  check.AllowSources(*ParseIpPrefix("198.51.100.0/24"));
+  check.KnowAgent(kLeaf);
+  check.KnowNode(7);
+  EXPECT_TRUE(check.AllowsSflow(kLeaf, kStranger));
+  EXPECT_FALSE(check.AllowsSflow(kSpine, kStranger));
+  EXPECT_TRUE(check.AllowsInt(7, kStranger));
+  EXPECT_FALSE(check.AllowsInt(8, kStranger));
+}
+
+TEST(SenderCheck, AcceptsEverythingFromAllowedSourcesWithoutATopology) {
   SenderCheck check;
   check.AllowSources(*ParseIpPrefix("198.51.100.0/24"));
   EXPECT_TRUE(check.AllowsSflow(kLeaf, kStranger));

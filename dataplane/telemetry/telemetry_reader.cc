@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataplane/telemetry/telemetry_reader.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace rocescope {
@@ -76,7 +77,14 @@ DropReason TelemetryReader::Refuse(bool is_sflow, uint32_t node_id, const IpAddr
   const auto known = refused_.find(key);
   if (known != refused_.end()) {
     ++known->second;
-  } else if (refused_.size() < kMaximumRefused) {
+  } else {
+    // Replace the one with the fewest datagrams, so that many forged senders do not hide a
+    // switch.
+    if (refused_.size() >= kMaximumRefused) {
+      refused_.erase(
+          std::min_element(refused_.begin(), refused_.end(),
+                           [](const auto& a, const auto& b) { return a.second < b.second; }));
+    }
     refused_.emplace(key, 1);
   }
   return DropReason::kUnknownSender;

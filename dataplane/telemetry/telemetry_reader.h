@@ -47,7 +47,7 @@ class TelemetryReader {
   const TelemetryCounters& counters() const { return counters_; }
   // Sorted by kind, tap, and number or address.
   std::vector<TelemetrySource> Sources() const;
-  // The first refused senders, in ascending order.
+  // Refused senders, in ascending order: those with the most datagrams if there are too many.
   std::vector<RefusedSender> Refused() const;
 
  private:

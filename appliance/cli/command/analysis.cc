@@ -129,12 +129,13 @@ void Analysis::KeepWithinMemory(uint64_t dataplane_bytes) {
 
 void Analysis::NoteOnMemory(const RefusedRecords& refused) {
   if (refused.flows == 0 && refused.flows_replaced == 0) return;
-  Note(
-      fmt::format("the maximum of {} flows for the memory budget of {} was reached: {} records of "
-                  "further flows were not analysed, and {} idle flows were replaced by new ones; "
-                  "increase --memory, or replay a shorter part of the capture",
-                  WithThousands(engine_->flows()), FormatBytes(options_.memory),
-                  WithThousands(refused.flows), WithThousands(refused.flows_replaced)));
+  const bool can_grow = FlowsIn(options_.memory) < kFlowCapacity || is_full_;
+  Note(fmt::format(
+      "the maximum of {} flows for the memory budget of {} was reached: {} records of "
+      "further flows were not analysed, and {} idle flows were replaced by new ones; "
+      "{}replay a shorter part of the capture",
+      WithThousands(engine_->flows()), FormatBytes(options_.memory), WithThousands(refused.flows),
+      WithThousands(refused.flows_replaced), can_grow ? "increase --memory, or " : ""));
 }
 
 void Analysis::Note(std::string note) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "appliance/common/config/listen_address.h"
 #include "appliance/common/files/text_file.h"
 #include "appliance/common/report/visible_text.h"
 #include "appliance/common/scrape/http_fetch.h"
@@ -38,6 +39,11 @@ Result<nlohmann::json> AskDaemon(const DaemonPage& page, std::string_view path) 
   if (!url) return tl::unexpected(url.error());
   url->target = path;
   if (!page.token_file.empty()) {
+    if (!url->has_tls && !IsThisHost(url->host)) {
+      return MakeError(
+          ErrorCode::kInvalidArgument,
+          fmt::format("{}: a token is sent only over https, or to this host", page.url));
+    }
     constexpr uintmax_t kLongest = 4096;
     const Result<std::string> token = ReadTextFile(page.token_file, kLongest);
     if (!token) return tl::unexpected(token.error());

@@ -63,8 +63,8 @@ void TlsReload::Read(Watched& watched) {
   if (!set) {
     if (std::exchange(watched.state.problem, set.error().message) != set.error().message) {
       notify_(Severity::kError,
-              fmt::format("the changed certificates of `{}` cannot be used, and the previous ones "
-                          "stay in effect: {}",
+              fmt::format("cannot load the certificates of `{}`; the previous ones stay in effect: "
+                          "{}",
                           watched.server.key, set.error().message));
     }
     return;
@@ -73,8 +73,7 @@ void TlsReload::Read(Watched& watched) {
   watched.identity = watched.seen;
   watched.state.problem.clear();
   Describe(watched);
-  notify_(Severity::kInfo,
-          fmt::format("new connections to `{}` use the changed certificates", watched.server.key));
+  notify_(Severity::kInfo, fmt::format("the certificates of `{}` were loaded", watched.server.key));
 }
 
 bool TlsReload::Look(Clock::time_point now, bool at_once) {
@@ -85,7 +84,8 @@ bool TlsReload::Look(Clock::time_point now, bool at_once) {
     const std::string before_this =
         std::exchange(watched.seen, IdentityOf(watched.server.texts.files));
     const bool is_stable = watched.seen == before_this;
-    if (at_once || (is_stable && watched.seen != watched.identity)) Read(watched);
+    const bool is_pending = watched.seen != watched.identity || !watched.state.problem.empty();
+    if (at_once || (is_stable && is_pending)) Read(watched);
   }
   return States() != before;
 }

@@ -31,13 +31,22 @@ BioPointer BioOf(std::string_view text) {
   return BioPointer(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
+// After the last part of a PEM text was read. Returns false if a part was damaged.
+bool IsEndOfText() {
+  const bool is_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  ERR_clear_error();
+  return is_end;
+}
+
+// Empty if one of them is damaged.
 std::vector<X509Pointer> CertificatesIn(std::string_view pem) {
   std::vector<X509Pointer> certificates;
   const BioPointer bio = BioOf(pem);
+  ERR_clear_error();
   while (X509* const one = PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)) {
     certificates.emplace_back(one);
   }
-  ERR_clear_error();  // the end of the text
+  if (!IsEndOfText()) certificates.clear();
   return certificates;
 }
 
@@ -74,6 +83,7 @@ Result<std::shared_ptr<const Revocations>> Revocations::Parse(const std::string&
   const std::vector<X509Pointer> signers = CertificatesIn(authorities);
   const BioPointer bio = BioOf(lists);
   std::shared_ptr<Revocations> result(new Revocations);
+  ERR_clear_error();
   while (X509_CRL* const one = PEM_read_bio_X509_CRL(bio.get(), nullptr, nullptr, nullptr)) {
     CrlPointer list(one);
     if (!IsSignedByOneOf(signers, *list)) {
@@ -86,10 +96,9 @@ Result<std::shared_ptr<const Revocations>> Revocations::Parse(const std::string&
         std::min(result->next_update_, TimeOf(X509_CRL_get0_nextUpdate(list.get())));
     result->lists_->all.push_back(std::move(list));
   }
-  ERR_clear_error();
-  if (result->lists_->all.empty()) {
+  if (!IsEndOfText() || result->lists_->all.empty()) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("{}: expected a certificate revocation list in PEM format", file));
+                     fmt::format("{}: expected certificate revocation lists in PEM format", file));
   }
   return result;
 }

@@ -110,11 +110,13 @@ void VisitKeys(UdpConfig& config, Visitor& visitor) {
               "127.0.0.1:32766.");
   visitor.Key("sflow", config.sflow,
               "UDP addresses on which to receive sFlow version 5, for example 127.0.0.1:6343.");
-  visitor.Key("senders", config.senders,
-              "Source addresses or prefixes, for example 10.0.0.0/24, from which INT reports and "
-              "sFlow are accepted, in addition to the addresses of switches in the topology "
-              "(sflow_agent, erspan_source). Add the management network if switches send from "
-              "there. Without a topology, [] accepts any sender.");
+  visitor.Key(
+      "senders", config.senders,
+      "Source addresses or prefixes, for example 10.0.0.0/24, from which INT reports and "
+      "sFlow are accepted, in addition to the addresses of switches in the topology "
+      "(sflow_agent, erspan_source). Such a sender may report for any switch of the topology. "
+      "Add the management network if switches send from there. Default: []; without a "
+      "topology, [] accepts any sender.");
   visitor.Key("buffer", Bytes{config.buffer, uint64_t{1} << 16, uint64_t{1} << 30},
               "Size of the kernel's receive buffer in bytes, for each socket. Increase it if the "
               "kernel drops datagrams in bursts.");
@@ -127,10 +129,11 @@ void VisitKeys(TlsConfig& config, Visitor& visitor) {
   visitor.Key("key", config.key, "PEM file with the certificate's private key.");
   visitor.Key("client_ca", config.client_ca,
               "PEM file with the CA that signs client certificates.");
-  visitor.Key("crl", config.crl,
-              "PEM file with certificate revocation lists of client_ca. Clients with a revoked "
-              "certificate are refused. The appliance reads all four files again when one of them "
-              "changes. Default: no revocation lists.");
+  visitor.Key(
+      "crl", config.crl,
+      "PEM file with certificate revocation lists that are signed by the CA in client_ca. Clients "
+      "with a revoked certificate are refused. The appliance reads certificate, key, "
+      "client_ca and crl again when one of them changes. Default: no revocation lists.");
 }
 
 template <typename Visitor>
@@ -145,13 +148,13 @@ void VisitKeys(HttpConfig& config, Visitor& visitor) {
       "names", config.names,
       "Additional host names that are accepted in the Host header, for example "
       "appliance.example.org. IP addresses of this host and localhost are always accepted.");
-  visitor.Key(
-      "tokens", config.tokens,
-      "SHA-256 digests (64 hexadecimal digits) of tokens, one of which each request must contain "
-      "in "
-      "the header `Authorization: Bearer TOKEN`. Use it for a listener on loopback behind a proxy "
-      "that ends TLS. [token=$(openssl rand -hex 32); printf %s $token | sha256sum] creates one. "
-      "Default: no token is required.");
+  visitor.Key("tokens", config.tokens,
+              "SHA-256 digests (64 hexadecimal digits) of tokens. Each request must contain one of "
+              "the tokens "
+              "in the header `Authorization: Bearer TOKEN`. Use it for a listener on loopback "
+              "behind a proxy "
+              "that terminates TLS. `openssl rand -hex 32 > token` creates a token, and "
+              "`head -c 64 token | sha256sum` prints its digest. Default: no token is required.");
 }
 
 template <typename Visitor>
@@ -183,12 +186,13 @@ void VisitKeys(AgentsConfig& config, Visitor& visitor) {
   visitor.Key("any_host", config.any_host,
               "Certificate names of agents that may report for any host.");
   visitor.Key("max_hosts", Within<uint32_t>{config.most, 1, 65'536},
-              "Maximum number of hosts whose agents may report. Agents of further hosts are "
-              "rejected, but a host of the topology replaces one that is not in the topology.");
-  visitor.Key(
-      "max_bytes_per_second", Bytes{config.bytes_per_second, uint64_t{16} << 10, uint64_t{1} << 30},
-      "Maximum ingest rate for each agent certificate in bytes per second (for each host, if there "
-      "are no certificates or the certificate is in any_host). Excess data is queued on the host.");
+              "Maximum number of hosts whose agents may report. When it is reached, a host of the "
+              "topology replaces one outside it. Other hosts are rejected.");
+  visitor.Key("max_bytes_per_second",
+              Bytes{config.bytes_per_second, uint64_t{16} << 10, uint64_t{1} << 30},
+              "Maximum ingest rate for each agent certificate in bytes per second. Without "
+              "certificates, and "
+              "for any_host, the limit applies to each host. Excess data is queued on the host.");
   visitor.Key("queue", Bytes{config.queue, uint64_t{4} << 20, uint64_t{16} << 30},
               "Maximum memory in bytes for the queue of batches from all agents. Each certificate "
               "may use an eighth of it. Excess data is queued on the hosts.");
@@ -309,8 +313,9 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
   visitor.Key(
       "memory", Bytes{config.memory, uint64_t{512} << 20, uint64_t{4} << 40},
       "Memory budget in bytes. When three quarters are used, further flows are not analysed, "
-      "which health reports; the rest is for answers. One million flows take about 2G "
-      "without a topology, and up to 8G with one. systemd's MemoryMax must not be lower.");
+      "which health reports; the remaining quarter is reserved for answers. One million flows take "
+      "about 2G without a topology, and up to 8G with one. The budget never exceeds three quarters "
+      "of the physical memory. Lower it if MemoryMax of the service is lower.");
   visitor.Key(
       "sandbox", OneOf<SandboxMode>{config.sandbox, kSandboxWords},
       "auto: after devices and ports are open, give up unneeded privileges, and refuse system "

@@ -43,7 +43,16 @@ std::set<pid_t> Threads() {
   return threads;
 }
 
-bool Signal(pid_t thread, int signal) { return syscall(SYS_tgkill, getpid(), thread, signal) == 0; }
+// Returns false if the thread has ended. The kernel may have no space for a further signal now.
+bool Signal(pid_t thread, int signal) {
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (syscall(SYS_tgkill, getpid(), thread, signal) == 0) return true;
+    if (errno == ESRCH) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;  // the caller notices that the action did not run
+}
 
 // Returns true if the thread ran the action or ended.
 bool RunOn(pid_t thread, int signal) {

@@ -23,6 +23,11 @@ uint64_t ResidentBytes() {
   return read == 2 ? resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
+uint64_t PhysicalBytes() {
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
 uint64_t ReturnFreeMemory() {
   constexpr uint64_t kLittle = uint64_t{64} << 20;
   const struct mallinfo2 info = mallinfo2();

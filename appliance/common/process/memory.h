@@ -13,6 +13,9 @@ uint64_t HeapBytes();
 // Bytes of physical memory; 0 if the system does not report it.
 uint64_t ResidentBytes();
 
+// Bytes of physical memory of this machine.
+uint64_t PhysicalBytes();
+
 // Returns free memory of the allocator to the system if it holds a lot of it. Returns the bytes
 // that were free. Takes milliseconds per GB.
 uint64_t ReturnFreeMemory();

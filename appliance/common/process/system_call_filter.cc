@@ -77,13 +77,14 @@ constexpr std::array kPermitted = {
                 "capset landlock_add_rule landlock_create_ruleset landlock_restrict_self seccomp"},
     SystemCalls{kNetworked, "connections to clients, exporters, the appliance and name servers",
                 "bind connect inotify_add_watch inotify_init1 inotify_rm_watch listen socketpair"},
-    SystemCalls{
-        Bit(kAppliance), "files of the history, of registered jobs and of the EAL",
-        "fallocate fchmod fchown mkdir open rename renameat renameat2 rmdir unlink unlinkat "
-        "utimensat"},
+    SystemCalls{Bit(kAppliance), "files of the history, of registered jobs and of the EAL",
+                "chmod fallocate fchmod fchmodat fchown mkdir open rename renameat renameat2 rmdir "
+                "unlink unlinkat "
+                "utimensat"},
 };
 
-// No part of rocescope makes these calls after it has started: who does runs injected code.
+// No part of rocescope makes these calls after it has started: a process that makes them runs
+// injected code.
 constexpr std::string_view kFatal =
     "acct add_key bpf chroot clock_adjtime clock_settime delete_module execve execveat "
     "finit_module "
@@ -149,18 +150,22 @@ void Permit(SandboxedProgram program, Filter& filter) {
                                    CLONE_NEWPID | CLONE_NEWUSER | CLONE_NEWUTS;
   filter.Add(SCMP_ACT_ALLOW, "clone", Bits(0, kNamespaces | CLONE_THREAD, CLONE_THREAD));
   filter.Add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
-  // Memory that is writable or executable, but never both.
+  // Memory never becomes executable: only files are mapped as programs, for libraries that are
+  // loaded late, and such memory is never writable.
   constexpr uint32_t kBoth = PROT_WRITE | PROT_EXEC;
-  for (const uint32_t one : {0, PROT_WRITE, PROT_EXEC}) {
+  for (const uint32_t one : {0, PROT_WRITE}) {
     filter.Add(SCMP_ACT_ALLOW, "mmap", Bits(2, kBoth, one));
     filter.Add(SCMP_ACT_ALLOW, "mprotect", Bits(2, kBoth, one));
   }
+  filter.Add(SCMP_ACT_ALLOW, "mmap", Bits(2, kBoth, PROT_EXEC), Bits(3, MAP_ANONYMOUS, 0));
   // Signals to this process only.
   filter.Add(SCMP_ACT_ALLOW, "tgkill", Is(0, static_cast<uint32_t>(getpid())));
   filter.Add(SCMP_ACT_ALLOW, "prlimit64", Is(0, 0));
-  // Everything except characters for the terminal, which a shell would execute.
-  filter.Add(SCMP_ACT_ALLOW, "ioctl",
-             scmp_arg_cmp{.arg = 1, .op = SCMP_CMP_NE, .datum_a = TIOCSTI, .datum_b = 0});
+  // Everything except characters for the terminal, which a shell would execute: requests that
+  // differ from TIOCSTI in one of their 32 bits. The kernel ignores the other half of the register.
+  for (uint32_t bit = 1; bit != 0; bit <<= 1) {
+    filter.Add(SCMP_ACT_ALLOW, "ioctl", Bits(1, bit, ~uint32_t{TIOCSTI} & bit));
+  }
   if (program == kAppliance) {
     filter.Add(SCMP_ACT_ALLOW, "openat");
   } else {

@@ -52,6 +52,8 @@ std::shared_ptr<const SenderCheck> SendersOf(const UdpConfig& config,
   for (const IpPrefix& sources : config.senders) check->AllowSources(sources);
   if (fabric == nullptr) return check;
   for (const topology::Node& node : fabric->nodes()) {
+    if (!node.sflow_agent.IsUnspecified()) check->KnowAgent(node.sflow_agent);
+    if (node.int_switch_id != topology::kNone) check->KnowNode(node.int_switch_id);
     for (const IpAddress& source : {node.sflow_agent, node.erspan_source}) {
       if (source.IsUnspecified()) continue;
       if (!node.sflow_agent.IsUnspecified()) check->AllowAgent(node.sflow_agent, source);
@@ -164,7 +166,7 @@ Status Daemon::OpenSources() {
                                                 .restart = [this] { MakeEngine(); },
                                                 .notify = notify_,
                                                 .count_records = [this] { return CountRecords(); },
-                                                .memory = config_.memory});
+                                                .memory = memory_budget()});
   return {};
 }
 
@@ -190,9 +192,19 @@ void Daemon::SetAgentFacts(AgentFacts said) {
   PublishFacts();
 }
 
+// With declared domains, a host of another domain with the same first label is another host.
+std::vector<topology::NodeIndex> Daemon::NodesOfHost(std::string_view host) const {
+  std::vector<topology::NodeIndex> nodes = node_names_.Find(host);
+  if (config_.agents.domains.empty()) return nodes;
+  std::erase_if(nodes, [&](topology::NodeIndex node) {
+    return !IsSameName(host, fabric_->node(node).name, config_.agents);
+  });
+  return nodes;
+}
+
 std::string Daemon::NodeNamed(const std::string& host) const {
   if (!fabric_) return host;
-  const std::vector<topology::NodeIndex> nodes = node_names_.Find(host);
+  const std::vector<topology::NodeIndex> nodes = NodesOfHost(host);
   if (!nodes.empty()) return fabric_->node(nodes.front()).name;
   // The data is used anyway, because its queue pairs may be peers of known hosts.
   notify_(
@@ -229,8 +241,7 @@ std::unique_ptr<Daemon> Daemon::Holding(Answer answer,
 Daemon::Daemon(const ApplianceConfig& config, Notify notify)
     : config_(config),
       notify_(std::move(notify)),
-      intake_(config.agents,
-              [this](std::string_view host) { return !node_names_.Find(host).empty(); }),
+      intake_(config.agents, [this](std::string_view host) { return !NodesOfHost(host).empty(); }),
       analysis_(std::make_unique<Analysis>()) {}
 
 Daemon::~Daemon() { Stop(); }

@@ -3,6 +3,7 @@
 // servers.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "appliance/common/config/config.h"
+#include "appliance/common/process/memory.h"
 #include "appliance/daemon/core/answers.h"
 #include "appliance/daemon/core/known_facts.h"
 #include "appliance/daemon/core/node_names.h"
@@ -59,6 +61,8 @@ class Daemon {
   // Heartbeats of all running sources and of the analysis.
   std::vector<Heartbeat> Heartbeats() const;
   const ApplianceConfig& config() const { return config_; }
+  // The configured memory budget, or three quarters of the physical memory if that is less.
+  uint64_t memory_budget() const { return std::min(config_.memory, PhysicalBytes() / 4 * 3); }
   // Null if no topology is configured.
   const std::shared_ptr<const topology::Fabric>& fabric() const { return fabric_; }
   const NodeNames& node_names() const { return node_names_; }
@@ -74,6 +78,8 @@ class Daemon {
   void MakeEngine();
   Result<HostFiles> ReadHosts() const;
   void SetAgentFacts(AgentFacts facts);
+  // The nodes of the topology that an agent's host name denotes.
+  std::vector<topology::NodeIndex> NodesOfHost(std::string_view host) const;
   // The topology's name for this host, which may be a longer or shorter form. If there is none,
   // reports that and returns the name unchanged.
   std::string NodeNamed(const std::string& host) const;

@@ -45,11 +45,7 @@ void AgentCall::Begin(std::chrono::milliseconds patience) {
 }
 
 void AgentCall::Refuse(std::string_view whose) {
-  Over({grpc::StatusCode::RESOURCE_EXHAUSTED,
-        fmt::format("the maximum number of agent connections {} is reached; increase `max_hosts` "
-                    "under the key `agents` in the configuration of the appliance, or give each "
-                    "host a certificate of its own",
-                    whose)});
+  Over({grpc::StatusCode::RESOURCE_EXHAUSTED, fmt::format("too many agent connections {}", whose)});
 }
 
 std::optional<AgentCall::Account> AgentCall::CertificateAccount() const {
@@ -80,6 +76,13 @@ void AgentCall::Take() {
   if (connection_ == 0) return TakeHello();
   if (message_.has_batch()) {
     batch_.reset(message_.release_batch());
+    // Many empty messages would take far more memory than their size on the wire.
+    constexpr size_t kMostExpansion = 24;
+    constexpr size_t kSmall = size_t{256} << 10;
+    if (batch_->SpaceUsedLong() > kSmall + kMostExpansion * bytes_) {
+      return Over({grpc::StatusCode::INVALID_ARGUMENT,
+                   "malformed batch: it consists of too many small or empty messages"});
+    }
     return TakeBatch();
   }
   if (message_.has_heartbeat()) return TakeHeartbeat();
@@ -200,8 +203,8 @@ void AgentCall::OnWritten(bool ok) {
 
 void AgentCall::Replaced() {
   Over({grpc::StatusCode::ABORTED,
-        "another agent has connected with the same host name, or the appliance is stopping; check "
-        "that the host name is unique"});
+        "another agent has connected with the same host name, a host of the topology has taken the "
+        "place, or the appliance is stopping; check that the host name is unique"});
 }
 
 // Called instead of the next read, so no read or alarm is pending any more.

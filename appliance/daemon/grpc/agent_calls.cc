@@ -82,11 +82,13 @@ void AgentCalls::Parts::Come(bool ok) {
   Stream& stream = calls[call];
   stream.call = std::move(next);
   Expect();
-  if (!has_room) return call->Refuse("of all hosts");
+  if (!has_room)
+    return call->Refuse(
+        "of all hosts: increase `agents.max_hosts` in the configuration of the appliance");
   if (const auto account = call->CertificateAccount()) {
     stream.account = account->name;
     if (++streams_of[account->name] > account->max_streams) {
-      return call->Refuse("with this certificate");
+      return call->Refuse("with one certificate: give each host a certificate of its own");
     }
   }
   call->Begin(patience);

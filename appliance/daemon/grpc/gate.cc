@@ -81,8 +81,9 @@ std::shared_ptr<grpc::AuthMetadataProcessor> Gate::RoleCheck() const {
     bool IsRevoked(const grpc::AuthContext* peer) const {
       const std::shared_ptr<const Revocations> lists = revoked_->Get();
       if (!lists) return false;
-      const auto pem = peer == nullptr ? std::vector<grpc::string_ref>()
-                                       : peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+      const auto pem = peer == nullptr
+                           ? std::vector<grpc::string_ref>()
+                           : peer->FindPropertyValues(GRPC_X509_PEM_CERT_CHAIN_PROPERTY_NAME);
       return pem.empty() || lists->ContainPem({pem.front().data(), pem.front().size()});
     }
 

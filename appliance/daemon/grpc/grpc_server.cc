@@ -243,6 +243,7 @@ struct GrpcServer::Parts {
     if (const auto checked = ServerTls(texts); !checked) return tl::unexpected(checked.error());
     auto lists = RevocationsIn(texts);
     if (!lists) return tl::unexpected(lists.error());
+    gate.SetRevocations(*std::move(lists));
     if (tls) {
       if (const ::rocescope::Status set = tls->Set(texts); !set) return set;
     } else {
@@ -250,7 +251,6 @@ struct GrpcServer::Parts {
       if (!made) return tl::unexpected(made.error());
       tls = *std::move(made);
     }
-    gate.SetRevocations(*std::move(lists));
     return {};
   }
 

@@ -149,9 +149,8 @@ void MakePrivate(const std::string& path, Opening opening, const Notify& notify)
   for (const char* side : kSideFiles) done = restrict(path + side) && done;
   if (done || opening == Opening::kAgain) return;
   notify(Severity::kWarning,
-         fmt::format("{}: cannot restrict access to the owner: {}; change the owner of the file to "
-                     "the user of rocescope",
-                     path, std::generic_category().message(error)));
+         fmt::format("{}: cannot set the mode 0600: {}; other users may read the file", path,
+                     std::generic_category().message(error)));
 }
 
 // The order matters: the first two pragmas must precede any write.

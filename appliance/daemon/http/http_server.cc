@@ -470,6 +470,10 @@ struct HttpServer::Parts {
     acceptor.close(ignored);
     pause.cancel();
     beat.cancel();
+    CloseAll();
+  }
+
+  void CloseAll() {
     for (const auto& weak : sessions) {
       if (const auto session = weak.lock()) session->Close();
     }
@@ -533,7 +537,11 @@ void HttpServer::Stop() {
 Status HttpServer::SetTls(const TlsTexts& texts) {
   Result<TlsContext> tls = ServerTls(texts);
   if (!tls) return tl::unexpected(tls.error());
-  asio::post(parts_->context, [parts = parts_.get(), tls = *std::move(tls)] { parts->tls = tls; });
+  asio::post(parts_->context,
+             [parts = parts_.get(), tls = *std::move(tls), closes = !texts.crl.empty()] {
+               parts->tls = tls;
+               if (closes) parts->CloseAll();
+             });
   return {};
 }
 

@@ -73,7 +73,8 @@ class HttpServer {
   // Closes all connections and ends the thread. May be called repeatedly.
   void Stop();
 
-  // Uses other certificates for new connections. Requires a server with TLS. On an error nothing
+  // Uses other certificates for new connections. With revocation lists, it closes the open ones,
+  // because their certificates may be revoked. Requires a server with TLS. On an error nothing
   // changes. Thread-safe after Start.
   Status SetTls(const TlsTexts& texts);
 

@@ -53,6 +53,12 @@ std::optional<AgentIdentity> IdentifyAgent(std::string_view host,
   return std::nullopt;
 }
 
+bool IsSameName(std::string_view host, std::string_view node, const AgentsConfig& config) {
+  const std::string a = Canonical(host);
+  const std::string b = Canonical(node);
+  return a == b || IsWithoutDomain(a, b, config.domains) || IsWithoutDomain(b, a, config.domains);
+}
+
 AgentIdentity AnyAgent(std::string_view host) {
   const std::string name = Canonical(host);
   return {.host = name, .account = fmt::format("host {}", name)};

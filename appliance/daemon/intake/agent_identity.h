@@ -33,6 +33,10 @@ std::optional<AgentIdentity> IdentifyAgent(std::string_view host,
                                            const std::vector<std::string>& names,
                                            const AgentsConfig& config);
 
+// Whether a host and a node of the topology have the same name, or differ in one of the `domains`
+// of the configuration only.
+bool IsSameName(std::string_view host, std::string_view node, const AgentsConfig& config);
+
 // For clients without certificates, which may report for any host.
 AgentIdentity AnyAgent(std::string_view host);
 

@@ -36,6 +36,13 @@ TEST(AgentIdentity, AcceptsNamesWithoutADeclaredDomain) {
   EXPECT_FALSE(MayReport("host0.gpu.example", {"host0"}, config));
 }
 
+TEST(AgentIdentity, ComparesNamesWithTheTopology) {
+  const AgentsConfig config = {.domains = {"gpu.example"}};
+  EXPECT_TRUE(IsSameName("host0.gpu.example", "host0", config));
+  EXPECT_TRUE(IsSameName("host0", "Host0.gpu.example", config));
+  EXPECT_FALSE(IsSameName("host0.other.example", "host0", config));
+}
+
 TEST(AgentIdentity, AllNamesOfAHostHaveTheSameKeyAndAccount) {
   const AgentsConfig config = {.domains = {"gpu.example"}};
   const auto full = IdentifyAgent("Host0.gpu.example", {"host0.gpu.example"}, config);

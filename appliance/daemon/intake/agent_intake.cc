@@ -25,6 +25,11 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
+// Ignores case.
+bool IsSameText(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && Lower(a) == Lower(b);
+}
+
 double SecondsOf(Duration duration) { return static_cast<double>(duration.count()) / 1e9; }
 
 }  // namespace
@@ -63,6 +68,15 @@ Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello,
   }
   const std::lock_guard lock(mutex_);
   if (closed_) return MakeError(ErrorCode::kUnavailable, "the appliance is shutting down");
+  // With several domains, two hosts could claim the same short name.
+  for (const auto& [key, agent] : agents_) {
+    if (key == identity.host || agent->session == 0) continue;
+    if (!IsSameText(agent->state.host, hello.host())) continue;
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("another host reports as \"{}\": set `host` in the configuration "
+                                 "of the agent to the complete name in its certificate",
+                                 hello.host()));
+  }
   auto at = agents_.find(identity.host);
   if (at == agents_.end()) {
     if (!MakeRoom(hello.host(), now)) {
@@ -74,7 +88,7 @@ Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello,
     at = agents_.emplace(identity.host, std::make_unique<Agent>()).first;
   }
   Agent& agent = *at->second;
-  if (Lower(agent.state.host) != Lower(hello.host())) {
+  if (!IsSameText(agent.state.host, hello.host())) {
     // The same host with a longer or shorter name: its data is stored under the name.
     if (!agent.state.host.empty()) Forget(agent, now);
     agent.state.host = hello.host();

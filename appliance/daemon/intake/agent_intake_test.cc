@@ -160,6 +160,14 @@ TEST(AgentIntake, ACertificateHasOnePlaceForAllFormsOfItsName) {
       << "data under the other name is no longer valid";
 }
 
+TEST(AgentIntake, TwoHostsCannotReportAsTheSameName) {
+  Intake appliance;
+  ASSERT_TRUE(appliance.intake.Begin(Hello("gpu-7", 1), {"gpu-7.a.example", "a"}, "", kNow));
+  const auto second = appliance.intake.Begin(Hello("GPU-7", 1), {"gpu-7.b.example", "b"}, "", kNow);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, HasSubstr("another host reports as \"GPU-7\""));
+}
+
 TEST(AgentIntake, LimitsTheNumberOfHosts) {
   Intake appliance({.most = 2});
   appliance.Begin("a", 1);

@@ -64,8 +64,10 @@ class Families {
 };
 
 void AddDaemon(Service& service, Families& out) {
-  out.Gauge("memory_budget_bytes", "Memory budget of the appliance (configuration key `memory`).",
-            static_cast<double>(service.daemon().config().memory));
+  out.Gauge("memory_budget_bytes",
+            "Memory budget of the appliance: configuration key `memory`, at most three quarters of "
+            "the physical memory.",
+            static_cast<double>(service.daemon().memory_budget()));
   out.Gauge("resident_memory_bytes", "Physical memory that the appliance uses.",
             static_cast<double>(ResidentBytes()));
   out.Gauge("build_info", "Version of rocescope, as a label; always 1.", 1,

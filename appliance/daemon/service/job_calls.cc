@@ -237,12 +237,13 @@ ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
     // Refuse early, without a change, while writing is known to fail. JobFile retries the write.
     if (const auto stored = RequireDurable(job_file_->problem()); !stored) return stored;
   }
-  if (const Status kept = registry_.Register(job); !kept) {
-    return Refuse(ServiceFault::kTooMany, kept.error().message);
+  const Result<uint64_t> registration = registry_.Register(job);
+  if (!registration) {
+    return Refuse(ServiceFault::kTooMany, registration.error().message);
   }
   out.set_storage_problem(PublishAllocations());
   if (const auto stored = RequireDurable(out.storage_problem()); !stored) {
-    registry_.Undo(job, known);
+    registry_.Undo(job.id, *registration, known);
     PublishAllocations();
     return stored;
   }

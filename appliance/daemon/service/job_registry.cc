@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "base/count_text.h"
@@ -15,18 +14,9 @@ namespace {
 // An ended job without an end time sorts before all others.
 Timestamp EndOf(const Allocation& job) { return job.end.value_or(Timestamp{}); }
 
-auto FieldsOf(const AllocatedNode& node) { return std::tie(node.name, node.gpus); }
-
-bool IsSame(const Allocation& a, const Allocation& b) {
-  const auto fields = [](const Allocation& job) {
-    return std::tie(job.id, job.name, job.user, job.state, job.start, job.end);
-  };
-  return fields(a) == fields(b) && std::ranges::equal(a.nodes, b.nodes, {}, FieldsOf, FieldsOf);
-}
-
 }  // namespace
 
-Status JobRegistry::Register(Allocation allocation) {
+Result<uint64_t> JobRegistry::Register(Allocation allocation) {
   const std::lock_guard lock(mutex_);
   const uint64_t id = allocation.id;
   const auto at = jobs_.find(id);
@@ -34,7 +24,7 @@ Status JobRegistry::Register(Allocation allocation) {
   if (at != jobs_.end()) {
     const Allocation& before = at->second;
     if (before.state == AllocationState::kEnded && before.start && before.start == allocation.start)
-      return {};
+      return registrations_[id] = ++last_registration_;
     room -= std::min(room, before.nodes.size());
   }
   while ((at == jobs_.end() && jobs_.size() >= kMost) || nodes_ + room > kMaxNodes) {
@@ -50,13 +40,14 @@ Status JobRegistry::Register(Allocation allocation) {
   }
   if (at != jobs_.end()) Forget(at);
   Keep(std::move(allocation));
-  return {};
+  return registrations_[id] = ++last_registration_;
 }
 
-void JobRegistry::Undo(const Allocation& registered, const std::optional<Allocation>& before) {
+void JobRegistry::Undo(uint64_t id, uint64_t registration,
+                       const std::optional<Allocation>& before) {
   const std::lock_guard lock(mutex_);
-  const auto at = jobs_.find(registered.id);
-  if (at == jobs_.end() || !IsSame(at->second, registered)) return;
+  const auto at = jobs_.find(id);
+  if (at == jobs_.end() || registrations_[id] != registration) return;
   Forget(at);
   if (before) Keep(*before);
 }
@@ -76,6 +67,7 @@ void JobRegistry::Forget(std::map<uint64_t, Allocation>::iterator at) {
   nodes_ -= at->second.nodes.size();
   held_.erase(at->first);
   ended_.erase({EndOf(at->second), at->first});
+  registrations_.erase(at->first);
   jobs_.erase(at);
 }
 
@@ -97,6 +89,7 @@ bool JobRegistry::End(uint64_t id, Timestamp end) {
   at->second.end = end;
   held_.erase(id);
   ended_.emplace(end, id);
+  registrations_[id] = ++last_registration_;
   return true;
 }
 

@@ -30,11 +30,11 @@ class JobRegistry {
 
   // Returns an error that names the limit if the registry is full. A job replaces an earlier one of
   // the same number, unless the earlier one has ended and has the same start time: then it is the
-  // same job, registered late, and stays ended.
-  Status Register(Allocation allocation);
+  // same job, registered late, and stays ended. Returns the number of this registration, for Undo.
+  Result<uint64_t> Register(Allocation allocation);
   // Cancels a registration: restores the earlier job of the same number, or forgets the job.
-  // Does nothing if the job has been changed since.
-  void Undo(const Allocation& registered, const std::optional<Allocation>& before);
+  // Does nothing if the job was registered again or ended since.
+  void Undo(uint64_t id, uint64_t registration, const std::optional<Allocation>& before);
   // Returns false if the job is unknown. A job that has already ended keeps its end time.
   bool End(uint64_t id, Timestamp end);
 
@@ -61,6 +61,8 @@ class JobRegistry {
 
   mutable std::mutex mutex_;
   std::map<uint64_t, Allocation> jobs_;
+  std::map<uint64_t, uint64_t> registrations_;  // by id: number of the last registration or end
+  uint64_t last_registration_ = 0;
   std::set<uint64_t> held_;                         // each job is in either held_ or ended_
   std::set<std::pair<Timestamp, uint64_t>> ended_;  // end time and id
   size_t nodes_ = 0;                                // nodes of all jobs

@@ -45,17 +45,18 @@ TEST(JobRegistry, AJobEndsOnce) {
 TEST(JobRegistry, UndoRestoresTheEarlierJobUnlessItHasChanged) {
   JobRegistry registry;
   const Allocation second = Job(7, "second");
-  registry.Register(second);
-  registry.Undo(second, std::nullopt);
+  registry.Undo(7, registry.Register(second).value(), std::nullopt);
   EXPECT_EQ(registry.Count(true), 0u);
   registry.Register(Job(7, "first"));
   const auto before = registry.Find(7);
-  registry.Register(second);
-  registry.Undo(second, before);
+  registry.Undo(7, registry.Register(second).value(), before);
   EXPECT_EQ(registry.Find(7)->name, "first");
-  registry.Register(second);
+  const uint64_t lost = registry.Register(second).value();
+  const uint64_t acknowledged = registry.Register(second).value();
+  registry.Undo(7, lost, before);
+  EXPECT_EQ(registry.Find(7)->name, "second") << "an identical request was acknowledged since";
   registry.End(7, At(1));
-  registry.Undo(second, before);
+  registry.Undo(7, acknowledged, before);
   EXPECT_EQ(registry.Find(7)->name, "second") << "it has ended since";
   EXPECT_EQ(registry.Count(true), 1u);
 }
@@ -63,7 +64,7 @@ TEST(JobRegistry, UndoRestoresTheEarlierJobUnlessItHasChanged) {
 TEST(JobRegistry, ForgetsTheJobThatEndedFirstButNoRunningJob) {
   JobRegistry registry;
   for (uint64_t id = 1; id <= JobRegistry::kMost; ++id) ASSERT_TRUE(registry.Register(Job(id)));
-  const Status refused = registry.Register(Job(1'000'000));
+  const Result<uint64_t> refused = registry.Register(Job(1'000'000));
   ASSERT_FALSE(refused) << "all are running";
   EXPECT_THAT(refused.error().message, HasSubstr("the maximum of 65,536 registered jobs"));
   EXPECT_TRUE(registry.Register(Job(5))) << "replaces an existing job";

@@ -247,7 +247,7 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
     out.add_problems(fmt::format(
         "three quarters of the memory budget of {} are used: {} records of further flows were not "
         "analysed; increase the key `memory`, or divide the mirror sessions among appliances",
-        FormatBytes(daemon_.config().memory),
+        FormatBytes(daemon_.memory_budget()),
         WithThousands(answer->answer().snapshot->refused.flows)));
   }
   if (history_ != nullptr) {
