@@ -113,7 +113,9 @@ function(rocescope_test name)
 endfunction()
 
 # rocescope_fuzz(fuzz_frame SOURCES frame_fuzz.cc CORPUS <folder> DEPENDS ... [MAX_LENGTH bytes])
-# A libFuzzer program. ctest replays the corpus with the label `fuzz`. Requires ROCESCOPE_FUZZ.
+# A libFuzzer program. ctest replays the corpus with the label `fuzz`. The corpus requires a dictionary
+# of the same name (tests/fuzz/make_dictionaries). Writes fuzz/<name>.json, which tests/fuzz/campaign
+# reads. Requires ROCESCOPE_FUZZ.
 function(rocescope_fuzz name)
   if(NOT ROCESCOPE_FUZZ)
     return()
@@ -124,6 +126,12 @@ function(rocescope_fuzz name)
     message(FATAL_ERROR "rocescope_fuzz(${name}): CORPUS \"${arg_CORPUS}\" is not a directory; "
                         "make it and put at least one seed there")
   endif()
+  get_filename_component(format ${arg_CORPUS} NAME)
+  set(dictionary ${PROJECT_SOURCE_DIR}/tests/fuzz/dictionaries/${format}.dict)
+  if(NOT EXISTS ${dictionary})
+    message(FATAL_ERROR "rocescope_fuzz(${name}): ${dictionary} does not exist; add \"${format}\" to "
+                        "tests/fuzz/make_dictionaries and run it")
+  endif()
   if(NOT arg_MAX_LENGTH)
     set(arg_MAX_LENGTH 65536)
   endif()
@@ -133,8 +141,12 @@ function(rocescope_fuzz name)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers ${name})
   add_test(NAME ${name} COMMAND ${name} -runs=0 -timeout=20 -rss_limit_mb=2048
-                                -max_len=${arg_MAX_LENGTH} ${arg_CORPUS})
+                                -max_len=${arg_MAX_LENGTH} -dict=${dictionary} ${arg_CORPUS})
   set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 300)
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/fuzz/${name}.json CONTENT
+"{\"name\": \"${name}\", \"program\": \"$<TARGET_FILE:${name}>\", \"corpus\": \"${arg_CORPUS}\",
+ \"dictionary\": \"${dictionary}\", \"max_length\": ${arg_MAX_LENGTH}}
+")
 endfunction()
 
 # rocescope_benchmark(bench_decode SOURCES decode_bench.cc DEPENDS ...)

@@ -19,9 +19,9 @@ bool HasNoAlternatives(const FlowPath& flow) {
 }  // namespace
 
 bool IsSpraying(const FlowPaths& paths) {
-  constexpr size_t kFew = 10;      // fewer flows than this prove nothing
-  constexpr size_t kPart = 4;      // a spraying fabric spreads at least one in so many flows
-  constexpr size_t kReroutes = 3;  // that no event explains
+  constexpr size_t kFewFlows = 10;  // fewer flows than this prove nothing
+  constexpr size_t kPart = 4;       // a spraying fabric spreads at least one in so many flows
+  constexpr size_t kReroutes = 3;   // that no event explains
   size_t all = 0;
   size_t spread = 0;
   for (const FlowPath& flow : paths) {
@@ -36,7 +36,7 @@ bool IsSpraying(const FlowPaths& paths) {
                 return interval.state == PathState::kSpread;
               });
   }
-  return all >= kFew && kPart * spread > all;
+  return all >= kFewFlows && kPart * spread > all;
 }
 
 }  // namespace rocescope

@@ -10,7 +10,8 @@
 namespace rocescope::topology {
 namespace {
 
-constexpr size_t kMaxDigits = 18;  // always fits into 64 bits
+constexpr size_t kMaxDigits = 18;                              // always fits into 64 bits
+constexpr uint64_t kEndOfNumbers = 1'000'000'000'000'000'000;  // the first with more digits
 constexpr size_t kMaxBrackets = 8;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -169,7 +170,8 @@ std::string NameRun::NameAt(uint64_t value) const {
 
 bool NameRun::Extend(std::string_view next) {
   if (count_ > 1) {
-    if (NameAt(start_ + step_ * count_) != next) return false;
+    const uint64_t value = start_ + step_ * count_;
+    if (value >= kEndOfNumbers || NameAt(value) != next) return false;
     ++count_;
     return true;
   }

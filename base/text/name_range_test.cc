@@ -77,6 +77,13 @@ TEST(CompressNamesTest, CombinesConsecutiveNames) {
   EXPECT_EQ(CompressNames(Names{"a1", "a7", "b"}), "a1,a7,b");
 }
 
+// ExpandNames accepts numbers of up to 18 digits.
+TEST(CompressNamesTest, RangesEndBeforeNumbersOf19Digits) {
+  const Names names = {"999999999999999998", "999999999999999999", "1000000000000000000"};
+  EXPECT_EQ(CompressNames(names), "[999999999999999998-999999999999999999],1000000000000000000");
+  EXPECT_EQ(Expand(CompressNames(names)), names);
+}
+
 TEST(CompressNamesTest, ExpandsToTheOriginal) {
   const std::vector<Names> cases = {
       {"x"},

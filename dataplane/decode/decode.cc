@@ -187,6 +187,9 @@ DropReason WalkInt(Walk& walk, const wire::UdpHeader& outer, size_t data) {
   if (!walk.in.ok()) return ends(DropReason::kBadInt);
   const bool is_md = shim.type == wire::kIntTypeMd;
   if (is_md && stack.size() < wire::IntMdHeader::kSize) return DropReason::kBadInt;
+  // The lengths of other versions are counted differently, so that RoCE begins elsewhere.
+  constexpr uint8_t kVersion = 2;
+  if (is_md && stack[0] >> 4 != kVersion) return DropReason::kBadInt;
   wire::UdpHeader udp = outer;
   size_t left = data - wire::IntShim::kSize - stack.size();
   if (shim.next_protocol == wire::IntShim::kUdpPayload) {
@@ -342,9 +345,8 @@ DropReason WalkGrh(Walk& walk) {
   wire::Ipv6Header grh;
   Read(walk.in, grh);
   if (!walk.in.ok()) return DropReason::kTruncatedIp;
-  if (grh.version != 6 || grh.next_header != wire::kIpProtocolIbGlobalHeader) {
-    return DropReason::kBadIp;
-  }
+  if (grh.version != 6) return DropReason::kBadIp;
+  if (grh.next_header != wire::kIpProtocolIbGlobalHeader) return DropReason::kNotRoce;
   DecodedFrame& frame = walk.frame;
   frame.ip_version = 6;
   frame.source = grh.source;

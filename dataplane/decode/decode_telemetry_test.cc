@@ -131,6 +131,16 @@ TEST(DecodeInt, DistinguishesWrongLengthsFromTruncation) {
             DropReason::kTruncatedTelemetry);
 }
 
+// Byte 0 of the INT-MD header begins with the version.
+TEST(DecodeInt, DropsOtherVersions) {
+  Bytes stack = IntBetween({.next_protocol = wire::IntShim::kUdpPayload,
+                            .length_words = 5,
+                            .original = wire::kUdpPortRoce});
+  stack[wire::IntShim::kSize] = 0x10;
+  EXPECT_EQ(DropReasonOf(ToCollector(kPorts.int_md).Payload(stack).Payload(Transport()).Build()),
+            DropReason::kBadInt);
+}
+
 TEST(DecodeInt, ClearsStackOfPreviousFrame) {
   DecodedFrame frame{};
   const Bytes with = ToCollector(kPorts.int_md)

@@ -197,6 +197,13 @@ TEST(Decode, ReadsRoceV1) {
   EXPECT_EQ(frame.wire_length, 14u + 4 + 40 + 12 + 8 + 4);
 }
 
+// Byte 6 of the GRH, which begins at byte 14, says that an InfiniBand transport header follows.
+TEST(Decode, DropsOtherProtocolsAfterTheGlobalRouteHeader) {
+  Bytes bytes = Frame().Eth().Grh("fe80::1", "fe80::2").Bth(kSendOnly).Build();
+  bytes[14 + 6] = wire::kIpProtocolUdp;
+  EXPECT_EQ(DropReasonOf(bytes), DropReason::kNotRoce);
+}
+
 TEST(Decode, ReadsPriorityFlowControl) {
   const DecodedFrame frame = Decode(
       Frame()

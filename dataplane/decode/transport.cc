@@ -65,7 +65,8 @@ DropReason DecodeTransport(std::span<const uint8_t> captured, size_t length, Dec
   frame.partial_bytes = 0;
   ByteReader in(captured);
   Read(in, frame.bth);
-  if (!in.ok()) return frame.cut ? DropReason::kTruncatedBth : DropReason::kBadBth;
+  // The frame may be cut after a datagram that is too short.
+  if (!in.ok()) return length < wire::Bth::kSize ? DropReason::kBadBth : DropReason::kTruncatedBth;
   if (frame.bth.transport_version != 0) return DropReason::kBadBth;
   frame.opcode = frame.bth.opcode;
   frame.destination_qpn = frame.bth.destination_qpn;

@@ -155,6 +155,16 @@ TEST(Transport, DropsAnotherTransportVersion) {
             DropReason::kBadBth);
 }
 
+// The UDP length is at byte 38. The capture ends after the datagram, but before the IP packet's
+// end.
+TEST(Transport, DropsAPacketTooShortForABthInATruncatedFrame) {
+  Bytes bytes = RoceFrame().Bth({.opcode = 4}).Payload(64).Snap(14 + 20 + 8 + 6).Build();
+  bytes[39] = 8 + 4;
+  EXPECT_EQ(DropReasonOf(bytes), DropReason::kBadBth);
+  bytes[39] = 8 + 12;
+  EXPECT_EQ(DropReasonOf(bytes), DropReason::kTruncatedBth);
+}
+
 // An RDMA WRITE ONLY without its 12 + 16 + 4 bytes, although the capture is complete.
 TEST(Transport, DropsAPacketTooShortForItsOpcode) {
   EXPECT_EQ(DropReasonOf(RoceFrame().Bth({.opcode = 0x0a}).Payload(12).Build()),
