@@ -59,10 +59,10 @@ class Switch:
         body = struct.pack(">III", self.sequence, port + 1, 2) + records
         return struct.pack(">II", 2, len(body)) + body
 
-    def int_report(self, source, destination, psn, ports, time_ns, occupancy=4096):
+    def int_report(self, source, destination, psn, ports, time_ns, occupancy=4096, qpn=17):
         """A report of a packet between two hosts that passed through two ports."""
         self.int_sequence += 1
-        inner = captures.acknowledge(psn & 0xffffff, source=f"0a00{source + 1:04x}",
+        inner = captures.acknowledge(psn & 0xffffff, qpn=qpn, source=f"0a00{source + 1:04x}",
                                      destination=f"0a00{destination + 1:04x}")
         inner += bytes(-len(inner) % 4)
         main = struct.pack(">HHHH", 0x5800, 0, 0, 0)  # bits 1, 3 and 4
