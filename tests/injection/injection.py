@@ -60,7 +60,8 @@ class Exporter(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
-        self.wfile.write(text)
+        with contextlib.suppress(OSError):  # the appliance has ended
+            self.wfile.write(text)
 
     def log_message(self, *_):
         pass
@@ -246,10 +247,11 @@ def main():
     parser.add_argument("--sample", type=int, help="experiments of each kind; default: all")
     parser.add_argument("--kind", choices=KINDS, action="append")
     parser.add_argument("--life", type=float, default=1, help="seconds of each life")
-    parser.add_argument("--seconds", type=float, help="start no experiment after this time")
+    parser.add_argument("--seconds", type=float, default=1e9,
+                        help="start no experiment after this time; 0: print the figures")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    end = time.monotonic() + (arguments.seconds or 1e9)
+    end = time.monotonic() + arguments.seconds
     arguments.directory.mkdir(parents=True, exist_ok=True)
     store = arguments.directory / "results.jsonl"
     if arguments.restart:
