@@ -19,6 +19,7 @@
 #include "appliance/cli/command/output.h"
 #include "appliance/cli/command/sandboxed_run.h"
 #include "appliance/cli/command/stop_signal.h"
+#include "appliance/cli/command/uncaught.h"
 
 namespace rocescope {
 namespace {
@@ -113,6 +114,7 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   rocescope::HoldStandardStreams();
+  rocescope::EndOnUncaughtExceptions();
   // The agent shares its host with the job that it monitors, and has no large tables. In a running
   // appliance, receive threads must not wait for a thread that frees its results.
   const std::string_view command = argc < 2 ? "" : argv[1];
@@ -121,9 +123,9 @@ int main(int argc, char** argv) {
   try {
     return rocescope::Main(argc, argv);
   } catch (const std::bad_alloc&) {
-    rocescope::Message(
-        "out of memory: use fewer captures or logs, a shorter part of a capture (replay's --since "
-        "and --until), or fewer mbufs");
+    rocescope::ReportOutOfMemory(
+        ": use fewer captures or logs, a shorter part of a capture (replay's --since and --until), "
+        "or fewer mbufs");
     return rocescope::kExitOutput;
   } catch (const std::exception& error) {
     rocescope::Message(fmt::format("internal error: {}", error.what()));

@@ -155,7 +155,8 @@ Status Daemon::OpenSources() {
   sources_.push_back(MakeAgentSource(
       intake_, std::make_unique<AgentLoop>(
                    intake_, [this](const std::string& host) { return NodeNamed(host); },
-                   [this](AgentFacts said) { SetAgentFacts(std::move(said)); })));
+                   [this](AgentFacts said) { SetAgentFacts(std::move(said)); },
+                   AgentFactsBuilder::LimitsFor(config_.memory))));
   std::vector<RecordExchange*> records;
   for (const auto& source : sources_) {
     for (RecordExchange* const exchange : source->Records()) records.push_back(exchange);

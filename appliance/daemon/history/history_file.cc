@@ -113,8 +113,10 @@ Content ContentOf(SQLite::Database& database, const DatabaseKind& kind, int& sch
   const int tables = database.execAndGet("SELECT count(*) FROM sqlite_schema");
   const int application = database.execAndGet("PRAGMA application_id");
   if (tables == 0 && application == 0) {
-    const int pages = database.execAndGet("PRAGMA page_count");
-    return pages == 0 || kind.is_header_first ? Content::kNothing : Content::kNoTables;
+    // In a file without any table so far, as after a disk error in the first transaction, the
+    // schema has the version 0.
+    const int version = database.execAndGet("PRAGMA schema_version");
+    return version == 0 || kind.is_header_first ? Content::kNothing : Content::kNoTables;
   }
   if (application != kind.application) return Content::kForeign;
   schema = database.execAndGet("PRAGMA user_version");

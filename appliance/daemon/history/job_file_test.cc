@@ -233,6 +233,14 @@ TEST_F(JobFileTest, DatabaseWithoutTheTableIsAnErrorAndUnchanged) {
                                       HasSubstr("(key `jobs.file`)")));
 }
 
+// A disk error in the first transaction leaves a header without tables.
+TEST_F(JobFileTest, FileWithNothingButAHeaderIsUsed) {
+  Execute("PRAGMA journal_mode = WAL; PRAGMA journal_mode = DELETE");
+  ASSERT_GT(std::filesystem::file_size(path_), 0u);
+  const auto file = Open();
+  EXPECT_TRUE(file->WaitFor(file->Save({Job(7)}), kLong));
+}
+
 TEST_F(JobFileTest, TableDroppedAtRunTimeIsAProblem) {
   const auto file = Open();
   ASSERT_TRUE(file->WaitFor(file->Save({Job(7)}), kLong));

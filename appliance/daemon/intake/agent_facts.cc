@@ -214,6 +214,15 @@ struct AgentFactsBuilder::Host {
   std::unique_ptr<Session> next;
 };
 
+AgentFactsBuilder::Limits AgentFactsBuilder::LimitsFor(uint64_t memory) {
+  constexpr uint64_t kBytesAQueuePair = 512;  // with long names
+  Limits limits;
+  limits.all_log_bytes = std::min(limits.all_log_bytes, memory / 8);
+  limits.log_bytes = std::min(limits.log_bytes, memory / 32);
+  limits.queue_pairs = std::min<size_t>(limits.queue_pairs, memory / 32 / kBytesAQueuePair);
+  return limits;
+}
+
 AgentFactsBuilder::AgentFactsBuilder(NameOf name_of, const Limits& limits)
     : name_of_(std::move(name_of)), limits_(limits) {}
 AgentFactsBuilder::~AgentFactsBuilder() = default;

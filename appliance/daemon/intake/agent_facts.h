@@ -43,6 +43,10 @@ class AgentFactsBuilder {
     uint64_t log_bytes = uint64_t{256} << 20;    // per host: bytes of log text
     uint64_t all_log_bytes = uint64_t{2} << 30;  // for all hosts
   };
+  // The default limits, or lower ones if the appliance has little memory, so that agents cannot use
+  // up its budget. In memory, a log takes about three times its text, because the analysis has a
+  // copy of what was read.
+  static Limits LimitsFor(uint64_t memory);
 
   // Maps a host's own name to its name in the topology, which its counters then use. Returns the
   // name unchanged if there is none.

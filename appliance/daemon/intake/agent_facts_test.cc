@@ -187,6 +187,18 @@ TEST(AgentFacts, LimitsTheLogsOfAHost) {
   EXPECT_EQ(facts.builder.counts().forgotten, 3u);
 }
 
+TEST(AgentFacts, LimitsAreLowerIfThereIsLittleMemory) {
+  constexpr uint64_t kGiB = uint64_t{1} << 30;
+  const auto large = AgentFactsBuilder::LimitsFor(64 * kGiB);
+  EXPECT_EQ(large.all_log_bytes, 2 * kGiB);
+  EXPECT_EQ(large.log_bytes, kGiB / 4);
+  EXPECT_EQ(large.queue_pairs, 262'144u);
+  const auto small = AgentFactsBuilder::LimitsFor(kGiB / 2);
+  EXPECT_EQ(small.all_log_bytes, kGiB / 16);
+  EXPECT_EQ(small.log_bytes, kGiB / 64);
+  EXPECT_EQ(small.queue_pairs, 32'768u);
+}
+
 TEST(AgentFacts, LimitsTheLogsOfAllHosts) {
   const size_t line = LogLinesOf(1, 1).size();
   Facts facts({.all_log_bytes = 4 * (1024 + 10 * line)});

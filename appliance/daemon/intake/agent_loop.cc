@@ -19,10 +19,11 @@ constexpr size_t kRecords = 1;  // capacity for flow records, of which there are
 }  // namespace
 
 AgentLoop::AgentLoop(AgentIntake& intake, AgentFactsBuilder::NameOf name_of,
-                     std::function<void(AgentFacts)> set_facts)
+                     std::function<void(AgentFacts)> set_facts,
+                     const AgentFactsBuilder::Limits& limits)
     : intake_(intake),
       set_facts_(std::move(set_facts)),
-      builder_(std::move(name_of)),
+      builder_(std::move(name_of), limits),
       exchange_(kRecords) {}
 
 void AgentLoop::Run(const std::atomic<bool>& stop) {

@@ -23,7 +23,8 @@ class AgentLoop {
   // `intake` must outlive this object. The loop's thread calls `set_facts`, rarely enough that
   // computing the facts takes at most a tenth of its time.
   AgentLoop(AgentIntake& intake, AgentFactsBuilder::NameOf name_of,
-            std::function<void(AgentFacts)> set_facts);
+            std::function<void(AgentFacts)> set_facts,
+            const AgentFactsBuilder::Limits& limits = {});
 
   // Runs until `stop` is set, then reads the remaining deliveries. Waits until all records are
   // taken.
