@@ -50,6 +50,18 @@ std::string Line(int64_t time_ns, uint64_t value, const std::string& metric = "p
          metric + "\":" + std::to_string(value) + "}}\n";
 }
 
+TEST(CounterFile, ReturnsTheTimeOfTheNextReading) {
+  CounterFile file = FileOf(Line(5, 10));
+  const auto time = file.NextTime();
+  ASSERT_TRUE(time);
+  EXPECT_EQ(*time, FromNanoseconds(5));
+  CounterFile empty = FileOf("");
+  const auto none = empty.NextTime();
+  ASSERT_TRUE(none);
+  EXPECT_EQ(*none, std::nullopt);
+  EXPECT_FALSE(FileOf("{\n").NextTime());
+}
+
 TEST(CounterFile, IgnoresLinesOfOtherEntities) {
   CounterFile file = FileOf(
       Line(1, 10) +
