@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 namespace rocescope {
 namespace {
@@ -21,6 +22,14 @@ TEST(TapTest, ReadsNameAndFile) {
   ASSERT_TRUE(spec);
   EXPECT_EQ(spec->name, "leaf1");
   EXPECT_EQ(spec->path, "/x/a=b.pcap");
+}
+
+TEST(TapTest, RejectsMoreCapturesThanATapNumberCanHave) {
+  const std::vector<std::string> paths(65'536, "a.pcap");
+  const auto taps = MakeCaptureTaps(paths, {});
+  ASSERT_FALSE(taps);
+  EXPECT_EQ(taps.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(taps.error().message, HasSubstr("65536 captures given; the maximum is 65535"));
 }
 
 TEST(TapTest, RejectsIncompleteSpec) {

@@ -50,6 +50,18 @@ std::string Line(int64_t time_ns, uint64_t value, const std::string& metric = "p
          metric + "\":" + std::to_string(value) + "}}\n";
 }
 
+TEST(CounterFile, ReturnsTheTimeOfTheNextReading) {
+  CounterFile file = FileOf(Line(5, 10));
+  const auto time = file.NextTime();
+  ASSERT_TRUE(time);
+  EXPECT_EQ(*time, FromNanoseconds(5));
+  for (const char* text : {"", "{\n"}) {  // an invalid line is not a reading
+    const auto none = FileOf(text).NextTime();
+    ASSERT_TRUE(none);
+    EXPECT_EQ(*none, std::nullopt);
+  }
+}
+
 TEST(CounterFile, IgnoresLinesOfOtherEntities) {
   CounterFile file = FileOf(
       Line(1, 10) +

@@ -63,6 +63,31 @@ class IntReaderTest : public testing::Test {
   RecordBatch out_;
 };
 
+// With INT-MD, each node adds its metadata in front, so that the last hop is first.
+TEST_F(IntReaderTest, StackInsideAPacketYieldsARecordPerHop) {
+  const wire::IntMdHeader header = {.hop_words = 1, .instructions = wire::kIntNodeId};
+  Bytes stack(wire::IntMdHeader::kSize + 2 * 4);
+  wire::ByteWriter out(stack);
+  Write(out, header);
+  WriteIntHop(out, header, {.present = wire::kIntNodeId, .node_id = 2002});
+  WriteIntHop(out, header, {.present = wire::kIntNodeId, .node_id = 2001});
+  DecodedFrame frame{};
+  frame.destination_qpn = {17};
+  frame.psn = 77;
+  frame.int_stack = stack;
+  reader_.TakeStack(frame, 4, kArrival, out_);
+  EXPECT_EQ(reader_.counters().int_stacks, 1u);
+  ASSERT_EQ(out_.hops.size(), 2u);
+  for (const HopRecord& hop : out_.hops) {
+    EXPECT_EQ(hop.hop_count, 2u);
+    EXPECT_EQ(hop.node_id, hop.hop == 0 ? 2001u : 2002u);
+    EXPECT_EQ(hop.packet.psn, 77u);
+    EXPECT_EQ(hop.packet.flow.destination_qpn, Qpn{17});
+    EXPECT_EQ(hop.tap, 4u);
+  }
+  EXPECT_NE(out_.hops[0].hop, out_.hops[1].hop);
+}
+
 TEST_F(IntReaderTest, PostcardYieldsAHopRecord) {
   const Bytes packet = Packet();
   Take(Datagram({Postcard(packet)}));

@@ -33,6 +33,14 @@ std::vector<Kept> Parse(std::string_view text, uint64_t broken = 0) {
   return kept;
 }
 
+TEST(PrometheusText, FindsALabelByItsName) {
+  std::vector<std::string> found;
+  ParsePrometheusText("a{b=\"1\",c=\"2\"} 3\n", [&](const PrometheusSample& sample) {
+    found = {std::string(sample.Label("c")), std::string(sample.Label("d"))};
+  });
+  EXPECT_THAT(found, ElementsAre("2", ""));
+}
+
 TEST(PrometheusText, ParsesNamesLabelsValuesAndTimes) {
   const auto samples = Parse(
       "# HELP http_requests_total The total number of HTTP requests.\n"
