@@ -30,4 +30,21 @@ uint8_t Utf8Length(std::string_view text) {
   return length;
 }
 
+std::string_view Utf8Front(std::string_view text, size_t most) {
+  if (text.size() <= most) return text;
+  size_t end = most;
+  // Bytes 10xxxxxx continue a sequence.
+  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const uint8_t length = Utf8Length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 }  // namespace rocescope

@@ -2,6 +2,7 @@
 // UTF-8 validation.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -10,5 +11,10 @@ namespace rocescope {
 // Length in bytes of the well-formed UTF-8 sequence at the start of `text` (Unicode 15, table 3-7),
 // or 0 if there is none. `text` must not be empty.
 uint8_t Utf8Length(std::string_view text);
+
+// The longest front of `text` with at most `most` bytes that does not end within a UTF-8 sequence.
+std::string_view Utf8Front(std::string_view text, size_t most);
+
+bool IsUtf8(std::string_view text);
 
 }  // namespace rocescope

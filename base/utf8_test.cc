@@ -21,5 +21,22 @@ TEST(Utf8, ReturnsZeroForInvalidSequences) {
   }
 }
 
+TEST(Utf8, FrontEndsBetweenCharacters) {
+  const std::string_view text = "a\xc3\xa9\xe2\x82\xac";  // one, two and three bytes
+  const size_t expected[] = {0, 1, 1, 3, 3, 3, 6, 6};
+  for (size_t most = 0; most < std::size(expected); ++most) {
+    EXPECT_EQ(Utf8Front(text, most).size(), expected[most]) << most;
+  }
+}
+
+TEST(Utf8, RecognisesInvalidText) {
+  EXPECT_TRUE(IsUtf8(""));
+  EXPECT_TRUE(IsUtf8("a\xc3\xa9"));
+  EXPECT_FALSE(IsUtf8("a\xc3"));
+  EXPECT_FALSE(
+      IsUtf8("tr\xff"
+             "in"));
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -83,6 +83,8 @@ class Parser {
     return std::move(log_);
   }
 
+  size_t process_count() const { return readers_.size(); }
+
  private:
   void ReadFramed(const NcclLine& frame, bool is_whole) {
     ++log_.messages;
@@ -162,6 +164,8 @@ void NcclLogReader::Read(std::string_view text) {
 }
 
 NcclLog NcclLogReader::Log() const { return parts_->parser.Log(); }
+
+size_t NcclLogReader::process_count() const { return parts_->parser.process_count(); }
 
 NcclLog ParseNcclLog(std::string_view text, std::string_view source_name) {
   NcclLogReader reader(source_name);

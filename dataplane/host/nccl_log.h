@@ -208,6 +208,8 @@ class NcclLogReader {
   void Read(std::string_view text);
   // Returns what ParseNcclLog would return for all text read so far.
   NcclLog Log() const;
+  // The number of processes in the text.
+  size_t process_count() const;
 
  private:
   friend NcclLog ParseNcclLog(std::string_view text, std::string_view source_name);

@@ -13,6 +13,7 @@
 #include "base/nearest.h"
 #include "base/text/name_range.h"
 #include "base/text/quantity.h"
+#include "base/utf8.h"
 #include "dataplane/run/manifest.h"
 #include "sim/emit/host_files.h"
 #include "sim/scenario/loader.h"
@@ -495,6 +496,10 @@ Status CheckRecordingSteps(Duration analysis_window, uint32_t steps) {
 
 Result<Scenario> LoadScenario(std::string_view text, std::string_view file,
                               std::optional<uint64_t> seed, std::optional<Model> model) {
+  if (!IsUtf8(text)) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: the file is not valid UTF-8", file));
+  }
   auto root = topology::ParseYaml(text, file);
   if (!root) return tl::unexpected(root.error());
   return Loader(file).Load(*root, seed, model);

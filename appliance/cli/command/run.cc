@@ -2,6 +2,7 @@
 #include "appliance/cli/command/run.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <exception>
@@ -267,6 +268,15 @@ bool TellEnd(const Daemon& daemon) {
   return well;
 }
 
+// Idle connections of many clients must not exhaust the usual limit of 1,024 open files.
+void RaiseFileLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  constexpr rlim_t kEnough = 65'536;
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min<rlim_t>(limit.rlim_max, kEnough));
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 int RunDaemon(const DaemonRunOptions& options) {
@@ -277,6 +287,7 @@ int RunDaemon(const DaemonRunOptions& options) {
     return kExitUnreadable;
   }
   if (config->sandbox == SandboxMode::kAuto) ClearCapabilityBounds();  // before threads start
+  RaiseFileLimit();
   const auto daemon = Daemon::Open(*config, LogAs("source"));
   if (!daemon) {
     LogFatal("appliance", daemon.error().message);

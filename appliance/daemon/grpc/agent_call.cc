@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/utf8.h"
 #include "dataplane/source/wall_clock.h"
 
 namespace rocescope {
@@ -110,7 +111,7 @@ void AgentCall::TakeHello() {
                              "configuration of the agent to the name in its certificate, or list "
                              "the omitted domain in `agents: {{domains: ...}}` in the "
                              "configuration of the appliance",
-                             host.substr(0, 253))});
+                             Utf8Front(host, 253))});
   }
   const auto welcome = intake_.Begin(message_.hello(), *identity, context_.peer(), WallClock());
   if (!welcome) return Over(StatusOf(welcome.error()));

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/utf8.h"
 #include "rocescope/v1/agent.pb.h"
 
 namespace rocescope {
@@ -24,7 +25,7 @@ constexpr Duration kLongestToCatchUp = std::chrono::seconds(60);
 constexpr uint64_t kLogOverhead = 1024;  // per log, so that many small logs are bounded too
 
 std::string Short(const std::string& text, size_t most = kLongestName) {
-  return text.substr(0, most);
+  return std::string(Utf8Front(text, most));
 }
 
 // MetricNamed with a hash table, because there are hundreds of thousands of readings per second.
@@ -312,11 +313,16 @@ bool AgentFactsBuilder::AddLogs(const v1::AgentBatch& batch, const std::string& 
                                 Session& session) {
   for (const v1::LogLines& lines : batch.logs()) {
     Log& log = LogOf(lines, host, session);
+    const size_t processes = log.reader.process_count();
     log.reader.Read(lines.text());
     log.read.reset();
-    log.bytes += lines.text().size();
-    session.log_bytes += lines.text().size();
-    log_bytes_ += lines.text().size();
+    // A process takes far more memory than the line that names it.
+    constexpr uint64_t kBytesAProcess = 4096;
+    const uint64_t added =
+        lines.text().size() + kBytesAProcess * (log.reader.process_count() - processes);
+    log.bytes += added;
+    session.log_bytes += added;
+    log_bytes_ += added;
     if (log_bytes_ > limits_.all_log_bytes) MakeRoomAmongAll();
   }
   return !batch.logs().empty();

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/utf8.h"
 #include "rocescope/v1/agent.pb.h"
 
 namespace rocescope {
@@ -110,7 +111,7 @@ Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello,
   agent.connection = ++last_connection_;
   connections_[agent.connection] = &agent;
   AgentState& state = agent.state;
-  state.version = Lower(hello.version()).substr(0, 64);
+  state.version = std::string(Utf8Front(Lower(hello.version()), 64));
   state.peer = peer;
   state.connected = true;
   state.left = false;
@@ -261,7 +262,7 @@ bool AgentIntake::Hear(uint64_t connection, const v1::AgentHeartbeat& heartbeat,
   state.problems.clear();
   for (const std::string& trouble : heartbeat.problems()) {
     if (state.problems.size() >= kMaxProblems) break;
-    state.problems.push_back(trouble.substr(0, kLongestProblem));
+    state.problems.emplace_back(Utf8Front(trouble, kLongestProblem));
   }
   return true;
 }

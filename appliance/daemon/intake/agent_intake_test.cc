@@ -294,6 +294,17 @@ TEST(AgentIntake, HeartbeatsReportTheAgentState) {
   EXPECT_EQ(appliance.intake.Agents().at(0).clock_ahead, std::nullopt);
 }
 
+TEST(AgentIntake, ShortensProblemsBetweenCharacters) {
+  Intake appliance;
+  const auto host = appliance.Begin("a", 1);
+  v1::AgentHeartbeat heartbeat;
+  std::string problem = "a";
+  for (int i = 0; i < 300; ++i) problem += "\xc3\xa9";
+  heartbeat.add_problems(problem);
+  EXPECT_TRUE(appliance.intake.Hear(host.connection, heartbeat, kNow));
+  EXPECT_EQ(appliance.intake.Agents().at(0).problems.at(0), problem.substr(0, 255));
+}
+
 // One agent with invalid counts must not make the sum over all agents meaningless.
 TEST(AgentIntake, CapsImplausibleCounts) {
   Intake appliance;

@@ -124,7 +124,7 @@ TEST(JobRegistry, LimitsTheNumberOfNodes) {
   EXPECT_TRUE(registry.Register(large));
   Allocation two = Job(2);
   two.nodes.resize(2);
-  const Status refused = registry.Register(two);
+  const Result<uint64_t> refused = registry.Register(two);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("the maximum of 1,048,576 nodes"));
   EXPECT_TRUE(registry.Register(large)) << "it replaces itself";
