@@ -58,16 +58,13 @@ FlowId FlowRegistry::Intern(const FlowKey& key, uint32_t hint) {
 FlowId FlowRegistry::FindOrAdd(const FlowKey& key) {
   FlowId flow = Find(key);
   if (flow != kNoFlow) return flow;
-  flow = FindOutdated();
-  if (flow == kNoFlow && flows_.size() < capacity_) {
+  if (flows_.size() < capacity_) {
     if (4 * (flows_.size() + 1) > 3 * slots_.size()) Grow();
     flow = static_cast<FlowId>(flows_.size());
     flows_.emplace_back();
   } else {
-    if (flow == kNoFlow) {
-      flow = hand_.Find(static_cast<uint32_t>(flows_.size()), IdleSince(),
-                        [this](FlowId i) { return flows_[i].last; });
-    }
+    flow = hand_.Find(static_cast<uint32_t>(flows_.size()), IdleSince(),
+                      [this](FlowId i) { return flows_[i].last; });
     if (flow == kNoFlow) {
       ++refused_;
       return kNoFlow;
@@ -80,13 +77,6 @@ FlowId FlowRegistry::FindOrAdd(const FlowKey& key) {
   const uint32_t hash = HashOf(key);
   slots_[SlotOf(key, hash)] = {.flow = flow, .hash = hash};
   return flow;
-}
-
-// Returns a flow that was idle for too long, or kNoFlow.
-FlowId FlowRegistry::FindOutdated() {
-  if (longest_idle_ == Duration::zero()) return kNoFlow;
-  return outdated_hand_.Find(static_cast<uint32_t>(flows_.size()), now_ - longest_idle_,
-                             [this](FlowId i) { return flows_[i].last; });
 }
 
 void FlowRegistry::Remember(uint32_t hint, FlowId flow) {

@@ -35,13 +35,8 @@ Result<std::shared_ptr<const topology::Fabric>> LoadTopology(const std::string& 
 EngineOptions OptionsOf(const ApplianceConfig& config, const topology::Fabric* fabric) {
   constexpr size_t kLargeFabric = 4096;  // NICs
   constexpr int kWindowsAIterationPattern = 10;
-  // Longer than a job's pauses between checkpoints. Otherwise, memory would grow with each job
-  // until the table is full.
-  constexpr Duration kLongestIdle = std::chrono::hours(6);
-  EngineOptions options = {.longest_idle = kLongestIdle,
-                           .window = config.analysis_window,
-                           .thresholds = config.diagnosis,
-                           .is_udp_forgeable = true};
+  EngineOptions options = {
+      .window = config.analysis_window, .thresholds = config.diagnosis, .is_udp_forgeable = true};
   if (fabric != nullptr && fabric->nics().size() > kLargeFabric) {
     options.iteration_pattern_pace = kWindowsAIterationPattern * config.analysis_window;
   }
