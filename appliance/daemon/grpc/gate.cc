@@ -78,13 +78,20 @@ std::shared_ptr<grpc::AuthMetadataProcessor> Gate::RoleCheck() const {
     }
 
    private:
+    // The client's certificate, and the others of its chain.
     bool IsRevoked(const grpc::AuthContext* peer) const {
       const std::shared_ptr<const Revocations> lists = revoked_->Get();
       if (!lists) return false;
-      const auto pem = peer == nullptr
-                           ? std::vector<grpc::string_ref>()
-                           : peer->FindPropertyValues(GRPC_X509_PEM_CERT_CHAIN_PROPERTY_NAME);
-      return pem.empty() || lists->ContainPem({pem.front().data(), pem.front().size()});
+      if (peer == nullptr || peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).empty()) {
+        return true;
+      }
+      for (const char* const property :
+           {GRPC_X509_PEM_CERT_PROPERTY_NAME, GRPC_X509_PEM_CERT_CHAIN_PROPERTY_NAME}) {
+        for (const auto& pem : peer->FindPropertyValues(property)) {
+          if (lists->ContainPem({pem.data(), pem.size()})) return true;
+        }
+      }
+      return false;
     }
 
     const CallerRoles roles_;

@@ -317,9 +317,8 @@ bool AgentFactsBuilder::AddLogs(const v1::AgentBatch& batch, const std::string& 
     log.reader.Read(lines.text());
     log.read.reset();
     // A process takes far more memory than the line that names it.
-    constexpr uint64_t kBytesAProcess = 4096;
     const uint64_t added =
-        lines.text().size() + kBytesAProcess * (log.reader.process_count() - processes);
+        lines.text().size() + limits_.process_bytes * (log.reader.process_count() - processes);
     log.bytes += added;
     session.log_bytes += added;
     log_bytes_ += added;

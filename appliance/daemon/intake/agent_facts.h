@@ -40,7 +40,8 @@ class AgentFactsBuilder {
   struct Limits {
     size_t logs = 4096;                          // per host
     size_t queue_pairs = 1u << 18;               // per host
-    uint64_t log_bytes = uint64_t{256} << 20;    // per host: bytes of log text
+    uint64_t log_bytes = uint64_t{256} << 20;    // per host: bytes of log text, and of processes
+    uint64_t process_bytes = 4096;               // what a process in a log counts as
     uint64_t all_log_bytes = uint64_t{2} << 30;  // for all hosts
   };
   // The default limits, or lower ones if the appliance has little memory, so that agents cannot use

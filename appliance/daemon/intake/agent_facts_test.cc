@@ -175,7 +175,8 @@ TEST(AgentFacts, EvictsTheLogWithTheOldestWrite) {
 
 TEST(AgentFacts, LimitsTheLogsOfAHost) {
   const size_t line = LogLinesOf(1, 1).size();
-  Facts facts({.log_bytes = 2 * 1024 + 40 * line});  // 1 KiB for each log in addition to its text
+  Facts facts({.log_bytes = 2 * 1024 + 40 * line,
+               .process_bytes = 0});  // 1 KiB for each log in addition to its text
   facts.Log(LogLinesOf(1, 20), 1, 1);
   facts.Log(LogLinesOf(2, 19), 1, 2);
   facts.Log(LogLinesOf(3, 10), 1, 3);
@@ -199,9 +200,19 @@ TEST(AgentFacts, LimitsAreLowerIfThereIsLittleMemory) {
   EXPECT_EQ(small.queue_pairs, 32'768u);
 }
 
+// A short line can name a process, which takes far more memory.
+TEST(AgentFacts, CountsTheProcessesInLogs) {
+  Facts facts({.log_bytes = 64 << 10, .process_bytes = 8 << 10});
+  for (uint64_t process = 1; process <= 10; ++process) {
+    facts.Log(LogLinesOf(static_cast<int>(process), 1), 1, process);
+  }
+  EXPECT_GT(facts.builder.counts().forgotten, 0u);
+  EXPECT_LE(facts.builder.Facts().logs.size(), 8u);
+}
+
 TEST(AgentFacts, LimitsTheLogsOfAllHosts) {
   const size_t line = LogLinesOf(1, 1).size();
-  Facts facts({.all_log_bytes = 4 * (1024 + 10 * line)});
+  Facts facts({.process_bytes = 0, .all_log_bytes = 4 * (1024 + 10 * line)});
   for (const int host : {1, 2, 3, 4}) {
     facts.Log(LogLinesOf(host, 10), 1, 1, "gpu-" + std::to_string(host));
   }
@@ -220,7 +231,7 @@ TEST(AgentFacts, LimitsTheLogsOfAllHosts) {
 // An agent that is killed repeatedly before it has caught up.
 TEST(AgentFacts, FreesTheSpaceOfUnfinishedSessionsOnce) {
   const size_t line = LogLinesOf(1, 1).size();
-  Facts facts({.all_log_bytes = 3 * (1024 + 10 * line)});
+  Facts facts({.process_bytes = 0, .all_log_bytes = 3 * (1024 + 10 * line)});
   facts.Log(LogLinesOf(1, 10), 1, 1, "gpu-1");
   for (uint64_t session = 1; session <= 5; ++session) facts.Log(LogLinesOf(2, 10), session);
   EXPECT_EQ(facts.builder.counts().forgotten, 0u);
