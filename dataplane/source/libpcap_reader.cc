@@ -143,7 +143,7 @@ class LibpcapReader final : public CaptureSource {
       out[count++] = {.bytes = {arena_.get() + used, captured},
                       .original_length = std::max(header->len, captured),
                       .link_type = link_type_,
-                      .timestamp = *last_,
+                      .timestamp = last_.value_or(kEarliestTime),
                       .tap = tap_};
       used += captured;
     }
