@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits the confidence in findings that rest only on telemetry without authentication: sFlow and
+// Limits the confidence in findings whose evidence is telemetry without authentication: sFlow and
 // INT over UDP, whose source address anyone in the network may be able to forge.
 #pragma once
 

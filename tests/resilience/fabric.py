@@ -50,9 +50,9 @@ class Switch:
 
     def sample(self, port):
         frames = self.frames[port] & 0xffffffff
-        octets = self.frames[port] * FRAME
+        data = self.frames[port] * FRAME
         interface = struct.pack(">IIQIIQ6IQ6I", port + 1, 6, SPEED, 1, self.status[port],
-                                octets, frames, 0, 0, 0, 0, 0, octets, frames, 0, 0, 0, 0, 0)
+                                data, frames, 0, 0, 0, 0, 0, data, frames, 0, 0, 0, 0, 0)
         ethernet = struct.pack(">13I", 0, self.fcs_errors[port] & 0xffffffff, *[0] * 11)
         records = b"".join(struct.pack(">II", tag, len(text)) + text
                            for tag, text in ((1, interface), (2, ethernet)))

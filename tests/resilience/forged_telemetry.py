@@ -90,12 +90,12 @@ class Forger:
                               pick(1 << 24))
 
     def mutate(self, datagram):
-        octets = bytearray(datagram)
+        data = bytearray(datagram)
         for _ in range(self.chance.randrange(1, 5)):
-            octets[self.chance.randrange(len(octets))] = self.chance.randrange(256)
+            data[self.chance.randrange(len(data))] = self.chance.randrange(256)
         if self.chance.random() < 0.2:
-            del octets[self.chance.randrange(1, len(octets)):]
-        return bytes(octets)
+            del data[self.chance.randrange(1, len(data)):]
+        return bytes(data)
 
     def burst(self, make):
         made = [make() for _ in range(BURST // 5)]

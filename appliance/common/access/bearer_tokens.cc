@@ -5,7 +5,7 @@
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 
-#include <algorithm>
+#include <boost/beast/core/string.hpp>
 #include <charconv>
 
 namespace rocescope {
@@ -31,12 +31,8 @@ Result<BearerTokens> BearerTokens::Make(const std::vector<std::string>& digests)
 
 bool BearerTokens::Accept(std::string_view authorization) const {
   constexpr std::string_view kScheme = "Bearer ";
-  if (authorization.size() < kScheme.size() ||
-      !std::equal(kScheme.begin(), kScheme.end(), authorization.begin(), [](char a, char b) {
-        return a == b || (a ^ ' ') == b;  // schemes are case-insensitive (RFC 9110, 11.1)
-      })) {
-    return false;
-  }
+  // Schemes are case-insensitive (RFC 9110, 11.1).
+  if (!boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme)) return false;
   const std::string_view token = authorization.substr(kScheme.size());
   Digest digest;
   SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), digest.data());
