@@ -39,6 +39,9 @@ namespace rocescope {
 
 struct EngineOptions {
   size_t flows = kFlowCapacity;  // capacity of the flow registry
+  // New flows replace flows without records for this long (event time), although there is space; 0:
+  // they do not.
+  Duration longest_idle{};
   ConnectionOptions connections;
   // Minimum event time between two searches for iteration patterns; 0: search for each snapshot.
   Duration iteration_pattern_pace{};

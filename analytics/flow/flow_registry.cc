@@ -10,6 +10,13 @@ uint32_t HashOf(const FlowKey& key) { return static_cast<uint32_t>(FlowKeyHash()
 
 }  // namespace
 
+void FlowRegistry::SetTime(Timestamp now) {
+  if (now_ == Timestamp{}) {
+    for (Entry& flow : flows_) flow.last = now;
+  }
+  now_ = std::max(now_, now);
+}
+
 FlowId FlowRegistry::Find(const FlowKey& key) const {
   return slots_[SlotOf(key, HashOf(key))].flow;
 }
@@ -58,25 +65,42 @@ FlowId FlowRegistry::Intern(const FlowKey& key, uint32_t hint) {
 FlowId FlowRegistry::FindOrAdd(const FlowKey& key) {
   FlowId flow = Find(key);
   if (flow != kNoFlow) return flow;
-  if (flows_.size() < capacity_) {
-    if (4 * (flows_.size() + 1) > 3 * slots_.size()) Grow();
-    flow = static_cast<FlowId>(flows_.size());
-    flows_.emplace_back();
-  } else {
-    flow = hand_.Find(static_cast<uint32_t>(flows_.size()), IdleSince(),
-                      [this](FlowId i) { return flows_[i].last; });
-    if (flow == kNoFlow) {
-      ++refused_;
-      return kNoFlow;
-    }
-    ++replaced_;
-    for (const auto& forget : forget_) forget(flow);
-    Erase(flow);
+  flow = IdForNewFlow();
+  if (flow == kNoFlow) {
+    ++refused_;
+    return kNoFlow;
   }
   flows_[flow].key = key;
   const uint32_t hash = HashOf(key);
   slots_[SlotOf(key, hash)] = {.flow = flow, .hash = hash};
   return flow;
+}
+
+// Prefers the id of an outdated flow, then an unused id, then that of an idle flow. Returns kNoFlow
+// if the registry is full of active flows.
+FlowId FlowRegistry::IdForNewFlow() {
+  FlowId flow = FindOutdated();
+  if (flow == kNoFlow && flows_.size() < capacity_) {
+    if (4 * (flows_.size() + 1) > 3 * slots_.size()) Grow();
+    flows_.emplace_back();
+    return static_cast<FlowId>(flows_.size() - 1);
+  }
+  if (flow == kNoFlow) {
+    flow = hand_.Find(static_cast<uint32_t>(flows_.size()), IdleSince(),
+                      [this](FlowId i) { return flows_[i].last; });
+    if (flow == kNoFlow) return kNoFlow;
+    ++replaced_;
+  }
+  for (const auto& forget : forget_) forget(flow);
+  Erase(flow);
+  return flow;
+}
+
+// Returns a flow that was idle for too long, or kNoFlow.
+FlowId FlowRegistry::FindOutdated() {
+  if (longest_idle_ == Duration::zero()) return kNoFlow;
+  return outdated_hand_.Find(static_cast<uint32_t>(flows_.size()), now_ - longest_idle_,
+                             [this](FlowId i) { return flows_[i].last; });
 }
 
 void FlowRegistry::Remember(uint32_t hint, FlowId flow) {

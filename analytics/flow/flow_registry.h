@@ -60,7 +60,8 @@ class FlowRegistry {
   FlowRegistry& operator=(const FlowRegistry&) = delete;
 
   // Sets the event time. This clock, which belongs to no tap, determines which flows are idle.
-  void SetTime(Timestamp now) { now_ = std::max(now_, now); }
+  // Flows that were interned before the first call count as active at its time.
+  void SetTime(Timestamp now);
 
   // Returns the flow's id and marks the flow active, or returns kNoFlow. A record's `hint` saves
   // the lookup if it led to the same flow before.
@@ -71,10 +72,13 @@ class FlowRegistry {
   // Changes the maximum number of flows. Known flows stay, so that it takes effect for new ones
   // only.
   void SetCapacity(size_t capacity) { capacity_ = std::max<size_t>(capacity, 1); }
+  // A new flow also replaces a flow that was idle for this long although there is space, so that
+  // the memory of a long-running process depends on its present flows. 0, the default: it does not.
+  void SetLongestIdle(Duration longest) { longest_idle_ = longest; }
   size_t size() const { return flows_.size(); }
   // Records of flows that got no id because the registry was full.
   uint64_t refused() const { return refused_; }
-  // Idle flows that were replaced by new ones.
+  // Idle flows that were replaced by new ones because the registry was full.
   uint64_t replaced() const { return replaced_; }
 
   FlowId Find(const FlowKey& key) const;  // kNoFlow: unknown flow
@@ -104,6 +108,8 @@ class FlowRegistry {
   void Grow();
   void Erase(FlowId flow);
   FlowId FindOrAdd(const FlowKey& key);
+  FlowId IdForNewFlow();
+  FlowId FindOutdated();
   void Remember(uint32_t hint, FlowId flow);
   template <typename Record>
   void InternHinted(const std::vector<Record>& records, std::vector<FlowId>& ids);
@@ -116,6 +122,8 @@ class FlowRegistry {
   std::vector<FlowId> hinted_;  // the flow to which a hint led most recently
   Timestamp now_;
   IdleEvictor<Timestamp> hand_;
+  Duration longest_idle_{};
+  IdleEvictor<Timestamp> outdated_hand_;
   std::vector<std::function<void(FlowId)>> forget_;
 };
 

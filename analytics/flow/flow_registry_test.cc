@@ -121,6 +121,35 @@ TEST_F(FullFlowRegistry, EvictsTheFlowThatHasBeenIdleLongest) {
   EXPECT_THAT(evicted_, ElementsAre(FlowTo(2)));
 }
 
+TEST(FlowRegistry, ReplacesOutdatedFlowsAlthoughThereIsSpace) {
+  FlowRegistry flows;
+  flows.SetLongestIdle(std::chrono::seconds(60));
+  const auto intern_at = [&](int64_t second, uint32_t qpn) {
+    flows.SetTime(At(second));
+    return flows.Intern(FlowTo(qpn));
+  };
+  EXPECT_EQ(intern_at(0, 1), 0u);
+  EXPECT_EQ(intern_at(1, 2), 1u);
+  EXPECT_EQ(intern_at(30, 1), 0u);
+  EXPECT_EQ(intern_at(61, 3), 2u) << "2 was idle for just a minute";
+  EXPECT_EQ(intern_at(62, 4), 1u) << "longer than a minute";
+  EXPECT_EQ(flows.Find(FlowTo(2)), kNoFlow);
+  EXPECT_EQ(intern_at(63, 2), 3u);
+  for (uint32_t i = 0; i < 1000; ++i) intern_at(100 + i, 100 + i);
+  EXPECT_LT(flows.size(), 150u) << "61 flows are not outdated; the search takes some time";
+  EXPECT_EQ(flows.replaced(), 0u) << "the registry was never full";
+}
+
+TEST(FlowRegistry, FlowsBeforeTheFirstTimeAreNotOutdated) {
+  FlowRegistry flows;
+  flows.SetLongestIdle(std::chrono::seconds(60));
+  const FlowId first = flows.Intern(FlowTo(1));
+  flows.SetTime(At(1'000'000'000));
+  for (uint32_t i = 2; i < 100; ++i) flows.Intern(FlowTo(i));
+  EXPECT_EQ(flows.Find(FlowTo(1)), first);
+  EXPECT_EQ(flows.size(), 99u);
+}
+
 TEST_F(FullFlowRegistry, DoesNotFollowTheHintOfAnEvictedFlow) {
   flows_.SetTime(At(0));
   flows_.Intern(FlowTo(1), 4);

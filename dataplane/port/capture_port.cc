@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <rte_ethdev.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "dataplane/port/eal.h"
 #include "dataplane/port/frame_gatherer.h"
 #include "dataplane/port/mbuf_time.h"
@@ -34,24 +34,10 @@ uint32_t MbufsFor(const CaptureSurvey& survey) {
   return kBurst * (survey.longest / kDataRoom + 1) + 1023;
 }
 
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int number) : number_(number) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  FileDescriptor& operator=(FileDescriptor&&) = delete;
-  ~FileDescriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 class CapturePort final : public CaptureSource {
  public:
   CapturePort(const TapFile& file, CaptureSurvey survey, const CapturePortOptions& options,
-              FileDescriptor descriptor, std::unique_ptr<VirtualDevice> device,
+              Descriptor descriptor, std::unique_ptr<VirtualDevice> device,
               std::unique_ptr<Port> port)
       : name_(file.path),
         tap_(file.tap),
@@ -119,7 +105,7 @@ class CapturePort final : public CaptureSource {
   uint16_t tap_;
   CaptureSurvey survey_;
   CapturePortOptions options_;
-  FileDescriptor descriptor_;  // the device opens the file through it
+  Descriptor descriptor_;  // the device opens the file through it
   std::unique_ptr<VirtualDevice> device_;
   std::unique_ptr<Port> port_;
   TimestampField timestamps_;
@@ -135,7 +121,7 @@ class CapturePort final : public CaptureSource {
 Result<std::unique_ptr<CaptureSource>> OpenAsPort(const TapFile& file, CaptureSurvey survey,
                                                   size_t number,
                                                   const CapturePortOptions& options) {
-  FileDescriptor descriptor(open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+  Descriptor descriptor(open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
   if (descriptor.number() < 0) {
     return MakeError(ErrorCode::kNotFound,
                      fmt::format("{}: cannot open: {}", file.path, std::strerror(errno)));

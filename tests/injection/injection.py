@@ -3,7 +3,7 @@
 """Fails one call of `rocescope run` at a time, and checks how the appliance copes.
 
     tests/injection/injection.py ROCESCOPE LIBRARY -d DIR [--sample N] [--kind KIND]
-                                 [--seconds S] [--seed S] [--restart]
+                                 [--seconds S] [--seed S] [--jobs N] [--restart]
 
 Each experiment is one short life of an appliance: it starts; sFlow, INT reports and an exporter report
 faults; a scheduler registers and ends jobs; an agent reports a log; a client reads the HTTP API; and
@@ -25,6 +25,7 @@ until `--sample` of each kind are. DIR contains one line for each experiment tha
 Prints the figures as JSON. Exit codes: 0 all checks hold, 1 a check fails.
 """
 import argparse
+import concurrent.futures
 import contextlib
 import errno
 import http.server
@@ -250,6 +251,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=1e9,
                         help="start no experiment after this time; 0: print the figures")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="experiments at the same time")
     arguments = parser.parse_args()
     end = time.monotonic() + arguments.seconds
     arguments.directory.mkdir(parents=True, exist_ok=True)
@@ -272,15 +274,21 @@ def main():
         chosen, possible = experiments(results[0], random.Random(arguments.seed), arguments.sample)
         done = [one["what"] for one in results]
         random.Random(arguments.seed).shuffle(chosen)
-        for what in chosen:
-            if what in done or (arguments.kind and what["kind"] not in arguments.kind):
-                continue
-            if time.monotonic() > end:
-                break
-            result = experiment(world, library, what, arguments.life)
-            keep(result)
-            if result["wrong"]:
-                print(what, result["wrong"], file=sys.stderr, flush=True)
+        due = [what for what in chosen if what not in done and
+               (not arguments.kind or what["kind"] in arguments.kind)]
+
+        def run(what):
+            if time.monotonic() < end:
+                return experiment(world, library, what, arguments.life)
+            return None
+
+        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+            for result in pool.map(run, due):
+                if result is None:
+                    continue
+                keep(result)
+                if result["wrong"]:
+                    print(result["what"], result["wrong"], file=sys.stderr, flush=True)
     print(json.dumps({"counted": results[0]["calls"], "kinds": summary(results, possible),
                       "failed": [{"what": one["what"], "wrong": one["wrong"]}
                                  for one in results if one["wrong"]][:20]}, indent=1))

@@ -146,6 +146,7 @@ def attack(arguments, senders):
             time.sleep(1.5)  # a window after the last datagram
             findings = appliance.get("/api/v1/findings").get("findings", [])
             doctor = appliance.doctor()
+            health = appliance.get("/api/v1/health")
             resident = appliance.resident()
             telemetry.finish()
             total = sent + telemetry.sent
@@ -168,6 +169,7 @@ def attack(arguments, senders):
                                 for one in findings + started),
             "kinds": sorted({one["kind"] for one in findings + started}),
             "doctor_names_sender": STRANGER in doctor and "unknown sender" in doctor,
+            "health_names_them": "unknown senders" in json.dumps(health.get("external_problems", [])),
             "resident_mb": round(resident / 1e6), "exit_code": code}
 
 
@@ -185,6 +187,8 @@ def check(unknown, accepted):
     expect(unknown["decoded"] == unknown["from_switches"],
            "unknown sender: not exactly the datagrams of the switches were decoded")
     expect(unknown["doctor_names_sender"], "unknown sender: `rocescope doctor` does not name it")
+    expect(unknown["health_names_them"], "unknown sender: health does not mention such senders")
+    expect(not accepted["health_names_them"], "accepted sender: health mentions unknown senders")
     expect(accepted["findings"] + accepted["events"] > 0,
            "accepted sender: no finding, so the forged datagrams prove nothing")
     expect(all(one <= 0.75 for one in accepted["confidences"]),

@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/descriptor.h"
+
 namespace rocescope {
 namespace {
 
@@ -22,20 +24,6 @@ tl::unexpected<Error> CannotBeRead(const std::string& path, int error) {
   return MakeError(ErrorCode::kUnavailable, fmt::format("{}: cannot be read: {}", path,
                                                         std::generic_category().message(error)));
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 Result<std::string> ReadToEnd(int descriptor, const std::string& name, std::string text,
                               uintmax_t most) {

@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "appliance/common/process/every_thread.h"
+#include "base/descriptor.h"
 
 namespace rocescope {
 namespace {
@@ -28,20 +29,6 @@ constexpr uint64_t kWriteFile = kReadFile | LANDLOCK_ACCESS_FS_WRITE_FILE | kTru
 constexpr uint64_t kReadDirectory = kReadFile | LANDLOCK_ACCESS_FS_READ_DIR;
 constexpr uint64_t kWriteDirectory = kWriteFile | kReadDirectory | LANDLOCK_ACCESS_FS_MAKE_REG |
                                      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REFER;
-
-class Descriptor {
- public:
-  explicit Descriptor(long number) : number_(static_cast<int>(number)) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  const int number_;
-};
 
 // All rights that this version knows, so that a right without a rule is refused.
 uint64_t HandledBy(long version) {

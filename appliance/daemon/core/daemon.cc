@@ -35,8 +35,12 @@ Result<std::shared_ptr<const topology::Fabric>> LoadTopology(const std::string& 
 EngineOptions OptionsOf(const ApplianceConfig& config, const topology::Fabric* fabric) {
   constexpr size_t kLargeFabric = 4096;  // NICs
   constexpr int kWindowsAIterationPattern = 10;
-  EngineOptions options = {
-      .window = config.analysis_window, .thresholds = config.diagnosis, .is_udp_forgeable = true};
+  // Longer than the pauses of a job and the timeouts that end a hanging one.
+  constexpr Duration kLongestIdle = std::chrono::hours(6);
+  EngineOptions options = {.longest_idle = kLongestIdle,
+                           .window = config.analysis_window,
+                           .thresholds = config.diagnosis,
+                           .is_udp_forgeable = true};
   if (fabric != nullptr && fabric->nics().size() > kLargeFabric) {
     options.iteration_pattern_pace = kWindowsAIterationPattern * config.analysis_window;
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/daemon/service/service.h"
-#include "appliance/common/config/byte_size.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "appliance/api/message_value.h"
+#include "appliance/common/config/byte_size.h"
 #include "appliance/common/report/replay_report.h"
 #include "appliance/common/report/telemetry_report.h"
 #include "appliance/daemon/history/history_store.h"
@@ -16,6 +16,7 @@
 #include "appliance/daemon/service/job_summary.h"
 #include "appliance/daemon/service/page.h"
 #include "base/count_text.h"
+#include "dataplane/decode/drop_reason.h"
 #include "dataplane/source/wall_clock.h"
 #include "rocescope/v1/service.pb.h"
 #include "topology/fabric.h"
@@ -95,6 +96,14 @@ void FindProblems(const std::vector<SourceState>& sources, const Answer* answer,
     any_arrival = any_arrival || counted.received_any;
     for (const std::string& trouble : source.problems) {
       IsOfOthers(source.kind) ? out.add_external_problems(trouble) : out.add_problems(trouble);
+    }
+    const Ledger& ledger = counted.frames.ledger;
+    const uint64_t unknown = ledger.dropped[static_cast<size_t>(DropReason::kUnknownSender)];
+    if (unknown > ledger.decoded) {
+      out.add_external_problems(
+          fmt::format("{}: {} of {} datagrams came from unknown senders and were ignored; "
+                      "`rocescope doctor` names them",
+                      source.name, WithThousands(unknown), WithThousands(ledger.received)));
     }
     if (!source.error.empty()) {
       out.add_problems(source.error);
@@ -246,7 +255,7 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
   if (answer && answer->answer().is_memory_full) {
     out.add_problems(fmt::format(
         "three quarters of the memory budget of {} are used: {} records of further flows were not "
-        "analysed; increase the key `memory`, or divide the mirror sessions among appliances",
+        "analysed; increase the key `memory`, or divide the switches and hosts among appliances",
         FormatBytes(daemon_.memory_budget()),
         WithThousands(answer->answer().snapshot->refused.flows)));
   }
