@@ -112,9 +112,13 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace rocescope
 
+// Before the constructors of global objects, such as those of Protobuf, which allocate memory.
+__attribute__((constructor(101))) static void BeforeGlobalObjects() {
+  rocescope::EndOnUncaughtExceptions();
+}
+
 int main(int argc, char** argv) {
   rocescope::HoldStandardStreams();
-  rocescope::EndOnUncaughtExceptions();
   // The agent shares its host with the job that it monitors, and has no large tables. In a running
   // appliance, receive threads must not wait for a thread that frees its results.
   const std::string_view command = argc < 2 ? "" : argv[1];

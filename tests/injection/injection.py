@@ -52,7 +52,7 @@ PATHS = ["/api/v1/health", "/api/v1/findings", "/api/v1/jobs", "/metrics"]
 DOCUMENTED = {0, 1, 3, 4}
 PERIOD = 0.02
 FRAMES = 20_000
-LONG_ENOUGH = 20  # seconds until an appliance that got SIGTERM counts as hanging
+LONG_ENOUGH = 60  # seconds until an appliance that got SIGTERM counts as hanging
 
 
 class Exporter(http.server.BaseHTTPRequestHandler):

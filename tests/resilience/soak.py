@@ -12,7 +12,8 @@ telemetry is sFlow with the counters of all ports every 30 s, and INT reports of
 
 DIR keeps the history, the jobs and the measured points: a further run continues the life with a new
 process, on the same clock. Prints the slope of the resident memory by hour, by linear regression over each
-process's points after its warm-up, which lasts until all 256 analysis windows exist (5 hours).
+process's points after its warm-up, which lasts until each host had an agent and new flows replace those of
+ended jobs (8 hours).
 Exit codes: 0 the slope is below 1 MB per hour in each process and no job was lost, 1 otherwise.
 """
 import argparse
@@ -33,7 +34,7 @@ from appliance import Appliance, slope
 NS = 10**9
 WINDOW = 60  # seconds of the appliance's clock
 PERIOD = 30  # between the counters
-WARM_UP_HOURS = 5
+WARM_UP_HOURS = 8
 JOBS_AN_HOUR = 8
 QUEUE_PAIRS = 64  # per job
 FRAMES = 10_000_000  # per period

@@ -29,7 +29,7 @@ uint64_t PhysicalBytes() {
 }
 
 uint64_t ReturnFreeMemory() {
-  constexpr uint64_t kLittle = uint64_t{64} << 20;
+  constexpr uint64_t kLittle = uint64_t{16} << 20;
   const struct mallinfo2 info = mallinfo2();
   if (info.fordblks < kLittle || info.fordblks < info.arena / 8) return 0;
   malloc_trim(0);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "appliance/daemon/grpc/deadline.h"
 #include "base/utf8.h"
 #include "dataplane/source/wall_clock.h"
 
@@ -41,7 +42,7 @@ void AgentCall::Begin(std::chrono::milliseconds patience) {
   const grpc::Status admitted = gate_.Admit(context_, kMethod);
   if (!admitted.ok()) return Over(admitted);
   hello_is_awaited_ = true;
-  hello_alarm_.Set(&queue_, std::chrono::system_clock::now() + patience, &no_hello_);
+  hello_alarm_.Set(&queue_, After(patience), &no_hello_);
   Read();
 }
 
@@ -156,7 +157,7 @@ void AgentCall::ReadAtPace() {
 // the client.
 void AgentCall::WaitFor(std::chrono::milliseconds time, Operation& then) {
   if (!may_wait_) return Replaced();
-  alarm_.Set(&queue_, std::chrono::system_clock::now() + time, &then);
+  alarm_.Set(&queue_, After(time), &then);
 }
 
 void AgentCall::OnRoom(bool ok) { ok ? TakeBatch() : Replaced(); }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "appliance/daemon/grpc/agent_call.h"
+#include "appliance/daemon/grpc/deadline.h"
 #include "base/thread_name.h"
 
 namespace rocescope {
@@ -54,8 +55,7 @@ void AgentCalls::Parts::Run() {
   void* tag = nullptr;
   bool ok = false;
   while (next || !calls.empty()) {
-    const auto until = std::chrono::system_clock::now() + std::chrono::seconds(1);
-    const auto came = queue->AsyncNext(&tag, &ok, until);
+    const auto came = queue->AsyncNext(&tag, &ok, After(std::chrono::seconds(1)));
     ++beats;
     if (came == grpc::CompletionQueue::SHUTDOWN) return;
     if (came == grpc::CompletionQueue::TIMEOUT) continue;

@@ -25,6 +25,7 @@
 #include "appliance/common/access/revocations.h"
 #include "appliance/common/access/tls_context.h"
 #include "appliance/daemon/grpc/agent_calls.h"
+#include "appliance/daemon/grpc/deadline.h"
 #include "appliance/daemon/grpc/gate.h"
 #include "appliance/daemon/grpc/watched_texts.h"
 #include "appliance/daemon/service/event_reader.h"
@@ -331,7 +332,7 @@ GrpcServer::~GrpcServer() { Stop(); }
 void GrpcServer::Stop() {
   if (!parts_->server) return;
   parts_->streams.End();
-  parts_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
+  parts_->server->Shutdown(After(std::chrono::seconds(2)));
   parts_->server->Wait();
   parts_->agents.End();
   parts_->server.reset();
