@@ -73,16 +73,16 @@ class Tls(unittest.TestCase):
         return path
 
     @contextlib.contextmanager
-    def appliance(self, certificate=None):
+    def appliance(self, certificate=None, health=""):
         """Runs an appliance for all machines. Yields the process and its port. Paths are relative to
         the configuration file. With the name of a certificate, gRPC uses TLS too, and both ports
-        are yielded."""
+        are yielded. With a listener for health checks, both HTTP ports are yielded."""
         files = "certificate: ours/{0}.pem, key: ours/{0}.key, client_ca: ours/ca.pem".format(
             certificate or "appliance")
         grpc = f"  {files.replace(', ', chr(10) + '  ')}\n" if certificate else ""
         path = self.write(
             'analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n'
-            f'http: {{listen: "0.0.0.0:0", {files}, names: [appliance.example.org]}}\n'
+            f'http: {{listen: "0.0.0.0:0", {files}, names: [appliance.example.org]{health}}}\n'
             f'grpc:\n  listen: ["127.0.0.1:0"]\n{grpc}  {GRPC}')
         with subprocess.Popen([ROCESCOPE, "run", path], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as run:
@@ -91,6 +91,9 @@ class Tls(unittest.TestCase):
                 port = int(re.search(r"https://appliance\.example\.org:(\d+)/", heard).group(1))
                 if certificate:
                     port = port, int(re.search(r"gRPC on 127\.0\.0\.1:(\d+)", heard).group(1))
+                if health:
+                    port = port, int(re.search(r"http://127\.0\.0\.1:(\d+)/api/v1/health",
+                                               heard).group(1))
                 yield run, port
                 run.send_signal(signal.SIGTERM)
                 run.communicate(timeout=50)
@@ -258,6 +261,13 @@ class Tls(unittest.TestCase):
                 self.assertIn(why, refused.stderr)
             plain = self.done(ROCESCOPE, "healthcheck", "http://127.0.0.1:1/", *files("viewer1"))
             self.assertIn("http accepts none of them", plain.stderr)
+
+    def test_health_checks_need_no_certificate(self):
+        with self.appliance(health=', health_listen: "127.0.0.1:0"') as (_, (_, port)):
+            health = self.done(ROCESCOPE, "healthcheck", f"http://127.0.0.1:{port}/")
+            self.assertEqual((health.returncode, health.stdout), (0, "WAITING\n"), health.stderr)
+            doctor = self.done(ROCESCOPE, "doctor", f"http://127.0.0.1:{port}/")
+            self.assertEqual(doctor.returncode, 3)
 
     def test_an_appliance_for_others_without_tls_does_not_start(self):
         for text, why in (

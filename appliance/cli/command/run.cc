@@ -133,7 +133,7 @@ Result<std::unique_ptr<HttpServer>> OpenWeb(const ApplianceConfig& config, TlsTe
   if (!tokens) return tl::unexpected(tokens.error());
   auto server = HttpServer::Open({.address = config.http.listen->address,
                                   .port = config.http.listen->port,
-                                  .refuse = WebRefusal,
+                                  .refuse = WebRefuser(service),
                                   .names = config.http.names,
                                   .tls = std::move(tls),
                                   .gate = WebGate(config.grpc),
@@ -147,6 +147,22 @@ Result<std::unique_ptr<HttpServer>> OpenWeb(const ApplianceConfig& config, TlsTe
         has_name ? fmt::format("{}:{}", config.http.names.front(), where.port) : ToString(where);
     Log(Severity::kInfo, "http",
         fmt::format("serving the dashboard at {}://{}/ and metrics at /metrics", scheme, host));
+  }
+  return server;
+}
+
+// Null if the configuration does not enable it.
+Result<std::unique_ptr<HttpServer>> OpenHealth(const HttpConfig& config, Service& service) {
+  if (!config.health_listen) return nullptr;
+  auto server = HttpServer::Open({.address = config.health_listen->address,
+                                  .port = config.health_listen->port,
+                                  .refuse = WebRefuser(service)},
+                                 HealthHandler(service));
+  if (server) {
+    const ListenAddress where = {.address = config.health_listen->address,
+                                 .port = (*server)->port()};
+    Log(Severity::kInfo, "http",
+        fmt::format("serving the state at http://{}/api/v1/health", ToString(where)));
   }
   return server;
 }
@@ -325,6 +341,11 @@ int RunDaemon(const DaemonRunOptions& options) {
     LogFatal("appliance", web.error().message);
     return kExitUnreadable;
   }
+  const auto health = OpenHealth(config->http, service);
+  if (!health) {
+    LogFatal("appliance", health.error().message);
+    return kExitUnreadable;
+  }
   const auto grpc = OpenGrpc(config->grpc, *grpc_tls, service);
   if (!grpc) {
     LogFatal("appliance", grpc.error().message);
@@ -332,6 +353,7 @@ int RunDaemon(const DaemonRunOptions& options) {
   }
   (*daemon)->Start();
   if (*web) (*web)->Start();
+  if (*health) (*health)->Start();
   TlsReload certificates({{.key = "http",
                            .texts = *web ? *http_tls : TlsTexts(),
                            .set = [&](const TlsTexts& texts) { return (*web)->SetTls(texts); }},
@@ -377,6 +399,7 @@ int RunDaemon(const DaemonRunOptions& options) {
   if (output == OutputState::kOpen) output = event_publisher.Look();
   event_publisher.End();
   if (*web) (*web)->Stop();
+  if (*health) (*health)->Stop();
   if (*grpc) (*grpc)->Stop();
   if (*history) {
     (*history)->Flush(std::chrono::seconds(5));

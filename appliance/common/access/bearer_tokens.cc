@@ -29,18 +29,18 @@ Result<BearerTokens> BearerTokens::Make(const std::vector<std::string>& digests)
   return tokens;
 }
 
-bool BearerTokens::Accept(std::string_view authorization) const {
+std::optional<size_t> BearerTokens::Find(std::string_view authorization) const {
   constexpr std::string_view kScheme = "Bearer ";
   // Schemes are case-insensitive (RFC 9110, 11.1).
-  if (!boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme)) return false;
+  if (!boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme)) return std::nullopt;
   const std::string_view token = authorization.substr(kScheme.size());
   Digest digest;
   SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), digest.data());
-  bool is_known = false;
-  for (const Digest& known : digests_) {
-    is_known |= CRYPTO_memcmp(known.data(), digest.data(), digest.size()) == 0;
+  std::optional<size_t> found;
+  for (size_t i = 0; i < digests_.size(); ++i) {
+    if (CRYPTO_memcmp(digests_[i].data(), digest.data(), digest.size()) == 0) found = i;
   }
-  return is_known;
+  return found;
 }
 
 }  // namespace rocescope

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,9 +20,9 @@ class BearerTokens {
   static Result<BearerTokens> Make(const std::vector<std::string>& digests);
 
   bool empty() const { return digests_.empty(); }
-  // True for the header value "Bearer TOKEN" with one of the tokens. The time does not depend on
-  // how much of a token is right.
-  bool Accept(std::string_view authorization) const;
+  // Returns the index of the token in the header value "Bearer TOKEN"; nullopt: not one of the
+  // tokens. The time does not depend on how much of a token is right.
+  std::optional<size_t> Find(std::string_view authorization) const;
 
  private:
   using Digest = std::array<uint8_t, 32>;

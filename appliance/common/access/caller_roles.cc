@@ -48,9 +48,14 @@ std::string WhyNotAllowed(const std::vector<std::string>& names, std::string_vie
   for (const std::string& name : names) {
     who += fmt::format("{}\"{}\"", who.empty() ? "" : ", ", name);
   }
+  if (who.empty()) {
+    who =
+        "a client whose certificate has no name of an accepted type (DNS, URI, e-mail or IP "
+        "address in the subject alternative names, or a common name if there are none)";
+  }
   return fmt::format(
       "{} may not {}: roles are assigned by the key `grpc` in the configuration of the appliance",
-      who.empty() ? "a client without a certificate" : who, do_what);
+      who, do_what);
 }
 
 }  // namespace rocescope

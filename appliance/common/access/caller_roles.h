@@ -24,8 +24,8 @@ class CallerRoles {
   std::map<std::string, Roles> by_name_;
 };
 
-// Returns the error for a client with these certificate names (empty: no certificate) that is not
-// allowed to `do_what`, for example "call X".
+// Returns the error for a client with these certificate names (empty: the certificate has no name
+// of an accepted type) that is not allowed to `do_what`, for example "call X".
 std::string WhyNotAllowed(const std::vector<std::string>& names, std::string_view do_what);
 
 }  // namespace rocescope

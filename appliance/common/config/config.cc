@@ -240,6 +240,18 @@ bool Overlap(const ListenAddress& a, const ListenAddress& b) {
          (includes(a.address, b.address) || includes(b.address, a.address));
 }
 
+void CheckHealthListen(const HttpConfig& config, const YamlMap& map, YamlErrors& errors) {
+  const YamlNode* const node = map.Find("health_listen");
+  if (node == nullptr || !config.health_listen) return;
+  if (!config.health_listen->IsLoopback()) {
+    errors.Add(*node, fmt::format("{} is not a loopback address: the listener for health checks "
+                                  "requires no authentication",
+                                  ToString(*config.health_listen)));
+  } else if (config.listen && Overlap(*config.health_listen, *config.listen)) {
+    errors.Add(*node, "`health_listen` and `listen` have the same port; use different ports");
+  }
+}
+
 void CheckPorts(const ApplianceConfig& config, const YamlMap& map, YamlErrors& errors) {
   const YamlNode* const http = map.Find("http");
   const YamlNode* const grpc = map.Find("grpc");
@@ -298,6 +310,7 @@ void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view 
   } else if constexpr (std::is_same_v<T, HttpConfig>) {
     CheckNames(config, map, errors);
     CheckTokens(config, map, errors);
+    CheckHealthListen(config, map, errors);
     if (config.listen) CheckAccess({&*config.listen, 1}, config.tls, node, errors);
   } else if constexpr (std::is_same_v<T, ApplianceConfig>) {
     CheckPorts(config, map, errors);

@@ -146,8 +146,9 @@ inline constexpr ListenAddress kDefaultHttp = {.address = IpAddress::FromV4(0x7f
 struct HttpConfig {
   std::optional<ListenAddress> listen = kDefaultHttp;  // unset: no HTTP server
   TlsConfig tls;
-  std::vector<std::string> names;   // additional names accepted in the Host header
-  std::vector<std::string> tokens;  // SHA-256 digests; empty: no token is required
+  std::vector<std::string> names;              // additional names accepted in the Host header
+  std::vector<std::string> tokens;             // SHA-256 digests; empty: no token is required
+  std::optional<ListenAddress> health_listen;  // loopback; unset: no listener for health checks
 
   friend bool operator==(const HttpConfig&, const HttpConfig&) = default;
 };

@@ -170,7 +170,8 @@ TEST(Config, DumpRoundTrips) {
   EXPECT_EQ(ParseConfig(DumpConfig(config), "dump"), config) << DumpConfig(config);
   config.http = {.listen = std::nullopt,
                  .tls = {.certificate = "c", .key = "k", .client_ca = "a"},
-                 .names = {"appliance"}};
+                 .names = {"appliance"},
+                 .health_listen = kDefaultHttp};
   EXPECT_EQ(ParseConfig(DumpConfig(config), "dump"), config) << DumpConfig(config);
 }
 
@@ -195,6 +196,14 @@ TEST(Config, ThresholdsOfTheDiagnosisHaveRanges) {
               HasSubstr("did you mean \"pause_ratio\"?"));
   EXPECT_THAT(DumpConfig({}),
               HasSubstr("fraction of a window. Range: 0 to 1.\n  pause_ratio: 0.02\n"));
+}
+
+TEST(Config, HealthChecksNeedALoopbackAddressOfTheirOwn) {
+  EXPECT_EQ(ErrorOf("http: {listen: none, health_listen: 127.0.0.1:8080}\n"), "");
+  EXPECT_THAT(ErrorOf("http: {listen: none, health_listen: 0.0.0.0:8080}\n"),
+              HasSubstr("appliance.yaml:1:37: 0.0.0.0:8080 is not a loopback address"));
+  EXPECT_THAT(ErrorOf("http: {health_listen: 127.0.0.1:8080}\n"),
+              HasSubstr("`health_listen` and `listen` have the same port"));
 }
 
 TEST(Config, HttpAndGrpcNeedDifferentPorts) {

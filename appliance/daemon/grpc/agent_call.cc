@@ -70,6 +70,8 @@ void AgentCall::Read() { stream_.Read(&message_, &read_); }
 
 void AgentCall::OnRead(bool ok) {
   if (!ok) return Over(grpc::Status::OK);
+  const grpc::Status again = gate_.CheckAgain(context_, checked_);
+  if (!again.ok()) return Over(again);
   bytes_ = message_.ByteSizeLong();
   Take();
 }

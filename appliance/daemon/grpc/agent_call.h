@@ -105,6 +105,8 @@ class AgentCall {
   Operation written_{*this, &AgentCall::OnWritten};
   Operation finished_{*this, &AgentCall::OnFinished};
 
+  Gate::Checked checked_;
+
   // State of reading. Exactly one of reading, waiting and finishing is in progress.
   Pace* pace_ = nullptr;  // null: before the hello
   std::string account_;   // of the hello

@@ -2,6 +2,7 @@
 #include "appliance/daemon/grpc/gate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <grpc/grpc_security_constants.h>
 #include <grpcpp/security/auth_context.h>
 
@@ -36,6 +37,23 @@ std::vector<std::string> NamesInCertificate(const grpc::AuthContext* peer) {
   return names;
 }
 
+// Checks the client's certificate, and the others of its chain.
+grpc::Status CheckRevoked(const grpc::AuthContext* peer, const Revocations* lists) {
+  if (lists == nullptr) return grpc::Status::OK;
+  bool is_revoked =
+      peer == nullptr || peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).empty();
+  for (const char* const property :
+       {GRPC_X509_PEM_CERT_PROPERTY_NAME, GRPC_X509_PEM_CERT_CHAIN_PROPERTY_NAME}) {
+    if (is_revoked) break;
+    for (const auto& pem : peer->FindPropertyValues(property)) {
+      is_revoked = is_revoked || lists->ContainPem({pem.data(), pem.size()});
+    }
+  }
+  if (!is_revoked) return grpc::Status::OK;
+  return Gate::ToStatus(
+      {.fault = ServiceFault::kNotAllowed, .message = "the certificate of the client is revoked"});
+}
+
 template <typename Detail>
 void AddDetail(std::string_view type, const Detail& detail, v1::RpcStatus& status) {
   v1::PackedDetail& packed = *status.add_details();
@@ -48,6 +66,19 @@ void AddDetail(std::string_view type, const Detail& detail, v1::RpcStatus& statu
 std::vector<std::string> Gate::NamesOf(const grpc::ServerContextBase& context) const {
   return has_certificates_ ? NamesInCertificate(context.auth_context().get())
                            : std::vector<std::string>{};
+}
+
+std::string Gate::PeerOf(const grpc::ServerContextBase& context) const {
+  if (has_certificates_) return fmt::format("{}", fmt::join(NamesOf(context), ","));
+  const std::string peer = context.peer();  // "ipv4:127.0.0.1:4711"
+  return peer.substr(0, peer.rfind(':'));
+}
+
+grpc::Status Gate::CheckAgain(const grpc::ServerContextBase& context, Checked& checked) const {
+  Checked lists = revoked_->Get();
+  if (lists == checked) return grpc::Status::OK;
+  checked = std::move(lists);
+  return CheckRevoked(context.auth_context().get(), checked.get());
 }
 
 grpc::Status Gate::Admit(const grpc::ServerContextBase& context, std::string_view method) const {
@@ -68,32 +99,14 @@ std::shared_ptr<grpc::AuthMetadataProcessor> Gate::RoleCheck() const {
     grpc::Status Process(const InputMetadata&, grpc::AuthContext* peer, OutputMetadata*,
                          OutputMetadata*) override {
       const std::vector<std::string> names = NamesInCertificate(peer);
-      if (IsRevoked(peer)) {
-        return ToStatus({.fault = ServiceFault::kNotAllowed,
-                         .message = "the certificate of the client is revoked"});
-      }
+      grpc::Status checked = CheckRevoked(peer, revoked_->Get().get());
+      if (!checked.ok()) return checked;
       if (roles_.Of(names) != 0) return grpc::Status::OK;
       return ToStatus(
           {.fault = ServiceFault::kNotAllowed, .message = WhyNotAllowed(names, "use this server")});
     }
 
    private:
-    // The client's certificate, and the others of its chain.
-    bool IsRevoked(const grpc::AuthContext* peer) const {
-      const std::shared_ptr<const Revocations> lists = revoked_->Get();
-      if (!lists) return false;
-      if (peer == nullptr || peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).empty()) {
-        return true;
-      }
-      for (const char* const property :
-           {GRPC_X509_PEM_CERT_PROPERTY_NAME, GRPC_X509_PEM_CERT_CHAIN_PROPERTY_NAME}) {
-        for (const auto& pem : peer->FindPropertyValues(property)) {
-          if (lists->ContainPem({pem.data(), pem.size()})) return true;
-        }
-      }
-      return false;
-    }
-
     const CallerRoles roles_;
     const std::shared_ptr<const CurrentRevocations> revoked_;
   };

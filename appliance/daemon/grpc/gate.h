@@ -32,6 +32,11 @@ class Gate {
 
   grpc::Status Admit(const grpc::ServerContextBase& context, std::string_view method) const;
 
+  // The lists with which the certificate of an open stream was checked last.
+  using Checked = std::shared_ptr<const Revocations>;
+  // Checks the certificate of an open stream again if the lists have changed.
+  grpc::Status CheckAgain(const grpc::ServerContextBase& context, Checked& checked) const;
+
   // Refuses clients without any role and those with a revoked certificate, for all services of a
   // server, including those of gRPC itself (health, reflection), which Admit does not see.
   std::shared_ptr<grpc::AuthMetadataProcessor> RoleCheck() const;
@@ -39,6 +44,9 @@ class Gate {
   bool has_certificates() const { return has_certificates_; }
   // Returns the names in the certificate of the client; empty if the server has no certificates.
   std::vector<std::string> NamesOf(const grpc::ServerContextBase& context) const;
+  // Returns the names in the certificate of the client, or its address without certificates. It
+  // identifies the client for limits.
+  std::string PeerOf(const grpc::ServerContextBase& context) const;
 
   // Converts an error to a status with an ErrorInfo in its details, in the format of
   // google.rpc.Status, and a RetryInfo if a retry can succeed.

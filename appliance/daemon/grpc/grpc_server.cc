@@ -15,8 +15,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -37,28 +39,30 @@ namespace {
 constexpr int kMaxThreads = 128;
 constexpr int kFewestPollers = 8;
 constexpr int kMaxPollers = 16;
-constexpr int kMaxStreams = 64;  // each occupies a thread
+constexpr uint32_t kMaxStreams = 64;  // each occupies a thread
+constexpr uint32_t kMaxStreamsAPeer = kMaxStreams / 4;
 constexpr auto kStreamPace = std::chrono::milliseconds(100);
 
 // Streams of events. Each occupies a thread.
 class EventStreams {
  public:
-  explicit EventStreams(Service& service) : service_(service) {}
+  EventStreams(Service& service, const Gate& gate) : service_(service), gate_(gate) {}
 
   grpc::Status Run(const grpc::ServerContext& context, uint64_t cursor,
                    grpc::ServerWriter<v1::Event>& writer) {
-    const Place place(streams_);
-    if (streams_ > kMaxStreams) {
-      return Gate::ToStatus(
-          {.fault = ServiceFault::kTooMany,
-           .message = fmt::format("the maximum of {} event streams is reached: try again later",
-                                  kMaxStreams)});
+    const Place place(*this, gate_.PeerOf(context));
+    if (!place.why_not().empty()) {
+      ++service_.refusals().grpc;
+      return Gate::ToStatus({.fault = ServiceFault::kTooMany, .message = place.why_not()});
     }
     EventReader reader(service_, cursor);
+    Gate::Checked checked;
     // A client that does not read blocks only its own stream, in Write.
     while (!ended_ && !context.IsCancelled()) {
+      if (grpc::Status again = gate_.CheckAgain(context, checked); !again.ok()) return again;
       const auto events = reader.Next();
       for (const auto& event : events) {
+        if (grpc::Status again = gate_.CheckAgain(context, checked); !again.ok()) return again;
         if (!writer.Write(*event)) return grpc::Status::OK;
       }
       if (events.empty()) std::this_thread::sleep_for(kStreamPace);
@@ -69,16 +73,47 @@ class EventStreams {
   void End() { ended_ = true; }
 
  private:
-  // Counts a stream while it exists.
-  struct Place {
-    explicit Place(std::atomic<int>& of) : count(of) { ++count; }
-    ~Place() { --count; }
+  // Counts a stream while it exists. A refused stream does not count.
+  class Place {
+   public:
+    Place(EventStreams& streams, std::string peer) : streams_(streams), peer_(std::move(peer)) {
+      const std::lock_guard lock(streams_.mutex_);
+      if (streams_.count_ >= kMaxStreams) {
+        why_not_ =
+            fmt::format("the maximum of {} event streams is reached: try again later", kMaxStreams);
+        return;
+      }
+      uint32_t& own = streams_.by_peer_[peer_];
+      if (own >= kMaxStreamsAPeer) {
+        why_not_ = fmt::format(
+            "the maximum of {} event streams of one client is reached: close one of them",
+            kMaxStreamsAPeer);
+        return;
+      }
+      ++own;
+      ++streams_.count_;
+    }
+    ~Place() {
+      if (!why_not_.empty()) return;
+      const std::lock_guard lock(streams_.mutex_);
+      --streams_.count_;
+      if (--streams_.by_peer_[peer_] == 0) streams_.by_peer_.erase(peer_);
+    }
     Place(const Place&) = delete;
-    std::atomic<int>& count;
+    // Why the stream is refused; empty: it is not.
+    const std::string& why_not() const { return why_not_; }
+
+   private:
+    EventStreams& streams_;
+    const std::string peer_;
+    std::string why_not_;
   };
 
   Service& service_;
-  std::atomic<int> streams_ = 0;
+  const Gate& gate_;
+  std::mutex mutex_;  // guards the next two
+  uint32_t count_ = 0;
+  std::map<std::string, uint32_t> by_peer_;
   std::atomic<bool> ended_ = false;
 };
 
@@ -233,7 +268,7 @@ Error CannotListen(const ListenAddress& where) {
 struct GrpcServer::Parts {
   Parts(Service& service, const GrpcConfig& config)
       : gate(config.tls.IsThere(), CallerRoles(config)),
-        streams(service),
+        streams(service, gate),
 #define ROCESCOPE_SERVICE_BEGIN(name) name(service, streams, gate),
 #include "rocescope/v1/service_calls.inc"
         agents(service.agents(), gate, service.daemon().config().agents) {
@@ -265,14 +300,15 @@ struct GrpcServer::Parts {
   std::unique_ptr<grpc::Server> server;
 };
 
-Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, Service& service) {
+Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, Service& service,
+                                                      const GrpcTimes& times) {
   const Result<TlsTexts> tls = ReadTls(config.tls, "grpc");
   if (!tls) return tl::unexpected(tls.error());
-  return Start(config, *tls, service);
+  return Start(config, *tls, service, times);
 }
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, const TlsTexts& tls,
-                                                      Service& service) {
+                                                      Service& service, const GrpcTimes& times) {
   if (const ::rocescope::Status checked = CheckTls(config.listen, config.tls); !checked) {
     return tl::unexpected(checked.error());
   }
@@ -301,6 +337,12 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   // Detects dead peers, so that their streams end.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  // gRPC 1.51 cannot limit the number of connections, so those without a use are closed soon.
+  const auto milliseconds = [](std::chrono::milliseconds time) {
+    return static_cast<int>(time.count());
+  };
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(times.handshake));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds(times.idle));
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
   interceptors.push_back(std::make_unique<UnreadRequests>());

@@ -6,6 +6,7 @@
 // calls of each role.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,18 +19,26 @@
 
 namespace rocescope {
 
+// Times after which the server closes a connection.
+struct GrpcTimes {
+  std::chrono::milliseconds handshake = std::chrono::seconds(10);  // incomplete TLS or HTTP/2
+  std::chrono::milliseconds idle = std::chrono::minutes(1);        // no call
+};
+
 class GrpcServer {
  public:
   // Starts the server. `service` must outlive it. A non-loopback address without TLS files in
   // `config` is an error.
   static Result<std::unique_ptr<GrpcServer>> Start(const GrpcConfig& config, const TlsTexts& tls,
-                                                   Service& service);
+                                                   Service& service, const GrpcTimes& times = {});
   // Reads the TLS files, then starts the server.
-  static Result<std::unique_ptr<GrpcServer>> Start(const GrpcConfig& config, Service& service);
+  static Result<std::unique_ptr<GrpcServer>> Start(const GrpcConfig& config, Service& service,
+                                                   const GrpcTimes& times = {});
   ~GrpcServer();
 
-  // Uses other certificates for new connections, and the revocation lists for new calls. Requires a
-  // server with TLS. On an error nothing changes.
+  // Uses other certificates for new connections, and the revocation lists for new calls, new events
+  // of open streams and new messages of agents. Requires a server with TLS. On an error nothing
+  // changes.
   Status SetTls(const TlsTexts& tls);
 
   // Ends all calls, including streams. May be called repeatedly.

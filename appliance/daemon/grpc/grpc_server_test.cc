@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/daemon/grpc/grpc_server.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -168,10 +172,11 @@ class Watcher {
     return reader_->Read(&event);
   }
   void Cancel() { context_.TryCancel(); }
-  grpc::StatusCode Finish() {
+  grpc::StatusCode Finish() { return Status().error_code(); }
+  grpc::Status Status() {
     while (Hears()) {
     }
-    return reader_->Finish().error_code();
+    return reader_->Finish();
   }
 
  private:
@@ -191,7 +196,7 @@ TEST_F(GrpcTest, AStreamEndsAtItsDeadline) {
 TEST_F(GrpcTest, CancelledStreamsReleaseTheirThreads) {
   OpenDaemon("");
   Serve({.listen = {kAnyPort}});
-  constexpr int kAsManyAsMay = 64;
+  constexpr int kAsManyAsMay = 16;
   constexpr auto kLong = std::chrono::seconds(60);
   const auto channel = Open();
   std::vector<std::unique_ptr<Watcher>> watchers;
@@ -199,7 +204,10 @@ TEST_F(GrpcTest, CancelledStreamsReleaseTheirThreads) {
     watchers.push_back(std::make_unique<Watcher>(channel, kLong));
     ASSERT_TRUE(watchers.back()->Hears()) << i;
   }
-  EXPECT_EQ(Watcher(channel, kLong).Finish(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  const grpc::Status refused = Watcher(channel, kLong).Status();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("16 event streams of one client"));
+  EXPECT_EQ(service_->refusals().grpc, 1u);
   for (const auto& watcher : watchers) watcher->Cancel();
   for (const auto& watcher : watchers) {
     EXPECT_EQ(watcher->Finish(), grpc::StatusCode::CANCELLED);
@@ -213,6 +221,58 @@ TEST_F(GrpcTest, CancelledStreamsReleaseTheirThreads) {
     another.Finish();
   }
   EXPECT_TRUE(has_room);
+}
+
+// Connects, and sends nothing.
+class SilentPeer {
+ public:
+  explicit SilentPeer(const ListenAddress& server) : number_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_port = htons(server.port);
+    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const timeval patience{.tv_sec = 20, .tv_usec = 0};
+    setsockopt(number_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    EXPECT_EQ(connect(number_, reinterpret_cast<const sockaddr*>(&where), sizeof where), 0);
+  }
+  ~SilentPeer() { close(number_); }
+  SilentPeer(const SilentPeer&) = delete;
+
+  // Waits until the server closes the connection.
+  bool IsClosed() {
+    char some[4096];
+    ssize_t got = 1;
+    while (got > 0) got = recv(number_, some, sizeof some, 0);
+    return got == 0 || errno == ECONNRESET;
+  }
+
+ private:
+  const int number_;
+};
+
+TEST_F(GrpcTest, SilentConnectionsEndAndDoNotLockOutOthers) {
+  OpenDaemon("");
+  Serve({.listen = {kAnyPort}}, {.handshake = std::chrono::seconds(2)});
+  std::vector<std::unique_ptr<SilentPeer>> silent;
+  for (int i = 0; i < 400; ++i) {
+    silent.push_back(std::make_unique<SilentPeer>(server_->listens().at(0)));
+  }
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  v1::Health health;
+  EXPECT_TRUE(v1::Appliance::NewStub(Open())->GetHealth(&context, {}, &health).ok());
+  for (const auto& peer : silent) EXPECT_TRUE(peer->IsClosed());
+}
+
+TEST_F(GrpcTest, ConnectionsWithoutACallEnd) {
+  OpenDaemon("");
+  Serve({.listen = {kAnyPort}}, {.idle = std::chrono::seconds(1)});
+  const auto channel = Open();
+  grpc::ClientContext context;
+  v1::Health health;
+  EXPECT_TRUE(v1::Appliance::NewStub(channel)->GetHealth(&context, {}, &health).ok());
+  const auto late = std::chrono::system_clock::now() + std::chrono::seconds(20);
+  EXPECT_TRUE(channel->WaitForStateChange(GRPC_CHANNEL_READY, late));
 }
 
 TEST_F(GrpcTest, RequiresCertificatesOutsideLoopback) {
@@ -291,6 +351,81 @@ TEST_F(TlsTest, RevokedCertificatesMayCallNothing) {
   ASSERT_TRUE(server_->SetTls(*ReadTls(config.tls, "grpc")));
   EXPECT_EQ(Sources("thief"), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(Sources("viewer1"), grpc::StatusCode::OK);
+}
+
+TEST_F(TlsTest, ACertificateWithoutAnAcceptedNameIsExplained) {
+  OpenDaemon("");
+  MakeCertificates({});
+  Sign("rid", "-addext subjectAltName=RID:1.2.3.4", "viewer1");
+  Sign("other", "-addext \"subjectAltName=otherName:1.2.3.4;UTF8:viewer1\"", "viewer1");
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1"};
+  Serve(config);
+  for (const char* name : {"rid", "other"}) {
+    grpc::ClientContext context;
+    v1::Health health;
+    const grpc::Status refused =
+        v1::Appliance::NewStub(OpenAs(name))->GetHealth(&context, {}, &health);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED) << name;
+    EXPECT_THAT(refused.error_message(), HasSubstr("has no name of an accepted type")) << name;
+  }
+}
+
+TEST_F(TlsTest, LimitsTheEventStreamsOfACertificate) {
+  OpenDaemon("");
+  MakeCertificates({"viewer1", "viewer2"});
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1", "viewer2"};
+  Serve(config);
+  constexpr auto kLong = std::chrono::seconds(60);
+  const auto channel = OpenAs("viewer1");
+  std::vector<std::unique_ptr<Watcher>> watchers;
+  for (int i = 0; i < 16; ++i) {
+    watchers.push_back(std::make_unique<Watcher>(channel, kLong));
+    ASSERT_TRUE(watchers.back()->Hears()) << i;
+  }
+  EXPECT_EQ(Watcher(OpenAs("viewer1"), kLong).Finish(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  Watcher other(OpenAs("viewer2"), kLong);
+  EXPECT_TRUE(other.Hears());
+  other.Cancel();
+  for (const auto& watcher : watchers) watcher->Cancel();
+}
+
+TEST_F(TlsTest, OpenStreamsOfARevokedCertificateEnd) {
+  OpenDaemon("");
+  MakeCertificates({"viewer1", "thief"});
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1", "thief"};
+  config.agents = {"thief"};
+  Serve(config);
+  constexpr auto kLong = std::chrono::seconds(60);
+  Watcher watcher(OpenAs("viewer1"), kLong);
+  Watcher revoked(OpenAs("thief"), kLong);
+  EXPECT_TRUE(watcher.Hears());
+  EXPECT_TRUE(revoked.Hears());
+  grpc::ClientContext context;
+  const auto stub = v1::Agents::NewStub(OpenAs("thief"));
+  const auto stream = stub->Report(&context);
+  v1::AgentMessage message;
+  message.mutable_hello()->set_host("thief");
+  message.mutable_hello()->set_session_id(1);
+  v1::ApplianceMessage answer;
+  ASSERT_TRUE(stream->Write(message) && stream->Read(&answer));
+  Revoke("thief");
+  config.tls.crl = Path("crl.pem");
+  ASSERT_TRUE(server_->SetTls(*ReadTls(config.tls, "grpc")));
+  const grpc::Status status = revoked.Status();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(status.error_message(), HasSubstr("is revoked"));
+  message.mutable_heartbeat()->set_now_ns(1);
+  stream->Write(message);
+  EXPECT_FALSE(stream->Read(&answer));
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  v1::Event event;
+  event.set_sentence("one");
+  service_->events().Append(event);
+  EXPECT_TRUE(watcher.Hears());
+  watcher.Cancel();
 }
 
 TEST_F(TlsTest, ChangedCertificatesAreUsedWithoutARestart) {

@@ -2,6 +2,7 @@
 #include "appliance/daemon/http/http_server.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <atomic>
 #include <boost/asio/io_context.hpp>
@@ -21,6 +22,7 @@
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -30,6 +32,7 @@
 #include "appliance/common/config/listen_address.h"
 #include "appliance/common/process/step_back.h"
 #include "appliance/daemon/http/host_name.h"
+#include "appliance/daemon/http/request_turns.h"
 #include "base/thread_name.h"
 
 namespace rocescope {
@@ -43,10 +46,14 @@ using ErrorOf = boost::system::error_code;
 
 constexpr uint32_t kMaxHeader = 8192;  // bytes
 constexpr auto kStreamPace = std::chrono::milliseconds(200);
-// Connections over the limit that receive status 503 before they are closed, and their time limit.
+// Connections over the limit that receive status 503 before they are closed, of all peers and of
+// one peer, and their time limit.
 constexpr uint32_t kMaxTurnedAway = 32;
+constexpr uint32_t kMaxTurnedAwayAPeer = 4;
 constexpr auto kTurnAwayPatience = std::chrono::seconds(2);
 constexpr auto kFarewell = std::chrono::seconds(2);
+// Unsent bytes of responses to a peer, above which its other requests wait.
+constexpr uint64_t kMaxUnsentAPeer = uint64_t{16} << 20;
 // Interval of keep-alive comments on an idle stream.
 constexpr auto kStreamSign = std::chrono::seconds(15);
 
@@ -54,6 +61,16 @@ struct Counts {
   std::atomic<uint64_t> accepted, refused, requests, bad_requests, bad_handshakes, streams,
       broken_off;
   std::atomic<uint32_t> open, streaming;
+};
+
+// What all connections use; used only by the server's thread, except for the counts.
+struct Shared {
+  HttpServer::Options options;
+  HttpHandler handler;
+  Counts counts{};
+  RequestTurns turns{kMaxUnsentAPeer};
+  std::map<std::string, uint32_t> streams_of;  // current streams, by peer
+  std::function<void()> wake;                  // after a change of `turns`
 };
 
 std::string Field(const http::request<http::empty_body>& request, http::field field) {
@@ -79,10 +96,15 @@ class Connection {
   // Time since which the client has sent no complete request; nullopt while a response is in
   // progress.
   std::optional<std::chrono::steady_clock::time_point> idle_since() const { return idle_since_; }
-  const asio::ip::address& peer() const { return peer_; }
+  const asio::ip::address& address() const { return address_; }
+  // The connection is over the limit and only receives status 503.
+  bool is_one_too_many() const { return is_one_too_many_; }
 
  protected:
-  asio::ip::address peer_;  // unspecified if the client has closed the connection already
+  explicit Connection(bool is_one_too_many) : is_one_too_many_(is_one_too_many) {}
+
+  const bool is_one_too_many_;
+  asio::ip::address address_;  // unspecified if the client has closed the connection already
   std::optional<std::chrono::steady_clock::time_point> idle_since_;
 };
 
@@ -90,23 +112,24 @@ class Connection {
 template <typename Stream>
 class Session final : public Connection, public std::enable_shared_from_this<Session<Stream>> {
  public:
-  Session(Stream stream, const HttpHandler& handler, Counts& counts,
-          const HttpServer::Options& options, bool is_one_too_many)
-      : stream_(std::move(stream)),
+  Session(Stream stream, Shared& shared, bool is_one_too_many)
+      : Connection(is_one_too_many),
+        stream_(std::move(stream)),
         timer_(stream_.get_executor()),
-        handler_(handler),
-        counts_(counts),
-        options_(options),
+        shared_(shared),
+        counts_(shared.counts),
+        options_(shared.options),
         patience_(is_one_too_many ? kTurnAwayPatience
-                                  : std::chrono::seconds(options.patience_seconds)),
-        is_one_too_many_(is_one_too_many) {
+                                  : std::chrono::seconds(options_.patience_seconds)) {
     ErrorOf ignored;
-    peer_ = lowest().socket().remote_endpoint(ignored).address();
+    address_ = lowest().socket().remote_endpoint(ignored).address();
+    peer_ = address_.to_string();
     ++counts_.open;
   }
   ~Session() override {
     --counts_.open;
-    if (is_streaming_) --counts_.streaming;
+    SetUnsent(0);
+    if (is_streaming_) EndStream();
   }
 
   void Begin() override {
@@ -144,7 +167,9 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       return Close();
     }
     if constexpr (kHasTls) {
-      if (options_.gate) why_not_ = options_.gate(NamesOfPeer(*stream_.native_handle()));
+      const std::vector<std::string> names = NamesOfPeer(*stream_.native_handle());
+      if (options_.gate) why_not_ = options_.gate(names);
+      if (!names.empty()) peer_ = fmt::format("certificate {}", fmt::join(names, ","));
     }
     Read();
   }
@@ -192,18 +217,36 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                     "unrecognised Host header: use an IP address or localhost, or add the name to "
                     "the key `http.names` of the configuration");
     }
-    if (!options_.tokens.empty() &&
-        !options_.tokens.Accept(Field(request, http::field::authorization))) {
-      return Refuse(401, "a token is required: `Authorization: Bearer TOKEN` (key `http.tokens`)");
+    if (!options_.tokens.empty()) {
+      const auto token = options_.tokens.Find(Field(request, http::field::authorization));
+      if (!token) {
+        return Refuse(401,
+                      "a token is required: `Authorization: Bearer TOKEN` (key `http.tokens`)");
+      }
+      peer_ = fmt::format("token {}", *token);
     }
+    // A handler takes time on the only thread. Without turns, a peer with pipelined requests on all
+    // its connections would delay the requests of others by one handler call for each connection.
+    shared_.turns.Add(peer_, [self = Self()] { self->Handle(); });
+    shared_.wake();
+  }
+
+  void Handle() {
+    if (!lowest().socket().is_open()) return;  // closed in the meantime
+    const http::request<http::empty_body>& request = parser_->get();
     const auto text = [](auto view) { return std::string(view.data(), view.size()); };
-    response_ = handler_({.method = is_head_ ? "GET" : text(request.method_string()),
-                          .target = text(request.target()),
-                          .if_none_match = Field(request, http::field::if_none_match),
-                          .last_event_id = text(request["Last-Event-ID"]),
-                          .accept_encoding = Field(request, http::field::accept_encoding)});
+    response_ = shared_.handler({.method = is_head_ ? "GET" : text(request.method_string()),
+                                 .target = text(request.target()),
+                                 .if_none_match = Field(request, http::field::if_none_match),
+                                 .last_event_id = text(request["Last-Event-ID"]),
+                                 .accept_encoding = Field(request, http::field::accept_encoding)});
     const bool streams = response_.stream && !is_head_;
     if (streams && counts_.streaming >= options_.streams) return TurnAway("open streams");
+    if (streams && StreamsOfPeer() >= options_.streams_a_peer) {
+      ++counts_.refused;
+      MakeRefusal(429, "maximum number of open streams of one client reached: close one of them");
+      return Write();
+    }
     ++counts_.requests;
     streams ? BeginStream() : Write();
   }
@@ -213,6 +256,11 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     const auto data = buffer_.data();
     const std::string_view text(static_cast<const char*>(data.data()), data.size());
     return !parser_->get().target().empty() || text.find("\r\n") != std::string_view::npos;
+  }
+
+  uint32_t StreamsOfPeer() const {
+    const auto at = shared_.streams_of.find(peer_);
+    return at == shared_.streams_of.end() ? 0 : at->second;
   }
 
   void RefuseBody() {
@@ -269,6 +317,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     // The response to HEAD is that to GET without the body (RFC 9110, 9.3.2).
     if (!is_head_) message_->body() = std::move(response_.body);
     if (!is_endless) message_->content_length(length);
+    SetUnsent(message_->body().size());
     serializer_.emplace(*message_);
     serializer_->split(is_head_);
     lowest().expires_after(patience_);
@@ -277,7 +326,16 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     http::async_write(stream_, *serializer_, std::move(then));
   }
 
+  // Size of the response that is being sent.
+  void SetUnsent(uint64_t bytes) {
+    if (unsent_ != 0) shared_.turns.Sent(peer_, unsent_);
+    if (bytes != 0) shared_.turns.Sending(peer_, bytes);
+    if (bytes < unsent_) shared_.wake();
+    unsent_ = bytes;
+  }
+
   void OnWritten(ErrorOf error) {
+    SetUnsent(0);
     if (error == beast::error::timeout) ++counts_.broken_off;
     if (error) return Close();
     keep_alive_ ? Read() : Finish();
@@ -287,12 +345,18 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void BeginStream() {
     ++counts_.streams;
     ++counts_.streaming;
+    ++shared_.streams_of[peer_];
     is_streaming_ = true;
     http::response<http::empty_body> head(http::int_to_status(response_.status), version_);
     SetHeaders(head);
     head.keep_alive(false);
     piece_ = HeaderOf(head) + std::move(response_.body);
     WritePiece();
+  }
+
+  void EndStream() {
+    --counts_.streaming;
+    if (--shared_.streams_of[peer_] == 0) shared_.streams_of.erase(peer_);
   }
 
   static std::string HeaderOf(const http::response<http::empty_body>& head) {
@@ -347,16 +411,18 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   Stream stream_;
   asio::steady_timer timer_;
-  const HttpHandler& handler_;
+  Shared& shared_;
   Counts& counts_;
   const HttpServer::Options& options_;
   const std::chrono::seconds patience_;
-  const bool is_one_too_many_;
   beast::flat_buffer buffer_{kMaxHeader};
   std::optional<http::request_parser<http::empty_body>> parser_;
   HttpResponse response_;
   std::optional<http::response<http::string_body>> message_;
   std::optional<http::response_serializer<http::string_body>> serializer_;
+  // The names in the certificate, else the token, else the address.
+  std::string peer_;
+  uint64_t unsent_ = 0;  // size of the response that is being sent, in bytes
   std::string why_not_;  // reason for status 403; empty: authorised
   std::string piece_;
   std::chrono::steady_clock::time_point written_at_;
@@ -374,10 +440,8 @@ asio::ip::address AddressOf(const IpAddress& address) {
 }  // namespace
 
 struct HttpServer::Parts {
-  Options options;
-  HttpHandler handler;
+  Shared shared;
   TlsContext tls;  // null: no TLS
-  Counts counts{};
   asio::io_context context{1};
   tcp::acceptor acceptor{context};
   asio::steady_timer pause{context};
@@ -387,12 +451,26 @@ struct HttpServer::Parts {
   std::vector<std::weak_ptr<Connection>> sessions;
   std::thread thread;
   bool stopping = false;
+  bool will_handle = false;  // HandleNext is posted
+
+  // Handles one request at a time, so that the thread serves sockets between requests.
+  void HandleNext() {
+    if (stopping || will_handle) return;
+    will_handle = true;
+    asio::post(context, [this] {
+      will_handle = false;
+      const std::function<void()> handle = stopping ? nullptr : shared.turns.Next();
+      if (!handle) return;
+      handle();
+      HandleNext();
+    });
+  }
 
   void Accept() {
     acceptor.async_accept([this](ErrorOf error, tcp::socket socket) {
       if (stopping) return;
       if (error) return AcceptLater();  // for example too many open files
-      ++counts.accepted;
+      ++shared.counts.accepted;
       Take(std::move(socket));
       Accept();
     });
@@ -417,12 +495,16 @@ struct HttpServer::Parts {
     std::erase_if(sessions, [](const auto& session) { return session.expired(); });
     ErrorOf ignored;
     const asio::ip::address peer = socket.remote_endpoint(ignored).address();
-    const bool is_greedy = CountOf(peer) >= options.connections_a_peer;
+    const Options& options = shared.options;
+    const Number own = NumberOf(&peer);
+    const Number all = NumberOf(nullptr);
+    const bool is_greedy = own.served >= options.connections_a_peer;
     const bool is_one_too_many =
         is_greedy ? !CloseAnIdleOne(&peer)
-                  : sessions.size() >= options.connections && !CloseAnIdleOne(nullptr);
-    if (is_one_too_many && sessions.size() >= options.connections + kMaxTurnedAway) {
-      ++counts.refused;
+                  : all.served >= options.connections && !CloseAnIdleOne(nullptr);
+    if (is_one_too_many &&
+        (all.turned_away >= kMaxTurnedAway || own.turned_away >= kMaxTurnedAwayAPeer)) {
+      ++shared.counts.refused;
       return;  // closes the socket
     }
     tls ? Take(TlsStream(std::move(socket), *tls), is_one_too_many)
@@ -431,17 +513,27 @@ struct HttpServer::Parts {
 
   template <typename Stream>
   void Take(Stream stream, bool is_one_too_many) {
-    const auto session = std::make_shared<Session<Stream>>(std::move(stream), handler, counts,
-                                                           options, is_one_too_many);
+    const auto session =
+        std::make_shared<Session<Stream>>(std::move(stream), shared, is_one_too_many);
     sessions.push_back(session);
     session->Begin();
   }
 
-  size_t CountOf(const asio::ip::address& peer) const {
-    return static_cast<size_t>(std::ranges::count_if(sessions, [&](const auto& weak) {
+  // Numbers of connections.
+  struct Number {
+    uint32_t served = 0;
+    uint32_t turned_away = 0;
+  };
+
+  // Counts the connections of all peers if `peer` is null.
+  Number NumberOf(const asio::ip::address* peer) const {
+    Number number;
+    for (const auto& weak : sessions) {
       const auto session = weak.lock();
-      return session && session->peer() == peer;
-    }));
+      if (!session || (peer != nullptr && session->address() != *peer)) continue;
+      ++(session->is_one_too_many() ? number.turned_away : number.served);
+    }
+    return number;
   }
 
   // Closes the connection that has been idle longest, of this peer only unless it is null, so that
@@ -452,7 +544,7 @@ struct HttpServer::Parts {
     for (auto at = sessions.begin(); at != sessions.end(); ++at) {
       const auto session = at->lock();
       if (!session || !session->idle_since()) continue;
-      if (peer != nullptr && session->peer() != *peer) continue;
+      if (peer != nullptr && session->address() != *peer) continue;
       if (longest != sessions.end() && *session->idle_since() >= since) continue;
       longest = at;
       since = *session->idle_since();
@@ -460,7 +552,7 @@ struct HttpServer::Parts {
     if (longest == sessions.end()) return false;
     longest->lock()->Close();
     sessions.erase(longest);
-    ++counts.refused;
+    ++shared.counts.refused;
     return true;
   }
 
@@ -470,6 +562,7 @@ struct HttpServer::Parts {
     acceptor.close(ignored);
     pause.cancel();
     beat.cancel();
+    shared.turns.Clear();
     CloseAll();
   }
 
@@ -482,8 +575,9 @@ struct HttpServer::Parts {
 
 Result<std::unique_ptr<HttpServer>> HttpServer::Open(const Options& options, HttpHandler handler) {
   auto parts = std::make_unique<Parts>();
-  parts->options = options;
-  parts->handler = std::move(handler);
+  parts->shared.options = options;
+  parts->shared.handler = std::move(handler);
+  parts->shared.wake = [parts = parts.get()] { parts->HandleNext(); };
   if (!options.tls.IsThere() && !IsLoopback(options.address)) {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("HTTP: {} is not a loopback address and requires TLS certificates "
@@ -550,7 +644,7 @@ uint16_t HttpServer::port() const { return parts_->port; }
 uint64_t HttpServer::beats() const { return parts_->beats; }
 
 HttpCounters HttpServer::Counters() const {
-  const Counts& counts = parts_->counts;
+  const Counts& counts = parts_->shared.counts;
   return {.accepted = counts.accepted,
           .refused = counts.refused,
           .requests = counts.requests,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HTTP/1.1 server on its own thread. Connections, times and sizes are limited, so that a stalled or
-// flooding client does not affect others.
+// HTTP/1.1 server on its own thread. Connections, times and sizes are limited, and the requests of
+// different clients take turns (request_turns.h), so that a stalled or flooding client does not
+// affect others.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,7 @@ class HttpServer {
     uint32_t connections = 256;
     // Maximum number of streams, so that they leave connections for requests. Further ones get
     // status 503.
-    uint32_t streams = 64;
+    uint32_t streams = 128;
     // Time limit for receiving a request and for sending a response, in seconds. After it the
     // connection is closed.
     uint32_t patience_seconds = 20;
@@ -63,6 +64,9 @@ class HttpServer {
     // Maximum number of connections from one address. For a further one, its connection that has
     // been idle longest is closed.
     uint32_t connections_a_peer = 128;
+    // Maximum number of streams of one client: a certificate, a token, or an address without both.
+    // Further ones get status 429.
+    uint32_t streams_a_peer = 32;
   };
 
   // Binds the port. Connections are served after Start.

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <utility>
@@ -242,6 +244,131 @@ TEST(HttpServer, OnePeerCannotTakeAllConnections) {
       << "the connection that was idle longest is another client's";
 }
 
+// A connection that receives a stream is never idle, so it cannot be replaced.
+TEST(HttpServer, BusyConnectionsOfOnePeerDoNotLockOutOthers) {
+  const auto server = Serve(EchoOrStream, {.connections = 8, .connections_a_peer = 2});
+  std::vector<std::unique_ptr<Socket>> greedy;
+  for (int i = 0; i < 100; ++i) {
+    greedy.push_back(std::make_unique<Socket>(server->port()));
+    greedy.back()->Say("GET /events HTTP/1.1\r\nHost: localhost\r\n");  // not complete
+    if (i < 2) greedy.back()->Say("\r\n");
+    if (i < 2) greedy.back()->ReceiveUntil("first");
+  }
+  Socket calm(server->port(), "127.0.0.2");
+  calm.Say("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(calm.ReceiveUntil("GET /a "), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_LE(server->Counters().open, 7u) << "two served, four that get status 503, and the other";
+}
+
+// A handler that waits for a permit, and counts its calls.
+class SlowHandler {
+ public:
+  HttpResponse operator()(const HttpRequest& request) {
+    ++calls;
+    if (request.target == "/calm") is_calm_served = true;
+    if (request.target == "/slow") permits.acquire();
+    return Echo(request);
+  }
+  std::atomic<int> calls = 0;
+  std::atomic<bool> is_calm_served = false;
+  std::counting_semaphore<> permits{0};
+};
+
+TEST(HttpServer, PipelinedRequestsOfOnePeerDoNotDelayOthers) {
+  SlowHandler handler;
+  const auto server = Serve(std::ref(handler));
+  std::vector<std::unique_ptr<Socket>> greedy;
+  for (int i = 0; i < 64; ++i) {
+    greedy.push_back(std::make_unique<Socket>(server->port()));
+    greedy.back()->Say("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    greedy.back()->ReceiveUntil("GET /a ");
+  }
+  std::string pipelined;
+  for (int i = 0; i < 100; ++i) pipelined += "GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  for (const auto& connection : greedy) connection->Say(pipelined);
+  Socket calm(server->port(), "127.0.0.2");
+  calm.Say("GET /calm HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  int permitted = 0;
+  while (handler.calls <= 64) std::this_thread::yield();
+  while (!handler.is_calm_served && permitted < 1000) {
+    handler.permits.release();
+    ++permitted;
+    while (handler.calls <= 64 + permitted) std::this_thread::yield();
+  }
+  EXPECT_LE(permitted, 10) << "calls of the handler before the one for the other peer";
+  handler.permits.release(64 * 100);
+  EXPECT_THAT(calm.ReceiveUntil("GET /calm "), StartsWith("HTTP/1.1 200 OK\r\n"));
+}
+
+TEST(HttpServer, OnePeerCannotTakeAllStreams) {
+  const auto server = Serve(EchoOrStream, {.streams = 8, .streams_a_peer = 2});
+  constexpr const char* kEvents = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  auto one = std::make_unique<Socket>(server->port());
+  Socket two(server->port());
+  for (Socket* client : {one.get(), &two}) {
+    client->Say(kEvents);
+    client->ReceiveUntil("first");
+  }
+  Socket three(server->port());
+  three.Say(kEvents);
+  EXPECT_THAT(three.ReceiveAll(),
+              AllOf(StartsWith("HTTP/1.1 429 "), HasSubstr("open streams of one client")));
+  EXPECT_EQ(server->Counters().refused, 1u);
+  Socket calm(server->port(), "127.0.0.2");
+  calm.Say(kEvents);
+  EXPECT_THAT(calm.ReceiveUntil("first"), StartsWith("HTTP/1.1 200 "));
+  one.reset();
+  while (server->Counters().streaming > 2) std::this_thread::yield();
+  Socket four(server->port());
+  four.Say(kEvents);
+  EXPECT_THAT(four.ReceiveUntil("first"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST(HttpServer, LimitsTheStreamsOfAToken) {
+  // The digests of "secret" and "other" (sha256sum).
+  const auto tokens =
+      BearerTokens::Make({"2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b",
+                          "d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa"});
+  ASSERT_TRUE(tokens);
+  const auto server = Serve(EchoOrStream, {.tokens = *tokens, .streams_a_peer = 1});
+  const auto ask = [](const std::string& token) {
+    return "GET /events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token + "\r\n\r\n";
+  };
+  Socket first(server->port());
+  first.Say(ask("secret"));
+  EXPECT_THAT(first.ReceiveUntil("first"), StartsWith("HTTP/1.1 200 "));
+  Socket second(server->port(), "127.0.0.2");
+  second.Say(ask("secret"));
+  EXPECT_THAT(second.ReceiveAll(), StartsWith("HTTP/1.1 429 "));
+  Socket other(server->port());
+  other.Say(ask("other"));
+  EXPECT_THAT(other.ReceiveUntil("first"), StartsWith("HTTP/1.1 200 "));
+}
+
+// The responses that the peer does not read are more than it may have in the server's memory.
+TEST(HttpServer, OnePeerCannotFillTheMemoryWithUnreadResponses) {
+  std::atomic<int> handled = 0;
+  const auto server = Serve([&](const HttpRequest& request) {
+    if (request.target == "/calm") return Echo(request);
+    ++handled;
+    return HttpResponse{.body = std::string(12 << 20, 'x')};
+  });
+  std::vector<std::unique_ptr<Socket>> greedy;
+  for (int i = 0; i < 8; ++i) {
+    greedy.push_back(std::make_unique<Socket>(server->port()));
+    greedy.back()->Say("GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  }
+  Socket calm(server->port(), "127.0.0.2");
+  while (handled < 2) std::this_thread::yield();
+  for (int i = 0; i < 10; ++i) {
+    calm.Say("GET /calm HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_THAT(calm.ReceiveUntil("GET /calm "), StartsWith("HTTP/1.1 200 OK\r\n"));
+  }
+  EXPECT_EQ(handled, 2);
+  for (const auto& connection : greedy) EXPECT_TRUE(connection->IsClosed());
+  EXPECT_EQ(handled, 8) << "the others wait for the first ones";
+}
+
 TEST(HttpServer, RequiresAToken) {
   // The digest of "secret" (sha256sum).
   const auto tokens =
@@ -272,13 +399,13 @@ TEST(HttpServer, ServesRequestsDuringFullStreamsAndIdleConnections) {
   std::vector<std::unique_ptr<Socket>> others;
   for (int i = 0; i < 300; ++i) {
     others.push_back(std::make_unique<Socket>(server->port()));
-    if (i < 64) others.back()->Say("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    if (i < 64) others.back()->ReceiveUntil("first");
+    if (i < 32) others.back()->Say("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    if (i < 32) others.back()->ReceiveUntil("first");
   }
   Socket client(server->port());
   client.Say("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(client.ReceiveUntil("GET /metrics"), StartsWith("HTTP/1.1 200 "));
-  EXPECT_EQ(server->Counters().streaming, 64u);
+  EXPECT_EQ(server->Counters().streaming, 32u);
   EXPECT_LE(server->Counters().open, 256u);
 }
 

@@ -315,6 +315,33 @@ TEST_F(HttpTlsTest, StreamsAndStopsInTheMiddle) {
   EXPECT_THAT(client->ReceiveAll(), EndsWith("<cut>"));
 }
 
+TEST_F(HttpTlsTest, LimitsTheStreamsOfACertificate) {
+  auto options = Options();
+  options.streams_a_peer = 1;
+  Serve(options);
+  certificates_.Sign("viewer2", "-addext subjectAltName=DNS:viewer2");
+  const auto ask = [](TlsClient& client) {
+    client.Say("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    return client.ReceiveUntil("more");
+  };
+  const auto first = Open();
+  EXPECT_THAT(ask(*first), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(ask(*Open()), StartsWith("HTTP/1.1 429 "));
+  EXPECT_THAT(ask(*Open("viewer2")), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpTlsTest, ANewRevocationListEndsStreams) {
+  Serve(Options());
+  const auto client = Open();
+  client->Say("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(client->ReceiveUntil("more"), StartsWith("HTTP/1.1 200 "));
+  certificates_.Revoke("viewer1");
+  TlsTexts changed = Options().tls;
+  changed.crl = certificates_.Read("crl.pem");
+  ASSERT_TRUE(server_->SetTls(changed));
+  EXPECT_THAT(client->ReceiveAll(), EndsWith("<cut>"));
+}
+
 TEST_F(HttpTlsTest, NamesTheFileThatCannotBeUsed) {
   const auto problem = [](const HttpServer::Options& options) {
     const auto server = HttpServer::Open(options, Answer);

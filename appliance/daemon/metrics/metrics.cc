@@ -89,6 +89,11 @@ void AddDaemon(Service& service, Families& out) {
   out.Counter("events_total",
               "Events published: faults started, resolved or withdrawn, and failed sources.",
               service.events().published());
+  constexpr const char* kRefused =
+      "HTTP requests, and event streams over HTTP and gRPC, that were refused because a limit of "
+      "connections or streams was reached.";
+  out.Counter("refused_requests_total", kRefused, service.refusals().http, {{"server", "http"}});
+  out.Counter("refused_requests_total", kRefused, service.refusals().grpc, {{"server", "grpc"}});
   out.Counter("denied_system_calls_total",
               "System calls of the appliance that its sandbox refused (key `sandbox`).",
               DeniedSystemCalls());

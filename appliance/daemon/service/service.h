@@ -4,6 +4,8 @@
 // sources.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -65,6 +67,13 @@ class Service {
   // For WatchEvents, which each transport implements, and for the producers of events.
   EventLog& events() { return events_; }
   AnswerViews& views() { return views_; }
+  // Requests and event streams refused because a limit of clients, connections or streams was
+  // reached; counted by the servers, for metrics.
+  struct Refusals {
+    std::atomic<uint64_t> http = 0;
+    std::atomic<uint64_t> grpc = 0;
+  };
+  Refusals& refusals() { return refusals_; }
   // For metrics.
   TrafficCounters& traffic() { return traffic_; }
   // Receives the messages of agents.
@@ -128,6 +137,7 @@ class Service {
   const uint64_t began_;  // first cursor and page version of this process
   EventLog events_;
   TrafficCounters traffic_;
+  Refusals refusals_;
 };
 
 }  // namespace rocescope

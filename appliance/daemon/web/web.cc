@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "appliance/common/access/caller_roles.h"
+#include "appliance/common/report/message_json.h"
 #include "appliance/daemon/http/request_target.h"
 #include "appliance/daemon/metrics/metrics.h"
 #include "appliance/daemon/web/json_api.h"
 #include "appliance/daemon/web/page_files.h"
 #include "base/hash.h"
+#include "rocescope/v1/service.pb.h"
 
 namespace rocescope {
 namespace {
@@ -73,7 +75,7 @@ ServiceFault FaultOf(unsigned status) {
   if (status == 405) return ServiceFault::kWrongMethod;
   if (status == 413) return ServiceFault::kHasBody;
   if (status == 421) return ServiceFault::kOtherHost;
-  return status == 503 ? ServiceFault::kTooMany : ServiceFault::kBadRequest;
+  return status == 429 || status == 503 ? ServiceFault::kTooMany : ServiceFault::kBadRequest;
 }
 
 }  // namespace
@@ -85,6 +87,32 @@ HttpResponse WebRefusal(const HttpRefusal& refusal) {
             .body = refusal.why + "\n"};
   }
   return JsonError({.fault = FaultOf(refusal.status), .message = refusal.why}, refusal.status);
+}
+
+HttpHandler HealthHandler(Service& service) {
+  return [&service](const HttpRequest& request) -> HttpResponse {
+    if (request.method != "GET" || request.target != "/api/v1/health") {
+      return JsonError({.fault = ServiceFault::kUnknownPath,
+                        .message = "not found: this address serves only /api/v1/health"});
+    }
+    v1::Health health;
+    if (const ServiceStatus answered = service.GetHealth({}, health); !answered) {
+      return JsonError(answered.error());
+    }
+    v1::Health state;
+    state.set_state(health.state());
+    HttpResponse response = {.content_type = "application/json",
+                             .headers = {{"Cache-Control", "no-store"}}};
+    AppendJson(state, false, response.body);
+    return response;
+  };
+}
+
+HttpRefuser WebRefuser(Service& service) {
+  return [&service](const HttpRefusal& refusal) {
+    if (FaultOf(refusal.status) == ServiceFault::kTooMany) ++service.refusals().http;
+    return WebRefusal(refusal);
+  };
 }
 
 HttpGate WebGate(const GrpcConfig& config) {

@@ -11,6 +11,14 @@ namespace rocescope {
 // Returns the handler for GET and HEAD requests. `service` must outlive it.
 HttpHandler WebHandler(Service& service);
 
+// Returns the handler of the listener for health checks: only the state, without names of hosts.
+// `service` must outlive it.
+HttpHandler HealthHandler(Service& service);
+
+// Returns a function that counts refusals because of a limit, and formats them. `service` must
+// outlive it.
+HttpRefuser WebRefuser(Service& service);
+
 // Formats a refusal: an error of the API for API paths and unknown paths, otherwise plain text.
 HttpResponse WebRefusal(const HttpRefusal& refusal);
 

@@ -192,7 +192,7 @@ TEST_F(WebTest, RefusalOfAnApiPathIsAnErrorOfTheApi) {
        {std::pair(400u, "BAD_REQUEST"), std::pair(403u, "NOT_ALLOWED"),
         std::pair(405u, "WRONG_METHOD"), std::pair(413u, "HAS_BODY"),
         std::pair(414u, "BAD_REQUEST"), std::pair(421u, "OTHER_HOST"),
-        std::pair(431u, "BAD_REQUEST"), std::pair(503u, "TOO_MANY")}) {
+        std::pair(431u, "BAD_REQUEST"), std::pair(429u, "TOO_MANY"), std::pair(503u, "TOO_MANY")}) {
     const HttpRefusal refusal = {.status = status, .target = "/api/v1/jobs?a", .why = "no"};
     const HttpResponse response = WebRefusal(refusal);
     EXPECT_EQ(response.status, status);
@@ -308,6 +308,30 @@ TEST_F(WebTest, EventsResumeAfterTheLastEventId) {
               AllOf(HasSubstr("event: KIND_GAP\n"), HasSubstr("the appliance restarted"),
                     HasSubstr("\"sentence\":\"one\"")))
       << "cursor of an earlier process";
+}
+
+TEST_F(WebTest, HealthHandlerServesOnlyTheState) {
+  OpenDaemon(kFabric);
+  service_->SetReloadProblem("secret.yaml: bad");
+  EXPECT_THAT(Get("/api/v1/health").body, HasSubstr("secret.yaml"));
+  const HttpHandler handle = HealthHandler(*service_);
+  const HttpResponse health = handle({.method = "GET", .target = "/api/v1/health"});
+  EXPECT_EQ(health.status, 200u);
+  EXPECT_THAT(health.body, AllOf(HasSubstr("\"state\":\"STATE_"), Not(HasSubstr("secret.yaml"))));
+  for (const char* target : {"/", "/metrics", "/api/v1/jobs"}) {
+    EXPECT_EQ(handle({.method = "GET", .target = target}).status, 404u) << target;
+  }
+}
+
+TEST_F(WebTest, RefusalsBecauseOfALimitAreCounted) {
+  OpenDaemon("");
+  const HttpRefuser refuse = WebRefuser(*service_);
+  for (const unsigned status : {403u, 429u, 503u}) {
+    EXPECT_EQ(refuse({.status = status, .target = "/", .why = "no"}).status, status);
+  }
+  EXPECT_THAT(Get("/metrics").body,
+              AllOf(HasSubstr("rocescope_refused_requests_total{server=\"http\"} 2\n"),
+                    HasSubstr("rocescope_refused_requests_total{server=\"grpc\"} 0\n")));
 }
 
 TEST_F(WebTest, NumberOfMetricSeriesIsLimited) {
