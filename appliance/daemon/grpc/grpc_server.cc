@@ -253,6 +253,43 @@ class UnreadRequests final : public grpc::experimental::ServerInterceptorFactory
   }
 };
 
+// A stream of the reflection service occupies a thread as long as its client likes. Those beyond a
+// maximum are cancelled.
+class ReflectionStreams final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  grpc::experimental::Interceptor* CreateServerInterceptor(
+      grpc::experimental::ServerRpcInfo* call) override {
+    constexpr std::string_view kReflection = "/grpc.reflection.";
+    if (!std::string_view(call->method()).starts_with(kReflection)) return nullptr;
+    return new Stream(*call, open_);  // gRPC takes ownership
+  }
+
+ private:
+  class Stream final : public grpc::experimental::Interceptor {
+   public:
+    Stream(grpc::experimental::ServerRpcInfo& call, std::atomic<uint32_t>& open)
+        : call_(call), open_(open), is_one_too_many_(open_++ >= kMax) {}
+    ~Stream() override { --open_; }
+
+    void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+      using grpc::experimental::InterceptionHookPoints;
+      if (is_one_too_many_ && methods->QueryInterceptionHookPoint(
+                                  InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
+        call_.server_context()->TryCancel();
+      }
+      methods->Proceed();
+    }
+
+   private:
+    static constexpr uint32_t kMax = 8;
+    grpc::experimental::ServerRpcInfo& call_;
+    std::atomic<uint32_t>& open_;
+    const bool is_one_too_many_;
+  };
+
+  std::atomic<uint32_t> open_ = 0;
+};
+
 Error CannotListen(const ListenAddress& where) {
   const std::string reason = LastLog::Reason();
   return {.code = ErrorCode::kUnavailable,
@@ -346,6 +383,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
   interceptors.push_back(std::make_unique<UnreadRequests>());
+  interceptors.push_back(std::make_unique<ReflectionStreams>());
   builder.experimental().SetInterceptorCreators(std::move(interceptors));
   std::vector<int> ports(config.listen.size());
   for (size_t i = 0; i < ports.size(); ++i) {
@@ -354,17 +392,20 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
 #define ROCESCOPE_SERVICE_BEGIN(name) builder.RegisterService(&parts->name);
 #include "rocescope/v1/service_calls.inc"
   parts->agents.AddTo(builder);
-  parts->server = builder.BuildAndStart();
-  if (parts->server) parts->agents.Begin();
+  // Its destructor stops a running server, also after an exception.
+  std::unique_ptr<GrpcServer> started(new GrpcServer(std::move(parts)));
+  Parts& running = *started->parts_;
+  running.server = builder.BuildAndStart();
+  if (running.server) running.agents.Begin();
   for (size_t i = 0; i < ports.size(); ++i) {
-    if (parts->server && ports[i] > 0) {
-      parts->listens.push_back(
+    if (running.server && ports[i] > 0) {
+      running.listens.push_back(
           {.address = config.listen[i].address, .port = static_cast<uint16_t>(ports[i])});
       continue;
     }
     return tl::unexpected(CannotListen(config.listen[i]));
   }
-  return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(parts)));
+  return started;
 }
 
 GrpcServer::GrpcServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -273,6 +274,45 @@ TEST_F(GrpcTest, ConnectionsWithoutACallEnd) {
   EXPECT_TRUE(v1::Appliance::NewStub(channel)->GetHealth(&context, {}, &health).ok());
   const auto late = std::chrono::system_clock::now() + std::chrono::seconds(20);
   EXPECT_TRUE(channel->WaitForStateChange(GRPC_CHANNEL_READY, late));
+}
+
+TEST_F(GrpcTest, ReflectionStreamsDoNotOccupyAllThreads) {
+  OpenDaemon("");
+  Serve({.listen = {kAnyPort}});
+  struct Call {
+    grpc::ClientContext context;
+    grpc::Status status;
+    std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
+  };
+  constexpr int kMoreThanThreads = 200;
+  grpc::GenericStub stub(Open());
+  grpc::CompletionQueue queue;
+  const auto await_all = [&queue] {
+    for (int i = 0; i < kMoreThanThreads; ++i) {
+      void* tag = nullptr;
+      bool ok = false;
+      ASSERT_TRUE(queue.Next(&tag, &ok));
+    }
+  };
+  std::vector<std::unique_ptr<Call>> calls;
+  for (int i = 0; i < kMoreThanThreads; ++i) {
+    Call& call = *calls.emplace_back(std::make_unique<Call>());
+    call.stream = stub.PrepareCall(
+        &call.context, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
+    call.stream->StartCall(&call);
+  }
+  await_all();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // until the streams have threads
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  v1::Health health;
+  const grpc::Status status = v1::Appliance::NewStub(Open())->GetHealth(&context, {}, &health);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  for (const auto& call : calls) {
+    call->context.TryCancel();
+    call->stream->Finish(&call->status, call.get());
+  }
+  await_all();
 }
 
 TEST_F(GrpcTest, RequiresCertificatesOutsideLoopback) {
