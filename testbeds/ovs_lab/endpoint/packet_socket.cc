@@ -123,10 +123,13 @@ void PacketSocket::Receive(const std::function<void(std::span<const uint8_t>)>& 
     messages[i].msg_hdr.msg_iov = &parts[i];
     messages[i].msg_hdr.msg_iovlen = 1;
   }
-  const int count = recvmmsg(socket_.number(), messages.data(), kBatch, MSG_DONTWAIT, nullptr);
-  for (int i = 0; i < count; ++i) {
-    const auto& message = messages[static_cast<size_t>(i)];
-    receive({static_cast<const uint8_t*>(message.msg_hdr.msg_iov->iov_base), message.msg_len});
+  for (size_t received = 0; received < kMostAtOnce; received += kBatch) {
+    const int count = recvmmsg(socket_.number(), messages.data(), kBatch, MSG_DONTWAIT, nullptr);
+    for (int i = 0; i < count; ++i) {
+      const auto& message = messages[static_cast<size_t>(i)];
+      receive({static_cast<const uint8_t*>(message.msg_hdr.msg_iov->iov_base), message.msg_len});
+    }
+    if (count < static_cast<int>(kBatch)) return;
   }
 }
 

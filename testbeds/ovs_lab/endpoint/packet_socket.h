@@ -39,8 +39,9 @@ class PacketSocket final : public FrameSink {
                                                     uint32_t ip_packet_bytes);
 
   bool Send(std::span<const uint8_t> frame) override;
-  // Passes frames that have arrived to `receive`. Returns after a batch; the caller calls it again
+  // Passes frames that have arrived to `receive`, at most kMostAtOnce. The caller calls it again
   // while the descriptor is readable.
+  static constexpr size_t kMostAtOnce = 1024;
   void Receive(const std::function<void(std::span<const uint8_t>)>& receive);
   // Frames that were dropped because the receive buffer was full, since the last call.
   uint64_t TakeDrops();

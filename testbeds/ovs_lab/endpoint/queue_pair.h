@@ -22,7 +22,9 @@ struct TransportOptions {
   uint32_t mtu = 1024;      // payload bytes of a packet
   uint32_t ack_every = 16;  // packets per ACK request within a message; its last one requests one
   uint32_t window = 0;      // maximum unacknowledged packets; 0: no limit
-  Duration ack_timeout = std::chrono::milliseconds(67);
+  // 4.096 us * 2^16. Programs of a busy machine may wait for the CPU for longer than the 67 ms of
+  // the simulator.
+  Duration ack_timeout = std::chrono::milliseconds(268);
   uint32_t retries = 7;
   DcqcnOptions dcqcn;
 };

@@ -55,8 +55,8 @@ class Recorder : public QueuePairObserver {
 
 class Pair {
  public:
-  explicit Pair(const TransportOptions& options = {}, uint64_t seed = 1,
-                double line_rate = kLineRate)
+  explicit Pair(const TransportOptions& options = {.ack_timeout = milliseconds(67)},
+                uint64_t seed = 1, double line_rate = kLineRate)
       : options_(options), random_(seed) {
     for (int i = 0; i < 2; ++i) {
       const uint32_t own = i == 0 ? kFirstPsn : kOtherFirstPsn;
