@@ -33,6 +33,8 @@ struct Row {
   Qpn remote;
   uint32_t process_id;
   std::string_view command;
+  uint32_t receive_psn = 0;
+  uint32_t send_psn = 0;
 };
 
 Json JsonOf(const topology::Fabric& fabric, const Row& row, size_t device) {
@@ -43,8 +45,8 @@ Json JsonOf(const topology::Fabric& fabric, const Row& row, size_t device) {
           {"rqpn", row.remote.value},
           {"type", "RC"},
           {"state", "RTS"},
-          {"rq-psn", 0},  // the initial PSN of NCCL and of most other programs
-          {"sq-psn", 0},
+          {"rq-psn", row.receive_psn},
+          {"sq-psn", row.send_psn},
           {"path-mig-state", "MIGRATED"},
           {"pdn", row.process_id % 97 + 8},
           {"pid", row.process_id},
@@ -167,9 +169,11 @@ std::string RenderRdma(const topology::Fabric& fabric, topology::NodeIndex host,
       const auto& ranks = job.communicators[connection.communicator].ranks;
       for (const LoggedConnection::QueuePair& each : connection.queue_pairs) {
         rows.push_back({connection.sender, each.sender, each.receiver,
-                        job.ranks[ranks[connection.from]].process_id, "python3"});
+                        job.ranks[ranks[connection.from]].process_id, "python3", each.receiver_psn,
+                        each.sender_psn});
         rows.push_back({connection.receiver, each.receiver, each.sender,
-                        job.ranks[ranks[connection.to]].process_id, "python3"});
+                        job.ranks[ranks[connection.to]].process_id, "python3", each.sender_psn,
+                        each.receiver_psn});
       }
     }
   }

@@ -41,6 +41,9 @@ struct LoggedConnection {
   struct QueuePair {
     Qpn sender;  // QPN at each end
     Qpn receiver;
+    // First PSN of the requests that each end sends. NCCL uses 0.
+    uint32_t sender_psn = 0;
+    uint32_t receiver_psn = 0;
   };
   uint32_t communicator = 0;  // index in LoggedJob
   uint32_t from = 0;          // ranks in the communicator

@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <iterator>
 
+#include "sim/emit/addressing.h"
 #include "sim/emit/host_files.h"
-#include "sim/emit/packet.h"
 
 namespace rocescope::sim {
 namespace {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "dataplane/wire/clear_to_send.h"
 #include "dataplane/wire/ethernet.h"
 #include "dataplane/wire/icrc.h"
 #include "dataplane/wire/ip.h"
@@ -60,20 +61,13 @@ void WriteExtension(wire::ByteWriter& out, const Frame& frame) {
   if ((headers & wire::kHasImmDt) != 0) Write(out, wire::ImmDt{.data = frame.immediate});
 }
 
-// In host byte order (x86). `room` holds the payload and the padding.
+// `room` holds the payload and the padding.
 void WriteGrant(std::span<uint8_t> room, const Frame& frame) {
-  const std::array<uint32_t, 8> words = {static_cast<uint32_t>(frame.granted_address),
-                                         static_cast<uint32_t>(frame.granted_address >> 32),
-                                         frame.immediate,
-                                         frame.granted_rkey,
-                                         1,                                          // requests
-                                         0,                                          // tag
-                                         static_cast<uint32_t>(frame.sequence + 1),  // index
-                                         0};
   wire::ByteWriter out(room);
-  for (size_t i = 0; i < words.size() && out.offset() + 4 <= room.size(); ++i) {
-    out.U32(__builtin_bswap32(words[i]));
-  }
+  Write(out, wire::ClearToSend{.address = frame.granted_address,
+                               .length = frame.immediate,
+                               .rkey = frame.granted_rkey,
+                               .index = static_cast<uint32_t>(frame.sequence + 1)});
   out.Zeros(room.size() - out.offset());
 }
 
@@ -86,12 +80,6 @@ size_t LongestPayload(Network& network) {
 }
 
 }  // namespace
-
-IpAddress AddressOf(const topology::Fabric& fabric, topology::NicIndex nic) {
-  const auto& addresses = fabric.nic(nic).addresses;
-  constexpr uint32_t kUnnamed = 0x0afe'0000;
-  return addresses.empty() ? IpAddress::FromV4(kUnnamed + nic) : addresses[0].address;
-}
 
 PacketWriter::PacketWriter(Network& network)
     : network_(network), payload_(LongestPayload(network)) {}

@@ -11,6 +11,7 @@
 #include "base/address.h"
 #include "base/qpn.h"
 #include "dataplane/wire/writer.h"
+#include "sim/emit/addressing.h"
 #include "sim/emit/payload.h"
 #include "sim/host/network.h"
 
@@ -19,14 +20,6 @@ namespace rocescope::sim {
 // MAC addresses of NICs, locally administered: 02:00:00 and the NIC index. Switches do not rewrite
 // them; the TTL of a copy identifies the hop.
 constexpr uint64_t MacOfNic(topology::NicIndex nic) { return 0x0200'0000'0000 | nic; }
-
-// Returns the first address of a NIC. A NIC without an address gets 10.254.0.0 plus its index.
-IpAddress AddressOf(const topology::Fabric& fabric, topology::NicIndex nic);
-
-// The DSCP of a priority as lossless fabrics map it: 26 for priority 3, 48 for priority 6.
-constexpr uint8_t DscpOf(uint32_t priority) {
-  return static_cast<uint8_t>(priority << 3 | (priority == 3 ? 2 : 0));
-}
 
 // One instance serves all mirrors, samples and reports of a network.
 class PacketWriter {

@@ -9,7 +9,7 @@ namespace rocescope::sim {
 namespace {
 
 constexpr uint32_t kFcs = 4;
-constexpr uint16_t kSourcePort = 0xe000;  // UDP
+constexpr uint16_t kSflowSourcePort = 0xe000;  // UDP
 
 constexpr size_t SampleBytes(size_t sample, size_t header) {
   return 2 * wire::SflowBlock::kSize + sample + wire::SflowSampledHeader::kSize +
@@ -108,7 +108,7 @@ void SflowExporter::Send(SimTime now) {
       static_cast<uint32_t>(envelope_.Bytes() + wire::UdpHeader::kSize + contents.size());
   if (const auto room = port_.Begin(now, length); !room.empty()) {
     wire::ByteWriter out(room.first(length));
-    WriteUdpEnvelope(out, envelope_, kSourcePort, udp_port_, static_cast<uint16_t>(sequence_),
+    WriteUdpEnvelope(out, envelope_, kSflowSourcePort, udp_port_, static_cast<uint16_t>(sequence_),
                      contents.size());
     out.Bytes(contents);
     port_.End();

@@ -14,6 +14,7 @@
 #include "sim/benign/benign.h"
 #include "sim/fault/fault.h"
 #include "sim/host/network.h"
+#include "sim/scenario/units.h"
 #include "sim/workload/job.h"
 #include "sim/workload/stream.h"
 #include "sim/workload/tcp_flow.h"
@@ -106,14 +107,9 @@ Result<Scenario> LoadScenario(std::string_view text, std::string_view file,
                               std::optional<uint64_t> seed = std::nullopt,
                               std::optional<Model> model = std::nullopt);
 
-// "512K", "64M", "1G" (powers of 1024), or plain bytes.
-Result<uint64_t> ParseSize(std::string_view text);
 // Number of steps of a recording if none is stated.
 inline constexpr uint32_t kDefaultRecordingSteps = 20;
 // A step must be a whole number of nanoseconds and last at least 1 us.
 Status CheckRecordingSteps(Duration analysis_window, uint32_t steps);
-
-// For example "10ms" or "2h", up to 31 d. Returns picoseconds.
-Result<SimTime> ParseSimTime(std::string_view text);
 
 }  // namespace rocescope::sim

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "sim/scenario/units.h"
+
 #include <fmt/format.h>
 
 #include <array>
 #include <charconv>
 #include <cmath>
-
-#include "sim/scenario/scenario.h"
+#include <optional>
 
 namespace rocescope::sim {
 namespace {
