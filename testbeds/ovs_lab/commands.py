@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands of testbeds/lab and their options."""
+
+import os
+
+import build
+import traffic
+from fabric import Fabric
+from problem import Problem, say
+from state import State
+from status import show_status
+
+
+def positive(text):
+    value = int(text)
+    if value <= 0:
+        raise ValueError
+    return value
+
+
+def add_to(parser):
+    sub = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(name, run, help_text):
+        added = sub.add_parser(name, help=help_text, description=help_text)
+        added.add_argument("--name", default="lab", help="name of the lab, the prefix of its namespaces "
+                                                         "(default: lab)")
+        added.set_defaults(run=run)
+        return added
+
+    add_up(command("up", run_up, "Build a lab and start its traffic and the appliance."))
+    command("down", run_down, "Remove a lab, also one that was not built completely.")
+    command("status", lambda o: show_status(State(o.name)), "Show the parts of a lab and the appliance's health.")
+    one = command("traffic", run_traffic, "Start or stop the endpoints of all hosts.")
+    one.add_argument("action", choices=("start", "stop"))
+
+
+def add_up(up):
+    number = {"type": positive, "metavar": "N"}
+    up.add_argument("--leaves", default=2, help="number of leaf switches (default: 2)", **number)
+    up.add_argument("--spines", default=2, help="number of spine switches (default: 2)", **number)
+    up.add_argument("--hosts", default=4, help="number of hosts, each with one NIC and one GPU (default: 4)",
+                    **number)
+    up.add_argument("--speed", default="100000000", metavar="RATE",
+                    help="speed of the links in bit/s, or such as 1G; switches mark packets with CE as if their "
+                         "queues were drained at this rate (default: 100000000)")
+    up.add_argument("--sflow-rate", default=64, help="one of N packets is sampled (default: 64)", **number)
+    up.add_argument("--sflow-polling", type=int, default=0, metavar="S",
+                    help="seconds between counter samples, which contain the speed of the virtual Ethernet "
+                         "interfaces (10 Gbit/s) instead of --speed; 0: none (default: 0)")
+    up.add_argument("--window", type=positive, default=2, metavar="S",
+                    help="analysis window in seconds (default: 2)")
+    up.add_argument("--http", default=8080, help="port of the dashboard on 127.0.0.1 (default: 8080)", **number)
+    up.add_argument("--grpc", default=50051, help="port of the gRPC API on 127.0.0.1 (default: 50051)", **number)
+    up.add_argument("--jobs", metavar="FILE", help="JSON file with the list of jobs, in the format of "
+                                                   "sim/scenario/README.md (default: two jobs on all hosts)")
+    up.add_argument("--no-traffic", action="store_true", help="do not start the endpoints")
+    up.add_argument("--rocescope", metavar="PROGRAM",
+                    help="the program rocescope (default: the newest in build/, or from PATH)")
+    up.add_argument("--endpoint", metavar="PROGRAM",
+                    help=f"the program {traffic.PROGRAM} (default: the newest in build/, or from PATH)")
+
+
+def read_jobs(path):
+    import json
+    try:
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+    except (OSError, ValueError) as error:
+        raise Problem(f"{path}: {error}") from None
+    return content["jobs"] if isinstance(content, dict) else content
+
+
+def run_up(options):
+    known = {key: value for key, value in vars(options).items() if key not in ("name", "run", "jobs")}
+    build.up(State(options.name), build.Options(**known, jobs=read_jobs(options.jobs) if options.jobs else None))
+    print(f"Dashboard: http://127.0.0.1:{options.http}/   gRPC: 127.0.0.1:{options.grpc}")
+
+
+def run_down(options):
+    if os.geteuid() != 0:
+        raise Problem("only root can remove a lab; run this command as root")
+    state = State(options.name)
+    if not state.exists():
+        say(f"there is no lab {options.name}")
+        return
+    state.remove()
+    say(f"the lab {options.name} is removed")
+
+
+def run_traffic(options):
+    state = State(options.name)
+    lab = state.require()
+    if options.action == "stop":
+        traffic.stop(state)
+    else:
+        traffic.start(state, Fabric(lab["fabric"]), traffic.find_endpoint(lab["endpoint"]))

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The RoCEv2 endpoints of the hosts, and the plan file with the jobs that they run."""
+
+import json
+
+from problem import Problem, say
+from system import find_program
+
+PROGRAM = "rocescope-lab-endpoint"
+FOLDER = "testbeds/ovs_lab/endpoint"
+
+
+def default_jobs(fabric):
+    """One AllReduce over the first host of each pair, and an all-to-all of the others, so that both jobs
+    use all leaves."""
+    hosts = list(fabric.hosts)
+    if len(hosts) < 4:
+        return [job("pretrain", 1, hosts, "ring")]
+    return [job("pretrain", 1, hosts[0::2], "ring"), job("finetune", 2, hosts[1::2], "all_to_all")]
+
+
+def job(name, number, hosts, collective):
+    return {"name": name, "id": number, "hosts": ",".join(hosts), "queue_pairs": 2,
+            "phases": [{"name": collective, "collective": collective, "size": "256K", "compute": "200ms"}]}
+
+
+def write_plan(state, fabric, jobs=None):
+    plan = {"topology": str(state.files / "topology.yaml"), "jobs": jobs or default_jobs(fabric)}
+    (state.files / "plan.yaml").write_text(json.dumps(plan, indent=1) + "\n")
+
+
+def find_endpoint(given):
+    program = find_program(given, PROGRAM, FOLDER)
+    if program is None:
+        raise Problem(f"{PROGRAM} was not found; build it (ninja -C build/release {PROGRAM}), or name it with "
+                      "--endpoint")
+    return program
+
+
+def start(state, fabric, program):
+    running = endpoints(state)
+    for host in fabric.hosts.values():
+        if host.name not in running:
+            start_one(state, host, program)
+    say(f"{len(fabric.hosts)} endpoints send; their logs are {state.files}/endpoint-HOST.log")
+
+
+def start_one(state, host, program):
+    state.start(f"endpoint-{host.name}",
+                [program, state.files / "plan.yaml", "--host", host.name, "--interface", "eth0",
+                 "-d", state.files], host.name, {"ROCESCOPE_LAB_HOST": host.name})
+
+
+def endpoints(state):
+    """The processes of the endpoints by host."""
+    found = {}
+    for pid in state.processes():
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                for entry in file.read().split(b"\0"):
+                    if entry.startswith(b"ROCESCOPE_LAB_HOST="):
+                        found[entry.partition(b"=")[2].decode()] = pid
+        except OSError:
+            continue
+    return found
+
+
+def stop(state):
+    state.stop_processes(set(endpoints(state).values()))

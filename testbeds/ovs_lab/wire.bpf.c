@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A cable of the lab. Each end of a cable is an interface in the namespace of the wires; this
+// classifier runs when a frame arrives there from a switch or host. It marks, corrupts or drops the
+// frame as the end's settings require, and redirects it to the other end. Sender and receiver keep
+// their own counters, so a frame that is lost here was sent but not received.
+//
+// The map layouts are repeated in wire_map.py.
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+#include <stddef.h>
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#define ENDS 16384              // one for each interface index
+#define VISIBLE_FRAMES 10       // a fault is visible from its tenth frame on (sim/fault/README.md)
+#define ETHERTYPE_IPV4 0x0800
+#define PROTOCOL_UDP 17
+#define ROCE_PORT 4791
+#define ETHERNET_SIZE 14
+#define TOS_OFFSET (ETHERNET_SIZE + 1)
+#define CHECKSUM_OFFSET (ETHERNET_SIZE + 10)
+#define ECN_MASK 3
+#define ECN_CE 3
+#define PAYLOAD_OFFSET (ETHERNET_SIZE + 20 + 8 + 12)  // behind the BTH
+#define ICRC_SIZE 4
+#define NANOSECONDS 1000000000ull
+
+// Probabilities are fractions of 2^32.
+struct settings {
+  __u32 other_end;    // interface index of the other end; 0: not connected, all frames are lost
+  __u32 loss;         // probability that a frame is lost
+  __u32 bit_errors;   // probability that a frame is lost and the receiver counts a wrong FCS
+  __u32 corruption;   // probability that a byte of the RoCE payload changes
+  __u64 rate;         // of the virtual queue in bytes per second; 0: no CE marks
+  __u32 ecn_minimum;  // bytes in the virtual queue from which on packets may be marked
+  __u32 ecn_maximum;  // bytes in the virtual queue above which all packets are marked
+  __u32 ecn_probability;  // just below ecn_maximum
+  __u32 reserved;
+};
+
+struct counters {
+  __u64 frames;
+  __u64 bytes;
+  __u64 lost;
+  __u64 bit_errors;
+  __u64 corrupted;
+  __u64 marked;
+  __u64 queue_peak;  // bytes
+  __u64 affected;    // by the current fault; reset when a fault starts
+  __u64 visible_ns;  // monotonic time of the tenth of these; 0: not yet
+};
+
+struct queue {
+  __u64 time_ns;
+  __u64 bytes;
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, ENDS);
+  __type(key, __u32);
+  __type(value, struct settings);
+} wire_settings SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, ENDS);
+  __type(key, __u32);
+  __type(value, struct counters);
+} wire_counters SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, ENDS);
+  __type(key, __u32);
+  __type(value, struct queue);
+} wire_queues SEC(".maps");
+
+static __always_inline int happens(__u32 probability) {
+  return probability != 0 && bpf_get_prandom_u32() < probability;
+}
+
+static __always_inline void affect(struct counters* counters) {
+  if (++counters->affected == VISIBLE_FRAMES) counters->visible_ns = bpf_ktime_get_ns();
+}
+
+// Adds a frame to the virtual queue and returns whether the queue marks it.
+static __always_inline int must_mark(__u32 end, const struct settings* settings, __u32 length,
+                                     struct counters* counters) {
+  struct queue* queue = bpf_map_lookup_elem(&wire_queues, &end);
+  if (queue == NULL) return 0;
+  const __u64 now = bpf_ktime_get_ns();
+  __u64 idle_ns = now - queue->time_ns;
+  if (idle_ns > NANOSECONDS) idle_ns = NANOSECONDS;  // no overflow of the product
+  const __u64 sent = idle_ns * settings->rate / NANOSECONDS;
+  const __u64 bytes = (queue->bytes > sent ? queue->bytes - sent : 0) + length;
+  queue->time_ns = now;
+  queue->bytes = bytes;
+  if (bytes > counters->queue_peak) counters->queue_peak = bytes;
+  if (bytes > settings->ecn_maximum) return 1;
+  if (bytes <= settings->ecn_minimum) return 0;
+  const __u64 above = bytes - settings->ecn_minimum;
+  const __u64 range = settings->ecn_maximum - settings->ecn_minimum;
+  return range != 0 && happens(above * settings->ecn_probability / range);
+}
+
+static __always_inline int mark(struct __sk_buff* skb) {
+  __u8 tos = 0;
+  if (bpf_skb_load_bytes(skb, TOS_OFFSET, &tos, sizeof(tos)) != 0) return 0;
+  if ((tos & ECN_MASK) == 0 || (tos & ECN_MASK) == ECN_CE) return 0;
+  const __u8 marked = tos | ECN_CE;
+  bpf_l3_csum_replace(skb, CHECKSUM_OFFSET, bpf_htons(tos), bpf_htons(marked), sizeof(__u16));
+  bpf_skb_store_bytes(skb, TOS_OFFSET, &marked, sizeof(marked), 0);
+  return 1;
+}
+
+// Inverts a byte of the payload, so that the iCRC is wrong. Frames without payload are unchanged.
+static __always_inline int corrupt(struct __sk_buff* skb) {
+  if (skb->len <= PAYLOAD_OFFSET + ICRC_SIZE) return 0;
+  const __u32 payload = skb->len - PAYLOAD_OFFSET - ICRC_SIZE;
+  const __u32 offset = PAYLOAD_OFFSET + bpf_get_prandom_u32() % payload;
+  __u8 byte = 0;
+  if (bpf_skb_load_bytes(skb, offset, &byte, sizeof(byte)) != 0) return 0;
+  byte = ~byte;
+  return bpf_skb_store_bytes(skb, offset, &byte, sizeof(byte), 0) == 0;
+}
+
+static __always_inline int is_roce(struct __sk_buff* skb) {
+  __u8 version = 0;
+  __u8 protocol = 0;
+  __u16 port = 0;
+  if (bpf_skb_load_bytes(skb, ETHERNET_SIZE, &version, sizeof(version)) != 0) return 0;
+  if (bpf_skb_load_bytes(skb, ETHERNET_SIZE + 9, &protocol, sizeof(protocol)) != 0) return 0;
+  if (bpf_skb_load_bytes(skb, ETHERNET_SIZE + 22, &port, sizeof(port)) != 0) return 0;
+  return version == 0x45 && protocol == PROTOCOL_UDP && port == bpf_htons(ROCE_PORT);
+}
+
+SEC("classifier")
+int wire(struct __sk_buff* skb) {
+  __u32 end = skb->ifindex;
+  const struct settings* settings = bpf_map_lookup_elem(&wire_settings, &end);
+  struct counters* counters = bpf_map_lookup_elem(&wire_counters, &end);
+  if (settings == NULL || counters == NULL || settings->other_end == 0) return TC_ACT_SHOT;
+  ++counters->frames;
+  counters->bytes += skb->len;
+  if (skb->protocol == bpf_htons(ETHERTYPE_IPV4)) {
+    if (settings->rate != 0 && must_mark(end, settings, skb->len, counters) && mark(skb)) {
+      ++counters->marked;
+    }
+    if (is_roce(skb) && happens(settings->corruption) && corrupt(skb)) {
+      ++counters->corrupted;
+      affect(counters);
+    }
+  }
+  if (happens(settings->bit_errors)) {
+    ++counters->bit_errors;
+    affect(counters);
+    return TC_ACT_SHOT;
+  }
+  if (happens(settings->loss)) {
+    ++counters->lost;
+    affect(counters);
+    return TC_ACT_SHOT;
+  }
+  return bpf_redirect(settings->other_end, 0);
+}
+
+char wire_license[] SEC("license") = "Dual BSD/GPL";
