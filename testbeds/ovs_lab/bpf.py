@@ -4,13 +4,14 @@ found by the number of the program that `tc filter show` prints."""
 
 import contextlib
 import ctypes
+import errno
 import os
 import platform
 
 from problem import Problem
 
 SYSTEM_CALL = {"x86_64": 321, "aarch64": 280}
-LOOKUP, UPDATE, PROGRAM_BY_ID, MAP_BY_ID, INFO_BY_FD = 1, 2, 13, 14, 15
+LOOKUP, UPDATE, NEXT_KEY, PROGRAM_BY_ID, MAP_BY_ID, INFO_BY_FD = 1, 2, 4, 13, 14, 15
 MOST_MAPS = 16
 INFO_SIZE = 256
 NAME_SIZE = 16
@@ -46,27 +47,42 @@ def _info(fd, content=b""):
 
 
 class Map:
-    """An array whose values have the given ctypes structure."""
+    """An array or hash. `key` and `value` are ctypes types. Keys of arrays are integers."""
 
-    def __init__(self, fd, value):
-        self.fd, self.value = fd, value
+    def __init__(self, fd, key, value):
+        self.fd, self.key, self.value = fd, key, value
 
     def _call(self, command, key, buffer):
-        number = ctypes.c_uint32(key)
-        _bpf(command, _words(self.fd, 0) + _address(number) + _address(buffer) + bytes(8))
+        _bpf(command, _words(self.fd, 0) + (_address(key) if key is not None else bytes(8))
+             + _address(buffer) + bytes(8))
 
     def read(self, key):
         value = self.value()
-        self._call(LOOKUP, key, value)
+        self._call(LOOKUP, self.key(key) if isinstance(key, int) else key, value)
         return value
 
     def write(self, key, value):
-        self._call(UPDATE, key, value)
+        self._call(UPDATE, self.key(key), value)
+
+    def items(self):
+        """The entries of a hash. Entries that appear or disappear at the same time may be missing."""
+        key = None
+        while True:
+            following = self.key()
+            try:
+                self._call(NEXT_KEY, key, following)
+            except OSError as error:
+                if error.errno == errno.ENOENT:
+                    return
+                raise
+            with contextlib.suppress(FileNotFoundError):
+                yield following, self.read(following)
+            key = following
 
 
 @contextlib.contextmanager
 def maps_of_program(number, values):
-    """The maps of a program: name -> Map. `values` gives the structure of each map by its name."""
+    """The maps of a program: name -> Map. `values`: the types of key and value of each map, by its name."""
     opened = []
     try:
         program = _bpf(PROGRAM_BY_ID, _words(number, 0, 0))
@@ -84,11 +100,12 @@ def maps_of_program(number, values):
             name = described[24:24 + NAME_SIZE].rstrip(b"\0").decode()
             if name not in values:
                 continue
+            key, value = values[name]
             size = int.from_bytes(described[12:16], "little")
-            if size != ctypes.sizeof(values[name]):
+            if size != ctypes.sizeof(value):
                 raise Problem(f"the BPF map {name} has values of {size} bytes instead of "
-                              f"{ctypes.sizeof(values[name])}: another version of wire.bpf.c is loaded")
-            maps[name] = Map(fd, values[name])
+                              f"{ctypes.sizeof(value)}: another version of wire.bpf.c is loaded")
+            maps[name] = Map(fd, key, value)
         yield maps
     except OSError as error:
         raise Problem(f"the BPF maps of the wires cannot be used: {error.strerror}") from None

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The commands of testbeds/lab and their options."""
 
+import argparse
+import json
 import os
 
 import build
+import fault_kinds
+import faults
 import traffic
 from fabric import Fabric
 from problem import Problem, say
@@ -31,6 +35,14 @@ def add_to(parser):
     add_up(command("up", run_up, "Build a lab and start its traffic and the appliance."))
     command("down", run_down, "Remove a lab, also one that was not built completely.")
     command("status", lambda o: show_status(State(o.name)), "Show the parts of a lab and the appliance's health.")
+    one = command("fault", run_fault, "Inject a fault. It lasts until `heal`, or for --seconds.")
+    one.epilog, one.formatter_class = fault_kinds.help_text(), argparse.RawDescriptionHelpFormatter
+    one.add_argument("kind", metavar="KIND", choices=fault_kinds.KINDS, help="see below")
+    one.add_argument("place", metavar="PLACE")
+    one.add_argument("value", metavar="VALUE", nargs="?")
+    one.add_argument("--seconds", type=float, metavar="S", help="end the fault after this time")
+    one = command("heal", run_heal, "End faults.")
+    one.add_argument("numbers", metavar="N", nargs="*", type=int, help="number of a fault (default: all faults)")
     one = command("traffic", run_traffic, "Start or stop the endpoints of all hosts.")
     one.add_argument("action", choices=("start", "stop"))
 
@@ -62,7 +74,6 @@ def add_up(up):
 
 
 def read_jobs(path):
-    import json
     try:
         with open(path, encoding="utf-8") as file:
             content = json.load(file)
@@ -86,6 +97,21 @@ def run_down(options):
         return
     state.remove()
     say(f"the lab {options.name} is removed")
+
+
+def run_fault(options):
+    state = State(options.name)
+    number = faults.inject(state, options.kind, options.place, options.value, options.seconds)
+    truth = faults.all_of(state)[number]["truth"]
+    print(f"Fault {number}: {truth['kind']} at {truth['place']}"
+          + (f", sent by {truth['direction']}" if truth.get("direction") else ""))
+
+
+def run_heal(options):
+    state = State(options.name)
+    state.require()
+    healed = faults.heal(state, options.numbers)
+    print(f"Ended: {', '.join(f'fault {number}' for number in healed) or 'no fault is active'}")
 
 
 def run_traffic(options):

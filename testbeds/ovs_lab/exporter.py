@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import sys
 import threading
 import time
@@ -31,7 +32,9 @@ from state import State  # noqa: E402
 from system import NAMESPACES  # noqa: E402
 
 PERIOD = 1.0  # seconds
+ROCE_PRIORITY = 3
 CLONE_NEWNET = 0x40000000
+NIC_METRIC = re.compile(r"fabric_nic_([a-z0-9_]+)\{[^}]*\} (\d+)$")
 NET_FIELDS = {"rx_bytes": 0, "rx_packets": 1, "rx_errors": 2, "rx_discards": 3,
               "tx_bytes": 8, "tx_packets": 9, "tx_errors": 10, "tx_discards": 11}
 
@@ -52,8 +55,9 @@ class Readings:
             return "".join("".join(lines) for lines in self.of_node.values())
 
 
-def line(kind, node, port, metric, value, time_ms):
-    return f'fabric_{kind}_{metric}{{node="{node}",port="{port}"}} {int(value)} {time_ms}\n'
+def line(kind, node, port, metric, value, time_ms, priority=None):
+    labels = f'node="{node}",port="{port}"' + (f',priority="{priority}"' if priority is not None else "")
+    return f"fabric_{kind}_{metric}{{{labels}}} {int(value)} {time_ms}\n"
 
 
 class SwitchReader:
@@ -63,6 +67,12 @@ class SwitchReader:
         self.bridge = openflow.Connection(folder / f"{switch.name}.mgmt")
         self.database = ovsdb.Connection(folder / "db.sock")
         self.first_resets = None
+
+    def new_peak(self, port):
+        """The greatest length of the virtual queue since the last reading."""
+        peak = self.maps["wire_peaks"].read(port.index)
+        self.maps["wire_peaks"].write(port.index, ctypes.c_uint64(0))
+        return peak.value
 
     def flaps(self):
         """Transitions to down by interface. All links are up when the exporter starts, so that every
@@ -87,31 +97,54 @@ class SwitchReader:
             sent, received = counters[port.name]
             link = self.fabric.link_of[port.full_name]
             values = dict(vars(readings[port.number]))
-            values |= {"fcs_errors": received.bit_errors, "ecn_marked": sent.marked,
+            # The kernel drops received frames only if they exceed the MTU.
+            values |= {"fcs_errors": received.bit_errors, "mtu_drops": readings[port.number].rx_discards,
                        "admin_up": states[port.number].admin_up, "link_up": states[port.number].link_up,
                        "link_speed": speeds.get(link.name, link.speed),
                        "link_flaps": flaps[port.interface]}
             lines += [line("port", port.node, port.name, metric, value, now)
                       for metric, value in values.items()]
+            lines += [line("port", port.node, port.name, metric, value, now, ROCE_PRIORITY)
+                      for metric, value in (("ecn_marked", sent.marked),
+                                            ("queue_watermark", self.new_peak(port)))]
         return lines
 
 
 class HostReader:
-    """Its thread enters the namespace of the host."""
+    """Its thread enters the namespace of the host. The endpoint of the host writes the counters of its
+    NIC to a file."""
 
     def __init__(self, state, host):
-        self.host = host
+        self.state, self.host = state, host
+        self.file = state.files / "endpoint" / f"{host.name}.prom"
         with open(NAMESPACES / state.namespace(host.name)) as namespace:
             if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), CLONE_NEWNET) != 0:
                 raise OSError(ctypes.get_errno(), f"cannot enter the namespace of {host.name}")
 
-    def read(self):
+    def interface(self):
         text = pathlib.Path("/proc/thread-self/net/dev").read_text()
-        now = time.time_ns() // 1_000_000
         fields = next(one for one in text.splitlines() if one.strip().startswith("eth0:"))
         numbers = [int(value) for value in fields.partition(":")[2].split()]
-        return [line("nic", self.host.name, self.host.nic.name, metric, numbers[position], now)
-                for metric, position in NET_FIELDS.items()]
+        return {metric: numbers[position] for metric, position in NET_FIELDS.items()}
+
+    def endpoint(self):
+        """The counters of the NIC that the interface does not have, with their time in milliseconds."""
+        try:
+            with open(self.file, encoding="utf-8") as file:
+                now = os.fstat(file.fileno()).st_mtime_ns // 1_000_000
+                return {match.group(1): int(match.group(2)) for match in map(NIC_METRIC.match, file) if match}, now
+        except FileNotFoundError:
+            return {}, 0
+
+    def read(self):
+        if self.host.name in self.state.conditions()["silent"]:
+            return []
+        own = self.interface()
+        now = time.time_ns() // 1_000_000
+        more, written = self.endpoint()
+        return [line("nic", self.host.name, self.host.nic.name, metric, value, then)
+                for values, then in ((own, now), ({key: more[key] for key in more if key not in own}, written))
+                for metric, value in values.items()]
 
 
 def poll(readings, node, make):

@@ -112,6 +112,23 @@ class Fabric:
             raise Problem(f"{place}: no such host; the lab has {', '.join(self.hosts)}")
         return self.hosts[name]
 
+    def rewired(self, swaps):
+        """A fabric in which cables have exchanged their far ends. `swaps`: pairs of ports, by full name."""
+        shown = json.loads(json.dumps(self.shown))
+        links = {end: link["ends"] for link in shown["links"] for end in link["ends"]}
+        for first, second in swaps:
+            a, b = links[first], links[second]
+            i, j = 1 - a.index(first), 1 - b.index(second)
+            a[i], b[j] = b[j], a[i]
+            links |= {end: ends for ends in (a, b) for end in ends}
+        peers = {end: other for ends in links.values() for end, other in (ends, ends[::-1])}
+        for node in [*shown["switches"], *shown["hosts"]]:
+            for port in node.get("ports", node.get("nics")):
+                name = f"{node['name']}:{port.get('port', port.get('device', port.get('name')))}"
+                if name in peers:
+                    port["peer"] = peers[name]
+        return Fabric(shown)
+
     def next_hops(self, down=frozenset()):
         """For each switch and leaf, the ports on the shortest paths that go up and then down: (switch,
         leaf) -> ports. `down`: links that are out of order, by name."""

@@ -2,6 +2,7 @@
 """Flows and groups of the switches. A switch has one select group for each leaf, whose buckets are the
 ports on the shortest paths, and one flow for each host."""
 
+import re
 
 # The 5-tuple. Fields that a packet does not have are ignored.
 HASH = "fields(ip_src,ip_dst,nw_proto,udp_src,udp_dst,tcp_src,tcp_dst)"
@@ -22,11 +23,16 @@ def group(fabric, switch, leaf, ports):
             f"selection_method_param={switch.id},{HASH}{buckets}")
 
 
-def groups(fabric, down=frozenset(), polarised=()):
-    """The groups of each switch: switch -> lines. `polarised`: switches that use one port only."""
+def groups(fabric, conditions=None):
+    """The groups of each switch, for the conditions of the lab (State.conditions): switch -> lines."""
+    conditions = conditions or {"swaps": [], "down": [], "polarised": []}
+    real = fabric.rewired(conditions["swaps"]) if conditions["swaps"] else fabric
+    # A link that is down is named as declared.
+    down = {real.link_of[end].name for link in fabric.links if link.name in conditions["down"]
+            for end in link.ends}
     lines = {name: [] for name in fabric.switches}
-    for (name, leaf), ports in fabric.next_hops(down).items():
-        used = ports[:1] if name in polarised else ports
+    for (name, leaf), ports in real.next_hops(down).items():
+        used = ports[:1] if name in conditions["polarised"] else ports
         lines[name].append(group(fabric, fabric.switches[name], leaf, used))
     return lines
 
@@ -49,11 +55,23 @@ def install(switches, fabric):
         switches.ofctl("add-flows", switch.name, "-", given=as_text(flows(fabric, switch)))
 
 
-def reroute(switches, fabric, down=frozenset(), polarised=()):
-    """Replaces the groups, as routing does after a link changed."""
-    for name, lines in groups(fabric, down, polarised).items():
-        for line in lines:
-            switches.ofctl("mod-group", name, line)
+def reroute(switches, fabric, conditions):
+    """Replaces the groups, as routing does after a change of the links."""
+    for name, lines in groups(fabric, conditions).items():
+        switches.ofctl("add-groups", name, "-", given=as_text(f"modify {line}" for line in lines))
+
+
+def group_packets(switches, switch):
+    """Packets that the groups of a switch forwarded."""
+    shown = switches.ofctl("dump-group-stats", switch)
+    return sum(int(count) for count in re.findall(r"ref_count=\d+,packet_count=(\d+)", shown))
+
+
+def blackhole_packets(switches, switch, address):
+    """Packets that set_blackhole dropped."""
+    shown = switches.ofctl("dump-flows", switch, f"ip,nw_dst={address}")
+    return sum(int(count) for count in
+               re.findall(rf"n_packets=(\d+),[^\n]*priority={PRIORITIES['blackhole']},", shown))
 
 
 def set_blackhole(switches, switch, address, on):
@@ -61,7 +79,7 @@ def set_blackhole(switches, switch, address, on):
     if on:
         switches.ofctl("add-flow", switch, f"priority={PRIORITIES['blackhole']},{match},actions=drop")
     else:
-        switches.ofctl("--strict", "del-flows", switch, f"priority={PRIORITIES['blackhole']},{match}")
+        switches.ofctl("--strict del-flows", switch, f"priority={PRIORITIES['blackhole']},{match}")
 
 
 def as_text(lines):

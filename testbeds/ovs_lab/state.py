@@ -5,10 +5,12 @@ all of them even if `up` was killed.
     lab.json          options, and what the other commands need
     resources.jsonl   namespaces, one line each
     run/              files and logs of the programs, and what the endpoints write
-    truth.jsonl       faults, one line each
+    conditions.json   what the faults changed
+    faults/           the faults and their ground truth
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -68,16 +70,23 @@ class State:
         write_atomically(self.path / "lab.json", json.dumps(content, indent=1) + "\n")
 
     def conditions(self):
-        """What faults changed and other programs must know: links that are out of routing (`down`),
-        switches that hash to one port (`polarised`), and reduced speeds of links (`speeds`)."""
+        """What faults changed and other programs must know: links that are down, switches that use one
+        port of each group (`polarised`), pairs of ports whose cables are exchanged (`swaps`), hosts that
+        export no counters (`silent`), and reduced speeds of links (`speeds`)."""
         try:
             found = json.loads((self.path / "conditions.json").read_text())
         except FileNotFoundError:
             found = {}
-        return {"down": [], "polarised": [], "speeds": {}} | found
+        return {"down": [], "polarised": [], "swaps": [], "silent": [], "speeds": {}} | found
 
-    def set_conditions(self, conditions):
-        write_atomically(self.path / "conditions.json", json.dumps(conditions) + "\n")
+    @contextlib.contextmanager
+    def changed_conditions(self):
+        """Several faults may change them at the same time."""
+        with open(self.path / "conditions.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            conditions = self.conditions()
+            yield conditions
+            write_atomically(self.path / "conditions.json", json.dumps(conditions) + "\n")
 
     def append(self, file, line):
         with open(self.path / file, "a", encoding="utf-8") as out:

@@ -2,6 +2,7 @@
 """The command `status`."""
 
 import appliance
+import faults
 import telemetry
 import wires
 from fabric import Fabric
@@ -21,6 +22,7 @@ def show_status(state):
     print(f"Processes: {', '.join(f'{running.count(name)} {name}' for name in dict.fromkeys(running))}")
     show_wires(state, fabric)
     show_mirrors(state)
+    show_faults(state)
     try:
         health = appliance.get(lab["http"], "/api/v1/health")
         print(f"Appliance: {health.get('status', health)}")
@@ -38,3 +40,9 @@ def show_wires(state, fabric):
 def show_mirrors(state):
     mirrored = telemetry.counts(Switches(state))
     print(f"Mirrored packets, according to Open vSwitch: {sum(mirrored.values())} in {len(mirrored)} sessions")
+
+
+def show_faults(state):
+    for number, fault in faults.all_of(state).items():
+        print(f"Fault {number}: {fault['name']} {fault['place']} {fault['value'] or ''}: "
+              f"{'active' if faults.is_active(fault) else fault.get('problem', 'ended')}")

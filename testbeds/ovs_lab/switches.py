@@ -59,7 +59,7 @@ class Switches:
                    environment=self.environment)
 
     def ofctl(self, command, bridge, *words, given=None):
-        return run("ovs-ofctl", "-O", "OpenFlow15", command, self.folder / f"{bridge}.mgmt", *words,
+        return run("ovs-ofctl", "-O", "OpenFlow15", *command.split(), self.folder / f"{bridge}.mgmt", *words,
                    environment=self.environment, given=given)
 
     def create_bridges(self, fabric):

@@ -2,6 +2,8 @@
 """The RoCEv2 endpoints of the hosts, and the plan file with the jobs that they run."""
 
 import json
+import pathlib
+import sys
 
 from problem import Problem, say
 from system import find_program
@@ -67,3 +69,10 @@ def endpoints(state):
 
 def stop(state):
     state.stop_processes(set(endpoints(state).values()))
+
+
+def start_burst(state, source, destination, rate):
+    """Traffic from one host to another that is not RoCE. Returns the process."""
+    return state.start(f"burst-{source.name}", [
+        sys.executable, "-B", pathlib.Path(__file__).resolve().parent / "burst.py", "eth0",
+        source.address, source.mac, destination.address, destination.mac, rate], source.name)

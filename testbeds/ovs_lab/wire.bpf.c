@@ -4,7 +4,7 @@
 // frame as the end's settings require, and redirects it to the other end. Sender and receiver keep
 // their own counters, so a frame that is lost here was sent but not received.
 //
-// The map layouts are repeated in wire_map.py.
+// wires.py repeats the layouts of the maps.
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 #include <stddef.h>
@@ -13,16 +13,22 @@
 #include <bpf/bpf_helpers.h>
 
 #define ENDS 16384              // one for each interface index
+#define FLOWS 65536
 #define VISIBLE_FRAMES 10       // a fault is visible from its tenth frame on (sim/fault/README.md)
 #define ETHERTYPE_IPV4 0x0800
 #define PROTOCOL_UDP 17
 #define ROCE_PORT 4791
 #define ETHERNET_SIZE 14
+#define ADDRESSES_OFFSET (ETHERNET_SIZE + 12)
+#define UDP_OFFSET (ETHERNET_SIZE + 20)
+#define BTH_OFFSET (UDP_OFFSET + 8)
+#define OPCODE_ACKNOWLEDGE 0x11
+#define OPCODE_CNP 0x81
 #define TOS_OFFSET (ETHERNET_SIZE + 1)
 #define CHECKSUM_OFFSET (ETHERNET_SIZE + 10)
 #define ECN_MASK 3
 #define ECN_CE 3
-#define PAYLOAD_OFFSET (ETHERNET_SIZE + 20 + 8 + 12)  // behind the BTH
+#define PAYLOAD_OFFSET (BTH_OFFSET + 12)
 #define ICRC_SIZE 4
 #define NANOSECONDS 1000000000ull
 
@@ -36,7 +42,8 @@ struct settings {
   __u32 ecn_minimum;  // bytes in the virtual queue from which on packets may be marked
   __u32 ecn_maximum;  // bytes in the virtual queue above which all packets are marked
   __u32 ecn_probability;  // just below ecn_maximum
-  __u32 reserved;
+  __u16 counts_all;       // 1: all frames count as affected by the current fault
+  __u16 suppresses_marks;  // 1: packets that must be marked count as affected, and are not marked
 };
 
 struct counters {
@@ -46,9 +53,25 @@ struct counters {
   __u64 bit_errors;
   __u64 corrupted;
   __u64 marked;
-  __u64 queue_peak;  // bytes
   __u64 affected;    // by the current fault; reset when a fault starts
   __u64 visible_ns;  // monotonic time of the tenth of these; 0: not yet
+};
+
+// A RoCE flow in the direction of one end of a wire: the ground truth of its path.
+struct flow {
+  __u32 end;
+  __u32 source;       // addresses and port in network byte order
+  __u32 destination;
+  __u32 qpn;          // destination queue pair
+  __u16 source_port;
+  __u16 reserved;
+};
+
+struct flow_counters {
+  __u64 packets;
+  __u64 data_bytes;  // of requests and READ responses, with all headers
+  __u64 first_ns;    // monotonic time
+  __u64 last_ns;
 };
 
 struct queue {
@@ -77,6 +100,21 @@ struct {
   __type(value, struct queue);
 } wire_queues SEC(".maps");
 
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, FLOWS);
+  __type(key, struct flow);
+  __type(value, struct flow_counters);
+} wire_flows SEC(".maps");
+
+// The greatest length of each virtual queue in bytes. A reader resets it.
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, ENDS);
+  __type(key, __u32);
+  __type(value, __u64);
+} wire_peaks SEC(".maps");
+
 static __always_inline int happens(__u32 probability) {
   return probability != 0 && bpf_get_prandom_u32() < probability;
 }
@@ -86,10 +124,10 @@ static __always_inline void affect(struct counters* counters) {
 }
 
 // Adds a frame to the virtual queue and returns whether the queue marks it.
-static __always_inline int must_mark(__u32 end, const struct settings* settings, __u32 length,
-                                     struct counters* counters) {
+static __always_inline int must_mark(__u32 end, const struct settings* settings, __u32 length) {
   struct queue* queue = bpf_map_lookup_elem(&wire_queues, &end);
-  if (queue == NULL) return 0;
+  __u64* peak = bpf_map_lookup_elem(&wire_peaks, &end);
+  if (queue == NULL || peak == NULL) return 0;
   const __u64 now = bpf_ktime_get_ns();
   __u64 idle_ns = now - queue->time_ns;
   if (idle_ns > NANOSECONDS) idle_ns = NANOSECONDS;  // no overflow of the product
@@ -97,7 +135,7 @@ static __always_inline int must_mark(__u32 end, const struct settings* settings,
   const __u64 bytes = (queue->bytes > sent ? queue->bytes - sent : 0) + length;
   queue->time_ns = now;
   queue->bytes = bytes;
-  if (bytes > counters->queue_peak) counters->queue_peak = bytes;
+  if (bytes > *peak) *peak = bytes;
   if (bytes > settings->ecn_maximum) return 1;
   if (bytes <= settings->ecn_minimum) return 0;
   const __u64 above = bytes - settings->ecn_minimum;
@@ -136,6 +174,30 @@ static __always_inline int is_roce(struct __sk_buff* skb) {
   return version == 0x45 && protocol == PROTOCOL_UDP && port == bpf_htons(ROCE_PORT);
 }
 
+static __always_inline void count_flow(struct __sk_buff* skb, __u32 end) {
+  struct {
+    __u8 opcode;
+    __u8 flags[3];
+    __u32 qpn;
+  } bth = {};
+  struct flow flow = {.end = end};
+  if (bpf_skb_load_bytes(skb, ADDRESSES_OFFSET, &flow.source, 2 * sizeof(__u32)) != 0) return;
+  if (bpf_skb_load_bytes(skb, UDP_OFFSET, &flow.source_port, sizeof(__u16)) != 0) return;
+  if (bpf_skb_load_bytes(skb, BTH_OFFSET, &bth, sizeof(bth)) != 0) return;
+  flow.qpn = bpf_ntohl(bth.qpn) & 0xffffff;
+  const __u64 now = bpf_ktime_get_ns();
+  struct flow_counters* counters = bpf_map_lookup_elem(&wire_flows, &flow);
+  if (counters == NULL) {
+    const struct flow_counters fresh = {.first_ns = now};
+    bpf_map_update_elem(&wire_flows, &flow, &fresh, BPF_ANY);
+    counters = bpf_map_lookup_elem(&wire_flows, &flow);
+    if (counters == NULL) return;
+  }
+  ++counters->packets;
+  if (bth.opcode != OPCODE_ACKNOWLEDGE && bth.opcode != OPCODE_CNP) counters->data_bytes += skb->len;
+  counters->last_ns = now;
+}
+
 SEC("classifier")
 int wire(struct __sk_buff* skb) {
   __u32 end = skb->ifindex;
@@ -144,13 +206,21 @@ int wire(struct __sk_buff* skb) {
   if (settings == NULL || counters == NULL || settings->other_end == 0) return TC_ACT_SHOT;
   ++counters->frames;
   counters->bytes += skb->len;
+  if (settings->counts_all) affect(counters);
   if (skb->protocol == bpf_htons(ETHERTYPE_IPV4)) {
-    if (settings->rate != 0 && must_mark(end, settings, skb->len, counters) && mark(skb)) {
-      ++counters->marked;
+    if (settings->rate != 0 && must_mark(end, settings, skb->len)) {
+      if (settings->suppresses_marks) {
+        affect(counters);
+      } else if (mark(skb)) {
+        ++counters->marked;
+      }
     }
-    if (is_roce(skb) && happens(settings->corruption) && corrupt(skb)) {
-      ++counters->corrupted;
-      affect(counters);
+    if (is_roce(skb)) {
+      count_flow(skb, end);
+      if (happens(settings->corruption) && corrupt(skb)) {
+        ++counters->corrupted;
+        affect(counters);
+      }
     }
   }
   if (happens(settings->bit_errors)) {

@@ -27,17 +27,30 @@ class Settings(ctypes.Structure):
     _fields_ = [("other_end", ctypes.c_uint32), ("loss", ctypes.c_uint32), ("bit_errors", ctypes.c_uint32),
                 ("corruption", ctypes.c_uint32), ("rate", ctypes.c_uint64),
                 ("ecn_minimum", ctypes.c_uint32), ("ecn_maximum", ctypes.c_uint32),
-                ("ecn_probability", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
+                ("ecn_probability", ctypes.c_uint32), ("counts_all", ctypes.c_uint16),
+                ("suppresses_marks", ctypes.c_uint16)]
 
 
 class Counters(ctypes.Structure):
     """struct counters of wire.bpf.c."""
     _fields_ = [(name, ctypes.c_uint64) for name in
-                ("frames", "bytes", "lost", "bit_errors", "corrupted", "marked", "queue_peak", "affected",
+                ("frames", "bytes", "lost", "bit_errors", "corrupted", "marked", "affected",
                  "visible_ns")]
 
 
-VALUES = {"wire_settings": Settings, "wire_counters": Counters}
+class Flow(ctypes.Structure):
+    """struct flow of wire.bpf.c. Addresses and port are in network byte order."""
+    _fields_ = [("end", ctypes.c_uint32), ("source", ctypes.c_uint8 * 4), ("destination", ctypes.c_uint8 * 4),
+                ("qpn", ctypes.c_uint32), ("source_port", ctypes.c_uint8 * 2), ("reserved", ctypes.c_uint16)]
+
+
+class FlowCounters(ctypes.Structure):
+    """struct flow_counters of wire.bpf.c."""
+    _fields_ = [(name, ctypes.c_uint64) for name in ("packets", "data_bytes", "first_ns", "last_ns")]
+
+
+VALUES = {"wire_settings": (ctypes.c_uint32, Settings), "wire_counters": (ctypes.c_uint32, Counters),
+          "wire_peaks": (ctypes.c_uint32, ctypes.c_uint64), "wire_flows": (Flow, FlowCounters)}
 
 
 def probability(value):
