@@ -6,8 +6,10 @@ import json
 import os
 
 import build
+import capture
 import fault_kinds
 import faults
+import score
 import traffic
 from fabric import Fabric
 from problem import Problem, say
@@ -43,6 +45,15 @@ def add_to(parser):
     one.add_argument("--seconds", type=float, metavar="S", help="end the fault after this time")
     one = command("heal", run_heal, "End faults.")
     one.add_argument("numbers", metavar="N", nargs="*", type=int, help="number of a fault (default: all faults)")
+    one = command("capture", run_capture, "Record what the collector receives, as a run directory.")
+    one.add_argument("-d", "--directory", required=True, metavar="DIR", help="run directory to write")
+    one.add_argument("--seconds", type=float, default=60, metavar="S", help="duration (default: 60)")
+    one.add_argument("--fault", action="append", default=[], metavar="'ONSET DURATION KIND PLACE [VALUE]'",
+                     help="inject a fault this many seconds after the start, for this many seconds; repeatable")
+    one = command("score", run_score, "Compare the findings of the appliance with the faults, or score a "
+                                      "capture.")
+    one.add_argument("directory", metavar="DIR", nargs="?", help="run directory (default: the running appliance)")
+    one.add_argument("options", metavar="OPTION", nargs="*", help="options of `rocescope score`, after --")
     one = command("traffic", run_traffic, "Start or stop the endpoints of all hosts.")
     one.add_argument("action", choices=("start", "stop"))
 
@@ -112,6 +123,30 @@ def run_heal(options):
     state.require()
     healed = faults.heal(state, options.numbers)
     print(f"Ended: {', '.join(f'fault {number}' for number in healed) or 'no fault is active'}")
+
+
+def planned_fault(text):
+    words = text.split()
+    try:
+        onset, duration = float(words[0]), float(words[1])
+        kind, place = words[2:4]
+        fault_kinds.KINDS[kind]
+    except (ValueError, IndexError, KeyError):
+        raise Problem(f"--fault {text!r}: expected ONSET DURATION KIND PLACE [VALUE], such as "
+                      "'20 20 loss leaf0:spine1 1%'") from None
+    return onset, duration, kind, place, words[4] if len(words) > 4 else None
+
+
+def run_capture(options):
+    capture.capture(State(options.name), options.directory, options.seconds,
+                    [planned_fault(text) for text in options.fault])
+
+
+def run_score(options):
+    state = State(options.name)
+    if options.directory:
+        return score.score_capture(state, options.directory, options.options)
+    return score.score_appliance(state)
 
 
 def run_traffic(options):

@@ -106,7 +106,8 @@ class SwitchReader:
                       for metric, value in values.items()]
             lines += [line("port", port.node, port.name, metric, value, now, ROCE_PRIORITY)
                       for metric, value in (("ecn_marked", sent.marked),
-                                            ("queue_watermark", self.new_peak(port)))]
+                                            ("queue_watermark", self.new_peak(port)),
+                                            ("queue_bytes", 0))]  # a bridge has no queues
         return lines
 
 
