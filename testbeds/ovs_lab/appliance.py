@@ -68,7 +68,7 @@ def read_host_files(state):
 
 def start_exporter(state):
     state.start("exporter", [sys.executable, "-B", source("exporter.py"), state.path,
-                             telemetry.UNDERLAY_ADDRESS, telemetry.EXPORTER_PORT], "fabric")
+                             telemetry.UNDERLAY_ADDRESS, telemetry.EXPORTER_PORT], "fabric", prompt=True)
 
 
 def start_forwarder(state, http, grpc):

@@ -9,7 +9,9 @@
 """
 
 import os
+import pathlib
 import signal
+import sys
 import time
 
 import forwarding
@@ -21,6 +23,7 @@ from switches import Switches
 from system import ip_batch, run
 
 REROUTE_SECONDS = 1.0  # from a change of a link until all switches avoid or use it
+RELAY_START_SECONDS = 10
 TBF_BURST = 20_000     # bytes; more than a frame
 TBF_QUEUE = 200_000    # bytes
 
@@ -121,6 +124,51 @@ class DegradedRate(LimitedRate):
         super().end()
         with self.state.changed_conditions() as conditions:
             conditions["speeds"].pop(self.link.name, None)
+
+
+class Delayed(OnWires):
+    """The frames of a direction pass through a program. They reach it over a veth pair of their own."""
+
+    def __init__(self, state, fabric, ports, delay, jitter=0.0, reorder=False):
+        super().__init__(state, fabric, ports, {"counts_all": 1})
+        self.delay, self.jitter, self.reorder = delay, jitter, reorder
+        self.relays = []
+
+    def names(self, port):
+        return f"r{port.index}", f"s{port.index}"
+
+    def begin(self):
+        namespace = self.state.namespace(wires.NAMESPACE)
+        for port in self.ports:
+            entry, exit_ = self.names(port)
+            ip_batch([f"link add name {entry} index {wires.RELAY_INDEX + port.index} mtu {wires.MTU} type veth peer "
+                      f"name {exit_} mtu {wires.MTU}", f"link set dev {entry} up", f"link set dev {exit_} up"],
+                     namespace)
+            title = f"relay-{port.index}"
+            self.relays.append(self.state.start(title, [
+                sys.executable, "-B", pathlib.Path(__file__).with_name("relay.py"), exit_,
+                self.fabric.ports[port.peer].wire, self.delay, self.jitter,
+                *(["--reorder"] if self.reorder else [])], wires.NAMESPACE, prompt=True))
+            self.wait_for(self.relays[-1], self.state.files / f"{title}.log")
+            wires.change(self.state, port, other_end=wires.RELAY_INDEX + port.index, counts_all=1)
+
+    def wait_for(self, process, log):
+        end = time.monotonic() + RELAY_START_SECONDS
+        while "ready" not in log.read_text():
+            if process.poll() is not None or time.monotonic() > end:
+                raise Problem(f"the relay does not start; see {log}")
+            time.sleep(0.02)
+
+    def end(self):
+        """Frames that wait are still sent."""
+        for port in self.ports:
+            wires.change(self.state, port, counts_anew=False, other_end=self.fabric.ports[port.peer].index)
+        time.sleep(self.delay + self.jitter)
+        super().end()
+        for port, process in zip(self.ports, self.relays):
+            process.terminate()
+            process.wait()
+            run("ip", "link", "del", "dev", self.names(port)[0], namespace=self.state.namespace(wires.NAMESPACE))
 
 
 class Rerouted(Effect):

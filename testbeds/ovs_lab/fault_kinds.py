@@ -53,6 +53,14 @@ def seconds(text):
     return value
 
 
+def delay(text):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(us|ms|s)", text)
+    value = float(match.group(1)) * {"us": 1e-6, "ms": 1e-3, "s": 1}[match.group(2)] if match else 0
+    if not 1e-4 <= value <= 1:
+        raise Problem(f"{text}: expected a time from 100us to 1s, such as 5ms")
+    return value
+
+
 def mtu(text):
     if not text.isdecimal() or not 256 <= int(text) < wires.MTU:
         raise Problem(f"{text}: expected an MTU from 256 to {wires.MTU - 1}")
@@ -136,6 +144,12 @@ KINDS = {kind.name: kind for kind in (
          "A link runs at a lower rate (tbf), which its ports report.",
          on_link(lambda s, f, link, ports, v: effects.DegradedRate(
              s, f, link, ports, rate(v, link.speed)))),
+    Kind("delay", "added_latency", LINK, "delay", "5ms", "A link has a longer delay.",
+         on_link(lambda s, f, link, ports, v: effects.Delayed(s, f, ports, delay(v)))),
+    Kind("jitter", "added_latency", LINK, "greatest delay", "5ms", "A link has a random delay; frames stay in order.",
+         on_link(lambda s, f, link, ports, v: effects.Delayed(s, f, ports, 0.0, delay(v)))),
+    Kind("reorder", "added_latency", LINK, "greatest delay", "5ms", "A link has a random delay and reorders frames.",
+         on_link(lambda s, f, link, ports, v: effects.Delayed(s, f, ports, 0.0, delay(v), True))),
     Kind("down", "link_down", "link", "", "", "A link is down, and routing avoids it after a second.",
          on_whole_link(lambda s, f, link, v: effects.LinksDown(s, f, [link]))),
     Kind("flap", "flap", "link", "period", "4s", "A link goes down and up again.",

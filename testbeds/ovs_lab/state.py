@@ -26,6 +26,7 @@ from system import NAMESPACES, in_namespace, namespaces_of_process, run
 ROOT = pathlib.Path(os.environ.get("ROCESCOPE_LAB_STATE", "/run/rocescope-lab"))
 MARK = "ROCESCOPE_LAB"  # environment variable of all processes of a lab: its state directory
 STOP_SECONDS = 5
+NICENESS = -15
 PERMITTED_NAME = r"[a-z][a-z0-9-]{0,15}"
 
 
@@ -122,8 +123,11 @@ class State:
 
     # Processes
 
-    def start(self, title, command, role=None, environment=None):
-        """Starts a program in the background. Its output goes to run/TITLE.log. Returns the process."""
+    def start(self, title, command, role=None, environment=None, prompt=False):
+        """Starts a program in the background. Its output goes to run/TITLE.log. `prompt`: the scheduler
+        prefers it, as hardware that forwards packets does not wait for programs. Returns the process."""
+        if prompt:
+            command = ["nice", "-n", NICENESS, *command]
         namespace = self.namespace(role) if role else None
         with open(self.files / f"{title}.log", "ab") as log:
             return subprocess.Popen(

@@ -39,7 +39,7 @@ class Switches:
         # The datapath of the kernel is not used; ovs-vswitchd warns every two seconds if it is missing.
         self.processes.append(self.state.start("ovs-vswitchd", [
             "ovs-vswitchd", self.database, f"--unixctl={self.folder / 'ovs-vswitchd.ctl'}",
-            "-vconsole:info", "-vdpif:err"], NAMESPACE, self.environment))
+            "-vconsole:info", "-vdpif:err"], NAMESPACE, self.environment, prompt=True))
         self.wait_for(self.folder / "ovs-vswitchd.ctl")
 
     def wait_for(self, path):

@@ -50,7 +50,7 @@ def start(state, fabric, program):
 def start_one(state, host, program):
     state.start(f"endpoint-{host.name}",
                 [program, state.files / "plan.yaml", "--host", host.name, "--interface", "eth0",
-                 "-d", state.files], host.name, {"ROCESCOPE_LAB_HOST": host.name})
+                 "-d", state.files], host.name, {"ROCESCOPE_LAB_HOST": host.name}, prompt=True)
 
 
 def endpoints(state):

@@ -12,7 +12,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#define ENDS 16384              // one for each interface index
+#define ENDS 65536              // one for each interface index
 #define FLOWS 65536
 #define VISIBLE_FRAMES 10       // a fault is visible from its tenth frame on (sim/fault/README.md)
 #define ETHERTYPE_IPV4 0x0800

@@ -16,6 +16,7 @@ NAMESPACE = "wires"
 MTU = 9216
 BLOCK = 1  # number of the filter block in tc: all ends share one program
 SOURCE = pathlib.Path(__file__).resolve().parent / "wire.bpf.c"
+RELAY_INDEX = 20_000  # the interface to the relay of a port has this index plus that of the port
 CERTAIN = 2**32 - 1  # the probability 1
 ECN_PROBABILITY = 0.2
 # The thresholds are times, so that they suit any speed of the links.

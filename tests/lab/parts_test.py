@@ -28,6 +28,7 @@ import truth  # noqa: E402
 from fabric import Fabric  # noqa: E402
 from paths import Count, FlowKey, Interval, PathRecorder  # noqa: E402
 from problem import Problem  # noqa: E402
+from relay import Delay  # noqa: E402
 
 SECOND = 10**9
 
@@ -330,6 +331,23 @@ class ScoreTest(unittest.TestCase):
 
     def test_an_invisible_fault_is_not_missed(self):
         self.assertEqual(self.compare(visible_ns=0), ("invisible", 0))
+
+
+class RelayTest(unittest.TestCase):
+    def test_frames_are_sent_in_order_after_their_delay(self):
+        delay = Delay(1.0, 2.0, False, iter([1.0, 0.0]).__next__)
+        delay.add("a", 10)
+        delay.add("b", 11)
+        self.assertEqual(delay.next_due(), 13)
+        self.assertEqual(list(delay.take_due(12.9)), [])
+        self.assertEqual(list(delay.take_due(13)), ["a", "b"])
+
+    def test_frames_may_overtake_each_other(self):
+        delay = Delay(1.0, 2.0, True, iter([1.0, 0.0]).__next__)
+        delay.add("a", 10)
+        delay.add("b", 11)
+        self.assertEqual(list(delay.take_due(12)), ["b"])
+        self.assertEqual(list(delay.take_due(13)), ["a"])
 
 
 class StateTest(unittest.TestCase):
