@@ -74,6 +74,14 @@ def build(state, fabric, options, rocescope, endpoint):
     telemetry.enable_sflow(switches, fabric, options.sflow_rate, options.sflow_polling)
     appliance.start_forwarder(state, options.http, options.grpc)
     if endpoint:
-        traffic.start(state, fabric, endpoint)
+        start_traffic(state, fabric, endpoint)
     state.save({**content, "complete": True, "start_ns": time.time_ns()})
     say(f"the lab {state.name} is up after {time.monotonic() - begin:.1f} s")
+
+
+def start_traffic(state, fabric, endpoint):
+    traffic.start(state, fabric, endpoint)
+    if not traffic.wait_for_logs(state, fabric):
+        say(f"the jobs have written no NCCL logs to {state.files}/nccl, so that the appliance does not know their "
+            "ranks")
+    appliance.read_host_files(state)

@@ -64,9 +64,9 @@ def add_up(up):
     up.add_argument("--spines", default=2, help="number of spine switches (default: 2)", **number)
     up.add_argument("--hosts", default=4, help="number of hosts, each with one NIC and one GPU (default: 4)",
                     **number)
-    up.add_argument("--speed", default="100000000", metavar="RATE",
+    up.add_argument("--speed", default="20000000", metavar="RATE",
                     help="speed of the links in bit/s, or such as 1G; switches mark packets with CE as if their "
-                         "queues were drained at this rate (default: 100000000)")
+                         "queues were drained at this rate (default: 20000000)")
     up.add_argument("--sflow-rate", default=64, help="one of N packets is sampled (default: 64)", **number)
     up.add_argument("--sflow-polling", type=int, default=0, metavar="S",
                     help="seconds between counter samples, which contain the speed of the virtual Ethernet "
@@ -155,4 +155,4 @@ def run_traffic(options):
     if options.action == "stop":
         traffic.stop(state)
     else:
-        traffic.start(state, Fabric(lab["fabric"]), traffic.find_endpoint(lab["endpoint"]))
+        build.start_traffic(state, Fabric(lab["fabric"]), traffic.find_endpoint(lab["endpoint"]))

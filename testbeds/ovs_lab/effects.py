@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 
+import build
 import forwarding
 import traffic
 import wires
@@ -267,7 +268,7 @@ class NicDown(LinksDown):
     def end(self):
         super().end()
         self.set_silent(False)
-        restart_endpoint(self.state, self.host)
+        restart_jobs(self.state, self.fabric)
 
 
 class Blackhole(Effect):
@@ -360,6 +361,7 @@ class SmallMtu(Effect):
     def set(self, mtu):
         ip_batch([f"link set dev {port.interface} mtu {mtu}" for port in self.switch.ports],
                  self.state.namespace(SWITCHES))
+        Switches(self.state).enlarge_buffers()
 
     def drops(self):
         """The kernel counts frames that exceed the MTU of the interface as dropped at reception."""
@@ -411,6 +413,23 @@ class Signalled(Effect):
         send_signal(self.process, signal.SIGCONT)
 
 
+class Straggler(Effect):
+    """The ranks of a host compute more slowly."""
+
+    def __init__(self, state, fabric, host, factor):
+        super().__init__(state, fabric)
+        self.host, self.factor = host, factor
+
+    def file(self):
+        return self.state.files / "endpoint" / f"{self.host.name}.slowdown"
+
+    def begin(self):
+        self.file().write_text(f"{self.factor}\n")
+
+    def end(self):
+        self.file().unlink(missing_ok=True)
+
+
 class Killed(Effect):
     """The endpoint ends without a word, and starts again at the end. The network is healthy."""
 
@@ -424,7 +443,7 @@ class Killed(Effect):
         stop_endpoint(self.state, self.host)
 
     def end(self):
-        restart_endpoint(self.state, self.host)
+        restart_jobs(self.state, self.fabric)
 
 
 class Burst(Effect):
@@ -457,7 +476,8 @@ def stop_endpoint(state, host):
         send_signal(pid, signal.SIGKILL)
 
 
-def restart_endpoint(state, host):
+def restart_jobs(state, fabric):
+    """All hosts start again with new queue pairs."""
     lab = state.require()
     if lab["endpoint"]:
-        traffic.start_one(state, host, lab["endpoint"])
+        build.start_traffic(state, fabric, lab["endpoint"])

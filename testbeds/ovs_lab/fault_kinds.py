@@ -61,6 +61,16 @@ def delay(text):
     return value
 
 
+def factor(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 1 < value <= 1000:
+        raise Problem(f"{text}: expected a factor above 1 and at most 1000, such as 4")
+    return value
+
+
 def mtu(text):
     if not text.isdecimal() or not 256 <= int(text) < wires.MTU:
         raise Problem(f"{text}: expected an MTU from 256 to {wires.MTU - 1}")
@@ -175,6 +185,10 @@ KINDS = {kind.name: kind for kind in (
     Kind("slow-endpoint", "slow_receiver", "HOST", "fraction of the time", "50%",
          "The endpoint of a host is stopped for a part of the time.",
          on_host(lambda s, f, host, v: effects.Signalled(s, f, host, ratio(v)))),
+    Kind("straggler", "straggler", "HOST", "factor of the compute time", "4",
+         "The ranks of a host compute more slowly.",
+         on_host(lambda s, f, host, v: effects.Straggler(s, f, host, factor(v)),
+                 lambda host: f"{host.name}:gpu:0")),
     Kind("nic-down", "nic_crash", "HOST", "", "", "The NIC and the endpoint of a host are down.",
          on_host(lambda s, f, host, v: effects.NicDown(s, f, host))),
     Kind("kill", "host_reboot", "HOST", "", "", "The endpoint of a host is killed. Not a network fault.",

@@ -26,7 +26,7 @@ from system import NAMESPACES, in_namespace, namespaces_of_process, run
 ROOT = pathlib.Path(os.environ.get("ROCESCOPE_LAB_STATE", "/run/rocescope-lab"))
 MARK = "ROCESCOPE_LAB"  # environment variable of all processes of a lab: its state directory
 STOP_SECONDS = 5
-NICENESS = -15
+NICENESS = -20
 PERMITTED_NAME = r"[a-z][a-z0-9-]{0,15}"
 
 

@@ -6,6 +6,7 @@ datapath is the one in user space and needs no kernel module."""
 import pathlib
 import time
 
+import buffers
 from problem import Problem, say
 from system import run
 
@@ -75,6 +76,13 @@ class Switches:
                           port.interface, f"ofport_request={port.number}"]
         self.vsctl(*words)
         self.check_ports(fabric)
+        self.enlarge_buffers()
+
+    def enlarge_buffers(self):
+        """Must be repeated when Open vSwitch has opened ports again, for example for another MTU."""
+        for pid, command in self.state.processes().items():
+            if command == "ovs-vswitchd":
+                buffers.enlarge(pid)
 
     def check_ports(self, fabric):
         shown = self.vsctl("--format=csv", "--no-headings", "--columns=name,ofport,error", "list",

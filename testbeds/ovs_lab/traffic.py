@@ -4,12 +4,19 @@
 import json
 import pathlib
 import sys
+import time
 
+import truth
 from problem import Problem, say
 from system import find_program
 
 PROGRAM = "rocescope-lab-endpoint"
 FOLDER = "testbeds/ovs_lab/endpoint"
+# A machine that is busy with other programs delays packets by up to some tenths of a second.
+ACK_TIMEOUT = "500ms"
+MOST_PACKETS, TOTAL_PACKETS = 1000, 8000  # per second: of a host, and of all hosts together
+BEGIN_SECONDS = 1.5  # from the start of the endpoints to that of their jobs
+LOG_SECONDS = 15
 
 
 def default_jobs(fabric):
@@ -27,7 +34,16 @@ def job(name, number, hosts, collective):
 
 
 def write_plan(state, fabric, jobs=None):
-    plan = {"topology": str(state.files / "topology.yaml"), "jobs": jobs or default_jobs(fabric)}
+    write(state, {"topology": str(state.files / "topology.yaml"), "jobs": jobs or default_jobs(fabric),
+                  "network": {"ack_timeout": ACK_TIMEOUT}, "start_number": 0,
+                  "rate": f"{min(MOST_PACKETS, TOTAL_PACKETS // len(fabric.hosts))}pps"})
+
+
+def plan_of(state):
+    return json.loads((state.files / "plan.yaml").read_text())
+
+
+def write(state, plan):
     (state.files / "plan.yaml").write_text(json.dumps(plan, indent=1) + "\n")
 
 
@@ -40,11 +56,28 @@ def find_endpoint(given):
 
 
 def start(state, fabric, program):
-    running = endpoints(state)
+    """Starts all endpoints again, with new queue pairs, as a job that is submitted again."""
+    stop(state)
+    plan = plan_of(state)
+    write(state, plan | {"start_number": plan["start_number"] + 1, "begin": round(time.time() + BEGIN_SECONDS, 3)})
     for host in fabric.hosts.values():
-        if host.name not in running:
-            start_one(state, host, program)
+        start_one(state, host, program)
     say(f"{len(fabric.hosts)} endpoints send; their logs are {state.files}/endpoint-HOST.log")
+
+
+def wait_for_logs(state, fabric):
+    """Waits until the jobs have written their NCCL logs, which the appliance reads only at SIGHUP."""
+    end = time.monotonic() + LOG_SECONDS
+    expected = {host.name for job in truth.plan_jobs(fabric, plan_of(state)) for host in job["hosts"]}
+    while time.monotonic() < end:
+        if all(log_is_complete(state.files / "nccl" / f"{name}.log") for name in expected):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def log_is_complete(path):
+    return path.exists() and "Init COMPLETE" in path.read_text(errors="replace")
 
 
 def start_one(state, host, program):

@@ -6,6 +6,7 @@ the interface index of the port that it is connected to."""
 import contextlib
 import ctypes
 import json
+import os
 import pathlib
 
 import bpf
@@ -17,10 +18,12 @@ MTU = 9216
 BLOCK = 1  # number of the filter block in tc: all ends share one program
 SOURCE = pathlib.Path(__file__).resolve().parent / "wire.bpf.c"
 RELAY_INDEX = 20_000  # the interface to the relay of a port has this index plus that of the port
+MOST_CPUS = 32  # that steering uses; a longer mask has another syntax
 CERTAIN = 2**32 - 1  # the probability 1
 ECN_PROBABILITY = 0.2
-# The thresholds are times, so that they suit any speed of the links.
-ECN_MINIMUM_SECONDS, ECN_MAXIMUM_SECONDS = 0.002, 0.008
+# The thresholds are times, so that they suit any speed of the links. Programs that the scheduler delays send
+# bursts of some 10 ms, which should not be marked.
+ECN_MINIMUM_SECONDS, ECN_MAXIMUM_SECONDS = 0.04, 0.16
 
 
 class Settings(ctypes.Structure):
@@ -94,6 +97,17 @@ def create(state, fabric):
               for port in switch.ports], switches)
     for host in fabric.hosts.values():
         run("ip", "link", "set", "dev", "eth0", "up", namespace=state.namespace(host.name))
+    for namespace in (switches, wires, *map(state.namespace, fabric.hosts)):
+        keep_order(namespace)
+
+
+def keep_order(namespace):
+    """Assigns each flow to one CPU (receive packet steering). Otherwise frames overtake each other when the
+    process that sends them moves to another CPU, because virtual Ethernet has a queue for each CPU."""
+    cpus = (1 << min(os.cpu_count(), MOST_CPUS)) - 1
+    # Unlike nsenter, ip mounts the sysfs of the namespace.
+    run("ip", "netns", "exec", namespace, "sh", "-c",
+        f"for file in /sys/class/net/*/queues/rx-*/rps_cpus; do echo {cpus:x} > $file || exit; done")
 
 
 def healthy(fabric, port):
