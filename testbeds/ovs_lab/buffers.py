@@ -1,42 +1,66 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Enlarges the receive buffers of the packet sockets of ovs-vswitchd. With the kernel's default, 208 KiB, a
-socket holds about 90 frames, and a burst of a queue pair is lost silently. Open vSwitch has no option for
-it, and the default of the kernel applies to the whole machine, so the sockets are changed from outside."""
+"""The packet sockets of ovs-vswitchd, from outside. Their receive buffers are the queues of the switches:
+they hold frames that a port has counted as received and that are not forwarded yet.
+
+With the kernel's default of 208 KiB, a socket holds about 90 frames, and a burst of a queue pair is lost
+silently. Open vSwitch has no option for it, and the kernel's default applies to the whole machine."""
 
 import contextlib
 import ctypes
 import os
 import socket
+import struct
 
 PIDFD_GETFD = 438  # number of the system call, on all architectures
-SO_RCVBUFFORCE = 33
+SO_RCVBUFFORCE, SO_MEMINFO = 33, 55
+MEMINFO = struct.Struct("=9I")  # the first is the memory of the queued frames
 SIZE = 8 << 20  # bytes
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def descriptors_of_sockets(pid):
-    for name in os.listdir(f"/proc/{pid}/fd"):
-        with contextlib.suppress(OSError):
-            if os.readlink(f"/proc/{pid}/fd/{name}").startswith("socket:"):
-                yield int(name)
+def packet_sockets(pid):
+    """Copies of the packet sockets of a process. Close them."""
+    found = []
+    process = os.pidfd_open(pid)
+    try:
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                if os.readlink(f"/proc/{pid}/fd/{name}").startswith("socket:"):
+                    own = _libc.syscall(PIDFD_GETFD, process, int(name), 0)
+                    if own >= 0:
+                        found.append(socket.socket(fileno=own))
+    finally:
+        os.close(process)
+    for one in found:
+        if one.family != socket.AF_PACKET:
+            one.close()
+    return [one for one in found if one.family == socket.AF_PACKET]
 
 
 def enlarge(pid):
-    """Returns the number of packet sockets."""
-    process = os.pidfd_open(pid)
-    try:
-        return sum(enlarge_one(process, number) for number in descriptors_of_sockets(pid))
-    finally:
-        os.close(process)
+    for one in packet_sockets(pid):
+        with one:
+            one.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, SIZE)
 
 
-def enlarge_one(process, number):
-    own = _libc.syscall(PIDFD_GETFD, process, number, 0)
-    if own < 0:
-        return False  # closed in the meantime
-    with socket.socket(fileno=own) as one:
-        if one.family != socket.AF_PACKET:
-            return False
-        one.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, SIZE)
-        return True
+class Backlog:
+    """The memory of the frames that wait in front of a bridge."""
+
+    def __init__(self, pid, interfaces):
+        self.sockets = {}
+        for one in packet_sockets(pid):
+            name = one.getsockname()[0]
+            if name in interfaces:
+                self.sockets[name] = one
+            else:
+                one.close()
+
+    def read(self):
+        """Interface -> bytes."""
+        return {name: MEMINFO.unpack(one.getsockopt(socket.SOL_SOCKET, SO_MEMINFO, MEMINFO.size))[0]
+                for name, one in self.sockets.items()}
+
+    def close(self):
+        for one in self.sockets.values():
+            one.close()

@@ -23,16 +23,19 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import buffers  # noqa: E402
 import openflow  # noqa: E402
 import ovsdb  # noqa: E402
 import wires  # noqa: E402
 from fabric import Fabric  # noqa: E402
 from problem import say  # noqa: E402
 from state import State  # noqa: E402
+from switches import Switches  # noqa: E402
 from system import NAMESPACES  # noqa: E402
 
 PERIOD = 1.0  # seconds
 ROCE_PRIORITY = 3
+FRAME_MEMORY = 2304  # bytes that the kernel uses for a frame of up to about 1,500 bytes
 CLONE_NEWNET = 0x40000000
 NIC_METRIC = re.compile(r"fabric_nic_([a-z0-9_]+)\{[^}]*\} (\d+)$")
 NET_FIELDS = {"rx_bytes": 0, "rx_packets": 1, "rx_errors": 2, "rx_discards": 3,
@@ -60,13 +63,24 @@ def line(kind, node, port, metric, value, time_ms, priority=None):
     return f"fabric_{kind}_{metric}{{{labels}}} {int(value)} {time_ms}\n"
 
 
+def queued_bytes(reading, memory):
+    """The length of the frames that wait, from the memory that the kernel uses for them."""
+    return memory / FRAME_MEMORY * (reading.rx_bytes / reading.rx_packets if reading.rx_packets else 0)
+
+
 class SwitchReader:
     def __init__(self, state, fabric, maps, switch):
         self.state, self.fabric, self.maps, self.switch = state, fabric, maps, switch
         folder = state.files / "ovs"
         self.bridge = openflow.Connection(folder / f"{switch.name}.mgmt")
         self.database = ovsdb.Connection(folder / "db.sock")
+        self.backlog = buffers.Backlog(Switches(state).pid(), {port.interface for port in switch.ports})
         self.first_resets = None
+
+    def close(self):
+        self.bridge.close()
+        self.database.close()
+        self.backlog.close()
 
     def new_peak(self, port):
         """The greatest length of the virtual queue since the last reading."""
@@ -91,6 +105,7 @@ class SwitchReader:
                     for one in self.switch.ports}
         speeds = self.state.conditions()["speeds"]
         readings = self.bridge.statistics()
+        waiting = self.backlog.read()
         now = time.time_ns() // 1_000_000
         lines = []
         for port in self.switch.ports:
@@ -107,7 +122,8 @@ class SwitchReader:
             lines += [line("port", port.node, port.name, metric, value, now, ROCE_PRIORITY)
                       for metric, value in (("ecn_marked", sent.marked),
                                             ("queue_watermark", self.new_peak(port)),
-                                            ("queue_bytes", 0))]  # a bridge has no queues
+                                            ("queue_bytes", queued_bytes(readings[port.number],
+                                                                         waiting.get(port.interface, 0))))]
         return lines
 
 
@@ -121,6 +137,9 @@ class HostReader:
         with open(NAMESPACES / state.namespace(host.name)) as namespace:
             if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), CLONE_NEWNET) != 0:
                 raise OSError(ctypes.get_errno(), f"cannot enter the namespace of {host.name}")
+
+    def close(self):
+        pass
 
     def interface(self):
         text = pathlib.Path("/proc/thread-self/net/dev").read_text()
@@ -158,6 +177,8 @@ def poll(readings, node, make):
             readings.set(node, reader.read())
         except Exception as error:  # the node keeps its last readings
             say(f"{node}: {error}")
+            if reader:
+                reader.close()
             reader = None
 
 

@@ -23,20 +23,29 @@ CAPTURES = {"mirror.pcap": "ip proto 47", "sflow.pcap": "udp port 6343"}
 BUFFER = 32768  # KiB, of tcpdump
 
 
+METRICS = frozenset(re.findall(
+    r'ROW\(\w+, "(\w+)", (?:Counter|Gauge)',
+    (pathlib.Path(__file__).resolve().parents[2] / "dataplane/record/metric.h").read_text(encoding="utf-8")))
+
+
 def readings(text, arrival_ns, known):
-    """The lines of counters.jsonl for a scrape. `known`: the time of the last reading of each entity."""
+    """The lines of counters.jsonl for a scrape, with the metrics that rocescope has. `known`: the time of
+    the last reading of each entity."""
     found = {}
     for line in text.splitlines():
         match = SAMPLE.match(line)
         if not match:
             continue
         kind, metric, labels, value, time_ms = match.groups()
+        if metric not in METRICS:
+            continue
         entity = dict(LABEL.findall(labels))
         key = (kind, tuple(sorted(entity.items())), int(time_ms))
         if known.get(key[:2]) == key[2]:
             continue
         found.setdefault(key, (entity, {}))[1][metric] = int(value)
-    for (kind, labels, time_ms), (entity, metrics) in found.items():
+    # Readings of one entity may have several times: in order of time.
+    for (kind, labels, time_ms), (entity, metrics) in sorted(found.items(), key=lambda item: item[0][2]):
         known[kind, labels] = time_ms
         if "priority" in entity:
             entity["priority"] = int(entity["priority"])

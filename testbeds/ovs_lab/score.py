@@ -11,7 +11,6 @@ from problem import say
 from system import find_program
 
 MISSED = 1
-GRACE_SECONDS = 10  # a younger fault is not missed yet
 
 
 def score_capture(state, folder, options):
@@ -21,10 +20,11 @@ def score_capture(state, folder, options):
 
 
 def score_appliance(state):
-    """Returns 1 if a fault was missed, misplaced or given the wrong kind, or if a finding is false."""
+    """Returns 1 if a fault was missed, misplaced or given the wrong kind, or if a finding is false. A fault
+    that is only suspected is neither."""
     lab = state.require()
     answer = appliance.get(lab["http"], "/api/v1/findings")
-    rows, false = compare(faults.all_of(state), answer["findings"])
+    rows, false = compare(faults.all_of(state), answer["findings"], answer.get("suspected_findings", ()))
     missed = False
     for number, fault, finding, result in rows:
         truth = fault["truth"]
@@ -60,7 +60,7 @@ def overlaps(truth, finding, margin_ns):
     return start <= truth.get("end_ns", 2**63) + margin_ns and end >= truth["start_ns"] - margin_ns
 
 
-def compare(injected, findings, now_ns=None, margin_ns=5 * 10**9):
+def compare(injected, findings, suspected=(), margin_ns=5 * 10**9):
     """Rows (number, fault, finding, result), and the findings that no fault explains."""
     rows, used = [], []
     for number, fault in injected.items():
@@ -71,15 +71,13 @@ def compare(injected, findings, now_ns=None, margin_ns=5 * 10**9):
         right_kind = [one for one in near if one["kind"] == truth["kind"]]
         right_place = [one for one in near if is_same_place(truth, one["place"])]
         both = [one for one in right_kind if one in right_place]
-        result = "missed"
-        for candidates, name in ((both, "right"), (right_place, "wrong kind"), (right_kind, "wrong place")):
+        unsure = [one for one in suspected if one["kind"] == truth["kind"] and overlaps(truth, one, margin_ns)
+                  and is_same_place(truth, one["place"])]
+        for candidates, result in ((both, "right"), (unsure, "suspected"), (right_place, "wrong kind"),
+                                   (right_kind, "wrong place"), ([None], "missed")):
             if candidates:
-                result = name
                 used += candidates
-                rows.append((number, fault, candidates[0], result))
+                visible = result != "missed" or truth.get("visible_ns")
+                rows.append((number, fault, candidates[0], result if visible else "invisible"))
                 break
-        else:
-            visible = truth.get("visible_ns")
-            young = now_ns is not None and visible and now_ns < visible + GRACE_SECONDS * 10**9
-            rows.append((number, fault, None, "invisible" if not visible else "too early" if young else result))
     return rows, [one for one in findings if one not in used]

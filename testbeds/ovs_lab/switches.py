@@ -80,9 +80,13 @@ class Switches:
 
     def enlarge_buffers(self):
         """Must be repeated when Open vSwitch has opened ports again, for example for another MTU."""
+        buffers.enlarge(self.pid())
+
+    def pid(self):
         for pid, command in self.state.processes().items():
             if command == "ovs-vswitchd":
-                buffers.enlarge(pid)
+                return pid
+        raise Problem(f"ovs-vswitchd has ended; see {self.state.files}/ovs-vswitchd.log")
 
     def check_ports(self, fabric):
         shown = self.vsctl("--format=csv", "--no-headings", "--columns=name,ofport,error", "list",

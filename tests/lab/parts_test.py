@@ -289,6 +289,7 @@ class RecorderTest(unittest.TestCase):
     TEXT = ('fabric_port_rx_bytes{node="leaf0",port="Ethernet1"} 5 1000\n'
             'fabric_port_rx_packets{node="leaf0",port="Ethernet1"} 2 1000\n'
             'fabric_port_ecn_marked{node="leaf0",port="Ethernet1",priority="3"} 1 1000\n'
+            'fabric_port_no_metric_of_rocescope{node="leaf0",port="Ethernet1"} 2 1000\n'
             'lab_other{node="leaf0"} 1 1000\n')
 
     def test_metrics_of_one_entity_are_one_reading(self):
@@ -328,6 +329,12 @@ class ScoreTest(unittest.TestCase):
         self.assertEqual(self.compare(self.finding(place="leaf1:Ethernet3-spine0:Ethernet2")), ("wrong place", 0))
         self.assertEqual(self.compare(), ("missed", 0))
         self.assertEqual(self.compare(self.finding("flap", "leaf1")), ("missed", 1))
+
+    def test_a_suspected_fault_is_neither_right_nor_missed(self):
+        truth = {"kind": "gray_loss", "place": "leaf0:Ethernet3-spine0:Ethernet1", "start_ns": self.START,
+                 "visible_ns": self.START}
+        rows, false = score.compare({1: {"benign": False, "truth": truth}}, [], [self.finding()])
+        self.assertEqual((rows[0][3], false), ("suspected", []))
 
     def test_an_invisible_fault_is_not_missed(self):
         self.assertEqual(self.compare(visible_ns=0), ("invisible", 0))
