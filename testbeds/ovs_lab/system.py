@@ -16,7 +16,8 @@ PROGRAMS = {"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux",
             "ovs-vswitchd": "openvswitch-switch", "ovsdb-server": "openvswitch-switch",
             "ovsdb-tool": "openvswitch-switch", "ovs-vsctl": "openvswitch-switch",
             "ovs-ofctl": "openvswitch-switch", "ovs-appctl": "openvswitch-switch"}
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# sudo and cron may leave out the folders of ip and tc.
+os.environ["PATH"] = f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def in_namespace(namespace, command):
@@ -50,7 +51,7 @@ def ip_batch(lines, namespace=None):
 
 def find_clang():
     for name in CLANGS:
-        if path := shutil.which(name, path=f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}"):
+        if path := shutil.which(name):
             return path
     return None
 
@@ -59,7 +60,6 @@ def check_machine():
     """Raises a Problem that names everything that is missing."""
     if os.geteuid() != 0:
         raise Problem("the lab creates network namespaces, which only root can do; run it as root")
-    os.environ["PATH"] = f"{os.environ.get('PATH', '')}:{SYSTEM_PATH}"
     missing = {program: package for program, package in PROGRAMS.items() if not shutil.which(program)}
     if not find_clang():
         missing["clang"] = "clang-19"

@@ -10,6 +10,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 from shown_fabric import shown
 
@@ -23,6 +24,7 @@ import paths  # noqa: E402
 import recorder  # noqa: E402
 import score  # noqa: E402
 import state as states  # noqa: E402
+import system  # noqa: E402
 import telemetry  # noqa: E402
 import truth  # noqa: E402
 from fabric import Fabric  # noqa: E402
@@ -355,6 +357,21 @@ class RelayTest(unittest.TestCase):
         delay.add("b", 11)
         self.assertEqual(list(delay.take_due(12)), ["b"])
         self.assertEqual(list(delay.take_due(13)), ["a"])
+
+
+class MachineTest(unittest.TestCase):
+    def check(self, message, user=0, missing=()):
+        with mock.patch.object(system.os, "geteuid", lambda: user), \
+                mock.patch.object(system.shutil, "which", lambda name: None if name in missing else name):
+            with self.assertRaisesRegex(Problem, message):
+                system.check_machine()
+
+    def test_root_rights_are_required(self):
+        self.check("run it as root", user=1000)
+
+    def test_what_is_missing_is_named_with_its_package(self):
+        self.check("missing: .*ovs-vswitchd.*apt-get install .*openvswitch-switch", missing=["ovs-vswitchd"])
+        self.check("missing: .*clang.*apt-get install .*clang-19", missing=system.CLANGS)
 
 
 class StateTest(unittest.TestCase):
