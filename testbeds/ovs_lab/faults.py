@@ -17,7 +17,9 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import effects  # noqa: E402
 import fault_kinds  # noqa: E402
+import traffic  # noqa: E402
 from fabric import Fabric  # noqa: E402
 from problem import Problem, say  # noqa: E402
 from state import State, write_atomically  # noqa: E402
@@ -122,6 +124,9 @@ class Runner:
         affected = getattr(effect, "last", None)
         self.look(effect, affected[0] if isinstance(affected, tuple) else affected)
         self.save(end_ns=end)
+        if failed := traffic.failed_jobs(self.state):
+            say(f"submitting the jobs again, because these have failed: {', '.join(failed)}")
+            effects.restart_jobs(self.state, fabric)
 
     def watch(self, effect):
         seconds = self.fault["seconds"]

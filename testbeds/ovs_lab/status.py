@@ -4,6 +4,7 @@
 import appliance
 import faults
 import telemetry
+import traffic
 import wires
 from fabric import Fabric
 from switches import Switches
@@ -23,6 +24,8 @@ def show_status(state):
     show_wires(state, fabric)
     show_mirrors(state)
     show_faults(state)
+    if failed := traffic.failed_jobs(state):
+        print(f"Failed jobs: {', '.join(failed)}; `testbeds/lab traffic start` submits all jobs again")
     try:
         health = appliance.get(lab["http"], "/api/v1/health")
         print(f"Appliance: {health.get('status', health)}")

@@ -13,7 +13,7 @@ from system import find_program
 PROGRAM = "rocescope-lab-endpoint"
 FOLDER = "testbeds/ovs_lab/endpoint"
 # A machine that is busy with other programs delays packets by up to some tenths of a second.
-ACK_TIMEOUT = "500ms"
+ACK_TIMEOUT = "1s"
 MOST_PACKETS, TOTAL_PACKETS = 1000, 8000  # per second: of a host, and of all hosts together
 BEGIN_SECONDS = 1.5  # from the start of the endpoints to that of their jobs
 LOG_SECONDS = 15
@@ -74,6 +74,12 @@ def wait_for_logs(state, fabric):
             return True
         time.sleep(0.1)
     return False
+
+
+def failed_jobs(state):
+    """Jobs that ended because a peer did not answer any more."""
+    return sorted({line["job"] for path in (state.files / "endpoint").glob("*.jsonl")
+                   for line in truth.json_lines(path) if line.get("event") == "job_failed"})
 
 
 def log_is_complete(path):
