@@ -12,9 +12,12 @@ import socket
 import struct
 
 PIDFD_GETFD = 438  # number of the system call, on all architectures
-SO_RCVBUFFORCE, SO_MEMINFO = 33, 55
+SO_SNDBUFFORCE, SO_RCVBUFFORCE, SO_MEMINFO = 32, 33, 55
 MEMINFO = struct.Struct("=9I")  # the first is the memory of the queued frames
 SIZE = 8 << 20  # bytes
+# One socket sends the frames of all ports. The kernel charges it with each frame until the frame has arrived,
+# so that with the default, frames that wait in the token bucket of a slow link block all switches.
+SEND_SIZE = 64 << 20
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -42,6 +45,7 @@ def enlarge(pid):
     for one in packet_sockets(pid):
         with one:
             one.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, SIZE)
+            one.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_SIZE)
 
 
 class Backlog:

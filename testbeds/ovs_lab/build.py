@@ -85,3 +85,4 @@ def start_traffic(state, fabric, endpoint):
         say(f"the jobs have written no NCCL logs to {state.files}/nccl, so that the appliance does not know their "
             "ranks")
     appliance.read_host_files(state)
+    ovs.Switches(state).enlarge_buffers()

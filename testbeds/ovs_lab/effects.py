@@ -97,6 +97,7 @@ class LimitedRate(OnWires):
         return [self.fabric.ports[port.peer].wire for port in self.ports]
 
     def begin(self):
+        Switches(self.state).enlarge_buffers()
         for name in self.interfaces():
             run("tc", "qdisc", "add", "dev", name, "root", "tbf", "rate", f"{self.rate}bit", "burst", TBF_BURST,
                 "limit", TBF_QUEUE, namespace=self.state.namespace(wires.NAMESPACE))

@@ -79,7 +79,8 @@ class Switches:
         self.enlarge_buffers()
 
     def enlarge_buffers(self):
-        """Must be repeated when Open vSwitch has opened ports again, for example for another MTU."""
+        """Must be repeated when Open vSwitch has opened ports again, for example for another MTU, and after the
+        first frame, because the socket that sends is opened then."""
         buffers.enlarge(self.pid())
 
     def pid(self):
