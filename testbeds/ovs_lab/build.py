@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Builds a lab in the order in which its parts need each other."""
+
+import dataclasses
+import json
+import time
+
+import appliance
+import fabric as fabrics
+import forwarding
+import switches as ovs
+import telemetry
+import traffic
+import wires
+from problem import Problem, say
+from system import check_machine, find_program
+
+
+@dataclasses.dataclass
+class Options:
+    leaves: int
+    spines: int
+    hosts: int
+    speed: str
+    sflow_rate: int
+    sflow_polling: int
+    window: int
+    http: int
+    grpc: int
+    rocescope: str
+    endpoint: str
+    jobs: list
+    no_traffic: bool
+
+
+def up(state, options):
+    """Removes what it has built if it fails."""
+    check_machine()
+    state.refuse_existing()
+    rocescope = find_program(options.rocescope, "rocescope", "appliance")
+    if rocescope is None:
+        raise Problem("the program rocescope was not found; build it (testbeds/demo does), or name it with "
+                      "--rocescope")
+    endpoint = None if options.no_traffic else traffic.find_endpoint(options.endpoint)
+    fabric = fabrics.generate(rocescope, options.leaves, options.spines, options.hosts, options.speed)
+    state.create()
+    try:
+        build(state, fabric, options, rocescope, endpoint)
+    except BaseException:
+        say("the lab could not be built and is removed again")
+        state.remove()
+        raise
+
+
+def build(state, fabric, options, rocescope, endpoint):
+    begin = time.monotonic()
+    state.create_namespaces([ovs.NAMESPACE, wires.NAMESPACE, telemetry.NAMESPACE, *fabric.hosts])
+    content = {"fabric": fabric.shown, "rocescope": rocescope, "endpoint": endpoint,
+               **{key: getattr(options, key) for key in ("http", "grpc", "window", "sflow_rate", "speed")}}
+    state.save({**content, "complete": False})
+    wires.create(state, fabric)
+    telemetry.create_underlay(state)
+    switches = ovs.Switches(state)
+    switches.start()
+    switches.create_bridges(fabric)
+    forwarding.install(switches, fabric)
+    telemetry.address_underlay(state, switches, fabric)
+    topology = fabrics.topology(fabric, state.name, telemetry.mirrors_of_topology(fabric))
+    (state.files / "topology.yaml").write_text(json.dumps(topology, indent=1) + "\n")
+    traffic.write_plan(state, fabric, options.jobs)
+    appliance.start_exporter(state)
+    appliance.start(state, rocescope, options.window)
+    telemetry.enable_mirrors(switches, fabric)
+    telemetry.enable_sflow(switches, fabric, options.sflow_rate, options.sflow_polling)
+    appliance.start_forwarder(state, options.http, options.grpc)
+    if endpoint:
+        start_traffic(state, fabric, endpoint)
+    state.save({**content, "complete": True, "start_ns": time.time_ns()})
+    say(f"the lab {state.name} is up after {time.monotonic() - begin:.1f} s")
+
+
+def start_traffic(state, fabric, endpoint):
+    traffic.start(state, fabric, endpoint)
+    if not traffic.wait_for_logs(state, fabric):
+        say(f"the jobs have written no NCCL logs to {state.files}/nccl, so that the appliance does not know their "
+            "ranks")
+    appliance.read_host_files(state)
+    ovs.Switches(state).enlarge_buffers()

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command `capture`: a run directory (dataplane/run/README.md) with what the collector receives."""
+
+import json
+import pathlib
+import shutil
+import sys
+import time
+
+import faults
+import telemetry
+import truth
+import wires
+from fabric import Fabric
+from paths import PathRecorder, read_flows
+from problem import Problem, say
+
+SECOND = 10**9
+STEP_SECONDS = 1.0
+START_SECONDS = 10
+END_SECONDS = 20
+PARTS = ("run.json", "topology.yaml", "mirror.pcap", "sflow.pcap", "counters.jsonl", "truth.json")
+
+
+def capture(state, folder, seconds, planned):
+    """`planned`: faults to inject, as (onset, duration, kind, place, value)."""
+    lab = state.require()
+    fabric = Fabric(lab["fabric"])
+    folder = prepare(folder)
+    url = f"http://{telemetry.UNDERLAY_ADDRESS}:{telemetry.EXPORTER_PORT}/metrics"
+    process = state.start("recorder", [sys.executable, "-B", pathlib.Path(__file__).with_name("recorder.py"),
+                                       folder, url], telemetry.NAMESPACE)
+    wait_for_captures(state, process, folder)
+    start_ns = time.time_ns()
+    try:
+        recorder = record(state, fabric, process, seconds, sorted(planned))
+    finally:
+        end_ns = time.time_ns()
+        faults.heal(state)
+        process.terminate()
+        process.wait(END_SECONDS)
+    write(state, lab, fabric, folder, recorder, start_ns, end_ns)
+    say(f"{folder}: {seconds:g} s; analyse it with `rocescope replay {folder}`, and score it with "
+        f"`testbeds/lab score {folder}`")
+
+
+def prepare(folder):
+    folder = pathlib.Path(folder).resolve()
+    for part in PARTS:
+        if (folder / part).exists():
+            raise Problem(f"{folder / part} exists; remove it, or choose another directory")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Problem(f"{folder}: {error.strerror}") from None
+    if not shutil.which("tcpdump"):
+        raise Problem("tcpdump is missing; install it: apt-get install tcpdump")
+    return folder
+
+
+def wait_for_captures(state, process, folder):
+    end = time.monotonic() + START_SECONDS
+    while not all((folder / name).exists() for name in ("mirror.pcap", "sflow.pcap")):
+        if process.poll() is not None or time.monotonic() > end:
+            raise Problem(f"the capture did not start; see {state.files}/recorder.log")
+        time.sleep(0.05)
+
+
+def record(state, fabric, process, seconds, planned):
+    """Injects the faults at their times, and records the paths of all flows."""
+    recorder = PathRecorder()
+    begin, last_ns, steps = time.monotonic(), time.time_ns(), 0
+    with wires.maps(state) as maps:
+        while True:
+            now_ns = time.time_ns()
+            conditions = state.conditions()
+            real = fabric.rewired(conditions["swaps"]) if conditions["swaps"] else fabric
+            recorder.take(real, read_flows(maps["wire_flows"].items()), last_ns, now_ns)
+            last_ns = now_ns
+            if time.monotonic() >= begin + seconds:
+                return recorder
+            if process.poll() is not None:
+                raise Problem(f"the capture ended early; see {state.files}/recorder.log")
+            while planned and time.monotonic() >= begin + planned[0][0]:
+                _, duration, kind, place, value = planned.pop(0)
+                faults.inject(state, kind, place, value, duration)
+            steps += 1
+            time.sleep(max(0, min(begin + steps * STEP_SECONDS, begin + seconds) - time.monotonic()))
+
+
+def write(state, lab, fabric, folder, recorder, start_ns, end_ns):
+    shutil.copyfile(state.files / "topology.yaml", folder / "topology.yaml")
+    logs = {}
+    for part in ("nccl", "rdma"):
+        logs[part] = any((state.files / part).iterdir())
+        if logs[part]:
+            shutil.copytree(state.files / part, folder / part, dirs_exist_ok=True)
+    plan = json.loads((state.files / "plan.yaml").read_text())
+    content = truth.build(state.name, fabric, plan, state.files, recorder, faults.all_of(state), start_ns,
+                          end_ns, lab["sflow_rate"])
+    (folder / "truth.json").write_text(json.dumps(content, indent=1) + "\n")
+    manifest = {
+        "schema_version": 1, "scenario": state.name, "seed": 0, "epoch_ns": start_ns,
+        "duration_ns": end_ns - start_ns, "record_interval_ns": SECOND // 10,
+        "analysis_window_ns": lab["window"] * SECOND, "counter_period_ns": SECOND, "time_scale": 1,
+        "ports": {"int_reports": 32766, "int_md": 555, "sflow": telemetry.SFLOW_PORT},
+        "telemetry": {"mirror": True, "int_reports": False, "sflow": True, "counters": True,
+                      "nccl_logs": logs["nccl"], "rdma": logs["rdma"]}}
+    # Last, so that a directory with run.json is complete.
+    (folder / "run.json").write_text(json.dumps(manifest, indent=2) + "\n")

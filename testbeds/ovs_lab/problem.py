@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Errors that end a command of the lab, and progress messages."""
+
+import sys
+
+
+class Problem(Exception):
+    """The command cannot be carried out. The message says what failed and what to do next."""
+
+
+def say(message):
+    print(f"lab: {message}", file=sys.stderr, flush=True)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Records what arrives at the collector, in the namespace of the collector.
+
+    recorder.py DIR URL
+
+Writes mirror.pcap and sflow.pcap with tcpdump, and counters.jsonl from an exporter, until SIGTERM.
+"""
+
+import json
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+PERIOD = 1.0  # seconds between scrapes
+SAMPLE = re.compile(r"fabric_([a-z]+)_([a-z0-9_]+)\{([^}]*)\} (\d+) (\d+)$")
+LABEL = re.compile(r'([a-z]+)="([^"]*)"')
+CAPTURES = {"mirror.pcap": "ip proto 47", "sflow.pcap": "udp port 6343"}
+BUFFER = 32768  # KiB, of tcpdump
+
+
+METRICS = frozenset(re.findall(
+    r'ROW\(\w+, "(\w+)", (?:Counter|Gauge)',
+    (pathlib.Path(__file__).resolve().parents[2] / "dataplane/record/metric.h").read_text(encoding="utf-8")))
+
+
+def readings(text, arrival_ns, known):
+    """The lines of counters.jsonl for a scrape, with the metrics that rocescope has. `known`: the time of
+    the last reading of each entity."""
+    found = {}
+    for line in text.splitlines():
+        match = SAMPLE.match(line)
+        if not match:
+            continue
+        kind, metric, labels, value, time_ms = match.groups()
+        if metric not in METRICS:
+            continue
+        entity = dict(LABEL.findall(labels))
+        key = (kind, tuple(sorted(entity.items())), int(time_ms))
+        if known.get(key[:2]) == key[2]:
+            continue
+        found.setdefault(key, (entity, {}))[1][metric] = int(value)
+    # Readings of one entity may have several times: in order of time.
+    for (kind, labels, time_ms), (entity, metrics) in sorted(found.items(), key=lambda item: item[0][2]):
+        known[kind, labels] = time_ms
+        if "priority" in entity:
+            entity["priority"] = int(entity["priority"])
+        yield {"time_ns": time_ms * 1_000_000, "arrival_ns": arrival_ns, "kind": kind, "entity": entity,
+               "metrics": metrics}
+
+
+def scrape(path, url, stopped):
+    known = {}
+    with open(path, "w", encoding="utf-8") as file:
+        while not stopped.wait(PERIOD):
+            with urllib.request.urlopen(url, timeout=10) as answer:
+                text = answer.read().decode()
+            for line in readings(text, time.time_ns(), known):
+                file.write(json.dumps(line, separators=(",", ":")) + "\n")
+            file.flush()
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    stopped = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+    dumps = [subprocess.Popen(["tcpdump", "-n", "-i", "eth0", "-s", "0", "-B", str(BUFFER), "-Z", "root",
+                               "--time-stamp-precision=nano", "-U", "-w", folder / name, program])
+             for name, program in CAPTURES.items()]
+    try:
+        scrape(folder / "counters.jsonl", sys.argv[2], stopped)
+    finally:
+        for dump in dumps:
+            dump.send_signal(signal.SIGINT)
+        codes = [dump.wait() for dump in dumps]
+    return max(codes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

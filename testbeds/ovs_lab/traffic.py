@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The RoCEv2 endpoints of the hosts, and the plan file with the jobs that they run."""
+
+import json
+import pathlib
+import sys
+import time
+
+import truth
+from problem import Problem, say
+from system import find_program
+
+PROGRAM = "rocescope-lab-endpoint"
+FOLDER = "testbeds/ovs_lab/endpoint"
+# A machine that is busy with other programs delays packets by up to some tenths of a second.
+ACK_TIMEOUT = "1s"
+MOST_PACKETS, TOTAL_PACKETS = 1000, 8000  # per second: of a host, and of all hosts together
+BEGIN_SECONDS = 1.5  # from the start of the endpoints to that of their jobs
+LOG_SECONDS = 15
+
+
+def default_jobs(fabric):
+    """One AllReduce over the first host of each pair, and an all-to-all of the others, so that both jobs
+    use all leaves."""
+    hosts = list(fabric.hosts)
+    if len(hosts) < 4:
+        return [job("pretrain", 1, hosts, "ring")]
+    return [job("pretrain", 1, hosts[0::2], "ring"), job("finetune", 2, hosts[1::2], "all_to_all")]
+
+
+def job(name, number, hosts, collective):
+    return {"name": name, "id": number, "hosts": ",".join(hosts), "queue_pairs": 2,
+            "phases": [{"name": collective, "collective": collective, "size": "256K", "compute": "200ms"}]}
+
+
+def write_plan(state, fabric, jobs=None):
+    write(state, {"topology": str(state.files / "topology.yaml"), "jobs": jobs or default_jobs(fabric),
+                  "network": {"ack_timeout": ACK_TIMEOUT}, "start_number": 0,
+                  "rate": f"{min(MOST_PACKETS, TOTAL_PACKETS // len(fabric.hosts))}pps"})
+
+
+def plan_of(state):
+    return json.loads((state.files / "plan.yaml").read_text())
+
+
+def write(state, plan):
+    (state.files / "plan.yaml").write_text(json.dumps(plan, indent=1) + "\n")
+
+
+def find_endpoint(given):
+    program = find_program(given, PROGRAM, FOLDER)
+    if program is None:
+        raise Problem(f"{PROGRAM} was not found; build it (ninja -C build/release {PROGRAM}), or name it with "
+                      "--endpoint")
+    return program
+
+
+def start(state, fabric, program):
+    """Starts all endpoints again, with new queue pairs, as a job that is submitted again."""
+    stop(state)
+    plan = plan_of(state)
+    write(state, plan | {"start_number": plan["start_number"] + 1, "begin": round(time.time() + BEGIN_SECONDS, 3)})
+    for host in fabric.hosts.values():
+        start_one(state, host, program)
+    say(f"{len(fabric.hosts)} endpoints send; their logs are {state.files}/endpoint-HOST.log")
+
+
+def wait_for_logs(state, fabric):
+    """Waits until the jobs have written their NCCL logs, which the appliance reads only at SIGHUP."""
+    end = time.monotonic() + LOG_SECONDS
+    expected = {host.name for job in truth.plan_jobs(fabric, plan_of(state)) for host in job["hosts"]}
+    while time.monotonic() < end:
+        if all(log_is_complete(state.files / "nccl" / f"{name}.log") for name in expected):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def failed_jobs(state):
+    """Jobs that ended because a peer did not answer any more."""
+    return sorted({line["job"] for path in (state.files / "endpoint").glob("*.jsonl")
+                   for line in truth.json_lines(path) if line.get("event") == "job_failed"})
+
+
+def log_is_complete(path):
+    return path.exists() and "Init COMPLETE" in path.read_text(errors="replace")
+
+
+def start_one(state, host, program):
+    state.start(f"endpoint-{host.name}",
+                [program, state.files / "plan.yaml", "--host", host.name, "--interface", "eth0",
+                 "-d", state.files], host.name, {"ROCESCOPE_LAB_HOST": host.name}, prompt=True)
+
+
+def endpoints(state):
+    """The processes of the endpoints by host."""
+    found = {}
+    for pid in state.processes():
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                for entry in file.read().split(b"\0"):
+                    if entry.startswith(b"ROCESCOPE_LAB_HOST="):
+                        found[entry.partition(b"=")[2].decode()] = pid
+        except OSError:
+            continue
+    return found
+
+
+def stop(state):
+    state.stop_processes(set(endpoints(state).values()))
+
+
+def start_burst(state, source, destination, rate):
+    """Traffic from one host to another that is not RoCE. Returns the process."""
+    return state.start(f"burst-{source.name}", [
+        sys.executable, "-B", pathlib.Path(__file__).resolve().parent / "burst.py", "eth0",
+        source.address, source.mac, destination.address, destination.mac, rate], source.name)

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A small lab from start to end.
+
+usage: lab_test.py PATH/rocescope TESTBEDS [--endpoint PATH] [UNITTEST ARGUMENT...]
+
+--endpoint: rocescope-lab-endpoint; without it, the test with jobs is skipped.
+
+Exit code 77 (skipped) without root rights, Open vSwitch or clang.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+SKIPPED = 77
+NAME = f"t{os.getpid()}"
+SENDER = HERE / "endpoint"
+SMALL = ["--leaves", "2", "--spines", "2", "--hosts", "4", "--window", "1"]
+
+rocescope = lab_program = endpoint = None
+
+
+def lab(command, *words, expect=0, timeout=120):
+    done = subprocess.run([lab_program, command, "--name", NAME, *map(str, words)], capture_output=True,
+                          text=True, timeout=timeout)
+    if expect is not None and done.returncode != expect:
+        raise AssertionError(f"lab {command} {words}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def wait_until(check, seconds=30):
+    end = time.monotonic() + seconds
+    while not (value := check()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return value
+
+
+def what_is_left():
+    """Namespaces and processes of the lab, and its state."""
+    mark = f"/rocescope-lab/{NAME}".encode()
+    left = [path.name for path in pathlib.Path("/run/netns").glob(f"{NAME}-*")]
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if mark in (entry / "environ").read_bytes():
+                    left.append((entry / "cmdline").read_bytes().decode(errors="replace"))
+            except OSError:
+                continue
+    return left + [str(path) for path in (pathlib.Path("/run/rocescope-lab") / NAME,) if path.exists()]
+
+
+class Lab(unittest.TestCase):
+    def setUp(self):
+        self.http, self.grpc = free_port(), free_port()
+        self.state = pathlib.Path("/run/rocescope-lab") / NAME
+        self.addCleanup(lab, "down")
+
+    def up_command(self, program=SENDER):
+        return ["up", *SMALL, "--http", self.http, "--grpc", self.grpc, "--rocescope", rocescope,
+                "--endpoint", program]
+
+    def up(self):
+        return lab(*self.up_command())
+
+    def get(self, path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http}/api/v1/{path}", timeout=20) as answer:
+            return json.load(answer)
+
+    def source(self, name):
+        return next(one for one in self.get("sources")["sources"] if one["name"] == name)
+
+    def counts(self):
+        """Of all senders together."""
+        read = [json.loads(path.read_text()) for path in (self.state / "run/endpoint").glob("*.counts")]
+        return {key: sum(one[key] for one in read) for key in read[0]}
+
+    def mirrored(self):
+        line = next(one for one in lab("status").splitlines() if "Mirrored packets" in one)
+        return int(line.partition(": ")[2].split()[0])
+
+    def test_a_lab_from_start_to_end(self):
+        self.assertIn(f"http://127.0.0.1:{self.http}/", self.up())
+        self.assertIn("exists", lab("up", "--rocescope", rocescope, "--no-traffic", expect=3))
+        self.check_findings()
+        self.check_capture()
+        self.check_ledgers()
+        lab("down")
+        self.assertEqual(what_is_left(), [])
+
+    def check_findings(self):
+        self.assertTrue(wait_until(lambda: int(self.source("eth0")["ledger"]["received"]) > 5000))
+        self.assertIn("no findings", lab("score"))
+        self.assertIn("no such link", lab("fault", "loss", "leaf0:leaf1", "1%", expect=3))
+        self.assertIn("link_down at leaf0:Ethernet3-spine0:Ethernet1", lab("fault", "down", "leaf0:spine0"))
+        self.assertTrue(wait_until(lambda: "right" in lab("score", expect=None)), lab("score", expect=None))
+        self.assertIn("fault 1", lab("heal"))
+        self.assertIn("ended", lab("status"))
+
+    def check_capture(self):
+        with tempfile.TemporaryDirectory() as folder:
+            lab("capture", "-d", folder, "--seconds", 16, "--fault", "6 6 bit-errors leaf1:spine1 10%")
+            report = json.loads(subprocess.run([rocescope, "replay", folder, "-o", "json"], check=True,
+                                               capture_output=True).stdout)
+            self.assertEqual(report["ledger"]["dropped"], [])
+            truth = json.loads((pathlib.Path(folder) / "truth.json").read_text())
+            fault, = truth["faults"]
+            self.assertEqual((fault["kind"], fault["direction"]), ("bit_errors", "leaf1:Ethernet4"))
+            self.assertGreater(fault["affected_frames"], 10)
+            found, = (one for one in report["findings"] if one["kind"] == "bit_errors")
+            self.assertEqual(found["place"], fault["place"])
+            scored = lab("score", folder, expect=None)
+            self.assertIn("detection recall", scored)
+
+    def check_ledgers(self):
+        """When nothing is sent any more, all counts agree."""
+        lab("traffic", "stop")
+        time.sleep(1)
+        counts = self.counts()
+        self.assertEqual(counts["wrong_icrc"], 0)
+        self.assertGreater(counts["received"], 0.9 * counts["sent"])
+        # Open vSwitch updates the statistics of its mirrors every 5 s.
+        received = int(self.source("eth0")["ledger"]["received"])
+        self.assertTrue(wait_until(lambda: self.mirrored() == received),
+                        f"mirrored: {self.mirrored()}; received: {received}; {self.source('eth0')}")
+        for name in ("eth0", "udp", "scrape"):
+            ledger = self.source(name)["ledger"]
+            self.assertEqual((ledger["received"], ledger["dropped"]), (ledger["decoded"], []), name)
+        doctor = subprocess.run([rocescope, "doctor", f"http://127.0.0.1:{self.http}"], capture_output=True,
+                                text=True)
+        for word in ("unknown", "missing from the topology", "lost"):
+            self.assertNotIn(word, doctor.stdout)
+
+    def test_jobs_ranks_and_paths_are_right(self):
+        if not endpoint:
+            self.skipTest("no --endpoint")
+        lab(*self.up_command(endpoint))
+        jobs = wait_until(lambda: [one for one in self.get("jobs")["jobs"] if one["identity"] == "IDENTITY_NCCL_LOG"])
+        self.assertEqual(len(jobs), 2)
+        with tempfile.TemporaryDirectory() as folder:
+            lab("capture", "-d", folder, "--seconds", 20)
+            scored = json.loads(subprocess.run(
+                [rocescope, "score", folder, "--view", "leaves", "-o", "json"], capture_output=True).stdout)
+            measures = {one["name"]: one for one in scored["views"][0]["measures"]}
+            for name in ("pair_precision", "pair_recall", "ranks", "jobs"):
+                self.assertEqual(measures[name]["right"], measures[name]["of"], name)
+            self.assertGreater(measures["path"]["right"], 0.98 * measures["path"]["of"])
+            truth = json.loads((pathlib.Path(folder) / "truth.json").read_text())
+            self.assertEqual(len(truth["connections"]), 2 * 2 * 2)
+        self.assertIn("no findings", lab("score"))
+
+    def test_nothing_is_left_after_a_crash(self):
+        for how, seconds in ((signal.SIGKILL, 0.5), (signal.SIGKILL, 1.5), (signal.SIGTERM, 1.0)):
+            process = subprocess.Popen([lab_program, "up", "--name", NAME, *map(str, self.up_command()[1:])],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(seconds)
+            process.send_signal(how)
+            process.wait()
+            lab("down")
+            self.assertEqual(what_is_left(), [])
+
+    def test_a_foreign_namespace_is_neither_used_nor_removed(self):
+        foreign = f"{NAME}-host1"
+        subprocess.run(["ip", "netns", "add", foreign], check=True)
+        try:
+            self.assertIn(f"namespace {foreign} exists", lab(*self.up_command(), expect=3))
+            self.assertEqual(what_is_left(), [foreign])
+        finally:
+            subprocess.run(["ip", "netns", "del", foreign], check=True)
+
+
+def why_not():
+    if os.geteuid() != 0:
+        return "only root can create network namespaces"
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    missing = [name for name in ("ovs-vswitchd", "ovsdb-server", "tc", "tcpdump")
+               if not shutil.which(name, path=path)]
+    if not any(shutil.which(name) for name in ("clang", "clang-19", "clang-14")):
+        missing.append("clang")
+    if missing:
+        return f"missing: {', '.join(missing)} (docker/install_packages lab)"
+    if subprocess.run(["unshare", "--net", "true"], capture_output=True).returncode != 0:
+        return "network namespaces cannot be created here"
+    return None
+
+
+if __name__ == "__main__":
+    if reason := why_not():
+        print(f"skipped: {reason}")
+        sys.exit(SKIPPED)
+    rocescope = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    lab_program = pathlib.Path(sys.argv.pop(1)).resolve() / "lab"
+    if sys.argv[1:2] == ["--endpoint"]:
+        endpoint = sys.argv[2]
+        del sys.argv[1:3]
+    unittest.main()

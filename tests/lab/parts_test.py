@@ -1,0 +1,385 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Parts of testbeds/ovs_lab that change nothing on the machine.
+
+usage: parts_test.py TESTBEDS [UNITTEST ARGUMENT...]
+"""
+
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+from shown_fabric import shown
+
+sys.path.insert(0, str(pathlib.Path(sys.argv.pop(1)) / "ovs_lab"))
+
+import effects  # noqa: E402
+import fabric as fabrics  # noqa: E402
+import fault_kinds  # noqa: E402
+import forwarding  # noqa: E402
+import paths  # noqa: E402
+import recorder  # noqa: E402
+import score  # noqa: E402
+import state as states  # noqa: E402
+import system  # noqa: E402
+import telemetry  # noqa: E402
+import truth  # noqa: E402
+from fabric import Fabric  # noqa: E402
+from paths import Count, FlowKey, Interval, PathRecorder  # noqa: E402
+from problem import Problem  # noqa: E402
+from relay import Delay  # noqa: E402
+
+SECOND = 10**9
+
+
+def names(ports):
+    return [port.full_name for port in ports]
+
+
+class FabricTest(unittest.TestCase):
+    def setUp(self):
+        self.fabric = Fabric(shown())
+
+    def test_ports_have_numbers_that_are_unique_in_the_lab(self):
+        indexes = [port.index for port in self.fabric.ports.values()]
+        self.assertEqual(len(set(indexes)), len(indexes))
+        self.assertEqual(self.fabric.ports["leaf1:Ethernet3"].index, 203)
+        self.assertEqual(self.fabric.ports["host2:mlx5_0"].index, 10_003)
+
+    def test_the_mac_address_of_a_host_follows_from_its_address(self):
+        self.assertEqual(self.fabric.hosts["host3"].mac, "02:00:0a:00:00:04")
+
+    def test_a_link_is_found_by_nodes_by_port_and_by_name(self):
+        for place, sender in (("leaf0:spine1", "leaf0:Ethernet4"), ("spine1:leaf0", "spine1:Ethernet1"),
+                              ("leaf0:Ethernet4", "leaf0:Ethernet4"),
+                              ("spine1:Ethernet1-leaf0:Ethernet4", None)):
+            link, found = self.fabric.link(place)
+            self.assertEqual((link.name, found), ("leaf0:Ethernet4-spine1:Ethernet1", sender), place)
+
+    def test_a_place_that_does_not_exist_is_a_problem(self):
+        for place in ("leaf0:leaf1", "leaf0:Ethernet9", "nowhere", ""):
+            with self.assertRaises(Problem):
+                self.fabric.link(place)
+        with self.assertRaises(Problem):
+            self.fabric.switch("host0")
+        with self.assertRaises(Problem):
+            self.fabric.host("host0:mlx5_1")
+
+    def test_a_leaf_reaches_another_one_over_all_spines(self):
+        hops = self.fabric.next_hops()
+        self.assertEqual(names(hops["leaf0", "leaf1"]), ["leaf0:Ethernet3", "leaf0:Ethernet4"])
+        self.assertEqual(names(hops["spine0", "leaf1"]), ["spine0:Ethernet2"])
+
+    def test_routes_avoid_a_link_of_another_switch_that_is_down(self):
+        hops = self.fabric.next_hops({"leaf1:Ethernet3-spine0:Ethernet2"})
+        self.assertEqual(names(hops["leaf0", "leaf1"]), ["leaf0:Ethernet4"])
+        self.assertEqual(names(hops["leaf1", "leaf0"]), ["leaf1:Ethernet4"])
+        self.assertEqual(hops["spine0", "leaf1"], [])
+
+    def test_rewired_cables_exchange_their_far_ends(self):
+        real = self.fabric.rewired([("leaf0:Ethernet3", "leaf1:Ethernet3")])
+        self.assertEqual(real.ports["leaf0:Ethernet3"].peer, "spine0:Ethernet2")
+        self.assertEqual(real.ports["spine0:Ethernet1"].peer, "leaf1:Ethernet3")
+        self.assertEqual(real.link_of["leaf0:Ethernet3"].name, "leaf0:Ethernet3-spine0:Ethernet2")
+        self.assertEqual(names(real.next_hops()["spine0", "leaf0"]), ["spine0:Ethernet2"])
+
+    def test_hosts_with_several_nics_and_long_names_are_refused(self):
+        fabric = shown()
+        fabric["hosts"][0]["nics"] *= 2
+        with self.assertRaisesRegex(Problem, "host0 has 2 NICs"):
+            Fabric(fabric)
+        fabric = json.loads(json.dumps(shown()).replace("spine0", "spine-with-long-name"))
+        with self.assertRaisesRegex(Problem, "too long"):
+            Fabric(fabric)
+
+    def test_the_topology_file_has_the_numbers_of_the_interfaces(self):
+        mirrors = telemetry.mirrors_of_topology(self.fabric)
+        topology = fabrics.topology(self.fabric, "lab", mirrors)
+        self.assertEqual(topology["switches"][0]["ports"][2], {"name": "Ethernet3", "number": 103})
+        self.assertEqual(len(mirrors), 8)
+        self.assertEqual(mirrors[0], {"switch": "leaf0", "session": 1, "direction": "ingress",
+                                      "ports": ["Ethernet1"]})
+
+
+class ForwardingTest(unittest.TestCase):
+    def setUp(self):
+        self.fabric = Fabric(shown())
+        self.conditions = {"down": [], "swaps": [], "polarised": []}
+
+    def test_a_group_has_a_bucket_for_each_path(self):
+        line, = forwarding.groups(self.fabric)["leaf0"]
+        self.assertIn("type=select,selection_method=hash", line)
+        self.assertEqual(line.count("bucket="), 2)
+        self.assertIn("watch_port:3,actions=output:3", line)
+
+    def test_switches_hash_with_different_seeds(self):
+        groups = forwarding.groups(self.fabric)
+        self.assertIn("selection_method_param=1,", groups["leaf0"][0])
+        self.assertIn("selection_method_param=2,", groups["leaf1"][0])
+
+    def test_a_polarised_switch_uses_one_port(self):
+        line, = forwarding.groups(self.fabric, self.conditions | {"polarised": ["leaf0"]})["leaf0"]
+        self.assertEqual(line.count("bucket="), 1)
+
+    def test_routes_follow_swapped_cables(self):
+        swaps = [["leaf0:Ethernet3", "leaf1:Ethernet3"]]
+        lines = forwarding.groups(self.fabric, self.conditions | {"swaps": swaps})["spine0"]
+        self.assertIn("actions=output:2", next(line for line in lines if "group_id=1," in line))
+
+    def test_a_switch_has_two_flows_for_each_host(self):
+        lines = forwarding.flows(self.fabric, self.fabric.switches["leaf0"])
+        self.assertIn("priority=200,udp,tp_dst=4791,nw_dst=10.0.0.1,actions=output:1", lines)
+        self.assertIn("priority=100,ip,nw_dst=10.0.0.4,actions=group:2", lines)
+        self.assertEqual(len(lines), 8)
+
+
+class FaultKindsTest(unittest.TestCase):
+    def setUp(self):
+        self.fabric = Fabric(shown())
+
+    def make(self, *words):
+        return fault_kinds.make(None, self.fabric, *words)
+
+    def test_ratios_rates_and_times(self):
+        self.assertEqual(fault_kinds.ratio("0.5%"), 0.005)
+        self.assertEqual(fault_kinds.rate("10M", 0), 10_000_000)
+        self.assertEqual(fault_kinds.rate("10%", 100_000_000), 10_000_000)
+        self.assertEqual(fault_kinds.seconds("500ms"), 0.5)
+        for text in ("0", "0%", "101%", "-1", "x", "", "nan"):
+            with self.assertRaises(Problem, msg=text):
+                fault_kinds.ratio(text)
+        for read, text in ((lambda text: fault_kinds.rate(text, 1), "0"), (fault_kinds.seconds, "10ms"),
+                           (fault_kinds.mtu, "100"), (fault_kinds.mtu, "9216")):
+            with self.assertRaises(Problem, msg=text):
+                read(text)
+
+    def test_a_loss_has_the_direction_of_its_place(self):
+        effect = self.make("loss", "spine1:leaf0", "1%")
+        self.assertEqual(names(effect.ports), ["spine1:Ethernet1"])
+        self.assertEqual(effect.truth, {"kind": "gray_loss", "place": "leaf0:Ethernet4-spine1:Ethernet1",
+                                        "direction": "spine1:Ethernet1"})
+        both = self.make("loss", "leaf0:Ethernet4-spine1:Ethernet1", "1%")
+        self.assertEqual(len(both.ports), 2)
+        self.assertEqual(both.truth["direction"], "")
+
+    def test_every_kind_has_a_place_and_a_truth(self):
+        places = {"SWITCH": "leaf0", "HOST": "host1", "HOST:HOST": "host0:host3"}
+        values = {"HOST": "host2", "other link": "leaf1:spine1"}
+        for name, kind in fault_kinds.KINDS.items():
+            effect = self.make(name, places.get(kind.place, "leaf0:spine0"), values.get(kind.value))
+            self.assertIsInstance(effect, effects.Effect)
+            self.assertEqual(effect.truth["kind"], kind.truth)
+            self.assertTrue(effect.truth["place"], name)
+
+    def test_swapped_cables_name_the_real_links(self):
+        effect = self.make("swap", "leaf0:Ethernet3", "leaf1:Ethernet3")
+        self.assertEqual(effect.truth["declared_links"],
+                         ["leaf0:Ethernet3-spine0:Ethernet1", "leaf1:Ethernet3-spine0:Ethernet2"])
+        self.assertEqual(effect.truth["real_links"],
+                         ["leaf0:Ethernet3-spine0:Ethernet2", "leaf1:Ethernet3-spine0:Ethernet1"])
+
+    def test_values_that_are_missing_or_useless_are_problems(self):
+        for words in (("down", "leaf0:spine0", "5"), ("blackhole", "leaf0", None), ("loss", "leaf0", "1%"),
+                      ("swap", "leaf0:spine0", "leaf0:Ethernet3")):
+            with self.assertRaises(Problem, msg=words):
+                self.make(*words)
+
+
+class PathsTest(unittest.TestCase):
+    FLOW = FlowKey("10.0.0.1", "10.0.0.4", 17, 50_000)
+
+    def setUp(self):
+        self.fabric = Fabric(shown())
+
+    def counts(self, data_bytes, *ports):
+        return {(self.fabric.ports[port].index, self.FLOW): Count(10, data_bytes) for port in ports}
+
+    def over(self, data_bytes, spine):
+        port = f"leaf0:Ethernet{3 + spine}"
+        return self.counts(data_bytes, "host0:mlx5_0", port, f"spine{spine}:Ethernet2", "leaf1:Ethernet2")
+
+    def test_a_path_consists_of_the_ports_that_sent_the_flow(self):
+        recorder = PathRecorder()
+        recorder.take(self.fabric, {}, 0, 1)
+        recorder.take(self.fabric, self.over(500, 1), 1, 2)
+        self.assertEqual(recorder.intervals[self.FLOW], [
+            Interval(1, 2, ["leaf0:Ethernet4", "spine1:Ethernet2", "leaf1:Ethernet2"], 500)])
+
+    def test_the_same_path_is_one_interval(self):
+        recorder = PathRecorder()
+        recorder.take(self.fabric, {}, 0, 1)
+        flows = self.over(500, 1)
+        recorder.take(self.fabric, flows, 1, 2)
+        flows = {key: Count(20, 900) for key in flows}
+        recorder.take(self.fabric, flows, 2, 3)
+        self.assertEqual([(one.start_ns, one.end_ns, one.bytes) for one in recorder.intervals[self.FLOW]],
+                         [(1, 3, 900)])
+
+    def test_a_flow_that_changes_its_path_has_two_paths(self):
+        counts = {end: count for (end, _), count in (self.over(500, 1) | self.over(300, 0)).items()}
+        found = paths.walk(self.fabric, counts, self.fabric.hosts["host0"])
+        self.assertEqual(sorted((ports[0], data) for ports, data in found),
+                         [("leaf0:Ethernet3", 300), ("leaf0:Ethernet4", 500)])
+
+    def test_a_flow_that_does_not_arrive_has_no_path(self):
+        counts = {end: count for (end, _), count in self.counts(500, "host0:mlx5_0", "leaf0:Ethernet3").items()}
+        self.assertEqual(paths.walk(self.fabric, counts, self.fabric.hosts["host0"]), [])
+
+
+class TruthTest(unittest.TestCase):
+    def setUp(self):
+        self.fabric = Fabric(shown())
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        for name in ("rdma", "endpoint"):
+            (self.folder / name).mkdir()
+        self.write("rdma/host0.json", [{"lqpn": 1, "type": "GSI"}, {"lqpn": 20, "rqpn": 30, "pid": 700}])
+        self.write("rdma/host2.json", [{"lqpn": 30, "rqpn": 20, "pid": 800}])
+        self.plan = {"jobs": [{"name": "train", "id": 7, "hosts": "host[0,2]",
+                               "phases": [{"name": "dp", "collective": "ring"}]}]}
+
+    def write(self, name, content):
+        (self.folder / name).write_text(json.dumps(content))
+
+    def build(self, intervals, faults=None):
+        recorder = PathRecorder()
+        recorder.intervals.update(intervals)
+        return truth.build("lab", self.fabric, self.plan, self.folder, recorder, faults or {}, 100, 900, 64)
+
+    def flows(self):
+        there = ["leaf0:Ethernet3", "spine0:Ethernet2", "leaf1:Ethernet1"]
+        back = ["leaf1:Ethernet4", "spine1:Ethernet1", "leaf0:Ethernet1"]
+        return {FlowKey("10.0.0.1", "10.0.0.3", 30, 50_001): [Interval(100, 900, there, 5000)],
+                FlowKey("10.0.0.3", "10.0.0.1", 20, 50_002): [Interval(100, 900, back, 0)]}
+
+    def test_the_end_that_sends_data_is_the_first_one(self):
+        connection, = self.build(self.flows())["connections"]
+        self.assertEqual(connection["first"], {"host": "host0", "device": "mlx5_0", "address": "10.0.0.1",
+                                               "qpn": 20, "udp_source_port": 50_001})
+        self.assertEqual(connection["second"]["udp_source_port"], 50_002)
+        self.assertEqual((connection["job"], connection["from_rank"], connection["to_rank"]), ("train", 0, 1))
+        self.assertEqual(connection["forward"][0]["bytes"], 5000)
+
+    def test_jobs_have_ranks_processes_and_iterations(self):
+        for host, begin, end in (("host0", 200, 300), ("host2", 210, 310)):
+            line = {"event": "iteration", "job": "train", "iteration": 3, "begin_ns": begin, "end_ns": end}
+            (self.folder / f"endpoint/{host}.jsonl").write_text(json.dumps(line) + "\n" + "half a li")
+        job, = self.build({})["jobs"]
+        self.assertEqual([(rank["host"], rank["process_id"]) for rank in job["ranks"]],
+                         [("host0", 700), ("host2", 800)])
+        self.assertEqual(job["iterations"], [{"start_ns": 200, "end_ns": 310}])
+
+    def test_faults_outside_the_capture_are_left_out_and_longer_ones_end_with_it(self):
+        def fault(start, end, benign=False):
+            times = {"start_ns": start, **({"end_ns": end} if end else {}), "visible_ns": start}
+            return {"benign": benign, "truth": {"kind": "gray_loss", "place": "leaf0:Ethernet3-spine0:Ethernet1",
+                                                **times}}
+        content = self.build(self.flows(), {1: fault(10, 50), 2: fault(200, None), 3: fault(300, 400, True)})
+        found, = content["faults"]
+        self.assertEqual((found["start_ns"], found["end_ns"], found["exposed_jobs"]), (200, 900, ["train"]))
+        self.assertEqual(content["benign"][0]["start_ns"], 300)
+
+    def test_ranges_of_hosts(self):
+        self.assertEqual(truth.expand("host[0-2,07],login1"), ["host0", "host1", "host2", "host07", "login1"])
+
+
+class RecorderTest(unittest.TestCase):
+    TEXT = ('fabric_port_rx_bytes{node="leaf0",port="Ethernet1"} 5 1000\n'
+            'fabric_port_rx_packets{node="leaf0",port="Ethernet1"} 2 1000\n'
+            'fabric_port_ecn_marked{node="leaf0",port="Ethernet1",priority="3"} 1 1000\n'
+            'fabric_port_no_metric_of_rocescope{node="leaf0",port="Ethernet1"} 2 1000\n'
+            'lab_other{node="leaf0"} 1 1000\n')
+
+    def test_metrics_of_one_entity_are_one_reading(self):
+        lines = list(recorder.readings(self.TEXT, 9, {}))
+        self.assertEqual(lines[0], {"time_ns": SECOND, "arrival_ns": 9, "kind": "port",
+                                    "entity": {"node": "leaf0", "port": "Ethernet1"},
+                                    "metrics": {"rx_bytes": 5, "rx_packets": 2}})
+        self.assertEqual(lines[1]["entity"]["priority"], 3)
+        self.assertEqual(len(lines), 2)
+
+    def test_a_reading_that_did_not_change_is_written_once(self):
+        known = {}
+        self.assertEqual(len(list(recorder.readings(self.TEXT, 9, known))), 2)
+        self.assertEqual(list(recorder.readings(self.TEXT, 10, known)), [])
+
+
+class ScoreTest(unittest.TestCase):
+    START = 1_750_000_000 * SECOND
+
+    def finding(self, kind="gray_loss", place="spine0:Ethernet1-leaf0:Ethernet3"):
+        return {"kind": kind, "place": place, "confidence": 0.9, "start_time": "2025-06-15T15:06:41.5Z",
+                "detection_time": "2025-06-15T15:06:44.000000001Z"}
+
+    def compare(self, *findings, **truth_fields):
+        fault = {"benign": False, "truth": {
+            "kind": "gray_loss", "place": "leaf0:Ethernet3-spine0:Ethernet1", "start_ns": self.START,
+            "visible_ns": self.START, **truth_fields}}
+        rows, false = score.compare({1: fault}, findings)
+        return rows[0][3], len(false)
+
+    def test_times(self):
+        self.assertEqual(score.nanoseconds("2025-06-15T15:06:44.000000001Z"), 1_750_000_004 * SECOND + 1)
+
+    def test_a_finding_is_right_if_kind_and_place_agree(self):
+        self.assertEqual(self.compare(self.finding()), ("right", 0))
+        self.assertEqual(self.compare(self.finding(kind="flap")), ("wrong kind", 0))
+        self.assertEqual(self.compare(self.finding(place="leaf1:Ethernet3-spine0:Ethernet2")), ("wrong place", 0))
+        self.assertEqual(self.compare(), ("missed", 0))
+        self.assertEqual(self.compare(self.finding("flap", "leaf1")), ("missed", 1))
+
+    def test_a_suspected_fault_is_neither_right_nor_missed(self):
+        truth = {"kind": "gray_loss", "place": "leaf0:Ethernet3-spine0:Ethernet1", "start_ns": self.START,
+                 "visible_ns": self.START}
+        rows, false = score.compare({1: {"benign": False, "truth": truth}}, [], [self.finding()])
+        self.assertEqual((rows[0][3], false), ("suspected", []))
+
+    def test_an_invisible_fault_is_not_missed(self):
+        self.assertEqual(self.compare(visible_ns=0), ("invisible", 0))
+
+
+class RelayTest(unittest.TestCase):
+    def test_frames_are_sent_in_order_after_their_delay(self):
+        delay = Delay(1.0, 2.0, False, iter([1.0, 0.0]).__next__)
+        delay.add("a", 10)
+        delay.add("b", 11)
+        self.assertEqual(delay.next_due(), 13)
+        self.assertEqual(list(delay.take_due(12.9)), [])
+        self.assertEqual(list(delay.take_due(13)), ["a", "b"])
+
+    def test_frames_may_overtake_each_other(self):
+        delay = Delay(1.0, 2.0, True, iter([1.0, 0.0]).__next__)
+        delay.add("a", 10)
+        delay.add("b", 11)
+        self.assertEqual(list(delay.take_due(12)), ["b"])
+        self.assertEqual(list(delay.take_due(13)), ["a"])
+
+
+class MachineTest(unittest.TestCase):
+    def check(self, message, user=0, missing=()):
+        with mock.patch.object(system.os, "geteuid", lambda: user), \
+                mock.patch.object(system.shutil, "which", lambda name: None if name in missing else name):
+            with self.assertRaisesRegex(Problem, message):
+                system.check_machine()
+
+    def test_root_rights_are_required(self):
+        self.check("run it as root", user=1000)
+
+    def test_what_is_missing_is_named_with_its_package(self):
+        self.check("missing: .*ovs-vswitchd.*apt-get install .*openvswitch-switch", missing=["ovs-vswitchd"])
+        self.check("missing: .*clang.*apt-get install .*clang-19", missing=system.CLANGS)
+
+
+class StateTest(unittest.TestCase):
+    def test_names_of_labs_are_restricted(self):
+        for name in ("", "Lab", "../x", "a" * 17, "1", "x y"):
+            with self.assertRaises(Problem, msg=name):
+                states.State(name)
+
+
+if __name__ == "__main__":
+    unittest.main()
