@@ -273,8 +273,8 @@ class ReflectionStreams final : public grpc::experimental::ServerInterceptorFact
 
     void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
       using grpc::experimental::InterceptionHookPoints;
-      if (is_one_too_many_ && methods->QueryInterceptionHookPoint(
-                                  InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
+      if (is_one_too_many_ &&
+          methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
         call_.server_context()->TryCancel();
       }
       methods->Proceed();
