@@ -48,6 +48,7 @@ struct SlowLink {
 std::vector<SlowLink> SlowLinksIn(const DiagnosisInput& input) {
   // RFC 2863: ifSpeed of an interface that is faster than 32 bits can express.
   constexpr uint64_t kUnknownSpeed = 4'294'967'295;
+  constexpr uint64_t kRounding = 100;  // a rounded speed may differ by a hundredth
   std::vector<SlowLink> links;
   for (LinkIndex index = 0; index < input.fabric().links().size(); ++index) {
     const topology::Link& link = input.fabric().link(index);
@@ -55,7 +56,8 @@ std::vector<SlowLink> SlowLinksIn(const DiagnosisInput& input) {
     for (size_t end = 0; end < 2; ++end) {
       const Row speed = input.Levels(input.EntityOf(link.ends[end]), Metric::kLinkSpeed);
       for (size_t i = 0; i < speed.size(); ++i) {
-        if (speed[i] == 0 || speed[i] >= link.bits_per_second || speed[i] == kUnknownSpeed) {
+        if (speed[i] == 0 || speed[i] == kUnknownSpeed ||
+            speed[i] >= link.bits_per_second - link.bits_per_second / kRounding) {
           continue;
         }
         one.slow[end] = true;

@@ -283,6 +283,13 @@ TEST_F(LinkStateTest, BothEndsBelowItsSpeedAreTheLink) {
   EXPECT_EQ(found[0].place, Link("leaf2", "spine0"));
 }
 
+TEST_F(LinkStateTest, ARoundedSpeedIsNotASlowLink) {
+  const uint64_t declared = fabric_.link(Link("leaf2", "spine0").index).bits_per_second;
+  Says(Port("spine0", "leaf2"), Metric::kLinkSpeed, 8, declared - 1);
+  Says(Port("spine0", "leaf2"), Metric::kLinkSpeed, 9, declared / 100 * 99);
+  EXPECT_TRUE(Found().empty());
+}
+
 // Some exporters report a speed of 0 for a link that is down.
 TEST_F(LinkStateTest, NoSpeedIsNotASlowLink) {
   Says(Port("spine0", "leaf2"), Metric::kLinkSpeed, 8, 0);

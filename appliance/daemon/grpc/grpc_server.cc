@@ -41,6 +41,8 @@ constexpr int kFewestPollers = 8;
 constexpr int kMaxPollers = 16;
 constexpr uint32_t kMaxStreams = 64;  // each occupies a thread
 constexpr uint32_t kMaxStreamsAPeer = kMaxStreams / 4;
+constexpr uint32_t kMaxReflectionStreams = 8;  // each occupies a thread
+constexpr uint32_t kMaxHealthStreams = 256;
 constexpr auto kStreamPace = std::chrono::milliseconds(100);
 
 // Streams of events. Each occupies a thread.
@@ -253,22 +255,24 @@ class UnreadRequests final : public grpc::experimental::ServerInterceptorFactory
   }
 };
 
-// A stream of the reflection service occupies a thread as long as its client likes. Those beyond a
-// maximum are cancelled.
-class ReflectionStreams final : public grpc::experimental::ServerInterceptorFactoryInterface {
+// Limits the streams of a service of gRPC itself, which last as long as their clients like. Those
+// beyond the maximum are cancelled.
+class LimitedStreams final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
+  // `method`: beginning of the method's path.
+  LimitedStreams(std::string_view method, uint32_t max) : method_(method), max_(max) {}
+
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* call) override {
-    constexpr std::string_view kReflection = "/grpc.reflection.";
-    if (!std::string_view(call->method()).starts_with(kReflection)) return nullptr;
-    return new Stream(*call, open_);  // gRPC takes ownership
+    if (!std::string_view(call->method()).starts_with(method_)) return nullptr;
+    return new Stream(*call, open_, max_);  // gRPC takes ownership
   }
 
  private:
   class Stream final : public grpc::experimental::Interceptor {
    public:
-    Stream(grpc::experimental::ServerRpcInfo& call, std::atomic<uint32_t>& open)
-        : call_(call), open_(open), is_one_too_many_(open_++ >= kMax) {}
+    Stream(grpc::experimental::ServerRpcInfo& call, std::atomic<uint32_t>& open, uint32_t max)
+        : call_(call), open_(open), is_one_too_many_(open_++ >= max) {}
     ~Stream() override { --open_; }
 
     void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
@@ -281,12 +285,13 @@ class ReflectionStreams final : public grpc::experimental::ServerInterceptorFact
     }
 
    private:
-    static constexpr uint32_t kMax = 8;
     grpc::experimental::ServerRpcInfo& call_;
     std::atomic<uint32_t>& open_;
     const bool is_one_too_many_;
   };
 
+  const std::string_view method_;
+  const uint32_t max_;
   std::atomic<uint32_t> open_ = 0;
 };
 
@@ -383,7 +388,10 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
   interceptors.push_back(std::make_unique<UnreadRequests>());
-  interceptors.push_back(std::make_unique<ReflectionStreams>());
+  interceptors.push_back(
+      std::make_unique<LimitedStreams>("/grpc.reflection.", kMaxReflectionStreams));
+  interceptors.push_back(
+      std::make_unique<LimitedStreams>("/grpc.health.v1.Health/Watch", kMaxHealthStreams));
   builder.experimental().SetInterceptorCreators(std::move(interceptors));
   std::vector<int> ports(config.listen.size());
   for (size_t i = 0; i < ports.size(); ++i) {

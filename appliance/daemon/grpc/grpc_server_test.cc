@@ -276,43 +276,75 @@ TEST_F(GrpcTest, ConnectionsWithoutACallEnd) {
   EXPECT_TRUE(channel->WaitForStateChange(GRPC_CHANNEL_READY, late));
 }
 
-TEST_F(GrpcTest, ReflectionStreamsDoNotOccupyAllThreads) {
-  OpenDaemon("");
-  Serve({.listen = {kAnyPort}});
+// Streams of a service of gRPC itself.
+class OwnStreams {
+ public:
+  OwnStreams(const std::shared_ptr<grpc::Channel>& channel, const std::string& method, int count)
+      : stub_(channel) {
+    for (int i = 0; i < count; ++i) {
+      Call& call = *calls_.emplace_back(std::make_unique<Call>());
+      call.stream = stub_.PrepareCall(&call.context, method, &queue_);
+      call.stream->StartCall(&call);
+    }
+    AwaitAll();
+    grpc::Slice nothing;
+    for (const auto& call : calls_) {
+      call->stream->Write(grpc::ByteBuffer(&nothing, 1), call.get());
+    }
+    AwaitAll();
+    for (const auto& call : calls_) call->stream->Finish(&call->status, call.get());
+  }
+  ~OwnStreams() {
+    for (const auto& call : calls_) call->context.TryCancel();
+    void* tag = nullptr;
+    bool ok = false;
+    for (; ended_ < calls_.size(); ++ended_) queue_.Next(&tag, &ok);
+  }
+  // Waits until this many streams were cancelled by the server.
+  bool AreCancelled(size_t count) {
+    void* tag = nullptr;
+    bool ok = false;
+    for (; ended_ < count; ++ended_) {
+      const auto late = std::chrono::system_clock::now() + std::chrono::seconds(20);
+      if (queue_.AsyncNext(&tag, &ok, late) != grpc::CompletionQueue::GOT_EVENT) return false;
+      if (static_cast<Call*>(tag)->status.error_code() != grpc::StatusCode::CANCELLED) return false;
+    }
+    const auto soon = std::chrono::system_clock::now() + std::chrono::milliseconds(200);
+    if (queue_.AsyncNext(&tag, &ok, soon) != grpc::CompletionQueue::GOT_EVENT) return true;
+    ++ended_;
+    return false;
+  }
+
+ private:
   struct Call {
     grpc::ClientContext context;
     grpc::Status status;
     std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
   };
-  constexpr int kMoreThanThreads = 200;
-  grpc::GenericStub stub(Open());
-  grpc::CompletionQueue queue;
-  const auto await_all = [&queue] {
-    for (int i = 0; i < kMoreThanThreads; ++i) {
-      void* tag = nullptr;
-      bool ok = false;
-      ASSERT_TRUE(queue.Next(&tag, &ok));
-    }
-  };
-  std::vector<std::unique_ptr<Call>> calls;
-  for (int i = 0; i < kMoreThanThreads; ++i) {
-    Call& call = *calls.emplace_back(std::make_unique<Call>());
-    call.stream = stub.PrepareCall(
-        &call.context, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
-    call.stream->StartCall(&call);
+  void AwaitAll() {
+    void* tag = nullptr;
+    bool ok = false;
+    for (size_t i = 0; i < calls_.size(); ++i) ASSERT_TRUE(queue_.Next(&tag, &ok));
   }
-  await_all();
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // until the streams have threads
+
+  grpc::GenericStub stub_;
+  grpc::CompletionQueue queue_;
+  std::vector<std::unique_ptr<Call>> calls_;
+  size_t ended_ = 0;
+};
+
+TEST_F(GrpcTest, StreamsOfOwnServicesAreLimited) {
+  OpenDaemon("");
+  Serve({.listen = {kAnyPort}});
+  OwnStreams reflection(
+      Open(), "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", 200);
+  EXPECT_TRUE(reflection.AreCancelled(200 - 8));
+  OwnStreams health(Open(), "/grpc.health.v1.Health/Watch", 300);
+  EXPECT_TRUE(health.AreCancelled(300 - 256));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-  v1::Health health;
-  const grpc::Status status = v1::Appliance::NewStub(Open())->GetHealth(&context, {}, &health);
-  EXPECT_TRUE(status.ok()) << status.error_message();
-  for (const auto& call : calls) {
-    call->context.TryCancel();
-    call->stream->Finish(&call->status, call.get());
-  }
-  await_all();
+  v1::Health answer;
+  EXPECT_TRUE(v1::Appliance::NewStub(Open())->GetHealth(&context, {}, &answer).ok());
 }
 
 TEST_F(GrpcTest, RequiresCertificatesOutsideLoopback) {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/job/process_set.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A log of process 1 on a host, with communicators at these addresses.
+NcclLog LogOf(const std::string& name, const std::string& host,
+              const std::vector<uint64_t>& pointers) {
+  NcclLog log;
+  log.source_name = name;
+  NcclProcess& process = log.processes.emplace_back();
+  process.host = host;
+  process.process_id = 1;
+  for (const uint64_t pointer : pointers) {
+    NcclCommunicator& communicator = process.communicators.emplace_back();
+    communicator.pointer = pointer;
+    communicator.rank = 0;
+    communicator.rank_count = 2;
+  }
+  return log;
+}
+
+std::vector<LoggedProcess> Collect(const std::vector<NcclLog>& logs) {
+  std::vector<const NcclLog*> pointers;
+  for (const NcclLog& log : logs) pointers.push_back(&log);
+  return CollectProcesses(pointers);
+}
+
+TEST(CollectProcesses, KeepsTheMostCompleteCopy) {
+  // The second one ends earlier, and the third one starts later.
+  const std::vector<NcclLog> logs = {LogOf("whole", "a", {1, 2, 3}), LogOf("begin", "a", {1}),
+                                     LogOf("end", "a", {2, 3}), LogOf("none", "a", {})};
+  const auto processes = Collect(logs);
+  ASSERT_EQ(processes.size(), 1u);
+  EXPECT_EQ(processes[0].source, "whole");
+  EXPECT_EQ(processes[0].notes.size(), 3u);
+  EXPECT_THAT(processes[0].notes[0], HasSubstr("a:1 is also in end; the copy in whole is used"));
+}
+
+TEST(CollectProcesses, DistinguishesProcessesWithOneName) {
+  const std::vector<NcclLog> logs = {LogOf("x", "a", {1}), LogOf("y", "a", {2})};
+  const auto processes = Collect(logs);
+  ASSERT_EQ(processes.size(), 2u);
+  EXPECT_THAT(processes[0].notes, IsEmpty());
+  EXPECT_THAT(processes[1].notes,
+              ElementsAre(HasSubstr("x and y each contain a process a:1 with different")));
+}
+
+TEST(CollectProcesses, DistinguishesHostsOfDifferentDomains) {
+  const std::vector<NcclLog> logs = {LogOf("x", "a.one", {1}), LogOf("y", "a.two", {1}),
+                                     LogOf("z", "a.two", {1, 2})};
+  const auto processes = Collect(logs);
+  ASSERT_EQ(processes.size(), 2u);
+  EXPECT_EQ(processes[0].source, "x");
+  EXPECT_EQ(processes[1].source, "z");
+  EXPECT_THAT(processes[0].notes, IsEmpty());
+}
+
+// An agent can report thousands of logs that name the same process.
+TEST(CollectProcesses, TimeAndNotesGrowLinearlyWithTheLogs) {
+  constexpr uint64_t kLogs = 50'000;
+  std::vector<NcclLog> logs;
+  for (uint64_t i = 0; i < kLogs; ++i) logs.push_back(LogOf(fmt::format("{}.log", i), "a", {i}));
+  const auto began = std::chrono::steady_clock::now();
+  const auto processes = Collect(logs);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+  EXPECT_EQ(processes.size(), kLogs);
+  size_t notes = 0;
+  for (const LoggedProcess& process : processes) notes += process.notes.size();
+  EXPECT_EQ(notes, 4u);
+  EXPECT_THAT(processes[0].notes, ElementsAre(HasSubstr("50,000 logs in all contain processes a:1")));
+}
+
+}  // namespace
+}  // namespace rocescope
