@@ -112,7 +112,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace rocescope
 
-// Before the constructors of global objects, such as those of Protobuf, which allocate memory.
+// Runs before the constructors of global objects, because those of Protobuf allocate memory.
 __attribute__((constructor(101))) static void BeforeGlobalObjects() {
   rocescope::EndOnUncaughtExceptions();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file descriptor that closes with its owner.
+// Owns a file descriptor, and closes it on destruction.
 #pragma once
 
 #include <unistd.h>

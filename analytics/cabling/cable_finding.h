@@ -59,7 +59,7 @@ struct CablingAnswer {
   UnknownNodes counters;       // counter readings of unknown nodes
   UnknownNodes switches;       // INT hops, sFlow samples and mirrors from unknown switches
   uint64_t flows_refused = 0;  // records dropped because the table was full
-  uint64_t flows_evicted = 0;  // idle flows evicted because the table was full
+  uint64_t flows_evicted = 0;  // idle flows that new ones replaced
 };
 
 }  // namespace rocescope

@@ -161,7 +161,7 @@ struct ConnectionStatistics {
   uint64_t datagrams = 0;  // UD and QP1 packets, which have no connection
   // Packets and records dropped because the flow table or the host pair was full.
   uint64_t flows_refused = 0;
-  uint64_t flows_evicted = 0;       // idle flows evicted because the table was full
+  uint64_t flows_evicted = 0;       // idle flows that new ones replaced
   uint64_t requests_evicted = 0;    // outstanding PSNs evicted by others
   uint64_t candidates_dropped = 0;  // candidate partners replaced by better ones
   uint64_t responses_tied = 0;  // responses ignored because too many flows had the PSN outstanding

@@ -39,8 +39,8 @@ namespace rocescope {
 
 struct EngineOptions {
   size_t flows = kFlowCapacity;  // capacity of the flow registry
-  // New flows replace flows without records for this long (event time), although there is space; 0:
-  // they do not.
+  // Time without records (event time) after which a new flow may replace a flow even if there is
+  // space. 0: disabled.
   Duration longest_idle{};
   ConnectionOptions connections;
   // Minimum event time between two searches for iteration patterns; 0: search for each snapshot.

@@ -73,7 +73,7 @@ class FlowRegistry {
   // only.
   void SetCapacity(size_t capacity) { capacity_ = std::max<size_t>(capacity, 1); }
   // A new flow also replaces a flow that was idle for this long although there is space, so that
-  // the memory of a long-running process depends on its present flows. 0, the default: it does not.
+  // the memory of a long-running process depends on its present flows. Default: 0 (disabled).
   void SetLongestIdle(Duration longest) { longest_idle_ = longest; }
   size_t size() const { return flows_.size(); }
   // Records of flows that got no id because the registry was full.

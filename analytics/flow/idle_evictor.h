@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chooses the flow that a new flow replaces when a reader's table is full. Queue pairs are replaced
+// Chooses the idle flow that a new flow replaces. Queue pairs are replaced
 // continuously, and most of those that end do not announce it.
 #pragma once
 

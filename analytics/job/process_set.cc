@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "analytics/job/host_name.h"
 #include "base/count_text.h"
 
 namespace rocescope {
@@ -29,70 +30,67 @@ CommunicatorKey KeyOf(const NcclCommunicator& communicator) {
   return {communicator.pointer, communicator.rank, communicator.rank_count, communicator.comm_id};
 }
 
-// The different processes with one name. Finds copies without comparing each process with each
-// other one, because a host can report thousands of processes with one name.
-class SameName {
- public:
-  explicit SameName(std::vector<LoggedProcess>& kept) : kept_(kept) {}
+// The names that SameHost considers equal to this one and that are not longer, from the shortest to
+// the name itself, in lower case: "a", "a.b" and "a.b.c" for "a.b.c".
+std::vector<std::string> NamesOf(std::string_view host) {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  std::string name(host);
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::vector<std::string> names;
+  for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
+    names.push_back(name.substr(0, dot));
+  }
+  names.push_back(std::move(name));
+  return names;
+}
 
+// Kept processes with one name. A look-up does not depend on their number, because a host can
+// report thousands of processes with one name.
+class Namesakes {
+ public:
   // Returns the index of the first kept process of which this one is a copy. Copies of a log may
   // start or end at different lines, so their first communicators may differ.
   std::optional<size_t> OriginalOf(const NcclProcess& process) const {
-    std::optional<size_t> first;
-    const auto consider = [&](const std::vector<size_t>& places) {
-      for (const size_t place : places) {
-        if (first && *first <= place) return;
-        if (!SameHost(kept_[place].facts->host, process.host)) continue;
-        first = place;
-        return;
-      }
-    };
+    if (process.communicators.empty()) return first_;
+    std::optional<size_t> original = without_communicators_;
     const auto look_up = [&](const auto& table, const NcclCommunicator& communicator) {
-      if (const auto at = table.find(KeyOf(communicator)); at != table.end()) consider(at->second);
+      const auto at = table.find(KeyOf(communicator));
+      if (at != table.end()) original = std::min(original.value_or(at->second), at->second);
     };
-    if (process.communicators.empty()) {
-      consider(all_);
-      return first;
-    }
-    consider(without_communicators_);
-    look_up(any_, process.communicators.front());
-    for (const NcclCommunicator& one : process.communicators) look_up(first_, one);
-    return first;
+    look_up(by_any_, process.communicators.front());
+    for (const NcclCommunicator& one : process.communicators) look_up(by_first_, one);
+    return original;
   }
 
-  // The most recently kept process on this host, if there is one.
-  std::optional<size_t> LatestOn(const std::string& host) const {
-    const auto at = std::find_if(all_.rbegin(), all_.rend(), [&](size_t place) {
-      return SameHost(kept_[place].facts->host, host);
-    });
-    return at == all_.rend() ? std::nullopt : std::optional(*at);
-  }
-
-  size_t count() const { return all_.size(); }
-  size_t first() const { return all_.front(); }
-
-  void Keep(size_t place) {
-    const NcclProcess& process = *kept_[place].facts;
-    all_.push_back(place);
+  // `place`: index of the process; increases with each call.
+  void Keep(size_t place, const NcclProcess& process) {
+    ++count_;
+    if (!first_) first_ = place;
+    latest_ = place;
     if (process.communicators.empty()) {
-      without_communicators_.push_back(place);
+      if (!without_communicators_) without_communicators_ = place;
       return;
     }
-    first_[KeyOf(process.communicators.front())].push_back(place);
+    by_first_.try_emplace(KeyOf(process.communicators.front()), place);
     for (const NcclCommunicator& one : process.communicators) {
-      std::vector<size_t>& places = any_[KeyOf(one)];
-      if (places.empty() || places.back() != place) places.push_back(place);
+      by_any_.try_emplace(KeyOf(one), place);
     }
   }
 
- private:
-  using Places = std::vector<size_t>;  // ascending indices of kept processes
+  size_t count() const { return count_; }
+  std::optional<size_t> first() const { return first_; }
+  std::optional<size_t> latest() const { return latest_; }
 
-  std::vector<LoggedProcess>& kept_;
-  Places all_;
-  Places without_communicators_;
-  std::map<CommunicatorKey, Places> first_;  // by a process's first communicator
-  std::map<CommunicatorKey, Places> any_;    // by each communicator of a process
+  size_t unnoted = 0;  // processes without a note about their namesakes
+
+ private:
+  size_t count_ = 0;
+  std::optional<size_t> first_;
+  std::optional<size_t> latest_;
+  std::optional<size_t> without_communicators_;
+  std::map<CommunicatorKey, size_t> by_first_;  // by a process's first communicator
+  std::map<CommunicatorKey, size_t> by_any_;    // by each communicator of a process
 };
 
 // Sorts the most complete copy first, so that it is kept.
@@ -119,34 +117,50 @@ std::vector<LoggedProcess> CollectProcesses(std::span<const NcclLog* const> logs
   }
   std::ranges::sort(given, {}, SortKey);
   std::vector<LoggedProcess> kept;
-  std::map<std::pair<std::string, uint64_t>, SameName> by_name;
+  using ByName = std::map<std::pair<std::string, uint64_t>, Namesakes>;
+  ByName exact;  // by host name and process ID
+  ByName all;    // the same, and processes of hosts whose longer name begins with this one
   for (LoggedProcess& process : given) {
-    std::string short_host(ShortHostName(process.facts->host));
-    SameName& same_name =
-        by_name.try_emplace({std::move(short_host), process.facts->process_id}, kept).first->second;
-    if (const auto original = same_name.OriginalOf(*process.facts)) {
+    const NcclProcess& facts = *process.facts;
+    const std::vector<std::string> names = NamesOf(facts.host);
+    std::optional<size_t> original;
+    std::optional<size_t> latest;
+    size_t count = 0;
+    for (const std::string& name : names) {
+      const ByName& table = &name == &names.back() ? all : exact;
+      const auto at = table.find({name, facts.process_id});
+      if (at == table.end()) continue;
+      const auto found = at->second.OriginalOf(facts);
+      if (found) original = std::min(original.value_or(*found), *found);
+      latest = std::max(latest, at->second.latest());
+      count += at->second.count();
+    }
+    if (original) {
       LoggedProcess& other = kept[*original];
       other.notes.push_back(fmt::format("{} is also in {}; the copy in {} is used",
                                         ProcessName(*other.facts), process.source, other.source));
       continue;
     }
-    const auto latest = same_name.LatestOn(process.facts->host);
-    if (latest && same_name.count() <= kMaxNotesAName) {
+    Namesakes& own = exact[{names.back(), facts.process_id}];
+    if (latest && count <= kMaxNotesAName) {
       process.notes.push_back(
           fmt::format("{} and {} each contain a process {} with different communicators; they are "
                       "treated as different processes",
-                      kept[*latest].source, process.source, ProcessName(*process.facts)));
+                      kept[*latest].source, process.source, ProcessName(facts)));
+    } else if (latest) {
+      ++own.unnoted;
     }
+    own.Keep(kept.size(), facts);
+    for (const std::string& name : names) all[{name, facts.process_id}].Keep(kept.size(), facts);
     kept.push_back(std::move(process));
-    same_name.Keep(kept.size() - 1);
   }
-  for (const auto& [name, same_name] : by_name) {
-    if (same_name.count() <= kMaxNotesAName + 1) continue;
-    LoggedProcess& first = kept[same_name.first()];
+  for (const auto& [name, namesakes] : exact) {
+    if (namesakes.unnoted == 0) continue;
+    LoggedProcess& first = kept[*namesakes.first()];
     first.notes.push_back(fmt::format(
-        "{} logs in all contain processes {} with different communicators; they are treated as "
-        "different processes",
-        WithThousands(same_name.count()), ProcessName(*first.facts)));
+        "{} further processes named {} with different communicators were found; they are treated "
+        "as different processes",
+        WithThousands(namesakes.unnoted), ProcessName(*first.facts)));
   }
   return kept;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NCCL's clear-to-send: the start of struct ncclIbSendFifo in NVIDIA/nccl, src/transport/net_ib.cc,
-// releases 2.4 to 2.26. A receiver writes it into the sender's memory to grant a buffer. Unlike the
-// headers of RoCE, it has the byte order of the host, which is little-endian.
+// NCCL's clear-to-send: one of the layouts that struct ncclIbSendFifo in NVIDIA/nccl,
+// src/transport/net_ib.cc, has had in its releases. A receiver writes it into the sender's memory
+// to grant a buffer. Unlike the headers of RoCE, it has the byte order of the host, which is
+// little-endian.
 #pragma once
 
 #include <cstdint>

@@ -76,7 +76,7 @@ def build(state, fabric, options, rocescope, endpoint):
     if endpoint:
         start_traffic(state, fabric, endpoint)
     state.save({**content, "complete": True, "start_ns": time.time_ns()})
-    say(f"the lab {state.name} is up after {time.monotonic() - begin:.1f} s")
+    say(f'lab "{state.name}" is up after {time.monotonic() - begin:.1f} s')
 
 
 def start_traffic(state, fabric, endpoint):

@@ -107,7 +107,7 @@ def run_down(options):
         say(f"there is no lab {options.name}")
         return
     state.remove()
-    say(f"the lab {options.name} is removed")
+    say(f'lab "{options.name}" is removed')
 
 
 def run_fault(options):

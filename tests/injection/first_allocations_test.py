@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A missing allocation ends a program with exit code 4 and a message, also before main() starts.
+"""A failed allocation ends a program with exit code 4 and a message, also before main() starts.
 
     tests/injection/first_allocations_test.py ROCESCOPE LIBRARY
 

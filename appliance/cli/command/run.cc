@@ -251,10 +251,12 @@ void Reload(const std::string& path, Service& service, Daemon& daemon) {
   service.SetReloadProblem(std::move(problem));
 }
 
-Watchdog::Beats BeatsOf(const Daemon& daemon, const HttpServer* web, const GrpcServer* grpc) {
+Watchdog::Beats BeatsOf(const Daemon& daemon, const HttpServer* web, const HttpServer* health,
+                        const GrpcServer* grpc) {
   Watchdog::Beats beats;
   for (Heartbeat& one : daemon.Heartbeats()) beats.emplace_back(std::move(one.name), one.beats);
   if (web != nullptr) beats.emplace_back("http", web->beats());
+  if (health != nullptr) beats.emplace_back("health over HTTP", health->beats());
   if (grpc != nullptr) beats.emplace_back("agents over gRPC", grpc->beats());
   return beats;
 }
@@ -384,7 +386,8 @@ int RunDaemon(const DaemonRunOptions& options) {
     output = event_publisher.Look();
     denials.Look();
     if (watchdog)
-      watchdog->Look(Watchdog::Clock::now(), BeatsOf(**daemon, web->get(), grpc->get()));
+      watchdog->Look(Watchdog::Clock::now(),
+                     BeatsOf(**daemon, web->get(), health->get(), grpc->get()));
     const bool reloads = ReloadAskedFor();
     if (certificates.Look(TlsReload::Clock::now(), reloads)) {
       service.SetCertificates(certificates.States());

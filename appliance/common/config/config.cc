@@ -245,7 +245,7 @@ void CheckHealthListen(const HttpConfig& config, const YamlMap& map, YamlErrors&
   if (node == nullptr || !config.health_listen) return;
   if (!config.health_listen->IsLoopback()) {
     errors.Add(*node, fmt::format("{} is not a loopback address: the listener for health checks "
-                                  "requires no authentication",
+                                  "requires no authentication; use, for example, 127.0.0.1",
                                   ToString(*config.health_listen)));
   } else if (config.listen && Overlap(*config.health_listen, *config.listen)) {
     errors.Add(*node, "`health_listen` and `listen` have the same port; use different ports");
@@ -255,14 +255,18 @@ void CheckHealthListen(const HttpConfig& config, const YamlMap& map, YamlErrors&
 void CheckPorts(const ApplianceConfig& config, const YamlMap& map, YamlErrors& errors) {
   const YamlNode* const http = map.Find("http");
   const YamlNode* const grpc = map.Find("grpc");
-  if (!config.http.listen || (http == nullptr && grpc == nullptr)) return;
-  for (const ListenAddress& address : config.grpc.listen) {
-    if (!Overlap(*config.http.listen, address)) continue;
-    errors.Add(http != nullptr ? *http : *grpc,
-               fmt::format("`http.listen` ({}) and `grpc.listen` ({}) have the same port; use "
-                           "different ports",
-                           ToString(*config.http.listen), ToString(address)));
-  }
+  if (http == nullptr && grpc == nullptr) return;
+  const auto check = [&](const char* key, const std::optional<ListenAddress>& listen) {
+    for (const ListenAddress& address : config.grpc.listen) {
+      if (!listen || !Overlap(*listen, address)) continue;
+      errors.Add(http != nullptr ? *http : *grpc,
+                 fmt::format("`http.{}` ({}) and `grpc.listen` ({}) have the same port; use "
+                             "different ports",
+                             key, ToString(*listen), ToString(address)));
+    }
+  };
+  check("listen", config.http.listen);
+  check("health_listen", config.http.health_listen);
 }
 
 void CheckHost(const AgentConfig& config, const YamlMap& map, YamlErrors& errors) {

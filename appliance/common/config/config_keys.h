@@ -155,11 +155,13 @@ void VisitKeys(HttpConfig& config, Visitor& visitor) {
               "behind a proxy "
               "that terminates TLS. `openssl rand -hex 32 > token` creates a token, and "
               "`head -c 64 token | sha256sum` prints its digest. Default: no token is required.");
-  visitor.Key("health_listen", AddressOrNone{config.health_listen},
-              "Additional loopback address, for example 127.0.0.1:8080, for health checks on this "
-              "host. It serves only the state, at /api/v1/health, and requires neither a token nor "
-              "a certificate. Use it for `rocescope healthcheck` in a container if `listen` "
-              "requires one. Default: none.");
+  visitor.Key(
+      "health_listen", AddressOrNone{config.health_listen},
+      "Additional loopback address, for example 127.0.0.1:8081, for health checks on this "
+      "host. It serves only the state, at /api/v1/health, and requires neither a token nor "
+      "a certificate. Use it for `rocescope healthcheck` in a container if `listen` "
+      "requires one. The port must differ from those of `listen` and `grpc.listen`. Default: "
+      "none.");
 }
 
 template <typename Visitor>

@@ -90,8 +90,9 @@ std::vector<std::string> NotesOnTraffic(const Snapshot& snapshot, const std::vec
   }
   const TrafficStatistics& statistics = snapshot.traffic_statistics;
   if (statistics.flows_evicted > 0) {
-    notes.push_back(fmt::format("{} evicted from the full flow table: only the totals include them",
-                                Counted(statistics.flows_evicted, "flow")));
+    notes.push_back(
+        fmt::format("{} no longer listed because they were idle: only the totals include them",
+                    Counted(statistics.flows_evicted, "flow")));
   }
   if (statistics.incarnations_merged > 0) {
     notes.push_back(fmt::format("{} of reused queue pair numbers are no longer counted separately",

@@ -49,7 +49,7 @@ TEST(NotesOnTraffic, NameAFewTapsOnly) {
 
 TEST(NotesOnTraffic, ReportEvictedFlows) {
   EXPECT_THAT(NotesOn({}, {.flows_evicted = 3, .incarnations_merged = 1}),
-              ElementsAre(HasSubstr("3 flows evicted"), HasSubstr("1 owner")));
+              ElementsAre(HasSubstr("3 flows no longer listed"), HasSubstr("1 owner")));
 }
 
 TEST(NotesOnTraffic, NameNodesMissingFromTheTopology) {

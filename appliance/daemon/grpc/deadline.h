@@ -8,7 +8,7 @@
 
 namespace rocescope {
 
-// gRPC adds it to its monotonic clock.
+// A relative deadline; gRPC adds it to its monotonic clock.
 inline gpr_timespec After(std::chrono::milliseconds time) {
   return gpr_time_from_millis(time.count(), GPR_TIMESPAN);
 }

@@ -255,7 +255,7 @@ class UnreadRequests final : public grpc::experimental::ServerInterceptorFactory
   }
 };
 
-// Limits the streams of a service of gRPC itself, which last as long as their clients like. Those
+// Limits the streams of a service of gRPC itself, whose duration the client determines. Those
 // beyond the maximum are cancelled.
 class LimitedStreams final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
@@ -379,7 +379,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   // Detects dead peers, so that their streams end.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-  // gRPC 1.51 cannot limit the number of connections, so those without a use are closed soon.
+  // gRPC 1.51 cannot limit the number of connections, so idle ones are closed soon.
   const auto milliseconds = [](std::chrono::milliseconds time) {
     return static_cast<int>(time.count());
   };

@@ -336,8 +336,8 @@ class OwnStreams {
 TEST_F(GrpcTest, StreamsOfOwnServicesAreLimited) {
   OpenDaemon("");
   Serve({.listen = {kAnyPort}});
-  OwnStreams reflection(
-      Open(), "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", 200);
+  OwnStreams reflection(Open(), "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                        200);
   EXPECT_TRUE(reflection.AreCancelled(200 - 8));
   OwnStreams health(Open(), "/grpc.health.v1.Health/Watch", 300);
   EXPECT_TRUE(health.AreCancelled(300 - 256));

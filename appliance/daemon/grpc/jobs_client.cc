@@ -10,6 +10,7 @@
 
 #include "appliance/api/message_value.h"
 #include "appliance/common/files/text_file.h"
+#include "appliance/daemon/grpc/deadline.h"
 #include "rocescope/v1/error_details.pb.h"
 #include "rocescope/v1/service.grpc.pb.h"
 
@@ -51,7 +52,7 @@ std::string ReasonOf(const grpc::Status& status) {
 struct JobsClient::Parts {
   std::string appliance;
   std::chrono::milliseconds timeout;
-  std::chrono::system_clock::time_point deadline;
+  gpr_timespec deadline;
   std::unique_ptr<v1::Jobs::Stub> jobs;
   std::unique_ptr<v1::Fabric::Stub> fabric;
 
@@ -79,7 +80,7 @@ struct JobsClient::Parts {
 };
 
 Result<std::unique_ptr<JobsClient>> JobsClient::Open(const JobsClientOptions& options) {
-  const auto deadline = std::chrono::system_clock::now() + options.timeout;
+  const gpr_timespec deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), After(options.timeout));
   const auto credentials = CredentialsOf(options);
   if (!credentials) return tl::unexpected(credentials.error());
   // The status of the call contains all relevant errors.

@@ -227,11 +227,20 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     }
     // A handler takes time on the only thread. Without turns, a peer with pipelined requests on all
     // its connections would delay the requests of others by one handler call for each connection.
+    is_waiting_ = true;
+    timer_.expires_after(patience_);
+    timer_.async_wait([self = Self()](ErrorOf cancelled) {
+      if (cancelled || !self->is_waiting_) return;
+      ++self->counts_.broken_off;
+      self->Close();
+    });
     shared_.turns.Add(peer_, [self = Self()] { self->Handle(); });
     shared_.wake();
   }
 
   void Handle() {
+    is_waiting_ = false;
+    timer_.cancel();
     if (!lowest().socket().is_open()) return;  // closed in the meantime
     const http::request<http::empty_body>& request = parser_->get();
     const auto text = [](auto view) { return std::string(view.data(), view.size()); };
@@ -422,8 +431,9 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   std::optional<http::response_serializer<http::string_body>> serializer_;
   // The names in the certificate, else the token, else the address.
   std::string peer_;
-  uint64_t unsent_ = 0;  // size of the response that is being sent, in bytes
-  std::string why_not_;  // reason for status 403; empty: authorised
+  uint64_t unsent_ = 0;      // size of the response that is being sent, in bytes
+  bool is_waiting_ = false;  // the request waits for its client's turn
+  std::string why_not_;      // reason for status 403; empty: authorised
   std::string piece_;
   std::chrono::steady_clock::time_point written_at_;
   unsigned version_ = 11;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -218,10 +219,8 @@ void CheckNumbers(const DoctorInput& input, std::vector<Problem>& out) {
 }
 
 void CheckRefused(const DoctorInput& input, std::vector<Problem>& out) {
-  constexpr Duration kRecent = std::chrono::minutes(10);
   OfKind unknown("unknown_sender", out);
-  for (const RefusedSender& sender : input.senders.refused) {
-    if (input.now - sender.last_received > kRecent) continue;
+  for (const RefusedSender& sender : RecentlyRefused(input.senders, input.now)) {
     unknown.Add(
         sender.is_sflow
             ? fmt::format("{} (sFlow agent {})", ToString(sender.source), ToString(sender.agent))
@@ -508,6 +507,15 @@ void CheckHistory(const HistoryHealth& history, std::vector<Problem>& out) {
 }
 
 }  // namespace
+
+std::vector<RefusedSender> RecentlyRefused(const Senders& senders, Timestamp now) {
+  constexpr Duration kRecent = std::chrono::minutes(10);
+  std::vector<RefusedSender> recent;
+  std::ranges::copy_if(senders.refused, std::back_inserter(recent), [&](const RefusedSender& one) {
+    return now - one.last_received <= kRecent;
+  });
+  return recent;
+}
 
 std::vector<Problem> Doctor(const DoctorInput& input) {
   std::vector<Problem> problems;

@@ -16,7 +16,6 @@
 #include "appliance/daemon/service/job_summary.h"
 #include "appliance/daemon/service/page.h"
 #include "base/count_text.h"
-#include "dataplane/decode/drop_reason.h"
 #include "dataplane/source/wall_clock.h"
 #include "rocescope/v1/service.pb.h"
 #include "topology/fabric.h"
@@ -96,14 +95,6 @@ void FindProblems(const std::vector<SourceState>& sources, const Answer* answer,
     any_arrival = any_arrival || counted.received_any;
     for (const std::string& trouble : source.problems) {
       IsOfOthers(source.kind) ? out.add_external_problems(trouble) : out.add_problems(trouble);
-    }
-    const Ledger& ledger = counted.frames.ledger;
-    const uint64_t unknown = ledger.dropped[static_cast<size_t>(DropReason::kUnknownSender)];
-    if (unknown > ledger.decoded) {
-      out.add_external_problems(
-          fmt::format("{}: {} of {} datagrams came from unknown senders and were ignored; "
-                      "`rocescope doctor` names them",
-                      source.name, WithThousands(unknown), WithThousands(ledger.received)));
     }
     if (!source.error.empty()) {
       out.add_problems(source.error);
@@ -252,6 +243,11 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
   const std::vector<SourceState> sources = daemon_.Sources();
   FindProblems(sources, answer ? &answer->answer() : nullptr, daemon_.config().analysis_window,
                daemon_.started_at(), now, out);
+  if (const auto refused = RecentlyRefused(daemon_.LastSenders(), now); !refused.empty()) {
+    out.add_external_problems(
+        fmt::format("telemetry from {} is ignored; run `rocescope doctor` to list the senders",
+                    Counted(refused.size(), "unknown sender")));
+  }
   if (answer && answer->answer().is_memory_full) {
     out.add_problems(fmt::format(
         "three quarters of the memory budget of {} are used: {} records of further flows were not "
