@@ -22,6 +22,7 @@ void Place(const HostIndex& hosts, JobRank& rank) {
   }
   std::ranges::sort(rank.addresses);
   rank.addresses.erase(std::ranges::unique(rank.addresses).begin(), rank.addresses.end());
+  if (rank.addresses.size() > kMaxAddressesOfRank) rank.addresses.resize(kMaxAddressesOfRank);
 }
 
 // Only the sender's line prints an address, but it applies to every process of the host that uses

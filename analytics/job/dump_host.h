@@ -14,7 +14,7 @@ namespace rocescope {
 
 class DumpHost {
  public:
-  // Keeps references to both arguments.
+  // Keeps a reference to `hosts`.
   DumpHost(const RdmaDump& dump, const HostIndex& hosts);
 
   // Empty: the address of the queue pair's NIC is unknown.
@@ -26,6 +26,9 @@ class DumpHost {
  private:
   std::optional<IpAddress> literal_;  // set if the dump is named after an address
   std::vector<const HostEntry*> entries_;
+  bool knows_ports_ = false;            // the addresses of some port are known
+  std::vector<IpAddress> of_host_;      // of all ports, ascending
+  std::vector<IpAddress> out_of_band_;  // ascending
 };
 
 }  // namespace rocescope

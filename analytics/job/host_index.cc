@@ -7,6 +7,16 @@
 
 namespace rocescope {
 
+void HostEntry::AddAddress(const NicPort& port, const IpAddress& address) {
+  auto at = addresses.find(port);
+  if (at == addresses.end()) {
+    if (addresses.size() >= kMaxPortsOfHost) return;
+    at = addresses.try_emplace(port).first;
+  }
+  const size_t most = port.device.empty() ? kMaxAddressesOfUnknownPorts : kMaxAddressesOfPort;
+  if (at->second.size() < most) at->second.insert(address);
+}
+
 HostIndex::HostIndex(const std::vector<Job>& jobs, std::span<const HostNic> nics) {
   for (uint32_t j = 0; j < jobs.size(); ++j) {
     for (uint32_t m = 0; m < jobs[j].ranks.size(); ++m) {
@@ -14,17 +24,19 @@ HostIndex::HostIndex(const std::vector<Job>& jobs, std::span<const HostNic> nics
       HostEntry& host = Entry(rank.host);
       host.processes.emplace(rank.process_id, RankPlace{.job = j, .member = m});
       if (rank.oob_address) host.out_of_band.insert(*rank.oob_address);
-      for (const IpAddress& address : rank.addresses) host.addresses[{}].insert(address);
+      for (const IpAddress& address : rank.addresses) host.AddAddress({}, address);
       for (const JobQueuePair& qp : rank.queue_pairs) {
-        if (qp.address) host.addresses[{.device = qp.device, .port = qp.port}].insert(*qp.address);
+        if (qp.address) host.AddAddress({.device = qp.device, .port = qp.port}, *qp.address);
       }
     }
   }
   // RDMA devices in a topology file have one port each.
   constexpr int kOnlyPort = 1;
   for (const HostNic& nic : nics) {
-    Entry(nic.host).addresses[{.device = nic.device, .port = kOnlyPort}].insert(
-        nic.addresses.begin(), nic.addresses.end());
+    HostEntry& host = Entry(nic.host);
+    for (const IpAddress& address : nic.addresses) {
+      host.AddAddress({.device = nic.device, .port = kOnlyPort}, address);
+    }
   }
   for (uint32_t h = 0; h < hosts_.size(); ++h) {
     std::set<IpAddress> all = hosts_[h].out_of_band;

@@ -26,7 +26,17 @@ struct RankPlace {
   friend constexpr auto operator<=>(const RankPlace&, const RankPlace&) = default;
 };
 
+// Limits for what one host reports. The analysis combines addresses with ranks and queue pairs, so
+// that without them a small log could take unbounded time and memory.
+inline constexpr size_t kMaxPortsOfHost = 128;
+inline constexpr size_t kMaxAddressesOfPort = 32;
+inline constexpr size_t kMaxAddressesOfUnknownPorts = 256;  // addresses of a host without a device
+inline constexpr size_t kMaxAddressesOfRank = 256;
+
 struct HostEntry {
+  // Addresses beyond the limits are ignored.
+  void AddAddress(const NicPort& port, const IpAddress& address);
+
   std::string name;  // name as printed in its logs
   // An entry without a device contains addresses of unknown devices.
   std::map<NicPort, std::set<IpAddress>> addresses;

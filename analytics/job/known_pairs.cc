@@ -65,7 +65,9 @@ class Dumps {
   std::vector<KnownQueuePair> QueuePairs() const {
     std::vector<KnownQueuePair> all;
     for (const End& end : ends_) {
-      for (const IpAddress& address : hosts_[end.dump].AddressesOf(*end.queue_pair)) {
+      const std::vector<IpAddress> addresses = hosts_[end.dump].AddressesOf(*end.queue_pair);
+      if (addresses.size() > kMaxAddressesOfPort) continue;  // the port is unknown
+      for (const IpAddress& address : addresses) {
         all.push_back({.address = address, .local = end.local, .remote = end.remote});
       }
     }

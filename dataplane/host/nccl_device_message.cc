@@ -4,6 +4,8 @@
 namespace rocescope {
 namespace {
 
+constexpr size_t kMaxListedDevices = 32;  // MAX_IB_DEVS in NCCL's src/transport/net_ib.cc
+
 // `eth0:172.30.0.25<0>` or `eth0:fe80::1%eth0<0>`
 void ReadSocket(LineScanner& scanner, NcclProcess& process) {
   const std::string_view interface = scanner.Until(":");
@@ -40,7 +42,7 @@ MessageOutcome ReadUsing(LineScanner& scanner, NcclProcess& process) {
     device.port = static_cast<int>(scanner.Integer(0, 255));
     scanner.Literal("/");
     device.link_layer = scanner.Until(" ,};");
-    devices.push_back(std::move(device));
+    if (devices.size() < kMaxListedDevices) devices.push_back(std::move(device));
     scanner.Accept(",");
     if (scanner.Accept("}")) net_device = -1;
   }

@@ -450,6 +450,9 @@ asio::ip::address AddressOf(const IpAddress& address) {
 }  // namespace
 
 struct HttpServer::Parts {
+  // Waiting requests own their connections, whose timers must not outlive the context.
+  ~Parts() { shared.turns.Clear(); }
+
   Shared shared;
   TlsContext tls;  // null: no TLS
   asio::io_context context{1};

@@ -44,15 +44,13 @@ class RequestTurns {
   void Sending(const std::string& peer, uint64_t bytes) { peers_[peer].unsent += bytes; }
   void Sent(const std::string& peer, uint64_t bytes) {
     const auto at = peers_.find(peer);
-    if (at == peers_.end()) return;  // the size is 0
+    if (at == peers_.end()) return;  // nothing was unsent, or Clear was called
     at->second.unsent -= bytes;
     EraseIfIdle(at);
   }
 
-  // Forgets all requests.
-  void Clear() {
-    for (auto& [name, peer] : peers_) peer.waiting.clear();
-  }
+  // Forgets everything. The functions that it destroys may call Sent.
+  void Clear() { const Peers forgotten = std::exchange(peers_, {}); }
 
  private:
   struct Peer {

@@ -21,6 +21,9 @@ namespace {
 
 constexpr size_t kLongestName = 128;
 constexpr int kMaxDevices = 1024;
+constexpr size_t kMaxNics = 128;           // per host
+constexpr size_t kMaxAddressesOfNic = 32;  // for each VLAN and IP version, a port has one
+constexpr size_t kMaxJobs = 256;           // per host: of the scheduler, named by processes
 constexpr Duration kLongestToCatchUp = std::chrono::seconds(60);
 constexpr uint64_t kLogOverhead = 1024;  // per log, so that many small logs are bounded too
 
@@ -73,12 +76,12 @@ std::vector<RdmaQueuePair> QueuePairsOf(const v1::QueuePairs& all, size_t most, 
 std::vector<HostNic> NicsOf(const std::string& host, const v1::HostInventory& inventory) {
   std::vector<HostNic> nics;
   for (const v1::RdmaDevice& device : inventory.devices()) {
-    if (nics.size() >= kMaxDevices) break;
+    if (nics.size() >= kMaxNics) break;
     HostNic nic = {.host = host, .device = Short(device.name()), .addresses = {}};
     for (const v1::RdmaPort& port : device.ports()) {
       for (const std::string& text : port.addresses()) {
         const auto address = ParseIpAddress(text);
-        if (address && nic.addresses.size() < kMaxDevices) nic.addresses.push_back(*address);
+        if (address && nic.addresses.size() < kMaxAddressesOfNic) nic.addresses.push_back(*address);
       }
     }
     if (!nic.device.empty() && !nic.addresses.empty()) nics.push_back(std::move(nic));
@@ -282,6 +285,7 @@ bool AgentFactsBuilder::AddBatch(const AgentDelivery& delivery, Host& host) {
     session.processes = ProcessesOf(delivery.host, batch.processes());
     session.slurm_jobs.clear();
     for (const v1::HostProcess& process : batch.processes().processes()) {
+      if (session.slurm_jobs.size() >= kMaxJobs) break;
       if (process.scheduler_job_id() != 0) session.slurm_jobs.insert(process.scheduler_job_id());
     }
     changed = true;
