@@ -188,7 +188,6 @@ def check(unknown, accepted):
            "unknown sender: not exactly the datagrams of the switches were decoded")
     expect(unknown["doctor_names_sender"], "unknown sender: `rocescope doctor` does not name it")
     expect(unknown["health_names_them"], "unknown sender: health does not mention such senders")
-    expect(not accepted["health_names_them"], "accepted sender: health mentions unknown senders")
     expect(accepted["findings"] + accepted["events"] > 0,
            "accepted sender: no finding, so the forged datagrams prove nothing")
     expect(all(one <= 0.75 for one in accepted["confidences"]),

@@ -272,7 +272,7 @@ def attack(arguments, stubs):
                 time.sleep(1)
                 resident.append(appliance.resident())
                 state = host_state(appliance)
-                still_known = wait_until(lambda: knows_rank(appliance), 20)
+                still_known = wait_until(lambda: knows_rank(appliance), 60)
                 health = appliance.get("/api/v1/health")
             finally:
                 process.terminate()
