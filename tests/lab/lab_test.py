@@ -6,7 +6,7 @@ usage: lab_test.py PATH/rocescope TESTBEDS [--endpoint PATH] [UNITTEST ARGUMENT.
 
 --endpoint: rocescope-lab-endpoint; without it, the test with jobs is skipped.
 
-Exit code 77 (skipped) without root rights, Open vSwitch or clang.
+Exit code 77 (skipped) without ROCESCOPE_LAB_TEST in the environment, root privileges, Open vSwitch or clang.
 """
 
 import json
@@ -136,9 +136,9 @@ class Lab(unittest.TestCase):
         self.assertEqual(counts["wrong_icrc"], 0)
         self.assertGreater(counts["received"], 0.9 * counts["sent"])
         # Open vSwitch updates the statistics of its mirrors every 5 s.
-        received = int(self.source("eth0")["ledger"]["received"])
-        self.assertTrue(wait_until(lambda: self.mirrored() == received),
-                        f"mirrored: {self.mirrored()}; received: {received}; {self.source('eth0')}")
+        received = lambda: int(self.source("eth0")["ledger"]["received"])  # noqa: E731
+        self.assertTrue(wait_until(lambda: self.mirrored() == received()),
+                        f"mirrored: {self.mirrored()}; received: {received()}; {self.source('eth0')}")
         for name in ("eth0", "udp", "scrape"):
             ledger = self.source(name)["ledger"]
             self.assertEqual((ledger["received"], ledger["dropped"]), (ledger["decoded"], []), name)
@@ -186,6 +186,8 @@ class Lab(unittest.TestCase):
 
 
 def why_not():
+    if not os.environ.get("ROCESCOPE_LAB_TEST"):
+        return "its times depend on the load of the machine; set ROCESCOPE_LAB_TEST=1 to run it"
     if os.geteuid() != 0:
         return "only root can create network namespaces"
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
