@@ -9,6 +9,7 @@ import time
 
 import faults
 import telemetry
+import traffic
 import truth
 import wires
 from fabric import Fabric
@@ -95,9 +96,8 @@ def write(state, lab, fabric, folder, recorder, start_ns, end_ns):
         logs[part] = any((state.files / part).iterdir())
         if logs[part]:
             shutil.copytree(state.files / part, folder / part, dirs_exist_ok=True)
-    plan = json.loads((state.files / "plan.yaml").read_text())
-    content = truth.build(state.name, fabric, plan, state.files, recorder, faults.all_of(state), start_ns,
-                          end_ns, lab["sflow_rate"])
+    content = truth.build(state.name, fabric, traffic.plan_of(state), state.files, recorder,
+                          faults.all_of(state), start_ns, end_ns, lab["sflow_rate"])
     (folder / "truth.json").write_text(json.dumps(content, indent=1) + "\n")
     manifest = {
         "schema_version": 1, "scenario": state.name, "seed": 0, "epoch_ns": start_ns,

@@ -16,16 +16,21 @@ from shown_fabric import shown
 
 sys.path.insert(0, str(pathlib.Path(sys.argv.pop(1)) / "ovs_lab"))
 
+import batch_job  # noqa: E402
 import effects  # noqa: E402
 import fabric as fabrics  # noqa: E402
 import fault_kinds  # noqa: E402
 import forwarding  # noqa: E402
+import management  # noqa: E402
 import paths  # noqa: E402
 import recorder  # noqa: E402
 import score  # noqa: E402
+import slurm  # noqa: E402
+import slurm_jobs  # noqa: E402
 import state as states  # noqa: E402
 import system  # noqa: E402
 import telemetry  # noqa: E402
+import traffic  # noqa: E402
 import truth  # noqa: E402
 from fabric import Fabric  # noqa: E402
 from paths import Count, FlowKey, Interval, PathRecorder  # noqa: E402
