@@ -135,6 +135,9 @@ class Lab(unittest.TestCase):
         counts = self.counts()
         self.assertEqual(counts["wrong_icrc"], 0)
         self.assertGreater(counts["received"], 0.9 * counts["sent"])
+        self.check_mirrors()
+
+    def check_mirrors(self):
         # Open vSwitch updates the statistics of its mirrors every 5 s.
         received = lambda: int(self.source("eth0")["ledger"]["received"])  # noqa: E731
         self.assertTrue(wait_until(lambda: self.mirrored() == received()),
@@ -165,6 +168,74 @@ class Lab(unittest.TestCase):
             self.assertEqual(len(truth["connections"]), 2 * 2 * 2)
         self.assertIn("no findings", lab("score"))
 
+    def test_slurm_runs_the_jobs(self):
+        if reason := why_no_slurm():
+            self.skipTest(reason)
+        lab(*self.up_command(endpoint), "--slurm")
+        self.check_registered_jobs()
+        self.check_tree()
+        self.assertIn("no findings", lab("score"))
+        inside = self.processes_inside()
+        self.assertEqual({"slurmctld", "slurmd", "slurmstepd"},
+                         {name for name in inside.values() if name.startswith("slurm")})
+        lab("traffic", "stop")
+        self.assertEqual(lab("slurm", "squeue", "-h"), "")
+        self.assertTrue(wait_until(lambda: not self.registered()), self.registered())
+        self.check_mirrors()
+        lab("down")
+        self.assertEqual(what_is_left(), [])
+        self.assertEqual([pid for pid in inside if pathlib.Path(f"/proc/{pid}").exists()], [])
+
+    def check_registered_jobs(self):
+        """The appliance has the numbers, hosts and GPUs of Slurm."""
+        shown = lab("slurm", "squeue", "-h", "-o", "%A %j %T %N").splitlines()
+        self.assertEqual(sorted(shown), ["101 pretrain RUNNING host[0,2]", "102 finetune RUNNING host[1,3]"])
+        self.assertTrue(wait_until(lambda: len(self.registered()) == 2))
+        for number, name, hosts in (("101", "pretrain", ["host0", "host2"]), ("102", "finetune", ["host1", "host3"])):
+            job = self.registered()[number]
+            self.assertEqual((job["name"], [node["node"] for node in job["nodes"]],
+                              [node["gpu_indexes"] for node in job["nodes"]]), (name, hosts, [[0], [0]]))
+        self.assertIn("101             pretrain    RUNNING", lab("status"))
+
+    def registered(self):
+        """The jobs that have not ended, by number."""
+        return {job["scheduler_job_id"]: job for job in self.get("registered-jobs")["registered_jobs"]
+                if not job.get("ended")}
+
+    def check_tree(self):
+        """Slurm and the appliance use the same names."""
+        tree = lab("slurm", "scontrol", "show", "topology")
+        self.assertIn("SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=host[2-3]", tree)
+        converted = subprocess.run([rocescope, "topology", "convert", self.state / "run/slurm/topology.conf", "--from",
+                                    "slurm"], check=True, capture_output=True, text=True).stdout
+        self.assertIn("leaf1", converted)
+        self.assertIn("host3", converted)
+
+    def processes_inside(self):
+        """The programs in the namespaces of the lab by process number, also those without its mark."""
+        found = {}
+        for namespace in pathlib.Path("/run/netns").glob(f"{NAME}-*"):
+            pids = subprocess.run(["ip", "netns", "pids", namespace.name], capture_output=True, text=True).stdout
+            for pid in pids.split():
+                try:
+                    found[pid] = pathlib.Path(f"/proc/{pid}/exe").readlink().name.removesuffix("-wlm")
+                except OSError:
+                    continue
+        return found
+
+    def test_nothing_of_slurm_is_left_after_a_crash(self):
+        if reason := why_no_slurm():
+            self.skipTest(reason)
+        process = subprocess.Popen([lab_program, "up", "--name", NAME, *map(str, self.up_command(endpoint)[1:]),
+                                    "--slurm"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.assertTrue(wait_until(lambda: "slurmstepd" in self.processes_inside().values()))
+        process.kill()
+        process.wait()
+        inside = self.processes_inside()
+        lab("down")
+        self.assertEqual(what_is_left(), [])
+        self.assertEqual([pid for pid in inside if pathlib.Path(f"/proc/{pid}").exists()], [])
+
     def test_nothing_is_left_after_a_crash(self):
         for how, seconds in ((signal.SIGKILL, 0.5), (signal.SIGKILL, 1.5), (signal.SIGTERM, 1.0)):
             process = subprocess.Popen([lab_program, "up", "--name", NAME, *map(str, self.up_command()[1:])],
@@ -183,6 +254,14 @@ class Lab(unittest.TestCase):
             self.assertEqual(what_is_left(), [foreign])
         finally:
             subprocess.run(["ip", "netns", "del", foreign], check=True)
+
+
+def why_no_slurm():
+    programs = ("munged", "slurmctld", "slurmd", "sbatch")
+    missing = [name for name in programs if not shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")]
+    if missing:
+        return f"missing: {', '.join(missing)} (Debian: slurm-wlm, munge)"
+    return None if endpoint else "no --endpoint"
 
 
 def why_not():
