@@ -20,6 +20,7 @@ from truth import expand  # noqa: E402
 
 BEGIN_SECONDS = 2.5  # from the start of the job to that of its traffic; all endpoints must be up by then
 LOOK_SECONDS = 0.5
+END_SECONDS = 5
 # `testbeds/lab fault` finds the endpoint of a host by its environment.
 TASK = ('export ROCESCOPE_LAB_HOST="$SLURMD_NODENAME"; exec nice -n "$1" "$2" "$3" --host "$SLURMD_NODENAME" '
         '--interface eth0 -d "$4"')
@@ -88,9 +89,18 @@ def main():
                              str(NICENESS), program, str(path), str(files)])
     code = outcome(step, files, hosts)
     if step.poll() is None:
-        subprocess.run(["scancel", f"{number}.0"])
-        step.wait()
+        end_step(step, f"{number}.0")
     return code
+
+
+def end_step(step, name):
+    """The endpoints end at SIGTERM, after they have written their counters."""
+    subprocess.run(["scancel", "--signal=TERM", name])
+    try:
+        step.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        subprocess.run(["scancel", name])
+        step.wait()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import sys
 import time
 
 import faults
+import slurm
 import telemetry
 import traffic
 import truth
@@ -20,7 +21,7 @@ SECOND = 10**9
 STEP_SECONDS = 1.0
 START_SECONDS = 10
 END_SECONDS = 20
-PARTS = ("run.json", "topology.yaml", "mirror.pcap", "sflow.pcap", "counters.jsonl", "truth.json")
+PARTS = ("run.json", "topology.yaml", "mirror.pcap", "sflow.pcap", "counters.jsonl", "slurm.json", "truth.json")
 
 
 def capture(state, folder, seconds, planned):
@@ -96,6 +97,8 @@ def write(state, lab, fabric, folder, recorder, start_ns, end_ns):
         logs[part] = any((state.files / part).iterdir())
         if logs[part]:
             shutil.copytree(state.files / part, folder / part, dirs_exist_ok=True)
+    if slurm.is_used(state):
+        (folder / "slurm.json").write_text(slurm.client(state, "squeue", "--json"))
     content = truth.build(state.name, fabric, traffic.plan_of(state), state.files, recorder,
                           faults.all_of(state), start_ns, end_ns, lab["sflow_rate"])
     (folder / "truth.json").write_text(json.dumps(content, indent=1) + "\n")

@@ -72,7 +72,7 @@ def configuration(state, fabric):
         "AccountingStorageType": "accounting_storage/none", "SlurmdParameters": "config_overrides",
         "SelectType": "select/cons_tres", "SelectTypeParameters": "CR_Core", "GresTypes": "gpu",
         "TopologyPlugin": "topology/tree", "ReturnToService": 2, "KillWait": KILL_SECONDS,
-        "FirstJobId": FIRST_JOB, "SchedulerParameters": "batch_sched_delay=0,sched_min_interval=0"}
+        "FirstJobId": FIRST_JOB, "SchedulerParameters": "batch_sched_delay=0,sched_min_interval=0,sched_interval=2"}
     nodes = [f"NodeName={host} NodeAddr={address} CPUs=4 RealMemory=100 Gres=gpu:1 State=UNKNOWN"
              for host, address in management.addresses(fabric).items()]
     partition = (f"PartitionName={PARTITION} Nodes={','.join(fabric.hosts)} Default=YES MaxTime=UNLIMITED "

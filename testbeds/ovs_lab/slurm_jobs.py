@@ -12,6 +12,7 @@ import truth
 from problem import Problem, say
 
 START_SECONDS = 20
+LOOK_SECONDS = 3
 END_SECONDS = 30
 
 
@@ -21,9 +22,11 @@ def submit(state, jobs, program):
         path.unlink()
     numbers = [slurm.client(state, *batch_command(state, index, job, program)).strip()
                for index, job in enumerate(jobs)]
-    end = time.monotonic() + START_SECONDS
-    while len(plans(state)) < len(jobs) and time.monotonic() < end:
+    begin = time.monotonic()
+    while len(plans(state)) < len(jobs) and time.monotonic() < begin + START_SECONDS:
         time.sleep(0.1)
+        if time.monotonic() > begin + LOOK_SECONDS and len(plans(state)) + waiting(state) == len(jobs):
+            break
     say(f"Slurm runs {len(plans(state))} of the jobs {', '.join(numbers)}; their logs are "
         f"{slurm.folder(state)}/job-NUMBER.log")
     if len(plans(state)) < len(jobs):
@@ -39,6 +42,12 @@ def batch_command(state, index, job, program):
             *(["--nodelist", ",".join(hosts)] if hosts else []), "--ntasks-per-node", 1, "--gres", "gpu:1",
             "--no-requeue", "--chdir", state.files, "--output", slurm.folder(state) / "job-%j.log",
             "--wrap", f"exec {script}"]
+
+
+def waiting(state):
+    """The number of jobs that wait for hosts which other jobs use."""
+    return sum(reason in ("Resources", "Priority")
+               for reason in slurm.client(state, "squeue", "-h", "-t", "PENDING", "-o", "%r").split("\n"))
 
 
 def plans(state):

@@ -167,12 +167,14 @@ class State:
     def stop_processes(self, pids=None):
         """Ends the given processes of the lab, or all of them."""
         for how in (signal.SIGTERM, signal.SIGKILL):
-            left = {pid for pid in self.processes() if pids is None or pid in pids}
+            running = self.processes()
+            left = {pid for pid in running if pids is None or pid in pids}
             if not left:
                 return
             for pid in left:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, how)
+                    # slurmstepd would wait for the controller, which ends too.
+                    os.kill(pid, signal.SIGKILL if running[pid].startswith(UNMARKED) else how)
                     os.kill(pid, signal.SIGCONT)  # a slow endpoint may be stopped
             end = time.monotonic() + STOP_SECONDS
             while time.monotonic() < end and left & set(self.processes()):

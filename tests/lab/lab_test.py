@@ -66,6 +66,14 @@ def what_is_left():
     return left + [str(path) for path in (pathlib.Path("/run/rocescope-lab") / NAME,) if path.exists()]
 
 
+def program_of(pid):
+    """None if the process has ended."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/exe").readlink().name
+    except OSError:
+        return None
+
+
 class Lab(unittest.TestCase):
     def setUp(self):
         self.http, self.grpc = free_port(), free_port()
@@ -184,7 +192,7 @@ class Lab(unittest.TestCase):
         self.check_mirrors()
         lab("down")
         self.assertEqual(what_is_left(), [])
-        self.assertEqual([pid for pid in inside if pathlib.Path(f"/proc/{pid}").exists()], [])
+        self.assertEqual([pid for pid in inside if program_of(pid)], [])
 
     def check_registered_jobs(self):
         """The appliance has the numbers, hosts and GPUs of Slurm."""
@@ -217,10 +225,8 @@ class Lab(unittest.TestCase):
         for namespace in pathlib.Path("/run/netns").glob(f"{NAME}-*"):
             pids = subprocess.run(["ip", "netns", "pids", namespace.name], capture_output=True, text=True).stdout
             for pid in pids.split():
-                try:
-                    found[pid] = pathlib.Path(f"/proc/{pid}/exe").readlink().name.removesuffix("-wlm")
-                except OSError:
-                    continue
+                if program := program_of(pid):
+                    found[pid] = program.removesuffix("-wlm")  # Debian's names
         return found
 
     def test_nothing_of_slurm_is_left_after_a_crash(self):
@@ -234,7 +240,7 @@ class Lab(unittest.TestCase):
         inside = self.processes_inside()
         lab("down")
         self.assertEqual(what_is_left(), [])
-        self.assertEqual([pid for pid in inside if pathlib.Path(f"/proc/{pid}").exists()], [])
+        self.assertEqual([pid for pid in inside if program_of(pid)], [])
 
     def test_nothing_is_left_after_a_crash(self):
         for how, seconds in ((signal.SIGKILL, 0.5), (signal.SIGKILL, 1.5), (signal.SIGTERM, 1.0)):
