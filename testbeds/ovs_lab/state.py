@@ -26,6 +26,7 @@ from system import NAMESPACES, in_namespace, namespaces_of_process, run
 ROOT = pathlib.Path(os.environ.get("ROCESCOPE_LAB_STATE", "/run/rocescope-lab"))
 MARK = "ROCESCOPE_LAB"  # environment variable of all processes of a lab: its state directory
 UNMARKED = ("slurmctld", "slurmstepd")  # programs that overwrite their environment
+KILLED = (*UNMARKED, "srun")  # after SIGTERM, they would wait for each other
 STOP_SECONDS = 5
 NICENESS = -20
 PERMITTED_NAME = r"[a-z][a-z0-9-]{0,15}"
@@ -173,8 +174,7 @@ class State:
                 return
             for pid in left:
                 with contextlib.suppress(ProcessLookupError):
-                    # slurmstepd would wait for the controller, which ends too.
-                    os.kill(pid, signal.SIGKILL if running[pid].startswith(UNMARKED) else how)
+                    os.kill(pid, signal.SIGKILL if running[pid].startswith(KILLED) else how)
                     os.kill(pid, signal.SIGCONT)  # a slow endpoint may be stopped
             end = time.monotonic() + STOP_SECONDS
             while time.monotonic() < end and left & set(self.processes()):
