@@ -244,7 +244,9 @@ class Lab(unittest.TestCase):
             self.skipTest(reason)
         process = subprocess.Popen([lab_program, "up", "--name", NAME, *map(str, self.up_command(endpoint)[1:]),
                                     "--slurm"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.assertTrue(wait_until(lambda: "slurmstepd" in self.processes_inside().values()))
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertTrue(wait_until(lambda: "slurmstepd" in self.processes_inside().values(), 120))
         process.kill()
         process.wait()
         inside = self.processes_inside()
