@@ -10,6 +10,7 @@ import capture
 import fault_kinds
 import faults
 import score
+import slurm
 import traffic
 from fabric import Fabric
 from problem import Problem, say
@@ -54,8 +55,12 @@ def add_to(parser):
                                       "capture.")
     one.add_argument("directory", metavar="DIR", nargs="?", help="run directory (default: the running appliance)")
     one.add_argument("options", metavar="OPTION", nargs="*", help="options of `rocescope score`, after --")
-    one = command("traffic", run_traffic, "Start or stop the endpoints of all hosts.")
+    one = command("traffic", run_traffic, "Start or stop the endpoints of all hosts. With Slurm: submit or "
+                                          "cancel the jobs.")
     one.add_argument("action", choices=("start", "stop"))
+    one = command("slurm", run_slurm, "Run a command of Slurm on the controller, such as `squeue` or `scontrol show "
+                                      "topology`.")
+    one.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER, help="command and its options")
 
 
 def add_up(up):
@@ -76,7 +81,11 @@ def add_up(up):
     up.add_argument("--http", default=8080, help="port of the dashboard on 127.0.0.1 (default: 8080)", **number)
     up.add_argument("--grpc", default=50051, help="port of the gRPC API on 127.0.0.1 (default: 50051)", **number)
     up.add_argument("--jobs", metavar="FILE", help="JSON file with the list of jobs, in the format of "
-                                                   "sim/scenario/README.md (default: two jobs on all hosts)")
+                                                   "sim/scenario/README.md (default: two jobs on all hosts); with"
+                                                   " --slurm, `nodes` instead of `hosts` lets Slurm choose the hosts")
+    up.add_argument("--slurm", action="store_true",
+                    help="submit the jobs with a Slurm cluster that has a slurmd for each host; it registers them "
+                         "with the appliance")
     up.add_argument("--no-traffic", action="store_true", help="do not start the endpoints")
     up.add_argument("--rocescope", metavar="PROGRAM",
                     help="the program rocescope (default: the newest in build/, or from PATH)")
@@ -156,3 +165,9 @@ def run_traffic(options):
         traffic.stop(state)
     else:
         build.start_traffic(state, Fabric(lab["fabric"]), traffic.find_endpoint(lab["endpoint"]))
+
+
+def run_slurm(options):
+    if not options.words:
+        raise Problem("expected a command of Slurm, such as `testbeds/lab slurm squeue`")
+    return slurm.run_command(State(options.name), options.words)

@@ -56,11 +56,12 @@ def find_clang():
     return None
 
 
-def check_machine():
-    """Raises a Problem that names everything that is missing."""
+def check_machine(more_programs=None):
+    """Raises a Problem that names everything that is missing. `more_programs`: in addition to PROGRAMS."""
     if os.geteuid() != 0:
         raise Problem("the lab creates network namespaces, which only root can do; run it as root")
-    missing = {program: package for program, package in PROGRAMS.items() if not shutil.which(program)}
+    programs = PROGRAMS | (more_programs or {})
+    missing = {program: package for program, package in programs.items() if not shutil.which(program)}
     if not find_clang():
         missing["clang"] = "clang-19"
     if not pathlib.Path("/usr/include/bpf/bpf_helpers.h").exists():
