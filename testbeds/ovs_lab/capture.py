@@ -16,6 +16,7 @@ import wires
 from fabric import Fabric
 from paths import PathRecorder, read_flows
 from problem import Problem, say
+from system import require_program
 
 SECOND = 10**9
 STEP_SECONDS = 1.0
@@ -55,8 +56,7 @@ def prepare(folder):
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Problem(f"{folder}: {error.strerror}") from None
-    if not shutil.which("tcpdump"):
-        raise Problem("tcpdump is missing; install it: apt-get install tcpdump")
+    require_program("tcpdump", "tcpdump")
     return folder
 
 

@@ -3,12 +3,15 @@
 
 import argparse
 import json
+import math
 import os
 
 import build
 import capture
 import fault_kinds
 import faults
+import regression
+import replay
 import score
 import slurm
 import traffic
@@ -21,6 +24,13 @@ from status import show_status
 def positive(text):
     value = int(text)
     if value <= 0:
+        raise ValueError
+    return value
+
+
+def positive_number(text):
+    value = float(text)
+    if not 0 < value < math.inf:
         raise ValueError
     return value
 
@@ -55,6 +65,19 @@ def add_to(parser):
                                       "capture.")
     one.add_argument("directory", metavar="DIR", nargs="?", help="run directory (default: the running appliance)")
     one.add_argument("options", metavar="OPTION", nargs="*", help="options of `rocescope score`, after --")
+    one = command("replay", run_replay, "Send the RoCEv2 packets of a capture through the fabric, with their addresses "
+                                        "mapped to hosts of the lab, and show how many arrive and are mirrored.")
+    one.add_argument("capture", metavar="CAPTURE.pcap", help="pcap file with complete packets")
+    one.add_argument("--map", action="append", default=[], metavar="OLD=HOST",
+                     help="the host that has this address of the capture; repeatable (default: the other hosts in "
+                          "order, on alternating leaves)")
+    one.add_argument("--speed", type=positive_number, default=1, metavar="FACTOR",
+                     help="2 sends in half of the time (default: 1)")
+    one = command("regression", run_regression,
+                  "Check that `rocescope replay` finds the faults of a fixed set of runs. Runs that DIR lacks are "
+                  "captured first, in a lab of their own that is removed afterwards.")
+    one.add_argument("-d", "--directory", required=True, metavar="DIR", help="directory of the runs")
+    add_programs(one)
     one = command("traffic", run_traffic, "Start or stop the endpoints of all hosts. With Slurm: submit or "
                                           "cancel the jobs.")
     one.add_argument("action", choices=("start", "stop"))
@@ -87,10 +110,14 @@ def add_up(up):
                     help="submit the jobs with a Slurm cluster that has a slurmd for each host; it registers them "
                          "with the appliance")
     up.add_argument("--no-traffic", action="store_true", help="do not start the endpoints")
-    up.add_argument("--rocescope", metavar="PROGRAM",
-                    help="the program rocescope (default: the newest in build/, or from PATH)")
-    up.add_argument("--endpoint", metavar="PROGRAM",
-                    help=f"the program {traffic.PROGRAM} (default: the newest in build/, or from PATH)")
+    add_programs(up)
+
+
+def add_programs(command):
+    command.add_argument("--rocescope", metavar="PROGRAM",
+                         help="the program rocescope (default: the newest in build/, or from PATH)")
+    command.add_argument("--endpoint", metavar="PROGRAM",
+                         help=f"the program {traffic.PROGRAM} (default: the newest in build/, or from PATH)")
 
 
 def read_jobs(path):
@@ -149,6 +176,14 @@ def planned_fault(text):
 def run_capture(options):
     capture.capture(State(options.name), options.directory, options.seconds,
                     [planned_fault(text) for text in options.fault])
+
+
+def run_replay(options):
+    replay.replay(State(options.name), options.capture, options.map, options.speed)
+
+
+def run_regression(options):
+    return regression.regression(State(options.name), options.directory, options.rocescope, options.endpoint)
 
 
 def run_score(options):

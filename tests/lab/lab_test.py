@@ -23,6 +23,11 @@ import unittest
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tshark"))
+
+import capture_file  # noqa: E402
+import sender  # noqa: E402
+
 SKIPPED = 77
 NAME = f"t{os.getpid()}"
 SENDER = HERE / "endpoint"
@@ -253,6 +258,25 @@ class Lab(unittest.TestCase):
         lab("down")
         self.assertEqual(what_is_left(), [])
         self.assertEqual([pid for pid in inside if program_of(pid)], [])
+
+    def test_a_replayed_capture_arrives_and_is_mirrored(self):
+        lab("up", *SMALL, "--http", self.http, "--grpc", self.grpc, "--rocescope", rocescope, "--no-traffic")
+        frames = [(10**6 * number, sender.packet("192.0.2.1", "192.0.2.2", 50000, 17, number, bytes(64)))
+                  for number in range(20)]
+        frames[-1] = frames[-1][0], frames[-1][1][:-1] + b"?"  # a wrong ICRC
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "capture.pcap")
+            capture_file.write(path, 1, frames)
+            shown = lab("replay", path, "--map", "192.0.2.2=host3", "--speed", "0.1")
+        self.assertIn("192.0.2.2 is host3", shown)
+        self.assertIn("1 packets have a wrong ICRC", shown)
+        self.assertIn("Sent 20 packets of 1 flows; 20 arrived; 40 of 40 copies were mirrored", shown)
+        self.assertIn("The appliance received 40 mirrored packets", shown)
+        self.assertIn("rocescope finds 1 flows", shown)
+        copies = subprocess.run([rocescope, "decode", "--icrc", self.state / "run/replay.pcap"], check=True,
+                                capture_output=True, text=True).stdout.splitlines()
+        self.assertEqual([json.loads(one)["icrc_ok"] for one in copies].count(False), 2)
+        self.assertIn("not a capture in pcap format", lab("replay", __file__, expect=3))
 
     def test_nothing_is_left_after_a_crash(self):
         for how, seconds in ((signal.SIGKILL, 0.5), (signal.SIGKILL, 1.5), (signal.SIGTERM, 1.0)):
