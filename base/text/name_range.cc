@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -13,6 +14,7 @@ namespace {
 constexpr size_t kMaxDigits = 18;                              // always fits into 64 bits
 constexpr uint64_t kEndOfNumbers = 1'000'000'000'000'000'000;  // the first with more digits
 constexpr size_t kMaxBrackets = 8;
+constexpr size_t kLongestName = 255;  // as a host name
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -61,6 +63,7 @@ class Expander {
  private:
   Status AddPart(std::string_view part) {
     if (part.empty()) return Refuse(fmt::format("\"{}\" has an empty name", text_));
+    const std::string_view part_begin = part;
     std::vector<std::string> texts;  // text before, between and after the brackets
     std::vector<Numbers> numbers;
     size_t count = 1;
@@ -77,6 +80,15 @@ class Expander {
       part.remove_prefix(close + 1);
     }
     if (names_.size() >= most_) return TooMany();
+    size_t longest = 0;
+    for (const std::string& text : texts) longest += text.size();
+    for (const Numbers& choice : numbers) {
+      longest += std::ranges::max(choice, {}, &std::string::size).size();
+    }
+    if (longest > kLongestName) {
+      return Refuse(
+          fmt::format("\"{:.40}...\" is longer than {} characters", part_begin, kLongestName));
+    }
     for (size_t i = 0; i < count; ++i) {
       std::string name = texts.back();
       size_t rest = i;
@@ -149,7 +161,7 @@ class Expander {
 
   tl::unexpected<Error> TooMany() const {
     return MakeError(ErrorCode::kResourceExhausted,
-                     fmt::format("\"{}\" expands to more than {} names", text_, most_));
+                     fmt::format("\"{:.200}\" expands to more than {} names", text_, most_));
   }
 
   std::string_view text_;

@@ -14,8 +14,8 @@ namespace rocescope::topology {
 
 // Expands `text` to its names, in order. Commas separate parts. Brackets contain numbers and
 // ranges, which keep the leading zeros of the lower end and may have steps as in ClusterShell
-// ("[0-12/4]"). With several brackets, the last one varies fastest. Returns at most `most` names.
-// The error quotes the invalid text, without a file position.
+// ("[0-12/4]"). With several brackets, the last one varies fastest. Returns at most `most` names of
+// at most 255 characters. The error quotes the invalid text, without a file position.
 Result<std::vector<std::string>> ExpandNames(std::string_view text, size_t most);
 
 // Returns text that ExpandNames expands to these names, which must not contain brackets or commas.

@@ -69,6 +69,14 @@ TEST(ExpandNamesTest, TooManyNamesAreRejectedBeforeExpansion) {
   }
 }
 
+TEST(ExpandNamesTest, LongNamesAreRejectedBeforeExpansion) {
+  const std::string text = "n[1,100]" + std::string(251, 'x');
+  EXPECT_EQ(Expand(text).size(), 2u);
+  const auto names = ExpandNames(text + "x", 1000);
+  ASSERT_FALSE(names.has_value());
+  EXPECT_NE(names.error().message.find("is longer than 255 characters"), std::string::npos);
+}
+
 TEST(CompressNamesTest, CombinesConsecutiveNames) {
   EXPECT_EQ(CompressNames(Names{"host0", "host1", "host2"}), "host[0-2]");
   EXPECT_EQ(CompressNames(Names{"node098", "node099", "node100"}), "node[098-100]");

@@ -49,7 +49,7 @@ namespace rocescope {
 namespace {
 
 // With two flushes less than TimeoutStopSec of the systemd unit.
-constexpr std::chrono::seconds kLongestStop(15);
+constexpr std::chrono::seconds kLongestStop(45);
 constexpr std::chrono::seconds kLongestFlush(5);
 
 std::string_view TitleOf(const v1::Event& event) {

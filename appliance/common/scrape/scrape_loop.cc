@@ -81,9 +81,12 @@ void ScrapeLoop::Read(const Target& target, const std::string& text) {
     ++ledger.decoded;
     record->arrival_time = now;
     // Clamp timestamps that are in the future or before the epoch.
-    record->event_time = sample.time_ms ? std::clamp(FromNanoseconds(*sample.time_ms * 1'000'000),
-                                                     FromNanoseconds(0), now)
-                                        : now;
+    constexpr int64_t kMostMs = INT64_MAX / 1'000'000;
+    record->event_time =
+        sample.time_ms
+            ? std::min(now, FromNanoseconds(std::clamp<int64_t>(*sample.time_ms, 0, kMostMs) *
+                                            1'000'000))
+            : now;
     exchange_.current().counters.push_back(*std::move(record));
   });
   ledger.received += lines.samples + lines.broken;

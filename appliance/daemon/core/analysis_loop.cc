@@ -93,9 +93,7 @@ void AnalysisLoop::Restart(Timestamp reached) {
 // the time.
 void AnalysisLoop::TakeHostFacts(RecordTaker::Clock::time_point now) {
   if (!has_host_facts_.exchange(false, std::memory_order_acquire)) return;
-  std::optional<HostFacts> facts = options_.host_facts();
-  if (!facts) return HostFactsChanged();  // again in the next round
-  engine_.SetHostFacts(*std::move(facts));
+  engine_.SetHostFacts(options_.host_facts());
   news_at_ = RecordTaker::Clock::now();
   facts_due_ = *news_at_ + (*news_at_ - now);
 }

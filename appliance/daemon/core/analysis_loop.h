@@ -29,9 +29,7 @@ class AnalysisLoop {
     std::shared_ptr<TapRegistry> taps;  // shared by the sources of the records
     std::function<void()> restart;      // recreates the engine in its initial state
     Notify notify;
-    // Returns the present host facts, or nothing while they are being changed. Called by the
-    // loop's thread.
-    std::function<std::optional<HostFacts>()> host_facts;
+    std::function<HostFacts()> host_facts;        // the present ones; called by the loop's thread
     std::function<RecordCounts()> count_records;  // in all sources; none: no record is dropped
     uint64_t memory = UINT64_MAX;                 // budget in bytes
     std::function<uint64_t()> resident_bytes = ResidentBytes;

@@ -101,8 +101,7 @@ void Daemon::TakeHosts(HostFiles hosts) {
 
 void Daemon::MakeEngine() {
   analysis_->engine.emplace(OptionsOf(config_, fabric_.get()), fabric_);
-  const std::lock_guard lock(facts_mutex_);
-  analysis_->engine->SetHostFacts(facts_.All());
+  analysis_->engine->SetHostFacts(Facts().All());
 }
 
 // Tap IDs are assigned in this order: interfaces, sockets, DPDK ports.
@@ -170,7 +169,7 @@ Status Daemon::OpenSources() {
                                                 .taps = taps,
                                                 .restart = [this] { MakeEngine(); },
                                                 .notify = notify_,
-                                                .host_facts = [this] { return FactsUnlessBusy(); },
+                                                .host_facts = [this] { return Facts().All(); },
                                                 .count_records = [this] { return CountRecords(); },
                                                 .memory = memory_budget()});
   return {};
@@ -223,9 +222,9 @@ std::string Daemon::NodeNamed(const std::string& host) const {
   return host;
 }
 
-std::optional<HostFacts> Daemon::FactsUnlessBusy() {
-  const std::unique_lock lock(facts_mutex_, std::try_to_lock);
-  return lock ? std::optional(facts_.All()) : std::nullopt;
+KnownFacts Daemon::Facts() {
+  const std::lock_guard lock(facts_mutex_);
+  return facts_;
 }
 
 void Daemon::FactsChanged() {

@@ -9,7 +9,6 @@
 #include <future>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -88,8 +87,7 @@ class Daemon {
   // reports that and returns the name unchanged.
   std::string NodeNamed(const std::string& host) const;
   void TakeHosts(HostFiles hosts);  // requires facts_mutex_
-  // Nothing while another thread changes the facts.
-  std::optional<HostFacts> FactsUnlessBusy();
+  KnownFacts Facts();
   void FactsChanged();  // requests that the analysis take them
 
   const ApplianceConfig config_;

@@ -2,6 +2,7 @@
 #include "appliance/daemon/history/job_file.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -111,23 +112,54 @@ std::vector<Allocation> ReadJobs(SQLite::Database& database, const Notify& notif
   return jobs;
 }
 
-void WriteJobs(SQLite::Database& database, const std::vector<Allocation>& jobs) {
+bool IsSame(const Allocation& a, const Allocation& b) {
+  const auto is_same_node = [](const AllocatedNode& one, const AllocatedNode& other) {
+    return one.name == other.name && one.gpus == other.gpus;
+  };
+  return a.state == b.state && a.start == b.start && a.end == b.end && a.name == b.name &&
+         a.user == b.user && std::ranges::equal(a.nodes, b.nodes, is_same_node);
+}
+
+// Changes the rows of `before` to those of `jobs`. Both are in the order of ids.
+void WriteJobs(SQLite::Database& database, const std::vector<Allocation>& before,
+               const std::vector<Allocation>& jobs) {
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  database.exec("DELETE FROM registered_jobs");
-  SQLite::Statement insert(database,
-                           "INSERT INTO registered_jobs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+  if (before.empty()) database.exec("DELETE FROM registered_jobs");
+  SQLite::Statement remove(database, "DELETE FROM registered_jobs WHERE id = ?1");
+  SQLite::Statement write(
+      database, "INSERT OR REPLACE INTO registered_jobs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+  // Ids above INT64_MAX are stored as negative numbers.
+  auto old = before.begin();
+  const auto remove_until = [&](auto is_end) {
+    for (; old != before.end() && !is_end(*old); ++old) {
+      Bound(remove, static_cast<int64_t>(old->id)).exec();
+    }
+  };
   for (const Allocation& job : jobs) {
-    // Ids above INT64_MAX are stored as negative numbers.
-    Bound(insert, static_cast<int64_t>(job.id), job.name, job.user,
+    remove_until([&](const Allocation& one) { return one.id >= job.id; });
+    if (old != before.end() && old->id == job.id && IsSame(*old++, job)) continue;
+    Bound(write, static_cast<int64_t>(job.id), job.name, job.user,
           job.state == AllocationState::kEnded ? 1 : 0, NanosecondsOf(job.start),
           NanosecondsOf(job.end), fmt::format("{}", fmt::join(WriteJobNodes(job.nodes), "\n")))
         .exec();
   }
+  remove_until([](const Allocation&) { return false; });
   transaction.commit();
 }
 
+// Identifies a file and its content; empty: there is no file.
+std::string StampOf(const std::string& path) {
+  struct stat found = {};
+  if (lstat(path.c_str(), &found) != 0) return {};
+  return fmt::format("{} {} {} {}.{}", found.st_dev, found.st_ino, found.st_size,
+                     found.st_mtim.tv_sec, found.st_mtim.tv_nsec);
+}
+
+}  // namespace
+
 // The file is opened for each write, because it may have been removed or replaced.
-Status Write(const std::string& path, const std::vector<Allocation>& jobs, const Notify& notify) {
+Status JobFile::Write(const std::string& path, const std::vector<Allocation>& jobs,
+                      const Notify& notify, Written& last) {
   const Result<std::string> own = OwnFile(path, kJobFileKind.key);
   if (!own) return tl::unexpected(own.error());
   if (*own != path) {
@@ -137,11 +169,16 @@ Status Write(const std::string& path, const std::vector<Allocation>& jobs, const
   }
   auto database = OpenOwnDatabase(kJobFileKind, path, WallClock(), notify, Opening::kAgain);
   if (!database) return tl::unexpected(database.error());
-  const auto written = Caught(*database, [&] { WriteJobs(*database, jobs); });
-  return written ? Status() : tl::unexpected(written.error());
+  // Nothing is known about a file that another process has written.
+  const bool is_known = !last.stamp.empty() && last.stamp == StampOf(path);
+  const std::vector<Allocation> before =
+      is_known ? std::move(last.jobs) : std::vector<Allocation>();
+  last = {};
+  const auto written = Caught(*database, [&] { WriteJobs(*database, before, jobs); });
+  if (!written) return tl::unexpected(written.error());
+  last = {.jobs = jobs, .stamp = StampOf(path)};
+  return {};
 }
-
-}  // namespace
 
 Result<std::unique_ptr<JobFile>> JobFile::Open(const std::string& given, const Notify& notify) {
   const Result<std::string> own = OwnFile(given, kJobFileKind.key);
@@ -208,6 +245,7 @@ std::string JobFile::problem() const {
 }
 
 void JobFile::Run() {
+  Written last;
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return next_ || ending_; });
@@ -218,7 +256,7 @@ void JobFile::Run() {
     writing_ = true;
     writing_since_ = begin;
     lock.unlock();
-    const Status status = Write(path_, *taken, notify_);
+    const Status status = Write(path_, *taken, notify_, last);
     lock.lock();
     writing_ = false;
     problem_ = status ? "" : status.error().message;

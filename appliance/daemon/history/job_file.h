@@ -35,9 +35,9 @@ class JobFile {
   // Jobs in the file when it was opened.
   const std::vector<Allocation>& found() const { return found_; }
 
-  // Saves the jobs asynchronously. Thread-safe. If several versions are saved during a write, only
-  // the newest is written next. Returns the version for WaitFor, counted from 1. Node names must
-  // fulfil topology::IsNodeName.
+  // Saves the jobs, in the order of ids, asynchronously. Thread-safe. If several versions are saved
+  // during a write, only the newest is written next. Returns the version for WaitFor, counted
+  // from 1. Node names must fulfil topology::IsNodeName.
   uint64_t Save(std::vector<Allocation> jobs);
   // Waits until `version` or a later one is on disk. Returns false if that takes longer than `most`
   // or, without a further wait, if the last write failed; see `problem`.
@@ -50,6 +50,15 @@ class JobFile {
 
  private:
   JobFile(std::string path, const Notify& notify, FileLock lock, std::vector<Allocation> found);
+
+  // What the last write left in the file. Only changed jobs are written, because a scheduler waits
+  // for each of them.
+  struct Written {
+    std::vector<Allocation> jobs;  // in the order of ids
+    std::string stamp;             // of the file; empty: unknown
+  };
+  static Status Write(const std::string& path, const std::vector<Allocation>& jobs,
+                      const Notify& notify, Written& last);
 
   void Run();
 

@@ -110,6 +110,37 @@ TEST_F(JobFileTest, WaitForReturnsWhenTheVersionIsOnDisk) {
   }
 }
 
+TEST_F(JobFileTest, WritesChangedNewAndRemovedJobs) {
+  const auto file = Open();
+  const auto save = [&](std::vector<Allocation> jobs) {
+    ASSERT_TRUE(file->WaitFor(file->Save(std::move(jobs)), kLong));
+  };
+  save({Job(1), Job(3), Job(5), Job(7)});
+  Allocation renamed = Job(3);
+  renamed.name = "renamed";
+  Allocation moved = Job(7);
+  moved.nodes = {{.name = "host9"}};
+  save({renamed, Job(4), Job(5), moved});
+  EXPECT_THAT(IdsInFile(), ElementsAre(3, 4, 5, 7));
+  Execute("DELETE FROM registered_jobs WHERE id = 5");  // by another process
+  save({renamed, Job(4), Job(5), moved, Job(8)});
+  EXPECT_THAT(IdsInFile(), ElementsAre(3, 4, 5, 7, 8));
+}
+
+// Another process changes a row so that the file looks the same: the row keeps the change.
+TEST_F(JobFileTest, DoesNotWriteJobsThatDidNotChange) {
+  const auto file = Open();
+  ASSERT_TRUE(file->WaitFor(file->Save({Job(1), Job(2)}), kLong));
+  const auto time = std::filesystem::last_write_time(path_);
+  Execute("UPDATE registered_jobs SET user = 'eve' WHERE id = 1");
+  std::filesystem::last_write_time(path_, time);
+  ASSERT_TRUE(file->WaitFor(file->Save({Job(1), Job(2), Job(3)}), kLong));
+  auto database = OpenDatabase(path_, SQLite::OPEN_READONLY);
+  ASSERT_TRUE(database);
+  EXPECT_EQ(database->execAndGet("SELECT group_concat(user) FROM registered_jobs").getString(),
+            "eve,ada,ada");
+}
+
 TEST_F(JobFileTest, KeepsLargeIdsApart) {
   Open()->Save({Job(UINT64_MAX), Job(UINT64_MAX - 1)});
   const auto file = Open();

@@ -23,8 +23,6 @@ using topology::Fabric;
 using topology::kNone;
 using topology::NodeIndex;
 
-constexpr size_t kMaxNames = size_t{1} << 20;  // maximum number of nodes of a topology
-
 std::vector<NodeIndex> AllHosts(const Fabric& fabric) {
   std::vector<NodeIndex> hosts;
   for (NodeIndex node = 0; node < fabric.nodes().size(); ++node) {
@@ -45,7 +43,7 @@ ServiceResult<std::vector<NodeIndex>> HostsOf(
     const Fabric& fabric, const RankPlaces& places,
     const google::protobuf::RepeatedPtrField<std::string>& lists) {
   std::vector<NodeIndex> hosts;
-  size_t left = kMaxNames;
+  size_t left = fabric.nodes().size();
   for (const std::string& list : lists) {
     const auto names = topology::ExpandNames(list, left);
     if (!names) {
