@@ -161,12 +161,17 @@ ServiceStatus Service::GetJob(const v1::GetJobRequest& request, v1::GetJobRespon
 std::string Service::PublishAllocations() {
   constexpr auto kPatience =
       std::chrono::seconds(1);  // hooks of schedulers usually time out after 2 s
+  const uint64_t own = registry_.version();
   uint64_t version = 0;
   {
     const std::lock_guard lock(publish_mutex_);
-    std::vector<Allocation> reported = registry_.Reported();
-    daemon_.SetAllocations(reported);
-    if (job_file_ != nullptr) version = job_file_->Save(std::move(reported));
+    if (published_.registry < own) {
+      published_.registry = registry_.version();  // read first: a later change is published again
+      std::vector<Allocation> reported = registry_.Reported();
+      daemon_.SetAllocations(reported);
+      if (job_file_ != nullptr) published_.file = job_file_->Save(std::move(reported));
+    }
+    version = published_.file;
   }
   if (job_file_ == nullptr) return "the configuration of the appliance has no `jobs.file`";
   // Wait without the lock, so that concurrent callers share one write.

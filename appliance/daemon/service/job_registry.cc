@@ -70,6 +70,7 @@ Result<uint64_t> JobRegistry::Register(Allocation allocation) {
   }
   if (at != jobs_.end()) Forget(at);
   Keep(std::move(allocation));
+  ++version_;
   return registrations_[id] = ++last_registration_;
 }
 
@@ -80,6 +81,7 @@ void JobRegistry::Undo(uint64_t id, uint64_t registration,
   if (at == jobs_.end() || registrations_[id] != registration) return;
   Forget(at);
   if (before) Keep(*before);
+  ++version_;
 }
 
 void JobRegistry::Keep(Allocation allocation) {
@@ -121,6 +123,7 @@ bool JobRegistry::End(uint64_t id, Timestamp end) {
   at->second.end = end;
   held_.erase(id);
   ended_.emplace(end, id);
+  ++version_;
   registrations_[id] = ++last_registration_;
   return true;
 }

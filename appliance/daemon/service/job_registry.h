@@ -46,6 +46,12 @@ class JobRegistry {
   // Returns false if the job is unknown. A job that has already ended keeps its end time.
   bool End(uint64_t id, Timestamp end);
 
+  // Returns a number that increases with each change.
+  uint64_t version() const {
+    const std::lock_guard lock(mutex_);
+    return version_;
+  }
+
   // Returns whether a job with this number or name exists.
   bool Has(std::string_view name) const;
   // Returns all jobs in the order of ids.
@@ -72,6 +78,7 @@ class JobRegistry {
   std::map<uint64_t, Allocation> jobs_;
   std::map<uint64_t, uint64_t> registrations_;  // by id: number of the last registration or end
   uint64_t last_registration_ = 0;
+  uint64_t version_ = 0;
   std::set<uint64_t> held_;                         // each job is in either held_ or ended_
   std::set<std::pair<Timestamp, uint64_t>> ended_;  // end time and id
   size_t nodes_ = 0;                                // of all jobs

@@ -153,6 +153,22 @@ TEST(JobRegistry, LimitsTheMemoryOfAllJobs) {
   EXPECT_TRUE(registry.Register(job)) << "an ended job was forgotten";
 }
 
+TEST(JobRegistry, EachChangeIncreasesTheVersion) {
+  JobRegistry registry;
+  std::vector<uint64_t> versions = {registry.version()};
+  const uint64_t registration = registry.Register(Job(7)).value();
+  versions.push_back(registry.version());
+  registry.Undo(7, registration, std::nullopt);
+  versions.push_back(registry.version());
+  registry.Register(Job(7));
+  versions.push_back(registry.version());
+  registry.End(7, At(1));
+  versions.push_back(registry.version());
+  EXPECT_THAT(versions, testing::ElementsAre(0, 1, 2, 3, 4));
+  registry.End(7, At(2));
+  EXPECT_EQ(registry.version(), 4u) << "it had ended already";
+}
+
 TEST(JobRegistry, CopiesShareTheNodes) {
   JobRegistry registry;
   Allocation job = Job(1);

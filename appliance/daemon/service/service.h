@@ -102,9 +102,9 @@ class Service {
   // Returns the error for a job that the snapshot does not contain.
   ServiceError NoSuchJob(std::string_view name) const;
 
-  // Passes the registered jobs to the analysis and to the job file. With concurrent calls, the
-  // newest state is passed last. Returns when the state is on disk, when writing fails, or after a
-  // second. Returns why the state is not on disk; empty: it is.
+  // Passes the registered jobs to the analysis and to the job file. Concurrent calls share the
+  // work, and the newest state is passed last. Returns when the state is on disk, when writing
+  // fails, or after a second. Returns why the state is not on disk; empty: it is.
   std::string PublishAllocations();
   // Returns an error if the configuration requires that jobs are stored, and `problem` is not
   // empty.
@@ -121,7 +121,13 @@ class Service {
   std::vector<Allocation> Allocations(const Snapshot& snapshot) const;
 
   Daemon& daemon_;
-  std::mutex publish_mutex_;
+  // The versions of the registry and of the job file that were published last.
+  struct Published {
+    uint64_t registry = 0;
+    uint64_t file = 0;
+  };
+  std::mutex publish_mutex_;  // guards the next member
+  Published published_;
   mutable std::mutex reload_mutex_;  // guards the next two
   std::string reload_problem_;
   std::vector<CertificateState> certificates_;
