@@ -131,7 +131,7 @@ class Truth::Writer {
 
   Status Write(const std::vector<Connection>& connections, v1::Truth& out) {
     const Options& options = truth_.options_;
-    out.set_schema_version(1);
+    out.set_schema_version(sim::kTruthSchemaVersion);
     out.set_scenario(options.scenario);
     out.set_seed(options.seed);
     out.set_start_ns(Wall(0));

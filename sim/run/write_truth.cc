@@ -309,7 +309,7 @@ void Writer::WriteFrames(v1::TruthFrames& out) {
 
 v1::Truth Writer::Write() {
   v1::Truth truth;
-  truth.set_schema_version(2);
+  truth.set_schema_version(kTruthSchemaVersion);
   truth.set_scenario(simulation_.scenario().name);
   truth.set_seed(simulation_.scenario().seed);
   truth.set_start_ns(Wall(0));

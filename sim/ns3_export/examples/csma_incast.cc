@@ -60,10 +60,10 @@ int main(int argc, char** argv) {
   csma.SetChannelAttribute("Delay", ns3::StringValue("100ns"));
   csma.SetQueue("ns3::DropTailQueue", "MaxSize", ns3::StringValue("4p"));
   ns3::TrafficControlHelper red;
-  red.SetRootQueueDisc("ns3::RedQueueDisc", "UseEcn", ns3::BooleanValue(true), "MinTh",
+  red.SetRootQueueDisc("ns3::RedQueueDisc", "UseEcn", ns3::BooleanValue(true), "UseHardDrop",
+                       ns3::BooleanValue(false), "QW", ns3::DoubleValue(0.1), "MinTh",
                        ns3::DoubleValue(10'000), "MaxTh", ns3::DoubleValue(60'000), "MaxSize",
-                       ns3::StringValue("200000B"), "QW", ns3::DoubleValue(0.1), "MeanPktSize",
-                       ns3::UintegerValue(1096));
+                       ns3::StringValue("200000B"), "MeanPktSize", ns3::UintegerValue(1096));
   ns3::Ipv4AddressHelper addresses("10.1.0.0", "255.255.255.0");
   Exporter exporter(options);
   exporter.AddSwitch(rack.Get(0), "tor0", Tier::kLeaf);

@@ -83,7 +83,8 @@ int main(int argc, char** argv) {
   link.SetChannelAttribute("Delay", ns3::StringValue("500ns"));
   link.SetQueue("ns3::DropTailQueue", "MaxSize", ns3::StringValue("4p"));
   ns3::TrafficControlHelper red;
-  red.SetRootQueueDisc("ns3::RedQueueDisc", "UseEcn", ns3::BooleanValue(true), "MinTh",
+  red.SetRootQueueDisc("ns3::RedQueueDisc", "UseEcn", ns3::BooleanValue(true), "UseHardDrop",
+                       ns3::BooleanValue(false), "QW", ns3::DoubleValue(0.1), "MinTh",
                        ns3::DoubleValue(20'000), "MaxTh", ns3::DoubleValue(60'000), "MaxSize",
                        ns3::StringValue("200000B"), "LinkBandwidth", ns3::StringValue("10Gbps"),
                        "LinkDelay", ns3::StringValue("500ns"), "MeanPktSize",
