@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <ns3/bridge-helper.h>
+#include <ns3/config.h>
 #include <ns3/csma-helper.h>
 #include <ns3/error-model.h>
 #include <ns3/internet-stack-helper.h>
@@ -225,6 +226,9 @@ TEST_F(ExporterTest, RecordsALinkThatTheProgramTakesDown) {
 }
 
 TEST_F(ExporterTest, MirrorsBridgedFramesOnce) {
+  // By default, an ARP request waits for up to 10 ms.
+  ns3::Config::SetDefault("ns3::ArpL3Protocol::RequestJitter",
+                          ns3::StringValue("ns3::ConstantRandomVariable[Constant=0]"));
   hosts_.Create(2);
   switches_.Create(1);
   ns3::InternetStackHelper().Install(hosts_);
