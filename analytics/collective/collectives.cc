@@ -47,7 +47,7 @@ Job JobOnNics(const std::vector<CollectiveMember>& members, bool is_other_traffi
     rank.host = member.host;
     rank.addresses = {member.address};
     rank.source = "wire";
-    if (!member.device.empty()) rank.devices.push_back({.name = member.device});
+    if (!member.device.empty()) rank.devices = {{.name = member.device}};
   }
   job.is_other_traffic = is_other_traffic;
   job.notes.push_back(

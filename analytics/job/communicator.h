@@ -86,8 +86,8 @@ struct JobRank {
   std::string gpu_bus_id;  // "0000:1b:00.0"
   std::string oob_interface;
   std::optional<IpAddress> oob_address;
-  std::vector<NcclDevice> devices;  // found by NCCL on the host
-  std::vector<NicPort> ports;       // ports used by the rank's channels and queue pairs, ascending
+  SharedList<NcclDevice> devices;  // found by NCCL on the host
+  std::vector<NicPort> ports;      // ports used by the rank's channels and queue pairs, ascending
   // Known addresses of the rank's ports from all logs of the host, ascending.
   std::vector<IpAddress> addresses;
   bool addresses_complete = false;  // every port of the rank has a known address

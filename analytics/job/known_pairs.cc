@@ -18,6 +18,8 @@ namespace {
 constexpr size_t kMaxCombinations = 4096;
 // A NIC port uses at most one IPv4 and one IPv6 address; with more combinations the NIC is unknown.
 constexpr size_t kMaxAddressPairs = 4;
+// Addresses that a queue pair may have. With more, its port or its GID is unknown.
+constexpr size_t kMaxAddressesOfQueuePair = 8;
 
 // Returns false if the location of both ends is not known well enough.
 bool AddPair(const std::vector<IpAddress>& at_a, Qpn a, const std::vector<IpAddress>& at_b, Qpn b,
@@ -66,7 +68,7 @@ class Dumps {
     std::vector<KnownQueuePair> all;
     for (const End& end : ends_) {
       const std::vector<IpAddress> addresses = hosts_[end.dump].AddressesOf(*end.queue_pair);
-      if (addresses.size() > kMaxAddressesOfPort) continue;  // the port is unknown
+      if (addresses.size() > kMaxAddressesOfQueuePair) continue;
       for (const IpAddress& address : addresses) {
         all.push_back({.address = address, .local = end.local, .remote = end.remote});
       }

@@ -133,6 +133,17 @@ TEST(KnownPairs, OfGinAreBetweenTheAddressesOfItsRanks) {
   EXPECT_EQ(pairs[0].b.qpn, Qpn{0x2b});
 }
 
+TEST(KnownPairs, AQueuePairOfAPortWithTooManyAddressesHasNone) {
+  for (const int count : {8, 9}) {
+    HostNic nic = {.host = "node1", .device = "mlx5_0", .addresses = {}};
+    for (int i = 0; i < count; ++i) nic.addresses.push_back(Address(i));
+    HostFacts facts;
+    facts.nics = {nic};
+    facts.rdma = {{.host = "node1", .queue_pairs = {KernelQpOn("mlx5_0", 11, 22, 103)}}};
+    EXPECT_EQ(KnownQueuePairsOf(facts).size(), count == 8 ? 8u : 0u);
+  }
+}
+
 TEST(KnownPairs, IncludePairsFromLogs) {
   JobQueuePair sender = Sender(11, 1, 2);
   sender.remote = Qpn{22};

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <istream>
+#include <optional>
 #include <streambuf>
 #include <utility>
 
@@ -178,6 +179,19 @@ bool IsUtf16Or32(std::string_view text) {
   return text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") || is_nul(0) || is_nul(1);
 }
 
+// yaml-cpp ignores unknown directives, so that a file of a single mistyped line would be empty.
+std::optional<YAML::Mark> FindDirective(std::string_view text) {
+  YAML::Mark mark;
+  while (!text.empty() && (text.front() == '#' || text.front() == '\n' || text.front() == '\r')) {
+    const size_t end = text.find('\n');
+    if (end == std::string_view::npos) return std::nullopt;
+    text.remove_prefix(end + 1);
+    ++mark.line;
+  }
+  if (!text.starts_with('%') || text.starts_with("%YAML ")) return std::nullopt;
+  return mark;
+}
+
 }  // namespace
 
 Result<YamlNode> ParseYaml(std::string_view text, std::string_view file, const YamlLimits& limits) {
@@ -193,6 +207,10 @@ Result<YamlNode> ParseYaml(std::string_view text, std::string_view file, const Y
         fmt::format("{}:1:1: the file is encoded in UTF-16 or UTF-32: save it in UTF-8", file));
   }
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  if (const auto directive = FindDirective(text)) {
+    return tl::unexpected(
+        At(file, *directive, "a line must not start with %: directives are not supported"));
+  }
   ViewBuffer buffer(text);
   std::istream stream(&buffer);
   try {

@@ -79,6 +79,14 @@ TEST(YamlTreeTest, UnsafeFeaturesAreRejected) {
             "f.yaml:3:1: a second document starts here; expected one document");
 }
 
+TEST(YamlTreeTest, DirectivesAreRejected) {
+  constexpr auto kMessage = "a line must not start with %: directives are not supported";
+  EXPECT_EQ(ErrorOf("%listen: 1"), std::string("f.yaml:1:1: ") + kMessage);
+  EXPECT_EQ(ErrorOf("# a comment\n\n%TAG ! x\n---\na: 1\n"),
+            std::string("f.yaml:3:1: ") + kMessage);
+  EXPECT_EQ(ErrorOf("%YAML 1.2\n---\na: 1\n"), "none");
+}
+
 TEST(YamlTreeTest, SyntaxErrorsHavePositions) {
   EXPECT_TRUE(ErrorOf("a: [1, 2\n").starts_with("f.yaml:2:1: ")) << ErrorOf("a: [1, 2\n");
   EXPECT_TRUE(ErrorOf("a: 1\n b: 2\n").starts_with("f.yaml:2:")) << ErrorOf("a: 1\n b: 2\n");

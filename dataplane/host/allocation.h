@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/shared_list.h"
 #include "base/time.h"
 
 namespace rocescope {
@@ -27,7 +28,7 @@ struct Allocation {
   std::string user;
   AllocationState state = AllocationState::kHeld;
   std::string state_text;  // "RUNNING"
-  std::vector<AllocatedNode> nodes;
+  SharedList<AllocatedNode> nodes;
   std::optional<Timestamp> start;  // in whole seconds, rounded down
   std::optional<Timestamp> end;    // while held: the time limit
 };

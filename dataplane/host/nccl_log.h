@@ -16,6 +16,7 @@
 
 #include "base/address.h"
 #include "base/qpn.h"
+#include "base/shared_list.h"
 
 namespace rocescope {
 
@@ -157,7 +158,7 @@ struct NcclProcess {
   std::string version;        // "2.20.5+cuda12.4"; empty: not printed
   std::string oob_interface;  // "eth0"
   std::optional<IpAddress> oob_address;
-  std::vector<NcclDevice> devices;
+  SharedList<NcclDevice> devices;
   std::vector<NcclVirtualDevice> virtual_devices;
   std::vector<NcclCommunicator> communicators;
   std::vector<NcclChannel> channels;

@@ -156,7 +156,10 @@ class Reader {
       return std::move(result_);
     }
     for (const Json& job : *jobs) ReadJob(job);
-    for (auto& [id, allocation] : by_id_) result_.allocations.push_back(std::move(allocation));
+    for (auto& [id, job] : by_id_) {
+      job.allocation.nodes = std::move(job.nodes);
+      result_.allocations.push_back(std::move(job.allocation));
+    }
     return std::move(result_);
   }
 
@@ -189,7 +192,7 @@ class Reader {
     const uint64_t shared_id = NumberOf(Find(job, "het_job_id")).value_or(0);
     const uint64_t id = shared_id != 0 ? shared_id : *own_id;
     const auto [at, is_new] = by_id_.try_emplace(id);
-    Allocation& allocation = at->second;
+    auto& [allocation, nodes] = at->second;
     if (is_new) {
       allocation = {.id = id,
                     .name = TextOf(Find(job, "name")),
@@ -201,20 +204,21 @@ class Reader {
     } else if (!IsEnded(states)) {
       allocation.state = AllocationState::kHeld;
     }
-    AddNodes(job, *std::move(names), allocation);
+    AddNodes(job, *std::move(names), allocation.id, nodes);
   }
 
-  void AddNodes(const Json& job, std::vector<std::string> names, Allocation& allocation) {
+  void AddNodes(const Json& job, std::vector<std::string> names, uint64_t id,
+                std::vector<AllocatedNode>& nodes) {
     const Json* detail = Find(job, "gres_detail");
     const bool has_detail = detail != nullptr && detail->is_array() && !detail->empty();
     const bool is_parallel = has_detail && detail->size() == names.size();
     if (has_detail && !is_parallel) {
       Note(fmt::format(
-          "job {}: gres_detail lists {} nodes but the job has {}: gres_detail is ignored",
-          allocation.id, detail->size(), names.size()));
+          "job {}: gres_detail lists {} nodes but the job has {}: gres_detail is ignored", id,
+          detail->size(), names.size()));
     }
     for (size_t i = 0; i < names.size(); ++i) {
-      AllocatedNode& node = allocation.nodes.emplace_back();
+      AllocatedNode& node = nodes.emplace_back();
       node.name = std::move(names[i]);
       if (!is_parallel || !(*detail)[i].is_string()) continue;
       node.gpus = GpusOf((*detail)[i].get_ref<const std::string&>());
@@ -222,7 +226,11 @@ class Reader {
   }
 
   SlurmJobs result_;
-  std::map<uint64_t, Allocation> by_id_;
+  struct Job {
+    Allocation allocation;  // without nodes
+    std::vector<AllocatedNode> nodes;
+  };
+  std::map<uint64_t, Job> by_id_;
   size_t nodes_left_ = kMaxNodesInAll;
 };
 

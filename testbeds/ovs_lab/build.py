@@ -8,6 +8,8 @@ import time
 import appliance
 import fabric as fabrics
 import forwarding
+import management
+import slurm
 import switches as ovs
 import telemetry
 import traffic
@@ -31,12 +33,14 @@ class Options:
     endpoint: str
     jobs: list
     no_traffic: bool
+    slurm: bool
 
 
 def up(state, options):
     """Removes what it has built if it fails."""
-    check_machine()
+    check_machine(slurm.PROGRAMS if options.slurm else None)
     state.refuse_existing()
+    traffic.check_jobs(options.jobs, options.slurm)
     rocescope = find_program(options.rocescope, "rocescope", "appliance")
     if rocescope is None:
         raise Problem("the program rocescope was not found; build it (testbeds/demo does), or name it with "
@@ -54,9 +58,10 @@ def up(state, options):
 
 def build(state, fabric, options, rocescope, endpoint):
     begin = time.monotonic()
-    state.create_namespaces([ovs.NAMESPACE, wires.NAMESPACE, telemetry.NAMESPACE, *fabric.hosts])
+    state.create_namespaces([ovs.NAMESPACE, wires.NAMESPACE, telemetry.NAMESPACE, *fabric.hosts,
+                             *([management.NAMESPACE] if options.slurm else [])])
     content = {"fabric": fabric.shown, "rocescope": rocescope, "endpoint": endpoint,
-               **{key: getattr(options, key) for key in ("http", "grpc", "window", "sflow_rate", "speed")}}
+               **{key: getattr(options, key) for key in ("http", "grpc", "window", "sflow_rate", "speed", "slurm")}}
     state.save({**content, "complete": False})
     wires.create(state, fabric)
     telemetry.create_underlay(state)
@@ -73,6 +78,8 @@ def build(state, fabric, options, rocescope, endpoint):
     telemetry.enable_mirrors(switches, fabric)
     telemetry.enable_sflow(switches, fabric, options.sflow_rate, options.sflow_polling)
     appliance.start_forwarder(state, options.http, options.grpc)
+    if options.slurm:
+        slurm.start(state, fabric, rocescope)
     if endpoint:
         start_traffic(state, fabric, endpoint)
     state.save({**content, "complete": True, "start_ns": time.time_ns()})

@@ -8,18 +8,21 @@ import sys
 import time
 
 import faults
+import slurm
 import telemetry
+import traffic
 import truth
 import wires
 from fabric import Fabric
 from paths import PathRecorder, read_flows
 from problem import Problem, say
+from system import require_program
 
 SECOND = 10**9
 STEP_SECONDS = 1.0
 START_SECONDS = 10
 END_SECONDS = 20
-PARTS = ("run.json", "topology.yaml", "mirror.pcap", "sflow.pcap", "counters.jsonl", "truth.json")
+PARTS = ("run.json", "topology.yaml", "mirror.pcap", "sflow.pcap", "counters.jsonl", "slurm.json", "truth.json")
 
 
 def capture(state, folder, seconds, planned):
@@ -53,8 +56,7 @@ def prepare(folder):
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Problem(f"{folder}: {error.strerror}") from None
-    if not shutil.which("tcpdump"):
-        raise Problem("tcpdump is missing; install it: apt-get install tcpdump")
+    require_program("tcpdump", "tcpdump")
     return folder
 
 
@@ -95,9 +97,10 @@ def write(state, lab, fabric, folder, recorder, start_ns, end_ns):
         logs[part] = any((state.files / part).iterdir())
         if logs[part]:
             shutil.copytree(state.files / part, folder / part, dirs_exist_ok=True)
-    plan = json.loads((state.files / "plan.yaml").read_text())
-    content = truth.build(state.name, fabric, plan, state.files, recorder, faults.all_of(state), start_ns,
-                          end_ns, lab["sflow_rate"])
+    if slurm.is_used(state):
+        (folder / "slurm.json").write_text(slurm.client(state, "squeue", "--json"))
+    content = truth.build(state.name, fabric, traffic.plan_of(state), state.files, recorder,
+                          faults.all_of(state), start_ns, end_ns, lab["sflow_rate"])
     (folder / "truth.json").write_text(json.dumps(content, indent=1) + "\n")
     manifest = {
         "schema_version": 1, "scenario": state.name, "seed": 0, "epoch_ns": start_ns,

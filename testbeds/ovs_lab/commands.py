@@ -3,13 +3,17 @@
 
 import argparse
 import json
+import math
 import os
 
 import build
 import capture
 import fault_kinds
 import faults
+import regression
+import replay
 import score
+import slurm
 import traffic
 from fabric import Fabric
 from problem import Problem, say
@@ -20,6 +24,13 @@ from status import show_status
 def positive(text):
     value = int(text)
     if value <= 0:
+        raise ValueError
+    return value
+
+
+def positive_number(text):
+    value = float(text)
+    if not 0 < value < math.inf:
         raise ValueError
     return value
 
@@ -54,8 +65,25 @@ def add_to(parser):
                                       "capture.")
     one.add_argument("directory", metavar="DIR", nargs="?", help="run directory (default: the running appliance)")
     one.add_argument("options", metavar="OPTION", nargs="*", help="options of `rocescope score`, after --")
-    one = command("traffic", run_traffic, "Start or stop the endpoints of all hosts.")
+    one = command("replay", run_replay, "Send the RoCEv2 packets of a capture through the fabric, with their addresses "
+                                        "mapped to hosts of the lab, and show how many arrive and are mirrored.")
+    one.add_argument("capture", metavar="CAPTURE.pcap", help="pcap file with complete packets")
+    one.add_argument("--map", action="append", default=[], metavar="OLD=HOST",
+                     help="the host that has this address of the capture; repeatable (default: the other hosts in "
+                          "order, on alternating leaves)")
+    one.add_argument("--speed", type=positive_number, default=1, metavar="FACTOR",
+                     help="2 sends in half of the time (default: 1)")
+    one = command("regression", run_regression,
+                  "Check that `rocescope replay` finds the faults of a fixed set of runs. Runs that DIR lacks are "
+                  "captured first, in a lab of their own that is removed afterwards.")
+    one.add_argument("-d", "--directory", required=True, metavar="DIR", help="directory of the runs")
+    add_programs(one)
+    one = command("traffic", run_traffic, "Start or stop the endpoints of all hosts. With Slurm: submit or "
+                                          "cancel the jobs.")
     one.add_argument("action", choices=("start", "stop"))
+    one = command("slurm", run_slurm, "Run a command of Slurm on the controller, such as `squeue` or `scontrol show "
+                                      "topology`.")
+    one.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER, help="command and its options")
 
 
 def add_up(up):
@@ -76,12 +104,20 @@ def add_up(up):
     up.add_argument("--http", default=8080, help="port of the dashboard on 127.0.0.1 (default: 8080)", **number)
     up.add_argument("--grpc", default=50051, help="port of the gRPC API on 127.0.0.1 (default: 50051)", **number)
     up.add_argument("--jobs", metavar="FILE", help="JSON file with the list of jobs, in the format of "
-                                                   "sim/scenario/README.md (default: two jobs on all hosts)")
+                                                   "sim/scenario/README.md (default: two jobs on all hosts); with"
+                                                   " --slurm, `nodes` instead of `hosts` lets Slurm choose the hosts")
+    up.add_argument("--slurm", action="store_true",
+                    help="submit the jobs with a Slurm cluster that has a slurmd for each host; it registers them "
+                         "with the appliance")
     up.add_argument("--no-traffic", action="store_true", help="do not start the endpoints")
-    up.add_argument("--rocescope", metavar="PROGRAM",
-                    help="the program rocescope (default: the newest in build/, or from PATH)")
-    up.add_argument("--endpoint", metavar="PROGRAM",
-                    help=f"the program {traffic.PROGRAM} (default: the newest in build/, or from PATH)")
+    add_programs(up)
+
+
+def add_programs(command):
+    command.add_argument("--rocescope", metavar="PROGRAM",
+                         help="the program rocescope (default: the newest in build/, or from PATH)")
+    command.add_argument("--endpoint", metavar="PROGRAM",
+                         help=f"the program {traffic.PROGRAM} (default: the newest in build/, or from PATH)")
 
 
 def read_jobs(path):
@@ -142,6 +178,14 @@ def run_capture(options):
                     [planned_fault(text) for text in options.fault])
 
 
+def run_replay(options):
+    replay.replay(State(options.name), options.capture, options.map, options.speed)
+
+
+def run_regression(options):
+    return regression.regression(State(options.name), options.directory, options.rocescope, options.endpoint)
+
+
 def run_score(options):
     state = State(options.name)
     if options.directory:
@@ -156,3 +200,9 @@ def run_traffic(options):
         traffic.stop(state)
     else:
         build.start_traffic(state, Fabric(lab["fabric"]), traffic.find_endpoint(lab["endpoint"]))
+
+
+def run_slurm(options):
+    if not options.words:
+        raise Problem("expected a command of Slurm, such as `testbeds/lab slurm squeue`")
+    return slurm.run_command(State(options.name), options.words)

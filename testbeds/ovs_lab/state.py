@@ -25,6 +25,8 @@ from system import NAMESPACES, in_namespace, namespaces_of_process, run
 
 ROOT = pathlib.Path(os.environ.get("ROCESCOPE_LAB_STATE", "/run/rocescope-lab"))
 MARK = "ROCESCOPE_LAB"  # environment variable of all processes of a lab: its state directory
+UNMARKED = ("slurmctld", "slurmstepd")  # programs that overwrite their environment
+KILLED = (*UNMARKED, "srun")  # after SIGTERM, they would wait for each other
 STOP_SECONDS = 5
 NICENESS = -20
 PERMITTED_NAME = r"[a-z][a-z0-9-]{0,15}"
@@ -121,6 +123,15 @@ class State:
     def namespaces(self):
         return [line["namespace"] for line in self.lines("resources.jsonl") if "namespace" in line]
 
+    def identities(self):
+        """Device and inode of each namespace that exists."""
+        found = set()
+        for name in self.namespaces():
+            with contextlib.suppress(FileNotFoundError):
+                status = os.stat(NAMESPACES / name)
+                found.add((status.st_dev, status.st_ino))
+        return found
+
     # Processes
 
     def start(self, title, command, role=None, environment=None, prompt=False):
@@ -138,9 +149,10 @@ class State:
         return {**os.environ, MARK: str(self.path), **(more or {})}
 
     def processes(self):
-        """The processes of this lab, by their environment: pid -> command."""
+        """The processes of this lab, by their environment: pid -> command. Some programs of Slurm overwrite
+        their environment with a title; the namespace shows that they belong to the lab."""
         mark = f"{MARK}={self.path}".encode()
-        found = {}
+        found, inside = {}, self.identities()
         for entry in pathlib.Path("/proc").iterdir():
             if not entry.name.isdigit() or int(entry.name) == os.getpid():
                 continue
@@ -148,17 +160,21 @@ class State:
                 if mark in (entry / "environ").read_bytes().split(b"\0"):
                     command = (entry / "cmdline").read_bytes().split(b"\0")
                     found[int(entry.name)] = pathlib.Path(command[0].decode(errors="replace")).name
+                elif (program := (entry / "exe").readlink().name).startswith(UNMARKED) and \
+                        namespaces_of_process(entry.name) in inside:
+                    found[int(entry.name)] = program
         return found
 
     def stop_processes(self, pids=None):
         """Ends the given processes of the lab, or all of them."""
         for how in (signal.SIGTERM, signal.SIGKILL):
-            left = {pid for pid in self.processes() if pids is None or pid in pids}
+            running = self.processes()
+            left = {pid for pid in running if pids is None or pid in pids}
             if not left:
                 return
             for pid in left:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, how)
+                    os.kill(pid, signal.SIGKILL if running[pid].startswith(KILLED) else how)
                     os.kill(pid, signal.SIGCONT)  # a slow endpoint may be stopped
             end = time.monotonic() + STOP_SECONDS
             while time.monotonic() < end and left & set(self.processes()):

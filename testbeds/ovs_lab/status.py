@@ -3,10 +3,13 @@
 
 import appliance
 import faults
+import slurm
+import slurm_jobs
 import telemetry
 import traffic
 import wires
 from fabric import Fabric
+from problem import Problem
 from switches import Switches
 from system import namespace_exists
 
@@ -24,6 +27,8 @@ def show_status(state):
     show_wires(state, fabric)
     show_mirrors(state)
     show_faults(state)
+    if slurm.is_used(state):
+        show_queue(state)
     if failed := traffic.failed_jobs(state):
         print(f"Failed jobs: {', '.join(failed)}; `testbeds/lab traffic start` submits all jobs again")
     try:
@@ -49,3 +54,11 @@ def show_faults(state):
     for number, fault in faults.all_of(state).items():
         print(f"Fault {number}: {fault['name']} {fault['place']} {fault['value'] or ''}: "
               f"{'active' if faults.is_active(fault) else fault.get('problem', 'ended')}")
+
+
+def show_queue(state):
+    print("Jobs of Slurm:")
+    try:
+        print(slurm_jobs.queue(state), end="")
+    except Problem as problem:
+        print(f"  {problem}")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs programs in network namespaces, and checks what the lab needs of this machine."""
 
+import contextlib
+import ctypes
 import os
 import pathlib
 import shutil
@@ -9,6 +11,7 @@ import subprocess
 from problem import Problem
 
 NAMESPACES = pathlib.Path("/run/netns")
+CLONE_NEWNET = 0x40000000
 # Names of clang, the preferred one first.
 CLANGS = ("clang", "clang-19", "clang-16", "clang-14")
 # Programs and the Debian packages that contain them.
@@ -25,6 +28,30 @@ def in_namespace(namespace, command):
     nsenter keeps the mounts, so that programs find their files and BPF objects."""
     return [*(["nsenter", f"--net={NAMESPACES / namespace}"] if namespace else []),
             *(str(word) for word in command)]
+
+
+@contextlib.contextmanager
+def inside_namespace(namespace):
+    """Sockets that are opened within belong to the network namespace, also afterwards."""
+    def enter(opened):
+        if ctypes.CDLL(None, use_errno=True).setns(opened.fileno(), CLONE_NEWNET) != 0:
+            raise Problem(f"cannot enter the namespace {namespace}: {os.strerror(ctypes.get_errno())}")
+    with open("/proc/self/ns/net") as outside:
+        try:
+            inside = open(NAMESPACES / namespace)
+        except OSError as error:
+            raise Problem(f"{error.filename}: {error.strerror}") from None
+        with inside:
+            enter(inside)
+        try:
+            yield
+        finally:
+            enter(outside)
+
+
+def require_program(name, package):
+    if not shutil.which(name):
+        raise Problem(f"{name} is missing; install it: apt-get install {package}")
 
 
 def run(*command, namespace=None, given=None, environment=None, check=True):
@@ -56,11 +83,12 @@ def find_clang():
     return None
 
 
-def check_machine():
-    """Raises a Problem that names everything that is missing."""
+def check_machine(more_programs=None):
+    """Raises a Problem that names everything that is missing. `more_programs`: in addition to PROGRAMS."""
     if os.geteuid() != 0:
         raise Problem("the lab creates network namespaces, which only root can do; run it as root")
-    missing = {program: package for program, package in PROGRAMS.items() if not shutil.which(program)}
+    programs = PROGRAMS | (more_programs or {})
+    missing = {program: package for program, package in programs.items() if not shutil.which(program)}
     if not find_clang():
         missing["clang"] = "clang-19"
     if not pathlib.Path("/usr/include/bpf/bpf_helpers.h").exists():

@@ -6,6 +6,8 @@ import pathlib
 import sys
 import time
 
+import slurm
+import slurm_jobs
 import truth
 from problem import Problem, say
 from system import find_program
@@ -33,6 +35,14 @@ def job(name, number, hosts, collective):
             "phases": [{"name": collective, "collective": collective, "size": "256K", "compute": "200ms"}]}
 
 
+def check_jobs(jobs, with_slurm):
+    for one in jobs or ():
+        if "hosts" not in one and not (with_slurm and one.get("nodes")):
+            raise Problem(f"job {one.get('name', '')}: the key `hosts` is missing"
+                          + (", and so is `nodes`, the number of hosts" if with_slurm else
+                             "; only Slurm chooses hosts (--slurm)"))
+
+
 def write_plan(state, fabric, jobs=None):
     write(state, {"topology": str(state.files / "topology.yaml"), "jobs": jobs or default_jobs(fabric),
                   "network": {"ack_timeout": ACK_TIMEOUT}, "start_number": 0,
@@ -40,6 +50,12 @@ def write_plan(state, fabric, jobs=None):
 
 
 def plan_of(state):
+    """With Slurm: the jobs that have started, on the hosts that Slurm allocated."""
+    plan = read(state)
+    return plan | {"jobs": slurm_jobs.started(state)} if slurm.is_used(state) else plan
+
+
+def read(state):
     return json.loads((state.files / "plan.yaml").read_text())
 
 
@@ -58,7 +74,10 @@ def find_endpoint(given):
 def start(state, fabric, program):
     """Starts all endpoints again, with new queue pairs, as a job that is submitted again."""
     stop(state)
-    plan = plan_of(state)
+    plan = read(state)
+    if slurm.is_used(state):
+        slurm_jobs.submit(state, plan["jobs"], program)
+        return
     write(state, plan | {"start_number": plan["start_number"] + 1, "begin": round(time.time() + BEGIN_SECONDS, 3)})
     for host in fabric.hosts.values():
         start_one(state, host, program)
@@ -107,6 +126,8 @@ def endpoints(state):
 
 
 def stop(state):
+    if slurm.is_used(state):
+        slurm_jobs.cancel(state)
     state.stop_processes(set(endpoints(state).values()))
 
 

@@ -7,25 +7,36 @@ usage: parts_test.py TESTBEDS [UNITTEST ARGUMENT...]
 
 import json
 import pathlib
+import random
+import struct
 import sys
 import tempfile
 import unittest
 from unittest import mock
 
+import sender
 from shown_fabric import shown
 
 sys.path.insert(0, str(pathlib.Path(sys.argv.pop(1)) / "ovs_lab"))
 
+import batch_job  # noqa: E402
 import effects  # noqa: E402
 import fabric as fabrics  # noqa: E402
 import fault_kinds  # noqa: E402
 import forwarding  # noqa: E402
+import management  # noqa: E402
 import paths  # noqa: E402
 import recorder  # noqa: E402
+import regression  # noqa: E402
+import replay  # noqa: E402
+import roce_packets  # noqa: E402
 import score  # noqa: E402
+import slurm  # noqa: E402
+import slurm_jobs  # noqa: E402
 import state as states  # noqa: E402
 import system  # noqa: E402
 import telemetry  # noqa: E402
+import traffic  # noqa: E402
 import truth  # noqa: E402
 from fabric import Fabric  # noqa: E402
 from paths import Count, FlowKey, Interval, PathRecorder  # noqa: E402
@@ -359,12 +370,82 @@ class RelayTest(unittest.TestCase):
         self.assertEqual(list(delay.take_due(13)), ["a"])
 
 
+class SlurmTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.fabric = Fabric(shown())
+        self.state = mock.Mock(path=pathlib.Path("/state"), files=pathlib.Path("/state/run"))
+        self.state.name = "lab"
+
+    def test_each_host_is_a_node_with_a_gpu_and_a_management_address(self):
+        text = slurm.configuration(self.state, self.fabric)
+        self.assertEqual(text.count("NodeName="), 4)
+        self.assertIn("NodeName=host3 NodeAddr=172.31.0.4 CPUs=4 RealMemory=100 Gres=gpu:1", text)
+        self.assertRegex(text, r"SlurmctldHost=\S+\(172\.31\.255\.254\)")
+        self.assertIn("Nodes=host0,host1,host2,host3 ", text)
+
+    def test_management_addresses_differ_from_those_of_the_fabric(self):
+        addresses = set(management.addresses(self.fabric).values())
+        self.assertEqual(len(addresses | {management.CONTROLLER_ADDRESS}), 5)
+        self.assertFalse(any(address.startswith(("10.", "172.16.")) for address in addresses))
+
+    def test_a_job_runs_on_its_hosts_or_where_slurm_places_it(self):
+        with_hosts = slurm_jobs.batch_command(self.state, 0, {"name": "a b", "hosts": "host[0-1],host3"}, "/endpoint")
+        self.assertEqual(with_hosts[with_hosts.index("--nodes") + 1], 3)
+        self.assertEqual(with_hosts[with_hosts.index("--nodelist") + 1], "host0,host1,host3")
+        anywhere = slurm_jobs.batch_command(self.state, 1, {"name": "c", "nodes": 2}, "/endpoint")
+        self.assertEqual(anywhere[anywhere.index("--nodes") + 1], 2)
+        self.assertNotIn("--nodelist", anywhere)
+        self.assertTrue(anywhere[-1].endswith("batch_job.py /state 1 /endpoint"), anywhere[-1])
+
+    def test_only_slurm_chooses_hosts(self):
+        traffic.check_jobs([{"name": "a", "nodes": 2}], True)
+        with self.assertRaisesRegex(Problem, "job a: the key `hosts` is missing; only Slurm chooses"):
+            traffic.check_jobs([{"name": "a", "nodes": 2}], False)
+        with self.assertRaisesRegex(Problem, "and so is `nodes`"):
+            traffic.check_jobs([{"name": "a"}], True)
+
+    def test_ranks_keep_the_order_of_the_plan_if_its_hosts_are_allocated(self):
+        job = {"name": "a", "id": 1, "hosts": "host2,host0", "queue_pairs": 2}
+        self.assertEqual(batch_job.allocated(job, 107, ["host0", "host2"]), {**job, "id": 107})
+        self.assertEqual(batch_job.allocated({"name": "a", "nodes": 2}, 107, ["host1", "host3"]),
+                         {"name": "a", "id": 107, "hosts": "host1,host3"})
+
+    def test_events_are_read_once_and_only_when_complete(self):
+        path = pathlib.Path(self.folder.name) / "host0.jsonl"
+        events = batch_job.Events(path)
+        self.assertEqual(events.read(), [])
+        path.write_text('{"event": "job_started"}\n{"event": "iter')
+        self.assertEqual(events.read(), [{"event": "job_started"}])
+        with open(path, "a") as file:
+            file.write('ation"}\n')
+        self.assertEqual(events.read(), [{"event": "iteration"}])
+        self.assertEqual(events.read(), [])
+
+    def test_a_job_ends_when_it_has_finished_on_all_hosts_or_failed_on_one(self):
+        files = pathlib.Path(self.folder.name)
+        (files / "endpoint").mkdir()
+        step = mock.Mock(returncode=9)
+        step.poll.side_effect = [None, None, 9]
+        finished = (files / "endpoint/host0.jsonl")
+        finished.write_text('{"event": "job_finished"}\n')
+        with mock.patch.object(batch_job.time, "sleep"), mock.patch("builtins.print"):
+            self.assertEqual(batch_job.outcome(step, files, ["host0", "host1"]), 9)  # the step has ended
+            step.poll.side_effect = None
+            step.poll.return_value = None
+            (files / "endpoint/host1.jsonl").write_text('{"event": "job_finished"}\n')
+            self.assertEqual(batch_job.outcome(step, files, ["host0", "host1"]), 0)
+            finished.write_text('{"event": "job_failed"}\n')
+            self.assertEqual(batch_job.outcome(step, files, ["host0", "host1"]), 1)
+
+
 class MachineTest(unittest.TestCase):
-    def check(self, message, user=0, missing=()):
+    def check(self, message, user=0, missing=(), more=None):
         with mock.patch.object(system.os, "geteuid", lambda: user), \
                 mock.patch.object(system.shutil, "which", lambda name: None if name in missing else name):
             with self.assertRaisesRegex(Problem, message):
-                system.check_machine()
+                system.check_machine(more)
 
     def test_root_rights_are_required(self):
         self.check("run it as root", user=1000)
@@ -372,6 +453,9 @@ class MachineTest(unittest.TestCase):
     def test_what_is_missing_is_named_with_its_package(self):
         self.check("missing: .*ovs-vswitchd.*apt-get install .*openvswitch-switch", missing=["ovs-vswitchd"])
         self.check("missing: .*clang.*apt-get install .*clang-19", missing=system.CLANGS)
+        self.check("missing: .*munged.*slurmctld.*apt-get install .*munge.*slurm-wlm", missing=slurm.PROGRAMS,
+                   more=slurm.PROGRAMS)
+        self.check("missing: ovs-vswitchd;", missing=["ovs-vswitchd", *slurm.PROGRAMS])  # without --slurm
 
 
 class StateTest(unittest.TestCase):
@@ -379,6 +463,133 @@ class StateTest(unittest.TestCase):
         for name in ("", "Lab", "../x", "a" * 17, "1", "x y"):
             with self.assertRaises(Problem, msg=name):
                 states.State(name)
+
+
+def pcap(*frames, magic=0xa1b2c3d4, link=1):
+    """Frames of (time in us, bytes, original length)."""
+    records = (struct.pack("<IIII", time // 10**6, time % 10**6, len(data), original) + data
+               for time, data, original in frames)
+    return struct.pack("<IHHiIII", magic, 2, 4, 0, 0, 65535, link) + b"".join(records)
+
+
+class RocePacketsTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.frame = sender.packet("192.0.2.1", "192.0.2.2", 50000, 17, 5, bytes(64))
+
+    def write(self, content):
+        path = pathlib.Path(self.folder.name, "capture.pcap")
+        path.write_bytes(content)
+        return path
+
+    def read(self, *frames):
+        return roce_packets.roce_packets(self.write(pcap(*((5, frame, len(frame)) for frame in frames))))
+
+    def problem(self, content):
+        with self.assertRaises(Problem) as raised:
+            roce_packets.roce_packets(self.write(content))
+        return str(raised.exception)
+
+    def test_the_packet_with_other_addresses_is_the_one_that_these_hosts_send(self):
+        (packet,), _ = self.read(self.frame)
+        expected = sender.packet("10.0.0.1", "10.0.0.4", 50000, 17, 5, bytes(64))[14:]
+        self.assertEqual(roce_packets.with_addresses(packet, "10.0.0.1", "10.0.0.4").data, expected)
+
+    def test_a_wrong_icrc_stays_as_it_is(self):
+        wrong = self.frame[:-1] + bytes([self.frame[-1] ^ 1])
+        (packet,), _ = self.read(wrong)
+        changed = roce_packets.with_addresses(packet, "10.0.0.1", "10.0.0.4")
+        self.assertEqual(changed.data[-4:], wrong[-4:])
+        self.assertFalse(changed.has_right_icrc)
+        self.assertEqual(roce_packets.checksum(changed.data[:20]), 0)
+
+    def test_a_udp_checksum_becomes_right(self):
+        frame = self.frame[:40] + b"\1\2" + self.frame[42:]
+        (packet,), _ = self.read(frame)
+        data = roce_packets.with_addresses(packet, "10.0.0.1", "10.0.0.4").data
+        pseudo = data[12:20] + struct.pack(">BBH", 0, 17, len(data) - 20)
+        self.assertEqual(roce_packets.checksum(pseudo + data[20:]), 0)
+
+    def test_vlan_tags_and_padding_are_removed_and_other_frames_counted(self):
+        tagged = self.frame[:12] + b"\x81\0\0\x05" + self.frame[12:] + bytes(7)
+        arp = self.frame[:12] + b"\x08\x06" + bytes(40)
+        (packet,), others = self.read(tagged, arp)
+        self.assertEqual((packet.data, others), (self.frame[14:], 1))
+        self.assertEqual(packet.flow, ("192.0.2.1", "192.0.2.2", 50000, 17))
+
+    def test_unusable_input_is_described(self):
+        whole = pcap((5, self.frame, len(self.frame)))
+        for content, words in ((b"text", "not a capture in pcap format"), (b"", "not a capture"),
+                               (b"\x0a\x0d\x0d\x0a" + bytes(40), "editcap -F pcap"),
+                               (whole[:-1], "ends within frame 1"), (whole + b"1", "ends within frame 2"),
+                               (pcap(), "no RoCEv2 packets over IPv4 in 0 frames"),
+                               (pcap((5, self.frame, 10), link=113), "link type is 113"),
+                               (pcap((5, self.frame[:80], len(self.frame))),
+                                f"frame 1 is truncated to 80 of {len(self.frame)} bytes")):
+            self.assertIn(words, self.problem(content))
+        with self.assertRaisesRegex(Problem, "No such file"):
+            roce_packets.read_capture(pathlib.Path(self.folder.name, "missing"))
+
+    def test_any_bytes_are_read_or_refused(self):
+        dice = random.Random(1)
+        for _ in range(2000):
+            content = bytearray(pcap((5, self.frame, len(self.frame))))
+            for _ in range(dice.randint(1, 5)):
+                content[dice.randrange(len(content))] = dice.randrange(256)
+            try:
+                packets, _ = roce_packets.roce_packets(self.write(content[:dice.randint(0, len(content))]))
+            except Problem:
+                continue
+            for packet in packets:
+                roce_packets.with_addresses(packet, "10.0.0.1", "10.0.0.2")
+
+
+class ReplayTest(unittest.TestCase):
+    def setUp(self):
+        self.fabric = Fabric(shown())
+        frame = sender.packet("192.0.2.1", "192.0.2.2", 50000, 17, 5, bytes(64))
+        self.packets = [roce_packets.Packet(0, frame[14:])]
+
+    def map(self, *given):
+        return {old: host.name for old, host in replay.map_addresses(self.fabric, self.packets, given).items()}
+
+    def test_addresses_become_hosts_on_alternating_leaves(self):
+        hosts = [host.name for host in replay.alternating(self.fabric)]
+        self.assertEqual(sorted(hosts), sorted(self.fabric.hosts))
+        self.assertNotEqual(self.fabric.leaf_of(hosts[0]), self.fabric.leaf_of(hosts[1]))
+        self.assertEqual(self.map(), {"192.0.2.1": hosts[0], "192.0.2.2": hosts[1]})
+        self.assertEqual(self.map(f"192.0.2.2={hosts[0]}"), {"192.0.2.2": hosts[0], "192.0.2.1": hosts[1]})
+
+    def test_a_wrong_map_is_described(self):
+        for given, words in ((["192.0.2.1"], "no such host"), (["x=host0"], "expected OLD=HOST"),
+                             (["192.0.2.9=host0"], "no RoCEv2 packet has the address 192.0.2.9"),
+                             (["192.0.2.1=host99"], "no such host"),
+                             (["192.0.2.1=host0", "192.0.2.1=host1"], "mapped twice"),
+                             (["192.0.2.1=host0", "192.0.2.2=host0"], "mapped to host0 already")):
+            with self.assertRaisesRegex(Problem, words):
+                self.map(*given)
+
+    def test_too_few_hosts_are_described(self):
+        frames = [sender.packet(f"192.0.2.{one}", "192.0.2.200", 50000, 17, 5, b"") for one in range(1, 20)]
+        self.packets = [roce_packets.Packet(0, frame[14:]) for frame in frames]
+        with self.assertRaisesRegex(Problem, "build a lab with --hosts 20"):
+            self.map()
+
+
+class RegressionTest(unittest.TestCase):
+    FAULT = {"kind": "gray_loss", "place": "a:1-b:1", "start_ns": 10**9, "end_ns": 9 * 10**9, "visible_ns": 10**9}
+    FOUND = {"kind": "gray_loss", "place": "a:1-b:1", "start_time": "1970-01-01T00:00:02Z", "confidence": 0.9}
+
+    def differences(self, faults, findings):
+        return regression.differences({"faults": faults}, {"findings": findings})
+
+    def test_a_run_is_right_only_with_the_right_findings(self):
+        self.assertEqual(self.differences([], []), [])
+        self.assertEqual(self.differences([self.FAULT], [self.FOUND]), [])
+        self.assertEqual(self.differences([self.FAULT], []), ["gray_loss at a:1-b:1: missed; 0 frames affected"])
+        self.assertEqual(self.differences([], [self.FOUND]), ["false finding: gray_loss at a:1-b:1, confidence 0.90"])
+        self.assertIn("wrong place", self.differences([self.FAULT], [self.FOUND | {"place": "a:2-b:2"}])[0])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <new>
@@ -45,6 +47,10 @@
 
 namespace rocescope {
 namespace {
+
+// With two flushes less than TimeoutStopSec of the systemd unit.
+constexpr std::chrono::seconds kLongestStop(15);
+constexpr std::chrono::seconds kLongestFlush(5);
 
 std::string_view TitleOf(const v1::Event& event) {
   if (event.kind() == v1::Event::KIND_FAULT_STARTED) return "FAULT";
@@ -398,18 +404,24 @@ int RunDaemon(const DaemonRunOptions& options) {
     manager.Ready(kReceives);
   }
   manager.Stopping();
-  (*daemon)->Stop();
+  const bool has_analysed = (*daemon)->Stop(kLongestStop);
   if (output == OutputState::kOpen) output = event_publisher.Look();
   event_publisher.End();
   if (*web) (*web)->Stop();
   if (*health) (*health)->Stop();
   if (*grpc) (*grpc)->Stop();
   if (*history) {
-    (*history)->Flush(std::chrono::seconds(5));
+    (*history)->Flush(kLongestFlush);
     TellEnd(**history);
   }
   const bool well = TellEnd(**daemon);
   denials.Look();
+  if (!has_analysed) {
+    LogFatal("analysis", fmt::format("a pass takes more than {} s: ended without its answer",
+                                     kLongestStop.count()));
+    if (*jobs) (*jobs)->Flush(kLongestFlush);
+    std::_Exit(kExitDamaged);  // its thread still uses everything here
+  }
   if (output == OutputState::kFailed) return kExitOutput;
   return well ? kExitSuccess : kExitDamaged;
 }

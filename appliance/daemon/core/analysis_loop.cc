@@ -31,7 +31,7 @@ void AnalysisLoop::Run(const std::atomic<bool>& ended) {
     const auto now = RecordTaker::Clock::now();
     beats_.fetch_add(1, std::memory_order_relaxed);
     const bool took = taker_.TakeRound(now);
-    if (has_host_facts_.load(std::memory_order_relaxed)) TakeHostFacts();
+    if (is_last || now >= facts_due_) TakeHostFacts(now);
     KeepWithinMemory(now);
     PublishIfDue(now);
     if (took) continue;
@@ -89,22 +89,15 @@ void AnalysisLoop::Restart(Timestamp reached) {
   published_window_.reset();
 }
 
-void AnalysisLoop::SetHostFacts(HostFacts facts) {
-  const std::lock_guard lock(mutex_);
-  host_facts_ = std::move(facts);
-  has_host_facts_ = true;
-}
-
-void AnalysisLoop::TakeHostFacts() {
-  std::optional<HostFacts> facts;
-  {
-    const std::lock_guard lock(mutex_);
-    facts.swap(host_facts_);
-    has_host_facts_ = false;
-  }
-  if (!facts) return;
+// Facts that change all the time, for example while many jobs are registered, get at most half of
+// the time.
+void AnalysisLoop::TakeHostFacts(RecordTaker::Clock::time_point now) {
+  if (!has_host_facts_.exchange(false, std::memory_order_acquire)) return;
+  std::optional<HostFacts> facts = options_.host_facts();
+  if (!facts) return HostFactsChanged();  // again in the next round
   engine_.SetHostFacts(*std::move(facts));
   news_at_ = RecordTaker::Clock::now();
+  facts_due_ = *news_at_ + (*news_at_ - now);
 }
 
 void AnalysisLoop::Ingest(const RecordBatch& records) {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +29,9 @@ class AnalysisLoop {
     std::shared_ptr<TapRegistry> taps;  // shared by the sources of the records
     std::function<void()> restart;      // recreates the engine in its initial state
     Notify notify;
+    // Returns the present host facts, or nothing while they are being changed. Called by the
+    // loop's thread.
+    std::function<std::optional<HostFacts>()> host_facts;
     std::function<RecordCounts()> count_records;  // in all sources; none: no record is dropped
     uint64_t memory = UINT64_MAX;                 // budget in bytes
     std::function<uint64_t()> resident_bytes = ResidentBytes;
@@ -43,14 +45,15 @@ class AnalysisLoop {
   // be set once all sources have handed over their records.
   void Run(const std::atomic<bool>& ended);
 
-  // Thread-safe. Sets the host facts for the next answer.
-  void SetHostFacts(HostFacts facts);
+  // Thread-safe. Lets the loop take the present host facts before the next answer. Many calls in a
+  // row are as cheap as one, because facts are large.
+  void HostFactsChanged() { has_host_facts_.store(true, std::memory_order_release); }
   // Thread-safe. Counts how often the loop polled for records. It does not increase while answers
   // are computed.
   uint64_t beats() const { return beats_.load(std::memory_order_relaxed); }
 
  private:
-  void TakeHostFacts();
+  void TakeHostFacts(RecordTaker::Clock::time_point now);
   void Advance(Timestamp reached);
   void Restart(Timestamp reached);
   void Ingest(const RecordBatch& records);
@@ -62,9 +65,8 @@ class AnalysisLoop {
   Answers& answers_;
   const Options options_;
   RecordTaker taker_;
-  std::mutex mutex_;  // guards the next two
-  std::optional<HostFacts> host_facts_;
   std::atomic<bool> has_host_facts_ = false;
+  RecordTaker::Clock::time_point facts_due_;
   std::atomic<uint64_t> beats_ = 0;
   size_t taps_learnt_ = 0;
   RecentLoss loss_;

@@ -160,7 +160,7 @@ Status Daemon::OpenSources() {
       intake_, std::make_unique<AgentLoop>(
                    intake_, [this](const std::string& host) { return NodeNamed(host); },
                    [this](AgentFacts said) { SetAgentFacts(std::move(said)); },
-                   AgentFactsBuilder::LimitsFor(config_.memory))));
+                   AgentFactsBuilder::LimitsFor(memory_budget()))));
   std::vector<RecordExchange*> records;
   for (const auto& source : sources_) {
     for (RecordExchange* const exchange : source->Records()) records.push_back(exchange);
@@ -170,6 +170,7 @@ Status Daemon::OpenSources() {
                                                 .taps = taps,
                                                 .restart = [this] { MakeEngine(); },
                                                 .notify = notify_,
+                                                .host_facts = [this] { return FactsUnlessBusy(); },
                                                 .count_records = [this] { return CountRecords(); },
                                                 .memory = memory_budget()});
   return {};
@@ -192,9 +193,11 @@ Status Daemon::Add(SourceResult opened) {
 }
 
 void Daemon::SetAgentFacts(AgentFacts said) {
-  const std::lock_guard lock(facts_mutex_);
-  facts_.SetAgents(std::move(said));
-  PublishFacts();
+  {
+    const std::lock_guard lock(facts_mutex_);
+    facts_.SetAgents(std::move(said));
+  }
+  FactsChanged();
 }
 
 // With declared domains, a host of another domain with the same first label is another host.
@@ -220,8 +223,13 @@ std::string Daemon::NodeNamed(const std::string& host) const {
   return host;
 }
 
-void Daemon::PublishFacts() {
-  if (analysis_->loop) analysis_->loop->SetHostFacts(facts_.All());
+std::optional<HostFacts> Daemon::FactsUnlessBusy() {
+  const std::unique_lock lock(facts_mutex_, std::try_to_lock);
+  return lock ? std::optional(facts_.All()) : std::nullopt;
+}
+
+void Daemon::FactsChanged() {
+  if (analysis_->loop) analysis_->loop->HostFactsChanged();
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::Open(const ApplianceConfig& config, Notify notify) {
@@ -254,37 +262,48 @@ Daemon::~Daemon() { Stop(); }
 void Daemon::Start() {
   runs_ = true;
   started_at_ = WallClock();
-  analyst_ = std::thread([this] {
+  std::promise<void> analysed;
+  analysed_ = analysed.get_future();
+  analyst_ = std::thread([this, analysed = std::move(analysed)]() mutable {
     NameThread("analysis");
     LowerThreadPriority();
     analysis_->loop->Run(sources_ended_);
+    analysed.set_value();
   });
   for (const auto& source : sources_) source->Start();
 }
 
-void Daemon::Stop() {
-  if (!std::exchange(runs_, false)) return;
-  intake_.Close();
-  for (const auto& source : sources_) source->Stop();
-  for (const auto& source : sources_) source->Join();
-  sources_ended_.store(true, std::memory_order_release);
-  analyst_.join();
+bool Daemon::Stop(std::chrono::milliseconds most) {
+  if (std::exchange(runs_, false)) {
+    intake_.Close();
+    for (const auto& source : sources_) source->Stop();
+    for (const auto& source : sources_) source->Join();
+    sources_ended_.store(true, std::memory_order_release);
+  }
+  if (!analyst_.joinable()) return true;
+  const bool ended = analysed_.wait_for(most) == std::future_status::ready;
+  if (ended) analyst_.join();
   answers_.Close();
+  return ended;
 }
 
 void Daemon::SetAllocations(std::vector<Allocation> allocations) {
-  const std::lock_guard lock(facts_mutex_);
-  facts_.SetAllocations(std::move(allocations));
-  PublishFacts();
+  {
+    const std::lock_guard lock(facts_mutex_);
+    facts_.SetAllocations(std::move(allocations));
+  }
+  FactsChanged();
 }
 
 Status Daemon::ReadHostFilesAgain() {
   // Read outside the lock, because calls and agents need it.
   Result<HostFiles> hosts = ReadHosts();
   if (!hosts) return tl::unexpected(hosts.error());
-  const std::lock_guard lock(facts_mutex_);
-  TakeHosts(*std::move(hosts));
-  PublishFacts();
+  {
+    const std::lock_guard lock(facts_mutex_);
+    TakeHosts(*std::move(hosts));
+  }
+  FactsChanged();
   return {};
 }
 

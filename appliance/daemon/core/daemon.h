@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -41,9 +44,10 @@ class Daemon {
 
   // Starts receiving.
   void Start();
-  // Processes what has arrived, publishes the last answer and joins all threads. Calling it again
-  // has no effect.
-  void Stop();
+  // Processes what has arrived, publishes the last answer and joins all threads. Returns false if
+  // the analysis does not end within `most`; its thread then still runs, and another call, or the
+  // destructor, waits for it. Calling it again after the end has no effect.
+  bool Stop(std::chrono::milliseconds most = std::chrono::hours(24));
 
   // Thread-safe. The allocations that a scheduler registered, in addition to those in files.
   void SetAllocations(std::vector<Allocation> allocations);
@@ -83,9 +87,10 @@ class Daemon {
   // The topology's name for this host, which may be a longer or shorter form. If there is none,
   // reports that and returns the name unchanged.
   std::string NodeNamed(const std::string& host) const;
-  // Both require facts_mutex_.
-  void TakeHosts(HostFiles hosts);
-  void PublishFacts();  // to the analysis
+  void TakeHosts(HostFiles hosts);  // requires facts_mutex_
+  // Nothing while another thread changes the facts.
+  std::optional<HostFacts> FactsUnlessBusy();
+  void FactsChanged();  // requests that the analysis take them
 
   const ApplianceConfig config_;
   const Notify notify_;
@@ -101,6 +106,7 @@ class Daemon {
   struct Analysis;
   std::unique_ptr<Analysis> analysis_;
   std::thread analyst_;
+  std::future<void> analysed_;  // ready when `analyst_` ends
   std::atomic<bool> sources_ended_ = false;
   bool runs_ = false;
 };

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <future>
+#include <memory>
 
 #include "dataplane/host/nccl_log_builder.h"
 #include "dataplane/source/wall_clock.h"
@@ -135,6 +138,25 @@ TEST(Daemon, KeepsJobsOfAgentLogsAndRegisteredJobs) {
   ASSERT_TRUE(daemon->ReadHostFilesAgain());
   daemon->Stop();
   EXPECT_TRUE(ranks_are(*daemon->answers().Latest()->snapshot->host_facts, 2));
+}
+
+TEST(Daemon, StoppingDoesNotWaitForASlowAnalysis) {
+  std::promise<void> blocked;
+  std::promise<void> released;
+  // The analysis reports a full memory, and then waits in the notification.
+  const auto notify = [&, is_first = std::make_shared<std::atomic<bool>>(true)](
+                          Severity, const std::string& text) {
+    if (text.find("memory budget") == std::string::npos || !is_first->exchange(false)) return;
+    blocked.set_value();
+    released.get_future().wait();
+  };
+  const auto daemon = Daemon::Open({.memory = 1 << 20, .udp = {.sflow = {kAnyPort}}}, notify);
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  (*daemon)->Start();
+  blocked.get_future().wait();
+  EXPECT_FALSE((*daemon)->Stop(std::chrono::milliseconds(20)));
+  released.set_value();
+  EXPECT_TRUE((*daemon)->Stop());
 }
 
 TEST(Daemon, StopsTwice) {

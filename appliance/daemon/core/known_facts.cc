@@ -10,12 +10,15 @@
 namespace rocescope {
 
 void KnownFacts::SetFiles(HostFiles files) { files_ = std::move(files); }
-void KnownFacts::SetAgents(AgentFacts facts) { agents_ = std::move(facts); }
+void KnownFacts::SetAgents(AgentFacts facts) {
+  agents_ = std::move(facts);
+  if (!agents_.logs.empty()) GroupLogs();
+}
 void KnownFacts::SetAllocations(std::vector<Allocation> allocations) {
   allocations_ = std::move(allocations);
 }
 
-// Cached, because grouping many logs is slow and facts are published for each registered job.
+// Cached, because grouping many logs is slow and the facts also change with each registered job.
 const KnownFacts::Grouped& KnownFacts::GroupLogs() {
   NcclLogs logs = files_.logs;
   std::ranges::copy(agents_.logs, std::back_inserter(logs));

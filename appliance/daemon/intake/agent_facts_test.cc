@@ -292,6 +292,28 @@ TEST(AgentFacts, ProcessesDefineTheNodesOfAJob) {
   EXPECT_EQ(allocations[0].nodes[1].name, "gpu-8");
 }
 
+// A small message can name many devices and jobs, which take far more memory.
+TEST(AgentFacts, LimitsTheNicsAddressesAndJobsOfAHost) {
+  constexpr int kMany = 600;
+  Facts facts;
+  v1::AgentBatch batch;
+  for (int i = 0; i < kMany; ++i) {
+    v1::RdmaDevice& device = *batch.mutable_inventory()->add_devices();
+    device.set_name("mlx5_" + std::to_string(i));
+    v1::RdmaPort& port = *device.add_ports();
+    for (int address = 0; address < (i == 0 ? kMany : 1); ++address) {
+      port.add_addresses("10.1." + std::to_string(address / 200) + "." +
+                         std::to_string(address % 200));
+    }
+    batch.mutable_processes()->add_processes()->set_scheduler_job_id(static_cast<uint64_t>(i) + 1);
+  }
+  facts.Add(batch);
+  const AgentFacts all = facts.builder.Facts();
+  EXPECT_EQ(all.nics.size(), 128u);
+  EXPECT_EQ(all.nics.at(0).addresses.size(), 32u);
+  EXPECT_EQ(all.allocations.size(), 256u);
+}
+
 TEST(AgentFacts, EnvironmentsDefineRanksAndGpus) {
   Facts facts;
   v1::AgentBatch batch;

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
+#include "appliance/common/config/byte_size.h"
 #include "base/count_text.h"
 
 namespace rocescope {
@@ -14,29 +16,57 @@ namespace {
 // An ended job without an end time sorts before all others.
 Timestamp EndOf(const Allocation& job) { return job.end.value_or(Timestamp{}); }
 
+// Memory of a job. Its copies in the analysis, in answers and in the job file share the nodes, of
+// which the analysis has an index.
+uint64_t BytesOf(const Allocation& job) {
+  constexpr uint64_t kCopies = 6;
+  constexpr uint64_t kIndexEntry = 256;
+  uint64_t bytes = kCopies * (sizeof(Allocation) + job.name.size() + job.user.size());
+  for (const AllocatedNode& node : job.nodes) {
+    bytes += kIndexEntry + sizeof(AllocatedNode) + node.name.size() +
+             node.gpus.size() * sizeof(node.gpus[0]);
+  }
+  return bytes;
+}
+
 }  // namespace
+
+JobRegistry::Limits JobRegistry::LimitsFor(uint64_t memory) {
+  constexpr uint64_t kMebibyte = uint64_t{1} << 20;
+  Limits limits;
+  limits.bytes = std::min(limits.bytes, memory / 8 / kMebibyte * kMebibyte);
+  return limits;
+}
 
 Result<uint64_t> JobRegistry::Register(Allocation allocation) {
   const std::lock_guard lock(mutex_);
   const uint64_t id = allocation.id;
   const auto at = jobs_.find(id);
-  size_t room = allocation.nodes.size();
+  size_t nodes = allocation.nodes.size();
+  uint64_t bytes = BytesOf(allocation);
   if (at != jobs_.end()) {
     const Allocation& before = at->second;
     if (before.state == AllocationState::kEnded && before.start && before.start == allocation.start)
       return registrations_[id] = ++last_registration_;
-    room -= std::min(room, before.nodes.size());
+    nodes -= std::min(nodes, before.nodes.size());
+    bytes -= std::min(bytes, BytesOf(before));
   }
-  while ((at == jobs_.end() && jobs_.size() >= kMost) || nodes_ + room > kMaxNodes) {
+  const auto exceeded = [&]() -> std::string {
+    if (at == jobs_.end() && jobs_.size() >= limits_.jobs)
+      return fmt::format("{} registered jobs", WithThousands(limits_.jobs));
+    if (nodes_ + nodes > limits_.nodes)
+      return fmt::format("{} nodes of all registered jobs together", WithThousands(limits_.nodes));
+    if (bytes_ + bytes > limits_.bytes)
+      return fmt::format("{} of memory for all registered jobs together",
+                         FormatBytes(limits_.bytes));
+    return {};
+  };
+  for (std::string limit; !(limit = exceeded()).empty();) {
     if (MakeRoom(id)) continue;
-    const bool has_too_many_nodes = nodes_ + room > kMaxNodes;
-    return MakeError(
-        ErrorCode::kResourceExhausted,
-        fmt::format("the maximum of {} is reached, and none of the jobs has ended: "
-                    "call EndJob for jobs that have ended",
-                    has_too_many_nodes ? fmt::format("{} nodes of all registered jobs together",
-                                                     WithThousands(kMaxNodes))
-                                       : fmt::format("{} registered jobs", WithThousands(kMost))));
+    return MakeError(ErrorCode::kResourceExhausted,
+                     fmt::format("the maximum of {} is reached, and none of the jobs has ended: "
+                                 "call EndJob for jobs that have ended",
+                                 limit));
   }
   if (at != jobs_.end()) Forget(at);
   Keep(std::move(allocation));
@@ -54,6 +84,7 @@ void JobRegistry::Undo(uint64_t id, uint64_t registration,
 
 void JobRegistry::Keep(Allocation allocation) {
   nodes_ += allocation.nodes.size();
+  bytes_ += BytesOf(allocation);
   const uint64_t id = allocation.id;
   if (allocation.state == AllocationState::kEnded) {
     ended_.emplace(EndOf(allocation), id);
@@ -65,6 +96,7 @@ void JobRegistry::Keep(Allocation allocation) {
 
 void JobRegistry::Forget(std::map<uint64_t, Allocation>::iterator at) {
   nodes_ -= at->second.nodes.size();
+  bytes_ -= BytesOf(at->second);
   held_.erase(at->first);
   ended_.erase({EndOf(at->second), at->first});
   registrations_.erase(at->first);

@@ -20,13 +20,21 @@ namespace rocescope {
 
 class JobRegistry {
  public:
-  // Maximum number of jobs. When it is exceeded, the job that ended first is forgotten; if no job
-  // has ended, a new one is refused.
-  static constexpr size_t kMost = 65'536;
-  // Maximum number of nodes of all jobs together, with the same policy.
-  static constexpr size_t kMaxNodes = size_t{1} << 20;
+  // Limits of all jobs together. When one is exceeded, the jobs that ended first are forgotten; if
+  // no job has ended, a new one is refused.
+  struct Limits {
+    size_t jobs = 65'536;
+    size_t nodes = size_t{1} << 20;
+    uint64_t bytes = uint64_t{1} << 30;  // with the copies that the analysis and the job file hold
+  };
+  // The default limits, or lower ones if the appliance has little memory.
+  static Limits LimitsFor(uint64_t memory);
+
   // Number of ended jobs, the latest ones, that `Reported` returns.
   static constexpr size_t kMaxEndedReported = 1000;
+
+  JobRegistry() : JobRegistry(Limits{}) {}
+  explicit JobRegistry(const Limits& limits) : limits_(limits) {}
 
   // Returns an error that names the limit if the registry is full. A job replaces an earlier one of
   // the same number, unless the earlier one has ended and has the same start time: then it is the
@@ -59,13 +67,15 @@ class JobRegistry {
   void Forget(std::map<uint64_t, Allocation>::iterator at);
   void Keep(Allocation allocation);
 
+  const Limits limits_;
   mutable std::mutex mutex_;
   std::map<uint64_t, Allocation> jobs_;
   std::map<uint64_t, uint64_t> registrations_;  // by id: number of the last registration or end
   uint64_t last_registration_ = 0;
   std::set<uint64_t> held_;                         // each job is in either held_ or ended_
   std::set<std::pair<Timestamp, uint64_t>> ended_;  // end time and id
-  size_t nodes_ = 0;                                // nodes of all jobs
+  size_t nodes_ = 0;                                // of all jobs
+  uint64_t bytes_ = 0;                              // of all jobs
 };
 
 }  // namespace rocescope

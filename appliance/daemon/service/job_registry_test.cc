@@ -63,7 +63,8 @@ TEST(JobRegistry, UndoRestoresTheEarlierJobUnlessItHasChanged) {
 
 TEST(JobRegistry, ForgetsTheJobThatEndedFirstButNoRunningJob) {
   JobRegistry registry;
-  for (uint64_t id = 1; id <= JobRegistry::kMost; ++id) ASSERT_TRUE(registry.Register(Job(id)));
+  for (uint64_t id = 1; id <= JobRegistry::Limits{}.jobs; ++id)
+    ASSERT_TRUE(registry.Register(Job(id)));
   const Result<uint64_t> refused = registry.Register(Job(1'000'000));
   ASSERT_FALSE(refused) << "all are running";
   EXPECT_THAT(refused.error().message, HasSubstr("the maximum of 65,536 registered jobs"));
@@ -120,10 +121,10 @@ TEST(JobRegistry, JobRegisteredLateStaysEnded) {
 TEST(JobRegistry, LimitsTheNumberOfNodes) {
   JobRegistry registry;
   Allocation large = Job(1);
-  large.nodes.resize(JobRegistry::kMaxNodes - 1);
+  large.nodes = std::vector<AllocatedNode>(JobRegistry::Limits{}.nodes - 1);
   EXPECT_TRUE(registry.Register(large));
   Allocation two = Job(2);
-  two.nodes.resize(2);
+  two.nodes = std::vector<AllocatedNode>(2);
   const Result<uint64_t> refused = registry.Register(two);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("the maximum of 1,048,576 nodes"));
@@ -131,6 +132,33 @@ TEST(JobRegistry, LimitsTheNumberOfNodes) {
   registry.End(1, At(3));
   EXPECT_TRUE(registry.Register(two));
   EXPECT_FALSE(registry.Has("1"));
+}
+
+TEST(JobRegistry, LimitsTheMemoryOfAllJobs) {
+  JobRegistry registry(JobRegistry::LimitsFor(8 << 20));
+  Allocation job = Job(1, std::string(4096, 'a'));
+  job.nodes = {{.name = "host1", .gpus = {0, 1}}};
+  uint64_t registered = 0;
+  for (; registered < 1000; ++registered) {
+    job.id = registered + 1;
+    const Result<uint64_t> one = registry.Register(job);
+    if (one) continue;
+    EXPECT_THAT(one.error().message, HasSubstr("the maximum of 1M of memory"));
+    break;
+  }
+  EXPECT_GT(registered, 10u);
+  EXPECT_LT(registered, 100u);
+  EXPECT_TRUE(registry.Register(Job(1, std::string(4000, 'a')))) << "it replaces itself";
+  registry.End(1, At(3));
+  EXPECT_TRUE(registry.Register(job)) << "an ended job was forgotten";
+}
+
+TEST(JobRegistry, CopiesShareTheNodes) {
+  JobRegistry registry;
+  Allocation job = Job(1);
+  job.nodes = {{.name = "host1"}};
+  registry.Register(job);
+  EXPECT_EQ(&registry.Reported()[0].nodes[0], &job.nodes[0]);
 }
 
 TEST(JobRegistry, ListsJobsInPagesById) {

@@ -124,6 +124,7 @@ Service::Service(Daemon& daemon, std::string version, HistoryStore* history, Job
       history_(history),
       job_file_(jobs),
       notify_(std::move(notify)),
+      registry_(JobRegistry::LimitsFor(daemon.memory_budget())),
       views_(daemon.answers(), daemon.config().analysis_window),
       began_(FirstCursorOf(WallClock())),
       events_(began_),
