@@ -165,10 +165,11 @@ void RoceApplication::Send(Connection& connection, std::vector<uint8_t> transpor
   transport.resize(transport.size() + wire::kIcrcSize);
   wire::ByteWriter tail(std::span<uint8_t>(transport).last(wire::kIcrcSize));
   wire::WriteIcrc(tail, icrc);
-  connection.socket->SetIpTos(traffic_class);
+  // SendTo ignores the traffic class of the socket and uses that of the address.
+  ns3::InetSocketAddress to(connection.remote.address, wire::kUdpPortRoce);
+  to.SetTos(traffic_class);
   connection.socket->SendTo(
-      ns3::Create<ns3::Packet>(transport.data(), static_cast<uint32_t>(transport.size())), 0,
-      ns3::InetSocketAddress(connection.remote.address, wire::kUdpPortRoce));
+      ns3::Create<ns3::Packet>(transport.data(), static_cast<uint32_t>(transport.size())), 0, to);
   ++packets_sent_;
 }
 
