@@ -5,18 +5,7 @@
 
 #include <algorithm>
 
-#include "dataplane/wire/ethernet.h"
-#include "dataplane/wire/ip.h"
-#include "dataplane/wire/mirror.h"
-
 namespace rocescope::sim {
-namespace {
-
-constexpr int64_t kSecondNs = 1'000'000'000;
-constexpr uint8_t kPlatformWithSeconds = 5;
-constexpr uint32_t kGreBytes = wire::GreHeader::kSize + 4;  // with the sequence number field
-
-}  // namespace
 
 Result<std::unique_ptr<Mirror>> Mirror::Make(Network& network, PacketWriter& packets,
                                              CollectorPort& port, const MirrorOptions& options) {
@@ -49,13 +38,11 @@ uint32_t Mirror::SessionOf(topology::NodeIndex node, uint32_t number) {
   }
   const topology::Node& at = network_.fabric().node(node);
   const uint32_t switch_number = network_.switch_at(node).number();
-  constexpr uint32_t kSwitchIdMask = 0x3ff;  // ten bits in the platform sub-header
   node_of_session_.push_back(node);
   sessions_.push_back(
       {.number = static_cast<uint16_t>(number),
-       .switch_id = static_cast<uint16_t>(
-           (at.int_switch_id == topology::kNone ? switch_number : at.int_switch_id) &
-           kSwitchIdMask),
+       .switch_id = static_cast<uint16_t>(at.int_switch_id == topology::kNone ? switch_number
+                                                                              : at.int_switch_id),
        .clock_error = options_.clock_errors.empty() ? Duration(0) : options_.clock_errors[node],
        .envelope = {.source_mac = MacOfSwitch(switch_number),
                     .destination_mac = port_.options().mac,
@@ -109,42 +96,21 @@ void Mirror::Copy(uint32_t first, const Frame& frame, bool egress) {
 }
 
 void Mirror::CopyTo(const Entry& entry, const Frame& frame, bool egress) {
-  const SimTime now = network_.engine().Now();
-  Session& session = sessions_[entry.session];
-  const uint32_t sequence = session.sequence++;
   ++counts_[entry.tap].copied;
-
   const uint32_t whole = packets_.LengthOf(frame);
   const uint32_t kept = options_.snap_length == 0 ? whole : std::min(whole, options_.snap_length);
-  const uint32_t inside = kGreBytes + static_cast<uint32_t>(wire::Erspan3Header::kSize) +
-                          (entry.names_port ? wire::ErspanPlatformSubheader::kSize : 0) + kept;
-  const uint32_t length = session.envelope.Bytes() + inside;
-  const std::span<uint8_t> room = port_.Begin(now, length);
+  const std::span<uint8_t> room =
+      BeginErspanCopy(port_, network_.engine().Now(), sessions_[entry.session],
+                      {.port_index = entry.port_index,
+                       .names_port = entry.names_port,
+                       .egress = egress,
+                       .frame_bytes = whole,
+                       .kept_bytes = kept});
   if (room.empty()) {
     ++counts_[entry.tap].lost;
     return;
   }
-  wire::ByteWriter out(room.first(length - kept));
-  WriteEnvelope(out, session.envelope, wire::kIpProtocolGre, static_cast<uint16_t>(sequence),
-                inside);
-  Write(out, wire::GreHeader{
-                 .has_sequence = true, .protocol = wire::kEtherTypeErspan3, .sequence = sequence});
-  const int64_t ns = ToNanoseconds(port_.WallTime(now) + session.clock_error);
-  Write(out, wire::Erspan3Header{
-                 .truncated = kept < whole,
-                 .session = session.number,
-                 .timestamp = static_cast<uint32_t>(entry.names_port ? ns % kSecondNs : ns / 100),
-                 .egress = egress,
-                 .granularity = entry.names_port ? wire::ErspanGranularity::kIeee1588
-                                                 : wire::ErspanGranularity::k100Nanoseconds,
-                 .has_platform_subheader = entry.names_port});
-  if (entry.names_port) {
-    Write(out, wire::ErspanPlatformSubheader{
-                   .platform_id = kPlatformWithSeconds,
-                   .info = uint32_t{session.switch_id} << 16 | (entry.port_index & 0xffff),
-                   .word = static_cast<uint32_t>(ns / kSecondNs)});
-  }
-  packets_.WriteFrame(frame, room.subspan(length - kept, kept));
+  packets_.WriteFrame(frame, room);
   port_.End();
 }
 

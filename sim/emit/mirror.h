@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mirror sessions: copies of frames at the fabric's taps, sent to a collector as ERSPAN III
-// (draft-foschiano-erspan-03).
+// Mirror sessions: copies of frames at the fabric's taps, sent to a collector as ERSPAN III.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "sim/emit/collector_port.h"
-#include "sim/emit/envelope.h"
+#include "sim/emit/erspan.h"
 #include "sim/emit/packet.h"
 #include "sim/net/switch.h"
 
@@ -20,9 +19,7 @@ struct MirrorOptions {
   std::vector<Duration> clock_errors;
 };
 
-// A tap with port information sends IEEE 1588 timestamps in nanoseconds, with the seconds and the
-// port in the platform sub-header (id 5). A tap without it has no sub-header and sends a 32-bit
-// timestamp in units of 100 ns. Both directions of a session share one sequence. PFC frames are
+// erspan.h describes the headers. Both directions of a session share one sequence. PFC frames are
 // never copied.
 class Mirror final : public SwitchObserver {
  public:
@@ -49,13 +46,6 @@ class Mirror final : public SwitchObserver {
  private:
   static constexpr uint32_t kNoTap = UINT32_MAX;
 
-  struct Session {
-    uint16_t number = 0;
-    uint32_t sequence = 0;
-    uint16_t switch_id = 0;
-    Duration clock_error{};
-    Envelope envelope;
-  };
   // Destination of a port's copies. Entries form a chain if several taps watch the same port and
   // direction.
   struct Entry {
@@ -91,7 +81,7 @@ class Mirror final : public SwitchObserver {
   std::vector<uint32_t> first_port_;
   std::vector<Watched> watched_;
   std::vector<Entry> entries_;
-  std::vector<Session> sessions_;
+  std::vector<ErspanSession> sessions_;
   std::vector<topology::NodeIndex> node_of_session_;
   std::vector<Count> counts_;  // indexed by tap
 };

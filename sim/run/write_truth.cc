@@ -2,7 +2,6 @@
 #include "sim/run/write_truth.h"
 
 #include <fmt/format.h>
-#include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
 #include <map>
@@ -15,19 +14,10 @@
 #include "sim/run/host_logs.h"
 #include "sim/run/outcome.h"
 #include "sim/run/simulation.h"
+#include "sim/truth/render_truth.h"
 
 namespace rocescope::sim {
 namespace {
-
-std::string Render(const google::protobuf::Message& message) {
-  std::string json;
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
-  return status.ok() ? json : std::string();
-}
 
 class Writer {
  public:
@@ -163,7 +153,7 @@ void Writer::AddConnection(v1::TruthConnection connection, v1::Truth& truth) {
     return;
   }
   if (!connections_->empty()) *connections_ += ",\n";
-  std::string json = Render(connection);
+  std::string json = RenderJson(connection);
   while (json.ends_with('\n')) json.pop_back();
   // A connection is two levels deep in the file.
   *connections_ += "  ";
@@ -319,7 +309,7 @@ void Writer::WriteFrames(v1::TruthFrames& out) {
 
 v1::Truth Writer::Write() {
   v1::Truth truth;
-  truth.set_schema_version(2);
+  truth.set_schema_version(kTruthSchemaVersion);
   truth.set_scenario(simulation_.scenario().name);
   truth.set_seed(simulation_.scenario().seed);
   truth.set_start_ns(Wall(0));
@@ -369,7 +359,7 @@ v1::Truth TruthOf(Simulation& simulation, const Outcome& outcome, std::string* c
 v1::Truth TruthOf(Simulation& simulation) { return TruthOf(simulation, OutcomeOf(simulation)); }
 
 std::string RenderTruth(const v1::Truth& truth, std::string_view connections) {
-  std::string json = Render(truth);
+  std::string json = RenderJson(truth);
   if (connections.empty()) return json;
   constexpr std::string_view kEmpty = "\n \"connections\": [],\n";
   const size_t at = json.find(kEmpty);
