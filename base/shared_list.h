@@ -35,7 +35,7 @@ class SharedList {
 
  private:
   const std::vector<T>& Elements() const {
-    static const std::vector<T> kNone;
+    static const std::vector<T> kNone;  // NOLINT(readability-identifier-naming): a constant
     return elements_ ? *elements_ : kNone;
   }
 
