@@ -19,7 +19,7 @@ class SharedList {
 
   SharedList() = default;
   SharedList(std::initializer_list<T> elements) : SharedList(std::vector<T>(elements)) {}
-  SharedList(std::vector<T> elements)
+  SharedList(std::vector<T> elements)  // NOLINT(google-explicit-constructor): the same value
       : elements_(elements.empty() ? nullptr
                                    : std::make_shared<const std::vector<T>>(std::move(elements))) {}
 
