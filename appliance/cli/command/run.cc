@@ -417,7 +417,7 @@ int RunDaemon(const DaemonRunOptions& options) {
   const bool well = TellEnd(**daemon);
   denials.Look();
   if (!has_analysed) {
-    LogFatal("analysis", fmt::format("a pass takes more than {} s: ended without its answer",
+    LogFatal("analysis", fmt::format("the last analysis takes more than {} s: ending without its result",
                                      kLongestStop.count()));
     if (*jobs) (*jobs)->Flush(kLongestFlush);
     std::_Exit(kExitDamaged);  // its thread still uses everything here

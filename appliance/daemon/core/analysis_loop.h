@@ -43,8 +43,8 @@ class AnalysisLoop {
   // be set once all sources have handed over their records.
   void Run(const std::atomic<bool>& ended);
 
-  // Thread-safe. Lets the loop take the present host facts before the next answer. Many calls in a
-  // row are as cheap as one, because facts are large.
+  // Thread-safe. Requests that the loop read the host facts again before the next answer. It reads
+  // them once for several requests.
   void HostFactsChanged() { has_host_facts_.store(true, std::memory_order_release); }
   // Thread-safe. Counts how often the loop polled for records. It does not increase while answers
   // are computed.

@@ -88,7 +88,7 @@ class Daemon {
   std::string NodeNamed(const std::string& host) const;
   void TakeHosts(HostFiles hosts);  // requires facts_mutex_
   KnownFacts Facts();
-  void FactsChanged();  // requests that the analysis take them
+  void FactsChanged();  // requests that the analysis read them again
 
   const ApplianceConfig config_;
   const Notify notify_;
