@@ -417,8 +417,9 @@ int RunDaemon(const DaemonRunOptions& options) {
   const bool well = TellEnd(**daemon);
   denials.Look();
   if (!has_analysed) {
-    LogFatal("analysis", fmt::format("the last analysis takes more than {} s: ending without its result",
-                                     kLongestStop.count()));
+    LogFatal("analysis",
+             fmt::format("the last analysis takes more than {} s: ending without its result",
+                         kLongestStop.count()));
     if (*jobs) (*jobs)->Flush(kLongestFlush);
     std::_Exit(kExitDamaged);  // its thread still uses everything here
   }
