@@ -232,9 +232,15 @@ TEST_F(HistoryStoreTest, ClockTenYearsAheadDeletesNothing) {
   EXPECT_TRUE((*store)->counts().retention.is_suspended);
 }
 
+// A connection of another program, which can do what OpenDatabase forbids. Waits while the store
+// writes.
+SQLite::Database Foreign(const std::string& file) {
+  return {file, SQLite::OPEN_READWRITE, /*busy timeout in ms=*/20'000};
+}
+
 // Simulates a misdirected write: the table of events starts beyond the end of the file.
 void Break(const std::string& file) {
-  SQLite::Database database(file, SQLite::OPEN_READWRITE);  // OpenDatabase forbids it
+  SQLite::Database database = Foreign(file);
   for (const char* sql : {"PRAGMA writable_schema = ON",
                           "UPDATE sqlite_schema SET rootpage = 1000000 WHERE name = 'events'",
                           "PRAGMA schema_version = 1000"}) {
@@ -247,7 +253,7 @@ TEST_F(HistoryStoreTest, DroppedTableIsDamage) {
     {
       const auto store = Open(Options());
       ASSERT_TRUE((*store)->Flush(kSoon));
-      SQLite::Database(file_, SQLite::OPEN_READWRITE).exec(fmt::format("DROP TABLE {}", table));
+      Foreign(file_).exec(fmt::format("DROP TABLE {}", table));
       // The thread checks the file every two seconds, also without new rows.
       bool is_moved = false;
       for (int i = 0; i < 100 && !is_moved; ++i) {
@@ -272,7 +278,7 @@ TEST_F(HistoryStoreTest, WriteToADroppedTableMovesTheFileAside) {
   const auto store = Open(Options());
   (*store)->Add(EventAt(1));
   ASSERT_TRUE((*store)->Flush(kSoon));
-  SQLite::Database(file_, SQLite::OPEN_READWRITE).exec("DROP TABLE link_minutes");
+  Foreign(file_).exec("DROP TABLE link_minutes");
   (*store)->Add(LinkAt(1, "leaf0:1", 5));
   ASSERT_TRUE((*store)->Flush(kSoon));
   EXPECT_THAT((*store)->LinkSeries({.name = "leaf0:1"})->points, SizeIs(1));
