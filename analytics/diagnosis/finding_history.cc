@@ -48,9 +48,9 @@ bool IsRead(const DiagnosisInput& input, const Entity& entity, Timestamp since, 
 // Whether counters of the place were read recently, or there are none.
 bool IsObserved(const DiagnosisInput& input, const Place& place) {
   if (input.windows() == 0) return true;
-  const Duration patience = std::max<Duration>(kUnobservedWindows * input.parts().metrics.window(),
-                                               4 * input.reading_period());
-  const Timestamp since = input.EndOf(input.windows() - 1) - patience;
+  const Duration timeout = std::max<Duration>(kUnobservedWindows * input.parts().metrics.window(),
+                                              4 * input.reading_period());
+  const Timestamp since = input.EndOf(input.windows() - 1) - timeout;
   const topology::Fabric& fabric = input.fabric();
   std::vector<Entity> entities;
   switch (place.kind) {

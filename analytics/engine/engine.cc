@@ -96,7 +96,7 @@ Engine::Engine(const EngineOptions& options, std::shared_ptr<const topology::Fab
       marks_(*fabric_, {.window = options.window}),
       queues_(*fabric_, {.window = options.window}),
       anomalies_(*fabric_) {
-  registry_.SetLongestIdle(options.longest_idle);
+  registry_.SetIdleTimeout(options.idle_timeout);
   clocks_.SetFabric(fabric_.get());
   activity_.SetClocks(&clocks_);
   paths_.SetClocks(&clocks_);

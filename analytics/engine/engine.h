@@ -41,7 +41,7 @@ struct EngineOptions {
   size_t flows = kFlowCapacity;  // capacity of the flow registry
   // Time without records (event time) after which a new flow may replace a flow even if there is
   // space. 0: disabled.
-  Duration longest_idle{};
+  Duration idle_timeout{};
   ConnectionOptions connections;
   // Minimum event time between two searches for iteration patterns; 0: search for each snapshot.
   Duration iteration_pattern_pace{};

@@ -98,8 +98,8 @@ FlowId FlowRegistry::IdForNewFlow() {
 
 // Returns a flow that was idle for too long, or kNoFlow.
 FlowId FlowRegistry::FindOutdated() {
-  if (longest_idle_ == Duration::zero()) return kNoFlow;
-  return outdated_hand_.Find(static_cast<uint32_t>(flows_.size()), now_ - longest_idle_,
+  if (idle_timeout_ == Duration::zero()) return kNoFlow;
+  return outdated_hand_.Find(static_cast<uint32_t>(flows_.size()), now_ - idle_timeout_,
                              [this](FlowId i) { return flows_[i].last; });
 }
 

@@ -74,7 +74,7 @@ class FlowRegistry {
   void SetCapacity(size_t capacity) { capacity_ = std::max<size_t>(capacity, 1); }
   // A new flow also replaces a flow that was idle for this long although there is space, so that
   // the memory of a long-running process depends on its present flows. Default: 0 (disabled).
-  void SetLongestIdle(Duration longest) { longest_idle_ = longest; }
+  void SetIdleTimeout(Duration timeout) { idle_timeout_ = timeout; }
   size_t size() const { return flows_.size(); }
   // Records of flows that got no id because the registry was full.
   uint64_t refused() const { return refused_; }
@@ -122,7 +122,7 @@ class FlowRegistry {
   std::vector<FlowId> hinted_;  // the flow to which a hint led most recently
   Timestamp now_;
   IdleEvictor<Timestamp> hand_;
-  Duration longest_idle_{};
+  Duration idle_timeout_{};
   IdleEvictor<Timestamp> outdated_hand_;
   std::vector<std::function<void(FlowId)>> forget_;
 };

@@ -123,7 +123,7 @@ TEST_F(FullFlowRegistry, EvictsTheFlowThatHasBeenIdleLongest) {
 
 TEST(FlowRegistry, ReplacesOutdatedFlowsAlthoughThereIsSpace) {
   FlowRegistry flows;
-  flows.SetLongestIdle(std::chrono::seconds(60));
+  flows.SetIdleTimeout(std::chrono::seconds(60));
   const auto intern_at = [&](int64_t second, uint32_t qpn) {
     flows.SetTime(At(second));
     return flows.Intern(FlowTo(qpn));
@@ -142,7 +142,7 @@ TEST(FlowRegistry, ReplacesOutdatedFlowsAlthoughThereIsSpace) {
 
 TEST(FlowRegistry, FlowsBeforeTheFirstTimeAreNotOutdated) {
   FlowRegistry flows;
-  flows.SetLongestIdle(std::chrono::seconds(60));
+  flows.SetIdleTimeout(std::chrono::seconds(60));
   const FlowId first = flows.Intern(FlowTo(1));
   flows.SetTime(At(1'000'000'000));
   for (uint32_t i = 2; i < 100; ++i) flows.Intern(FlowTo(i));

@@ -202,7 +202,7 @@ grpc::Status AgentLink::Parts::Connect() {
   if (is_silent) {
     return {grpc::StatusCode::DEADLINE_EXCEEDED,
             fmt::format("no message for {:g} s",
-                        std::chrono::duration<double>(options.patience).count())};
+                        std::chrono::duration<double>(options.timeout).count())};
   }
   return status;
 }
@@ -212,7 +212,7 @@ void AgentLink::Parts::Watch() {
   while (!stop) {
     Sleep(kWatch);
     const std::lock_guard lock(mutex);
-    if (context == nullptr || Steady::now() - heard <= options.patience) continue;
+    if (context == nullptr || Steady::now() - heard <= options.timeout) continue;
     is_silent = true;
     context->TryCancel();
   }

@@ -33,8 +33,8 @@ class AgentLink {
     std::string version;
     uint64_t session = 0;
     std::chrono::milliseconds heartbeat{2000};
-    std::chrono::milliseconds patience{15'000};  // without a message from the appliance
-    std::chrono::milliseconds first_wait{250};   // backoff before the first retry; doubles
+    std::chrono::milliseconds timeout{15'000};  // without a message from the appliance
+    std::chrono::milliseconds first_wait{250};  // backoff before the first retry; doubles
     std::chrono::milliseconds longest_wait{30'000};
     // Limit of unacknowledged bytes: a larger window does not increase the throughput.
     uint64_t most_bytes_under_way = uint64_t{1} << 20;

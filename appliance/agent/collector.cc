@@ -30,7 +30,7 @@ constexpr size_t kMaxState = size_t{900} << 10;   // bytes of queue pairs or pro
 constexpr size_t kMaxMetrics = size_t{16} << 20;  // bytes of an exporter's response
 constexpr size_t kMaxCounters = 4096;             // samples of an exporter per batch
 constexpr size_t kMaxProcesses = 4096;
-constexpr std::chrono::milliseconds kPatience{2000};
+constexpr std::chrono::milliseconds kTimeout{2000};
 
 void Fill(const RdmaDeviceState& device, v1::RdmaDevice& out) {
   out.set_name(device.name);
@@ -376,7 +376,7 @@ void Collector::AskExporters() {
   }
   for (Exporter& exporter : exporters_) {
     if (std::exchange(exporter.under_way, true)) continue;
-    fetcher_.Get(exporter.where, {.patience = kPatience, .most_bytes = kMaxMetrics},
+    fetcher_.Get(exporter.where, {.timeout = kTimeout, .most_bytes = kMaxMetrics},
                  [this, &exporter](const Result<std::string>& answer) {
                    exporter.under_way = false;
                    exporter.trouble =

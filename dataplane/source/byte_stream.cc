@@ -75,9 +75,9 @@ class FileStream final : public ByteStream {
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         *last_moment_ - std::chrono::steady_clock::now());
-    const auto patience = std::min(left, kLongestSilence);
+    const auto timeout = std::min(left, kLongestSilence);
     pollfd input = {.fd = descriptor_, .events = POLLIN, .revents = 0};
-    return patience.count() > 0 && poll(&input, 1, static_cast<int>(patience.count())) > 0;
+    return timeout.count() > 0 && poll(&input, 1, static_cast<int>(timeout.count())) > 0;
   }
 
   int descriptor_;

@@ -34,7 +34,7 @@ Result<HttpFetcher> FetcherOf(const HttpUrl& url, const DaemonPage& page) {
 }  // namespace
 
 Result<nlohmann::json> AskDaemon(const DaemonPage& page, std::string_view path) {
-  constexpr std::chrono::seconds kPatience{5};
+  constexpr std::chrono::seconds kTimeout{5};
   Result<HttpUrl> url = ParseHttpUrl(page.url, UrlSchemes::kHttpAndHttps);
   if (!url) return tl::unexpected(url.error());
   url->target = path;
@@ -57,9 +57,9 @@ Result<nlohmann::json> AskDaemon(const DaemonPage& page, std::string_view path) 
   Result<HttpFetcher> fetcher = FetcherOf(*url, page);
   if (!fetcher) return tl::unexpected(fetcher.error());
   Result<std::string> answer = MakeError(ErrorCode::kUnavailable, "timed out");
-  fetcher->Get(*url, {.patience = kPatience},
+  fetcher->Get(*url, {.timeout = kTimeout},
                [&](Result<std::string> got) { answer = std::move(got); });
-  fetcher->Run(kPatience + std::chrono::seconds(1));
+  fetcher->Run(kTimeout + std::chrono::seconds(1));
   if (!answer) {
     return MakeError(answer.error().code, fmt::format("{}: {}", page.url, answer.error().message));
   }

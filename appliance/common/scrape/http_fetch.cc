@@ -50,7 +50,7 @@ class Fetch : public std::enable_shared_from_this<Fetch<Stream>> {
         then_(std::move(then)),
         resolver_(context),
         stream_(std::move(stream)) {
-    lowest().expires_after(limits.patience);
+    lowest().expires_after(limits.timeout);
     parser_.body_limit(limits.most_bytes);
     parser_.header_limit(1u << 16);
   }

@@ -28,8 +28,8 @@ Result<HttpUrl> ParseHttpUrl(const std::string& text, UrlSchemes schemes = UrlSc
 class HttpFetcher {
  public:
   struct Limits {
-    std::chrono::milliseconds patience{5000};  // timeout of the complete request
-    size_t most_bytes = size_t{64} << 20;      // maximum size of a body in bytes
+    std::chrono::milliseconds timeout{5000};  // for the complete request
+    size_t most_bytes = size_t{64} << 20;     // maximum size of a body in bytes
   };
 
   // For https URLs: authenticates with these certificates, and accepts only servers whose

@@ -164,7 +164,7 @@ TEST_F(FetchTest, TimesOut) {
       [](const HttpRequest&) {
         return HttpResponse{.body = "x", .stream = [] { return std::string("y"); }};
       },
-      {.patience = std::chrono::milliseconds(300)});
+      {.timeout = std::chrono::milliseconds(300)});
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().message, "no response before the timeout");
 }

@@ -36,8 +36,8 @@ EngineOptions OptionsOf(const ApplianceConfig& config, const topology::Fabric* f
   constexpr size_t kLargeFabric = 4096;  // NICs
   constexpr int kWindowsAIterationPattern = 10;
   // Longer than the pauses of a job and the timeouts that end a hanging one.
-  constexpr Duration kLongestIdle = std::chrono::hours(6);
-  EngineOptions options = {.longest_idle = kLongestIdle,
+  constexpr Duration kIdleTimeout = std::chrono::hours(6);
+  EngineOptions options = {.idle_timeout = kIdleTimeout,
                            .window = config.analysis_window,
                            .thresholds = config.diagnosis,
                            .is_udp_forgeable = true};

@@ -38,11 +38,11 @@ void AgentCall::Await(v1::Agents::AsyncService& service, void* tag) {
   service.RequestReport(&context_, &stream_, &queue_, &queue_, tag);
 }
 
-void AgentCall::Begin(std::chrono::milliseconds patience) {
+void AgentCall::Begin(std::chrono::milliseconds timeout) {
   const grpc::Status admitted = gate_.Admit(context_, kMethod);
   if (!admitted.ok()) return Over(admitted);
   hello_is_awaited_ = true;
-  hello_alarm_.Set(&queue_, After(patience), &no_hello_);
+  hello_alarm_.Set(&queue_, After(timeout), &no_hello_);
   Read();
 }
 

@@ -45,8 +45,8 @@ class AgentCall {
 
   // Waits for a client; the queue reports it with this tag.
   void Await(v1::Agents::AsyncService& service, void* tag);
-  // Starts the stream of a client. A client that sends no hello within `patience` is disconnected.
-  void Begin(std::chrono::milliseconds patience);
+  // Starts the stream of a client. A client that sends no hello within `timeout` is disconnected.
+  void Begin(std::chrono::milliseconds timeout);
   // Refuses the client because the maximum number of streams is reached, of all clients or of this
   // account.
   void Refuse(std::string_view whose);

@@ -19,7 +19,7 @@ struct AgentCalls::Parts {
       : intake(of),
         gate(before),
         config(given),
-        patience(for_hello),
+        timeout(for_hello),
         paces(given.bytes_per_second) {}
 
   void Run();
@@ -30,7 +30,7 @@ struct AgentCalls::Parts {
   AgentIntake& intake;
   const Gate& gate;
   const AgentsConfig config;
-  const std::chrono::milliseconds patience;
+  const std::chrono::milliseconds timeout;
   AccountPaces paces;  // used only by the thread
   v1::Agents::AsyncService service;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
@@ -91,7 +91,7 @@ void AgentCalls::Parts::Come(bool ok) {
       return call->Refuse("with one certificate: give each host a certificate of its own");
     }
   }
-  call->Begin(patience);
+  call->Begin(timeout);
 }
 
 void AgentCalls::Parts::Happen(AgentCall::Operation& operation, bool ok) {
@@ -106,8 +106,8 @@ void AgentCalls::Parts::Happen(AgentCall::Operation& operation, bool ok) {
 }
 
 AgentCalls::AgentCalls(AgentIntake& intake, const Gate& gate, const AgentsConfig& config,
-                       std::chrono::milliseconds patience)
-    : parts_(std::make_unique<Parts>(intake, gate, config, patience)) {}
+                       std::chrono::milliseconds timeout)
+    : parts_(std::make_unique<Parts>(intake, gate, config, timeout)) {}
 
 AgentCalls::~AgentCalls() { End(); }
 

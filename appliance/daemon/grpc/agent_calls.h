@@ -17,10 +17,10 @@ namespace rocescope {
 
 class AgentCalls {
  public:
-  // `intake` and `gate` must outlive it. A client that sends no hello within `patience` is
+  // `intake` and `gate` must outlive it. A client that sends no hello within `timeout` is
   // disconnected.
   AgentCalls(AgentIntake& intake, const Gate& gate, const AgentsConfig& config,
-             std::chrono::milliseconds patience = std::chrono::seconds(10));
+             std::chrono::milliseconds timeout = std::chrono::seconds(10));
   // Calls End.
   ~AgentCalls();
 

@@ -43,14 +43,14 @@ bool WaitFor(const std::function<bool()>& holds) {
 // A server for the agent protocol only. It keeps its port when it is reopened.
 class Listener {
  public:
-  explicit Listener(const AgentsConfig& config = {}, milliseconds patience = kSoon)
-      : config_(config), patience_(patience), intake(config) {
+  explicit Listener(const AgentsConfig& config = {}, milliseconds timeout = kSoon)
+      : config_(config), timeout_(timeout), intake(config) {
     Open();
   }
   ~Listener() { Close(); }
 
   void Open() {
-    calls_ = std::make_unique<AgentCalls>(intake, gate_, config_, patience_);
+    calls_ = std::make_unique<AgentCalls>(intake, gate_, config_, timeout_);
     grpc::ServerBuilder builder;
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort("127.0.0.1:" + std::to_string(port_),
@@ -82,7 +82,7 @@ class Listener {
 
  private:
   const AgentsConfig config_;
-  const milliseconds patience_;
+  const milliseconds timeout_;
   const Gate gate_{false, {}};
   int port_ = 0;
   std::unique_ptr<AgentCalls> calls_;
@@ -232,7 +232,7 @@ TEST(AgentCalls, AgentLogsThatTheApplianceIsSilent) {
   BatchBuffer buffer(1 << 20);
   for (const uint64_t value : {1, 2}) buffer.Append(BatchKind::kCounters, Reading(value));
   AgentLink::Options options = daemon.Options();
-  options.patience = milliseconds(300);
+  options.timeout = milliseconds(300);
   EXPECT_THAT(FirstWarningOf(options, buffer), HasSubstr("failed: no message for 0.3 s"));
 }
 

@@ -272,12 +272,12 @@ class LimitedStreams final : public grpc::experimental::ServerInterceptorFactory
   class Stream final : public grpc::experimental::Interceptor {
    public:
     Stream(grpc::experimental::ServerRpcInfo& call, std::atomic<uint32_t>& open, uint32_t max)
-        : call_(call), open_(open), is_one_too_many_(open_++ >= max) {}
+        : call_(call), open_(open), is_over_limit_(open_++ >= max) {}
     ~Stream() override { --open_; }
 
     void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
       using grpc::experimental::InterceptionHookPoints;
-      if (is_one_too_many_ &&
+      if (is_over_limit_ &&
           methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
         call_.server_context()->TryCancel();
       }
@@ -287,7 +287,7 @@ class LimitedStreams final : public grpc::experimental::ServerInterceptorFactory
    private:
     grpc::experimental::ServerRpcInfo& call_;
     std::atomic<uint32_t>& open_;
-    const bool is_one_too_many_;
+    const bool is_over_limit_;
   };
 
   const std::string_view method_;

@@ -232,8 +232,8 @@ class SilentPeer {
     where.sin_family = AF_INET;
     where.sin_port = htons(server.port);
     where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const timeval patience{.tv_sec = 20, .tv_usec = 0};
-    setsockopt(number_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    const timeval timeout{.tv_sec = 20, .tv_usec = 0};
+    setsockopt(number_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     EXPECT_EQ(connect(number_, reinterpret_cast<const sockaddr*>(&where), sizeof where), 0);
   }
   ~SilentPeer() { close(number_); }

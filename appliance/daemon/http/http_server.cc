@@ -31,8 +31,8 @@
 #include "appliance/common/access/tls_context.h"
 #include "appliance/common/config/listen_address.h"
 #include "appliance/common/process/step_back.h"
+#include "appliance/daemon/http/fair_queue.h"
 #include "appliance/daemon/http/host_name.h"
-#include "appliance/daemon/http/request_turns.h"
 #include "base/thread_name.h"
 
 namespace rocescope {
@@ -48,9 +48,9 @@ constexpr uint32_t kMaxHeader = 8192;  // bytes
 constexpr auto kStreamPace = std::chrono::milliseconds(200);
 // Connections over the limit that receive status 503 before they are closed, of all peers and of
 // one peer, and their time limit.
-constexpr uint32_t kMaxTurnedAway = 32;
-constexpr uint32_t kMaxTurnedAwayAPeer = 4;
-constexpr auto kTurnAwayPatience = std::chrono::seconds(2);
+constexpr uint32_t kMaxRejected = 32;
+constexpr uint32_t kMaxRejectedAPeer = 4;
+constexpr auto kRejectTimeout = std::chrono::seconds(2);
 constexpr auto kFarewell = std::chrono::seconds(2);
 // Unsent bytes of responses to a peer, above which its other requests wait.
 constexpr uint64_t kMaxUnsentAPeer = uint64_t{16} << 20;
@@ -68,7 +68,7 @@ struct Shared {
   HttpServer::Options options;
   HttpHandler handler;
   Counts counts{};
-  RequestTurns turns{kMaxUnsentAPeer};
+  FairQueue queue{kMaxUnsentAPeer};
   std::map<std::string, uint32_t> streams_of;  // current streams, by peer
   std::function<void()> wake;                  // after a change of `turns`
 };
@@ -98,12 +98,12 @@ class Connection {
   std::optional<std::chrono::steady_clock::time_point> idle_since() const { return idle_since_; }
   const asio::ip::address& address() const { return address_; }
   // The connection is over the limit and only receives status 503.
-  bool is_one_too_many() const { return is_one_too_many_; }
+  bool is_over_limit() const { return is_over_limit_; }
 
  protected:
-  explicit Connection(bool is_one_too_many) : is_one_too_many_(is_one_too_many) {}
+  explicit Connection(bool is_over_limit) : is_over_limit_(is_over_limit) {}
 
-  const bool is_one_too_many_;
+  const bool is_over_limit_;
   asio::ip::address address_;  // unspecified if the client has closed the connection already
   std::optional<std::chrono::steady_clock::time_point> idle_since_;
 };
@@ -112,15 +112,14 @@ class Connection {
 template <typename Stream>
 class Session final : public Connection, public std::enable_shared_from_this<Session<Stream>> {
  public:
-  Session(Stream stream, Shared& shared, bool is_one_too_many)
-      : Connection(is_one_too_many),
+  Session(Stream stream, Shared& shared, bool is_over_limit)
+      : Connection(is_over_limit),
         stream_(std::move(stream)),
         timer_(stream_.get_executor()),
         shared_(shared),
         counts_(shared.counts),
         options_(shared.options),
-        patience_(is_one_too_many ? kTurnAwayPatience
-                                  : std::chrono::seconds(options_.patience_seconds)) {
+        timeout_(is_over_limit ? kRejectTimeout : std::chrono::seconds(options_.timeout_seconds)) {
     ErrorOf ignored;
     address_ = lowest().socket().remote_endpoint(ignored).address();
     peer_ = address_.to_string();
@@ -157,8 +156,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   // Starts the time limit for data from the client.
   void Wait() {
-    lowest().expires_after(patience_);
-    if (!is_one_too_many_) idle_since_ = std::chrono::steady_clock::now();
+    lowest().expires_after(timeout_);
+    if (!is_over_limit_) idle_since_ = std::chrono::steady_clock::now();
   }
 
   void OnHandshake(ErrorOf error) {
@@ -205,7 +204,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
           !beast::iequals(field.value(), "chunked"))
         return Refuse(400, "unsupported Transfer-Encoding: requests must not have a body");
     }
-    if (is_one_too_many_) return TurnAway("open connections");
+    if (is_over_limit_) return Reject("open connections");
     if (!why_not_.empty()) return Refuse(403, why_not_);
     if (request.count(http::field::host) > 1)
       return Refuse(400, "malformed HTTP request: more than one Host header");
@@ -228,13 +227,13 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     // A handler takes time on the only thread. Without turns, a peer with pipelined requests on all
     // its connections would delay the requests of others by one handler call for each connection.
     is_waiting_ = true;
-    timer_.expires_after(patience_);
+    timer_.expires_after(timeout_);
     timer_.async_wait([self = Self()](ErrorOf cancelled) {
       if (cancelled || !self->is_waiting_) return;
       ++self->counts_.broken_off;
       self->Close();
     });
-    shared_.turns.Add(peer_, [self = Self()] { self->Handle(); });
+    shared_.queue.Add(peer_, [self = Self()] { self->Handle(); });
     shared_.wake();
   }
 
@@ -250,7 +249,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                                  .last_event_id = text(request["Last-Event-ID"]),
                                  .accept_encoding = Field(request, http::field::accept_encoding)});
     const bool streams = response_.stream && !is_head_;
-    if (streams && counts_.streaming >= options_.streams) return TurnAway("open streams");
+    if (streams && counts_.streaming >= options_.streams) return Reject("open streams");
     if (streams && StreamsOfPeer() >= options_.streams_a_peer) {
       ++counts_.refused;
       MakeRefusal(429, "maximum number of open streams of one client reached: close one of them");
@@ -287,7 +286,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     Write();
   }
 
-  void TurnAway(std::string_view what) {
+  void Reject(std::string_view what) {
     ++counts_.refused;
     MakeRefusal(503, fmt::format("maximum number of {} reached: try again later", what));
     response_.headers.emplace_back("Retry-After", "10");
@@ -329,7 +328,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     SetUnsent(message_->body().size());
     serializer_.emplace(*message_);
     serializer_->split(is_head_);
-    lowest().expires_after(patience_);
+    lowest().expires_after(timeout_);
     auto then = [self = Self()](ErrorOf error, size_t) { self->OnWritten(error); };
     if (is_head_) return http::async_write_header(stream_, *serializer_, std::move(then));
     http::async_write(stream_, *serializer_, std::move(then));
@@ -337,8 +336,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   // Size of the response that is being sent.
   void SetUnsent(uint64_t bytes) {
-    if (unsent_ != 0) shared_.turns.Sent(peer_, unsent_);
-    if (bytes != 0) shared_.turns.Sending(peer_, bytes);
+    if (unsent_ != 0) shared_.queue.Sent(peer_, unsent_);
+    if (bytes != 0) shared_.queue.Sending(peer_, bytes);
     if (bytes < unsent_) shared_.wake();
     unsent_ = bytes;
   }
@@ -381,7 +380,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void WritePiece() {
     written_at_ = std::chrono::steady_clock::now();
-    lowest().expires_after(patience_);
+    lowest().expires_after(timeout_);
     asio::async_write(stream_, asio::buffer(piece_), [self = Self()](ErrorOf error, size_t) {
       if (error == beast::error::timeout) ++self->counts_.broken_off;
       if (error) return self->Close();
@@ -423,7 +422,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   Shared& shared_;
   Counts& counts_;
   const HttpServer::Options& options_;
-  const std::chrono::seconds patience_;
+  const std::chrono::seconds timeout_;
   beast::flat_buffer buffer_{kMaxHeader};
   std::optional<http::request_parser<http::empty_body>> parser_;
   HttpResponse response_;
@@ -451,7 +450,7 @@ asio::ip::address AddressOf(const IpAddress& address) {
 
 struct HttpServer::Parts {
   // Waiting requests own their connections, whose timers must not outlive the context.
-  ~Parts() { shared.turns.Clear(); }
+  ~Parts() { shared.queue.Clear(); }
 
   Shared shared;
   TlsContext tls;  // null: no TLS
@@ -472,7 +471,7 @@ struct HttpServer::Parts {
     will_handle = true;
     asio::post(context, [this] {
       will_handle = false;
-      const std::function<void()> handle = stopping ? nullptr : shared.turns.Next();
+      const std::function<void()> handle = stopping ? nullptr : shared.queue.Next();
       if (!handle) return;
       handle();
       HandleNext();
@@ -512,22 +511,21 @@ struct HttpServer::Parts {
     const Number own = NumberOf(&peer);
     const Number all = NumberOf(nullptr);
     const bool is_greedy = own.served >= options.connections_a_peer;
-    const bool is_one_too_many =
-        is_greedy ? !CloseAnIdleOne(&peer)
-                  : all.served >= options.connections && !CloseAnIdleOne(nullptr);
-    if (is_one_too_many &&
-        (all.turned_away >= kMaxTurnedAway || own.turned_away >= kMaxTurnedAwayAPeer)) {
+    const bool is_over_limit = is_greedy
+                                   ? !CloseAnIdleOne(&peer)
+                                   : all.served >= options.connections && !CloseAnIdleOne(nullptr);
+    if (is_over_limit && (all.rejected >= kMaxRejected || own.rejected >= kMaxRejectedAPeer)) {
       ++shared.counts.refused;
       return;  // closes the socket
     }
-    tls ? Take(TlsStream(std::move(socket), *tls), is_one_too_many)
-        : Take(PlainStream(std::move(socket)), is_one_too_many);
+    tls ? Take(TlsStream(std::move(socket), *tls), is_over_limit)
+        : Take(PlainStream(std::move(socket)), is_over_limit);
   }
 
   template <typename Stream>
-  void Take(Stream stream, bool is_one_too_many) {
+  void Take(Stream stream, bool is_over_limit) {
     const auto session =
-        std::make_shared<Session<Stream>>(std::move(stream), shared, is_one_too_many);
+        std::make_shared<Session<Stream>>(std::move(stream), shared, is_over_limit);
     sessions.push_back(session);
     session->Begin();
   }
@@ -535,7 +533,7 @@ struct HttpServer::Parts {
   // Numbers of connections.
   struct Number {
     uint32_t served = 0;
-    uint32_t turned_away = 0;
+    uint32_t rejected = 0;
   };
 
   // Counts the connections of all peers if `peer` is null.
@@ -544,7 +542,7 @@ struct HttpServer::Parts {
     for (const auto& weak : sessions) {
       const auto session = weak.lock();
       if (!session || (peer != nullptr && session->address() != *peer)) continue;
-      ++(session->is_one_too_many() ? number.turned_away : number.served);
+      ++(session->is_over_limit() ? number.rejected : number.served);
     }
     return number;
   }
@@ -575,7 +573,7 @@ struct HttpServer::Parts {
     acceptor.close(ignored);
     pause.cancel();
     beat.cancel();
-    shared.turns.Clear();
+    shared.queue.Clear();
     CloseAll();
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // HTTP/1.1 server on its own thread. Connections, times and sizes are limited, and the requests of
-// different clients take turns (request_turns.h), so that a stalled or flooding client does not
+// different clients take turns (fair_queue.h), so that a stalled or flooding client does not
 // affect others.
 #pragma once
 
@@ -51,7 +51,7 @@ class HttpServer {
     uint32_t streams = 128;
     // Time limit for receiving a request and for sending a response, in seconds. After it the
     // connection is closed.
-    uint32_t patience_seconds = 20;
+    uint32_t timeout_seconds = 20;
     HttpRefuser refuse;  // null: plain text
     // Accepted host names in addition to IP addresses and "localhost".
     std::vector<std::string> names;

@@ -437,7 +437,7 @@ TEST(HttpServer, RefusesStreamsOverTheLimitButServesRequests) {
 }
 
 TEST(HttpServer, ClosesASilentConnection) {
-  const auto server = Serve(Echo, {.patience_seconds = 1});
+  const auto server = Serve(Echo, {.timeout_seconds = 1});
   Socket client(server->port());
   client.Say("GET / HT");
   EXPECT_EQ(client.ReceiveAll(), "<closed>");
@@ -448,7 +448,7 @@ TEST(HttpServer, ClosesAConnectionThatDoesNotRead) {
       [](const HttpRequest&) {
         return HttpResponse{.content_type = "text/plain", .body = std::string(64 << 20, 'x')};
       },
-      {.patience_seconds = 1});
+      {.timeout_seconds = 1});
   Socket client(server->port());
   client.Say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
   while (server->Counters().broken_off == 0) std::this_thread::yield();

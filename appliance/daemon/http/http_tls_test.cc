@@ -283,7 +283,7 @@ TEST_F(HttpTlsTest, ClosesConnectionsWithoutTls) {
 
 TEST_F(HttpTlsTest, StalledHandshakeTimesOut) {
   auto options = Options();
-  options.patience_seconds = 1;
+  options.timeout_seconds = 1;
   Serve(options);
   Socket silent(server_->port());
   Socket slow(server_->port());

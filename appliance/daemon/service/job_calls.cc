@@ -159,7 +159,7 @@ ServiceStatus Service::GetJob(const v1::GetJobRequest& request, v1::GetJobRespon
 }
 
 std::string Service::PublishAllocations() {
-  constexpr auto kPatience =
+  constexpr auto kTimeout =
       std::chrono::seconds(1);  // hooks of schedulers usually time out after 2 s
   const uint64_t own = registry_.version();
   uint64_t version = 0;
@@ -175,7 +175,7 @@ std::string Service::PublishAllocations() {
   }
   if (job_file_ == nullptr) return "the configuration of the appliance has no `jobs.file`";
   // Wait without the lock, so that concurrent callers share one write.
-  if (job_file_->WaitFor(version, kPatience)) return "";
+  if (job_file_->WaitFor(version, kTimeout)) return "";
   std::string problem = job_file_->problem();
   if (problem.empty()) problem = "writing the job file takes more than a second";
   return problem;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "appliance/daemon/http/request_turns.h"
+#include "appliance/daemon/http/fair_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -8,23 +8,23 @@
 namespace rocescope {
 namespace {
 
-class RequestTurnsTest : public testing::Test {
+class FairQueueTest : public testing::Test {
  protected:
   void Add(const std::string& peer, const std::string& request) {
-    turns_.Add(peer, [this, request] { handled_ += request + " "; });
+    queue_.Add(peer, [this, request] { handled_ += request + " "; });
   }
   // Handles all requests that may be served, and returns their order.
   std::string Handled() {
     handled_.clear();
-    while (const auto handle = turns_.Next()) handle();
+    while (const auto handle = queue_.Next()) handle();
     return handled_;
   }
 
-  RequestTurns turns_{100};
+  FairQueue queue_{100};
   std::string handled_;
 };
 
-TEST_F(RequestTurnsTest, PeersTakeTurns) {
+TEST_F(FairQueueTest, PeersTakeTurns) {
   for (const char* request : {"a1", "a2", "a3"}) Add("a", request);
   Add("b", "b1");
   for (const char* request : {"c1", "c2"}) Add("c", request);
@@ -33,21 +33,21 @@ TEST_F(RequestTurnsTest, PeersTakeTurns) {
   EXPECT_EQ(Handled(), "a4 ");
 }
 
-TEST_F(RequestTurnsTest, APeerWithUnsentResponsesWaits) {
-  turns_.Sending("a", 60);
-  turns_.Sending("a", 60);
+TEST_F(FairQueueTest, APeerWithUnsentResponsesWaits) {
+  queue_.Sending("a", 60);
+  queue_.Sending("a", 60);
   for (const char* request : {"a1", "a2"}) Add("a", request);
   Add("b", "b1");
   EXPECT_EQ(Handled(), "b1 ");
-  turns_.Sent("a", 60);
+  queue_.Sent("a", 60);
   EXPECT_EQ(Handled(), "a1 a2 ");
-  turns_.Sent("a", 60);
+  queue_.Sent("a", 60);
   EXPECT_EQ(Handled(), "");
 }
 
-TEST_F(RequestTurnsTest, ClearForgetsRequests) {
+TEST_F(FairQueueTest, ClearForgetsRequests) {
   Add("a", "a1");
-  turns_.Clear();
+  queue_.Clear();
   EXPECT_EQ(Handled(), "");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Order in which the requests of all peers are handled: the peers take turns, however many
-// connections and requests each of them has.
+// Queue of the requests of all clients. The clients take turns, regardless of how many connections
+// and requests each of them has.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 namespace rocescope {
 
 // Not thread-safe.
-class RequestTurns {
+class FairQueue {
  public:
   // While more than `max_unsent` bytes of responses to a peer are unsent, its other requests wait.
-  explicit RequestTurns(uint64_t max_unsent) : max_unsent_(max_unsent) {}
+  explicit FairQueue(uint64_t max_unsent) : max_unsent_(max_unsent) {}
 
   void Add(const std::string& peer, std::function<void()> handle) {
     peers_[peer].waiting.push_back(std::move(handle));
