@@ -23,7 +23,7 @@ namespace rocescope {
 namespace {
 
 // A working session, exporter or link sends more often than this.
-constexpr Duration kTimeout = std::chrono::seconds(15);
+constexpr Duration kReportTimeout = std::chrono::seconds(15);
 constexpr Duration kSilence = std::chrono::seconds(30);
 constexpr uint64_t kEnough = 1000;       // minimum number of frames to judge shares
 constexpr uint64_t kEnoughNumbers = 50;  // minimum number of packets to judge sequence numbers
@@ -99,7 +99,7 @@ void CheckSilence(const DoctorInput& input, std::vector<Problem>& out) {
   for (const SourceState& source : input.sources) {
     const SourceStatistics& counted = source.statistics;
     if (!source.error.empty()) continue;
-    if (!counted.received_any && input.now - input.started > kTimeout) {
+    if (!counted.received_any && input.now - input.started > kReportTimeout) {
       silent.Add(source.name,
                  fmt::format("nothing received since start ({:.0f} s ago)",
                              Seconds(input.now - input.started)),
@@ -313,7 +313,7 @@ void CheckExpected(const DoctorInput& input, const std::vector<Expected>& expect
   };
   if (std::ranges::none_of(expected, is_heard)) return;
   for (const Expected& one : expected) {
-    if (is_heard(one) || (!one.heard && input.now - input.started <= kTimeout)) continue;
+    if (is_heard(one) || (!one.heard && input.now - input.started <= kReportTimeout)) continue;
     out.Add(one.place,
             one.heard
                 ? fmt::format("nothing received for {:.0f} s, after data had been received before, "
