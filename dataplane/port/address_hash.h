@@ -11,7 +11,8 @@ namespace rocescope {
 
 // A repeating key gives the same hash when source and destination are swapped (Woo and Park:
 // Scalable TCP session monitoring with symmetric receive-side scaling, 2012).
-inline constexpr std::array<uint8_t, 52> kSymmetricKey = [] {
+// Aligned for rte_softrss, which reads words.
+alignas(uint32_t) inline constexpr std::array<uint8_t, 52> kSymmetricKey = [] {
   std::array<uint8_t, 52> key{};
   for (size_t i = 0; i < key.size(); ++i) key[i] = i % 2 == 0 ? 0x6d : 0x5a;
   return key;
