@@ -49,6 +49,7 @@ class Harm {
     if (place.kind == PlaceKind::kNic) {
       nic_ = place.index;
       is_pausing_ = IsPaused(fabric_.Peer(fabric_.nic(nic_).port));
+      is_discarding_ = finding.kind == FaultKind::kSlowReceiver && IsDiscarding();
       if (is_pausing_ || IsOverload()) FindPausedPorts();
       if (IsOverload()) FindCrowdedSenders();
     }
@@ -128,7 +129,7 @@ class Harm {
   // Whether an exposed flow shows that the fault disturbs it. NAKs are in the reverse flow.
   bool IsDisturbed(const FlowPath& path, const std::optional<FlowKey>& reverse) const {
     if (is_rank_unknown_ || !finding_->loop.empty()) return true;
-    if ((is_pausing_ || IsOverload()) && path.destination == nic_) return true;
+    if ((is_pausing_ || is_discarding_ || IsOverload()) && path.destination == nic_) return true;
     if (crowded_.contains(path.source)) return true;
     const bool is_paused = std::ranges::any_of(path.intervals, [&](const PathInterval& stretch) {
       return stretch.until >= from_ && stretch.from <= until_ && IsPausedOn(stretch);
@@ -257,6 +258,18 @@ class Harm {
     return false;
   }
 
+  // Whether the NIC discarded packets that it received during the fault.
+  bool IsDiscarding() const {
+    const Row discards =
+        input_.Growth({.kind = EntityKind::kNic, .index = nic_}, Metric::kRxDiscards);
+    for (size_t w = 0; w < discards.size() && input_.BeginOf(w) < until_; ++w) {
+      if (input_.EndOf(w) > finding_->from && discards[w] >= input_.thresholds().nic_discards) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   // Finds the ports that are paused because of the NIC: a switch whose port to it is congested or
   // paused pauses its neighbours, and so do these.
   void FindPausedPorts() {
@@ -299,6 +312,7 @@ class Harm {
   std::set<NicIndex> crowded_;  // NICs through which the flows of the culprits leave
   std::set<PortIndex> paused_;  // sending ports
   bool is_pausing_ = false;
+  bool is_discarding_ = false;
   bool is_rank_unknown_ = false;  // only for a GPU
   std::set<uint32_t> exposed_;
   std::set<uint32_t> affected_;

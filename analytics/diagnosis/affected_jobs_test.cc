@@ -239,6 +239,16 @@ TEST_F(VictimsTest, OfANicThatPausesItsSwitchAreThoseWhoSendToIt) {
   EXPECT_THAT(ExposedTo(slow), ElementsAre(0));
 }
 
+TEST_F(VictimsTest, OfANicThatDiscardsPacketsAreThoseWhoSendToIt) {
+  Finding slow = At(Nic("host4"));
+  slow.kind = FaultKind::kSlowReceiver;
+  for (size_t w = 0; w < kWindows; ++w) Grows(OfNic(NicOf("host4")), Metric::kRxDiscards, w, 0);
+  Grows(OfNic(NicOf("host4")), Metric::kRxDiscards, 3, 100);
+  EXPECT_THAT(HurtBy(slow), IsEmpty()) << "before the fault";
+  Grows(OfNic(NicOf("host4")), Metric::kRxDiscards, 10, 100);
+  EXPECT_THAT(HurtBy(slow), ElementsAre(0));
+}
+
 TEST_F(VictimsTest, OfDelaysAreThoseWhoseIterationsBecomeLonger) {
   Iterates(0, kWindow);
   Iterates(1, kWindow / 2);

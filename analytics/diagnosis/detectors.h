@@ -65,6 +65,10 @@ namespace rocescope {
   ROW(DetectPauses, .name = "pause", .telemetry = "durations of PFC pauses at switches or NICs", \
       .false_alarms_per_day = 0.003, .kinds = {kPfcStorm, kSlowReceiver, kPfcDeadlock},          \
       .evidence = EvidenceSource::kSwitchCounters)                                               \
+  /* NICs that discard what they receive. */                                                     \
+  ROW(DetectNicDiscards, .name = "nic_discards",                                                 \
+      .telemetry = "discard counters of NICs, and their counters of packets out of sequence",    \
+      .false_alarms_per_day = 0.0005, .kinds = {kSlowReceiver})                                  \
   /* Switches that pause or mark at other queue lengths than the rest. */                        \
   ROW(DetectThresholds, .name = "threshold",                                                     \
       .telemetry = "queue and buffer watermarks, CE marks and PFC pauses of switches",           \

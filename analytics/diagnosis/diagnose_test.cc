@@ -377,6 +377,16 @@ TEST_F(DiagnoseTest, AsksForLongerLinks) {
   EXPECT_TRUE(FindsOnly(kAddedLatency, OneWay("leaf0", "spine1")));
 }
 
+TEST_F(DiagnoseTest, AsksForNicDiscards) {
+  AllCarry();
+  for (size_t w = 0; w < kWindows; ++w) {
+    Grows(OfNic(NicOf("host5")), Metric::kRxDiscards, w, w < 8 ? 0 : 50);
+    Grows(OfNic(NicOf("host5")), Metric::kOutOfSequence, w, w < 8 ? 0 : 400);
+    Grows(OfNic(NicOf("host1")), Metric::kPacketSequenceError, w, w < 8 ? 0 : 50);
+  }
+  EXPECT_TRUE(FindsOnly(kSlowReceiver, Nic("host5")));
+}
+
 TEST_F(DiagnoseTest, AsksForLateAnswers) {
   const DelayKey way = {
       .kind = DelayKind::kTurnaround, .from = Node("leaf1"), .to = NicOf("host5")};

@@ -98,7 +98,12 @@ namespace rocescope {
   ROW(polarisation_evidence, double, 13.8, "natural logarithm", 1, 100,                            \
       "Minimum evidence before hash polarisation is reported: logarithm of its likelihood "        \
       "ratio to independent hashing. 13.8 means a million to one.")                                \
-  /* NICs: pause, overload, late_answers, corruption, loss_votes. */                               \
+  /* NICs: pause, nic_discards, overload, late_answers, corruption, loss_votes. */                 \
+  ROW(nic_discards, uint32_t, 8, "packets", 1, 1'000'000,                                          \
+      "A NIC is suspected if it discards this many received packets in a window.")                 \
+  ROW(nic_discard_ratio, double, 0.001, "fraction of the received packets", 0, 1,                  \
+      "A NIC is suspected if it discards more than this fraction of the packets that it "          \
+      "receives.")                                                                                 \
   ROW(pause_ratio, double, 0.02, "fraction of a window", 0, 1,                                     \
       "A NIC that pauses its switch for longer than this is slow. Shorter pauses are normal.")     \
   ROW(blocked_ratio, double, 0.95, "fraction of a window", 0.5, 1,                                 \

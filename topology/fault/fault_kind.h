@@ -103,7 +103,7 @@ constexpr std::string_view NameOf(PlaceKind place) {
       .plural = "incast", .need = Need::kSenders, .placement_cost = 0.4,                           \
       .explains_nearby = {kSlowReceiver}, .parameters = "senders, message")                        \
   ROW(SlowReceiver, .name = "slow_receiver", .place = kNic,                                        \
-      .sentence = "slow receiver (takes packets too slowly and sends PFC pauses)",                 \
+      .sentence = "slow receiver (takes packets too slowly: pauses its link or discards packets)", \
       .action = "check the host's PCIe width and speed, IOMMU and memory; drain it",               \
       .plural = "slow receivers", .need = Need::kSlowAnswers,                                      \
       .explains_anywhere = {kMisconfiguredEcn, kMisconfiguredAlpha}, .parameters = "rate")         \
