@@ -33,7 +33,7 @@ class Options:
     endpoint: str
     jobs: list
     no_traffic: bool
-    slurm: bool
+    slurm: bool = False
 
 
 def up(state, options):

@@ -8,6 +8,7 @@
     truth       fields of TruthFault or TruthBenign (truth.proto)
 """
 
+import json
 import os
 import pathlib
 import signal
@@ -126,6 +127,40 @@ class DegradedRate(LimitedRate):
         super().end()
         with self.state.changed_conditions() as conditions:
             conditions["speeds"].pop(self.link.name, None)
+
+
+class SlowNic(LimitedRate):
+    """The NIC counts the packets that the token bucket drops as discarded."""
+
+    READ_SECONDS = 0.5
+
+    def __init__(self, state, fabric, host, rate):
+        super().__init__(state, fabric, [fabric.ports[host.nic.peer]], rate)
+        self.host = host
+        self.counted = 0
+        self.read_at = 0
+
+    def drops(self):
+        shown = run("tc", "-s", "-j", "qdisc", "show", "dev", self.interfaces()[0], "root",
+                    namespace=self.state.namespace(wires.NAMESPACE))
+        return json.loads(shown)[0]["drops"]
+
+    def count(self):
+        """The counter of the NIC also has the drops of earlier faults."""
+        drops = self.drops()
+        with self.state.changed_conditions() as conditions:
+            discards = conditions["discards"]
+            discards[self.host.name] = discards.get(self.host.name, 0) + drops - self.counted
+        self.counted = drops
+
+    def tick(self, now):
+        if now >= self.read_at:
+            self.count()
+            self.read_at = now + self.READ_SECONDS
+
+    def end(self):
+        self.count()
+        super().end()
 
 
 class Delayed(OnWires):

@@ -157,9 +157,11 @@ class HostReader:
             return {}, 0
 
     def read(self):
-        if self.host.name in self.state.conditions()["silent"]:
+        conditions = self.state.conditions()
+        if self.host.name in conditions["silent"]:
             return []
         own = self.interface()
+        own["rx_discards"] += conditions["discards"].get(self.host.name, 0)
         now = time.time_ns() // 1_000_000
         more, written = self.endpoint()
         return [line("nic", self.host.name, self.host.nic.name, metric, value, then)

@@ -179,9 +179,9 @@ KINDS = {kind.name: kind for kind in (
     Kind("no-ecn", "misconfigured_ecn", "SWITCH", "", "", "A switch marks no packets with CE.",
          on_switch(lambda s, f, switch, v: effects.OnWires(s, f, switch.ports, {"suppresses_marks": 1}))),
     Kind("slow-nic", "slow_receiver", "HOST", "rate: bit/s or a percentage", "10%",
-         "A NIC receives at a lower rate (tbf).",
-         on_host(lambda s, f, host, v: effects.LimitedRate(
-             s, f, [f.ports[host.nic.peer]], rate(v, f.link_of[host.nic.full_name].speed)))),
+         "A NIC receives at a lower rate (tbf) and discards the other packets.",
+         on_host(lambda s, f, host, v: effects.SlowNic(
+             s, f, host, rate(v, f.link_of[host.nic.full_name].speed)))),
     Kind("slow-endpoint", "slow_receiver", "HOST", "fraction of the time", "50%",
          "The endpoint of a host is stopped for a part of the time.",
          on_host(lambda s, f, host, v: effects.Signalled(s, f, host, ratio(v)))),

@@ -75,12 +75,13 @@ class State:
     def conditions(self):
         """What faults changed and other programs must know: links that are down, switches that use one
         port of each group (`polarised`), pairs of ports whose cables are exchanged (`swaps`), hosts that
-        export no counters (`silent`), and reduced speeds of links (`speeds`)."""
+        export no counters (`silent`), reduced speeds of links (`speeds`), and packets that the NICs of hosts
+        discarded (`discards`)."""
         try:
             found = json.loads((self.path / "conditions.json").read_text())
         except FileNotFoundError:
             found = {}
-        return {"down": [], "polarised": [], "swaps": [], "silent": [], "speeds": {}} | found
+        return {"down": [], "polarised": [], "swaps": [], "silent": [], "speeds": {}, "discards": {}} | found
 
     @contextlib.contextmanager
     def changed_conditions(self):

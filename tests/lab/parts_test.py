@@ -20,6 +20,7 @@ from shown_fabric import shown
 sys.path.insert(0, str(pathlib.Path(sys.argv.pop(1)) / "ovs_lab"))
 
 import batch_job  # noqa: E402
+import build  # noqa: E402
 import effects  # noqa: E402
 import fabric as fabrics  # noqa: E402
 import fault_kinds  # noqa: E402
@@ -583,6 +584,9 @@ class RegressionTest(unittest.TestCase):
 
     def differences(self, faults, findings):
         return regression.differences({"faults": faults}, {"findings": findings})
+
+    def test_the_options_of_its_lab_are_complete(self):
+        build.Options(**regression.SMALL, http=1, grpc=2, rocescope=None, endpoint=None)
 
     def test_a_run_is_right_only_with_the_right_findings(self):
         self.assertEqual(self.differences([], []), [])
