@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -69,6 +70,25 @@ void NoteNics(const Fabric& fabric, Survey& survey) {
                       "NICs have no address, so their packets cannot be attributed", survey.notes);
 }
 
+// NCCL writes host names only up to the first dot, and case does not matter (RFC 4343).
+void NoteHosts(const Fabric& fabric, Survey& survey) {
+  std::map<std::string, std::string> first_of;  // by the key of its name
+  Oddity ambiguous;
+  for (const Node& node : fabric.nodes()) {
+    if (node.IsSwitch()) continue;
+    std::string key = node.name.substr(0, node.name.find('.'));
+    std::ranges::transform(key, key.begin(), [](char c) {
+      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    const auto [first, is_new] = first_of.emplace(std::move(key), node.name);
+    if (!is_new) ambiguous.Add([&] { return first->second + " and " + node.name; });
+  }
+  ambiguous.AppendNote(
+      "host has the name of another up to the first dot, so NCCL logs cannot distinguish them",
+      "hosts have the name of another up to the first dot, so NCCL logs cannot distinguish them",
+      survey.notes);
+}
+
 void NoteSwitches(const Fabric& fabric, Survey& survey) {
   Oddity nameless;
   Oddity unnamed_mirrors;
@@ -126,6 +146,7 @@ Survey SurveyOf(const Fabric& fabric) {
   }
   NoteLinks(fabric, survey);
   NoteNics(fabric, survey);
+  NoteHosts(fabric, survey);
   NoteSwitches(fabric, survey);
   NoteGaps(fabric, survey);
   return survey;

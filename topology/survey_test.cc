@@ -49,5 +49,24 @@ TEST(SurveyTest, NotesUnusualProperties) {
                 "1 pair of edge switches has no path between them: a and b"}));
 }
 
+TEST(SurveyTest, NotesHostNamesThatLogsCannotDistinguish) {
+  const auto fabric = LoadFabric(
+      "defaults: {speed: 1G}\n"
+      "switches:\n"
+      "  - {name: a, tier: leaf, int_switch_id: 1}\n"
+      "hosts:\n"
+      "  - {name: gpu-7.rack1, nics: [{device: x, addresses: 10.0.0.1}]}\n"
+      "  - {name: gpu-8, nics: [{device: x, addresses: 10.0.0.2}]}\n"
+      "  - {name: GPU-7, nics: [{device: x, addresses: 10.0.0.3}]}\n"
+      "links: [[\"gpu-7.rack1:x\", \"a:1\"], [\"gpu-8:x\", \"a:2\"], [\"GPU-7:x\", \"a:3\"]]\n",
+      "f");
+  ASSERT_TRUE(fabric.has_value()) << fabric.error().message;
+
+  EXPECT_EQ(SurveyOf(*fabric).notes,
+            (std::vector<std::string>{
+                "1 host has the name of another up to the first dot, so NCCL logs cannot "
+                "distinguish them: gpu-7.rack1 and GPU-7"}));
+}
+
 }  // namespace
 }  // namespace rocescope::topology
