@@ -22,10 +22,11 @@ Result<uint64_t> ParseBytes(std::string_view text) {
   const size_t shift = unit.empty() ? 0 : 10 * (power + 1);
   if (error != std::errc{} || !known || count == 0 ||
       count > std::numeric_limits<uint64_t>::max() >> shift) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("\"{}\" is not a size in bytes such as 64M (suffixes: K, M, G, T, "
-                                 "powers of 1024)",
-                                 text));
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("\"{}\" is not a size in bytes above 0 such as 64M (suffixes: K, M, G, T, "
+                    "powers of 1024)",
+                    text));
   }
   return count << shift;
 }

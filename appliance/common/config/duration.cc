@@ -40,8 +40,9 @@ Result<Duration> ParseDuration(std::string_view text) {
       count > std::numeric_limits<int64_t>::max() / unit) {
     return MakeError(
         ErrorCode::kInvalidArgument,
-        fmt::format("\"{}\" is not a duration such as 100ms (units: ns, us, ms, s, m, h, d)",
-                    text));
+        fmt::format(
+            "\"{}\" is not a duration above 0 such as 100ms (units: ns, us, ms, s, m, h, d)",
+            text));
   }
   return Duration(count * unit);
 }

@@ -268,8 +268,8 @@ Result<SQLite::Database> OpenOwnDatabase(const DatabaseKind& kind, const std::st
     database = tl::unexpected(content.error());  // closes it before it is moved
     const Result<std::string> aside = MoveAside(path, now);
     if (!aside) return tl::unexpected(aside.error());
-    notify(Severity::kError,
-           fmt::format("{}; moved the file to {}, and started a new {}", why, *aside, kind.name));
+    notify(Severity::kError, fmt::format("{}; moved the file to {}, and started a new {} file", why,
+                                         *aside, kind.name));
   }
 }
 
