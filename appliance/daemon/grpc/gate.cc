@@ -37,6 +37,10 @@ std::vector<std::string> NamesInCertificate(const grpc::AuthContext* peer) {
   return names;
 }
 
+std::string ClientOf(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ","));
+}
+
 // Checks the client's certificate, and the others of its chain.
 grpc::Status CheckRevoked(const grpc::AuthContext* peer, const Revocations* lists) {
   if (lists == nullptr) return grpc::Status::OK;
@@ -69,7 +73,7 @@ std::vector<std::string> Gate::NamesOf(const grpc::ServerContextBase& context) c
 }
 
 std::string Gate::PeerOf(const grpc::ServerContextBase& context) const {
-  if (has_certificates_) return fmt::format("{}", fmt::join(NamesOf(context), ","));
+  if (has_certificates_) return ClientOf(NamesOf(context));
   const std::string peer = context.peer();  // "ipv4:127.0.0.1:4711"
   return peer.substr(0, peer.rfind(':'));
 }
@@ -89,16 +93,19 @@ grpc::Status Gate::Admit(const grpc::ServerContextBase& context, std::string_vie
                    .message = WhyNotAllowed(names, fmt::format("call {}", method))});
 }
 
-std::shared_ptr<grpc::AuthMetadataProcessor> Gate::RoleCheck() const {
+std::shared_ptr<grpc::AuthMetadataProcessor> Gate::RoleCheck(CallLimits& limits) const {
   // Runs on the thread of the connection for each call, before the call is dispatched.
   class Check final : public grpc::AuthMetadataProcessor {
    public:
-    Check(CallerRoles roles, std::shared_ptr<const CurrentRevocations> revoked)
-        : roles_(std::move(roles)), revoked_(std::move(revoked)) {}
+    Check(CallerRoles roles, std::shared_ptr<const CurrentRevocations> revoked, CallLimits& limits)
+        : roles_(std::move(roles)), revoked_(std::move(revoked)), limits_(limits) {}
     bool IsBlocking() const override { return false; }
     grpc::Status Process(const InputMetadata&, grpc::AuthContext* peer, OutputMetadata*,
                          OutputMetadata*) override {
       const std::vector<std::string> names = NamesInCertificate(peer);
+      if (const std::string reason = limits_.Begin(ClientOf(names)); !reason.empty()) {
+        return ToStatus({.fault = ServiceFault::kTooMany, .message = reason});
+      }
       grpc::Status checked = CheckRevoked(peer, revoked_->Get().get());
       if (!checked.ok()) return checked;
       if (roles_.Of(names) != 0) return grpc::Status::OK;
@@ -109,8 +116,9 @@ std::shared_ptr<grpc::AuthMetadataProcessor> Gate::RoleCheck() const {
    private:
     const CallerRoles roles_;
     const std::shared_ptr<const CurrentRevocations> revoked_;
+    CallLimits& limits_;
   };
-  return std::make_shared<Check>(roles_, revoked_);
+  return std::make_shared<Check>(roles_, revoked_, limits);
 }
 
 grpc::Status Gate::ToStatus(const ServiceError& error) {

@@ -12,6 +12,7 @@
 
 #include "appliance/common/access/caller_roles.h"
 #include "appliance/common/access/revocations.h"
+#include "appliance/daemon/grpc/call_limits.h"
 #include "appliance/daemon/service/service_error.h"
 
 namespace rocescope {
@@ -37,9 +38,10 @@ class Gate {
   // Checks the certificate of an open stream again if the lists have changed.
   grpc::Status CheckAgain(const grpc::ServerContextBase& context, Checked& checked) const;
 
-  // Refuses clients without any role and those with a revoked certificate, for all services of a
-  // server, including those of gRPC itself (health, reflection), which Admit does not see.
-  std::shared_ptr<grpc::AuthMetadataProcessor> RoleCheck() const;
+  // Refuses clients without any role, those with a revoked certificate, and those that begin too
+  // many calls, for all services of a server, including those of gRPC itself (health, reflection),
+  // which Admit does not see. `limits` must outlive the server.
+  std::shared_ptr<grpc::AuthMetadataProcessor> RoleCheck(CallLimits& limits) const;
 
   bool has_certificates() const { return has_certificates_; }
   // Returns the names in the certificate of the client; empty if the server has no certificates.

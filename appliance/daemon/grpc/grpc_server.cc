@@ -27,6 +27,7 @@
 #include "appliance/common/access/revocations.h"
 #include "appliance/common/access/tls_context.h"
 #include "appliance/daemon/grpc/agent_calls.h"
+#include "appliance/daemon/grpc/call_limits.h"
 #include "appliance/daemon/grpc/deadline.h"
 #include "appliance/daemon/grpc/gate.h"
 #include "appliance/daemon/grpc/watched_texts.h"
@@ -43,6 +44,7 @@ constexpr uint32_t kMaxStreams = 64;  // each occupies a thread
 constexpr uint32_t kMaxStreamsAPeer = kMaxStreams / 4;
 constexpr uint32_t kMaxReflectionStreams = 8;  // each occupies a thread
 constexpr uint32_t kMaxHealthStreams = 256;
+constexpr int kMaxCallsAConnection = 512;  // further calls wait at the client
 constexpr auto kStreamPace = std::chrono::milliseconds(100);
 
 // Streams of events. Each occupies a thread.
@@ -168,7 +170,8 @@ class Calls {
 
 // Clients must present a certificate of the authority. gRPC permits TLS 1.2 with forward secrecy
 // and authenticated encryption, and TLS 1.3.
-std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const WatchedTexts* tls, const Gate& gate) {
+std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const WatchedTexts* tls, const Gate& gate,
+                                                       CallLimits& limits) {
   if (tls == nullptr) return grpc::InsecureServerCredentials();
   constexpr unsigned kLookEverySecond = 1;
   grpc::experimental::TlsServerCredentialsOptions options(
@@ -178,7 +181,7 @@ std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const WatchedTexts* tls, 
   options.watch_identity_key_cert_pairs();
   options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   auto credentials = grpc::experimental::TlsServerCredentials(options);
-  credentials->SetAuthMetadataProcessor(gate.RoleCheck());
+  credentials->SetAuthMetadataProcessor(gate.RoleCheck(limits));
   return credentials;
 }
 
@@ -308,8 +311,9 @@ Error CannotListen(const ListenAddress& where) {
 }  // namespace
 
 struct GrpcServer::Parts {
-  Parts(Service& service, const GrpcConfig& config)
-      : gate(config.tls.IsThere(), CallerRoles(config)),
+  Parts(Service& service, const GrpcConfig& config, const GrpcLimits& limits)
+      : call_limits(limits.calls, service.refusals().grpc),
+        gate(config.tls.IsThere(), CallerRoles(config)),
         streams(service, gate),
 #define ROCESCOPE_SERVICE_BEGIN(name) name(service, streams, gate),
 #include "rocescope/v1/service_calls.inc"
@@ -333,6 +337,7 @@ struct GrpcServer::Parts {
   }
 
   std::unique_ptr<WatchedTexts> tls;  // null: no TLS
+  CallLimits call_limits;
   const Gate gate;
   EventStreams streams;
 #define ROCESCOPE_SERVICE_BEGIN(name) name##Calls name;
@@ -343,24 +348,24 @@ struct GrpcServer::Parts {
 };
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, Service& service,
-                                                      const GrpcTimes& times) {
+                                                      const GrpcLimits& limits) {
   const Result<TlsTexts> tls = ReadTls(config.tls, "grpc");
   if (!tls) return tl::unexpected(tls.error());
-  return Start(config, *tls, service, times);
+  return Start(config, *tls, service, limits);
 }
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, const TlsTexts& tls,
-                                                      Service& service, const GrpcTimes& times) {
+                                                      Service& service, const GrpcLimits& limits) {
   if (const ::rocescope::Status checked = CheckTls(config.listen, config.tls); !checked) {
     return tl::unexpected(checked.error());
   }
-  auto parts = std::make_unique<Parts>(service, config);
+  auto parts = std::make_unique<Parts>(service, config, limits);
   if (tls.IsThere()) {
     if (const ::rocescope::Status set = parts->SetTls(tls); !set) {
       return tl::unexpected(set.error());
     }
   }
-  const auto credentials = CredentialsOf(parts->tls.get(), parts->gate);
+  const auto credentials = CredentialsOf(parts->tls.get(), parts->gate, parts->call_limits);
   LastLog::Begin();
   // Without this call the linker drops the plugin (see the comment in grpcpp's header).
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -376,6 +381,12 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   builder.SetSyncServerOption(Option::MIN_POLLERS, kFewestPollers);
   builder.SetSyncServerOption(Option::MAX_POLLERS, kMaxPollers);
   builder.SetMaxReceiveMessageSize(1 << 20);
+  // The limit applies to the decompressed message only after decompression, so that 1 MB could
+  // become 1 GB. Nobody needs compressed requests.
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxCallsAConnection);
   // Detects dead peers, so that their streams end.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
@@ -383,11 +394,12 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   const auto milliseconds = [](std::chrono::milliseconds time) {
     return static_cast<int>(time.count());
   };
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(times.handshake));
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds(times.idle));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(limits.handshake));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds(limits.idle));
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
   interceptors.push_back(std::make_unique<UnreadRequests>());
+  interceptors.push_back(parts->call_limits.Interceptors(parts->gate));
   interceptors.push_back(
       std::make_unique<LimitedStreams>("/grpc.reflection.", kMaxReflectionStreams));
   interceptors.push_back(

@@ -14,15 +14,17 @@
 
 #include "appliance/common/access/tls_texts.h"
 #include "appliance/common/config/config.h"
+#include "appliance/daemon/grpc/call_limit_options.h"
 #include "appliance/daemon/service/service.h"
 #include "base/result.h"
 
 namespace rocescope {
 
-// Times after which the server closes a connection.
-struct GrpcTimes {
+// Times after which the server closes a connection, and limits of calls.
+struct GrpcLimits {
   std::chrono::milliseconds handshake = std::chrono::seconds(10);  // incomplete TLS or HTTP/2
   std::chrono::milliseconds idle = std::chrono::minutes(1);        // no call
+  CallLimitOptions calls;
 };
 
 class GrpcServer {
@@ -30,10 +32,10 @@ class GrpcServer {
   // Starts the server. `service` must outlive it. A non-loopback address without TLS files in
   // `config` is an error.
   static Result<std::unique_ptr<GrpcServer>> Start(const GrpcConfig& config, const TlsTexts& tls,
-                                                   Service& service, const GrpcTimes& times = {});
+                                                   Service& service, const GrpcLimits& limits = {});
   // Reads the TLS files, then starts the server.
   static Result<std::unique_ptr<GrpcServer>> Start(const GrpcConfig& config, Service& service,
-                                                   const GrpcTimes& times = {});
+                                                   const GrpcLimits& limits = {});
   ~GrpcServer();
 
   // Uses other certificates for new connections, and the revocation lists for new calls, new events
