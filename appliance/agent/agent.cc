@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "appliance/agent/agent_link.h"
+#include "appliance/agent/loss_warning.h"
 #include "appliance/common/config/listen_address.h"
 #include "appliance/common/files/text_file.h"
 #include "dataplane/source/wall_clock.h"
@@ -68,9 +69,13 @@ Status CheckConnection(const AgentConfig& config) {
 }  // namespace
 
 struct Agent::Parts {
-  Parts(const AgentConfig& config, Collector::ReadQueuePairs read_queue_pairs)
-      : buffer(config.buffer), collector(config, buffer, std::move(read_queue_pairs)) {}
+  Parts(const AgentConfig& config, Notify given, Collector::ReadQueuePairs read_queue_pairs)
+      : notify(std::move(given)),
+        buffer(config.buffer),
+        collector(config, buffer, std::move(read_queue_pairs)) {}
 
+  const Notify notify;
+  LossWarning loss_warning;
   BatchBuffer buffer;
   Collector collector;
   std::optional<AgentLink> link;  // destroyed before the buffer it reads from
@@ -92,7 +97,7 @@ Result<std::unique_ptr<Agent>> Agent::Begin(const AgentConfig& config, const std
   for (const std::string& warning : Collector::MissingSources(config)) {
     notify(Severity::kWarning, warning);
   }
-  auto parts = std::make_unique<Parts>(config, std::move(read_queue_pairs));
+  auto parts = std::make_unique<Parts>(config, notify, std::move(read_queue_pairs));
   parts->link.emplace(AgentLink::Options{.appliance = config.appliance,
                                          .certificate = pems[0],
                                          .key = pems[1],
@@ -119,10 +124,20 @@ void Agent::Run(const std::function<bool()>& stopped) {
     const Clock::time_point next = parts_->collector.Look(now, WallClock());
     const LogTail::Counts& logs = parts_->collector.logs();
     std::vector<std::string> problems = parts_->collector.Problems();
-    if (const uint64_t lost = parts_->buffer.counts().too_large; lost > 0) {
-      problems.insert(
-          problems.begin(),
-          fmt::format("{} batches exceeded the maximum message size and were dropped", lost));
+    const BatchBuffer::Counts counts = parts_->buffer.counts();
+    if (counts.too_large > 0) {
+      problems.insert(problems.begin(),
+                      fmt::format("{} batches exceeded the maximum message size and were dropped",
+                                  counts.too_large));
+    }
+    if (logs.unread_bytes > 0) problems.insert(problems.begin(), UnreadLogText(logs.unread_bytes));
+    if (const std::string warning =
+            parts_->loss_warning.Look({.batches = counts.lost_batches,
+                                       .bytes = counts.lost_bytes,
+                                       .unread_log_bytes = logs.unread_bytes},
+                                      now);
+        !warning.empty()) {
+      parts_->notify(Severity::kWarning, warning);
     }
     parts_->link->SetCondition({.log_lines = logs.lines,
                                 .log_lines_cut = logs.too_long + logs.cut,

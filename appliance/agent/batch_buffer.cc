@@ -34,14 +34,26 @@ void BatchBuffer::Append(BatchKind kind, std::string bytes) {
     }
   }
   batches_.push_back({.sequence = ++last_, .kind = kind, .bytes = std::move(bytes)});
-  counts_.buffered_bytes += WeightOf(batches_.back());
+  const uint64_t weight = WeightOf(batches_.back());
+  counts_.buffered_bytes += weight;
+  if (kind == BatchKind::kLogs) {
+    log_bytes_ += weight;
+    log_bytes_not_taken_ += weight;
+  }
   MakeRoom();
   changed_.notify_all();
 }
 
-// Counters go first because old readings are worth least. Logs go later because they identify jobs.
+bool BatchBuffer::HasSpaceForLogs(uint64_t more) const {
+  const std::lock_guard lock(mutex_);
+  return log_bytes_not_taken_ + more < LogShare();
+}
+
+// Acknowledged logs beyond their share go first: nothing is lost. Then counters go because old
+// readings are worth least. Logs go later because they identify jobs.
 void BatchBuffer::MakeRoom() {
   while (counts_.buffered_bytes > most_bytes_ && batches_.size() > 1) {
+    if (log_bytes_ > LogShare() && DropTakenLog()) continue;
     if (DropOldest([](BatchKind kind) { return kind == BatchKind::kCounters; })) continue;
     if (DropOldest([](BatchKind kind) { return kind == BatchKind::kLogs; })) continue;
     if (!DropOldest([](BatchKind kind) { return kind != BatchKind::kMark; })) return;
@@ -58,7 +70,19 @@ bool BatchBuffer::DropOldest(bool (*may_go)(BatchKind)) {
   return true;
 }
 
+// The oldest log is acknowledged before all others.
+bool BatchBuffer::DropTakenLog() {
+  const auto at = std::ranges::find(batches_, BatchKind::kLogs, &HeldBatch::kind);
+  if (at == batches_.end() || at->sequence > counts_.taken) return false;
+  Drop(at);
+  return true;
+}
+
 void BatchBuffer::Drop(std::deque<HeldBatch>::iterator batch) {
+  if (batch->kind == BatchKind::kLogs) {
+    log_bytes_ -= WeightOf(*batch);
+    if (batch->sequence > counts_.taken) log_bytes_not_taken_ -= WeightOf(*batch);
+  }
   if (batch->sequence > counts_.taken) {
     ++counts_.lost_batches;
     counts_.lost_bytes += batch->bytes.size();
@@ -71,14 +95,24 @@ void BatchBuffer::Drop(std::deque<HeldBatch>::iterator batch) {
 
 void BatchBuffer::Begin(uint64_t taken) {
   const std::lock_guard lock(mutex_);
-  counts_.taken = std::min(taken, last_);
+  SetTaken(taken);
   changed_.notify_all();
+}
+
+void BatchBuffer::SetTaken(uint64_t taken) {
+  counts_.taken = std::min(taken, last_);
+  log_bytes_not_taken_ = 0;
+  for (const HeldBatch& batch : batches_) {
+    if (batch.kind == BatchKind::kLogs && batch.sequence > counts_.taken) {
+      log_bytes_not_taken_ += WeightOf(batch);
+    }
+  }
 }
 
 void BatchBuffer::Take(uint64_t taken) {
   const std::lock_guard lock(mutex_);
   if (taken <= counts_.taken) return;
-  counts_.taken = std::min(taken, last_);
+  SetTaken(taken);
   std::erase_if(batches_, [&](const HeldBatch& batch) {
     const bool goes = batch.kind == BatchKind::kCounters && batch.sequence <= counts_.taken;
     if (goes) counts_.buffered_bytes -= WeightOf(batch);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Batches that the appliance has not acknowledged, and acknowledged batches that must be sent again
 // to an appliance that lost its state. The size is bounded: the oldest batches are evicted and
-// counted.
+// counted. Logs need not be lost: read a log only while HasSpaceForLogs() is true.
 #pragma once
 
 #include <chrono>
@@ -52,6 +52,10 @@ class BatchBuffer {
   // because the appliance would reject it each time.
   void Append(BatchKind kind, std::string bytes);
 
+  // Returns false while the logs that the appliance has not acknowledged, with `more` bytes, exceed
+  // their share of the buffer. The rest of the buffer is for data that cannot be read again later.
+  bool HasSpaceForLogs(uint64_t more) const;
+
   // Called on connection: the appliance has the batches up to `taken`, possibly fewer than it
   // acknowledged before.
   void Begin(uint64_t taken);
@@ -68,8 +72,11 @@ class BatchBuffer {
   Counts counts() const;
 
  private:
+  uint64_t LogShare() const { return most_bytes_ / 4 * 3; }
+  void SetTaken(uint64_t taken);
   void MakeRoom();
   bool DropOldest(bool (*may_go)(BatchKind));
+  bool DropTakenLog();
   void Drop(std::deque<HeldBatch>::iterator batch);
 
   const uint64_t most_bytes_;
@@ -77,6 +84,8 @@ class BatchBuffer {
   std::condition_variable changed_;
   std::deque<HeldBatch> batches_;  // ordered by sequence
   uint64_t last_ = 0;              // last sequence assigned
+  uint64_t log_bytes_ = 0;
+  uint64_t log_bytes_not_taken_ = 0;
   bool woken_ = false;
   Counts counts_;
 };

@@ -87,6 +87,33 @@ TEST(BatchBuffer, AcknowledgedBatchesAreForgottenNotLost) {
   EXPECT_EQ(buffer.counts().lost_batches, 0u);
 }
 
+TEST(BatchBuffer, HasSpaceForLogsUntilThreeQuartersAreNotAcknowledged) {
+  BatchBuffer buffer(4 * 164);
+  EXPECT_TRUE(buffer.HasSpaceForLogs(0));
+  for (int i = 0; i < 2; ++i) buffer.Append(BatchKind::kLogs, std::string(100, 'a'));
+  EXPECT_TRUE(buffer.HasSpaceForLogs(163));
+  EXPECT_FALSE(buffer.HasSpaceForLogs(164));
+  buffer.Append(BatchKind::kLogs, std::string(100, 'a'));
+  EXPECT_FALSE(buffer.HasSpaceForLogs(0));
+  buffer.Take(1);
+  EXPECT_TRUE(buffer.HasSpaceForLogs(0));
+  buffer.Begin(0);
+  EXPECT_FALSE(buffer.HasSpaceForLogs(0)) << "a restarted appliance needs them again";
+  buffer.Take(3);
+  EXPECT_TRUE(buffer.HasSpaceForLogs(3 * 164 - 1));
+}
+
+TEST(BatchBuffer, DiscardsAcknowledgedLogsBeforeCounters) {
+  BatchBuffer buffer(8 * 164);
+  for (int i = 0; i < 8; ++i) buffer.Append(BatchKind::kLogs, std::string(100, 'a'));
+  buffer.Take(8);
+  for (int i = 0; i < 2; ++i) buffer.Append(BatchKind::kCounters, std::string(100, 'b'));
+  EXPECT_EQ(buffer.counts().lost_batches, 0u);
+  EXPECT_EQ(buffer.counts().discarded_batches, 2u);
+  buffer.Append(BatchKind::kCounters, std::string(100, 'c'));
+  EXPECT_EQ(buffer.counts().lost_batches, 1u) << "three quarters of the buffer are for logs";
+}
+
 TEST(BatchBuffer, SendsABatchLargerThanTheBuffer) {
   BatchBuffer buffer(100);
   buffer.Append(BatchKind::kCounters, "a");

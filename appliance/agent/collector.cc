@@ -31,6 +31,7 @@ constexpr size_t kMaxMetrics = size_t{16} << 20;  // bytes of an exporter's resp
 constexpr size_t kMaxCounters = 4096;             // samples of an exporter per batch
 constexpr size_t kMaxProcesses = 4096;
 constexpr std::chrono::milliseconds kTimeout{2000};
+constexpr std::chrono::milliseconds kSpacePeriod{50};  // between checks for space in the buffer
 
 void Fill(const RdmaDeviceState& device, v1::RdmaDevice& out) {
   out.set_name(device.name);
@@ -187,12 +188,9 @@ Collector::Clock::time_point Collector::Look(Clock::time_point now, Timestamp wa
     if (config_.counters) TellCounters(wall);
     AskExporters();
   }
-  bool all_read = true;
-  if (due(logs_due_, config_.log_period)) {
-    all_read = ReadLogs(wall);
-    if (!all_read) logs_due_ = now;
-  }
-  if (all_read && !caught_up_) {
+  if (!all_read_ && buffer_.HasSpaceForLogs(0)) logs_due_ = now;
+  if (due(logs_due_, config_.log_period)) all_read_ = ReadLogs(wall);
+  if (all_read_ && !caught_up_) {
     caught_up_ = true;
     v1::AgentBatch batch;
     batch.set_caught_up(true);
@@ -201,7 +199,8 @@ Collector::Clock::time_point Collector::Look(Clock::time_point now, Timestamp wa
   const bool waits =
       std::ranges::any_of(exporters_, [](const Exporter& one) { return one.under_way; });
   if (waits) fetcher_.Run(std::chrono::milliseconds(10));
-  const auto next = std::min({state_due_, counters_due_, logs_due_});
+  auto next = std::min({state_due_, counters_due_, logs_due_});
+  if (!all_read_) next = buffer_.HasSpaceForLogs(0) ? now : std::min(next, now + kSpacePeriod);
   return waits ? std::min(next, now + std::chrono::milliseconds(20)) : next;
 }
 
@@ -214,14 +213,16 @@ bool Collector::ReadLogs(Timestamp wall) {
     batch.Clear();
     bytes = 0;
   };
-  const bool all = tail_.Look(wall, [&](const LogTail::Piece& piece) {
+  const auto take = [&](const LogTail::Piece& piece) {
     v1::LogLines& lines = *batch.add_logs();
     lines.set_log_id(piece.log);
     lines.set_path(std::string(piece.path));
     lines.set_text(std::string(piece.text));
     bytes += piece.text.size() + piece.path.size();
     if (bytes >= kMaxText) tell();
-  });
+  };
+  // The rest stays in the files until the appliance has acknowledged earlier logs.
+  const bool all = tail_.Look(wall, take, [&] { return buffer_.HasSpaceForLogs(bytes); });
   tell();
   return all;
 }

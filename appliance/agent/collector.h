@@ -77,6 +77,7 @@ class Collector {
   Clock::time_point logs_due_;
   Clock::time_point state_due_;
   Clock::time_point counters_due_;
+  bool all_read_ = false;  // the last pass reached the end of all logs
   bool caught_up_ = false;
   // The current problem of each source; empty: none.
   std::string queue_pair_problem_;

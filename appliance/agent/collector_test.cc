@@ -179,6 +179,30 @@ TEST_F(CollectorTest, ReportsNcclLogLines) {
       << "queue pairs precede logs";
 }
 
+TEST_F(CollectorTest, ReadsALogLargerThanTheBufferAsItIsAcknowledged) {
+  constexpr size_t kLines = 200'000;
+  std::string text;
+  for (size_t i = 0; i < kLines; ++i) text += fmt::format("node0:1:1 [0] NCCL INFO line {}\n", i);
+  ASSERT_GT(text.size(), size_t{6} << 20) << "the buffer has 4 MiB";
+  tree_.File("log/a.log", text);
+  Begin();
+  for (int i = 0; i < 20; ++i) collector_->Look(now_ += milliseconds(500), WallClock());
+  EXPECT_LT(collector_->logs().lines, kLines) << "the appliance has acknowledged nothing";
+  size_t lines = 0;
+  bool caught_up = false;
+  for (int i = 0; i < 20; ++i) {
+    for (const v1::AgentBatch& batch : Look(milliseconds(50))) {
+      EXPECT_FALSE(caught_up && batch.logs_size() > 0);
+      caught_up = caught_up || batch.caught_up();
+      for (const v1::LogLines& one : batch.logs()) lines += std::ranges::count(one.text(), '\n');
+    }
+    buffer_.Take(seen_);
+  }
+  EXPECT_EQ(lines, kLines);
+  EXPECT_TRUE(caught_up);
+  EXPECT_EQ(buffer_.counts().lost_batches, 0u);
+}
+
 TEST_F(CollectorTest, ReportsProgramMetricsAsThisHosts) {
   tree_.File("metrics.prom",
              "# TYPE DCGM_FI_DEV_GPU_UTIL gauge\n"

@@ -23,6 +23,9 @@ constexpr size_t kMark = 256;  // bytes that identify a position in a file
 // A writer may keep a file open that no longer matches a pattern. Such a file is forgotten this
 // long after its last write.
 constexpr Duration kLinger = std::chrono::minutes(10);
+// An incompletely read file is kept longer, but not without limit: a removed file uses disk space
+// while it is open.
+constexpr Duration kLongLinger = std::chrono::hours(1);
 constexpr size_t kMaxProblems = 20;
 
 std::string ReadAt(int descriptor, uint64_t offset, size_t bytes) {
@@ -46,6 +49,7 @@ struct LogTail::Place {
   std::string tail;
   std::string partial;
   bool skips_line = false;
+  uint64_t unread = 0;
 };
 
 struct LogTail::File {
@@ -61,12 +65,17 @@ struct LogTail::File {
   bool found = true;        // matched a pattern in this pass
   Timestamp found_at;       // last time it matched a pattern
   bool is_read = false;     // to its end, in the last pass
+  uint64_t unread = 0;      // bytes after `offset`, at the end of the last pass
   Timestamp written;
   std::optional<Place> before;  // position before a truncation, from which a copy continues
 
   Place place() const {
-    return {
-        .offset = offset, .head = head, .tail = tail, .partial = partial, .skips_line = skips_line};
+    return {.offset = offset,
+            .head = head,
+            .tail = tail,
+            .partial = partial,
+            .skips_line = skips_line,
+            .unread = unread};
   }
   bool IsOpen() const { return descriptor >= 0; }
   void Close() {
@@ -78,6 +87,7 @@ struct LogTail::File {
     tail = std::move(place.tail);
     partial = std::move(place.partial);
     skips_line = place.skips_line;
+    unread = place.unread;
   }
 
   ~File() { Close(); }
@@ -98,7 +108,8 @@ bool LogTail::MatchesAFile(const std::string& pattern) {
 LogTail::LogTail(Options options) : options_(std::move(options)) {}
 LogTail::~LogTail() = default;
 
-bool LogTail::Look(Timestamp now, const std::function<void(const Piece&)>& take) {
+bool LogTail::Look(Timestamp now, const std::function<void(const Piece&)>& take,
+                   const std::function<bool()>& has_space) {
   problems_.clear();
   passed_over_new_ = false;
   // This precedes the search for new files, because a copy is recognised by how far its original
@@ -107,10 +118,16 @@ bool LogTail::Look(Timestamp now, const std::function<void(const Piece&)>& take)
   Find(now);
   size_t budget = options_.bytes_a_look;
   bool all = !passed_over_new_;
-  for (auto& [identity, file] : files_) {
-    if (!file->IsOpen()) continue;
-    file->is_read = ReadOn(*file, budget, take);
-    all = file->is_read && all;
+  // A large file must not delay the others: start after the file at which the last pass stopped.
+  auto at = files_.upper_bound(last_read_);
+  for (size_t i = 0; i < files_.size(); ++i, ++at) {
+    if (at == files_.end()) at = files_.begin();
+    File& file = *at->second;
+    if (!file.IsOpen()) continue;
+    const uint64_t offset = file.offset;
+    file.is_read = ReadOn(file, budget, take, has_space);
+    if (file.offset != offset) last_read_ = at->first;
+    all = file.is_read && all;
   }
   Forget(now);
   counts_.files = open_;
@@ -241,18 +258,20 @@ bool LogTail::IsHeldAsCopy(File& file) {
       return true;
     }
     const size_t both = std::min(other->head.size(), head.size());
-    if (both > 0 && other->head.compare(0, both, head, 0, both) == 0 &&
+    if (both > 0 && other->offset > 0 && other->head.compare(0, both, head, 0, both) == 0 &&
         ReadAt(other->descriptor, 0, marked) == head &&
         ReadAt(other->descriptor, size - marked, marked) == end) {
       return true;
     }
     const std::optional<Place>& before = other->before;
-    if (!before || before->offset < kMark || size < before->offset || before->head != head ||
+    if (!before || before->head.size() < kMark || size < before->offset + before->unread ||
+        before->head != head ||
         ReadAt(file.descriptor, before->offset - before->tail.size(), before->tail.size()) !=
             before->tail) {
       continue;
     }
     if (!before->partial.empty()) --counts_.cut;
+    counts_.unread_bytes -= before->unread;
     file.log = other->log;
     file.path = other->path;
     file.GoTo(*before);
@@ -264,27 +283,32 @@ bool LogTail::IsHeldAsCopy(File& file) {
 
 void LogTail::NoticeTruncation(File& file) {
   struct stat about{};
-  if (!file.IsOpen() || file.offset == 0 || fstat(file.descriptor, &about) != 0) return;
-  const bool is_shorter = static_cast<uint64_t>(about.st_size) < file.offset;
+  if (!file.IsOpen() || file.head.empty() || fstat(file.descriptor, &about) != 0) return;
+  const bool is_shorter =
+      static_cast<uint64_t>(about.st_size) < (file.offset > 0 ? file.offset : file.unread);
   if (static_cast<uint64_t>(about.st_size) == file.offset && WrittenAt(about) == file.written) {
     return;
   }
   file.written = WrittenAt(about);
-  if (!is_shorter &&
-      ReadAt(file.descriptor, file.offset - file.tail.size(), file.tail.size()) == file.tail) {
-    return;
-  }
+  const bool goes_on = file.offset > 0 ? ReadAt(file.descriptor, file.offset - file.tail.size(),
+                                                file.tail.size()) == file.tail
+                                       : ReadAt(file.descriptor, 0, file.head.size()) == file.head;
+  if (!is_shorter && goes_on) return;
   ++counts_.truncations;
   if (!file.partial.empty()) ++counts_.cut;
+  counts_.unread_bytes += file.unread;
   file.before = file.place();
   file.GoTo({});
 }
 
 // Returns false if there is more to read.
-bool LogTail::ReadOn(File& file, size_t& budget, const std::function<void(const Piece&)>& take) {
+bool LogTail::ReadOn(File& file, size_t& budget, const std::function<void(const Piece&)>& take,
+                     const std::function<bool()>& has_space) {
+  file.unread = 0;
   if (IsHeldAsCopy(file)) return true;
   std::array<char, kPiece> bytes;
-  while (budget > 0) {
+  while (budget > 0 && has_space()) {
+    if (file.offset == 0) file.head.clear();
     // A writer that keeps its offset after a truncation leaves a hole at the start.
     const off_t data = lseek(file.descriptor, static_cast<off_t>(file.offset), SEEK_DATA);
     if (data > static_cast<off_t>(file.offset)) {
@@ -305,7 +329,13 @@ bool LogTail::ReadOn(File& file, size_t& budget, const std::function<void(const 
     if (file.tail.size() > kMark) file.tail.erase(0, file.tail.size() - kMark);
     TakeLines(file, text, take);
   }
-  return false;
+  struct stat about{};
+  const bool is_known = fstat(file.descriptor, &about) == 0;
+  const auto size = static_cast<uint64_t>(about.st_size);
+  file.unread = is_known && size > file.offset ? size - file.offset : 0;
+  // The head shows whether the file is truncated before its first byte is read.
+  if (file.offset == 0) file.head = ReadAt(file.descriptor, 0, std::min<uint64_t>(kMark, size));
+  return is_known && file.unread == 0;
 }
 
 void LogTail::TakeLines(File& file, std::string_view bytes,
@@ -356,7 +386,10 @@ void LogTail::Forget(Timestamp now) {
       if (fstat(file.descriptor, &about) != 0) return false;
       const Duration age = now - WrittenAt(about);
       if (file.found && file.is_read && age > options_.newest_age) LetGo(file);
-      if (file.found || age <= kLinger) return false;
+      if (file.found) return false;
+      const Duration lost_for = now - std::max(WrittenAt(about), file.found_at);
+      if (file.unread > 0 ? lost_for <= kLongLinger : age <= kLinger) return false;
+      counts_.unread_bytes += file.unread;
     } else if (now - file.found_at <= kLinger) {
       return false;
     }

@@ -44,6 +44,7 @@ class LogTail {
     uint64_t too_long = 0;
     uint64_t cut = 0;  // incomplete lines of truncated or removed files
     uint64_t truncations = 0;
+    uint64_t unread_bytes = 0;   // known rest of truncated or removed files that was not read
     uint64_t files = 0;          // currently open
     uint64_t files_let_go = 0;   // closed, but with a remembered position
     uint64_t files_refused = 0;  // attempts to open a file that exceeded a limit
@@ -55,9 +56,12 @@ class LogTail {
   explicit LogTail(Options options);
   ~LogTail();
 
-  // Reads new lines. `now` must be from the clock that sets file times. Returns true if it reached
-  // the end of all files.
-  bool Look(Timestamp now, const std::function<void(const Piece&)>& take);
+  // Reads new lines. `now` must be from the clock that sets file times. The pass ends when
+  // `has_space` returns false, and the next pass continues there. Returns true if it reached the
+  // end of all files.
+  bool Look(
+      Timestamp now, const std::function<void(const Piece&)>& take,
+      const std::function<bool()>& has_space = [] { return true; });
 
   const Counts& counts() const { return counts_; }
   // Problems of the last pass: one message for each file that cannot be read.
@@ -76,12 +80,14 @@ class LogTail {
   void LetGo(File& file);
   bool IsHeldAsCopy(File& file);
   void NoticeTruncation(File& file);
-  bool ReadOn(File& file, size_t& budget, const std::function<void(const Piece&)>& take);
+  bool ReadOn(File& file, size_t& budget, const std::function<void(const Piece&)>& take,
+              const std::function<bool()>& has_space);
   void TakeLines(File& file, std::string_view bytes, const std::function<void(const Piece&)>& take);
   void Forget(Timestamp now);
 
   const Options options_;
   std::map<Identity, std::unique_ptr<File>> files_;
+  Identity last_read_{};          // the file at which the last pass stopped
   size_t open_ = 0;               // number of open files
   bool passed_over_new_ = false;  // in this pass, because of the limits
   uint64_t last_log_ = 0;

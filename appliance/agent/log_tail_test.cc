@@ -42,9 +42,9 @@ class LogTailTest : public testing::Test {
     fs::copy_file(folder_ / from, folder_ / to);
   }
   // Returns the new lines without their line ends.
-  std::vector<std::string> Look() {
+  std::vector<std::string> Look(Duration later = {}) {
     std::vector<std::string> lines;
-    whole_ = tail_->Look(WallClock(), [&](const LogTail::Piece& piece) {
+    const auto take = [&](const LogTail::Piece& piece) {
       logs_.push_back(piece.log);
       std::string_view text = piece.text;
       EXPECT_TRUE(text.ends_with('\n')) << "pieces contain complete lines";
@@ -52,13 +52,15 @@ class LogTailTest : public testing::Test {
         lines.emplace_back(text.substr(0, text.find('\n')));
         text.remove_prefix(lines.back().size() + 1);
       }
-    });
+    };
+    whole_ = tail_->Look(WallClock() + later, take, [&] { return lines.size() < space_; });
     return lines;
   }
 
   fs::path folder_;
   std::unique_ptr<LogTail> tail_;
   bool whole_ = false;
+  size_t space_ = SIZE_MAX;  // a pass stops after this number of lines
   std::vector<uint64_t> logs_;
 };
 
@@ -204,6 +206,85 @@ TEST_F(LogTailTest, LimitsTheBytesOfAPass) {
   EXPECT_FALSE(whole_);
   for (int looks = 0; !whole_ && looks < 100; ++looks) lines += Look().size();
   EXPECT_EQ(lines, 10'000u);
+}
+
+// A large log of which only the first piece was read, because there was no space for the rest.
+class LogTailSpaceTest : public LogTailTest {
+ protected:
+  LogTailSpaceTest() {
+    Append("a.log", Lines("a", 0, kLines));
+    space_ = 1;
+    read_ = Look().size();
+    EXPECT_LT(read_, kLines);
+    space_ = 0;
+    EXPECT_THAT(Look(), IsEmpty());
+    EXPECT_FALSE(whole_);
+  }
+  // Returns the number of lines of this log and others that the first pieces did not contain.
+  size_t LookWithSpace() {
+    space_ = SIZE_MAX;
+    return Look().size();
+  }
+
+  static constexpr size_t kLines = 10'000;
+  size_t read_ = 0;
+};
+
+TEST_F(LogTailSpaceTest, ContinuesWhereItStopped) {
+  EXPECT_EQ(LookWithSpace(), kLines - read_);
+  EXPECT_TRUE(whole_);
+  EXPECT_EQ(logs_.front(), logs_.back());
+}
+
+TEST_F(LogTailSpaceTest, ReadsOtherLogsBeforeTheRestOfALargeOne) {
+  Append("b.log", "NCCL b\n");
+  space_ = 1;
+  EXPECT_THAT(Look(), ElementsAre("NCCL b"));
+}
+
+TEST_F(LogTailSpaceTest, ContinuesInARenamedFile) {
+  Rename("a.log", "gone");
+  Append("a.log", "NCCL next\n");
+  EXPECT_THAT(Look(), IsEmpty());
+  EXPECT_EQ(LookWithSpace(), kLines - read_ + 1);
+  EXPECT_EQ(tail_->counts().unread_bytes, 0u);
+}
+
+TEST_F(LogTailSpaceTest, ContinuesInTheCopyOfATruncatedLog) {
+  Copy("a.log", "a.log.1");
+  Truncate("a.log");
+  Append("a.log", "NCCL next\n");
+  EXPECT_THAT(Look(), IsEmpty());
+  EXPECT_EQ(tail_->counts().unread_bytes, 0u) << "the copy has the rest";
+  EXPECT_EQ(LookWithSpace(), kLines - read_ + 1);
+}
+
+TEST_F(LogTailSpaceTest, CountsTheRestOfATruncatedLog) {
+  Truncate("a.log");
+  Append("a.log", "NCCL next\n");
+  EXPECT_EQ(LookWithSpace(), 1u);
+  EXPECT_EQ(tail_->counts().unread_bytes, Lines("a", 0, kLines).size() - (size_t{64} << 10));
+}
+
+TEST_F(LogTailSpaceTest, CountsALogThatIsTruncatedBeforeItsFirstByteIsRead) {
+  Append("b.log", Lines("b", 0, 100));
+  Append("c.log", Lines("c", 0, 100));
+  EXPECT_THAT(Look(), IsEmpty());
+  Copy("b.log", "b.log.1");
+  Truncate("b.log");
+  Truncate("c.log");
+  EXPECT_THAT(Look(), IsEmpty());
+  EXPECT_EQ(tail_->counts().unread_bytes, Lines("c", 0, 100).size()) << "b.log has a copy";
+  EXPECT_EQ(LookWithSpace(), kLines - read_ + 100);
+}
+
+TEST_F(LogTailSpaceTest, KeepsARemovedFileForAnHour) {
+  fs::remove(folder_ / "a.log");
+  EXPECT_THAT(Look(std::chrono::minutes(59)), IsEmpty());
+  EXPECT_EQ(tail_->counts().unread_bytes, 0u);
+  EXPECT_THAT(Look(std::chrono::minutes(61)), IsEmpty());
+  EXPECT_GT(tail_->counts().unread_bytes, 0u);
+  EXPECT_EQ(LookWithSpace(), 0u);
 }
 
 TEST_F(LogTailTest, IgnoresOldLogsAndNonRegularFiles) {

@@ -53,8 +53,8 @@ int RunAgent(const AgentRunOptions& options) {
   const BatchBuffer::Counts counts = (*agent)->counts();
   if (counts.lost_batches > 0) {
     Log(Severity::kWarning, "agent",
-        fmt::format("{} dropped ({} bytes): the appliance was unreachable for longer than the "
-                    "buffer covers",
+        fmt::format("{} ({} bytes) dropped in total, before the appliance accepted them: the send "
+                    "buffer was full",
                     Counted(counts.lost_batches, "batch"), WithThousands(counts.lost_bytes)));
   }
   return kExitSuccess;

@@ -66,7 +66,9 @@ void VisitKeys(AgentConfig& config, Visitor& visitor) {
       "Metrics that programs on this host export, in the Prometheus or OpenMetrics text format.");
   visitor.Key("buffer", Bytes{config.buffer, uint64_t{64} << 10, uint64_t{1} << 30},
               "Maximum size of the send buffer in bytes. It holds data while the appliance is "
-              "unreachable, and logs to send again if the appliance restarts.");
+              "unreachable, and logs to send again if the appliance restarts. When unsent logs "
+              "fill three quarters of it, further log lines wait in their files. When it is full, "
+              "the oldest counter values are dropped.");
   visitor.Key(
       "sandbox", OneOf<SandboxMode>{config.sandbox, kSandboxWords},
       "auto: give up unneeded privileges, and refuse writing to files and system calls that "

@@ -198,11 +198,13 @@ void VisitKeys(AgentsConfig& config, Visitor& visitor) {
   visitor.Key("max_bytes_per_second",
               Bytes{config.bytes_per_second, uint64_t{16} << 10, uint64_t{1} << 30},
               "Maximum ingest rate for each agent certificate in bytes per second. Without "
-              "certificates, and "
-              "for any_host, the limit applies to each host. Excess data is queued on the host.");
+              "certificates, and for any_host, the limit applies to each host. Excess data waits "
+              "on the host: logs in their files, other data in the send buffer of the agent (key "
+              "`buffer` of its configuration).");
   visitor.Key("queue", Bytes{config.queue, uint64_t{4} << 20, uint64_t{16} << 30},
               "Maximum memory in bytes for the queue of batches from all agents. Each certificate "
-              "may use an eighth of it. Excess data is queued on the hosts.");
+              "may use an eighth of it. Excess data waits on the hosts, as for "
+              "max_bytes_per_second.");
   visitor.Key("silent_after",
               Within<Duration>{config.silent_after, std::chrono::seconds(1), std::chrono::hours(1)},
               "Time without a message after which an agent is reported as a problem.");

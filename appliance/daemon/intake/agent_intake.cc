@@ -106,6 +106,7 @@ Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello,
     agent.last_session = std::exchange(agent.session, hello.session_id());
     agent.taken = 0;
     agent.silent = false;  // the reader is notified by the next batches
+    agent.state.lost_batches = agent.state.lost_bytes = 0;
     ++agent.state.sessions;
   }
   agent.connection = ++last_connection_;
@@ -243,7 +244,9 @@ bool AgentIntake::Hear(uint64_t connection, const v1::AgentHeartbeat& heartbeat,
   if (agent == nullptr) return false;
   Heard(*agent, now);
   AgentState& state = agent->state;
-  state.lost_batches = Believable(heartbeat.lost_batches());
+  const uint64_t lost_batches = Believable(heartbeat.lost_batches());
+  if (lost_batches > state.lost_batches) state.lost_at = now;
+  state.lost_batches = lost_batches;
   state.lost_bytes = Believable(heartbeat.lost_bytes());
   state.discarded_batches = Believable(heartbeat.discarded_batches());
   state.buffered_bytes = Believable(heartbeat.buffered_bytes());

@@ -45,6 +45,7 @@ struct AgentState {
   // As reported by the current session.
   uint64_t lost_batches = 0;
   uint64_t lost_bytes = 0;
+  std::optional<Timestamp> lost_at;  // when lost_batches grew last
   uint64_t discarded_batches = 0;
   uint64_t buffered_bytes = 0;
   uint64_t log_lines = 0;

@@ -271,6 +271,22 @@ TEST(AgentIntake, AnEvictedAgentIsGone) {
   EXPECT_EQ(NewsOf(appliance), "g");
 }
 
+TEST(AgentIntake, KnowsWhenAnAgentLostBatchesLast) {
+  Intake appliance;
+  v1::AgentHeartbeat heartbeat;
+  const auto hear = [&](uint64_t lost, uint64_t session, Timestamp now) {
+    const auto host = appliance.Begin("a", session, now);
+    heartbeat.set_lost_batches(lost);
+    appliance.intake.Hear(host.connection, heartbeat, now);
+    return appliance.intake.Agents().at(0).lost_at;
+  };
+  EXPECT_EQ(hear(0, 1, kNow), std::nullopt);
+  EXPECT_EQ(hear(3, 1, kNow + seconds(1)), kNow + seconds(1));
+  EXPECT_EQ(hear(3, 1, kNow + seconds(2)), kNow + seconds(1));
+  EXPECT_EQ(hear(2, 2, kNow + seconds(3)), kNow + seconds(3))
+      << "the counts of a session start at 0";
+}
+
 TEST(AgentIntake, HeartbeatsReportTheAgentState) {
   Intake appliance;
   const auto host = appliance.Begin("a", 1);
@@ -281,6 +297,7 @@ TEST(AgentIntake, HeartbeatsReportTheAgentState) {
   heartbeat.add_problems("cannot read");
   EXPECT_TRUE(appliance.intake.Hear(host.connection, heartbeat, kNow));
   EXPECT_EQ(appliance.intake.Agents().at(0).lost_batches, 3u);
+  EXPECT_EQ(appliance.intake.Agents().at(0).lost_at, kNow);
   EXPECT_EQ(appliance.intake.Agents().at(0).clock_ahead, Duration(5'000'000));
   EXPECT_THAT(appliance.intake.Problems(kNow), ElementsAre("agent of a: cannot read"));
   appliance.Take(host.connection, 1);

@@ -25,6 +25,8 @@ namespace {
 // A working session, exporter or link sends more often than this.
 constexpr Duration kReportTimeout = std::chrono::seconds(15);
 constexpr Duration kSilence = std::chrono::seconds(30);
+// Refused telemetry and lost batches are problems for this time.
+constexpr Duration kRecent = std::chrono::minutes(10);
 constexpr uint64_t kEnough = 1000;       // minimum number of frames to judge shares
 constexpr uint64_t kEnoughNumbers = 50;  // minimum number of packets to judge sequence numbers
 constexpr double kLostShare = 0.001;
@@ -191,6 +193,19 @@ void CheckLosses(const DoctorInput& input, std::vector<Problem>& out) {
                            WithThousands(counted.records_dropped), WithThousands(records)),
                "run the analysis on a faster core, or increase `record_interval`");
     }
+  }
+}
+
+void CheckAgentLosses(const DoctorInput& input, std::vector<Problem>& out) {
+  OfKind lossy("agent_batches_lost", out);
+  for (const AgentState& agent : LosingAgents(input.sources, input.now)) {
+    lossy.Add(agent.host,
+              fmt::format("the agent dropped {} ({} bytes) since its start, because its send "
+                          "buffer was full",
+                          Counted(agent.lost_batches, "batch"), WithThousands(agent.lost_bytes)),
+              "check the network between the host and the appliance; increase `buffer` in the "
+              "agent configuration, or `agents.max_bytes_per_second` in the appliance "
+              "configuration");
   }
 }
 
@@ -509,12 +524,21 @@ void CheckHistory(const HistoryHealth& history, std::vector<Problem>& out) {
 }  // namespace
 
 std::vector<RefusedSender> RecentlyRefused(const Senders& senders, Timestamp now) {
-  constexpr Duration kRecent = std::chrono::minutes(10);
   std::vector<RefusedSender> recent;
   std::ranges::copy_if(senders.refused, std::back_inserter(recent), [&](const RefusedSender& one) {
     return now - one.last_received <= kRecent;
   });
   return recent;
+}
+
+std::vector<AgentState> LosingAgents(const std::vector<SourceState>& sources, Timestamp now) {
+  std::vector<AgentState> losing;
+  for (const SourceState& source : sources) {
+    std::ranges::copy_if(source.agents, std::back_inserter(losing), [&](const AgentState& agent) {
+      return agent.lost_at && now - *agent.lost_at <= kRecent;
+    });
+  }
+  return losing;
 }
 
 std::vector<Problem> Doctor(const DoctorInput& input) {
@@ -523,6 +547,7 @@ std::vector<Problem> Doctor(const DoctorInput& input) {
   CheckSilence(input, problems);
   CheckContents(input, problems);
   CheckLosses(input, problems);
+  CheckAgentLosses(input, problems);
   if (input.answer != nullptr) {
     CheckTopology(*input.answer, problems);
     CheckSenders(input, problems);

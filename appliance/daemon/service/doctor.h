@@ -42,6 +42,9 @@ struct DoctorInput {
 // Returns the senders whose telemetry was refused within the last ten minutes.
 std::vector<RefusedSender> RecentlyRefused(const Senders& senders, Timestamp now);
 
+// Returns the agents that lost batches within the last ten minutes.
+std::vector<AgentState> LosingAgents(const std::vector<SourceState>& sources, Timestamp now);
+
 // Returns the problems, the most severe first. At most a few of each kind are returned; the last
 // one of a kind states how many more there are.
 std::vector<Problem> Doctor(const DoctorInput& input);

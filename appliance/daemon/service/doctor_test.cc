@@ -322,6 +322,20 @@ TEST_F(DoctorTest, ReportsHostClockOffset) {
   EXPECT_THAT(problems[0].sentence, HasSubstr("0.070 s ahead of the clock of the appliance"));
 }
 
+TEST_F(DoctorTest, ReportsAgentsThatLostBatchesRecently) {
+  SourceState& source = AddSource(SourceKind::kAgents, 10, 10);
+  source.agents = {{.host = "healthy"},
+                   {.host = "recent",
+                    .lost_batches = 82,
+                    .lost_bytes = 20'000'000,
+                    .lost_at = input_.now - seconds(600)},
+                   {.host = "past", .lost_batches = 1, .lost_at = input_.now - seconds(601)}};
+  const auto problems = Doctor(input_);
+  ASSERT_THAT(problems, ElementsAre(Is("agent_batches_lost", "recent")));
+  EXPECT_THAT(problems[0].sentence, HasSubstr("dropped 82 batches (20,000,000 bytes)"));
+  EXPECT_THAT(problems[0].recommended_action, HasSubstr("`buffer`"));
+}
+
 TEST_F(DoctorTest, ReportsMissingTopology) {
   answer_.fabric = nullptr;
   EXPECT_THAT(WithAnswer(), ElementsAre(Is("no_topology", "topology")));

@@ -249,6 +249,13 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
         fmt::format("telemetry from {} is ignored; run `rocescope doctor` to list the senders",
                     Counted(refused.size(), "unknown sender")));
   }
+  if (const auto losing = LosingAgents(sources, now); !losing.empty()) {
+    out.add_external_problems(fmt::format(
+        "agent of {}{}: batches were dropped because the send buffer was full; run `rocescope "
+        "doctor` for the recommended action",
+        losing.front().host,
+        losing.size() > 1 ? fmt::format(" and {} more", losing.size() - 1) : ""));
+  }
   if (answer && answer->answer().is_memory_full) {
     out.add_problems(fmt::format(
         "three quarters of the memory budget of {} are used: {} records of further flows were not "

@@ -6,6 +6,8 @@
 
 #include "appliance/api/message_value.h"
 #include "appliance/daemon/service/service_fixture.h"
+#include "dataplane/source/wall_clock.h"
+#include "rocescope/v1/agent.pb.h"
 #include "rocescope/v1/service.pb.h"
 
 namespace rocescope {
@@ -139,6 +141,22 @@ TEST_F(ServiceTest, RestrictionsThatTheKernelLacksAreAnExternalProblem) {
   EXPECT_THAT(health.external_problems(),
               ElementsAre("the appliance is not fully sandboxed: the kernel does not support "
                           "Landlock"));
+}
+
+TEST_F(ServiceTest, AgentsThatLoseBatchesAreAnExternalProblem) {
+  OpenDaemon(kFabric);
+  v1::AgentHello hello;
+  hello.set_host("host0");
+  hello.set_session_id(1);
+  const auto host =
+      daemon_->agents().Begin(hello, {.host = "host0"}, "127.0.0.1:1", WallClock()).value();
+  v1::AgentHeartbeat heartbeat;
+  heartbeat.set_lost_batches(3);
+  daemon_->agents().Hear(host.connection, heartbeat, WallClock());
+  v1::Health health;
+  ASSERT_TRUE(service_->GetHealth({}, health));
+  EXPECT_THAT(health.external_problems(),
+              ElementsAre(HasSubstr("agent of host0: batches were dropped")));
 }
 
 TEST_F(ServiceTest, MissingTopologyIsAnError) {
