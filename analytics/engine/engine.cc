@@ -90,6 +90,7 @@ Engine::Engine(const EngineOptions& options, std::shared_ptr<const topology::Fab
                               .alarms_a_day = options.thresholds.link_error_false_alarms}),
       link_losses_(*fabric_),
       metrics_(*fabric_, {.window = options.window,
+                          .series = options.series,
                           .listeners = {&counter_checks_, &link_errors_, &link_losses_}}),
       delays_(*fabric_, {.window = options.window}),
       losses_(*fabric_, {.window = options.window}),

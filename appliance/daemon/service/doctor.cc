@@ -186,10 +186,14 @@ void CheckLosses(const DoctorInput& input, std::vector<Problem>& out) {
     const uint64_t records = counted.records + counted.records_dropped;
     if (records >= kEnough &&
         static_cast<double>(counted.records_dropped) > kLostShare * static_cast<double>(records)) {
-      slow.Add(source.name,
-               fmt::format("{} of {} records were dropped because the analysis was too slow",
-                           WithThousands(counted.records_dropped), WithThousands(records)),
-               "run the analysis on a faster core, or increase `record_interval`");
+      slow.Add(
+          source.name,
+          fmt::format("{} of {} records were dropped because the analysis was too slow",
+                      WithThousands(counted.records_dropped), WithThousands(records)),
+          source.kind == SourceKind::kScrape
+              ? "increase the `period` of the targets under `scrape`, scrape fewer metrics, or "
+                "run the analysis on a faster core"
+              : "run the analysis on a faster core, or increase `record_interval`");
     }
   }
 }
@@ -478,6 +482,15 @@ void CheckHostClocks(const DoctorInput& input, std::vector<Problem>& out) {
   }
 }
 
+void CheckMemory(const DoctorInput& input, std::vector<Problem>& out) {
+  OfKind small("memory_budget", out);
+  for (const std::string& sentence : input.memory) {
+    small.Add("memory", sentence,
+              "change the configuration and restart rocescope; if the machine has too little "
+              "memory, divide the switches and hosts among appliances");
+  }
+}
+
 void CheckHistory(const HistoryHealth& history, std::vector<Problem>& out) {
   const RetentionState& retention = history.counts.retention;
   if (!history.counts.problem.empty()) {
@@ -523,6 +536,7 @@ std::vector<Problem> Doctor(const DoctorInput& input) {
   CheckSilence(input, problems);
   CheckContents(input, problems);
   CheckLosses(input, problems);
+  CheckMemory(input, problems);
   if (input.answer != nullptr) {
     CheckTopology(*input.answer, problems);
     CheckSenders(input, problems);
