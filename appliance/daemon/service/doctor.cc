@@ -434,6 +434,23 @@ void CheckTopology(const Snapshot& answer, std::vector<Problem>& out) {
   }
 }
 
+// Finds links that were down before the analysis started. The diagnosis does not report them.
+void CheckLinks(const Snapshot& answer, std::vector<Problem>& out) {
+  constexpr size_t kNamed = 3;
+  const std::vector<topology::LinkIndex>& links = answer.links_never_up;
+  if (!answer.fabric || links.empty()) return;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(links.size(), kNamed); ++i) {
+    names.push_back(answer.fabric->NameOfLink(links[i]));
+  }
+  OfKind(std::string_view("links_down_since_start"), out)
+      .Add("links",
+           fmt::format("{} {} been down since the start: {}{}", Counted(links.size(), "link"),
+                       links.size() == 1 ? "has" : "have", fmt::join(names, ", "),
+                       links.size() > kNamed ? ", and others" : ""),
+           "check the cables and transceivers, or remove the links from the topology file");
+}
+
 void CheckClocks(const Snapshot& answer, std::vector<Problem>& out) {
   if (!answer.clocks) return;
   OfKind apart("clock_offset", out);
@@ -539,6 +556,7 @@ std::vector<Problem> Doctor(const DoctorInput& input) {
   CheckMemory(input, problems);
   if (input.answer != nullptr) {
     CheckTopology(*input.answer, problems);
+    CheckLinks(*input.answer, problems);
     CheckSenders(input, problems);
   }
   CheckRefused(input, problems);
