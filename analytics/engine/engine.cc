@@ -13,6 +13,7 @@
 #include "analytics/diagnosis/coverage.h"
 #include "analytics/diagnosis/diagnose.h"
 #include "analytics/job/channel_candidates.h"
+#include "analytics/link/links_down.h"
 #include "analytics/path/change_reason.h"
 #include "topology/near_nic.h"
 
@@ -90,6 +91,7 @@ Engine::Engine(const EngineOptions& options, std::shared_ptr<const topology::Fab
                               .alarms_a_day = options.thresholds.link_error_false_alarms}),
       link_losses_(*fabric_),
       metrics_(*fabric_, {.window = options.window,
+                          .series = options.series,
                           .listeners = {&counter_checks_, &link_errors_, &link_losses_}}),
       delays_(*fabric_, {.window = options.window}),
       losses_(*fabric_, {.window = options.window}),
@@ -297,6 +299,7 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                .clocks = std::make_shared<const ClockAnswer>(clocks_.Answer()),
                .path_statistics = paths_.Statistics(),
                .impossible_delays = delays_.impossible(),
+               .links_never_up = LinksNeverUp(*fabric_, metrics_),
                .reading_problem = metrics_.trouble(),
                .refused = Refused(),
                .largest_observation_exponent = largest_observation_exponent_});

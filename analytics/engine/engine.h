@@ -39,6 +39,7 @@ namespace rocescope {
 
 struct EngineOptions {
   size_t flows = kFlowCapacity;  // capacity of the flow registry
+  size_t series = SIZE_MAX;      // maximum number of counter series
   // Time without records (event time) after which a new flow may replace a flow even if there is
   // space. 0: disabled.
   Duration idle_timeout{};
@@ -75,6 +76,9 @@ class Engine {
   // ones replace idle ones or are not analysed, which Snapshot::refused counts.
   void SetFlowCapacity(size_t flows) { registry_.SetCapacity(flows); }
   size_t flows() const { return registry_.size(); }
+  // The same for counter series. Snapshot::refused counts the readings of refused ones.
+  void SetSeriesCapacity(size_t series) { metrics_.SetSeriesCapacity(series); }
+  size_t series() const { return metrics_.Statistics().series; }
 
  private:
   // Applies the ownership changes of queue pair numbers. Only the connection tracker decides on

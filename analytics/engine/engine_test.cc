@@ -56,6 +56,16 @@ TEST(Engine, ReportsRefusedCounters) {
   EXPECT_EQ(engine.Publish()->refused.metrics.unknown_entities, 1u);
 }
 
+TEST(Engine, ReportsLinksThatAreDownSinceTheStart) {
+  Engine engine({}, std::make_shared<const topology::Fabric>(
+                        topology::Generate({.hosts = 2, .leaves = 1, .spines = 1}).value()));
+  engine.Ingest(
+      {.counters = {{.entity = {.kind = EntityKind::kNic, .node = "host0", .port = "mlx5_0"},
+                     .metric = Metric::kLinkUp,
+                     .event_time = Timestamp(kInterval)}}});
+  EXPECT_EQ(engine.Publish()->links_never_up.size(), 1u);
+}
+
 // Far more windows than are stored, and a single snapshot at the end.
 TEST(Engine, FindsFaultsThatEndedLongBeforeTheSnapshot) {
   const auto fabric = std::make_shared<const topology::Fabric>(

@@ -69,6 +69,8 @@ struct Snapshot {
   std::shared_ptr<const ClockAnswer> clocks;
   PathStatistics path_statistics;
   uint64_t impossible_delays = 0;
+  // Links that were down in all readings, ascending.
+  std::vector<topology::LinkIndex> links_never_up;
   ReadingProblem reading_problem;  // unusable counter readings
   RefusedRecords refused;
   uint8_t largest_observation_exponent = 0;

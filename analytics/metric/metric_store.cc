@@ -46,6 +46,7 @@ MetricStore::MetricStore(const topology::Fabric& fabric, const MetricOptions& op
     : fabric_(fabric),
       options_(options),
       width_(options.window),
+      series_capacity_(options.series),
       resets_(fabric.nodes().size(), Timestamp::min()),
       gate_(LeapOf(options.window)) {}
 
@@ -251,7 +252,16 @@ void MetricStore::Leap() {
   }
 }
 
+void MetricStore::RefuseSeries(const Value& value) {
+  ++statistics_.series_refused;
+  statistics_.series_refused_at = std::max(statistics_.series_refused_at, value.time);
+}
+
 void MetricStore::Take(const CounterEntity& entity, const Value& value) {
+  if (found_ == nullptr && !CanAddSeries()) {
+    RefuseSeries(value);
+    return;
+  }
   if (FindOrAdd() == nullptr) {
     ++statistics_.entities_refused;
     return;
@@ -270,6 +280,11 @@ void MetricStore::Take(const CounterEntity& entity, const Value& value) {
   next_series_ = static_cast<size_t>(at - all.begin()) + 1;
   const bool by_agent = !entity.agent.IsUnspecified();
   if (at == all.end() || at->first != value.metric) {
+    if (!CanAddSeries()) {
+      RefuseSeries(value);
+      return;
+    }
+    ++statistics_.series;
     at = all.emplace(at, value.metric, MetricSeries());
     at->second.SetByAgent(by_agent);
   } else if (at->second.is_by_agent() != by_agent) {

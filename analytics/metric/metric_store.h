@@ -24,6 +24,7 @@ namespace rocescope {
 struct MetricOptions {
   Duration window = std::chrono::seconds(1);  // see the run's analysis window
   size_t entities = size_t{1} << 20;
+  size_t series = SIZE_MAX;                 // maximum number of series of all entities
   std::vector<CounterListener*> listeners;  // must outlive the store
 };
 
@@ -31,6 +32,9 @@ struct MetricStatistics {
   uint64_t unknown_entities = 0;  // records of entities that are not in the topology
   uint64_t told_twice = 0;  // sFlow records of metrics that another source also reports: ignored
   uint64_t entities_refused = 0;  // records dropped because the table was full
+  uint64_t series = 0;            // present number of series
+  uint64_t series_refused = 0;    // readings dropped because there were too many series
+  Timestamp series_refused_at;    // time of the latest one; the epoch: none
 };
 
 class MetricStore {
@@ -43,6 +47,10 @@ class MetricStore {
   void Add(const CounterRecord& record);
   // Sets the latest event time of packets, which can confirm the time of a held reading.
   void Advance(Timestamp packets);
+
+  // Changes the maximum number of series, for example when memory runs out. Present series stay and
+  // are updated; new ones are refused.
+  void SetSeriesCapacity(size_t series) { series_capacity_ = series; }
 
   // Null: the metric was never reported for this entity.
   const MetricSeries* Find(const Entity& entity, Metric metric) const;
@@ -71,6 +79,7 @@ class MetricStore {
   std::optional<Entity> Resolve(const CounterEntity& entity) const;
   void LookFor(const CounterEntity& entity);
   OfEntity* FindOrAdd();
+  bool CanAddSeries() const { return statistics_.series < series_capacity_; }
   // The value of a metric of the entity found_.
   struct Value {
     Metric metric = Metric::kRxBytes;
@@ -95,6 +104,7 @@ class MetricStore {
   void Approach(const ReadingRecord& reading) const;
   void ApproachWindows(const ReadingRecord& reading) const;
   void Take(const CounterEntity& entity, const Value& value);
+  void RefuseSeries(const Value& value);
   void Hold(const CounterRecord& record);
   void Leap();
   ReadingFate AddTo(MetricSeries& series, const Value& value);
@@ -110,6 +120,7 @@ class MetricStore {
   Extent by_others_;
   Extent by_agents_;
   std::map<Entity, OfEntity> entities_;
+  size_t series_capacity_;
   MetricStatistics statistics_;
   ReadingProblem problem_;
   std::vector<Timestamp> resets_;  // by node: latest reading in which a counter decreased

@@ -179,6 +179,32 @@ TEST_F(MetricStoreTest, CountsUnknownAndRefusedEntities) {
   EXPECT_EQ(store_.Statistics().entities_refused, 1u);
 }
 
+TEST_F(MetricStoreTest, RefusesNewSeriesBeyondTheMaximumAndUpdatesPresentOnes) {
+  const CounterEntity host{.kind = EntityKind::kHost, .node = "host0"};
+  const CounterEntity other{.kind = EntityKind::kHost, .node = "host1"};
+  MetricStore store(fabric_, {.window = kWindow, .series = 2});
+  const auto add = [&](const CounterEntity& entity, Metric metric, int64_t us) {
+    store.Add(CounterRecord{.entity = entity, .metric = metric, .value = 1, .event_time = At(us)});
+  };
+  add(host, Metric::kCpuBusy, 0);
+  add(host, Metric::kMemoryFree, 0);
+  EXPECT_EQ(store.Statistics().series_refused, 0u);
+  add(host, Metric::kMemoryTotal, 100);
+  add(other, Metric::kCpuBusy, 200);
+  EXPECT_EQ(store.Statistics().series, 2u);
+  EXPECT_EQ(store.Statistics().series_refused, 2u);
+  EXPECT_EQ(store.Statistics().series_refused_at, At(200));
+  EXPECT_EQ(store.entities().size(), 1u) << "an entity without series takes no memory";
+  add(host, Metric::kMemoryFree, 3000);
+  const topology::NodeIndex node = fabric_.FindNode("host0");
+  EXPECT_EQ(
+      store.Find({.kind = EntityKind::kHost, .index = node}, Metric::kMemoryFree)->last_reading(),
+      At(3000));
+  store.SetSeriesCapacity(3);
+  add(other, Metric::kCpuBusy, 3000);
+  EXPECT_EQ(store.Statistics().series, 3u);
+}
+
 // A switch restarts. The first counter might have wrapped, but the second one cannot have.
 TEST_F(MetricStoreTest, ACounterOfASwitchThatRestartedDidNotWrap) {
   const CounterEntity first{.kind = EntityKind::kPort, .node = "leaf0", .port = "Ethernet1"};

@@ -142,7 +142,9 @@ void ServiceLevelWatch::AddEntities(const topology::Fabric& fabric, const Metric
           UtilisationGaps(metrics, fabric.gpus().size(),
                           GpusByJob(fabric, attribution, iteration_patterns), begin, read.second);
     }
-    for (const Entity& entity : EntitiesOf(fabric, InfoOf(indicator).layer)) {
+    const std::vector<Entity> entities = EntitiesOf(fabric, InfoOf(indicator).layer);
+    answer.levels.reserve(answer.levels.size() + entities.size());
+    for (const Entity& entity : entities) {
       ServiceLevel level{.indicator = indicator, .entity = entity};
       const std::vector<double> values =
           is_gap ? std::move(gaps[entity.index])

@@ -321,10 +321,14 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
       "root). Default: keep the current user.");
   visitor.Key(
       "memory", Bytes{config.memory, uint64_t{512} << 20, uint64_t{4} << 40},
-      "Memory budget in bytes. When three quarters are used, further flows are not analysed, "
-      "which health reports; the remaining quarter is reserved for answers. One million flows take "
-      "about 2G without a topology, and up to 8G with one. The budget never exceeds three quarters "
-      "of the physical memory. Lower it if MemoryMax of the service is lower.");
+      "Memory budget in bytes. When three quarters are used, further flows are not analysed; the "
+      "remaining quarter is reserved for answers. One million flows take about 2G without a "
+      "topology, and up to 8G with one. A topology takes about 8K for each link, and should take "
+      "at most half of the budget. Each 16K of the rest allow one series of counters (a metric of "
+      "a port, NIC, GPU or host); readings of further series are refused. When three quarters of "
+      "the budget are used, new series are refused beyond an eighth of that number. Health reports "
+      "refused flows and series. The budget never exceeds three quarters of the physical memory. "
+      "Lower it if MemoryMax of the service is lower.");
   visitor.Key(
       "sandbox", OneOf<SandboxMode>{config.sandbox, kSandboxWords},
       "auto: after devices and ports are open, give up unneeded privileges, and refuse system "

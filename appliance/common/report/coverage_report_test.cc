@@ -56,6 +56,7 @@ TEST(CoverageReport, ListsEveryCountOnceEvenIfZero) {
                            "marks.flows_evicted",
                            "queues.refused",
                            "counters.entities_refused",
+                           "counters.series_refused",
                            "counters.unknown_entities",
                            "counters.told_twice",
                            "cabling.flows_refused",

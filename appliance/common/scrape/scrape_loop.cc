@@ -14,7 +14,7 @@ namespace rocescope {
 namespace {
 
 constexpr auto kLongestWait = std::chrono::milliseconds(50);
-constexpr size_t kRecords = 4096;  // initial capacity of a batch
+constexpr size_t kRecords = 4096;  // in a batch
 
 }  // namespace
 
@@ -87,6 +87,10 @@ void ScrapeLoop::Read(const Target& target, const std::string& text) {
             ? std::min(now, FromNanoseconds(std::clamp<int64_t>(*sample.time_ms, 0, kMostMs) *
                                             1'000'000))
             : now;
+    // A large scrape takes several batches: while the analysis is slow, records are dropped, and
+    // batches do not grow. Each one has a new time: a source that lags behind the others by
+    // seconds would look like a clock that was set back.
+    if (exchange_.IsFull()) exchange_.HandOver(WallClock(), RecordExchange::WhenFull::kKeep);
     exchange_.current().counters.push_back(*std::move(record));
   });
   ledger.received += lines.samples + lines.broken;

@@ -77,6 +77,33 @@ TEST(ScrapeLoop, ClampsTimesToNow) {
   EXPECT_EQ(record.event_time, record.arrival_time);
 }
 
+// Nobody takes records, as while the analysis computes a large answer.
+TEST(ScrapeLoop, BatchesOfALargeScrapeDoNotGrow) {
+  constexpr size_t kSamples = 10'000;
+  std::string text;
+  for (size_t i = 0; i < kSamples; ++i) {
+    text += fmt::format("fabric_port_tx_bytes{{node=\"leaf0\",port=\"Ethernet{}\"}} 7\n", i);
+  }
+  const auto exporter = Exporter(text);
+  const auto loop = ScrapeLoop::Make({.targets = {TargetAt(exporter->port())}});
+  ASSERT_TRUE(loop);
+  std::atomic<bool> stop = false;
+  std::thread thread([&] { (*loop)->Run(stop); });
+  while ((*loop)->Statistics().records_dropped == 0) std::this_thread::yield();
+  (*loop)->records().Abandon();
+  stop = true;
+  thread.join();
+  size_t records = 0;
+  Timestamp reached;
+  while (const ExchangedBatch* batch = (*loop)->records().Take()) {
+    EXPECT_LE(batch->size(), RecordExchange::kRecords);
+    EXPECT_GT(batch->reached, reached) << "time advances with each batch";
+    reached = batch->reached;
+    records += batch->size();
+  }
+  EXPECT_GE(records, kSamples);
+}
+
 TEST(ScrapeLoop, ReportsFailedTargets) {
   uint16_t nobody = 0;
   {

@@ -42,7 +42,9 @@ void AnalysisLoop::Run(const std::atomic<bool>& ended) {
 }
 
 // Above three quarters of the budget, no further flows are analysed: the rest is for the copies of
-// an answer. What answers have used is returned to the system.
+// an answer. The same applies to counter series, except that an eighth of their maximum number is
+// always allowed: without counters there is no diagnosis. What answers have used is returned to the
+// system.
 void AnalysisLoop::KeepWithinMemory(RecordTaker::Clock::time_point now) {
   if (now < memory_due_) return;
   constexpr auto kPace = std::chrono::milliseconds(200);
@@ -56,15 +58,21 @@ void AnalysisLoop::KeepWithinMemory(RecordTaker::Clock::time_point now) {
   if (!is_memory_full_ && resident > options_.memory / 4 * 3) {
     is_memory_full_ = true;
     engine_.SetFlowCapacity(engine_.flows());
+    const size_t series = std::max(engine_.series(), options_.series / 8);
+    engine_.SetSeriesCapacity(series);
     options_.notify(
         Severity::kWarning,
         fmt::format("three quarters of the memory budget of {} are used (key `memory`): flows "
-                    "beyond the present {} are not analysed until memory is free again",
-                    FormatBytes(options_.memory), WithThousands(engine_.flows())));
+                    "beyond the present {}, and counter series beyond {}, are not analysed until "
+                    "memory is free again",
+                    FormatBytes(options_.memory), WithThousands(engine_.flows()),
+                    WithThousands(series)));
   } else if (is_memory_full_ && resident < options_.memory / 8 * 5) {
     is_memory_full_ = false;
     engine_.SetFlowCapacity(kFlowCapacity);
-    options_.notify(Severity::kInfo, "memory is free again: all flows are analysed");
+    engine_.SetSeriesCapacity(options_.series);
+    options_.notify(Severity::kInfo,
+                    "memory is free again: new flows and counter series are analysed");
   }
 }
 

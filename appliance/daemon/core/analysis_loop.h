@@ -32,6 +32,7 @@ class AnalysisLoop {
     std::function<HostFacts()> host_facts;        // the present ones; called by the loop's thread
     std::function<RecordCounts()> count_records;  // in all sources; none: no record is dropped
     uint64_t memory = UINT64_MAX;                 // budget in bytes
+    size_t series = SIZE_MAX;                     // maximum number of counter series
     std::function<uint64_t()> resident_bytes = ResidentBytes;
   };
 

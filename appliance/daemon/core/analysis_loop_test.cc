@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "topology/generate.h"
+
 namespace rocescope {
 namespace {
 
@@ -29,7 +31,9 @@ class AnalysisLoopTest : public testing::Test {
   const Timestamp begin_ = Timestamp(hours(500'000));
   RecordExchange exchange_{16};
   Answers answers_;
-  Engine engine_;
+  Engine engine_{{},
+                 std::make_shared<const topology::Fabric>(
+                     topology::Generate({.hosts = 4, .leaves = 1, .spines = 1}).value())};
   int restarted_ = 0;
   std::vector<std::string> notices_;
   RecordCounts counts_;
@@ -43,6 +47,7 @@ class AnalysisLoopTest : public testing::Test {
        .notify = [this](Severity, const std::string& text) { notices_.push_back(text); },
        .count_records = [this] { return counts_; },
        .memory = 1000,
+       .series = 16,
        .resident_bytes = [this] { return resident_; }}};
 };
 
@@ -91,6 +96,28 @@ TEST_F(AnalysisLoopTest, AnalysesNoFurtherFlowsWhenTheMemoryBudgetIsUsed) {
   ingest(5);
   EXPECT_FALSE(answers_.Latest()->is_memory_full);
   EXPECT_GT(engine_.flows(), flows);
+}
+
+TEST_F(AnalysisLoopTest, RefusesNewCounterSeriesWhenTheMemoryBudgetIsUsed) {
+  const auto ingest = [this](uint32_t host) {
+    const CounterEntity entity{.kind = EntityKind::kHost, .node = "host" + std::to_string(host)};
+    for (const Metric metric : {Metric::kCpuBusy, Metric::kMemoryFree, Metric::kMemoryTotal}) {
+      exchange_.current().counters.push_back(
+          {.entity = entity, .metric = metric, .value = 1, .event_time = begin_});
+    }
+    Reach(begin_ + seconds(host + 1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));  // the pace of the check
+  };
+  resident_ = 751;
+  Reach(begin_);
+  std::this_thread::sleep_for(std::chrono::milliseconds(250));
+  ingest(0);
+  EXPECT_EQ(engine_.series(), 2u) << "an eighth of the maximum is always allowed";
+  EXPECT_EQ(answers_.Latest()->snapshot->refused.metrics.series_refused, 1u);
+  resident_ = 600;
+  ingest(1);
+  ingest(2);
+  EXPECT_GE(engine_.series(), 5u);
 }
 
 TEST_F(AnalysisLoopTest, AnswersReportDroppedRecords) {

@@ -66,6 +66,11 @@ class Daemon {
   const ApplianceConfig& config() const { return config_; }
   // The configured memory budget, or three quarters of the physical memory if that is less.
   uint64_t memory_budget() const { return std::min(config_.memory, PhysicalBytes() / 4 * 3); }
+  // Maximum number of counter series, which follows from the memory budget and the topology.
+  size_t series_limit() const;
+  // Memory that the topology and the analysis of its nodes and links used when they were loaded;
+  // 0: no topology is configured.
+  uint64_t topology_bytes() const { return topology_bytes_; }
   // Null if no topology is configured.
   const std::shared_ptr<const topology::Fabric>& fabric() const { return fabric_; }
   const NodeNames& node_names() const { return node_names_; }
@@ -97,6 +102,7 @@ class Daemon {
   std::mutex facts_mutex_;  // guards the next member
   KnownFacts facts_;
   std::shared_ptr<const topology::Fabric> fabric_;
+  uint64_t topology_bytes_ = 0;
   NodeNames node_names_;
   Answers answers_;
   std::vector<std::unique_ptr<RecordSource>> sources_;

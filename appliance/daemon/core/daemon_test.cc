@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <future>
 #include <memory>
 
@@ -14,10 +15,13 @@
 #include "rocescope/v1/agent.pb.h"
 #include "tests/support/frame_builder.h"
 #include "tests/support/udp_sender.h"
+#include "topology/generate.h"
+#include "topology/yaml.h"
 
 namespace rocescope::test {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -45,6 +49,26 @@ TEST(Daemon, ReportsUnreadableFiles) {
 
 TEST(Daemon, ReportsAMissingInterface) {
   EXPECT_THAT(ErrorOf({.interfaces = {{.name = "nosuch0"}}}), HasSubstr("interface nosuch0: "));
+}
+
+TEST(Daemon, WarnsOfATopologyThatNeedsMoreThanHalfOfTheMemoryBudget) {
+  const std::string file = testing::TempDir() + "large_fabric.yaml";
+  std::ofstream(file) << topology::WriteFabric(
+      topology::Generate({.hosts = 1000, .leaves = 20, .spines = 4}).value());
+  const auto warnings = [&](uint64_t memory) {
+    std::vector<std::string> texts;
+    const auto daemon =
+        Daemon::Open({.topology = file, .memory = memory, .udp = {.sflow = {kAnyPort}}},
+                     [&](Severity severity, const std::string& text) {
+                       if (severity == Severity::kWarning) texts.push_back(text);
+                     });
+    EXPECT_TRUE(daemon);
+    return texts;
+  };
+  EXPECT_THAT(warnings(1 << 20),
+              ElementsAre(AllOf(HasSubstr("of the memory budget of 1M, more than half"),
+                                HasSubstr("set the key `memory` to"))));
+  EXPECT_THAT(warnings(uint64_t{1} << 30), ElementsAre());
 }
 
 TEST(Daemon, PublishesEachWindowWithoutInput) {

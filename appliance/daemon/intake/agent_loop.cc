@@ -41,6 +41,7 @@ void AgentLoop::Run(const std::atomic<bool>& stop) {
     if (!more) std::this_thread::sleep_until(begin + kPace);
   }
   while (Read()) {
+    if (exchange_.IsFull()) exchange_.HandOver(WallClock(), RecordExchange::WhenFull::kWait);
   }
   NoticeLosses(Clock::now());
   not_before_ = {};
@@ -54,6 +55,7 @@ void AgentLoop::Run(const std::atomic<bool>& stop) {
 bool AgentLoop::Read() {
   constexpr int kMost = 256;
   for (int i = 0; i < kMost; ++i) {
+    if (exchange_.IsFull()) return true;
     const auto delivery = intake_.Next();
     if (!delivery) return false;
     changed_ = builder_.Add(*delivery, exchange_.current().counters) || changed_;

@@ -188,10 +188,14 @@ void CheckLosses(const DoctorInput& input, std::vector<Problem>& out) {
     const uint64_t records = counted.records + counted.records_dropped;
     if (records >= kEnough &&
         static_cast<double>(counted.records_dropped) > kLostShare * static_cast<double>(records)) {
-      slow.Add(source.name,
-               fmt::format("{} of {} records were dropped because the analysis was too slow",
-                           WithThousands(counted.records_dropped), WithThousands(records)),
-               "run the analysis on a faster core, or increase `record_interval`");
+      slow.Add(
+          source.name,
+          fmt::format("{} of {} records were dropped because the analysis was too slow",
+                      WithThousands(counted.records_dropped), WithThousands(records)),
+          source.kind == SourceKind::kScrape
+              ? "increase the `period` of the targets under `scrape`, scrape fewer metrics, or "
+                "run the analysis on a faster core"
+              : "run the analysis on a faster core, or increase `record_interval`");
     }
   }
 }
@@ -445,6 +449,23 @@ void CheckTopology(const Snapshot& answer, std::vector<Problem>& out) {
   }
 }
 
+// Finds links that were down before the analysis started. The diagnosis does not report them.
+void CheckLinks(const Snapshot& answer, std::vector<Problem>& out) {
+  constexpr size_t kNamed = 3;
+  const std::vector<topology::LinkIndex>& links = answer.links_never_up;
+  if (!answer.fabric || links.empty()) return;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(links.size(), kNamed); ++i) {
+    names.push_back(answer.fabric->NameOfLink(links[i]));
+  }
+  OfKind(std::string_view("links_down_since_start"), out)
+      .Add("links",
+           fmt::format("{} {} been down since the start: {}{}", Counted(links.size(), "link"),
+                       links.size() == 1 ? "has" : "have", fmt::join(names, ", "),
+                       links.size() > kNamed ? ", and others" : ""),
+           "check the cables and transceivers, or remove the links from the topology file");
+}
+
 void CheckClocks(const Snapshot& answer, std::vector<Problem>& out) {
   if (!answer.clocks) return;
   OfKind apart("clock_offset", out);
@@ -490,6 +511,15 @@ void CheckHostClocks(const DoctorInput& input, std::vector<Problem>& out) {
                 "synchronise both with the same PTP or NTP server; until then rocescope corrects "
                 "the timestamps of its agent");
     }
+  }
+}
+
+void CheckMemory(const DoctorInput& input, std::vector<Problem>& out) {
+  OfKind small("memory_budget", out);
+  for (const std::string& sentence : input.memory) {
+    small.Add("memory", sentence,
+              "change the configuration and restart rocescope; if the machine has too little "
+              "memory, divide the switches and hosts among appliances");
   }
 }
 
@@ -548,8 +578,10 @@ std::vector<Problem> Doctor(const DoctorInput& input) {
   CheckContents(input, problems);
   CheckLosses(input, problems);
   CheckAgentLosses(input, problems);
+  CheckMemory(input, problems);
   if (input.answer != nullptr) {
     CheckTopology(*input.answer, problems);
+    CheckLinks(*input.answer, problems);
     CheckSenders(input, problems);
   }
   CheckRefused(input, problems);

@@ -36,6 +36,7 @@ struct DoctorInput {
   Timestamp started;
   Timestamp now;
   std::optional<HistoryHealth> history = std::nullopt;  // nullopt: no history
+  std::vector<std::string> memory = {};                 // problems of the memory budget
   std::filesystem::path sys = "/sys";                   // another folder in tests
 };
 

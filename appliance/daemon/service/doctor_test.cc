@@ -66,6 +66,20 @@ TEST_F(DoctorTest, FindsNothingWithHealthyTelemetry) {
   EXPECT_THAT(WithAnswer(), IsEmpty());
 }
 
+TEST_F(DoctorTest, NamesSomeLinksThatAreDownSinceTheStart) {
+  answer_.links_never_up = {1};
+  auto problems = WithAnswer();
+  ASSERT_THAT(problems, ElementsAre(Is("links_down_since_start", "links")));
+  EXPECT_EQ(problems[0].sentence,
+            "1 link has been down since the start: " + answer_.fabric->NameOfLink(1));
+  answer_.links_never_up = {0, 1, 2, 4};
+  problems = WithAnswer();
+  ASSERT_THAT(problems, SizeIs(1));
+  EXPECT_THAT(problems[0].sentence, AllOf(HasSubstr("4 links have been down since the start: "),
+                                          HasSubstr(answer_.fabric->NameOfLink(2) + ", and others"),
+                                          Not(HasSubstr(answer_.fabric->NameOfLink(4)))));
+}
+
 TEST_F(DoctorTest, FindsNothingWithAHealthyHistory) {
   input_.history = {.file = "history.db"};
   EXPECT_THAT(Doctor(input_), IsEmpty());

@@ -10,6 +10,7 @@
 #include "appliance/common/config/byte_size.h"
 #include "appliance/common/report/replay_report.h"
 #include "appliance/common/report/telemetry_report.h"
+#include "appliance/daemon/core/memory_text.h"
 #include "appliance/daemon/history/history_store.h"
 #include "appliance/daemon/history/job_file.h"
 #include "appliance/daemon/service/doctor.h"
@@ -113,6 +114,18 @@ void FindProblems(const std::vector<SourceState>& sources, const Answer* answer,
     out.add_problems(fmt::format("the last snapshot is {:.0f} s old: the analysis is too slow",
                                  SecondsOf(late)));
   }
+}
+
+// Sentences about a memory budget that is too small for the topology or the counters.
+std::vector<std::string> MemoryProblems(const Answer* answer, const Daemon& daemon) {
+  const uint64_t budget = daemon.memory_budget();
+  std::vector<std::string> sentences = {TopologyMemoryText(daemon.topology_bytes(), budget)};
+  if (answer != nullptr) {
+    sentences.push_back(
+        RefusedSeriesText(answer->snapshot->refused.metrics, answer->reached, budget));
+  }
+  std::erase(sentences, "");
+  return sentences;
 }
 
 }  // namespace
@@ -263,6 +276,9 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
         FormatBytes(daemon_.memory_budget()),
         WithThousands(answer->answer().snapshot->refused.flows)));
   }
+  for (std::string& text : MemoryProblems(answer ? &answer->answer() : nullptr, daemon_)) {
+    out.add_problems(std::move(text));
+  }
   if (history_ != nullptr) {
     if (const std::string problem = history_->counts().problem; !problem.empty()) {
       out.add_problems(fmt::format("the history is not written: {}", problem));
@@ -321,12 +337,14 @@ ServiceStatus Service::ListProblems(const v1::ListProblemsRequest& in,
   if (history_ != nullptr) {
     history = {.file = history_->file(), .counts = history_->counts()};
   }
-  const DoctorInput input = {.sources = daemon_.Sources(),
-                             .senders = daemon_.LastSenders(),
-                             .answer = answer ? &answer->snapshot() : nullptr,
-                             .started = daemon_.started_at(),
-                             .now = WallClock(),
-                             .history = std::move(history)};
+  const DoctorInput input = {
+      .sources = daemon_.Sources(),
+      .senders = daemon_.LastSenders(),
+      .answer = answer ? &answer->snapshot() : nullptr,
+      .started = daemon_.started_at(),
+      .now = WallClock(),
+      .history = std::move(history),
+      .memory = MemoryProblems(answer ? &answer->answer() : nullptr, daemon_)};
   const std::vector<Problem> problems = Doctor(input);
   const auto fill = [&](uint64_t i, v1::Problem& problem) {
     problem.set_kind(problems[i].kind);

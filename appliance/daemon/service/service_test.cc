@@ -13,9 +13,12 @@
 namespace rocescope {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Property;
 using testing::SizeIs;
 
 template <typename Request, typename Response>
@@ -116,6 +119,26 @@ TEST_F(ServiceTest, AUsedMemoryBudgetIsAProblem) {
   EXPECT_THAT(health.problems(),
               ElementsAre(HasSubstr("memory budget of 8G are used: 12,345 records of further flows "
                                     "were not analysed")));
+}
+
+TEST_F(ServiceTest, RefusedCounterSeriesAreAProblem) {
+  OpenDaemon(kFabric);
+  const Timestamp now = WallClock();
+  Snapshot snapshot;
+  snapshot.host_facts = std::make_shared<const HostFacts>();
+  snapshot.flows = std::make_shared<const FlowSummaries>();
+  snapshot.refused.metrics = {.series = 7, .series_refused = 12'345, .series_refused_at = now};
+  daemon_->answers().Publish(
+      {.snapshot = std::make_shared<const Snapshot>(std::move(snapshot)), .reached = now});
+  const auto sentence = AllOf(HasSubstr("12,345 readings of series beyond the present 7"),
+                              HasSubstr("increase the key `memory`"));
+  v1::Health health;
+  ASSERT_TRUE(service_->GetHealth({}, health));
+  EXPECT_THAT(health.problems(), ElementsAre(sentence));
+  v1::ListProblemsResponse doctor;
+  ASSERT_TRUE(service_->ListProblems({}, doctor));
+  EXPECT_THAT(doctor.problems(), Contains(AllOf(Property(&v1::Problem::kind, "memory_budget"),
+                                                Property(&v1::Problem::sentence, sentence))));
 }
 
 TEST_F(ServiceTest, FailedReloadIsAProblemUntilOneSucceeds) {
