@@ -59,7 +59,7 @@ class CallLimits::UnaryCalls final : public grpc::experimental::ServerIntercepto
 };
 
 CallLimits::CallLimits(const CallLimitOptions& options, std::atomic<uint64_t>& refused)
-    : options_(options), refused_(refused), thread_([this] { CancelOldCalls(); }) {}
+    : options_(options), refused_(refused), thread_([this] { Watch(); }) {}
 
 CallLimits::~CallLimits() {
   {
@@ -89,6 +89,7 @@ std::string CallLimits::Begin(const std::string& client) {
     return "";
   }
   ++refused_;
+  ++too_fast_;
   return fmt::format("more than {} calls per second of one client", options_.per_second);
 }
 
@@ -116,19 +117,45 @@ void CallLimits::Close(const UnaryCall* call) {
   open_.erase(at);
 }
 
-void CallLimits::CancelOldCalls() {
+void CallLimits::SetPorts(std::vector<uint16_t> ports) {
+  const std::lock_guard lock(open_mutex_);
+  connections_.emplace(std::move(ports));
+}
+
+void CallLimits::Watch() {
   using std::chrono::milliseconds;
-  const milliseconds pace = std::clamp(options_.longest / 4, milliseconds(1), milliseconds(1000));
+  const milliseconds pace = std::clamp(options_.longest / 4, milliseconds(1), milliseconds(200));
   std::unique_lock lock(open_mutex_);
+  watched_ = Clock::now();
   while (!ended_.wait_for(lock, pace, [&] { return is_ending_; })) {
-    const Clock::time_point now = Clock::now();
-    for (auto& [call, open] : open_) {
-      if (!open.cancel || now - open.since < options_.longest) continue;
-      ++refused_;
-      // The call exists until its interceptor, whose destructor waits for the mutex, is destroyed.
-      std::exchange(open.cancel, nullptr)();
-    }
+    CancelOldCalls();
+    CloseFloodingConnection();
   }
+}
+
+void CallLimits::CancelOldCalls() {
+  const Clock::time_point now = Clock::now();
+  for (auto& [call, open] : open_) {
+    if (!open.cancel || now - open.since < options_.longest) continue;
+    ++refused_;
+    // The call exists until its interceptor, whose destructor waits for the mutex, is destroyed.
+    std::exchange(open.cancel, nullptr)();
+  }
+}
+
+void CallLimits::CloseFloodingConnection() {
+  constexpr uint64_t kLeastBytes = 50'000;  // about 300 calls
+  const Clock::time_point now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - std::exchange(watched_, now)).count();
+  const uint64_t all = too_fast_;
+  const auto refused = static_cast<double>(all - std::exchange(seen_too_fast_, all));
+  if (!connections_ || refused <= options_.flood * seconds) {
+    is_sampled_ = false;
+    return;
+  }
+  if (is_sampled_) connections_->Close(kLeastBytes);
+  connections_->Sample();
+  is_sampled_ = true;
 }
 
 }  // namespace rocescope

@@ -425,6 +425,9 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
     }
     return tl::unexpected(CannotListen(config.listen[i]));
   }
+  std::vector<uint16_t> listening;
+  for (const ListenAddress& listen : running.listens) listening.push_back(listen.port);
+  running.call_limits.SetPorts(std::move(listening));
   return started;
 }
 

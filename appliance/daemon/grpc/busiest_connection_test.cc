@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/grpc/busiest_connection.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace rocescope {
+namespace {
+
+// A server on loopback with two connections.
+class BusiestConnectionTest : public testing::Test {
+ protected:
+  BusiestConnectionTest() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), length), 0);
+    EXPECT_EQ(listen(listener_, 2), 0);
+    EXPECT_EQ(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length), 0);
+    port_ = ntohs(address.sin_port);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(connect(client_[i], reinterpret_cast<sockaddr*>(&address), length), 0);
+      server_[i] = accept(listener_, nullptr, nullptr);
+    }
+  }
+  ~BusiestConnectionTest() override {
+    close(listener_);
+    for (size_t i = 0; i < 2; ++i) {
+      close(client_[i]);
+      close(server_[i]);
+    }
+  }
+  void Send(size_t client, size_t bytes) const {
+    const std::string text(bytes, 'x');
+    ASSERT_EQ(send(client_[client], text.data(), bytes, 0), static_cast<ssize_t>(bytes));
+    std::string received(bytes, ' ');
+    ASSERT_EQ(recv(server_[client], received.data(), bytes, MSG_WAITALL),
+              static_cast<ssize_t>(bytes));
+  }
+  // Whether the server has ended the connection.
+  bool IsClosed(size_t client) const {
+    pollfd event = {.fd = client_[client], .events = POLLIN, .revents = 0};
+    return poll(&event, 1, 0) == 1;
+  }
+
+  const int listener_ = socket(AF_INET, SOCK_STREAM, 0);
+  const int client_[2] = {socket(AF_INET, SOCK_STREAM, 0), socket(AF_INET, SOCK_STREAM, 0)};
+  int server_[2] = {-1, -1};
+  uint16_t port_ = 0;
+};
+
+TEST_F(BusiestConnectionTest, ClosesTheOneThatReceivedMostSinceTheSample) {
+  BusiestConnection connections({port_});
+  Send(0, 50'000);
+  connections.Sample();
+  Send(0, 1'000);
+  Send(1, 20'000);
+  EXPECT_FALSE(connections.Close(30'000));
+  EXPECT_FALSE(IsClosed(0) || IsClosed(1));
+  EXPECT_TRUE(connections.Close(10'000));
+  EXPECT_FALSE(IsClosed(0));
+  EXPECT_TRUE(IsClosed(1));
+}
+
+TEST_F(BusiestConnectionTest, IgnoresOtherPorts) {
+  BusiestConnection connections({static_cast<uint16_t>(port_ + 1)});
+  connections.Sample();
+  Send(0, 20'000);
+  EXPECT_FALSE(connections.Close(1));
+  EXPECT_FALSE(IsClosed(0));
+}
+
+}  // namespace
+}  // namespace rocescope
