@@ -21,15 +21,15 @@ def score_capture(state, folder, options):
 
 def score_appliance(state):
     """Returns 1 if a fault was missed, misplaced or given the wrong kind, or if a finding is false. A fault
-    that is only suspected is neither."""
+    that is only suspected is neither, and one whose place already had the same finding."""
     lab = state.require()
     answer = appliance.get(lab["http"], "/api/v1/findings")
     rows, false = compare(faults.all_of(state), answer["findings"], answer.get("suspected_findings", ()))
     missed = False
     for number, fault, finding, result in rows:
         truth = fault["truth"]
-        delay = f"{seconds_after(finding, truth):5.1f} s" if finding else ""
-        print(f"fault {number:<3} {truth['kind']:<18} {truth['place']:<40} {result:<12} {delay}")
+        delay = f"{seconds_after(finding, truth):5.1f} s" if finding and result != "active before" else ""
+        print(f"fault {number:<3} {truth['kind']:<18} {truth['place']:<40} {result:<13} {delay}")
         missed |= result in ("missed", "wrong place", "wrong kind")
     for finding in false:
         print(f"false     {finding['kind']:<18} {finding['place']:<40} confidence {finding['confidence']:.2f}")
@@ -67,13 +67,16 @@ def compare(injected, findings, suspected=(), margin_ns=5 * 10**9):
         truth = fault["truth"]
         if fault.get("benign") or "start_ns" not in truth:
             continue
-        near = [one for one in findings if overlaps(truth, one, margin_ns)]
+        # What was detected earlier is not a result of this fault.
+        near = [one for one in findings if overlaps(truth, one, margin_ns) and seconds_after(one, truth) >= 0]
         right_kind = [one for one in near if one["kind"] == truth["kind"]]
         right_place = [one for one in near if is_same_place(truth, one["place"])]
         both = [one for one in right_kind if one in right_place]
         unsure = [one for one in suspected if one["kind"] == truth["kind"] and overlaps(truth, one, margin_ns)
                   and is_same_place(truth, one["place"])]
-        for candidates, result in ((both, "right"), (unsure, "suspected"), (right_place, "wrong kind"),
+        earlier = [one for one in findings if overlaps(truth, one, 0) and one not in near
+                   and one["kind"] == truth["kind"] and is_same_place(truth, one["place"])]
+        for candidates, result in ((both, "right"), (earlier, "active before"), (unsure, "suspected"), (right_place, "wrong kind"),
                                    (right_kind, "wrong place"), ([None], "missed")):
             if candidates:
                 used += candidates

@@ -350,6 +350,11 @@ class ScoreTest(unittest.TestCase):
         rows, false = score.compare({1: {"benign": False, "truth": truth}}, [], [self.finding()])
         self.assertEqual((rows[0][3], false), ("suspected", []))
 
+    def test_what_was_detected_before_the_fault_is_not_its_finding(self):
+        self.assertEqual(self.compare(self.finding(), start_ns=self.START + 5 * SECOND), ("active before", 0))
+        other = self.finding(place="leaf1:Ethernet3-spine0:Ethernet2")
+        self.assertEqual(self.compare(other, start_ns=self.START + 5 * SECOND), ("missed", 1))
+
     def test_an_invisible_fault_is_not_missed(self):
         self.assertEqual(self.compare(visible_ns=0), ("invisible", 0))
 
@@ -580,7 +585,8 @@ class ReplayTest(unittest.TestCase):
 
 class RegressionTest(unittest.TestCase):
     FAULT = {"kind": "gray_loss", "place": "a:1-b:1", "start_ns": 10**9, "end_ns": 9 * 10**9, "visible_ns": 10**9}
-    FOUND = {"kind": "gray_loss", "place": "a:1-b:1", "start_time": "1970-01-01T00:00:02Z", "confidence": 0.9}
+    FOUND = {"kind": "gray_loss", "place": "a:1-b:1", "start_time": "1970-01-01T00:00:02Z",
+             "detection_time": "1970-01-01T00:00:03Z", "confidence": 0.9}
 
     def differences(self, faults, findings):
         return regression.differences({"faults": faults}, {"findings": findings})
