@@ -100,6 +100,10 @@ class LimitedRate(OnWires):
     def begin(self):
         Switches(self.state).enlarge_buffers()
         for name in self.interfaces():
+            if "tbf" in run("tc", "qdisc", "show", "dev", name, "root", namespace=self.state.namespace(wires.NAMESPACE)):
+                raise Problem(f"{self.ports[0].full_name} already has a limited rate; end that fault first "
+                              "(`testbeds/lab heal`)")
+        for name in self.interfaces():
             run("tc", "qdisc", "add", "dev", name, "root", "tbf", "rate", f"{self.rate}bit", "burst", TBF_BURST,
                 "limit", TBF_QUEUE, namespace=self.state.namespace(wires.NAMESPACE))
         super().begin()
@@ -176,6 +180,10 @@ class Delayed(OnWires):
 
     def begin(self):
         namespace = self.state.namespace(wires.NAMESPACE)
+        links = run("ip", "-o", "link", "show", namespace=namespace)
+        for port in self.ports:
+            if f" {self.names(port)[0]}@" in links:
+                raise Problem(f"{port.full_name} already has a delay; end that fault first (`testbeds/lab heal`)")
         for port in self.ports:
             entry, exit_ = self.names(port)
             ip_batch([f"link add name {entry} index {wires.RELAY_INDEX + port.index} mtu {wires.MTU} type veth peer "
