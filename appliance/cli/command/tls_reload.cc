@@ -59,6 +59,11 @@ void TlsReload::Describe(Watched& watched) const {
 
 void TlsReload::Read(Watched& watched) {
   Result<TlsTexts> texts = ReadTls(watched.server.texts.files, watched.server.key);
+  // With revocation lists, a server closes its connections when they are set.
+  if (texts && watched.state.problem.empty() && texts->HasSameContent(watched.server.texts)) {
+    watched.identity = watched.seen;
+    return;
+  }
   const Status set = texts ? watched.server.set(*texts) : Status(tl::unexpected(texts.error()));
   if (!set) {
     if (std::exchange(watched.state.problem, set.error().message) != set.error().message) {

@@ -19,6 +19,11 @@ struct TlsTexts {
   TlsConfig files;      // paths of the files
 
   bool IsThere() const { return !certificate.empty(); }
+  // Whether the contents are equal, wherever the files are.
+  bool HasSameContent(const TlsTexts& other) const {
+    return certificate == other.certificate && key == other.key && peer_ca == other.peer_ca &&
+           crl == other.crl;
+  }
 };
 
 // Reads the files. Must be called before privileges are dropped, because private keys usually
