@@ -207,11 +207,11 @@ void AddAnswer(const AnswerView& view, Families& out) {
   out.Gauge("analysis_duration_seconds", "Duration of the last analysis pass in seconds.",
             Seconds(answer.took.count()));
   const Snapshot& snapshot = view.snapshot();
-  out.Gauge("counter_series",
+  out.Gauge("telemetry_series",
             "Series of counters and gauges in the analysis: a metric of an entity.",
             static_cast<double>(snapshot.refused.metrics.series));
   out.Counter(
-      "counter_readings_refused_total",
+      "refused_readings_total",
       "Counter readings refused because the memory budget (configuration key `memory`) does "
       "not allow further series.",
       snapshot.refused.metrics.series_refused);
