@@ -84,8 +84,8 @@ void NoteHosts(const Fabric& fabric, Survey& survey) {
     if (!is_new) ambiguous.Add([&] { return first->second + " and " + node.name; });
   }
   ambiguous.AppendNote(
-      "host has the name of another up to the first dot, so NCCL logs cannot distinguish them",
-      "hosts have the name of another up to the first dot, so NCCL logs cannot distinguish them",
+      "host name equals another one up to the first dot, so NCCL logs cannot distinguish the hosts",
+      "host names equal another one up to the first dot, so NCCL logs cannot distinguish the hosts",
       survey.notes);
 }
 

@@ -64,8 +64,8 @@ TEST(SurveyTest, NotesHostNamesThatLogsCannotDistinguish) {
 
   EXPECT_EQ(SurveyOf(*fabric).notes,
             (std::vector<std::string>{
-                "1 host has the name of another up to the first dot, so NCCL logs cannot "
-                "distinguish them: gpu-7.rack1 and GPU-7"}));
+                "1 host name equals another one up to the first dot, so NCCL logs cannot "
+                "distinguish the hosts: gpu-7.rack1 and GPU-7"}));
 }
 
 }  // namespace

@@ -39,6 +39,11 @@ NicRows RowsOf(const DiagnosisInput& input, NicIndex nic) {
   const Entity entity = input.EntityOf(own);
   NicRows rows;
   if (port == kNone || !input.HasMetric(entity, Metric::kRxDiscards)) return rows;
+  // Without any counter of arrivals, the discards cannot be compared with anything.
+  if (!input.HasMetric(entity, Metric::kRxPackets) &&
+      !input.HasMetric(input.EntityOf(port), Metric::kTxPackets)) {
+    return rows;
+  }
   rows.discards = input.Growth(entity, Metric::kRxDiscards);
   rows.arrivals = input.Growth(entity, Metric::kRxPackets);
   const Row sent = input.Growth(input.EntityOf(port), Metric::kTxPackets);
@@ -59,14 +64,15 @@ bool IsSign(const DiagnosisInput& input, const NicRows& rows, size_t window) {
              input.thresholds().nic_discard_ratio * static_cast<double>(rows.arrivals[window]);
 }
 
-// Whether the NIC paused its switch in the window or next to it: counters are read at different
-// times.
+// Whether the NIC paused its switch for longer than normal, in these windows or next to them:
+// counters are read at different times.
 bool HasPaused(const DiagnosisInput& input, PortIndex port, size_t first, size_t last) {
+  const auto window = static_cast<double>(input.parts().metrics.window().count());
   for (uint8_t priority = 0; priority < kPriorities; ++priority) {
     const Row paused = PausedTime(input, port, priority);
     const size_t end = std::min(last + 2, paused.size());
     for (size_t w = first - std::min<size_t>(first, 1); w < end; ++w) {
-      if (paused[w] > 0) return true;
+      if (static_cast<double>(paused[w]) > input.thresholds().pause_ratio * window) return true;
     }
   }
   return false;
@@ -81,6 +87,7 @@ struct Discards {
   uint64_t discards = 0;
   uint64_t arrivals = 0;
   uint64_t losses = 0;
+  uint64_t lossy_windows = 0;
 };
 
 std::vector<Discards> DiscardsOf(const DiagnosisInput& input, const NicRows& rows) {
@@ -95,7 +102,11 @@ std::vector<Discards> DiscardsOf(const DiagnosisInput& input, const NicRows& row
     if (++episode.windows == kDiscardWindows) episode.detected_at = w;
     episode.discards += rows.discards[w];
     episode.arrivals += rows.arrivals[w];
-    if (!rows.losses.empty()) episode.losses += rows.losses[w];
+    if (rows.losses.empty()) continue;
+    episode.losses += rows.losses[w];
+    // The next reading may count what this one does not contain yet.
+    episode.lossy_windows +=
+        rows.losses[w] > 0 || (w + 1 < rows.losses.size() && rows.losses[w + 1] > 0);
   }
   std::erase_if(episodes, [](const Discards& e) { return e.windows < kDiscardWindows; });
   return episodes;
@@ -108,9 +119,10 @@ void DetectNicDiscards(const DiagnosisInput& input, Findings& found) {
     const NicRows rows = RowsOf(input, nic);
     const PortIndex port = input.fabric().Peer(input.fabric().nic(nic).port);
     for (const Discards& episode : DiscardsOf(input, rows)) {
-      // Each discarded packet of a connection is followed by packets out of sequence.
+      // Each discarded packet of a connection is followed by packets out of sequence. Otherwise,
+      // the discarded packets are of other protocols.
       const bool counts_losses = !rows.losses.empty();
-      if (counts_losses && episode.losses == 0) continue;
+      if (counts_losses && episode.lossy_windows < kDiscardWindows) continue;
       if (HasPaused(input, port, episode.first, episode.last)) continue;
       Finding finding = {
           .kind = FaultKind::kSlowReceiver,

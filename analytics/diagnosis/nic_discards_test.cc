@@ -63,6 +63,13 @@ TEST_F(NicDiscardsTest, DiscardsWithoutLossesAreOtherProtocols) {
   EXPECT_THAT(Found(), IsEmpty());
 }
 
+TEST_F(NicDiscardsTest, SingleLossDoesNotConfirmDiscards) {
+  Discards(4, 12, 50);
+  CountsOutOfSequence(0, kWindows - 1, 0);
+  CountsOutOfSequence(7, 7, 3);
+  EXPECT_THAT(Found(), IsEmpty());
+}
+
 TEST_F(NicDiscardsTest, FewDiscardsAndSingleEventsAreNormal) {
   CountsOutOfSequence(0, kWindows - 1, 5);
   Discards(0, kWindows - 1, 2);  // less than 0.1 %
@@ -75,6 +82,13 @@ TEST_F(NicDiscardsTest, NicThatPausesItsSwitchIsLeftToThatDetector) {
   CountsOutOfSequence(8, 13, 400);
   Grows(port_, Metric::kPfcRxTime, 10, 300'000, kRoce);
   EXPECT_THAT(Found(), IsEmpty());
+}
+
+TEST_F(NicDiscardsTest, ShortPausesAreNormal) {
+  Discards(8, 13, 50);
+  CountsOutOfSequence(8, 13, 400);
+  Grows(port_, Metric::kPfcRxTime, 10, 10'000, kRoce);
+  EXPECT_THAT(Found(), SizeIs(1));
 }
 
 TEST_F(NicDiscardsTest, MoreThanArrivedIsDoubtful) {

@@ -102,7 +102,7 @@ namespace rocescope {
   ROW(nic_discards, uint32_t, 8, "packets", 1, 1'000'000,                                          \
       "A NIC is suspected if it discards this many received packets in a window.")                 \
   ROW(nic_discard_ratio, double, 0.001, "fraction of the received packets", 0, 1,                  \
-      "A NIC is suspected if it discards more than this fraction of the packets that it "          \
+      "A NIC is suspected if it discards at least this fraction of the packets that it "           \
       "receives.")                                                                                 \
   ROW(pause_ratio, double, 0.02, "fraction of a window", 0, 1,                                     \
       "A NIC that pauses its switch for longer than this is slow. Shorter pauses are normal.")     \

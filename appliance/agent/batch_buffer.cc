@@ -46,7 +46,12 @@ void BatchBuffer::Append(BatchKind kind, std::string bytes) {
 
 bool BatchBuffer::HasSpaceForLogs(uint64_t more) const {
   const std::lock_guard lock(mutex_);
-  return log_bytes_not_taken_ + more < LogShare();
+  uint64_t used = most_bytes_ / 16;  // reserved for counters
+  for (const HeldBatch& batch : batches_) {
+    if (IsState(batch.kind)) used += WeightOf(batch);
+  }
+  const uint64_t rest = most_bytes_ - std::min(used, most_bytes_);
+  return log_bytes_not_taken_ + more < std::min(LogShare(), rest);
 }
 
 // Acknowledged logs beyond their share go first: nothing is lost. Then counters go because old
@@ -95,6 +100,9 @@ void BatchBuffer::Drop(std::deque<HeldBatch>::iterator batch) {
 
 void BatchBuffer::Begin(uint64_t taken) {
   const std::lock_guard lock(mutex_);
+  // Otherwise, logs that the appliance had acknowledged before could be evicted as lost.
+  while (log_bytes_ > LogShare() && DropTakenLog()) {
+  }
   SetTaken(taken);
   changed_.notify_all();
 }

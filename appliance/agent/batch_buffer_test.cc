@@ -87,6 +87,23 @@ TEST(BatchBuffer, AcknowledgedBatchesAreForgottenNotLost) {
   EXPECT_EQ(buffer.counts().lost_batches, 0u);
 }
 
+TEST(BatchBuffer, StatesReduceTheSpaceForLogs) {
+  BatchBuffer buffer(16'000);
+  EXPECT_TRUE(buffer.HasSpaceForLogs(4'000));
+  buffer.Append(BatchKind::kQueuePairs, std::string(11'000, 'q'));
+  EXPECT_FALSE(buffer.HasSpaceForLogs(4'000));
+  EXPECT_TRUE(buffer.HasSpaceForLogs(3'000));
+}
+
+TEST(BatchBuffer, AcknowledgedLogsAreNotLostIfTheApplianceStartsAgain) {
+  BatchBuffer buffer(4'000);
+  for (int i = 0; i < 3; ++i) buffer.Append(BatchKind::kLogs, std::string(1'200, 'l'));
+  buffer.Take(3);
+  buffer.Begin(0);
+  buffer.Append(BatchKind::kCounters, std::string(900, 'c'));
+  EXPECT_EQ(buffer.counts().lost_batches, 0u);
+}
+
 TEST(BatchBuffer, HasSpaceForLogsUntilThreeQuartersAreNotAcknowledged) {
   BatchBuffer buffer(4 * 164);
   EXPECT_TRUE(buffer.HasSpaceForLogs(0));

@@ -59,7 +59,7 @@ void TlsReload::Describe(Watched& watched) const {
 
 void TlsReload::Read(Watched& watched) {
   Result<TlsTexts> texts = ReadTls(watched.server.texts.files, watched.server.key);
-  // With revocation lists, a server closes its connections when they are set.
+  // A server with revocation lists closes all connections when certificates are set.
   if (texts && watched.state.problem.empty() && texts->HasSameContent(watched.server.texts)) {
     watched.identity = watched.seen;
     return;

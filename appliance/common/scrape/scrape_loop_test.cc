@@ -89,7 +89,10 @@ TEST(ScrapeLoop, BatchesOfALargeScrapeDoNotGrow) {
   ASSERT_TRUE(loop);
   std::atomic<bool> stop = false;
   std::thread thread([&] { (*loop)->Run(stop); });
-  while ((*loop)->Statistics().records_dropped == 0) std::this_thread::yield();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while ((*loop)->Statistics().records_dropped == 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::yield();
+  }
   (*loop)->records().Abandon();
   stop = true;
   thread.join();

@@ -17,8 +17,8 @@ class BusiestConnection {
 
   // Notes how much each connection has received until now.
   void Sample();
-  // Shuts the connection down that has received most since the previous sample, if these are at
-  // least `least` bytes. Returns whether there was one.
+  // Shuts down the connection that received most bytes since the previous sample, if it received at
+  // least `least`. Returns whether it shut one down.
   bool Close(uint64_t least);
 
  private:

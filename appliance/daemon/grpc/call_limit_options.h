@@ -6,16 +6,16 @@
 
 namespace rocescope {
 
-// Limits for each client with a certificate, except for the last one.
+// `per_second`, `burst` and `max_open` apply to each client that has a certificate.
 struct CallLimitOptions {
   uint32_t per_second = 500;  // calls
   uint32_t burst = 2000;      // calls that may arrive at once
-  uint32_t open = 64;         // unary calls at the same time
+  uint32_t max_open = 64;     // unary calls at the same time
   // Refused calls per second of all clients above which the busiest connection is closed: gRPC can
-  // queue calls that are reset at once faster than it ends them.
-  uint32_t flood = 2000;
+  // queue calls that are cancelled immediately faster than it completes them.
+  uint32_t flood_threshold = 2000;
   // A unary call ends after this time, even if the client has not read the response.
-  std::chrono::milliseconds longest = std::chrono::seconds(30);
+  std::chrono::milliseconds timeout = std::chrono::seconds(30);
 };
 
 }  // namespace rocescope

@@ -13,7 +13,7 @@
 namespace rocescope {
 namespace {
 
-constexpr size_t kMaxClients = 1024;  // more are remembered only while their credit is not full
+constexpr size_t kMaxClients = 1024;  // more are remembered only while their bucket is not full
 
 }  // namespace
 
@@ -29,7 +29,8 @@ class CallLimits::UnaryCall final : public grpc::experimental::Interceptor {
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
       grpc::ServerContextBase& context = *call_.server_context();
       const std::string client = gate_.has_certificates() ? gate_.PeerOf(context) : "";
-      if (!limits_.Open(this, client, [&context] { context.TryCancel(); })) context.TryCancel();
+      // A call that is only refused would occupy its thread until the client has read the response.
+      if (!limits_.Open(this, client, context)) context.TryCancel();
     }
     methods->Proceed();
   }
@@ -70,26 +71,26 @@ CallLimits::~CallLimits() {
   thread_.join();
 }
 
-std::string CallLimits::Begin(const std::string& client) {
-  const std::lock_guard lock(credit_mutex_);
+std::string CallLimits::Admit(const std::string& client) {
+  const std::lock_guard lock(bucket_mutex_);
   const Clock::time_point now = Clock::now();
   const auto burst = static_cast<double>(options_.burst);
-  const auto grown = [&](const Credit& credit) {
-    const double seconds = std::chrono::duration<double>(now - credit.updated).count();
-    return std::min(burst, credit.calls + seconds * options_.per_second);
+  const auto filled = [&](const TokenBucket& bucket) {
+    const double seconds = std::chrono::duration<double>(now - bucket.updated).count();
+    return std::min(burst, bucket.tokens + seconds * options_.per_second);
   };
-  if (credits_.size() >= kMaxClients) {
-    std::erase_if(credits_, [&](const auto& row) { return grown(row.second) == burst; });
+  if (buckets_.size() >= kMaxClients) {
+    std::erase_if(buckets_, [&](const auto& row) { return filled(row.second) == burst; });
   }
-  Credit& credit =
-      credits_.try_emplace(client, Credit{.calls = burst, .updated = now}).first->second;
-  credit = {.calls = grown(credit), .updated = now};
-  if (credit.calls >= 1) {
-    --credit.calls;
+  TokenBucket& bucket =
+      buckets_.try_emplace(client, TokenBucket{.tokens = burst, .updated = now}).first->second;
+  bucket = {.tokens = filled(bucket), .updated = now};
+  if (bucket.tokens >= 1) {
+    --bucket.tokens;
     return "";
   }
   ++refused_;
-  ++too_fast_;
+  ++rate_limited_;
   return fmt::format("more than {} calls per second of one client", options_.per_second);
 }
 
@@ -98,12 +99,23 @@ std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CallLimit
   return std::make_unique<UnaryCalls>(*this, gate);
 }
 
-bool CallLimits::Open(const UnaryCall* call, std::string client, std::function<void()> cancel) {
+bool CallLimits::Open(const UnaryCall* call, std::string client, grpc::ServerContextBase& context) {
   const std::lock_guard lock(open_mutex_);
-  const bool is_within = client.empty() || ++open_of_[client] <= options_.open;
-  open_[call] = {.client = std::move(client), .since = Clock::now(), .cancel = std::move(cancel)};
-  if (!is_within) ++refused_;
-  return is_within;
+  const bool is_over = !client.empty() && ++open_of_[client] > options_.max_open;
+  open_[call] = {.client = std::move(client),
+                 .since = Clock::now(),
+                 .context = &context,
+                 .is_over_limit = is_over};
+  if (is_over) {
+    over_limit_.insert(&context);
+    ++refused_;
+  }
+  return !is_over;
+}
+
+bool CallLimits::IsOverLimit(const grpc::ServerContextBase& call) {
+  const std::lock_guard lock(open_mutex_);
+  return over_limit_.contains(&call);
 }
 
 void CallLimits::Close(const UnaryCall* call) {
@@ -114,47 +126,53 @@ void CallLimits::Close(const UnaryCall* call) {
       count != open_of_.end() && --count->second == 0) {
     open_of_.erase(count);
   }
+  if (at->second.is_over_limit) over_limit_.erase(at->second.context);
   open_.erase(at);
 }
 
 void CallLimits::SetPorts(std::vector<uint16_t> ports) {
   const std::lock_guard lock(open_mutex_);
-  connections_.emplace(std::move(ports));
+  connections_ = std::make_unique<BusiestConnection>(std::move(ports));
 }
 
 void CallLimits::Watch() {
   using std::chrono::milliseconds;
-  const milliseconds pace = std::clamp(options_.longest / 4, milliseconds(1), milliseconds(200));
+  const milliseconds pace = std::clamp(options_.timeout / 4, milliseconds(1), milliseconds(200));
   std::unique_lock lock(open_mutex_);
   watched_ = Clock::now();
   while (!ended_.wait_for(lock, pace, [&] { return is_ending_; })) {
     CancelOldCalls();
-    CloseFloodingConnection();
+    BusiestConnection* const connections = connections_.get();
+    if (connections == nullptr) continue;
+    lock.unlock();
+    CloseFloodingConnection(*connections);
+    lock.lock();
   }
 }
 
 void CallLimits::CancelOldCalls() {
   const Clock::time_point now = Clock::now();
   for (auto& [call, open] : open_) {
-    if (!open.cancel || now - open.since < options_.longest) continue;
+    if (open.is_cancelled || now - open.since < options_.timeout) continue;
     ++refused_;
+    open.is_cancelled = true;
     // The call exists until its interceptor, whose destructor waits for the mutex, is destroyed.
-    std::exchange(open.cancel, nullptr)();
+    open.context->TryCancel();
   }
 }
 
-void CallLimits::CloseFloodingConnection() {
-  constexpr uint64_t kLeastBytes = 50'000;  // about 300 calls
+void CallLimits::CloseFloodingConnection(BusiestConnection& connections) {
+  constexpr double kLeastBytes = 30;  // a call that is reset, with compressed header fields
   const Clock::time_point now = Clock::now();
   const double seconds = std::chrono::duration<double>(now - std::exchange(watched_, now)).count();
-  const uint64_t all = too_fast_;
-  const auto refused = static_cast<double>(all - std::exchange(seen_too_fast_, all));
-  if (!connections_ || refused <= options_.flood * seconds) {
+  const uint64_t all = rate_limited_;
+  const auto refused = static_cast<double>(all - std::exchange(seen_rate_limited_, all));
+  if (refused <= options_.flood_threshold * seconds) {
     is_sampled_ = false;
     return;
   }
-  if (is_sampled_) connections_->Close(kLeastBytes);
-  connections_->Sample();
+  if (is_sampled_) connections.Close(static_cast<uint64_t>(kLeastBytes * refused));
+  connections.Sample();
   is_sampled_ = true;
 }
 

@@ -4,17 +4,17 @@
 // thread.
 #pragma once
 
+#include <grpcpp/server_context.h>
 #include <grpcpp/support/server_interceptor.h>
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,12 +33,14 @@ class CallLimits {
   CallLimits(const CallLimitOptions& options, std::atomic<uint64_t>& refused);
   ~CallLimits();
 
-  // The ports of the server. Required for closing connections of clients that begin calls far too
-  // fast.
+  // The ports of the server. Required for closing connections that flood the server with calls.
   void SetPorts(std::vector<uint16_t> ports);
 
   // Counts a new call. Returns why it is refused, or "".
-  std::string Begin(const std::string& client);
+  std::string Admit(const std::string& client);
+
+  // Whether the client of a unary call had too many open calls when this one began.
+  bool IsOverLimit(const grpc::ServerContextBase& call);
 
   // Counts the open unary calls of rocescope's services, and cancels those beyond the limits.
   // Without certificates, clients are not distinguished, and only the time is limited. The object
@@ -51,40 +53,44 @@ class CallLimits {
   class UnaryCalls;
   using Clock = std::chrono::steady_clock;
 
-  struct Credit {
-    double calls = 0;  // that the client may begin now
+  struct TokenBucket {
+    double tokens = 0;  // calls that the client may begin now
     Clock::time_point updated;
   };
   struct OpenCall {
     std::string client;
     Clock::time_point since;
-    std::function<void()> cancel;  // null after it was called
+    grpc::ServerContextBase* context = nullptr;
+    bool is_over_limit = false;
+    bool is_cancelled = false;
   };
 
   // Returns false if the client has too many open calls. Must be followed by Close.
-  bool Open(const UnaryCall* call, std::string client, std::function<void()> cancel);
+  bool Open(const UnaryCall* call, std::string client, grpc::ServerContextBase& context);
   void Close(const UnaryCall* call);
   void Watch();
   // The mutex must be locked.
   void CancelOldCalls();
-  void CloseFloodingConnection();
+  // The mutex must not be locked: it takes milliseconds.
+  void CloseFloodingConnection(BusiestConnection& connections);
 
   const CallLimitOptions options_;
   std::atomic<uint64_t>& refused_;
-  std::mutex credit_mutex_;
-  std::map<std::string, Credit> credits_;
-  std::atomic<uint64_t> too_fast_ = 0;  // calls that Begin refused
+  std::mutex bucket_mutex_;
+  std::map<std::string, TokenBucket> buckets_;
+  std::atomic<uint64_t> rate_limited_ = 0;  // calls that Admit refused
   // Of the thread.
-  uint64_t seen_too_fast_ = 0;
+  uint64_t seen_rate_limited_ = 0;
   Clock::time_point watched_;
   bool is_sampled_ = false;
   // Separate: gRPC may begin a call on the thread that cancels another one.
   std::mutex open_mutex_;
   std::map<const UnaryCall*, OpenCall> open_;
+  std::set<const grpc::ServerContextBase*> over_limit_;
   std::map<std::string, uint32_t> open_of_;  // number of open calls by client
   std::condition_variable ended_;
   bool is_ending_ = false;
-  std::optional<BusiestConnection> connections_;
+  std::unique_ptr<BusiestConnection> connections_;
   std::thread thread_;  // last, because it uses the others
 };
 

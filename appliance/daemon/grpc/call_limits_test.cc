@@ -25,27 +25,27 @@ using testing::IsEmpty;
 
 TEST(CallLimitsTest, EachClientHasItsOwnRate) {
   std::atomic<uint64_t> refused = 0;
-  CallLimits limits({.per_second = 1, .burst = 3}, refused);
-  for (int i = 0; i < 3; ++i) EXPECT_THAT(limits.Begin("a"), IsEmpty()) << i;
-  EXPECT_THAT(limits.Begin("a"), HasSubstr("more than 1 calls per second"));
-  EXPECT_THAT(limits.Begin("b"), IsEmpty());
+  CallLimits limits({.per_second = 0, .burst = 3}, refused);
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(limits.Admit("a"), IsEmpty()) << i;
+  EXPECT_THAT(limits.Admit("a"), HasSubstr("more than 0 calls per second"));
+  EXPECT_THAT(limits.Admit("b"), IsEmpty());
   EXPECT_EQ(refused, 1u);
 }
 
-TEST(CallLimitsTest, CreditGrowsAgain) {
+TEST(CallLimitsTest, BucketFillsAgain) {
   std::atomic<uint64_t> refused = 0;
   CallLimits limits({.per_second = 100, .burst = 1}, refused);
-  EXPECT_THAT(limits.Begin("a"), IsEmpty());
+  EXPECT_THAT(limits.Admit("a"), IsEmpty());
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!limits.Begin("a").empty()) ASSERT_LT(std::chrono::steady_clock::now(), end);
+  while (!limits.Admit("a").empty()) ASSERT_LT(std::chrono::steady_clock::now(), end);
 }
 
-TEST(CallLimitsTest, ManyClientsAreForgottenOnlyWithFullCredit) {
+TEST(CallLimitsTest, ManyClientsAreForgottenOnlyWithAFullBucket) {
   std::atomic<uint64_t> refused = 0;
-  CallLimits limits({.per_second = 1, .burst = 1}, refused);
-  EXPECT_THAT(limits.Begin("a"), IsEmpty());
-  for (int i = 0; i < 3000; ++i) EXPECT_THAT(limits.Begin(std::to_string(i)), IsEmpty());
-  EXPECT_FALSE(limits.Begin("a").empty());
+  CallLimits limits({.per_second = 0, .burst = 1}, refused);
+  EXPECT_THAT(limits.Admit("a"), IsEmpty());
+  for (int i = 0; i < 3000; ++i) EXPECT_THAT(limits.Admit(std::to_string(i)), IsEmpty());
+  EXPECT_FALSE(limits.Admit("a").empty());
 }
 
 // An HTTP/2 client that permits no data in responses.
@@ -127,7 +127,7 @@ class UnreadingClient {
 
 TEST_F(GrpcTest, CallWhoseResponseIsNotReadEnds) {
   OpenDaemon("");
-  Serve({.listen = {kAnyPort}}, {.calls = {.longest = std::chrono::milliseconds(500)}});
+  Serve({.listen = {kAnyPort}}, {.calls = {.timeout = std::chrono::milliseconds(500)}});
   UnreadingClient client(server_->listens().at(0));
   client.CallHealth();
   EXPECT_TRUE(client.IsReset());
@@ -148,12 +148,43 @@ TEST_F(GrpcTest, CompressedRequestsAreRefused) {
   }
 }
 
+TEST_F(TlsTest, CallsAtTheSameTimeAreLimited) {
+  OpenDaemon("");
+  MakeCertificates({"viewer1"});
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1"};
+  Serve(config, {.calls = {.max_open = 0}});
+  EXPECT_EQ(Sources("viewer1"), grpc::StatusCode::CANCELLED);
+  EXPECT_EQ(service_->refusals().grpc, 1u);
+}
+
+// A connection whose calls are all refused, far more of them than the threshold.
+TEST_F(TlsTest, FloodingConnectionIsClosed) {
+  OpenDaemon("");
+  MakeCertificates({"viewer1"});
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1"};
+  Serve(config, {.calls = {.per_second = 0, .burst = 0, .flood_threshold = 0}});
+  const auto channel = OpenAs("viewer1");
+  const auto stub = v1::Appliance::NewStub(channel);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  bool is_closed = false;
+  while (!is_closed && std::chrono::steady_clock::now() < end) {
+    grpc::ClientContext context;
+    v1::ListSourcesResponse sources;
+    const grpc::Status status = stub->ListSources(&context, {}, &sources);
+    is_closed = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+                channel->GetState(false) != GRPC_CHANNEL_READY;
+  }
+  EXPECT_TRUE(is_closed);
+}
+
 TEST_F(TlsTest, FastCallsOfOneCertificateAreRefused) {
   OpenDaemon("");
   MakeCertificates({"viewer1", "viewer2"});
   GrpcConfig config = Config();
   config.viewers = {"viewer1", "viewer2"};
-  Serve(config, {.calls = {.per_second = 1, .burst = 3}});
+  Serve(config, {.calls = {.per_second = 0, .burst = 3}});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Sources("viewer1"), grpc::StatusCode::OK) << i;
   EXPECT_EQ(Sources("viewer1"), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_GT(service_->refusals().grpc, 0u);

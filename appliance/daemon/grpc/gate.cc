@@ -103,7 +103,7 @@ std::shared_ptr<grpc::AuthMetadataProcessor> Gate::RoleCheck(CallLimits& limits)
     grpc::Status Process(const InputMetadata&, grpc::AuthContext* peer, OutputMetadata*,
                          OutputMetadata*) override {
       const std::vector<std::string> names = NamesInCertificate(peer);
-      if (const std::string reason = limits_.Begin(ClientOf(names)); !reason.empty()) {
+      if (const std::string reason = limits_.Admit(ClientOf(names)); !reason.empty()) {
         return ToStatus({.fault = ServiceFault::kTooMany, .message = reason});
       }
       grpc::Status checked = CheckRevoked(peer, revoked_->Get().get());

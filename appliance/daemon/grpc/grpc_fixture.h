@@ -23,8 +23,8 @@ inline constexpr ListenAddress kAnyPort = {.address = IpAddress::FromV4(0x7f0000
 
 class GrpcTest : public ServiceTest {
  protected:
-  void Serve(const GrpcConfig& config, const GrpcLimits& times = {}) {
-    auto server = GrpcServer::Start(config, *service_, times);
+  void Serve(const GrpcConfig& config, const GrpcLimits& limits = {}) {
+    auto server = GrpcServer::Start(config, *service_, limits);
     ASSERT_TRUE(server) << server.error().message;
     server_ = *std::move(server);
   }

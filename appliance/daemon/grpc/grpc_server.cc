@@ -124,14 +124,16 @@ class EventStreams {
 // Base of the generated services: authorises and executes calls.
 class Calls {
  public:
-  Calls(Service& service, EventStreams& streams, const Gate& gate)
-      : service_(service), streams_(streams), gate_(gate) {}
+  Calls(Service& service, EventStreams& streams, const Gate& gate, CallLimits& limits)
+      : service_(service), streams_(streams), gate_(gate), limits_(limits) {}
 
  protected:
   template <typename Request, typename Response>
   grpc::Status Run(const grpc::ServerContext& context, const char* method,
                    ServiceStatus (::rocescope::Service::*call)(const Request&, Response&),
                    const Request& request, Response& response) {
+    // gRPC calls the function for cancelled calls, too.
+    if (limits_.IsOverLimit(context)) return grpc::Status::CANCELLED;
     if (grpc::Status admitted = gate_.Admit(context, method); !admitted.ok()) return admitted;
     const ServiceStatus answered = (service_.*call)(request, response);
     return answered ? grpc::Status::OK : Gate::ToStatus(answered.error());
@@ -140,6 +142,7 @@ class Calls {
   Service& service_;
   EventStreams& streams_;
   const Gate& gate_;
+  CallLimits& limits_;
 };
 
 // Implements the generated services: each call checks the client's role and calls the function of
@@ -315,7 +318,7 @@ struct GrpcServer::Parts {
       : call_limits(limits.calls, service.refusals().grpc),
         gate(config.tls.IsThere(), CallerRoles(config)),
         streams(service, gate),
-#define ROCESCOPE_SERVICE_BEGIN(name) name(service, streams, gate),
+#define ROCESCOPE_SERVICE_BEGIN(name) name(service, streams, gate, call_limits),
 #include "rocescope/v1/service_calls.inc"
         agents(service.agents(), gate, service.daemon().config().agents) {
   }
@@ -382,7 +385,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   builder.SetSyncServerOption(Option::MAX_POLLERS, kMaxPollers);
   builder.SetMaxReceiveMessageSize(1 << 20);
   // The limit applies to the decompressed message only after decompression, so that 1 MB could
-  // become 1 GB. Nobody needs compressed requests.
+  // become 1 GB. No client of rocescope compresses requests.
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
@@ -398,8 +401,9 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds(limits.idle));
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
-  interceptors.push_back(std::make_unique<UnreadRequests>());
+  // First: its destructor waits for a cancellation that runs, which uses the other interceptors.
   interceptors.push_back(parts->call_limits.Interceptors(parts->gate));
+  interceptors.push_back(std::make_unique<UnreadRequests>());
   interceptors.push_back(
       std::make_unique<LimitedStreams>("/grpc.reflection.", kMaxReflectionStreams));
   interceptors.push_back(

@@ -70,7 +70,7 @@ struct Shared {
   Counts counts{};
   FairQueue queue{kMaxUnsentAPeer};
   std::map<std::string, uint32_t> streams_of;  // current streams, by peer
-  std::function<void()> wake;                  // after a change of `turns`
+  std::function<void()> wake;                  // after a change of `queue`
 };
 
 std::string Field(const http::request<http::empty_body>& request, http::field field) {

@@ -37,6 +37,7 @@ double SecondsOf(Duration duration) { return static_cast<double>(duration.count(
 
 struct AgentIntake::Agent {
   AgentState state;
+  bool has_heartbeat = false;  // in the current session
   std::string account;
   bool is_expected = false;
   uint64_t session = 0;       // 0: its data is no longer valid
@@ -106,6 +107,8 @@ Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello,
     agent.last_session = std::exchange(agent.session, hello.session_id());
     agent.taken = 0;
     agent.silent = false;  // the reader is notified by the next batches
+    // The counts of a new session start at 0, but the first one may be older than this appliance.
+    agent.has_heartbeat = agent.last_session != 0;
     agent.state.lost_batches = agent.state.lost_bytes = 0;
     ++agent.state.sessions;
   }
@@ -245,7 +248,10 @@ bool AgentIntake::Hear(uint64_t connection, const v1::AgentHeartbeat& heartbeat,
   Heard(*agent, now);
   AgentState& state = agent->state;
   const uint64_t lost_batches = Believable(heartbeat.lost_batches());
-  if (lost_batches > state.lost_batches) state.lost_at = now;
+  // The first heartbeat can report losses from before a restart of the appliance.
+  if (std::exchange(agent->has_heartbeat, true) && lost_batches > state.lost_batches) {
+    state.lost_at = now;
+  }
   state.lost_batches = lost_batches;
   state.lost_bytes = Believable(heartbeat.lost_bytes());
   state.discarded_batches = Believable(heartbeat.discarded_batches());

@@ -90,8 +90,8 @@ void AddDaemon(Service& service, Families& out) {
               "Events published: faults started, resolved or withdrawn, and failed sources.",
               service.events().published());
   constexpr const char* kRefused =
-      "HTTP requests, and event streams over HTTP and gRPC, that were refused because a limit of "
-      "connections or streams was reached.";
+      "HTTP requests, event streams and gRPC calls that were refused or cancelled because a limit "
+      "of connections, streams or calls was reached.";
   out.Counter("refused_requests_total", kRefused, service.refusals().http, {{"server", "http"}});
   out.Counter("refused_requests_total", kRefused, service.refusals().grpc, {{"server", "grpc"}});
   out.Counter("denied_system_calls_total",
@@ -207,9 +207,10 @@ void AddAnswer(const AnswerView& view, Families& out) {
   out.Gauge("analysis_duration_seconds", "Duration of the last analysis pass in seconds.",
             Seconds(answer.took.count()));
   const Snapshot& snapshot = view.snapshot();
-  out.Gauge("telemetry_series",
-            "Series of counters and gauges in the analysis: a metric of an entity.",
-            static_cast<double>(snapshot.refused.metrics.series));
+  out.Gauge(
+      "telemetry_series",
+      "Number of counter and gauge series in the analysis (one for each metric of each entity).",
+      static_cast<double>(snapshot.refused.metrics.series));
   out.Counter(
       "refused_readings_total",
       "Counter readings refused because the memory budget (configuration key `memory`) does "

@@ -174,6 +174,7 @@ TEST_F(ServiceTest, AgentsThatLoseBatchesAreAnExternalProblem) {
   const auto host =
       daemon_->agents().Begin(hello, {.host = "host0"}, "127.0.0.1:1", WallClock()).value();
   v1::AgentHeartbeat heartbeat;
+  daemon_->agents().Hear(host.connection, heartbeat, WallClock());
   heartbeat.set_lost_batches(3);
   daemon_->agents().Hear(host.connection, heartbeat, WallClock());
   v1::Health health;
