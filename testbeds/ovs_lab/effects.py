@@ -27,7 +27,6 @@ from system import ip_batch, run
 REROUTE_SECONDS = 1.0  # from a change of a link until all switches avoid or use it
 RELAY_START_SECONDS = 10
 TBF_BURST = 20_000     # bytes; more than a frame
-TBF_QUEUE = 200_000    # bytes
 
 
 class Effect:
@@ -90,6 +89,8 @@ class OnWires(Effect):
 class LimitedRate(OnWires):
     """A token bucket behind the wire. All frames are affected."""
 
+    QUEUE = 200_000  # bytes
+
     def __init__(self, state, fabric, ports, rate):
         super().__init__(state, fabric, ports, {"counts_all": 1})
         self.rate = rate
@@ -105,7 +106,7 @@ class LimitedRate(OnWires):
                               "(`testbeds/lab heal`)")
         for name in self.interfaces():
             run("tc", "qdisc", "add", "dev", name, "root", "tbf", "rate", f"{self.rate}bit", "burst", TBF_BURST,
-                "limit", TBF_QUEUE, namespace=self.state.namespace(wires.NAMESPACE))
+                "limit", self.QUEUE, namespace=self.state.namespace(wires.NAMESPACE))
         super().begin()
 
     def end(self):
@@ -134,8 +135,10 @@ class DegradedRate(LimitedRate):
 
 
 class SlowNic(LimitedRate):
-    """The NIC counts the packets that the token bucket drops as discarded."""
+    """The NIC counts the packets that the token bucket drops as discarded. Its buffer is smaller than the
+    packets of a queue pair that wait for an acknowledgement, so that it overflows."""
 
+    QUEUE = 6_000  # bytes
     READ_SECONDS = 0.5
 
     def __init__(self, state, fabric, host, rate):
