@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <optional>
+#include <utility>
+#include <vector>
 
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/doubt.h"

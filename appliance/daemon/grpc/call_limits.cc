@@ -106,16 +106,15 @@ bool CallLimits::Open(const UnaryCall* call, std::string client, grpc::ServerCon
                  .since = Clock::now(),
                  .context = &context,
                  .is_over_limit = is_over};
-  if (is_over) {
-    over_limit_.insert(&context);
-    ++refused_;
-  }
+  if (is_over) ++refused_;
   return !is_over;
 }
 
 bool CallLimits::IsOverLimit(const grpc::ServerContextBase& call) {
   const std::lock_guard lock(open_mutex_);
-  return over_limit_.contains(&call);
+  return std::ranges::any_of(open_, [&](const auto& row) {
+    return row.second.context == &call && row.second.is_over_limit;
+  });
 }
 
 void CallLimits::Close(const UnaryCall* call) {
@@ -126,7 +125,6 @@ void CallLimits::Close(const UnaryCall* call) {
       count != open_of_.end() && --count->second == 0) {
     open_of_.erase(count);
   }
-  if (at->second.is_over_limit) over_limit_.erase(at->second.context);
   open_.erase(at);
 }
 

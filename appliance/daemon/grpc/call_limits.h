@@ -14,7 +14,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -86,7 +85,6 @@ class CallLimits {
   // Separate: gRPC may begin a call on the thread that cancels another one.
   std::mutex open_mutex_;
   std::map<const UnaryCall*, OpenCall> open_;
-  std::set<const grpc::ServerContextBase*> over_limit_;
   std::map<std::string, uint32_t> open_of_;  // number of open calls by client
   std::condition_variable ended_;
   bool is_ending_ = false;

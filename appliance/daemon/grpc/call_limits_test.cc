@@ -51,14 +51,7 @@ TEST(CallLimitsTest, ManyClientsAreForgottenOnlyWithAFullBucket) {
 // An HTTP/2 client that permits no data in responses.
 class UnreadingClient {
  public:
-  explicit UnreadingClient(const ListenAddress& server) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in where{};
-    where.sin_family = AF_INET;
-    where.sin_port = htons(server.port);
-    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const timeval timeout{.tv_sec = 20, .tv_usec = 0};
-    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-    EXPECT_EQ(connect(socket_, reinterpret_cast<const sockaddr*>(&where), sizeof where), 0);
+  explicit UnreadingClient(const ListenAddress& server) : socket_(ConnectTo(server)) {
     Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     // SETTINGS_INITIAL_WINDOW_SIZE = 0 (RFC 9113, 6.5.2).
     SendFrame(kSettings, 0, 0, std::string("\0\4\0\0\0\0", 6));

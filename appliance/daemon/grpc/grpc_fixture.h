@@ -2,8 +2,12 @@
 // Fixture for tests of calls: a server without telemetry, with and without TLS.
 #pragma once
 
+#include <arpa/inet.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
 #include <memory>
 #include <optional>
@@ -20,6 +24,19 @@
 namespace rocescope {
 
 inline constexpr ListenAddress kAnyPort = {.address = IpAddress::FromV4(0x7f000001)};
+
+// Returns a TCP socket that is connected to a server on loopback.
+inline int ConnectTo(const ListenAddress& server) {
+  const int connection = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in where{};
+  where.sin_family = AF_INET;
+  where.sin_port = htons(server.port);
+  where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const timeval timeout{.tv_sec = 20, .tv_usec = 0};
+  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+  EXPECT_EQ(connect(connection, reinterpret_cast<const sockaddr*>(&where), sizeof where), 0);
+  return connection;
+}
 
 class GrpcTest : public ServiceTest {
  protected:

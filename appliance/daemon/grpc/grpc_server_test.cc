@@ -227,15 +227,7 @@ TEST_F(GrpcTest, CancelledStreamsReleaseTheirThreads) {
 // Connects, and sends nothing.
 class SilentPeer {
  public:
-  explicit SilentPeer(const ListenAddress& server) : number_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in where{};
-    where.sin_family = AF_INET;
-    where.sin_port = htons(server.port);
-    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const timeval timeout{.tv_sec = 20, .tv_usec = 0};
-    setsockopt(number_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-    EXPECT_EQ(connect(number_, reinterpret_cast<const sockaddr*>(&where), sizeof where), 0);
-  }
+  explicit SilentPeer(const ListenAddress& server) : number_(ConnectTo(server)) {}
   ~SilentPeer() { close(number_); }
   SilentPeer(const SilentPeer&) = delete;
 

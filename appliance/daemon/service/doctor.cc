@@ -458,8 +458,8 @@ void CheckLinks(const Snapshot& answer, std::vector<Problem>& out) {
   for (size_t i = 0; i < std::min(links.size(), kNamed); ++i) {
     names.push_back(answer.fabric->NameOfLink(links[i]));
   }
-  OfKind(std::string_view("links_down_since_start"), out)
-      .Add("links",
+  OfKind down("links_down_since_start", out);
+  down.Add("links",
            fmt::format("{} {} been down since the start: {}{}", Counted(links.size(), "link"),
                        links.size() == 1 ? "has" : "have", fmt::join(names, ", "),
                        links.size() > kNamed ? ", and others" : ""),
