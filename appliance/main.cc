@@ -37,14 +37,15 @@ constexpr const char* kExitCodes =
     "  3  an input is missing or has an unknown format; nothing is printed\n"
     "  4  output failed, out of memory, or an internal error";
 
-// A mistyped command deserves a better message than CLI11's "a subcommand is required".
-std::string DescribeError(const CLI::ParseError& error, const std::vector<Command>& commands,
-                          const std::vector<std::string>& words) {
-  const bool none_chosen = std::none_of(commands.begin(), commands.end(),
-                                        [](const Command& c) { return c.app->parsed(); });
-  if (!none_chosen || words.empty() || words[0].starts_with("-")) return error.what();
+// Returns the message about an unknown command, for which CLI11 has none; "" if it is known.
+std::string DescribeUnknown(const std::vector<Command>& commands,
+                            const std::vector<std::string>& words) {
+  if (words.empty() || words[0].starts_with("-")) return "";
   std::string names;
-  for (const Command& command : commands) names += " " + command.app->get_name();
+  for (const Command& command : commands) {
+    if (command.app->get_name() == words[0]) return "";
+    names += " " + command.app->get_name();
+  }
   return fmt::format("unknown command \"{}\"; commands:{}", words[0], names);
 }
 
@@ -85,10 +86,10 @@ int Main(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words[0] == "help") {
     words.erase(words.begin());
-    const bool is_known = words.empty() || std::ranges::any_of(commands, [&](const Command& one) {
-                            return one.app->get_name() == words[0];
-                          });
-    if (is_known) words.emplace_back("--help");  // otherwise, the word itself is the error
+    if (DescribeUnknown(commands, words).empty()) words.emplace_back("--help");
+  }
+  if (const std::string unknown = DescribeUnknown(commands, words); !unknown.empty()) {
+    return usage_error(app, unknown);
   }
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
@@ -104,7 +105,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::CallForVersion&) {
     return PrintAndExit(app.version() + "\n");
   } catch (const CLI::ParseError& error) {
-    return usage_error(chosen(), DescribeError(error, commands, words));
+    return usage_error(chosen(), error.what());
   }
   return kExitUsage;
 }

@@ -54,7 +54,8 @@ set_target_properties(rocescope-agent PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${packaging_out}/agent
   # GPU hosts need no libraries of gRPC.
   RULE_LAUNCH_LINK "${link_launcher}")
-target_compile_definitions(rocescope-agent PRIVATE ROCESCOPE_VERSION="${ROCESCOPE_VERSION}")
+target_compile_definitions(rocescope-agent PRIVATE
+  ROCESCOPE_VERSION="${ROCESCOPE_VERSION}" ROCESCOPE_PROGRAM="rocescope-agent")
 target_include_directories(rocescope-agent PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(rocescope-agent PRIVATE
   rocescope::appliance_agent rocescope::dataplane_source rocescope::base_text

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <tuple>
+#include <utility>
 
 namespace rocescope {
 namespace {
+
+constexpr int32_t kPlausibleGap = 1 << 20;  // a larger one means that the switch restarted
 
 auto KeyOf(const MirrorStream& stream) {
   return std::tuple(stream.capture, stream.source, stream.session, stream.kind);
@@ -41,16 +44,35 @@ void MergeMirrorStreams(std::vector<MirrorStream>& into, const std::vector<Mirro
   }
 }
 
+int64_t MirrorCounter::CountGap(const MirrorFollower& session, uint32_t sequence) {
+  const MirrorFollower* const last = std::exchange(last_, &session);
+  if (last == nullptr) {
+    next_ = sequence + 1;
+    return 0;
+  }
+  // It may have continued since then, which is not counted here.
+  if (static_cast<int32_t>(last->next_sequence() - next_) > 0) next_ = last->next_sequence();
+  const auto ahead = static_cast<int32_t>(sequence - next_);
+  ++gaps_;
+  if (ahead == 0) ++filled_;
+  const bool is_restart = std::abs(int64_t{ahead}) > kPlausibleGap;
+  if (ahead >= 0 || is_restart) next_ = sequence + 1;
+  return is_restart ? 0 : ahead;
+}
+
 void MirrorFollower::CountGap(uint32_t sequence) {
+  if (counter_ != nullptr) {
+    const int64_t missing = counter_->CountGap(*this, sequence);
+    if (missing > 0) shared_lost_ += static_cast<uint64_t>(missing);
+    if (missing < 0 && shared_lost_ > 0) --shared_lost_;
+  }
   if (!stream_.has_sequence) {
     stream_.has_sequence = true;
     stream_.next_sequence = sequence + 1;
     return;
   }
   const auto ahead = static_cast<int32_t>(sequence - stream_.next_sequence);
-  // A larger jump means that the switch restarted.
-  constexpr int32_t kPlausible = 1 << 20;
-  if (std::abs(int64_t{ahead}) > kPlausible) {
+  if (std::abs(int64_t{ahead}) > kPlausibleGap) {
     stream_.next_sequence = sequence + 1;
   } else if (ahead >= 0) {
     stream_.lost += static_cast<uint32_t>(ahead);

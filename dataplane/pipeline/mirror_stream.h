@@ -20,7 +20,8 @@ struct MirrorStream {
   uint16_t session = 0;
   MirrorKind kind = MirrorKind::kNone;
   uint64_t frames = 0;
-  // Lost copies according to gaps in the sequence numbers, less those that arrived late.
+  // Lost copies according to gaps in the sequence numbers, less those that arrived late. If the
+  // sessions of a switch share a counter, a loss belongs to the session of the next copy.
   uint64_t lost = 0;
   uint64_t repeats = 0;  // copies with the same number as the one before
   bool has_sequence = false;
@@ -46,9 +47,34 @@ constexpr ClockKind ClockKindOf(const MirrorInfo& mirror) {
                                 static_cast<int>(mirror.granularity) << 3);
 }
 
+class MirrorFollower;
+
+// Recognises that one counter numbers the copies of all sessions of a switch (Open vSwitch has one
+// for each tunnel type): a gap in the numbers of a session is then not a loss if copies of other
+// sessions fill it.
+class MirrorCounter {
+ public:
+  // Accounts a copy of `session` whose number does not follow the previous one of that session.
+  // Returns how many copies are missing if the counter is shared; negative: this copy is late.
+  int64_t CountGap(const MirrorFollower& session, uint32_t sequence);
+
+  bool IsShared() const { return gaps_ >= kFewest && filled_ >= gaps_ / 2; }
+
+ private:
+  static constexpr uint64_t kFewest = 8;
+
+  const MirrorFollower* last_ = nullptr;  // session of the last gap
+  uint32_t next_ = 0;                     // the number that was expected after it
+  uint64_t gaps_ = 0;
+  uint64_t filled_ = 0;  // gaps that copies of other sessions fill exactly
+};
+
 class MirrorFollower {
  public:
-  explicit MirrorFollower(const MirrorStream& stream) : stream_(stream) {}
+  // `counter`: of the sessions of the same switch, which must outlive the follower; null: not
+  // known.
+  explicit MirrorFollower(const MirrorStream& stream, MirrorCounter* counter = nullptr)
+      : stream_(stream), counter_(counter) {}
 
   // Accounts the next packet's header and returns the time at which its copy was taken. This is the
   // mirror's timestamp if there is one. If it differed from the capture time by 10 ms or more at
@@ -74,7 +100,12 @@ class MirrorFollower {
     return true;
   }
 
-  const MirrorStream& stream() const { return stream_; }
+  MirrorStream stream() const {
+    MirrorStream stream = stream_;
+    if (counter_ != nullptr && counter_->IsShared()) stream.lost = shared_lost_;
+    return stream;
+  }
+  uint32_t next_sequence() const { return stream_.next_sequence; }
 
  private:
   static constexpr int64_t kStrayedNs = 100'000'000;
@@ -116,6 +147,8 @@ class MirrorFollower {
 
   Told told_;
   MirrorStream stream_;
+  MirrorCounter* const counter_;
+  uint64_t shared_lost_ = 0;  // as `lost` of the stream, if the counter is shared
 };
 
 }  // namespace rocescope

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <optional>
 #include <random>
+#include <vector>
 
 namespace rocescope {
 namespace {
@@ -109,6 +111,67 @@ TEST(MirrorStreams, UseClockOfTheCoreWithMoreFrames) {
   MergeMirrorStreams(all, {Session(7, 20, 0, 222)});
   MergeMirrorStreams(all, {Session(7, 5, 0, 333)});
   EXPECT_EQ(all.at(0).clock_offset_ns, 222);
+}
+
+MirrorInfo Numbered(uint32_t sequence) {
+  return {.kind = MirrorKind::kErspan2, .has_sequence = true, .sequence = sequence};
+}
+
+// The numbers of copies of sessions that are chosen at random.
+class Sessions {
+ public:
+  // Each copy is lost with this probability. Returns the number of lost copies between the first
+  // and the last received one.
+  uint64_t Send(bool is_shared, double loss) {
+    std::mt19937 random(7);
+    uint64_t lost = 0;
+    std::optional<uint64_t> lost_at_start;
+    uint64_t lost_at_end = 0;
+    std::vector<uint32_t> own(followers_.size(), 100);
+    uint32_t shared = UINT32_MAX - 1000;  // wraps
+    for (int i = 0; i < 10'000; ++i) {
+      const size_t session = random() % followers_.size();
+      const uint32_t sequence = is_shared ? shared++ : own[session]++;
+      if (std::bernoulli_distribution(loss)(random)) {
+        ++lost;
+        continue;
+      }
+      if (!lost_at_start) lost_at_start = lost;
+      lost_at_end = lost;
+      followers_[session].Follow(Numbered(sequence), FromNanoseconds(kStart + i));
+    }
+    return lost_at_end - *lost_at_start;
+  }
+  uint64_t Lost() const {
+    uint64_t lost = 0;
+    for (const MirrorFollower& one : followers_) lost += one.stream().lost;
+    return lost;
+  }
+
+ private:
+  MirrorCounter counter_;
+  std::vector<MirrorFollower> followers_ = {MirrorFollower(Session(1, 0, 0), &counter_),
+                                            MirrorFollower(Session(2, 0, 0), &counter_),
+                                            MirrorFollower(Session(3, 0, 0), &counter_)};
+};
+
+TEST(MirrorCounter, CopiesOfOtherSessionsAreNoLosses) {
+  Sessions sessions;
+  EXPECT_EQ(sessions.Send(/*is_shared=*/true, 0), 0u);
+  EXPECT_EQ(sessions.Lost(), 0u);
+}
+
+TEST(MirrorCounter, LossesOfASharedCounterAreCounted) {
+  Sessions sessions;
+  const uint64_t lost = sessions.Send(/*is_shared=*/true, 0.1);
+  EXPECT_EQ(sessions.Lost(), lost);
+}
+
+TEST(MirrorCounter, LossesOfSeparateCountersAreCounted) {
+  Sessions sessions;
+  const uint64_t lost = sessions.Send(/*is_shared=*/false, 0.1);
+  EXPECT_GT(sessions.Lost(), lost - 20);  // losses at the end of a session are unknown
+  EXPECT_LE(sessions.Lost(), lost);
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ TapTable::Resolution TapTable::LocateNew(TapId capture, const MirrorInfo& mirror
     streams_.emplace_back(MirrorStream{.capture = capture,
                                        .source = mirror.source,
                                        .session = mirror.session,
-                                       .kind = mirror.kind});
+                                       .kind = mirror.kind},
+                          &counters_[{capture, mirror.source, mirror.kind}]);
   }
   const std::optional<TapId> tap = NumberOf({.capture = capture,
                                              .source = mirror.source,

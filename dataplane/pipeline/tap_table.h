@@ -113,12 +113,14 @@ class TapTable {
   std::optional<TapId> NumberOf(const MirrorLocation& place);
 
   using StreamKey = std::tuple<TapId, IpAddress, uint16_t, MirrorKind>;
+  using CounterKey = std::tuple<TapId, IpAddress, MirrorKind>;
 
   std::shared_ptr<TapRegistry> registry_;
   std::vector<uint64_t> frames_;  // indexed by tap
   ErspanMarkCache marks_;
   TapCache cache_;
-  std::deque<MirrorFollower> streams_;  // marks_ points into it
+  std::map<CounterKey, MirrorCounter> counters_;
+  std::deque<MirrorFollower> streams_;  // marks_ and counters_ point into it
   std::map<StreamKey, uint16_t> stream_numbers_;
   bool registry_full_ = false;
   std::map<MirrorLocation, TapId> all_places_;  // copy of the registry once it is full

@@ -36,7 +36,8 @@ class Help(CommandLine):
     def test_names_every_option_of_replay(self):
         text = self.run_it("replay", "--help", expect=SUCCESS).stdout
         self.assertEqual(self.run_it("help", "replay", expect=SUCCESS).stdout, text)
-        self.assertIn('unknown command "repaly"', self.run_it("help", "repaly", expect=USAGE).stderr)
+        for words in (("help", "repaly"), ("repaly", "--help"), ("repaly",)):
+            self.assertIn('unknown command "repaly"', self.run_it(*words, expect=USAGE).stderr, words)
         for option in ("--tap", "--nccl-logs", "--rdma", "--output", "--since", "--until", "--host",
                        "--qp", "--interval", "--window", "--icrc", "--details", "--section"):
             self.assertIn(option, text)

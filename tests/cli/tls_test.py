@@ -251,7 +251,7 @@ class Tls(unittest.TestCase):
                                  health.stderr)
             doctor = self.done(ROCESCOPE, "doctor", page, *files("viewer1"))
             self.assertIn("topology: the configuration names no topology", doctor.stdout, doctor.stderr)
-            for words, why in ((files("nobody"), "HTTP status 403"),
+            for words, why in ((files("nobody"), "HTTP status 403: "),
                                (files("viewer1", self.theirs), ""),
                                ([], "https requires --ca, --cert and --key"),
                                (["--ca", self.ours / "ca.pem"], "https requires --ca"),

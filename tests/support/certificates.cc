@@ -16,14 +16,13 @@ Certificates::Certificates(std::filesystem::path folder) : folder_(std::move(fol
       "-subj /CN=ca -keyout ca.key -out ca.pem");
 }
 
-void Certificates::Sign(const std::string& name, const std::string& more,
-                        std::string common_name) const {
+void Certificates::Sign(const std::string& name, const std::string& more, std::string common_name,
+                        int days) const {
   if (common_name.empty()) common_name = name;
   Run("openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=" + common_name +
       " " + more + " -keyout " + name + ".key -out " + name + ".csr");
-  Run("openssl x509 -req -copy_extensions copy -days 2 -CA ca.pem -CAkey ca.key -CAcreateserial "
-      "-in " +
-      name + ".csr -out " + name + ".pem");
+  Run("openssl x509 -req -copy_extensions copy -days " + std::to_string(days) +
+      " -CA ca.pem -CAkey ca.key -CAcreateserial -in " + name + ".csr -out " + name + ".pem");
 }
 
 void Certificates::Revoke(const std::string& name) const {

@@ -14,7 +14,9 @@ class Certificates {
   explicit Certificates(std::filesystem::path folder);
 
   // `more` contains arguments of `openssl req`, such as "-addext subjectAltName=DNS:appliance".
-  void Sign(const std::string& name, const std::string& more, std::string common_name = "") const;
+  // Negative `days`: expired.
+  void Sign(const std::string& name, const std::string& more, std::string common_name = "",
+            int days = 2) const;
   // Revokes NAME.pem, and writes the list of all revoked certificates to crl.pem.
   void Revoke(const std::string& name) const;
   std::string Path(const std::string& file) const { return (folder_ / file).string(); }

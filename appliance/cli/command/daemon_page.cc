@@ -31,6 +31,13 @@ Result<HttpFetcher> FetcherOf(const HttpUrl& url, const DaemonPage& page) {
   return HttpFetcher::WithTls(*texts);
 }
 
+// The message of an error of the HTTP API.
+std::string ErrorMessage(std::string_view body) {
+  const nlohmann::json object = nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object() || !object.contains("error")) return "";
+  return TextAt(object["error"], "message");
+}
+
 }  // namespace
 
 Result<nlohmann::json> AskDaemon(const DaemonPage& page, std::string_view path) {
@@ -57,8 +64,9 @@ Result<nlohmann::json> AskDaemon(const DaemonPage& page, std::string_view path) 
   Result<HttpFetcher> fetcher = FetcherOf(*url, page);
   if (!fetcher) return tl::unexpected(fetcher.error());
   Result<std::string> answer = MakeError(ErrorCode::kUnavailable, "timed out");
-  fetcher->Get(*url, {.timeout = kTimeout},
-               [&](Result<std::string> got) { answer = std::move(got); });
+  fetcher->Get(
+      *url, {.timeout = kTimeout}, [&](Result<std::string> got) { answer = std::move(got); },
+      ErrorMessage);
   fetcher->Run(kTimeout + std::chrono::seconds(1));
   if (!answer) {
     return MakeError(answer.error().code, fmt::format("{}: {}", page.url, answer.error().message));

@@ -10,11 +10,16 @@
 #include "appliance/cli/command/output.h"
 #include "appliance/common/report/visible_text.h"
 
+#ifndef ROCESCOPE_PROGRAM  // the build of rocescope-agent sets it
+#define ROCESCOPE_PROGRAM "rocescope"
+#endif
+
 namespace rocescope {
 
 void Message(std::string_view text) {
   try {
-    (void)WriteAll(STDERR_FILENO, fmt::format("rocescope: {}\n", Visible(WithShortQuotes(text))));
+    (void)WriteAll(STDERR_FILENO,
+                   fmt::format(ROCESCOPE_PROGRAM ": {}\n", Visible(WithShortQuotes(text))));
   } catch (const std::bad_alloc&) {
     // The message may be about standard error itself.
   }

@@ -6,8 +6,9 @@
 
 namespace rocescope {
 
-// Prints "rocescope: TEXT" as one line, with control characters escaped. Best effort: if standard
-// error is closed or full, the message is lost and the program continues.
+// Prints "rocescope: TEXT" ("rocescope-agent: TEXT" in that program) as one line, with control
+// characters escaped. Best effort: if standard error is closed or full, the message is lost and the
+// program continues.
 void Message(std::string_view text);
 
 // Prints each line of `text` as a message.

@@ -434,6 +434,10 @@ int RunConfigCheck(const std::string& path) {
     return kExitUnreadable;
   }
   bool well = true;
+  if (const Status some = CheckSources(*config); !some) {
+    Message(fmt::format("{}: {}", path, some.error().message));
+    well = false;
+  }
   for (const ScrapeTarget& target : config->scrape.targets) {
     if (const auto url = ParseHttpUrl(target.url); !url) {
       Message(fmt::format("{}: {} (key `scrape.targets`)", path, url.error().message));

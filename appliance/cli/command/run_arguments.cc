@@ -111,7 +111,9 @@ Command AddConfig(CLI::App& parent) {
       "cannot be written.");
   CLI::App* check = app->add_subcommand("check",
                                         "Validate a configuration file: print errors as "
-                                        "FILE:LINE:COLUMN, and nothing if it is valid");
+                                        "FILE:LINE:COLUMN, and nothing if it is valid. Files, "
+                                        "devices and users that it names are not checked, because "
+                                        "they may exist only on the appliance");
   check->add_option("CONFIG", *path, "Configuration file (YAML)")->type_name("")->required();
   CLI::App* dump = app->add_subcommand("dump",
                                        "Print the configuration with every key, its value and its "

@@ -500,6 +500,16 @@ Result<ApplianceConfig> LoadConfig(const std::string& path, Pipes pipes) {
   return config;
 }
 
+Status CheckSources(const ApplianceConfig& config) {
+  if (!config.interfaces.empty() || !config.udp.int_reports.empty() || !config.udp.sflow.empty() ||
+      !config.dpdk.eal.empty() || !config.scrape.targets.empty()) {
+    return {};
+  }
+  return MakeError(ErrorCode::kInvalidArgument,
+                   "no sources are configured: set interfaces, dpdk, udp or scrape (`rocescope "
+                   "config dump` lists all keys)");
+}
+
 std::string DumpConfig(const ApplianceConfig& config) {
   ApplianceConfig copy = config;  // visitors take mutable references
   Writer writer;

@@ -182,6 +182,9 @@ Result<ApplianceConfig> ParseConfig(std::string_view text, std::string_view file
 // Loads the file at `path`. Relative paths in it are relative to its directory.
 Result<ApplianceConfig> LoadConfig(const std::string& path, Pipes pipes = Pipes::kRead);
 
+// Returns an error if the configuration names no source of telemetry.
+Status CheckSources(const ApplianceConfig& config);
+
 // Every key with its value (defaults included), each below a comment that explains it. ParseConfig
 // of the result returns an equal configuration.
 std::string DumpConfig(const ApplianceConfig& config);

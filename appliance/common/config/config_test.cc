@@ -34,6 +34,15 @@ TEST(Config, NoneDisablesHttp) {
   EXPECT_EQ(ErrorOf("http: none"), "");
 }
 
+TEST(Config, NeedsASource) {
+  const Status none = CheckSources({});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, HasSubstr("no sources are configured"));
+  EXPECT_TRUE(CheckSources({.udp = {.sflow = {{.port = 6343}}}}));
+  EXPECT_TRUE(CheckSources({.scrape = {.targets = {{.url = "http://leaf0:9116/"}}}}));
+  EXPECT_TRUE(CheckSources({.interfaces = {{.name = "eth0"}}}));
+}
+
 TEST(Config, EmptyFileGivesDefaults) {
   EXPECT_EQ(ParseConfig("", "appliance.yaml"), ApplianceConfig{});
   EXPECT_EQ(ParseConfig("# defaults\n", "appliance.yaml"), ApplianceConfig{});

@@ -45,9 +45,10 @@ template <typename Stream>
 class Fetch : public std::enable_shared_from_this<Fetch<Stream>> {
  public:
   Fetch(asio::io_context& context, Stream stream, HttpUrl url, const HttpFetcher::Limits& limits,
-        std::function<void(Result<std::string>)> then)
+        std::function<void(Result<std::string>)> then, HttpFetcher::Explain explain)
       : url_(std::move(url)),
         then_(std::move(then)),
+        explain_(std::move(explain)),
         resolver_(context),
         stream_(std::move(stream)) {
     lowest().expires_after(limits.timeout);
@@ -104,8 +105,10 @@ class Fetch : public std::enable_shared_from_this<Fetch<Stream>> {
   }
   void Done() {
     if (parser_.get().result() != http::status::ok) {
+      const std::string why = explain_ ? explain_(parser_.get().body()) : "";
       return then_(MakeError(ErrorCode::kUnavailable,
-                             fmt::format("HTTP status {}", parser_.get().result_int())));
+                             fmt::format("HTTP status {}{}{}", parser_.get().result_int(),
+                                         why.empty() ? "" : ": ", why)));
     }
     then_(std::move(parser_.get().body()));
   }
@@ -117,6 +120,7 @@ class Fetch : public std::enable_shared_from_this<Fetch<Stream>> {
 
   const HttpUrl url_;
   const std::function<void(Result<std::string>)> then_;
+  const HttpFetcher::Explain explain_;
   tcp::resolver resolver_;
   Stream stream_;
   beast::flat_buffer buffer_;
@@ -192,17 +196,17 @@ HttpFetcher::HttpFetcher(HttpFetcher&&) noexcept = default;
 HttpFetcher::~HttpFetcher() = default;
 
 void HttpFetcher::Get(const HttpUrl& url, const Limits& limits,
-                      std::function<void(Result<std::string>)> then) {
+                      std::function<void(Result<std::string>)> then, Explain explain) {
   asio::io_context& context = parts_->context;
   if (!url.has_tls) {
     std::make_shared<Fetch<PlainStream>>(context, PlainStream(context), url, limits,
-                                         std::move(then))
+                                         std::move(then), std::move(explain))
         ->Begin();
   } else if (!parts_->tls) {
     then(MakeError(ErrorCode::kInvalidArgument, "https requires certificates"));
   } else {
     std::make_shared<Fetch<TlsStream>>(context, TlsStream(context, *parts_->tls), url, limits,
-                                       std::move(then))
+                                       std::move(then), std::move(explain))
         ->Begin();
   }
 }

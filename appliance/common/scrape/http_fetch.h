@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "appliance/common/access/tls_texts.h"
 #include "base/result.h"
@@ -31,6 +32,9 @@ class HttpFetcher {
     std::chrono::milliseconds timeout{5000};  // for the complete request
     size_t most_bytes = size_t{64} << 20;     // maximum size of a body in bytes
   };
+  // Returns the explanation in the body of a response whose status is not 200; empty: there is
+  // none.
+  using Explain = std::function<std::string(std::string_view body)>;
 
   // For https URLs: authenticates with these certificates, and accepts only servers whose
   // certificate is signed by `peer_ca` and names the URL's host. The error names the invalid
@@ -41,7 +45,8 @@ class HttpFetcher {
   ~HttpFetcher();
 
   // Calls `then` once from Run, with the body of a 200 response or an error.
-  void Get(const HttpUrl& url, const Limits& limits, std::function<void(Result<std::string>)> then);
+  void Get(const HttpUrl& url, const Limits& limits, std::function<void(Result<std::string>)> then,
+           Explain explain = nullptr);
 
   // Processes pending requests until all are done, for at most this long.
   void Run(std::chrono::milliseconds most);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/common/scrape/http_fetch.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -149,6 +150,23 @@ TEST_F(FetchTest, ReportsAnErrorStatus) {
   const auto got = Get([](const HttpRequest&) { return HttpResponse{.status = 404}; });
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().message, "HTTP status 404");
+}
+
+TEST_F(FetchTest, ExplainsAnErrorStatusFromItsBody) {
+  auto server = HttpServer::Open(
+      {.address = IpAddress::FromV4(0x7f000001)},
+      [](const HttpRequest&) { return HttpResponse{.status = 403, .body = "not allowed"}; });
+  ASSERT_TRUE(server);
+  (*server)->Start();
+  Result<std::string> got = MakeError(ErrorCode::kInternal, "nobody called back");
+  HttpFetcher fetcher;
+  fetcher.Get(
+      {.host = "127.0.0.1", .port = std::to_string((*server)->port())}, {},
+      [&](Result<std::string> answer) { got = std::move(answer); },
+      [](std::string_view body) { return fmt::format("<{}>", body); });
+  fetcher.Run(std::chrono::seconds(10));
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().message, "HTTP status 403: <not allowed>");
 }
 
 TEST_F(FetchTest, RejectsATooLargeBody) {

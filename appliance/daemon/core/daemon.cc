@@ -129,6 +129,7 @@ void Daemon::MakeEngine() {
 
 // Tap IDs are assigned in this order: interfaces, sockets, DPDK ports.
 Status Daemon::OpenSources() {
+  if (const Status some = CheckSources(config_); !some) return some;
   std::vector<std::string> names;
   for (const InterfaceConfig& interface : config_.interfaces) {
     names.push_back(interface.tap.empty() ? interface.name : interface.tap);
@@ -144,11 +145,6 @@ Status Daemon::OpenSources() {
     if (!opened) return tl::unexpected(opened.error());
     dpdk = *std::move(opened);
     for (const std::string& name : dpdk->PortNames()) names.push_back(name);
-  }
-  if (names.empty() && config_.scrape.targets.empty()) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     "no sources are configured: set interfaces, dpdk, udp or scrape (`rocescope "
-                     "config dump` lists all keys)");
   }
   const auto taps = std::make_shared<TapRegistry>(names);
   FrameProcessor::Options processor;

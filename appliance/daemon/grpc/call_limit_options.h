@@ -6,11 +6,13 @@
 
 namespace rocescope {
 
-// `per_second`, `burst` and `max_open` apply to each client that has a certificate.
 struct CallLimitOptions {
+  // The first three apply to each client that has a certificate.
   uint32_t per_second = 500;  // calls
   uint32_t burst = 2000;      // calls that may arrive at once
   uint32_t max_open = 64;     // unary calls at the same time
+  // Without certificates, clients are not distinguished and share this rate.
+  uint32_t shared_per_second = 5000;  // calls; also the burst
   // Refused calls per second of all clients above which the busiest connection is closed: gRPC can
   // queue calls that are cancelled immediately faster than it completes them.
   uint32_t flood_threshold = 2000;

@@ -74,10 +74,12 @@ CallLimits::~CallLimits() {
 std::string CallLimits::Admit(const std::string& client) {
   const std::lock_guard lock(bucket_mutex_);
   const Clock::time_point now = Clock::now();
-  const auto burst = static_cast<double>(options_.burst);
+  const bool is_shared = client.empty();
+  const uint32_t per_second = is_shared ? options_.shared_per_second : options_.per_second;
+  const double burst = is_shared ? options_.shared_per_second : options_.burst;
   const auto filled = [&](const TokenBucket& bucket) {
     const double seconds = std::chrono::duration<double>(now - bucket.updated).count();
-    return std::min(burst, bucket.tokens + seconds * options_.per_second);
+    return std::min(burst, bucket.tokens + seconds * per_second);
   };
   if (buckets_.size() >= kMaxClients) {
     std::erase_if(buckets_, [&](const auto& row) { return filled(row.second) == burst; });
@@ -91,7 +93,8 @@ std::string CallLimits::Admit(const std::string& client) {
   }
   ++refused_;
   ++rate_limited_;
-  return fmt::format("more than {} calls per second of one client", options_.per_second);
+  return fmt::format("more than {} calls per second of {}", per_second,
+                     is_shared ? "all clients" : "one client");
 }
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CallLimits::Interceptors(

@@ -35,14 +35,15 @@ class CallLimits {
   // The ports of the server. Required for closing connections that flood the server with calls.
   void SetPorts(std::vector<uint16_t> ports);
 
-  // Counts a new call. Returns why it is refused, or "".
+  // Counts a new call of this client, or of a client without a certificate (empty). Returns why it
+  // is refused, or "".
   std::string Admit(const std::string& client);
 
   // Whether the client of a unary call had too many open calls when this one began.
   bool IsOverLimit(const grpc::ServerContextBase& call);
 
   // Counts the open unary calls of rocescope's services, and cancels those beyond the limits.
-  // Without certificates, clients are not distinguished, and only the time is limited. The object
+  // Without certificates, clients are not distinguished, and the number is not limited. The object
   // and `gate` must outlive the server.
   std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> Interceptors(
       const Gate& gate);

@@ -32,6 +32,13 @@ TEST(CallLimitsTest, EachClientHasItsOwnRate) {
   EXPECT_EQ(refused, 1u);
 }
 
+TEST(CallLimitsTest, ClientsWithoutCertificatesShareARate) {
+  std::atomic<uint64_t> refused = 0;
+  CallLimits limits({.per_second = 0, .burst = 0, .shared_per_second = 2}, refused);
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(limits.Admit(""), IsEmpty()) << i;
+  EXPECT_THAT(limits.Admit(""), HasSubstr("more than 2 calls per second of all clients"));
+}
+
 TEST(CallLimitsTest, BucketFillsAgain) {
   std::atomic<uint64_t> refused = 0;
   CallLimits limits({.per_second = 100, .burst = 1}, refused);
@@ -151,6 +158,22 @@ TEST_F(TlsTest, CallsAtTheSameTimeAreLimited) {
   EXPECT_EQ(service_->refusals().grpc, 1u);
 }
 
+// Calls until the server closes the connection.
+bool IsClosedWhileCalling(const std::shared_ptr<grpc::Channel>& channel) {
+  const auto stub = v1::Appliance::NewStub(channel);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (std::chrono::steady_clock::now() < end) {
+    grpc::ClientContext context;
+    v1::ListSourcesResponse sources;
+    const grpc::Status status = stub->ListSources(&context, {}, &sources);
+    if (status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+        channel->GetState(false) != GRPC_CHANNEL_READY) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // A connection whose calls are all refused, far more of them than the threshold.
 TEST_F(TlsTest, FloodingConnectionIsClosed) {
   OpenDaemon("");
@@ -158,18 +181,13 @@ TEST_F(TlsTest, FloodingConnectionIsClosed) {
   GrpcConfig config = Config();
   config.viewers = {"viewer1"};
   Serve(config, {.calls = {.per_second = 0, .burst = 0, .flood_threshold = 0}});
-  const auto channel = OpenAs("viewer1");
-  const auto stub = v1::Appliance::NewStub(channel);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  bool is_closed = false;
-  while (!is_closed && std::chrono::steady_clock::now() < end) {
-    grpc::ClientContext context;
-    v1::ListSourcesResponse sources;
-    const grpc::Status status = stub->ListSources(&context, {}, &sources);
-    is_closed = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
-                channel->GetState(false) != GRPC_CHANNEL_READY;
-  }
-  EXPECT_TRUE(is_closed);
+  EXPECT_TRUE(IsClosedWhileCalling(OpenAs("viewer1")));
+}
+
+TEST_F(GrpcTest, FloodingConnectionWithoutCertificatesIsClosed) {
+  OpenDaemon("");
+  Serve({.listen = {kAnyPort}}, {.calls = {.shared_per_second = 0, .flood_threshold = 0}});
+  EXPECT_TRUE(IsClosedWhileCalling(Open()));
 }
 
 TEST_F(TlsTest, FastCallsOfOneCertificateAreRefused) {

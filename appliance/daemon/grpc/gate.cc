@@ -97,15 +97,21 @@ std::shared_ptr<grpc::AuthMetadataProcessor> Gate::RoleCheck(CallLimits& limits)
   // Runs on the thread of the connection for each call, before the call is dispatched.
   class Check final : public grpc::AuthMetadataProcessor {
    public:
-    Check(CallerRoles roles, std::shared_ptr<const CurrentRevocations> revoked, CallLimits& limits)
-        : roles_(std::move(roles)), revoked_(std::move(revoked)), limits_(limits) {}
+    Check(bool has_certificates, CallerRoles roles,
+          std::shared_ptr<const CurrentRevocations> revoked, CallLimits& limits)
+        : has_certificates_(has_certificates),
+          roles_(std::move(roles)),
+          revoked_(std::move(revoked)),
+          limits_(limits) {}
     bool IsBlocking() const override { return false; }
     grpc::Status Process(const InputMetadata&, grpc::AuthContext* peer, OutputMetadata*,
                          OutputMetadata*) override {
-      const std::vector<std::string> names = NamesInCertificate(peer);
+      const std::vector<std::string> names =
+          has_certificates_ ? NamesInCertificate(peer) : std::vector<std::string>();
       if (const std::string reason = limits_.Admit(ClientOf(names)); !reason.empty()) {
         return ToStatus({.fault = ServiceFault::kTooMany, .message = reason});
       }
+      if (!has_certificates_) return grpc::Status::OK;
       grpc::Status checked = CheckRevoked(peer, revoked_->Get().get());
       if (!checked.ok()) return checked;
       if (roles_.Of(names) != 0) return grpc::Status::OK;
@@ -114,11 +120,12 @@ std::shared_ptr<grpc::AuthMetadataProcessor> Gate::RoleCheck(CallLimits& limits)
     }
 
    private:
+    const bool has_certificates_;
     const CallerRoles roles_;
     const std::shared_ptr<const CurrentRevocations> revoked_;
     CallLimits& limits_;
   };
-  return std::make_shared<Check>(roles_, revoked_, limits);
+  return std::make_shared<Check>(has_certificates_, roles_, revoked_, limits);
 }
 
 grpc::Status Gate::ToStatus(const ServiceError& error) {

@@ -38,9 +38,9 @@ class Gate {
   // Checks the certificate of an open stream again if the lists have changed.
   grpc::Status CheckAgain(const grpc::ServerContextBase& context, Checked& checked) const;
 
-  // Refuses clients without any role, those with a revoked certificate, and those that begin too
-  // many calls, for all services of a server, including those of gRPC itself (health, reflection),
-  // which Admit does not see. `limits` must outlive the server.
+  // Refuses clients that begin too many calls, and, if the server has certificates, clients without
+  // any role and those with a revoked certificate, for all services of a server, including those of
+  // gRPC itself (health, reflection), which Admit does not see. `limits` must outlive the server.
   std::shared_ptr<grpc::AuthMetadataProcessor> RoleCheck(CallLimits& limits) const;
 
   bool has_certificates() const { return has_certificates_; }

@@ -186,21 +186,32 @@ Result<std::unique_ptr<JobFile>> JobFile::Open(const std::string& given, const N
   Result<FileLock> lock = FileLock::Take(*own, kJobFileKind.key);
   if (!lock) return tl::unexpected(lock.error());
   std::vector<Allocation> found;
+  std::vector<std::string> losses;
+  const Notify keep = [&](Severity severity, const std::string& text) {
+    constexpr size_t kMaxLosses = 5;  // the log has all of them
+    if (severity == Severity::kError && losses.size() < kMaxLosses) losses.push_back(text);
+    notify(severity, text);
+  };
   // A new file is created by the first write, so that a full disk does not prevent the start.
   std::error_code error;
   if (std::filesystem::exists(*own, error)) {
-    auto database = OpenOwnDatabase(kJobFileKind, *own, WallClock(), notify);
+    auto database = OpenOwnDatabase(kJobFileKind, *own, WallClock(), keep);
     if (!database) return tl::unexpected(database.error());
-    auto jobs = Caught(*database, [&] { return ReadJobs(*database, notify); });
+    auto jobs = Caught(*database, [&] { return ReadJobs(*database, keep); });
     if (!jobs) return tl::unexpected(jobs.error());
     found = *std::move(jobs);
   }
-  return std::unique_ptr<JobFile>(new JobFile(*own, notify, *std::move(lock), std::move(found)));
+  return std::unique_ptr<JobFile>(
+      new JobFile(*own, notify, *std::move(lock), std::move(found), std::move(losses)));
 }
 
 JobFile::JobFile(std::string path, const Notify& notify, FileLock lock,
-                 std::vector<Allocation> found)
-    : path_(std::move(path)), notify_(notify), lock_(std::move(lock)), found_(std::move(found)) {
+                 std::vector<Allocation> found, std::vector<std::string> losses)
+    : path_(std::move(path)),
+      notify_(notify),
+      lock_(std::move(lock)),
+      found_(std::move(found)),
+      losses_(std::move(losses)) {
   thread_ = std::thread([this] {
     NameThread("jobs");
     Run();

@@ -34,6 +34,9 @@ class JobFile {
 
   // Jobs in the file when it was opened.
   const std::vector<Allocation>& found() const { return found_; }
+  // Jobs that were lost when the file was opened, one sentence for each reason: a damaged file that
+  // was moved, or rows that could not be read.
+  const std::vector<std::string>& losses() const { return losses_; }
 
   // Saves the jobs, in the order of ids, asynchronously. Thread-safe. If several versions are saved
   // during a write, only the newest is written next. Returns the version for WaitFor, counted
@@ -49,7 +52,8 @@ class JobFile {
   std::string problem() const;
 
  private:
-  JobFile(std::string path, const Notify& notify, FileLock lock, std::vector<Allocation> found);
+  JobFile(std::string path, const Notify& notify, FileLock lock, std::vector<Allocation> found,
+          std::vector<std::string> losses);
 
   // What the last write left in the file. Only changed jobs are written, because a scheduler waits
   // for each of them.
@@ -66,6 +70,7 @@ class JobFile {
   const Notify notify_;
   const FileLock lock_;
   const std::vector<Allocation> found_;
+  const std::vector<std::string> losses_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<std::vector<Allocation>> next_;

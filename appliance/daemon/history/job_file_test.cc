@@ -205,8 +205,10 @@ TEST_F(JobFileTest, RemovedFileIsWrittenAgain) {
 TEST_F(JobFileTest, DamagedFileIsMovedAsideAndReported) {
   Open()->Save({Job(7)});
   std::filesystem::resize_file(path_, 4096 + 100);
-  EXPECT_THAT(Open()->found(), IsEmpty());
+  const auto file = Open();
+  EXPECT_THAT(file->found(), IsEmpty());
   EXPECT_THAT(notices_, AllOf(HasSubstr(path_), HasSubstr(".broken-")));
+  EXPECT_THAT(file->losses(), ElementsAre(HasSubstr(".broken-")));
 }
 
 TEST_F(JobFileTest, InvalidJobIsReportedAndOthersAreRestored) {

@@ -291,6 +291,10 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
     if (const std::string problem = job_file_->problem(); !problem.empty()) {
       out.add_problems(fmt::format("registered jobs are not saved: {}", problem));
     }
+    for (const std::string& loss : job_file_->losses()) {
+      out.add_external_problems(
+          fmt::format("jobs were lost at the start; register the running jobs again: {}", loss));
+    }
   }
   AddCertificateProblems(certificates(), now, out);
   {
