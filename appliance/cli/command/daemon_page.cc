@@ -33,9 +33,10 @@ Result<HttpFetcher> FetcherOf(const HttpUrl& url, const DaemonPage& page) {
 
 // The message of an error of the HTTP API.
 std::string ErrorMessage(std::string_view body) {
+  constexpr size_t kLongestMessage = 1000;  // the server may be another program
   const nlohmann::json object = nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object() || !object.contains("error")) return "";
-  return TextAt(object["error"], "message");
+  return WithShortQuotes(TextAt(object["error"], "message").substr(0, kLongestMessage));
 }
 
 }  // namespace

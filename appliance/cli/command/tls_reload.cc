@@ -32,24 +32,22 @@ std::string IdentityOf(const TlsConfig& files) {
   return identity;
 }
 
-// When the first certificate of the server or of its client authorities expires.
-CertificateTimes EarliestTimes(const TlsTexts& texts) {
-  const CertificateTimes own =
-      TimesOf(texts.certificate, texts.files.certificate).value_or(CertificateTimes());
-  const CertificateTimes peers =
-      TimesOf(texts.peer_ca, texts.files.client_ca).value_or(CertificateTimes());
-  return {.expires = std::min(own.expires, peers.expires),
-          .renew_by = std::min(own.renew_by, peers.renew_by)};
-}
-
-// Expired files must not replace valid ones, for example if a backup is restored.
-Status CheckNotWorse(const TlsTexts& texts, Timestamp expires_now) {
+// A certificate that clients reject must not replace a valid one, for example if an old backup is
+// restored.
+Status CheckNotWorse(const TlsTexts& texts, const TlsTexts& before) {
   const Timestamp now = WallClock();
-  const Timestamp expires = EarliestTimes(texts).expires;
-  if (expires > now || expires_now <= now) return {};
-  return MakeError(ErrorCode::kInvalidArgument,
-                   fmt::format("a certificate in {} or {} expired at {}", texts.files.certificate,
-                               texts.files.client_ca, UtcDayAndTime(ToNanoseconds(expires))));
+  const auto is_valid = [&](const Validity& one) { return one.begin <= now && now < one.end; };
+  const Result<Validity> validity = ValidityOf(texts.certificate, texts.files.certificate);
+  if (!validity) return tl::unexpected(validity.error());
+  const Result<Validity> present = ValidityOf(before.certificate, before.files.certificate);
+  if (is_valid(*validity) || !present || !is_valid(*present)) return {};
+  return MakeError(
+      ErrorCode::kInvalidArgument,
+      validity->end <= now
+          ? fmt::format("{}: the certificate expired at {}", texts.files.certificate,
+                        UtcDayAndTime(ToNanoseconds(validity->end)))
+          : fmt::format("{}: the certificate is not valid before {}", texts.files.certificate,
+                        UtcDayAndTime(ToNanoseconds(validity->begin))));
 }
 
 }  // namespace
@@ -67,9 +65,12 @@ TlsReload::TlsReload(std::vector<Server> servers, Notify notify) : notify_(std::
 
 void TlsReload::Describe(Watched& watched) const {
   const TlsTexts& texts = watched.server.texts;
-  const CertificateTimes times = EarliestTimes(texts);
-  watched.state.expires_at = times.expires;
-  watched.state.renew_by = times.renew_by;
+  const CertificateTimes own =
+      TimesOf(texts.certificate, texts.files.certificate).value_or(CertificateTimes());
+  const CertificateTimes peers =
+      TimesOf(texts.peer_ca, texts.files.client_ca).value_or(CertificateTimes());
+  watched.state.expires_at = std::min(own.expires, peers.expires);
+  watched.state.renew_by = std::min(own.renew_by, peers.renew_by);
   watched.state.crl_due.reset();
   if (texts.crl.empty()) return;
   const auto lists = Revocations::Parse(texts.crl, texts.peer_ca, texts.files.crl);
@@ -83,8 +84,8 @@ void TlsReload::Read(Watched& watched) {
     watched.identity = watched.seen;
     return;
   }
-  Status set = texts ? CheckNotWorse(*texts, watched.state.expires_at)
-                     : Status(tl::unexpected(texts.error()));
+  Status set =
+      texts ? CheckNotWorse(*texts, watched.server.texts) : Status(tl::unexpected(texts.error()));
   if (set) set = watched.server.set(*texts);
   if (!set) {
     if (std::exchange(watched.state.problem, set.error().message) != set.error().message) {

@@ -78,7 +78,7 @@ TEST_F(TlsReloadTest, ExpiredCertificateDoesNotReplaceAValidOne) {
   certificates_.Sign("appliance", "-addext subjectAltName=IP:127.0.0.1", "", -1);
   LookAtOnce();
   EXPECT_EQ(sets_, 0);
-  EXPECT_THAT(reload_->States()[0].problem, HasSubstr("expired at"));
+  EXPECT_THAT(reload_->States()[0].problem, HasSubstr("appliance.pem: the certificate expired at"));
   EXPECT_THAT(notices_, ElementsAre(HasSubstr("the previous ones stay in effect")));
   certificates_.Sign("appliance", "-addext subjectAltName=IP:127.0.0.2");
   LookAtOnce();

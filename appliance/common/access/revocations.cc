@@ -120,13 +120,26 @@ bool Revocations::ContainPem(std::string_view certificate) const {
          std::ranges::any_of(parsed, [this](const X509Pointer& one) { return Contain(*one); });
 }
 
+namespace {
+
+Error NoCertificateIn(const std::string& file) {
+  return {.code = ErrorCode::kInvalidArgument,
+          .message = fmt::format("{}: expected a certificate in PEM format", file)};
+}
+
+}  // namespace
+
+Result<Validity> ValidityOf(const std::string& certificates, const std::string& file) {
+  const std::vector<X509Pointer> parsed = CertificatesIn(certificates);
+  if (parsed.empty()) return tl::unexpected(NoCertificateIn(file));
+  return Validity{.begin = TimeOf(X509_get0_notBefore(parsed.front().get())),
+                  .end = TimeOf(X509_get0_notAfter(parsed.front().get()))};
+}
+
 Result<CertificateTimes> TimesOf(const std::string& certificates, const std::string& file) {
   constexpr Duration kLongest = std::chrono::hours(24 * 14);
   const std::vector<X509Pointer> parsed = CertificatesIn(certificates);
-  if (parsed.empty()) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("{}: expected a certificate in PEM format", file));
-  }
+  if (parsed.empty()) return tl::unexpected(NoCertificateIn(file));
   CertificateTimes times;
   for (const X509Pointer& one : parsed) {
     const Timestamp expires = TimeOf(X509_get0_notAfter(one.get()));

@@ -71,4 +71,12 @@ struct CertificateTimes {
 // The times of the certificates in this PEM text. The error names `file`.
 Result<CertificateTimes> TimesOf(const std::string& certificates, const std::string& file);
 
+struct Validity {
+  Timestamp begin;
+  Timestamp end;
+};
+// The validity of the first certificate in this PEM text, which is the one of the server itself.
+// The error names `file`.
+Result<Validity> ValidityOf(const std::string& certificates, const std::string& file);
+
 }  // namespace rocescope

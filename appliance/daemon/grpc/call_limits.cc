@@ -14,26 +14,31 @@ namespace rocescope {
 namespace {
 
 constexpr size_t kMaxClients = 1024;  // more are remembered only while their bucket is not full
+// A call whose request never arrives completely does not begin.
+constexpr std::chrono::seconds kLongestWait(10);
 
 }  // namespace
 
-// The interceptor of a call lives as long as the call.
-class CallLimits::UnaryCall final : public grpc::experimental::Interceptor {
+// Interceptors live as long as their call.
+class CallLimits::Call : public grpc::experimental::Interceptor {
  public:
-  UnaryCall(CallLimits& limits, const Gate& gate, grpc::experimental::ServerRpcInfo& call)
+  Call(CallLimits& limits, const Gate& gate, grpc::experimental::ServerRpcInfo& call)
       : limits_(limits), gate_(gate), call_(call) {}
-  ~UnaryCall() override { limits_.Close(this); }
 
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
     using grpc::experimental::InterceptionHookPoints;
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
       grpc::ServerContextBase& context = *call_.server_context();
       const std::string client = gate_.has_certificates() ? gate_.PeerOf(context) : "";
-      // A call that is only refused would occupy its thread until the client has read the response.
-      if (!limits_.Open(this, client, context)) context.TryCancel();
+      limits_.Begin(client);
+      OnBegin(client, context);
     }
     methods->Proceed();
   }
+
+ protected:
+  virtual void OnBegin(const std::string& /*client*/, grpc::ServerContextBase& /*context*/) {}
+  CallLimits& limits() { return limits_; }
 
  private:
   CallLimits& limits_;
@@ -41,17 +46,28 @@ class CallLimits::UnaryCall final : public grpc::experimental::Interceptor {
   grpc::experimental::ServerRpcInfo& call_;
 };
 
-class CallLimits::UnaryCalls final : public grpc::experimental::ServerInterceptorFactoryInterface {
+class CallLimits::UnaryCall final : public Call {
  public:
-  UnaryCalls(CallLimits& limits, const Gate& gate) : limits_(limits), gate_(gate) {}
+  using Call::Call;
+  ~UnaryCall() override { limits().Close(this); }
+
+ private:
+  void OnBegin(const std::string& client, grpc::ServerContextBase& context) override {
+    // A call that is only refused would occupy its thread until the client has read the response.
+    if (!limits().Open(this, client, context)) context.TryCancel();
+  }
+};
+
+class CallLimits::Calls final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  Calls(CallLimits& limits, const Gate& gate) : limits_(limits), gate_(gate) {}
 
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* call) override {
-    if (call->type() != grpc::experimental::ServerRpcInfo::Type::UNARY ||
-        !std::string_view(call->method()).starts_with("/rocescope.")) {
-      return nullptr;
-    }
-    return new UnaryCall(limits_, gate_, *call);  // gRPC takes ownership
+    const bool is_limited = call->type() == grpc::experimental::ServerRpcInfo::Type::UNARY &&
+                            std::string_view(call->method()).starts_with("/rocescope.");
+    if (is_limited) return new UnaryCall(limits_, gate_, *call);  // gRPC takes ownership
+    return new Call(limits_, gate_, *call);
   }
 
  private:
@@ -71,35 +87,70 @@ CallLimits::~CallLimits() {
   thread_.join();
 }
 
-std::string CallLimits::Admit(const std::string& client) {
-  const std::lock_guard lock(bucket_mutex_);
+std::string CallLimits::Admit(const std::string& name) {
+  const std::lock_guard lock(client_mutex_);
   const Clock::time_point now = Clock::now();
-  const bool is_shared = client.empty();
+  const bool is_shared = name.empty();
   const uint32_t per_second = is_shared ? options_.shared_per_second : options_.per_second;
   const double burst = is_shared ? options_.shared_per_second : options_.burst;
-  const auto filled = [&](const TokenBucket& bucket) {
-    const double seconds = std::chrono::duration<double>(now - bucket.updated).count();
-    return std::min(burst, bucket.tokens + seconds * per_second);
+  const auto filled = [&](const Client& client) {
+    const double seconds = std::chrono::duration<double>(now - client.updated).count();
+    return std::min(burst, client.tokens + seconds * per_second);
   };
-  if (buckets_.size() >= kMaxClients) {
-    std::erase_if(buckets_, [&](const auto& row) { return filled(row.second) == burst; });
+  if (clients_.size() >= kMaxClients) {
+    std::erase_if(clients_, [&](const auto& row) {
+      return row.second.waiting.empty() && filled(row.second) == burst;
+    });
   }
-  TokenBucket& bucket =
-      buckets_.try_emplace(client, TokenBucket{.tokens = burst, .updated = now}).first->second;
-  bucket = {.tokens = filled(bucket), .updated = now};
-  if (bucket.tokens >= 1) {
-    --bucket.tokens;
-    return "";
+  Client& client =
+      clients_.try_emplace(name, Client{.tokens = burst, .updated = now, .waiting = {}})
+          .first->second;
+  client.tokens = filled(client);
+  client.updated = now;
+  if (waiting_ >= options_.max_waiting) {
+    for (auto& row : clients_) ForgetOldCalls(row.second, now);
+  } else {
+    ForgetOldCalls(client, now);
   }
-  ++refused_;
-  ++rate_limited_;
-  return fmt::format("more than {} calls per second of {}", per_second,
-                     is_shared ? "all clients" : "one client");
+  std::string reason;
+  if (client.tokens < 1) {
+    reason = fmt::format("more than {} calls per second of {}", per_second,
+                         is_shared ? "all clients" : "one client");
+  } else if (!is_shared && client.waiting.size() >= options_.max_open) {
+    reason = fmt::format("more than {} calls of one client are waiting", options_.max_open);
+  } else if (waiting_ >= options_.max_waiting) {
+    reason = fmt::format("more than {} calls are waiting", options_.max_waiting);
+  }
+  if (!reason.empty()) {
+    ++refused_;
+    ++not_admitted_;
+    return reason;
+  }
+  --client.tokens;
+  client.waiting.push_back(now);
+  ++waiting_;
+  return "";
+}
+
+void CallLimits::ForgetOldCalls(Client& client, Clock::time_point now) {
+  while (!client.waiting.empty() && now - client.waiting.front() > kLongestWait) {
+    client.waiting.pop_front();
+    --waiting_;
+  }
+}
+
+// It does not matter which of its calls begins.
+void CallLimits::Begin(const std::string& name) {
+  const std::lock_guard lock(client_mutex_);
+  const auto client = clients_.find(name);
+  if (client == clients_.end() || client->second.waiting.empty()) return;
+  client->second.waiting.pop_front();
+  --waiting_;
 }
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CallLimits::Interceptors(
     const Gate& gate) {
-  return std::make_unique<UnaryCalls>(*this, gate);
+  return std::make_unique<Calls>(*this, gate);
 }
 
 bool CallLimits::Open(const UnaryCall* call, std::string client, grpc::ServerContextBase& context) {
@@ -133,7 +184,7 @@ void CallLimits::Close(const UnaryCall* call) {
 
 void CallLimits::SetPorts(std::vector<uint16_t> ports) {
   const std::lock_guard lock(open_mutex_);
-  connections_ = std::make_unique<BusiestConnection>(std::move(ports));
+  connections_ = std::make_unique<BusyConnections>(std::move(ports));
 }
 
 void CallLimits::Watch() {
@@ -143,7 +194,7 @@ void CallLimits::Watch() {
   watched_ = Clock::now();
   while (!ended_.wait_for(lock, pace, [&] { return is_ending_; })) {
     CancelOldCalls();
-    BusiestConnection* const connections = connections_.get();
+    BusyConnections* const connections = connections_.get();
     if (connections == nullptr) continue;
     lock.unlock();
     CloseFloodingConnection(*connections);
@@ -162,12 +213,12 @@ void CallLimits::CancelOldCalls() {
   }
 }
 
-void CallLimits::CloseFloodingConnection(BusiestConnection& connections) {
-  constexpr double kLeastBytes = 30;  // a call that is reset, with compressed header fields
+void CallLimits::CloseFloodingConnection(BusyConnections& connections) {
+  constexpr double kLeastBytes = 28;  // a call that is reset, with compressed header fields
   const Clock::time_point now = Clock::now();
   const double seconds = std::chrono::duration<double>(now - std::exchange(watched_, now)).count();
-  const uint64_t all = rate_limited_;
-  const auto refused = static_cast<double>(all - std::exchange(seen_rate_limited_, all));
+  const uint64_t all = not_admitted_;
+  const auto refused = static_cast<double>(all - std::exchange(seen_not_admitted_, all));
   if (refused <= options_.flood_threshold * seconds) {
     is_sampled_ = false;
     return;

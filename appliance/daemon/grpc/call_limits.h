@@ -11,6 +11,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "appliance/daemon/grpc/busiest_connection.h"
+#include "appliance/daemon/grpc/busy_connections.h"
 #include "appliance/daemon/grpc/call_limit_options.h"
 
 namespace rocescope {
@@ -35,9 +36,12 @@ class CallLimits {
   // The ports of the server. Required for closing connections that flood the server with calls.
   void SetPorts(std::vector<uint16_t> ports);
 
-  // Counts a new call of this client, or of a client without a certificate (empty). Returns why it
-  // is refused, or "".
-  std::string Admit(const std::string& client);
+  // Counts a new call, which then waits until it begins, of this client, or of a client without a
+  // certificate (empty). Returns why it is refused, or "".
+  std::string Admit(const std::string& name);
+
+  // Notes that a call of this client does not wait any more.
+  void Begin(const std::string& name);
 
   // Whether the client of a unary call had too many open calls when this one began.
   bool IsOverLimit(const grpc::ServerContextBase& call);
@@ -49,13 +53,15 @@ class CallLimits {
       const Gate& gate);
 
  private:
+  class Call;
   class UnaryCall;
-  class UnaryCalls;
+  class Calls;
   using Clock = std::chrono::steady_clock;
 
-  struct TokenBucket {
+  struct Client {
     double tokens = 0;  // calls that the client may begin now
     Clock::time_point updated;
+    std::deque<Clock::time_point> waiting;  // when these calls arrived
   };
   struct OpenCall {
     std::string client;
@@ -68,19 +74,22 @@ class CallLimits {
   // Returns false if the client has too many open calls. Must be followed by Close.
   bool Open(const UnaryCall* call, std::string client, grpc::ServerContextBase& context);
   void Close(const UnaryCall* call);
+  // `client_mutex_` must be locked.
+  void ForgetOldCalls(Client& client, Clock::time_point now);
   void Watch();
   // The mutex must be locked.
   void CancelOldCalls();
   // The mutex must not be locked: it takes milliseconds.
-  void CloseFloodingConnection(BusiestConnection& connections);
+  void CloseFloodingConnection(BusyConnections& connections);
 
   const CallLimitOptions options_;
   std::atomic<uint64_t>& refused_;
-  std::mutex bucket_mutex_;
-  std::map<std::string, TokenBucket> buckets_;
-  std::atomic<uint64_t> rate_limited_ = 0;  // calls that Admit refused
+  std::mutex client_mutex_;
+  std::map<std::string, Client> clients_;
+  size_t waiting_ = 0;                      // calls of all clients
+  std::atomic<uint64_t> not_admitted_ = 0;  // calls that Admit refused
   // Of the thread.
-  uint64_t seen_rate_limited_ = 0;
+  uint64_t seen_not_admitted_ = 0;
   Clock::time_point watched_;
   bool is_sampled_ = false;
   // Separate: gRPC may begin a call on the thread that cancels another one.
@@ -89,7 +98,7 @@ class CallLimits {
   std::map<std::string, uint32_t> open_of_;  // number of open calls by client
   std::condition_variable ended_;
   bool is_ending_ = false;
-  std::unique_ptr<BusiestConnection> connections_;
+  std::unique_ptr<BusyConnections> connections_;
   std::thread thread_;  // last, because it uses the others
 };
 

@@ -11,8 +11,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "appliance/daemon/grpc/grpc_fixture.h"
@@ -39,6 +42,26 @@ TEST(CallLimitsTest, ClientsWithoutCertificatesShareARate) {
   EXPECT_THAT(limits.Admit(""), HasSubstr("more than 2 calls per second of all clients"));
 }
 
+TEST(CallLimitsTest, CallsThatWaitAreLimited) {
+  std::atomic<uint64_t> refused = 0;
+  CallLimits limits({.max_waiting = 2}, refused);
+  EXPECT_THAT(limits.Admit("a"), IsEmpty());
+  EXPECT_THAT(limits.Admit("b"), IsEmpty());
+  EXPECT_THAT(limits.Admit("c"), HasSubstr("more than 2 calls are waiting"));
+  limits.Begin("a");
+  EXPECT_THAT(limits.Admit("c"), IsEmpty());
+}
+
+TEST(CallLimitsTest, CallsOfOneCertificateThatWaitAreLimited) {
+  std::atomic<uint64_t> refused = 0;
+  CallLimits limits({.max_open = 2}, refused);
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(limits.Admit("a"), IsEmpty());
+  EXPECT_THAT(limits.Admit("a"), HasSubstr("more than 2 calls of one client are waiting"));
+  EXPECT_THAT(limits.Admit("b"), IsEmpty());
+  limits.Begin("a");
+  EXPECT_THAT(limits.Admit("a"), IsEmpty());
+}
+
 TEST(CallLimitsTest, BucketFillsAgain) {
   std::atomic<uint64_t> refused = 0;
   CallLimits limits({.per_second = 100, .burst = 1}, refused);
@@ -51,22 +74,29 @@ TEST(CallLimitsTest, ManyClientsAreForgottenOnlyWithAFullBucket) {
   std::atomic<uint64_t> refused = 0;
   CallLimits limits({.per_second = 0, .burst = 1}, refused);
   EXPECT_THAT(limits.Admit("a"), IsEmpty());
-  for (int i = 0; i < 3000; ++i) EXPECT_THAT(limits.Admit(std::to_string(i)), IsEmpty());
+  for (int i = 0; i < 3000; ++i) {
+    EXPECT_THAT(limits.Admit(std::to_string(i)), IsEmpty());
+    limits.Begin(std::to_string(i));
+  }
   EXPECT_FALSE(limits.Admit("a").empty());
 }
 
-// An HTTP/2 client that permits no data in responses.
-class UnreadingClient {
+// An HTTP/2 client (RFC 9113) that sends what gRPC's own clients do not send.
+class RawClient {
  public:
-  explicit UnreadingClient(const ListenAddress& server) : socket_(ConnectTo(server)) {
-    Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-    // SETTINGS_INITIAL_WINDOW_SIZE = 0 (RFC 9113, 6.5.2).
-    SendFrame(kSettings, 0, 0, std::string("\0\4\0\0\0\0", 6));
-  }
-  ~UnreadingClient() { close(socket_); }
-  UnreadingClient(const UnreadingClient&) = delete;
+  static constexpr uint8_t kData = 0, kHeaders = 1, kReset = 3, kSettings = 4, kWindowUpdate = 8;
+  static constexpr uint8_t kAck = 1, kEndStream = 1, kEndHeaders = 4;
 
-  void CallHealth() {
+  // `window`: bytes of a response that the server may send.
+  RawClient(const ListenAddress& server, uint16_t window) : socket_(ConnectTo(server)) {
+    Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    // SETTINGS_INITIAL_WINDOW_SIZE
+    SendFrame(kSettings, 0, 0, std::string("\0\4\0\0", 4) + BigEndian(window, 2));
+  }
+  ~RawClient() { close(socket_); }
+  RawClient(const RawClient&) = delete;
+
+  void Begin(uint32_t stream) {
     std::string fields;
     for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
              {":method", "POST"},
@@ -80,42 +110,46 @@ class UnreadingClient {
       fields += static_cast<char>(name.size()) + name;
       fields += static_cast<char>(value.size()) + value;
     }
-    SendFrame(kHeaders, kEndHeaders, 1, fields);
-    SendFrame(kData, kEndStream, 1, std::string(5, '\0'));  // an empty message
+    SendFrame(kHeaders, kEndHeaders, stream, fields);
+  }
+  void SendFrame(uint8_t type, uint8_t flags, uint32_t stream, const std::string& payload) {
+    Send(BigEndian(static_cast<uint32_t>(payload.size()), 3) + static_cast<char>(type) +
+         static_cast<char>(flags) + BigEndian(stream, 4) + payload);
   }
 
-  // Waits until the server resets the stream.
-  bool IsReset() {
-    while (true) {
-      const std::string head = Receive(9);
-      if (head.size() < 9) return false;
-      const auto byte = [&](size_t i) { return static_cast<uint8_t>(head[i]); };
-      Receive(size_t{byte(0)} << 16 | size_t{byte(1)} << 8 | byte(2));
-      if (byte(3) == kReset) return true;
-    }
+  struct Frame {
+    uint8_t type = 0;
+    uint8_t flags = 0;
+    uint32_t stream = 0;
+    std::string payload;
+  };
+  // Waits for a frame; unset: the server has closed the connection, or nothing comes for 20 s.
+  std::optional<Frame> Receive() {
+    const std::string head = ReceiveBytes(9);
+    if (head.size() < 9) return std::nullopt;
+    return Frame{.type = static_cast<uint8_t>(head[3]),
+                 .flags = static_cast<uint8_t>(head[4]),
+                 .stream = NumberIn(head.substr(5)),
+                 .payload = ReceiveBytes(NumberIn(head.substr(0, 3)))};
+  }
+
+  static uint32_t NumberIn(std::string_view bytes) {
+    uint32_t number = 0;
+    for (const char one : bytes) number = number << 8 | static_cast<uint8_t>(one);
+    return number;
+  }
+  static std::string BigEndian(uint32_t number, size_t size) {
+    std::string bytes(size, '\0');
+    for (size_t i = size; i-- > 0; number >>= 8) bytes[i] = static_cast<char>(number);
+    return bytes;
   }
 
  private:
-  static constexpr uint8_t kData = 0, kHeaders = 1, kReset = 3, kSettings = 4;
-  static constexpr uint8_t kEndStream = 1, kEndHeaders = 4;
-
   void Send(std::string_view bytes) {
     ASSERT_EQ(send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
   }
-  void SendFrame(uint8_t type, uint8_t flags, uint8_t stream, const std::string& payload) {
-    std::string frame{'\0',
-                      static_cast<char>(payload.size() >> 8),
-                      static_cast<char>(payload.size()),
-                      static_cast<char>(type),
-                      static_cast<char>(flags),
-                      '\0',
-                      '\0',
-                      '\0',
-                      static_cast<char>(stream)};
-    Send(frame + payload);
-  }
-  std::string Receive(size_t size) {
+  std::string ReceiveBytes(size_t size) {
     std::string bytes(size, '\0');
     const ssize_t got = size == 0 ? 0 : recv(socket_, bytes.data(), size, MSG_WAITALL);
     bytes.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
@@ -128,10 +162,64 @@ class UnreadingClient {
 TEST_F(GrpcTest, CallWhoseResponseIsNotReadEnds) {
   OpenDaemon("");
   Serve({.listen = {kAnyPort}}, {.calls = {.timeout = std::chrono::milliseconds(500)}});
-  UnreadingClient client(server_->listens().at(0));
-  client.CallHealth();
-  EXPECT_TRUE(client.IsReset());
+  RawClient client(server_->listens().at(0), 0);
+  client.Begin(1);
+  client.SendFrame(RawClient::kData, RawClient::kEndStream, 1, std::string(5, '\0'));  // no fields
+  std::optional<RawClient::Frame> frame;
+  do {
+    frame = client.Receive();
+    ASSERT_TRUE(frame);
+  } while (frame->type != RawClient::kReset);
   EXPECT_EQ(service_->refusals().grpc, 1u);
+}
+
+// Opens calls that announce a request of a mebibyte, and sends all but its end, as the server
+// permits. Returns whether the server resets a call before 20 s pass without a frame.
+bool AreIncompleteRequestsReset(const ListenAddress& server, uint32_t calls) {
+  constexpr uint32_t kRequest = (1 << 20) - 64;
+  constexpr uint32_t kLargestFrame = 16'384;
+  RawClient client(server, 65'535);
+  struct Window {
+    int64_t open = 65'535;
+    uint32_t left = kRequest - 1;
+  };
+  std::map<uint32_t, Window> windows;
+  int64_t connection = 65'535;
+  for (uint32_t stream = 1; stream < 2 * calls; stream += 2) {
+    client.Begin(stream);
+    client.SendFrame(RawClient::kData, 0, stream, '\0' + RawClient::BigEndian(kRequest, 4));
+    windows[stream].open -= 5;
+    connection -= 5;
+  }
+  while (true) {
+    for (auto& [stream, window] : windows) {
+      while (true) {
+        const int64_t size =
+            std::min({connection, window.open, int64_t{window.left}, int64_t{kLargestFrame}});
+        if (size <= 0) break;
+        client.SendFrame(RawClient::kData, 0, stream, std::string(static_cast<size_t>(size), 'x'));
+        connection -= size;
+        window.open -= size;
+        window.left -= static_cast<uint32_t>(size);
+      }
+    }
+    const auto frame = client.Receive();
+    if (!frame) return false;
+    if (frame->type == RawClient::kReset) return true;
+    if (frame->type == RawClient::kSettings && (frame->flags & RawClient::kAck) == 0) {
+      client.SendFrame(RawClient::kSettings, RawClient::kAck, 0, "");
+    }
+    if (frame->type == RawClient::kWindowUpdate) {
+      (frame->stream == 0 ? connection : windows[frame->stream].open) +=
+          RawClient::NumberIn(frame->payload);
+    }
+  }
+}
+
+TEST_F(GrpcTest, MemoryOfIncompleteRequestsIsLimited) {
+  OpenDaemon("");
+  Serve({.listen = {kAnyPort}}, {.memory = size_t{8} << 20});
+  EXPECT_TRUE(AreIncompleteRequestsReset(server_->listens().at(0), 64));
 }
 
 TEST_F(GrpcTest, CompressedRequestsAreRefused) {
@@ -154,7 +242,7 @@ TEST_F(TlsTest, CallsAtTheSameTimeAreLimited) {
   GrpcConfig config = Config();
   config.viewers = {"viewer1"};
   Serve(config, {.calls = {.max_open = 0}});
-  EXPECT_EQ(Sources("viewer1"), grpc::StatusCode::CANCELLED);
+  EXPECT_EQ(Sources("viewer1"), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(service_->refusals().grpc, 1u);
 }
 

@@ -6,6 +6,8 @@
 #include <grpc/grpc_security_constants.h>
 #include <grpcpp/security/auth_context.h>
 
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -104,7 +106,7 @@ std::shared_ptr<grpc::AuthMetadataProcessor> Gate::RoleCheck(CallLimits& limits)
           revoked_(std::move(revoked)),
           limits_(limits) {}
     bool IsBlocking() const override { return false; }
-    grpc::Status Process(const InputMetadata&, grpc::AuthContext* peer, OutputMetadata*,
+    grpc::Status Process(const InputMetadata& fields, grpc::AuthContext* peer, OutputMetadata*,
                          OutputMetadata*) override {
       const std::vector<std::string> names =
           has_certificates_ ? NamesInCertificate(peer) : std::vector<std::string>();
@@ -114,9 +116,22 @@ std::shared_ptr<grpc::AuthMetadataProcessor> Gate::RoleCheck(CallLimits& limits)
       if (!has_certificates_) return grpc::Status::OK;
       grpc::Status checked = CheckRevoked(peer, revoked_->Get().get());
       if (!checked.ok()) return checked;
-      if (roles_.Of(names) != 0) return grpc::Status::OK;
-      return ToStatus(
-          {.fault = ServiceFault::kNotAllowed, .message = WhyNotAllowed(names, "use this server")});
+      const Roles roles = roles_.Of(names);
+      if (roles == 0) {
+        return ToStatus({.fault = ServiceFault::kNotAllowed,
+                         .message = WhyNotAllowed(names, "use this server")});
+      }
+      // Agents, of which there are many, are refused before gRPC reads the request. The others get
+      // the details of the error, which gRPC does not send from here.
+      const auto path = fields.find(":path");
+      if (roles != ::rocescope::Of(CallerRole::kAgent) || path == fields.end()) {
+        return grpc::Status::OK;
+      }
+      const std::string method(path->second.data(), path->second.size());
+      const std::optional<Roles> callers = RolesOf(method);  // unset: a method of gRPC itself
+      if (!callers || (roles & *callers) != 0) return grpc::Status::OK;
+      return ToStatus({.fault = ServiceFault::kNotAllowed,
+                       .message = WhyNotAllowed(names, fmt::format("call {}", method))});
     }
 
    private:

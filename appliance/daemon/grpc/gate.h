@@ -39,8 +39,9 @@ class Gate {
   grpc::Status CheckAgain(const grpc::ServerContextBase& context, Checked& checked) const;
 
   // Refuses clients that begin too many calls, and, if the server has certificates, clients without
-  // any role and those with a revoked certificate, for all services of a server, including those of
-  // gRPC itself (health, reflection), which Admit does not see. `limits` must outlive the server.
+  // any role, agents that call methods of other roles, and revoked certificates, for all services
+  // of a server, including those of gRPC itself (health, reflection), which Admit does not see.
+  // `limits` must outlive the server.
   std::shared_ptr<grpc::AuthMetadataProcessor> RoleCheck(CallLimits& limits) const;
 
   bool has_certificates() const { return has_certificates_; }

@@ -49,6 +49,12 @@ class GrpcTest : public ServiceTest {
   std::shared_ptr<grpc::Channel> Open() const {
     return grpc::CreateChannel(Target(), grpc::InsecureChannelCredentials());
   }
+  // With a connection of its own: channels to the same address share one by default.
+  std::shared_ptr<grpc::Channel> OpenAnother() const {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return grpc::CreateCustomChannel(Target(), grpc::InsecureChannelCredentials(), arguments);
+  }
   ~GrpcTest() override { server_.reset(); }
 
   std::unique_ptr<GrpcServer> server_;

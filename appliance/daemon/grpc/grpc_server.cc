@@ -44,7 +44,8 @@ constexpr uint32_t kMaxStreams = 64;  // each occupies a thread
 constexpr uint32_t kMaxStreamsAPeer = kMaxStreams / 4;
 constexpr uint32_t kMaxReflectionStreams = 8;  // each occupies a thread
 constexpr uint32_t kMaxHealthStreams = 256;
-constexpr int kMaxCallsAConnection = 512;  // further calls wait at the client
+constexpr int kMaxCallsAConnection = 128;         // further calls wait at the client
+constexpr size_t kLeastQuota = size_t{64} << 20;  // bytes of requests and calls
 constexpr auto kStreamPace = std::chrono::milliseconds(100);
 
 // Streams of events. Each occupies a thread.
@@ -382,6 +383,10 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   grpc::ServerBuilder builder;
   grpc::ResourceQuota quota("rocescope");
   quota.SetMaxThreads(kMaxThreads);
+  // Requests that have not arrived completely are only limited by this quota: above it, gRPC resets
+  // calls.
+  quota.Resize(
+      limits.memory.value_or(std::max<size_t>(service.daemon().memory_budget() / 8, kLeastQuota)));
   builder.SetResourceQuota(quota);
   // With gRPC's default of one or two pollers, a thread is created and destroyed for almost each
   // call, and each waits for the memory map lock, which the analysis uses heavily.
@@ -396,6 +401,9 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxCallsAConnection);
+  // The probe would let a client send megabytes of each request before gRPC notices that the quota
+  // is exceeded.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   // Detects dead peers, so that their streams end.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);

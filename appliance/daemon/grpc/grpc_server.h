@@ -7,8 +7,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,11 +22,14 @@
 
 namespace rocescope {
 
-// Times after which the server closes a connection, and limits of calls.
+// Times after which the server closes a connection, and limits of calls and memory.
 struct GrpcLimits {
   std::chrono::milliseconds handshake = std::chrono::seconds(10);  // incomplete TLS or HTTP/2
   std::chrono::milliseconds idle = std::chrono::minutes(1);        // no call
   CallLimitOptions calls;
+  // Bytes of connections, calls and incomplete requests, above which calls are reset. Default: an
+  // eighth of the memory budget, at least 64 MiB.
+  std::optional<size_t> memory;
 };
 
 class GrpcServer {

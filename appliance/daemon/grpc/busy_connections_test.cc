@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "appliance/daemon/grpc/busiest_connection.h"
+#include "appliance/daemon/grpc/busy_connections.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@ namespace rocescope {
 namespace {
 
 // A server on loopback with two connections.
-class BusiestConnectionTest : public testing::Test {
+class BusyConnectionsTest : public testing::Test {
  protected:
-  BusiestConnectionTest() {
+  BusyConnectionsTest() {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -30,7 +30,7 @@ class BusiestConnectionTest : public testing::Test {
       server_[i] = accept(listener_, nullptr, nullptr);
     }
   }
-  ~BusiestConnectionTest() override {
+  ~BusyConnectionsTest() override {
     close(listener_);
     for (size_t i = 0; i < 2; ++i) {
       close(client_[i]);
@@ -56,24 +56,32 @@ class BusiestConnectionTest : public testing::Test {
   uint16_t port_ = 0;
 };
 
-TEST_F(BusiestConnectionTest, ClosesTheOneThatReceivedMostSinceTheSample) {
-  BusiestConnection connections({port_});
+TEST_F(BusyConnectionsTest, ClosesTheOneThatSentAFloodSinceTheSample) {
+  BusyConnections connections({port_});
   Send(0, 50'000);
   connections.Sample();
   Send(0, 1'000);
   Send(1, 20'000);
-  EXPECT_FALSE(connections.Close(30'000));
+  EXPECT_EQ(connections.Close(100'000), 0u);
   EXPECT_FALSE(IsClosed(0) || IsClosed(1));
-  EXPECT_TRUE(connections.Close(10'000));
+  EXPECT_EQ(connections.Close(20'000), 1u);
   EXPECT_FALSE(IsClosed(0));
   EXPECT_TRUE(IsClosed(1, 20'000));
 }
 
-TEST_F(BusiestConnectionTest, IgnoresOtherPorts) {
-  BusiestConnection connections({static_cast<uint16_t>(port_ + 1)});
+TEST_F(BusyConnectionsTest, ClosesAllThatShareAFlood) {
+  BusyConnections connections({port_});
+  connections.Sample();
+  Send(0, 15'000);
+  Send(1, 20'000);
+  EXPECT_EQ(connections.Close(35'000), 2u);
+}
+
+TEST_F(BusyConnectionsTest, IgnoresOtherPorts) {
+  BusyConnections connections({static_cast<uint16_t>(port_ + 1)});
   connections.Sample();
   Send(0, 20'000);
-  EXPECT_FALSE(connections.Close(1));
+  EXPECT_EQ(connections.Close(1), 0u);
   EXPECT_FALSE(IsClosed(0));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "appliance/daemon/grpc/busiest_connection.h"
+#include "appliance/daemon/grpc/busy_connections.h"
 
 #include <arpa/inet.h>
 #include <linux/tcp.h>
@@ -45,7 +45,7 @@ std::optional<uint64_t> BytesReceived(int socket) {
 
 }  // namespace
 
-std::map<int, uint64_t> BusiestConnection::Received() const {
+std::map<int, uint64_t> BusyConnections::Received() const {
   std::map<int, uint64_t> received;
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -58,17 +58,20 @@ std::map<int, uint64_t> BusiestConnection::Received() const {
   return received;
 }
 
-void BusiestConnection::Sample() { before_ = Received(); }
+void BusyConnections::Sample() { before_ = Received(); }
 
-bool BusiestConnection::Close(uint64_t least) {
-  std::pair<uint64_t, int> most = {0, -1};
+size_t BusyConnections::Close(uint64_t flood) {
+  std::vector<std::pair<int, uint64_t>> active;
   for (const auto& [socket, bytes] : Received()) {
     const auto at = before_.find(socket);
     // Another connection may have the descriptor of one that was closed.
     const uint64_t old = at == before_.end() || at->second > bytes ? 0 : at->second;
-    most = std::max(most, std::pair(bytes - old, socket));
+    if (bytes > old) active.emplace_back(socket, bytes - old);
   }
-  return most.first >= least && shutdown(most.second, SHUT_RDWR) == 0;
+  const uint64_t least = active.empty() ? 0 : flood / (2 * active.size());
+  return static_cast<size_t>(std::ranges::count_if(active, [&](const auto& one) {
+    return one.second >= least && shutdown(one.first, SHUT_RDWR) == 0;
+  }));
 }
 
 }  // namespace rocescope
