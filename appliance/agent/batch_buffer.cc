@@ -22,6 +22,8 @@ void BatchBuffer::Append(BatchKind kind, std::string bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes.size() > kLargest) {
     ++counts_.too_large;
+    ++counts_.lost_batches;
+    counts_.lost_bytes += bytes.size();
     return;
   }
   if (IsState(kind)) {  // replaces the previous state, acknowledged or not

@@ -41,14 +41,14 @@ class BatchBuffer {
     uint64_t lost_bytes = 0;
     // Evicted afterwards: a restarted appliance will not get them again.
     uint64_t discarded_batches = 0;
-    uint64_t too_large = 0;  // refused batches larger than kLargest; not in lost_batches
+    uint64_t too_large = 0;  // lost batches that were larger than kLargest
     uint64_t buffered_bytes = 0;
     uint64_t taken = 0;  // highest acknowledged sequence
   };
 
   explicit BatchBuffer(uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // Assigns the next sequence, starting at 1. A batch larger than kLargest is only counted,
+  // Assigns the next sequence, starting at 1. A batch larger than kLargest counts as lost at once,
   // because the appliance would reject it each time.
   void Append(BatchKind kind, std::string bytes);
 

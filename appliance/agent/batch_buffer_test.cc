@@ -145,7 +145,8 @@ TEST(BatchBuffer, DropsABatchAboveTheMessageLimit) {
   buffer.Append(BatchKind::kCounters, std::string(BatchBuffer::kLargest, 'c'));
   EXPECT_THAT(SentAfter(buffer, 0), ElementsAre("before", std::string(BatchBuffer::kLargest, 'c')));
   EXPECT_EQ(buffer.counts().too_large, 1u);
-  EXPECT_EQ(buffer.counts().lost_batches, 0u);
+  EXPECT_EQ(buffer.counts().lost_batches, 1u);
+  EXPECT_EQ(buffer.counts().lost_bytes, BatchBuffer::kLargest + 1);
 }
 
 TEST(BatchBuffer, IgnoresAcknowledgementsOfUnsentBatches) {

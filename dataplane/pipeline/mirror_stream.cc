@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <tuple>
-#include <utility>
 
 namespace rocescope {
 namespace {
@@ -44,28 +43,30 @@ void MergeMirrorStreams(std::vector<MirrorStream>& into, const std::vector<Mirro
   }
 }
 
-int64_t MirrorCounter::CountGap(const MirrorFollower& session, uint32_t sequence) {
-  const MirrorFollower* const last = std::exchange(last_, &session);
-  if (last == nullptr) {
-    next_ = sequence + 1;
-    return 0;
+void MirrorCounter::CountGap(MirrorFollower& session, uint32_t sequence) {
+  if (last_ == nullptr) {
+    last_ = &session;
+    return;
   }
-  // It may have continued since then, which is not counted here.
-  if (static_cast<int32_t>(last->next_sequence() - next_) > 0) next_ = last->next_sequence();
-  const auto ahead = static_cast<int32_t>(sequence - next_);
-  ++gaps_;
-  if (ahead == 0) ++filled_;
+  const auto ahead = static_cast<int32_t>(sequence - last_->stream_.next_sequence);
   const bool is_restart = std::abs(int64_t{ahead}) > kPlausibleGap;
-  if (ahead >= 0 || is_restart) next_ = sequence + 1;
-  return is_restart ? 0 : ahead;
+  // A late copy says nothing about the counter.
+  if (&session != last_ && (ahead >= 0 || is_restart)) {
+    ++switches_;
+    if (ahead == 0) ++filled_;
+  }
+  if (ahead < 0 && !is_restart) {
+    if (loser_ != nullptr && loser_->shared_lost_ > 0) --loser_->shared_lost_;
+    return;
+  }
+  last_ = &session;
+  if (ahead <= 0 || is_restart) return;
+  loser_ = &session;
+  session.shared_lost_ += static_cast<uint64_t>(ahead);
 }
 
 void MirrorFollower::CountGap(uint32_t sequence) {
-  if (counter_ != nullptr) {
-    const int64_t missing = counter_->CountGap(*this, sequence);
-    if (missing > 0) shared_lost_ += static_cast<uint64_t>(missing);
-    if (missing < 0 && shared_lost_ > 0) --shared_lost_;
-  }
+  if (counter_ != nullptr) counter_->CountGap(*this, sequence);
   if (!stream_.has_sequence) {
     stream_.has_sequence = true;
     stream_.next_sequence = sequence + 1;

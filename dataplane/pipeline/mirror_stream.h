@@ -21,7 +21,8 @@ struct MirrorStream {
   MirrorKind kind = MirrorKind::kNone;
   uint64_t frames = 0;
   // Lost copies according to gaps in the sequence numbers, less those that arrived late. If the
-  // sessions of a switch share a counter, a loss belongs to the session of the next copy.
+  // sessions of a switch share a counter, a loss is attributed to the session whose copy arrives
+  // next.
   uint64_t lost = 0;
   uint64_t repeats = 0;  // copies with the same number as the one before
   bool has_sequence = false;
@@ -55,21 +56,22 @@ class MirrorFollower;
 class MirrorCounter {
  public:
   // Accounts a copy of `session` whose number does not follow the previous one of that session.
-  // Returns how many copies are missing if the counter is shared; negative: this copy is late.
-  int64_t CountGap(const MirrorFollower& session, uint32_t sequence);
+  void CountGap(MirrorFollower& session, uint32_t sequence);
 
-  bool IsShared() const { return gaps_ >= kFewest && filled_ >= gaps_ / 2; }
+  bool IsShared() const { return switches_ >= kFewest && 5 * filled_ >= 4 * switches_; }
 
  private:
-  static constexpr uint64_t kFewest = 8;
+  static constexpr uint64_t kFewest = 16;
 
-  const MirrorFollower* last_ = nullptr;  // session of the last gap
-  uint32_t next_ = 0;                     // the number that was expected after it
-  uint64_t gaps_ = 0;
-  uint64_t filled_ = 0;  // gaps that copies of other sessions fill exactly
+  MirrorFollower* last_ = nullptr;   // session of the newest copy, except for copies without a gap
+  MirrorFollower* loser_ = nullptr;  // session to which the latest loss was attributed
+  uint64_t switches_ = 0;            // gaps where the copies of another session begin
+  uint64_t filled_ = 0;              // of these: the number follows that of the other session
 };
 
 class MirrorFollower {
+  friend class MirrorCounter;
+
  public:
   // `counter`: of the sessions of the same switch, which must outlive the follower; null: not
   // known.
@@ -105,7 +107,6 @@ class MirrorFollower {
     if (counter_ != nullptr && counter_->IsShared()) stream.lost = shared_lost_;
     return stream;
   }
-  uint32_t next_sequence() const { return stream_.next_sequence; }
 
  private:
   static constexpr int64_t kStrayedNs = 100'000'000;

@@ -117,20 +117,23 @@ MirrorInfo Numbered(uint32_t sequence) {
   return {.kind = MirrorKind::kErspan2, .has_sequence = true, .sequence = sequence};
 }
 
-// The numbers of copies of sessions that are chosen at random.
+// Copies of three sessions. A session is chosen at random, and sends `length` copies.
 class Sessions {
  public:
+  explicit Sessions(uint32_t length = 1) : length_(length) {}
+
   // Each copy is lost with this probability. Returns the number of lost copies between the first
   // and the last received one.
   uint64_t Send(bool is_shared, double loss) {
     std::mt19937 random(7);
+    size_t session = 0;
     uint64_t lost = 0;
     std::optional<uint64_t> lost_at_start;
     uint64_t lost_at_end = 0;
     std::vector<uint32_t> own(followers_.size(), 100);
     uint32_t shared = UINT32_MAX - 1000;  // wraps
-    for (int i = 0; i < 10'000; ++i) {
-      const size_t session = random() % followers_.size();
+    for (uint32_t i = 0; i < 10'000 * length_; ++i) {
+      if (i % length_ == 0) session = random() % followers_.size();
       const uint32_t sequence = is_shared ? shared++ : own[session]++;
       if (std::bernoulli_distribution(loss)(random)) {
         ++lost;
@@ -138,9 +141,12 @@ class Sessions {
       }
       if (!lost_at_start) lost_at_start = lost;
       lost_at_end = lost;
-      followers_[session].Follow(Numbered(sequence), FromNanoseconds(kStart + i));
+      Receive(session, sequence);
     }
     return lost_at_end - *lost_at_start;
+  }
+  void Receive(size_t session, uint32_t sequence) {
+    followers_[session].Follow(Numbered(sequence), FromNanoseconds(kStart));
   }
   uint64_t Lost() const {
     uint64_t lost = 0;
@@ -149,6 +155,7 @@ class Sessions {
   }
 
  private:
+  const uint32_t length_;
   MirrorCounter counter_;
   std::vector<MirrorFollower> followers_ = {MirrorFollower(Session(1, 0, 0), &counter_),
                                             MirrorFollower(Session(2, 0, 0), &counter_),
@@ -165,6 +172,24 @@ TEST(MirrorCounter, LossesOfASharedCounterAreCounted) {
   Sessions sessions;
   const uint64_t lost = sessions.Send(/*is_shared=*/true, 0.1);
   EXPECT_EQ(sessions.Lost(), lost);
+}
+
+TEST(MirrorCounter, LossesWithinLongRunsOfASessionAreCounted) {
+  Sessions sessions(100);
+  const uint64_t lost = sessions.Send(/*is_shared=*/true, 0.01);
+  EXPECT_EQ(sessions.Lost(), lost);
+}
+
+TEST(MirrorCounter, ReorderedCopiesAreNoLosses) {
+  Sessions sessions;
+  uint32_t next = 0;
+  for (; next < 100; ++next) sessions.Receive(next % 3, next);
+  sessions.Receive(0, next);
+  sessions.Receive(0, next + 2);
+  sessions.Receive(1, next + 1);
+  sessions.Receive(0, next + 3);
+  sessions.Receive(2, next + 4);
+  EXPECT_EQ(sessions.Lost(), 0u);
 }
 
 TEST(MirrorCounter, LossesOfSeparateCountersAreCounted) {

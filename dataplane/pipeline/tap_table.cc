@@ -44,7 +44,7 @@ TapTable::Resolution TapTable::LocateNew(TapId capture, const MirrorInfo& mirror
                                        .source = mirror.source,
                                        .session = mirror.session,
                                        .kind = mirror.kind},
-                          &counters_[{capture, mirror.source, mirror.kind}]);
+                          &counters_[{capture, mirror.source}]);
   }
   const std::optional<TapId> tap = NumberOf({.capture = capture,
                                              .source = mirror.source,

@@ -113,7 +113,7 @@ class TapTable {
   std::optional<TapId> NumberOf(const MirrorLocation& place);
 
   using StreamKey = std::tuple<TapId, IpAddress, uint16_t, MirrorKind>;
-  using CounterKey = std::tuple<TapId, IpAddress, MirrorKind>;
+  using CounterKey = std::tuple<TapId, IpAddress>;
 
   std::shared_ptr<TapRegistry> registry_;
   std::vector<uint64_t> frames_;  // indexed by tap

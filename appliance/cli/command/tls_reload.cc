@@ -79,27 +79,36 @@ void TlsReload::Describe(Watched& watched) const {
 
 void TlsReload::Read(Watched& watched) {
   Result<TlsTexts> texts = ReadTls(watched.server.texts.files, watched.server.key);
+  const Status usable =
+      texts ? CheckNotWorse(*texts, watched.server.texts) : Status(tl::unexpected(texts.error()));
+  if (texts && !usable) {  // the other files, such as revocation lists, take effect anyway
+    texts->certificate = watched.server.texts.certificate;
+    texts->key = watched.server.texts.key;
+  }
+  const bool is_same = texts && texts->HasSameContent(watched.server.texts);
   // A server with revocation lists closes all connections when certificates are set.
-  if (texts && watched.state.problem.empty() && texts->HasSameContent(watched.server.texts)) {
+  if (is_same && usable && watched.state.problem.empty()) {
     watched.identity = watched.seen;
     return;
   }
-  Status set =
-      texts ? CheckNotWorse(*texts, watched.server.texts) : Status(tl::unexpected(texts.error()));
-  if (set) set = watched.server.set(*texts);
-  if (!set) {
-    if (std::exchange(watched.state.problem, set.error().message) != set.error().message) {
+  const bool is_set = texts && (usable || !is_same);
+  Status done = is_set ? watched.server.set(*texts) : Status();
+  if (is_set && done) {
+    watched.server.texts = *std::move(texts);
+    Describe(watched);
+  }
+  if (!usable) done = usable;
+  if (!done) {
+    if (std::exchange(watched.state.problem, done.error().message) != done.error().message) {
       notify_(Severity::kError,
               fmt::format("cannot load the certificates of `{}`; the previous ones stay in effect: "
                           "{}",
-                          watched.server.key, set.error().message));
+                          watched.server.key, done.error().message));
     }
     return;
   }
-  watched.server.texts = *std::move(texts);
   watched.identity = watched.seen;
   watched.state.problem.clear();
-  Describe(watched);
   notify_(Severity::kInfo, fmt::format("the certificates of `{}` were loaded", watched.server.key));
 }
 

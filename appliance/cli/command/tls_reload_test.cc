@@ -80,9 +80,14 @@ TEST_F(TlsReloadTest, ExpiredCertificateDoesNotReplaceAValidOne) {
   EXPECT_EQ(sets_, 0);
   EXPECT_THAT(reload_->States()[0].problem, HasSubstr("appliance.pem: the certificate expired at"));
   EXPECT_THAT(notices_, ElementsAre(HasSubstr("the previous ones stay in effect")));
-  certificates_.Sign("appliance", "-addext subjectAltName=IP:127.0.0.2");
+  // Other files take effect meanwhile.
+  certificates_.Sign("ca", "-addext basicConstraints=CA:TRUE");
   LookAtOnce();
   EXPECT_EQ(sets_, 1);
+  EXPECT_THAT(reload_->States()[0].problem, HasSubstr("expired at"));
+  certificates_.Sign("appliance", "-addext subjectAltName=IP:127.0.0.2");
+  LookAtOnce();
+  EXPECT_EQ(sets_, 2);
   EXPECT_EQ(reload_->States()[0].problem, "");
 }
 

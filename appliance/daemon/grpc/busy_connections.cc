@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -61,17 +62,25 @@ std::map<int, uint64_t> BusyConnections::Received() const {
 void BusyConnections::Sample() { before_ = Received(); }
 
 size_t BusyConnections::Close(uint64_t flood) {
-  std::vector<std::pair<int, uint64_t>> active;
+  std::vector<std::pair<uint64_t, int>> busiest;
   for (const auto& [socket, bytes] : Received()) {
     const auto at = before_.find(socket);
     // Another connection may have the descriptor of one that was closed.
     const uint64_t old = at == before_.end() || at->second > bytes ? 0 : at->second;
-    if (bytes > old) active.emplace_back(socket, bytes - old);
+    if (bytes > old) busiest.emplace_back(bytes - old, socket);
   }
-  const uint64_t least = active.empty() ? 0 : flood / (2 * active.size());
-  return static_cast<size_t>(std::ranges::count_if(active, [&](const auto& one) {
-    return one.second >= least && shutdown(one.first, SHUT_RDWR) == 0;
-  }));
+  std::ranges::sort(busiest, std::greater());
+  uint64_t closed_bytes = 0;
+  size_t closed = 0;
+  for (const auto& [bytes, socket] : busiest) {
+    if (2 * closed_bytes >= flood) break;
+    const std::optional<uint16_t> port = LocalPort(socket);  // it may have been closed since
+    if (!port || std::ranges::find(ports_, *port) == ports_.end()) continue;
+    if (shutdown(socket, SHUT_RDWR) != 0) continue;
+    closed_bytes += bytes;
+    ++closed;
+  }
+  return closed;
 }
 
 }  // namespace rocescope

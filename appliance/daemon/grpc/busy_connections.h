@@ -18,9 +18,8 @@ class BusyConnections {
 
   // Notes how much each connection has received until now.
   void Sample();
-  // Shuts down the connections from which `flood` bytes in total came since the previous sample:
-  // those that received at least half of an equal share of all connections that received anything.
-  // Returns their number.
+  // Shuts down the connections that received most since the previous sample, until those that it
+  // shut down received at least half of `flood` bytes. Returns their number.
   size_t Close(uint64_t flood);
 
  private:

@@ -7,17 +7,20 @@
 namespace rocescope {
 
 struct CallLimitOptions {
-  // The first three apply to each client that has a certificate.
+  // Limits of each client that has a certificate.
   uint32_t per_second = 500;  // calls
   uint32_t burst = 2000;      // calls that may arrive at once
-  uint32_t max_open = 64;     // unary calls at the same time
-  // Without certificates, clients are not distinguished and share this rate.
+  uint32_t max_open = 64;     // unary calls in progress
+  // Admitted calls that have not started, because the request is incomplete or no thread is free.
+  uint32_t max_waiting_of_client = 64;
+
+  // Limit of all clients together if the server has no certificates, because they are then not
+  // distinguished.
   uint32_t shared_per_second = 5000;  // calls; also the burst
-  // Calls of all clients that are waiting, because they wait for the end of their request or for
-  // a thread. Further ones are refused: gRPC queues calls that the client cancels immediately
-  // faster than it completes them. A client with a certificate can have `max_open` of them.
-  uint32_t max_waiting = 1024;
-  // Refused calls per second of all clients above which the busiest connections are closed.
+
+  // Limits of all clients.
+  uint32_t max_waiting = 1024;  // as max_waiting_of_client
+  // Refused calls per second above which the connections that send most are closed.
   uint32_t flood_threshold = 2000;
   // A unary call ends after this time, even if the client has not read the response.
   std::chrono::milliseconds timeout = std::chrono::seconds(30);

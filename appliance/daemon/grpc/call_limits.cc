@@ -14,16 +14,22 @@ namespace rocescope {
 namespace {
 
 constexpr size_t kMaxClients = 1024;  // more are remembered only while their bucket is not full
-// A call whose request never arrives completely does not begin.
-constexpr std::chrono::seconds kLongestWait(10);
+constexpr std::chrono::seconds kLongestWait(5);
 
 }  // namespace
 
-// Interceptors live as long as their call.
-class CallLimits::Call : public grpc::experimental::Interceptor {
+// The interceptor of a call lives as long as the call.
+class CallLimits::Call final : public grpc::experimental::Interceptor {
  public:
   Call(CallLimits& limits, const Gate& gate, grpc::experimental::ServerRpcInfo& call)
-      : limits_(limits), gate_(gate), call_(call) {}
+      : limits_(limits),
+        gate_(gate),
+        call_(call),
+        is_limited_(call.type() == grpc::experimental::ServerRpcInfo::Type::UNARY &&
+                    std::string_view(call.method()).starts_with("/rocescope.")) {}
+  ~Call() override {
+    if (is_limited_) limits_.Close(this);
+  }
 
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
     using grpc::experimental::InterceptionHookPoints;
@@ -31,43 +37,27 @@ class CallLimits::Call : public grpc::experimental::Interceptor {
       grpc::ServerContextBase& context = *call_.server_context();
       const std::string client = gate_.has_certificates() ? gate_.PeerOf(context) : "";
       limits_.Begin(client);
-      OnBegin(client, context);
+      // A call that is only refused would occupy its thread until the client has read the response.
+      if (is_limited_ && !limits_.Open(this, client, context)) context.TryCancel();
     }
     methods->Proceed();
   }
-
- protected:
-  virtual void OnBegin(const std::string& /*client*/, grpc::ServerContextBase& /*context*/) {}
-  CallLimits& limits() { return limits_; }
 
  private:
   CallLimits& limits_;
   const Gate& gate_;
   grpc::experimental::ServerRpcInfo& call_;
+  const bool is_limited_;
 };
 
-class CallLimits::UnaryCall final : public Call {
+class CallLimits::InterceptorFactory final
+    : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
-  using Call::Call;
-  ~UnaryCall() override { limits().Close(this); }
-
- private:
-  void OnBegin(const std::string& client, grpc::ServerContextBase& context) override {
-    // A call that is only refused would occupy its thread until the client has read the response.
-    if (!limits().Open(this, client, context)) context.TryCancel();
-  }
-};
-
-class CallLimits::Calls final : public grpc::experimental::ServerInterceptorFactoryInterface {
- public:
-  Calls(CallLimits& limits, const Gate& gate) : limits_(limits), gate_(gate) {}
+  InterceptorFactory(CallLimits& limits, const Gate& gate) : limits_(limits), gate_(gate) {}
 
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* call) override {
-    const bool is_limited = call->type() == grpc::experimental::ServerRpcInfo::Type::UNARY &&
-                            std::string_view(call->method()).starts_with("/rocescope.");
-    if (is_limited) return new UnaryCall(limits_, gate_, *call);  // gRPC takes ownership
-    return new Call(limits_, gate_, *call);
+    return new Call(limits_, gate_, *call);  // gRPC takes ownership
   }
 
  private:
@@ -87,9 +77,7 @@ CallLimits::~CallLimits() {
   thread_.join();
 }
 
-std::string CallLimits::Admit(const std::string& name) {
-  const std::lock_guard lock(client_mutex_);
-  const Clock::time_point now = Clock::now();
+CallLimits::Client& CallLimits::Find(const std::string& name, Clock::time_point now) {
   const bool is_shared = name.empty();
   const uint32_t per_second = is_shared ? options_.shared_per_second : options_.per_second;
   const double burst = is_shared ? options_.shared_per_second : options_.burst;
@@ -98,6 +86,7 @@ std::string CallLimits::Admit(const std::string& name) {
     return std::min(burst, client.tokens + seconds * per_second);
   };
   if (clients_.size() >= kMaxClients) {
+    for (auto& row : clients_) ForgetOldCalls(row.second, now);
     std::erase_if(clients_, [&](const auto& row) {
       return row.second.waiting.empty() && filled(row.second) == burst;
     });
@@ -107,26 +96,50 @@ std::string CallLimits::Admit(const std::string& name) {
           .first->second;
   client.tokens = filled(client);
   client.updated = now;
-  if (waiting_ >= options_.max_waiting) {
-    for (auto& row : clients_) ForgetOldCalls(row.second, now);
-  } else {
-    ForgetOldCalls(client, now);
-  }
-  std::string reason;
+  return client;
+}
+
+std::string CallLimits::Refuse(std::string reason) {
+  ++refused_;
+  ++not_admitted_;
+  return reason;
+}
+
+std::string CallLimits::Admit(const std::string& name) {
+  const std::lock_guard lock(client_mutex_);
+  Client& client = Find(name, Clock::now());
   if (client.tokens < 1) {
-    reason = fmt::format("more than {} calls per second of {}", per_second,
-                         is_shared ? "all clients" : "one client");
-  } else if (!is_shared && client.waiting.size() >= options_.max_open) {
-    reason = fmt::format("more than {} calls of one client are waiting", options_.max_open);
-  } else if (waiting_ >= options_.max_waiting) {
-    reason = fmt::format("more than {} calls are waiting", options_.max_waiting);
-  }
-  if (!reason.empty()) {
-    ++refused_;
-    ++not_admitted_;
-    return reason;
+    return Refuse(name.empty() ? fmt::format("more than {} calls per second of all clients",
+                                             options_.shared_per_second)
+                               : fmt::format("more than {} calls per second of one client",
+                                             options_.per_second));
   }
   --client.tokens;
+  return "";
+}
+
+std::string CallLimits::Wait(const std::string& name) {
+  constexpr std::chrono::milliseconds kSweep(100);
+  const std::lock_guard lock(client_mutex_);
+  const Clock::time_point now = Clock::now();
+  Client& client = Find(name, now);
+  ForgetOldCalls(client, now);
+  if (waiting_ >= options_.max_waiting && now - all_swept_ >= kSweep) {
+    all_swept_ = now;
+    for (auto& row : clients_) ForgetOldCalls(row.second, now);
+  }
+  if (!name.empty() && client.waiting.size() >= options_.max_waiting_of_client) {
+    return Refuse(
+        fmt::format("{} calls of the client are waiting, the most that are permitted: "
+                    "try again later",
+                    options_.max_waiting_of_client));
+  }
+  if (waiting_ >= options_.max_waiting) {
+    return Refuse(
+        fmt::format("{} calls of all clients are waiting, the most that are permitted: "
+                    "try again later",
+                    options_.max_waiting));
+  }
   client.waiting.push_back(now);
   ++waiting_;
   return "";
@@ -150,10 +163,10 @@ void CallLimits::Begin(const std::string& name) {
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CallLimits::Interceptors(
     const Gate& gate) {
-  return std::make_unique<Calls>(*this, gate);
+  return std::make_unique<InterceptorFactory>(*this, gate);
 }
 
-bool CallLimits::Open(const UnaryCall* call, std::string client, grpc::ServerContextBase& context) {
+bool CallLimits::Open(const Call* call, std::string client, grpc::ServerContextBase& context) {
   const std::lock_guard lock(open_mutex_);
   const bool is_over = !client.empty() && ++open_of_[client] > options_.max_open;
   open_[call] = {.client = std::move(client),
@@ -171,7 +184,7 @@ bool CallLimits::IsOverLimit(const grpc::ServerContextBase& call) {
   });
 }
 
-void CallLimits::Close(const UnaryCall* call) {
+void CallLimits::Close(const Call* call) {
   const std::lock_guard lock(open_mutex_);
   const auto at = open_.find(call);
   if (at == open_.end()) return;
@@ -197,7 +210,7 @@ void CallLimits::Watch() {
     BusyConnections* const connections = connections_.get();
     if (connections == nullptr) continue;
     lock.unlock();
-    CloseFloodingConnection(*connections);
+    CloseFloodingConnections(*connections);
     lock.lock();
   }
 }
@@ -213,7 +226,7 @@ void CallLimits::CancelOldCalls() {
   }
 }
 
-void CallLimits::CloseFloodingConnection(BusyConnections& connections) {
+void CallLimits::CloseFloodingConnections(BusyConnections& connections) {
   constexpr double kLeastBytes = 28;  // a call that is reset, with compressed header fields
   const Clock::time_point now = Clock::now();
   const double seconds = std::chrono::duration<double>(now - std::exchange(watched_, now)).count();

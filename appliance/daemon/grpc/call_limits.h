@@ -36,10 +36,12 @@ class CallLimits {
   // The ports of the server. Required for closing connections that flood the server with calls.
   void SetPorts(std::vector<uint16_t> ports);
 
-  // Counts a new call, which then waits until it begins, of this client, or of a client without a
-  // certificate (empty). Returns why it is refused, or "".
+  // Counts a new call of client `name`. Without certificates, `name` is empty, and all clients
+  // share one limit. Returns why the call is refused, or "".
   std::string Admit(const std::string& name);
-
+  // The same for a call that the client may make: it waits until Begin, or for some seconds, as
+  // gRPC does not report requests that never arrive completely.
+  std::string Wait(const std::string& name);
   // Notes that a call of this client does not wait any more.
   void Begin(const std::string& name);
 
@@ -54,8 +56,7 @@ class CallLimits {
 
  private:
   class Call;
-  class UnaryCall;
-  class Calls;
+  class InterceptorFactory;
   using Clock = std::chrono::steady_clock;
 
   struct Client {
@@ -72,21 +73,24 @@ class CallLimits {
   };
 
   // Returns false if the client has too many open calls. Must be followed by Close.
-  bool Open(const UnaryCall* call, std::string client, grpc::ServerContextBase& context);
-  void Close(const UnaryCall* call);
+  bool Open(const Call* call, std::string client, grpc::ServerContextBase& context);
+  void Close(const Call* call);
   // `client_mutex_` must be locked.
+  Client& Find(const std::string& name, Clock::time_point now);
+  std::string Refuse(std::string reason);
   void ForgetOldCalls(Client& client, Clock::time_point now);
   void Watch();
   // The mutex must be locked.
   void CancelOldCalls();
   // The mutex must not be locked: it takes milliseconds.
-  void CloseFloodingConnection(BusyConnections& connections);
+  void CloseFloodingConnections(BusyConnections& connections);
 
   const CallLimitOptions options_;
   std::atomic<uint64_t>& refused_;
   std::mutex client_mutex_;
   std::map<std::string, Client> clients_;
   size_t waiting_ = 0;                      // calls of all clients
+  Clock::time_point all_swept_;             // when the old calls of all clients were forgotten
   std::atomic<uint64_t> not_admitted_ = 0;  // calls that Admit refused
   // Of the thread.
   uint64_t seen_not_admitted_ = 0;
@@ -94,7 +98,7 @@ class CallLimits {
   bool is_sampled_ = false;
   // Separate: gRPC may begin a call on the thread that cancels another one.
   std::mutex open_mutex_;
-  std::map<const UnaryCall*, OpenCall> open_;
+  std::map<const Call*, OpenCall> open_;
   std::map<std::string, uint32_t> open_of_;  // number of open calls by client
   std::condition_variable ended_;
   bool is_ending_ = false;

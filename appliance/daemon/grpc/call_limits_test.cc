@@ -45,21 +45,22 @@ TEST(CallLimitsTest, ClientsWithoutCertificatesShareARate) {
 TEST(CallLimitsTest, CallsThatWaitAreLimited) {
   std::atomic<uint64_t> refused = 0;
   CallLimits limits({.max_waiting = 2}, refused);
-  EXPECT_THAT(limits.Admit("a"), IsEmpty());
-  EXPECT_THAT(limits.Admit("b"), IsEmpty());
-  EXPECT_THAT(limits.Admit("c"), HasSubstr("more than 2 calls are waiting"));
+  EXPECT_THAT(limits.Wait("a"), IsEmpty());
+  EXPECT_THAT(limits.Wait("b"), IsEmpty());
+  EXPECT_THAT(limits.Wait("c"), HasSubstr("2 calls of all clients are waiting"));
   limits.Begin("a");
-  EXPECT_THAT(limits.Admit("c"), IsEmpty());
+  EXPECT_THAT(limits.Wait("c"), IsEmpty());
 }
 
 TEST(CallLimitsTest, CallsOfOneCertificateThatWaitAreLimited) {
   std::atomic<uint64_t> refused = 0;
-  CallLimits limits({.max_open = 2}, refused);
-  for (int i = 0; i < 2; ++i) EXPECT_THAT(limits.Admit("a"), IsEmpty());
-  EXPECT_THAT(limits.Admit("a"), HasSubstr("more than 2 calls of one client are waiting"));
-  EXPECT_THAT(limits.Admit("b"), IsEmpty());
+  CallLimits limits({.max_waiting_of_client = 2}, refused);
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(limits.Wait("a"), IsEmpty());
+  EXPECT_THAT(limits.Wait("a"), HasSubstr("2 calls of the client are waiting"));
+  EXPECT_THAT(limits.Wait("b"), IsEmpty());
   limits.Begin("a");
-  EXPECT_THAT(limits.Admit("a"), IsEmpty());
+  EXPECT_THAT(limits.Wait("a"), IsEmpty());
+  EXPECT_EQ(refused, 1u);
 }
 
 TEST(CallLimitsTest, BucketFillsAgain) {
@@ -74,10 +75,7 @@ TEST(CallLimitsTest, ManyClientsAreForgottenOnlyWithAFullBucket) {
   std::atomic<uint64_t> refused = 0;
   CallLimits limits({.per_second = 0, .burst = 1}, refused);
   EXPECT_THAT(limits.Admit("a"), IsEmpty());
-  for (int i = 0; i < 3000; ++i) {
-    EXPECT_THAT(limits.Admit(std::to_string(i)), IsEmpty());
-    limits.Begin(std::to_string(i));
-  }
+  for (int i = 0; i < 3000; ++i) EXPECT_THAT(limits.Admit(std::to_string(i)), IsEmpty());
   EXPECT_FALSE(limits.Admit("a").empty());
 }
 
@@ -242,7 +240,7 @@ TEST_F(TlsTest, CallsAtTheSameTimeAreLimited) {
   GrpcConfig config = Config();
   config.viewers = {"viewer1"};
   Serve(config, {.calls = {.max_open = 0}});
-  EXPECT_EQ(Sources("viewer1"), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(Sources("viewer1"), grpc::StatusCode::CANCELLED);
   EXPECT_EQ(service_->refusals().grpc, 1u);
 }
 
@@ -262,6 +260,32 @@ bool IsClosedWhileCalling(const std::shared_ptr<grpc::Channel>& channel) {
   return false;
 }
 
+// Each kind of call stops waiting when it begins, so that more than the limit can follow each
+// other.
+TEST_F(TlsTest, CallsThatBeginDoNotWait) {
+  OpenDaemon("");
+  MakeCertificates({"all1"});
+  GrpcConfig config = Config();
+  config.operators = {"all1"};
+  Serve(config, {.calls = {.max_waiting_of_client = 2}});
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(Health("all1"), grpc::StatusCode::OK);
+    EXPECT_NE(Report("all1", "host0").error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  }
+}
+
+TEST_F(TlsTest, RefusedClientsDoNotWait) {
+  OpenDaemon("");
+  MakeCertificates({"eve", "agent7", "viewer1"});
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1"};
+  config.agents = {"agent7"};
+  Serve(config, {.calls = {.max_waiting = 1}});
+  EXPECT_EQ(Sources("eve"), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(Sources("agent7"), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(Sources("viewer1"), grpc::StatusCode::OK);
+}
+
 // A connection whose calls are all refused, far more of them than the threshold.
 TEST_F(TlsTest, FloodingConnectionIsClosed) {
   OpenDaemon("");
@@ -275,6 +299,10 @@ TEST_F(TlsTest, FloodingConnectionIsClosed) {
 TEST_F(GrpcTest, FloodingConnectionWithoutCertificatesIsClosed) {
   OpenDaemon("");
   Serve({.listen = {kAnyPort}}, {.calls = {.shared_per_second = 0, .flood_threshold = 0}});
+  grpc::ClientContext context;
+  v1::ListSourcesResponse sources;
+  EXPECT_EQ(v1::Appliance::NewStub(Open())->ListSources(&context, {}, &sources).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_TRUE(IsClosedWhileCalling(Open()));
 }
 

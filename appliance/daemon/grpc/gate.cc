@@ -40,7 +40,7 @@ std::vector<std::string> NamesInCertificate(const grpc::AuthContext* peer) {
 }
 
 std::string ClientOf(const std::vector<std::string>& names) {
-  return fmt::format("{}", fmt::join(names, ","));
+  return names.empty() ? "(no name)" : fmt::format("{}", fmt::join(names, ","));
 }
 
 // Checks the client's certificate, and the others of its chain.
@@ -110,19 +110,30 @@ std::shared_ptr<grpc::AuthMetadataProcessor> Gate::RoleCheck(CallLimits& limits)
                          OutputMetadata*) override {
       const std::vector<std::string> names =
           has_certificates_ ? NamesInCertificate(peer) : std::vector<std::string>();
-      if (const std::string reason = limits_.Admit(ClientOf(names)); !reason.empty()) {
-        return ToStatus({.fault = ServiceFault::kTooMany, .message = reason});
+      const std::string client = has_certificates_ ? ClientOf(names) : "";
+      std::string reason = limits_.Admit(client);
+      if (reason.empty()) {
+        grpc::Status permitted =
+            has_certificates_ ? CheckCaller(names, *peer, fields) : grpc::Status::OK;
+        if (!permitted.ok()) return permitted;
+        reason = limits_.Wait(client);
       }
-      if (!has_certificates_) return grpc::Status::OK;
-      grpc::Status checked = CheckRevoked(peer, revoked_->Get().get());
+      if (reason.empty()) return grpc::Status::OK;
+      return ToStatus({.fault = ServiceFault::kTooMany, .message = reason});
+    }
+
+   private:
+    grpc::Status CheckCaller(const std::vector<std::string>& names, const grpc::AuthContext& peer,
+                             const InputMetadata& fields) const {
+      grpc::Status checked = CheckRevoked(&peer, revoked_->Get().get());
       if (!checked.ok()) return checked;
       const Roles roles = roles_.Of(names);
       if (roles == 0) {
         return ToStatus({.fault = ServiceFault::kNotAllowed,
                          .message = WhyNotAllowed(names, "use this server")});
       }
-      // Agents, of which there are many, are refused before gRPC reads the request. The others get
-      // the details of the error, which gRPC does not send from here.
+      // Agents, of which there are many, are refused before gRPC reads the request. Gate::Admit
+      // refuses other clients later, because a status that is returned here has no details.
       const auto path = fields.find(":path");
       if (roles != ::rocescope::Of(CallerRole::kAgent) || path == fields.end()) {
         return grpc::Status::OK;
@@ -134,7 +145,6 @@ std::shared_ptr<grpc::AuthMetadataProcessor> Gate::RoleCheck(CallLimits& limits)
                        .message = WhyNotAllowed(names, fmt::format("call {}", method))});
     }
 
-   private:
     const bool has_certificates_;
     const CallerRoles roles_;
     const std::shared_ptr<const CurrentRevocations> revoked_;

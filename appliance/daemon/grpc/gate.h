@@ -38,10 +38,10 @@ class Gate {
   // Checks the certificate of an open stream again if the lists have changed.
   grpc::Status CheckAgain(const grpc::ServerContextBase& context, Checked& checked) const;
 
-  // Refuses clients that begin too many calls, and, if the server has certificates, clients without
-  // any role, agents that call methods of other roles, and revoked certificates, for all services
-  // of a server, including those of gRPC itself (health, reflection), which Admit does not see.
-  // `limits` must outlive the server.
+  // Checks each call of all services, including those of gRPC itself (health, reflection), which
+  // Admit does not see, when its header fields arrive. Refuses calls above the limits. With
+  // certificates, it also refuses revoked certificates, clients without any role, and agents that
+  // call methods of other roles. `limits` must outlive the server.
   std::shared_ptr<grpc::AuthMetadataProcessor> RoleCheck(CallLimits& limits) const;
 
   bool has_certificates() const { return has_certificates_; }

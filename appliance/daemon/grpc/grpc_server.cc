@@ -174,23 +174,27 @@ class Calls {
 
 // Clients must present a certificate of the authority. gRPC permits TLS 1.2 with forward secrecy
 // and authenticated encryption, and TLS 1.3.
-std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const WatchedTexts* tls, const Gate& gate,
-                                                       CallLimits& limits) {
-  if (tls == nullptr) {
-    // Like insecure credentials, they send nothing, but they permit a check of each call. They
-    // accept only connections to loopback addresses; others require certificates.
-    auto local = grpc::experimental::LocalServerCredentials(LOCAL_TCP);
-    local->SetAuthMetadataProcessor(gate.RoleCheck(limits));
-    return local;
-  }
+std::shared_ptr<grpc::ServerCredentials> TlsCredentials(const WatchedTexts& tls) {
   constexpr unsigned kLookEverySecond = 1;
   grpc::experimental::TlsServerCredentialsOptions options(
       std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
-          tls->key(), tls->certificate(), tls->peer_ca(), kLookEverySecond));
+          tls.key(), tls.certificate(), tls.peer_ca(), kLookEverySecond));
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
   options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  auto credentials = grpc::experimental::TlsServerCredentials(options);
+  return grpc::experimental::TlsServerCredentials(options);
+}
+
+// `tls`: null if the configuration names no certificates.
+std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const WatchedTexts* tls,
+                                                       const IpAddress& listen, const Gate& gate,
+                                                       CallLimits& limits) {
+  // Local credentials send nothing, like insecure ones, but permit a check of each call. gRPC
+  // accepts only connections between these addresses with them, not in the rest of 127.0.0.0/8.
+  const bool is_local = listen == IpAddress::FromV4(0x7f000001) || listen == IpAddress{.low = 1};
+  if (tls == nullptr && !is_local) return grpc::InsecureServerCredentials();
+  auto credentials =
+      tls != nullptr ? TlsCredentials(*tls) : grpc::experimental::LocalServerCredentials(LOCAL_TCP);
   credentials->SetAuthMetadataProcessor(gate.RoleCheck(limits));
   return credentials;
 }
@@ -375,7 +379,6 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
       return tl::unexpected(set.error());
     }
   }
-  const auto credentials = CredentialsOf(parts->tls.get(), parts->gate, parts->call_limits);
   LastLog::Begin();
   // Without this call the linker drops the plugin (see the comment in grpcpp's header).
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -425,7 +428,10 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   builder.experimental().SetInterceptorCreators(std::move(interceptors));
   std::vector<int> ports(config.listen.size());
   for (size_t i = 0; i < ports.size(); ++i) {
-    builder.AddListeningPort(ToString(config.listen[i]), credentials, &ports[i]);
+    builder.AddListeningPort(
+        ToString(config.listen[i]),
+        CredentialsOf(parts->tls.get(), config.listen[i].address, parts->gate, parts->call_limits),
+        &ports[i]);
   }
 #define ROCESCOPE_SERVICE_BEGIN(name) builder.RegisterService(&parts->name);
 #include "rocescope/v1/service_calls.inc"

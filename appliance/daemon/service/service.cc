@@ -293,7 +293,9 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
     }
     for (const std::string& loss : job_file_->losses()) {
       out.add_external_problems(
-          fmt::format("jobs were lost at the start; register the running jobs again: {}", loss));
+          fmt::format("registered jobs were lost when the appliance started: register running jobs "
+                      "again: {}",
+                      loss));
     }
   }
   AddCertificateProblems(certificates(), now, out);
