@@ -56,17 +56,19 @@ void MirrorCounter::CountGap(MirrorFollower& session, uint32_t sequence) {
     if (ahead == 0) ++filled_;
   }
   if (ahead < 0 && !is_restart) {
-    if (loser_ != nullptr && loser_->shared_lost_ > 0) --loser_->shared_lost_;
+    if (loser_ != nullptr && loser_->shared_lost_[scope_] > 0) --loser_->shared_lost_[scope_];
     return;
   }
   last_ = &session;
   if (ahead <= 0 || is_restart) return;
   loser_ = &session;
-  session.shared_lost_ += static_cast<uint64_t>(ahead);
+  session.shared_lost_[scope_] += static_cast<uint64_t>(ahead);
 }
 
 void MirrorFollower::CountGap(uint32_t sequence) {
-  if (counter_ != nullptr) counter_->CountGap(*this, sequence);
+  for (MirrorCounter* const counter : counters_) {
+    if (counter != nullptr) counter->CountGap(*this, sequence);
+  }
   if (!stream_.has_sequence) {
     stream_.has_sequence = true;
     stream_.next_sequence = sequence + 1;

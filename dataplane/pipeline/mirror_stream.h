@@ -3,6 +3,8 @@
 // other cores may process the packets, but only the receiving core gets all of them in order.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -20,8 +22,8 @@ struct MirrorStream {
   uint16_t session = 0;
   MirrorKind kind = MirrorKind::kNone;
   uint64_t frames = 0;
-  // Lost copies according to gaps in the sequence numbers, less those that arrived late. If the
-  // sessions of a switch share a counter, a loss is attributed to the session whose copy arrives
+  // Lost copies according to gaps in the sequence numbers, less those that arrived late. If
+  // sessions share a counter, a loss is attributed to the session whose copy arrives
   // next.
   uint64_t lost = 0;
   uint64_t repeats = 0;  // copies with the same number as the one before
@@ -50,11 +52,16 @@ constexpr ClockKind ClockKindOf(const MirrorInfo& mirror) {
 
 class MirrorFollower;
 
-// Recognises that one counter numbers the copies of all sessions of a switch (Open vSwitch has one
-// for each tunnel type): a gap in the numbers of a session is then not a loss if copies of other
-// sessions fill it.
+// Recognises that one counter numbers the copies of several sessions (Open vSwitch has one for all
+// of its bridges): a gap in the numbers of a session is then not a loss if copies of other sessions
+// fill it.
 class MirrorCounter {
  public:
+  // Which sessions may share it: those of a switch, or all of a capture.
+  enum class Scope : uint8_t { kSwitch, kCapture, kCount };
+
+  explicit MirrorCounter(Scope scope) : scope_(static_cast<size_t>(scope)) {}
+
   // Accounts a copy of `session` whose number does not follow the previous one of that session.
   void CountGap(MirrorFollower& session, uint32_t sequence);
 
@@ -63,6 +70,7 @@ class MirrorCounter {
  private:
   static constexpr uint64_t kFewest = 16;
 
+  const size_t scope_;
   MirrorFollower* last_ = nullptr;   // session of the newest copy, except for copies without a gap
   MirrorFollower* loser_ = nullptr;  // session to which the latest loss was attributed
   uint64_t switches_ = 0;            // gaps where the copies of another session begin
@@ -73,10 +81,11 @@ class MirrorFollower {
   friend class MirrorCounter;
 
  public:
-  // `counter`: of the sessions of the same switch, which must outlive the follower; null: not
-  // known.
-  explicit MirrorFollower(const MirrorStream& stream, MirrorCounter* counter = nullptr)
-      : stream_(stream), counter_(counter) {}
+  // The counters that may number the copies, by scope. They must outlive the follower. Null: none.
+  using Counters = std::array<MirrorCounter*, static_cast<size_t>(MirrorCounter::Scope::kCount)>;
+
+  explicit MirrorFollower(const MirrorStream& stream, const Counters& counters = {})
+      : stream_(stream), counters_(counters) {}
 
   // Accounts the next packet's header and returns the time at which its copy was taken. This is the
   // mirror's timestamp if there is one. If it differed from the capture time by 10 ms or more at
@@ -104,7 +113,9 @@ class MirrorFollower {
 
   MirrorStream stream() const {
     MirrorStream stream = stream_;
-    if (counter_ != nullptr && counter_->IsShared()) stream.lost = shared_lost_;
+    for (size_t i = 0; i < counters_.size(); ++i) {
+      if (counters_[i] != nullptr && counters_[i]->IsShared()) stream.lost = shared_lost_[i];
+    }
     return stream;
   }
 
@@ -148,8 +159,9 @@ class MirrorFollower {
 
   Told told_;
   MirrorStream stream_;
-  MirrorCounter* const counter_;
-  uint64_t shared_lost_ = 0;  // as `lost` of the stream, if the counter is shared
+  Counters counters_;
+  // As `lost` of the stream, if this counter is shared.
+  std::array<uint64_t, static_cast<size_t>(MirrorCounter::Scope::kCount)> shared_lost_{};
 };
 
 }  // namespace rocescope

@@ -156,11 +156,33 @@ class Sessions {
 
  private:
   const uint32_t length_;
-  MirrorCounter counter_;
-  std::vector<MirrorFollower> followers_ = {MirrorFollower(Session(1, 0, 0), &counter_),
-                                            MirrorFollower(Session(2, 0, 0), &counter_),
-                                            MirrorFollower(Session(3, 0, 0), &counter_)};
+  // Two switches; the second one has one session.
+  MirrorCounter first_{MirrorCounter::Scope::kSwitch};
+  MirrorCounter second_{MirrorCounter::Scope::kSwitch};
+  MirrorCounter capture_{MirrorCounter::Scope::kCapture};
+  std::vector<MirrorFollower> followers_ = {
+      MirrorFollower(Session(1, 0, 0), {&first_, &capture_}),
+      MirrorFollower(Session(2, 0, 0), {&first_, &capture_}),
+      MirrorFollower(Session(1, 0, 0), {&second_, &capture_})};
 };
+
+// Two switches with two sessions each, and one counter for each switch.
+TEST(MirrorCounter, SwitchesHaveTheirOwnCounters) {
+  MirrorCounter first(MirrorCounter::Scope::kSwitch);
+  MirrorCounter second(MirrorCounter::Scope::kSwitch);
+  MirrorCounter capture(MirrorCounter::Scope::kCapture);
+  std::vector<MirrorFollower> followers = {MirrorFollower(Session(1, 0, 0), {&first, &capture}),
+                                           MirrorFollower(Session(2, 0, 0), {&first, &capture}),
+                                           MirrorFollower(Session(1, 0, 0), {&second, &capture}),
+                                           MirrorFollower(Session(2, 0, 0), {&second, &capture})};
+  std::mt19937 random(7);
+  uint32_t numbers[] = {100, 5'000};
+  for (int i = 0; i < 10'000; ++i) {
+    const size_t session = random() % followers.size();
+    followers[session].Follow(Numbered(numbers[session / 2]++), FromNanoseconds(kStart));
+  }
+  for (const MirrorFollower& one : followers) EXPECT_EQ(one.stream().lost, 0u);
+}
 
 TEST(MirrorCounter, CopiesOfOtherSessionsAreNoLosses) {
   Sessions sessions;

@@ -40,11 +40,16 @@ TapTable::Resolution TapTable::LocateNew(TapId capture, const MirrorInfo& mirror
       return {.tap = capture, .event_time = capture_time};
     }
     stream = stream_numbers_.emplace(key, static_cast<uint16_t>(streams_.size())).first;
-    streams_.emplace_back(MirrorStream{.capture = capture,
-                                       .source = mirror.source,
-                                       .session = mirror.session,
-                                       .kind = mirror.kind},
-                          &counters_[{capture, mirror.source}]);
+    using Scope = MirrorCounter::Scope;
+    const CounterKey counter(capture, mirror.source);
+    streams_.emplace_back(
+        MirrorStream{.capture = capture,
+                     .source = mirror.source,
+                     .session = mirror.session,
+                     .kind = mirror.kind},
+        MirrorFollower::Counters{
+            &switch_counters_.try_emplace(counter, Scope::kSwitch).first->second,
+            &capture_counters_.try_emplace(capture, Scope::kCapture).first->second});
   }
   const std::optional<TapId> tap = NumberOf({.capture = capture,
                                              .source = mirror.source,

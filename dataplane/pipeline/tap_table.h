@@ -119,8 +119,9 @@ class TapTable {
   std::vector<uint64_t> frames_;  // indexed by tap
   ErspanMarkCache marks_;
   TapCache cache_;
-  std::map<CounterKey, MirrorCounter> counters_;
-  std::deque<MirrorFollower> streams_;  // marks_ and counters_ point into it
+  std::map<CounterKey, MirrorCounter> switch_counters_;
+  std::map<TapId, MirrorCounter> capture_counters_;
+  std::deque<MirrorFollower> streams_;  // marks_ and the counters point into it
   std::map<StreamKey, uint16_t> stream_numbers_;
   bool registry_full_ = false;
   std::map<MirrorLocation, TapId> all_places_;  // copy of the registry once it is full
