@@ -14,6 +14,7 @@ namespace rocescope {
 namespace {
 
 constexpr size_t kMaxClients = 1024;  // more are remembered only while their bucket is not full
+// gRPC does not report a call that ends before its request is complete, so it is forgotten later.
 constexpr std::chrono::seconds kLongestWait(5);
 
 }  // namespace

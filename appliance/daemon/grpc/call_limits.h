@@ -91,7 +91,7 @@ class CallLimits {
   std::map<std::string, Client> clients_;
   size_t waiting_ = 0;                      // calls of all clients
   Clock::time_point all_swept_;             // when the old calls of all clients were forgotten
-  std::atomic<uint64_t> not_admitted_ = 0;  // calls that Admit refused
+  std::atomic<uint64_t> not_admitted_ = 0;  // calls that Admit and Wait refused
   // Of the thread.
   uint64_t seen_not_admitted_ = 0;
   Clock::time_point watched_;

@@ -260,8 +260,8 @@ bool IsClosedWhileCalling(const std::shared_ptr<grpc::Channel>& channel) {
   return false;
 }
 
-// Each kind of call stops waiting when it begins, so that more than the limit can follow each
-// other.
+// Unary calls and streams of agents stop waiting when they begin, so that more of them than the
+// limit can follow each other.
 TEST_F(TlsTest, CallsThatBeginDoNotWait) {
   OpenDaemon("");
   MakeCertificates({"all1"});
