@@ -36,11 +36,12 @@ class CallLimits {
   // The ports of the server. Required for closing connections that flood the server with calls.
   void SetPorts(std::vector<uint16_t> ports);
 
-  // Counts a new call of client `name`. Without certificates, `name` is empty, and all clients
-  // share one limit. Returns why the call is refused, or "".
+  // Counts a new call of client `name` for its rate. Without certificates, `name` is empty, and all
+  // clients share one limit. Returns why the call is refused, or "".
   std::string Admit(const std::string& name);
-  // The same for a call that the client may make: it waits until Begin, or for some seconds, as
-  // gRPC does not report requests that never arrive completely.
+  // Counts an admitted call that the client may make as waiting, until Begin or for 5 s, because
+  // gRPC does not report requests that never arrive completely. Returns why the call is refused,
+  // or "".
   std::string Wait(const std::string& name);
   // Notes that a call of this client does not wait any more.
   void Begin(const std::string& name);
