@@ -37,16 +37,23 @@ constexpr const char* kExitCodes =
     "  3  an input is missing or has an unknown format; nothing is printed\n"
     "  4  output failed, out of memory, or an internal error";
 
-// Returns the message about an unknown command, for which CLI11 has none; "" if it is known.
-std::string DescribeUnknown(const std::vector<Command>& commands,
-                            const std::vector<std::string>& words) {
-  if (words.empty() || words[0].starts_with("-")) return "";
-  std::string names;
-  for (const Command& command : commands) {
-    if (command.app->get_name() == words[0]) return "";
-    names += " " + command.app->get_name();
+// Returns the message about an unknown command, for which CLI11 has none; "" if all are known.
+std::string DescribeUnknown(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* at = &app;
+  std::string path;
+  for (const std::string& word : words) {
+    const auto commands = at->get_subcommands([](const CLI::App*) { return true; });
+    if (commands.empty() || word.starts_with("-")) break;
+    path += (path.empty() ? "" : " ") + word;
+    const auto known = std::ranges::find(commands, word, &CLI::App::get_name);
+    if (known == commands.end()) {
+      std::string names;
+      for (const CLI::App* command : commands) names += " " + command->get_name();
+      return fmt::format("unknown command \"{}\"; commands:{}", path, names);
+    }
+    at = *known;
   }
-  return fmt::format("unknown command \"{}\"; commands:{}", words[0], names);
+  return "";
 }
 
 int PrintAndExit(const std::string& text) {
@@ -86,9 +93,9 @@ int Main(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words[0] == "help") {
     words.erase(words.begin());
-    if (DescribeUnknown(commands, words).empty()) words.emplace_back("--help");
+    if (DescribeUnknown(app, words).empty()) words.emplace_back("--help");
   }
-  if (const std::string unknown = DescribeUnknown(commands, words); !unknown.empty()) {
+  if (const std::string unknown = DescribeUnknown(app, words); !unknown.empty()) {
     return usage_error(app, unknown);
   }
   try {

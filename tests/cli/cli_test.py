@@ -38,6 +38,8 @@ class Help(CommandLine):
         self.assertEqual(self.run_it("help", "replay", expect=SUCCESS).stdout, text)
         for words in (("help", "repaly"), ("repaly", "--help"), ("repaly",)):
             self.assertIn('unknown command "repaly"', self.run_it(*words, expect=USAGE).stderr, words)
+        for words in (("config", "chek", "--help"), ("config", "chek"), ("help", "config", "chek")):
+            self.assertIn('unknown command "config chek"', self.run_it(*words, expect=USAGE).stderr, words)
         for option in ("--tap", "--nccl-logs", "--rdma", "--output", "--since", "--until", "--host",
                        "--qp", "--interval", "--window", "--icrc", "--details", "--section"):
             self.assertIn(option, text)

@@ -268,15 +268,19 @@ TEST_F(GrpcTest, ConnectionsWithoutACallEnd) {
   EXPECT_TRUE(channel->WaitForStateChange(GRPC_CHANNEL_READY, late));
 }
 
-// Streams of a service of gRPC itself.
+// Streams of a service of gRPC itself. The server counts those of several connections in any order.
 class OwnStreams {
  public:
-  OwnStreams(const std::shared_ptr<grpc::Channel>& channel, const std::string& method, int count)
-      : stub_(channel) {
-    for (int i = 0; i < count; ++i) {
-      Call& call = *calls_.emplace_back(std::make_unique<Call>());
-      call.stream = stub_.PrepareCall(&call.context, method, &queue_);
-      call.stream->StartCall(&call);
+  // Opens `count` streams on each channel.
+  OwnStreams(const std::vector<std::shared_ptr<grpc::Channel>>& channels, const std::string& method,
+             int count) {
+    for (const auto& channel : channels) {
+      grpc::GenericStub stub(channel);
+      for (int i = 0; i < count; ++i) {
+        Call& call = *calls_.emplace_back(std::make_unique<Call>());
+        call.stream = stub.PrepareCall(&call.context, method, &queue_);
+        call.stream->StartCall(&call);
+      }
     }
     AwaitAll();
     grpc::Slice nothing;
@@ -319,7 +323,6 @@ class OwnStreams {
     for (size_t i = 0; i < calls_.size(); ++i) ASSERT_TRUE(queue_.Next(&tag, &ok));
   }
 
-  grpc::GenericStub stub_;
   grpc::CompletionQueue queue_;
   std::vector<std::unique_ptr<Call>> calls_;
   size_t ended_ = 0;
@@ -328,14 +331,13 @@ class OwnStreams {
 TEST_F(GrpcTest, StreamsOfOwnServicesAreLimited) {
   OpenDaemon("");
   Serve({.listen = {kAnyPort}});
-  OwnStreams reflection(Open(), "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+  OwnStreams reflection({Open()}, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
                         200);
   EXPECT_TRUE(reflection.AreCancelled(200 - 8));
   // On several connections, because the number of calls of each is limited.
-  OwnStreams first(OpenAnother(), "/grpc.health.v1.Health/Watch", 120);
-  OwnStreams second(OpenAnother(), "/grpc.health.v1.Health/Watch", 120);
-  OwnStreams third(OpenAnother(), "/grpc.health.v1.Health/Watch", 60);
-  EXPECT_TRUE(third.AreCancelled(300 - 256));
+  OwnStreams watches({OpenAnother(), OpenAnother(), OpenAnother()}, "/grpc.health.v1.Health/Watch",
+                     100);
+  EXPECT_TRUE(watches.AreCancelled(300 - 256));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
   v1::Health answer;
