@@ -80,8 +80,8 @@ function(_rocescope_test_headers name)
 endfunction()
 
 # rocescope_test(base_test SOURCES address_test.cc DEPENDS rocescope::base [LABEL fast|slow] [ALONE a_test.cc])
-# A GoogleTest program. Each of its tests is a separate ctest with the label, but with sanitizers the
-# whole program is one. ALONE as above.
+# A GoogleTest program, which is one test of ctest: starting a process takes longer than most tests.
+# ALONE as above.
 function(rocescope_test name)
   if(NOT ROCESCOPE_TESTS)
     return()
@@ -101,18 +101,8 @@ function(rocescope_test name)
   if(NOT "PkgConfig::DPDK" IN_LIST arg_DEPENDS)  # which requires another instruction set
     _rocescope_test_headers(${name})
   endif()
-  set(timeout 60)
-  if(NOT arg_LABEL STREQUAL "fast")
-    set(timeout 900)
-  endif()
-  if(ROCESCOPE_SANITIZE)  # where starting a process takes longer than most tests
-    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
-    set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 900)
-    return()
-  endif()
-  # PRE_TEST: tests are discovered when ctest runs, so a build never runs programs.
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
-                       PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${timeout})
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT 900)
 endfunction()
 
 # rocescope_fuzz(fuzz_frame SOURCES frame_fuzz.cc CORPUS <folder> DEPENDS ... [MAX_LENGTH bytes])
