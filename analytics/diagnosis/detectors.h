@@ -4,6 +4,7 @@
 // a detector.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -20,93 +21,96 @@ namespace rocescope {
 
 // Each row has the function and the fields of Detector. The file NAME.cc defines the function and
 // TimeToFUNCTION.
-#define ROCESCOPE_DETECTORS(ROW)                                                                 \
-  /* Link state, flaps and speed as both ends report them; switches and NICs with no link up. */ \
-  ROW(DetectLinkState, .name = "link_state",                                                     \
-      .telemetry = "state, speed or flap counters of links, as switches or NICs report them",    \
-      .false_alarms_per_day = 0.001,                                                             \
-      .kinds = {kLinkDown, kFlap, kDegradedRate, kSwitchCrash, kNicCrash}, .sparse = true,       \
-      .evidence = EvidenceSource::kSwitchCounters)                                               \
-  /* Frames that one end of a link sent and the other did not receive, or received errored. */   \
-  ROW(DetectLinkLoss, .name = "link_loss",                                                       \
-      .telemetry =                                                                               \
-          "packet counters of both ends of links; error counters of switches or "                \
-          "NICs",                                                                                \
-      .false_alarms_per_day = 0.012, .kinds = {kGrayLoss, kBitErrors}, .sparse = true,           \
-      .evidence = EvidenceSource::kSwitchCounters)                                               \
-  /* Two links whose counters agree if their cables are exchanged. */                            \
-  ROW(DetectCrossedLinks, .name = "crossed_links",                                               \
-      .telemetry = "packet counters of both ends of links, read at the same time",               \
-      .false_alarms_per_day = 0.001, .kinds = {kSwappedCables},                                  \
-      .evidence = EvidenceSource::kSwitchCounters)                                               \
-  /* Frames that a switch received and neither sent nor counted as dropped; MTU drops. */        \
-  ROW(DetectSwitchLoss, .name = "switch_loss",                                                   \
-      .telemetry =                                                                               \
-          "packet and drop counters and queue lengths of all ports of a switch, "                \
-          "read at the same time; MTU drop counters",                                            \
-      .false_alarms_per_day = 0.003, .kinds = {kBlackhole, kLostCnps, kMtuMismatch},             \
-      .evidence = EvidenceSource::kSwitchCounters)                                               \
-  /* iCRC errors that NICs count although the frames had a valid FCS. */                         \
-  ROW(DetectCorruption, .name = "corruption",                                                    \
-      .telemetry = "iCRC error counters of NICs, and paths of flows (mirrors, INT, sFlow)",      \
-      .false_alarms_per_day = 0.002, .kinds = {kCorruption}, .sparse = true)                     \
-  /* NAKs of receivers, where no counter of NICs shows a loss. */                                \
-  ROW(DetectUncountedLoss, .name = "loss_votes",                                                 \
-      .telemetry = "mirrored packets, counters, and NICs that do not report iCRC errors",        \
-      .false_alarms_per_day = 0.003, .kinds = {kGrayLoss, kBitErrors, kCorruption},              \
-      .sparse = true)                                                                            \
-  /* NICs that count lost packets where no port counts a loss. */                                \
-  ROW(DetectLossAtNics, .name = "nic_votes",                                                     \
-      .telemetry =                                                                               \
-          "counters of NICs for NAKs and packets out of sequence, and paths of "                 \
-          "flows (mirrors, INT, sFlow)",                                                         \
-      .false_alarms_per_day = 0.003, .kinds = {kGrayLoss}, .sparse = true)                       \
-  /* NICs that pause their switch; ports that wait for each other in a cycle. */                 \
-  ROW(DetectPauses, .name = "pause", .telemetry = "durations of PFC pauses at switches or NICs", \
-      .false_alarms_per_day = 0.003, .kinds = {kPfcStorm, kSlowReceiver, kPfcDeadlock},          \
-      .evidence = EvidenceSource::kSwitchCounters)                                               \
-  /* NICs that discard what they receive. */                                                     \
-  ROW(DetectNicDiscards, .name = "nic_discards",                                                 \
-      .telemetry = "discard counters of NICs, and their counters of packets out of sequence",    \
-      .false_alarms_per_day = 0.0005, .kinds = {kSlowReceiver})                                  \
-  /* Switches that pause or mark at other queue lengths than the rest. */                        \
-  ROW(DetectThresholds, .name = "threshold",                                                     \
-      .telemetry = "queue and buffer watermarks, CE marks and PFC pauses of switches",           \
-      .false_alarms_per_day = 0.003, .kinds = {kMisconfiguredEcn, kMisconfiguredAlpha},          \
-      .evidence = EvidenceSource::kSwitchCounters)                                               \
-  /* NICs that receive too much traffic from new senders. */                                     \
-  ROW(DetectOverload, .name = "overload",                                                        \
-      .telemetry = "mirrored packets, and bytes or CE marks of switch ports",                    \
-      .false_alarms_per_day = 0.003, .kinds = {kIncast, kNoisyNeighbour})                        \
-  /* Switches that send flows between two NICs over one of several equal-cost links. */          \
-  ROW(DetectHashing, .name = "hashing",                                                          \
-      .telemetry = "paths of flows (mirrors, INT, sFlow), and counters",                         \
-      .false_alarms_per_day = 0.001, .kinds = {kPolarisation}, .sparse = true,                   \
-      .evidence = EvidenceSource::kPaths)                                                        \
-  /* Links whose delay is longer than before. */                                                 \
-  ROW(DetectLongerLinks, .name = "longer_links",                                                 \
-      .telemetry = "mirrors of several switches, and counters", .false_alarms_per_day = 0.003,   \
-      .kinds = {kAddedLatency}, .compares_with_itself = true)                                    \
-  /* NICs that respond later than before, or whose link has become longer. */                    \
-  ROW(DetectLateAnswers, .name = "late_answers",                                                 \
-      .telemetry = "mirrors of leaf switches, and counters with queue watermarks",               \
-      .false_alarms_per_day = 0.004, .kinds = {kAddedLatency, kSlowReceiver},                    \
-      .compares_with_itself = true)                                                              \
-  /* Switches in which CNPs wait behind data. */                                                 \
-  ROW(DetectLateCnps, .name = "late_cnps",                                                       \
-      .telemetry = "mirrors of several switches, INT or queue watermarks, and counters",         \
-      .false_alarms_per_day = 0.003, .kinds = {kDeprioritisedCnps})                              \
-  /* GPUs with a low clock, and GPUs that others wait for. */                                    \
-  ROW(DetectStragglers, .name = "straggler",                                                     \
-      .telemetry =                                                                               \
-          "clocks and memory use of GPUs, or mirrored packets of several "                       \
-          "iterations",                                                                          \
-      .false_alarms_per_day = 0.003, .kinds = {kStraggler}, .needs_windows = false)              \
-  /* Cables that are not where the topology declares them. */                                    \
-  ROW(DetectCables, .name = "cables",                                                            \
-      .telemetry = "mirrors of several switches, or counters of both ends of links",             \
-      .false_alarms_per_day = 0.001, .kinds = {kSwappedCables}, .needs_windows = false,          \
-      .sparse = true, .whole_time = true, .evidence = EvidenceSource::kPaths)
+#define ROCESCOPE_DETECTORS(ROW)                                                                  \
+  /* Link state, flaps and speed as both ends report them; switches and NICs with no link up. */  \
+  ROW(DetectLinkState, .name = "link_state",                                                      \
+      .telemetry = "state, speed or flap counters of links, as switches or NICs report them",     \
+      .false_alarms_per_day = 0.001,                                                              \
+      .kinds = {kLinkDown, kFlap, kDegradedRate, kSwitchCrash, kNicCrash}, .sparse = true,        \
+      .forgeable = kCounters)                                                                     \
+  /* Frames that one end of a link sent and the other did not receive, or received errored. */    \
+  ROW(DetectLinkLoss, .name = "link_loss",                                                        \
+      .telemetry =                                                                                \
+          "packet counters of both ends of links; error counters of switches or "                 \
+          "NICs",                                                                                 \
+      .false_alarms_per_day = 0.012, .kinds = {kGrayLoss, kBitErrors}, .sparse = true,            \
+      .forgeable = kCounters)                                                                     \
+  /* Two links whose counters agree if their cables are exchanged. */                             \
+  ROW(DetectCrossedLinks, .name = "crossed_links",                                                \
+      .telemetry = "packet counters of both ends of links, read at the same time",                \
+      .false_alarms_per_day = 0.001, .kinds = {kSwappedCables}, .forgeable = kCounters)           \
+  /* Frames that a switch received and neither sent nor counted as dropped; MTU drops. */         \
+  ROW(DetectSwitchLoss, .name = "switch_loss",                                                    \
+      .telemetry =                                                                                \
+          "packet and drop counters and queue lengths of all ports of a switch, "                 \
+          "read at the same time; MTU drop counters",                                             \
+      .false_alarms_per_day = 0.003, .kinds = {kBlackhole, kLostCnps, kMtuMismatch},              \
+      .forgeable = kCounters)                                                                     \
+  /* iCRC errors that NICs count although the frames had a valid FCS. */                          \
+  ROW(DetectCorruption, .name = "corruption",                                                     \
+      .telemetry = "iCRC error counters of NICs, and paths of flows (mirrors, INT, sFlow)",       \
+      .false_alarms_per_day = 0.002, .kinds = {kCorruption}, .sparse = true, .forgeable = kPaths) \
+  /* NAKs of receivers, where no counter of NICs shows a loss. */                                 \
+  ROW(DetectUncountedLoss, .name = "loss_votes",                                                  \
+      .telemetry = "mirrored packets, counters, and NICs that do not report iCRC errors",         \
+      .false_alarms_per_day = 0.003, .kinds = {kGrayLoss, kBitErrors, kCorruption},               \
+      .sparse = true, .forgeable = kPaths)                                                        \
+  /* NICs that count lost packets where no port counts a loss. */                                 \
+  ROW(DetectLossAtNics, .name = "nic_votes",                                                      \
+      .telemetry =                                                                                \
+          "counters of NICs for NAKs and packets out of sequence, and paths of "                  \
+          "flows (mirrors, INT, sFlow)",                                                          \
+      .false_alarms_per_day = 0.003, .kinds = {kGrayLoss}, .sparse = true, .forgeable = kPaths)   \
+  /* NICs that pause their switch; ports that wait for each other in a cycle. */                  \
+  ROW(DetectPauses, .name = "pause", .telemetry = "durations of PFC pauses at switches or NICs",  \
+      .false_alarms_per_day = 0.003, .kinds = {kPfcStorm, kSlowReceiver, kPfcDeadlock},           \
+      .forgeable = kCounters)                                                                     \
+  /* NICs that discard what they receive. */                                                      \
+  ROW(DetectNicDiscards, .name = "nic_discards",                                                  \
+      .telemetry = "discard counters of NICs, and their counters of packets out of sequence",     \
+      .false_alarms_per_day = 0.0005, .kinds = {kSlowReceiver}, .forgeable = kNicCounters)        \
+  /* Switches that pause or mark at other queue lengths than the rest. */                         \
+  ROW(DetectThresholds, .name = "threshold",                                                      \
+      .telemetry = "queue and buffer watermarks, CE marks and PFC pauses of switches",            \
+      .false_alarms_per_day = 0.003, .kinds = {kMisconfiguredEcn, kMisconfiguredAlpha},           \
+      .forgeable = kCounters)                                                                     \
+  /* NICs that receive too much traffic from new senders. */                                      \
+  ROW(DetectOverload, .name = "overload",                                                         \
+      .telemetry = "mirrored packets, and bytes or CE marks of switch ports",                     \
+      .false_alarms_per_day = 0.003, .kinds = {kIncast, kNoisyNeighbour},                         \
+      .forgeable = kCounters | kPaths)                                                            \
+  /* Switches that send flows between two NICs over one of several equal-cost links. */           \
+  ROW(DetectHashing, .name = "hashing",                                                           \
+      .telemetry = "paths of flows (mirrors, INT, sFlow), and counters",                          \
+      .false_alarms_per_day = 0.001, .kinds = {kPolarisation}, .sparse = true,                    \
+      .forgeable = kPaths)                                                                        \
+  /* Links whose delay is longer than before. */                                                  \
+  ROW(DetectLongerLinks, .name = "longer_links",                                                  \
+      .telemetry = "mirrors of several switches, and counters", .false_alarms_per_day = 0.003,    \
+      .kinds = {kAddedLatency}, .compares_with_itself = true,                                     \
+      .forgeable = kQueueWatermarks | kIntReports)                                                \
+  /* NICs that respond later than before, or whose link has become longer. */                     \
+  ROW(DetectLateAnswers, .name = "late_answers",                                                  \
+      .telemetry = "mirrors of leaf switches, and counters with queue watermarks",                \
+      .false_alarms_per_day = 0.004, .kinds = {kAddedLatency, kSlowReceiver},                     \
+      .compares_with_itself = true, .forgeable = kQueueWatermarks)                                \
+  /* Switches in which CNPs wait behind data. */                                                  \
+  ROW(DetectLateCnps, .name = "late_cnps",                                                        \
+      .telemetry = "mirrors of several switches, INT or queue watermarks, and counters",          \
+      .false_alarms_per_day = 0.003, .kinds = {kDeprioritisedCnps},                               \
+      .forgeable = kQueueWatermarks | kIntReports)                                                \
+  /* GPUs with a low clock, and GPUs that others wait for. */                                     \
+  ROW(DetectStragglers, .name = "straggler",                                                      \
+      .telemetry =                                                                                \
+          "clocks and memory use of GPUs, or mirrored packets of several "                        \
+          "iterations",                                                                           \
+      .false_alarms_per_day = 0.003, .kinds = {kStraggler}, .needs_windows = false,               \
+      .forgeable = kNothing)                                                                      \
+  /* Cables that are not where the topology declares them. */                                     \
+  ROW(DetectCables, .name = "cables",                                                             \
+      .telemetry = "mirrors of several switches, or counters of both ends of links",              \
+      .false_alarms_per_day = 0.001, .kinds = {kSwappedCables}, .needs_windows = false,           \
+      .sparse = true, .whole_time = true, .forgeable = kPaths)
 
 #define ROW(function, ...)                                     \
   void function(const DiagnosisInput& input, Findings& found); \
@@ -114,12 +118,17 @@ namespace rocescope {
 ROCESCOPE_DETECTORS(ROW)
 #undef ROW
 
-// What a detector's evidence is, as far as that decides whether it can be forged (forgeable.h).
-enum class EvidenceSource : uint8_t {
-  kSwitchCounters,  // counters of the place's switches
-  kPaths,           // paths of flows, and places where packets appear
-  kOther,           // mirrored packets, or counters of hosts
+// The parts of a detector's evidence that somebody could forge over UDP (forgeable.h). A detector
+// that uses several has all of them.
+enum Forgeable : uint8_t {
+  kNothing = 0,          // mirrored packets, or what agents on hosts report
+  kCounters = 1,         // counters of the place
+  kNicCounters = 2,      // counters of the NIC itself
+  kQueueWatermarks = 4,  // which explain delays
+  kPaths = 8,            // paths of flows, and places where packets appear
+  kIntReports = 16,      // if Finding::is_by_int is set
 };
+inline constexpr uint8_t kUnstated = UINT8_MAX;
 
 struct Detector {
   void (*run)(const DiagnosisInput& input, Findings& found);
@@ -141,7 +150,7 @@ struct Detector {
   bool compares_with_itself = false;
   // It uses all evidence since the start. If it no longer reports a fault, the finding was wrong.
   bool whole_time = false;
-  EvidenceSource evidence = EvidenceSource::kOther;
+  uint8_t forgeable = kUnstated;  // Forgeable, required
 };
 
 #define ROW(function, ...) +1
@@ -173,6 +182,12 @@ static_assert(
       return true;
     }(),
     "each fault kind needs a detector");
+
+static_assert(std::ranges::none_of(kDetectors,
+                                   [](const Detector& detector) {
+                                     return detector.forgeable == kUnstated;
+                                   }),
+              "each detector states what of its evidence could be forged");
 
 // The rate of false findings of all detectors together.
 inline constexpr double kMostFalseAlarmsPerDay = 0.05;

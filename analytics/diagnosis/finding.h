@@ -66,6 +66,7 @@ struct Finding {
   std::vector<topology::PortIndex> loop;  // pfc_deadlock: each port waits for the next one
   std::vector<Suspect> symptoms;          // other suspected faults that this one explains
   bool is_free_of_pauses = false;         // so that no pauses explain it: pause_reach.h
+  bool is_by_int = false;                 // INT reports alone show it
   bool is_contradicted = false;           // an earlier, higher confidence is void
 
   friend bool operator==(const Finding&, const Finding&) = default;

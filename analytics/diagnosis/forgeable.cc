@@ -16,9 +16,16 @@ constexpr std::string_view kNote =
     "based on sFlow or INT telemetry, which is not authenticated: verify on the switch before "
     "acting";
 
-EvidenceSource EvidenceOf(std::string_view detector) {
-  const auto row = std::ranges::find(kDetectors, detector, &Detector::name);
-  return row == kDetectors.end() ? EvidenceSource::kOther : row->evidence;
+uint8_t ForgeableOf(std::string_view detector) {
+  const Detector* const row = FindDetector(detector);
+  return row == nullptr ? uint8_t{kNothing} : row->forgeable;
+}
+
+std::vector<PortIndex> PortsOfNode(const topology::Fabric& fabric, topology::NodeIndex index) {
+  std::vector<PortIndex> ports;
+  const topology::Node& node = fabric.node(index);
+  for (uint32_t i = 0; i < node.port_count; ++i) ports.push_back(node.first_port + i);
+  return ports;
 }
 
 std::vector<PortIndex> PortsOf(const topology::Fabric& fabric, const Place& place) {
@@ -31,12 +38,8 @@ std::vector<PortIndex> PortsOf(const topology::Fabric& fabric, const Place& plac
       if (link == topology::kNone) return {port};
       return {port, fabric.link(link).Opposite(port)};
     }
-    case PlaceKind::kSwitch: {
-      std::vector<PortIndex> ports;
-      const topology::Node& node = fabric.node(place.index);
-      for (uint32_t i = 0; i < node.port_count; ++i) ports.push_back(node.first_port + i);
-      return ports;
-    }
+    case PlaceKind::kSwitch:
+      return PortsOfNode(fabric, place.index);
     case PlaceKind::kGpu:
       break;
   }
@@ -70,24 +73,59 @@ bool IsEvidence(FaultKind kind, Metric metric) {
   }
 }
 
-// Whether a counter at the place that is evidence for the finding comes from sFlow. A NIC's own
-// error counter, which its host reports, is enough to prove damaged frames.
-bool HasEvidenceOfAgents(const DiagnosisInput& input, const Finding& finding) {
-  bool is_forgeable = false;
-  for (const PortIndex port : PortsOf(input.fabric(), finding.place)) {
-    const Entity entity = input.EntityOf(port);
-    const auto at = input.parts().metrics.entities().find(entity);
-    if (at == input.parts().metrics.entities().end()) continue;
-    for (const auto& [metric, series] : at->second.series) {
-      if (!IsEvidence(finding.kind, metric)) continue;
-      if (series.is_by_agent()) is_forgeable = true;
-      if (finding.kind == FaultKind::kBitErrors && entity.kind == EntityKind::kNic &&
-          finding.place.sender != port && !series.is_by_agent()) {
-        return false;
-      }
+bool IsByAgent(const DiagnosisInput& input, PortIndex port, auto is_evidence) {
+  const auto at = input.parts().metrics.entities().find(input.EntityOf(port));
+  if (at == input.parts().metrics.entities().end()) return false;
+  return std::ranges::any_of(at->second.series, [&](const auto& row) {
+    return row.second.is_by_agent() && is_evidence(row.first);
+  });
+}
+
+// Whether the NIC that received the frames reports errors over a connection that nobody can forge:
+// enough to prove damaged frames.
+bool IsProvenByNic(const DiagnosisInput& input, const Finding& finding, PortIndex port) {
+  const Entity entity = input.EntityOf(port);
+  if (finding.kind != FaultKind::kBitErrors || entity.kind != EntityKind::kNic ||
+      finding.place.sender == port) {
+    return false;
+  }
+  const auto at = input.parts().metrics.entities().find(entity);
+  return at != input.parts().metrics.entities().end() &&
+         std::ranges::any_of(at->second.series, [](const auto& row) {
+           return IsError(row.first) && !row.second.is_by_agent();
+         });
+}
+
+// Whether a counter that is evidence for the finding comes from sFlow. The neighbours of a switch
+// report that it crashed.
+bool HasCountersOfAgents(const DiagnosisInput& input, const Finding& finding) {
+  std::vector<PortIndex> ports = PortsOf(input.fabric(), finding.place);
+  if (std::ranges::any_of(ports, [&](PortIndex p) { return IsProvenByNic(input, finding, p); })) {
+    return false;
+  }
+  if (finding.kind == FaultKind::kSwitchCrash) {
+    for (size_t i = ports.size(); i-- > 0;) {
+      const PortIndex peer = input.fabric().Peer(ports[i]);
+      if (peer != topology::kNone) ports.push_back(peer);
     }
   }
-  return is_forgeable;
+  return std::ranges::any_of(ports, [&](PortIndex port) {
+    return IsByAgent(input, port, [&](Metric one) { return IsEvidence(finding.kind, one); });
+  });
+}
+
+// Whether queue watermarks of the switches at the place come from sFlow. A forged empty queue would
+// make an ordinary delay look like a fault.
+bool HasWatermarksOfAgents(const DiagnosisInput& input, const Finding& finding) {
+  const auto is_watermark = [](Metric one) {
+    return one == Metric::kQueueWatermark || one == Metric::kBufferWatermark ||
+           one == Metric::kQueueBytes;
+  };
+  return std::ranges::any_of(PortsOf(input.fabric(), finding.place), [&](PortIndex at_place) {
+    return std::ranges::any_of(
+        PortsOfNode(input.fabric(), input.fabric().port(at_place).node),
+        [&](PortIndex port) { return IsByAgent(input, port, is_watermark); });
+  });
 }
 
 // Whether the path of a mirrored flow leads through the place.
@@ -111,15 +149,16 @@ bool IsPassedByMirroredFlows(const DiagnosisInput& input, const Place& place) {
 }  // namespace
 
 bool IsForgeable(const DiagnosisInput& input, const Finding& finding) {
-  switch (EvidenceOf(finding.detector)) {
-    case EvidenceSource::kSwitchCounters:
-      return HasEvidenceOfAgents(input, finding);
-    case EvidenceSource::kPaths:
-      return !IsPassedByMirroredFlows(input, finding.place);
-    case EvidenceSource::kOther:
-      break;
+  const uint8_t parts = ForgeableOf(finding.detector);
+  const auto uses = [&](Forgeable part) { return (parts & part) != 0; };
+  if (uses(kIntReports) && finding.is_by_int) return true;
+  if (uses(kCounters) && HasCountersOfAgents(input, finding)) return true;
+  if (uses(kQueueWatermarks) && HasWatermarksOfAgents(input, finding)) return true;
+  if (uses(kNicCounters) && finding.place.kind == PlaceKind::kNic &&
+      IsByAgent(input, input.fabric().nic(finding.place.index).port, [](Metric) { return true; })) {
+    return true;
   }
-  return false;
+  return uses(kPaths) && !IsPassedByMirroredFlows(input, finding.place);
 }
 
 void LimitForgeable(const DiagnosisInput& input, Findings& findings) {

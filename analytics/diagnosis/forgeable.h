@@ -12,8 +12,9 @@ namespace rocescope {
 // critical alert (alerts.yaml).
 inline constexpr double kForgeable = 0.75;
 
-// Whether counters that are evidence for the finding come from sFlow or, for a detector that uses
-// paths, no mirrored flow passes the place.
+// Whether somebody could have forged a part of the finding's evidence that its detector names
+// (Detector::forgeable): counters at the place come from sFlow, only INT shows it, or no mirrored
+// flow passes the place. Forging the path of a mirrored flow requires its queue pair number.
 bool IsForgeable(const DiagnosisInput& input, const Finding& finding);
 
 // Limits the confidence of these findings, and says so in their evidence.

@@ -85,5 +85,64 @@ TEST_F(Forgeable, PathsAreForgeableWithoutMirroredFlowsThroughThePlace) {
   EXPECT_FALSE(is_forgeable());
 }
 
+// spine1 never reports anything, so only its neighbours can show the crash.
+TEST_F(Forgeable, NeighboursReportACrash) {
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    for (size_t w = 0; w < kWindows; ++w) {
+      Carries(Port(leaf, "spine0"), w, 1000);
+      if (w < 9) Carries(Port(leaf, "spine1"), w, 1000);
+      if (w >= 8) Says(Port(leaf, "spine1"), Metric::kLinkUp, w, 0);
+    }
+    FallsSilent(EntityOf(Port("spine1", leaf)), 0);
+  }
+  is_udp_forgeable_ = true;
+  ASSERT_EQ(Diagnosed().size(), 1u);
+  EXPECT_GT(Diagnosed()[0].confidence, kForgeable);
+  are_ports_from_sflow_ = true;
+  const Findings found = Diagnosed();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kSwitchCrash);
+  EXPECT_LE(found[0].confidence, kForgeable);
+}
+
+TEST_F(Forgeable, IntReportsAlone) {
+  for (const char* const detector : {"late_cnps", "longer_links"}) {
+    Finding finding{
+        .kind = FaultKind::kAddedLatency, .place = Link("leaf0", "spine0"), .detector = detector};
+    const auto is_forgeable = [&] {
+      return In([&](const DiagnosisInput& input) { return IsForgeable(input, finding); });
+    };
+    EXPECT_FALSE(is_forgeable()) << detector;
+    finding.is_by_int = true;
+    EXPECT_TRUE(is_forgeable()) << detector;
+  }
+}
+
+TEST_F(Forgeable, QueueWatermarksThatExplainDelays) {
+  const Finding finding{.kind = FaultKind::kAddedLatency,
+                        .place = Link("host0", "leaf0"),
+                        .detector = "late_answers"};
+  const auto is_forgeable = [&] {
+    return In([&](const DiagnosisInput& input) { return IsForgeable(input, finding); });
+  };
+  are_ports_from_sflow_ = true;
+  EXPECT_FALSE(is_forgeable()) << "other counters do not explain delays";
+  for (size_t w = 0; w < kWindows; ++w) {
+    Says(Port("leaf0", "spine0"), Metric::kQueueWatermark, w, 0);
+  }
+  EXPECT_TRUE(is_forgeable());
+  are_ports_from_sflow_ = false;
+  EXPECT_FALSE(is_forgeable());
+}
+
+TEST_F(Forgeable, PathsThatLocateTheErrorsOfNics) {
+  for (const char* const detector : {"corruption", "nic_votes", "loss_votes", "overload"}) {
+    const Finding finding{
+        .kind = FaultKind::kCorruption, .place = Switch("spine0"), .detector = detector};
+    EXPECT_TRUE(In([&](const DiagnosisInput& input) { return IsForgeable(input, finding); }))
+        << detector;
+  }
+}
+
 }  // namespace
 }  // namespace rocescope

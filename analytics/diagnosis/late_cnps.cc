@@ -178,7 +178,9 @@ void DetectLateCnps(const DiagnosisInput& input, Findings& found) {
     }
     Finding finding = FindingOf(input, FaultKind::kDeprioritisedCnps,
                                 {.kind = PlaceKind::kSwitch, .index = node}, shift);
-    finding.confidence = at.packets >= enough_late + unmatched ? 0.85 : 0;
+    const bool are_late = at.packets >= enough_late + unmatched;
+    finding.confidence = are_late ? 0.85 : 0;
+    finding.is_by_int = !are_late;
     finding.confidence = std::max(finding.confidence, ConfidenceFromCount(at.queued, 0.98));
     if (at.queued > 0) {
       finding.evidence.push_back(fmt::format(

@@ -245,6 +245,7 @@ TEST_F(LateCnpsTest, OneAmongDataIsAnAccidentAndTheSecondIsTheDetection) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].from, Begin(7));
   EXPECT_EQ(found[0].detected_at, End(9));
+  EXPECT_TRUE(found[0].is_by_int);
   EXPECT_NEAR(found[0].confidence, 0.98 * 3 / 4, 1e-6) << "two are few yet";
 }
 
@@ -257,6 +258,7 @@ TEST_F(LateCnpsTest, IntGivesMoreConfidenceThanDelays) {
   const Findings by_both = Found();
   ASSERT_EQ(by_both.size(), 1u);
   EXPECT_GT(by_both[0].confidence, by_times[0].confidence);
+  EXPECT_FALSE(by_both[0].is_by_int);
   EXPECT_EQ(by_both[0].from, Begin(8)) << "the first sign was a late one";
   EXPECT_EQ(by_both[0].evidence.size(), 2u);
 }

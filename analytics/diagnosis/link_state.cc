@@ -241,6 +241,23 @@ void DetectOneLink(const DiagnosisInput& input, LinkIndex index, const LinkHisto
   found.push_back(std::move(finding));
 }
 
+// A port that the switch itself reported as up while its neighbours reported all links down. A
+// switch that crashed reports nothing. The windows in which the outage begins and ends can have
+// readings from before and after it.
+std::optional<PortIndex> PortThatWasUp(const DiagnosisInput& input, NodeIndex node,
+                                       const SwitchOutage& outage) {
+  const topology::Node& at = input.fabric().node(node);
+  const size_t margin = input.link_state_windows();
+  for (PortIndex port = at.first_port; port < at.first_port + at.port_count; ++port) {
+    const Entity entity = input.EntityOf(port);
+    const Row up = input.Levels(entity, Metric::kLinkUp);
+    for (size_t w = outage.first + margin + 1; w + margin < outage.behind && w < up.size(); ++w) {
+      if (up[w] != 0 && input.HasReading(entity, Metric::kLinkUp, w)) return port;
+    }
+  }
+  return std::nullopt;
+}
+
 void AddCrash(const DiagnosisInput& input, NodeIndex node, const SwitchOutage& outage,
               Findings& found) {
   const Drain drain = DrainOf(input, node, outage);
@@ -262,6 +279,12 @@ void AddCrash(const DiagnosisInput& input, NodeIndex node, const SwitchOutage& o
     finding.confidence = kUnlikely;
     finding.further.push_back(
         "whether this was planned maintenance: it lost no traffic when it went down");
+  }
+  if (const auto port = PortThatWasUp(input, node, outage)) {
+    Contradict(finding,
+               fmt::format(", but the switch itself reported {} as up: the link states that its "
+                           "neighbours report are probably wrong",
+                           input.fabric().NameOf(*port)));
   }
   found.push_back(std::move(finding));
 }

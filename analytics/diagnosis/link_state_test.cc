@@ -109,6 +109,18 @@ TEST_F(LinkStateTest, ASwitchWithoutAnyLinkIsGone) {
   EXPECT_EQ(found[0].from, Begin(8));
 }
 
+// Its neighbours may be wrong, or somebody may have forged what they report.
+TEST_F(LinkStateTest, ASwitchThatReportsItsOwnLinksAsUpHasProbablyNotCrashed) {
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    SaysDown(Port(leaf, "spine1"), 8, kWindows - 1);
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FaultKind::kSwitchCrash);
+  EXPECT_TRUE(IsSuspected(found[0])) << found[0].confidence;
+  EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("itself reported spine1:"));
+}
+
 TEST_F(LinkStateTest, ASwitchWithOneLinkLeftIsNotGone) {
   for (const char* leaf : {"leaf0", "leaf1", "leaf2"}) IsDown(leaf, "spine1", 8, kWindows - 1);
   const Findings found = Found();
@@ -158,6 +170,9 @@ TEST_F(LinkStateTest, NeighboursReportACrashInDifferentWindows) {
   SaysDown(Port("leaf1", "spine1"), 9, 14);
   SaysDown(Port("leaf2", "spine1"), 9, 15);
   SaysDown(Port("leaf3", "spine1"), 10, 14);
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    SkipsReadings(EntityOf(Port("spine1", leaf)), 8, 15);
+  }
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FaultKind::kSwitchCrash);

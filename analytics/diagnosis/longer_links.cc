@@ -29,6 +29,7 @@ struct Candidate {
 
 struct Longer {
   Shift shift;
+  bool by_int = false;  // INT reports alone show it
   size_t innocent = 0;
   std::vector<Candidate> alternatives;
 };
@@ -78,7 +79,10 @@ int64_t MarginOf(const DiagnosisInput& input, const std::vector<PortIndex>& way)
 
 void Note(const DiagnosisInput& input, PortIndex sender, const Longer& longer, Shifts& shifts) {
   const auto [at, is_new] = shifts.try_emplace({input.fabric().port(sender).link, sender}, longer);
-  if (!is_new && longer.shift.windows > at->second.shift.windows) at->second = longer;
+  if (is_new) return;
+  const bool by_int = at->second.by_int && longer.by_int;
+  if (longer.shift.windows > at->second.shift.windows) at->second = longer;
+  at->second.by_int = by_int;
 }
 
 struct Pair {
@@ -159,6 +163,7 @@ Longer Joined(const Longer& a, const Longer& b) {
   both.shift.first = std::min(a.shift.first, b.shift.first);
   both.shift.last = std::max(a.shift.last, b.shift.last);
   both.shift.detected_at = std::min(a.shift.detected_at, b.shift.detected_at);
+  both.by_int = a.by_int && b.by_int;
   both.innocent = std::max(a.innocent, b.innocent);
   both.alternatives.clear();
   for (Candidate rival : a.alternatives) {
@@ -193,7 +198,7 @@ void DetectLongerLinks(const DiagnosisInput& input, Findings& found) {
     }
     if (!shift) continue;
     if (way.size() == 1) {
-      Note(input, way[0], {.shift = *shift}, shifts);
+      Note(input, way[0], {.shift = *shift, .by_int = key.kind == DelayKind::kWire}, shifts);
     } else {
       pairs.push_back({way, *shift});
     }
@@ -208,6 +213,7 @@ void DetectLongerLinks(const DiagnosisInput& input, Findings& found) {
         input, FaultKind::kAddedLatency,
         {.kind = PlaceKind::kLink, .index = link, .sender = both ? kNone : at->first.second},
         longer.shift);
+    finding.is_by_int = longer.by_int;
     AddRivals(longer, finding);
     finding.evidence.push_back(fmt::format(
         "packets from {} take {:.1f} us longer than before, even the fastest of {} in {}",

@@ -211,7 +211,15 @@ TEST_F(LongerLinksTest, AQueueExplainsNothingOfTheWireAlone) {
   for (size_t w = 8; w < 15; ++w) {
     Says(Port("leaf0", "spine1"), Metric::kQueueWatermark, w, 62'500, kRoce);
   }
-  EXPECT_EQ(Found().size(), 1u);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_TRUE(Found()[0].is_by_int);
+}
+
+TEST_F(LongerLinksTest, MirrorsThatAgreeWithIntAreEnough) {
+  Takes(Way(DelayKind::kWire, {"leaf0", "spine1"}), 5000);
+  Takes({"leaf0", "spine1"}, 5000);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_FALSE(Found()[0].is_by_int);
 }
 
 TEST_F(LongerLinksTest, OneLateWindowIsNothing) {
