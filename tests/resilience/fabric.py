@@ -71,20 +71,20 @@ class Switch:
         return (struct.pack(">II", 2 << 28 | self.int_sequence & 0x3fffff, self.node) +
                 bytes([0x13, len(body) // 4, len(metadata) // 4, 0x20]) + body)
 
-    def int_transit(self, ports, queue, times, octets):
+    def int_transit(self, ports, queue, times, data):
         """A report of a packet with its queue, and the times (ns) at which it arrived and left."""
         self.int_sequence += 1
-        inner = octets + bytes(-len(octets) % 4)
+        inner = data + bytes(-len(data) % 4)
         main = struct.pack(">HHHH", 0x5c00, 0, 0, 0)  # bits 1, 3, 4 and 5
         metadata = struct.pack(">HHIQQ", *ports, queue << 24 | 1000, *times)
         body = main + metadata + inner
         return (struct.pack(">II", 2 << 28 | self.int_sequence & 0x3fffff, self.node) +
                 bytes([0x13, len(body) // 4, len(metadata) // 4, 0x20]) + body)
 
-    def sflow_packet(self, ports, octets, rate=1000):
+    def sflow_packet(self, ports, data, rate=1000):
         """A datagram with a flow sample: one packet of `rate`."""
         self.sequence += 1
-        record = struct.pack(">IIII", 1, len(octets) + 4, 4, len(octets)) + octets + bytes(-len(octets) % 4)
+        record = struct.pack(">IIII", 1, len(data) + 4, 4, len(data)) + data + bytes(-len(data) % 4)
         body = struct.pack(">8I", self.sequence, ports[0], rate, self.sequence * rate, 0, *ports, 1)
         body += struct.pack(">II", 1, len(record)) + record
         return struct.pack(">7I", 5, 1, self.agent, 0, self.sequence, self.sequence * 100, 1) + \
@@ -92,7 +92,7 @@ class Switch:
 
 
 def packet(opcode, source, destination, qpn, psn, ttl, size):
-    """A RoCEv2 frame between two hosts with `size` octets behind the BTH, and a wrong iCRC."""
+    """A RoCEv2 frame between two hosts with `size` bytes behind the BTH, and a wrong iCRC."""
     transport = struct.pack(">BBHII", opcode, 0x40, 0xffff, qpn, psn & 0xffffff) + bytes(size + 4)
     udp = struct.pack(">HHHH", 49152, 4791, 8 + len(transport), 0)
     address = 0x0a000001  # 10.0.0.1, host0
