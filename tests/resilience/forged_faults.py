@@ -7,7 +7,7 @@
 Each attack has an appliance of its own; all run at the same time:
 
 - `crash`: sFlow of the leaves says that their links to spine0 are down. spine0 sends nothing.
-- `contradicted_crash`: the same, while both spines are scraped and report that all is well.
+- `contradicted_crash`: the same, while both spines are scraped and report healthy ports.
 - `longer_wire`: INT reports say that the link from leaf0 to spine0 became 20 us longer.
 - `late_cnps`: INT reports say that leaf0 queues CNPs with data, and the other switches do not.
 - `places_of_errors`: the NICs' iCRC errors are genuine and scraped. sFlow says which paths the flows take.
