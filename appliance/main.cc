@@ -20,6 +20,7 @@
 #include "appliance/cli/command/sandboxed_run.h"
 #include "appliance/cli/command/stop_signal.h"
 #include "appliance/cli/command/uncaught.h"
+#include "base/file_size_signal.h"
 
 namespace rocescope {
 namespace {
@@ -127,6 +128,7 @@ __attribute__((constructor(101))) static void BeforeGlobalObjects() {
 
 int main(int argc, char** argv) {
   rocescope::HoldStandardStreams();
+  rocescope::IgnoreFileSizeSignal();
   // The agent shares its host with the job that it monitors, and has no large tables. In a running
   // appliance, receive threads must not wait for a thread that frees its results.
   const std::string_view command = argc < 2 ? "" : argv[1];

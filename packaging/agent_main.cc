@@ -8,6 +8,7 @@
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/message.h"
 #include "appliance/cli/command/output.h"
+#include "base/file_size_signal.h"
 
 namespace rocescope {
 namespace {
@@ -67,6 +68,7 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   rocescope::HoldStandardStreams();
+  rocescope::IgnoreFileSizeSignal();
   std::signal(SIGPIPE, SIG_IGN);  // a write to a closed pipe returns an error
   try {
     return rocescope::Main(argc, argv);

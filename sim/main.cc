@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <new>
 
+#include "base/file_size_signal.h"
 #include "sim/command/command.h"
 
 namespace {
@@ -20,6 +21,7 @@ constexpr const char* kFooter =
 }  // namespace
 
 int main(int argc, char** argv) {
+  rocescope::IgnoreFileSizeSignal();
   google::protobuf::SetLogHandler(nullptr);  // our errors name the file
   CLI::App app("Simulate RoCEv2 fabrics: write their telemetry and the ground truth");
   app.require_subcommand(1);

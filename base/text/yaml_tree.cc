@@ -44,9 +44,93 @@ void RequireUniqueKeys(const YamlNode& map) {
                                   (*at)->line)};
 }
 
+// Supplies the text to the parser, without a copy. Inside brackets, and in a line that may be a
+// key, yaml-cpp collects all tokens, about 100 bytes each, before it reports the first value. The
+// limits on values and levels would then come too late. Therefore this buffer limits how far the
+// parser reads ahead of the last value that it reported.
+class TextBuffer : public std::streambuf {
+ public:
+  TextBuffer(std::string_view text, const YamlLimits& limits) : text_(text), limits_(limits) {}
+
+  // The parser has reported a value, so that it no longer holds the tokens before it.
+  void ReportValue() {
+    indicators_ = 0;
+    open_ = 0;
+  }
+
+ protected:
+  int_type underflow() override {
+    // As much as yaml-cpp reads at a time. The first part is too short for a limit to apply: the
+    // stream functions that detect the encoding would swallow the exception.
+    constexpr size_t kPart = 2048;
+    const std::string_view part = text_.substr(used_, kPart);
+    if (part.empty()) return traits_type::eof();
+    for (size_t i = 0; i < part.size(); ++i) Count(part[i], used_ + i);
+    used_ += part.size();
+    char* begin = const_cast<char*>(part.data());  // NOLINT: a get area is never written to
+    setg(begin, begin, begin + part.size());
+    return traits_type::to_int_type(*begin);
+  }
+
+ private:
+  // More than the flow-style description of 80,000 NICs and their links as one value contains. The
+  // number includes characters in strings and comments, because only the parser knows them.
+  static constexpr size_t kMostIndicators = size_t{2} << 20;
+  // Far more than the permitted levels, because strings and comments may contain brackets, too.
+  static constexpr size_t kMostOpen = 4096;
+
+  void Count(char c, size_t at) {
+    switch (c) {
+      case '[':
+      case '{':
+        if (++open_ <= kMostOpen) break;
+        Refuse(at, fmt::format("more than {} nested levels: {} brackets are open here",
+                               limits_.depth, open_));
+      case ']':
+      case '}':
+        if (open_ > 0) --open_;
+        break;
+      case ',':
+      case ':':
+      case '?':
+      case '"':
+      case '\'':
+      case '&':
+      case '*':
+      case '!':
+        break;
+      default:
+        return;
+    }
+    if (++indicators_ > kMostIndicators) {
+      Refuse(at, fmt::format("more than {} indicators such as commas, colons and quotes in one "
+                             "line, or in one list or map in brackets: write its items on separate "
+                             "lines without brackets",
+                             kMostIndicators));
+    }
+  }
+
+  [[noreturn]] void Refuse(size_t at, std::string message) const {
+    const std::string_view before = text_.substr(0, at);
+    const std::string_view line = before.substr(before.rfind('\n') + 1);  // from 0 in the first one
+    const auto is_first_byte = [](char c) { return (c & 0xc0) != 0x80; };  // of a character
+    YAML::Mark mark;
+    mark.line = static_cast<int>(std::ranges::count(before, '\n'));
+    mark.column = static_cast<int>(std::ranges::count_if(line, is_first_byte));
+    throw Refused{mark, std::move(message)};
+  }
+
+  std::string_view text_;
+  const YamlLimits& limits_;
+  size_t used_ = 0;        // bytes given to the parser
+  size_t indicators_ = 0;  // since the last value
+  size_t open_ = 0;        // brackets that are not closed
+};
+
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(std::string_view text, const YamlLimits& limits) : text_(text), limits_(limits) {}
+  TreeBuilder(std::string_view text, const YamlLimits& limits, TextBuffer& buffer)
+      : text_(text), limits_(limits), buffer_(buffer) {}
 
   YamlNode Take() { return std::move(root_); }
 
@@ -83,6 +167,7 @@ class TreeBuilder : public YAML::EventHandler {
 
  private:
   YamlNode Make(Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+    buffer_.ReportValue();
     if (anchor != 0) throw Refused{mark, "anchors (&name) are not supported; write the value out"};
     // yaml-cpp reports these tags for plain and quoted scalars.
     if (!tag.empty() && tag != "?" && tag != "!") {
@@ -137,6 +222,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void Close() {
+    buffer_.ReportValue();
     YamlNode node = std::move(open_.back());
     open_.pop_back();
     Add(std::move(node));
@@ -151,18 +237,10 @@ class TreeBuilder : public YAML::EventHandler {
 
   std::string_view text_;
   const YamlLimits& limits_;
+  TextBuffer& buffer_;
   size_t nodes_ = 0;
   YamlNode root_;
   std::vector<YamlNode> open_;
-};
-
-// A stream buffer over existing text, without a copy.
-class ViewBuffer : public std::streambuf {
- public:
-  explicit ViewBuffer(std::string_view text) {
-    char* begin = const_cast<char*>(text.data());  // NOLINT: a get area is never written to
-    setg(begin, begin, begin + text.size());
-  }
 };
 
 Error At(std::string_view file, const YAML::Mark& mark, std::string_view message) {
@@ -211,14 +289,14 @@ Result<YamlNode> ParseYaml(std::string_view text, std::string_view file, const Y
     return tl::unexpected(
         At(file, *directive, "a line must not start with %: directives are not supported"));
   }
-  ViewBuffer buffer(text);
+  TextBuffer buffer(text, limits);
   std::istream stream(&buffer);
   try {
-    TreeBuilder tree(text, limits);
+    TreeBuilder tree(text, limits, buffer);
     YAML::Parser parser(stream);
     if (!parser.HandleNextDocument(tree)) return YamlNode{};
     YamlNode root = tree.Take();
-    TreeBuilder second(text, limits);
+    TreeBuilder second(text, limits, buffer);
     if (parser.HandleNextDocument(second)) {
       return MakeError(ErrorCode::kInvalidArgument,
                        fmt::format("{}:{}:{}: a second document starts here; expected one document",

@@ -106,9 +106,50 @@ TEST(YamlTreeTest, MultiLineTextsAreAcceptedOnRequest) {
 TEST(YamlTreeTest, DepthAndSizeAreLimited) {
   EXPECT_EQ(ErrorOf("[[[1]]]", {.depth = 3}), "none");
   EXPECT_EQ(ErrorOf("[[[[1]]]]", {.depth = 3}), "f.yaml:1:4: more than 3 nested levels");
-  EXPECT_NE(ErrorOf(std::string(100'000, '[')), "none");
   EXPECT_EQ(ErrorOf("[1, 2, 3]", {.nodes = 3}), "f.yaml:1:8: more than 3 values");
   EXPECT_NE(ErrorOf("[1, 2, 3]", {.bytes = 8}).find("too large"), std::string::npos);
+}
+
+// The parser keeps the tokens of a list or map in brackets. It must not see absurd ones.
+TEST(YamlTreeTest, NestingIsLimitedBeforeItCostsMemory) {
+  constexpr auto kMessage = "more than 32 nested levels: 4097 brackets are open here";
+  for (const char* bracket : {"{", "[", "[ ", "{a: ["}) {
+    std::string text;
+    for (int i = 0; i < 100'000; ++i) text += bracket;
+    const std::string error = ErrorOf(text);
+    EXPECT_NE(error.find(kMessage), std::string::npos) << error;
+  }
+  EXPECT_EQ(ErrorOf("# é\n" + std::string(100'000, '{')),
+            std::string("f.yaml:2:4097: ") + kMessage);
+}
+
+TEST(YamlTreeTest, IndicatorsAreLimitedBeforeTheyCostMemory) {
+  constexpr int kMost = 2 << 20;
+  const auto repeated = [](std::string_view part, int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += part;
+    return text;
+  };
+  EXPECT_TRUE(
+      ErrorOf("[é\n" + repeated(",", kMost))
+          .starts_with("f.yaml:2:2097152: more than 2097152 indicators such as commas, colons"));
+  for (const char* part : {"\"\"", "&a "}) {
+    const std::string error = ErrorOf(repeated(part, kMost + 1));
+    EXPECT_NE(error.find("more than 2097152 indicators"), std::string::npos) << part << error;
+  }
+}
+
+TEST(YamlTreeTest, LargeTextsOfOrdinaryValuesAreRead) {
+  std::string rows = "rows:\n";
+  for (int i = 0; i < 90'000; ++i) {
+    rows += "  - {name: \"h[1-2]\", nics: [{device: m0, addresses: [10.0.0.1, 10.0.0.2]}]}\n";
+  }
+  std::string flow = "{\"rows\": [1";
+  for (int i = 0; i < 60'000; ++i) flow += R"(,{"a": "h[1-2]", "b": [1, {"c": ":"}]})";
+  EXPECT_EQ(ErrorOf(rows), "none");
+  EXPECT_EQ(ErrorOf(flow + "]}"), "none");
+  // Brackets in strings and comments do not nest.
+  EXPECT_EQ(ErrorOf("[\"" + std::string(4'000, '[') + "\"] # " + std::string(90, '{')), "none");
 }
 
 }  // namespace

@@ -40,12 +40,16 @@ void CheckedFile::Write(std::span<const uint8_t> bytes) {
       bytes = bytes.subspan(static_cast<size_t>(count));
       written_ += static_cast<size_t>(count);
     } else if (errno != EINTR) {
+      const bool too_large = errno == EFBIG;
       const bool full = errno == ENOSPC || errno == EDQUOT;
+      const char* advice = full        ? "; free some space or choose another directory"
+                           : too_large ? "; raise the limit on the size of files (ulimit -f)"
+                                       : "";
       reader_gone_ = errno == EPIPE;
-      status_ = MakeError(full ? ErrorCode::kResourceExhausted : ErrorCode::kUnavailable,
-                          fmt::format("{}: write failed after {} bytes: {}{}", path_, written_,
-                                      std::strerror(errno),
-                                      full ? "; free some space or choose another directory" : ""));
+      status_ =
+          MakeError(full || too_large ? ErrorCode::kResourceExhausted : ErrorCode::kUnavailable,
+                    fmt::format("{}: write failed after {} bytes: {}{}", path_, written_,
+                                std::strerror(errno), advice));
     }
   }
 }

@@ -218,10 +218,7 @@ int Run(const RunOptions& options) {
                 kExitInput);
   }
   auto simulation = Simulation::Make(*scenario, output);
-  if (!simulation) {
-    const bool unwritten = simulation.error().code == ErrorCode::kUnavailable;
-    return Fail(simulation.error(), unwritten ? kExitOutput : kExitInput);
-  }
+  if (!simulation) return Fail(simulation.error(), ExitCodeOf(simulation.error()));
   {
     ProgressLine line(scenario->duration);
     const Status ran = (*simulation)->Run([&](SimTime now) { line.Show(now); });

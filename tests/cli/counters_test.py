@@ -8,6 +8,7 @@ usage: counters_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import unittest
 
@@ -117,6 +118,21 @@ class Counters(CommandLine):
         self.assertEqual(pathlib.Path(lines).read_bytes(), recording(1))
         run = self.convert(lines, "/dev/full", "--to", "columns", expect=OUTPUT)
         self.assertIn("/dev/full: write failed", run.stderr)
+
+    def test_a_file_is_not_converted_to_itself(self):
+        path = self.file("a.jsonl", recording(1))
+        other = self.path("b.jsonl")
+        os.link(path, other)
+        for words, mode, stream in ((("-", path), "rb", "stdin"), ((path, "-"), "ab", "stdout"),
+                                    (("-", other), "rb", "stdin"), ((path, other), None, None)):
+            with open(path, mode or "rb") as file:
+                run = subprocess.run([command_line.rocescope, "counters", "convert", *words],
+                                     stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+                                     **({stream: file} if stream else {}))
+            self.assertEqual(run.returncode, USAGE, words)
+            self.assertIn("input and output are the same file", run.stderr)
+            self.assertEqual(pathlib.Path(path).read_bytes(), recording(1))
+        self.convert("/dev/null", "/dev/null", "--to", "lines")  # no file that could be overwritten
 
 
 class Replay(CommandLine):

@@ -259,6 +259,36 @@ class Limits(CommandLine):
         run = self.run_it("replay", capture, "--memory", "1M", expect=USAGE)
         self.assertIn("must be at least 256M", run.stderr)
 
+    def test_a_limit_on_the_size_of_files_is_a_write_error(self):
+        """Without ignoring SIGXFSZ, the program ends by this signal."""
+        capture = self.file("a.pcap", captures.capture(count=200))
+        large = self.file("a.jsonl", b"".join(
+            b'{"time_ns":%d,"kind":"port","entity":{"node":"a","port":"1"},"metrics":{"rx_bytes":5}}\n'
+            % n for n in range(1000)))
+        output = pathlib.Path(self.scratch.name, "output")
+        limits = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024)),
+                  "timeout": 60, "stderr": subprocess.PIPE, "text": True, "check": False}
+        for words in (("decode", capture), ("counters", "convert", large, "-", "--to", "lines"),
+                      ("help", "run")):
+            with open(output, "wb") as file:
+                run = subprocess.run([command_line.rocescope, *words], stdout=file, **limits)
+            self.assertEqual(run.returncode, OUTPUT, (words, run.stderr))
+            self.assertIn("standard output", run.stderr)
+            self.assertIn("File too large", run.stderr)
+        run = subprocess.run([command_line.rocescope, "counters", "convert", large, str(output),
+                              "--to", "lines"], stdout=subprocess.PIPE, **limits)
+        self.assertEqual(run.returncode, OUTPUT, run.stderr)
+        self.assertIn("File too large; raise the limit on the size of files (ulimit -f)", run.stderr)
+        folder = pathlib.Path(self.scratch.name, "plan")
+        fabric = self.file("fabric.yaml", self.run_it(
+            "topology", "generate", "leaf-spine", "--hosts", "128", "--leaves", "8", "--spines", "2",
+            expect=SUCCESS).stdout.encode())
+        run = subprocess.run([command_line.rocescope, "plan", fabric, "--collector",
+                              "e=400G@leaf0:Ethernet33,172.31.0.1", "--vendor", "nxos",
+                              "-d", str(folder)], stdout=subprocess.DEVNULL, **limits)
+        self.assertEqual(run.returncode, OUTPUT, run.stderr)
+        self.assertIn("cannot write: File too large", run.stderr)
+
     def test_too_few_descriptors_are_said_with_what_to_do(self):
         self.skip_where_it_is_instrumented()  # UBSan opens pipes to check an address
         paths = [self.file(f"{n}.pcap", captures.capture(count=1)) for n in range(30)]

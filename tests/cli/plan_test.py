@@ -79,6 +79,49 @@ class Plan(CommandLine):
         self.assertIn("not an empty directory", run.stderr)
         self.assertEqual((folder / "leaf0.cfg").read_bytes(), b"mine")
 
+    def switches(self, *names, port="E1"):
+        """A fabric with a host on each of these switches."""
+        text = "defaults: {speed: 100G}\nswitches:\n"
+        for n, name in enumerate(names):
+            text += (f"  - {{name: '{name}', tier: leaf, erspan_source: 10.9.0.{n + 1}, "
+                     f"sflow_agent: 10.9.0.{n + 1}, ports: [{{name: '{port}', number: 1}}, "
+                     "{name: E2, number: 2}]}\n")
+        text += "hosts:\n"
+        for n in range(len(names)):
+            text += f"  - {{name: h{n}, nics: [{{device: m0, addresses: 10.0.0.{n + 1}}}]}}\n"
+        text += "links:\n" + "".join(f"  - ['h{n}:m0', '{name}:{port}']\n"
+                                     for n, name in enumerate(names))
+        self.fabric = self.file("switches.yaml", text.encode())
+        return f"ens1f0=400G@{names[0]}:E2,172.31.0.1"
+
+    def test_names_that_are_commands_are_refused_before_anything_is_written(self):
+        folder = pathlib.Path(self.scratch.name, "plan")
+        for names, port, says in ((["leaf"], f"E1;touch {folder};#", 'switch "leaf", port "E1;touch'),
+                                  (["leaf"], "E1 rx", 'switch "leaf", port "E1 rx"'),
+                                  (["leaf!", "b"], "E1", 'switch "leaf!"')):
+            collector = self.switches(*names, port=port)
+            for vendor in ("sonic", "eos", "nxos"):
+                for output in ([], ["-o", "json"], ["-d", str(folder)]):
+                    run = self.plan("--vendor", vendor, *output, collector=collector, expect=USAGE)
+                    self.assertEqual(run.stdout, "")
+                    self.assertIn(says, run.stderr)
+                    self.assertIn("topology file", run.stderr)
+                    self.assertFalse(folder.exists())
+            self.plan(collector=collector)
+
+    def test_switches_that_share_a_file_are_refused_before_anything_is_written(self):
+        folder = pathlib.Path(self.scratch.name, "plan")
+        for pair in (("a/b", "a_b"), ("Leaf1", "leaf1")):
+            collector = self.switches(*pair)
+            for vendor in ("sonic", "nxos"):
+                run = self.plan("--vendor", vendor, "-d", str(folder), collector=collector,
+                                expect=USAGE)
+                self.assertEqual(run.stdout, "")
+                self.assertIn(f"the switches {pair[0]} and {pair[1]} would have the same "
+                              "configuration file", run.stderr)
+                self.assertFalse(folder.exists())
+            self.plan("--vendor", "sonic", collector=collector)
+
     def test_a_folder_that_cannot_be_made_is_an_error(self):
         run = self.plan("-d", "/proc/none/plan", expect=OUTPUT)
         self.assertIn("/proc/none/plan", run.stderr)

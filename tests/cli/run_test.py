@@ -11,6 +11,7 @@ import os
 import pathlib
 import pwd
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -443,6 +444,26 @@ class Run(unittest.TestCase):
                 self.assertEqual("No jobs are registered." in listed, require == "true")
                 file.rmdir()
                 self.end(run)
+
+    def test_a_limit_on_the_size_of_files_is_a_problem_like_a_full_disk(self):
+        """Without ignoring SIGXFSZ, the appliance ends by this signal."""
+        file = pathlib.Path(self.folder.name, "history.db")
+        with self.appliance('udp: {sflow: ["127.0.0.1:0"]}\n'
+                            f'jobs: {{file: "{self.folder.name}/jobs.db"}}\n'
+                            f'history: {{file: "{file}"}}\n') as (run, at):
+            resource.prlimit(run.pid, resource.RLIMIT_FSIZE, (1, 1))
+            registered = self.done("job", "register", "7", "--nodes", "a", "--appliance", at["gRPC"])
+            self.assertEqual(registered.returncode, 0, registered.stderr)
+            self.assertIn("is lost if the appliance restarts", registered.stderr)
+            file.unlink()  # the appliance starts a new file
+            for _ in range(200):
+                health = self.done("healthcheck", f"http://{at['dashboard']}").stdout
+                if "history" in health:
+                    break
+                time.sleep(0.05)
+            self.assertRegex(health, "the history is not written: .*File too large")
+            self.assertRegex(health, "registered jobs are not saved: .*File too large")
+            self.end(run)
 
     def test_a_clock_far_ahead_of_the_history_deletes_nothing(self):
         file = pathlib.Path(self.folder.name, "history.db")

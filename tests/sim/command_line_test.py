@@ -50,11 +50,21 @@ class CommandLine(unittest.TestCase):
     def test_draw_says_why_a_file_cannot_be_written(self):
         with tempfile.TemporaryDirectory() as name:
             # A limit of the files' size acts like a full disk.
-            limited = ["bash", "-c", 'trap "" XFSZ; ulimit -f 0; exec "$@"', "bash"]
+            limited = ["bash", "-c", 'ulimit -f 0; exec "$@"', "bash"]
             done = subprocess.run([*limited, PROGRAM, "draw", "--count", "1", "-d", name],
                                   capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, 4, done.stderr)
             self.assertIn("write failed after 0 bytes: File too large", done.stderr)
+
+    def test_a_limit_on_the_size_of_files_is_an_error(self):
+        healthy = os.path.join(SCENARIOS, "healthy.yaml")
+        for limit in ("0", "4"):
+            with tempfile.TemporaryDirectory() as name:
+                limited = ["bash", "-c", f'ulimit -f {limit}; exec "$@"', "bash"]
+                done = subprocess.run([*limited, PROGRAM, "run", healthy, "-d", name],
+                                      capture_output=True, text=True, timeout=60, check=False)
+                self.assertEqual(done.returncode, 4, done.stderr)
+                self.assertIn("File too large; raise the limit", done.stderr)
 
     def test_an_epoch_is_a_time_that_programs_can_read(self):
         healthy = os.path.join(SCENARIOS, "healthy.yaml")

@@ -4,6 +4,10 @@
 // both.
 #include <fmt/format.h>
 
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "base/text/yaml_tree.h"
@@ -23,6 +27,25 @@ const YamlNode* Find(const YamlNode* map, std::string_view key) {
   return nullptr;
 }
 
+// The values of a map by their keys, for many look-ups. The map must outlive it.
+class Index {
+ public:
+  explicit Index(const YamlNode* map) {
+    if (map == nullptr || map->kind != Kind::kMap) return;
+    for (size_t i = 0; i < map->items.size(); i += 2) {
+      values_.emplace(map->items[i].text, &map->items[i + 1]);
+    }
+  }
+
+  const YamlNode* Find(std::string_view key) const {
+    const auto at = values_.find(key);
+    return at == values_.end() ? nullptr : at->second;
+  }
+
+ private:
+  std::unordered_map<std::string_view, const YamlNode*> values_;
+};
+
 std::string_view TextOf(const YamlNode* node) {
   return node != nullptr && node->kind == Kind::kScalar ? std::string_view(node->text) : "";
 }
@@ -40,8 +63,11 @@ class ContainerlabReader {
                   "expected a containerlab topology: a map \"topology\" with a map \"nodes\"");
       return tl::unexpected(errors_.Take());
     }
+    const Defaults defaults = {.kind = TextOf(Find(Find(topology, "defaults"), "kind")),
+                               .groups = Index(Find(topology, "groups")),
+                               .kinds = Index(Find(topology, "kinds"))};
     for (size_t i = 0; i < nodes->items.size(); i += 2) {
-      ReadNode(nodes->items[i], &nodes->items[i + 1], *topology);
+      ReadNode(nodes->items[i], &nodes->items[i + 1], defaults);
     }
     if (const YamlNode* links = Find(topology, "links")) {
       for (const YamlNode& link : ReadList(*links, errors_)) {
@@ -58,14 +84,20 @@ class ContainerlabReader {
   }
 
  private:
-  void ReadNode(const YamlNode& key, const YamlNode* node, const YamlNode& topology) {
+  // What a node that does not set its kind or its group has.
+  struct Defaults {
+    std::string_view kind;
+    Index groups;
+    Index kinds;
+  };
+
+  void ReadNode(const YamlNode& key, const YamlNode* node, const Defaults& defaults) {
     const size_t index = cabling_.AddNode(key.text, PlaceOf(key));
     std::string_view kind = TextOf(Find(node, "kind"));
     std::string_view group = TextOf(Find(node, "group"));
-    const YamlNode* defaults = Find(&topology, "defaults");
-    if (kind.empty()) kind = TextOf(Find(Find(Find(&topology, "groups"), group), "kind"));
-    if (kind.empty()) kind = TextOf(Find(defaults, "kind"));
-    if (group.empty()) group = TextOf(Find(Find(Find(&topology, "kinds"), kind), "group"));
+    if (kind.empty()) kind = TextOf(Find(defaults.groups.Find(group), "kind"));
+    if (kind.empty()) kind = defaults.kind;
+    if (group.empty()) group = TextOf(Find(defaults.kinds.Find(kind), "group"));
     if (kind == "linux") {
       cabling_.node(index).tier = Tier::kHost;
       return;

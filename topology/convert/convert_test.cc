@@ -62,6 +62,35 @@ TEST(ConvertTest, UnknownTierIsDerivedFromTheDistanceToHosts) {
   EXPECT_EQ(conversion->notes[1], "assumed to be spine tier, from the distance to hosts: b");
 }
 
+// Each node has a group of its own, so that a search of the groups for each node takes minutes.
+TEST(ConvertTest, KindsAndGroupsOfContainerlabAreInherited) {
+  constexpr int kHosts = 100'000;
+  std::string text =
+      "name: x\ntopology:\n  defaults: {kind: srl}\n"
+      "  kinds: {srl: {group: spine}, eos: {group: leaf}}\n  groups:\n";
+  for (int i = 0; i < kHosts; ++i) text += "    g" + std::to_string(i) + ": {kind: linux}\n";
+  text +=
+      "    edge: {kind: eos}\n  nodes:\n    a: {kind: eos}\n    b:\n    c: {kind: eos, group: "
+      "edge}\n"
+      "    d: {group: core}\n";
+  for (int i = kHosts; i-- > 0;) {
+    text += "    h" + std::to_string(i) + ": {group: g" + std::to_string(i) + "}\n";
+  }
+  text +=
+      "  links: [{endpoints: [\"h0:eth1\", \"a:e1\"]}, {endpoints: [\"a:e2\", \"b:e1\"]}, "
+      "{endpoints: [\"c:e2\", \"b:e2\"]}, {endpoints: [\"d:e1\", \"b:e3\"]}]\n";
+  const auto conversion = ConvertContainerlab(text, "t.clab.yml", {});
+
+  ASSERT_TRUE(conversion.has_value()) << conversion.error().message;
+  const auto tier_of = [&](std::string_view name) {
+    return conversion->fabric.node(conversion->fabric.FindNode(name)).tier;
+  };
+  EXPECT_EQ(tier_of("h0"), Tier::kHost);
+  EXPECT_EQ(tier_of("a"), Tier::kLeaf);
+  EXPECT_EQ(tier_of("b"), Tier::kSpine);
+  EXPECT_EQ(tier_of("d"), Tier::kCore);
+}
+
 TEST(ConvertTest, NamesDetermineTiers) {
   EXPECT_EQ(TierByName("leaf03"), Tier::kLeaf);
   EXPECT_EQ(TierByName("Spine-1"), Tier::kSpine);

@@ -2,8 +2,9 @@
 #include "appliance/cli/command/counters.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <unordered_map>
@@ -104,12 +105,26 @@ int ToColumns(CounterReadings& input, const CountersConvertOptions& options) {
   return Finish(complete, (*writer)->Close());
 }
 
+// Returns whether both are the same file, whose content the output would overwrite or the input
+// would never finish reading. "-" stands for the standard stream.
+bool IsSameFile(const std::string& input, const std::string& output) {
+  const auto stat_of = [](const std::string& path, int stream, struct stat& found) {
+    return (path == "-" ? fstat(stream, &found) : stat(path.c_str(), &found)) == 0;
+  };
+  struct stat in{};
+  struct stat out{};
+  if (!stat_of(input, STDIN_FILENO, in) || !stat_of(output, STDOUT_FILENO, out)) return false;
+  // Not terminals, sockets and /dev/null: those may be both.
+  return in.st_dev == out.st_dev && in.st_ino == out.st_ino &&
+         (S_ISREG(in.st_mode) || S_ISFIFO(in.st_mode));
+}
+
 }  // namespace
 
 int RunCountersConvert(const CountersConvertOptions& options) {
-  std::error_code ignored;
-  if (std::filesystem::equivalent(options.input, options.output, ignored)) {
-    Message(fmt::format("{}: input and output are the same file", options.output));
+  if (IsSameFile(options.input, options.output)) {
+    Message(fmt::format("{}: input and output are the same file; use another output",
+                        options.output == "-" ? "standard output" : options.output));
     return kExitUsage;
   }
   auto stream = OpenFileStream(options.input);

@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <system_error>
+#include <unordered_map>
+#include <utility>
 
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/message.h"
@@ -47,6 +51,26 @@ bool WriteFile(const std::filesystem::path& path, const std::string& text) {
 std::string FileOf(std::string name, plan::Vendor vendor) {
   std::ranges::replace(name, '/', '_');
   return name + (vendor == plan::Vendor::kSonic ? ".sh" : ".cfg");
+}
+
+// Checks that each switch has a file of its own, also on a file system that ignores case.
+Status CheckFiles(const Fabric& fabric, const plan::Plan& plan) {
+  std::unordered_map<std::string, std::string_view> owners;
+  for (const plan::SwitchTask& task : SwitchTasks(fabric, plan)) {
+    const std::string& name = task.owner().name;
+    const std::string file = FileOf(name, plan.options.vendor);
+    std::string key = file;  // ASCII: MakePlan refuses other names
+    std::ranges::transform(key, key.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const auto [at, added] = owners.emplace(std::move(key), name);
+    if (added) continue;
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("the switches {} and {} would have the same configuration file "
+                                 "({}, upper and lower case are not distinguished): rename one of "
+                                 "them in the topology file",
+                                 at->second, name, file));
+  }
+  return {};
 }
 
 int WriteFolder(const Fabric& fabric, const plan::Plan& plan, const std::filesystem::path& folder) {
@@ -96,6 +120,12 @@ int RunPlan(const PlanRunOptions& options) {
   if (!plan) {
     Message(plan.error().message);
     return kExitUsage;
+  }
+  if (!options.folder.empty()) {
+    if (const Status files = CheckFiles(*fabric, *plan); !files) {
+      Message(files.error().message);
+      return kExitUsage;
+    }
   }
   const Result<std::string> report = options.format == ReportFormat::kJson
                                          ? PlanJson(*fabric, *plan)

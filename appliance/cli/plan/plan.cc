@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "appliance/cli/plan/collector.h"
+#include "appliance/cli/plan/config_names.h"
 #include "base/count_text.h"
 
 namespace rocescope::plan {
@@ -177,6 +178,9 @@ Result<Plan> MakePlan(const Fabric& fabric, const PlanOptions& options) {
                          plan.mirrors() == nullptr ? MirrorPlan{} : *plan.mirrors());
   for (const topology::Node& node : fabric.nodes()) {
     if (node.IsSwitch() && node.int_switch_id != topology::kNone) ++plan.int_switches;
+  }
+  if (const Status names = CheckConfigNames(fabric, plan); !names) {
+    return tl::unexpected(names.error());
   }
   AddNotes(fabric, plan);
   return plan;

@@ -12,6 +12,13 @@ namespace {
 
 using topology::PortIndex;
 
+// One word for a shell, whatever it contains. CheckConfigNames refuses unusual names already.
+std::string Quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string PortList(const topology::Fabric& fabric, const std::vector<PortIndex>& ports) {
   std::string list;
   for (const PortIndex port : ports) list += (list.empty() ? "" : ",") + fabric.port(port).name;
@@ -33,7 +40,7 @@ void AddSonicMirrors(const SwitchTask& task, std::string& text) {
     text += fmt::format(
         "sudo config mirror_session erspan add rocescope {} {} 0 64 0x88be 0 {} {}",
         ToString(task.owner().erspan_source), ToString(task.CollectorOf(*session).address),
-        PortList(*task.fabric, session->tap.ports), DirectionWord(session->tap.direction));
+        Quoted(PortList(*task.fabric, session->tap.ports)), DirectionWord(session->tap.direction));
     if (shape.one_in > 1) text += fmt::format(" --sample_rate {}", shape.one_in);
     if (shape.truncation != 0) text += fmt::format(" --truncate_size {}", shape.truncation);
     text += '\n';
@@ -52,9 +59,9 @@ void AddSonicSflow(const SwitchTask& task, std::string& text) {
       ToString(options.telemetry), kSflowPort, options.polling_seconds,
       ToString(task.owner().sflow_agent));
   for (const PortIndex port : task.SampledPorts()) {
-    text +=
-        fmt::format("sudo config sflow interface sample-rate {} {}\n", task.fabric->port(port).name,
-                    task.plan->sflow.RateOf(task.fabric->SpeedOf(port)));
+    text += fmt::format("sudo config sflow interface sample-rate {} {}\n",
+                        Quoted(task.fabric->port(port).name),
+                        task.plan->sflow.RateOf(task.fabric->SpeedOf(port)));
   }
 }
 

@@ -2,6 +2,7 @@
 #include "appliance/cli/plan/switch_config.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rocescope::plan {
 
@@ -32,11 +33,11 @@ std::vector<PortIndex> SwitchTask::SampledPorts() const {
   return ports;
 }
 
-std::vector<SwitchConfig> SwitchConfigs(const Fabric& fabric, const Plan& plan) {
-  std::vector<SwitchConfig> configs;
-  const Vendor vendor = plan.options.vendor;
-  if (vendor == Vendor::kNone) return configs;
+std::vector<SwitchTask> SwitchTasks(const Fabric& fabric, const Plan& plan) {
+  std::vector<SwitchTask> tasks;
+  if (plan.options.vendor == Vendor::kNone) return tasks;
   for (NodeIndex node = 0; node < fabric.nodes().size(); ++node) {
+    if (!fabric.node(node).IsSwitch()) continue;
     SwitchTask task = {.fabric = &fabric, .plan = &plan, .node = node};
     task.samples = std::ranges::find(plan.sflow.switches, node) != plan.sflow.switches.end();
     if (const MirrorPlan* mirrors = plan.mirrors()) {
@@ -44,8 +45,16 @@ std::vector<SwitchConfig> SwitchConfigs(const Fabric& fabric, const Plan& plan) 
         if (session.tap.node == node) task.sessions.push_back(&session);
       }
     }
-    if (!task.samples && task.sessions.empty()) continue;
-    configs.push_back({.node = node,
+    if (task.samples || !task.sessions.empty()) tasks.push_back(std::move(task));
+  }
+  return tasks;
+}
+
+std::vector<SwitchConfig> SwitchConfigs(const Fabric& fabric, const Plan& plan) {
+  std::vector<SwitchConfig> configs;
+  const Vendor vendor = plan.options.vendor;
+  for (const SwitchTask& task : SwitchTasks(fabric, plan)) {
+    configs.push_back({.node = task.node,
                        .text = vendor == Vendor::kSonic ? SonicConfig(task)
                                : vendor == Vendor::kEos ? EosConfig(task)
                                                         : NxosConfig(task)});

@@ -33,6 +33,9 @@ struct SwitchTask {
   std::vector<topology::PortIndex> SampledPorts() const;
 };
 
+// One task for each switch that mirrors or samples, in the fabric's order; empty without a vendor.
+std::vector<SwitchTask> SwitchTasks(const topology::Fabric& fabric, const Plan& plan);
+
 std::string SonicConfig(const SwitchTask& task);
 std::string EosConfig(const SwitchTask& task);
 std::string NxosConfig(const SwitchTask& task);

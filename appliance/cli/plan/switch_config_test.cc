@@ -19,15 +19,15 @@ TEST(SwitchConfigTest, Sonic) {
   EXPECT_EQ(ConfigOf(Vendor::kSonic),
             R"(# leaf0: SONiC
 # Packets are mirrored in full: SONiC can truncate only sampled copies.
-sudo config mirror_session erspan add rocescope 172.16.0.1 172.31.0.1 0 64 0x88be 0 Ethernet1,Ethernet2 rx
+sudo config mirror_session erspan add rocescope 172.16.0.1 172.31.0.1 0 64 0x88be 0 'Ethernet1,Ethernet2' rx
 sudo config feature state sflow enabled
 sudo config sflow collector add rocescope 172.31.0.1 --port 6343
 sudo config sflow polling-interval 20
 # The interface with the address 172.16.0.1; Loopback0 on most switches.
 sudo config sflow agent-id add Loopback0
 sudo config sflow enable
-sudo config sflow interface sample-rate Ethernet1 512
-sudo config sflow interface sample-rate Ethernet2 512
+sudo config sflow interface sample-rate 'Ethernet1' 512
+sudo config sflow interface sample-rate 'Ethernet2' 512
 # After checking `show mirror_session` and `show sflow`:
 sudo config save -y
 )");
@@ -37,7 +37,7 @@ TEST(SwitchConfigTest, SonicCutsWhatItSamples) {
   PlanOptions options = CollectorsOf(1'000 * kGigabit);
   options.one_in = 64;
   EXPECT_NE(ConfigOf(Vendor::kSonic, options)
-                .find("Ethernet1,Ethernet2 rx --sample_rate 64 --truncate_size 128\n"),
+                .find("'Ethernet1,Ethernet2' rx --sample_rate 64 --truncate_size 128\n"),
             std::string::npos);
 }
 

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace rocescope {
@@ -69,8 +70,10 @@ DatabaseError ErrorOf(const SQLite::Exception& exception, const std::string& pat
   const int code = exception.getErrorCode() & 0xff;
   std::string why = exception.what();
   if (database != nullptr && (code == SQLITE_IOERR || code == SQLITE_CANTOPEN)) {
-    why += fmt::format(" (SQLite code {}, errno {})", exception.getExtendedErrorCode(),
-                       sqlite3_system_errno(database->getHandle()));
+    const int error = sqlite3_system_errno(database->getHandle());
+    why += fmt::format(" (SQLite code {}{}{})", exception.getExtendedErrorCode(),
+                       error == 0 ? "" : ", ",
+                       error == 0 ? "" : std::generic_category().message(error));
   }
   return {{.code = CodeOf(code), .message = fmt::format("{}: {}", path, why)},
           IsMissingTable(code, exception.what()) ? DatabaseFault::kDamaged : FaultOf(code)};

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file_size_signal.h"
 #include "base/nearest.h"
 #include "testbeds/ovs_lab/endpoint/event_loop.h"
 #include "testbeds/ovs_lab/endpoint/lab_plan.h"
@@ -66,6 +67,7 @@ int Run(const std::string& path, const std::string& name, const RunOptions& opti
 }  // namespace
 
 int main(int argc, char** argv) {
+  rocescope::IgnoreFileSizeSignal();
   CLI::App app(
       "Run the RoCEv2 endpoint of one host: send and receive the traffic of the plan's "
       "jobs on its interfaces, and write the host's logs and counters");
