@@ -26,8 +26,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto filter = ListFilter::Parse(text, *Finding::descriptor());
   if (filter) {
-    (void)filter->Matches(finding);
-    (void)filter->Matches(Finding());
+    rocescope::FilterWork work;
+    (void)filter->Matches(finding, work);
+    (void)filter->Matches(Finding(), work);
   } else {
     rocescope::Require(!filter.error().message.empty(), "an error without a message");
   }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 namespace rocescope {
 
@@ -20,6 +21,14 @@ struct CallLimitOptions {
 
   // Limits of all clients.
   uint32_t max_waiting = 1024;  // as max_waiting_of_client
+  // Bytes of the requests and responses of unary calls in progress, in memory and encoded. One
+  // client with a certificate may use a quarter. Default: no limit; GrpcServer sets the default of
+  // GrpcLimits::memory.
+  std::optional<uint64_t> max_bytes;
+  // Handlers that execute at the same time, without event streams and agents: those that only read,
+  // and those that register or end jobs, which wait for the disk. Others wait for them.
+  uint32_t max_readers = 8;
+  uint32_t max_writers = 16;
   // Refused calls per second above which the connections that send most are closed.
   uint32_t flood_threshold = 2000;
   // A unary call ends after this time, even if the client has not read the response.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "appliance/common/config/byte_size.h"
 #include "appliance/daemon/grpc/gate.h"
 
 namespace rocescope {
@@ -16,6 +17,15 @@ namespace {
 constexpr size_t kMaxClients = 1024;  // more are remembered only while their bucket is not full
 // gRPC does not report a call that ends before its request is complete, so it is forgotten later.
 constexpr std::chrono::seconds kLongestWait(5);
+// Bytes of a message that is never refused. All threads of the server together hold only a few
+// megabytes of such messages.
+constexpr uint64_t kSmallMessage = uint64_t{64} << 10;
+
+// A message counts as at most three quarters of the limit, so that any message is permitted if
+// nearly nothing else is open.
+bool IsAbove(uint64_t limit, uint64_t others, uint64_t bytes) {
+  return others + std::min(bytes, limit / 4 * 3) > limit;
+}
 
 }  // namespace
 
@@ -169,7 +179,7 @@ std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CallLimit
 
 bool CallLimits::Open(const Call* call, std::string client, grpc::ServerContextBase& context) {
   const std::lock_guard lock(open_mutex_);
-  const bool is_over = !client.empty() && ++open_of_[client] > options_.max_open;
+  const bool is_over = ++open_of_[client].calls > options_.max_open && !client.empty();
   open_[call] = {.client = std::move(client),
                  .since = Clock::now(),
                  .context = &context,
@@ -189,11 +199,42 @@ void CallLimits::Close(const Call* call) {
   const std::lock_guard lock(open_mutex_);
   const auto at = open_.find(call);
   if (at == open_.end()) return;
-  if (const auto count = open_of_.find(at->second.client);
-      count != open_of_.end() && --count->second == 0) {
-    open_of_.erase(count);
+  if (const auto count = open_of_.find(at->second.client); count != open_of_.end()) {
+    count->second.bytes -= at->second.bytes;
+    if (--count->second.calls == 0) open_of_.erase(count);
   }
+  bytes_ -= at->second.bytes;
   open_.erase(at);
+}
+
+std::string CallLimits::Charge(const grpc::ServerContextBase& call, uint64_t bytes) {
+  const std::lock_guard lock(open_mutex_);
+  const auto at =
+      std::ranges::find_if(open_, [&](const auto& row) { return row.second.context == &call; });
+  if (at == open_.end()) return "";
+  OpenCall& open = at->second;
+  Total& own = open_of_[open.client];
+  if (options_.max_bytes && bytes > kSmallMessage) {
+    const uint64_t limit = *options_.max_bytes;
+    if (!open.client.empty() && IsAbove(limit / 4, own.bytes - open.bytes, bytes)) {
+      ++refused_;
+      return fmt::format(
+          "the requests and the unread responses of this client would take more than {}: read the "
+          "responses, or make fewer calls at the same time",
+          FormatBytes(limit / 4));
+    }
+    if (IsAbove(limit, bytes_ - open.bytes, bytes)) {
+      ++refused_;
+      return fmt::format(
+          "the requests and the unread responses of all clients would take more than {}: try "
+          "again later",
+          FormatBytes(limit));
+    }
+  }
+  own.bytes += bytes - open.bytes;
+  bytes_ += bytes - open.bytes;
+  open.bytes = bytes;
+  return "";
 }
 
 void CallLimits::SetPorts(std::vector<uint16_t> ports) {

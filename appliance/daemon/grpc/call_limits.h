@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Limits on the calls of each client of the gRPC server. gRPC 1.51 itself limits neither how fast a
 // client begins and resets calls, nor how long it leaves a response unread, which occupies a
-// thread.
+// thread, nor the memory of unread responses.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -49,6 +49,12 @@ class CallLimits {
   // Whether the client of a unary call had too many open calls when this one began.
   bool IsOverLimit(const grpc::ServerContextBase& call);
 
+  // Charges `bytes` to an open unary call until it ends, instead of the bytes that were charged to
+  // it before. Returns why the call must be refused, or "". Small messages are never refused, so
+  // that a client cannot lock out others by large responses that it does not read. A message that
+  // is larger than the limit is permitted if nearly nothing else is open.
+  std::string Charge(const grpc::ServerContextBase& call, uint64_t bytes);
+
   // Counts the open unary calls of rocescope's services, and cancels those beyond the limits.
   // Without certificates, clients are not distinguished, and the number is not limited. The object
   // and `gate` must outlive the server.
@@ -69,6 +75,7 @@ class CallLimits {
     std::string client;
     Clock::time_point since;
     grpc::ServerContextBase* context = nullptr;
+    uint64_t bytes = 0;  // charged
     bool is_over_limit = false;
     bool is_cancelled = false;
   };
@@ -100,7 +107,12 @@ class CallLimits {
   // Separate: gRPC may begin a call on the thread that cancels another one.
   std::mutex open_mutex_;
   std::map<const Call*, OpenCall> open_;
-  std::map<std::string, uint32_t> open_of_;  // number of open calls by client
+  struct Total {
+    uint32_t calls = 0;
+    uint64_t bytes = 0;  // charged
+  };
+  std::map<std::string, Total> open_of_;  // open calls by client
+  uint64_t bytes_ = 0;                    // charged to all open calls
   std::condition_variable ended_;
   bool is_ending_ = false;
   std::unique_ptr<BusyConnections> connections_;

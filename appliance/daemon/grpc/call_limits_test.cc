@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -316,6 +318,146 @@ TEST_F(TlsTest, FastCallsOfOneCertificateAreRefused) {
   EXPECT_EQ(Sources("viewer1"), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_GT(service_->refusals().grpc, 0u);
   EXPECT_EQ(Sources("viewer2"), grpc::StatusCode::OK);
+}
+
+// Calls of ListRegisteredJobs whose responses are not read. The flow control of HTTP/2 stops the
+// server after 64 KiB.
+class UnreadCalls {
+ public:
+  // Arguments of channels whose flow control does not permit more after a while.
+  static grpc::ChannelArguments Arguments() {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    return arguments;
+  }
+  ~UnreadCalls() {
+    for (const auto& call : calls_) call->context.TryCancel();
+    queue_.Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+    }
+  }
+  // Returns when the server begins to send the response.
+  void Begin(const std::shared_ptr<grpc::Channel>& channel) {
+    Call& call = *calls_.emplace_back(std::make_unique<Call>());
+    call.stream = grpc::GenericStub(channel).PrepareCall(
+        &call.context, "/rocescope.v1.Jobs/ListRegisteredJobs", &queue_);
+    call.stream->StartCall(&call);
+    Await();
+    grpc::Slice no_fields;
+    call.stream->WriteLast(grpc::ByteBuffer(&no_fields, 1), {}, &call);
+    Await();
+    call.stream->ReadInitialMetadata(&call);
+    Await();
+  }
+
+ private:
+  struct Call {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
+  };
+  void Await() {
+    void* tag = nullptr;
+    bool ok = false;
+    const auto late = std::chrono::system_clock::now() + std::chrono::seconds(20);
+    ASSERT_EQ(queue_.AsyncNext(&tag, &ok, late), grpc::CompletionQueue::GOT_EVENT);
+    ASSERT_TRUE(ok);
+  }
+
+  grpc::CompletionQueue queue_;
+  std::vector<std::unique_ptr<Call>> calls_;
+};
+
+grpc::Status ListRegisteredJobs(const std::shared_ptr<grpc::Channel>& channel) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+  v1::ListRegisteredJobsResponse jobs;
+  return v1::Jobs::NewStub(channel)->ListRegisteredJobs(&context, {}, &jobs);
+}
+
+// About 1 MB, and three times as much in memory.
+void RegisterLargeJob(Service& service) {
+  v1::RegisterJobRequest request;
+  request.set_scheduler_job_id(1);
+  for (int node = 0; node < 500; ++node) {
+    v1::JobNode& one = *request.add_nodes();
+    one.set_node("gpu-" + std::to_string(node));
+    for (uint32_t gpu = 0; gpu < 1024; ++gpu) one.add_gpu_indexes(gpu);
+  }
+  v1::RegisterJobResponse response;
+  ASSERT_TRUE(service.RegisterJob(request, response));
+}
+
+TEST_F(GrpcTest, MemoryOfUnreadResponsesIsLimited) {
+  OpenDaemon("");
+  RegisterLargeJob(*service_);
+  Serve({.listen = {kAnyPort}}, {.calls = {.max_bytes = uint64_t{4} << 20}});
+  {
+    UnreadCalls unread;
+    unread.Begin(OpenAnother(UnreadCalls::Arguments()));
+    const grpc::Status refused = ListRegisteredJobs(Open());
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+    EXPECT_THAT(refused.error_message(), HasSubstr("of all clients would take more than 4M"));
+    EXPECT_EQ(service_->refusals().grpc, 1u);
+    grpc::ClientContext context;
+    v1::Health health;
+    EXPECT_TRUE(v1::Appliance::NewStub(Open())->GetHealth(&context, {}, &health).ok())
+        << "small responses are not refused";
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!ListRegisteredJobs(Open()).ok()) ASSERT_LT(std::chrono::steady_clock::now(), end);
+}
+
+TEST_F(GrpcTest, AResponseLargerThanTheLimitIsSentIfNoOtherCallIsOpen) {
+  OpenDaemon("");
+  RegisterLargeJob(*service_);
+  Serve({.listen = {kAnyPort}}, {.calls = {.max_bytes = 100'000}});
+  EXPECT_TRUE(ListRegisteredJobs(Open()).ok());
+}
+
+TEST_F(GrpcTest, MemoryOfRequestsIsLimited) {
+  OpenDaemon("");
+  RegisterLargeJob(*service_);
+  Serve({.listen = {kAnyPort}}, {.calls = {.max_bytes = uint64_t{4} << 20}});
+  UnreadCalls unread;
+  unread.Begin(OpenAnother(UnreadCalls::Arguments()));
+  grpc::ClientContext context;
+  v1::RegisterJobRequest request;
+  for (int i = 0; i < 100'000; ++i) request.add_nodes();  // 200 kB, and many times that in memory
+  v1::RegisterJobResponse response;
+  EXPECT_EQ(v1::Jobs::NewStub(Open())->RegisterJob(&context, request, &response).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(TlsTest, UnreadResponsesOfOneCertificateDoNotLockOutOthers) {
+  OpenDaemon("");
+  RegisterLargeJob(*service_);
+  MakeCertificates({"viewer1", "viewer2"});
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1", "viewer2"};
+  Serve(config, {.calls = {.max_bytes = uint64_t{16} << 20}});
+  UnreadCalls unread;
+  unread.Begin(OpenAs("viewer1", UnreadCalls::Arguments()));
+  const grpc::Status refused = ListRegisteredJobs(OpenAs("viewer1"));
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("of this client would take more than 4M"));
+  EXPECT_TRUE(ListRegisteredJobs(OpenAs("viewer2")).ok());
+}
+
+TEST_F(GrpcTest, CallsWaitForAHandlerUntilTheyAreCancelled) {
+  OpenDaemon("");
+  Serve({.listen = {kAnyPort}},
+        {.calls = {.max_readers = 0, .timeout = std::chrono::milliseconds(300)}});
+  grpc::ClientContext context;
+  v1::Health health;
+  EXPECT_EQ(v1::Appliance::NewStub(Open())->GetHealth(&context, {}, &health).error_code(),
+            grpc::StatusCode::CANCELLED);
+  grpc::ClientContext other;
+  v1::EndJobResponse ended;
+  EXPECT_EQ(v1::Jobs::NewStub(Open())->EndJob(&other, {}, &ended).error_code(),
+            grpc::StatusCode::NOT_FOUND)
+      << "calls that end jobs do not wait for those that read";
 }
 
 }  // namespace

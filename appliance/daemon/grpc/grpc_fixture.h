@@ -50,8 +50,7 @@ class GrpcTest : public ServiceTest {
     return grpc::CreateChannel(Target(), grpc::InsecureChannelCredentials());
   }
   // With a connection of its own: channels to the same address share one by default.
-  std::shared_ptr<grpc::Channel> OpenAnother() const {
-    grpc::ChannelArguments arguments;
+  std::shared_ptr<grpc::Channel> OpenAnother(grpc::ChannelArguments arguments = {}) const {
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     return grpc::CreateCustomChannel(Target(), grpc::InsecureChannelCredentials(), arguments);
   }
@@ -74,14 +73,15 @@ class TlsTest : public GrpcTest {
                     .key = certificates_->Path("appliance.key"),
                     .client_ca = certificates_->Path("ca.pem")}};
   }
-  std::shared_ptr<grpc::Channel> OpenAs(const std::string& name) const {
+  std::shared_ptr<grpc::Channel> OpenAs(const std::string& name,
+                                        const grpc::ChannelArguments& arguments = {}) const {
     grpc::SslCredentialsOptions options;
     options.pem_root_certs = Read("ca.pem");
     if (!name.empty()) {
       options.pem_private_key = Read(name + ".key");
       options.pem_cert_chain = Read(name + ".pem");
     }
-    return grpc::CreateChannel(Target(), grpc::SslCredentials(options));
+    return grpc::CreateCustomChannel(Target(), grpc::SslCredentials(options), arguments);
   }
   grpc::StatusCode Health(const std::string& name) {
     grpc::ClientContext context;

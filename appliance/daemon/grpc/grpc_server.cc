@@ -25,11 +25,13 @@
 #include <vector>
 
 #include "appliance/common/access/revocations.h"
+#include "appliance/common/access/role.h"
 #include "appliance/common/access/tls_context.h"
 #include "appliance/daemon/grpc/agent_calls.h"
 #include "appliance/daemon/grpc/call_limits.h"
 #include "appliance/daemon/grpc/deadline.h"
 #include "appliance/daemon/grpc/gate.h"
+#include "appliance/daemon/grpc/handler_slots.h"
 #include "appliance/daemon/grpc/watched_texts.h"
 #include "appliance/daemon/service/event_reader.h"
 #include "rocescope/v1/service.grpc.pb.h"
@@ -45,7 +47,7 @@ constexpr uint32_t kMaxStreamsAPeer = kMaxStreams / 4;
 constexpr uint32_t kMaxReflectionStreams = 8;  // each occupies a thread
 constexpr uint32_t kMaxHealthStreams = 256;
 constexpr int kMaxCallsAConnection = 128;         // further calls wait at the client
-constexpr size_t kLeastQuota = size_t{64} << 20;  // bytes of requests and calls
+constexpr size_t kLeastQuota = size_t{64} << 20;  // bytes, of each of the two memory limits
 constexpr auto kStreamPace = std::chrono::milliseconds(100);
 
 // Streams of events. Each occupies a thread.
@@ -125,25 +127,52 @@ class EventStreams {
 // Base of the generated services: authorises and executes calls.
 class Calls {
  public:
-  Calls(Service& service, EventStreams& streams, const Gate& gate, CallLimits& limits)
-      : service_(service), streams_(streams), gate_(gate), limits_(limits) {}
+  Calls(Service& service, EventStreams& streams, const Gate& gate, CallLimits& limits,
+        HandlerSlots& readers, HandlerSlots& writers)
+      : service_(service),
+        streams_(streams),
+        gate_(gate),
+        limits_(limits),
+        readers_(readers),
+        writers_(writers) {}
 
  protected:
   template <typename Request, typename Response>
-  grpc::Status Run(const grpc::ServerContext& context, const char* method,
+  grpc::Status Run(const grpc::ServerContext& context, const char* method, Roles access,
                    ServiceStatus (::rocescope::Service::*call)(const Request&, Response&),
                    const Request& request, Response& response) {
     // gRPC calls the function for cancelled calls, too.
     if (limits_.IsOverLimit(context)) return grpc::Status::CANCELLED;
     if (grpc::Status admitted = gate_.Admit(context, method); !admitted.ok()) return admitted;
+    if (grpc::Status fits = Charge(context, request.SpaceUsedLong()); !fits.ok()) return fits;
+    // CallLimits cancels calls that wait too long.
+    const auto slot =
+        SlotsOf(access).Take(gate_.PeerOf(context), [&] { return context.IsCancelled(); });
+    if (!slot) return grpc::Status::CANCELLED;
     const ServiceStatus answered = (service_.*call)(request, response);
-    return answered ? grpc::Status::OK : Gate::ToStatus(answered.error());
+    // The message and its encoding exist until the client has read the response.
+    grpc::Status status = answered
+                              ? Charge(context, response.SpaceUsedLong() + response.ByteSizeLong())
+                              : Gate::ToStatus(answered.error());
+    if (!status.ok()) response = Response();  // frees the memory, unlike Clear
+    return status;
   }
 
   Service& service_;
   EventStreams& streams_;
   const Gate& gate_;
+
+ private:
+  grpc::Status Charge(const grpc::ServerContext& context, uint64_t bytes) {
+    const std::string why_not = limits_.Charge(context, bytes);
+    return why_not.empty() ? grpc::Status::OK
+                           : Gate::ToStatus({.fault = ServiceFault::kTooMany, .message = why_not});
+  }
+  HandlerSlots& SlotsOf(Roles access) { return access == kRegisterAccess ? writers_ : readers_; }
+
   CallLimits& limits_;
+  HandlerSlots& readers_;
+  HandlerSlots& writers_;
 };
 
 // Implements the generated services: each call checks the client's role and calls the function of
@@ -152,11 +181,11 @@ class Calls {
   class service##Calls final : public v1::service::Service, Calls { \
    public:                                                          \
     using Calls::Calls;
-#define ROCESCOPE_CALL(service, name, request, response, path, access)                          \
-  grpc::Status name(grpc::ServerContext* context, const v1::request* in, v1::response* out)     \
-      override {                                                                                \
-    return Run(*context, "/rocescope.v1." #service "/" #name, &::rocescope::Service::name, *in, \
-               *out);                                                                           \
+#define ROCESCOPE_CALL(service, name, request, response, path, access)                             \
+  grpc::Status name(grpc::ServerContext* context, const v1::request* in, v1::response* out)        \
+      override {                                                                                   \
+    return Run(*context, "/rocescope.v1." #service "/" #name, access, &::rocescope::Service::name, \
+               *in, *out);                                                                         \
   }
 #define ROCESCOPE_STREAM(service, name, request, response, path, access)                    \
   grpc::Status name(grpc::ServerContext* context, const v1::request* in,                    \
@@ -322,14 +351,25 @@ Error CannotListen(const ListenAddress& where) {
                              : reason + "; check that no other program uses the port")};
 }
 
+size_t DefaultQuota(const Service& service) {
+  return std::max<size_t>(service.daemon().memory_budget() / 8, kLeastQuota);
+}
+
+CallLimitOptions WithDefaults(CallLimitOptions options, const Service& service) {
+  if (!options.max_bytes) options.max_bytes = DefaultQuota(service);
+  return options;
+}
+
 }  // namespace
 
 struct GrpcServer::Parts {
   Parts(Service& service, const GrpcConfig& config, const GrpcLimits& limits)
-      : call_limits(limits.calls, service.refusals().grpc),
+      : call_limits(WithDefaults(limits.calls, service), service.refusals().grpc),
+        readers(limits.calls.max_readers),
+        writers(limits.calls.max_writers),
         gate(config.tls.IsThere(), CallerRoles(config)),
         streams(service, gate),
-#define ROCESCOPE_SERVICE_BEGIN(name) name(service, streams, gate, call_limits),
+#define ROCESCOPE_SERVICE_BEGIN(name) name(service, streams, gate, call_limits, readers, writers),
 #include "rocescope/v1/service_calls.inc"
         agents(service.agents(), gate, service.daemon().config().agents) {
   }
@@ -352,6 +392,8 @@ struct GrpcServer::Parts {
 
   std::unique_ptr<WatchedTexts> tls;  // null: no TLS
   CallLimits call_limits;
+  HandlerSlots readers;
+  HandlerSlots writers;
   const Gate gate;
   EventStreams streams;
 #define ROCESCOPE_SERVICE_BEGIN(name) name##Calls name;
@@ -388,8 +430,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   quota.SetMaxThreads(kMaxThreads);
   // Requests that have not arrived completely are only limited by this quota: above it, gRPC resets
   // calls.
-  quota.Resize(
-      limits.memory.value_or(std::max<size_t>(service.daemon().memory_budget() / 8, kLeastQuota)));
+  quota.Resize(limits.memory.value_or(DefaultQuota(service)));
   builder.SetResourceQuota(quota);
   // With gRPC's default of one or two pollers, a thread is created and destroyed for almost each
   // call, and each waits for the memory map lock, which the analysis uses heavily.

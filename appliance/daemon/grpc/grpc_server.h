@@ -26,7 +26,7 @@ namespace rocescope {
 struct GrpcLimits {
   std::chrono::milliseconds handshake = std::chrono::seconds(10);  // incomplete TLS or HTTP/2
   std::chrono::milliseconds idle = std::chrono::minutes(1);        // no call
-  CallLimitOptions calls;
+  CallLimitOptions calls;  // CallLimitOptions::max_bytes: default as `memory`
   // Bytes of connections, calls and incomplete requests, above which calls are reset. Default: an
   // eighth of the memory budget, at least 64 MiB.
   std::optional<size_t> memory;

@@ -137,11 +137,15 @@ EventPage FindEvents(SQLite::Database& database, const EventQuery& query) {
         query.kind, query.place, query.job, int64_t{query.most} + 1);
   EventPage page;
   EventCursor last;
+  uint64_t bytes = 0;
   while (row.executeStep()) {
-    if (page.messages.size() == query.most) {
+    const auto size = static_cast<uint64_t>(row.getColumn(0).getBytes());
+    const bool is_large = !page.messages.empty() && size > query.most_bytes - bytes;
+    if (page.messages.size() == query.most || is_large) {
       page.next = last;
       break;
     }
+    bytes += std::min(size, query.most_bytes - bytes);
     page.messages.push_back(row.getColumn(0).getString());
     last = {.at_ns = Integer(row, 1), .id = Integer(row, 2)};
   }

@@ -31,6 +31,8 @@ struct EventQuery {
   std::string job;    // job id, or the number or name in the scheduler; empty: all
   std::optional<EventCursor> after;
   uint32_t most = 100;
+  // Bytes of the messages of a page, above which it ends early. A page has at least one event.
+  uint64_t most_bytes = UINT64_MAX;
 };
 
 struct EventPage {

@@ -62,6 +62,21 @@ TEST_F(Queries, PagesContainEachEventOnce) {
   EXPECT_THAT(all, ElementsAre("9", "8", "7", "6", "5", "4", "3", "2", "1", "0"));
 }
 
+TEST_F(Queries, PagesEndAtALimitOfBytesButHaveAnEvent) {
+  Write({EventAt(1, "123"), EventAt(2, "456"), EventAt(3, "78"), EventAt(4, "9")});
+  EventQuery query = {.most_bytes = 3};
+  std::vector<std::vector<std::string>> pages;
+  do {
+    pages.push_back(FindEvents(database_, query).messages);
+    query.after = FindEvents(database_, query).next;
+  } while (query.after);
+  EXPECT_THAT(pages, ElementsAre(ElementsAre("9", "78"), ElementsAre("456"), ElementsAre("123")));
+  query.most_bytes = 1;
+  EXPECT_THAT(EventsOf(query), ElementsAre("9"));
+  query.after = {.at_ns = 4, .id = 4};
+  EXPECT_THAT(EventsOf(query), ElementsAre("78")) << "larger than the limit";
+}
+
 TEST_F(Queries, SeriesAggregatesSumsAndMaxima) {
   std::vector<HistoryRow> rows;
   for (int minute = 100; minute < 160; ++minute) {

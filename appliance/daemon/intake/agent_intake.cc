@@ -268,11 +268,12 @@ bool AgentIntake::Hear(uint64_t connection, const v1::AgentHeartbeat& heartbeat,
     state.clock_ahead = ahead;
     state.clock_error = error;
   }
-  state.problems.clear();
+  std::vector<std::string> problems;
   for (const std::string& trouble : heartbeat.problems()) {
-    if (state.problems.size() >= kMaxProblems) break;
-    state.problems.emplace_back(Utf8Front(trouble, kLongestProblem));
+    if (problems.size() >= kMaxProblems) break;
+    problems.emplace_back(Utf8Front(trouble, kLongestProblem));
   }
+  state.problems = std::move(problems);
   return true;
 }
 

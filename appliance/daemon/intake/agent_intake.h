@@ -17,6 +17,7 @@
 #include "appliance/common/config/config.h"
 #include "appliance/daemon/intake/agent_identity.h"
 #include "base/result.h"
+#include "base/shared_list.h"
 #include "base/time.h"
 
 namespace rocescope {
@@ -52,7 +53,7 @@ struct AgentState {
   uint64_t log_lines_cut = 0;
   std::optional<Duration> clock_ahead;  // the appliance's clock minus the host's clock
   Duration clock_error{};
-  std::vector<std::string> problems;
+  SharedList<std::string> problems;  // each call copies the states of all agents
 };
 
 enum class AgentNews : uint8_t {

@@ -320,7 +320,7 @@ TEST(AgentIntake, ShortensProblemsBetweenCharacters) {
   for (int i = 0; i < 300; ++i) problem += "\xc3\xa9";
   heartbeat.add_problems(problem);
   EXPECT_TRUE(appliance.intake.Hear(host.connection, heartbeat, kNow));
-  EXPECT_EQ(appliance.intake.Agents().at(0).problems.at(0), problem.substr(0, 255));
+  EXPECT_EQ(appliance.intake.Agents().at(0).problems[0], problem.substr(0, 255));
 }
 
 // One agent with invalid counts must not make the sum over all agents meaningless.

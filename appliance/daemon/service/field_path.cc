@@ -17,6 +17,8 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
+constexpr size_t kBytesPerStep = 64;
+
 const Message& SubmessageOf(const Message& message, const FieldDescriptor& field, int i) {
   const Reflection& reflection = *message.GetReflection();
   return field.is_repeated() ? reflection.GetRepeatedMessage(message, &field, i)
@@ -66,17 +68,30 @@ FieldValue ValueOf(const Message& message, const FieldDescriptor& field, int i) 
   return std::string();
 }
 
+// Returns false if fewer than `steps` are left.
+bool Take(uint64_t steps, uint64_t& steps_left) {
+  const bool is_enough = steps <= steps_left;
+  steps_left = is_enough ? steps_left - steps : 0;
+  return is_enough;
+}
+
 bool AnyValueFrom(const Message& message, const FieldPath& path, size_t at,
-                  const std::function<bool(const FieldValue&)>& test) {
+                  const std::function<bool(const FieldValue&)>& test, uint64_t& steps_left) {
   const FieldDescriptor& field = *path[at];
   const Reflection& reflection = *message.GetReflection();
   if (field.has_presence() && !reflection.HasField(message, &field)) return false;
   const int count = field.is_repeated() ? reflection.FieldSize(message, &field) : 1;
   for (int i = 0; i < count; ++i) {
-    const bool holds = at + 1 == path.size()
-                           ? test(ValueOf(message, field, i))
-                           : AnyValueFrom(SubmessageOf(message, field, i), path, at + 1, test);
-    if (holds) return true;
+    if (!Take(1, steps_left)) return false;
+    if (at + 1 < path.size()) {
+      if (AnyValueFrom(SubmessageOf(message, field, i), path, at + 1, test, steps_left))
+        return true;
+      continue;
+    }
+    const FieldValue value = ValueOf(message, field, i);
+    const auto* const text = std::get_if<std::string>(&value);
+    if (text != nullptr && !Take(text->size() / kBytesPerStep, steps_left)) return false;
+    if (test(value)) return true;
   }
   return false;
 }
@@ -111,8 +126,14 @@ ServiceResult<FieldPath> ResolvePath(std::string_view text, const Descriptor& ty
 }
 
 bool AnyValue(const Message& message, const FieldPath& path,
+              const std::function<bool(const FieldValue&)>& test, uint64_t& steps_left) {
+  return AnyValueFrom(message, path, 0, test, steps_left);
+}
+
+bool AnyValue(const Message& message, const FieldPath& path,
               const std::function<bool(const FieldValue&)>& test) {
-  return AnyValueFrom(message, path, 0, test);
+  uint64_t steps_left = UINT64_MAX;
+  return AnyValue(message, path, test, steps_left);
 }
 
 }  // namespace rocescope

@@ -2,6 +2,7 @@
 // Fields of protobuf messages by dotted names, and their values by reflection.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -35,7 +36,13 @@ ServiceResult<FieldPath> ResolvePath(std::string_view text,
                                      std::string_view parameter);
 
 // Returns whether `test` holds for any value at the end of the path. Values of unset fields do not
-// exist.
+// exist. Subtracts 1 from `steps_left` for each element of a field on the path, and 1 more for each
+// 64 bytes of a text. If that would be more than is left, it sets `steps_left` to 0 and returns
+// false: then the result is unknown. The time is proportional to the steps as long as `test` takes
+// a time proportional to the size of a value.
+bool AnyValue(const google::protobuf::Message& message, const FieldPath& path,
+              const std::function<bool(const FieldValue&)>& test, uint64_t& steps_left);
+// The same without a limit, for paths without repeated fields.
 bool AnyValue(const google::protobuf::Message& message, const FieldPath& path,
               const std::function<bool(const FieldValue&)>& test);
 

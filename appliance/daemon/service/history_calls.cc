@@ -87,7 +87,8 @@ ServiceStatus Service::ListPastEvents(const v1::ListPastEventsRequest& request,
   EventQuery query = {.kind = WordOf(request.kind()),
                       .place = request.place(),
                       .job = request.job_id(),
-                      .most = PageSize(request.page_size())};
+                      .most = PageSize(request.page_size()),
+                      .most_bytes = kMaxPageBytes};
   if (const auto set = SetRange(request, query); !set) return set;
   if (list->token) {
     query.after = {.at_ns = static_cast<int64_t>(list->token->version),
@@ -95,11 +96,14 @@ ServiceStatus Service::ListPastEvents(const v1::ListPastEventsRequest& request,
   }
   const auto page = history_->Events(query);
   if (!page) return tl::unexpected(Unreadable(page.error()));
+  FilterWork work;
   for (const std::string& message : page->messages) {
     v1::Event event;
     // An event that a newer version has written may have unknown fields, which are ignored.
-    if (event.ParseFromString(message) && filter->Matches(event))
-      *out.add_events() = std::move(event);
+    if (!event.ParseFromString(message)) continue;
+    const auto matches = filter->Matches(event, work);
+    if (!matches) return tl::unexpected(matches.error());
+    if (*matches) *out.add_events() = std::move(event);
   }
   if (page->next) {
     out.set_next_page_token(ToText({.version = static_cast<uint64_t>(page->next->at_ns),

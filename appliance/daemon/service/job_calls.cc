@@ -304,12 +304,16 @@ ServiceStatus Service::ListRegisteredJobs(const v1::ListRegisteredJobsRequest& i
   // The offset is a job id, so that the position stays valid when jobs are added or removed.
   const uint32_t size = PageSize(in.page_size());
   const std::vector<Allocation> jobs = registry_.After(list->first(), in.show_ended(), size + 1);
-  for (size_t i = 0; i < std::min<size_t>(size, jobs.size()); ++i) {
-    fill_job(jobs[i], *out.add_registered_jobs());
+  size_t count = 0;
+  for (PageBytes bytes; count < std::min<size_t>(size, jobs.size()); ++count) {
+    v1::RegisteredJob job;
+    fill_job(jobs[count], job);
+    if (!bytes.Add(job.ByteSizeLong())) break;
+    *out.add_registered_jobs() = std::move(job);
   }
   out.set_total_size(static_cast<int32_t>(registry_.Count(in.show_ended())));
-  if (jobs.size() > size) {
-    out.set_next_page_token(ToText({.offset = jobs[size - 1].id, .request = list->hash}));
+  if (jobs.size() > count) {
+    out.set_next_page_token(ToText({.offset = jobs[count - 1].id, .request = list->hash}));
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 
 #include "appliance/api/message_value.h"
 #include "appliance/daemon/service/field_path.h"
+#include "base/count_text.h"
 
 namespace rocescope {
 namespace {
@@ -24,11 +26,15 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-bool IsPresent(const Message& message, const FieldPath& path) {
-  return AnyValue(message, path, [](const FieldValue& value) {
-    const auto* const text = std::get_if<std::string>(&value);
-    return text == nullptr || !text->empty();
-  });
+bool IsNotEmpty(const FieldValue& value) {
+  const auto* const text = std::get_if<std::string>(&value);
+  return text == nullptr || !text->empty();
+}
+
+// std::string::find takes a time proportional to the product of both sizes if the text almost
+// matches everywhere. memmem of the C libraries takes a time proportional to their sum.
+bool Contains(const std::string& text, const std::string& part) {
+  return memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
 }
 
 enum class Comparison : uint8_t {
@@ -46,6 +52,7 @@ enum class Comparison : uint8_t {
 bool Compare(const FieldValue& value, Comparison comparison, const FieldValue& wanted) {
   switch (comparison) {
     case Comparison::kEqual:
+    case Comparison::kNotEqual:  // Node::Matches negates the result
       return value == wanted;
     case Comparison::kLess:
       return value < wanted;
@@ -55,7 +62,6 @@ bool Compare(const FieldValue& value, Comparison comparison, const FieldValue& w
       return value > wanted;
     case Comparison::kAtLeast:
       return value >= wanted;
-    case Comparison::kNotEqual:  // handled by Node::Matches
     case Comparison::kHas:
     case Comparison::kStartsWith:
     case Comparison::kEndsWith:
@@ -66,7 +72,7 @@ bool Compare(const FieldValue& value, Comparison comparison, const FieldValue& w
   const std::string& part = std::get<std::string>(wanted);
   if (comparison == Comparison::kStartsWith) return text->starts_with(part);
   if (comparison == Comparison::kEndsWith) return text->ends_with(part);
-  return text->find(part) != std::string::npos;
+  return Contains(*text, part);
 }
 
 tl::unexpected<ServiceError> InvalidFilter(const std::string& why) {
@@ -132,29 +138,34 @@ struct ListFilter::Node {
   Kind kind = Kind::kAnd;
   std::vector<std::unique_ptr<const Node>> parts = {};  // operands of kAnd, kOr and kNot
   FieldPath path = {};
+  size_t field = 0;  // index in ListFilter::fields_
   Comparison comparison = Comparison::kEqual;
   FieldValue value = {};
 
-  bool Matches(const Message& message) const {
-    const auto matches = [&](const auto& part) { return part->Matches(message); };
+  // The result is unknown if `left` becomes 0. `of_field` counts the comparisons by field.
+  bool Matches(const Message& message, uint64_t& left, std::vector<uint64_t>& of_field) const {
+    const auto matches = [&](const auto& part) { return part->Matches(message, left, of_field); };
     switch (kind) {
       case Kind::kAnd:
         return std::ranges::all_of(parts, matches);
       case Kind::kOr:
         return std::ranges::any_of(parts, matches);
       case Kind::kNot:
-        return !parts.front()->Matches(message);
+        return !matches(parts.front());
       case Kind::kPresent:
-        return IsPresent(message, path);
       case Kind::kCompare:
         break;
     }
+    const uint64_t before = left;
+    const bool is_any = AnyValue(
+        message, path,
+        [&](const FieldValue& one) {
+          return kind == Kind::kPresent ? IsNotEmpty(one) : Compare(one, comparison, value);
+        },
+        left);
+    of_field[field] += before - left;
     // A value that does not exist differs from every value.
-    if (comparison == Comparison::kNotEqual) {
-      return !AnyValue(message, path, [&](const FieldValue& one) { return one == value; });
-    }
-    return AnyValue(message, path,
-                    [&](const FieldValue& one) { return Compare(one, comparison, value); });
+    return comparison == Comparison::kNotEqual ? !is_any : is_any;
   }
 };
 
@@ -188,6 +199,8 @@ class FilterParser {
     if (all && token_.kind != Token::Kind::kEnd) return Unexpected("AND, OR or the end");
     return all;
   }
+
+  std::vector<std::string> TakeFields() { return std::move(fields_); }
 
  private:
   tl::unexpected<ServiceError> Unexpected(std::string_view expected) const {
@@ -311,6 +324,9 @@ class FilterParser {
     if (token_.kind != Token::Kind::kWord) return Unexpected("the name of a field");
     auto path = ResolvePath(token_.text, type_, "filter");
     if (!path) return tl::unexpected(path.error());
+    const auto index =
+        static_cast<size_t>(std::ranges::find(fields_, token_.text) - fields_.begin());
+    if (index == fields_.size()) fields_.push_back(token_.text);
     if (const ServiceStatus read = Next(); !read) return tl::unexpected(read.error());
     const auto comparison = ComparisonOf(token_);
     if (!comparison) return Unexpected("one of = != < <= > >= :");
@@ -318,7 +334,10 @@ class FilterParser {
     if (token_.kind != Token::Kind::kWord && token_.kind != Token::Kind::kQuoted) {
       return Unexpected("a value");
     }
-    Node node{.kind = Node::Kind::kCompare, .path = *std::move(path), .comparison = *comparison};
+    Node node{.kind = Node::Kind::kCompare,
+              .path = *std::move(path),
+              .field = index,
+              .comparison = *comparison};
     const FieldDescriptor& field = *node.path.back();
     const bool has_order =
         field.enum_type() == nullptr && field.cpp_type() != FieldDescriptor::CPPTYPE_BOOL;
@@ -389,6 +408,7 @@ class FilterParser {
   const Descriptor& type_;
   size_t at_ = 0;
   size_t conditions_ = 0;
+  std::vector<std::string> fields_;  // as ListFilter::fields_
   Token token_;
 };
 
@@ -402,14 +422,26 @@ ListFilter& ListFilter::operator=(ListFilter&&) noexcept = default;
 ServiceResult<ListFilter> ListFilter::Parse(std::string_view text, const Descriptor& type) {
   ListFilter filter;
   if (std::ranges::all_of(text, IsBlank)) return filter;
-  auto root = FilterParser(text, type).Run();
+  FilterParser parser(text, type);
+  auto root = parser.Run();
   if (!root) return tl::unexpected(root.error());
   filter.root_ = *std::move(root);
+  filter.fields_ = parser.TakeFields();
   return filter;
 }
 
-bool ListFilter::Matches(const Message& message) const {
-  return root_ == nullptr || root_->Matches(message);
+ServiceResult<bool> ListFilter::Matches(const Message& message, FilterWork& work) const {
+  if (root_ == nullptr) return true;
+  work.of_field_.resize(fields_.size());
+  const bool matches = root_->Matches(message, work.left_, work.of_field_);
+  if (work.left_ > 0) return matches;
+  const auto most = std::ranges::max_element(work.of_field_) - work.of_field_.begin();
+  auto refused = InvalidFilter(fmt::format(
+      "takes more than {} comparisons with values of this list, most of them with values of {}: "
+      "use fewer conditions on it, or conditions on a field with fewer values",
+      WithThousands(work.most_), fields_[static_cast<size_t>(most)]));
+  refused.value().fault = ServiceFault::kTooLong;
+  return refused;
 }
 
 }  // namespace rocescope

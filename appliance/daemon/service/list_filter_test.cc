@@ -23,10 +23,15 @@ Message Parsed(const std::string& text) {
   return message;
 }
 
+bool Matches(const ListFilter& filter, const google::protobuf::Message& message) {
+  FilterWork work;
+  return filter.Matches(message, work).value();
+}
+
 bool Matches(const std::string& filter, const std::string& finding) {
   const auto parsed = ListFilter::Parse(filter, *v1::Finding::descriptor());
   EXPECT_TRUE(parsed) << filter << ": " << (parsed ? "" : parsed.error().message);
-  return parsed && parsed->Matches(Parsed<v1::Finding>(finding));
+  return parsed && Matches(*parsed, Parsed<v1::Finding>(finding));
 }
 
 std::string ErrorOf(const std::string& filter) {
@@ -121,8 +126,8 @@ TEST(ListFilter, CombinesConditions) {
 TEST(ListFilter, ComparesEnumeratorsByName) {
   const auto filter = ListFilter::Parse("state = STATE_MISSED", *v1::ServiceLevel::descriptor());
   ASSERT_TRUE(filter);
-  EXPECT_TRUE(filter->Matches(Parsed<v1::ServiceLevel>("state: STATE_MISSED")));
-  EXPECT_FALSE(filter->Matches(Parsed<v1::ServiceLevel>("state: STATE_MET")));
+  EXPECT_TRUE(Matches(*filter, Parsed<v1::ServiceLevel>("state: STATE_MISSED")));
+  EXPECT_FALSE(Matches(*filter, Parsed<v1::ServiceLevel>("state: STATE_MET")));
   const auto wrong = ListFilter::Parse("state = missed", *v1::ServiceLevel::descriptor());
   ASSERT_FALSE(wrong);
   EXPECT_THAT(wrong.error().message, HasSubstr("expected one of STATE_UNSPECIFIED, STATE_MET"));
@@ -131,8 +136,8 @@ TEST(ListFilter, ComparesEnumeratorsByName) {
 TEST(ListFilter, LargeNumbersKeepAllDigits) {
   const auto filter = ListFilter::Parse("bytes = 9007199254740993", *v1::LinkLoad::descriptor());
   ASSERT_TRUE(filter);
-  EXPECT_TRUE(filter->Matches(Parsed<v1::LinkLoad>("bytes: 9007199254740993")));
-  EXPECT_FALSE(filter->Matches(Parsed<v1::LinkLoad>("bytes: 9007199254740992")));
+  EXPECT_TRUE(Matches(*filter, Parsed<v1::LinkLoad>("bytes: 9007199254740993")));
+  EXPECT_FALSE(Matches(*filter, Parsed<v1::LinkLoad>("bytes: 9007199254740992")));
 }
 
 TEST(ListFilter, ErrorsSayWhatIsExpected) {
@@ -163,6 +168,50 @@ TEST(ListFilter, LengthAndDepthAreLimited) {
   std::string many;
   for (int i = 0; i < 65; ++i) many += "kind = a ";
   EXPECT_THAT(ErrorOf(many), HasSubstr("more than 64 conditions"));
+}
+
+// Returns the error of a filter on a job that may take 1,000 comparisons; empty: none.
+std::string ErrorOnJob(const std::string& filter, const v1::RegisteredJob& job) {
+  const auto parsed = ListFilter::Parse(filter, *v1::RegisteredJob::descriptor());
+  EXPECT_TRUE(parsed) << filter;
+  FilterWork work(1000);
+  const auto matches = parsed->Matches(job, work);
+  if (matches) return "";
+  EXPECT_EQ(matches.error().fault, ServiceFault::kTooLong);
+  EXPECT_EQ(matches.error().violations.at(0).field, "filter");
+  return matches.error().message;
+}
+
+TEST(ListFilter, ComparisonsOfOneElementAreLimited) {
+  v1::RegisteredJob job;
+  for (uint32_t gpu = 0; gpu < 400; ++gpu) {
+    job.add_nodes()->set_node("gpu-1");
+    job.mutable_nodes(0)->add_gpu_indexes(gpu);
+  }
+  EXPECT_EQ(ErrorOnJob("nodes.gpu_indexes = 5000", job), "");
+  EXPECT_EQ(ErrorOnJob("nodes.node = gpu-2", job), "");
+  EXPECT_THAT(
+      ErrorOnJob("user = a OR nodes.gpu_indexes = 5000 OR nodes.gpu_indexes = 5001", job),
+      HasSubstr("takes more than 1,000 comparisons with values of this list, most of them with "
+                "values of nodes.gpu_indexes: use fewer conditions"));
+  EXPECT_THAT(ErrorOnJob("NOT (nodes.node = gpu-2 OR nodes.node = gpu-3)", job),
+              HasSubstr("values of nodes.node"));
+}
+
+TEST(ListFilter, ComparisonsOfAllElementsAreLimitedTogether) {
+  const auto filter = ListFilter::Parse("user = a", *v1::RegisteredJob::descriptor());
+  ASSERT_TRUE(filter);
+  v1::RegisteredJob job;
+  job.set_user("b");
+  FilterWork work(10);
+  for (int i = 0; i < 9; ++i) EXPECT_TRUE(filter->Matches(job, work)) << i;
+  EXPECT_FALSE(filter->Matches(job, work) && filter->Matches(job, work));
+}
+
+TEST(ListFilter, ALongTextCountsAsSeveralComparisons) {
+  v1::RegisteredJob job;
+  job.set_name(std::string(100'000, 'a'));
+  EXPECT_THAT(ErrorOnJob("name:b", job), HasSubstr("values of name"));
 }
 
 }  // namespace

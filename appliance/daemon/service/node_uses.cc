@@ -10,10 +10,26 @@ namespace {
 
 using topology::kNone;
 
-void AddAllocation(const RankPlaces& places, const Allocation& job, std::vector<NodeUsage>& out) {
+// Returns the GPU numbers that the topology contains. The list of a scheduler can be hundreds of
+// times as long. If the topology contains none of them, one is returned, because no numbers would
+// stand for the whole node.
+std::vector<uint32_t> KnownGpus(const topology::Fabric& fabric, topology::NodeIndex host,
+                                const std::vector<uint32_t>& numbers) {
+  std::vector<uint32_t> known;
+  for (const topology::GpuIndex gpu : fabric.GpusOf(host)) {
+    const uint32_t number = fabric.gpu(gpu).number;
+    if (std::ranges::find(numbers, number) != numbers.end()) known.push_back(number);
+  }
+  if (known.empty() && !numbers.empty()) known.push_back(numbers.front());
+  return known;
+}
+
+void AddAllocation(const RankPlaces& places, const topology::Fabric& fabric, const Allocation& job,
+                   std::vector<NodeUsage>& out) {
   for (const AllocatedNode& node : job.nodes) {
     const topology::NodeIndex host = places.HostOf({.host = node.name});
-    if (host != kNone) out.push_back({.node = host, .gpus = node.gpus, .job = job.id});
+    if (host == kNone) continue;
+    out.push_back({.node = host, .gpus = KnownGpus(fabric, host, node.gpus), .job = job.id});
   }
 }
 
@@ -59,7 +75,7 @@ std::vector<NodeUsage> NodeUses(const RankPlaces& places, const Snapshot& snapsh
     reported.insert(job.id);
     if (job.id == own || job.state == AllocationState::kEnded) continue;
     if (job.end && now - *job.end > kOverLimit) continue;
-    AddAllocation(places, job, uses);
+    AddAllocation(places, *snapshot.fabric, job, uses);
   }
   for (const AttributedJob& job : snapshot.attribution->jobs) {
     if (job.job.allocation && reported.contains(job.job.allocation->id)) continue;

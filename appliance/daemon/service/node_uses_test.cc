@@ -55,6 +55,17 @@ TEST_F(NodeUsesTest, AnAllocationHoldsItsNodesUntilItEnds) {
               ElementsAre(NodeUsage{.node = Node("host1"), .gpus = {1}, .job = 7}));
 }
 
+// Each node of a job can have 1,024 numbers, and each call makes a list for all jobs.
+TEST_F(NodeUsesTest, KeepsOnlyGpusThatTheTopologyContains) {
+  std::vector<uint32_t> all(1024);
+  std::ranges::generate(all, [number = 0u]() mutable { return number++; });
+  EXPECT_THAT(Uses({Job(7, "host1", all)}),
+              ElementsAre(NodeUsage{.node = Node("host1"), .gpus = {0, 1}, .job = 7}));
+  EXPECT_THAT(Uses({Job(7, "host1", {8, 9})}),
+              ElementsAre(NodeUsage{.node = Node("host1"), .gpus = {8}, .job = 7}))
+      << "not the whole node";
+}
+
 TEST_F(NodeUsesTest, FindsGpusThatTheTopologyDoesNotContain) {
   const std::vector<uint32_t> numbers = {0, 1, 2, 7};
   const topology::NodeIndex host = Node("host1");

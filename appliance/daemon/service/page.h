@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "appliance/daemon/service/list_filter.h"
@@ -44,6 +45,23 @@ constexpr uint32_t PageSize(int32_t asked) {
   const auto size = static_cast<uint32_t>(asked);
   return asked <= 0 ? kDefaultPage : size < kMaxPage ? size : kMaxPage;
 }
+// Bytes of the elements of a page in the encoding of Protobuf, above which the page ends early. A
+// page has at least one element. By default, gRPC clients accept responses of at most 4 MiB.
+inline constexpr uint64_t kMaxPageBytes = uint64_t{3} << 20;
+
+// Counts the bytes of the elements of a page.
+class PageBytes {
+ public:
+  // Returns false if the page has an element and this one would exceed kMaxPageBytes.
+  bool Add(uint64_t size) {
+    bytes_ += size;
+    return bytes_ == size || bytes_ <= kMaxPageBytes;
+  }
+
+ private:
+  uint64_t bytes_ = 0;
+};
+
 // Refuses a negative number (Google AIP-158).
 ServiceStatus CheckSize(std::string_view field, int32_t asked);
 
@@ -102,18 +120,27 @@ ServiceStatus FillPage(const ListRequest& list, uint64_t version, uint64_t count
   std::vector<ListOrder::Row> rows;
   const bool is_whole = filter->IsEmpty() && order->IsEmpty();
   Element element;
+  FilterWork work;
   for (uint64_t i = 0; !is_whole && i < count; ++i) {
     element.Clear();
     fill(i, element);
-    if (filter->Matches(element)) rows.push_back(order->RowOf(i, element));
+    const auto matches = filter->Matches(element, work);
+    if (!matches) return tl::unexpected(matches.error());
+    if (*matches) rows.push_back(order->RowOf(i, element));
   }
   order->Sort(rows);
   const uint64_t total = is_whole ? count : rows.size();
   const uint64_t end = std::min(total, std::min(list.first(), total) + PageSize(list.page_size));
-  for (uint64_t i = list.first(); i < end; ++i) fill(is_whole ? i : rows[i].index, *out.Add());
+  uint64_t i = list.first();
+  for (PageBytes bytes; i < end; ++i) {
+    Element one;
+    fill(is_whole ? i : rows[i].index, one);
+    if (!bytes.Add(one.ByteSizeLong())) break;
+    *out.Add() = std::move(one);
+  }
   response.set_total_size(static_cast<int32_t>(total));
-  if (end < total) {
-    response.set_next_page_token(ToText({.version = version, .offset = end, .request = list.hash}));
+  if (i < total) {
+    response.set_next_page_token(ToText({.version = version, .offset = i, .request = list.hash}));
   }
   return {};
 }

@@ -24,6 +24,16 @@ TEST(PageSize, HasBounds) {
   EXPECT_EQ(PageSize(5000), 1000u);
 }
 
+TEST(PageBytes, APageHasAnElementOfAnySize) {
+  PageBytes bytes;
+  EXPECT_TRUE(bytes.Add(2 * kMaxPageBytes));
+  EXPECT_FALSE(bytes.Add(1));
+  PageBytes small;
+  EXPECT_TRUE(small.Add(1));
+  EXPECT_TRUE(small.Add(kMaxPageBytes - 1));
+  EXPECT_FALSE(small.Add(1));
+}
+
 TEST(CheckTime, RefusesNanosecondsOutsideOfASecond) {
   google::protobuf::Timestamp time;
   time.set_seconds(1'700'000'000);

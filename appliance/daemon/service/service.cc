@@ -17,6 +17,7 @@
 #include "appliance/daemon/service/job_summary.h"
 #include "appliance/daemon/service/page.h"
 #include "base/count_text.h"
+#include "base/utf8.h"
 #include "dataplane/source/wall_clock.h"
 #include "rocescope/v1/service.pb.h"
 #include "topology/fabric.h"
@@ -26,10 +27,28 @@ namespace {
 
 // A source that used to receive and has been silent for this long is a problem.
 constexpr Duration kSilent = std::chrono::seconds(30);
+// Bytes of the problems of all agents in a list of sources. 4,096 agents could report 22 MB.
+constexpr size_t kMaxAgentProblemBytes = size_t{1} << 20;
 
 double SecondsOf(Duration duration) { return static_cast<double>(duration.count()) / 1e9; }
 
-void FillAgent(const AgentState& agent, const NodeNames& nodes, v1::HostAgent& out) {
+// Adds the problems that fit into `bytes_left`, which it reduces, and the number of the others.
+void FillProblems(const SharedList<std::string>& problems, size_t& bytes_left, v1::HostAgent& out) {
+  for (size_t i = 0; i < problems.size(); ++i) {
+    if (problems[i].size() > bytes_left) {
+      out.add_problems(
+          fmt::format("{} that do not fit into this response: see the log of the agent",
+                      Counted(problems.size() - i, i == 0 ? "problem" : "further problem")));
+      return;
+    }
+    bytes_left -= problems[i].size();
+    out.add_problems(problems[i]);
+  }
+}
+
+// `bytes_left`: as for FillProblems.
+void FillAgent(const AgentState& agent, const NodeNames& nodes, size_t& bytes_left,
+               v1::HostAgent& out) {
   out.set_host(agent.host);
   out.set_version(agent.version);
   out.set_peer_address(agent.peer);
@@ -52,7 +71,7 @@ void FillAgent(const AgentState& agent, const NodeNames& nodes, v1::HostAgent& o
     *out.mutable_clock_offset() = DurationMessage(*agent.clock_ahead);
     *out.mutable_clock_uncertainty() = DurationMessage(agent.clock_error);
   }
-  for (const std::string& trouble : agent.problems) out.add_problems(trouble);
+  FillProblems(agent.problems, bytes_left, out);
 }
 
 void FillSource(const SourceState& source, const NodeNames& nodes, v1::Source& out) {
@@ -71,7 +90,18 @@ void FillSource(const SourceState& source, const NodeNames& nodes, v1::Source& o
   out.set_error(source.error);
   for (const std::string& trouble : source.problems) out.add_problems(trouble);
   for (const PortFindings& port : source.ports) FillPort(port, *out.add_dpdk_ports());
-  for (const AgentState& agent : source.agents) FillAgent(agent, nodes, *out.add_agents());
+  size_t bytes_left = kMaxAgentProblemBytes;
+  for (const AgentState& agent : source.agents) {
+    FillAgent(agent, nodes, bytes_left, *out.add_agents());
+  }
+}
+
+// Invalid UTF-8 in one problem would make the whole response invalid.
+void FillProblem(const Problem& problem, v1::Problem& out) {
+  out.set_kind(problem.kind);
+  out.set_place(ReplaceInvalidUtf8(problem.place));
+  out.set_sentence(ReplaceInvalidUtf8(problem.sentence));
+  out.set_recommended_action(ReplaceInvalidUtf8(problem.recommended_action));
 }
 
 // In a large fabric some agents and exporters are always unreachable. That does not degrade the
@@ -262,6 +292,12 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
         fmt::format("telemetry from {} is ignored; run `rocescope doctor` to list the senders",
                     Counted(refused.size(), "unknown sender")));
   }
+  if (const auto foreign = RecentlyForeign(sources, now); !foreign.empty()) {
+    out.add_external_problems(
+        fmt::format("samples of unexpected nodes from {} are ignored; run `rocescope doctor` to "
+                    "list the exporters",
+                    Counted(foreign.size(), "exporter")));
+  }
   if (const auto losing = LosingAgents(sources, now); !losing.empty()) {
     out.add_external_problems(fmt::format(
         "agent of {}{}: batches were dropped because the send buffer was full; run `rocescope "
@@ -352,12 +388,7 @@ ServiceStatus Service::ListProblems(const v1::ListProblemsRequest& in,
       .history = std::move(history),
       .memory = MemoryProblems(answer ? &answer->answer() : nullptr, daemon_)};
   const std::vector<Problem> problems = Doctor(input);
-  const auto fill = [&](uint64_t i, v1::Problem& problem) {
-    problem.set_kind(problems[i].kind);
-    problem.set_place(problems[i].place);
-    problem.set_sentence(problems[i].sentence);
-    problem.set_recommended_action(problems[i].recommended_action);
-  };
+  const auto fill = [&](uint64_t i, v1::Problem& problem) { FillProblem(problems[i], problem); };
   return FillPage(*list, 0, problems.size(), fill, *out.mutable_problems(), out);
 }
 

@@ -79,6 +79,20 @@ TEST_F(ServiceTest, DroppedRecordsAreAProblemAndPartOfTheCoverage) {
   EXPECT_EQ(whole.coverage().dropped_records_note(), "");
 }
 
+// Protobuf libraries reject a whole response with such text.
+TEST_F(ServiceTest, ProblemsAreValidUtf8) {
+  OpenDaemon(kFabric);
+  CablingAnswer cabling;
+  cabling.counters = {.records = 1, .examples = {"leaf\xff"}};
+  Snapshot snapshot;
+  snapshot.cabling = std::make_shared<const CablingAnswer>(std::move(cabling));
+  Publish(std::move(snapshot));
+  v1::ListProblemsResponse problems;
+  ASSERT_TRUE(service_->ListProblems({}, problems));
+  EXPECT_THAT(problems.problems(), Contains(AllOf(Property(&v1::Problem::kind, "unknown_node"),
+                                                  Property(&v1::Problem::place, "leaf?"))));
+}
+
 TEST_F(ServiceTest, CertificatesThatExpireSoonAreAProblem) {
   OpenDaemon(kFabric);
   const auto problems = [this](const CertificateState& state) {
@@ -505,6 +519,82 @@ TEST_F(ServiceTest, BlastRadiusOfASwitchIsItsSenders) {
   const ServiceStatus missing = service_->GetDependencies(request, response);
   ASSERT_FALSE(missing);
   EXPECT_THAT(missing.error().message, HasSubstr("did you mean \"spine0\"?"));
+}
+
+// Registers a job with 500 nodes of 1,024 GPUs each, about 1 MB.
+void RegisterLargeJob(Service& service, uint64_t id) {
+  v1::RegisterJobRequest request;
+  request.set_scheduler_job_id(id);
+  for (int node = 0; node < 500; ++node) {
+    v1::JobNode& one = *request.add_nodes();
+    one.set_node("gpu-" + std::to_string(node));
+    for (uint32_t gpu = 0; gpu < 1024; ++gpu) one.add_gpu_indexes(gpu);
+  }
+  v1::RegisterJobResponse response;
+  ASSERT_TRUE(service.RegisterJob(request, response));
+}
+
+TEST_F(ServiceTest, PagesAreLimitedByBytes) {
+  OpenDaemon("");
+  for (uint64_t id = 1; id <= 7; ++id) RegisterLargeJob(*service_, id);
+  for (const char* const order_by : {"", "scheduler_job_id"}) {
+    v1::ListRegisteredJobsRequest request;
+    request.set_page_size(1000);
+    request.set_order_by(order_by);
+    std::vector<uint64_t> ids;
+    do {
+      v1::ListRegisteredJobsResponse page;
+      ASSERT_TRUE(service_->ListRegisteredJobs(request, page));
+      EXPECT_LT(page.ByteSizeLong(), 4u << 20) << "the most that gRPC clients accept by default";
+      EXPECT_EQ(page.total_size(), 7);
+      ASSERT_GT(page.registered_jobs_size(), 0);
+      for (const auto& job : page.registered_jobs()) ids.push_back(job.scheduler_job_id());
+      request.set_page_token(page.next_page_token());
+    } while (!request.page_token().empty());
+    EXPECT_THAT(ids, ElementsAre(1, 2, 3, 4, 5, 6, 7)) << order_by;
+  }
+}
+
+TEST_F(ServiceTest, AFilterThatTakesTooManyComparisonsIsRefused) {
+  OpenDaemon("");
+  RegisterLargeJob(*service_, 1);
+  v1::ListRegisteredJobsRequest request;
+  request.set_filter("nodes.gpu_indexes = 5000");
+  v1::ListRegisteredJobsResponse response;
+  EXPECT_TRUE(service_->ListRegisteredJobs(request, response));
+  for (int gpu = 5001; gpu < 5012; ++gpu) {
+    *request.mutable_filter() += " OR nodes.gpu_indexes = " + std::to_string(gpu);
+  }
+  const ServiceStatus status = service_->ListRegisteredJobs(request, response);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().fault, ServiceFault::kTooLong);
+  EXPECT_THAT(status.error().message, HasSubstr("most of them with values of nodes.gpu_indexes"));
+}
+
+TEST_F(ServiceTest, ProblemsOfAgentsInTheListOfSourcesAreLimited) {
+  OpenDaemon("");
+  v1::AgentHeartbeat heartbeat;
+  for (int i = 0; i < 20; ++i) heartbeat.add_problems(std::string(250, 'x'));
+  for (uint64_t host = 1; host <= 1000; ++host) {
+    v1::AgentHello hello;
+    hello.set_host("host" + std::to_string(host));
+    hello.set_session_id(host);
+    const auto begun =
+        daemon_->agents().Begin(hello, {.host = hello.host()}, "127.0.0.1:1", WallClock());
+    ASSERT_TRUE(begun) << host;
+    daemon_->agents().Hear(begun->connection, heartbeat, WallClock());
+  }
+  v1::ListSourcesResponse response;
+  ASSERT_TRUE(service_->ListSources({}, response));
+  EXPECT_LT(response.ByteSizeLong(), 2u << 20);
+  const auto source =
+      std::ranges::find(response.sources(), v1::Source::KIND_AGENTS, &v1::Source::kind);
+  ASSERT_NE(source, response.sources().end());
+  ASSERT_THAT(source->agents(), SizeIs(1000));
+  EXPECT_THAT(source->agents(0).problems(), SizeIs(20));
+  EXPECT_THAT(
+      source->agents(999).problems(),
+      ElementsAre("20 problems that do not fit into this response: see the log of the agent"));
 }
 
 }  // namespace
