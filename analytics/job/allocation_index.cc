@@ -31,22 +31,25 @@ AllocationIndex::AllocationIndex(const HostFacts& facts, const HostIndex& hosts)
     : facts_(facts), hosts_(hosts) {
   if (facts.allocations.empty()) return;
   for (uint32_t g = 0; g < facts.gpus.size(); ++g) {
-    gpus_[HostKey(facts.gpus[g].host)].push_back(g);
+    const uint32_t host = gpu_hosts_.Add(facts.gpus[g].host);
+    if (host == gpus_.size()) gpus_.emplace_back();
+    gpus_[host].push_back(g);
   }
+  gpu_hosts_.Index();
   for (uint32_t a = 0; a < facts.allocations.size(); ++a) {
     for (uint32_t n = 0; n < facts.allocations[a].nodes.size(); ++n) {
       Add({.allocation = a, .node = n});
     }
   }
+  node_names_.Index();
 }
 
 std::vector<const HostGpu*> AllocationIndex::GpusOf(std::string_view host) const {
   std::vector<const HostGpu*> found;
-  const auto at = gpus_.find(HostKey(host));
-  if (at == gpus_.end()) return found;
-  for (const uint32_t g : at->second) {
-    if (SameHost(facts_.gpus[g].host, host)) found.push_back(&facts_.gpus[g]);
+  for (const uint32_t name : gpu_hosts_.Find(host)) {
+    for (const uint32_t g : gpus_[name]) found.push_back(&facts_.gpus[g]);
   }
+  std::ranges::sort(found);  // by number: they are elements of one list
   return found;
 }
 
@@ -54,7 +57,9 @@ void AllocationIndex::Add(const Place& place) {
   const uint32_t allocation = place.allocation;
   const AllocatedNode& node = facts_.allocations[allocation].nodes[place.node];
   ++count_;
-  nodes_[HostKey(node.name)].push_back(place);
+  const uint32_t name = node_names_.Add(node.name);
+  if (name == nodes_.size()) nodes_.emplace_back();
+  nodes_[name].push_back(place);
   const std::vector<const HostGpu*> gpus = GpusOf(node.name);
   std::map<IpAddress, Nic> nics;
   for (const HostEntry* entry : hosts_.Find(node.name)) {
@@ -140,14 +145,17 @@ AllocationAnswer AllocationIndex::Of(const Connection& connection) const {
 // Ascending. GPU numbers within a process or cgroup differ from the host's; PCI addresses do not.
 std::vector<uint32_t> AllocationIndex::HoldersOf(const JobRank& rank) const {
   std::vector<uint32_t> holders;
-  const auto places = nodes_.find(HostKey(rank.host));
-  if (places == nodes_.end()) return holders;
+  std::vector<Place> places;
+  for (const uint32_t name : node_names_.Find(rank.host)) {
+    places.insert(places.end(), nodes_[name].begin(), nodes_[name].end());
+  }
+  if (places.empty()) return holders;
+  std::ranges::sort(places);
   const std::vector<const HostGpu*> gpus = GpusOf(rank.host);
   const auto gpu = std::ranges::find_if(
       gpus, [&](const HostGpu* known) { return SamePci(known->pci, rank.gpu_bus_id); });
-  for (const Place& place : places->second) {
+  for (const Place& place : places) {
     const AllocatedNode& node = facts_.allocations[place.allocation].nodes[place.node];
-    if (!SameHost(node.name, rank.host)) continue;
     const bool is_within = node.gpus.empty() || gpu == gpus.end() ||
                            std::ranges::binary_search(node.gpus, (*gpu)->number);
     if (!is_within || (!holders.empty() && holders.back() == place.allocation)) continue;

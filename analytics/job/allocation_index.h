@@ -17,6 +17,7 @@
 #include "analytics/connection/connection.h"
 #include "analytics/job/host_facts.h"
 #include "analytics/job/host_index.h"
+#include "analytics/job/host_names.h"
 
 namespace rocescope {
 
@@ -90,6 +91,8 @@ class AllocationIndex {
   struct Place {
     uint32_t allocation = 0;
     uint32_t node = 0;  // index into Allocation::nodes
+
+    friend constexpr auto operator<=>(const Place&, const Place&) = default;
   };
 
   void Add(const Place& place);
@@ -98,8 +101,10 @@ class AllocationIndex {
 
   const HostFacts& facts_;
   const HostIndex& hosts_;
-  std::map<std::string, std::vector<uint32_t>, std::less<>> gpus_;  // indexed by HostKey
-  std::map<std::string, std::vector<Place>, std::less<>> nodes_;    // indexed by HostKey; ascending
+  HostNames gpu_hosts_;
+  std::vector<std::vector<uint32_t>> gpus_;  // by the number of the host; ascending
+  HostNames node_names_;
+  std::vector<std::vector<Place>> nodes_;  // by the number of the name; ascending
   std::map<IpAddress, std::vector<Holding>> at_;
   std::map<IpAddress, Nic> nics_;
   size_t count_ = 0;     // number of allocated nodes

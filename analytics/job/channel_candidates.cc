@@ -16,11 +16,11 @@ bool IsSame(const RankName& a, const RankName& b) {
 
 uint64_t KeyOf(uint32_t sender, uint32_t receiver) { return uint64_t{sender} << 32 | receiver; }
 
-// A channel of a communicator between two ranks.
+constexpr size_t kMaxAdded = 65'536;  // limits the memory
+
+// What identifies a channel among those with one number.
 struct ChannelKey {
   int communicator = -1;
-  int channel = -1;
-  int connection = 0;
   std::array<RankName, 2> ranks;
 
   friend auto operator<=>(const ChannelKey&, const ChannelKey&) = default;
@@ -53,55 +53,89 @@ class ChannelCandidates::Collector {
       : candidates_(candidates), hosts_(hosts), index_(index), number_(number), job_(job) {}
 
   void Collect() {
-    for (const JobRank& rank : job_.ranks) AddEnds(rank);
-    std::ranges::sort(ends_, {}, &End::key);
-    std::vector<bool> is_confirmed(lines_);
-    ForEachChannel([&](std::span<const End> ends) {
-      if (!HasBoth(ends)) return;
-      for (const End& end : ends) is_confirmed[end.line] = true;
-    });
-    ForEachChannel([&](std::span<const End> ends) {
-      // If a line does not identify its communicator, the log of the other end may: it contains the
-      // same channel.
-      const bool is_possible = HasBoth(ends) || !std::ranges::all_of(ends, [&](const End& end) {
-                                 return is_confirmed[end.line];
-                               });
-      if (is_possible) AddChannel(ends);
-    });
+    for (const JobRank& rank : job_.ranks) AddLines(rank);
+    const auto number = [](const Line& line) {
+      return std::pair(line.channel->channel, line.channel->connection);
+    };
+    std::ranges::stable_sort(lines_, {}, number);
+    for (auto first = lines_.begin(); first != lines_.end();) {
+      const auto last = std::find_if(
+          first, lines_.end(), [&](const Line& line) { return number(line) != number(*first); });
+      AddChannels(std::span(first, last));
+      first = last;
+    }
   }
 
  private:
-  // One end of a channel, from the log of its rank.
+  // A line of the log of a rank.
+  struct Line {
+    const JobRank* rank = nullptr;
+    const JobChannel* channel = nullptr;
+    uint32_t places = 0;  // index into places_
+  };
+
+  // One end of a channel in one of the communicators that the line can mean.
   struct End {
     ChannelKey key;
-    uint32_t line = 0;    // number of the line in all logs of the job
+    uint32_t line = 0;    // index into the lines
     uint32_t places = 0;  // index into places_
     uint8_t own = 0;
   };
 
-  void AddEnds(const JobRank& rank) {
+  void AddLines(const JobRank& rank) {
     std::map<int, uint32_t> places_of_device;
-    size_t last_line = 0;
-    bool is_first = true;
     for (const JobChannel& channel : rank.channels) {
-      if (is_first || channel.line != last_line) ++lines_;
-      is_first = false;
-      last_line = channel.line;
-      End end = {.line = lines_ - 1,
-                 .own = static_cast<uint8_t>(channel.is_send ? kChannelSender : kChannelReceiver)};
-      end.key = {.communicator = channel.communicator,
-                 .channel = channel.channel,
-                 .connection = channel.connection};
-      end.key.ranks[end.own] = {.rank = channel.peer.own_rank, .member = channel.peer.own_member};
-      end.key.ranks[1 - end.own] = {.rank = channel.peer.peer_rank,
-                                    .member = channel.peer.peer_member};
-      for (RankName& name : end.key.ranks) name = index_.Complete(number_, name);
-      if (IsListed(rank, end.key.ranks[kChannelSender])) continue;
+      const bool is_listed = std::ranges::all_of(channel.possible, [&](const auto& possible) {
+        return IsListed(rank, RanksOf(channel, possible)[kChannelSender]);
+      });
+      if (is_listed) continue;
       const auto [at, is_new] = places_of_device.try_emplace(channel.net_device, places_.size());
       if (is_new) places_.push_back(PlacesOf(rank, channel.net_device));
-      end.places = at->second;
-      ends_.push_back(end);
+      lines_.push_back({.rank = &rank, .channel = &channel, .places = at->second});
     }
+  }
+
+  static uint8_t OwnEnd(const JobChannel& channel) {
+    return static_cast<uint8_t>(channel.is_send ? kChannelSender : kChannelReceiver);
+  }
+
+  std::array<RankName, 2> RanksOf(const JobChannel& channel, const JobChannelPeer& possible) const {
+    const JobPeer& peer = possible.peer;
+    const uint8_t own = OwnEnd(channel);
+    std::array<RankName, 2> ranks;
+    ranks[own] = index_.Complete(number_, {.rank = peer.own_rank, .member = peer.own_member});
+    ranks[1 - own] = index_.Complete(number_, {.rank = peer.peer_rank, .member = peer.peer_member});
+    return ranks;
+  }
+
+  // Adds the channels with one number.
+  void AddChannels(std::span<const Line> lines) {
+    std::vector<End> ends;
+    for (uint32_t i = 0; i < lines.size(); ++i) {
+      const Line& line = lines[i];
+      for (const JobChannelPeer& possible : line.channel->possible) {
+        const std::array<RankName, 2> ranks = RanksOf(*line.channel, possible);
+        if (IsListed(*line.rank, ranks[kChannelSender])) continue;
+        ends.push_back({.key = {.communicator = possible.communicator, .ranks = ranks},
+                        .line = i,
+                        .places = line.places,
+                        .own = OwnEnd(*line.channel)});
+      }
+    }
+    std::ranges::sort(ends, {}, &End::key);
+    std::vector<bool> is_confirmed(lines.size());
+    ForEachChannel(ends, [&](std::span<const End> both) {
+      if (!HasBoth(both)) return;
+      for (const End& end : both) is_confirmed[end.line] = true;
+    });
+    ForEachChannel(ends, [&](std::span<const End> both) {
+      // If a line does not identify its communicator, the log of the other end may: it contains the
+      // same channel.
+      const bool is_possible = HasBoth(both) || !std::ranges::all_of(both, [&](const End& end) {
+                                 return is_confirmed[end.line];
+                               });
+      if (is_possible) AddChannel(both);
+    });
   }
 
   // A log with queue pairs contains those of all connections on which its rank sends.
@@ -136,10 +170,10 @@ class ChannelCandidates::Collector {
   }
 
   template <typename Visit>
-  void ForEachChannel(const Visit& visit) const {
-    for (auto first = ends_.begin(); first != ends_.end();) {
+  static void ForEachChannel(const std::vector<End>& ends, const Visit& visit) {
+    for (auto first = ends.begin(); first != ends.end();) {
       const auto last =
-          std::find_if(first, ends_.end(), [&](const End& end) { return end.key != first->key; });
+          std::find_if(first, ends.end(), [&](const End& end) { return end.key != first->key; });
       visit(std::span(first, last));
       first = last;
     }
@@ -150,13 +184,18 @@ class ChannelCandidates::Collector {
   }
 
   void AddChannel(std::span<const End> ends) {
+    std::array<std::set<uint32_t>, 2> lists;  // indices into places_
+    for (const End& end : ends) lists[end.own].insert(end.places);
+    // Most channels between two ranks, and those in other communicators, are at the same places.
+    if (added_.size() > kMaxAdded) added_.clear();
+    if (!added_.emplace(ends[0].key.ranks, lists).second) return;
     std::array<std::vector<PlaceId>, 2> places;
-    for (const End& end : ends) {
-      for (const PlaceId place : places_[end.places]) {
-        if (std::ranges::find(places[end.own], place) == places[end.own].end()) {
-          places[end.own].push_back(place);
-        }
+    for (size_t end = 0; end < 2; ++end) {
+      for (const uint32_t list : lists[end]) {
+        places[end].insert(places[end].end(), places_[list].begin(), places_[list].end());
       }
+      std::ranges::sort(places[end]);
+      places[end].erase(std::ranges::unique(places[end]).begin(), places[end].end());
     }
     for (size_t end = 0; end < 2; ++end) {
       if (places[end].empty()) places[end] = PlacesOf(ends[0].key.ranks[end]);
@@ -170,8 +209,8 @@ class ChannelCandidates::Collector {
   const JobIndex& index_;
   const uint32_t number_;
   const Job& job_;
-  uint32_t lines_ = 0;
-  std::vector<End> ends_;
+  std::vector<Line> lines_;
+  std::set<std::pair<std::array<RankName, 2>, std::array<std::set<uint32_t>, 2>>> added_;
   std::vector<std::vector<PlaceId>> places_;  // device of a rank; indexed by End::places
 };
 

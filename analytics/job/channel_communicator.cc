@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "analytics/job/qp_peer.h"
@@ -86,12 +87,18 @@ class ChannelAttribution {
 
 }  // namespace
 
-std::vector<std::vector<int>> CommunicatorsOfChannels(
-    std::span<const NcclCommunicator> communicators, std::span<const NcclChannel> channels) {
+ChannelCommunicators CommunicatorsOfChannels(std::span<const NcclCommunicator> communicators,
+                                             std::span<const NcclChannel> channels) {
   const ChannelAttribution attribution(communicators);
-  std::vector<std::vector<int>> result;
-  result.reserve(channels.size());
-  for (const NcclChannel& channel : channels) result.push_back(attribution.Find(channel));
+  ChannelCommunicators result;
+  result.list_of.reserve(channels.size());
+  std::map<std::vector<int>, uint32_t> known;
+  for (const NcclChannel& channel : channels) {
+    const auto [at, is_new] =
+        known.try_emplace(attribution.Find(channel), static_cast<uint32_t>(result.lists.size()));
+    if (is_new) result.lists.push_back(at->first);
+    result.list_of.push_back(at->second);
+  }
   return result;
 }
 

@@ -118,7 +118,10 @@ void Claims::ClaimFromRdma() {
             .host = dump.host, .process_id = *qp.process_id, .command = qp.command};
         for (const End& end : ends) {
           std::vector<Holder>& holders = holders_[{end.connection, end.end}];
-          if (std::ranges::find(holders, holder) == holders.end()) holders.push_back(holder);
+          // A second one shows that the holder is unknown; a dump can contain any number.
+          if (holders.size() < 2 && std::ranges::find(holders, holder) == holders.end()) {
+            holders.push_back(holder);
+          }
         }
         continue;
       }

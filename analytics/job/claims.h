@@ -90,6 +90,7 @@ class Claims {
   std::vector<End> ends_;  // ascending
   std::map<std::pair<uint32_t, uint8_t>, std::vector<Claim>> claims_;
   std::set<std::pair<uint32_t, uint8_t>> named_;
+  // The first two of each end.
   std::map<std::pair<uint32_t, uint8_t>, std::vector<Holder>> holders_;
   std::map<std::pair<uint32_t, DoubtKind>, Doubt> doubts_;  // indexed by job
 };

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "analytics/job/qp_peer.h"
+#include "base/shared_list.h"
 #include "dataplane/host/nccl_log.h"
 
 namespace rocescope {
@@ -63,19 +64,28 @@ struct JobQueuePair {
   size_t line = 0;  // line number in the source
 };
 
+// The two ranks of a channel in a communicator.
+struct JobChannelPeer {
+  int communicator = -1;  // index into Job::communicators
+  JobPeer peer;
+
+  friend constexpr auto operator<=>(const JobChannelPeer&, const JobChannelPeer&) = default;
+};
+
 // One end of a network connection, from a channel line of the rank's log. The line contains no
 // queue pair.
 struct JobChannel {
-  size_t line = 0;        // line number in the log
-  int communicator = -1;  // index into Job::communicators
+  size_t line = 0;  // line number in the log
   int channel = -1;
   int connection = 0;   // connIndex
   int net_device = -1;  // key of JobRank::net_devices
   bool is_send = false;
-  JobPeer peer;
-
-  friend constexpr auto operator<=>(const JobChannel&, const JobChannel&) = default;
+  // One element for each communicator that the line can mean, ascending. Channels between the same
+  // ranks share the list.
+  SharedList<JobChannelPeer> possible;
 };
+
+inline constexpr size_t kMaxPortsOfNetDevice = 8;  // NCCL merges at most 4
 
 struct JobRank {
   int rank = -1;
@@ -92,10 +102,10 @@ struct JobRank {
   std::vector<IpAddress> addresses;
   bool addresses_complete = false;  // every port of the rank has a known address
   std::vector<JobQueuePair> queue_pairs;
-  // Connections over RDMA that the rank's log reports, by line. If a line does not identify its
-  // communicator, one element for each possible one.
+  // Connections over RDMA that the rank's log reports, by line.
   std::vector<JobChannel> channels;
-  // The NIC ports of each net device in `channels`; none: the log does not list the device.
+  // The NIC ports of each net device in `channels`, at most kMaxPortsOfNetDevice; none: the log
+  // does not list the device.
   std::map<int, std::vector<NicPort>> net_devices;
   // Ranks that send to this rank over RDMA according to its log, ascending.
   std::vector<int> receives_from;

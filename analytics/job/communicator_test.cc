@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
+#include <span>
 
 #include "analytics/job/host_name.h"
 #include "dataplane/host/nccl_log_builder.h"
@@ -72,6 +74,57 @@ TEST(Jobs, DoNotDependOnTheOrderOfLogs) {
     EXPECT_EQ(forward[0].ranks[i].host, backward[0].ranks[i].host);
     EXPECT_EQ(forward[0].ranks[i].queue_pairs[0].peer, backward[0].ranks[i].queue_pairs[0].peer);
   }
+}
+
+TEST(Jobs, TheirNetDevicesConsistOfTheMergedPorts) {
+  LogText log = LogText().Begin(0, 2);
+  log.Info(
+      "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [2]mlx5_10:1/RoCE [RO]; OOB "
+      "eth0:10.9.0.1<0>");
+  log.Info("NET/IB : Made virtual device [3] name=mlx5_0+mlx5_10 speed=1 ndevs=2");
+  const std::vector<NcclLog> logs = {log.Send(0, 1, 0, "3").Send(0, 1, 1, "1").Parse()};
+  const std::vector<Job> jobs = GroupJobs(logs);
+  ASSERT_EQ(jobs.size(), 1u);
+  const NicPort first = {.device = "mlx5_0", .port = 1};
+  const NicPort second = {.device = "mlx5_1", .port = 1};
+  const NicPort third = {.device = "mlx5_10", .port = 1};
+  EXPECT_EQ(jobs[0].ranks[0].net_devices.at(3), (std::vector{first, third}));
+  EXPECT_EQ(jobs[0].ranks[0].net_devices.at(1), std::vector{second});
+  EXPECT_EQ(jobs[0].ranks[0].ports, (std::vector{first, second, third}));
+}
+
+// Visiting all 80,000 virtual devices for each of the 80,000 channels took 12 s when it was
+// measured.
+TEST(Jobs, CanHaveManyVirtualDevicesAndChannels) {
+  constexpr size_t kMany = 80'000;
+  NcclLog log = LogText().Begin(0, 2).Parse();
+  NcclProcess& process = log.processes[0];
+  process.virtual_devices.resize(kMany, {.net_device = 8, .name = "mlx5_0"});
+  process.channels.resize(
+      kMany,
+      {.source_rank = 0, .destination_rank = 1, .is_send = true, .net = "IB", .net_device = 7});
+  for (size_t i = 0; i < kMany; ++i) process.channels[i].line = 10 + i;
+  const std::clock_t start = std::clock();
+  const std::vector<Job> jobs = GroupJobs(std::span(&log, 1));
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  EXPECT_EQ(jobs[0].ranks[0].channels.size(), kMany);
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(seconds, 3) << "processor time";
+#else
+  static_cast<void>(seconds);
+#endif
+}
+
+TEST(Jobs, ChannelsOfUnknownCommunicatorsShareTheirRanks) {
+  LogText log;
+  for (uint64_t i = 0; i < 3; ++i) {
+    log.On(10 + i).Begin(0, 2, fmt::format("{:#x}", i + 1), fmt::format("{:#x}", i + 1));
+  }
+  const std::vector<NcclLog> logs = {log.On(99).Send(0, 1, 0).Send(0, 1, 1).Parse()};
+  const std::vector<JobChannel> channels = GroupJobs(logs)[0].ranks[0].channels;
+  ASSERT_EQ(channels.size(), 2u);
+  EXPECT_EQ(channels[0].possible.size(), 3u);
+  EXPECT_EQ(&channels[0].possible[0], &channels[1].possible[0]);  // the same object
 }
 
 TEST(Jobs, WithoutACommonCommunicatorAreSeparate) {

@@ -44,8 +44,8 @@ std::vector<IpAddress> DumpHost::AddressesOf(const RdmaQueuePair& qp) const {
 std::vector<RankPlace> DumpHost::RanksOf(uint64_t process_id) const {
   std::set<RankPlace> all;
   for (const HostEntry* entry : entries_) {
-    const auto [first, last] = entry->processes.equal_range(process_id);
-    for (auto at = first; at != last; ++at) all.insert(at->second);
+    const auto ranks = entry->processes.find(process_id);
+    if (ranks != entry->processes.end()) all.insert(ranks->second.begin(), ranks->second.end());
   }
   return {all.begin(), all.end()};
 }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analytics/job/host_index.h"
 
-#include <algorithm>
-
-#include "analytics/job/host_name.h"
-
 namespace rocescope {
 
 void HostEntry::AddAddress(const NicPort& port, const IpAddress& address) {
@@ -17,12 +13,17 @@ void HostEntry::AddAddress(const NicPort& port, const IpAddress& address) {
   if (at->second.size() < most) at->second.insert(address);
 }
 
+void HostEntry::AddRank(uint64_t process_id, const RankPlace& rank) {
+  std::vector<RankPlace>& ranks = processes[process_id];
+  if (ranks.size() < kMaxRanksOfProcess) ranks.push_back(rank);
+}
+
 HostIndex::HostIndex(const std::vector<Job>& jobs, std::span<const HostNic> nics) {
   for (uint32_t j = 0; j < jobs.size(); ++j) {
     for (uint32_t m = 0; m < jobs[j].ranks.size(); ++m) {
       const JobRank& rank = jobs[j].ranks[m];
       HostEntry& host = Entry(rank.host);
-      host.processes.emplace(rank.process_id, RankPlace{.job = j, .member = m});
+      host.AddRank(rank.process_id, {.job = j, .member = m});
       if (rank.oob_address) host.out_of_band.insert(*rank.oob_address);
       for (const IpAddress& address : rank.addresses) host.AddAddress({}, address);
       for (const JobQueuePair& qp : rank.queue_pairs) {
@@ -38,6 +39,7 @@ HostIndex::HostIndex(const std::vector<Job>& jobs, std::span<const HostNic> nics
       host.AddAddress({.device = nic.device, .port = kOnlyPort}, address);
     }
   }
+  names_.Index();
   for (uint32_t h = 0; h < hosts_.size(); ++h) {
     std::set<IpAddress> all = hosts_[h].out_of_band;
     for (const auto& [port, addresses] : hosts_[h].addresses) {
@@ -48,22 +50,14 @@ HostIndex::HostIndex(const std::vector<Job>& jobs, std::span<const HostNic> nics
 }
 
 HostEntry& HostIndex::Entry(std::string_view name) {
-  std::vector<uint32_t>& same_key = by_key_[HostKey(name)];
-  for (const uint32_t h : same_key) {
-    if (hosts_[h].name == name) return hosts_[h];
-  }
-  same_key.push_back(static_cast<uint32_t>(hosts_.size()));
-  hosts_.push_back({.name = std::string(name)});
-  return hosts_.back();
+  const uint32_t number = names_.Add(name);
+  if (number == hosts_.size()) hosts_.push_back({.name = std::string(name)});
+  return hosts_[number];
 }
 
 std::vector<const HostEntry*> HostIndex::Find(std::string_view name) const {
   std::vector<const HostEntry*> found;
-  const auto same_key = by_key_.find(HostKey(name));
-  if (same_key == by_key_.end()) return found;
-  for (const uint32_t h : same_key->second) {
-    if (SameHost(hosts_[h].name, name)) found.push_back(&hosts_[h]);
-  }
+  for (const uint32_t h : names_.Find(name)) found.push_back(&hosts_[h]);
   return found;
 }
 

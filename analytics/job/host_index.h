@@ -15,6 +15,7 @@
 
 #include "analytics/job/communicator.h"
 #include "analytics/job/host_facts.h"
+#include "analytics/job/host_names.h"
 
 namespace rocescope {
 
@@ -32,24 +33,27 @@ inline constexpr size_t kMaxPortsOfHost = 128;
 inline constexpr size_t kMaxAddressesOfPort = 32;
 inline constexpr size_t kMaxAddressesOfUnknownPorts = 256;  // addresses of a host without a device
 inline constexpr size_t kMaxAddressesOfRank = 256;
+inline constexpr size_t kMaxRanksOfProcess = 256;  // in all jobs
 
 struct HostEntry {
-  // Addresses beyond the limits are ignored.
+  // Addresses and ranks beyond the limits are ignored.
   void AddAddress(const NicPort& port, const IpAddress& address);
+  void AddRank(uint64_t process_id, const RankPlace& rank);
 
   std::string name;  // name as printed in its logs
   // An entry without a device contains addresses of unknown devices.
   std::map<NicPort, std::set<IpAddress>> addresses;
   std::set<IpAddress> out_of_band;
-  std::multimap<uint64_t, RankPlace> processes;
+  // Ranks by process ID, at most kMaxRanksOfProcess of each.
+  std::map<uint64_t, std::vector<RankPlace>> processes;
 };
 
 class HostIndex {
  public:
   explicit HostIndex(const std::vector<Job>& jobs, std::span<const HostNic> nics = {});
 
-  // Returns the hosts that `name` can refer to, usually one. Two logs may spell the name of one
-  // host differently.
+  // Returns the hosts that `name` can refer to, usually one and at most HostNames::kMaxMatches. Two
+  // logs may spell the name of one host differently.
   std::vector<const HostEntry*> Find(std::string_view name) const;
 
   // Returns the hosts with this address, including out-of-band addresses. Several hosts: tenants,
@@ -67,9 +71,8 @@ class HostIndex {
  private:
   HostEntry& Entry(std::string_view name);
 
-  // Key: HostKey; values: indices into hosts_.
-  std::map<std::string, std::vector<uint32_t>, std::less<>> by_key_;
-  std::vector<HostEntry> hosts_;
+  HostNames names_;
+  std::vector<HostEntry> hosts_;  // by the number of the name
   std::map<IpAddress, std::vector<uint32_t>> by_address_;
 };
 

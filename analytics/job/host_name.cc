@@ -18,6 +18,13 @@ std::string HostKey(std::string_view host) {
   return key;
 }
 
+std::string NormalHostName(std::string_view host) {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  std::string name(host);
+  std::ranges::transform(name, name.begin(), Lower);
+  return name;
+}
+
 bool SameHost(std::string_view a, std::string_view b) {
   // "gpu-7." is the absolute spelling of "gpu-7".
   if (a.ends_with('.')) a.remove_suffix(1);

@@ -14,6 +14,9 @@ std::string_view ShortHostName(std::string_view host);
 // Returns a key that is equal for all names that SameHost considers equal.
 std::string HostKey(std::string_view host);
 
+// Returns the name in lower case and without a dot at the end.
+std::string NormalHostName(std::string_view host);
+
 // Whether two names can denote the same host, because one of them may be truncated at a dot:
 // "gpu-7" and "gpu-7.rack2.example" can, "gpu-7.rack1.example" and "gpu-7.rack2.example" cannot.
 // Case is ignored (RFC 4343). The relation is not transitive: "gpu-7" matches both of the latter.

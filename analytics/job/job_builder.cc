@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "analytics/job/host_name.h"
@@ -13,6 +16,66 @@
 
 namespace rocescope {
 namespace {
+
+template <typename T>
+void MakeSet(std::vector<T>& values) {
+  std::ranges::sort(values);
+  values.erase(std::ranges::unique(values).begin(), values.end());
+}
+
+// The NIC ports of a process's net devices. A net device is one port, unless ports were merged.
+class NetDevices {
+ public:
+  // Keeps a reference to the process.
+  explicit NetDevices(const NcclProcess& process) {
+    for (const NcclVirtualDevice& made : process.virtual_devices) {
+      merged_.try_emplace(made.net_device, made.name);
+    }
+    for (const NcclDevice& device : process.devices) {
+      by_name_[device.name].push_back(&device);
+      by_number_[device.net_device >= 0 ? device.net_device : device.index].push_back(&device);
+    }
+  }
+
+  // Ascending.
+  std::vector<NicPort> PortsOf(int net_device) const {
+    std::vector<NicPort> ports;
+    const auto add = [&](const auto& table, const auto& key) {
+      const auto at = table.find(key);
+      if (at == table.end()) return;
+      for (const NcclDevice* device : at->second) {
+        ports.push_back({.device = device->name, .port = device->port});
+      }
+    };
+    const auto made = merged_.find(net_device);
+    if (made == merged_.end()) {
+      add(by_number_, net_device);
+    } else {
+      for (const std::string_view name : NamesIn(made->second)) add(by_name_, name);
+    }
+    MakeSet(ports);
+    if (ports.size() > kMaxPortsOfNetDevice) ports.resize(kMaxPortsOfNetDevice);
+    return ports;
+  }
+
+ private:
+  // The name of a virtual device consists of those of its devices: "mlx5_0+mlx5_1".
+  static std::set<std::string_view> NamesIn(std::string_view merged) {
+    std::set<std::string_view> names;
+    while (true) {
+      const size_t end = merged.find('+');
+      names.insert(merged.substr(0, end));
+      if (end == std::string_view::npos) return names;
+      merged.remove_prefix(end + 1);
+    }
+  }
+
+  using Devices = std::vector<const NcclDevice*>;
+
+  std::unordered_map<int, std::string_view> merged_;  // names of virtual devices
+  std::unordered_map<std::string_view, Devices> by_name_;
+  std::unordered_map<int, Devices> by_number_;
+};
 
 class JobBuilder {
  public:
@@ -148,10 +211,18 @@ class JobBuilder {
           })) {
         continue;
       }
+      const ChannelCommunicators& of_channels = of_channels_.at(p);
+      std::set<std::tuple<uint32_t, int, int, int, int>> seen;
       for (size_t i = 0; i < process.channels.size(); ++i) {
         const NcclChannel& channel = process.channels[i];
         if (channel.proxy_rank < 0 || !channel.net.starts_with("IB")) continue;
-        for (const int communicator : of_channels_.at(p)[i]) {
+        // Channels that differ only in their number are one candidate.
+        const bool is_new =
+            seen.emplace(of_channels.list_of[i], channel.proxy_rank, channel.net_device,
+                         channel.source_rank, channel.destination_rank)
+                .second;
+        if (!is_new) continue;
+        for (const int communicator : of_channels[i]) {
           AddProxied(process, channel, GroupOf(p, communicator));
         }
       }
@@ -165,7 +236,10 @@ class JobBuilder {
     const GroupMember& member = proxy->second;
     if (!SameHost(processes_[member.process].facts->host, process.host)) return;
     proxied_[member.process].push_back(
-        {.channel = channel, .communicator = static_cast<int>(member.communicator)});
+        {.net_device = channel.net_device,
+         .peer = {.communicator = static_cast<int>(member.communicator),
+                  .own_rank = channel.source_rank,
+                  .peer_rank = channel.destination_rank}});
   }
 
   JobRank& OwnerOf(size_t process, const QueuePairPeer& peer, const NcclQueuePair& facts) {
@@ -252,70 +326,69 @@ class JobBuilder {
   void AddChannels() {
     for (const size_t p : own_processes_) {
       const NcclProcess& process = *processes_[p].facts;
+      const NetDevices net_devices(process);
+      const ChannelCommunicators& of_channels = of_channels_.at(p);
+      std::map<std::tuple<uint32_t, int, int>, ChannelPeers> known;
       for (size_t i = 0; i < process.channels.size(); ++i) {
         const NcclChannel& channel = process.channels[i];
-        const std::vector<int>& communicators = of_channels_.at(p)[i];
+        const std::vector<int>& communicators = of_channels[i];
         if (!channel.net.starts_with("IB") || communicators.empty()) continue;
         const int cuda_device =
             process.communicators[static_cast<size_t>(communicators[0])].cuda_device;
         const auto place = rank_of_place_.find({p, cuda_device});
         if (place == rank_of_place_.end()) continue;
         JobRank& rank = job_.ranks[place->second];
-        AddPorts(process, channel.net_device, rank.ports);
-        AddPorts(process, channel.net_device, rank.net_devices[channel.net_device]);
-        for (const int communicator : communicators) {
-          AddChannel(channel, p, communicator, rank.channels);
+        const auto [ports, is_new] = rank.net_devices.try_emplace(channel.net_device);
+        if (is_new) {
+          ports->second = net_devices.PortsOf(channel.net_device);
+          rank.ports.insert(rank.ports.end(), ports->second.begin(), ports->second.end());
         }
-        if (channel.is_send) continue;
-        const Seat source = SeatOf(GroupOf(p, communicators[0]), channel.source_rank);
-        const bool is_one = std::ranges::all_of(communicators, [&](int communicator) {
-          return SeatOf(GroupOf(p, communicator), channel.source_rank) == source;
-        });
-        if (is_one && source.rank >= 0) rank.receives_from.push_back(source.rank);
+        PeerCandidate peer = {.own_rank = channel.source_rank,
+                              .peer_rank = channel.destination_rank};
+        if (!channel.is_send) std::swap(peer.own_rank, peer.peer_rank);
+        const auto [peers, is_unknown] =
+            known.try_emplace({of_channels.list_of[i], peer.own_rank, peer.peer_rank});
+        if (is_unknown) peers->second = InEach(p, communicators, peer);
+        if (!channel.is_send && peers->second.peer_rank >= 0) {
+          rank.receives_from.push_back(peers->second.peer_rank);
+        }
+        if (peers->second.possible.empty()) continue;
+        rank.channels.push_back({.line = channel.line,
+                                 .channel = channel.channel,
+                                 .connection = channel.connection,
+                                 .net_device = channel.net_device,
+                                 .is_send = channel.is_send,
+                                 .possible = peers->second.possible});
       }
     }
     for (JobRank& rank : job_.ranks) {
       MakeSet(rank.receives_from);
       MakeSet(rank.ports);
-      MakeSet(rank.channels);
-      for (auto& [device, ports] : rank.net_devices) MakeSet(ports);
+      std::ranges::stable_sort(rank.channels, {}, &JobChannel::line);
     }
   }
 
-  void AddChannel(const NcclChannel& channel, size_t process, int communicator,
-                  std::vector<JobChannel>& channels) const {
-    const int group = GroupOf(process, communicator);
-    if (group < 0) return;
-    PeerCandidate peer = {.communicator = communicator,
-                          .own_rank = channel.source_rank,
-                          .peer_rank = channel.destination_rank};
-    if (!channel.is_send) std::swap(peer.own_rank, peer.peer_rank);
-    channels.push_back({.line = channel.line,
-                        .communicator = index_of_group_.at(group),
-                        .channel = channel.channel,
-                        .connection = channel.connection,
-                        .net_device = channel.net_device,
-                        .is_send = channel.is_send,
-                        .peer = ToJobPeer(process, peer)});
-  }
+  // The same two ranks in each of several communicators of a process.
+  struct ChannelPeers {
+    SharedList<JobChannelPeer> possible;
+    int peer_rank = -1;  // if it is the same in all of them
+  };
 
-  template <typename T>
-  static void MakeSet(std::vector<T>& values) {
-    std::ranges::sort(values);
-    values.erase(std::ranges::unique(values).begin(), values.end());
-  }
-
-  // The net device of a channel line is a NIC port, unless ports were merged.
-  static void AddPorts(const NcclProcess& process, int net_device, std::vector<NicPort>& ports) {
-    const auto made =
-        std::ranges::find(process.virtual_devices, net_device, &NcclVirtualDevice::net_device);
-    const std::string merged = made == process.virtual_devices.end() ? "" : "+" + made->name + "+";
-    for (const NcclDevice& device : process.devices) {
-      const bool is_it = !merged.empty() ? merged.find("+" + device.name + "+") != std::string::npos
-                                         : (device.net_device >= 0 ? device.net_device
-                                                                   : device.index) == net_device;
-      if (is_it) ports.push_back({.device = device.name, .port = device.port});
+  ChannelPeers InEach(size_t process, const std::vector<int>& communicators,
+                      PeerCandidate peer) const {
+    std::vector<JobChannelPeer> possible;
+    const Seat first = SeatOf(GroupOf(process, communicators[0]), peer.peer_rank);
+    bool is_one = true;
+    for (const int communicator : communicators) {
+      const int group = GroupOf(process, communicator);
+      is_one = is_one && SeatOf(group, peer.peer_rank) == first;
+      if (group < 0) continue;
+      peer.communicator = communicator;
+      possible.push_back(
+          {.communicator = index_of_group_.at(group), .peer = ToJobPeer(process, peer)});
     }
+    MakeSet(possible);
+    return {.possible = std::move(possible), .peer_rank = is_one ? first.rank : -1};
   }
 
   std::shared_ptr<const std::vector<JobPeer>> Convert(
@@ -372,7 +445,7 @@ class JobBuilder {
   std::map<Place, size_t> rank_of_place_;
   std::map<size_t, size_t> first_rank_;
   std::map<int, int> index_of_group_;
-  std::map<size_t, std::vector<std::vector<int>>> of_channels_;  // communicators, by process
+  std::map<size_t, ChannelCommunicators> of_channels_;  // by process
   std::map<size_t, std::vector<ProxiedChannel>> proxied_;
   Job job_;
 };

@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "analytics/job/host_names.h"
 #include "base/count_text.h"
 
 namespace rocescope {
@@ -28,21 +27,6 @@ using CommunicatorKey = std::tuple<uint64_t, int, int, std::optional<uint64_t>>;
 
 CommunicatorKey KeyOf(const NcclCommunicator& communicator) {
   return {communicator.pointer, communicator.rank, communicator.rank_count, communicator.comm_id};
-}
-
-// The names that SameHost considers equal to this one and that are not longer, from the shortest to
-// the name itself, in lower case: "a", "a.b" and "a.b.c" for "a.b.c".
-std::vector<std::string> NamesOf(std::string_view host) {
-  if (host.ends_with('.')) host.remove_suffix(1);
-  std::string name(host);
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  std::vector<std::string> names;
-  for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
-    names.push_back(name.substr(0, dot));
-  }
-  names.push_back(std::move(name));
-  return names;
 }
 
 // Kept processes with one name. A look-up does not depend on their number, because a host can
@@ -116,32 +100,41 @@ std::vector<LoggedProcess> CollectProcesses(std::span<const NcclLog* const> logs
     }
   }
   std::ranges::sort(given, {}, SortKey);
+  HostNames hosts;
+  std::vector<uint32_t> number_of;  // host names, by given process
+  number_of.reserve(given.size());
+  for (const LoggedProcess& process : given) number_of.push_back(hosts.Add(process.facts->host));
+  hosts.Index();
   std::vector<LoggedProcess> kept;
-  using ByName = std::map<std::pair<std::string, uint64_t>, Namesakes>;
-  ByName exact;  // by host name and process ID
-  ByName all;    // the same, and processes of hosts whose longer name begins with this one
-  for (LoggedProcess& process : given) {
+  using ByName = std::map<std::pair<uint32_t, uint64_t>, Namesakes>;
+  ByName exact;   // by host name and process ID
+  ByName longer;  // the same, of hosts whose longer name begins with this one
+  for (size_t i = 0; i < given.size(); ++i) {
+    LoggedProcess& process = given[i];
     const NcclProcess& facts = *process.facts;
-    const std::vector<std::string> names = NamesOf(facts.host);
+    const uint32_t host = hosts.GroupOf(number_of[i]);
+    const std::span<const uint32_t> shorter = hosts.ShorterThan(host);
     std::optional<size_t> original;
     std::optional<size_t> latest;
     size_t count = 0;
-    for (const std::string& name : names) {
-      const ByName& table = &name == &names.back() ? all : exact;
+    const auto look_up = [&](const ByName& table, uint32_t name) {
       const auto at = table.find({name, facts.process_id});
-      if (at == table.end()) continue;
+      if (at == table.end()) return;
       const auto found = at->second.OriginalOf(facts);
       if (found) original = std::min(original.value_or(*found), *found);
       latest = std::max(latest, at->second.latest());
       count += at->second.count();
-    }
+    };
+    for (const uint32_t name : shorter) look_up(exact, name);
+    look_up(exact, host);
+    look_up(longer, host);
     if (original) {
       LoggedProcess& other = kept[*original];
       other.notes.push_back(fmt::format("{} is also in {}; the copy in {} is used",
                                         ProcessName(*other.facts), process.source, other.source));
       continue;
     }
-    Namesakes& own = exact[{names.back(), facts.process_id}];
+    Namesakes& own = exact[{host, facts.process_id}];
     if (latest && count <= kMaxNotesAName) {
       process.notes.push_back(
           fmt::format("{} and {} each contain a process {} with different communicators; they are "
@@ -151,7 +144,7 @@ std::vector<LoggedProcess> CollectProcesses(std::span<const NcclLog* const> logs
       ++own.unnoted;
     }
     own.Keep(kept.size(), facts);
-    for (const std::string& name : names) all[{name, facts.process_id}].Keep(kept.size(), facts);
+    for (const uint32_t name : shorter) longer[{name, facts.process_id}].Keep(kept.size(), facts);
     kept.push_back(std::move(process));
   }
   for (const auto& [name, namesakes] : exact) {

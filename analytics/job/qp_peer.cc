@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
+#include <utility>
 
 namespace rocescope {
 namespace {
@@ -12,6 +14,9 @@ using Candidates = std::shared_ptr<const std::vector<PeerCandidate>>;
 
 constexpr int kAny = -1;
 constexpr size_t kNoPosition = SIZE_MAX;
+// If queue pairs of more GPUs use a net device for which channels are proxied, they share one list
+// of candidates. The work is then linear, and the candidates are a superset.
+constexpr size_t kMaxGpusOfDevice = 64;
 constexpr int kNetTransport = 2;  // transport number in `New proxy send connection`
 
 // A connection announced by a channel line.
@@ -32,7 +37,7 @@ struct Round {
 struct Group {
   std::vector<Announced> announced;
   std::vector<size_t> queue_pairs;
-  std::vector<PeerCandidate> proxied;
+  Candidates proxied;  // null: none
 };
 
 struct GroupKey {
@@ -49,22 +54,42 @@ Candidates Distinct(std::vector<PeerCandidate> peers) {
   return std::make_shared<const std::vector<PeerCandidate>>(std::move(peers));
 }
 
-// Returns the same two ranks in each of several communicators.
-Candidates InEach(const std::vector<int>& communicators, PeerCandidate peer) {
-  std::vector<PeerCandidate> peers;
-  for (const int communicator : communicators) {
-    peer.communicator = communicator;
-    peers.push_back(peer);
-  }
-  return Distinct(std::move(peers));
-}
+// The candidates of channels whose communicator is unknown. Channels between the same ranks share
+// them.
+class UnknownCommunicators {
+ public:
+  explicit UnknownCommunicators(const ChannelCommunicators& communicators)
+      : communicators_(communicators) {}
 
-void AppendTo(std::vector<PeerCandidate>& peers, const Announced& announced) {
-  if (announced.possible == nullptr) {
-    peers.push_back(announced.peer);
-  } else {
-    peers.insert(peers.end(), announced.possible->begin(), announced.possible->end());
+  // Returns the same two ranks in each possible communicator of the channel.
+  Candidates InEach(size_t channel, PeerCandidate peer) {
+    Candidates& known = known_[{communicators_.list_of[channel], peer.own_rank, peer.peer_rank}];
+    if (known != nullptr) return known;
+    std::vector<PeerCandidate> peers;
+    for (const int communicator : communicators_[channel]) {
+      peer.communicator = communicator;
+      peers.push_back(peer);
+    }
+    return known = Distinct(std::move(peers));
   }
+
+ private:
+  const ChannelCommunicators& communicators_;
+  // By index of the list of communicators and the two ranks.
+  std::map<std::tuple<uint32_t, int, int>, Candidates> known_;
+};
+
+std::vector<PeerCandidate> PeersOf(const std::vector<Announced>& all) {
+  std::vector<PeerCandidate> peers;
+  std::set<const void*> shared;
+  for (const Announced& announced : all) {
+    if (announced.possible == nullptr) {
+      peers.push_back(announced.peer);
+    } else if (shared.insert(announced.possible.get()).second) {
+      peers.insert(peers.end(), announced.possible->begin(), announced.possible->end());
+    }
+  }
+  return peers;
 }
 
 std::vector<Round> Rounds(const Group& group, const std::vector<NcclQueuePair>& queue_pairs) {
@@ -180,8 +205,9 @@ class QueuePairJoin {
       }
     }
     ResolveStated(stated);
-    const std::vector<std::vector<int>> communicators =
+    const ChannelCommunicators communicators =
         CommunicatorsOfChannels(process_.communicators, process_.channels);
+    UnknownCommunicators unknown(communicators);
     for (size_t i = 0; i < process_.channels.size(); ++i) {
       const NcclChannel& channel = process_.channels[i];
       // Plugins based on NCCL's verbs transport have names such as IBext.
@@ -192,17 +218,35 @@ class QueuePairJoin {
           .peer_rank = channel.is_send ? channel.destination_rank : channel.source_rank};
       announced.peer = peer;
       if (communicators[i].size() == 1) announced.peer.communicator = communicators[i][0];
-      if (communicators[i].size() > 1) announced.possible = InEach(communicators[i], peer);
+      if (communicators[i].size() > 1) announced.possible = unknown.InEach(i, peer);
       // Queue pairs without a known device are joined over all devices.
       Announce(Key(channel.is_send, channel.cuda_device, channel.net_device), announced);
       Announce(Key(channel.is_send, channel.cuda_device, kAny), announced);
     }
+    AddProxied();
+  }
+
+  void AddProxied() {
+    std::map<int, std::vector<PeerCandidate>> peers;  // by net device
     for (const ProxiedChannel& proxied : proxied_) {
-      for (auto& [key, group] : groups_) {
-        if (!key.is_send || key.net_device != proxied.channel.net_device) continue;
-        group.proxied.push_back({.communicator = proxied.communicator,
-                                 .own_rank = proxied.channel.source_rank,
-                                 .peer_rank = proxied.channel.destination_rank});
+      peers[proxied.net_device].push_back(proxied.peer);
+    }
+    std::map<int, std::vector<Group*>> groups;
+    for (auto& [key, group] : groups_) {
+      if (key.is_send && peers.contains(key.net_device)) groups[key.net_device].push_back(&group);
+    }
+    for (const auto& [net_device, of_device] : groups) {
+      std::vector<PeerCandidate>& all = peers[net_device];
+      if (of_device.size() > kMaxGpusOfDevice) {
+        for (const Group* group : of_device) {
+          const std::vector<PeerCandidate> own = PeersOf(group->announced);
+          all.insert(all.end(), own.begin(), own.end());
+        }
+      }
+      const Candidates shared = Distinct(std::move(all));
+      for (Group* group : of_device) {
+        group->proxied = shared;
+        if (of_device.size() > kMaxGpusOfDevice) group->announced.clear();
       }
     }
   }
@@ -224,8 +268,9 @@ class QueuePairJoin {
                           .destination_rank = queue_pair.remote_rank,
                           .is_send = true});
     }
-    const std::vector<std::vector<int>> communicators =
+    const ChannelCommunicators communicators =
         CommunicatorsOfChannels(process_.communicators, channels);
+    UnknownCommunicators unknown(communicators);
     for (size_t i = 0; i < indices.size(); ++i) {
       QueuePairPeer& peer = peers_[indices[i]];
       peer.is_sender = true;
@@ -234,7 +279,7 @@ class QueuePairJoin {
                                  .peer_rank = channels[i].destination_rank};
       if (communicators[i].size() > 1) {
         peer.if_one = PeerCertainty::kExact;
-        peer.candidates = InEach(communicators[i], stated);
+        peer.candidates = unknown.InEach(i, stated);
         continue;
       }
       peer.certainty = PeerCertainty::kExact;
@@ -243,16 +288,22 @@ class QueuePairJoin {
     }
   }
 
+  static Candidates Everyone(const Group& group) {
+    if (group.proxied != nullptr && group.announced.empty()) return group.proxied;
+    std::vector<PeerCandidate> peers = PeersOf(group.announced);
+    if (group.proxied != nullptr) {
+      peers.insert(peers.end(), group.proxied->begin(), group.proxied->end());
+    }
+    return Distinct(std::move(peers));
+  }
+
   void Resolve(const GroupKey& key, const Group& group) {
     for (const size_t index : group.queue_pairs) peers_[index].is_sender = key.is_send;
-    std::vector<PeerCandidate> everyone;
-    for (const Announced& announced : group.announced) AppendTo(everyone, announced);
-    everyone.insert(everyone.end(), group.proxied.begin(), group.proxied.end());
-    const Candidates all = Distinct(std::move(everyone));
-    const bool others_are_unknown = key.is_send && serves_others_ && group.proxied.empty();
+    const Candidates all = Everyone(group);
+    const bool others_are_unknown = key.is_send && serves_others_ && group.proxied == nullptr;
     only_ = all->size() == 1 && !others_are_unknown ? &all->front() : nullptr;
     everyone_ = others_are_unknown ? nullptr : all;
-    if (!group.proxied.empty() || others_are_unknown) {
+    if (group.proxied != nullptr || others_are_unknown) {
       SetAmbiguous(group.queue_pairs, all);
       return;
     }
@@ -283,8 +334,7 @@ class QueuePairJoin {
         Append(round, doubtful);
       }
     }
-    std::vector<PeerCandidate> candidates;
-    for (const Announced& announced : doubtful.announced) AppendTo(candidates, announced);
+    std::vector<PeerCandidate> candidates = PeersOf(doubtful.announced);
     SetAmbiguous(doubtful.queue_pairs, candidates.empty() ? all : Distinct(std::move(candidates)));
   }
 

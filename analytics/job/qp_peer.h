@@ -51,17 +51,27 @@ struct QueuePairPeer {
   std::shared_ptr<const std::vector<PeerCandidate>> everyone;
 };
 
-// A connection that this process made for another process of the host (PXN).
+// A connection for sending that this process made for another process of the host (PXN).
 struct ProxiedChannel {
-  NcclChannel channel;
-  int communicator = -1;  // index into this process's communicators
+  int net_device = -1;
+  PeerCandidate peer;  // with the index into this process's communicators
+
+  friend constexpr auto operator<=>(const ProxiedChannel&, const ProxiedChannel&) = default;
 };
 
-// Returns the possible communicators of each channel as ascending indices. Channel lines do not
-// contain the communicator: it is the one that the same thread was initialising, otherwise any with
-// a matching size and rank.
-std::vector<std::vector<int>> CommunicatorsOfChannels(
-    std::span<const NcclCommunicator> communicators, std::span<const NcclChannel> channels);
+// The possible communicators of channels as ascending indices. Many channels have the same ones,
+// which are stored once: a process can have many communicators, and a log many channels.
+struct ChannelCommunicators {
+  std::vector<std::vector<int>> lists;  // all different
+  std::vector<uint32_t> list_of;        // index into `lists`, by channel
+
+  const std::vector<int>& operator[](size_t channel) const { return lists[list_of[channel]]; }
+};
+
+// Channel lines do not contain the communicator: it is the one that the same thread was
+// initialising, otherwise any with a matching size and rank.
+ChannelCommunicators CommunicatorsOfChannels(std::span<const NcclCommunicator> communicators,
+                                             std::span<const NcclChannel> channels);
 
 // Returns one element per queue pair of the process, in order.
 std::vector<QueuePairPeer> JoinQueuePairs(const NcclProcess& process,
