@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/utf8.h"
 
+#include <cstring>
+
 namespace rocescope {
 
 uint8_t Utf8Length(std::string_view text) {
@@ -39,12 +41,32 @@ std::string_view Utf8Front(std::string_view text, size_t most) {
 }
 
 bool IsUtf8(std::string_view text) {
+  constexpr uint64_t kHighBits = 0x8080808080808080;
   while (!text.empty()) {
+    // Most text is ASCII: eight bytes at a time.
+    if (uint64_t word = 0; text.size() >= sizeof word) {
+      std::memcpy(&word, text.data(), sizeof word);
+      if ((word & kHighBits) == 0) {
+        text.remove_prefix(sizeof word);
+        continue;
+      }
+    }
     const uint8_t length = Utf8Length(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }
   return true;
+}
+
+std::string ReplaceInvalidUtf8(std::string_view text) {
+  std::string valid;
+  valid.reserve(text.size());
+  while (!text.empty()) {
+    const uint8_t length = Utf8Length(text);
+    valid += length == 0 ? std::string_view("?") : text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return valid;
 }
 
 }  // namespace rocescope

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace rocescope {
@@ -16,5 +17,9 @@ uint8_t Utf8Length(std::string_view text);
 std::string_view Utf8Front(std::string_view text, size_t most);
 
 bool IsUtf8(std::string_view text);
+
+// Returns `text` with '?' instead of each byte that is not part of a well-formed sequence. Protobuf
+// rejects messages with other text.
+std::string ReplaceInvalidUtf8(std::string_view text);
 
 }  // namespace rocescope

@@ -36,6 +36,16 @@ TEST(Utf8, RecognisesInvalidText) {
   EXPECT_FALSE(
       IsUtf8("tr\xff"
              "in"));
+  EXPECT_TRUE(IsUtf8("eight bytes and more \xe2\x82\xac"));
+  EXPECT_FALSE(IsUtf8("eight bytes and more \xe2\x82"));
+}
+
+TEST(Utf8, ReplacesInvalidBytes) {
+  EXPECT_EQ(ReplaceInvalidUtf8(""), "");
+  EXPECT_EQ(ReplaceInvalidUtf8("a\xc3\xa9"), "a\xc3\xa9");
+  EXPECT_EQ(ReplaceInvalidUtf8("lea\xff"
+                               "9\xe2\x82"),
+            "lea?9??");
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ class UnknownCommunicators {
 
  private:
   const ChannelCommunicators& communicators_;
-  // By index of the list of communicators and the two ranks.
+  // The key is the index of the list of communicators and the two ranks.
   std::map<std::tuple<uint32_t, int, int>, Candidates> known_;
 };
 

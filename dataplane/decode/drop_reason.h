@@ -41,7 +41,10 @@ namespace rocescope {
   ROW(UnknownSample, "unknown_sample", "sFlow sample of an unsupported type")                   \
   ROW(UnknownSender, "unknown_sender",                                                          \
       "INT report or sFlow datagram of a sender that is neither in the topology nor allowed")   \
-  ROW(BadCounters, "bad_counters", "invalid line in counters.jsonl")                            \
+  ROW(ForeignNode, "foreign_node",                                                              \
+      "sample of another node than the only one that its scrape target may report for")         \
+  ROW(BadCounters, "bad_counters",                                                              \
+      "invalid line in counters.jsonl or in the response of an exporter")                       \
   ROW(LostBetweenLcores, "lost_between_lcores", "queue to the core that decodes the frame was full")
 
 enum class DropReason : uint8_t {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An error is kept even if its line is truncated, because its occurrence matters more than its
 // details.
+#include "base/utf8.h"
 #include "dataplane/host/nccl_message.h"
 
 namespace rocescope {
@@ -60,7 +61,7 @@ void ReadCompletion(LineScanner& scanner, NcclError& error) {
 MessageOutcome ReadErrorMessage(const NcclLine& frame, size_t line, NcclProcessReader& reader) {
   LineScanner scanner(frame.message);
   if (!scanner.Accept("NET/IB : ") && !scanner.Accept("NET/IB: ")) return {};
-  NcclError error{.line = line, .text = std::string(frame.message.substr(0, kLongestText))};
+  NcclError error{.line = line, .text = std::string(Utf8Front(frame.message, kLongestText))};
   const std::string_view text = error.text;
   if (Contains(text, "Got completion from peer ")) {
     scanner.SkipPast("Got completion from peer ");

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/utf8.h"
 #include "dataplane/host/nccl_line.h"
 #include "dataplane/host/nccl_message.h"
 #include "dataplane/host/plain_text.h"
@@ -53,6 +54,8 @@ class Parser {
       has_line_end = false;
       ++log_.over_long;
     }
+    std::string valid;
+    if (!IsUtf8(line)) line = valid = ReplaceInvalidUtf8(line);
     auto frame = FindNcclLine(line, 0);
     if (!frame) return ReadUnframed(line, has_line_end);
     while (frame) {
@@ -112,7 +115,7 @@ class Parser {
     if (!is_whole) return Note("a line end: the line may be truncated");
     const std::string_view rest = line.substr(at + kVersion.size());
     if (rest.empty() || rest[0] < '0' || rest[0] > '9') return;
-    unframed_version_ = rest.substr(0, std::min<size_t>(rest.find(' '), 64));
+    unframed_version_ = Utf8Front(rest.substr(0, rest.find(' ')), 64);
   }
 
   NcclProcessReader* FindReader(const NcclLine& frame) {

@@ -362,6 +362,18 @@ TEST(NcclError, IsKeptIfItsLineIsTruncated) {
   EXPECT_EQ(log.processes[0].errors.size(), 1u);
 }
 
+// Output of programs may be in any encoding.
+TEST(NcclError, IsValidUtf8) {
+  const NcclError error = ErrorOf(
+      "NET/IB : Got completion from peer 10.0.0.\xff<43210> with error 12, opcode 129, len 0, "
+      "vendor err 129 (Send) hca mlx\xe2\x82");
+  EXPECT_EQ(error.peer, "10.0.0.?<43210>");
+  EXPECT_EQ(error.device, "mlx??");
+  const std::string begin = "NET/IB : mlx5_0:1 async fatal event on QP ";
+  const NcclError cut = ErrorOf(begin + std::string(511 - begin.size(), 'x') + "\xe2\x82\xac");
+  EXPECT_EQ(cut.text.size(), 511u) << "of at most 512 bytes";
+}
+
 // --- Bad input ---
 
 TEST(NcclLog, CountsAndReportsMalformedLines) {

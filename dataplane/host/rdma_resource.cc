@@ -7,6 +7,8 @@
 #include <array>
 #include <charconv>
 
+#include "base/utf8.h"
+
 namespace rocescope {
 namespace {
 
@@ -141,6 +143,8 @@ class RdmaParser {
 
   void Set(std::string_view key, std::string_view value) {
     value = value.substr(0, kLongestValue);
+    std::string valid;
+    if (!IsUtf8(value)) value = valid = ReplaceInvalidUtf8(value);
     if (key == "ifname") {
       record_.device = value;
       has_device_ = !value.empty();

@@ -57,6 +57,16 @@ TEST(RdmaText, KernelQueuePairsHaveNoProcess) {
   EXPECT_EQ(resource.queue_pairs[1].command, "ib send bw");
 }
 
+TEST(RdmaText, ValuesAreValidUtf8) {
+  const RdmaResource resource = ParseRdmaResource(
+      "link mlx\xff/1 lqpn 50 type RC state RTS comm ib\xe2\x82\n"
+      "[{\"ifname\":\"mlx5_0\",\"lqpn\":51,\"type\":\"RC\",\"comm\":\"\xe2\x82\xac\xff\"}]\n");
+  ASSERT_EQ(resource.queue_pairs.size(), 2u);
+  EXPECT_EQ(resource.queue_pairs[0].device, "mlx?");
+  EXPECT_EQ(resource.queue_pairs[0].command, "ib??");
+  EXPECT_EQ(resource.queue_pairs[1].command, "\xe2\x82\xac?");
+}
+
 TEST(RdmaText, BadValueIsReportedWithItsLine) {
   const RdmaResource resource = ParseRdmaResource(
       "link mlx5_0/1 lqpn 5 type RC state RTS sq-psn 0 comm [a]\n"

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/utf8.h"
+
 namespace rocescope {
 namespace {
 
@@ -79,7 +81,8 @@ class Line {
       SkipBlanks();
       if (sample.labels.size() == kMaxLabels || !Takes('"')) return false;
       std::string value;
-      if (!Quoted(value)) return false;
+      // The format requires UTF-8. Replacement characters could make two names equal.
+      if (!Quoted(value) || !IsUtf8(value)) return false;
       sample.labels.emplace_back(name, std::move(value));
       SkipBlanks();
       if (Takes(',')) continue;
@@ -87,8 +90,8 @@ class Line {
     }
   }
 
-  // Parses up to the closing quote. \\, \" and
-  // are escapes; other backslashes are literal.
+  // Parses up to the closing quote. A backslash escapes a backslash, a quote or an n (line feed);
+  // other backslashes are literal.
   bool Quoted(std::string& value) {
     while (!rest_.empty()) {
       const char c = rest_.front();

@@ -15,7 +15,7 @@ namespace rocescope {
 
 struct PrometheusSample {
   std::string_view name;
-  std::vector<std::pair<std::string_view, std::string>> labels;  // values with escapes resolved
+  std::vector<std::pair<std::string_view, std::string>> labels;  // values: UTF-8, escapes resolved
   double value = 0;                                              // may be infinite or NaN
   // Since the epoch, magnitude at most 9e12 so that it fits into an int64_t in ns; unset: time of
   // the scrape.

@@ -107,5 +107,14 @@ TEST(PrometheusText, SkipsInvalidLines) {
       SizeIs(1));
 }
 
+TEST(PrometheusText, SkipsLinesWithLabelsThatAreNotUtf8) {
+  const auto samples = Parse(
+      "a{b=\"lea\xff"
+      "9\"} 1\na{b=\"\xe2\x82\"} 1\na{b=\"\xe2\x82\xac\"} 1\n",
+      2);
+  ASSERT_THAT(samples, SizeIs(1));
+  EXPECT_THAT(samples[0].labels, ElementsAre(Pair("b", "\xe2\x82\xac")));
+}
+
 }  // namespace
 }  // namespace rocescope

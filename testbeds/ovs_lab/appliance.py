@@ -30,6 +30,7 @@ def config(state, window):
         "udp": {"sflow": [f"{telemetry.COLLECTOR_ADDRESS}:{telemetry.SFLOW_PORT}"],
                 # All switches run on one machine and send from its address.
                 "senders": [telemetry.UNDERLAY_ADDRESS]},
+        # One exporter reports for all switches and hosts: the target has no `node`.
         "scrape": {"targets": [{
             "url": f"http://{telemetry.UNDERLAY_ADDRESS}:{telemetry.EXPORTER_PORT}/metrics",
             "period": "1s"}]},

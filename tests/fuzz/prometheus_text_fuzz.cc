@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "appliance/common/scrape/metric_rules.h"
+#include "base/utf8.h"
 #include "dataplane/telemetry/prometheus_text.h"
 #include "tests/fuzz/require.h"
 
@@ -18,6 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Require(!sample.name.empty(), "a sample has a name");
     if (const auto record = rules.Read(sample, "node")) {
       Require(!record->entity.node.empty(), "a counter has a node");
+      Require(IsUtf8(record->entity.node) && IsUtf8(record->entity.port), "names are UTF-8");
     }
   });
   Require(lines.samples == samples, "each sample is reported");

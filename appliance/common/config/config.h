@@ -81,7 +81,7 @@ struct AgentsConfig {
 // An exporter of Prometheus metrics.
 struct ScrapeTarget {
   std::string url;
-  std::string node;  // node of metrics without a node label
+  std::string node;  // the only node that it may report for; empty: any node
   Duration period = std::chrono::seconds(1);
 
   friend bool operator==(const ScrapeTarget&, const ScrapeTarget&) = default;

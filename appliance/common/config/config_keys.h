@@ -214,7 +214,13 @@ template <typename Visitor>
 void VisitKeys(ScrapeTarget& config, Visitor& visitor) {
   visitor.Key("url", config.url,
               "URL of the exporter, for example http://10.0.0.7:9400/metrics. Required.");
-  visitor.Key("node", config.node, "Node that metrics without a node label belong to.");
+  visitor.Key(
+      "node", config.node,
+      "Name in the topology of the only node that this exporter may report for. Samples with "
+      "a node label of another node are dropped, and `rocescope doctor` names them. Without "
+      "`node`, each sample requires a node label, and the exporter is trusted to report for "
+      "any node: omit it only for exporters that report for many nodes, such as a "
+      "federated Prometheus server.");
   visitor.Key("period",
               Within<Duration>{config.period, std::chrono::milliseconds(10), std::chrono::hours(1)},
               "Scrape interval. It must not exceed analysis_window.");

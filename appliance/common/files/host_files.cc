@@ -13,6 +13,7 @@
 
 #include "analytics/job/communicator.h"
 #include "appliance/common/files/text_file.h"
+#include "base/utf8.h"
 #include "dataplane/host/nccl_log.h"
 #include "dataplane/host/rdma_resource.h"
 #include "dataplane/host/slurm_jobs.h"
@@ -89,7 +90,7 @@ std::string HostOf(const std::string& path) {
       name.find_first_not_of("0123456789", dot + 1) == std::string::npos) {
     name.resize(dot);
   }
-  return name;
+  return ReplaceInvalidUtf8(name);
 }
 
 Status ReadLogs(const std::vector<std::string>& paths, Pipes pipes, HostFiles& result) {

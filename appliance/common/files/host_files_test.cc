@@ -100,6 +100,7 @@ TEST_F(HostFilesTest, TakesTheHostFromTheNameOfADump) {
   EXPECT_EQ(HostOf("10.0.0.5.json"), "10.0.0.5");
   EXPECT_EQ(HostOf("10.0.0.5"), "10.0.0.5");
   EXPECT_EQ(HostOf("fd00::5.log"), "fd00::5");
+  EXPECT_EQ(HostOf("node\xff.json"), "node?");
 }
 
 TEST_F(HostFilesTest, RemovesTheTimeFromTheNameOfADump) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
@@ -18,11 +19,13 @@
 #include <boost/beast/ssl/ssl_stream.hpp>
 #include <charconv>
 #include <cstdint>
+#include <set>
 #include <type_traits>
 #include <utility>
 
 #include "appliance/common/access/tls_context.h"
 #include "base/address.h"
+#include "base/count_text.h"
 
 namespace rocescope {
 namespace {
@@ -41,12 +44,48 @@ std::string HostOf(const HttpUrl& url) {
   return url.host.find(':') == std::string::npos ? url.host : fmt::format("[{}]", url.host);
 }
 
+// The body of a request that is being received.
+struct Body {
+  size_t bytes = 0;
+  std::function<void()> cancel;  // its memory is released soon afterwards
+};
+
+// The bodies of all pending requests.
+class Bodies {
+ public:
+  explicit Bodies(size_t most_bytes) : most_bytes_(most_bytes) {}
+
+  void Add(Body& body) { bodies_.insert(&body); }
+  void Remove(Body& body) {
+    bytes_ -= body.bytes;
+    bodies_.erase(&body);
+  }
+  // Cancels the largest bodies while the sum exceeds the limit. `body` may be one of them.
+  void Resize(Body& body, size_t bytes) {
+    bytes_ += bytes - body.bytes;
+    body.bytes = bytes;
+    while (bytes_ > most_bytes_) {
+      Body& largest = **std::ranges::max_element(bodies_, {}, &Body::bytes);
+      bytes_ -= std::exchange(largest.bytes, 0);
+      largest.cancel();
+    }
+  }
+  size_t most_bytes() const { return most_bytes_; }
+
+ private:
+  const size_t most_bytes_;
+  size_t bytes_ = 0;
+  std::set<Body*> bodies_;
+};
+
 template <typename Stream>
 class Fetch : public std::enable_shared_from_this<Fetch<Stream>> {
  public:
-  Fetch(asio::io_context& context, Stream stream, HttpUrl url, const HttpFetcher::Limits& limits,
-        std::function<void(Result<std::string>)> then, HttpFetcher::Explain explain)
-      : url_(std::move(url)),
+  Fetch(asio::io_context& context, Bodies& bodies, Stream stream, HttpUrl url,
+        const HttpFetcher::Limits& limits, std::function<void(Result<std::string>)> then,
+        HttpFetcher::Explain explain)
+      : bodies_(bodies),
+        url_(std::move(url)),
         then_(std::move(then)),
         explain_(std::move(explain)),
         resolver_(context),
@@ -54,7 +93,16 @@ class Fetch : public std::enable_shared_from_this<Fetch<Stream>> {
     lowest().expires_after(limits.timeout);
     parser_.body_limit(limits.most_bytes);
     parser_.header_limit(1u << 16);
+    parser_.eager(true);
+    body_.cancel = [this] {
+      is_cancelled_ = true;
+      lowest().close();
+    };
+    bodies_.Add(body_);
   }
+  ~Fetch() { bodies_.Remove(body_); }
+  Fetch(const Fetch&) = delete;
+  Fetch& operator=(const Fetch&) = delete;
 
   void Begin() {
     resolver_.async_resolve(url_.host, url_.port,
@@ -99,9 +147,13 @@ class Fetch : public std::enable_shared_from_this<Fetch<Stream>> {
     });
   }
   void Hear() {
-    http::async_read(stream_, buffer_, parser_, [self = Self()](ErrorOf error, size_t) {
-      error ? self->Fail(error) : self->Done();
-    });
+    http::async_read_some(stream_, buffer_, parser_,
+                          [self = Self()](ErrorOf error, size_t) { self->Take(error); });
+  }
+  void Take(ErrorOf error) {
+    if (!error && !is_cancelled_) bodies_.Resize(body_, parser_.get().body().size());
+    if (error || is_cancelled_) return Fail(error);
+    parser_.is_done() ? Done() : Hear();
   }
   void Done() {
     if (parser_.get().result() != http::status::ok) {
@@ -113,11 +165,20 @@ class Fetch : public std::enable_shared_from_this<Fetch<Stream>> {
     then_(std::move(parser_.get().body()));
   }
   void Fail(ErrorOf error) {
+    if (is_cancelled_) {
+      return then_(MakeError(ErrorCode::kResourceExhausted,
+                             fmt::format("the bodies of all pending responses exceed the limit of "
+                                         "{} bytes, and this body is the largest",
+                                         WithThousands(bodies_.most_bytes()))));
+    }
     then_(MakeError(ErrorCode::kUnavailable, error == beast::error::timeout
                                                  ? "no response before the timeout"
                                                  : error.message()));
   }
 
+  Bodies& bodies_;
+  Body body_;
+  bool is_cancelled_ = false;  // the body was too large for the limit of all bodies
   const HttpUrl url_;
   const std::function<void(Result<std::string>)> then_;
   const HttpFetcher::Explain explain_;
@@ -179,7 +240,10 @@ Result<HttpUrl> ParseHttpUrl(const std::string& text, UrlSchemes schemes) {
 }
 
 struct HttpFetcher::Parts {
+  explicit Parts(size_t most_bytes) : bodies(most_bytes) {}
+
   TlsContext tls;  // null: no TLS
+  Bodies bodies;   // outlives the requests, which `context` owns
   asio::io_context context{1};
 };
 
@@ -191,7 +255,7 @@ Result<HttpFetcher> HttpFetcher::WithTls(const TlsTexts& tls) {
   return fetcher;
 }
 
-HttpFetcher::HttpFetcher() : parts_(std::make_unique<Parts>()) {}
+HttpFetcher::HttpFetcher(size_t most_bytes) : parts_(std::make_unique<Parts>(most_bytes)) {}
 HttpFetcher::HttpFetcher(HttpFetcher&&) noexcept = default;
 HttpFetcher::~HttpFetcher() = default;
 
@@ -199,14 +263,14 @@ void HttpFetcher::Get(const HttpUrl& url, const Limits& limits,
                       std::function<void(Result<std::string>)> then, Explain explain) {
   asio::io_context& context = parts_->context;
   if (!url.has_tls) {
-    std::make_shared<Fetch<PlainStream>>(context, PlainStream(context), url, limits,
+    std::make_shared<Fetch<PlainStream>>(context, parts_->bodies, PlainStream(context), url, limits,
                                          std::move(then), std::move(explain))
         ->Begin();
   } else if (!parts_->tls) {
     then(MakeError(ErrorCode::kInvalidArgument, "https requires certificates"));
   } else {
-    std::make_shared<Fetch<TlsStream>>(context, TlsStream(context, *parts_->tls), url, limits,
-                                       std::move(then), std::move(explain))
+    std::make_shared<Fetch<TlsStream>>(context, parts_->bodies, TlsStream(context, *parts_->tls),
+                                       url, limits, std::move(then), std::move(explain))
         ->Begin();
   }
 }

@@ -28,9 +28,10 @@ Result<HttpUrl> ParseHttpUrl(const std::string& text, UrlSchemes schemes = UrlSc
 
 class HttpFetcher {
  public:
+  static constexpr size_t kLargestBody = size_t{64} << 20;
   struct Limits {
     std::chrono::milliseconds timeout{5000};  // for the complete request
-    size_t most_bytes = size_t{64} << 20;     // maximum size of a body in bytes
+    size_t most_bytes = kLargestBody;         // maximum size of a body in bytes
   };
   // Returns the explanation in the body of a response whose status is not 200; empty: there is
   // none.
@@ -40,7 +41,10 @@ class HttpFetcher {
   // certificate is signed by `peer_ca` and names the URL's host. The error names the invalid
   // certificate.
   static Result<HttpFetcher> WithTls(const TlsTexts& tls);
-  HttpFetcher();
+  // `most_bytes`: maximum size in bytes of the bodies of all pending requests together. While they
+  // exceed it, the request with the largest body fails with kResourceExhausted: servers that
+  // withhold the ends of large bodies do not make the small bodies of others fail.
+  explicit HttpFetcher(size_t most_bytes = kLargestBody);
   HttpFetcher(HttpFetcher&&) noexcept;
   ~HttpFetcher();
 

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
+#include <vector>
 
 #include "appliance/daemon/http/http_server.h"
 #include "tests/support/certificates.h"
@@ -16,6 +18,7 @@ namespace rocescope {
 namespace {
 
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 TEST(HttpUrl, HasHostPortAndTarget) {
   const auto url = ParseHttpUrl("http://10.0.0.7:9400/metrics?a=b");
@@ -66,8 +69,12 @@ class FetchTest : public testing::Test {
   }
   Result<std::string> Get(uint16_t port, const HttpFetcher::Limits& limits = {}) {
     HttpFetcher fetcher;
+    return Get(fetcher, port, "/m", limits);
+  }
+  Result<std::string> Get(HttpFetcher& fetcher, uint16_t port, const std::string& target,
+                          const HttpFetcher::Limits& limits = {}) {
     Result<std::string> got = MakeError(ErrorCode::kInternal, "nobody called back");
-    fetcher.Get({.host = "127.0.0.1", .port = std::to_string(port), .target = "/m"}, limits,
+    fetcher.Get({.host = "127.0.0.1", .port = std::to_string(port), .target = target}, limits,
                 [&](Result<std::string> answer) { got = std::move(answer); });
     fetcher.Run(std::chrono::seconds(20));
     return got;
@@ -175,6 +182,55 @@ TEST_F(FetchTest, RejectsATooLargeBody) {
           {.most_bytes = 4096});
   ASSERT_FALSE(got);
   EXPECT_THAT(got.error().message, HasSubstr("body limit"));
+}
+
+// A server that withholds the end of a body keeps its memory until the timeout.
+TEST_F(FetchTest, LimitsTheBodiesOfAllPendingRequests) {
+  auto server =
+      HttpServer::Open({.address = IpAddress::FromV4(0x7f000001)}, [](const HttpRequest& request) {
+        const bool is_small = request.target == "/small";
+        HttpResponse response = {.body = std::string(is_small ? 1000 : 3000, 'x')};
+        if (!is_small) response.stream = [] { return std::string(); };
+        return response;
+      });
+  ASSERT_TRUE(server);
+  (*server)->Start();
+  HttpFetcher fetcher(7000);
+  std::map<std::string, std::string> answers;
+  for (const char* target : {"/a", "/b", "/c", "/small"}) {
+    fetcher.Get({.host = "127.0.0.1", .port = std::to_string((*server)->port()), .target = target},
+                {.timeout = std::chrono::seconds(2)},
+                [&answers, target](const Result<std::string>& answer) {
+                  answers[target] += answer ? *answer : answer.error().message;
+                });
+  }
+  fetcher.Run(std::chrono::seconds(20));
+  EXPECT_EQ(answers["/small"], std::string(1000, 'x'));
+  EXPECT_THAT(
+      (std::vector{answers["/a"], answers["/b"], answers["/c"]}),
+      UnorderedElementsAre(HasSubstr("exceed the limit of 7,000 bytes"),
+                           "no response before the timeout", "no response before the timeout"));
+  // Nothing is left of their memory.
+  const Result<std::string> more = Get(fetcher, (*server)->port(), "/small");
+  EXPECT_EQ(more, std::string(1000, 'x'));
+}
+
+TEST_F(FetchTest, ABodyMayHaveAllMemoryOfTheOthers) {
+  auto server = HttpServer::Open(
+      {.address = IpAddress::FromV4(0x7f000001)},
+      [](const HttpRequest&) { return HttpResponse{.body = std::string(300'000, 'x')}; });
+  ASSERT_TRUE(server);
+  (*server)->Start();
+  HttpFetcher fetcher(300'000);
+  for (int i = 0; i < 2; ++i) {
+    const Result<std::string> got = Get(fetcher, (*server)->port(), "/");
+    ASSERT_TRUE(got) << got.error().message;
+    EXPECT_EQ(got->size(), 300'000u);
+  }
+  HttpFetcher smaller(299'999);
+  const Result<std::string> got = Get(smaller, (*server)->port(), "/");
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code, ErrorCode::kResourceExhausted);
 }
 
 TEST_F(FetchTest, TimesOut) {

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <utility>
+
+#include "dataplane/run/entity_check.h"
 
 namespace rocescope {
 namespace {
@@ -89,6 +92,9 @@ std::optional<CounterRecord> MetricRules::Read(const PrometheusSample& sample,
   if (!(value >= 0) || value > kMost) return std::nullopt;
   record.value = static_cast<uint64_t>(value);
   if (record.entity.node.empty() || !IsWhose(rule.entity, record.entity)) return std::nullopt;
+  if (std::max(record.entity.node.size(), record.entity.port.size()) > kLongestEntityName) {
+    return std::nullopt;
+  }
   return record;
 }
 

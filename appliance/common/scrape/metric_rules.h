@@ -24,8 +24,9 @@ class MetricRules {
   explicit MetricRules(const std::vector<MetricRule>& more);
 
   // Converts a sample; the caller sets the times of the record. None if no rule matches, the labels
-  // do not identify the entity, or the value is not a nonnegative number. `node` applies if no
-  // label names a node.
+  // do not identify the entity, a name is longer than kLongestEntityName, or the value is not a
+  // nonnegative number. `node` applies if no label names a node. The caller checks whether the
+  // exporter may report for the node.
   std::optional<CounterRecord> Read(const PrometheusSample& sample, const std::string& node) const;
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/common/scrape/metric_rules.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -123,6 +124,17 @@ TEST(MetricRules, IgnoreUnknownMetrics) {
                            "fabric_port_tx_bytes{node=\"a\",port=\"b\"} 1e30\n"}) {
     EXPECT_FALSE(Read(line)) << line;
   }
+}
+
+TEST(MetricRules, IgnoreEntitiesWithLongNames) {
+  const auto read = [](const std::string& node, const std::string& port) {
+    return Read(fmt::format("fabric_port_tx_bytes{{node=\"{}\",port=\"{}\"}} 1\n", node, port))
+        .has_value();
+  };
+  const std::string longest(128, 'x');
+  EXPECT_TRUE(read(longest, longest));
+  EXPECT_FALSE(read(longest + "x", "Ethernet1"));
+  EXPECT_FALSE(read("leaf0", longest + "x"));
 }
 
 }  // namespace

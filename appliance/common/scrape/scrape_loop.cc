@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "analytics/job/host_name.h"
 #include "dataplane/source/wall_clock.h"
 
 namespace rocescope {
@@ -18,19 +19,23 @@ constexpr size_t kRecords = 4096;  // in a batch
 
 }  // namespace
 
-Result<std::unique_ptr<ScrapeLoop>> ScrapeLoop::Make(const ScrapeConfig& config) {
-  std::unique_ptr<ScrapeLoop> loop(new ScrapeLoop(config));
+Result<std::unique_ptr<ScrapeLoop>> ScrapeLoop::Make(const ScrapeConfig& config,
+                                                     size_t most_bytes) {
+  std::unique_ptr<ScrapeLoop> loop(new ScrapeLoop(config, most_bytes));
   for (const ScrapeTarget& target : config.targets) {
     const Result<HttpUrl> url = ParseHttpUrl(target.url);
     if (!url) return tl::unexpected(url.error());
     Target& one = loop->targets_.emplace_back();
     one.config = target;
     one.url = *url;
+    one.foreign.url = target.url;
+    one.foreign.node = target.node;
   }
   return loop;
 }
 
-ScrapeLoop::ScrapeLoop(const ScrapeConfig& config) : rules_(config.rules), exchange_(kRecords) {}
+ScrapeLoop::ScrapeLoop(const ScrapeConfig& config, size_t most_bytes)
+    : rules_(config.rules), fetcher_(most_bytes), exchange_(kRecords) {}
 
 void ScrapeLoop::Run(const std::atomic<bool>& stop) {
   while (!stop.load(std::memory_order_relaxed)) {
@@ -66,16 +71,38 @@ void ScrapeLoop::AskThoseDue() {
 void ScrapeLoop::Take(Target& target, const Result<std::string>& answer) {
   if (answer) Read(target, *answer);
   const std::lock_guard lock(mutex_);
-  target.trouble = answer ? "" : fmt::format("{}: {}", target.config.url, answer.error().message);
+  target.trouble.clear();
+  if (answer) return;
+  const bool is_too_large = answer.error().code == ErrorCode::kResourceExhausted;
+  target.trouble =
+      fmt::format("{}: {}{}", target.config.url, answer.error().message,
+                  is_too_large ? "; scrape fewer metrics, or increase the key `memory`" : "");
 }
 
-void ScrapeLoop::Read(const Target& target, const std::string& text) {
+// A label may contain a shorter or longer form of the configured name.
+bool ScrapeLoop::Admit(Target& target, CounterRecord& record, Timestamp now) {
+  const std::string& node = target.config.node;
+  if (node.empty()) return true;
+  if (SameHost(record.entity.node, node)) {
+    record.entity.node = node;
+    return true;
+  }
+  const std::lock_guard lock(mutex_);
+  target.foreign.Add(record.entity.node, now);
+  return false;
+}
+
+void ScrapeLoop::Read(Target& target, const std::string& text) {
   const Timestamp now = WallClock();
   Ledger& ledger = statistics_.frames.ledger;
   const PrometheusLines lines = ParsePrometheusText(text, [&](const PrometheusSample& sample) {
     std::optional<CounterRecord> record = rules_.Read(sample, target.config.node);
     if (!record) {
       ++ledger.filtered;
+      return;
+    }
+    if (!Admit(target, *record, now)) {
+      ++ledger.dropped[static_cast<size_t>(DropReason::kForeignNode)];
       return;
     }
     ++ledger.decoded;
@@ -108,6 +135,15 @@ std::vector<std::string> ScrapeLoop::Problems() const {
     if (!target.trouble.empty()) problems.push_back(target.trouble);
   }
   return problems;
+}
+
+std::vector<ForeignNodes> ScrapeLoop::Foreign() const {
+  std::vector<ForeignNodes> foreign;
+  const std::lock_guard lock(mutex_);
+  for (const Target& target : targets_) {
+    if (target.foreign.samples > 0) foreign.push_back(target.foreign);
+  }
+  return foreign;
 }
 
 }  // namespace rocescope

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "appliance/common/config/config.h"
+#include "appliance/common/scrape/foreign_nodes.h"
 #include "appliance/common/scrape/http_fetch.h"
 #include "appliance/common/scrape/metric_rules.h"
 #include "base/result.h"
@@ -21,20 +22,24 @@ namespace rocescope {
 
 class ScrapeLoop {
  public:
-  // The error names a target with an invalid URL.
-  static Result<std::unique_ptr<ScrapeLoop>> Make(const ScrapeConfig& config);
+  // `most_bytes`: maximum size in bytes of all responses in progress, as for HttpFetcher. The error
+  // names a target with an invalid URL.
+  static Result<std::unique_ptr<ScrapeLoop>> Make(const ScrapeConfig& config,
+                                                  size_t most_bytes = HttpFetcher::kLargestBody);
 
   // Runs until `stop` is set. Waits until all records are taken.
   void Run(const std::atomic<bool>& stop);
 
   // For the only reader of records.
   RecordExchange& records() { return exchange_; }
-  // Thread-safe. The ledger counts samples: decoded, filtered (no matching rule) and malformed
-  // lines.
+  // Thread-safe. The ledger counts samples: decoded, filtered (no matching rule), of foreign nodes,
+  // and malformed lines.
   SourceStatistics Statistics() const { return published_.Read(); }
   uint64_t beats() const { return published_.count(); }
   // The targets whose last scrape failed, as sentences.
   std::vector<std::string> Problems() const;
+  // The targets that had samples of other nodes than their configured one since the start.
+  std::vector<ForeignNodes> Foreign() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -44,17 +49,20 @@ class ScrapeLoop {
     Clock::time_point due;
     bool under_way = false;
     std::string trouble;
+    ForeignNodes foreign;
   };
 
-  explicit ScrapeLoop(const ScrapeConfig& config);
+  ScrapeLoop(const ScrapeConfig& config, size_t most_bytes);
   void AskThoseDue();
   void Take(Target& target, const Result<std::string>& answer);
-  void Read(const Target& target, const std::string& text);
+  void Read(Target& target, const std::string& text);
+  // Returns false if the target may not report for the node of the record.
+  bool Admit(Target& target, CounterRecord& record, Timestamp now);
 
   const MetricRules rules_;
   HttpFetcher fetcher_;
   std::vector<Target> targets_;
-  mutable std::mutex mutex_;  // guards the targets' problems
+  mutable std::mutex mutex_;  // guards the targets' problems and foreign nodes
   RecordExchange exchange_;
   SourceStatistics statistics_;
   Published<SourceStatistics> published_;

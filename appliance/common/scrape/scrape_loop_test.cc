@@ -12,8 +12,10 @@
 namespace rocescope {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 std::unique_ptr<HttpServer> Exporter(const std::string& text) {
   auto server =
@@ -66,6 +68,83 @@ TEST(ScrapeLoop, ProducesRecordsAndCountsAllSamples) {
   EXPECT_EQ(ledger.decoded, ledger.DroppedTotal());
   EXPECT_GE(ledger.decoded, 2u);
   EXPECT_THAT((*loop)->Problems(), ElementsAre());
+}
+
+TEST(ScrapeLoop, ATargetWithANodeReportsOnlyForIt) {
+  const auto exporter = Exporter(
+      "fabric_port_fcs_errors{node=\"leaf0\",port=\"Ethernet1\"} 7\n"
+      "fabric_nic_tx_bytes{port=\"mlx5_0\"} 1\n"
+      "fabric_nic_rx_bytes{node=\"Host0.example.org\",port=\"mlx5_0\"} 2\n");
+  ScrapeTarget target = TargetAt(exporter->port());
+  target.node = "host0";
+  const auto loop = ScrapeLoop::Make({.targets = {target}});
+  ASSERT_TRUE(loop);
+  for (const CounterRecord& record : RecordsOf(**loop, 4)) {
+    EXPECT_EQ(record.entity.node, "host0");
+    EXPECT_EQ(record.entity.kind, EntityKind::kNic);
+  }
+  const Ledger ledger = (*loop)->Statistics().frames.ledger;
+  EXPECT_TRUE(ledger.Balances());
+  EXPECT_EQ(ledger.decoded, 2 * ledger.DroppedTotal());
+  const uint64_t dropped = ledger.dropped[static_cast<size_t>(DropReason::kForeignNode)];
+  EXPECT_EQ(dropped, ledger.DroppedTotal());
+  const std::vector<ForeignNodes> foreign = (*loop)->Foreign();
+  ASSERT_EQ(foreign.size(), 1u);
+  EXPECT_EQ(foreign[0].url, target.url);
+  EXPECT_EQ(foreign[0].node, "host0");
+  EXPECT_EQ(foreign[0].samples, dropped);
+  EXPECT_THAT(foreign[0].names, ElementsAre("leaf0"));
+  EXPECT_FALSE(foreign[0].more);
+  EXPECT_GT(foreign[0].last_received, Timestamp());
+}
+
+TEST(ScrapeLoop, ATargetWithoutANodeReportsForManyNodes) {
+  const auto exporter = Exporter(
+      "fabric_port_tx_bytes{node=\"leaf0\",port=\"Ethernet1\"} 7\n"
+      "fabric_port_tx_bytes{node=\"leaf1\",port=\"Ethernet1\"} 7\n");
+  const auto loop = ScrapeLoop::Make({.targets = {TargetAt(exporter->port())}});
+  ASSERT_TRUE(loop);
+  const std::vector<CounterRecord> records = RecordsOf(**loop, 2);
+  EXPECT_EQ(records[0].entity.node, "leaf0");
+  EXPECT_EQ(records[1].entity.node, "leaf1");
+  EXPECT_THAT((*loop)->Foreign(), IsEmpty());
+}
+
+TEST(ScrapeLoop, KeepsAFewNamesOfForeignNodes) {
+  ForeignNodes foreign;
+  for (int i = 0; i < 100; ++i) {
+    foreign.Add(fmt::format("leaf{}", i % 50), FromNanoseconds(i));
+    EXPECT_EQ(foreign.more, i >= 4);
+  }
+  EXPECT_EQ(foreign.samples, 100u);
+  EXPECT_EQ(foreign.last_received, FromNanoseconds(99));
+  EXPECT_THAT(foreign.names, ElementsAre("leaf0", "leaf1", "leaf2", "leaf3"));
+}
+
+// One answer with an invalid name made all later answers of the API invalid.
+TEST(ScrapeLoop, DropsNamesThatAreNotUtf8) {
+  const auto exporter = Exporter(
+      "fabric_port_tx_bytes{node=\"lea\xff\",port=\"Ethernet1\"} 7\n"
+      "fabric_port_tx_bytes{node=\"leaf0\",port=\"Ethernet1\"} 7\n");
+  const auto loop = ScrapeLoop::Make({.targets = {TargetAt(exporter->port())}});
+  ASSERT_TRUE(loop);
+  for (const CounterRecord& record : RecordsOf(**loop, 2)) EXPECT_EQ(record.entity.node, "leaf0");
+  const Ledger ledger = (*loop)->Statistics().frames.ledger;
+  EXPECT_EQ(ledger.dropped[static_cast<size_t>(DropReason::kBadCounters)], ledger.decoded);
+}
+
+TEST(ScrapeLoop, LimitsResponsesInProgress) {
+  const auto exporter = Exporter(std::string(5000, 'x'));
+  const auto loop = ScrapeLoop::Make({.targets = {TargetAt(exporter->port())}}, 4000);
+  ASSERT_TRUE(loop);
+  std::atomic<bool> stop = false;
+  std::thread thread([&] { (*loop)->Run(stop); });
+  while ((*loop)->Problems().empty()) std::this_thread::yield();
+  EXPECT_THAT((*loop)->Problems(),
+              ElementsAre(AllOf(HasSubstr("the limit of 4,000 bytes"), HasSubstr("`memory`"))));
+  (*loop)->records().Abandon();
+  stop = true;
+  thread.join();
 }
 
 TEST(ScrapeLoop, ClampsTimesToNow) {

@@ -172,7 +172,9 @@ Status Daemon::OpenSources() {
     sources_.push_back(std::move(dpdk));
   }
   if (!config_.scrape.targets.empty()) {
-    if (const Status added = Add(OpenScrapeSource(config_.scrape)); !added) return added;
+    if (const Status added = Add(OpenScrapeSource(config_.scrape, memory_budget())); !added) {
+      return added;
+    }
   }
   sources_.push_back(MakeAgentSource(
       intake_, std::make_unique<AgentLoop>(

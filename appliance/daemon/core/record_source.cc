@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/daemon/core/record_source.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
@@ -112,6 +113,7 @@ class ScrapeSource : public LoopSource<ScrapeLoop> {
   SourceState State() const override {
     SourceState state = LoopSource::State();
     state.problems = loop().Problems();
+    state.foreign = loop().Foreign();
     return state;
   }
 };
@@ -175,8 +177,9 @@ SourceResult OpenUdpSource(const UdpConfig& config, const FrameProcessor::Option
   return std::make_unique<UdpSource>(*std::move(loop));
 }
 
-SourceResult OpenScrapeSource(const ScrapeConfig& config) {
-  auto loop = ScrapeLoop::Make(config);
+SourceResult OpenScrapeSource(const ScrapeConfig& config, uint64_t memory_budget) {
+  auto loop =
+      ScrapeLoop::Make(config, std::max<size_t>(memory_budget / 8, HttpFetcher::kLargestBody));
   if (!loop) return tl::unexpected(loop.error());
   return std::make_unique<ScrapeSource>(*std::move(loop));
 }

@@ -10,6 +10,7 @@
 
 #include "appliance/common/config/config.h"
 #include "appliance/common/process/notice.h"
+#include "appliance/common/scrape/foreign_nodes.h"
 #include "appliance/daemon/intake/agent_intake.h"
 #include "appliance/daemon/intake/agent_loop.h"
 #include "base/result.h"
@@ -35,6 +36,7 @@ struct SourceState {
   std::string error;                   // why the source stopped; empty: running
   std::vector<std::string> problems;   // current problems, as sentences
   std::vector<AgentState> agents;      // agents that report
+  std::vector<ForeignNodes> foreign;   // scrape targets with samples of other nodes
 };
 
 class RecordSource {
@@ -72,7 +74,9 @@ SourceResult OpenInterfaceSource(const InterfaceConfig& config,
 // `first_tap` is the tap of the first socket: INT reports come before sFlow.
 SourceResult OpenUdpSource(const UdpConfig& config, const FrameProcessor::Options& processor,
                            TapId first_tap);
-SourceResult OpenScrapeSource(const ScrapeConfig& config);
+// The responses in progress take at most an eighth of the memory budget, but at least one response
+// of the maximum size is possible.
+SourceResult OpenScrapeSource(const ScrapeConfig& config, uint64_t memory_budget);
 // The source is listed only after an agent has sent its first message. `intake` must outlive it.
 std::unique_ptr<RecordSource> MakeAgentSource(AgentIntake& intake, std::unique_ptr<AgentLoop> loop);
 

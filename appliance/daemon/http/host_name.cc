@@ -2,6 +2,8 @@
 #include "appliance/daemon/http/host_name.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 
 #include "base/address.h"
 
@@ -15,18 +17,28 @@ bool IsSameName(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, Lower, Lower);
 }
 
+// Whether `text`, which follows the host, is empty or ":PORT" with a port from 1 to 65535.
+bool IsPort(std::string_view text) {
+  if (text.empty()) return true;
+  if (text.front() != ':') return false;
+  text.remove_prefix(1);
+  uint16_t port = 0;
+  const char* const end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, port);
+  return error == std::errc() && parsed == end && port != 0;
+}
+
 }  // namespace
 
 bool IsOwnHost(std::string_view host, std::span<const std::string> names) {
   if (host.empty()) return true;
-  std::string_view name = host;
   if (host.front() == '[') {
     const size_t end = host.find(']');
     if (end == std::string_view::npos) return false;
-    name = host.substr(1, end - 1);
-    return ParseIpAddress(name).has_value();
+    return IsPort(host.substr(end + 1)) && ParseIpAddress(host.substr(1, end - 1)).has_value();
   }
-  name = host.substr(0, host.find(':'));
+  const std::string_view name = host.substr(0, host.find(':'));
+  if (!IsPort(host.substr(name.size()))) return false;
   const auto is_it = [name](std::string_view other) { return IsSameName(name, other); };
   return is_it("localhost") || ParseIpAddress(name).has_value() ||
          std::ranges::any_of(names, is_it);

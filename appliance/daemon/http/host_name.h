@@ -10,7 +10,7 @@
 namespace rocescope {
 
 // Returns whether the value of a Host header is an IP address, "localhost" or one of `names`, with
-// or without a port. An empty value (HTTP/1.0) is accepted.
+// or without a port from 1 to 65535. An empty value (HTTP/1.0) is accepted.
 bool IsOwnHost(std::string_view host, std::span<const std::string> names = {});
 
 }  // namespace rocescope

@@ -48,6 +48,15 @@ TEST(OwnHost, IsAnAddressOrLocalhost) {
   }
 }
 
+TEST(OwnHost, HasNothingButAPortAfterTheHost) {
+  EXPECT_TRUE(IsOwnHost("localhost:65535"));
+  for (const char* host : {"localhost:80@evil", "localhost:", "localhost:0", "localhost:65536",
+                           "localhost:+80", "localhost:80:80", "127.0.0.1:8080.evil.example",
+                           "[::1]evil.com", "[::1]80", "[::1]:", "[::1]:80@evil", "[::1]:x"}) {
+    EXPECT_FALSE(IsOwnHost(host)) << host;
+  }
+}
+
 TEST(OwnHost, IsAConfiguredName) {
   const std::vector<std::string> names = {"appliance.example.org", "Appliance"};
   for (const char* host :

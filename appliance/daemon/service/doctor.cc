@@ -252,6 +252,23 @@ void CheckRefused(const DoctorInput& input, std::vector<Problem>& out) {
   }
 }
 
+void CheckForeign(const DoctorInput& input, std::vector<Problem>& out) {
+  OfKind foreign("foreign_node", out);
+  for (const ForeignNodes& target : RecentlyForeign(input.sources, input.now)) {
+    foreign.Add(
+        target.url,
+        fmt::format("the exporter may report only for {}, but also reports for {}{}: the appliance "
+                    "dropped {}",
+                    target.node, fmt::join(target.names, ", "), target.more ? ", and others" : "",
+                    Counted(target.samples, "sample")),
+        fmt::format("if the label with the name of the node contains another name of {0}, for "
+                    "example of a container, set it to {0}; if the exporter is trusted to report "
+                    "for all nodes, remove `node` from its entry in `scrape.targets`; otherwise "
+                    "find out why it reports for other nodes",
+                    target.node));
+  }
+}
+
 bool HasSession(const MirrorStream& mirror) {
   return mirror.kind == MirrorKind::kErspan2 || mirror.kind == MirrorKind::kErspan3;
 }
@@ -561,6 +578,16 @@ std::vector<RefusedSender> RecentlyRefused(const Senders& senders, Timestamp now
   return recent;
 }
 
+std::vector<ForeignNodes> RecentlyForeign(const std::vector<SourceState>& sources, Timestamp now) {
+  std::vector<ForeignNodes> recent;
+  for (const SourceState& source : sources) {
+    std::ranges::copy_if(source.foreign, std::back_inserter(recent), [&](const ForeignNodes& one) {
+      return now - one.last_received <= kRecent;
+    });
+  }
+  return recent;
+}
+
 std::vector<AgentState> LosingAgents(const std::vector<SourceState>& sources, Timestamp now) {
   std::vector<AgentState> losing;
   for (const SourceState& source : sources) {
@@ -585,6 +612,7 @@ std::vector<Problem> Doctor(const DoctorInput& input) {
     CheckSenders(input, problems);
   }
   CheckRefused(input, problems);
+  CheckForeign(input, problems);
   CheckNumbers(input, problems);
   if (input.answer != nullptr) CheckClocks(*input.answer, problems);
   CheckHostClocks(input, problems);

@@ -43,6 +43,10 @@ struct DoctorInput {
 // Returns the senders whose telemetry was refused within the last ten minutes.
 std::vector<RefusedSender> RecentlyRefused(const Senders& senders, Timestamp now);
 
+// Returns the scrape targets with samples of other nodes than their own within the last ten
+// minutes.
+std::vector<ForeignNodes> RecentlyForeign(const std::vector<SourceState>& sources, Timestamp now);
+
 // Returns the agents that lost batches within the last ten minutes.
 std::vector<AgentState> LosingAgents(const std::vector<SourceState>& sources, Timestamp now);
 

@@ -223,6 +223,23 @@ TEST_F(DoctorTest, ReportsUnknownSendersOfTheLastMinutes) {
   EXPECT_THAT(problems[0].recommended_action, testing::HasSubstr("`udp.senders`"));
 }
 
+TEST_F(DoctorTest, ReportsExportersThatReportForOtherNodes) {
+  const std::string url = "http://host0:9400/metrics";
+  ForeignNodes target{.url = url, .node = "host0"};
+  for (const char* name : {"spine0", "leaf0", "leaf1", "leaf2", "leaf3"}) {
+    target.Add(name, input_.now - std::chrono::minutes(9));
+  }
+  AddSource(SourceKind::kScrape, 10, 5).foreign = {target};
+  const auto problems = Doctor(input_);
+  ASSERT_THAT(problems, ElementsAre(Is("foreign_node", url.c_str())));
+  EXPECT_EQ(problems[0].sentence,
+            "the exporter may report only for host0, but also reports for leaf0, leaf1, leaf2, "
+            "spine0, and others: the appliance dropped 5 samples");
+  EXPECT_THAT(problems[0].recommended_action, HasSubstr("remove `node` from its entry"));
+  input_.sources[0].foreign[0].last_received = input_.now - std::chrono::minutes(11);
+  EXPECT_THAT(Doctor(input_), IsEmpty());
+}
+
 TEST_F(DoctorTest, ReportsNicThatConsumesRoce) {
   const auto sys =
       std::filesystem::temp_directory_path() / ("rocescope-doctor-" + std::to_string(getpid()));
