@@ -43,7 +43,9 @@ std::string DescribeUnknown(const CLI::App& app, const std::vector<std::string>&
   const CLI::App* at = &app;
   std::string path;
   for (const std::string& word : words) {
-    const auto commands = at->get_subcommands([](const CLI::App*) { return true; });
+    const auto commands =
+        at->get_subcommands([](const CLI::App* one) { return !one->get_name().empty(); });
+    // A group of options is a subcommand without a name.
     if (commands.empty() || word.starts_with("-")) break;
     path += (path.empty() ? "" : " ") + word;
     const auto known = std::ranges::find(commands, word, &CLI::App::get_name);

@@ -118,8 +118,8 @@ namespace rocescope {
 ROCESCOPE_DETECTORS(ROW)
 #undef ROW
 
-// The parts of a detector's evidence that somebody could forge over UDP (forgeable.h). A detector
-// that uses several has all of them.
+// Parts of a detector's evidence that somebody could forge over UDP (forgeable.h).
+// Detector::forgeable combines those that the detector uses.
 enum Forgeable : uint8_t {
   kNothing = 0,          // mirrored packets, or what agents on hosts report
   kCounters = 1,         // counters of the place
@@ -187,7 +187,7 @@ static_assert(std::ranges::none_of(kDetectors,
                                    [](const Detector& detector) {
                                      return detector.forgeable == kUnstated;
                                    }),
-              "each detector states what of its evidence could be forged");
+              "each detector states which parts of its evidence could be forged");
 
 // The rate of false findings of all detectors together.
 inline constexpr double kMostFalseAlarmsPerDay = 0.05;

@@ -13,8 +13,10 @@ namespace rocescope {
 inline constexpr double kForgeable = 0.75;
 
 // Whether somebody could have forged a part of the finding's evidence that its detector names
-// (Detector::forgeable): counters at the place come from sFlow, only INT shows it, or no mirrored
-// flow passes the place. Forging the path of a mirrored flow requires its queue pair number.
+// (Detector::forgeable): counters or queue watermarks at the place, or counters of a crashed
+// switch's neighbours, come from sFlow; only INT shows the fault; or paths locate it, and no
+// mirrored flow passes the place. Forging the path of a mirrored flow requires its queue pair
+// number.
 bool IsForgeable(const DiagnosisInput& input, const Finding& finding);
 
 // Limits the confidence of these findings, and says so in their evidence.

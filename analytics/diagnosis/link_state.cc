@@ -243,13 +243,15 @@ void DetectOneLink(const DiagnosisInput& input, LinkIndex index, const LinkHisto
 
 // A port that the switch itself reported as up while its neighbours reported all links down. A
 // switch that crashed reports nothing. The windows in which the outage begins and ends can have
-// readings from before and after it.
+// readings from before and after it. sFlow, which somebody may forge, does not count.
 std::optional<PortIndex> PortThatWasUp(const DiagnosisInput& input, NodeIndex node,
                                        const SwitchOutage& outage) {
   const topology::Node& at = input.fabric().node(node);
   const size_t margin = input.link_state_windows();
   for (PortIndex port = at.first_port; port < at.first_port + at.port_count; ++port) {
     const Entity entity = input.EntityOf(port);
+    const MetricSeries* series = input.parts().metrics.Find(entity, Metric::kLinkUp);
+    if (series == nullptr || series->is_by_agent()) continue;
     const Row up = input.Levels(entity, Metric::kLinkUp);
     for (size_t w = outage.first + margin + 1; w + margin < outage.behind && w < up.size(); ++w) {
       if (up[w] != 0 && input.HasReading(entity, Metric::kLinkUp, w)) return port;

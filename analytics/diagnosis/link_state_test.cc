@@ -119,6 +119,9 @@ TEST_F(LinkStateTest, ASwitchThatReportsItsOwnLinksAsUpHasProbablyNotCrashed) {
   EXPECT_EQ(found[0].kind, FaultKind::kSwitchCrash);
   EXPECT_TRUE(IsSuspected(found[0])) << found[0].confidence;
   EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("itself reported spine1:"));
+  are_ports_from_sflow_ = true;
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_THAT(Found()[0].evidence[0], testing::Not(testing::HasSubstr("itself reported")));
 }
 
 TEST_F(LinkStateTest, ASwitchWithOneLinkLeftIsNotGone) {

@@ -59,10 +59,14 @@ std::vector<uint32_t> HostNames::Find(std::string_view name) const {
   const std::string normal = NormalHostName(name);
   const auto at = std::ranges::lower_bound(groups_, normal, IsOrdered, &Group::name);
   std::vector<uint32_t> found;
+  size_t count = 0;
   const auto add = [&](const Group& group) {
+    count += group.numbers.size();
+    if (count > kMaxMatches) return;
     found.insert(found.end(), group.numbers.begin(), group.numbers.end());
   };
-  // The names that this one begins with are the previous one, or the previous one begins with them.
+  // Each name that this one begins with is the previous name, or one that the previous one begins
+  // with.
   if (at != groups_.begin()) {
     const Group& previous = *(at - 1);
     for (const uint32_t shorter : previous.shorter) {
@@ -70,11 +74,11 @@ std::vector<uint32_t> HostNames::Find(std::string_view name) const {
     }
     if (BeginsWith(normal, previous.name)) add(previous);
   }
-  for (auto each = at; each != groups_.end() && found.size() <= kMaxMatches; ++each) {
+  for (auto each = at; each != groups_.end() && count <= kMaxMatches; ++each) {
     if (each->name != normal && !BeginsWith(each->name, normal)) break;
     add(*each);
   }
-  if (found.size() > kMaxMatches) {
+  if (count > kMaxMatches) {
     const auto same = numbers_.find(std::string(name));
     if (same == numbers_.end()) return {};
     return {same->second};

@@ -23,7 +23,7 @@ class HostNames {
 
   // Returns the number of the name: ascending from 0, and equal for equal spellings.
   uint32_t Add(std::string_view name);
-  // To be called after the last Add and before the following functions.
+  // Must be called after the last Add and before the following functions.
   void Index();
 
   // Returns the numbers of the names that can denote the same host, ascending.

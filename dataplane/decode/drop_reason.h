@@ -42,7 +42,7 @@ namespace rocescope {
   ROW(UnknownSender, "unknown_sender",                                                          \
       "INT report or sFlow datagram of a sender that is neither in the topology nor allowed")   \
   ROW(ForeignNode, "foreign_node",                                                              \
-      "sample of another node than the only one that its scrape target may report for")         \
+      "sample of a node other than the one that is configured for its scrape target")           \
   ROW(BadCounters, "bad_counters",                                                              \
       "invalid line in counters.jsonl or in the response of an exporter")                       \
   ROW(LostBetweenLcores, "lost_between_lcores", "queue to the core that decodes the frame was full")

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Forges the telemetry of faults from an accepted address, as somebody can who knows the topology.
+"""Forges the telemetry of faults from an accepted address, as an attacker who knows the topology could.
 
     tests/resilience/forged_faults.py ROCESCOPE [--seconds 16] [-o FILE]
 
 Each attack has an appliance of its own; all run at the same time:
 
-- `crash`: sFlow of the leaves says that their links to spine0 are down. spine0 sends nothing.
+- `crash`: sFlow of the leaves reports that their links to spine0 are down. spine0 sends nothing.
 - `contradicted_crash`: the same, while both spines are scraped and report healthy ports.
-- `longer_wire`: INT reports say that the link from leaf0 to spine0 became 20 us longer.
-- `late_cnps`: INT reports say that leaf0 queues CNPs with data, and the other switches do not.
-- `places_of_errors`: the NICs' iCRC errors are genuine and scraped. sFlow says which paths the flows take.
+- `longer_wire`: INT reports show that the link from leaf0 to spine0 became 20 us longer.
+- `late_cnps`: INT reports show that leaf0 queues CNPs with data, and the other switches do not.
+- `places_of_errors`: the NICs' iCRC errors are genuine and scraped. sFlow reports which paths the flows take.
 
-The confidence of each finding and event must be at most 0.75. There must be a finding, but at the end
-none that the spines contradict: otherwise the attack would prove nothing. Prints the figures as JSON.
+The confidence of each finding and event must be at most 0.75. Each attack except `contradicted_crash` must cause a
+finding; otherwise it proves nothing. `contradicted_crash` must cause none at the end. Prints the figures as JSON.
 Exit codes: 0 all checks hold, 1 a check fails.
 """
 import argparse

@@ -105,8 +105,8 @@ int ToColumns(CounterReadings& input, const CountersConvertOptions& options) {
   return Finish(complete, (*writer)->Close());
 }
 
-// Returns whether both are the same file, whose content the output would overwrite or the input
-// would never finish reading. "-" stands for the standard stream.
+// Returns whether input and output are the same file: writing would overwrite the input, or a FIFO
+// would read its own output for ever. "-" stands for standard input or output.
 bool IsSameFile(const std::string& input, const std::string& output) {
   const auto stat_of = [](const std::string& path, int stream, struct stat& found) {
     return (path == "-" ? fstat(stream, &found) : stat(path.c_str(), &found)) == 0;

@@ -199,7 +199,7 @@ TEST_F(FetchTest, LimitsTheBodiesOfAllPendingRequests) {
   std::map<std::string, std::string> answers;
   for (const char* target : {"/a", "/b", "/c", "/small"}) {
     fetcher.Get({.host = "127.0.0.1", .port = std::to_string((*server)->port()), .target = target},
-                {.timeout = std::chrono::seconds(2)},
+                {.timeout = std::chrono::seconds(5)},
                 [&answers, target](const Result<std::string>& answer) {
                   answers[target] += answer ? *answer : answer.error().message;
                 });

@@ -139,7 +139,10 @@ TEST(ScrapeLoop, LimitsResponsesInProgress) {
   ASSERT_TRUE(loop);
   std::atomic<bool> stop = false;
   std::thread thread([&] { (*loop)->Run(stop); });
-  while ((*loop)->Problems().empty()) std::this_thread::yield();
+  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while ((*loop)->Problems().empty() && std::chrono::steady_clock::now() < late) {
+    std::this_thread::yield();
+  }
   EXPECT_THAT((*loop)->Problems(),
               ElementsAre(AllOf(HasSubstr("the limit of 4,000 bytes"), HasSubstr("`memory`"))));
   (*loop)->records().Abandon();
@@ -195,7 +198,10 @@ TEST(ScrapeLoop, ReportsFailedTargets) {
   ASSERT_TRUE(loop);
   std::atomic<bool> stop = false;
   std::thread thread([&] { (*loop)->Run(stop); });
-  while ((*loop)->Problems().empty()) std::this_thread::yield();
+  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while ((*loop)->Problems().empty() && std::chrono::steady_clock::now() < late) {
+    std::this_thread::yield();
+  }
   EXPECT_THAT((*loop)->Problems(), ElementsAre(HasSubstr("Connection refused")));
   (*loop)->records().Abandon();
   stop = true;

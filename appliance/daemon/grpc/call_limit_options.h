@@ -22,11 +22,11 @@ struct CallLimitOptions {
   // Limits of all clients.
   uint32_t max_waiting = 1024;  // as max_waiting_of_client
   // Bytes of the requests and responses of unary calls in progress, in memory and encoded. One
-  // client with a certificate may use a quarter. Default: no limit; GrpcServer sets the default of
-  // GrpcLimits::memory.
+  // client with a certificate may use a quarter. Unset: GrpcServer sets an eighth of the memory
+  // budget, at least 64 MiB.
   std::optional<uint64_t> max_bytes;
-  // Handlers that execute at the same time, without event streams and agents: those that only read,
-  // and those that register or end jobs, which wait for the disk. Others wait for them.
+  // Handlers that may execute at the same time, without event streams and agents; further calls
+  // wait. Readers only read; writers register or end jobs, and wait for the disk.
   uint32_t max_readers = 8;
   uint32_t max_writers = 16;
   // Refused calls per second above which the connections that send most are closed.

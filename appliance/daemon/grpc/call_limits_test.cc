@@ -447,8 +447,7 @@ TEST_F(TlsTest, UnreadResponsesOfOneCertificateDoNotLockOutOthers) {
 
 TEST_F(GrpcTest, CallsWaitForAHandlerUntilTheyAreCancelled) {
   OpenDaemon("");
-  Serve({.listen = {kAnyPort}},
-        {.calls = {.max_readers = 0, .timeout = std::chrono::milliseconds(300)}});
+  Serve({.listen = {kAnyPort}}, {.calls = {.max_readers = 0, .timeout = std::chrono::seconds(2)}});
   grpc::ClientContext context;
   v1::Health health;
   EXPECT_EQ(v1::Appliance::NewStub(Open())->GetHealth(&context, {}, &health).error_code(),

@@ -6,49 +6,54 @@
 
 namespace rocescope {
 
-uint32_t HandlerSlots::ExecutingOf(const std::string& client) const {
-  const auto at = executing_.find(client);
-  return at == executing_.end() ? 0 : at->second;
+void HandlerSlots::ForgetIfIdle(Clients::iterator client) {
+  if (client->second.executing == 0 && client->second.waiting == 0) clients_.erase(client);
 }
 
 std::optional<HandlerSlots::Slot> HandlerSlots::Take(const std::string& client,
                                                      const std::function<bool()>& is_cancelled) {
   constexpr std::chrono::milliseconds kPace(100);
   std::unique_lock lock(mutex_);
+  const auto own = clients_.try_emplace(client).first;
   if (free_ > 0) {
     --free_;
-    ++executing_[client];
-    return Slot(*this, client);
+    ++own->second.executing;
+    return Slot(*this, own);
   }
-  const auto waiter = waiting_.insert(waiting_.end(), {.client = client});
-  while (!assigned_.wait_for(lock, kPace, [&] { return waiter->has_slot; })) {
+  const auto waiter = waiting_.insert(waiting_.end(), {.client = own});
+  ++own->second.waiting;
+  bool is_over = false;
+  while (!is_over && !assigned_.wait_for(lock, kPace, [&] { return waiter->has_slot; })) {
     lock.unlock();
-    const bool is_over = is_cancelled();  // may take locks
+    is_over = is_cancelled();  // may take locks
     lock.lock();
-    if (is_over && !waiter->has_slot) {
-      waiting_.erase(waiter);
-      return std::nullopt;
-    }
   }
+  const bool has_slot = waiter->has_slot;
   waiting_.erase(waiter);
-  return Slot(*this, client);
+  --own->second.waiting;
+  if (has_slot) return Slot(*this, own);
+  ForgetIfIdle(own);
+  return std::nullopt;
 }
 
-void HandlerSlots::Return(const std::string& client) {
+void HandlerSlots::Return(Clients::iterator client) {
   const std::lock_guard lock(mutex_);
-  if (const auto at = executing_.find(client); --at->second == 0) executing_.erase(at);
+  --client->second.executing;
   Waiter* next = nullptr;
   for (Waiter& waiter : waiting_) {
     if (waiter.has_slot) continue;
-    if (next == nullptr || ExecutingOf(waiter.client) < ExecutingOf(next->client)) next = &waiter;
+    if (next == nullptr || waiter.client->second.executing < next->client->second.executing) {
+      next = &waiter;
+    }
   }
   if (next == nullptr) {
     ++free_;
-    return;
+  } else {
+    next->has_slot = true;
+    ++next->client->second.executing;
+    assigned_.notify_all();
   }
-  next->has_slot = true;
-  ++executing_[next->client];
-  assigned_.notify_all();
+  ForgetIfIdle(client);
 }
 
 size_t HandlerSlots::waiting() const {

@@ -22,12 +22,18 @@ class HandlerSlots {
   // `max`: handlers. With 0, each call waits until it is cancelled.
   explicit HandlerSlots(uint32_t max) : free_(max) {}
 
+  struct Client {
+    uint32_t executing = 0;
+    uint32_t waiting = 0;
+  };
+  using Clients = std::map<std::string, Client>;
+
   // The right to execute a handler; ends with this object. Must not outlive HandlerSlots.
   class Slot {
    public:
-    Slot(HandlerSlots& slots, std::string client) : slots_(&slots), client_(std::move(client)) {}
+    Slot(HandlerSlots& slots, Clients::iterator client) : slots_(&slots), client_(client) {}
     Slot(Slot&& other) noexcept
-        : slots_(std::exchange(other.slots_, nullptr)), client_(std::move(other.client_)) {}
+        : slots_(std::exchange(other.slots_, nullptr)), client_(other.client_) {}
     Slot& operator=(Slot&&) = delete;
     ~Slot() {
       if (slots_ != nullptr) slots_->Return(client_);
@@ -35,7 +41,7 @@ class HandlerSlots {
 
    private:
     HandlerSlots* slots_;
-    std::string client_;
+    Clients::iterator client_;
   };
 
   // Waits until a handler may execute. The next one is that of the client with the fewest executing
@@ -48,18 +54,19 @@ class HandlerSlots {
 
  private:
   struct Waiter {
-    const std::string& client;
+    Clients::iterator client;
     bool has_slot = false;
   };
 
-  void Return(const std::string& client);
+  // Must not allocate memory: it ends a call that may have failed for lack of memory.
+  void Return(Clients::iterator client);
   // The mutex must be locked.
-  uint32_t ExecutingOf(const std::string& client) const;
+  void ForgetIfIdle(Clients::iterator client);
 
   mutable std::mutex mutex_;
   uint32_t free_;
-  std::map<std::string, uint32_t> executing_;  // number of handlers by client
-  std::list<Waiter> waiting_;                  // not empty only if no slot is free
+  Clients clients_;            // those with a call that executes or waits
+  std::list<Waiter> waiting_;  // not empty only if no slot is free
   std::condition_variable assigned_;
 };
 

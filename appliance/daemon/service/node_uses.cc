@@ -11,8 +11,8 @@ namespace {
 using topology::kNone;
 
 // Returns the GPU numbers that the topology contains. The list of a scheduler can be hundreds of
-// times as long. If the topology contains none of them, one is returned, because no numbers would
-// stand for the whole node.
+// times as long. If the topology contains none of them, the first one is returned, because an empty
+// list would stand for the whole node.
 std::vector<uint32_t> KnownGpus(const topology::Fabric& fabric, topology::NodeIndex host,
                                 const std::vector<uint32_t>& numbers) {
   std::vector<uint32_t> known;

@@ -37,7 +37,7 @@ void FillProblems(const SharedList<std::string>& problems, size_t& bytes_left, v
   for (size_t i = 0; i < problems.size(); ++i) {
     if (problems[i].size() > bytes_left) {
       out.add_problems(
-          fmt::format("{} that do not fit into this response: see the log of the agent",
+          fmt::format("{} omitted, because the response is too large: see the log of the agent",
                       Counted(problems.size() - i, i == 0 ? "problem" : "further problem")));
       return;
     }

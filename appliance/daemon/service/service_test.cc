@@ -594,7 +594,8 @@ TEST_F(ServiceTest, ProblemsOfAgentsInTheListOfSourcesAreLimited) {
   EXPECT_THAT(source->agents(0).problems(), SizeIs(20));
   EXPECT_THAT(
       source->agents(999).problems(),
-      ElementsAre("20 problems that do not fit into this response: see the log of the agent"));
+      ElementsAre(
+          "20 problems omitted, because the response is too large: see the log of the agent"));
 }
 
 }  // namespace
