@@ -15,7 +15,7 @@ namespace rocescope {
 struct ForeignNodes {
   static constexpr size_t kMaxNames = 4;
 
-  std::string url;   // of the target
+  std::string url;   // URL of the target
   std::string node;  // the only node that the target may report for
   uint64_t samples = 0;
   std::set<std::string> names;  // the first few other nodes
