@@ -40,7 +40,7 @@ class Help(CommandLine):
             self.assertIn('unknown command "repaly"', self.run_it(*words, expect=USAGE).stderr, words)
         for words in (("config", "chek", "--help"), ("config", "chek"), ("help", "config", "chek")):
             self.assertIn('unknown command "config chek"', self.run_it(*words, expect=USAGE).stderr, words)
-        self.assertIn("not expected: 4", self.run_it("job", "place", "4", expect=USAGE).stderr)
+        self.assertIn("--nodes,--gpus", self.run_it("job", "place", "4", expect=USAGE).stderr)
         for option in ("--tap", "--nccl-logs", "--rdma", "--output", "--since", "--until", "--host",
                        "--qp", "--interval", "--window", "--icrc", "--details", "--section"):
             self.assertIn(option, text)
