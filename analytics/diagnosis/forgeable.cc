@@ -73,27 +73,20 @@ bool IsEvidence(FaultKind kind, Metric metric) {
   }
 }
 
-bool IsByAgent(const DiagnosisInput& input, PortIndex port, auto is_evidence) {
+// Whether a metric of the port that is evidence comes from an sFlow agent, or from elsewhere.
+bool HasEvidence(const DiagnosisInput& input, PortIndex port, bool by_agent, auto is_evidence) {
   const auto at = input.parts().metrics.entities().find(input.EntityOf(port));
   if (at == input.parts().metrics.entities().end()) return false;
   return std::ranges::any_of(at->second.series, [&](const auto& row) {
-    return row.second.is_by_agent() && is_evidence(row.first);
+    return row.second.is_by_agent() == by_agent && is_evidence(row.first);
   });
 }
 
 // Whether the NIC that received the frames reports errors over a connection that nobody can forge:
 // enough to prove damaged frames.
 bool IsProvenByNic(const DiagnosisInput& input, const Finding& finding, PortIndex port) {
-  const Entity entity = input.EntityOf(port);
-  if (finding.kind != FaultKind::kBitErrors || entity.kind != EntityKind::kNic ||
-      finding.place.sender == port) {
-    return false;
-  }
-  const auto at = input.parts().metrics.entities().find(entity);
-  return at != input.parts().metrics.entities().end() &&
-         std::ranges::any_of(at->second.series, [](const auto& row) {
-           return IsError(row.first) && !row.second.is_by_agent();
-         });
+  return finding.kind == FaultKind::kBitErrors && input.EntityOf(port).kind == EntityKind::kNic &&
+         finding.place.sender != port && HasEvidence(input, port, false, IsError);
 }
 
 // Whether a counter that is evidence for the finding comes from sFlow. The neighbours of a switch
@@ -110,7 +103,8 @@ bool HasCountersOfAgents(const DiagnosisInput& input, const Finding& finding) {
     }
   }
   return std::ranges::any_of(ports, [&](PortIndex port) {
-    return IsByAgent(input, port, [&](Metric one) { return IsEvidence(finding.kind, one); });
+    return HasEvidence(input, port, true,
+                       [&](Metric one) { return IsEvidence(finding.kind, one); });
   });
 }
 
@@ -124,7 +118,7 @@ bool HasWatermarksOfAgents(const DiagnosisInput& input, const Finding& finding) 
   return std::ranges::any_of(PortsOf(input.fabric(), finding.place), [&](PortIndex at_place) {
     return std::ranges::any_of(
         PortsOfNode(input.fabric(), input.fabric().port(at_place).node),
-        [&](PortIndex port) { return IsByAgent(input, port, is_watermark); });
+        [&](PortIndex port) { return HasEvidence(input, port, true, is_watermark); });
   });
 }
 
@@ -155,7 +149,8 @@ bool IsForgeable(const DiagnosisInput& input, const Finding& finding) {
   if (uses(kCounters) && HasCountersOfAgents(input, finding)) return true;
   if (uses(kQueueWatermarks) && HasWatermarksOfAgents(input, finding)) return true;
   if (uses(kNicCounters) && finding.place.kind == PlaceKind::kNic &&
-      IsByAgent(input, input.fabric().nic(finding.place.index).port, [](Metric) { return true; })) {
+      HasEvidence(input, input.fabric().nic(finding.place.index).port, true,
+                  [](Metric) { return true; })) {
     return true;
   }
   return uses(kPaths) && !IsPassedByMirroredFlows(input, finding.place);

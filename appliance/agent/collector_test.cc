@@ -145,15 +145,15 @@ TEST_F(CollectorTest, MetricsAndLogsOfAnyNameFitTheMessageLimit) {
   config_.counters = false;
   config_.metrics.files = {tree_.root() + "/metrics.prom"};
   Begin();
-  int told = 0;
+  int counters = 0;
   for (const v1::AgentBatch& batch : Look()) {
     EXPECT_LT(batch.ByteSizeLong(), BatchBuffer::kLargest);
-    told += batch.counters_size();
+    counters += batch.counters_size();
     for (const v1::LogLines& lines : batch.logs()) {
       EXPECT_THAT(lines.path(), testing::EndsWith("/log/?.log"));
     }
   }
-  EXPECT_EQ(told, 9000);
+  EXPECT_EQ(counters, 9000);
 }
 
 TEST_F(CollectorTest, ReportsCountersAtTheirInterval) {

@@ -62,6 +62,14 @@ class Exporter:
         return {"url": f"http://127.0.0.1:{self.server.server_port}/metrics", "period": "500ms"}
 
 
+def traffic(prefix, at, seconds):
+    """The lines of an exporter for a port or NIC that receives and sends the same."""
+    frames = int(seconds / PERIOD) * FRAMES
+    for way in ("rx", "tx"):
+        yield f"{prefix}_{way}_packets{at} {frames}"
+        yield f"{prefix}_{way}_bytes{at} {frames * fabric.FRAME}"
+
+
 class Attack:
     exporter = None
     is_contradicted = False
@@ -97,15 +105,12 @@ class ContradictedCrash(Crash):
 
     @staticmethod
     def metrics(seconds):
-        frames = int(seconds / PERIOD) * FRAMES
         for spine in range(fabric.SPINES):
             for port in range(fabric.LEAVES):
                 at = f'{{node="spine{spine}",port="Ethernet{port + 1}"}}'
                 yield f"fabric_port_link_up{at} 1"
                 yield f"fabric_port_admin_up{at} 1"
-                for way in ("rx", "tx"):
-                    yield f"fabric_port_{way}_packets{at} {frames}"
-                    yield f"fabric_port_{way}_bytes{at} {frames * fabric.FRAME}"
+                yield from traffic("fabric_port", at, seconds)
 
 
 class LongerWire(Attack):
@@ -146,13 +151,10 @@ class PlacesOfErrors(Attack):
 
     @staticmethod
     def metrics(seconds):
-        frames = int(seconds / PERIOD) * FRAMES
         errors = int(max(0, seconds - 3) * 40)
         for host in range(fabric.HOSTS):
             at = f'{{node="host{host}",port="mlx5_0"}}'
-            for way in ("rx", "tx"):
-                yield f"fabric_nic_{way}_packets{at} {frames}"
-                yield f"fabric_nic_{way}_bytes{at} {frames * fabric.FRAME}"
+            yield from traffic("fabric_nic", at, seconds)
             yield f"fabric_nic_rx_icrc_encapsulated{at} {errors if host in (4, 5) else 0}"
 
     def datagrams(self, _):

@@ -376,22 +376,9 @@ grpc::Status ListRegisteredJobs(const std::shared_ptr<grpc::Channel>& channel) {
   return v1::Jobs::NewStub(channel)->ListRegisteredJobs(&context, {}, &jobs);
 }
 
-// About 1 MB, and three times as much in memory.
-void RegisterLargeJob(Service& service) {
-  v1::RegisterJobRequest request;
-  request.set_scheduler_job_id(1);
-  for (int node = 0; node < 500; ++node) {
-    v1::JobNode& one = *request.add_nodes();
-    one.set_node("gpu-" + std::to_string(node));
-    for (uint32_t gpu = 0; gpu < 1024; ++gpu) one.add_gpu_indexes(gpu);
-  }
-  v1::RegisterJobResponse response;
-  ASSERT_TRUE(service.RegisterJob(request, response));
-}
-
 TEST_F(GrpcTest, MemoryOfUnreadResponsesIsLimited) {
   OpenDaemon("");
-  RegisterLargeJob(*service_);
+  RegisterLargeJob();
   Serve({.listen = {kAnyPort}}, {.calls = {.max_bytes = uint64_t{4} << 20}});
   {
     UnreadCalls unread;
@@ -411,14 +398,14 @@ TEST_F(GrpcTest, MemoryOfUnreadResponsesIsLimited) {
 
 TEST_F(GrpcTest, AResponseLargerThanTheLimitIsSentIfNoOtherCallIsOpen) {
   OpenDaemon("");
-  RegisterLargeJob(*service_);
+  RegisterLargeJob();
   Serve({.listen = {kAnyPort}}, {.calls = {.max_bytes = 100'000}});
   EXPECT_TRUE(ListRegisteredJobs(Open()).ok());
 }
 
 TEST_F(GrpcTest, MemoryOfRequestsIsLimited) {
   OpenDaemon("");
-  RegisterLargeJob(*service_);
+  RegisterLargeJob();
   Serve({.listen = {kAnyPort}}, {.calls = {.max_bytes = uint64_t{4} << 20}});
   UnreadCalls unread;
   unread.Begin(OpenAnother(UnreadCalls::Arguments()));
@@ -432,7 +419,7 @@ TEST_F(GrpcTest, MemoryOfRequestsIsLimited) {
 
 TEST_F(TlsTest, UnreadResponsesOfOneCertificateDoNotLockOutOthers) {
   OpenDaemon("");
-  RegisterLargeJob(*service_);
+  RegisterLargeJob();
   MakeCertificates({"viewer1", "viewer2"});
   GrpcConfig config = Config();
   config.viewers = {"viewer1", "viewer2"};

@@ -30,8 +30,8 @@ std::vector<uint32_t> UnknownGpus(const topology::Fabric& fabric, topology::Node
 
 // `allocations` are the scheduler's jobs, including ended ones; they take precedence over packets.
 // `now` is event time. The nodes of job number `own` (0: none) are left out. The snapshot must have
-// a fabric. GPU numbers that it does not contain are left out. If it contains none of them,
-// the first one remains, because an empty list stands for the whole node.
+// a fabric. GPU numbers that it does not contain are left out. If it contains none of them, the
+// first one remains, because an empty list stands for the whole node.
 std::vector<NodeUsage> NodeUses(const RankPlaces& places, const Snapshot& snapshot,
                                 std::span<const Allocation> allocations, Timestamp now,
                                 uint64_t own);

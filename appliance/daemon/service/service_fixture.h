@@ -14,6 +14,7 @@
 
 #include "appliance/daemon/core/daemon.h"
 #include "appliance/daemon/service/service.h"
+#include "rocescope/v1/service.pb.h"
 #include "topology/fabric.h"
 #include "topology/generate.h"
 #include "topology/yaml.h"
@@ -51,6 +52,19 @@ class ServiceTest : public testing::Test {
     ASSERT_TRUE(daemon) << daemon.error().message;
     daemon_ = *std::move(daemon);
     service_ = std::make_unique<Service>(*daemon_, "1.2.3");
+  }
+
+  // A job with 500 nodes of 1,024 GPUs each: about 1 MB, and three times as much in memory.
+  void RegisterLargeJob(uint64_t id = 1) {
+    v1::RegisterJobRequest request;
+    request.set_scheduler_job_id(id);
+    for (int node = 0; node < 500; ++node) {
+      v1::JobNode& one = *request.add_nodes();
+      one.set_node("gpu-" + std::to_string(node));
+      for (uint32_t gpu = 0; gpu < 1024; ++gpu) one.add_gpu_indexes(gpu);
+    }
+    v1::RegisterJobResponse response;
+    ASSERT_TRUE(service_->RegisterJob(request, response));
   }
 
   // Publishes a snapshot with the topology, with this number of analysis restarts and dropped
