@@ -19,12 +19,16 @@ def tracked(*patterns):
     return subprocess.check_output(["git", "ls-files", *patterns], cwd=ROOT, text=True).split()
 
 
-def sample(files):
-    """The files that the last 30 commits changed, and an eighth of the others, which differs with each commit."""
+def sample(files, most):
+    """At most `most` files: those that changed most recently, and as many others, which differ with each commit."""
     log = ["git", "log", "-n", "30", "--format=", "--name-only"]
-    changed = set(subprocess.check_output(log, cwd=ROOT, text=True).split())
-    commits = int(subprocess.check_output(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, text=True))
-    return [file for file in files if file in changed or zlib.crc32(file.encode()) % 8 == commits % 8]
+    present = set(files)
+    changed = [file for file in dict.fromkeys(subprocess.check_output(log, cwd=ROOT, text=True).split())
+               if file in present]
+    head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=ROOT)
+    others = sorted(present - set(changed), key=lambda file: zlib.crc32(head + file.encode()))
+    first = changed[:max(most // 2, most - len(others))]
+    return first + others[:most - len(first)]
 
 
 def of_command(command, folder):
