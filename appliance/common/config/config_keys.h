@@ -158,10 +158,10 @@ void VisitKeys(HttpConfig& config, Visitor& visitor) {
   visitor.Key(
       "health_listen", AddressOrNone{config.health_listen},
       "Additional loopback address, for example 127.0.0.1:8081, for health checks on this "
-      "host. It serves only the state, at /api/v1/health, and requires neither a token nor "
-      "a certificate. Use it for `rocescope healthcheck` in a container if `listen` "
-      "requires one. The port must differ from those of `listen` and `grpc.listen`. Default: "
-      "none.");
+      "host. It serves only the state, at /api/v1/health, /healthz, /livez and /readyz, and "
+      "requires neither a token nor a certificate. Use it for probes and for `rocescope "
+      "healthcheck` in a container if `listen` requires one. The port must differ from those "
+      "of `listen` and `grpc.listen`. Default: none.");
 }
 
 template <typename Visitor>

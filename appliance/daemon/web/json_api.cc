@@ -35,7 +35,8 @@ HttpResponse Json(const Message& message) {
   HttpResponse response = {.content_type = kJson};
   AppendJson(message, false, response.body);
   response.body += '\n';
-  response.headers.emplace_back("Cache-Control", "no-store");
+  // A client may keep it only to ask, with its ETag, whether it has changed.
+  response.headers.emplace_back("Cache-Control", "private, no-cache");
   return response;
 }
 

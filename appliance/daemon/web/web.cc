@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,9 +12,9 @@
 #include "appliance/common/report/message_json.h"
 #include "appliance/daemon/http/request_target.h"
 #include "appliance/daemon/metrics/metrics.h"
+#include "appliance/daemon/web/content_coding.h"
 #include "appliance/daemon/web/json_api.h"
 #include "appliance/daemon/web/page_files.h"
-#include "base/hash.h"
 #include "rocescope/v1/service.pb.h"
 
 namespace rocescope {
@@ -26,19 +25,42 @@ constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-HttpResponse Serve(const PageFile& file, const HttpRequest& request) {
-  // Files of another build almost certainly have another hash, which suffices here.
-  const std::string tag = fmt::format("\"{:016x}\"", HashText(file.content));
-  HttpResponse response = {.content_type = std::string(file.content_type),
-                           .headers = {{"ETag", tag},
-                                       {"Cache-Control", "no-cache"},
-                                       {"Content-Security-Policy", kPolicy},
-                                       {"Referrer-Policy", "no-referrer"}}};
-  if (request.if_none_match.find(tag) != std::string::npos) {
-    response.status = 304;
-  } else {
-    response.body = file.content;
+HttpResponse Serve(const PageFile& file) {
+  return {.content_type = std::string(file.content_type),
+          .body = std::string(file.content),
+          .headers = {{"Cache-Control", "no-cache"},
+                      {"Content-Security-Policy", kPolicy},
+                      {"Referrer-Policy", "no-referrer"}}};
+}
+
+// Health checks of container platforms: the status is the answer, and the body names the state.
+constexpr std::string_view kAliveCheck = "/livez";
+constexpr std::string_view kReadyCheck = "/readyz";
+constexpr std::string_view kHealthCheck = "/healthz";
+
+bool IsCheck(std::string_view path) {
+  return path == kAliveCheck || path == kReadyCheck || path == kHealthCheck;
+}
+
+HttpResponse Check(Service& service, std::string_view path) {
+  HttpResponse response = {.content_type = "text/plain; charset=utf-8",
+                           .headers = {{"Cache-Control", "no-store"}}};
+  if (path == kAliveCheck) {  // the process responds
+    response.body = "alive\n";
+    return response;
   }
+  v1::Health health;
+  if (!service.GetHealth({}, health)) {
+    response.status = 503;
+    response.body = "unknown\n";
+    return response;
+  }
+  const bool is_waiting = health.state() == v1::Health::STATE_WAITING;
+  const bool is_degraded = health.state() == v1::Health::STATE_DEGRADED;
+  response.body = is_waiting ? "waiting\n" : is_degraded ? "degraded\n" : "serving\n";
+  // Ready: there is an answer. Healthy: as `rocescope healthcheck`.
+  const bool is_good = path == kReadyCheck ? health.has_snapshot() : !is_degraded;
+  if (!is_good) response.status = 503;
   return response;
 }
 
@@ -59,11 +81,12 @@ HttpResponse Respond(Service& service, const HttpRequest& request) {
     return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
             .body = MetricsText(service)};
   }
+  if (IsCheck(target->path)) return Check(service, target->path);
   if (target->path == "/favicon.ico") return {.status = 204};  // browsers request it automatically
   const auto files = PageFiles();
   const std::string_view path = target->path == "/" ? files.front().path : target->path;
   const auto file = std::ranges::find(files, path, &PageFile::path);
-  if (file != files.end()) return Serve(*file, request);
+  if (file != files.end()) return Serve(*file);
   return JsonError(
       {.fault = ServiceFault::kUnknownPath,
        .message =
@@ -91,9 +114,11 @@ HttpResponse WebRefusal(const HttpRefusal& refusal) {
 
 HttpHandler HealthHandler(Service& service) {
   return [&service](const HttpRequest& request) -> HttpResponse {
+    if (request.method == "GET" && IsCheck(request.target)) return Check(service, request.target);
     if (request.method != "GET" || request.target != "/api/v1/health") {
       return JsonError({.fault = ServiceFault::kUnknownPath,
-                        .message = "not found: this address serves only /api/v1/health"});
+                        .message = "not found: this address serves only /api/v1/health, /healthz, "
+                                   "/livez and /readyz"});
     }
     v1::Health health;
     if (const ServiceStatus answered = service.GetHealth({}, health); !answered) {
@@ -123,7 +148,11 @@ HttpGate WebGate(const GrpcConfig& config) {
 }
 
 HttpHandler WebHandler(Service& service) {
-  return [&service](const HttpRequest& request) { return Respond(service, request); };
+  return [&service](const HttpRequest& request) {
+    HttpResponse response = Respond(service, request);
+    ApplyContentCoding(request, response);
+    return response;
+  };
 }
 
 }  // namespace rocescope

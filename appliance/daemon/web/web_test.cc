@@ -323,6 +323,41 @@ TEST_F(WebTest, HealthHandlerServesOnlyTheState) {
   }
 }
 
+TEST_F(WebTest, ChecksOfContainerPlatformsAnswerWithTheStatus) {
+  OpenDaemon(kFabric);
+  const HttpHandler plain = HealthHandler(*service_);
+  const auto check = [&](const char* target) {
+    const HttpResponse response = Get(target);
+    const HttpResponse alone = plain({.method = "GET", .target = target});
+    EXPECT_EQ(alone.status, response.status) << target;
+    EXPECT_EQ(alone.body, response.body) << target;
+    return std::pair(response.status, response.body);
+  };
+  EXPECT_EQ(check("/livez"), std::pair(200u, std::string("alive\n")));
+  EXPECT_EQ(check("/readyz"), std::pair(503u, std::string("waiting\n"))) << "no snapshot yet";
+  EXPECT_EQ(check("/healthz"), std::pair(200u, std::string("waiting\n")));
+  Publish(TwoJobs());
+  EXPECT_EQ(check("/readyz").first, 200u);
+  service_->SetReloadProblem("secret.yaml: bad");
+  EXPECT_EQ(check("/healthz"), std::pair(503u, std::string("degraded\n")));
+  EXPECT_EQ(check("/readyz").first, 200u) << "it still answers";
+  EXPECT_EQ(check("/livez").first, 200u);
+}
+
+TEST_F(WebTest, UnchangedAnswersAreNotSentAgain) {
+  OpenDaemon(kFabric);
+  Publish(TwoJobs());
+  const HttpRequest request = {.method = "GET", .target = "/api/v1/topology"};
+  std::string tag;
+  for (const auto& [name, value] : Ask(request).headers) {
+    if (name == "ETag") tag = value;
+  }
+  ASSERT_NE(tag, "");
+  EXPECT_EQ(Ask({.method = "GET", .target = "/api/v1/topology", .if_none_match = tag}).status,
+            304u);
+  EXPECT_EQ(Ask({.method = "GET", .target = "/api/v1/jobs", .if_none_match = tag}).status, 200u);
+}
+
 TEST_F(WebTest, RefusalsBecauseOfALimitAreCounted) {
   OpenDaemon("");
   const HttpRefuser refuse = WebRefuser(*service_);
