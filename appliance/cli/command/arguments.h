@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "appliance/cli/command/analysis.h"
+#include "appliance/cli/command/daemon_page.h"
 #include "appliance/cli/command/log.h"
 #include "base/result.h"
 
@@ -39,6 +40,7 @@ Command AddAgent(CLI::App& parent);
 Command AddConfig(CLI::App& parent);
 Command AddDetectors(CLI::App& parent);
 Command AddDoctor(CLI::App& parent);
+Command AddGet(CLI::App& parent);
 Command AddHealthcheck(CLI::App& parent);
 Command AddJob(CLI::App& parent);
 
@@ -107,6 +109,21 @@ inline void AddLogFormat(CLI::App& app, LogFormat& format) {
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "json"}))
       ->default_str("text");
+}
+
+// Adds the URL of an appliance as the option `name`, and the files with which it is accessed.
+inline void AddPage(CLI::App& app, DaemonPage& page, const std::string& name) {
+  app.add_option(name, page.url, "URL of the dashboard")->type_name("URL")->capture_default_str();
+  app.add_option("--ca", page.ca,
+                 "CA certificate (PEM) that signs the appliance's certificate, for https")
+      ->type_name("FILE");
+  app.add_option("--cert", page.certificate, "Client certificate (PEM) with the role viewer")
+      ->type_name("FILE");
+  app.add_option("--key", page.key, "Private key of the client certificate (PEM)")
+      ->type_name("FILE");
+  app.add_option("--token-file", page.token_file,
+                 "File with a bearer token, if the appliance requires one (key `http.tokens`)")
+      ->type_name("FILE");
 }
 
 inline ReportFormat FormatOf(std::string_view name) {

@@ -52,24 +52,6 @@ Command AddRun(CLI::App& parent) {
           .ends_input_itself = true};
 }
 
-namespace {
-
-void AddPage(CLI::App& app, DaemonPage& page) {
-  app.add_option("PAGE", page.url, "URL of the dashboard")->type_name("URL")->capture_default_str();
-  app.add_option("--ca", page.ca,
-                 "CA certificate (PEM) that signs the appliance's certificate, for https")
-      ->type_name("FILE");
-  app.add_option("--cert", page.certificate, "Client certificate (PEM) with the role viewer")
-      ->type_name("FILE");
-  app.add_option("--key", page.key, "Private key of the client certificate (PEM)")
-      ->type_name("FILE");
-  app.add_option("--token-file", page.token_file,
-                 "File with a bearer token, if the appliance requires one (key `http.tokens`)")
-      ->type_name("FILE");
-}
-
-}  // namespace
-
 Command AddHealthcheck(CLI::App& parent) {
   auto page = std::make_shared<DaemonPage>();
   CLI::App* app = parent.add_subcommand(
@@ -81,7 +63,7 @@ Command AddHealthcheck(CLI::App& parent) {
       "DEGRADED. With\n"
       "TLS, use the https URL and a client certificate with the role viewer.\n"
       "Exit codes: 0 serving or waiting, 1 degraded, 3 no answer.");
-  AddPage(*app, *page);
+  AddPage(*app, *page, "PAGE");
   return {.app = app, .run = [page] { return RunHealthcheck(*page); }};
 }
 
@@ -96,7 +78,7 @@ Command AddDoctor(CLI::App& parent) {
       "shown\n"
       "on the dashboard.\n"
       "Exit codes: 0 no problems, 1 problems, 3 no answer.");
-  AddPage(*app, *page);
+  AddPage(*app, *page, "PAGE");
   return {.app = app, .run = [page] { return RunDoctor(*page); }};
 }
 
