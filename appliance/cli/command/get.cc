@@ -41,7 +41,8 @@ uint64_t Number(const json& row, std::string_view member) {
   const json* const at = At(row, member);
   if (at == nullptr) return 0;
   if (at->is_number_unsigned()) return at->get<uint64_t>();
-  return at->is_string() ? std::strtoull(at->get_ref<const std::string&>().c_str(), nullptr, 10) : 0;
+  return at->is_string() ? std::strtoull(at->get_ref<const std::string&>().c_str(), nullptr, 10)
+                         : 0;
 }
 
 std::string CountOrEmpty(const json& row, std::string_view member) {
@@ -134,7 +135,7 @@ const json& LastInterval(const json& path) {
   static const json kNone = json::object();
   const json* const intervals = At(path, "intervals");
   return intervals != nullptr && intervals->is_array() && !intervals->empty() ? intervals->back()
-                                                                               : kNone;
+                                                                              : kNone;
 }
 
 #define ROCESCOPE_TEXT(expression) [](const json& row) -> std::string { return expression; }
@@ -142,7 +143,11 @@ const json& LastInterval(const json& path) {
 std::vector<GetResource> MakeResources() {
   constexpr Align kRight = Align::kRight;
   return {
-      {"findings", "finding", "/api/v1/findings", "findings", "",
+      {"findings",
+       "finding",
+       "/api/v1/findings",
+       "findings",
+       "",
        {{"STATE", ROCESCOPE_TEXT(At(row, "end_time") == nullptr ? "active" : "ended")},
         {"KIND", ROCESCOPE_TEXT(Text(row, "kind"))},
         {"PLACE", ROCESCOPE_TEXT(PlaceOf(row))},
@@ -153,11 +158,15 @@ std::vector<GetResource> MakeResources() {
         {"FINDING", ROCESCOPE_TEXT(Text(row, "sentence")), Align::kLeft, true},
         {"RECOMMENDED ACTION", ROCESCOPE_TEXT(Text(row, "recommended_action")), Align::kLeft,
          true}}},
-      {"jobs", "job", "/api/v1/jobs", "jobs", "job_id",
+      {"jobs",
+       "job",
+       "/api/v1/jobs",
+       "jobs",
+       "job_id",
        {{"JOB", ROCESCOPE_TEXT(Text(row, "job_id"))},
         {"NAME", ROCESCOPE_TEXT(Text(Member(row, "allocation"), "name"))},
-        {"SCHEDULER ID", ROCESCOPE_TEXT(CountOrEmpty(Member(row, "allocation"), "scheduler_job_id")),
-         kRight},
+        {"SCHEDULER ID",
+         ROCESCOPE_TEXT(CountOrEmpty(Member(row, "allocation"), "scheduler_job_id")), kRight},
         {"SERVICE LEVEL", ROCESCOPE_TEXT(Word(row, "service_level_state", "STATE_"))},
         {"FINDINGS", ROCESCOPE_TEXT(SizeOrEmpty(row, "finding_sentences")), kRight},
         {"RANKS", ROCESCOPE_TEXT(CountOrEmpty(row, "expected_rank_count")), kRight},
@@ -169,7 +178,11 @@ std::vector<GetResource> MakeResources() {
         {"SOURCE", ROCESCOPE_TEXT(Word(row, "identity", "IDENTITY_")), Align::kLeft, true},
         {"FIRST SEEN (UTC)", ROCESCOPE_TEXT(Moment(row, "first_seen_time")), Align::kLeft, true},
         {"LAST SEEN (UTC)", ROCESCOPE_TEXT(Moment(row, "last_seen_time")), Align::kLeft, true}}},
-      {"hotspots", "hotspot", "/api/v1/hotspots", "hotspots", "",
+      {"hotspots",
+       "hotspot",
+       "/api/v1/hotspots",
+       "hotspots",
+       "",
        {{"PORT", ROCESCOPE_TEXT(Text(row, "port"))},
         {"CAUSE", ROCESCOPE_TEXT(Word(row, "cause", "CAUSE_"))},
         {"LOST TIME", ROCESCOPE_TEXT(MostLost(row)), kRight},
@@ -183,7 +196,11 @@ std::vector<GetResource> MakeResources() {
         {"FLOWS", ROCESCOPE_TEXT(CountOrEmpty(row, "flow_count")), kRight, true},
         {"BYTES", ROCESCOPE_TEXT(Bytes(row, "bytes")), kRight, true},
         {"SEEN BY", ROCESCOPE_TEXT(Word(row, "source", "SOURCE_")), Align::kLeft, true}}},
-      {"links", "link", "/api/v1/links", "link_loads", "port",
+      {"links",
+       "link",
+       "/api/v1/links",
+       "link_loads",
+       "port",
        {{"PORT", ROCESCOPE_TEXT(Text(row, "port"))},
         {"LOAD", ROCESCOPE_TEXT(Percent(row, "utilization")), kRight},
         {"CE MARKS", ROCESCOPE_TEXT(CountOrEmpty(row, "ce_marked_packets")), kRight},
@@ -193,36 +210,53 @@ std::vector<GetResource> MakeResources() {
         {"BYTES", ROCESCOPE_TEXT(Bytes(row, "bytes")), kRight, true},
         {"PEAK QUEUE", ROCESCOPE_TEXT(Bytes(row, "peak_queue_bytes")), kRight, true},
         {"SEEN BY", ROCESCOPE_TEXT(Word(row, "source", "SOURCE_")), Align::kLeft, true}}},
-      {"paths", "path", "/api/v1/paths", "paths", "",
+      {"paths",
+       "path",
+       "/api/v1/paths",
+       "paths",
+       "",
        {{"SOURCE", ROCESCOPE_TEXT(Text(row, "source_nic").empty() ? Text(row, "source")
-                                                                 : Text(row, "source_nic"))},
+                                                                  : Text(row, "source_nic"))},
         {"DESTINATION",
          ROCESCOPE_TEXT(Text(row, "destination_nic").empty() ? Text(row, "destination")
-                                                            : Text(row, "destination_nic"))},
+                                                             : Text(row, "destination_nic"))},
         {"QPN", ROCESCOPE_TEXT(CountOrEmpty(row, "destination_qpn")), kRight},
         {"STATE", ROCESCOPE_TEXT(Word(LastInterval(row), "state", "STATE_"))},
         {"PATH (SENDING PORTS)", ROCESCOPE_TEXT(List(LastInterval(row), "ports"))},
-        {"SINCE (UTC)", ROCESCOPE_TEXT(Moment(LastInterval(row), "start_time")), Align::kLeft, true},
-        {"REROUTED", ROCESCOPE_TEXT(Size(row, "intervals") < 2
-                                        ? ""
-                                        : fmt::format("{} times", Size(row, "intervals") - 1)),
+        {"SINCE (UTC)", ROCESCOPE_TEXT(Moment(LastInterval(row), "start_time")), Align::kLeft,
+         true},
+        {"REROUTED",
+         ROCESCOPE_TEXT(
+             Size(row, "intervals") < 2 ? "" : fmt::format("{} times", Size(row, "intervals") - 1)),
          Align::kLeft, true}}},
-      {"anomalies", "anomaly", "/api/v1/anomalies", "anomalies", "entity",
+      {"anomalies",
+       "anomaly",
+       "/api/v1/anomalies",
+       "anomalies",
+       "entity",
        {{"KIND", ROCESCOPE_TEXT(Word(row, "kind", "KIND_"))},
         {"ENTITY", ROCESCOPE_TEXT(Text(row, "entity"))},
         {"SINCE (UTC)", ROCESCOPE_TEXT(Moment(row, "start_time"))},
         {"UNTIL (UTC)", ROCESCOPE_TEXT(Moment(row, "end_time"))},
         {"WINDOWS", ROCESCOPE_TEXT(CountOrEmpty(row, "window_count")), kRight},
-        {"METRIC", ROCESCOPE_TEXT(Size(row, "metrics") == 0 ? ""
-                                                            : Text(row["metrics"][0], "metric"))}}},
-      {"service-levels", "service-level", "/api/v1/service-levels", "service_levels", "entity",
+        {"METRIC",
+         ROCESCOPE_TEXT(Size(row, "metrics") == 0 ? "" : Text(row["metrics"][0], "metric"))}}},
+      {"service-levels",
+       "service-level",
+       "/api/v1/service-levels",
+       "service_levels",
+       "entity",
        {{"STATE", ROCESCOPE_TEXT(Word(row, "state", "STATE_"))},
         {"INDICATOR", ROCESCOPE_TEXT(Text(row, "indicator"))},
         {"ENTITY", ROCESCOPE_TEXT(Text(row, "entity"))},
         {"SHORT WINDOW", ROCESCOPE_TEXT(Percent(row, "short_window_ratio")), kRight},
         {"LONG WINDOW", ROCESCOPE_TEXT(Percent(row, "long_window_ratio")), kRight},
         {"WINDOWS", ROCESCOPE_TEXT(CountOrEmpty(row, "window_count")), kRight, true}}},
-      {"sources", "source", "/api/v1/sources", "sources", "name",
+      {"sources",
+       "source",
+       "/api/v1/sources",
+       "sources",
+       "name",
        {{"NAME", ROCESCOPE_TEXT(Text(row, "name"))},
         {"KIND", ROCESCOPE_TEXT(Word(row, "kind", "KIND_"))},
         {"RECEIVED", ROCESCOPE_TEXT(CountOrEmpty(Member(row, "ledger"), "received")), kRight},
@@ -232,7 +266,11 @@ std::vector<GetResource> MakeResources() {
         {"LAST DATA (UTC)", ROCESCOPE_TEXT(Moment(row, "last_arrival_time"))},
         {"ERROR", ROCESCOPE_TEXT(Text(row, "error"))},
         {"PROBLEMS", ROCESCOPE_TEXT(List(row, "problems")), Align::kLeft, true}}},
-      {"problems", "problem", "/api/v1/problems", "problems", "",
+      {"problems",
+       "problem",
+       "/api/v1/problems",
+       "problems",
+       "",
        {{"KIND", ROCESCOPE_TEXT(Text(row, "kind"))},
         {"PLACE", ROCESCOPE_TEXT(Text(row, "place"))},
         {"PROBLEM", ROCESCOPE_TEXT(Text(row, "sentence"))},
@@ -328,7 +366,8 @@ Result<json> ReadAllPages(const GetReader& read, const GetResource& resource, st
   json rows = json::array();
   std::string token;
   for (int page = 0; page < kMaxPages; ++page) {
-    auto answer = read(token.empty() ? query : fmt::format("{}&page_token={}", query, Encoded(token)));
+    auto answer =
+        read(token.empty() ? query : fmt::format("{}&page_token={}", query, Encoded(token)));
     if (!answer) return tl::unexpected(answer.error());
     if (At(*answer, resource.list) == nullptr) {
       return MakeError(ErrorCode::kInvalidArgument,

@@ -57,9 +57,9 @@ struct GetOptions {
 using GetReader = std::function<Result<nlohmann::json>(std::string_view path)>;
 
 // Reads all pages. Returns the first response with the rows of all pages.
-Result<nlohmann::json> ReadAllPages(const GetReader& read, const GetResource& resource,
-                                    std::string_view name,
-                                    const std::vector<std::pair<std::string, std::string>>& parameters);
+Result<nlohmann::json> ReadAllPages(
+    const GetReader& read, const GetResource& resource, std::string_view name,
+    const std::vector<std::pair<std::string, std::string>>& parameters);
 
 // Formats the rows of a response as a table with a line of titles.
 std::string GetTable(const GetResource& resource, const nlohmann::json& response, bool is_wide);

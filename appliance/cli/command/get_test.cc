@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-
 namespace rocescope {
 namespace {
 
@@ -30,13 +29,16 @@ TEST(GetTest, ReadsAllPagesWithTheSameQuery) {
   std::vector<std::string> paths;
   const GetReader read = [&](std::string_view path) -> Result<json> {
     paths.emplace_back(path);
-    return paths.size() == 1 ? json{{"jobs", {{{"job_id", "a"}}}}, {"next_page_token", "t=1"}, {"total_size", 2}}
-                             : json{{"jobs", {{{"job_id", "b"}}}}, {"next_page_token", ""}};
+    return paths.size() == 1
+               ? json{{"jobs", {{{"job_id", "a"}}}}, {"next_page_token", "t=1"}, {"total_size", 2}}
+               : json{{"jobs", {{{"job_id", "b"}}}}, {"next_page_token", ""}};
   };
   const auto all = ReadAllPages(read, Jobs(), "", {{"filter", "host_count > 1"}, {"order_by", ""}});
   ASSERT_TRUE(all);
-  EXPECT_THAT(paths, ElementsAre("/api/v1/jobs?page_size=1000&filter=host_count%20%3E%201",
-                                 "/api/v1/jobs?page_size=1000&filter=host_count%20%3E%201&page_token=t%3D1"));
+  EXPECT_THAT(
+      paths,
+      ElementsAre("/api/v1/jobs?page_size=1000&filter=host_count%20%3E%201",
+                  "/api/v1/jobs?page_size=1000&filter=host_count%20%3E%201&page_token=t%3D1"));
   EXPECT_EQ((*all)["jobs"].size(), 2u);
   EXPECT_EQ((*all)["total_size"], 2);
   EXPECT_EQ((*all)["next_page_token"], "");
@@ -54,16 +56,15 @@ TEST(GetTest, AnotherServerIsAnError) {
 }
 
 TEST(GetTest, TablesHaveUnitsAndNoControlCharacters) {
-  const json response = {
-      {"jobs",
-       {{{"job_id", "nccl-\x1b[31m1"},
-         {"allocation", {{"scheduler_job_id", "4711"}, {"name", "pretrain"}}},
-         {"service_level_state", "STATE_AT_RISK"},
-         {"host_count", 16},
-         {"bytes", "242835456"},
-         {"iteration_period", "0.550622728s"},
-         {"first_seen_time", "2026-01-31T12:00:00.558888539Z"},
-         {"finding_sentences", {"x", "y"}}}}}};
+  const json response = {{"jobs",
+                          {{{"job_id", "nccl-\x1b[31m1"},
+                            {"allocation", {{"scheduler_job_id", "4711"}, {"name", "pretrain"}}},
+                            {"service_level_state", "STATE_AT_RISK"},
+                            {"host_count", 16},
+                            {"bytes", "242835456"},
+                            {"iteration_period", "0.550622728s"},
+                            {"first_seen_time", "2026-01-31T12:00:00.558888539Z"},
+                            {"finding_sentences", {"x", "y"}}}}}};
   const std::string narrow = GetTable(Jobs(), response, false);
   EXPECT_THAT(narrow, AllOf(HasSubstr("SERVICE LEVEL"), HasSubstr("at-risk"), HasSubstr("pretrain"),
                             HasSubstr("4711"), HasSubstr("550.6 ms"), Not(HasSubstr("242.8 MB")),
@@ -77,8 +78,9 @@ TEST(GetTest, WrongTypesAreEmptyCells) {
   for (const json& wrong : {json(1), json("x"), json::array(), json::object(), json(nullptr)}) {
     for (const GetResource& resource : GetResources()) {
       json row;
-      for (const char* field : {"job_id", "bytes", "intervals", "metrics", "lost_times", "allocation",
-                                "confidence", "start_time", "ledger", "problems", "state"}) {
+      for (const char* field :
+           {"job_id", "bytes", "intervals", "metrics", "lost_times", "allocation", "confidence",
+            "start_time", "ledger", "problems", "state"}) {
         row[field] = wrong;
       }
       const json response = {{std::string(resource.list), {row, wrong}}};

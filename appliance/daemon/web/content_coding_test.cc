@@ -34,9 +34,9 @@ std::string HeaderOf(const HttpResponse& response, const std::string& name) {
 
 // Examples of RFC 9110, section 12.5.3, and headers of browsers.
 TEST(AcceptsGzipTest, FollowsTheWeights) {
-  for (const char* accepted :
-       {"gzip", "GZIP", "compress, gzip", "compress;q=0.5, gzip;q=1.0", "gzip;q=0.001", "*",
-        "gzip;q=1.0, identity; q=0.5, *;q=0", "gzip, deflate, br, zstd", "x-gzip", "br,\tgzip ; q=1"}) {
+  for (const char* accepted : {"gzip", "GZIP", "compress, gzip", "compress;q=0.5, gzip;q=1.0",
+                               "gzip;q=0.001", "*", "gzip;q=1.0, identity; q=0.5, *;q=0",
+                               "gzip, deflate, br, zstd", "x-gzip", "br,\tgzip ; q=1"}) {
     EXPECT_TRUE(AcceptsGzip(accepted)) << accepted;
   }
   for (const char* refused : {"", "br", "identity", "gzip;q=0", "gzip; q=0.000", "*;q=0",
