@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMaxPages = 1000;  // of 1,000 rows
+constexpr int kMaxPages = 1000;  // a page has at most 1,000 rows
 constexpr double kNanoseconds = 1e9;
 
 const json* At(const json& row, std::string_view member) {
