@@ -128,15 +128,16 @@ async function lookAtFabric(page) {
 // Takes two communicating hosts from the flows of a job.
 async function lookAtPaths(page, job) {
   await go(page, `#/paths?job=${encodeURIComponent(job)}`);
-  const flow = page.locator("main details.card summary .name").first();
-  check((await flow.count()) === 1, "paths: a job's flows have no paths");
-  if ((await flow.count()) === 0) return;
-  const [source, destination] = (await flow.innerText()).split(" → ");
+  const ends = page.locator("main tbody tr").first().locator("td .name");
+  check((await ends.count()) === 2, "paths: a job has no pairs");
+  if ((await ends.count()) !== 2) return;
+  const [source, destination] = await ends.allInnerTexts();
   await go(page, "#/paths");
   await page.getByLabel("From", { exact: true }).fill(source);
   await page.getByLabel("to", { exact: true }).fill(destination);
   await page.getByRole("button", { name: "Show paths" }).click();
   await settle(page);
+  await page.locator("main td.toggle button").first().click();
   check((await page.locator("main .path-interval").count()) > 0, `paths: none from ${source} to ${destination}`);
   await checkText(page, "desk: paths of two ends");
   await auditPage(page, kAxe, "desk: paths of two ends", note);
@@ -156,11 +157,18 @@ async function lookAtJob(page) {
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => location.hash.startsWith("#/jobs/"));
   await settle(page);
-  check((await page.locator("main tbody tr").count()) > 1, "job: has no ranks");
-  await checkText(page, "desk: job");
-  await auditPage(page, kAxe, "desk: job", note);
-  await shoot(page, "desk-job");
-  return decodeURIComponent(new URL(page.url()).hash.split("/")[2] ?? "");
+  const job = decodeURIComponent(new URL(page.url()).hash.split("/")[2] ?? "");
+  for (const tab of ["Overview", "Ranks", "Collectives", "Paths", "Service levels", "History"]) {
+    await page.locator(".tabs").getByRole("link", { name: tab, exact: true }).click();
+    await settle(page);
+    const where = `desk: job: ${tab}`;
+    if (tab === "Ranks") check((await page.locator("main tbody tr").count()) > 1, "job: has no ranks");
+    check((await page.locator("main").innerText()).length > 100, `${where}: is empty`);
+    await checkText(page, where);
+    await auditPage(page, kAxe, where, note);
+    await shoot(page, `desk-job-${tab.toLowerCase().replace(" ", "-")}`);
+  }
+  return job;
 }
 
 async function lookAtFindings(page) {
@@ -173,7 +181,7 @@ async function lookAtFindings(page) {
       "findings: the header does not count them");
   }
   await go(page, "#/hotspots");
-  const hotspot = page.locator("main details.card summary").first();
+  const hotspot = page.locator("main td.toggle button").first();
   if ((await hotspot.count()) > 0) {
     await hotspot.click();
     await checkText(page, "desk: open hotspot");

@@ -13,12 +13,14 @@ export function readEmbedded(page: Document): Record<string, unknown> | undefine
   return JSON.parse(text) as Record<string, unknown>;
 }
 
-// A file stores complete lists, so paging parameters do not matter.
+// A file stores complete lists, so paging parameters do not matter. Views that send a filter also
+// filter themselves.
 function withoutPaging(path: string): string {
   const [base = "", query = ""] = path.split("?");
   const kept = new URLSearchParams(query);
   kept.delete("page_size");
   kept.delete("page_token");
+  kept.delete("filter");
   const rest = [...kept]
     .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
     .join("&");

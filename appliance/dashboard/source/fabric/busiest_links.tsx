@@ -27,12 +27,12 @@ function columnsOf(fabric: Fabric): Column<LinkLoad>[] {
   return [
     { title: "sending port", cell: (load) => <Place name={load.port} />, sort: (load) => load.port },
     { title: "to", cell: (load) => otherEnd(fabric, load.port) ?? "–" },
-    { title: "utilisation", numeric: true, cell: (load) => (load.utilization === undefined ? "–" : percent(load.utilization)), sort: (load) => load.utilization ?? -1 },
-    { title: "rate", numeric: true, cell: (load) => { const r = rate(load); return r === undefined ? "–" : bitRate(r); }, sort: (load) => rate(load) ?? -1 },
+    { title: "utilisation", numeric: true, unit: "0 to 1", cell: (load) => (load.utilization === undefined ? "–" : percent(load.utilization)), sort: (load) => load.utilization ?? -1 },
+    { title: "rate", numeric: true, unit: "b/s", cell: (load) => { const r = rate(load); return r === undefined ? "–" : bitRate(r); }, sort: (load) => rate(load) ?? -1 },
     { title: "CE marks", numeric: true, cell: (load) => count(load.ce_marked_packets), sort: (load) => Number(load.ce_marked_packets) },
     { title: "dropped", numeric: true, cell: (load) => count(load.dropped_packets), sort: (load) => Number(load.dropped_packets) },
-    { title: "paused", numeric: true, cell: (load) => duration(load.paused_duration), sort: (load) => toNanoseconds(load.paused_duration) },
-    { title: "peak queue", numeric: true, cell: (load) => (load.peak_queue_bytes === undefined ? "–" : bytes(load.peak_queue_bytes)), sort: (load) => toNumber(load.peak_queue_bytes) },
+    { title: "paused", numeric: true, unit: "ns", cell: (load) => duration(load.paused_duration), sort: (load) => toNanoseconds(load.paused_duration) },
+    { title: "peak queue", numeric: true, unit: "B", cell: (load) => (load.peak_queue_bytes === undefined ? "–" : bytes(load.peak_queue_bytes)), sort: (load) => toNumber(load.peak_queue_bytes) },
     { title: "errors", numeric: true, cell: (load) => count(load.error_frames), sort: (load) => Number(load.error_frames) },
     { title: "source", cell: (load) => enumWords(load.source) || "–" },
   ];
@@ -73,7 +73,7 @@ export function BusiestLinks({ fabric, loads, metric, theme }: Props) {
             {loads.byPort.size === 0 ? "No link metrics are available for this window." : "None in this window."}
           </p>
         ) : (
-          <Table caption="Busiest links" columns={columnsOf(fabric)} rows={rows} keyOf={(load) => load.port} />
+          <Table caption="Busiest links" columns={columnsOf(fabric)} rows={rows} keyOf={(load) => load.port} file="Busiest links" />
         )}
       </section>
       {byLoad.length > 0 && <LoadOverTime ports={byLoad.slice(0, kLines).map((load) => load.port)} theme={theme} />}

@@ -110,10 +110,14 @@ function same(a: Element | undefined, b: Element): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
+export function findingsAt(fabric: Fabric, findings: Finding[], element: Element | undefined): Finding[] {
+  return element ? findings.filter((finding) => same(resolvePlace(fabric, finding.place), element)) : [];
+}
+
 export function ElementPanel({ fabric, loads, findings, element, windowText }: Props) {
   const node = element.kind === "node" ? fabric.nodes[element.node] : undefined;
   const link = element.kind === "link" ? fabric.links[element.link] : undefined;
-  const here = findings.filter((finding) => same(resolvePlace(fabric, finding.place), element));
+  const here = findingsAt(fabric, findings, element);
   return (
     <div>
       {node && <NodeNumbers fabric={fabric} loads={loads} node={node} />}

@@ -46,7 +46,7 @@ export interface LayoutOptions {
   mostSingleHosts: number;
 }
 
-const kTiers = ["core", "spine", "leaf", "host"];
+const kTiers = ["core", "spine", "pod", "leaf", "rack", "host"]; // a pod or a rack is a group of nodes
 const kSwitchHeight = 22;
 const kHostSize = 18;
 const kMinCell = 11;

@@ -15,13 +15,13 @@ function processOf(rank: number | undefined): string {
 }
 
 const kColumns: Column<Edge>[] = [
-  { title: "from rank", numeric: true, cell: (edge) => processOf(edge.source_rank), sort: (edge) => edge.source_rank ?? -1 },
-  { title: "to rank", numeric: true, cell: (edge) => processOf(edge.destination_rank), sort: (edge) => edge.destination_rank ?? -1 },
-  { title: "data", numeric: true, cell: (edge) => bytes(edge.bytes), sort: (edge) => Number(edge.bytes) },
+  { title: "from rank", numeric: true, cell: (edge) => processOf(edge.source_rank), sort: (edge) => edge.source_rank ?? -1, value: (edge) => edge.source_rank },
+  { title: "to rank", numeric: true, cell: (edge) => processOf(edge.destination_rank), sort: (edge) => edge.destination_rank ?? -1, value: (edge) => edge.destination_rank },
+  { title: "data", numeric: true, unit: "B", cell: (edge) => bytes(edge.bytes), sort: (edge) => Number(edge.bytes) },
   { title: "messages", numeric: true, cell: (edge) => count(edge.messages), sort: (edge) => Number(edge.messages) },
   { title: "CE marks", numeric: true, cell: (edge) => count(edge.ce_marked_packets), sort: (edge) => Number(edge.ce_marked_packets) },
   { title: "retransmitted", numeric: true, cell: (edge) => count(edge.retransmitted_packets), sort: (edge) => Number(edge.retransmitted_packets) },
-  { title: "confidence", numeric: true, cell: (edge) => percent(edge.confidence), sort: (edge) => edge.confidence },
+  { title: "confidence", numeric: true, unit: "0 to 1", cell: (edge) => percent(edge.confidence), sort: (edge) => edge.confidence },
 ];
 
 // Cells have a whole number of pixels, so that all have the same size.
@@ -74,7 +74,7 @@ export function EdgeMatrix({ job, theme }: { job: Job; theme: string }) {
         />
         <figcaption>{pointed || `Rows send, columns receive, up to ${bytes(matrix.most)}; logarithmic colour scale.`}</figcaption>
       </figure>
-      <Table caption="Largest traffic between ranks" columns={kColumns} rows={largestEdges(job.edges, kEdgesShown)}
+      <Table caption="Largest traffic between ranks" columns={kColumns} rows={largestEdges(job.edges, job.edges.length)} most={kEdgesShown} file="Traffic between ranks"
         keyOf={(edge) => `${edge.source_rank} ${edge.destination_rank} ${edge.bytes}`} />
     </div>
   );

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A timeline of the collectives in an iteration, inferred from the traffic.
-import type { Collective, IterationPattern, IterationPatternMember } from "../api/messages";
+import type { Collective, IterationPattern } from "../api/messages";
 import { relative, utcFull, type Reference } from "../format/moments";
 import { bytes, count, duration, percent, toNanoseconds } from "../format/quantities";
 import { enumWords } from "../format/words";
 import { Notice } from "../parts/await";
 import { Share } from "../parts/names";
+import { laneTitle, memberName, swimlanes, type Swimlane } from "./swimlanes";
 
 const kTicks = 4;
-
-export function memberName(member: IterationPatternMember | undefined): string {
-  if (!member) return "?";
-  return member.device ? `${member.host}:${member.device}` : member.host || member.address;
-}
 
 function groupsText(collective: Collective): string {
   const sizes = collective.groups.map((group) => group.member_indexes.length);
@@ -21,29 +17,89 @@ function groupsText(collective: Collective): string {
   return even ? `${count(sizes.length)} × ${count(first)} NICs` : `${count(sizes.length)} groups of NICs`;
 }
 
-function Lane({ collective, period }: { collective: Collective; period: number }) {
-  const [offsetNs, durationNs] = [toNanoseconds(collective.offset), toNanoseconds(collective.duration)];
+interface BarProps {
+  collective: Collective;
+  index: number;
+  period: number;
+  delayNs?: number;
+}
+
+// A collective that extends beyond the iteration's end wraps around to its start.
+function Bars({ collective, index, period, delayNs = 0 }: BarProps) {
+  const [offsetNs, durationNs] = [toNanoseconds(collective.offset) + delayNs, toNanoseconds(collective.duration)];
   const [offset, length] = [offsetNs / period, durationNs / period];
-  const alternative = enumWords(collective.alternative);
-  // A collective that extends beyond the iteration's end wraps around to its start.
   const over = Math.max(0, offset + length - 1);
-  const span = `${duration(offsetNs)} to ${duration(offsetNs + durationNs)}`;
+  const span = `${enumWords(collective.kind) || "unknown"}: ${duration(offsetNs)} to ${duration(offsetNs + durationNs)}`;
   const bar = (left: number, width: number) => (
-    <span class="lane-bar" title={span} style={{ left: `${left * 100}%`, width: `${Math.max(width * 100, 0.4)}%` }} />
+    <span class={`lane-bar lane-bar-${index % 5}`} title={span} style={{ left: `${left * 100}%`, width: `${Math.max(width * 100, 0.4)}%` }} />
   );
+  return (
+    <>
+      {delayNs > 0 && <span class="lane-wait" title={`starts ${duration(delayNs)} late`} style={{ left: `${((offsetNs - delayNs) / period) * 100}%`, width: `${(delayNs / period) * 100}%` }} />}
+      {bar(offset, Math.min(length, 1 - offset))}
+      {over > 0 && bar(0, Math.min(over, 1))}
+    </>
+  );
+}
+
+function MemberLane({ pattern, lane, period }: { pattern: IterationPattern; lane: Swimlane; period: number }) {
+  const delayNs = lane.isStraggler ? toNanoseconds(pattern.straggler?.delay) : 0;
+  return (
+    <>
+      <div class="lane-title">
+        {laneTitle(pattern, lane)}
+        {lane.isStraggler && <p class="muted">straggler, {duration(delayNs)} late</p>}
+      </div>
+      <div class="lane lane-small">
+        {lane.collectives.map((index) => {
+          const collective = pattern.collectives[index];
+          return collective && <Bars key={index} collective={collective} index={index} period={period} delayNs={delayNs} />;
+        })}
+      </div>
+    </>
+  );
+}
+
+const kLanesShown = 32;
+
+function Swimlanes({ pattern, period }: { pattern: IterationPattern; period: number }) {
+  const lanes = swimlanes(pattern);
+  return (
+    <section aria-labelledby="swimlanes-title">
+      <h2 id="swimlanes-title">NICs</h2>
+      <div class="lanes">
+        {lanes.slice(0, kLanesShown).map((lane, i) => <MemberLane key={i} pattern={pattern} lane={lane} period={period} />)}
+        <div class="lane-title" />
+        <Ticks period={period} />
+      </div>
+      {lanes.length > kLanesShown && <p class="muted">{count(kLanesShown)} of {count(lanes.length)} sets of NICs are shown.</p>}
+    </section>
+  );
+}
+
+function Ticks({ period }: { period: number }) {
+  const ticks = Array.from({ length: kTicks + 1 }, (_, i) => i / kTicks);
+  return (
+    <div class="lane-ticks" aria-hidden="true">
+      {ticks.map((tick) => <span key={tick} style={{ left: `${tick * 100}%` }}>{duration(tick * period)}</span>)}
+    </div>
+  );
+}
+
+function Lane({ collective, index, period }: { collective: Collective; index: number; period: number }) {
+  const alternative = enumWords(collective.alternative);
   return (
     <>
       <div class="lane-title">
         <strong>{enumWords(collective.kind) || "unknown"}</strong>
         {alternative && <span class="muted"> or {alternative}</span>}
         <p class="muted">
-          {groupsText(collective)}, {bytes(collective.payload_bytes)}, {duration(durationNs)},{" "}
+          {groupsText(collective)}, {bytes(collective.payload_bytes)}, {duration(collective.duration)},{" "}
           confidence {percent(collective.confidence)}
         </p>
       </div>
       <div class="lane">
-        {bar(offset, Math.min(length, 1 - offset))}
-        {over > 0 && bar(0, Math.min(over, 1))}
+        <Bars collective={collective} index={index} period={period} />
       </div>
     </>
   );
@@ -52,7 +108,6 @@ function Lane({ collective, period }: { collective: Collective; period: number }
 export function IterationPatternLanes({ pattern, reference }: { pattern: IterationPattern; reference: Reference }) {
   const period = toNanoseconds(pattern.period) || 1;
   const { straggler } = pattern;
-  const ticks = Array.from({ length: kTicks + 1 }, (_, i) => i / kTicks);
   return (
     <>
       <p class="muted">
@@ -60,11 +115,9 @@ export function IterationPatternLanes({ pattern, reference }: { pattern: Iterati
         {count(pattern.members.length)} NICs; <Share value={pattern.strength} label="similarity" />
       </p>
       <div class="lanes">
-        {pattern.collectives.map((collective, i) => <Lane key={i} collective={collective} period={period} />)}
+        {pattern.collectives.map((collective, i) => <Lane key={i} collective={collective} index={i} period={period} />)}
         <div class="lane-title" />
-        <div class="lane-ticks" aria-hidden="true">
-          {ticks.map((tick) => <span key={tick} style={{ left: `${tick * 100}%` }}>{duration(tick * period)}</span>)}
-        </div>
+        <Ticks period={period} />
       </div>
       {straggler && (
         <Notice kind="caution" title={`Straggler: ${memberName(pattern.members[straggler.member_index])}`}>
@@ -73,6 +126,7 @@ export function IterationPatternLanes({ pattern, reference }: { pattern: Iterati
           confidence {percent(straggler.confidence)}.
         </Notice>
       )}
+      <Swimlanes pattern={pattern} period={period} />
     </>
   );
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { expect, it } from "vitest";
 import type { Job } from "../api/messages";
-import { ranksText } from "../hotspots/hotspot_list";
+import { ranksText } from "../hotspots/hotspot_table";
 import { buildMatrix, shadeOf } from "./matrix";
 
 const edge = (source_rank: number | undefined, destination_rank: number, bytes: string) => ({ source_rank, destination_rank, bytes });

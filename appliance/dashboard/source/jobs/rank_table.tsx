@@ -1,64 +1,54 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The job's processes, with the bytes that each sent and received.
+// The job's processes, those with trouble first, with the bytes that each sent and received.
 import { useMemo } from "preact/hooks";
-import type { Job, Rank } from "../api/messages";
-import { bytes } from "../format/quantities";
+import type { Job } from "../api/messages";
+import { bytes, count } from "../format/quantities";
 import { Place, Tag } from "../parts/names";
 import { href } from "../parts/route";
 import { Table, type Column } from "../parts/table";
+import { rankStates, type RankState } from "./trouble";
 
-interface Sums {
-  sent: number;
-  got: number;
-  retransmitted: number;
-}
+const orDash = (text: string) => text || "–";
 
-function sumEdges(job: Job): Map<number | undefined, Sums> {
-  const sums = new Map<number | undefined, Sums>();
-  const of = (rank: number | undefined) => {
-    const found = sums.get(rank) ?? { sent: 0, got: 0, retransmitted: 0 };
-    sums.set(rank, found);
-    return found;
-  };
-  for (const edge of job.edges) {
-    of(edge.source_rank).sent += Number(edge.bytes);
-    of(edge.source_rank).retransmitted += Number(edge.retransmitted_packets);
-    of(edge.destination_rank).got += Number(edge.bytes);
-  }
-  return sums;
-}
-
-function isStraggler(job: Job, rank: Rank): boolean {
-  const { iteration_pattern: pattern } = job;
-  const member = pattern?.straggler && pattern.members[pattern.straggler.member_index];
-  return member !== undefined && rank.addresses.includes(member.address);
-}
-
-export function RankTable({ job }: { job: Job }) {
-  const sums = useMemo(() => sumEdges(job), [job]);
-  const sum = (rank: Rank) => sums.get(rank.rank) ?? { sent: 0, got: 0, retransmitted: 0 };
-  const columns: Column<Rank>[] = [
-    { title: "rank", numeric: true, cell: (rank) => rank.rank ?? "–", sort: (rank) => rank.rank ?? -1 },
-    { title: "host", cell: (rank) => <Place name={rank.host} />, sort: (rank) => rank.host },
-    { title: "GPU", cell: (rank) => [rank.cuda_device !== undefined ? `cuda ${rank.cuda_device}` : "", rank.gpu_pci_address].filter(Boolean).join(", ") || "–" },
-    { title: "NICs", cell: (rank) => rank.nics.slice(0, 2).join(", ") + (rank.nics.length > 2 ? ` and ${rank.nics.length - 2} more` : "") },
-    { title: "address", cell: (rank) => rank.addresses.slice(0, 2).join(", ") || "–" },
-    { title: "QPs observed", numeric: true, cell: (rank) => `${rank.queue_pairs.filter((qp) => qp.seen).length} of ${rank.queue_pairs.length}` },
-    { title: "sent", numeric: true, cell: (rank) => bytes(sum(rank).sent), sort: (rank) => sum(rank).sent },
-    { title: "received", numeric: true, cell: (rank) => bytes(sum(rank).got), sort: (rank) => sum(rank).got },
-    { title: "retransmitted packets", numeric: true, cell: (rank) => sum(rank).retransmitted, sort: (rank) => sum(rank).retransmitted },
+function columnsOf(job: Job): Column<RankState>[] {
+  return [
+    { title: "rank", numeric: true, cell: ({ rank }) => rank.rank ?? "–", sort: ({ rank }) => rank.rank ?? -1 },
     {
-      title: "notes",
-      cell: (rank) => (
-        <>
-          {isStraggler(job, rank) && <Tag kind="at_risk" text="straggler" />}{" "}
-          {rank.rank !== undefined && <a href={href("paths", { job: job.job_id, source: String(rank.rank) })}>paths</a>}
-        </>
+      title: "trouble",
+      cell: ({ troubles }) => troubles.length === 0 ? <span class="muted">none known</span> : (
+        <span class="tags">{troubles.map((trouble) => <Tag key={trouble} kind={trouble === "not observed" ? "no_data" : "at_risk"} text={trouble} />)}</span>
       ),
+      sort: ({ troubles }) => -troubles.length, value: ({ troubles }) => troubles.join(", "),
+    },
+    { title: "host", cell: ({ rank }) => <Place name={rank.host} />, sort: ({ rank }) => rank.host },
+    { title: "GPU", cell: ({ rank }) => orDash([rank.cuda_device !== undefined ? `cuda ${rank.cuda_device}` : "", rank.gpu_pci_address].filter(Boolean).join(", ")) },
+    { title: "NICs", cell: ({ rank }) => rank.nics.slice(0, 2).join(", ") + (rank.nics.length > 2 ? ` and ${rank.nics.length - 2} more` : ""), value: ({ rank }) => rank.nics.join(" ") },
+    { title: "address", cell: ({ rank }) => orDash(rank.addresses.slice(0, 2).join(", ")), value: ({ rank }) => rank.addresses.join(" ") },
+    { title: "sent", numeric: true, unit: "B", cell: ({ traffic }) => bytes(traffic.sent), sort: ({ traffic }) => traffic.sent },
+    { title: "received", numeric: true, unit: "B", cell: ({ traffic }) => bytes(traffic.received), sort: ({ traffic }) => traffic.received },
+    { title: "retransmitted packets", numeric: true, cell: ({ traffic }) => count(traffic.retransmitted), sort: ({ traffic }) => traffic.retransmitted },
+    { title: "CE marks", numeric: true, cell: ({ traffic }) => count(traffic.ceMarked), sort: ({ traffic }) => traffic.ceMarked },
+    { title: "QPs observed", numeric: true, cell: ({ rank }) => `${rank.queue_pairs.filter((qp) => qp.seen).length} of ${rank.queue_pairs.length}` },
+    {
+      title: "flows",
+      cell: ({ rank }) => rank.rank !== undefined && <a href={href("jobs", { tab: "paths", rank: String(rank.rank) }, job.job_id)} aria-label={`Paths of rank ${rank.rank}`}>paths</a>,
+      value: () => undefined,
     },
   ];
+}
+
+interface Props {
+  job: Job;
+  title: string; // of the job
+  most?: number; // ranks to show at first
+}
+
+export function RankTable({ job, title, most = 64 }: Props) {
+  const states = useMemo(() => rankStates(job), [job]);
+  const columns = useMemo(() => columnsOf(job), [job]);
   return (
-    <Table caption="Processes of the job" columns={columns} rows={job.ranks} most={32}
-      keyOf={(rank) => `${rank.rank} ${rank.host} ${rank.process_id} ${rank.cuda_device} ${rank.addresses[0] ?? ""}`} />
+    <Table caption="Processes of the job" columns={columns} rows={states} most={most} file={`Ranks of ${title}`}
+      rowClass={({ troubles }) => (troubles.includes("straggler") || troubles.includes("retransmissions") ? "row-fault" : "")}
+      keyOf={({ rank }) => `${rank.rank} ${rank.host} ${rank.process_id} ${rank.cuda_device} ${rank.addresses[0] ?? ""}`} />
   );
 }

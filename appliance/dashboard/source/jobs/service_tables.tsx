@@ -4,7 +4,7 @@ import type { Int64, ListServiceLevelsResponse, ServiceIndicator, ServiceLevel }
 import { count, inUnit, percent, plural } from "../format/quantities";
 import { enumName, enumWords, serviceStateText, words } from "../format/words";
 import { Truncated } from "../parts/await";
-import { Place, Share, Tag } from "../parts/names";
+import { JobLink, Place, Share, Tag } from "../parts/names";
 import { Table, type Column } from "../parts/table";
 
 // The indicators count all levels. Only the job's table shows single levels, and the appliance sends
@@ -14,6 +14,11 @@ export function jobLevelsPath(job: string): string {
   return `/api/v1/service-levels?job_id=${encodeURIComponent(job)}&page_size=1000`;
 }
 
+function Entity({ level }: { level: ServiceLevel }) {
+  if (level.layer === "SERVICE_LAYER_APPLICATION" || level.layer === "SERVICE_LAYER_COLLECTIVE") return <JobLink id={level.entity} />;
+  return level.entity.includes(":") ? <Place name={level.entity} /> : <>{level.entity}</>;
+}
+
 const kIndicatorColumns: Column<ServiceIndicator>[] = [
   { title: "indicator", cell: (row) => <span title={row.meaning}>{words(row.name)}</span>, sort: (row) => row.name },
   { title: "layer", cell: (row) => enumWords(row.layer) || "–", sort: (row) => row.layer },
@@ -21,7 +26,11 @@ const kIndicatorColumns: Column<ServiceIndicator>[] = [
   { title: "at risk", numeric: true, cell: (row) => count(row.at_risk_count), sort: (row) => Number(row.at_risk_count) },
   { title: "within bounds", numeric: true, cell: (row) => count(row.met_count), sort: (row) => Number(row.met_count) },
   { title: "no data", numeric: true, cell: (row) => count(row.no_data_count), sort: (row) => Number(row.no_data_count) },
-  { title: "worst", cell: (row) => row.worst ? `${row.worst.entity}: ${valueText(row.worst.last_value, row.unit)}, ${percent(row.worst.long_window_ratio ?? 0)} within` : "–" },
+  {
+    title: "worst",
+    cell: ({ worst, unit }) => worst ? <><Entity level={worst} />: {valueText(worst.last_value, unit)}, {percent(worst.long_window_ratio ?? 0)} within</> : "–",
+    value: ({ worst }) => worst?.entity,
+  },
   { title: "meaning", cell: (row) => <span class="muted">{row.meaning}</span> },
 ];
 
@@ -33,7 +42,7 @@ export function IndicatorTable({ answer }: { answer: ListServiceLevelsResponse }
         Objective: {percent(answer.objective, 1)} of the last {answer.short_window_count} windows, and of the last{" "}
         {answer.long_window_count}, are within bounds.
       </p>
-      <Table caption="Service indicators" columns={kIndicatorColumns} rows={answer.indicators} keyOf={(row) => row.name} />
+      <Table caption="Service indicators" columns={kIndicatorColumns} rows={answer.indicators} keyOf={(row) => row.name} file="Service indicators" />
     </>
   );
 }
@@ -47,7 +56,7 @@ function levelColumns(units: Map<string, ServiceIndicator>): Column<ServiceLevel
   const sign = (row: ServiceLevel) => (units.get(row.indicator)?.violation === "VIOLATION_BELOW" ? "≥" : "≤");
   return [
     { title: "indicator", cell: (row) => <span title={units.get(row.indicator)?.meaning}>{words(row.indicator)}</span>, sort: (row) => row.indicator },
-    { title: "entity", cell: (row) => (row.entity.includes(":") ? <Place name={row.entity} /> : row.entity), sort: (row) => row.entity },
+    { title: "entity", cell: (row) => <Entity level={row} />, sort: (row) => row.entity },
     { title: "state", cell: (row) => <Tag kind={enumName(row.state)} text={serviceStateText(row.state)} />, sort: (row) => enumName(row.state) },
     { title: "last", numeric: true, cell: (row) => valueText(row.last_value, unit(row)), sort: (row) => row.last_value ?? -1 },
     { title: "bound", numeric: true, cell: (row) => `${sign(row)} ${valueText(row.bound, unit(row))}${row.bound_learnt ? " (learnt)" : ""}`, sort: (row) => row.bound ?? -1 },
@@ -78,7 +87,7 @@ export function JobLevels({ answer }: { answer: ListServiceLevelsResponse }) {
       {violated > 0 && (
         <>
           <Table caption="Service levels of the job" columns={levelColumns(units)} rows={rows}
-            keyOf={(row) => `${row.indicator} ${row.entity}`} most={12} />
+            keyOf={(row) => `${row.indicator} ${row.entity}`} most={12} file="Service levels" />
           <Truncated shown={rows.length} total={violated} />
         </>
       )}

@@ -3,6 +3,7 @@
 import { percent } from "../format/quantities";
 import { relative, utcFull, type Reference } from "../format/moments";
 import type { Timestamp } from "../api/messages";
+import { useJobNames } from "../jobs/job_names";
 import { hrefOfJob, hrefOfPlace } from "./route";
 
 export function Place({ name }: { name: string }) {
@@ -10,7 +11,8 @@ export function Place({ name }: { name: string }) {
 }
 
 export function JobLink({ id, label }: { id: string; label?: string }) {
-  return <a class="name" href={hrefOfJob(id)}>{label ?? id}</a>;
+  const nameOf = useJobNames();
+  return <a class="name" href={hrefOfJob(id)} title={id}>{label ?? nameOf(id)}</a>;
 }
 
 // A percentage with a bar.

@@ -19,9 +19,24 @@ interface Props {
   text: (value: number) => string;
   bare?: boolean; // without axes and legend
   most?: number; // the upper end of the scale, at least
+  domain?: [number, number]; // the ends of the time axis; without it, those of the data
+  sync?: string; // charts with the same key share the cursor
+  stepped?: boolean; // each value holds until the next one
+  onZoom?: (startS: number, endS: number) => void; // after the user dragged over a time range
 }
 
-function options(props: Props, element: HTMLElement, width: number): uPlot.Options {
+const kMinDragPx = 6;
+
+function zoomHook(latest: { current: Props }) {
+  return (plot: uPlot) => {
+    const { left, width } = plot.select;
+    if (width < kMinDragPx) return;
+    plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    latest.current.onZoom?.(plot.posToVal(left, "x"), plot.posToVal(left + width, "x"));
+  };
+}
+
+function options(props: Props, latest: { current: Props }, element: HTMLElement, width: number): uPlot.Options {
   const style = getComputedStyle(element);
   const of = (name: string) => style.getPropertyValue(name).trim();
   const axis = {
@@ -35,46 +50,76 @@ function options(props: Props, element: HTMLElement, width: number): uPlot.Optio
     height: props.height,
     tzDate: (time) => uPlot.tzDate(new Date(time * 1000), "Etc/UTC"),
     fmtDate: (template) => uPlot.fmtDate(template.replace("{h}:", "{HH}:").replace("{aa}", "")),
-    cursor: { show: !props.bare, drag: { x: false, y: false } },
+    cursor: {
+      show: !props.bare,
+      drag: { x: props.onZoom !== undefined, y: false, setScale: false },
+      ...(props.sync && { sync: { key: props.sync, setSeries: false } }),
+    },
+    hooks: props.onZoom ? { setSelect: [zoomHook(latest)] } : {},
     legend: { show: !props.bare, live: true },
     padding: props.bare ? [2, 0, 2, 0] : [8, 8, 0, 0],
     scales: {
       // A span of a few seconds would repeat the same label.
-      x: { time: true, range: (_, least, most) => [Math.min(least, most - kMinSpanS), most] },
+      x: {
+        time: true,
+        range: (_, least, most) => latest.current.domain ?? [Math.min(least, most - kMinSpanS), most],
+      },
       y: { range: (_, __, most) => [0, Math.max(props.most ?? 0, most > 0 ? most * 1.08 : 1)] },
     },
     axes: props.bare
       ? [{ show: false }, { show: false }]
       : [
-          { ...axis, space: 70, values: (_, ticks) => ticks.map(clockTime) },
+          { ...axis, size: 28, space: 70, values: (_, ticks) => ticks.map((tick) => axisTime(tick, spanOf(latest.current))) },
           { ...axis, size: 66, space: 28, values: (_, ticks) => ticks.map(props.text) },
         ],
     series: [
-      { label: "UTC", value: (_, time) => (time === null ? "" : clockTime(time)) },
+      { label: "UTC", value: (_, time) => (time === null ? "" : legendTime(time, spanOf(latest.current))) },
       ...props.series.map((series, i): uPlot.Series => ({
         label: series.label,
         stroke: of(`--series-${i % 5}`),
         width: 1.5,
-        points: { show: false },
+        points: { show: (_, __, first, last) => isLonely(latest.current.series[i]?.values ?? [], first, last) },
+        ...(props.stepped && uPlot.paths.stepped && { paths: uPlot.paths.stepped({ align: 1 }) }),
         value: (_, value) => (value === null || value === undefined ? "" : props.text(value)),
       })),
     ],
   };
 }
 
-function clockTime(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().slice(11, 19);
+// A line needs two points: a chart with a single one shows it as a dot.
+function isLonely(values: (number | null)[], first: number, last: number): boolean {
+  return values.slice(first, last + 1).filter((value) => value !== null).length === 1;
+}
+
+const kDayS = 86_400;
+
+function spanOf({ domain, times }: Props): number {
+  return domain ? domain[1] - domain[0] : (times.at(-1) ?? 0) - (times[0] ?? 0);
+}
+
+// The time of day; for longer spans also the date, without seconds.
+export function axisTime(seconds: number, spanS: number): string {
+  const text = new Date(seconds * 1000).toISOString();
+  if (spanS > kDayS) return `${text.slice(5, 10)} ${text.slice(11, 16)}`;
+  return text.slice(11, spanS > 600 ? 16 : 19);
+}
+
+function legendTime(seconds: number, spanS: number): string {
+  const text = new Date(seconds * 1000).toISOString();
+  return spanS > kDayS ? `${text.slice(5, 10)} ${text.slice(11, 16)}` : text.slice(11, 19);
 }
 
 export function Plot(props: Props) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
+  const latest = useRef(props);
+  latest.current = props;
   const data = [props.times, ...props.series.map((series) => series.values)] as uPlot.AlignedData;
   const shape = `${props.theme} ${props.series.map((series) => series.label).join("|")}`;
 
   useEffect(() => {
     const element = box.current as HTMLDivElement;
-    const made = new uPlot(options(props, element, element.clientWidth || 300), data, element);
+    const made = new uPlot(options(props, latest, element, element.clientWidth || 300), data, element);
     plot.current = made;
     const observer = new ResizeObserver(() =>
       made.setSize({ width: element.clientWidth, height: props.height }),
@@ -87,7 +132,14 @@ export function Plot(props: Props) {
     };
     // setData updates an existing plot; only a change of its shape requires a new one.
   }, [shape]);
-  useEffect(() => plot.current?.setData(data));
+  // Only for other data: setData interrupts dragging.
+  const drawn = useRef<unknown[]>([]);
+  useEffect(() => {
+    const inputs = [plot.current, props.domain?.[0], props.domain?.[1], ...data];
+    if (inputs.length === drawn.current.length && inputs.every((input, i) => input === drawn.current[i])) return;
+    drawn.current = inputs;
+    plot.current?.setData(data);
+  });
 
   return <div class="plot" ref={box} role="img" aria-label={props.label} />;
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table with sortable columns that shows the first rows and a button for more.
+// A table with sortable columns that shows the first rows and a button for more. A row can have
+// details that open below it.
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { naturally } from "../fabric/model";
 import { count } from "../format/quantities";
+import { Export } from "./export";
+import type { ExportColumn } from "./export_file";
 
 export interface Column<Row> {
   title: string;
@@ -11,6 +14,8 @@ export interface Column<Row> {
   sort?: (row: Row) => number | string;
   numeric?: boolean;
   hint?: string;
+  unit?: string; // of `sort`, for exports
+  value?: (row: Row) => string | number | undefined; // for exports; default: `cell` if it is text, otherwise `sort`
 }
 
 interface Props<Row> {
@@ -20,6 +25,10 @@ interface Props<Row> {
   keyOf: (row: Row) => string;
   most?: number;
   rowClass?: (row: Row) => string;
+  file?: string; // name of exported files; without it, the table cannot be exported
+  detail?: (row: Row) => ComponentChildren;
+  order?: string; // title of the column to sort by, with "-" in front for descending order
+  onOrder?: (order: string) => void; // without it, the table keeps the order itself
 }
 
 interface Order {
@@ -37,51 +46,103 @@ function sorted<Row>(rows: Row[], columns: Column<Row>[], order: Order | undefin
   return [...rows].sort((a, b) => (order.down ? compare(b, a) : compare(a, b)));
 }
 
-export function Table<Row>({ caption, columns, rows, keyOf, most = 100, rowClass }: Props<Row>) {
-  const [order, setOrder] = useState<Order>();
+export function parseOrder(text: string, titles: string[]): Order | undefined {
+  const down = text.startsWith("-");
+  const column = titles.indexOf(down ? text.slice(1) : text);
+  return column < 0 ? undefined : { column, down };
+}
+
+// Cells that show that a value is missing; `sort` then returns a number that is no value.
+const kMissing = new Set(["–", "unknown", "not reported", "none known"]);
+
+export function exportColumns<Row>(columns: Column<Row>[]): ExportColumn<Row>[] {
+  const textOf = (column: Column<Row>, row: Row) => {
+    if (column.value) return column.value(row);
+    const cell = column.cell(row);
+    if (typeof cell === "string" && kMissing.has(cell)) return undefined;
+    if (typeof cell === "string" || typeof cell === "number") return column.numeric && column.sort ? column.sort(row) : cell;
+    return column.sort?.(row);
+  };
+  return columns.map((column) => ({
+    title: column.unit ? `${column.title} (${column.unit})` : column.title, value: (row) => textOf(column, row),
+  }));
+}
+
+export function Table<Row>({
+  caption, columns, rows, keyOf, most = 100, rowClass, file, detail, order: givenOrder, onOrder,
+}: Props<Row>) {
+  const [ownOrder, setOwnOrder] = useState("");
   const [shown, setShown] = useState(most);
-  const all = useMemo(() => sorted(rows, columns, order), [rows, columns, order]);
-  const sortBy = (column: number) =>
-    setOrder((old) => ({
-      column,
-      down: old?.column === column ? !old.down : (columns[column]?.numeric ?? false),
-    }));
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const titles = columns.map((column) => column.title);
+  const orderText = givenOrder ?? ownOrder;
+  const order = parseOrder(orderText, titles);
+  const all = useMemo(() => sorted(rows, columns, order), [rows, columns, orderText]);
+  const sortBy = (column: number) => {
+    const down = order?.column === column ? !order.down : (columns[column]?.numeric ?? false);
+    (onOrder ?? setOwnOrder)(`${down ? "-" : ""}${titles[column]}`);
+  };
+  const toggle = (key: string) => setOpened((old) => {
+    const next = new Set(old);
+    if (!next.delete(key)) next.add(key);
+    return next;
+  });
+  const rowOf = (row: Row) => {
+    const key = keyOf(row);
+    const isOpen = detail !== undefined && opened.has(key);
+    const cells = (
+      <tr key={key} class={rowClass?.(row)}>
+        {detail && (
+          <td class="toggle">
+            <button type="button" data-item="" aria-expanded={isOpen} aria-label={`Details of ${key}`} onClick={() => toggle(key)}>
+              <span aria-hidden="true">{isOpen ? "▾" : "▸"}</span>
+            </button>
+          </td>
+        )}
+        {columns.map((column) => (
+          <td key={column.title} class={column.numeric ? "number" : ""}>{column.cell(row)}</td>
+        ))}
+      </tr>
+    );
+    if (!isOpen) return [cells];
+    return [cells, <tr key={`${key} details`} class="detail"><td colSpan={columns.length + 1}>{detail(row)}</td></tr>];
+  };
   return (
-    <div class="table-box" role="region" aria-label={caption} tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            {columns.map((column, i) => {
-              const direction = order?.column === i ? (order.down ? "descending" : "ascending") : undefined;
-              return (
-                <th key={column.title} scope="col" class={column.numeric ? "number" : ""} title={column.hint} aria-sort={direction}>
-                  {column.sort ? (
-                    <button type="button" onClick={() => sortBy(i)}>
-                      {column.title}
-                      {direction && <span aria-hidden="true">{order?.down ? " ▾" : " ▴"}</span>}
-                    </button>
-                  ) : (
-                    column.title
-                  )}
-                </th>
-              );
-            })}
-          </tr>
-        </thead>
-        <tbody>
-          {all.slice(0, shown).map((row) => (
-            <tr key={keyOf(row)} class={rowClass?.(row)}>
-              {columns.map((column) => (
-                <td key={column.title} class={column.numeric ? "number" : ""}>{column.cell(row)}</td>
-              ))}
+    <div class="table-frame">
+      <div class="table-box" role="region" aria-label={caption} tabIndex={0}>
+        <table>
+          <thead>
+            <tr>
+              {detail && <th class="toggle"><span class="unseen">details</span></th>}
+              {columns.map((column, i) => {
+                const direction = order?.column === i ? (order.down ? "descending" : "ascending") : undefined;
+                return (
+                  <th key={column.title} scope="col" class={column.numeric ? "number" : ""} title={column.hint} aria-sort={direction}>
+                    {column.sort ? (
+                      <button type="button" onClick={() => sortBy(i)}>
+                        {column.title}
+                        {direction && <span aria-hidden="true">{order?.down ? " ▾" : " ▴"}</span>}
+                      </button>
+                    ) : (
+                      column.title
+                    )}
+                  </th>
+                );
+              })}
             </tr>
-          ))}
-        </tbody>
-      </table>
-      {all.length > shown && (
-        <button type="button" class="more" onClick={() => setShown(shown * 4)}>
-          {count(shown)} of {count(all.length)}: show more
-        </button>
+          </thead>
+          <tbody>{all.slice(0, shown).flatMap(rowOf)}</tbody>
+        </table>
+      </div>
+      {(all.length > shown || file) && (
+        <div class="table-foot">
+          {all.length > shown && (
+            <button type="button" onClick={() => setShown(shown * 4)}>
+              {count(shown)} of {count(all.length)}: show more
+            </button>
+          )}
+          {file && <Export name={file} columns={exportColumns(columns)} rows={all} />}
+        </div>
       )}
     </div>
   );

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Time series collected since this page was opened. The appliance's history database is not used.
-import type { ListLinkLoadsResponse, ListSourcesResponse, Source } from "../api/messages";
+import type { ListJobsResponse, ListLinkLoadsResponse, ListSourcesResponse, Source } from "../api/messages";
 import { sortKey } from "../format/moments";
+import { toNanoseconds } from "../format/quantities";
 import type { Store } from "./store";
 
 const kLinkWindows = 240;
 const kSourcePolls = 240;
+const kJobSnapshots = 240;
 const kSetBackS = 2; // a time this much earlier means that the clock was set back
 
 export interface SourceRates {
@@ -53,8 +55,14 @@ export interface LinkWindow {
   utilization: Map<string, number>; // by sending port; unknown values are absent
 }
 
+export interface JobValue {
+  timeS: number;
+  periodNs?: number; // of an iteration; unset: not detected
+}
+
 export class Histories {
   readonly links: LinkWindow[] = [];
+  readonly jobs = new Map<string, JobValue[]>();
   readonly sources = new Map<string, SourceRates[]>();
   private readonly polls = new Map<string, Poll>();
 
@@ -64,6 +72,7 @@ export class Histories {
   ) {
     store.onValue((path, value) => {
       if (path === "/api/v1/links") this.addLinks(value as ListLinkLoadsResponse);
+      if (path === "/api/v1/jobs") this.addJobs(value as ListJobsResponse);
       if (path === "/api/v1/sources") this.addSources(value as ListSourcesResponse);
     });
   }
@@ -80,6 +89,21 @@ export class Histories {
     }
     this.links.push({ endS, utilization });
     if (this.links.length > kLinkWindows) this.links.shift();
+  }
+
+  private addJobs(answer: ListJobsResponse) {
+    const timeS = sortKey(answer.snapshot?.data_time) / 1e9;
+    for (const { job_id, iteration_period } of answer.jobs) {
+      const list = this.jobs.get(job_id) ?? [];
+      const lastS = list.at(-1)?.timeS ?? 0;
+      if (timeS + kSetBackS < lastS) list.length = 0;
+      else if (timeS <= lastS) continue;
+      list.push({ timeS, periodNs: iteration_period === undefined ? undefined : toNanoseconds(iteration_period) });
+      if (list.length > kJobSnapshots) list.shift();
+      this.jobs.set(job_id, list);
+    }
+    const present = new Set(answer.jobs.map((job) => job.job_id));
+    for (const job of this.jobs.keys()) if (!present.has(job)) this.jobs.delete(job);
   }
 
   private addSources(answer: ListSourcesResponse) {

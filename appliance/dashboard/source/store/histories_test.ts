@@ -25,6 +25,11 @@ function collected() {
     at: (ms: number) => (nowMs = ms),
     window: (endS: number) =>
       respond("/api/v1/links", { end_time: endS > 0 ? new Date(endS * 1000).toISOString() : undefined, link_loads: [] }),
+    jobs: (timeS: number, periods: Record<string, string | undefined>) =>
+      respond("/api/v1/jobs", {
+        snapshot: { data_time: new Date(timeS * 1000).toISOString() },
+        jobs: Object.entries(periods).map(([job_id, iteration_period]) => ({ job_id, iteration_period })),
+      }),
     poll: (received: number) =>
       respond("/api/v1/sources", {
         sources: [{ name: "a", ledger: { received: `${received}` }, bytes: "0", records: "0", missed_frames: "0", dropped_records: "0" }],
@@ -51,4 +56,15 @@ it("restarts the source rates when the browser's clock is set back", () => {
     poll(received);
   }
   expect(histories.sources.get("a")?.map(({ timeS }) => timeS)).toEqual([11]);
+});
+
+it("keeps the iteration times of the jobs that are present", () => {
+  const { histories, jobs } = collected();
+  jobs(100, { a: "0.5s", b: undefined });
+  jobs(100, { a: "0.9s" });
+  jobs(101, { a: "0.6s" });
+  expect(histories.jobs.get("a")).toEqual([{ timeS: 100, periodNs: 5e8 }, { timeS: 101, periodNs: 6e8 }]);
+  expect(histories.jobs.has("b")).toBe(false);
+  jobs(50, { a: "0.7s" });
+  expect(histories.jobs.get("a")).toEqual([{ timeS: 50, periodNs: 7e8 }]);
 });

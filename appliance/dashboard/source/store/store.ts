@@ -28,8 +28,14 @@ export const kMaxBetweenMs = 5000; // without events, because sources and health
 const kKeptWithoutListener = 40;
 const kEventsKept = 200;
 
-// The configured topology does not change while the page is open. Everything else may.
-const kFixed = new Set(["/api/v1/topology"]);
+// The configured topology does not change while the page is open. The path of a history request contains
+// its time range. Everything else may change.
+const kFixed = /^\/api\/v1\/(topology$|history\/(links|jobs)\?)/;
+const kFinalRefusals = new Set(["NO_HISTORY", "UNKNOWN_JOB", "UNKNOWN_ELEMENT"]);
+
+function isSettled(path: string, { status, error }: Entry): boolean {
+  return kFixed.test(path) && (status === "ready" || (status === "refused" && kFinalRefusals.has(error?.reason ?? "")));
+}
 
 export function kindOf(path: string): string {
   const base = path.split("?")[0] ?? path;
@@ -83,7 +89,7 @@ export class Store {
     const slot = this.slot(path);
     slot.listeners.add(listener);
     const { status } = slot.entry;
-    if (status !== "not_stored" && !(status === "ready" && (kFixed.has(path) || !this.source.live)))
+    if (status !== "not_stored" && !isSettled(path, slot.entry) && !(status === "ready" && !this.source.live))
       this.want(path);
     return () => {
       slot.listeners.delete(listener);
@@ -108,8 +114,7 @@ export class Store {
     this.refreshedMs = this.now();
     if (!this.hidden()) {
       for (const [path, slot] of this.slots) {
-        const settled = kFixed.has(path) && slot.entry.status === "ready";
-        if (slot.listeners.size > 0 && !settled) this.want(path);
+        if (slot.listeners.size > 0 && !isSettled(path, slot.entry)) this.want(path);
       }
     }
     this.scheduleRefresh(kMaxBetweenMs);

@@ -96,6 +96,17 @@ it("requests the topology once, and nothing that no view uses", async () => {
   expect(source.requested).toHaveLength(2);
 });
 
+it("requests a range of the history once, also if there is no history", async () => {
+  const path = "/api/v1/history/jobs?job_id=a&start_time=x";
+  store.subscribe(path, nothing);
+  await source.give({ kind: "refused", status: 400, error: { reason: "NO_HISTORY", message: "" } });
+  store.refresh();
+  store.subscribe(`${path}2`, nothing);
+  await source.give({ kind: "refused", status: 429, error: { reason: "TOO_MANY", message: "" } });
+  store.refresh();
+  expect(source.requested).toEqual([path, `${path}2`, `${path}2`]);
+});
+
 describe("what is shown", () => {
   const path = "/api/v1/jobs";
   beforeEach(() => {

@@ -4,11 +4,16 @@ import { useMemo, useState } from "preact/hooks";
 import type {
   FindPathsResponse, ListFindingsResponse, ListHotspotsResponse, ListLinkLoadsResponse, Topology,
 } from "../api/messages";
+import {
+  aggregate, colourShown, groupsOf, hostCount, kMaxUngroupedHosts, nodesOf, shownElement, shownMarks, shownPath, wholeElement,
+} from "../fabric/aggregate";
 import { BusiestLinks } from "../fabric/busiest_links";
 import { Dependents } from "../fabric/dependents";
-import { ElementPanel } from "../fabric/element_panel";
+import { ElementPanel, findingsAt } from "../fabric/element_panel";
+import { GroupBar, GroupPanel, kAllOpen, openNames, withGroup } from "../fabric/group_bar";
 import { Legend } from "../fabric/legend";
 import { colour, indexLoads } from "../fabric/loads";
+import { LinkSection } from "../fabric/link_section";
 import { FabricMap } from "../fabric/map";
 import { collectMarks } from "../fabric/marks";
 import { kMetrics, metricNamed } from "../fabric/metrics";
@@ -46,12 +51,14 @@ function windowText(loads: ListLinkLoadsResponse | undefined): string {
 
 function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
   const { store } = useShared();
-  const [hover, setHover] = useState<Element>();
+  const [pointed, setPointed] = useState<Element>(); // on the map, which can be a group
   const links = useResource<ListLinkLoadsResponse>("/api/v1/links");
   const hotspots = useResource<ListHotspotsResponse>("/api/v1/hotspots?page_size=100");
   const findings = useResource<ListFindingsResponse>("/api/v1/findings");
   const { by = "", from = "", to = "", at = "", dependents = "" } = route.query;
   const paths = useResource<FindPathsResponse>(pathOfEnds(from, to));
+
+  const { open = "" } = route.query;
 
   const metric = metricNamed(by);
   const loads = useMemo(() => indexLoads(links.value), [links.value]);
@@ -68,14 +75,37 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
     [fabric, paths.value],
   );
   const selected = useMemo(() => resolvePlace(fabric, at), [fabric, at]);
+  const ends = [from, to].flatMap((end) => fabric.nodeByName.get(nodeOfPort(end)) ?? []);
+  const groups = useMemo(() => (hostCount(fabric) > kMaxUngroupedHosts ? groupsOf(fabric) : []), [fabric]);
+  const map = useMemo(() => {
+    // What is selected must be visible.
+    const needed = new Set([...ends, ...nodesOf(fabric, selected)]);
+    const names = new Set(openNames(open));
+    return aggregate(fabric, groups, (group) => open === kAllOpen || names.has(group.name) || group.nodes.some((node) => needed.has(node)));
+  }, [fabric, groups, open, selected, ends.join()]);
+  const mapColouring = useMemo(() => colourShown(map, colouring), [map, colouring]);
+  const mapMarks = useMemo(() => shownMarks(map, fabric, marks), [map, marks]);
+  const mapPath = useMemo(() => path && shownPath(map, path), [map, path]);
+  const hover = wholeElement(map, colouring.values, pointed);
+  const pointedGroup = pointed?.kind === "node" ? map.groupOf.get(pointed.node) : undefined;
+  const selectedLink = selected?.kind === "link" ? fabric.links[selected.link] : undefined;
+  const linkSection = useMemo(
+    () => selectedLink && <LinkSection link={selectedLink} findings={findingsAt(fabric, findings.value?.findings ?? [], selected)} route={route} theme={theme} />,
+    [fabric, selectedLink, findings.value, route, theme],
+  );
   const shown = hover ?? selected;
   // Memoised: a scan of all link directions takes longer than a frame.
   const tables = useMemo(
     () => <BusiestLinks fabric={fabric} loads={loads} metric={metric} theme={theme} />,
     [fabric, loads, metric, theme],
   );
-  const ends = [from, to].flatMap((end) => fabric.nodeByName.get(nodeOfPort(end)) ?? []);
 
+  const selectShown = (element: Element | undefined) => {
+    const group = element?.kind === "node" ? map.groupOf.get(element.node) : undefined;
+    if (!group) return select(wholeElement(map, colouring.values, element));
+    setPointed(undefined); // the map has other nodes then
+    choose(route, { open: withGroup(open, group.name) });
+  };
   const select = (element: Element | undefined) => {
     const node = element?.kind === "node" ? fabric.nodes[element.node] : undefined;
     const link = element?.kind === "link" ? fabric.links[element.link] : undefined;
@@ -104,17 +134,20 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
         </fieldset>
         <Legend colouring={colouring} metric={metric} />
       </div>
+      <GroupBar groups={groups} open={open} onChange={(names) => choose(route, { open: names })} />
       {links.value === undefined && <Absence resource={links} what="link loads" />}
       {links.value && <Truncated shown={links.value.link_loads.length} total={links.value.total_size} />}
       {at && !selected && <Notice kind="caution" title={`${at} is not in the topology`} />}
       <PathPanel fabric={fabric} from={from} to={to} paths={paths} onChoose={(changes) => choose(route, changes)} />
       <div class="map-and-panel">
         <FabricMap
-          fabric={fabric} colouring={colouring} marks={marks} ends={ends} path={path} theme={theme}
-          hover={hover} selected={selected} onHover={setHover} onSelect={select}
+          fabric={map.fabric} colouring={mapColouring} marks={mapMarks} ends={ends.map((end) => map.shownNode[end] as number)} path={mapPath} theme={theme}
+          hover={pointed} selected={shownElement(map, fabric, selected)} onHover={setPointed} onSelect={selectShown}
         />
         <aside class="panel" aria-label="Details of the selected element" aria-live="polite">
-          {shown ? (
+          {pointedGroup ? (
+            <GroupPanel group={pointedGroup} fabric={fabric} loads={loads} windowText={windowText(links.value)} />
+          ) : shown ? (
             <ElementPanel
               fabric={fabric} loads={loads} findings={findings.value?.findings ?? []}
               element={shown} windowText={windowText(links.value)}
@@ -125,6 +158,7 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
         </aside>
       </div>
       {at && dependents && selected && <Dependents element={at} />}
+      {linkSection}
       {tables}
     </>
   );

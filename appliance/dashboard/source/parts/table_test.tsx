@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import { render } from "preact";
+import { expect, it } from "vitest";
+import { csvParts } from "./export_file";
+import { exportColumns, parseOrder, Table, type Column } from "./table";
+
+interface Row {
+  name: string;
+  size?: number;
+}
+
+const kColumns: Column<Row>[] = [
+  { title: "name", cell: (row) => <a href="#/">{row.name}</a>, sort: (row) => row.name },
+  { title: "size", numeric: true, unit: "B", cell: (row) => (row.size === undefined ? "–" : `${row.size / 1000} kB`), sort: (row) => row.size ?? -1 },
+];
+const kRows: Row[] = [{ name: "b", size: 3000 }, { name: "a" }, { name: "c", size: 9000 }];
+
+function rendered(props: { order?: string; onOrder?: (order: string) => void; detail?: (row: Row) => string } = {}) {
+  const parent = document.createElement("div");
+  render(<Table caption="Rows" columns={kColumns} rows={kRows} keyOf={(row) => row.name} {...props} />, parent);
+  return parent;
+}
+
+const namesIn = (parent: HTMLElement) => [...parent.querySelectorAll("tbody a")].map((cell) => cell.textContent).join("");
+
+it("exports numbers in their unit, and nothing for a missing value", async () => {
+  expect((await csvParts(exportColumns(kColumns), kRows)).join("")).toBe("name,size (B)\r\nb,3000\r\na,\r\nc,9000\r\n");
+});
+
+it("sorts by the order in the URL", () => {
+  expect(namesIn(rendered({ order: "-size" }))).toBe("cba");
+  expect(namesIn(rendered({ order: "name" }))).toBe("abc");
+  expect(namesIn(rendered({ order: "no such column" }))).toBe("bac");
+  expect(parseOrder("-size", ["name", "size"])).toEqual({ column: 1, down: true });
+});
+
+it("asks for the other direction of a column that it is sorted by", () => {
+  let asked = "";
+  const parent = rendered({ order: "-size", onOrder: (order) => (asked = order) });
+  parent.querySelectorAll<HTMLElement>("th button")[1]?.click();
+  expect(asked).toBe("size");
+});
+
+it("opens the details of a row", async () => {
+  const parent = rendered({ detail: (row) => `all about ${row.name}` });
+  const button = parent.querySelector<HTMLElement>("td.toggle button");
+  expect(button?.getAttribute("aria-expanded")).toBe("false");
+  button?.click();
+  await new Promise((done) => setTimeout(done));
+  expect(button?.getAttribute("aria-expanded")).toBe("true");
+  expect(parent.querySelector("tr.detail")?.textContent).toBe("all about b");
+});
