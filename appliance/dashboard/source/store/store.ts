@@ -28,6 +28,10 @@ export const kMaxBetweenMs = 5000; // without events, because sources and health
 const kKeptWithoutListener = 40;
 const kEventsKept = 200;
 
+// The appliance reads these from disk. They change only by events, apart from the end of the range.
+const kHistory = "/api/v1/history/";
+export const kMinBetweenHistoryMs = 15_000;
+
 // The configured topology does not change while the page is open. Everything else may.
 const kFixed = new Set(["/api/v1/topology"]);
 
@@ -46,6 +50,7 @@ export class Store {
   private readonly stateListeners = new Set<Listener>();
   private readonly valueListeners = new Set<(path: string, value: unknown) => void>();
   private refreshedMs = 0;
+  private changedMs = 0; // time of the last event other than KIND_SNAPSHOT
   private timer?: ReturnType<typeof setTimeout>;
   private stopWatching: Listener = () => {};
 
@@ -79,6 +84,13 @@ export class Store {
     return this.slot(path).entry;
   }
 
+  // The values whose path starts with `prefix`.
+  loaded<T>(prefix: string): T[] {
+    return [...this.slots]
+      .filter(([path, { entry }]) => path.startsWith(prefix) && entry.value !== undefined)
+      .map(([, { entry }]) => entry.value as T);
+  }
+
   subscribe(path: string, listener: Listener): () => void {
     const slot = this.slot(path);
     slot.listeners.add(listener);
@@ -109,14 +121,21 @@ export class Store {
     if (!this.hidden()) {
       for (const [path, slot] of this.slots) {
         const settled = kFixed.has(path) && slot.entry.status === "ready";
-        if (slot.listeners.size > 0 && !settled) this.want(path);
+        if (slot.listeners.size > 0 && !settled && !this.isRecentHistory(path, slot)) this.want(path);
       }
     }
     this.scheduleRefresh(kMaxBetweenMs);
   }
 
+  private isRecentHistory(path: string, { entry }: Slot): boolean {
+    if (!path.startsWith(kHistory) || entry.receivedMs < this.changedMs) return false;
+    const elapsedMs = this.now() - entry.receivedMs;
+    return elapsedMs >= 0 && elapsedMs < kMinBetweenHistoryMs;
+  }
+
   private receive(event: ApplianceEvent) {
     if (event.kind !== "KIND_SNAPSHOT") {
+      this.changedMs = this.now();
       this.events = [event, ...this.events].slice(0, kEventsKept);
       this.notifyState();
     }
