@@ -19,7 +19,7 @@ if (!base || !folder) {
 }
 mkdirSync(folder, { recursive: true });
 const kAxe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const kViews = ["fabric", "jobs", "paths", "hotspots", "findings", "sources"];
+const kViews = ["overview", "fabric", "jobs", "paths", "hotspots", "findings", "sources"];
 const kSizes = { desk: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } };
 
 const problems = [];
@@ -173,12 +173,18 @@ async function lookAtJob(page) {
 
 async function lookAtFindings(page) {
   await go(page, "#/findings");
-  const cards = page.locator("main details.finding");
-  check((await cards.count()) > 0, "findings: the list is empty");
-  if ((await cards.count()) > 0) {
-    check((await cards.first().locator(".evidence li").count()) > 0, "findings: the first has no evidence");
-    check((await page.locator("header .badge").count()) > 0 || (await page.locator(".finding-ongoing").count()) === 0,
-      "findings: the header does not count them");
+  const findings = page.locator("main td a[data-item]");
+  check((await findings.count()) > 0, "findings: the list is empty");
+  if ((await findings.count()) > 0) {
+    const ongoing = await page.locator("main td .tag-ongoing").count();
+    check((await page.locator("header .badge").count()) > 0 || ongoing === 0, "findings: the header does not count them");
+    await findings.first().click();
+    await page.waitForSelector("main .finding-page");
+    await settle(page);
+    check((await page.locator(".evidence li").count()) > 0, "finding: has no evidence");
+    await checkText(page, "desk: finding");
+    await auditPage(page, kAxe, "desk: finding", note);
+    await shoot(page, "desk-finding");
   }
   await go(page, "#/hotspots");
   const hotspot = page.locator("main td.toggle button").first();
@@ -217,7 +223,7 @@ for (const colorScheme of ["light", "dark"]) {
       await lookAtFindings(page);
     }
     if (label === "phone") {
-      await page.locator("nav a").nth(1).click();
+      await page.locator("nav a").nth(2).click();
       const job = page.locator("main [data-item]").first();
       if ((await job.count()) > 0) {
         await job.click();

@@ -32,7 +32,7 @@ page.on("request", (request) => {
 });
 await page.goto(url);
 await page.waitForSelector("main h1");
-for (const [i, view] of ["fabric", "jobs", "paths", "hotspots", "findings"].entries()) {
+for (const [i, view] of ["overview", "fabric", "jobs", "paths", "hotspots", "findings"].entries()) {
   await page.keyboard.press(String(i + 1));
   await page.waitForFunction((name) => location.hash.startsWith(`#/${name}`), view);
   await page.waitForTimeout(400);
@@ -43,7 +43,7 @@ for (const [i, view] of ["fabric", "jobs", "paths", "hotspots", "findings"].entr
   if (raw !== undefined) problems.push(`${view}: shows the raw value ${raw}`);
   await page.screenshot({ path: join(folder, `file-${view}.png`), fullPage: true });
 }
-await page.keyboard.press("2");
+await page.keyboard.press("3");
 await page.waitForTimeout(300);
 const job = page.locator("main [data-item]").first();
 if ((await job.count()) === 0) problems.push("jobs: the list is empty");

@@ -3,6 +3,7 @@
 // ports of a node.
 import type { ComponentChildren } from "preact";
 import type { Finding, LinkLoad } from "../api/messages";
+import { hrefOfFinding } from "../findings/finding_id";
 import { bitRate, bytes, count, duration, percent } from "../format/quantities";
 import { enumWords } from "../format/words";
 import { href } from "../parts/route";
@@ -123,7 +124,7 @@ export function ElementPanel({ fabric, loads, findings, element, windowText }: P
       {node && <NodeNumbers fabric={fabric} loads={loads} node={node} />}
       {link && <LinkNumbers fabric={fabric} loads={loads} link={link.index} />}
       {here.map((finding) => (
-        <p key={finding.sentence} class="fault-line"><a href={href("findings")}>{finding.sentence}</a></p>
+        <p key={finding.sentence} class="fault-line"><a href={hrefOfFinding(finding)}>{finding.sentence}</a></p>
       ))}
       <p class="muted">{windowText}</p>
       <a href={href("fabric", { at: node?.name ?? (link ? linkName(link) : ""), dependents: "1" })}>Show dependents</a>

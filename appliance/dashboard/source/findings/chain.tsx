@@ -3,8 +3,8 @@
 import type { ComponentChildren } from "preact";
 import type { Finding } from "../api/messages";
 import { percent, plural } from "../format/quantities";
-import { words } from "../format/words";
 import { JobLink, Place } from "../parts/names";
+import { kindTitle } from "./titles";
 
 const kShown = 6;
 
@@ -27,7 +27,7 @@ function Names({ items }: { items: ComponentChildren[] }) {
   );
 }
 
-export function Chain({ finding }: { finding: Finding }) {
+export function Chain({ finding, jobNames }: { finding: Finding; jobNames?: Map<string, string> }) {
   const { culprits, symptoms, affected_job_ids, exposed_job_ids, loop_ports, reach } = finding;
   return (
     <ol class="chain" aria-label="From cause to impact">
@@ -37,13 +37,13 @@ export function Chain({ finding }: { finding: Finding }) {
             <>
               {culprit.source} → {culprit.destination} QP {culprit.destination_qpn}
               {culprit.share > 0 && `, ${percent(culprit.share)}`}
-              {culprit.job_id && <> of <JobLink id={culprit.job_id} /></>}
+              {culprit.job_id && <> of <JobLink id={culprit.job_id} label={jobNames?.get(culprit.job_id)} /></>}
               {culprit.rank !== undefined && ` rank ${culprit.rank}`}
             </>
           ))} />
         </Step>
       )}
-      <Step title={words(finding.kind)}>
+      <Step title={kindTitle(finding.kind)}>
         <Place name={finding.place} />
         {finding.direction && <p class="muted">sent by {finding.direction}</p>}
         {loop_ports.length > 0 && <Names items={loop_ports.map((port) => <Place name={port} />)} />}
@@ -51,18 +51,18 @@ export function Chain({ finding }: { finding: Finding }) {
       {symptoms.length > 0 && (
         <Step title="symptoms of this fault">
           <Names items={symptoms.map((symptom) => (
-            <>{words(symptom.kind)} at <Place name={symptom.place} /></>
+            <>{kindTitle(symptom.kind)} at <Place name={symptom.place} /></>
           ))} />
         </Step>
       )}
       <Step title="affected jobs">
         {affected_job_ids.length === 0 ? <p class="muted">no effect on a job was measured</p> : (
-          <Names items={affected_job_ids.map((job) => <JobLink id={job} />)} />
+          <Names items={affected_job_ids.map((job) => <JobLink id={job} label={jobNames?.get(job)} />)} />
         )}
         {exposed_job_ids.length > 0 && (
           <>
             <p class="muted">exposed jobs: their traffic passes here, but nothing shows that the fault affects them</p>
-            <Names items={exposed_job_ids.map((job) => <JobLink id={job} />)} />
+            <Names items={exposed_job_ids.map((job) => <JobLink id={job} label={jobNames?.get(job)} />)} />
           </>
         )}
         {reach && (

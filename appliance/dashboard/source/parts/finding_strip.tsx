@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The current faults, one sentence each, at the top of the start page.
+// The current faults, one sentence each, at the top of the fabric view.
 import type { ListFindingsResponse } from "../api/messages";
 import { percent } from "../format/quantities";
 import { useResource } from "../store/use_store";
+import { hrefOfFinding } from "../findings/finding_id";
 import { nothingFound } from "../findings/coverage";
 import { FindingState } from "../findings/finding_state";
 import { href } from "./route";
@@ -20,7 +21,7 @@ export function FindingStrip() {
   return (
     <section class="strip" aria-label="Faults">
       {value.findings.slice(0, kShown).map((finding) => (
-        <a key={finding.sentence} href={href("findings")} data-item="">
+        <a key={finding.sentence} href={hrefOfFinding(finding)} data-item="">
           <FindingState finding={finding} />
           <span>{finding.sentence}</span>
           <span class="muted">confidence {percent(finding.confidence)}</span>

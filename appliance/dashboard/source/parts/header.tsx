@@ -2,11 +2,11 @@
 // The navigation, the number of faults, and the age of the data.
 import type { Health, ListFindingsResponse, ListSourcesResponse } from "../api/messages";
 import { isOngoing } from "../findings/finding_state";
-import { toNs, utcFull } from "../format/moments";
-import { coarse, toNanoseconds } from "../format/quantities";
-import { useClock, useResource, useStoreState } from "../store/use_store";
+import { utcFull } from "../format/moments";
+import { coarse } from "../format/quantities";
+import { useResource, useStoreState } from "../store/use_store";
+import { useFreshness } from "./freshness";
 import { Tag } from "./names";
-import { clockDifferenceNs } from "./reference";
 import { href, kViews, type Route } from "./route";
 import type { Theme } from "./theme";
 
@@ -14,32 +14,27 @@ interface Props {
   route: Route;
   theme: Theme;
   onToggleTheme(): void;
+  onSearch(): void;
   onHelp(): void;
 }
 
-// Data older than this many windows is highlighted as old.
-const kOldWindows = 5;
-const kOldNs = 5e9; // newer data is never old
-
-function Freshness() {
+function Age() {
   const store = useStoreState();
   const health = useResource<Health>("/api/v1/health");
   useResource<ListSourcesResponse>("/api/v1/sources"); // keeps collecting the sources' rates
-  const now = useClock(1000);
+  const freshness = useFreshness();
   if (!store.source.live) return <span class="fresh">recorded data (file)</span>;
   const lost = store.connection === "lost" || health.status === "unreachable" || health.status === "stale";
   const value = health.value;
   if (!value) return <span class="fresh" role="status">{lost ? "The appliance does not respond; retrying" : "Connecting …"}</span>;
-  const { snapshot } = value;
-  const applianceNow = BigInt(now) * 1_000_000n + clockDifferenceNs(value, health.receivedMs);
-  const age = Number(applianceNow - (toNs(snapshot?.publish_time) ?? applianceNow));
-  const isOld = age > kOldNs && age > kOldWindows * toNanoseconds(snapshot?.window_duration);
+  const age = freshness && coarse(freshness.ageNs);
   return (
-    <span class="fresh" title={snapshot && `data until ${utcFull(snapshot.data_time)}`}>
+    <span class="fresh" title={value.snapshot && `data until ${utcFull(value.snapshot.data_time)}`}>
       {lost && <span role="alert"><Tag kind="fault" text="connection lost, retrying" /> </span>}
       {value.state === "STATE_DEGRADED" && <a href={href("sources")}><Tag kind="at_risk" text="degraded" /></a>}
       {value.state === "STATE_WAITING" && <Tag kind="waiting" text="waiting for telemetry" />}
-      {snapshot && <span class={isOld || lost ? "old" : ""}>Updated {age < 1e9 ? "< 1 s" : coarse(age)} ago</span>}
+      {freshness?.isOld && <a href={href("sources")}><Tag kind="fault" text="old data" /></a>}
+      {freshness && <span class={freshness.isOld ? "old" : ""}>Telemetry {freshness.isOld ? `stopped ${age} ago` : `${age} old`}</span>}
     </span>
   );
 }
@@ -54,7 +49,7 @@ function FindingCount() {
   return <span class="badge" aria-label={`${shown} faults`}>{shown}</span>;
 }
 
-export function Header({ route, theme, onToggleTheme, onHelp }: Props) {
+export function Header({ route, theme, onToggleTheme, onSearch, onHelp }: Props) {
   return (
     <header>
       <a class="brand" href="#/">rocescope</a>
@@ -66,7 +61,8 @@ export function Header({ route, theme, onToggleTheme, onHelp }: Props) {
           </a>
         ))}
       </nav>
-      <Freshness />
+      <Age />
+      <button type="button" class="search-open" onClick={onSearch} aria-keyshortcuts="/">Search <kbd aria-hidden="true">/</kbd></button>
       <button type="button" onClick={onToggleTheme} aria-label={`Use ${theme === "dark" ? "light" : "dark"} colours`}>
         {theme === "dark" ? "Light" : "Dark"}
       </button>

@@ -17,19 +17,21 @@ function moveFocus(by: number) {
 }
 
 interface Actions {
+  search(): void;
   showHelp(): void;
   escape(): void;
 }
 
-export function useKeys({ showHelp, escape }: Actions) {
-  const actions = useRef({ showHelp, escape });
-  actions.current = { showHelp, escape };
+export function useKeys({ search, showHelp, escape }: Actions) {
+  const actions = useRef({ search, showHelp, escape });
+  actions.current = { search, showHelp, escape };
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       if (event.key === "Escape") return actions.current.escape();
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       const view = kViews[Number(event.key) - 1];
       if (view) location.hash = href(view.name);
+      else if (event.key === "/") actions.current.search();
       else if (event.key === "?") actions.current.showHelp();
       else if (event.key === "ArrowDown" || event.key === "j") moveFocus(1);
       else if (event.key === "ArrowUp" || event.key === "k") moveFocus(-1);
@@ -42,7 +44,8 @@ export function useKeys({ showHelp, escape }: Actions) {
 }
 
 const kKeys: [string, string][] = [
-  ["1 – 6", "Fabric, Jobs, Paths, Hotspots, Findings, Sources"],
+  [`1 – ${kViews.length}`, kViews.map((view) => view.title).join(", ")],
+  ["/", "search all names"],
   ["↑ ↓", "move through a list"],
   ["Enter", "open the focused item"],
   ["Esc", "close, or clear the selection"],

@@ -4,6 +4,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 export const kViews = [
+  { name: "overview", title: "Overview" },
   { name: "fabric", title: "Fabric" },
   { name: "jobs", title: "Jobs" },
   { name: "paths", title: "Paths" },
@@ -15,14 +16,14 @@ export type ViewName = (typeof kViews)[number]["name"];
 
 export interface Route {
   view: ViewName;
-  name: string; // job name; empty: none
+  name: string; // job name or finding ID; empty: none
   query: Record<string, string>;
 }
 
 export function parseRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?");
   const [first = "", second = ""] = path.split("/");
-  const view = kViews.find((candidate) => candidate.name === first)?.name ?? "fabric";
+  const view = kViews.find((candidate) => candidate.name === first)?.name ?? "overview";
   let name = second;
   try {
     name = decodeURIComponent(second);

@@ -13,8 +13,8 @@ it("omits empty values", () => {
   expect(href("fabric", { from: "", by: "marks" })).toBe("#/fabric?by=marks");
 });
 
-it("starts with the fabric view, and accepts truncated links", () => {
-  expect(parseRoute("").view).toBe("fabric");
-  expect(parseRoute("#/nonsense").view).toBe("fabric");
+it("starts with the overview, and accepts truncated links", () => {
+  expect(parseRoute("").view).toBe("overview");
+  expect(parseRoute("#/nonsense").view).toBe("overview");
   expect(parseRoute("#/jobs/%E0%A4").name).toBe("%E0%A4");
 });

@@ -37,6 +37,10 @@ function isSettled(path: string, { status, error }: Entry): boolean {
   return kFixed.test(path) && (status === "ready" || (status === "refused" && kFinalRefusals.has(error?.reason ?? "")));
 }
 
+// The appliance reads these from disk. They change only by events, apart from the end of the range.
+const kHistory = "/api/v1/history/";
+export const kMinBetweenHistoryMs = 15_000;
+
 export function kindOf(path: string): string {
   const base = path.split("?")[0] ?? path;
   return base.split("/").slice(0, 4).join("/");
@@ -52,6 +56,7 @@ export class Store {
   private readonly stateListeners = new Set<Listener>();
   private readonly valueListeners = new Set<(path: string, value: unknown) => void>();
   private refreshedMs = 0;
+  private changedMs = 0; // time of the last event other than KIND_SNAPSHOT
   private timer?: ReturnType<typeof setTimeout>;
   private stopWatching: Listener = () => {};
 
@@ -85,6 +90,13 @@ export class Store {
     return this.slot(path).entry;
   }
 
+  // The values whose path starts with `prefix`.
+  loaded<T>(prefix: string): T[] {
+    return [...this.slots]
+      .filter(([path, { entry }]) => path.startsWith(prefix) && entry.value !== undefined)
+      .map(([, { entry }]) => entry.value as T);
+  }
+
   subscribe(path: string, listener: Listener): () => void {
     const slot = this.slot(path);
     slot.listeners.add(listener);
@@ -114,14 +126,21 @@ export class Store {
     this.refreshedMs = this.now();
     if (!this.hidden()) {
       for (const [path, slot] of this.slots) {
-        if (slot.listeners.size > 0 && !isSettled(path, slot.entry)) this.want(path);
+        if (slot.listeners.size > 0 && !isSettled(path, slot.entry) && !this.isRecentHistory(path, slot)) this.want(path);
       }
     }
     this.scheduleRefresh(kMaxBetweenMs);
   }
 
+  private isRecentHistory(path: string, { entry }: Slot): boolean {
+    if (!path.startsWith(kHistory) || entry.receivedMs < this.changedMs) return false;
+    const elapsedMs = this.now() - entry.receivedMs;
+    return elapsedMs >= 0 && elapsedMs < kMinBetweenHistoryMs;
+  }
+
   private receive(event: ApplianceEvent) {
     if (event.kind !== "KIND_SNAPSHOT") {
+      this.changedMs = this.now();
       this.events = [event, ...this.events].slice(0, kEventsKept);
       this.notifyState();
     }

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Answer, DataSource, SourceListener } from "../api/data_source";
 import type { Event as ApplianceEvent } from "../api/messages";
 import { kMaxAttempts } from "../api/whole_list";
-import { kindOf, kMinBetweenMs, kMaxBetweenMs, Store } from "./store";
+import { kindOf, kMinBetweenHistoryMs, kMinBetweenMs, kMaxBetweenMs, Store } from "./store";
 
 class FakeSource implements DataSource {
   readonly live = true;
@@ -77,6 +77,20 @@ it("refreshes after an event, at most once per second", async () => {
   for (let i = 0; i < 20; ++i) source.listener?.event(kSnapshotEvent);
   await vi.advanceTimersByTimeAsync(kMinBetweenMs);
   expect(source.requested).toHaveLength(2);
+});
+
+it("reads the history again after a change, otherwise less often", async () => {
+  const path = "/api/v1/history/events?start_time=a";
+  store.subscribe(path, nothing);
+  await source.answer({});
+  await vi.advanceTimersByTimeAsync(kMinBetweenHistoryMs - 1);
+  expect(source.requested).toHaveLength(1);
+  source.listener?.event({ kind: "KIND_FAULT_STARTED", cursor: "1" } as ApplianceEvent);
+  await vi.advanceTimersByTimeAsync(kMinBetweenMs);
+  expect(source.requested).toHaveLength(2);
+  await source.answer({});
+  await vi.advanceTimersByTimeAsync(kMinBetweenHistoryMs + kMaxBetweenMs);
+  expect(source.requested).toHaveLength(3);
 });
 
 it("refreshes periodically without events", async () => {

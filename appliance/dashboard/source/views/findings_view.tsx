@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The faults, or how meaningful their absence is.
-import type { Finding, ListAnomaliesResponse, ListFindingsResponse } from "../api/messages";
+// The faults, or how meaningful their absence is; or the one finding that the URL names.
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { ListAnomaliesResponse, ListFindingsResponse, ListJobsResponse } from "../api/messages";
 import { AnomalyList } from "../findings/anomaly_list";
 import { CoveragePanel } from "../findings/coverage_panel";
 import { nothingFound } from "../findings/coverage";
-import { EventList } from "../findings/event_list";
-import { FindingCard } from "../findings/finding_card";
+import { FindingPage } from "../findings/finding_page";
+import { FindingTable } from "../findings/finding_table";
 import { Await, Notice, Truncated } from "../parts/await";
 import { useReference } from "../parts/reference";
+import type { Route } from "../parts/route";
 import { useResource } from "../store/use_store";
+import { Changes } from "../timeline/changes";
 
 function NothingFound({ answer }: { answer: ListFindingsResponse }) {
   const { conclusive, title, reasons } = nothingFound(answer.coverage);
@@ -19,24 +22,20 @@ function NothingFound({ answer }: { answer: ListFindingsResponse }) {
   );
 }
 
-function Suspected({ findings }: { findings: Finding[] }) {
-  const reference = useReference();
-  if (findings.length === 0) return null;
-  return (
-    <section aria-labelledby="suspected-title">
-      <h2 id="suspected-title">Suspected faults</h2>
-      <p>Each is more likely wrong than right. Verify it before you act.</p>
-      {findings.map((finding) => (
-        <FindingCard
-          key={`${finding.kind} ${finding.place} ${finding.start_time}`}
-          finding={finding} reference={reference} open={false}
-        />
-      ))}
-    </section>
-  );
+function Coverage({ answer, isWanted }: { answer: ListFindingsResponse; isWanted: boolean }) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isWanted) box.current?.scrollIntoView();
+  }, [isWanted]);
+  return <div ref={box}>{answer.coverage && <CoveragePanel coverage={answer.coverage} />}</div>;
 }
 
-export function FindingsView() {
+interface ListProps {
+  route: Route;
+  jobNames: Map<string, string>;
+}
+
+function FindingList({ route, jobNames }: ListProps) {
   const answer = useResource<ListFindingsResponse>("/api/v1/findings");
   const anomalies = useResource<ListAnomaliesResponse>("/api/v1/anomalies");
   const reference = useReference();
@@ -44,21 +43,17 @@ export function FindingsView() {
     <>
       <h1>Findings</h1>
       <Await resource={answer} what="findings">
-        {(value) => (
-          <>
-            {value.findings.length === 0 && <NothingFound answer={value} />}
-            {value.findings.map((finding, i) => (
-              <FindingCard
-                key={`${finding.kind} ${finding.place} ${finding.start_time}`}
-                finding={finding} reference={reference} open={i === 0}
-              />
-            ))}
-            <Truncated shown={value.findings.length} total={value.total_size} />
-            <Suspected findings={value.suspected_findings} />
-            <EventList reference={reference} />
-            {value.coverage && <CoveragePanel coverage={value.coverage} />}
-          </>
-        )}
+        {(value) => {
+          const all = [...value.findings, ...value.suspected_findings];
+          return (
+            <>
+              {value.findings.length === 0 && <NothingFound answer={value} />}
+              {all.length > 0 && <FindingTable route={route} findings={all} jobNames={jobNames} reference={reference} />}
+              <Truncated shown={value.findings.length} total={value.total_size} />
+              <Changes route={route} findings={value.findings} title="Timeline" most={{ rows: 12, events: 12 }} />
+            </>
+          );
+        }}
       </Await>
       <section aria-labelledby="anomalies-title">
         <h2 id="anomalies-title">Anomalies</h2>
@@ -66,6 +61,17 @@ export function FindingsView() {
           {(value) => <AnomalyList answer={value} reference={reference} />}
         </Await>
       </section>
+      {answer.value && <Coverage answer={answer.value} isWanted={route.query["show"] === "coverage"} />}
     </>
   );
+}
+
+export function FindingsView({ route }: { route: Route }) {
+  const jobs = useResource<ListJobsResponse>("/api/v1/jobs");
+  const jobNames = useMemo(
+    () => new Map((jobs.value?.jobs ?? []).map((job) => [job.job_id, job.allocation?.name || job.job_id])),
+    [jobs.value],
+  );
+  if (route.name) return <FindingPage key={route.name} route={route} jobNames={jobNames} />;
+  return <FindingList route={route} jobNames={jobNames} />;
 }

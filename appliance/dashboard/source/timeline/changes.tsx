@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What changed in a time range: the timeline and the list of events.
+import type { Event as ApplianceEvent, Finding } from "../api/messages";
+import { findingKey, hrefOfFinding } from "../findings/finding_id";
+import { shortTitle } from "../findings/titles";
+import { toNs, utcTime, type Reference } from "../format/moments";
+import { count } from "../format/quantities";
+import { enumWords } from "../format/words";
+import { Moment, Tag } from "../parts/names";
+import { useReference } from "../parts/reference";
+import type { Route } from "../parts/route";
+import { useShared } from "../store/use_store";
+import { useEvents, type EventsInRange } from "./past_events";
+import { rangeOf, rangeProblem, type Range } from "./range";
+import { RangePicker } from "./range_picker";
+import { timelineRows } from "./spans";
+import { Timeline } from "./timeline";
+
+// The range of a recording is that of its findings. Undefined if it has none.
+function recordedRange(findings: Finding[]): Range | undefined {
+  const times = findings.flatMap((finding) => [finding.start_time, finding.end_time]).flatMap((time) => toNs(time) ?? []);
+  const [first] = times;
+  if (first === undefined) return undefined;
+  const least = times.reduce((a, b) => (b < a ? b : a), first);
+  const most = times.reduce((a, b) => (b > a ? b : a), first);
+  const margin = (most - least) / 10n + 1_000_000n;
+  return { startNs: least - margin, endNs: most + margin, isLive: false };
+}
+
+const kEventTags: Partial<Record<ApplianceEvent["kind"], [string, string]>> = {
+  KIND_FAULT_STARTED: ["fault", "started"],
+  KIND_FAULT_RESOLVED: ["met", "resolved"],
+  KIND_FAULT_WITHDRAWN: ["withdrawn", "withdrawn"],
+  KIND_SOURCE_FAILED: ["fault", "source failed"],
+  KIND_GAP: ["waiting", "events missing"],
+};
+
+function EventItem({ event, reference }: { event: ApplianceEvent; reference: Reference }) {
+  const [kind, text] = kEventTags[event.kind] ?? ["", enumWords(event.kind)];
+  const { finding } = event;
+  return (
+    <li>
+      <span class="event-time"><Moment time={event.event_time} reference={reference} /></span>
+      <Tag kind={kind} text={text} />
+      {finding
+        ? <a class="name" href={hrefOfFinding(finding)} title={event.sentence}>{shortTitle(finding)}</a>
+        : <span>{event.sentence}</span>}
+      <span class="muted event-clock">{utcTime(event.event_time, 0)} UTC</span>
+    </li>
+  );
+}
+
+function HistoryNote({ found }: { found: EventsInRange }) {
+  const { store } = useShared();
+  switch (found.history) {
+    case "none":
+      return (
+        <p class="muted">
+          {store.source.live
+            ? <>No history is configured (<code>history.file</code>): faults that the appliance no longer lists are missing here.</>
+            : "This file contains no event history: only its findings are shown."}
+        </p>
+      );
+    case "failed":
+      return <p class="fault-line">The event history could not be read, so only the current findings are shown. {found.problem}</p>;
+    case "truncated":
+      return <p class="muted">The range has more events: only the latest {count(found.events.length)} are shown.</p>;
+    default:
+      return null;
+  }
+}
+
+function onlyOf(found: EventsInRange, key: string | undefined): EventsInRange {
+  if (!key) return found;
+  return { ...found, events: found.events.filter(({ finding }) => finding && findingKey(finding) === key) };
+}
+
+interface Props {
+  route: Route;
+  findings: Finding[];
+  title: string;
+  most: { rows: number; events: number };
+  only?: string; // the key of a finding: only its occurrences
+}
+
+export function Changes({ route, findings, title, most, only }: Props) {
+  const { store } = useShared();
+  const reference = useReference();
+  const { nowNs } = reference;
+  const range = nowNs === undefined ? recordedRange(findings) : rangeOf(route.query, nowNs);
+  const found = onlyOf(useEvents(range, findings), only);
+  const problem = rangeProblem(route.query);
+  const rows = range ? timelineRows(found.events, findings, range).filter((row) => !only || row.key === only) : [];
+  const isEmpty = rows.length === 0 && found.events.length === 0;
+  return (
+    <section aria-labelledby="changes-title" class="card changes">
+      <div class="section-head">
+        <h2 id="changes-title">{title}</h2>
+        {range && store.source.live && <RangePicker route={route} range={range} />}
+      </div>
+      {problem && <p role="alert" class="fault-line">{problem} The last hour is shown.</p>}
+      {found.history === "loading" && range && <p class="muted" role="status">Loading events …</p>}
+      {isEmpty && found.history !== "loading" && (
+        <p>{store.source.live ? only ? "The fault was not active in this time range." : "No fault was active and nothing changed in this time range." : "No faults."}</p>
+      )}
+      {rows.length > 0 && range && <Timeline rows={rows} range={range} reference={reference} most={most.rows} />}
+      {found.events.length > 0 && (
+        <ul class="events" aria-label="Events, the latest first">
+          {found.events.slice(0, most.events).map((event, i) => (
+            <EventItem key={`${event.event_time} ${event.kind} ${event.sentence} ${i}`} event={event} reference={reference} />
+          ))}
+        </ul>
+      )}
+      {found.events.length > most.events && <p class="muted">{count(found.events.length - most.events)} more events in this range.</p>}
+      <HistoryNote found={found} />
+    </section>
+  );
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The time range in the URL: `range=6h` is relative to now, `start=...&end=...` is fixed, both times
+// in UTC. Without either, the range is the last hour.
+import type { Timestamp } from "../api/messages";
+import { toNs } from "../format/moments";
+
+export interface Range {
+  startNs: bigint;
+  endNs: bigint;
+  isLive: boolean; // ends now
+}
+
+const kMinute = 60_000_000_000n;
+const kHour = 60n * kMinute;
+
+export const kRanges: [string, bigint, string][] = [
+  ["15m", 15n * kMinute, "last 15 min"],
+  ["1h", kHour, "last 1 h"],
+  ["6h", 6n * kHour, "last 6 h"],
+  ["24h", 24n * kHour, "last 24 h"],
+  ["7d", 168n * kHour, "last 7 d"],
+];
+export const kDefaultRange = "1h";
+export const kCustom = "custom";
+
+export function timestampOf(ns: bigint): Timestamp {
+  return new Date(Number(ns / 1_000_000n)).toISOString().replace(".000Z", "Z");
+}
+
+// The selected entry of kRanges, or kCustom.
+export function rangeName(query: Record<string, string>): string {
+  if (query["start"] || query["end"]) return kCustom;
+  return kRanges.find(([name]) => name === query["range"])?.[0] ?? kDefaultRange;
+}
+
+// "" if the custom range is valid.
+export function rangeProblem(query: Record<string, string>): string {
+  if (rangeName(query) !== kCustom) return "";
+  const [start, end] = [toNs(query["start"]), toNs(query["end"])];
+  if (start === undefined || end === undefined) return "The time range needs a start and an end.";
+  return start < end ? "" : "The start of the time range must be before its end.";
+}
+
+// The range at `nowNs`. An invalid custom range becomes the default range.
+export function rangeOf(query: Record<string, string>, nowNs: bigint): Range {
+  const name = rangeName(query);
+  if (name === kCustom && rangeProblem(query) === "") {
+    return { startNs: toNs(query["start"]) ?? 0n, endNs: toNs(query["end"]) ?? 0n, isLive: false };
+  }
+  const length = kRanges.find(([candidate]) => candidate === name)?.[1] ?? kHour;
+  return { startNs: nowNs - length, endNs: nowNs, isLive: true };
+}
+
+// The part of the query that views share, for links between them.
+export function rangeQuery({ range = "", start = "", end = "" }: Record<string, string>): Record<string, string> {
+  return { range, start, end };
+}
+
+const kTickSteps = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800];
+
+export interface Tick {
+  at: number; // share of the range, 0 to 1
+  text: string;
+}
+
+// At most seven ticks at round times.
+export function ticksOf({ startNs, endNs }: Range): Tick[] {
+  const [start, end] = [Number(startNs) / 1e9, Number(endNs) / 1e9];
+  const step = kTickSteps.find((candidate) => (end - start) / candidate <= 6.5) ?? (end - start) / 6;
+  const ticks: Tick[] = [];
+  for (let time = Math.ceil(start / step) * step; time <= end; time += step) {
+    const iso = new Date(time * 1000).toISOString();
+    const text = step >= 86_400 ? iso.slice(5, 10) : step >= 60 ? iso.slice(11, 16) : iso.slice(11, 19);
+    ticks.push({ at: (time - start) / (end - start), text });
+  }
+  return ticks;
+}

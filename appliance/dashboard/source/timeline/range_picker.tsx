@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Selects the time range, which the URL keeps.
+import { useState } from "preact/hooks";
+import { choose, type Route } from "../parts/route";
+import { kCustom, kDefaultRange, kRanges, rangeName, rangeProblem, timestampOf, type Range } from "./range";
+
+// "2026-01-31T12:00:00", the value of a datetime-local input, which has no zone.
+const inputValue = (ns: bigint) => timestampOf(ns).slice(0, 19);
+const asUtc = (value: string) => (value ? `${value.length === 16 ? `${value}:00` : value.slice(0, 19)}Z` : "");
+
+function CustomRange({ route, range, onDone }: { route: Route; range: Range; onDone(): void }) {
+  const [problem, setProblem] = useState("");
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    const fixed = { start: asUtc(String(form.get("start"))), end: asUtc(String(form.get("end"))) };
+    // Without values, the range would silently be the default.
+    const found = fixed.start || fixed.end ? rangeProblem(fixed) : "The time range needs a start and an end.";
+    setProblem(found);
+    if (found) return;
+    choose(route, { range: "", ...fixed });
+    onDone();
+  };
+  return (
+    <form class="range-form" onSubmit={submit}>
+      <label>from (UTC) <input type="datetime-local" name="start" step="1" defaultValue={inputValue(range.startNs)} /></label>
+      <label>to (UTC) <input type="datetime-local" name="end" step="1" defaultValue={inputValue(range.endNs)} /></label>
+      <button type="submit">Apply</button>
+      {problem && <p role="alert" class="fault-line">{problem}</p>}
+    </form>
+  );
+}
+
+export function RangePicker({ route, range }: { route: Route; range: Range }) {
+  const [isEditing, setEditing] = useState(false);
+  const name = isEditing ? kCustom : rangeName(route.query);
+  const select = (chosen: string) => {
+    setEditing(chosen === kCustom);
+    if (chosen === kCustom) return;
+    choose(route, { range: chosen === kDefaultRange ? "" : chosen, start: "", end: "" });
+  };
+  return (
+    <div class="range">
+      <label>
+        <span class="unseen">Time range</span>
+        <select value={name} onChange={(event) => select(event.currentTarget.value)}>
+          {kRanges.map(([value, , title]) => <option key={value} value={value}>{title}</option>)}
+          <option value={kCustom}>custom …</option>
+        </select>
+      </label>
+      {name === kCustom && <CustomRange key={`${route.query["start"]}${route.query["end"]}`} route={route} range={range} onDone={() => setEditing(false)} />}
+    </div>
+  );
+}

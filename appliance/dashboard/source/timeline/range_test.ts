@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import { expect, it } from "vitest";
+import { toNs } from "../format/moments";
+import { rangeName, rangeOf, rangeProblem, ticksOf, timestampOf } from "./range";
+
+const kNow = toNs("2026-01-31T12:00:00Z") ?? 0n;
+const texts = (query: Record<string, string>) => {
+  const { startNs, endNs } = rangeOf(query, kNow);
+  return [timestampOf(startNs), timestampOf(endNs)];
+};
+
+it("is the last hour by default, and for an unknown name", () => {
+  expect(texts({})).toEqual(["2026-01-31T11:00:00Z", "2026-01-31T12:00:00Z"]);
+  expect(rangeName({ range: "2y" })).toBe("1h");
+});
+
+it("is relative to now, or fixed", () => {
+  expect(texts({ range: "7d" })[0]).toBe("2026-01-24T12:00:00Z");
+  const fixed = { start: "2026-01-30T08:00:00Z", end: "2026-01-30T09:00:00Z" };
+  expect(texts(fixed)).toEqual([fixed.start, fixed.end]);
+  expect(rangeOf(fixed, kNow).isLive).toBe(false);
+});
+
+it("reports an invalid custom range", () => {
+  expect(rangeProblem({ start: "2026-01-30T08:00:00Z" })).toMatch(/needs a start and an end/);
+  expect(rangeProblem({ start: "2026-01-30T09:00:00Z", end: "2026-01-30T08:00:00Z" })).toMatch(/before its end/);
+  expect(rangeProblem({ range: "6h" })).toBe("");
+  expect(texts({ start: "yesterday", end: "now" })).toEqual(texts({}));
+});
+
+it("has ticks at round times", () => {
+  expect(ticksOf(rangeOf({}, kNow)).map((tick) => tick.text)).toEqual(
+    ["11:00", "11:10", "11:20", "11:30", "11:40", "11:50", "12:00"],
+  );
+  expect(ticksOf(rangeOf({ range: "7d" }, kNow)).map((tick) => tick.text)).toEqual(["01-25", "01-27", "01-29", "01-31"]);
+  const long = { start: "2024-01-01T00:00:00Z", end: "2026-01-01T00:00:00Z" };
+  expect(ticksOf(rangeOf(long, kNow)).length).toBeLessThanOrEqual(7);
+});

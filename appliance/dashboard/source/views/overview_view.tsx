@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The first view: is the fabric healthy, what is wrong, which jobs does it affect, what changed.
+import { useMemo } from "preact/hooks";
+import type { ListFindingsResponse, ListJobsResponse } from "../api/messages";
+import { worstFirst } from "../findings/severity";
+import { ActiveFindings } from "../overview/active_findings";
+import { activeFindings, fabricState } from "../overview/fabric_state";
+import { JobsCard } from "../overview/jobs_card";
+import { TelemetryCard } from "../overview/telemetry_card";
+import { Absence } from "../parts/await";
+import { useFreshness } from "../parts/freshness";
+import { useReference } from "../parts/reference";
+import { href, type Route } from "../parts/route";
+import { useResource, useShared } from "../store/use_store";
+import { Changes } from "../timeline/changes";
+
+export function OverviewView({ route }: { route: Route }) {
+  const { store } = useShared();
+  const findings = useResource<ListFindingsResponse>("/api/v1/findings");
+  const jobs = useResource<ListJobsResponse>("/api/v1/jobs");
+  const reference = useReference();
+  const freshness = useFreshness();
+  const isRecording = !store.source.live;
+  const all = findings.value?.findings ?? [];
+  const active = useMemo(() => activeFindings(all, isRecording).sort(worstFirst), [findings.value]);
+  const jobNames = useMemo(
+    () => new Map((jobs.value?.jobs ?? []).map((job) => [job.job_id, job.allocation?.name || job.job_id])),
+    [jobs.value],
+  );
+  const state = findings.value && fabricState({
+    findings: all, coverage: findings.value.coverage, jobCount: jobs.value?.jobs.length, freshness, isRecording,
+  });
+  return (
+    <>
+      <h1 class="unseen">Overview</h1>
+      {state ? (
+        <p class={`fabric-state fabric-state-${state.tone}`} role="status">
+          <strong>{state.sentence}</strong> {state.detail && <span>{state.detail}</span>}
+        </p>
+      ) : <div class="fabric-state"><Absence resource={findings} what="findings" /></div>}
+      <div class="overview-grid">
+        <section class="card" aria-labelledby="active-title">
+          <h2 id="active-title">{isRecording ? "Findings" : "Active findings"}</h2>
+          {findings.value && active.length === 0 && (
+            <p>None. <a href={href("findings")}>{all.length > 0 ? "Resolved findings" : "Telemetry coverage"}</a></p>
+          )}
+          <ActiveFindings findings={active} jobNames={jobNames} reference={reference} />
+        </section>
+        <div class="overview-side">
+          {jobs.value ? <JobsCard jobs={jobs.value.jobs} active={active} /> : (
+            <section class="card"><Absence resource={jobs} what="jobs" /></section>
+          )}
+          <TelemetryCard coverage={findings.value?.coverage} />
+        </div>
+      </div>
+      <Changes route={route} findings={all} title="What changed" most={{ rows: 5, events: 5 }} />
+    </>
+  );
+}
