@@ -133,7 +133,7 @@ export class Store {
   }
 
   private isRecentHistory(path: string, { entry }: Slot): boolean {
-    if (!path.startsWith(kHistory) || entry.receivedMs < this.changedMs) return false;
+    if (!path.startsWith(kHistory) || entry.status !== "ready" || entry.receivedMs < this.changedMs) return false;
     const elapsedMs = this.now() - entry.receivedMs;
     return elapsedMs >= 0 && elapsedMs < kMinBetweenHistoryMs;
   }
