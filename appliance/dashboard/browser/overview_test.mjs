@@ -45,7 +45,7 @@ async function openPage(hash, viewport = { width: 1280, height: 800 }, colorSche
   });
   await page.goto(fake.url + hash);
   await page.waitForSelector("main h1");
-  await page.waitForFunction(() => !document.querySelector("main .loading, main [role=status]:not(.fabric-state):not(.filter *)"), null, { timeout: 20_000 });
+  await page.waitForFunction(() => !document.querySelector("main .loading"), null, { timeout: 20_000 });
   return page;
 }
 
@@ -144,11 +144,11 @@ async function lookAtTimeline() {
     await page.waitForFunction(() => location.hash.includes("range=15m"));
     check(!(await mainText(page)).includes("Link flaps"), "timeline: shows a fault outside of the last 15 min");
     await page.getByLabel("Time range").selectOption("custom");
-    await page.getByLabel("from (UTC)").fill("2020-01-01T00:00:00");
-    await page.getByLabel("to (UTC)").fill("2019-01-01T00:00:00");
+    await page.getByLabel("from (UTC)").fill("2020-01-01T00:00:01");
+    await page.getByLabel("to (UTC)").fill("2019-01-01T00:00:01");
     await page.getByRole("button", { name: "Apply" }).click();
     check((await mainText(page)).includes("must be before its end"), "timeline: accepts a range that ends before it starts");
-    await page.getByLabel("to (UTC)").fill("2020-01-02T00:00:00");
+    await page.getByLabel("to (UTC)").fill("2020-01-02T00:00:01");
     await page.getByRole("button", { name: "Apply" }).click();
     await page.waitForFunction(() => location.hash.includes("start=2020"));
     await page.getByText("nothing changed in this time range").waitFor().catch(() => note("timeline: an empty range does not say so"));
@@ -182,12 +182,12 @@ async function lookAtFilter() {
   await withState({}, "#/findings", async (page) => {
     const rows = page.locator("main tbody tr");
     check((await rows.count()) === 4, "findings: the list is incomplete");
-    await page.getByLabel("severity", { exact: true }).selectOption("critical");
+    await page.getByRole("combobox", { name: "severity" }).selectOption("critical");
     check((await rows.count()) === 2, "filter: severity does not filter");
-    await page.getByRole("searchbox").fill("host7");
+    await page.locator(".filter input").fill("host7");
     await page.waitForFunction(() => location.hash.includes("text=host7"));
     check((await rows.count()) === 1, "filter: text does not filter");
-    await page.getByRole("searchbox").fill("nothing like this");
+    await page.locator(".filter input").fill("nothing like this");
     check((await mainText(page)).includes("No finding matches the filter."), "filter: an empty result does not say so");
     await page.getByRole("button", { name: "Clear" }).click();
     check((await rows.count()) === 4, "filter: cannot be cleared");

@@ -2,18 +2,19 @@
 // One finding on one screen: what is wrong, since when, which jobs it affects, what to do, and why.
 import type { ComponentChildren } from "preact";
 import type {
-  Anomaly, Event as ApplianceEvent, Finding, ListAnomaliesResponse, ListFindingsResponse, ListPastEventsResponse, Suspect,
+  Anomaly, Event as ApplianceEvent, Finding, ListAnomaliesResponse, ListFindingsResponse, ListJobsResponse,
+  ListPastEventsResponse, Suspect,
 } from "../api/messages";
 import { nsBetween, toNs, utcTime, type Reference } from "../format/moments";
-import { count, duration, percent, plural } from "../format/quantities";
+import { count, duration, percent } from "../format/quantities";
 import { enumWords, words } from "../format/words";
 import { Absence, Notice } from "../parts/await";
 import { JobLink, Moment, Place, Share, Tag } from "../parts/names";
 import { useReference } from "../parts/reference";
-import { href, hrefOfPlace, type Route } from "../parts/route";
+import { href, hrefOfPlace, hrefOfView, type Route } from "../parts/route";
 import { Table, type Column } from "../parts/table";
-import { useResource, useShared } from "../store/use_store";
-import { Changes } from "../timeline/changes";
+import { areWaiting, useResource, useShared, type Resource } from "../store/use_store";
+import { Changes, useChanges } from "../timeline/changes";
 import { Chain } from "./chain";
 import { findById, findingKey, hrefOfFinding, occurrences, parseFindingId } from "./finding_id";
 import { activeNs } from "./finding_table";
@@ -79,9 +80,14 @@ function isConcurrent(anomaly: Anomaly, finding: Finding): boolean {
 
 const kAnomaliesShown = 6;
 
-function ConcurrentAnomalies({ finding, reference }: { finding: Finding; reference: Reference }) {
-  const answer = useResource<ListAnomaliesResponse>("/api/v1/anomalies").value;
-  const here = (answer?.anomalies ?? []).filter((anomaly) => isConcurrent(anomaly, finding));
+interface AnomaliesProps {
+  anomalies: Anomaly[];
+  finding: Finding;
+  reference: Reference;
+}
+
+function ConcurrentAnomalies({ anomalies, finding, reference }: AnomaliesProps) {
+  const here = anomalies.filter((anomaly) => isConcurrent(anomaly, finding));
   if (here.length === 0) return null;
   return (
     <section aria-labelledby="concurrent-title">
@@ -94,7 +100,7 @@ function ConcurrentAnomalies({ finding, reference }: { finding: Finding; referen
           </li>
         ))}
       </ul>
-      {here.length > kAnomaliesShown && <p class="muted">and {plural(here.length - kAnomaliesShown, "more anomaly").replace("anomalys", "anomalies")}</p>}
+      {here.length > kAnomaliesShown && <p class="muted">and {count(here.length - kAnomaliesShown)} more</p>}
     </section>
   );
 }
@@ -120,6 +126,9 @@ interface DetailsProps {
 }
 
 function Details({ route, finding, current, jobNames, reference }: DetailsProps) {
+  const anomalies = useResource<ListAnomaliesResponse>("/api/v1/anomalies");
+  const changes = useChanges(route, current, findingKey(finding));
+  if (areWaiting(anomalies) || changes.isLoading) return <><h1>{shortTitle(finding)}</h1><p class="loading" role="status">Loading …</p></>;
   return (
     <article class="finding-page">
       <h1>
@@ -142,17 +151,18 @@ function Details({ route, finding, current, jobNames, reference }: DetailsProps)
           {finding.alternatives.length > 0 && (
             <section aria-labelledby="alternatives-title">
               <h2 id="alternatives-title">Alternative explanations</h2>
-              <Table caption="Alternative explanations" columns={kAlternativeColumns} rows={finding.alternatives}
+              <Table caption="Alternatives" columns={kAlternativeColumns} rows={finding.alternatives}
                 keyOf={(suspect) => `${suspect.kind} ${suspect.place} ${suspect.direction}`} most={8} />
               {finding.missing_telemetry.length > 0 && (
                 <p>Missing telemetry that would distinguish them: {finding.missing_telemetry.join("; ")}.</p>
               )}
             </section>
           )}
-          <ConcurrentAnomalies finding={finding} reference={reference} />
+          <ConcurrentAnomalies anomalies={anomalies.value?.anomalies ?? []} finding={finding} reference={reference} />
         </div>
       </div>
-      <Changes route={route} findings={current} title="Occurrences of this fault" most={{ rows: 1, events: 4 }} only={findingKey(finding)} />
+      <Changes route={route} changes={changes} title="Occurrences of this fault" most={{ rows: 1, events: 4 }}
+        nothing="The fault was not active in this time range." />
     </article>
   );
 }
@@ -216,15 +226,21 @@ function PastFinding({ route, current, jobNames }: { route: Route; current: Find
   );
 }
 
-export function FindingPage({ route, jobNames }: { route: Route; jobNames: Map<string, string> }) {
+interface Props {
+  route: Route;
+  jobs: Resource<ListJobsResponse>;
+  jobNames: Map<string, string>;
+}
+
+export function FindingPage({ route, jobs, jobNames }: Props) {
   const answer = useResource<ListFindingsResponse>("/api/v1/findings");
   const reference = useReference();
-  if (!answer.value) return <><h1>Finding</h1><Absence resource={answer} what="findings" /></>;
+  if (!answer.value || areWaiting(jobs)) return <><h1>Finding</h1><Absence resource={answer} what="findings" /></>;
   const current = [...answer.value.findings, ...answer.value.suspected_findings];
   const found = findById(route.name, current);
   return (
     <>
-      <p class="back"><a href={href("findings")}>All findings</a></p>
+      <p class="back"><a href={hrefOfView("findings", route.query)}>All findings</a></p>
       {found
         ? <Details route={route} finding={found} current={current} jobNames={jobNames} reference={reference} />
         : <PastFinding route={route} current={current} jobNames={jobNames} />}

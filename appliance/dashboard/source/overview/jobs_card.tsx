@@ -28,7 +28,7 @@ export function JobsCard({ jobs, active }: { jobs: JobSummary[]; active: Finding
               <Tag kind={enumName(job.service_level_state)} text={`service level: ${serviceStateText(job.service_level_state)}`} hint="the worst service level of the job, its GPUs and its NICs" />
             </li>
           ))}
-          <li><a href={href("jobs")}>{affected.length > kShown ? `${count(affected.length)} affected, all` : "All"} {plural(jobs.length, "job")}</a></li>
+          <li><a href={href("jobs")}>{affected.length > kShown ? `${count(affected.length)} affected, ` : ""}all jobs ({count(jobs.length)})</a></li>
         </ul>
       )}
     </section>

@@ -7,7 +7,7 @@ import { coarse } from "../format/quantities";
 import { useResource, useStoreState } from "../store/use_store";
 import { useFreshness } from "./freshness";
 import { Tag } from "./names";
-import { href, kViews, type Route } from "./route";
+import { href, hrefOfView, kViews, type Route } from "./route";
 import type { Theme } from "./theme";
 
 interface Props {
@@ -55,7 +55,7 @@ export function Header({ route, theme, onToggleTheme, onSearch, onHelp }: Props)
       <a class="brand" href="#/">rocescope</a>
       <nav aria-label="Views">
         {kViews.map((view, i) => (
-          <a key={view.name} href={href(view.name)} aria-current={view.name === route.view ? "page" : undefined}>
+          <a key={view.name} href={hrefOfView(view.name, route.query)} aria-current={view.name === route.view ? "page" : undefined}>
             <kbd aria-hidden="true">{i + 1}</kbd> {view.title}
             {view.name === "findings" && <FindingCount />}
           </a>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Global keyboard shortcuts. Lists mark the items for the arrow keys with `data-item`.
 import { useEffect, useRef } from "preact/hooks";
-import { href, kViews } from "./route";
+import { hrefOfView, kViews, parseRoute } from "./route";
 
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName);
@@ -30,7 +30,7 @@ export function useKeys({ search, showHelp, escape }: Actions) {
       if (event.key === "Escape") return actions.current.escape();
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       const view = kViews[Number(event.key) - 1];
-      if (view) location.hash = href(view.name);
+      if (view) location.hash = hrefOfView(view.name, parseRoute(location.hash).query);
       else if (event.key === "/") actions.current.search();
       else if (event.key === "?") actions.current.showHelp();
       else if (event.key === "ArrowDown" || event.key === "j") moveFocus(1);

@@ -39,6 +39,11 @@ export function href(view: ViewName, query: Record<string, string> = {}, name = 
   return `#/${view}${name && `/${encodeURIComponent(name)}`}${text && `?${text}`}`;
 }
 
+// A view with the time range of the current one.
+export function hrefOfView(view: ViewName, { range = "", start = "", end = "" }: Record<string, string>): string {
+  return href(view, { range, start, end });
+}
+
 export const hrefOfPlace = (place: string) => href("fabric", { at: place });
 export const hrefOfJob = (id: string) => href("jobs", {}, id);
 

@@ -37,6 +37,12 @@ export function useResource<T>(path: string): Resource<T> {
   return { ...entry, path } as Resource<T>;
 }
 
+// True until each resource has a value or an error. A view that waits for all of them at once does not
+// move its parts when the later ones arrive.
+export function areWaiting(...resources: Resource<unknown>[]): boolean {
+  return resources.some(({ path, status }) => path !== "" && status === "waiting");
+}
+
 // Redraws when the connection changes or an event arrives.
 export function useStoreState(): Store {
   const { store } = useShared();

@@ -13,7 +13,7 @@ import { useShared } from "../store/use_store";
 import { useEvents, type EventsInRange } from "./past_events";
 import { rangeOf, rangeProblem, type Range } from "./range";
 import { RangePicker } from "./range_picker";
-import { timelineRows } from "./spans";
+import { timelineRows, type TimelineRow } from "./spans";
 import { Timeline } from "./timeline";
 
 // The range of a recording is that of its findings. Undefined if it has none.
@@ -75,22 +75,35 @@ function onlyOf(found: EventsInRange, key: string | undefined): EventsInRange {
   return { ...found, events: found.events.filter(({ finding }) => finding && findingKey(finding) === key) };
 }
 
-interface Props {
-  route: Route;
-  findings: Finding[];
-  title: string;
-  most: { rows: number; events: number };
-  only?: string; // the key of a finding: only its occurrences
+export interface ChangesInRange {
+  range?: Range | undefined; // undefined: a recording without findings
+  found: EventsInRange;
+  rows: TimelineRow[];
+  isLoading: boolean;
 }
 
-export function Changes({ route, findings, title, most, only }: Props) {
-  const { store } = useShared();
-  const reference = useReference();
-  const { nowNs } = reference;
+// `only`: the key of a finding, for its occurrences only.
+export function useChanges(route: Route, findings: Finding[], only?: string): ChangesInRange {
+  const { nowNs } = useReference();
   const range = nowNs === undefined ? recordedRange(findings) : rangeOf(route.query, nowNs);
   const found = onlyOf(useEvents(range, findings), only);
-  const problem = rangeProblem(route.query);
   const rows = range ? timelineRows(found.events, findings, range).filter((row) => !only || row.key === only) : [];
+  return { range, found, rows, isLoading: range !== undefined && found.history === "loading" };
+}
+
+interface Props {
+  route: Route;
+  changes: ChangesInRange;
+  title: string;
+  most: { rows: number; events: number };
+  nothing: string; // the text for an empty range
+}
+
+export function Changes({ route, changes, title, most, nothing }: Props) {
+  const { store } = useShared();
+  const reference = useReference();
+  const { range, found, rows, isLoading } = changes;
+  const problem = rangeProblem(route.query);
   const isEmpty = rows.length === 0 && found.events.length === 0;
   return (
     <section aria-labelledby="changes-title" class="card changes">
@@ -99,10 +112,8 @@ export function Changes({ route, findings, title, most, only }: Props) {
         {range && store.source.live && <RangePicker route={route} range={range} />}
       </div>
       {problem && <p role="alert" class="fault-line">{problem} The last hour is shown.</p>}
-      {found.history === "loading" && range && <p class="muted" role="status">Loading events …</p>}
-      {isEmpty && found.history !== "loading" && (
-        <p>{store.source.live ? only ? "The fault was not active in this time range." : "No fault was active and nothing changed in this time range." : "No faults."}</p>
-      )}
+      {isLoading && <p class="muted loading" role="status">Loading events …</p>}
+      {isEmpty && !isLoading && <p>{nothing}</p>}
       {rows.length > 0 && range && <Timeline rows={rows} range={range} reference={reference} most={most.rows} />}
       {found.events.length > 0 && (
         <ul class="events" aria-label="Events, the latest first">

@@ -4,7 +4,7 @@
 import { useRef } from "preact/hooks";
 import type { Event as ApplianceEvent, Finding, ListPastEventsResponse } from "../api/messages";
 import { toNs } from "../format/moments";
-import { useResource, useStoreState } from "../store/use_store";
+import { useResource, useStoreState, type Resource } from "../store/use_store";
 import { timestampOf, type Range } from "./range";
 import { eventsOfFindings } from "./spans";
 
@@ -35,16 +35,15 @@ export function eventsWithin(events: ApplianceEvent[], { startNs, endNs, isLive 
 
 export function useEvents(range: Range | undefined, findings: Finding[]): EventsInRange {
   const store = useStoreState();
-  const answer = useResource<ListPastEventsResponse>(range && store.source.live ? historyPath(range) : "");
+  const latest = useResource<ListPastEventsResponse>(range && store.source.live ? historyPath(range) : "");
   // While the range moves on, the last response stays visible.
-  const last = useRef<ListPastEventsResponse>(undefined);
-  if (answer.value) last.current = answer.value;
-  else if (answer.status !== "waiting") last.current = undefined;
-  const value = answer.value ?? last.current;
+  const settled = useRef<Resource<ListPastEventsResponse>>(undefined);
+  if (latest.status !== "waiting") settled.current = latest;
+  const answer = settled.current ?? latest;
   if (!range) return { events: [], history: "loading", problem: "" };
-  if (value) {
-    const history = value.next_page_token ? "truncated" : "complete";
-    return { events: eventsWithin(value.events, range), history, problem: "" };
+  if (answer.value) {
+    const history = answer.value.next_page_token ? "truncated" : "complete";
+    return { events: eventsWithin(answer.value.events, range), history, problem: "" };
   }
   const isLoading = store.source.live && answer.status === "waiting";
   const hasNone = !store.source.live || answer.error?.reason === "NO_HISTORY";

@@ -51,12 +51,11 @@ export function rangeOf(query: Record<string, string>, nowNs: bigint): Range {
   return { startNs: nowNs - length, endNs: nowNs, isLive: true };
 }
 
-// The part of the query that views share, for links between them.
-export function rangeQuery({ range = "", start = "", end = "" }: Record<string, string>): Record<string, string> {
-  return { range, start, end };
-}
-
-const kTickSteps = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800];
+// Recordings may be as short as some milliseconds.
+const kTickSteps = [
+  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5,
+  1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800,
+];
 
 export interface Tick {
   at: number; // share of the range, 0 to 1
@@ -69,8 +68,8 @@ export function ticksOf({ startNs, endNs }: Range): Tick[] {
   const step = kTickSteps.find((candidate) => (end - start) / candidate <= 6.5) ?? (end - start) / 6;
   const ticks: Tick[] = [];
   for (let time = Math.ceil(start / step) * step; time <= end; time += step) {
-    const iso = new Date(time * 1000).toISOString();
-    const text = step >= 86_400 ? iso.slice(5, 10) : step >= 60 ? iso.slice(11, 16) : iso.slice(11, 19);
+    const iso = new Date(Math.round(time * 1000)).toISOString();
+    const text = step >= 86_400 ? iso.slice(5, 10) : iso.slice(11, step >= 60 ? 16 : step >= 1 ? 19 : 23);
     ticks.push({ at: (time - start) / (end - start), text });
   }
   return ticks;

@@ -33,6 +33,8 @@ it("has ticks at round times", () => {
     ["11:00", "11:10", "11:20", "11:30", "11:40", "11:50", "12:00"],
   );
   expect(ticksOf(rangeOf({ range: "7d" }, kNow)).map((tick) => tick.text)).toEqual(["01-25", "01-27", "01-29", "01-31"]);
+  const short = { start: "2026-01-30T08:00:00Z", end: "2026-01-30T08:00:00.010Z" };
+  expect(ticksOf(rangeOf(short, kNow)).map((tick) => tick.text).slice(0, 2)).toEqual(["08:00:00.000", "08:00:00.002"]);
   const long = { start: "2024-01-01T00:00:00Z", end: "2026-01-01T00:00:00Z" };
   expect(ticksOf(rangeOf(long, kNow)).length).toBeLessThanOrEqual(7);
 });

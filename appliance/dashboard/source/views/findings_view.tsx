@@ -10,8 +10,8 @@ import { FindingTable } from "../findings/finding_table";
 import { Await, Notice, Truncated } from "../parts/await";
 import { useReference } from "../parts/reference";
 import type { Route } from "../parts/route";
-import { useResource } from "../store/use_store";
-import { Changes } from "../timeline/changes";
+import { areWaiting, useResource, type Resource } from "../store/use_store";
+import { Changes, useChanges } from "../timeline/changes";
 
 function NothingFound({ answer }: { answer: ListFindingsResponse }) {
   const { conclusive, title, reasons } = nothingFound(answer.coverage);
@@ -32,13 +32,18 @@ function Coverage({ answer, isWanted }: { answer: ListFindingsResponse; isWanted
 
 interface ListProps {
   route: Route;
+  jobs: Resource<ListJobsResponse>;
   jobNames: Map<string, string>;
 }
 
-function FindingList({ route, jobNames }: ListProps) {
+function FindingList({ route, jobs, jobNames }: ListProps) {
   const answer = useResource<ListFindingsResponse>("/api/v1/findings");
   const anomalies = useResource<ListAnomaliesResponse>("/api/v1/anomalies");
   const reference = useReference();
+  const changes = useChanges(route, answer.value?.findings ?? []);
+  if (areWaiting(answer, anomalies, jobs) || changes.isLoading) {
+    return <><h1>Findings</h1><p class="loading" role="status">Loading findings …</p></>;
+  }
   return (
     <>
       <h1>Findings</h1>
@@ -50,7 +55,8 @@ function FindingList({ route, jobNames }: ListProps) {
               {value.findings.length === 0 && <NothingFound answer={value} />}
               {all.length > 0 && <FindingTable route={route} findings={all} jobNames={jobNames} reference={reference} />}
               <Truncated shown={value.findings.length} total={value.total_size} />
-              <Changes route={route} findings={value.findings} title="Timeline" most={{ rows: 12, events: 12 }} />
+              <Changes route={route} changes={changes} title="Timeline" most={{ rows: 12, events: 12 }}
+                nothing="No fault was active and nothing changed in this time range." />
             </>
           );
         }}
@@ -72,6 +78,6 @@ export function FindingsView({ route }: { route: Route }) {
     () => new Map((jobs.value?.jobs ?? []).map((job) => [job.job_id, job.allocation?.name || job.job_id])),
     [jobs.value],
   );
-  if (route.name) return <FindingPage key={route.name} route={route} jobNames={jobNames} />;
-  return <FindingList route={route} jobNames={jobNames} />;
+  if (route.name) return <FindingPage key={route.name} route={route} jobs={jobs} jobNames={jobNames} />;
+  return <FindingList route={route} jobs={jobs} jobNames={jobNames} />;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The first view: is the fabric healthy, what is wrong, which jobs does it affect, what changed.
 import { useMemo } from "preact/hooks";
-import type { ListFindingsResponse, ListJobsResponse } from "../api/messages";
+import type { Health, ListFindingsResponse, ListJobsResponse, ListSourcesResponse } from "../api/messages";
 import { worstFirst } from "../findings/severity";
 import { ActiveFindings } from "../overview/active_findings";
 import { activeFindings, fabricState } from "../overview/fabric_state";
@@ -11,13 +11,16 @@ import { Absence } from "../parts/await";
 import { useFreshness } from "../parts/freshness";
 import { useReference } from "../parts/reference";
 import { href, type Route } from "../parts/route";
-import { useResource, useShared } from "../store/use_store";
-import { Changes } from "../timeline/changes";
+import { areWaiting, useResource, useShared } from "../store/use_store";
+import { Changes, useChanges } from "../timeline/changes";
 
 export function OverviewView({ route }: { route: Route }) {
   const { store } = useShared();
   const findings = useResource<ListFindingsResponse>("/api/v1/findings");
   const jobs = useResource<ListJobsResponse>("/api/v1/jobs");
+  // The card of the telemetry shows these.
+  const health = useResource<Health>(store.source.live ? "/api/v1/health" : "");
+  const sources = useResource<ListSourcesResponse>(store.source.live ? "/api/v1/sources" : "");
   const reference = useReference();
   const freshness = useFreshness();
   const isRecording = !store.source.live;
@@ -30,6 +33,15 @@ export function OverviewView({ route }: { route: Route }) {
   const state = findings.value && fabricState({
     findings: all, coverage: findings.value.coverage, jobCount: jobs.value?.jobs.length, freshness, isRecording,
   });
+  const changes = useChanges(route, all);
+  if (areWaiting(findings, jobs, health, sources) || changes.isLoading) {
+    return (
+      <>
+        <h1 class="unseen">Overview</h1>
+        <div key="loading" class="fabric-state"><p class="loading" role="status">Loading the overview …</p></div>
+      </>
+    );
+  }
   return (
     <>
       <h1 class="unseen">Overview</h1>
@@ -38,7 +50,7 @@ export function OverviewView({ route }: { route: Route }) {
           <strong>{state.sentence}</strong> {state.detail && <span>{state.detail}</span>}
         </p>
       ) : <div class="fabric-state"><Absence resource={findings} what="findings" /></div>}
-      <div class="overview-grid">
+      <div key="grid" class="overview-grid">
         <section class="card" aria-labelledby="active-title">
           <h2 id="active-title">{isRecording ? "Findings" : "Active findings"}</h2>
           {findings.value && active.length === 0 && (
@@ -53,7 +65,8 @@ export function OverviewView({ route }: { route: Route }) {
           <TelemetryCard coverage={findings.value?.coverage} />
         </div>
       </div>
-      <Changes route={route} findings={all} title="What changed" most={{ rows: 5, events: 5 }} />
+      <Changes route={route} changes={changes} title="What changed" most={{ rows: 5, events: 5 }}
+        nothing={isRecording ? "No faults." : "No fault was active and nothing changed in this time range."} />
     </>
   );
 }
