@@ -121,7 +121,7 @@ const pathsOf = (job) => {
     const to = ends[(rank + nics) % ends.length];
     const [a, b] = [`gpu-${from.host}:mlx5_${from.nic}`, `gpu-${to.host}:mlx5_${to.nic}`];
     const [up, down] = [hostPort.get(a).split(":")[0], hostPort.get(b)];
-    const spine = (rank + qp) % kSpines;
+    const spine = (rank + qp + 3) % kSpines; // rank 6 uses the bad link
     const ports = up === down.split(":")[0] ? [a, down] : [a, `${up}:Ethernet${100 + spine}`, `spine${spine}:Ethernet${down.split(":")[0].slice(4)}`, down];
     return {
       source: address(from.host, from.nic), destination: address(to.host, to.nic), destination_qpn: 100 + qp, source_nic: a, destination_nic: b,

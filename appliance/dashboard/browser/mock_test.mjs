@@ -4,8 +4,8 @@
 //
 //   node mock_test.mjs SCREENSHOT_DIR [PORT]
 //
-// CHROMIUM: path of the browser (default: /usr/bin/chromium). PORT (default: 28089) and the next one must
-// be free.
+// CHROMIUM: path of the browser (default: /usr/bin/chromium). PORT (default: 28089) and the next two
+// must be free.
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -37,10 +37,13 @@ const check = (holds, sentence) => {
   if (!holds) note(sentence);
 };
 
-function startMock(port, ...options) {
+function startMock(port, hosts, ...options) {
   const script = fileURLToPath(new URL("mock_appliance.mjs", import.meta.url));
-  const mock = spawn(process.execPath, [script, String(port), "16", ...options], { stdio: ["ignore", "pipe", "inherit"] });
-  return new Promise((resolve) => mock.stdout.once("data", () => resolve(mock)));
+  const mock = spawn(process.execPath, [script, String(port), String(hosts), ...options], { stdio: ["ignore", "pipe", "inherit"] });
+  return new Promise((resolve, reject) => {
+    mock.stdout.once("data", () => resolve(mock));
+    mock.once("exit", () => reject(new Error(`cannot serve at port ${port}`)));
+  });
 }
 
 async function open(browser, options = {}) {
@@ -89,7 +92,7 @@ async function lookAtJobs(page) {
   const json = await download(page, page.getByRole("button", { name: /Save Jobs as JSON/ }));
   check(JSON.parse(json.content.toString())[0].job_id === "slurm-4711", "jobs: the JSON does not have the order of the table");
   await go(page, `${kJob}?tab=ranks`);
-  const ranks = await texts(page, "main .table-frame:first-child tbody tr:nth-child(-n+3) td:nth-child(2)");
+  const ranks = (await page.locator("main table").first().locator("td:nth-child(2)").allInnerTexts()).slice(0, 3);
   check(ranks.join() === "straggler,retransmissions,CE marks", `ranks: those with trouble are not the first: ${ranks}`);
   await go(page, `${kJob}?tab=collectives`);
   check((await page.locator(".lane-small").count()) === 3 && (await page.locator(".lane-wait").count()) === 2, "collectives: the swimlane of the straggler is missing");
@@ -168,6 +171,19 @@ async function lookAtLink(page) {
   await page.waitForFunction(() => location.hash.startsWith("#/fabric?at=leaf"));
 }
 
+async function lookAtGroups(page) {
+  await go(page, "#/fabric", kPort + 2);
+  check((await page.locator(".group-bar").innerText()).startsWith("16 pods."), "fabric: 1,024 hosts are not grouped by pod");
+  await page.getByLabel("Open a pod").selectOption("pod 3");
+  await page.waitForFunction(() => decodeURIComponent(location.hash).replace("+", " ").includes("open=pod 3"));
+  check((await page.getByRole("button", { name: "Close pod 3" }).count()) === 1, "fabric: an open pod cannot be closed");
+  await page.locator("summary", { hasText: "Heat map of load: 32 leaf switches × 4 spine switches" }).click();
+  await page.locator("canvas.heat").hover({ position: { x: 3, y: 3 } });
+  check(/^leaf0:Ethernet100 – spine0:Ethernet0: \d+ %/.test(await page.locator(".heat-text").innerText()), "fabric: a cell of the heat map does not name its link");
+  await auditPage(page, kAxe, "fabric, 1,024 hosts", note);
+  await page.screenshot({ path: join(folder, "fabric-of-1024.png"), fullPage: true, timeout: kTimeoutMs });
+}
+
 const kPages = {
   jobs: "#/jobs", job: kJob, ranks: `${kJob}?tab=ranks`, collectives: `${kJob}?tab=collectives`, "job-paths": `${kJob}?tab=paths`,
   levels: `${kJob}?tab=levels`, history: `${kJob}?tab=history`, hotspots: "#/hotspots", paths: "#/paths", link: `#/fabric?at=${kLink}`,
@@ -196,11 +212,11 @@ async function lookAtAll(browser, colorScheme, width) {
   await page.context().close();
 }
 
-const mocks = [await startMock(kPort), await startMock(kPort + 1, "--without-history")];
+const mocks = [await startMock(kPort, 16), await startMock(kPort + 1, 16, "--without-history"), await startMock(kPort + 2, 1024)];
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 try {
   const page = await open(browser);
-  for (const look of [lookAtJobs, lookAtHistory, lookAtHotspots, lookAtPaths, lookAtLink]) {
+  for (const look of [lookAtJobs, lookAtHistory, lookAtHotspots, lookAtPaths, lookAtLink, lookAtGroups]) {
     await look(page).catch((error) => note(`${look.name}: ${error.message.split("\n")[0]}`));
   }
   await lookAtAll(browser, "light", 1280);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The selected link below the map: its faults, the jobs and flows that use it, and charts over time.
+// The selected link below the map: its faults, charts over time, and the jobs and flows that use it. The
+// charts come first because their height is known while they load.
 import { useState } from "preact/hooks";
 import type { FindPathsResponse, Finding, GetDependenciesResponse, GetJobResponse } from "../api/messages";
 import { FindingState } from "../findings/finding_state";
 import { count, percent, plural } from "../format/quantities";
 import { LinkHistory } from "../history/link_history";
+import { hrefOfFault } from "../jobs/job_faults";
 import { useJobNames } from "../jobs/job_names";
 import { Await } from "../parts/await";
 import { JobLink } from "../parts/names";
@@ -86,7 +88,7 @@ function Faults({ findings, ports }: { findings: Finding[]; ports: string[] }) {
       {findings.map((finding) => (
         <p key={`${finding.kind} ${finding.start_time}`} class="card-line">
           <FindingState finding={finding} />
-          <a href={href("findings")}>{finding.sentence}</a>
+          <a href={hrefOfFault(finding)}>{finding.sentence}</a>
           <span class="muted">confidence {percent(finding.confidence)}</span>
         </p>
       ))}
@@ -111,13 +113,13 @@ export function LinkSection({ link, findings, route, theme }: Props) {
         <h2 id="link-faults-title">Faults of <span class="name">{name}</span></h2>
         <Faults findings={findings} ports={ports} />
       </section>
-      <section aria-labelledby="link-jobs-title">
-        <h2 id="link-jobs-title">Jobs and flows on this link</h2>
-        <Jobs key={name} name={name} ports={ports} />
-      </section>
       <section aria-labelledby="link-history-title">
         <h2 id="link-history-title">Over time</h2>
         <LinkHistory ports={ports} name={name} route={route} theme={theme} />
+      </section>
+      <section aria-labelledby="link-jobs-title">
+        <h2 id="link-jobs-title">Jobs and flows on this link</h2>
+        <Jobs key={name} name={name} ports={ports} />
       </section>
     </>
   );

@@ -24,11 +24,11 @@ function chartsOf(times: number[], directions: Direction[], stepS: number): Char
   }));
   return [
     {
-      title: "Load", hint: "mean, and greatest of an analysis window", text: zeroOr(percent), most: 0.1,
+      title: "Load", hint: "mean, and greatest of an analysis window", text: zeroOr((value) => percent(value)), most: 0.1,
       series: [...series((point) => point.mean_utilization), ...series((point) => point.max_utilization, ", greatest")],
     },
     { title: "CE marks", hint: "packets marked in the egress queue", text: zeroOr(perSecond), series: series(ceMarkRate(stepS)) },
-    { title: "Pauses", hint: "share of the time, summed over priorities", text: zeroOr(percent), most: 0.01, series: series(pausedShare(stepS)) },
+    { title: "Pauses", hint: "share of the time, summed over priorities", text: zeroOr((value) => percent(value, value < 0.1 ? 1 : 0)), most: 0.01, series: series(pausedShare(stepS)) },
     { title: "Lost packets", hint: "dropped in the egress queue, or received with errors at the other end", text: zeroOr(perSecond), series: series(lossRate(stepS)) },
   ];
 }

@@ -17,6 +17,11 @@ it("sorts ports by the delay that they cause to jobs", () => {
   expect(groups[1]?.hotspots).toHaveLength(2);
 });
 
+it("counts only the delay of a selected job", () => {
+  const groups = groupByPort([hotspot("a:1", { x: "0.2s" }), hotspot("b:1", { x: "0.1s", y: "0.4s" })], "x");
+  expect(groups.map(({ port, costNs }) => [port, costNs])).toEqual([["a:1", 2e8], ["b:1", 1e8]]);
+});
+
 it("adds up the counters of a port, and keeps an unknown queue depth unknown", () => {
   const [known] = groupByPort([
     hotspot("a:1", {}, { peak_queue_bytes: "5", end_time: "2026-11-30T10:00:02Z" }), hotspot("a:1", {}, { peak_queue_bytes: "9" }),

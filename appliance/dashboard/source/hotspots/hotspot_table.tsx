@@ -96,11 +96,11 @@ function GroupDetail({ group, reference }: { group: HotspotGroup; reference: Ref
 
 const kJobsShown = 2;
 
-function columnsOf(reference: Reference): Column<HotspotGroup>[] {
+function columnsOf(reference: Reference, job: string): Column<HotspotGroup>[] {
   return [
     { title: "port", cell: (group) => <Place name={group.port} />, sort: (group) => group.port },
     {
-      title: "cost", numeric: true, unit: "ns", hint: "upper bound of the delay, summed over the jobs",
+      title: "cost", numeric: true, unit: "ns", hint: job ? "upper bound of the delay of the selected job" : "upper bound of the delay, summed over the jobs",
       cell: (group) => (group.costNs > 0 ? duration(group.costNs) : "none known"), sort: (group) => group.costNs,
     },
     {
@@ -131,15 +131,16 @@ interface Props {
   hotspots: Hotspot[];
   reference: Reference;
   file: string;
+  job?: string; // count only its delay
   most?: number;
   order?: string;
   onOrder?: (order: string) => void;
 }
 
-export function HotspotTable({ hotspots, reference, file, most = 50, order, onOrder }: Props) {
-  const groups = useMemo(() => groupByPort(hotspots), [hotspots]);
+export function HotspotTable({ hotspots, reference, file, job = "", most = 50, order, onOrder }: Props) {
+  const groups = useMemo(() => groupByPort(hotspots, job), [hotspots, job]);
   return (
-    <Table caption="Hotspots by port" columns={columnsOf(reference)} rows={groups} keyOf={(group) => group.port} most={most}
+    <Table caption="Hotspots by port" columns={columnsOf(reference, job)} rows={groups} keyOf={(group) => group.port} most={most}
       file={file} order={order} onOrder={onOrder} detail={(group) => <GroupDetail group={group} reference={reference} />} />
   );
 }

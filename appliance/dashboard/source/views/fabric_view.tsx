@@ -11,6 +11,7 @@ import { BusiestLinks } from "../fabric/busiest_links";
 import { Dependents } from "../fabric/dependents";
 import { ElementPanel, findingsAt } from "../fabric/element_panel";
 import { GroupBar, GroupPanel, kAllOpen, openNames, withGroup } from "../fabric/group_bar";
+import { HeatMap } from "../fabric/heat_map";
 import { Legend } from "../fabric/legend";
 import { colour, indexLoads } from "../fabric/loads";
 import { LinkSection } from "../fabric/link_section";
@@ -44,7 +45,8 @@ function pathOfEnds(from: string, to: string): string {
 }
 
 function windowText(loads: ListLinkLoadsResponse | undefined): string {
-  if (!loads?.end_time) return "No analysis window is complete yet.";
+  if (!loads) return ""; // the notice about the request says why
+  if (!loads.end_time) return "No analysis window is complete yet.";
   const length = duration(nsBetween(loads.start_time, loads.end_time));
   return `Window of ${length} until ${utcTime(loads.end_time)} UTC.`;
 }
@@ -135,7 +137,7 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
         <Legend colouring={colouring} metric={metric} />
       </div>
       <GroupBar groups={groups} open={open} onChange={(names) => choose(route, { open: names })} />
-      {links.value === undefined && <Absence resource={links} what="link loads" />}
+      {links.value === undefined && links.status !== "waiting" && <Absence resource={links} what="link loads" />}
       {links.value && <Truncated shown={links.value.link_loads.length} total={links.value.total_size} />}
       {at && !selected && <Notice kind="caution" title={`${at} is not in the topology`} />}
       <PathPanel fabric={fabric} from={from} to={to} paths={paths} onChoose={(changes) => choose(route, changes)} />
@@ -145,6 +147,7 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
           hover={pointed} selected={shownElement(map, fabric, selected)} onHover={setPointed} onSelect={selectShown}
         />
         <aside class="panel" aria-label="Details of the selected element" aria-live="polite">
+          {links.status === "waiting" && <Absence resource={links} what="link loads" />}
           {pointedGroup ? (
             <GroupPanel group={pointedGroup} fabric={fabric} loads={loads} windowText={windowText(links.value)} />
           ) : shown ? (
@@ -159,6 +162,7 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
       </div>
       {at && dependents && selected && <Dependents element={at} />}
       {linkSection}
+      <HeatMap fabric={fabric} colouring={colouring} metric={metric} theme={theme} />
       {tables}
     </>
   );

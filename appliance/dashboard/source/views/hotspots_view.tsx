@@ -62,7 +62,7 @@ function Hotspots({ answer, route }: { answer: ListHotspotsResponse; route: Rout
       )}
       {answer.hotspots.length > 0 && shown.length === 0 && <Notice kind="empty" title="No hotspot matches the filters." />}
       {shown.length > 0 && (
-        <HotspotTable hotspots={shown} reference={reference} file="Hotspots" order={sort ?? "-cost"} onOrder={(order) => choose(route, { sort: order })} />
+        <HotspotTable hotspots={shown} reference={reference} file="Hotspots" job={job} order={sort ?? "-cost"} onOrder={(order) => choose(route, { sort: order })} />
       )}
     </>
   );

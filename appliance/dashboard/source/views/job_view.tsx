@@ -10,6 +10,7 @@ import { enumName, identityText, serviceStateText } from "../format/words";
 import { JobHistory } from "../history/job_history";
 import { HotspotTable } from "../hotspots/hotspot_table";
 import { EdgeMatrix } from "../jobs/edge_matrix";
+import { JobFaults } from "../jobs/job_faults";
 import { RankTable } from "../jobs/rank_table";
 import { IterationPatternLanes } from "../jobs/iteration_pattern_lanes";
 import { JobLevels, jobLevelsPath } from "../jobs/service_tables";
@@ -87,7 +88,7 @@ function OverviewTab({ job, summary, title }: TabProps) {
         <Await resource={hotspots} what="hotspots">
           {(value) => value.hotspots.length === 0 ? <p>No known hotspots.</p> : (
             <>
-              <HotspotTable hotspots={value.hotspots} reference={reference} file={`Hotspots of ${title}`} most={8} />
+              <HotspotTable hotspots={value.hotspots} reference={reference} file={`Hotspots of ${title}`} job={job.job_id} most={8} />
               <p><a href={href("hotspots", { job: job.job_id })}>All hotspots of this job, with filters</a></p>
             </>
           )}
@@ -188,9 +189,7 @@ export function JobView({ id, route, theme }: { id: string; route: Route; theme:
           return (
             <>
               <h1>{title}</h1>
-              {summary?.finding_sentences.map((sentence) => (
-                <p key={sentence} class="fault-line"><a href={href("findings")}>{sentence}</a></p>
-              ))}
+              {summary && <JobFaults summary={summary} />}
               <Tabs label="Job" tabs={kTabs} current={tab} hrefOf={(name) => href("jobs", { tab: name }, id)} />
               <TabContent tab={tab} job={job} summary={summary} title={title} route={route} theme={theme} />
             </>

@@ -38,7 +38,9 @@ function columnsOf(reference: Reference, window: TimeWindow, top: ReadonlySet<st
       cell: (job) => (
         <span class="spark-cell">
           <JobSpark job={job} window={top.has(job.job_id) ? window : undefined} />
-          <a href={href("jobs", { tab: "history" }, job.job_id)} aria-label={`History of ${jobTitle(job)}`}>{job.iteration_period === undefined ? "–" : duration(job.iteration_period)}</a>
+          <a href={href("jobs", { tab: "history" }, job.job_id)}>
+            {job.iteration_period === undefined ? "–" : duration(job.iteration_period)}<span class="unseen">, history of {jobTitle(job)}</span>
+          </a>
         </span>
       ),
       sort: (job) => toNanoseconds(job.iteration_period),

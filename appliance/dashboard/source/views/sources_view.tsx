@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The telemetry sources with their ledgers, and the health of the appliance.
-import type { Health, ListSourcesResponse } from "../api/messages";
+import type { Health, ListSourcesResponse, Source } from "../api/messages";
 import { relative, utcFull } from "../format/moments";
 import { duration } from "../format/quantities";
 import { enumWords } from "../format/words";
 import { Await, Notice, Truncated } from "../parts/await";
+import { Export } from "../parts/export";
+import type { ExportColumn } from "../parts/export_file";
 import { Tag } from "../parts/names";
 import { useApplianceReference } from "../parts/reference";
 import { SourceCard } from "../sources/source_card";
@@ -16,6 +18,19 @@ export const kHealthWords: Record<Health["state"], [string, string]> = {
   STATE_DEGRADED: ["at_risk", "degraded"],
   STATE_UNSPECIFIED: ["no_data", "unknown"],
 };
+
+const kExported: ExportColumn<Source>[] = [
+  { title: "name", value: (source) => source.name },
+  { title: "kind", value: (source) => enumWords(source.kind) },
+  { title: "received", value: (source) => source.ledger?.received },
+  { title: "decoded", value: (source) => source.ledger?.decoded },
+  { title: "bytes", value: (source) => source.bytes },
+  { title: "missed frames", value: (source) => source.missed_frames },
+  { title: "records", value: (source) => source.records },
+  { title: "dropped records", value: (source) => source.dropped_records },
+  { title: "last arrival", value: (source) => source.last_arrival_time },
+  { title: "error", value: (source) => source.error },
+];
 
 function HealthFacts({ health }: { health: Health }) {
   const reference = useApplianceReference();
@@ -53,6 +68,7 @@ export function SourcesView({ theme }: { theme: string }) {
             <div class="cards">
               {value.sources.map((source) => <SourceCard key={source.name} source={source} theme={theme} />)}
             </div>
+            <div class="table-foot"><Export name="Sources" columns={kExported} rows={value.sources} /></div>
             <Truncated shown={value.sources.length} total={value.total_size} />
           </>
         )}
