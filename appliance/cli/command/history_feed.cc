@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "appliance/daemon/service/job_summary.h"
+#include "appliance/daemon/service/past_answer.h"
 #include "rocescope/v1/service.pb.h"
 
 namespace rocescope {
@@ -29,6 +30,7 @@ void HistoryFeed::LookAt(const AnswerView& answer) {
   if (std::exchange(restarted_, restarted) != restarted) Restart();
   links_.Add(*answer.snapshot().link_loads);
   AddJobs(answer);
+  AddAnswers(answer);
   Add(links_.Take());
   Add(jobs_.Take());
   store_->SetLate(links_.late() + jobs_.late());
@@ -39,6 +41,7 @@ void HistoryFeed::Restart() {
   links_.Restart();
   jobs_.Restart();
   jobs_reached_ = {};
+  answers_minute_ = INT64_MIN;
 }
 
 void HistoryFeed::AddJobs(const AnswerView& answer) {
@@ -49,6 +52,14 @@ void HistoryFeed::AddJobs(const AnswerView& answer) {
   std::vector<v1::JobSummary> jobs(snapshot.attribution->jobs.size());
   for (size_t i = 0; i < jobs.size(); ++i) FillJobSummary(answer, i, jobs[i]);
   jobs_.Add(reached, jobs);
+}
+
+// Stores the first snapshot of each minute.
+void HistoryFeed::AddAnswers(const AnswerView& answer) {
+  const int64_t minute = IntervalIndex(answer.answer().reached, kMinute);
+  if (minute <= answers_minute_) return;
+  answers_minute_ = minute;
+  for (PastAnswer& part : PastAnswersOf(answer)) store_->Add(std::move(part));
 }
 
 void HistoryFeed::End() {

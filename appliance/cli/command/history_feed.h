@@ -2,6 +2,7 @@
 // Writes events and snapshots to the history store.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "appliance/daemon/history/history_store.h"
@@ -24,13 +25,15 @@ class HistoryFeed {
  private:
   void Add(std::vector<HistoryRow> rows);
   void AddJobs(const AnswerView& answer);
+  void AddAnswers(const AnswerView& answer);
   void Restart();
 
   HistoryStore* const store_;
   LinkRollUp links_;
   JobRollUp jobs_;
   Timestamp jobs_reached_;
-  uint32_t restarted_ = 0;  // restarts by the last snapshot
+  int64_t answers_minute_ = INT64_MIN;  // minute of the last stored answers
+  uint32_t restarted_ = 0;              // restarts by the last snapshot
 };
 
 }  // namespace rocescope

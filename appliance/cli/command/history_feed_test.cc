@@ -64,6 +64,25 @@ TEST_F(HistoryFeedTest, GoesOnAfterTheClockWasSetBack) {
   EXPECT_EQ((*store)->counts().late, 0u);
 }
 
+TEST_F(HistoryFeedTest, StoresTheFirstAnswersOfEachMinute) {
+  const auto store = Open(Options());
+  ASSERT_TRUE(store);
+  HistoryFeed feed(store->get(), fabric_);
+  for (int i = 0; i < 24; ++i) feed.LookAt(AnswerAt(begin_ + i * seconds(10)));
+  ASSERT_TRUE((*store)->Flush(kSoon));
+  for (const AnswerPart part :
+       {AnswerPart::kJobs, AnswerPart::kJob, AnswerPart::kHotspots, AnswerPart::kFindings,
+        AnswerPart::kAnomalies, AnswerPart::kServiceLevels}) {
+    const auto found = (*store)->AnswerAt({.part = part,
+                                           .name = part == AnswerPart::kJob ? "nccl-1" : "",
+                                           .at_ns = ToNanoseconds(begin_ + hours(1))});
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_TRUE(found->is_found) << static_cast<int>(part);
+    EXPECT_EQ(FromNanoseconds(found->version), begin_) << "unchanged since then";
+    EXPECT_EQ(FromNanoseconds(found->data_ns), begin_ + seconds(230));
+  }
+}
+
 TEST_F(HistoryFeedTest, CountsLateData) {
   const auto store = Open(Options());
   ASSERT_TRUE(store);

@@ -91,7 +91,7 @@ DatabaseResult<SQLite::Database> OpenDatabase(const std::string& path, int flags
 
 void LimitTo(SQLite::Database& database, const std::chrono::steady_clock::time_point& end) {
   // Steps of the SQLite virtual machine between two checks of the clock.
-  constexpr int kSteps = 1000;
+  constexpr int kSteps = 100;
   sqlite3_progress_handler(
       database.getHandle(), kSteps,
       [](void* of) {

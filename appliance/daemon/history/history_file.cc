@@ -21,8 +21,8 @@ namespace rocescope {
 namespace {
 
 // link_minutes is ordered by time, so that the rows of a minute are written, and the oldest rows
-// deleted, in one place of the file; a time series of a link takes one lookup per minute. Jobs are
-// few, so job_minutes is ordered by job.
+// deleted, in one place of the file. After the hour they become blocks (link_block.h). Jobs are
+// few, so job_minutes is ordered by job. Tables of version 1.
 constexpr const char* kTables = R"(
 CREATE TABLE events (id INTEGER PRIMARY KEY, at_ns INTEGER NOT NULL, kind TEXT NOT NULL,
                      place TEXT NOT NULL, message BLOB NOT NULL);
@@ -46,6 +46,15 @@ CREATE TABLE job_minutes (job INTEGER NOT NULL, minute INTEGER NOT NULL, looks I
 CREATE INDEX job_minutes_by_time ON job_minutes (minute, job);
 )";
 
+constexpr std::array kMigrations = {
+    "CREATE TABLE answers (id INTEGER PRIMARY KEY, part INTEGER NOT NULL, name TEXT NOT NULL, "
+    "at_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, content INTEGER NOT NULL, "
+    "message BLOB NOT NULL, UNIQUE (part, name, at_ns)); "
+    "CREATE INDEX answers_by_time ON answers (last_ns, id); "
+    "CREATE TABLE link_blocks (hour INTEGER NOT NULL, block INTEGER NOT NULL, "
+    "message BLOB NOT NULL, PRIMARY KEY (hour, block));"};
+static_assert(kMigrations.size() + 1 == kHistorySchema);
+
 constexpr std::array kProbes = {
     "SELECT min(at_ns) + max(at_ns) FROM events",
     "SELECT max(length(message)) FROM (SELECT message FROM events ORDER BY id DESC LIMIT 10)",
@@ -55,10 +64,12 @@ constexpr std::array kProbes = {
     "SELECT max(minute) FROM link_minutes",
     "SELECT max(id) FROM jobs",
     "SELECT max(job) FROM job_minutes",
-    "SELECT max(minute) FROM job_minutes"};
+    "SELECT max(minute) FROM job_minutes",
+    "SELECT max(last_ns) FROM answers",
+    "SELECT max(hour) FROM link_blocks"};
 
-constexpr std::array kTableNames = {"events",       "event_jobs", "ports",
-                                    "link_minutes", "jobs",       "job_minutes"};
+constexpr std::array kTableNames = {"events", "event_jobs",  "ports",   "link_minutes",
+                                    "jobs",   "job_minutes", "answers", "link_blocks"};
 
 constexpr DatabaseKind kHistoryKind = {
     .name = "history",
@@ -71,7 +82,8 @@ constexpr DatabaseKind kHistoryKind = {
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; "
         "PRAGMA journal_size_limit = 4194304",
     .is_header_first = true,
-    .probes = kProbes};
+    .probes = kProbes,
+    .migrations = kMigrations};
 
 // Owner of a file according to its header (https://www.sqlite.org/fileformat.html, 1.3).
 enum class Mark {
@@ -109,6 +121,23 @@ Mark MarkOf(const std::string& path, int32_t ours) {
 // What the file contains.
 enum class Content { kNothing, kOurs, kForeign, kNoTables, kNewer, kIncomplete };
 
+// Returns the statements that change a file of `schema` to the current one.
+std::string MigrationOf(const DatabaseKind& kind, int schema) {
+  std::string statements;
+  for (auto i = static_cast<size_t>(schema - 1); i < kind.migrations.size(); ++i) {
+    statements += kind.migrations[i];
+  }
+  return fmt::format("{} PRAGMA user_version = {}; ", statements, kind.schema);
+}
+
+// Changes a file of an earlier version in one transaction.
+void Migrate(SQLite::Database& database, const DatabaseKind& kind, int schema) {
+  if (schema >= kind.schema || schema < 1) return;
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  database.exec(MigrationOf(kind, schema));
+  transaction.commit();
+}
+
 Content ContentOf(SQLite::Database& database, const DatabaseKind& kind, int& schema) {
   const int tables = database.execAndGet("SELECT count(*) FROM sqlite_schema");
   const int application = database.execAndGet("PRAGMA application_id");
@@ -124,6 +153,7 @@ Content ContentOf(SQLite::Database& database, const DatabaseKind& kind, int& sch
   const int has_table = database.execAndGet(
       fmt::format("SELECT count(*) FROM sqlite_schema WHERE name = '{}'", kind.main_table));
   if (has_table == 0) return Content::kIncomplete;
+  Migrate(database, kind, schema);
   for (const char* probe : kind.probes) database.execAndGet(probe);
   return Content::kOurs;
 }
@@ -163,9 +193,9 @@ void Prepare(SQLite::Database& database, const DatabaseKind& kind, bool is_new) 
   // In one transaction: if the process is killed meanwhile, the file stays empty and counts as new.
   // The checkpoint writes the application id to the file itself, not only to its log.
   database.exec(
-      fmt::format("BEGIN IMMEDIATE; {} PRAGMA application_id = {}; PRAGMA user_version = {}; "
+      fmt::format("BEGIN IMMEDIATE; {} {} PRAGMA application_id = {}; "
                   "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)",
-                  kind.tables, kind.application, kind.schema));
+                  kind.tables, MigrationOf(kind, 1), kind.application));
 }
 
 std::string UtcStamp(Timestamp t) {

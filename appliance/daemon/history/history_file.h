@@ -20,7 +20,7 @@ struct DatabaseKind {
   std::string_view key;  // configuration key of the file
   int32_t application;   // in the file header, `file` displays it; the default of SQLite is 0
   int32_t schema;        // version of the tables; a file with a later version is refused
-  const char* tables;    // creates them
+  const char* tables;    // creates those of schema 1
   std::string_view main_table;  // a file without it is refused
   const char* pragmas;          // for each connection
   // The pragmas write the header of a new file before its tables exist.
@@ -29,12 +29,15 @@ struct DatabaseKind {
   std::span<const char* const> probes;
   // Time limit of an integrity check in OpenOwnDatabase; 0: none.
   std::chrono::milliseconds longest_check{};
+  // Statements that change a file of schema i + 1 to schema i + 2.
+  std::span<const char* const> migrations = {};
 };
 
 // The first opening in a process checks the file and reports permissions that cannot be set.
 enum class Opening { kFirst, kAgain };
 
-inline constexpr int32_t kHistorySchema = 1;
+// Version 2 added past answers and blocks of link minutes.
+inline constexpr int32_t kHistorySchema = 2;
 
 // Opens the file for writing and creates it if needed. A damaged file is moved aside, which
 // `notify` reports, and a new file is created. A file without our application id is an error and is

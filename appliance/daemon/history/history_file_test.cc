@@ -143,6 +143,23 @@ TEST_F(HistoryFile, ConnectionsCannotDamageTheFile) {
   EXPECT_EQ(reader->execAndGet("PRAGMA query_only").getInt64(), 1);
 }
 
+TEST_F(HistoryFile, EarlierSchemaIsMigratedAndKeepsItsRows) {
+  ASSERT_TRUE(OpenFile());
+  Execute(
+      "DROP TABLE answers; DROP TABLE link_blocks; PRAGMA user_version = 1; "
+      "INSERT INTO ports (name) VALUES ('leaf0:Ethernet1')");
+  for (int i = 0; i < 2; ++i) {
+    auto database = OpenFile();
+    ASSERT_TRUE(database) << database.error().message;
+    EXPECT_EQ(database->execAndGet("PRAGMA user_version").getInt64(), kHistorySchema);
+    EXPECT_EQ(database->execAndGet("SELECT name FROM ports").getString(), "leaf0:Ethernet1");
+    EXPECT_EQ(MissingTable(*database), "");
+    EXPECT_TRUE(database->tableExists("answers"));
+  }
+  EXPECT_THAT(FilesWith("broken"), IsEmpty());
+  EXPECT_THAT(notices_, IsEmpty());
+}
+
 TEST_F(HistoryFile, NewerSchemaIsUnchanged) {
   ASSERT_TRUE(OpenFile());
   Execute("PRAGMA user_version = 7");

@@ -20,6 +20,7 @@
 #include "appliance/daemon/history/database.h"
 #include "appliance/daemon/history/file_lock.h"
 #include "appliance/daemon/history/history_file.h"
+#include "appliance/daemon/history/link_table.h"
 #include "appliance/daemon/history/row_writer.h"
 #include "base/thread_name.h"
 #include "dataplane/source/wall_clock.h"
@@ -34,6 +35,8 @@ constexpr auto kIdle = std::chrono::seconds(1);
 constexpr auto kRetainEvery = std::chrono::minutes(2);
 constexpr auto kEndWithin = std::chrono::seconds(5);
 constexpr int kStepsForRoom = 20;
+// Time between two steps of compaction, so that they take at most a part of a core.
+constexpr auto kCompactEvery = std::chrono::milliseconds(20);
 constexpr auto kLookEvery = std::chrono::seconds(2);
 constexpr auto kLongestCheck = std::chrono::seconds(5);
 
@@ -118,6 +121,14 @@ class HistoryStore::Writer {
 
   const std::string& file() const { return options_.file; }
 
+  void ReportDamage(const std::string& what) const {
+    ++errors_;
+    if (has_damage_.exchange(true)) return;
+    notify_(Severity::kError, fmt::format("{}: {}; further values that cannot be read are counted "
+                                          "(rocescope_history_errors_total)",
+                                          options_.file, what));
+  }
+
   // Runs a query on a connection of its own.
   template <typename Answer, typename Query>
   Result<Answer> Read(Answer (*find)(SQLite::Database&, const Query&), const Query& query) const {
@@ -143,13 +154,15 @@ class HistoryStore::Writer {
       if (!is_last && database_ && !is_checked_) Check();
       const auto now = Clock::now();
       const auto idle = std::chrono::duration_cast<std::chrono::milliseconds>(
-          std::clamp<Clock::duration>(retain_at - now, Clock::duration::zero(), kIdle));
+          std::clamp<Clock::duration>(retain_at - now, Clock::duration::zero(),
+                                      compacts_ ? Clock::duration(kCompactEvery) : kIdle));
       const auto batch = queue_.Take(kRowsATransaction, idle, options_.pace);
       if (!batch.empty()) Write(batch, is_last && now > *end_by_);
       if (is_last) {
         if (batch.empty()) break;
         continue;
       }
+      if (compacts_ && batch.size() < kRowsATransaction) Compact();
       if (Clock::now() >= look_at) {
         if (!IsOurs()) {
           BeginAgain();
@@ -171,6 +184,7 @@ class HistoryStore::Writer {
     const auto prepared = Caught(*database_, [&] {
       BoundFile(*database_, options_.retention);
       rows_.emplace(*database_);
+      compactor_.emplace(*database_);
       retainer_.Begin(*database_, options_.wall_clock(), SinceBoot());
       schema_version_ = SchemaVersion();
     });
@@ -182,7 +196,8 @@ class HistoryStore::Writer {
   }
 
   void CloseFile() {
-    rows_.reset();  // it refers to the database
+    rows_.reset();  // these refer to the database
+    compactor_.reset();
     database_.reset();
   }
 
@@ -234,7 +249,10 @@ class HistoryStore::Writer {
     } else {
       Failed(written.error());
     }
-    if (written) retainer_.Wrote(batch);
+    if (written) {
+      retainer_.Wrote(wrote_);
+      NoteMinute(batch);
+    }
     (written ? written_ : dropped_) += batch.size();
     Settle();
   }
@@ -248,10 +266,39 @@ class HistoryStore::Writer {
     if (!database_) {
       return Failure(is_gone_ ? ": the file does not exist" : ": the file is damaged again");
     }
-    const auto write = [&] { rows_->Write(batch); };
+    const auto write = [&] { wrote_ = rows_->Write(batch); };
     auto written = Caught(*database_, write);
     if (written || written.error().fault != DatabaseFault::kDamaged) return written;
     return Restart(written.error()) ? Caught(*database_, write) : written;
+  }
+
+  // An hour can have ended with a new minute. The minute follows the clock of the data, also back.
+  void NoteMinute(std::span<const HistoryRow> batch) {
+    for (const HistoryRow& row : batch) {
+      const auto* const link = std::get_if<LinkMinute>(&row);
+      if (link == nullptr || link->minute == minute_) continue;
+      minute_ = link->minute;
+      compacts_ = true;
+    }
+  }
+
+  // Does one step. After an error, continues with the next minute.
+  void Compact() {
+    compacts_ = false;
+    if (!database_) return;
+    const auto step = Caught(*database_, [&] { return compactor_->Compact(minute_); });
+    if (!step) {
+      ++errors_;
+      if (step.error().fault == DatabaseFault::kDamaged) Restart(step.error());
+      return;
+    }
+    if (!*step) return;
+    compacts_ = true;
+    if (!(*step)->damage.empty()) ReportDamage((*step)->damage);
+    RowCounts change{};
+    change[kLinkRows] = -(*step)->rows;
+    change[kBlockRows] = (*step)->blocks;
+    retainer_.Wrote(change);
   }
 
   // Checks a file after it was opened, and counts its rows. Rows wait in the queue meanwhile.
@@ -372,9 +419,13 @@ class HistoryStore::Writer {
   const Notify notify_;
   const FileLock lock_;
   mutable std::shared_mutex file_;            // exclusive: while the file is replaced
-  std::optional<SQLite::Database> database_;  // rows_ refers to it; none: it was damaged twice
-  std::optional<RowWriter> rows_;
+  std::optional<SQLite::Database> database_;  // none: it was damaged twice
+  std::optional<RowWriter> rows_;             // refers to database_
+  std::optional<LinkCompactor> compactor_;    // refers to database_
+  int64_t minute_ = INT64_MIN;                // of the last written minute of links
+  bool compacts_ = false;                     // there may be an hour to compact
   Retainer retainer_;
+  RowCounts wrote_{};           // rows of the last transaction
   bool is_checked_ = false;     // Check has run for the open file
   int64_t schema_version_ = 0;  // changes whenever a table is created or dropped
   bool has_begun_anew_ = false;
@@ -385,7 +436,8 @@ class HistoryStore::Writer {
   std::atomic<uint64_t> added_ = 0;
   std::atomic<uint64_t> written_ = 0;
   std::atomic<uint64_t> dropped_ = 0;
-  std::atomic<uint64_t> errors_ = 0;
+  mutable std::atomic<uint64_t> errors_ = 0;
+  mutable std::atomic<bool> has_damage_ = false;
   std::atomic<uint64_t> late_ = 0;
   std::optional<Clock::time_point> end_by_;  // set before the queue is closed
   mutable std::mutex mutex_;
@@ -427,8 +479,24 @@ Result<EventPage> HistoryStore::Events(const EventQuery& query) const {
 }
 
 Result<Series<LinkPoint>> HistoryStore::LinkSeries(const SeriesQuery& query) const {
-  return writer_->Read(FindLinkSeries, query);
+  auto series = writer_->Read(FindLinkSeries, query);
+  if (series && !series->damage.empty()) ReportDamage(series->damage);
+  return series;
 }
+
+Result<FoundAnswer> HistoryStore::AnswerAt(const AnswerQuery& query) const {
+  auto found = writer_->Read(FindAnswer, query);
+  if (found && !found->damage.empty()) ReportDamage("a past answer: " + found->damage);
+  return found;
+}
+
+Result<MinuteOfLinks> HistoryStore::LinksAt(const MinuteQuery& query) const {
+  auto found = writer_->Read(FindLinks, query);
+  if (found && !found->damage.empty()) ReportDamage(found->damage);
+  return found;
+}
+
+void HistoryStore::ReportDamage(const std::string& what) const { writer_->ReportDamage(what); }
 
 Result<Series<JobPoint>> HistoryStore::JobSeries(const SeriesQuery& query) const {
   return writer_->Read(FindJobSeries, query);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "appliance/common/process/notice.h"
+#include "appliance/daemon/history/answer_table.h"
 #include "appliance/daemon/history/queries.h"
 #include "appliance/daemon/history/retainer.h"
 #include "appliance/daemon/history/retention.h"
@@ -35,7 +36,7 @@ struct HistoryCounts {
   uint64_t added = 0;
   uint64_t written = 0;
   uint64_t dropped = 0;  // queue full, or file not writable
-  uint64_t errors = 0;   // errors of the file
+  uint64_t errors = 0;   // errors of the file, and stored values that cannot be read
   uint64_t late = 0;     // windows and snapshots left out because their minute was already written
   uint64_t file_bytes = 0;
   std::string problem;  // why rows are currently dropped; empty: they are not
@@ -66,6 +67,10 @@ class HistoryStore {
   Result<EventPage> Events(const EventQuery& query) const;
   Result<Series<LinkPoint>> LinkSeries(const SeriesQuery& query) const;
   Result<Series<JobPoint>> JobSeries(const SeriesQuery& query) const;
+  Result<FoundAnswer> AnswerAt(const AnswerQuery& query) const;
+  Result<MinuteOfLinks> LinksAt(const MinuteQuery& query) const;
+  // Counts stored bytes that cannot be read, and logs the first of them.
+  void ReportDamage(const std::string& what) const;
 
  private:
   class Writer;

@@ -2,8 +2,10 @@
 #include "appliance/daemon/history/queries.h"
 
 #include <algorithm>
+#include <map>
 
 #include "appliance/daemon/history/database.h"
+#include "appliance/daemon/history/link_table.h"
 #include "appliance/daemon/history/rows.h"
 
 namespace rocescope {
@@ -16,20 +18,6 @@ WHERE at_ns >= ?1 AND at_ns < ?2 AND (at_ns, id) < (?3, ?4)
   AND (?7 = '' OR EXISTS (SELECT 1 FROM event_jobs WHERE event = events.id AND job IN
         (SELECT ?7 UNION SELECT job FROM jobs WHERE name = ?7 OR CAST(allocation AS TEXT) = ?7)))
 ORDER BY at_ns DESC, id DESC LIMIT ?8)";
-
-// Finds the minutes with data between ?2 and ?3, each from the previous one, then the port ?4 in
-// each of them. Counting through all minutes since 1970 would not end in time.
-constexpr const char* kLinkPoints = R"(
-WITH RECURSIVE minutes(minute) AS (
-  SELECT min(minute) FROM link_minutes WHERE minute >= ?2 AND minute < ?3
-  UNION ALL
-  SELECT (SELECT min(l.minute) FROM link_minutes AS l
-          WHERE l.minute > minutes.minute AND l.minute < ?3)
-  FROM minutes WHERE minutes.minute IS NOT NULL)
-SELECT m.minute / ?1 * ?1 AS point, sum(windows), sum(use_windows), sum(use_sum), max(use_most),
-       sum(bytes), sum(marked), sum(dropped), sum(paused_ns), max(peak_bytes), sum(errors)
-FROM minutes AS m CROSS JOIN link_minutes AS l ON l.minute = m.minute AND l.port = ?4
-GROUP BY point ORDER BY point)";
 
 constexpr const char* kJobIds =
     "SELECT id FROM jobs WHERE job = ?4 OR (name = ?4 AND name != '') "
@@ -49,13 +37,11 @@ struct Range {
 
 int64_t RoundedUp(int64_t value, int64_t unit) { return value / unit + (value % unit > 0 ? 1 : 0); }
 
-// Returns the requested range, restricted to the minutes in the table.
-Range RangeOf(SQLite::Database& database, const SeriesQuery& query, const std::string& table) {
-  const int64_t first = database.execAndGet("SELECT ifnull(min(minute), 0) FROM " + table);
-  const int64_t last = database.execAndGet("SELECT ifnull(max(minute), -1) FROM " + table);
+// Returns the requested range, restricted to the stored minutes.
+Range RangeOf(const SeriesQuery& query, int64_t oldest, int64_t newest) {
   Range range;
-  range.first = std::max(first, IntervalIndex(query.from, kMinute));
-  range.end = std::min(last + 1, RoundedUp(ToNanoseconds(query.until), kMinute.count()));
+  range.first = std::max(oldest, IntervalIndex(query.from, kMinute));
+  range.end = std::min(newest + 1, RoundedUp(ToNanoseconds(query.until), kMinute.count()));
   range.end = std::max(range.first, range.end);
   range.step = StepMinutes(range.first, range.end, RoundedUp(query.step.count(), kMinute.count()),
                            query.max_points);
@@ -74,18 +60,17 @@ Timestamp StartOf(const SQLite::Statement& row) {
   return FromNanoseconds(Integer(row, 0) * kMinute.count());
 }
 
-LinkPoint LinkPointOf(const SQLite::Statement& row) {
-  return {.from = StartOf(row),
-          .windows = SmallCount(row, 1),
-          .use_windows = SmallCount(row, 2),
-          .use_sum = row.getColumn(3).getDouble(),
-          .use_most = row.getColumn(4).getDouble(),
-          .bytes = Count(row, 5),
-          .marked = Count(row, 6),
-          .dropped = Count(row, 7),
-          .paused_ns = Count(row, 8),
-          .peak_bytes = Count(row, 9),
-          .errors = Count(row, 10)};
+void AddTo(LinkPoint& point, const LinkMinute& minute) {
+  point.windows += minute.windows;
+  point.use_windows += minute.use_windows;
+  point.use_sum += minute.use_sum;
+  point.use_most = std::max(point.use_most, minute.use_most);
+  point.bytes += minute.bytes;
+  point.marked += minute.marked;
+  point.dropped += minute.dropped;
+  point.paused_ns += minute.paused_ns;
+  point.peak_bytes = std::max(point.peak_bytes, minute.peak_bytes);
+  point.errors += minute.errors;
 }
 
 JobPoint JobPointOf(const SQLite::Statement& row) {
@@ -153,16 +138,46 @@ EventPage FindEvents(SQLite::Database& database, const EventQuery& query) {
 }
 
 Series<LinkPoint> FindLinkSeries(SQLite::Database& database, const SeriesQuery& query) {
+  // One state of the file: rows can become blocks at any time.
+  const SQLite::Transaction transaction(database);
   const auto port = IdOf(database, "SELECT id FROM ports WHERE name = ?4", query.name);
   if (!port) return {};
-  return Points(database, kLinkPoints, RangeOf(database, query, "link_minutes"), *port,
-                LinkPointOf);
+  LinkReader reader(database);
+  const Range range = RangeOf(query, reader.Oldest().value_or(0), reader.Newest().value_or(-1));
+  std::map<int64_t, LinkPoint> points;
+  reader.ForEachMinute(*port, range.first, range.end, [&](const LinkMinute& minute) {
+    AddTo(points[minute.minute / range.step * range.step], minute);
+  });
+  Series<LinkPoint> series = {
+      .is_known = true, .step = range.step * kMinute, .damage = reader.damage()};
+  for (auto& [minute, point] : points) {
+    point.from = FromNanoseconds(minute * kMinute.count());
+    series.points.push_back(point);
+  }
+  return series;
 }
 
 Series<JobPoint> FindJobSeries(SQLite::Database& database, const SeriesQuery& query) {
   if (!IdOf(database, kJobIds, query.name)) return {};
   const std::string sql = std::string(kJobPoints) + kJobIds + ") GROUP BY point ORDER BY point";
-  return Points(database, sql, RangeOf(database, query, "job_minutes"), query.name, JobPointOf);
+  const int64_t oldest = database.execAndGet("SELECT ifnull(min(minute), 0) FROM job_minutes");
+  const int64_t newest = database.execAndGet("SELECT ifnull(max(minute), -1) FROM job_minutes");
+  return Points(database, sql, RangeOf(query, oldest, newest), query.name, JobPointOf);
+}
+
+MinuteOfLinks FindLinks(SQLite::Database& database, const MinuteQuery& query) {
+  const SQLite::Transaction transaction(database);  // as above
+  LinkReader reader(database);
+  MinuteOfLinks found = {.oldest = reader.Oldest().value_or(-1),
+                         .newest = reader.Newest().value_or(-1)};
+  const auto minute = reader.LastAt(query.minute);
+  if (minute && (*minute == query.minute || !query.is_exact)) {
+    found.is_found = true;
+    found.minute = *minute;
+    found.links = reader.LinksOf(*minute);
+  }
+  found.damage = reader.damage();
+  return found;
 }
 
 }  // namespace rocescope

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "appliance/daemon/history/rows.h"
 #include "base/time.h"
 
 namespace SQLite {
@@ -38,6 +39,22 @@ struct EventQuery {
 struct EventPage {
   std::vector<std::string> messages;  // serialised v1.Event messages, the latest first
   std::optional<EventCursor> next;    // nullopt: this is the last page
+};
+
+// Selects all links in one minute.
+struct MinuteQuery {
+  int64_t minute = 0;     // minutes since the epoch: the last stored minute at or before it
+  bool is_exact = false;  // only this minute
+};
+
+struct MinuteOfLinks {
+  bool is_found = false;
+  int64_t minute = 0;
+  std::vector<LinkMinute> links;  // in the order in which the ports were first stored
+  // The oldest and the newest stored minute; -1: there is none.
+  int64_t oldest = -1;
+  int64_t newest = -1;
+  std::string damage;  // why stored values cannot be read; empty: they can
 };
 
 // All queries throw SQLite::Exception.
@@ -83,10 +100,12 @@ struct Series {
   bool is_known = false;      // the name exists, whether or not the range contains data
   Duration step{};            // the requested step, or a longer one to stay within max_points
   std::vector<Point> points;  // in ascending time; steps without data have no point
+  std::string damage;         // why stored values cannot be read; empty: they can
 };
 
 Series<LinkPoint> FindLinkSeries(SQLite::Database& database, const SeriesQuery& query);
 Series<JobPoint> FindJobSeries(SQLite::Database& database, const SeriesQuery& query);
+MinuteOfLinks FindLinks(SQLite::Database& database, const MinuteQuery& query);
 
 // Returns the step in minutes: the smallest multiple of `asked` (at least 1) that divides the
 // minutes from `first` to before `end` into at most `most` (at least 2) intervals that start at

@@ -46,6 +46,20 @@ TEST_F(Queries, EventsAreFoundByTimeKindPlaceAndJob) {
   EXPECT_THAT(EventsOf({.job = "0"}), IsEmpty());
 }
 
+TEST_F(Queries, LinksOfAMinuteAreThoseOfTheLastOneAtOrBefore) {
+  EXPECT_FALSE(FindLinks(database_, {.minute = 10}).is_found);
+  EXPECT_EQ(FindLinks(database_, {.minute = 10}).newest, -1);
+  Write({LinkAt(5, "b", 1), LinkAt(5, "a", 2), LinkAt(8, "a", 3)});
+  const MinuteOfLinks found = FindLinks(database_, {.minute = 7});
+  EXPECT_EQ(found.minute, 5);
+  EXPECT_THAT(found.links, ElementsAre(LinkAt(5, "b", 1), LinkAt(5, "a", 2)));
+  EXPECT_EQ(found.oldest, 5);
+  EXPECT_EQ(found.newest, 8);
+  EXPECT_FALSE(FindLinks(database_, {.minute = 4}).is_found);
+  EXPECT_FALSE(FindLinks(database_, {.minute = 7, .is_exact = true}).is_found);
+  EXPECT_TRUE(FindLinks(database_, {.minute = 8, .is_exact = true}).is_found);
+}
+
 TEST_F(Queries, PagesContainEachEventOnce) {
   std::vector<HistoryRow> rows;
   for (int i = 0; i < 10; ++i) rows.emplace_back(EventAt(i / 4, std::to_string(i)));

@@ -47,10 +47,12 @@ std::string LengthText(Duration length) {
                             : fmt::format("{:.0f} days", hours.count() / 24);
 }
 
-// "3 events, 40 minutes of links and 0 minutes of jobs".
+// "3 events, 40 minutes of links, 2 blocks of links, 0 minutes of jobs and 7 answers".
 std::string RowsText(const RowCounts& rows) {
-  return fmt::format("{}, {} of links and {} of jobs", Counted(rows[0], "event"),
-                     Counted(rows[1], "minute"), Counted(rows[2], "minute"));
+  return fmt::format("{}, {} of links, {} of links, {} of jobs and {}",
+                     Counted(rows[kEventRows], "event"), Counted(rows[kLinkRows], "minute"),
+                     Counted(rows[kBlockRows], "hourly block"), Counted(rows[kJobRows], "minute"),
+                     Counted(rows[kAnswerRows], "answer"));
 }
 
 int64_t Sum(const RowCounts& rows) { return std::accumulate(rows.begin(), rows.end(), int64_t{0}); }
@@ -71,6 +73,8 @@ Retainer::Retainer(std::string file, const Retention& retention, Notify notify)
       retention_(retention),
       notify_(std::move(notify)),
       budgets_{PurgeBudget(PurgeShare(retention.keep_events)),
+               PurgeBudget(PurgeShare(retention.keep_series)),
+               PurgeBudget(PurgeShare(retention.keep_series)),
                PurgeBudget(PurgeShare(retention.keep_series)),
                PurgeBudget(PurgeShare(retention.keep_series))} {}
 
@@ -181,8 +185,8 @@ void Retainer::LogDeleted() {
   log_at_.reset();
 }
 
-void Retainer::Wrote(std::span<const HistoryRow> batch) {
-  for (const HistoryRow& row : batch) ++rows_[row.index()];
+void Retainer::Wrote(const RowCounts& added) {
+  for (size_t i = 0; i < rows_.size(); ++i) rows_[i] = std::max<int64_t>(0, rows_[i] + added[i]);
 }
 
 }  // namespace rocescope

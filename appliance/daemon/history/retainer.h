@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "appliance/common/process/notice.h"
@@ -52,8 +51,8 @@ class Retainer {
   // Deletes a limited number of rows. Returns true if there is more to delete now.
   bool Step(SQLite::Database& database, Timestamp clock, Duration monotonic);
 
-  // Must be called after rows were written.
-  void Wrote(std::span<const HistoryRow> batch);
+  // Must be called after rows were added; negative: deleted by others.
+  void Wrote(const RowCounts& added);
   const RetentionState& state() const { return state_; }
 
  private:

@@ -119,8 +119,7 @@ TEST_F(RetainerTest, RowsOfAWrongClockNeverMoveTheTrustedTime) {
   for (int restart = 0; restart < 20; ++restart) {
     Start(kNow + 10 * kYear + std::chrono::hours(restart));
     const std::vector<HistoryRow> rows = {EventAt(ToNanoseconds(clock_))};
-    RowWriter(database_).Write(rows);
-    retainer_->Wrote(rows);
+    retainer_->Wrote(RowWriter(database_).Write(rows));
     Run(std::chrono::minutes(2));
     ASSERT_TRUE(retainer_->state().is_suspended);
   }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "appliance/daemon/history/database.h"
+#include "appliance/daemon/history/link_table.h"
 #include "appliance/daemon/history/rows.h"
 
 namespace rocescope {
@@ -27,6 +28,12 @@ constexpr const char* kLinkMinutes =
 constexpr const char* kJobMinutes =
     "DELETE FROM job_minutes WHERE (job, minute) IN "
     "(SELECT job, minute FROM job_minutes WHERE minute < ?1 ORDER BY minute, job LIMIT ?2)";
+constexpr const char* kAnswers =
+    "DELETE FROM answers WHERE id IN "
+    "(SELECT id FROM answers WHERE last_ns < ?1 ORDER BY last_ns, id LIMIT ?2)";
+constexpr const char* kLinkBlocks =
+    "DELETE FROM link_blocks WHERE (hour, block) IN "
+    "(SELECT hour, block FROM link_blocks WHERE hour < ?1 ORDER BY hour, block LIMIT ?2)";
 // Delete jobs without minutes, whose names are no longer needed.
 constexpr const char* kJobs =
     "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE NOT EXISTS "
@@ -77,11 +84,20 @@ int64_t DeleteJobMinutes(SQLite::Database& database, int64_t before, int64_t mos
   return jobs;
 }
 
+int64_t DeleteAnswers(SQLite::Database& database, int64_t before_ns, int64_t most) {
+  return Delete(database, kAnswers, before_ns, most);
+}
+
+int64_t DeleteLinkBlocks(SQLite::Database& database, int64_t before, int64_t most) {
+  return Delete(database, kLinkBlocks, before, most);
+}
+
 // The rows of one kind: how they are found and deleted. Times are nanoseconds or minutes.
 struct Kind {
   const char* table;
   const char* time;
   int64_t unit_ns;
+  int64_t a_step;  // greatest number of rows deleted in one step
   int64_t (*remove)(SQLite::Database&, int64_t before, int64_t most);
 
   // Returns the value of `expression`, which may be NULL, over the rows until `last`.
@@ -107,12 +123,12 @@ struct Kind {
   }
 };
 constexpr std::array<Kind, std::tuple_size_v<RowCounts>> kKinds = {
-    {{"events", "at_ns", 1, DeleteEvents},
-     {"link_minutes", "minute", kMinute.count(), DeleteLinkMinutes},
-     {"job_minutes", "minute", kMinute.count(), DeleteJobMinutes}}};
-constexpr size_t kEventRows = 0;
-constexpr size_t kLinkRows = 1;
-constexpr size_t kJobRows = 2;
+    {{"events", "at_ns", 1, kRowsAStep, DeleteEvents},
+     {"link_minutes", "minute", kMinute.count(), kRowsAStep, DeleteLinkMinutes},
+     {"job_minutes", "minute", kMinute.count(), kRowsAStep, DeleteJobMinutes},
+     {"answers", "last_ns", 1, kAnswersAStep, DeleteAnswers},
+     {"link_blocks", "hour", kHour.count(), kBlocksAStep, DeleteLinkBlocks}}};
+constexpr std::array kSeriesKinds = {kLinkRows, kJobRows, kAnswerRows, kBlockRows};
 
 void DeleteOld(SQLite::Database& database, const Retention& retention, Timestamp now,
                const RowCounts& allowed, Deleted& out) {
@@ -120,10 +136,10 @@ void DeleteOld(SQLite::Database& database, const Retention& retention, Timestamp
     const Kind& kind = kKinds[i];
     const int64_t before =
         kind.TimeOf(now - (i == kEventRows ? retention.keep_events : retention.keep_series));
-    const int64_t most = std::min(allowed[i], kRowsAStep);
+    const int64_t most = std::min(allowed[i], kind.a_step);
     out.by_age[i] = most > 0 ? kind.remove(database, before, most) : 0;
     if (out.by_age[i] < most) continue;
-    if (most == kRowsAStep) {
+    if (most == kind.a_step) {
       out.more = true;
     } else {
       const auto oldest = kind.Oldest(database);
@@ -132,20 +148,31 @@ void DeleteOld(SQLite::Database& database, const Retention& retention, Timestamp
   }
 }
 
-// Deletes as many of the oldest minutes of links as fit into a step, and the minutes of jobs of the
-// same time; without links, minutes of jobs only; without minutes, events.
+// Deletes as many of the oldest rows as fit into a step, of the kind that has the oldest row, and
+// the rows of the same time of the other kinds; events only if there is nothing else.
 void DeleteOldest(SQLite::Database& database, RowCounts& out) {
-  for (const char* rows :
-       {"link_minutes ORDER BY minute, port", "job_minutes ORDER BY minute, job"}) {
-    const int64_t end = database.execAndGet(
-        fmt::format("SELECT ifnull(max(minute) + 1, -1) FROM (SELECT minute FROM {} LIMIT {})",
-                    rows, kRowsAStep));
-    if (end < 0) continue;
-    out[kJobRows] += DeleteJobMinutes(database, end, kRowsAStep);
-    out[kLinkRows] += DeleteLinkMinutes(database, end, kRowsAStep);
-    if (out[kJobRows] + out[kLinkRows] > 0) return;
+  const Kind* oldest = nullptr;
+  Timestamp start = kLatestTime;
+  for (const size_t i : kSeriesKinds) {
+    const auto first = kKinds[i].Oldest(database);
+    if (!first || (oldest != nullptr && kKinds[i].At(*first) >= start)) continue;
+    oldest = &kKinds[i];
+    start = oldest->At(*first);
   }
-  out[kEventRows] += DeleteEvents(database, INT64_MAX, kEventsAStep);
+  if (oldest == nullptr) {
+    out[kEventRows] += DeleteEvents(database, INT64_MAX, kEventsAStep);
+    return;
+  }
+  const int64_t last = database.execAndGet(
+      fmt::format("SELECT max({0}) FROM (SELECT {0} FROM {1} ORDER BY {0} LIMIT {2})", oldest->time,
+                  oldest->table, oldest->a_step));
+  const Timestamp end = WithinBounds(oldest->At(last) + Duration(oldest->unit_ns));
+  for (const size_t i : kSeriesKinds) {
+    const Kind& kind = kKinds[i];
+    // Rows that end later are kept.
+    const int64_t before = &kind != oldest ? kind.TimeOf(end) : last == INT64_MAX ? last : last + 1;
+    out[i] += kind.remove(database, before, kind.a_step);
+  }
 }
 
 }  // namespace
@@ -183,7 +210,10 @@ RowCounts CountRows(SQLite::Database& database) {
 RowCounts EstimateRows(SQLite::Database& database) {
   constexpr int64_t kRowsAPage = 16;  // about 4 events, or 60 minutes of a link
   RowCounts rows{};
-  rows.fill(database.execAndGet("PRAGMA page_count").getInt64() * kRowsAPage);
+  const int64_t pages = database.execAndGet("PRAGMA page_count");
+  rows.fill(pages * kRowsAPage);
+  // Each takes several pages.
+  rows[kAnswerRows] = rows[kBlockRows] = pages / 4;
   return rows;
 }
 

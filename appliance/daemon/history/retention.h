@@ -22,15 +22,22 @@ struct Retention {
   uint64_t max_bytes = 0;  // size limit of the file with its write-ahead log
 };
 
-// Limits of one step: rows deleted from a table; events deleted because the file is nearly full
-// (fewer, because events are larger); and pages returned to the file system.
+// Limits of one step: rows deleted from a table; answers and blocks, which are larger; events
+// deleted because the file is nearly full; and pages returned to the file system.
 inline constexpr int64_t kRowsAStep = 1000;
+inline constexpr int64_t kAnswersAStep = 50;
+inline constexpr int64_t kBlocksAStep = 20;
 inline constexpr int64_t kEventsAStep = 100;
 inline constexpr int64_t kPagesAStep = 256;
 
-// Numbers of rows by kind: events, minutes of links, minutes of jobs (indexes of HistoryRow).
-using RowCounts = std::array<int64_t, std::variant_size_v<HistoryRow>>;
-inline constexpr RowCounts kAllRows = {INT64_MAX, INT64_MAX, INT64_MAX};
+// Numbers of rows by kind: indexes of HistoryRow, and blocks of link minutes.
+using RowCounts = std::array<int64_t, std::variant_size_v<HistoryRow> + 1>;
+inline constexpr size_t kEventRows = 0;
+inline constexpr size_t kLinkRows = 1;
+inline constexpr size_t kJobRows = 2;
+inline constexpr size_t kAnswerRows = 3;
+inline constexpr size_t kBlockRows = 4;
+inline constexpr RowCounts kAllRows = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
 
 // What a step deleted.
 struct Deleted {
@@ -47,8 +54,8 @@ struct Deleted {
 void BoundFile(SQLite::Database& database, const Retention& retention);
 
 // Deletes rows that are too old at `now`, at most `allowed` of each kind; nullopt: none. While the
-// file is nearly full, also deletes the oldest minutes or, if there are none, the oldest events.
-// Unused names of jobs may be deleted too.
+// file is nearly full, also deletes the oldest minutes and answers or, if there are none, the
+// oldest events. Unused names of jobs may be deleted too.
 Deleted Retain(SQLite::Database& database, const Retention& retention, std::optional<Timestamp> now,
                const RowCounts& allowed);
 

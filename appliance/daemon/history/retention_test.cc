@@ -5,6 +5,7 @@
 
 #include "appliance/daemon/history/database.h"
 #include "appliance/daemon/history/history_fixture.h"
+#include "appliance/daemon/history/link_table.h"
 #include "appliance/daemon/history/row_writer.h"
 
 namespace rocescope {
@@ -108,11 +109,11 @@ TEST_F(RetentionTest, StepDeletesAtMostTheAllowedRows) {
   Retention retention = kForEver;
   retention.keep_events = std::chrono::hours(50);
   retention.keep_series = std::chrono::hours(10);
-  const Deleted deleted = Retain(database_, retention, Hours(100), {7, 180, 0});
-  EXPECT_EQ(deleted.by_age, (RowCounts{7, 180, 0}));
-  EXPECT_THAT(deleted.is_limited, testing::ElementsAre(true, false, true));
+  const Deleted deleted = Retain(database_, retention, Hours(100), {7, 180, 0, 0, 0});
+  EXPECT_EQ(deleted.by_age, (RowCounts{7, 180, 0, 0, 0}));
+  EXPECT_THAT(deleted.is_limited, testing::ElementsAre(true, false, true, false, false));
   EXPECT_FALSE(deleted.more) << "at another time";
-  EXPECT_EQ(CountRows(database_), (RowCounts{93, 20, 100}));
+  EXPECT_EQ(CountRows(database_), (RowCounts{93, 20, 100, 0, 0}));
 }
 
 TEST_F(RetentionTest, DeletesByAgeOnlyAtATrustedTime) {
@@ -128,9 +129,64 @@ TEST_F(RetentionTest, SizeLimitAppliesWithoutATrustedTime) {
   const int64_t pages = database_.execAndGet("PRAGMA page_count").getInt64();
   Retention retention = kForEver;
   retention.max_bytes = static_cast<uint64_t>(pages) * 4096 * 3 / 4;
-  const Deleted deleted = Retain(database_, retention, std::nullopt, {0, 0, 0});
-  EXPECT_EQ(deleted.by_size, (RowCounts{0, kRowsAStep, kRowsAStep / 2}));
+  const Deleted deleted = Retain(database_, retention, std::nullopt, {0, 0, 0, 0, 0});
+  EXPECT_EQ(deleted.by_size, (RowCounts{0, kRowsAStep, kRowsAStep / 2, 0, 0}));
   EXPECT_TRUE(deleted.more);
+}
+
+TEST_F(RetentionTest, DeletesAnswersByTheEndOfTheirValidity) {
+  std::vector<HistoryRow> rows;
+  for (int hour = 0; hour < 100; ++hour) {
+    rows.emplace_back(PastAnswer{.part = AnswerPart::kJobs,
+                                 .at_ns = ToNanoseconds(Hours(hour)),
+                                 .content = static_cast<uint64_t>(hour)});
+  }
+  RowWriter(database_).Write(rows);
+  database_.exec("UPDATE answers SET last_ns = " + std::to_string(ToNanoseconds(Hours(99))) +
+                 " WHERE at_ns = 0");
+  Retention retention = kForEver;
+  retention.keep_series = std::chrono::hours(10);
+  RetainAll(retention, Hours(100));
+  EXPECT_EQ(Count("answers"), 1 + 10) << "the valid one, and those of the hours 90 to 99";
+  retention.max_bytes = 1;
+  RetainAll(retention, Hours(100));
+  EXPECT_EQ(Count("answers"), 0) << "a full file";
+}
+
+TEST_F(RetentionTest, DeletesWholeBlocksOnly) {
+  WriteHours(100);
+  LinkCompactor compactor(database_);
+  while (compactor.Compact(100 * 60)) {
+  }
+  EXPECT_EQ(Count("link_blocks"), 99) << "the last hour has not ended";
+  Retention retention = kForEver;
+  retention.keep_series = std::chrono::hours(10);
+  RetainAll(retention, Hours(100) + std::chrono::minutes(59));
+  EXPECT_EQ(Count("link_blocks"), 9) << "of the hours 90 to 98";
+  EXPECT_EQ(database_.execAndGet("SELECT min(hour) FROM link_blocks").getInt64(), 90);
+  retention.max_bytes = 1;
+  RetainAll(retention, Hours(100));
+  EXPECT_EQ(Count("link_blocks"), 0) << "a full file";
+}
+
+TEST_F(RetentionTest, FullFileLosesTheOldestRowsOfAllKinds) {
+  WriteHours(2000);
+  std::vector<HistoryRow> rows;
+  for (int hour = 1000; hour < 2000; ++hour) {
+    rows.emplace_back(PastAnswer{.part = AnswerPart::kJobs,
+                                 .at_ns = ToNanoseconds(Hours(hour)),
+                                 .content = static_cast<uint64_t>(hour)});
+  }
+  RowWriter(database_).Write(rows);
+  Retention retention = kForEver;
+  const int64_t pages = database_.execAndGet("PRAGMA page_count").getInt64();
+  retention.max_bytes = static_cast<uint64_t>(pages) * 4096 * 3 / 4;
+  RetainAll(retention, Hours(2000));
+  const int64_t minute = database_.execAndGet("SELECT min(minute) FROM link_minutes");
+  const int64_t answer = database_.execAndGet("SELECT min(at_ns) FROM answers");
+  EXPECT_GT(minute, 1000 * 60);
+  EXPECT_GT(answer, ToNanoseconds(Hours(1000)));
+  EXPECT_GT(Count("answers"), 0);
 }
 
 TEST_F(RetentionTest, FindsRowsInTheFuture) {

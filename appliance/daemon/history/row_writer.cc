@@ -48,19 +48,26 @@ RowWriter::RowWriter(SQLite::Database& database)
       port_(database, kPort),
       link_(database, kLink),
       job_(database, kJob),
-      job_minute_(database, kJobMinute) {}
+      job_minute_(database, kJobMinute),
+      answers_(database) {}
 
-void RowWriter::Write(std::span<const HistoryRow> rows) {
+RowCounts RowWriter::Write(std::span<const HistoryRow> rows) {
+  RowCounts added{};
+  added_ = 0;
   try {
     SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
     for (const HistoryRow& row : rows) {
       std::visit([this](const auto& of_kind) { Put(of_kind); }, row);
+      ++added[row.index()];
     }
     transaction.commit();
   } catch (const SQLite::Exception&) {
     ForgetNames();
+    answers_.Forget();
     throw;
   }
+  added[kAnswerRows] = added_;
+  return added;
 }
 
 void RowWriter::ForgetNames() {

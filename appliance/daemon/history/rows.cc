@@ -15,6 +15,7 @@ size_t TextOf(const PastEvent& event) {
 }
 size_t TextOf(const LinkMinute& link) { return link.port.size(); }
 size_t TextOf(const JobMinute& job) { return job.job.size() + job.name.size(); }
+size_t TextOf(const PastAnswer& answer) { return answer.name.size() + answer.message.size(); }
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of the history: events, and minutes of links and jobs.
+// Rows of the history: events, minutes of links and jobs, and past answers.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,28 @@ struct JobMinute {
   friend bool operator==(const JobMinute&, const JobMinute&) = default;
 };
 
-using HistoryRow = std::variant<PastEvent, LinkMinute, JobMinute>;
+// Parts of the answers of a snapshot. The numbers are stored.
+enum class AnswerPart : uint8_t {
+  kJobs = 1,           // v1.ListJobsResponse
+  kJob = 2,            // v1.GetJobResponse, one for each job
+  kHotspots = 3,       // v1.ListHotspotsResponse
+  kFindings = 4,       // v1.ListFindingsResponse
+  kAnomalies = 5,      // v1.ListAnomaliesResponse
+  kServiceLevels = 6,  // v1.ListServiceLevelsResponse
+};
+
+// A part of the answers of a snapshot.
+struct PastAnswer {
+  AnswerPart part = AnswerPart::kJobs;
+  std::string name;   // job id; empty: the part has one answer
+  int64_t at_ns = 0;  // latest event time that the snapshot covers
+  // Hash of the message without the fields that change with every snapshot. An answer with the hash
+  // of the previous one is not stored again.
+  uint64_t content = 0;
+  std::string message;  // serialised response with all elements
+};
+
+using HistoryRow = std::variant<PastEvent, LinkMinute, JobMinute, PastAnswer>;
 
 // Returns the approximate size in memory, in bytes.
 size_t BytesOf(const HistoryRow& row);

@@ -169,7 +169,8 @@ void AddSources(Service& service, Families& out) {
 void AddHistory(const HistoryStore& history, Families& out) {
   const HistoryCounts counts = history.counts();
   out.Counter("history_written_rows_total",
-              "Rows (events and one-minute values) written to the history file.", counts.written);
+              "Rows (events, one-minute values and past answers) written to the history file.",
+              counts.written);
   out.Counter(
       "history_dropped_rows_total",
       "Rows not written to the history file because the disk was slow or full or the file damaged.",
@@ -178,7 +179,9 @@ void AddHistory(const HistoryStore& history, Families& out) {
               "Analysis windows and snapshots left out of the history because their minute was "
               "already written.",
               counts.late);
-  out.Counter("history_errors_total", "Errors while writing the history file.", counts.errors);
+  out.Counter("history_errors_total",
+              "Errors while writing the history file, and stored values that cannot be read.",
+              counts.errors);
   constexpr const char* kDeleted =
       "Rows deleted from the history file, by reason: age (older than the retention time) or size "
       "(the file reached its maximum size).";

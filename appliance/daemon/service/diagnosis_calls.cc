@@ -23,6 +23,7 @@ namespace rocescope {
 
 ServiceStatus Service::ListFindings(const v1::ListFindingsRequest& in,
                                     v1::ListFindingsResponse& out) {
+  if (in.has_at_time()) return PastFindings(in, out);
   if (const auto there = NeedTopology(); !there) return there;
   const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
@@ -45,6 +46,7 @@ ServiceStatus Service::ListFindings(const v1::ListFindingsRequest& in,
 
 ServiceStatus Service::ListAnomalies(const v1::ListAnomaliesRequest& in,
                                      v1::ListAnomaliesResponse& out) {
+  if (in.has_at_time()) return PastAnomalies(in, out);
   if (const auto there = NeedTopology(); !there) return there;
   const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
@@ -62,6 +64,7 @@ ServiceStatus Service::ListAnomalies(const v1::ListAnomaliesRequest& in,
 
 ServiceStatus Service::ListServiceLevels(const v1::ListServiceLevelsRequest& in,
                                          v1::ListServiceLevelsResponse& out) {
+  if (in.has_at_time()) return PastServiceLevels(in, out);
   const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
   const Snapshot& snapshot = page->answer->snapshot();

@@ -131,6 +131,7 @@ ServiceStatus Service::GetTopology(const v1::GetTopologyRequest&, v1::Topology& 
 
 ServiceStatus Service::ListLinkLoads(const v1::ListLinkLoadsRequest& in,
                                      v1::ListLinkLoadsResponse& out) {
+  if (in.has_at_time()) return PastLinkLoads(in, out);
   if (const auto there = NeedTopology(); !there) return there;
   const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
@@ -166,6 +167,7 @@ ServiceStatus Service::FindPaths(const v1::FindPathsRequest& in, v1::FindPathsRe
 
 ServiceStatus Service::ListHotspots(const v1::ListHotspotsRequest& in,
                                     v1::ListHotspotsResponse& out) {
+  if (in.has_at_time()) return PastHotspots(in, out);
   if (const auto there = NeedTopology(); !there) return there;
   const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());

@@ -10,6 +10,7 @@
 #include "appliance/daemon/history/history_store.h"
 #include "appliance/daemon/service/history_point.h"
 #include "appliance/daemon/service/page.h"
+#include "appliance/daemon/service/past_answer.h"
 #include "appliance/daemon/service/service.h"
 #include "rocescope/v1/service.pb.h"
 
@@ -21,14 +22,7 @@ constexpr uint32_t kMaxPoints = 10'000;
 constexpr Duration kLongestStep = std::chrono::hours(24 * 3660);  // ten years
 
 ServiceError Unreadable(const Error& error) {
-  if (error.code == ErrorCode::kResourceExhausted) {
-    return {.fault = ServiceFault::kTooLong,
-            .message = fmt::format("{}: request a shorter time range (start_time, end_time)",
-                                   error.message)};
-  }
-  return {.fault = ServiceFault::kNoDataYet,
-          .message = fmt::format("{}: the history cannot be read at the moment; try again later",
-                                 error.message)};
+  return UnreadableHistory(error, "request a shorter time range (start_time, end_time)");
 }
 
 template <typename Request, typename Query>

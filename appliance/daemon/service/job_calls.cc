@@ -138,6 +138,7 @@ void FillRegistered(const Allocation& job, const AnswerView* answer, v1::Registe
 }  // namespace
 
 ServiceStatus Service::ListJobs(const v1::ListJobsRequest& in, v1::ListJobsResponse& out) {
+  if (in.has_at_time()) return PastJobs(in, out);
   const auto page = Page(ReadListRequest(in));
   if (!page) return tl::unexpected(page.error());
   const AnswerView& answer = *page->answer;
@@ -148,6 +149,7 @@ ServiceStatus Service::ListJobs(const v1::ListJobsRequest& in, v1::ListJobsRespo
 }
 
 ServiceStatus Service::GetJob(const v1::GetJobRequest& request, v1::GetJobResponse& out) {
+  if (request.has_at_time()) return PastJob(request, out);
   const auto answer = Answered();
   if (!answer) return tl::unexpected(answer.error());
   const auto job = FindJob((*answer)->snapshot(), request.job_id());

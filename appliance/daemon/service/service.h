@@ -97,6 +97,16 @@ class Service {
   ServiceStatus NeedTopology() const;
   ServiceStatus NeedHistory() const;
 
+  // The same calls with at_time: past answers from the history.
+  ServiceStatus PastJobs(const v1::ListJobsRequest& in, v1::ListJobsResponse& out);
+  ServiceStatus PastJob(const v1::GetJobRequest& in, v1::GetJobResponse& out);
+  ServiceStatus PastLinkLoads(const v1::ListLinkLoadsRequest& in, v1::ListLinkLoadsResponse& out);
+  ServiceStatus PastHotspots(const v1::ListHotspotsRequest& in, v1::ListHotspotsResponse& out);
+  ServiceStatus PastFindings(const v1::ListFindingsRequest& in, v1::ListFindingsResponse& out);
+  ServiceStatus PastAnomalies(const v1::ListAnomaliesRequest& in, v1::ListAnomaliesResponse& out);
+  ServiceStatus PastServiceLevels(const v1::ListServiceLevelsRequest& in,
+                                  v1::ListServiceLevelsResponse& out);
+
   // Returns the id of the job with this id, number or name; empty for an empty name.
   ServiceResult<std::string> JobIdOf(const Snapshot& snapshot, const std::string& name) const;
   // Returns the error for a job that the snapshot does not contain.

@@ -21,6 +21,7 @@ namespace rocescope {
   ROW(NoDataYet, "NO_DATA_YET", "UNAVAILABLE", 14, 503)         \
   ROW(NoTopology, "NO_TOPOLOGY", "FAILED_PRECONDITION", 9, 400) \
   ROW(NoHistory, "NO_HISTORY", "FAILED_PRECONDITION", 9, 400)   \
+  ROW(NoDataAtTime, "NO_DATA_AT_TIME", "NOT_FOUND", 5, 404)     \
   ROW(UnknownJob, "UNKNOWN_JOB", "NOT_FOUND", 5, 404)           \
   ROW(UnknownElement, "UNKNOWN_ELEMENT", "NOT_FOUND", 5, 404)   \
   ROW(UnknownNode, "UNKNOWN_NODE", "NOT_FOUND", 5, 404)         \

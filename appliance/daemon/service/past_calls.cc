@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls with at_time: past answers from the history.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "appliance/api/message_value.h"
+#include "appliance/daemon/history/history_store.h"
+#include "appliance/daemon/service/page.h"
+#include "appliance/daemon/service/past_answer.h"
+#include "appliance/daemon/service/service.h"
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+PastQuery QueryOf(AnswerPart part, const google::protobuf::Timestamp& at_time,
+                  const ListRequest& list) {
+  return {.part = part, .at_time = at_time, .version = list.token ? list.token->version : 0};
+}
+
+// Returns the id of the job with this id, or of the only one with this number or name in the
+// scheduler; empty for an empty name.
+ServiceResult<std::string> PastJobId(const HistoryStore& history,
+                                     const google::protobuf::Timestamp& at_time,
+                                     const std::string& name) {
+  if (name.empty()) return name;
+  v1::ListJobsResponse jobs;
+  const auto read = ReadPast(history, {.part = AnswerPart::kJobs, .at_time = at_time}, jobs);
+  if (!read) return tl::unexpected(read.error());
+  std::vector<std::string> found;
+  for (const v1::JobSummary& job : jobs.jobs()) {
+    if (job.job_id() == name) return name;
+    if (!job.has_allocation()) continue;
+    if (name == job.allocation().name() ||
+        name == fmt::format("{}", job.allocation().scheduler_job_id())) {
+      found.push_back(job.job_id());
+    }
+  }
+  if (found.size() == 1) return found.front();
+  return Refuse(ServiceFault::kUnknownJob,
+                fmt::format("no unique job \"{}\" at {}: expected the id, number or name of a job "
+                            "in the list of jobs at that time",
+                            name, ToText(at_time)));
+}
+
+// Keeps the levels of the job, and of the GPUs and NICs of its hosts.
+void KeepLevelsOf(const v1::Job& job, v1::ListServiceLevelsResponse& levels) {
+  std::set<std::string_view> hosts;
+  for (const v1::Rank& rank : job.ranks()) hosts.insert(rank.host());
+  auto& all = *levels.mutable_service_levels();
+  const auto is_other = [&](const v1::ServiceLevel& level) {
+    const std::string_view entity = level.entity();
+    switch (level.layer()) {
+      case v1::SERVICE_LAYER_APPLICATION:
+      case v1::SERVICE_LAYER_COLLECTIVE:
+        return entity != job.job_id();
+      case v1::SERVICE_LAYER_GPU:
+      case v1::SERVICE_LAYER_NIC:
+        return !hosts.contains(entity.substr(0, entity.find(':')));
+      default:
+        return true;
+    }
+  };
+  all.erase(std::remove_if(all.begin(), all.end(), is_other), all.end());
+}
+
+// Counts the levels again. They are sorted, the worst first.
+void CountLevels(v1::ListServiceLevelsResponse& out) {
+  auto& indicators = *out.mutable_indicators();
+  for (v1::ServiceIndicator& indicator : indicators) {
+    indicator.clear_met_count();
+    indicator.clear_at_risk_count();
+    indicator.clear_missed_count();
+    indicator.clear_no_data_count();
+    indicator.clear_worst();
+  }
+  for (const v1::ServiceLevel& level : out.service_levels()) {
+    const auto at = std::ranges::find(indicators, level.indicator(), &v1::ServiceIndicator::name);
+    if (at == indicators.end()) continue;
+    switch (level.state()) {
+      case v1::ServiceLevel::STATE_MET:
+        at->set_met_count(at->met_count() + 1);
+        break;
+      case v1::ServiceLevel::STATE_AT_RISK:
+        at->set_at_risk_count(at->at_risk_count() + 1);
+        break;
+      case v1::ServiceLevel::STATE_MISSED:
+        at->set_missed_count(at->missed_count() + 1);
+        break;
+      default:
+        at->set_no_data_count(at->no_data_count() + 1);
+        continue;
+    }
+    if (!at->has_worst() && level.long_window_ratio() < 1) *at->mutable_worst() = level;
+  }
+  const auto is_empty = [](const v1::ServiceIndicator& indicator) {
+    return indicator.met_count() + indicator.at_risk_count() + indicator.missed_count() +
+               indicator.no_data_count() ==
+           0;
+  };
+  indicators.erase(std::remove_if(indicators.begin(), indicators.end(), is_empty),
+                   indicators.end());
+}
+
+void FillPastLoad(const LinkMinute& link, v1::LinkLoad& out) {
+  out.set_port(link.port);
+  if (link.use_windows > 0) out.set_utilization(link.use_sum / link.use_windows);
+  out.set_bytes(link.bytes);
+  out.set_ce_marked_packets(link.marked);
+  out.set_dropped_packets(link.dropped);
+  *out.mutable_paused_duration() = DurationMessage(static_cast<int64_t>(link.paused_ns));
+  if (link.peak_bytes != 0) out.set_peak_queue_bytes(link.peak_bytes);
+  out.set_error_frames(link.errors);
+}
+
+// Fills a page from all elements of a past answer.
+template <typename Element, typename Response>
+ServiceStatus FillPastPage(const ListRequest& list, uint64_t version,
+                           const std::vector<const Element*>& elements,
+                           google::protobuf::RepeatedPtrField<Element>& out, Response& response) {
+  const auto fill = [&](uint64_t i, Element& element) { element = *elements[i]; };
+  return FillPage(list, version, elements.size(), fill, out, response);
+}
+
+template <typename Element>
+std::vector<const Element*> PointersTo(const google::protobuf::RepeatedPtrField<Element>& all) {
+  return {all.pointer_begin(), all.pointer_end()};
+}
+
+}  // namespace
+
+ServiceStatus Service::PastJobs(const v1::ListJobsRequest& in, v1::ListJobsResponse& out) {
+  if (const auto there = NeedHistory(); !there) return there;
+  const auto list = ReadListRequest(in);
+  if (!list) return tl::unexpected(list.error());
+  v1::ListJobsResponse past;
+  const auto version = ReadPast(*history_, QueryOf(AnswerPart::kJobs, in.at_time(), *list), past);
+  if (!version) return tl::unexpected(version.error());
+  *out.mutable_snapshot() = past.snapshot();
+  return FillPastPage(*list, *version, PointersTo(past.jobs()), *out.mutable_jobs(), out);
+}
+
+ServiceStatus Service::PastJob(const v1::GetJobRequest& in, v1::GetJobResponse& out) {
+  if (const auto there = NeedHistory(); !there) return there;
+  const auto job = PastJobId(*history_, in.at_time(), in.job_id());
+  if (!job) return tl::unexpected(job.error());
+  const auto version = ReadPast(
+      *history_, {.part = AnswerPart::kJob, .name = *job, .at_time = in.at_time()}, out);
+  if (!version) return tl::unexpected(version.error());
+  return {};
+}
+
+ServiceStatus Service::PastLinkLoads(const v1::ListLinkLoadsRequest& in,
+                                     v1::ListLinkLoadsResponse& out) {
+  if (const auto there = NeedHistory(); !there) return there;
+  const auto list = ReadListRequest(in);
+  if (!list) return tl::unexpected(list.error());
+  if (const auto checked = CheckTime("at_time", in.at_time()); !checked) return checked;
+  const int64_t asked = IntervalIndex(TimeOf(in.at_time()), kMinute);
+  const MinuteQuery query = {
+      .minute = list->token ? static_cast<int64_t>(list->token->version) : asked,
+      .is_exact = list->token.has_value()};
+  const auto found = history_->LinksAt(query);
+  if (!found) return tl::unexpected(UnreadableHistory(found.error(), "try again later"));
+  if (!found->is_found && query.is_exact) {
+    return Refuse(ServiceFault::kPageForgotten,
+                  "page_token: the history no longer has the minute of this list; start again with "
+                  "the first page");
+  }
+  if (!found->is_found || (asked - found->minute) * kMinute > kOldAnswer) {
+    return tl::unexpected(NoDataAt(in.at_time(), std::max<int64_t>(0, found->oldest) * kMinute.count(),
+                                   (found->newest + 1) * kMinute.count()));
+  }
+  const Timestamp start = FromNanoseconds(found->minute * kMinute.count());
+  *out.mutable_snapshot()->mutable_data_time() = TimestampMessage(start + kMinute);
+  *out.mutable_start_time() = TimestampMessage(start);
+  *out.mutable_end_time() = TimestampMessage(start + kMinute);
+  const auto fill = [&](uint64_t i, v1::LinkLoad& load) { FillPastLoad(found->links[i], load); };
+  return FillPage(*list, static_cast<uint64_t>(found->minute), found->links.size(), fill,
+                  *out.mutable_link_loads(), out);
+}
+
+ServiceStatus Service::PastHotspots(const v1::ListHotspotsRequest& in,
+                                    v1::ListHotspotsResponse& out) {
+  if (const auto there = NeedHistory(); !there) return there;
+  const auto list = ReadListRequest(in);
+  if (!list) return tl::unexpected(list.error());
+  const auto job = PastJobId(*history_, in.at_time(), in.job_id());
+  if (!job) return tl::unexpected(job.error());
+  v1::ListHotspotsResponse past;
+  const auto version =
+      ReadPast(*history_, QueryOf(AnswerPart::kHotspots, in.at_time(), *list), past);
+  if (!version) return tl::unexpected(version.error());
+  std::vector<const v1::Hotspot*> hotspots = PointersTo(past.hotspots());
+  std::erase_if(hotspots, [&](const v1::Hotspot* hotspot) {
+    const auto& lost = hotspot->lost_times();
+    return !job->empty() && std::ranges::find(lost, *job, &v1::LostTime::job_id) == lost.end();
+  });
+  *out.mutable_snapshot() = past.snapshot();
+  return FillPastPage(*list, *version, hotspots, *out.mutable_hotspots(), out);
+}
+
+ServiceStatus Service::PastFindings(const v1::ListFindingsRequest& in,
+                                    v1::ListFindingsResponse& out) {
+  if (const auto there = NeedHistory(); !there) return there;
+  const auto list = ReadListRequest(in);
+  if (!list) return tl::unexpected(list.error());
+  const auto job = PastJobId(*history_, in.at_time(), in.job_id());
+  if (!job) return tl::unexpected(job.error());
+  v1::ListFindingsResponse past;
+  const auto version =
+      ReadPast(*history_, QueryOf(AnswerPart::kFindings, in.at_time(), *list), past);
+  if (!version) return tl::unexpected(version.error());
+  std::vector<const v1::Finding*> findings = PointersTo(past.findings());
+  std::erase_if(findings, [&](const v1::Finding* finding) {
+    const auto& affected = finding->affected_job_ids();
+    return !job->empty() && std::ranges::find(affected, *job) == affected.end();
+  });
+  *out.mutable_snapshot() = past.snapshot();
+  *out.mutable_coverage() = past.coverage();
+  *out.mutable_suspected_findings() = past.suspected_findings();
+  return FillPastPage(*list, *version, findings, *out.mutable_findings(), out);
+}
+
+ServiceStatus Service::PastAnomalies(const v1::ListAnomaliesRequest& in,
+                                     v1::ListAnomaliesResponse& out) {
+  if (const auto there = NeedHistory(); !there) return there;
+  const auto list = ReadListRequest(in);
+  if (!list) return tl::unexpected(list.error());
+  v1::ListAnomaliesResponse past;
+  const auto version =
+      ReadPast(*history_, QueryOf(AnswerPart::kAnomalies, in.at_time(), *list), past);
+  if (!version) return tl::unexpected(version.error());
+  *out.mutable_snapshot() = past.snapshot();
+  *out.mutable_phase_changes() = past.phase_changes();
+  *out.mutable_episodes() = past.episodes();
+  *out.mutable_statistics() = past.statistics();
+  return FillPastPage(*list, *version, PointersTo(past.anomalies()), *out.mutable_anomalies(), out);
+}
+
+ServiceStatus Service::PastServiceLevels(const v1::ListServiceLevelsRequest& in,
+                                         v1::ListServiceLevelsResponse& out) {
+  if (const auto there = NeedHistory(); !there) return there;
+  const auto list = ReadListRequest(in);
+  if (!list) return tl::unexpected(list.error());
+  const auto job = PastJobId(*history_, in.at_time(), in.job_id());
+  if (!job) return tl::unexpected(job.error());
+  v1::ListServiceLevelsResponse past;
+  const auto version =
+      ReadPast(*history_, QueryOf(AnswerPart::kServiceLevels, in.at_time(), *list), past);
+  if (!version) return tl::unexpected(version.error());
+  if (!job->empty()) {
+    v1::GetJobResponse details;
+    const auto read = ReadPast(
+        *history_, {.part = AnswerPart::kJob, .name = *job, .at_time = in.at_time()}, details);
+    if (!read) return tl::unexpected(read.error());
+    KeepLevelsOf(details.job(), past);
+    CountLevels(past);
+  }
+  *out.mutable_snapshot() = past.snapshot();
+  *out.mutable_indicators() = past.indicators();
+  out.set_objective(past.objective());
+  out.set_short_window_count(past.short_window_count());
+  out.set_long_window_count(past.long_window_count());
+  return FillPastPage(*list, *version, PointersTo(past.service_levels()),
+                      *out.mutable_service_levels(), out);
+}
+
+}  // namespace rocescope
