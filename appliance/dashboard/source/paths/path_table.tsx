@@ -111,7 +111,7 @@ function Detail({ path, reference }: { path: FlowPath; reference: Reference }) {
       <p class="muted">
         {path.source} → {path.destination}, QP {path.destination_qpn}
         {path.vni !== undefined && `, VNI ${path.vni}`}{" "}
-        {path.source_nic && path.destination_nic && <a href={href("fabric", { from: path.source_nic, to: path.destination_nic })}>On the map</a>}
+        {path.source_nic && path.destination_nic && <a href={href("fabric", { from: path.source_nic, to: path.destination_nic })}>Map of the two NICs</a>}
       </p>
       <ol class="path-intervals">
         {path.intervals.map((interval) => (
