@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One hour of up to 128 links as compressed columns. Pure.
 //
-// A block has a row for each of its links with data, and 60 cells per row. Its bytes, little-endian:
+// A block has a row for each of its links with data, and 60 cells per row. Its bytes,
+// little-endian:
 //   version        1 byte
 //   links          16 bytes: a bit for each link that has a row
 //   presence       frame: a bit for each cell of each row
 //   scales         frame: a double for each row; see link_block.cc
-//   columns        eleven, each with a coding (1 byte) and either one value of 8 bytes (all cells are
+//   columns        eleven, each with a coding (1 byte) and either one value of 8 bytes (all cells
+//   are
 //                  equal) or the number of byte planes (1 byte) and a frame
 // A frame is its length (4 bytes) and a zstd frame. Values are integers; doubles are stored as the
 // difference of their bits from a prediction, so that they are restored exactly.
@@ -47,8 +49,8 @@ enum class LinkColumn : uint8_t {
 
 class LinkBlockBuilder {
  public:
-  // `link` and `minute` are indexes in the block; the port of `values` is ignored. Values of the same
-  // cell are added, as LinkMinute describes.
+  // `link` and `minute` are indexes in the block; the port of `values` is ignored. Values of the
+  // same cell are added, as LinkMinute describes.
   void Add(size_t link, size_t minute, const LinkMinute& values);
   std::string Write(Compressor& compressor) const;
 
@@ -62,8 +64,10 @@ class LinkBlockBuilder {
 
 class LinkBlock {
  public:
-  // Fails for damaged bytes. Allocates at most a few megabytes, whatever they are.
-  static Result<LinkBlock> Parse(std::string_view bytes, Decompressor& decompressor);
+  // Fails for damaged bytes. Allocates at most a few megabytes, whatever they are. With `only`,
+  // which is much faster, the block has only this link.
+  static Result<LinkBlock> Parse(std::string_view bytes, Decompressor& decompressor,
+                                 std::optional<size_t> only = std::nullopt);
 
   // Returns the values without the fields `minute` and `port`; nullopt: there are none.
   std::optional<LinkMinute> Find(size_t link, size_t minute) const;
@@ -73,8 +77,8 @@ class LinkBlock {
   using Columns = std::array<std::vector<uint64_t>, static_cast<size_t>(LinkColumn::kCount)>;
 
   std::array<int, kLinksPerBlock> rows_{};  // row of each link; -1: none
-  std::string presence_;
-  std::vector<double> scales_;  // of each row
+  std::string presence_;                    // a bit for each cell in the order of the columns
+  std::vector<double> scales_;              // of each row
   Columns columns_;
 };
 
