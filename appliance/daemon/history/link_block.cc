@@ -148,10 +148,11 @@ std::string ToPlanes(const Cells& cells, size_t planes) {
   return bytes;
 }
 
-// A part of the cells of a column.
+// A part of the cells of a column: `count` cells, each `step` after the one before.
 struct Part {
   size_t first = 0;
   size_t count = 0;
+  size_t step = 1;
 };
 
 Cells FromPlanes(std::string_view bytes, size_t planes, Part part) {
@@ -160,21 +161,33 @@ Cells FromPlanes(std::string_view bytes, size_t planes, Part part) {
   for (size_t plane = 0; plane < planes; ++plane) {
     const char* const from = bytes.data() + plane * all + part.first;
     for (size_t i = 0; i < part.count; ++i) {
-      cells[i] |= uint64_t{static_cast<uint8_t>(from[i])} << 8 * plane;
+      cells[i] |= uint64_t{static_cast<uint8_t>(from[i * part.step])} << 8 * plane;
     }
   }
   return cells;
 }
 
-// Decodes a part that consists of whole rows.
+// Decodes whole rows (step 1), or one minute of all rows.
 Cells Decoded(std::string_view bytes, size_t planes, Coding coding, Part part) {
-  // The values of a row depend on those of all rows before it.
-  const bool needs_all = coding == Coding::kAcrossLinks;
-  const size_t before = needs_all ? part.first : 0;
-  Cells cells =
-      FromPlanes(bytes, planes, {.first = part.first - before, .count = part.count + before});
-  Decode(cells, coding);
-  cells.erase(cells.begin(), cells.begin() + static_cast<std::ptrdiff_t>(before));
+  if (coding == Coding::kPlain) return FromPlanes(bytes, planes, part);
+  if (part.step == 1) {
+    // Differences across links depend on all rows before.
+    const size_t before = coding == Coding::kAcrossLinks ? part.first : 0;
+    Cells cells =
+        FromPlanes(bytes, planes, {.first = part.first - before, .count = part.count + before});
+    Decode(cells, coding);
+    cells.erase(cells.begin(), cells.begin() + static_cast<std::ptrdiff_t>(before));
+    return cells;
+  }
+  if (coding == Coding::kAcrossLinks) {
+    Cells cells = FromPlanes(bytes, planes, part);
+    for (size_t i = 1; i < cells.size(); ++i) cells[i] = FromZigZag(cells[i]) + cells[i - 1];
+    return cells;
+  }
+  Cells all = FromPlanes(bytes, planes, {.count = bytes.size() / planes});
+  Decode(all, coding);
+  Cells cells;
+  for (size_t i = 0; i < part.count; ++i) cells.push_back(all[part.first + i * part.step]);
   return cells;
 }
 
@@ -350,40 +363,46 @@ std::string LinkBlockBuilder::Write(Compressor& compressor) const {
 }
 
 Result<LinkBlock> LinkBlock::Parse(std::string_view bytes, Decompressor& decompressor,
-                                   std::optional<size_t> only) {
+                                   BlockPart part) {
   BlockReader in(bytes, decompressor);
   if (in.Byte() != kVersion) in.Fail("an unknown version");
   const std::string_view links = in.Text(kMaskBytes);
   LinkBlock block;
   size_t rows = 0;
-  std::optional<size_t> only_row;
+  std::optional<size_t> only;  // row of the requested link
   for (size_t link = 0; link < kLinks; ++link) {
     block.rows_[link] = -1;
     if (!HasBit(links, link)) continue;
-    if (link == only) only_row = rows;
-    if (!only) block.rows_[link] = static_cast<int>(rows);
+    if (link == part.link) only = rows;
+    if (!part.link) block.rows_[link] = static_cast<int>(rows);
     ++rows;
+  }
+  const bool is_minute = !part.link && part.minute && *part.minute < kMinutes;
+  block.first_minute_ = is_minute ? *part.minute : 0;
+  block.row_length_ = is_minute ? 1 : kMinutes;
+  Part cells = {.count = rows * kMinutes};
+  if (part.link) {
+    cells = only ? Part{.first = *only * kMinutes, .count = kMinutes} : Part{};
+    if (only) block.rows_[*part.link] = 0;
+  } else if (is_minute) {
+    cells = {.first = *part.minute, .count = rows, .step = kMinutes};
   }
   const size_t count = rows * kMinutes;
   const std::string presence = in.Frame((count + 7) / 8);
   const std::string scales = in.Frame(rows * kWordBytes);
-  Part part = {.count = count};
-  if (only) {
-    part = only_row ? Part{.first = *only_row * kMinutes, .count = kMinutes} : Part{};
-    if (only_row) block.rows_[*only] = 0;
-  }
-  for (Cells& column : block.columns_) column = in.Column(count, part);
+  for (Cells& column : block.columns_) column = in.Column(count, cells);
   if (in.problem().empty() && !in.is_at_end()) in.Fail("bytes after the last column");
   if (!in.problem().empty()) {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("damaged block of link minutes: {}", in.problem()));
   }
-  block.presence_.assign((part.count + 7) / 8, '\0');
-  for (size_t i = 0; i < part.count; ++i) {
-    if (HasBit(presence, part.first + i)) SetBit(block.presence_, i);
+  block.presence_.assign((cells.count + 7) / 8, '\0');
+  for (size_t i = 0; i < cells.count; ++i) {
+    if (HasBit(presence, cells.first + i * cells.step)) SetBit(block.presence_, i);
   }
-  for (const uint64_t bits : FromPlanes(
-           scales, kWordBytes, {.first = part.first / kMinutes, .count = part.count / kMinutes})) {
+  const Part scale_part = {.first = only.value_or(0),
+                           .count = part.link ? cells.count / kMinutes : rows};
+  for (const uint64_t bits : FromPlanes(scales, kWordBytes, scale_part)) {
     block.scales_.push_back(std::bit_cast<double>(bits));
   }
   return block;
@@ -391,8 +410,10 @@ Result<LinkBlock> LinkBlock::Parse(std::string_view bytes, Decompressor& decompr
 
 std::optional<LinkMinute> LinkBlock::Find(size_t link, size_t minute) const {
   const int row = rows_.at(link);
-  if (row < 0 || minute >= kMinutes) return std::nullopt;
-  const size_t at = static_cast<size_t>(row) * kMinutes + minute;
+  if (row < 0 || minute < first_minute_ || minute >= first_minute_ + row_length_) {
+    return std::nullopt;
+  }
+  const size_t at = static_cast<size_t>(row) * row_length_ + minute - first_minute_;
   if (!HasBit(presence_, at)) return std::nullopt;
   return CellOf(columns_, at, scales_[static_cast<size_t>(row)]);
 }

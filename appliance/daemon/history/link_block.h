@@ -62,14 +62,20 @@ class LinkBlockBuilder {
   std::array<Row, kLinksPerBlock> rows_;
 };
 
+// What is read of a block: all of it, one link or one minute. A part is read much faster.
+struct BlockPart {
+  std::optional<size_t> link;
+  std::optional<size_t> minute;  // ignored if `link` is set
+};
+
 class LinkBlock {
  public:
-  // Fails for damaged bytes. Allocates at most a few megabytes, whatever they are. With `only`,
-  // which is much faster, the block has only this link.
+  // Fails for damaged bytes. Allocates at most a few megabytes, whatever they are.
   static Result<LinkBlock> Parse(std::string_view bytes, Decompressor& decompressor,
-                                 std::optional<size_t> only = std::nullopt);
+                                 BlockPart part = {});
 
-  // Returns the values without the fields `minute` and `port`; nullopt: there are none.
+  // Returns the values without the fields `minute` and `port`; nullopt: there are none in the part
+  // that was read.
   std::optional<LinkMinute> Find(size_t link, size_t minute) const;
 
  private:
@@ -77,8 +83,10 @@ class LinkBlock {
   using Columns = std::array<std::vector<uint64_t>, static_cast<size_t>(LinkColumn::kCount)>;
 
   std::array<int, kLinksPerBlock> rows_{};  // row of each link; -1: none
-  std::string presence_;                    // a bit for each cell in the order of the columns
-  std::vector<double> scales_;              // of each row
+  size_t first_minute_ = 0;
+  size_t row_length_ = 0;       // minutes per row
+  std::string presence_;        // a bit for each cell in the order of the columns
+  std::vector<double> scales_;  // of each row
   Columns columns_;
 };
 

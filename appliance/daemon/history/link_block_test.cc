@@ -108,15 +108,23 @@ TEST(LinkBlock, RestoresAnyValuesExactly) {
       }
     }
     const std::string bytes = builder.Write(compressor);
+    std::vector<LinkBlock> minutes;
+    for (size_t minute = 0; minute < kMinutesPerBlock; ++minute) {
+      minutes.push_back(*LinkBlock::Parse(bytes, decompressor, {.minute = minute}));
+    }
     for (size_t i = 0; i < cells.size(); ++i) {
       const size_t link = i / kMinutesPerBlock;
-      if (i % kMinutesPerBlock == 0) single = *LinkBlock::Parse(bytes, decompressor, link);
-      const auto found = single.Find(link, i % kMinutesPerBlock);
-      ASSERT_EQ(found.has_value(), cells[i].has_value()) << i;
-      if (found) {
-        ASSERT_TRUE(IsSame(*found, *cells[i])) << i;
+      const size_t minute = i % kMinutesPerBlock;
+      if (minute == 0) single = *LinkBlock::Parse(bytes, decompressor, {.link = link});
+      for (const LinkBlock* part : {&single, &minutes[minute]}) {
+        const auto found = part->Find(link, minute);
+        ASSERT_EQ(found.has_value(), cells[i].has_value()) << i;
+        if (found) {
+          ASSERT_TRUE(IsSame(*found, *cells[i])) << i;
+        }
       }
-      ASSERT_FALSE(single.Find((link + 1) % kLinksPerBlock, i % kMinutesPerBlock));
+      ASSERT_FALSE(single.Find((link + 1) % kLinksPerBlock, minute));
+      ASSERT_FALSE(minutes[minute].Find(link, (minute + 1) % kMinutesPerBlock));
     }
   }
 }

@@ -191,11 +191,11 @@ std::vector<LinkMinute> LinkReader::LinksOf(int64_t minute) {
   Bound(found, hour);
   while (found.executeStep()) {
     const int64_t first = found.getColumn(0).getInt64() * kLinksPerBlock;
-    const auto content = Parse(found.getColumn(1));
+    const auto at = static_cast<size_t>(minute - hour * kMinutesPerBlock);
+    const auto content = Parse(found.getColumn(1), {.minute = at});
     if (!content) continue;
     for (size_t link = 0; link < kLinksPerBlock; ++link) {
-      const auto values =
-          content->Find(link, static_cast<size_t>(minute - hour * kMinutesPerBlock));
+      const auto values = content->Find(link, at);
       if (values) add(first + static_cast<int64_t>(link), *values);
     }
   }
@@ -213,9 +213,8 @@ std::vector<LinkMinute> LinkReader::LinksOf(int64_t minute) {
   return out;
 }
 
-std::optional<LinkBlock> LinkReader::Parse(const SQLite::Column& message,
-                                           std::optional<size_t> only) {
-  auto block = LinkBlock::Parse(TextIn(message), decompressor_, only);
+std::optional<LinkBlock> LinkReader::Parse(const SQLite::Column& message, BlockPart part) {
+  auto block = LinkBlock::Parse(TextIn(message), decompressor_, part);
   if (block) return *std::move(block);
   if (damage_.empty()) damage_ = block.error().message;
   return std::nullopt;
