@@ -40,12 +40,13 @@ double Noise(uint64_t a, uint64_t b, uint64_t c) {
 }
 
 // Links that jobs load. The iterations of a job vary by 2 % and are the same on all of its links.
-// Each link varies by `noise` in addition. A quarter of the jobs is idle. CE marks, pauses and queue
-// peaks are rare, drops and errors very rare.
+// Each link varies by `noise` in addition. A quarter of the jobs is idle. CE marks, pauses and
+// queue peaks are rare, drops and errors very rare.
 LinkMinute MinuteOf(uint64_t link, int64_t minute, double noise) {
   const auto m = static_cast<uint64_t>(minute);
   const uint64_t job = link / kLinksPerJob;
-  LinkMinute out = {.minute = minute, .port = fmt::format("leaf{}:Ethernet{}", link / 64, link % 64)};
+  LinkMinute out = {.minute = minute,
+                    .port = fmt::format("leaf{}:Ethernet{}", link / 64, link % 64)};
   const bool is_idle = Uniform(job, m / 60, 1) < 0.25;
   const double load = is_idle ? 0 : 0.3 + 0.4 * Uniform(job, 0, 2);
   for (uint64_t window = 0; window < kWindows; ++window) {
@@ -104,18 +105,16 @@ struct Options {
   int queries = 100;
   double noise = 0.005;
   std::string file;
+  bool reads_only = false;
 };
 
 void Run(const Options& options) {
   const Duration kept = std::chrono::hours(24 * 36'500);
-  auto store = HistoryStore::Open({.file = options.file,
-                                   .retention = {.keep_events = kept,
-                                                 .keep_series = kept,
-                                                 .max_bytes = uint64_t{1} << 40},
-                                   .longest_question = std::chrono::seconds(60)},
-                                  [](Severity, const std::string& text) {
-                                    fmt::print(stderr, "{}\n", text);
-                                  });
+  auto store = HistoryStore::Open(
+      {.file = options.file,
+       .retention = {.keep_events = kept, .keep_series = kept, .max_bytes = uint64_t{1} << 40},
+       .longest_question = std::chrono::seconds(60)},
+      [](Severity, const std::string& text) { fmt::print(stderr, "{}\n", text); });
   if (!store) Fail(store.error().message);
   auto database = OpenDatabase(options.file, SQLite::OPEN_READONLY);
   if (!database) Fail(database.error().message);
@@ -124,7 +123,8 @@ void Run(const Options& options) {
   Latencies add;
   Latencies write_alone;
   Latencies write_while_compacting;
-  const int64_t minutes = options.hours * 60 + 6;  // so that the last hour is compacted
+  const int64_t minutes =
+      options.reads_only ? 0 : options.hours * 60 + 6;  // so that the last hour is compacted
   for (int64_t i = 0; i < minutes; ++i) {
     std::vector<LinkMinute> rows;
     for (uint64_t link = 0; link < options.links; ++link) {
@@ -133,14 +133,15 @@ void Run(const Options& options) {
     add.Measure([&] {
       for (LinkMinute& row : rows) (*store)->Add(std::move(row));
     });
-    const bool compacts =
-        number("SELECT ifnull(min(minute), 0) FROM link_minutes") / 60 < (kFirstMinute + i - 5) / 60;
+    const bool compacts = number("SELECT ifnull(min(minute), 0) FROM link_minutes") / 60 <
+                          (kFirstMinute + i - 5) / 60;
     (compacts ? write_while_compacting : write_alone).Measure([&] {
       if (!(*store)->Flush(std::chrono::seconds(60))) Fail("the writer does not follow");
     });
   }
   const auto start = Clock::now();
-  while (number("SELECT ifnull(min(minute), 0) FROM link_minutes") < kFirstMinute + options.hours * 60) {
+  while (number("SELECT ifnull(min(minute), 0) FROM link_minutes") <
+         kFirstMinute + options.hours * 60) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     if (Clock::now() - start > std::chrono::minutes(10)) Fail("the compaction does not end");
   }
@@ -148,8 +149,7 @@ void Run(const Options& options) {
   Latencies series;
   Latencies all_links;
   for (uint64_t i = 0; i < static_cast<uint64_t>(options.queries); ++i) {
-    const std::string port =
-        MinuteOf(Mix64(i) % options.links, kFirstMinute, options.noise).port;
+    const std::string port = MinuteOf(Mix64(i) % options.links, kFirstMinute, options.noise).port;
     series.Measure([&] {
       const auto found = (*store)->LinkSeries({.name = port, .max_points = 1000});
       if (!found || found->points.empty()) Fail("no series of " + port);
@@ -162,18 +162,19 @@ void Run(const Options& options) {
     });
   }
 
-  const auto link_minutes = static_cast<double>(options.links) * 60 * static_cast<double>(options.hours);
+  const auto link_minutes =
+      static_cast<double>(options.links) * 60 * static_cast<double>(options.hours);
   const auto blocks = static_cast<double>(number("SELECT sum(length(message)) FROM link_blocks"));
   const double per_minute = blocks / link_minutes;
-  fmt::print(
-      R"({{"links": {}, "hours": {}, "noise": {}, "block_bytes_per_link_minute": {:.2f}, )"
-      R"("gb_of_20480_links_in_7_days": {:.2f}, "file_bytes": {}, "dropped_rows": {}, )"
-      R"("add_ms": {}, "write_ms": {}, "write_while_compacting_ms": {}, "series_ms": {}, )"
-      R"("all_links_ms": {}}})"
-      "\n",
-      options.links, options.hours, options.noise, per_minute, per_minute * 20'480 * 10'080 / 1e9,
-      (*store)->counts().file_bytes, (*store)->counts().dropped, add.Json(), write_alone.Json(),
-      write_while_compacting.Json(), series.Json(), all_links.Json());
+  fmt::print(R"({{"links": {}, "hours": {}, "noise": {}, "block_bytes_per_link_minute": {:.2f}, )"
+             R"("gb_of_20480_links_in_7_days": {:.2f}, "file_bytes": {}, "dropped_rows": {}, )"
+             R"("add_ms": {}, "write_ms": {}, "write_while_compacting_ms": {}, "series_ms": {}, )"
+             R"("all_links_ms": {}}})"
+             "\n",
+             options.links, options.hours, options.noise, per_minute,
+             per_minute * 20'480 * 10'080 / 1e9, (*store)->counts().file_bytes,
+             (*store)->counts().dropped, add.Json(), write_alone.Json(),
+             write_while_compacting.Json(), series.Json(), all_links.Json());
 }
 
 }  // namespace
@@ -187,8 +188,9 @@ int main(int argc, char** argv) {
   app.add_option("--hours", options.hours, "Hours of history.");
   app.add_option("--queries", options.queries, "Queries of each kind.");
   app.add_option("--noise", options.noise, "Standard deviation of the load of one link, 0 to 1.");
+  app.add_flag("--reads-only", options.reads_only, "Only queries, of an existing file.");
   CLI11_PARSE(app, argc, argv);
-  if (std::filesystem::exists(options.file)) {
+  if (!options.reads_only && std::filesystem::exists(options.file)) {
     fmt::print(stderr, "history_scale: {} exists\n", options.file);
     return 1;
   }

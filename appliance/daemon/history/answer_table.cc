@@ -82,8 +82,7 @@ bool AnswerWriter::Extend(Version& version, int64_t at_ns) {
 
 bool AnswerWriter::IsTooSoon(const Version& version, const PastAnswer& answer) const {
   const auto bytes = static_cast<int64_t>(bytes_.at(answer.part) / kAnswerBytesPerMinute);
-  return MinuteOf(answer.at_ns) - MinuteOf(version.at_ns) <
-         std::min(bytes, kLongestAnswerMinutes);
+  return MinuteOf(answer.at_ns) - MinuteOf(version.at_ns) < std::min(bytes, kLongestAnswerMinutes);
 }
 
 void AnswerWriter::Forget() {

@@ -66,7 +66,8 @@ struct AnswerQuery {
 struct FoundAnswer {
   bool is_found = false;
   int64_t version = 0;  // time of the first answer with this content
-  int64_t data_ns = 0;  // latest time at or before the queried one for which it is known to be valid
+  int64_t data_ns =
+      0;  // latest time at or before the queried one for which it is known to be valid
   std::string message;  // as PastAnswer::message
   std::string damage;   // why the stored message cannot be read; empty: it can
   // Times of the oldest and the newest stored answer; 0: there is none. Only if none was found, or

@@ -34,7 +34,8 @@ class AnswerTable : public HistoryTest {
     return text;
   }
   FoundAnswer Find(int64_t at_ns, int64_t version = 0) {
-    return FindAnswer(database_, {.part = AnswerPart::kFindings, .at_ns = at_ns, .version = version});
+    return FindAnswer(database_,
+                      {.part = AnswerPart::kFindings, .at_ns = at_ns, .version = version});
   }
   int64_t Count() { return database_.execAndGet("SELECT count(*) FROM answers").getInt64(); }
 

@@ -37,9 +37,7 @@ uint64_t At(const Columns& columns, LinkColumn column, size_t at) {
   return columns[static_cast<size_t>(column)][at];
 }
 
-uint64_t ZigZag(uint64_t difference) {
-  return difference << 1 ^ (0 - (difference >> 63));
-}
+uint64_t ZigZag(uint64_t difference) { return difference << 1 ^ (0 - (difference >> 63)); }
 uint64_t FromZigZag(uint64_t coded) { return coded >> 1 ^ (0 - (coded & 1)); }
 
 // The utilisation is proportional to the bytes, so it is predicted from them and from the scale of
@@ -150,14 +148,46 @@ std::string ToPlanes(const Cells& cells, size_t planes) {
   return bytes;
 }
 
-Cells FromPlanes(std::string_view bytes, size_t planes, size_t count) {
-  Cells cells(count, 0);
+// A part of the cells of a column: `count` cells, each `step` after the one before.
+struct Part {
+  size_t first = 0;
+  size_t count = 0;
+  size_t step = 1;
+};
+
+Cells FromPlanes(std::string_view bytes, size_t planes, Part part) {
+  const size_t all = planes == 0 ? 0 : bytes.size() / planes;
+  Cells cells(part.count, 0);
   for (size_t plane = 0; plane < planes; ++plane) {
-    const char* const from = bytes.data() + plane * count;
-    for (size_t i = 0; i < count; ++i) {
-      cells[i] |= uint64_t{static_cast<uint8_t>(from[i])} << 8 * plane;
+    const char* const from = bytes.data() + plane * all + part.first;
+    for (size_t i = 0; i < part.count; ++i) {
+      cells[i] |= uint64_t{static_cast<uint8_t>(from[i * part.step])} << 8 * plane;
     }
   }
+  return cells;
+}
+
+// Decodes whole rows (step 1), or one minute of all rows.
+Cells Decoded(std::string_view bytes, size_t planes, Coding coding, Part part) {
+  if (coding == Coding::kPlain) return FromPlanes(bytes, planes, part);
+  if (part.step == 1) {
+    // Differences across links depend on all rows before.
+    const size_t before = coding == Coding::kAcrossLinks ? part.first : 0;
+    Cells cells =
+        FromPlanes(bytes, planes, {.first = part.first - before, .count = part.count + before});
+    Decode(cells, coding);
+    cells.erase(cells.begin(), cells.begin() + static_cast<std::ptrdiff_t>(before));
+    return cells;
+  }
+  if (coding == Coding::kAcrossLinks) {
+    Cells cells = FromPlanes(bytes, planes, part);
+    for (size_t i = 1; i < cells.size(); ++i) cells[i] = FromZigZag(cells[i]) + cells[i - 1];
+    return cells;
+  }
+  Cells all = FromPlanes(bytes, planes, {.count = bytes.size() / planes});
+  Decode(all, coding);
+  Cells cells;
+  for (size_t i = 0; i < part.count; ++i) cells.push_back(all[part.first + i * part.step]);
   return cells;
 }
 
@@ -233,17 +263,16 @@ class BlockReader {
     }
     return problem_.empty() ? *std::move(content) : std::string();
   }
-  Cells Column(size_t count) {
+  // Returns a part of a column of `count` cells.
+  Cells Column(size_t count, Part part) {
     const uint8_t coding = Byte();
-    if (coding == static_cast<uint8_t>(Coding::kEqual)) return Cells(count, Word());
+    if (coding == static_cast<uint8_t>(Coding::kEqual)) return Cells(part.count, Word());
     const size_t planes = Byte();
     if (coding > static_cast<uint8_t>(Coding::kAcrossLinks)) Fail("an unknown coding");
     if (planes == 0 || planes > kWordBytes) Fail("an invalid number of planes");
     const std::string content = Frame(planes * count);
-    if (!problem_.empty()) return Cells(count, 0);
-    Cells cells = FromPlanes(content, planes, count);
-    Decode(cells, static_cast<Coding>(coding));
-    return cells;
+    if (!problem_.empty()) return Cells(part.count, 0);
+    return Decoded(content, planes, static_cast<Coding>(coding), part);
   }
   void Fail(std::string problem) {
     if (problem_.empty()) problem_ = std::move(problem);
@@ -333,26 +362,47 @@ std::string LinkBlockBuilder::Write(Compressor& compressor) const {
   return out.Take();
 }
 
-Result<LinkBlock> LinkBlock::Parse(std::string_view bytes, Decompressor& decompressor) {
+Result<LinkBlock> LinkBlock::Parse(std::string_view bytes, Decompressor& decompressor,
+                                   BlockPart part) {
   BlockReader in(bytes, decompressor);
   if (in.Byte() != kVersion) in.Fail("an unknown version");
   const std::string_view links = in.Text(kMaskBytes);
   LinkBlock block;
-  int rows = 0;
+  size_t rows = 0;
+  std::optional<size_t> only;  // row of the requested link
   for (size_t link = 0; link < kLinks; ++link) {
-    block.rows_[link] = HasBit(links, link) ? rows++ : -1;
+    block.rows_[link] = -1;
+    if (!HasBit(links, link)) continue;
+    if (link == part.link) only = rows;
+    if (!part.link) block.rows_[link] = static_cast<int>(rows);
+    ++rows;
   }
-  const auto row_count = static_cast<size_t>(rows);
-  const size_t count = row_count * kMinutes;
-  block.presence_ = in.Frame((count + 7) / 8);
-  const std::string scales = in.Frame(row_count * kWordBytes);
-  for (Cells& column : block.columns_) column = in.Column(count);
+  const bool is_minute = !part.link && part.minute && *part.minute < kMinutes;
+  block.first_minute_ = is_minute ? *part.minute : 0;
+  block.row_length_ = is_minute ? 1 : kMinutes;
+  Part cells = {.count = rows * kMinutes};
+  if (part.link) {
+    cells = only ? Part{.first = *only * kMinutes, .count = kMinutes} : Part{};
+    if (only) block.rows_[*part.link] = 0;
+  } else if (is_minute) {
+    cells = {.first = *part.minute, .count = rows, .step = kMinutes};
+  }
+  const size_t count = rows * kMinutes;
+  const std::string presence = in.Frame((count + 7) / 8);
+  const std::string scales = in.Frame(rows * kWordBytes);
+  for (Cells& column : block.columns_) column = in.Column(count, cells);
   if (in.problem().empty() && !in.is_at_end()) in.Fail("bytes after the last column");
   if (!in.problem().empty()) {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("damaged block of link minutes: {}", in.problem()));
   }
-  for (const uint64_t bits : FromPlanes(scales, kWordBytes, row_count)) {
+  block.presence_.assign((cells.count + 7) / 8, '\0');
+  for (size_t i = 0; i < cells.count; ++i) {
+    if (HasBit(presence, cells.first + i * cells.step)) SetBit(block.presence_, i);
+  }
+  const Part scale_part = {.first = only.value_or(0),
+                           .count = part.link ? cells.count / kMinutes : rows};
+  for (const uint64_t bits : FromPlanes(scales, kWordBytes, scale_part)) {
     block.scales_.push_back(std::bit_cast<double>(bits));
   }
   return block;
@@ -360,8 +410,10 @@ Result<LinkBlock> LinkBlock::Parse(std::string_view bytes, Decompressor& decompr
 
 std::optional<LinkMinute> LinkBlock::Find(size_t link, size_t minute) const {
   const int row = rows_.at(link);
-  if (row < 0 || minute >= kMinutes) return std::nullopt;
-  const size_t at = static_cast<size_t>(row) * kMinutes + minute;
+  if (row < 0 || minute < first_minute_ || minute >= first_minute_ + row_length_) {
+    return std::nullopt;
+  }
+  const size_t at = static_cast<size_t>(row) * row_length_ + minute - first_minute_;
   if (!HasBit(presence_, at)) return std::nullopt;
   return CellOf(columns_, at, scales_[static_cast<size_t>(row)]);
 }

@@ -67,12 +67,22 @@ TEST(LinkBlock, RestoresTypicalMinutesExactlyInFewBytes) {
 TEST(LinkBlock, RestoresAnyValuesExactly) {
   std::mt19937_64 random(1);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const std::vector<double> doubles = {
-      0,         -0.0, 1, 0.1, -5, 1e300, std::numeric_limits<double>::denorm_min(),
-      kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()};
+  const std::vector<double> doubles = {0,
+                                       -0.0,
+                                       1,
+                                       0.1,
+                                       -5,
+                                       1e300,
+                                       std::numeric_limits<double>::denorm_min(),
+                                       kInfinity,
+                                       -kInfinity,
+                                       std::numeric_limits<double>::quiet_NaN()};
   const std::vector<uint64_t> numbers = {0, 1, 255, 256, UINT64_MAX, UINT64_MAX / 2, 1u << 31};
   const auto any = [&](const auto& values) { return values[random() % values.size()]; };
-  for (int round = 0; round < 20; ++round) {
+  Compressor compressor;
+  Decompressor decompressor;
+  LinkBlock single;
+  for (int round = 0; round < 5; ++round) {
     LinkBlockBuilder builder;
     std::vector<std::optional<LinkMinute>> cells(kLinksPerBlock * kMinutesPerBlock);
     for (size_t i = 0; i < cells.size(); ++i) {
@@ -97,6 +107,25 @@ TEST(LinkBlock, RestoresAnyValuesExactly) {
         ASSERT_TRUE(IsSame(*found, *cells[i])) << i;
       }
     }
+    const std::string bytes = builder.Write(compressor);
+    std::vector<LinkBlock> minutes;
+    for (size_t minute = 0; minute < kMinutesPerBlock; ++minute) {
+      minutes.push_back(*LinkBlock::Parse(bytes, decompressor, {.minute = minute}));
+    }
+    for (size_t i = 0; i < cells.size(); ++i) {
+      const size_t link = i / kMinutesPerBlock;
+      const size_t minute = i % kMinutesPerBlock;
+      if (minute == 0) single = *LinkBlock::Parse(bytes, decompressor, {.link = link});
+      for (const LinkBlock* part : {&single, &minutes[minute]}) {
+        const auto found = part->Find(link, minute);
+        ASSERT_EQ(found.has_value(), cells[i].has_value()) << i;
+        if (found) {
+          ASSERT_TRUE(IsSame(*found, *cells[i])) << i;
+        }
+      }
+      ASSERT_FALSE(single.Find((link + 1) % kLinksPerBlock, minute));
+      ASSERT_FALSE(minutes[minute].Find(link, (minute + 1) % kMinutesPerBlock));
+    }
   }
 }
 
@@ -117,9 +146,9 @@ TEST(LinkBlock, AddsTheSameMinute) {
   LinkBlockBuilder builder;
   builder.Add(3, 4, {.windows = 1, .use_sum = 0.5, .use_most = 0.5, .bytes = 7, .peak_bytes = 9});
   builder.Add(3, 4, {.windows = 2, .use_sum = 0.25, .use_most = 0.25, .bytes = 8, .peak_bytes = 5});
-  EXPECT_EQ(Stored(builder).Find(3, 4),
-            (LinkMinute{
-                .windows = 3, .use_sum = 0.75, .use_most = 0.5, .bytes = 15, .peak_bytes = 9}));
+  EXPECT_EQ(
+      Stored(builder).Find(3, 4),
+      (LinkMinute{.windows = 3, .use_sum = 0.75, .use_most = 0.5, .bytes = 15, .peak_bytes = 9}));
   EXPECT_FALSE(Stored(builder).Find(4, 3));
 }
 

@@ -22,18 +22,18 @@ constexpr const char* kInsertBlock =
 
 // The bounds exclude invalid values, which would overflow.
 constexpr const char* kOldestRow = "SELECT min(minute) FROM link_minutes";
-constexpr const char* kOldestBlock = 
+constexpr const char* kOldestBlock =
     "SELECT min(hour) FROM link_blocks WHERE hour >= 0 AND hour < 1099511627776";
 constexpr const char* kNewestRow = "SELECT max(minute) FROM link_minutes WHERE minute <= ?1";
-constexpr const char* kNewestBlock = 
+constexpr const char* kNewestBlock =
     "SELECT max(hour) FROM link_blocks WHERE hour >= 0 AND hour <= min(?1, 1099511627776)";
 constexpr const char* kRowsOfMinute =
     "SELECT port, windows, use_windows, use_sum, use_most, bytes, marked, dropped, paused_ns, "
     "peak_bytes, errors FROM link_minutes WHERE minute = ?1";
-constexpr const char* kBlocksOfHour = 
+constexpr const char* kBlocksOfHour =
     "SELECT block, message FROM link_blocks WHERE hour = ?1 AND block >= 0 AND "
     "block < 1099511627776";
-constexpr const char* kPortName = "SELECT name FROM ports WHERE id = ?1";
+constexpr const char* kPortNames = "SELECT id, name FROM ports ORDER BY id";
 
 std::string_view TextIn(const SQLite::Column& blob) {
   return {static_cast<const char*>(blob.getBlob()), static_cast<size_t>(blob.getBytes())};
@@ -191,26 +191,30 @@ std::vector<LinkMinute> LinkReader::LinksOf(int64_t minute) {
   Bound(found, hour);
   while (found.executeStep()) {
     const int64_t first = found.getColumn(0).getInt64() * kLinksPerBlock;
-    const auto content = Parse(found.getColumn(1));
+    const auto at = static_cast<size_t>(minute - hour * kMinutesPerBlock);
+    const auto content = Parse(found.getColumn(1), {.minute = at});
     if (!content) continue;
     for (size_t link = 0; link < kLinksPerBlock; ++link) {
-      const auto values =
-          content->Find(link, static_cast<size_t>(minute - hour * kMinutesPerBlock));
+      const auto values = content->Find(link, at);
       if (values) add(first + static_cast<int64_t>(link), *values);
     }
   }
   std::vector<LinkMinute> out;
-  SQLite::Statement name(database_, kPortName);
-  for (auto& [port, values] : links) {
-    if (!Bound(name, port).executeStep()) continue;
-    values.port = name.getColumn(0).getString();
-    out.push_back(std::move(values));
+  SQLite::Statement name(database_, kPortNames);
+  auto at = links.begin();
+  while (at != links.end() && name.executeStep()) {
+    const int64_t port = name.getColumn(0);
+    while (at != links.end() && at->first < port) ++at;  // a port without a name
+    if (at == links.end() || at->first > port) continue;
+    at->second.port = name.getColumn(1).getString();
+    out.push_back(std::move(at->second));
+    ++at;
   }
   return out;
 }
 
-std::optional<LinkBlock> LinkReader::Parse(const SQLite::Column& message) {
-  auto block = LinkBlock::Parse(TextIn(message), decompressor_);
+std::optional<LinkBlock> LinkReader::Parse(const SQLite::Column& message, BlockPart part) {
+  auto block = LinkBlock::Parse(TextIn(message), decompressor_, part);
   if (block) return *std::move(block);
   if (damage_.empty()) damage_ = block.error().message;
   return std::nullopt;

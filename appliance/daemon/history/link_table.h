@@ -64,7 +64,7 @@ class LinkReader {
   const std::string& damage() const { return damage_; }
 
  private:
-  std::optional<LinkBlock> Parse(const SQLite::Column& message);
+  std::optional<LinkBlock> Parse(const SQLite::Column& message, BlockPart part = {});
   std::optional<int64_t> Number(const char* sql, int64_t parameter = 0);
 
   SQLite::Database& database_;
@@ -108,13 +108,13 @@ void LinkReader::ForEachMinute(int64_t port, int64_t first, int64_t end, Use use
   Bound(found, block, FloorOf(first, kMinutesPerBlock), FloorOf(end - 1, kMinutesPerBlock));
   while (found.executeStep()) {
     const int64_t hour = found.getColumn(0);
-    const auto content = Parse(found.getColumn(1));
+    const auto link = static_cast<size_t>(port - block * kLinksPerBlock);
+    const auto content = Parse(found.getColumn(1), {.link = link});
     if (!content) continue;
     const int64_t start = hour * kMinutesPerBlock;
     for (int64_t i = 0; i < kMinutesPerBlock; ++i) {
       if (start + i < first || start + i >= end) continue;
-      auto values = content->Find(static_cast<size_t>(port - block * kLinksPerBlock),
-                                  static_cast<size_t>(i));
+      auto values = content->Find(link, static_cast<size_t>(i));
       if (!values) continue;
       values->minute = start + i;
       use(*values);

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "appliance/common/report/job_report.h"
 #include "appliance/daemon/service/job_summary.h"
 #include "appliance/daemon/service/page.h"
-#include "appliance/common/report/job_report.h"
 #include "base/hash.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/service.pb.h"
@@ -107,10 +107,11 @@ ServiceError NoDataAt(const google::protobuf::Timestamp& at_time, int64_t oldest
   std::string message =
       fmt::format("at_time: the history has no readable answer for {}", ToText(at_time));
   if (newest > 0) {
-    message += fmt::format(" or the {} minutes before; it has answers from {} to {}, perhaps with "
-                           "gaps",
-                           std::chrono::duration_cast<std::chrono::minutes>(kOldAnswer).count(),
-                           ToText(TimestampMessage(oldest)), ToText(TimestampMessage(newest)));
+    message += fmt::format(
+        " or the {} minutes before; it has answers from {} to {}, perhaps with "
+        "gaps",
+        std::chrono::duration_cast<std::chrono::minutes>(kOldAnswer).count(),
+        ToText(TimestampMessage(oldest)), ToText(TimestampMessage(newest)));
   }
   return {.fault = ServiceFault::kNoDataAtTime, .message = std::move(message)};
 }
@@ -134,7 +135,8 @@ ServiceResult<FoundAnswer> FindPast(const HistoryStore& history, const PastQuery
                                  .at_ns = Nanoseconds(query.at_time),
                                  .version = static_cast<int64_t>(query.version)});
   if (!found) return tl::unexpected(UnreadableHistory(found.error(), "try again later"));
-  if (query.version != 0 && (!found->is_found || found->version != static_cast<int64_t>(query.version))) {
+  if (query.version != 0 &&
+      (!found->is_found || found->version != static_cast<int64_t>(query.version))) {
     return Refuse(ServiceFault::kPageForgotten,
                   "page_token: the history no longer has the answer of this list; start again with "
                   "the first page");

@@ -151,8 +151,8 @@ ServiceStatus Service::PastJob(const v1::GetJobRequest& in, v1::GetJobResponse& 
   if (const auto there = NeedHistory(); !there) return there;
   const auto job = PastJobId(*history_, in.at_time(), in.job_id());
   if (!job) return tl::unexpected(job.error());
-  const auto version = ReadPast(
-      *history_, {.part = AnswerPart::kJob, .name = *job, .at_time = in.at_time()}, out);
+  const auto version =
+      ReadPast(*history_, {.part = AnswerPart::kJob, .name = *job, .at_time = in.at_time()}, out);
   if (!version) return tl::unexpected(version.error());
   return {};
 }
@@ -175,7 +175,8 @@ ServiceStatus Service::PastLinkLoads(const v1::ListLinkLoadsRequest& in,
                   "the first page");
   }
   if (!found->is_found || (asked - found->minute) * kMinute > kOldAnswer) {
-    return tl::unexpected(NoDataAt(in.at_time(), std::max<int64_t>(0, found->oldest) * kMinute.count(),
+    return tl::unexpected(NoDataAt(in.at_time(),
+                                   std::max<int64_t>(0, found->oldest) * kMinute.count(),
                                    (found->newest + 1) * kMinute.count()));
   }
   const Timestamp start = FromNanoseconds(found->minute * kMinute.count());

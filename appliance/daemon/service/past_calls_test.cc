@@ -69,16 +69,16 @@ class PastCalls : public ServiceTest {
     for (const Entity& entity : {Entity{.kind = EntityKind::kNic, .index = 0},
                                  Entity{.kind = EntityKind::kNic, .index = 1},
                                  Entity{.kind = EntityKind::kPort, .index = 0}}) {
-      levels->levels.push_back({.indicator = entity.kind == EntityKind::kNic
-                                                 ? ServiceIndicatorOfNic()
-                                                 : static_cast<ServiceIndicator>(
-                                                       kServiceIndicatorCount - 1),
-                                .entity = entity,
-                                .bound = 1,
-                                .within_short = 1,
-                                .within_long = 1,
-                                .windows = 4,
-                                .state = ServiceState::kMet});
+      levels->levels.push_back(
+          {.indicator = entity.kind == EntityKind::kNic
+                            ? ServiceIndicatorOfNic()
+                            : static_cast<ServiceIndicator>(kServiceIndicatorCount - 1),
+           .entity = entity,
+           .bound = 1,
+           .within_short = 1,
+           .within_long = 1,
+           .windows = 4,
+           .state = ServiceState::kMet});
     }
     snapshot.service_levels = levels;
     Congestion congestion;
@@ -238,10 +238,8 @@ TEST_F(PastCalls, PagesComeFromOneVersion) {
 TEST_F(PastCalls, DamagedAnswerIsAnError) {
   OpenHistory();
   for (const char* message : {"\xff\xff", "\x0a\x7f"}) {
-    store_->Add(PastAnswer{.part = AnswerPart::kFindings,
-                           .at_ns = kPastStartNs,
-                           .content = 1,
-                           .message = message});
+    store_->Add(PastAnswer{
+        .part = AnswerPart::kFindings, .at_ns = kPastStartNs, .content = 1, .message = message});
     ASSERT_TRUE(store_->Flush(std::chrono::seconds(20)));
     const uint64_t errors = store_->counts().errors;
     EXPECT_EQ(ErrorOf(&Service::ListFindings, {}, kPastStartNs).fault, ServiceFault::kNoDataAtTime);
