@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -120,24 +121,33 @@ void CheckRoundTrip(Input in) {
   }
   if (!added.empty()) {
     const auto& [at, minute] = *added.begin();
-    const auto alone = LinkBlock::Parse(bytes, decompressor, at.first);
-    Require(alone.has_value(), "one link of the block can be read");
-    const auto found = alone->Find(at.first, at.second);
-    Require(found && IsSame(*found, minute), "one link alone has the same values");
+    for (const BlockPart& part : {BlockPart{.link = at.first}, BlockPart{.minute = at.second}}) {
+      const auto alone = LinkBlock::Parse(bytes, decompressor, part);
+      Require(alone.has_value(), "a part of the block can be read");
+      const auto found = alone->Find(at.first, at.second);
+      Require(found && IsSame(*found, minute), "the part has the same values");
+    }
   }
 }
 
 void CheckAnyBytes(const std::string& bytes) {
   Decompressor decompressor;
+  constexpr size_t kLink = 1;
+  constexpr size_t kMinute = 7;
   const auto block = LinkBlock::Parse(bytes, decompressor);
-  const auto alone = LinkBlock::Parse(bytes, decompressor, kLinksPerBlock / 2);
+  const auto of_link = LinkBlock::Parse(bytes, decompressor, {.link = kLink});
+  const auto of_minute = LinkBlock::Parse(bytes, decompressor, {.minute = kMinute});
   Require(block || !block.error().message.empty(), "an error has a message");
-  if (!block || !alone) return;
+  if (!block || !of_link || !of_minute) return;
+  const auto check = [](const std::optional<LinkMinute>& a, const std::optional<LinkMinute>& b) {
+    Require(a.has_value() == b.has_value(), "a part has the same cells");
+    Require(!a || IsSame(*a, *b), "a part has the same values");
+  };
   for (size_t minute = 0; minute < kMinutesPerBlock; ++minute) {
-    const auto of_all = block->Find(kLinksPerBlock / 2, minute);
-    const auto of_one = alone->Find(kLinksPerBlock / 2, minute);
-    Require(of_all.has_value() == of_one.has_value(), "both ways to read have the same cells");
-    Require(!of_all || IsSame(*of_all, *of_one), "both ways to read give the same values");
+    check(block->Find(kLink, minute), of_link->Find(kLink, minute));
+  }
+  for (size_t link = 0; link < kLinksPerBlock; ++link) {
+    check(block->Find(link, kMinute), of_minute->Find(link, kMinute));
   }
 }
 
