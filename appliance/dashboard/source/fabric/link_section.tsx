@@ -3,10 +3,10 @@
 // charts come first because their height is known while they load.
 import { useState } from "preact/hooks";
 import type { FindPathsResponse, Finding, GetDependenciesResponse, GetJobResponse } from "../api/messages";
+import { hrefOfFinding } from "../findings/finding_id";
 import { FindingState } from "../findings/finding_state";
 import { count, percent, plural } from "../format/quantities";
 import { LinkHistory } from "../history/link_history";
-import { hrefOfFault } from "../jobs/job_faults";
 import { useJobNames } from "../jobs/job_names";
 import { Await } from "../parts/await";
 import { JobLink } from "../parts/names";
@@ -88,7 +88,7 @@ function Faults({ findings, ports }: { findings: Finding[]; ports: string[] }) {
       {findings.map((finding) => (
         <p key={`${finding.kind} ${finding.start_time}`} class="card-line">
           <FindingState finding={finding} />
-          <a href={hrefOfFault(finding)}>{finding.sentence}</a>
+          <a href={hrefOfFinding(finding)}>{finding.sentence}</a>
           <span class="muted">confidence {percent(finding.confidence)}</span>
         </p>
       ))}

@@ -18,19 +18,19 @@ function metricsOf(anomaly: Anomaly): string {
 
 function anomalyColumns(reference: Reference): Column<Anomaly>[] {
   return [
-    { title: "kind", cell: (anomaly) => enumWords(anomaly.kind), sort: (anomaly) => anomaly.kind },
-    { title: "place", cell: (anomaly) => <><Place name={anomaly.place} />{anomaly.priority !== undefined && ` priority ${anomaly.priority}`}</>, sort: (anomaly) => anomaly.place },
-    { title: "since", cell: (anomaly) => <Moment time={anomaly.start_time} reference={reference} />, sort: (anomaly) => sortKey(anomaly.start_time) },
-    { title: "for", numeric: true, cell: (anomaly) => duration(nsBetween(anomaly.start_time, anomaly.end_time)) },
-    { title: "score", numeric: true, cell: (anomaly) => <Share value={anomaly.score} />, sort: (anomaly) => anomaly.score },
+    { title: "kind", cell: (anomaly) => enumWords(anomaly.kind), sort: (anomaly) => anomaly.kind, value: (anomaly) => enumWords(anomaly.kind) },
+    { title: "place", cell: (anomaly) => <><Place name={anomaly.place} />{anomaly.priority !== undefined && ` priority ${anomaly.priority}`}</>, sort: (anomaly) => anomaly.place, value: (anomaly) => `${anomaly.place}${anomaly.priority === undefined ? "" : ` priority ${anomaly.priority}`}` },
+    { title: "since", cell: (anomaly) => <Moment time={anomaly.start_time} reference={reference} />, sort: (anomaly) => sortKey(anomaly.start_time), value: (anomaly) => anomaly.start_time },
+    { title: "for", numeric: true, unit: "ns", cell: (anomaly) => duration(nsBetween(anomaly.start_time, anomaly.end_time)), sort: (anomaly) => nsBetween(anomaly.start_time, anomaly.end_time) },
+    { title: "score", numeric: true, unit: "0 to 1", cell: (anomaly) => <Share value={anomaly.score} />, sort: (anomaly) => anomaly.score },
     { title: "largest deviations", cell: metricsOf },
-    { title: "peers", numeric: true, cell: (anomaly) => (anomaly.peer_count === 0 ? "none" : count(anomaly.peer_count)) },
+    { title: "peers", numeric: true, cell: (anomaly) => (anomaly.peer_count === 0 ? "none" : count(anomaly.peer_count)), value: (anomaly) => anomaly.peer_count },
   ];
 }
 
 function AnomalyTable({ caption, anomalies, reference }: { caption: string; anomalies: Anomaly[]; reference: Reference }) {
   return (
-    <Table caption={caption} columns={anomalyColumns(reference)} rows={anomalies}
+    <Table caption={caption} columns={anomalyColumns(reference)} rows={anomalies} file={caption}
       keyOf={(anomaly) => `${anomaly.place} ${anomaly.priority} ${anomaly.start_time} ${anomaly.kind}`} most={20} />
   );
 }

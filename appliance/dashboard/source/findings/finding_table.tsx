@@ -41,25 +41,25 @@ function JobNames({ ids, jobNames }: { ids: string[]; jobNames: Map<string, stri
 
 function columnsOf(jobNames: Map<string, string>, reference: Reference): Column<Finding>[] {
   return [
-    { title: "severity", cell: (finding) => <SeverityTag finding={finding} />, sort: (finding) => kSeverities.indexOf(severityOf(finding)) },
+    { title: "severity", cell: (finding) => <SeverityTag finding={finding} />, sort: (finding) => kSeverities.indexOf(severityOf(finding)), value: severityOf },
     {
       title: "finding",
       cell: (finding) => <a href={hrefOfFinding(finding)} data-item="" title={finding.sentence}>{shortTitle(finding)}</a>,
       sort: shortTitle,
     },
-    { title: "state", cell: (finding) => <StateTag finding={finding} />, sort: (finding) => kStates.indexOf(stateOf(finding)) },
-    { title: "started", cell: (finding) => <Moment time={finding.start_time} reference={reference} />, sort: (finding) => sortKey(finding.start_time) },
+    { title: "state", cell: (finding) => <StateTag finding={finding} />, sort: (finding) => kStates.indexOf(stateOf(finding)), value: stateOf },
+    { title: "started", cell: (finding) => <Moment time={finding.start_time} reference={reference} />, sort: (finding) => sortKey(finding.start_time), value: (finding) => finding.start_time },
     {
-      title: "active for", numeric: true,
+      title: "active for", numeric: true, unit: "ns",
       cell: (finding) => {
         const ns = activeNs(finding, reference);
         return ns === undefined ? "–" : duration(ns);
       },
-      sort: (finding) => activeNs(finding, reference) ?? 0,
+      sort: (finding) => activeNs(finding, reference) ?? 0, value: (finding) => activeNs(finding, reference),
     },
-    { title: "affected jobs", cell: (finding) => <JobNames ids={finding.affected_job_ids} jobNames={jobNames} />, sort: (finding) => -finding.affected_job_ids.length },
-    { title: "confidence", numeric: true, cell: (finding) => <Share value={finding.confidence} />, sort: (finding) => finding.confidence },
-    { title: "recommended action", cell: (finding) => <span class="clamp" title={finding.recommended_action}>{finding.recommended_action}</span> },
+    { title: "affected jobs", cell: (finding) => <JobNames ids={finding.affected_job_ids} jobNames={jobNames} />, sort: (finding) => -finding.affected_job_ids.length, value: (finding) => finding.affected_job_ids.join(" ") },
+    { title: "confidence", numeric: true, unit: "0 to 1", cell: (finding) => <Share value={finding.confidence} />, sort: (finding) => finding.confidence },
+    { title: "recommended action", cell: (finding) => <span class="clamp" title={finding.recommended_action}>{finding.recommended_action}</span>, value: (finding) => finding.recommended_action },
   ];
 }
 
@@ -110,7 +110,7 @@ export function FindingTable({ route, findings, jobNames, reference }: Props) {
     <>
       <FilterBar route={route} filter={filter} findings={findings} shown={shown.length} />
       {shown.length === 0 ? <Notice kind="empty" title="No finding matches the filter." /> : (
-        <Table caption="Findings, the worst first" columns={columnsOf(jobNames, reference)} rows={shown} keyOf={findingId} most={25} />
+        <Table caption="Findings, the worst first" columns={columnsOf(jobNames, reference)} rows={shown} keyOf={findingId} most={25} file="Findings" />
       )}
       {shown.some((finding) => stateOf(finding) === "suspected") && (
         <p class="muted">Suspected: more likely wrong than right. Verify it before you act.</p>

@@ -2,8 +2,9 @@
 // Why there is no chart: history is not configured, or the range has no data.
 import { Absence, Notice } from "../parts/await";
 import { choose, type Route } from "../parts/route";
+import { queryOfRange } from "../range/range";
 import type { Resource } from "../store/use_store";
-import { queryOfRange, windowText, type TimeWindow } from "./window";
+import { windowText, type TimeWindow } from "./window";
 
 export function isWithoutHistory(resource: Resource<unknown>): boolean {
   return resource.status === "refused" && resource.error?.reason === "NO_HISTORY";
@@ -25,7 +26,7 @@ export function NoPoints({ route, what, window }: { route: Route; what: string; 
   return (
     <Notice kind="empty" title={`No data of ${what} from ${windowText(window)}`}>
       <p>The history contains no value of it in this range: no telemetry arrived, or the range is older than <code>history.keep_series</code>. The values of the current minute are added when it ends.</p>
-      {window.range !== "7d" && <button type="button" onClick={() => choose(route, queryOfRange("7d"))}>Show the last 7 days</button>}
+      {route.query["range"] !== "7d" && <button type="button" onClick={() => choose(route, queryOfRange("7d"))}>Show the last 7 days</button>}
     </Notice>
   );
 }

@@ -4,27 +4,24 @@ import type { JobPoint } from "../api/messages";
 import { axisTime } from "../parts/plot";
 import { iterationOf, jobBitRate, stateValue, timeline, timeOf, valuesAt } from "./points";
 import { withoutValues } from "./use_history";
-import { historyPath, queryOfRange, queryOfWindow, windowOf, windowText } from "./window";
+import { historyPath, windowOf, windowText } from "./window";
 
 const kNow = Date.parse("2026-11-30T12:34:56Z") / 1000;
 const at = (clock: string) => Date.parse(`2026-11-30T${clock}:00Z`) / 1000;
 
 it("ends a range at the next minute, so that the request changes once a minute", () => {
-  expect(windowOf({}, kNow)).toEqual({ startS: at("11:35"), endS: at("12:35"), range: "1h" });
-  expect(windowOf({ range: "15m" }, kNow)).toEqual({ startS: at("12:20"), endS: at("12:35"), range: "15m" });
-  expect(windowOf({ range: "nonsense" }, kNow).range).toBe("1h");
+  expect(windowOf({}, kNow)).toEqual({ startS: at("11:35"), endS: at("12:35") });
+  expect(windowOf({ range: "15m" }, kNow)).toEqual({ startS: at("12:20"), endS: at("12:35") });
+  expect(windowOf({ range: "nonsense" }, kNow)).toEqual(windowOf({}, kNow));
 });
 
-it("keeps the ends of a zoomed range in the URL, in whole minutes", () => {
-  const query = queryOfWindow(at("10:00") + 20, at("10:01") + 10);
-  expect(query).toEqual({ range: "", start: "2026-11-30T10:00Z", end: "2026-11-30T10:02Z" });
-  expect(windowOf(query, kNow)).toEqual({ startS: at("10:00"), endS: at("10:02") });
-  expect(queryOfRange("7d")).toEqual({ range: "7d", start: "", end: "" });
+it("has the ends of a fixed range", () => {
+  expect(windowOf({ start: "2026-11-30T10:00Z", end: "2026-11-30T10:02:00Z" }, kNow)).toEqual({ startS: at("10:00"), endS: at("10:02") });
 });
 
 it("ignores ends that are not a range", () => {
-  expect(windowOf({ start: "2026-11-30T11:00Z", end: "2026-11-30T10:00Z" }, kNow).range).toBe("1h");
-  expect(windowOf({ start: "yesterday", end: "now" }, kNow).range).toBe("1h");
+  expect(windowOf({ start: "2026-11-30T11:00Z", end: "2026-11-30T10:00Z" }, kNow)).toEqual(windowOf({}, kNow));
+  expect(windowOf({ start: "yesterday", end: "now" }, kNow)).toEqual(windowOf({}, kNow));
 });
 
 it("requests the range", () => {

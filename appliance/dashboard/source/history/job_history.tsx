@@ -7,13 +7,14 @@ import { Export } from "../parts/export";
 import type { ExportColumn } from "../parts/export_file";
 import { choose, type Route } from "../parts/route";
 import { Plot } from "../parts/plot";
+import { queryOfEnds } from "../range/range";
+import { RangePicker } from "../range/range_picker";
 import { useShared } from "../store/use_store";
 import { HistoryAbsence, isWithoutHistory, NoPoints } from "./history_notices";
 import { iterationOf, jobBitRate, kStateTexts, stateValue, timeline, valuesAt } from "./points";
-import { RangePicker } from "./range_picker";
 import { TimeCharts, zeroOr, type Chart } from "./time_chart";
 import { useHistory, useWindow } from "./use_history";
-import { queryOfWindow } from "./window";
+import { nanosecondsOf } from "./window";
 
 interface Props {
   job: string;
@@ -72,7 +73,7 @@ function SinceOpened({ job, theme }: { job: string; theme: string }) {
 }
 
 export function JobHistory({ job, title, ranks, route, theme }: Props) {
-  const { window, nowS } = useWindow(route.query);
+  const { window, range, nowNs } = useWindow(route.query);
   const history = useHistory<GetJobHistoryResponse>("jobs", job, window);
   const { value } = history;
   const stepS = toNanoseconds(value?.step) / 1e9 || 60;
@@ -90,13 +91,13 @@ export function JobHistory({ job, title, ranks, route, theme }: Props) {
   }
   return (
     <>
-      <RangePicker route={route} window={window} nowS={nowS} note={`Step ${duration(stepS * 1e9)}. Drag over a chart to zoom.`} />
+      <RangePicker route={route} range={range} nowNs={nowNs} note={`Step ${duration(stepS * 1e9)}. Drag over a chart to zoom.`} />
       {!value && <HistoryAbsence resource={history} />}
       {value && value.points.length === 0 && <NoPoints route={route} what="this job" window={window} />}
       {value && value.points.length > 0 && (
         <>
           <TimeCharts name={title} times={times} charts={charts} window={window} theme={theme}
-            onZoom={(startS, endS) => choose(route, queryOfWindow(startS, endS))} />
+            onZoom={(startS, endS) => choose(route, queryOfEnds(nanosecondsOf(startS), nanosecondsOf(endS)))} />
           <div class="table-foot"><Export name={`History of ${title}`} columns={kColumns} rows={value.points} /></div>
         </>
       )}

@@ -6,12 +6,13 @@ import { duration, percent, perSecond, toNanoseconds } from "../format/quantitie
 import { Export } from "../parts/export";
 import type { ExportColumn } from "../parts/export_file";
 import { choose, type Route } from "../parts/route";
+import { queryOfEnds } from "../range/range";
+import { RangePicker } from "../range/range_picker";
 import { HistoryAbsence, isWithoutHistory, NoPoints } from "./history_notices";
 import { ceMarkRate, lossRate, pausedShare, timeline, valuesAt } from "./points";
-import { RangePicker } from "./range_picker";
 import { TimeCharts, zeroOr, type Chart } from "./time_chart";
 import { useHistory, useWindow } from "./use_history";
-import { queryOfWindow } from "./window";
+import { nanosecondsOf } from "./window";
 
 interface Direction {
   port: string; // that sends
@@ -59,7 +60,7 @@ interface Props {
 }
 
 export function LinkHistory({ ports, name, route, theme }: Props) {
-  const { window, nowS } = useWindow(route.query);
+  const { window, range, nowNs } = useWindow(route.query);
   const first = useHistory<GetLinkHistoryResponse>("links", ports[0], window);
   const second = useHistory<GetLinkHistoryResponse>("links", ports[1], window);
   // A port without points has no step of its own.
@@ -75,13 +76,13 @@ export function LinkHistory({ ports, name, route, theme }: Props) {
   const rows = [first, second].flatMap(({ value }, i) => (value?.points ?? []).map((point): Row => ({ port: ports[i] as string, point })));
   return (
     <>
-      <RangePicker route={route} window={window} nowS={nowS} note={`Step ${duration(stepS * 1e9)}. Drag over a chart to zoom.`} />
+      <RangePicker route={route} range={range} nowNs={nowNs} note={`Step ${duration(stepS * 1e9)}. Drag over a chart to zoom.`} />
       {!known && <HistoryAbsence resource={missing} />}
       {known && times.length === 0 && <NoPoints route={route} what="this link" window={window} />}
       {known && times.length > 0 && (
         <>
           <TimeCharts name={name} times={times} charts={charts} window={window} theme={theme}
-            onZoom={(startS, endS) => choose(route, queryOfWindow(startS, endS))} />
+            onZoom={(startS, endS) => choose(route, queryOfEnds(nanosecondsOf(startS), nanosecondsOf(endS)))} />
           <div class="table-foot"><Export name={`History of ${name}`} columns={kColumns} rows={rows} /></div>
         </>
       )}

@@ -2,18 +2,14 @@
 // The history of a job or of a port in the time range of the URL.
 import { useRef } from "preact/hooks";
 import { useReference } from "../parts/reference";
+import { rangeOf, type Range } from "../range/range";
 import { useResource, type Resource } from "../store/use_store";
-import { historyPath, windowOf, type TimeWindow } from "./window";
+import { historyPath, nanosecondsOf, secondsOf, windowOf, type TimeWindow } from "./window";
 
-// The event time in seconds.
-export function useNowS(): number {
-  const { nowNs } = useReference();
-  return nowNs === undefined ? Date.now() / 1000 : Number(nowNs / 1_000_000n) / 1000;
-}
-
-export function useWindow(query: Record<string, string>): { window: TimeWindow; nowS: number } {
-  const nowS = useNowS();
-  return { window: windowOf(query, nowS), nowS };
+export function useWindow(query: Record<string, string>): { window: TimeWindow; range: Range; nowNs: bigint } {
+  const reference = useReference();
+  const nowNs = reference.nowNs ?? nanosecondsOf(Date.now() / 1000);
+  return { window: windowOf(query, secondsOf(nowNs)), range: rangeOf(query, nowNs), nowNs };
 }
 
 interface Kept<T> {

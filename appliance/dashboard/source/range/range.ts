@@ -22,6 +22,7 @@ export const kRanges: [string, bigint, string][] = [
 ];
 export const kDefaultRange = "1h";
 export const kCustom = "custom";
+const kShortest = 2n * kMinute; // the history stores one value for each minute
 
 export function timestampOf(ns: bigint): Timestamp {
   return new Date(Number(ns / 1_000_000n)).toISOString().replace(".000Z", "Z");
@@ -33,10 +34,15 @@ export function rangeName(query: Record<string, string>): string {
   return kRanges.find(([name]) => name === query["range"])?.[0] ?? kDefaultRange;
 }
 
+// Links may omit the seconds: "2026-01-31T12:00Z".
+function parseEnd(text: string | undefined): bigint | undefined {
+  return toNs(text?.replace(/(T\d\d:\d\d)Z$/, "$1:00Z"));
+}
+
 // "" if the custom range is valid.
 export function rangeProblem(query: Record<string, string>): string {
   if (rangeName(query) !== kCustom) return "";
-  const [start, end] = [toNs(query["start"]), toNs(query["end"])];
+  const [start, end] = [parseEnd(query["start"]), parseEnd(query["end"])];
   if (start === undefined || end === undefined) return "The time range needs a start and an end.";
   return start < end ? "" : "The start of the time range must be before its end.";
 }
@@ -45,10 +51,23 @@ export function rangeProblem(query: Record<string, string>): string {
 export function rangeOf(query: Record<string, string>, nowNs: bigint): Range {
   const name = rangeName(query);
   if (name === kCustom && rangeProblem(query) === "") {
-    return { startNs: toNs(query["start"]) ?? 0n, endNs: toNs(query["end"]) ?? 0n, isLive: false };
+    return { startNs: parseEnd(query["start"]) ?? 0n, endNs: parseEnd(query["end"]) ?? 0n, isLive: false };
   }
   const length = kRanges.find(([candidate]) => candidate === name)?.[1] ?? kHour;
   return { startNs: nowNs - length, endNs: nowNs, isLive: true };
+}
+
+// The changes of the URL that select a range that ends now.
+export function queryOfRange(name: string): Record<string, string> {
+  return { range: name === kDefaultRange ? "" : name, start: "", end: "" };
+}
+
+// The changes of the URL that select a fixed range, in whole minutes.
+export function queryOfEnds(startNs: bigint, endNs: bigint): Record<string, string> {
+  const start = startNs - (startNs % kMinute);
+  const rounded = endNs + ((kMinute - (endNs % kMinute)) % kMinute);
+  const end = rounded - start < kShortest ? start + kShortest : rounded;
+  return { range: "", start: timestampOf(start), end: timestampOf(end) };
 }
 
 // Recordings may be as short as some milliseconds.

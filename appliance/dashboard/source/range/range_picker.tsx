@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Selects the time range, which the URL keeps.
+// Selects the time range, which the URL keeps: of the timelines, and of the charts over time.
 import { useState } from "preact/hooks";
 import { choose, type Route } from "../parts/route";
-import { kCustom, kDefaultRange, kRanges, rangeName, rangeProblem, timestampOf, type Range } from "./range";
+import { kCustom, kRanges, queryOfEnds, queryOfRange, rangeName, rangeProblem, timestampOf, type Range } from "./range";
 
 // "2026-01-31T12:00:00", the value of a datetime-local input, which has no zone.
 const inputValue = (ns: bigint) => timestampOf(ns).slice(0, 19);
 const asUtc = (value: string) => (value ? `${value.length === 16 ? `${value}:00` : value.slice(0, 19)}Z` : "");
+const kZoom = 3n;
 
 function CustomRange({ route, range, onDone }: { route: Route; range: Range; onDone(): void }) {
   const [problem, setProblem] = useState("");
@@ -31,13 +32,30 @@ function CustomRange({ route, range, onDone }: { route: Route; range: Range; onD
   );
 }
 
-export function RangePicker({ route, range }: { route: Route; range: Range }) {
+interface Props {
+  route: Route;
+  range: Range;
+  nowNs: bigint;
+  note?: string; // for example the step between points
+}
+
+export function RangePicker({ route, range, nowNs, note }: Props) {
   const [isEditing, setEditing] = useState(false);
+  const { startNs, endNs } = range;
+  const length = endNs - startNs;
   const name = isEditing ? kCustom : rangeName(route.query);
+  const problem = rangeProblem(route.query);
   const select = (chosen: string) => {
     setEditing(chosen === kCustom);
-    if (chosen === kCustom) return;
-    choose(route, { range: chosen === kDefaultRange ? "" : chosen, start: "", end: "" });
+    if (chosen !== kCustom) choose(route, queryOfRange(chosen));
+  };
+  const show = (start: bigint, end: bigint) => {
+    setEditing(false);
+    choose(route, queryOfEnds(start, end));
+  };
+  const zoomOut = () => {
+    const end = endNs >= nowNs ? endNs : endNs + length < nowNs ? endNs + length : nowNs;
+    show(end - length * kZoom, end);
   };
   return (
     <div class="range">
@@ -48,7 +66,14 @@ export function RangePicker({ route, range }: { route: Route; range: Range }) {
           <option value={kCustom}>custom …</option>
         </select>
       </label>
+      <span class="range-steps">
+        <button type="button" onClick={() => show(startNs - length / 2n, endNs - length / 2n)}>Earlier</button>
+        <button type="button" disabled={endNs >= nowNs} onClick={() => show(startNs + length / 2n, endNs + length / 2n)}>Later</button>
+        <button type="button" onClick={zoomOut}>Zoom out</button>
+      </span>
       {name === kCustom && <CustomRange key={`${route.query["start"]}${route.query["end"]}`} route={route} range={range} onDone={() => setEditing(false)} />}
+      {note && <span class="muted">{note}</span>}
+      {problem && <p role="alert" class="fault-line">{problem} The last hour is shown.</p>}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { expect, it } from "vitest";
 import { toNs } from "../format/moments";
-import { rangeName, rangeOf, rangeProblem, ticksOf, timestampOf } from "./range";
+import { queryOfEnds, queryOfRange, rangeName, rangeOf, rangeProblem, ticksOf, timestampOf } from "./range";
 
 const kNow = toNs("2026-01-31T12:00:00Z") ?? 0n;
 const texts = (query: Record<string, string>) => {
@@ -26,6 +26,18 @@ it("reports an invalid custom range", () => {
   expect(rangeProblem({ start: "2026-01-30T09:00:00Z", end: "2026-01-30T08:00:00Z" })).toMatch(/before its end/);
   expect(rangeProblem({ range: "6h" })).toBe("");
   expect(texts({ start: "yesterday", end: "now" })).toEqual(texts({}));
+});
+
+it("keeps the ends of a zoomed range in the URL, in whole minutes", () => {
+  const at = (clock: string) => toNs(`2026-01-30T${clock}Z`) ?? 0n;
+  const query = queryOfEnds(at("10:00:20"), at("10:01:10"));
+  expect(query).toEqual({ range: "", start: "2026-01-30T10:00:00Z", end: "2026-01-30T10:02:00Z" });
+  expect(queryOfEnds(at("10:00:00"), at("10:00:01"))).toEqual(query);
+  expect(queryOfRange("7d")).toEqual({ range: "7d", start: "", end: "" });
+});
+
+it("accepts links without seconds", () => {
+  expect(texts({ start: "2026-01-30T08:00Z", end: "2026-01-30T09:00Z" })).toEqual(["2026-01-30T08:00:00Z", "2026-01-30T09:00:00Z"]);
 });
 
 it("has ticks at round times", () => {

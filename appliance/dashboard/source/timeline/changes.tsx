@@ -11,8 +11,8 @@ import { useReference } from "../parts/reference";
 import type { Route } from "../parts/route";
 import { useShared } from "../store/use_store";
 import { useEvents, type EventsInRange } from "./past_events";
-import { rangeOf, rangeProblem, type Range } from "./range";
-import { RangePicker } from "./range_picker";
+import { rangeOf, type Range } from "../range/range";
+import { RangePicker } from "../range/range_picker";
 import { timelineRows, type TimelineRow } from "./spans";
 import { Timeline } from "./timeline";
 
@@ -103,15 +103,13 @@ export function Changes({ route, changes, title, most, nothing }: Props) {
   const { store } = useShared();
   const reference = useReference();
   const { range, found, rows, isLoading } = changes;
-  const problem = rangeProblem(route.query);
   const isEmpty = rows.length === 0 && found.events.length === 0;
   return (
     <section aria-labelledby="changes-title" class="card changes">
       <div class="section-head">
         <h2 id="changes-title">{title}</h2>
-        {range && store.source.live && <RangePicker route={route} range={range} />}
+        {range && store.source.live && <RangePicker route={route} range={range} nowNs={reference.nowNs ?? range.endNs} />}
       </div>
-      {problem && <p role="alert" class="fault-line">{problem} The last hour is shown.</p>}
       {isLoading && <p class="muted loading" role="status">Loading events …</p>}
       {isEmpty && !isLoading && <p>{nothing}</p>}
       {rows.length > 0 && range && <Timeline rows={rows} range={range} reference={reference} most={most.rows} />}

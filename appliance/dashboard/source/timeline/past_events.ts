@@ -5,7 +5,7 @@ import { useRef } from "preact/hooks";
 import type { Event as ApplianceEvent, Finding, ListPastEventsResponse } from "../api/messages";
 import { toNs } from "../format/moments";
 import { useResource, useStoreState, type Resource } from "../store/use_store";
-import { timestampOf, type Range } from "./range";
+import { timestampOf, type Range } from "../range/range";
 import { eventsOfFindings } from "./spans";
 
 export const kMostEvents = 1000; // limit of the API for one page

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { Event as ApplianceEvent } from "../api/messages";
 import { toNs } from "../format/moments";
 import { eventsWithin, historyPath } from "./past_events";
-import { rangeOf } from "./range";
+import { rangeOf } from "../range/range";
 
 const ns = (time: string) => toNs(time) ?? 0n;
 

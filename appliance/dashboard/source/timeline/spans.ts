@@ -6,7 +6,7 @@ import { findingId, findingKey } from "../findings/finding_id";
 import { severityOf, stateOf, type Severity } from "../findings/severity";
 import { shortTitle } from "../findings/titles";
 import { toNs } from "../format/moments";
-import type { Range } from "./range";
+import type { Range } from "../range/range";
 
 export type SpanEnd = "ongoing" | "resolved" | "withdrawn" | "unknown";
 

@@ -3,7 +3,7 @@
 import { href } from "../parts/route";
 import { utcTime, type Reference } from "../format/moments";
 import { count, duration } from "../format/quantities";
-import { ticksOf, timestampOf, type Range } from "./range";
+import { ticksOf, timestampOf, type Range } from "../range/range";
 import type { Span, TimelineRow } from "./spans";
 
 interface Props {
