@@ -1,184 +1,285 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Serves dist/ and the API of an appliance with a small fabric, for browser tests and for work on the
-// dashboard. The faults are fixed relative to now; tests change `state`.
+// Serves dist/ and the API of an appliance, for browser tests and for work on the dashboard. The fabric
+// has pods of 64 hosts. Four jobs run on it; a gray link, bit errors and an incast disturb them. The faults
+// are fixed relative to now; tests change `state`.
 //
-//   node fake_appliance.mjs PORT
+//   node fake_appliance.mjs PORT [HOSTS] [--without-history]
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { pathToFileURL } from "node:url";
+import { fakeFindings } from "./fake_findings.mjs";
 
 const kDist = new URL("../dist/", import.meta.url);
-const kTypes = { html: "text/html", js: "text/javascript", css: "text/css" };
-const kLeaves = 4, kSpines = 2, kHosts = 12, kNics = 4;
-
-const range = (count) => [...Array(count).keys()];
-const ago = (seconds) => new Date(Date.now() - seconds * 1000).toISOString();
-const list = (field, elements, more = {}) => ({ [field]: elements, total_size: elements.length, next_page_token: "", ...more });
-
-function topology() {
-  const hosts = range(kHosts).map((host) => ({
-    name: `host${host}`, tier: "TIER_HOST",
-    nics: range(kNics).map((nic) => ({ device: `mlx5_${nic}`, rail: nic, addresses: [`10.${nic}.0.${host + 1}`] })),
-    gpus: range(kNics).map((gpu) => ({ index: gpu, rail: gpu, nic: `mlx5_${gpu}` })),
-  }));
-  const switches = [["leaf", "TIER_LEAF", kLeaves], ["spine", "TIER_SPINE", kSpines]].flatMap(([name, tier, count]) =>
-    range(count).map((i) => ({ name: `${name}${i}`, tier, nics: [], gpus: [] })));
-  const down = hosts.flatMap((host, h) => host.nics.map((nic) =>
-    ({ a: `${host.name}:${nic.device}`, b: `leaf${nic.rail}:${h}`, bits_per_second: "100000000000" })));
-  const up = range(kLeaves).flatMap((leaf) => range(kSpines).map((spine) =>
-    ({ a: `leaf${leaf}:${kHosts + spine}`, b: `spine${spine}:${leaf}`, bits_per_second: "400000000000" })));
-  return { name: "fake", nodes: [...hosts, ...switches], links: [...down, ...up] };
-}
-
-function finding(fields) {
-  return {
-    direction: "", confidence: 0.97, evidence: [], alternatives: [], missing_telemetry: [], culprits: [],
-    affected_job_ids: [], loop_ports: [], symptoms: [], persistence: "PERSISTENCE_PERMANENT", active_count: 1,
-    detector: "fake", uncalibrated_confidence: 0.97, exposed_job_ids: [], detection_time: fields.start_time, ...fields,
-  };
-}
-
-function findings() {
-  return [
-    finding({
-      kind: "bit_errors", place: "leaf2:13-spine1:2", direction: "leaf2:13", start_time: ago(2400), confidence: 0.91,
-      sentence: "The link leaf2:13-spine1:2 has bit errors (the receiving port drops frames with a wrong FCS).",
-      recommended_action: "schedule a repair: clean or replace the cable or transceiver; take the link out of routing until then",
-      persistence: "PERSISTENCE_RECURRING", active_count: 3, evidence: ["spine1:2 received 812 frames with a wrong FCS"],
-      exposed_job_ids: ["job-b"],
-    }),
-    finding({
-      kind: "gray_loss", place: "leaf1:12-spine0:1", direction: "leaf1:12", start_time: ago(780), affected_job_ids: ["job-a", "job-b"],
-      detection_time: ago(776),
-      sentence: "The link leaf1:12-spine0:1 has silent packet loss (no drop counter shows it). It affects the jobs pretrain-70b and finetune.",
-      recommended_action: "drain the link and replace its transceivers, the transmitting one first",
-      evidence: [
-        "leaf1:12 sent 10 412 900 frames, spine0:1 received 10 308 771 of them (1.0 % lost), without error or drop counters",
-        "62 of 64 flows over the link retransmitted packets, 0 of 128 flows over other links did",
-      ],
-      alternatives: [{ kind: "bit_errors", place: "leaf1:12-spine0:1", direction: "leaf1:12", probability: 0.03 }],
-      missing_telemetry: ["frame error counters of spine0"],
-      symptoms: [{ kind: "straggler", place: "host3:gpu:1", direction: "", probability: 0.9 }],
-      reach: { job_count: 2, rank_count: 32, gpu_count: 32, host_count: 8 },
-    }),
-    finding({
-      kind: "slow_receiver", place: "host7:mlx5_2", start_time: ago(1500), end_time: ago(1080), affected_job_ids: ["job-b"],
-      sentence: "host7:mlx5_2 was a slow receiver (took packets too slowly). It affected the job finetune.",
-      recommended_action: "observe the place: check the host's PCIe width and speed, IOMMU and memory", persistence: "PERSISTENCE_SINGLE",
-      evidence: ["leaf2:7 was paused for 31 % of the time"],
-    }),
-  ];
-}
-
-const suspected = () => [finding({
-  kind: "straggler", place: "host2:gpu:3", start_time: ago(300), confidence: 0.31, affected_job_ids: ["job-a"],
-  sentence: "host2:gpu:3 may be a straggler (computes more slowly than the job's other GPUs, which wait).",
-  recommended_action: "check its clock, temperature and ECC errors; move the rank to another GPU",
-})];
-
-function pastEvents() {
-  const all = findings().flatMap((found) => [
-    { cursor: "0", event_time: found.detection_time, kind: "KIND_FAULT_STARTED", sentence: found.sentence, finding: { ...found, end_time: undefined } },
-    ...(found.end_time ? [{ cursor: "0", event_time: found.end_time, kind: "KIND_FAULT_RESOLVED", sentence: found.sentence, finding: found }] : []),
-  ]);
-  const flap = finding({ kind: "flap", place: "host9:mlx5_0-leaf0:9", start_time: ago(9000), end_time: ago(7000), sentence: "The link host9:mlx5_0-leaf0:9 flapped.", recommended_action: "replace its cable" });
-  all.push({ cursor: "0", event_time: ago(9000), kind: "KIND_FAULT_STARTED", sentence: flap.sentence, finding: { ...flap, end_time: undefined } });
-  all.push({ cursor: "0", event_time: ago(7000), kind: "KIND_FAULT_RESOLVED", sentence: flap.sentence, finding: flap });
-  all.push({ cursor: "0", event_time: ago(2900), kind: "KIND_SOURCE_FAILED", sentence: "sflow: the socket was closed" });
-  return all.sort((a, b) => (a.event_time < b.event_time ? 1 : -1));
-}
-
-const job = (job_id, name, host_count, state) => ({
-  job_id, identity: "IDENTITY_NCCL_LOG", allocation: { scheduler_job_id: "4711", name, user: "ada" },
-  expected_rank_count: host_count * 4, logged_rank_count: host_count * 4, host_count, bytes: "1200000000000",
-  last_seen_time: ago(1), iteration_period: "0.412s", iteration_count: 812, collective_kinds: ["KIND_RING"], straggler: "",
-  finding_sentences: findings().filter((found) => !found.end_time && found.affected_job_ids.includes(job_id)).map((found) => found.sentence),
-  service_level_state: state,
-});
-
-function jobDetail(id) {
-  const ranks = range(8).map((rank) => ({
-    rank, host: `host${rank}`, process_id: "1", gpu_pci_address: "", nics: ["mlx5_0"], addresses: [`10.0.0.${rank + 1}`],
-    queue_pairs: [{ qpn: 0x1a00 + rank, candidate_peer_ranks: [], source: "RANK_SOURCE_NCCL_LOG", seen: true, peer_process: "", peer_source: "RANK_SOURCE_UNSPECIFIED", peer_confidence: 0 }],
-  }));
-  return { job: { job_id: id, identity: "IDENTITY_NCCL_LOG", ranks, edges: [], notes: [], logged_rank_count: 8, expected_rank_count: 8 } };
-}
-
-const coverage = () => ({
-  window_count: "256", window_duration: "1s", reporting_switch_count: 6, total_switch_count: 6, reporting_nic_count: 46,
-  total_nic_count: 48, reporting_gpu_count: 48, total_gpu_count: 48, flow_count: "192", undetectable_kinds: ["added_latency", "deprioritised_cnps"],
-  silences: [], obstacle: "OBSTACLE_UNSPECIFIED", address_count: 48, known_address_count: 48, polling_interval: "1s", dropped_records_note: "",
-  earlier_window_count: "0", topology_has_no_links: false, confirmed_link_count: 56, contradicted_link_count: 0, readings: "READINGS_EACH_WINDOW",
-  blind_spots: [], unusable_counters: [],
-});
+const kStart = Date.now();
+const kFaultStart = kStart - 780e3;
+const time = (ms) => new Date(ms).toISOString();
+const seconds = (value) => `${Number(value.toFixed(9))}s`;
+const range = (length) => Array.from({ length }, (_, i) => i);
+// A number from 0 to 1 that depends only on the name.
+const chance = (name) => {
+  let hash = 2166136261;
+  for (const letter of name) hash = Math.imul(hash ^ letter.charCodeAt(0), 16777619);
+  return ((hash ^ (hash >>> 13)) >>> 0) / 2 ** 32;
+};
 
 const source = (name, kind) => ({
   name, kind, listen_addresses: [], ledger: { received: "100000", accepted: "100000", drops: [] }, bytes: "100000000", missed_frames: "0",
-  records: "100000", dropped_records: "0", open_flow_count: "192", last_arrival_time: ago(0), error: "", dpdk_ports: [], problems: [], agents: [],
+  records: "100000", dropped_records: "0", open_flow_count: "192", last_arrival_time: time(Date.now()), error: "", dpdk_ports: [], problems: [], agents: [],
 });
 
-// The response to a request. A number is the status of an error, with the reason and the message.
-function respond(state, url) {
-  const snapshot = { version: "812", data_time: ago(state.dataAgeS), publish_time: ago(0), window_duration: "1s" };
-  const found = state.healthy ? [] : findings();
-  switch (url.pathname) {
-    case "/api/v1/health":
-      return {
-        state: "STATE_SERVING", problems: [], external_problems: state.healthy ? [] : ["the agent on host11 has not reported for 2 min"],
-        version: "0.1.0", start_time: ago(90_000), current_time: ago(0), snapshot, analysis_duration: "0.12s", has_topology: true,
-      };
-    case "/api/v1/sources": return list("sources", [source("mirror", "KIND_DPDK"), source("counters", "KIND_SCRAPE"), source("agents", "KIND_AGENTS")]);
-    case "/api/v1/topology": return topology();
-    case "/api/v1/findings": return list("findings", found, { coverage: coverage(), suspected_findings: state.healthy ? [] : suspected(), snapshot });
-    case "/api/v1/jobs": return list("jobs", [
-      job("job-a", "pretrain-70b", 6, state.healthy ? "STATE_MET" : "STATE_MISSED"),
-      job("job-b", "finetune", 3, state.healthy ? "STATE_MET" : "STATE_AT_RISK"), job("job-c", "eval", 2, "STATE_MET")]);
-    case "/api/v1/anomalies": return list("anomalies", [], { phase_changes: [], episodes: [], statistics: { evaluated_count: "9000", unevaluated_count: "12" } });
-    case "/api/v1/links": return list("link_loads", topology().links.map(({ a }, i) => ({
-      port: a, utilization: (i % 9) / 10, source: "SOURCE_COUNTERS", bytes: "1000000", ce_marked_packets: "0", dropped_packets: "0", paused_duration: "0s", error_frames: "0" })),
-      { start_time: ago(2), end_time: ago(1) });
-    case "/api/v1/hotspots": return list("hotspots", []);
-    case "/api/v1/paths": return list("paths", []);
-    case "/api/v1/service-levels": return list("service_levels", [], { indicators: [], objective: 0.99, short_window_count: 60, long_window_count: 3600 });
-    case "/api/v1/dependencies": return { dependency: { elements: [] } };
-    case "/api/v1/history/events": {
-      if (!state.history) return [400, "NO_HISTORY", "The configuration names no history file (history.file)."];
-      const { start_time: start = "", end_time: end = "", place = "" } = Object.fromEntries(url.searchParams);
-      const events = pastEvents().filter((event) => (!start || Date.parse(event.event_time) >= Date.parse(start)) &&
-        (!end || Date.parse(event.event_time) < Date.parse(end)) && (!place || event.finding?.place === place));
-      return { events, next_page_token: "" };
-    }
-    default:
-      if (url.pathname.startsWith("/api/v1/jobs/job-")) return jobDetail(url.pathname.split("/").at(-1));
-      return [404, "UNKNOWN_JOB", "There is no such job."];
+// The anomaly of a receiver that is slow.
+const kAnomalies = [{
+  models: ["MODEL_ROBUST_Z"], window_count: 420, probability: 0.001,
+  kind: "KIND_NIC", place: "gpu-9:mlx5_1", start_time: time(kStart - 1500e3), end_time: time(kStart - 1080e3), score: 0.93, peer_count: 31, episode: 0,
+  metrics: [{ metric: "paused_share", unit: "1", observed: 0.31, expected: 0.01 }],
+}];
+
+function pointsOf(query, point) {
+  const [start, end] = [Date.parse(query.get("start_time")), Date.parse(query.get("end_time"))];
+  const most = Number(query.get("max_points") || 1000);
+  const step = Math.max(60e3, Math.ceil((end - start) / most / 60e3) * 60e3);
+  const points = [];
+  for (let at = Math.ceil(start / step) * step; at < Math.min(end, Date.now()); at += step) {
+    const age = kStart - at;
+    if (age > 8 * 86400e3 || (age > 40 * 60e3 && age < 48 * 60e3)) continue; // older data, and a gap
+    points.push({ start_time: time(at), ...point(at, step / 1000) });
   }
+  return { step: seconds(step / 1000), points };
 }
 
-export function startFakeAppliance(port) {
-  const state = { dataAgeS: 1, history: true, healthy: false, silent: false };
-  const server = createServer((request, response) => {
-    const url = new URL(request.url, "http://localhost");
-    const send = (status, type, body) => response.writeHead(status, { "Content-Type": type, "Content-Security-Policy": "default-src 'self'" }).end(body);
-    if (state.silent) return request.destroy();
-    if (url.pathname === "/api/v1/events") return response.writeHead(200, { "Content-Type": "text/event-stream" }).write(":\n\n");
-    if (!url.pathname.startsWith("/api/")) {
-      const name = url.pathname === "/" ? "index.html" : url.pathname.slice(1);
-      try {
-        return send(200, kTypes[name.split(".").at(-1)] ?? "text/plain", readFileSync(new URL(name, kDist)));
-      } catch {
-        return send(404, "text/plain", "not found");
-      }
-    }
-    const answer = respond(state, url);
-    if (!Array.isArray(answer)) return send(200, "application/json", JSON.stringify(answer));
-    const [code, reason, message] = answer;
-    return send(code, "application/json", JSON.stringify({ error: { code, message, status: "FAILED_PRECONDITION", details: [{ "@type": "", reason }] } }));
+const page = (name, elements, rest) => ({ [name]: elements, total_size: elements.length, next_page_token: "", ...rest });
+const refused = (code, status, reason, message) => ({ code, body: { error: { code, status, message, details: [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason }] } } });
+
+// Responds to a request path and its query.
+function fabricOf(hosts, state) {
+  const nics = hosts > 64 ? 1 : 2;
+  const hostsPerLeaf = hosts > 64 ? 32 : 4;
+  const leavesPerPod = hosts > 64 ? 2 : 4;
+  const spines = hosts > 1024 ? 16 : 4;
+  const leaves = Math.ceil(hosts / hostsPerLeaf);
+  const leafOf = (host) => Math.floor(host / hostsPerLeaf);
+  const podOf = (leaf) => Math.floor(leaf / leavesPerPod);
+  const address = (host, nic) => `10.${nic}.${host >> 8}.${host & 255}`;
+  const topology = {
+    name: "fake",
+    nodes: [
+      ...range(spines).map((i) => ({ name: `spine${i}`, tier: "TIER_SPINE", nics: [], gpus: [] })),
+      ...range(leaves).map((i) => ({ name: `leaf${i}`, tier: "TIER_LEAF", pod: podOf(i), nics: [], gpus: [] })),
+      ...range(hosts).map((i) => ({
+        name: `gpu-${i}`, tier: "TIER_HOST", pod: podOf(leafOf(i)),
+        nics: range(nics).map((n) => ({ device: `mlx5_${n}`, rail: n, addresses: [address(i, n)] })),
+        gpus: range(nics).map((n) => ({ index: n, rail: n, nic: `mlx5_${n}` })),
+      })),
+    ],
+    links: [
+      ...range(hosts).flatMap((i) => range(nics).map((n) => (
+        { a: `gpu-${i}:mlx5_${n}`, b: `leaf${leafOf(i)}:Ethernet${(i % hostsPerLeaf) * nics + n}`, bits_per_second: "400000000000" }))),
+      ...range(leaves).flatMap((l) => range(spines).map((s) => (
+        { a: `leaf${l}:Ethernet${100 + s}`, b: `spine${s}:Ethernet${l}`, bits_per_second: "400000000000" }))),
+    ],
+  };
+  const hostPort = new Map(topology.links.filter(({ a }) => a.startsWith("gpu")).map(({ a, b }) => [a, b]));
+
+  const jobs = [
+    { id: "slurm-4711", name: "pretrain-70b", user: "ada", first: 0, hosts: Math.min(8, hosts / 2), period: 0.42, slow: true },
+    { id: "slurm-4712", name: "finetune", user: "bob", first: 8, hosts: 3, period: 1.3 },
+    { id: "slurm-4713", name: "", user: "eve", first: 11, hosts: 2, period: undefined },
+    { id: "comm-9f31", name: "", user: "", first: 13, hosts: 3, period: 0.09 },
+  ];
+  const kBadPort = "leaf0:Ethernet101";
+  const kBadLink = "leaf0:Ethernet101-spine1:Ethernet0";
+  const snapshot = (now) => ({
+    version: String(1 + Math.floor((now - kStart) / 1000)), data_time: time(now - state.dataAgeS * 1000), publish_time: time(now - 200), window_duration: "1s",
   });
-  return new Promise((resolve) => server.listen(port, "127.0.0.1", () =>
+  const { current, suspected, events, coverage } = fakeFindings({ badLink: kBadLink, badPort: kBadPort, switches: leaves + spines, nics: hosts * nics });
+  const iterationAt = (job, ms) => job.period * (1 + 0.03 * Math.sin(ms / 47e3) + 0.02 * chance(job.id + Math.floor(ms / 1000)) +
+    (job.slow && !state.healthy && ms > kFaultStart ? 0.4 : 0));
+
+  const findingsNow = () => (state.healthy ? [] : current());
+  const sentencesOf = (job) => findingsNow().filter((one) => !one.end_time && one.affected_job_ids.includes(job.id)).map((one) => one.sentence);
+  const summaryOf = (job, now) => ({
+    job_id: job.id, identity: job.user ? "IDENTITY_SCHEDULER" : "IDENTITY_WIRE",
+    allocation: job.user ? { scheduler_job_id: job.id.slice(6), name: job.name, user: job.user } : undefined,
+    expected_rank_count: job.hosts * nics, logged_rank_count: job.hosts * nics, host_count: job.hosts, bytes: "81234567890123",
+    first_seen_time: time(kStart - 9e6), last_seen_time: time(now - 1000),
+    iteration_period: job.period && seconds(iterationAt(job, now)), iteration_count: job.period ? 240 : 0,
+    collective_kinds: job.period ? ["KIND_RING", "KIND_ALL_TO_ALL"] : [], straggler: job.slow ? "gpu-3:mlx5_0" : "",
+    finding_sentences: sentencesOf(job),
+    service_level_state: !job.period ? "STATE_NO_DATA" : sentencesOf(job).length === 0 ? "STATE_MET" : job.slow ? "STATE_MISSED" : "STATE_AT_RISK",
+  });
+  const qpnOf = (rank, i) => 0x1a00 + 2 * rank + i;
+  const rankEnds = (job) => range(job.hosts * nics).map((rank) => ({ host: job.first + Math.floor(rank / nics), nic: rank % nics }));
+  const jobOf = (job) => {
+    const ends = rankEnds(job);
+    return {
+      job_id: job.id, expected_rank_count: ends.length, logged_rank_count: ends.length, notes: [], identity: "IDENTITY_SCHEDULER",
+      allocation: job.user ? { scheduler_job_id: job.id.slice(6), name: job.name, user: job.user } : undefined,
+      ranks: ends.map(({ host, nic }, rank) => ({
+        rank, host: `gpu-${host}`, process_id: String(4000 + rank), cuda_device: nic, gpu_pci_address: `0000:${40 + nic}:00.0`, nics: [`mlx5_${nic}`],
+        addresses: [address(host, nic)], queue_pairs: range(2).map((i) => ({ qpn: qpnOf(rank, i), candidate_peer_ranks: [], source: "RANK_SOURCE_NCCL_LOG", seen: true, peer_process: "", peer_source: "RANK_SOURCE_NCCL_LOG", peer_confidence: 1 })),
+      })),
+      edges: ends.map((_, rank) => ({
+        source_rank: rank, destination_rank: (rank + nics) % ends.length, bytes: String(4e9 + rank * 1e6), messages: "4000", control_bytes: "0", control_messages: "0",
+        source_qpns: [1], destination_qpns: [2], confidence: 1, missing_packets: "0", retransmitted_packets: job.slow && rank === 5 ? "8123" : "0",
+        ce_marked_packets: job.slow && rank === 2 ? "91000" : "0", cnp_packets: "0", source_process: "", destination_process: "",
+      })),
+      iteration_pattern: job.period && {
+        period: seconds(job.period), strength: 0.93, iteration_count: 240, start_time: time(kStart - 6e5), end_time: time(kStart),
+        members: ends.map(({ host, nic }) => ({ address: address(host, nic), host: `gpu-${host}`, device: `mlx5_${nic}` })),
+        collectives: [
+          { kind: "KIND_RING", alternative: "KIND_UNSPECIFIED", confidence: 0.96, offset: seconds(job.period * 0.3), duration: seconds(job.period * 0.4), payload_bytes: "3000000000",
+            groups: range(nics).map((n) => ({ member_indexes: ends.flatMap(({ nic }, i) => (nic === n ? [i] : [])) })) },
+          { kind: "KIND_ALL_TO_ALL", alternative: "KIND_UNSPECIFIED", confidence: 0.81, offset: seconds(job.period * 0.8), duration: seconds(job.period * 0.1), payload_bytes: "200000000",
+            groups: [{ member_indexes: ends.map((_, i) => i) }] },
+        ],
+        straggler: job.slow ? { member_index: 3 * nics, delay: seconds(job.period * 0.08), late_iteration_count: 40, total_iteration_count: 44, start_time: time(kStart - 3e5), end_time: time(kStart), confidence: 0.9 } : undefined,
+      },
+    };
+  };
+  const pathsOf = (job) => {
+    const ends = rankEnds(job);
+    return ends.flatMap((from, rank) => range(2).map((qp) => {
+      const to = ends[(rank + nics) % ends.length];
+      const [a, b] = [`gpu-${from.host}:mlx5_${from.nic}`, `gpu-${to.host}:mlx5_${to.nic}`];
+      const [up, down] = [hostPort.get(a).split(":")[0], hostPort.get(b)];
+      const spine = (rank + qp + 3) % spines; // rank 6 uses the bad link
+      const ports = up === down.split(":")[0] ? [a, down] : [a, `${up}:Ethernet${100 + spine}`, `spine${spine}:Ethernet${down.split(":")[0].slice(4)}`, down];
+      return {
+        source: address(from.host, from.nic), destination: address(to.host, to.nic), destination_qpn: qpnOf((rank + nics) % ends.length, qp), source_nic: a, destination_nic: b,
+        intervals: [{
+          start_time: time(kStart - 6e5), end_time: time(kStart), start_reason: "START_REASON_FIRST_SEEN", state: rank % 5 === 4 ? "STATE_AMBIGUOUS" : "STATE_EXACT", probability: rank % 5 === 4 ? 0.5 : 1,
+          ports, candidate_path_count: rank % 5 === 4 ? "2" : "1", certain_ports: ports, shares: [], sources: ["SOURCE_MIRROR"], packets: "400000", bytes: String(1e9 + rank * 1e7 + qp),
+          change_cause: "CHANGE_CAUSE_UNSPECIFIED", change_place: "",
+        }],
+      };
+    }));
+  };
+  const loadOf = (port) => 0.75 * chance(port) ** 3;
+  const linkLoads = () => topology.links.flatMap(({ a, b }) => [a, b].map((end) => ({
+    port: end, utilization: end === kBadPort ? 0.88 : loadOf(end), source: "SOURCE_COUNTERS", bytes: String(Math.round(loadOf(end) * 5e10)),
+    ce_marked_packets: end === kBadPort ? "5100" : "0", dropped_packets: "0", paused_duration: end === kBadPort ? "0.012s" : "0s", peak_queue_bytes: String(Math.round(loadOf(end) * 1e6)), error_frames: "0",
+  })));
+  const hotspots = () => range(240).map((i) => {
+    const hot = i % 3 === 0 ? kBadPort : `leaf${i % leaves}:Ethernet${i % 7}`;
+    const job = jobs[i % 2];
+    const cause = ["CAUSE_INCAST", "CAUSE_COLLISION", "CAUSE_PAUSED", "CAUSE_OVERLOAD", "CAUSE_UNKNOWN"][i % 5];
+    return {
+      port: hot, priority: 3, start_time: time(kStart - 1000 * (i * 7 + 9)), end_time: time(kStart - 1000 * (i * 7 + 1)), peak_queue_bytes: String(90000 + 1000 * i), ce_marked_packets: String(i * 37),
+      dropped_packets: String(i % 4), paused_duration: seconds(i / 1000), source: "SOURCE_COUNTERS", cause, bytes: "123456789", flow_count: 12, imbalance_ratio: 2.5, group_utilization: 0.7, group_link_count: 4,
+      culprits: [{ source: address(1, 0), destination: address(2, 0), destination_qpn: qpnOf(2, 0), bytes: "9000000", share: 0.6, job_id: job.id, rank: 2 }],
+      lost_times: i % 5 === 4 ? [] : [{ job_id: job.id, lost_duration: seconds((1 + (i * 7919) % 97) / 100), ranks: [0, 1, 2, 5] }],
+    };
+  });
+
+  return function answer(path, query) {
+    const now = Date.now();
+    const meta = { snapshot: snapshot(now) };
+    const jobNamed = (id) => jobs.find((job) => job.id === id || (job.name && job.name === id));
+    const most = Number(query.get("page_size") || 100);
+    const listed = (name, all) => ({ ...meta, [name]: all.slice(0, most), total_size: all.length, next_page_token: "" });
+    if (path.startsWith("/api/v1/history") && !state.history) return refused(400, "FAILED_PRECONDITION", "NO_HISTORY", "no history: name a file in history.file of the configuration");
+    if (path.startsWith("/api/v1/jobs/")) {
+      const job = jobNamed(decodeURIComponent(path.slice(13)));
+      return job ? { body: { ...meta, job: jobOf(job), summary: summaryOf(job, now) } } : refused(404, "NOT_FOUND", "UNKNOWN_JOB", "no such job");
+    }
+    switch (path) {
+      case "/api/v1/topology": return { body: topology };
+      case "/api/v1/health": return { body: { state: "STATE_SERVING", problems: [], version: "fake", start_time: time(kStart - 9e7), current_time: time(now), ...meta, analysis_duration: "0.05s", has_topology: true,
+        external_problems: state.healthy ? [] : ["the agent on gpu-11 has not reported for 2 min"] } };
+      case "/api/v1/sources": return { body: page("sources", [source("mirror", "KIND_DPDK"), source("counters", "KIND_SCRAPE"), source("agents", "KIND_AGENTS")]) };
+      case "/api/v1/links": return { body: { ...page("link_loads", linkLoads()), ...meta, start_time: time(now - 2000), end_time: time(now - 1000) } };
+      case "/api/v1/findings": return { body: { ...page("findings", findingsNow()), ...meta, coverage: coverage(), suspected_findings: state.healthy ? [] : suspected() } };
+      case "/api/v1/anomalies": return { body: { ...page("anomalies", state.healthy ? [] : kAnomalies), ...meta, phase_changes: [], episodes: [], statistics: { evaluated_count: "9000", unevaluated_count: "12" } } };
+      case "/api/v1/jobs": return { body: { ...page("jobs", jobs.map((job) => summaryOf(job, now)).reverse()), ...meta } };
+      case "/api/v1/service-levels": {
+        const missed = { indicator: "iteration_period", layer: "SERVICE_LAYER_APPLICATION", entity: "slurm-4711", state: "STATE_MISSED", bound: 0.5, bound_learnt: true, last_value: 0.6, short_window_ratio: 0.2, long_window_ratio: 0.6, window_count: 60 };
+        const troubled = query.get("job_id") !== "slurm-4712";
+        return { body: { ...listed("service_levels", troubled ? [missed] : []), objective: 0.95, short_window_count: 5, long_window_count: 60,
+          indicators: [{ name: "iteration_period", layer: "SERVICE_LAYER_APPLICATION", unit: "s", violation: "VIOLATION_ABOVE", meaning: "Iteration period", met_count: "3", at_risk_count: "0", missed_count: troubled ? "1" : "0", no_data_count: "1", worst: troubled ? missed : undefined }] } };
+      }
+      case "/api/v1/hotspots": {
+        const job = query.get("job_id");
+        return { body: listed("hotspots", hotspots().filter((one) => !job || one.lost_times.some((lost) => lost.job_id === jobNamed(job)?.id))) };
+      }
+      case "/api/v1/paths": {
+        const [source, destination] = [query.get("source"), query.get("destination")];
+        const job = jobNamed(query.get("job_id") ?? "");
+        if (!job && !(source && destination)) return refused(400, "INVALID_ARGUMENT", "INVALID_FIELDS", "source and destination, or job_id, are required");
+        const ports = [...(query.get("filter") ?? "").matchAll(/"([^"]+)"/g)].map((match) => match[1]);
+        const all = (job ? [job] : jobs).flatMap(pathsOf).filter((flow) => (!source || flow.source_nic === source || flow.source === source) &&
+          (!destination || flow.destination_nic === destination || flow.destination === destination) && (ports.length === 0 || ports.some((one) => flow.intervals[0].ports.includes(one))));
+        return { body: listed("paths", all) };
+      }
+      case "/api/v1/dependencies": return { body: { ...meta,
+        dependency: { question: "QUESTION_BLAST_RADIUS", kind: "ELEMENT_KIND_LINK", name: query.get("element"), elements: [
+          { kind: "ELEMENT_KIND_JOB", elements: jobs.slice(0, 2).map((job) => ({ name: job.id, allocation: summaryOf(job, now).allocation })) }] },
+        coverage: { flow_count: "64", known_flow_count: "60", partly_known_flow_count: "4", unclaimed_flow_count: "2" } } };
+      case "/api/v1/history/events": {
+        const { start_time: start = "", end_time: end = "", place = "" } = Object.fromEntries(query);
+        const found = events().filter((event) => (!start || Date.parse(event.event_time) >= Date.parse(start)) &&
+          (!end || Date.parse(event.event_time) < Date.parse(end)) && (!place || event.finding?.place === place));
+        return { body: { events: found, next_page_token: "" } };
+      }
+      case "/api/v1/history/jobs": {
+        const job = jobNamed(query.get("job_id"));
+        if (!job) return refused(404, "NOT_FOUND", "UNKNOWN_JOB", "no history of this job");
+        return { body: { job_id: job.id, ...pointsOf(query, (at, step) => ({
+          bytes: String(Math.round(step * job.hosts * 2e10 / (iterationAt({ period: 1, ...job }, at) / (job.period ?? 1)))), iteration_count: job.period ? step / iterationAt(job, at) : 0,
+          mean_iteration_period: job.period && seconds(iterationAt(job, at)), finding_count: job.slow && at > kFaultStart ? 1 : 0,
+          service_level_state: job.slow && at > kFaultStart ? "STATE_MISSED" : "STATE_MET", snapshot_count: step })) } };
+      }
+      case "/api/v1/history/links": {
+        const end = query.get("port");
+        const bad = end === kBadPort;
+        if (end.startsWith("spine3:")) return refused(404, "NOT_FOUND", "UNKNOWN_ELEMENT", "no history of this port");
+        return { body: { port: end, ...pointsOf(query, (at, step) => {
+          const mean = Math.min(1, loadOf(end) * (1 + 0.3 * Math.sin(at / 3e5)) + (bad ? 0.3 : 0));
+          return { mean_utilization: mean, max_utilization: Math.min(1, mean * 1.3), bytes: String(Math.round(mean * step * 5e10)), ce_marked_packets: bad && at > kFaultStart ? String(Math.round(step * 80)) : "0",
+            dropped_packets: "0", paused_duration: seconds(bad ? step * 0.02 : 0), peak_queue_bytes: "120000", error_frames: "0", window_count: step };
+        }) } };
+      }
+      default: return refused(404, "NOT_FOUND", "UNKNOWN_PATH", `no such path: ${path}`);
+    }
+  };
+}
+
+// The policy of the appliance (appliance/daemon/web/web.cc).
+const kPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const kFiles = { "/": ["index.html", "text/html"], "/app.js": ["app.js", "text/javascript"], "/app.css": ["app.css", "text/css"] };
+
+function sendEvents(response) {
+  response.writeHead(200, { "Content-Type": "text/event-stream" });
+  const send = () => response.write(`event: KIND_SNAPSHOT\ndata: ${JSON.stringify({ cursor: "1", event_time: time(Date.now()), kind: "KIND_SNAPSHOT", sentence: "" })}\n\n`);
+  const timer = setInterval(send, 2000);
+  response.on("close", () => clearInterval(timer));
+  send();
+}
+
+// Port 0: a free port.
+export function startFakeAppliance(port, { hosts = 16, history = true } = {}) {
+  const state = { dataAgeS: 0.9, history, healthy: false, silent: false };
+  const answer = fabricOf(hosts, state);
+  const server = createServer((request, response) => {
+    if (state.silent) return request.destroy();
+    const { pathname, searchParams } = new URL(request.url, "http://localhost");
+    if (pathname === "/api/v1/events") return sendEvents(response);
+    if (pathname === "/favicon.ico") return response.writeHead(204).end();
+    const file = kFiles[pathname];
+    if (file) {
+      response.writeHead(200, { "Content-Type": `${file[1]}; charset=utf-8`, "Content-Security-Policy": kPolicy });
+      return response.end(readFileSync(new URL(file[0], kDist)));
+    }
+    const { code = 200, body } = answer(pathname, searchParams);
+    response.writeHead(code, { "Content-Type": "application/json" });
+    return response.end(JSON.stringify(body));
+  });
+  return new Promise((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", () =>
     resolve({ url: `http://127.0.0.1:${server.address().port}/`, state, close: () => server.closeAllConnections() ?? server.close() })));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const { url } = await startFakeAppliance(Number(process.argv[2] ?? 18080));
+  const [port = "18080", hosts = "16"] = process.argv.slice(2).filter((word) => !word.startsWith("--"));
+  const { url } = await startFakeAppliance(Number(port), { hosts: Number(hosts), history: !process.argv.includes("--without-history") });
   console.log(url);
 }

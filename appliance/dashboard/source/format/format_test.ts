@@ -85,6 +85,7 @@ describe("durations", () => {
   });
   it("are whole seconds for ages", () => {
     expect(coarse(8.7e9)).toBe("8 s");
+    expect(coarse(61.1e9)).toBe("61 s");
   });
 });
 

@@ -61,7 +61,7 @@ export function inUnit(value: number, unit: string): string {
 
 // Formats ages in whole seconds, because tenths would only flicker.
 export function coarse(ns: number): string {
-  return ns < 60e9 ? `${Math.floor(ns / 1e9)} s` : duration(ns);
+  return ns < 120e9 ? `${Math.floor(ns / 1e9)} s` : duration(ns);
 }
 
 // "0.000125s" in nanoseconds. 0 if the duration is unset.

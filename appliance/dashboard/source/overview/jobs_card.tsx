@@ -3,6 +3,7 @@
 import type { Finding, JobSummary } from "../api/messages";
 import { count, plural } from "../format/quantities";
 import { enumName, serviceStateText } from "../format/words";
+import { byTrouble } from "../jobs/trouble";
 import { JobLink, Tag } from "../parts/names";
 import { href } from "../parts/route";
 
@@ -10,7 +11,7 @@ const kShown = 5;
 
 export function JobsCard({ jobs, active }: { jobs: JobSummary[]; active: Finding[] }) {
   const faultsOf = (id: string) => active.filter((finding) => finding.affected_job_ids.includes(id)).length;
-  const affected = jobs
+  const affected = byTrouble(jobs)
     .map((job) => ({ job, faults: faultsOf(job.job_id) }))
     .filter(({ faults }) => faults > 0)
     .sort((a, b) => b.faults - a.faults);

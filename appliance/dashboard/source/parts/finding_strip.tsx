@@ -5,7 +5,7 @@ import { percent } from "../format/quantities";
 import { useResource } from "../store/use_store";
 import { hrefOfFinding } from "../findings/finding_id";
 import { nothingFound } from "../findings/coverage";
-import { FindingState } from "../findings/finding_state";
+import { FindingState, isOngoing } from "../findings/finding_state";
 import { href } from "./route";
 
 const kShown = 3;
@@ -19,7 +19,7 @@ export function FindingStrip() {
     return <p class="strip-calm">{title} <a href={href("findings")}>Telemetry coverage</a></p>;
   }
   return (
-    <section class="strip" aria-label="Faults">
+    <section class={value.findings.some(isOngoing) ? "strip" : "strip strip-resolved"} aria-label="Faults">
       {value.findings.slice(0, kShown).map((finding) => (
         <a key={finding.sentence} href={hrefOfFinding(finding)} data-item="">
           <FindingState finding={finding} />

@@ -15,10 +15,10 @@ const kHour = 60n * kMinute;
 
 export const kRanges: [string, bigint, string][] = [
   ["15m", 15n * kMinute, "last 15 min"],
-  ["1h", kHour, "last 1 h"],
+  ["1h", kHour, "last hour"],
   ["6h", 6n * kHour, "last 6 h"],
   ["24h", 24n * kHour, "last 24 h"],
-  ["7d", 168n * kHour, "last 7 d"],
+  ["7d", 168n * kHour, "last 7 days"],
 ];
 export const kDefaultRange = "1h";
 export const kCustom = "custom";

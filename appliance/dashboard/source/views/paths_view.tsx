@@ -73,7 +73,7 @@ function BusiestPairs({ job, summary, isDefault }: { job: string; summary?: JobS
   const answer = useResource<FindPathsResponse>(`/api/v1/paths?${query}`);
   const pairs = useMemo(() => pairsOf(answer.value?.paths ?? []), [answer.value]);
   const title = summary ? jobTitle(summary) : job;
-  const why = summary && jobTrouble(summary) > 0 ? "the job with most trouble" : "the largest job";
+  const why = summary && jobTrouble(summary) > 0 ? "the job with the most problems" : "the largest job";
   return (
     <section aria-labelledby="pairs-title">
       <h2 id="pairs-title">Busiest pairs of <JobLink id={job} label={title} />{isDefault && <span class="muted">, {why}</span>}</h2>
