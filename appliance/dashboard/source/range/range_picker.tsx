@@ -68,7 +68,7 @@ export function RangePicker({ route, range, nowNs, note }: Props) {
       </label>
       <span class="range-steps">
         <button type="button" onClick={() => show(startNs - length / 2n, endNs - length / 2n)}>Earlier</button>
-        <button type="button" disabled={endNs >= nowNs} onClick={() => show(startNs + length / 2n, endNs + length / 2n)}>Later</button>
+        <button type="button" disabled={range.isLive || endNs >= nowNs} onClick={() => show(startNs + length / 2n, endNs + length / 2n)}>Later</button>
         <button type="button" onClick={zoomOut}>Zoom out</button>
       </span>
       {name === kCustom && <CustomRange key={`${route.query["start"]}${route.query["end"]}`} route={route} range={range} onDone={() => setEditing(false)} />}
