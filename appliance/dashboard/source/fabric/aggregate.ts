@@ -54,7 +54,7 @@ export function groupsOf(fabric: Fabric): Group[] {
   return groups.size > 1 ? [...groups.values()].sort((a, b) => naturally(a.name, b.name)) : [];
 }
 
-// `isOpen` tells which groups show their nodes.
+// `isOpen` selects the groups that show their nodes.
 export function aggregate(fabric: Fabric, groups: Group[], isOpen: (group: Group) => boolean): Aggregate {
   const shown: Aggregate = {
     fabric: { name: fabric.name, nodes: [], links: [], nodeByName: new Map(), byPort: new Map() }, groups, groupOf: new Map(),
@@ -83,7 +83,7 @@ export function aggregate(fabric: Fabric, groups: Group[], isOpen: (group: Group
 }
 
 function addLinks(fabric: Fabric, shown: Aggregate) {
-  const bundles = new Map<string, number>(); // of a closed group and a node
+  const bundles = new Map<string, number>(); // links between a closed group and a node
   for (const link of fabric.links) {
     const [a, b] = [shown.shownNode[link.a] as number, shown.shownNode[link.b] as number];
     if (a === b) continue;

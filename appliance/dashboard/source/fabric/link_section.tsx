@@ -99,7 +99,7 @@ function Faults({ findings, ports }: { findings: Finding[]; ports: string[] }) {
 
 interface Props {
   link: FabricLink;
-  findings: Finding[]; // of this link
+  findings: Finding[]; // the findings at this link
   route: Route;
   theme: string;
 }

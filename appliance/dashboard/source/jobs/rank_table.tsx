@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The job's processes, those with trouble first, with the bytes that each sent and received.
+// The job's processes, those with problems first, with the bytes that each sent and received.
 import { useMemo } from "preact/hooks";
 import type { Job } from "../api/messages";
 import { bytes, count } from "../format/quantities";
@@ -39,7 +39,7 @@ function columnsOf(job: Job): Column<RankState>[] {
 
 interface Props {
   job: Job;
-  title: string; // of the job
+  title: string; // the title of the job
   most?: number; // ranks to show at first
 }
 

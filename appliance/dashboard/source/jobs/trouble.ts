@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much trouble a job or a rank has, so that lists show the worst first.
+// How severe the problems of a job or a rank are, so that lists show the worst first.
 import type { Job, JobSummary, Rank } from "../api/messages";
 import { naturally } from "../fabric/model";
 
@@ -70,7 +70,7 @@ function troublesOf(job: Job, rank: Rank, traffic: RankTraffic): string[] {
 const kScores: Record<string, number> = { straggler: 8, retransmissions: 4, "CE marks": 2, "not observed": 1 };
 const scoreOf = (state: RankState) => state.troubles.reduce((sum, trouble) => sum + (kScores[trouble] ?? 0), 0);
 
-// The ranks with trouble first, the worst of them on top, then by number.
+// The ranks with problems first, the worst of them on top, then by number.
 export function rankStates(job: Job): RankState[] {
   const sums = trafficOf(job);
   const states = job.ranks.map((rank): RankState => {

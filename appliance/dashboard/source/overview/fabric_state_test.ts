@@ -31,7 +31,7 @@ it("does not count resolved faults, except in a recording", () => {
   expect(state([resolved], { isRecording: true }).tone).toBe("critical");
 });
 
-it("is unknown without the telemetry to tell", () => {
+it("is unknown without sufficient telemetry", () => {
   expect(state([], { coverage: undefined }).tone).toBe("unknown");
   expect(state([])).toMatchObject({ tone: "good", sentence: "No faults found. All known fault types are detectable with this telemetry." });
 });

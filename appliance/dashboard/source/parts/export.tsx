@@ -5,7 +5,7 @@ import { count } from "../format/quantities";
 import { csvParts, fileName, jsonParts, saveFile, type ExportColumn } from "./export_file";
 
 interface Props<Row> {
-  name: string; // of the file, without its ending
+  name: string; // file name without its ending
   columns?: ExportColumn<Row>[]; // without columns there is no CSV
   rows: Row[];
 }

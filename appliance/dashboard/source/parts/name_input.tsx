@@ -25,7 +25,7 @@ export function suggest(names: Name[], text: string, most = kSuggestions): Name[
 
 interface Props {
   label: string;
-  name: string; // of the form field
+  name: string; // name of the form field
   names: Name[];
   value: string; // from the URL
   placeholder: string;

@@ -14,7 +14,7 @@ export interface Column<Row> {
   sort?: (row: Row) => number | string;
   numeric?: boolean;
   hint?: string;
-  unit?: string; // of `sort`, for exports
+  unit?: string; // unit of `sort`, for exports
   value?: (row: Row) => string | number | undefined; // for exports; default: `cell` if it is text, otherwise `sort`
 }
 

@@ -57,7 +57,7 @@ export interface LinkWindow {
 
 export interface JobValue {
   timeS: number;
-  periodNs?: number; // of an iteration; unset: not detected
+  periodNs?: number; // iteration period; unset: not detected
 }
 
 export class Histories {

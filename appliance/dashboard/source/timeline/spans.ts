@@ -11,7 +11,7 @@ import type { Range } from "../range/range";
 export type SpanEnd = "ongoing" | "resolved" | "withdrawn" | "unknown";
 
 export interface Span {
-  id: string; // of the finding
+  id: string; // ID of the finding
   startNs: bigint;
   endNs?: bigint; // undefined: ongoing, or unknown
   end: SpanEnd;

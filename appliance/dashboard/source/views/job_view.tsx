@@ -78,7 +78,7 @@ function OverviewTab({ job, summary, title }: TabProps) {
     <>
       <Facts job={job} summary={summary} />
       {job.notes.map((note) => <p key={note} class="muted">{note}</p>)}
-      <Section id="ranks" title="Ranks with trouble">
+      <Section id="ranks" title="Ranks with problems">
         {troubled.length === 0 ? <p>None is known: no rank waits, retransmits or has CE marks.</p> : (
           <RankTable job={{ ...job, ranks: troubled.map(({ rank }) => rank) }} title={title} most={kRanksShown} />
         )}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The paths between two ends, or the busiest pairs of a job. Without a selection: of the job with most
-// trouble.
+// The paths between two ends, or the busiest pairs of a job. Without a selection: of the job with the most
+// problems.
 import { useMemo } from "preact/hooks";
 import type { FindPathsResponse, JobSummary, ListJobsResponse, Topology } from "../api/messages";
 import { kMaxPageSize } from "../api/whole_list";
