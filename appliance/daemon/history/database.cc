@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
+#include <array>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -23,6 +25,8 @@ DatabaseFault FaultOf(int code) {
       return DatabaseFault::kDamaged;
     case SQLITE_INTERRUPT:
       return DatabaseFault::kInterrupted;
+    case SQLITE_TOOBIG:
+      return DatabaseFault::kTooLarge;
     default:
       return DatabaseFault::kOther;
   }
@@ -35,10 +39,24 @@ bool IsMissingTable(int code, std::string_view message) {
          (message.starts_with("no such table") || message.starts_with("no such column"));
 }
 
+// Limits of SQLite, so that neither values nor the schema of a file can make a statement take much
+// memory or time. The statements of rocescope stay far below them.
+constexpr std::array kLimits = {std::pair(SQLITE_LIMIT_LENGTH, static_cast<int>(kMaxValueBytes)),
+                                std::pair(SQLITE_LIMIT_SQL_LENGTH, 64 << 10),
+                                std::pair(SQLITE_LIMIT_COLUMN, 100),
+                                std::pair(SQLITE_LIMIT_EXPR_DEPTH, 50),
+                                std::pair(SQLITE_LIMIT_COMPOUND_SELECT, 10),
+                                std::pair(SQLITE_LIMIT_VDBE_OP, 25'000),
+                                std::pair(SQLITE_LIMIT_FUNCTION_ARG, 8),
+                                std::pair(SQLITE_LIMIT_ATTACHED, 0),
+                                std::pair(SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100),
+                                std::pair(SQLITE_LIMIT_TRIGGER_DEPTH, 1)};
+
 // Settings that https://www.sqlite.org/security.html recommends for a file that others may have
 // written.
 void Harden(SQLite::Database& database, bool is_read_only) {
   sqlite3* const handle = database.getHandle();
+  for (const auto& [limit, value] : kLimits) sqlite3_limit(handle, limit, value);
   for (const auto& [option, value] :
        {std::pair(SQLITE_DBCONFIG_DEFENSIVE, 1), std::pair(SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
         std::pair(SQLITE_DBCONFIG_ENABLE_TRIGGER, 0), std::pair(SQLITE_DBCONFIG_ENABLE_VIEW, 0)}) {
@@ -46,6 +64,18 @@ void Harden(SQLite::Database& database, bool is_read_only) {
   }
   database.exec("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0");
   if (is_read_only) database.exec("PRAGMA query_only = ON");
+}
+
+// SQLite would wait without limit in open() for a writer of a named pipe. Returns the path that is
+// not a regular file; empty: there is none.
+std::string IrregularPart(const std::string& path) {
+  struct stat found = {};
+  if (stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) return path;
+  for (const char* side : kSideFiles) {
+    std::string part = path + side;
+    if (lstat(part.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) return part;
+  }
+  return "";
 }
 
 ErrorCode CodeOf(int code) {
@@ -80,6 +110,12 @@ DatabaseError ErrorOf(const SQLite::Exception& exception, const std::string& pat
 }
 
 DatabaseResult<SQLite::Database> OpenDatabase(const std::string& path, int flags) {
+  if (const std::string irregular = IrregularPart(path); !irregular.empty()) {
+    return tl::unexpected(DatabaseError{
+        {.code = ErrorCode::kInvalidArgument,
+         .message = fmt::format("{}: not a regular file; the path was not changed; remove it",
+                                irregular)}});
+  }
   try {
     SQLite::Database database(path, flags | SQLite::OPEN_NOMUTEX, kBusyMilliseconds);
     Harden(database, (flags & SQLite::OPEN_READONLY) != 0);

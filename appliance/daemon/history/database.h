@@ -4,8 +4,10 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <array>
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +23,7 @@ enum class DatabaseFault : uint8_t {
   kFull,         // disk full, or size limit of the file reached
   kDamaged,      // the file is damaged or not a database, or a table is missing
   kInterrupted,  // time limit of the connection reached
+  kTooLarge,     // a value, row or statement exceeds the limits of the connection
   kOther,
 };
 
@@ -35,8 +38,15 @@ using DatabaseResult = tl::expected<Value, DatabaseError>;
 DatabaseError ErrorOf(const SQLite::Exception& exception, const std::string& path,
                       const SQLite::Database* database);
 
-// Opens the file: with OPEN_READONLY an existing one, which cannot be changed. Triggers and views
-// of the file are ignored, and statements cannot damage it.
+// Files that SQLite places next to a database.
+inline constexpr std::array kSideFiles = {"-wal", "-shm", "-journal"};
+
+// Largest value or row that is read or written. The queue of the history holds no larger rows.
+inline constexpr size_t kMaxValueBytes = size_t{72} << 20;
+
+// Opens the file, unless it or one of its side files is something other than a regular file: with
+// OPEN_READONLY an existing one, which cannot be changed. Triggers and views of the file are
+// ignored, and statements cannot damage it.
 DatabaseResult<SQLite::Database> OpenDatabase(const std::string& path, int flags);
 
 // Returns what `work` returns, or the exception of SQLite as an error that names the file.

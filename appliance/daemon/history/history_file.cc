@@ -4,18 +4,25 @@
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <compare>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "appliance/daemon/history/file_lock.h"
+#include "base/utf8.h"
 
 namespace rocescope {
 namespace {
@@ -68,6 +75,8 @@ constexpr std::array kProbes = {
     "SELECT max(last_ns) FROM answers",
     "SELECT max(hour) FROM link_blocks"};
 
+constexpr auto kLongestProbes = std::chrono::seconds(2);
+
 constexpr std::array kTableNames = {"events", "event_jobs",  "ports",   "link_minutes",
                                     "jobs",   "job_minutes", "answers", "link_blocks"};
 
@@ -83,7 +92,8 @@ constexpr DatabaseKind kHistoryKind = {
         "PRAGMA journal_size_limit = 4194304",
     .is_header_first = true,
     .probes = kProbes,
-    .migrations = kMigrations};
+    .migrations = kMigrations,
+    .later_tables = kCreateTrustedTime};
 
 // Owner of a file according to its header (https://www.sqlite.org/fileformat.html, 1.3).
 enum class Mark {
@@ -119,7 +129,14 @@ Mark MarkOf(const std::string& path, int32_t ours) {
 }
 
 // What the file contains.
-enum class Content { kNothing, kOurs, kForeign, kNoTables, kNewer, kIncomplete };
+enum class Content { kNothing, kOurs, kForeign, kNoTables, kNewer, kIncomplete, kAltered };
+
+// A table, index, view or trigger.
+struct SchemaObject {
+  std::string name;
+  std::string definition;
+  friend auto operator<=>(const SchemaObject&, const SchemaObject&) = default;
+};
 
 // Returns the statements that change a file of `schema` to the current one.
 std::string MigrationOf(const DatabaseKind& kind, int schema) {
@@ -138,7 +155,46 @@ void Migrate(SQLite::Database& database, const DatabaseKind& kind, int schema) {
   transaction.commit();
 }
 
-Content ContentOf(SQLite::Database& database, const DatabaseKind& kind, int& schema) {
+std::vector<SchemaObject> ObjectsOf(SQLite::Database& database) {
+  std::vector<SchemaObject> objects;
+  SQLite::Statement row(database,
+                        "SELECT name, type || ' ' || tbl_name || ': ' || ifnull(sql, '') "
+                        "FROM sqlite_schema ORDER BY name");
+  while (row.executeStep()) {
+    objects.push_back({.name = row.getColumn(0), .definition = row.getColumn(1)});
+  }
+  return objects;
+}
+
+// Returns the name of an object that rocescope does not create, or creates differently; nullopt:
+// there is none. A generated column, CHECK or index of an expression could take any time.
+std::optional<std::string> AlteredObject(SQLite::Database& database, const DatabaseKind& kind) {
+  SQLite::Database expected(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  // ANALYZE creates the tables that the command of the same name adds to a file.
+  expected.exec(
+      fmt::format("{} {} {}; ANALYZE", kind.tables, MigrationOf(kind, 1), kind.later_tables));
+  const std::vector<SchemaObject> known = ObjectsOf(expected);
+  for (const SchemaObject& object : ObjectsOf(database)) {
+    if (!std::ranges::binary_search(known, object)) return object.name;
+  }
+  return std::nullopt;
+}
+
+// Finds lost pages. On a slow disk, the probes cover only a part of the file.
+void Probe(SQLite::Database& database, const DatabaseKind& kind) {
+  const auto end = std::chrono::steady_clock::now() + kLongestProbes;
+  LimitTo(database, end);
+  try {
+    for (const char* probe : kind.probes) database.execAndGet(probe);
+  } catch (const SQLite::Exception& exception) {
+    RemoveLimit(database);
+    if (exception.getErrorCode() != SQLITE_INTERRUPT) throw;
+  }
+  RemoveLimit(database);
+}
+
+Content ContentOf(SQLite::Database& database, const DatabaseKind& kind, int& schema,
+                  std::string& altered) {
   const int tables = database.execAndGet("SELECT count(*) FROM sqlite_schema");
   const int application = database.execAndGet("PRAGMA application_id");
   if (tables == 0 && application == 0) {
@@ -153,12 +209,14 @@ Content ContentOf(SQLite::Database& database, const DatabaseKind& kind, int& sch
   const int has_table = database.execAndGet(
       fmt::format("SELECT count(*) FROM sqlite_schema WHERE name = '{}'", kind.main_table));
   if (has_table == 0) return Content::kIncomplete;
+  if (auto object = AlteredObject(database, kind)) {
+    altered = *std::move(object);
+    return Content::kAltered;
+  }
   Migrate(database, kind, schema);
-  for (const char* probe : kind.probes) database.execAndGet(probe);
+  Probe(database, kind);
   return Content::kOurs;
 }
-
-constexpr std::array kSideFiles = {"-wal", "-shm", "-journal"};
 
 // SQLite creates its side files with the permissions of the file.
 void CreatePrivateFile(const std::string& path) {
@@ -257,8 +315,9 @@ Result<SQLite::Database> OpenOwnDatabase(const DatabaseKind& kind, const std::st
     auto database = OpenDatabase(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     if (!database) return failed(database.error());
     int schema = 0;
+    std::string altered;
     auto content = Caught(*database, [&] {
-      const Content found = ContentOf(*database, kind, schema);
+      const Content found = ContentOf(*database, kind, schema, altered);
       if (found == Content::kNothing || found == Content::kOurs) {
         MakePrivate(path, opening, notify);
         Prepare(*database, kind, found == Content::kNothing);
@@ -280,6 +339,14 @@ Result<SQLite::Database> OpenOwnDatabase(const DatabaseKind& kind, const std::st
                                    "the file, or use another one (key `{}`)",
                                    path, kind.main_table, kind.key));
     }
+    if (content == Content::kAltered) {
+      return MakeError(
+          ErrorCode::kInvalidArgument,
+          fmt::format("{}: \"{}\" in the schema was not created by rocescope, or was changed; the "
+                      "file was not changed; drop it, restore the file, or use another one "
+                      "(key `{}`)",
+                      path, ReplaceInvalidUtf8(altered), kind.key));
+    }
     if (content == Content::kNewer) {
       return MakeError(
           ErrorCode::kUnimplemented,
@@ -288,7 +355,10 @@ Result<SQLite::Database> OpenOwnDatabase(const DatabaseKind& kind, const std::st
                       path, schema, kind.schema, kind.key));
     }
     if (content) return *std::move(database);
-    if (content.error().fault != DatabaseFault::kDamaged) return failed(content.error());
+    const DatabaseFault fault = content.error().fault;
+    if (fault != DatabaseFault::kDamaged && fault != DatabaseFault::kTooLarge) {
+      return failed(content.error());
+    }
     if (mark != Mark::kOurs) return not_ours("a damaged database");
     const std::string& why = content.error().message;
     if (attempt > 0) {

@@ -29,9 +29,16 @@ struct DatabaseKind {
   std::span<const char* const> probes;
   // Time limit of an integrity check in OpenOwnDatabase; 0: none.
   std::chrono::milliseconds longest_check{};
-  // Statements that change a file of schema i + 1 to schema i + 2.
+  // Statements that change a file of schema i + 1 to schema i + 2. They only add tables and
+  // indexes.
   std::span<const char* const> migrations = {};
+  const char* later_tables = "";  // creates tables that some files have
 };
+
+// The table of trusted times, which a file of an earlier version does not have.
+inline constexpr const char* kCreateTrustedTime =
+    "CREATE TABLE IF NOT EXISTS trusted_time (id INTEGER PRIMARY KEY CHECK (id = 1), "
+    "trusted_ns INTEGER NOT NULL, candidate_ns INTEGER, confirmed_ns INTEGER NOT NULL)";
 
 // The first opening in a process checks the file and reports permissions that cannot be set.
 enum class Opening { kFirst, kAgain };
@@ -41,8 +48,9 @@ inline constexpr int32_t kHistorySchema = 2;
 
 // Opens the file for writing and creates it if needed. A damaged file is moved aside, which
 // `notify` reports, and a new file is created. A file without our application id is an error and is
-// not changed. The error says what to do. The permissions of the file and its side files are set to
-// kPrivateMode.
+// not changed; nor is one with a table, index, view or trigger that rocescope does not create, or
+// creates differently: its expressions could take any time. The error says what to do. The
+// permissions of the file and its side files are set to kPrivateMode.
 Result<SQLite::Database> OpenOwnDatabase(const DatabaseKind& kind, const std::string& path,
                                          Timestamp now, const Notify& notify,
                                          Opening opening = Opening::kFirst);

@@ -119,17 +119,47 @@ TEST_F(HistoryFile, FileWithAMissingTableIsMovedAside) {
   EXPECT_THAT(notices_, Contains(HasSubstr("no such table: link_minutes")));
 }
 
-TEST_F(HistoryFile, TriggersAndViewsOfTheFileAreIgnored) {
-  ASSERT_TRUE(OpenFile());
+TEST_F(HistoryFile, LaterTriggersAndViewsAreIgnored) {
+  auto database = OpenFile();
+  ASSERT_TRUE(database);
   SQLite::Database(file_, SQLite::OPEN_READWRITE)
       .exec(
           "CREATE TRIGGER t AFTER INSERT ON ports BEGIN DELETE FROM ports; END; "
           "CREATE VIEW v AS SELECT 1");
-  auto database = OpenFile();
-  ASSERT_TRUE(database);
   database->exec("INSERT INTO ports (name) VALUES ('leaf0:Ethernet1')");
   EXPECT_EQ(database->execAndGet("SELECT count(*) FROM ports").getInt64(), 1);
   EXPECT_THROW(database->execAndGet("SELECT * FROM v"), SQLite::Exception);
+}
+
+TEST_F(HistoryFile, AlteredSchemaIsAnErrorAndUnchanged) {
+  for (const char* change :
+       {"DROP TABLE events; CREATE TABLE events (id INTEGER PRIMARY KEY, at_ns INTEGER NOT NULL, "
+        "kind TEXT NOT NULL, place TEXT NOT NULL, message BLOB AS (hex(zeroblob(30000000)))); "
+        "INSERT INTO events (id, at_ns, kind, place) VALUES (1, 1, 'a', 'b')",
+        "CREATE INDEX more ON events (hex(zeroblob(30000000)))", "CREATE TABLE music (title TEXT)",
+        "CREATE TRIGGER t AFTER INSERT ON ports BEGIN DELETE FROM ports; END",
+        "CREATE VIEW v AS SELECT 1", "CREATE TABLE trusted_time (id INTEGER PRIMARY KEY)"}) {
+    ASSERT_TRUE(OpenFile());
+    Execute(change);
+    EXPECT_THAT(ErrorOfOpening(), AllOf(HasSubstr("in the schema was not created by rocescope"),
+                                        HasSubstr("history.file")))
+        << change;
+    std::filesystem::remove(file_);
+  }
+  EXPECT_THAT(FilesWith("broken"), IsEmpty());
+}
+
+TEST_F(HistoryFile, StatisticsOfAnalyzeAreAccepted) {
+  ASSERT_TRUE(OpenFile());
+  Execute("INSERT INTO ports (name) VALUES ('leaf0:Ethernet1'); ANALYZE");
+  EXPECT_EQ(ErrorOfOpening(), "");
+}
+
+TEST_F(HistoryFile, ConnectionsLimitTheSizeOfValues) {
+  auto database = OpenFile();
+  ASSERT_TRUE(database);
+  EXPECT_EQ(database->execAndGet("SELECT length(zeroblob(70000000))").getInt64(), 70'000'000);
+  EXPECT_THROW(database->execAndGet("SELECT length(hex(zeroblob(70000000)))"), SQLite::Exception);
 }
 
 TEST_F(HistoryFile, ConnectionsCannotDamageTheFile) {

@@ -6,14 +6,19 @@
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
 #include <filesystem>
 #include <iterator>
+#include <mutex>
+#include <optional>
 #include <sstream>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "analytics/job/job_nodes.h"
 #include "appliance/daemon/history/database.h"
+#include "appliance/daemon/history/file_lock.h"
 #include "appliance/daemon/history/history_file.h"
 #include "base/thread_name.h"
 #include "base/utf8.h"
@@ -88,6 +93,10 @@ std::vector<Allocation> ReadJobs(SQLite::Database& database, const Notify& notif
       notify(Severity::kError,
              fmt::format("{}: job {} is not restored: {}", database.getFilename(), id, why));
     };
+    if (id == 0) {
+      skip("the id must be a positive integer");
+      continue;
+    }
     const std::string name = row.getColumn(1);
     const std::string user = row.getColumn(2);
     const bool is_ended = row.getColumn(3).getInt() != 0;
@@ -126,8 +135,9 @@ void WriteJobs(SQLite::Database& database, const std::vector<Allocation>& before
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
   if (before.empty()) database.exec("DELETE FROM registered_jobs");
   SQLite::Statement remove(database, "DELETE FROM registered_jobs WHERE id = ?1");
-  SQLite::Statement write(
-      database, "INSERT OR REPLACE INTO registered_jobs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+  SQLite::Statement write(database,
+                          "INSERT OR REPLACE INTO registered_jobs (id, name, user, ended, "
+                          "start_ns, end_ns, nodes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
   // Ids above INT64_MAX are stored as negative numbers.
   auto old = before.begin();
   const auto remove_until = [&](auto is_end) {
@@ -155,11 +165,16 @@ std::string StampOf(const std::string& path) {
                      found.st_mtim.tv_sec, found.st_mtim.tv_nsec);
 }
 
-}  // namespace
+// What the last write left in the file. Only changed jobs are written, because a scheduler waits
+// for each of them.
+struct Written {
+  std::vector<Allocation> jobs;  // in the order of ids
+  std::string stamp;             // of the file; empty: unknown
+};
 
 // The file is opened for each write, because it may have been removed or replaced.
-Status JobFile::Write(const std::string& path, const std::vector<Allocation>& jobs,
-                      const Notify& notify, Written& last) {
+Status Write(const std::string& path, const std::vector<Allocation>& jobs, const Notify& notify,
+             Written& last) {
   const Result<std::string> own = OwnFile(path, kJobFileKind.key);
   if (!own) return tl::unexpected(own.error());
   if (*own != path) {
@@ -180,7 +195,53 @@ Status JobFile::Write(const std::string& path, const std::vector<Allocation>& jo
   return {};
 }
 
-Result<std::unique_ptr<JobFile>> JobFile::Open(const std::string& given, const Notify& notify) {
+}  // namespace
+
+// The state of the thread that writes.
+class JobFile::Writer {
+ public:
+  Writer(std::string path, Notify notify, FileLock lock)
+      : path_(std::move(path)), notify_(std::move(notify)), lock_(std::move(lock)) {}
+
+  // Returns false if the thread does not end within `most`.
+  bool End(std::chrono::milliseconds most) {
+    std::unique_lock lock(mutex_);
+    ending_ = true;
+    changed_.notify_all();
+    return changed_.wait_for(lock, most, [&] { return ended_; });
+  }
+  void ReportHang(std::chrono::milliseconds most) const {
+    notify_(Severity::kError,
+            fmt::format("{}: writing takes more than {:.0f} s: ending without it; the last changes "
+                        "of jobs may be lost; check the disk",
+                        path_, std::chrono::duration<double>(most).count()));
+  }
+
+  uint64_t Save(std::vector<Allocation> jobs);
+  bool WaitFor(uint64_t version, std::chrono::milliseconds most);
+  bool Flush(std::chrono::milliseconds most);
+  std::string problem() const;
+
+  void Run();
+
+ private:
+  const std::string path_;
+  const Notify notify_;
+  const FileLock lock_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<std::vector<Allocation>> next_;
+  uint64_t saved_ = 0;    // newest saved version
+  uint64_t written_ = 0;  // newest version on disk
+  bool writing_ = false;
+  Clock::time_point writing_since_;
+  bool ending_ = false;
+  bool ended_ = false;
+  std::string problem_;
+};
+
+Result<std::unique_ptr<JobFile>> JobFile::Open(const std::string& given, const Notify& notify,
+                                               std::chrono::milliseconds longest_end) {
   const Result<std::string> own = OwnFile(given, kJobFileKind.key);
   if (!own) return tl::unexpected(own.error());
   Result<FileLock> lock = FileLock::Take(*own, kJobFileKind.key);
@@ -201,33 +262,42 @@ Result<std::unique_ptr<JobFile>> JobFile::Open(const std::string& given, const N
     if (!jobs) return tl::unexpected(jobs.error());
     found = *std::move(jobs);
   }
+  auto writer = std::make_shared<Writer>(*own, notify, *std::move(lock));
   return std::unique_ptr<JobFile>(
-      new JobFile(*own, notify, *std::move(lock), std::move(found), std::move(losses)));
+      new JobFile(std::move(writer), longest_end, std::move(found), std::move(losses)));
 }
 
-JobFile::JobFile(std::string path, const Notify& notify, FileLock lock,
+JobFile::JobFile(std::shared_ptr<Writer> writer, std::chrono::milliseconds longest_end,
                  std::vector<Allocation> found, std::vector<std::string> losses)
-    : path_(std::move(path)),
-      notify_(notify),
-      lock_(std::move(lock)),
+    : writer_(std::move(writer)),
+      longest_end_(longest_end),
       found_(std::move(found)),
-      losses_(std::move(losses)) {
-  thread_ = std::thread([this] {
-    NameThread("jobs");
-    Run();
-  });
-}
+      losses_(std::move(losses)),
+      thread_([writer = writer_] {
+        NameThread("jobs");
+        writer->Run();
+      }) {}
 
 JobFile::~JobFile() {
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
+  if (writer_->End(longest_end_)) {
+    thread_.join();
+  } else {
+    writer_->ReportHang(longest_end_);
+    thread_.detach();
   }
-  changed_.notify_all();
-  thread_.join();
 }
 
-uint64_t JobFile::Save(std::vector<Allocation> jobs) {
+uint64_t JobFile::Save(std::vector<Allocation> jobs) { return writer_->Save(std::move(jobs)); }
+
+bool JobFile::WaitFor(uint64_t version, std::chrono::milliseconds most) {
+  return writer_->WaitFor(version, most);
+}
+
+bool JobFile::Flush(std::chrono::milliseconds most) { return writer_->Flush(most); }
+
+std::string JobFile::problem() const { return writer_->problem(); }
+
+uint64_t JobFile::Writer::Save(std::vector<Allocation> jobs) {
   uint64_t version = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -238,30 +308,30 @@ uint64_t JobFile::Save(std::vector<Allocation> jobs) {
   return version;
 }
 
-bool JobFile::WaitFor(uint64_t version, std::chrono::milliseconds most) {
+bool JobFile::Writer::WaitFor(uint64_t version, std::chrono::milliseconds most) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, most, [&] { return written_ >= version || !problem_.empty(); });
   return written_ >= version;
 }
 
-bool JobFile::Flush(std::chrono::milliseconds most) {
+bool JobFile::Writer::Flush(std::chrono::milliseconds most) {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, most, [&] { return !next_ && !writing_; }) && problem_.empty();
 }
 
-std::string JobFile::problem() const {
+std::string JobFile::Writer::problem() const {
   const std::lock_guard lock(mutex_);
   if (!problem_.empty() || !writing_ || Clock::now() - writing_since_ < kLate) return problem_;
   return fmt::format("{}: writing takes more than a second; check the disk", path_);
 }
 
-void JobFile::Run() {
+void JobFile::Writer::Run() {
   Written last;
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return next_ || ending_; });
     std::optional<std::vector<Allocation>> taken = std::exchange(next_, std::nullopt);
-    if (!taken) return;
+    if (!taken) break;
     const uint64_t version = saved_;
     const Clock::time_point begin = Clock::now();
     writing_ = true;
@@ -281,6 +351,8 @@ void JobFile::Run() {
                          : kRetryWrite;
     changed_.wait_for(lock, pause, [&] { return ending_; });
   }
+  ended_ = true;
+  changed_.notify_all();
 }
 
 }  // namespace rocescope

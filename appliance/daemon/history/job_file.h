@@ -7,17 +7,13 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "appliance/common/process/notice.h"
-#include "appliance/daemon/history/file_lock.h"
 #include "base/result.h"
 #include "dataplane/host/allocation.h"
 
@@ -28,8 +24,11 @@ class JobFile {
   // Opens and reads the file. A damaged job file is moved to FILE.broken-TIME, which `notify`
   // reports. A file that is not a job file, a file of a newer version, or a file that another
   // process has locked is an error and is not changed.
-  static Result<std::unique_ptr<JobFile>> Open(const std::string& path, const Notify& notify);
-  // Writes pending changes first.
+  static Result<std::unique_ptr<JobFile>> Open(
+      const std::string& path, const Notify& notify,
+      std::chrono::milliseconds longest_end = std::chrono::seconds(5));
+  // Writes pending changes first. If that takes longer than `longest_end`, as when the disk hangs,
+  // `notify` reports it, and the thread is abandoned with the lock of the file.
   ~JobFile();
 
   // Jobs in the file when it was opened.
@@ -55,31 +54,15 @@ class JobFile {
   JobFile(std::string path, const Notify& notify, FileLock lock, std::vector<Allocation> found,
           std::vector<std::string> losses);
 
-  // What the last write left in the file. Only changed jobs are written, because a scheduler waits
-  // for each of them.
-  struct Written {
-    std::vector<Allocation> jobs;  // in the order of ids
-    std::string stamp;             // of the file; empty: unknown
-  };
-  static Status Write(const std::string& path, const std::vector<Allocation>& jobs,
-                      const Notify& notify, Written& last);
+  class Writer;
+  JobFile(std::shared_ptr<Writer> writer, std::chrono::milliseconds longest_end,
+          std::vector<Allocation> found, std::vector<std::string> losses);
 
-  void Run();
-
-  const std::string path_;
-  const Notify notify_;
-  const FileLock lock_;
+  // Shared with its thread, which the destructor abandons if it hangs.
+  const std::shared_ptr<Writer> writer_;
+  const std::chrono::milliseconds longest_end_;
   const std::vector<Allocation> found_;
   const std::vector<std::string> losses_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<std::vector<Allocation>> next_;
-  uint64_t saved_ = 0;    // newest saved version
-  uint64_t written_ = 0;  // newest version on disk
-  bool writing_ = false;
-  std::chrono::steady_clock::time_point writing_since_;
-  bool ending_ = false;
-  std::string problem_;
   std::thread thread_;
 };
 

@@ -9,6 +9,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <mutex>
+#include <thread>
 
 #include "appliance/daemon/history/database.h"
 
@@ -338,6 +341,117 @@ TEST_F(JobFileTest, WriteFailureIsAProblemUntilAWriteSucceeds) {
   std::filesystem::remove(path_);
   EXPECT_TRUE(file->Flush(kLong));
   EXPECT_EQ(file->problem(), "");
+}
+
+// SQLite would wait in open() until another process opens the pipe.
+TEST_F(JobFileTest, PipeInPlaceOfASideFileIsAProblemUntilItIsRemoved) {
+  for (const char* side : {"-journal", "-wal", "-shm"}) {
+    const std::string pipe = path_ + side;
+    const auto file = Open();
+    ASSERT_TRUE(file->WaitFor(file->Save({Job(7)}), kLong)) << side;
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    file->Save({Job(7), Job(8)});
+    EXPECT_FALSE(file->Flush(std::chrono::milliseconds(300))) << side;
+    EXPECT_EQ(file->problem(), pipe + ": not a regular file; the path was not changed; remove it");
+    std::filesystem::remove(pipe);
+    EXPECT_TRUE(file->Flush(kLong)) << side;
+    EXPECT_EQ(file->problem(), "");
+    EXPECT_THAT(IdsInFile(), ElementsAre(7, 8));
+  }
+}
+
+TEST_F(JobFileTest, PipeInPlaceOfASideFileIsAnErrorAtStart) {
+  Open()->Save({Job(7)});
+  ASSERT_EQ(mkfifo((path_ + "-journal").c_str(), 0600), 0);
+  EXPECT_THAT(ErrorOfOpening(), HasSubstr("jobs.db-journal: not a regular file"));
+}
+
+TEST_F(JobFileTest, DestructorAbandonsAThreadThatHangs) {
+  struct Shared {
+    std::promise<void> reached, go_on, done;
+    std::string last;
+    std::mutex mutex;
+  };
+  const auto shared = std::make_shared<Shared>();
+  // The thread reports a damaged file, and hangs in that.
+  const Notify notify = [shared](Severity, const std::string& text) {
+    if (text.find("moved the file") == std::string::npos) {
+      const std::lock_guard lock(shared->mutex);
+      shared->last = text;
+      return;
+    }
+    shared->reached.set_value();
+    shared->go_on.get_future().wait();
+    shared->done.set_value();
+  };
+  auto file = JobFile::Open(path_, notify, std::chrono::milliseconds(100));
+  ASSERT_TRUE(file);
+  ASSERT_TRUE((*file)->WaitFor((*file)->Save({Job(7)}), kLong));
+  std::filesystem::resize_file(path_, 4096 + 100);
+  (*file)->Save({Job(8)});
+  shared->reached.get_future().wait();
+  const auto begin = std::chrono::steady_clock::now();
+  file->reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kLong);
+  {
+    const std::lock_guard lock(shared->mutex);
+    EXPECT_THAT(shared->last, AllOf(HasSubstr(path_), HasSubstr("ending without it")));
+  }
+  EXPECT_THAT(ErrorOfOpening(), HasSubstr("another rocescope process")) << "the lock is kept";
+  shared->go_on.set_value();
+  shared->done.get_future().wait();
+  const auto end = begin + kLong;
+  while (!ErrorOfOpening().empty() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+TEST_F(JobFileTest, AlteredSchemaIsAnErrorAndUnchanged) {
+  constexpr const char* kRow = "INSERT INTO registered_jobs (id, name, user, ended";
+  const auto columns = [](const char* name, const char* nodes) {
+    return fmt::format(
+        "DROP TABLE registered_jobs; CREATE TABLE registered_jobs (id INTEGER PRIMARY KEY, "
+        "name TEXT NOT NULL{}, user TEXT NOT NULL, ended INTEGER NOT NULL, start_ns INTEGER, "
+        "end_ns INTEGER, nodes TEXT NOT NULL{});",
+        name, nodes);
+  };
+  for (const std::string& change :
+       {columns("", " AS (hex(zeroblob(30000000)))") + kRow + ") VALUES (7, 'a', 'b', 0)",
+        columns(" CHECK (length(hex(zeroblob(30000000))) > 0)", "") + kRow +
+            ", nodes) VALUES (7, 'a', 'b', 0, 'host1')",
+        std::string("ALTER TABLE registered_jobs ADD COLUMN extra DEFAULT 'a'"),
+        std::string("CREATE INDEX registered_jobs_by_name ON registered_jobs (length(name))"),
+        std::string("CREATE TABLE more (x CHECK (x > 0))"),
+        std::string("CREATE VIEW v AS SELECT 1"),
+        std::string("CREATE TRIGGER t AFTER INSERT ON registered_jobs BEGIN "
+                    "DELETE FROM registered_jobs; END")}) {
+    std::filesystem::remove(path_);
+    Open()->Save({Job(7)});
+    Execute(change.c_str());
+    EXPECT_THAT(ErrorOfOpening(),
+                AllOf(HasSubstr("in the schema was not created by rocescope, or was changed"),
+                      HasSubstr("(key `jobs.file`)")))
+        << change;
+    EXPECT_THAT(IdsInFile(), ElementsAre(7)) << change;
+  }
+}
+
+TEST_F(JobFileTest, ValuesOverTheLimitAreDamage) {
+  Open()->Save({Job(7)});
+  SQLite::Database(path_, SQLite::OPEN_READWRITE)
+      .exec("UPDATE registered_jobs SET nodes = CAST(zeroblob(80000000) AS TEXT)");
+  EXPECT_THAT(Open()->found(), IsEmpty());
+  EXPECT_THAT(notices_, AllOf(HasSubstr("too big"), HasSubstr(".broken-")));
+}
+
+// The API reports it as a job without an id.
+TEST_F(JobFileTest, JobWithIdZeroIsSkipped) {
+  Open()->Save({Job(7), Job(8)});
+  Execute("UPDATE registered_jobs SET id = 0 WHERE id = 7");
+  const auto file = Open();
+  ASSERT_THAT(file->found(), SizeIs(1));
+  EXPECT_EQ(file->found()[0].id, 8u);
+  EXPECT_THAT(file->losses(), ElementsAre(HasSubstr("job 0 is not restored")));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "appliance/api/message_value.h"
 #include "appliance/daemon/history/database.h"
+#include "appliance/daemon/history/history_file.h"
 #include "base/count_text.h"
 
 namespace rocescope {
@@ -18,11 +19,6 @@ namespace {
 
 constexpr auto kLongestCount = std::chrono::seconds(2);
 constexpr Duration kLogEvery = std::chrono::hours(1);
-
-// A file of an earlier version has no such table.
-constexpr const char* kCreateTable =
-    "CREATE TABLE IF NOT EXISTS trusted_time (id INTEGER PRIMARY KEY CHECK (id = 1), "
-    "trusted_ns INTEGER NOT NULL, candidate_ns INTEGER, confirmed_ns INTEGER NOT NULL)";
 
 std::optional<TrustedTimeState> StoredTime(SQLite::Database& database) {
   if (database.tableExists("trusted_time")) {
@@ -119,7 +115,7 @@ void Retainer::Observe(Timestamp clock, Duration monotonic) {
 void Retainer::Store(SQLite::Database& database) const {
   const auto stored = Caught(database, [&] {
     const TrustedTimeState state = time_->state();
-    database.exec(kCreateTable);
+    database.exec(kCreateTrustedTime);
     SQLite::Statement store(database, "INSERT OR REPLACE INTO trusted_time VALUES (1, ?1, ?2, ?3)");
     Bound(store, ToNanoseconds(state.trusted),
           state.candidate ? std::optional(ToNanoseconds(*state.candidate)) : std::nullopt,
