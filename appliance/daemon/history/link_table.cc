@@ -10,7 +10,8 @@ namespace rocescope {
 namespace {
 
 constexpr const char* kFirstRow =
-    "SELECT minute, port FROM link_minutes ORDER BY minute, port LIMIT 1";
+    "SELECT minute, port FROM link_minutes WHERE minute >= 0 AND minute <= ?1 "
+    "ORDER BY minute, port LIMIT 1";
 constexpr const char* kRowsOfBlock =
     "SELECT port, windows, use_windows, use_sum, use_most, bytes, marked, dropped, paused_ns, "
     "peak_bytes, errors FROM link_minutes WHERE minute = ?1 AND port >= ?2 AND port < ?3";
@@ -21,12 +22,14 @@ constexpr const char* kInsertBlock =
     "INSERT OR REPLACE INTO link_blocks (hour, block, message) VALUES (?1, ?2, ?3)";
 
 // The bounds exclude invalid values, which would overflow.
-constexpr const char* kOldestRow = "SELECT min(minute) FROM link_minutes";
+constexpr const char* kOldestRow =
+    "SELECT min(minute) FROM link_minutes WHERE minute >= 0 AND minute <= ?1";
 constexpr const char* kOldestBlock =
-    "SELECT min(hour) FROM link_blocks WHERE hour >= 0 AND hour < 1099511627776";
-constexpr const char* kNewestRow = "SELECT max(minute) FROM link_minutes WHERE minute <= ?1";
+    "SELECT min(hour) FROM link_blocks WHERE hour >= 0 AND hour <= ?1";
+constexpr const char* kNewestRow =
+    "SELECT max(minute) FROM link_minutes WHERE minute >= 0 AND minute <= ?1";
 constexpr const char* kNewestBlock =
-    "SELECT max(hour) FROM link_blocks WHERE hour >= 0 AND hour <= min(?1, 1099511627776)";
+    "SELECT max(hour) FROM link_blocks WHERE hour >= 0 AND hour <= ?1";
 constexpr const char* kRowsOfMinute =
     "SELECT port, windows, use_windows, use_sum, use_most, bytes, marked, dropped, paused_ns, "
     "peak_bytes, errors FROM link_minutes WHERE minute = ?1";
@@ -78,8 +81,10 @@ LinkCompactor::LinkCompactor(SQLite::Database& database)
       insert_(database, kInsertBlock) {}
 
 std::optional<LinkCompactor::Step> LinkCompactor::Compact(int64_t minute) {
-  first_.reset();
-  if (!first_.executeStep()) return std::nullopt;
+  if (!Bound(first_, kLatestMinute).executeStep()) {
+    first_.reset();
+    return std::nullopt;
+  }
   const int64_t hour = FloorOf(first_.getColumn(0), kMinutesPerBlock);
   const int64_t block = FloorOf(first_.getColumn(1), kLinksPerBlock);
   first_.reset();
@@ -134,26 +139,27 @@ void LinkCompactor::AddRows(int64_t hour, int64_t block, LinkBlockBuilder& build
 
 std::optional<int64_t> LinkReader::Number(const char* sql, int64_t parameter) {
   SQLite::Statement statement(database_, sql);
-  if (statement.getBindParameterCount() > 0) Bound(statement, parameter);
+  Bound(statement, parameter);
   if (!statement.executeStep() || statement.isColumnNull(0)) return std::nullopt;
   return statement.getColumn(0).getInt64();
 }
 
 std::optional<int64_t> LinkReader::Oldest() {
-  const auto row = Number(kOldestRow);
-  const auto block = Number(kOldestBlock);
+  const auto row = Number(kOldestRow, kLatestMinute);
+  const auto block = Number(kOldestBlock, kLatestMinute / kMinutesPerBlock);
   if (!block) return row;
   return std::min(row.value_or(INT64_MAX), *block * kMinutesPerBlock);
 }
 
 std::optional<int64_t> LinkReader::Newest() {
-  const auto row = Number(kNewestRow, INT64_MAX);
-  const auto block = Number(kNewestBlock, INT64_MAX);
+  const auto row = Number(kNewestRow, kLatestMinute);
+  const auto block = Number(kNewestBlock, kLatestMinute / kMinutesPerBlock);
   if (!block) return row;
   return std::max(row.value_or(INT64_MIN), (*block + 1) * kMinutesPerBlock - 1);
 }
 
 std::optional<int64_t> LinkReader::LastAt(int64_t minute) {
+  minute = std::min(minute, kLatestMinute);
   std::optional<int64_t> last = Number(kNewestRow, minute);
   // The hour of `minute` can have later minutes only; then the hour before it is searched, too.
   int64_t limit = FloorOf(minute, kMinutesPerBlock);

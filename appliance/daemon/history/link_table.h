@@ -65,7 +65,7 @@ class LinkReader {
 
  private:
   std::optional<LinkBlock> Parse(const SQLite::Column& message, BlockPart part = {});
-  std::optional<int64_t> Number(const char* sql, int64_t parameter = 0);
+  std::optional<int64_t> Number(const char* sql, int64_t parameter);
 
   SQLite::Database& database_;
   Decompressor decompressor_;

@@ -165,6 +165,15 @@ TEST_F(LinkTable, LateRowsReplaceADamagedBlock) {
   EXPECT_THAT(SeriesOf("p1").points, SizeIs(1));
 }
 
+TEST_F(LinkTable, MinutesOutsideTheValidTimesAreNotCompacted) {
+  Write({LinkAt(INT64_MIN, "p0", 1), LinkAt(-1, "p0", 1), LinkAt(INT64_MAX, "p0", 1)});
+  EXPECT_EQ(CompactAll(1000), 0);
+  EXPECT_EQ(Count("link_minutes"), 3);
+  WriteMinutes(0, 60, 1);
+  EXPECT_EQ(CompactAll(1000), 1);
+  EXPECT_EQ(Count("link_minutes"), 3);
+}
+
 TEST_F(LinkTable, StoreCompactsWhileItWrites) {
   const auto store = Open(Options());
   ASSERT_TRUE(store);

@@ -28,6 +28,11 @@ SELECT minute / ?1 * ?1 AS point, sum(looks), sum(bytes), sum(iterations), sum(p
        sum(period_sum_ns), max(findings), max(service)
 FROM job_minutes WHERE minute >= ?2 AND minute < ?3 AND job IN ()";
 
+// Two subqueries, because SQLite finds one minimum or maximum in the index.
+constexpr const char* kJobBounds = R"(
+SELECT ifnull((SELECT min(minute) FROM job_minutes WHERE minute >= 0 AND minute <= ?1), 0),
+       ifnull((SELECT max(minute) FROM job_minutes WHERE minute >= 0 AND minute <= ?1), -1))";
+
 // Range of minutes, and the step in minutes.
 struct Range {
   int64_t first = 0;
@@ -41,6 +46,8 @@ int64_t RoundedUp(int64_t value, int64_t unit) { return value / unit + (value % 
 Range RangeOf(const SeriesQuery& query, int64_t oldest, int64_t newest) {
   Range range;
   range.first = std::max(oldest, IntervalIndex(query.from, kMinute));
+  const int64_t kept = IntervalIndex(query.kept_from, kMinute);
+  if (query.from == kEarliestTime && newest >= kept) range.first = std::max(range.first, kept);
   range.end = std::min(newest + 1, RoundedUp(ToNanoseconds(query.until), kMinute.count()));
   range.end = std::max(range.first, range.end);
   range.step = StepMinutes(range.first, range.end, RoundedUp(query.step.count(), kMinute.count()),
@@ -160,8 +167,10 @@ Series<LinkPoint> FindLinkSeries(SQLite::Database& database, const SeriesQuery& 
 Series<JobPoint> FindJobSeries(SQLite::Database& database, const SeriesQuery& query) {
   if (!IdOf(database, kJobIds, query.name)) return {};
   const std::string sql = std::string(kJobPoints) + kJobIds + ") GROUP BY point ORDER BY point";
-  const int64_t oldest = database.execAndGet("SELECT ifnull(min(minute), 0) FROM job_minutes");
-  const int64_t newest = database.execAndGet("SELECT ifnull(max(minute), -1) FROM job_minutes");
+  SQLite::Statement bounds(database, kJobBounds);
+  Bound(bounds, kLatestMinute).executeStep();
+  const int64_t oldest = Integer(bounds, 0);
+  const int64_t newest = Integer(bounds, 1);
   return Points(database, sql, RangeOf(query, oldest, newest), query.name, JobPointOf);
 }
 

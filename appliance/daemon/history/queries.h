@@ -64,6 +64,9 @@ struct SeriesQuery {
   std::string name;  // port name; or job id, or the number or name of the job in the scheduler
   Timestamp from = kEarliestTime;
   Timestamp until = kLatestTime;
+  // Start of the retention time. Without `from`, a series starts there if it has rows after it:
+  // rows of a wrong clock, which wait for their deletion, would make the steps long.
+  Timestamp kept_from = kEarliestTime;
   Duration step{};  // rounded up to whole minutes; 0: the shortest that fits max_points
   uint32_t max_points = 1000;
 };

@@ -136,6 +136,45 @@ TEST_F(Queries, MinuteOfAWrongClockTakesNoTime) {
   EXPECT_EQ(series.step, 58'001 * kMinute) << "1,000 of them are the least that cover 58,000,001";
 }
 
+TEST_F(Queries, MinutesOutsideTheValidTimesAreIgnored) {
+  for (const int64_t invalid : {INT64_MIN, int64_t{-1}, kLatestMinute + 1, INT64_MAX}) {
+    Write({LinkAt(invalid, "p", 1), JobMinute{.minute = invalid, .job = "j", .looks = 1}});
+  }
+  EXPECT_THAT(FindLinkSeries(database_, {.name = "p"}).points, IsEmpty());
+  EXPECT_THAT(FindJobSeries(database_, {.name = "j"}).points, IsEmpty());
+  EXPECT_FALSE(FindLinks(database_, {.minute = INT64_MAX}).is_found);
+  Write({LinkAt(100, "p", 2), LinkAt(101, "p", 3), JobMinute{.minute = 100, .job = "j"}});
+  const auto links = FindLinkSeries(database_, {.name = "p"});
+  EXPECT_EQ(links.step, kMinute);
+  ASSERT_THAT(links.points, SizeIs(2));
+  EXPECT_EQ(links.points[0].from, Minute(100));
+  const auto jobs = FindJobSeries(database_, {.name = "j"});
+  EXPECT_EQ(jobs.step, kMinute);
+  ASSERT_THAT(jobs.points, SizeIs(1));
+  EXPECT_EQ(jobs.points[0].from, Minute(100));
+  const MinuteOfLinks found = FindLinks(database_, {.minute = INT64_MAX});
+  EXPECT_EQ(found.minute, 101);
+  EXPECT_EQ(found.oldest, 100);
+  EXPECT_EQ(found.newest, 101);
+}
+
+TEST_F(Queries, SeriesStartWithTheRetentionTimeIfItHasRows) {
+  Write({LinkAt(1, "p", 1), LinkAt(29'000'000, "p", 2)});
+  const auto series = FindLinkSeries(database_, {.name = "p", .kept_from = Minute(28'999'900)});
+  EXPECT_EQ(series.step, kMinute);
+  EXPECT_THAT(series.points, SizeIs(1));
+  EXPECT_THAT(
+      FindLinkSeries(
+          database_,
+          {.name = "p", .from = Minute(1), .until = Minute(2), .kept_from = Minute(28'999'900)})
+          .points,
+      SizeIs(1))
+      << "the request names the time";
+  EXPECT_THAT(FindLinkSeries(database_, {.name = "p", .kept_from = Minute(30'000'000)}).points,
+              SizeIs(2))
+      << "there are no later rows";
+}
+
 TEST_F(Queries, FindsAJobByIdNumberAndName) {
   Write({JobMinute{.minute = 5, .job = "nccl-1", .looks = 1, .bytes = 1, .service = 1},
          JobMinute{.minute = 6,

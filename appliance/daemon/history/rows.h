@@ -16,6 +16,8 @@ class Event;
 }
 
 inline constexpr Duration kMinute = std::chrono::minutes(1);
+// Rows before 1970 or after this minute are not read: arithmetic with their times would overflow.
+inline constexpr int64_t kLatestMinute = IntervalIndex(kLatestTime, kMinute);
 
 struct PastEvent {
   int64_t at_ns = 0;
