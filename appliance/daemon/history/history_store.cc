@@ -15,6 +15,7 @@
 #include <shared_mutex>
 #include <span>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "appliance/daemon/history/database.h"
@@ -34,6 +35,8 @@ constexpr size_t kRowsATransaction = 1000;
 constexpr auto kIdle = std::chrono::seconds(1);
 constexpr auto kRetainEvery = std::chrono::minutes(2);
 constexpr auto kEndWithin = std::chrono::seconds(5);
+// One transaction may take longer than kEndWithin.
+constexpr auto kAbandonAfter = std::chrono::seconds(15);
 constexpr int kStepsForRoom = 20;
 // Time between two steps of compaction, so that they take at most a part of a core.
 constexpr auto kCompactEvery = std::chrono::milliseconds(20);
@@ -80,14 +83,35 @@ class HistoryStore::Writer {
     thread_ = std::thread([this] {
       NameThread("history");
       Run();
+      {
+        const std::lock_guard lock(mutex_);
+        has_ended_ = true;
+      }
+      settled_.notify_all();
     });
     return {};
   }
 
-  ~Writer() {
+  // Must be called if the thread was started. Returns false if the thread hangs, as in a call to a
+  // disk that does not answer: the writer must not be destroyed then.
+  bool End() {
+    if (!thread_.joinable()) return true;
     end_by_ = Clock::now() + kEndWithin;
     queue_.Close();
-    if (thread_.joinable()) thread_.join();
+    {
+      std::unique_lock lock(mutex_);
+      if (!settled_.wait_for(lock, kAbandonAfter, [&] { return has_ended_; })) {
+        thread_.detach();
+        lock.unlock();
+        notify_(Severity::kError,
+                fmt::format("{}: writing takes more than {} s: ending without it; the last rows "
+                            "may be lost; check the disk",
+                            options_.file, kAbandonAfter.count()));
+        return false;
+      }
+    }
+    thread_.join();
+    return true;
   }
 
   void Add(HistoryRow row) {
@@ -120,6 +144,15 @@ class HistoryStore::Writer {
   }
 
   const std::string& file() const { return options_.file; }
+
+  // Adds the start of the retention time, unless the clock is not trusted.
+  SeriesQuery WithKept(SeriesQuery query) const {
+    const std::lock_guard lock(mutex_);
+    if (!retention_.is_suspended) {
+      query.kept_from = WithinBounds(retention_.expected - options_.retention.keep_series);
+    }
+    return query;
+  }
 
   void ReportDamage(const std::string& what) const {
     ++errors_;
@@ -441,7 +474,8 @@ class HistoryStore::Writer {
   std::atomic<uint64_t> late_ = 0;
   std::optional<Clock::time_point> end_by_;  // set before the queue is closed
   mutable std::mutex mutex_;
-  std::condition_variable settled_;  // a row was written or dropped
+  std::condition_variable settled_;  // a row was written or dropped, or the thread has ended
+  bool has_ended_ = false;
   std::string problem_;
   RetentionState retention_;
   std::thread thread_;
@@ -462,7 +496,9 @@ Result<std::unique_ptr<HistoryStore>> HistoryStore::Open(const HistoryOptions& o
 
 HistoryStore::HistoryStore(std::unique_ptr<Writer> writer) : writer_(std::move(writer)) {}
 
-HistoryStore::~HistoryStore() = default;
+HistoryStore::~HistoryStore() {
+  if (!writer_->End()) std::ignore = writer_.release();  // its thread still uses it
+}
 
 void HistoryStore::Add(HistoryRow row) { writer_->Add(std::move(row)); }
 
@@ -479,7 +515,7 @@ Result<EventPage> HistoryStore::Events(const EventQuery& query) const {
 }
 
 Result<Series<LinkPoint>> HistoryStore::LinkSeries(const SeriesQuery& query) const {
-  auto series = writer_->Read(FindLinkSeries, query);
+  auto series = writer_->Read(FindLinkSeries, writer_->WithKept(query));
   if (series && !series->damage.empty()) ReportDamage(series->damage);
   return series;
 }
@@ -499,7 +535,7 @@ Result<MinuteOfLinks> HistoryStore::LinksAt(const MinuteQuery& query) const {
 void HistoryStore::ReportDamage(const std::string& what) const { writer_->ReportDamage(what); }
 
 Result<Series<JobPoint>> HistoryStore::JobSeries(const SeriesQuery& query) const {
-  return writer_->Read(FindJobSeries, query);
+  return writer_->Read(FindJobSeries, writer_->WithKept(query));
 }
 
 }  // namespace rocescope

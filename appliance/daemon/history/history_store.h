@@ -48,7 +48,8 @@ class HistoryStore {
  public:
   // The file is locked: a second process gets an error.
   static Result<std::unique_ptr<HistoryStore>> Open(const HistoryOptions& options, Notify notify);
-  // Writes the waiting rows first, for at most five seconds.
+  // Writes the waiting rows first, for at most five seconds. If the thread does not end within 15
+  // seconds, as when the disk hangs, it is abandoned, and the lock of the file is kept.
   ~HistoryStore();
 
   // Never waits for the disk or for readers: if the queue is full, the row is dropped.
