@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "appliance/common/process/notice.h"
+#include "appliance/daemon/history/file_lock.h"
 #include "base/result.h"
 #include "dataplane/host/allocation.h"
 
