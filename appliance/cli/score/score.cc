@@ -27,8 +27,35 @@ namespace {
 constexpr int kMaxMisses = 10;
 constexpr uint32_t kBinPercent = 5;
 
+// Returns the number of nested arrays and objects. The parser uses stack and memory for each.
+size_t NestingIn(std::string_view json) {
+  size_t deepest = 0;
+  size_t open = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      deepest = std::max(deepest, ++open);
+    } else if ((c == ']' || c == '}') && open > 0) {
+      --open;
+    }
+  }
+  return deepest;
+}
+
 template <typename Message>
 Status ParseJson(std::string_view text, std::string_view file, Message& message) {
+  constexpr size_t kDeepest = 64;  // several times the depth of these messages
+  if (NestingIn(text) > kDeepest) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: more than {} nested arrays and objects; is the file damaged?",
+                                 file, kDeepest));
+  }
   const auto status = google::protobuf::util::JsonStringToMessage(
       google::protobuf::StringPiece(text.data(), text.size()), &message);
   if (status.ok()) return {};

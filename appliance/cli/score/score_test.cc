@@ -385,6 +385,21 @@ TEST_F(ScoreTest, WithoutAMeasuredGoalNothingIsJudged) {
   EXPECT_FALSE(RenderScores(std::span(&score, 1)).has_goals);
 }
 
+TEST_F(ScoreTest, ADeeplyNestedTruthIsRefusedBeforeItIsParsed) {
+  v1::Truth truth;
+  for (const char* one : {"[", "{\"faults\":"}) {
+    std::string text = "{\"scenario\": \"[[\\\"[[\", \"unknown\": ";
+    for (int i = 0; i < 100; ++i) text += one;
+    const Status status = ParseTruth(text, "run/truth.json", truth);
+    ASSERT_FALSE(status);
+    EXPECT_THAT(status.error().message, HasSubstr("run/truth.json: more than 64 nested"));
+  }
+  const std::string brackets(100, '[');
+  EXPECT_TRUE(ParseTruth("{\"schema_version\": 2, \"scenario\": \"\\\"" + brackets + "\"}",
+                         "run/truth.json", truth))
+      << "brackets in a string are not nested";
+}
+
 TEST_F(ScoreTest, AnInvalidTruthIsNamed) {
   v1::Truth truth;
   const Status status = ParseTruth("{", "run/truth.json", truth);
