@@ -15,11 +15,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -27,6 +29,7 @@
 #include "appliance/common/access/revocations.h"
 #include "appliance/common/access/role.h"
 #include "appliance/common/access/tls_context.h"
+#include "appliance/daemon/grpc/acceptor.h"
 #include "appliance/daemon/grpc/agent_calls.h"
 #include "appliance/daemon/grpc/call_limits.h"
 #include "appliance/daemon/grpc/deadline.h"
@@ -235,44 +238,42 @@ Result<std::shared_ptr<const Revocations>> RevocationsIn(const TlsTexts& tls) {
 }
 
 // Suppresses the logs of gRPC and Protobuf on standard error, where clients could cause a line for
-// each failed handshake or invalid message. The last error of gRPC is kept for the error message of
-// a server that does not start.
-class LastLog {
- public:
-  static void Begin() {
-    Get().Set("");
-    google::protobuf::SetLogHandler(nullptr);
-    gpr_set_log_function([](gpr_log_func_args* line) {
-      if (line->severity == GPR_LOG_SEVERITY_ERROR) Get().Set(line->message);
-    });
-  }
-  // Returns the error of the operating system, for example "Address already in use"; otherwise "".
-  static std::string Reason() {
-    const std::string text = Get().Text();
-    constexpr std::string_view kKey = "os_error:\"";
-    const size_t begin = text.find(kKey);
-    if (begin == std::string::npos) return "";
-    const std::string rest = text.substr(begin + kKey.size());
-    return rest.substr(0, rest.find('"'));
-  }
+// each failed handshake or invalid message. Failed assertions, after which gRPC aborts the process,
+// are printed: otherwise nobody would know why it ended.
+void SuppressLogs() {
+  google::protobuf::SetLogHandler(nullptr);
+  gpr_set_log_function([](gpr_log_func_args* line) {
+    if (std::string_view(line->message).starts_with("assertion failed")) {
+      std::fprintf(stderr,
+                   "rocescope: gRPC: %s (%s:%d); are enough threads and memory permitted?\n",
+                   line->message, line->file, line->line);
+    }
+  });
+}
 
- private:
-  static LastLog& Get() {
-    static LastLog log;
-    return log;
+// gRPC aborts the process if it cannot create a thread.
+::rocescope::Status CheckThreads() {
+  constexpr int kNeeded = 24;  // that gRPC starts with
+  std::vector<std::thread> threads;
+  std::mutex blocked;
+  ::rocescope::Status status;
+  {
+    const std::lock_guard lock(blocked);  // all threads exist at the same time
+    try {
+      for (int i = 0; i < kNeeded; ++i) {
+        threads.emplace_back([&blocked] { const std::lock_guard wait(blocked); });
+      }
+    } catch (const std::system_error& error) {
+      status =
+          MakeError(ErrorCode::kResourceExhausted,
+                    fmt::format("gRPC needs {} threads, but only {} can be created ({}); raise the "
+                                "limits of processes and of memory (ulimit -u, ulimit -v)",
+                                kNeeded, threads.size(), error.code().message()));
+    }
   }
-  void Set(const char* text) {
-    const std::lock_guard lock(mutex_);
-    text_ = text;
-  }
-  std::string Text() {
-    const std::lock_guard lock(mutex_);
-    return text_;
-  }
-
-  std::mutex mutex_;
-  std::string text_;
-};
+  for (std::thread& thread : threads) thread.join();
+  return status;
+}
 
 // Adds a message to the error for requests that gRPC cannot parse, which is INTERNAL without a
 // message.
@@ -341,14 +342,11 @@ class LimitedStreams final : public grpc::experimental::ServerInterceptorFactory
   std::atomic<uint32_t> open_ = 0;
 };
 
-Error CannotListen(const ListenAddress& where) {
-  const std::string reason = LastLog::Reason();
+Error CannotListen(const ListenAddress& where, const std::string& reason) {
   return {.code = ErrorCode::kUnavailable,
-          .message = fmt::format(
-              "cannot listen for gRPC on {}: {} (key `grpc` of the configuration)", ToString(where),
-              reason.empty() ? "the server does not start; check that the certificate and the key "
-                               "match and are in PEM format"
-                             : reason + "; check that no other program uses the port")};
+          .message = fmt::format("cannot listen for gRPC on {}: {}; check that no other program "
+                                 "uses the port (key `grpc` of the configuration)",
+                                 ToString(where), reason)};
 }
 
 size_t DefaultQuota(const Service& service) {
@@ -400,6 +398,7 @@ struct GrpcServer::Parts {
 #include "rocescope/v1/service_calls.inc"
   AgentCalls agents;
   std::vector<ListenAddress> listens;
+  std::vector<std::unique_ptr<Acceptor>> acceptors;
   std::unique_ptr<grpc::Server> server;
 };
 
@@ -421,7 +420,10 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
       return tl::unexpected(set.error());
     }
   }
-  LastLog::Begin();
+  SuppressLogs();
+  if (const ::rocescope::Status checked = CheckThreads(); !checked) {
+    return tl::unexpected(checked.error());
+  }
   // Without this call the linker drops the plugin (see the comment in grpcpp's header).
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::EnableDefaultHealthCheckService(true);
@@ -467,12 +469,16 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   interceptors.push_back(
       std::make_unique<LimitedStreams>("/grpc.health.v1.Health/Watch", kMaxHealthStreams));
   builder.experimental().SetInterceptorCreators(std::move(interceptors));
-  std::vector<int> ports(config.listen.size());
-  for (size_t i = 0; i < ports.size(); ++i) {
-    builder.AddListeningPort(
-        ToString(config.listen[i]),
-        CredentialsOf(parts->tls.get(), config.listen[i].address, parts->gate, parts->call_limits),
-        &ports[i]);
+  using External = grpc::experimental::ExternalConnectionAcceptor;
+  std::vector<std::unique_ptr<External>> receivers;
+  for (const ListenAddress& listen : config.listen) {
+    auto acceptor = Acceptor::Listen(listen, service.refusals().grpc);
+    if (!acceptor) return tl::unexpected(CannotListen(listen, acceptor.error().message));
+    parts->listens.push_back((*acceptor)->where());
+    parts->acceptors.push_back(*std::move(acceptor));
+    receivers.push_back(builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        CredentialsOf(parts->tls.get(), listen.address, parts->gate, parts->call_limits)));
   }
 #define ROCESCOPE_SERVICE_BEGIN(name) builder.RegisterService(&parts->name);
 #include "rocescope/v1/service_calls.inc"
@@ -481,18 +487,24 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   std::unique_ptr<GrpcServer> started(new GrpcServer(std::move(parts)));
   Parts& running = *started->parts_;
   running.server = builder.BuildAndStart();
-  if (running.server) running.agents.Begin();
-  for (size_t i = 0; i < ports.size(); ++i) {
-    if (running.server && ports[i] > 0) {
-      running.listens.push_back(
-          {.address = config.listen[i].address, .port = static_cast<uint16_t>(ports[i])});
-      continue;
-    }
-    return tl::unexpected(CannotListen(config.listen[i]));
+  if (!running.server) {
+    return MakeError(
+        ErrorCode::kUnavailable,
+        "the gRPC server does not start; check that the certificate and the key match and "
+        "are in PEM format (key `grpc` of the configuration)");
   }
+  running.agents.Begin();
   std::vector<uint16_t> listening;
   for (const ListenAddress& listen : running.listens) listening.push_back(listen.port);
   running.call_limits.SetPorts(std::move(listening));
+  for (size_t i = 0; i < receivers.size(); ++i) {
+    running.acceptors[i]->Start(
+        [to = std::shared_ptr<External>(std::move(receivers[i]))](int socket) {
+          External::NewConnectionParameters connection;
+          connection.fd = socket;
+          to->HandleNewConnection(&connection);
+        });
+  }
   return started;
 }
 
@@ -502,6 +514,7 @@ GrpcServer::~GrpcServer() { Stop(); }
 
 void GrpcServer::Stop() {
   if (!parts_->server) return;
+  for (const auto& acceptor : parts_->acceptors) acceptor->Stop();
   parts_->streams.End();
   parts_->server->Shutdown(After(std::chrono::seconds(2)));
   parts_->server->Wait();
