@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -27,6 +28,10 @@ constexpr Duration kLinger = std::chrono::minutes(10);
 // while it is open.
 constexpr Duration kLongLinger = std::chrono::hours(1);
 constexpr size_t kMaxProblems = 20;
+// Limits the search for the originals of copies in a pass, so that a pass is short. The unit is a
+// comparison in memory, of which a comparison that reads both files takes many times the duration.
+constexpr size_t kComparisonsPerPass = size_t{1} << 20;
+constexpr size_t kReadingComparison = 128;
 
 std::string ReadAt(int descriptor, uint64_t offset, size_t bytes) {
   std::string text(bytes, '\0');
@@ -39,6 +44,11 @@ std::string ReasonOf(int error) { return std::generic_category().message(error);
 
 Timestamp WrittenAt(const struct stat& about) {
   return FromNanoseconds(about.st_mtim.tv_sec * 1'000'000'000 + about.st_mtim.tv_nsec);
+}
+
+// Also true at the end of the file.
+bool HasOnlyAHoleAfter(int descriptor, uint64_t offset) {
+  return lseek(descriptor, static_cast<off_t>(offset), SEEK_DATA) < 0 && errno == ENXIO;
 }
 
 }  // namespace
@@ -55,6 +65,7 @@ struct LogTail::Place {
 struct LogTail::File {
   uint64_t log = 0;
   std::string path;
+  uid_t owner = 0;
   int descriptor = -1;      // -1: the file is closed
   uint64_t offset = 0;      // read up to here
   uint64_t size = 0;        // when the file was closed
@@ -65,6 +76,7 @@ struct LogTail::File {
   bool found = true;        // matched a pattern in this pass
   Timestamp found_at;       // last time it matched a pattern
   bool is_read = false;     // to its end, in the last pass
+  bool is_copy = false;     // looked like a copy in the last pass
   uint64_t unread = 0;      // bytes after `offset`, at the end of the last pass
   Timestamp written;
   std::optional<Place> before;  // position before a truncation, from which a copy continues
@@ -112,23 +124,32 @@ bool LogTail::Look(Timestamp now, const std::function<void(const Piece&)>& take,
                    const std::function<bool()>& has_space) {
   problems_.clear();
   passed_over_new_ = false;
+  is_ranked_ = false;
+  comparisons_ = kComparisonsPerPass;
   // This precedes the search for new files, because a copy is recognised by how far its original
   // was read.
   for (auto& [identity, file] : files_) NoticeTruncation(*file);
   Find(now);
+  comparisons_ = kComparisonsPerPass;  // the closed files must leave some for the others
   size_t budget = options_.bytes_a_look;
   bool all = !passed_over_new_;
   // A large file must not delay the others: start after the file at which the last pass stopped.
   auto at = files_.upper_bound(last_read_);
+  Identity next_last_read = last_read_;
   for (size_t i = 0; i < files_.size(); ++i, ++at) {
     if (at == files_.end()) at = files_.begin();
     File& file = *at->second;
     if (!file.IsOpen()) continue;
     const uint64_t offset = file.offset;
+    const bool can_compare = comparisons_ > 0;
+    const bool is_known_copy = file.is_copy;
     file.is_read = ReadOn(file, budget, take, has_space);
-    if (file.offset != offset) last_read_ = at->first;
-    all = file.is_read && all;
+    const bool is_compared = comparisons_ > 0;
+    if (file.offset != offset || (can_compare && !is_compared)) next_last_read = at->first;
+    // The next pass continues to look for copies, but without haste if they are known as copies.
+    all = (file.is_read || (is_known_copy && !is_compared)) && all;
   }
+  last_read_ = next_last_read;
   Forget(now);
   counts_.files = open_;
   counts_.files_let_go = files_.size() - open_;
@@ -154,11 +175,13 @@ void LogTail::Open(const std::string& path, Timestamp now) {
     file.found_at = now;
     const bool is_as_it_was =
         static_cast<uint64_t>(about.st_size) == file.size && WrittenAt(about) == file.written;
-    if (!file.IsOpen() && !is_as_it_was && HasRoom(path, false)) ReadAgain(file, at->first, path);
+    if (!file.IsOpen() && !is_as_it_was && HasRoom(path, about, false)) {
+      ReadAgain(file, at->first, path);
+    }
     return;
   }
   if (now - WrittenAt(about) > options_.newest_age) return;
-  if (!HasRoom(path, true)) return;
+  if (!HasRoom(path, about, true)) return;
   auto file = std::make_unique<File>();
   file->descriptor = OpenFile(path);
   if (!file->IsOpen() || fstat(file->descriptor, &about) != 0 || !S_ISREG(about.st_mode)) return;
@@ -166,10 +189,14 @@ void LogTail::Open(const std::string& path, Timestamp now) {
   if (files_.contains(identity)) return;  // replaced between stat and open
   file->log = ++last_log_;
   file->path = path;
+  file->owner = about.st_uid;
   file->written = WrittenAt(about);
   file->found_at = now;
-  files_.emplace(identity, std::move(file));
+  Owner& owner = owners_[file->owner];
+  ++owner.places;
+  ++owner.open;
   ++open_;
+  files_.emplace(identity, std::move(file));
 }
 
 // Opens without blocking, in case the path became a FIFO. Returns -1 if it cannot be read.
@@ -182,18 +209,17 @@ int LogTail::OpenFile(const std::string& path) {
   return descriptor;
 }
 
-// Makes space for one more open file by closing the completely read file with the oldest write
-// time.
-bool LogTail::HasRoom(const std::string& path, bool is_new) {
-  const bool has_place = !is_new || files_.size() < options_.most_places;
-  if (has_place && open_ < options_.most_files) return true;
-  File* oldest = nullptr;
-  for (const auto& [identity, file] : files_) {
-    if (!file->IsOpen() || !file->is_read) continue;
-    if (oldest == nullptr || file->written < oldest->written) oldest = file.get();
-  }
-  if (has_place && oldest != nullptr) {
-    LetGo(*oldest);
+// Makes space for one more open file, and for one more remembered file if `is_new`.
+bool LogTail::HasRoom(const std::string& path, const struct stat& about, bool is_new) {
+  const bool lacks_place = is_new && files_.size() >= options_.most_places;
+  if (!lacks_place && open_ < options_.most_files) return true;
+  if (!is_ranked_) RankFiles();
+  const std::optional<Identity> replaced =
+      lacks_place ? ReplaceableBy(about.st_uid, WrittenAt(about)) : std::nullopt;
+  const bool has_place = !lacks_place || replaced;
+  const bool frees_both = replaced && files_.at(*replaced)->IsOpen();
+  if (has_place && (open_ < options_.most_files || frees_both || CloseOneFor(about.st_uid))) {
+    if (replaced) Drop(*replaced);
     return true;
   }
   ++counts_.files_refused;
@@ -208,11 +234,102 @@ bool LogTail::HasRoom(const std::string& path, bool is_new) {
   return false;
 }
 
+// At most once per pass, because it takes time in proportion to the number of files.
+void LogTail::RankFiles() {
+  is_ranked_ = true;
+  owners_.clear();
+  closable_.clear();
+  for (const auto& [identity, file] : files_) {
+    Owner& owner = owners_[file->owner];
+    const Ranked ranked{file->written, identity};
+    ++owner.places;
+    if (file->IsOpen()) ++owner.open;
+    if (file->IsOpen() && !file->is_read) {
+      owner.unread.push_back(ranked);
+    } else if (file->IsOpen() || file->unread == 0) {
+      owner.replaceable.push_back(ranked);
+      if (file->IsOpen()) closable_.push_back(ranked);
+    }
+  }
+  std::ranges::sort(closable_, std::greater());
+  for (auto& [id, owner] : owners_) {
+    std::ranges::sort(owner.replaceable, std::greater());
+    std::ranges::sort(owner.unread, std::greater());
+  }
+}
+
+// Removes the files of which this pass changed the state from the end of `ranked`. Returns the last
+// file, or null if none is left.
+LogTail::File* LogTail::Last(std::vector<Ranked>& ranked, FileState state) {
+  for (; !ranked.empty(); ranked.pop_back()) {
+    const auto at = files_.find(ranked.back().second);
+    if (at == files_.end()) continue;
+    File& file = *at->second;
+    const bool is_whole = file.IsOpen() ? file.is_read : file.unread == 0;
+    if (state == FileState::kUnread ? file.IsOpen() && !file.is_read
+                                    : is_whole && (state == FileState::kRead || file.IsOpen())) {
+      return &file;
+    }
+  }
+  return nullptr;
+}
+
+// Returns the completely read file that a new file of `user` may replace. A file that is replaced
+// and still exists must not replace another one in turn: it would be read again and again.
+std::optional<LogTail::Identity> LogTail::ReplaceableBy(uid_t user, Timestamp written) {
+  Owner& own = owners_[user];
+  Owner* largest = nullptr;
+  for (auto& [id, owner] : owners_) {
+    if (largest != nullptr && owner.places <= largest->places) continue;
+    if (Last(owner.replaceable, FileState::kRead) != nullptr) largest = &owner;
+  }
+  if (largest != nullptr && largest->places > own.places + 1) {
+    return largest->replaceable.back().second;
+  }
+  if (Last(own.replaceable, FileState::kRead) == nullptr ||
+      own.replaceable.back().first >= written) {
+    return std::nullopt;
+  }
+  return own.replaceable.back().second;
+}
+
+// Closes the completely read file with the oldest write time. If there is none, it closes a file of
+// the user with the most open files, so that one user cannot occupy all of them.
+bool LogTail::CloseOneFor(uid_t user) {
+  File* closed = Last(closable_, FileState::kReadAndOpen);
+  if (closed == nullptr) {
+    Owner* largest = nullptr;
+    for (auto& [id, owner] : owners_) {
+      if (largest != nullptr && owner.open <= largest->open) continue;
+      if (Last(owner.unread, FileState::kUnread) != nullptr) largest = &owner;
+    }
+    if (largest == nullptr || largest->open <= owners_[user].open + 1) return false;
+    closed = Last(largest->unread, FileState::kUnread);
+  }
+  --owners_[closed->owner].open;
+  LetGo(*closed);
+  return true;
+}
+
+void LogTail::Drop(const Identity& identity) {
+  const auto at = files_.find(identity);
+  const File& file = *at->second;
+  Owner& owner = owners_[file.owner];
+  --owner.places;
+  if (file.IsOpen()) {
+    --owner.open;
+    --open_;
+  }
+  if (!file.partial.empty()) ++counts_.cut;
+  files_.erase(at);
+}
+
 void LogTail::LetGo(File& file) {
   struct stat about{};
-  const bool is_copy = IsHeldAsCopy(file);
+  const bool is_copy = file.is_copy && IsHeldAsCopy(file);
   if (fstat(file.descriptor, &about) == 0) file.written = WrittenAt(about);
-  file.size = is_copy ? static_cast<uint64_t>(about.st_size) : file.offset;
+  const bool is_whole = is_copy || HasOnlyAHoleAfter(file.descriptor, file.offset);
+  file.size = is_whole ? std::max(static_cast<uint64_t>(about.st_size), file.offset) : file.offset;
   file.Close();
   --open_;
 }
@@ -226,6 +343,7 @@ void LogTail::ReadAgain(File& file, const Identity& identity, const std::string&
     return file.Close();  // replaced between stat and open
   }
   ++open_;
+  ++owners_[file.owner].open;
   file.is_read = false;
   const bool goes_on =
       static_cast<uint64_t>(about.st_size) >= file.offset &&
@@ -254,14 +372,19 @@ bool LogTail::IsHeldAsCopy(File& file) {
   const std::string head = ReadAt(file.descriptor, 0, marked);
   const std::string end = ReadAt(file.descriptor, size - marked, marked);
   for (const auto& [identity, other] : files_) {
+    if (comparisons_ == 0) return false;
+    --comparisons_;
     if (!other->IsOpen() && other->offset == size && other->head == head && other->tail == end) {
       return true;
     }
     const size_t both = std::min(other->head.size(), head.size());
-    if (both > 0 && other->offset > 0 && other->head.compare(0, both, head, 0, both) == 0 &&
-        ReadAt(other->descriptor, 0, marked) == head &&
-        ReadAt(other->descriptor, size - marked, marked) == end) {
-      return true;
+    if (both > 0 && other->IsOpen() && other->offset > 0 &&
+        other->head.compare(0, both, head, 0, both) == 0) {
+      comparisons_ -= std::min(comparisons_, kReadingComparison);
+      if (ReadAt(other->descriptor, size - marked, marked) == end &&
+          ReadAt(other->descriptor, 0, marked) == head) {
+        return true;
+      }
     }
     const std::optional<Place>& before = other->before;
     if (!before || before->head.size() < kMark || size < before->offset + before->unread ||
@@ -305,12 +428,17 @@ void LogTail::NoticeTruncation(File& file) {
 bool LogTail::ReadOn(File& file, size_t& budget, const std::function<void(const Piece&)>& take,
                      const std::function<bool()>& has_space) {
   file.unread = 0;
-  if (IsHeldAsCopy(file)) return true;
+  if (HasOnlyAHoleAfter(file.descriptor, file.offset)) return true;
+  if (file.offset == 0 && comparisons_ == 0) return false;
+  file.is_copy = IsHeldAsCopy(file);
+  if (file.is_copy) return true;
+  if (file.offset == 0 && comparisons_ == 0) return false;
   std::array<char, kPiece> bytes;
   while (budget > 0 && has_space()) {
     if (file.offset == 0) file.head.clear();
     // A writer that keeps its offset after a truncation leaves a hole at the start.
     const off_t data = lseek(file.descriptor, static_cast<off_t>(file.offset), SEEK_DATA);
+    if (data < 0 && errno == ENXIO) return true;  // the end, or a hole up to the end
     if (data > static_cast<off_t>(file.offset)) {
       file.offset = static_cast<uint64_t>(data);
       file.head = ReadAt(file.descriptor, 0, std::min<uint64_t>(kMark, file.offset));
@@ -389,10 +517,10 @@ void LogTail::Forget(Timestamp now) {
       if (file.found) return false;
       const Duration lost_for = now - std::max(WrittenAt(about), file.found_at);
       if (file.unread > 0 ? lost_for <= kLongLinger : age <= kLinger) return false;
-      counts_.unread_bytes += file.unread;
     } else if (now - file.found_at <= kLinger) {
       return false;
     }
+    counts_.unread_bytes += file.unread;
     if (file.IsOpen()) --open_;
     if (!file.partial.empty()) ++counts_.cut;
     return true;

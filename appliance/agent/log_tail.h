@@ -4,14 +4,17 @@
 // It closes files that are no longer written, and reopens them if they grow again.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -25,7 +28,9 @@ class LogTail {
     Duration newest_age = std::chrono::hours(24 * 14);  // files with older last writes are ignored
     // Maximum number of open files; the one written longest ago is closed.
     size_t most_files = 1024;
-    size_t most_places = 16'384;  // maximum number of remembered files, open or closed
+    // Maximum number of remembered files, open or closed. A new file replaces the completely read
+    // one of the same owner that was written longest ago, or one of an owner with more files.
+    size_t most_places = 16'384;
     // Only lines that contain this text are reported. Empty: all lines.
     std::string wanted = "NCCL";
     size_t longest_line = 8192;  // longer lines are dropped and counted
@@ -72,10 +77,24 @@ class LogTail {
   struct File;
   using Identity = std::pair<dev_t, ino_t>;  // identifies a file independently of its name
 
+  using Ranked = std::pair<Timestamp, Identity>;  // the time of the last write
+  struct Owner {
+    size_t places = 0;  // remembered files
+    size_t open = 0;
+    std::vector<Ranked> replaceable;  // completely read; the oldest is last
+    std::vector<Ranked> unread;       // open and not completely read; the oldest is last
+  };
+  enum class FileState { kRead, kReadAndOpen, kUnread };
+
   void Find(Timestamp now);
   void Open(const std::string& path, Timestamp now);
   int OpenFile(const std::string& path);
-  bool HasRoom(const std::string& path, bool is_new);
+  bool HasRoom(const std::string& path, const struct stat& about, bool is_new);
+  void RankFiles();
+  File* Last(std::vector<Ranked>& ranked, FileState state);
+  std::optional<Identity> ReplaceableBy(uid_t user, Timestamp written);
+  bool CloseOneFor(uid_t user);
+  void Drop(const Identity& identity);
   void ReadAgain(File& file, const Identity& identity, const std::string& path);
   void LetGo(File& file);
   bool IsHeldAsCopy(File& file);
@@ -90,6 +109,10 @@ class LogTail {
   Identity last_read_{};          // the file at which the last pass stopped
   size_t open_ = 0;               // number of open files
   bool passed_over_new_ = false;  // in this pass, because of the limits
+  bool is_ranked_ = false;        // in this pass: the next two are valid
+  std::map<uid_t, Owner> owners_;
+  std::vector<Ranked> closable_;  // open and completely read; the oldest is last
+  size_t comparisons_ = 0;        // left in this pass for finding the originals of copies
   uint64_t last_log_ = 0;
   Counts counts_;
   std::vector<std::string> problems_;

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 
@@ -40,6 +42,11 @@ class LogTailTest : public testing::Test {
   void Truncate(const std::string& name) const { fs::resize_file(folder_ / name, 0); }
   void Copy(const std::string& from, const std::string& to) const {
     fs::copy_file(folder_ / from, folder_ / to);
+  }
+  void Age(const std::string& name, Duration age) const {
+    fs::last_write_time(folder_ / name,
+                        fs::file_time_type::clock::now() -
+                            std::chrono::duration_cast<fs::file_time_type::duration>(age));
   }
   // Returns the new lines without their line ends.
   std::vector<std::string> Look(Duration later = {}) {
@@ -337,6 +344,90 @@ TEST_F(LogTailTest, ReadsMoreLogsThanItHoldsOpen) {
   EXPECT_THAT(lines, testing::UnorderedElementsAre("a NCCL INFO line 20", "b NCCL INFO line 20",
                                                    "c NCCL INFO line 20", "d NCCL INFO line 20",
                                                    "e NCCL INFO line 20"));
+}
+
+TEST_F(LogTailTest, CompletesASparseFileAtItsLastData) {
+  Append("a.log", "NCCL a\n");
+  fs::resize_file(folder_ / "a.log", uintmax_t{1} << 40);
+  EXPECT_THAT(Look(), ElementsAre("NCCL a"));
+  EXPECT_TRUE(whole_) << "only a hole follows";
+}
+
+TEST_F(LogTailTest, ReadsALogAfterSparseFilesThatUsedAllOpenFiles) {
+  Follow({.most_files = 2});
+  for (const char* name : {"a", "b", "c", "d"}) {
+    Append(std::string(name) + ".log", std::string(name) + "\n");
+    fs::resize_file(folder_ / (std::string(name) + ".log"), uintmax_t{1} << 40);
+  }
+  for (int looks = 0; looks < 3; ++looks) Look();
+  EXPECT_TRUE(whole_);
+  EXPECT_EQ(tail_->counts().files, 2u);
+  Append("honest.log", "NCCL honest\n");
+  EXPECT_THAT(Look(), ElementsAre("NCCL honest"));
+  const uint64_t refused = tail_->counts().files_refused;
+  Look();
+  EXPECT_EQ(tail_->counts().files_refused, refused) << "closed sparse files stay closed";
+}
+
+TEST_F(LogTailTest, ReplacesTheOldestLogWhenThePlacesRunOut) {
+  Follow({.most_places = 2});
+  for (const char* name : {"a.log", "b.log"}) Append(name, "NCCL " + std::string(name) + "\n");
+  Age("a.log", std::chrono::hours(2));
+  Age("b.log", std::chrono::hours(1));
+  EXPECT_EQ(Look().size(), 2u);
+  Append("c.log", "NCCL c\n");
+  EXPECT_THAT(Look(), ElementsAre("NCCL c"));
+  for (int looks = 0; looks < 3; ++looks) EXPECT_THAT(Look(), IsEmpty()) << "a.log is not new";
+  Append("b.log", "NCCL more\n");
+  EXPECT_THAT(Look(), ElementsAre("NCCL more"));
+}
+
+TEST_F(LogTailTest, FilesOfOneOwnerDoNotDisplaceThoseOfAnother) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can create files of another owner";
+  Follow({.most_places = 4});
+  Append("a.log", "NCCL honest\n");
+  ASSERT_EQ(chown((folder_ / "a.log").c_str(), 12'345, 0), 0);
+  Age("a.log", std::chrono::hours(1));
+  EXPECT_EQ(Look().size(), 1u);
+  for (int i = 0; i < 8; ++i) Append("many" + std::to_string(i) + ".log", "");
+  Look();
+  for (int i = 8; i < 16; ++i) Append("many" + std::to_string(i) + ".log", "");
+  Look();
+  EXPECT_THAT(Look(), IsEmpty());
+  Append("b.log", "NCCL second\n");
+  ASSERT_EQ(chown((folder_ / "b.log").c_str(), 12'345, 0), 0);
+  Age("b.log", std::chrono::hours(2));
+  EXPECT_THAT(Look(), ElementsAre("NCCL second")) << "older, but its owner has fewer files";
+  Append("a.log", "NCCL more\n");
+  EXPECT_THAT(Look(), ElementsAre("NCCL more"));
+}
+
+TEST_F(LogTailTest, UnreadFilesOfOneOwnerDoNotOccupyAllOpenFiles) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can create files of another owner";
+  Follow({.most_files = 3, .bytes_a_look = 1000});
+  for (const char* name : {"a", "b", "c"}) Append(std::string(name) + ".log", Lines(name, 0, 9999));
+  Look();
+  Append("honest.log", "NCCL honest\n");
+  ASSERT_EQ(chown((folder_ / "honest.log").c_str(), 12'345, 0), 0);
+  std::vector<std::string> lines;
+  for (int looks = 0; looks < 8; ++looks) {
+    for (std::string& line : Look()) lines.push_back(std::move(line));
+  }
+  EXPECT_THAT(lines, testing::Contains("NCCL honest"));
+}
+
+// A pass that looks at all remembered files for each file takes seconds.
+TEST_F(LogTailTest, PassesQuicklyOverManyFiles) {
+  Follow({.most_files = 800});
+  for (int i = 0; i < 20'000; ++i) Append(std::to_string(i) + ".log", "");
+  const std::clock_t begin = std::clock();  // independent of the load of the machine
+  constexpr int kLooks = 24;                // the last ones are without free places
+  for (int looks = 0; looks < kLooks; ++looks) Look();
+  Append("honest.log", "NCCL honest\n");
+  EXPECT_THAT(Look(), ElementsAre("NCCL honest"));
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  RecordProperty("seconds_per_pass", std::to_string(seconds / (kLooks + 1)));
+  EXPECT_LT(seconds / (kLooks + 1), 0.7);
 }
 
 // A completely read log that was closed because it was not written for longer than `newest_age`.
