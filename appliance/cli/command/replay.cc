@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "appliance/cli/command/counter_input.h"
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/message.h"
 #include "appliance/cli/command/output.h"
@@ -322,7 +323,7 @@ int ReplayInto(const ReplayOptions& given,
       std::ranges::move(DropUnreadable(options.captures.files), std::back_inserter(run.notes));
     }
     if (!run.counters.empty()) {
-      Result<std::unique_ptr<CounterFile>> file = CounterFile::Open(run.counters);
+      Result<std::unique_ptr<CounterFile>> file = OpenCountersOfRun(run.counters);
       if (!file) return unreadable(file.error());
       counters = *std::move(file);
       counters->EmitGroups();

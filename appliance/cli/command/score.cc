@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "appliance/api/message_value.h"
+#include "appliance/cli/command/counter_input.h"
 #include "appliance/cli/command/exit_code.h"
 #include "appliance/cli/command/message.h"
 #include "appliance/cli/command/output.h"
@@ -106,7 +107,7 @@ bool MayMirror(const RunContext& context, const RunParts& parts) {
 
 std::optional<topology::Fabric> ReadFabricOf(const RunDirectory& run) {
   if (run.topology.empty()) return std::nullopt;
-  const Result<std::string> text = ReadTextFile(run.topology, kLargestFile, Pipes::kRead);
+  const Result<std::string> text = ReadTextFile(run.topology, kLargestFile);
   if (!text) return std::nullopt;
   auto fabric = topology::LoadFabric(*text, run.topology);
   if (!fabric) return std::nullopt;
@@ -123,7 +124,7 @@ bool IsOfRun(const v1::ReplayReport& report, const v1::Truth& truth) {
 Result<std::vector<Alarm>> FindBusyLinks(const RunContext& context, const RunParts& parts,
                                          const LinkOfPort& links) {
   if (context.run.counters.empty() || !(parts.counters || parts.switch_counters)) return {};
-  Result<std::unique_ptr<CounterFile>> file = CounterFile::Open(context.run.counters);
+  Result<std::unique_ptr<CounterFile>> file = OpenCountersOfRun(context.run.counters);
   if (!file) return tl::unexpected(file.error());
   if (!parts.counters) (*file)->KeepOnly(EntityKind::kPort);
   UtilisationBaseline baseline(context.run.manifest.analysis_window.count());
@@ -289,7 +290,7 @@ Result<ScoredRun> ScoreDirectory(const ScoreRunOptions& options) {
         fmt::format("{}; the remaining scores are not representative", run->notes.front()));
   }
   const std::string file = options.path + "/truth.json";
-  const Result<std::string> text = ReadTextFile(file, kLargestFile, Pipes::kRead);
+  const Result<std::string> text = ReadTextFile(file, kLargestFile);
   if (!text) return tl::unexpected(text.error());
   RunContext context = {.run = *std::move(run), .fabric = {}, .truth = {}};
   v1::Truth& truth = context.truth;
@@ -363,7 +364,7 @@ Result<std::vector<v1::Score>> ReadScores(const std::string& folder) {
   std::ranges::sort(files);
   std::vector<v1::Score> scores;
   for (const std::string& file : files) {
-    const Result<std::string> text = ReadTextFile(file, kLargestFile, Pipes::kRead);
+    const Result<std::string> text = ReadTextFile(file, kLargestFile);
     if (!text) return tl::unexpected(text.error());
     v1::Score score;
     if (const Status parsed = ParseScore(*text, file, score); !parsed) {
