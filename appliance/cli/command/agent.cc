@@ -28,6 +28,7 @@ Result<AgentConfig> ConfigOf(const AgentRunOptions& options) {
 }  // namespace
 
 int RunAgent(const AgentRunOptions& options) {
+  IgnoreReloadSignal();
   SetLogFormat(options.log_format);
   const Result<AgentConfig> config = ConfigOf(options);
   if (!config) {

@@ -19,9 +19,9 @@ struct AgentRunOptions {
   bool dump = false;  // print the resulting configuration and exit
 };
 
-// Runs until a signal. Returns an ExitCode: kExitUnreadable if something that the configuration
-// names cannot be read, else kExitSuccess, even if the appliance never answered (messages report
-// that).
+// Runs until SIGINT or SIGTERM; ignores SIGHUP, because it has nothing to reload. Returns an
+// ExitCode: kExitUnreadable if something that the configuration names cannot be read, else
+// kExitSuccess, even if the appliance never answered (messages report that).
 int RunAgent(const AgentRunOptions& options);
 
 }  // namespace rocescope

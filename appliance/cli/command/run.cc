@@ -304,6 +304,7 @@ void RaiseFileLimit() {
 }  // namespace
 
 int RunDaemon(const DaemonRunOptions& options) {
+  TakeReloadSignal();  // first: SIGHUP must not end an appliance that starts
   SetLogFormat(options.log_format);
   const Result<ApplianceConfig> config = LoadConfig(options.config);
   if (!config) {
@@ -335,7 +336,6 @@ int RunDaemon(const DaemonRunOptions& options) {
     return kExitUnreadable;
   }
   EndInputOnSignal();  // not earlier: the signal would not be noticed while files are read
-  TakeReloadSignal();
   TellBegin(**daemon);
   const auto jobs = OpenJobFile(config->jobs);
   if (!jobs) {

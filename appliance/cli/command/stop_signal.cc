@@ -55,6 +55,8 @@ void TakeReloadSignal() {
   sigaction(SIGHUP, &action, nullptr);
 }
 
+void IgnoreReloadSignal() { std::signal(SIGHUP, SIG_IGN); }
+
 bool ReloadAskedFor() {
   if (reload == 0) return false;
   reload = 0;

@@ -16,6 +16,8 @@ bool InputEndedBySignal();
 
 // Makes SIGHUP request a reload instead of ending the process.
 void TakeReloadSignal();
+// Makes SIGHUP have no effect.
+void IgnoreReloadSignal();
 // Returns whether SIGHUP was received since the last call.
 bool ReloadAskedFor();
 
