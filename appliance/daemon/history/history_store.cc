@@ -15,7 +15,6 @@
 #include <shared_mutex>
 #include <span>
 #include <thread>
-#include <tuple>
 #include <utility>
 
 #include "appliance/daemon/history/database.h"
@@ -35,8 +34,6 @@ constexpr size_t kRowsATransaction = 1000;
 constexpr auto kIdle = std::chrono::seconds(1);
 constexpr auto kRetainEvery = std::chrono::minutes(2);
 constexpr auto kEndWithin = std::chrono::seconds(5);
-// One transaction may take longer than kEndWithin.
-constexpr auto kAbandonAfter = std::chrono::seconds(15);
 constexpr int kStepsForRoom = 20;
 // Time between two steps of compaction, so that they take at most a part of a core.
 constexpr auto kCompactEvery = std::chrono::milliseconds(20);
@@ -69,7 +66,7 @@ std::optional<FileIdentity> IdentityOf(const std::string& path) {
 }  // namespace
 
 // The writer thread, and the state that it shares with others.
-class HistoryStore::Writer {
+class HistoryStore::Writer : public std::enable_shared_from_this<HistoryStore::Writer> {
  public:
   Writer(HistoryOptions options, Notify notify, FileLock lock)
       : options_(std::move(options)),
@@ -80,38 +77,37 @@ class HistoryStore::Writer {
 
   Status Begin() {
     if (const Status opened = OpenFile(); !opened) return opened;
-    thread_ = std::thread([this] {
+    thread_ = std::thread([self = shared_from_this()] {
       NameThread("history");
-      Run();
+      self->Run();
       {
-        const std::lock_guard lock(mutex_);
-        has_ended_ = true;
+        const std::lock_guard lock(self->mutex_);
+        self->has_ended_ = true;
       }
-      settled_.notify_all();
+      self->settled_.notify_all();
     });
     return {};
   }
 
-  // Must be called if the thread was started. Returns false if the thread hangs, as in a call to a
-  // disk that does not answer: the writer must not be destroyed then.
-  bool End() {
-    if (!thread_.joinable()) return true;
+  // Must be called if the thread was started. A thread that hangs, as in a call to a disk that does
+  // not answer, is abandoned and keeps this object.
+  void End() {
     end_by_ = Clock::now() + kEndWithin;
     queue_.Close();
-    {
-      std::unique_lock lock(mutex_);
-      if (!settled_.wait_for(lock, kAbandonAfter, [&] { return has_ended_; })) {
-        thread_.detach();
-        lock.unlock();
-        notify_(Severity::kError,
-                fmt::format("{}: writing takes more than {} s: ending without it; the last rows "
-                            "may be lost; check the disk",
-                            options_.file, kAbandonAfter.count()));
-        return false;
-      }
+    std::unique_lock lock(mutex_);
+    const bool has_ended =
+        settled_.wait_for(lock, options_.longest_end, [&] { return has_ended_; });
+    lock.unlock();
+    if (has_ended) {
+      thread_.join();
+      return;
     }
-    thread_.join();
-    return true;
+    thread_.detach();
+    notify_(
+        Severity::kError,
+        fmt::format("{}: writing takes more than {:.0f} s: ending without it; the last rows "
+                    "may be lost; check the disk",
+                    options_.file, std::chrono::duration<double>(options_.longest_end).count()));
   }
 
   void Add(HistoryRow row) {
@@ -489,16 +485,14 @@ Result<std::unique_ptr<HistoryStore>> HistoryStore::Open(const HistoryOptions& o
   own.file = *std::move(file);
   auto lock = FileLock::Take(own.file);
   if (!lock) return tl::unexpected(lock.error());
-  auto writer = std::make_unique<Writer>(std::move(own), std::move(notify), *std::move(lock));
+  auto writer = std::make_shared<Writer>(std::move(own), std::move(notify), *std::move(lock));
   if (const Status begun = writer->Begin(); !begun) return tl::unexpected(begun.error());
   return std::unique_ptr<HistoryStore>(new HistoryStore(std::move(writer)));
 }
 
-HistoryStore::HistoryStore(std::unique_ptr<Writer> writer) : writer_(std::move(writer)) {}
+HistoryStore::HistoryStore(std::shared_ptr<Writer> writer) : writer_(std::move(writer)) {}
 
-HistoryStore::~HistoryStore() {
-  if (!writer_->End()) std::ignore = writer_.release();  // its thread still uses it
-}
+HistoryStore::~HistoryStore() { writer_->End(); }
 
 void HistoryStore::Add(HistoryRow row) { writer_->Add(std::move(row)); }
 

@@ -28,6 +28,7 @@ struct HistoryOptions {
   std::chrono::milliseconds pace{250};
   // Time limit of a query, since queries block their callers.
   std::chrono::milliseconds longest_question{2000};
+  std::chrono::milliseconds longest_end{15'000};      // of the destructor
   std::function<Timestamp()> wall_clock = WallClock;  // another clock in tests
 };
 
@@ -48,8 +49,8 @@ class HistoryStore {
  public:
   // The file is locked: a second process gets an error.
   static Result<std::unique_ptr<HistoryStore>> Open(const HistoryOptions& options, Notify notify);
-  // Writes the waiting rows first, for at most five seconds. If the thread does not end within 15
-  // seconds, as when the disk hangs, it is abandoned, and the lock of the file is kept.
+  // Writes the waiting rows first, for at most five seconds. If the thread does not end within
+  // `longest_end`, as when the disk hangs, it is abandoned, and the lock of the file is kept.
   ~HistoryStore();
 
   // Never waits for the disk or for readers: if the queue is full, the row is dropped.
@@ -75,9 +76,9 @@ class HistoryStore {
 
  private:
   class Writer;
-  explicit HistoryStore(std::unique_ptr<Writer> writer);
+  explicit HistoryStore(std::shared_ptr<Writer> writer);
 
-  std::unique_ptr<Writer> writer_;
+  const std::shared_ptr<Writer> writer_;  // shared with its thread
 };
 
 }  // namespace rocescope

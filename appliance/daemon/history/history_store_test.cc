@@ -9,6 +9,8 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <mutex>
 #include <thread>
 
 #include "appliance/daemon/history/database.h"
@@ -391,6 +393,70 @@ TEST_F(HistoryStoreTest, DamagedFileIsMovedAsideOnce) {
   ASSERT_THAT(notices_, SizeIs(2));
   EXPECT_THAT(notices_[0], HasSubstr("started a new history"));
   EXPECT_THAT(notices_[1], HasSubstr("rows are dropped"));
+}
+
+TEST_F(HistoryStoreTest, PipeInPlaceOfASideFileDoesNotBlockQueries) {
+  const auto store = Open(Options());
+  ASSERT_TRUE((*store)->Flush(kSoon));
+  ASSERT_EQ(mkfifo((file_ + "-journal").c_str(), 0600), 0);
+  const auto page = (*store)->Events({});
+  ASSERT_FALSE(page);
+  EXPECT_THAT(page.error().message, HasSubstr("history.db-journal: not a regular file"));
+  std::filesystem::remove(file_ + "-journal");
+  EXPECT_TRUE((*store)->Events({}));
+}
+
+TEST_F(HistoryStoreTest, SeriesStartAtTheRetentionTime) {
+  HistoryOptions options = Options();
+  options.retention.keep_series = std::chrono::hours(24);
+  constexpr int64_t kToday = 29'000'000;
+  options.wall_clock = [] { return FromNanoseconds(kToday * kMinute.count()); };
+  const auto store = Open(options);
+  // Ten rows, of which a step deletes only a part.
+  for (int64_t i = 0; i < 10; ++i) (*store)->Add(LinkAt(1 + i, "p", 1));
+  (*store)->Add(LinkAt(kToday - 2, "p", 1));
+  ASSERT_TRUE((*store)->Flush(kSoon));
+  const auto series = (*store)->LinkSeries({.name = "p", .max_points = 2000});
+  ASSERT_TRUE(series);
+  EXPECT_EQ(series->step, kMinute);
+  EXPECT_THAT(series->points, SizeIs(1));
+}
+
+TEST_F(HistoryStoreTest, DestructorAbandonsAThreadThatHangs) {
+  struct Shared {
+    std::promise<void> reached, go_on;
+    std::mutex mutex;
+    std::string last;
+  };
+  const auto shared = std::make_shared<Shared>();
+  // The thread reports that the file was removed, and hangs in that.
+  const Notify notify = [shared](Severity, const std::string& text) {
+    if (text.find("was removed") != std::string::npos) {
+      shared->reached.set_value();
+      shared->go_on.get_future().wait();
+      return;
+    }
+    const std::lock_guard lock(shared->mutex);
+    shared->last = text;
+  };
+  HistoryOptions options = Options();
+  options.longest_end = std::chrono::milliseconds(100);
+  auto store = HistoryStore::Open(options, notify);
+  ASSERT_TRUE(store);
+  std::filesystem::remove(file_);
+  shared->reached.get_future().wait();
+  store->reset();
+  {
+    const std::lock_guard lock(shared->mutex);
+    EXPECT_THAT(shared->last, AllOf(HasSubstr(file_), HasSubstr("ending without it")));
+  }
+  EXPECT_FALSE(FileLock::Take(file_)) << "the lock is kept";
+  shared->go_on.set_value();
+  const auto end = std::chrono::steady_clock::now() + kSoon;
+  while (!FileLock::Take(file_) && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_TRUE(FileLock::Take(file_));
 }
 
 }  // namespace

@@ -404,6 +404,7 @@ TEST_F(JobFileTest, DestructorAbandonsAThreadThatHangs) {
   while (!ErrorOfOpening().empty() && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+  EXPECT_EQ(ErrorOfOpening(), "");
 }
 
 TEST_F(JobFileTest, AlteredSchemaIsAnErrorAndUnchanged) {
