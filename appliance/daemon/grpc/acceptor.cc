@@ -62,7 +62,7 @@ struct Acceptor::Parts {
   }
 
   void Pass(tcp::socket socket) {
-    // The kernel uses the lowest free number, so this one tells how many are in use.
+    // The kernel uses the lowest free number, so this one shows how many are in use.
     const auto number = static_cast<uint64_t>(socket.native_handle());
     const uint64_t limit = DescriptorLimit();
     if (number >= limit - ReservedDescriptors(limit)) {

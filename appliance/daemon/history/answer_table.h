@@ -52,7 +52,7 @@ class AnswerWriter {
   SQLite::Statement find_, extend_, insert_;
   Compressor compressor_;
   std::map<Key, Version> last_;
-  std::map<AnswerPart, uint64_t> bytes_;  // of the versions in last_
+  std::map<AnswerPart, uint64_t> bytes_;  // size of the versions in last_
 };
 
 struct AnswerQuery {

@@ -28,7 +28,7 @@ struct HistoryOptions {
   std::chrono::milliseconds pace{250};
   // Time limit of a query, since queries block their callers.
   std::chrono::milliseconds longest_question{2000};
-  std::chrono::milliseconds longest_end{15'000};      // of the destructor
+  std::chrono::milliseconds longest_end{15'000};      // longest time that the destructor waits
   std::function<Timestamp()> wall_clock = WallClock;  // another clock in tests
 };
 
