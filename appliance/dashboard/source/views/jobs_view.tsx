@@ -87,12 +87,14 @@ function JobList() {
           </>
         )}
       </Await>
-      <section aria-labelledby="service-title">
-        <h2 id="service-title">Service levels of all jobs</h2>
-        <Await resource={levels} what="service levels">
-          {(value) => <IndicatorTable answer={value} />}
-        </Await>
-      </section>
+      {jobs.status !== "waiting" && ( // the table of jobs would move it down
+        <section aria-labelledby="service-title">
+          <h2 id="service-title">Service levels of all jobs</h2>
+          <Await resource={levels} what="service levels">
+            {(value) => <IndicatorTable answer={value} />}
+          </Await>
+        </section>
+      )}
     </>
   );
 }
