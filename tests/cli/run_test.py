@@ -461,7 +461,7 @@ class Run(unittest.TestCase):
                 if "history" in health:
                     break
                 time.sleep(0.05)
-            # SQLite does not always know the error of the system.
+            # SQLite does not keep the error of the system (File too large) if a commit fails.
             self.assertRegex(health, "the history is not written: .*disk I/O error")
             self.assertRegex(health, "registered jobs are not saved: .*File too large")
             self.end(run)
