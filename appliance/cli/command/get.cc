@@ -149,6 +149,7 @@ std::vector<GetResource> MakeResources() {
        "findings",
        "",
        {{"STATE", ROCESCOPE_TEXT(At(row, "end_time") == nullptr ? "active" : "ended")},
+        {"SEVERITY", ROCESCOPE_TEXT(Word(row, "severity", "SEVERITY_"))},
         {"KIND", ROCESCOPE_TEXT(Text(row, "kind"))},
         {"PLACE", ROCESCOPE_TEXT(PlaceOf(row))},
         {"CONFIDENCE", ROCESCOPE_TEXT(Percent(row, "confidence")), kRight},

@@ -230,6 +230,23 @@ void CheckNames(const HttpConfig& config, const YamlMap& map, YamlErrors& errors
   }
 }
 
+void CheckExternalUrl(HttpConfig& config, const YamlMap& map, YamlErrors& errors) {
+  const YamlNode* const node = map.Find("external_url");
+  if (node == nullptr || config.external_url.empty()) return;
+  // It becomes the label of a metric and part of a link.
+  constexpr std::string_view kForbidden = " \t\r\n\"'<>\\`{}|^?#";
+  std::string_view host = config.external_url;
+  const bool has_scheme = host.starts_with("http://") || host.starts_with("https://");
+  host.remove_prefix(std::min(host.size(), host.find("://") + 3));
+  if (!has_scheme || host.empty() || host.starts_with('/') ||
+      config.external_url.find_first_of(kForbidden) != std::string::npos) {
+    errors.Add(*node, fmt::format("{} is not the URL of a dashboard: expected, for example, "
+                                  "https://rocescope.example.org, without query and fragment",
+                                  Quoted(config.external_url)));
+  }
+  while (config.external_url.ends_with('/')) config.external_url.pop_back();
+}
+
 // Returns whether sockets at these addresses exclude each other.
 bool Overlap(const ListenAddress& a, const ListenAddress& b) {
   // [::] includes all IPv4 addresses.
@@ -315,6 +332,7 @@ void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view 
     CheckNames(config, map, errors);
     CheckTokens(config, map, errors);
     CheckHealthListen(config, map, errors);
+    CheckExternalUrl(config, map, errors);
     if (config.listen) CheckAccess({&*config.listen, 1}, config.tls, node, errors);
   } else if constexpr (std::is_same_v<T, ApplianceConfig>) {
     CheckPorts(config, map, errors);

@@ -215,6 +215,18 @@ TEST(Config, HealthChecksNeedALoopbackAddressOfTheirOwn) {
               HasSubstr("`health_listen` and `listen` have the same port"));
 }
 
+TEST(Config, TheExternalUrlIsAUrl) {
+  EXPECT_EQ(
+      ParseConfig("http: {external_url: https://a.example.org/scope/}\n", "f")->http.external_url,
+      "https://a.example.org/scope");
+  for (const char* wrong : {"a.example.org", "ftp://a", "https://", "https:///x", "'https://a b'",
+                            "'https://a/?x=1'", "'https://a/#/jobs'", "'https://a\"'"}) {
+    EXPECT_THAT(ErrorOf(fmt::format("http: {{external_url: {}}}\n", wrong)),
+                HasSubstr("is not the URL of a dashboard"))
+        << wrong;
+  }
+}
+
 TEST(Config, HttpAndGrpcNeedDifferentPorts) {
   EXPECT_EQ(ErrorOf("udp: {}\nhttp: 127.0.0.1:50051\n"),
             "appliance.yaml:2:7: `http.listen` (127.0.0.1:50051) and `grpc.listen` "

@@ -117,6 +117,29 @@ v1::Finding::Persistence PersistenceOf(const Finding& finding) {
   return finding.until ? v1::Finding::PERSISTENCE_SINGLE : v1::Finding::PERSISTENCE_PERMANENT;
 }
 
+// Whether a fault of this kind takes its place out of service.
+bool IsOutage(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::kLinkDown:
+    case FaultKind::kSwitchCrash:
+    case FaultKind::kNicCrash:
+    case FaultKind::kBlackhole:
+    case FaultKind::kPfcDeadlock:
+    case FaultKind::kPfcStorm:
+      return true;
+    default:
+      return false;
+  }
+}
+
+v1::Finding::Severity SeverityOf(const Finding& finding) {
+  constexpr double kCertain = 0.8;
+  if (IsSuspected(finding)) return v1::Finding::SEVERITY_INFO;
+  const bool is_serious = !finding.affected_jobs.empty() || IsOutage(finding.kind);
+  return is_serious && finding.confidence >= kCertain ? v1::Finding::SEVERITY_CRITICAL
+                                                      : v1::Finding::SEVERITY_WARNING;
+}
+
 std::string ActionFor(const FaultInfo& info, v1::Finding::Persistence persistence) {
   if (info.is_misconfiguration || persistence == v1::Finding::PERSISTENCE_PERMANENT) {
     return std::string(info.action);
@@ -137,6 +160,7 @@ void FillFinding(const Snapshot& snapshot, const Finding& finding, v1::Finding& 
   out.set_detector(std::string(finding.detector));
   out.set_confidence(finding.confidence);
   out.set_uncalibrated_confidence(finding.uncalibrated);
+  out.set_severity(SeverityOf(finding));
   *out.mutable_start_time() = TimestampMessage(finding.from);
   if (finding.until) *out.mutable_end_time() = TimestampMessage(*finding.until);
   *out.mutable_detection_time() = TimestampMessage(finding.detected_at);

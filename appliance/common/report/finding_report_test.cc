@@ -40,6 +40,20 @@ TEST(FindingReport, TheActionDependsOnThePersistence) {
   EXPECT_EQ(recurring.active_count(), 3u);
 }
 
+TEST(FindingReport, TheSeverityIsThatOfOutagesAndAffectedJobs) {
+  const auto severity_of = [](FaultKind kind, double confidence) {
+    Finding finding;
+    finding.kind = kind;
+    finding.place.index = 0;
+    finding.confidence = confidence;
+    return ReportOf(finding).severity();
+  };
+  EXPECT_EQ(severity_of(FaultKind::kLinkDown, 0.8), v1::Finding::SEVERITY_CRITICAL);
+  EXPECT_EQ(severity_of(FaultKind::kLinkDown, 0.79), v1::Finding::SEVERITY_WARNING);
+  EXPECT_EQ(severity_of(FaultKind::kLinkDown, 0.49), v1::Finding::SEVERITY_INFO);
+  EXPECT_EQ(severity_of(FaultKind::kBitErrors, 0.99), v1::Finding::SEVERITY_WARNING);
+}
+
 // No traffic shows a wrong MTU while no large packets arrive.
 TEST(FindingReport, MisconfigurationsRemainUntilTheyAreCorrected) {
   Finding finding;

@@ -74,6 +74,11 @@ void AddDaemon(Service& service, Families& out) {
             {{"version", service.version()}});
   out.Gauge("start_time_seconds", "Start time of the appliance, in seconds since the Unix epoch.",
             Seconds(ToNanoseconds(service.daemon().started_at())));
+  if (const std::string& url = service.daemon().config().http.external_url; !url.empty()) {
+    out.Gauge("dashboard_info",
+              "URL of the dashboard (configuration key http.external_url), as a label; always 1.",
+              1, {{"url", url}});
+  }
   for (const CertificateState& one : service.certificates()) {
     const auto seconds = [](Timestamp at) { return Seconds(ToNanoseconds(at)); };
     out.Gauge(
@@ -312,6 +317,17 @@ void AddLinks(const AnswerView& view, const topology::Fabric& fabric, TrafficCou
               traffic.missed_windows());
 }
 
+const char* NameOf(v1::Finding::Severity severity) {
+  switch (severity) {
+    case v1::Finding::SEVERITY_CRITICAL:
+      return "critical";
+    case v1::Finding::SEVERITY_WARNING:
+      return "warning";
+    default:
+      return "info";
+  }
+}
+
 void AddFaults(const AnswerView& view, Families& out) {
   size_t reported = 0;
   size_t active = 0;
@@ -319,10 +335,15 @@ void AddFaults(const AnswerView& view, Families& out) {
     if (finding.has_end_time()) continue;
     ++active;
     if (reported++ >= kMaxFindingsReported) continue;
-    out.Gauge(
-        "finding_confidence_ratio", "Confidence of the finding about this ongoing fault.",
-        finding.confidence(),
-        {{"kind", finding.kind()}, {"place", finding.place()}, {"direction", finding.direction()}});
+    out.Gauge("finding_confidence_ratio",
+              "Confidence of the finding about this ongoing fault. Severity: critical (certain, "
+              "and affects "
+              "a job or takes a link, a NIC or a switch out of service) or warning.",
+              finding.confidence(),
+              {{"kind", finding.kind()},
+               {"place", finding.place()},
+               {"direction", finding.direction()},
+               {"severity", NameOf(finding.severity())}});
   }
   out.Gauge("findings", "Ongoing faults.", static_cast<double>(active));
   out.Gauge("hotspots", "Ongoing and recent hotspots (congested queues) in the last snapshot.",

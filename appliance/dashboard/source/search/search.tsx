@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The search over all names: a combobox in a dialog, as the ARIA authoring practices describe it.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type {
   FindPathsResponse, GetJobResponse, ListFindingsResponse, ListJobsResponse, Topology,
 } from "../api/messages";
@@ -83,7 +83,8 @@ function SearchBox({ onClose }: { onClose(): void }) {
 
 export function Search({ open, onClose }: { open: boolean; onClose(): void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the next key event, so that letters typed quickly after "/" reach the input.
+  useLayoutEffect(() => {
     const element = dialog.current;
     if (open && !element?.open) {
       element?.showModal();
