@@ -292,6 +292,8 @@ class Run(unittest.TestCase):
             self.assertIn("sFlow agent 192.0.2.1: all datagrams have the same sequence number",
                           doctor.stdout)
             self.assertEqual(doctor.stdout.count("Action: "), 2)
+            self.assertIn("[no_topology]", doctor.stdout)
+            self.assertIn("docs/problems.md", doctor.stdout)
             self.end(run)
         gone = self.done("doctor", page)
         self.assertEqual((gone.returncode, gone.stdout), (3, ""))

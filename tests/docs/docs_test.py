@@ -154,6 +154,13 @@ class Links(unittest.TestCase):
                     self.assertIn(name, {re.sub(r"/\{\w+\}$", "", at) for at in paths} |
                                   {"/api/v1/openapi"})
 
+    def test_each_problem_of_the_doctor_is_explained(self):
+        source = (ROOT / "appliance/daemon/service/doctor.cc").read_text()
+        kinds = set(re.findall(r'OfKind[^"\n]*\("(\w+)"', source))
+        self.assertIn("silent_source", kinds)
+        headings = re.findall(r"^### (\w+)$", (ROOT / "docs/problems.md").read_text(), re.M)
+        self.assertEqual(sorted(kinds), sorted(headings))
+
     def test_images_are_small(self):
         for path in sorted((ROOT / "docs/images").iterdir()):
             self.assertLessEqual(path.stat().st_size, 250_000, path.name)

@@ -44,7 +44,7 @@ NAMES = [f"evil-{number}.gpu.example" for number in range(PLACES + 5)]
 RATE = 64 << 20  # bytes per second that the appliance accepts from a certificate
 CLAIMS = 2000
 CONNECTIONS = 100
-COMMUNICATOR = 0xabc  # of the honest agent's job
+COMMUNICATOR = 0xabc  # the commId that the honest agent's log names
 PATIENCE = 10  # seconds until a line of the honest log must have arrived
 LINE = "step {}: NCCL INFO Channel 00/0 : 0[0] -> 1[1]\n"
 

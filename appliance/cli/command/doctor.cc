@@ -10,6 +10,23 @@
 #include "appliance/cli/command/output.h"
 
 namespace rocescope {
+namespace {
+
+// Whether the appliance has received telemetry. True if it does not say: it may be an older
+// version.
+bool HasTelemetry(const DaemonPage& page) {
+  const auto health = AskDaemon(page, "/api/v1/health");
+  return !health || TextAt(*health, "state") != "STATE_WAITING";
+}
+
+std::string TextOf(const nlohmann::json& problem) {
+  const std::string action = TextAt(problem, "recommended_action");
+  return fmt::format("{}: {} [{}]\n    Action: {}{}\n", TextAt(problem, "place"),
+                     TextAt(problem, "sentence"), TextAt(problem, "kind"), action,
+                     action.ends_with('?') ? "" : ".");
+}
+
+}  // namespace
 
 int RunDoctor(const DaemonPage& page) {
   const auto answer = AskDaemon(page, "/api/v1/problems?page_size=1000");
@@ -23,19 +40,27 @@ int RunDoctor(const DaemonPage& page) {
     return kExitUnreadable;
   }
   std::string text;
-  for (const auto& one : *problems) {
-    const std::string recommended_action = TextAt(one, "recommended_action");
-    text += fmt::format("{}: {}\n    Action: {}{}\n", TextAt(one, "place"), TextAt(one, "sentence"),
-                        recommended_action, recommended_action.ends_with('?') ? "" : ".");
-  }
-  if (!answer->contains("snapshot") || (*answer)["snapshot"].is_null()) {
+  for (const auto& one : *problems) text += TextOf(one);
+  const bool has_snapshot = answer->contains("snapshot") && !(*answer)["snapshot"].is_null();
+  const bool has_telemetry = HasTelemetry(page);
+  if (!has_telemetry) {
+    text +=
+        "No telemetry has been received yet, so only the sources were checked. Try again when "
+        "switches and hosts send.\n";
+  } else if (!has_snapshot) {
     text +=
         "No analysis window is complete yet, so topology, hosts and clocks were not checked. Try "
         "again later.\n";
+  } else if (problems->empty()) {
+    text += "No problems with sources, topology, hosts and clocks.\n";
   }
-  if (problems->empty()) text += "No problems with sources, topology, hosts and clocks.\n";
+  if (!problems->empty()) {
+    text +=
+        "Explanations of the names in brackets: "
+        "https://github.com/rocescope/rocescope/blob/main/docs/problems.md\n";
+  }
   if (WriteToStdout(text) == OutputState::kFailed) return kExitOutput;
-  return problems->empty() ? kExitSuccess : kExitDamaged;
+  return problems->empty() && has_telemetry && has_snapshot ? kExitSuccess : kExitDamaged;
 }
 
 }  // namespace rocescope
