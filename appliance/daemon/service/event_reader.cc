@@ -9,7 +9,9 @@
 namespace rocescope {
 
 EventReader::EventReader(Service& service, uint64_t cursor)
-    : service_(service), cursor_(cursor == 0 ? service.events().last() : cursor) {}
+    : service_(service),
+      cursor_(cursor == 0 ? service.events().last() : cursor),
+      needs_active_faults_(cursor == 0) {}
 
 std::vector<std::shared_ptr<const v1::Event>> EventReader::Next() {
   constexpr size_t kMaxAtATime = 64;
@@ -25,7 +27,22 @@ std::vector<std::shared_ptr<const v1::Event>> EventReader::Next() {
   *event->mutable_event_time() = TimestampMessage(answer->answer().reached);
   answer->FillMetadata(*event->mutable_snapshot());
   events.push_back(std::move(event));
+  if (std::exchange(needs_active_faults_, false)) AddActiveFaults(*answer, events);
   return events;
+}
+
+void EventReader::AddActiveFaults(const AnswerView& answer,
+                                  std::vector<std::shared_ptr<const v1::Event>>& events) const {
+  for (const v1::Finding& finding : answer.findings().findings()) {
+    if (finding.has_end_time()) continue;
+    auto event = std::make_shared<v1::Event>();
+    event->set_cursor(cursor_);
+    event->set_kind(v1::Event::KIND_FAULT_ACTIVE);
+    *event->mutable_event_time() = TimestampMessage(answer.answer().reached);
+    event->set_sentence(finding.sentence());
+    *event->mutable_finding() = finding;
+    events.push_back(std::move(event));
+  }
 }
 
 }  // namespace rocescope

@@ -17,16 +17,22 @@ class Event;
 // Not thread-safe.
 class EventReader {
  public:
-  // `service` must outlive the reader. Reading starts after `cursor`; 0: only new events.
+  // `service` must outlive the reader. Reading starts after `cursor`; 0: the active faults,
+  // then only new events.
   EventReader(Service& service, uint64_t cursor);
 
   // Returns the events since the last call, at most a fixed number. If there is a new snapshot, the
-  // last event announces it, without a cursor. Returns an empty vector if there is nothing new.
+  // last event announces it, without a cursor of its own; after the first one, the active faults
+  // follow. Returns an empty vector if there is nothing new.
   std::vector<std::shared_ptr<const v1::Event>> Next();
 
  private:
+  void AddActiveFaults(const AnswerView& answer,
+                       std::vector<std::shared_ptr<const v1::Event>>& events) const;
+
   Service& service_;
   uint64_t cursor_;
+  bool needs_active_faults_;
   uint64_t version_ = 0;  // version of the last announced snapshot
 };
 

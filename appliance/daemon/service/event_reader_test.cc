@@ -58,6 +58,27 @@ TEST_F(EventReaderTest, AnnouncesEachSnapshotOnceAfterTheEvents) {
   EXPECT_THAT(Sentences(reader), ElementsAre("two")) << "the snapshot has not changed the cursor";
 }
 
+// A client that starts while a fault is active would otherwise not hear of it.
+TEST_F(EventReaderTest, BeginsWithTheActiveFaults) {
+  Snapshot snapshot = TwoJobs();
+  Finding active = {.kind = FaultKind::kNicCrash, .place = {PlaceKind::kNic, 0}, .confidence = 1};
+  Finding ended = active;
+  ended.until = Timestamp(std::chrono::seconds(9));
+  snapshot.findings = std::make_shared<const Findings>(Findings{active, ended});
+  Publish(std::move(snapshot));
+  EventReader reader(*service_, 0);
+  const auto events = reader.Next();
+  ASSERT_THAT(events, SizeIs(2));
+  EXPECT_EQ(events[0]->kind(), v1::Event::KIND_SNAPSHOT);
+  EXPECT_EQ(events[1]->kind(), v1::Event::KIND_FAULT_ACTIVE);
+  EXPECT_EQ(events[1]->finding().kind(), "nic_crash");
+  EXPECT_EQ(events[1]->sentence(), events[1]->finding().sentence());
+  EXPECT_EQ(events[1]->cursor(), service_->events().last());
+  EXPECT_THAT(reader.Next(), IsEmpty());
+  EventReader resumed(*service_, events[1]->cursor());
+  EXPECT_THAT(resumed.Next(), SizeIs(1)) << "the snapshot only";
+}
+
 TEST_F(EventReaderTest, ReportsARestart) {
   EventReader reader(*service_, 7);  // a cursor of an earlier process
   Happen("one");
