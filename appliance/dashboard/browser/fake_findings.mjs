@@ -4,7 +4,9 @@
 const ago = (seconds) => new Date(Date.now() - seconds * 1000).toISOString();
 
 function finding(fields) {
+  const isCritical = (fields.affected_job_ids ?? []).length > 0;
   return {
+    severity: (fields.confidence ?? 1) < 0.5 ? "SEVERITY_INFO" : isCritical ? "SEVERITY_CRITICAL" : "SEVERITY_WARNING",
     direction: "", confidence: 0.97, evidence: [], alternatives: [], missing_telemetry: [], culprits: [],
     affected_job_ids: [], loop_ports: [], symptoms: [], persistence: "PERSISTENCE_PERMANENT", active_count: 1,
     detector: "fake", uncalibrated_confidence: 0.97, exposed_job_ids: [], detection_time: fields.start_time, ...fields,

@@ -2,8 +2,15 @@
 // A finding for tests.
 import type { Finding } from "../api/messages";
 
+// A part of the appliance's rule.
+function severity({ kind = "", confidence = 1, affected_job_ids: jobs = [] }: Partial<Finding>): Finding["severity"] {
+  if (confidence < 0.5) return "SEVERITY_INFO";
+  return confidence >= 0.8 && (jobs.length > 0 || kind === "switch_crash") ? "SEVERITY_CRITICAL" : "SEVERITY_WARNING";
+}
+
 export function makeFinding(fields: Partial<Finding> = {}): Finding {
   return {
+    severity: severity(fields),
     kind: "gray_loss",
     place: "leaf1:3-spine0:1",
     direction: "leaf1:3",

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The severity of a finding. The API reports a confidence, which is not a severity. The rule, in this
-// order, which docs/dashboard.md explains to operators:
-//   1. info: suspected faults, which are more likely wrong than right.
-//   2. critical: a confidence of at least 0.8 (as for the alert RoceFault), and the fault affects a
-//      job or its kind takes a link, a NIC or a switch out of service.
-//   3. warning: everything else.
-// The end of a fault does not change its severity; the state shows it.
+// The severity and the state of a finding. The appliance decides the severity, by a rule that docs/dashboard.md
+// explains to operators. The end of a fault does not change it; the state shows it.
 import type { Finding } from "../api/messages";
 import { sortKey } from "../format/moments";
 
@@ -14,16 +9,10 @@ export type Severity = (typeof kSeverities)[number];
 export const kStates = ["ongoing", "resolved", "suspected"] as const;
 export type State = (typeof kStates)[number];
 
-const kCriticalConfidence = 0.8;
 const kSuspectedConfidence = 0.5;
-const kOutages = new Set(["link_down", "switch_crash", "nic_crash", "blackhole", "pfc_deadlock", "pfc_storm"]);
 
-type Judged = Pick<Finding, "kind" | "confidence" | "affected_job_ids">;
-
-export function severityOf({ kind, confidence, affected_job_ids }: Judged): Severity {
-  if (confidence < kSuspectedConfidence) return "info";
-  const isSerious = affected_job_ids.length > 0 || kOutages.has(kind);
-  return isSerious && confidence >= kCriticalConfidence ? "critical" : "warning";
+export function severityOf({ severity }: Pick<Finding, "severity">): Severity {
+  return kSeverities.find((name) => severity === `SEVERITY_${name.toUpperCase()}`) ?? "warning";
 }
 
 export function stateOf({ confidence, end_time }: Pick<Finding, "confidence" | "end_time">): State {

@@ -4,19 +4,16 @@ import { makeFinding } from "./fixture";
 import { severityOf, stateOf, worstFirst } from "./severity";
 import { shortTitle } from "./titles";
 
-it("is critical if a job is affected or the kind is an outage", () => {
-  expect(severityOf(makeFinding({ affected_job_ids: ["a"] }))).toBe("critical");
-  expect(severityOf(makeFinding({ kind: "switch_crash" }))).toBe("critical");
-  expect(severityOf(makeFinding())).toBe("warning");
+it("is that of the appliance", () => {
+  const severities = ["SEVERITY_CRITICAL", "SEVERITY_WARNING", "SEVERITY_INFO"] as const;
+  expect(severities.map((severity) => severityOf(makeFinding({ severity })))).toEqual(["critical", "warning", "info"]);
 });
 
-it("is critical only with the confidence of the alert", () => {
-  expect(severityOf(makeFinding({ affected_job_ids: ["a"], confidence: 0.8 }))).toBe("critical");
-  expect(severityOf(makeFinding({ affected_job_ids: ["a"], confidence: 0.79 }))).toBe("warning");
+it("is a warning if the appliance does not state it", () => {
+  expect(severityOf(makeFinding({ severity: "SEVERITY_UNSPECIFIED" }))).toBe("warning");
 });
 
-it("is info for suspected faults", () => {
-  expect(severityOf(makeFinding({ kind: "switch_crash", affected_job_ids: ["a"], confidence: 0.49 }))).toBe("info");
+it("has the state suspected below a confidence of one half", () => {
   expect(stateOf(makeFinding({ confidence: 0.49 }))).toBe("suspected");
 });
 
