@@ -33,8 +33,10 @@ export function parseRoute(hash: string): Route {
   return { view, name, query: Object.fromEntries(new URLSearchParams(query)) };
 }
 
+// The link keeps the selected minute, unless `query` has another one.
 export function href(view: ViewName, query: Record<string, string> = {}, name = ""): string {
-  const kept = Object.entries(query).filter(([, value]) => value !== "");
+  const { time = "" } = parseRoute(location.hash).query;
+  const kept = Object.entries({ ...query, time: query["time"] ?? time }).filter(([, value]) => value !== "");
   const text = new URLSearchParams(kept).toString();
   return `#/${view}${name && `/${encodeURIComponent(name)}`}${text && `?${text}`}`;
 }
