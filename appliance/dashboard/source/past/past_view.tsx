@@ -17,6 +17,12 @@ export function presentHref(): string {
 
 export const BackToLive = () => <p><a href={presentHref()}>Back to live</a></p>;
 
+// The message of the appliance without the name of the field.
+function plain(message = ""): string {
+  const text = message.replace(/^at_time: /, "");
+  return text && `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
 function Problem({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <div class="notice notice-caution past-problem">
@@ -37,29 +43,34 @@ export function NotStored({ what, resource }: { what: string; resource: Resource
   if (minute === undefined) return null;
   return (
     <Problem title={`The history contains no ${what} of ${minuteText(minute)}`}>
-      The appliance did not run, received no telemetry, or this time is older than the history. {resource.error?.message}
+      <p>The appliance did not run, received no telemetry, or this time is older than the history.</p>
+      <p class="muted">{plain(resource.error?.message)}</p>
     </Problem>
   );
 }
 
 // The view, or why it can show nothing of the selected minute.
-export function PastView({ view, children }: { view: string; children: ComponentChildren }) {
+export function PastView({ view, title, children }: { view: string; title: string; children: ComponentChildren }) {
   const minute = useMinute();
   const nowNs = useNow();
   const findings = useResource<ListFindingsResponse>(minute === undefined ? "" : "/api/v1/findings");
   if (minute === undefined) return <>{children}</>;
+  const heading = <h1 class="unseen">{title}</h1>;
   if (minute > nowNs) {
-    return <Problem title={`${minuteText(minute)} is in the future`}>Select a minute of the past.</Problem>;
+    return <>{heading}<Problem title={`${minuteText(minute)} is in the future`}>Select a minute of the past.</Problem></>;
   }
   if (findings.status === "refused" && findings.error?.reason === "NO_HISTORY") {
     return (
-      <Problem title="History is not configured">
-        The appliance keeps no past data. Set <code>history.file</code> in its configuration, and restart it. It then stores the data of each minute.
-      </Problem>
+      <>
+        {heading}
+        <Problem title="History is not configured">
+          The appliance keeps no past data. Set <code>history.file</code> in its configuration, and restart it. It then stores the data of each minute.
+        </Problem>
+      </>
     );
   }
   // The history can contain link loads without other data.
-  if (view !== "fabric" && isNotStored(findings)) return <NotStored what="data" resource={findings} />;
+  if (view !== "fabric" && isNotStored(findings)) return <>{heading}<NotStored what="data" resource={findings} /></>;
   return <>{children}</>;
 }
 

@@ -38,12 +38,12 @@ const kEventTags: Partial<Record<ApplianceEvent["kind"], [string, string]>> = {
 };
 
 // The time of an event as a link to the minute that shows its effect.
-function EventClock({ event, route, range }: { event: ApplianceEvent; route: Route; range?: Range }) {
+function EventClock({ event, route, range, nowNs }: Omit<EventProps, "reference">) {
   const { store } = useShared();
   const ns = toNs(event.event_time);
   const text = `${utcTime(event.event_time, 0)} UTC`;
-  if (ns === undefined || !store.source.live) return <span class="muted event-clock">{text}</span>;
-  const minute = minuteAfter(ns);
+  const minute = minuteAfter(ns ?? 0n);
+  if (ns === undefined || !store.source.live || minute > nowNs) return <span class="muted event-clock">{text}</span>;
   return (
     <a class="event-clock" href={href(route.view, { ...route.query, ...queryOfMinute(route.query, minute, range) }, route.name)}
       title={`Show all views at ${minuteText(minute)}`}>{text}</a>
@@ -55,9 +55,11 @@ interface EventProps {
   reference: Reference;
   route: Route;
   range?: Range;
+  nowNs: bigint;
 }
 
-function EventItem({ event, reference, route, range }: EventProps) {
+function EventItem({ reference, ...shared }: EventProps) {
+  const { event } = shared;
   const [kind, text] = kEventTags[event.kind] ?? ["", enumWords(event.kind)];
   const { finding } = event;
   return (
@@ -67,7 +69,7 @@ function EventItem({ event, reference, route, range }: EventProps) {
       {finding
         ? <a class="name" href={hrefOfFinding(finding)} title={event.sentence}>{shortTitle(finding)}</a>
         : <span>{event.sentence}</span>}
-      <EventClock event={event} route={route} range={range} />
+      <EventClock {...shared} />
     </li>
   );
 }
@@ -143,7 +145,7 @@ export function Changes({ route, changes, title, most, nothing }: Props) {
       {found.events.length > 0 && (
         <ul class="events" aria-label="Events, the latest first">
           {found.events.slice(0, most.events).map((event, i) => (
-            <EventItem key={`${event.event_time} ${event.kind} ${event.sentence} ${i}`} event={event} reference={reference} route={route} range={range} />
+            <EventItem key={`${event.event_time} ${event.kind} ${event.sentence} ${i}`} event={event} reference={reference} route={route} range={range} nowNs={nowNs} />
           ))}
         </ul>
       )}
