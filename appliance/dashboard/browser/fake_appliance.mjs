@@ -24,7 +24,7 @@ const chance = (name) => {
 };
 
 const source = (name, kind) => ({
-  name, kind, listen_addresses: [], ledger: { received: "100000", accepted: "100000", drops: [] }, bytes: "100000000", missed_frames: "0",
+  name, kind, listen_addresses: [], ledger: { received: "100000", decoded: "99990", filtered: "10", dropped: [] }, bytes: "100000000", missed_frames: "0",
   records: "100000", dropped_records: "0", open_flow_count: "192", last_arrival_time: time(Date.now()), error: "", dpdk_ports: [], problems: [], agents: [],
 });
 

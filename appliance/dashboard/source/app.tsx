@@ -71,13 +71,15 @@ export function App() {
         <Guard key={route.view}>
           {route.view === "paths" && <Present what="paths"><PathsView route={route} /></Present>}
           {route.view === "sources" && <Present what="the health of the appliance and its sources"><SourcesView theme={theme} /></Present>}
-          <PastView view={route.view} title={title}>
-            {route.view === "overview" && <OverviewView route={route} />}
-            {route.view === "fabric" && <FabricView route={route} theme={theme} />}
-            {route.view === "jobs" && <JobsView route={route} theme={theme} />}
-            {route.view === "hotspots" && <HotspotsView route={route} />}
-            {route.view === "findings" && <FindingsView route={route} />}
-          </PastView>
+          {route.view !== "paths" && route.view !== "sources" && (
+            <PastView view={route.view} title={title}>
+              {route.view === "overview" && <OverviewView route={route} />}
+              {route.view === "fabric" && <FabricView route={route} theme={theme} />}
+              {route.view === "jobs" && <JobsView route={route} theme={theme} />}
+              {route.view === "hotspots" && <HotspotsView route={route} />}
+              {route.view === "findings" && <FindingsView route={route} />}
+            </PastView>
+          )}
         </Guard>
       </main>
       <Search open={search} onClose={() => setSearch(false)} />

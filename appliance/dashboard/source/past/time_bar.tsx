@@ -93,8 +93,8 @@ export function TimeBar({ route }: { route: Route }) {
   return (
     <section class={isPast ? "time-bar time-bar-past" : "time-bar"} aria-label="Time of the data">
       <button type="button" class="time-live" aria-pressed={!isPast} title={isPast ? "Back to live" : "The views show the present"} onClick={() => change(queryOfPresent(route.query))}>Live</button>
-      <button type="button" aria-label="One minute back" aria-keyshortcuts="[" onClick={() => change(stepQuery(minute, -1n, nowNs))}>−1 min</button>
-      <button type="button" aria-label="One minute forward" aria-keyshortcuts="]" disabled={!later} onClick={() => change(later)}>+1 min</button>
+      <button type="button" title="One minute back" aria-keyshortcuts="[" onClick={() => change(stepQuery(minute, -1n, nowNs))}>−1 min</button>
+      <button type="button" title="One minute forward" aria-keyshortcuts="]" disabled={!later} onClick={() => change(later)}>+1 min</button>
       <button type="button" class="time-open" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>Go to …</button>
       {isOpen && (
         <MinuteForm minute={minute ?? lastMinute(nowNs)} onClose={() => setOpen(false)} onShow={(chosen) => {

@@ -53,7 +53,7 @@ export class Store {
 
   private readonly slots = new Map<string, Slot>();
   private readonly wanted = new Map<string, Set<string>>(); // by kind
-  private readonly busy = new Set<string>(); // kinds with a request in flight
+  private readonly busy = new Map<string, string>(); // the path that is in flight, by kind
   private readonly stateListeners = new Set<Listener>();
   private readonly valueListeners = new Set<(path: string, value: unknown) => void>();
   private reached?: { dataMs: number; receivedMs: number }; // by the telemetry, from the last health
@@ -194,6 +194,7 @@ export class Store {
 
   private want(path: string) {
     const kind = kindOf(path);
+    if (isPastPath(path) && this.busy.get(kind) === path) return; // the response will be the same
     const queue = this.wanted.get(kind) ?? new Set<string>();
     queue.add(path);
     this.wanted.set(kind, queue);
@@ -201,9 +202,10 @@ export class Store {
   }
 
   private async work(kind: string, queue: Set<string>) {
-    this.busy.add(kind);
+    this.busy.set(kind, "");
     for (const path of queue) {
       queue.delete(path);
+      this.busy.set(kind, path);
       if (this.slot(path).listeners.size === 0) continue; // no view uses it any more
       this.settle(path, await getWhole(this.source, path));
     }
