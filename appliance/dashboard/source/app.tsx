@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { minuteOf, minuteText } from "./past/minute";
 import { MinuteContext } from "./past/minute_context";
 import { PastView, Present } from "./past/past_view";
-import { stepQuery, TimeBar } from "./past/time_bar";
+import { moveTo, stepQuery, TimeBar } from "./past/time_bar";
 import { Header } from "./parts/header";
 import { useFreshness } from "./parts/freshness";
 import { Guard } from "./parts/guard";
@@ -41,7 +41,7 @@ export function App() {
     showHelp: () => setHelp(true),
     step: (minutes) => {
       const changes = store.source.live && stepQuery(minute, minutes, nowNs);
-      if (changes) choose(route, changes);
+      if (changes) moveTo(route, changes);
     },
     showPresent: () => choose(route, queryOfPresent(route.query)),
     escape: () => {

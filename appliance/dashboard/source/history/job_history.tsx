@@ -5,7 +5,7 @@ import type { GetJobHistoryResponse, JobPoint } from "../api/messages";
 import { bitRate, duration, scaled, toNanoseconds } from "../format/quantities";
 import { Export } from "../parts/export";
 import type { ExportColumn } from "../parts/export_file";
-import { choose, type Route } from "../parts/route";
+import { choose, visit, type Route } from "../parts/route";
 import { Plot } from "../parts/plot";
 import { queryOfEnds, queryOfMinute } from "../range/range";
 import { RangePicker } from "../range/range_picker";
@@ -98,7 +98,7 @@ export function JobHistory({ job, title, ranks, route, theme }: Props) {
         <>
           <TimeCharts name={title} times={times} charts={charts} window={window} theme={theme}
             onZoom={(startS, endS) => choose(route, queryOfEnds(nanosecondsOf(startS), nanosecondsOf(endS)))}
-            onMinute={(minute) => choose(route, queryOfMinute(route.query, minute, range))} />
+            onMinute={(minute) => visit(route, queryOfMinute(route.query, minute, range))} />
           <div class="table-foot"><Export name={`History of ${title}`} columns={kColumns} rows={value.points} /></div>
         </>
       )}

@@ -5,7 +5,7 @@ import type { GetLinkHistoryResponse, LinkPoint } from "../api/messages";
 import { duration, percent, perSecond, toNanoseconds } from "../format/quantities";
 import { Export } from "../parts/export";
 import type { ExportColumn } from "../parts/export_file";
-import { choose, type Route } from "../parts/route";
+import { choose, visit, type Route } from "../parts/route";
 import { queryOfEnds, queryOfMinute } from "../range/range";
 import { RangePicker } from "../range/range_picker";
 import { HistoryAbsence, isWithoutHistory, NoPoints } from "./history_notices";
@@ -83,7 +83,7 @@ export function LinkHistory({ ports, name, route, theme }: Props) {
         <>
           <TimeCharts name={name} times={times} charts={charts} window={window} theme={theme}
             onZoom={(startS, endS) => choose(route, queryOfEnds(nanosecondsOf(startS), nanosecondsOf(endS)))}
-            onMinute={(minute) => choose(route, queryOfMinute(route.query, minute, range))} />
+            onMinute={(minute) => visit(route, queryOfMinute(route.query, minute, range))} />
           <div class="table-foot"><Export name={`History of ${name}`} columns={kColumns} rows={rows} /></div>
         </>
       )}

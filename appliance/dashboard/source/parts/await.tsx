@@ -3,7 +3,7 @@
 // result.
 import type { ComponentChildren } from "preact";
 import { count } from "../format/quantities";
-import { isNotStored, NotStored } from "../past/past_view";
+import { BackToLive, isNotStored, NotStored } from "../past/past_view";
 import type { Resource } from "../store/use_store";
 
 interface NoticeProps {
@@ -40,6 +40,7 @@ export function Absence({ resource, what }: { resource: Resource<unknown>; what:
       return (
         <Notice kind={kind} title={kRefusals[reason] ?? `Cannot load ${what}: the appliance rejected the request`}>
           {resource.error?.message} <code>{reason}</code>
+          <BackToLive />
         </Notice>
       );
     }

@@ -2,7 +2,7 @@
 // A time series plot (uPlot) in the colours of the dashboard.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { minuteAt } from "../past/minute";
+import { kMinuteNs } from "../past/minute";
 import { MinutePick, type Picked } from "../past/minute_pick";
 
 export interface Series {
@@ -128,15 +128,16 @@ function legendTime(seconds: number, spanS: number): string {
   return spanS > kDayS ? `${text.slice(5, 10)} ${text.slice(11, 16)}` : text.slice(11, 19);
 }
 
-// The minute at the position of a click. Undefined after a drag, and outside of the time axis.
+// The minute at the position of a click, rounded as the cursor is. Undefined after a drag, and outside of
+// the time axis.
 function pickedAt(plot: uPlot, event: MouseEvent, pressedX: number): Picked | undefined {
   const frame = plot.root.getBoundingClientRect();
   const { left, width } = plot.over.getBoundingClientRect();
   const at = event.clientX - left;
   if (Math.abs(event.clientX - pressedX) >= kMinDragPx || at < 0 || at > width) return undefined;
-  const ns = BigInt(Math.round(plot.posToVal(at, "x"))) * 1_000_000_000n;
-  if (ns > BigInt(Date.now()) * 1_000_000n) return undefined;
-  return { minute: minuteAt(ns), share: (event.clientX - frame.left) / frame.width };
+  const minute = BigInt(Math.round(plot.posToVal(at, "x") / 60)) * kMinuteNs;
+  if (minute > BigInt(Date.now()) * 1_000_000n) return undefined;
+  return { minute, share: (event.clientX - frame.left) / frame.width };
 }
 
 export function Plot(props: Props) {

@@ -56,6 +56,11 @@ export function choose(route: Route, changes: Record<string, string>) {
   window.dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
+// The same, as an entry of the browser history: the button Back undoes it.
+export function visit(route: Route, changes: Record<string, string>) {
+  location.hash = href(route.view, { ...route.query, ...changes }, route.name);
+}
+
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => parseRoute(location.hash));
   useEffect(() => {

@@ -17,10 +17,10 @@ export function minuteAfter(ns: bigint): bigint {
   return minuteAt(ns + kMinuteNs - 1n);
 }
 
-// The value in the URL and in forms. Undefined if it is not a time. Links may omit the seconds.
+// The value in the URL and in forms. Undefined if it is not a time since 1970. Links may omit the seconds.
 export function parseMinute(text: string): bigint | undefined {
   const ns = toNs(text.replace(/(T\d\d:\d\d)Z$/, "$1:00Z"));
-  return ns === undefined ? undefined : minuteAt(ns);
+  return ns === undefined || ns < 0n ? undefined : minuteAt(ns);
 }
 
 // Undefined: the views show the present.

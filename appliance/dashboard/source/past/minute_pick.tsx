@@ -5,7 +5,7 @@ import { clockText, minuteText } from "./minute";
 
 export interface Picked {
   minute: bigint;
-  share: number; // of the axis, 0 to 1
+  share: number; // position on the axis, from 0 to 1
 }
 
 interface Props {

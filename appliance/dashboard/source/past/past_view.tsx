@@ -10,12 +10,14 @@ import { minuteText } from "./minute";
 import { MinuteContext, useMinute } from "./minute_context";
 
 // The current view without the selected minute.
-export function presentHref(): string {
+function presentHref(): string {
   const { view, query, name } = parseRoute(location.hash);
   return href(view, { ...query, ...queryOfPresent(query) }, name);
 }
 
-export const BackToLive = () => <p><a href={presentHref()}>Back to live</a></p>;
+export function BackToLive() {
+  return useMinute() === undefined ? null : <p><a href={presentHref()}>Back to live</a></p>;
+}
 
 // The message of the appliance without the name of the field.
 function plain(message = ""): string {

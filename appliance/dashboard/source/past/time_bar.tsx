@@ -3,7 +3,7 @@
 // can be stepped through with repeated clicks.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useNow } from "../parts/reference";
-import { choose, type Route } from "../parts/route";
+import { choose, visit, type Route } from "../parts/route";
 import { Tag } from "../parts/names";
 import { queryOfPresent } from "../range/range";
 import { useStoreState } from "../store/use_store";
@@ -19,6 +19,11 @@ export function stepQuery(minute: bigint | undefined, steps: bigint, nowNs: bigi
   const next = minute + steps * kMinuteNs;
   if (steps > 0n && next > minuteAt(nowNs)) return undefined;
   return { time: urlTime(next) };
+}
+
+// Steps within the past replace each other in the browser history.
+export function moveTo(route: Route, changes: Record<string, string>) {
+  (route.query["time"] ? choose : visit)(route, changes);
 }
 
 function MinuteForm({ minute, onShow, onClose }: { minute: bigint; onShow(minute: bigint): void; onClose(): void }) {
@@ -59,9 +64,8 @@ function storedText(minute: bigint, timesNs: bigint[]): string {
   const least = timesNs.reduce((a, b) => (b < a ? b : a), first);
   const most = timesNs.reduce((a, b) => (b > a ? b : a), first);
   if (least >= minute) return "";
-  return most >= minute || minuteAt(least) === minuteAt(most)
-    ? `${most >= minute ? "partly " : ""}data of ${clockText(least)}`
-    : `data of ${clockText(least)} to ${clockText(most)}`;
+  if (most >= minute) return `some data of ${clockText(least)}`;
+  return minuteAt(least) === minuteAt(most) ? `data of ${clockText(least)}` : `data of ${clockText(least)} to ${clockText(most)}`;
 }
 
 function State({ route, minute, nowNs }: { route: Route; minute: bigint | undefined; nowNs: bigint }) {
@@ -88,7 +92,7 @@ export function TimeBar({ route }: { route: Route }) {
   const [isOpen, setOpen] = useState(false);
   if (!source.live) return null;
   const isPast = minute !== undefined;
-  const change = (changes: Record<string, string> | undefined) => changes && choose(route, changes);
+  const change = (changes: Record<string, string> | undefined) => changes && moveTo(route, changes);
   const later = stepQuery(minute, 1n, nowNs);
   return (
     <section class={isPast ? "time-bar time-bar-past" : "time-bar"} aria-label="Time of the data">
@@ -99,7 +103,7 @@ export function TimeBar({ route }: { route: Route }) {
       {isOpen && (
         <MinuteForm minute={minute ?? lastMinute(nowNs)} onClose={() => setOpen(false)} onShow={(chosen) => {
           setOpen(false);
-          choose(route, { time: urlTime(chosen) });
+          visit(route, { time: urlTime(chosen) });
         }} />
       )}
       <State route={route} minute={minute} nowNs={nowNs} />

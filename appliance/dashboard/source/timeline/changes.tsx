@@ -10,7 +10,7 @@ import { Moment, Tag } from "../parts/names";
 import { minuteAfter, minuteText } from "../past/minute";
 import { useMinute } from "../past/minute_context";
 import { useNow, useReference } from "../parts/reference";
-import { choose, href, type Route } from "../parts/route";
+import { href, visit, type Route } from "../parts/route";
 import { useShared } from "../store/use_store";
 import { useEvents, type EventsInRange } from "./past_events";
 import { queryOfMinute, rangeAt, type Range } from "../range/range";
@@ -129,7 +129,7 @@ export function Changes({ route, changes, title, most, nothing }: Props) {
   const nowNs = useNow();
   const minute = useMinute();
   const { range, found, rows, isLoading } = changes;
-  const show = (picked: bigint) => choose(route, queryOfMinute(route.query, picked, range));
+  const show = (picked: bigint) => visit(route, queryOfMinute(route.query, picked, range));
   const isEmpty = rows.length === 0 && found.events.length === 0;
   return (
     <section aria-labelledby="changes-title" class="card changes">
