@@ -40,5 +40,6 @@ export function usePresentFreshness(): Freshness | undefined {
   const { store } = useShared();
   const health = useResource<Health>(store.source.live ? "/api/v1/health" : "");
   const now = useClock(1000);
-  return health.value && freshnessOf(health.value, health.receivedMs, now);
+  // The clock may have ticked last before the response arrived.
+  return health.value && freshnessOf(health.value, health.receivedMs, Math.max(now, health.receivedMs));
 }
