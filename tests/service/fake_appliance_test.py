@@ -20,7 +20,7 @@ def main(dashboard, shots):
     if missing or not shutil.which("node"):
         print(f"skipped: missing {', '.join(map(str, missing)) or 'node'}")
         return 77
-    return subprocess.run(["node", dashboard / "browser" / "fake_test.mjs", shots], timeout=170).returncode
+    return subprocess.run(["node", dashboard / "browser" / "fake_test.mjs", shots], timeout=280).returncode
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Serves dist/ and the API of an appliance, for browser tests and for work on the dashboard. The fabric
 // has pods of 64 hosts. Four jobs run on it; a gray link, bit errors and an incast disturb them. The faults
-// are fixed relative to now; tests change `state`.
+// are fixed relative to now; tests change `state`. The history has the answers of the last 6 hours, with a
+// gap.
 //
 //   node fake_appliance.mjs PORT [HOSTS] [--without-history]
 import { readFileSync } from "node:fs";
@@ -23,7 +24,7 @@ const chance = (name) => {
 };
 
 const source = (name, kind) => ({
-  name, kind, listen_addresses: [], ledger: { received: "100000", accepted: "100000", drops: [] }, bytes: "100000000", missed_frames: "0",
+  name, kind, listen_addresses: [], ledger: { received: "100000", decoded: "99990", filtered: "10", dropped: [] }, bytes: "100000000", missed_frames: "0",
   records: "100000", dropped_records: "0", open_flow_count: "192", last_arrival_time: time(Date.now()), error: "", dpdk_ports: [], problems: [], agents: [],
 });
 
@@ -33,6 +34,20 @@ const kAnomalies = [{
   kind: "KIND_NIC", place: "gpu-9:mlx5_1", start_time: time(kStart - 1500e3), end_time: time(kStart - 1080e3), score: 0.93, peer_count: 31, episode: 0,
   metrics: [{ metric: "paused_share", unit: "1", observed: 0.31, expected: 0.01 }],
 }];
+
+const kMinute = 60e3;
+const kOldestMs = kStart - 6 * 3600e3;
+const kGapMs = [kStart - 140 * kMinute, kStart - 100 * kMinute];
+
+// The time of the last stored answer, at most 15 minutes before. Undefined if there is none.
+function storedTime(atMs) {
+  for (let minute = Math.floor(atMs / kMinute) * kMinute; minute > atMs - 15 * kMinute; minute -= kMinute) {
+    const isMissing = minute < kOldestMs || (minute >= kGapMs[0] && minute < kGapMs[1]);
+    if (!isMissing && minute + 400 <= Math.min(atMs, Date.now())) return minute + 400;
+  }
+  return undefined;
+}
+const kPastCalls = /^\/api\/v1\/(jobs(\/[^/]+)?|hotspots|findings|anomalies|service-levels|links)$/;
 
 function pointsOf(query, point) {
   const [start, end] = [Date.parse(query.get("start_time")), Date.parse(query.get("end_time"))];
@@ -91,21 +106,21 @@ function fabricOf(hosts, state) {
   const snapshot = (now) => ({
     version: String(1 + Math.floor((now - kStart) / 1000)), data_time: time(now - state.dataAgeS * 1000), publish_time: time(now - 200), window_duration: "1s",
   });
-  const { current, suspected, events, coverage } = fakeFindings({ badLink: kBadLink, badPort: kBadPort, switches: leaves + spines, nics: hosts * nics });
+  const { findingsAt, suspectedAt, events, coverage } = fakeFindings({ badLink: kBadLink, badPort: kBadPort, switches: leaves + spines, nics: hosts * nics });
   const iterationAt = (job, ms) => job.period * (1 + 0.03 * Math.sin(ms / 47e3) + 0.02 * chance(job.id + Math.floor(ms / 1000)) +
     (job.slow && !state.healthy && ms > kFaultStart ? 0.4 : 0));
 
-  const findingsNow = () => (state.healthy ? [] : current());
-  const sentencesOf = (job) => findingsNow().filter((one) => !one.end_time && one.affected_job_ids.includes(job.id)).map((one) => one.sentence);
+  const listedAt = (ms) => (state.healthy ? [] : findingsAt(ms));
+  const sentencesOf = (job, ms) => listedAt(ms).filter((one) => !one.end_time && one.affected_job_ids.includes(job.id)).map((one) => one.sentence);
   const summaryOf = (job, now) => ({
     job_id: job.id, identity: job.user ? "IDENTITY_SCHEDULER" : "IDENTITY_WIRE",
     allocation: job.user ? { scheduler_job_id: job.id.slice(6), name: job.name, user: job.user } : undefined,
     expected_rank_count: job.hosts * nics, logged_rank_count: job.hosts * nics, host_count: job.hosts, bytes: "81234567890123",
     first_seen_time: time(kStart - 9e6), last_seen_time: time(now - 1000),
     iteration_period: job.period && seconds(iterationAt(job, now)), iteration_count: job.period ? 240 : 0,
-    collective_kinds: job.period ? ["KIND_RING", "KIND_ALL_TO_ALL"] : [], straggler: job.slow ? "gpu-3:mlx5_0" : "",
-    finding_sentences: sentencesOf(job),
-    service_level_state: !job.period ? "STATE_NO_DATA" : sentencesOf(job).length === 0 ? "STATE_MET" : job.slow ? "STATE_MISSED" : "STATE_AT_RISK",
+    collective_kinds: job.period ? ["KIND_RING", "KIND_ALL_TO_ALL"] : [], straggler: job.slow && now > kFaultStart ? "gpu-3:mlx5_0" : "",
+    finding_sentences: sentencesOf(job, now),
+    service_level_state: !job.period ? "STATE_NO_DATA" : sentencesOf(job, now).length === 0 ? "STATE_MET" : job.slow ? "STATE_MISSED" : "STATE_AT_RISK",
   });
   const qpnOf = (rank, i) => 0x1a00 + 2 * rank + i;
   const rankEnds = (job) => range(job.hosts * nics).map((rank) => ({ host: job.first + Math.floor(rank / nics), nic: rank % nics }));
@@ -155,9 +170,9 @@ function fabricOf(hosts, state) {
     }));
   };
   const loadOf = (port) => 0.75 * chance(port) ** 3;
-  const linkLoads = () => topology.links.flatMap(({ a, b }) => [a, b].map((end) => ({
-    port: end, utilization: end === kBadPort ? 0.88 : loadOf(end), source: "SOURCE_COUNTERS", bytes: String(Math.round(loadOf(end) * 5e10)),
-    ce_marked_packets: end === kBadPort ? "5100" : "0", dropped_packets: "0", paused_duration: end === kBadPort ? "0.012s" : "0s", peak_queue_bytes: String(Math.round(loadOf(end) * 1e6)), error_frames: "0",
+  const linkLoads = (ms) => topology.links.flatMap(({ a, b }) => [a, b].map((end) => ({
+    port: end, utilization: end === kBadPort && ms > kFaultStart ? 0.88 : loadOf(end), source: "SOURCE_COUNTERS", bytes: String(Math.round(loadOf(end) * 5e10)),
+    ce_marked_packets: end === kBadPort && ms > kFaultStart ? "5100" : "0", dropped_packets: "0", paused_duration: end === kBadPort && ms > kFaultStart ? "0.012s" : "0s", peak_queue_bytes: String(Math.round(loadOf(end) * 1e6)), error_frames: "0",
   })));
   const hotspots = () => range(240).map((i) => {
     const hot = i % 3 === 0 ? kBadPort : `leaf${i % leaves}:Ethernet${i % 7}`;
@@ -172,8 +187,15 @@ function fabricOf(hosts, state) {
   });
 
   return function answer(path, query) {
-    const now = Date.now();
-    const meta = { snapshot: snapshot(now) };
+    const asked = kPastCalls.test(path) ? query.get("at_time") : null;
+    const stored = asked === null ? undefined : storedTime(Date.parse(asked));
+    if (asked !== null && !state.history) return refused(400, "FAILED_PRECONDITION", "NO_HISTORY", "no history: name a file in history.file of the configuration");
+    if (asked !== null && stored === undefined) {
+      return refused(404, "NOT_FOUND", "NO_DATA_AT_TIME", `at_time: the history has no readable answer for ${asked} or the 15 minutes before; ` +
+        `it has answers from ${time(kOldestMs)} to ${time(Date.now())}, perhaps with gaps`);
+    }
+    const now = stored ?? Date.now();
+    const meta = { snapshot: stored === undefined ? snapshot(now) : { version: "0", data_time: time(stored), publish_time: time(stored + 200), window_duration: "1s" } };
     const jobNamed = (id) => jobs.find((job) => job.id === id || (job.name && job.name === id));
     const most = Number(query.get("page_size") || 100);
     const listed = (name, all) => ({ ...meta, [name]: all.slice(0, most), total_size: all.length, next_page_token: "" });
@@ -187,19 +209,20 @@ function fabricOf(hosts, state) {
       case "/api/v1/health": return { body: { state: "STATE_SERVING", problems: [], version: "fake", start_time: time(kStart - 9e7), current_time: time(now), ...meta, analysis_duration: "0.05s", has_topology: true,
         external_problems: state.healthy ? [] : ["the agent on gpu-11 has not reported for 2 min"] } };
       case "/api/v1/sources": return { body: page("sources", [source("mirror", "KIND_DPDK"), source("counters", "KIND_SCRAPE"), source("agents", "KIND_AGENTS")]) };
-      case "/api/v1/links": return { body: { ...page("link_loads", linkLoads()), ...meta, start_time: time(now - 2000), end_time: time(now - 1000) } };
-      case "/api/v1/findings": return { body: { ...page("findings", findingsNow()), ...meta, coverage: coverage(), suspected_findings: state.healthy ? [] : suspected() } };
-      case "/api/v1/anomalies": return { body: { ...page("anomalies", state.healthy ? [] : kAnomalies), ...meta, phase_changes: [], episodes: [], statistics: { evaluated_count: "9000", unevaluated_count: "12" } } };
+      case "/api/v1/links": return { body: { ...page("link_loads", linkLoads(now)), ...meta, ...(stored === undefined
+        ? { start_time: time(now - 2000), end_time: time(now - 1000) } : { start_time: time(now - 400), end_time: time(now - 400 + kMinute) }) } };
+      case "/api/v1/findings": return { body: { ...page("findings", listedAt(now)), ...meta, coverage: coverage(), suspected_findings: state.healthy ? [] : suspectedAt(now) } };
+      case "/api/v1/anomalies": return { body: { ...page("anomalies", state.healthy ? [] : kAnomalies.filter((one) => Date.parse(one.start_time) <= now)), ...meta, phase_changes: [], episodes: [], statistics: { evaluated_count: "9000", unevaluated_count: "12" } } };
       case "/api/v1/jobs": return { body: { ...page("jobs", jobs.map((job) => summaryOf(job, now)).reverse()), ...meta } };
       case "/api/v1/service-levels": {
         const missed = { indicator: "iteration_period", layer: "SERVICE_LAYER_APPLICATION", entity: "slurm-4711", state: "STATE_MISSED", bound: 0.5, bound_learnt: true, last_value: 0.6, short_window_ratio: 0.2, long_window_ratio: 0.6, window_count: 60 };
-        const troubled = query.get("job_id") !== "slurm-4712";
+        const troubled = query.get("job_id") !== "slurm-4712" && now > kFaultStart;
         return { body: { ...listed("service_levels", troubled ? [missed] : []), objective: 0.95, short_window_count: 5, long_window_count: 60,
           indicators: [{ name: "iteration_period", layer: "SERVICE_LAYER_APPLICATION", unit: "s", violation: "VIOLATION_ABOVE", meaning: "Iteration period", met_count: "3", at_risk_count: "0", missed_count: troubled ? "1" : "0", no_data_count: "1", worst: troubled ? missed : undefined }] } };
       }
       case "/api/v1/hotspots": {
         const job = query.get("job_id");
-        return { body: listed("hotspots", hotspots().filter((one) => !job || one.lost_times.some((lost) => lost.job_id === jobNamed(job)?.id))) };
+        return { body: listed("hotspots", hotspots().filter((one) => Date.parse(one.start_time) <= now && (!job || one.lost_times.some((lost) => lost.job_id === jobNamed(job)?.id)))) };
       }
       case "/api/v1/paths": {
         const [source, destination] = [query.get("source"), query.get("destination")];

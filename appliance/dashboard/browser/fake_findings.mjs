@@ -47,6 +47,12 @@ export function fakeFindings({ badLink, badPort, switches, nics }) {
     ];
   }
 
+  // The findings that the appliance listed at a past time.
+  const at = (all, ms) => all.filter((one) => Date.parse(one.start_time) <= ms)
+    .map((one) => (one.end_time && Date.parse(one.end_time) > ms ? { ...one, end_time: undefined } : one));
+  const findingsAt = (ms) => at(current(), ms);
+  const suspectedAt = (ms) => at(suspected(), ms);
+
   const suspected = () => [finding({
     kind: "straggler", place: "gpu-2:gpu:1", start_time: ago(300), confidence: 0.31, affected_job_ids: ["slurm-4711"],
     sentence: "gpu-2:gpu:1 may be a straggler (computes more slowly than the job's other GPUs, which wait).",
@@ -72,5 +78,5 @@ export function fakeFindings({ badLink, badPort, switches, nics }) {
     earlier_window_count: "0", topology_has_no_links: false, confirmed_link_count: 56, contradicted_link_count: 0, readings: "READINGS_EACH_WINDOW",
     blind_spots: [], unusable_counters: [],
   });
-  return { current, suspected, events, coverage };
+  return { findingsAt, suspectedAt, events, coverage };
 }

@@ -14,6 +14,7 @@ import { auditPage } from "./accessibility.mjs";
 import { startFakeAppliance } from "./fake_appliance.mjs";
 import { faultChecks } from "./fault_checks.mjs";
 import { jobChecks } from "./job_checks.mjs";
+import { pastChecks } from "./past_checks.mjs";
 import { findRawValue } from "./texts.mjs";
 
 const [folder] = process.argv.slice(2);
@@ -81,7 +82,7 @@ async function run(checks) {
 }
 try {
   // At the same time, because the browser is idle while a page waits.
-  await Promise.all([...faultChecks(tools, fakes), ...jobChecks(tools, fakes)].map(run));
+  await Promise.all([...faultChecks(tools, fakes), ...jobChecks(tools, fakes), ...pastChecks(tools, fakes)].map(run));
 } finally {
   await browser.close();
   Object.values(fakes).forEach((fake) => fake.close());

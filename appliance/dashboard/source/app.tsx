@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The page frame around the views.
 import { useEffect, useState } from "preact/hooks";
+import { minuteOf, minuteText } from "./past/minute";
+import { MinuteContext } from "./past/minute_context";
+import { PastView, Present } from "./past/past_view";
+import { moveTo, stepQuery, TimeBar } from "./past/time_bar";
 import { Header } from "./parts/header";
 import { useFreshness } from "./parts/freshness";
 import { Guard } from "./parts/guard";
 import { KeyHelp, useKeys } from "./parts/keys";
+import { useNow } from "./parts/reference";
 import { choose, kViews, useRoute } from "./parts/route";
 import { useTheme } from "./parts/theme";
+import { queryOfPresent } from "./range/range";
 import { Search } from "./search/search";
+import { useStoreState } from "./store/use_store";
 import { FabricView } from "./views/fabric_view";
 import { FindingsView } from "./views/findings_view";
 import { HotspotsView } from "./views/hotspots_view";
@@ -20,7 +27,11 @@ export function App() {
   const route = useRoute();
   const [theme, toggleTheme] = useTheme();
   const [help, setHelp] = useState(false);
-  const isOld = useFreshness()?.isOld ?? false;
+  const store = useStoreState();
+  const nowNs = useNow();
+  const minute = store.source.live ? minuteOf(route.query) : undefined;
+  const isOld = (useFreshness()?.isOld ?? false) && minute === undefined;
+  const isWaiting = minute !== undefined && store.pastAnswers().isLoading;
   const [search, setSearch] = useState(false);
   useKeys({
     search: () => {
@@ -28,6 +39,11 @@ export function App() {
       setSearch(true);
     },
     showHelp: () => setHelp(true),
+    step: (minutes) => {
+      const changes = store.source.live && stepQuery(minute, minutes, nowNs);
+      if (changes) moveTo(route, changes);
+    },
+    showPresent: () => choose(route, queryOfPresent(route.query)),
     escape: () => {
       if (search) setSearch(false);
       else if (help) setHelp(false);
@@ -37,29 +53,37 @@ export function App() {
   });
   const title = kViews.find((view) => view.name === route.view)?.title ?? "";
   useEffect(() => {
-    document.title = `${route.name ? `${route.name} – ` : ""}${title} – rocescope`;
-    window.scrollTo(0, 0);
-  }, [title, route.name]);
+    const when = minute === undefined ? "" : `${minuteText(minute)} – `;
+    document.title = `${when}${route.name ? `${route.name} – ` : ""}${title} – rocescope`;
+  }, [title, route.name, minute]);
+  useEffect(() => window.scrollTo(0, 0), [title, route.name]);
   return (
-    <>
+    <MinuteContext.Provider value={minute}>
       <a class="skip" href="#main" onClick={(event) => {
         event.preventDefault(); // the URL fragment is used for the view
         document.getElementById("main")?.focus();
       }}>Skip to content</a>
-      <Header route={route} theme={theme} onToggleTheme={toggleTheme} onSearch={() => setSearch(true)} onHelp={() => setHelp(true)} />
-      <main id="main" class={isOld ? "old-data" : ""} tabIndex={-1}>
+      <div class="top">
+        <Header route={route} theme={theme} onToggleTheme={toggleTheme} onSearch={() => setSearch(true)} onHelp={() => setHelp(true)} />
+        <TimeBar route={route} />
+      </div>
+      <main id="main" class={isOld ? "old-data" : isWaiting ? "waiting-data" : ""} aria-busy={isWaiting} tabIndex={-1}>
         <Guard key={route.view}>
-          {route.view === "overview" && <OverviewView route={route} />}
-          {route.view === "fabric" && <FabricView route={route} theme={theme} />}
-          {route.view === "jobs" && <JobsView route={route} theme={theme} />}
-          {route.view === "paths" && <PathsView route={route} />}
-          {route.view === "hotspots" && <HotspotsView route={route} />}
-          {route.view === "findings" && <FindingsView route={route} />}
-          {route.view === "sources" && <SourcesView theme={theme} />}
+          {route.view === "paths" && <Present what="paths"><PathsView route={route} /></Present>}
+          {route.view === "sources" && <Present what="the health of the appliance and its sources"><SourcesView theme={theme} /></Present>}
+          {route.view !== "paths" && route.view !== "sources" && (
+            <PastView view={route.view} title={title}>
+              {route.view === "overview" && <OverviewView route={route} />}
+              {route.view === "fabric" && <FabricView route={route} theme={theme} />}
+              {route.view === "jobs" && <JobsView route={route} theme={theme} />}
+              {route.view === "hotspots" && <HotspotsView route={route} />}
+              {route.view === "findings" && <FindingsView route={route} />}
+            </PastView>
+          )}
         </Guard>
       </main>
       <Search open={search} onClose={() => setSearch(false)} />
       <KeyHelp open={help} onClose={() => setHelp(false)} />
-    </>
+    </MinuteContext.Provider>
   );
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads all pages of a list. A view that requests a list without page_size gets the whole list; a
-// view that needs only the top of a list sets page_size.
+// Reads all pages of a list. A view that requests a list without page_size gets the whole list, also
+// with at_time; a view that needs only the top of a list sets page_size.
+import { withoutAtTime } from "../past/minute";
 import type { Answer, DataSource } from "./data_source";
 
 // The lists that are requested whole, with the field that contains their elements.
@@ -31,9 +32,11 @@ async function readPages(source: DataSource, path: string, field: string): Promi
   let first: Page | undefined;
   let token = "";
   for (let pages = 0; pages < kMaxPages; ++pages) {
-    const query = new URLSearchParams({ page_size: String(kMaxPageSize) });
+    const [base, own] = path.split("?");
+    const query = new URLSearchParams(own);
+    query.set("page_size", String(kMaxPageSize));
     if (token) query.set("page_token", token);
-    const answer = await source.get(`${path}?${query}`);
+    const answer = await source.get(`${base}?${query}`);
     if (answer.kind !== "answer") return answer;
     const page = answer.value as Page;
     first ??= page;
@@ -48,7 +51,7 @@ async function readPages(source: DataSource, path: string, field: string): Promi
 // Sends one request for a path that is not a whole list. Otherwise reads all pages from the same
 // snapshot, and starts again if the appliance no longer has it.
 export async function getWhole(source: DataSource, path: string): Promise<Answer> {
-  const field = kListFields[path];
+  const field = kListFields[withoutAtTime(path)];
   if (field === undefined) return source.get(path);
   let answer = await readPages(source, path, field);
   for (let attempt = 1; attempt < kMaxAttempts && isOutdated(answer); ++attempt) {

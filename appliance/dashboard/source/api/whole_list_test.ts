@@ -66,3 +66,11 @@ it("bounds the number of pages and keeps the token that is left", async () => {
   expect(answer).toMatchObject(page({ next_page_token: "endless" }));
   expect(paths).toHaveLength(kMaxPages);
 });
+
+it("reads all pages of a past list", async () => {
+  const { source, paths } = sourceOf((query) =>
+    page({ jobs: [query.has("page_token") ? 2 : 1], next_page_token: query.has("page_token") ? "" : "t" }));
+  expect(await getWhole(source, "/api/v1/jobs?at_time=2026-01-31T12%3A03%3A59Z")).toEqual(page({ jobs: [1, 2], next_page_token: "" }));
+  const first = "/api/v1/jobs?at_time=2026-01-31T12%3A03%3A59Z&page_size=1000";
+  expect(paths).toEqual([first, `${first}&page_token=t`]);
+});

@@ -7,6 +7,7 @@ import { enumWords } from "../format/words";
 import { Place } from "../parts/names";
 import { Plot, type Series } from "../parts/plot";
 import { Table, type Column } from "../parts/table";
+import { useMinute } from "../past/minute_context";
 import { useShared } from "../store/use_store";
 import { bitsPerSecond, busiest, type Loads } from "./loads";
 import type { Metric } from "./metrics";
@@ -40,7 +41,8 @@ function columnsOf(fabric: Fabric): Column<LinkLoad>[] {
 
 function LoadOverTime({ ports, theme }: { ports: string[]; theme: string }) {
   const { store, histories } = useShared();
-  if (!store.source.live) return null;
+  const isPast = useMinute() !== undefined;
+  if (!store.source.live || isPast) return null;
   const windows = histories.links;
   const series: Series[] = ports.map((port) => ({
     label: port,

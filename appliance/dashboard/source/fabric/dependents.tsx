@@ -5,6 +5,7 @@ import { count, plural } from "../format/quantities";
 import { enumWords } from "../format/words";
 import { Await } from "../parts/await";
 import { JobLink } from "../parts/names";
+import { PresentNote } from "../past/past_view";
 import { useResource } from "../store/use_store";
 
 const kNamesShown = 12;
@@ -15,6 +16,7 @@ export function Dependents({ element }: { element: string }) {
   return (
     <section aria-labelledby="dependents-title" class="dependents">
       <h2 id="dependents-title">Dependents of {element}</h2>
+      <PresentNote what="dependents" />
       <Await resource={answer} what="dependencies">
         {({ dependency, coverage }) => (
           <>

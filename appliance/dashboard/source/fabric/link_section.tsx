@@ -12,6 +12,7 @@ import { Await } from "../parts/await";
 import { JobLink } from "../parts/names";
 import { useReference } from "../parts/reference";
 import { href, type Route } from "../parts/route";
+import { Present } from "../past/past_view";
 import { PathTable } from "../paths/path_table";
 import { useResource } from "../store/use_store";
 import { linkName, type FabricLink } from "./model";
@@ -119,7 +120,7 @@ export function LinkSection({ link, findings, route, theme }: Props) {
       </section>
       <section aria-labelledby="link-jobs-title">
         <h2 id="link-jobs-title">Jobs and flows on this link</h2>
-        <Jobs key={name} name={name} ports={ports} />
+        <Present what="the jobs and flows of a link"><Jobs key={name} name={name} ports={ports} /></Present>
       </section>
     </>
   );

@@ -5,6 +5,7 @@ import { plural } from "../format/quantities";
 import { pathState } from "../format/words";
 import { Absence } from "../parts/await";
 import { href } from "../parts/route";
+import { PresentNote } from "../past/past_view";
 import type { Resource } from "../store/use_store";
 import { endsOfHost } from "./path_links";
 import { nodeOfPort, type Fabric } from "./model";
@@ -62,6 +63,7 @@ export function PathPanel({ fabric, from, to, paths, onChoose }: Props) {
           <a href={href("paths", { source: from, destination: to })}>All path intervals</a>
         </span>
       )}
+      {to && <PresentNote what="paths" />}
     </div>
   );
 }

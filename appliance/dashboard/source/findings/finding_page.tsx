@@ -13,6 +13,8 @@ import { JobLink, Moment, Place, Share, Tag } from "../parts/names";
 import { useReference } from "../parts/reference";
 import { href, hrefOfPlace, hrefOfView, type Route } from "../parts/route";
 import { Table, type Column } from "../parts/table";
+import { minuteAfter, minuteText, urlTime } from "../past/minute";
+import { useMinute } from "../past/minute_context";
 import { areWaiting, useResource, useShared, type Resource } from "../store/use_store";
 import { Changes, useChanges } from "../timeline/changes";
 import { Chain } from "./chain";
@@ -179,6 +181,7 @@ const kEventsRead = 100;
 function PastFinding({ route, current, jobNames }: { route: Route; current: Finding[]; jobNames: Map<string, string> }) {
   const { store } = useShared();
   const reference = useReference();
+  const minute = useMinute();
   const id = route.name;
   const { kind, place } = parseFindingId(id);
   const query = new URLSearchParams({ place, page_size: String(kEventsRead) });
@@ -190,12 +193,18 @@ function PastFinding({ route, current, jobNames }: { route: Route; current: Find
   if (isLoading) return <p class="loading" role="status">Looking for the finding in the history …</p>;
   if (past) {
     const isWithdrawn = stateOf(past) === "ongoing" && events.some((event) => isWithdrawal(event, past));
+    const startNs = toNs(past.start_time);
     return (
       <>
-        <Notice kind="caution" title={isWithdrawn
-          ? "This finding was withdrawn: later telemetry has another explanation."
-          : "This finding is no longer current. It is shown as the history recorded it."}>
-          <a href={href("findings")}>Current findings</a>
+        <Notice kind="caution" title={minute !== undefined
+          ? `This finding is not in the list at ${minuteText(minute)}. It is shown as the history recorded it.`
+          : isWithdrawn
+            ? "This finding was withdrawn: later telemetry has another explanation."
+            : "This finding is no longer current. It is shown as the history recorded it."}>
+          {minute !== undefined && startNs !== undefined && minute < startNs && (
+            <p>It started later: <a href={href("findings", { ...route.query, time: urlTime(minuteAfter(startNs)) }, id)}>show {minuteText(minuteAfter(startNs))}</a></p>
+          )}
+          <a href={href("findings")}>{minute === undefined ? "Current findings" : "Findings at this minute"}</a>
         </Notice>
         <Details route={route} finding={past} current={current} jobNames={jobNames} reference={reference} />
       </>
@@ -205,7 +214,7 @@ function PastFinding({ route, current, jobNames }: { route: Route; current: Find
   return (
     <>
       <h1>Unknown finding</h1>
-      <Notice kind="caution" title={place ? `No current finding has this ID: ${kindTitle(kind)}, ${place}` : "This is not the ID of a finding"}>
+      <Notice kind="caution" title={place ? `No ${minute === undefined ? "current finding" : `finding at ${minuteText(minute)}`} has this ID: ${kindTitle(kind)}, ${place}` : "This is not the ID of a finding"}>
         <p>
           {!store.source.live && "This file contains no such finding."}
           {store.source.live && answer.error?.reason === "NO_HISTORY" && "It may be resolved or withdrawn: the appliance drops resolved findings after some time, and no history is configured (history.file) that would still contain it."}
@@ -214,11 +223,11 @@ function PastFinding({ route, current, jobNames }: { route: Route; current: Find
           {answer.error && answer.error.reason !== "NO_HISTORY" && `The history cannot be read: ${answer.error.message}`}
           {answer.status === "unreachable" && `The history cannot be read: ${answer.message}`}
         </p>
-        <p><a href={href("findings")}>Current findings ({count(current.length)})</a></p>
+        <p><a href={href("findings")}>{minute === undefined ? "Current findings" : "Findings at this minute"} ({count(current.length)})</a></p>
       </Notice>
       {others.length > 0 && (
         <>
-          <h2>Current findings at the same place</h2>
+          <h2>{minute === undefined ? "Current findings" : "Findings at this minute"} at the same place</h2>
           <ul>{others.sort(worstFirst).map((finding) => <li key={hrefOfFinding(finding)}><a href={hrefOfFinding(finding)}>{shortTitle(finding)}</a> <Tag kind={stateOf(finding)} text={stateOf(finding)} /></li>)}</ul>
         </>
       )}

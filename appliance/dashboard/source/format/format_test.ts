@@ -114,6 +114,12 @@ describe("moments", () => {
     expect(eventNow(snapshot, 902_000_000_000n)).toBe(7_000_000_000n);
     expect(eventNow({ version: "1" }, 902n)).toBe(902n);
   });
+  it("are relative to a past minute", () => {
+    const reference = { nowNs: 120_000_000_000n, isPast: true };
+    expect(relative("1970-01-01T00:01:00Z", reference)).toBe("60 s earlier");
+    expect(relative("1970-01-01T00:02:30Z", reference)).toBe("in this minute");
+    expect(relative("1970-01-01T00:10:00Z", reference)).toBe("8 min later");
+  });
   it("are relative to now", () => {
     expect(relative("1970-01-01T00:00:01Z", { nowNs: 13_400_000_000n })).toBe("12 s ago");
     expect(relative("1970-01-01T00:00:01Z", { nowNs: 900_000_000n })).toBe("just now");

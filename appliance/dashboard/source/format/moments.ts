@@ -50,6 +50,14 @@ function dateOf(ns: bigint): Date {
 // What timestamps are relative to. Without a time, they are shown as times of day.
 export interface Reference {
   nowNs?: bigint;
+  isPast?: boolean; // nowNs is the start of a past minute
+}
+
+const kMinute = 60e9;
+
+function relativeToPast(ago: number): string {
+  if (ago <= -kMinute) return `${coarse(-ago)} later`;
+  return ago < 1e9 ? "in this minute" : `${coarse(ago)} earlier`;
 }
 
 export function relative(time: Timestamp | undefined, reference: Reference): string {
@@ -57,6 +65,7 @@ export function relative(time: Timestamp | undefined, reference: Reference): str
   if (ns === undefined) return "?";
   if (reference.nowNs === undefined) return utcTime(time);
   const ago = Number(reference.nowNs - ns);
+  if (reference.isPast) return relativeToPast(ago);
   // Tap clocks differ from the appliance's clock: slightly in the future counts as now.
   return ago < 1e9 ? "just now" : `${coarse(ago)} ago`;
 }

@@ -5,9 +5,9 @@ import type { GetJobHistoryResponse, JobPoint } from "../api/messages";
 import { bitRate, duration, scaled, toNanoseconds } from "../format/quantities";
 import { Export } from "../parts/export";
 import type { ExportColumn } from "../parts/export_file";
-import { choose, type Route } from "../parts/route";
+import { choose, visit, type Route } from "../parts/route";
 import { Plot } from "../parts/plot";
-import { queryOfEnds } from "../range/range";
+import { queryOfEnds, queryOfMinute } from "../range/range";
 import { RangePicker } from "../range/range_picker";
 import { useShared } from "../store/use_store";
 import { HistoryAbsence, isWithoutHistory, NoPoints } from "./history_notices";
@@ -91,13 +91,14 @@ export function JobHistory({ job, title, ranks, route, theme }: Props) {
   }
   return (
     <>
-      <RangePicker route={route} range={range} nowNs={nowNs} note={`Step ${duration(stepS * 1e9)}. Drag over a chart to zoom.`} />
+      <RangePicker route={route} range={range} nowNs={nowNs} note={`Step ${duration(stepS * 1e9)}. Drag over a chart to zoom, click to show a minute.`} />
       {!value && <HistoryAbsence resource={history} />}
       {value && value.points.length === 0 && <NoPoints route={route} what="this job" window={window} />}
       {value && value.points.length > 0 && (
         <>
           <TimeCharts name={title} times={times} charts={charts} window={window} theme={theme}
-            onZoom={(startS, endS) => choose(route, queryOfEnds(nanosecondsOf(startS), nanosecondsOf(endS)))} />
+            onZoom={(startS, endS) => choose(route, queryOfEnds(nanosecondsOf(startS), nanosecondsOf(endS)))}
+            onMinute={(minute) => visit(route, queryOfMinute(route.query, minute, range))} />
           <div class="table-foot"><Export name={`History of ${title}`} columns={kColumns} rows={value.points} /></div>
         </>
       )}

@@ -5,8 +5,8 @@ import type { GetLinkHistoryResponse, LinkPoint } from "../api/messages";
 import { duration, percent, perSecond, toNanoseconds } from "../format/quantities";
 import { Export } from "../parts/export";
 import type { ExportColumn } from "../parts/export_file";
-import { choose, type Route } from "../parts/route";
-import { queryOfEnds } from "../range/range";
+import { choose, visit, type Route } from "../parts/route";
+import { queryOfEnds, queryOfMinute } from "../range/range";
 import { RangePicker } from "../range/range_picker";
 import { HistoryAbsence, isWithoutHistory, NoPoints } from "./history_notices";
 import { ceMarkRate, lossRate, pausedShare, timeline, valuesAt } from "./points";
@@ -76,13 +76,14 @@ export function LinkHistory({ ports, name, route, theme }: Props) {
   const rows = [first, second].flatMap(({ value }, i) => (value?.points ?? []).map((point): Row => ({ port: ports[i] as string, point })));
   return (
     <>
-      <RangePicker route={route} range={range} nowNs={nowNs} note={`Step ${duration(stepS * 1e9)}. Drag over a chart to zoom.`} />
+      <RangePicker route={route} range={range} nowNs={nowNs} note={`Step ${duration(stepS * 1e9)}. Drag over a chart to zoom, click to show a minute.`} />
       {!known && <HistoryAbsence resource={missing} />}
       {known && times.length === 0 && <NoPoints route={route} what="this link" window={window} />}
       {known && times.length > 0 && (
         <>
           <TimeCharts name={name} times={times} charts={charts} window={window} theme={theme}
-            onZoom={(startS, endS) => choose(route, queryOfEnds(nanosecondsOf(startS), nanosecondsOf(endS)))} />
+            onZoom={(startS, endS) => choose(route, queryOfEnds(nanosecondsOf(startS), nanosecondsOf(endS)))}
+            onMinute={(minute) => visit(route, queryOfMinute(route.query, minute, range))} />
           <div class="table-foot"><Export name={`History of ${name}`} columns={kColumns} rows={rows} /></div>
         </>
       )}

@@ -2,6 +2,7 @@
 // Charts over the same time range. They share the cursor, and dragging over one zooms all.
 import { useRef } from "preact/hooks";
 import { ExportPng } from "../parts/export";
+import { useMinute } from "../past/minute_context";
 import { Plot, type Series } from "../parts/plot";
 import type { TimeWindow } from "./window";
 
@@ -23,6 +24,7 @@ interface Props {
   window: TimeWindow;
   theme: string;
   onZoom: (startS: number, endS: number) => void;
+  onMinute: (minute: bigint) => void;
 }
 
 // "0" instead of "0 ns": the unit of zero does not matter.
@@ -39,9 +41,10 @@ export function describe({ title, series, text }: Chart): string {
   return `${title}. ${parts.join("; ")}.`;
 }
 
-function TimeChart({ name, times, chart, window, theme, onZoom }: Omit<Props, "charts"> & { chart: Chart }) {
+function TimeChart({ name, times, chart, window, theme, onZoom, onMinute }: Omit<Props, "charts"> & { chart: Chart }) {
   const figure = useRef<HTMLElement>(null);
   const title = `${chart.title}, ${name}`;
+  const minute = useMinute();
   return (
     <figure class="chart" ref={figure}>
       <figcaption>
@@ -53,6 +56,7 @@ function TimeChart({ name, times, chart, window, theme, onZoom }: Omit<Props, "c
       <Plot
         label={describe(chart)} times={times} series={chart.series} height={kHeight} theme={theme} text={chart.text}
         most={chart.most} stepped={chart.stepped} domain={[window.startS, window.endS]} sync={name} onZoom={onZoom}
+        minute={minute} onMinute={onMinute}
       />
     </figure>
   );

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The history of a job or of a port in the time range of the URL.
 import { useRef } from "preact/hooks";
-import { useReference } from "../parts/reference";
-import { rangeOf, type Range } from "../range/range";
+import { useNow, useReference } from "../parts/reference";
+import { rangeAt, type Range } from "../range/range";
 import { useResource, type Resource } from "../store/use_store";
-import { historyPath, nanosecondsOf, secondsOf, windowOf, type TimeWindow } from "./window";
+import { historyPath, secondsOf, windowOf, type TimeWindow } from "./window";
 
+// `nowNs` is the present, also if a past minute is selected.
 export function useWindow(query: Record<string, string>): { window: TimeWindow; range: Range; nowNs: bigint } {
   const reference = useReference();
-  const nowNs = reference.nowNs ?? nanosecondsOf(Date.now() / 1000);
-  return { window: windowOf(query, secondsOf(nowNs)), range: rangeOf(query, nowNs), nowNs };
+  const nowNs = useNow();
+  const range = rangeAt(query, { nowNs, ...reference }) as Range;
+  return { window: windowOf(query, secondsOf(reference.isPast ? range.endNs : nowNs)), range, nowNs };
 }
 
 interface Kept<T> {

@@ -5,6 +5,7 @@ import { utcDate, utcTime } from "../format/moments";
 import { coarse, count, plural } from "../format/quantities";
 import { useFreshness } from "../parts/freshness";
 import { href } from "../parts/route";
+import { useMinute } from "../past/minute_context";
 import { useResource, useShared } from "../store/use_store";
 
 function worksText(sources: Source[]): string {
@@ -39,12 +40,13 @@ export function TelemetryCard({ coverage }: { coverage?: DiagnosisCoverage }) {
     reporting(coverage.reporting_nic_count, coverage.total_nic_count, "NIC"),
     reporting(coverage.reporting_gpu_count, coverage.total_gpu_count, "GPU"),
   ].filter(Boolean);
+  const isPast = useMinute() !== undefined;
   const undetectable = coverage?.undetectable_kinds.length ?? 0;
   return (
     <section class="card" aria-labelledby="telemetry-title">
       <h2 id="telemetry-title">Telemetry</h2>
       <dl class="lines">
-        {health?.snapshot && (
+        {!isPast && health?.snapshot && (
           <div>
             <dt>data until</dt>
             <dd title={utcDate(health.snapshot.data_time)}>
@@ -53,7 +55,7 @@ export function TelemetryCard({ coverage }: { coverage?: DiagnosisCoverage }) {
             </dd>
           </div>
         )}
-        {sources && <div><dt>sources</dt><dd><a href={href("sources")}>{worksText(sources.sources)}</a></dd></div>}
+        {!isPast && sources && <div><dt>sources</dt><dd><a href={href("sources")}>{worksText(sources.sources)}</a></dd></div>}
         {reports && reports.length > 0 && <div><dt>reporting</dt><dd>{reports.join(", ")}</dd></div>}
         {coverage && (
           <div>
@@ -62,7 +64,9 @@ export function TelemetryCard({ coverage }: { coverage?: DiagnosisCoverage }) {
           </div>
         )}
       </dl>
-      {health && <Problems health={health} />}
+      {isPast
+        ? <p class="muted">The history does not contain the health of the appliance: <a href={href("sources")}>sources now</a></p>
+        : health && <Problems health={health} />}
     </section>
   );
 }

@@ -3,6 +3,7 @@
 // result.
 import type { ComponentChildren } from "preact";
 import { count } from "../format/quantities";
+import { BackToLive, isNotStored, NotStored } from "../past/past_view";
 import type { Resource } from "../store/use_store";
 
 interface NoticeProps {
@@ -31,6 +32,7 @@ const kRefusals: Record<string, string> = {
 };
 
 export function Absence({ resource, what }: { resource: Resource<unknown>; what: string }) {
+  if (isNotStored(resource)) return <NotStored what={what} resource={resource} />;
   switch (resource.status) {
     case "refused": {
       const reason = resource.error?.reason ?? "";
@@ -38,6 +40,7 @@ export function Absence({ resource, what }: { resource: Resource<unknown>; what:
       return (
         <Notice kind={kind} title={kRefusals[reason] ?? `Cannot load ${what}: the appliance rejected the request`}>
           {resource.error?.message} <code>{reason}</code>
+          <BackToLive />
         </Notice>
       );
     }

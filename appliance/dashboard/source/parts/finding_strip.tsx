@@ -2,6 +2,7 @@
 // The current faults, one sentence each, at the top of the fabric view.
 import type { ListFindingsResponse } from "../api/messages";
 import { percent } from "../format/quantities";
+import { isNotStored, NotStored } from "../past/past_view";
 import { useResource } from "../store/use_store";
 import { hrefOfFinding } from "../findings/finding_id";
 import { nothingFound } from "../findings/coverage";
@@ -13,7 +14,7 @@ const kShown = 3;
 export function FindingStrip() {
   const answer = useResource<ListFindingsResponse>("/api/v1/findings");
   const value = answer.value;
-  if (!value) return null; // the map below and the header show why
+  if (!value) return isNotStored(answer) ? <NotStored what="findings" resource={answer} /> : null; // the map below and the header show why
   if (value.findings.length === 0) {
     const { title } = nothingFound(value.coverage);
     return <p class="strip-calm">{title} <a href={href("findings")}>Telemetry coverage</a></p>;

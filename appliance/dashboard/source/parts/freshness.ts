@@ -4,6 +4,7 @@
 import type { Health } from "../api/messages";
 import { toNs } from "../format/moments";
 import { toNanoseconds } from "../format/quantities";
+import { useMinute } from "../past/minute_context";
 import { useClock, useResource, useShared } from "../store/use_store";
 import { clockDifferenceNs } from "./reference";
 
@@ -27,10 +28,18 @@ export function freshnessOf(health: Health, receivedMs: number, browserMs: numbe
   return { ageNs, isOld: ageNs > Math.max(kNeverOldNs, kOldWindows * windowNs) };
 }
 
-// Undefined for recorded data, and before the first snapshot.
+// Undefined for recorded data, for a past minute, and before the first snapshot.
 export function useFreshness(): Freshness | undefined {
+  const minute = useMinute();
+  const present = usePresentFreshness();
+  return minute === undefined ? present : undefined;
+}
+
+// The same, also if a past minute is selected.
+export function usePresentFreshness(): Freshness | undefined {
   const { store } = useShared();
   const health = useResource<Health>(store.source.live ? "/api/v1/health" : "");
   const now = useClock(1000);
-  return health.value && freshnessOf(health.value, health.receivedMs, now);
+  // The clock may have ticked last before the response arrived.
+  return health.value && freshnessOf(health.value, health.receivedMs, Math.max(now, health.receivedMs));
 }

@@ -5,7 +5,8 @@ import { isOngoing } from "../findings/finding_state";
 import { utcFull } from "../format/moments";
 import { coarse } from "../format/quantities";
 import { useResource, useStoreState } from "../store/use_store";
-import { useFreshness } from "./freshness";
+import { useMinute } from "../past/minute_context";
+import { usePresentFreshness } from "./freshness";
 import { Tag } from "./names";
 import { href, hrefOfView, kViews, type Route } from "./route";
 import type { Theme } from "./theme";
@@ -22,7 +23,8 @@ function Age() {
   const store = useStoreState();
   const health = useResource<Health>("/api/v1/health");
   useResource<ListSourcesResponse>("/api/v1/sources"); // keeps collecting the sources' rates
-  const freshness = useFreshness();
+  const freshness = usePresentFreshness();
+  const isPast = useMinute() !== undefined;
   if (!store.source.live) return <span class="fresh">recorded data (file)</span>;
   const lost = store.connection === "lost" || health.status === "unreachable" || health.status === "stale";
   const value = health.value;
@@ -34,7 +36,7 @@ function Age() {
       {value.state === "STATE_DEGRADED" && <a href={href("sources")}><Tag kind="at_risk" text="degraded" /></a>}
       {value.state === "STATE_WAITING" && <Tag kind="waiting" text="waiting for telemetry" />}
       {freshness?.isOld && <a href={href("sources")}><Tag kind="fault" text="old data" /></a>}
-      {freshness && <span class={freshness.isOld ? "old" : ""}>Telemetry {freshness.isOld ? `stopped ${age} ago` : `${age} old`}</span>}
+      {freshness && <span class={freshness.isOld ? "old" : ""}>{isPast ? "Telemetry now: " : "Telemetry "}{freshness.isOld ? `stopped ${age} ago` : `${age} old`}</span>}
     </span>
   );
 }
@@ -52,7 +54,7 @@ function FindingCount() {
 export function Header({ route, theme, onToggleTheme, onSearch, onHelp }: Props) {
   return (
     <header>
-      <a class="brand" href="#/">rocescope</a>
+      <a class="brand" href={hrefOfView("overview", route.query)}>rocescope</a>
       <nav aria-label="Views">
         {kViews.map((view, i) => (
           <a key={view.name} href={hrefOfView(view.name, route.query)} aria-current={view.name === route.view ? "page" : undefined}>

@@ -20,11 +20,13 @@ interface Actions {
   search(): void;
   showHelp(): void;
   escape(): void;
+  step(minutes: bigint): void; // to another past minute
+  showPresent(): void;
 }
 
-export function useKeys({ search, showHelp, escape }: Actions) {
-  const actions = useRef({ search, showHelp, escape });
-  actions.current = { search, showHelp, escape };
+export function useKeys(latest: Actions) {
+  const actions = useRef(latest);
+  actions.current = latest;
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       if (event.key === "Escape") return actions.current.escape();
@@ -33,6 +35,9 @@ export function useKeys({ search, showHelp, escape }: Actions) {
       if (view) location.hash = hrefOfView(view.name, parseRoute(location.hash).query);
       else if (event.key === "/") actions.current.search();
       else if (event.key === "?") actions.current.showHelp();
+      else if (event.key === "[") actions.current.step(-1n);
+      else if (event.key === "]") actions.current.step(1n);
+      else if (event.key === "l") actions.current.showPresent();
       else if (event.key === "ArrowDown" || event.key === "j") moveFocus(1);
       else if (event.key === "ArrowUp" || event.key === "k") moveFocus(-1);
       else return;
@@ -48,6 +53,8 @@ const kKeys: [string, string][] = [
   ["/", "search all names"],
   ["↑ ↓", "move through a list"],
   ["Enter", "open the focused item"],
+  ["[ ]", "one minute back or forward"],
+  ["l", "live: back to the present"],
   ["Esc", "close, or clear the selection"],
   ["← → ↑ ↓", "on the map: move between nodes"],
   ["+ − 0", "on the map: zoom, show all"],

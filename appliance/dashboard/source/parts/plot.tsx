@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A time series plot (uPlot) in the colours of the dashboard.
-import { useEffect, useRef } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
+import { kMinuteNs } from "../past/minute";
+import { MinutePick, type Picked } from "../past/minute_pick";
 
 export interface Series {
   label: string;
@@ -23,6 +25,8 @@ interface Props {
   sync?: string; // charts with the same key share the cursor
   stepped?: boolean; // each value holds until the next one
   onZoom?: (startS: number, endS: number) => void; // after the user dragged over a time range
+  minute?: bigint; // the selected past minute, which is marked
+  onMinute?: (minute: bigint) => void; // after the user chose a minute
 }
 
 const kMinDragPx = 6;
@@ -33,6 +37,21 @@ function zoomHook(latest: { current: Props }) {
     if (width < kMinDragPx) return;
     plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     latest.current.onZoom?.(plot.posToVal(left, "x"), plot.posToVal(left + width, "x"));
+  };
+}
+
+// Draws a line at the selected minute.
+function markHook(latest: { current: Props }, colour: string) {
+  return (plot: uPlot) => {
+    const { minute } = latest.current;
+    if (minute === undefined) return;
+    const at = Math.round(plot.valToPos(Number(minute / 1_000_000_000n), "x", true));
+    const { left, top, width, height } = plot.bbox;
+    if (at < left || at > left + width) return;
+    plot.ctx.save();
+    plot.ctx.fillStyle = colour;
+    plot.ctx.fillRect(at - 1, top, 2, height);
+    plot.ctx.restore();
   };
 }
 
@@ -55,7 +74,7 @@ function options(props: Props, latest: { current: Props }, element: HTMLElement,
       drag: { x: props.onZoom !== undefined, y: false, setScale: false },
       ...(props.sync && { sync: { key: props.sync, setSeries: false } }),
     },
-    hooks: props.onZoom ? { setSelect: [zoomHook(latest)] } : {},
+    hooks: { draw: [markHook(latest, of("--caution"))], ...(props.onZoom && { setSelect: [zoomHook(latest)] }) },
     legend: { show: !props.bare, live: true },
     padding: props.bare ? [2, 0, 2, 0] : [8, 8, 0, 0],
     scales: {
@@ -109,7 +128,21 @@ function legendTime(seconds: number, spanS: number): string {
   return spanS > kDayS ? `${text.slice(5, 10)} ${text.slice(11, 16)}` : text.slice(11, 19);
 }
 
+// The minute at the position of a click, rounded as the cursor is. Undefined after a drag, and outside of
+// the time axis.
+function pickedAt(plot: uPlot, event: MouseEvent, pressedX: number): Picked | undefined {
+  const frame = plot.root.getBoundingClientRect();
+  const { left, width } = plot.over.getBoundingClientRect();
+  const at = event.clientX - left;
+  if (Math.abs(event.clientX - pressedX) >= kMinDragPx || at < 0 || at > width) return undefined;
+  const minute = BigInt(Math.round(plot.posToVal(at, "x") / 60)) * kMinuteNs;
+  if (minute > BigInt(Date.now()) * 1_000_000n) return undefined;
+  return { minute, share: (event.clientX - frame.left) / frame.width };
+}
+
 export function Plot(props: Props) {
+  const [picked, setPicked] = useState<Picked>();
+  const close = useCallback(() => setPicked(undefined), []);
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const latest = useRef(props);
@@ -121,6 +154,11 @@ export function Plot(props: Props) {
     const element = box.current as HTMLDivElement;
     const made = new uPlot(options(props, latest, element, element.clientWidth || 300), data, element);
     plot.current = made;
+    let pressedX = 0;
+    made.over.addEventListener("mousedown", (event) => (pressedX = event.clientX));
+    made.over.addEventListener("click", (event) => {
+      if (latest.current.onMinute) setPicked(pickedAt(made, event, pressedX));
+    });
     const observer = new ResizeObserver(() =>
       made.setSize({ width: element.clientWidth, height: props.height }),
     );
@@ -135,11 +173,21 @@ export function Plot(props: Props) {
   // Only for other data: setData interrupts dragging.
   const drawn = useRef<unknown[]>([]);
   useEffect(() => {
-    const inputs = [plot.current, props.domain?.[0], props.domain?.[1], ...data];
+    const inputs = [plot.current, props.domain?.[0], props.domain?.[1], props.minute, ...data];
     if (inputs.length === drawn.current.length && inputs.every((input, i) => input === drawn.current[i])) return;
     drawn.current = inputs;
     plot.current?.setData(data);
   });
 
-  return <div class="plot" ref={box} role="img" aria-label={props.label} />;
+  return (
+    <div class="plot-frame">
+      <div class="plot" ref={box} role="img" aria-label={props.label} />
+      {picked && props.onMinute && (
+        <MinutePick picked={picked} onClose={close} onShow={() => {
+          close();
+          props.onMinute?.(picked.minute);
+        }} />
+      )}
+    </div>
+  );
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reference of relative times: now for a running appliance, none for a recording.
+// The reference of relative times: now or the selected minute for a running appliance, none for a
+// recording.
 import type { SnapshotMetadata, Health } from "../api/messages";
 import { toNs, type Reference } from "../format/moments";
+import { useMinute } from "../past/minute_context";
 import { useClock, useResource, useShared } from "../store/use_store";
 
 // The appliance's clock minus the browser's clock.
@@ -25,12 +27,19 @@ function useApplianceNow(): { health?: Health; nowNs: bigint } {
   return { health: health.value, nowNs: BigInt(now) * 1_000_000n + difference };
 }
 
+// The present, also if a past minute is selected.
+export function useNow(): bigint {
+  const { health, nowNs } = useApplianceNow();
+  return health?.snapshot ? eventNow(health.snapshot, nowNs) : nowNs;
+}
+
 // For times in telemetry.
 export function useReference(): Reference {
   const { store } = useShared();
-  const { health, nowNs } = useApplianceNow();
+  const minute = useMinute();
+  const nowNs = useNow();
   if (!store.source.live) return {};
-  return { nowNs: health?.snapshot ? eventNow(health.snapshot, nowNs) : nowNs };
+  return minute === undefined ? { nowNs } : { nowNs: minute, isPast: true };
 }
 
 // For times in the appliance's own state.

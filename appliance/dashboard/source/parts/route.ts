@@ -33,8 +33,10 @@ export function parseRoute(hash: string): Route {
   return { view, name, query: Object.fromEntries(new URLSearchParams(query)) };
 }
 
+// The link keeps the selected minute, unless `query` has another one.
 export function href(view: ViewName, query: Record<string, string> = {}, name = ""): string {
-  const kept = Object.entries(query).filter(([, value]) => value !== "");
+  const { time = "" } = parseRoute(location.hash).query;
+  const kept = Object.entries({ ...query, time: query["time"] ?? time }).filter(([, value]) => value !== "");
   const text = new URLSearchParams(kept).toString();
   return `#/${view}${name && `/${encodeURIComponent(name)}`}${text && `?${text}`}`;
 }
@@ -52,6 +54,11 @@ export function choose(route: Route, changes: Record<string, string>) {
   const next = href(route.view, { ...route.query, ...changes }, route.name);
   history.replaceState(null, "", next);
   window.dispatchEvent(new HashChangeEvent("hashchange"));
+}
+
+// The same, as an entry of the browser history: the button Back undoes it.
+export function visit(route: Route, changes: Record<string, string>) {
+  location.hash = href(route.view, { ...route.query, ...changes }, route.name);
 }
 
 export function useRoute(): Route {

@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-import { expect, it } from "vitest";
-import { href, hrefOfPlace, hrefOfView, parseRoute } from "./route";
+import { afterEach, expect, it } from "vitest";
+import { choose, href, hrefOfPlace, hrefOfView, parseRoute } from "./route";
+
+afterEach(() => {
+  location.hash = "";
+});
+
+it("keeps the selected minute in all links, and removes it on request", () => {
+  location.hash = "#/jobs/a?time=2026-01-31T12:03:00Z&tab=ranks";
+  expect(hrefOfPlace("leaf0")).toBe("#/fabric?at=leaf0&time=2026-01-31T12%3A03%3A00Z");
+  expect(hrefOfView("findings", { range: "6h" })).toBe("#/findings?range=6h&time=2026-01-31T12%3A03%3A00Z");
+  expect(href("jobs", { time: "2026-01-31T12:04:00Z" })).toBe("#/jobs?time=2026-01-31T12%3A04%3A00Z");
+  choose(parseRoute(location.hash), { time: "" });
+  expect(location.hash).toBe("#/jobs/a?tab=ranks");
+});
 
 it("round-trips", () => {
   expect(parseRoute(href("jobs", {}, "a/b c"))).toEqual({ view: "jobs", name: "a/b c", query: {} });

@@ -2,7 +2,8 @@
 // The time range in the URL: `range=6h` is relative to now, `start=...&end=...` is fixed, both times
 // in UTC. Without either, the range is the last hour.
 import type { Timestamp } from "../api/messages";
-import { toNs } from "../format/moments";
+import { toNs, type Reference } from "../format/moments";
+import { kMinuteNs } from "../past/minute";
 
 export interface Range {
   startNs: bigint;
@@ -55,6 +56,29 @@ export function rangeOf(query: Record<string, string>, nowNs: bigint): Range {
   }
   const length = kRanges.find(([candidate]) => candidate === name)?.[1] ?? kHour;
   return { startNs: nowNs - length, endNs: nowNs, isLive: true };
+}
+
+// A relative range ends with the selected minute. Undefined for a recording.
+export function rangeAt(query: Record<string, string>, { nowNs, isPast }: Reference): Range | undefined {
+  if (nowNs === undefined) return undefined;
+  return isPast ? { ...rangeOf(query, nowNs + kMinuteNs), isLive: false } : rangeOf(query, nowNs);
+}
+
+// True if the selection of a minute has fixed a relative range, so that the timeline does not move.
+export function isPinned(query: Record<string, string>): boolean {
+  return Boolean(query["time"] && query["range"] && query["start"] && query["end"]);
+}
+
+// The changes of the URL that show a minute, and keep the shown range.
+export function queryOfMinute(query: Record<string, string>, minute: bigint, range?: Range): Record<string, string> {
+  const time = timestampOf(minute);
+  const name = rangeName(query);
+  return range && name !== kCustom ? { ...queryOfEnds(range.startNs, range.endNs), range: name, time } : { time };
+}
+
+// The changes of the URL that show the present.
+export function queryOfPresent(query: Record<string, string>): Record<string, string> {
+  return isPinned(query) ? { ...queryOfRange(query["range"] ?? ""), time: "" } : { time: "" };
 }
 
 // The changes of the URL that select a range that ends now.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Selects the time range, which the URL keeps: of the timelines, and of the charts over time.
 import { useState } from "preact/hooks";
+import { utcTime } from "../format/moments";
 import { choose, type Route } from "../parts/route";
-import { kCustom, kRanges, queryOfEnds, queryOfRange, rangeName, rangeProblem, timestampOf, type Range } from "./range";
+import { useMinute } from "../past/minute_context";
+import { isPinned, kCustom, kRanges, queryOfEnds, queryOfRange, rangeName, rangeProblem, timestampOf, type Range } from "./range";
 
 // "2026-01-31T12:00:00", the value of a datetime-local input, which has no zone.
 const inputValue = (ns: bigint) => timestampOf(ns).slice(0, 19);
@@ -44,6 +46,8 @@ export function RangePicker({ route, range, nowNs, note }: Props) {
   const { startNs, endNs } = range;
   const length = endNs - startNs;
   const name = isEditing ? kCustom : rangeName(route.query);
+  const isFixed = name === kCustom && !isEditing && isPinned(route.query);
+  const isPast = useMinute() !== undefined;
   const problem = rangeProblem(route.query);
   const select = (chosen: string) => {
     setEditing(chosen === kCustom);
@@ -62,7 +66,7 @@ export function RangePicker({ route, range, nowNs, note }: Props) {
       <label>
         <span class="unseen">Time range</span>
         <select value={name} onChange={(event) => select(event.currentTarget.value)}>
-          {kRanges.map(([value, , title]) => <option key={value} value={value}>{title}</option>)}
+          {kRanges.map(([value, , title]) => <option key={value} value={value}>{isPast ? `${title.replace("last ", "")} before` : title}</option>)}
           <option value={kCustom}>custom …</option>
         </select>
       </label>
@@ -71,7 +75,8 @@ export function RangePicker({ route, range, nowNs, note }: Props) {
         <button type="button" disabled={range.isLive || endNs >= nowNs} onClick={() => show(startNs + length / 2n, endNs + length / 2n)}>Later</button>
         <button type="button" onClick={zoomOut}>Zoom out</button>
       </span>
-      {name === kCustom && <CustomRange key={`${route.query["start"]}${route.query["end"]}`} route={route} range={range} onDone={() => setEditing(false)} />}
+      {isFixed && <button type="button" onClick={() => setEditing(true)}>{utcTime(route.query["start"], 0).slice(0, 5)} to {utcTime(route.query["end"], 0).slice(0, 5)} UTC</button>}
+      {name === kCustom && !isFixed && <CustomRange key={`${route.query["start"]}${route.query["end"]}`} route={route} range={range} onDone={() => setEditing(false)} />}
       {note && <span class="muted">{note}</span>}
       {problem && <p role="alert" class="fault-line">{problem} The last hour is shown.</p>}
     </div>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { expect, it } from "vitest";
 import { toNs } from "../format/moments";
-import { queryOfEnds, queryOfRange, rangeName, rangeOf, rangeProblem, ticksOf, timestampOf } from "./range";
+import { isPinned, queryOfEnds, queryOfMinute, queryOfPresent, queryOfRange, rangeAt, rangeName, rangeOf, rangeProblem, ticksOf, timestampOf } from "./range";
 
 const kNow = toNs("2026-01-31T12:00:00Z") ?? 0n;
 const texts = (query: Record<string, string>) => {
@@ -49,4 +49,21 @@ it("has ticks at round times", () => {
   expect(ticksOf(rangeOf(short, kNow)).map((tick) => tick.text).slice(0, 2)).toEqual(["08:00:00.000", "08:00:00.002"]);
   const long = { start: "2024-01-01T00:00:00Z", end: "2026-01-01T00:00:00Z" };
   expect(ticksOf(rangeOf(long, kNow)).length).toBeLessThanOrEqual(7);
+});
+
+it("ends with the selected minute", () => {
+  const range = rangeAt({ range: "15m" }, { nowNs: kNow, isPast: true });
+  expect(range && [timestampOf(range.startNs), timestampOf(range.endNs), range.isLive]).toEqual(["2026-01-31T11:46:00Z", "2026-01-31T12:01:00Z", false]);
+  expect(rangeAt({}, {})).toBeUndefined();
+});
+
+it("stays when a minute in it is selected, and is relative again in the present", () => {
+  const query = { range: "6h" };
+  const chosen = { ...query, ...queryOfMinute(query, kNow - 600_000_000_000n, rangeOf(query, kNow)) };
+  expect(chosen).toEqual({ range: "6h", start: "2026-01-31T06:00:00Z", end: "2026-01-31T12:00:00Z", time: "2026-01-31T11:50:00Z" });
+  expect(isPinned(chosen)).toBe(true);
+  expect(queryOfPresent(chosen)).toEqual({ range: "6h", start: "", end: "", time: "" });
+  const fixed = { start: "2026-01-31T06:00:00Z", end: "2026-01-31T07:00:00Z" };
+  expect(queryOfMinute(fixed, kNow, rangeOf(fixed, kNow))).toEqual({ time: "2026-01-31T12:00:00Z" });
+  expect(queryOfPresent({ ...fixed, time: "x" })).toEqual({ time: "" });
 });

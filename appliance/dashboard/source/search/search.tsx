@@ -93,7 +93,8 @@ export function Search({ open, onClose }: { open: boolean; onClose(): void }) {
     if (!open) element?.close();
   }, [open]);
   return (
-    <dialog ref={dialog} class="search" aria-label="Search" onClose={onClose}
+    // Browsers send the close event later, when the dialog may be open again.
+    <dialog ref={dialog} class="search" aria-label="Search" onClose={() => !dialog.current?.open && onClose()}
       onClick={(event) => event.target === dialog.current && onClose()}>
       {open && <SearchBox onClose={onClose} />}
     </dialog>

@@ -68,3 +68,11 @@ it("keeps the iteration times of the jobs that are present", () => {
   jobs(50, { a: "0.7s" });
   expect(histories.jobs.get("a")).toEqual([{ timeS: 50, periodNs: 7e8 }]);
 });
+
+it("does not collect past answers", () => {
+  let respond: (path: string, value: unknown) => void = () => {};
+  const histories = new Histories({ onValue: (listener: typeof respond) => (respond = listener) } as unknown as Store);
+  respond("/api/v1/links?at_time=2026-01-31T12%3A03%3A59Z", { end_time: "2026-01-31T12:04:00Z", link_loads: [] });
+  respond("/api/v1/jobs?at_time=2026-01-31T12%3A03%3A59Z", { jobs: [{ job_id: "a", iteration_period: "1s" }] });
+  expect([histories.links.length, histories.jobs.size]).toEqual([0, 0]);
+});

@@ -3,8 +3,10 @@
 // most one request in flight per kind of path: a slow response delays the next request, and
 // repeated requests are merged. A path of a list without page_size stands for the whole list.
 import type { Answer, ApiError, ConnectionState, DataSource } from "../api/data_source";
-import type { Event as ApplianceEvent } from "../api/messages";
+import type { Event as ApplianceEvent, Health, SnapshotMetadata } from "../api/messages";
 import { getWhole, isOutdated } from "../api/whole_list";
+import { toNs } from "../format/moments";
+import { endOfPath, isPastPath, withoutAtTime } from "../past/minute";
 
 export interface Entry {
   // "stale": the appliance stopped responding after `value` was received, or the list changed while
@@ -31,14 +33,13 @@ const kEventsKept = 200;
 // The configured topology does not change while the page is open. The path of a history request contains
 // its time range. Everything else may change.
 const kFixed = /^\/api\/v1\/(topology$|history\/(links|jobs)\?)/;
-const kFinalRefusals = new Set(["NO_HISTORY", "UNKNOWN_JOB", "UNKNOWN_ELEMENT"]);
-
-function isSettled(path: string, { status, error }: Entry): boolean {
-  return kFixed.test(path) && (status === "ready" || (status === "refused" && kFinalRefusals.has(error?.reason ?? "")));
-}
+const kFinalRefusals = new Set(["NO_HISTORY", "NO_DATA_AT_TIME", "UNKNOWN_JOB", "UNKNOWN_ELEMENT"]);
+// The history stores a minute somewhat after its end.
+export const kStoredAfterMs = 120_000;
 
 // The appliance reads these from disk. They change only by events, apart from the end of the range.
 const kHistory = "/api/v1/history/";
+const kHealth = "/api/v1/health";
 export const kMinBetweenHistoryMs = 15_000;
 
 export function kindOf(path: string): string {
@@ -52,9 +53,10 @@ export class Store {
 
   private readonly slots = new Map<string, Slot>();
   private readonly wanted = new Map<string, Set<string>>(); // by kind
-  private readonly busy = new Set<string>(); // kinds with a request in flight
+  private readonly busy = new Map<string, string>(); // the path that is in flight, by kind
   private readonly stateListeners = new Set<Listener>();
   private readonly valueListeners = new Set<(path: string, value: unknown) => void>();
+  private reached?: { dataMs: number; receivedMs: number }; // by the telemetry, from the last health
   private refreshedMs = 0;
   private changedMs = 0; // time of the last event other than KIND_SNAPSHOT
   private timer?: ReturnType<typeof setTimeout>;
@@ -92,17 +94,26 @@ export class Store {
 
   // The values whose path starts with `prefix`.
   loaded<T>(prefix: string): T[] {
-    return [...this.slots]
-      .filter(([path, { entry }]) => path.startsWith(prefix) && entry.value !== undefined)
-      .map(([, { entry }]) => entry.value as T);
+    const found = [...this.slots].filter(([path, { entry }]) => path.startsWith(prefix) && entry.value !== undefined);
+    // The past answers of a call are several values of the same thing.
+    return [...new Map(found.map(([path, { entry }]) => [withoutAtTime(path), entry.value as T])).values()];
+  }
+
+  // The past answers that the views use.
+  pastAnswers(): { isLoading: boolean; dataTimesNs: bigint[] } {
+    const used = [...this.slots].filter(([path, { listeners }]) => isPastPath(path) && listeners.size > 0);
+    const times = used.flatMap(([, { entry }]) => toNs((entry.value as { snapshot?: SnapshotMetadata } | undefined)?.snapshot?.data_time) ?? []);
+    return { isLoading: used.some(([, { entry }]) => entry.status === "waiting"), dataTimesNs: times };
   }
 
   subscribe(path: string, listener: Listener): () => void {
     const slot = this.slot(path);
     slot.listeners.add(listener);
     const { status } = slot.entry;
-    if (status !== "not_stored" && !isSettled(path, slot.entry) && !(status === "ready" && !this.source.live))
+    if (status !== "not_stored" && !this.isSettled(path, slot.entry) && !(status === "ready" && !this.source.live)) {
       this.want(path);
+    }
+    if (isPastPath(path)) this.notifyState();
     return () => {
       slot.listeners.delete(listener);
       this.forgetOld();
@@ -126,14 +137,32 @@ export class Store {
     this.refreshedMs = this.now();
     if (!this.hidden()) {
       for (const [path, slot] of this.slots) {
-        if (slot.listeners.size > 0 && !isSettled(path, slot.entry) && !this.isRecentHistory(path, slot)) this.want(path);
+        if (slot.listeners.size > 0 && !this.isSettled(path, slot.entry) && !this.isRecentHistory(path, slot)) this.want(path);
       }
     }
     this.scheduleRefresh(kMaxBetweenMs);
   }
 
+  // True if the response cannot change any more.
+  private isSettled(path: string, entry: Entry): boolean {
+    const { status, error } = entry;
+    const isFinal = status === "ready" || (status === "refused" && kFinalRefusals.has(error?.reason ?? ""));
+    return isFinal && (kFixed.test(path) || this.isOfThePast(path, entry) || (isPastPath(path) && error?.reason === "NO_HISTORY"));
+  }
+
+  // True if the telemetry had reached the time in the path, and the history had stored it, when the
+  // response was received.
+  private isOfThePast(path: string, { receivedMs }: Entry): boolean {
+    const endMs = endOfPath(path);
+    if (endMs === undefined || !this.reached) return false;
+    const dataMs = this.reached.dataMs - Math.max(0, this.reached.receivedMs - receivedMs);
+    return dataMs >= endMs + kStoredAfterMs;
+  }
+
   private isRecentHistory(path: string, { entry }: Slot): boolean {
-    if (!path.startsWith(kHistory) || entry.status !== "ready" || entry.receivedMs < this.changedMs) return false;
+    const isPast = isPastPath(path);
+    if (!(isPast || path.startsWith(kHistory)) || entry.status !== "ready") return false;
+    if (!isPast && entry.receivedMs < this.changedMs) return false;
     const elapsedMs = this.now() - entry.receivedMs;
     return elapsedMs >= 0 && elapsedMs < kMinBetweenHistoryMs;
   }
@@ -165,6 +194,7 @@ export class Store {
 
   private want(path: string) {
     const kind = kindOf(path);
+    if (isPastPath(path) && this.busy.get(kind) === path) return; // the response will be the same
     const queue = this.wanted.get(kind) ?? new Set<string>();
     queue.add(path);
     this.wanted.set(kind, queue);
@@ -172,9 +202,10 @@ export class Store {
   }
 
   private async work(kind: string, queue: Set<string>) {
-    this.busy.add(kind);
+    this.busy.set(kind, "");
     for (const path of queue) {
       queue.delete(path);
+      this.busy.set(kind, path);
       if (this.slot(path).listeners.size === 0) continue; // no view uses it any more
       this.settle(path, await getWhole(this.source, path));
     }
@@ -186,6 +217,7 @@ export class Store {
     const receivedMs = this.now();
     if (answer.kind === "answer") {
       slot.entry = { status: "ready", value: answer.value, receivedMs };
+      if (path === kHealth) this.noteReached(answer.value as Health, receivedMs);
       this.valueListeners.forEach((listener) => listener(path, answer.value));
     } else if (slot.entry.value !== undefined && (answer.kind === "unreachable" || isOutdated(answer))) {
       slot.entry = { ...slot.entry, status: "stale" };
@@ -195,6 +227,12 @@ export class Store {
       slot.entry = { status: answer.kind, message: answer.message, receivedMs };
     }
     slot.listeners.forEach((listener) => listener());
+    if (isPastPath(path)) this.notifyState();
+  }
+
+  private noteReached(health: Health, receivedMs: number) {
+    const dataNs = toNs(health.snapshot?.data_time);
+    if (dataNs !== undefined) this.reached = { dataMs: Number(dataNs / 1_000_000n), receivedMs };
   }
 
   private forgetOld() {

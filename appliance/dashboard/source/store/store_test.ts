@@ -181,3 +181,57 @@ it("keeps refreshing when the browser's clock is set back", async () => {
   await vi.advanceTimersByTimeAsync(kMaxBetweenMs);
   expect(source.requested.length).toBeGreaterThan(requested);
 });
+
+describe("a past answer", () => {
+  const path = "/api/v1/hotspots?page_size=9&at_time=2026-01-31T12%3A03%3A59Z";
+  const health = (time: string) => ({ snapshot: { data_time: time } });
+  async function reach(time: string) {
+    const leave = store.subscribe("/api/v1/health", nothing);
+    await source.answer(health(time));
+    leave();
+  }
+  const asked = () => source.requested.filter((one) => one === path).length;
+
+  it("is requested once", async () => {
+    await reach("2026-01-31T13:00:00Z");
+    store.subscribe(path, nothing);
+    await source.answer({ hotspots: [] });
+    for (let i = 0; i < 10; ++i) await vi.advanceTimersByTimeAsync(kMaxBetweenMs);
+    store.subscribe(path, nothing);
+    expect(asked()).toBe(1);
+  });
+  it("is requested once even if the health arrives later", async () => {
+    store.subscribe(path, nothing);
+    await source.answer({ hotspots: [] });
+    await reach("2026-01-31T13:00:00Z");
+    await vi.advanceTimersByTimeAsync(kMinBetweenHistoryMs + kMaxBetweenMs);
+    expect(asked()).toBe(1);
+  });
+  it("is requested again while the history may still change it", async () => {
+    await reach("2026-01-31T12:04:30Z");
+    store.subscribe(path, nothing);
+    await source.answer({ hotspots: [] });
+    await vi.advanceTimersByTimeAsync(kMaxBetweenMs);
+    expect(asked()).toBe(1);
+    await vi.advanceTimersByTimeAsync(kMinBetweenHistoryMs);
+    expect(asked()).toBe(2);
+    await source.answer({ hotspots: [] });
+    await reach("2026-01-31T12:10:00Z");
+    await vi.advanceTimersByTimeAsync(kMinBetweenHistoryMs + kMaxBetweenMs);
+    expect(asked()).toBe(2);
+  });
+  it("that does not exist is requested once", async () => {
+    await reach("2026-01-31T13:00:00Z");
+    store.subscribe(path, nothing);
+    await source.give({ kind: "refused", status: 404, error: { reason: "NO_DATA_AT_TIME", message: "" } });
+    await vi.advanceTimersByTimeAsync(3 * kMaxBetweenMs);
+    expect(asked()).toBe(1);
+  });
+  it("is not a second value of what the views have loaded", async () => {
+    for (const one of ["/api/v1/jobs/a", "/api/v1/jobs/a?at_time=2026-01-31T12%3A03%3A59Z"]) {
+      store.subscribe(one, nothing);
+      await source.answer({ job: one });
+    }
+    expect(store.loaded("/api/v1/jobs/")).toHaveLength(1);
+  });
+});

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // React-style hooks for the store.
 import { createContext } from "preact";
-import { useContext, useEffect, useState } from "preact/hooks";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { pathAt } from "../past/minute";
+import { useMinute } from "../past/minute_context";
 import type { Entry, Store } from "./store";
 import type { Histories } from "./histories";
 
@@ -25,16 +27,23 @@ export interface Resource<T> extends Entry {
 
 const kNothing: Entry = { status: "waiting", receivedMs: 0 };
 
-// An empty path makes no request.
-export function useResource<T>(path: string): Resource<T> {
+// An empty path makes no request. Where a past minute is selected, the response is that of the minute,
+// if the call has past answers. Until it arrives, the response for the previous minute stays; the page
+// shows that it waits.
+export function useResource<T>(base: string): Resource<T> {
   const { store } = useShared();
+  const minute = useMinute();
+  const path = minute === undefined ? base : pathAt(base, minute);
   const [, redraw] = useState(0);
   useEffect(() => {
     if (!path) return undefined;
     return store.subscribe(path, () => redraw((count) => count + 1));
   }, [store, path]);
+  const former = useRef<{ base: string; entry: Entry }>(undefined);
   const entry = path ? store.entry(path) : kNothing;
-  return { ...entry, path } as Resource<T>;
+  if (entry.status !== "waiting") former.current = { base, entry };
+  const shown = former.current?.base === base ? former.current.entry : entry;
+  return { ...shown, path } as Resource<T>;
 }
 
 // True until each resource has a value or an error. A view that waits for all of them at once does not

@@ -7,11 +7,13 @@ import { toNs, utcTime, type Reference } from "../format/moments";
 import { count } from "../format/quantities";
 import { enumWords } from "../format/words";
 import { Moment, Tag } from "../parts/names";
-import { useReference } from "../parts/reference";
-import type { Route } from "../parts/route";
+import { minuteAfter, minuteText } from "../past/minute";
+import { useMinute } from "../past/minute_context";
+import { useNow, useReference } from "../parts/reference";
+import { href, visit, type Route } from "../parts/route";
 import { useShared } from "../store/use_store";
 import { useEvents, type EventsInRange } from "./past_events";
-import { rangeOf, type Range } from "../range/range";
+import { queryOfMinute, rangeAt, type Range } from "../range/range";
 import { RangePicker } from "../range/range_picker";
 import { timelineRows, type TimelineRow } from "./spans";
 import { Timeline } from "./timeline";
@@ -35,7 +37,29 @@ const kEventTags: Partial<Record<ApplianceEvent["kind"], [string, string]>> = {
   KIND_GAP: ["waiting", "events missing"],
 };
 
-function EventItem({ event, reference }: { event: ApplianceEvent; reference: Reference }) {
+// The time of an event as a link to the minute that shows its effect.
+function EventClock({ event, route, range, nowNs }: Omit<EventProps, "reference">) {
+  const { store } = useShared();
+  const ns = toNs(event.event_time);
+  const text = `${utcTime(event.event_time, 0)} UTC`;
+  const minute = minuteAfter(ns ?? 0n);
+  if (ns === undefined || !store.source.live || minute > nowNs) return <span class="muted event-clock">{text}</span>;
+  return (
+    <a class="event-clock" href={href(route.view, { ...route.query, ...queryOfMinute(route.query, minute, range) }, route.name)}
+      title={`Show all views at ${minuteText(minute)}`}>{text}</a>
+  );
+}
+
+interface EventProps {
+  event: ApplianceEvent;
+  reference: Reference;
+  route: Route;
+  range?: Range;
+  nowNs: bigint;
+}
+
+function EventItem({ reference, ...shared }: EventProps) {
+  const { event } = shared;
   const [kind, text] = kEventTags[event.kind] ?? ["", enumWords(event.kind)];
   const { finding } = event;
   return (
@@ -45,7 +69,7 @@ function EventItem({ event, reference }: { event: ApplianceEvent; reference: Ref
       {finding
         ? <a class="name" href={hrefOfFinding(finding)} title={event.sentence}>{shortTitle(finding)}</a>
         : <span>{event.sentence}</span>}
-      <span class="muted event-clock">{utcTime(event.event_time, 0)} UTC</span>
+      <EventClock {...shared} />
     </li>
   );
 }
@@ -84,10 +108,10 @@ export interface ChangesInRange {
 
 // `only`: the key of a finding, for its occurrences only.
 export function useChanges(route: Route, findings: Finding[], only?: string): ChangesInRange {
-  const { nowNs } = useReference();
-  const range = nowNs === undefined ? recordedRange(findings) : rangeOf(route.query, nowNs);
+  const reference = useReference();
+  const range = rangeAt(route.query, reference) ?? recordedRange(findings);
   const found = onlyOf(useEvents(range, findings), only);
-  const rows = range ? timelineRows(found.events, findings, range).filter((row) => !only || row.key === only) : [];
+  const rows = range ? timelineRows(found.events, findings, range, reference.isPast ? reference.nowNs : undefined).filter((row) => !only || row.key === only) : [];
   return { range, found, rows, isLoading: range !== undefined && found.history === "loading" };
 }
 
@@ -102,21 +126,26 @@ interface Props {
 export function Changes({ route, changes, title, most, nothing }: Props) {
   const { store } = useShared();
   const reference = useReference();
+  const nowNs = useNow();
+  const minute = useMinute();
   const { range, found, rows, isLoading } = changes;
+  const show = (picked: bigint) => visit(route, queryOfMinute(route.query, picked, range));
   const isEmpty = rows.length === 0 && found.events.length === 0;
   return (
     <section aria-labelledby="changes-title" class="card changes">
       <div class="section-head">
         <h2 id="changes-title">{title}</h2>
-        {range && store.source.live && <RangePicker route={route} range={range} nowNs={reference.nowNs ?? range.endNs} />}
+        {range && store.source.live && <RangePicker route={route} range={range} nowNs={nowNs} />}
       </div>
       {isLoading && <p class="muted loading" role="status">Loading events …</p>}
       {isEmpty && !isLoading && <p>{nothing}</p>}
-      {rows.length > 0 && range && <Timeline rows={rows} range={range} reference={reference} most={most.rows} />}
+      {rows.length > 0 && range && (
+        <Timeline rows={rows} range={range} most={most.rows} minute={minute} nowNs={store.source.live ? nowNs : undefined} onShow={show} />
+      )}
       {found.events.length > 0 && (
         <ul class="events" aria-label="Events, the latest first">
           {found.events.slice(0, most.events).map((event, i) => (
-            <EventItem key={`${event.event_time} ${event.kind} ${event.sentence} ${i}`} event={event} reference={reference} />
+            <EventItem key={`${event.event_time} ${event.kind} ${event.sentence} ${i}`} event={event} reference={reference} route={route} range={range} nowNs={nowNs} />
           ))}
         </ul>
       )}

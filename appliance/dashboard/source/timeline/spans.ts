@@ -66,8 +66,9 @@ export function isWithin(span: Span, { startNs, endNs }: Range): boolean {
   return span.startNs < endNs && (span.endNs === undefined || span.endNs >= startNs);
 }
 
-// One row for each fault that was active in the range: ongoing faults first, then the latest.
-export function timelineRows(events: ApplianceEvent[], findings: Finding[], range: Range): TimelineRow[] {
+// One row for each fault that was active in the range: ongoing faults first, then the latest. `atNs` is the
+// time of the findings if it is in the past: later events change what they say.
+export function timelineRows(events: ApplianceEvent[], findings: Finding[], range: Range, atNs?: bigint): TimelineRow[] {
   const rows = new Map<string, TimelineRow>();
   const rowOf = (finding: Finding) => {
     const key = findingKey(finding);
@@ -76,10 +77,14 @@ export function timelineRows(events: ApplianceEvent[], findings: Finding[], rang
     return row;
   };
   const time = (event: ApplianceEvent) => toNs(event.event_time) ?? 0n;
-  for (const event of [...events].sort((a, b) => (time(a) < time(b) ? -1 : 1))) {
+  const sorted = [...events].sort((a, b) => (time(a) < time(b) ? -1 : 1));
+  const add = (event: ApplianceEvent) => {
     if (event.finding && event.kind.startsWith("KIND_FAULT_")) addEvent(rowOf(event.finding).spans, event, event.finding);
-  }
+  };
+  const isLater = (event: ApplianceEvent) => atNs !== undefined && time(event) > atNs;
+  sorted.filter((event) => !isLater(event)).forEach(add);
   for (const finding of findings) addFinding(rowOf(finding).spans, finding);
+  sorted.filter(isLater).forEach(add);
   const last = (row: TimelineRow) => row.spans.reduce((latest, { startNs }) => (startNs > latest ? startNs : latest), 0n);
   const isOngoing = (row: TimelineRow) => row.spans.some((span) => span.end === "ongoing");
   return [...rows.values()]

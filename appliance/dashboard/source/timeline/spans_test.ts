@@ -48,3 +48,12 @@ it("derives events from findings", () => {
   const kinds = eventsOfFindings([makeFinding({ end_time: at("12:01:00") }), makeFinding()]).map(({ kind }) => kind);
   expect(kinds).toEqual(["KIND_FAULT_STARTED", "KIND_FAULT_RESOLVED", "KIND_FAULT_STARTED"]);
 });
+
+it("ends the faults of a past minute as later events say", () => {
+  const started = event("KIND_FAULT_STARTED", "11:10:05", { start_time: at("11:10:00") });
+  const resolved = event("KIND_FAULT_RESOLVED", "11:20:09", { start_time: at("11:10:00"), end_time: at("11:20:00") });
+  const finding = makeFinding({ start_time: at("11:10:00") });
+  const ends = (events: ApplianceEvent[]) => timelineRows(events, [finding], kRange, toNs(at("11:15:00"))).flatMap((row) => row.spans.map(({ end }) => end));
+  expect(ends([started, resolved])).toEqual(["resolved"]);
+  expect(ends([started])).toEqual(["ongoing"]);
+});

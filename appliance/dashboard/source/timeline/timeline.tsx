@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When each fault was active: one row for each fault, one bar for each occurrence.
+import { useCallback, useState } from "preact/hooks";
+import { minuteAt } from "../past/minute";
+import { MinutePick, type Picked } from "../past/minute_pick";
 import { href } from "../parts/route";
-import { utcTime, type Reference } from "../format/moments";
+import { utcTime } from "../format/moments";
 import { count, duration } from "../format/quantities";
 import { ticksOf, timestampOf, type Range } from "../range/range";
 import type { Span, TimelineRow } from "./spans";
@@ -9,8 +12,10 @@ import type { Span, TimelineRow } from "./spans";
 interface Props {
   rows: TimelineRow[];
   range: Range;
-  reference: Reference;
   most: number; // rows
+  minute?: bigint; // the selected one
+  nowNs?: bigint; // undefined for a recording
+  onShow(minute: bigint): void; // never called for a recording
 }
 
 const kEnds: Record<Span["end"], string> = {
@@ -42,12 +47,26 @@ function Bar({ span, range, title, nowNs }: { span: Span; range: Range; title: s
   );
 }
 
-export function Timeline({ rows, range, reference, most }: Props) {
+export function Timeline({ rows, range, most, minute, nowNs: presentNs, onShow }: Props) {
   const shown = rows.slice(0, most);
-  const nowNs = reference.nowNs ?? range.endNs;
+  const [picked, setPicked] = useState<Picked>();
+  const close = useCallback(() => setPicked(undefined), []);
+  // A fault of a past minute lasts at least until the end of what the timeline shows.
+  const isCut = presentNs === undefined || (minute !== undefined && range.endNs < presentNs);
+  const nowNs = isCut ? range.endNs : presentNs;
+  const share = (ns: bigint) => Number(ns - range.startNs) / Number(range.endNs - range.startNs);
+  const isShown = minute !== undefined && minute >= range.startNs && minute <= range.endNs;
+  const pick = (event: MouseEvent) => {
+    const track = event.target instanceof Element && event.target.classList.contains("track") ? event.target : undefined;
+    if (!track || presentNs === undefined) return;
+    const { left, width } = track.getBoundingClientRect();
+    const at = (event.clientX - left) / width;
+    const ns = range.startNs + BigInt(Math.round(at * Number(range.endNs - range.startNs)));
+    if (at >= 0 && ns <= presentNs) setPicked({ minute: minuteAt(ns), share: at });
+  };
   return (
-    <>
-      <ol class="timeline" aria-label="When each fault was active">
+    <div class={presentNs === undefined ? "" : "timeline-frame"}>
+      <ol class="timeline" aria-label="When each fault was active" onClick={pick}>
         {shown.map((row) => {
           const last = row.spans.at(-1);
           return (
@@ -55,6 +74,7 @@ export function Timeline({ rows, range, reference, most }: Props) {
               <a class="timeline-title" href={href("findings", {}, last?.id ?? "")} title={row.title}>{row.title}</a>
               <span class="track">
                 {row.spans.map((span) => <Bar key={span.id} span={span} range={range} title={row.title} nowNs={nowNs} />)}
+                {isShown && <span class="minute-mark" style={{ left: `${share(minute) * 100}%` }} />}
               </span>
             </li>
           );
@@ -66,7 +86,15 @@ export function Timeline({ rows, range, reference, most }: Props) {
           {ticksOf(range).map(({ at, text }) => <span key={at} class={at < 0.03 ? "first" : at > 0.97 ? "last" : ""} style={{ left: `${at * 100}%` }}>{text}</span>)}
         </span>
       </div>
+      {picked && (
+        <div class="timeline-pick">
+          <span class="track"><MinutePick picked={picked} onClose={close} onShow={() => {
+            close();
+            onShow(picked.minute);
+          }} /></span>
+        </div>
+      )}
       {rows.length > shown.length && <p class="muted">{count(rows.length - shown.length)} more faults in this range.</p>}
-    </>
+    </div>
   );
 }

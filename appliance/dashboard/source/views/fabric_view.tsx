@@ -28,7 +28,7 @@ import { duration } from "../format/quantities";
 import { Absence, Await, Notice, Truncated } from "../parts/await";
 import { FindingStrip } from "../parts/finding_strip";
 import { choose, type Route } from "../parts/route";
-import { useResource, useShared } from "../store/use_store";
+import { areWaiting, useResource, useShared } from "../store/use_store";
 
 interface Props {
   route: Route;
@@ -171,6 +171,10 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
 export function FabricView({ route, theme }: Props) {
   const topology = useResource<Topology>("/api/v1/topology");
   const fabric = useMemo(() => topology.value && buildFabric(topology.value), [topology.value]);
+  const findings = useResource<ListFindingsResponse>("/api/v1/findings"); // their list would move the map down
+  if (areWaiting(topology, findings)) {
+    return <><h1 class="unseen">Fabric</h1><p class="loading" role="status">Loading the fabric …</p></>;
+  }
   return (
     <>
       <h1 class="unseen">Fabric</h1>

@@ -20,6 +20,7 @@ import { Moment, Tag } from "../parts/names";
 import { useReference } from "../parts/reference";
 import { choose, href, hrefOfPlace, type Route } from "../parts/route";
 import { Tabs } from "../parts/tabs";
+import { Present } from "../past/past_view";
 import { PathTable } from "../paths/path_table";
 import { useResource } from "../store/use_store";
 
@@ -169,7 +170,7 @@ function TabContent(props: TabProps & { tab: string }) {
   switch (props.tab) {
     case "ranks": return <RanksTab {...props} />;
     case "collectives": return <CollectivesTab {...props} />;
-    case "paths": return <PathsTab {...props} />;
+    case "paths": return <Present what="paths"><PathsTab {...props} /></Present>;
     case "levels": return <LevelsTab {...props} />;
     case "history": return <JobHistory {...props} job={props.job.job_id} ranks={props.job.expected_rank_count} />;
     default: return <OverviewTab {...props} />;

@@ -34,7 +34,7 @@ function columnsOf(reference: Reference, window: TimeWindow, top: ReadonlySet<st
     },
     { title: "service level", cell: (job) => <Tag kind={enumName(job.service_level_state)} text={serviceStateText(job.service_level_state)} />, sort: (job) => enumName(job.service_level_state) },
     {
-      title: "iteration time", numeric: true, unit: "ns", hint: "inferred from traffic; the line shows the last hour, from 0",
+      title: "iteration time", numeric: true, unit: "ns", hint: "inferred from traffic; the line shows one hour, from 0",
       cell: (job) => (
         <span class="spark-cell">
           <JobSpark job={job} window={top.has(job.job_id) ? window : undefined} />

@@ -10,6 +10,8 @@ import { TelemetryCard } from "../overview/telemetry_card";
 import { Absence } from "../parts/await";
 import { useFreshness } from "../parts/freshness";
 import { useReference } from "../parts/reference";
+import { minuteText } from "../past/minute";
+import { useMinute } from "../past/minute_context";
 import { href, type Route } from "../parts/route";
 import { areWaiting, useResource, useShared } from "../store/use_store";
 import { Changes, useChanges } from "../timeline/changes";
@@ -24,6 +26,7 @@ export function OverviewView({ route }: { route: Route }) {
   const reference = useReference();
   const freshness = useFreshness();
   const isRecording = !store.source.live;
+  const minute = useMinute();
   const all = findings.value?.findings ?? [];
   const active = useMemo(() => activeFindings(all, isRecording).sort(worstFirst), [findings.value]);
   const jobNames = useMemo(
@@ -52,7 +55,7 @@ export function OverviewView({ route }: { route: Route }) {
       ) : <div class="fabric-state"><Absence resource={findings} what="findings" /></div>}
       <div key="grid" class="overview-grid">
         <section class="card" aria-labelledby="active-title">
-          <h2 id="active-title">{isRecording ? "Findings" : "Active findings"}</h2>
+          <h2 id="active-title">{isRecording ? "Findings" : minute === undefined ? "Active findings" : `Active findings at ${minuteText(minute)}`}</h2>
           {findings.value && active.length === 0 && (
             <p>None. <a href={href("findings")}>{all.length > 0 ? "Resolved findings" : "Telemetry coverage"}</a></p>
           )}
