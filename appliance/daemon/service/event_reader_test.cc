@@ -58,7 +58,7 @@ TEST_F(EventReaderTest, AnnouncesEachSnapshotOnceAfterTheEvents) {
   EXPECT_THAT(Sentences(reader), ElementsAre("two")) << "the snapshot has not changed the cursor";
 }
 
-// A client that starts while a fault is active would otherwise not hear of it.
+// Otherwise, a client that starts while a fault is active would not know of it.
 TEST_F(EventReaderTest, BeginsWithTheActiveFaults) {
   Snapshot snapshot = TwoJobs();
   Finding active = {.kind = FaultKind::kNicCrash, .place = {PlaceKind::kNic, 0}, .confidence = 1};
