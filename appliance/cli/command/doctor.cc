@@ -42,15 +42,15 @@ int RunDoctor(const DaemonPage& page) {
   std::string text;
   for (const auto& one : *problems) text += TextOf(one);
   const bool has_snapshot = answer->contains("snapshot") && !(*answer)["snapshot"].is_null();
-  const bool has_telemetry = HasTelemetry(page);
-  if (!has_telemetry) {
-    text +=
-        "No telemetry has been received yet, so only the sources were checked. Try again when "
-        "switches and hosts send.\n";
-  } else if (!has_snapshot) {
+  const bool has_telemetry = has_snapshot && HasTelemetry(page);
+  if (!has_snapshot) {
     text +=
         "No analysis window is complete yet, so topology, hosts and clocks were not checked. Try "
         "again later.\n";
+  } else if (!has_telemetry) {
+    text +=
+        "No telemetry has been received yet, so losses, hosts and clocks were not checked. Try "
+        "again when switches and hosts send telemetry.\n";
   } else if (problems->empty()) {
     text += "No problems with sources, topology, hosts and clocks.\n";
   }
@@ -60,7 +60,7 @@ int RunDoctor(const DaemonPage& page) {
         "https://github.com/rocescope/rocescope/blob/main/docs/problems.md\n";
   }
   if (WriteToStdout(text) == OutputState::kFailed) return kExitOutput;
-  return problems->empty() && has_telemetry && has_snapshot ? kExitSuccess : kExitDamaged;
+  return problems->empty() && has_telemetry ? kExitSuccess : kExitDamaged;
 }
 
 }  // namespace rocescope

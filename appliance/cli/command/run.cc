@@ -130,6 +130,17 @@ Result<std::unique_ptr<JobFile>> OpenJobFile(const JobsConfig& config) {
   return JobFile::Open(config.file, LogAs("jobs"));
 }
 
+// Returns the host names that a Host header may contain: `names`, and the host of `external_url`.
+std::vector<std::string> AcceptedHosts(const HttpConfig& config) {
+  std::vector<std::string> hosts = config.names;
+  const size_t scheme = config.external_url.find("://");
+  if (scheme != std::string::npos) {
+    const std::string host = config.external_url.substr(scheme + 3);
+    hosts.push_back(host.substr(0, host.find_first_of(":/")));
+  }
+  return hosts;
+}
+
 // Null if the configuration does not enable it.
 Result<std::unique_ptr<HttpServer>> OpenWeb(const ApplianceConfig& config, TlsTexts tls,
                                             Service& service) {
@@ -140,7 +151,7 @@ Result<std::unique_ptr<HttpServer>> OpenWeb(const ApplianceConfig& config, TlsTe
   auto server = HttpServer::Open({.address = config.http.listen->address,
                                   .port = config.http.listen->port,
                                   .refuse = WebRefuser(service),
-                                  .names = config.http.names,
+                                  .names = AcceptedHosts(config.http),
                                   .tls = std::move(tls),
                                   .gate = WebGate(config.grpc),
                                   .tokens = *std::move(tokens)},

@@ -77,7 +77,7 @@ Command AddDoctor(CLI::App& parent) {
       "clock offsets and stuck counters, each with a recommended action. Faults of the fabric are "
       "shown\n"
       "on the dashboard.\n"
-      "Exit codes: 0 no problems, 1 problems or no telemetry yet, 3 no answer.");
+      "Exit codes: 0 no problems, 1 problems, or no telemetry was analysed yet, 3 no answer.");
   AddPage(*app, *page, "PAGE");
   return {.app = app, .run = [page] { return RunDoctor(*page); }};
 }

@@ -233,13 +233,16 @@ void CheckNames(const HttpConfig& config, const YamlMap& map, YamlErrors& errors
 void CheckExternalUrl(HttpConfig& config, const YamlMap& map, YamlErrors& errors) {
   const YamlNode* const node = map.Find("external_url");
   if (node == nullptr || config.external_url.empty()) return;
-  // It becomes the label of a metric and part of a link.
-  constexpr std::string_view kForbidden = " \t\r\n\"'<>\\`{}|^?#";
+  // It becomes a metric label and the start of a link. "@": a password would be published.
+  constexpr std::string_view kForbidden = "\"'<>\\`{}|^?#@";
+  const auto is_forbidden = [&](char c) {
+    return c <= ' ' || c > '~' || kForbidden.find(c) != std::string_view::npos;
+  };
   std::string_view host = config.external_url;
   const bool has_scheme = host.starts_with("http://") || host.starts_with("https://");
   host.remove_prefix(std::min(host.size(), host.find("://") + 3));
   if (!has_scheme || host.empty() || host.starts_with('/') ||
-      config.external_url.find_first_of(kForbidden) != std::string::npos) {
+      std::ranges::any_of(config.external_url, is_forbidden)) {
     errors.Add(*node, fmt::format("{} is not the URL of a dashboard: expected, for example, "
                                   "https://rocescope.example.org, without query and fragment",
                                   Quoted(config.external_url)));

@@ -149,7 +149,7 @@ struct HttpConfig {
   std::vector<std::string> names;              // additional names accepted in the Host header
   std::vector<std::string> tokens;             // SHA-256 digests; empty: no token is required
   std::optional<ListenAddress> health_listen;  // loopback; unset: no listener for health checks
-  std::string external_url;  // of the dashboard, without a slash at the end; empty: unknown
+  std::string external_url;  // of the dashboard, without a trailing slash; empty: not configured
 
   friend bool operator==(const HttpConfig&, const HttpConfig&) = default;
 };

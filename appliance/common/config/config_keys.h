@@ -162,10 +162,11 @@ void VisitKeys(HttpConfig& config, Visitor& visitor) {
       "requires neither a token nor a certificate. Use it for probes and for `rocescope "
       "healthcheck` in a container if `listen` requires one. The port must differ from those "
       "of `listen` and `grpc.listen`. Default: none.");
-  visitor.Key("external_url", config.external_url,
-              "URL at which operators open the dashboard, for example "
-              "https://rocescope.example.org. Alerts link to it. Default: none, so that alerts "
-              "have no link.");
+  visitor.Key(
+      "external_url", config.external_url,
+      "URL at which operators open the dashboard, for example "
+      "https://rocescope.example.org. Alerts link to it, and its host name is accepted in the "
+      "Host header. Default: empty, so that alerts have no link to the dashboard.");
 }
 
 template <typename Visitor>

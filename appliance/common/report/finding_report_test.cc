@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "rocescope/v1/report.pb.h"
 #include "topology/generate.h"
@@ -12,8 +14,10 @@ namespace rocescope {
 namespace {
 
 v1::Finding ReportOf(const Finding& finding) {
-  const Snapshot snapshot{.fabric = std::make_shared<const topology::Fabric>(
-                              topology::Generate({.hosts = 2, .leaves = 1, .spines = 1}).value())};
+  const Snapshot snapshot{
+      .fabric = std::make_shared<const topology::Fabric>(
+          topology::Generate({.hosts = 2, .leaves = 1, .spines = 1}).value()),
+      .attribution = std::make_shared<const Attribution>(Attribution{.jobs = {AttributedJob{}}})};
   v1::Finding out;
   FillFinding(snapshot, finding, out);
   return out;
@@ -40,18 +44,22 @@ TEST(FindingReport, TheActionDependsOnThePersistence) {
   EXPECT_EQ(recurring.active_count(), 3u);
 }
 
-TEST(FindingReport, TheSeverityIsThatOfOutagesAndAffectedJobs) {
-  const auto severity_of = [](FaultKind kind, double confidence) {
+TEST(FindingReport, TheSeverityDependsOnConfidenceOutageAndAffectedJobs) {
+  const auto severity_of = [](FaultKind kind, double confidence,
+                              std::vector<uint32_t> affected_jobs = {}) {
     Finding finding;
     finding.kind = kind;
     finding.place.index = 0;
     finding.confidence = confidence;
+    finding.affected_jobs = std::move(affected_jobs);
     return ReportOf(finding).severity();
   };
   EXPECT_EQ(severity_of(FaultKind::kLinkDown, 0.8), v1::Finding::SEVERITY_CRITICAL);
   EXPECT_EQ(severity_of(FaultKind::kLinkDown, 0.79), v1::Finding::SEVERITY_WARNING);
   EXPECT_EQ(severity_of(FaultKind::kLinkDown, 0.49), v1::Finding::SEVERITY_INFO);
   EXPECT_EQ(severity_of(FaultKind::kBitErrors, 0.99), v1::Finding::SEVERITY_WARNING);
+  EXPECT_EQ(severity_of(FaultKind::kBitErrors, 0.8, {0}), v1::Finding::SEVERITY_CRITICAL);
+  EXPECT_EQ(severity_of(FaultKind::kBitErrors, 0.79, {0}), v1::Finding::SEVERITY_WARNING);
 }
 
 // No traffic shows a wrong MTU while no large packets arrive.

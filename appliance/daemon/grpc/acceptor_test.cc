@@ -15,15 +15,10 @@
 namespace rocescope {
 namespace {
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ROCESCOPE_WITH_SANITIZER
-#endif
-#endif
-
 // UBSan opens a pipe to check the type of an object, and reports an error if it cannot.
-#ifdef ROCESCOPE_WITH_SANITIZER
-constexpr bool kNeedsDescriptors = true;
+#if defined(__has_feature)
+constexpr bool kNeedsDescriptors =
+    __has_feature(undefined_behavior_sanitizer) || __has_feature(address_sanitizer);
 #else
 constexpr bool kNeedsDescriptors = false;
 #endif

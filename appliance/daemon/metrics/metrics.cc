@@ -258,7 +258,8 @@ void AddJobs(const AnswerView& view, TrafficCounters& traffic, Families& out) {
       ++omitted;
       continue;
     }
-    const Labels labels = {{"job", job.job_id()}, {"name", job.allocation().name()}};
+    // Not "job", which Prometheus sets to the name of the scrape configuration.
+    const Labels labels = {{"job_id", job.job_id()}, {"name", job.allocation().name()}};
     out.Gauge("job_ranks",
               "Number of ranks of this job according to its NCCL logs or the environment of its "
               "processes, including ranks that were not observed; 0 if unknown.",
@@ -336,10 +337,9 @@ void AddFaults(const AnswerView& view, Families& out) {
     ++active;
     if (reported++ >= kMaxFindingsReported) continue;
     out.Gauge("finding_confidence_ratio",
-              "Confidence of the finding about this ongoing fault. Severity: critical (certain, "
-              "and affects "
-              "a job or takes a link, a NIC or a switch out of service) or warning.",
-              finding.confidence(),
+              "Confidence of the finding about this ongoing fault, with its severity (critical or "
+        "warning) as a label.",
+        finding.confidence(),
               {{"kind", finding.kind()},
                {"place", finding.place()},
                {"direction", finding.direction()},

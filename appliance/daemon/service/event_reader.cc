@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/daemon/service/event_reader.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "appliance/api/message_value.h"
@@ -17,6 +18,11 @@ std::vector<std::shared_ptr<const v1::Event>> EventReader::Next() {
   constexpr size_t kMaxAtATime = 64;
   auto events = service_.events().After(cursor_, kMaxAtATime);
   if (!events.empty()) cursor_ = events.back()->cursor();
+  // Events are missing, so the client may not know of a fault.
+  if (std::ranges::any_of(events,
+                          [](const auto& event) { return event->kind() == v1::Event::KIND_GAP; })) {
+    needs_active_faults_ = true;
+  }
   const auto answer = service_.views().Latest();
   if (!answer || std::exchange(version_, answer->answer().version) == answer->answer().version) {
     return events;

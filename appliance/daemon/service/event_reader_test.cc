@@ -77,6 +77,11 @@ TEST_F(EventReaderTest, BeginsWithTheActiveFaults) {
   EXPECT_THAT(reader.Next(), IsEmpty());
   EventReader resumed(*service_, events[1]->cursor());
   EXPECT_THAT(resumed.Next(), SizeIs(1)) << "the snapshot only";
+  EventReader restarted(*service_, 7);  // a cursor of an earlier process
+  const auto all = restarted.Next();
+  ASSERT_THAT(all, SizeIs(3));
+  EXPECT_EQ(all[0]->kind(), v1::Event::KIND_GAP);
+  EXPECT_EQ(all[2]->kind(), v1::Event::KIND_FAULT_ACTIVE);
 }
 
 TEST_F(EventReaderTest, ReportsARestart) {

@@ -10,7 +10,7 @@
 
 namespace rocescope {
 
-// Streams the events after `cursor` (0: only new events) and, without an id, announcements of new
+// Streams the events after `cursor` (0: the active faults, then new events) and, without an id, announcements of new
 // snapshots.
 HttpResponse StreamEvents(Service& service, uint64_t cursor);
 

@@ -225,7 +225,7 @@ HttpResponse Events(Service& service, const HttpRequest& request, const RequestT
   if (const auto sound = CheckParameters(target, {"cursor"}); !sound) {
     return JsonError(sound.error());
   }
-  uint64_t cursor = 0;  // only new events
+  uint64_t cursor = 0;  // the active faults, then new events
   std::string text = request.last_event_id;
   if (const auto at = target.query.find("cursor"); text.empty() && at != target.query.end()) {
     text = at->second;
