@@ -37,7 +37,7 @@ export function pastChecks({ note, check, open, audit, checkWidth, shoot }, fake
     check((await mainText(page)).includes("No faults found"), "past: the overview before the faults is not healthy");
     check(!(await mainText(page)).includes("Silent packet loss"), "past: the timeline shows later faults");
     for (const [hash, expected] of [
-      ["#/hotspots", "No congested queue was observed."], ["#/findings", "No faults found"], ["#/fabric", "No faults found"], [kFinding, "It started later"],
+      ["#/hotspots", "No congested queue was observed."], ["#/findings", "No faults found"], ["#/fabric", "No faults found"], [kFinding, "It was detected later"],
     ]) {
       await go(page, hash, healthy);
       check((await mainText(page)).includes(expected), `past: ${hash} lacks "${expected}"`);
@@ -111,7 +111,7 @@ export function pastChecks({ note, check, open, audit, checkWidth, shoot }, fake
 
   async function lookAtGaps(page) {
     await go(page, "#/jobs", minuteAgo(120)); // in the gap
-    check((await mainText(page)).includes(`The history contains no data of ${textOf(minuteAgo(120)).slice(0, 13)}`), "gap: does not state that there is no data");
+    check((await mainText(page)).includes(`The history contains no data for ${textOf(minuteAgo(120)).slice(0, 13)}`), "gap: does not state that there is no data");
     await audit(page, "gap");
     await shoot(page, "past-gap", false);
     await page.getByRole("link", { name: "Back to live" }).click();
@@ -120,11 +120,11 @@ export function pastChecks({ note, check, open, audit, checkWidth, shoot }, fake
     check((await page.locator("main tbody").first().locator("tr").count()) === 4, "gap: the link back to live does not work");
     const [inGap, bridged] = [minuteAgo(138), minuteAgo(44)];
     await go(page, "#/findings", inGap); // less than 15 minutes after the last stored one
-    check(/data of \d\d:\d\d UTC/.test(await barText(page)), "gap: does not state that the data is older than the minute");
+    check(/data from \d\d:\d\d UTC/.test(await barText(page)), "gap: does not state that the data is older than the minute");
     await go(page, "#/findings", bridged);
-    check(!(await barText(page)).includes("data of"), "past: a stored minute is marked as older");
+    check(!(await barText(page)).includes("data from"), "past: a stored minute is marked as older");
     await go(page, "#/fabric", "2020-01-01T00:00:00Z");
-    check((await mainText(page)).includes("The history contains no link loads of 2020-01-01 00:00 UTC"), "before the history: the fabric does not state that there is no data");
+    check((await mainText(page)).includes("The history contains no link loads for 2020-01-01 00:00 UTC"), "before the history: the fabric does not state that there is no data");
     await go(page, "#/paths", "2020-01-01T00:00:00Z");
     check(!(await mainText(page)).includes("The history contains no"), "before the history: the paths lack the present");
     await go(page, "#/", "2100-01-01T00:00:00Z");

@@ -30,7 +30,7 @@ export function App() {
   const store = useStoreState();
   const nowNs = useNow();
   const minute = store.source.live ? minuteOf(route.query) : undefined;
-  const isOld = (useFreshness()?.isOld ?? false) && minute === undefined;
+  const isOld = (useFreshness()?.isOld ?? false) && (minute === undefined || route.view === "paths" || route.view === "sources");
   const isWaiting = minute !== undefined && store.pastAnswers().isLoading;
   const [search, setSearch] = useState(false);
   useKeys({

@@ -193,7 +193,8 @@ function PastFinding({ route, current, jobNames }: { route: Route; current: Find
   if (isLoading) return <p class="loading" role="status">Looking for the finding in the history …</p>;
   if (past) {
     const isWithdrawn = stateOf(past) === "ongoing" && events.some((event) => isWithdrawal(event, past));
-    const startNs = toNs(past.start_time);
+    // The list contains a finding from its detection on.
+    const listedNs = toNs(past.detection_time) ?? toNs(past.start_time);
     return (
       <>
         <Notice kind="caution" title={minute !== undefined
@@ -201,8 +202,8 @@ function PastFinding({ route, current, jobNames }: { route: Route; current: Find
           : isWithdrawn
             ? "This finding was withdrawn: later telemetry has another explanation."
             : "This finding is no longer current. It is shown as the history recorded it."}>
-          {minute !== undefined && startNs !== undefined && minute < startNs && (
-            <p>It started later: <a href={href("findings", { ...route.query, time: urlTime(minuteAfter(startNs)) }, id)}>show {minuteText(minuteAfter(startNs))}</a></p>
+          {minute !== undefined && listedNs !== undefined && minute < listedNs && (
+            <p>It was detected later: <a href={href("findings", { ...route.query, time: urlTime(minuteAfter(listedNs)) }, id)}>show {minuteText(minuteAfter(listedNs))}</a></p>
           )}
           <a href={href("findings")}>{minute === undefined ? "Current findings" : "Findings at this minute"}</a>
         </Notice>

@@ -11,8 +11,9 @@ export type State = (typeof kStates)[number];
 
 const kSuspectedConfidence = 0.5;
 
-export function severityOf({ severity }: Pick<Finding, "severity">): Severity {
-  return kSeverities.find((name) => severity === `SEVERITY_${name.toUpperCase()}`) ?? "warning";
+export function severityOf({ severity, confidence }: Pick<Finding, "severity" | "confidence">): Severity {
+  const known = kSeverities.find((name) => severity === `SEVERITY_${name.toUpperCase()}`);
+  return known ?? (confidence < kSuspectedConfidence ? "info" : "warning");
 }
 
 export function stateOf({ confidence, end_time }: Pick<Finding, "confidence" | "end_time">): State {

@@ -30,7 +30,9 @@ export function useKeys(latest: Actions) {
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       if (event.key === "Escape") return actions.current.escape();
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      // Brackets need AltGr (on Windows Ctrl and Alt) or Option on many keyboards.
+      const isBracket = event.altKey && (event.key === "[" || event.key === "]");
+      if (event.metaKey || ((event.ctrlKey || event.altKey) && !isBracket) || isTyping(event.target)) return;
       const view = kViews[Number(event.key) - 1];
       if (view) location.hash = hrefOfView(view.name, parseRoute(location.hash).query);
       else if (event.key === "/") actions.current.search();

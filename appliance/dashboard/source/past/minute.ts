@@ -54,7 +54,7 @@ export const isPastPath = (path: string) => withoutAtTime(path) !== path;
 // after that time. In milliseconds.
 export function endOfPath(path: string): number | undefined {
   const query = new URLSearchParams(path.split("?")[1]);
-  const end = query.get("at_time") ?? (path.startsWith("/api/v1/history/events?") ? query.get("end_time") : null);
+  const end = query.get("at_time") ?? (path.startsWith("/api/v1/history/") ? query.get("end_time") : null);
   const ms = Date.parse(end ?? "");
   return Number.isNaN(ms) ? undefined : ms;
 }

@@ -20,8 +20,13 @@ export function MinutePick({ picked: { minute, share }, onShow, onClose }: Props
     const pressed = (event: Event) => {
       if (!box.current?.contains(event.target as Node)) onClose();
     };
+    const escaped = (event: KeyboardEvent) => event.key === "Escape" && onClose();
     window.addEventListener("pointerdown", pressed);
-    return () => window.removeEventListener("pointerdown", pressed);
+    window.addEventListener("keydown", escaped);
+    return () => {
+      window.removeEventListener("pointerdown", pressed);
+      window.removeEventListener("keydown", escaped);
+    };
   }, [onClose]);
   const side = share < 0.2 ? "pick-first" : share > 0.8 ? "pick-last" : "";
   return (

@@ -44,8 +44,8 @@ export function NotStored({ what, resource }: { what: string; resource: Resource
   const minute = useMinute();
   if (minute === undefined) return null;
   return (
-    <Problem title={`The history contains no ${what} of ${minuteText(minute)}`}>
-      <p>The appliance did not run, received no telemetry, or this time is older than the history.</p>
+    <Problem title={`The history contains no ${what} for ${minuteText(minute)}`}>
+      <p>The appliance was not running, received no telemetry, or has already deleted this data.</p>
       <p class="muted">{plain(resource.error?.message)}</p>
     </Problem>
   );
@@ -55,7 +55,7 @@ export function NotStored({ what, resource }: { what: string; resource: Resource
 export function PastView({ view, title, children }: { view: string; title: string; children: ComponentChildren }) {
   const minute = useMinute();
   const nowNs = useNow();
-  const findings = useResource<ListFindingsResponse>(minute === undefined ? "" : "/api/v1/findings");
+  const findings = useResource<ListFindingsResponse>(minute === undefined || minute > nowNs ? "" : "/api/v1/findings");
   if (minute === undefined) return <>{children}</>;
   const heading = <h1 class="unseen">{title}</h1>;
   if (minute > nowNs) {

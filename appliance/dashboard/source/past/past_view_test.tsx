@@ -113,15 +113,25 @@ it("keeps the former answer until the one of the next minute arrives", async () 
   expect(store.pastAnswers().isLoading).toBe(false);
 });
 
+it("never shows a past answer as the present one", async () => {
+  respond = (path) => (path.includes("at_time") ? jobsOf(path) : { kind: "unreachable", message: "" });
+  const { store, draw } = await show(`#/jobs?time=${kTime}`);
+  store.source.get = () => new Promise(() => {});
+  (store as unknown as { slots: Map<string, unknown> }).slots.delete("/api/v1/jobs"); // forgotten
+  location.hash = "#/jobs";
+  await draw();
+  expect(parent.querySelector(".jobs")?.textContent).toBe("");
+});
+
 it("says that the stored data is older than the minute", async () => {
   respond = () => ({ kind: "answer", value: { jobs: [], snapshot: { data_time: "2026-01-31T11:58:01Z" } } });
   await show(`#/jobs?time=${kTime}`);
-  expect(text()).toContain("data of 11:58 UTC");
+  expect(text()).toContain("data from 11:58 UTC");
 });
 
 it("says why there is no data, and links back to live", async () => {
   for (const [reason, sentence] of [
-    ["NO_DATA_AT_TIME", "The history contains no data of 2026-01-31 12:03 UTC"], ["NO_HISTORY", "History is not configured"],
+    ["NO_DATA_AT_TIME", "The history contains no data for 2026-01-31 12:03 UTC"], ["NO_HISTORY", "History is not configured"],
   ] as const) {
     respond = (path) => (path.includes("at_time") ? refusal(reason) : { kind: "answer", value: { jobs: [] } });
     await show(`#/jobs?time=${kTime}&tab=x`);

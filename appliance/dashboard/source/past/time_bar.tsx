@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Selects the time of the data: live, or a past minute. The buttons keep their places, so that a minute
-// can be stepped through with repeated clicks.
+// Selects the time of the data: live, or a past minute. The buttons stay in place, so that repeated
+// clicks step through the minutes.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useNow } from "../parts/reference";
 import { choose, visit, type Route } from "../parts/route";
@@ -64,8 +64,8 @@ function storedText(minute: bigint, timesNs: bigint[]): string {
   const least = timesNs.reduce((a, b) => (b < a ? b : a), first);
   const most = timesNs.reduce((a, b) => (b > a ? b : a), first);
   if (least >= minute) return "";
-  if (most >= minute) return `some data of ${clockText(least)}`;
-  return minuteAt(least) === minuteAt(most) ? `data of ${clockText(least)}` : `data of ${clockText(least)} to ${clockText(most)}`;
+  if (most >= minute) return `some data from ${clockText(least)}`;
+  return minuteAt(least) === minuteAt(most) ? `data from ${clockText(least)}` : `data from ${clockText(least)} to ${clockText(most)}`;
 }
 
 function State({ route, minute, nowNs }: { route: Route; minute: bigint | undefined; nowNs: bigint }) {
@@ -80,7 +80,7 @@ function State({ route, minute, nowNs }: { route: Route; minute: bigint | undefi
     <>
       <strong role="status">Past: {minuteText(minute)}</strong>
       {isLoading && minute <= nowNs && <span class="muted">Loading …</span>}
-      {stored && <span title="The history has no answer of this minute; the last one before it is shown."><Tag kind="waiting" text={stored} /></span>}
+      {stored && <span title="The history has no data for this minute. The latest data before it is shown."><Tag kind="waiting" text={stored} /></span>}
     </>
   );
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Selects the time range, which the URL keeps: of the timelines, and of the charts over time.
 import { useState } from "preact/hooks";
-import { utcTime } from "../format/moments";
+import { secondsOf, windowText } from "../history/window";
 import { choose, type Route } from "../parts/route";
 import { useMinute } from "../past/minute_context";
 import { isPinned, kCustom, kRanges, queryOfEnds, queryOfRange, rangeName, rangeProblem, timestampOf, type Range } from "./range";
@@ -66,7 +66,7 @@ export function RangePicker({ route, range, nowNs, note }: Props) {
       <label>
         <span class="unseen">Time range</span>
         <select value={name} onChange={(event) => select(event.currentTarget.value)}>
-          {kRanges.map(([value, , title]) => <option key={value} value={value}>{isPast ? `${title.replace("last ", "")} before` : title}</option>)}
+          {kRanges.map(([value, , title]) => <option key={value} value={value}>{isPast ? `${title.replace("last hour", "1 hour").replace("last ", "")} before` : title}</option>)}
           <option value={kCustom}>custom …</option>
         </select>
       </label>
@@ -75,7 +75,7 @@ export function RangePicker({ route, range, nowNs, note }: Props) {
         <button type="button" disabled={range.isLive || endNs >= nowNs} onClick={() => show(startNs + length / 2n, endNs + length / 2n)}>Later</button>
         <button type="button" onClick={zoomOut}>Zoom out</button>
       </span>
-      {isFixed && <button type="button" onClick={() => setEditing(true)}>{utcTime(route.query["start"], 0).slice(0, 5)} to {utcTime(route.query["end"], 0).slice(0, 5)} UTC</button>}
+      {isFixed && <button type="button" title="Edit the time range" onClick={() => setEditing(true)}>{windowText({ startS: secondsOf(startNs), endS: secondsOf(endNs) })}</button>}
       {name === kCustom && !isFixed && <CustomRange key={`${route.query["start"]}${route.query["end"]}`} route={route} range={range} onDone={() => setEditing(false)} />}
       {note && <span class="muted">{note}</span>}
       {problem && <p role="alert" class="fault-line">{problem} The last hour is shown.</p>}

@@ -30,9 +30,8 @@ export const kMaxBetweenMs = 5000; // without events, because sources and health
 const kKeptWithoutListener = 40;
 const kEventsKept = 200;
 
-// The configured topology does not change while the page is open. The path of a history request contains
-// its time range. Everything else may change.
-const kFixed = /^\/api\/v1\/(topology$|history\/(links|jobs)\?)/;
+// The configured topology does not change while the page is open.
+const kFixed = "/api/v1/topology";
 const kFinalRefusals = new Set(["NO_HISTORY", "NO_DATA_AT_TIME", "UNKNOWN_JOB", "UNKNOWN_ELEMENT"]);
 // The history stores a minute somewhat after its end.
 export const kStoredAfterMs = 120_000;
@@ -56,7 +55,7 @@ export class Store {
   private readonly busy = new Map<string, string>(); // the path that is in flight, by kind
   private readonly stateListeners = new Set<Listener>();
   private readonly valueListeners = new Set<(path: string, value: unknown) => void>();
-  private reached?: { dataMs: number; receivedMs: number }; // by the telemetry, from the last health
+  private reached?: { dataMs: number; receivedMs: number }; // data time of the last health, and when it was received
   private refreshedMs = 0;
   private changedMs = 0; // time of the last event other than KIND_SNAPSHOT
   private timer?: ReturnType<typeof setTimeout>;
@@ -102,12 +101,18 @@ export class Store {
   // The past answers that the views use.
   pastAnswers(): { isLoading: boolean; dataTimesNs: bigint[] } {
     const used = [...this.slots].filter(([path, { listeners }]) => isPastPath(path) && listeners.size > 0);
-    const times = used.flatMap(([, { entry }]) => toNs((entry.value as { snapshot?: SnapshotMetadata } | undefined)?.snapshot?.data_time) ?? []);
+    const times = used.flatMap(([, { entry }]) => {
+      // Link loads are those of a whole minute, whose end is the time of the data.
+      const value = entry.value as { start_time?: string; snapshot?: SnapshotMetadata } | undefined;
+      return toNs(value?.start_time ?? value?.snapshot?.data_time) ?? [];
+    });
     return { isLoading: used.some(([, { entry }]) => entry.status === "waiting"), dataTimesNs: times };
   }
 
   subscribe(path: string, listener: Listener): () => void {
     const slot = this.slot(path);
+    this.slots.delete(path); // in the order of use, for forgetOld
+    this.slots.set(path, slot);
     slot.listeners.add(listener);
     const { status } = slot.entry;
     if (status !== "not_stored" && !this.isSettled(path, slot.entry) && !(status === "ready" && !this.source.live)) {
@@ -147,7 +152,8 @@ export class Store {
   private isSettled(path: string, entry: Entry): boolean {
     const { status, error } = entry;
     const isFinal = status === "ready" || (status === "refused" && kFinalRefusals.has(error?.reason ?? ""));
-    return isFinal && (kFixed.test(path) || this.isOfThePast(path, entry) || (isPastPath(path) && error?.reason === "NO_HISTORY"));
+    const isStored = isPastPath(path) || path.startsWith(kHistory);
+    return isFinal && (path === kFixed || this.isOfThePast(path, entry) || (isStored && error?.reason === "NO_HISTORY"));
   }
 
   // True if the telemetry had reached the time in the path, and the history had stored it, when the
@@ -161,7 +167,7 @@ export class Store {
 
   private isRecentHistory(path: string, { entry }: Slot): boolean {
     const isPast = isPastPath(path);
-    if (!(isPast || path.startsWith(kHistory)) || entry.status !== "ready") return false;
+    if (!(isPast || path.startsWith(kHistory)) || !(entry.status === "ready" || (isPast && entry.status === "refused"))) return false;
     if (!isPast && entry.receivedMs < this.changedMs) return false;
     const elapsedMs = this.now() - entry.receivedMs;
     return elapsedMs >= 0 && elapsedMs < kMinBetweenHistoryMs;

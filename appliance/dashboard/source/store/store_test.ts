@@ -220,6 +220,15 @@ describe("a past answer", () => {
     await vi.advanceTimersByTimeAsync(kMinBetweenHistoryMs + kMaxBetweenMs);
     expect(asked()).toBe(2);
   });
+  it("is requested rarely while the telemetry has not reached it", async () => {
+    await reach("2026-01-31T12:00:00Z");
+    store.subscribe(path, nothing);
+    await source.give({ kind: "refused", status: 404, error: { reason: "NO_DATA_AT_TIME", message: "" } });
+    await vi.advanceTimersByTimeAsync(2 * kMaxBetweenMs);
+    expect(asked()).toBe(1);
+    await vi.advanceTimersByTimeAsync(kMinBetweenHistoryMs);
+    expect(asked()).toBe(2);
+  });
   it("that does not exist is requested once", async () => {
     await reach("2026-01-31T13:00:00Z");
     store.subscribe(path, nothing);

@@ -39,11 +39,17 @@ export function useResource<T>(base: string): Resource<T> {
     if (!path) return undefined;
     return store.subscribe(path, () => redraw((count) => count + 1));
   }, [store, path]);
-  const former = useRef<{ base: string; entry: Entry }>(undefined);
+  const former = useRef<{ base: string; isPast: boolean; entry: Entry }>(undefined);
   const entry = path ? store.entry(path) : kNothing;
-  if (entry.status !== "waiting") former.current = { base, entry };
-  const shown = former.current?.base === base ? former.current.entry : entry;
-  return { ...shown, path } as Resource<T>;
+  const isPast = minute !== undefined;
+  if (entry.status !== "waiting") {
+    former.current = { base, isPast, entry };
+    return { ...entry, path } as Resource<T>;
+  }
+  const last = former.current;
+  // Past data is never shown as the present one, and the other way round.
+  const isUsable = last?.base === base && last.isPast === isPast && last.entry.value !== undefined;
+  return { ...(isUsable ? last.entry : entry), path } as Resource<T>;
 }
 
 // True until each resource has a value or an error. A view that waits for all of them at once does not

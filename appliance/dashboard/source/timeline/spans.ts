@@ -37,7 +37,8 @@ function spanAt(spans: Span[], timeNs: bigint): Span | undefined {
   );
 }
 
-function addEvent(spans: Span[], event: ApplianceEvent, finding: Finding) {
+// `isLater`: after the time of the findings, which say nothing about this event.
+function addEvent(spans: Span[], event: ApplianceEvent, finding: Finding, isLater: boolean) {
   const timeNs = toNs(event.event_time) ?? 0n;
   if (event.kind === "KIND_FAULT_WITHDRAWN") {
     const open = [...spans].reverse().find((span) => span.endNs === undefined);
@@ -47,8 +48,9 @@ function addEvent(spans: Span[], event: ApplianceEvent, finding: Finding) {
   const startNs = toNs(finding.start_time) ?? timeNs;
   const isOver = event.kind === "KIND_FAULT_RESOLVED";
   const endNs = isOver ? (toNs(finding.end_time) ?? timeNs) : undefined;
-  const end = isOver ? "resolved" : "unknown";
+  const end = isOver ? "resolved" : isLater ? "ongoing" : "unknown";
   const known = spanAt(spans, startNs);
+  if (known?.end === "ongoing" && !isOver) return;
   if (known) Object.assign(known, { endNs, end });
   else spans.push({ ...makeSpan(finding, startNs, end), endNs });
 }
@@ -78,10 +80,10 @@ export function timelineRows(events: ApplianceEvent[], findings: Finding[], rang
   };
   const time = (event: ApplianceEvent) => toNs(event.event_time) ?? 0n;
   const sorted = [...events].sort((a, b) => (time(a) < time(b) ? -1 : 1));
-  const add = (event: ApplianceEvent) => {
-    if (event.finding && event.kind.startsWith("KIND_FAULT_")) addEvent(rowOf(event.finding).spans, event, event.finding);
-  };
   const isLater = (event: ApplianceEvent) => atNs !== undefined && time(event) > atNs;
+  const add = (event: ApplianceEvent) => {
+    if (event.finding && event.kind.startsWith("KIND_FAULT_")) addEvent(rowOf(event.finding).spans, event, event.finding, isLater(event));
+  };
   sorted.filter((event) => !isLater(event)).forEach(add);
   for (const finding of findings) addFinding(rowOf(finding).spans, finding);
   sorted.filter(isLater).forEach(add);

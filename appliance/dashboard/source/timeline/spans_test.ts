@@ -56,4 +56,6 @@ it("ends the faults of a past minute as later events say", () => {
   const ends = (events: ApplianceEvent[]) => timelineRows(events, [finding], kRange, toNs(at("11:15:00"))).flatMap((row) => row.spans.map(({ end }) => end));
   expect(ends([started, resolved])).toEqual(["resolved"]);
   expect(ends([started])).toEqual(["ongoing"]);
+  const repeated = event("KIND_FAULT_STARTED", "11:15:01", { start_time: at("11:10:00") });
+  expect(ends([repeated])).toEqual(["ongoing"]);
 });
