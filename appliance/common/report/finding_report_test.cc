@@ -15,9 +15,9 @@ namespace {
 
 v1::Finding ReportOf(const Finding& finding) {
   const Snapshot snapshot{
+      .attribution = std::make_shared<const Attribution>(Attribution{.jobs = {AttributedJob{}}}),
       .fabric = std::make_shared<const topology::Fabric>(
-          topology::Generate({.hosts = 2, .leaves = 1, .spines = 1}).value()),
-      .attribution = std::make_shared<const Attribution>(Attribution{.jobs = {AttributedJob{}}})};
+          topology::Generate({.hosts = 2, .leaves = 1, .spines = 1}).value())};
   v1::Finding out;
   FillFinding(snapshot, finding, out);
   return out;

@@ -10,8 +10,8 @@
 
 namespace rocescope {
 
-// Streams the events after `cursor` (0: the active faults, then new events) and, without an id, announcements of new
-// snapshots.
+// Streams the events after `cursor` (0: the active faults, then new events) and, without an id,
+// announcements of new snapshots.
 HttpResponse StreamEvents(Service& service, uint64_t cursor);
 
 }  // namespace rocescope
