@@ -338,8 +338,8 @@ void AddFaults(const AnswerView& view, Families& out) {
     if (reported++ >= kMaxFindingsReported) continue;
     out.Gauge("finding_confidence_ratio",
               "Confidence of the finding about this ongoing fault, with its severity (critical or "
-        "warning) as a label.",
-        finding.confidence(),
+              "warning) as a label.",
+              finding.confidence(),
               {{"kind", finding.kind()},
                {"place", finding.place()},
                {"direction", finding.direction()},

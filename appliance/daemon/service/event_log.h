@@ -36,10 +36,11 @@ class EventLog {
   // Number of events since the process started.
   uint64_t published() const { return last() - began_; }
   // Returns at most `most` events after `cursor`; 0: from the start of the process
-  // (in WatchEventsRequest.cursor, 0 means the active faults and new events; EventReader converts it). If some are
-  // no longer stored, the first returned event is of KIND_GAP and has the cursor of the last one
-  // that is missing. The same holds for a cursor that this process has not issued, which is smaller
-  // than the first cursor or larger than the last one: all stored events follow the gap.
+  // (in WatchEventsRequest.cursor, 0 means the active faults and new events; EventReader converts
+  // it). If some are no longer stored, the first returned event is of KIND_GAP and has the cursor
+  // of the last one that is missing. The same holds for a cursor that this process has not issued,
+  // which is smaller than the first cursor or larger than the last one: all stored events follow
+  // the gap.
   std::vector<std::shared_ptr<const v1::Event>> After(uint64_t cursor, size_t most) const;
 
  private:
