@@ -165,9 +165,14 @@ export class Store {
     return dataMs >= endMs + kStoredAfterMs;
   }
 
+  // True if the same request would probably get the same response again.
+  private isAnswered(path: string, { status, error }: Entry): boolean {
+    return status === "ready" || (status === "refused" && (isPastPath(path) || kFinalRefusals.has(error?.reason ?? "")));
+  }
+
   private isRecentHistory(path: string, { entry }: Slot): boolean {
     const isPast = isPastPath(path);
-    if (!(isPast || path.startsWith(kHistory)) || !(entry.status === "ready" || (isPast && entry.status === "refused"))) return false;
+    if (!(isPast || path.startsWith(kHistory)) || !this.isAnswered(path, entry)) return false;
     if (!isPast && entry.receivedMs < this.changedMs) return false;
     const elapsedMs = this.now() - entry.receivedMs;
     return elapsedMs >= 0 && elapsedMs < kMinBetweenHistoryMs;
