@@ -241,7 +241,7 @@ void CheckExternalUrl(HttpConfig& config, const YamlMap& map, YamlErrors& errors
   std::string_view host = config.external_url;
   const bool has_scheme = host.starts_with("http://") || host.starts_with("https://");
   host.remove_prefix(std::min(host.size(), host.find("://") + 3));
-  if (!has_scheme || host.empty() || host.starts_with('/') ||
+  if (!has_scheme || host.empty() || host.starts_with('/') || host.starts_with(':') ||
       std::ranges::any_of(config.external_url, is_forbidden)) {
     errors.Add(*node, fmt::format("{} is not the URL of a dashboard: expected, for example, "
                                   "https://rocescope.example.org, without query and fragment",

@@ -219,9 +219,9 @@ TEST(Config, TheExternalUrlIsAUrl) {
   EXPECT_EQ(
       ParseConfig("http: {external_url: https://a.example.org/scope/}\n", "f")->http.external_url,
       "https://a.example.org/scope");
-  for (const char* wrong :
-       {"a.example.org", "ftp://a", "https://", "https:///x", "'https://a b'", "'https://a/?x=1'",
-        "'https://a/#/jobs'", "'https://a\"'", "https://user:secret@a", "https://\u00e4.example"}) {
+  for (const char* wrong : {"a.example.org", "ftp://a", "https://", "https:///x", "https://:8080",
+                            "'https://a b'", "'https://a/?x=1'", "'https://a/#/jobs'",
+                            "'https://a\"'", "https://user:secret@a", "https://\u00e4.example"}) {
     EXPECT_THAT(ErrorOf(fmt::format("http: {{external_url: {}}}\n", wrong)),
                 HasSubstr("is not the URL of a dashboard"))
         << wrong;
