@@ -10,6 +10,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { auditPage } from "./accessibility.mjs";
+import { settle } from "./settle.mjs";
 import { findRawValue } from "./texts.mjs";
 
 const [base, folder] = process.argv.slice(2);
@@ -58,11 +59,6 @@ function watch(page, where) {
   page.on("request", (request) => {
     if (!request.url().startsWith(new URL(base).origin)) note(`${where}: requests another origin: ${request.url()}`);
   });
-}
-
-async function settle(page) {
-  await page.waitForFunction(() => !document.querySelector("main .loading"), null, { timeout: 20_000 });
-  await page.waitForTimeout(300);
 }
 
 async function go(page, hash) {

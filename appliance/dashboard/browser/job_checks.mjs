@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks of the jobs, hotspots, paths and links on the fake appliance, and of exported files.
 import { readFileSync } from "node:fs";
+import { settle } from "./settle.mjs";
 
 const kJob = "#/jobs/slurm-4711";
 const kLink = "leaf0:Ethernet101-spine1:Ethernet0";
@@ -9,11 +10,6 @@ const kPages = {
   jobs: "#/jobs", job: kJob, ranks: `${kJob}?tab=ranks`, collectives: `${kJob}?tab=collectives`, "job-paths": `${kJob}?tab=paths`,
   levels: `${kJob}?tab=levels`, history: `${kJob}?tab=history`, hotspots: "#/hotspots", paths: "#/paths", link: `#/fabric?at=${kLink}`,
 };
-
-async function settle(page) {
-  await page.waitForFunction(() => !document.querySelector("main .loading"));
-  await page.waitForTimeout(400);
-}
 
 const texts = (page, selector) => page.locator(selector).allInnerTexts();
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks of past minutes on the fake appliance: links, stepping, gaps, and what shows the present.
+import { settle } from "./settle.mjs";
 
 const kMaxShift = 0.1;
 const kJob = "#/jobs/slurm-4711";
@@ -9,11 +10,6 @@ const kCommon = { overview: "#/", finding: kFinding, job: kJob, fabric: "#/fabri
 const minuteAgo = (minutes) => `${new Date(Date.now() - minutes * 60e3).toISOString().slice(0, 16)}:00Z`;
 const textOf = (time) => `${time.slice(0, 16).replace("T", " ")} UTC`;
 const timeIn = (url) => new URLSearchParams(new URL(url).hash.split("?")[1]).get("time");
-
-async function settle(page) {
-  await page.waitForSelector("main h1");
-  await page.waitForFunction(() => !document.querySelector('main .loading, main[aria-busy="true"]'));
-}
 
 // Lists of checks, which can run at the same time.
 export function pastChecks({ note, check, open, audit, checkWidth, shoot }, fakes) {
