@@ -156,16 +156,47 @@ bool Adjacency::IsSpraying() const {
   return changing >= kFew && changing * kPart >= repeated;
 }
 
+void Adjacency::Restart(PortIndex port, Timestamp time) {
+  Timestamp& restart = restarts_[port];
+  restart = std::max(restart, time);
+}
+
+Timestamp Adjacency::RestartOf(PortIndex port) const {
+  const auto at = restarts_.find(port);
+  return at == restarts_.end() ? Timestamp{} : at->second;
+}
+
+std::vector<Adjacency::Place> Adjacency::CurrentPlaces(const Flow& flow) const {
+  std::vector<Place> places = flow.places;
+  if (!restarts_.empty()) {
+    std::erase_if(places, [&](Place& place) {
+      const Timestamp restart = std::max(RestartOf(place.in), RestartOf(place.out));
+      place.first = std::max(place.first, restart);
+      return place.last < restart;
+    });
+  }
+  std::ranges::sort(places, [](const Place& a, const Place& b) {
+    return std::tuple(a.source, b.ttl, a.node, a.in, a.out) <
+           std::tuple(b.source, a.ttl, b.node, b.in, b.out);
+  });
+  // Places that are not used any more do not make the others ambiguous.
+  if (places.size() < flow.places.size()) {
+    const auto is_same = [](const Place& a, const Place& b) {
+      return a.source == b.source && a.ttl == b.ttl;
+    };
+    for (size_t i = 0; i < places.size(); ++i) {
+      places[i].several = (i > 0 && is_same(places[i - 1], places[i])) ||
+                          (i + 1 < places.size() && is_same(places[i], places[i + 1]));
+    }
+  }
+  return places;
+}
+
 std::map<PortIndex, Arrivals> Adjacency::ByReceiver() const {
   std::map<PortIndex, Arrivals> all;
   const bool is_spraying = IsSpraying();
-  std::vector<Place> places;
   flows_.ForEach([&](FlowId, const Flow& flow) {
-    places = flow.places;
-    std::ranges::sort(places, [](const Place& a, const Place& b) {
-      return std::tuple(a.source, b.ttl, a.node, a.in, a.out) <
-             std::tuple(b.source, a.ttl, b.node, b.in, b.out);
-    });
+    const std::vector<Place> places = CurrentPlaces(flow);
     for (size_t i = 0; i < places.size(); ++i) {
       const Place& place = places[i];
       if (place.several) continue;

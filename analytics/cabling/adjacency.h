@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "analytics/cabling/unknown_node_log.h"
@@ -55,6 +56,9 @@ class Adjacency {
   void Add(FlowId flow, const HopRecord& record);
   void Add(FlowId flow, const SampleRecord& record);
 
+  // The link of the port was down until `time`. What arrived before is not used any more.
+  void Restart(topology::PortIndex port, Timestamp time);
+
   // Keyed by the receiving port.
   std::map<topology::PortIndex, Arrivals> ByReceiver() const;
   // Ports that carry packets but have no link in the topology.
@@ -98,6 +102,10 @@ class Adjacency {
   // Whether many flows change their path again and again. A flow that is observed once at each of
   // two switches may then have taken another path for each observation.
   bool IsSpraying() const;
+  // The places of the flow that are observed since the links of their ports were last down, in
+  // order of decreasing TTL for each source.
+  std::vector<Place> CurrentPlaces(const Flow& flow) const;
+  Timestamp RestartOf(topology::PortIndex port) const;
   topology::PortIndex PortOf(topology::NodeIndex node, uint32_t number, Timestamp time);
   void CountEnds(const Flow& flow, const Place& place,
                  std::map<topology::PortIndex, Arrivals>& all) const;
@@ -107,6 +115,7 @@ class Adjacency {
   std::vector<topology::PortIndex> ingress_of_tap_;
   const FlowRegistry& registry_;
   FlowStates<Flow> flows_;
+  std::unordered_map<topology::PortIndex, Timestamp> restarts_;
   std::map<std::pair<topology::NodeIndex, uint32_t>, Unexpected> unexpected_;
   UnknownNodeLog strangers_;
 };

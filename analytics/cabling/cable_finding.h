@@ -39,6 +39,7 @@ struct CableFinding {
   uint64_t readings = 0;       // counter readings that contradict the declared links
   bool state_differs = false;  // one end reports the link up, the other down
   Timestamp since;             // first observation
+  Timestamp until;             // of CablingAnswer::ended: when the link was down next
 
   friend bool operator==(const CableFinding&, const CableFinding&) = default;
 };
@@ -52,6 +53,8 @@ struct UnknownNodes {
 
 struct CablingAnswer {
   std::vector<CableFinding> findings;  // sorted by confidence, highest first
+  // Cables that contradicted the topology until their link was down, in order of time.
+  std::vector<CableFinding> ended;
   // The number of declared links, and how many of them traffic or counters confirm or contradict.
   uint64_t links = 0;
   uint64_t confirmed = 0;

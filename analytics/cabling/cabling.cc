@@ -31,6 +31,12 @@ constexpr double kSureOfAbsent = 0.7;
 constexpr double kSureOfUnexpected = 0.6;
 constexpr double kSureOfState = 0.7;
 
+constexpr size_t kMaxEnded = 64;
+
+bool IsOfTheSameCables(const CableFinding& a, const CableFinding& b) {
+  return a.declared == b.declared && a.real == b.real;
+}
+
 void ByTraffic(const Fabric& fabric, const CablingOptions& options, const Adjacency& adjacency,
                LinkClaims& claims) {
   for (const auto& [receiver, arrivals] : adjacency.ByReceiver()) {
@@ -255,6 +261,44 @@ void Cabling::Add(const RecordBatch& batch, const BatchFlows& flows) {
   for (const ReadingRecord& reading : batch.readings) {
     counters_.Add(reading, batch.ValuesOf(reading));
   }
+  if (const auto interruptions = counters_.TakeInterruptions(); !interruptions.empty()) {
+    Conclude(interruptions);
+  }
+}
+
+void Cabling::KeepEnded(const CableFinding& finding) {
+  const auto same = std::ranges::find_if(
+      ended_, [&](const CableFinding& other) { return IsOfTheSameCables(other, finding); });
+  if (same != ended_.end()) {
+    same->until = finding.until;
+    return;
+  }
+  if (ended_.size() >= kMaxEnded) ended_.erase(ended_.begin());
+  ended_.push_back(finding);
+}
+
+void Cabling::Conclude(const std::vector<FabricCounters::Interruption>& interruptions) {
+  // Limits the time for links that flap all the time.
+  constexpr Duration kMinBetween = std::chrono::seconds(1);
+  const Timestamp now = interruptions.back().time;
+  if (now < concluded_ || now - concluded_ >= kMinBetween) {
+    concluded_ = now;
+    std::map<LinkIndex, Timestamp> ends;
+    for (const auto& [port, time] : interruptions) ends.try_emplace(fabric_.port(port).link, time);
+    for (CableFinding& finding : Claims().Findings()) {
+      for (const LinkIndex link : finding.declared) {
+        const auto end = ends.find(link);
+        if (end == ends.end()) continue;
+        finding.until = end->second;
+        KeepEnded(finding);
+        break;
+      }
+    }
+  }
+  for (const FabricCounters::Interruption& interruption : interruptions) {
+    counters_.DropReadingsBefore(interruption);
+    adjacency_.Restart(interruption.port, interruption.time);
+  }
 }
 
 // Traffic at a port is reliable evidence; counters alone may belong to a LAG.
@@ -306,7 +350,7 @@ std::vector<LinkChange> Cabling::LinkChanges() const {
   return changes;
 }
 
-CablingAnswer Cabling::Answer() const {
+LinkClaims Cabling::Claims() const {
   LinkClaims claims(fabric_);
   ByTraffic(fabric_, options_, adjacency_, claims);
   const std::array<CounterCheck, 2> checks = {
@@ -314,6 +358,11 @@ CablingAnswer Cabling::Answer() const {
       CounterCheck(fabric_, counters_, CounterSource::kSflow, options_.fit)};
   for (const CounterCheck& check : checks) check.Straight(claims);
   for (const CounterCheck& check : checks) check.Crosswise(claims);
+  return claims;
+}
+
+CablingAnswer Cabling::Answer() const {
+  const LinkClaims claims = Claims();
   CablingAnswer answer = {.findings = claims.Findings(),
                           .links = fabric_.links().size(),
                           .confirmed = claims.CountConfirmed(),
@@ -322,6 +371,16 @@ CablingAnswer Cabling::Answer() const {
                           .switches = adjacency_.strangers(),
                           .flows_refused = adjacency_.flows_refused(),
                           .flows_evicted = adjacency_.flows_evicted()};
+  for (const CableFinding& ended : ended_) {
+    const auto again = std::ranges::find_if(answer.findings, [&](const CableFinding& finding) {
+      return IsOfTheSameCables(finding, ended);
+    });
+    if (again == answer.findings.end()) {
+      answer.ended.push_back(ended);
+    } else {
+      again->since = std::min(again->since, ended.since);
+    }
+  }
   StateCheck(fabric_, counters_, options_).Find(answer.findings);
   FindUnexpected(answer.findings);
   std::ranges::sort(answer.findings, [](const CableFinding& a, const CableFinding& b) {

@@ -11,6 +11,7 @@
 #include "analytics/cabling/counter_fit.h"
 #include "analytics/cabling/fabric_counters.h"
 #include "analytics/cabling/link_change.h"
+#include "analytics/cabling/link_claims.h"
 #include "analytics/flow/flow_registry.h"
 #include "dataplane/record/record.h"
 #include "dataplane/record/tap_location.h"
@@ -44,12 +45,18 @@ class Cabling {
   std::vector<LinkChange> LinkChanges() const;
 
  private:
+  // Evaluates the cables of links that were down, and then discards the evidence about them.
+  void Conclude(const std::vector<FabricCounters::Interruption>& interruptions);
+  void KeepEnded(const CableFinding& finding);
+  LinkClaims Claims() const;
   void FindUnexpected(std::vector<CableFinding>& findings) const;
 
   const topology::Fabric& fabric_;
   const CablingOptions options_;
   Adjacency adjacency_;
   FabricCounters counters_;
+  std::vector<CableFinding> ended_;
+  Timestamp concluded_;
 };
 
 }  // namespace rocescope

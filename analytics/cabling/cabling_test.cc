@@ -42,19 +42,36 @@ class CablingTest : public testing::Test {
       }
     }
   }
-  void SendPostcards() {
+  void SendPostcards(int64_t first = 0) {
     ForFlows([&](const FlowKey& flow, const auto& path) {
-      for (int64_t ms = 0; ms < 4; ++ms) cabling_.Add(world_.Postcards(flow, path, At(ms)));
+      for (int64_t ms = 0; ms < 4; ++ms) cabling_.Add(world_.Postcards(flow, path, At(first + ms)));
     });
   }
   // A different number of bytes over each uplink, in each of ten milliseconds.
-  void Count(int64_t readings = 10, uint64_t unit = 1'000'000) {
-    for (int64_t ms = 0; ms < readings; ++ms) {
+  void Count(int64_t readings = 10, uint64_t unit = 1'000'000, int64_t first = 0) {
+    for (int64_t ms = first; ms < first + readings; ++ms) {
       cabling_.Add(world_.Counters(At(ms)));
       uint64_t bytes = unit;
       ForFlows([&](const FlowKey&, const auto& path) { world_.Carry(path, bytes += unit / 10); });
     }
-    cabling_.Add(world_.Counters(At(readings)));
+    cabling_.Add(world_.Counters(At(first + readings)));
+  }
+  // The links of both cables are down while they exchange their ends.
+  void SwapAt(int64_t ms) {
+    RecordBatch batch = world_.Counters(At(ms));
+    for (const auto& [from, to] : {std::pair("leaf0", "spine0"), std::pair("leaf1", "spine1")}) {
+      for (const PortIndex port : {Port(from, to), Port(to, from)}) {
+        for (CounterRecord& record : batch.counters) {
+          const topology::Port& down = world_.declared().port(port);
+          if (record.metric == Metric::kLinkUp && record.entity.port == down.name &&
+              record.entity.node == world_.declared().node(down.node).name) {
+            record.value = 0;
+          }
+        }
+      }
+    }
+    cabling_.Add(batch);
+    SwapTwo();
   }
   CableFinding Only() const {
     const CablingAnswer answer = cabling_.Answer();
@@ -183,6 +200,79 @@ TEST_F(CablingTest, FlowsAndCountersTogetherIncreaseConfidence) {
   const CableFinding finding = Only();
   ExpectTheSwap(finding);
   EXPECT_GE(finding.confidence, 0.98);
+}
+
+TEST_F(CablingTest, CountersIdentifyCablesThatAreSwappedLater) {
+  Count(100);
+  EXPECT_THAT(cabling_.Answer().findings, IsEmpty());
+  SwapAt(101);
+  Count(10, 1'000'000, 102);
+  const CableFinding finding = Only();
+  ExpectTheSwap(finding);
+  EXPECT_GE(finding.since, At(102));
+  EXPECT_THAT(cabling_.Answer().ended, IsEmpty());
+}
+
+TEST_F(CablingTest, FlowsIdentifyCablesThatAreSwappedLater) {
+  cabling_.Add(world_.Counters(At(0)));
+  SendPostcards();
+  SwapAt(10);
+  cabling_.Add(world_.Counters(At(11)));
+  SendPostcards(12);
+  const CableFinding finding = Only();
+  ExpectTheSwap(finding);
+  EXPECT_EQ(finding.flows, 8u);
+  EXPECT_EQ(finding.flows_against, 0u);
+  EXPECT_GE(finding.since, At(12));
+}
+
+// A flap counter shows that the links were down between two readings.
+TEST_F(CablingTest, CablesThatAreSwappedBetweenTwoReadingsAreIdentified) {
+  const auto add = [&](int64_t ms, uint64_t flaps) {
+    RecordBatch batch = world_.Counters(At(ms));
+    for (CounterRecord& record : batch.counters) {
+      if (record.metric != Metric::kLinkUp) continue;
+      record.metric = Metric::kLinkFlaps;
+      record.value = flaps;
+    }
+    cabling_.Add(batch);
+  };
+  add(0, 3);
+  SendPostcards();
+  SwapTwo();
+  add(10, 4);
+  SendPostcards(12);
+  ExpectTheSwap(Only());
+}
+
+TEST_F(CablingTest, CablesThatWereSwappedForAWhileAreKept) {
+  Count(100);
+  SwapAt(101);
+  Count(10, 1'000'000, 102);
+  SendPostcards(102);
+  constexpr int64_t kBack = 2000;
+  SwapAt(kBack);  // back
+  Count(10, 1'000'000, kBack + 1);
+  SendPostcards(kBack + 1);
+  const CablingAnswer answer = cabling_.Answer();
+  EXPECT_THAT(answer.findings, IsEmpty());
+  ASSERT_THAT(answer.ended, SizeIs(1));
+  ExpectTheSwap(answer.ended[0]);
+  EXPECT_GE(answer.ended[0].since, At(102));
+  EXPECT_EQ(answer.ended[0].until, At(kBack));
+}
+
+TEST_F(CablingTest, SwappedCablesWhoseLinksFlapAreOneFinding) {
+  SwapTwo();
+  Count();
+  for (const int64_t down : {2000, 4000}) {
+    SwapAt(down);
+    SwapTwo();  // the same cables again
+    Count(10, 1'000'000, down + 1);
+  }
+  ExpectTheSwap(Only());
+  EXPECT_LT(Only().since, At(10));
+  EXPECT_THAT(cabling_.Answer().ended, IsEmpty());
 }
 
 // 1 - 2^-4 from four flows, 0.9 from counters: the confidence of the finding is that of its less

@@ -72,6 +72,7 @@ FabricCounters::Series* FabricCounters::Find(const CounterEntity& entity, std::s
   const auto [at, added] = series_[source].try_emplace(port);
   if (added) {
     at->second.node = node;
+    at->second.port = port;
     ++ports_of_[source][node];
   }
   return &at->second;
@@ -109,8 +110,10 @@ void FabricCounters::Add(const ReadingRecord& reading, std::span<const uint64_t>
 
 void FabricCounters::AddTo(Series& series, Metric metric, uint64_t value, Timestamp time) {
   last_ = std::max(last_, time);
-  if (metric == Metric::kLinkUp) {
-    series.history.AddState(time, value != 0);
+  if (metric == Metric::kLinkUp || metric == Metric::kLinkFlaps) {
+    const bool was_down = metric == Metric::kLinkUp ? series.history.AddState(time, value != 0)
+                                                    : series.history.AddFlaps(value);
+    if (was_down && series.port != kNone) interruptions_.push_back({series.port, time});
     return;
   }
   const bool is_received = metric == Metric::kRxBytes;
@@ -123,6 +126,13 @@ void FabricCounters::AddTo(Series& series, Metric metric, uint64_t value, Timest
   (is_received ? series.received : series.sent) = value;
   if (series.received && series.sent) {
     series.history.Add({.time = series.open, .received = *series.received, .sent = *series.sent});
+  }
+}
+
+void FabricCounters::DropReadingsBefore(const Interruption& interruption) {
+  for (auto& series : series_) {
+    const auto at = series.find(interruption.port);
+    if (at != series.end()) at->second.history.DropReadingsBefore(interruption.time);
   }
 }
 

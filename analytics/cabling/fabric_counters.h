@@ -10,6 +10,8 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "analytics/cabling/port_history.h"
 #include "analytics/cabling/unknown_node_log.h"
@@ -31,6 +33,15 @@ class FabricCounters {
   // `values` contains one value for each metric of the group.
   void Add(const ReadingRecord& reading, std::span<const uint64_t> values);
 
+  // Ports whose links were down, since the last call. A cable can be exchanged only then.
+  struct Interruption {
+    topology::PortIndex port = topology::kNone;
+    Timestamp time;  // of the reading that shows it
+  };
+  std::vector<Interruption> TakeInterruptions() { return std::exchange(interruptions_, {}); }
+  // Discards all byte counters of the port that were read before.
+  void DropReadingsBefore(const Interruption& interruption);
+
   // Null: the source reports nothing for this port.
   const PortHistory* Of(CounterSource source, topology::PortIndex port) const;
   // Whether the source reports any port of the node.
@@ -43,6 +54,7 @@ class FabricCounters {
   // Metrics of one reading arrive in consecutive records.
   struct Series {
     topology::NodeIndex node = topology::kNone;
+    topology::PortIndex port = topology::kNone;  // kNone: has no link in the topology
     PortHistory history;
     Timestamp open;
     std::optional<uint64_t> received;
@@ -73,6 +85,7 @@ class FabricCounters {
   std::map<std::string, Series> unexpected_;
   UnknownNodeLog strangers_;
   Timestamp last_;
+  std::vector<Interruption> interruptions_;
   // Cache for the entity of the previous record, because consecutive records mostly have the same
   // entity.
   CounterEntity entity_;

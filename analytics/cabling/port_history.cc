@@ -45,11 +45,23 @@ void PortHistory::Thin() {
   readings_.resize(kept);
 }
 
-void PortHistory::AddState(Timestamp time, bool up) {
-  if (up_ && time < last_state_) return;
+void PortHistory::DropReadingsBefore(Timestamp time) {
+  std::erase_if(readings_, [&](const PortReading& reading) { return reading.time < time; });
+  spacing_ = Duration(0);
+}
+
+bool PortHistory::AddFlaps(uint64_t count) {
+  const bool has_more = flaps_ && count > *flaps_;
+  flaps_ = count;
+  return has_more;
+}
+
+bool PortHistory::AddState(Timestamp time, bool up) {
+  if (up_ && time < last_state_) return false;
+  const bool has_changed = up_ && *up_ != up;
   if (!up_) {
     first_state_ = time;
-  } else if (*up_ != up) {
+  } else if (has_changed) {
     if (transitions_.size() >= kMaxTransitions) transitions_.erase(transitions_.begin());
     transitions_.push_back({.after = last_state_, .by = time, .up = up});
   }
@@ -57,6 +69,7 @@ void PortHistory::AddState(Timestamp time, bool up) {
   ever_up_ = ever_up_ || up;
   last_state_ = time;
   ++state_readings_;
+  return has_changed;
 }
 
 }  // namespace rocescope

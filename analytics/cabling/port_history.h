@@ -33,9 +33,13 @@ class PortHistory {
 
   // Readings must be in time order; older ones are ignored.
   void Add(const PortReading& reading);
-  void AddState(Timestamp time, bool up);
+  // Returns whether the link was down at some time since the last reading.
+  bool AddState(Timestamp time, bool up);
+  bool AddFlaps(uint64_t count);  // a counter
+  void DropReadingsBefore(Timestamp time);
 
-  // Ascending, since the last counter reset. Intermediate readings may have been dropped.
+  // Ascending, since the last counter reset or DropReadingsBefore. Intermediate readings may have
+  // been dropped.
   std::span<const PortReading> readings() const { return readings_; }
   std::span<const LinkTransition> transitions() const { return transitions_; }
   std::optional<bool> up() const { return up_; }  // according to the latest reading
@@ -54,6 +58,7 @@ class PortHistory {
   Duration spacing_{};
   std::vector<LinkTransition> transitions_;
   std::optional<bool> up_;
+  std::optional<uint64_t> flaps_;
   Timestamp first_state_;
   Timestamp last_state_;
   uint64_t state_readings_ = 0;

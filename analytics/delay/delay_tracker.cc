@@ -27,13 +27,26 @@ bool CanBe(int64_t ns) {
   return ns <= kMost && ns >= -kMost;
 }
 
+Duration ApartOf(const topology::Fabric& fabric, const DelayOptions& options) {
+  constexpr double kFrameBits = 8 * 4178;
+  constexpr double kMostSeconds = 1;
+  uint64_t slowest = UINT64_MAX;
+  for (const topology::Link& link : fabric.links()) {
+    if (link.bits_per_second > 0) slowest = std::min(slowest, link.bits_per_second);
+  }
+  const double seconds =
+      std::min(options.apart_frames * kFrameBits / static_cast<double>(slowest), kMostSeconds);
+  return std::max(options.apart, Duration(static_cast<int64_t>(seconds * 1e9)));
+}
+
 }  // namespace
 
 DelayTracker::DelayTracker(const topology::Fabric& fabric, const DelayOptions& options)
     : fabric_(fabric),
       options_(options),
-      trails_(options.packets, options.apart),
-      int_trails_(options.packets, options.apart),
+      apart_(ApartOf(fabric, options)),
+      trails_(options.packets, apart_),
+      int_trails_(options.packets, apart_),
       requests_(options.packets) {}
 
 void DelayTracker::LearnTap(const TapLocation& place) {
@@ -103,7 +116,7 @@ void DelayTracker::AddCnp(const ObservationRecord& record, const Trails::Seen& s
   cnps.last = std::max(cnps.last, seen.arrival);
   std::vector<Trails::Seen>& under_way = cnps.under_way;
   std::erase_if(under_way, [&](const Trails::Seen& other) {
-    const bool is_gone = seen.arrival - other.arrival > options_.apart;
+    const bool is_gone = seen.arrival - other.arrival > apart_;
     const auto& nodes = cnps.goes_on_at;
     if (is_gone && std::ranges::find(nodes, other.where.node) != nodes.end()) {
       QueueUse* const use = UseOf(other.where.node, other.arrival);
@@ -153,7 +166,7 @@ void DelayTracker::MatchCnp(uint64_t flow, const Trails::Seen& from, const Trail
 }
 
 void DelayTracker::SettleCnps(Timestamp now) {
-  while (!late_cnps_.empty() && now - late_cnps_.front().to.arrival > options_.apart) {
+  while (!late_cnps_.empty() && now - late_cnps_.front().to.arrival > apart_) {
     AddTransit(DelayKind::kCnp, late_cnps_.front().from, late_cnps_.front().to);
     late_cnps_.pop_front();
   }
@@ -195,7 +208,7 @@ void DelayTracker::AddTurnaround(const ObservationRecord& record, NodeIndex node
     if (EdgeOf(nic) != node) return;
     // Clock corrections may change later and move times backwards.
     const Duration since = std::chrono::abs(record.event_time - slot.time);
-    const bool again = slot.key == key && since < options_.apart;
+    const bool again = slot.key == key && since < apart_;
     // Another tap's copy.
     if (again && slot.flow == record.flow && since < std::chrono::microseconds(1)) return;
     // Another flow's request or a retransmission: the ACK could belong to either.
@@ -207,7 +220,7 @@ void DelayTracker::AddTurnaround(const ObservationRecord& record, NodeIndex node
         fabric_.FindNic({.segment = record.flow.segment, .address = record.flow.source});
     if (EdgeOf(nic) != node) return;
     const Duration took = record.event_time - slot.time;
-    if (took > Duration(0) && took < options_.apart &&
+    if (took > Duration(0) && took < apart_ &&
         AreKnownPartners(record.flow, slot.flow, record.arrival_time)) {
       Count({.kind = DelayKind::kTurnaround, .from = node, .to = nic}, record.arrival_time,
             took.count());

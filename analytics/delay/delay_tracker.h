@@ -23,8 +23,10 @@ struct DelayOptions {
   size_t packets = 1u << 15;                  // packets remembered; a power of two
   size_t places = 1u << 18;
   size_t flows = 1u << 16;  // flows with CNPs; the same limit applies to flows with ACKs
-  // Copies and responses that arrive later than this belong to a retransmission.
+  // Copies and responses that arrive later than this belong to a retransmission. With slow links,
+  // it is extended to the time that the slowest link needs for `apart_frames` frames of 4 kB.
   Duration apart = std::chrono::milliseconds(1);
+  uint32_t apart_frames = 100;
 };
 
 class DelayTracker {
@@ -104,6 +106,7 @@ class DelayTracker {
 
   const topology::Fabric& fabric_;
   const DelayOptions options_;
+  const Duration apart_;
   std::vector<Where> of_tap_;
   Trails trails_;
   Trails int_trails_;

@@ -118,6 +118,46 @@ TEST_F(DelayTrackerTest, FollowsAPacketFromSwitchToSwitch) {
   EXPECT_EQ(windows[0].count, 3u);
 }
 
+// At 20 Mbit/s, a frame of 4 kB takes 1.7 ms.
+TEST_F(DelayTrackerTest, AllowsLongerDelaysIfLinksAreSlow) {
+  const Fabric slow = topology::Generate({.hosts = 2,
+                                          .leaves = 2,
+                                          .spines = 1,
+                                          .host_bits_per_second = 20'000'000,
+                                          .fabric_bits_per_second = 20'000'000})
+                          .value();
+  DelayTracker tracker(slow);
+  for (const auto& [tap, node, from] :
+       {std::tuple(TapId{0}, "leaf0", "host0"), std::tuple(TapId{1}, "spine0", "leaf0")}) {
+    const NodeIndex at = slow.FindNode(node);
+    PortIndex port = slow.node(at).first_port;
+    while (slow.PeerNode(port) != slow.FindNode(from)) ++port;
+    tracker.LearnTap({.tap = tap,
+                      .switch_address = slow.node(at).erspan_source,
+                      .session = 1,
+                      .side = TapSide::kIngress,
+                      .has_port = true,
+                      .port = slow.port(port).number});
+  }
+  const auto see = [&](TapId tap, uint32_t psn, uint8_t ttl, Duration time) {
+    ObservationRecord record = Request(psn, ttl);
+    record.tap = tap;
+    record.event_time = record.arrival_time = FromNanoseconds(kBegin) + time;
+    RecordBatch batch;
+    batch.sightings.push_back(record);
+    tracker.Add(batch);
+  };
+  see(0, 1, 64, milliseconds(0));
+  see(1, 1, 63, milliseconds(150));
+  see(0, 2, 64, milliseconds(200));
+  see(1, 2, 63, milliseconds(400));  // a retransmission, whose first copy is missing
+  ASSERT_EQ(tracker.delays().size(), 1u);
+  const std::vector<DelayWindow>& windows = tracker.delays().begin()->second;
+  ASSERT_EQ(windows.size(), 1u);
+  EXPECT_EQ(windows[0].count, 1u);
+  EXPECT_EQ(windows[0].least, 150'000'000);
+}
+
 // One clock is an hour off, and both observe a packet at the same time.
 TEST_F(DelayTrackerTest, CountsAndIgnoresImpossibleDelays) {
   const NodeIndex host = fabric_.FindNode("host0");

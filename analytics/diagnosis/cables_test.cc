@@ -31,6 +31,18 @@ TEST_F(CablesTest, ASwapIsAFaultOfItsFirstLinkAndShowsAtTheOther) {
   EXPECT_EQ(found[0].symptoms[0].place, Link("leaf1", "spine1"));
 }
 
+TEST_F(CablesTest, ASwapThatHasEndedIsReportedWithItsEnd) {
+  CableFinding cable = Swap(CableFindingKind::kSwapped);
+  cable.until = Begin(5);
+  cabling_.ended = {cable};
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, Link("leaf0", "spine0"));
+  EXPECT_EQ(found[0].until, Begin(5));
+  cabling_.ended[0].until = Begin(0) - Duration(1);
+  EXPECT_TRUE(Found().empty()) << "before the oldest window";
+}
+
 TEST_F(CablesTest, CountsFlowsThatToldIfAnyDid) {
   cabling_.findings = {Swap(CableFindingKind::kSwapped)};
   EXPECT_EQ(Found()[0].evidence.back(),

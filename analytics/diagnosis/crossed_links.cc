@@ -214,9 +214,12 @@ class ByTotals {
 
 // Whether the detector `cables` reports the link.
 bool IsKnown(const DiagnosisInput& input, LinkIndex link) {
-  return std::ranges::any_of(input.parts().cabling.findings, [&](const CableFinding& cable) {
+  const auto tells_of = [&](const CableFinding& cable) {
     return IsSwap(cable) && std::ranges::find(cable.declared, link) != cable.declared.end();
-  });
+  };
+  const CablingAnswer& cabling = input.parts().cabling;
+  return std::ranges::any_of(cabling.findings, tells_of) ||
+         std::ranges::any_of(cabling.ended, tells_of);
 }
 
 }  // namespace

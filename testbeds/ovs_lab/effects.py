@@ -366,31 +366,47 @@ class Polarisation(Rerouted):
         return int((self.packets() - self.before) * (self.ports - 1) / self.ports)
 
 
-class Swapped(Rerouted):
-    """Two cables exchange their far ends. Routing uses the links as they are."""
+class Swapped(LinksDown):
+    """Two cables exchange their far ends. They are unplugged for a while. Routing uses the links as they are."""
+
+    visible_at_once = False
+    UNPLUGGED_SECONDS = 3.0
 
     def __init__(self, state, fabric, first, second):
-        super().__init__(state, fabric)
+        super().__init__(state, fabric, [fabric.link_of[first], fabric.link_of[second]])
         self.ends = (first, second)
         self.real = fabric.rewired([self.ends])
         self.ports = [fabric.ports[name] for port in self.ends for name in (port, fabric.ports[port].peer)]
+        self.plug_at = None
 
-    def connect(self, fabric):
+    def plug(self, fabric):
         for port in self.ports:
             wires.change(self.state, port, other_end=fabric.ports[fabric.ports[port.full_name].peer].index,
                          counts_all=int(fabric is self.real))
+        with self.state.changed_conditions() as conditions:
+            if fabric is self.real:
+                conditions["swaps"].append(list(self.ends))
+            elif list(self.ends) in conditions["swaps"]:
+                conditions["swaps"].remove(list(self.ends))
+        self.set_links(up=True)
 
     def begin(self):
-        self.connect(self.real)
-        with self.state.changed_conditions() as conditions:
-            conditions["swaps"].append(list(self.ends))
-        self.reroute()
+        super().begin()
+        self.plug_at = time.monotonic() + self.UNPLUGGED_SECONDS
+
+    def tick(self, now):
+        super().tick(now)
+        if self.plug_at is not None and now >= self.plug_at:
+            self.plug_at = None
+            self.plug(self.real)
 
     def end(self):
         self.last = self.affected()
-        self.connect(self.fabric)
-        with self.state.changed_conditions() as conditions:
-            conditions["swaps"].remove(list(self.ends))
+        if self.plug_at is None:
+            self.set_links(up=False)
+            time.sleep(self.UNPLUGGED_SECONDS)
+        self.plug(self.fabric)
+        time.sleep(REROUTE_SECONDS)
         self.reroute()
 
     def affected(self):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Flows and groups of the switches. A switch has one select group for each leaf, whose buckets are the
-ports on the shortest paths, and one flow for each host."""
+ports on the shortest paths, and one flow for each host. As routers do, switches decrement the TTL."""
 
 import re
 
@@ -44,7 +44,7 @@ def flows(fabric, switch):
         action = (f"output:{fabric.ports[host.nic.peer].number}" if leaf == switch.name
                   else f"group:{group_number(fabric, leaf)}")
         for kind, match in (("roce", ROCE), ("ip", "ip")):
-            lines.append(f"priority={PRIORITIES[kind]},{match},nw_dst={host.address},actions={action}")
+            lines.append(f"priority={PRIORITIES[kind]},{match},nw_dst={host.address},actions=dec_ttl,{action}")
     return lines
 
 
