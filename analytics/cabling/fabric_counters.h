@@ -36,7 +36,7 @@ class FabricCounters {
   // Ports whose links were down, since the last call. A cable can be exchanged only then.
   struct Interruption {
     topology::PortIndex port = topology::kNone;
-    Timestamp time;  // of the reading that shows it
+    Timestamp time;  // when a reading showed it
   };
   std::vector<Interruption> TakeInterruptions() { return std::exchange(interruptions_, {}); }
   // Discards all byte counters of the port that were read before.

@@ -129,6 +129,22 @@ bool IsUsual(std::span<const Round> before, uint32_t nic, double late, double pe
          late - UpperMedianOf(usual) < LeastLate(period);
 }
 
+// Whether a run of late rounds of one member may be an accident, because the other members are late
+// now and then, too: on busy hosts, any of them may be the last.
+bool MayBeAccident(size_t rounds, size_t members, size_t late_others, const LateNic& run) {
+  constexpr double kMost = 0.1;  // expected number of such runs in all rounds
+  if (late_others == 0 || members < 2) return false;
+  const double share = (static_cast<double>(late_others) / static_cast<double>(members - 1) + 0.5) /
+                       (static_cast<double>(rounds) + 1);
+  const size_t length = run.last - run.first + 1;
+  double runs = static_cast<double>(rounds * members);
+  // The number of combinations of late rounds within the run.
+  for (uint32_t i = 0; i < run.iterations; ++i) {
+    runs *= share * static_cast<double>(length - std::min<size_t>(i, length - 1)) / (i + 1);
+  }
+  return runs > kMost;
+}
+
 // Keyed by NIC: the data that it sends, combined with the given bits of the channels to it.
 std::map<uint32_t, Bits> ActivityBy(const Channels& channels, std::span<const uint32_t> in_step,
                                     Bits Channel::* of_destination) {
@@ -161,11 +177,13 @@ std::optional<LateNic> FindLateNic(const std::map<uint32_t, Bits>& own,
   };
   std::map<uint32_t, Run> runs;  // indexed by NIC: the current run
   std::optional<LateNic> longest;
+  std::map<uint32_t, size_t> late_rounds;  // indexed by NIC
   const std::vector<Round> rounds = RoundsOf(own, busy, iterations);
   for (const Round& round : rounds) {
     const auto number = static_cast<size_t>(&round - rounds.data());
     const auto late = LateOf(round, iterations.period);
     if (!late) continue;
+    ++late_rounds[late->first];
     // The iteration in which the others started to wait.
     const auto begins = std::span(iterations.begins).first(iterations.count());
     const auto next = std::ranges::upper_bound(begins, round.front().at);
@@ -191,6 +209,12 @@ std::optional<LateNic> FindLateNic(const std::map<uint32_t, Bits>& own,
       longest = run.so_far;
       longest->lateness = lateness;
     }
+  }
+  if (!longest) return std::nullopt;
+  size_t late_others = 0;
+  for (const auto& [nic, count] : late_rounds) late_others += nic == longest->nic ? 0 : count;
+  if (MayBeAccident(rounds.size(), rounds.front().size(), late_others, *longest)) {
+    return std::nullopt;
   }
   return longest;
 }

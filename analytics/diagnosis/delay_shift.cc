@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/count_text.h"
 #include "base/median.h"
@@ -106,13 +107,51 @@ std::optional<int64_t> QuickestOf(const std::vector<DelayWindow>& windows, size_
   return std::nullopt;
 }
 
+// A window with a longer delay.
+struct LateWindow {
+  size_t place = 0;
+  uint32_t packets = 0;
+  int64_t by = 0;  // ns; increase of the least delay
+  bool is_queue_known = false;
+};
+
+int64_t TypicalOf(const std::vector<LateWindow>& late) {
+  std::vector<int64_t> by;
+  for (const LateWindow& window : late) by.push_back(window.by);
+  return UpperMedianOf(by);
+}
+
+// A longer link delays all packets equally. Windows with less than half of the typical increase
+// have another cause, such as a queue.
+void KeepSimilar(std::vector<LateWindow>& late) {
+  if (late.empty()) return;
+  const int64_t typical = TypicalOf(late);
+  std::erase_if(late, [&](const LateWindow& window) { return 2 * window.by < typical; });
+}
+
 // Whether at least `enough` windows have a similar increase, within a factor of 2 of the median. A
 // longer link delays all packets equally, and a queue does not.
-bool AreSimilar(std::vector<int64_t> by, size_t enough) {
-  const int64_t typical = UpperMedianOf(by);
-  return std::ranges::count_if(by, [&](int64_t one) {
-           return 2 * one >= typical && one <= 2 * typical;
+bool AreSimilar(const std::vector<LateWindow>& late, size_t enough) {
+  const int64_t typical = TypicalOf(late);
+  return std::ranges::count_if(late, [&](const LateWindow& window) {
+           return 2 * window.by >= typical && window.by <= 2 * typical;
          }) >= static_cast<ptrdiff_t>(enough);
+}
+
+Shift ShiftOver(const std::vector<LateWindow>& late, const Thresholds& thresholds) {
+  Shift shift;
+  if (late.empty()) return shift;
+  shift.first = late.front().place;
+  shift.last = late.back().place;
+  for (const LateWindow& window : late) {
+    const bool sufficed =
+        shift.windows >= thresholds.latency_windows && shift.packets >= thresholds.latency_packets;
+    ++shift.windows;
+    shift.packets += window.packets;
+    if (!sufficed) shift.detected_at = window.place;
+  }
+  shift.by = static_cast<double>(TypicalOf(late));
+  return shift;
 }
 
 // Whether most other windows have at least half of the increase, too, although queues may explain
@@ -129,6 +168,15 @@ bool IsUsual(const std::vector<DelayWindow>& windows, int64_t quickest, int64_t 
          static_cast<double>(increased) > kMost * static_cast<double>(others);
 }
 
+// Whether so many windows in a row can be late by accident, if each of the other windows is late
+// with the same probability. A busy host responds late now and then.
+bool MayBeAccident(size_t late, size_t others, size_t late_others) {
+  constexpr double kMost = 0.1;  // expected number of such accidents in all windows
+  if (late_others == 0) return false;
+  const double share = (static_cast<double>(late_others) + 0.5) / (static_cast<double>(others) + 1);
+  return static_cast<double>(late + others) * std::pow(share, static_cast<double>(late)) > kMost;
+}
+
 }  // namespace
 
 std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
@@ -139,10 +187,9 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
   if (!quickest) return std::nullopt;
   // Fewer windows than this must be close to each other.
   constexpr size_t kSeveral = 4;
-  Shift shift = {.usual_least = *quickest};
-  std::vector<int64_t> by;
+  std::vector<LateWindow> late;
   std::vector<size_t> usual;
-  bool are_queues_known = true;  // in the shifted windows
+  size_t accidents = 0;  // late windows that are far from the others
   for (const DelayWindow& window : windows) {
     const size_t place = input.PlaceOf(window.window);
     if (place >= input.windows()) continue;
@@ -189,22 +236,19 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
     }
     // Windows that are far from each other are independent accidents.
     constexpr size_t kNear = 2;
-    if (of == Of::kMost && shift.windows > 0 && shift.windows < kSeveral &&
-        place > shift.last + kNear) {
-      shift = {.usual_least = *quickest};
-      by.clear();
+    if (of == Of::kMost && !late.empty() && late.size() < kSeveral &&
+        place > late.back().place + kNear) {
+      accidents += late.size();
+      late.clear();
     }
-    const bool sufficed =
-        shift.windows >= thresholds.latency_windows && shift.packets >= thresholds.latency_packets;
-    are_queues_known = are_queues_known && is_known;
-    if (shift.windows++ == 0) shift.first = place;
-    shift.last = place;
-    shift.packets += window.count;
-    if (!sufficed) shift.detected_at = place;
-    by.push_back(window.least - *quickest);
+    late.push_back(
+        {.place = place, .packets = window.count, .by = least, .is_queue_known = is_known});
   }
+  if (of == Of::kLeast) KeepSimilar(late);
+  Shift shift = ShiftOver(late, thresholds);
   if (shift.windows < thresholds.latency_windows || shift.packets < thresholds.latency_packets)
     return std::nullopt;
+  shift.usual_least = *quickest;
   // A delay that the data begin with is not longer than before. It may be that of a queue.
   const bool has_before = std::ranges::any_of(usual, [&](size_t at) { return at < shift.first; });
   if (!has_before) return std::nullopt;
@@ -217,13 +261,30 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
   if (of == Of::kLeast ? between * 10 > shift.windows : shift.windows * 2 < all) {
     return std::nullopt;
   }
-  const int64_t median = UpperMedianOf(by);
+  if (MayBeAccident(shift.windows, windows.size() - shift.windows, accidents)) return std::nullopt;
   if (of == Of::kLeast) {
-    if (IsUsual(windows, *quickest, median, shift.windows)) return std::nullopt;
-    if (!are_queues_known && !AreSimilar(by, thresholds.latency_windows)) return std::nullopt;
+    if (IsUsual(windows, *quickest, static_cast<int64_t>(shift.by), shift.windows)) {
+      return std::nullopt;
+    }
+    const bool are_queues_known = std::ranges::all_of(late, &LateWindow::is_queue_known);
+    if (!are_queues_known && !AreSimilar(late, thresholds.latency_windows)) return std::nullopt;
   }
-  shift.by = static_cast<double>(median);
   return shift;
+}
+
+std::vector<size_t> SharedByMost(const std::vector<Shift>& shifts, size_t index, size_t all) {
+  constexpr size_t kFew = 3;  // fewer can be at the same time by accident
+  const Shift& own = shifts[index];
+  std::vector<size_t> sharing;
+  for (size_t i = 0; i < shifts.size(); ++i) {
+    const Shift& other = shifts[i];
+    const size_t begin = std::max(own.first, other.first);
+    const size_t end = std::min(own.last, other.last) + 1;
+    const size_t longer = std::max(own.last - own.first, other.last - other.first) + 1;
+    if (end > begin && (end - begin) * 2 > longer) sharing.push_back(i);
+  }
+  if (sharing.size() < kFew || sharing.size() * 2 <= all) sharing.clear();
+  return sharing;
 }
 
 Finding FindingOf(const DiagnosisInput& input, FaultKind kind, Place place, const Shift& shift) {

@@ -81,6 +81,11 @@ enum class Of : uint8_t { kLeast, kMost };
 std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
                              const Wait& wait, Of of, int64_t margin);
 
+// The shifts that are at about the same time as shifts[index], which is one of them, if most of
+// `all` measured delays have one; otherwise none. The cause of such shifts is none of their places:
+// for example, the machine that receives the mirrored frames was busy.
+std::vector<size_t> SharedByMost(const std::vector<Shift>& shifts, size_t index, size_t all);
+
 Finding FindingOf(const DiagnosisInput& input, FaultKind kind, Place place, const Shift& shift);
 
 // The least duration of a longer delay that ShiftOf finds.

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "analytics/diagnosis/delay_shift.h"
 #include "analytics/diagnosis/detectors.h"
@@ -73,8 +75,12 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
   const topology::Fabric& fabric = input.fabric();
   const Thresholds& thresholds = input.thresholds();
   Waits waits(input);
+  Findings late;
+  std::vector<Shift> shifts;  // the shift of each finding
+  size_t nics = 0;
   for (const auto& [key, windows] : input.parts().delays) {
     if (key.kind != DelayKind::kTurnaround) continue;
+    ++nics;
     const PortIndex own = fabric.nic(key.to).port;
     const PortIndex port = fabric.Peer(own);
     Wait wait = waits.Over({port, own});
@@ -101,7 +107,8 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
           "{} in {}",
           fabric.NameOf(own), shift->by / 1000, Counted(shift->packets, "packet"),
           Counted(shift->windows, "window")));
-      found.push_back(std::move(finding));
+      late.push_back(std::move(finding));
+      shifts.push_back(*shift);
       continue;
     }
     // With packet spraying, a response waits until earlier packets have arrived on other paths.
@@ -118,8 +125,12 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
                                   fabric.NameOf(own))
                     : fmt::format("in {} it responded later than the queue in front of it explains",
                                   Counted(shift->windows, "window")));
-      found.push_back(std::move(finding));
+      late.push_back(std::move(finding));
+      shifts.push_back(*shift);
     }
+  }
+  for (size_t i = 0; i < late.size(); ++i) {
+    if (SharedByMost(shifts, i, nics).empty()) found.push_back(std::move(late[i]));
   }
 }
 

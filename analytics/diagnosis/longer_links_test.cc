@@ -45,6 +45,36 @@ TEST_F(LongerLinksTest, NothingIsLongerThatTakesWhatItTook) {
   EXPECT_TRUE(Found().empty());
 }
 
+// In windows 2 and 18, packets waited in a queue that nobody reported.
+TEST_F(LongerLinksTest, ShorterDelaysAtOtherTimesDoNotHideALongerLink) {
+  const DelayKey key = Way(DelayKind::kTransit, {"leaf0", "spine1"});
+  Takes(key, 9000);
+  for (const size_t w : {2, 18}) DiagnosisTest::Takes(key, w, w, {.least = 4000, .count = 10});
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].until, End(14));
+}
+
+// The machine that receives the mirrored frames was busy.
+TEST_F(LongerLinksTest, ADelayOfMostPathsAtTheSameTimeIsNotDueToALink) {
+  Takes({"leaf0", "spine0", "leaf1"}, 5000);
+  Takes({"leaf1", "spine1", "leaf2"}, 5000);
+  Takes({"leaf3", "spine0", "leaf2"}, 5000);
+  Takes({"leaf2", "spine1", "leaf3"});
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LongerLinksTest, ADelayOfMostPathsIsDueToTheLinkThatAllOfThemUse) {
+  Takes({"leaf0", "spine0", "leaf1"}, 5000);
+  Takes({"leaf0", "spine0", "leaf2"}, 5000);
+  Takes({"leaf0", "spine0", "leaf3"}, 5000);
+  Takes({"leaf2", "spine1", "leaf3"});
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine0"));
+}
+
 // A queue may have been there since before the data.
 TEST_F(LongerLinksTest, ADelayThatTheDataBeginWithIsNotLongerThanBefore) {
   Takes(Way(DelayKind::kTransit, {"leaf0", "spine1"}), 5000, 0, 5);
