@@ -193,6 +193,9 @@ add_custom_target(packages
   DEPENDS package_files
   WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
   USES_TERMINAL VERBATIM)
+if(TARGET python_package)
+  add_dependencies(packages python_package)
+endif()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME rocescope)

@@ -314,12 +314,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rocescope", type=pathlib.Path)
-    parser.add_argument("stubs", type=pathlib.Path)
+    parser.add_argument("wheel", type=pathlib.Path, help="the Python package")
     parser.add_argument("--megabytes", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=15)
     parser.add_argument("-o", "--output", type=pathlib.Path)
     arguments = parser.parse_args()
-    sys.path.insert(0, str(arguments.stubs))
+    sys.path.insert(0, str(arguments.wheel))
     from rocescope.v1 import agent_pb2, agent_pb2_grpc
     figures = attack(arguments, (agent_pb2, agent_pb2_grpc))
     text = json.dumps(figures, indent=1)

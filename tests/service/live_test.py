@@ -4,7 +4,7 @@
 Checks that all telemetry arrives, that the fault is reported while it lasts, and that gRPC and HTTP
 agree.
 
-usage: live_test.py PATH/rocescope-sim PATH/rocescope SCENARIO PLAY STUBS [UNITTEST ARGUMENT...]
+usage: live_test.py PATH/rocescope-sim PATH/rocescope SCENARIO PLAY WHEEL [UNITTEST ARGUMENT...]
 """
 
 import json

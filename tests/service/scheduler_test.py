@@ -3,7 +3,7 @@
 """Queries a running appliance as a scheduler does: its responses equal those of a replay of the same
 frames.
 
-usage: scheduler_test.py PATH/rocescope-sim PATH/rocescope SCENARIO STUBS [UNITTEST ARGUMENT...]
+usage: scheduler_test.py PATH/rocescope-sim PATH/rocescope SCENARIO WHEEL [UNITTEST ARGUMENT...]
 """
 
 import json
@@ -323,11 +323,48 @@ class Scheduler(unittest.TestCase):
         for service in (b"rocescope.v1.Jobs", b"rocescope.v1.Fabric", b"rocescope.v1.Diagnosis"):
             self.assertIn(service, said)
 
+    def test_the_package_reads_whole_lists(self):
+        with rocescope.connect(self.target) as client:
+            for name in client_module.LISTS:
+                with self.subTest(name):
+                    try:
+                        elements = list(client.list(name, page_size=3))
+                    except grpc.RpcError as error:
+                        self.assertEqual((name, rocescope.error_of(error).reason), ("past_events", "NO_HISTORY"))
+                        continue
+                    whole = list(client.list(name))
+                    self.assertEqual([as_json(element) for element in elements], [as_json(element) for element in whole])
+            jobs = [job.job_id for job in client.list("jobs")]
+            self.assertEqual(jobs, [job["job_id"] for job in self.replayed["jobs"]])
+            paths = list(client.list("paths", job_id=jobs[0], source="0", page_size=1))
+            self.assertGreater(len(paths), 1)
+            with self.assertRaises(ValueError):
+                list(client.list("path"))
+
+    def test_the_package_states_the_reason_of_an_error(self):
+        with rocescope.connect(self.target) as client:
+            with self.assertRaises(grpc.RpcError) as caught:
+                client.jobs.GetJob(api.GetJobRequest(job_id="none"), timeout=DEADLINE)
+        self.assertEqual(rocescope.error_of(caught.exception).reason, "UNKNOWN_JOB")
+
+    def test_the_package_follows_events(self):
+        with rocescope.connect(self.target) as client:
+            event = next(client.events())
+            self.assertEqual(event.kind, api.Event.KIND_SNAPSHOT)
+
+    def test_the_package_wants_all_files_of_tls(self):
+        with self.assertRaisesRegex(ValueError, "all of ca, certificate and key"):
+            rocescope.connect(self.target, ca="ca.pem")
+        with self.assertRaises(FileNotFoundError):
+            rocescope.connect(self.target, ca="/nonexistent", certificate="/nonexistent", key="/nonexistent")
+
 
 if __name__ == "__main__":
-    SIMULATOR, ROCESCOPE, SCENARIO, STUBS = sys.argv[1:5]
+    SIMULATOR, ROCESCOPE, SCENARIO, WHEEL = sys.argv[1:5]
     del sys.argv[1:5]
-    sys.path.insert(0, STUBS)
+    sys.path.insert(0, WHEEL)
+    import rocescope
+    from rocescope import client as client_module
     from rocescope.v1 import diagnosis_pb2 as diagnosis
     from rocescope.v1 import error_details_pb2 as error_details
     from rocescope.v1 import service_pb2 as api

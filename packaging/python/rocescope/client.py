@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import grpc
+
+from rocescope.v1 import error_details_pb2, service_pb2, service_pb2_grpc
+
+TIMEOUT_SECONDS = 20
+PAGE_SIZE = 1000
+MAX_RESPONSE_BYTES = 64 << 20
+
+# List -> (service, method, request, repeated field of the response).
+LISTS = {
+    "sources": ("appliance", "ListSources", "ListSourcesRequest", "sources"),
+    "problems": ("appliance", "ListProblems", "ListProblemsRequest", "problems"),
+    "jobs": ("jobs", "ListJobs", "ListJobsRequest", "jobs"),
+    "registered_jobs": ("jobs", "ListRegisteredJobs", "ListRegisteredJobsRequest", "registered_jobs"),
+    "links": ("fabric", "ListLinkLoads", "ListLinkLoadsRequest", "link_loads"),
+    "paths": ("fabric", "FindPaths", "FindPathsRequest", "paths"),
+    "hotspots": ("fabric", "ListHotspots", "ListHotspotsRequest", "hotspots"),
+    "findings": ("diagnosis", "ListFindings", "ListFindingsRequest", "findings"),
+    "anomalies": ("diagnosis", "ListAnomalies", "ListAnomaliesRequest", "anomalies"),
+    "service_levels": ("diagnosis", "ListServiceLevels", "ListServiceLevelsRequest", "service_levels"),
+    "past_events": ("history", "ListPastEvents", "ListPastEventsRequest", "events"),
+}
+
+
+class Client:
+    """The services of an appliance: `appliance`, `jobs`, `fabric`, `diagnosis` and `history` are the stubs that gRPC
+    generates. Calls raise grpc.RpcError."""
+
+    def __init__(self, channel):
+        self.channel = channel
+        self.appliance = service_pb2_grpc.ApplianceStub(channel)
+        self.jobs = service_pb2_grpc.JobsStub(channel)
+        self.fabric = service_pb2_grpc.FabricStub(channel)
+        self.diagnosis = service_pb2_grpc.DiagnosisStub(channel)
+        self.history = service_pb2_grpc.HistoryStub(channel)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.channel.close()
+
+    def list(self, name, timeout=TIMEOUT_SECONDS, **fields):
+        """Yields all elements of a list (one of LISTS), page by page. `fields`: fields of the request, such as
+        filter, order_by or job_id. `timeout`: seconds for each page."""
+        if name not in LISTS:
+            raise ValueError(f"no list {name!r}; there are {', '.join(LISTS)}")
+        service, method, request, field = LISTS[name]
+        call = getattr(getattr(self, service), method)
+        message = getattr(service_pb2, request)(**{"page_size": PAGE_SIZE, **fields})
+        while True:
+            response = call(message, timeout=timeout)
+            yield from getattr(response, field)
+            if not response.next_page_token:
+                return
+            message.page_token = response.next_page_token
+
+    def events(self, cursor=0):
+        """Yields events until the stream ends: first the active faults, then what changes. To continue a stream, pass
+        the `cursor` of its last event."""
+        yield from self.appliance.WatchEvents(service_pb2.WatchEventsRequest(cursor=cursor))
+
+
+def _content_of(path):
+    if path is None:
+        return None
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def connect(address, *, ca=None, certificate=None, key=None, server_name=None):
+    """A Client of the appliance at HOST:PORT. `ca`, `certificate` and `key` are paths of PEM files; without all of them,
+    the connection has no TLS, which an appliance accepts only from its own machine. `server_name`: the name in the
+    appliance's certificate if it differs from HOST."""
+    options = [("grpc.max_receive_message_length", MAX_RESPONSE_BYTES)]
+    if ca is None and certificate is None and key is None:
+        return Client(grpc.insecure_channel(address, options))
+    if None in (ca, certificate, key):
+        raise ValueError("TLS needs all of ca, certificate and key")
+    if server_name:
+        options.append(("grpc.ssl_target_name_override", server_name))
+    credentials = grpc.ssl_channel_credentials(_content_of(ca), _content_of(key), _content_of(certificate))
+    return Client(grpc.secure_channel(address, credentials, options))
+
+
+def error_of(error):
+    """The google.rpc.ErrorInfo of a grpc.RpcError with the reason, or None."""
+    for name, value in error.trailing_metadata() or ():
+        if name != "grpc-status-details-bin":
+            continue
+        for detail in error_details_pb2.RpcStatus.FromString(value).details:
+            if detail.type_url.endswith("/google.rpc.ErrorInfo"):
+                return error_details_pb2.ErrorInfo.FromString(detail.value)
+    return None
