@@ -28,11 +28,15 @@ const source = (name, kind) => ({
   records: "100000", dropped_records: "0", open_flow_count: "192", last_arrival_time: time(Date.now()), error: "", dpdk_ports: [], problems: [], agents: [],
 });
 
-// The anomaly of a receiver that is slow.
+// The anomaly of a receiver that is slow, and one without a finding.
 const kAnomalies = [{
   models: ["MODEL_ROBUST_Z"], window_count: 420, probability: 0.001,
   kind: "KIND_NIC", place: "gpu-9:mlx5_1", start_time: time(kStart - 1500e3), end_time: time(kStart - 1080e3), score: 0.93, peer_count: 31, episode: 0,
   metrics: [{ metric: "paused_share", unit: "1", observed: 0.31, expected: 0.01 }],
+}, {
+  models: ["MODEL_ROBUST_Z"], window_count: 60, probability: 0.004,
+  kind: "KIND_PORT", place: "leaf3:Ethernet2", start_time: time(kStart - 900e3), end_time: time(kStart - 840e3), score: 0.88, peer_count: 31, episode: 0,
+  metrics: [{ metric: "tx_bytes", unit: "B", observed: 2e9, expected: 9e9 }],
 }];
 
 const kMinute = 60e3;

@@ -123,7 +123,13 @@ export function jobChecks({ note, check, open, audit, checkWidth, shoot }, fakes
     const json = await download(page, page.getByRole("button", { name: /Save Findings as JSON/ }));
     check(JSON.parse(json.content.toString()).every(({ sentence }) => sentence), "findings: the JSON lacks fields");
     const anomalies = await download(page, page.getByRole("button", { name: /Save Entities with anomalous behaviour as CSV/ }));
-    check(anomalies.content.toString().split("\r\n")[1].includes("gpu-9:mlx5_1"), "anomalies: the CSV lacks the place");
+    const rows = anomalies.content.toString().trimEnd().split("\r\n");
+    check(rows.length === 2 && rows[1].includes("leaf3:Ethernet2"), `anomalies: the CSV contains ${rows}`);
+    const group = page.locator(".anomalies-of-finding");
+    check((await texts(page, ".anomalies-of-finding summary"))[0]?.startsWith("1 anomaly at the place and time of the finding Slow receiver, gpu-9:mlx5_1"), "anomalies: not grouped by finding");
+    check(!(await group.locator("table").isVisible()), "anomalies: those of a finding are not folded");
+    await group.locator("summary").click({ position: { x: 3, y: 3 } });
+    check(await group.locator("table").isVisible(), "anomalies: those of a finding cannot be unfolded");
   }
 
   async function lookAtGroups(page) {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Behaviour that differs from the entity's past or its peers: a hint, not a fault.
-import type { Anomaly, AnomalyEpisode, ListAnomaliesResponse, PhaseChange } from "../api/messages";
+import type { Anomaly, AnomalyEpisode, Finding, ListAnomaliesResponse, PhaseChange } from "../api/messages";
 import { nsBetween, sortKey, type Reference } from "../format/moments";
 import { count, duration, inUnit } from "../format/quantities";
 import { enumWords, words } from "../format/words";
 import { Truncated } from "../parts/await";
 import { Moment, Place, Share } from "../parts/names";
 import { Table, type Column } from "../parts/table";
+import { groupByFinding, type Grouped } from "./concurrent";
+import { hrefOfFinding } from "./finding_id";
+import { shortTitle } from "./titles";
 
 function metricsOf(anomaly: Anomaly): string {
   return anomaly.metrics
@@ -80,10 +83,37 @@ function Episodes({ episodes }: { episodes: AnomalyEpisode[] }) {
   );
 }
 
-export function AnomalyList({ answer, reference }: { answer: ListAnomaliesResponse; reference: Reference }) {
+function AnomaliesOfFindings({ groups, reference }: { groups: Grouped["byFinding"]; reference: Reference }) {
+  return (
+    <>
+      {groups.map(({ finding, anomalies }) => (
+        <details key={hrefOfFinding(finding)} class="anomalies-of-finding">
+          <summary>
+            {count(anomalies.length)} {anomalies.length === 1 ? "anomaly" : "anomalies"} at the place and time of the finding{" "}
+            <a href={hrefOfFinding(finding)}>{shortTitle(finding)}</a>
+          </summary>
+          <AnomalyTable caption={`Anomalies at ${shortTitle(finding)}`} anomalies={anomalies} reference={reference} />
+        </details>
+      ))}
+    </>
+  );
+}
+
+function nothingElse(hasExplained: boolean, hasOfFindings: boolean): string {
+  if (hasOfFindings) return hasExplained ? "No anomalies besides those of findings and episodes." : "No anomalies besides those of findings.";
+  return hasExplained ? "No anomalies besides those that episodes explain." : "No anomalies found.";
+}
+
+interface ListProps {
+  answer: ListAnomaliesResponse;
+  findings: Finding[]; // active, ended and suspected
+  reference: Reference;
+}
+
+export function AnomalyList({ answer, findings, reference }: ListProps) {
   const { anomalies, episodes, phase_changes, statistics } = answer;
   if (!statistics) return <p class="muted">No anomaly detection: there is no topology or there are no counters.</p>;
-  const single = anomalies.filter((anomaly) => anomaly.episode === 0);
+  const { byFinding, rest: single } = groupByFinding(anomalies.filter((anomaly) => anomaly.episode === 0), findings);
   const explained = anomalies.filter((anomaly) => anomaly.episode !== 0);
   return (
     <>
@@ -92,8 +122,9 @@ export function AnomalyList({ answer, reference }: { answer: ListAnomaliesRespon
         {count(statistics.unevaluated_count)} could not be evaluated because they have no history.
       </p>
       {single.length === 0
-        ? <p>{explained.length === 0 ? "No anomalies found." : "No anomalies besides those that episodes explain."}</p>
+        ? <p>{nothingElse(explained.length > 0, byFinding.length > 0)}</p>
         : <AnomalyTable caption="Entities with anomalous behaviour" anomalies={single} reference={reference} />}
+      <AnomaliesOfFindings groups={byFinding} reference={reference} />
       <Truncated shown={anomalies.length} total={answer.total_size} />
       <Episodes episodes={episodes} />
       {explained.length > 0 && (

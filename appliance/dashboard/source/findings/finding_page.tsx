@@ -18,6 +18,7 @@ import { useMinute } from "../past/minute_context";
 import { areWaiting, useResource, useShared, type Resource } from "../store/use_store";
 import { Changes, useChanges } from "../timeline/changes";
 import { Chain } from "./chain";
+import { isConcurrent } from "./concurrent";
 import { findById, findingKey, hrefOfFinding, occurrences, parseFindingId } from "./finding_id";
 import { activeNs } from "./finding_table";
 import { stateOf, worstFirst } from "./severity";
@@ -67,17 +68,6 @@ function Facts({ finding, jobNames, reference }: { finding: Finding; jobNames: M
       {finding.detection_time && <Fact name="detected after">{duration(nsBetween(finding.start_time, finding.detection_time))}</Fact>}
     </dl>
   );
-}
-
-// The API does not say which anomalies a finding explains, so this compares places and times only.
-function isConcurrent(anomaly: Anomaly, finding: Finding): boolean {
-  const places = [finding.place, finding.direction, ...finding.loop_ports];
-  const isHere = places.includes(anomaly.place) || finding.place.split("-").includes(anomaly.place) ||
-    finding.place.startsWith(`${anomaly.place}-`) || finding.place.endsWith(`-${anomaly.place}`);
-  const [start, end] = [toNs(finding.start_time), toNs(finding.end_time)];
-  const [from, until] = [toNs(anomaly.start_time), toNs(anomaly.end_time)];
-  if (!isHere || start === undefined || from === undefined || until === undefined) return false;
-  return until >= start && (end === undefined || from <= end);
 }
 
 const kAnomaliesShown = 6;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The faults, or how meaningful their absence is; or the one finding that the URL names.
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { ListAnomaliesResponse, ListFindingsResponse, ListJobsResponse } from "../api/messages";
+import type { Finding, ListAnomaliesResponse, ListFindingsResponse, ListJobsResponse } from "../api/messages";
 import { AnomalyList } from "../findings/anomaly_list";
 import { CoveragePanel } from "../findings/coverage_panel";
 import { nothingFound } from "../findings/coverage";
@@ -30,6 +30,10 @@ function Coverage({ answer, isWanted }: { answer: ListFindingsResponse; isWanted
   return <div ref={box}>{answer.coverage && <CoveragePanel coverage={answer.coverage} />}</div>;
 }
 
+function allOf(answer?: ListFindingsResponse): Finding[] {
+  return answer ? [...answer.findings, ...answer.suspected_findings] : [];
+}
+
 interface ListProps {
   route: Route;
   jobs: Resource<ListJobsResponse>;
@@ -49,7 +53,7 @@ function FindingList({ route, jobs, jobNames }: ListProps) {
       <h1>Findings</h1>
       <Await resource={answer} what="findings">
         {(value) => {
-          const all = [...value.findings, ...value.suspected_findings];
+          const all = allOf(value);
           return (
             <>
               {value.findings.length === 0 && <NothingFound answer={value} />}
@@ -64,7 +68,7 @@ function FindingList({ route, jobs, jobNames }: ListProps) {
       <section aria-labelledby="anomalies-title">
         <h2 id="anomalies-title">Anomalies</h2>
         <Await resource={anomalies} what="anomalies">
-          {(value) => <AnomalyList answer={value} reference={reference} />}
+          {(value) => <AnomalyList answer={value} findings={allOf(answer.value)} reference={reference} />}
         </Await>
       </section>
       {answer.value && <Coverage answer={answer.value} isWanted={route.query["show"] === "coverage"} />}
