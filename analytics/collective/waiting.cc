@@ -129,8 +129,8 @@ bool IsUsual(std::span<const Round> before, uint32_t nic, double late, double pe
          late - UpperMedianOf(usual) < LeastLate(period);
 }
 
-// Whether a run of late rounds of one member may be an accident, because the other members are late
-// now and then, too: on busy hosts, any of them may be the last.
+// Whether one member may have been the last in several rounds by accident, because the other members
+// are late now and then, too: on busy hosts, any of them may be the last.
 bool MayBeAccident(size_t rounds, size_t members, size_t late_others, const LateNic& run) {
   constexpr double kMost = 0.1;  // expected number of such runs in all rounds
   if (late_others == 0 || members < 2) return false;
@@ -138,7 +138,7 @@ bool MayBeAccident(size_t rounds, size_t members, size_t late_others, const Late
                        (static_cast<double>(rounds) + 1);
   const size_t length = run.last - run.first + 1;
   double runs = static_cast<double>(rounds * members);
-  // The number of combinations of late rounds within the run.
+  // The number of combinations of rounds within the run.
   for (uint32_t i = 0; i < run.iterations; ++i) {
     runs *= share * static_cast<double>(length - std::min<size_t>(i, length - 1)) / (i + 1);
   }
