@@ -129,8 +129,8 @@ bool IsUsual(std::span<const Round> before, uint32_t nic, double late, double pe
          late - UpperMedianOf(usual) < LeastLate(period);
 }
 
-// Whether one member may have been the last in several rounds by accident, because the other members
-// are late now and then, too: on busy hosts, any of them may be the last.
+// Whether one member may have been the last in several rounds by accident, because the other
+// members are late now and then, too: on busy hosts, any of them may be the last.
 bool MayBeAccident(size_t rounds, size_t members, size_t late_others, const LateNic& run) {
   constexpr double kMost = 0.1;  // expected number of such runs in all rounds
   if (late_others == 0 || members < 2) return false;

@@ -107,6 +107,8 @@ std::optional<int64_t> QuickestOf(const std::vector<DelayWindow>& windows, size_
   return std::nullopt;
 }
 
+constexpr size_t kNear = 2;  // windows
+
 // A window with a longer delay.
 struct LateWindow {
   size_t place = 0;
@@ -127,6 +129,61 @@ void KeepSimilar(std::vector<LateWindow>& late) {
   if (late.empty()) return;
   const int64_t typical = TypicalOf(late);
   std::erase_if(late, [&](const LateWindow& window) { return 2 * window.by < typical; });
+}
+
+// Keeps the longest series of `late`. At most about a tenth of its windows are `usual` (ascending),
+// which means that they have the usual delay. Returns how many it removes.
+size_t KeepLongest(const std::vector<size_t>& usual, std::vector<LateWindow>& late) {
+  constexpr int64_t kWeight = 10;  // late windows that outweigh a usual one
+  size_t begin = 0;
+  int64_t sum = 0;
+  size_t best_begin = 0;
+  size_t best_end = 0;
+  int64_t best = 0;
+  for (size_t i = 0; i < late.size(); ++i) {
+    if (i > 0) {
+      const auto after = std::ranges::upper_bound(usual, late[i - 1].place);
+      sum -= kWeight * (std::ranges::lower_bound(after, usual.end(), late[i].place) - after);
+    }
+    if (sum < 0) {
+      begin = i;
+      sum = 0;
+    }
+    if (++sum <= best) continue;
+    best = sum;
+    best_begin = begin;
+    best_end = i + 1;
+  }
+  const size_t before = late.size();
+  late = {late.begin() + static_cast<ptrdiff_t>(best_begin),
+          late.begin() + static_cast<ptrdiff_t>(best_end)};
+  return before - late.size();
+}
+
+// The number of other windows (ascending) with at least half of the typical increase of the late
+// ones. Those that are near the late ones, or near such a window, belong to them.
+size_t CountSimilarElsewhere(const std::vector<LateWindow>& others,
+                             const std::vector<LateWindow>& late) {
+  if (late.empty()) return 0;
+  const int64_t typical = TypicalOf(late);
+  std::vector<size_t> similar;
+  for (const LateWindow& other : others) {
+    if (2 * other.by >= typical) similar.push_back(other.place);
+  }
+  size_t first = late.front().place;
+  size_t last = late.back().place;
+  size_t near = 0;
+  for (const size_t place : similar) {
+    if (place < first || place > last + kNear) continue;
+    last = std::max(last, place);
+    ++near;
+  }
+  for (size_t i = similar.size(); i-- > 0;) {
+    if (similar[i] >= late.front().place || similar[i] + kNear < first) continue;
+    first = similar[i];
+    ++near;
+  }
+  return similar.size() - near;
 }
 
 // Whether at least `enough` windows have a similar increase, within a factor of 2 of the median. A
@@ -173,11 +230,46 @@ bool IsUsual(const std::vector<DelayWindow>& windows, int64_t quickest, int64_t 
 bool MayBeAccident(size_t late, size_t others, size_t late_others) {
   constexpr double kMost = 0.1;  // expected number of such accidents in all windows
   if (late_others == 0) return false;
+  if (late_others * 2 >= others) return true;
   const double share = (static_cast<double>(late_others) + 0.5) / (static_cast<double>(others) + 1);
   return static_cast<double>(late + others) * std::pow(share, static_cast<double>(late)) > kMost;
 }
 
 }  // namespace
+
+Row CommonDelays(const DiagnosisInput& input, DelayKind kind, Of of) {
+  // The median of fewer delays may be that of one link or NIC.
+  const size_t few = kind == DelayKind::kTurnaround ? 4 : 8;
+  constexpr size_t kMany = 256;  // a sample of so many suffices
+  Row common(input.windows());
+  const size_t agreeing = input.thresholds().latency_baseline_windows;
+  std::vector<const std::vector<DelayWindow>*> all;
+  for (const auto& [key, windows] : input.parts().delays) {
+    if (key.kind == kind && windows.size() >= agreeing) all.push_back(&windows);
+  }
+  if (all.size() < few) return common;
+  const auto value_of = [&](const DelayWindow& window) {
+    return of == Of::kLeast ? window.least : window.next_most;
+  };
+  std::vector<std::vector<int64_t>> increases(input.windows());
+  const size_t step = (all.size() + kMany - 1) / kMany;
+  for (size_t i = 0; i < all.size(); i += step) {
+    std::vector<int64_t> values;
+    for (const DelayWindow& window : *all[i]) values.push_back(value_of(window));
+    const auto usual = values.begin() +
+                       static_cast<ptrdiff_t>(of == Of::kLeast ? agreeing - 1 : values.size() / 2);
+    std::ranges::nth_element(values, usual);
+    for (const DelayWindow& window : *all[i]) {
+      const size_t place = input.PlaceOf(window.window);
+      if (place < increases.size()) increases[place].push_back(value_of(window) - *usual);
+    }
+  }
+  for (size_t w = 0; w < common.size(); ++w) {
+    if (increases[w].size() < few) continue;
+    common[w] = static_cast<uint64_t>(std::max<int64_t>(UpperMedianOf(increases[w]), 0));
+  }
+  return common;
+}
 
 std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
                              const Wait& wait, Of of, int64_t margin) {
@@ -189,7 +281,8 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
   constexpr size_t kSeveral = 4;
   std::vector<LateWindow> late;
   std::vector<size_t> usual;
-  size_t accidents = 0;  // late windows that are far from the others
+  std::vector<LateWindow> explained;  // longer least delays that queues explain
+  size_t accidents = 0;               // late windows that are far from the others
   for (const DelayWindow& window : windows) {
     const size_t place = input.PlaceOf(window.window);
     if (place >= input.windows()) continue;
@@ -214,8 +307,10 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
     if (may_queue || after >= input.windows())
       continue;  // the readings that explain it may be yet to come
     const auto queued = static_cast<int64_t>(longest + (wait.is_read_at_window_ends ? 0 : paused));
-    const int64_t least = window.least - *quickest;
-    const int64_t unexplained = window.next_most - *quickest - queued;
+    const auto common = static_cast<int64_t>(wait.common[place]);
+    const int64_t later = window.least - *quickest;
+    const int64_t least = later - std::clamp<int64_t>(later, 0, common);
+    const int64_t unexplained = window.next_most - *quickest - queued - common;
     // A retransmitted packet was matched with its first copy.
     if (least < -margin) continue;
     // A longer path delays all packets, queued or not. A queue that persists for the whole window
@@ -231,11 +326,12 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
       // A queue can explain the whole delay, so that the path's own delay is unknown.
       if (queued == 0 || (of == Of::kLeast ? least : unexplained + queued) <= margin) {
         usual.push_back(place);
+      } else {
+        explained.push_back({.place = place, .by = least});
       }
       continue;
     }
     // Windows that are far from each other are independent accidents.
-    constexpr size_t kNear = 2;
     if (of == Of::kMost && !late.empty() && late.size() < kSeveral &&
         place > late.back().place + kNear) {
       accidents += late.size();
@@ -244,7 +340,11 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
     late.push_back(
         {.place = place, .packets = window.count, .by = least, .is_queue_known = is_known});
   }
-  if (of == Of::kLeast) KeepSimilar(late);
+  if (of == Of::kLeast) {
+    accidents += KeepLongest(usual, late);
+    KeepSimilar(late);
+    accidents += CountSimilarElsewhere(explained, late);
+  }
   Shift shift = ShiftOver(late, thresholds);
   if (shift.windows < thresholds.latency_windows || shift.packets < thresholds.latency_packets)
     return std::nullopt;

@@ -26,12 +26,14 @@ struct Wait {
   explicit Wait(size_t windows)
       : queued(windows),
         paused(windows),
+        common(windows),
         is_known(windows, true),
         may_queue(windows),
         is_congested(windows) {}
 
   Row queued;                   // ns in queues
   Row paused;                   // ns until the end of pauses
+  Row common;                   // ns by which most delays are longer; see CommonDelays
   std::vector<bool> is_known;   // the queues were read
   std::vector<bool> may_queue;  // a queue that was not read may have lasted: its link was busy
   // A link was busy all the time: its queue may have persisted.
@@ -40,6 +42,13 @@ struct Wait {
   // A packet may wait several times in a queue that persists, because it is retransmitted.
   bool may_repeat = false;
 };
+
+enum class Of : uint8_t { kLeast, kMost };
+
+// For each window, the median increase in ns of the least or second longest delays of this kind:
+// most paths or NICs are late together if the machine that receives the mirrored frames is busy. 0
+// if too few delays are measured.
+Row CommonDelays(const DiagnosisInput& input, DelayKind kind, Of of);
 
 // Waiting times at ports; each port is computed once.
 class Waits {
@@ -69,8 +78,6 @@ struct Shift {
   uint32_t packets = 0;
   double by = 0;  // ns; median over those windows of the increase of the least delay
 };
-
-enum class Of : uint8_t { kLeast, kMost };
 
 // Finds windows whose delay is longer than the least delay that several windows agree on, with few
 // other windows between them. The delay of a window is compared with `wait` of the window and its

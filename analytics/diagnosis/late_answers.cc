@@ -78,6 +78,8 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
   Findings late;
   std::vector<Shift> shifts;  // the shift of each finding
   size_t nics = 0;
+  const Row common_least = CommonDelays(input, DelayKind::kTurnaround, Of::kLeast);
+  const Row common_most = CommonDelays(input, DelayKind::kTurnaround, Of::kMost);
   for (const auto& [key, windows] : input.parts().delays) {
     if (key.kind != DelayKind::kTurnaround) continue;
     ++nics;
@@ -85,6 +87,7 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
     const PortIndex port = fabric.Peer(own);
     Wait wait = waits.Over({port, own});
     wait.may_repeat = true;
+    wait.common = common_least;
     const auto frame = static_cast<int64_t>(kFullFrameBits * 1'000'000'000 /
                                             std::max<uint64_t>(fabric.SpeedOf(own), 1));
     const int64_t margin =
@@ -113,6 +116,7 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
     }
     // With packet spraying, a response waits until earlier packets have arrived on other paths.
     if (input.is_spraying()) continue;
+    wait.common = common_most;
     if (const auto shift =
             ShiftOf(input, windows, wait, Of::kMost, thresholds.late_answer_frames * frame)) {
       const bool is_longer = IsLongerForAll(input, windows, *shift, margin);

@@ -215,11 +215,13 @@ void DetectLongerLinks(const DiagnosisInput& input, Findings& found) {
   Waits waits(input);
   Shifts shifts;
   std::vector<Measured> measured;
+  const Row common = CommonDelays(input, DelayKind::kTransit, Of::kLeast);
   for (const auto& [key, windows] : input.parts().delays) {
     if (key.kind != DelayKind::kTransit && key.kind != DelayKind::kWire) continue;
     const std::vector<PortIndex> way = PathOf(fabric, key);
     if (way.empty()) continue;
-    const Wait wait = key.kind == DelayKind::kTransit ? waits.Over(way) : Wait(input.windows());
+    Wait wait = key.kind == DelayKind::kTransit ? waits.Over(way) : Wait(input.windows());
+    if (key.kind == DelayKind::kTransit) wait.common = common;
     const auto shift = ShiftOf(input, windows, wait, Of::kLeast, MarginOf(input, way));
     measured.push_back({.way = way, .kind = key.kind, .shift = shift});
   }

@@ -56,6 +56,40 @@ TEST_F(LongerLinksTest, ShorterDelaysAtOtherTimesDoNotHideALongerLink) {
   EXPECT_EQ(found[0].until, End(14));
 }
 
+TEST_F(LongerLinksTest, AsLongADelayAtAnotherTimeDoesNotHideALongerLink) {
+  const DelayKey key = Way(DelayKind::kTransit, {"leaf0", "spine1"});
+  Takes(key, 9000);
+  DiagnosisTest::Takes(key, 2, 2, {.least = 10'000, .count = 10});
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].from, Begin(8));
+}
+
+// Two windows in a row are late by accident if others are late as well.
+TEST_F(LongerLinksTest, APathThatIsLateNowAndThenIsNotLonger) {
+  const DelayKey key = Way(DelayKind::kTransit, {"leaf0", "spine1"});
+  Takes(key, 9000, 8, 9);
+  EXPECT_EQ(Found().size(), 1u);
+  for (const size_t w : {2, 5, 12, 16})
+    DiagnosisTest::Takes(key, w, w, {.least = 10'000, .count = 10});
+  EXPECT_TRUE(Found().empty());
+}
+
+// All paths take 20 us longer in windows 5 to 9, and those over one link 5 us more in 8 to 14.
+TEST_F(LongerLinksTest, ADelayOfAllPathsIsSubtracted) {
+  AllPairsTake("leaf0", "spine0", 5000);
+  for (const auto& [key, windows] : delays_) {
+    const bool is_longer = key.from == Node("leaf0") && windows[10].least > 1000;
+    DiagnosisTest::Takes(key, 5, 7, {.least = 21'000, .count = 10});
+    DiagnosisTest::Takes(key, 8, 9, {.least = is_longer ? 26'000 : 21'000, .count = 10});
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine0"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_THAT(found[0].evidence[0], HasSubstr("5.0 us longer"));
+}
+
 // The machine that receives the mirrored frames was busy.
 TEST_F(LongerLinksTest, ADelayOfMostPathsAtTheSameTimeIsNotDueToALink) {
   Takes({"leaf0", "spine0", "leaf1"}, 5000);

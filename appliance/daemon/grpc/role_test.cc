@@ -95,6 +95,7 @@ constexpr std::array kPromises = {
     Promise{"/rocescope.v1.Fabric/FindPaths", kMay, kMay, kMay, kNot},
     Promise{"/rocescope.v1.Fabric/ListHotspots", kMay, kMay, kMay, kNot},
     Promise{"/rocescope.v1.Fabric/ListNodeSwitches", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Fabric/ListNodes", kMay, kMay, kMay, kNot},
     Promise{"/rocescope.v1.Fabric/RecommendNodes", kMay, kMay, kMay, kNot},
     Promise{"/rocescope.v1.Diagnosis/ListFindings", kMay, kMay, kMay, kNot},
     Promise{"/rocescope.v1.Diagnosis/ListAnomalies", kMay, kMay, kMay, kNot},

@@ -9,6 +9,7 @@
 #include "analytics/placement/placement.h"
 #include "appliance/api/message_value.h"
 #include "appliance/daemon/service/node_uses.h"
+#include "appliance/daemon/service/page.h"
 #include "appliance/daemon/service/service.h"
 #include "base/nearest.h"
 #include "base/text/name_range.h"
@@ -114,6 +115,56 @@ void FillNode(const Fabric& fabric, const NodeRank& rank, v1::CandidateNode& out
   for (const PlacementReason& reason : rank.reasons) FillReason(reason, *out.add_reasons());
 }
 
+// How a reason concerns the health of a node. Load and running jobs do not.
+v1::NodeHealth::Health HealthOf(const PlacementReason& reason) {
+  switch (reason.kind) {
+    case PlacementReasonKind::kFault:
+    case PlacementReasonKind::kNoLink:
+      return reason.cost >= kUnsuitable ? v1::NodeHealth::HEALTH_FAULTY
+                                        : v1::NodeHealth::HEALTH_DEGRADED;
+    case PlacementReasonKind::kFaultAbove:
+    case PlacementReasonKind::kPaused:
+      return v1::NodeHealth::HEALTH_DEGRADED;
+    case PlacementReasonKind::kUnmonitored:
+      return v1::NodeHealth::HEALTH_UNKNOWN;
+    case PlacementReasonKind::kInUse:
+    case PlacementReasonKind::kTooFewGpus:
+    case PlacementReasonKind::kBusy:
+    case PlacementReasonKind::kBusyAbove:
+      break;
+  }
+  return v1::NodeHealth::HEALTH_OK;
+}
+
+void FillHealth(const Fabric& fabric, const NodeRank& rank, v1::NodeHealth& out) {
+  out.set_node(fabric.node(rank.node).name);
+  out.set_health(v1::NodeHealth::HEALTH_OK);
+  out.set_healthy_rail_count(rank.healthy_rails);
+  out.set_rail_count(rank.rails);
+  out.set_monitored_rail_count(rank.monitored_rails);
+  out.set_gpu_count(rank.gpus);
+  out.set_free_gpu_count(rank.free_gpus);
+  for (const PlacementReason& reason : rank.reasons) {
+    for (const uint64_t job : reason.jobs) out.add_scheduler_job_ids(job);
+    const v1::NodeHealth::Health health = HealthOf(reason);
+    if (health == v1::NodeHealth::HEALTH_OK) continue;
+    out.set_health(std::max(out.health(), health));
+    FillReason(reason, *out.add_reasons());
+  }
+}
+
+// All hosts with their problems, in the order of their names.
+std::vector<NodeRank> RanksOf(const Fabric& fabric, const topology::LeafGroups& groups,
+                              const Snapshot& snapshot, const std::vector<NodeUsage>& uses) {
+  Findings findings = *snapshot.findings;
+  std::erase_if(findings, IsSuspected);
+  const PlacementRequest all = {.nodes = 1, .candidates = AllHosts(fabric)};
+  std::vector<NodeRank> ranks =
+      PlaceJob(fabric, groups, findings, *snapshot.link_loads, uses, all).nodes;
+  std::ranges::sort(ranks, {}, [&](const NodeRank& rank) { return fabric.node(rank.node).name; });
+  return ranks;
+}
+
 }  // namespace
 
 // Properties of the fabric that do not depend on telemetry.
@@ -183,6 +234,23 @@ ServiceStatus Service::RecommendNodes(const v1::RecommendNodesRequest& request,
   }
   *out.mutable_coverage() = (*answer)->findings().diagnosis_coverage();
   return {};
+}
+
+ServiceStatus Service::ListNodes(const v1::ListNodesRequest& in, v1::ListNodesResponse& out) {
+  if (const auto there = NeedTopology(); !there) return there;
+  const auto page = Page(ReadListRequest(in));
+  if (!page) return tl::unexpected(page.error());
+  const AnswerView& answer = *page->answer;
+  const Snapshot& snapshot = answer.snapshot();
+  const Fabric& fabric = *daemon_.fabric();
+  const Neighbourhood& near = Neighbours();
+  const std::vector<NodeUsage> uses =
+      NodeUses(near.places, snapshot, Allocations(snapshot), answer.answer().reached, 0);
+  const std::vector<NodeRank> ranks = RanksOf(fabric, near.groups, snapshot, uses);
+  answer.FillMetadata(*out.mutable_snapshot());
+  *out.mutable_coverage() = answer.findings().diagnosis_coverage();
+  const auto fill = [&](uint64_t i, v1::NodeHealth& node) { FillHealth(fabric, ranks[i], node); };
+  return FillPage(page->list, PageVersion(answer), ranks.size(), fill, *out.mutable_nodes(), out);
 }
 
 }  // namespace rocescope

@@ -150,6 +150,56 @@ TEST_F(PlacementCallsTest, FindingsOfTheSnapshotCount) {
   EXPECT_EQ(response.candidates(0).reasons(0).place(), "host0:mlx5_0");
 }
 
+TEST_F(PlacementCallsTest, ListsTheHealthOfAllNodes) {
+  OpenDaemon(kFabric);
+  v1::ListNodesResponse response;
+  EXPECT_EQ(service_->ListNodes({}, response).error().fault, ServiceFault::kNoAnswerYet);
+  Snapshot snapshot = Seen();
+  const topology::Fabric& fabric = *daemon_->fabric();
+  const auto nic_of = [&](std::string_view host) {
+    return fabric.FindNicByDevice(fabric.FindNode(host), "mlx5_0");
+  };
+  Finding active = {
+      .kind = FaultKind::kNicCrash, .place = {PlaceKind::kNic, nic_of("host1")}, .confidence = 1};
+  Finding ended = {
+      .kind = FaultKind::kNicCrash, .place = {PlaceKind::kNic, nic_of("host2")}, .confidence = 1};
+  ended.until = FromNanoseconds(1'000'000'000);
+  Finding suspected = {
+      .kind = FaultKind::kNicCrash, .place = {PlaceKind::kNic, nic_of("host0")}, .confidence = 0.2};
+  snapshot.findings = std::make_shared<const Findings>(Findings{active, ended, suspected});
+  Publish(std::move(snapshot));
+  Register(7, "host1");
+  ASSERT_TRUE(service_->ListNodes({}, response));
+  ASSERT_THAT(response.nodes(), SizeIs(4));
+  EXPECT_EQ(response.total_size(), 4);
+  const auto& nodes = response.nodes();
+  EXPECT_EQ(nodes[0].node(), "host0");
+  EXPECT_EQ(nodes[0].health(), v1::NodeHealth::HEALTH_OK);
+  EXPECT_THAT(nodes[0].reasons(), IsEmpty());
+  EXPECT_EQ(nodes[1].health(), v1::NodeHealth::HEALTH_FAULTY);
+  EXPECT_EQ(nodes[1].healthy_rail_count(), 0u);
+  EXPECT_EQ(nodes[1].rail_count(), 1u);
+  EXPECT_THAT(nodes[1].scheduler_job_ids(), ElementsAre(7));
+  EXPECT_EQ(nodes[1].reasons(0).fault_kind(), "nic_crash") << "and not that it is in use";
+  EXPECT_EQ(nodes[2].health(), v1::NodeHealth::HEALTH_DEGRADED);
+  EXPECT_EQ(nodes[3].health(), v1::NodeHealth::HEALTH_UNKNOWN);
+
+  v1::ListNodesRequest request;
+  request.set_filter("health = \"HEALTH_FAULTY\" OR health = \"HEALTH_DEGRADED\"");
+  request.set_order_by("health desc");
+  request.set_page_size(1);
+  v1::ListNodesResponse first;
+  ASSERT_TRUE(service_->ListNodes(request, first));
+  ASSERT_THAT(first.nodes(), SizeIs(1));
+  EXPECT_EQ(first.nodes(0).node(), "host1");
+  EXPECT_EQ(first.total_size(), 2);
+  request.set_page_token(first.next_page_token());
+  v1::ListNodesResponse second;
+  ASSERT_TRUE(service_->ListNodes(request, second));
+  ASSERT_THAT(second.nodes(), SizeIs(1));
+  EXPECT_EQ(second.nodes(0).node(), "host2");
+}
+
 TEST_F(PlacementCallsTest, RegisteredJobsAreListedWithoutAnyPacket) {
   OpenDaemon(kFabric);
   for (const uint64_t id : {7, 8, 9}) Register(id, "host1");

@@ -14,6 +14,7 @@ LISTS = {
     "jobs": ("jobs", "ListJobs", "ListJobsRequest", "jobs"),
     "registered_jobs": ("jobs", "ListRegisteredJobs", "ListRegisteredJobsRequest", "registered_jobs"),
     "links": ("fabric", "ListLinkLoads", "ListLinkLoadsRequest", "link_loads"),
+    "nodes": ("fabric", "ListNodes", "ListNodesRequest", "nodes"),
     "paths": ("fabric", "FindPaths", "FindPathsRequest", "paths"),
     "hotspots": ("fabric", "ListHotspots", "ListHotspotsRequest", "hotspots"),
     "findings": ("diagnosis", "ListFindings", "ListFindingsRequest", "findings"),
