@@ -116,7 +116,13 @@ void Adjacency::Add(FlowId id, const Place& place) {
     same->is_latest = true;
     return;
   }
-  if (flow->places.size() >= kMaxPlaces) return;
+  if (flow->places.size() >= kMaxPlaces && !valid_from_.empty()) {
+    std::erase_if(flow->places, [&](const Place& old) { return old.last < ValidFrom(old); });
+  }
+  if (flow->places.size() >= kMaxPlaces) {
+    flow->is_incomplete = true;
+    return;
+  }
   flow->places.push_back(place);
   flow->places.back().several = several;
 }
@@ -156,47 +162,52 @@ bool Adjacency::IsSpraying() const {
   return changing >= kFew && changing * kPart >= repeated;
 }
 
-void Adjacency::Restart(PortIndex port, Timestamp time) {
-  Timestamp& restart = restarts_[port];
-  restart = std::max(restart, time);
+void Adjacency::DiscardBefore(PortIndex port, Timestamp time) {
+  if (port == kNone) return;
+  Timestamp& valid_from = valid_from_[port];
+  valid_from = std::max(valid_from, time);
 }
 
-Timestamp Adjacency::RestartOf(PortIndex port) const {
-  const auto at = restarts_.find(port);
-  return at == restarts_.end() ? Timestamp{} : at->second;
+Timestamp Adjacency::ValidFrom(const Place& place) const {
+  Timestamp from;
+  for (const PortIndex port : {place.in, place.out}) {
+    const auto at = valid_from_.find(port);
+    if (at != valid_from_.end()) from = std::max(from, at->second);
+  }
+  return from;
 }
 
-std::vector<Adjacency::Place> Adjacency::CurrentPlaces(const Flow& flow) const {
-  std::vector<Place> places = flow.places;
-  if (!restarts_.empty()) {
+void Adjacency::FindCurrent(const Flow& flow, std::vector<Place>& places) const {
+  places = flow.places;
+  if (!valid_from_.empty()) {
     std::erase_if(places, [&](Place& place) {
-      const Timestamp restart = std::max(RestartOf(place.in), RestartOf(place.out));
-      place.first = std::max(place.first, restart);
-      return place.last < restart;
+      const Timestamp from = ValidFrom(place);
+      // When the flow was first observed here since then is not known.
+      if (place.first < from) place.first = place.last;
+      return place.last < from;
     });
   }
   std::ranges::sort(places, [](const Place& a, const Place& b) {
     return std::tuple(a.source, b.ttl, a.node, a.in, a.out) <
            std::tuple(b.source, a.ttl, b.node, b.in, b.out);
   });
-  // Places that are not used any more do not make the others ambiguous.
-  if (places.size() < flow.places.size()) {
-    const auto is_same = [](const Place& a, const Place& b) {
-      return a.source == b.source && a.ttl == b.ttl;
-    };
-    for (size_t i = 0; i < places.size(); ++i) {
-      places[i].several = (i > 0 && is_same(places[i - 1], places[i])) ||
-                          (i + 1 < places.size() && is_same(places[i], places[i + 1]));
-    }
+  // Discarded places do not make the others ambiguous.
+  if (flow.is_incomplete || places.size() == flow.places.size()) return;
+  const auto is_same = [](const Place& a, const Place& b) {
+    return a.source == b.source && a.ttl == b.ttl;
+  };
+  for (size_t i = 0; i < places.size(); ++i) {
+    places[i].several = (i > 0 && is_same(places[i - 1], places[i])) ||
+                        (i + 1 < places.size() && is_same(places[i], places[i + 1]));
   }
-  return places;
 }
 
 std::map<PortIndex, Arrivals> Adjacency::ByReceiver() const {
   std::map<PortIndex, Arrivals> all;
   const bool is_spraying = IsSpraying();
+  std::vector<Place> places;
   flows_.ForEach([&](FlowId, const Flow& flow) {
-    const std::vector<Place> places = CurrentPlaces(flow);
+    FindCurrent(flow, places);
     for (size_t i = 0; i < places.size(); ++i) {
       const Place& place = places[i];
       if (place.several) continue;

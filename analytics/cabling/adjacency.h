@@ -56,8 +56,9 @@ class Adjacency {
   void Add(FlowId flow, const HopRecord& record);
   void Add(FlowId flow, const SampleRecord& record);
 
-  // The link of the port was down until `time`. What arrived before is not used any more.
-  void Restart(topology::PortIndex port, Timestamp time);
+  // Discards observations at the port before `time`: its link was down, and its cable may have been
+  // exchanged.
+  void DiscardBefore(topology::PortIndex port, Timestamp time);
 
   // Keyed by the receiving port.
   std::map<topology::PortIndex, Arrivals> ByReceiver() const;
@@ -96,16 +97,16 @@ class Adjacency {
     topology::NicIndex source = topology::kNone;
     topology::NicIndex destination = topology::kNone;
     std::vector<Place> places;
+    bool is_incomplete = false;  // a place was not stored, because there were too many
   };
 
   void Add(FlowId flow, const Place& place);
   // Whether many flows change their path again and again. A flow that is observed once at each of
   // two switches may then have taken another path for each observation.
   bool IsSpraying() const;
-  // The places of the flow that are observed since the links of their ports were last down, in
-  // order of decreasing TTL for each source.
-  std::vector<Place> CurrentPlaces(const Flow& flow) const;
-  Timestamp RestartOf(topology::PortIndex port) const;
+  // The places of the flow without the discarded ones, in order of decreasing TTL for each source.
+  void FindCurrent(const Flow& flow, std::vector<Place>& places) const;
+  Timestamp ValidFrom(const Place& place) const;
   topology::PortIndex PortOf(topology::NodeIndex node, uint32_t number, Timestamp time);
   void CountEnds(const Flow& flow, const Place& place,
                  std::map<topology::PortIndex, Arrivals>& all) const;
@@ -115,7 +116,8 @@ class Adjacency {
   std::vector<topology::PortIndex> ingress_of_tap_;
   const FlowRegistry& registry_;
   FlowStates<Flow> flows_;
-  std::unordered_map<topology::PortIndex, Timestamp> restarts_;
+  // Indexed by port: earlier observations are discarded.
+  std::unordered_map<topology::PortIndex, Timestamp> valid_from_;
   std::map<std::pair<topology::NodeIndex, uint32_t>, Unexpected> unexpected_;
   UnknownNodeLog strangers_;
 };

@@ -39,7 +39,7 @@ struct CableFinding {
   uint64_t readings = 0;       // counter readings that contradict the declared links
   bool state_differs = false;  // one end reports the link up, the other down
   Timestamp since;             // first observation
-  Timestamp until;             // of CablingAnswer::ended: when the link was down next
+  Timestamp until;  // only in CablingAnswer::ended: when a reading showed that a link was down
 
   friend bool operator==(const CableFinding&, const CableFinding&) = default;
 };
@@ -53,7 +53,8 @@ struct UnknownNodes {
 
 struct CablingAnswer {
   std::vector<CableFinding> findings;  // sorted by confidence, highest first
-  // Cables that contradicted the topology until their link was down, in order of time.
+  // Cables that contradicted the topology until a link was down and now agree with it, in order of
+  // `until`.
   std::vector<CableFinding> ended;
   // The number of declared links, and how many of them traffic or counters confirm or contradict.
   uint64_t links = 0;

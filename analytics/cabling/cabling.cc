@@ -31,10 +31,15 @@ constexpr double kSureOfAbsent = 0.7;
 constexpr double kSureOfUnexpected = 0.6;
 constexpr double kSureOfState = 0.7;
 
-constexpr size_t kMaxEnded = 64;
+constexpr size_t kMaxInterrupted = 64;
 
-bool IsOfTheSameCables(const CableFinding& a, const CableFinding& b) {
-  return a.declared == b.declared && a.real == b.real;
+bool ShareALink(const CableFinding& a, const CableFinding& b) {
+  return std::ranges::find_first_of(a.declared, b.declared) != a.declared.end();
+}
+
+bool IsOver(const LinkClaims& claims, const CableFinding& finding) {
+  return std::ranges::any_of(finding.declared,
+                             [&](LinkIndex link) { return claims.IsConfirmed(link); });
 }
 
 void ByTraffic(const Fabric& fabric, const CablingOptions& options, const Adjacency& adjacency,
@@ -257,48 +262,60 @@ void Cabling::Add(const RecordBatch& batch, const BatchFlows& flows) {
   for (size_t i = 0; i < batch.samples.size(); ++i) {
     adjacency_.Add(flows.samples[i], batch.samples[i]);
   }
-  for (const CounterRecord& record : batch.counters) counters_.Add(record);
+  for (const CounterRecord& record : batch.counters) {
+    counters_.Add(record);
+    now_ = std::max(now_, record.arrival_time);
+  }
   for (const ReadingRecord& reading : batch.readings) {
     counters_.Add(reading, batch.ValuesOf(reading));
+    now_ = std::max(now_, reading.arrival_time);
   }
-  if (const auto interruptions = counters_.TakeInterruptions(); !interruptions.empty()) {
-    Conclude(interruptions);
+  for (const FabricCounters::Interruption& one : counters_.TakeInterruptions()) {
+    pending_.push_back(one);
   }
+  if (!pending_.empty()) RestartEvidence();
 }
 
-void Cabling::KeepEnded(const CableFinding& finding) {
-  const auto same = std::ranges::find_if(
-      ended_, [&](const CableFinding& other) { return IsOfTheSameCables(other, finding); });
-  if (same != ended_.end()) {
-    same->until = finding.until;
-    return;
+void Cabling::Keep(const CableFinding& finding) {
+  Interrupted kept = {.finding = finding};
+  const auto same = std::ranges::find_if(interrupted_, [&](const Interrupted& other) {
+    return !other.is_over && ShareALink(other.finding, finding);
+  });
+  if (same != interrupted_.end()) {
+    kept.finding.since = std::min(kept.finding.since, same->finding.since);
+    interrupted_.erase(same);
   }
-  if (ended_.size() >= kMaxEnded) ended_.erase(ended_.begin());
-  ended_.push_back(finding);
+  if (interrupted_.size() >= kMaxInterrupted) interrupted_.erase(interrupted_.begin());
+  interrupted_.push_back(std::move(kept));
 }
 
-void Cabling::Conclude(const std::vector<FabricCounters::Interruption>& interruptions) {
-  // Limits the time for links that flap all the time.
+void Cabling::RestartEvidence() {
+  // Limits the CPU time that flapping links cost. Until then, the evidence remains.
   constexpr Duration kMinBetween = std::chrono::seconds(1);
-  const Timestamp now = interruptions.back().time;
-  if (now < concluded_ || now - concluded_ >= kMinBetween) {
-    concluded_ = now;
-    std::map<LinkIndex, Timestamp> ends;
-    for (const auto& [port, time] : interruptions) ends.try_emplace(fabric_.port(port).link, time);
-    for (CableFinding& finding : Claims().Findings()) {
-      for (const LinkIndex link : finding.declared) {
-        const auto end = ends.find(link);
-        if (end == ends.end()) continue;
-        finding.until = end->second;
-        KeepEnded(finding);
-        break;
-      }
+  if (now_ - restarted_ < kMinBetween) return;
+  restarted_ = now_;
+  std::map<LinkIndex, Timestamp> down;
+  for (const auto& [port, time] : pending_) {
+    const auto [at, is_new] = down.try_emplace(fabric_.port(port).link, time);
+    if (!is_new) at->second = std::max(at->second, time);
+  }
+  const LinkClaims claims = Claims();
+  for (Interrupted& one : interrupted_) one.is_over = one.is_over || IsOver(claims, one.finding);
+  for (CableFinding& finding : claims.Findings()) {
+    for (const LinkIndex link : finding.declared) {
+      const auto at = down.find(link);
+      if (at != down.end()) finding.until = std::max(finding.until, at->second);
+    }
+    if (finding.until != Timestamp{}) Keep(finding);
+  }
+  // The evidence about both ends is of no use, even if only one of them reports its state.
+  for (const auto& [port, time] : pending_) {
+    for (const PortIndex end : {port, fabric_.Peer(port)}) {
+      counters_.DropReadingsBefore(end, time);
+      adjacency_.DiscardBefore(end, time);
     }
   }
-  for (const FabricCounters::Interruption& interruption : interruptions) {
-    counters_.DropReadingsBefore(interruption);
-    adjacency_.Restart(interruption.port, interruption.time);
-  }
+  pending_.clear();
 }
 
 // Traffic at a port is reliable evidence; counters alone may belong to a LAG.
@@ -371,14 +388,20 @@ CablingAnswer Cabling::Answer() const {
                           .switches = adjacency_.strangers(),
                           .flows_refused = adjacency_.flows_refused(),
                           .flows_evicted = adjacency_.flows_evicted()};
-  for (const CableFinding& ended : ended_) {
+  // A swap whose link was down is still there, unless evidence since then agrees with the topology.
+  for (const Interrupted& one : interrupted_) {
+    if (one.is_over || IsOver(claims, one.finding)) {
+      answer.ended.push_back(one.finding);
+      continue;
+    }
     const auto again = std::ranges::find_if(answer.findings, [&](const CableFinding& finding) {
-      return IsOfTheSameCables(finding, ended);
+      return ShareALink(finding, one.finding);
     });
     if (again == answer.findings.end()) {
-      answer.ended.push_back(ended);
+      answer.findings.push_back(one.finding);
+      answer.findings.back().until = {};
     } else {
-      again->since = std::min(again->since, ended.since);
+      again->since = std::min(again->since, one.finding.since);
     }
   }
   StateCheck(fabric_, counters_, options_).Find(answer.findings);

@@ -45,9 +45,15 @@ class Cabling {
   std::vector<LinkChange> LinkChanges() const;
 
  private:
-  // Evaluates the cables of links that were down, and then discards the evidence about them.
-  void Conclude(const std::vector<FabricCounters::Interruption>& interruptions);
-  void KeepEnded(const CableFinding& finding);
+  // A finding whose evidence was discarded because a link of it was down.
+  struct Interrupted {
+    CableFinding finding;  // `until`: the latest time at which one of its links was down
+    bool is_over = false;  // later evidence agrees with the topology
+  };
+
+  // Keeps the findings about links that were down, and discards the evidence about these links.
+  void RestartEvidence();
+  void Keep(const CableFinding& finding);
   LinkClaims Claims() const;
   void FindUnexpected(std::vector<CableFinding>& findings) const;
 
@@ -55,8 +61,10 @@ class Cabling {
   const CablingOptions options_;
   Adjacency adjacency_;
   FabricCounters counters_;
-  std::vector<CableFinding> ended_;
-  Timestamp concluded_;
+  std::vector<FabricCounters::Interruption> pending_;
+  std::vector<Interrupted> interrupted_;  // in order of `until`
+  Timestamp now_;                         // arrival of the latest reading
+  Timestamp restarted_;
 };
 
 }  // namespace rocescope

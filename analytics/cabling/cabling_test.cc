@@ -56,21 +56,23 @@ class CablingTest : public testing::Test {
     }
     cabling_.Add(world_.Counters(At(first + readings)));
   }
-  // The links of both cables are down while they exchange their ends.
-  void SwapAt(int64_t ms) {
+  void ReportDown(int64_t ms, const std::vector<PortIndex>& ports) {
     RecordBatch batch = world_.Counters(At(ms));
-    for (const auto& [from, to] : {std::pair("leaf0", "spine0"), std::pair("leaf1", "spine1")}) {
-      for (const PortIndex port : {Port(from, to), Port(to, from)}) {
-        for (CounterRecord& record : batch.counters) {
-          const topology::Port& down = world_.declared().port(port);
-          if (record.metric == Metric::kLinkUp && record.entity.port == down.name &&
-              record.entity.node == world_.declared().node(down.node).name) {
-            record.value = 0;
-          }
+    for (const PortIndex port : ports) {
+      const topology::Port& down = world_.declared().port(port);
+      for (CounterRecord& record : batch.counters) {
+        if (record.metric == Metric::kLinkUp && record.entity.port == down.name &&
+            record.entity.node == world_.declared().node(down.node).name) {
+          record.value = 0;
         }
       }
     }
     cabling_.Add(batch);
+  }
+  // The links of both cables are down while they exchange their ends.
+  void SwapAt(int64_t ms) {
+    ReportDown(ms, {Port("leaf0", "spine0"), Port("spine0", "leaf0"), Port("leaf1", "spine1"),
+                    Port("spine1", "leaf1")});
     SwapTwo();
   }
   CableFinding Only() const {
@@ -260,6 +262,69 @@ TEST_F(CablingTest, CablesThatWereSwappedForAWhileAreKept) {
   ExpectTheSwap(answer.ended[0]);
   EXPECT_GE(answer.ended[0].since, At(102));
   EXPECT_EQ(answer.ended[0].until, At(kBack));
+}
+
+// Nothing shows that the cables were corrected.
+TEST_F(CablingTest, ASwapRemainsIfOneOfItsLinksFlaps) {
+  SwapTwo();
+  Count();
+  SendPostcards();
+  ReportDown(2000, {Port("leaf0", "spine0")});
+  cabling_.Add(world_.Counters(At(2001)));
+  const CableFinding finding = Only();
+  ExpectTheSwap(finding);
+  EXPECT_LT(finding.since, At(10));
+  EXPECT_THAT(cabling_.Answer().ended, IsEmpty());
+  Count(10, 1'000'000, 2002);
+  ExpectTheSwap(Only());
+}
+
+// Another link flaps just before the cables are swapped.
+TEST_F(CablingTest, ASwapIsFoundAfterAnotherLinkWasDown) {
+  Count(100);
+  ReportDown(2000, {Port("leaf3", "spine3")});
+  SwapAt(2001);
+  Count(10, 1'000'000, 2002);
+  Count(10, 1'000'000, 4000);
+  ExpectTheSwap(Only());
+}
+
+// Only the leaves report the state of links.
+TEST_F(CablingTest, FlowsIdentifyASwapIfOnlyOneEndReportsItsState) {
+  const auto without_spines = [&](RecordBatch batch) {
+    std::erase_if(batch.counters, [](const CounterRecord& record) {
+      return record.entity.node.starts_with("spine");
+    });
+    cabling_.Add(batch);
+  };
+  without_spines(world_.Counters(At(0)));
+  SendPostcards();
+  RecordBatch down = world_.Counters(At(10));
+  for (CounterRecord& record : down.counters) {
+    if (record.metric == Metric::kLinkUp && record.entity.node.starts_with("leaf"))
+      record.value = 0;
+  }
+  without_spines(down);
+  SwapTwo();
+  without_spines(world_.Counters(At(11)));
+  SendPostcards(12);
+  ExpectTheSwap(Only());
+}
+
+TEST_F(CablingTest, ALaterSwapOfTheSameCablesIsAnotherFinding) {
+  SwapTwo();
+  Count();
+  SwapAt(2000);  // corrected
+  Count(10, 1'000'000, 2001);
+  SendPostcards(2001);
+  SwapAt(9000);
+  Count(10, 1'000'000, 9001);
+  const CablingAnswer answer = cabling_.Answer();
+  ASSERT_THAT(answer.findings, SizeIs(1));
+  ExpectTheSwap(answer.findings[0]);
+  EXPECT_GE(answer.findings[0].since, At(9000));
+  ASSERT_THAT(answer.ended, SizeIs(1));
+  EXPECT_EQ(answer.ended[0].until, At(2000));
 }
 
 TEST_F(CablingTest, SwappedCablesWhoseLinksFlapAreOneFinding) {

@@ -112,7 +112,7 @@ void FabricCounters::AddTo(Series& series, Metric metric, uint64_t value, Timest
   last_ = std::max(last_, time);
   if (metric == Metric::kLinkUp || metric == Metric::kLinkFlaps) {
     const bool was_down = metric == Metric::kLinkUp ? series.history.AddState(time, value != 0)
-                                                    : series.history.AddFlaps(value);
+                                                    : series.history.AddFlaps(time, value);
     if (was_down && series.port != kNone) interruptions_.push_back({series.port, time});
     return;
   }
@@ -129,10 +129,10 @@ void FabricCounters::AddTo(Series& series, Metric metric, uint64_t value, Timest
   }
 }
 
-void FabricCounters::DropReadingsBefore(const Interruption& interruption) {
+void FabricCounters::DropReadingsBefore(PortIndex port, Timestamp time) {
   for (auto& series : series_) {
-    const auto at = series.find(interruption.port);
-    if (at != series.end()) at->second.history.DropReadingsBefore(interruption.time);
+    const auto at = series.find(port);
+    if (at != series.end()) at->second.history.DropReadingsBefore(time);
   }
 }
 

@@ -33,14 +33,15 @@ class FabricCounters {
   // `values` contains one value for each metric of the group.
   void Add(const ReadingRecord& reading, std::span<const uint64_t> values);
 
-  // Ports whose links were down, since the last call. A cable can be exchanged only then.
+  // Returns the ports whose links were down since the previous call. Cables can be exchanged only
+  // while their links are down.
   struct Interruption {
     topology::PortIndex port = topology::kNone;
     Timestamp time;  // when a reading showed it
   };
   std::vector<Interruption> TakeInterruptions() { return std::exchange(interruptions_, {}); }
-  // Discards all byte counters of the port that were read before.
-  void DropReadingsBefore(const Interruption& interruption);
+  // Discards byte counter readings of the port that are older than `time`.
+  void DropReadingsBefore(topology::PortIndex port, Timestamp time);
 
   // Null: the source reports nothing for this port.
   const PortHistory* Of(CounterSource source, topology::PortIndex port) const;

@@ -42,6 +42,12 @@ uint64_t LinkClaims::CountConfirmed() const {
       confirmed_, [&](const auto& one) { return !std::ranges::binary_search(wrong, one.first); }));
 }
 
+bool LinkClaims::IsConfirmed(LinkIndex link) const {
+  return confirmed_.contains(link) && std::ranges::none_of(claims_, [&](const auto& entry) {
+           return fabric_.port(entry.first).link == link;
+         });
+}
+
 // Returns the node's only port that contradicts the declaration, if there is exactly one.
 PortIndex LinkClaims::Resolve(const Sender& sender, const std::vector<LinkIndex>& wrong) const {
   if (sender.port != kNone || sender.node == kNone) return sender.port;

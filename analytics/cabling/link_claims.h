@@ -39,6 +39,8 @@ class LinkClaims {
   // Links with contradicting evidence, ascending.
   std::vector<topology::LinkIndex> Contradicted() const;
   uint64_t CountConfirmed() const;
+  // Traffic or counters agree with the declaration, and nothing contradicts it.
+  bool IsConfirmed(topology::LinkIndex link) const;
   // Swapped links and disagreements.
   std::vector<CableFinding> Findings() const;
 

@@ -50,10 +50,13 @@ void PortHistory::DropReadingsBefore(Timestamp time) {
   spacing_ = Duration(0);
 }
 
-bool PortHistory::AddFlaps(uint64_t count) {
-  const bool has_more = flaps_ && count > *flaps_;
+bool PortHistory::AddFlaps(Timestamp time, uint64_t count) {
+  if (flaps_ && time <= last_flaps_) return false;
+  const bool is_known = !transitions_.empty() && transitions_.back().by > last_flaps_;
+  const bool has_changed = flaps_ && count != *flaps_ && !is_known;
   flaps_ = count;
-  return has_more;
+  last_flaps_ = time;
+  return has_changed;
 }
 
 bool PortHistory::AddState(Timestamp time, bool up) {

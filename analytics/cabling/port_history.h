@@ -35,7 +35,9 @@ class PortHistory {
   void Add(const PortReading& reading);
   // Returns whether the link was down at some time since the last reading.
   bool AddState(Timestamp time, bool up);
-  bool AddFlaps(uint64_t count);  // a counter
+  // Returns whether the flap counter changed since the last reading, unless a state change is known
+  // since then. A reset of the counter may hide flaps.
+  bool AddFlaps(Timestamp time, uint64_t count);
   void DropReadingsBefore(Timestamp time);
 
   // Ascending, since the last counter reset or DropReadingsBefore. Intermediate readings may have
@@ -59,6 +61,7 @@ class PortHistory {
   std::vector<LinkTransition> transitions_;
   std::optional<bool> up_;
   std::optional<uint64_t> flaps_;
+  Timestamp last_flaps_;
   Timestamp first_state_;
   Timestamp last_state_;
   uint64_t state_readings_ = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -129,20 +130,21 @@ bool IsUsual(std::span<const Round> before, uint32_t nic, double late, double pe
          late - UpperMedianOf(usual) < LeastLate(period);
 }
 
-// Whether one member may have been the last in several rounds by accident, because the other
-// members are late now and then, too: on busy hosts, any of them may be the last.
-bool MayBeAccident(size_t rounds, size_t members, size_t late_others, const LateNic& run) {
-  constexpr double kMost = 0.1;  // expected number of such runs in all rounds
+// Whether chance explains the run, given in how many iterations the other members are late. On busy
+// hosts, every member is occasionally the last.
+bool IsExplainedByChance(size_t iterations, size_t members, size_t late_others,
+                         const LateNic& run) {
+  constexpr double kMaxExpected = 0.1;  // such runs in all iterations of all members
   if (late_others == 0 || members < 2) return false;
   const double share = (static_cast<double>(late_others) / static_cast<double>(members - 1) + 0.5) /
-                       (static_cast<double>(rounds) + 1);
+                       (static_cast<double>(iterations) + 1);
   const size_t length = run.last - run.first + 1;
-  double runs = static_cast<double>(rounds * members);
-  // The number of combinations of rounds within the run.
+  double expected = static_cast<double>(iterations * members);
+  // The number of combinations of iterations within the run.
   for (uint32_t i = 0; i < run.iterations; ++i) {
-    runs *= share * static_cast<double>(length - std::min<size_t>(i, length - 1)) / (i + 1);
+    expected *= share * static_cast<double>(length - std::min<size_t>(i, length - 1)) / (i + 1);
   }
-  return runs > kMost;
+  return expected > kMaxExpected;
 }
 
 // Keyed by NIC: the data that it sends, combined with the given bits of the channels to it.
@@ -177,17 +179,17 @@ std::optional<LateNic> FindLateNic(const std::map<uint32_t, Bits>& own,
   };
   std::map<uint32_t, Run> runs;  // indexed by NIC: the current run
   std::optional<LateNic> longest;
-  std::map<uint32_t, size_t> late_rounds;  // indexed by NIC
+  std::map<uint32_t, std::set<size_t>> late_in;  // indexed by NIC: iterations
   const std::vector<Round> rounds = RoundsOf(own, busy, iterations);
   for (const Round& round : rounds) {
     const auto number = static_cast<size_t>(&round - rounds.data());
     const auto late = LateOf(round, iterations.period);
     if (!late) continue;
-    ++late_rounds[late->first];
     // The iteration in which the others started to wait.
     const auto begins = std::span(iterations.begins).first(iterations.count());
     const auto next = std::ranges::upper_bound(begins, round.front().at);
     const auto k = static_cast<size_t>(std::max<ptrdiff_t>(0, next - begins.begin() - 1));
+    late_in[late->first].insert(k);
     Run& run = runs[late->first];
     if (run.lateness.empty() || k > run.so_far.last + 1 + kMissed) {
       run = {.so_far = {.nic = late->first, .first = k}, .begins = number, .lateness = {}};
@@ -212,8 +214,8 @@ std::optional<LateNic> FindLateNic(const std::map<uint32_t, Bits>& own,
   }
   if (!longest) return std::nullopt;
   size_t late_others = 0;
-  for (const auto& [nic, count] : late_rounds) late_others += nic == longest->nic ? 0 : count;
-  if (MayBeAccident(rounds.size(), rounds.front().size(), late_others, *longest)) {
+  for (const auto& [nic, late] : late_in) late_others += nic == longest->nic ? 0 : late.size();
+  if (IsExplainedByChance(iterations.count(), rounds.front().size(), late_others, *longest)) {
     return std::nullopt;
   }
   return longest;

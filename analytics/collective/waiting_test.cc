@@ -63,7 +63,7 @@ TEST(FindLateNic, FindsTheNicThatEntersLastRepeatedly) {
   EXPECT_NEAR(late->lateness, 40, 1);
 }
 
-// On busy hosts, each member is late now and then.
+// On busy hosts, every member is occasionally late.
 TEST(FindLateNic, FindsNoneIfOthersAreLateAsOften) {
   const Exchange busy({{0, 2}, {2, 1}, {4, 3}, {6, 3}, {8, 3}}, 40);
   EXPECT_FALSE(FindLateNic(busy.own, busy.own, busy.Find()));

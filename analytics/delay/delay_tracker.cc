@@ -27,15 +27,19 @@ bool CanBe(int64_t ns) {
   return ns <= kMost && ns >= -kMost;
 }
 
+// A few slow links, for example to a management network, do not count.
 Duration ApartOf(const topology::Fabric& fabric, const DelayOptions& options) {
   constexpr double kFrameBits = 8 * 4178;
   constexpr double kMostSeconds = 1;
-  uint64_t slowest = UINT64_MAX;
+  std::vector<uint64_t> speeds;
   for (const topology::Link& link : fabric.links()) {
-    if (link.bits_per_second > 0) slowest = std::min(slowest, link.bits_per_second);
+    if (link.bits_per_second > 0) speeds.push_back(link.bits_per_second);
   }
+  if (speeds.empty()) return options.apart;
+  const auto slow = speeds.begin() + static_cast<ptrdiff_t>(speeds.size() / 10);
+  std::ranges::nth_element(speeds, slow);
   const double seconds =
-      std::min(options.apart_frames * kFrameBits / static_cast<double>(slowest), kMostSeconds);
+      std::min(options.apart_frames * kFrameBits / static_cast<double>(*slow), kMostSeconds);
   return std::max(options.apart, Duration(static_cast<int64_t>(seconds * 1e9)));
 }
 

@@ -23,8 +23,9 @@ struct DelayOptions {
   size_t packets = 1u << 15;                  // packets remembered; a power of two
   size_t places = 1u << 18;
   size_t flows = 1u << 16;  // flows with CNPs; the same limit applies to flows with ACKs
-  // Copies and responses that arrive later than this belong to a retransmission. With slow links,
-  // it is extended to the time that the slowest link needs for `apart_frames` frames of 4 kB.
+  // Copies and responses that arrive later than this belong to a retransmission. It is extended to
+  // the time that a link needs for `apart_frames` frames of 4 kB, at the speed that nine of ten
+  // links reach.
   Duration apart = std::chrono::milliseconds(1);
   uint32_t apart_frames = 100;
 };

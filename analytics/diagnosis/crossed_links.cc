@@ -214,12 +214,14 @@ class ByTotals {
 
 // Whether the detector `cables` reports the link.
 bool IsKnown(const DiagnosisInput& input, LinkIndex link) {
-  const auto tells_of = [&](const CableFinding& cable) {
+  const auto concerns_link = [&](const CableFinding& cable) {
     return IsSwap(cable) && std::ranges::find(cable.declared, link) != cable.declared.end();
   };
   const CablingAnswer& cabling = input.parts().cabling;
-  return std::ranges::any_of(cabling.findings, tells_of) ||
-         std::ranges::any_of(cabling.ended, tells_of);
+  return std::ranges::any_of(cabling.findings, concerns_link) ||
+         std::ranges::any_of(cabling.ended, [&](const CableFinding& cable) {
+           return cable.until >= input.BeginOf(0) && concerns_link(cable);
+         });
 }
 
 }  // namespace

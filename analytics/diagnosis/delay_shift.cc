@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/count_text.h"
 #include "base/median.h"
@@ -131,10 +132,17 @@ void KeepSimilar(std::vector<LateWindow>& late) {
   std::erase_if(late, [&](const LateWindow& window) { return 2 * window.by < typical; });
 }
 
-// Keeps the longest series of `late`. At most about a tenth of its windows are `usual` (ascending),
-// which means that they have the usual delay. Returns how many it removes.
+bool AreSeparated(const std::vector<size_t>& usual, size_t before, size_t after) {
+  const auto next = std::ranges::upper_bound(usual, before);
+  return next != usual.end() && *next < after;
+}
+
+// Keeps the series of `late` windows with the highest score: +1 for each late window, and -10 for
+// each `usual` window (ascending) in between. Returns the number of windows in short series; long
+// ones are other episodes of the fault.
 size_t KeepLongest(const std::vector<size_t>& usual, std::vector<LateWindow>& late) {
-  constexpr int64_t kWeight = 10;  // late windows that outweigh a usual one
+  constexpr int64_t kWeight = 10;
+  constexpr size_t kLong = 6;  // and more than half as long as the one that is kept
   size_t begin = 0;
   int64_t sum = 0;
   size_t best_begin = 0;
@@ -154,10 +162,20 @@ size_t KeepLongest(const std::vector<size_t>& usual, std::vector<LateWindow>& la
     best_begin = begin;
     best_end = i + 1;
   }
-  const size_t before = late.size();
+  size_t isolated = 0;
+  size_t run = 0;
+  for (size_t i = 0; i < late.size(); ++i) {
+    const bool is_kept = i >= best_begin && i < best_end;
+    run += is_kept ? 0 : 1;
+    const bool ends = i + 1 == late.size() || is_kept || i + 1 == best_begin ||
+                      AreSeparated(usual, late[i].place, late[i + 1].place);
+    if (!ends) continue;
+    if (run < kLong || 2 * run <= best_end - best_begin) isolated += run;
+    run = 0;
+  }
   late = {late.begin() + static_cast<ptrdiff_t>(best_begin),
           late.begin() + static_cast<ptrdiff_t>(best_end)};
-  return before - late.size();
+  return isolated;
 }
 
 // The number of other windows (ascending) with at least half of the typical increase of the late
@@ -225,50 +243,98 @@ bool IsUsual(const std::vector<DelayWindow>& windows, int64_t quickest, int64_t 
          static_cast<double>(increased) > kMost * static_cast<double>(others);
 }
 
-// Whether so many windows in a row can be late by accident, if each of the other windows is late
-// with the same probability. A busy host responds late now and then.
-bool MayBeAccident(size_t late, size_t others, size_t late_others) {
-  constexpr double kMost = 0.1;  // expected number of such accidents in all windows
-  if (late_others == 0) return false;
-  if (late_others * 2 >= others) return true;
-  const double share = (static_cast<double>(late_others) + 0.5) / (static_cast<double>(others) + 1);
-  return static_cast<double>(late + others) * std::pow(share, static_cast<double>(late)) > kMost;
+// A series of delayed windows among those of a path or NIC.
+struct Series {
+  size_t late = 0;
+  size_t length = 0;       // from the first to the last of them
+  size_t others = 0;       // windows outside
+  size_t late_others = 0;  // of these
+};
+
+// Whether chance explains the series, given the share of delayed windows among the others, in any
+// of so many delays. Busy hosts occasionally respond late.
+bool IsExplainedByChance(const Series& series, size_t delays) {
+  constexpr double kMaxExpected = 0.1;  // such series in all windows of all delays
+  if (series.late_others == 0) return false;
+  // Where most of the others are late, the usual delay is not known, unless the series is much
+  // longer.
+  constexpr size_t kMuchLonger = 4;
+  if (series.late_others * 2 >= series.others) {
+    return series.late <= kMuchLonger * series.late_others;
+  }
+  const double share =
+      (static_cast<double>(series.late_others) + 0.5) / (static_cast<double>(series.others) + 1);
+  double expected = static_cast<double>(delays) *
+                    static_cast<double>(series.length + series.others) *
+                    std::pow(share, static_cast<double>(series.late));
+  // The number of combinations of the windows between the first and the last one.
+  for (size_t i = 2; i < series.late; ++i) {
+    expected *= static_cast<double>(series.length - i) / static_cast<double>(i - 1);
+  }
+  return expected > kMaxExpected;
+}
+
+int64_t LowerMedianOf(std::vector<int64_t> values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+// Increases of delays, by window and group.
+using Increases = std::vector<std::map<uint32_t, std::vector<int64_t>>>;
+
+// The increase that more than half of the groups have in a window; 0 if there are too few groups.
+int64_t SharedOf(const Increases& increases, size_t window, size_t least_groups) {
+  const auto& groups = increases[window];
+  if (groups.size() < least_groups) return 0;
+  std::vector<int64_t> medians;
+  for (const auto& [group, values] : groups) medians.push_back(LowerMedianOf(values));
+  return std::max<int64_t>(LowerMedianOf(medians), 0);
 }
 
 }  // namespace
 
-Row CommonDelays(const DiagnosisInput& input, DelayKind kind, Of of) {
-  // The median of fewer delays may be that of one link or NIC.
-  const size_t few = kind == DelayKind::kTurnaround ? 4 : 8;
-  constexpr size_t kMany = 256;  // a sample of so many suffices
-  Row common(input.windows());
+size_t CountDelays(const DiagnosisInput& input, DelayKind kind) {
+  return static_cast<size_t>(std::ranges::count_if(
+      input.parts().delays, [&](const auto& entry) { return entry.first.kind == kind; }));
+}
+
+Row SharedDelays(const DiagnosisInput& input, DelayKind kind, Of of) {
+  constexpr size_t kMaxSampled = 256;
+  const topology::Fabric& fabric = input.fabric();
+  const bool is_turnaround = kind == DelayKind::kTurnaround;
+  const size_t least_groups = is_turnaround ? 4 : 3;
   const size_t agreeing = input.thresholds().latency_baseline_windows;
-  std::vector<const std::vector<DelayWindow>*> all;
-  for (const auto& [key, windows] : input.parts().delays) {
-    if (key.kind == kind && windows.size() >= agreeing) all.push_back(&windows);
-  }
-  if (all.size() < few) return common;
+  Row shared(input.windows());
+  Increases by_first(input.windows());
+  Increases by_last(input.windows());
   const auto value_of = [&](const DelayWindow& window) {
     return of == Of::kLeast ? window.least : window.next_most;
   };
-  std::vector<std::vector<int64_t>> increases(input.windows());
-  const size_t step = (all.size() + kMany - 1) / kMany;
-  for (size_t i = 0; i < all.size(); i += step) {
+  const size_t step = (CountDelays(input, kind) + kMaxSampled - 1) / kMaxSampled;
+  size_t number = 0;
+  for (const auto& [key, windows] : input.parts().delays) {
+    if (key.kind != kind || number++ % step != 0 || windows.size() < agreeing) continue;
+    const uint32_t first = is_turnaround ? fabric.nic(key.to).host : key.from;
+    const uint32_t last = is_turnaround || key.to_node ? key.to : fabric.port(key.to).node;
     std::vector<int64_t> values;
-    for (const DelayWindow& window : *all[i]) values.push_back(value_of(window));
+    for (const DelayWindow& window : windows) values.push_back(value_of(window));
     const auto usual = values.begin() +
                        static_cast<ptrdiff_t>(of == Of::kLeast ? agreeing - 1 : values.size() / 2);
     std::ranges::nth_element(values, usual);
-    for (const DelayWindow& window : *all[i]) {
+    for (const DelayWindow& window : windows) {
       const size_t place = input.PlaceOf(window.window);
-      if (place < increases.size()) increases[place].push_back(value_of(window) - *usual);
+      if (place >= shared.size()) continue;
+      by_first[place][first].push_back(value_of(window) - *usual);
+      if (!is_turnaround) by_last[place][last].push_back(value_of(window) - *usual);
     }
   }
-  for (size_t w = 0; w < common.size(); ++w) {
-    if (increases[w].size() < few) continue;
-    common[w] = static_cast<uint64_t>(std::max<int64_t>(UpperMedianOf(increases[w]), 0));
+  for (size_t w = 0; w < shared.size(); ++w) {
+    int64_t least = SharedOf(by_first, w, least_groups);
+    if (!is_turnaround) least = std::min(least, SharedOf(by_last, w, least_groups));
+    shared[w] = static_cast<uint64_t>(least);
   }
-  return common;
+  return shared;
 }
 
 std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
@@ -282,7 +348,8 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
   std::vector<LateWindow> late;
   std::vector<size_t> usual;
   std::vector<LateWindow> explained;  // longer least delays that queues explain
-  size_t accidents = 0;               // late windows that are far from the others
+  std::vector<size_t> evaluated;
+  size_t isolated = 0;  // late windows that are far from the others
   for (const DelayWindow& window : windows) {
     const size_t place = input.PlaceOf(window.window);
     if (place >= input.windows()) continue;
@@ -307,12 +374,13 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
     if (may_queue || after >= input.windows())
       continue;  // the readings that explain it may be yet to come
     const auto queued = static_cast<int64_t>(longest + (wait.is_read_at_window_ends ? 0 : paused));
-    const auto common = static_cast<int64_t>(wait.common[place]);
+    const auto shared = static_cast<int64_t>(wait.shared[place]);
     const int64_t later = window.least - *quickest;
-    const int64_t least = later - std::clamp<int64_t>(later, 0, common);
-    const int64_t unexplained = window.next_most - *quickest - queued - common;
+    const int64_t least = later - std::clamp<int64_t>(later, 0, shared);
+    const int64_t unexplained = window.next_most - *quickest - queued - shared;
     // A retransmitted packet was matched with its first copy.
     if (least < -margin) continue;
+    evaluated.push_back(place);
     // A longer path delays all packets, queued or not. A queue that persists for the whole window
     // delays all packets too, but none for longer than the queue.
     // On a link that was busy all the time, or if the least delay is about as long as the queue,
@@ -334,16 +402,16 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
     // Windows that are far from each other are independent accidents.
     if (of == Of::kMost && !late.empty() && late.size() < kSeveral &&
         place > late.back().place + kNear) {
-      accidents += late.size();
+      isolated += late.size();
       late.clear();
     }
     late.push_back(
         {.place = place, .packets = window.count, .by = least, .is_queue_known = is_known});
   }
   if (of == Of::kLeast) {
-    accidents += KeepLongest(usual, late);
+    isolated += KeepLongest(usual, late);
     KeepSimilar(late);
-    accidents += CountSimilarElsewhere(explained, late);
+    isolated += CountSimilarElsewhere(explained, late);
   }
   Shift shift = ShiftOver(late, thresholds);
   if (shift.windows < thresholds.latency_windows || shift.packets < thresholds.latency_packets)
@@ -361,7 +429,15 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
   if (of == Of::kLeast ? between * 10 > shift.windows : shift.windows * 2 < all) {
     return std::nullopt;
   }
-  if (MayBeAccident(shift.windows, windows.size() - shift.windows, accidents)) return std::nullopt;
+  const auto within = static_cast<size_t>(std::ranges::count_if(
+      evaluated, [&](size_t place) { return place >= shift.first && place <= shift.last; }));
+  if (IsExplainedByChance({.late = shift.windows,
+                           .length = within,
+                           .others = evaluated.size() - within,
+                           .late_others = isolated},
+                          wait.delays)) {
+    return std::nullopt;
+  }
   if (of == Of::kLeast) {
     if (IsUsual(windows, *quickest, static_cast<int64_t>(shift.by), shift.windows)) {
       return std::nullopt;
@@ -370,21 +446,6 @@ std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<Dela
     if (!are_queues_known && !AreSimilar(late, thresholds.latency_windows)) return std::nullopt;
   }
   return shift;
-}
-
-std::vector<size_t> SharedByMost(const std::vector<Shift>& shifts, size_t index, size_t all) {
-  constexpr size_t kFew = 3;  // fewer can be at the same time by accident
-  const Shift& own = shifts[index];
-  std::vector<size_t> sharing;
-  for (size_t i = 0; i < shifts.size(); ++i) {
-    const Shift& other = shifts[i];
-    const size_t begin = std::max(own.first, other.first);
-    const size_t end = std::min(own.last, other.last) + 1;
-    const size_t longer = std::max(own.last - own.first, other.last - other.first) + 1;
-    if (end > begin && (end - begin) * 2 > longer) sharing.push_back(i);
-  }
-  if (sharing.size() < kFew || sharing.size() * 2 <= all) sharing.clear();
-  return sharing;
 }
 
 Finding FindingOf(const DiagnosisInput& input, FaultKind kind, Place place, const Shift& shift) {

@@ -26,18 +26,19 @@ struct Wait {
   explicit Wait(size_t windows)
       : queued(windows),
         paused(windows),
-        common(windows),
+        shared(windows),
         is_known(windows, true),
         may_queue(windows),
         is_congested(windows) {}
 
   Row queued;                   // ns in queues
   Row paused;                   // ns until the end of pauses
-  Row common;                   // ns by which most delays are longer; see CommonDelays
+  Row shared;                   // ns by which most delays are longer; see SharedDelays
   std::vector<bool> is_known;   // the queues were read
   std::vector<bool> may_queue;  // a queue that was not read may have lasted: its link was busy
   // A link was busy all the time: its queue may have persisted.
   std::vector<bool> is_congested;
+  size_t delays = 1;                   // measured delays of this kind, see CountDelays
   bool is_read_at_window_ends = true;  // see DiagnosisInput
   // A packet may wait several times in a queue that persists, because it is retransmitted.
   bool may_repeat = false;
@@ -45,10 +46,13 @@ struct Wait {
 
 enum class Of : uint8_t { kLeast, kMost };
 
-// For each window, the median increase in ns of the least or second longest delays of this kind:
-// most paths or NICs are late together if the machine that receives the mirrored frames is busy. 0
-// if too few delays are measured.
-Row CommonDelays(const DiagnosisInput& input, DelayKind kind, Of of);
+// For each window, the increase in ns of the least (or second longest) delay that most paths or
+// hosts share: a busy machine that receives the mirrored frames delays most of them at the same
+// time. Paths are grouped by their first and by their last switch, and NICs by host, so that a
+// single link or host does not count as most. 0 if too few are measured.
+Row SharedDelays(const DiagnosisInput& input, DelayKind kind, Of of);
+
+size_t CountDelays(const DiagnosisInput& input, DelayKind kind);
 
 // Waiting times at ports; each port is computed once.
 class Waits {
@@ -87,11 +91,6 @@ struct Shift {
 // kMost: the second longest delay alone, in windows whose wait is known.
 std::optional<Shift> ShiftOf(const DiagnosisInput& input, const std::vector<DelayWindow>& windows,
                              const Wait& wait, Of of, int64_t margin);
-
-// The shifts that are at about the same time as shifts[index], which is one of them, if most of
-// `all` measured delays have one; otherwise none. The cause of such shifts is none of their places:
-// for example, the machine that receives the mirrored frames was busy.
-std::vector<size_t> SharedByMost(const std::vector<Shift>& shifts, size_t index, size_t all);
 
 Finding FindingOf(const DiagnosisInput& input, FaultKind kind, Place place, const Shift& shift);
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "analytics/diagnosis/delay_shift.h"
@@ -47,6 +46,19 @@ double MeanOf(const DiagnosisInput& input, const std::vector<DelayWindow>& windo
   return sum / static_cast<double>(std::max<size_t>(count, 1));
 }
 
+// Subtracts what most hosts share.
+std::vector<DelayWindow> Without(const DiagnosisInput& input, const Row& shared,
+                                 std::vector<DelayWindow> windows) {
+  for (DelayWindow& window : windows) {
+    const size_t place = input.PlaceOf(window.window);
+    if (place >= shared.size()) continue;
+    const auto by = static_cast<int64_t>(shared[place]);
+    window.least -= by;
+    window.sum -= by * static_cast<int64_t>(window.count);
+  }
+  return windows;
+}
+
 // Whether, in a window within the shift, even the fastest packet was late, and the mean hardly
 // later. A longer link delays all packets equally; a slow host delays packets that wait behind
 // others more. One window suffices, because the windows in which the delay began and ended have
@@ -75,24 +87,23 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
   const topology::Fabric& fabric = input.fabric();
   const Thresholds& thresholds = input.thresholds();
   Waits waits(input);
-  Findings late;
-  std::vector<Shift> shifts;  // the shift of each finding
-  size_t nics = 0;
-  const Row common_least = CommonDelays(input, DelayKind::kTurnaround, Of::kLeast);
-  const Row common_most = CommonDelays(input, DelayKind::kTurnaround, Of::kMost);
-  for (const auto& [key, windows] : input.parts().delays) {
+  const Row shared_least = SharedDelays(input, DelayKind::kTurnaround, Of::kLeast);
+  const Row shared_most = SharedDelays(input, DelayKind::kTurnaround, Of::kMost);
+  const size_t nics = CountDelays(input, DelayKind::kTurnaround);
+  for (const auto& [key, measured] : input.parts().delays) {
     if (key.kind != DelayKind::kTurnaround) continue;
-    ++nics;
     const PortIndex own = fabric.nic(key.to).port;
     const PortIndex port = fabric.Peer(own);
     Wait wait = waits.Over({port, own});
     wait.may_repeat = true;
-    wait.common = common_least;
+    wait.delays = nics;
+    const std::vector<DelayWindow> windows = Without(input, shared_least, measured);
+    wait.shared = shared_least;
     const auto frame = static_cast<int64_t>(kFullFrameBits * 1'000'000'000 /
                                             std::max<uint64_t>(fabric.SpeedOf(own), 1));
     const int64_t margin =
         std::max<int64_t>(thresholds.added_latency_ns, thresholds.answer_frames * frame);
-    if (const auto shift = ShiftOf(input, windows, wait, Of::kLeast, margin)) {
+    if (const auto shift = ShiftOf(input, measured, wait, Of::kLeast, margin)) {
       // A host that receives every frame slowly increases the least delay too, but far less than
       // the mean.
       const double usual = MeanOf(input, windows, *shift, false);
@@ -110,15 +121,14 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
           "{} in {}",
           fabric.NameOf(own), shift->by / 1000, Counted(shift->packets, "packet"),
           Counted(shift->windows, "window")));
-      late.push_back(std::move(finding));
-      shifts.push_back(*shift);
+      found.push_back(std::move(finding));
       continue;
     }
     // With packet spraying, a response waits until earlier packets have arrived on other paths.
     if (input.is_spraying()) continue;
-    wait.common = common_most;
+    wait.shared = shared_most;
     if (const auto shift =
-            ShiftOf(input, windows, wait, Of::kMost, thresholds.late_answer_frames * frame)) {
+            ShiftOf(input, measured, wait, Of::kMost, thresholds.late_answer_frames * frame)) {
       const bool is_longer = IsLongerForAll(input, windows, *shift, margin);
       Finding finding =
           is_longer ? LongerLink(input, own, *shift) : SlowReceiver(input, key.to, *shift);
@@ -129,12 +139,8 @@ void DetectLateAnswers(const DiagnosisInput& input, Findings& found) {
                                   fabric.NameOf(own))
                     : fmt::format("in {} it responded later than the queue in front of it explains",
                                   Counted(shift->windows, "window")));
-      late.push_back(std::move(finding));
-      shifts.push_back(*shift);
+      found.push_back(std::move(finding));
     }
-  }
-  for (size_t i = 0; i < late.size(); ++i) {
-    if (SharedByMost(shifts, i, nics).empty()) found.push_back(std::move(late[i]));
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -90,36 +89,6 @@ struct Pair {
   std::vector<PortIndex> way;
   Shift shift;
 };
-
-struct Measured {
-  std::vector<PortIndex> way;
-  DelayKind kind = DelayKind::kTransit;
-  std::optional<Shift> shift;
-};
-
-// Removes shifts that most paths have at the same time, unless all these paths share a link.
-void RemoveShared(const DiagnosisInput& input, std::vector<Measured>& measured) {
-  std::vector<Shift> shifts;
-  std::vector<Measured*> longer;
-  for (Measured& one : measured) {
-    if (!one.shift) continue;
-    shifts.push_back(*one.shift);
-    longer.push_back(&one);
-  }
-  const auto uses = [&](size_t i, LinkIndex link) {
-    return std::ranges::any_of(
-        longer[i]->way, [&](PortIndex port) { return input.fabric().port(port).link == link; });
-  };
-  for (size_t i = 0; i < longer.size(); ++i) {
-    const std::vector<size_t> sharing = SharedByMost(shifts, i, measured.size());
-    if (sharing.empty()) continue;
-    const bool have_one_link = std::ranges::any_of(longer[i]->way, [&](PortIndex port) {
-      const LinkIndex link = input.fabric().port(port).link;
-      return std::ranges::all_of(sharing, [&](size_t other) { return uses(other, link); });
-    });
-    if (!have_one_link) longer[i]->shift.reset();
-  }
-}
 
 // Either of two links in a row may be the longer one. Greedily chooses the fewest links that
 // explain all longer paths: first the link that most of them share, if most paths over it are
@@ -214,29 +183,27 @@ void DetectLongerLinks(const DiagnosisInput& input, Findings& found) {
   const topology::Fabric& fabric = input.fabric();
   Waits waits(input);
   Shifts shifts;
-  std::vector<Measured> measured;
-  const Row common = CommonDelays(input, DelayKind::kTransit, Of::kLeast);
+  std::vector<Pair> pairs;
+  std::map<PortIndex, std::pair<size_t, size_t>>
+      ways_of;  // paths over a port: longer ones, and all
+  const Row shared = SharedDelays(input, DelayKind::kTransit, Of::kLeast);
+  const size_t transits = CountDelays(input, DelayKind::kTransit);
+  const size_t wires = CountDelays(input, DelayKind::kWire);
   for (const auto& [key, windows] : input.parts().delays) {
     if (key.kind != DelayKind::kTransit && key.kind != DelayKind::kWire) continue;
     const std::vector<PortIndex> way = PathOf(fabric, key);
     if (way.empty()) continue;
     Wait wait = key.kind == DelayKind::kTransit ? waits.Over(way) : Wait(input.windows());
-    if (key.kind == DelayKind::kTransit) wait.common = common;
+    if (key.kind == DelayKind::kTransit) wait.shared = shared;
+    wait.delays = key.kind == DelayKind::kTransit ? transits : wires;
     const auto shift = ShiftOf(input, windows, wait, Of::kLeast, MarginOf(input, way));
-    measured.push_back({.way = way, .kind = key.kind, .shift = shift});
-  }
-  RemoveShared(input, measured);
-  std::vector<Pair> pairs;
-  std::map<PortIndex, std::pair<size_t, size_t>>
-      ways_of;  // paths over a port: longer ones, and all
-  for (const auto& [way, kind, shift] : measured) {
     for (const PortIndex port : way) {
       ways_of[port].first += shift.has_value();
       ++ways_of[port].second;
     }
     if (!shift) continue;
     if (way.size() == 1) {
-      Note(input, way[0], {.shift = *shift, .by_int = kind == DelayKind::kWire}, shifts);
+      Note(input, way[0], {.shift = *shift, .by_int = key.kind == DelayKind::kWire}, shifts);
     } else {
       pairs.push_back({way, *shift});
     }

@@ -25,8 +25,14 @@ double LeftOf(std::span<const PlacementReason> reasons) {
   return left;
 }
 
+// Load is left out before faults.
 void KeepWorst(std::vector<PlacementReason>& reasons) {
   std::ranges::stable_sort(reasons, std::ranges::greater(), &PlacementReason::cost);
+  for (size_t i = reasons.size(); i-- > 0 && reasons.size() > kMaxReasons;) {
+    const PlacementReasonKind kind = reasons[i].kind;
+    if (kind != PlacementReasonKind::kBusy && kind != PlacementReasonKind::kBusyAbove) continue;
+    reasons.erase(reasons.begin() + static_cast<ptrdiff_t>(i));
+  }
   if (reasons.size() > kMaxReasons) reasons.resize(kMaxReasons);
 }
 

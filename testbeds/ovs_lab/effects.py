@@ -367,7 +367,8 @@ class Polarisation(Rerouted):
 
 
 class Swapped(LinksDown):
-    """Two cables exchange their far ends. They are unplugged for a while. Routing uses the links as they are."""
+    """Two cables exchange their far ends. Both are unplugged for UNPLUGGED_SECONDS at the start and at the end.
+    Routing follows the actual cabling."""
 
     visible_at_once = False
     UNPLUGGED_SECONDS = 3.0

@@ -173,7 +173,7 @@ KINDS = {kind.name: kind for kind in (
     Kind("polarisation", "polarisation", "SWITCH", "", "", "A switch uses one of its equal-cost ports only.",
          on_switch(lambda s, f, switch, v: effects.Polarisation(s, f, switch))),
     Kind("swap", "swapped_cables", "link", "other link", "",
-         "Two cables exchange their far ends. Their links are down for 3 s before and after.", swapped),
+         "Two cables exchange their far ends. Their links are down for 3 s at the start and at the end.", swapped),
     Kind("mtu", "mtu_mismatch", "SWITCH", "MTU in bytes", "500", "A switch drops longer packets.",
          on_switch(lambda s, f, switch, v: effects.SmallMtu(s, f, switch, mtu(v)))),
     Kind("no-ecn", "misconfigured_ecn", "SWITCH", "", "", "A switch marks no packets with CE.",

@@ -113,8 +113,8 @@ class ForwardingTest(unittest.TestCase):
 
     def test_a_switch_has_two_flows_for_each_host(self):
         lines = forwarding.flows(self.fabric, self.fabric.switches["leaf0"])
-        self.assertIn("priority=200,udp,tp_dst=4791,nw_dst=10.0.0.1,actions=output:1", lines)
-        self.assertIn("priority=100,ip,nw_dst=10.0.0.4,actions=group:2", lines)
+        self.assertIn("priority=200,udp,tp_dst=4791,nw_dst=10.0.0.1,actions=dec_ttl,output:1", lines)
+        self.assertIn("priority=100,ip,nw_dst=10.0.0.4,actions=dec_ttl,group:2", lines)
         self.assertEqual(len(lines), 8)
 
 

@@ -342,6 +342,12 @@ class Scheduler(unittest.TestCase):
             with self.assertRaises(ValueError):
                 list(client.list("path"))
 
+    def test_the_package_knows_all_lists(self):
+        paged = {name for name, message in api.DESCRIPTOR.message_types_by_name.items()
+                 if "next_page_token" in message.fields_by_name}
+        known = {method + "Response" for _, method, _, _ in client_module.LISTS.values()}
+        self.assertEqual(known, paged)
+
     def test_the_package_states_the_reason_of_an_error(self):
         with rocescope.connect(self.target) as client:
             with self.assertRaises(grpc.RpcError) as caught:
@@ -354,7 +360,7 @@ class Scheduler(unittest.TestCase):
             self.assertEqual(event.kind, api.Event.KIND_SNAPSHOT)
 
     def test_the_package_wants_all_files_of_tls(self):
-        with self.assertRaisesRegex(ValueError, "all of ca, certificate and key"):
+        with self.assertRaisesRegex(ValueError, "incomplete TLS files"):
             rocescope.connect(self.target, ca="ca.pem")
         with self.assertRaises(FileNotFoundError):
             rocescope.connect(self.target, ca="/nonexistent", certificate="/nonexistent", key="/nonexistent")

@@ -161,7 +161,9 @@ std::vector<NodeRank> RanksOf(const Fabric& fabric, const topology::LeafGroups& 
   const PlacementRequest all = {.nodes = 1, .candidates = AllHosts(fabric)};
   std::vector<NodeRank> ranks =
       PlaceJob(fabric, groups, findings, *snapshot.link_loads, uses, all).nodes;
-  std::ranges::sort(ranks, {}, [&](const NodeRank& rank) { return fabric.node(rank.node).name; });
+  std::ranges::sort(ranks, {}, [&](const NodeRank& rank) -> const std::string& {
+    return fabric.node(rank.node).name;
+  });
   return ranks;
 }
 

@@ -128,8 +128,9 @@ export function jobChecks({ note, check, open, audit, checkWidth, shoot }, fakes
     const group = page.locator(".anomalies-of-finding");
     check((await texts(page, ".anomalies-of-finding summary"))[0]?.startsWith("1 anomaly at the place and time of the finding Slow receiver, gpu-9:mlx5_1"), "anomalies: not grouped by finding");
     check(!(await group.locator("table").isVisible()), "anomalies: those of a finding are not folded");
-    await group.locator("summary").click({ position: { x: 3, y: 3 } });
+    await group.locator("summary").click();
     check(await group.locator("table").isVisible(), "anomalies: those of a finding cannot be unfolded");
+    check((await group.locator("a", { hasText: "Open the finding" }).getAttribute("href")).startsWith("#/findings/slow_receiver~gpu-9"), "anomalies: no link to the finding");
   }
 
   async function lookAtGroups(page) {

@@ -3,12 +3,12 @@
 const kQuietMs = 400;
 const kTimeoutMs = 60_000;
 
-// Waits until the page has a title and no part of the page has been loading for 0.4 s. A page that was asked for begins to load a little later,
-// so that one look is not enough.
+// Waits until the page has a title or a notice and has loaded nothing for 0.4 s. Loading starts shortly after navigation, so that a
+// single check could pass too early.
 export async function settle(page) {
   await page.waitForFunction((quietMs) => {
     const now = performance.now();
-    const isLoading = !document.querySelector("main h1") || document.querySelector('main .loading, main[aria-busy="true"]');
+    const isLoading = !document.querySelector("main h1, main .notice") || document.querySelector('main .loading, main[aria-busy="true"]');
     if (isLoading || !window.quietSinceMs) window.quietSinceMs = now;
     const isQuiet = now - window.quietSinceMs >= quietMs;
     if (isQuiet) delete window.quietSinceMs;

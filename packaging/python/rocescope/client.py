@@ -14,6 +14,7 @@ LISTS = {
     "jobs": ("jobs", "ListJobs", "ListJobsRequest", "jobs"),
     "registered_jobs": ("jobs", "ListRegisteredJobs", "ListRegisteredJobsRequest", "registered_jobs"),
     "links": ("fabric", "ListLinkLoads", "ListLinkLoadsRequest", "link_loads"),
+    "node_switches": ("fabric", "ListNodeSwitches", "ListNodeSwitchesRequest", "node_switches"),
     "nodes": ("fabric", "ListNodes", "ListNodesRequest", "nodes"),
     "paths": ("fabric", "FindPaths", "FindPathsRequest", "paths"),
     "hotspots": ("fabric", "ListHotspots", "ListHotspotsRequest", "hotspots"),
@@ -47,9 +48,10 @@ class Client:
 
     def list(self, name, timeout=TIMEOUT_SECONDS, **fields):
         """Yields all elements of a list (one of LISTS), page by page. `fields`: fields of the request, such as
-        filter, order_by or job_id. `timeout`: seconds for each page."""
+        filter, order_by or job_id. `timeout`: seconds for each page. If the appliance restarts between two pages, or no
+        longer has the snapshot of the first page, the call raises grpc.RpcError: begin again."""
         if name not in LISTS:
-            raise ValueError(f"no list {name!r}; there are {', '.join(LISTS)}")
+            raise ValueError(f"unknown list {name!r}; expected one of: {', '.join(LISTS)}")
         service, method, request, field = LISTS[name]
         call = getattr(getattr(self, service), method)
         message = getattr(service_pb2, request)(**{"page_size": PAGE_SIZE, **fields})
@@ -61,8 +63,8 @@ class Client:
             message.page_token = response.next_page_token
 
     def events(self, cursor=0):
-        """Yields events until the stream ends: first the active faults, then what changes. To continue a stream, pass
-        the `cursor` of its last event."""
+        """Yields events until the stream ends: first the current snapshot and the active faults, then each change. To
+        continue a stream, pass the `cursor` of its last event."""
         yield from self.appliance.WatchEvents(service_pb2.WatchEventsRequest(cursor=cursor))
 
 
@@ -74,14 +76,16 @@ def _content_of(path):
 
 
 def connect(address, *, ca=None, certificate=None, key=None, server_name=None):
-    """A Client of the appliance at HOST:PORT. `ca`, `certificate` and `key` are paths of PEM files; without all of them,
-    the connection has no TLS, which an appliance accepts only from its own machine. `server_name`: the name in the
-    appliance's certificate if it differs from HOST."""
+    """Returns a Client of the appliance at HOST:PORT. `ca`, `certificate` and `key` are paths of PEM files. Pass all three
+    for TLS, or none for a plaintext connection, which an appliance accepts only on its loopback interface.
+    `server_name`: the name in the appliance's certificate if it differs from HOST."""
     options = [("grpc.max_receive_message_length", MAX_RESPONSE_BYTES)]
     if ca is None and certificate is None and key is None:
+        if server_name:
+            raise ValueError("server_name requires TLS: pass ca, certificate and key, too")
         return Client(grpc.insecure_channel(address, options))
     if None in (ca, certificate, key):
-        raise ValueError("TLS needs all of ca, certificate and key")
+        raise ValueError("incomplete TLS files: pass all of ca, certificate and key, or none")
     if server_name:
         options.append(("grpc.ssl_target_name_override", server_name))
     credentials = grpc.ssl_channel_credentials(_content_of(ca), _content_of(key), _content_of(certificate))

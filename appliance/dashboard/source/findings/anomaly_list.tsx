@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Behaviour that differs from the entity's past or its peers: a hint, not a fault.
+import { useMemo } from "preact/hooks";
 import type { Anomaly, AnomalyEpisode, Finding, ListAnomaliesResponse, PhaseChange } from "../api/messages";
 import { nsBetween, sortKey, type Reference } from "../format/moments";
 import { count, duration, inUnit } from "../format/quantities";
@@ -90,8 +91,9 @@ function AnomaliesOfFindings({ groups, reference }: { groups: Grouped["byFinding
         <details key={hrefOfFinding(finding)} class="anomalies-of-finding">
           <summary>
             {count(anomalies.length)} {anomalies.length === 1 ? "anomaly" : "anomalies"} at the place and time of the finding{" "}
-            <a href={hrefOfFinding(finding)}>{shortTitle(finding)}</a>
+            {shortTitle(finding)}
           </summary>
+          <p><a href={hrefOfFinding(finding)}>Open the finding</a></p>
           <AnomalyTable caption={`Anomalies at ${shortTitle(finding)}`} anomalies={anomalies} reference={reference} />
         </details>
       ))}
@@ -100,8 +102,8 @@ function AnomaliesOfFindings({ groups, reference }: { groups: Grouped["byFinding
 }
 
 function nothingElse(hasExplained: boolean, hasOfFindings: boolean): string {
-  if (hasOfFindings) return hasExplained ? "No anomalies besides those of findings and episodes." : "No anomalies besides those of findings.";
-  return hasExplained ? "No anomalies besides those that episodes explain." : "No anomalies found.";
+  if (hasOfFindings) return hasExplained ? "No anomalies other than those listed under findings and episodes." : "No anomalies other than those listed under findings.";
+  return hasExplained ? "No anomalies other than those listed under episodes." : "No anomalies found.";
 }
 
 interface ListProps {
@@ -112,8 +114,11 @@ interface ListProps {
 
 export function AnomalyList({ answer, findings, reference }: ListProps) {
   const { anomalies, episodes, phase_changes, statistics } = answer;
+  const { byFinding, rest: single } = useMemo(
+    () => groupByFinding(anomalies.filter((anomaly) => anomaly.episode === 0), findings),
+    [anomalies, findings],
+  );
   if (!statistics) return <p class="muted">No anomaly detection: there is no topology or there are no counters.</p>;
-  const { byFinding, rest: single } = groupByFinding(anomalies.filter((anomaly) => anomaly.episode === 0), findings);
   const explained = anomalies.filter((anomaly) => anomaly.episode !== 0);
   return (
     <>

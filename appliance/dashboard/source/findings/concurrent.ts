@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which anomalies are at the place and time of a finding. The API does not say which anomalies a finding explains, so
-// this compares places and times only.
+// Matches anomalies to findings by place and time, because the API does not report which anomalies a finding explains.
 import type { Anomaly, Finding } from "../api/messages";
 import { toNs } from "../format/moments";
 
-export function isConcurrent(anomaly: Anomaly, finding: Finding): boolean {
-  const places = [finding.place, finding.direction, ...finding.loop_ports];
-  const isHere = places.includes(anomaly.place) || finding.place.split("-").includes(anomaly.place) ||
-    finding.place.startsWith(`${anomaly.place}-`) || finding.place.endsWith(`-${anomaly.place}`);
+// The names of a finding's place, of its direction, and of the nodes and ports at its ends.
+function placesOf({ place, direction, loop_ports: ports }: Finding): Set<string> {
+  const places = new Set([place, direction, ...ports, ...place.split("-")]);
+  // A name can contain a hyphen: any prefix and suffix may be an end.
+  for (let at = place.indexOf("-"); at >= 0; at = place.indexOf("-", at + 1)) {
+    places.add(place.slice(0, at)).add(place.slice(at + 1));
+  }
+  places.delete("");
+  return places;
+}
+
+function isAtTheTimeOf(anomaly: Anomaly, finding: Finding): boolean {
   const [start, end] = [toNs(finding.start_time), toNs(finding.end_time)];
   const [from, until] = [toNs(anomaly.start_time), toNs(anomaly.end_time)];
-  if (!isHere || start === undefined || from === undefined || until === undefined) return false;
+  if (start === undefined || from === undefined || until === undefined) return false;
   return until >= start && (end === undefined || from <= end);
+}
+
+export function isConcurrent(anomaly: Anomaly, finding: Finding): boolean {
+  return placesOf(finding).has(anomaly.place) && isAtTheTimeOf(anomaly, finding);
 }
 
 export interface Grouped {
@@ -22,9 +33,17 @@ export interface Grouped {
 // Assigns each anomaly to the first finding at its place and time.
 export function groupByFinding(anomalies: Anomaly[], findings: Finding[]): Grouped {
   const groups = new Map<Finding, Anomaly[]>(findings.map((finding) => [finding, []]));
+  const atPlace = new Map<string, Finding[]>();
+  for (const finding of findings) {
+    for (const place of placesOf(finding)) {
+      const known = atPlace.get(place);
+      if (known) known.push(finding);
+      else atPlace.set(place, [finding]);
+    }
+  }
   const rest: Anomaly[] = [];
   for (const anomaly of anomalies) {
-    const finding = findings.find((one) => isConcurrent(anomaly, one));
+    const finding = atPlace.get(anomaly.place)?.find((one) => isAtTheTimeOf(anomaly, one));
     (finding ? groups.get(finding)! : rest).push(anomaly);
   }
   const byFinding = [...groups].filter(([, own]) => own.length > 0).map(([finding, own]) => ({ finding, anomalies: own }));

@@ -43,6 +43,7 @@ interface ListProps {
 function FindingList({ route, jobs, jobNames }: ListProps) {
   const answer = useResource<ListFindingsResponse>("/api/v1/findings");
   const anomalies = useResource<ListAnomaliesResponse>("/api/v1/anomalies");
+  const findings = useMemo(() => allOf(answer.value), [answer.value]);
   const reference = useReference();
   const changes = useChanges(route, answer.value?.findings ?? []);
   if (areWaiting(answer, anomalies, jobs) || changes.isLoading) {
@@ -53,7 +54,7 @@ function FindingList({ route, jobs, jobNames }: ListProps) {
       <h1>Findings</h1>
       <Await resource={answer} what="findings">
         {(value) => {
-          const all = allOf(value);
+          const all = findings;
           return (
             <>
               {value.findings.length === 0 && <NothingFound answer={value} />}
@@ -68,7 +69,7 @@ function FindingList({ route, jobs, jobNames }: ListProps) {
       <section aria-labelledby="anomalies-title">
         <h2 id="anomalies-title">Anomalies</h2>
         <Await resource={anomalies} what="anomalies">
-          {(value) => <AnomalyList answer={value} findings={allOf(answer.value)} reference={reference} />}
+          {(value) => <AnomalyList answer={value} findings={findings} reference={reference} />}
         </Await>
       </section>
       {answer.value && <Coverage answer={answer.value} isWanted={route.query["show"] === "coverage"} />}
