@@ -9,7 +9,7 @@ import { Truncated } from "../parts/await";
 import { Moment, Place, Share } from "../parts/names";
 import { Table, type Column } from "../parts/table";
 import { groupByFinding, type Grouped } from "./concurrent";
-import { hrefOfFinding } from "./finding_id";
+import { findingKey, hrefOfFinding } from "./finding_id";
 import { shortTitle } from "./titles";
 
 function metricsOf(anomaly: Anomaly): string {
@@ -87,8 +87,9 @@ function Episodes({ episodes }: { episodes: AnomalyEpisode[] }) {
 function AnomaliesOfFindings({ groups, reference }: { groups: Grouped["byFinding"]; reference: Reference }) {
   return (
     <>
-      {groups.map(({ finding, anomalies }) => (
-        <details key={hrefOfFinding(finding)} class="anomalies-of-finding">
+      {groups.map(({ finding, anomalies }, i) => (
+        // The start of a finding may be revised, which must not fold the list.
+        <details key={`${findingKey(finding)} ${i}`} class="anomalies-of-finding">
           <summary>
             {count(anomalies.length)} {anomalies.length === 1 ? "anomaly" : "anomalies"} at the place and time of the finding{" "}
             {shortTitle(finding)}
