@@ -308,7 +308,7 @@ void Cabling::RestartEvidence() {
     }
     if (finding.until != Timestamp{}) Keep(finding);
   }
-  // The evidence about both ends is of no use, even if only one of them reports its state.
+  // Both ends lose their evidence, even if only one of them reports its state.
   for (const auto& [port, time] : pending_) {
     for (const PortIndex end : {port, fabric_.Peer(port)}) {
       counters_.DropReadingsBefore(end, time);

@@ -33,12 +33,12 @@ class FabricCounters {
   // `values` contains one value for each metric of the group.
   void Add(const ReadingRecord& reading, std::span<const uint64_t> values);
 
-  // Returns the ports whose links were down since the previous call. Cables can be exchanged only
-  // while their links are down.
+  // A port whose link was down. Cables can be exchanged only while their links are down.
   struct Interruption {
     topology::PortIndex port = topology::kNone;
     Timestamp time;  // when a reading showed it
   };
+  // Returns the interruptions since the previous call.
   std::vector<Interruption> TakeInterruptions() { return std::exchange(interruptions_, {}); }
   // Discards byte counter readings of the port that are older than `time`.
   void DropReadingsBefore(topology::PortIndex port, Timestamp time);

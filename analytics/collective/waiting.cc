@@ -130,8 +130,8 @@ bool IsUsual(std::span<const Round> before, uint32_t nic, double late, double pe
          late - UpperMedianOf(usual) < LeastLate(period);
 }
 
-// Whether chance explains the run, given in how many iterations the other members are late. On busy
-// hosts, every member is occasionally the last.
+// Whether chance explains the run, given the number of iterations in which other members were late.
+// On busy hosts, every member is occasionally the last.
 bool IsExplainedByChance(size_t iterations, size_t members, size_t late_others,
                          const LateNic& run) {
   constexpr double kMaxExpected = 0.1;  // such runs in all iterations of all members

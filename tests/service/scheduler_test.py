@@ -345,7 +345,7 @@ class Scheduler(unittest.TestCase):
     def test_the_package_knows_all_lists(self):
         paged = {name for name, message in api.DESCRIPTOR.message_types_by_name.items()
                  if "next_page_token" in message.fields_by_name}
-        known = {method + "Response" for _, method, _, _ in client_module.LISTS.values()}
+        known = {method + "Response" for _, method, _ in client_module.LISTS.values()}
         self.assertEqual(known, paged)
 
     def test_the_package_states_the_reason_of_an_error(self):

@@ -7,21 +7,21 @@ TIMEOUT_SECONDS = 20
 PAGE_SIZE = 1000
 MAX_RESPONSE_BYTES = 64 << 20
 
-# List -> (service, method, request, repeated field of the response).
+# List -> (service, method, repeated field of the response).
 LISTS = {
-    "sources": ("appliance", "ListSources", "ListSourcesRequest", "sources"),
-    "problems": ("appliance", "ListProblems", "ListProblemsRequest", "problems"),
-    "jobs": ("jobs", "ListJobs", "ListJobsRequest", "jobs"),
-    "registered_jobs": ("jobs", "ListRegisteredJobs", "ListRegisteredJobsRequest", "registered_jobs"),
-    "links": ("fabric", "ListLinkLoads", "ListLinkLoadsRequest", "link_loads"),
-    "node_switches": ("fabric", "ListNodeSwitches", "ListNodeSwitchesRequest", "node_switches"),
-    "nodes": ("fabric", "ListNodes", "ListNodesRequest", "nodes"),
-    "paths": ("fabric", "FindPaths", "FindPathsRequest", "paths"),
-    "hotspots": ("fabric", "ListHotspots", "ListHotspotsRequest", "hotspots"),
-    "findings": ("diagnosis", "ListFindings", "ListFindingsRequest", "findings"),
-    "anomalies": ("diagnosis", "ListAnomalies", "ListAnomaliesRequest", "anomalies"),
-    "service_levels": ("diagnosis", "ListServiceLevels", "ListServiceLevelsRequest", "service_levels"),
-    "past_events": ("history", "ListPastEvents", "ListPastEventsRequest", "events"),
+    "sources": ("appliance", "ListSources", "sources"),
+    "problems": ("appliance", "ListProblems", "problems"),
+    "jobs": ("jobs", "ListJobs", "jobs"),
+    "registered_jobs": ("jobs", "ListRegisteredJobs", "registered_jobs"),
+    "links": ("fabric", "ListLinkLoads", "link_loads"),
+    "node_switches": ("fabric", "ListNodeSwitches", "node_switches"),
+    "nodes": ("fabric", "ListNodes", "nodes"),
+    "paths": ("fabric", "FindPaths", "paths"),
+    "hotspots": ("fabric", "ListHotspots", "hotspots"),
+    "findings": ("diagnosis", "ListFindings", "findings"),
+    "anomalies": ("diagnosis", "ListAnomalies", "anomalies"),
+    "service_levels": ("diagnosis", "ListServiceLevels", "service_levels"),
+    "past_events": ("history", "ListPastEvents", "events"),
 }
 
 
@@ -52,9 +52,9 @@ class Client:
         longer has the snapshot of the first page, the call raises grpc.RpcError: begin again."""
         if name not in LISTS:
             raise ValueError(f"unknown list {name!r}; expected one of: {', '.join(LISTS)}")
-        service, method, request, field = LISTS[name]
+        service, method, field = LISTS[name]
         call = getattr(getattr(self, service), method)
-        message = getattr(service_pb2, request)(**{"page_size": PAGE_SIZE, **fields})
+        message = getattr(service_pb2, method + "Request")(**{"page_size": PAGE_SIZE, **fields})
         while True:
             response = call(message, timeout=timeout)
             yield from getattr(response, field)
