@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -53,8 +55,8 @@ constexpr double kOneMoment = 0.5;
 constexpr double kLeastExplained = 0.8;
 // Observed paths must explain this fraction of the counts.
 constexpr double kLeastObserved = 0.5;
-// A NIC has lost packets if it counts more than this many times what port counters explain and what
-// the median NIC counts.
+// A NIC has lost packets if it counts more than this many times what port counters explain, and what
+// NICs count that the fault does not affect.
 constexpr double kExcess = 4;
 // A NIC that counts fewer packets is not considered to lose any.
 constexpr double kLeastCount = 3;
@@ -200,29 +202,38 @@ std::map<uint32_t, double> ExplainedLosses(const DiagnosisInput& input,
   return explained;
 }
 
+// What a NIC counts if the fault does not affect it: the median of the senders or of the receivers
+// with traffic, whichever is less. Both ends of a connection count a loss, so losses everywhere in the fabric raise
+// both medians. Losses at one link of a leaf affect few senders but often most receivers, or the
+// other way round.
+double UsualCount(std::array<std::vector<double>, 2> counts) {
+  double usual = std::numeric_limits<double>::infinity();
+  for (std::vector<double>& side : counts) {
+    if (side.empty()) continue;
+    const auto middle = side.begin() + static_cast<ptrdiff_t>(side.size() / 2);
+    std::ranges::nth_element(side, middle);
+    usual = std::min(usual, *middle);
+  }
+  return usual;
+}
+
 // Roles that counted more losses than port counters explain.
 std::vector<uint32_t> ThoseThatLose(const DiagnosisInput& input, const ObservedByRole& traffic,
                                     const Counts& counts) {
   const std::map<uint32_t, double> explained = ExplainedLosses(input, traffic);
   std::map<uint32_t, double> left;
-  std::vector<double> of_all[2];
+  std::array<std::vector<double>, 2> of_all;
   for (const auto& [role, row] : counts.rows) {
     const auto at = explained.find(role);
     const double more =
         counts.Of(role, 0, row.size()) - (at == explained.end() ? 0 : kExcess * at->second);
     left[role] = more;
-    of_all[IsReceiver(role)].push_back(std::max(more, 0.0));
+    if (at != explained.end()) of_all[IsReceiver(role)].push_back(std::max(more, 0.0));
   }
-  double usual[2] = {};
-  for (size_t i = 0; i < 2; ++i) {
-    if (of_all[i].empty()) continue;
-    const auto middle = of_all[i].begin() + static_cast<ptrdiff_t>(of_all[i].size() / 2);
-    std::ranges::nth_element(of_all[i], middle);
-    usual[i] = *middle;
-  }
+  const double usual = UsualCount(std::move(of_all));
   std::vector<uint32_t> losing;
   for (const auto& [role, more] : left) {
-    if (more > kLeastCount + kExcess * usual[IsReceiver(role)]) losing.push_back(role);
+    if (more > kLeastCount + kExcess * usual) losing.push_back(role);
   }
   return losing;
 }

@@ -132,6 +132,20 @@ TEST_F(NicVotesTest, HarmlessDiscardsExplainNothing) {
   EXPECT_EQ(Found().size(), 1u);
 }
 
+// In an all-to-all, a link of one leaf carries traffic from few senders to nearly all receivers.
+TEST_F(NicVotesTest, OneLinkCanAffectMostReceivers) {
+  for (uint32_t i = 4; i < 16; ++i) {
+    const std::string to = "host" + std::to_string(i);
+    for (const std::string from : {"host0", "host1"}) {
+      Goes({from, "leaf0", "spine0", "leaf" + std::to_string(i / 4), to}, 100 + i);
+      Loses(from, to, 8, kWindows, 3);
+    }
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine0"));
+}
+
 TEST_F(NicVotesTest, LossesOfAllNicsHaveNoPlace) {
   for (uint32_t i = 0; i < 4; ++i) {
     Loses("host" + std::to_string(i), "host" + std::to_string(4 + i), 8, kWindows, 3);
