@@ -136,13 +136,23 @@ bool AreNicsInUse(const DiagnosisInput& input, topology::NodeIndex leaf, size_t 
   return busy >= kFewest && now <= longest + kLonger;
 }
 
+// The windows in which losses are noticed when a switch goes down, both included.
+struct NoticeWindows {
+  size_t first = 0;
+  size_t last = 0;
+};
+
+NoticeWindows NoticeWindowsOf(const SwitchOutage& outage, size_t windows) {
+  constexpr size_t kNoticed = 3;  // windows until a loss is noticed
+  return {.first = outage.first - std::min<size_t>(outage.first, 1),
+          .last = std::min(outage.first + kNoticed, windows - 1)};
+}
+
 // Whether the counter grew no faster than before when the switch went down.
 bool IsAsBefore(const Row& row, const SwitchOutage& outage) {
-  constexpr size_t kNoticed = 3;     // windows until a loss is noticed
   constexpr size_t kBefore = 10;     // windows
   constexpr uint64_t kAccident = 3;  // signs of single lost packets
-  const size_t first = outage.first - std::min<size_t>(outage.first, 1);
-  const size_t last = std::min(outage.first + kNoticed, row.size() - 1);
+  const auto [first, last] = NoticeWindowsOf(outage, row.size());
   uint64_t then = 0;
   for (size_t w = first; w <= last; ++w) then += row[w];
   uint64_t before = 0;
@@ -154,9 +164,31 @@ bool IsAsBefore(const Row& row, const SwitchOutage& outage) {
   return then <= kAccident || static_cast<double>(then) <= 2 * usual;
 }
 
+// Whether several NICs that had no timeouts before had some when the switch went down. The next
+// packet reveals a single lost one; a timeout means that no packet followed. It happens to several
+// NICs at once only if a switch stops forwarding.
+bool DidNicsTimeOut(const DiagnosisInput& input, const SwitchOutage& outage) {
+  constexpr size_t kSeveral = 2;
+  size_t nics = 0;
+  for (topology::NicIndex nic = 0; nic < input.fabric().nics().size(); ++nic) {
+    const Entity entity{.kind = EntityKind::kNic, .index = nic};
+    if (!input.HasMetric(entity, Metric::kLocalAckTimeout)) continue;
+    const Row row = input.Growth(entity, Metric::kLocalAckTimeout);
+    const auto [first, last] = NoticeWindowsOf(outage, row.size());
+    const auto timed_out = [&](size_t from, size_t behind) {
+      return std::any_of(row.begin() + static_cast<ptrdiff_t>(from),
+                         row.begin() + static_cast<ptrdiff_t>(behind),
+                         [](uint64_t count) { return count > 0; });
+    };
+    nics += timed_out(first, last + 1) && !timed_out(0, first);
+  }
+  return nics >= kSeveral;
+}
+
 // Whether NICs noticed no more losses than before when the switch went down. A switch that crashes
 // loses the packets that are on their way through it.
 bool LostNothing(const DiagnosisInput& input, const SwitchOutage& outage) {
+  if (DidNicsTimeOut(input, outage)) return false;
   bool reported = false;
   for (const Metric metric : kLossSigns) {
     const Row row = GrowthOfAllNics(input, metric);

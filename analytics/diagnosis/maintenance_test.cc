@@ -216,6 +216,28 @@ TEST_F(DrainTest, ASwitchThatLosesNothingWhenItGoesDownIsOnlySuspected) {
   EXPECT_FALSE(IsSuspected(Found()[0]));
 }
 
+// With little traffic, the packets of each connection that are lost are the last ones for a while.
+TEST_F(DrainTest, TimeoutsOfSeveralNicsAreASignOfACrash) {
+  Upgrade(8);
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    Carries(Port(leaf, "spine1"), 8, 300);
+  }
+  for (const char* host : {"host0", "host6"}) {
+    for (size_t w = 0; w < kWindows; ++w) {
+      Grows(OfNic(NicOf(host)), Metric::kLocalAckTimeout, w, 0);
+    }
+  }
+  Grows(OfNic(NicOf("host0")), Metric::kLocalAckTimeout, 9, 1);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_TRUE(IsSuspected(Found()[0])) << "one NIC can have a timeout for another reason";
+  Grows(OfNic(NicOf("host6")), Metric::kLocalAckTimeout, 9, 1);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_FALSE(IsSuspected(Found()[0]));
+  Grows(OfNic(NicOf("host6")), Metric::kLocalAckTimeout, 3, 1);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_TRUE(IsSuspected(Found()[0])) << "it had timeouts before";
+}
+
 TEST_F(DrainTest, ASwitchThatCarriesItsUsualTrafficUntilItGoesDownHasCrashed) {
   Upgrade(8);
   for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
