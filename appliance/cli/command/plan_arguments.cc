@@ -69,8 +69,8 @@ void AddMachine(CLI::App& app, plan::PlanOptions& plan) {
            "requested one is refused if it cannot fit. Default: not compared",
            1, 100'000, [&plan](uint64_t v) { plan.cores = static_cast<uint32_t>(v); });
   AddParsed(app, "--memory", "SIZE",
-            "Physical memory of the appliance, for example 64G; compared as --cores",
-            ParseBytes, [&plan](uint64_t v) { plan.memory = v; });
+            "Physical memory of the appliance, for example 64G; compared as --cores", ParseBytes,
+            [&plan](uint64_t v) { plan.memory = v; });
 }
 
 }  // namespace

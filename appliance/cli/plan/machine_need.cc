@@ -26,21 +26,21 @@ uint64_t WithHeadroom(uint64_t bytes) {
   return static_cast<uint64_t>(std::ceil(static_cast<double>(bytes) * kMemoryHeadroom));
 }
 
-// Each tap counts the flows of a NIC separately by direction. Uplinks of a leaf share the flows of
-// its NICs: a flow uses one of them.
-uint64_t FlowsOf(const Fabric& fabric, const PlanOptions& options, const MirrorPlan& plan) {
-  uint64_t port_directions = 0;
+// The number of NICs whose flows the taps observe, where a NIC counts at each tap that observes it.
+// Uplinks of a leaf share the flows to its NICs: a flow uses one of them.
+uint64_t NicsAtTaps(const Fabric& fabric, const MirrorPlan& plan) {
+  uint64_t nics = 0;
   NodeIndex last = topology::kNone;
   for (const MirrorSession& session : plan.sessions) {
     if (plan.choice == MirrorChoice::kUplinks) {
-      if (session.tap.node != last) port_directions += NicPortsOf(fabric, session.tap.node).size();
+      if (session.tap.node != last) nics += NicPortsOf(fabric, session.tap.node).size();
     } else {
-      port_directions += session.tap.ports.size() *
-                         (session.tap.direction == topology::TapDirection::kBoth ? 2 : 1);
+      nics += session.tap.ports.size() *
+              (session.tap.direction == topology::TapDirection::kBoth ? 2 : 1);
     }
     last = session.tap.node;
   }
-  return port_directions * options.queue_pairs;
+  return nics;
 }
 
 uint64_t CounterSeries(const Fabric& fabric, const PlanOptions& options) {
@@ -86,8 +86,12 @@ MachineNeed NeedOf(const Fabric& fabric, const PlanOptions& options, const Mirro
     least_receivers += each.least_cores;
     need.collectors.push_back(each);
   }
-  need.flows = FlowsOf(fabric, options, plan);
-  const uint64_t state = kBaseBytes + std::min(need.flows, kMostFlows) * kFlowBytes +
+  const uint64_t nics = NicsAtTaps(fabric, plan);
+  // The sender's NIC and the receiver's NIC have the same flow.
+  need.flows = std::min<uint64_t>(nics, fabric.nics().size()) * options.queue_pairs;
+  uint64_t flows_at_taps = nics * options.queue_pairs;
+  if (need.flows > kMostFlows) flows_at_taps = flows_at_taps * kMostFlows / need.flows;
+  const uint64_t state = kBaseBytes + flows_at_taps * kFlowBytes +
                          fabric.links().size() * kLinkBytes +
                          CounterSeries(fabric, options) * kSeriesBytes;
   const auto of_receivers = [](uint64_t cores) {
@@ -96,8 +100,7 @@ MachineNeed NeedOf(const Fabric& fabric, const PlanOptions& options, const Mirro
   need.least_memory_bytes = state + of_receivers(least_receivers);
   need.budget_bytes = WithHeadroom(state + of_receivers(need.ReceiveCores()));
   need.memory_bytes = WithHeadroom(need.budget_bytes);
-  need.history_bytes =
-      2 * fabric.links().size() * kMinutesADay * kHistoryDays * kLinkMinuteBytes;
+  need.history_bytes = 2 * fabric.links().size() * kMinutesADay * kHistoryDays * kLinkMinuteBytes;
   return need;
 }
 

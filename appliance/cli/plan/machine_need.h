@@ -21,7 +21,7 @@ struct ReceiveNeed {
 
 struct MachineNeed {
   std::vector<ReceiveNeed> collectors;  // in their order
-  uint64_t flows = 0;                   // entries: one for each flow and tap
+  uint64_t flows = 0;                   // different ones; memory counts them at each tap
   uint64_t cores = 0;                   // with kCoreSafety and kOtherCores
   uint64_t least_cores = 0;             // as measured, without either
   uint64_t budget_bytes = 0;            // for the key `memory`

@@ -55,9 +55,14 @@ TEST(MachineNeedTest, TheHistoryHasEachDirectionAndMinute) {
   EXPECT_EQ(NeedOfChoice(AtOnePercent(), MirrorChoice::kNics).history_bytes, 61'931'520u);
 }
 
-TEST(MachineNeedTest, FlowsAreCountedAtEachTap) {
+TEST(MachineNeedTest, FlowsAreThoseOfTheNics) {
   const PlanOptions options = CollectorsOf(kGigabit);
-  EXPECT_EQ(NeedOfChoice(options, MirrorChoice::kNicsBoth).flows, 2 * 128u * 64);
+  // Each flow is observed at its sender and at its receiver, and needs memory for both.
+  const MachineNeed both = NeedOfChoice(options, MirrorChoice::kNicsBoth);
+  const MachineNeed one = NeedOfChoice(options, MirrorChoice::kNics);
+  EXPECT_EQ(one.flows, 128u * 64);
+  EXPECT_EQ(both.flows, one.flows);
+  EXPECT_EQ(both.least_memory_bytes - one.least_memory_bytes, 128u * 64 * 8'000);
   EXPECT_EQ(NeedOfChoice(options, MirrorChoice::kSecondLeaves).flows, 64u * 64);
   // The leaf of the collector does not mirror its uplinks.
   EXPECT_EQ(NeedOfChoice(options, MirrorChoice::kUplinks).flows, 7 * 16u * 64);
@@ -98,9 +103,9 @@ TEST(MachineNeedTest, ARequestedChoiceThatNeedsTheMarginIsWarnedOf) {
   options.choice = MirrorChoice::kNics;
   options.cores = 150;
   const Plan plan = *MakePlan(LeafSpine(), options);
-  EXPECT_THAT(plan.warnings, Contains(AllOf(HasSubstr("181 cores are needed"),
-                                            HasSubstr("has 150 (--cores), 31 too few"),
-                                            HasSubstr("--sample"))));
+  EXPECT_THAT(plan.warnings,
+              Contains(AllOf(HasSubstr("181 cores are needed"),
+                             HasSubstr("has 150 (--cores), 31 too few"), HasSubstr("--sample"))));
   options.cores = 181;
   EXPECT_THAT(MakePlan(LeafSpine(), options)->warnings, Not(Contains(HasSubstr("--cores"))));
 }
@@ -118,9 +123,9 @@ TEST(MachineNeedTest, ARequestedChoiceThatCannotFitIsRefused) {
   EXPECT_THAT(MakePlan(LeafSpine(), options).error().message, HasSubstr("cannot sample mirrors"));
   options.cores.reset();
   options.memory = uint64_t{1} << 30;
-  EXPECT_THAT(MakePlan(LeafSpine(), options).error().message,
-              AllOf(HasSubstr("1.1 GB (--memory)"), HasSubstr("too little"),
-                    HasSubstr("--queue-pairs")));
+  EXPECT_THAT(
+      MakePlan(LeafSpine(), options).error().message,
+      AllOf(HasSubstr("1.1 GB (--memory)"), HasSubstr("too little"), HasSubstr("--queue-pairs")));
 }
 
 TEST(MachineNeedTest, LimitsOfOneApplianceAreWarnedOf) {
@@ -128,7 +133,7 @@ TEST(MachineNeedTest, LimitsOfOneApplianceAreWarnedOf) {
   options.queue_pairs = 10'000;
   EXPECT_THAT(MakePlan(LeafSpine(), options)->warnings,
               AllOf(Contains(HasSubstr("receives with at most 64")),
-                    Contains(HasSubstr("2,560,000 flows are expected")),
+                    Contains(HasSubstr("1,280,000 flows are expected")),
                     Contains(HasSubstr("eth0 receives 476 million packets/s"))));
   options = AtOnePercent();
   options.utilisation = 0.001;

@@ -31,16 +31,17 @@ std::string MachineText(const Plan& plan) {
       "\n"
       "APPLIANCE\n"
       "\n"
-      "  cores: {} ({} to receive, one for each {} packets/s with a safety factor of {}; {} for the "
+      "  cores: {} ({} to receive, one for each {} packets/s with a safety factor of {}; {} for "
+      "the "
       "analysis and everything else)\n"
       "  memory: {} (budget: {}, key `memory`) for {}, with {} of each NIC\n"
-      "  disk: {} for the links of {} days, if a history is configured; its answers need more, up to "
+      "  disk: {} for the links of {} days, if a history is configured; its answers need more, up "
+      "to "
       "history.max_bytes\n",
-      WithThousands(need.cores), WithThousands(need.ReceiveCores()),
-      WithThousands(kPacketsPerCore), kCoreSafety, kOtherCores, HumanBytes(need.memory_bytes),
-      HumanBytes(need.budget_bytes), Counted(need.flows, "flow"),
-      Counted(plan.options.queue_pairs, "queue pair"), HumanBytes(need.history_bytes),
-      kHistoryDays);
+      WithThousands(need.cores), WithThousands(need.ReceiveCores()), WithThousands(kPacketsPerCore),
+      kCoreSafety, kOtherCores, HumanBytes(need.memory_bytes), HumanBytes(need.budget_bytes),
+      Counted(need.flows, "flow"), Counted(plan.options.queue_pairs, "queue pair"),
+      HumanBytes(need.history_bytes), kHistoryDays);
   const PlanOptions& options = plan.options;
   if (!options.cores && !options.memory) {
     return text + "  not compared with a machine: state its --cores and --memory\n";

@@ -85,8 +85,8 @@ TEST(PlanReportTest, JsonHasAllOfIt) {
   EXPECT_EQ(json["switch_configs"].size(), 24u);
   EXPECT_EQ(json["switch_rollbacks"].size(), 24u);
   EXPECT_EQ(json["machine"]["cores"], json["machine"]["receive_cores"].get<int>() + 2);
-  EXPECT_EQ(json["machine"]["receive_cores"], json["collectors"][0]["cores"].get<int>() +
-                                                  json["collectors"][1]["cores"].get<int>());
+  EXPECT_EQ(json["machine"]["receive_cores"],
+            json["collectors"][0]["cores"].get<int>() + json["collectors"][1]["cores"].get<int>());
   EXPECT_FALSE(json["machine"].contains("fits"));
   EXPECT_FALSE(json["warnings"].empty());
   EXPECT_EQ(json["sflow"]["left_out_as_mirroring"].size(), 8u);

@@ -90,8 +90,8 @@ Result<std::string> PlanText(const Fabric& fabric, const Plan& plan, bool pasted
     text += '\n';
   }
   text += AnswerText(fabric, plan) + ChoicesText(plan) + CollectorsText(plan) +
-                     SessionsText(fabric, plan) + SeenText(plan) + SflowText(fabric, plan) +
-                     IntText(plan) + "\nNOTES\n\n";
+          SessionsText(fabric, plan) + SeenText(plan) + SflowText(fabric, plan) + IntText(plan) +
+          "\nNOTES\n\n";
   for (const std::string& note : plan.notes) text += fmt::format("  - {}\n", note);
   if (!pasted) return text;
   Result<std::string> below = PastedText(fabric, plan);

@@ -36,8 +36,8 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 struct Parts {
   string_view letters;
-  string_view numbers;   // "1/2"
-  size_t count = 0;      // of numbers; 0: not numbers with / between them
+  string_view numbers;    // "1/2"
+  size_t count = 0;       // of numbers; 0: not numbers with / between them
   bool has_zero = false;  // one of them is 0
 };
 
@@ -91,7 +91,7 @@ PortName PortNameOf(Vendor vendor, string_view given) {
       if (parts.has_zero) return as_given;
       if (lower == "port-channel" && parts.count == 1) return unchanged;
       return MeansEthernet(parts.letters) && (parts.count == 2 || parts.count == 3) ? ethernet
-                                                                                   : as_given;
+                                                                                    : as_given;
   }
   return as_given;
 }

@@ -115,8 +115,9 @@ TEST(PortNameTest, SwitchesWithTheSamePortsShareAWarning) {
   options.utilisation = 0.0001;
   options.vendor = Vendor::kNxos;
   const Plan plan = *MakePlan(LeafSpine(), options);
-  EXPECT_THAT(plan.warnings, ElementsAre(AllOf(StartsWith("leaf[0-7]: "), HasSubstr(": Ethernet[1-16]. ")),
-                                         AllOf(StartsWith("spine[0-15]: "), HasSubstr(": Ethernet[1-8]. "))));
+  EXPECT_THAT(plan.warnings,
+              ElementsAre(AllOf(StartsWith("leaf[0-7]: "), HasSubstr(": Ethernet[1-16]. ")),
+                          AllOf(StartsWith("spine[0-15]: "), HasSubstr(": Ethernet[1-8]. "))));
 }
 
 }  // namespace

@@ -64,9 +64,9 @@ TEST(SizingTest, TheSummaryFollowsFromTheConstants) {
   memory("Memory for 1,000,000 flows", 1e6 * kFlowBytes);
   memory("Memory for each receiving core", kReceiveCoreBytes);
   memory("Memory for 10,000 links of the topology", 1e4 * kLinkBytes);
-  EXPECT_THAT(page, HasSubstr(fmt::format(
-                        "| Disk for 1,000 links and a day of history | {:.1f} MB |",
-                        2 * 1e3 * 24 * 60 * kLinkMinuteBytes / 1e6)));
+  EXPECT_THAT(page,
+              HasSubstr(fmt::format("| Disk for 1,000 links and a day of history | {:.1f} MB |",
+                                    2 * 1e3 * 24 * 60 * kLinkMinuteBytes / 1e6)));
 }
 
 TEST(SizingTest, LimitsAreThoseOfTheProgram) {

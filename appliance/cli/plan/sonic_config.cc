@@ -59,9 +59,9 @@ void AddSonicSflow(const SwitchTask& task, std::string& text) {
       ToString(options.telemetry), kSflowPort, options.polling_seconds,
       ToString(task.owner().sflow_agent));
   for (const PortIndex port : task.SampledPorts()) {
-    text += fmt::format("sudo config sflow interface sample-rate {} {}\n",
-                        Quoted(task.NameOf(port)),
-                        task.plan->sflow.RateOf(task.fabric->SpeedOf(port)));
+    text +=
+        fmt::format("sudo config sflow interface sample-rate {} {}\n", Quoted(task.NameOf(port)),
+                    task.plan->sflow.RateOf(task.fabric->SpeedOf(port)));
   }
 }
 

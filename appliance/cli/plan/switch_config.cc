@@ -57,16 +57,16 @@ std::string ConfigHeading(const SwitchTask& task, std::string_view comment) {
   std::string text = fmt::format("{} {}: {}\n", comment, task.owner().name, platform.title);
   const std::string invalid = task.InvalidPorts();
   if (!invalid.empty()) {
-    text += fmt::format(
-        "{} Not port names of {} (example: {}), replace them: {}\n", comment, platform.title,
-        platform.port_form, invalid);
+    text += fmt::format("{} Not port names of {} (example: {}), replace them: {}\n", comment,
+                        platform.title, platform.port_form, invalid);
   }
   return text;
 }
 
 std::string RollbackHeading(const SwitchTask& task, std::string_view comment) {
   std::string text = ConfigHeading(task, comment);
-  text += fmt::format("{} Rollback: removes what the configuration of this plan creates.\n", comment);
+  text +=
+      fmt::format("{} Rollback: removes what the configuration of this plan creates.\n", comment);
   if (task.samples) {
     text += fmt::format(
         "{} Settings of sFlow return to their defaults: restore earlier settings by hand.\n",

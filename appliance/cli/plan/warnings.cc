@@ -29,9 +29,7 @@ double PacketsOf(const MachineNeed& need) {
   return packets;
 }
 
-std::string Millions(double packets) {
-  return Rounded(packets / 1e6, 3) + " million packets/s";
-}
+std::string Millions(double packets) { return Rounded(packets / 1e6, 3) + " million packets/s"; }
 
 // What lowers the packet rate. Truncation does not: it shortens copies.
 std::string FewerPackets(const Plan& plan) {
@@ -70,18 +68,17 @@ void WarnOfMachine(Plan& plan) {
   const MachineNeed& need = plan.need();
   const PlanOptions& options = plan.options;
   if (options.cores && need.cores > *options.cores) {
-    plan.warnings.push_back(
-        CoresText(plan, need.cores, kOtherCores,
-                  fmt::format(" with the safety factor of {}", kCoreSafety)));
+    plan.warnings.push_back(CoresText(plan, need.cores, kOtherCores,
+                                      fmt::format(" with the safety factor of {}", kCoreSafety)));
   }
   if (options.memory && need.memory_bytes > *options.memory) {
     plan.warnings.push_back(MemoryText(plan, need.memory_bytes, " with headroom"));
   }
   if (need.ReceiveCores() > kMostReceiveCores) {
-    plan.warnings.push_back(fmt::format(
-        "{} are needed to receive {}, but one appliance receives with at most {}: {}",
-        Counted(need.ReceiveCores(), "core"), Millions(PacketsOf(need)), kMostReceiveCores,
-        FewerPackets(plan)));
+    plan.warnings.push_back(
+        fmt::format("{} are needed to receive {}, but one appliance receives with at most {}: {}",
+                    Counted(need.ReceiveCores(), "core"), Millions(PacketsOf(need)),
+                    kMostReceiveCores, FewerPackets(plan)));
   }
   if (need.flows > kMostFlows) {
     plan.warnings.push_back(fmt::format(
@@ -154,12 +151,11 @@ Status CheckMachine(const Plan& plan) {
   const std::string subject =
       mirrors == nullptr ? "no mirrors" : fmt::format("--mirror {}", WordOf(mirrors->choice));
   constexpr std::string_view kHow = " even without a safety margin";
-  return MakeError(
-      ErrorCode::kInvalidArgument,
-      fmt::format("{}: {}", subject,
-                  options.cores && need.least_cores > *options.cores
-                      ? CoresText(plan, need.least_cores, kMeasuredOtherCores, kHow)
-                      : MemoryText(plan, need.least_memory_bytes, kHow)));
+  return MakeError(ErrorCode::kInvalidArgument,
+                   fmt::format("{}: {}", subject,
+                               options.cores && need.least_cores > *options.cores
+                                   ? CoresText(plan, need.least_cores, kMeasuredOtherCores, kHow)
+                                   : MemoryText(plan, need.least_memory_bytes, kHow)));
 }
 
 void AddWarnings(const Fabric& fabric, Plan& plan) {
