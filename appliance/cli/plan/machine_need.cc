@@ -64,13 +64,13 @@ uint64_t MachineNeed::ReceiveCores() const {
 }
 
 bool MachineNeed::FitsIn(const PlanOptions& options) const {
-  return cores <= options.cores.value_or(cores) &&
-         memory_bytes <= options.memory.value_or(memory_bytes);
+  return (!options.cores || cores <= *options.cores) &&
+         (!options.memory || memory_bytes <= *options.memory);
 }
 
 bool MachineNeed::BarelyFitsIn(const PlanOptions& options) const {
-  return least_cores <= options.cores.value_or(least_cores) &&
-         least_memory_bytes <= options.memory.value_or(least_memory_bytes);
+  return (!options.cores || least_cores <= *options.cores) &&
+         (!options.memory || least_memory_bytes <= *options.memory);
 }
 
 MachineNeed NeedOf(const Fabric& fabric, const PlanOptions& options, const MirrorPlan& plan) {

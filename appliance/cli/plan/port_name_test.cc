@@ -22,8 +22,9 @@ using testing::StartsWith;
 // The name in the configuration, or "invalid".
 std::string Written(Vendor vendor, std::string_view given) {
   const PortName name = PortNameOf(vendor, given);
-  if (!name.is_valid) EXPECT_EQ(name.text, given);
-  return name.is_valid ? name.text : "invalid";
+  if (name.is_valid) return name.text;
+  EXPECT_EQ(name.text, given);
+  return "invalid";
 }
 
 TEST(PortNameTest, NxosNeedsSlotAndPort) {
