@@ -7,7 +7,10 @@
 
 #include "appliance/cli/plan/collector.h"
 #include "appliance/cli/plan/config_names.h"
+#include "appliance/cli/plan/sizing.h"
 #include "appliance/cli/plan/warnings.h"
+#include "appliance/common/config/byte_size.h"
+#include "appliance/common/report/table.h"
 #include "base/count_text.h"
 
 namespace rocescope::plan {
@@ -76,6 +79,12 @@ void AddNotes(const Fabric& fabric, Plan& plan) {
   if (!fabric.taps().empty()) {
     plan.notes.push_back(fmt::format("The topology file contains {}, which the plan replaces.",
                                      Counted(fabric.taps().size(), "mirror session")));
+  }
+  if (plan.need().history_bytes > kDefaultHistoryBytes) {
+    plan.notes.push_back(fmt::format(
+        "A history of {} days needs about {} of disk for the links, but its size is limited to {} "
+        "by default: set history.max_bytes, or shorten history.keep_series.",
+        kHistoryDays, HumanBytes(plan.need().history_bytes), FormatBytes(kDefaultHistoryBytes)));
   }
   if (plan.settings.shape.erspan == 2) {
     plan.notes.push_back(

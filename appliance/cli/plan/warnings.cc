@@ -11,7 +11,6 @@
 #include "appliance/cli/plan/plan_section.h"
 #include "appliance/cli/plan/sizing.h"
 #include "appliance/cli/plan/switch_config.h"
-#include "appliance/common/config/byte_size.h"
 #include "appliance/common/report/table.h"
 #include "base/count_text.h"
 
@@ -34,7 +33,8 @@ std::string Millions(double packets) { return Rounded(packets / 1e6, 3) + " mill
 // What lowers the packet rate. Truncation does not: it shortens copies.
 std::string FewerPackets(const Plan& plan) {
   std::string text =
-      "mirror fewer ports (--mirror, or auto), divide the switches among several appliances";
+      "mirror fewer ports (--mirror; auto selects what fits), divide the switches among several "
+      "appliances";
   text += plan.settings.platform->samples_mirrors
               ? ", or mirror one packet in N (--sample), which cannot show loss and latency"
               : fmt::format("; {} cannot sample mirrors", plan.settings.platform->title);
@@ -105,12 +105,6 @@ void WarnOfTelemetry(Plan& plan) {
         "have a single sample: use a lower --samples",
         WithThousands(static_cast<uint64_t>(plan.sflow.samples_per_second)),
         WithThousands(static_cast<uint64_t>(most))));
-  }
-  if (plan.need().history_bytes > kDefaultHistoryBytes) {
-    plan.warnings.push_back(fmt::format(
-        "a history of {} days needs about {} of disk for the links, but its size is limited to {} "
-        "by default: set history.max_bytes, or shorten history.keep_series",
-        kHistoryDays, HumanBytes(plan.need().history_bytes), FormatBytes(kDefaultHistoryBytes)));
   }
 }
 
