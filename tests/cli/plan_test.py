@@ -149,7 +149,7 @@ class Plan(CommandLine):
             run = self.plan("--vendor", vendor, "-o", "json", collector=collector)
             plan = json.loads(run.stdout)
             self.assertIn(name, plan["switch_configs"]["leaf"])
-            self.assertNotIn(port + " ", plan["switch_configs"]["leaf"])
+            self.assertNotIn(" " + port, plan["switch_configs"]["leaf"])
             self.assertNotIn("port names", "".join(plan["warnings"]))
         collector = self.switches("leaf", port="swp1")
         for vendor in ("nxos", "eos", "sonic"):
