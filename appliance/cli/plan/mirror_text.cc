@@ -32,12 +32,10 @@ std::string MachineText(const Plan& plan) {
       "APPLIANCE\n"
       "\n"
       "  cores: {} ({} to receive, one for each {} packets/s with a safety factor of {}; {} for "
-      "the "
-      "analysis and everything else)\n"
+      "the analysis and everything else)\n"
       "  memory: {} (budget: {}, key `memory`) for {}, with {} of each NIC\n"
       "  disk: {} for the links of {} days, if a history is configured; its answers need more, up "
-      "to "
-      "history.max_bytes\n",
+      "to history.max_bytes\n",
       WithThousands(need.cores), WithThousands(need.ReceiveCores()), WithThousands(kPacketsPerCore),
       kCoreSafety, kOtherCores, HumanBytes(need.memory_bytes), HumanBytes(need.budget_bytes),
       Counted(need.flows, "flow"), Counted(plan.options.queue_pairs, "queue pair"),

@@ -42,9 +42,9 @@ std::string LcoresLine(const Plan& plan) {
   for (size_t i = 0; i < options.collectors.size(); ++i) {
     if (options.collectors[i].IsPci()) cores += plan.need().collectors[i].cores;
   }
-  const uint64_t free = *options.cores > kOtherCores ? *options.cores - kOtherCores : 1;
+  const uint64_t available = *options.cores > kOtherCores ? *options.cores - kOtherCores : 1;
   return fmt::format("  lcores: {}\n",
-                     std::clamp<uint64_t>(cores, 1, std::min(free, kMostReceiveCores)));
+                     std::clamp<uint64_t>(cores, 1, std::min(available, kMostReceiveCores)));
 }
 
 }  // namespace
