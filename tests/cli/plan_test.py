@@ -35,7 +35,9 @@ class Plan(CommandLine):
     def test_the_answer_comes_first_and_is_in_json_too(self):
         text = self.plan().stdout
         plan = json.loads(self.plan("-o", "json").stdout)
-        self.assertTrue(text.startswith(f"MIRRORS: {plan['mirror']} ("), text)
+        # The kernel, and the lcores of one appliance, cannot receive this rate.
+        self.assertTrue(text.startswith("WARNINGS\n\n  - " + plan["warnings"][0]), text)
+        self.assertIn(f"\n\nMIRRORS: {plan['mirror']} (", text)
         self.assertEqual([c["mirror"] for c in plan["choices"]],
                          ["nics-both", "nics", "second-leaves", "some-nics", "uplinks"])
         self.assertLessEqual(plan["sflow"]["samples_per_second"], 10_000)
@@ -57,12 +59,14 @@ class Plan(CommandLine):
         for vendor, end in (("sonic", ".sh"), ("eos", ".cfg"), ("nxos", ".cfg")):
             folder = pathlib.Path(self.scratch.name, vendor)
             run = self.plan("--vendor", vendor, "-d", str(folder))
-            self.assertIn("24 switch configurations", run.stderr)
+            self.assertIn("24 switch configurations with rollback files", run.stderr)
             self.assertNotIn("SWITCH CONFIGURATION", run.stdout)
             names = {path.name for path in folder.iterdir()}
             self.assertEqual(names, {"topology.yaml", "appliance.yaml"}
-                             | {f"leaf{i}{end}" for i in range(8)}
-                             | {f"spine{i}{end}" for i in range(16)})
+                             | {f"leaf{i}{kind}{end}" for i in range(8)
+                                for kind in ("", ".rollback")}
+                             | {f"spine{i}{kind}{end}" for i in range(16)
+                                for kind in ("", ".rollback")})
             self.assertTrue(self.mirrors(str(folder / "topology.yaml")))
             self.run_it("config", "check", str(folder / "appliance.yaml"), expect=SUCCESS)
 
@@ -111,7 +115,7 @@ class Plan(CommandLine):
 
     def test_switches_that_share_a_file_are_refused_before_anything_is_written(self):
         folder = pathlib.Path(self.scratch.name, "plan")
-        for pair in (("a/b", "a_b"), ("Leaf1", "leaf1")):
+        for pair in (("a/b", "a_b"), ("Leaf1", "leaf1"), ("a", "a.rollback")):
             collector = self.switches(*pair)
             for vendor in ("sonic", "nxos"):
                 run = self.plan("--vendor", vendor, "-d", str(folder), collector=collector,
@@ -121,6 +125,38 @@ class Plan(CommandLine):
                               "configuration file", run.stderr)
                 self.assertFalse(folder.exists())
             self.plan("--vendor", "sonic", collector=collector)
+
+    def test_the_window_of_the_analysis_is_the_polling_interval(self):
+        folder = pathlib.Path(self.scratch.name, "window")
+        self.plan("--polling", "45", "-d", str(folder))
+        config = self.run_it("config", "dump", str(folder / "appliance.yaml"), expect=SUCCESS)
+        self.assertIn("\nanalysis_window: 45s\n", config.stdout)
+
+    def test_the_machine_limits_the_choice_and_a_larger_one_is_refused(self):
+        plan = json.loads(self.plan("-o", "json", "--cores", "16", "--memory", "128G").stdout)
+        self.assertLessEqual(plan["machine"]["cores"], 16)
+        self.assertTrue(plan["machine"]["fits"])
+        for words, says in ((["--cores", "16"], "(--cores)"), (["--memory", "1G"], "(--memory)")):
+            run = self.plan("--mirror", "nics", *words, expect=USAGE)
+            self.assertEqual(run.stdout, "")
+            self.assertIn("--mirror nics: ", run.stderr)
+            self.assertIn(says, run.stderr)
+
+    def test_names_of_ports_get_the_form_of_the_vendor(self):
+        for port, vendor, name in (("Eth1/7", "nxos", "Ethernet1/7"), ("et7", "eos", "Ethernet7"),
+                                   ("ethernet8", "sonic", "Ethernet8")):
+            collector = self.switches("leaf", port=port)
+            run = self.plan("--vendor", vendor, "-o", "json", collector=collector)
+            plan = json.loads(run.stdout)
+            self.assertIn(name, plan["switch_configs"]["leaf"])
+            self.assertNotIn(" " + port, plan["switch_configs"]["leaf"])
+            self.assertNotIn("port names", "".join(plan["warnings"]))
+        collector = self.switches("leaf", port="swp1")
+        for vendor in ("nxos", "eos", "sonic"):
+            plan = json.loads(self.plan("--vendor", vendor, "-o", "json",
+                                        collector=collector).stdout)
+            self.assertIn("leaf: not port names of", "".join(plan["warnings"]))
+            self.assertIn("swp1", plan["switch_configs"]["leaf"])
 
     def test_a_folder_that_cannot_be_made_is_an_error(self):
         run = self.plan("-d", "/proc/none/plan", expect=OUTPUT)

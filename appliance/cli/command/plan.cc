@@ -53,22 +53,28 @@ std::string FileOf(std::string name, plan::Vendor vendor) {
   return name + (vendor == plan::Vendor::kSonic ? ".sh" : ".cfg");
 }
 
+std::string RollbackFileOf(const std::string& name, plan::Vendor vendor) {
+  return FileOf(name + ".rollback", vendor);
+}
+
 // Checks that each switch has a file of its own, also on a file system that ignores case.
 Status CheckFiles(const Fabric& fabric, const plan::Plan& plan) {
   std::unordered_map<std::string, std::string_view> owners;
   for (const plan::SwitchTask& task : SwitchTasks(fabric, plan)) {
     const std::string& name = task.owner().name;
-    const std::string file = FileOf(name, plan.options.vendor);
-    std::string key = file;  // ASCII: MakePlan refuses other names
-    std::ranges::transform(key, key.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    const auto [at, added] = owners.emplace(std::move(key), name);
-    if (added) continue;
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("the switches {} and {} would have the same configuration file "
-                                 "({}, upper and lower case are not distinguished): rename one of "
-                                 "them in the topology file",
-                                 at->second, name, file));
+    for (const std::string& file :
+         {FileOf(name, plan.options.vendor), RollbackFileOf(name, plan.options.vendor)}) {
+      std::string key = file;  // ASCII: MakePlan refuses other names
+      std::ranges::transform(key, key.begin(),
+                             [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      const auto [at, added] = owners.emplace(std::move(key), name);
+      if (added) continue;
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("the switches {} and {} would have the same configuration file "
+                                   "({}, upper and lower case are not distinguished): rename one "
+                                   "of them in the topology file",
+                                   at->second, name, file));
+    }
   }
   return {};
 }
@@ -89,12 +95,14 @@ int WriteFolder(const Fabric& fabric, const plan::Plan& plan, const std::filesys
                  WriteFile(folder / "appliance.yaml", ApplianceYaml(plan, "topology.yaml"));
   const auto configs = SwitchConfigs(fabric, plan);
   for (const plan::SwitchConfig& config : configs) {
-    const std::string name = FileOf(fabric.node(config.node).name, plan.options.vendor);
-    written = written && WriteFile(folder / name, config.text);
+    const std::string& name = fabric.node(config.node).name;
+    written = written && WriteFile(folder / FileOf(name, plan.options.vendor), config.text) &&
+              WriteFile(folder / RollbackFileOf(name, plan.options.vendor), config.rollback);
   }
   if (!written) return kExitOutput;
-  Message(fmt::format("wrote topology.yaml, appliance.yaml and {} to {}",
-                      Counted(configs.size(), "switch configuration"), folder.string()));
+  Message(fmt::format("wrote topology.yaml, appliance.yaml and {}{} to {}",
+                      Counted(configs.size(), "switch configuration"),
+                      configs.empty() ? "" : " with rollback files", folder.string()));
   return kExitSuccess;
 }
 

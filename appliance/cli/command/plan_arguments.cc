@@ -7,6 +7,7 @@
 #include "appliance/cli/command/plan.h"
 #include "appliance/cli/plan/collector.h"
 #include "appliance/cli/plan/mirror_plan.h"
+#include "appliance/common/config/byte_size.h"
 
 namespace rocescope {
 namespace {
@@ -58,6 +59,20 @@ void AddTraffic(CLI::App& app, plan::PlanOptions& plan) {
       ->capture_default_str();
 }
 
+void AddMachine(CLI::App& app, plan::PlanOptions& plan) {
+  AddWhole(app, "--queue-pairs", "N",
+           "Queue pairs of each NIC that are in use at the same time, from which memory is\n"
+           "computed. Default: 64",
+           1, 1'000'000, [&plan](uint64_t v) { plan.queue_pairs = static_cast<uint32_t>(v); });
+  AddWhole(app, "--cores", "N",
+           "Cores of the appliance. Choices that need more are not selected, and a\n"
+           "requested one is refused if it cannot fit. Default: not compared",
+           1, 100'000, [&plan](uint64_t v) { plan.cores = static_cast<uint32_t>(v); });
+  AddParsed(app, "--memory", "SIZE",
+            "Physical memory of the appliance, for example 64G; compared as --cores", ParseBytes,
+            [&plan](uint64_t v) { plan.memory = v; });
+}
+
 }  // namespace
 
 Command AddPlan(CLI::App& parent) {
@@ -70,13 +85,17 @@ Command AddPlan(CLI::App& parent) {
   app->footer(
       "Compares the load of possible mirror sessions with the capacity of the collectors, and "
       "selects the\n"
-      "first that fits (see --mirror). Nothing is sent to any switch.\n"
+      "first that fits (see --mirror). Computes the cores, memory and disk of the appliance "
+      "(docs/sizing.md).\n"
+      "Nothing is sent to any switch.\n"
       "\n"
       "Examples:\n"
       "  rocescope topology generate leaf-spine --hosts 128 --leaves 8 --spines 16 > fabric.yaml\n"
       "  rocescope plan fabric.yaml --collector ens1f0=100G@leaf0:Ethernet33,172.31.0.1\n"
       "  rocescope plan fabric.yaml --collector ens1f0=400G@leaf0:Ethernet33,172.31.0.1 \\\n"
-      "      --vendor nxos -d plan/");
+      "      --vendor nxos -d plan/\n"
+      "  rocescope plan fabric.yaml --collector 0000:3b:00.0=400G@leaf0:Ethernet33,172.31.0.1 \\\n"
+      "      --telemetry 172.31.0.2 --cores 32 --memory 128G");
   app->add_option("FABRIC", state->options.fabric,
                   "Topology file (topology/README.md); - reads standard input")
       ->type_name("")
@@ -99,6 +118,7 @@ Command AddPlan(CLI::App& parent) {
       ->check(CLI::IsMember(MirrorWords()))
       ->capture_default_str();
   AddTraffic(*app, plan);
+  AddMachine(*app, plan);
   CLI::Option* truncation =
       app->add_option("--truncate", state->truncation,
                       "Truncate mirrored packets to this many bytes, 0: do not truncate.\n"
@@ -130,7 +150,8 @@ Command AddPlan(CLI::App& parent) {
       ->capture_default_str();
   app->add_option("-d,--directory", state->options.folder,
                   "New directory for topology.yaml (with the mirror sessions),\n"
-                  "appliance.yaml, and one file for each switch")
+                  "appliance.yaml, and for each switch its configuration and a rollback file with\n"
+                  "the commands that remove it")
       ->type_name("DIR");
   AddOutputFormat(*app, state->format, "one object");
   return {.app = app, .run = [state, truncation, erspan, names_port] {

@@ -13,10 +13,10 @@ using topology::PortIndex;
 std::string EosConfig(const SwitchTask& task) {
   const PacketShape& shape = task.plan->settings.shape;
   const PlanOptions& options = task.plan->options;
-  std::string text = fmt::format("! {}: Arista EOS\n", task.owner().name);
+  std::string text = ConfigHeading(task, "!");
   for (const MirrorSession* session : task.sessions) {
     for (const PortIndex port : session->tap.ports) {
-      text += fmt::format("monitor session rocescope source {} {}\n", task.fabric->port(port).name,
+      text += fmt::format("monitor session rocescope source {} {}\n", task.NameOf(port),
                           DirectionWord(session->tap.direction));
     }
     if (shape.truncation != 0) {
@@ -45,6 +45,23 @@ std::string EosConfig(const SwitchTask& task) {
         "sflow run\n",
         rate, options.polling_seconds, ToString(options.telemetry), kSflowPort,
         ToString(task.owner().sflow_agent));
+  }
+  return text;
+}
+
+// The form with `default` restores the default value, also where `no` would disable a function.
+std::string EosRollback(const SwitchTask& task) {
+  const PlanOptions& options = task.plan->options;
+  std::string text = RollbackHeading(task, "!");
+  if (!task.sessions.empty()) text += "no monitor session rocescope\n";
+  if (task.samples) {
+    text += fmt::format(
+        "no sflow run\n"
+        "no sflow destination {} {}\n"
+        "default sflow source\n"
+        "default sflow polling-interval\n"
+        "default sflow sample\n",
+        ToString(options.telemetry), kSflowPort);
   }
   return text;
 }

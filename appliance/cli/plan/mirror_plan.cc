@@ -113,6 +113,8 @@ MirrorPlan PlanPorts(const Fabric& fabric, const PlanOptions& options, const Set
     }
   }
   Assign(fabric, options, plan);
+  plan.need = NeedOf(fabric, options, plan);
+  plan.fits_machine = plan.need.FitsIn(options);
   return plan;
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "appliance/cli/plan/machine_need.h"
 #include "appliance/cli/plan/options.h"
 #include "appliance/cli/plan/packet_load.h"
 #include "base/result.h"
@@ -58,8 +59,11 @@ struct MirrorPlan {
   Coverage coverage;
   size_t ports = 0;    // mirrored
   double fullest = 0;  // load of the fullest collector as a share of its speed, at the utilisation
+  MachineNeed need;
+  bool fits_machine = true;  // whether the options' cores and memory are sufficient
 
-  bool Fits() const { return !sessions.empty() && fullest <= kFullShare; }
+  bool FitsLinks() const { return fullest <= kFullShare; }
+  bool Fits() const { return !sessions.empty() && FitsLinks() && fits_machine; }
 };
 
 // For kSomeNics: with as many ports as fit, maybe none.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "appliance/cli/plan/plan_section.h"
+#include "appliance/cli/plan/sizing.h"
 #include "appliance/common/report/table.h"
 #include "base/count_text.h"
 #include "base/text/name_range.h"
@@ -16,13 +17,39 @@ using topology::Fabric;
 namespace {
 
 constexpr size_t kMaxRows = 20;
-constexpr double kMaxOfKernel = 1e6;  // frames per second; a rule of thumb for packet sockets
 
 std::string PortsOf(const Fabric& fabric, const topology::Tap& tap) {
   std::vector<std::string> names;
   names.reserve(tap.ports.size());
   for (const topology::PortIndex port : tap.ports) names.push_back(fabric.port(port).name);
   return topology::CompressNames(names);
+}
+
+std::string MachineText(const Plan& plan) {
+  const MachineNeed& need = plan.need();
+  std::string text = fmt::format(
+      "\n"
+      "APPLIANCE\n"
+      "\n"
+      "  cores: {} ({} to receive, one for each {} packets/s with a safety factor of {}; {} for "
+      "the analysis and everything else)\n"
+      "  memory: {} (budget: {}, key `memory`) for {}, with {} of each NIC\n"
+      "  disk: {} for the links of {} days, if a history is configured; its answers need more, up "
+      "to history.max_bytes\n",
+      WithThousands(need.cores), WithThousands(need.ReceiveCores()), WithThousands(kPacketsPerCore),
+      kCoreSafety, kOtherCores, HumanBytes(need.memory_bytes), HumanBytes(need.budget_bytes),
+      Counted(need.flows, "flow"), Counted(plan.options.queue_pairs, "queue pair"),
+      HumanBytes(need.history_bytes), kHistoryDays);
+  const PlanOptions& options = plan.options;
+  if (!options.cores && !options.memory) {
+    return text + "  not compared with a machine: state its --cores and --memory\n";
+  }
+  if (need.FitsIn(options)) {
+    text += fmt::format("  fits the machine:{}{}\n",
+                        options.cores ? " " + Counted(*options.cores, "core") : "",
+                        options.memory ? " " + HumanBytes(*options.memory) + " of memory" : "");
+  }
+  return text;
 }
 
 }  // namespace
@@ -37,6 +64,8 @@ std::string ChoicesText(const Plan& plan) {
                    {"NICS OBSERVED", Align::kRight},
                    {"PAIRS OBSERVED", Align::kRight},
                    {"LINKS OBSERVED", Align::kRight},
+                   {"CORES", Align::kRight},
+                   {"MEMORY", Align::kRight},
                    {""}});
   for (const MirrorPlan& each : plan.choices) {
     double bits = 0;
@@ -45,8 +74,10 @@ std::string ChoicesText(const Plan& plan) {
                WithThousands(each.ports), BitRate(bits * plan.options.utilisation), BitRate(bits),
                PerCent(each.fullest), PerCent(each.coverage.nics_sending),
                PerCent(each.coverage.pairs), PerCent(each.coverage.fabric_links),
+               WithThousands(each.need.cores), HumanBytes(each.need.memory_bytes),
                each.sessions.empty() ? "nothing to mirror"
                : each.Fits()         ? "fits"
+               : each.FitsLinks()    ? "exceeds the machine"
                                      : "does not fit"});
   }
   return "\nMIRROR OPTIONS (--mirror); > is the selected one\n\n" + table.Render(2) +
@@ -57,6 +88,7 @@ std::string ChoicesText(const Plan& plan) {
              "  NICS OBSERVED: all packets that they send. PAIRS OBSERVED: traffic from one NIC to "
              "another.\n"
              "  LINKS OBSERVED: between switches, each direction separately.\n"
+             "  CORES, MEMORY: of the appliance, with a margin (docs/sizing.md).\n"
              "  nics-both shows losses and delays between two NICs; nics shows each packet once; "
              "uplinks shows the spine\n"
              "  of each packet, but no traffic within a leaf.\n",
@@ -65,7 +97,7 @@ std::string ChoicesText(const Plan& plan) {
 
 std::string CollectorsText(const Plan& plan) {
   const MirrorPlan* mirrors = plan.mirrors();
-  if (mirrors == nullptr) return "";
+  if (mirrors == nullptr) return MachineText(plan);
   TextTable table({{"COLLECTOR"},
                    {"AT"},
                    {"ADDRESS"},
@@ -75,32 +107,24 @@ std::string CollectorsText(const Plan& plan) {
                    {"", Align::kRight},
                    {"LOAD", Align::kRight},
                    {"AT LINE RATE", Align::kRight},
-                   {"FROM OTHER SWITCHES", Align::kRight}});
-  bool is_too_much = false;
+                   {"FROM OTHER SWITCHES", Align::kRight},
+                   {"CORES", Align::kRight},
+                   {"MEMORY", Align::kRight}});
   for (size_t i = 0; i < plan.options.collectors.size(); ++i) {
     const Collector& collector = plan.options.collectors[i];
     const CollectorLoad& load = mirrors->collectors[i];
+    const ReceiveNeed& need = mirrors->need.collectors[i];
     const Load now = load.line_rate * plan.options.utilisation;
-    is_too_much |= !collector.IsPci() && now.per_second > kMaxOfKernel;
     table.Add({collector.interface, collector.node + ":" + collector.port,
                ToString(collector.address), topology::FormatSpeed(collector.bits_per_second),
                WithThousands(load.sessions), BitRate(now.bits_per_second),
                PacketRate(now.per_second),
                PerCent(now.bits_per_second / static_cast<double>(collector.bits_per_second)),
                BitRate(load.line_rate.bits_per_second),
-               BitRate(load.foreign_bits_per_second * plan.options.utilisation)});
+               BitRate(load.foreign_bits_per_second * plan.options.utilisation),
+               WithThousands(need.cores), HumanBytes(need.memory_bytes)});
   }
-  std::string text = "\nCOLLECTORS\n\n" + table.Render(2);
-  text +=
-      "\n"
-      "  The plan does not consider the packet rate that the appliance can process; it counts what "
-      "its NICs drop.\n";
-  if (is_too_much) {
-    text +=
-        "  The kernel processes about one million packets/s: use DPDK for this port (its PCI "
-        "address as NAME).\n";
-  }
-  return text;
+  return "\nCOLLECTORS\n\n" + table.Render(2) + MachineText(plan);
 }
 
 std::string SessionsText(const Fabric& fabric, const Plan& plan) {

@@ -48,6 +48,9 @@ struct PlanOptions {
   std::optional<bool> names_port;  // whether its header contains the port; default: the platform's
   double samples_per_second = 10'000;  // sFlow samples per second from all switches; 0: no sFlow
   uint32_t polling_seconds = 20;       // counter polling interval
+  uint32_t queue_pairs = 64;           // of each NIC that are in use at the same time
+  std::optional<uint32_t> cores;       // of the appliance; default: not compared
+  std::optional<uint64_t> memory;      // of the appliance in bytes; default: not compared
   IpAddress telemetry;  // destination of sFlow and INT; unspecified: the first collector
 };
 

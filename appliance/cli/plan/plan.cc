@@ -7,6 +7,10 @@
 
 #include "appliance/cli/plan/collector.h"
 #include "appliance/cli/plan/config_names.h"
+#include "appliance/cli/plan/sizing.h"
+#include "appliance/cli/plan/warnings.h"
+#include "appliance/common/config/byte_size.h"
+#include "appliance/common/report/table.h"
 #include "base/count_text.h"
 
 namespace rocescope::plan {
@@ -43,16 +47,6 @@ std::string WithoutErspanSource(const Fabric& fabric, const MirrorPlan& plan) {
 void AddNotes(const Fabric& fabric, Plan& plan) {
   const MirrorPlan* mirrors = plan.mirrors();
   const PlanOptions& options = plan.options;
-  if (mirrors == nullptr) {
-    plan.notes.push_back(
-        "No choice fits, not even one port. Use faster or more collectors, a lower --utilisation, "
-        "or --truncate and --sample if the switches support them.");
-  } else if (!mirrors->Fits() && !mirrors->sessions.empty()) {
-    plan.notes.push_back(fmt::format(
-        "The choice does not fit: at {:.0f} % utilisation, the fullest collector gets {:.0f} % of "
-        "its speed, and copies are dropped at random. Use more collectors, or a choice that fits.",
-        100 * options.utilisation, 100 * mirrors->fullest));
-  }
   if (plan.nics_fit_sampled > 1 && options.one_in == 1) {
     plan.notes.push_back(
         fmt::format("--mirror nics --sample {} would fit all ports to NICs and count all traffic, "
@@ -85,6 +79,12 @@ void AddNotes(const Fabric& fabric, Plan& plan) {
   if (!fabric.taps().empty()) {
     plan.notes.push_back(fmt::format("The topology file contains {}, which the plan replaces.",
                                      Counted(fabric.taps().size(), "mirror session")));
+  }
+  if (plan.need().history_bytes > kDefaultHistoryBytes) {
+    plan.notes.push_back(fmt::format(
+        "A history of {} days needs about {} of disk for the links, but its size is limited to {} "
+        "by default: set history.max_bytes, or shorten history.keep_series.",
+        kHistoryDays, HumanBytes(plan.need().history_bytes), FormatBytes(kDefaultHistoryBytes)));
   }
   if (plan.settings.shape.erspan == 2) {
     plan.notes.push_back(
@@ -126,6 +126,9 @@ Status CheckNumbers(const PlanOptions& options) {
   if (!(options.utilisation > 0 && options.utilisation <= 1)) {
     return wrong(fmt::format("invalid --utilisation {}: must be above 0 and at most 1",
                              options.utilisation));
+  }
+  if (options.cores == 0u || options.memory == 0u) {
+    return wrong("--cores and --memory must be at least 1");
   }
   if (options.path_mtu == 0 || options.packets_per_ack == 0 || options.one_in == 0 ||
       options.sessions == 0) {
@@ -173,6 +176,11 @@ Result<Plan> MakePlan(const Fabric& fabric, const PlanOptions& options) {
                                    unnamed));
     }
   }
+  plan.without_mirrors.collectors.resize(options.collectors.size());
+  plan.without_mirrors.need = NeedOf(fabric, options, plan.without_mirrors);
+  if (const Status machine = CheckMachine(plan); !machine) {
+    return tl::unexpected(machine.error());
+  }
   plan.nics_fit_sampled = LeastSampling(fabric, options);
   plan.sflow = PlanSflow(fabric, options, *settings,
                          plan.mirrors() == nullptr ? MirrorPlan{} : *plan.mirrors());
@@ -182,6 +190,7 @@ Result<Plan> MakePlan(const Fabric& fabric, const PlanOptions& options) {
   if (const Status names = CheckConfigNames(fabric, plan); !names) {
     return tl::unexpected(names.error());
   }
+  AddWarnings(fabric, plan);
   AddNotes(fabric, plan);
   return plan;
 }

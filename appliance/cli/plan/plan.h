@@ -26,9 +26,13 @@ struct Plan {
   // The sampling divisor with which all ports to NICs fit: 1 without sampling, 0 if the platform
   // does not sample.
   uint64_t nics_fit_sampled = 1;
-  std::vector<std::string> notes;  // notes for the operator
+  MirrorPlan without_mirrors;         // no sessions; for `need`
+  std::vector<std::string> warnings;  // what to correct, the most severe first
+  std::vector<std::string> notes;     // notes for the operator
 
   const MirrorPlan* mirrors() const { return chosen ? &choices[*chosen] : nullptr; }
+  // What the appliance needs for the chosen sessions.
+  const MachineNeed& need() const { return chosen ? choices[*chosen].need : without_mirrors.need; }
 };
 
 // The error names the option, or the switch in the topology file, to change.

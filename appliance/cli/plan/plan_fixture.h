@@ -22,6 +22,16 @@ inline topology::Fabric TwoHosts() {
   return *topology::Generate({.shape = topology::Shape::kStar, .hosts = 2});
 }
 
+// The fabric with its ports EthernetN named Ethernet1/N.
+inline topology::Fabric WithSlots(const topology::Fabric& fabric) {
+  constexpr std::string_view kPrefix = "Ethernet";
+  topology::Fabric::Parts parts = fabric.parts();
+  for (topology::Port& port : parts.ports) {
+    if (port.name.starts_with(kPrefix)) port.name.insert(kPrefix.size(), "1/");
+  }
+  return *topology::Fabric::Make(std::move(parts));
+}
+
 // Collectors of this speed; the first one is connected to leaf0.
 inline PlanOptions CollectorsOf(uint64_t bits_per_second, size_t count = 1) {
   PlanOptions options;

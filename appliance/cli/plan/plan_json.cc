@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "appliance/cli/plan/plan_report.h"
+#include "appliance/cli/plan/sizing.h"
 #include "appliance/cli/plan/switch_config.h"
 
 namespace rocescope::plan {
@@ -29,6 +30,8 @@ Json ChoiceJson(const MirrorPlan& plan) {
           {"ports", plan.ports},
           {"sessions", plan.sessions.size()},
           {"fullest_collector_ratio", plan.fullest},
+          {"cores", plan.need.cores},
+          {"memory_bytes", fmt::format("{}", plan.need.memory_bytes)},
           {"fits", plan.Fits()},
           {"nics_sending_ratio", plan.coverage.nics_sending},
           {"nics_receiving_ratio", plan.coverage.nics_receiving},
@@ -62,6 +65,28 @@ Json CollectorJson(const Plan& plan, size_t i) {
     json["over_the_fabric_bits_per_second"] =
         Text64(load.foreign_bits_per_second * plan.options.utilisation);
   }
+  json["cores"] = plan.need().collectors[i].cores;
+  json["memory_bytes"] = fmt::format("{}", plan.need().collectors[i].memory_bytes);
+  return json;
+}
+
+Json MachineJson(const Plan& plan) {
+  const MachineNeed& need = plan.need();
+  Json json = {{"cores", need.cores},
+               {"receive_cores", need.ReceiveCores()},
+               {"cores_without_safety_factor", need.least_cores},
+               {"safety_factor", kCoreSafety},
+               {"flows", fmt::format("{}", need.flows)},
+               {"queue_pairs_per_nic", plan.options.queue_pairs},
+               {"memory_bytes", fmt::format("{}", need.memory_bytes)},
+               {"memory_budget_bytes", fmt::format("{}", need.budget_bytes)},
+               {"memory_in_use_bytes", fmt::format("{}", need.least_memory_bytes)},
+               {"history_bytes", fmt::format("{}", need.history_bytes)}};
+  if (plan.options.cores) json["present_cores"] = *plan.options.cores;
+  if (plan.options.memory) {
+    json["present_memory_bytes"] = fmt::format("{}", *plan.options.memory);
+  }
+  if (plan.options.cores || plan.options.memory) json["fits"] = need.FitsIn(plan.options);
   return json;
 }
 
@@ -93,7 +118,8 @@ Json SflowJson(const Fabric& fabric, const Plan& plan) {
 Result<std::string> PlanJson(const Fabric& fabric, const Plan& plan) {
   const Result<std::string> section = MirrorsSection(fabric, plan);
   if (!section) return section;
-  Json json = {{"vendor", plan.settings.platform->word},
+  Json json = {{"warnings", plan.warnings},
+               {"vendor", plan.settings.platform->word},
                {"utilisation_ratio", plan.options.utilisation},
                {"path_mtu", plan.options.path_mtu},
                {"erspan_type", plan.settings.shape.erspan},
@@ -107,6 +133,7 @@ Result<std::string> PlanJson(const Fabric& fabric, const Plan& plan) {
   for (size_t i = 0; i < plan.options.collectors.size(); ++i) {
     json["collectors"].push_back(CollectorJson(plan, i));
   }
+  json["machine"] = MachineJson(plan);
   json["sessions"] = Json::array();
   if (const MirrorPlan* mirrors = plan.mirrors()) {
     for (const MirrorSession& session : mirrors->sessions) {
@@ -121,8 +148,10 @@ Result<std::string> PlanJson(const Fabric& fabric, const Plan& plan) {
   json["mirrors_yaml"] = *section;
   json["appliance_yaml"] = ApplianceYaml(plan, "fabric.yaml");
   json["switch_configs"] = Json::object();
+  json["switch_rollbacks"] = Json::object();
   for (const SwitchConfig& config : SwitchConfigs(fabric, plan)) {
     json["switch_configs"][fabric.node(config.node).name] = config.text;
+    json["switch_rollbacks"][fabric.node(config.node).name] = config.rollback;
   }
   return json.dump(2) + "\n";
 }

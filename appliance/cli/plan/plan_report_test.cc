@@ -10,6 +10,7 @@
 namespace rocescope::plan {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -32,7 +33,9 @@ TEST(PlanReportTest, SharesAreNotRoundedToAllOrNothing) {
 }
 
 TEST(PlanReportTest, TextHasTheAnswerFirst) {
-  const Plan plan = *MakePlan(LeafSpine(), CollectorsOf(1'000 * kGigabit));
+  PlanOptions options = CollectorsOf(1'000 * kGigabit);
+  options.utilisation = 0.001;  // 0.95 million packets/s
+  const Plan plan = *MakePlan(LeafSpine(), options);
   const std::string text = *PlanText(LeafSpine(), plan, true);
   EXPECT_THAT(text, StartsWith("MIRRORS: nics-both (ports to NICs, ingress and egress): "
                                "128 ports of leaf[0-7] in 8 sessions;"));
@@ -42,10 +45,30 @@ TEST(PlanReportTest, TextHasTheAnswerFirst) {
   EXPECT_THAT(*PlanText(LeafSpine(), plan, false), Not(HasSubstr("mirrors:\n")));
 }
 
+TEST(PlanReportTest, TextHasWarningsBeforeTheAnswer) {
+  const Plan plan = *MakePlan(LeafSpine(), CollectorsOf(1'000 * kGigabit));
+  const std::string text = *PlanText(LeafSpine(), plan, true);
+  EXPECT_THAT(text, StartsWith("WARNINGS\n\n  - 358 cores are needed to receive 476 million"));
+  EXPECT_THAT(text, HasSubstr("\n\nMIRRORS: nics-both ("));
+}
+
+TEST(PlanReportTest, TextStatesTheMachine) {
+  PlanOptions options = CollectorsOf(1'000 * kGigabit);
+  options.utilisation = 0.001;
+  const std::string need = "  cores: 3 (1 to receive, one for each 2,000,000 packets/s with a";
+  EXPECT_THAT(*PlanText(LeafSpine(), *MakePlan(LeafSpine(), options), true),
+              AllOf(HasSubstr(need), HasSubstr("not compared with a machine")));
+  options.cores = 4;
+  options.memory = uint64_t{64} << 30;
+  EXPECT_THAT(*PlanText(LeafSpine(), *MakePlan(LeafSpine(), options), true),
+              AllOf(HasSubstr(need), HasSubstr("fits the machine: 4 cores, 68.7 GB of memory")));
+}
+
 TEST(PlanReportTest, TextSaysWhereNothingFits) {
   const Plan plan = *MakePlan(LeafSpine(), CollectorsOf(kGigabit));
   const std::string text = *PlanText(LeafSpine(), plan, true);
-  EXPECT_THAT(text, StartsWith("MIRRORS: none; no choice fits\n"));
+  EXPECT_THAT(text, StartsWith("WARNINGS\n\n  - No choice fits"));
+  EXPECT_THAT(text, HasSubstr("\n\nMIRRORS: none; no choice fits\n"));
   EXPECT_THAT(text, HasSubstr("0 % of NICs"));
 }
 
@@ -60,6 +83,12 @@ TEST(PlanReportTest, JsonHasAllOfIt) {
   EXPECT_EQ(json["sessions"][0]["switch"], "leaf0");
   EXPECT_EQ(json["collectors"][1]["speed_bits_per_second"], "100000000000");
   EXPECT_EQ(json["switch_configs"].size(), 24u);
+  EXPECT_EQ(json["switch_rollbacks"].size(), 24u);
+  EXPECT_EQ(json["machine"]["cores"], json["machine"]["receive_cores"].get<int>() + 2);
+  EXPECT_EQ(json["machine"]["receive_cores"],
+            json["collectors"][0]["cores"].get<int>() + json["collectors"][1]["cores"].get<int>());
+  EXPECT_FALSE(json["machine"].contains("fits"));
+  EXPECT_FALSE(json["warnings"].empty());
   EXPECT_EQ(json["sflow"]["left_out_as_mirroring"].size(), 8u);
   EXPECT_THAT(json["mirrors_yaml"].get<std::string>(), StartsWith("mirrors:\n"));
 }

@@ -43,7 +43,7 @@ TEST(PlanTest, CopiesWithoutADirectionAreTakenOneWay) {
 TEST(PlanTest, NothingFitsIsAnAnswer) {
   const Plan plan = *MakePlan(LeafSpine(), CollectorsOf(kGigabit));
   EXPECT_EQ(plan.mirrors(), nullptr);
-  EXPECT_THAT(plan.notes, Contains(HasSubstr("No choice fits")));
+  EXPECT_THAT(plan.warnings, Contains(HasSubstr("No choice fits")));
   EXPECT_EQ(*MirrorsSection(LeafSpine(), plan), "");
 }
 
@@ -52,7 +52,7 @@ TEST(PlanTest, ARequestedChoiceThatDoesNotFitIsNoted) {
   options.choice = MirrorChoice::kNics;
   const Plan plan = *MakePlan(LeafSpine(), options);
   EXPECT_EQ(plan.mirrors()->choice, MirrorChoice::kNics);
-  EXPECT_THAT(plan.notes, Contains(HasSubstr("The choice does not fit")));
+  EXPECT_THAT(plan.warnings, Contains(HasSubstr("The choice does not fit")));
   // 383 Gbit/s fit into 90 with a divisor of 5, rounded up to a power of two.
   EXPECT_EQ(plan.nics_fit_sampled, 8u);
   options.one_in = 8;
@@ -107,6 +107,28 @@ TEST(PlanTest, TheAppliancesFileIsWhatItReads) {
   ASSERT_EQ(config->udp.sflow.size(), 1u);
   EXPECT_EQ(ToString(config->udp.sflow[0]), "172.31.0.1:6343");
   EXPECT_EQ(ToString(config->udp.int_reports.at(0)), "172.31.0.1:32766");
+}
+
+TEST(PlanTest, TheAnalysisWindowHasAReadingOfEachCounter) {
+  for (const Vendor vendor : {Vendor::kNone, Vendor::kSonic, Vendor::kEos, Vendor::kNxos}) {
+    for (const uint32_t polling : {5u, 20u, 300u}) {
+      PlanOptions options = CollectorsOf(100 * kGigabit);
+      options.vendor = vendor;
+      options.polling_seconds = polling;
+      const Plan plan = *MakePlan(LeafSpine(), options);
+      ASSERT_FALSE(plan.sflow.switches.empty());
+      const auto config = ParseConfig(ApplianceYaml(plan, "f.yaml"), "appliance.yaml");
+      ASSERT_TRUE(config.has_value()) << config.error().message;
+      EXPECT_EQ(config->analysis_window, std::chrono::seconds(polling));
+    }
+  }
+}
+
+TEST(PlanTest, WithoutSflowTheAnalysisWindowIsTheDefault) {
+  PlanOptions options = CollectorsOf(100 * kGigabit);
+  options.samples_per_second = 0;
+  const std::string yaml = ApplianceYaml(*MakePlan(LeafSpine(), options), "f.yaml");
+  EXPECT_EQ(ParseConfig(yaml, "a.yaml")->analysis_window, ApplianceConfig{}.analysis_window);
 }
 
 TEST(PlanTest, OfWholeCopiesTheApplianceTakesTheHeadersAlone) {

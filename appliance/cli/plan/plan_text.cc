@@ -71,17 +71,27 @@ Result<std::string> PastedText(const Fabric& fabric, const Plan& plan) {
   if (configs.empty()) {
     return text + "\nUse --vendor sonic, eos or nxos to generate the switch configuration.\n";
   }
-  text += fmt::format("\nSWITCH CONFIGURATION of {}; -d DIR writes a file for each of the {}\n\n",
-                      fabric.node(configs.front().node).name, configs.size());
-  return text + Indented(configs.front().text);
+  const std::string& name = fabric.node(configs.front().node).name;
+  text += fmt::format(
+      "\nSWITCH CONFIGURATION of {}; -d DIR writes this and the rollback for each of {}\n\n", name,
+      Counted(configs.size(), "switch"));
+  text += Indented(configs.front().text);
+  text += fmt::format("\nROLLBACK of {}: removes this configuration\n\n", name);
+  return text + Indented(configs.front().rollback);
 }
 
 }  // namespace
 
 Result<std::string> PlanText(const Fabric& fabric, const Plan& plan, bool pasted) {
-  std::string text = AnswerText(fabric, plan) + ChoicesText(plan) + CollectorsText(plan) +
-                     SessionsText(fabric, plan) + SeenText(plan) + SflowText(fabric, plan) +
-                     IntText(plan) + "\nNOTES\n\n";
+  std::string text;
+  if (!plan.warnings.empty()) {
+    text = "WARNINGS\n\n";
+    for (const std::string& warning : plan.warnings) text += fmt::format("  - {}\n", warning);
+    text += '\n';
+  }
+  text += AnswerText(fabric, plan) + ChoicesText(plan) + CollectorsText(plan) +
+          SessionsText(fabric, plan) + SeenText(plan) + SflowText(fabric, plan) + IntText(plan) +
+          "\nNOTES\n\n";
   for (const std::string& note : plan.notes) text += fmt::format("  - {}\n", note);
   if (!pasted) return text;
   Result<std::string> below = PastedText(fabric, plan);

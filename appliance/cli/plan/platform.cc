@@ -82,6 +82,8 @@ constexpr std::array<Platform, 4> kPlatforms = {{
      .sflow_most = 8'388'608,
      .polling_least = 5,
      .polling_most = 300,
+     .port_form = "Ethernet0",
+     .ports_command = "show interfaces status",
      .limits = kSonicLimits},
     {.vendor = Vendor::kEos,
      .word = "eos",
@@ -89,6 +91,8 @@ constexpr std::array<Platform, 4> kPlatforms = {{
      .erspan = 1,
      .samples_mirrors = true,
      .sflow_least = 16'384,
+     .port_form = "Ethernet1/1",
+     .ports_command = "show interfaces status",
      .limits = kEosLimits},
     {.vendor = Vendor::kNxos,
      .word = "nxos",
@@ -99,6 +103,8 @@ constexpr std::array<Platform, 4> kPlatforms = {{
      .sflow_directions = 2,
      .sflow_least = 4096,
      .sflow_most = 1'000'000'000,
+     .port_form = "Ethernet1/1",
+     .ports_command = "show interface brief",
      .limits = kNxosLimits},
 }};
 

@@ -28,6 +28,8 @@ struct Platform {
   uint64_t sflow_most = 16'777'216;
   uint32_t polling_least = 1;  // seconds
   uint32_t polling_most = 3600;
+  std::string_view port_form;                // an example of a port name in its configuration
+  std::string_view ports_command;            // lists the names of the ports
   std::span<const std::string_view> limits;  // notes for the operator
 };
 

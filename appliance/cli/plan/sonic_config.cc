@@ -19,9 +19,9 @@ std::string Quoted(std::string_view text) {
   return quoted + "'";
 }
 
-std::string PortList(const topology::Fabric& fabric, const std::vector<PortIndex>& ports) {
+std::string PortList(const SwitchTask& task, const std::vector<PortIndex>& ports) {
   std::string list;
-  for (const PortIndex port : ports) list += (list.empty() ? "" : ",") + fabric.port(port).name;
+  for (const PortIndex port : ports) list += (list.empty() ? "" : ",") + task.NameOf(port);
   return list;
 }
 
@@ -40,7 +40,7 @@ void AddSonicMirrors(const SwitchTask& task, std::string& text) {
     text += fmt::format(
         "sudo config mirror_session erspan add rocescope {} {} 0 64 0x88be 0 {} {}",
         ToString(task.owner().erspan_source), ToString(task.CollectorOf(*session).address),
-        Quoted(PortList(*task.fabric, session->tap.ports)), DirectionWord(session->tap.direction));
+        Quoted(PortList(task, session->tap.ports)), DirectionWord(session->tap.direction));
     if (shape.one_in > 1) text += fmt::format(" --sample_rate {}", shape.one_in);
     if (shape.truncation != 0) text += fmt::format(" --truncate_size {}", shape.truncation);
     text += '\n';
@@ -59,19 +59,40 @@ void AddSonicSflow(const SwitchTask& task, std::string& text) {
       ToString(options.telemetry), kSflowPort, options.polling_seconds,
       ToString(task.owner().sflow_agent));
   for (const PortIndex port : task.SampledPorts()) {
-    text += fmt::format("sudo config sflow interface sample-rate {} {}\n",
-                        Quoted(task.fabric->port(port).name),
-                        task.plan->sflow.RateOf(task.fabric->SpeedOf(port)));
+    text +=
+        fmt::format("sudo config sflow interface sample-rate {} {}\n", Quoted(task.NameOf(port)),
+                    task.plan->sflow.RateOf(task.fabric->SpeedOf(port)));
   }
 }
 
 }  // namespace
 
 std::string SonicConfig(const SwitchTask& task) {
-  std::string text = fmt::format("# {}: SONiC\n", task.owner().name);
+  std::string text = ConfigHeading(task, "#");
   if (!task.sessions.empty()) AddSonicMirrors(task, text);
   if (task.samples) AddSonicSflow(task, text);
   text += "# After checking `show mirror_session` and `show sflow`:\n";
+  text += "sudo config save -y\n";
+  return text;
+}
+
+// The default of the polling interval is 20 s (sonic-net/SONiC doc/sflow/sflow_hld.md).
+std::string SonicRollback(const SwitchTask& task) {
+  std::string text = RollbackHeading(task, "#");
+  if (!task.sessions.empty()) text += "sudo config mirror_session remove rocescope\n";
+  if (task.samples) {
+    text += "sudo config sflow disable\n";
+    for (const PortIndex port : task.SampledPorts()) {
+      text += fmt::format("sudo config sflow interface sample-rate {} default\n",
+                          Quoted(task.NameOf(port)));
+    }
+    text +=
+        "sudo config sflow agent-id del\n"
+        "sudo config sflow collector del rocescope\n"
+        "sudo config sflow polling-interval 20\n"
+        "# Omit this line if the feature was enabled before.\n"
+        "sudo config feature state sflow disabled\n";
+  }
   text += "sudo config save -y\n";
   return text;
 }

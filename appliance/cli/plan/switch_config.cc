@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/cli/plan/switch_config.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
 #include <utility>
+
+#include "base/text/name_range.h"
 
 namespace rocescope::plan {
 
@@ -33,6 +38,43 @@ std::vector<PortIndex> SwitchTask::SampledPorts() const {
   return ports;
 }
 
+std::string SwitchTask::InvalidPorts() const {
+  std::set<PortIndex> used;
+  for (const MirrorSession* session : sessions) {
+    used.insert(session->tap.ports.begin(), session->tap.ports.end());
+  }
+  for (const PortIndex port : SampledPorts()) used.insert(port);
+  std::vector<std::string> invalid;
+  for (const PortIndex port : used) {
+    const PortName& name = port_names[port - owner().first_port];
+    if (!name.is_valid) invalid.push_back(name.text);
+  }
+  return invalid.empty() ? std::string() : topology::CompressNames(invalid);
+}
+
+std::string ConfigHeading(const SwitchTask& task, std::string_view comment) {
+  const Platform& platform = *task.plan->settings.platform;
+  std::string text = fmt::format("{} {}: {}\n", comment, task.owner().name, platform.title);
+  const std::string invalid = task.InvalidPorts();
+  if (!invalid.empty()) {
+    text += fmt::format("{} Not port names of {} (example: {}), replace them: {}\n", comment,
+                        platform.title, platform.port_form, invalid);
+  }
+  return text;
+}
+
+std::string RollbackHeading(const SwitchTask& task, std::string_view comment) {
+  std::string text = ConfigHeading(task, comment);
+  text +=
+      fmt::format("{} Rollback: removes what the configuration of this plan creates.\n", comment);
+  if (task.samples) {
+    text += fmt::format(
+        "{} Settings of sFlow return to their defaults: restore earlier settings by hand.\n",
+        comment);
+  }
+  return text;
+}
+
 std::vector<SwitchTask> SwitchTasks(const Fabric& fabric, const Plan& plan) {
   std::vector<SwitchTask> tasks;
   if (plan.options.vendor == Vendor::kNone) return tasks;
@@ -45,19 +87,34 @@ std::vector<SwitchTask> SwitchTasks(const Fabric& fabric, const Plan& plan) {
         if (session.tap.node == node) task.sessions.push_back(&session);
       }
     }
-    if (task.samples || !task.sessions.empty()) tasks.push_back(std::move(task));
+    if (!task.samples && task.sessions.empty()) continue;
+    task.port_names = PortNamesOf(fabric, node, plan.options.vendor);
+    tasks.push_back(std::move(task));
   }
   return tasks;
 }
 
 std::vector<SwitchConfig> SwitchConfigs(const Fabric& fabric, const Plan& plan) {
   std::vector<SwitchConfig> configs;
-  const Vendor vendor = plan.options.vendor;
   for (const SwitchTask& task : SwitchTasks(fabric, plan)) {
-    configs.push_back({.node = task.node,
-                       .text = vendor == Vendor::kSonic ? SonicConfig(task)
-                               : vendor == Vendor::kEos ? EosConfig(task)
-                                                        : NxosConfig(task)});
+    SwitchConfig config = {.node = task.node};
+    switch (plan.options.vendor) {
+      case Vendor::kNone:
+        break;
+      case Vendor::kSonic:
+        config.text = SonicConfig(task);
+        config.rollback = SonicRollback(task);
+        break;
+      case Vendor::kEos:
+        config.text = EosConfig(task);
+        config.rollback = EosRollback(task);
+        break;
+      case Vendor::kNxos:
+        config.text = NxosConfig(task);
+        config.rollback = NxosRollback(task);
+        break;
+    }
+    configs.push_back(std::move(config));
   }
   return configs;
 }

@@ -9,9 +9,10 @@ namespace {
 
 std::string ConfigOf(Vendor vendor, PlanOptions options = CollectorsOf(1'000 * kGigabit)) {
   options.vendor = vendor;
-  const auto plan = MakePlan(TwoHosts(), options);
+  const topology::Fabric fabric = vendor == Vendor::kNxos ? WithSlots(TwoHosts()) : TwoHosts();
+  const auto plan = MakePlan(fabric, options);
   if (!plan) return plan.error().message;
-  const auto configs = SwitchConfigs(TwoHosts(), *plan);
+  const auto configs = SwitchConfigs(fabric, *plan);
   return configs.size() == 1 ? configs[0].text : "not one switch";
 }
 
@@ -69,8 +70,8 @@ monitor session 1 type erspan-source
   destination ip 172.31.0.1
   ip ttl 64
   ip dscp 0
-  source interface Ethernet1 both
-  source interface Ethernet2 both
+  source interface Ethernet1/1 both
+  source interface Ethernet1/2 both
   mtu 128
   no shut
 )");
@@ -87,8 +88,8 @@ sflow counter-poll-interval 20
 sflow collector-ip 172.31.0.1 vrf default
 sflow collector-port 6343
 sflow agent-ip 172.16.0.1
-sflow data-source interface Ethernet1
-sflow data-source interface Ethernet2
+sflow data-source interface Ethernet1/1
+sflow data-source interface Ethernet1/2
 )");
 }
 
