@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 import played_run
@@ -25,8 +26,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from api_time import nanoseconds  # noqa: E402
 
 SIMULATOR = ROCESCOPE = SCENARIO = LIVE = ""
-LASTS = ("FAULT_KIND_GRAY_LOSS", "leaf1:Ethernet17")
-RECURS = ("FAULT_KIND_SLOW_RECEIVER", "host4:mlx5_2")
+LASTS = ("gray_loss", "leaf1:Ethernet17")
+RECURS = ("slow_receiver", "host4:mlx5_2")
 EVERY = 12  # seconds
 FIRST_ANSWER = 60  # seconds from the start of the program
 FRESH = 5  # seconds: the age of the newest data
@@ -79,7 +80,7 @@ class Endless(unittest.TestCase):
             time.sleep(0.5)
         time.sleep(max(0, self.begin + 10 + 8 + 2 * EVERY + 7 - time.time()))
         answer = self.findings()
-        found = {(one["kind"], one["place"].split(" ")[0]): one for one in answer["findings"]}
+        found = {(one["kind"], one["place"].partition("-")[0]): one for one in answer["findings"]}
         self.assertEqual(set(found), {LASTS, RECURS}, answer["findings"])
         self.assertNotIn("end_time", found[LASTS])
         self.assertEqual(found[RECURS]["persistence"], "PERSISTENCE_RECURRING")
