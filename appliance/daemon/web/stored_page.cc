@@ -179,8 +179,8 @@ class Stored {
   std::string json_;
 };
 
-// The page of a finding links to what depends on its place. The dependents of all elements would take
-// more space than everything else.
+// The page of a finding links to what depends on its place. The dependents of all elements would
+// take more space than everything else.
 void AddDependents(Stored& stored, const v1::ListFindingsResponse& findings) {
   constexpr size_t kMostPlaces = 200;
   std::set<std::string> places;
