@@ -91,7 +91,7 @@ std::string TextTable::Render(size_t indent, size_t width) const {
   std::string text;
   const auto line = [&](auto cell_of) {
     std::string row(indent, ' ');
-    std::string_view rest;  // of the last column
+    std::string_view rest;  // what is left from the cell in the last column
     for (size_t n = 0; n < shown.size(); ++n) {
       const size_t i = shown[n];
       std::string_view cell = cell_of(i);
