@@ -54,7 +54,8 @@ class Lines:
 
     def read(self, pipe):
         with open(pipe, encoding="utf-8") as lines:
-            self.waiting.extend(lines)
+            for line in lines:
+                self.waiting.append(line)
 
     def readline(self):
         """Returns an empty text if no line waits."""
@@ -87,7 +88,8 @@ class SimulatedStream:
             time_ns, frame = high << 32 | low, body[20:20 + captured]
             if (records := self.records_of(frame)) is not None:
                 records.waiting.append((time_ns, frame))
-            time.sleep(max(0, time_ns / 1e9 - AHEAD - time.time()))
+            if (early := time_ns / 1e9 - AHEAD - time.time()) > 0:
+                time.sleep(early)
         for records in (self.mirror, self.int_reports, self.sflow):
             records.complete = True
 
