@@ -35,8 +35,8 @@ int List(const std::string& directory, const std::string& profiles) {
     if (!fault.parameters.empty()) Print("{:<28}   parameters: {}\n", "", fault.parameters);
   }
   Print(
-      "\nParameters of faults (in addition to onset and duration, which all but swapped_cables "
-      "have):\n");
+      "\nParameters of faults (in addition to onset, duration and every, which all but "
+      "swapped_cables have):\n");
   for (const FaultParameter& parameter : FaultParameters()) {
     Print("{:<28} {} ({})\n", parameter.name, parameter.help,
           parameter.usual == nullptr ? std::string("required") : "default: " + parameter.usual({}));

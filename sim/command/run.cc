@@ -144,7 +144,8 @@ int RunFlow(const RunOptions& options, const Scenario& scenario) {
   return 0;
 }
 
-// A long run of the packet model would take days and write tens of gigabytes.
+// A long run of the packet model would take days and write tens of gigabytes. A stream takes as
+// long as its reader allows, and writes no files.
 Status CheckPacketRun(const Scenario& scenario, const std::string& path) {
   const Duration length(scenario.duration / kNanosecond);
   if (scenario.duration > kLongestPacketRun) {
@@ -194,7 +195,7 @@ int Run(const RunOptions& options) {
   if (options.record && scenario->telemetry.recording_steps == 0) {
     scenario->telemetry.recording_steps = kDefaultRecordingSteps;
   }
-  if (scenario->model == Model::kPacket) {
+  if (scenario->model == Model::kPacket && !(output.stream && output.directory.empty())) {
     const Status fits = CheckPacketRun(*scenario, path);
     if (!fits) return Fail(fits.error(), kExitInput);
   }
@@ -256,6 +257,9 @@ int CheckAndRun(RunOptions options) {
     return fail("--stream writes binary data: redirect standard output to a pipe or a file");
   }
   if (options.record && options.output.directory.empty()) return fail("--record needs -d DIR");
+  if (!options.output.counters.empty() && !streams) {
+    return fail("--counters needs --stream: without it, the counters are in DIR/counters.jsonl");
+  }
   options.dilation = std::max(options.dilation, 1u);
   return Run(options);
 }
@@ -269,7 +273,8 @@ void AddRun(CLI::App& app, const Included& included, int& code) {
   run->add_option("SCENARIO", options->path, "scenario file (YAML)")->required()->type_name("");
   run->add_option("--model", options->model,
                   "packet: simulate each packet (milliseconds; at most 10 s and 1,000 analysis "
-                  "windows); flow: simulate rates (hours); default: the model of the scenario")
+                  "windows, unless it only streams); flow: simulate rates (hours); default: the "
+                  "model of the scenario")
       ->check(CLI::IsMember({"packet", "flow"}))
       ->type_name("MODEL");
   run->add_option("--profiles", options->profiles, "directory of the included profiles")
@@ -280,7 +285,11 @@ void AddRun(CLI::App& app, const Included& included, int& code) {
   run->add_flag(
       "--stream", options->output.stream,
       "write all captured frames to standard output as one pcapng stream; DIR receives only "
-      "the other files");
+      "the other files; without -d, the length of a run is not limited");
+  run->add_option("--counters", options->output.counters,
+                  "with --stream: file or named pipe for the counters (default: counters.jsonl in "
+                  "DIR)")
+      ->type_name("FILE");
   run->add_option("--seed", options->seed, "random seed (default: the seed in the scenario)")
       ->check(WholeNumber(UINT64_MAX >> 1))
       ->type_name("N");

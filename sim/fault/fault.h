@@ -20,6 +20,7 @@ struct FaultOptions {
   FaultKind kind = FaultKind::kLinkDown;
   SimTime onset = 0;
   SimTime duration = kNever;  // kNever: until the run ends
+  SimTime every = 0;  // a recurring fault: time from one onset to the next; 0: it occurs once
 
   // The place.
   topology::LinkIndex link = topology::kNone;

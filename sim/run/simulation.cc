@@ -172,7 +172,9 @@ Status Simulation::PrepareDirectory() {
 
 Status Simulation::Run(const Progress& progress, SimTime until) {
   const SimTime end = std::min(scenario_.duration, until);
-  if (!output_.without_fault) {
+  // The truth of a stream without a directory is not written, and a stream can last for days.
+  const bool only_streams = output_.stream && output_.directory.empty();
+  if (!output_.without_fault && !only_streams) {
     recorder_->Start();
     retransmitted_.resize(scenario_.faults.size());
     for (size_t i = 0; i < scenario_.faults.size(); ++i) {
@@ -200,8 +202,9 @@ Status Simulation::Run(const Progress& progress, SimTime until) {
     if (progress) progress(network_->engine().Now());
   }
   if (output_.without_fault) return {};
-  recorder_->Finish();
   injector_->Finish();
+  if (only_streams) return telemetry_->Finish();
+  recorder_->Finish();
   for (std::vector<uint64_t>& frames : retransmitted_) {
     if (frames.empty()) frames = RetransmittedNow();
   }

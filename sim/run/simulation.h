@@ -31,6 +31,8 @@ class Simulation {
     // Frames go to standard output, as they would arrive at the collector port. The directory, if
     // any, contains the other files.
     bool stream = false;
+    // Counters go to this file or named pipe. Empty: to counters.jsonl in the directory, if any.
+    std::string counters;
     // Index in Scenario::faults: the same run without this fault. Until the fault's onset, both
     // runs are the same. Nothing is recorded.
     std::optional<size_t> without_fault;

@@ -26,8 +26,10 @@ Result<std::unique_ptr<Telemetry>> Telemetry::Make(const Scenario& scenario, Net
   if (output.stream || !output.directory.empty()) {
     if (Status opened = telemetry->OpenFrames(); !opened) return tl::unexpected(opened.error());
   }
-  if (!output.directory.empty()) {
+  if (!output.directory.empty() || !output.counters.empty()) {
     if (Status opened = telemetry->OpenCounters(); !opened) return tl::unexpected(opened.error());
+  }
+  if (!output.directory.empty()) {
     if (Status opened = telemetry->OpenRecording(); !opened) return tl::unexpected(opened.error());
   }
   if (telemetry->observers_.empty()) return telemetry;
@@ -100,7 +102,8 @@ Status Telemetry::OpenFrames() {
 Status Telemetry::OpenCounters() {
   const TelemetryOptions& on = scenario_.telemetry;
   if (on.counter_period <= 0) return {};
-  auto file = CounterLinesFile::Open(output_.directory + "/counters.jsonl");
+  auto file = CounterLinesFile::Open(
+      output_.counters.empty() ? output_.directory + "/counters.jsonl" : output_.counters);
   if (!file) return tl::unexpected(file.error());
   counter_file_ = *std::move(file);
   counters_ =

@@ -22,8 +22,8 @@ namespace rocescope::sim {
 
 class Telemetry {
  public:
-  // The scenario and the network must outlive this object. Writes nothing if there is
-  // neither a directory nor a stream.
+  // The scenario and the network must outlive this object. Writes nothing if there is no output:
+  // no directory, no stream and no file of counters.
   static Result<std::unique_ptr<Telemetry>> Make(const Scenario& scenario, Network& network,
                                                  const Simulation::Output& output);
 

@@ -110,6 +110,7 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
   for (size_t i = 0; errors_.empty() && i < scenario_.faults.size(); ++i) {
     CheckEffect(map.Find("faults")->items[i], scenario_.faults[i]);
   }
+  if (errors_.empty()) RepeatFaults();
   if (!errors_.empty()) return tl::unexpected(errors_.Take());
   scenario_.network.seed = scenario_.seed;
   return std::move(scenario_);

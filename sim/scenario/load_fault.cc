@@ -25,9 +25,10 @@ constexpr std::string_view kLocations[] = {"link: NODE:PORT or sender: NODE:PORT
 void Loader::ReadFault(const YamlNode& node) {
   const YamlMap map(
       node, "a fault",
-      {"kind",        "onset",       "duration",     "link",    "sender",  "switch", "nic",   "gpu",
-       "probability", "burst",       "least_length", "factor",  "delay",   "period", "rate",  "mtu",
-       "alpha",       "ecn_minimum", "ecn_maximum",  "senders", "message", "other",  "growth"},
+      {"kind",        "onset",   "duration",    "link",  "sender",       "switch",
+       "nic",         "gpu",     "probability", "burst", "least_length", "factor",
+       "delay",       "period",  "rate",        "mtu",   "alpha",        "ecn_minimum",
+       "ecn_maximum", "senders", "message",     "other", "growth",       "every"},
       errors_);
   FaultOptions fault;
   const YamlNode* kind = map.Require("kind");
@@ -39,8 +40,10 @@ void Loader::ReadFault(const YamlNode& node) {
   fault.kind = static_cast<FaultKind>(*choice);
   CheckParameters(map, fault.kind);
   if (fault.kind == FaultKind::kSwappedCables &&
-      (map.Find("onset") != nullptr || map.Find("duration") != nullptr)) {
-    errors_.Add(node, "swapped_cables lasts for the whole run: onset and duration are not allowed");
+      (map.Find("onset") != nullptr || map.Find("duration") != nullptr ||
+       map.Find("every") != nullptr)) {
+    errors_.Add(
+        node, "swapped_cables lasts for the whole run: onset, duration and every are not allowed");
   }
   Parsed(map, "onset", ParseSimTime, fault.onset);
   Parsed(map, "duration", ParseSimTime, fault.duration);
@@ -50,6 +53,7 @@ void Loader::ReadFault(const YamlNode& node) {
                 "the fault starts after the run: its onset must be before the scenario's "
                 "duration");
   }
+  if (const YamlNode* every = map.Find("every")) ReadEvery(map, *every, fault);
   Ratio(map, "probability", 0, 1, fault.probability);
   Ratio(map, "burst", 1, 1e6, fault.burst);
   Number(map, "least_length", 0, 65'535, fault.least_length);
@@ -68,6 +72,31 @@ void Loader::ReadFault(const YamlNode& node) {
   ReadPlace(map, fault);
   CheckRepeated(node, fault);
   scenario_.faults.push_back(std::move(fault));
+}
+
+void Loader::ReadEvery(const YamlMap& map, const YamlNode& node, FaultOptions& fault) {
+  constexpr SimTime kMostOccurrences = 20'000;
+  Parsed(map, "every", ParseSimTime, fault.every);
+  if (fault.duration >= fault.every) {
+    errors_.Add(node, "a recurring fault needs a duration that is shorter than every");
+  } else if (scenario_.duration / fault.every >= kMostOccurrences) {
+    errors_.Add(node, fmt::format("the fault would occur more than {} times: use a longer time for "
+                                  "every, or a shorter duration of the scenario",
+                                  kMostOccurrences));
+  }
+}
+
+// Adds the further occurrences of the recurring faults, each as a fault of its own.
+void Loader::RepeatFaults() {
+  const size_t read = scenario_.faults.size();
+  for (size_t i = 0; i < read; ++i) {
+    const SimTime every = std::exchange(scenario_.faults[i].every, 0);
+    if (every == 0) continue;
+    FaultOptions next = scenario_.faults[i];
+    for (next.onset += every; next.onset < scenario_.duration; next.onset += every) {
+      scenario_.faults.push_back(next);
+    }
+  }
 }
 
 // A parameter without an effect is an error.

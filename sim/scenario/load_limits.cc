@@ -45,9 +45,10 @@ void Loader::CheckRepeated(const YamlNode& node, const FaultOptions& fault) {
   const auto place = [](const FaultOptions& of) {
     return std::tuple(of.kind, of.link, of.sender, of.swapped, of.node, of.nic, of.gpu);
   };
+  // A recurring fault keeps its place between its occurrences.
+  const auto end = [](const FaultOptions& of) { return of.every > 0 ? kNever : EndOf(of); };
   for (const FaultOptions& other : scenario_.faults) {
-    if (place(other) != place(fault) || EndOf(other) <= fault.onset ||
-        EndOf(fault) <= other.onset) {
+    if (place(other) != place(fault) || end(other) <= fault.onset || end(fault) <= other.onset) {
       continue;
     }
     errors_.Add(node, fmt::format("two faults of kind {} are active at the same place and time: "

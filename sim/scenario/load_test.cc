@@ -8,6 +8,7 @@
 namespace rocescope::sim {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -301,6 +302,35 @@ TEST(LoadScenarioTest, DurationZeroIsAnErrorBeforeAnythingUsesIt) {
 TEST(LoadScenarioTest, FaultAfterTheEndIsAnError) {
   EXPECT_THAT(Message("duration: 1ms\nfaults: [{kind: pfc_storm, nic: host0, onset: 1ms}]\n"),
               HasSubstr("test.yaml:4:10"));
+}
+
+TEST(LoadScenarioTest, RecurringFaultStartsAgainUntilTheEndOfTheRun) {
+  const auto scenario = LoadScenario(
+      std::string(kFabric) +
+          "duration: 10ms\nfaults: [{kind: pfc_storm, nic: host0, onset: 2ms, duration: 1ms, "
+          "every: 3ms}, {kind: nic_crash, nic: host1, onset: 4ms}]\n",
+      "test.yaml");
+  ASSERT_TRUE(scenario.has_value()) << scenario.error().message;
+  std::vector<SimTime> storms;
+  for (const FaultOptions& fault : scenario->faults) {
+    if (fault.kind != FaultKind::kPfcStorm) continue;
+    storms.push_back(fault.onset);
+    EXPECT_EQ(fault.duration, kMillisecond);
+  }
+  EXPECT_THAT(storms, ElementsAre(2 * kMillisecond, 5 * kMillisecond, 8 * kMillisecond));
+  EXPECT_THAT(scenario->faults, SizeIs(4));
+}
+
+TEST(LoadScenarioTest, RecurringFaultEndsBeforeItStartsAgain) {
+  EXPECT_THAT(Message("faults: [{kind: pfc_storm, nic: host0, duration: 2ms, every: 2ms}]\n"),
+              HasSubstr("needs a duration that is shorter than every"));
+  EXPECT_THAT(Message("faults: [{kind: pfc_storm, nic: host0, every: 2ms}]\n"),
+              HasSubstr("needs a duration that is shorter than every"));
+  EXPECT_THAT(Message("faults: [{kind: pfc_storm, nic: host0, duration: 1ns, every: 2ns}]\n"),
+              HasSubstr("more than 20000 times"));
+  EXPECT_THAT(Message("faults: [{kind: nic_crash, nic: host0, duration: 1ms, every: 2ms}, {kind: "
+                      "nic_crash, nic: host0, onset: 5ms}]\n"),
+              HasSubstr("two faults of kind nic_crash"));
 }
 
 TEST(LoadScenarioTest, SwappedCablesNeedTwoPortsAndNoOnset) {

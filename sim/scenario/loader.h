@@ -113,6 +113,8 @@ class Loader {
   void ReadForeign(const YamlNode& node);
   void ReadStream(const YamlNode& node);
   void ReadFault(const YamlNode& node);
+  void ReadEvery(const YamlMap& map, const YamlNode& node, FaultOptions& fault);
+  void RepeatFaults();
   void ReadPlace(const YamlMap& map, FaultOptions& fault);
   void CheckParameters(const YamlMap& map, FaultKind kind);
   void CheckMagnitude(const YamlMap& map, const FaultOptions& fault);

@@ -252,7 +252,7 @@ class Replay(CommandLine):
         path = self.file("a.pcap", captures.capture(count=1))
         refused = self.run_it("replay", path, "--section", "flow", expect=USAGE)
         self.assertEqual(refused.stdout, "")
-        self.assertIn('unknown section "flow"; sections: faults, summary, jobs, ', refused.stderr)
+        self.assertIn('unknown section "flow"; sections: faults, summary, hotspots, ', refused.stderr)
         for words in (["-o", "json"], ["--details"], ["--faults"]):
             self.run_it("replay", path, "--section", "flows", *words, expect=USAGE)
 

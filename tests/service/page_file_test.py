@@ -7,12 +7,14 @@ usage: page_file_test.py PATH/rocescope-sim PATH/rocescope SCENARIO DASHBOARD SH
 """
 
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.parse
 
 SIMULATOR = ROCESCOPE = SCENARIO = DASHBOARD = SHOTS = None
 
@@ -51,6 +53,18 @@ class PageFile(unittest.TestCase):
             self.assertEqual(len(paths["paths"]), paths["total_size"])
         self.assertEqual(len(self.at("hotspots")["hotspots"]), self.at("hotspots")["total_size"])
         self.assertTrue(self.at("topology")["links"])
+
+    def test_has_the_dependents_of_the_places_of_findings(self):
+        for finding in self.at("findings")["findings"]:
+            element = urllib.parse.quote(finding["place"], safe="-_.!~*'()")
+            held = self.at(f"dependencies?question=QUESTION_BLAST_RADIUS&element={element}")
+            self.assertEqual(held["dependency"]["name"], finding["place"])
+
+    def test_answers_all_of_its_links(self):
+        followed = subprocess.run(["node", "node_modules/vitest/vitest.mjs", "run", "source/links_test.tsx"],
+                                  cwd=DASHBOARD, env={**os.environ, "ROCESCOPE_PAGE": str(self.file)},
+                                  capture_output=True, text=True, timeout=170)
+        self.assertEqual(followed.returncode, 0, followed.stdout + followed.stderr)
 
     def test_loads_nothing_and_is_small(self):
         self.assertIn("default-src 'none'", self.page)

@@ -174,8 +174,9 @@ bool PrintReport(const v1::ReplayReport& report, const AnalysisOptions& options)
     return state != OutputState::kFailed;
   }
   const auto text = [&] {
-    if (!options.sections.empty()) return RenderSections(report, options.sections);
-    return options.details ? RenderText(report) : RenderBriefText(report);
+    const size_t width = TextWidth();
+    if (!options.sections.empty()) return RenderSections(report, options.sections, width);
+    return options.details ? RenderText(report, width) : RenderBriefText(report, width);
   };
   return WriteToStdout(text()) != OutputState::kFailed;
 }

@@ -3,10 +3,15 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cstdlib>
 #include <cstring>
+#include <system_error>
 
 #include "appliance/cli/command/message.h"
 
@@ -28,6 +33,23 @@ OutputState WriteAll(int file_descriptor, std::string_view text) {
     }
   }
   return OutputState::kOpen;
+}
+
+size_t TextWidth() {
+  constexpr size_t kUsual = 100;
+  constexpr size_t kLeast = 40;
+  constexpr size_t kMost = 10'000;
+  if (isatty(STDOUT_FILENO) == 0) return kUsual;
+  winsize size = {};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return std::max<size_t>(size.ws_col, kLeast);
+  }
+  const char* const columns = std::getenv("COLUMNS");
+  const std::string_view text = columns == nullptr ? "" : columns;
+  size_t width = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
+  if (error != std::errc() || end != text.data() + text.size() || width > kMost) return kUsual;
+  return std::max(width, kLeast);
 }
 
 OutputState WriteToStdout(std::string_view text) {

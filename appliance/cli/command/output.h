@@ -3,6 +3,7 @@
 // x.pcap | head`) is not.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -17,6 +18,11 @@ enum class OutputState : uint8_t {
 // Writes all of `text` to the file descriptor. SIGPIPE must be ignored (main does that). On
 // kFailed, errno has the reason.
 OutputState WriteAll(int file_descriptor, std::string_view text);
+
+// Width of text for people on standard output: that of the terminal, otherwise of the environment
+// variable COLUMNS. 100 if standard output is not a terminal, so that the same input gives the same
+// bytes.
+size_t TextWidth();
 
 // Writes to standard output; reports a failure on standard error.
 OutputState WriteToStdout(std::string_view text);

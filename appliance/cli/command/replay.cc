@@ -421,7 +421,7 @@ int RunReplay(const ReplayOptions& options) {
   }
   const std::string faults = options.analysis.format == ReportFormat::kJson
                                  ? RenderFaultsJson(*report)
-                                 : RenderFaultsText(*report);
+                                 : RenderFaultsText(*report, TextWidth());
   return WriteToStdout(faults) == OutputState::kFailed ? kExitOutput : code;
 }
 

@@ -54,6 +54,8 @@ Command AddReplay(CLI::App& parent) {
       "range of their history and peers) also occur in healthy fabrics. SERVICE LEVELS shows "
       "how\n"
       "many jobs, GPUs, NICs and switch ports meet, are at risk of missing, or miss each level.\n"
+      "Lines are as wide as the terminal, or at most 100 characters if standard output is not "
+      "one.\n"
       "\n"
       "NCCL logs and rdma output map queue pairs to ranks, GPUs and hosts; without them, jobs are\n"
       "inferred from synchronised traffic. A topology adds paths, the cabling check and the "

@@ -73,7 +73,7 @@ void AppendSingleAnomalies(const v1::ReplayReport& report, std::string& text) {
                HumanDuration(Nanoseconds(anomaly->end_time()) - Nanoseconds(anomaly->start_time())),
                fmt::format("{:.0e}", anomaly->probability()), WhatOf(*anomaly)});
   }
-  text += table.Render(2);
+  text += table.Deferred(2);
   if (anomalies.size() > kFew) {
     text += fmt::format("  and {} more\n", anomalies.size() - kFew);
   }

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "appliance/common/report/fitted_text.h"
 #include "appliance/common/report/text_section.h"
 #include "rocescope/v1/report.pb.h"
 
@@ -19,7 +20,7 @@ std::string AnomalyText(const std::string& anomalies) {
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(anomalies, &report));
   std::string text;
   AppendAnomalies(report, text);
-  return text;
+  return FitText(text, kNoWidth);
 }
 
 TEST(AnomalyText, IsEmptyWithoutAnomalies) {

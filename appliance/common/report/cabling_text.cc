@@ -99,7 +99,7 @@ void AppendCabling(const v1::ReplayReport& report, std::string& text) {
                    : OffsetText(report, Nanoseconds(finding.first_seen_time())),
                ConfidenceText(finding.confidence())});
   }
-  text += table.Render(2);
+  text += table.Deferred(2);
   AppendMore(cabling.findings_size(), "finding", text);
   text += "\n";
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "appliance/api/message_value.h"
+#include "appliance/common/report/fitted_text.h"
 #include "appliance/common/report/text_section.h"
 #include "rocescope/v1/report.pb.h"
 
@@ -20,7 +21,7 @@ std::string CablingText(const std::string& cabling) {
   *report.mutable_reference_time() = TimestampMessage(1'000'000'000);
   std::string text;
   AppendCabling(report, text);
-  return text;
+  return FitText(text, kNoWidth);
 }
 
 TEST(CablingText, IsNoneWithoutATopology) { EXPECT_EQ(CablingText(""), ""); }

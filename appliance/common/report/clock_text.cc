@@ -56,7 +56,7 @@ void AppendClocks(const v1::ReplayReport& report, std::string& text) {
                clock->drifts() ? fmt::format("{:+.1f} ppm", clock->drift_ppb() / 1000) : "",
                references[clock->group()], WithThousands(clock->packets())});
   }
-  text += table.Render(2);
+  text += table.Deferred(2);
   AppendMore(static_cast<int>(off.size()), "clock", text);
   text += "\n";
 }

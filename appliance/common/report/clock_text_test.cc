@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "appliance/common/report/fitted_text.h"
 #include "appliance/common/report/text_section.h"
 #include "rocescope/v1/report.pb.h"
 
@@ -22,7 +23,7 @@ std::string ClockText(const std::string& clocks) {
       google::protobuf::TextFormat::ParseFromString(reference + clocks, report.mutable_clocks()));
   std::string text;
   AppendClocks(report, text);
-  return text;
+  return FitText(text, kNoWidth);
 }
 
 TEST(ClockText, IsNoneWhereClocksAgree) {

@@ -112,7 +112,7 @@ void AppendIterationPattern(const v1::IterationPattern& iteration_pattern, std::
                HumanDuration(Nanoseconds(step.duration())), HumanBytes(step.payload_bytes()),
                ConfidenceText(step.confidence())});
   }
-  if (!steps.empty()) text += "\n" + steps.Render(2);
+  if (!steps.empty()) text += "\n" + steps.Deferred(2);
   AppendMore(iteration_pattern.collectives_size(), "step", text);
   if (!iteration_pattern.has_straggler()) return;
   const v1::Straggler& waited = iteration_pattern.straggler();

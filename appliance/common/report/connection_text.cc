@@ -113,7 +113,7 @@ void AppendConnections(const v1::ReplayReport& report, std::string& text) {
                c.state() == v1::Connection::STATE_PAIRED ? ConfidenceText(c.confidence()) : "-",
                BecauseText(c)});
   }
-  if (!table.empty()) text += table.Render(2);
+  if (!table.empty()) text += table.Deferred(2);
   AppendMore(report.connections_size(), "connection", text);
   text += "\n";
 }

@@ -189,13 +189,12 @@ std::string SparseText(const v1::DiagnosisCoverage& coverage) {
   const int64_t interval = Nanoseconds(coverage.polling_interval());
   return fmt::format(
       "  Counters are read only every {}, but the analysis window is {}. Fault types that are "
-      "found\n"
-      "  by comparing counters window by window are therefore undetectable. {}\n"
+      "found by comparing counters window by window are therefore undetectable. {}\n"
       "\n",
       HumanDuration(interval), HumanDuration(Nanoseconds(coverage.window_duration())),
       interval > kLongestWindow
-          ? "Check the timestamps of the\n  counters, and read them at least once per hour."
-          : fmt::format("Use a --window of {}\n  or longer.", HumanDuration(interval)));
+          ? "Check the timestamps of the counters, and read them at least once per hour."
+          : fmt::format("Use a --window of {} or longer.", HumanDuration(interval)));
 }
 
 // Says why the telemetry is not usable for the diagnosis, and what to do.
@@ -250,8 +249,8 @@ void AppendCoveredPart(const v1::DiagnosisCoverage& coverage, std::string& text)
   const uint64_t all = coverage.earlier_window_count() + coverage.window_count();
   const int64_t window = Nanoseconds(coverage.window_duration());
   text += fmt::format(
-      "  Anomalies and hotspots cover only the last {} of {} windows ({} of {}).\n"
-      "  Use a longer --window, or --until for an earlier part.\n\n",
+      "  Anomalies and hotspots cover only the last {} of {} windows ({} of {}). "
+      "Use a longer --window, or --until for an earlier part.\n\n",
       WithThousands(coverage.window_count()), WithThousands(all),
       HumanDuration(static_cast<int64_t>(coverage.window_count()) * window),
       HumanDuration(static_cast<int64_t>(all) * window));

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "appliance/common/report/fitted_text.h"
 #include "appliance/common/report/replay_report.h"
 #include "appliance/common/report/text_section.h"
 #include "rocescope/v1/report.pb.h"
@@ -30,7 +31,7 @@ v1::ReplayReport FindingReport(const std::string& fields) {
 std::string FindingText(const std::string& fields) {
   std::string text;
   AppendFindings(FindingReport(fields), text);
-  return text;
+  return FitText(text, kNoWidth);
 }
 
 constexpr const char* kAll =
@@ -119,8 +120,8 @@ TEST(FindingText, StatesThePartOfALongRecordingThatItCovers) {
       "earlier_window_count: 2624 reporting_switch_count: 1 } ";
   constexpr const char* kPart =
       "\n\n  Anomalies and hotspots cover only the last 256 of 2,880 windows (2 h 8 min of 1 d 0 "
-      "h).\n"
-      "  Use a longer --window, or --until for an earlier part.\n\n";
+      "h). "
+      "Use a longer --window, or --until for an earlier part.\n\n";
   EXPECT_THAT(FindingText(fields), HasSubstr(kPart));
   const v1::ReplayReport report = FindingReport(fields + "findings { sentence: 'S' }");
   EXPECT_THAT(RenderFaultsText(report), StartsWith(std::string("FAULTS: 1 found") + kPart));
@@ -135,9 +136,9 @@ TEST(FindingText, UndetectableFaultTypesAreListed) {
       "FAULTS: none found; only 21 of 23 fault types are detectable with this telemetry: "
       "counters of 1 switch over 3 windows of 1.00 s\n\n"
       "  Without both counters of NICs and paths of flows (mirrors, INT, sFlow), switches that "
-      "corrupt\n    packets cannot be found.\n"
+      "corrupt packets cannot be found.\n"
       "  Without clocks and memory use of GPUs, or mirrored packets of several iterations, "
-      "stragglers\n    cannot be found.\n\n");
+      "stragglers cannot be found.\n\n");
 }
 
 TEST(FindingText, FindingsDoNotHideUndetectableFaultTypes) {

@@ -99,24 +99,23 @@ void AppendHotspots(const v1::ReplayReport& report, std::string& text) {
       "HOTSPOTS: {} with congested queues, {} in total (hotspots are not faults: healthy "
       "collectives congest queues, too)\n"
       "\n"
-      "  Hotspots are sorted by dropped packets, then by the longest delay of a job, largest first "
-      "(-o json has both).\n"
-      "  FLOWS is the number of flows through the port. JOBS shows each job's share of the bytes "
-      "(largest flows only).\n"
-      "  PEAK is the maximum queue occupancy, CE the number of CE marks.{}{}\n"
+      "  Sorted by dropped packets, then by the longest delay of a job. PEAK is the maximum queue "
+      "occupancy, CE the number of CE marks, FLOWS the number of flows through the port. JOBS "
+      "shows "
+      "each job's share of the bytes (largest flows only).{}{}\n"
       "\n",
       Counted(ports.size(), "port"), Counted(hotspots.size(), "hotspot"),
-      any_paused ? "\n  PAUSED is how long the neighbour paused the queue by PFC." : "",
-      any_lost ? "\n  MAX JOB DELAY is an upper bound of the delay of a job." : "");
+      any_paused ? " PAUSED is how long the neighbour paused the queue by PFC." : "",
+      any_lost ? " MAX JOB DELAY is an upper bound of the delay of a job." : "");
   TextTable table({{"QUEUE"},
-                   {"PRIORITY", Align::kRight},
+                   {"PRIORITY", Align::kRight, 3},
                    {"SINCE", Align::kRight},
                    {"DURATION", Align::kRight},
                    {"PEAK", Align::kRight},
-                   {"CE", Align::kRight},
+                   {"CE", Align::kRight, 2},
                    {"DROPPED", Align::kRight},
-                   {"PAUSED", Align::kRight},
-                   {"FLOWS", Align::kRight},
+                   {"PAUSED", Align::kRight, 1},
+                   {"FLOWS", Align::kRight, 4},
                    {"JOBS"},
                    {"MAX JOB DELAY"},
                    {"CAUSE"}});
@@ -134,9 +133,30 @@ void AppendHotspots(const v1::ReplayReport& report, std::string& text) {
                CountOrBlank(hotspot->flow_count()), JobsOf(*hotspot), CostsOf(*hotspot),
                CauseOf(*hotspot)});
   }
-  text += table.Render(2);
+  text += table.Deferred(2);
   AppendMore(static_cast<int>(hotspots.size()), "hotspot", text);
   text += "\n";
+}
+
+void AppendBriefHotspots(const v1::ReplayReport& report, std::string& text) {
+  if (report.hotspots().empty()) return;
+  std::set<std::string> ports;
+  const v1::Hotspot* worst = &report.hotspots(0);
+  for (const v1::Hotspot& hotspot : report.hotspots()) {
+    ports.insert(hotspot.port());
+    if (IsWorse(&hotspot, worst)) worst = &hotspot;
+  }
+  const std::string cause = CauseOf(*worst);
+  const std::string cost = CostsOf(*worst);
+  text += fmt::format(
+      "HOTSPOTS: {} with congested queues; worst: {}{}{}{}; --section hotspots lists "
+      "them\n\n",
+      Counted(ports.size(), "port"), Visible(worst->port()),
+      cause.empty() ? "" : fmt::format(", {}", cause),
+      worst->dropped_packets() == 0
+          ? ""
+          : ", " + Counted(worst->dropped_packets(), "packet") + " dropped",
+      cost.empty() ? "" : ", delays " + cost);
 }
 
 }  // namespace rocescope

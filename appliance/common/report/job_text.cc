@@ -65,10 +65,10 @@ void AppendJob(const v1::ReplayReport& report, const v1::Job& job, std::string& 
   if (job.has_iteration_pattern()) AppendIterationPattern(job.iteration_pattern(), text);
   TextTable ranks({{"RANK", Align::kRight},
                    {"HOST"},
-                   {"GPU"},
-                   {"PROCESS", Align::kRight},
+                   {"GPU", Align::kLeft, 1},
+                   {"PROCESS", Align::kRight, 3},
                    {"NIC"},
-                   {"ADDRESS"},
+                   {"ADDRESS", Align::kLeft, 2},
                    {"QUEUE PAIRS (PEER RANK)"}});
   size_t rows = 0;
   for (const v1::Rank& rank : job.ranks()) {
@@ -90,19 +90,19 @@ void AppendJob(const v1::ReplayReport& report, const v1::Job& job, std::string& 
                rank.nics_size() > 0 ? rank.nics(0) : "",
                rank.addresses_size() > 0 ? rank.addresses(0) : "", queue_pairs});
   }
-  text += "\n" + ranks.Render(2);
+  text += "\n" + ranks.Deferred(2);
   AppendMore(job.ranks_size(), "rank", text);
 
   TextTable edges({{"FROM", Align::kRight},
                    {"TO", Align::kRight},
                    {"DATA BYTES", Align::kRight},
-                   {"MESSAGES", Align::kRight},
-                   {"QP FROM"},
-                   {"QP TO"},
+                   {"MESSAGES", Align::kRight, 1},
+                   {"QP FROM", Align::kLeft, 3},
+                   {"QP TO", Align::kLeft, 3},
                    {"MISSING", Align::kRight},
                    {"RETRANS", Align::kRight},
                    {"CE", Align::kRight},
-                   {"CNP", Align::kRight},
+                   {"CNP", Align::kRight, 2},
                    {"CONFIDENCE", Align::kRight}});
   rows = 0;
   for (const v1::Edge& edge : job.edges()) {
@@ -124,7 +124,7 @@ void AppendJob(const v1::ReplayReport& report, const v1::Job& job, std::string& 
                CountOrBlank(edge.retransmitted_packets()), CountOrBlank(edge.ce_marked_packets()),
                CountOrBlank(edge.cnp_packets()), ConfidenceText(edge.confidence())});
   }
-  if (!edges.empty()) text += "\n" + edges.Render(2);
+  if (!edges.empty()) text += "\n" + edges.Deferred(2);
   AppendMore(job.edges_size(), "rank pair", text);
   for (const std::string& note : job.notes()) text += "  note: " + Visible(note) + "\n";
   text += "\n";

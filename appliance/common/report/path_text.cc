@@ -160,11 +160,11 @@ void AppendPaths(const v1::ReplayReport& report, std::string& text) {
   const Ranks ranks(report);
   TextTable table({{"FROM"},
                    {"TO"},
-                   {"QP", Align::kRight},
+                   {"QP", Align::kRight, 2},
                    {"SINCE", Align::kRight},
                    {"BYTES", Align::kRight},
                    {"CONFIDENCE"},
-                   {"REASON"},
+                   {"REASON", Align::kLeft, 1},
                    {"PATH (EGRESS PORTS)"}});
   int rows = 0;
   int shown = 0;
@@ -183,7 +183,7 @@ void AppendPaths(const v1::ReplayReport& report, std::string& text) {
       ++rows;
     }
   }
-  text += table.Render(2);
+  text += table.Deferred(2);
   AppendMore(report.paths_size() - shown + kMaxRows, "flow", text);
   text += "\n";
 }

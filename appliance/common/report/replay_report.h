@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analytics/engine/snapshot.h"
+#include "appliance/common/report/fitted_text.h"
 #include "dataplane/pipeline/totals.h"
 #include "dataplane/port/port_findings.h"
 #include "dataplane/record/ledger.h"
@@ -73,19 +74,22 @@ void FillPort(const PortFindings& port, v1::DpdkPort& out);
 const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
                                           google::protobuf::Arena& arena);
 
+// The text reports have lines of at most `width` characters where possible (FitText).
+
 // The complete text report (`--details`), with at most kMaxRows rows in each table.
-std::string RenderText(const v1::ReplayReport& report);
+std::string RenderText(const v1::ReplayReport& report, size_t width = kNoWidth);
 
 // The default text report, about one screen: findings with their actions, missing telemetry,
-// affected jobs, and one line each for losses and the ledger.
-std::string RenderBriefText(const v1::ReplayReport& report);
+// affected jobs, and one line each for hotspots, losses and the ledger.
+std::string RenderBriefText(const v1::ReplayReport& report, size_t width = kNoWidth);
 
 // The sections with these names, in the order of the report; see SectionNames.
-std::string RenderSections(const v1::ReplayReport& report, std::span<const std::string> names);
+std::string RenderSections(const v1::ReplayReport& report, std::span<const std::string> names,
+                           size_t width = kNoWidth);
 std::vector<std::string_view> SectionNames();
 
 // The section "faults" with all evidence, and the notes.
-std::string RenderFaultsText(const v1::ReplayReport& report);
+std::string RenderFaultsText(const v1::ReplayReport& report, size_t width = kNoWidth);
 
 // The standard JSON mapping with proto field names; all fields are printed. Ends with a line feed.
 std::string RenderJson(const v1::ReplayReport& report);

@@ -46,20 +46,21 @@ struct Section {
   Append append_brief;  // in the default report; null: omitted
 };
 
+// Problems first, then jobs, then inventories. The summary explains the times of all sections.
 constexpr std::array<Section, 15> kSections = {{
     {"faults", AppendFindings, AppendBriefFindings},
     {"summary", AppendSummary, AppendSummary},
-    {"jobs", AppendJobs, AppendBriefJobs},
-    {"paths", AppendPaths, nullptr},
-    {"hotspots", AppendHotspots, nullptr},
+    {"hotspots", AppendHotspots, AppendBriefHotspots},
     {"anomalies", AppendAnomalies, AppendBriefAnomalies},
-    {"service-levels", AppendServiceLevels, nullptr},
-    {"cabling", AppendCabling, nullptr},
-    {"clocks", AppendClocks, nullptr},
     {"loss", IfRoce<AppendTrouble>, IfRoce<AppendBriefTrouble>},
+    {"cabling", AppendCabling, nullptr},
+    {"jobs", AppendJobs, AppendBriefJobs},
+    {"service-levels", AppendServiceLevels, nullptr},
+    {"paths", AppendPaths, nullptr},
     {"connections", IfRoce<AppendConnections>, nullptr},
     {"flows", IfRoce<AppendFlows>, nullptr},
     {"telemetry", AppendTelemetry, nullptr},
+    {"clocks", AppendClocks, nullptr},
     {"ledger", AppendLedger, AppendBriefLedger},
     {"notes", AppendNotes, AppendBriefNotes},
 }};
@@ -96,30 +97,31 @@ std::vector<std::string_view> SectionNames() {
   return names;
 }
 
-std::string RenderFaultsText(const v1::ReplayReport& report) {
+std::string RenderFaultsText(const v1::ReplayReport& report, size_t width) {
   std::string text;
   AppendFindings(report, text);
   while (text.ends_with("\n\n")) text.pop_back();
   AppendNotes(report, text);
-  return VisibleLines(text);
+  return VisibleLines(FitText(text, width));
 }
 
-std::string RenderText(const v1::ReplayReport& report) {
+std::string RenderText(const v1::ReplayReport& report, size_t width) {
   std::string text;
   for (const Section& section : kSections) section.append(report, text);
-  return VisibleLines(text);  // escapes what a section may have missed
+  return VisibleLines(FitText(text, width));  // escapes what a section may have missed
 }
 
-std::string RenderSections(const v1::ReplayReport& report, std::span<const std::string> names) {
+std::string RenderSections(const v1::ReplayReport& report, std::span<const std::string> names,
+                           size_t width) {
   std::string text;
   for (const Section& section : kSections) {
     if (std::ranges::find(names, section.name) != names.end()) section.append(report, text);
   }
   while (text.ends_with("\n\n")) text.pop_back();
-  return VisibleLines(text);
+  return VisibleLines(FitText(text, width));
 }
 
-std::string RenderBriefText(const v1::ReplayReport& report) {
+std::string RenderBriefText(const v1::ReplayReport& report, size_t width) {
   std::string text;
   for (const Section& section : kSections) {
     if (section.append_brief != nullptr) section.append_brief(report, text);
@@ -128,7 +130,7 @@ std::string RenderBriefText(const v1::ReplayReport& report) {
   text +=
       "\nUse --details for the complete report, --section NAME for one section, -o json for all "
       "data.\n";
-  return VisibleLines(text);
+  return VisibleLines(FitText(text, width));
 }
 
 }  // namespace rocescope

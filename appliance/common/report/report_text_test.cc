@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+#include <string>
+
 #include "appliance/api/message_value.h"
 #include "appliance/common/report/replay_report_fixture.h"
 #include "rocescope/v1/report.pb.h"
+#include "topology/fault/fault_kind.h"
 
 namespace rocescope {
 namespace {
@@ -54,13 +58,13 @@ TEST_F(ReportTextTest, TextNeverOverstatesConfidence) {
   EXPECT_THAT(RenderText(Build()), HasSubstr("0.29\n"));
 }
 
-TEST_F(ReportTextTest, TextPutsTheJobBeforeConnectionsFlowsAndLedger) {
+TEST_F(ReportTextTest, TextPutsProblemsBeforeTheJobAndTheJobBeforeInventories) {
   v1::ReplayReport report = Build();
   report.mutable_ledger()->set_received(20);
   report.mutable_ledger()->set_decoded(20);
   const std::string text = RenderText(report);
   size_t last = 0;
-  for (const char* heading : {"JOB ", "LOSS AND CONGESTION", "CONNECTIONS: 1 paired",
+  for (const char* heading : {"FAULTS: ", "LOSS AND CONGESTION", "JOB ", "CONNECTIONS: 1 paired",
                               "FLOWS: 2 flows", "LEDGER: 20 frames received"}) {
     const size_t at = text.find(heading);
     ASSERT_NE(at, std::string::npos) << heading;
@@ -200,6 +204,38 @@ TEST_F(ReportTextTest, WithoutPacketsNoTrafficOfAJobIsCounted) {
   const std::string text = RenderBriefText(report);
   EXPECT_THAT(text, HasSubstr("nccl-abc: 2 of 2 ranks known; no packets were read\n"));
   EXPECT_THAT(text, Not(HasSubstr("0 rank pairs")));
+}
+
+TEST_F(ReportTextTest, TheBriefTextNamesTheWorstHotspot) {
+  v1::ReplayReport report = Build();
+  for (const int dropped : {0, 3, 1}) {
+    v1::Hotspot& hotspot = *report.add_hotspots();
+    hotspot.set_port("leaf0:Ethernet" + std::to_string(dropped));
+    hotspot.set_dropped_packets(static_cast<uint64_t>(dropped));
+  }
+  EXPECT_THAT(
+      RenderBriefText(report),
+      HasSubstr("HOTSPOTS: 3 ports with congested queues; worst: leaf0:Ethernet3, 3 packets "
+                "dropped; --section hotspots lists them\n"));
+}
+
+TEST_F(ReportTextTest, AReportHasTheGivenWidth) {
+  v1::ReplayReport report =
+      Build({"a.log:3: " + std::string(60, 'x') + " " + std::string(30, 'y')});
+  report.mutable_ledger()->set_received(20);
+  report.mutable_ledger()->set_decoded(20);
+  for (const FaultInfo& info : kFaultInfos) {
+    report.mutable_diagnosis_coverage()->add_undetectable_kinds(std::string(info.name));
+  }
+  const std::string text = RenderText(report, 80);
+  EXPECT_THAT(text, HasSubstr("\n    " + std::string(30, 'y') + "\n"));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    // The table of connections has no dispensable columns.
+    const bool is_table =
+        line.find("10.0.0.") != std::string::npos || line.find("A->B") != std::string::npos;
+    if (!is_table) EXPECT_LE(line.size(), 80u) << line;
+  }
 }
 
 TEST_F(ReportTextTest, SectionsAreSelectedByName) {

@@ -59,15 +59,15 @@ void AppendServiceLevels(const v1::ReplayReport& report, std::string& text) {
       "\n",
       Counted(known, "level"), WithThousands(missed), WithThousands(at_risk), 100 * all.objective(),
       all.short_window_count(), all.long_window_count());
-  TextTable table({{"LAYER"},
+  TextTable table({{"LAYER", Align::kLeft, 1},
                    {"INDICATOR"},
                    {"MET", Align::kRight},
                    {"AT RISK", Align::kRight},
                    {"MISSED", Align::kRight},
-                   {"NO DATA", Align::kRight},
+                   {"NO DATA", Align::kRight, 2},
                    {"WORST"},
-                   {"SHORT", Align::kRight},
-                   {"LONG", Align::kRight},
+                   {"SHORT", Align::kRight, 4},
+                   {"LONG", Align::kRight, 3},
                    {"LAST", Align::kRight},
                    {"BOUND"}});
   for (const v1::ServiceIndicator& one : all.indicators()) {
@@ -90,7 +90,7 @@ void AppendServiceLevels(const v1::ReplayReport& report, std::string& text) {
     }
     table.Add(std::move(row));
   }
-  text += table.Render(2) + "\n";
+  text += table.Deferred(2) + "\n";
 }
 
 }  // namespace rocescope

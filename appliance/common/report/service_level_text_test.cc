@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "appliance/common/report/fitted_text.h"
 #include "appliance/common/report/text_section.h"
 #include "rocescope/v1/report.pb.h"
 
@@ -20,7 +21,7 @@ std::string ServiceLevelText(const std::string& levels) {
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(levels, &report));
   std::string text;
   AppendServiceLevels(report, text);
-  return text;
+  return FitText(text, kNoWidth);
 }
 
 TEST(ServiceLevelText, IsEmptyWithoutIndicators) {

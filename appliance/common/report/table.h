@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +20,14 @@ class TextTable {
   struct Column {
     std::string_view title;
     Align align = Align::kLeft;
+    // Columns with a greater number are the first that a table loses which is too wide. Columns
+    // with 0 are always shown.
+    uint8_t dispensable = 0;
   };
+  // The first characters of the lines of Deferred. Text from input files cannot contain them,
+  // because Visible escapes control characters.
+  static constexpr char kDeferredHead = '\x01';
+  static constexpr char kDeferredRow = '\x02';
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
@@ -26,10 +35,23 @@ class TextTable {
   void Add(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
 
-  // Indents each line by `indent` spaces and omits columns without content.
-  std::string Render(size_t indent) const;
+  // Indents each line by `indent` spaces and omits columns without content. If lines would be
+  // longer than `width`, the last column is wrapped if it contains text and at least 30 characters
+  // of it fit; otherwise dispensable columns are omitted, and named below the table. A table can
+  // still be wider.
+  std::string Render(size_t indent, size_t width = std::numeric_limits<size_t>::max()) const;
+
+  // The table as text that FitText renders when it knows the width.
+  std::string Deferred(size_t indent) const;
+  // Renders the lines of Deferred.
+  static std::string RenderDeferred(std::string_view head, std::span<const std::string_view> rows,
+                                    size_t width);
 
  private:
+  // Returns the shown columns.
+  std::vector<size_t> Choose(size_t indent, size_t width, std::vector<size_t>& widths,
+                             std::vector<size_t>& omitted) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

@@ -39,6 +39,32 @@ TEST(TextTable, PadsShortRowsAndEndsNoLineInSpaces) {
   EXPECT_EQ(table.Render(0), "A  LONG TITLE\nx\ny  z\n");
 }
 
+TEST(TextTable, WrapsALongLastColumn) {
+  TextTable table({{"FROM"}, {"PATH"}});
+  table.Add({"a", "leaf0:Ethernet1 > spine0:Ethernet2 > leaf1:Ethernet3"});
+  EXPECT_EQ(table.Render(2, 44),
+            "  FROM  PATH\n"
+            "  a     leaf0:Ethernet1 > spine0:Ethernet2 >\n"
+            "        leaf1:Ethernet3\n");
+}
+
+TEST(TextTable, LosesTheMostDispensableColumnsFirstAndNamesThem) {
+  TextTable table({{"QUEUE"},
+                   {"PRIORITY", Align::kRight, 1},
+                   {"FLOWS", Align::kRight, 2},
+                   {"CE", Align::kRight}});
+  table.Add({"leaf0:Ethernet1", "3", "12", "5"});
+  EXPECT_EQ(table.Render(0, 36), table.Render(0)) << "it fits exactly";
+  EXPECT_EQ(table.Render(0, 35),
+            "QUEUE            PRIORITY  CE\n"
+            "leaf0:Ethernet1         3   5\n"
+            "not shown at this width: FLOWS\n");
+  EXPECT_EQ(table.Render(0, 10),
+            "QUEUE            CE\n"
+            "leaf0:Ethernet1   5\n"
+            "not shown at this width: PRIORITY, FLOWS\n");
+}
+
 TEST(HumanBytes, CountsInThousands) {
   EXPECT_EQ(HumanBytes(0), "0 B");
   EXPECT_EQ(HumanBytes(999), "999 B");

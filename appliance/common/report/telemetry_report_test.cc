@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "appliance/common/report/fitted_text.h"
 #include "appliance/common/report/text_section.h"
 #include "rocescope/v1/report.pb.h"
 
@@ -68,6 +69,7 @@ TEST_F(TelemetryReportTest, NamesEverySender) {
 TEST_F(TelemetryReportTest, TextHasARowForEachUnit) {
   std::string text;
   AppendTelemetry(Report(), text);
+  text = FitText(text, kNoWidth);
   EXPECT_THAT(text,
               HasSubstr("TELEMETRY: 1,400 hop records from 2 INT senders, 2 sampled packets from 1 "
                         "sFlow agent, 29 counter values\n"));

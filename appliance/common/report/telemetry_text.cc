@@ -66,7 +66,7 @@ void AppendTelemetry(const v1::ReplayReport& report, std::string& text) {
       Counted(nodes.senders, "INT sender"), Counted(telemetry.sampled_packets(), "sampled packet"),
       Counted(agents.senders, "sFlow agent"),
       Counted(telemetry.counter_records(), "counter value"));
-  if (!table.empty()) text += table.Render(2);
+  if (!table.empty()) text += table.Deferred(2);
   AppendLosses("INT sender", nodes, text);
   AppendLosses("sFlow agent", agents, text);
   if (telemetry.int_stack_packets() > 0) {

@@ -60,6 +60,7 @@ void AppendNotes(const v1::ReplayReport& report, std::string& text);
 
 // Short forms for the default report.
 void AppendBriefFindings(const v1::ReplayReport& report, std::string& text);
+void AppendBriefHotspots(const v1::ReplayReport& report, std::string& text);
 void AppendBriefAnomalies(const v1::ReplayReport& report, std::string& text);
 void AppendBriefJobs(const v1::ReplayReport& report, std::string& text);
 void AppendBriefTrouble(const v1::ReplayReport& report, std::string& text);

@@ -37,7 +37,7 @@ void AppendTaps(const v1::ReplayReport& report, std::string& text) {
   for (int i = 0; i < std::min(report.taps_size(), kMaxRows); ++i) {
     taps.Add({WithThousands(report.taps(i).frames()), report.taps(i).name()});
   }
-  if (!taps.empty()) text += taps.Render(2);
+  if (!taps.empty()) text += taps.Deferred(2);
   AppendMore(report.taps_size(), "tap", text);
 }
 
@@ -70,7 +70,7 @@ void AppendPorts(const v1::ReplayReport& report, std::string& text) {
                count_text(port.counted(), port.error_frames()), WithThousands(port.mbuf_count()),
                WithThousands(port.peak_used_mbuf_count()), port.name(), port.driver()});
   }
-  text += "\n" + table.Render(2);
+  text += "\n" + table.Deferred(2);
 }
 
 bool IsOtherTraffic(const v1::DropCount& row) {
@@ -96,8 +96,8 @@ void AppendFlows(const v1::ReplayReport& report, std::string& text) {
                    {"TO"},
                    {"TO QP", Align::kRight},
                    {"WIRE BYTES", Align::kRight},
-                   {"MESSAGES", Align::kRight},
-                   {"PACKETS"},
+                   {"MESSAGES", Align::kRight, 2},
+                   {"PACKETS", Align::kLeft, 1},
                    {"MISSING", Align::kRight},
                    {"RETRANS", Align::kRight},
                    {"CE", Align::kRight},
@@ -114,7 +114,7 @@ void AppendFlows(const v1::ReplayReport& report, std::string& text) {
                    ? ""
                    : HumanDuration(Nanoseconds(flow.ack_round_trip().mean_duration()))});
   }
-  if (!table.empty()) text += table.Render(2);
+  if (!table.empty()) text += table.Deferred(2);
   AppendMore(report.flows_size(), "flow", text);
   text += "\n";
 }
@@ -141,7 +141,7 @@ void AppendLedger(const v1::ReplayReport& report, std::string& text) {
       table.Add({WithThousands(row.count()), row.reason(), row.meaning()});
     }
   }
-  if (!table.empty()) text += table.Render(2) + "\n";
+  if (!table.empty()) text += table.Deferred(2) + "\n";
   AppendTaps(report, text);
   AppendPorts(report, text);
   AppendCutting(report, text);

@@ -86,7 +86,7 @@ void AppendBriefTrouble(const v1::ReplayReport& report, std::string& text) {
   add(totals.cnp_packets(), "CNP");
   add(totals.pause_frames(), "PAUSE");
   add(totals.icrc_invalid_frames(), "invalid iCRC");
-  text += fmt::format("LOSS AND CONGESTION (packets): {}\n", counts.empty() ? "none" : counts);
+  text += fmt::format("LOSS AND CONGESTION (packets): {}\n\n", counts.empty() ? "none" : counts);
 }
 
 }  // namespace rocescope

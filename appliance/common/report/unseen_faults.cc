@@ -15,8 +15,6 @@
 namespace rocescope {
 namespace {
 
-constexpr size_t kWidth = 98;
-
 struct Group {
   std::string_view telemetry;
   std::vector<std::string_view> names;
@@ -61,19 +59,8 @@ std::string SentenceOf(const v1::DiagnosisCoverage::UnusableCounters& unusable) 
                      unusable.reason());
 }
 
-// On lines of at most kWidth characters.
-std::string Paragraph(const std::string& sentence) {
-  std::string text;
-  std::string indent = "  ";
-  std::string_view rest = sentence;
-  while (indent.size() + rest.size() > kWidth) {
-    const size_t end = rest.rfind(' ', kWidth - indent.size());
-    text += indent + std::string(rest.substr(0, end)) + "\n";
-    rest.remove_prefix(end + 1);
-    indent = "    ";
-  }
-  return text + indent + std::string(rest) + "\n";
-}
+// FitText wraps it.
+std::string Paragraph(const std::string& sentence) { return "  " + sentence + "\n"; }
 
 // Missing telemetry in the order of the fault kinds, with the fault types that need it. If the
 // topology has no links, telemetry cannot help with the types that require links.

@@ -7,6 +7,8 @@
 #include <google/protobuf/message.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -177,10 +179,29 @@ class Stored {
   std::string json_;
 };
 
+// The page of a finding links to what depends on its place. The dependents of all elements would
+// take more space than everything else.
+void AddDependents(Stored& stored, const v1::ListFindingsResponse& findings) {
+  constexpr size_t kMostPlaces = 200;
+  std::set<std::string> places;
+  for (const auto* list : {&findings.findings(), &findings.suspected_findings()}) {
+    for (const v1::Finding& finding : *list) {
+      if (places.size() == kMostPlaces || !places.insert(finding.place()).second) continue;
+      v1::GetDependenciesRequest request;
+      request.set_question(v1::Dependency::QUESTION_BLAST_RADIUS);
+      request.set_element(finding.place());
+      stored.Add("dependencies?question=QUESTION_BLAST_RADIUS&element=" + Encoded(finding.place()),
+                 &Service::GetDependencies, request);
+    }
+  }
+}
+
 void AddAll(Stored& stored) {
   stored.Add("topology", &Service::GetTopology);
   stored.Add("links", &Service::ListLinkLoads);
-  stored.Add("findings", &Service::ListFindings);
+  if (const auto* const findings = stored.Add("findings", &Service::ListFindings)) {
+    AddDependents(stored, *findings);
+  }
   stored.Add("anomalies", &Service::ListAnomalies);
   v1::ListServiceLevelsRequest levels;
   levels.set_filter(std::string(kViolated));

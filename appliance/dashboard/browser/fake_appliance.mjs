@@ -270,6 +270,25 @@ function fabricOf(hosts, state) {
   };
 }
 
+// The data of a single-file page (README.md), as `rocescope replay -o html` embeds it.
+export function fakeFile({ hosts = 16 } = {}) {
+  const answer = fabricOf(hosts, { dataAgeS: 0, history: false, healthy: false, silent: false });
+  const stored = {};
+  const add = (path) => {
+    const [base, query = ""] = path.split("?");
+    const { body } = answer(`/api/v1/${base}`, new URLSearchParams(`${query}&page_size=20000`));
+    stored[`/api/v1/${path}`] = body;
+    return body;
+  };
+  for (const path of ["topology", "links", "anomalies", "service-levels", "hotspots"]) add(path);
+  const { findings, suspected_findings: suspected } = add("findings");
+  for (const { place } of [...findings, ...suspected]) add(`dependencies?question=QUESTION_BLAST_RADIUS&element=${encodeURIComponent(place)}`);
+  for (const { job_id: job } of add("jobs").jobs) {
+    for (const path of ["jobs/", "service-levels?job_id=", "hotspots?job_id=", "paths?job_id="]) add(path + encodeURIComponent(job));
+  }
+  return stored;
+}
+
 // The policy of the appliance (appliance/daemon/web/web.cc).
 const kPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

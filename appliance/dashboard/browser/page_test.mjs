@@ -32,6 +32,7 @@ page.on("request", (request) => {
 });
 await page.goto(url);
 await page.waitForSelector("main h1");
+if ((await page.locator('nav a[href^="#/sources"]').count()) > 0) problems.push("a file offers the view of the sources");
 for (const [i, view] of ["overview", "fabric", "jobs", "paths", "hotspots", "findings"].entries()) {
   await page.keyboard.press(String(i + 1));
   await page.waitForFunction((name) => location.hash.startsWith(`#/${name}`), view);
@@ -42,6 +43,22 @@ for (const [i, view] of ["overview", "fabric", "jobs", "paths", "hotspots", "fin
   const raw = await findRawValue(page);
   if (raw !== undefined) problems.push(`${view}: shows the raw value ${raw}`);
   await page.screenshot({ path: join(folder, `file-${view}.png`), fullPage: true });
+}
+// Follows links, a few of each kind: each view must show data.
+const followed = new Map();
+const toFollow = new Set();
+const collect = async () => (await page.locator('a[href^="#/"]').evaluateAll((found) => found.map((link) => link.getAttribute("href")))).forEach((link) => toFollow.add(link));
+await collect();
+for (const link of toFollow) {
+  const kind = link.replace(/^(#\/\w+)\/[^?]+/, "$1/NAME").replace(/=[^&]*/g, "");
+  const count = followed.get(kind) ?? 0;
+  if (count >= 4) continue;
+  followed.set(kind, count + 1);
+  await page.evaluate((hash) => (location.hash = hash), link);
+  await page.waitForTimeout(150);
+  const wrong = /.{0,60}(does not contain|is not in the topology|unknown (job|finding)|loading).{0,60}/i.exec(await page.locator("main").innerText());
+  if (wrong) problems.push(`${link} is not answered: ${wrong[0]}`);
+  await collect();
 }
 await page.keyboard.press("3");
 await page.waitForTimeout(300);

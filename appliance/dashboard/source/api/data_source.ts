@@ -26,6 +26,14 @@ export interface DataSource {
   // False: responses never change.
   readonly live: boolean;
   get(path: string): Promise<Answer>;
+  // Whether there can be an answer to the path; a page offers no link to data that it cannot have.
+  // Not defined: there can be one to every path.
+  offers?(path: string): boolean;
+  // Whether the map can show the place. Not defined: it can show every place.
+  offersPlace?(place: string): boolean;
+  // The jobs with flows through the ports, in place of the dependents of a link that a file does not
+  // contain.
+  jobsAt?(ports: string[]): { jobs: string[]; isComplete: boolean } | undefined;
   // Notifies the listener of events until the returned function is called.
   watch(listener: SourceListener): () => void;
 }

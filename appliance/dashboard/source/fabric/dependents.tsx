@@ -5,19 +5,31 @@ import { count, plural } from "../format/quantities";
 import { enumWords } from "../format/words";
 import { Await } from "../parts/await";
 import { JobLink } from "../parts/names";
+import { useSource } from "../parts/offered";
+import { href } from "../parts/route";
 import { PresentNote } from "../past/past_view";
 import { useResource } from "../store/use_store";
 
 const kNamesShown = 12;
 
+export function dependentsPath(element: string): string {
+  return `/api/v1/dependencies?${new URLSearchParams({ question: "QUESTION_BLAST_RADIUS", element })}`;
+}
+
+// Nothing if the page does not contain the dependents of the element.
+export function DependentsLink({ element, text }: { element: string; text: string }) {
+  const source = useSource();
+  const isOffered = (source?.offers?.(dependentsPath(element)) ?? true) && (source?.offersPlace?.(element) ?? true);
+  return isOffered ? <a href={href("fabric", { at: element, dependents: "1" })}>{text}</a> : null;
+}
+
 export function Dependents({ element }: { element: string }) {
-  const query = new URLSearchParams({ question: "QUESTION_BLAST_RADIUS", element });
-  const answer = useResource<GetDependenciesResponse>(`/api/v1/dependencies?${query}`);
+  const answer = useResource<GetDependenciesResponse>(dependentsPath(element));
   return (
     <section aria-labelledby="dependents-title" class="dependents">
       <h2 id="dependents-title">Dependents of {element}</h2>
       <PresentNote what="dependents" />
-      <Await resource={answer} what="dependencies">
+      <Await resource={answer} what="dependents">
         {({ dependency, coverage }) => (
           <>
             {dependency?.elements.map(({ kind, elements }) => (

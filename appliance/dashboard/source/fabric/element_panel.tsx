@@ -6,7 +6,7 @@ import type { Finding, LinkLoad } from "../api/messages";
 import { hrefOfFinding } from "../findings/finding_id";
 import { bitRate, bytes, count, duration, percent } from "../format/quantities";
 import { enumWords } from "../format/words";
-import { href } from "../parts/route";
+import { DependentsLink } from "./dependents";
 import { bitsPerSecond, type Loads } from "./loads";
 import { linkName, otherEnd, resolvePlace, type Element, type Fabric, type FabricNode } from "./model";
 
@@ -127,7 +127,7 @@ export function ElementPanel({ fabric, loads, findings, element, windowText }: P
         <p key={finding.sentence} class="fault-line"><a href={hrefOfFinding(finding)}>{finding.sentence}</a></p>
       ))}
       <p class="muted">{windowText}</p>
-      <a href={href("fabric", { at: node?.name ?? (link ? linkName(link) : ""), dependents: "1" })}>Show dependents</a>
+      <DependentsLink element={node?.name ?? (link ? linkName(link) : "")} text="Show dependents" />
     </div>
   );
 }

@@ -10,11 +10,13 @@ import { LinkHistory } from "../history/link_history";
 import { useJobNames } from "../jobs/job_names";
 import { Await } from "../parts/await";
 import { JobLink } from "../parts/names";
+import { useSource } from "../parts/offered";
 import { useReference } from "../parts/reference";
 import { href, type Route } from "../parts/route";
 import { Present } from "../past/past_view";
 import { PathTable } from "../paths/path_table";
 import { useResource } from "../store/use_store";
+import { dependentsPath } from "./dependents";
 import { linkName, type FabricLink } from "./model";
 
 const kFlowsLoaded = 500;
@@ -63,20 +65,39 @@ function JobFlows({ job, ports, name, isFirst }: { job: string; ports: string[];
 
 const kJobsShown = 12;
 
-function Jobs({ name, ports }: { name: string; ports: string[] }) {
-  const query = new URLSearchParams({ question: "QUESTION_BLAST_RADIUS", element: name });
-  const answer = useResource<GetDependenciesResponse>(`/api/v1/dependencies?${query}`);
+function JobList({ jobs, name, ports }: { jobs: string[]; name: string; ports: string[] }) {
   return (
-    <Await resource={answer} what="jobs of this link">
+    <div class="cards">
+      {jobs.slice(0, kJobsShown).map((job, i) => <JobFlows key={job} job={job} ports={ports} name={name} isFirst={i === 0} />)}
+      {jobs.length > kJobsShown && <p class="muted">and {plural(jobs.length - kJobsShown, "job")} more</p>}
+    </div>
+  );
+}
+
+// From the flows of the file.
+function JobsOfFile({ at, name, ports }: { at: { jobs: string[]; isComplete: boolean }; name: string; ports: string[] }) {
+  return (
+    <>
+      {at.jobs.length > 0
+        ? <JobList jobs={at.jobs} name={name} ports={ports} />
+        : <p class="muted">This file contains no flow of a job with a known path on this link.</p>}
+      {!at.isComplete && <p class="muted">The file does not contain all flows, so jobs can be missing here.</p>}
+    </>
+  );
+}
+
+function Jobs({ name, ports }: { name: string; ports: string[] }) {
+  const source = useSource();
+  const path = dependentsPath(name);
+  const stored = source?.offers?.(path) === false ? source.jobsAt?.(ports) : undefined;
+  const answer = useResource<GetDependenciesResponse>(stored ? "" : path);
+  if (stored) return <JobsOfFile at={stored} name={name} ports={ports} />;
+  return (
+    <Await resource={answer} what="the jobs of this link">
       {({ dependency }) => {
         const jobs = dependency?.elements.find(({ kind }) => kind === "ELEMENT_KIND_JOB")?.elements ?? [];
         if (jobs.length === 0) return <p class="muted">No job with a known path uses this link.</p>;
-        return (
-          <div class="cards">
-            {jobs.slice(0, kJobsShown).map((job, i) => <JobFlows key={job.name} job={job.name} ports={ports} name={name} isFirst={i === 0} />)}
-            {jobs.length > kJobsShown && <p class="muted">and {plural(jobs.length - kJobsShown, "job")} more</p>}
-          </div>
-        );
+        return <JobList jobs={jobs.map((job) => job.name)} name={name} ports={ports} />;
       }}
     </Await>
   );
@@ -108,16 +129,19 @@ interface Props {
 export function LinkSection({ link, findings, route, theme }: Props) {
   const name = linkName(link);
   const ports: [string, string] = [link.portA, link.portB];
+  const isLive = useSource()?.live ?? true;
   return (
     <>
       <section aria-labelledby="link-faults-title">
         <h2 id="link-faults-title">Faults of <span class="name">{name}</span></h2>
         <Faults findings={findings} ports={ports} />
       </section>
-      <section aria-labelledby="link-history-title">
-        <h2 id="link-history-title">Over time</h2>
-        <LinkHistory ports={ports} name={name} route={route} theme={theme} />
-      </section>
+      {isLive && ( // a file has no history
+        <section aria-labelledby="link-history-title">
+          <h2 id="link-history-title">Over time</h2>
+          <LinkHistory ports={ports} name={name} route={route} theme={theme} />
+        </section>
+      )}
       <section aria-labelledby="link-jobs-title">
         <h2 id="link-jobs-title">Jobs and flows on this link</h2>
         <Present what="the jobs and flows of a link"><Jobs key={name} name={name} ports={ports} /></Present>

@@ -4,7 +4,9 @@ import type { FindPathsResponse } from "../api/messages";
 import { plural } from "../format/quantities";
 import { pathState } from "../format/words";
 import { Absence } from "../parts/await";
+import { useSource } from "../parts/offered";
 import { href } from "../parts/route";
+import { noFlowText } from "../paths/no_flow";
 import { PresentNote } from "../past/past_view";
 import type { Resource } from "../store/use_store";
 import { endsOfHost } from "./path_links";
@@ -32,8 +34,8 @@ function EndSelect({ label, fabric, value, onChange }: {
   );
 }
 
-function summary(answer: FindPathsResponse): string {
-  if (answer.paths.length === 0) return "No flow between these two ends was observed.";
+function summary(answer: FindPathsResponse, isLive: boolean): string {
+  if (answer.paths.length === 0) return noFlowText(isLive);
   const states = new Map<string, number>();
   for (const path of answer.paths) {
     const [state] = pathState(path.intervals.at(-1)?.state);
@@ -44,6 +46,7 @@ function summary(answer: FindPathsResponse): string {
 }
 
 export function PathPanel({ fabric, from, to, paths, onChoose }: Props) {
+  const isLive = useSource()?.live ?? true;
   if (!from) return null;
   return (
     <div class="ends">
@@ -59,7 +62,7 @@ export function PathPanel({ fabric, from, to, paths, onChoose }: Props) {
       <button type="button" onClick={() => onChoose({ from: "", to: "" })}>Clear</button>
       {to && (
         <span role="status">
-          {paths.value ? summary(paths.value) : <Absence resource={paths} what="paths" />}{" "}
+          {paths.value ? summary(paths.value, isLive) : <Absence resource={paths} what="paths" />}{" "}
           <a href={href("paths", { source: from, destination: to })}>All path intervals</a>
         </span>
       )}

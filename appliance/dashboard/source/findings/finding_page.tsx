@@ -5,11 +5,13 @@ import type {
   Anomaly, Event as ApplianceEvent, Finding, ListAnomaliesResponse, ListFindingsResponse, ListJobsResponse,
   ListPastEventsResponse, Suspect,
 } from "../api/messages";
+import { DependentsLink } from "../fabric/dependents";
 import { nsBetween, toNs, utcTime, type Reference } from "../format/moments";
 import { count, duration, percent } from "../format/quantities";
 import { enumWords, words } from "../format/words";
 import { Absence, Notice } from "../parts/await";
 import { JobLink, Moment, Place, Share, Tag } from "../parts/names";
+import { useSource } from "../parts/offered";
 import { useReference } from "../parts/reference";
 import { href, hrefOfPlace, hrefOfView, type Route } from "../parts/route";
 import { Table, type Column } from "../parts/table";
@@ -99,11 +101,13 @@ function ConcurrentAnomalies({ anomalies, finding, reference }: AnomaliesProps) 
 
 function Links({ finding }: { finding: Finding }) {
   const { affected_job_ids: jobs, place } = finding;
+  const source = useSource();
+  const hasHotspots = source?.offers?.(`/api/v1/hotspots?job_id=${encodeURIComponent(jobs[0] ?? "")}`) ?? true;
   return (
     <nav class="finding-links" aria-label="Related views">
-      <a href={hrefOfPlace(place)}>Show on the fabric map</a>
-      <a href={href("fabric", { at: place, dependents: "1" })}>Dependents</a>
-      {jobs[0] !== undefined && <a href={href("hotspots", { job: jobs[0] })}>Hotspots of the job</a>}
+      {source?.offersPlace?.(place) !== false && <a href={hrefOfPlace(place)}>Show on the fabric map</a>}
+      <DependentsLink element={place} text="Dependents" />
+      {jobs[0] !== undefined && hasHotspots && <a href={href("hotspots", { job: jobs[0] })}>Hotspots of the job</a>}
       <a href={href("findings", { text: place })}>Findings at this place</a>
     </nav>
   );

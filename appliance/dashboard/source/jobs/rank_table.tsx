@@ -4,11 +4,17 @@ import { useMemo } from "preact/hooks";
 import type { Job } from "../api/messages";
 import { bytes, count } from "../format/quantities";
 import { Place, Tag } from "../parts/names";
+import { offersView, useSource } from "../parts/offered";
 import { href } from "../parts/route";
 import { Table, type Column } from "../parts/table";
 import { rankStates, type RankState } from "./trouble";
 
 const orDash = (text: string) => text || "–";
+
+function PathsLink({ job, rank }: { job: string; rank: number }) {
+  if (!offersView(useSource(), "paths")) return null;
+  return <a href={href("jobs", { tab: "paths", rank: String(rank) }, job)} aria-label={`Paths of rank ${rank}`}>paths</a>;
+}
 
 function columnsOf(job: Job): Column<RankState>[] {
   return [
@@ -31,7 +37,7 @@ function columnsOf(job: Job): Column<RankState>[] {
     { title: "QPs observed", numeric: true, cell: ({ rank }) => `${rank.queue_pairs.filter((qp) => qp.seen).length} of ${rank.queue_pairs.length}` },
     {
       title: "flows",
-      cell: ({ rank }) => rank.rank !== undefined && <a href={href("jobs", { tab: "paths", rank: String(rank.rank) }, job.job_id)} aria-label={`Paths of rank ${rank.rank}`}>paths</a>,
+      cell: ({ rank }) => rank.rank !== undefined && <PathsLink job={job.job_id} rank={rank.rank} />,
       value: () => undefined,
     },
   ];

@@ -52,7 +52,7 @@ export function Absence({ resource, what }: { resource: Resource<unknown>; what:
       );
     case "not_stored":
       return (
-        <Notice kind="caution" title={`No ${what} in this file`}>
+        <Notice kind="caution" title={`This file does not contain ${what}`}>
           {resource.message} <code>{resource.path}</code>
         </Notice>
       );

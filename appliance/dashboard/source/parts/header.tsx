@@ -8,7 +8,8 @@ import { useResource, useStoreState } from "../store/use_store";
 import { useMinute } from "../past/minute_context";
 import { usePresentFreshness } from "./freshness";
 import { Tag } from "./names";
-import { href, hrefOfView, kViews, type Route } from "./route";
+import { useViews } from "./offered";
+import { href, hrefOfView, type Route } from "./route";
 import type { Theme } from "./theme";
 
 interface Props {
@@ -21,8 +22,8 @@ interface Props {
 
 function Age() {
   const store = useStoreState();
-  const health = useResource<Health>("/api/v1/health");
-  useResource<ListSourcesResponse>("/api/v1/sources"); // keeps collecting the sources' rates
+  const health = useResource<Health>(store.source.live ? "/api/v1/health" : "");
+  useResource<ListSourcesResponse>(store.source.live ? "/api/v1/sources" : ""); // keeps collecting the sources' rates
   const freshness = usePresentFreshness();
   const isPast = useMinute() !== undefined;
   if (!store.source.live) return <span class="fresh">recorded data (file)</span>;
@@ -52,11 +53,12 @@ function FindingCount() {
 }
 
 export function Header({ route, theme, onToggleTheme, onSearch, onHelp }: Props) {
+  const views = useViews();
   return (
     <header>
       <a class="brand" href={hrefOfView("overview", route.query)}>rocescope</a>
       <nav aria-label="Views">
-        {kViews.map((view, i) => (
+        {views.map((view, i) => (
           <a key={view.name} href={hrefOfView(view.name, route.query)} aria-current={view.name === route.view ? "page" : undefined}>
             <kbd aria-hidden="true">{i + 1}</kbd> {view.title}
             {view.name === "findings" && <FindingCount />}

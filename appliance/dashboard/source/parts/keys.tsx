@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Global keyboard shortcuts. Lists mark the items for the arrow keys with `data-item`.
 import { useEffect, useRef } from "preact/hooks";
-import { hrefOfView, kViews, parseRoute } from "./route";
+import { useViews, useSource } from "./offered";
+import { hrefOfView, parseRoute } from "./route";
 
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName);
@@ -27,13 +28,14 @@ interface Actions {
 export function useKeys(latest: Actions) {
   const actions = useRef(latest);
   actions.current = latest;
+  const views = useRef(useViews());
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       if (event.key === "Escape") return actions.current.escape();
       // Brackets need AltGr (on Windows Ctrl and Alt) or Option on many keyboards.
       const isBracket = event.altKey && (event.key === "[" || event.key === "]");
       if (event.metaKey || ((event.ctrlKey || event.altKey) && !isBracket) || isTyping(event.target)) return;
-      const view = kViews[Number(event.key) - 1];
+      const view = views.current[Number(event.key) - 1];
       if (view) location.hash = hrefOfView(view.name, parseRoute(location.hash).query);
       else if (event.key === "/") actions.current.search();
       else if (event.key === "?") actions.current.showHelp();
@@ -50,13 +52,15 @@ export function useKeys(latest: Actions) {
   }, []);
 }
 
+const kPastKeys: [string, string][] = [
+  ["[ ]", "one minute back or forward"],
+  ["l", "live: back to the present"],
+];
+
 const kKeys: [string, string][] = [
-  [`1 – ${kViews.length}`, kViews.map((view) => view.title).join(", ")],
   ["/", "search all names"],
   ["↑ ↓", "move through a list"],
   ["Enter", "open the focused item"],
-  ["[ ]", "one minute back or forward"],
-  ["l", "live: back to the present"],
   ["Esc", "close, or clear the selection"],
   ["← → ↑ ↓", "on the map: move between nodes"],
   ["+ − 0", "on the map: zoom, show all"],
@@ -65,6 +69,9 @@ const kKeys: [string, string][] = [
 
 export function KeyHelp({ open, onClose }: { open: boolean; onClose(): void }) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const views = useViews();
+  const isLive = useSource()?.live ?? true;
+  const keys: [string, string][] = [[`1 – ${views.length}`, views.map((view) => view.title).join(", ")], ...kKeys, ...(isLive ? kPastKeys : [])];
   useEffect(() => {
     const element = dialog.current;
     if (open && !element?.open) element?.showModal();
@@ -74,7 +81,7 @@ export function KeyHelp({ open, onClose }: { open: boolean; onClose(): void }) {
     <dialog ref={dialog} aria-labelledby="keys-title" onClose={onClose}>
       <h2 id="keys-title">Keys</h2>
       <dl class="keys">
-        {kKeys.map(([key, meaning]) => (
+        {keys.map(([key, meaning]) => (
           <div key={key}>
             <dt><kbd>{key}</kbd></dt>
             <dd>{meaning}</dd>

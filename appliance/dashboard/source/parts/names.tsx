@@ -4,14 +4,27 @@ import { percent } from "../format/quantities";
 import { relative, utcFull, type Reference } from "../format/moments";
 import type { Timestamp } from "../api/messages";
 import { useJobNames } from "../jobs/job_names";
-import { hrefOfJob, hrefOfPlace } from "./route";
+import { offersView, useSource } from "./offered";
+import { href, hrefOfJob, hrefOfPlace } from "./route";
 
+// Only the name if the map does not contain it.
 export function Place({ name }: { name: string }) {
+  const source = useSource();
+  if (source?.offersPlace?.(name) === false) return <span class="name">{name}</span>;
   return <a class="name" href={hrefOfPlace(name)}>{name}</a>;
+}
+
+// A link to the map between two ends. Nothing if the page has no map.
+export function MapLink({ from, to, text, label }: { from: string; to: string; text: string; label?: string }) {
+  const source = useSource();
+  const isShown = [from, to].every((end) => source?.offersPlace?.(end) ?? true);
+  return isShown && offersView(source, "fabric") ? <a href={href("fabric", { from, to })} aria-label={label}>{text}</a> : null;
 }
 
 export function JobLink({ id, label }: { id: string; label?: string }) {
   const nameOf = useJobNames();
+  const source = useSource();
+  if (source?.offers?.(`/api/v1/jobs/${encodeURIComponent(id)}`) === false) return <span class="name" title={id}>{label ?? nameOf(id)}</span>;
   return <a class="name" href={hrefOfJob(id)} title={id}>{label ?? nameOf(id)}</a>;
 }
 

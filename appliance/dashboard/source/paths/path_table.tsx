@@ -4,7 +4,7 @@ import type { FlowPath, PathInterval } from "../api/messages";
 import { nsBetween, type Reference } from "../format/moments";
 import { bytes, count, duration, percent } from "../format/quantities";
 import { enumWords, pathState } from "../format/words";
-import { Moment, Place, Share, Tag } from "../parts/names";
+import { MapLink, Moment, Place, Share, Tag } from "../parts/names";
 import { href } from "../parts/route";
 import { Table, type Column } from "../parts/table";
 
@@ -111,7 +111,7 @@ function Detail({ path, reference }: { path: FlowPath; reference: Reference }) {
       <p class="muted">
         {path.source} → {path.destination}, QP {path.destination_qpn}
         {path.vni !== undefined && `, VNI ${path.vni}`}{" "}
-        {path.source_nic && path.destination_nic && <a href={href("fabric", { from: path.source_nic, to: path.destination_nic })}>Map of the two NICs</a>}
+        {path.source_nic && path.destination_nic && <MapLink from={path.source_nic} to={path.destination_nic} text="Map of the two NICs" />}
       </p>
       <ol class="path-intervals">
         {path.intervals.map((interval) => (

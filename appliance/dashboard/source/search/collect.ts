@@ -11,6 +11,7 @@ import { href, hrefOfJob, hrefOfPlace, kViews } from "../parts/route";
 import type { Item } from "./search_index";
 
 export interface Loaded {
+  views?: readonly (typeof kViews)[number][]; // those that the page offers; by default all
   topology?: Topology | undefined;
   jobs?: ListJobsResponse | undefined;
   findings?: ListFindingsResponse | undefined;
@@ -18,7 +19,7 @@ export interface Loaded {
   paths: FindPathsResponse[];
 }
 
-const viewItems = (): Item[] => kViews.map(({ name, title }) => ({ kind: "view", name: title, detail: "", href: href(name) }));
+const viewItems = (views: Required<Loaded>["views"]): Item[] => views.map(({ name, title }) => ({ kind: "view", name: title, detail: "", href: href(name) }));
 
 function findingItem(finding: Finding): Item {
   return { kind: "finding", name: shortTitle(finding), detail: `${stateOf(finding)} ${finding.kind}`, href: hrefOfFinding(finding) };
@@ -83,10 +84,10 @@ function unique(items: Item[]): Item[] {
   return [...new Map(items.map((item) => [`${item.kind} ${item.name} ${item.href}`, item])).values()];
 }
 
-export function collectItems({ topology, jobs, findings, jobDetails, paths }: Loaded): Item[] {
+export function collectItems({ views = kViews, topology, jobs, findings, jobDetails, paths }: Loaded): Item[] {
   const faults = [...(findings?.findings ?? []), ...(findings?.suspected_findings ?? [])];
   return [
-    ...viewItems(),
+    ...viewItems(views),
     ...faults.map(findingItem),
     ...(jobs?.jobs ?? []).map(jobItem),
     ...(topology ? topologyItems(topology) : []),

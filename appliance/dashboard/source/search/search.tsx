@@ -6,6 +6,7 @@ import type {
 } from "../api/messages";
 import { count } from "../format/quantities";
 import { Tag } from "../parts/names";
+import { useViews } from "../parts/offered";
 import { useResource, useShared } from "../store/use_store";
 import { collectItems } from "./collect";
 import { SearchIndex, type Item } from "./search_index";
@@ -14,6 +15,7 @@ const kShown = 12;
 
 function useIndex(): SearchIndex {
   const { store } = useShared();
+  const views = useViews();
   const topology = useResource<Topology>("/api/v1/topology").value;
   const jobs = useResource<ListJobsResponse>("/api/v1/jobs").value;
   const findings = useResource<ListFindingsResponse>("/api/v1/findings").value;
@@ -21,7 +23,7 @@ function useIndex(): SearchIndex {
   const [jobDetails] = useState(() => store.loaded<GetJobResponse>("/api/v1/jobs/"));
   const [paths] = useState(() => store.loaded<FindPathsResponse>("/api/v1/paths"));
   return useMemo(
-    () => new SearchIndex(collectItems({ topology, jobs, findings, jobDetails, paths })),
+    () => new SearchIndex(collectItems({ views, topology, jobs, findings, jobDetails, paths })),
     // New responses arrive every second; a new index is needed only if names may have changed.
     [topology, jobs?.jobs.length, findings?.findings.length, jobDetails, paths],
   );

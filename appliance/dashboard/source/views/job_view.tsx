@@ -16,9 +16,10 @@ import { IterationPatternLanes } from "../jobs/iteration_pattern_lanes";
 import { JobLevels, jobLevelsPath } from "../jobs/service_tables";
 import { rankStates } from "../jobs/trouble";
 import { Await, Notice } from "../parts/await";
-import { Moment, Tag } from "../parts/names";
+import { Moment, Place, Tag } from "../parts/names";
+import { offersView, useSource } from "../parts/offered";
 import { useReference } from "../parts/reference";
-import { choose, href, hrefOfPlace, type Route } from "../parts/route";
+import { choose, href, type Route } from "../parts/route";
 import { Tabs } from "../parts/tabs";
 import { Present } from "../past/past_view";
 import { PathTable } from "../paths/path_table";
@@ -49,7 +50,7 @@ function Facts({ job, summary }: { job: Job; summary?: JobSummary }) {
     <dl class="facts">
       <div><dt>service level</dt><dd>{summary && <Tag kind={enumName(summary.service_level_state)} text={serviceStateText(summary.service_level_state)} />}</dd></div>
       {summary && <div><dt>iteration</dt><dd>{summary.iteration_period === undefined ? "not detected" : `${duration(summary.iteration_period)}, ${count(summary.iteration_count)} observed`}</dd></div>}
-      {summary && <div><dt>straggler</dt><dd>{summary.straggler ? <a class="name" href={hrefOfPlace(summary.straggler)}>{summary.straggler}</a> : "none"}</dd></div>}
+      {summary && <div><dt>straggler</dt><dd>{summary.straggler ? <Place name={summary.straggler} /> : "none"}</dd></div>}
       <div><dt>ranks observed</dt><dd>{job.expected_rank_count === 0 ? "ranks unknown" : `${count(job.logged_rank_count)} of ${count(job.expected_rank_count)}`}</dd></div>
       {summary && <div><dt>hosts</dt><dd>{count(summary.host_count)}</dd></div>}
       {summary && <div><dt>data</dt><dd>{bytes(summary.bytes)}</dd></div>}
@@ -179,7 +180,10 @@ function TabContent(props: TabProps & { tab: string }) {
 
 export function JobView({ id, route, theme }: { id: string; route: Route; theme: string }) {
   const answer = useResource<GetJobResponse>(`/api/v1/jobs/${encodeURIComponent(id)}`);
-  const tab = kTabs.find((candidate) => candidate.name === route.query["tab"])?.name ?? "";
+  const source = useSource();
+  // A file has no history, and has paths only with a topology.
+  const tabs = kTabs.filter(({ name }) => (name !== "history" || source?.live !== false) && (name !== "paths" || offersView(source, "paths")));
+  const tab = tabs.find((candidate) => candidate.name === route.query["tab"])?.name ?? "";
   return (
     <>
       <p><a href={href("jobs")}>All jobs</a></p>
@@ -191,7 +195,7 @@ export function JobView({ id, route, theme }: { id: string; route: Route; theme:
             <>
               <h1>{title}</h1>
               {summary && <JobFaults summary={summary} />}
-              <Tabs label="Job" tabs={kTabs} current={tab} hrefOf={(name) => href("jobs", { tab: name }, id)} />
+              <Tabs label="Job" tabs={tabs} current={tab} hrefOf={(name) => href("jobs", { tab: name }, id)} />
               <TabContent tab={tab} job={job} summary={summary} title={title} route={route} theme={theme} />
             </>
           );

@@ -12,6 +12,7 @@ import { IndicatorTable, kIndicatorsPath } from "../jobs/service_tables";
 import { byTrouble, jobTitle, jobTrouble } from "../jobs/trouble";
 import { Await, Notice, Truncated } from "../parts/await";
 import { Moment, Place, Tag } from "../parts/names";
+import { useSource } from "../parts/offered";
 import { useReference } from "../parts/reference";
 import { href, hrefOfJob, type Route } from "../parts/route";
 import { Table, type Column } from "../parts/table";
@@ -20,7 +21,21 @@ import { JobView } from "./job_view";
 
 const kHistoriesShown = 24; // jobs whose history is requested
 
-function columnsOf(reference: Reference, window: TimeWindow, top: ReadonlySet<string>): Column<JobSummary>[] {
+// A file has no history.
+function IterationTime({ job, window, isLive }: { job: JobSummary; window?: TimeWindow; isLive: boolean }) {
+  const period = job.iteration_period === undefined ? "–" : duration(job.iteration_period);
+  if (!isLive) return <>{period}</>;
+  return (
+    <span class="spark-cell">
+      <JobSpark job={job} window={window} />
+      <a href={href("jobs", { tab: "history" }, job.job_id)}>
+        {period}<span class="unseen">, history of {jobTitle(job)}</span>
+      </a>
+    </span>
+  );
+}
+
+function columnsOf(reference: Reference, window: TimeWindow, top: ReadonlySet<string>, isLive: boolean): Column<JobSummary>[] {
   return [
     {
       title: "job",
@@ -34,15 +49,8 @@ function columnsOf(reference: Reference, window: TimeWindow, top: ReadonlySet<st
     },
     { title: "service level", cell: (job) => <Tag kind={enumName(job.service_level_state)} text={serviceStateText(job.service_level_state)} />, sort: (job) => enumName(job.service_level_state) },
     {
-      title: "iteration time", numeric: true, unit: "ns", hint: "inferred from traffic; the line shows one hour, from 0",
-      cell: (job) => (
-        <span class="spark-cell">
-          <JobSpark job={job} window={top.has(job.job_id) ? window : undefined} />
-          <a href={href("jobs", { tab: "history" }, job.job_id)}>
-            {job.iteration_period === undefined ? "–" : duration(job.iteration_period)}<span class="unseen">, history of {jobTitle(job)}</span>
-          </a>
-        </span>
-      ),
+      title: "iteration time", numeric: true, unit: "ns", hint: isLive ? "inferred from traffic; the line shows one hour, from 0" : "inferred from traffic",
+      cell: (job) => <IterationTime job={job} window={top.has(job.job_id) ? window : undefined} isLive={isLive} />,
       sort: (job) => toNanoseconds(job.iteration_period),
       value: (job) => (job.iteration_period === undefined ? undefined : toNanoseconds(job.iteration_period)),
     },
@@ -70,7 +78,8 @@ function JobList() {
   const { window } = useWindow({});
   const sorted = useMemo(() => byTrouble(jobs.value?.jobs ?? []), [jobs.value]);
   const top = useMemo(() => new Set(sorted.slice(0, kHistoriesShown).map((job) => job.job_id)), [sorted]);
-  const columns = useMemo(() => columnsOf(reference, window, top), [reference.nowNs, window.endS, top]);
+  const isLive = useSource()?.live ?? true;
+  const columns = useMemo(() => columnsOf(reference, window, top, isLive), [reference.nowNs, window.endS, top, isLive]);
   return (
     <>
       <h1>Jobs</h1>

@@ -8,11 +8,13 @@ import { bytes, count, plural } from "../format/quantities";
 import { byTrouble, jobTitle, jobTrouble } from "../jobs/trouble";
 import { Await, Notice } from "../parts/await";
 import { NameInput, type Name } from "../parts/name_input";
-import { JobLink, Place } from "../parts/names";
+import { JobLink, MapLink, Place } from "../parts/names";
+import { offersView, useSource } from "../parts/offered";
 import { useReference } from "../parts/reference";
 import { choose, href, type Route } from "../parts/route";
 import { Table, type Column } from "../parts/table";
 import { pairsOf, type Pair } from "../paths/pairs";
+import { noFlowText } from "../paths/no_flow";
 import { PathTable } from "../paths/path_table";
 import { useResource } from "../store/use_store";
 
@@ -47,7 +49,8 @@ function PathForm({ route, jobs }: { route: Route; jobs: JobSummary[] }) {
   );
 }
 
-function pairColumns(job: string): Column<Pair>[] {
+// The appliance expects ranks as the ends if a job is given, so the links name only the NICs.
+function pairColumns(): Column<Pair>[] {
   return [
     { title: "from", cell: (pair) => <Place name={pair.source} />, sort: (pair) => pair.source },
     { title: "to", cell: (pair) => <Place name={pair.destination} />, sort: (pair) => pair.destination },
@@ -59,8 +62,8 @@ function pairColumns(job: string): Column<Pair>[] {
       title: "show",
       cell: ({ source, destination }) => (
         <>
-          <a data-item="" href={href("paths", { source, destination, job })} aria-label={`Paths from ${source} to ${destination}`}>paths</a>{" "}
-          <a href={href("fabric", { from: source, to: destination })} aria-label={`Map of ${source} to ${destination}`}>map</a>
+          <a data-item="" href={href("paths", { source, destination })} aria-label={`Paths from ${source} to ${destination}`}>paths</a>{" "}
+          <MapLink from={source} to={destination} text="map" label={`Map of ${source} to ${destination}`} />
         </>
       ),
       value: () => undefined,
@@ -81,7 +84,7 @@ function BusiestPairs({ job, summary, isDefault }: { job: string; summary?: JobS
         {(value) => value.paths.length === 0 ? <Notice kind="empty" title="No flow of this job was observed." /> : (
           <>
             {value.paths.length < value.total_size && <p>Only {count(value.paths.length)} of {plural(value.total_size, "flow")} are loaded.</p>}
-            <Table caption="Busiest pairs" columns={pairColumns(job)} rows={pairs} most={40} file={`Pairs of ${title}`}
+            <Table caption="Busiest pairs" columns={pairColumns()} rows={pairs} most={40} file={`Pairs of ${title}`}
               keyOf={(pair) => `${pair.source} ${pair.destination}`} />
           </>
         )}
@@ -105,15 +108,16 @@ function PathsOfEnds({ source, destination, job }: { source: string; destination
   const query = new URLSearchParams({ source, destination, ...(job && { job_id: job }), page_size: String(kMaxPageSize) });
   const answer = useResource<FindPathsResponse>(`/api/v1/paths?${query}`);
   const reference = useReference();
+  const isLive = useSource()?.live ?? true;
   return (
     <Await resource={answer} what="paths">
       {(value) => (
         <>
-          {value.paths.length === 0 && <Notice kind="empty" title="No flow between these two ends was observed." />}
+          {value.paths.length === 0 && <Notice kind="empty" title={noFlowText(isLive)} />}
           {value.paths.length > 0 && (
             <p>
               {value.paths.length < value.total_size ? `${count(value.paths.length)} of ${plural(value.total_size, "flow")}` : plural(value.total_size, "flow")}.{" "}
-              <a href={href("fabric", { from: source, to: destination })}>On the map</a>{" "}
+              <MapLink from={source} to={destination} text="On the map" />{" "}
               <a href={href("paths", { source: destination, destination: source, job })}>Reverse direction</a>
             </p>
           )}
@@ -130,6 +134,7 @@ export function PathsView({ route }: { route: Route }) {
   const jobs = useMemo(() => byTrouble(answer.value?.jobs ?? []), [answer.value]);
   const shown = job || jobs[0]?.job_id || "";
   const isAnyEndMissing = !source || !destination;
+  const hasMap = offersView(useSource(), "fabric");
   const summary = jobs.find((candidate) => candidate.job_id === shown || candidate.allocation?.name === shown);
   return (
     <>
@@ -141,7 +146,7 @@ export function PathsView({ route }: { route: Route }) {
         <Await resource={answer} what="jobs">
           {() => (
             <Notice kind="empty" title="No job is known, so there are no pairs to show.">
-              Enter two ends, or select two hosts on the <a href={href("fabric")}>map</a>.
+              Enter two ends{hasMap && <>, or select two hosts on the <a href={href("fabric")}>map</a></>}.
             </Notice>
           )}
         </Await>
