@@ -153,8 +153,7 @@ std::vector<const Element*> PointersTo(const google::protobuf::RepeatedPtrField<
 }  // namespace
 
 ServiceResult<OwnJobs> Service::PastOwnJobs(const Caller& caller,
-                                            const google::protobuf::Timestamp& at_time,
-                                            bool with_hosts) const {
+                                            const google::protobuf::Timestamp& at_time) const {
   OwnJobs own(caller, daemon_.fabric().get(), daemon_.node_names());
   if (own.AreAll()) return own;
   v1::ListJobsResponse jobs;
@@ -162,7 +161,7 @@ ServiceResult<OwnJobs> Service::PastOwnJobs(const Caller& caller,
   if (!read) return tl::unexpected(read.error());
   for (const v1::JobSummary& job : jobs.jobs()) {
     const auto* const allocation = job.has_allocation() ? &job.allocation() : nullptr;
-    if (!own.Add(job.job_id(), allocation) || !with_hosts) continue;
+    if (!own.Add(job.job_id(), allocation)) continue;
     v1::GetJobResponse details;
     const PastQuery query = {.part = AnswerPart::kJob, .name = job.job_id(), .at_time = at_time};
     if (!ReadPast(*history_, query, details)) continue;
@@ -179,7 +178,7 @@ ServiceStatus Service::PastJobs(const Caller& caller, const v1::ListJobsRequest&
   v1::ListJobsResponse past;
   const auto version = ReadPast(*history_, QueryOf(AnswerPart::kJobs, in.at_time(), *list), past);
   if (!version) return tl::unexpected(version.error());
-  const auto own = PastOwnJobs(caller, in.at_time(), true);
+  const auto own = PastOwnJobs(caller, in.at_time());
   if (!own) return tl::unexpected(own.error());
   if (!own->AreAll()) {
     auto& jobs = *past.mutable_jobs();
@@ -195,7 +194,7 @@ ServiceStatus Service::PastJobs(const Caller& caller, const v1::ListJobsRequest&
 ServiceStatus Service::PastJob(const Caller& caller, const v1::GetJobRequest& in,
                                v1::GetJobResponse& out) {
   if (const auto there = NeedHistory(); !there) return there;
-  const auto own = PastOwnJobs(caller, in.at_time(), true);
+  const auto own = PastOwnJobs(caller, in.at_time());
   if (!own) return tl::unexpected(own.error());
   const auto job = PastJobId(*history_, *own, in.at_time(), in.job_id());
   if (!job) return tl::unexpected(job.error());
@@ -244,7 +243,7 @@ ServiceStatus Service::PastHotspots(const Caller& caller, const v1::ListHotspots
   if (const auto there = NeedHistory(); !there) return there;
   const auto list = ReadListRequest(in);
   if (!list) return tl::unexpected(list.error());
-  const auto own = PastOwnJobs(caller, in.at_time(), true);
+  const auto own = PastOwnJobs(caller, in.at_time());
   if (!own) return tl::unexpected(own.error());
   const auto job = PastJobId(*history_, *own, in.at_time(), in.job_id());
   if (!job) return tl::unexpected(job.error());
@@ -267,7 +266,7 @@ ServiceStatus Service::PastFindings(const Caller& caller, const v1::ListFindings
   if (const auto there = NeedHistory(); !there) return there;
   const auto list = ReadListRequest(in);
   if (!list) return tl::unexpected(list.error());
-  const auto own = PastOwnJobs(caller, in.at_time(), true);
+  const auto own = PastOwnJobs(caller, in.at_time());
   if (!own) return tl::unexpected(own.error());
   const auto job = PastJobId(*history_, *own, in.at_time(), in.job_id());
   if (!job) return tl::unexpected(job.error());
@@ -316,7 +315,7 @@ ServiceStatus Service::PastServiceLevels(const Caller& caller,
   if (const auto there = NeedHistory(); !there) return there;
   const auto list = ReadListRequest(in);
   if (!list) return tl::unexpected(list.error());
-  const auto own = PastOwnJobs(caller, in.at_time(), true);
+  const auto own = PastOwnJobs(caller, in.at_time());
   if (!own) return tl::unexpected(own.error());
   const auto job = PastJobId(*history_, *own, in.at_time(), in.job_id());
   if (!job) return tl::unexpected(job.error());

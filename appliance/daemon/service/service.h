@@ -118,10 +118,9 @@ class Service {
   ServiceStatus PastServiceLevels(const Caller& caller, const v1::ListServiceLevelsRequest& in,
                                   v1::ListServiceLevelsResponse& out);
 
-  // Returns the jobs of a past answer that the client may read. `with_hosts`: also their hosts.
+  // Returns the jobs of a past answer that the client may read. Requires a history.
   ServiceResult<OwnJobs> PastOwnJobs(const Caller& caller,
-                                     const google::protobuf::Timestamp& at_time,
-                                     bool with_hosts) const;
+                                     const google::protobuf::Timestamp& at_time) const;
 
   // Returns the id of the job with this id, number or name; empty for an empty name.
   ServiceResult<std::string> JobIdOf(const Snapshot& snapshot, const OwnJobs& own,
