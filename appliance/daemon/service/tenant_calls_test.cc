@@ -317,7 +317,7 @@ TEST_F(TenantCalls, FindingsThatAffectOwnJobsKeepWhatConcernsThem) {
   // An operator reads the same sentence about a fault that affects only this job.
   v1::ListFindingsResponse all;
   ASSERT_TRUE(service_->ListFindings(LocalCaller(), request, all));
-  const auto same = std::ranges::find(all.findings(), "leaf0", &v1::Finding::place);
+  const auto same = std::ranges::find(all.findings(), std::string("leaf0"), &v1::Finding::place);
   ASSERT_NE(same, all.findings().end());
   EXPECT_EQ(at_switch.sentence(), same->sentence());
 }
